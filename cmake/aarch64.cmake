@@ -1,0 +1,5 @@
+# Toolchain of the preset aarch64: Debian's cross compiler, with the header-only parts of the host's packages.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

@@ -1,0 +1,300 @@
+/*
+ * mlu_op.h: the MLU-OPS C API of the mluop-omp backend.
+ *
+ * Code written against MLU-OPS compiles with this header and links with libmluop_omp; operators then
+ * run on the CPU, in a team of OMP_NUM_THREADS tasks. Valid C99 and C++17.
+ *
+ * Conventions that hold for every function
+ *   - Nothing throws, aborts or prints. A failing call returns a status, leaves its outputs untouched,
+ *     logs one line to stderr (MLUOP_LOG_LEVEL) and keeps that line for mluOpOmpGetLastError().
+ *   - "Data pointer" is an ordinary host pointer. It needs no alignment beyond that of its element type.
+ *   - Execution is synchronous: when an operator returns, its outputs are complete.
+ *   - A handle may be used from several threads: operators called on one handle run one after another,
+ *     as on a queue. Operators on different handles run at the same time. A descriptor may be read by
+ *     many calls at once, but must not change while one of them runs.
+ *
+ * Environment, read by mluOpCreate and mluOpUpdateContextInformation
+ *   OMP_NUM_THREADS      number of tasks (cores) of a team; read by OpenMP itself
+ *   MLUOP_OMP_DEVICE     mlu270, mlu290, mlu370 (default) or mlu590: the device whose architecture rules
+ *                        and default scratch size apply
+ *   MLUOP_OMP_NRAM_KB    scratch memory of a task in KiB, 1 to 1048576; default: 640 for mlu370, else 384
+ *   MLUOP_OMP_SIMD       highest instruction set to use: generic (what every machine of the architecture has),
+ *                        and on x86 sse4, avx2 or avx512; a machine that has less uses what it has. Read once
+ *                        per process.
+ *   MLUOP_LOG_LEVEL      debug, info, warn, error (default) or off
+ */
+#ifndef MLU_OP_H_
+#define MLU_OP_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef MLUOP_WIN_API
+#define MLUOP_WIN_API
+#endif
+
+/* Most dimensions that a tensor descriptor can hold. */
+#define MLUOP_DIM_MAX 8
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
+/* ---------------------------------------------------------------------------------------------------
+ * Types
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Status of a call. Each function below lists the values that it returns. */
+typedef enum {
+  MLUOP_STATUS_SUCCESS = 0,           /* the call did what it promises */
+  MLUOP_STATUS_NOT_INITIALIZED = 1,   /* the backend could not be started */
+  MLUOP_STATUS_ALLOC_FAILED = 2,      /* memory or scratch memory does not suffice */
+  MLUOP_STATUS_BAD_PARAM = 3,         /* an argument breaks a rule of the function */
+  MLUOP_STATUS_INTERNAL_ERROR = 4,    /* a bug of the backend */
+  MLUOP_STATUS_ARCH_MISMATCH = 5,     /* the operator does not exist on the device of MLUOP_OMP_DEVICE */
+  MLUOP_STATUS_EXECUTION_FAILED = 6,  /* the operator stopped while it ran */
+  MLUOP_STATUS_NOT_SUPPORTED = 7,     /* valid in principle, but not implemented by design */
+  MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /* a result does not fit the type that it is returned in */
+} mluOpStatus_t;
+
+/* Order of the dimensions of a tensor. ARRAY: no meaning beyond the shape. */
+typedef enum {
+  MLUOP_LAYOUT_NCHW = 0,
+  MLUOP_LAYOUT_NHWC = 1,
+  MLUOP_LAYOUT_HWCN = 2,
+  MLUOP_LAYOUT_NDHWC = 3,
+  MLUOP_LAYOUT_ARRAY = 4,
+  MLUOP_LAYOUT_NCDHW = 5,
+  MLUOP_LAYOUT_TNC = 6,
+  MLUOP_LAYOUT_NTC = 7,
+  MLUOP_LAYOUT_NC = 8,
+  MLUOP_LAYOUT_NLC = 9,
+  MLUOP_LAYOUT_NCL = 10
+} mluOpTensorLayout_t;
+
+/* Type of an element. */
+typedef enum {
+  MLUOP_DTYPE_INVALID = 0,
+  MLUOP_DTYPE_HALF = 1, /* IEEE 754 binary16 */
+  MLUOP_DTYPE_FLOAT = 2,
+  MLUOP_DTYPE_INT8 = 3,
+  MLUOP_DTYPE_INT16 = 4,
+  MLUOP_DTYPE_INT31 = 5, /* two int16 planes, 4 bytes an element */
+  MLUOP_DTYPE_INT32 = 6,
+  MLUOP_DTYPE_UINT8 = 7,
+  MLUOP_DTYPE_BOOL = 8,
+  MLUOP_DTYPE_INT64 = 9,
+  MLUOP_DTYPE_UINT32 = 11,
+  MLUOP_DTYPE_UINT64 = 12,
+  MLUOP_DTYPE_UINT16 = 13,
+  MLUOP_DTYPE_DOUBLE = 14,
+  MLUOP_DTYPE_COMPLEX_HALF = 15,
+  MLUOP_DTYPE_COMPLEX_FLOAT = 16,
+  MLUOP_DTYPE_BFLOAT16 = 17
+} mluOpDataType_t;
+
+/* Reduction of a scatter. The REDUCEMODE names are those of the operators' design documents. */
+typedef enum {
+  MLUOP_REDUCE_DSUM = 0,
+  MLUOP_REDUCE_DMEAN = 1,
+  MLUOP_REDUCE_DMAX = 2,
+  MLUOP_REDUCEMODE_SUM = MLUOP_REDUCE_DSUM,
+  MLUOP_REDUCEMODE_MEAN = MLUOP_REDUCE_DMEAN,
+  MLUOP_REDUCEMODE_MAX = MLUOP_REDUCE_DMAX
+} mluOpReduceMode_t;
+
+/* How an operator accumulates where several inputs meet in one output element. */
+typedef enum {
+  MLUOP_ATOMICS_NOT_ALLOWED = 1, /* default: one owner per output element; the same bits in every run and
+                                    at every thread count. Also the fast path. */
+  MLUOP_ATOMICS_ALLOWED = 2      /* the device's algorithm: tasks add to the shared output with atomics;
+                                    the order of additions, and so the last bits, differ between runs */
+} mluOpAtomicsMode_t;
+
+/* The context of a team of tasks: device profile, atomics mode, scratch memory, queue. */
+typedef struct mluOpContext* mluOpHandle_t;
+
+/* Layout, element type, shape and strides of a tensor; the data are passed beside it. */
+typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
+
+/* A queue of the accelerator's runtime. This backend stores it and hands it back, nothing else. */
+typedef struct cnrtQueue* cnrtQueue_t;
+
+/* ---------------------------------------------------------------------------------------------------
+ * Version and text
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Writes the version of this library, major.minor.patch. Null pointers are skipped. */
+void MLUOP_WIN_API mluOpGetLibVersion(int* major, int* minor, int* patch);
+
+/* The name of a status, such as "MLUOP_STATUS_BAD_PARAM"; for any other value "MLUOP_STATUS_UNKNOWN".
+ * The text is static: never null, not to be freed. */
+const char* MLUOP_WIN_API mluOpGetErrorString(mluOpStatus_t status);
+
+/* Writes the size of an element in bytes.
+ * Returns BAD_PARAM if size is null, or dtype is MLUOP_DTYPE_INVALID or no enumerator. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t dtype, size_t* size);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Handle
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a handle: reads the environment (above), starts with MLUOP_ATOMICS_NOT_ALLOWED and a null
+ * queue. Scratch memory is allocated by the first operator that needs it and kept until mluOpDestroy.
+ * Returns BAD_PARAM if handle is null or an environment variable has an invalid value (the message names
+ * it), ALLOC_FAILED if memory does not suffice. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t* handle);
+
+/* Frees the handle and its memory. No call may be using it.
+ * Returns BAD_PARAM if handle is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroy(mluOpHandle_t handle);
+
+/* Reads the environment again (above, except MLUOP_OMP_SIMD), for a handle that lives on. Atomics mode and
+ * queue stay.
+ * Returns BAD_PARAM if handle is null or a variable has an invalid value; the handle is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpUpdateContextInformation(mluOpHandle_t handle);
+
+/* Stores a queue in the handle; null is allowed. Operators do not use it: they run synchronously.
+ * Returns BAD_PARAM if handle is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue);
+
+/* Writes the queue stored last, null if none was.
+ * Returns BAD_PARAM if handle or queue is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue);
+
+/* Picks how operators accumulate, from the next call on.
+ * Returns BAD_PARAM if handle is null or atomics_mode is no enumerator. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode);
+
+/* Writes how operators accumulate.
+ * Returns BAD_PARAM if handle or atomics_mode is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Tensor descriptor
+ *
+ * Dimensions run from the slowest (0) to the fastest. Strides count elements. The functions without
+ * suffix take int, those with _v2 int64_t.
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates an empty descriptor: no dimensions, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INVALID.
+ * Returns BAD_PARAM if desc is null, ALLOC_FAILED if memory does not suffice. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t* desc);
+
+/* Frees a descriptor. Returns BAD_PARAM if desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc);
+
+/* Makes a descriptor as empty as a new one. Returns BAD_PARAM if desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc);
+
+/* Sets layout, element type and shape, with the strides of a contiguous tensor. Any shape is accepted
+ * with any layout: what a layout demands is checked by the operator that takes the tensor.
+ * Returns BAD_PARAM if desc or dimSize is null, layout or dtype is no valid enumerator, dimNb is outside
+ * [1, MLUOP_DIM_MAX], a dimension is negative, or the number of bytes (each dimension counted as at least
+ * 1) exceeds int64_t. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
+                                                     mluOpDataType_t dtype, int dimNb, const int dimSize[]);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
+                                                        mluOpDataType_t dtype, int dimNb, const int64_t dimSize[]);
+
+/* As mluOpSetTensorDescriptor, with strides of its own. The operators of this backend need contiguous
+ * tensors and return BAD_PARAM for others (the stride of a dimension of size 1 is never looked at).
+ * Returns BAD_PARAM as mluOpSetTensorDescriptor does, and if dimStride is null, a stride is negative, or
+ * the bytes that the strides span exceed int64_t. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
+                                                       mluOpDataType_t dtype, int dimNb, const int dimSize[],
+                                                       const int dimStride[]);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
+                                                          mluOpDataType_t dtype, int dimNb,
+                                                          const int64_t dimSize[], const int64_t dimStride[]);
+
+/* Sets the shape alone, with the strides of a contiguous tensor; layout and element type stay.
+ * Returns BAD_PARAM as mluOpSetTensorDescriptor does for desc, dimNb and dimSize. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorDim(mluOpTensorDescriptor_t desc, int dimNb,
+                                                        const int* dimSize);
+mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor_t desc, int dimNb,
+                                                           const int64_t* dimSize);
+
+/* Reads a descriptor. An output pointer may be null: it is skipped. dimSize needs room for dimNb values,
+ * at most MLUOP_DIM_MAX.
+ * Returns BAD_PARAM if desc is null, and, without _v2, NUMERICAL_OVERFLOW if a value exceeds int; nothing
+ * is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptor(const mluOpTensorDescriptor_t desc,
+                                                     mluOpTensorLayout_t* layout, mluOpDataType_t* dtype,
+                                                     int* dimNb, int dimSize[]);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptor_v2(const mluOpTensorDescriptor_t desc,
+                                                        mluOpTensorLayout_t* layout, mluOpDataType_t* dtype,
+                                                        int* dimNb, int64_t dimSize[]);
+
+/* As mluOpGetTensorDescriptor, with the strides. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx(const mluOpTensorDescriptor_t desc,
+                                                       mluOpTensorLayout_t* layout, mluOpDataType_t* dtype,
+                                                       int* dimNb, int dimSize[], int dimStride[]);
+mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescriptor_t desc,
+                                                          mluOpTensorLayout_t* layout, mluOpDataType_t* dtype,
+                                                          int* dimNb, int64_t dimSize[], int64_t dimStride[]);
+
+/* The number of elements: the product of the dimensions. 0 for an empty or null descriptor. */
+uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Operators
+ *
+ * Statuses that every operator returns
+ *   BAD_PARAM      handle or a descriptor is null; a data pointer of a non-empty tensor is null; an
+ *                  element type, number of dimensions, shape or layout is not the one listed; a tensor is
+ *                  not contiguous; an output overlaps an input, another output or the workspace
+ *   ALLOC_FAILED   memory does not suffice, or MLUOP_OMP_NRAM_KB is too small for the smallest tile
+ *   INTERNAL_ERROR a bug of the backend
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Voxel pooling forward (BEVDepth): sums the features of the points of each cell of a bird's-eye grid.
+ *
+ *   A point p of batch b with geom_xyz[b,p] = (x, y, z) is in range if
+ *     0 <= x < num_voxel_x, 0 <= y < num_voxel_y and 0 <= z < num_voxel_z.
+ *   output_features[b,y,x,c] = sum over the points p of batch b in range at (x, y) of input_features[b,p,c]
+ *   pos_memo[b,p]            = (b, y, x) if p is in range, else (-1, -1, -1)
+ *
+ * | tensor          | shape                                    | dtype | layout |
+ * |-----------------|------------------------------------------|-------|--------|
+ * | geom_xyz        | [batch_size, num_points, 3]              | INT32 | ARRAY  |
+ * | input_features  | [batch_size, num_points, num_channels]   | FLOAT | ARRAY  |
+ * | output_features | [batch_size, num_voxel_y, num_voxel_x,   | FLOAT | ARRAY  |
+ * |                 |  num_channels]                           |       |        |
+ * | pos_memo        | [batch_size, num_points, 3]              | INT32 | ARRAY  |
+ *
+ * Units: geom_xyz counts voxels; any int32 is valid. num_voxel_z only bounds z: it has no dimension.
+ * Outputs: both are written whole by the call; the caller need not initialise them. NaN and infinity
+ *   travel as the additions have them.
+ * Determinism: with MLUOP_ATOMICS_NOT_ALLOWED the points of a cell are added in their order, bit-identical
+ *   to the serial loop of the definition at every thread count. With MLUOP_ATOMICS_ALLOWED the order of
+ *   additions is open; pos_memo is exact in both modes.
+ * Memory: MLUOP_ATOMICS_NOT_ALLOWED keeps 16 bytes a point, and 4 bytes a cell and task, in the handle.
+ *
+ * Returns, beside the statuses of every operator:
+ *   BAD_PARAM      a scalar is not positive, or contradicts a shape
+ *   NOT_SUPPORTED  a tensor has 2^31 elements or more
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: MLU-OPS design document voxel_pooling_forward; BEVDepth, arXiv:2206.10092. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int num_points, const int num_channels,
+                         const int num_voxel_x, const int num_voxel_y, const int num_voxel_z,
+                         const mluOpTensorDescriptor_t geom_xyz_desc, const void* geom_xyz,
+                         const mluOpTensorDescriptor_t input_features_desc, const void* input_features,
+                         const mluOpTensorDescriptor_t output_features_desc, void* output_features,
+                         const mluOpTensorDescriptor_t pos_memo_desc, void* pos_memo);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MLU_OP_H_ */

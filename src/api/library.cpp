@@ -1,0 +1,39 @@
+// Version, status names, element sizes and the last error.
+#include "core/checks.h"
+#include "core/dtype.h"
+#include "core/error.h"
+#include "mlu_op_omp.h"
+
+void MLUOP_WIN_API mluOpGetLibVersion(int* major, int* minor, int* patch) {
+  if (major != nullptr) *major = MLUOP_OMP_VERSION_MAJOR;
+  if (minor != nullptr) *minor = MLUOP_OMP_VERSION_MINOR;
+  if (patch != nullptr) *patch = MLUOP_OMP_VERSION_PATCH;
+}
+
+const char* MLUOP_WIN_API mluOpGetErrorString(mluOpStatus_t status) {
+  switch (status) {
+    case MLUOP_STATUS_SUCCESS: return "MLUOP_STATUS_SUCCESS";
+    case MLUOP_STATUS_NOT_INITIALIZED: return "MLUOP_STATUS_NOT_INITIALIZED";
+    case MLUOP_STATUS_ALLOC_FAILED: return "MLUOP_STATUS_ALLOC_FAILED";
+    case MLUOP_STATUS_BAD_PARAM: return "MLUOP_STATUS_BAD_PARAM";
+    case MLUOP_STATUS_INTERNAL_ERROR: return "MLUOP_STATUS_INTERNAL_ERROR";
+    case MLUOP_STATUS_ARCH_MISMATCH: return "MLUOP_STATUS_ARCH_MISMATCH";
+    case MLUOP_STATUS_EXECUTION_FAILED: return "MLUOP_STATUS_EXECUTION_FAILED";
+    case MLUOP_STATUS_NOT_SUPPORTED: return "MLUOP_STATUS_NOT_SUPPORTED";
+    case MLUOP_STATUS_NUMERICAL_OVERFLOW: return "MLUOP_STATUS_NUMERICAL_OVERFLOW";
+  }
+  return "MLUOP_STATUS_UNKNOWN";
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t dtype, size_t* size) {
+  mluop::Checks check("mluOpGetSizeOfDataType");
+  if (!(check.not_null("size", size) &&
+        check.rule(mluop::size_of(dtype) > 0, MLUOP_STATUS_BAD_PARAM, "dtype is ", static_cast<int>(dtype),
+                   ", expected a data type other than MLUOP_DTYPE_INVALID"))) {
+    return check.status();
+  }
+  *size = mluop::size_of(dtype);
+  return MLUOP_STATUS_SUCCESS;
+}
+
+const char* MLUOP_WIN_API mluOpOmpGetLastError(void) { return mluop::last_error(); }

@@ -1,0 +1,56 @@
+#include "core/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "core/boundary.h"
+#include "core/environment.h"
+#include "core/text.h"
+
+namespace mluop {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, spdlog::level::level_enum>, 5> kLevels = {{
+    {"debug", spdlog::level::debug},
+    {"info", spdlog::level::info},
+    {"warn", spdlog::level::warn},
+    {"error", spdlog::level::err},
+    {"off", spdlog::level::off},
+}};
+
+// Of our own, outside spdlog's registry: an application that uses spdlog keeps its loggers to itself.
+spdlog::logger& logger() {
+  static const auto instance = [] {
+    auto made = std::make_shared<spdlog::logger>("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l %v");
+    made->set_level(spdlog::level::err);
+    return made;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+void configure_log() {
+  const std::string wanted = read_environment("MLUOP_LOG_LEVEL", "error");
+  for (const auto& [name, level] : kLevels) {
+    if (wanted == name) {
+      logger().set_level(level);
+      return;
+    }
+  }
+  throw Failure(MLUOP_STATUS_BAD_PARAM,
+                text("MLUOP_LOG_LEVEL is \"", wanted, "\", expected one of: debug, info, warn, error, off"));
+}
+
+bool debug_log_enabled() { return logger().should_log(spdlog::level::debug); }
+
+void log_debug(const std::string& line) { logger().debug("{}", line); }
+
+void log_error(const std::string& line) { logger().error("{}", line); }
+
+}  // namespace mluop

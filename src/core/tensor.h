@@ -1,0 +1,47 @@
+// The tensor descriptor, and what can be asked of one. A descriptor is a value: its functions in
+// src/api/tensor_descriptor.cpp change it, everything else reads it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "mlu_op.h"
+
+// Invariant: dims of any accepted descriptor multiply, each counted as at least 1 and times the size of an
+// element, to what int64_t holds; so the functions below cannot overflow.
+struct mluOpTensorStruct {
+  mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
+  mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
+  int dim_count = 0;
+  std::array<int64_t, MLUOP_DIM_MAX> dims{};
+  std::array<int64_t, MLUOP_DIM_MAX> strides{};
+
+  std::span<const int64_t> shape() const { return {dims.data(), static_cast<size_t>(dim_count)}; }
+};
+
+namespace mluop {
+
+using TensorDescriptor = mluOpTensorStruct;
+
+// Product of the dimensions; 0 without dimensions.
+int64_t element_count(const TensorDescriptor& desc);
+
+int64_t byte_count(const TensorDescriptor& desc);
+
+// Whether the elements lie in row-major order without gaps. Dimensions of size 1 may have any stride, and
+// so may all dimensions of a tensor without elements.
+bool is_contiguous(const TensorDescriptor& desc);
+
+// Strides of a contiguous tensor.
+void set_contiguous_strides(TensorDescriptor& desc);
+
+// "[2, 3]"
+std::string shape_text(std::span<const int64_t> dims);
+
+// "FLOAT [2, 3] ARRAY", for the log.
+std::string describe(const TensorDescriptor& desc);
+
+}  // namespace mluop

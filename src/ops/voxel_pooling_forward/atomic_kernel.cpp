@@ -1,0 +1,96 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/voxel_pooling_forward/atomic_kernel.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include "ops/voxel_pooling_forward/kernels.h"
+#include "ops/voxel_pooling_forward/locate-inl.h"
+#include "ops/voxel_pooling_forward/tile.h"
+#include "primitives/stream-inl.h"
+#include "team/atomics.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::voxel_pooling_forward {
+namespace HWY_NAMESPACE {
+
+constexpr int32_t kNone = -1;
+
+// Links the points of a tile that share a bucket, ascending: heads[bucket], then next[point].
+HWY_INLINE void link_points(const Tile& tile, int32_t count, int32_t cell_count) {
+  std::fill_n(tile.heads, tile.bucket_count, kNone);
+  for (int32_t i = count - 1; i >= 0; --i) {
+    if (tile.cells[i] == cell_count) continue;
+    int32_t& head = tile.heads[tile.bucket(tile.cells[i])];
+    tile.next[i] = head;
+    head = i;
+  }
+}
+
+// row[0, count) += from[0, count)
+HWY_INLINE void add_row(float* HWY_RESTRICT row, const float* HWY_RESTRICT from, int64_t count) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t c = 0;
+  for (; c + lanes <= count; c += lanes)
+    hn::Store(hn::Add(hn::Load(d, row + c), hn::LoadU(d, from + c)), d, row + c);
+  for (; c < count; ++c) row[c] += from[c];
+}
+
+// Adds channels [channel, channel + count) of the tile's points, one atomic row for each cell of the tile.
+void scatter_tile(const Args& call, const Tile& tile, int64_t first_point, int32_t points, int64_t channel,
+                  int64_t count) {
+  const auto cell_count = static_cast<int32_t>(call.cell_count());
+  const int64_t channels = call.num_channels;
+  const float* features = call.input_features + first_point * channels + channel;
+  link_points(tile, points, cell_count);
+  for (int32_t i = 0; i < points; ++i) {
+    const int32_t cell = tile.cells[i];
+    if (cell == cell_count) continue;
+    // A point that an earlier one of its cell has taken along is no longer the head of anything.
+    if (tile.next[i] == i) continue;
+    std::memcpy(tile.row, features + i * channels, static_cast<size_t>(count) * sizeof(float));
+    int32_t* link = &tile.next[i];
+    while (*link != kNone) {
+      const int32_t j = *link;
+      if (tile.cells[j] == cell) {
+        add_row(tile.row, features + j * channels, count);
+        *link = tile.next[j];
+        tile.next[j] = j;
+      } else {
+        link = &tile.next[j];
+      }
+    }
+    float* out = call.output_features + cell * channels + channel;
+    for (int64_t c = 0; c < count; ++c) atomic_add(out + c, tile.row[c]);
+  }
+}
+
+void scatter(const AtomicArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Args& call = args.call;
+  const Tile tile(task.nram, args.tile_points, args.tile_channels);
+  for (int64_t point = begin; point < end; point += args.tile_points) {
+    const auto points = static_cast<int32_t>(std::min<int64_t>(args.tile_points, end - point));
+    locate_points(call, point, points, tile.cells, tile.memo);
+    mluop::HWY_NAMESPACE::stream_copy(call.pos_memo + point * 3, tile.memo, static_cast<size_t>(points) * 3);
+    for (int64_t channel = 0; channel < call.num_channels; channel += args.tile_channels) {
+      const int64_t count = std::min<int64_t>(args.tile_channels, call.num_channels - channel);
+      scatter_tile(call, tile, point, points, channel, count);
+    }
+  }
+  hwy::FlushStream();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::voxel_pooling_forward
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::voxel_pooling_forward {
+
+HWY_EXPORT(scatter);
+
+RangeKernel<AtomicArgs> atomic_kernel() { return HWY_DYNAMIC_DISPATCH(scatter); }
+
+}  // namespace mluop::voxel_pooling_forward
+#endif

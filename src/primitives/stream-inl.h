@@ -1,0 +1,37 @@
+// Copies that bypass the caches, for outputs too large to be found there again: the lines are not read before
+// they are written. Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_STREAM_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_STREAM_INL_H
+#undef MLUOP_PRIMITIVES_STREAM_INL_H
+#else
+#define MLUOP_PRIMITIVES_STREAM_INL_H
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+
+// to[0, count) = from[0, count). Ranges do not overlap. hwy::FlushStream() before the task ends.
+inline void stream_copy(int32_t* HWY_RESTRICT to, const int32_t* HWY_RESTRICT from, size_t count) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<int32_t> d;
+  const size_t lanes = hn::Lanes(d);
+  const size_t misaligned = reinterpret_cast<uintptr_t>(to) / sizeof(int32_t) % lanes;
+  const size_t head = misaligned == 0 ? 0 : HWY_MIN(lanes - misaligned, count);
+  std::memcpy(to, from, head * sizeof(int32_t));
+  size_t i = head;
+  for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+  std::memcpy(to + i, from + i, (count - i) * sizeof(int32_t));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,41 @@
+// Atomic updates of memory that tasks share: the operators' atomics mode. Relaxed: the end of a launch orders
+// them.
+#pragma once
+
+#include <cstdint>
+
+namespace mluop {
+
+// *target += value
+inline void atomic_add(float* target, float value) {
+#pragma omp atomic update relaxed
+  *target += value;
+}
+
+// *target = min(*target, value)
+inline void atomic_min(int32_t* target, int32_t value) {
+  // Most values do not lower the minimum: a read tells so without owning the cache line.
+  int32_t seen;
+#pragma omp atomic read relaxed
+  seen = *target;
+  if (seen <= value) return;
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#pragma omp atomic compare relaxed
+  if (value < *target) {
+    *target = value;
+  }
+#else
+    // Compilers without `atomic compare` of OpenMP 5.1 lower it under a lock.
+#pragma omp critical(mluop_atomic_min)
+  {
+#pragma omp atomic read relaxed
+    seen = *target;
+    if (value < seen) {
+#pragma omp atomic write relaxed
+      *target = value;
+    }
+  }
+#endif
+}
+
+}  // namespace mluop

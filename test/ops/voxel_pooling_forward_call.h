@@ -1,0 +1,57 @@
+// A call of mluOpVoxelPoolingForward in guarded memory, for tests to run, vary and break.
+#pragma once
+
+#include <random>
+#include <vector>
+
+#include "reference/voxel_pooling_forward.h"
+#include "support/api.h"
+#include "support/guarded_buffer.h"
+
+namespace mluop::test {
+
+using VoxelPoolingSizes = reference::VoxelPoolingForwardSizes;
+
+struct VoxelPoolingInputs {
+  VoxelPoolingSizes sizes;
+  std::vector<int32_t> geom_xyz;
+  std::vector<float> input_features;
+};
+
+struct VoxelPoolingOutputs {
+  std::vector<float> output_features;
+  std::vector<int32_t> pos_memo;
+};
+
+// About three quarters of the points in range; features in [-1, 1).
+VoxelPoolingInputs random_voxel_pooling(const VoxelPoolingSizes& sizes, std::mt19937& random);
+
+VoxelPoolingOutputs voxel_pooling_reference(const VoxelPoolingInputs& inputs);
+
+// Every argument of the call, open to change before run().
+struct VoxelPoolingCall {
+  VoxelPoolingCall(mluOpHandle_t handle, const VoxelPoolingInputs& inputs,
+                   Placement placement = Placement::kAligned);
+
+  mluOpStatus_t run() const;
+  VoxelPoolingOutputs outputs() const { return {output_buffer.values(), memo_buffer.values()}; }
+  // Whether all guard zones are as they were.
+  bool intact() const;
+
+  mluOpHandle_t handle;
+  VoxelPoolingSizes sizes;
+  GuardedBuffer<int32_t> geom_buffer;
+  GuardedBuffer<float> input_buffer;
+  GuardedBuffer<float> output_buffer;
+  GuardedBuffer<int32_t> memo_buffer;
+  Descriptor geom_desc, input_desc, output_desc, memo_desc;
+
+  // What run() passes: the above, until a test replaces one.
+  mluOpTensorDescriptor_t geom_xyz_desc, input_features_desc, output_features_desc, pos_memo_desc;
+  const void* geom_xyz;
+  const void* input_features;
+  void* output_features;
+  void* pos_memo;
+};
+
+}  // namespace mluop::test

@@ -1,0 +1,64 @@
+// The API for tests and perf: handles and descriptors that free themselves, and a failure that cannot be
+// overlooked.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mlu_op.h"
+#include "mlu_op_omp.h"
+
+namespace mluop::test {
+
+// Throws with the library's message unless the call succeeded.
+inline void require(mluOpStatus_t status) {
+  if (status != MLUOP_STATUS_SUCCESS) {
+    throw std::runtime_error(std::string(mluOpGetErrorString(status)) + ": " + mluOpOmpGetLastError());
+  }
+}
+
+class Handle {
+ public:
+  explicit Handle(mluOpAtomicsMode_t mode = MLUOP_ATOMICS_NOT_ALLOWED) {
+    require(mluOpCreate(&handle_));
+    require(mluOpSetAtomicsMode(handle_, mode));
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { mluOpDestroy(handle_); }
+
+  operator mluOpHandle_t() const { return handle_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  mluOpHandle_t handle_ = nullptr;
+};
+
+class Descriptor {
+ public:
+  // An empty descriptor.
+  Descriptor() { require(mluOpCreateTensorDescriptor(&desc_)); }
+  Descriptor(mluOpDataType_t dtype, const std::vector<int64_t>& dims,
+             mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY)
+      : Descriptor() {
+    require(mluOpSetTensorDescriptor_v2(desc_, layout, dtype, static_cast<int>(dims.size()), dims.data()));
+  }
+  Descriptor(Descriptor&& other) noexcept : desc_(std::exchange(other.desc_, nullptr)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(desc_, other.desc_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (desc_ != nullptr) mluOpDestroyTensorDescriptor(desc_);
+  }
+
+  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  mluOpTensorDescriptor_t desc_ = nullptr;
+};
+
+}  // namespace mluop::test

@@ -1,0 +1,44 @@
+#include "support/guarded_buffer.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+namespace mluop::test {
+namespace {
+
+constexpr std::byte kPattern{0xA5};
+constexpr size_t kAlignment = 64;
+
+}  // namespace
+
+GuardedMemory::GuardedMemory(size_t bytes, size_t element_size, Placement placement) : bytes_(bytes) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  // Room for the data and an alignment on either side, in whole pages.
+  const size_t inner = (bytes + 2 * kAlignment + page - 1) / page * page;
+  mapped_bytes_ = inner + 2 * page;
+  void* mapping = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
+  mapping_ = static_cast<std::byte*>(mapping);
+  std::byte* first = mapping_ + page;
+  if (mprotect(first, inner, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  std::fill_n(first, inner, kPattern);
+  switch (placement) {
+    case Placement::kAligned: data_ = first + kAlignment; break;
+    case Placement::kMisaligned: data_ = first + element_size; break;
+    case Placement::kAgainstEnd: data_ = first + inner - bytes; break;
+  }
+}
+
+GuardedMemory::~GuardedMemory() { munmap(mapping_, mapped_bytes_); }
+
+bool GuardedMemory::intact() const {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto untouched = [](std::byte b) { return b == kPattern; };
+  return std::all_of(mapping_ + page, data_, untouched) &&
+         std::all_of(data_ + bytes_, mapping_ + mapped_bytes_ - page, untouched);
+}
+
+}  // namespace mluop::test
