@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "support/differences.h"
+
 namespace mluop::test {
 
 // The same bits; NaN equals NaN of any payload, because which of two NaN an addition hands on is the compiler's
@@ -26,35 +28,6 @@ inline ::testing::AssertionResult same_bits(const std::vector<float>& evaluated,
     }
   }
   return ::testing::AssertionSuccess();
-}
-
-// diff1: mean relative error; diff2: root relative error. Infinity where they are not defined, or where NaN and
-// infinity are not at the same places.
-struct Differences {
-  double diff1;
-  double diff2;
-};
-
-inline Differences differences(const std::vector<float>& evaluated, const std::vector<float>& baseline) {
-  const Differences failed{HUGE_VAL, HUGE_VAL};
-  if (evaluated.size() != baseline.size()) return failed;
-  double error = 0, size = 0, error2 = 0, size2 = 0;
-  for (size_t i = 0; i < evaluated.size(); ++i) {
-    const double e = evaluated[i];
-    const double b = baseline[i];
-    if (!std::isfinite(e) || !std::isfinite(b)) {
-      if (!(e == b || (std::isnan(e) && std::isnan(b)))) return failed;
-      continue;
-    }
-    error += std::abs(e - b);
-    size += std::abs(b);
-    error2 += (e - b) * (e - b);
-    size2 += b * b;
-  }
-  const auto ratio = [](double numerator, double denominator) {
-    return numerator == 0 ? 0 : denominator == 0 ? HUGE_VAL : numerator / denominator;
-  };
-  return {ratio(error, size), std::sqrt(ratio(error2, size2))};
 }
 
 }  // namespace mluop::test

@@ -1,0 +1,15 @@
+#include "perf/ops/catalogue.h"
+
+#include <utility>
+
+namespace mluop::perf {
+
+std::vector<CaseSpec> all_cases() {
+  std::vector<CaseSpec> all;
+  for (const auto cases : {voxel_pooling_forward_cases}) {
+    for (CaseSpec& spec : cases()) all.push_back(std::move(spec));
+  }
+  return all;
+}
+
+}  // namespace mluop::perf

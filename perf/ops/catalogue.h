@@ -1,0 +1,15 @@
+// The cases of the suite. An operator adds its file to this folder and its line to catalogue.cpp.
+#pragma once
+
+#include <vector>
+
+#include "perf/support/case.h"
+
+namespace mluop::perf {
+
+// All cases, those of an operator next to each other, the deterministic mode first.
+std::vector<CaseSpec> all_cases();
+
+std::vector<CaseSpec> voxel_pooling_forward_cases();
+
+}  // namespace mluop::perf

@@ -1,0 +1,65 @@
+// Memory of the cases and their twins: what a client gets from an allocator, on cache line boundaries.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+
+#include "perf/support/parallel.h"
+
+namespace mluop::perf {
+
+inline constexpr int64_t kLineBytes = 64;
+
+// [count] elements, zero at first; every thread of a team has touched its share.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(int64_t count) : count_(count) {
+    const int64_t bytes = (count * static_cast<int64_t>(sizeof(T)) + kLineBytes - 1) / kLineBytes * kLineBytes;
+    memory_.reset(static_cast<T*>(std::aligned_alloc(kLineBytes, static_cast<size_t>(bytes))));
+    if (memory_ == nullptr && bytes > 0) throw std::bad_alloc();
+    set_bytes(0);
+  }
+
+  // Sets every byte.
+  void set_bytes(int value) {
+    const int threads = thread_count();
+    parallel(threads, [&](int id) {
+      const int64_t begin = share(count_, threads, id);
+      const int64_t end = share(count_, threads, id + 1);
+      std::memset(static_cast<void*>(data() + begin), value, static_cast<size_t>(end - begin) * sizeof(T));
+    });
+  }
+
+  T* data() { return memory_.get(); }
+  const T* data() const { return memory_.get(); }
+  std::span<const T> values() const { return {memory_.get(), static_cast<size_t>(count_)}; }
+
+ private:
+  struct Release {
+    void operator()(T* memory) const { std::free(memory); }
+  };
+  int64_t count_;
+  std::unique_ptr<T[], Release> memory_;
+};
+
+// Uniform in [-1, 1); the same values for the same seed, whatever the number of threads.
+inline void fill_uniform(Buffer<float>& buffer, uint64_t seed) {
+  const int threads = thread_count();
+  const auto count = static_cast<int64_t>(buffer.values().size());
+  parallel(threads, [&](int id) {
+    for (int64_t i = share(count, threads, id); i < share(count, threads, id + 1); ++i) {
+      // SplitMix64: a value depends on seed and position alone.
+      uint64_t bits = (seed << 40) + static_cast<uint64_t>(i + 1) * 0x9E3779B97F4A7C15U;
+      bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9U;
+      bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBU;
+      buffer.data()[i] = static_cast<float>(bits >> 40) * 0x1p-23F - 1.0F;
+    }
+  });
+}
+
+}  // namespace mluop::perf

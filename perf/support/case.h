@@ -1,0 +1,52 @@
+// What an operator brings to the perf suite: cases, each an operator on one input, in one data type and mode.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace mluop::perf {
+
+// What a result takes at least, whatever an implementation really does: bytes of the inputs that it depends on and
+// of the outputs, each once, and floating-point operations.
+struct Work {
+  int64_t read_bytes;
+  int64_t write_bytes;
+  int64_t ops;
+};
+
+// A case in memory: inputs, outputs, handle. Every function may throw.
+class Case {
+ public:
+  Case() = default;
+  Case(const Case&) = delete;
+  Case& operator=(const Case&) = delete;
+  virtual ~Case() = default;
+
+  virtual Work work() const = 0;
+
+  // One call of the operator.
+  virtual void run() = 0;
+
+  // The definition's serial loop on the same inputs, into outputs of its own.
+  virtual void run_serial() = 0;
+
+  // Runs the operator on spoiled outputs and compares them with the oracle. Empty if they hold, else what is
+  // wrong.
+  virtual std::string verify() = 0;
+
+  // Of the operator's outputs, as its last run left them.
+  virtual uint64_t checksum() const = 0;
+};
+
+// A case by name. prepare() allocates and generates; so only the case at work holds memory.
+struct CaseSpec {
+  std::string op;
+  std::string name;
+  std::string dtype;
+  std::string mode;
+  std::function<std::unique_ptr<Case>()> prepare;
+};
+
+}  // namespace mluop::perf

@@ -1,0 +1,50 @@
+#include "perf/support/machine.h"
+
+#include <hwy/highway.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "mlu_op.h"
+#include "perf/support/fma_peak.h"
+#include "perf/support/parallel.h"
+
+namespace mluop::perf {
+namespace {
+
+std::string cpu_name() {
+  std::ifstream cpus("/proc/cpuinfo");
+  for (std::string line; std::getline(cpus, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown CPU";
+}
+
+// Highway's name, except where it has one of its own.
+std::string instruction_set() {
+  // The lowest bit is the best set.
+  const int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
+  const std::string name = hwy::TargetName(supported & -supported);
+  return name.starts_with("AVX3") ? "AVX-512" : name;
+}
+
+std::string library_version() {
+  int major = 0, minor = 0, patch = 0;
+  mluOpGetLibVersion(&major, &minor, &patch);
+  std::ostringstream version;
+  version << major << '.' << minor << '.' << patch;
+  return version.str();
+}
+
+}  // namespace
+
+Machine describe_machine() {
+  const char* simd_limit = std::getenv("MLUOP_OMP_SIMD");
+  const int threads = thread_count();
+  return {library_version(), cpu_name(),
+          instruction_set(), simd_limit == nullptr ? "" : simd_limit,
+          threads,           measure_fma_peak(threads)};
+}
+
+}  // namespace mluop::perf

@@ -1,0 +1,82 @@
+#include "perf/support/timing.h"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+
+namespace mluop::perf {
+namespace {
+
+constexpr double kMinRepetitionSeconds = 0.005;
+constexpr double kMinCallSeconds = 1e-7;  // below it the clock tells little
+
+// Keeps the samples and prints nothing.
+class Collector : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context&) override { return true; }
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      if (run.run_type != Run::RT_Iteration) continue;
+      samples[run.run_name.function_name].push_back(run.real_accumulated_time /
+                                                    static_cast<double>(run.iterations));
+    }
+  }
+  std::map<std::string, Samples> samples;
+};
+
+// Google Benchmark's registry is global: it is empty again after each measurement, also one that throws.
+struct Registration {
+  Registration() {
+    static const bool initialized = [] {
+      std::string program = "mluop_perf", interleaving = "--benchmark_enable_random_interleaving=true";
+      char* arguments[] = {program.data(), interleaving.data(), nullptr};
+      int count = 2;
+      benchmark::Initialize(&count, arguments);
+      return true;
+    }();
+    static_cast<void>(initialized);
+  }
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+  ~Registration() { benchmark::ClearRegisteredBenchmarks(); }
+};
+
+}  // namespace
+
+int64_t calls_of_repetition(const std::function<void()>& run) {
+  run();
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  return static_cast<int64_t>(kMinRepetitionSeconds / std::max(seconds.count(), kMinCallSeconds)) + 1;
+}
+
+std::vector<Samples> time_in_turns(const std::vector<Timed>& entries, int repetitions) {
+  const Registration registration;
+  for (const Timed& entry : entries) {
+    benchmark::RegisterBenchmark(entry.name.c_str(),
+                                 [&entry](benchmark::State& state) {
+                                   for (auto _ : state) entry.run();
+                                 })
+        ->UseRealTime()
+        ->Iterations(entry.calls)
+        ->Repetitions(repetitions);
+  }
+  Collector collector;
+  benchmark::RunSpecifiedBenchmarks(&collector, "all");
+  std::vector<Samples> samples;
+  for (const Timed& entry : entries) samples.push_back(collector.samples[entry.name]);
+  return samples;
+}
+
+double median(Samples samples) {
+  if (samples.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::sort(samples.begin(), samples.end());
+  const size_t middle = samples.size() / 2;
+  return samples.size() % 2 == 1 ? samples[middle] : (samples[middle - 1] + samples[middle]) / 2;
+}
+
+}  // namespace mluop::perf

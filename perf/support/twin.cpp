@@ -1,0 +1,110 @@
+#include "perf/support/twin.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "perf/support/twin.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "perf/support/parallel.h"
+
+#ifndef MLUOP_PERF_TWIN_PART
+#define MLUOP_PERF_TWIN_PART
+namespace mluop::perf {
+
+constexpr int64_t kLineWords = kLineBytes / static_cast<int64_t>(sizeof(uint64_t));
+
+// What a thread reads and writes.
+struct TwinPart {
+  const uint64_t* source;
+  int64_t read_lines;
+  uint64_t* target;
+  int64_t written_lines;
+};
+
+}  // namespace mluop::perf
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::perf {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Reads and writes alternate at this grain, a page of the larger side.
+constexpr int64_t kStepLines = 4096 / kLineBytes;
+
+template <bool kNonTemporal>
+HWY_INLINE uint64_t stream(const TwinPart& part) {
+  const hn::CappedTag<uint64_t, kLineWords> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t steps = (std::max(part.read_lines, part.written_lines) + kStepLines - 1) / kStepLines;
+  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
+  int64_t read = 0, written = 0;
+  for (int64_t step = 1; step <= steps; ++step) {
+    const int64_t read_end = part.read_lines * step / steps * kLineWords;
+    for (; read + 4 * lanes <= read_end; read += 4 * lanes) {
+      const uint64_t* from = part.source + read;
+      sum0 = hn::Add(sum0, hn::Load(d, from));
+      sum1 = hn::Add(sum1, hn::Load(d, from + lanes));
+      sum2 = hn::Add(sum2, hn::Load(d, from + 2 * lanes));
+      sum3 = hn::Add(sum3, hn::Load(d, from + 3 * lanes));
+    }
+    for (; read < read_end; read += lanes) sum0 = hn::Add(sum0, hn::Load(d, part.source + read));
+    const int64_t written_end = part.written_lines * step / steps * kLineWords;
+    for (; written < written_end; written += lanes) {
+      if constexpr (kNonTemporal) {
+        hn::Stream(sum0, d, part.target + written);
+      } else {
+        hn::Store(sum0, d, part.target + written);
+      }
+    }
+  }
+  hwy::FlushStream();
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3))));
+}
+
+uint64_t stream_part(const TwinPart& part, Stores stores) {
+  return stores == Stores::kNonTemporal ? stream<true>(part) : stream<false>(part);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::perf
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::perf {
+namespace {
+
+HWY_EXPORT(stream_part);
+
+// Chosen before main(), as in fma_peak.cpp.
+const auto kStreamPart = [] {
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  return HWY_DYNAMIC_DISPATCH(stream_part);
+}();
+
+int64_t words(int64_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineWords; }
+
+}  // namespace
+
+Twin::Twin(int64_t read_bytes, int64_t write_bytes, int threads)
+    : threads_(threads), source_(words(read_bytes)), target_(words(write_bytes)), sums_(threads) {}
+
+void Twin::run(Stores stores) {
+  const auto read_lines = static_cast<int64_t>(source_.values().size()) / kLineWords;
+  const auto written_lines = static_cast<int64_t>(target_.values().size()) / kLineWords;
+  parallel(threads_, [&](int id) {
+    const int64_t read = share(read_lines, threads_, id);
+    const int64_t written = share(written_lines, threads_, id);
+    sums_.data()[id] =
+        kStreamPart({source_.data() + read * kLineWords, share(read_lines, threads_, id + 1) - read,
+                     target_.data() + written * kLineWords, share(written_lines, threads_, id + 1) - written},
+                    stores);
+  });
+}
+
+}  // namespace mluop::perf
+#endif
