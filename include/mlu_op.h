@@ -273,7 +273,7 @@ uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t de
  * Determinism: with MLUOP_ATOMICS_NOT_ALLOWED the points of a cell are added in their order, bit-identical
  *   to the serial loop of the definition at every thread count. With MLUOP_ATOMICS_ALLOWED the order of
  *   additions is open; pos_memo is exact in both modes.
- * Memory: MLUOP_ATOMICS_NOT_ALLOWED keeps 16 bytes a point, and 4 bytes a cell and task, in the handle.
+ * Memory: MLUOP_ATOMICS_NOT_ALLOWED keeps about 24 bytes a point in the handle.
  *
  * Returns, beside the statuses of every operator:
  *   BAD_PARAM      a scalar is not positive, or contradicts a shape

@@ -1,4 +1,5 @@
 // Version, status names, element sizes and the last error.
+#include "core/boundary.h"
 #include "core/checks.h"
 #include "core/dtype.h"
 #include "core/error.h"
@@ -26,14 +27,17 @@ const char* MLUOP_WIN_API mluOpGetErrorString(mluOpStatus_t status) {
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t dtype, size_t* size) {
-  mluop::Checks check("mluOpGetSizeOfDataType");
-  if (!(check.not_null("size", size) &&
-        check.rule(mluop::size_of(dtype) > 0, MLUOP_STATUS_BAD_PARAM, "dtype is ", static_cast<int>(dtype),
-                   ", expected a data type other than MLUOP_DTYPE_INVALID"))) {
-    return check.status();
-  }
-  *size = mluop::size_of(dtype);
-  return MLUOP_STATUS_SUCCESS;
+  constexpr auto kName = "mluOpGetSizeOfDataType";
+  return mluop::guarded(kName, [&] {
+    mluop::Checks check(kName);
+    if (!(check.not_null("size", size) &&
+          check.rule(mluop::size_of(dtype) > 0, MLUOP_STATUS_BAD_PARAM, "dtype is ", static_cast<int>(dtype),
+                     ", expected a data type other than MLUOP_DTYPE_INVALID"))) {
+      return check.status();
+    }
+    *size = mluop::size_of(dtype);
+    return MLUOP_STATUS_SUCCESS;
+  });
 }
 
 const char* MLUOP_WIN_API mluOpOmpGetLastError(void) { return mluop::last_error(); }

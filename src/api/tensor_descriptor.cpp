@@ -150,17 +150,23 @@ mluOpStatus_t MLUOP_WIN_API mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t*
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc) {
-  Checks check("mluOpDestroyTensorDescriptor");
-  if (!check.not_null("desc", desc)) return check.status();
-  delete desc;
-  return MLUOP_STATUS_SUCCESS;
+  constexpr auto kName = "mluOpDestroyTensorDescriptor";
+  return mluop::guarded(kName, [&] {
+    Checks check(kName);
+    if (!check.not_null("desc", desc)) return check.status();
+    delete desc;
+    return MLUOP_STATUS_SUCCESS;
+  });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc) {
-  Checks check("mluOpResetTensorDescriptor");
-  if (!check.not_null("desc", desc)) return check.status();
-  *desc = mluOpTensorStruct();
-  return MLUOP_STATUS_SUCCESS;
+  constexpr auto kName = "mluOpResetTensorDescriptor";
+  return mluop::guarded(kName, [&] {
+    Checks check(kName);
+    if (!check.not_null("desc", desc)) return check.status();
+    *desc = mluOpTensorStruct();
+    return MLUOP_STATUS_SUCCESS;
+  });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
@@ -223,7 +229,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescr
 }
 
 uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc) {
-  Checks check("mluOpGetTensorElementNum");
-  if (!check.not_null("desc", desc)) return 0;
+  if (desc == nullptr) {
+    mluop::fail("mluOpGetTensorElementNum", MLUOP_STATUS_BAD_PARAM, "desc is null");
+    return 0;
+  }
   return static_cast<uint64_t>(mluop::element_count(*desc));
 }

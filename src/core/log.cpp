@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/boundary.h"
@@ -22,12 +23,22 @@ constexpr std::array<std::pair<std::string_view, spdlog::level::level_enum>, 5> 
     {"off", spdlog::level::off},
 }};
 
+std::string wanted_level() { return read_environment("MLUOP_LOG_LEVEL", "error"); }
+
+std::optional<spdlog::level::level_enum> find_level(std::string_view wanted) {
+  for (const auto& [name, level] : kLevels) {
+    if (wanted == name) return level;
+  }
+  return std::nullopt;
+}
+
 // Of our own, outside spdlog's registry: an application that uses spdlog keeps its loggers to itself.
 spdlog::logger& logger() {
   static const auto instance = [] {
     auto made = std::make_shared<spdlog::logger>("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l %v");
-    made->set_level(spdlog::level::err);
+    // Calls that need no handle can fail before the first one exists.
+    made->set_level(find_level(wanted_level()).value_or(spdlog::level::err));
     return made;
   }();
   return *instance;
@@ -36,15 +47,13 @@ spdlog::logger& logger() {
 }  // namespace
 
 void configure_log() {
-  const std::string wanted = read_environment("MLUOP_LOG_LEVEL", "error");
-  for (const auto& [name, level] : kLevels) {
-    if (wanted == name) {
-      logger().set_level(level);
-      return;
-    }
+  const std::string wanted = wanted_level();
+  const auto level = find_level(wanted);
+  if (!level) {
+    throw Failure(MLUOP_STATUS_BAD_PARAM,
+                  text("MLUOP_LOG_LEVEL is \"", wanted, "\", expected one of: debug, info, warn, error, off"));
   }
-  throw Failure(MLUOP_STATUS_BAD_PARAM,
-                text("MLUOP_LOG_LEVEL is \"", wanted, "\", expected one of: debug, info, warn, error, off"));
+  logger().set_level(*level);
 }
 
 bool debug_log_enabled() { return logger().should_log(spdlog::level::debug); }

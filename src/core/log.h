@@ -8,7 +8,8 @@
 namespace mluop {
 
 // Takes the level of MLUOP_LOG_LEVEL: debug, info, warn, error or off; unset or empty: error. Throws
-// Failure, and nothing changes, if the variable has another value.
+// Failure, and nothing changes, if the variable has another value. Before the first call the level is that of the
+// variable where it is valid, else error.
 void configure_log();
 
 // Whether debug lines are shown: ask before building an expensive one.

@@ -22,15 +22,18 @@ class WorkspaceLayout {
   size_t add(int64_t count) {
     const auto offset = static_cast<size_t>(bytes_);
     const auto size = checked_product(count, sizeof(T));
-    const auto end = size ? checked_sum(*size, bytes_ + static_cast<int64_t>(kScratchAlignment)) : size;
-    if (!end) throw std::bad_alloc();
-    bytes_ = (*end - 1) / static_cast<int64_t>(kScratchAlignment) * static_cast<int64_t>(kScratchAlignment);
+    const auto end = size ? checked_sum(*size, bytes_) : size;
+    // Rounding up must not overflow either.
+    if (!end || *end > INT64_MAX - kAlignment) throw std::bad_alloc();
+    bytes_ = round_up(*end, kAlignment);
     return offset;
   }
 
   size_t bytes() const { return static_cast<size_t>(bytes_); }
 
  private:
+  static constexpr auto kAlignment = static_cast<int64_t>(kScratchAlignment);
+
   int64_t bytes_ = 0;
 };
 

@@ -20,10 +20,12 @@ namespace HWY_NAMESPACE {
 struct GroupTile {
   GroupTile(Nram& nram, int32_t items)
       : keys(nram.take<int32_t>(items + 2 * kGroupTilePadding) + kGroupTilePadding),
-        firsts(nram.take<int32_t>(items + kGroupTilePadding)) {}
+        begins(nram.take<int32_t>(items + kGroupTilePadding)),
+        ends(nram.take<int32_t>(items + kGroupTilePadding)) {}
 
   int32_t* keys;    // [items], for the operator to fill
-  int32_t* firsts;  // [items], first item of each run, counted from the begin of the tile
+  int32_t* begins;  // [items], first item of each run, counted from the begin of the tile
+  int32_t* ends;    // [items], the item behind each run
 };
 
 // Appends the items [begin, begin + count), whose keys are in `tile`, to the runs of the task.
@@ -32,29 +34,35 @@ inline void append(const Group& group, const GroupTile& tile, int64_t begin, int
   const hn::ScalableTag<int32_t> d;
   static_assert(hn::MaxLanes(d) <= kGroupTilePadding);
   const auto lanes = static_cast<int32_t>(hn::Lanes(d));
-  // A run starts where a key differs from the one before; nothing precedes the first, nothing new follows the
-  // last.
-  tile.keys[-1] = -1;
-  std::fill_n(tile.keys + count, lanes, tile.keys[count - 1]);
-  int32_t found = 0;
-  for (int32_t i = 0; i < count; i += lanes) {
-    const auto differs = hn::Ne(hn::LoadU(d, tile.keys + i), hn::LoadU(d, tile.keys + i - 1));
-    hn::StoreU(hn::Compress(hn::Iota(d, i), differs), d, tile.firsts + found);
-    found += static_cast<int32_t>(hn::CountTrue(d, differs));
+  const auto no_group = hn::Set(d, group.no_group());
+  // A run begins, and the one before ends, where a key differs from its predecessor. Nothing is around the tile.
+  tile.keys[-1] = group.no_group();
+  std::fill_n(tile.keys + count, lanes, group.no_group());
+  int32_t begun = 0;
+  int32_t ended = 0;
+  for (int32_t i = 0; i <= count; i += lanes) {
+    const auto key = hn::LoadU(d, tile.keys + i);
+    const auto before = hn::LoadU(d, tile.keys + i - 1);
+    const auto item = hn::Iota(d, i);
+    const auto differs = hn::Ne(key, before);
+    const auto begins = hn::And(differs, hn::Ne(key, no_group));
+    const auto ends = hn::And(differs, hn::Ne(before, no_group));
+    hn::StoreU(hn::Compress(item, begins), d, tile.begins + begun);
+    hn::StoreU(hn::Compress(item, ends), d, tile.ends + ended);
+    begun += static_cast<int32_t>(hn::CountTrue(d, begins));
+    ended += static_cast<int32_t>(hn::CountTrue(d, ends));
   }
-  const int64_t place = group.items_of(task_id).begin + group.run_counts[task_id];
-  int32_t* run_keys = group.run_keys + place;
-  int32_t* run_firsts = group.run_firsts + place;
+  int32_t& found = group.found_counts[task_id];
+  Run* runs = group.found + group.items_of(task_id).begin + found;
   int32_t* counts = group.counts_of(task_id);
-  tile.firsts[found] = count;
-  for (int32_t run = 0; run < found; ++run) {
-    const int32_t first = tile.firsts[run];
+  for (int32_t run = 0; run < begun; ++run) {
+    const int32_t first = tile.begins[run];
     const int32_t key = tile.keys[first];
-    run_keys[run] = key;
-    run_firsts[run] = static_cast<int32_t>(begin) + first;
-    counts[key] += tile.firsts[run + 1] - first;
+    const int32_t items = tile.ends[run] - first;
+    runs[run] = {static_cast<int32_t>(begin) + first, items, key};
+    counts[key >> group.shift] += items;
   }
-  group.run_counts[task_id] += found;
+  found += begun;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -17,17 +17,19 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 
-// to[0, count) = from[0, count). Ranges do not overlap. hwy::FlushStream() before the task ends.
-inline void stream_copy(int32_t* HWY_RESTRICT to, const int32_t* HWY_RESTRICT from, size_t count) {
+// to[0, count) = from[0, count), elements of 4 bytes. Ranges do not overlap. hwy::FlushStream() before the task
+// ends.
+template <class T>
+void stream_copy(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, size_t count) {
   namespace hn = hwy::HWY_NAMESPACE;
-  const hn::ScalableTag<int32_t> d;
+  const hn::ScalableTag<T> d;
   const size_t lanes = hn::Lanes(d);
-  const size_t misaligned = reinterpret_cast<uintptr_t>(to) / sizeof(int32_t) % lanes;
+  const size_t misaligned = reinterpret_cast<uintptr_t>(to) / sizeof(T) % lanes;
   const size_t head = misaligned == 0 ? 0 : HWY_MIN(lanes - misaligned, count);
-  std::memcpy(to, from, head * sizeof(int32_t));
+  std::memcpy(to, from, head * sizeof(T));
   size_t i = head;
   for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(d, from + i), d, to + i);
-  std::memcpy(to + i, from + i, (count - i) * sizeof(int32_t));
+  std::memcpy(to + i, from + i, (count - i) * sizeof(T));
 }
 
 }  // namespace HWY_NAMESPACE

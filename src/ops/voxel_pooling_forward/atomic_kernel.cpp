@@ -69,9 +69,10 @@ void scatter_tile(const Args& call, const Tile& tile, int64_t first_point, int32
 void scatter(const AtomicArgs& args, int64_t begin, int64_t end, Task& task) {
   const Args& call = args.call;
   const Tile tile(task.nram, args.tile_points, args.tile_channels);
+  const Grid grid(call.batch_size, call.num_voxel_y, call.num_voxel_x, 0, 0);
   for (int64_t point = begin; point < end; point += args.tile_points) {
     const auto points = static_cast<int32_t>(std::min<int64_t>(args.tile_points, end - point));
-    locate_points(call, point, points, tile.cells, tile.memo);
+    locate_points(call, grid, grid.tile_count, point, points, tile.cells, tile.memo);
     mluop::HWY_NAMESPACE::stream_copy(call.pos_memo + point * 3, tile.memo, static_cast<size_t>(points) * 3);
     for (int64_t channel = 0; channel < call.num_channels; channel += args.tile_channels) {
       const int64_t count = std::min<int64_t>(args.tile_channels, call.num_channels - channel);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "ops/voxel_pooling_forward/grid.h"
 #include "primitives/group.h"
 #include "team/launch.h"
 
@@ -24,20 +25,25 @@ struct Args {
   int32_t* pos_memo;            // [B, N, 3]
 };
 
-// Deterministic mode, items: points. Writes pos_memo, and appends each point to the group of its cell; a point out
+// Deterministic mode, items: points. Writes pos_memo, and appends each point to the group of its tile; a point out
 // of range to none.
 struct LocateArgs {
   const Args& call;
-  const Group& cells;
+  const Grid& grid;
+  const Group& points;
   int32_t tile_points;
   bool stream;
 };
 RangeKernel<LocateArgs> locate_kernel();
 
-// Deterministic mode, items: cells. Adds the rows of a cell's points in registers, in the order of the points.
+// Deterministic mode, items: tiles. Adds the rows of a tile's points, in the order of the points, to the tile's
+// cells in NRAM, which are then the output. Tiles are what makes it fast: the rows of a tile lie in stretches in
+// memory, which those of a single cell need not.
 struct SumArgs {
   const Args& call;
-  const Group& cells;
+  const Grid& grid;
+  const Group& points;
+  int32_t tile_channels;
   bool stream;
 };
 RangeKernel<SumArgs> sum_kernel();

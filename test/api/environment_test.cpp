@@ -1,0 +1,149 @@
+// The environment variables of mlu_op.h, as mluOpCreate and mluOpUpdateContextInformation read them.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "support/api.h"
+#include "support/environment.h"
+#include "team/context.h"
+
+namespace mluop::test {
+namespace {
+
+const mluOpContext& context_of(const Handle& handle) { return *mluOpHandle_t{handle}; }
+
+TEST(ApiEnvironment, Devices) {
+  constexpr struct {
+    const char* value;
+    const char* device;
+    size_t nram_kib;
+    bool is_200_series;
+  } kTable[] = {
+      {nullptr, "mlu370", 640, false},  {"", "mlu370", 640, false},      {"mlu370", "mlu370", 640, false},
+      {"mlu590", "mlu590", 384, false}, {"mlu290", "mlu290", 384, true}, {"mlu270", "mlu270", 384, true},
+  };
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", nullptr);
+  for (const auto& row : kTable) {
+    const ScopedEnvironment device("MLUOP_OMP_DEVICE", row.value);
+    const Handle handle;
+    EXPECT_EQ(context_of(handle).device.name, row.device);
+    EXPECT_EQ(context_of(handle).nram_capacity, row.nram_kib * 1024);
+    EXPECT_EQ(context_of(handle).device.is_200_series, row.is_200_series);
+  }
+}
+
+TEST(ApiEnvironment, ScratchSizes) {
+  constexpr struct {
+    const char* value;
+    size_t kib;
+  } kTable[] = {{"", 640}, {"1", 1}, {"384", 384}, {"0064", 64}, {"1048576", 1048576}};
+  const ScopedEnvironment device("MLUOP_OMP_DEVICE", nullptr);
+  for (const auto& row : kTable) {
+    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", row.value);
+    EXPECT_EQ(context_of(Handle()).nram_capacity, row.kib * 1024) << row.value;
+  }
+}
+
+TEST(ApiEnvironment, LogLevels) {
+  for (const char* level : {"debug", "info", "warn", "error", "off", ""}) {
+    const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);
+    // debug writes a line.
+    ::testing::internal::CaptureStderr();
+    EXPECT_NO_THROW(Handle()) << level;
+    ::testing::internal::GetCapturedStderr();
+  }
+  Handle();  // takes the level of before
+}
+
+struct BadVariable {
+  const char* name;
+  const char* value;
+  const char* expected;
+};
+
+constexpr auto kDevices = "one of: mlu270, mlu290, mlu370, mlu590";
+constexpr auto kScratch = "a whole number from 1 to 1048576";
+constexpr auto kLevels = "one of: debug, info, warn, error, off";
+
+constexpr BadVariable kBadVariables[] = {
+    {"MLUOP_OMP_DEVICE", "mlu100", kDevices}, {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
+    {"MLUOP_OMP_DEVICE", "mlu", kDevices},    {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
+    {"MLUOP_OMP_NRAM_KB", "0", kScratch},     {"MLUOP_OMP_NRAM_KB", "1048577", kScratch},
+    {"MLUOP_OMP_NRAM_KB", "-1", kScratch},    {"MLUOP_OMP_NRAM_KB", "+64", kScratch},
+    {"MLUOP_OMP_NRAM_KB", "64k", kScratch},   {"MLUOP_OMP_NRAM_KB", " 64", kScratch},
+    {"MLUOP_OMP_NRAM_KB", "64.5", kScratch},  {"MLUOP_OMP_NRAM_KB", "0x40", kScratch},
+    {"MLUOP_OMP_NRAM_KB", "lots", kScratch},  {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kScratch},
+    {"MLUOP_LOG_LEVEL", "trace", kLevels},    {"MLUOP_LOG_LEVEL", "ERROR", kLevels},
+    {"MLUOP_LOG_LEVEL", "5", kLevels},
+};
+
+std::string message_of(const char* function, const BadVariable& bad) {
+  return std::string("[") + function + "] " + bad.name + " is \"" + bad.value + "\", expected " + bad.expected;
+}
+
+TEST(ApiEnvironment, CreateRefusesBadValues) {
+  for (const BadVariable& bad : kBadVariables) {
+    SCOPED_TRACE(message_of("", bad));
+    const ScopedEnvironment variable(bad.name, bad.value);
+    int place = 0;
+    const auto before = reinterpret_cast<mluOpHandle_t>(&place);
+    mluOpHandle_t handle = before;
+    EXPECT_EQ(mluOpCreate(&handle), MLUOP_STATUS_BAD_PARAM);
+    EXPECT_EQ(mluOpOmpGetLastError(), message_of("mluOpCreate", bad));
+    EXPECT_EQ(handle, before);
+  }
+}
+
+TEST(ApiEnvironment, UpdateReadsAgain) {
+  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  int place = 0;
+  const auto queue = reinterpret_cast<cnrtQueue_t>(&place);
+  ASSERT_EQ(mluOpSetQueue(handle, queue), MLUOP_STATUS_SUCCESS);
+  const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu290");
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "77");
+  EXPECT_NE(context_of(handle).device.name, "mlu290");
+  ASSERT_EQ(mluOpUpdateContextInformation(handle), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(context_of(handle).device.name, "mlu290");
+  EXPECT_EQ(context_of(handle).nram_capacity, size_t{77} * 1024);
+  EXPECT_EQ(context_of(handle).atomics_mode, MLUOP_ATOMICS_ALLOWED);
+  EXPECT_EQ(context_of(handle).queue, queue);
+}
+
+TEST(ApiEnvironment, UpdateRefusesBadValues) {
+  const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu590");
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "99");
+  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  for (const BadVariable& bad : kBadVariables) {
+    SCOPED_TRACE(message_of("", bad));
+    // Good news in the other variables must not arrive either.
+    const ScopedEnvironment other_device("MLUOP_OMP_DEVICE", "mlu270");
+    const ScopedEnvironment other_nram("MLUOP_OMP_NRAM_KB", "123");
+    const ScopedEnvironment variable(bad.name, bad.value);
+    EXPECT_EQ(mluOpUpdateContextInformation(handle), MLUOP_STATUS_BAD_PARAM);
+    EXPECT_EQ(mluOpOmpGetLastError(), message_of("mluOpUpdateContextInformation", bad));
+    EXPECT_EQ(context_of(handle).device.name, "mlu590");
+    EXPECT_EQ(context_of(handle).nram_capacity, size_t{99} * 1024);
+    EXPECT_EQ(context_of(handle).atomics_mode, MLUOP_ATOMICS_ALLOWED);
+  }
+}
+
+// MLUOP_OMP_SIMD is read once per process, so a process of its own reads a bad one.
+TEST(ApiEnvironmentDeathTest, BadInstructionSet) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto create = [] {
+    setenv("MLUOP_OMP_SIMD", "mmx", 1);
+    setenv("MLUOP_LOG_LEVEL", "error", 1);
+    mluOpHandle_t handle = nullptr;
+    // At every call, and though the variable is good by then.
+    mluOpCreate(&handle);
+    setenv("MLUOP_OMP_SIMD", "generic", 1);
+    const mluOpStatus_t status = mluOpCreate(&handle);
+    std::exit(status == MLUOP_STATUS_BAD_PARAM && handle == nullptr ? 0 : 1);
+  };
+  EXPECT_EXIT(create(), ::testing::ExitedWithCode(0),
+              "\\[mluOpCreate\\] MLUOP_OMP_SIMD is \"mmx\", expected one of: generic");
+}
+
+}  // namespace
+}  // namespace mluop::test

@@ -1,0 +1,101 @@
+// Version, status names, element sizes, and the last error.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "api/bad_call.h"
+#include "mlu_op_omp.h"
+
+namespace mluop::test {
+namespace {
+
+TEST(ApiLibrary, Version) {
+  int major = -1, minor = -1, patch = -1;
+  mluOpGetLibVersion(&major, &minor, &patch);
+  EXPECT_EQ(std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch), MLUOP_OMP_VERSION);
+}
+
+TEST(ApiLibrary, VersionSkipsNull) {
+  int minor = -1, patch = -1;
+  mluOpGetLibVersion(nullptr, &minor, nullptr);
+  EXPECT_GE(minor, 0);
+  mluOpGetLibVersion(nullptr, nullptr, &patch);
+  EXPECT_GE(patch, 0);
+  mluOpGetLibVersion(nullptr, nullptr, nullptr);
+}
+
+TEST(ApiLibrary, ErrorStrings) {
+  const char* const kNames[] = {
+      "MLUOP_STATUS_SUCCESS",          "MLUOP_STATUS_NOT_INITIALIZED", "MLUOP_STATUS_ALLOC_FAILED",
+      "MLUOP_STATUS_BAD_PARAM",        "MLUOP_STATUS_INTERNAL_ERROR",  "MLUOP_STATUS_ARCH_MISMATCH",
+      "MLUOP_STATUS_EXECUTION_FAILED", "MLUOP_STATUS_NOT_SUPPORTED",   "MLUOP_STATUS_NUMERICAL_OVERFLOW"};
+  int status = 0;
+  for (const char* name : kNames) EXPECT_STREQ(mluOpGetErrorString(static_cast<mluOpStatus_t>(status++)), name);
+  // As far as the bits of the enumeration reach: a value beyond would be undefined in the test itself.
+  for (; status < 16; ++status) {
+    EXPECT_STREQ(mluOpGetErrorString(static_cast<mluOpStatus_t>(status)), "MLUOP_STATUS_UNKNOWN");
+  }
+}
+
+TEST(ApiLibrary, SizeOfDataType) {
+  constexpr struct {
+    mluOpDataType_t dtype;
+    size_t size;
+  } kSizes[] = {{MLUOP_DTYPE_HALF, 2},    {MLUOP_DTYPE_FLOAT, 4},        {MLUOP_DTYPE_INT8, 1},
+                {MLUOP_DTYPE_INT16, 2},   {MLUOP_DTYPE_INT31, 4},        {MLUOP_DTYPE_INT32, 4},
+                {MLUOP_DTYPE_UINT8, 1},   {MLUOP_DTYPE_BOOL, 1},         {MLUOP_DTYPE_INT64, 8},
+                {MLUOP_DTYPE_UINT32, 4},  {MLUOP_DTYPE_UINT64, 8},       {MLUOP_DTYPE_UINT16, 2},
+                {MLUOP_DTYPE_DOUBLE, 8},  {MLUOP_DTYPE_COMPLEX_HALF, 4}, {MLUOP_DTYPE_COMPLEX_FLOAT, 8},
+                {MLUOP_DTYPE_BFLOAT16, 2}};
+  for (const auto& [dtype, expected] : kSizes) {
+    size_t size = 0;
+    EXPECT_EQ(mluOpGetSizeOfDataType(dtype, &size), MLUOP_STATUS_SUCCESS);
+    EXPECT_EQ(size, expected) << "dtype " << dtype;
+  }
+}
+
+TEST(ApiLibrary, SizeOfDataTypeErrors) {
+  size_t size = 77;
+  const auto of = [&](int dtype) { return mluOpGetSizeOfDataType(static_cast<mluOpDataType_t>(dtype), &size); };
+  expect_refused({
+      {[&] { return mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr); },
+       "[mluOpGetSizeOfDataType] size is null"},
+      {[&] { return of(MLUOP_DTYPE_INVALID); },
+       "[mluOpGetSizeOfDataType] dtype is 0, expected a data type other than MLUOP_DTYPE_INVALID"},
+      // The gap between INT64 and UINT32.
+      {[&] { return of(10); },
+       "[mluOpGetSizeOfDataType] dtype is 10, expected a data type other than MLUOP_DTYPE_INVALID"},
+      {[&] { return of(18); },
+       "[mluOpGetSizeOfDataType] dtype is 18, expected a data type other than MLUOP_DTYPE_INVALID"},
+      {[&] { return of(31); },
+       "[mluOpGetSizeOfDataType] dtype is 31, expected a data type other than MLUOP_DTYPE_INVALID"},
+  });
+  EXPECT_EQ(size, 77U);
+}
+
+TEST(ApiLastError, IsKeptUntilTheNextFailure) {
+  EXPECT_EQ(mluOpDestroy(nullptr), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpDestroy] handle is null");
+  size_t size = 0;
+  EXPECT_EQ(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, &size), MLUOP_STATUS_SUCCESS);
+  EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpDestroy] handle is null");
+  EXPECT_EQ(mluOpCreate(nullptr), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpCreate] handle is null");
+}
+
+TEST(ApiLastError, BelongsToItsThread) {
+  mluOpDestroy(nullptr);
+  std::string before = "unset", after = "unset";
+  std::thread([&] {
+    before = mluOpOmpGetLastError();
+    mluOpCreate(nullptr);
+    after = mluOpOmpGetLastError();
+  }).join();
+  EXPECT_EQ(before, "");
+  EXPECT_EQ(after, "[mluOpCreate] handle is null");
+  EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpDestroy] handle is null");
+}
+
+}  // namespace
+}  // namespace mluop::test

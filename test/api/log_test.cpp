@@ -1,0 +1,106 @@
+// What reaches stderr at which MLUOP_LOG_LEVEL.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "ops/voxel_pooling_forward_call.h"
+#include "support/api.h"
+#include "support/environment.h"
+
+namespace mluop::test {
+namespace {
+
+class ApiLog : public ::testing::Test {
+ protected:
+  // The level is that of the process: back to the one of before.
+  ~ApiLog() override { Handle(); }
+
+  // What `body` writes to stderr at a level. The handle is made, and logs, before.
+  static std::string logged(const char* level, const std::function<void(const Handle&)>& body) {
+    const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);
+    ::testing::internal::CaptureStderr();
+    const Handle handle;
+    ::testing::internal::GetCapturedStderr();
+    ::testing::internal::CaptureStderr();
+    body(handle);
+    return ::testing::internal::GetCapturedStderr();
+  }
+};
+
+TEST_F(ApiLog, ErrorsAppearUnlessOff) {
+  for (const char* level : {"error", "warn", "info", "debug", ""}) {
+    std::string lines = logged(level, [](const Handle&) { mluOpDestroy(nullptr); });
+    // Which date and time it is does not matter.
+    std::replace_if(
+        lines.begin(), lines.end(), [](char c) { return c >= '0' && c <= '9'; }, '#');
+    EXPECT_EQ(lines, "####-##-## ##:##:##.### mluop-omp error [mluOpDestroy] handle is null\n") << level;
+  }
+}
+
+TEST_F(ApiLog, NothingAppearsAtOff) {
+  EXPECT_EQ(logged("off", [](const Handle&) { mluOpDestroy(nullptr); }), "");
+  EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpDestroy] handle is null");
+}
+
+TEST_F(ApiLog, SuccessIsSilentUnlessDebug) {
+  auto random = seeded_random();
+  const auto inputs = random_voxel_pooling({1, 10, 3, 2, 2, 1}, random);
+  for (const char* level : {"off", "error", "warn", "info"}) {
+    EXPECT_EQ(logged(level, [&](const Handle& handle) { require(VoxelPoolingCall(handle, inputs).run()); }), "")
+        << level;
+  }
+}
+
+TEST_F(ApiLog, OperatorAtDebug) {
+  auto random = seeded_random();
+  // Enough work for three tasks.
+  const auto inputs = random_voxel_pooling({2, 5000, 6, 5, 4, 7}, random);
+  const ScopedThreads threads(3);
+  const std::string lines =
+      logged("debug", [&](const Handle& handle) { require(VoxelPoolingCall(handle, inputs).run()); });
+  EXPECT_NE(lines.find(" mluop-omp debug [mluOpVoxelPoolingForward] geom_xyz INT32 [2, 5000, 3] ARRAY, "
+                       "input_features FLOAT [2, 5000, 6] ARRAY, output_features FLOAT [2, 4, 5, 6] ARRAY, "
+                       "num_voxel_z 7, deterministic, taskDim 3, tile of "),
+            std::string::npos)
+      << lines;
+}
+
+TEST_F(ApiLog, ContextAtDebug) {
+  const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu590");
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "77");
+  const std::string lines =
+      logged("debug", [](const Handle& handle) { require(mluOpUpdateContextInformation(handle)); });
+  EXPECT_NE(lines.find(" mluop-omp debug device mlu590, NRAM 77 KiB, "), std::string::npos) << lines;
+}
+
+TEST_F(ApiLog, RefusedSettingKeepsTheLevel) {
+  EXPECT_EQ(logged("off",
+                   [](const Handle& handle) {
+                     const ScopedEnvironment log("MLUOP_LOG_LEVEL", "debug");
+                     const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu100");
+                     EXPECT_EQ(mluOpUpdateContextInformation(handle), MLUOP_STATUS_BAD_PARAM);
+                   }),
+            "");
+}
+
+// A process whose first call fails has no handle that could have read the level.
+using ApiLogDeathTest = ApiLog;
+
+TEST_F(ApiLogDeathTest, LevelHoldsBeforeTheFirstHandle) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto fail_at = [](const char* level) {
+    setenv("MLUOP_LOG_LEVEL", level, 1);
+    mluOpDestroy(nullptr);
+    std::exit(0);
+  };
+  EXPECT_EXIT(fail_at("error"), ::testing::ExitedWithCode(0), "handle is null");
+  EXPECT_EXIT(fail_at("off"), ::testing::ExitedWithCode(0), "^$");
+  // Not a level: what is wrong with it must not be lost.
+  EXPECT_EXIT(fail_at("loud"), ::testing::ExitedWithCode(0), "handle is null");
+}
+
+}  // namespace
+}  // namespace mluop::test

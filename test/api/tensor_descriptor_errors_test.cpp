@@ -1,0 +1,239 @@
+// What tensor descriptors refuse: one bad argument, one status, one message; the descriptor stays as it was.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "api/bad_call.h"
+#include "api/tensor_descriptor_functions.h"
+#include "support/api.h"
+
+namespace mluop::test {
+namespace {
+
+// The arguments of a setter, open to change; good as they are.
+template <class Int>
+struct SetterArguments {
+  mluOpTensorDescriptor_t desc;
+  mluOpTensorLayout_t layout = MLUOP_LAYOUT_NC;
+  mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
+  int count = 2;
+  Int dims[MLUOP_DIM_MAX + 1] = {2, 3, 1, 1, 1, 1, 1, 1, 1};
+  Int strides[MLUOP_DIM_MAX + 1] = {3, 1, 1, 1, 1, 1, 1, 1, 1};
+  const Int* dims_pointer = dims;
+  const Int* strides_pointer = strides;
+
+  void shape(std::initializer_list<Int> wanted) {
+    count = static_cast<int>(wanted.size());
+    std::copy(wanted.begin(), wanted.end(), dims);
+  }
+};
+
+template <class Int>
+struct BadSet {
+  std::function<void(SetterArguments<Int>&)> spoil;
+  const char* message;  // after the name of the function
+};
+
+template <class Int>
+class ApiTensorDescriptorErrors : public ::testing::Test {
+ protected:
+  using Functions = DescriptorFunctions<Int>;
+  using Arguments = SetterArguments<Int>;
+  using Table = std::vector<BadSet<Int>>;
+
+  static mluOpStatus_t set(const Arguments& a) {
+    return Functions::set(a.desc, a.layout, a.dtype, a.count, a.dims_pointer);
+  }
+  static mluOpStatus_t set_ex(const Arguments& a) {
+    return Functions::set_ex(a.desc, a.layout, a.dtype, a.count, a.dims_pointer, a.strides_pointer);
+  }
+  static mluOpStatus_t set_dim(const Arguments& a) { return Functions::set_dim(a.desc, a.count, a.dims_pointer); }
+
+  static void expect_refused(mluOpStatus_t (*setter)(const Arguments&), const char* name, const Table& table) {
+    for (const BadSet<Int>& bad : table) {
+      const std::string message = std::string("[") + name + Functions::suffix + "] " + bad.message;
+      SCOPED_TRACE(message);
+      const Descriptor desc(MLUOP_DTYPE_FLOAT, {5, 6, 7}, MLUOP_LAYOUT_NLC);
+      const TensorDescriptor before = *mluOpTensorDescriptor_t{desc};
+      Arguments arguments{desc};
+      bad.spoil(arguments);
+      EXPECT_EQ(setter(arguments), MLUOP_STATUS_BAD_PARAM);
+      EXPECT_EQ(mluOpOmpGetLastError(), message);
+      EXPECT_TRUE(same(*mluOpTensorDescriptor_t{desc}, before));
+    }
+  }
+
+  // Of every setter.
+  static Table shape_rules() {
+    return {
+        {[](auto& a) { a.desc = nullptr; }, "desc is null"},
+        {[](auto& a) { a.count = 0; }, "dimNb is 0, expected 1 to 8"},
+        {[](auto& a) { a.count = 9; }, "dimNb is 9, expected 1 to 8"},
+        {[](auto& a) { a.count = -1; }, "dimNb is -1, expected 1 to 8"},
+        {[](auto& a) { a.count = INT_MIN; }, "dimNb is -2147483648, expected 1 to 8"},
+        {[](auto& a) { a.dims_pointer = nullptr; }, "dimSize is null"},
+        {[](auto& a) { a.dims[0] = -1; }, "dimSize[0] is -1, expected 0 or more"},
+        {[](auto& a) { a.dims[1] = INT_MIN; }, "dimSize[1] is -2147483648, expected 0 or more"},
+        // 2^61 elements of 4 bytes: one byte too many.
+        {[](auto& a) {
+           a.shape({1 << 30, 1 << 30, 2});
+         },
+         "the size in bytes of shape [1073741824, 1073741824, 2] exceeds 2^63 - 1"},
+        // The product of the dimensions alone, and a zero that does not hide it.
+        {[](auto& a) {
+           a.shape({INT_MAX, INT_MAX, INT_MAX});
+         },
+         "the size in bytes of shape [2147483647, 2147483647, 2147483647] exceeds 2^63 - 1"},
+        {[](auto& a) {
+           a.shape({0, INT_MAX, INT_MAX, INT_MAX});
+         },
+         "the size in bytes of shape [0, 2147483647, 2147483647, 2147483647] exceeds 2^63 - 1"},
+    };
+  }
+
+  // Of the setters that take layout and data type.
+  static Table format_rules() {
+    return {
+        {[](auto& a) { a.layout = static_cast<mluOpTensorLayout_t>(11); },
+         "layout is 11, expected a value of mluOpTensorLayout_t"},
+        {[](auto& a) { a.layout = static_cast<mluOpTensorLayout_t>(15); },
+         "layout is 15, expected a value of mluOpTensorLayout_t"},
+        {[](auto& a) { a.dtype = MLUOP_DTYPE_INVALID; },
+         "dtype is 0, expected a data type other than MLUOP_DTYPE_INVALID"},
+        {[](auto& a) { a.dtype = static_cast<mluOpDataType_t>(10); },
+         "dtype is 10, expected a data type other than MLUOP_DTYPE_INVALID"},
+        {[](auto& a) { a.dtype = static_cast<mluOpDataType_t>(18); },
+         "dtype is 18, expected a data type other than MLUOP_DTYPE_INVALID"},
+    };
+  }
+
+  // Of the setters that take strides.
+  static Table stride_rules() {
+    return {
+        {[](auto& a) { a.strides_pointer = nullptr; }, "dimStride is null"},
+        {[](auto& a) { a.strides[0] = -1; }, "dimStride[0] is -1, expected 0 or more"},
+        {[](auto& a) { a.strides[1] = INT_MIN; }, "dimStride[1] is -2147483648, expected 0 or more"},
+        // Few elements, far apart: about 2^62 elements of 4 bytes.
+        {[](auto& a) {
+           a.shape({INT_MAX});
+           a.strides[0] = INT_MAX;
+         },
+         "the size in bytes of shape [2147483647] exceeds 2^63 - 1"},
+    };
+  }
+};
+TYPED_TEST_SUITE(ApiTensorDescriptorErrors, DescriptorInts, DescriptorIntNames);
+
+TYPED_TEST(ApiTensorDescriptorErrors, Set) {
+  this->expect_refused(this->set, "mluOpSetTensorDescriptor", this->shape_rules());
+  this->expect_refused(this->set, "mluOpSetTensorDescriptor", this->format_rules());
+}
+
+TYPED_TEST(ApiTensorDescriptorErrors, SetEx) {
+  this->expect_refused(this->set_ex, "mluOpSetTensorDescriptorEx", this->shape_rules());
+  this->expect_refused(this->set_ex, "mluOpSetTensorDescriptorEx", this->format_rules());
+  this->expect_refused(this->set_ex, "mluOpSetTensorDescriptorEx", this->stride_rules());
+}
+
+TYPED_TEST(ApiTensorDescriptorErrors, SetDim) {
+  this->expect_refused(this->set_dim, "mluOpSetTensorDescriptorDim", this->shape_rules());
+}
+
+// Unspoiled, the arguments of the tables are good.
+TYPED_TEST(ApiTensorDescriptorErrors, GoodArguments) {
+  const Descriptor desc;
+  const SetterArguments<TypeParam> good{desc};
+  EXPECT_EQ(this->set(good), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(this->set_ex(good), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(this->set_dim(good), MLUOP_STATUS_SUCCESS);
+}
+
+TYPED_TEST(ApiTensorDescriptorErrors, Get) {
+  const std::string suffix = std::string(TestFixture::Functions::suffix) + "] desc is null";
+  EXPECT_EQ(TestFixture::Functions::get(nullptr, nullptr, nullptr, nullptr, nullptr), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(mluOpOmpGetLastError(), "[mluOpGetTensorDescriptor" + suffix);
+  EXPECT_EQ(TestFixture::Functions::get_ex(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr),
+            MLUOP_STATUS_BAD_PARAM);
+  EXPECT_EQ(mluOpOmpGetLastError(), "[mluOpGetTensorDescriptorEx" + suffix);
+}
+
+TEST(ApiTensorDescriptorNull, Errors) {
+  expect_refused({
+      {[] { return mluOpCreateTensorDescriptor(nullptr); }, "[mluOpCreateTensorDescriptor] desc is null"},
+      {[] { return mluOpDestroyTensorDescriptor(nullptr); }, "[mluOpDestroyTensorDescriptor] desc is null"},
+      {[] { return mluOpResetTensorDescriptor(nullptr); }, "[mluOpResetTensorDescriptor] desc is null"},
+  });
+  EXPECT_EQ(mluOpGetTensorElementNum(nullptr), 0U);
+  EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpGetTensorElementNum] desc is null");
+}
+
+// Sizes that only int64_t can say.
+TEST(ApiTensorDescriptorLargeErrors, BytesOverflow) {
+  const Descriptor desc;
+  const auto set = [&](mluOpDataType_t dtype, std::initializer_list<int64_t> dims,
+                       std::initializer_list<int64_t> strides) {
+    return mluOpSetTensorDescriptorEx_v2(desc, MLUOP_LAYOUT_ARRAY, dtype, static_cast<int>(dims.size()),
+                                         dims.begin(), strides.begin());
+  };
+  expect_refused({
+      {[&] { return set(MLUOP_DTYPE_HALF, {int64_t{1} << 62}, {1}); },
+       "[mluOpSetTensorDescriptorEx_v2] the size in bytes of shape [4611686018427387904] exceeds 2^63 - 1"},
+      // The reach of one dimension, then the sum over both, then the element behind the last byte.
+      {[&] {
+         return set(MLUOP_DTYPE_INT8, {3, 2}, {int64_t{1} << 62, 1});
+       },
+       "[mluOpSetTensorDescriptorEx_v2] the size in bytes of shape [3, 2] exceeds 2^63 - 1"},
+      {[&] {
+         return set(MLUOP_DTYPE_INT8, {2, 2}, {int64_t{1} << 62, int64_t{1} << 62});
+       },
+       "[mluOpSetTensorDescriptorEx_v2] the size in bytes of shape [2, 2] exceeds 2^63 - 1"},
+      {[&] {
+         return set(MLUOP_DTYPE_INT8, {2, 2}, {INT64_MAX - 1, 1});
+       },
+       "[mluOpSetTensorDescriptorEx_v2] the size in bytes of shape [2, 2] exceeds 2^63 - 1"},
+  });
+  EXPECT_TRUE(same(*mluOpTensorDescriptor_t{desc}, TensorDescriptor()));
+}
+
+// Values that int cannot return: refused where asked for, and nothing is written.
+TEST(ApiTensorDescriptorLargeErrors, IntGettersOverflow) {
+  const Descriptor long_dim(MLUOP_DTYPE_INT8, {3, int64_t{1} << 31}),
+      long_stride(MLUOP_DTYPE_INT8, {2, INT_MAX, 2}), fits(MLUOP_DTYPE_INT8, {2, INT_MAX});
+  auto layout = MLUOP_LAYOUT_NCL;
+  auto dtype = MLUOP_DTYPE_BFLOAT16;
+  int count = -7, dims[3] = {-7, -7, -7}, strides[3] = {-7, -7, -7};
+  const auto kOverflow = MLUOP_STATUS_NUMERICAL_OVERFLOW;
+  expect_refused({
+      {[&] { return mluOpGetTensorDescriptor(long_dim, &layout, &dtype, &count, dims); },
+       "[mluOpGetTensorDescriptor] dimSize[1] is 2147483648, which int cannot hold: use the _v2 function",
+       kOverflow},
+      {[&] { return mluOpGetTensorDescriptorEx(long_dim, &layout, &dtype, &count, dims, nullptr); },
+       "[mluOpGetTensorDescriptorEx] dimSize[1] is 2147483648, which int cannot hold: use the _v2 function",
+       kOverflow},
+      {[&] { return mluOpGetTensorDescriptorEx(long_stride, &layout, &dtype, &count, dims, strides); },
+       "[mluOpGetTensorDescriptorEx] dimStride[0] is 4294967294, which int cannot hold: use the _v2 function",
+       kOverflow},
+  });
+  EXPECT_EQ(layout, MLUOP_LAYOUT_NCL);
+  EXPECT_EQ(dtype, MLUOP_DTYPE_BFLOAT16);
+  EXPECT_EQ(count, -7);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(dims[i], -7);
+    EXPECT_EQ(strides[i], -7);
+  }
+  // Not asked for, or INT_MAX itself.
+  EXPECT_EQ(mluOpGetTensorDescriptor(long_dim, nullptr, nullptr, &count, nullptr), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(mluOpGetTensorDescriptor(long_stride, nullptr, nullptr, nullptr, dims), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(mluOpGetTensorDescriptorEx(fits, nullptr, nullptr, nullptr, dims, strides), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(dims[1], INT_MAX);
+  EXPECT_EQ(strides[0], INT_MAX);
+}
+
+}  // namespace
+}  // namespace mluop::test

@@ -1,0 +1,115 @@
+// The source tree keeps the rules of CONTRIBUTING.md, and the checker that says so can say no.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "architecture/rules.h"
+
+namespace mluop::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A source tree that lives as long as the test.
+class TemporaryTree {
+ public:
+  TemporaryTree() {
+    std::string name = (fs::temp_directory_path() / "mluop_omp_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory: " + name);
+    root_ = name;
+  }
+  TemporaryTree(const TemporaryTree&) = delete;
+  TemporaryTree& operator=(const TemporaryTree&) = delete;
+  ~TemporaryTree() {
+    std::error_code ignored;
+    fs::remove_all(root_, ignored);
+  }
+
+  void add(const std::string& name, const std::string& text) const {
+    fs::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << text;
+  }
+  const fs::path& root() const { return root_; }
+
+ private:
+  fs::path root_;
+};
+
+TEST(Architecture, TheProjectKeepsItsRules) {
+  ASSERT_TRUE(fs::exists(fs::path(MLUOP_OMP_SOURCE_DIR) / "src/team/launch.cpp"));
+  for (const std::string& broken : broken_rules(MLUOP_OMP_SOURCE_DIR)) ADD_FAILURE() << broken;
+}
+
+TEST(Architecture, AcceptsWhatIsAllowed) {
+  const TemporaryTree tree;
+  tree.add("include/mlu_op.h", "");
+  tree.add("src/core/log.cpp", "#include \"core/log.h\"\n#include <spdlog/spdlog.h>\n#include \"mlu_op.h\"\n");
+  tree.add("src/team/launch.cpp", "#include <omp.h>\n#include \"core/log.h\"\n  #pragma omp parallel\n");
+  tree.add("src/primitives/sort.h", "#include \"team/launch.h\"\n#include \"core/log.h\"\n");
+  tree.add("src/ops/one/plan.h",
+           "#include \"ops/one/kernels.h\"\n#include \"primitives/sort.h\"\n#include \"team/launch.h\"\n"
+           "// No `#pragma omp` here.\n#pragma once\n");
+  tree.add("src/api/handle.cpp", "#include \"api/a.h\"\n#include \"primitives/sort.h\"\n#include <vector>\n");
+  tree.add("perf/support/parallel.h", "#include <omp.h>\n#pragma omp parallel\n");
+  EXPECT_EQ(broken_rules(tree.root()), std::vector<std::string>());
+}
+
+struct Offence {
+  const char* file;
+  const char* line;
+  const char* what;
+};
+
+constexpr Offence kOffences[] = {
+    {"src/core/a.cpp", "#include \"team/b.h\"", "includes \"team/b.h\""},
+    {"src/core/a.cpp", "#include \"api/b.h\"", "includes \"api/b.h\""},
+    {"src/core/a.cpp", "  #  include \"ops/one/b.h\" // why", "includes \"ops/one/b.h\""},
+    {"src/core/a.cpp", "#include \"../team/b.h\"", "includes \"../team/b.h\""},
+    {"src/core/a.cpp", "#include \"b.h\"", "includes \"b.h\", which is no public header"},
+    {"src/team/a.h", "#include \"primitives/b.h\"", "includes \"primitives/b.h\""},
+    {"src/team/a.h", "#include \"ops/one/b.h\"", "includes \"ops/one/b.h\""},
+    {"src/primitives/a.h", "#include \"ops/one/b.h\"", "includes \"ops/one/b.h\""},
+    {"src/primitives/a.h", "#include \"api/b.h\"", "includes \"api/b.h\""},
+    {"src/ops/one/a.cpp", "#include \"ops/two/b.h\"", "includes \"ops/two/b.h\""},
+    {"src/ops/one/a.cpp", "#include \"api/b.h\"", "includes \"api/b.h\""},
+    {"src/ops/one/a.cpp", "#include \"test/b.h\"", "includes \"test/b.h\""},
+    {"src/api/a.cpp", "#include \"ops/one/b.h\"", "includes \"ops/one/b.h\""},
+    {"src/more/a.cpp", "#include \"core/b.h\"", "includes \"core/b.h\""},
+    {"src/ops/one/a.cpp", "#pragma omp parallel for", "has an OpenMP pragma"},
+    {"src/core/a.h", "  #  pragma   omp atomic", "has an OpenMP pragma"},
+    {"src/primitives/a-inl.h", "  for (;;) _Pragma(\"omp simd\")", "has an OpenMP pragma"},
+    {"perf/support/measure.cpp", "#pragma omp parallel", "has an OpenMP pragma"},
+    {"src/ops/one/a.cpp", "#include <omp.h>", "includes <omp.h>"},
+    {"src/core/log.h", "#include <spdlog/fmt/fmt.h>", "includes <spdlog/fmt/fmt.h>"},
+    {"src/team/a.cpp", "#include <spdlog/spdlog.h>", "includes <spdlog/spdlog.h>"},
+};
+
+TEST(Architecture, NamesEveryOffence) {
+  for (const Offence& offence : kOffences) {
+    const TemporaryTree tree;
+    tree.add("include/mlu_op.h", "");
+    tree.add("src/core/fine.h", "#pragma once\n");
+    tree.add(offence.file, std::string("#include \"mlu_op.h\"\n\n") + offence.line + "\n#include <vector>\n");
+    EXPECT_EQ(broken_rules(tree.root()),
+              std::vector<std::string>{std::string(offence.file) + ":3: " + offence.what});
+  }
+}
+
+TEST(Architecture, NamesAllOffencesOfATree) {
+  const TemporaryTree tree;
+  tree.add("src/core/a.h", "#include \"team/b.h\"\n#pragma omp parallel\n");
+  tree.add("src/team/b.h", "#include \"core/a.h\"\n#include \"api/c.h\"\n");
+  EXPECT_EQ(broken_rules(tree.root()), (std::vector<std::string>{"src/core/a.h:1: includes \"team/b.h\"",
+                                                                 "src/core/a.h:2: has an OpenMP pragma",
+                                                                 "src/team/b.h:2: includes \"api/c.h\""}));
+}
+
+TEST(Architecture, RefusesATreeWithoutSources) {
+  const TemporaryTree tree;
+  EXPECT_THROW(broken_rules(tree.root()), fs::filesystem_error);
+}
+
+}  // namespace
+}  // namespace mluop::test

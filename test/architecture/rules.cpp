@@ -1,0 +1,105 @@
+#include "architecture/rules.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+
+namespace mluop::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a folder of src may include besides itself and the public headers. Arrows go one way.
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"core", {}},
+    {"team", {"core"}},
+    {"primitives", {"team", "core"}},
+    {"ops", {"primitives", "team", "core"}},
+    {"api", {"primitives", "team", "core"}},
+};
+
+const std::regex kInclude(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"].*)re");
+const std::regex kOpenMpPragma(R"re(^\s*#\s*pragma\s+omp\b.*|.*\b_Pragma\s*\(\s*"\s*omp\b.*)re");
+
+bool starts_with(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+
+// A folder that includes another is named by it: "team", or "ops/voxel_pooling_forward".
+std::string folder_of(const fs::path& path) {
+  const std::string first = path.begin()->string();
+  return first == "ops" ? first + "/" + std::next(path.begin())->string() : first;
+}
+
+// One file of the tree, and where what breaks a rule is noted.
+class File {
+ public:
+  File(const fs::path& root, const fs::path& path, std::vector<std::string>& broken)
+      : root_(root), name_(path.lexically_relative(root).generic_string()), broken_(broken) {}
+
+  void check() {
+    std::ifstream lines(root_ / name_);
+    std::string line;
+    while (std::getline(lines, line)) {
+      ++line_number_;
+      std::smatch match;
+      if (std::regex_match(line, match, kInclude)) {
+        if (match[1] == "<") {
+          check_system_include(match[2]);
+        } else if (starts_with(name_, "src/")) {
+          check_include(match[2]);
+        }
+      }
+      if (std::regex_match(line, kOpenMpPragma) && !may_use_openmp()) report("has an OpenMP pragma");
+    }
+  }
+
+ private:
+  bool may_use_openmp() const { return starts_with(name_, "src/team/") || name_ == "perf/support/parallel.h"; }
+
+  void check_system_include(const std::string& header) {
+    if (starts_with(header, "spdlog/") && name_ != "src/core/log.cpp") report("includes <" + header + ">");
+    if (header == "omp.h" && starts_with(name_, "src/") && !may_use_openmp()) report("includes <omp.h>");
+  }
+
+  void check_include(const std::string& header) {
+    const fs::path path(header);
+    if (!path.has_parent_path()) {
+      if (!fs::exists(root_ / "include" / path)) report("includes \"" + header + "\", which is no public header");
+      return;
+    }
+    const std::string own = folder_of(fs::path(name_).lexically_relative("src"));
+    const std::string other = folder_of(path);
+    if (own == other && !starts_with(header, ".")) return;
+    const auto allowed = kMayInclude.find(own.substr(0, own.find('/')));
+    if (allowed == kMayInclude.end() || allowed->second.count(other) == 0) report("includes \"" + header + "\"");
+  }
+
+  void report(const std::string& what) {
+    broken_.push_back(name_ + ":" + std::to_string(line_number_) + ": " + what);
+  }
+
+  const fs::path& root_;
+  std::string name_;
+  std::vector<std::string>& broken_;
+  int line_number_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> broken_rules(const fs::path& root) {
+  std::vector<fs::path> files;
+  for (const char* folder : {"src", "perf"}) {
+    if (folder == std::string("perf") && !fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      const auto extension = entry.path().extension();
+      if (extension == ".h" || extension == ".cpp" || extension == ".c") files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> broken;
+  for (const fs::path& path : files) File(root, path, broken).check();
+  return broken;
+}
+
+}  // namespace mluop::test

@@ -1,0 +1,76 @@
+// What a tensor descriptor is asked: counts, contiguity, text.
+#include "core/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <vector>
+
+namespace mluop::test {
+namespace {
+
+TensorDescriptor tensor(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides) {
+  TensorDescriptor desc{MLUOP_LAYOUT_NHWC, MLUOP_DTYPE_HALF, static_cast<int>(dims.size()), {}, {}};
+  std::copy(dims.begin(), dims.end(), desc.dims.begin());
+  std::copy(strides.begin(), strides.end(), desc.strides.begin());
+  return desc;
+}
+
+TEST(CoreTensor, Counts) {
+  const TensorDescriptor none;
+  EXPECT_EQ(element_count(none), 0);
+  EXPECT_EQ(byte_count(none), 0);
+  EXPECT_EQ(element_count(tensor({7}, {1})), 7);
+  EXPECT_EQ(byte_count(tensor({7}, {1})), 14);
+  EXPECT_EQ(element_count(tensor({2, 3, 4}, {12, 4, 1})), 24);
+  EXPECT_EQ(element_count(tensor({2, 0, 4}, {4, 4, 1})), 0);
+}
+
+TEST(CoreTensor, Contiguity) {
+  const struct {
+    std::vector<int64_t> dims;
+    std::vector<int64_t> strides;
+    bool contiguous;
+  } kTable[] = {
+      {{}, {}, true},                               // no dimensions, no elements
+      {{5}, {1}, true},                             //
+      {{5}, {2}, false},                            // gaps
+      {{5}, {0}, false},                            // broadcast
+      {{2, 3, 4}, {12, 4, 1}, true},                //
+      {{2, 3, 4}, {13, 4, 1}, false},               // a gap between the slowest
+      {{2, 3, 4}, {1, 2, 6}, false},                // reversed
+      {{2, 3, 4}, {12, 1, 3}, false},               // transposed
+      {{1, 3, 1, 4, 1}, {99, 4, 77, 1, 55}, true},  // strides that are never stepped
+      {{1, 1}, {0, INT64_MAX}, true},               //
+      {{1, 3, 4}, {0, 5, 1}, false},                // a size 1 does not excuse the others
+      {{2, 0, 4}, {1, 2, 3}, true},                 // no elements
+      {{0}, {9}, true},                             //
+      {{2, 1, 1, 1, 1, 1, 1, 2}, {2, 0, 0, 0, 0, 0, 0, 1}, true},
+  };
+  for (const auto& row : kTable) {
+    EXPECT_EQ(is_contiguous(tensor(row.dims, row.strides)), row.contiguous)
+        << shape_text(row.dims) << " strides " << shape_text(row.strides);
+  }
+}
+
+TEST(CoreTensor, ContiguousStrides) {
+  for (const std::vector<int64_t>& dims :
+       {std::vector<int64_t>{5}, {2, 3, 4}, {1, 1, 1}, {2, 0, 4}, {0, 0}, {2, 2, 2, 2, 2, 2, 2, 2}}) {
+    auto desc = tensor(dims, {});
+    set_contiguous_strides(desc);
+    EXPECT_TRUE(is_contiguous(desc)) << shape_text(dims);
+    EXPECT_EQ(desc.strides[dims.size() - 1], 1);
+  }
+}
+
+TEST(CoreTensor, Text) {
+  EXPECT_EQ(shape_text({}), "[]");
+  EXPECT_EQ(shape_text(std::vector<int64_t>{7}), "[7]");
+  EXPECT_EQ(shape_text(std::vector<int64_t>{2, 0, -1}), "[2, 0, -1]");
+  EXPECT_EQ(describe(tensor({2, 3}, {3, 1})), "HALF [2, 3] NHWC");
+  EXPECT_EQ(describe(TensorDescriptor()), "INVALID [] ARRAY");
+}
+
+}  // namespace
+}  // namespace mluop::test

@@ -1,0 +1,18 @@
+# Helpers of the package tests. A -P script includes it; the variables come from test/package/CMakeLists.txt.
+
+# Runs a command and sets `output` to what it printed; ends the test with all of it if the command fails.
+function(run output)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE errors)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${status}:\n${printed}\n${errors}")
+  endif()
+  set(${output} "${printed}" PARENT_SCOPE)
+endfunction()
+
+# Configures the project in `source` as this build is configured. Further arguments: for cmake.
+function(configure source binary)
+  run(ignored ${CMAKE_COMMAND} -S ${source} -B ${binary} -G ${GENERATOR}
+      -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM} -DCMAKE_BUILD_TYPE=${BUILD_TYPE}
+      -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER} ${ARGN})
+endfunction()

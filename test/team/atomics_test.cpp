@@ -1,0 +1,72 @@
+// Atomic updates under contention, on integers that float holds: any lost update shows.
+#include "team/atomics.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "team/launch.h"
+
+namespace mluop::test {
+namespace {
+
+constexpr int kTasks = 16;
+constexpr int64_t kUpdates = int64_t{kTasks} * 20000;
+
+void add_ones(float* const& sums, int64_t begin, int64_t end, Task&) {
+  // Two neighbours and one apart: the same line and another.
+  for (int64_t i = begin; i < end; ++i) atomic_add(sums + (i % 3 == 2 ? 100 : i % 3), 1.0F);
+}
+
+TEST(TeamAtomics, AddLosesNoUpdate) {
+  Context context;
+  context.configure();
+  std::vector<float> sums(128);
+  launch(context, kTasks, Evenly{3 * kUpdates}, add_ones, sums.data());
+  EXPECT_EQ(sums[0], static_cast<float>(kUpdates));
+  EXPECT_EQ(sums[1], static_cast<float>(kUpdates));
+  EXPECT_EQ(sums[100], static_cast<float>(kUpdates));
+  EXPECT_EQ(sums[2], 0.0F);
+  EXPECT_EQ(sums[99], 0.0F);
+}
+
+struct Minima {
+  int32_t* falling;  // every task lowers it, item by item
+  int32_t* rising;   // its first item is its lowest
+};
+
+void lower(const Minima& minima, int64_t begin, int64_t end, Task& task) {
+  for (int64_t i = begin; i < end; ++i) {
+    const auto step = static_cast<int32_t>(i - begin);
+    atomic_min(minima.falling, -step * task.taskDim - task.taskId);
+    atomic_min(minima.rising, step * task.taskDim + task.taskId - 5);
+  }
+}
+
+TEST(TeamAtomics, MinKeepsTheLowest) {
+  Context context;
+  context.configure();
+  for (int round = 0; round < 20; ++round) {
+    int32_t falling = INT32_MAX, rising = INT32_MAX;
+    launch(context, kTasks, Evenly{kUpdates / 10}, lower, Minima{&falling, &rising});
+    EXPECT_EQ(falling, -(static_cast<int32_t>(kUpdates / 10 / kTasks) - 1) * kTasks - (kTasks - 1));
+    EXPECT_EQ(rising, -5);
+  }
+}
+
+TEST(TeamAtomics, MinAtTheEndsOfInt32) {
+  int32_t value = INT32_MAX;
+  atomic_min(&value, INT32_MAX);
+  EXPECT_EQ(value, INT32_MAX);
+  atomic_min(&value, -1);
+  EXPECT_EQ(value, -1);
+  atomic_min(&value, 0);
+  EXPECT_EQ(value, -1);
+  atomic_min(&value, INT32_MIN);
+  EXPECT_EQ(value, INT32_MIN);
+  atomic_min(&value, INT32_MAX);
+  EXPECT_EQ(value, INT32_MIN);
+}
+
+}  // namespace
+}  // namespace mluop::test

@@ -1,0 +1,167 @@
+// Handles and the threads of a program: each with its own, all with one, and inside the caller's own OpenMP.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "ops/voxel_pooling_forward_call.h"
+#include "support/compare.h"
+#include "support/environment.h"
+
+namespace mluop::test {
+namespace {
+
+constexpr int kThreads = 6;
+constexpr int kCalls = 20;
+
+// A problem of its own for each caller, large enough for a team of several tasks.
+struct Problem {
+  explicit Problem(std::mt19937& random, int points)
+      : inputs(random_voxel_pooling({2, points, 24, 9, 7, 1}, random)),
+        expected(voxel_pooling_reference(inputs)) {}
+
+  bool solved_by(mluOpHandle_t handle) const {
+    const VoxelPoolingCall call(handle, inputs);
+    if (call.run() != MLUOP_STATUS_SUCCESS) return false;
+    const VoxelPoolingOutputs found = call.outputs();
+    return same_bits(found.output_features, expected.output_features) && found.pos_memo == expected.pos_memo &&
+           call.intact();
+  }
+
+  VoxelPoolingInputs inputs;
+  VoxelPoolingOutputs expected;
+};
+
+std::vector<Problem> problems() {
+  auto random = seeded_random();
+  std::vector<Problem> made;
+  for (int i = 0; i < kThreads; ++i) made.emplace_back(random, 200 + 400 * i);
+  return made;
+}
+
+// Runs body(i) on kThreads threads and counts those that returned false.
+template <class Body>
+int failures_of_threads(const Body& body) {
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      omp_set_num_threads(1 + i % 3);
+      if (!body(static_cast<size_t>(i))) ++failures;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return failures;
+}
+
+TEST(TeamConcurrency, AHandleForEachThread) {
+  const auto all = problems();
+  EXPECT_EQ(failures_of_threads([&](size_t i) {
+              const Handle handle;
+              bool solved = true;
+              for (int call = 0; call < kCalls; ++call) solved = all[i].solved_by(handle) && solved;
+              return solved;
+            }),
+            0);
+}
+
+TEST(TeamConcurrency, OneHandleForAllThreads) {
+  const auto all = problems();
+  const Handle handle;
+  EXPECT_EQ(failures_of_threads([&](size_t i) {
+              bool solved = true;
+              for (int call = 0; call < kCalls; ++call) solved = all[i].solved_by(handle) && solved;
+              return solved;
+            }),
+            0);
+}
+
+// The last error belongs to the thread whose call failed, also where the handle is everybody's.
+TEST(TeamConcurrency, ErrorsStayInTheirThread) {
+  const auto all = problems();
+  const Handle handle;
+  EXPECT_EQ(failures_of_threads([&](size_t i) {
+              bool good = true;
+              for (int round = 0; round < kCalls; ++round) {
+                VoxelPoolingCall call(handle, all[i].inputs);
+                call.sizes.num_points = -static_cast<int>(i);
+                const std::string message = "[mluOpVoxelPoolingForward] num_points is " +
+                                            std::to_string(call.sizes.num_points) + ", expected at least 1";
+                good = call.run() == MLUOP_STATUS_BAD_PARAM && message == mluOpOmpGetLastError() && good;
+              }
+              return good;
+            }),
+            0);
+}
+
+TEST(TeamConcurrency, InsideAParallelRegionOfTheCaller) {
+  auto random = seeded_random();
+  const Problem problem(random, 3000);
+  const Handle handle;
+  bool solved = false;
+#pragma omp parallel num_threads(3)
+  {
+#pragma omp single
+    solved = problem.solved_by(handle);
+  }
+  EXPECT_TRUE(solved);
+}
+
+TEST(TeamConcurrency, InEveryThreadOfAParallelRegionOfTheCaller) {
+  const auto all = problems();
+  const Handle handle;
+  int failures = 0;
+#pragma omp parallel for num_threads(3) reduction(+ : failures) schedule(dynamic)
+  for (int i = 0; i < kThreads; ++i) {
+    if (!all[static_cast<size_t>(i)].solved_by(handle)) ++failures;
+  }
+  EXPECT_EQ(failures, 0);
+}
+
+// A team smaller than OMP_NUM_THREADS says, by omp_set_dynamic: the same bits.
+TEST(TeamConcurrency, WithDynamicTeams) {
+  auto random = seeded_random();
+  const Problem problem(random, 9000);
+  const Handle handle;
+  const ScopedThreads threads(64);
+  const int before = omp_get_dynamic();
+  omp_set_dynamic(1);
+  EXPECT_TRUE(problem.solved_by(handle));
+  omp_set_dynamic(before);
+}
+
+// 64 GiB of scratch memory: it works where the system hands out memory that is not there, and is refused
+// elsewhere; nothing in between.
+TEST(TeamConcurrency, ScratchMemoryBeyondTheMachine) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers keep a record of every byte";
+#endif
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "sanitizers keep a record of every byte";
+#endif
+#endif
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1048576");
+  const ScopedThreads threads(64);
+  auto random = seeded_random();
+  const Problem problem(random, 60000);
+  for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
+    const Handle handle(mode);
+    const VoxelPoolingCall call(handle, problem.inputs);
+    const VoxelPoolingOutputs before = call.outputs();
+    const mluOpStatus_t status = call.run();
+    if (status == MLUOP_STATUS_SUCCESS) {
+      EXPECT_EQ(call.outputs().pos_memo, problem.expected.pos_memo);
+    } else {
+      EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
+      EXPECT_TRUE(same_bits(call.outputs().output_features, before.output_features));
+      EXPECT_EQ(call.outputs().pos_memo, before.pos_memo);
+    }
+    EXPECT_TRUE(call.intact());
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test
