@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <regex>
+#include <optional>
 #include <set>
+#include <string_view>
 
 namespace mluop::test {
 namespace {
@@ -20,10 +21,27 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"api", {"primitives", "team", "core"}},
 };
 
-const std::regex kInclude(R"re(^\s*#\s*include\s*([<"])([^>"]+)[>"].*)re");
-const std::regex kOpenMpPragma(R"re(^\s*#\s*pragma\s+omp\b.*|.*\b_Pragma\s*\(\s*"\s*omp\b.*)re");
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
 
-bool starts_with(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+// The text behind `word` and the blanks around that; nothing if the text begins with something else.
+std::optional<std::string_view> after(std::optional<std::string_view> text, std::string_view word) {
+  constexpr std::string_view kBlanks = " \t";
+  const auto skip_blanks = [&](std::string_view from) {
+    return from.substr(std::min(from.find_first_not_of(kBlanks), from.size()));
+  };
+  if (!text) return text;
+  const std::string_view found = skip_blanks(*text);
+  if (!starts_with(found, word)) return std::nullopt;
+  return skip_blanks(found.substr(word.size()));
+}
+
+bool is_openmp_pragma(std::string_view line) {
+  if (after(after(after(line, "#"), "pragma"), "omp")) return true;
+  const size_t operand = line.find("_Pragma");
+  return operand != line.npos && after(after(after(line.substr(operand), "_Pragma"), "("), "\"omp");
+}
 
 // A folder that includes another is named by it: "team", or "ops/voxel_pooling_forward".
 std::string folder_of(const fs::path& path) {
@@ -42,20 +60,26 @@ class File {
     std::string line;
     while (std::getline(lines, line)) {
       ++line_number_;
-      std::smatch match;
-      if (std::regex_match(line, match, kInclude)) {
-        if (match[1] == "<") {
-          check_system_include(match[2]);
-        } else if (starts_with(name_, "src/")) {
-          check_include(match[2]);
-        }
-      }
-      if (std::regex_match(line, kOpenMpPragma) && !may_use_openmp()) report("has an OpenMP pragma");
+      if (const auto included = after(after(line, "#"), "include")) check_include_of(*included);
+      if (is_openmp_pragma(line) && !may_use_openmp()) report("has an OpenMP pragma");
     }
   }
 
  private:
   bool may_use_openmp() const { return starts_with(name_, "src/team/") || name_ == "perf/support/parallel.h"; }
+
+  // `included` is the rest of the line, from < or " on.
+  void check_include_of(std::string_view included) {
+    const bool system = starts_with(included, "<");
+    if (!system && !starts_with(included, "\"")) return;
+    included.remove_prefix(1);
+    const std::string header(included.substr(0, included.find(system ? '>' : '"')));
+    if (system) {
+      check_system_include(header);
+    } else if (starts_with(name_, "src/")) {
+      check_include(header);
+    }
+  }
 
   void check_system_include(const std::string& header) {
     if (starts_with(header, "spdlog/") && name_ != "src/core/log.cpp") report("includes <" + header + ">");
