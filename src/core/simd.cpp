@@ -21,8 +21,13 @@ constexpr std::pair<const char*, int64_t> kInstructionSets[] = {
 #endif
 };
 
+struct Choice {
+  std::string problem;  // what is wrong with the variable; empty: nothing
+  int64_t targets;      // those that kernels may run on
+};
+
 // Empty, or what is wrong with the variable.
-std::string apply() {
+std::string restrict_targets() {
   const std::string wanted = read_environment("MLUOP_OMP_SIMD", "");
   if (wanted.empty()) return {};
   std::string known;
@@ -36,21 +41,26 @@ std::string apply() {
   return text("MLUOP_OMP_SIMD is \"", wanted, "\", expected one of: ", known);
 }
 
+// Made once: the kernels' pointers are those of the instruction set itself, and to ask Highway again for the
+// supported targets would make it choose again, from all that the machine has.
+const Choice& choice() {
+  static const Choice made = [] {
+    Choice choice{restrict_targets(), hwy::SupportedTargets()};
+    hwy::GetChosenTarget().Update(choice.targets);
+    return choice;
+  }();
+  return made;
+}
+
 }  // namespace
 
 void configure_simd() {
-  static const std::string problem = [] {
-    std::string found = apply();
-    // Chosen here, once, so that the kernels' pointers are those of the instruction set itself.
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    return found;
-  }();
-  if (!problem.empty()) throw Failure(MLUOP_STATUS_BAD_PARAM, problem);
+  if (!choice().problem.empty()) throw Failure(MLUOP_STATUS_BAD_PARAM, choice().problem);
 }
 
 std::string simd_name() {
-  const int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
-  return hwy::TargetName(supported & -supported);
+  const int64_t targets = choice().targets & HWY_TARGETS;
+  return hwy::TargetName(targets & -targets);
 }
 
 }  // namespace mluop

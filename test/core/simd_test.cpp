@@ -1,17 +1,34 @@
 // Which instruction set kernels run on. The suite is named as the operators' are, so that it runs beside them
 // under every MLUOP_OMP_SIMD: it shows that those runs are what their names say.
-#include "core/simd.h"
-
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/simd_test.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
 #include <string>
 
 #include "core/environment.h"
+#include "core/simd.h"
 #include "support/api.h"
 
+HWY_BEFORE_NAMESPACE();
+namespace mluop::test {
+namespace HWY_NAMESPACE {
+
+// What a kernel runs on.
+const char* running_name() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::test
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace mluop::test {
 namespace {
+
+HWY_EXPORT(running_name);
 
 // Highway's name of an instruction set; "" for one that this machine lacks.
 std::string expected_name(const std::string& wanted) {
@@ -33,5 +50,13 @@ TEST(OpsInstructionSet, IsTheOneAskedFor) {
   EXPECT_EQ(simd_name(), expected);
 }
 
+// To ask for the name, as a handle does for the debug log, changes nothing.
+TEST(OpsInstructionSet, IsWhatKernelsRunOn) {
+  const Handle handle;
+  EXPECT_EQ(HWY_DYNAMIC_DISPATCH(running_name)(), simd_name());
+  EXPECT_EQ(HWY_DYNAMIC_DISPATCH(running_name)(), simd_name());
+}
+
 }  // namespace
 }  // namespace mluop::test
+#endif
