@@ -34,6 +34,8 @@ class VoxelPoolingForward : public Case {
     return {bytes(used + kSizes.geom_count()), bytes(kSizes.output_count() + kSizes.geom_count()), used};
   }
 
+  std::span<const std::byte> largest_input() const override { return std::as_bytes(input_.values()); }
+
   void run() override {
     test::require(mluOpVoxelPoolingForward(
         handle_, kSizes.batch_size, kSizes.num_points, kSizes.num_channels, kSizes.num_voxel_x, kSizes.num_voxel_y,

@@ -1,9 +1,11 @@
 // What an operator brings to the perf suite: cases, each an operator on one input, in one data type and mode.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace mluop::perf {
@@ -25,6 +27,9 @@ class Case {
   virtual ~Case() = default;
 
   virtual Work work() const = 0;
+
+  // The input that most of the bytes are read from, for the streaming twin to read as well.
+  virtual std::span<const std::byte> largest_input() const { return {}; }
 
   // One call of the operator.
   virtual void run() = 0;

@@ -22,7 +22,7 @@ void measure_into(Result& result, const CaseSpec& spec, std::ostream& progress) 
   if (!result.problem.empty()) return;
   result.checksum = measured->checksum();
   progress << ' ' << checksum_text(result.checksum) << ", timing ..." << std::flush;
-  Twin twin(result.work.read_bytes, result.work.write_bytes, result.threads);
+  Twin twin(result.work.read_bytes, result.work.write_bytes, result.threads, measured->largest_input());
   const auto run = [&] { measured->run(); };
   const auto run_serial = [&] { measured->run_serial(); };
   // The twin is repeated as the operator is, so that both find the caches alike.

@@ -88,19 +88,29 @@ const auto kStreamPart = [] {
 
 int64_t words(int64_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineWords; }
 
+bool serves(std::span<const std::byte> source, int64_t read_words) {
+  return source.size() / sizeof(uint64_t) >= static_cast<size_t>(read_words) &&
+         reinterpret_cast<uintptr_t>(source.data()) % static_cast<size_t>(kLineBytes) == 0;
+}
+
 }  // namespace
 
-Twin::Twin(int64_t read_bytes, int64_t write_bytes, int threads)
-    : threads_(threads), source_(words(read_bytes)), target_(words(write_bytes)), sums_(threads) {}
+Twin::Twin(int64_t read_bytes, int64_t write_bytes, int threads, std::span<const std::byte> source)
+    : threads_(threads),
+      read_words_(words(read_bytes)),
+      own_source_(serves(source, read_words_) ? 0 : read_words_),
+      source_(serves(source, read_words_) ? reinterpret_cast<const uint64_t*>(source.data()) : own_source_.data()),
+      target_(words(write_bytes)),
+      sums_(threads) {}
 
 void Twin::run(Stores stores) {
-  const auto read_lines = static_cast<int64_t>(source_.values().size()) / kLineWords;
+  const int64_t read_lines = read_words_ / kLineWords;
   const auto written_lines = static_cast<int64_t>(target_.values().size()) / kLineWords;
   parallel(threads_, [&](int id) {
     const int64_t read = share(read_lines, threads_, id);
     const int64_t written = share(written_lines, threads_, id);
     sums_.data()[id] =
-        kStreamPart({source_.data() + read * kLineWords, share(read_lines, threads_, id + 1) - read,
+        kStreamPart({source_ + read * kLineWords, share(read_lines, threads_, id + 1) - read,
                      target_.data() + written * kLineWords, share(written_lines, threads_, id + 1) - written},
                     stores);
   });

@@ -76,7 +76,8 @@ void Group::clear(int task_id) const {
 }
 
 int group_task_dim(int64_t item_count, int32_t group_count, int task_dim) {
-  return static_cast<int>(std::clamp<int64_t>(4 * item_count / std::max(group_count, 1), 1, task_dim));
+  const int64_t most = std::min(item_count, 4 * item_count / std::max(group_count, 1));
+  return static_cast<int>(std::clamp<int64_t>(most, 1, task_dim));
 }
 
 void group_by_key(Context& context, const Group& group) {

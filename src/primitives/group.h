@@ -77,7 +77,7 @@ constexpr size_t group_tile_bytes(size_t items) {
          2 * nram_bytes<int32_t>(items + kGroupTilePadding);
 }
 
-// The most tasks, up to task_dim, whose counts stay small beside the items.
+// The most tasks, up to task_dim, that have items each and whose counts stay small beside the items.
 int group_task_dim(int64_t item_count, int32_t group_count, int task_dim);
 
 // Writes starts and runs.
