@@ -1,0 +1,101 @@
+// Vectors of floats from and to memory that holds float or half: what lets one kernel serve both. The conversions
+// are those of core/half.h, bit for bit, on every instruction set: Highway's own are, where the hardware converts;
+// its emulation truncates, and knows neither infinity nor NaN. Per-target code of Highway: include it inside
+// foreach_target.
+#if defined(MLUOP_PRIMITIVES_HALF_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_HALF_INL_H
+#undef MLUOP_PRIMITIVES_HALF_INL_H
+#else
+#define MLUOP_PRIMITIVES_HALF_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include "core/half.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// On x86 the better target has the lower number: AVX2 brings F16C.
+#if (HWY_ARCH_X86 && HWY_TARGET < HWY_SSE4) || HWY_TARGET == HWY_NEON
+
+template <class D>
+HWY_INLINE hn::Vec<D> to_float(D d, hn::Vec<hn::Rebind<uint16_t, D>> half) {
+  return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), half));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> to_half(D, hn::Vec<D> v) {
+  return hn::BitCast(hn::Rebind<uint16_t, D>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
+}
+
+#else
+
+template <class D>
+HWY_INLINE hn::Vec<D> to_float(D d, hn::Vec<hn::Rebind<uint16_t, D>> half) {
+  // Signed: all values are positive, and every target compares signed integers.
+  const hn::RebindToSigned<D> di;
+  const auto bits = hn::PromoteTo(di, half);
+  const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(di, 0x8000)));
+  const auto magnitude = hn::ShiftLeft<kHalfShift>(hn::And(bits, hn::Set(di, 0x7FFF)));
+  const auto rebias = hn::Set(di, int32_t{kHalfRebias});
+  const auto infinity = hn::Set(di, int32_t{kFloatInfinity});
+  const auto subnormal =
+      hn::BitCast(di, hn::Mul(hn::ConvertTo(d, hn::And(bits, hn::Set(di, 0x3FF))), hn::Set(d, kHalfLeast)));
+  const auto normal = hn::Add(magnitude, rebias);
+  const auto special = hn::Add(normal, rebias);
+  const auto quiet = hn::IfThenElseZero(hn::Gt(special, infinity), hn::Set(di, int32_t{kFloatQuiet}));
+  const auto finite = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, 1 << 23)), subnormal, normal);
+  const auto is_finite = hn::Lt(magnitude, hn::Set(di, int32_t{kHalfExponent}));
+  return hn::BitCast(d, hn::Or(sign, hn::IfThenElse(is_finite, finite, hn::Or(special, quiet))));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> to_half(D d, hn::Vec<D> v) {
+  const hn::RebindToSigned<D> di;
+  const auto bits = hn::BitCast(di, v);
+  const auto magnitude = hn::And(bits, hn::Set(di, 0x7FFFFFFF));
+  const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(di, 0x8000));
+  const auto shifted = hn::ShiftRight<kHalfShift>(magnitude);
+  const auto half = hn::Set(d, 0.5F);
+  const auto subnormal = hn::Sub(hn::BitCast(di, hn::Add(hn::BitCast(d, magnitude), half)), hn::BitCast(di, half));
+  const auto odd = hn::And(shifted, hn::Set(di, 1));
+  const auto normal = hn::ShiftRight<kHalfShift>(
+      hn::Add(hn::Add(magnitude, odd), hn::Set(di, int32_t{0xFFF} - int32_t{kHalfRebias})));
+  const auto nan = hn::Or(hn::And(shifted, hn::Set(di, 0x3FF)), hn::Set(di, int32_t{kHalfInfinity | kHalfQuiet}));
+  const auto special = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, int32_t{kFloatInfinity})), nan,
+                                      hn::Set(di, int32_t{kHalfInfinity}));
+  const auto finite = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, int32_t{kHalfNormalFrom})), subnormal, normal);
+  const auto found = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, int32_t{kHalfAllInfinite})), finite, special);
+  return hn::DemoteTo(hn::Rebind<uint16_t, D>(), hn::Or(sign, found));
+}
+
+#endif
+
+// from[0, Lanes(d)), of any alignment.
+template <class D>
+HWY_INLINE hn::Vec<D> load_float(D d, const float* from) {
+  return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_float(D d, const Half* from) {
+  return to_float(d, hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
+}
+
+// to[0, Lanes(d)), of any alignment.
+template <class D>
+HWY_INLINE void store_float(hn::Vec<D> v, D d, float* to) {
+  hn::StoreU(v, d, to);
+}
+template <class D>
+HWY_INLINE void store_float(hn::Vec<D> v, D d, Half* to) {
+  hn::StoreU(to_half(d, v), hn::Rebind<uint16_t, D>(), reinterpret_cast<uint16_t*>(to));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
