@@ -17,8 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 
-// to[0, count) = from[0, count), elements of 4 bytes. Ranges do not overlap. hwy::FlushStream() before the task
-// ends.
+// to[0, count) = from[0, count), elements of any type that a vector holds. Ranges do not overlap.
+// hwy::FlushStream() before the task ends.
 template <class T>
 void stream_copy(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, size_t count) {
   namespace hn = hwy::HWY_NAMESPACE;
