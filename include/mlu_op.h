@@ -289,6 +289,39 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
                          const mluOpTensorDescriptor_t output_features_desc, void* output_features,
                          const mluOpTensorDescriptor_t pos_memo_desc, void* pos_memo);
 
+/* Three interpolate backward (PointNet++): hands the gradient of each interpolated point back to the three
+ * features that it was interpolated from.
+ *
+ *   grad_features[b,c,m] = sum over the points n and slots k of batch b with indices[b,n,k] = m
+ *                          of grad_output[b,c,n] * weights[b,n,k]
+ *
+ * | tensor        | shape     | dtype               | layout |
+ * |---------------|-----------|---------------------|--------|
+ * | grad_output   | [B, C, N] | HALF or FLOAT       | ARRAY  |
+ * | indices       | [B, N, 3] | INT32               | ARRAY  |
+ * | weights       | [B, N, 3] | that of grad_output | ARRAY  |
+ * | grad_features | [B, C, M] | that of grad_output | ARRAY  |
+ *
+ * Units: indices count features of their batch, 0 to M - 1. Weights are used as they are: nothing asks that
+ *   those of a point sum up to 1.
+ * Outputs: grad_features is written whole by the call; the caller need not initialise it. NaN and infinity
+ *   travel as the products and additions have them.
+ * Determinism: products and sums are rounded in fp32, in the order of points and slots, starting at +0: for
+ *   FLOAT the bits of the serial loop of the definition, for HALF those bits rounded once, to nearest even; at
+ *   every thread count and in either atomics mode.
+ * Memory: nothing but scratch memory.
+ *
+ * Returns, beside the statuses of every operator:
+ *   BAD_PARAM      B, C, N or M is 0; an index is outside [0, M - 1]: the message names the first such
+ *                  element [batch, point, slot] and its value
+ *   NOT_SUPPORTED  MLUOP_OMP_DEVICE is mlu270 or mlu290, and M exceeds 2^23
+ *
+ * Definition: MLU-OPS design document three_interpolate_backward; PointNet++, arXiv:1706.02413. */
+mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t weights_desc,
+    const void* weights, const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -11,5 +11,6 @@ namespace mluop::perf {
 std::vector<CaseSpec> all_cases();
 
 std::vector<CaseSpec> voxel_pooling_forward_cases();
+std::vector<CaseSpec> three_interpolate_backward_cases();
 
 }  // namespace mluop::perf

@@ -1,0 +1,117 @@
+// Three interpolate backward at the sizes of PointNet++ and at the largest of the design document.
+#include <algorithm>
+#include <string>
+#include <type_traits>
+
+#include "perf/ops/catalogue.h"
+#include "perf/support/buffer.h"
+#include "perf/support/verify.h"
+#include "reference/three_interpolate_backward.h"
+#include "support/api.h"
+
+namespace mluop::perf {
+namespace {
+
+using Sizes = reference::ThreeInterpolateBackwardSizes;
+
+constexpr uint64_t kSeed = 1;
+
+constexpr Sizes kSizes[] = {
+    {16, 512, 64, 16},   {16, 256, 256, 64},   {16, 256, 1024, 256},  {16, 128, 4096, 1024},
+    {16, 16, 64, 512},   {16, 64, 256, 256},   {16, 1024, 4096, 128}, {16, 1, 128, 1024},
+    {16, 128, 512, 256}, {16, 512, 2048, 128}, {29, 2047, 999, 2033},
+};
+
+template <class T>
+constexpr mluOpDataType_t kDtype = std::is_same_v<T, float> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
+
+std::span<const float> bits(const Buffer<float>& buffer) { return buffer.values(); }
+std::span<const uint16_t> bits(const Buffer<test::Half>& buffer) {
+  return {&buffer.data()->bits, buffer.values().size()};
+}
+
+template <class T>
+void fill(Buffer<T>& buffer, uint64_t seed) {
+  if constexpr (std::is_same_v<T, float>) {
+    fill_uniform(buffer, seed);
+  } else {
+    Buffer<float> values(static_cast<int64_t>(buffer.values().size()));
+    fill_uniform(values, seed);
+    std::transform(values.values().begin(), values.values().end(), buffer.data(), test::half_of);
+  }
+}
+
+template <class T>
+class ThreeInterpolateBackward : public Case {
+ public:
+  explicit ThreeInterpolateBackward(const Sizes& sizes) : sizes_(sizes) {
+    fill(grad_output_, kSeed);
+    fill(weights_, kSeed + 1);
+    Buffer<float> places(sizes.index_count());
+    fill_uniform(places, kSeed + 2);
+    std::transform(places.values().begin(), places.values().end(), indices_.data(), [&](float place) {
+      return static_cast<int32_t>((place + 1) / 2 * static_cast<float>(sizes.M));
+    });
+  }
+
+  Work work() const override {
+    const auto element = static_cast<int64_t>(sizeof(T));
+    return {sizes_.grad_output_count() * element +
+                sizes_.index_count() * (element + static_cast<int64_t>(sizeof(int32_t))),
+            sizes_.grad_features_count() * element, 2 * 3 * sizes_.grad_output_count()};
+  }
+
+  void run() override {
+    test::require(mluOpThreeInterpolateBackward(handle_, grad_output_desc_, grad_output_.data(), indices_desc_,
+                                                indices_.data(), weights_desc_, weights_.data(),
+                                                grad_features_desc_, grad_features_.data()));
+  }
+
+  void run_serial() override {
+    reference::three_interpolate_backward(sizes_, grad_output_.data(), indices_.data(), weights_.data(),
+                                          expected_.data());
+  }
+
+  std::string verify() override {
+    grad_features_.set_bytes(0xFF);
+    run();
+    run_serial();
+    return differing_bits("grad_features", bits(grad_features_), bits(expected_));
+  }
+
+  uint64_t checksum() const override { return checksum_bytes(std::as_bytes(grad_features_.values())); }
+
+ private:
+  Sizes sizes_;
+  test::Handle handle_;
+  test::Descriptor grad_output_desc_{kDtype<T>, {sizes_.B, sizes_.C, sizes_.N}};
+  test::Descriptor indices_desc_{MLUOP_DTYPE_INT32, {sizes_.B, sizes_.N, 3}};
+  test::Descriptor weights_desc_{kDtype<T>, {sizes_.B, sizes_.N, 3}};
+  test::Descriptor grad_features_desc_{kDtype<T>, {sizes_.B, sizes_.C, sizes_.M}};
+  Buffer<T> grad_output_{sizes_.grad_output_count()};
+  Buffer<int32_t> indices_{sizes_.index_count()};
+  Buffer<T> weights_{sizes_.index_count()};
+  Buffer<T> grad_features_{sizes_.grad_features_count()}, expected_{sizes_.grad_features_count()};
+};
+
+std::string name_of(const Sizes& sizes) {
+  return std::to_string(sizes.B) + 'x' + std::to_string(sizes.C) + 'x' + std::to_string(sizes.N) + "_m" +
+         std::to_string(sizes.M);
+}
+
+}  // namespace
+
+std::vector<CaseSpec> three_interpolate_backward_cases() {
+  std::vector<CaseSpec> cases;
+  for (const Sizes& sizes : kSizes) {
+    cases.push_back({"three_interpolate_backward", name_of(sizes), "float", "deterministic",
+                     [=] { return std::make_unique<ThreeInterpolateBackward<float>>(sizes); }});
+  }
+  for (const Sizes& sizes : kSizes) {
+    cases.push_back({"three_interpolate_backward", name_of(sizes), "half", "deterministic",
+                     [=] { return std::make_unique<ThreeInterpolateBackward<test::Half>>(sizes); }});
+  }
+  return cases;
+}
+
+}  // namespace mluop::perf

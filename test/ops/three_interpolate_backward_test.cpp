@@ -1,0 +1,272 @@
+// mluOpThreeInterpolateBackward against the serial loop of its definition: the same bits.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "ops/three_interpolate_backward_call.h"
+#include "support/compare.h"
+#include "support/environment.h"
+
+namespace mluop::test {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Of fp32 sums against sums in double, and of their rounding to half: far below the 3e-3 of the acceptance
+// standard.
+constexpr double kFloatTolerance = 1e-6;
+constexpr double kHalfTolerance = 1e-3;
+
+std::string name_of(const ThreeInterpolateSizes& s) {
+  std::string name;
+  for (const int64_t dim : {s.B, s.C, s.N, s.M}) name += (name.empty() ? "" : " x ") + std::to_string(dim);
+  return name;
+}
+
+std::vector<float> widened(const std::vector<float>& values) { return values; }
+std::vector<float> widened(const std::vector<Half>& values) {
+  std::vector<float> floats;
+  for (const Half value : values) floats.push_back(widened(value));
+  return floats;
+}
+
+template <class T>
+void expect_bits(const ThreeInterpolateInputs<T>& inputs, const std::vector<T>& expected, Placement placement) {
+  const Handle handle;
+  const ThreeInterpolateCall<T> call(handle, inputs, placement);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  // To float and back is exact: the same bits there are the same bits here.
+  EXPECT_TRUE(same_bits(widened(call.output()), widened(expected)));
+  EXPECT_TRUE(call.intact());
+  EXPECT_EQ(call.indices_buffer.values(), inputs.indices);
+}
+
+template <class T>
+void expect_reference(const ThreeInterpolateInputs<T>& inputs, Placement placement = Placement::kAligned) {
+  expect_bits(inputs, three_interpolate_reference(inputs), placement);
+}
+
+void expect_reference_of_both(const ThreeInterpolateSizes& sizes, std::mt19937& random,
+                              Placement placement = Placement::kAligned) {
+  SCOPED_TRACE(name_of(sizes));
+  expect_reference(random_three_interpolate<float>(sizes, random), placement);
+  expect_reference(random_three_interpolate<Half>(sizes, random), placement);
+}
+
+constexpr ThreeInterpolateSizes kHostileSizes[] = {
+    {1, 1, 1, 1},      // everything once: all slots meet
+    {1, 1, 1, 3},      // a feature for each slot, or none
+    {2, 15, 15, 15},   // a square tile less one, in every direction
+    {2, 16, 16, 16},   // exactly a tile
+    {2, 17, 17, 17},   // a tile and one
+    {3, 33, 47, 31},   // two tiles and a rest, three less one
+    {1, 4, 8, 4},      // tiles of narrow vectors
+    {1, 5, 3, 2},      // fewer points than any vector
+    {5, 3, 256, 7},    // exactly the points of a tile of weights
+    {2, 20, 257, 40},  // and one more
+    {1, 7, 1000, 1},   // one feature for all
+    {1, 2, 3, 5000},   // most features receive nothing
+    {70, 1, 9, 5},     // more batches than tasks
+    {1, 130, 40, 9},   // more blocks of channels than tasks
+};
+
+TEST(OpsThreeInterpolateBackward, HostileSizes) {
+  auto random = seeded_random();
+  const ScopedThreads threads(3);
+  for (const ThreeInterpolateSizes& sizes : kHostileSizes) expect_reference_of_both(sizes, random);
+}
+
+TEST(OpsThreeInterpolateBackward, Placements) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  for (const auto placement : {Placement::kMisaligned, Placement::kAgainstEnd}) {
+    for (const int64_t channels : {1, 16, 19, 32}) {
+      expect_reference_of_both({2, channels, 123, 77}, random, placement);
+      expect_reference_of_both({2, channels, 128, 64}, random, placement);
+    }
+  }
+}
+
+// Large enough for outputs to bypass the caches.
+TEST(OpsThreeInterpolateBackward, StreamedOutputs) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
+    expect_reference_of_both({2, 67, 100, 33001}, random, placement);
+  }
+}
+
+TEST(OpsThreeInterpolateBackward, ThreadCounts) {
+  auto random = seeded_random();
+  // Many items, and few: there the features are divided among the tasks.
+  for (const ThreeInterpolateSizes& sizes : {ThreeInterpolateSizes{4, 40, 1001, 203}, {1, 9, 20001, 2003}}) {
+    const auto floats = random_three_interpolate<float>(sizes, random);
+    const auto halves = random_three_interpolate<Half>(sizes, random);
+    const auto expected_floats = three_interpolate_reference(floats);
+    const auto expected_halves = three_interpolate_reference(halves);
+    for (const int count : {1, 2, 3, 7, 64}) {
+      SCOPED_TRACE(count);
+      const ScopedThreads threads(count);
+      expect_bits(floats, expected_floats, Placement::kAligned);
+      expect_bits(halves, expected_halves, Placement::kAligned);
+    }
+  }
+}
+
+// Additions that do not commute in fp32: only the order of the definition gives these bits, in every run.
+TEST(OpsThreeInterpolateBackward, DeterministicOrder) {
+  auto random = seeded_random();
+  auto inputs = random_three_interpolate<float>({1, 18, 3000, 5}, random);
+  std::uniform_int_distribution<int> exponent(-20, 20);
+  for (float& gradient : inputs.grad_output) gradient = std::ldexp(gradient, exponent(random));
+  const auto expected = three_interpolate_reference(inputs);
+  for (int run = 0; run < 5; ++run) {
+    for (const int count : {1, 2, 5, 16}) {
+      const ScopedThreads threads(count);
+      expect_bits(inputs, expected, Placement::kAligned);
+    }
+  }
+}
+
+TEST(OpsThreeInterpolateBackward, ScratchSizes) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  for (const char* kib : {"16", "17", "64", "384", "640", "1024"}) {
+    SCOPED_TRACE(kib);
+    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+    expect_reference_of_both({2, 21, 555, 3001}, random);
+    expect_reference_of_both({1, 3, 70, 20011}, random);
+  }
+}
+
+// A handle serves calls of other sizes one after another from the same memory.
+TEST(OpsThreeInterpolateBackward, ReusedHandle) {
+  auto random = seeded_random();
+  const ScopedThreads threads(3);
+  const Handle handle;
+  for (const int64_t points : {1000, 3, 5000, 1}) {
+    const auto inputs = random_three_interpolate<float>({2, 19, points, points / 2 + 1}, random);
+    const ThreeInterpolateCall<float> call(handle, inputs);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+    EXPECT_TRUE(same_bits(call.output(), three_interpolate_reference(inputs)));
+  }
+}
+
+// There is one algorithm: the atomics mode changes nothing.
+TEST(OpsThreeInterpolateBackward, AtomicsMode) {
+  auto random = seeded_random();
+  const auto inputs = random_three_interpolate<float>({2, 40, 900, 30}, random);
+  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  const ThreeInterpolateCall<float> call(handle, inputs);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+  EXPECT_TRUE(same_bits(call.output(), three_interpolate_reference(inputs)));
+}
+
+TEST(OpsThreeInterpolateBackward, AgainstSumsInDouble) {
+  auto random = seeded_random();
+  const ThreeInterpolateSizes sizes{2, 30, 2000, 50};
+  const auto check = [&](const auto& inputs, double tolerance) {
+    std::vector<double> sums(static_cast<size_t>(sizes.grad_features_count()));
+    reference::three_interpolate_backward(sizes, inputs.grad_output.data(), inputs.indices.data(),
+                                          inputs.weights.data(), sums.data());
+    const Handle handle;
+    const ThreeInterpolateCall call(handle, inputs);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+    const auto [diff1, diff2] = differences(widened(call.output()), std::vector<float>(sums.begin(), sums.end()));
+    EXPECT_LE(diff1, tolerance);
+    EXPECT_LE(diff2, tolerance);
+  };
+  check(random_three_interpolate<float>(sizes, random), kFloatTolerance);
+  check(random_three_interpolate<Half>(sizes, random), kHalfTolerance);
+}
+
+TEST(OpsThreeInterpolateBackward, NanAndInfinity) {
+  auto random = seeded_random();
+  const float specials[] = {kNan, kInfinity, -kInfinity, -0.0F, 0x1p-149F, 0x1p-24F, 65504.0F};
+  auto floats = random_three_interpolate<float>({2, 18, 400, 100}, random);
+  auto halves = random_three_interpolate<Half>({2, 18, 400, 100}, random);
+  for (size_t i = 0; i < floats.grad_output.size(); i += 97) {
+    floats.grad_output[i] = specials[i / 97 % std::size(specials)];
+    halves.grad_output[i] = half_of(specials[i / 97 % std::size(specials)]);
+  }
+  for (size_t i = 0; i < floats.weights.size(); i += 101) {
+    floats.weights[i] = specials[i / 101 % std::size(specials)];
+    halves.weights[i] = half_of(specials[i / 101 % std::size(specials)]);
+  }
+  expect_reference(floats);
+  expect_reference(halves);
+}
+
+// Weight 0 does not hide what it multiplies: 0 * infinity is NaN, in the features of that point and in no other.
+TEST(OpsThreeInterpolateBackward, InfinityOfWeightZero) {
+  const ThreeInterpolateInputs<float> inputs{{1, 1, 2, 4}, {kInfinity, 1}, {0, 1, 1, 2, 2, 2}, {1, 0, 0, 1, 1, 1}};
+  const Handle handle;
+  const ThreeInterpolateCall<float> call(handle, inputs);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+  EXPECT_TRUE(same_bits(call.output(), {kInfinity, kNan, 3, 0}));
+}
+
+// A sum of negative zeros is +0: the definition starts at +0.
+TEST(OpsThreeInterpolateBackward, NegativeZero) {
+  const ThreeInterpolateInputs<float> inputs{{1, 1, 1, 2}, {-0.0F}, {0, 0, 0}, {1, 1, 1}};
+  const Handle handle;
+  const ThreeInterpolateCall<float> call(handle, inputs);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+  EXPECT_TRUE(same_bits(call.output(), {0, 0}));
+}
+
+// Half: sums in fp32 may exceed half on the way and return; what remains above 65504 is infinity; what is below
+// the least normal half is subnormal; ties go to the even neighbour.
+TEST(OpsThreeInterpolateBackward, EdgesOfHalf) {
+  const auto sum_of = [](std::vector<double> gradients, double weight) {
+    ThreeInterpolateInputs<Half> inputs{{1, 1, static_cast<int64_t>(gradients.size()), 2}, {}, {}, {}};
+    for (const double gradient : gradients) {
+      inputs.grad_output.push_back(half_of(gradient));
+      inputs.indices.insert(inputs.indices.end(), {0, 1, 1});
+      inputs.weights.insert(inputs.weights.end(), {half_of(weight), half_of(0), half_of(0)});
+    }
+    const Handle handle;
+    const ThreeInterpolateCall<Half> call(handle, inputs);
+    require(call.run());
+    return static_cast<double>(widened(call.output()[0]));
+  };
+  EXPECT_EQ(sum_of({65504, 65504, -65504}, 1), 65504);
+  EXPECT_EQ(sum_of({65504, 65504}, 1), HUGE_VAL);
+  EXPECT_EQ(sum_of({65504, 15.99}, 1), 65504);
+  EXPECT_EQ(sum_of({65504, 16}, 1), HUGE_VAL);
+  EXPECT_EQ(sum_of({0x1p-14}, 0x1p-10), 0x1p-24);
+  EXPECT_EQ(sum_of({0x1p-14}, 0x1p-11), 0);
+  EXPECT_EQ(sum_of({0x1p-14, 0x1p-24}, 0x1p-11), 0x1p-24);
+  EXPECT_EQ(sum_of({2048, 1}, 1), 2048);
+  EXPECT_EQ(sum_of({2048, 3}, 1), 2052);
+  EXPECT_EQ(sum_of({2048, 1, 0x1p-10}, 1), 2050);
+}
+
+// Section 3.6 of the design document; what has no element is refused, see the errors test.
+constexpr ThreeInterpolateSizes kDocumentSizes[] = {
+    {16, 512, 64, 16},  {16, 256, 256, 64},  {16, 256, 1024, 256}, {16, 16, 64, 512}, {16, 64, 256, 256},
+    {16, 1, 128, 1024}, {16, 128, 512, 256}, {1, 1, 1, 1},         {7, 63, 129, 127},
+};
+constexpr ThreeInterpolateSizes kLargeDocumentSizes[] = {
+    {16, 128, 4096, 1024},  {16, 1024, 4096, 128},  {16, 512, 2048, 128},
+    {15, 1025, 1023, 1023}, {25, 1029, 1025, 1027}, {29, 2047, 999, 2033},
+};
+
+TEST(OpsThreeInterpolateBackward, DocumentSizes) {
+  auto random = seeded_random();
+  for (const ThreeInterpolateSizes& sizes : kDocumentSizes) expect_reference_of_both(sizes, random);
+}
+
+TEST(BigThreeInterpolateBackward, DocumentSizes) {
+  auto random = seeded_random();
+  for (const ThreeInterpolateSizes& sizes : kLargeDocumentSizes) {
+    expect_reference_of_both(sizes, random, Placement::kAgainstEnd);
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test
