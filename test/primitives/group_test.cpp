@@ -214,12 +214,13 @@ TEST(PrimitivesGroupTaskDim, KeepsCountsSmall) {
         const int chosen = group_task_dim(items, groups, task_dim);
         EXPECT_GE(chosen, 1);
         EXPECT_LE(chosen, task_dim);
+        EXPECT_LE(chosen, items);
         const int64_t count_bytes = int64_t{groups} * chosen * int64_t{sizeof(int32_t)};
         if (chosen > 1) {
           EXPECT_LE(count_bytes, 16 * items) << items << " items, " << groups << " groups";
         }
-        // As many as that allows.
-        if (chosen < task_dim) {
+        // As many as that allows, and as have items.
+        if (chosen < std::min<int64_t>(task_dim, items)) {
           EXPECT_GT(count_bytes / chosen * (chosen + 1), 16 * items);
         }
       }
