@@ -322,6 +322,46 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
     const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t weights_desc,
     const void* weights, const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
 
+/* Masked im2col forward (mmcv, RetinaNet): copies the window of each mask out of the feature, as the columns of a
+ * matrix.
+ *
+ *   Row (c * kernel_h + i) * kernel_w + j, column k of data_col, with h = mask_h_idx[k] - pad_h + i and
+ *     w = mask_w_idx[k] - pad_w + j:
+ *   data_col[row,k] = feature[0,c,h,w] if 0 <= h < height and 0 <= w < width, else 0
+ *
+ * | tensor     | shape                                       | dtype         | layout |
+ * |------------|---------------------------------------------|---------------|--------|
+ * | feature    | [1, channels, height, width]                | HALF or FLOAT | NCHW   |
+ * | mask_h_idx | [mask_cnt]                                  | INT32         | ARRAY  |
+ * | mask_w_idx | [mask_cnt]                                  | INT32         | ARRAY  |
+ * | data_col   | [channels * kernel_h * kernel_w, mask_cnt]  | as feature    | ARRAY  |
+ *
+ * Units: mask_h_idx, mask_w_idx, kernel_h, kernel_w, pad_h and pad_w count pixels; any int32 is a valid mask
+ *   coordinate, in any order, also twice. The kernel may be larger than the feature; pad_h and pad_w may be
+ *   any int: a negative one moves the window down or to the right.
+ * Outputs: data_col is written whole by the call; the caller need not initialise it. Elements are copied bit
+ *   by bit, NaN with their payload.
+ * Determinism: the result is exact, in both atomics modes.
+ * Memory: no workspace: the query writes 0, and the operator uses none, whatever workspace and workspace_size
+ *   are.
+ *
+ * Returns, beside the statuses of every operator:
+ *   BAD_PARAM      kernel_h or kernel_w is not positive; feature is empty; channels * kernel_h * kernel_w exceeds
+ *                  int64_t; workspace_size is null
+ *   SUCCESS        also with mask_cnt = 0: nothing is done
+ *
+ * Definition: MLU-OPS design document masked_im2col_forward; mmcv, masked_conv2d. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedIm2colForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
+    const int kernel_h, const int kernel_w, const mluOpTensorDescriptor_t data_col_desc, size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API
+mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc, const void* feature,
+                         const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
+                         const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx, const int kernel_h,
+                         const int kernel_w, const int pad_h, const int pad_w, void* workspace,
+                         const size_t workspace_size, const mluOpTensorDescriptor_t data_col_desc, void* data_col);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -10,6 +10,7 @@ namespace mluop::perf {
 // All cases, those of an operator next to each other, the deterministic mode first.
 std::vector<CaseSpec> all_cases();
 
+std::vector<CaseSpec> masked_im2col_forward_cases();
 std::vector<CaseSpec> voxel_pooling_forward_cases();
 std::vector<CaseSpec> three_interpolate_backward_cases();
 

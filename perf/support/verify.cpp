@@ -34,6 +34,11 @@ std::string differing_bits(std::string_view name, std::span<const int32_t> evalu
   return first_difference(name, evaluated, baseline);
 }
 
+std::string differing_bits(std::string_view name, std::span<const uint32_t> evaluated,
+                           std::span<const uint32_t> baseline) {
+  return first_difference(name, evaluated, baseline);
+}
+
 std::string differing_bits(std::string_view name, std::span<const uint16_t> evaluated,
                            std::span<const uint16_t> baseline) {
   return first_difference(name, evaluated, baseline);

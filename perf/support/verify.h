@@ -15,6 +15,8 @@ std::string differing_bits(std::string_view name, std::span<const float> evaluat
                            std::span<const float> baseline);
 std::string differing_bits(std::string_view name, std::span<const int32_t> evaluated,
                            std::span<const int32_t> baseline);
+std::string differing_bits(std::string_view name, std::span<const uint32_t> evaluated,
+                           std::span<const uint32_t> baseline);
 std::string differing_bits(std::string_view name, std::span<const uint16_t> evaluated,
                            std::span<const uint16_t> baseline);
 

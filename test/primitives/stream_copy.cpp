@@ -12,7 +12,12 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::test {
 namespace HWY_NAMESPACE {
 
-void copy(int32_t* to, const int32_t* from, size_t count) {
+void copy_2(int16_t* to, const int16_t* from, size_t count) {
+  mluop::HWY_NAMESPACE::stream_copy(to, from, count);
+  hwy::FlushStream();
+}
+
+void copy_4(int32_t* to, const int32_t* from, size_t count) {
   mluop::HWY_NAMESPACE::stream_copy(to, from, count);
   hwy::FlushStream();
 }
@@ -24,9 +29,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::test {
 
-HWY_EXPORT(copy);
+HWY_EXPORT(copy_2);
+HWY_EXPORT(copy_4);
 
-StreamCopy chosen_stream_copy() { return HWY_DYNAMIC_DISPATCH(copy); }
+template <>
+StreamCopy<int16_t> chosen_stream_copy() {
+  return HWY_DYNAMIC_DISPATCH(copy_2);
+}
+
+template <>
+StreamCopy<int32_t> chosen_stream_copy() {
+  return HWY_DYNAMIC_DISPATCH(copy_4);
+}
 
 }  // namespace mluop::test
 #endif

@@ -6,8 +6,11 @@
 
 namespace mluop::test {
 
-using StreamCopy = void (*)(int32_t* to, const int32_t* from, size_t count);
+template <class T>
+using StreamCopy = void (*)(T* to, const T* from, size_t count);
 
-StreamCopy chosen_stream_copy();
+// T: int16_t or int32_t.
+template <class T>
+StreamCopy<T> chosen_stream_copy();
 
 }  // namespace mluop::test

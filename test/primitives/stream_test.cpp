@@ -11,27 +11,39 @@
 namespace mluop::test {
 namespace {
 
-// Elements of a cache line, and of the widest vector.
-constexpr size_t kLine = 16;
-constexpr size_t kMaxCount = 70;
-constexpr int32_t kUntouched = -7;
+constexpr size_t kLineBytes = 64;
+constexpr int kUntouched = -7;
 
-std::vector<int32_t> numbers(size_t count) {
-  std::vector<int32_t> values(count);
-  std::iota(values.begin(), values.end(), 1);
+// A line, and two vectors of the widest with all that may precede and follow them.
+template <class T>
+constexpr size_t kLine = kLineBytes / sizeof(T);
+template <class T>
+constexpr size_t kMaxCount = 4 * kLine<T> + 6;
+
+template <class T>
+std::vector<T> numbers(size_t count) {
+  std::vector<T> values(count);
+  std::iota(values.begin(), values.end(), T{1});
   return values;
 }
 
-TEST(PrimitivesStreamCopy, AlignmentsAndCounts) {
+template <class T>
+class PrimitivesStreamCopy : public ::testing::Test {};
+
+using ElementTypes = ::testing::Types<int16_t, int32_t>;
+TYPED_TEST_SUITE(PrimitivesStreamCopy, ElementTypes);
+
+TYPED_TEST(PrimitivesStreamCopy, AlignmentsAndCounts) {
+  using T = TypeParam;
   const Handle handle;  // chooses the instruction set
-  const StreamCopy copy = chosen_stream_copy();
-  const GuardedBuffer<int32_t> from(numbers(kLine + kMaxCount));
-  const GuardedBuffer<int32_t> to(kLine + kMaxCount);
-  for (size_t to_offset = 0; to_offset < kLine; ++to_offset) {
-    for (size_t from_offset = 0; from_offset < kLine; ++from_offset) {
-      for (size_t count = 0; count <= kMaxCount; ++count) {
-        std::vector<int32_t> expected(to.size(), kUntouched);
-        std::fill_n(to.data(), to.size(), kUntouched);
+  const StreamCopy<T> copy = chosen_stream_copy<T>();
+  const GuardedBuffer<T> from(numbers<T>(kLine<T> + kMaxCount<T>));
+  const GuardedBuffer<T> to(kLine<T> + kMaxCount<T>);
+  for (size_t to_offset = 0; to_offset < kLine<T>; ++to_offset) {
+    for (size_t from_offset = 0; from_offset < kLine<T>; ++from_offset) {
+      for (size_t count = 0; count <= kMaxCount<T>; ++count) {
+        std::vector<T> expected(to.size(), T{kUntouched});
+        std::fill_n(to.data(), to.size(), T{kUntouched});
         std::copy_n(from.data() + from_offset, count, expected.data() + to_offset);
         copy(to.data() + to_offset, from.data() + from_offset, count);
         ASSERT_EQ(to.values(), expected) << count << " from " << from_offset << " to " << to_offset;
@@ -43,13 +55,14 @@ TEST(PrimitivesStreamCopy, AlignmentsAndCounts) {
 }
 
 // Against inaccessible pages: not even a read goes beyond the count.
-TEST(PrimitivesStreamCopy, StaysWithinBothBuffers) {
+TYPED_TEST(PrimitivesStreamCopy, StaysWithinBothBuffers) {
+  using T = TypeParam;
   const Handle handle;
-  const StreamCopy copy = chosen_stream_copy();
-  for (size_t count = 0; count <= kMaxCount; ++count) {
+  const StreamCopy<T> copy = chosen_stream_copy<T>();
+  for (size_t count = 0; count <= kMaxCount<T>; ++count) {
     for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-      const GuardedBuffer<int32_t> from(numbers(count), Placement::kAgainstEnd);
-      const GuardedBuffer<int32_t> to(count, placement);
+      const GuardedBuffer<T> from(numbers<T>(count), Placement::kAgainstEnd);
+      const GuardedBuffer<T> to(count, placement);
       copy(to.data(), from.data(), count);
       EXPECT_EQ(to.values(), from.values()) << count;
       EXPECT_TRUE(to.intact()) << count;

@@ -1,0 +1,117 @@
+// Masked im2col forward at the sizes of RetinaNet that the design document lists, and at a larger one. The masks
+// are distinct pixels in the order of the feature, as a network finds them.
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "perf/ops/catalogue.h"
+#include "perf/support/buffer.h"
+#include "perf/support/verify.h"
+#include "reference/masked_im2col_forward.h"
+#include "support/api.h"
+
+namespace mluop::perf {
+namespace {
+
+using Sizes = reference::MaskedIm2colForwardSizes;
+
+constexpr uint32_t kSeed = 1;
+
+template <class T>
+class MaskedIm2colForward : public Case {
+ public:
+  explicit MaskedIm2colForward(const Sizes& sizes) : sizes_(sizes) {
+    std::mt19937 random(kSeed);
+    std::generate_n(feature_.data(), sizes.feature_count(), [&] { return static_cast<T>(random()); });
+    std::vector<int32_t> pixels(static_cast<size_t>(sizes.height * sizes.width)), chosen;
+    std::iota(pixels.begin(), pixels.end(), 0);
+    std::sample(pixels.begin(), pixels.end(), std::back_inserter(chosen), sizes.mask_cnt, random);
+    for (size_t k = 0; k < chosen.size(); ++k) {
+      mask_h_.data()[k] = chosen[k] / static_cast<int32_t>(sizes.width);
+      mask_w_.data()[k] = chosen[k] % static_cast<int32_t>(sizes.width);
+    }
+  }
+
+  Work work() const override {
+    const int64_t read = pixels_touched() * sizes_.channels * kElementBytes + sizes_.mask_cnt * int64_t{8};
+    return {read, sizes_.output_count() * kElementBytes, 0};
+  }
+
+  std::span<const std::byte> largest_input() const override { return std::as_bytes(feature_.values()); }
+
+  void run() override {
+    test::require(mluOpMaskedIm2colForward(handle_, feature_desc_, feature_.data(), mask_desc_, mask_h_.data(),
+                                           mask_desc_, mask_w_.data(), sizes_.kernel_h, sizes_.kernel_w,
+                                           sizes_.pad_h, sizes_.pad_w, nullptr, 0, output_desc_, output_.data()));
+  }
+
+  void run_serial() override {
+    reference::masked_im2col_forward(sizes_, feature_.data(), mask_h_.data(), mask_w_.data(), expected_.data());
+  }
+
+  std::string verify() override {
+    size_t workspace_bytes = 1;
+    test::require(mluOpGetMaskedIm2colForwardWorkspaceSize(handle_, feature_desc_, mask_desc_, mask_desc_,
+                                                           sizes_.kernel_h, sizes_.kernel_w, output_desc_,
+                                                           &workspace_bytes));
+    if (workspace_bytes != 0) return "the operator asks for a workspace, expected none";
+    output_.set_bytes(0xFF);
+    run();
+    run_serial();
+    return differing_bits("data_col", output_.values(), expected_.values());
+  }
+
+  uint64_t checksum() const override { return checksum_bytes(std::as_bytes(output_.values())); }
+
+ private:
+  static constexpr auto kElementBytes = static_cast<int64_t>(sizeof(T));
+  static constexpr auto kDtype = sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
+
+  int64_t pixels_touched() const {
+    std::vector<bool> touched(static_cast<size_t>(sizes_.height * sizes_.width));
+    for (int64_t k = 0; k < sizes_.mask_cnt; ++k) {
+      for (int64_t i = 0; i < sizes_.kernel_h; ++i) {
+        for (int64_t j = 0; j < sizes_.kernel_w; ++j) {
+          const int64_t h = mask_h_.data()[k] - sizes_.pad_h + i;
+          const int64_t w = mask_w_.data()[k] - sizes_.pad_w + j;
+          if (h < 0 || h >= sizes_.height || w < 0 || w >= sizes_.width) continue;
+          touched[static_cast<size_t>(h * sizes_.width + w)] = true;
+        }
+      }
+    }
+    return std::count(touched.begin(), touched.end(), true);
+  }
+
+  Sizes sizes_;
+  test::Handle handle_;
+  test::Descriptor feature_desc_{kDtype, {1, sizes_.channels, sizes_.height, sizes_.width}, MLUOP_LAYOUT_NCHW};
+  test::Descriptor mask_desc_{MLUOP_DTYPE_INT32, {sizes_.mask_cnt}};
+  test::Descriptor output_desc_{kDtype, {sizes_.row_count(), sizes_.mask_cnt}};
+  Buffer<T> feature_{sizes_.feature_count()};
+  Buffer<int32_t> mask_h_{sizes_.mask_cnt}, mask_w_{sizes_.mask_cnt};
+  Buffer<T> output_{sizes_.output_count()}, expected_{sizes_.output_count()};
+};
+
+template <class T>
+CaseSpec spec(const char* name, const Sizes& sizes) {
+  return {"masked_im2col_forward", name, sizeof(T) == 2 ? "half" : "float", "deterministic",
+          [=] { return std::make_unique<MaskedIm2colForward<T>>(sizes); }};
+}
+
+}  // namespace
+
+std::vector<CaseSpec> masked_im2col_forward_cases() {
+  constexpr struct {
+    const char* name;
+    Sizes sizes;
+  } kCases[] = {{"256x20x20 k3", {256, 20, 20, 200, 3, 3, 1, 1}},
+                {"256x20x20 k1", {256, 20, 20, 200, 1, 1, 1, 1}},
+                {"256x100x152 k3", {256, 100, 152, 4000, 3, 3, 1, 1}}};
+  std::vector<CaseSpec> specs;
+  for (const auto& [name, sizes] : kCases) specs.push_back(spec<uint32_t>(name, sizes));
+  for (const auto& [name, sizes] : kCases) specs.push_back(spec<uint16_t>(name, sizes));
+  return specs;
+}
+
+}  // namespace mluop::perf
