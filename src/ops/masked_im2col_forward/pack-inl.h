@@ -24,8 +24,8 @@ template <class T>
 inline constexpr int64_t kGroup = kPixelBytes / static_cast<int64_t>(sizeof(T));
 
 // pack_block():   packed[p] = planes[0][pixel + p], planes[1][pixel + p], ... for kGroup pixels.
-// gather_block(): rows[c * stride + k] = channel c of the pixel at base + offsets[k], for kGatherMasks masks. These
-//                 divide a line of masks.
+// gather_block(): rows[c * stride + k] = channel c of the pixel at base + offsets[k], for kGatherMasks masks
+//                 of a line.
 
 #if HWY_TARGET == HWY_SCALAR  // one lane: nothing to transpose
 
