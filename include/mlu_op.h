@@ -362,6 +362,77 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
                          const int kernel_w, const int pad_h, const int pad_w, void* workspace,
                          const size_t workspace_size, const mluOpTensorDescriptor_t data_col_desc, void* data_col);
 
+/* Dynamic scatter backward (mmcv, MVX-Net), max reduction: hands the gradient of each channel of a voxel back to
+ * the point that the channel's maximum came from.
+ *
+ *   V = voxel_num[0]; the points of voxel v are those n with point2voxel_map[n] = v.
+ *   source[v,c] = the smallest n of voxel v with feats[n,c] = voxel_feats[v,c]; there may be none
+ *   grad_feats[n,c] = grad_voxel_feats[v,c] if point2voxel_map[n] = v and source[v,c] = n, else 0
+ *
+ * | tensor             | shape | dtype | layout |
+ * |--------------------|-------|-------|--------|
+ * | grad_voxel_feats   | [M,C] | FLOAT | ARRAY  |
+ * | feats              | [N,C] | FLOAT | ARRAY  |
+ * | voxel_feats        | [M,C] | FLOAT | ARRAY  |
+ * | point2voxel_map    | [N]   | INT32 | ARRAY  |
+ * | voxel_points_count | [M]   | INT32 | ARRAY  |
+ * | voxel_num          | [1]   | INT32 | ARRAY  |
+ * | grad_feats         | [N,C] | FLOAT | ARRAY  |
+ *
+ * Units: a value of point2voxel_map is a voxel in [0, V), or -1 for a point without voxel: its row of grad_feats
+ *   is 0. Voxels from V on do not take part. voxel_points_count is not read: the maximum does not depend on it.
+ * Outputs: grad_feats is written whole by the call; the caller need not initialise it. A channel that no point
+ *   equals, a NaN for one, gives its gradient to none; -0 equals +0. Gradients are copied bit for bit.
+ *   N = 0 or C = 0: SUCCESS, and beyond the descriptors nothing is checked. M = 0 or V = 0: zeros;
+ *   point2voxel_map is not read.
+ * Determinism: exact in both modes: the same bits at every thread count and in every run.
+ * Memory: the workspace, at any address, of the size that the query returns: at most
+ *   max(4 C + 4, 44) bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
+ *   threads, also those set after the query. The handle keeps nothing.
+ *
+ * mluOpDynamicPointToVoxelBackward is the name of the same operator in later releases, and
+ * mluOpGetDynamicPointToVoxelBackwardWorkspaceSize that of its query, which checks all descriptors.
+ *
+ * Returns, beside the statuses of every operator:
+ *   BAD_PARAM      reduce_type is not MLUOP_REDUCE_DMAX (MLUOP_REDUCEMODE_MAX); N < M; voxel_num[0] is outside
+ *                  [0, M]; a value of point2voxel_map is below -1, or not below voxel_num[0]: the message names
+ *                  the first such point; workspace_size is less than the query returns, or workspace is null;
+ *                  feats has 2^60 bytes or more
+ *   NOT_SUPPORTED  N is 2^31 or more
+ *
+ * Definition: MLU-OPS design document dynamic_scatter_backward; mmcv dynamic_point_to_voxel_backward. */
+mluOpStatus_t MLUOP_WIN_API mluOpDynamicScatterBackward(
+    const mluOpHandle_t handle, const mluOpReduceMode_t reduce_type,
+    const mluOpTensorDescriptor_t grad_voxel_feats_desc, const void* grad_voxel_feats,
+    const mluOpTensorDescriptor_t feats_desc, const void* feats, const mluOpTensorDescriptor_t voxel_feats_desc,
+    const void* voxel_feats, const mluOpTensorDescriptor_t point2voxel_map_desc, const void* point2voxel_map,
+    const mluOpTensorDescriptor_t voxel_points_count_desc, const void* voxel_points_count,
+    const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num, void* workspace, const size_t workspace_size,
+    const mluOpTensorDescriptor_t grad_feats_desc, void* grad_feats);
+mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelBackward(
+    const mluOpHandle_t handle, const mluOpReduceMode_t reduce_type,
+    const mluOpTensorDescriptor_t grad_voxel_feats_desc, const void* grad_voxel_feats,
+    const mluOpTensorDescriptor_t feats_desc, const void* feats, const mluOpTensorDescriptor_t voxel_feats_desc,
+    const void* voxel_feats, const mluOpTensorDescriptor_t point2voxel_map_desc, const void* point2voxel_map,
+    const mluOpTensorDescriptor_t voxel_points_count_desc, const void* voxel_points_count,
+    const mluOpTensorDescriptor_t voxel_num_desc, const void* voxel_num, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t grad_feats_desc, void* grad_feats);
+
+/* Writes the bytes of workspace that mluOpDynamicScatterBackward and mluOpDynamicPointToVoxelBackward need for
+ * feats_desc [N, C]: the same number from both queries, 0 if feats is empty.
+ * Returns BAD_PARAM if an argument is null, reduce_type is not MLUOP_REDUCE_DMAX, or a descriptor is not as the
+ * operator wants it; NOT_SUPPORTED if N is 2^31 or more. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicScatterBackwardWorkspaceSize(const mluOpHandle_t handle,
+                                                                        const mluOpReduceMode_t reduce_type,
+                                                                        const mluOpTensorDescriptor_t feats_desc,
+                                                                        size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
+    const mluOpHandle_t handle, const mluOpReduceMode_t reduce_type,
+    const mluOpTensorDescriptor_t grad_voxel_feats_desc, const mluOpTensorDescriptor_t feats_desc,
+    const mluOpTensorDescriptor_t voxel_feats_desc, const mluOpTensorDescriptor_t point2voxel_map_desc,
+    const mluOpTensorDescriptor_t voxel_points_count_desc, const mluOpTensorDescriptor_t voxel_num_desc,
+    size_t* workspace_size);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -13,5 +13,6 @@ std::vector<CaseSpec> all_cases();
 std::vector<CaseSpec> masked_im2col_forward_cases();
 std::vector<CaseSpec> voxel_pooling_forward_cases();
 std::vector<CaseSpec> three_interpolate_backward_cases();
+std::vector<CaseSpec> dynamic_scatter_backward_cases();
 
 }  // namespace mluop::perf

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <thread>
 
 namespace mluop {
 
@@ -37,5 +38,36 @@ inline void atomic_min(int32_t* target, int32_t value) {
   }
 #endif
 }
+
+// Holds a lock that tasks share, until the end of the scope: for a handful of instructions, because others spin
+// meanwhile. The lock is a word of their memory, 0 while nobody holds it.
+class SpinGuard {
+ public:
+  explicit SpinGuard(int32_t* lock) : lock_(lock) {
+    while (taken()) {
+      // The holder may be waiting for this core.
+      std::this_thread::yield();
+    }
+  }
+  SpinGuard(const SpinGuard&) = delete;
+  SpinGuard& operator=(const SpinGuard&) = delete;
+  ~SpinGuard() {
+#pragma omp atomic write release
+    *lock_ = 0;
+  }
+
+ private:
+  bool taken() const {
+    int32_t before;
+#pragma omp atomic capture acq_rel
+    {
+      before = *lock_;
+      *lock_ = 1;
+    }
+    return before != 0;
+  }
+
+  int32_t* lock_;
+};
 
 }  // namespace mluop

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/boundary.h"
-#include "core/text.h"
 #include "ops/voxel_pooling_forward/tile.h"
+#include "team/fit_tile.h"
 
 namespace mluop::voxel_pooling_forward {
 namespace {
@@ -32,27 +31,6 @@ constexpr int64_t kMaxTiledCells = int64_t{1} << 28;
 int64_t bytes_moved(const Args& args) {
   const int64_t row = int64_t{args.num_channels} * int64_t{sizeof(float)};
   return args.total_points() * (row + 6 * int64_t{sizeof(int32_t)}) + args.cell_count() * row;
-}
-
-// The largest tile, up to `most` points, for which bytes(points) fits.
-template <class Bytes>
-int32_t fit_tile(const Context& context, int64_t most, const Bytes& bytes) {
-  int32_t low = 0;
-  auto high = static_cast<int32_t>(most);
-  while (low < high) {
-    const int32_t middle = low + (high - low + 1) / 2;
-    if (bytes(middle) <= context.nram_capacity) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  if (low == 0) {
-    throw Failure(MLUOP_STATUS_ALLOC_FAILED,
-                  text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
-                       ", expected room for a tile of one point: ", bytes(1), " bytes"));
-  }
-  return low;
 }
 
 struct ZeroArgs {

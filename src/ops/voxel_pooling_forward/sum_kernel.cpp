@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "ops/voxel_pooling_forward/kernels.h"
-#include "ops/voxel_pooling_forward/prefetcher.h"
+#include "primitives/row_prefetcher.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -60,7 +60,7 @@ struct Summation {
 
 // Adds the runs at places [begin, end) to the sums. kVectors: what the row has beyond multiples of kMaxVectors.
 template <int kVectors>
-void sum_runs(const Summation& work, Prefetcher& ahead, int64_t begin, int64_t end) {
+void sum_runs(const Summation& work, RowPrefetcher& ahead, int64_t begin, int64_t end) {
   const hn::ScalableTag<float> d;
   using D = decltype(d);
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -85,7 +85,7 @@ void sum_runs(const Summation& work, Prefetcher& ahead, int64_t begin, int64_t e
   }
 }
 
-using SumRuns = void (*)(const Summation&, Prefetcher&, int64_t, int64_t);
+using SumRuns = void (*)(const Summation&, RowPrefetcher&, int64_t, int64_t);
 constexpr SumRuns kSumRuns[kMaxVectors] = {sum_runs<0>, sum_runs<1>, sum_runs<2>, sum_runs<3>,
                                            sum_runs<4>, sum_runs<5>, sum_runs<6>, sum_runs<7>};
 
@@ -133,7 +133,7 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
                          sums};
     const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>()));
     const SumRuns sum_runs_of_row = kSumRuns[work.channels / lanes % kMaxVectors];
-    Prefetcher ahead(work.features, channels, work.channels, work.runs, starts[begin], starts[end]);
+    RowPrefetcher ahead(work.features, channels, work.channels, work.runs, starts[begin], starts[end]);
     for (int64_t tile = begin; tile < end; ++tile) {
       std::memset(sums, 0, static_cast<size_t>(cells * work.channels) * sizeof(float));
       sum_runs_of_row(work, ahead, starts[tile], starts[tile + 1]);

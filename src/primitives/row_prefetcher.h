@@ -1,4 +1,5 @@
-// Voxel pooling forward: fetches feature rows into the cache ahead of their use.
+// Fetches the rows of grouped items into the cache ahead of their use: they are scattered over memory, where no
+// hardware expects them.
 #pragma once
 
 #include <hwy/cache_control.h>
@@ -8,7 +9,7 @@
 
 #include "primitives/group.h"
 
-namespace mluop::voxel_pooling_forward {
+namespace mluop {
 
 // How far ahead, and how much of a row: what follows in a long row the hardware fetches by itself. Measured on
 // rows of 80 channels.
@@ -16,11 +17,12 @@ inline constexpr int64_t kPrefetchBytes = 5 << 10;
 inline constexpr int64_t kMaxPrefetchRows = 64;
 inline constexpr int64_t kMaxPrefetchedRow = 1 << 10;
 
-// Walks over the rows of the runs at places [place, end), in front of whoever sums them.
-class Prefetcher {
+// Walks over the rows of the runs at places [place, end), in front of whoever uses them.
+class RowPrefetcher {
  public:
-  Prefetcher(const float* features, int64_t stride, int64_t channels, const Run* runs, int64_t place, int64_t end)
-      : features_(features),
+  // The row of item i: rows[i * stride, i * stride + channels). Fetches the first rows.
+  RowPrefetcher(const float* rows, int64_t stride, int64_t channels, const Run* runs, int64_t place, int64_t end)
+      : rows_(rows),
         stride_(stride),
         bytes_(std::min<int64_t>(channels * int64_t{sizeof(float)}, kMaxPrefetchedRow)),
         runs_(runs),
@@ -35,7 +37,7 @@ class Prefetcher {
       if (left_ == 0) {
         if (place_ >= end_) return;
         const Run& run = runs_[place_];
-        row_ = reinterpret_cast<const char*>(features_ + run.first * stride_);
+        row_ = reinterpret_cast<const char*>(rows_ + run.first * stride_);
         left_ = run.count;
         place_ += run.count;
       }
@@ -48,7 +50,7 @@ class Prefetcher {
  private:
   static constexpr int64_t kLine = 64;
 
-  const float* features_;
+  const float* rows_;
   int64_t stride_;
   int64_t bytes_;
   const Run* runs_;
@@ -58,4 +60,4 @@ class Prefetcher {
   int32_t left_ = 0;
 };
 
-}  // namespace mluop::voxel_pooling_forward
+}  // namespace mluop

@@ -1,0 +1,105 @@
+// Dynamic scatter backward at the size of MVX-Net, and on a sensor of 128 rings.
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "perf/ops/catalogue.h"
+#include "perf/support/buffer.h"
+#include "perf/support/verify.h"
+#include "reference/dynamic_scatter_backward.h"
+#include "support/api.h"
+#include "support/lidar_scan.h"
+
+namespace mluop::perf {
+namespace {
+
+using Sizes = reference::DynamicScatterBackwardSizes;
+
+constexpr Sizes kMvxNet = {17176, 13743, 128, 13743};
+constexpr Sizes kRings128 = {500000, 100000, 64, 100000};
+constexpr uint32_t kFeatsSeed = 1, kGradSeed = 2;
+
+class DynamicScatterBackward : public Case {
+ public:
+  DynamicScatterBackward(const Sizes& sizes, int rings, mluOpAtomicsMode_t mode) : sizes_(sizes), handle_(mode) {
+    fill_uniform(feats_, kFeatsSeed);
+    fill_uniform(grad_voxel_feats_, kGradSeed);
+    const std::vector<int32_t> map = test::lidar_map(sizes.points, sizes.voxels, rings);
+    std::copy(map.begin(), map.end(), map_.data());
+    scatter_forward();
+    voxel_num_.data()[0] = sizes.voxel_num;
+    size_t bytes = 0;
+    test::require(mluOpGetDynamicScatterBackwardWorkspaceSize(handle_, MLUOP_REDUCEMODE_MAX, feats_desc_, &bytes));
+    workspace_.emplace(static_cast<int64_t>(bytes));
+  }
+
+  Work work() const override {
+    const auto bytes = [](int64_t count) { return count * int64_t{sizeof(float)}; };
+    return {bytes(sizes_.feats_count() + 2 * sizes_.voxel_feats_count() + sizes_.points),
+            bytes(sizes_.feats_count()), 0};
+  }
+
+  void run() override {
+    test::require(mluOpDynamicScatterBackward(
+        handle_, MLUOP_REDUCEMODE_MAX, voxel_feats_desc_, grad_voxel_feats_.data(), feats_desc_, feats_.data(),
+        voxel_feats_desc_, voxel_feats_.data(), map_desc_, map_.data(), count_desc_, voxel_points_count_.data(),
+        num_desc_, voxel_num_.data(), workspace_->data(), workspace_->values().size(), feats_desc_,
+        grad_feats_.data()));
+  }
+
+  void run_serial() override {
+    reference::dynamic_scatter_backward(sizes_, grad_voxel_feats_.data(), feats_.data(), voxel_feats_.data(),
+                                        map_.data(), reduce_from_.data(), expected_.data());
+  }
+
+  std::string verify() override {
+    grad_feats_.set_bytes(0xFF);
+    run();
+    run_serial();
+    return differing_bits("grad_feats", grad_feats_.values(), expected_.values());
+  }
+
+  uint64_t checksum() const override { return checksum_bytes(std::as_bytes(grad_feats_.values())); }
+
+ private:
+  // What the forward operator leaves: the maximum and the number of points of each voxel.
+  void scatter_forward() {
+    std::fill_n(voxel_feats_.data(), sizes_.voxel_feats_count(), -std::numeric_limits<float>::infinity());
+    for (int64_t n = 0; n < sizes_.points; ++n) {
+      const float* feats = feats_.data() + n * sizes_.channels;
+      float* voxel = voxel_feats_.data() + map_.data()[n] * int64_t{sizes_.channels};
+      for (int64_t c = 0; c < sizes_.channels; ++c) voxel[c] = std::max(voxel[c], feats[c]);
+      ++voxel_points_count_.data()[map_.data()[n]];
+    }
+  }
+
+  Sizes sizes_;
+  test::Handle handle_;
+  test::Descriptor feats_desc_{MLUOP_DTYPE_FLOAT, {sizes_.points, sizes_.channels}};
+  test::Descriptor voxel_feats_desc_{MLUOP_DTYPE_FLOAT, {sizes_.voxels, sizes_.channels}};
+  test::Descriptor map_desc_{MLUOP_DTYPE_INT32, {sizes_.points}};
+  test::Descriptor count_desc_{MLUOP_DTYPE_INT32, {sizes_.voxels}};
+  test::Descriptor num_desc_{MLUOP_DTYPE_INT32, {1}};
+  Buffer<float> feats_{sizes_.feats_count()}, grad_feats_{sizes_.feats_count()}, expected_{sizes_.feats_count()};
+  Buffer<float> voxel_feats_{sizes_.voxel_feats_count()}, grad_voxel_feats_{sizes_.voxel_feats_count()};
+  Buffer<int32_t> map_{sizes_.points}, voxel_points_count_{sizes_.voxels}, voxel_num_{1};
+  Buffer<int32_t> reduce_from_{sizes_.voxel_feats_count()};
+  std::optional<Buffer<std::byte>> workspace_;
+};
+
+CaseSpec spec(const char* name, const Sizes& sizes, int rings, const char* mode_name, mluOpAtomicsMode_t mode) {
+  return {"dynamic_scatter_backward", name, "float", mode_name,
+          [=] { return std::make_unique<DynamicScatterBackward>(sizes, rings, mode); }};
+}
+
+}  // namespace
+
+std::vector<CaseSpec> dynamic_scatter_backward_cases() {
+  return {spec("mvx_net", kMvxNet, 64, "deterministic", MLUOP_ATOMICS_NOT_ALLOWED),
+          spec("rings_128", kRings128, 128, "deterministic", MLUOP_ATOMICS_NOT_ALLOWED),
+          spec("mvx_net", kMvxNet, 64, "atomics", MLUOP_ATOMICS_ALLOWED),
+          spec("rings_128", kRings128, 128, "atomics", MLUOP_ATOMICS_ALLOWED)};
+}
+
+}  // namespace mluop::perf

@@ -1,0 +1,58 @@
+// Dynamic scatter backward: the range kernels.
+//
+// Letters as in the design document: N points, M voxels, C channels. Of the M voxels the first V take part.
+#pragma once
+
+#include <cstdint>
+
+#include "primitives/group.h"
+#include "team/launch.h"
+
+namespace mluop::dynamic_scatter_backward {
+
+// The arguments of the call, checked except for the values of the map.
+struct Args {
+  int64_t row_bytes() const { return channels * int64_t{sizeof(float)}; }
+
+  int32_t point_count;             // N
+  int32_t voxel_count;             // V = voxel_num[0]
+  int64_t channels;                // C
+  const float* grad_voxel_feats;   // [M, C]
+  const float* feats;              // [N, C]
+  const float* voxel_feats;        // [M, C]
+  const int32_t* point2voxel_map;  // [N]
+  float* grad_feats;               // [N, C]
+};
+
+// Deterministic mode, items: points. Appends each point to the group of its voxel; a point without voxel to none.
+// Lowers first_bad to the first point whose voxel does not exist; the groups are then incomplete.
+struct KeyArgs {
+  const Args& call;
+  const Group& voxels;
+  int32_t tile_points;
+  int32_t* first_bad;
+};
+RangeKernel<KeyArgs> key_kernel();
+
+// Deterministic mode, items: voxels. Writes the whole rows of a voxel's points: the gradient of a channel to the
+// first point that has the voxel's value, 0 to the others.
+struct MatchArgs {
+  const Args& call;
+  const Group& voxels;
+  bool stream;
+};
+RangeKernel<MatchArgs> match_kernel();
+
+// Atomics mode, items: points. Lowers source[voxel, channel], N before, to the first point that has the voxel's
+// value; a task holds the lock of a voxel while it lowers the voxel's row. Lowers first_bad as key_kernel() does.
+struct TraceArgs {
+  const Args& call;
+  int32_t* source;    // [V, C]
+  int32_t* occupied;  // [V], the locks of the rows of source
+  int32_t tile_points;
+  int32_t tile_channels;
+  int32_t* first_bad;
+};
+RangeKernel<TraceArgs> trace_kernel();
+
+}  // namespace mluop::dynamic_scatter_backward

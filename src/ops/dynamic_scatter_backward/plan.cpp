@@ -1,0 +1,183 @@
+#include "ops/dynamic_scatter_backward/plan.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "core/boundary.h"
+#include "core/text.h"
+#include "ops/dynamic_scatter_backward/tile.h"
+#include "team/fit_tile.h"
+
+namespace mluop::dynamic_scatter_backward {
+namespace {
+
+// Outputs from here on bypass the caches: half of a server core's share of the last level.
+constexpr int64_t kStreamBytes = 8 << 20;
+
+// What is written past the caches has to fill whole lines.
+constexpr int64_t kLineBytes = 64;
+
+// Beyond this, larger tiles gain nothing: the map is read as fast as memory.
+constexpr int32_t kMaxTilePoints = 4096;
+constexpr int32_t kMaxTileChannels = 1024;
+
+// The workspace holds one of these, by the mode, from its first kScratchAlignment boundary on.
+struct SourceLayout {
+  SourceLayout(WorkspaceLayout& workspace, int64_t voxels, int64_t channels)
+      : source(workspace.add<int32_t>(voxels * channels)), occupied(workspace.add<int32_t>(voxels)) {}
+  size_t source, occupied;  // offsets of [V, C] and [V]
+};
+
+size_t group_bytes(int32_t points, int32_t voxels, int task_dim) {
+  WorkspaceLayout workspace;
+  const GroupLayout layout(workspace, points, voxels, task_dim);
+  return workspace.bytes();
+}
+
+size_t source_bytes(int32_t voxels, int64_t channels) {
+  WorkspaceLayout workspace;
+  const SourceLayout layout(workspace, voxels, channels);
+  return workspace.bytes();
+}
+
+// Without the bytes that alignment may take. No more voxels than points take part, and a grouping of any number of
+// voxels fits with one task at least.
+size_t aligned_workspace_bytes(int32_t points, int64_t channels) {
+  return std::max(source_bytes(points, channels),
+                  group_bytes(points, points, group_task_dim(points, points, INT_MAX)));
+}
+
+std::byte* align(std::byte* workspace) {
+  const auto address = reinterpret_cast<uintptr_t>(workspace);
+  return workspace + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
+}
+
+// As many tasks as the workspace has room for.
+int choose_group_task_dim(const Args& args, int task_dim) {
+  const size_t capacity = aligned_workspace_bytes(args.point_count, args.channels);
+  int tasks = group_task_dim(args.point_count, args.voxel_count, task_dim);
+  while (tasks > 1 && group_bytes(args.point_count, args.voxel_count, tasks) > capacity) --tasks;
+  return tasks;
+}
+
+int64_t bytes_moved(const Args& args) {
+  return args.point_count * (2 * args.row_bytes() + int64_t{sizeof(int32_t)}) +
+         args.voxel_count * (2 * args.row_bytes());
+}
+
+// Items: points. Zeroes the rows of all points.
+void zero(const Args& args, int64_t begin, int64_t end, Task&) {
+  std::memset(args.grad_feats + begin * args.channels, 0, static_cast<size_t>((end - begin) * args.row_bytes()));
+}
+
+// Items: points. Zeroes the rows of the points without voxel.
+void zero_skipped(const Args& args, int64_t begin, int64_t end, Task& task) {
+  for (int64_t point = begin; point < end; ++point) {
+    if (args.point2voxel_map[point] == -1) zero(args, point, point + 1, task);
+  }
+}
+
+// Items: voxels. No point yet is the source of a voxel's channels, and no task is at work on them.
+void reset(const TraceArgs& args, int64_t begin, int64_t end, Task&) {
+  std::fill(args.source + begin * args.call.channels, args.source + end * args.call.channels,
+            args.call.point_count);
+  std::fill(args.occupied + begin, args.occupied + end, 0);
+}
+
+struct ScatterArgs {
+  const Args& call;
+  const int32_t* source;  // [V, C]
+};
+
+// Items: voxels. Gives each gradient to the point that it comes from; N: to none.
+void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
+  const int64_t channels = args.call.channels;
+  for (int64_t voxel = begin; voxel < end; ++voxel) {
+    const int32_t* source = args.source + voxel * channels;
+    const float* grad = args.call.grad_voxel_feats + voxel * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      if (source[c] < args.call.point_count) args.call.grad_feats[source[c] * channels + c] = grad[c];
+    }
+  }
+}
+
+void require_good_map(const Args& args, int32_t first_bad) {
+  if (first_bad == args.point_count) return;
+  throw Failure(MLUOP_STATUS_BAD_PARAM,
+                text("point2voxel_map[", first_bad, "] is ", args.point2voxel_map[first_bad],
+                     ", expected -1 or a voxel below voxel_num[0], which is ", args.voxel_count));
+}
+
+void run_atomics(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
+  WorkspaceLayout workspace_layout;
+  const SourceLayout layout(workspace_layout, args.voxel_count, args.channels);
+  int32_t first_bad = args.point_count;
+  const TraceArgs trace{args,
+                        at<int32_t>(workspace, layout.source),
+                        at<int32_t>(workspace, layout.occupied),
+                        plan.tile_points,
+                        plan.tile_channels,
+                        &first_bad};
+  const Evenly points{args.point_count};
+  const Evenly voxels{args.voxel_count};
+  launch(context, plan.task_dim, voxels, reset, trace);
+  launch(context, plan.task_dim, points, trace_kernel(), trace);
+  require_good_map(args, first_bad);
+  launch(context, plan.task_dim, points, zero, args);
+  launch<ScatterArgs>(context, plan.task_dim, voxels, scatter, {args, trace.source});
+}
+
+void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
+  WorkspaceLayout workspace_layout;
+  const GroupLayout layout(workspace_layout, args.point_count, args.voxel_count, plan.group_task_dim);
+  const Group voxels(layout, workspace);
+  int32_t first_bad = args.point_count;
+  launch(context, voxels.task_dim, Evenly{voxels.item_count}, key_kernel(),
+         {args, voxels, plan.tile_points, &first_bad});
+  require_good_map(args, first_bad);
+  group_by_key(context, voxels);
+  launch(context, plan.task_dim, ByItems{voxels}, match_kernel(), {args, voxels, plan.stream});
+  if (voxels.starts[args.voxel_count] < args.point_count) {
+    launch(context, plan.task_dim, Evenly{args.point_count}, zero_skipped, args);
+  }
+}
+
+}  // namespace
+
+size_t workspace_bytes(int32_t points, int64_t channels) {
+  if (points == 0 || channels == 0) return 0;
+  return aligned_workspace_bytes(points, channels) + kScratchAlignment - 1;
+}
+
+Plan make_plan(const Context& context, const Args& args) {
+  Plan plan{};
+  plan.atomics = context.atomics_mode == MLUOP_ATOMICS_ALLOWED;
+  plan.task_dim = choose_task_dim(args.point_count, bytes_moved(args));
+  const bool whole_lines =
+      reinterpret_cast<uintptr_t>(args.grad_feats) % kLineBytes == 0 && args.row_bytes() % kLineBytes == 0;
+  plan.stream = whole_lines && bytes_moved(args) >= kStreamBytes;
+  const int64_t share = std::min<int64_t>(split(args.point_count, plan.task_dim, 0).size(), kMaxTilePoints);
+  if (plan.atomics) {
+    plan.tile_channels = static_cast<int32_t>(std::min<int64_t>(args.channels, kMaxTileChannels));
+    plan.tile_points =
+        fit_tile(context, share, [&](int32_t points) { return Tile::bytes(points, plan.tile_channels); });
+  } else {
+    plan.group_task_dim = choose_group_task_dim(args, plan.task_dim);
+    plan.tile_points = fit_tile(context, share, [](int32_t points) { return group_tile_bytes(points); });
+  }
+  return plan;
+}
+
+void run(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
+  context.reserve_nram(plan.task_dim);
+  if (args.voxel_count == 0) {
+    launch(context, plan.task_dim, Evenly{args.point_count}, zero, args);
+  } else if (plan.atomics) {
+    run_atomics(context, plan, args, align(workspace));
+  } else {
+    run_deterministic(context, plan, args, align(workspace));
+  }
+}
+
+}  // namespace mluop::dynamic_scatter_backward

@@ -1,0 +1,322 @@
+// mluOpDynamicScatterBackward against the serial loops of its definition: the same bits in both modes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "ops/dynamic_scatter_backward_call.h"
+#include "support/compare.h"
+#include "support/environment.h"
+#include "support/lidar_scan.h"
+
+namespace mluop::test {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr mluOpAtomicsMode_t kModes[] = {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED};
+
+std::string name_of(const DynamicScatterSizes& s) {
+  return std::to_string(s.points) + " points, " + std::to_string(s.voxels) + " voxels, " +
+         std::to_string(s.channels) + " channels, " + std::to_string(s.voxel_num) + " take part";
+}
+
+// Gradients travel bit for bit, so also the payload of a NaN counts.
+::testing::AssertionResult identical(const std::vector<float>& evaluated, const std::vector<float>& baseline) {
+  for (size_t i = 0; i < baseline.size(); ++i) {
+    if (std::memcmp(&evaluated[i], &baseline[i], sizeof(float)) != 0) {
+      return ::testing::AssertionFailure()
+             << "element " << i << " is " << evaluated[i] << ", expected " << baseline[i];
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+void expect_reference(const DynamicScatterInputs& inputs, Placement placement = Placement::kAligned) {
+  const std::vector<float> expected = dynamic_scatter_reference(inputs);
+  for (const auto mode : kModes) {
+    SCOPED_TRACE(mode == MLUOP_ATOMICS_ALLOWED ? "atomics" : "deterministic");
+    const Handle handle(mode);
+    const DynamicScatterCall call(handle, inputs, placement);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_TRUE(identical(call.output(), expected));
+    EXPECT_TRUE(call.intact());
+  }
+}
+
+constexpr DynamicScatterSizes kHostileSizes[] = {
+    {1, 1, 1, 1},           // everything once
+    {1, 1, 17, 1},          // one point, a vector and a lane
+    {15, 3, 15, 3},         // a vector less one, of points and of channels
+    {16, 16, 16, 16},       // exactly a vector; as many voxels as points
+    {17, 5, 31, 5},         // a vector of points and one
+    {300, 7, 3, 7},         // many points a voxel, fewer channels than a vector
+    {5000, 1, 5, 1},        // one voxel for all
+    {1000, 900, 9, 900},    // voxels without points
+    {1000, 900, 20, 17},    // most voxels do not take part
+    {500, 300, 8, 0},       // none does
+    {64, 20, 127, 20},      // eight vectors less a lane
+    {64, 20, 128, 20},      // eight vectors
+    {64, 20, 131, 20},      // more than eight vectors, and a rest of three lanes
+    {40, 9, 2050, 9},       // rows longer than a tile of channels
+    {9001, 4001, 1, 4000},  // one channel: the workspace is that of the grouping
+    {20000, 3, 1, 3},       // few voxels: more tasks than the workspace has room for
+};
+
+TEST(OpsDynamicScatterBackward, HostileSizes) {
+  auto random = seeded_random();
+  const ScopedThreads threads(3);
+  for (const DynamicScatterSizes& sizes : kHostileSizes) {
+    SCOPED_TRACE(name_of(sizes));
+    expect_reference(random_dynamic_scatter(sizes, random));
+  }
+}
+
+TEST(OpsDynamicScatterBackward, Placements) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  for (const int channels : {1, 16, 19, 64}) {
+    SCOPED_TRACE(channels);
+    const auto inputs = random_dynamic_scatter({1777, 400, channels, 399}, random);
+    for (const auto placement : {Placement::kMisaligned, Placement::kAgainstEnd})
+      expect_reference(inputs, placement);
+  }
+}
+
+// Large enough for the output to bypass the caches, where its rows are whole lines.
+TEST(OpsDynamicScatterBackward, StreamedOutput) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  for (const int channels : {64, 72}) {
+    SCOPED_TRACE(channels);
+    const auto inputs = random_dynamic_scatter({20000, 6000, channels, 6000}, random);
+    for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
+      expect_reference(inputs, placement);
+    }
+  }
+}
+
+TEST(OpsDynamicScatterBackward, ThreadCounts) {
+  auto random = seeded_random();
+  const auto many_voxels = random_dynamic_scatter({9001, 8000, 24, 8000}, random);
+  const auto one_channel = random_dynamic_scatter({200001, 60, 1, 60}, random);
+  for (const int count : {1, 2, 3, 7, 64}) {
+    SCOPED_TRACE(count);
+    const ScopedThreads threads(count);
+    expect_reference(many_voxels);
+    expect_reference(one_channel);
+  }
+}
+
+// Tasks that share voxels: every run must find the smallest point.
+TEST(OpsDynamicScatterBackward, TiesGoToTheFirstPoint) {
+  DynamicScatterInputs inputs{{30000, 2, 18, 2}, {}, {}, {}, {}, {}};
+  inputs.feats.assign(static_cast<size_t>(inputs.sizes.feats_count()), 1.0F);
+  inputs.grad_voxel_feats.assign(static_cast<size_t>(inputs.sizes.voxel_feats_count()), 3.0F);
+  for (int n = 0; n < inputs.sizes.points; ++n) inputs.point2voxel_map.push_back(n % 2);
+  scatter_forward(inputs);
+  for (int run = 0; run < 5; ++run) {
+    for (const int count : {1, 2, 5, 16}) {
+      SCOPED_TRACE(count);
+      const ScopedThreads threads(count);
+      expect_reference(inputs);
+    }
+  }
+}
+
+// The workspace is as large as the query says, whatever the number of threads was then.
+TEST(OpsDynamicScatterBackward, WorkspaceFitsAnyNumberOfThreads) {
+  auto random = seeded_random();
+  const Handle handle;
+  for (const DynamicScatterSizes& sizes :
+       {DynamicScatterSizes{100000, 100000, 1, 100000}, {100000, 25, 1, 25}, {64, 3, 5000, 3}}) {
+    SCOPED_TRACE(name_of(sizes));
+    const auto inputs = random_dynamic_scatter(sizes, random);
+    size_t bytes = 0;
+    {
+      const ScopedThreads threads(1);
+      bytes = dynamic_scatter_workspace(handle, sizes.points, sizes.channels);
+    }
+    const ScopedThreads threads(64);
+    EXPECT_EQ(dynamic_scatter_workspace(handle, sizes.points, sizes.channels), bytes);
+    expect_reference(inputs, Placement::kAgainstEnd);
+  }
+}
+
+TEST(OpsDynamicScatterBackward, ScratchSizes) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  const auto many_points = random_dynamic_scatter({30000, 9000, 5, 9000}, random);
+  const auto many_channels = random_dynamic_scatter({50, 20, 3000, 20}, random);
+  for (const char* kib : {"16", "17", "64", "384", "640", "1024"}) {
+    SCOPED_TRACE(kib);
+    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+    expect_reference(many_points);
+    expect_reference(many_channels);
+  }
+}
+
+// A handle serves calls of other sizes one after another.
+TEST(OpsDynamicScatterBackward, ReusedHandle) {
+  auto random = seeded_random();
+  const ScopedThreads threads(3);
+  for (const auto mode : kModes) {
+    const Handle handle(mode);
+    for (const int points : {3000, 10, 30000, 1}) {
+      const auto inputs = random_dynamic_scatter({points, (points + 2) / 3, 21, (points + 2) / 3}, random);
+      const DynamicScatterCall call(handle, inputs);
+      ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+      EXPECT_TRUE(identical(call.output(), dynamic_scatter_reference(inputs)));
+    }
+  }
+}
+
+// NaN equals nothing, -0 equals +0, infinities equal themselves; gradients may be anything.
+TEST(OpsDynamicScatterBackward, NanInfinityAndZeros) {
+  auto random = seeded_random();
+  auto inputs = random_dynamic_scatter({2000, 300, 18, 300}, random);
+  const float specials[] = {kNan, kInfinity, -kInfinity, -0.0F, 0.0F, std::numeric_limits<float>::denorm_min()};
+  const auto sprinkle = [&](std::vector<float>& values, size_t step) {
+    for (size_t i = 0; i < values.size(); i += step) values[i] = specials[i / step % std::size(specials)];
+  };
+  sprinkle(inputs.feats, 7);
+  scatter_forward(inputs);
+  sprinkle(inputs.voxel_feats, 13);
+  sprinkle(inputs.grad_voxel_feats, 5);
+  expect_reference(inputs);
+}
+
+TEST(OpsDynamicScatterBackward, NegativeZeroEqualsZero) {
+  DynamicScatterInputs inputs{{2, 1, 20, 1},
+                              std::vector<float>(20, 5.0F),
+                              std::vector<float>(40, -0.0F),
+                              std::vector<float>(20, 0.0F),
+                              {0, 0},
+                              {2}};
+  expect_reference(inputs);
+  EXPECT_EQ(dynamic_scatter_reference(inputs).front(), 5.0F);
+}
+
+// A gradient of -0 stays -0, and its point counts as found: the next point of the same value receives +0.
+TEST(OpsDynamicScatterBackward, NegativeZeroGradient) {
+  DynamicScatterInputs inputs{{3, 1, 20, 1},
+                              std::vector<float>(20, -0.0F),
+                              std::vector<float>(60, 1.0F),
+                              std::vector<float>(20, 1.0F),
+                              {0, 0, 0},
+                              {3}};
+  expect_reference(inputs);
+}
+
+TEST(OpsDynamicScatterBackward, NanNowhereMatches) {
+  auto random = seeded_random();
+  auto inputs = random_dynamic_scatter({500, 50, 20, 50}, random);
+  std::fill(inputs.feats.begin(), inputs.feats.end(), kNan);
+  std::fill(inputs.voxel_feats.begin(), inputs.voxel_feats.end(), kNan);
+  expect_reference(inputs);
+  const auto expected = dynamic_scatter_reference(inputs);
+  EXPECT_TRUE(std::all_of(expected.begin(), expected.end(), [](float value) { return value == 0; }));
+}
+
+TEST(OpsDynamicScatterBackward, NoPointHasAVoxel) {
+  auto random = seeded_random();
+  auto inputs = random_dynamic_scatter({3000, 50, 20, 50}, random);
+  std::fill(inputs.point2voxel_map.begin(), inputs.point2voxel_map.end(), -1);
+  expect_reference(inputs);
+}
+
+// Without voxels the map means nothing: whatever it holds, the gradient is zero.
+TEST(OpsDynamicScatterBackward, NoVoxels) {
+  auto random = seeded_random();
+  for (const DynamicScatterSizes& sizes : {DynamicScatterSizes{3000, 0, 20, 0}, {70, 30, 20, 0}}) {
+    auto inputs = random_dynamic_scatter(sizes, random);
+    expect_reference(inputs);
+    std::iota(inputs.point2voxel_map.begin(), inputs.point2voxel_map.end(), -3);
+    const Handle handle;
+    DynamicScatterCall call(handle, inputs);
+    if (sizes.voxels == 0) call.grad_voxel_feats = call.voxel_feats = call.voxel_points_count = nullptr;
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_TRUE(identical(call.output(), std::vector<float>(inputs.feats.size(), 0.0F)));
+  }
+}
+
+// Without elements there is nothing to do, and no memory is looked at.
+TEST(OpsDynamicScatterBackward, NoElements) {
+  const Handle handle;
+  for (const DynamicScatterSizes& sizes :
+       {DynamicScatterSizes{0, 0, 8, 0}, {0, 3, 8, 3}, {5, 3, 0, 3}, {0, 0, 0, 0}}) {
+    SCOPED_TRACE(name_of(sizes));
+    EXPECT_EQ(dynamic_scatter_workspace(handle, sizes.points, sizes.channels), 0U);
+    auto random = seeded_random();
+    DynamicScatterCall call(handle, random_dynamic_scatter({1, 1, 1, 1}, random));
+    const Descriptor voxels(MLUOP_DTYPE_FLOAT, {sizes.voxels, sizes.channels}),
+        feats(MLUOP_DTYPE_FLOAT, {sizes.points, sizes.channels}), map(MLUOP_DTYPE_INT32, {sizes.points}),
+        count(MLUOP_DTYPE_INT32, {sizes.voxels});
+    call.grad_voxel_feats_desc = call.voxel_feats_desc = voxels;
+    call.feats_desc = call.grad_feats_desc = feats;
+    call.point2voxel_map_desc = map;
+    call.voxel_points_count_desc = count;
+    call.grad_voxel_feats = call.feats = call.voxel_feats = call.point2voxel_map = call.voxel_points_count =
+        nullptr;
+    call.voxel_num = call.workspace = call.grad_feats = nullptr;
+    call.workspace_size = 0;
+    const auto before = call.output();
+    EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_TRUE(identical(call.output(), before));
+  }
+}
+
+TEST(OpsDynamicScatterBackward, Aliases) {
+  auto random = seeded_random();
+  const auto inputs = random_dynamic_scatter({700, 200, 33, 190}, random);
+  const auto expected = dynamic_scatter_reference(inputs);
+  for (const auto mode : kModes) {
+    const Handle handle(mode);
+    const DynamicScatterCall call(handle, inputs);
+    size_t bytes = 0;
+    ASSERT_EQ(mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
+                  handle, MLUOP_REDUCE_DMAX, call.grad_voxel_feats_desc, call.feats_desc, call.voxel_feats_desc,
+                  call.point2voxel_map_desc, call.voxel_points_count_desc, call.voxel_num_desc, &bytes),
+              MLUOP_STATUS_SUCCESS);
+    EXPECT_EQ(bytes, call.workspace_size);
+    ASSERT_EQ(call.run_alias(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_TRUE(identical(call.output(), expected));
+    EXPECT_TRUE(call.intact());
+  }
+}
+
+// Points in the order of the sensor, or in one in which neighbours share no voxel.
+DynamicScatterInputs lidar_inputs(const DynamicScatterSizes& sizes, int rings, bool shuffled,
+                                  std::mt19937& random) {
+  DynamicScatterInputs inputs{sizes, {}, {}, {}, lidar_map(sizes.points, sizes.voxels, rings), {}};
+  if (shuffled) std::shuffle(inputs.point2voxel_map.begin(), inputs.point2voxel_map.end(), random);
+  std::uniform_real_distribution<float> value(-1.0F, 1.0F);
+  for (int64_t i = 0; i < sizes.feats_count(); ++i) inputs.feats.push_back(value(random));
+  for (int64_t i = 0; i < sizes.voxel_feats_count(); ++i) inputs.grad_voxel_feats.push_back(value(random));
+  scatter_forward(inputs);
+  return inputs;
+}
+
+TEST(OpsDynamicScatterBackward, NetworkSize) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  for (const bool shuffled : {false, true})
+    expect_reference(lidar_inputs({17176, 13743, 128, 13743}, 64, shuffled, random));
+}
+
+TEST(BigDynamicScatterBackward, LargeScan) {
+  auto random = seeded_random();
+  for (const bool shuffled : {false, true}) {
+    const auto inputs = lidar_inputs({500000, 100000, 64, 100000}, 128, shuffled, random);
+    for (const int count : {1, 2, 16}) {
+      const ScopedThreads threads(count);
+      expect_reference(inputs, Placement::kAligned);
+      expect_reference(inputs, Placement::kAgainstEnd);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test
