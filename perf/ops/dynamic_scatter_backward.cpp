@@ -40,6 +40,8 @@ class DynamicScatterBackward : public Case {
             bytes(sizes_.feats_count()), 0};
   }
 
+  std::span<const std::byte> largest_input() const override { return std::as_bytes(feats_.values()); }
+
   void run() override {
     test::require(mluOpDynamicScatterBackward(
         handle_, MLUOP_REDUCEMODE_MAX, voxel_feats_desc_, grad_voxel_feats_.data(), feats_desc_, feats_.data(),

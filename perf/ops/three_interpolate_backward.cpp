@@ -61,6 +61,8 @@ class ThreeInterpolateBackward : public Case {
             sizes_.grad_features_count() * element, 2 * 3 * sizes_.grad_output_count()};
   }
 
+  std::span<const std::byte> largest_input() const override { return std::as_bytes(grad_output_.values()); }
+
   void run() override {
     test::require(mluOpThreeInterpolateBackward(handle_, grad_output_desc_, grad_output_.data(), indices_desc_,
                                                 indices_.data(), weights_desc_, weights_.data(),
