@@ -1,5 +1,5 @@
-// Atomic updates of memory that tasks share: the operators' atomics mode. Relaxed: the end of a launch orders
-// them.
+// Atomic updates of memory that tasks share, and a lock for what one atomic cannot do: the operators' atomics
+// mode. The updates are relaxed: the end of a launch orders them.
 #pragma once
 
 #include <cstdint>

@@ -68,5 +68,31 @@ TEST(TeamAtomics, MinAtTheEndsOfInt32) {
   EXPECT_EQ(value, INT32_MIN);
 }
 
+struct Guarded {
+  int32_t* lock;
+  int64_t* sums;  // two, always equal while nobody holds the lock
+};
+
+void add_under_lock(const Guarded& guarded, int64_t begin, int64_t end, Task&) {
+  for (int64_t i = begin; i < end; ++i) {
+    const SpinGuard guard(guarded.lock);
+    const int64_t sum = guarded.sums[0];
+    guarded.sums[0] = sum + 1;
+    guarded.sums[1] = sum + 1;
+  }
+}
+
+// More tasks than cores: whoever waits for the lock must let its holder run.
+TEST(TeamAtomics, SpinGuardAdmitsOneAtATime) {
+  Context context;
+  context.configure();
+  int32_t lock = 0;
+  int64_t sums[2] = {};
+  launch(context, kTasks, Evenly{kUpdates}, add_under_lock, Guarded{&lock, sums});
+  EXPECT_EQ(sums[0], kUpdates);
+  EXPECT_EQ(sums[1], kUpdates);
+  EXPECT_EQ(lock, 0);
+}
+
 }  // namespace
 }  // namespace mluop::test
