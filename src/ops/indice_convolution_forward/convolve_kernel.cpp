@@ -25,93 +25,88 @@ using mluop::HWY_NAMESPACE::stream_copy;
 HWY_INLINE float widen(float value) { return value; }
 HWY_INLINE float widen(Half value) { return to_float(value); }
 
-// to[0, count) = from[0, count), at most kMaxLanes.
+// Some channels of all rows of the output that a task owns.
 template <class T>
-HWY_INLINE void copy_block(const T* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
-  const D d;
-  if (count == kMaxLanes) {
-    HWY_UNROLL(16) for (int64_t i = 0; i < kMaxLanes; i += kLanes) hn::Store(load_float(d, from + i), d, to + i);
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = widen(from[i]);
-  }
-}
-
-// The work on one tile.
-template <class T>
-class TileWork {
+class Convolution {
  public:
-  TileWork(const ConvolveArgs& args, const Tile& tile, int64_t number)
+  Convolution(const ConvolveArgs& args, const Tile& tile, int64_t channel)
       : args_(args),
         call_(args.call),
         tile_(tile),
-        first_row_(number << args.tiling.shift),
-        rows_(std::min(int64_t{1} << args.tiling.shift, args.call.M - first_row_)),
-        begin_(args.buckets.order + args.buckets.counting.starts[number]),
-        end_(args.buckets.order + args.buckets.counting.starts[number + 1]) {}
+        all_channels_(round_up(call_.Co, kLanes)),
+        channel_(channel),
+        channels_(std::min(args.tiling.outputs, all_channels_ - channel)) {}
 
-  void run() {
-    const int64_t channels = round_up(call_.Co, kLanes);
-    for (channel_ = 0; channel_ < call_.Co; channel_ += args_.tiling.outputs) {
-      channels_ = std::min(args_.tiling.outputs, channels - channel_);
-      std::memset(tile_.sums, 0, static_cast<size_t>(rows_ * channels_) * sizeof(float));
-      std::fill_n(tile_.seen, rows_, 0);
-      int32_t chunk = 0;
-      const int32_t* at = begin_;
-      while (at < end_) at = add_chunk(at, ++chunk);
-      write();
+  // Of the tiles [number, end).
+  void run(int64_t number, int64_t end) {
+    ChunkReader reader(args_, number, end, channels_, tile_.seen);
+    Chunk chunk = tile_.chunks[0];
+    Chunk next = tile_.chunks[1];
+    clear();
+    for (bool more = reader.read(chunk); more; std::swap(chunk, next)) {
+      more = reader.read(next);
+      for (; number < chunk.tile; ++number) {
+        write(number);
+        clear();
+      }
+      add(chunk);
+    }
+    for (; number < end; ++number) {
+      write(number);
+      clear();
     }
   }
 
  private:
-  // Adds the pairs from `at` on that are of one offset, fit the tile and name different rows: those could not be
-  // in registers at the same time. Returns where it stops.
-  const int32_t* add_chunk(const int32_t* at, int32_t chunk) {
-    const int32_t* firsts = args_.buckets.first_numbers;
-    const int64_t k = std::upper_bound(firsts, firsts + call_.K, *at) - firsts - 1;
-    const int32_t* inputs = call_.inputs(k);
-    const int32_t* outputs = call_.outputs(k);
-    const int32_t* stop = at + std::min<int64_t>(end_ - at, args_.tiling.pairs);
-    int64_t count = 0;
-    for (const int32_t* pair = at; pair < stop && *pair < firsts[k + 1]; ++pair) {
-      const int64_t row = outputs[*pair - firsts[k]] - first_row_;
-      if (tile_.seen[row] == chunk) break;
-      tile_.seen[row] = chunk;
-      tile_.places[count++] = static_cast<uint32_t>(row * channels_);
-    }
-    for (int64_t input = 0; input < call_.Ci; input += args_.tiling.inputs) {
-      const int64_t width = std::min(args_.tiling.inputs, call_.Ci - input);
-      for (int64_t i = 0; i < count; ++i) copy_row(inputs[at[i] - firsts[k]], input, width, i);
-      multiply_panels(k, input, width, count);
-    }
-    return at + count;
+  void clear() const {
+    std::memset(tile_.sums, 0, static_cast<size_t>(channels_ << args_.tiling.shift) * sizeof(float));
   }
 
-  // Makes channels [input, input + width) of a row of features row i of the chunk.
-  void copy_row(int64_t row, int64_t input, int64_t width, int64_t i) {
-    const T* from = static_cast<const T*>(call_.features) + row * call_.Ci + input;
-    float* to = tile_.features + i * kMaxLanes;
-    for (; width > 0; width -= kMaxLanes) {
-      copy_block(from, std::min(width, kMaxLanes), to);
-      from += kMaxLanes;
+  void add(const Chunk& chunk) const {
+    for (int64_t input = 0; input < call_.Ci; input += args_.tiling.inputs) {
+      const int64_t width = std::min(args_.tiling.inputs, call_.Ci - input);
+      copy_rows(chunk, input, width);
+      for (int64_t channel = 0; channel < channels_; channel += kPanel) {
+        const int64_t panel = std::min(kPanel, channels_ - channel);
+        const float* filters =
+            args_.packed + (chunk.k * all_channels_ + channel_ + channel) * call_.Ci + input * panel;
+        const Product product{filters, width, args_.tiling.pairs * kMaxLanes, tile_.sums + channel};
+        kMultiplyChunk[static_cast<size_t>(panel / kLanes - 1)](product, tile_.features, chunk.places,
+                                                                chunk.count);
+      }
+    }
+  }
+
+  // Copies channels [input, input + width) of the chunk's rows of features to NRAM.
+  void copy_rows(const Chunk& chunk, int64_t input, int64_t width) const {
+    const D d;
+    float* to = tile_.features;
+    for (int64_t end = input + width; input < end; input += kMaxLanes) {
+      const T* from = static_cast<const T*>(call_.features) + input;
+      if (end - input >= kMaxLanes) {
+        for (int64_t i = 0; i < chunk.count; ++i) {
+          const T* row = from + chunk.inputs[i] * call_.Ci;
+          HWY_UNROLL(16) for (int64_t j = 0; j < kMaxLanes; j += kLanes) {
+            hn::Store(load_float(d, row + j), d, to + i * kMaxLanes + j);
+          }
+        }
+      } else {
+        for (int64_t i = 0; i < chunk.count; ++i) {
+          const T* row = from + chunk.inputs[i] * call_.Ci;
+          for (int64_t j = 0; j < end - input; ++j) to[i * kMaxLanes + j] = widen(row[j]);
+        }
+      }
       to += args_.tiling.pairs * kMaxLanes;
     }
   }
 
-  void multiply_panels(int64_t k, int64_t input, int64_t width, int64_t count) {
-    const int64_t all_channels = round_up(call_.Co, kLanes);
-    for (int64_t channel = 0; channel < channels_; channel += kPanel) {
-      const int64_t panel = std::min(kPanel, channels_ - channel);
-      const float* filters = args_.packed + (k * all_channels + channel_ + channel) * call_.Ci + input * panel;
-      const Product product{filters, width, args_.tiling.pairs * kMaxLanes, tile_.sums + channel};
-      kMultiplyChunk[static_cast<size_t>(panel / kLanes - 1)](product, tile_.features, tile_.places, count);
-    }
-  }
-
-  void write() const {
-    const int64_t filled = std::min(channels_, call_.Co - channel_);
-    T* out = static_cast<T*>(call_.features_out) + first_row_ * call_.Co + channel_;
-    for (int64_t row = 0; row < rows_; ++row) {
-      write_row(tile_.sums + row * channels_, filled, out);
+  void write(int64_t number) const {
+    const int64_t first_row = number << args_.tiling.shift;
+    const int64_t rows = std::min(int64_t{1} << args_.tiling.shift, call_.M - first_row);
+    const int64_t count = std::min(channels_, call_.Co - channel_);
+    T* out = static_cast<T*>(call_.features_out) + first_row * call_.Co + channel_;
+    for (int64_t row = 0; row < rows; ++row) {
+      write_row(tile_.sums + row * channels_, count, out);
       out += call_.Co;
     }
   }
@@ -138,17 +133,17 @@ class TileWork {
   const ConvolveArgs& args_;
   const Args& call_;
   const Tile& tile_;
-  int64_t first_row_, rows_;
-  const int32_t* begin_;
-  const int32_t* end_;
-  int64_t channel_ = 0;   // the first in the tile
-  int64_t channels_ = 0;  // in the tile
+  int64_t all_channels_;  // of packed filters
+  int64_t channel_;       // the first in the tile
+  int64_t channels_;      // in the tile
 };
 
 template <class T>
 void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
   const Tile tile(task.nram, args.tiling);
-  for (int64_t number = begin; number < end; ++number) TileWork<T>(args, tile, number).run();
+  for (int64_t channel = 0; channel < args.call.Co; channel += args.tiling.outputs) {
+    Convolution<T>(args, tile, channel).run(begin, end);
+  }
   hwy::FlushStream();
 }
 
