@@ -9,7 +9,7 @@
 #include "perf/support/verify.h"
 #include "reference/dynamic_scatter_backward.h"
 #include "support/api.h"
-#include "support/lidar_scan.h"
+#include "support/lidar_map.h"
 
 namespace mluop::perf {
 namespace {
