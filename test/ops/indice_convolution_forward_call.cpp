@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstring>
+#include <stdexcept>
 #include <type_traits>
 
 namespace mluop::test {
@@ -139,6 +140,16 @@ bool IndiceConvolutionCall<T>::intact() const {
          features_out_buffer.intact();
 }
 
+template <class T>
+std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs, mluOpAtomicsMode_t mode,
+                                             Placement placement) {
+  const Handle handle(mode);
+  const IndiceConvolutionCall<T> call(handle, inputs, placement);
+  require(call.run());
+  if (!call.intact()) throw std::runtime_error("the call wrote beside its output");
+  return call.output();
+}
+
 Descriptor filters_descriptor(mluOpDataType_t dtype, const IndiceConvolutionSizes& s, FilterLayout layout) {
   switch (layout) {
     case FilterLayout::kNdhwc: return {dtype, {s.Co, s.D, s.H, s.W, s.Ci}, MLUOP_LAYOUT_NDHWC};
@@ -158,6 +169,10 @@ template std::vector<double> indice_convolution_sums(const IndiceConvolutionInpu
 template std::vector<double> indice_convolution_sums(const IndiceConvolutionInputs<Half>&);
 template std::vector<float> indice_convolution_reference(const IndiceConvolutionInputs<float>&);
 template std::vector<float> indice_convolution_reference(const IndiceConvolutionInputs<Half>&);
+template std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<float>&, mluOpAtomicsMode_t,
+                                                      Placement);
+template std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<Half>&, mluOpAtomicsMode_t,
+                                                      Placement);
 template struct IndiceConvolutionCall<float>;
 template struct IndiceConvolutionCall<Half>;
 

@@ -82,6 +82,11 @@ struct IndiceConvolutionCall {
   IndiceConvolutionInputs<T> inputs_;
 };
 
+// A call in a mode, with a handle of its own. Throws unless it succeeds and leaves guard zones and inputs alone.
+template <class T>
+std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs, mluOpAtomicsMode_t mode,
+                                             Placement placement = Placement::kAligned);
+
 // The shape and layout of filters.
 Descriptor filters_descriptor(mluOpDataType_t dtype, const IndiceConvolutionSizes& sizes, FilterLayout layout);
 

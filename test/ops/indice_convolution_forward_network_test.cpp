@@ -155,6 +155,13 @@ void expect_sums(const SparseTensor& tensor, const SparseConvolution& convolutio
   expect_close(halves, sums, kHalfTolerance);
 }
 
+TEST(OpsIndiceConvolutionForward, CenterPoint) {
+  auto random = seeded_random();
+  const SparseTensor tensor = center_point_tensor({3, 6000});
+  expect_sums(tensor, kCenterPointSteps[3], 128, 128, random);
+  expect_sums(tensor, submanifold({3, 3, 3}), 16, 16, random);
+}
+
 TEST(BigIndiceConvolutionForward, CenterPoint) {
   auto random = seeded_random();
   for (const CenterPointInput& input : kCenterPointInputs) {
