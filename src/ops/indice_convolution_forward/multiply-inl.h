@@ -27,7 +27,7 @@ inline constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 // feature and those of the filters in flight. Of 32 registers or of 16.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
 inline constexpr int kVectors = 4;
-inline constexpr int kRows[] = {24, 12, 8, 6};
+inline constexpr int kRows[] = {12, 12, 8, 6};
 #else
 inline constexpr int kVectors = 2;
 inline constexpr int kRows[] = {12, 6};
@@ -36,15 +36,15 @@ inline constexpr int64_t kPanel = kVectors * kLanes;
 
 // What the blocks of a chunk of pairs have in common.
 struct Product {
-  const float* filters;    // [ci][vectors * lanes]
-  int64_t inputs;          // ci
-  int64_t feature_stride;  // from a block of kMaxLanes channels of the features to the next
+  const float* filters;   // [ci][vectors * lanes]
+  int64_t inputs;         // ci
+  int64_t first_feature;  // of a row of features
   float* sums;
 };
 
-// Rows r of sums, which begin at places[r]: += features[r] * filters, channel by channel.
+// Rows r of sums, which begin at places[r]: += rows[r] * filters, channel by channel.
 template <int kBlockRows, int kBlockVectors>
-HWY_NOINLINE void multiply(const Product& product, const float* HWY_RESTRICT features,
+HWY_NOINLINE void multiply(const Product& product, const float* const* HWY_RESTRICT rows,
                            const uint32_t* HWY_RESTRICT places) {
   const D d;
   hn::Vec<D> sums[kBlockRows][kBlockVectors];
@@ -54,20 +54,18 @@ HWY_NOINLINE void multiply(const Product& product, const float* HWY_RESTRICT fea
     }
   }
   const float* HWY_RESTRICT filters = product.filters;
-  for (int64_t rest = product.inputs; rest > 0; rest -= kMaxLanes) {
-    const int64_t count = std::min(rest, kMaxLanes);
-    for (int64_t ci = 0; ci < count; ++ci) {
-      hn::Vec<D> filter[kBlockVectors];
-      HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) filter[v] = hn::LoadU(d, filters + v * kLanes);
-      HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
-        const auto feature = hn::Set(d, features[r * kMaxLanes + ci]);
-        HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
-          sums[r][v] = hn::MulAdd(feature, filter[v], sums[r][v]);
-        }
+  const float* features[kBlockRows];
+  HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) features[r] = rows[r] + product.first_feature;
+  for (int64_t ci = 0; ci < product.inputs; ++ci) {
+    hn::Vec<D> filter[kBlockVectors];
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) filter[v] = hn::LoadU(d, filters + v * kLanes);
+    HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
+      const auto feature = hn::Set(d, features[r][ci]);
+      HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
+        sums[r][v] = hn::MulAdd(feature, filter[v], sums[r][v]);
       }
-      filters += kBlockVectors * kLanes;
     }
-    features += product.feature_stride;
+    filters += kBlockVectors * kLanes;
   }
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
     HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
@@ -76,7 +74,7 @@ HWY_NOINLINE void multiply(const Product& product, const float* HWY_RESTRICT fea
   }
 }
 
-using Multiply = void (*)(const Product&, const float*, const uint32_t*);
+using Multiply = void (*)(const Product&, const float* const*, const uint32_t*);
 
 template <int kBlockVectors, int... kRowsLessOne>
 constexpr auto multiply_table(std::integer_sequence<int, kRowsLessOne...>) {
@@ -85,16 +83,15 @@ constexpr auto multiply_table(std::integer_sequence<int, kRowsLessOne...>) {
 
 // The rows of a chunk, times a panel.
 template <int kBlockVectors>
-void multiply_chunk(const Product& product, const float* features, const uint32_t* places, int64_t count) {
+void multiply_chunk(const Product& product, const float* const* rows, const uint32_t* places, int64_t count) {
   constexpr int64_t kBlock = kRows[kBlockVectors - 1];
   static constexpr auto kMultiply = multiply_table<kBlockVectors>(std::make_integer_sequence<int, kBlock>());
   for (int64_t i = 0; i < count; i += kBlock) {
-    const int64_t rows = std::min(kBlock, count - i);
-    kMultiply[static_cast<size_t>(rows - 1)](product, features + i * kMaxLanes, places + i);
+    kMultiply[static_cast<size_t>(std::min(kBlock, count - i) - 1)](product, rows + i, places + i);
   }
 }
 
-using MultiplyChunk = void (*)(const Product&, const float*, const uint32_t*, int64_t);
+using MultiplyChunk = void (*)(const Product&, const float* const*, const uint32_t*, int64_t);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
 inline constexpr MultiplyChunk kMultiplyChunk[] = {multiply_chunk<1>, multiply_chunk<2>, multiply_chunk<3>,
                                                    multiply_chunk<4>};

@@ -21,11 +21,11 @@ constexpr int64_t kLineBytes = 64;
 constexpr int64_t kTileBytes = 128 << 10;
 constexpr int64_t kMaxTileChannels = 1024;
 constexpr int kMaxShift = 12;
-constexpr int64_t kChunkBytes = 48 << 10;
+constexpr int64_t kChunkBytes = 8 << 10;
 constexpr int64_t kMaxChunkChannels = 512;
 
 // Chunks of a multiple of the rows of any microkernel.
-constexpr int64_t kMaxPairs = 240;
+constexpr int64_t kMaxPairs = 96;
 constexpr int64_t kPairsMultiple = 24;
 
 // Tiles for each task: enough to divide the work evenly.
@@ -56,8 +56,9 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
          args.M >> (tiling.shift + 1) >= kTilesPerTask * task_dim) {
     ++tiling.shift;
   }
-  while (Tile::bytes(tiling) > context.nram_capacity) {
-    const bool more_sums = Tile::sum_count(tiling) > Tile::feature_count(tiling);
+  const auto bytes = args.dtype == MLUOP_DTYPE_HALF ? Tile<Half>::bytes : Tile<float>::bytes;
+  while (bytes(tiling) > context.nram_capacity) {
+    const bool more_sums = Tile<float>::sum_count(tiling) > Tile<float>::feature_count(tiling);
     if (more_sums && tiling.shift > 2) {
       --tiling.shift;
     } else if (more_sums && tiling.outputs > panel) {
@@ -75,7 +76,7 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
     } else {
       throw Failure(MLUOP_STATUS_ALLOC_FAILED,
                     text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
-                         ", expected room for a tile of one row: ", Tile::bytes(tiling), " bytes"));
+                         ", expected room for a tile of one row: ", bytes(tiling), " bytes"));
     }
   }
   const auto element = static_cast<int64_t>(size_of(args.dtype));
