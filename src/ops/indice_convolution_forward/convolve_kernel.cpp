@@ -10,15 +10,21 @@
 
 #include "core/sizes.h"
 #include "ops/indice_convolution_forward/kernels.h"
-#include "ops/indice_convolution_forward/multiply-inl.h"
 #include "ops/indice_convolution_forward/tile.h"
 #include "primitives/half-inl.h"
+#include "primitives/multiply-inl.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution_forward {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kLanes;
+using mluop::HWY_NAMESPACE::kMultiplyRows;
+using mluop::HWY_NAMESPACE::kPanel;
 using mluop::HWY_NAMESPACE::load_float;
+using mluop::HWY_NAMESPACE::PanelTag;
+using mluop::HWY_NAMESPACE::Product;
 using mluop::HWY_NAMESPACE::store_float;
 using mluop::HWY_NAMESPACE::stream_copy;
 
@@ -79,13 +85,13 @@ class Convolution {
       const float* filters =
           args_.packed + (chunk.k * all_channels_ + channel_ + channel) * call_.Ci + input * panel;
       const Product product{filters, width, first_feature, tile_.sums + channel};
-      kMultiplyChunk[static_cast<size_t>(panel / kLanes - 1)](product, rows, chunk.places, chunk.count);
+      kMultiplyRows[static_cast<size_t>(panel / kLanes - 1)](product, rows, chunk.places, chunk.count);
     }
   }
 
   // Makes channels [input, input + width) of the chunk's rows float.
   void convert_rows(const Chunk<T>& chunk, int64_t input, int64_t width) const {
-    const D d;
+    const PanelTag d;
     const int64_t whole = width / kLanes * kLanes;
     for (int64_t i = 0; i < chunk.count; ++i) {
       const T* from = chunk.rows[i] + input;
@@ -115,7 +121,7 @@ class Convolution {
   }
 
   void write_row(const float* sums, int64_t count, Half* out) const {
-    const D d;
+    const PanelTag d;
     for (int64_t i = 0; i < count; i += kLanes) store_float(hn::LoadU(d, sums + i), d, tile_.output + i);
     if (args_.tiling.stream) {
       stream_copy(reinterpret_cast<uint16_t*>(out), reinterpret_cast<const uint16_t*>(tile_.output),
