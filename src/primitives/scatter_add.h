@@ -10,9 +10,9 @@ namespace mluop {
 
 struct ScatterAddArgs {
   int64_t count, columns;
-  const int32_t* indices;  // [count]; the row of a negative index is skipped
-  const int32_t* sources;  // [count], and so is that of a negative source: what the row was gathered by
-  const float* rows;       // [count, row_stride]
+  const int32_t* indices;   // [count]
+  const int32_t* partners;  // [count]; where this is negative, or the index, the row is skipped
+  const float* rows;        // [count, row_stride]
   int64_t row_stride;
   float* sums;  // rows of `columns`
 };

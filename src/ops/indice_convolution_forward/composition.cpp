@@ -22,8 +22,9 @@ void add_slice(Context& context, const Args& args, const CompositionLayout& layo
                int64_t k, int64_t first, int64_t count, float* sums) {
   const int64_t element = element_bytes(args);
   const int32_t* inputs = args.inputs(k) + first;
+  const int32_t* outputs = args.outputs(k) + first;
   std::byte* gathered = workspace + layout.gathered;
-  gather(context, {count, args.Ci * element, inputs, args.features, gathered});
+  gather(context, {count, args.Ci * element, inputs, outputs, args.features, gathered});
   const MatmulArgs product{args.dtype,
                            count,
                            args.Ci,
@@ -32,8 +33,7 @@ void add_slice(Context& context, const Args& args, const CompositionLayout& layo
                            workspace + layout.filters + k * args.Ci * args.Co * element,
                            at<float>(workspace, layout.products)};
   matmul(context, product);
-  scatter_add(context,
-              {count, args.Co, args.outputs(k) + first, inputs, product.result, product.result_stride(), sums});
+  scatter_add(context, {count, args.Co, outputs, inputs, product.result, product.result_stride(), sums});
 }
 
 }  // namespace
