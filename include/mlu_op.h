@@ -470,7 +470,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *                                indice_num counts; the handle keeps 4 bytes a task for each tile of the output
  *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums as
  *                                large as features_out has elements; an offset's pairs are taken in slices of
- *                                16384, which bounds the two in the middle
+ *                                8192, which bounds the two in the middle
  *
  * Returns, beside the statuses of every operator:
  *   BAD_PARAM      filters is empty, or has 2^56 bytes or more; num_act_out is not dim 0 of features_out; inverse

@@ -10,26 +10,29 @@
 
 #include "core/sizes.h"
 #include "ops/indice_convolution_forward/kernels.h"
-#include "ops/indice_convolution_forward/multiply-inl.h"
 #include "ops/indice_convolution_forward/tile.h"
 #include "primitives/half-inl.h"
+#include "primitives/multiply-inl.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution_forward {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kLanes;
+using mluop::HWY_NAMESPACE::kMultiplyRows;
+using mluop::HWY_NAMESPACE::kPanel;
 using mluop::HWY_NAMESPACE::load_float;
+using mluop::HWY_NAMESPACE::PanelTag;
+using mluop::HWY_NAMESPACE::Product;
 using mluop::HWY_NAMESPACE::store_float;
 using mluop::HWY_NAMESPACE::stream_copy;
-
-HWY_INLINE float widen(float value) { return value; }
-HWY_INLINE float widen(Half value) { return to_float(value); }
 
 // Some channels of all rows of the output that a task owns.
 template <class T>
 class Convolution {
  public:
-  Convolution(const ConvolveArgs& args, const Tile& tile, int64_t channel)
+  Convolution(const ConvolveArgs& args, const Tile<T>& tile, int64_t channel)
       : args_(args),
         call_(args.call),
         tile_(tile),
@@ -39,9 +42,9 @@ class Convolution {
 
   // Of the tiles [number, end).
   void run(int64_t number, int64_t end) {
-    ChunkReader reader(args_, number, end, channels_, tile_.seen);
-    Chunk chunk = tile_.chunks[0];
-    Chunk next = tile_.chunks[1];
+    ChunkReader<T> reader(args_, number, end, channels_, tile_.seen);
+    Chunk<T> chunk = tile_.chunks[0];
+    Chunk<T> next = tile_.chunks[1];
     clear();
     for (bool more = reader.read(chunk); more; std::swap(chunk, next)) {
       more = reader.read(next);
@@ -62,41 +65,39 @@ class Convolution {
     std::memset(tile_.sums, 0, static_cast<size_t>(channels_ << args_.tiling.shift) * sizeof(float));
   }
 
-  void add(const Chunk& chunk) const {
+  void add(const Chunk<T>& chunk) const {
     for (int64_t input = 0; input < call_.Ci; input += args_.tiling.inputs) {
       const int64_t width = std::min(args_.tiling.inputs, call_.Ci - input);
-      copy_rows(chunk, input, width);
-      for (int64_t channel = 0; channel < channels_; channel += kPanel) {
-        const int64_t panel = std::min(kPanel, channels_ - channel);
-        const float* filters =
-            args_.packed + (chunk.k * all_channels_ + channel_ + channel) * call_.Ci + input * panel;
-        const Product product{filters, width, args_.tiling.pairs * kMaxLanes, tile_.sums + channel};
-        kMultiplyChunk[static_cast<size_t>(panel / kLanes - 1)](product, tile_.features, chunk.places,
-                                                                chunk.count);
+      if constexpr (Tile<T>::kConverts) {
+        convert_rows(chunk, input, width);
+        multiply_panels(chunk, tile_.rows, 0, input, width);
+      } else {
+        multiply_panels(chunk, chunk.rows, input, input, width);
       }
     }
   }
 
-  // Copies channels [input, input + width) of the chunk's rows of features to NRAM.
-  void copy_rows(const Chunk& chunk, int64_t input, int64_t width) const {
-    const D d;
-    float* to = tile_.features;
-    for (int64_t end = input + width; input < end; input += kMaxLanes) {
-      const T* from = static_cast<const T*>(call_.features) + input;
-      if (end - input >= kMaxLanes) {
-        for (int64_t i = 0; i < chunk.count; ++i) {
-          const T* row = from + chunk.inputs[i] * call_.Ci;
-          HWY_UNROLL(16) for (int64_t j = 0; j < kMaxLanes; j += kLanes) {
-            hn::Store(load_float(d, row + j), d, to + i * kMaxLanes + j);
-          }
-        }
-      } else {
-        for (int64_t i = 0; i < chunk.count; ++i) {
-          const T* row = from + chunk.inputs[i] * call_.Ci;
-          for (int64_t j = 0; j < end - input; ++j) to[i * kMaxLanes + j] = widen(row[j]);
-        }
-      }
-      to += args_.tiling.pairs * kMaxLanes;
+  // Adds the products of channels [input, input + width), which begin at first_feature of the rows.
+  void multiply_panels(const Chunk<T>& chunk, const float* const* rows, int64_t first_feature, int64_t input,
+                       int64_t width) const {
+    for (int64_t channel = 0; channel < channels_; channel += kPanel) {
+      const int64_t panel = std::min(kPanel, channels_ - channel);
+      const float* filters =
+          args_.packed + (chunk.k * all_channels_ + channel_ + channel) * call_.Ci + input * panel;
+      const Product product{filters, width, first_feature, tile_.sums + channel};
+      kMultiplyRows[static_cast<size_t>(panel / kLanes - 1)](product, rows, chunk.places, chunk.count);
+    }
+  }
+
+  // Makes channels [input, input + width) of the chunk's rows float.
+  void convert_rows(const Chunk<T>& chunk, int64_t input, int64_t width) const {
+    const PanelTag d;
+    const int64_t whole = width / kLanes * kLanes;
+    for (int64_t i = 0; i < chunk.count; ++i) {
+      const T* from = chunk.rows[i] + input;
+      float* to = tile_.features + i * args_.tiling.inputs;
+      for (int64_t j = 0; j < whole; j += kLanes) hn::Store(load_float(d, from + j), d, to + j);
+      for (int64_t j = whole; j < width; ++j) to[j] = to_float(from[j]);
     }
   }
 
@@ -120,19 +121,19 @@ class Convolution {
   }
 
   void write_row(const float* sums, int64_t count, Half* out) const {
-    const D d;
-    for (int64_t i = 0; i < count; i += kLanes) store_float(hn::LoadU(d, sums + i), d, tile_.halves + i);
+    const PanelTag d;
+    for (int64_t i = 0; i < count; i += kLanes) store_float(hn::LoadU(d, sums + i), d, tile_.output + i);
     if (args_.tiling.stream) {
-      stream_copy(reinterpret_cast<uint16_t*>(out), reinterpret_cast<const uint16_t*>(tile_.halves),
+      stream_copy(reinterpret_cast<uint16_t*>(out), reinterpret_cast<const uint16_t*>(tile_.output),
                   static_cast<size_t>(count));
     } else {
-      std::memcpy(out, tile_.halves, static_cast<size_t>(count) * sizeof(Half));
+      std::memcpy(out, tile_.output, static_cast<size_t>(count) * sizeof(Half));
     }
   }
 
   const ConvolveArgs& args_;
   const Args& call_;
-  const Tile& tile_;
+  const Tile<T>& tile_;
   int64_t all_channels_;  // of packed filters
   int64_t channel_;       // the first in the tile
   int64_t channels_;      // in the tile
@@ -140,7 +141,7 @@ class Convolution {
 
 template <class T>
 void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Tile tile(task.nram, args.tiling);
+  const Tile<T> tile(task.nram, args.tiling);
   for (int64_t channel = 0; channel < args.call.Co; channel += args.tiling.outputs) {
     Convolution<T>(args, tile, channel).run(begin, end);
   }

@@ -9,6 +9,7 @@
 
 #include "mlu_op.h"
 #include "primitives/counting.h"
+#include "primitives/matmul.h"
 #include "team/launch.h"
 
 namespace mluop::indice_convolution_forward {
@@ -34,13 +35,6 @@ struct Args {
   void* features_out;           // [M, Co]
 };
 
-// Channels of the output that a microkernel holds in registers: filters are packed in panels of so many.
-// Depends on the instruction set.
-int64_t panel_channels();
-
-// Channels of the output in NRAM and in packed filters: whole vectors, of whatever instruction set.
-inline constexpr int64_t kMaxLanes = 16;
-
 // Items: panels of all offsets, panels fastest. Copies the filters to fp32 [K][panels][Ci][channels of the panel];
 // the last panel of an offset is as narrow as whole vectors allow, and ends with zeros.
 struct PackArgs {
@@ -51,7 +45,7 @@ RangeKernel<PackArgs> pack_kernel();
 
 // The pairs by tile of the output, with their order kept within a tile.
 struct Buckets {
-  const Counting& counting;
+  Counting counting;
   int shift;                     // log2 of the rows of a tile
   const int32_t* first_numbers;  // [K + 1], the number of the first pair of an offset
   int32_t* order;                // [pair_count], numbers of pairs, tile by tile

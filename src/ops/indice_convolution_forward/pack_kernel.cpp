@@ -9,11 +9,13 @@
 #include "core/half.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution_forward/kernels.h"
-#include "ops/indice_convolution_forward/multiply-inl.h"
+#include "primitives/multiply-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution_forward {
 namespace HWY_NAMESPACE {
+using mluop::HWY_NAMESPACE::kLanes;
+using mluop::HWY_NAMESPACE::kPanel;
 
 HWY_INLINE float widen(float value) { return value; }
 HWY_INLINE float widen(Half value) { return to_float(value); }
@@ -47,8 +49,6 @@ void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-int64_t panel() { return kPanel; }
-
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::indice_convolution_forward
 HWY_AFTER_NAMESPACE();
@@ -57,10 +57,8 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::indice_convolution_forward {
 
 HWY_EXPORT(pack);
-HWY_EXPORT(panel);
 
 RangeKernel<PackArgs> pack_kernel() { return HWY_DYNAMIC_DISPATCH(pack); }
-int64_t panel_channels() { return HWY_DYNAMIC_DISPATCH(panel)(); }
 
 }  // namespace mluop::indice_convolution_forward
 #endif

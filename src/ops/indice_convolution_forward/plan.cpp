@@ -1,12 +1,14 @@
 #include "ops/indice_convolution_forward/plan.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/boundary.h"
 #include "core/dtype.h"
 #include "core/text.h"
+#include "ops/indice_convolution_forward/buckets.h"
+#include "ops/indice_convolution_forward/composition.h"
 #include "ops/indice_convolution_forward/tile.h"
+#include "primitives/fill.h"
 
 namespace mluop::indice_convolution_forward {
 namespace {
@@ -21,11 +23,11 @@ constexpr int64_t kLineBytes = 64;
 constexpr int64_t kTileBytes = 128 << 10;
 constexpr int64_t kMaxTileChannels = 1024;
 constexpr int kMaxShift = 12;
-constexpr int64_t kChunkBytes = 48 << 10;
+constexpr int64_t kChunkBytes = 8 << 10;
 constexpr int64_t kMaxChunkChannels = 512;
 
 // Chunks of a multiple of the rows of any microkernel.
-constexpr int64_t kMaxPairs = 240;
+constexpr int64_t kMaxPairs = 96;
 constexpr int64_t kPairsMultiple = 24;
 
 // Tiles for each task: enough to divide the work evenly.
@@ -45,7 +47,7 @@ int64_t bytes_moved(const Args& args) {
 
 // The largest tiling that fits NRAM: what takes most of it is halved until all fits.
 Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
-  const int64_t panel = panel_channels();
+  const int64_t panel = panel_columns();
   Tiling tiling{};
   tiling.inputs = std::min(round_up(args.Ci, kMaxLanes), kMaxChunkChannels);
   tiling.outputs = std::min(round_up(args.Co, panel), kMaxTileChannels);
@@ -56,8 +58,9 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
          args.M >> (tiling.shift + 1) >= kTilesPerTask * task_dim) {
     ++tiling.shift;
   }
-  while (Tile::bytes(tiling) > context.nram_capacity) {
-    const bool more_sums = Tile::sum_count(tiling) > Tile::feature_count(tiling);
+  const auto bytes = args.dtype == MLUOP_DTYPE_HALF ? Tile<Half>::bytes : Tile<float>::bytes;
+  while (bytes(tiling) > context.nram_capacity) {
+    const bool more_sums = Tile<float>::sum_count(tiling) > Tile<float>::feature_count(tiling);
     if (more_sums && tiling.shift > 2) {
       --tiling.shift;
     } else if (more_sums && tiling.outputs > panel) {
@@ -75,7 +78,7 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
     } else {
       throw Failure(MLUOP_STATUS_ALLOC_FAILED,
                     text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
-                         ", expected room for a tile of one row: ", Tile::bytes(tiling), " bytes"));
+                         ", expected room for a tile of one row: ", bytes(tiling), " bytes"));
     }
   }
   const auto element = static_cast<int64_t>(size_of(args.dtype));
@@ -90,76 +93,52 @@ std::byte* align(std::byte* workspace) {
   return workspace + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
 }
 
-// Items: bytes. Zeroes the output.
-void zero(const Args& args, int64_t begin, int64_t end, Task&) {
-  std::memset(static_cast<std::byte*>(args.features_out) + begin, 0, static_cast<size_t>(end - begin));
-}
-
-void require_good_pairs(const Args& args, const Buckets& buckets, int64_t first_bad) {
-  if (first_bad == args.pair_count) return;
-  const int32_t* firsts = buckets.first_numbers;
-  const int64_t k = std::upper_bound(firsts, firsts + args.K, first_bad) - firsts - 1;
-  const int64_t l = first_bad - firsts[k];
-  const bool bad_input = args.inputs(k)[l] >= args.N;
-  throw Failure(MLUOP_STATUS_BAD_PARAM,
-                text("indice_pairs[", k, ", ", bad_input ? 0 : 1, ", ", l, "] is ",
-                     bad_input ? args.inputs(k)[l] : args.outputs(k)[l], ", expected less than ",
-                     bad_input ? args.N : args.M, ", the rows of ", bad_input ? "features" : "features_out"));
-}
-
 void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   WorkspaceLayout workspace_layout;
   const WorkspaceParts parts(workspace_layout, args);
   auto* packed = at<float>(workspace, parts.packed);
-
-  const auto tile_count = static_cast<int32_t>(ceil_div(args.M, int64_t{1} << plan.tiling.shift));
-  WorkspaceLayout pool_layout;
-  const CountingLayout counting_layout(pool_layout, args.pair_count, tile_count,
-                                       group_task_dim(args.pair_count, tile_count, plan.task_dim));
-  const size_t firsts_offset = pool_layout.add<int32_t>(args.K + 1);
-  std::byte* pool = context.reserve_pool(pool_layout.bytes());
-  const Counting counting(counting_layout, pool);
-  auto* firsts = at<int32_t>(pool, firsts_offset);
-  firsts[0] = 0;
-  for (int64_t k = 0; k < args.K; ++k) firsts[k + 1] = firsts[k] + static_cast<int32_t>(args.indice_num[k]);
-  const Buckets buckets{counting, plan.tiling.shift, firsts, at<int32_t>(workspace, parts.order)};
-
-  const Evenly pairs{args.pair_count};
-  auto first_bad = static_cast<int32_t>(args.pair_count);
-  launch(context, counting.task_dim, pairs, count_kernel(), {args, buckets, &first_bad});
-  require_good_pairs(args, buckets, first_bad);
-  find_places(context, counting);
-  launch(context, counting.task_dim, pairs, order_kernel(), {args, buckets});
-  const int64_t panels = ceil_div(args.Co, panel_channels()) * args.K;
+  WorkspaceLayout pool;
+  const BucketsLayout buckets_layout(pool, args, plan.tiling.shift, plan.task_dim);
+  const Buckets buckets =
+      make_buckets(buckets_layout, args, context.reserve_pool(pool.bytes()), at<int32_t>(workspace, parts.order));
+  check_and_count(context, args, buckets);
+  sort(context, args, buckets);
+  const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
   launch(context, static_cast<int>(std::min<int64_t>(plan.task_dim, panels)), Evenly{panels}, pack_kernel(),
          {args, packed});
   // To write a row costs as much as to add some six channels of a pair.
   const int64_t tile_cost = ceil_div(int64_t{6} << plan.tiling.shift, args.Ci);
-  launch(context, plan.task_dim, ByItems{counting, tile_cost}, convolve_kernel(args.dtype),
+  launch(context, plan.task_dim, ByItems{buckets.counting, tile_cost}, convolve_kernel(args.dtype),
          {args, buckets, packed, plan.tiling});
 }
 
 }  // namespace
 
-size_t workspace_bytes(const Context&, const Args& args) {
+size_t workspace_bytes(const Context& context, const Args& args) {
   if (args.N == 0 || args.M == 0) return 0;
   WorkspaceLayout workspace;
-  const WorkspaceParts parts(workspace, args);
+  if (context.atomics_mode == MLUOP_ATOMICS_ALLOWED) {
+    const CompositionLayout layout(workspace, args);
+  } else {
+    const WorkspaceParts parts(workspace, args);
+  }
   return workspace.bytes() + kScratchAlignment - 1;
 }
 
 Plan make_plan(const Context& context, const Args& args) {
   Plan plan{};
+  plan.atomics = context.atomics_mode == MLUOP_ATOMICS_ALLOWED;
   plan.task_dim = choose_task_dim(args.M, bytes_moved(args));
-  plan.tiling = choose_tiling(context, args, plan.task_dim);
+  if (!plan.atomics) plan.tiling = choose_tiling(context, args, plan.task_dim);
   return plan;
 }
 
 void run(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   context.reserve_nram(plan.task_dim);
   if (args.N == 0 || args.M == 0) {
-    const auto bytes = args.M * args.Co * static_cast<int64_t>(size_of(args.dtype));
-    launch(context, plan.task_dim, Evenly{bytes}, zero, args);
+    fill_zero(context, args.features_out, args.M * args.Co * static_cast<int64_t>(size_of(args.dtype)));
+  } else if (plan.atomics) {
+    run_composition(context, args, align(workspace));
   } else {
     run_deterministic(context, plan, args, align(workspace));
   }
