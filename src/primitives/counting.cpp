@@ -69,24 +69,8 @@ void find_places(Context& context, const Counting& counting) {
 }
 
 Range ByItems::operator()(int task_dim, int task_id) const {
-  const auto cost_before = [&](int64_t g) { return groups.starts[g] + g * group_cost; };
-  // The first group at which `share` of the cost has passed.
-  const auto boundary = [&](int64_t share) {
-    int64_t low = 0;
-    int64_t high = groups.group_count;
-    while (low < high) {
-      const int64_t middle = low + (high - low) / 2;
-      if (cost_before(middle) < share) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low;
-  };
-  const Range shares = split(cost_before(groups.group_count), task_dim, task_id);
-  return {task_id == 0 ? 0 : boundary(shares.begin),
-          task_id == task_dim - 1 ? groups.group_count : boundary(shares.end)};
+  return split_cost(groups.group_count, task_dim, task_id,
+                    [&](int64_t g) { return groups.starts[g] + g * group_cost; });
 }
 
 }  // namespace mluop

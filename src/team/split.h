@@ -21,4 +21,26 @@ inline Range split(int64_t total, int task_dim, int task_id) {
   return {begin, begin + share + (task_id < rest ? 1 : 0)};
 }
 
+// Divides `count` items so that each task gets the same share of their cost, as far as whole items allow;
+// cost_before(i) is that of the items before i, and does not fall. Contiguous, and every item has a task.
+template <class CostBefore>
+Range split_cost(int64_t count, int task_dim, int task_id, const CostBefore& cost_before) {
+  // The first item at which `share` of the cost has passed.
+  const auto boundary = [&](int64_t share) {
+    int64_t low = 0;
+    int64_t high = count;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (cost_before(middle) < share) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  };
+  const Range shares = split(cost_before(count), task_dim, task_id);
+  return {task_id == 0 ? 0 : boundary(shares.begin), task_id == task_dim - 1 ? count : boundary(shares.end)};
+}
+
 }  // namespace mluop

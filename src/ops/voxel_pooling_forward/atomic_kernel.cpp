@@ -17,10 +17,10 @@ namespace HWY_NAMESPACE {
 constexpr int32_t kNone = -1;
 
 // Links the points of a tile that share a bucket, ascending: heads[bucket], then next[point].
-HWY_INLINE void link_points(const Tile& tile, int32_t count, int32_t cell_count) {
+HWY_INLINE void link_points(const Tile& tile, int32_t count) {
   std::fill_n(tile.heads, tile.bucket_count, kNone);
   for (int32_t i = count - 1; i >= 0; --i) {
-    if (tile.cells[i] == cell_count) continue;
+    if (tile.cells[i] == kNoCell) continue;
     int32_t& head = tile.heads[tile.bucket(tile.cells[i])];
     tile.next[i] = head;
     head = i;
@@ -40,13 +40,12 @@ HWY_INLINE void add_row(float* HWY_RESTRICT row, const float* HWY_RESTRICT from,
 // Adds channels [channel, channel + count) of the tile's points, one atomic row for each cell of the tile.
 void scatter_tile(const Args& call, const Tile& tile, int64_t first_point, int32_t points, int64_t channel,
                   int64_t count) {
-  const auto cell_count = static_cast<int32_t>(call.cell_count());
   const int64_t channels = call.num_channels;
   const float* features = call.input_features + first_point * channels + channel;
-  link_points(tile, points, cell_count);
+  link_points(tile, points);
   for (int32_t i = 0; i < points; ++i) {
     const int32_t cell = tile.cells[i];
-    if (cell == cell_count) continue;
+    if (cell == kNoCell) continue;
     // A point that an earlier one of its cell has taken along is no longer the head of anything.
     if (tile.next[i] == i) continue;
     std::memcpy(tile.row, features + i * channels, static_cast<size_t>(count) * sizeof(float));
@@ -69,10 +68,9 @@ void scatter_tile(const Args& call, const Tile& tile, int64_t first_point, int32
 void scatter(const AtomicArgs& args, int64_t begin, int64_t end, Task& task) {
   const Args& call = args.call;
   const Tile tile(task.nram, args.tile_points, args.tile_channels);
-  const Grid grid(call.batch_size, call.num_voxel_y, call.num_voxel_x, 0, 0);
   for (int64_t point = begin; point < end; point += args.tile_points) {
     const auto points = static_cast<int32_t>(std::min<int64_t>(args.tile_points, end - point));
-    locate_points(call, grid, grid.tile_count, point, points, tile.cells, tile.memo);
+    locate_points(call, point, points, tile.cells, tile.memo);
     mluop::HWY_NAMESPACE::stream_copy(call.pos_memo + point * 3, tile.memo, static_cast<size_t>(points) * 3);
     for (int64_t channel = 0; channel < call.num_channels; channel += args.tile_channels) {
       const int64_t count = std::min<int64_t>(args.tile_channels, call.num_channels - channel);

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/voxel_pooling_forward/grid.h"
 #include "ops/voxel_pooling_forward/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,11 +19,13 @@ namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One vector of points of batch b: range masks, number of the cell (none for a point out of range) and pos_memo.
+// The cell of a point out of range.
+constexpr int32_t kNoCell = -1;
+
+// One vector of points of batch b: range masks, cell and pos_memo.
 template <class D>
-HWY_INLINE void locate_vector(D d, const Args& call, const Grid& grid, int32_t none, int32_t b,
-                              const int32_t* HWY_RESTRICT geom, int32_t* HWY_RESTRICT cells,
-                              int32_t* HWY_RESTRICT memo) {
+HWY_INLINE void locate_vector(D d, const Args& call, int32_t b, const int32_t* HWY_RESTRICT geom,
+                              int32_t* HWY_RESTRICT cells, int32_t* HWY_RESTRICT memo) {
   hn::Vec<D> x, y, z;
   hn::LoadInterleaved3(d, geom, x, y, z);
   const auto minus_one = hn::Set(d, -1);
@@ -33,20 +34,15 @@ HWY_INLINE void locate_vector(D d, const Args& call, const Grid& grid, int32_t n
   };
   const auto in_range =
       hn::And(within(x, call.num_voxel_x), hn::And(within(y, call.num_voxel_y), within(z, call.num_voxel_z)));
-  const auto tile_row = hn::Add(hn::Set(d, b * grid.tiles_y), hn::ShiftRightSame(y, grid.shift_y));
-  const auto tile = hn::Add(hn::Mul(tile_row, hn::Set(d, grid.tiles_x)), hn::ShiftRightSame(x, grid.shift_x));
-  const auto tile_y = hn::And(y, hn::Set(d, (1 << grid.shift_y) - 1));
-  const auto tile_x = hn::And(x, hn::Set(d, (1 << grid.shift_x) - 1));
-  const auto place = hn::Add(hn::ShiftLeftSame(tile_y, grid.shift_x), tile_x);
-  const auto cell = hn::Add(hn::ShiftLeftSame(tile, grid.shift()), place);
-  hn::StoreU(hn::IfThenElse(in_range, cell, hn::Set(d, none)), d, cells);
+  const auto row = hn::Add(hn::Set(d, b * call.num_voxel_y), y);
+  const auto cell = hn::Add(hn::Mul(row, hn::Set(d, call.num_voxel_x)), x);
+  hn::StoreU(hn::IfThenElse(in_range, cell, hn::Set(d, kNoCell)), d, cells);
   hn::StoreInterleaved3(hn::IfThenElse(in_range, hn::Set(d, b), minus_one), hn::IfThenElse(in_range, y, minus_one),
                         hn::IfThenElse(in_range, x, minus_one), d, memo);
 }
 
 // Points [point, point + count) of the call, which may span batches. memo may be the call's pos_memo or NRAM.
-inline void locate_points(const Args& call, const Grid& grid, int32_t none, int64_t point, int64_t count,
-                          int32_t* cells, int32_t* memo) {
+inline void locate_points(const Args& call, int64_t point, int64_t count, int32_t* cells, int32_t* memo) {
   const hn::ScalableTag<int32_t> d;
   constexpr size_t kMaxLanes = hn::MaxLanes(d);
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -56,14 +52,14 @@ inline void locate_points(const Args& call, const Grid& grid, int32_t none, int6
     const int32_t* geom = call.geom_xyz + point * 3;
     int64_t i = 0;
     for (; i + lanes <= in_batch; i += lanes) {
-      locate_vector(d, call, grid, none, b, geom + i * 3, cells + i, memo + i * 3);
+      locate_vector(d, call, b, geom + i * 3, cells + i, memo + i * 3);
     }
     if (i < in_batch) {
       // The rest goes through a padded copy, so that no vector reaches beyond the tensors.
       const auto rest = static_cast<size_t>(in_batch - i);
       int32_t padded_geom[3 * kMaxLanes] = {}, padded_cells[kMaxLanes], padded_memo[3 * kMaxLanes];
       std::memcpy(padded_geom, geom + i * 3, rest * 3 * sizeof(int32_t));
-      locate_vector(d, call, grid, none, b, padded_geom, padded_cells, padded_memo);
+      locate_vector(d, call, b, padded_geom, padded_cells, padded_memo);
       std::memcpy(cells + i, padded_cells, rest * sizeof(int32_t));
       std::memcpy(memo + i * 3, padded_memo, rest * 3 * sizeof(int32_t));
     }

@@ -11,9 +11,8 @@ namespace mluop::voxel_pooling_forward {
 struct Plan {
   bool atomics;
   int task_dim;
-  int32_t tile_points;    // points of a tile, located in NRAM
-  int32_t tile_channels;  // channels of a feature row that are in NRAM at once
-  int shift_y, shift_x;   // deterministic mode: log2 of the cells of an output tile along either dimension
+  int32_t tile_points;    // points that are in NRAM at once
+  int32_t tile_channels;  // atomics mode: channels of a feature row that are in NRAM at once
   bool stream;            // outputs are too large to be found in a cache again
 };
 

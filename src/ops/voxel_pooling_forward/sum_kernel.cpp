@@ -9,138 +9,139 @@
 #include <cstring>
 
 #include "ops/voxel_pooling_forward/kernels.h"
-#include "primitives/row_prefetcher.h"
-#include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Vectors of a row that are summed at once, in registers.
-constexpr int kMaxVectors = 8;
+// Cells are summed in parts of about this size, which stay in a last level of cache. Smaller parts are slower:
+// each looks at the points once more, and in shorter stretches.
+constexpr int64_t kPartBytes = 8 << 20;
 
-// sums[0, kVectors * lanes) += the same part of `count` rows.
-template <class D, int kVectors>
-HWY_INLINE void add_rows(D d, const float* HWY_RESTRICT rows, int64_t stride, int32_t count,
-                         float* HWY_RESTRICT sums) {
-  const size_t lanes = hn::Lanes(d);
-  hn::Vec<D> registers[kVectors];
-  HWY_UNROLL(8) for (int v = 0; v < kVectors; ++v) registers[v] = hn::LoadU(d, sums + v * lanes);
-  for (int32_t i = 0; i < count; ++i) {
-    HWY_UNROLL(8) for (int v = 0; v < kVectors; ++v) {
-      registers[v] = hn::Add(registers[v], hn::LoadU(d, rows + v * lanes));
-    }
-    rows += stride;
-  }
-  HWY_UNROLL(8) for (int v = 0; v < kVectors; ++v) hn::StoreU(registers[v], d, sums + v * lanes);
-}
+// Rows are fetched so far ahead, and this much of them: what follows in a long row the hardware fetches by itself.
+// Measured on rows of 80 channels.
+constexpr int64_t kPrefetchBytes = 5 << 10;
+constexpr int64_t kMaxPrefetchRows = Located::kBlockPoints;
+constexpr int64_t kMaxPrefetchedRow = 1 << 10;
+constexpr int64_t kLine = 64;
 
 // The channels that do not fill a vector: halves, quarters, ... down to one lane.
 template <size_t kLanes>
-HWY_INLINE void add_rest(const float* rows, int64_t stride, int32_t count, int64_t channels, float* sums) {
+HWY_INLINE void add_rest(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
   const hn::CappedTag<float, kLanes> d;
   for (; channels >= static_cast<int64_t>(kLanes); channels -= kLanes) {
-    add_rows<decltype(d), 1>(d, rows, stride, count, sums);
-    rows += kLanes;
-    sums += kLanes;
+    hn::StoreU(hn::Add(hn::LoadU(d, sum), hn::LoadU(d, row)), d, sum);
+    sum += kLanes;
+    row += kLanes;
   }
-  if constexpr (kLanes > 1) add_rest<kLanes / 2>(rows, stride, count, channels, sums);
+  if constexpr (kLanes > 1) add_rest<kLanes / 2>(sum, row, channels);
 }
 
-// What the sum of a tile needs.
-struct Summation {
-  const float* features;  // from the first channel of the block on
-  int64_t stride;         // of a row
-  int64_t channels;       // of the block
-  const Run* runs;
-  int32_t cell_mask;  // a cell's place in its tile
-  float* sums;        // [cells of a tile, channels]
+// sum[0, channels) += row[0, channels)
+HWY_INLINE void add_row(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t c = 0;
+  for (; c + lanes <= channels; c += lanes) {
+    hn::StoreU(hn::Add(hn::LoadU(d, sum + c), hn::LoadU(d, row + c)), d, sum + c);
+  }
+  if (c < channels) add_rest<hn::MaxLanes(d)>(sum + c, row + c, channels - c);
+}
+
+// Points to be added, in NRAM: those of a tile, and a block that was begun before.
+struct List {
+  List(Nram& nram, int32_t tile_points)
+      : capacity(list_capacity(tile_points)),
+        points(nram.take<int32_t>(static_cast<size_t>(capacity))),
+        numbers(nram.take<uint32_t>(static_cast<size_t>(capacity))) {}
+
+  bool has_room() const { return count + Located::kBlockPoints <= capacity; }
+
+  int64_t capacity;
+  int32_t* points;
+  uint32_t* numbers;
+  int64_t count = 0;
 };
 
-// Adds the runs at places [begin, end) to the sums. kVectors: what the row has beyond multiples of kMaxVectors.
-template <int kVectors>
-void sum_runs(const Summation& work, RowPrefetcher& ahead, int64_t begin, int64_t end) {
-  const hn::ScalableTag<float> d;
-  using D = decltype(d);
+// Appends the points of a block whose number is in [begin, end).
+HWY_INLINE void list_block(const SumArgs& args, int64_t block, uint32_t begin, uint32_t end, List& list) {
+  const hn::CappedTag<uint32_t, Located::kBlockPoints> d;
+  const hn::RebindToSigned<decltype(d)> di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t rest = work.channels % lanes;
-  for (int64_t place = begin; place < end;) {
-    const Run run = work.runs[place];
-    place += run.count;
-    ahead.advance(run.count);
-    const float* rows = work.features + run.first * work.stride;
-    float* sums = work.sums + (run.key & work.cell_mask) * work.channels;
-    for (int64_t blocks = work.channels / (kMaxVectors * lanes); blocks > 0; --blocks) {
-      add_rows<D, kMaxVectors>(d, rows, work.stride, run.count, sums);
-      rows += kMaxVectors * lanes;
-      sums += kMaxVectors * lanes;
-    }
-    if constexpr (kVectors > 0) {
-      add_rows<D, kVectors>(d, rows, work.stride, run.count, sums);
-      rows += kVectors * lanes;
-      sums += kVectors * lanes;
-    }
-    if (rest > 0) add_rest<hn::MaxLanes(d)>(rows, work.stride, run.count, rest, sums);
+  const int64_t first = block * Located::kBlockPoints;
+  const int64_t last = std::min(first + Located::kBlockPoints, args.call.total_points());
+  int64_t point = first;
+  for (; point + lanes <= last; point += lanes) {
+    const auto number = hn::LoadU(d, args.located.numbers + point);
+    const auto owned = hn::Lt(hn::Sub(number, hn::Set(d, begin)), hn::Set(d, end - begin));
+    const auto points = hn::Iota(di, static_cast<int32_t>(point));
+    hn::StoreU(hn::Compress(number, owned), d, list.numbers + list.count);
+    hn::StoreU(hn::Compress(points, hn::RebindMask(di, owned)), di, list.points + list.count);
+    list.count += static_cast<int64_t>(hn::CountTrue(d, owned));
+  }
+  for (; point < last; ++point) {
+    const uint32_t number = args.located.numbers[point];
+    if (number - begin >= end - begin) continue;
+    list.numbers[list.count] = number;
+    list.points[list.count++] = static_cast<int32_t>(point);
   }
 }
 
-using SumRuns = void (*)(const Summation&, RowPrefetcher&, int64_t, int64_t);
-constexpr SumRuns kSumRuns[kMaxVectors] = {sum_runs<0>, sum_runs<1>, sum_runs<2>, sum_runs<3>,
-                                           sum_runs<4>, sum_runs<5>, sum_runs<6>, sum_runs<7>};
+HWY_INLINE void prefetch_row(const float* row, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += kLine) hwy::Prefetch(reinterpret_cast<const char*>(row) + i);
+}
 
-// Writes the sums of a tile to channels [channel, channel + channels) of its cells in the output.
-void write_tile(const SumArgs& args, int64_t tile, int64_t channel, int64_t channels, const float* sums) {
-  const Grid& grid = args.grid;
-  const int64_t tile_row = tile / grid.tiles_x;
-  const int64_t b = tile_row / grid.tiles_y;
-  const int64_t x = tile % grid.tiles_x << grid.shift_x;
-  const int64_t y = tile_row % grid.tiles_y << grid.shift_y;
-  const int64_t width = std::min<int64_t>(int64_t{1} << grid.shift_x, args.call.num_voxel_x - x);
-  const int64_t height = std::min<int64_t>(int64_t{1} << grid.shift_y, args.call.num_voxel_y - y);
-  const int64_t row_stride = args.call.num_channels;
-  // Whole rows of neighbouring cells are one stretch of memory.
-  const bool whole = channels == row_stride;
-  const int64_t stretches = whole ? 1 : width;
-  const auto length = static_cast<size_t>(whole ? width * channels : channels);
-  for (int64_t i = 0; i < height; ++i) {
-    const int64_t cell = (b * args.call.num_voxel_y + y + i) * args.call.num_voxel_x + x;
-    float* out = args.call.output_features + cell * row_stride + channel;
-    const float* from = sums + (i << grid.shift_x) * channels;
-    for (int64_t j = 0; j < stretches; ++j) {
-      if (args.stream) {
-        mluop::HWY_NAMESPACE::stream_copy(out, from, length);
-      } else {
-        std::memcpy(out, from, length * sizeof(float));
-      }
-      out += row_stride;
-      from += channels;
+// Adds the listed points but the last `left`. They stay listed, and are on their way into the cache if left ==
+// ahead.
+HWY_INLINE void add_listed(const SumArgs& args, int64_t ahead, int64_t left, List& list) {
+  const int64_t channels = args.call.num_channels;
+  const int64_t fetched = std::min(channels * static_cast<int64_t>(sizeof(float)), kMaxPrefetchedRow);
+  const auto row = [&](int64_t i) { return args.call.input_features + list.points[i] * channels; };
+  const auto sum = [&](int64_t i) {
+    return args.call.output_features + args.order.cell_of(list.numbers[i]) * channels;
+  };
+  const int64_t count = list.count - left;
+  for (int64_t i = 0; i < count; ++i) {
+    if (i + ahead < list.count) {
+      prefetch_row(row(i + ahead), fetched);
+      prefetch_row(sum(i + ahead), fetched);
     }
+    add_row(sum(i), row(i), channels);
+  }
+  std::copy_n(list.points + count, left, list.points);
+  std::copy_n(list.numbers + count, left, list.numbers);
+  list.count = left;
+}
+
+void zero_tiles(const SumArgs& args, int64_t begin, int64_t end) {
+  const int64_t channels = args.call.num_channels;
+  for (int64_t rank = begin; rank < end; ++rank) {
+    const Range cells = args.order.cells(args.order.tiles[rank]);
+    std::memset(args.call.output_features + cells.begin * channels, 0,
+                static_cast<size_t>(cells.size() * channels) * sizeof(float));
   }
 }
 
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
-  const int64_t channels = args.call.num_channels;
-  const int32_t* starts = args.points.starts;
-  const int32_t cells = args.grid.cells_of_tile();
-  float* sums = task.nram.take<float>(static_cast<size_t>(cells) * args.tile_channels);
-  for (int64_t channel = 0; channel < channels; channel += args.tile_channels) {
-    const Summation work{args.call.input_features + channel,
-                         channels,
-                         std::min<int64_t>(args.tile_channels, channels - channel),
-                         args.points.runs,
-                         cells - 1,
-                         sums};
-    const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>()));
-    const SumRuns sum_runs_of_row = kSumRuns[work.channels / lanes % kMaxVectors];
-    RowPrefetcher ahead(work.features, channels, work.channels, work.runs, starts[begin], starts[end]);
-    for (int64_t tile = begin; tile < end; ++tile) {
-      std::memset(sums, 0, static_cast<size_t>(cells * work.channels) * sizeof(float));
-      sum_runs_of_row(work, ahead, starts[tile], starts[tile + 1]);
-      write_tile(args, tile, channel, work.channels, sums);
+  List list(task.nram, args.tile_points);
+  const int64_t row_bytes = args.call.num_channels * static_cast<int64_t>(sizeof(float));
+  const int64_t ahead = std::clamp<int64_t>(kPrefetchBytes / row_bytes, 1, kMaxPrefetchRows);
+  const int64_t part_tiles = std::max<int64_t>(kPartBytes / (row_bytes << args.order.shift), 1);
+  const int64_t blocks = args.located.block_count(args.call);
+  for (int64_t part = begin; part < end; part += part_tiles) {
+    const int64_t part_end = std::min(part + part_tiles, end);
+    const auto first = static_cast<uint32_t>(part << args.order.shift);
+    const auto last = static_cast<uint32_t>(part_end << args.order.shift);
+    zero_tiles(args, part, part_end);
+    for (int64_t block = 0; block < blocks; ++block) {
+      const Located::Block& range = args.located.blocks[block];
+      if (range.lowest >= last || range.highest < first) continue;
+      if (!list.has_room()) add_listed(args, ahead, ahead, list);
+      list_block(args, block, first, last, list);
     }
+    add_listed(args, ahead, 0, list);
   }
-  hwy::FlushStream();
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,0 +1,122 @@
+// How the deterministic mode of voxel pooling divides the cells among tasks.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "ops/voxel_pooling_forward/kernels.h"
+#include "support/camera_rig.h"
+#include "team/context.h"
+
+namespace mluop::test {
+namespace {
+
+namespace op = voxel_pooling_forward;
+
+// The order that a call with these points decides on.
+struct Decided {
+  Decided(const reference::VoxelPoolingForwardSizes& s, const std::vector<int32_t>& geometry, int task_dim)
+      : args{.batch_size = s.batch_size,
+             .num_points = s.num_points,
+             .num_channels = s.num_channels,
+             .num_voxel_x = s.num_voxel_x,
+             .num_voxel_y = s.num_voxel_y,
+             .num_voxel_z = s.num_voxel_z,
+             .geom_xyz = geometry.data(),
+             .input_features = nullptr,
+             .output_features = nullptr,
+             .pos_memo = nullptr},
+        sample(args.total_points(), task_dim),
+        layout(workspace, args.cell_count(), sample),
+        memory(workspace.bytes()),
+        order(layout, memory.data()) {
+    Context context;
+    context.configure();
+    launch(context, sample.task_dim, Evenly{sample.stretches}, op::sample_kernel(), {args, sample, order});
+    order.decide(context, sample);
+  }
+
+  op::Args args;
+  op::Sample sample;
+  WorkspaceLayout workspace;
+  op::CellOrderLayout layout;
+  std::vector<std::byte> memory;
+  op::CellOrder order;
+};
+
+// Points in range that each of task_dim tasks adds.
+std::vector<int64_t> points_of_tasks(const Decided& decided, int task_dim) {
+  const op::Args& args = decided.args;
+  const op::ByCost divide{decided.order};
+  std::vector<int> owner(static_cast<size_t>(decided.order.tile_count));
+  for (int task = 0; task < task_dim; ++task) {
+    const Range ranks = divide(task_dim, task);
+    std::fill(owner.begin() + ranks.begin, owner.begin() + ranks.end, task);
+  }
+  std::vector<int64_t> points(static_cast<size_t>(task_dim));
+  for (int64_t i = 0; i < args.total_points(); ++i) {
+    const int32_t* p = args.geom_xyz + i * 3;
+    if (p[0] < 0 || p[0] >= args.num_voxel_x || p[1] < 0 || p[1] >= args.num_voxel_y || p[2] < 0 ||
+        p[2] >= args.num_voxel_z) {
+      continue;
+    }
+    const int64_t cell = (i / args.num_points * args.num_voxel_y + p[1]) * args.num_voxel_x + p[0];
+    const int32_t rank = decided.order.ranks[cell >> decided.order.shift];
+    ++points[static_cast<size_t>(owner[static_cast<size_t>(rank)])];
+  }
+  return points;
+}
+
+double balance(const std::vector<int64_t>& work) {
+  const auto total = std::accumulate(work.begin(), work.end(), int64_t{0});
+  return static_cast<double>(total) / static_cast<double>(work.size()) /
+         static_cast<double>(*std::max_element(work.begin(), work.end()));
+}
+
+TEST(OpsVoxelPoolingForwardOrder, EveryCellHasOneNumber) {
+  for (const reference::VoxelPoolingForwardSizes& sizes :
+       {reference::VoxelPoolingForwardSizes{1, 1, 1, 1, 1, 1}, {2, 300, 1, 7, 5, 2}, {3, 5000, 1, 61, 67, 1}}) {
+    SCOPED_TRACE(sizes.num_points);
+    const Decided decided(sizes, uniform_geometry(sizes, 5), 3);
+    const op::CellOrder& order = decided.order;
+    std::vector<bool> seen(static_cast<size_t>(order.cell_count));
+    for (int32_t rank = 0; rank < order.tile_count; ++rank) {
+      EXPECT_EQ(order.ranks[order.tiles[rank]], rank);
+      EXPECT_LT(order.costs_before[rank], order.costs_before[rank + 1]);
+      const Range cells = order.cells(order.tiles[rank]);
+      for (int64_t cell = cells.begin; cell < cells.end; ++cell) {
+        EXPECT_FALSE(seen[static_cast<size_t>(cell)]);
+        seen[static_cast<size_t>(cell)] = true;
+        const auto place = static_cast<uint32_t>(cell - cells.begin);
+        EXPECT_EQ(order.cell_of((static_cast<uint32_t>(rank) << order.shift) + place), cell);
+      }
+    }
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), true), order.cell_count);
+  }
+}
+
+// A frustum crowds the cells near its camera: the division must not.
+TEST(OpsVoxelPoolingForwardOrder, BalancedOnCameras) {
+  const std::vector<int32_t> geometry = camera_geometry(kBevDepthSizes.batch_size);
+  for (const int task_dim : {2, 3, 16, 64}) {
+    SCOPED_TRACE(task_dim);
+    const Decided decided(kBevDepthSizes, geometry, task_dim);
+    EXPECT_GE(balance(points_of_tasks(decided, task_dim)), 0.9);
+  }
+}
+
+// Two tasks and two batches: each reads one batch, for a cell's points are all in one.
+TEST(OpsVoxelPoolingForwardOrder, KeepsToStretchesOfMemory) {
+  const std::vector<int32_t> geometry = camera_geometry(2);
+  const Decided decided(kBevDepthSizes, geometry, 2);
+  const Range first = op::ByCost{decided.order}(2, 0);
+  int64_t strangers = 0;
+  for (int64_t rank = first.begin; rank < first.end; ++rank) {
+    const int32_t tile = decided.order.tiles[rank];
+    if (decided.order.cells(tile).begin >= decided.order.cell_count / 2) strangers += decided.order.counts[tile];
+  }
+  EXPECT_LE(strangers, decided.sample.stretches * op::Sample::kPoints / 50);
+}
+
+}  // namespace
+}  // namespace mluop::test
