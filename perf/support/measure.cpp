@@ -13,7 +13,9 @@
 namespace mluop::perf {
 namespace {
 
-constexpr int kRepetitions = 21;
+// Fewer where they take long together.
+constexpr int kMostRepetitions = 21, kLeastRepetitions = 5;
+constexpr double kCaseSeconds = 4;
 
 void measure_into(Result& result, const CaseSpec& spec, std::ostream& progress) {
   progress << " preparing ..." << std::flush;
@@ -31,15 +33,20 @@ void measure_into(Result& result, const CaseSpec& spec, std::ostream& progress) 
   Twin twin(result.work.read_bytes, result.work.write_bytes, result.threads, measured->largest_input());
   const auto run = [&] { measured->run(); };
   // The twin is repeated as the operator is, so that both find the caches alike.
-  const int64_t calls = calls_of_repetition(run);
+  const auto [calls, seconds] = repetition_of(run);
   std::vector<Timed> entries = {{"operator", run, calls},
                                 {"twin_ordinary", [&] { twin.run(Stores::kOrdinary); }, calls},
                                 {"twin_non_temporal", [&] { twin.run(Stores::kNonTemporal); }, calls}};
   const size_t own = entries.size();
+  double all_seconds = seconds;
   for (const Baseline& baseline : measured->baselines()) {
-    entries.push_back({baseline.name, baseline.run, calls_of_repetition(baseline.run)});
+    const auto repetition = repetition_of(baseline.run);
+    entries.push_back({baseline.name, baseline.run, repetition.calls});
+    all_seconds += repetition.seconds;
   }
-  const auto samples = time_in_turns(entries, kRepetitions);
+  const int repetitions = static_cast<int>(
+      std::clamp(kCaseSeconds / all_seconds, double{kLeastRepetitions}, double{kMostRepetitions}));
+  const auto samples = time_in_turns(entries, repetitions);
   result.latency = samples[0];
   result.twin_ordinary = samples[1];
   result.twin_non_temporal = samples[2];
