@@ -105,26 +105,34 @@ HWY_INLINE void add_all_points(const Item<T>& item, int64_t N, const DirectTile<
 HWY_INLINE float widen(float value) { return value; }
 HWY_INLINE float widen(Half value) { return to_float(value); }
 
-// All of an item of one channel, which fills no vector: its sums are a row, tile.sums[0, Mo).
-template <class T>
-HWY_INLINE void add_channel(const Item<T>& item, int64_t N, const DirectTile<T>& tile) {
-  const auto spare = static_cast<uint32_t>(tile.features);
-  const auto place = [&](int32_t index) {
-    return std::min(static_cast<uint32_t>(index) - static_cast<uint32_t>(item.first_feature), spare);
-  };
-  for (int64_t n = 0; n < N && reachable(item); ++n) {
+// Adds all points of an item of one channel, which fills no vector, to a row of sums; place(index) is where.
+template <class T, class Place>
+HWY_INLINE void add_channel(const Item<T>& item, int64_t N, float* sums, const Place& place) {
+  for (int64_t n = 0; n < N; ++n) {
     const float gradient = widen(item.grad_output[n]);
     for (int64_t slot = n * 3; slot < n * 3 + 3; ++slot) {
-      tile.sums[place(item.indices[slot])] += gradient * widen(item.weights[slot]);
+      sums[place(item.indices[slot])] += gradient * widen(item.weights[slot]);
     }
+  }
+}
+
+// All of an item of one channel.
+template <class T>
+HWY_INLINE void sum_channel(const Item<T>& item, const Args& call, const DirectTile<T>& tile) {
+  if (item.features == call.M) {
+    add_channel(item, call.N, tile.sums, [](int32_t index) { return index; });
+  } else if (reachable(item)) {
+    const auto first = static_cast<uint32_t>(item.first_feature), spare = static_cast<uint32_t>(item.features);
+    add_channel(item, call.N, tile.sums,
+                [=](int32_t index) { return std::min(static_cast<uint32_t>(index) - first, spare); });
   }
   const D d;
   const int64_t whole = item.features / kLanes * kLanes;
   for (int64_t m = 0; m < whole; m += kLanes) store_float(hn::Load(d, tile.sums + m), d, item.grad_features + m);
-  hn::Vec<D> rest = hn::Load(d, tile.sums + whole);
   T last[kLanes];
-  store_float(rest, d, last);
+  store_float(hn::Load(d, tile.sums + whole), d, last);
   std::copy_n(last, item.features - whole, item.grad_features + whole);
+  std::memset(tile.sums, 0, static_cast<size_t>(item.features + kStrip) * sizeof(float));
 }
 
 template <class T>
@@ -132,16 +140,17 @@ void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
   const DirectTile<T> tile(task.nram, static_cast<size_t>(args.tiling.features));
   // Rows of channels that an item does not have stay as they are.
   std::memset(tile.edge, 0, kEdgeSize * sizeof(T));
+  // Of an item of one channel, the sums are one row.
+  const int64_t sums = (args.tiling.features + kStrip) * (args.call.C == 1 ? 1 : kStrip);
+  std::memset(tile.sums, 0, static_cast<size_t>(sums) * sizeof(float));
   for (int64_t number = begin; number < end; ++number) {
     const Item<T> item(args.call, args.tiling, number);
-    const int64_t used = item.channels == 1 ? item.features + kStrip : (args.tiling.features + kStrip) * kStrip;
-    std::memset(tile.sums, 0, static_cast<size_t>(used) * sizeof(float));
     if (item.channels == 1) {
-      add_channel(item, args.call.N, tile);
+      sum_channel(item, args.call, tile);
       continue;
     }
     add_all_points(item, args.call.N, tile);
-    write_strip(tile.sums, kStrip, item.features, item.channels, item.grad_features, args.call.M,
+    write_strip<true>(tile.sums, kStrip, item.features, item.channels, item.grad_features, args.call.M,
                 args.tiling.stream, tile.rows);
   }
   hwy::FlushStream();

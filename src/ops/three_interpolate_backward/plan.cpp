@@ -20,19 +20,23 @@ constexpr int64_t kStrip = Tiling::kStrip;
 // Outputs from here on bypass the caches: half of a server core's share of the last level.
 constexpr int64_t kStreamBytes = 8 << 20;
 
-// More strips at once share the decoding of a pair, as long as points and sums stay in this much of the second
-// level of the cache, and as there are so many items for each task.
+// Grouping costs about as much as it saves in so many channels.
+constexpr int64_t kMaxUngroupedChannels = 2 * kStrip;
+// It saves additions from waiting for those before: with more features, the same one seldom comes again soon.
+constexpr int64_t kMaxGroupedFeatures = 96;
+// With fewer pairs than that of a feature, there is little to group.
+constexpr int64_t kMinPairs = 2;
+
+// Strips that share the decoding of a pair, as long as there are so many items for each task.
 constexpr int64_t kMaxStrips = 4;
-constexpr int64_t kMaxBlockBytes = 192 << 10;
 constexpr int64_t kItemsPerTask = 8;
+// Transposed points stay in the first level of the cache.
+constexpr int64_t kPointBytes = 32 << 10;
 
-// Grouping costs about as much as adding the pairs of so many channels.
-constexpr int64_t kMaxDirectChannels = kStrip;
-// Tiles whose features are more than this many times their pairs have little to group.
-constexpr int64_t kMaxFeaturesPerPair = 2;
-
-// What grouping a pair takes, in bytes that could be moved meanwhile.
+// In bytes that could be moved meanwhile: what grouping a pair takes.
 constexpr int64_t kGroupBytes = 32;
+// Checking indices is so many times as fast as moving their bytes.
+constexpr int64_t kCheckSpeed = 4;
 
 int64_t bytes_moved(const Args& args) {
   const auto element = static_cast<int64_t>(size_of(args.dtype));
@@ -56,28 +60,24 @@ int64_t chunk_features(const Args& args, int64_t columns, int64_t most, int task
   return ceil_div(pieces, chunks) * kStrip;
 }
 
+// Nothing if grouping does not pay, or its tile does not fit NRAM.
 template <class T>
 std::optional<Tiling> tile_grouped(const Context& context, const Args& args, int task_dim) {
-  if (args.C <= kMaxDirectChannels) return std::nullopt;
-  const auto rows_of = [&](int64_t strips, size_t bytes) {
-    return most_rows(bytes, [&](size_t rows) { return SumTile<T>::bytes(strips * kStrip, rows, 0); });
-  };
-  const int64_t points = round_up(args.N, kStrip), features = round_up(args.M, kStrip);
-  int64_t strips = std::min(kMaxStrips, ceil_div(args.C, kStrip));
-  while (strips > 1 && ((points + features) * strips * kStrip * int64_t{sizeof(float)} > kMaxBlockBytes ||
-                        points + features > rows_of(strips, context.nram_capacity) ||
-                        args.B * ceil_div(args.C, strips * kStrip) < kItemsPerTask * task_dim)) {
-    --strips;
+  if (args.C <= kMaxUngroupedChannels || args.M > kMaxGroupedFeatures || args.N * 3 < args.M * kMinPairs ||
+      bytes_moved(args) >= kStreamBytes) {
+    return std::nullopt;
   }
-  const int64_t rows = rows_of(strips, context.nram_capacity);
-  if (rows < 2 * kStrip) return std::nullopt;
+  int64_t strips = kMaxStrips;
+  while (strips > 1 && args.B * ceil_div(args.C, strips * kStrip) < kItemsPerTask * task_dim) --strips;
   Tiling tiling{};
   tiling.channels = strips * kStrip;
-  tiling.features = std::min(features, std::max(rows - points, rows / 2 / kStrip * kStrip));
-  tiling.features =
-      chunk_features(args, args.B * ceil_div(args.C, tiling.channels), tiling.features, task_dim);
-  tiling.points = std::min(points, rows - tiling.features);
-  if (tiling.tiles(args) * args.M > kMaxFeaturesPerPair * args.N * 3) return std::nullopt;
+  tiling.features = chunk_features(args, args.B * ceil_div(args.C, tiling.channels), args.M, task_dim);
+  const int64_t most = most_rows(context.nram_capacity, [&](size_t points) {
+    return SumTile<T>::bytes(static_cast<size_t>(tiling.channels), points, static_cast<size_t>(tiling.features));
+  });
+  if (most == 0) return std::nullopt;
+  tiling.points = std::min({round_up(args.N, kStrip), most,
+                            kPointBytes / (tiling.channels * int64_t{sizeof(float)}) / kStrip * kStrip});
   return tiling;
 }
 
@@ -108,7 +108,8 @@ Plan make_plan_of(const Context& context, const Args& args) {
         choose_task_dim(args.B * plan.tiling.tiles(args), args.index_count() * kGroupBytes);
   } else {
     plan.tiling = tile_direct<T>(context, args, plan.task_dim);
-    plan.index_task_dim = choose_task_dim(args.index_count(), args.index_count() * int64_t{sizeof(int32_t)});
+    plan.index_task_dim =
+        choose_task_dim(args.index_count(), args.index_count() * int64_t{sizeof(int32_t)} / kCheckSpeed);
   }
   plan.tiling.stream = bytes_moved(args) >= kStreamBytes;
   return plan;

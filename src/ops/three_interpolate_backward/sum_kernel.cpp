@@ -5,9 +5,9 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/sizes.h"
-#include "ops/three_interpolate_backward/ahead.h"
 #include "ops/three_interpolate_backward/item.h"
 #include "ops/three_interpolate_backward/kernels.h"
 #include "ops/three_interpolate_backward/tile.h"
@@ -48,14 +48,12 @@ struct Pairs {
   bool first;                 // tile of the item: sums begin at +0
 };
 
-// Adds the pairs of each feature to kVectors vectors of its sums. Fetches `lines` lines a feature ahead.
+// Adds the pairs of each feature to kVectors vectors of its sums.
 template <int kVectors>
-HWY_INLINE void add_pairs(const Pairs& grouped, int64_t features, int64_t Co, const float* points, float* sums,
-                          Ahead& ahead, int64_t lines) {
+HWY_INLINE void add_pairs(const Pairs& grouped, int64_t features, int64_t Co, const float* points, float* sums) {
   const D d;
   const Groups::Pair* pair = grouped.pairs + grouped.starts[0];
   for (int64_t m = 0; m < features; ++m, sums += Co) {
-    ahead.fetch(lines);
     hn::Vec<D> sum[kVectors];
     HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
       sum[v] = grouped.first ? hn::Zero(d) : hn::Load(d, sums + v * kLanes);
@@ -71,20 +69,20 @@ HWY_INLINE void add_pairs(const Pairs& grouped, int64_t features, int64_t Co, co
   }
 }
 
+// Adds the pairs of each feature to its sums, several vectors of channels at once: they share the pairs' decoding,
+// and no addition waits for the one before.
 HWY_INLINE void add_all_pairs(const Pairs& grouped, int64_t features, int64_t channels, int64_t Co,
-                              const float* points, float* sums, Ahead& ahead) {
-  const int64_t lines = ceil_div(ahead.lines(), features);
+                              const float* points, float* sums) {
   for (int64_t channel = 0; channel < channels;) {
     const int64_t left = ceil_div(channels - channel, kLanes);
-    const int64_t fetched = channel == 0 ? lines : 0;
     if (left >= 4) {
-      add_pairs<4>(grouped, features, Co, points + channel, sums + channel, ahead, fetched);
+      add_pairs<4>(grouped, features, Co, points + channel, sums + channel);
       channel += 4 * kLanes;
     } else if (left >= 2) {
-      add_pairs<2>(grouped, features, Co, points + channel, sums + channel, ahead, fetched);
+      add_pairs<2>(grouped, features, Co, points + channel, sums + channel);
       channel += 2 * kLanes;
     } else {
-      add_pairs<1>(grouped, features, Co, points + channel, sums + channel, ahead, fetched);
+      add_pairs<1>(grouped, features, Co, points + channel, sums + channel);
       channel += kLanes;
     }
   }
@@ -94,35 +92,24 @@ template <class T>
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   const Args& call = args.call;
   const Tiling& tiling = args.tiling;
-  const SumTile<T> tile(task.nram, static_cast<size_t>(tiling.channels), static_cast<size_t>(tiling.points),
+  const int64_t Co = tiling.channels;
+  const SumTile<T> tile(task.nram, static_cast<size_t>(Co), static_cast<size_t>(tiling.points),
                         static_cast<size_t>(tiling.features));
-  const int64_t tiles = tiling.tiles(call);
   for (int64_t number = begin; number < end; ++number) {
     const Item<T> item(call, tiling, number);
-    for (int64_t t = 0; t < tiles; ++t) {
-      const T* points = item.grad_output + t * tiling.points;
-      const int64_t count = std::min(tiling.points, call.N - t * tiling.points);
-      transpose_points(points, call.N, count, item.channels, tiling.channels, tile);
-      // What is transposed next: the next tile, or the next item's channels, which follow in memory.
-      Ahead ahead;
-      if (t + 1 < tiles) {
-        ahead = Ahead(points + count, call.N, std::min(tiling.points, call.N - (t + 1) * tiling.points),
-                      item.channels);
-      } else if (number + 1 < end) {
-        const Item<T> next(call, tiling, number + 1);
-        ahead = tiles == 1 ? Ahead(next.grad_output, 0, call.N * next.channels, 1)
-                           : Ahead(next.grad_output, call.N, tiling.points, next.channels);
-      }
+    for (int64_t t = 0; t < tiling.tiles(call); ++t) {
+      const int64_t first = t * tiling.points;
+      transpose_points(item.grad_output + first, call.N, std::min(tiling.points, call.N - first), item.channels, Co,
+                       tile);
       const Pairs grouped{args.groups.starts_of(call, tiling, item.b, t) + item.first_feature,
                           args.groups.pairs_of(call, tiling, item.b, t), t == 0};
-      add_all_pairs(grouped, item.features, item.channels, tiling.channels, tile.points, tile.sums, ahead);
+      add_all_pairs(grouped, item.features, item.channels, Co, tile.points, tile.sums);
     }
     for (int64_t c = 0; c < item.channels; c += kStrip) {
-      write_strip(tile.sums + c, tiling.channels, item.features, std::min(kStrip, item.channels - c),
+      write_strip<false>(tile.sums + c, Co, item.features, std::min(kStrip, item.channels - c),
                   item.grad_features + c * call.M, call.M, tiling.stream, tile.rows);
     }
   }
-  hwy::FlushStream();
 }
 
 void sum_float(const SumArgs& args, int64_t begin, int64_t end, Task& task) { sum<float>(args, begin, end, task); }

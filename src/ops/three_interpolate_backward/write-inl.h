@@ -33,15 +33,17 @@ constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 constexpr int64_t kLine = 64;
 
 // Transposes a strip of `count` features, a multiple of kStrip, whose rows of sums are Co apart, to rows of
-// `stride` elements at `to`.
-template <class T>
-HWY_INLINE void transpose_sums(const float* sums, int64_t Co, int64_t count, T* to, int64_t stride) {
+// `stride` elements at `to`; clears them if kClear.
+template <bool kClear, class T>
+HWY_INLINE void take_sums(float* sums, int64_t Co, int64_t count, T* to, int64_t stride) {
   const D d;
   for (int64_t m = 0; m < count; m += kLanes) {
     for (int64_t channel = 0; channel < kStrip; channel += kLanes) {
       hn::Vec<D> columns[kLanes];
-      load_transposed(d, sums + m * Co + channel, Co, columns);
+      float* square = sums + m * Co + channel;
+      load_transposed(d, square, Co, columns);
       HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+        if constexpr (kClear) hn::Store(hn::Zero(d), d, square + i * Co);
         store_float(columns[i], d, to + (channel + i) * stride + m);
       }
     }
@@ -53,17 +55,18 @@ HWY_INLINE void stream_row(Half* to, const Half* from, size_t count) {
   stream_copy(reinterpret_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from), count);
 }
 
-// Writes a strip of `channels` channels of the item's features, from [Mo, Co] sums to rows M apart.
-template <class T>
-HWY_INLINE void write_strip(const float* sums, int64_t Co, int64_t features, int64_t channels, T* to, int64_t M,
+// Writes a strip of `channels` channels of features, from [Mo, Co] sums to rows M apart; leaves zeros
+// behind if kClear.
+template <bool kClear, class T>
+HWY_INLINE void write_strip(float* sums, int64_t Co, int64_t features, int64_t channels, T* to, int64_t M,
                             bool stream, const Rows<T>& rows) {
   // Whole square tiles go straight to the output, unless it bypasses the caches. For that, lines are written
   // whole: what would fill a line in part is carried over to the next part of the row.
   const int64_t start = stream || channels < kStrip ? 0 : features / kStrip * kStrip;
-  transpose_sums(sums, Co, start, to, M);
+  take_sums<kClear>(sums, Co, start, to, M);
   for (int64_t first = start; first < features; first += Tiling::kFeatures) {
     const int64_t last = std::min(first + Tiling::kFeatures, features);
-    transpose_sums(sums + first * Co, Co, round_up(last - first, kStrip), rows.of(0), Rows<T>::kRow);
+    take_sums<kClear>(sums + first * Co, Co, round_up(last - first, kStrip), rows.of(0), Rows<T>::kRow);
     for (int64_t c = 0; c < channels; ++c) {
       T* out = to + c * M;
       T* row = rows.of(c);
