@@ -102,16 +102,25 @@ HWY_INLINE void add_all_points(const Item<T>& item, int64_t N, const DirectTile<
   }
 }
 
-HWY_INLINE float widen(float value) { return value; }
-HWY_INLINE float widen(Half value) { return to_float(value); }
+// from[0, count) as floats: there, or in `buffer`.
+HWY_INLINE const float* as_floats(const float* from, int64_t, float*) { return from; }
+HWY_INLINE const float* as_floats(const Half* from, int64_t count, float* buffer) {
+  widen(from, count, buffer);
+  return buffer;
+}
 
 // Adds all points of an item of one channel, which fills no vector, to a row of sums; place(index) is where.
 template <class T, class Place>
-HWY_INLINE void add_channel(const Item<T>& item, int64_t N, float* sums, const Place& place) {
-  for (int64_t n = 0; n < N; ++n) {
-    const float gradient = widen(item.grad_output[n]);
-    for (int64_t slot = n * 3; slot < n * 3 + 3; ++slot) {
-      sums[place(item.indices[slot])] += gradient * widen(item.weights[slot]);
+HWY_INLINE void add_channel(const Item<T>& item, int64_t N, const DirectTile<T>& tile, const Place& place) {
+  for (int64_t first = 0; first < N; first += DirectTile<T>::kPoints) {
+    const int64_t count = std::min(DirectTile<T>::kPoints, N - first);
+    const int32_t* indices = item.indices + first * 3;
+    const float* weights = as_floats(item.weights + first * 3, count * 3, tile.weights);
+    const float* gradients = as_floats(item.grad_output + first, count, tile.gradients);
+    for (int64_t n = 0; n < count; ++n) {
+      HWY_UNROLL(3) for (int64_t slot = n * 3; slot < n * 3 + 3; ++slot) {
+        tile.sums[place(indices[slot])] += gradients[n] * weights[slot];
+      }
     }
   }
 }
@@ -120,10 +129,10 @@ HWY_INLINE void add_channel(const Item<T>& item, int64_t N, float* sums, const P
 template <class T>
 HWY_INLINE void sum_channel(const Item<T>& item, const Args& call, const DirectTile<T>& tile) {
   if (item.features == call.M) {
-    add_channel(item, call.N, tile.sums, [](int32_t index) { return index; });
+    add_channel(item, call.N, tile, [](int32_t index) { return index; });
   } else if (reachable(item)) {
     const auto first = static_cast<uint32_t>(item.first_feature), spare = static_cast<uint32_t>(item.features);
-    add_channel(item, call.N, tile.sums,
+    add_channel(item, call.N, tile,
                 [=](int32_t index) { return std::min(static_cast<uint32_t>(index) - first, spare); });
   }
   const D d;
@@ -151,7 +160,7 @@ void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
     }
     add_all_points(item, args.call.N, tile);
     write_strip<true>(tile.sums, kStrip, item.features, item.channels, item.grad_features, args.call.M,
-                args.tiling.stream, tile.rows);
+                      args.tiling.stream, tile.rows);
   }
   hwy::FlushStream();
 }
@@ -175,8 +184,7 @@ HWY_EXPORT(direct_float);
 HWY_EXPORT(direct_half);
 
 RangeKernel<DirectArgs> direct_kernel(mluOpDataType_t dtype) {
-  return dtype == MLUOP_DTYPE_HALF ? HWY_DYNAMIC_DISPATCH(direct_half)
-                                   : HWY_DYNAMIC_DISPATCH(direct_float);
+  return dtype == MLUOP_DTYPE_HALF ? HWY_DYNAMIC_DISPATCH(direct_half) : HWY_DYNAMIC_DISPATCH(direct_float);
 }
 
 }  // namespace mluop::three_interpolate_backward

@@ -55,8 +55,7 @@ int64_t most_rows(size_t bytes, const Bytes& bytes_of) {
 // Each chunk of features reads all points of its batch: more than NRAM asks for only where tasks would be idle.
 int64_t chunk_features(const Args& args, int64_t columns, int64_t most, int task_dim) {
   const int64_t pieces = ceil_div(args.M, kStrip);
-  const int64_t chunks =
-      std::max(ceil_div(args.M, most), std::min(ceil_div(int64_t{task_dim}, columns), pieces));
+  const int64_t chunks = std::max(ceil_div(args.M, most), std::min(ceil_div(int64_t{task_dim}, columns), pieces));
   return ceil_div(pieces, chunks) * kStrip;
 }
 
@@ -104,8 +103,7 @@ Plan make_plan_of(const Context& context, const Args& args) {
   if (const auto tiling = tile_grouped<T>(context, args, plan.task_dim)) {
     plan.grouped = true;
     plan.tiling = *tiling;
-    plan.index_task_dim =
-        choose_task_dim(args.B * plan.tiling.tiles(args), args.index_count() * kGroupBytes);
+    plan.index_task_dim = choose_task_dim(args.B * plan.tiling.tiles(args), args.index_count() * kGroupBytes);
   } else {
     plan.tiling = tile_direct<T>(context, args, plan.task_dim);
     plan.index_task_dim =

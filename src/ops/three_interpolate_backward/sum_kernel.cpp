@@ -99,15 +99,15 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
     const Item<T> item(call, tiling, number);
     for (int64_t t = 0; t < tiling.tiles(call); ++t) {
       const int64_t first = t * tiling.points;
-      transpose_points(item.grad_output + first, call.N, std::min(tiling.points, call.N - first), item.channels, Co,
-                       tile);
+      transpose_points(item.grad_output + first, call.N, std::min(tiling.points, call.N - first), item.channels,
+                       Co, tile);
       const Pairs grouped{args.groups.starts_of(call, tiling, item.b, t) + item.first_feature,
                           args.groups.pairs_of(call, tiling, item.b, t), t == 0};
       add_all_pairs(grouped, item.features, item.channels, Co, tile.points, tile.sums);
     }
     for (int64_t c = 0; c < item.channels; c += kStrip) {
       write_strip<false>(tile.sums + c, Co, item.features, std::min(kStrip, item.channels - c),
-                  item.grad_features + c * call.M, call.M, tiling.stream, tile.rows);
+                         item.grad_features + c * call.M, call.M, tiling.stream, tile.rows);
     }
   }
 }
