@@ -169,7 +169,7 @@ TEST(OpsThreeInterpolateBackwardErrors, NoElements) {
 // The first bad index is named, whichever task meets one first.
 TEST(OpsThreeInterpolateBackwardErrors, IndicesOutOfRange) {
   // Not grouped, and grouped.
-  constexpr ThreeInterpolateSizes kMany[] = {{3, 17, 5000, 9}, {3, 40, 5000, 9}};
+  constexpr ThreeInterpolateSizes kMany[] = {{3, 17, 5000, 9}, {3, 50, 5000, 9}};
   const auto put = [](int64_t place, int32_t index) {
     return [=](Call& c) { c.indices_buffer[static_cast<size_t>(place)] = index; };
   };

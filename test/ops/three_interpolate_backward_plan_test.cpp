@@ -24,8 +24,8 @@ TEST(OpsThreeInterpolateBackwardPlan, GroupsWhereItPays) {
   const ScopedThreads threads(2);
   EXPECT_TRUE(plan_of(16, 512, 64, 16).grouped);
   EXPECT_TRUE(plan_of(16, 512, 64, 16, MLUOP_DTYPE_HALF).grouped);
-  EXPECT_TRUE(plan_of(16, 33, 256, 96).grouped);
-  EXPECT_FALSE(plan_of(16, 32, 256, 96).grouped);     // too few channels
+  EXPECT_TRUE(plan_of(16, 48, 256, 96).grouped);
+  EXPECT_FALSE(plan_of(16, 47, 256, 96).grouped);     // too few channels
   EXPECT_FALSE(plan_of(16, 512, 256, 97).grouped);    // too many features
   EXPECT_FALSE(plan_of(16, 512, 10, 16).grouped);     // fewer than two pairs a feature
   EXPECT_FALSE(plan_of(16, 1024, 4096, 64).grouped);  // larger than the caches

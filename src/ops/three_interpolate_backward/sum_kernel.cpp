@@ -5,7 +5,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "core/sizes.h"
 #include "ops/three_interpolate_backward/item.h"
