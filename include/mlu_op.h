@@ -470,9 +470,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *   a change of the mode, ask again.
  *     MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 4 bytes for each of the pairs that
  *                                indice_num counts; the handle keeps 4 bytes a task for each tile of the output
- *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums as
- *                                large as features_out has elements; an offset's pairs are taken in slices of
- *                                8192, which bounds the two in the middle
+ *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums; an
+ *                                offset's pairs are taken in slices of 8192, and the channels of a HALF output in
+ *                                blocks whose sums take an eighth of the tensors' bytes, or 16 channels
  *
  * Returns, beside the statuses of every operator:
  *   BAD_PARAM      filters is empty, or has 2^56 bytes or more; num_act_out is not dim 0 of features_out; inverse

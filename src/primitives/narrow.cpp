@@ -8,29 +8,21 @@
 
 #include "primitives/half-inl.h"
 
-#ifndef MLUOP_PRIMITIVES_NARROW_ARGS
-#define MLUOP_PRIMITIVES_NARROW_ARGS
-namespace mluop {
-
-struct NarrowArgs {
-  const float* from;
-  Half* to;
-};
-
-}  // namespace mluop
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 
-// Items: elements.
-void narrow_range(const NarrowArgs& args, int64_t begin, int64_t end, Task&) {
+// Items: rows.
+void narrow_rows(const NarrowArgs& args, int64_t begin, int64_t end, Task&) {
   const hn::CappedTag<float, 16> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = begin;
-  for (; i + lanes <= end; i += lanes) store_float(hn::LoadU(d, args.from + i), d, args.to + i);
-  for (; i < end; ++i) args.to[i] = mluop::to_half(args.from[i]);
+  for (int64_t row = begin; row < end; ++row) {
+    const float* from = args.from + row * args.columns;
+    Half* to = args.to + row * args.stride;
+    int64_t c = 0;
+    for (; c + lanes <= args.columns; c += lanes) store_float(hn::LoadU(d, from + c), d, to + c);
+    for (; c < args.columns; ++c) to[c] = mluop::to_half(from[c]);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -40,12 +32,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop {
 
-HWY_EXPORT(narrow_range);
+HWY_EXPORT(narrow_rows);
 
-void narrow(Context& context, const float* from, int64_t count, Half* to) {
-  const int64_t bytes = count * int64_t{sizeof(float) + sizeof(Half)};
-  launch<NarrowArgs>(context, choose_task_dim(count, bytes), Evenly{count}, HWY_DYNAMIC_DISPATCH(narrow_range),
-                     {from, to});
+void narrow(Context& context, const NarrowArgs& args) {
+  const int64_t bytes = args.rows * args.columns * int64_t{sizeof(float) + sizeof(Half)};
+  launch(context, choose_task_dim(args.rows, bytes), Evenly{args.rows}, HWY_DYNAMIC_DISPATCH(narrow_rows), args);
 }
 
 }  // namespace mluop

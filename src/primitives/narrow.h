@@ -1,4 +1,4 @@
-// Rounds floats to half, to nearest even.
+// Rounds the floats of a matrix to half, to nearest even.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,13 @@
 
 namespace mluop {
 
-void narrow(Context& context, const float* from, int64_t count, Half* to);
+struct NarrowArgs {
+  int64_t rows, columns;
+  const float* from;  // [rows, columns]
+  Half* to;           // rows of `columns`, `stride` apart
+  int64_t stride;
+};
+
+void narrow(Context& context, const NarrowArgs& args);
 
 }  // namespace mluop

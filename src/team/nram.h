@@ -12,6 +12,7 @@ namespace mluop {
 // Bytes that a buffer of `count` elements takes in NRAM: whole cache lines, so that no two buffers share one.
 template <class T>
 constexpr size_t nram_bytes(size_t count) {
+  // Elements may be pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
   return (count * sizeof(T) + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
 }
 

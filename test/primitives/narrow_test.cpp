@@ -27,21 +27,28 @@ TEST(PrimitivesNarrow, RoundsToNearestEven) {
                                 1.0F + 0x1p-11F,
                                 1.0F + 0x3p-11F,
                                 std::numeric_limits<float>::infinity()};
+  struct Sizes {
+    size_t rows, columns, stride;
+  };
   for (const int threads : {1, 3}) {
     const ScopedThreads scoped(threads);
-    for (const size_t count : {0, 1, 15, 16, 17, 50001}) {
-      const GuardedBuffer<float> from(count, Placement::kAgainstEnd);
+    for (const Sizes sizes : {Sizes{0, 3, 3}, {1, 1, 1}, {3, 15, 17}, {7, 16, 16}, {5, 17, 40}, {5001, 10, 13}}) {
+      SCOPED_TRACE(sizes.columns);
+      const GuardedBuffer<float> from(sizes.rows * sizes.columns, Placement::kAgainstEnd);
+      const size_t reach = sizes.rows == 0 ? 0 : (sizes.rows - 1) * sizes.stride + sizes.columns;
+      const GuardedBuffer<mluop::Half> to(reach, Placement::kMisaligned);
       std::vector<uint16_t> expected, found;
-      for (size_t i = 0; i < count; ++i) {
+      for (size_t i = 0; i < reach; ++i) expected.push_back(to[i].bits);
+      for (size_t i = 0; i < sizes.rows * sizes.columns; ++i) {
         from[i] = i % 3 == 0 ? kSpecial[random() % std::size(kSpecial)]
                              : (static_cast<float>(random() % 200001) - 1e5F) / 1001;
-        expected.push_back(half_of(from[i]).bits);
+        expected[i / sizes.columns * sizes.stride + i % sizes.columns] = half_of(from[i]).bits;
       }
-      const GuardedBuffer<mluop::Half> to(count, Placement::kMisaligned);
-      narrow(*handle, from.data(), static_cast<int64_t>(count), to.data());
-      for (size_t i = 0; i < count; ++i) found.push_back(to[i].bits);
-      EXPECT_EQ(found, expected) << count;
-      EXPECT_TRUE(to.intact()) << count;
+      narrow(*handle, {static_cast<int64_t>(sizes.rows), static_cast<int64_t>(sizes.columns), from.data(),
+                       to.data(), static_cast<int64_t>(sizes.stride)});
+      for (size_t i = 0; i < reach; ++i) found.push_back(to[i].bits);
+      EXPECT_EQ(found, expected);
+      EXPECT_TRUE(to.intact());
     }
   }
 }

@@ -9,18 +9,20 @@
 
 namespace mluop::indice_convolution_forward {
 
-// The document's order of the workspace. Pairs of an offset are taken in slices, so that the parts of a slice stay
-// small beside the tensors.
+// The document's order of the workspace. Pairs of an offset are taken in slices, and half outputs by blocks of
+// channels, so that all of it stays small beside the tensors.
 struct CompositionLayout {
   CompositionLayout(WorkspaceLayout& workspace, const Args& args);
 
-  int64_t slice;                             // pairs
-  size_t filters, products, gathered, sums;  // offsets of [K, Ci, Co], [slice, Co], [slice, Ci], half: [M, Co]
+  int64_t slice;     // pairs
+  int64_t channels;  // of a block; all Co for float, whose sums are the output
+  // Offsets of [K, Ci, channels], [slice, channels], [slice, Ci] and, for half, [M, channels].
+  size_t filters, products, gathered, sums;
 };
 
-// Fills the output with zeros and then, for each offset: gathers rows of features, multiplies them by the offset's
-// filter, and adds the products to the output with atomics. Throws Failure and std::bad_alloc before the output is
-// written.
+// Fills the output with zeros and then, for each block and offset: gathers rows of features, multiplies them by
+// the offset's filter, and adds the products to the output with atomics. Throws Failure and std::bad_alloc before
+// the output is written.
 void run_composition(Context& context, const Args& args, std::byte* workspace);
 
 }  // namespace mluop::indice_convolution_forward

@@ -46,7 +46,29 @@ int64_t bytes_moved(const Args& args) {
   return args.pair_count * (args.Ci * element + 2 * args.Co * int64_t{sizeof(float)}) + args.M * args.Co * element;
 }
 
-// The largest tiling that fits NRAM: what takes most of it is halved until all fits.
+// Makes the largest of a tile's buffers smaller. Returns false where nothing is left to save.
+bool shrink(Tiling& tiling, int64_t panel) {
+  const bool more_sums = Tile<float>::sum_count(tiling) > Tile<float>::feature_count(tiling);
+  constexpr int kLeastShift = 2;
+  if (more_sums && tiling.shift > kLeastShift) {
+    --tiling.shift;
+  } else if (more_sums && tiling.outputs > panel) {
+    tiling.outputs = round_up(tiling.outputs / 2, panel);
+  } else if (tiling.pairs > kPairsMultiple) {
+    tiling.pairs -= kPairsMultiple;
+  } else if (tiling.inputs > kMaxLanes) {
+    tiling.inputs = round_up(tiling.inputs / 2, kMaxLanes);
+  } else if (tiling.pairs > 1) {
+    tiling.pairs /= 2;
+  } else if (tiling.shift > 0) {
+    tiling.shift = 0;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// The largest tiling that fits NRAM.
 Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   const int64_t panel = panel_columns();
   Tiling tiling{};
@@ -61,26 +83,10 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   }
   const auto bytes = args.dtype == MLUOP_DTYPE_HALF ? Tile<Half>::bytes : Tile<float>::bytes;
   while (bytes(tiling) > context.nram_capacity) {
-    const bool more_sums = Tile<float>::sum_count(tiling) > Tile<float>::feature_count(tiling);
-    if (more_sums && tiling.shift > 2) {
-      --tiling.shift;
-    } else if (more_sums && tiling.outputs > panel) {
-      tiling.outputs = round_up(tiling.outputs / 2, panel);
-    } else if (tiling.pairs > kPairsMultiple) {
-      tiling.pairs -= kPairsMultiple;
-    } else if (tiling.inputs > kMaxLanes) {
-      tiling.inputs = round_up(tiling.inputs / 2, kMaxLanes);
-    } else if (tiling.pairs > 1) {
-      tiling.pairs /= 2;
-    } else if (tiling.shift > 0) {
-      --tiling.shift;
-    } else if (tiling.outputs > panel) {
-      tiling.outputs = round_up(tiling.outputs / 2, panel);
-    } else {
-      throw Failure(MLUOP_STATUS_ALLOC_FAILED,
-                    text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
-                         ", expected room for a tile of one row: ", bytes(tiling), " bytes"));
-    }
+    if (shrink(tiling, panel)) continue;
+    throw Failure(MLUOP_STATUS_ALLOC_FAILED,
+                  text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
+                       ", expected room for a tile of one row: ", bytes(tiling), " bytes"));
   }
   const auto element = static_cast<int64_t>(size_of(args.dtype));
   const bool whole_lines =
