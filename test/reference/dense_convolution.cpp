@@ -30,12 +30,13 @@ size_t dense_place(const Site& grid, const Site& site, int channels) {
 std::vector<double> dense_convolution(const Site& grid, const test::SparseConvolution& convolution, int Ci, int Co,
                                       const std::vector<double>& input, const std::vector<double>& filters) {
   const Site outputs_on = test::output_grid(grid, convolution);
-  const auto& [depth, height, width] = convolution.kernel;
+  const test::Extent& kernel = convolution.kernel;
+  const Site elements = {1, kernel[0], kernel[1], kernel[2]};
   std::vector<double> output;
   for_each_site(outputs_on, [&](const Site& out) {
     for (int co = 0; co < Co; ++co) {
       double sum = 0;
-      for_each_site({1, depth, height, width}, [&](const Site& element) {
+      for_each_site(elements, [&](const Site& element) {
         Site in = out;
         for (size_t axis = 0; axis < 3; ++axis) {
           in[axis + 1] = out[axis + 1] * convolution.stride[axis] - convolution.padding[axis] +
@@ -43,8 +44,8 @@ std::vector<double> dense_convolution(const Site& grid, const test::SparseConvol
           if (in[axis + 1] < 0 || in[axis + 1] >= grid[axis + 1]) return;
         }
         const double* feature = input.data() + dense_place(grid, in, Ci);
-        const double* weight =
-            filters.data() + dense_place({Co, depth, height, width}, {co, element[1], element[2], element[3]}, Ci);
+        const double* weight = filters.data() + dense_place({Co, kernel[0], kernel[1], kernel[2]},
+                                                            {co, element[1], element[2], element[3]}, Ci);
         for (int ci = 0; ci < Ci; ++ci) sum += feature[ci] * weight[ci];
       });
       output.push_back(sum);

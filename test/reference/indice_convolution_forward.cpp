@@ -20,31 +20,37 @@ void for_each_pair(const Sizes& sizes, const int32_t* indice_pairs, const int64_
   }
 }
 
+// Channels whose sums stay in registers: the loop is naive in every other respect.
+constexpr int64_t kBlock = 16;
+
 template <class T>
 void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, const T* filters,
                    const int32_t* indice_pairs, const int64_t* indice_num, int64_t first_channel,
                    int64_t last_channel, double* features_out) {
-  // [K, Ci, channels], as the loop reads them.
-  const int64_t channels = last_channel - first_channel;
-  std::vector<double> weights;
-  for (int64_t k = 0; k < sizes.K(); ++k) {
-    for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
-      for (int64_t co = first_channel; co < last_channel; ++co) {
-        weights.push_back(test::widened(filters[filter_place(sizes, layout, k, ci, co)]));
+  for (int64_t first = first_channel; first < last_channel; first += kBlock) {
+    const int64_t channels = std::min(kBlock, last_channel - first);
+    std::vector<double> weights(static_cast<size_t>(sizes.K() * sizes.Ci * kBlock));
+    for (int64_t k = 0; k < sizes.K(); ++k) {
+      for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
+        for (int64_t c = 0; c < channels; ++c) {
+          weights[static_cast<size_t>((k * sizes.Ci + ci) * kBlock + c)] =
+              test::widened(filters[filter_place(sizes, layout, k, ci, first + c)]);
+        }
       }
     }
-  }
-  for (int64_t row = 0; row < sizes.num_act_out; ++row) {
-    std::fill_n(features_out + row * sizes.Co + first_channel, channels, 0.0);
-  }
-  for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
-    double* sums = features_out + output * sizes.Co + first_channel;
-    for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
-      const double feature = test::widened(features[input * sizes.Ci + ci]);
-      const double* row = weights.data() + (k * sizes.Ci + ci) * channels;
-      for (int64_t c = 0; c < channels; ++c) sums[c] += feature * row[c];
+    for (int64_t row = 0; row < sizes.num_act_out; ++row) {
+      std::fill_n(features_out + row * sizes.Co + first, channels, 0.0);
     }
-  });
+    for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
+      double sums[kBlock] = {};
+      for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
+        const double feature = test::widened(features[input * sizes.Ci + ci]);
+        const double* row = weights.data() + (k * sizes.Ci + ci) * kBlock;
+        for (int64_t c = 0; c < kBlock; ++c) sums[c] += feature * row[c];
+      }
+      for (int64_t c = 0; c < channels; ++c) features_out[output * sizes.Co + first + c] += sums[c];
+    });
+  }
 }
 
 }  // namespace
