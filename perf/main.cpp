@@ -50,7 +50,8 @@ Report measure_all(const std::vector<CaseSpec>& cases, const Options& options) {
     for (const Size& size : options.sizes) {
       for (const int threads : options.threads) {
         const Settings settings{size, threads, options.caches};
-        std::cerr << '[' << i + 1 << '/' << cases.size() << "] " << title(cases[i]) << ", " << title(settings) << ':';
+        std::cerr << '[' << i + 1 << '/' << cases.size() << "] " << title(cases[i]) << ", " << title(settings)
+                  << ':';
         const auto results = measure(cases[i], settings, std::cerr);
         report.results.insert(report.results.end(), results.begin(), results.end());
       }

@@ -80,8 +80,8 @@ inline int64_t scaled(int64_t extent, double size) {
   return std::max<int64_t>(std::llround(static_cast<double>(extent) * size), 1);
 }
 
-// A case by name. prepare(size) allocates and generates, with the operator's work multiplied by `size`; so only the
-// case at work holds memory. It is for as many threads as there are at that time.
+// A case by name. prepare(size) allocates and generates, with the operator's work multiplied by `size`; so only
+// the case at work holds memory. It is for as many threads as there are at that time.
 struct CaseSpec {
   std::string op;
   std::string name;

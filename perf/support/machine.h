@@ -8,10 +8,10 @@
 namespace mluop::perf {
 
 struct Machine {
-  std::string library;          // "0.1.0"
-  std::string cpu;              // "AMD EPYC"; "unknown CPU" where the system does not tell
-  std::string instruction_set;  // of the limits: "AVX-512"
-  std::string simd_limit;       // of the library: MLUOP_OMP_SIMD, or empty
+  std::string library;             // "0.1.0"
+  std::string cpu;                 // "AMD EPYC"; "unknown CPU" where the system does not tell
+  std::string instruction_set;     // of the limits: "AVX-512"
+  std::string simd_limit;          // of the library: MLUOP_OMP_SIMD, or empty
   std::map<int, double> fma_peak;  // floating-point operations a second, of so many threads together
 };
 

@@ -17,8 +17,9 @@ namespace {
 
 // Fewer where they take long together.
 constexpr int kMostRepetitions = 21, kLeastRepetitions = 5;
-constexpr double kCaseSeconds = 2;
-constexpr int kFirstCalls = 5;
+constexpr double kCaseSeconds = 1.5;
+constexpr int kMostFirstCalls = 5, kLeastFirstCalls = 2;
+constexpr double kFirstCallSeconds = 0.4;
 
 // A case in memory, with its twin, and what is to be timed.
 class Bench {
@@ -42,8 +43,10 @@ class Bench {
     for (size_t i = kOwnEntries; i < entries.size(); ++i) {
       result.baselines.push_back({entries[i].name, samples[i]});
     }
+    const int first_calls = static_cast<int>(
+        std::clamp(kFirstCallSeconds / median(result.latency), double{kLeastFirstCalls}, double{kMostFirstCalls}));
     result.first_call =
-        time_in_turns({{"first_call", run_, 1, [&] { case_.renew_handle(); }}}, kFirstCalls).front();
+        time_in_turns({{"first_call", run_, 1, [this] { case_.renew_handle(); }}}, first_calls).front();
   }
 
   void time_cold(Result& result) {

@@ -77,9 +77,9 @@ Figures figures(const Result& result, const std::map<int, double>& fma_peak);
 // "warm" or "cold".
 std::string cache_name(Cache cache);
 
-// Prepares, verifies and times one case, and frees it: a result for each kind of cache. A case that throws or fails
-// verification is not timed and comes back, once, with the problem. Every step is announced on `progress`, all on
-// one line.
+// Prepares, verifies and times one case, and frees it: a result for each kind of cache. A case that throws or
+// fails verification is not timed and comes back, once, with the problem. Every step is announced on `progress`,
+// all on one line.
 std::vector<Result> measure(const CaseSpec& spec, const Settings& settings, std::ostream& progress);
 
 }  // namespace mluop::perf

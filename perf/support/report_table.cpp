@@ -62,10 +62,10 @@ void write_title(std::ostream& out, const Section& section, const Varied& varied
   if (varied.size) out << std::setw(5) << "size";
   if (varied.threads) out << std::setw(4) << "thr";
   if (varied.cache) out << std::setw(5) << "$";
-  out << "  time ms first ms  twin ms GFLOP/s   io  compute";
+  out << "  time ms first ms  twin ms GFLOP/s     io compute";
   if (section.has_memory) out << " memory";
   if (!section.baselines.empty())
-    out << std::setw(7 * static_cast<int>(section.baselines.size()) + 2) << "speed-up";
+    out << std::setw(8 * static_cast<int>(section.baselines.size()) + 1) << "speed-up";
   out << '\n';
 }
 
@@ -101,7 +101,7 @@ void write_row(std::ostream& out, const Section& section, const Varied& varied, 
   write_figure(out, 7, computes ? f.compute_efficiency : NAN, 2, f.io_bound ? " " : "*");
   if (section.has_memory) write_figure(out, 7, f.memory_overhead * 100, 1, "%");
   for (const std::string& name : section.baselines) {
-    write_figure(out, 7, speed_up_over(name, result, f), 1, "");
+    write_figure(out, 8, speed_up_over(name, result, f), 1, "");
   }
   out << '\n';
 }
@@ -133,11 +133,10 @@ void write_table(std::ostream& out, const Report& report) {
          "the call must read and write. io: efficiency, twin / time. compute: efficiency, operations / time /\n"
          "FMA peak. *: the binding side, that takes longer at best. memory: workspace and what the library\n"
          "keeps, of the tensors' size. speed-up over serial: the loop of the definition; over\n"
-         "gather-sgemm-scatter: three passes on all threads, with oneDNN's sgemm.";
-  if (varied.size) out << " size: of the network's.";
-  if (varied.threads) out << " thr: threads.";
-  if (varied.cache) out << "\n$: caches; cold: other memory is read and written between the calls.";
-  out << '\n';
+         "gather-sgemm-scatter: three passes on all threads, with oneDNN's sgemm.\n";
+  if (varied.size) out << "size: of the case's work, of the network's.\n";
+  if (varied.threads) out << "thr: threads.\n";
+  if (varied.cache) out << "$: caches; cold: other memory is read and written between the calls.\n";
 }
 
 }  // namespace mluop::perf
