@@ -19,22 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string title(const CaseSpec& spec) { return spec.op + '/' + spec.name + ' ' + spec.dtype + ' ' + spec.mode; }
-
 std::string title(const Settings& settings) {
   return "size " + settings.size.name + ", " + std::to_string(settings.threads) + " threads";
-}
-
-std::vector<CaseSpec> selected_cases(const Options& options) {
-  const auto misses = [](const std::string& name, const std::string& text) {
-    return name.find(text) == std::string::npos;
-  };
-  std::vector<CaseSpec> selected = all_cases();
-  std::erase_if(selected, [&](const CaseSpec& spec) {
-    return misses(spec.op, options.op) || misses(spec.name, options.name) || misses(spec.dtype, options.dtype) ||
-           misses(spec.mode, options.mode);
-  });
-  return selected;
 }
 
 // Opened to append, so that a run that is broken off leaves an older file as it was.
@@ -89,7 +75,7 @@ int run(const Options& options) {
     write_comparison(std::cout, read_json(options.compare[0]), read_json(options.compare[1]));
     return 0;
   }
-  const auto cases = selected_cases(options);
+  const auto cases = matching_cases(options.filter);
   if (cases.empty()) {
     std::cerr << "mluop_perf: no case matches; mluop_perf --list names them\n";
     return kBadUsage;

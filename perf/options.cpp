@@ -85,10 +85,10 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   const auto text = [&](const char* name, std::string& value, const char* type, const char* description) {
     return app.add_option(name, value, description)->type_name(type);
   };
-  text("--op", options.op, "<text>", "Only operators whose name contains text");
-  text("--case", options.name, "<text>", "Only cases whose name contains text");
-  text("--dtype", options.dtype, "<text>", "Only dtypes whose name contains text: half, float");
-  text("--mode", options.mode, "<text>", "Only modes: deterministic, atomics");
+  text("--op", options.filter.op, "<text>", "Only operators whose name contains text");
+  text("--case", options.filter.name, "<text>", "Only cases whose name contains text");
+  text("--dtype", options.filter.dtype, "<text>", "Only dtypes whose name contains text: half, float");
+  text("--mode", options.filter.mode, "<text>", "Only modes: deterministic, atomics");
   app.add_option("--threads", options.threads, "Each case with so many threads: 1,2,4")
       ->type_name("<n,...>")
       ->delimiter(',')

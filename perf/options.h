@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "perf/ops/catalogue.h"
 #include "perf/support/measure.h"
 
 namespace mluop::perf {
@@ -13,8 +14,7 @@ inline constexpr int kFailure = 1;
 inline constexpr int kBadUsage = 2;
 
 struct Options {
-  // Texts that the names of a case contain.
-  std::string op, name, dtype, mode;
+  Filter filter;
   std::vector<int> threads;
   std::vector<Size> sizes;
   std::vector<Cache> caches;

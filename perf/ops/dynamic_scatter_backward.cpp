@@ -36,7 +36,8 @@ class DynamicScatterBackward : public Case {
     scatter_forward();
     voxel_num_.data()[0] = sizes.voxel_num;
     size_t bytes = 0;
-    test::require(mluOpGetDynamicScatterBackwardWorkspaceSize(handle(), MLUOP_REDUCEMODE_MAX, feats_desc_, &bytes));
+    test::require(
+        mluOpGetDynamicScatterBackwardWorkspaceSize(handle(), MLUOP_REDUCEMODE_MAX, feats_desc_, &bytes));
     workspace_.emplace(static_cast<int64_t>(bytes));
   }
 

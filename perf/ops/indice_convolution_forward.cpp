@@ -224,9 +224,11 @@ void append_cases(std::vector<CaseSpec>& cases, const char* mode_name, mluOpAtom
   for (const Convolution& convolution : convolutions()) {
     // The serial loop takes seconds elsewhere.
     const bool with_serial = convolution.sparse.submanifold && convolution.input.level == 0;
-    cases.push_back(
-        {"indice_convolution_forward", name_of(convolution), kIsFloat<T> ? "float" : "half", mode_name,
-         [=](double size) { return std::make_unique<IndiceConvolutionForward<T>>(scaled(convolution, size), mode, with_serial); }});
+    cases.push_back({"indice_convolution_forward", name_of(convolution), kIsFloat<T> ? "float" : "half", mode_name,
+                     [=](double size) {
+                       return std::make_unique<IndiceConvolutionForward<T>>(scaled(convolution, size), mode,
+                                                                            with_serial);
+                     }});
   }
 }
 

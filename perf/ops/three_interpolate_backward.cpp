@@ -116,12 +116,14 @@ std::string name_of(const Sizes& sizes) {
 std::vector<CaseSpec> three_interpolate_backward_cases() {
   std::vector<CaseSpec> cases;
   for (const Sizes& sizes : kSizes) {
-    cases.push_back({"three_interpolate_backward", name_of(sizes), "float", "deterministic",
-                     [=](double size) { return std::make_unique<ThreeInterpolateBackward<float>>(scaled(sizes, size)); }});
+    cases.push_back({"three_interpolate_backward", name_of(sizes), "float", "deterministic", [=](double size) {
+                       return std::make_unique<ThreeInterpolateBackward<float>>(scaled(sizes, size));
+                     }});
   }
   for (const Sizes& sizes : kSizes) {
-    cases.push_back({"three_interpolate_backward", name_of(sizes), "half", "deterministic",
-                     [=](double size) { return std::make_unique<ThreeInterpolateBackward<test::Half>>(scaled(sizes, size)); }});
+    cases.push_back({"three_interpolate_backward", name_of(sizes), "half", "deterministic", [=](double size) {
+                       return std::make_unique<ThreeInterpolateBackward<test::Half>>(scaled(sizes, size));
+                     }});
   }
   return cases;
 }

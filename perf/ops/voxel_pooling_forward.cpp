@@ -50,9 +50,9 @@ class VoxelPoolingForward : public Case {
 
   void run() override {
     test::require(mluOpVoxelPoolingForward(
-        handle(), sizes_.batch_size, sizes_.num_points, sizes_.num_channels, sizes_.num_voxel_x, sizes_.num_voxel_y,
-        sizes_.num_voxel_z, points_desc_, geometry_.data(), input_desc_, input_.data(), output_desc_,
-        outputs_.features.data(), points_desc_, outputs_.memo.data()));
+        handle(), sizes_.batch_size, sizes_.num_points, sizes_.num_channels, sizes_.num_voxel_x,
+        sizes_.num_voxel_y, sizes_.num_voxel_z, points_desc_, geometry_.data(), input_desc_, input_.data(),
+        output_desc_, outputs_.features.data(), points_desc_, outputs_.memo.data()));
   }
 
   std::vector<Baseline> baselines() override {
@@ -66,9 +66,8 @@ class VoxelPoolingForward : public Case {
     run_serial();
     const auto features = outputs_.features.values();
     const auto expected = expected_.features.values();
-    const std::string problem = exact_
-                                    ? differing_bits("output_features", features, expected)
-                                    : too_different("output_features", features, expected, kAtomicsTolerance);
+    const std::string problem = exact_ ? differing_bits("output_features", features, expected)
+                                       : too_different("output_features", features, expected, kAtomicsTolerance);
     return problem.empty() ? differing_bits("pos_memo", outputs_.memo.values(), expected_.memo.values()) : problem;
   }
 
