@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "perf/support/report.h"
 #include "perf/support/timing.h"
 
 namespace mluop::perf {
@@ -96,6 +97,10 @@ Json read_json(const std::string& file) {
   const Json run = Json::parse(stream, nullptr, false);
   if (!run.is_object() || run.value("schema", "") != "mluop_perf") {
     throw std::runtime_error(file + " is not written by mluop_perf --json");
+  }
+  if (const int version = run.value("schema_version", 0); version != kSchemaVersion) {
+    throw std::runtime_error(file + " has schema_version " + std::to_string(version) + ", expected " +
+                             std::to_string(kSchemaVersion));
   }
   return run;
 }

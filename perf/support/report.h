@@ -19,6 +19,9 @@ struct Report {
 // the columns below.
 void write_table(std::ostream& out, const Report& report);
 
+// Of the layout of the JSON: another number where a reader of the former would misunderstand.
+inline constexpr int kSchemaVersion = 1;
+
 // Every figure with its samples, sizes and limits, and what each means.
 nlohmann::ordered_json report_json(const Report& report);
 

@@ -9,9 +9,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of the layout below: a higher number where a reader of the former would misunderstand.
-constexpr int kSchemaVersion = 1;
-
 Json fields() {
   return {{"size", "the case's work is this multiple of the network's"},
           {"threads", "of the operator, its twin and its baselines"},
