@@ -273,7 +273,8 @@ uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t de
  * Determinism: with MLUOP_ATOMICS_NOT_ALLOWED the points of a cell are added in their order, bit-identical
  *   to the serial loop of the definition at every thread count. With MLUOP_ATOMICS_ALLOWED the order of
  *   additions is open; pos_memo is exact in both modes.
- * Memory: MLUOP_ATOMICS_NOT_ALLOWED keeps about 24 bytes a point in the handle.
+ * Memory: MLUOP_ATOMICS_NOT_ALLOWED keeps about 4 bytes a point in the handle, and 48 KiB a task, above 16 tasks
+ *   3 KiB times the number of tasks.
  *
  * Returns, beside the statuses of every operator:
  *   BAD_PARAM      a scalar is not positive, or contradicts a shape
@@ -309,7 +310,7 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
  * Determinism: products and sums are rounded in fp32, in the order of points and slots, starting at +0: for
  *   FLOAT the bits of the serial loop of the definition, for HALF those bits rounded once, to nearest even; at
  *   every thread count and in either atomics mode.
- * Memory: nothing but scratch memory.
+ * Memory: with 48 channels or more and few features, keeps about 30 bytes a point in the handle.
  *
  * Returns, beside the statuses of every operator:
  *   BAD_PARAM      B, C, N or M is 0; an index is outside [0, M - 1]: the message names the first such
@@ -387,8 +388,9 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
  *   point2voxel_map is not read.
  * Determinism: exact in both modes: the same bits at every thread count and in every run.
  * Memory: the workspace, at any address, of the size that the query returns: at most
- *   max(4 C + 4, 44) bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
- *   threads, also those set after the query. The handle keeps nothing.
+ *   max(4 C + 4, C + 9) bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
+ *   threads, also those set after the query. MLUOP_ATOMICS_NOT_ALLOWED keeps up to 48 KiB a task in the handle,
+ *   above 16 tasks 3 KiB times the number of tasks.
  *
  * mluOpDynamicPointToVoxelBackward is the name of the same operator in later releases, and
  * mluOpGetDynamicPointToVoxelBackwardWorkspaceSize that of its query, which checks all descriptors.

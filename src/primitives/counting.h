@@ -1,6 +1,6 @@
 // The heart of a stable counting sort in parallel: from how many items of each group each task has seen, to where
 // in the sorted order the items of a task go. Used where items are sorted as they are (one number an item
-// suffices), and by group.h, which sorts runs of them.
+// suffices).
 //
 // Steps, each a launch over the same task_dim tasks:
 //   1. the operator's own kernel calls clear() and then counts its items in counts_of(taskId)

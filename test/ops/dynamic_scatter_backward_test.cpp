@@ -61,8 +61,8 @@ constexpr DynamicScatterSizes kHostileSizes[] = {
     {64, 20, 128, 20},      // eight vectors
     {64, 20, 131, 20},      // more than eight vectors, and a rest of three lanes
     {40, 9, 2050, 9},       // rows longer than a tile of channels
-    {9001, 4001, 1, 4000},  // one channel: the workspace is that of the grouping
-    {20000, 3, 1, 3},       // few voxels: more tasks than the workspace has room for
+    {9001, 4001, 1, 4000},  // one channel: the deterministic mode takes the larger workspace
+    {20000, 3, 1, 3},       // few voxels: fewer than tasks
 };
 
 TEST(OpsDynamicScatterBackward, HostileSizes) {

@@ -168,7 +168,8 @@ TEST(OpsThreeInterpolateBackwardErrors, NoElements) {
 
 // The first bad index is named, whichever task meets one first.
 TEST(OpsThreeInterpolateBackwardErrors, IndicesOutOfRange) {
-  constexpr ThreeInterpolateSizes kMany = {3, 17, 5000, 9};
+  // Not grouped, and grouped.
+  constexpr ThreeInterpolateSizes kMany[] = {{3, 17, 5000, 9}, {3, 50, 5000, 9}};
   const auto put = [](int64_t place, int32_t index) {
     return [=](Call& c) { c.indices_buffer[static_cast<size_t>(place)] = index; };
   };
@@ -188,7 +189,9 @@ TEST(OpsThreeInterpolateBackwardErrors, IndicesOutOfRange) {
     SCOPED_TRACE(count);
     const ScopedThreads threads(count);
     const Handle handle;
-    for (const BadCall& bad : kTable) expect_refused(bad, handle, kMany);
+    for (const ThreeInterpolateSizes& sizes : kMany) {
+      for (const BadCall& bad : kTable) expect_refused(bad, handle, sizes);
+    }
   }
 }
 

@@ -80,6 +80,43 @@ TEST(OpsThreeInterpolateBackward, HostileSizes) {
   for (const ThreeInterpolateSizes& sizes : kHostileSizes) expect_reference_of_both(sizes, random);
 }
 
+// Many channels and few features: the pairs are grouped, in tiles of 128 points and 64 channels.
+constexpr ThreeInterpolateSizes kGroupedSizes[] = {
+    {1, 49, 1, 1},      // one point, whose slots meet in one feature
+    {2, 48, 127, 95},   // a tile less one
+    {2, 64, 128, 96},   // exactly a tile, and the most features
+    {2, 65, 129, 97},   // a tile and one; one feature too many
+    {3, 79, 300, 17},   // several tiles, each with a part of a feature's pairs
+    {9, 130, 40, 60},   // more features than a tile has pairs of
+    {40, 112, 33, 2},   // many batches; blocks of 64 and of 48 channels
+    {1, 200, 1000, 1},  // one feature for all
+};
+
+TEST(OpsThreeInterpolateBackward, Grouped) {
+  auto random = seeded_random();
+  for (const ThreeInterpolateSizes& sizes : kGroupedSizes) {
+    for (const int count : {1, 2, 3, 7, 64}) {
+      SCOPED_TRACE(count);
+      const ScopedThreads threads(count);
+      expect_reference_of_both(sizes, random);
+    }
+  }
+}
+
+// Features at either end that receive nothing, and all pairs of a tile in one feature.
+TEST(OpsThreeInterpolateBackward, GroupedUnevenly) {
+  auto random = seeded_random();
+  auto inputs = random_three_interpolate<float>({2, 50, 400, 40}, random);
+  for (size_t i = 0; i < inputs.indices.size(); ++i) {
+    inputs.indices[i] = i / 3 % 400 < 128 ? 7 : 5 + inputs.indices[i] % 30;
+  }
+  for (const int count : {1, 3, 64}) {
+    SCOPED_TRACE(count);
+    const ScopedThreads threads(count);
+    expect_reference(inputs);
+  }
+}
+
 TEST(OpsThreeInterpolateBackward, Placements) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
@@ -88,6 +125,8 @@ TEST(OpsThreeInterpolateBackward, Placements) {
       expect_reference_of_both({2, channels, 123, 77}, random, placement);
       expect_reference_of_both({2, channels, 128, 64}, random, placement);
     }
+    expect_reference_of_both({2, 83, 141, 77}, random, placement);
+    expect_reference_of_both({2, 64, 256, 64}, random, placement);
   }
 }
 
@@ -120,14 +159,16 @@ TEST(OpsThreeInterpolateBackward, ThreadCounts) {
 // Additions that do not commute in fp32: only the order of the definition gives these bits, in every run.
 TEST(OpsThreeInterpolateBackward, DeterministicOrder) {
   auto random = seeded_random();
-  auto inputs = random_three_interpolate<float>({1, 18, 3000, 5}, random);
   std::uniform_int_distribution<int> exponent(-20, 20);
-  for (float& gradient : inputs.grad_output) gradient = std::ldexp(gradient, exponent(random));
-  const auto expected = three_interpolate_reference(inputs);
-  for (int run = 0; run < 5; ++run) {
-    for (const int count : {1, 2, 5, 16}) {
-      const ScopedThreads threads(count);
-      expect_bits(inputs, expected, Placement::kAligned);
+  for (const int64_t channels : {18, 52}) {
+    auto inputs = random_three_interpolate<float>({1, channels, 3000, 5}, random);
+    for (float& gradient : inputs.grad_output) gradient = std::ldexp(gradient, exponent(random));
+    const auto expected = three_interpolate_reference(inputs);
+    for (int run = 0; run < 5; ++run) {
+      for (const int count : {1, 2, 5, 16}) {
+        const ScopedThreads threads(count);
+        expect_bits(inputs, expected, Placement::kAligned);
+      }
     }
   }
 }
@@ -135,11 +176,12 @@ TEST(OpsThreeInterpolateBackward, DeterministicOrder) {
 TEST(OpsThreeInterpolateBackward, ScratchSizes) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
-  for (const char* kib : {"16", "17", "64", "384", "640", "1024"}) {
+  for (const char* kib : {"16", "17", "24", "64", "384", "640", "1024"}) {
     SCOPED_TRACE(kib);
     const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
     expect_reference_of_both({2, 21, 555, 3001}, random);
     expect_reference_of_both({1, 3, 70, 20011}, random);
+    expect_reference_of_both({2, 70, 333, 9}, random);
   }
 }
 
@@ -187,18 +229,21 @@ TEST(OpsThreeInterpolateBackward, AgainstSumsInDouble) {
 TEST(OpsThreeInterpolateBackward, NanAndInfinity) {
   auto random = seeded_random();
   const float specials[] = {kNan, kInfinity, -kInfinity, -0.0F, 0x1p-149F, 0x1p-24F, 65504.0F};
-  auto floats = random_three_interpolate<float>({2, 18, 400, 100}, random);
-  auto halves = random_three_interpolate<Half>({2, 18, 400, 100}, random);
-  for (size_t i = 0; i < floats.grad_output.size(); i += 97) {
-    floats.grad_output[i] = specials[i / 97 % std::size(specials)];
-    halves.grad_output[i] = half_of(specials[i / 97 % std::size(specials)]);
+  // The first sizes are not grouped, the others are.
+  for (const ThreeInterpolateSizes& sizes : {ThreeInterpolateSizes{2, 18, 400, 100}, {2, 66, 400, 80}}) {
+    auto floats = random_three_interpolate<float>(sizes, random);
+    auto halves = random_three_interpolate<Half>(sizes, random);
+    for (size_t i = 0; i < floats.grad_output.size(); i += 97) {
+      floats.grad_output[i] = specials[i / 97 % std::size(specials)];
+      halves.grad_output[i] = half_of(specials[i / 97 % std::size(specials)]);
+    }
+    for (size_t i = 0; i < floats.weights.size(); i += 101) {
+      floats.weights[i] = specials[i / 101 % std::size(specials)];
+      halves.weights[i] = half_of(specials[i / 101 % std::size(specials)]);
+    }
+    expect_reference(floats);
+    expect_reference(halves);
   }
-  for (size_t i = 0; i < floats.weights.size(); i += 101) {
-    floats.weights[i] = specials[i / 101 % std::size(specials)];
-    halves.weights[i] = half_of(specials[i / 101 % std::size(specials)]);
-  }
-  expect_reference(floats);
-  expect_reference(halves);
 }
 
 // Weight 0 does not hide what it multiplies: 0 * infinity is NaN, in the features of that point and in no other.

@@ -37,17 +37,17 @@ struct Decided {
   }
 
   op::Args args;
-  op::Sample sample;
+  KeySample sample;
   WorkspaceLayout workspace;
-  op::CellOrderLayout layout;
+  KeyOrderLayout layout;
   std::vector<std::byte> memory;
-  op::CellOrder order;
+  KeyOrder order;
 };
 
 // Points in range that each of task_dim tasks adds.
 std::vector<int64_t> points_of_tasks(const Decided& decided, int task_dim) {
   const op::Args& args = decided.args;
-  const op::ByCost divide{decided.order};
+  const ByCost divide{decided.order};
   std::vector<int> owner(static_cast<size_t>(decided.order.tile_count));
   for (int task = 0; task < task_dim; ++task) {
     const Range ranks = divide(task_dim, task);
@@ -73,28 +73,6 @@ double balance(const std::vector<int64_t>& work) {
          static_cast<double>(*std::max_element(work.begin(), work.end()));
 }
 
-TEST(OpsVoxelPoolingForwardOrder, EveryCellHasOneNumber) {
-  for (const reference::VoxelPoolingForwardSizes& sizes :
-       {reference::VoxelPoolingForwardSizes{1, 1, 1, 1, 1, 1}, {2, 300, 1, 7, 5, 2}, {3, 5000, 1, 61, 67, 1}}) {
-    SCOPED_TRACE(sizes.num_points);
-    const Decided decided(sizes, uniform_geometry(sizes, 5), 3);
-    const op::CellOrder& order = decided.order;
-    std::vector<bool> seen(static_cast<size_t>(order.cell_count));
-    for (int32_t rank = 0; rank < order.tile_count; ++rank) {
-      EXPECT_EQ(order.ranks[order.tiles[rank]], rank);
-      EXPECT_LT(order.costs_before[rank], order.costs_before[rank + 1]);
-      const Range cells = order.cells(order.tiles[rank]);
-      for (int64_t cell = cells.begin; cell < cells.end; ++cell) {
-        EXPECT_FALSE(seen[static_cast<size_t>(cell)]);
-        seen[static_cast<size_t>(cell)] = true;
-        const auto place = static_cast<uint32_t>(cell - cells.begin);
-        EXPECT_EQ(order.cell_of((static_cast<uint32_t>(rank) << order.shift) + place), cell);
-      }
-    }
-    EXPECT_EQ(std::count(seen.begin(), seen.end(), true), order.cell_count);
-  }
-}
-
 // A frustum crowds the cells near its camera: the division must not.
 TEST(OpsVoxelPoolingForwardOrder, BalancedOnCameras) {
   const std::vector<int32_t> geometry = camera_geometry(kBevDepthSizes.batch_size);
@@ -109,13 +87,13 @@ TEST(OpsVoxelPoolingForwardOrder, BalancedOnCameras) {
 TEST(OpsVoxelPoolingForwardOrder, KeepsToStretchesOfMemory) {
   const std::vector<int32_t> geometry = camera_geometry(2);
   const Decided decided(kBevDepthSizes, geometry, 2);
-  const Range first = op::ByCost{decided.order}(2, 0);
+  const Range first = ByCost{decided.order}(2, 0);
   int64_t strangers = 0;
   for (int64_t rank = first.begin; rank < first.end; ++rank) {
     const int32_t tile = decided.order.tiles[rank];
-    if (decided.order.cells(tile).begin >= decided.order.cell_count / 2) strangers += decided.order.counts[tile];
+    if (decided.order.keys(tile).begin >= decided.order.key_count / 2) strangers += decided.order.counts[tile];
   }
-  EXPECT_LE(strangers, decided.sample.stretches * op::Sample::kPoints / 50);
+  EXPECT_LE(strangers, decided.sample.stretches * KeySample::kItems / 50);
 }
 
 }  // namespace

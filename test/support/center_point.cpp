@@ -12,7 +12,7 @@ constexpr int kBatch = 4;
 constexpr Site kScanGrid = {1, 41, 1440, 1440};
 constexpr Position kVoxel = {0.2, 0.075, 0.075}, kFirst = {-5, -54, -54};  // m
 constexpr Lidar kLidar = {32, 1084, -30.67, 10.67, 1.84};                  // of nuScenes: 20 turns a second
-constexpr double kTravelOfTurn = 0.25;                                     // m: 5 m/s
+constexpr double kTravelOfTurn = 0.6;                                      // m: 12 m/s
 constexpr double kDistanceOfScans = 90;                                    // m
 constexpr int kMostTurns = 60;
 

@@ -31,7 +31,7 @@ struct SparseTensor {
 
 // Level 0 has 41 x 1440 x 1440 voxels of 0.2 x 0.075 x 0.075 m around the car. A batch of four scans from
 // different places, each of a moving sensor of 32 beams that sweeps on until the level has its share of `sites`:
-// five to fourteen turns.
+// four to thirty turns.
 SparseTensor center_point_tensor(const CenterPointInput& input);
 
 }  // namespace mluop::test

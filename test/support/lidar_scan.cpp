@@ -9,7 +9,7 @@ namespace mluop::test {
 namespace {
 
 constexpr double kStreetHalfLength = 300;  // m
-constexpr double kNoise = 0.04;            // m, in each coordinate
+constexpr double kNoise = 0.02;            // m, in each coordinate
 
 struct Box {
   double x_low, x_high, y_low, y_high, z_low, z_high;
@@ -74,8 +74,8 @@ std::vector<Slice> slices_of(const std::vector<Box>& boxes, double x, double azi
   const double per_x = 1 / std::cos(azimuth), per_y = 1 / std::sin(azimuth);
   std::vector<Slice> slices;
   for (const Box& box : boxes) {
-    const auto [x_near, x_far] = std::minmax((box.x_low - x) * per_x, (box.x_high - x) * per_x);
-    const auto [y_near, y_far] = std::minmax(box.y_low * per_y, box.y_high * per_y);
+    const auto [x_near, x_far] = std::minmax({(box.x_low - x) * per_x, (box.x_high - x) * per_x});
+    const auto [y_near, y_far] = std::minmax({box.y_low * per_y, box.y_high * per_y});
     const double near = std::max(x_near, y_near), far = std::min(x_far, y_far);
     if (0 < near && near < far) slices.push_back({near, far, box.z_low, box.z_high});
   }

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "primitives/group.h"
+#include "primitives/key_order.h"
 #include "team/launch.h"
 
 namespace mluop::dynamic_scatter_backward {
@@ -24,24 +24,35 @@ struct Args {
   float* grad_feats;               // [N, C]
 };
 
-// Deterministic mode, items: points. Appends each point to the group of its voxel; a point without voxel to none.
-// Lowers first_bad to the first point whose voxel does not exist; the groups are then incomplete.
+// Deterministic mode: the keys of primitives/key_order.h are voxels, its items points.
+
+// Items: blocks of points. Numbers the points by their voxels, and lowers first_skipped to the first block that
+// has a point without voxel. Lowers first_bad to the first point whose voxel does not exist; the numbers are then
+// incomplete.
 struct KeyArgs {
   const Args& call;
-  const Group& voxels;
-  int32_t tile_points;
+  const KeyOrder& order;
+  const NumberedItems& points;
+  int32_t* first_skipped;
   int32_t* first_bad;
 };
 RangeKernel<KeyArgs> key_kernel();
 
-// Deterministic mode, items: voxels. Writes the whole rows of a voxel's points: the gradient of a channel to the
-// first point that has the voxel's value, 0 to the others.
+// Items: ranks of tiles. Writes the whole rows of the points in the tiles, in the order of the points: the
+// gradient of a channel to the first that has the voxel's value, 0 to the others.
 struct MatchArgs {
   const Args& call;
-  const Group& voxels;
+  const KeyOrder& order;
+  const NumberedItems& points;
+  uint8_t* taken;  // [V, most_taken_bytes()] or less, bits: whether a channel's gradient has been given away
+  int32_t tile_points;
   bool stream;
 };
 RangeKernel<MatchArgs> match_kernel();
+
+// The most bytes that a voxel takes in `taken`, whatever the instruction set: a vector takes a bit a channel, in
+// whole bytes; the channels that do not fill a vector make up to four shorter ones.
+constexpr int64_t most_taken_bytes(int64_t channels) { return channels + 4; }
 
 // Atomics mode, items: points. Lowers source[voxel, channel], N before, to the first point that has the voxel's
 // value; a task holds the lock of a voxel while it lowers the voxel's row. Lowers first_bad as key_kernel() does.

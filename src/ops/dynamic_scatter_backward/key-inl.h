@@ -17,14 +17,14 @@ namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// keys[0, count) = the voxels of the points [point, point + count), V for a point without voxel. Returns whether
-// all exist; if not, lowers first_bad to the first that does not.
+// keys[0, count) = the voxels of the points [point, point + count), kNoKey for a point without voxel. Returns
+// whether all exist; if not, lowers first_bad to the first that does not.
 inline bool key_points(const Args& call, int64_t point, int32_t count, int32_t* HWY_RESTRICT keys,
                        int32_t* first_bad) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int32_t>(hn::Lanes(d));
   const int32_t* HWY_RESTRICT map = call.point2voxel_map + point;
-  const auto skipped = hn::Set(d, -1);
+  const auto skipped = hn::Set(d, NumberedItems::kNoKey);
   const auto bound = hn::Set(d, call.voxel_count);
   auto all_exist = hn::Eq(bound, bound);
   int32_t i = 0;
@@ -32,11 +32,11 @@ inline bool key_points(const Args& call, int64_t point, int32_t count, int32_t* 
     const auto voxel = hn::LoadU(d, map + i);
     const auto exists = hn::And(hn::Gt(voxel, skipped), hn::Lt(voxel, bound));
     all_exist = hn::And(all_exist, hn::Or(exists, hn::Eq(voxel, skipped)));
-    hn::StoreU(hn::IfThenElse(exists, voxel, bound), d, keys + i);
+    hn::StoreU(hn::IfThenElse(exists, voxel, skipped), d, keys + i);
   }
   bool good = hn::AllTrue(d, all_exist);
   for (; i < count; ++i) {
-    keys[i] = map[i] == -1 ? call.voxel_count : map[i];
+    keys[i] = map[i];
     good = good && map[i] >= -1 && map[i] < call.voxel_count;
   }
   if (good) return true;

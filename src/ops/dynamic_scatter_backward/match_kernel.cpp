@@ -5,96 +5,104 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include <algorithm>
-#include <array>
+#include <cstring>
 
 #include "ops/dynamic_scatter_backward/kernels.h"
-#include "primitives/row_prefetcher.h"
+#include "primitives/key_order-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A block of channels of a voxel, and the places of the runs of its points.
-struct Block {
-  int64_t voxel;
-  int64_t channel;
-  Range places;
-};
+// Bytes of the bits of a vector.
+template <class D>
+constexpr int64_t kBitBytes = (hn::MaxLanes(D()) + 7) / 8;
 
-// Channels [channel, channel + kVectors * lanes) of the rows of a voxel's points.
-template <class D, int kVectors, bool kStream>
-HWY_INLINE void match_vectors(D d, const MatchArgs& args, RowPrefetcher* ahead, const Block& block) {
-  const size_t lanes = hn::Lanes(d);
-  const int64_t channels = args.call.channels;
-  const float* voxel = args.call.voxel_feats + block.voxel * channels + block.channel;
-  const float* grad = args.call.grad_voxel_feats + block.voxel * channels + block.channel;
-  hn::Vec<D> values[kVectors], grads[kVectors];
-  HWY_UNROLL(8) for (int v = 0; v < kVectors; ++v) {
-    values[v] = hn::LoadU(d, voxel + v * lanes);
-    grads[v] = hn::LoadU(d, grad + v * lanes);
-  }
-  for (int64_t place = block.places.begin; place < block.places.end;) {
-    const Run run = args.voxels.runs[place];
-    int64_t offset = run.first * channels + block.channel;
-    if (ahead != nullptr) ahead->advance(run.count);
-    for (int32_t i = 0; i < run.count; ++i, offset += channels) {
-      HWY_UNROLL(8) for (int v = 0; v < kVectors; ++v) {
-        // A gradient that has been given away is 0 for all points that follow.
-        const auto matches = hn::Eq(hn::LoadU(d, args.call.feats + offset + v * lanes), values[v]);
-        const auto given = hn::IfThenElseZero(matches, grads[v]);
-        grads[v] = hn::IfThenZeroElse(matches, grads[v]);
-        if constexpr (kStream) {
-          hn::Stream(given, d, args.call.grad_feats + offset + v * lanes);
-        } else {
-          hn::StoreU(given, d, args.call.grad_feats + offset + v * lanes);
-        }
-      }
-    }
-    place += run.count;
-  }
+// Bytes of a voxel in `taken`.
+inline int64_t taken_bytes(int64_t channels) {
+  using D = hn::ScalableTag<float>;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(D()));
+  return channels / lanes * kBitBytes<D> + (channels % lanes > 0 ? 4 : 0);
 }
 
-constexpr int kMaxVectors = 8;
-using MatchVectors = void (*)(const MatchArgs&, RowPrefetcher* ahead, const Block&);
-
-template <int kVectors, bool kStream>
-void match_full(const MatchArgs& args, RowPrefetcher* ahead, const Block& block) {
-  match_vectors<hn::ScalableTag<float>, kVectors, kStream>({}, args, ahead, block);
+// One vector of a point's row: `from` its features, `values` and `grads` those of its voxel.
+template <bool kStream, class D>
+HWY_INLINE void match_vector(D d, const float* HWY_RESTRICT from, const float* HWY_RESTRICT values,
+                             const float* HWY_RESTRICT grads, uint8_t* HWY_RESTRICT taken,
+                             float* HWY_RESTRICT to) {
+  // Highway reads and writes bits by the eight bytes.
+  uint64_t bits = 0;
+  std::memcpy(&bits, taken, kBitBytes<D>);
+  const auto before = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&bits));
+  const auto matches = hn::Eq(hn::LoadU(d, from), hn::LoadU(d, values));
+  const auto given = hn::IfThenElseZero(hn::AndNot(before, matches), hn::LoadU(d, grads));
+  hn::StoreMaskBits(d, hn::Or(before, matches), reinterpret_cast<uint8_t*>(&bits));
+  std::memcpy(taken, &bits, kBitBytes<D>);
+  if constexpr (kStream) {
+    hn::Stream(given, d, to);
+  } else {
+    hn::StoreU(given, d, to);
+  }
 }
-
-template <bool kStream>
-constexpr std::array<MatchVectors, kMaxVectors> kMatchFull = {
-    match_full<1, kStream>, match_full<2, kStream>, match_full<3, kStream>, match_full<4, kStream>,
-    match_full<5, kStream>, match_full<6, kStream>, match_full<7, kStream>, match_full<8, kStream>};
 
 // The channels that do not fill a vector: halves, quarters, ... down to one lane.
-template <int kLanes>
-HWY_INLINE void match_rest(const MatchArgs& args, RowPrefetcher* ahead, Block block) {
+template <size_t kLanes>
+HWY_INLINE void match_rest(const float* from, const float* values, const float* grads, uint8_t* taken, float* to,
+                           int64_t channels) {
   const hn::CappedTag<float, kLanes> d;
-  while (block.channel + kLanes <= args.call.channels) {
-    match_vectors<decltype(d), 1, false>(d, args, block.channel == 0 ? ahead : nullptr, block);
-    block.channel += kLanes;
+  int64_t c = 0;
+  for (; c + static_cast<int64_t>(kLanes) <= channels; c += kLanes) {
+    match_vector<false>(d, from + c, values + c, grads + c, taken++, to + c);
   }
-  if constexpr (kLanes > 1) match_rest<kLanes / 2>(args, ahead, block);
+  if constexpr (kLanes > 1) match_rest<kLanes / 2>(from + c, values + c, grads + c, taken, to + c, channels - c);
 }
 
-void match(const MatchArgs& args, int64_t begin, int64_t end, Task&) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t channels = args.call.channels;
-  const int32_t* starts = args.voxels.starts;
-  const auto& match_full = args.stream ? kMatchFull<true> : kMatchFull<false>;
-  RowPrefetcher ahead(args.call.feats, channels, channels, args.voxels.runs, starts[begin], starts[end]);
-  for (int64_t voxel = begin; voxel < end; ++voxel) {
-    Block block{voxel, 0, {starts[voxel], starts[voxel + 1]}};
-    while (block.channel + lanes <= channels) {
-      const int64_t vectors = std::min<int64_t>((channels - block.channel) / lanes, kMaxVectors);
-      match_full[static_cast<size_t>(vectors - 1)](args, block.channel == 0 ? &ahead : nullptr, block);
-      block.channel += vectors * lanes;
+// Writes the row of each point.
+template <bool kStream>
+struct MatchRows {
+  explicit MatchRows(const MatchArgs& match_args)
+      : args(match_args), ahead(mluop::HWY_NAMESPACE::rows_ahead(args.call.row_bytes())) {}
+
+  HWY_INLINE void prefetch(int64_t point, int64_t voxel) const {
+    const Args& call = args.call;
+    mluop::HWY_NAMESPACE::prefetch_row(call.feats + point * call.channels, call.row_bytes());
+    mluop::HWY_NAMESPACE::prefetch_row(call.voxel_feats + voxel * call.channels, call.row_bytes());
+    mluop::HWY_NAMESPACE::prefetch_row(call.grad_voxel_feats + voxel * call.channels, call.row_bytes());
+  }
+  HWY_INLINE void visit(int64_t point, int64_t voxel) const {
+    const hn::ScalableTag<float> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const int64_t channels = args.call.channels;
+    const float* from = args.call.feats + point * channels;
+    const float* values = args.call.voxel_feats + voxel * channels;
+    const float* grads = args.call.grad_voxel_feats + voxel * channels;
+    uint8_t* taken = args.taken + voxel * taken_bytes(channels);
+    float* to = args.call.grad_feats + point * channels;
+    int64_t c = 0;
+    for (; c + lanes <= channels; c += lanes, taken += kBitBytes<decltype(d)>) {
+      match_vector<kStream>(d, from + c, values + c, grads + c, taken, to + c);
     }
-    match_rest<hn::MaxLanes(d)>(args, &ahead, block);
+    if (c < channels) {
+      match_rest<hn::MaxLanes(d)>(from + c, values + c, grads + c, taken, to + c, channels - c);
+    }
+  }
+
+  const MatchArgs& args;
+  int64_t ahead;
+};
+
+void match(const MatchArgs& args, int64_t begin, int64_t end, Task& task) {
+  OwnedList list(task.nram, args.tile_points);
+  for (int64_t rank = begin; rank < end; ++rank) {
+    const Range voxels = args.order.keys(args.order.tiles[rank]);
+    const int64_t bytes = taken_bytes(args.call.channels);
+    std::memset(args.taken + voxels.begin * bytes, 0, static_cast<size_t>(voxels.size() * bytes));
+  }
+  if (args.stream) {
+    mluop::HWY_NAMESPACE::visit_owned(args.order, args.points, {begin, end}, MatchRows<true>(args), list);
+  } else {
+    mluop::HWY_NAMESPACE::visit_owned(args.order, args.points, {begin, end}, MatchRows<false>(args), list);
   }
   hwy::FlushStream();
 }

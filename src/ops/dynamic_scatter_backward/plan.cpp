@@ -21,6 +21,7 @@ constexpr int64_t kLineBytes = 64;
 // Beyond this, larger tiles gain nothing: the map is read as fast as memory.
 constexpr int32_t kMaxTilePoints = 4096;
 constexpr int32_t kMaxTileChannels = 1024;
+constexpr int32_t kMaxTileBlocks = 16;
 
 // The workspace holds one of these, by the mode, from its first kScratchAlignment boundary on.
 struct SourceLayout {
@@ -28,24 +29,19 @@ struct SourceLayout {
       : source(workspace.add<int32_t>(voxels * channels)), occupied(workspace.add<int32_t>(voxels)) {}
   size_t source, occupied;  // offsets of [V, C] and [V]
 };
+struct MatchLayout {
+  MatchLayout(WorkspaceLayout& workspace, int64_t points, int64_t voxels, int64_t channels)
+      : numbered(workspace, points), taken(workspace.add<uint8_t>(voxels * most_taken_bytes(channels))) {}
+  NumberedItemsLayout numbered;
+  size_t taken;  // offset of [V, most_taken_bytes()]
+};
 
-size_t group_bytes(int32_t points, int32_t voxels, int task_dim) {
-  WorkspaceLayout workspace;
-  const GroupLayout layout(workspace, points, voxels, task_dim);
-  return workspace.bytes();
-}
-
-size_t source_bytes(int32_t voxels, int64_t channels) {
-  WorkspaceLayout workspace;
-  const SourceLayout layout(workspace, voxels, channels);
-  return workspace.bytes();
-}
-
-// Without the bytes that alignment may take. No more voxels than points take part, and a grouping of any number of
-// voxels fits with one task at least.
+// Without the bytes that alignment may take. No more voxels than points take part.
 size_t aligned_workspace_bytes(int32_t points, int64_t channels) {
-  return std::max(source_bytes(points, channels),
-                  group_bytes(points, points, group_task_dim(points, points, INT_MAX)));
+  WorkspaceLayout source, match;
+  SourceLayout(source, points, channels);
+  MatchLayout(match, points, points, channels);
+  return std::max(source.bytes(), match.bytes());
 }
 
 std::byte* align(std::byte* workspace) {
@@ -53,17 +49,27 @@ std::byte* align(std::byte* workspace) {
   return workspace + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
 }
 
-// As many tasks as the workspace has room for.
-int choose_group_task_dim(const Args& args, int task_dim) {
-  const size_t capacity = aligned_workspace_bytes(args.point_count, args.channels);
-  int tasks = group_task_dim(args.point_count, args.voxel_count, task_dim);
-  while (tasks > 1 && group_bytes(args.point_count, args.voxel_count, tasks) > capacity) --tasks;
-  return tasks;
-}
-
 int64_t bytes_moved(const Args& args) {
   return args.point_count * (2 * args.row_bytes() + int64_t{sizeof(int32_t)}) +
          args.voxel_count * (2 * args.row_bytes());
+}
+
+struct SampleArgs {
+  const Args& call;
+  const KeySample& sample;
+  const KeyOrder& order;
+};
+
+// Items: stretches of the sample. Counts their points; what the map has wrong is left to key_kernel().
+void sample_points(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
+  args.order.clear(task.taskId);
+  for (int64_t stretch = begin; stretch < end; ++stretch) {
+    const Range points = args.sample.items(stretch);
+    for (int64_t point = points.begin; point < points.end; ++point) {
+      const int32_t voxel = args.call.point2voxel_map[point];
+      if (0 <= voxel && voxel < args.call.voxel_count) args.order.count(task.taskId, voxel, stretch);
+    }
+  }
 }
 
 // Items: points. Zeroes the rows of all points.
@@ -130,15 +136,23 @@ void run_atomics(Context& context, const Plan& plan, const Args& args, std::byte
 
 void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   WorkspaceLayout workspace_layout;
-  const GroupLayout layout(workspace_layout, args.point_count, args.voxel_count, plan.group_task_dim);
-  const Group voxels(layout, workspace);
+  const MatchLayout layout(workspace_layout, args.point_count, args.voxel_count, args.channels);
+  const NumberedItems points = layout.numbered.items(workspace);
+  // What grows with the tasks is not the caller's concern.
+  WorkspaceLayout pool_layout;
+  const KeySample sample(args.point_count, plan.task_dim);
+  const KeyOrderLayout order_layout(pool_layout, args.voxel_count, sample);
+  const KeyOrder order(order_layout, context.reserve_pool(pool_layout.bytes()));
+  int32_t first_skipped = args.point_count;
   int32_t first_bad = args.point_count;
-  launch(context, voxels.task_dim, Evenly{voxels.item_count}, key_kernel(),
-         {args, voxels, plan.tile_points, &first_bad});
+  launch<SampleArgs>(context, sample.task_dim, Evenly{sample.stretches}, sample_points, {args, sample, order});
+  order.decide(context, sample);
+  launch(context, plan.task_dim, Evenly{NumberedItems::block_count(points.item_count)}, key_kernel(),
+         {args, order, points, &first_skipped, &first_bad});
   require_good_map(args, first_bad);
-  group_by_key(context, voxels);
-  launch(context, plan.task_dim, ByItems{voxels}, match_kernel(), {args, voxels, plan.stream});
-  if (voxels.starts[args.voxel_count] < args.point_count) {
+  launch(context, plan.task_dim, ByCost{order}, match_kernel(),
+         {args, order, points, at<uint8_t>(workspace, layout.taken), plan.tile_points, plan.stream});
+  if (first_skipped < args.point_count) {
     launch(context, plan.task_dim, Evenly{args.point_count}, zero_skipped, args);
   }
 }
@@ -157,14 +171,15 @@ Plan make_plan(const Context& context, const Args& args) {
   const bool whole_lines =
       reinterpret_cast<uintptr_t>(args.grad_feats) % kLineBytes == 0 && args.row_bytes() % kLineBytes == 0;
   plan.stream = whole_lines && bytes_moved(args) >= kStreamBytes;
-  const int64_t share = std::min<int64_t>(split(args.point_count, plan.task_dim, 0).size(), kMaxTilePoints);
   if (plan.atomics) {
+    const int64_t share = std::min<int64_t>(split(args.point_count, plan.task_dim, 0).size(), kMaxTilePoints);
     plan.tile_channels = static_cast<int32_t>(std::min<int64_t>(args.channels, kMaxTileChannels));
     plan.tile_points =
         fit_tile(context, share, [&](int32_t points) { return Tile::bytes(points, plan.tile_channels); });
   } else {
-    plan.group_task_dim = choose_group_task_dim(args, plan.task_dim);
-    plan.tile_points = fit_tile(context, share, [](int32_t points) { return group_tile_bytes(points); });
+    const auto points = [](int32_t blocks) { return blocks * static_cast<int32_t>(NumberedItems::kBlockItems); };
+    plan.tile_points = points(
+        fit_tile(context, kMaxTileBlocks, [&](int32_t blocks) { return OwnedList::bytes(points(blocks)); }));
   }
   return plan;
 }

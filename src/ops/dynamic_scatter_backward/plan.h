@@ -16,7 +16,6 @@ size_t workspace_bytes(int32_t points, int64_t channels);
 struct Plan {
   bool atomics;
   int task_dim;
-  int group_task_dim;     // of the grouping, whose memory grows with its tasks (deterministic only)
   int32_t tile_points;    // points of a tile in NRAM
   int32_t tile_channels;  // channels of a row that are compared at once (atomics only)
   bool stream;            // the output bypasses the caches

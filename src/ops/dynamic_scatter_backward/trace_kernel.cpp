@@ -67,7 +67,7 @@ void trace_point(const TraceArgs& args, const Tile& tile, int32_t point, int64_t
 }
 
 void trace(const TraceArgs& args, int64_t begin, int64_t end, Task& task) {
-  const int32_t none = args.call.voxel_count;
+  constexpr int32_t none = NumberedItems::kNoKey;
   const Tile tile(task.nram, args.tile_points, args.tile_channels);
   for (int64_t point = begin; point < end; point += args.tile_points) {
     const auto points = static_cast<int32_t>(std::min<int64_t>(args.tile_points, end - point));

@@ -1,4 +1,7 @@
 // mluOpIndiceConvolutionForward and its workspace query: entry and checks.
+#include <functional>
+#include <numeric>
+
 #include "core/boundary.h"
 #include "core/checks.h"
 #include "core/dtype.h"
@@ -9,7 +12,6 @@ namespace mluop {
 namespace {
 
 using indice_convolution_forward::Args;
-using indice_convolution_forward::FilterStrides;
 
 // What both functions take.
 struct Call {
@@ -35,7 +37,7 @@ FilterLayout layout_of(const TensorDescriptor& filters) {
   }
 }
 
-// The sum of indice_num; its numbers are those of `check_counts`.
+// The sum of indice_num; kMaxCount or more if there are too many to tell.
 int64_t count_pairs(const int64_t* indice_num, int64_t offsets) {
   int64_t total = 0;
   for (int64_t k = 0; k < offsets && total < kMaxCount; ++k) total += indice_num[k];
@@ -116,11 +118,11 @@ Args sizes_of(const Call& call) {
   args.K = dims[at.first_offset] * dims[at.first_offset + 1] * dims[at.first_offset + 2];
   args.pair_count = count_pairs(call.indice_num, args.K);
   args.dtype = call.features->dtype;
-  switch (call.filters->layout) {
-    case MLUOP_LAYOUT_NDHWC: args.strides = {args.K * args.Ci, args.Ci, 1}; break;
-    case MLUOP_LAYOUT_NCDHW: args.strides = {args.Ci * args.K, 1, args.K}; break;
-    default: args.strides = {1, args.Ci * args.Co, args.Co};
-  }
+  // Of contiguous filters: what follows a dimension.
+  const auto stride = [&](int dim) {
+    return std::accumulate(dims + dim + 1, dims + 5, int64_t{1}, std::multiplies<>());
+  };
+  args.strides = {stride(at.co), stride(at.first_offset + 2), stride(at.ci)};
   args.indice_num = call.indice_num;
   return args;
 }

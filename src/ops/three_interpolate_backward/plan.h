@@ -8,7 +8,8 @@ namespace mluop::three_interpolate_backward {
 
 struct Plan {
   int task_dim;
-  int check_task_dim;
+  int index_task_dim;  // of the launch before: check_kernel() or group_kernel()
+  bool grouped;        // sum_kernel(), else direct_kernel()
   Tiling tiling;
 };
 

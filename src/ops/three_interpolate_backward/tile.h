@@ -1,4 +1,4 @@
-// Three interpolate backward: the buffers of a work item in NRAM.
+// Three interpolate backward: the buffers of the kernels in NRAM. bytes() is what a constructor takes.
 #pragma once
 
 #include <cstdint>
@@ -8,38 +8,84 @@
 
 namespace mluop::three_interpolate_backward {
 
-// T: float or Half.
+// A strip of sums as the output has them. T: float or Half.
 template <class T>
-struct Tile {
-  static constexpr size_t kSide = Tiling::kChannels;
+struct Rows {
   // Elements of a cache line: less than that is carried from one part of a row to the next.
   static constexpr int64_t kCarried = 64 / sizeof(T);
   static constexpr int64_t kRow = kCarried + Tiling::kFeatures;
+  static constexpr size_t kSize = Tiling::kStrip * kRow;
 
-  Tile(Nram& nram, size_t most_features)
-      : features(most_features),
-        sums(nram.take<float>((features + kSide) * kSide)),
-        rows(nram.take<T>(kSide * kRow)),
-        places(nram.take<uint32_t>(Tiling::kPoints * 3)),
-        weights(nram.take<float>(Tiling::kPoints * 3)),
-        edge(nram.take<T>(kSide * kSide)) {}
-
-  // What the constructor takes; linear in the features.
-  static constexpr size_t bytes(size_t features) {
-    return nram_bytes<float>((features + kSide) * kSide) + nram_bytes<T>(kSide * kRow) +
-           nram_bytes<uint32_t>(Tiling::kPoints * 3) + nram_bytes<float>(Tiling::kPoints * 3) +
-           nram_bytes<T>(kSide * kSide);
-  }
+  explicit Rows(Nram& nram) : data(nram.take<T>(kSize)) {}
+  static constexpr size_t bytes() { return nram_bytes<T>(kSize); }
 
   // Room for kFeatures of a channel, behind what was carried over.
-  T* row(int64_t channel) const { return rows + channel * kRow + kCarried; }
+  T* of(int64_t channel) const { return data + channel * kRow + kCarried; }
+
+  T* data;
+};
+
+inline constexpr size_t kEdgeSize = Tiling::kStrip * Tiling::kStrip;
+
+// Of direct_kernel().
+template <class T>
+struct DirectTile {
+  static constexpr size_t kStrip = Tiling::kStrip;
+  // Indices and weights are prepared so many points at a time.
+  static constexpr int64_t kPoints = 64;
+
+  DirectTile(Nram& nram, size_t most_features)
+      : features(most_features),
+        sums(nram.take<float>((features + kStrip) * kStrip)),
+        rows(nram),
+        places(nram.take<uint32_t>(kPoints * 3)),
+        weights(nram.take<float>(kPoints * 3)),
+        gradients(nram.take<float>(kPoints)),
+        edge(nram.take<T>(kEdgeSize)) {}
+
+  // Linear in the features.
+  static constexpr size_t bytes(size_t features) {
+    return nram_bytes<float>((features + kStrip) * kStrip) + Rows<T>::bytes() + nram_bytes<uint32_t>(kPoints * 3) +
+           nram_bytes<float>(kPoints * 3) + nram_bytes<float>(kPoints) + nram_bytes<T>(kEdgeSize);
+  }
 
   size_t features;   // Mo
-  float* sums;       // [Mo, Co]; kSide more features take what belongs to no feature of the item
-  T* rows;           // [Co, kRow], sums as the output has them
-  uint32_t* places;  // [No, 3], where in `sums` the feature of a point is
-  float* weights;    // [No, 3]
-  T* edge;           // [Co, Co], points where the tensor ends within a square tile
+  float* sums;       // [Mo, Co]; kStrip more features take what belongs to no feature of the item
+  Rows<T> rows;      // transposed sums
+  uint32_t* places;  // [kPoints, 3], where in `sums` the feature of a point is
+  float* weights;    // [kPoints, 3]
+  float* gradients;  // [kPoints], of an item of one channel
+  T* edge;           // [kStrip, kStrip], points where the tensor ends within a square tile
+};
+
+// Of sum_kernel(). Points and features: multiples of kStrip.
+template <class T>
+struct SumTile {
+  SumTile(Nram& nram, size_t channels, size_t tile_points, size_t features)
+      : points(nram.take<float>(tile_points * channels)),
+        sums(nram.take<float>(features * channels)),
+        rows(nram),
+        edge(nram.take<T>(kEdgeSize)) {}
+
+  // Linear in the points and features together.
+  static constexpr size_t bytes(size_t channels, size_t tile_points, size_t features) {
+    return nram_bytes<float>((tile_points + features) * channels) + Rows<T>::bytes() + nram_bytes<T>(kEdgeSize);
+  }
+
+  float* points;  // [No, Co]
+  float* sums;    // [Mo, Co]
+  Rows<T> rows;   // transposed sums
+  T* edge;        // [kStrip, kStrip], points where the tensor ends within a square tile
+};
+
+// Of group_kernel().
+struct GroupTile {
+  // Weights are prepared so many points at a time.
+  static constexpr int64_t kPoints = 64;
+
+  explicit GroupTile(Nram& nram) : weights(nram.take<float>(kPoints * 3)) {}
+
+  float* weights;  // [kPoints, 3]
 };
 
 }  // namespace mluop::three_interpolate_backward

@@ -37,20 +37,18 @@ void run_atomics(Context& context, const Plan& plan, const Args& args) {
 }
 
 void run_deterministic(Context& context, const Plan& plan, const Args& args) {
-  const Sample sample(args.total_points(), plan.task_dim);
-  const int64_t blocks = ceil_div(args.total_points(), Located::kBlockPoints);
+  const KeySample sample(args.total_points(), plan.task_dim);
   WorkspaceLayout workspace;
-  const CellOrderLayout layout(workspace, args.cell_count(), sample);
-  const size_t numbers = workspace.add<uint32_t>(args.total_points());
-  const size_t block_ranges = workspace.add<Located::Block>(blocks);
+  const KeyOrderLayout order_layout(workspace, args.cell_count(), sample);
+  const NumberedItemsLayout points_layout(workspace, args.total_points());
   std::byte* pool = context.reserve_pool(workspace.bytes());
-  const CellOrder order(layout, pool);
-  const Located located{at<uint32_t>(pool, numbers), at<Located::Block>(pool, block_ranges)};
+  const KeyOrder order(order_layout, pool);
+  const NumberedItems points = points_layout.items(pool);
   launch(context, sample.task_dim, Evenly{sample.stretches}, sample_kernel(), {args, sample, order});
   order.decide(context, sample);
-  launch(context, plan.task_dim, Evenly{blocks}, locate_kernel(),
-         {args, order, located, plan.tile_points, plan.stream});
-  launch(context, plan.task_dim, ByCost{order}, sum_kernel(), {args, order, located, plan.tile_points});
+  launch(context, plan.task_dim, Evenly{NumberedItems::block_count(points.item_count)}, locate_kernel(),
+         {args, order, points, plan.tile_points, plan.stream});
+  launch(context, plan.task_dim, ByCost{order}, sum_kernel(), {args, order, points, plan.tile_points});
 }
 
 }  // namespace
@@ -65,9 +63,10 @@ Plan make_plan(const Context& context, const Args& args) {
     plan.tile_points = fit_tile(context, split(args.total_points(), plan.task_dim, 0).size(),
                                 [&](int32_t points) { return Tile::bytes(points, plan.tile_channels); });
   } else {
-    const auto points = [](int32_t blocks) { return blocks * static_cast<int32_t>(Located::kBlockPoints); };
-    plan.tile_points = points(
-        fit_tile(context, kMaxTileBlocks, [&](int32_t blocks) { return located_tile_bytes(points(blocks)); }));
+    const auto points = [](int32_t blocks) { return blocks * static_cast<int32_t>(NumberedItems::kBlockItems); };
+    plan.tile_points = points(fit_tile(context, kMaxTileBlocks, [&](int32_t blocks) {
+      return std::max(OwnedList::bytes(points(blocks)), nram_bytes<int32_t>(size_t{3} * points(blocks)));
+    }));
   }
   return plan;
 }

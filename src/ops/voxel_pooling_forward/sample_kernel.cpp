@@ -12,19 +12,13 @@ namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 
 void sample(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
+  int32_t cells[KeySample::kItems], memo[3 * KeySample::kItems];
   args.order.clear(task.taskId);
-  int32_t* counts = args.order.counts_of(task.taskId);
-  int64_t* positions = args.order.positions_of(task.taskId);
-  int32_t cells[Sample::kPoints], memo[3 * Sample::kPoints];
   for (int64_t stretch = begin; stretch < end; ++stretch) {
-    const int64_t first = args.sample.first_point(stretch);
-    const int64_t count = std::min(Sample::kPoints, args.call.total_points() - first);
-    locate_points(args.call, first, count, cells, memo);
-    for (int64_t i = 0; i < count; ++i) {
-      if (cells[i] == kNoCell) continue;
-      const int32_t tile = cells[i] >> args.order.shift;
-      ++counts[tile];
-      positions[tile] += stretch;
+    const Range points = args.sample.items(stretch);
+    locate_points(args.call, points.begin, points.size(), cells, memo);
+    for (int64_t i = 0; i < points.size(); ++i) {
+      if (cells[i] != NumberedItems::kNoKey) args.order.count(task.taskId, cells[i], stretch);
     }
   }
 }
