@@ -39,6 +39,17 @@ inline void atomic_min(int32_t* target, int32_t value) {
 #endif
 }
 
+// The value of *counter, which is then one more: hands out numbers, each to one task.
+inline int64_t atomic_next(int64_t* counter) {
+  int64_t number;
+#pragma omp atomic capture relaxed
+  {
+    number = *counter;
+    *counter += 1;
+  }
+  return number;
+}
+
 // Holds a lock that tasks share, until the end of the scope: for a handful of instructions, because others spin
 // meanwhile. The lock is a word of their memory, 0 while nobody holds it.
 class SpinGuard {

@@ -30,6 +30,25 @@ TEST(TeamAtomics, AddLosesNoUpdate) {
   EXPECT_EQ(sums[99], 0.0F);
 }
 
+struct Numbers {
+  int64_t* counter;
+  std::vector<char>& taken;  // how often each number was given
+};
+
+void take_numbers(const Numbers& numbers, int64_t begin, int64_t end, Task&) {
+  for (int64_t i = begin; i < end; ++i) ++numbers.taken[static_cast<size_t>(atomic_next(numbers.counter))];
+}
+
+TEST(TeamAtomics, NextGivesEachNumberOnce) {
+  Context context;
+  context.configure();
+  int64_t counter = 0;
+  std::vector<char> taken(static_cast<size_t>(kUpdates));
+  launch(context, kTasks, Evenly{kUpdates}, take_numbers, {&counter, taken});
+  EXPECT_EQ(counter, kUpdates);
+  EXPECT_EQ(taken, std::vector<char>(static_cast<size_t>(kUpdates), 1));
+}
+
 struct Minima {
   int32_t* falling;  // every task lowers it, item by item
   int32_t* rising;   // its first item is its lowest

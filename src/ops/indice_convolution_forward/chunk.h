@@ -93,6 +93,7 @@ class ChunkReader {
     if (at_ == end_) return;
     const int32_t* firsts = buckets_.first_numbers;
     const int32_t pair = buckets_.order[at_];
+    if (firsts[k_] <= pair && pair < firsts[k_ + 1]) return;
     k_ = std::upper_bound(firsts, firsts + call_.K, pair) - firsts - 1;
     const int32_t* inputs = call_.inputs(k_) + (pair - firsts[k_]);
     for (int64_t i = 0; i < kPrefetchedPairs; i += kLine / int64_t{sizeof(int32_t)}) {

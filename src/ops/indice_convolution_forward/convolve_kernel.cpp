@@ -14,6 +14,7 @@
 #include "primitives/half-inl.h"
 #include "primitives/multiply-inl.h"
 #include "primitives/stream-inl.h"
+#include "team/atomics.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution_forward {
@@ -140,21 +141,24 @@ class Convolution {
 };
 
 template <class T>
-void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
+void convolve(const ConvolveArgs& args, Task& task) {
   const Tile<T> tile(task.nram, args.tiling);
-  for (int64_t channel = 0; channel < args.call.Co; channel += args.tiling.outputs) {
-    Convolution<T>(args, tile, channel).run(begin, end);
+  // To write a row costs as much as to add some six channels of a pair.
+  const ByItems batches{args.buckets.counting, ceil_div(int64_t{6} << args.tiling.shift, args.call.Ci)};
+  for (;;) {
+    const int64_t batch = atomic_next(args.next_batch);
+    if (batch >= args.batch_count) break;
+    const Range tiles = batches(args.batch_count, static_cast<int>(batch));
+    for (int64_t channel = 0; channel < args.call.Co && tiles.size() > 0; channel += args.tiling.outputs) {
+      Convolution<T>(args, tile, channel).run(tiles.begin, tiles.end);
+    }
   }
   hwy::FlushStream();
 }
 
-void convolve_float(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
-  convolve<float>(args, begin, end, task);
-}
+void convolve_float(const ConvolveArgs& args, int64_t, int64_t, Task& task) { convolve<float>(args, task); }
 
-void convolve_half(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
-  convolve<Half>(args, begin, end, task);
-}
+void convolve_half(const ConvolveArgs& args, int64_t, int64_t, Task& task) { convolve<Half>(args, task); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::indice_convolution_forward

@@ -76,13 +76,15 @@ struct Tiling {
   bool stream;      // the output bypasses the caches
 };
 
-// Items: tiles. Adds the products of a tile's pairs, in their order, to the tile in NRAM, which is then the
-// output.
+// Items: tasks. Each takes batches of tiles, one after another, until none is left: cores need not be equally
+// fast. Adds the products of a tile's pairs, in their order, to the tile in NRAM, which is then the output.
 struct ConvolveArgs {
   const Args& call;
   const Buckets& buckets;
   const float* packed;
   const Tiling& tiling;
+  int batch_count;
+  int64_t* next_batch;  // 0 at first
 };
 RangeKernel<ConvolveArgs> convolve_kernel(mluOpDataType_t dtype);
 

@@ -30,8 +30,9 @@ constexpr int64_t kMaxChunkChannels = 512;
 constexpr int64_t kMaxPairs = 96;
 constexpr int64_t kPairsMultiple = 24;
 
-// Tiles for each task: enough to divide the work evenly.
-constexpr int64_t kTilesPerTask = 16;
+// Tiles for each task, and batches of tiles: enough to divide the work evenly.
+constexpr int64_t kTilesPerTask = 32;
+constexpr int kBatchesPerTask = 32;
 
 struct WorkspaceParts {
   WorkspaceParts(WorkspaceLayout& workspace, const Args& args)
@@ -106,10 +107,11 @@ void run_deterministic(Context& context, const Plan& plan, const Args& args, std
   const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
   launch(context, static_cast<int>(std::min<int64_t>(plan.task_dim, panels)), Evenly{panels}, pack_kernel(),
          {args, packed});
-  // To write a row costs as much as to add some six channels of a pair.
-  const int64_t tile_cost = ceil_div(int64_t{6} << plan.tiling.shift, args.Ci);
-  launch(context, plan.task_dim, ByItems{buckets.counting, tile_cost}, convolve_kernel(args.dtype),
-         {args, buckets, packed, plan.tiling});
+  // Enough for the last of them not to matter; a single task needs no more than one.
+  const int batches = plan.task_dim == 1 ? 1 : plan.task_dim * kBatchesPerTask;
+  int64_t next_batch = 0;
+  launch(context, plan.task_dim, Evenly{plan.task_dim}, convolve_kernel(args.dtype),
+         {args, buckets, packed, plan.tiling, batches, &next_batch});
 }
 
 }  // namespace
