@@ -60,7 +60,7 @@ Totals totals_of(const Recording& recording, int tasks) {
 }
 
 void write_launches(const Recording& recording) {
-  std::cout << "          serial part: " << recording.serial.work() / 1e6 << " MB\n";
+  std::cout << "          serial part: " << static_cast<double>(recording.serial.work()) / 1e6 << " MB\n";
   for (const std::vector<Counts>& launch : recording.launches) {
     Counts all;
     for (const Counts& counts : launch) all += counts;

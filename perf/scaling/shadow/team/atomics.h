@@ -8,6 +8,11 @@
 
 namespace mluop {
 
+namespace perf {
+// Until it is the turn of the calling task: see turns.h.
+void wait_for_turn();
+}  // namespace perf
+
 inline void atomic_add(float* target, float value) {
   std::atomic_ref<float>(*target).fetch_add(value, std::memory_order_relaxed);
 }
@@ -17,6 +22,11 @@ inline void atomic_min(int32_t* target, int32_t value) {
   int32_t seen = atomic.load(std::memory_order_relaxed);
   while (value < seen && !atomic.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
   }
+}
+
+inline int64_t atomic_next(int64_t* counter) {
+  perf::wait_for_turn();
+  return std::atomic_ref<int64_t>(*counter).fetch_add(1, std::memory_order_relaxed);
 }
 
 class SpinGuard {
