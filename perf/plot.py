@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws what mluop_perf --json has written: perf-report.html, one page with all pictures inside.
 
-Needs matplotlib (Debian: python3-matplotlib). Several files become one report; of a case that two of them have, the
-last counts.
+Needs matplotlib (Debian: python3-matplotlib). Several files become one report; of a case that two of them have,
+the last counts.
 """
 
 import argparse
@@ -21,6 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8c6d1f", "#56b4e9"]
+GREY = "#444444"
 MARKERS = ["o", "s", "^", "D", "v", "P"]
 NETWORK_SIZE = 1.0
 
@@ -35,16 +36,16 @@ class Report:
 
     def __init__(self, runs):
         cases = {}
-        self.peaks = {}
         for run in runs:
             for case in run["cases"]:
                 if case["verified"]:
                     # With its own run's peak: machines differ.
                     case["peak"] = run["machine"]["fma_peak_flops"][str(case["threads"])]
                     cases[key(case)] = case
-        self.machines = sorted({"{cpu}, {instruction_set}, mluop-omp {library}".format(**run["machine"]) for run in runs})
-        self.cases = list(cases.values())
-        self.operators = list(dict.fromkeys(case["operator"] for case in self.cases))
+        self.machines = sorted({"{cpu}, {instruction_set}, mluop-omp {library}".format(**run["machine"])
+                                for run in runs})
+        self.operators = list(dict.fromkeys(case["operator"] for case in cases.values()))
+        self.cases = sorted(cases.values(), key=lambda case: self.operators.index(case["operator"]))
         self.threads = max((case["threads"] for case in self.cases), default=1)
 
     def at_network_size(self):
@@ -57,7 +58,7 @@ class Report:
         found = {}
         for case in self.cases:
             if case["operator"] == operator and case["cache"] == "warm" and case[fixed] == value:
-                found.setdefault(label(case, operator), []).append(case)
+                found.setdefault(label(case), []).append(case)
         return {name: sorted(cases, key=lambda case: case[along])
                 for name, cases in found.items() if len(cases) > 1}
 
@@ -72,7 +73,7 @@ def key(case):
     return tuple(case[part] for part in ("operator", "case", "dtype", "mode", "size", "threads", "cache"))
 
 
-def label(case, _operator=None):
+def label(case):
     return "{case}  {dtype}  {mode}".format(**case)
 
 
@@ -128,8 +129,9 @@ def draw_roofline(report):
         fastest = max(io_bytes(case) / twin(case) for case in computing) / 1e9
         left, right = (f(case["theory_ops"] / io_bytes(case) for case in computing) for f in (min, max))
         left, right, ridge = left / 2, max(right, peak / fastest) * 2, peak / fastest
-        roof.plot([left, ridge, right], [left * fastest, peak, peak], color="#444444", linewidth=1.2)
-        roof.text(right, peak * 1.07, f"FMA peak, {report.threads} threads: {peak:.0f} GFLOP/s", ha="right", color="#444444")
+        roof.plot([left, ridge, right], [left * fastest, peak, peak], color=GREY, linewidth=1.2)
+        roof.text(right, peak * 1.07, f"FMA peak, {report.threads} threads: {peak:.0f} GFLOP/s", ha="right",
+                  color=GREY)
         roof.set(xscale="log", yscale="log", xlim=(left, right), xlabel="operations / byte of input and output",
                  ylabel="GFLOP/s")
         roof.set_ylim(top=peak * 2)
@@ -140,17 +142,18 @@ def draw_roofline(report):
     for i, case in enumerate(copying):
         point(stream, i, io_bytes(case) / latency(case) / 1e9, io_bytes(case) / twin(case) / 1e9, case)
     stream.set(yscale="log", ylabel="GB/s of input and output", xticks=[])
-    stream.set_xlabel("each a case, in the table's order")
+    stream.set_xlabel("each mark a case")
     plain(stream.yaxis)
     stream.yaxis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
     stream.set_title("Cases without arithmetic", loc="left")
     handles = [Line2D([], [], marker=report.marker(op), color=report.color(op), linestyle="none", label=op)
                for op in report.operators]
     if computing:
-        handles.append(Line2D([], [], color="#444444", label=f"machine: FMA peak, {fastest:.0f} GB/s of the fastest twin"))
-    handles += [Line2D([], [], marker="o", color="#444444", linestyle="none", label="deterministic"),
-                Line2D([], [], marker="o", color="#444444", markerfacecolor="white", linestyle="none", label="atomics"),
-                Line2D([], [], marker="_", markersize=8, color="#444444", linestyle="none", label="the case's own roof")]
+        handles.append(Line2D([], [], color=GREY,
+                              label=f"machine: FMA peak, {fastest:.0f} GB/s of the fastest twin"))
+    handles += [Line2D([], [], color=GREY, linestyle="none", label=text, **style) for text, style in (
+        ("deterministic", {"marker": "o"}), ("atomics", {"marker": "o", "markerfacecolor": "white"}),
+        ("the case's own roof", {"marker": "_", "markersize": 8}))]
     legend_below(figure, handles, 3)
     return figure
 
@@ -168,7 +171,7 @@ def draw_speed_up(report, operator):
         rows = [(row, case["speed_up"][name]) for row, case in enumerate(cases) if name in case["speed_up"]]
         axes.plot([value for _, value in rows], [row for row, _ in rows], marker=MARKERS[i], color=COLORS[i],
                   linestyle="none", label=name, zorder=2)
-    axes.axvline(1, color="#444444", linewidth=1)
+    axes.axvline(1, color=GREY, linewidth=1)
     axes.set(xscale="log", xlabel="times as fast as the baseline", yticks=range(len(cases)),
              yticklabels=[label(case) for case in cases])
     axes.set_ylim(len(cases) - 0.4, -0.6)
@@ -181,11 +184,11 @@ def draw_speed_up(report, operator):
 
 
 def draw_sweep(report, operator, along, axis_label, fixed, value, relative, title, relative_label, ideal):
-    """Left the time, right what it says about linearity: `relative(first, case)` against `ideal(x)`."""
+    """Left the time, right what it says about linearity: `relative(seconds, base, case)` against `ideal(x)`."""
     sweeps = report.sweeps(operator, along, fixed, value)
     if not sweeps:
         return None
-    figure, (time, share) = plt.subplots(1, 2, figsize=(11, 3.9 + 0.22 * ((len(sweeps) + 1) // 2)))
+    figure, (time, share) = plt.subplots(1, 2, figsize=(11, 3.9 + 0.22 * (len(sweeps) // 2 + 1)))
     colormap = plt.get_cmap("turbo")
     values = sorted({case[along] for cases in sweeps.values() for case in cases})
     for i, (name, cases) in enumerate(sweeps.items()):
@@ -195,8 +198,9 @@ def draw_sweep(report, operator, along, axis_label, fixed, value, relative, titl
         x = [case[along] for case in cases]
         time.plot(x, [latency(case) * 1e3 for case in cases], label=name, **style)
         base = next((case for case in cases if case[along] == 1), cases[0])
-        share.plot(x, [relative(base, case) for case in cases], **style)
-    share.plot(values, [ideal(x) for x in values], color="#444444", linewidth=1, linestyle=":")
+        share.plot(x, [relative(latency, base, case) for case in cases], **style)
+        share.plot(x, [relative(twin, base, case) for case in cases], color=color, linestyle=":", linewidth=1.4)
+    share.plot(values, [ideal(x) for x in values], color=GREY, linewidth=1)
     for axes in (time, share):
         axes.set_xscale("log", base=2)
         axes.set(xticks=values, xlabel=axis_label)
@@ -209,20 +213,24 @@ def draw_sweep(report, operator, along, axis_label, fixed, value, relative, titl
     plain(time.yaxis)
     share.set(ylabel=relative_label)
     share.set_ylim(bottom=0)
-    legend_below(figure, time.get_legend_handles_labels()[0], 2)
+    handles = time.get_legend_handles_labels()[0]
+    handles.append(Line2D([], [], color=GREY, linestyle=":", linewidth=1.4,
+                          label="right: the cases' streaming twins"))
+    legend_below(figure, handles, 2)
     return figure
 
 
 def draw_threads(report, operator):
     return draw_sweep(report, operator, "threads", "threads", "size_factor", NETWORK_SIZE,
-                      lambda base, case: latency(base) / latency(case) * base["threads"],
-                      "Speed-up over one thread (dotted: ideal)", "times as fast", lambda threads: threads)
+                      lambda seconds, base, case: seconds(base) / seconds(case) * base["threads"],
+                      "Speed-up over one thread (grey: ideal)", "times as fast", lambda threads: threads)
 
 
 def draw_sizes(report, operator):
     return draw_sweep(report, operator, "size_factor", "size, of the network's", "threads", report.threads,
-                      lambda base, case: latency(case) / latency(base) / (case["size_factor"] / base["size_factor"]),
-                      "Time by size (dotted: linear)", "time / size, relative to size 1", lambda size: 1)
+                      lambda seconds, base, case:
+                      seconds(case) / seconds(base) / (case["size_factor"] / base["size_factor"]),
+                      "Time by size (grey: linear)", "time / size, relative to size 1", lambda size: 1)
 
 
 def image(figure, text):
@@ -254,10 +262,10 @@ tr:nth-child(even) { background: #f3f3f3 } td:nth-child(n+5):nth-child(-n+8) { t
 
 
 def page(report):
-    parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>mluop-omp: perf report</title><style>{STYLE}"
-             "</style><h1>mluop-omp: perf report</h1>"]
-    parts += [f"<p>{html.escape(machine)}; {report.threads} threads where nothing else is said. Times are medians, caches warm."
-              for machine in report.machines]
+    parts = ["<!doctype html><html lang=en><meta charset=utf-8><title>mluop-omp: perf report</title>"
+             f"<style>{STYLE}</style><h1>mluop-omp: perf report</h1>"]
+    parts += [f"<p>{html.escape(machine)}; {report.threads} threads where nothing else is said. "
+              "Times are medians, caches warm." for machine in report.machines]
 
     def section(title, text, figures):
         figures = [(name, figure) for name, figure in figures if figure is not None]
@@ -269,15 +277,16 @@ def page(report):
                 parts.append(f"<h3>{html.escape(name)}</h3>")
             parts.append(image(figure, f"{title}: {name}" if name else title))
 
-    section("Roofline", "Each case hangs below its own roof: the FMA peak, or what a loop reaches that streams the same "
-            "number of bytes. The shorter the line, the less is left to gain.",
+    section("Roofline", "Each case hangs below its own roof: the FMA peak, or what a loop reaches that streams "
+            "the same number of bytes. The shorter the line, the less is left to gain.",
             [("", draw_roofline(report))] if report.at_network_size() else [])
     section("Speed-up over the baselines", "On the same inputs, in the same run.",
             [(op, draw_speed_up(report, op)) for op in report.operators])
     section("Time against threads", "From <code>mluop_perf --threads 1,2,...</code>",
             [(op, draw_threads(report, op)) for op in report.operators])
-    section("Time against size", "From <code>mluop_perf --size 1/8,1/4,1/2,1,2</code>. Level: linear. Falling: a part of "
-            "the time does not grow. Rising: the data leave a cache, or the cost grows faster than the work.",
+    section("Time against size", "From <code>mluop_perf --size 1/8,1/4,1/2,1,2</code>. Level: linear. Falling: a "
+            "part of the time does not grow. Rising: the cost grows faster than the work, or, if the twin rises too, "
+            "the data leave a cache.",
             [(op, draw_sizes(report, op)) for op in report.operators])
     parts.append("<h2>Figures</h2>" + table(report))
     return "\n".join(parts) + "\n"
