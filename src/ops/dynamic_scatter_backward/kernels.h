@@ -66,4 +66,12 @@ struct TraceArgs {
 };
 RangeKernel<TraceArgs> trace_kernel();
 
+// Atomics mode, items: voxels. Gives each gradient to the point that it comes from; N: to none. The other elements
+// of the output are zero before.
+struct ScatterArgs {
+  const Args& call;
+  const int32_t* source;  // [V, C]
+};
+RangeKernel<ScatterArgs> scatter_kernel();
+
 }  // namespace mluop::dynamic_scatter_backward

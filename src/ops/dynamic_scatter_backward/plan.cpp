@@ -91,23 +91,6 @@ void reset(const TraceArgs& args, int64_t begin, int64_t end, Task&) {
   std::fill(args.occupied + begin, args.occupied + end, 0);
 }
 
-struct ScatterArgs {
-  const Args& call;
-  const int32_t* source;  // [V, C]
-};
-
-// Items: voxels. Gives each gradient to the point that it comes from; N: to none.
-void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t channels = args.call.channels;
-  for (int64_t voxel = begin; voxel < end; ++voxel) {
-    const int32_t* source = args.source + voxel * channels;
-    const float* grad = args.call.grad_voxel_feats + voxel * channels;
-    for (int64_t c = 0; c < channels; ++c) {
-      if (source[c] < args.call.point_count) args.call.grad_feats[source[c] * channels + c] = grad[c];
-    }
-  }
-}
-
 void require_good_map(const Args& args, int32_t first_bad) {
   if (first_bad == args.point_count) return;
   throw Failure(MLUOP_STATUS_BAD_PARAM,
@@ -131,7 +114,7 @@ void run_atomics(Context& context, const Plan& plan, const Args& args, std::byte
   launch(context, plan.task_dim, points, trace_kernel(), trace);
   require_good_map(args, first_bad);
   launch(context, plan.task_dim, points, zero, args);
-  launch<ScatterArgs>(context, plan.task_dim, voxels, scatter, {args, trace.source});
+  launch(context, plan.task_dim, voxels, scatter_kernel(), {args, trace.source});
 }
 
 void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
