@@ -1,87 +1,67 @@
 // mluop_perf: measures the operators against the limits of the machine that it runs on.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "perf/ops/catalogue.h"
-#include "perf/support/fma_peak.h"
+#include "perf/options.h"
+#include "perf/support/compare.h"
 #include "perf/support/report.h"
 
 namespace mluop::perf {
 namespace {
 
-constexpr int kFailure = 1;
-constexpr int kBadUsage = 2;
+using Json = nlohmann::ordered_json;
 
-constexpr auto kDescription =
-    "Measures the operators of mluop-omp against the limits of this machine.\n\n"
-    "Every result is verified before it is timed. Operator, serial loop and streaming twin of a case\n"
-    "are timed in turns; the table shows medians. Progress goes to stderr, the table to stdout.\n";
-
-constexpr auto kFooter =
-    "Environment:\n"
-    "  OMP_NUM_THREADS             Threads of the operators and of the limits\n"
-    "  MLUOP_OMP_..., MLUOP_LOG_LEVEL\n"
-    "                              As for every program that uses the library, see mlu_op.h\n\n"
-    "Exit status:\n"
-    "  0  All cases verified and measured\n"
-    "  1  A case failed, or the figures could not be written\n"
-    "  2  Bad usage";
-
-struct Options {
-  std::string op;
-  std::string name;
-  std::string json;
-};
-
-std::string title(const CaseSpec& spec) { return spec.op + '/' + spec.name + ' ' + spec.dtype + ' ' + spec.mode; }
-
-std::vector<CaseSpec> selected_cases(const Options& options) {
-  std::vector<CaseSpec> selected = all_cases();
-  std::erase_if(selected, [&](const CaseSpec& spec) {
-    return spec.op.find(options.op) == std::string::npos || spec.name.find(options.name) == std::string::npos;
-  });
-  return selected;
+std::string title(const Settings& settings) {
+  return "size " + settings.size.name + ", " + std::to_string(settings.threads) + " threads";
 }
 
 // Opened to append, so that a run that is broken off leaves an older file as it was.
 bool writable(const std::string& file) { return std::ofstream(file, std::ios::app).good(); }
 
-Report measure_all(const std::vector<CaseSpec>& cases) {
+Report measure_all(const std::vector<CaseSpec>& cases, const Options& options) {
   std::cerr << "measuring the FMA peak ..." << std::flush;
   Report report{describe_machine(), {}};
-  std::cerr << ' ' << report.machine.fma_peak / 1e9 << " GFLOP/s" << std::endl;
+  raise_fma_peak(report.machine, options.threads);
+  for (const auto& [threads, peak] : report.machine.fma_peak) std::cerr << ' ' << peak / 1e9 << " GFLOP/s";
+  std::cerr << std::endl;
   for (size_t i = 0; i < cases.size(); ++i) {
-    std::cerr << '[' << i + 1 << '/' << cases.size() << "] " << title(cases[i]) << ':';
-    report.results.push_back(measure(cases[i], report.machine.threads, std::cerr));
+    for (const Size& size : options.sizes) {
+      for (const int threads : options.threads) {
+        const Settings settings{size, threads, options.caches};
+        std::cerr << '[' << i + 1 << '/' << cases.size() << "] " << title(cases[i]) << ", " << title(settings)
+                  << ':';
+        const auto results = measure(cases[i], settings, std::cerr);
+        report.results.insert(report.results.end(), results.begin(), results.end());
+      }
+    }
   }
-  // Once more: nothing makes a peak too high, and a system that has just started the threads may make it too low.
-  report.machine.fma_peak = std::max(report.machine.fma_peak, measure_fma_peak(report.machine.threads));
+  // Once more: a system that has just started the threads may make it too low.
+  raise_fma_peak(report.machine, options.threads);
+  std::cerr << std::endl;
   return report;
 }
 
-int run(const Options& options) {
-  const auto cases = selected_cases(options);
-  if (cases.empty()) {
-    std::cerr << "mluop_perf: no case matches; there are:\n";
-    for (const CaseSpec& spec : all_cases()) std::cerr << "  " << title(spec) << '\n';
-    return kBadUsage;
-  }
-  if (!options.json.empty() && !writable(options.json)) {
-    std::cerr << "mluop_perf: cannot write " << options.json << '\n';
-    return kBadUsage;
-  }
-  const Report report = measure_all(cases);
-  std::cerr << std::endl;
+int measure_and_report(const std::vector<CaseSpec>& cases, const Options& options) {
+  std::optional<Json> old_run;
+  if (!options.compare.empty()) old_run = read_json(options.compare.front());
+  const Report report = measure_all(cases, options);
   write_table(std::cout, report);
+  const Json figures = report_json(report);
+  if (old_run) {
+    std::cout << "\ncompared with " << options.compare.front() << '\n';
+    write_comparison(std::cout, *old_run, figures);
+  }
   if (!options.json.empty()) {
     std::ofstream file(options.json);
-    write_json(file, report);
+    write_json(file, figures);
     file.close();
     if (!file) throw std::runtime_error("cannot write " + options.json);
   }
@@ -90,22 +70,36 @@ int run(const Options& options) {
   return all_held ? 0 : kFailure;
 }
 
+int run(const Options& options) {
+  if (options.compare.size() == 2) {
+    write_comparison(std::cout, read_json(options.compare[0]), read_json(options.compare[1]));
+    return 0;
+  }
+  const auto cases = matching_cases(options.filter);
+  if (cases.empty()) {
+    std::cerr << "mluop_perf: no case matches; mluop_perf --list names them\n";
+    return kBadUsage;
+  }
+  if (options.list) {
+    for (const CaseSpec& spec : cases) std::cout << title(spec) << '\n';
+    return 0;
+  }
+  if (!options.json.empty() && !writable(options.json)) {
+    std::cerr << "mluop_perf: cannot write " << options.json << '\n';
+    return kBadUsage;
+  }
+  return measure_and_report(cases, options);
+}
+
 }  // namespace
 }  // namespace mluop::perf
 
 int main(int argc, char** argv) {
   using namespace mluop::perf;
-  Options options;
-  CLI::App app(kDescription, "mluop_perf");
-  app.add_option("--op", options.op, "Only operators whose name contains TEXT");
-  app.add_option("--case", options.name, "Only cases whose name contains TEXT");
-  app.add_option("--json", options.json, "Write all figures, with every sample, to FILE")->type_name("FILE");
-  app.footer(kFooter);
   try {
-    app.parse(argc, argv);
+    Options options;
+    if (const auto status = parse(argc, argv, options)) return *status;
     return run(options);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kBadUsage;
   } catch (const std::exception& error) {
     std::cerr << "mluop_perf: " << error.what() << '\n';
     return kFailure;

@@ -14,4 +14,18 @@ std::vector<CaseSpec> all_cases() {
   return all;
 }
 
+std::vector<CaseSpec> matching_cases(const Filter& filter) {
+  const auto misses = [](const std::string& name, const std::string& text) {
+    return name.find(text) == std::string::npos;
+  };
+  std::vector<CaseSpec> matching = all_cases();
+  std::erase_if(matching, [&](const CaseSpec& spec) {
+    return misses(spec.op, filter.op) || misses(spec.name, filter.name) || misses(spec.dtype, filter.dtype) ||
+           misses(spec.mode, filter.mode);
+  });
+  return matching;
+}
+
+std::string title(const CaseSpec& spec) { return spec.op + '/' + spec.name + ' ' + spec.dtype + ' ' + spec.mode; }
+
 }  // namespace mluop::perf

@@ -1,6 +1,7 @@
 // The cases of the suite. An operator adds its file to this folder and its line to catalogue.cpp.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "perf/support/case.h"
@@ -9,6 +10,16 @@ namespace mluop::perf {
 
 // All cases, those of an operator next to each other, the deterministic mode first.
 std::vector<CaseSpec> all_cases();
+
+// Texts that the names of a case contain.
+struct Filter {
+  std::string op, name, dtype, mode;
+};
+
+std::vector<CaseSpec> matching_cases(const Filter& filter);
+
+// "operator/case dtype mode".
+std::string title(const CaseSpec& spec);
 
 std::vector<CaseSpec> masked_im2col_forward_cases();
 std::vector<CaseSpec> voxel_pooling_forward_cases();

@@ -16,13 +16,19 @@ namespace {
 
 using Sizes = reference::DynamicScatterBackwardSizes;
 
+// A larger turn of the sensor has more columns.
+Sizes scaled(const Sizes& sizes, double size) {
+  const auto of = [=](int extent) { return static_cast<int>(perf::scaled(extent, size)); };
+  return {of(sizes.points), of(sizes.voxels), sizes.channels, of(sizes.voxel_num)};
+}
+
 constexpr Sizes kMvxNet = {17176, 13743, 128, 13743};
 constexpr Sizes kRings128 = {500000, 100000, 64, 100000};
 constexpr uint32_t kFeatsSeed = 1, kGradSeed = 2;
 
 class DynamicScatterBackward : public Case {
  public:
-  DynamicScatterBackward(const Sizes& sizes, int rings, mluOpAtomicsMode_t mode) : sizes_(sizes), handle_(mode) {
+  DynamicScatterBackward(const Sizes& sizes, int rings, mluOpAtomicsMode_t mode) : Case(mode), sizes_(sizes) {
     fill_uniform(feats_, kFeatsSeed);
     fill_uniform(grad_voxel_feats_, kGradSeed);
     const std::vector<int32_t> map = test::lidar_map(sizes.points, sizes.voxels, rings);
@@ -30,7 +36,8 @@ class DynamicScatterBackward : public Case {
     scatter_forward();
     voxel_num_.data()[0] = sizes.voxel_num;
     size_t bytes = 0;
-    test::require(mluOpGetDynamicScatterBackwardWorkspaceSize(handle_, MLUOP_REDUCEMODE_MAX, feats_desc_, &bytes));
+    test::require(
+        mluOpGetDynamicScatterBackwardWorkspaceSize(handle(), MLUOP_REDUCEMODE_MAX, feats_desc_, &bytes));
     workspace_.emplace(static_cast<int64_t>(bytes));
   }
 
@@ -44,7 +51,7 @@ class DynamicScatterBackward : public Case {
 
   void run() override {
     test::require(mluOpDynamicScatterBackward(
-        handle_, MLUOP_REDUCEMODE_MAX, voxel_feats_desc_, grad_voxel_feats_.data(), feats_desc_, feats_.data(),
+        handle(), MLUOP_REDUCEMODE_MAX, voxel_feats_desc_, grad_voxel_feats_.data(), feats_desc_, feats_.data(),
         voxel_feats_desc_, voxel_feats_.data(), map_desc_, map_.data(), count_desc_, voxel_points_count_.data(),
         num_desc_, voxel_num_.data(), workspace_->data(), workspace_->values().size(), feats_desc_,
         grad_feats_.data()));
@@ -81,7 +88,6 @@ class DynamicScatterBackward : public Case {
   }
 
   Sizes sizes_;
-  test::Handle handle_;
   test::Descriptor feats_desc_{MLUOP_DTYPE_FLOAT, {sizes_.points, sizes_.channels}};
   test::Descriptor voxel_feats_desc_{MLUOP_DTYPE_FLOAT, {sizes_.voxels, sizes_.channels}};
   test::Descriptor map_desc_{MLUOP_DTYPE_INT32, {sizes_.points}};
@@ -96,7 +102,7 @@ class DynamicScatterBackward : public Case {
 
 CaseSpec spec(const char* name, const Sizes& sizes, int rings, const char* mode_name, mluOpAtomicsMode_t mode) {
   return {"dynamic_scatter_backward", name, "float", mode_name,
-          [=] { return std::make_unique<DynamicScatterBackward>(sizes, rings, mode); }};
+          [=](double size) { return std::make_unique<DynamicScatterBackward>(scaled(sizes, size), rings, mode); }};
 }
 
 }  // namespace

@@ -30,6 +30,12 @@ struct Convolution {
   int64_t Ci, Co;
 };
 
+// Longer scans, with more sites.
+Convolution scaled(Convolution convolution, double size) {
+  convolution.input.sites = perf::scaled(convolution.input.sites, size);
+  return convolution;
+}
+
 // The pairs of a convolution, and the sizes that follow.
 struct Problem {
   explicit Problem(const Convolution& convolution) {
@@ -79,7 +85,7 @@ class IndiceConvolutionForward : public Case {
 
   void run() override {
     test::require(mluOpIndiceConvolutionForward(
-        handle_, features_desc_, features_.data(), filters_desc_, filters_.data(), pairs_desc_, pairs_.data(),
+        handle(), features_desc_, features_.data(), filters_desc_, filters_.data(), pairs_desc_, pairs_.data(),
         num_.data(), sizes_.num_act_out, 0, sub_m_, workspace_->data(), workspace_->values().size(),
         features_out_desc_, features_out_.data()));
   }
@@ -124,16 +130,16 @@ class IndiceConvolutionForward : public Case {
   static constexpr auto kDtype = kIsFloat<T> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
 
   IndiceConvolutionForward(const Problem& problem, bool submanifold, mluOpAtomicsMode_t mode, bool with_serial)
-      : sizes_(problem.sizes),
+      : Case(mode),
+        sizes_(problem.sizes),
         sub_m_(submanifold ? 1 : 0),
         with_serial_(with_serial),
-        handle_(mode),
         num_(problem.pairs.num) {
     fill(features_, kFeaturesSeed);
     fill(filters_, kFiltersSeed);
     std::copy(problem.pairs.pairs.begin(), problem.pairs.pairs.end(), pairs_.data());
     size_t bytes = 0;
-    test::require(mluOpGetIndiceConvolutionForwardWorkspaceSize(handle_, features_desc_, filters_desc_,
+    test::require(mluOpGetIndiceConvolutionForwardWorkspaceSize(handle(), features_desc_, filters_desc_,
                                                                 pairs_desc_, features_out_desc_, num_.data(),
                                                                 sizes_.num_act_out, 0, sub_m_, &bytes));
     workspace_.emplace(static_cast<int64_t>(bytes));
@@ -177,7 +183,6 @@ class IndiceConvolutionForward : public Case {
   Sizes sizes_;
   int64_t sub_m_;
   bool with_serial_;
-  test::Handle handle_;
   test::Descriptor features_desc_{kDtype, {sizes_.num_act_in, sizes_.Ci}};
   test::Descriptor filters_desc_{kDtype, {sizes_.D, sizes_.H, sizes_.W, sizes_.Ci, sizes_.Co}};
   test::Descriptor pairs_desc_{MLUOP_DTYPE_INT32, {sizes_.K(), 2, sizes_.num_act_in}};
@@ -219,9 +224,11 @@ void append_cases(std::vector<CaseSpec>& cases, const char* mode_name, mluOpAtom
   for (const Convolution& convolution : convolutions()) {
     // The serial loop takes seconds elsewhere.
     const bool with_serial = convolution.sparse.submanifold && convolution.input.level == 0;
-    cases.push_back(
-        {"indice_convolution_forward", name_of(convolution), kIsFloat<T> ? "float" : "half", mode_name,
-         [=] { return std::make_unique<IndiceConvolutionForward<T>>(convolution, mode, with_serial); }});
+    cases.push_back({"indice_convolution_forward", name_of(convolution), kIsFloat<T> ? "float" : "half", mode_name,
+                     [=](double size) {
+                       return std::make_unique<IndiceConvolutionForward<T>>(scaled(convolution, size), mode,
+                                                                            with_serial);
+                     }});
   }
 }
 

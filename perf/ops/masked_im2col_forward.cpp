@@ -18,6 +18,13 @@ using Sizes = reference::MaskedIm2colForwardSizes;
 
 constexpr uint32_t kSeed = 1;
 
+// More rows of the feature, as densely masked.
+Sizes scaled(Sizes sizes, double size) {
+  sizes.height = static_cast<decltype(sizes.height)>(perf::scaled(sizes.height, size));
+  sizes.mask_cnt = static_cast<decltype(sizes.mask_cnt)>(perf::scaled(sizes.mask_cnt, size));
+  return sizes;
+}
+
 template <class T>
 class MaskedIm2colForward : public Case {
  public:
@@ -41,7 +48,7 @@ class MaskedIm2colForward : public Case {
   std::span<const std::byte> largest_input() const override { return std::as_bytes(feature_.values()); }
 
   void run() override {
-    test::require(mluOpMaskedIm2colForward(handle_, feature_desc_, feature_.data(), mask_desc_, mask_h_.data(),
+    test::require(mluOpMaskedIm2colForward(handle(), feature_desc_, feature_.data(), mask_desc_, mask_h_.data(),
                                            mask_desc_, mask_w_.data(), sizes_.kernel_h, sizes_.kernel_w,
                                            sizes_.pad_h, sizes_.pad_w, nullptr, 0, output_desc_, output_.data()));
   }
@@ -52,7 +59,7 @@ class MaskedIm2colForward : public Case {
 
   std::string verify() override {
     size_t workspace_bytes = 1;
-    test::require(mluOpGetMaskedIm2colForwardWorkspaceSize(handle_, feature_desc_, mask_desc_, mask_desc_,
+    test::require(mluOpGetMaskedIm2colForwardWorkspaceSize(handle(), feature_desc_, mask_desc_, mask_desc_,
                                                            sizes_.kernel_h, sizes_.kernel_w, output_desc_,
                                                            &workspace_bytes));
     if (workspace_bytes != 0) return "the operator asks for a workspace, expected none";
@@ -88,7 +95,6 @@ class MaskedIm2colForward : public Case {
   }
 
   Sizes sizes_;
-  test::Handle handle_;
   test::Descriptor feature_desc_{kDtype, {1, sizes_.channels, sizes_.height, sizes_.width}, MLUOP_LAYOUT_NCHW};
   test::Descriptor mask_desc_{MLUOP_DTYPE_INT32, {sizes_.mask_cnt}};
   test::Descriptor output_desc_{kDtype, {sizes_.row_count(), sizes_.mask_cnt}};
@@ -100,7 +106,7 @@ class MaskedIm2colForward : public Case {
 template <class T>
 CaseSpec spec(const char* name, const Sizes& sizes) {
   return {"masked_im2col_forward", name, sizeof(T) == 2 ? "half" : "float", "deterministic",
-          [=] { return std::make_unique<MaskedIm2colForward<T>>(sizes); }};
+          [=](double size) { return std::make_unique<MaskedIm2colForward<T>>(scaled(sizes, size)); }};
 }
 
 }  // namespace

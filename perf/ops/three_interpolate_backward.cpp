@@ -23,6 +23,12 @@ constexpr Sizes kSizes[] = {
     {16, 128, 512, 256}, {16, 512, 2048, 128}, {29, 2047, 999, 2033},
 };
 
+// A larger batch.
+Sizes scaled(Sizes sizes, double size) {
+  sizes.B = static_cast<decltype(sizes.B)>(perf::scaled(sizes.B, size));
+  return sizes;
+}
+
 template <class T>
 constexpr mluOpDataType_t kDtype = std::is_same_v<T, float> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
 
@@ -65,7 +71,7 @@ class ThreeInterpolateBackward : public Case {
   std::span<const std::byte> largest_input() const override { return std::as_bytes(grad_output_.values()); }
 
   void run() override {
-    test::require(mluOpThreeInterpolateBackward(handle_, grad_output_desc_, grad_output_.data(), indices_desc_,
+    test::require(mluOpThreeInterpolateBackward(handle(), grad_output_desc_, grad_output_.data(), indices_desc_,
                                                 indices_.data(), weights_desc_, weights_.data(),
                                                 grad_features_desc_, grad_features_.data()));
   }
@@ -90,7 +96,6 @@ class ThreeInterpolateBackward : public Case {
   }
 
   Sizes sizes_;
-  test::Handle handle_;
   test::Descriptor grad_output_desc_{kDtype<T>, {sizes_.B, sizes_.C, sizes_.N}};
   test::Descriptor indices_desc_{MLUOP_DTYPE_INT32, {sizes_.B, sizes_.N, 3}};
   test::Descriptor weights_desc_{kDtype<T>, {sizes_.B, sizes_.N, 3}};
@@ -111,12 +116,14 @@ std::string name_of(const Sizes& sizes) {
 std::vector<CaseSpec> three_interpolate_backward_cases() {
   std::vector<CaseSpec> cases;
   for (const Sizes& sizes : kSizes) {
-    cases.push_back({"three_interpolate_backward", name_of(sizes), "float", "deterministic",
-                     [=] { return std::make_unique<ThreeInterpolateBackward<float>>(sizes); }});
+    cases.push_back({"three_interpolate_backward", name_of(sizes), "float", "deterministic", [=](double size) {
+                       return std::make_unique<ThreeInterpolateBackward<float>>(scaled(sizes, size));
+                     }});
   }
   for (const Sizes& sizes : kSizes) {
-    cases.push_back({"three_interpolate_backward", name_of(sizes), "half", "deterministic",
-                     [=] { return std::make_unique<ThreeInterpolateBackward<test::Half>>(sizes); }});
+    cases.push_back({"three_interpolate_backward", name_of(sizes), "half", "deterministic", [=](double size) {
+                       return std::make_unique<ThreeInterpolateBackward<test::Half>>(scaled(sizes, size));
+                     }});
   }
   return cases;
 }

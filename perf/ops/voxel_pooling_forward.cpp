@@ -12,35 +12,47 @@
 namespace mluop::perf {
 namespace {
 
-constexpr reference::VoxelPoolingForwardSizes kSizes = test::kBevDepthSizes;
+using Sizes = reference::VoxelPoolingForwardSizes;
+
 constexpr double kAtomicsTolerance = 3e-3;
 constexpr uint32_t kSeed = 1;
 
+// Finer bins of depth, as far as before.
+int depth_bins(double size) { return static_cast<int>(scaled(test::kBevDepthBins, size)); }
+
+Sizes sizes_of(int depths) {
+  Sizes sizes = test::kBevDepthSizes;
+  sizes.num_points = sizes.num_points / test::kBevDepthBins * depths;
+  return sizes;
+}
+
 struct Outputs {
-  Buffer<float> features{kSizes.output_count()};
-  Buffer<int32_t> memo{kSizes.geom_count()};
+  explicit Outputs(const Sizes& sizes) : features(sizes.output_count()), memo(sizes.geom_count()) {}
+  Buffer<float> features;
+  Buffer<int32_t> memo;
 };
 
 class VoxelPoolingForward : public Case {
  public:
-  VoxelPoolingForward(mluOpAtomicsMode_t mode, const std::vector<int32_t>& geometry) : mode_(mode), handle_(mode) {
+  VoxelPoolingForward(const Sizes& sizes, mluOpAtomicsMode_t mode, const std::vector<int32_t>& geometry)
+      : Case(mode), sizes_(sizes), exact_(mode == MLUOP_ATOMICS_NOT_ALLOWED) {
     std::copy(geometry.begin(), geometry.end(), geometry_.data());
     fill_uniform(input_, kSeed);
   }
 
   Work work() const override {
     const auto bytes = [](int64_t count) { return count * int64_t{sizeof(float)}; };
-    const int64_t used = points_in_range() * kSizes.num_channels;
-    return {bytes(used + kSizes.geom_count()), bytes(kSizes.output_count() + kSizes.geom_count()), used};
+    const int64_t used = points_in_range() * sizes_.num_channels;
+    return {bytes(used + sizes_.geom_count()), bytes(sizes_.output_count() + sizes_.geom_count()), used};
   }
 
   std::span<const std::byte> largest_input() const override { return std::as_bytes(input_.values()); }
 
   void run() override {
     test::require(mluOpVoxelPoolingForward(
-        handle_, kSizes.batch_size, kSizes.num_points, kSizes.num_channels, kSizes.num_voxel_x, kSizes.num_voxel_y,
-        kSizes.num_voxel_z, points_desc_, geometry_.data(), input_desc_, input_.data(), output_desc_,
-        outputs_.features.data(), points_desc_, outputs_.memo.data()));
+        handle(), sizes_.batch_size, sizes_.num_points, sizes_.num_channels, sizes_.num_voxel_x,
+        sizes_.num_voxel_y, sizes_.num_voxel_z, points_desc_, geometry_.data(), input_desc_, input_.data(),
+        output_desc_, outputs_.features.data(), points_desc_, outputs_.memo.data()));
   }
 
   std::vector<Baseline> baselines() override {
@@ -54,9 +66,8 @@ class VoxelPoolingForward : public Case {
     run_serial();
     const auto features = outputs_.features.values();
     const auto expected = expected_.features.values();
-    const std::string problem = mode_ == MLUOP_ATOMICS_NOT_ALLOWED
-                                    ? differing_bits("output_features", features, expected)
-                                    : too_different("output_features", features, expected, kAtomicsTolerance);
+    const std::string problem = exact_ ? differing_bits("output_features", features, expected)
+                                       : too_different("output_features", features, expected, kAtomicsTolerance);
     return problem.empty() ? differing_bits("pos_memo", outputs_.memo.values(), expected_.memo.values()) : problem;
   }
 
@@ -67,39 +78,41 @@ class VoxelPoolingForward : public Case {
 
  private:
   void run_serial() {
-    reference::voxel_pooling_forward(kSizes, geometry_.data(), input_.data(), expected_.features.data(),
+    reference::voxel_pooling_forward(sizes_, geometry_.data(), input_.data(), expected_.features.data(),
                                      expected_.memo.data());
   }
 
   int64_t points_in_range() const {
     const auto inside = [](int32_t coordinate, int32_t bound) { return 0 <= coordinate && coordinate < bound; };
     int64_t count = 0;
-    for (int64_t i = 0; i < kSizes.geom_count(); i += 3) {
+    for (int64_t i = 0; i < sizes_.geom_count(); i += 3) {
       const int32_t* point = geometry_.data() + i;
-      count += inside(point[0], kSizes.num_voxel_x) && inside(point[1], kSizes.num_voxel_y) &&
-               inside(point[2], kSizes.num_voxel_z);
+      count += inside(point[0], sizes_.num_voxel_x) && inside(point[1], sizes_.num_voxel_y) &&
+               inside(point[2], sizes_.num_voxel_z);
     }
     return count;
   }
 
-  mluOpAtomicsMode_t mode_;
-  test::Handle handle_;
-  test::Descriptor points_desc_{MLUOP_DTYPE_INT32, {kSizes.batch_size, kSizes.num_points, 3}};
-  test::Descriptor input_desc_{MLUOP_DTYPE_FLOAT, {kSizes.batch_size, kSizes.num_points, kSizes.num_channels}};
+  Sizes sizes_;
+  bool exact_;
+  test::Descriptor points_desc_{MLUOP_DTYPE_INT32, {sizes_.batch_size, sizes_.num_points, 3}};
+  test::Descriptor input_desc_{MLUOP_DTYPE_FLOAT, {sizes_.batch_size, sizes_.num_points, sizes_.num_channels}};
   test::Descriptor output_desc_{MLUOP_DTYPE_FLOAT,
-                                {kSizes.batch_size, kSizes.num_voxel_y, kSizes.num_voxel_x, kSizes.num_channels}};
-  Buffer<int32_t> geometry_{kSizes.geom_count()};
-  Buffer<float> input_{kSizes.input_count()};
-  Outputs outputs_, expected_;
+                                {sizes_.batch_size, sizes_.num_voxel_y, sizes_.num_voxel_x, sizes_.num_channels}};
+  Buffer<int32_t> geometry_{sizes_.geom_count()};
+  Buffer<float> input_{sizes_.input_count()};
+  Outputs outputs_{sizes_}, expected_{sizes_};
 };
 
-std::vector<int32_t> camera() { return test::camera_geometry(kSizes.batch_size); }
-std::vector<int32_t> uniform() { return test::uniform_geometry(kSizes, kSeed); }
+std::vector<int32_t> camera(int depths) { return test::camera_geometry(test::kBevDepthSizes.batch_size, depths); }
+std::vector<int32_t> uniform(int depths) { return test::uniform_geometry(sizes_of(depths), kSeed); }
 
-CaseSpec spec(const char* name, std::vector<int32_t> (*geometry)(), const char* mode_name,
+CaseSpec spec(const char* name, std::vector<int32_t> (*geometry)(int depths), const char* mode_name,
               mluOpAtomicsMode_t mode) {
-  return {"voxel_pooling_forward", name, "float", mode_name,
-          [=] { return std::make_unique<VoxelPoolingForward>(mode, geometry()); }};
+  return {"voxel_pooling_forward", name, "float", mode_name, [=](double size) {
+            const int depths = depth_bins(size);
+            return std::make_unique<VoxelPoolingForward>(sizes_of(depths), mode, geometry(depths));
+          }};
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // What an operator brings to the perf suite: cases, each an operator on one input, in one data type and mode.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -9,6 +11,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "support/api.h"
 
 namespace mluop::perf {
 
@@ -35,7 +39,7 @@ struct Footprint {
 // A case in memory: inputs, outputs, handle. Every function may throw.
 class Case {
  public:
-  Case() = default;
+  explicit Case(mluOpAtomicsMode_t mode = MLUOP_ATOMICS_NOT_ALLOWED) : mode_(mode) { handle_.emplace(mode); }
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
   virtual ~Case() = default;
@@ -48,6 +52,9 @@ class Case {
   // One call of the operator.
   virtual void run() = 0;
 
+  // Makes the next call the first of its handle.
+  void renew_handle() { handle_.emplace(mode_); }
+
   virtual std::vector<Baseline> baselines() = 0;
 
   // Where the memory of a call is of interest.
@@ -59,15 +66,28 @@ class Case {
 
   // Of the operator's outputs, as its last run left them.
   virtual uint64_t checksum() const = 0;
+
+ protected:
+  mluOpHandle_t handle() const { return *handle_; }
+
+ private:
+  mluOpAtomicsMode_t mode_;
+  std::optional<test::Handle> handle_;
 };
 
-// A case by name. prepare() allocates and generates; so only the case at work holds memory.
+// What becomes of a dimension of a case at `size` times its own size.
+inline int64_t scaled(int64_t extent, double size) {
+  return std::max<int64_t>(std::llround(static_cast<double>(extent) * size), 1);
+}
+
+// A case by name. prepare(size) allocates and generates, with the operator's work multiplied by `size`; so only
+// the case at work holds memory. It is for as many threads as there are at that time.
 struct CaseSpec {
   std::string op;
   std::string name;
   std::string dtype;
   std::string mode;
-  std::function<std::unique_ptr<Case>()> prepare;
+  std::function<std::unique_ptr<Case>(double size)> prepare;
 };
 
 }  // namespace mluop::perf

@@ -2,13 +2,13 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "mlu_op.h"
 #include "perf/support/fma_peak.h"
-#include "perf/support/parallel.h"
 
 namespace mluop::perf {
 namespace {
@@ -41,10 +41,14 @@ std::string library_version() {
 
 Machine describe_machine() {
   const char* simd_limit = std::getenv("MLUOP_OMP_SIMD");
-  const int threads = thread_count();
-  return {library_version(), cpu_name(),
-          instruction_set(), simd_limit == nullptr ? "" : simd_limit,
-          threads,           measure_fma_peak(threads)};
+  return {library_version(), cpu_name(), instruction_set(), simd_limit == nullptr ? "" : simd_limit, {}};
+}
+
+void raise_fma_peak(Machine& machine, const std::vector<int>& threads) {
+  for (const int count : threads) {
+    double& peak = machine.fma_peak[count];
+    peak = std::max(peak, measure_fma_peak(count));
+  }
 }
 
 }  // namespace mluop::perf

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,24 @@
 #include "perf/support/timing.h"
 
 namespace mluop::perf {
+
+enum class Cache {
+  kWarm,  // calls follow each other
+  kCold,  // other memory is read and written between them
+};
+
+// A multiple of a case's own size.
+struct Size {
+  std::string name;  // "1/8"
+  double factor;
+};
+
+// At which a case is measured.
+struct Settings {
+  Size size;
+  int threads;
+  std::vector<Cache> caches;
+};
 
 struct NamedSamples {
   std::string name;
@@ -25,13 +44,17 @@ struct Memory {
 
 struct Result {
   std::string op, name, dtype, mode;
+  Size size;
   int threads = 0;
+  Cache cache = Cache::kWarm;
   std::string problem;  // empty: verified, and measured
   uint64_t checksum = 0;
   Work work{};
   Samples latency;        // the operator
   Samples twin_ordinary;  // its streaming twin, with either kind of stores
   Samples twin_non_temporal;
+  // Of warm caches alone.
+  Samples first_call;  // of a handle
   std::vector<NamedSamples> baselines;
   std::optional<Memory> memory;
 };
@@ -39,6 +62,7 @@ struct Result {
 // Of a measured result.
 struct Figures {
   double latency, twin;  // median seconds; twin: of the better stores
+  double first_call;     // median seconds; NaN if there is none
   double flops;          // operations a second
   double io_efficiency, compute_efficiency;
   bool io_bound;                  // the bytes take longer than the operations at best
@@ -47,10 +71,15 @@ struct Figures {
   double memory_overhead;         // workspace and growth over the tensors; NaN if there is no figure
 };
 
-Figures figures(const Result& result, double fma_peak);
+// fma_peak: by the number of threads, that of the result among them.
+Figures figures(const Result& result, const std::map<int, double>& fma_peak);
 
-// Prepares, verifies and times one case, and frees it. A case that throws or fails verification is not timed and
-// comes back with the problem. Every step is announced on `progress`, all on one line.
-Result measure(const CaseSpec& spec, int threads, std::ostream& progress);
+// "warm" or "cold".
+std::string cache_name(Cache cache);
+
+// Prepares, verifies and times one case, and frees it: a result for each kind of cache. A case that throws or
+// fails verification is not timed and comes back, once, with the problem. Every step is announced on `progress`,
+// all on one line.
+std::vector<Result> measure(const CaseSpec& spec, const Settings& settings, std::ostream& progress);
 
 }  // namespace mluop::perf

@@ -8,8 +8,12 @@
 
 namespace mluop::perf {
 
-// The size of a team: OMP_NUM_THREADS.
+// The size of a team, of the library as well: OMP_NUM_THREADS, until it is set.
 inline int thread_count() { return omp_get_max_threads(); }
+inline void set_thread_count(int threads) { omp_set_num_threads(threads); }
+
+// The most threads that OpenMP ever gives: OMP_THREAD_LIMIT.
+inline int thread_limit() { return omp_get_thread_limit(); }
 
 // Runs body(id) for each id in [0, threads), each on a thread of its own if OpenMP gives so many. body does not
 // throw.

@@ -1,76 +1,114 @@
-#include "perf/support/report.h"
-
+#include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "perf/support/json.h"
+#include "perf/support/report.h"
 #include "perf/support/verify.h"
 
 namespace mluop::perf {
 namespace {
 
-using Members = std::vector<std::pair<std::string, std::string>>;
+using Json = nlohmann::ordered_json;
 
-std::string timed(const Samples& samples) {
-  return json::object({{"median", json::number(median(samples))}, {"samples", json::numbers(samples)}});
+Json fields() {
+  return {{"size", "the case's work is this multiple of the network's"},
+          {"threads", "of the operator, its twin and its baselines"},
+          {"cache", "warm: calls follow each other; cold: other memory is read and written between them"},
+          {"checksum", "FNV-1a of the outputs"},
+          {"theory_io_read_bytes", "inputs that the result depends on, each once; written: the outputs"},
+          {"theory_ops", "floating-point operations that the result takes"},
+          {"latency", "a call of the operator"},
+          {"first_call", "the first call of a handle"},
+          {"twin_ordinary, twin_non_temporal", "a loop that streams as many bytes as theory_io, by kind of store"},
+          {"io_efficiency", "median of the faster twin / median latency"},
+          {"compute_efficiency", "theory_ops / median latency / fma_peak_flops"},
+          {"bound", "the side, io or compute, that takes longer at best; binding_efficiency is that side's"},
+          {"baselines", "other ways to the same result; speed_up: their median / median latency"},
+          {"memory", "of a call: tensors, workspace, and growth of the process in a handle's first call"}};
 }
 
-std::string machine_json(const Machine& machine) {
-  return json::object({{"library", json::text(machine.library)},
-                       {"cpu", json::text(machine.cpu)},
-                       {"instruction_set", json::text(machine.instruction_set)},
-                       {"simd_limit", json::text(machine.simd_limit)},
-                       {"threads", json::number(int64_t{machine.threads})},
-                       {"fma_peak_flops", json::number(machine.fma_peak)}});
+Json machine_json(const Machine& machine) {
+  Json peaks;
+  for (const auto& [threads, peak] : machine.fma_peak) peaks[std::to_string(threads)] = peak;
+  return {{"library", machine.library},
+          {"cpu", machine.cpu},
+          {"instruction_set", machine.instruction_set},
+          {"simd_limit", machine.simd_limit},
+          {"fma_peak_flops", peaks}};
 }
 
-std::string memory_json(const Memory& memory) {
-  return json::object({{"tensor_bytes", json::number(memory.provided.tensor_bytes)},
-                       {"workspace_bytes", json::number(memory.provided.workspace_bytes)},
-                       {"resident_growth_bytes", json::number(memory.resident_growth)}});
+Json timed(const Samples& samples) { return {{"median", median(samples)}, {"samples", samples}}; }
+
+Json memory_json(const Memory& memory) {
+  return {{"tensor_bytes", memory.provided.tensor_bytes},
+          {"workspace_bytes", memory.provided.workspace_bytes},
+          {"resident_growth_bytes", memory.resident_growth}};
 }
 
-std::string result_json(const Result& result, double fma_peak) {
-  Members members = {{"operator", json::text(result.op)},
-                     {"case", json::text(result.name)},
-                     {"dtype", json::text(result.dtype)},
-                     {"mode", json::text(result.mode)},
-                     {"threads", json::number(int64_t{result.threads})},
-                     {"verified", json::boolean(result.problem.empty())}};
+Json result_json(const Result& result, const std::map<int, double>& fma_peak) {
+  Json json = {{"operator", result.op},
+               {"case", result.name},
+               {"dtype", result.dtype},
+               {"mode", result.mode},
+               {"size", result.size.name},
+               {"size_factor", result.size.factor},
+               {"threads", result.threads},
+               {"cache", cache_name(result.cache)},
+               {"verified", result.problem.empty()}};
   if (!result.problem.empty()) {
-    members.emplace_back("problem", json::text(result.problem));
-    return json::object(members);
+    json["problem"] = result.problem;
+    return json;
   }
   const Figures f = figures(result, fma_peak);
-  Members speed_ups, baselines;
+  json["checksum"] = checksum_text(result.checksum);
+  json["theory_io_read_bytes"] = result.work.read_bytes;
+  json["theory_io_write_bytes"] = result.work.write_bytes;
+  json["theory_ops"] = result.work.ops;
+  json["io_efficiency"] = f.io_efficiency;
+  json["compute_efficiency"] = f.compute_efficiency;
+  json["bound"] = f.io_bound ? "io" : "compute";
+  json["binding_efficiency"] = f.binding_efficiency;
+  json["latency"] = timed(result.latency);
+  json["twin_ordinary"] = timed(result.twin_ordinary);
+  json["twin_non_temporal"] = timed(result.twin_non_temporal);
+  if (!result.first_call.empty()) json["first_call"] = timed(result.first_call);
   for (size_t i = 0; i < result.baselines.size(); ++i) {
-    speed_ups.emplace_back(result.baselines[i].name, json::number(f.speed_ups[i]));
-    baselines.emplace_back(result.baselines[i].name, timed(result.baselines[i].samples));
+    json["speed_up"][result.baselines[i].name] = f.speed_ups[i];
+    json["baselines"][result.baselines[i].name] = timed(result.baselines[i].samples);
   }
-  members.insert(members.end(), {{"checksum", json::text(checksum_text(result.checksum))},
-                                 {"theory_io_read_bytes", json::number(result.work.read_bytes)},
-                                 {"theory_io_write_bytes", json::number(result.work.write_bytes)},
-                                 {"theory_ops", json::number(result.work.ops)},
-                                 {"io_efficiency", json::number(f.io_efficiency)},
-                                 {"compute_efficiency", json::number(f.compute_efficiency)},
-                                 {"bound", json::text(f.io_bound ? "io" : "compute")},
-                                 {"binding_efficiency", json::number(f.binding_efficiency)},
-                                 {"speed_up", json::object(speed_ups)},
-                                 {"latency", timed(result.latency)},
-                                 {"twin_ordinary", timed(result.twin_ordinary)},
-                                 {"twin_non_temporal", timed(result.twin_non_temporal)},
-                                 {"baselines", json::object(baselines)}});
-  if (result.memory) members.emplace_back("memory", memory_json(*result.memory));
-  return json::object(members);
+  if (result.memory) json["memory"] = memory_json(*result.memory);
+  return json;
 }
 
 }  // namespace
 
-void write_json(std::ostream& out, const Report& report) {
-  std::vector<std::string> results;
-  for (const Result& result : report.results) {
-    results.push_back(result_json(result, report.machine.fma_peak));
+Json report_json(const Report& report) {
+  Json cases = Json::array();
+  for (const Result& result : report.results) cases.push_back(result_json(result, report.machine.fma_peak));
+  return {{"schema", "mluop_perf"},
+          {"schema_version", kSchemaVersion},
+          {"units", {{"times", "s"}, {"bytes", "B"}, {"flops", "1/s"}, {"efficiencies, speed_up", "1"}}},
+          {"fields", fields()},
+          {"machine", machine_json(report.machine)},
+          {"cases", cases}};
+}
+
+void write_json(std::ostream& out, const Json& report) {
+  const char* separator = "{\n";
+  for (const auto& [name, value] : report.items()) {
+    out << separator << Json(name) << ": ";
+    separator = ",\n";
+    if (!value.is_array()) {
+      out << value.dump(value.is_object() ? 2 : -1);
+      continue;
+    }
+    const char* line = "[\n";
+    for (const Json& element : value) {
+      out << line << element;
+      line = ",\n";
+    }
+    out << (value.empty() ? "[]" : "\n]");
   }
-  out << json::object({{"machine", machine_json(report.machine)}, {"cases", json::array(results)}}) << '\n';
+  out << "\n}\n";
 }
 
 }  // namespace mluop::perf

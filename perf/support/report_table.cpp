@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "perf/support/report.h"
+#include "perf/support/section.h"
 
 namespace mluop::perf {
 namespace {
@@ -13,48 +14,55 @@ namespace {
 void write_header(std::ostream& out, const Machine& machine) {
   out << "mluop-omp " << machine.library << " on " << machine.cpu << ", " << machine.instruction_set;
   if (!machine.simd_limit.empty()) out << " (the library: MLUOP_OMP_SIMD=" << machine.simd_limit << ")";
-  out << "\nthreads: " << machine.threads << ", FMA peak: " << std::fixed << std::setprecision(1)
-      << machine.fma_peak / 1e9 << " GFLOP/s\n";
+  out << "\nFMA peak:" << std::fixed << std::setprecision(1);
+  const char* separator = " ";
+  for (const auto& [threads, peak] : machine.fma_peak) {
+    out << separator << peak / 1e9 << " GFLOP/s with " << threads << (threads == 1 ? " thread" : " threads");
+    separator = ", ";
+  }
+  out << '\n';
 }
 
-// The cases of one operator, and the columns that they need.
-struct Section {
-  std::span<const Result> results;
-  int name_width = 4;
-  std::vector<std::string> baselines;  // of any case, in their order
-  bool has_memory = false;
+// Columns that say what all cases of a run may have in common.
+struct Varied {
+  bool size = false, threads = false, cache = false;
 };
 
-Section section_of(std::span<const Result> results) {
-  Section section;
-  section.results = results;
+Varied varied_in(std::span<const Result> results) {
+  const Result& first = results.front();
+  Varied varied;
   for (const Result& result : results) {
-    section.name_width = std::max(section.name_width, static_cast<int>(result.name.size()));
-    section.has_memory |= result.memory.has_value();
-    for (const NamedSamples& baseline : result.baselines) {
-      auto& names = section.baselines;
-      if (std::find(names.begin(), names.end(), baseline.name) == names.end()) names.push_back(baseline.name);
-    }
+    varied.size |= result.size.name != first.size.name;
+    varied.threads |= result.threads != first.threads;
+    varied.cache |= result.cache != first.cache;
   }
-  return section;
+  return varied;
 }
 
-void write_label(std::ostream& out, const Section& section, const std::string& name, const std::string& dtype,
-                 const std::string& mode) {
-  out << "  " << std::left << std::setw(section.name_width) << name << "  " << std::setw(5) << dtype << "  "
-      << std::setw(13) << mode << std::right;
+void write_common(std::ostream& out, const Result& result, const Varied& varied) {
+  const char* separator = "all cases: ";
+  const auto item = [&](const std::string& text) {
+    out << separator << text;
+    separator = ", ";
+  };
+  if (!varied.threads) item(std::to_string(result.threads) + (result.threads == 1 ? " thread" : " threads"));
+  if (!varied.size) item(result.size.name == "1" ? "network size" : result.size.name + " of the network size");
+  if (!varied.cache) item(cache_name(result.cache) + " caches");
+  if (*separator == ',') out << '\n';
 }
 
-void write_title(std::ostream& out, const Section& section) {
+void write_title(std::ostream& out, const Section& section, const Varied& varied) {
   out << '\n' << section.results.front().op;
   const char* separator = "; speed-up over ";
   for (const std::string& name : section.baselines) {
     out << separator << name;
     separator = ", ";
   }
-  out << '\n';
-  write_label(out, section, "case", "dtype", "mode");
-  out << "  time ms  twin ms GFLOP/s   io  compute";
+  out << "\n  " << std::left << std::setw(section.name_width) << "case" << std::right;
+  if (varied.size) out << std::setw(5) << "size";
+  if (varied.threads) out << std::setw(4) << "thr";
+  if (varied.cache) out << std::setw(5) << "$";
+  out << "  time ms first ms  twin ms GFLOP/s     io compute";
   if (section.has_memory) out << " memory";
   if (!section.baselines.empty())
     out << std::setw(8 * static_cast<int>(section.baselines.size()) + 1) << "speed-up";
@@ -72,15 +80,12 @@ void write_figure(std::ostream& out, int width, double figure, int digits, const
   out << std::setw(width) << text.str();
 }
 
-double speed_up_over(const std::string& name, const Result& result, const Figures& f) {
-  for (size_t i = 0; i < result.baselines.size(); ++i) {
-    if (result.baselines[i].name == name) return f.speed_ups[i];
-  }
-  return NAN;
-}
-
-void write_row(std::ostream& out, const Section& section, const Result& result, double fma_peak) {
-  write_label(out, section, result.name, result.dtype, result.mode);
+void write_row(std::ostream& out, const Section& section, const Varied& varied, const Result& result,
+               const std::map<int, double>& fma_peak) {
+  out << "  " << std::left << std::setw(section.name_width) << result.name << std::right;
+  if (varied.size) out << std::setw(5) << result.size.name;
+  if (varied.threads) out << std::setw(4) << result.threads;
+  if (varied.cache) out << std::setw(5) << cache_name(result.cache);
   if (!result.problem.empty()) {
     // On a line of its own: it may be long.
     out << "   FAILED\n    " << result.problem << '\n';
@@ -88,32 +93,50 @@ void write_row(std::ostream& out, const Section& section, const Result& result, 
   }
   const Figures f = figures(result, fma_peak);
   write_figure(out, 9, f.latency * 1e3, 3, "");
+  write_figure(out, 9, f.first_call * 1e3, 3, "");
   write_figure(out, 9, f.twin * 1e3, 3, "");
   const bool computes = result.work.ops > 0;
   write_figure(out, 8, computes ? f.flops / 1e9 : NAN, 1, "");
   write_figure(out, 7, f.io_efficiency, 2, f.io_bound ? "*" : " ");
   write_figure(out, 7, computes ? f.compute_efficiency : NAN, 2, f.io_bound ? " " : "*");
   if (section.has_memory) write_figure(out, 7, f.memory_overhead * 100, 1, "%");
-  for (const std::string& name : section.baselines) write_figure(out, 8, speed_up_over(name, result, f), 1, "");
+  for (const std::string& name : section.baselines) {
+    write_figure(out, 8, speed_up_over(name, result, f), 1, "");
+  }
   out << '\n';
+}
+
+void write_section(std::ostream& out, const Section& section, const Varied& varied,
+                   const std::map<int, double>& fma_peak) {
+  write_title(out, section, varied);
+  std::string group;
+  for (const Result& result : section.results) {
+    const std::string own = result.dtype + ", " + result.mode;
+    if (own != group) out << "  - " << own << '\n';
+    group = own;
+    write_row(out, section, varied, result, fma_peak);
+  }
 }
 
 }  // namespace
 
 void write_table(std::ostream& out, const Report& report) {
   write_header(out, report.machine);
-  const std::span<const Result> results = report.results;
-  for (size_t begin = 0, end = 0; begin < results.size(); begin = end) {
-    while (end < results.size() && results[end].op == results[begin].op) ++end;
-    const Section section = section_of(results.subspan(begin, end - begin));
-    write_title(out, section);
-    for (const Result& result : section.results) write_row(out, section, result, report.machine.fma_peak);
-  }
-  out << "\ntime: median of a call. twin: a loop that streams the bytes that the call must read and write.\n"
-         "io: efficiency, twin / time. compute: efficiency, operations / time / FMA peak. *: the binding side,\n"
-         "that takes longer at best. memory: workspace and what the library keeps, of the tensors' size.\n"
-         "speed-up over serial: the loop of the definition; over gather-sgemm-scatter: three passes on all\n"
-         "threads, with oneDNN's sgemm.\n";
+  const std::vector<Section> sections = sections_of(report.results);
+  if (sections.empty()) return;
+  const Varied varied = varied_in(report.results);
+  write_common(out, report.results.front(), varied);
+  for (const Section& section : sections) write_section(out, section, varied, report.machine.fma_peak);
+  out << "\nsummary\n";
+  for (const Section& section : sections) write_summary(out, section, report.machine.fma_peak);
+  out << "\ntime: median of a call. first: the first call of a handle. twin: a loop that streams the bytes that\n"
+         "the call must read and write. io: efficiency, twin / time. compute: efficiency, operations / time /\n"
+         "FMA peak. *: the binding side, that takes longer at best. memory: workspace and what the library\n"
+         "keeps, of the tensors' size. speed-up over serial: the loop of the definition; over\n"
+         "gather-sgemm-scatter: three passes on all threads, with oneDNN's sgemm.\n";
+  if (varied.size) out << "size: of the case's work, of the network's.\n";
+  if (varied.threads) out << "thr: threads.\n";
+  if (varied.cache) out << "$: caches; cold: other memory is read and written between the calls.\n";
 }
 
 }  // namespace mluop::perf

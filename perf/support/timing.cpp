@@ -44,28 +44,44 @@ struct Registration {
   ~Registration() { benchmark::ClearRegisteredBenchmarks(); }
 };
 
+double seconds_of(const std::function<void()>& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  return seconds.count();
+}
+
+void register_entry(const Timed& entry, int repetitions) {
+  auto* registered = benchmark::RegisterBenchmark(entry.name.c_str(), [&entry](benchmark::State& state) {
+    for (auto _ : state) {
+      if (entry.before == nullptr) {
+        entry.run();
+      } else {
+        entry.before();
+        state.SetIterationTime(seconds_of(entry.run));
+      }
+    }
+  });
+  if (entry.before == nullptr) {
+    registered->UseRealTime();
+  } else {
+    registered->UseManualTime();
+  }
+  registered->Iterations(entry.calls)->Repetitions(repetitions);
+}
+
 }  // namespace
 
 Repetition repetition_of(const std::function<void()>& run) {
   run();
-  const auto begin = std::chrono::steady_clock::now();
-  run();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  const auto calls = static_cast<int64_t>(kMinRepetitionSeconds / std::max(seconds.count(), kMinCallSeconds)) + 1;
-  return {calls, static_cast<double>(calls) * seconds.count()};
+  const double seconds = seconds_of(run);
+  const auto calls = static_cast<int64_t>(kMinRepetitionSeconds / std::max(seconds, kMinCallSeconds)) + 1;
+  return {calls, static_cast<double>(calls) * seconds};
 }
 
 std::vector<Samples> time_in_turns(const std::vector<Timed>& entries, int repetitions) {
   const Registration registration;
-  for (const Timed& entry : entries) {
-    benchmark::RegisterBenchmark(entry.name.c_str(),
-                                 [&entry](benchmark::State& state) {
-                                   for (auto _ : state) entry.run();
-                                 })
-        ->UseRealTime()
-        ->Iterations(entry.calls)
-        ->Repetitions(repetitions);
-  }
+  for (const Timed& entry : entries) register_entry(entry, repetitions);
   Collector collector;
   benchmark::RunSpecifiedBenchmarks(&collector, "all");
   std::vector<Samples> samples;

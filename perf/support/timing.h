@@ -15,7 +15,8 @@ using Samples = std::vector<double>;
 struct Timed {
   std::string name;
   std::function<void()> run;
-  int64_t calls;  // of one repetition, one right after the other
+  int64_t calls;                      // of one repetition, one right after the other
+  std::function<void()> before = {};  // each call, not timed
 };
 
 // The calls that fill a repetition, which lasts a few milliseconds at least, and about how long it takes.

@@ -55,8 +55,7 @@ constexpr std::array<Camera, 6> kRig = {{
 constexpr double kScale = 704.0 / 1600.0;
 constexpr double kCroppedRows = 900 * kScale - 256;
 constexpr int kRows = 256 / 16, kColumns = 704 / 16;
-constexpr int kDepths = 112;
-constexpr double kFirstDepth = 2.0, kDepthStep = 0.5;
+constexpr double kFirstDepth = 2.0, kLastDepth = 58.0;
 constexpr double kMinXy = -51.2, kVoxelXy = 0.8, kMinZ = -5.0, kVoxelZ = 8.0;
 
 std::array<std::array<double, 3>, 3> rotation_matrix(const std::array<double, 4>& quaternion) {
@@ -71,12 +70,12 @@ int32_t voxel(double metres, double first, double size) {
   return static_cast<int32_t>(std::floor((metres - first) / size));
 }
 
-void append_frustum(const Camera& camera, std::vector<int32_t>& geometry) {
+void append_frustum(const Camera& camera, int depths, std::vector<int32_t>& geometry) {
   const auto rotation = rotation_matrix(camera.rotation);
-  for (int d = 0; d < kDepths; ++d) {
+  for (int d = 0; d < depths; ++d) {
     for (int row = 0; row < kRows; ++row) {
       for (int column = 0; column < kColumns; ++column) {
-        const double depth = kFirstDepth + d * kDepthStep;
+        const double depth = kFirstDepth + d * ((kLastDepth - kFirstDepth) / depths);
         const double u = column * (703.0 / (kColumns - 1)) / kScale;
         const double v = (row * (255.0 / (kRows - 1)) + kCroppedRows) / kScale;
         const std::array<double, 3> ray = {(u - camera.center_x) / camera.focal * depth,
@@ -95,11 +94,12 @@ void append_frustum(const Camera& camera, std::vector<int32_t>& geometry) {
 
 }  // namespace
 
-std::vector<int32_t> camera_geometry(int batch_size) {
+std::vector<int32_t> camera_geometry(int batch_size, int depths) {
   std::vector<int32_t> geometry;
-  geometry.reserve(static_cast<size_t>(batch_size) * kBevDepthSizes.num_points * 3);
+  geometry.reserve(static_cast<size_t>(batch_size) * kBevDepthSizes.num_points / kBevDepthBins *
+                   static_cast<size_t>(depths) * 3);
   for (int b = 0; b < batch_size; ++b) {
-    for (const Camera& camera : kRig) append_frustum(camera, geometry);
+    for (const Camera& camera : kRig) append_frustum(camera, depths, geometry);
   }
   return geometry;
 }

@@ -1,0 +1,149 @@
+#include "perf/support/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iomanip>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <stdexcept>
+#include <vector>
+
+#include "perf/support/report.h"
+#include "perf/support/timing.h"
+
+namespace mluop::perf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A case by all that it is measured at.
+struct Key {
+  explicit Key(const Json& measured)
+      : op(measured.at("operator")),
+        text(measured.at("case").get<std::string>() + ' ' + measured.at("dtype").get<std::string>() + ' ' +
+             measured.at("mode").get<std::string>()) {
+    const int threads = measured.at("threads");
+    const std::string size = measured.at("size"), cache = measured.at("cache");
+    text += " t" + std::to_string(threads);
+    if (size != "1") text += " x" + size;
+    if (cache != "warm") text += ' ' + cache;
+  }
+
+  std::string op, text;
+  auto operator<=>(const Key&) const = default;
+};
+
+// How far the logarithm of the median may be off: the samples beyond which it lies once in twenty times, whatever
+// their distribution.
+double spread(Samples samples) {
+  std::sort(samples.begin(), samples.end());
+  const auto count = static_cast<double>(samples.size());
+  const auto low = static_cast<size_t>(std::max((count - 2 * std::sqrt(count)) / 2, 0.0));
+  const double middle = median(samples);
+  return std::max(std::log(middle / samples[low]), std::log(samples[samples.size() - 1 - low] / middle));
+}
+
+double twin_of(const Json& measured) {
+  return std::min(measured.at("twin_ordinary").at("median").get<double>(),
+                  measured.at("twin_non_temporal").at("median").get<double>());
+}
+
+struct Change {
+  Change(const Json& from, const Json& to)
+      : old_seconds(from.at("latency").at("median")),
+        new_seconds(to.at("latency").at("median")),
+        twin_ratio(twin_of(to) / twin_of(from)),
+        noise(spread(from.at("latency").at("samples").get<Samples>()) +
+              spread(to.at("latency").at("samples").get<Samples>()) + std::abs(std::log(twin_ratio))) {}
+
+  double ratio() const { return new_seconds / old_seconds; }
+  bool is_slower() const { return std::log(ratio()) > noise; }
+  bool is_faster() const { return std::log(ratio()) < -noise; }
+
+  double old_seconds, new_seconds, twin_ratio, noise;
+};
+
+bool measured(const Json& result) { return result.at("verified").get<bool>(); }
+
+void write_machine(std::ostream& out, const char* which, const Json& run) {
+  const Json& machine = run.at("machine");
+  const auto text = [&](const char* name) { return machine.at(name).get<std::string>(); };
+  out << which << ": mluop-omp " << text("library") << " on " << text("cpu") << ", " << text("instruction_set");
+  const char* separator = "; GFLOP/s: ";
+  for (const auto& [threads, peak] : machine.at("fma_peak_flops").items()) {
+    out << separator << std::fixed << std::setprecision(1) << peak.get<double>() / 1e9 << " with t" << threads;
+    separator = ", ";
+  }
+  out << '\n';
+}
+
+void write_row(std::ostream& out, int width, const std::string& name, const Change& change) {
+  out << "  " << std::left << std::setw(width) << name << std::right << std::fixed << std::setprecision(3)
+      << std::setw(10) << change.old_seconds * 1e3 << std::setw(10) << change.new_seconds * 1e3
+      << std::setprecision(2) << std::setw(7) << change.ratio() << std::setprecision(0) << std::setw(7)
+      << std::expm1(change.noise) * 100 << '%' << std::setprecision(2) << std::setw(7) << change.twin_ratio;
+  if (change.is_slower()) out << "  SLOWER";
+  if (change.is_faster()) out << "  faster";
+  out << '\n';
+}
+
+}  // namespace
+
+Json read_json(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw std::runtime_error("cannot read " + file);
+  const Json run = Json::parse(stream, nullptr, false);
+  if (!run.is_object() || run.value("schema", "") != "mluop_perf") {
+    throw std::runtime_error(file + " is not written by mluop_perf --json");
+  }
+  if (const int version = run.value("schema_version", 0); version != kSchemaVersion) {
+    throw std::runtime_error(file + " has schema_version " + std::to_string(version) + ", expected " +
+                             std::to_string(kSchemaVersion));
+  }
+  return run;
+}
+
+void write_comparison(std::ostream& out, const Json& old_run, const Json& new_run) {
+  std::map<Key, const Json*> old_cases;
+  for (const Json& result : old_run.at("cases")) {
+    if (measured(result)) old_cases.emplace(Key(result), &result);
+  }
+  struct Row {
+    Key key;
+    Change change;
+  };
+  std::vector<Row> rows;
+  size_t width = 4, slower = 0, faster = 0;
+  for (const Json& result : new_run.at("cases")) {
+    const auto old_case = old_cases.find(Key(result));
+    if (!measured(result) || old_case == old_cases.end()) continue;
+    rows.push_back({old_case->first, Change(*old_case->second, result)});
+    width = std::max(width, rows.back().key.text.size());
+    slower += rows.back().change.is_slower() ? 1 : 0;
+    faster += rows.back().change.is_faster() ? 1 : 0;
+  }
+  write_machine(out, "old", old_run);
+  write_machine(out, "new", new_run);
+  std::string op;
+  for (const Row& row : rows) {
+    if (row.key.op != op) {
+      op = row.key.op;
+      out << '\n'
+          << op << "\n  " << std::left << std::setw(static_cast<int>(width)) << "case" << std::right
+          << "    old ms    new ms  ratio   noise   twin\n";
+    }
+    write_row(out, static_cast<int>(width), row.key.text, row.change);
+  }
+  out << '\n'
+      << rows.size() << " cases in both: " << slower << " slower, " << faster
+      << " faster; not compared: " << old_run.at("cases").size() - rows.size() << " old, "
+      << new_run.at("cases").size() - rows.size()
+      << " new\n\n"
+         "ratio: new / old time, medians. noise: how far the ratio may be off 1 without a change, by the samples\n"
+         "of both runs and by what the streaming twin has changed. twin: its new / old time, the machine's part.\n"
+         "SLOWER, faster: by more than noise. t2: with 2 threads. x1/2: at half the network size.\n";
+}
+
+}  // namespace mluop::perf

@@ -1,0 +1,36 @@
+#include "perf/support/evict.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "perf/support/parallel.h"
+
+namespace mluop::perf {
+namespace {
+
+constexpr int64_t kLeastBytes = int64_t{64} << 20, kMostBytes = int64_t{512} << 20;
+
+int64_t bytes_to_touch() {
+  int64_t cache = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+  return std::clamp(2 * cache, kLeastBytes, kMostBytes);
+}
+
+}  // namespace
+
+Evictor::Evictor() : memory_(bytes_to_touch() / static_cast<int64_t>(sizeof(uint64_t))) {}
+
+void Evictor::run() {
+  constexpr int64_t kLineWords = kLineBytes / static_cast<int64_t>(sizeof(uint64_t));
+  const auto lines = static_cast<int64_t>(memory_.values().size()) / kLineWords;
+  const int threads = thread_count();
+  parallel(threads, [&](int id) {
+    const int64_t end = share(lines, threads, id + 1);
+    for (int64_t line = share(lines, threads, id); line < end; ++line) ++memory_.data()[line * kLineWords];
+  });
+}
+
+}  // namespace mluop::perf

@@ -1,0 +1,10 @@
+# Runs PROGRAM with ARGUMENTS: it must end with STATUS, and what it prints must match each of EXPECTED.
+execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT status STREQUAL STATUS)
+  message(FATAL_ERROR "exit status ${status}, expected ${STATUS}:\n${output}")
+endif()
+foreach(expected IN LISTS EXPECTED)
+  if(NOT output MATCHES "${expected}")
+    message(FATAL_ERROR "no match of\n${expected}\nin\n${output}")
+  endif()
+endforeach()
