@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "perf/ops/catalogue.h"
+#include "perf/support/npy_folder.h"
 #include "perf/support/report.h"
 
 namespace mluop::perf {
@@ -36,6 +38,7 @@ struct Options {
   std::string op;
   std::string name;
   std::string json;
+  std::string dump;
 };
 
 std::string title(const CaseSpec& spec) { return spec.op + '/' + spec.name + ' ' + spec.dtype + ' ' + spec.mode; }
@@ -62,12 +65,25 @@ Report measure_all(const std::vector<CaseSpec>& cases) {
   return report;
 }
 
+// To FOLDER/operator/case_dtype. The modes of a case have the same inputs.
+void dump_all(const std::vector<CaseSpec>& cases, const std::filesystem::path& folder) {
+  for (const CaseSpec& spec : cases) {
+    if (spec.mode != "deterministic") continue;
+    std::cerr << "writing the inputs of " << title(spec) << std::endl;
+    spec.prepare()->write_inputs(NpyFolder(folder / spec.op / (spec.name + '_' + spec.dtype)));
+  }
+}
+
 int run(const Options& options) {
   const auto cases = selected_cases(options);
   if (cases.empty()) {
     std::cerr << "mluop_perf: no case matches; there are:\n";
     for (const CaseSpec& spec : all_cases()) std::cerr << "  " << title(spec) << '\n';
     return kBadUsage;
+  }
+  if (!options.dump.empty()) {
+    dump_all(cases, options.dump);
+    return 0;
   }
   if (!options.json.empty() && !writable(options.json)) {
     std::cerr << "mluop_perf: cannot write " << options.json << '\n';
@@ -97,6 +113,8 @@ int main(int argc, char** argv) {
   app.add_option("--op", options.op, "Only operators whose name contains TEXT");
   app.add_option("--case", options.name, "Only cases whose name contains TEXT");
   app.add_option("--json", options.json, "Write all figures, with every sample, to FILE")->type_name("FILE");
+  app.add_option("--dump", options.dump, "Measure nothing, write the inputs of the cases into FOLDER, for NumPy")
+      ->type_name("FOLDER");
   app.footer(kFooter);
   try {
     app.parse(argc, argv);
