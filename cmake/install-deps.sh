@@ -7,7 +7,7 @@ packages="
 cmake ninja-build g++ g++-aarch64-linux-gnu
 clang libomp-dev clang-format clang-tidy
 libspdlog-dev libhwy-dev
-libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev
+libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev
 "
 
 missing=""

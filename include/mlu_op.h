@@ -433,6 +433,74 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
     const mluOpTensorDescriptor_t voxel_points_count_desc, const mluOpTensorDescriptor_t voxel_num_desc,
     size_t* workspace_size);
 
+/* Indice convolution forward (mmcv, CenterPoint): the sparse convolution of the rows of active sites, with the
+ * pairs of rows that meet listed for each offset of the filter.
+ *
+ *   Letters of the filters' dimensions: Co, D, H, W, Ci; K = D * H * W offsets, k = (d * H + h) * W + w.
+ *
+ *   features_out[o,co] = sum over the offsets k and the positions l < indice_num[k] with indice_pairs[k,1,l] = o,
+ *                        and over ci, of features[indice_pairs[k,0,l],ci] * filters[co,d,h,w,ci]
+ *
+ * | tensor       | shape                                     | dtype            | layout |
+ * |--------------|-------------------------------------------|------------------|--------|
+ * | features     | [N, Ci]                                   | HALF or FLOAT    | ARRAY  |
+ * | filters      | [Co, D, H, W, Ci]                         | that of features | NDHWC  |
+ * |              | [Co, Ci, D, H, W]                         |                  | NCDHW  |
+ * |              | [D, H, W, Ci, Co]                         |                  | ARRAY  |
+ * | indice_pairs | [K, 2, N]                                 | INT32            | ARRAY  |
+ * | indice_num   | K numbers, on the host                    | int64_t          |        |
+ * | features_out | [num_act_out, Co]                         | that of features | ARRAY  |
+ *
+ * Units: indice_pairs[k,0,l] is a row of features, indice_pairs[k,1,l] one of features_out. The design document's
+ *   formula has the two the other way round; all who make or use such pairs (mmcv, spconv, the device) have them
+ *   as here. A pair with a negative index is skipped, whatever its other index is. What lies behind indice_num[k]
+ *   is not read. Several pairs of an offset may name the same rows: each counts. sub_m says that the pairs are
+ *   those of a submanifold convolution; it changes nothing, as the pairs say all.
+ * Outputs: features_out is written whole by the call; the caller need not initialise it. Rows that no pair names
+ *   are 0. NaN and infinity travel as the products and additions have them.
+ *   features or features_out without elements: SUCCESS, with zeros; beyond the descriptors, the scalars and
+ *   indice_num nothing is checked but the output's data pointer.
+ * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. With MLUOP_ATOMICS_NOT_ALLOWED
+ *   an element starts at 0 and takes its products in the order of k, l and ci, fused multiply-adds where the
+ *   instruction set has them: the same bits at every thread count, in every run and with any scratch size. With
+ *   MLUOP_ATOMICS_ALLOWED the sums over ci are added to the output with atomics, in any order.
+ * Memory: the workspace, at any address, of the size that the query returns for the handle's atomics mode; after
+ *   a change of the mode, ask again.
+ *     MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 4 bytes for each of the pairs that
+ *                                indice_num counts; the handle keeps 4 bytes a task for each tile of the output
+ *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums as
+ *                                large as features_out has elements; an offset's pairs are taken in slices of
+ *                                8192, which bounds the two in the middle
+ *
+ * Returns, beside the statuses of every operator:
+ *   BAD_PARAM      filters is empty, or has 2^56 bytes or more; num_act_out is not dim 0 of features_out; inverse
+ *                  or sub_m is neither 0 nor 1; indice_num is null, or one of its numbers outside [0, N]; an index
+ *                  is not below the number of rows that it counts: the message names the first such element
+ *                  [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or workspace is
+ *                  null although that is not 0
+ *   NOT_SUPPORTED  filters does not have 5 dimensions, or another layout; inverse is 1; features or features_out
+ *                  has 2^31 rows or more, or indice_num counts 2^31 pairs or more
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: MLU-OPS design document indice_convolution_forward; mmcv indice_conv, spconv;
+ *   SECOND, doi:10.3390/s18103337. */
+mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t filters_desc, const void* filters,
+    const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
+    const int64_t num_act_out, const int64_t inverse, const int64_t sub_m, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t features_out_desc, void* features_out);
+
+/* Writes the bytes of workspace that mluOpIndiceConvolutionForward needs for these arguments in the handle's
+ * atomics mode; 0 if features or features_out has no elements.
+ * Returns what the operator returns for these arguments, and BAD_PARAM if workspace_size is null. Nothing is then
+ * written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const mluOpTensorDescriptor_t filters_desc,
+    const mluOpTensorDescriptor_t indice_pairs_desc, const mluOpTensorDescriptor_t features_out_desc,
+    const int64_t indice_num[], const int64_t num_act_out, const int64_t inverse, const int64_t sub_m,
+    size_t* workspace_size);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

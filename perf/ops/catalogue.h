@@ -14,5 +14,6 @@ std::vector<CaseSpec> masked_im2col_forward_cases();
 std::vector<CaseSpec> voxel_pooling_forward_cases();
 std::vector<CaseSpec> three_interpolate_backward_cases();
 std::vector<CaseSpec> dynamic_scatter_backward_cases();
+std::vector<CaseSpec> indice_convolution_forward_cases();
 
 }  // namespace mluop::perf

@@ -10,7 +10,7 @@
 #include "perf/support/verify.h"
 #include "reference/dynamic_scatter_backward.h"
 #include "support/api.h"
-#include "support/lidar_scan.h"
+#include "support/lidar_map.h"
 
 namespace mluop::perf {
 namespace {
@@ -60,9 +60,8 @@ class DynamicScatterBackward : public Case {
         grad_feats_.data()));
   }
 
-  void run_serial() override {
-    reference::dynamic_scatter_backward(sizes_, grad_voxel_feats_.data(), feats_.data(), voxel_feats_.data(),
-                                        map_.data(), reduce_from_.data(), expected_.data());
+  std::vector<Baseline> baselines() override {
+    return {{"serial", [this] { run_serial(); }}};
   }
 
   std::string verify() override {
@@ -75,6 +74,11 @@ class DynamicScatterBackward : public Case {
   uint64_t checksum() const override { return checksum_bytes(std::as_bytes(grad_feats_.values())); }
 
  private:
+  void run_serial() {
+    reference::dynamic_scatter_backward(sizes_, grad_voxel_feats_.data(), feats_.data(), voxel_feats_.data(),
+                                        map_.data(), reduce_from_.data(), expected_.data());
+  }
+
   // What the forward operator leaves: the maximum and the number of points of each voxel.
   void scatter_forward() {
     std::fill_n(voxel_feats_.data(), sizes_.voxel_feats_count(), -std::numeric_limits<float>::infinity());

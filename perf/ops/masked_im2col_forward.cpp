@@ -55,8 +55,8 @@ class MaskedIm2colForward : public Case {
                                            sizes_.pad_h, sizes_.pad_w, nullptr, 0, output_desc_, output_.data()));
   }
 
-  void run_serial() override {
-    reference::masked_im2col_forward(sizes_, feature_.data(), mask_h_.data(), mask_w_.data(), expected_.data());
+  std::vector<Baseline> baselines() override {
+    return {{"serial", [this] { run_serial(); }}};
   }
 
   std::string verify() override {
@@ -74,6 +74,10 @@ class MaskedIm2colForward : public Case {
   uint64_t checksum() const override { return checksum_bytes(std::as_bytes(output_.values())); }
 
  private:
+  void run_serial() {
+    reference::masked_im2col_forward(sizes_, feature_.data(), mask_h_.data(), mask_w_.data(), expected_.data());
+  }
+
   static constexpr auto kElementBytes = static_cast<int64_t>(sizeof(T));
   static constexpr auto kDtype = sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "perf/ops/catalogue.h"
 #include "perf/support/buffer.h"
@@ -77,9 +78,8 @@ class ThreeInterpolateBackward : public Case {
                                                 grad_features_desc_, grad_features_.data()));
   }
 
-  void run_serial() override {
-    reference::three_interpolate_backward(sizes_, grad_output_.data(), indices_.data(), weights_.data(),
-                                          expected_.data());
+  std::vector<Baseline> baselines() override {
+    return {{"serial", [this] { run_serial(); }}};
   }
 
   std::string verify() override {
@@ -92,6 +92,11 @@ class ThreeInterpolateBackward : public Case {
   uint64_t checksum() const override { return checksum_bytes(std::as_bytes(grad_features_.values())); }
 
  private:
+  void run_serial() {
+    reference::three_interpolate_backward(sizes_, grad_output_.data(), indices_.data(), weights_.data(),
+                                          expected_.data());
+  }
+
   Sizes sizes_;
   test::Handle handle_;
   test::Descriptor grad_output_desc_{kDtype<T>, {sizes_.B, sizes_.C, sizes_.N}};

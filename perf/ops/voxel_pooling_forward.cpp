@@ -50,9 +50,8 @@ class VoxelPoolingForward : public Case {
         outputs_.features.data(), points_desc_, outputs_.memo.data()));
   }
 
-  void run_serial() override {
-    reference::voxel_pooling_forward(kSizes, geometry_.data(), input_.data(), expected_.features.data(),
-                                     expected_.memo.data());
+  std::vector<Baseline> baselines() override {
+    return {{"serial", [this] { run_serial(); }}};
   }
 
   std::string verify() override {
@@ -74,6 +73,11 @@ class VoxelPoolingForward : public Case {
   }
 
  private:
+  void run_serial() {
+    reference::voxel_pooling_forward(kSizes, geometry_.data(), input_.data(), expected_.features.data(),
+                                     expected_.memo.data());
+  }
+
   int64_t points_in_range() const {
     const auto inside = [](int32_t coordinate, int32_t bound) { return 0 <= coordinate && coordinate < bound; };
     int64_t count = 0;

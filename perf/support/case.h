@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace mluop::perf {
 
@@ -18,6 +20,18 @@ struct Work {
   int64_t read_bytes;
   int64_t write_bytes;
   int64_t ops;
+};
+
+// Another way to the result of a case, to compare the operator's speed with.
+struct Baseline {
+  std::string name;           // "serial": the serial loop of the definition
+  std::function<void()> run;  // on the same inputs, into outputs of its own; valid as long as the case
+};
+
+// The memory of a call that its caller provides.
+struct Footprint {
+  int64_t tensor_bytes;
+  int64_t workspace_bytes;
 };
 
 // A case in memory: inputs, outputs, handle. Every function may throw.
@@ -39,8 +53,10 @@ class Case {
   // One call of the operator.
   virtual void run() = 0;
 
-  // The definition's serial loop on the same inputs, into outputs of its own.
-  virtual void run_serial() = 0;
+  virtual std::vector<Baseline> baselines() = 0;
+
+  // Where the memory of a call is of interest.
+  virtual std::optional<Footprint> footprint() const { return std::nullopt; }
 
   // Runs the operator on spoiled outputs and compares them with the oracle. Empty if they hold, else what is
   // wrong.

@@ -74,7 +74,7 @@ double measure_fma_peak(int threads) {
       if (id == 0) ops = done * threads;
     });
   };
-  const auto samples = time_in_turns({{"fma_peak", run, calls_of_repetition(run)}}, kRepetitions);
+  const auto samples = time_in_turns({{"fma_peak", run, repetition_of(run).calls}}, kRepetitions);
   return ops / *std::min_element(samples[0].begin(), samples[0].end());
 }
 

@@ -46,12 +46,13 @@ struct Registration {
 
 }  // namespace
 
-int64_t calls_of_repetition(const std::function<void()>& run) {
+Repetition repetition_of(const std::function<void()>& run) {
   run();
   const auto begin = std::chrono::steady_clock::now();
   run();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  return static_cast<int64_t>(kMinRepetitionSeconds / std::max(seconds.count(), kMinCallSeconds)) + 1;
+  const auto calls = static_cast<int64_t>(kMinRepetitionSeconds / std::max(seconds.count(), kMinCallSeconds)) + 1;
+  return {calls, static_cast<double>(calls) * seconds.count()};
 }
 
 std::vector<Samples> time_in_turns(const std::vector<Timed>& entries, int repetitions) {

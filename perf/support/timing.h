@@ -18,8 +18,14 @@ struct Timed {
   int64_t calls;  // of one repetition, one right after the other
 };
 
-// The calls that fill a repetition: it lasts a few milliseconds at least. Calls `run` twice.
-int64_t calls_of_repetition(const std::function<void()>& run);
+// The calls that fill a repetition, which lasts a few milliseconds at least, and about how long it takes.
+struct Repetition {
+  int64_t calls;
+  double seconds;
+};
+
+// Calls `run` twice.
+Repetition repetition_of(const std::function<void()>& run);
 
 // The samples of each entry, in their order. The repetitions of all entries run in random order.
 std::vector<Samples> time_in_turns(const std::vector<Timed>& entries, int repetitions);

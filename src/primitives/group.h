@@ -15,8 +15,7 @@
 
 #include <cstdint>
 
-#include "core/workspace_layout.h"
-#include "team/launch.h"
+#include "primitives/counting.h"
 
 namespace mluop {
 
@@ -32,40 +31,30 @@ struct GroupLayout {
   // Appends the buffers to `workspace`.
   GroupLayout(WorkspaceLayout& workspace, int64_t item_count, int32_t group_count, int task_dim, int shift = 0);
 
-  int64_t item_count;
-  int32_t group_count;
-  int task_dim;
+  CountingLayout counting;
   int shift;
-  size_t starts, runs, found, found_counts, counts, chunk_totals;  // offsets
+  size_t runs, found, found_counts;  // offsets
 };
 
 // A grouping in memory. An item with key k is in group k >> shift, which is in [0, group_count); items with the
 // key no_group() are left out.
-struct Group {
+struct Group : Counting {
   Group(const GroupLayout& layout, std::byte* workspace);
 
   // Zeroes what a task counts: before its first append().
   void clear(int task_id) const;
 
-  int32_t* counts_of(int task_id) const { return counts + int64_t{task_id} * group_count; }
-  Range items_of(int task_id) const { return split(item_count, task_dim, task_id); }
   int32_t no_group() const { return group_count << shift; }
 
-  int64_t item_count;
-  int32_t group_count;
-  int task_dim;
   int shift;
 
-  // The result. The items of group g are at the places [starts[g], starts[g + 1]): runs[starts[g]] is its first
-  // run and takes as many places as it has items; the next run follows behind it.
-  int32_t* starts;  // [group_count + 1]
-  Run* runs;        // [item_count]
+  // The result. The first run of group g is runs[starts[g]] and takes as many places as it has items; the next run
+  // follows behind it.
+  Run* runs;  // [item_count]
 
   // On the way there.
   Run* found;             // [item_count], the runs of each task; they begin at the place of the task's first item
   int32_t* found_counts;  // [task_dim]
-  int32_t* counts;        // [task_dim][group_count], items of a group, then the place of its next run
-  int32_t* chunk_totals;  // [task_dim]
 };
 
 // Elements of padding on either side of the keys of a tile, for vectors that reach beyond it.
@@ -77,18 +66,7 @@ constexpr size_t group_tile_bytes(size_t items) {
          2 * nram_bytes<int32_t>(items + kGroupTilePadding);
 }
 
-// The most tasks, up to task_dim, that have items each and whose counts stay small beside the items.
-int group_task_dim(int64_t item_count, int32_t group_count, int task_dim);
-
 // Writes starts and runs.
 void group_by_key(Context& context, const Group& group);
-
-// Divides the groups so that each task gets the same share of the work, where a group costs as much as its items
-// and group_cost items more.
-struct ByItems {
-  const Group& group;
-  int64_t group_cost = 1;
-  Range operator()(int task_dim, int task_id) const;
-};
 
 }  // namespace mluop

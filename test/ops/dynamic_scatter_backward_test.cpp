@@ -9,7 +9,7 @@
 #include "ops/dynamic_scatter_backward_call.h"
 #include "support/compare.h"
 #include "support/environment.h"
-#include "support/lidar_scan.h"
+#include "support/lidar_map.h"
 
 namespace mluop::test {
 namespace {

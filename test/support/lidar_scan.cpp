@@ -1,84 +1,123 @@
 #include "support/lidar_scan.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 #include <random>
-#include <stdexcept>
 
 namespace mluop::test {
 namespace {
 
-using Position = std::array<double, 3>;  // z, y, x in m
+constexpr double kStreetHalfLength = 300;  // m
+constexpr double kNoise = 0.02;            // m, in each coordinate
 
-constexpr double kSensorHeight = 1.73;
-constexpr double kLowestElevation = -24.8, kHighestElevation = 2.0;  // degrees
-constexpr double kRangeNoise = 0.02;                                 // m
+struct Box {
+  double x_low, x_high, y_low, y_high, z_low, z_high;
+};
+
+// What the vertical plane through the sensor in one direction cuts out of a box: distances and heights.
+struct Slice {
+  double near, far, low, high;
+};
 
 double radians(double degrees) { return degrees * std::numbers::pi / 180; }
 
-// How far it is to houses, trees and cars: smooth, between 6 and 52 m.
-double obstacle_distance(double azimuth) { return 29 + 15 * std::sin(3 * azimuth) + 8 * std::sin(11 * azimuth); }
-
-std::vector<Position> scan(int points, int rings) {
-  std::mt19937 random(64);
-  std::normal_distribution<double> noise(0, kRangeNoise);
-  const int ring_points = (points + rings - 1) / rings;
-  std::vector<Position> positions;
-  for (int i = 0; i < points; ++i) {
-    const double share = static_cast<double>(i / ring_points) / (rings - 1);
-    const double elevation = radians(kHighestElevation + (kLowestElevation - kHighestElevation) * share);
-    const double azimuth = 2 * std::numbers::pi * (i % ring_points) / ring_points;
-    const double ground = elevation < 0 ? kSensorHeight / -std::tan(elevation) : HUGE_VAL;
-    const double distance = std::min(ground, obstacle_distance(azimuth)) + noise(random);
-    positions.push_back({kSensorHeight + distance * std::tan(elevation), distance * std::sin(azimuth),
-                         distance * std::cos(azimuth)});
-  }
-  return positions;
+// Of 32 bits; the same on every system.
+double uniform(std::mt19937& random, double low, double high) {
+  return low + (high - low) * static_cast<double>(random()) * 0x1p-32;
 }
 
-// For each point the cell of a grid with this edge; cells compare by (z, y, x).
-std::vector<uint64_t> cells_of(const std::vector<Position>& positions, double edge) {
-  std::vector<uint64_t> cells;
-  for (const Position& position : positions) {
-    uint64_t cell = 0;
-    for (const double coordinate : position) {
-      cell = cell << 21 | static_cast<uint64_t>(std::floor(coordinate / edge) + (1 << 20));
+// A row of boxes along the street, on the side where y has the sign of `side`.
+struct Row {
+  double first_gap, last_gap, first_length, last_length;  // ranges of what is left free, and of the boxes
+  double first_distance, last_distance, depth;            // of the fronts from the middle of the street
+  double z_low, lowest_top, highest_top;
+};
+
+constexpr Row kRows[] = {
+    {1, 9, 8, 22, 10, 19, 12, 0, 4, 12},            // houses
+    {0.8, 14, 3.8, 5.2, 4.5, 5.5, 1.8, 0, 1.4, 2},  // parked cars
+    {15, 60, 3.8, 9, 1, 1.6, 1.9, 0, 1.4, 3},       // cars that drive
+    {6, 18, 0.3, 0.6, 7, 8, 0.4, 0, 2.5, 3},        // trunks of trees
+    {4, 12, 2, 5, 5.5, 7, 3, 2.4, 3.5, 7},          // crowns
+    {3, 25, 0.4, 0.7, 6, 9, 0.5, 0, 1.5, 1.9},      // walkers
+};
+
+std::vector<Box> street() {
+  std::mt19937 random(7);
+  std::vector<Box> boxes;
+  for (const Row& row : kRows) {
+    for (const double side : {-1.0, 1.0}) {
+      double x = -kStreetHalfLength;
+      while (x < kStreetHalfLength) {
+        x += uniform(random, row.first_gap, row.last_gap);
+        const double length = uniform(random, row.first_length, row.last_length);
+        const double front = side * uniform(random, row.first_distance, row.last_distance);
+        const double back = front + side * row.depth;
+        const double top = uniform(random, row.lowest_top, row.highest_top);
+        boxes.push_back({x, x + length, std::min(front, back), std::max(front, back), row.z_low, top});
+        x += length;
+      }
     }
-    cells.push_back(cell);
   }
-  return cells;
+  // Walls around it all, higher than any beam.
+  constexpr double kEnd = kStreetHalfLength + 50, kSide = 60, kThickness = 5, kTop = 1000;
+  boxes.push_back({-kEnd, kEnd, kSide, kSide + kThickness, 0, kTop});
+  boxes.push_back({-kEnd, kEnd, -kSide - kThickness, -kSide, 0, kTop});
+  boxes.push_back({kEnd, kEnd + kThickness, -kSide, kSide, 0, kTop});
+  boxes.push_back({-kEnd - kThickness, -kEnd, -kSide, kSide, 0, kTop});
+  return boxes;
 }
 
-std::vector<uint64_t> distinct(std::vector<uint64_t> cells) {
-  std::sort(cells.begin(), cells.end());
-  cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
-  return cells;
+// Of all boxes that a ray from (x, 0) meets.
+std::vector<Slice> slices_of(const std::vector<Box>& boxes, double x, double azimuth) {
+  const double per_x = 1 / std::cos(azimuth), per_y = 1 / std::sin(azimuth);
+  std::vector<Slice> slices;
+  for (const Box& box : boxes) {
+    const auto [x_near, x_far] = std::minmax({(box.x_low - x) * per_x, (box.x_high - x) * per_x});
+    const auto [y_near, y_far] = std::minmax({box.y_low * per_y, box.y_high * per_y});
+    const double near = std::max(x_near, y_near), far = std::min(x_far, y_far);
+    if (0 < near && near < far) slices.push_back({near, far, box.z_low, box.z_high});
+  }
+  return slices;
+}
+
+// The horizontal distance of what a beam hits first.
+double distance_of_hit(const std::vector<Slice>& slices, double height, double slope) {
+  double nearest = slope < 0 ? -height / slope : HUGE_VAL;
+  for (const Slice& slice : slices) {
+    const double z = height + slice.near * slope;
+    double hit = slice.near;
+    if (z > slice.high) hit = slope < 0 ? (slice.high - height) / slope : HUGE_VAL;
+    if (z < slice.low) hit = slope > 0 ? (slice.low - height) / slope : HUGE_VAL;
+    if (hit <= slice.far) nearest = std::min(nearest, hit);
+  }
+  return nearest;
 }
 
 }  // namespace
 
-std::vector<int32_t> lidar_map(int points, int voxels, int rings) {
-  const auto positions = scan(points, rings);
-  const auto wanted = static_cast<size_t>(voxels);
-  // The largest edge that gives at least so many voxels.
-  double small = 0.001, large = 10;
-  for (int step = 0; step < 20; ++step) {
-    const double edge = std::sqrt(small * large);
-    (distinct(cells_of(positions, edge)).size() >= wanted ? small : large) = edge;
+std::vector<Position> lidar_turn(const Lidar& lidar, double place, double travelled) {
+  static const std::vector<Box> boxes = street();
+  // Other noise for each turn.
+  std::mt19937 random(static_cast<uint32_t>((place + travelled + kStreetHalfLength) * 1000));
+  std::normal_distribution<double> noise(0, kNoise);
+  std::vector<Position> positions;
+  positions.reserve(static_cast<size_t>(lidar.columns) * static_cast<size_t>(lidar.rings));
+  for (int column = 0; column < lidar.columns; ++column) {
+    // Half a column off, so that no beam is parallel to the sides of the boxes.
+    const double azimuth = 2 * std::numbers::pi * (column + 0.5) / lidar.columns;
+    const auto slices = slices_of(boxes, place + travelled, azimuth);
+    for (int ring = 0; ring < lidar.rings; ++ring) {
+      const double share = static_cast<double>(ring) / (lidar.rings - 1);
+      const double slope =
+          std::tan(radians(lidar.highest_elevation + (lidar.lowest_elevation - lidar.highest_elevation) * share));
+      const double distance = distance_of_hit(slices, lidar.height, slope);
+      positions.push_back({distance * slope + noise(random), distance * std::sin(azimuth) + noise(random),
+                           travelled + distance * std::cos(azimuth) + noise(random)});
+    }
   }
-  const auto cells = cells_of(positions, small);
-  const auto numbered = distinct(cells);
-  if (numbered.size() < wanted) throw std::invalid_argument("lidar_map: more voxels than the points can fill");
-  std::vector<int32_t> map;
-  for (const uint64_t cell : cells) {
-    const auto rank =
-        static_cast<uint64_t>(std::lower_bound(numbered.begin(), numbered.end(), cell) - numbered.begin());
-    // What is left over goes to neighbours.
-    map.push_back(static_cast<int32_t>(rank * wanted / numbered.size()));
-  }
-  return map;
+  return positions;
 }
 
 }  // namespace mluop::test

@@ -1,16 +1,24 @@
-// The map that voxel networks feed to dynamic scatter: points of a rotating LiDAR, numbered as the sensor sends
-// them, and the voxels that they are in, numbered as mmcv does.
+// A rotating LiDAR on a car that drives down a street: ground, houses, cars, trees and walkers, by ray casting.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 namespace mluop::test {
 
-// point2voxel_map [points], surjective onto [0, voxels); voxels <= points, rings > 1. The points are those of one
-// turn of the sensor, ring by ring, each ring in the order of the azimuth; so neighbours often share a voxel, and
-// the points of a voxel come from several rings. The edge of the voxels is chosen to give their number; they are
-// numbered by (z, y, x).
-std::vector<int32_t> lidar_map(int points, int voxels, int rings);
+using Position = std::array<double, 3>;  // z, y, x in m from the sensor; x is the way that the car drives
+
+struct Lidar {
+  int rings;                                   // beams, more than one
+  int columns;                                 // directions in which all beams fire during a turn
+  double lowest_elevation, highest_elevation;  // degrees
+  double height;                               // above the ground, m
+};
+
+// What each beam hits in a turn of the sensor: column by column, in a column from the highest beam to the lowest.
+// Every beam hits something: the street ends in walls. `place` says where on the street the car is when x is the
+// origin, `travelled` how many metres it has gone on since. The same numbers for the same arguments.
+std::vector<Position> lidar_turn(const Lidar& lidar, double place, double travelled);
 
 }  // namespace mluop::test

@@ -1,0 +1,249 @@
+// Indice convolution forward at the sizes of CenterPoint's backbone, on its LiDAR scans: the strided convolutions
+// of the design document, and the submanifold ones of 3 x 3 x 3 on their inputs. The inputs have the document's
+// numbers of sites; the outputs are as many as the pairs on these scans give.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "perf/ops/catalogue.h"
+#include "perf/ops/gather_sgemm_scatter.h"
+#include "perf/support/buffer.h"
+#include "perf/support/npy_folder.h"
+#include "perf/support/verify.h"
+#include "reference/indice_convolution_forward.h"
+#include "support/api.h"
+#include "support/center_point.h"
+
+namespace mluop::perf {
+namespace {
+
+using Sizes = reference::IndiceConvolutionForwardSizes;
+using reference::FilterLayout;
+
+constexpr uint64_t kFeaturesSeed = 1, kFiltersSeed = 2;
+constexpr double kFloatTolerance = 1e-5, kHalfTolerance = 3e-3;
+
+struct Convolution {
+  test::CenterPointInput input;
+  test::SparseConvolution sparse;
+  int64_t Ci, Co;
+};
+
+// The pairs of a convolution, and the sizes that follow.
+struct Problem {
+  explicit Problem(const Convolution& convolution) {
+    const auto tensor = test::center_point_tensor(convolution.input);
+    pairs = test::indice_pairs(tensor.sites, tensor.grid, convolution.sparse);
+    const auto& [depth, height, width] = convolution.sparse.kernel;
+    sizes = {static_cast<int64_t>(tensor.sites.size()),
+             static_cast<int64_t>(pairs.outputs.size()),
+             convolution.Ci,
+             convolution.Co,
+             depth,
+             height,
+             width};
+  }
+
+  test::IndicePairs pairs;
+  Sizes sizes;
+};
+
+template <class T>
+constexpr bool kIsFloat = std::is_same_v<T, float>;
+
+template <class T>
+void fill(Buffer<T>& buffer, uint64_t seed) {
+  if constexpr (kIsFloat<T>) {
+    fill_uniform(buffer, seed);
+  } else {
+    Buffer<float> values(static_cast<int64_t>(buffer.values().size()));
+    fill_uniform(values, seed);
+    std::transform(values.values().begin(), values.values().end(), buffer.data(), test::half_of);
+  }
+}
+
+template <class T>
+class IndiceConvolutionForward : public Case {
+ public:
+  IndiceConvolutionForward(const Convolution& convolution, mluOpAtomicsMode_t mode, bool with_serial)
+      : IndiceConvolutionForward(Problem(convolution), convolution.sparse.submanifold, mode, with_serial) {}
+
+  Work work() const override {
+    const auto element = static_cast<int64_t>(sizeof(T));
+    return {(sizes_.features_count() + sizes_.filters_count()) * element + used_pairs() * kPairBytes,
+            sizes_.features_out_count() * element, 2 * used_pairs() * sizes_.Ci * sizes_.Co};
+  }
+
+  std::span<const std::byte> largest_input() const override { return std::as_bytes(features_.values()); }
+
+  void write_inputs(const NpyFolder& folder) const override {
+    folder.write("features", {sizes_.num_act_in, sizes_.Ci}, features_.values());
+    folder.write("filters", {sizes_.D, sizes_.H, sizes_.W, sizes_.Ci, sizes_.Co}, filters_.values());
+    folder.write("indice_pairs", {sizes_.K(), 2, sizes_.num_act_in}, pairs_.values());
+    folder.write("indice_num", num_);
+    folder.write("num_act_out", {sizes_.num_act_out});
+    folder.write("sub_m", {sub_m_});
+  }
+
+  void run() override {
+    test::require(mluOpIndiceConvolutionForward(
+        handle_, features_desc_, features_.data(), filters_desc_, filters_.data(), pairs_desc_, pairs_.data(),
+        num_.data(), sizes_.num_act_out, 0, sub_m_, workspace_->data(), workspace_->values().size(),
+        features_out_desc_, features_out_.data()));
+  }
+
+  std::vector<Baseline> baselines() override {
+    std::vector<Baseline> all;
+    if constexpr (kIsFloat<T>) {
+      if (with_serial_) all.push_back({"serial", [this] { run_serial(); }});
+      all.push_back({"gather-sgemm-scatter", [this] { run_sgemm(); }});
+    }
+    return all;
+  }
+
+  std::optional<Footprint> footprint() const override {
+    const auto element = static_cast<int64_t>(sizeof(T));
+    const int64_t elements = sizes_.features_count() + sizes_.filters_count() + sizes_.features_out_count();
+    return Footprint{elements * element + sizes_.pairs_count() * int64_t{sizeof(int32_t)},
+                     static_cast<int64_t>(workspace_->values().size())};
+  }
+
+  std::string verify() override {
+    const std::vector<float> sums = sums_in_double();
+    features_out_.set_bytes(0xFF);
+    run();
+    std::vector<float> found;
+    for (const T value : features_out_.values()) found.push_back(test::widened(value));
+    std::string problem =
+        too_different("features_out", found, sums, kIsFloat<T> ? kFloatTolerance : kHalfTolerance);
+    if constexpr (kIsFloat<T>) {
+      if (problem.empty()) {
+        run_sgemm();
+        problem = too_different("gather-sgemm-scatter", expected_->values(), sums, kFloatTolerance);
+      }
+    }
+    return problem;
+  }
+
+  uint64_t checksum() const override { return checksum_bytes(std::as_bytes(features_out_.values())); }
+
+ private:
+  static constexpr int64_t kPairBytes = 2 * sizeof(int32_t);
+  static constexpr auto kDtype = kIsFloat<T> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
+
+  IndiceConvolutionForward(const Problem& problem, bool submanifold, mluOpAtomicsMode_t mode, bool with_serial)
+      : sizes_(problem.sizes),
+        sub_m_(submanifold ? 1 : 0),
+        with_serial_(with_serial),
+        handle_(mode),
+        num_(problem.pairs.num) {
+    fill(features_, kFeaturesSeed);
+    fill(filters_, kFiltersSeed);
+    std::copy(problem.pairs.pairs.begin(), problem.pairs.pairs.end(), pairs_.data());
+    size_t bytes = 0;
+    test::require(mluOpGetIndiceConvolutionForwardWorkspaceSize(handle_, features_desc_, filters_desc_,
+                                                                pairs_desc_, features_out_desc_, num_.data(),
+                                                                sizes_.num_act_out, 0, sub_m_, &bytes));
+    workspace_.emplace(static_cast<int64_t>(bytes));
+    if constexpr (kIsFloat<T>) {
+      expected_.emplace(sizes_.features_out_count());
+      sgemm_.emplace(sizes_, *std::max_element(num_.begin(), num_.end()));
+      for (int64_t co = 0; co < sizes_.Co; ++co) {
+        for (int64_t row = 0; row < sizes_.K() * sizes_.Ci; ++row) {
+          serial_filters_.push_back(filters_.data()[row * sizes_.Co + co]);
+        }
+      }
+    }
+  }
+
+  int64_t used_pairs() const {
+    int64_t sum = 0;
+    for (const int64_t count : num_) sum += count;
+    return sum;
+  }
+
+  void run_serial() {
+    reference::indice_convolution_forward(sizes_, features_.data(), serial_filters_.data(), pairs_.data(),
+                                          num_.data(), expected_->data());
+  }
+
+  void run_sgemm() {
+    sgemm_->run(features_.data(), filters_.data(), pairs_.data(), num_.data(), expected_->data());
+  }
+
+  std::vector<float> sums_in_double() const {
+    Buffer<double> sums(sizes_.features_out_count());
+    const int threads = thread_count();
+    parallel(threads, [&](int id) {
+      reference::indice_convolution_forward(sizes_, features_.data(), FilterLayout::kArray, filters_.data(),
+                                            pairs_.data(), num_.data(), share(sizes_.Co, threads, id),
+                                            share(sizes_.Co, threads, id + 1), sums.data());
+    });
+    return {sums.values().begin(), sums.values().end()};
+  }
+
+  Sizes sizes_;
+  int64_t sub_m_;
+  bool with_serial_;
+  test::Handle handle_;
+  test::Descriptor features_desc_{kDtype, {sizes_.num_act_in, sizes_.Ci}};
+  test::Descriptor filters_desc_{kDtype, {sizes_.D, sizes_.H, sizes_.W, sizes_.Ci, sizes_.Co}};
+  test::Descriptor pairs_desc_{MLUOP_DTYPE_INT32, {sizes_.K(), 2, sizes_.num_act_in}};
+  test::Descriptor features_out_desc_{kDtype, {sizes_.num_act_out, sizes_.Co}};
+  Buffer<T> features_{sizes_.features_count()}, filters_{sizes_.filters_count()};
+  Buffer<int32_t> pairs_{sizes_.pairs_count()};
+  std::vector<int64_t> num_;
+  Buffer<T> features_out_{sizes_.features_out_count()};
+  std::optional<Buffer<std::byte>> workspace_;
+  // Of the baselines, for float; the serial loop has its filters as [Co, D, H, W, Ci], which it reads in order.
+  std::vector<float> serial_filters_;
+  std::optional<GatherSgemmScatter> sgemm_;
+  std::optional<Buffer<float>> expected_;
+};
+
+std::string name_of(const Convolution& convolution) {
+  const std::string channels = std::to_string(convolution.Ci) + 'x' + std::to_string(convolution.Co);
+  if (convolution.sparse.submanifold) return "subm_" + channels;
+  std::string kernel = "k";
+  for (const int32_t extent : convolution.sparse.kernel) kernel += std::to_string(extent);
+  return kernel + '_' + channels;
+}
+
+std::vector<Convolution> convolutions() {
+  std::vector<Convolution> all;
+  for (const auto& input : test::kCenterPointInputs) {
+    const int64_t channels = int64_t{16} << input.level;
+    all.push_back({input, test::kCenterPointSteps[input.level], channels, std::min<int64_t>(channels * 2, 128)});
+  }
+  for (const auto& input : test::kCenterPointInputs) {
+    const int64_t channels = int64_t{16} << input.level;
+    all.push_back({input, test::submanifold({3, 3, 3}), channels, channels});
+  }
+  return all;
+}
+
+template <class T>
+void append_cases(std::vector<CaseSpec>& cases, const char* mode_name, mluOpAtomicsMode_t mode) {
+  for (const Convolution& convolution : convolutions()) {
+    // The serial loop takes seconds elsewhere.
+    const bool with_serial = convolution.sparse.submanifold && convolution.input.level == 0;
+    cases.push_back(
+        {"indice_convolution_forward", name_of(convolution), kIsFloat<T> ? "float" : "half", mode_name,
+         [=] { return std::make_unique<IndiceConvolutionForward<T>>(convolution, mode, with_serial); }});
+  }
+}
+
+}  // namespace
+
+std::vector<CaseSpec> indice_convolution_forward_cases() {
+  std::vector<CaseSpec> cases;
+  append_cases<float>(cases, "deterministic", MLUOP_ATOMICS_NOT_ALLOWED);
+  append_cases<test::Half>(cases, "deterministic", MLUOP_ATOMICS_NOT_ALLOWED);
+  append_cases<float>(cases, "atomics", MLUOP_ATOMICS_ALLOWED);
+  append_cases<test::Half>(cases, "atomics", MLUOP_ATOMICS_ALLOWED);
+  return cases;
+}
+
+}  // namespace mluop::perf

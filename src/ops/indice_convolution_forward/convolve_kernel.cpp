@@ -1,0 +1,174 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/indice_convolution_forward/convolve_kernel.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/sizes.h"
+#include "ops/indice_convolution_forward/kernels.h"
+#include "ops/indice_convolution_forward/tile.h"
+#include "primitives/half-inl.h"
+#include "primitives/multiply-inl.h"
+#include "primitives/stream-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::indice_convolution_forward {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kLanes;
+using mluop::HWY_NAMESPACE::kMultiplyRows;
+using mluop::HWY_NAMESPACE::kPanel;
+using mluop::HWY_NAMESPACE::load_float;
+using mluop::HWY_NAMESPACE::PanelTag;
+using mluop::HWY_NAMESPACE::Product;
+using mluop::HWY_NAMESPACE::store_float;
+using mluop::HWY_NAMESPACE::stream_copy;
+
+// Some channels of all rows of the output that a task owns.
+template <class T>
+class Convolution {
+ public:
+  Convolution(const ConvolveArgs& args, const Tile<T>& tile, int64_t channel)
+      : args_(args),
+        call_(args.call),
+        tile_(tile),
+        all_channels_(round_up(call_.Co, kLanes)),
+        channel_(channel),
+        channels_(std::min(args.tiling.outputs, all_channels_ - channel)) {}
+
+  // Of the tiles [number, end).
+  void run(int64_t number, int64_t end) {
+    ChunkReader<T> reader(args_, number, end, channels_, tile_.seen);
+    Chunk<T> chunk = tile_.chunks[0];
+    Chunk<T> next = tile_.chunks[1];
+    clear();
+    for (bool more = reader.read(chunk); more; std::swap(chunk, next)) {
+      more = reader.read(next);
+      for (; number < chunk.tile; ++number) {
+        write(number);
+        clear();
+      }
+      add(chunk);
+    }
+    for (; number < end; ++number) {
+      write(number);
+      clear();
+    }
+  }
+
+ private:
+  void clear() const {
+    std::memset(tile_.sums, 0, static_cast<size_t>(channels_ << args_.tiling.shift) * sizeof(float));
+  }
+
+  void add(const Chunk<T>& chunk) const {
+    for (int64_t input = 0; input < call_.Ci; input += args_.tiling.inputs) {
+      const int64_t width = std::min(args_.tiling.inputs, call_.Ci - input);
+      if constexpr (Tile<T>::kConverts) {
+        convert_rows(chunk, input, width);
+        multiply_panels(chunk, tile_.rows, 0, input, width);
+      } else {
+        multiply_panels(chunk, chunk.rows, input, input, width);
+      }
+    }
+  }
+
+  // Adds the products of channels [input, input + width), which begin at first_feature of the rows.
+  void multiply_panels(const Chunk<T>& chunk, const float* const* rows, int64_t first_feature, int64_t input,
+                       int64_t width) const {
+    for (int64_t channel = 0; channel < channels_; channel += kPanel) {
+      const int64_t panel = std::min(kPanel, channels_ - channel);
+      const float* filters =
+          args_.packed + (chunk.k * all_channels_ + channel_ + channel) * call_.Ci + input * panel;
+      const Product product{filters, width, first_feature, tile_.sums + channel};
+      kMultiplyRows[static_cast<size_t>(panel / kLanes - 1)](product, rows, chunk.places, chunk.count);
+    }
+  }
+
+  // Makes channels [input, input + width) of the chunk's rows float.
+  void convert_rows(const Chunk<T>& chunk, int64_t input, int64_t width) const {
+    const PanelTag d;
+    const int64_t whole = width / kLanes * kLanes;
+    for (int64_t i = 0; i < chunk.count; ++i) {
+      const T* from = chunk.rows[i] + input;
+      float* to = tile_.features + i * args_.tiling.inputs;
+      for (int64_t j = 0; j < whole; j += kLanes) hn::Store(load_float(d, from + j), d, to + j);
+      for (int64_t j = whole; j < width; ++j) to[j] = to_float(from[j]);
+    }
+  }
+
+  void write(int64_t number) const {
+    const int64_t first_row = number << args_.tiling.shift;
+    const int64_t rows = std::min(int64_t{1} << args_.tiling.shift, call_.M - first_row);
+    const int64_t count = std::min(channels_, call_.Co - channel_);
+    T* out = static_cast<T*>(call_.features_out) + first_row * call_.Co + channel_;
+    for (int64_t row = 0; row < rows; ++row) {
+      write_row(tile_.sums + row * channels_, count, out);
+      out += call_.Co;
+    }
+  }
+
+  void write_row(const float* sums, int64_t count, float* out) const {
+    if (args_.tiling.stream) {
+      stream_copy(out, sums, static_cast<size_t>(count));
+    } else {
+      std::memcpy(out, sums, static_cast<size_t>(count) * sizeof(float));
+    }
+  }
+
+  void write_row(const float* sums, int64_t count, Half* out) const {
+    const PanelTag d;
+    for (int64_t i = 0; i < count; i += kLanes) store_float(hn::LoadU(d, sums + i), d, tile_.output + i);
+    if (args_.tiling.stream) {
+      stream_copy(reinterpret_cast<uint16_t*>(out), reinterpret_cast<const uint16_t*>(tile_.output),
+                  static_cast<size_t>(count));
+    } else {
+      std::memcpy(out, tile_.output, static_cast<size_t>(count) * sizeof(Half));
+    }
+  }
+
+  const ConvolveArgs& args_;
+  const Args& call_;
+  const Tile<T>& tile_;
+  int64_t all_channels_;  // of packed filters
+  int64_t channel_;       // the first in the tile
+  int64_t channels_;      // in the tile
+};
+
+template <class T>
+void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Tile<T> tile(task.nram, args.tiling);
+  for (int64_t channel = 0; channel < args.call.Co; channel += args.tiling.outputs) {
+    Convolution<T>(args, tile, channel).run(begin, end);
+  }
+  hwy::FlushStream();
+}
+
+void convolve_float(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
+  convolve<float>(args, begin, end, task);
+}
+
+void convolve_half(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
+  convolve<Half>(args, begin, end, task);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::indice_convolution_forward
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::indice_convolution_forward {
+
+HWY_EXPORT(convolve_float);
+HWY_EXPORT(convolve_half);
+
+RangeKernel<ConvolveArgs> convolve_kernel(mluOpDataType_t dtype) {
+  return dtype == MLUOP_DTYPE_HALF ? HWY_DYNAMIC_DISPATCH(convolve_half) : HWY_DYNAMIC_DISPATCH(convolve_float);
+}
+
+}  // namespace mluop::indice_convolution_forward
+#endif

@@ -1,0 +1,12 @@
+// Fills memory with zeros, in parallel.
+#pragma once
+
+#include <cstdint>
+
+#include "team/launch.h"
+
+namespace mluop {
+
+void fill_zero(Context& context, void* data, int64_t bytes);
+
+}  // namespace mluop

@@ -1,0 +1,107 @@
+// Products of matrices: a few rows times a panel of a matrix, a block of them at a time in registers. Per-target
+// code of Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_MULTIPLY_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_MULTIPLY_INL_H
+#undef MLUOP_PRIMITIVES_MULTIPLY_INL_H
+#else
+#define MLUOP_PRIMITIVES_MULTIPLY_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "primitives/matmul.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using PanelTag = hn::CappedTag<float, kMaxLanes>;
+
+inline constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(PanelTag()));
+
+// Vectors of a panel, and rows of a block by the vectors of its panel: what leaves a register for a broadcast
+// element and the panel's vectors. Of 32 registers or of 16.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+inline constexpr int kVectors = 4;
+inline constexpr int kRows[] = {12, 12, 8, 6};
+#else
+inline constexpr int kVectors = 2;
+inline constexpr int kRows[] = {12, 6};
+#endif
+inline constexpr int64_t kPanel = kVectors * kLanes;
+
+// What the blocks of a product have in common.
+struct Product {
+  const float* panel;     // [inputs][vectors * lanes]
+  int64_t inputs;         // elements of a row that take part,
+  int64_t first_element;  // from here on
+  float* sums;
+};
+
+// Of each row r: sums[places[r], places[r] + vectors * lanes) += rows[r] * panel, element by element of the row,
+// by fused multiply-adds where there are any. No two rows have the same place.
+template <int kBlockRows, int kBlockVectors>
+HWY_NOINLINE void multiply(const Product& product, const float* const* HWY_RESTRICT rows,
+                           const uint32_t* HWY_RESTRICT places) {
+  const PanelTag d;
+  hn::Vec<PanelTag> sums[kBlockRows][kBlockVectors];
+  HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
+      sums[r][v] = hn::LoadU(d, product.sums + places[r] + v * kLanes);
+    }
+  }
+  const float* HWY_RESTRICT panel = product.panel;
+  const float* elements[kBlockRows];
+  HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) elements[r] = rows[r] + product.first_element;
+  for (int64_t i = 0; i < product.inputs; ++i) {
+    hn::Vec<PanelTag> column[kBlockVectors];
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) column[v] = hn::LoadU(d, panel + v * kLanes);
+    HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
+      const auto element = hn::Set(d, elements[r][i]);
+      HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
+        sums[r][v] = hn::MulAdd(element, column[v], sums[r][v]);
+      }
+    }
+    panel += kBlockVectors * kLanes;
+  }
+  HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
+      hn::StoreU(sums[r][v], d, product.sums + places[r] + v * kLanes);
+    }
+  }
+}
+
+using Multiply = void (*)(const Product&, const float* const*, const uint32_t*);
+
+template <int kBlockVectors, int... kRowsLessOne>
+constexpr auto multiply_table(std::integer_sequence<int, kRowsLessOne...>) {
+  return std::array<Multiply, sizeof...(kRowsLessOne)>{multiply<kRowsLessOne + 1, kBlockVectors>...};
+}
+
+// Any number of rows, times a panel.
+template <int kBlockVectors>
+void multiply_rows(const Product& product, const float* const* rows, const uint32_t* places, int64_t count) {
+  constexpr int64_t kBlock = kRows[kBlockVectors - 1];
+  static constexpr auto kMultiply = multiply_table<kBlockVectors>(std::make_integer_sequence<int, kBlock>());
+  for (int64_t i = 0; i < count; i += kBlock) {
+    kMultiply[static_cast<size_t>(std::min(kBlock, count - i) - 1)](product, rows + i, places + i);
+  }
+}
+
+using MultiplyRows = void (*)(const Product&, const float* const*, const uint32_t*, int64_t);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+inline constexpr MultiplyRows kMultiplyRows[] = {multiply_rows<1>, multiply_rows<2>, multiply_rows<3>,
+                                                 multiply_rows<4>};
+#else
+inline constexpr MultiplyRows kMultiplyRows[] = {multiply_rows<1>, multiply_rows<2>};
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,26 @@
+#include "primitives/permute.h"
+
+namespace mluop {
+namespace {
+
+// Items: rows of the copy.
+template <class T>
+void permute_rows(const PermuteArgs& args, int64_t begin, int64_t end, Task&) {
+  const auto [planes, rows, columns] = args.dims;
+  for (int64_t item = begin; item < end; ++item) {
+    const T* from =
+        static_cast<const T*>(args.from) + item / rows * args.strides[0] + item % rows * args.strides[1];
+    T* to = static_cast<T*>(args.to) + item * columns;
+    for (int64_t j = 0; j < columns; ++j) to[j] = from[j * args.strides[2]];
+  }
+}
+
+}  // namespace
+
+void permute(Context& context, const PermuteArgs& args) {
+  const int64_t rows = args.dims[0] * args.dims[1];
+  launch(context, choose_task_dim(rows, 2 * rows * args.dims[2] * args.element_bytes), Evenly{rows},
+         args.element_bytes == 2 ? permute_rows<uint16_t> : permute_rows<uint32_t>, args);
+}
+
+}  // namespace mluop

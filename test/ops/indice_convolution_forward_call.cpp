@@ -1,0 +1,179 @@
+#include "ops/indice_convolution_forward_call.h"
+
+#include <climits>
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+
+namespace mluop::test {
+namespace {
+
+template <class T>
+constexpr mluOpDataType_t kDtype = std::is_same_v<T, float> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
+
+template <class T>
+T element(double value) {
+  if constexpr (std::is_same_v<T, float>) {
+    return static_cast<float>(value);
+  } else {
+    return half_of(value);
+  }
+}
+
+template <class T>
+bool holds(const GuardedBuffer<T>& buffer, const std::vector<T>& values) {
+  return buffer.intact() &&
+         (values.empty() || std::memcmp(buffer.data(), values.data(), values.size() * sizeof(T)) == 0);
+}
+
+template <class T>
+size_t workspace_bytes(const IndiceConvolutionCall<T>& call) {
+  size_t bytes = 0;
+  require(call.query(&bytes));
+  return bytes;
+}
+
+}  // namespace
+
+template <class T>
+IndiceConvolutionInputs<T> random_indice_convolution(const IndiceConvolutionSizes& sizes, FilterLayout layout,
+                                                     std::mt19937& random) {
+  IndiceConvolutionInputs<T> inputs{sizes, layout, {}, {}, {}, {}};
+  const auto below = [&](int64_t bound) { return static_cast<int64_t>(random() % static_cast<uint64_t>(bound)); };
+  const auto whole = [&] { return element<T>(static_cast<double>(below(5) - 2)); };
+  for (int64_t i = 0; i < sizes.features_count(); ++i) inputs.features.push_back(whole());
+  for (int64_t i = 0; i < sizes.filters_count(); ++i) inputs.filters.push_back(whole());
+  inputs.indice_pairs.assign(static_cast<size_t>(sizes.pairs_count()), INT_MAX);
+  int32_t* offset = inputs.indice_pairs.data();
+  for (int64_t k = 0; k < sizes.K(); ++k, offset += 2 * sizes.num_act_in) {
+    const int64_t kind = below(4);
+    const int64_t count = kind == 0 ? 0 : kind == 1 ? sizes.num_act_in : below(sizes.num_act_in + 1);
+    inputs.indice_num.push_back(count);
+    for (int64_t l = 0; l < count; ++l) {
+      int32_t &input = offset[l], &output = offset[sizes.num_act_in + l];
+      input = static_cast<int32_t>(below(sizes.num_act_in));
+      output = static_cast<int32_t>(below(sizes.num_act_out));
+      const int64_t none = below(16);
+      if (none == 0) input = -1, output = INT_MAX;
+      if (none == 1) input = INT_MAX, output = INT_MIN;
+    }
+  }
+  return inputs;
+}
+
+template <class T>
+void make_fractional(IndiceConvolutionInputs<T>& inputs, std::mt19937& random) {
+  const auto unit = [&] { return element<T>(static_cast<double>(random() >> 8) * 0x1p-23 - 1); };
+  for (T& feature : inputs.features) feature = unit();
+  for (T& weight : inputs.filters) weight = unit();
+}
+
+template <class T>
+std::vector<double> indice_convolution_sums(const IndiceConvolutionInputs<T>& inputs) {
+  std::vector<double> sums(static_cast<size_t>(inputs.sizes.features_out_count()));
+  reference::indice_convolution_forward(inputs.sizes, inputs.features.data(), inputs.layout, inputs.filters.data(),
+                                        inputs.indice_pairs.data(), inputs.indice_num.data(), 0, inputs.sizes.Co,
+                                        sums.data());
+  return sums;
+}
+
+template <class T>
+std::vector<float> indice_convolution_reference(const IndiceConvolutionInputs<T>& inputs) {
+  std::vector<float> rounded;
+  for (const double sum : indice_convolution_sums(inputs)) rounded.push_back(widened(element<T>(sum)));
+  return rounded;
+}
+
+template <class T>
+IndiceConvolutionCall<T>::IndiceConvolutionCall(mluOpHandle_t with, const IndiceConvolutionInputs<T>& inputs,
+                                                Placement placement)
+    : handle(with),
+      features_buffer(inputs.features, placement),
+      filters_buffer(inputs.filters, placement),
+      pairs_buffer(inputs.indice_pairs, placement),
+      features_out_buffer(static_cast<size_t>(inputs.sizes.features_out_count()), placement),
+      num(inputs.indice_num),
+      own_features_desc(kDtype<T>, {inputs.sizes.num_act_in, inputs.sizes.Ci}),
+      own_filters_desc(filters_descriptor(kDtype<T>, inputs.sizes, inputs.layout)),
+      own_pairs_desc(MLUOP_DTYPE_INT32, {inputs.sizes.K(), 2, inputs.sizes.num_act_in}),
+      own_features_out_desc(kDtype<T>, {inputs.sizes.num_act_out, inputs.sizes.Co}),
+      features_desc(own_features_desc),
+      filters_desc(own_filters_desc),
+      indice_pairs_desc(own_pairs_desc),
+      features_out_desc(own_features_out_desc),
+      features(features_buffer.data()),
+      filters(filters_buffer.data()),
+      indice_pairs(pairs_buffer.data()),
+      indice_num(num.data()),
+      num_act_out(inputs.sizes.num_act_out),
+      workspace_buffer(workspace_bytes(*this), placement),
+      workspace(workspace_buffer.data()),
+      workspace_size(workspace_buffer.size()),
+      features_out(features_out_buffer.data()),
+      inputs_(inputs) {}
+
+template <class T>
+mluOpStatus_t IndiceConvolutionCall<T>::run() const {
+  return mluOpIndiceConvolutionForward(handle, features_desc, features, filters_desc, filters, indice_pairs_desc,
+                                       indice_pairs, indice_num, num_act_out, inverse, sub_m, workspace,
+                                       workspace_size, features_out_desc, features_out);
+}
+
+template <class T>
+mluOpStatus_t IndiceConvolutionCall<T>::query(size_t* bytes) const {
+  return mluOpGetIndiceConvolutionForwardWorkspaceSize(handle, features_desc, filters_desc, indice_pairs_desc,
+                                                       features_out_desc, indice_num, num_act_out, inverse, sub_m,
+                                                       bytes);
+}
+
+template <class T>
+std::vector<float> IndiceConvolutionCall<T>::output() const {
+  std::vector<float> floats;
+  for (const T value : features_out_buffer.values()) floats.push_back(widened(value));
+  return floats;
+}
+
+template <class T>
+bool IndiceConvolutionCall<T>::intact() const {
+  return holds(features_buffer, inputs_.features) && holds(filters_buffer, inputs_.filters) &&
+         holds(pairs_buffer, inputs_.indice_pairs) && num == inputs_.indice_num && workspace_buffer.intact() &&
+         features_out_buffer.intact();
+}
+
+template <class T>
+std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs, mluOpAtomicsMode_t mode,
+                                             Placement placement) {
+  const Handle handle(mode);
+  const IndiceConvolutionCall<T> call(handle, inputs, placement);
+  require(call.run());
+  if (!call.intact()) throw std::runtime_error("the call wrote beside its output");
+  return call.output();
+}
+
+Descriptor filters_descriptor(mluOpDataType_t dtype, const IndiceConvolutionSizes& s, FilterLayout layout) {
+  switch (layout) {
+    case FilterLayout::kNdhwc: return {dtype, {s.Co, s.D, s.H, s.W, s.Ci}, MLUOP_LAYOUT_NDHWC};
+    case FilterLayout::kNcdhw: return {dtype, {s.Co, s.Ci, s.D, s.H, s.W}, MLUOP_LAYOUT_NCDHW};
+    case FilterLayout::kArray: break;
+  }
+  return {dtype, {s.D, s.H, s.W, s.Ci, s.Co}, MLUOP_LAYOUT_ARRAY};
+}
+
+template IndiceConvolutionInputs<float> random_indice_convolution(const IndiceConvolutionSizes&, FilterLayout,
+                                                                  std::mt19937&);
+template IndiceConvolutionInputs<Half> random_indice_convolution(const IndiceConvolutionSizes&, FilterLayout,
+                                                                 std::mt19937&);
+template void make_fractional(IndiceConvolutionInputs<float>&, std::mt19937&);
+template void make_fractional(IndiceConvolutionInputs<Half>&, std::mt19937&);
+template std::vector<double> indice_convolution_sums(const IndiceConvolutionInputs<float>&);
+template std::vector<double> indice_convolution_sums(const IndiceConvolutionInputs<Half>&);
+template std::vector<float> indice_convolution_reference(const IndiceConvolutionInputs<float>&);
+template std::vector<float> indice_convolution_reference(const IndiceConvolutionInputs<Half>&);
+template std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<float>&, mluOpAtomicsMode_t,
+                                                      Placement);
+template std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<Half>&, mluOpAtomicsMode_t,
+                                                      Placement);
+template struct IndiceConvolutionCall<float>;
+template struct IndiceConvolutionCall<Half>;
+
+}  // namespace mluop::test

@@ -1,0 +1,89 @@
+// mluOpIndiceConvolutionForward in the deterministic mode: one order of additions, whatever the number of tasks,
+// their scratch and the addresses.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "ops/indice_convolution_forward_call.h"
+#include "support/compare.h"
+#include "support/environment.h"
+
+namespace mluop::test {
+namespace {
+
+constexpr auto kMode = MLUOP_ATOMICS_NOT_ALLOWED;
+
+// Values that do not add up exactly: another order gives other bits.
+constexpr IndiceConvolutionSizes kSizes[] = {
+    {1500, 1200, 19, 21, 3, 3, 1},  // rows of no whole vector
+    {2000, 100, 40, 64, 1, 1, 3},   // outputs that occur twenty times in an offset
+    {700, 900, 150, 48, 3, 1, 1},   // rows that little scratch cuts
+    {90, 30, 1100, 17, 1, 1, 2},    // long rows, of outputs that occur several times
+};
+
+template <class T>
+void expect_same_bits_always(const IndiceConvolutionSizes& sizes, FilterLayout layout, std::mt19937& random) {
+  auto inputs = random_indice_convolution<T>(sizes, layout, random);
+  make_fractional(inputs, random);
+  const auto expected = indice_convolution_result(inputs, kMode);
+  for (const char* kib : {"1", "16", "100", "640"}) {
+    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+    for (const int count : {1, 2, 3, 7, 64}) {
+      SCOPED_TRACE(std::string(kib) + " KiB, threads: " + std::to_string(count));
+      const ScopedThreads threads(count);
+      for (const auto placement : {Placement::kAligned, Placement::kMisaligned}) {
+        EXPECT_TRUE(same_bits(indice_convolution_result(inputs, kMode, placement), expected));
+      }
+    }
+  }
+}
+
+TEST(OpsIndiceConvolutionForwardOrder, SameBitsAlways) {
+  auto random = seeded_random();
+  for (const IndiceConvolutionSizes& sizes : kSizes) {
+    SCOPED_TRACE(sizes.Ci);
+    expect_same_bits_always<float>(sizes, FilterLayout::kNdhwc, random);
+    expect_same_bits_always<Half>(sizes, FilterLayout::kArray, random);
+  }
+}
+
+// In fp32, as the header promises it: an element takes its products in the order of k, l and ci.
+std::vector<float> ordered_sums(const IndiceConvolutionInputs<float>& inputs, bool fused) {
+  const IndiceConvolutionSizes& s = inputs.sizes;
+  std::vector<float> sums(static_cast<size_t>(s.features_out_count()));
+  const int32_t* offset = inputs.indice_pairs.data();
+  for (int64_t k = 0; k < s.K(); ++k, offset += 2 * s.num_act_in) {
+    for (int64_t l = 0; l < inputs.indice_num[static_cast<size_t>(k)]; ++l) {
+      const int64_t input = offset[l], output = offset[s.num_act_in + l];
+      if (input < 0 || output < 0) continue;
+      for (int64_t co = 0; co < s.Co; ++co) {
+        float& sum = sums[static_cast<size_t>(output * s.Co + co)];
+        for (int64_t ci = 0; ci < s.Ci; ++ci) {
+          const float feature = inputs.features[static_cast<size_t>(input * s.Ci + ci)];
+          const float weight =
+              inputs.filters[static_cast<size_t>(reference::filter_place(s, inputs.layout, k, ci, co))];
+          const float product = feature * weight;
+          sum = fused ? std::fma(feature, weight, sum) : sum + product;
+        }
+      }
+    }
+  }
+  return sums;
+}
+
+TEST(OpsIndiceConvolutionForwardOrder, OfTheHeader) {
+  auto random = seeded_random();
+  const ScopedThreads threads(3);
+  for (const IndiceConvolutionSizes& sizes : kSizes) {
+    SCOPED_TRACE(sizes.Ci);
+    auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kNcdhw, random);
+    make_fractional(inputs, random);
+    const auto found = indice_convolution_result(inputs, kMode);
+    // Whether the instruction set fuses is open.
+    EXPECT_TRUE(same_bits(found, ordered_sums(inputs, true)) || same_bits(found, ordered_sums(inputs, false)));
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test

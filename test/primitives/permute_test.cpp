@@ -1,0 +1,58 @@
+// permute(): every element at its place, from any order of dimensions.
+#include "primitives/permute.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "support/api.h"
+#include "support/environment.h"
+#include "support/guarded_buffer.h"
+
+namespace mluop::test {
+namespace {
+
+using Dims = std::array<int64_t, 3>;
+
+// The copy of a tensor whose dimension `order[i]` becomes dimension i.
+template <class T>
+void expect_permuted(const Dims& dims, const std::array<size_t, 3>& order) {
+  const Handle handle;
+  const Dims strides{dims[1] * dims[2], dims[2], 1};
+  const auto count = static_cast<size_t>(dims[0] * strides[0]);
+  const GuardedBuffer<T> from(count, Placement::kAgainstEnd);
+  std::iota(from.data(), from.data() + count, T{0});
+  const GuardedBuffer<T> to(count, Placement::kMisaligned);
+  const PermuteArgs args{{dims[order[0]], dims[order[1]], dims[order[2]]},
+                         {strides[order[0]], strides[order[1]], strides[order[2]]},
+                         sizeof(T),
+                         from.data(),
+                         to.data()};
+  permute(*handle, args);
+  size_t at = 0;
+  for (int64_t i = 0; i < args.dims[0]; ++i) {
+    for (int64_t j = 0; j < args.dims[1]; ++j) {
+      for (int64_t l = 0; l < args.dims[2]; ++l) {
+        const int64_t place = i * args.strides[0] + j * args.strides[1] + l * args.strides[2];
+        ASSERT_EQ(to[at++], static_cast<T>(place)) << i << ' ' << j << ' ' << l;
+      }
+    }
+  }
+  EXPECT_TRUE(to.intact());
+}
+
+TEST(PrimitivesPermute, OrdersAndSizes) {
+  for (const int threads : {1, 3}) {
+    const ScopedThreads scoped(threads);
+    for (const Dims& dims : {Dims{1, 1, 1}, Dims{2, 3, 5}, Dims{64, 27, 17}, Dims{1, 300, 40}, Dims{0, 4, 4}}) {
+      for (const std::array<size_t, 3>& order :
+           {std::array<size_t, 3>{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
+        expect_permuted<uint16_t>(dims, order);
+        expect_permuted<uint32_t>(dims, order);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test

@@ -1,0 +1,47 @@
+// Indice convolution forward by its definition: the loops over filter elements, pairs and channels. It is the
+// oracle of the tests and the baseline of the perf suite.
+#pragma once
+
+#include <cstdint>
+
+#include "support/half.h"
+
+namespace mluop::reference {
+
+struct IndiceConvolutionForwardSizes {
+  int64_t num_act_in, num_act_out, Ci, Co, D, H, W;
+
+  int64_t K() const { return D * H * W; }
+  int64_t features_count() const { return num_act_in * Ci; }
+  int64_t filters_count() const { return K() * Ci * Co; }
+  int64_t pairs_count() const { return K() * 2 * num_act_in; }
+  int64_t features_out_count() const { return num_act_out * Co; }
+};
+
+enum class FilterLayout {
+  kNdhwc,  // [Co, D, H, W, Ci]
+  kNcdhw,  // [Co, Ci, D, H, W]
+  kArray,  // [D, H, W, Ci, Co]
+};
+
+// Where the element of filters is that takes channel ci in and gives co out.
+int64_t filter_place(const IndiceConvolutionForwardSizes& sizes, FilterLayout layout, int64_t k, int64_t ci,
+                     int64_t co);
+
+// The definition's serial loop in fp32, with filters [Co, D, H, W, Ci].
+void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const float* features,
+                                const float* filters, const int32_t* indice_pairs, const int64_t* indice_num,
+                                float* features_out);
+
+// The channels [first_channel, last_channel) of the output, in double: what the sums are. Channels are apart, so
+// that callers may share them out to threads.
+void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const float* features,
+                                FilterLayout layout, const float* filters, const int32_t* indice_pairs,
+                                const int64_t* indice_num, int64_t first_channel, int64_t last_channel,
+                                double* features_out);
+void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const test::Half* features,
+                                FilterLayout layout, const test::Half* filters, const int32_t* indice_pairs,
+                                const int64_t* indice_num, int64_t first_channel, int64_t last_channel,
+                                double* features_out);
+
+}  // namespace mluop::reference
