@@ -17,7 +17,7 @@ class Peer:
     run: Callable[[], Outputs]
     written: bool = False  # as people write it, rather than tuned
     counts: bool = True  # in the ratios; not if it does less than the operator
-    races: bool = False  # known to: what it gets wrong is reported, and it is timed all the same
+    may_differ: bool = False  # known to, for it races or treats ties otherwise: reported, and timed all the same
 
 
 def compiled(peer: Peer) -> Peer:

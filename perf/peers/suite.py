@@ -50,7 +50,7 @@ def _verify(peer: Peer, expected: tuple[torch.Tensor, ...]) -> str:
 def _measure(ours: Peer, peers: list[Peer], case: str, repetitions: int) -> table.Row:
     expected = tuple(tensor.clone() for tensor in ours.run())
     problems = [_verify(peer, expected) for peer in peers]
-    timed = [i for i, peer in enumerate(peers) if peer.races or not problems[i]]
+    timed = [i for i, peer in enumerate(peers) if peer.may_differ or not problems[i]]
     medians = timing.medians([ours.run, *(peers[i].run for i in timed)], repetitions)
     seconds = [math.nan] * len(peers)
     for i, median in zip(timed, medians[1:]):
@@ -75,7 +75,7 @@ def _measure_operator(
 
 
 def measure_all(library: Library, inputs: Path, operator_text: str, case_text: str, repetitions: int) -> bool:
-    """Prints the table. False if a peer failed or was wrong, other than one that races."""
+    """Prints the table. False if a peer failed or was wrong, other than one that may differ."""
     # PyTorch's own notes on what its functions are made of.
     warnings.filterwarnings("ignore", category=UserWarning, module="ops|torch")
     verified = True
@@ -86,6 +86,6 @@ def measure_all(library: Library, inputs: Path, operator_text: str, case_text: s
             continue
         peers, rows = _measure_operator(library, operator, folders, repetitions)
         print(table.text(name, peers, rows))
-        verified &= all(p.races or s == s for row in rows for p, s in zip(peers, row.seconds))
+        verified &= all(p.may_differ or s == s for row in rows for p, s in zip(peers, row.seconds))
     print(table.LEGEND)
     return verified

@@ -56,7 +56,8 @@ def _spconv(inputs: Inputs) -> list[Peer]:
         algo = ConvAlgo.Native
         return (indice_conv(inputs["features"], filters, pairs, num, num_act_out, False, sub_m, algo),)
 
-    return [Peer("spconv, Native", run, written=True, races=True)]
+    # Its threads race: with more than one some elements are wrong.
+    return [Peer("spconv, Native", run, written=True, may_differ=True)]
 
 
 def peers(inputs: Inputs) -> list[Peer]:
