@@ -5,13 +5,12 @@ from collections.abc import Callable
 
 import torch
 
-_ARRAY = 4
-_LAYOUTS = {"NCHW": 0, "ARRAY": _ARRAY}
+_LAYOUTS = {"NCHW": 0, "ARRAY": 4}
 _DTYPES = {torch.float16: 1, torch.float32: 2, torch.int32: 6}
 
 
 class Library:
-    """Load it after torch: it then finds the OpenMP runtime that torch brings, and both use one team of threads."""
+    """Load it after torch: it then finds the OpenMP runtime that torch brings, and both use one team."""
 
     def __init__(self, path: str) -> None:
         self._functions = ctypes.CDLL(path)
@@ -24,14 +23,13 @@ class Library:
 
     def describe(self, tensor: torch.Tensor, layout: str = "ARRAY") -> ctypes.c_void_p:
         """A descriptor of the tensor, for the life of the process."""
-        return self.descriptor(tensor.dtype, tuple(tensor.shape), layout)
-
-    def descriptor(self, dtype: torch.dtype, shape: tuple[int, ...], layout: str = "ARRAY") -> ctypes.c_void_p:
+        dtype, shape = tensor.dtype, tuple(tensor.shape)
         descriptor = ctypes.c_void_p()
         self._require(self._functions.mluOpCreateTensorDescriptor(ctypes.byref(descriptor)))
         dims = (ctypes.c_int64 * len(shape))(*shape)
+        layout_and_dtype = _LAYOUTS[layout], _DTYPES[dtype]
         self._require(
-            self._functions.mluOpSetTensorDescriptor_v2(descriptor, _LAYOUTS[layout], _DTYPES[dtype], len(shape), dims)
+            self._functions.mluOpSetTensorDescriptor_v2(descriptor, *layout_and_dtype, len(shape), dims)
         )
         return descriptor
 

@@ -36,7 +36,9 @@ _FLOATS = {np.dtype(np.uint16): np.float16, np.dtype(np.uint32): np.float32}
 def _load(folder: Path) -> Inputs:
     """By the names of the parameters."""
     arrays = {file.stem: np.load(file) for file in folder.glob("*.npy")}
-    return {name: torch.from_numpy(array.view(_FLOATS.get(array.dtype, array.dtype))) for name, array in arrays.items()}
+    return {
+        name: torch.from_numpy(array.view(_FLOATS.get(array.dtype, array.dtype))) for name, array in arrays.items()
+    }
 
 
 def _verify(peer: Peer, expected: tuple[torch.Tensor, ...]) -> str:

@@ -4,9 +4,10 @@
   mluop_perf --dump INPUTS      writes the inputs
   torch_peers.py INPUTS         measures
 
-Each formulation is verified against the library's result, then all are timed in turns. Indices are int32, as the
-operators take them; where PyTorch wants int64, they have been converted before, which is not counted. Whatever else
-depends on the indices (masks, sorting) is part of the call, as it is of ours.
+Each formulation is verified against the library's result, then all are timed in turns. Tolerance: diff1 and diff2
+of 1e-5 for float and 3e-3 for half, none for integers. Indices are int32, as the operators take them; where PyTorch
+wants int64, they have been converted before, which is not counted. Whatever else depends on the indices (masks,
+sorting) is part of the call, as it is of ours.
 """
 
 import argparse
@@ -22,16 +23,15 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("inputs", type=Path, help="the folder that mluop_perf --dump wrote")
     parser.add_argument("--op", default="", help="only operators whose name contains TEXT", metavar="TEXT")
-    parser.add_argument("--case", default="", help="only cases whose name and dtype contain TEXT", metavar="TEXT")
+    parser.add_argument("--case", default="", help="only cases whose NAME_DTYPE contains TEXT", metavar="TEXT")
     parser.add_argument("--repetitions", type=int, default=7, help="default: %(default)s", metavar="N")
     parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, else all cores", metavar="N")
-    parser.add_argument(
-        "--library", default=str(_ROOT / "build/release/src/libmluop_omp.so"), help="default: %(default)s", metavar="PATH"
-    )
+    library = str(_ROOT / "build/release/src/libmluop_omp.so")
+    parser.add_argument("--library", default=library, help="default: %(default)s", metavar="PATH")
     parser.add_argument(
         "--keep-memory",
         action="store_true",
-        help="malloc keeps what is freed, so that PyTorch's temporaries cost no page faults, as with a pooling allocator",
+        help="malloc keeps what is freed, as an allocator with pools does: temporaries cost no page faults",
     )
     return parser.parse_args()
 
