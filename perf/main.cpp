@@ -1,6 +1,7 @@
 // mluop_perf: measures the operators against the limits of the machine that it runs on.
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/options.h"
 #include "perf/support/compare.h"
+#include "perf/support/npy_folder.h"
 #include "perf/support/report.h"
 
 namespace mluop::perf {
@@ -70,6 +72,17 @@ int measure_and_report(const std::vector<CaseSpec>& cases, const Options& option
   return all_held ? 0 : kFailure;
 }
 
+// To FOLDER/operator/case_dtype. The modes of a case have the same inputs.
+void dump_inputs(const std::vector<CaseSpec>& cases, const Options& options) {
+  const std::filesystem::path folder = options.dump;
+  for (const CaseSpec& spec : cases) {
+    if (spec.mode != "deterministic") continue;
+    std::cerr << "writing the inputs of " << title(spec) << std::endl;
+    spec.prepare(options.sizes.front().factor)
+        ->write_inputs(NpyFolder(folder / spec.op / (spec.name + '_' + spec.dtype)));
+  }
+}
+
 int run(const Options& options) {
   if (options.compare.size() == 2) {
     write_comparison(std::cout, read_json(options.compare[0]), read_json(options.compare[1]));
@@ -82,6 +95,10 @@ int run(const Options& options) {
   }
   if (options.list) {
     for (const CaseSpec& spec : cases) std::cout << title(spec) << '\n';
+    return 0;
+  }
+  if (!options.dump.empty()) {
+    dump_inputs(cases, options);
     return 0;
   }
   if (!options.json.empty() && !writable(options.json)) {

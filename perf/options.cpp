@@ -102,6 +102,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   text("--cache", cache, "<warm|cold|both>", "As the last call leaves them, or full of other data")
       ->check(CLI::IsMember({"warm", "cold", "both"}).description(""));
   app.add_flag("--list", options.list, "Only list the cases");
+  text("--dump", options.dump, "<folder>", "Only write the inputs of the cases, for NumPy");
   text("--json", options.json, "<file>", "Write all figures, with every sample");
   app.add_option("--compare", options.compare, "Compare with the figures of a file, or two files")
       ->type_name("<old> [<new>]")

@@ -19,6 +19,7 @@ struct Options {
   std::vector<Size> sizes;
   std::vector<Cache> caches;
   bool list = false;
+  std::string dump;                  // empty: no folder
   std::string json;                  // empty: no file
   std::vector<std::string> compare;  // none; the file to compare with; or old and new
 };

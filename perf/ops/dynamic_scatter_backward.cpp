@@ -6,6 +6,7 @@
 
 #include "perf/ops/catalogue.h"
 #include "perf/support/buffer.h"
+#include "perf/support/npy_folder.h"
 #include "perf/support/verify.h"
 #include "reference/dynamic_scatter_backward.h"
 #include "support/api.h"
@@ -48,6 +49,15 @@ class DynamicScatterBackward : public Case {
   }
 
   std::span<const std::byte> largest_input() const override { return std::as_bytes(feats_.values()); }
+
+  void write_inputs(const NpyFolder& folder) const override {
+    folder.write("grad_voxel_feats", {sizes_.voxels, sizes_.channels}, grad_voxel_feats_.values());
+    folder.write("feats", {sizes_.points, sizes_.channels}, feats_.values());
+    folder.write("voxel_feats", {sizes_.voxels, sizes_.channels}, voxel_feats_.values());
+    folder.write("point2voxel_map", {sizes_.points}, map_.values());
+    folder.write("voxel_points_count", {sizes_.voxels}, voxel_points_count_.values());
+    folder.write("voxel_num", {1}, voxel_num_.values());
+  }
 
   void run() override {
     test::require(mluOpDynamicScatterBackward(

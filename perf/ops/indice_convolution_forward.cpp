@@ -10,6 +10,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/ops/gather_sgemm_scatter.h"
 #include "perf/support/buffer.h"
+#include "perf/support/npy_folder.h"
 #include "perf/support/verify.h"
 #include "reference/indice_convolution_forward.h"
 #include "support/api.h"
@@ -82,6 +83,15 @@ class IndiceConvolutionForward : public Case {
   }
 
   std::span<const std::byte> largest_input() const override { return std::as_bytes(features_.values()); }
+
+  void write_inputs(const NpyFolder& folder) const override {
+    folder.write("features", {sizes_.num_act_in, sizes_.Ci}, features_.values());
+    folder.write("filters", {sizes_.D, sizes_.H, sizes_.W, sizes_.Ci, sizes_.Co}, filters_.values());
+    folder.write("indice_pairs", {sizes_.K(), 2, sizes_.num_act_in}, pairs_.values());
+    folder.write("indice_num", num_);
+    folder.write("num_act_out", {sizes_.num_act_out});
+    folder.write("sub_m", {sub_m_});
+  }
 
   void run() override {
     test::require(mluOpIndiceConvolutionForward(

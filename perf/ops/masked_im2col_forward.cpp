@@ -7,6 +7,7 @@
 
 #include "perf/ops/catalogue.h"
 #include "perf/support/buffer.h"
+#include "perf/support/npy_folder.h"
 #include "perf/support/verify.h"
 #include "reference/masked_im2col_forward.h"
 #include "support/api.h"
@@ -46,6 +47,14 @@ class MaskedIm2colForward : public Case {
   }
 
   std::span<const std::byte> largest_input() const override { return std::as_bytes(feature_.values()); }
+
+  void write_inputs(const NpyFolder& folder) const override {
+    folder.write("feature", {1, sizes_.channels, sizes_.height, sizes_.width}, feature_.values());
+    folder.write("mask_h_idx", {sizes_.mask_cnt}, mask_h_.values());
+    folder.write("mask_w_idx", {sizes_.mask_cnt}, mask_w_.values());
+    folder.write("kernel", {sizes_.kernel_h, sizes_.kernel_w});
+    folder.write("pad", {sizes_.pad_h, sizes_.pad_w});
+  }
 
   void run() override {
     test::require(mluOpMaskedIm2colForward(handle(), feature_desc_, feature_.data(), mask_desc_, mask_h_.data(),

@@ -6,6 +6,7 @@
 
 #include "perf/ops/catalogue.h"
 #include "perf/support/buffer.h"
+#include "perf/support/npy_folder.h"
 #include "perf/support/verify.h"
 #include "reference/three_interpolate_backward.h"
 #include "support/api.h"
@@ -69,6 +70,13 @@ class ThreeInterpolateBackward : public Case {
   }
 
   std::span<const std::byte> largest_input() const override { return std::as_bytes(grad_output_.values()); }
+
+  void write_inputs(const NpyFolder& folder) const override {
+    folder.write("grad_output", {sizes_.B, sizes_.C, sizes_.N}, grad_output_.values());
+    folder.write("indices", {sizes_.B, sizes_.N, 3}, indices_.values());
+    folder.write("weights", {sizes_.B, sizes_.N, 3}, weights_.values());
+    folder.write("M", {sizes_.M});
+  }
 
   void run() override {
     test::require(mluOpThreeInterpolateBackward(handle(), grad_output_desc_, grad_output_.data(), indices_desc_,

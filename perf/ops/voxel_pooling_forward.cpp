@@ -4,6 +4,7 @@
 
 #include "perf/ops/catalogue.h"
 #include "perf/support/buffer.h"
+#include "perf/support/npy_folder.h"
 #include "perf/support/verify.h"
 #include "reference/voxel_pooling_forward.h"
 #include "support/api.h"
@@ -47,6 +48,12 @@ class VoxelPoolingForward : public Case {
   }
 
   std::span<const std::byte> largest_input() const override { return std::as_bytes(input_.values()); }
+
+  void write_inputs(const NpyFolder& folder) const override {
+    folder.write("geom_xyz", {sizes_.batch_size, sizes_.num_points, 3}, geometry_.values());
+    folder.write("input_features", {sizes_.batch_size, sizes_.num_points, sizes_.num_channels}, input_.values());
+    folder.write("num_voxel", {sizes_.num_voxel_x, sizes_.num_voxel_y, sizes_.num_voxel_z});
+  }
 
   void run() override {
     test::require(mluOpVoxelPoolingForward(

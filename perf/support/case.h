@@ -16,6 +16,8 @@
 
 namespace mluop::perf {
 
+class NpyFolder;
+
 // What a result takes at least, whatever an implementation really does: bytes of the inputs that it depends on and
 // of the outputs, each once, and floating-point operations.
 struct Work {
@@ -48,6 +50,9 @@ class Case {
 
   // The input that most of the bytes are read from, for the streaming twin to read as well.
   virtual std::span<const std::byte> largest_input() const { return {}; }
+
+  // All that the operator is given, by the names of its parameters.
+  virtual void write_inputs(const NpyFolder& folder) const = 0;
 
   // One call of the operator.
   virtual void run() = 0;

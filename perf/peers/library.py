@@ -1,0 +1,58 @@
+"""libmluop_omp through ctypes: a handle, descriptors of tensors, and calls that raise when they fail."""
+
+import ctypes
+from collections.abc import Callable
+
+import torch
+
+_LAYOUTS = {"NCHW": 0, "ARRAY": 4}
+_DTYPES = {torch.float16: 1, torch.float32: 2, torch.int32: 6}
+
+
+class Library:
+    """Load it after torch: it then finds the OpenMP runtime that torch brings, and both use one team."""
+
+    def __init__(self, path: str) -> None:
+        self._functions = ctypes.CDLL(path)
+        self._functions.mluOpOmpGetLastError.restype = ctypes.c_char_p
+        self._handle = ctypes.c_void_p()
+        self._require(self._functions.mluOpCreate(ctypes.byref(self._handle)))
+
+    def close(self) -> None:
+        self._require(self._functions.mluOpDestroy(self._handle))
+
+    def describe(self, tensor: torch.Tensor, layout: str = "ARRAY") -> ctypes.c_void_p:
+        """A descriptor of the tensor, for the life of the process."""
+        dtype, shape = tensor.dtype, tuple(tensor.shape)
+        descriptor = ctypes.c_void_p()
+        self._require(self._functions.mluOpCreateTensorDescriptor(ctypes.byref(descriptor)))
+        dims = (ctypes.c_int64 * len(shape))(*shape)
+        layout_and_dtype = _LAYOUTS[layout], _DTYPES[dtype]
+        self._require(
+            self._functions.mluOpSetTensorDescriptor_v2(descriptor, *layout_and_dtype, len(shape), dims)
+        )
+        return descriptor
+
+    def call(self, name: str, *arguments: object) -> None:
+        """name(handle, arguments...)"""
+        self.bind(name, *arguments)()
+
+    def bind(self, name: str, *arguments: object, keep: object = None) -> Callable[[], None]:
+        """A call of name(handle, arguments...) that can be repeated at little cost. `keep` lives as long."""
+        function = self._functions[name]
+
+        def run(_: object = keep) -> None:
+            self._require(function(self._handle, *arguments))
+
+        return run
+
+    def _require(self, status: int) -> None:
+        if status != 0:
+            raise RuntimeError(self._functions.mluOpOmpGetLastError().decode())
+
+
+def pointer(tensor: torch.Tensor) -> ctypes.c_void_p:
+    """To the data of the tensor, which must outlive the pointer."""
+    if not tensor.is_contiguous():
+        raise ValueError("the library takes contiguous tensors only")
+    return ctypes.c_void_p(tensor.data_ptr())

@@ -1,0 +1,86 @@
+"""Dynamic scatter backward, max reduction (mmcv, MVX-Net)."""
+
+import ctypes
+
+import torch
+
+from library import Library, pointer
+from peer import Inputs, Outputs, Peer, compiled
+
+_MAX = ctypes.c_int(2)
+
+
+def ours(library: Library, inputs: Inputs) -> Peer:
+    names = ("grad_voxel_feats", "feats", "voxel_feats", "point2voxel_map", "voxel_points_count", "voxel_num")
+    described = {name: (library.describe(inputs[name]), pointer(inputs[name])) for name in names}
+    feats_descriptor = described["feats"][0]
+    size = ctypes.c_size_t()
+    library.call("mluOpGetDynamicScatterBackwardWorkspaceSize", _MAX, feats_descriptor, ctypes.byref(size))
+    workspace = torch.empty(size.value, dtype=torch.uint8)
+    grad_feats = torch.empty_like(inputs["feats"])
+    arguments = [argument for name in names for argument in described[name]]
+    arguments += [pointer(workspace), size, feats_descriptor, pointer(grad_feats)]
+    call = library.bind("mluOpDynamicScatterBackward", _MAX, *arguments, keep=workspace)
+
+    def run() -> Outputs:
+        call()
+        return (grad_feats,)
+
+    return Peer("ours", run)
+
+
+def peers(inputs: Inputs) -> list[Peer]:
+    feats, voxel_feats, grad = inputs["feats"], inputs["voxel_feats"], inputs["grad_voxel_feats"]
+    voxel_of = inputs["point2voxel_map"]
+    voxel_of_long = voxel_of.long()
+    (points, channels), voxels = feats.shape, voxel_feats.shape[0]
+    index = voxel_of_long.unsqueeze(1).expand_as(feats)
+    numbers = torch.arange(points).unsqueeze(1)
+    numbers_int = numbers.int()
+    gathered_feats, gathered_grad = torch.empty_like(feats), torch.empty_like(feats)
+
+    def candidates() -> torch.Tensor:
+        """The number of each point that has its voxel's maximum."""
+        maxima = torch.index_select(voxel_feats, 0, voxel_of)
+        return torch.where(feats == maxima, numbers_int, points)
+
+    def scatter_reduce_scatter() -> Outputs:
+        matching = torch.where(feats == voxel_feats[voxel_of_long], numbers, points)
+        source = torch.full((voxels, channels), points).scatter_reduce_(0, index, matching, "amin")
+        return (torch.zeros(points + 1, channels).scatter_(0, source, grad)[:-1],)
+
+    def autograd() -> Outputs:
+        leaf = feats.detach().requires_grad_()
+        maxima = torch.full_like(voxel_feats, -torch.inf).scatter_reduce(0, index, leaf, "amax")
+        return torch.autograd.grad(maxima, leaf, grad)
+
+    def index_reduce_scatter() -> Outputs:
+        source = torch.full((voxels, channels), points, dtype=torch.int32)
+        source.index_reduce_(0, voxel_of_long, candidates(), "amin")
+        return (torch.zeros(points + 1, channels).scatter_(0, source.long(), grad)[:-1],)
+
+    def scatter_reduce_gather() -> Outputs:
+        source = torch.full((voxels, channels), points, dtype=torch.int32)
+        source.scatter_reduce_(0, index, candidates(), "amin")
+        return (torch.where(source.index_select(0, voxel_of) == numbers_int, grad.index_select(0, voxel_of), 0.0),)
+
+    def all_matches_in_place() -> Outputs:
+        torch.index_select(voxel_feats, 0, voxel_of, out=gathered_feats)
+        torch.index_select(grad, 0, voxel_of, out=gathered_grad)
+        torch.eq(feats, gathered_feats, out=gathered_feats)
+        return (torch.mul(gathered_feats, gathered_grad, out=gathered_grad),)
+
+    def all_matches() -> Outputs:
+        maxima = torch.index_select(voxel_feats, 0, voxel_of)
+        return (torch.where(feats == maxima, torch.index_select(grad, 0, voxel_of), 0.0),)
+
+    # The last two hand the gradient to every point that has the maximum, not to the first: with ties, which are
+    # common behind a ReLU, that is no gradient of the maximum. The inputs here have next to none.
+    return [
+        Peer("scatter_reduce + scatter", scatter_reduce_scatter, written=True),
+        Peer("autograd of scatter_reduce (ties: shared alike)", autograd, written=True, may_differ=True),
+        Peer("index_reduce + scatter", index_reduce_scatter),
+        compiled(Peer("scatter_reduce + gather", scatter_reduce_gather)),
+        Peer("all matches, in place (ties: to each)", all_matches_in_place, counts=False, may_differ=True),
+        compiled(Peer("all matches (ties: to each)", all_matches, counts=False, may_differ=True)),
+    ]

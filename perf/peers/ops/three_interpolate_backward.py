@@ -1,0 +1,80 @@
+"""Three interpolate backward (PointNet++)."""
+
+import torch
+import torch.nn.functional as F
+
+from library import Library, pointer
+from peer import Inputs, Outputs, Peer, compiled
+
+
+def ours(library: Library, inputs: Inputs) -> Peer:
+    grad_output = inputs["grad_output"]
+    batches, channels, _ = grad_output.shape
+    grad_features = torch.empty(batches, channels, inputs["M"].item(), dtype=grad_output.dtype)
+    tensors = (grad_output, inputs["indices"], inputs["weights"], grad_features)
+    arguments = [argument for tensor in tensors for argument in (library.describe(tensor), pointer(tensor))]
+    call = library.bind("mluOpThreeInterpolateBackward", *arguments)
+
+    def run() -> Outputs:
+        call()
+        return (grad_features,)
+
+    return Peer("ours", run)
+
+
+def peers(inputs: Inputs) -> list[Peer]:
+    grad_output, indices, weights = inputs["grad_output"], inputs["indices"], inputs["weights"]
+    batches, channels, points = grad_output.shape
+    features = inputs["M"].item()
+    dtype = grad_output.dtype
+    indices_long = indices.long()
+    first_row = torch.arange(batches, dtype=torch.int32).view(-1, 1, 1) * features
+    all_rows = torch.arange(batches * features + 1, dtype=torch.int32)
+    point_begins = torch.arange(points + 1, dtype=torch.int32) * 3
+
+    # As people write it: half tensors are added in half.
+    def scatter_add() -> Outputs:
+        products = grad_output.unsqueeze(-1) * weights.unsqueeze(1)
+        index = indices_long.view(batches, 1, -1).expand(-1, channels, -1)
+        sums = torch.zeros(batches, channels, features, dtype=dtype)
+        return (sums.scatter_add_(2, index, products.view(batches, channels, -1)),)
+
+    def autograd() -> Outputs:
+        leaf = torch.zeros(batches, channels, features, dtype=dtype, requires_grad=True)
+        index = indices_long.view(batches, 1, -1).expand(-1, channels, -1)
+        neighbours = leaf.gather(2, index).view(batches, channels, points, 3)
+        interpolated = (neighbours * weights.unsqueeze(1)).sum(-1)
+        return torch.autograd.grad(interpolated, leaf, grad_output)
+
+    def dense_bmm() -> Outputs:
+        matrices = torch.zeros(batches, points, features).scatter_add_(2, indices_long, weights.float())
+        return (torch.bmm(grad_output.float(), matrices).to(dtype),)
+
+    def csr_matmul() -> Outputs:
+        sums = torch.empty(batches, channels, features)
+        for b in range(batches):
+            values = weights[b].float().view(-1)
+            matrix = torch.sparse_csr_tensor(
+                point_begins, indices[b].view(-1), values, (points, features), check_invariants=False
+            )
+            sums[b] = grad_output[b].float() @ matrix
+        return (sums.to(dtype),)
+
+    def sort_embedding_bag() -> Outputs:
+        rows = grad_output.float().transpose(1, 2).reshape(-1, channels)
+        keys, order = (indices + first_row).view(-1).sort(stable=True)
+        begins = torch.searchsorted(keys, all_rows, out_int32=True)
+        scales = weights.float().view(-1)[order]
+        sums = F.embedding_bag(
+            (order // 3).int(), rows, begins, mode="sum", per_sample_weights=scales, include_last_offset=True
+        )
+        return (sums.view(batches, features, channels).transpose(1, 2).to(dtype).contiguous(),)
+
+    return [
+        Peer("scatter_add", scatter_add, written=True),
+        Peer("autograd of gather", autograd, written=True),
+        Peer("dense bmm", dense_bmm),
+        Peer("CSR matmul", csr_matmul),
+        Peer("transpose, sort + embedding_bag, transpose", sort_embedding_bag),
+        compiled(Peer("transpose, sort + embedding_bag, transpose", sort_embedding_bag)),
+    ]

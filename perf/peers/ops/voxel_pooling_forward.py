@@ -1,0 +1,111 @@
+"""Voxel pooling forward (BEVDepth)."""
+
+import ctypes
+
+import torch
+import torch.nn.functional as F
+
+from library import Library, pointer
+from peer import Inputs, Outputs, Peer
+
+
+def ours(library: Library, inputs: Inputs) -> Peer:
+    geom, features = inputs["geom_xyz"], inputs["input_features"]
+    (x, y, z), (batches, points, channels) = inputs["num_voxel"].tolist(), features.shape
+    pooled = torch.empty(batches, y, x, channels)
+    memo = torch.empty_like(geom)
+    arguments: list[object] = [ctypes.c_int(size) for size in (batches, points, channels, x, y, z)]
+    for tensor in (geom, features, pooled, memo):
+        arguments += [library.describe(tensor), pointer(tensor)]
+    call = library.bind("mluOpVoxelPoolingForward", *arguments)
+
+    def run() -> Outputs:
+        call()
+        return pooled, memo
+
+    return Peer("ours", run)
+
+
+def peers(inputs: Inputs) -> list[Peer]:
+    geom, batched_features = inputs["geom_xyz"], inputs["input_features"]
+    num_x, num_y, num_z = inputs["num_voxel"].tolist()
+    batches, _, channels = batched_features.shape
+    features = batched_features.view(-1, channels)
+    cells = batches * num_y * num_x
+    bounds = torch.tensor([num_x, num_y, num_z], dtype=torch.int32)
+    batch = torch.arange(batches, dtype=torch.int32).view(-1, 1)
+    all_cells = torch.arange(cells + 1, dtype=torch.int32)
+
+    def locate() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Whether each point is in range, its cell, and pos_memo."""
+        inside = ((geom >= 0) & (geom < bounds)).all(-1)
+        x, y = geom[..., 0], geom[..., 1]
+        cell = (batch * num_y + y) * num_x + x
+        memo = torch.stack((batch.expand_as(x), y, x), -1)
+        return inside.view(-1), cell.view(-1), memo.masked_fill(~inside.unsqueeze(-1), -1)
+
+    def locate_by_planes() -> tuple[torch.Tensor, torch.Tensor]:
+        """The cell of each point, `cells` for one out of range, and pos_memo."""
+        x, y, z = geom.permute(2, 0, 1).contiguous()
+        inside = ((x | y | z) >= 0) & (x < num_x) & (y < num_y) & (z < num_z)
+        cell = torch.where(inside, (batch * num_y + y) * num_x + x, cells)
+        outside = inside.int() - 1
+        return cell.view(-1), torch.stack((batch | outside, y | outside, x | outside), -1)
+
+    def grouped(cell: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The points in range, sorted by cell, and where each cell begins."""
+        kept = (cell < cells).nonzero().view(-1)
+        sorted_cells, order = cell[kept].sort(stable=True)
+        return kept[order].int(), torch.searchsorted(sorted_cells, all_cells, out_int32=True)
+
+    def pooled(sums: torch.Tensor) -> torch.Tensor:
+        return sums.view(batches, num_y, num_x, channels)
+
+    def mask_index_add() -> Outputs:
+        inside, cell, memo = locate()
+        sums = torch.zeros(cells, channels)
+        sums.index_add_(0, cell[inside], features[inside])
+        return pooled(sums), memo
+
+    def mask_scatter_add() -> Outputs:
+        inside, cell, memo = locate()
+        rows = features[inside]
+        sums = torch.zeros(cells, channels)
+        sums.scatter_add_(0, cell[inside].long().unsqueeze(1).expand_as(rows), rows)
+        return pooled(sums), memo
+
+    def spare_cell_index_add() -> Outputs:
+        cell, memo = locate_by_planes()
+        sums = torch.zeros(cells + 1, channels)
+        sums.index_add_(0, cell, features)
+        return pooled(sums[:-1]), memo
+
+    def sort_embedding_bag() -> Outputs:
+        cell, memo = locate_by_planes()
+        order, begins = grouped(cell)
+        sums = F.embedding_bag(order, features, begins, mode="sum", include_last_offset=True)
+        return pooled(sums), memo
+
+    def sort_csr_matmul() -> Outputs:
+        cell, memo = locate_by_planes()
+        order, begins = grouped(cell)
+        size = (cells, features.shape[0])
+        matrix = torch.sparse_csr_tensor(begins, order, torch.ones(order.numel()), size, check_invariants=False)
+        return pooled(matrix @ features), memo
+
+    def sort_all_embedding_bag() -> Outputs:
+        cell, memo = locate_by_planes()
+        sorted_cells, order = cell.sort(stable=True)
+        begins = torch.searchsorted(sorted_cells, all_cells, out_int32=True)
+        sums = F.embedding_bag(order.int(), features, begins, mode="sum", include_last_offset=True)
+        return pooled(sums), memo
+
+    # torch.compile gains nothing here.
+    return [
+        Peer("mask + index_add", mask_index_add, written=True),
+        Peer("mask + scatter_add", mask_scatter_add, written=True),
+        Peer("index_add, a spare cell for points out of range", spare_cell_index_add),
+        Peer("sort points in range + CSR matmul", sort_csr_matmul),
+        Peer("sort points in range + embedding_bag", sort_embedding_bag),
+        Peer("sort all points + embedding_bag", sort_all_embedding_bag),
+    ]

@@ -1,0 +1,93 @@
+"""From the inputs on disk to the table."""
+
+import math
+import sys
+import warnings
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import torch
+
+import table
+import timing
+import verify
+from library import Library
+from ops import (
+    dynamic_scatter_backward,
+    indice_convolution_forward,
+    masked_im2col_forward,
+    three_interpolate_backward,
+    voxel_pooling_forward,
+)
+from peer import Inputs, Peer
+
+_OPERATORS = (
+    voxel_pooling_forward,
+    three_interpolate_backward,
+    masked_im2col_forward,
+    dynamic_scatter_backward,
+    indice_convolution_forward,
+)
+# Masked im2col copies random bits, which the perf suite has as unsigned numbers.
+_FLOATS = {np.dtype(np.uint16): np.float16, np.dtype(np.uint32): np.float32}
+
+
+def _load(folder: Path) -> Inputs:
+    """By the names of the parameters."""
+    arrays = {file.stem: np.load(file) for file in folder.glob("*.npy")}
+    return {
+        name: torch.from_numpy(array.view(_FLOATS.get(array.dtype, array.dtype))) for name, array in arrays.items()
+    }
+
+
+def _verify(peer: Peer, expected: tuple[torch.Tensor, ...]) -> str:
+    try:
+        problem = verify.difference(peer.run(), expected)
+    except Exception as error:  # whatever a formulation lacks: a data type, a compiler
+        problem = f"failed: {str(error).splitlines()[0]}"
+    return f"{peer.name}: {problem}" if problem else ""
+
+
+def _measure(ours: Peer, peers: list[Peer], case: str, repetitions: int) -> table.Row:
+    expected = tuple(tensor.clone() for tensor in ours.run())
+    problems = [_verify(peer, expected) for peer in peers]
+    timed = [i for i, peer in enumerate(peers) if peer.may_differ or not problems[i]]
+    medians = timing.medians([ours.run, *(peers[i].run for i in timed)], repetitions)
+    seconds = [math.nan] * len(peers)
+    for i, median in zip(timed, medians[1:]):
+        seconds[i] = median
+    return table.Row(case, medians[0], seconds, [problem for problem in problems if problem])
+
+
+def _measure_operator(
+    library: Library, operator: ModuleType, folders: list[Path], repetitions: int
+) -> tuple[list[Peer], list[table.Row]]:
+    rows = []
+    for folder in folders:
+        case = folder.name.rpartition("_")
+        title = f"{case[0]} {case[2]}"
+        print(f"{folder.parent.name}/{title} ...", file=sys.stderr, flush=True)
+        # Of each function torch.compile keeps a few versions only, and a case is a version.
+        torch.compiler.reset()
+        inputs = _load(folder)
+        peers = operator.peers(inputs)
+        rows.append(_measure(operator.ours(library, inputs), peers, title, repetitions))
+    return peers, rows
+
+
+def measure_all(library: Library, inputs: Path, operator_text: str, case_text: str, repetitions: int) -> bool:
+    """Prints the table. False if a peer failed or was wrong, other than one that may differ."""
+    # PyTorch's own notes on what its functions are made of.
+    warnings.filterwarnings("ignore", category=UserWarning, module="ops|torch")
+    verified = True
+    for operator in _OPERATORS:
+        name = operator.__name__.rpartition(".")[2]
+        folders = sorted(folder for folder in (inputs / name).glob("*") if case_text in folder.name)
+        if operator_text not in name or not folders:
+            continue
+        peers, rows = _measure_operator(library, operator, folders, repetitions)
+        print(table.text(name, peers, rows))
+        verified &= all(p.may_differ or s == s for row in rows for p, s in zip(peers, row.seconds))
+    print(table.LEGEND)
+    return verified

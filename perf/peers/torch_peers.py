@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Measures the operators of mluop-omp against PyTorch, on the inputs of the perf suite, in one process.
+
+  mluop_perf --dump INPUTS      writes the inputs
+  torch_peers.py INPUTS         measures
+
+Each formulation is verified against the library's result, then all are timed in turns. Tolerance: diff1 and diff2
+of 1e-5 for float and 3e-3 for half, none for integers. Indices are int32, as the operators take them; where PyTorch
+wants int64, they have been converted before, which is not counted. Whatever else depends on the indices (masks,
+sorting) is part of the call, as it is of ours.
+"""
+
+import argparse
+import ctypes
+import os
+import sys
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("inputs", type=Path, help="the folder that mluop_perf --dump wrote")
+    parser.add_argument("--op", default="", help="only operators whose name contains TEXT", metavar="TEXT")
+    parser.add_argument("--case", default="", help="only cases whose NAME_DTYPE contains TEXT", metavar="TEXT")
+    parser.add_argument("--repetitions", type=int, default=7, help="default: %(default)s", metavar="N")
+    parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, else all cores", metavar="N")
+    library = str(_ROOT / "build/release/src/libmluop_omp.so")
+    parser.add_argument("--library", default=library, help="default: %(default)s", metavar="PATH")
+    parser.add_argument(
+        "--keep-memory",
+        action="store_true",
+        help="malloc keeps what is freed, as an allocator with pools does: temporaries cost no page faults",
+    )
+    return parser.parse_args()
+
+
+def _keep_memory() -> None:
+    mmap_max, trim_threshold = -4, -1
+    mallopt = ctypes.CDLL(None).mallopt
+    if not (mallopt(mmap_max, 0) and mallopt(trim_threshold, 2**31 - 1)):
+        raise RuntimeError("this malloc cannot be told to keep memory")
+
+
+def _openmp_runtimes() -> list[str]:
+    files = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line}
+    return sorted(file for file in files if Path(file).name.startswith(("libgomp", "libomp", "libiomp")))
+
+
+def main() -> int:
+    arguments = _arguments()
+    # OpenMP reads it when its runtime is loaded, and that of spconv may be another than torch's: before all imports.
+    if arguments.threads:
+        os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
+    if arguments.keep_memory:
+        _keep_memory()
+    import torch
+
+    if "OMP_NUM_THREADS" in os.environ:
+        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    from library import Library
+    from suite import measure_all
+
+    library = Library(arguments.library)
+    verified = measure_all(library, arguments.inputs, arguments.op, arguments.case, arguments.repetitions)
+    print(f"torch {torch.__version__}, threads: {torch.get_num_threads()}, memory kept: {arguments.keep_memory}")
+    print("OpenMP runtimes: " + ", ".join(_openmp_runtimes()))
+    library.close()
+    return 0 if verified else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
