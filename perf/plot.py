@@ -285,8 +285,8 @@ def page(report):
     section("Time against threads", "From <code>mluop_perf --threads 1,2,...</code>",
             [(op, draw_threads(report, op)) for op in report.operators])
     section("Time against size", "From <code>mluop_perf --size 1/8,1/4,1/2,1,2</code>. Level: linear. Falling: a "
-            "part of the time does not grow. Rising: the cost grows faster than the work, or, if the twin rises too, "
-            "the data leave a cache.",
+            "part of the time does not grow. Rising: the cost grows faster than the work, or, if the twin rises "
+            "too, the data leave a cache.",
             [(op, draw_sizes(report, op)) for op in report.operators])
     parts.append("<h2>Figures</h2>" + table(report))
     return "\n".join(parts) + "\n"
