@@ -4,10 +4,10 @@
   mluop_perf --dump INPUTS      writes the inputs
   torch_peers.py INPUTS         measures
 
-Each formulation is verified against the library's result, then all are timed in turns. Tolerance: diff1 and diff2
-of 1e-5 for float and 3e-3 for half, none for integers. Indices are int32, as the operators take them; where PyTorch
-wants int64, they have been converted before, which is not counted. Whatever else depends on the indices (masks,
-sorting) is part of the call, as it is of ours.
+Each formulation is verified against the library's result, then all are timed in turns. Tolerance: diff1 and
+diff2 of 1e-5 for float and 3e-3 for half, none for integers. Indices are int32, as the operators take them; where
+PyTorch wants int64, they have been converted before, which is not counted. Whatever else depends on the indices
+(masks, sorting) is part of the call, as it is of ours.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def _openmp_runtimes() -> list[str]:
 
 def main() -> int:
     arguments = _arguments()
-    # OpenMP reads it when its runtime is loaded, and that of spconv may be another than torch's: before all imports.
+    # Before all imports: OpenMP reads it when its runtime is loaded, and spconv may bring another than torch does.
     if arguments.threads:
         os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     if arguments.keep_memory:
