@@ -37,6 +37,14 @@ class WorkspaceLayout {
   int64_t bytes_ = 0;
 };
 
+// A caller's workspace may lie at any address: it is used from its first kScratchAlignment boundary on, and the
+// size query asks for so many bytes more.
+inline constexpr size_t kWorkspaceSlack = kScratchAlignment - 1;
+inline std::byte* align_workspace(std::byte* workspace) {
+  const auto address = reinterpret_cast<uintptr_t>(workspace);
+  return workspace + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
+}
+
 // The buffer at `offset` of a workspace.
 template <class T>
 T* at(std::byte* workspace, size_t offset) {

@@ -11,7 +11,8 @@ constexpr int64_t kTilesPerTask = 256;
 // Stretches of the sample, for each task: enough to know its share within a few percent.
 constexpr int64_t kSamplePerTask = 2048;
 
-// The cost of a key without items, in items: what it names is written all the same.
+// An item is read and added; what a key names is at least cleared.
+constexpr int64_t kItemCost = 4;
 constexpr int64_t kKeyCost = 1;
 
 int shift_of(int64_t keys, int task_dim) {
@@ -89,7 +90,8 @@ void KeyOrder::decide(Context& context, const KeySample& sample) const {
   costs_before[0] = 0;
   for (int32_t rank = 0; rank < tile_count; ++rank) {
     const int32_t tile = tiles[rank];
-    costs_before[rank + 1] = costs_before[rank] + counts[tile] * sample.step + keys(tile).size() * kKeyCost;
+    costs_before[rank + 1] =
+        costs_before[rank] + counts[tile] * sample.step * kItemCost + keys(tile).size() * kKeyCost;
   }
 }
 

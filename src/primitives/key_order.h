@@ -85,7 +85,7 @@ struct KeyOrder {
   int32_t* buckets;       // [stretches + 1]
   int32_t* ranks;         // [tile_count], of each tile
   int32_t* tiles;         // [tile_count], of each rank
-  int64_t* costs_before;  // [tile_count + 1], of all tiles of lower rank; the cost of an item is 1
+  int64_t* costs_before;  // [tile_count + 1], of all tiles of lower rank
 };
 
 // Divides the ranks so that each task gets the same share of the cost.

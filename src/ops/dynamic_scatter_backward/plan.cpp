@@ -44,11 +44,6 @@ size_t aligned_workspace_bytes(int32_t points, int64_t channels) {
   return std::max(source.bytes(), match.bytes());
 }
 
-std::byte* align(std::byte* workspace) {
-  const auto address = reinterpret_cast<uintptr_t>(workspace);
-  return workspace + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
-}
-
 int64_t bytes_moved(const Args& args) {
   return args.point_count * (2 * args.row_bytes() + int64_t{sizeof(int32_t)}) +
          args.voxel_count * (2 * args.row_bytes());
@@ -144,7 +139,7 @@ void run_deterministic(Context& context, const Plan& plan, const Args& args, std
 
 size_t workspace_bytes(int32_t points, int64_t channels) {
   if (points == 0 || channels == 0) return 0;
-  return aligned_workspace_bytes(points, channels) + kScratchAlignment - 1;
+  return aligned_workspace_bytes(points, channels) + kWorkspaceSlack;
 }
 
 Plan make_plan(const Context& context, const Args& args) {
@@ -172,9 +167,9 @@ void run(Context& context, const Plan& plan, const Args& args, std::byte* worksp
   if (args.voxel_count == 0) {
     launch(context, plan.task_dim, Evenly{args.point_count}, zero, args);
   } else if (plan.atomics) {
-    run_atomics(context, plan, args, align(workspace));
+    run_atomics(context, plan, args, align_workspace(workspace));
   } else {
-    run_deterministic(context, plan, args, align(workspace));
+    run_deterministic(context, plan, args, align_workspace(workspace));
   }
 }
 

@@ -95,11 +95,6 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   return tiling;
 }
 
-std::byte* align(std::byte* workspace) {
-  const auto address = reinterpret_cast<uintptr_t>(workspace);
-  return workspace + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
-}
-
 void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   WorkspaceLayout workspace_layout;
   const WorkspaceParts parts(workspace_layout, args);
@@ -130,7 +125,7 @@ size_t workspace_bytes(const Context& context, const Args& args) {
   } else {
     const WorkspaceParts parts(workspace, args);
   }
-  return workspace.bytes() + kScratchAlignment - 1;
+  return workspace.bytes() + kWorkspaceSlack;
 }
 
 Plan make_plan(const Context& context, const Args& args) {
@@ -146,9 +141,9 @@ void run(Context& context, const Plan& plan, const Args& args, std::byte* worksp
   if (args.N == 0 || args.M == 0) {
     fill_zero(context, args.features_out, args.M * args.Co * static_cast<int64_t>(size_of(args.dtype)));
   } else if (plan.atomics) {
-    run_composition(context, args, align(workspace));
+    run_composition(context, args, align_workspace(workspace));
   } else {
-    run_deterministic(context, plan, args, align(workspace));
+    run_deterministic(context, plan, args, align_workspace(workspace));
   }
 }
 
