@@ -4,6 +4,7 @@
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include "ops/voxel_pooling_forward/add_row-inl.h"
 #include "ops/voxel_pooling_forward/kernels.h"
 #include "ops/voxel_pooling_forward/locate-inl.h"
 #include "ops/voxel_pooling_forward/tile.h"
@@ -25,16 +26,6 @@ HWY_INLINE void link_points(const Tile& tile, int32_t count) {
     tile.next[i] = head;
     head = i;
   }
-}
-
-// row[0, count) += from[0, count)
-HWY_INLINE void add_row(float* HWY_RESTRICT row, const float* HWY_RESTRICT from, int64_t count) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t c = 0;
-  for (; c + lanes <= count; c += lanes)
-    hn::Store(hn::Add(hn::Load(d, row + c), hn::LoadU(d, from + c)), d, row + c);
-  for (; c < count; ++c) row[c] += from[c];
 }
 
 // Adds channels [channel, channel + count) of the tile's points, one atomic row for each cell of the tile.

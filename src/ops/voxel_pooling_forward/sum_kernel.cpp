@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/voxel_pooling_forward/add_row-inl.h"
 #include "ops/voxel_pooling_forward/kernels.h"
 #include "primitives/key_order-inl.h"
 
@@ -18,29 +19,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Cells are summed in parts of about this size, which stay in a last level of cache. Smaller parts are slower:
 // each looks at the points once more, and in shorter stretches.
 constexpr int64_t kPartBytes = 8 << 20;
-
-// The channels that do not fill a vector: halves, quarters, ... down to one lane.
-template <size_t kLanes>
-HWY_INLINE void add_rest(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
-  const hn::CappedTag<float, kLanes> d;
-  for (; channels >= static_cast<int64_t>(kLanes); channels -= kLanes) {
-    hn::StoreU(hn::Add(hn::LoadU(d, sum), hn::LoadU(d, row)), d, sum);
-    sum += kLanes;
-    row += kLanes;
-  }
-  if constexpr (kLanes > 1) add_rest<kLanes / 2>(sum, row, channels);
-}
-
-// sum[0, channels) += row[0, channels)
-HWY_INLINE void add_row(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
-    hn::StoreU(hn::Add(hn::LoadU(d, sum + c), hn::LoadU(d, row + c)), d, sum + c);
-  }
-  if (c < channels) add_rest<hn::MaxLanes(d)>(sum + c, row + c, channels - c);
-}
 
 // Adds the row of each point to its cell.
 struct AddRows {

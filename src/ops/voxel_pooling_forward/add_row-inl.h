@@ -1,0 +1,45 @@
+// Voxel pooling forward: adding rows of channels. Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_VOXEL_POOLING_ADD_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_VOXEL_POOLING_ADD_ROW_INL_H
+#undef MLUOP_VOXEL_POOLING_ADD_ROW_INL_H
+#else
+#define MLUOP_VOXEL_POOLING_ADD_ROW_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::voxel_pooling_forward {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The channels that do not fill a vector: halves, quarters, ... down to one lane.
+template <size_t kLanes>
+HWY_INLINE void add_rest(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
+  const hn::CappedTag<float, kLanes> d;
+  for (; channels >= static_cast<int64_t>(kLanes); channels -= kLanes) {
+    hn::StoreU(hn::Add(hn::LoadU(d, sum), hn::LoadU(d, row)), d, sum);
+    sum += kLanes;
+    row += kLanes;
+  }
+  if constexpr (kLanes > 1) add_rest<kLanes / 2>(sum, row, channels);
+}
+
+// sum[0, channels) += row[0, channels)
+HWY_INLINE void add_row(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t c = 0;
+  for (; c + lanes <= channels; c += lanes) {
+    hn::StoreU(hn::Add(hn::LoadU(d, sum + c), hn::LoadU(d, row + c)), d, sum + c);
+  }
+  if (c < channels) add_rest<hn::MaxLanes(d)>(sum + c, row + c, channels - c);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::voxel_pooling_forward
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
