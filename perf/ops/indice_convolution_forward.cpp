@@ -60,17 +60,6 @@ template <class T>
 constexpr bool kIsFloat = std::is_same_v<T, float>;
 
 template <class T>
-void fill(Buffer<T>& buffer, uint64_t seed) {
-  if constexpr (kIsFloat<T>) {
-    fill_uniform(buffer, seed);
-  } else {
-    Buffer<float> values(static_cast<int64_t>(buffer.values().size()));
-    fill_uniform(values, seed);
-    std::transform(values.values().begin(), values.values().end(), buffer.data(), test::half_of);
-  }
-}
-
-template <class T>
 class IndiceConvolutionForward : public Case {
  public:
   IndiceConvolutionForward(const Convolution& convolution, mluOpAtomicsMode_t mode, bool with_serial)
@@ -145,8 +134,8 @@ class IndiceConvolutionForward : public Case {
         sub_m_(submanifold ? 1 : 0),
         with_serial_(with_serial),
         num_(problem.pairs.num) {
-    fill(features_, kFeaturesSeed);
-    fill(filters_, kFiltersSeed);
+    fill_uniform(features_, kFeaturesSeed);
+    fill_uniform(filters_, kFiltersSeed);
     std::copy(problem.pairs.pairs.begin(), problem.pairs.pairs.end(), pairs_.data());
     size_t bytes = 0;
     test::require(mluOpGetIndiceConvolutionForwardWorkspaceSize(handle(), features_desc_, filters_desc_,

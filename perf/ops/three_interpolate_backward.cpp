@@ -39,22 +39,11 @@ std::span<const uint16_t> bits(const Buffer<test::Half>& buffer) {
 }
 
 template <class T>
-void fill(Buffer<T>& buffer, uint64_t seed) {
-  if constexpr (std::is_same_v<T, float>) {
-    fill_uniform(buffer, seed);
-  } else {
-    Buffer<float> values(static_cast<int64_t>(buffer.values().size()));
-    fill_uniform(values, seed);
-    std::transform(values.values().begin(), values.values().end(), buffer.data(), test::half_of);
-  }
-}
-
-template <class T>
 class ThreeInterpolateBackward : public Case {
  public:
   explicit ThreeInterpolateBackward(const Sizes& sizes) : sizes_(sizes) {
-    fill(grad_output_, kSeed);
-    fill(weights_, kSeed + 1);
+    fill_uniform(grad_output_, kSeed);
+    fill_uniform(weights_, kSeed + 1);
     Buffer<float> places(sizes.index_count());
     fill_uniform(places, kSeed + 2);
     std::transform(places.values().begin(), places.values().end(), indices_.data(), [&](float place) {

@@ -1,6 +1,7 @@
 // Memory of the cases and their twins: what a client gets from an allocator, on cache line boundaries.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include <span>
 
 #include "perf/support/parallel.h"
+#include "support/half.h"
 
 namespace mluop::perf {
 
@@ -60,6 +62,13 @@ inline void fill_uniform(Buffer<float>& buffer, uint64_t seed) {
       buffer.data()[i] = static_cast<float>(bits >> 40) * 0x1p-23F - 1.0F;
     }
   });
+}
+
+// The same, rounded to half.
+inline void fill_uniform(Buffer<test::Half>& buffer, uint64_t seed) {
+  Buffer<float> values(static_cast<int64_t>(buffer.values().size()));
+  fill_uniform(values, seed);
+  std::transform(values.values().begin(), values.values().end(), buffer.data(), test::half_of);
 }
 
 }  // namespace mluop::perf
