@@ -20,6 +20,7 @@
 
 #include "core/sizes.h"
 #include "core/workspace_layout.h"
+#include "team/fit_tile.h"
 #include "team/launch.h"
 
 namespace mluop {
@@ -147,5 +148,14 @@ struct OwnedList {
   uint32_t* numbers;
   int64_t count = 0;
 };
+
+// The items of a tile: as many whole blocks as fit NRAM, up to a number beyond which more gain nothing.
+// bytes(items) says what a kernel takes for them. Throws Failure with ALLOC_FAILED if not even one block fits.
+template <class Bytes>
+int32_t fit_blocks(const Context& context, const Bytes& bytes) {
+  constexpr int32_t kMaxBlocks = 16;
+  constexpr auto kItems = static_cast<int32_t>(NumberedItems::kBlockItems);
+  return kItems * fit_tile(context, kMaxBlocks, [&](int32_t blocks) { return bytes(blocks * kItems); });
+}
 
 }  // namespace mluop

@@ -21,7 +21,6 @@ constexpr int64_t kLineBytes = 64;
 // Beyond this, larger tiles gain nothing: the map is read as fast as memory.
 constexpr int32_t kMaxTilePoints = 4096;
 constexpr int32_t kMaxTileChannels = 1024;
-constexpr int32_t kMaxTileBlocks = 16;
 
 // The workspace holds one of these, by the mode, from its first kScratchAlignment boundary on.
 struct SourceLayout {
@@ -155,9 +154,7 @@ Plan make_plan(const Context& context, const Args& args) {
     plan.tile_points =
         fit_tile(context, share, [&](int32_t points) { return Tile::bytes(points, plan.tile_channels); });
   } else {
-    const auto points = [](int32_t blocks) { return blocks * static_cast<int32_t>(NumberedItems::kBlockItems); };
-    plan.tile_points = points(
-        fit_tile(context, kMaxTileBlocks, [&](int32_t blocks) { return OwnedList::bytes(points(blocks)); }));
+    plan.tile_points = fit_blocks(context, OwnedList::bytes);
   }
   return plan;
 }

@@ -14,7 +14,6 @@ constexpr int64_t kStreamBytes = 8 << 20;
 
 // Beyond this, larger tiles gain nothing.
 constexpr int32_t kMaxTileChannels = 1024;
-constexpr int32_t kMaxTileBlocks = 16;
 
 int64_t bytes_moved(const Args& args) {
   const int64_t row = int64_t{args.num_channels} * int64_t{sizeof(float)};
@@ -63,10 +62,9 @@ Plan make_plan(const Context& context, const Args& args) {
     plan.tile_points = fit_tile(context, split(args.total_points(), plan.task_dim, 0).size(),
                                 [&](int32_t points) { return Tile::bytes(points, plan.tile_channels); });
   } else {
-    const auto points = [](int32_t blocks) { return blocks * static_cast<int32_t>(NumberedItems::kBlockItems); };
-    plan.tile_points = points(fit_tile(context, kMaxTileBlocks, [&](int32_t blocks) {
-      return std::max(OwnedList::bytes(points(blocks)), nram_bytes<int32_t>(size_t{3} * points(blocks)));
-    }));
+    plan.tile_points = fit_blocks(context, [](int32_t points) {
+      return std::max(OwnedList::bytes(points), nram_bytes<int32_t>(size_t{3} * points));
+    });
   }
   return plan;
 }
