@@ -14,7 +14,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 // Cells are summed in parts of about this size, which stay in a last level of cache. Smaller parts are slower:
 // each looks at the points once more, and in shorter stretches.
