@@ -11,15 +11,17 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::test {
 namespace HWY_NAMESPACE {
 
-void number_items(const NumberArgs& args, int64_t begin, int64_t end, Task&) {
+void rank_items(const RankArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t block = begin; block < end; ++block) {
-    mluop::HWY_NAMESPACE::number_block(args.order, args.items, block);
+    mluop::HWY_NAMESPACE::rank_block(args.order, args.items, block);
   }
 }
 
 struct Notes {
-  void prefetch(int64_t item, int64_t key) const { fetched.push_back({item, key}); }
-  void visit(int64_t item, int64_t key) const { visits.push_back({item, key}); }
+  void visit(int64_t item, int64_t key, int64_t next_item, int64_t next_key) const {
+    visits.push_back({item, key});
+    fetched.push_back({next_item, next_key});
+  }
 
   int64_t ahead;
   std::vector<Visit>& fetched;
@@ -31,7 +33,7 @@ void visit_items(const VisitArgs& args, int64_t begin, int64_t end, Task& task) 
   std::vector<Visit> fetched;
   const Notes notes{args.ahead, fetched, args.visits[static_cast<size_t>(task.taskId)]};
   mluop::HWY_NAMESPACE::visit_owned(args.order, args.items, {begin, end}, notes, list);
-  // What is fetched is visited later, in that order.
+  // What is fetched is visited then or later, in that order.
   auto visit = notes.visits.begin();
   for (const Visit& early : fetched) {
     visit = std::find_if(visit, notes.visits.end(),
@@ -52,15 +54,15 @@ void count_keys(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
   for (int64_t stretch = begin; stretch < end; ++stretch) {
     const Range items = args.sample.items(stretch);
     for (int64_t item = items.begin; item < items.end; ++item) {
-      if (args.keys[item] != NumberedItems::kNoKey) args.order.count(task.taskId, args.keys[item], stretch);
+      if (args.keys[item] != KeyedItems::kNoKey) args.order.count(task.taskId, args.keys[item], stretch);
     }
   }
 }
 
-HWY_EXPORT(number_items);
+HWY_EXPORT(rank_items);
 HWY_EXPORT(visit_items);
 
-RangeKernel<NumberArgs> number_kernel() { return HWY_DYNAMIC_DISPATCH(number_items); }
+RangeKernel<RankArgs> rank_kernel() { return HWY_DYNAMIC_DISPATCH(rank_items); }
 RangeKernel<VisitArgs> visit_kernel() { return HWY_DYNAMIC_DISPATCH(visit_items); }
 
 }  // namespace mluop::test

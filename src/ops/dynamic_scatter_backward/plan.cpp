@@ -6,7 +6,6 @@
 
 #include "core/boundary.h"
 #include "core/text.h"
-#include "ops/dynamic_scatter_backward/tile.h"
 #include "team/fit_tile.h"
 
 namespace mluop::dynamic_scatter_backward {
@@ -18,8 +17,7 @@ constexpr int64_t kStreamBytes = 8 << 20;
 // What is written past the caches has to fill whole lines.
 constexpr int64_t kLineBytes = 64;
 
-// Beyond this, larger tiles gain nothing: the map is read as fast as memory.
-constexpr int32_t kMaxTilePoints = 4096;
+// Beyond this, larger tiles gain nothing.
 constexpr int32_t kMaxTileChannels = 1024;
 
 // The workspace holds one of these, by the mode, from its first kScratchAlignment boundary on.
@@ -30,9 +28,9 @@ struct SourceLayout {
 };
 struct MatchLayout {
   MatchLayout(WorkspaceLayout& workspace, int64_t points, int64_t voxels, int64_t channels)
-      : numbered(workspace, points), taken(workspace.add<uint8_t>(voxels * most_taken_bytes(channels))) {}
-  NumberedItemsLayout numbered;
-  size_t taken;  // offset of [V, most_taken_bytes()]
+      : blocks(workspace.add<KeyedItems::Block>(KeyedItems::block_count(points))),
+        taken(workspace.add<uint8_t>(voxels * most_taken_bytes(channels))) {}
+  size_t blocks, taken;  // offsets of [block_count] and [V, most_taken_bytes()]
 };
 
 // Without the bytes that alignment may take. No more voxels than points take part.
@@ -54,7 +52,7 @@ struct SampleArgs {
   const KeyOrder& order;
 };
 
-// Items: stretches of the sample. Counts their points; what the map has wrong is left to key_kernel().
+// Items: stretches of the sample. Counts their points; what the map has wrong is left to rank_kernel().
 void sample_points(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
   args.order.clear(task.taskId);
   for (int64_t stretch = begin; stretch < end; ++stretch) {
@@ -96,12 +94,8 @@ void run_atomics(Context& context, const Plan& plan, const Args& args, std::byte
   WorkspaceLayout workspace_layout;
   const SourceLayout layout(workspace_layout, args.voxel_count, args.channels);
   int32_t first_bad = args.point_count;
-  const TraceArgs trace{args,
-                        at<int32_t>(workspace, layout.source),
-                        at<int32_t>(workspace, layout.occupied),
-                        plan.tile_points,
-                        plan.tile_channels,
-                        &first_bad};
+  const TraceArgs trace{args, at<int32_t>(workspace, layout.source), at<int32_t>(workspace, layout.occupied),
+                        plan.tile_channels, &first_bad};
   const Evenly points{args.point_count};
   const Evenly voxels{args.voxel_count};
   launch(context, plan.task_dim, voxels, reset, trace);
@@ -114,7 +108,7 @@ void run_atomics(Context& context, const Plan& plan, const Args& args, std::byte
 void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   WorkspaceLayout workspace_layout;
   const MatchLayout layout(workspace_layout, args.point_count, args.voxel_count, args.channels);
-  const NumberedItems points = layout.numbered.items(workspace);
+  const KeyedItems points{args.point_count, args.point2voxel_map, at<KeyedItems::Block>(workspace, layout.blocks)};
   // What grows with the tasks is not the caller's concern.
   WorkspaceLayout pool_layout;
   const KeySample sample(args.point_count, plan.task_dim);
@@ -124,7 +118,7 @@ void run_deterministic(Context& context, const Plan& plan, const Args& args, std
   int32_t first_bad = args.point_count;
   launch<SampleArgs>(context, sample.task_dim, Evenly{sample.stretches}, sample_points, {args, sample, order});
   order.decide(context, sample);
-  launch(context, plan.task_dim, Evenly{NumberedItems::block_count(points.item_count)}, key_kernel(),
+  launch(context, plan.task_dim, Evenly{KeyedItems::block_count(points.item_count)}, rank_kernel(),
          {args, order, points, &first_skipped, &first_bad});
   require_good_map(args, first_bad);
   launch(context, plan.task_dim, ByCost{order}, match_kernel(),
@@ -149,10 +143,8 @@ Plan make_plan(const Context& context, const Args& args) {
       reinterpret_cast<uintptr_t>(args.grad_feats) % kLineBytes == 0 && args.row_bytes() % kLineBytes == 0;
   plan.stream = whole_lines && bytes_moved(args) >= kStreamBytes;
   if (plan.atomics) {
-    const int64_t share = std::min<int64_t>(split(args.point_count, plan.task_dim, 0).size(), kMaxTilePoints);
-    plan.tile_channels = static_cast<int32_t>(std::min<int64_t>(args.channels, kMaxTileChannels));
-    plan.tile_points =
-        fit_tile(context, share, [&](int32_t points) { return Tile::bytes(points, plan.tile_channels); });
+    plan.tile_channels = fit_tile(context, std::min<int64_t>(args.channels, kMaxTileChannels),
+                                  [](int32_t channels) { return nram_bytes<int32_t>(channels); });
   } else {
     plan.tile_points = fit_blocks(context, OwnedList::bytes);
   }

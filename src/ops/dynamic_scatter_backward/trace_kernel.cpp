@@ -7,9 +7,8 @@
 
 #include <algorithm>
 
+#include "ops/dynamic_scatter_backward/check-inl.h"
 #include "ops/dynamic_scatter_backward/kernels.h"
-#include "ops/dynamic_scatter_backward/key-inl.h"
-#include "ops/dynamic_scatter_backward/tile.h"
 #include "team/atomics.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -55,28 +54,26 @@ HWY_INLINE void lower(int32_t* HWY_RESTRICT source, const int32_t* HWY_RESTRICT 
   for (; i < count; ++i) source[i] = std::min(source[i], candidates[i]);
 }
 
-void trace_point(const TraceArgs& args, const Tile& tile, int32_t point, int64_t voxel) {
+void trace_point(const TraceArgs& args, int32_t* candidates, int32_t point, int64_t voxel) {
   const Args& call = args.call;
   for (int64_t channel = 0; channel < call.channels; channel += args.tile_channels) {
     const auto channels = static_cast<int32_t>(std::min<int64_t>(args.tile_channels, call.channels - channel));
     compare(call.feats + point * call.channels + channel, call.voxel_feats + voxel * call.channels + channel,
-            channels, point, call.point_count, tile.candidates);
+            channels, point, call.point_count, candidates);
     const SpinGuard guard(args.occupied + voxel);
-    lower(args.source + voxel * call.channels + channel, tile.candidates, channels);
+    lower(args.source + voxel * call.channels + channel, candidates, channels);
   }
 }
 
 void trace(const TraceArgs& args, int64_t begin, int64_t end, Task& task) {
-  constexpr int32_t none = NumberedItems::kNoKey;
-  const Tile tile(task.nram, args.tile_points, args.tile_channels);
-  for (int64_t point = begin; point < end; point += args.tile_points) {
-    const auto points = static_cast<int32_t>(std::min<int64_t>(args.tile_points, end - point));
-    if (!key_points(args.call, point, points, tile.voxels, args.first_bad)) return;
-    for (int32_t i = 0; i < points; ++i) {
-      const int32_t next = i + kPrefetchPoints;
-      if (next < points && tile.voxels[next] != none) prefetch_voxel(args, tile.voxels[next]);
-      if (tile.voxels[i] != none) trace_point(args, tile, static_cast<int32_t>(point) + i, tile.voxels[i]);
-    }
+  if (!check_points(args.call, begin, end - begin, args.first_bad)) return;
+  constexpr int32_t none = KeyedItems::kNoKey;
+  auto* candidates = task.nram.take<int32_t>(static_cast<size_t>(args.tile_channels));
+  const int32_t* voxels = args.call.point2voxel_map;
+  for (int64_t point = begin; point < end; ++point) {
+    const int64_t next = std::min(point + kPrefetchPoints, end - 1);
+    if (voxels[next] != none) prefetch_voxel(args, voxels[next]);
+    if (voxels[point] != none) trace_point(args, candidates, static_cast<int32_t>(point), voxels[point]);
   }
 }
 

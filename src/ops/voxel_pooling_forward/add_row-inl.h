@@ -27,15 +27,21 @@ HWY_INLINE void add_rest(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row,
   if constexpr (kLanes > 1) add_rest<kLanes / 2>(sum, row, channels);
 }
 
-// sum[0, channels) += row[0, channels)
-HWY_INLINE void add_row(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
+// sum[0, channels) += row[0, channels). fetch(c) prefetches what a later addition needs at channel c.
+template <class Fetch>
+HWY_INLINE void add_row(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels,
+                        const Fetch& fetch) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
   for (; c + lanes <= channels; c += lanes) {
+    fetch(c);
     hn::StoreU(hn::Add(hn::LoadU(d, sum + c), hn::LoadU(d, row + c)), d, sum + c);
   }
-  if (c < channels) add_rest<hn::MaxLanes(d)>(sum + c, row + c, channels - c);
+  if (c < channels) {
+    fetch(c);
+    add_rest<hn::MaxLanes(d)>(sum + c, row + c, channels - c);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

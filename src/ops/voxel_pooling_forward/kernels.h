@@ -15,6 +15,7 @@ namespace mluop::voxel_pooling_forward {
 struct Args {
   int64_t total_points() const { return int64_t{batch_size} * num_points; }
   int64_t cell_count() const { return int64_t{batch_size} * num_voxel_y * num_voxel_x; }
+  int64_t row_bytes() const { return num_channels * int64_t{sizeof(float)}; }
 
   int32_t batch_size, num_points, num_channels;
   int32_t num_voxel_x, num_voxel_y, num_voxel_z;
@@ -34,11 +35,12 @@ struct SampleArgs {
 };
 RangeKernel<SampleArgs> sample_kernel();
 
-// Items: blocks of points. Numbers the points by their cells, and writes pos_memo.
+// Items: blocks of points. Finds the cells of the points and the ranks of the blocks, and writes pos_memo.
 struct LocateArgs {
   const Args& call;
   const KeyOrder& order;
-  const NumberedItems& points;
+  const KeyedItems& points;
+  int32_t* cells;       // [B, N], the keys of points
   int32_t tile_points;  // whole blocks
   bool stream;
 };
@@ -48,7 +50,7 @@ RangeKernel<LocateArgs> locate_kernel();
 struct SumArgs {
   const Args& call;
   const KeyOrder& order;
-  const NumberedItems& points;
+  const KeyedItems& points;
   int32_t tile_points;
 };
 RangeKernel<SumArgs> sum_kernel();

@@ -16,8 +16,8 @@ constexpr int64_t kStreamBytes = 8 << 20;
 constexpr int32_t kMaxTileChannels = 1024;
 
 int64_t bytes_moved(const Args& args) {
-  const int64_t row = int64_t{args.num_channels} * int64_t{sizeof(float)};
-  return args.total_points() * (row + 6 * int64_t{sizeof(int32_t)}) + args.cell_count() * row;
+  return args.total_points() * (args.row_bytes() + 6 * int64_t{sizeof(int32_t)}) +
+         args.cell_count() * args.row_bytes();
 }
 
 struct ZeroArgs {
@@ -39,14 +39,17 @@ void run_deterministic(Context& context, const Plan& plan, const Args& args) {
   const KeySample sample(args.total_points(), plan.task_dim);
   WorkspaceLayout workspace;
   const KeyOrderLayout order_layout(workspace, args.cell_count(), sample);
-  const NumberedItemsLayout points_layout(workspace, args.total_points());
+  const int64_t blocks = KeyedItems::block_count(args.total_points());
+  const size_t cells_offset = workspace.add<int32_t>(args.total_points());
+  const size_t blocks_offset = workspace.add<KeyedItems::Block>(blocks);
   std::byte* pool = context.reserve_pool(workspace.bytes());
   const KeyOrder order(order_layout, pool);
-  const NumberedItems points = points_layout.items(pool);
+  auto* cells = at<int32_t>(pool, cells_offset);
+  const KeyedItems points{args.total_points(), cells, at<KeyedItems::Block>(pool, blocks_offset)};
   launch(context, sample.task_dim, Evenly{sample.stretches}, sample_kernel(), {args, sample, order});
   order.decide(context, sample);
-  launch(context, plan.task_dim, Evenly{NumberedItems::block_count(points.item_count)}, locate_kernel(),
-         {args, order, points, plan.tile_points, plan.stream});
+  launch(context, plan.task_dim, Evenly{blocks}, locate_kernel(),
+         {args, order, points, cells, plan.tile_points, plan.stream});
   launch(context, plan.task_dim, ByCost{order}, sum_kernel(), {args, order, points, plan.tile_points});
 }
 

@@ -18,7 +18,7 @@ void sample(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
     const Range points = args.sample.items(stretch);
     locate_points(args.call, points.begin, points.size(), cells, memo);
     for (int64_t i = 0; i < points.size(); ++i) {
-      if (cells[i] != NumberedItems::kNoKey) args.order.count(task.taskId, cells[i], stretch);
+      if (cells[i] != KeyedItems::kNoKey) args.order.count(task.taskId, cells[i], stretch);
     }
   }
 }

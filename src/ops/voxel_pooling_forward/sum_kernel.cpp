@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "ops/voxel_pooling_forward/sum_kernel.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -21,17 +22,19 @@ constexpr int64_t kPartBytes = 8 << 20;
 
 // Adds the row of each point to its cell.
 struct AddRows {
-  explicit AddRows(const Args& args) : call(args), ahead(mluop::HWY_NAMESPACE::rows_ahead(row_bytes())) {}
+  explicit AddRows(const Args& args) : call(args), ahead(mluop::HWY_NAMESPACE::rows_ahead(args.row_bytes())) {}
 
-  int64_t row_bytes() const { return call.num_channels * static_cast<int64_t>(sizeof(float)); }
   const float* row(int64_t point) const { return call.input_features + point * call.num_channels; }
   float* sum(int64_t cell) const { return call.output_features + cell * call.num_channels; }
 
-  HWY_INLINE void prefetch(int64_t point, int64_t cell) const {
-    mluop::HWY_NAMESPACE::prefetch_row(row(point), row_bytes());
-    mluop::HWY_NAMESPACE::prefetch_row(sum(cell), row_bytes());
+  HWY_INLINE void visit(int64_t point, int64_t cell, int64_t next_point, int64_t next_cell) const {
+    const float* next_row = row(next_point);
+    const float* next_sum = sum(next_cell);
+    add_row(sum(cell), row(point), call.num_channels, [=](int64_t channel) {
+      hwy::Prefetch(next_row + channel);
+      hwy::Prefetch(next_sum + channel);
+    });
   }
-  HWY_INLINE void visit(int64_t point, int64_t cell) const { add_row(sum(cell), row(point), call.num_channels); }
 
   const Args& call;
   int64_t ahead;
@@ -49,7 +52,7 @@ void zero_tiles(const SumArgs& args, Range ranks) {
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   OwnedList list(task.nram, args.tile_points);
   const AddRows add_rows(args.call);
-  const int64_t part_tiles = std::max<int64_t>(kPartBytes / (add_rows.row_bytes() << args.order.shift), 1);
+  const int64_t part_tiles = std::max<int64_t>(kPartBytes / (args.call.row_bytes() << args.order.shift), 1);
   for (int64_t part = begin; part < end; part += part_tiles) {
     const Range ranks{part, std::min(part + part_tiles, end)};
     zero_tiles(args, ranks);
