@@ -55,13 +55,13 @@ RangeKernel<MatchArgs> match_kernel();
 // whole bytes; the channels that do not fill a vector make up to four shorter ones.
 constexpr int64_t most_taken_bytes(int64_t channels) { return channels + 4; }
 
-// Atomics mode, items: points. Lowers source[voxel, channel], N before, to the first point that has the voxel's
-// value; a task holds the lock of a voxel while it lowers the voxel's row. Lowers first_bad as rank_kernel() does.
+// Atomics mode, items: points. Lowers source[voxel, channel] to the first point that has the voxel's value, N
+// before; a task holds the lock of a voxel while it lowers the voxel's row. Lowers first_bad as rank_kernel()
+// does.
 struct TraceArgs {
   const Args& call;
-  int32_t* source;    // [V, C]
-  int32_t* occupied;  // [V], the locks of the rows of source
-  int32_t tile_channels;
+  int32_t* source;  // [V, C]; rows of voxels without point stay as they are
+  int32_t* locks;   // [V], of the rows of source; 0, and afterwards still so for voxels without point
   int32_t* first_bad;
 };
 RangeKernel<TraceArgs> trace_kernel();
@@ -71,6 +71,7 @@ RangeKernel<TraceArgs> trace_kernel();
 struct ScatterArgs {
   const Args& call;
   const int32_t* source;  // [V, C]
+  const int32_t* locks;   // [V]
 };
 RangeKernel<ScatterArgs> scatter_kernel();
 

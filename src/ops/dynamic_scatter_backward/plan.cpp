@@ -6,7 +6,7 @@
 
 #include "core/boundary.h"
 #include "core/text.h"
-#include "team/fit_tile.h"
+#include "primitives/fill.h"
 
 namespace mluop::dynamic_scatter_backward {
 namespace {
@@ -17,14 +17,11 @@ constexpr int64_t kStreamBytes = 8 << 20;
 // What is written past the caches has to fill whole lines.
 constexpr int64_t kLineBytes = 64;
 
-// Beyond this, larger tiles gain nothing.
-constexpr int32_t kMaxTileChannels = 1024;
-
 // The workspace holds one of these, by the mode, from its first kScratchAlignment boundary on.
 struct SourceLayout {
   SourceLayout(WorkspaceLayout& workspace, int64_t voxels, int64_t channels)
-      : source(workspace.add<int32_t>(voxels * channels)), occupied(workspace.add<int32_t>(voxels)) {}
-  size_t source, occupied;  // offsets of [V, C] and [V]
+      : source(workspace.add<int32_t>(voxels * channels)), locks(workspace.add<int32_t>(voxels)) {}
+  size_t source, locks;  // offsets of [V, C] and [V]
 };
 struct MatchLayout {
   MatchLayout(WorkspaceLayout& workspace, int64_t points, int64_t voxels, int64_t channels)
@@ -64,23 +61,16 @@ void sample_points(const SampleArgs& args, int64_t begin, int64_t end, Task& tas
   }
 }
 
-// Items: points. Zeroes the rows of all points.
-void zero(const Args& args, int64_t begin, int64_t end, Task&) {
-  std::memset(args.grad_feats + begin * args.channels, 0, static_cast<size_t>((end - begin) * args.row_bytes()));
-}
-
 // Items: points. Zeroes the rows of the points without voxel.
-void zero_skipped(const Args& args, int64_t begin, int64_t end, Task& task) {
+void zero_skipped(const Args& args, int64_t begin, int64_t end, Task&) {
   for (int64_t point = begin; point < end; ++point) {
-    if (args.point2voxel_map[point] == -1) zero(args, point, point + 1, task);
+    if (args.point2voxel_map[point] != KeyedItems::kNoKey) continue;
+    std::memset(args.grad_feats + point * args.channels, 0, static_cast<size_t>(args.row_bytes()));
   }
 }
 
-// Items: voxels. No point yet is the source of a voxel's channels, and no task is at work on them.
-void reset(const TraceArgs& args, int64_t begin, int64_t end, Task&) {
-  std::fill(args.source + begin * args.call.channels, args.source + end * args.call.channels,
-            args.call.point_count);
-  std::fill(args.occupied + begin, args.occupied + end, 0);
+void zero_all(Context& context, const Args& args) {
+  fill_zero(context, args.grad_feats, args.point_count * args.row_bytes());
 }
 
 void require_good_map(const Args& args, int32_t first_bad) {
@@ -93,16 +83,14 @@ void require_good_map(const Args& args, int32_t first_bad) {
 void run_atomics(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   WorkspaceLayout workspace_layout;
   const SourceLayout layout(workspace_layout, args.voxel_count, args.channels);
+  auto* source = at<int32_t>(workspace, layout.source);
+  auto* locks = at<int32_t>(workspace, layout.locks);
   int32_t first_bad = args.point_count;
-  const TraceArgs trace{args, at<int32_t>(workspace, layout.source), at<int32_t>(workspace, layout.occupied),
-                        plan.tile_channels, &first_bad};
-  const Evenly points{args.point_count};
-  const Evenly voxels{args.voxel_count};
-  launch(context, plan.task_dim, voxels, reset, trace);
-  launch(context, plan.task_dim, points, trace_kernel(), trace);
+  fill_zero(context, locks, args.voxel_count * int64_t{sizeof(int32_t)});
+  launch(context, plan.task_dim, Evenly{args.point_count}, trace_kernel(), {args, source, locks, &first_bad});
   require_good_map(args, first_bad);
-  launch(context, plan.task_dim, points, zero, args);
-  launch(context, plan.task_dim, voxels, scatter_kernel(), {args, trace.source});
+  zero_all(context, args);
+  launch(context, plan.task_dim, Evenly{args.voxel_count}, scatter_kernel(), {args, source, locks});
 }
 
 void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
@@ -142,19 +130,14 @@ Plan make_plan(const Context& context, const Args& args) {
   const bool whole_lines =
       reinterpret_cast<uintptr_t>(args.grad_feats) % kLineBytes == 0 && args.row_bytes() % kLineBytes == 0;
   plan.stream = whole_lines && bytes_moved(args) >= kStreamBytes;
-  if (plan.atomics) {
-    plan.tile_channels = fit_tile(context, std::min<int64_t>(args.channels, kMaxTileChannels),
-                                  [](int32_t channels) { return nram_bytes<int32_t>(channels); });
-  } else {
-    plan.tile_points = fit_blocks(context, OwnedList::bytes);
-  }
+  if (!plan.atomics) plan.tile_points = fit_blocks(context, OwnedList::bytes);
   return plan;
 }
 
 void run(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   context.reserve_nram(plan.task_dim);
   if (args.voxel_count == 0) {
-    launch(context, plan.task_dim, Evenly{args.point_count}, zero, args);
+    zero_all(context, args);
   } else if (plan.atomics) {
     run_atomics(context, plan, args, align_workspace(workspace));
   } else {

@@ -1,9 +1,9 @@
 #include "ops/voxel_pooling_forward/plan.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "ops/voxel_pooling_forward/tile.h"
+#include "primitives/fill.h"
 #include "team/fit_tile.h"
 
 namespace mluop::voxel_pooling_forward {
@@ -20,17 +20,8 @@ int64_t bytes_moved(const Args& args) {
          args.cell_count() * args.row_bytes();
 }
 
-struct ZeroArgs {
-  float* data;
-};
-
-void zero(const ZeroArgs& args, int64_t begin, int64_t end, Task&) {
-  std::memset(args.data + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
-}
-
 void run_atomics(Context& context, const Plan& plan, const Args& args) {
-  const int64_t outputs = args.cell_count() * args.num_channels;
-  launch(context, plan.task_dim, Evenly{outputs}, zero, ZeroArgs{args.output_features});
+  fill_zero(context, args.output_features, args.cell_count() * args.row_bytes());
   launch(context, plan.task_dim, Evenly{args.total_points()}, atomic_kernel(),
          {args, plan.tile_points, plan.tile_channels});
 }
