@@ -6,6 +6,7 @@
 #define MLUOP_PRIMITIVES_KEY_ORDER_INL_H
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -93,16 +94,17 @@ template <class Visitor>
 HWY_INLINE void visit_listed(const Visitor& visitor, int64_t left, OwnedList& list) {
   const int64_t count = list.count - left;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t next = std::min(i + visitor.ahead, list.count - 1);
-    visitor.visit(list.items[i], list.keys[i], list.items[next], list.keys[next]);
+    const int64_t next = i + visitor.ahead;
+    if (next < list.count) visitor.prefetch(list.items[next], list.keys[next]);
+    visitor.visit(list.items[i], list.keys[i]);
   }
   std::copy_n(list.items + count, left, list.items);
   std::copy_n(list.keys + count, left, list.keys);
   list.count = left;
 }
 
-// Calls visitor.visit(item, key, next_item, next_key) for the items of the tiles with these ranks, in the order of
-// the items. The next is the one visitor.ahead visits later, whose data it fetches; 1 <= ahead <= kBlockItems.
+// Calls visitor.visit(item, key) for the items of the tiles with these ranks, in the order of the items, and
+// visitor.prefetch(item, key) for an item visitor.ahead visits before; 1 <= ahead <= kBlockItems.
 template <class Visitor>
 HWY_INLINE void visit_owned(const KeyOrder& order, const KeyedItems& items, Range ranks, const Visitor& visitor,
                             OwnedList& list) {
@@ -116,10 +118,19 @@ HWY_INLINE void visit_owned(const KeyOrder& order, const KeyedItems& items, Rang
   visit_listed(visitor, 0, list);
 }
 
-// How many rows of so many bytes to fetch ahead of their use. Measured on rows of 80 channels of voxel pooling.
+// How many rows of so many bytes to fetch ahead of their use, and how much of each: what follows in a long row the
+// hardware fetches by itself. Measured on rows of 80 channels of voxel pooling: a row at once is 10 to 20 % faster
+// than vector by vector along with the additions.
 inline int64_t rows_ahead(int64_t row_bytes) {
   constexpr int64_t kBytes = 5 << 10;
   return std::clamp<int64_t>(kBytes / row_bytes, 1, KeyedItems::kBlockItems);
+}
+HWY_INLINE void prefetch_row(const float* row, int64_t row_bytes) {
+  constexpr int64_t kMaxBytes = 1 << 10;
+  constexpr int64_t kLine = 64;
+  for (int64_t i = 0; i < std::min(row_bytes, kMaxBytes); i += kLine) {
+    hwy::Prefetch(reinterpret_cast<const char*>(row) + i);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -18,10 +18,8 @@ void rank_items(const RankArgs& args, int64_t begin, int64_t end, Task&) {
 }
 
 struct Notes {
-  void visit(int64_t item, int64_t key, int64_t next_item, int64_t next_key) const {
-    visits.push_back({item, key});
-    fetched.push_back({next_item, next_key});
-  }
+  void prefetch(int64_t item, int64_t key) const { fetched.push_back({item, key}); }
+  void visit(int64_t item, int64_t key) const { visits.push_back({item, key}); }
 
   int64_t ahead;
   std::vector<Visit>& fetched;
@@ -33,7 +31,7 @@ void visit_items(const VisitArgs& args, int64_t begin, int64_t end, Task& task) 
   std::vector<Visit> fetched;
   const Notes notes{args.ahead, fetched, args.visits[static_cast<size_t>(task.taskId)]};
   mluop::HWY_NAMESPACE::visit_owned(args.order, args.items, {begin, end}, notes, list);
-  // What is fetched is visited then or later, in that order.
+  // What is fetched is visited later, in that order.
   auto visit = notes.visits.begin();
   for (const Visit& early : fetched) {
     visit = std::find_if(visit, notes.visits.end(),

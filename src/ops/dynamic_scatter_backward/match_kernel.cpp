@@ -64,7 +64,13 @@ struct MatchRows {
   explicit MatchRows(const MatchArgs& match_args)
       : args(match_args), ahead(mluop::HWY_NAMESPACE::rows_ahead(args.call.row_bytes())) {}
 
-  HWY_INLINE void visit(int64_t point, int64_t voxel, int64_t next_point, int64_t next_voxel) const {
+  HWY_INLINE void prefetch(int64_t point, int64_t voxel) const {
+    const Args& call = args.call;
+    mluop::HWY_NAMESPACE::prefetch_row(call.feats + point * call.channels, call.row_bytes());
+    mluop::HWY_NAMESPACE::prefetch_row(call.voxel_feats + voxel * call.channels, call.row_bytes());
+    mluop::HWY_NAMESPACE::prefetch_row(call.grad_voxel_feats + voxel * call.channels, call.row_bytes());
+  }
+  HWY_INLINE void visit(int64_t point, int64_t voxel) const {
     const hn::ScalableTag<float> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     const int64_t channels = args.call.channels;
@@ -73,20 +79,11 @@ struct MatchRows {
     const float* grads = args.call.grad_voxel_feats + voxel * channels;
     uint8_t* taken = args.taken + voxel * taken_bytes(channels);
     float* to = args.call.grad_feats + point * channels;
-    const auto fetch_next = [next_from = args.call.feats + next_point * channels,
-                             next_values = args.call.voxel_feats + next_voxel * channels,
-                             next_grads = args.call.grad_voxel_feats + next_voxel * channels](int64_t c) {
-      hwy::Prefetch(next_from + c);
-      hwy::Prefetch(next_values + c);
-      hwy::Prefetch(next_grads + c);
-    };
     int64_t c = 0;
     for (; c + lanes <= channels; c += lanes, taken += kBitBytes<decltype(d)>) {
-      fetch_next(c);
       match_vector<kStream>(d, from + c, values + c, grads + c, taken, to + c);
     }
     if (c < channels) {
-      fetch_next(c);
       match_rest<hn::MaxLanes(d)>(from + c, values + c, grads + c, taken, to + c, channels - c);
     }
   }

@@ -44,7 +44,7 @@ void scatter_tile(const Args& call, const Tile& tile, int64_t first_point, int32
     while (*link != kNone) {
       const int32_t j = *link;
       if (tile.cells[j] == cell) {
-        add_row(tile.row, features + j * channels, count, [](int64_t) {});
+        add_row<false>(tile.row, features + j * channels, count);
         *link = tile.next[j];
         tile.next[j] = j;
       } else {

@@ -46,11 +46,12 @@ struct LocateArgs {
 };
 RangeKernel<LocateArgs> locate_kernel();
 
-// Items: ranks of tiles. Adds the rows of the points in the tiles, in the order of the points, to the output.
+// Items: ranks of tiles. Adds up the rows of the points of each cell of the tiles, in the order of the points.
 struct SumArgs {
   const Args& call;
   const KeyOrder& order;
   const KeyedItems& points;
+  uint8_t* begun;  // [B, Y, X], whether a cell has a sum yet; 0 before
   int32_t tile_points;
 };
 RangeKernel<SumArgs> sum_kernel();

@@ -33,15 +33,18 @@ void run_deterministic(Context& context, const Plan& plan, const Args& args) {
   const int64_t blocks = KeyedItems::block_count(args.total_points());
   const size_t cells_offset = workspace.add<int32_t>(args.total_points());
   const size_t blocks_offset = workspace.add<KeyedItems::Block>(blocks);
+  const size_t begun_offset = workspace.add<uint8_t>(args.cell_count());
   std::byte* pool = context.reserve_pool(workspace.bytes());
   const KeyOrder order(order_layout, pool);
   auto* cells = at<int32_t>(pool, cells_offset);
   const KeyedItems points{args.total_points(), cells, at<KeyedItems::Block>(pool, blocks_offset)};
+  auto* begun = at<uint8_t>(pool, begun_offset);
   launch(context, sample.task_dim, Evenly{sample.stretches}, sample_kernel(), {args, sample, order});
   order.decide(context, sample);
   launch(context, plan.task_dim, Evenly{blocks}, locate_kernel(),
          {args, order, points, cells, plan.tile_points, plan.stream});
-  launch(context, plan.task_dim, ByCost{order}, sum_kernel(), {args, order, points, plan.tile_points});
+  fill_zero(context, begun, args.cell_count());
+  launch(context, plan.task_dim, ByCost{order}, sum_kernel(), {args, order, points, begun, plan.tile_points});
 }
 
 }  // namespace
