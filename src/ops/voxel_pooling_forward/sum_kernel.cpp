@@ -13,6 +13,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
+using mluop::HWY_NAMESPACE::prefetch_row;
+using mluop::HWY_NAMESPACE::Use;
 
 // Cells are summed in parts of about this size, which stay in a last level of cache. Smaller parts are slower:
 // each looks at the points once more, and in shorter stretches.
@@ -27,8 +29,8 @@ struct AddRows {
   float* sum(int64_t cell) const { return args.call.output_features + cell * args.call.num_channels; }
 
   HWY_INLINE void prefetch(int64_t point, int64_t cell) const {
-    mluop::HWY_NAMESPACE::prefetch_row(row(point), args.call.row_bytes());
-    mluop::HWY_NAMESPACE::prefetch_row(sum(cell), args.call.row_bytes());
+    prefetch_row<Use::kReadOnce>(row(point), args.call.row_bytes());
+    prefetch_row<Use::kWrite>(sum(cell), args.call.row_bytes());
   }
   HWY_INLINE void visit(int64_t point, int64_t cell) const {
     if (args.begun[cell] != 0) {
