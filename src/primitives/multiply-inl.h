@@ -49,11 +49,11 @@ template <int kBlockRows, int kBlockVectors>
 HWY_NOINLINE void multiply(const Product& product, const float* const* HWY_RESTRICT rows,
                            const uint32_t* HWY_RESTRICT places) {
   const PanelTag d;
+  float* to[kBlockRows];
   hn::Vec<PanelTag> sums[kBlockRows][kBlockVectors];
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
-      sums[r][v] = hn::LoadU(d, product.sums + places[r] + v * kLanes);
-    }
+    to[r] = product.sums + places[r];
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::LoadU(d, to[r] + v * kLanes);
   }
   const float* HWY_RESTRICT panel = product.panel;
   const float* elements[kBlockRows];
@@ -70,9 +70,7 @@ HWY_NOINLINE void multiply(const Product& product, const float* const* HWY_RESTR
     panel += kBlockVectors * kLanes;
   }
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
-      hn::StoreU(sums[r][v], d, product.sums + places[r] + v * kLanes);
-    }
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) hn::StoreU(sums[r][v], d, to[r] + v * kLanes);
   }
 }
 
