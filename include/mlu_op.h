@@ -273,7 +273,7 @@ uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t de
  * Determinism: with MLUOP_ATOMICS_NOT_ALLOWED the points of a cell are added in their order, bit-identical
  *   to the serial loop of the definition at every thread count. With MLUOP_ATOMICS_ALLOWED the order of
  *   additions is open; pos_memo is exact in both modes.
- * Memory: MLUOP_ATOMICS_NOT_ALLOWED keeps about 4 bytes a point in the handle, and 48 KiB a task, above 16 tasks
+ * Memory: MLUOP_ATOMICS_NOT_ALLOWED keeps about 8 bytes a point in the handle, and 48 KiB a task, above 16 tasks
  *   3 KiB times the number of tasks.
  *
  * Returns, beside the statuses of every operator:
@@ -388,7 +388,7 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
  *   point2voxel_map is not read.
  * Determinism: exact in both modes: the same bits at every thread count and in every run.
  * Memory: the workspace, at any address, of the size that the query returns: at most
- *   4 C + 4 bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
+ *   max(4 C + 4, C + 9) bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
  *   threads, also those set after the query. MLUOP_ATOMICS_NOT_ALLOWED keeps up to 48 KiB a task in the handle,
  *   above 16 tasks 3 KiB times the number of tasks.
  *

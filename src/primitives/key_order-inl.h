@@ -18,72 +18,60 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The ranks of the tiles of keys; kNoRank for kNoKey.
-constexpr int32_t kNoRank = -1;
-template <class D>
-HWY_INLINE hn::Vec<D> ranks_of(D d, const KeyOrder& order, hn::Vec<D> key) {
-  const auto no_key = hn::Lt(key, hn::Zero(d));
-  const auto tile = hn::IfThenZeroElse(no_key, hn::ShiftRightSame(key, order.shift));
-  return hn::IfThenElse(no_key, hn::Set(d, kNoRank), hn::GatherIndex(d, order.ranks, tile));
-}
-
-// Notes which ranks occur in a block, whose keys are known.
+// Finds the ranks of a block, whose keys are known.
 inline void rank_block(const KeyOrder& order, const KeyedItems& items, int64_t block) {
   const hn::CappedTag<int32_t, KeyedItems::kBlockItems> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const Range range = items.block_items(block);
-  KeyedItems::Block ranks{INT32_MAX, kNoRank};
+  const auto no_rank = hn::Set(d, KeyedItems::kNoRank);
+  // As unsigned numbers: kNoRank is the highest.
   auto lowest = hn::Set(du, INT32_MAX);
-  auto highest = hn::Set(d, kNoRank);
+  auto highest = no_rank;
   int64_t i = range.begin;
   for (; i + lanes <= range.end; i += lanes) {
     const auto key = hn::LoadU(d, items.keys + i);
-    if (hn::AllTrue(d, hn::Lt(key, hn::Zero(d)))) continue;
-    const auto rank = ranks_of(d, order, key);
-    // As unsigned numbers: kNoRank is the highest.
+    const auto no_key = hn::Lt(key, hn::Zero(d));
+    auto rank = no_rank;
+    if (!hn::AllTrue(d, no_key)) {
+      const auto tile = hn::IfThenZeroElse(no_key, hn::ShiftRightSame(key, order.shift));
+      rank = hn::IfThenElse(no_key, no_rank, hn::GatherIndex(d, order.ranks, tile));
+    }
+    hn::StoreU(rank, d, items.ranks + i);
     lowest = hn::Min(lowest, hn::BitCast(du, rank));
     highest = hn::Max(highest, rank);
   }
-  if (i > range.begin) {
-    ranks = {static_cast<int32_t>(hn::GetLane(hn::MinOfLanes(du, lowest))),
-             hn::GetLane(hn::MaxOfLanes(d, highest))};
-  }
+  KeyedItems::Block found{static_cast<int32_t>(hn::GetLane(hn::MinOfLanes(du, lowest))),
+                          hn::GetLane(hn::MaxOfLanes(d, highest))};
   for (; i < range.end; ++i) {
-    if (items.keys[i] == KeyedItems::kNoKey) continue;
-    const int32_t rank = order.ranks[items.keys[i] >> order.shift];
-    ranks = {std::min(ranks.lowest, rank), std::max(ranks.highest, rank)};
+    const int32_t key = items.keys[i];
+    items.ranks[i] = key == KeyedItems::kNoKey ? KeyedItems::kNoRank : order.ranks[key >> order.shift];
+    if (key == KeyedItems::kNoKey) continue;
+    found = {std::min(found.lowest, items.ranks[i]), std::max(found.highest, items.ranks[i])};
   }
-  items.blocks[block] = ranks;
+  items.blocks[block] = found;
 }
 
 // Appends the items of a block whose tile has one of these ranks.
-HWY_INLINE void list_block(const KeyOrder& order, const KeyedItems& items, int64_t block, Range ranks,
-                           OwnedList& list) {
+HWY_INLINE void list_block(const KeyedItems& items, int64_t block, Range ranks, OwnedList& list) {
   const hn::CappedTag<int32_t, KeyedItems::kBlockItems> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const KeyedItems::Block& found = items.blocks[block];
-  const bool all = ranks.begin <= found.lowest && found.highest < ranks.end;
+  const auto begin = hn::Set(d, static_cast<int32_t>(ranks.begin));
+  const auto end = hn::Set(d, static_cast<int32_t>(ranks.end));
   const Range range = items.block_items(block);
   int64_t item = range.begin;
   for (; item + lanes <= range.end; item += lanes) {
-    const auto key = hn::LoadU(d, items.keys + item);
-    auto owned = hn::Gt(key, hn::Set(d, KeyedItems::kNoKey));
-    if (!all) {
-      const auto rank = ranks_of(d, order, key);
-      owned = hn::And(hn::Gt(rank, hn::Set(d, static_cast<int32_t>(ranks.begin) - 1)),
-                      hn::Lt(rank, hn::Set(d, static_cast<int32_t>(ranks.end))));
-    }
-    hn::StoreU(hn::Compress(key, owned), d, list.keys + list.count);
+    const auto rank = hn::LoadU(d, items.ranks + item);
+    const auto owned = hn::AndNot(hn::Lt(rank, begin), hn::Lt(rank, end));
+    const auto count = static_cast<int64_t>(hn::CountTrue(d, owned));
+    if (count == 0) continue;
+    hn::StoreU(hn::Compress(hn::LoadU(d, items.keys + item), owned), d, list.keys + list.count);
     hn::StoreU(hn::Compress(hn::Iota(d, static_cast<int32_t>(item)), owned), d, list.items + list.count);
-    list.count += static_cast<int64_t>(hn::CountTrue(d, owned));
+    list.count += count;
   }
   for (; item < range.end; ++item) {
-    const int32_t key = items.keys[item];
-    if (key == KeyedItems::kNoKey) continue;
-    const int32_t rank = order.ranks[key >> order.shift];
-    if (rank < ranks.begin || rank >= ranks.end) continue;
-    list.keys[list.count] = key;
+    if (items.ranks[item] < ranks.begin || items.ranks[item] >= ranks.end) continue;
+    list.keys[list.count] = items.keys[item];
     list.items[list.count++] = static_cast<int32_t>(item);
   }
 }
@@ -105,14 +93,13 @@ HWY_INLINE void visit_listed(const Visitor& visitor, int64_t left, OwnedList& li
 // Calls visitor.visit(item, key) for the items of the tiles with these ranks, in the order of the items, and
 // visitor.prefetch(item, key) for an item visitor.ahead visits before; 1 <= ahead <= kBlockItems.
 template <class Visitor>
-HWY_INLINE void visit_owned(const KeyOrder& order, const KeyedItems& items, Range ranks, const Visitor& visitor,
-                            OwnedList& list) {
+HWY_INLINE void visit_owned(const KeyedItems& items, Range ranks, const Visitor& visitor, OwnedList& list) {
   const int64_t blocks = KeyedItems::block_count(items.item_count);
   for (int64_t block = 0; block < blocks; ++block) {
     const KeyedItems::Block& found = items.blocks[block];
     if (found.lowest >= ranks.end || found.highest < ranks.begin) continue;
     if (list.count + KeyedItems::kBlockItems > list.capacity) visit_listed(visitor, visitor.ahead, list);
-    list_block(order, items, block, ranks, list);
+    list_block(items, block, ranks, list);
   }
   visit_listed(visitor, 0, list);
 }

@@ -12,7 +12,7 @@
 //   2. decide() orders the tiles
 //   3. over the blocks of KeyedItems, the operator's own kernel calls rank_block() (key_order-inl.h)
 //   4. over the ranks of tiles, divided by ByCost, the operator's own kernel calls visit_owned()
-// Cost: 8 bytes for each block of items, and 12 bytes for each tile and task.
+// Cost: 4 bytes an item, and 12 bytes for each tile and task.
 #pragma once
 
 #include <algorithm>
@@ -98,6 +98,7 @@ struct ByCost {
 struct KeyedItems {
   static constexpr int64_t kBlockItems = 64;
   static constexpr int32_t kNoKey = -1;
+  static constexpr int32_t kNoRank = -1;
 
   // The ranks that occur in a block; if none does, highest < lowest.
   struct Block {
@@ -112,7 +113,22 @@ struct KeyedItems {
 
   int64_t item_count;
   const int32_t* keys;  // [item_count], kNoKey for an item without key
+  int32_t* ranks;       // [item_count], of the tiles of the keys; kNoRank for kNoKey
   Block* blocks;        // [block_count]
+};
+
+struct KeyedItemsLayout {
+  KeyedItemsLayout(WorkspaceLayout& workspace, int64_t items)
+      : item_count(items),
+        ranks(workspace.add<int32_t>(items)),
+        blocks(workspace.add<KeyedItems::Block>(KeyedItems::block_count(items))) {}
+
+  KeyedItems items(std::byte* workspace, const int32_t* keys) const {
+    return {item_count, keys, at<int32_t>(workspace, ranks), at<KeyedItems::Block>(workspace, blocks)};
+  }
+
+  int64_t item_count;
+  size_t ranks, blocks;  // offsets
 };
 
 // Items that wait to be visited, in NRAM: those of a tile, and a block whose data are on their way into the cache.

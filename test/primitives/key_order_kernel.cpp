@@ -30,7 +30,7 @@ void visit_items(const VisitArgs& args, int64_t begin, int64_t end, Task& task) 
   OwnedList list(task.nram, args.tile_items);
   std::vector<Visit> fetched;
   const Notes notes{args.ahead, fetched, args.visits[static_cast<size_t>(task.taskId)]};
-  mluop::HWY_NAMESPACE::visit_owned(args.order, args.items, {begin, end}, notes, list);
+  mluop::HWY_NAMESPACE::visit_owned(args.items, {begin, end}, notes, list);
   // What is fetched is visited later, in that order.
   auto visit = notes.visits.begin();
   for (const Visit& early : fetched) {

@@ -32,10 +32,10 @@ class Division {
         item_count_(static_cast<int64_t>(problem.keys.size())),
         sample_(item_count_, task_dim),
         order_layout_(workspace_, problem.key_count, sample_),
-        blocks_(workspace_.add<KeyedItems::Block>(KeyedItems::block_count(item_count_))),
+        items_layout_(workspace_, item_count_),
         memory_(workspace_.bytes()),
         order_(order_layout_, memory_.data()),
-        items_{item_count_, problem.keys.data(), at<KeyedItems::Block>(memory_.data(), blocks_)} {
+        items_(items_layout_.items(memory_.data(), problem.keys.data())) {
     launch<CountArgs>(context, sample_.task_dim, Evenly{sample_.stretches}, count_keys,
                       {sample_, order_, problem.keys.data()});
     order_.decide(context, sample_);
@@ -57,7 +57,7 @@ class Division {
   KeySample sample_;
   WorkspaceLayout workspace_;
   KeyOrderLayout order_layout_;
-  size_t blocks_;  // offset
+  KeyedItemsLayout items_layout_;
   GuardedBuffer<std::byte> memory_;
   KeyOrder order_;
   KeyedItems items_;

@@ -102,9 +102,9 @@ void match(const MatchArgs& args, int64_t begin, int64_t end, Task& task) {
     std::memset(args.taken + voxels.begin * bytes, 0, static_cast<size_t>(voxels.size() * bytes));
   }
   if (args.stream) {
-    mluop::HWY_NAMESPACE::visit_owned(args.order, args.points, {begin, end}, MatchRows<true>(args), list);
+    mluop::HWY_NAMESPACE::visit_owned(args.points, {begin, end}, MatchRows<true>(args), list);
   } else {
-    mluop::HWY_NAMESPACE::visit_owned(args.order, args.points, {begin, end}, MatchRows<false>(args), list);
+    mluop::HWY_NAMESPACE::visit_owned(args.points, {begin, end}, MatchRows<false>(args), list);
   }
   hwy::FlushStream();
 }

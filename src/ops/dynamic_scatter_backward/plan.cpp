@@ -25,9 +25,9 @@ struct SourceLayout {
 };
 struct MatchLayout {
   MatchLayout(WorkspaceLayout& workspace, int64_t points, int64_t voxels, int64_t channels)
-      : blocks(workspace.add<KeyedItems::Block>(KeyedItems::block_count(points))),
-        taken(workspace.add<uint8_t>(voxels * most_taken_bytes(channels))) {}
-  size_t blocks, taken;  // offsets of [block_count] and [V, most_taken_bytes()]
+      : ranked(workspace, points), taken(workspace.add<uint8_t>(voxels * most_taken_bytes(channels))) {}
+  KeyedItemsLayout ranked;
+  size_t taken;  // offset of [V, most_taken_bytes()]
 };
 
 // Without the bytes that alignment may take. No more voxels than points take part.
@@ -96,7 +96,7 @@ void run_atomics(Context& context, const Plan& plan, const Args& args, std::byte
 void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   WorkspaceLayout workspace_layout;
   const MatchLayout layout(workspace_layout, args.point_count, args.voxel_count, args.channels);
-  const KeyedItems points{args.point_count, args.point2voxel_map, at<KeyedItems::Block>(workspace, layout.blocks)};
+  const KeyedItems points = layout.ranked.items(workspace, args.point2voxel_map);
   // What grows with the tasks is not the caller's concern.
   WorkspaceLayout pool_layout;
   const KeySample sample(args.point_count, plan.task_dim);

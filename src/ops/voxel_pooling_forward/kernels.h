@@ -51,7 +51,7 @@ struct SumArgs {
   const Args& call;
   const KeyOrder& order;
   const KeyedItems& points;
-  uint8_t* begun;  // [B, Y, X], whether a cell has a sum yet; 0 before
+  uint8_t* begun;  // [B, Y, X], whether a cell has a sum yet
   int32_t tile_points;
 };
 RangeKernel<SumArgs> sum_kernel();

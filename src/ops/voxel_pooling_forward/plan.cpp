@@ -30,20 +30,18 @@ void run_deterministic(Context& context, const Plan& plan, const Args& args) {
   const KeySample sample(args.total_points(), plan.task_dim);
   WorkspaceLayout workspace;
   const KeyOrderLayout order_layout(workspace, args.cell_count(), sample);
-  const int64_t blocks = KeyedItems::block_count(args.total_points());
+  const KeyedItemsLayout points_layout(workspace, args.total_points());
   const size_t cells_offset = workspace.add<int32_t>(args.total_points());
-  const size_t blocks_offset = workspace.add<KeyedItems::Block>(blocks);
   const size_t begun_offset = workspace.add<uint8_t>(args.cell_count());
   std::byte* pool = context.reserve_pool(workspace.bytes());
   const KeyOrder order(order_layout, pool);
   auto* cells = at<int32_t>(pool, cells_offset);
-  const KeyedItems points{args.total_points(), cells, at<KeyedItems::Block>(pool, blocks_offset)};
+  const KeyedItems points = points_layout.items(pool, cells);
   auto* begun = at<uint8_t>(pool, begun_offset);
   launch(context, sample.task_dim, Evenly{sample.stretches}, sample_kernel(), {args, sample, order});
   order.decide(context, sample);
-  launch(context, plan.task_dim, Evenly{blocks}, locate_kernel(),
+  launch(context, plan.task_dim, Evenly{KeyedItems::block_count(points.item_count)}, locate_kernel(),
          {args, order, points, cells, plan.tile_points, plan.stream});
-  fill_zero(context, begun, args.cell_count());
   launch(context, plan.task_dim, ByCost{order}, sum_kernel(), {args, order, points, begun, plan.tile_points});
 }
 

@@ -45,6 +45,14 @@ struct AddRows {
   int64_t ahead;
 };
 
+// No cell has a sum yet.
+void begin_cells(const SumArgs& args, Range ranks) {
+  for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
+    const Range cells = args.order.keys(args.order.tiles[rank]);
+    std::fill_n(args.begun + cells.begin, cells.size(), 0);
+  }
+}
+
 // Zeroes the cells without points.
 void zero_others(const SumArgs& args, Range ranks) {
   const int64_t channels = args.call.num_channels;
@@ -62,7 +70,8 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   const int64_t part_tiles = std::max<int64_t>(kPartBytes / (args.call.row_bytes() << args.order.shift), 1);
   for (int64_t part = begin; part < end; part += part_tiles) {
     const Range ranks{part, std::min(part + part_tiles, end)};
-    mluop::HWY_NAMESPACE::visit_owned(args.order, args.points, ranks, add_rows, list);
+    begin_cells(args, ranks);
+    mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, add_rows, list);
     zero_others(args, ranks);
   }
 }
