@@ -2,7 +2,6 @@
 #define HWY_TARGET_INCLUDE "ops/dynamic_scatter_backward/trace_kernel.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -23,8 +22,8 @@ constexpr int64_t kLine = 64;
 HWY_INLINE void prefetch_voxel(const TraceArgs& args, int64_t voxel) {
   const auto row = voxel * args.call.row_bytes();
   for (int64_t i = 0; i < std::min(args.call.row_bytes(), kPrefetchedRow); i += kLine) {
-    hwy::Prefetch(reinterpret_cast<const char*>(args.call.voxel_feats) + row + i);
-    hwy::Prefetch(reinterpret_cast<const char*>(args.source) + row + i);
+    __builtin_prefetch(reinterpret_cast<const char*>(args.call.voxel_feats) + row + i);
+    __builtin_prefetch(reinterpret_cast<const char*>(args.source) + row + i, 1);
   }
 }
 
