@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <tuple>
 #include <vector>
 
 #include "perf/support/timing.h"
@@ -29,7 +30,7 @@ struct Key {
   }
 
   std::string op, text;
-  auto operator<=>(const Key&) const = default;
+  bool operator<(const Key& other) const { return std::tie(op, text) < std::tie(other.op, other.text); }
 };
 
 // How far the logarithm of the median may be off: the samples beyond which it lies once in twenty times, whatever

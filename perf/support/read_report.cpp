@@ -55,7 +55,7 @@ void require_figures(const Json& run) {
 }  // namespace
 
 Json read_report(const std::string& file) {
-  const Json run = Json::parse(read_text(file), nullptr, false);
+  Json run = Json::parse(read_text(file), nullptr, false);
   if (run.is_discarded()) throw std::runtime_error(file + " is no JSON, or not all of it");
   if (!run.is_object() || run.value("schema", Json()) != "mluop_perf") {
     throw std::runtime_error(file + " is not written by mluop_perf --json");
