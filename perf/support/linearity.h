@@ -11,8 +11,8 @@ namespace mluop::perf {
 
 // For each case that was measured at size 1 and at others: its time / work at those, relative to that at size 1,
 // and the same of its time / twin. Work is operations where they are the bound at size 1, else bytes of input and
-// output. Marked where both ratios are off 1 by more than 15 %. 100 columns hold four sizes besides 1. Nothing if
-// there is no such case.
+// output. Marked where both are above 1, or both below, by more than 15 %. Four sizes besides 1 are 100 columns;
+// without such a case there is no table.
 void write_linearity(std::ostream& out, std::span<const Result> results, const std::map<int, double>& fma_peak);
 
 }  // namespace mluop::perf

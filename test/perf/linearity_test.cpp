@@ -64,6 +64,13 @@ TEST(PerfLinearity, ACacheThatIsLeft) {
             "  some_case float deterministic t2 1.00 (2.00) ");
 }
 
+// Memory takes 2.5 times as long, the operator half as long again as its bytes: it waits for memory part of the
+// time.
+TEST(PerfLinearity, BetweenBytesAndTwin) {
+  EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 3, 2.5, 2000)}),
+            "  some_case float deterministic t2 1.50 (0.60) ");
+}
+
 // Where they take longer than the bytes: 0.6 s at this peak.
 TEST(PerfLinearity, ProportionalToTheOperations) {
   constexpr auto kOps = static_cast<int64_t>(kPeak * 0.6);
