@@ -388,7 +388,7 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
  *   point2voxel_map is not read.
  * Determinism: exact in both modes: the same bits at every thread count and in every run.
  * Memory: the workspace, at any address, of the size that the query returns: at most
- *   max(4 C + 4, C + 9) bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
+ *   4 C + 4 bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
  *   threads, also those set after the query. MLUOP_ATOMICS_NOT_ALLOWED keeps up to 48 KiB a task in the handle,
  *   above 16 tasks 3 KiB times the number of tasks.
  *

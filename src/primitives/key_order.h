@@ -2,17 +2,17 @@
 // deterministic mode rests on it. Each key has one owner, who visits the items of its keys in their order.
 //
 // A task that owns keys reads the data of their items, and does so fast where these lie together in memory. So
-// keys are renumbered: tiles of neighbouring keys stand in the order of the mean position of their items, and a
-// task owns a stretch of the new numbers. On a frustum of a camera such a stretch is what some depths see, on a
+// tiles of neighbouring keys are ranked by the mean position of their items, and a task owns the tiles of a
+// stretch of ranks. On a frustum of a camera such a stretch is what some depths see, on a
 // scan of a LiDAR what lies in some directions, and their items are stretches of memory; on items in any order it
 // is as good as any. A sample of the items decides: no result depends on it.
 //
 // Steps, each a launch:
 //   1. over the stretches of a sample, the operator's own kernel calls clear() and then count() for each item
 //   2. decide() orders the tiles
-//   3. over the blocks of NumberedItems, the operator's own kernel calls number_block() (key_order-inl.h)
+//   3. over the blocks of KeyedItems, the operator's own kernel calls rank_block() (key_order-inl.h)
 //   4. over the ranks of tiles, divided by ByCost, the operator's own kernel calls visit_owned()
-// Cost: 4 bytes an item, and 12 bytes for each tile and task.
+// Cost: 8 bytes for each block of items, and 12 bytes for each tile and task.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,7 @@ struct KeyOrderLayout {
   size_t counts, positions, buckets, ranks, tiles, costs_before;  // offsets
 };
 
-// The number of a key is the rank of its tile, and its place there.
+// Which tile has which rank. The keys of tile t are those whose key >> shift is t.
 struct KeyOrder {
   KeyOrder(const KeyOrderLayout& layout, std::byte* workspace);
 
@@ -67,10 +67,6 @@ struct KeyOrder {
   // Decides from what the tasks have counted.
   void decide(Context& context, const KeySample& sample) const;
 
-  int64_t key_of(uint32_t number) const {
-    const uint32_t place = number & ((uint32_t{1} << shift) - 1);
-    return (int64_t{tiles[number >> shift]} << shift) + place;
-  }
   // The keys of a tile.
   Range keys(int32_t tile) const {
     return {int64_t{tile} << shift, std::min((int64_t{tile} + 1) << shift, key_count)};
@@ -97,37 +93,26 @@ struct ByCost {
   }
 };
 
-// The numbers of the keys of all items. They are looked at in blocks, so that a task can pass over those in which
-// it owns nothing.
-struct NumberedItems {
+// The keys of all items. They are looked at in blocks, so that a task can pass over those in which it owns
+// nothing.
+struct KeyedItems {
   static constexpr int64_t kBlockItems = 64;
   static constexpr int32_t kNoKey = -1;
-  static constexpr uint32_t kNoNumber = UINT32_MAX;
 
-  // The numbers that occur in a block; if none does, highest < lowest.
+  // The ranks that occur in a block; if none does, highest < lowest.
   struct Block {
-    uint32_t lowest, highest;
+    int32_t lowest, highest;
   };
 
   static int64_t block_count(int64_t item_count) { return ceil_div(item_count, kBlockItems); }
 
-  int64_t item_count;
-  uint32_t* numbers;  // [item_count], kNoNumber for an item without key
-  Block* blocks;      // [block_count]
-};
-
-struct NumberedItemsLayout {
-  NumberedItemsLayout(WorkspaceLayout& workspace, int64_t items)
-      : item_count(items),
-        numbers(workspace.add<uint32_t>(items)),
-        blocks(workspace.add<NumberedItems::Block>(NumberedItems::block_count(items))) {}
-
-  NumberedItems items(std::byte* workspace) const {
-    return {item_count, at<uint32_t>(workspace, numbers), at<NumberedItems::Block>(workspace, blocks)};
+  Range block_items(int64_t block) const {
+    return {block * kBlockItems, std::min((block + 1) * kBlockItems, item_count)};
   }
 
   int64_t item_count;
-  size_t numbers, blocks;  // offsets
+  const int32_t* keys;  // [item_count], kNoKey for an item without key
+  Block* blocks;        // [block_count]
 };
 
 // Items that wait to be visited, in NRAM: those of a tile, and a block whose data are on their way into the cache.
@@ -135,17 +120,17 @@ struct OwnedList {
   OwnedList(Nram& nram, int32_t tile_items)
       : capacity(room(tile_items)),
         items(nram.take<int32_t>(static_cast<size_t>(capacity))),
-        numbers(nram.take<uint32_t>(static_cast<size_t>(capacity))) {}
+        keys(nram.take<int32_t>(static_cast<size_t>(capacity))) {}
 
   // What the constructor takes.
   static constexpr size_t bytes(int32_t tile_items) {
     return 2 * nram_bytes<int32_t>(static_cast<size_t>(room(tile_items)));
   }
-  static constexpr int64_t room(int32_t tile_items) { return tile_items + NumberedItems::kBlockItems; }
+  static constexpr int64_t room(int32_t tile_items) { return tile_items + KeyedItems::kBlockItems; }
 
   int64_t capacity;
   int32_t* items;
-  uint32_t* numbers;
+  int32_t* keys;
   int64_t count = 0;
 };
 
@@ -154,7 +139,7 @@ struct OwnedList {
 template <class Bytes>
 int32_t fit_blocks(const Context& context, const Bytes& bytes) {
   constexpr int32_t kMaxBlocks = 16;
-  constexpr auto kItems = static_cast<int32_t>(NumberedItems::kBlockItems);
+  constexpr auto kItems = static_cast<int32_t>(KeyedItems::kBlockItems);
   return kItems * fit_tile(context, kMaxBlocks, [&](int32_t blocks) { return bytes(blocks * kItems); });
 }
 

@@ -84,7 +84,7 @@ struct MatmulBlock {
         if (first == 0) std::fill_n(sums + tile.places[i], width, 0.0F);
         tile.rows[i] = load_row(static_cast<const T*>(call.a) + (row + i) * call.inner + first, i);
       }
-      kMultiplyRows[width / kLanes - 1]({tile.panel, inner, 0, sums}, tile.rows, tile.places, count);
+      multiply_panel(width, {tile.panel, inner, 0, sums}, tile.rows, tile.places, count, [] {});
     }
   }
 

@@ -23,11 +23,12 @@ using PanelTag = hn::CappedTag<float, kMaxLanes>;
 
 inline constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(PanelTag()));
 
-// Vectors of a panel, and rows of a block by the vectors of its panel: what leaves a register for a broadcast
-// element and the panel's vectors. Of 32 registers or of 16.
+// Vectors of a panel, and rows of a block by the vectors of its panel. 16 registers are full with them, a
+// broadcast element and the panel's vectors. 32 registers would hold half as many rows again: but a block begins
+// while the one before it stores its sums, and does so the earlier the smaller they are.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
 inline constexpr int kVectors = 4;
-inline constexpr int kRows[] = {12, 12, 8, 6};
+inline constexpr int kRows[] = {8, 6, 6, 4};
 #else
 inline constexpr int kVectors = 2;
 inline constexpr int kRows[] = {12, 6};
@@ -48,11 +49,11 @@ template <int kBlockRows, int kBlockVectors>
 HWY_NOINLINE void multiply(const Product& product, const float* const* HWY_RESTRICT rows,
                            const uint32_t* HWY_RESTRICT places) {
   const PanelTag d;
+  float* to[kBlockRows];
   hn::Vec<PanelTag> sums[kBlockRows][kBlockVectors];
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
-      sums[r][v] = hn::LoadU(d, product.sums + places[r] + v * kLanes);
-    }
+    to[r] = product.sums + places[r];
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::LoadU(d, to[r] + v * kLanes);
   }
   const float* HWY_RESTRICT panel = product.panel;
   const float* elements[kBlockRows];
@@ -69,9 +70,7 @@ HWY_NOINLINE void multiply(const Product& product, const float* const* HWY_RESTR
     panel += kBlockVectors * kLanes;
   }
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
-      hn::StoreU(sums[r][v], d, product.sums + places[r] + v * kLanes);
-    }
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) hn::StoreU(sums[r][v], d, to[r] + v * kLanes);
   }
 }
 
@@ -82,23 +81,31 @@ constexpr auto multiply_table(std::integer_sequence<int, kRowsLessOne...>) {
   return std::array<Multiply, sizeof...(kRowsLessOne)>{multiply<kRowsLessOne + 1, kBlockVectors>...};
 }
 
-// Any number of rows, times a panel.
-template <int kBlockVectors>
-void multiply_rows(const Product& product, const float* const* rows, const uint32_t* places, int64_t count) {
+// Any number of rows, times a panel. Calls after_block() after each block.
+template <int kBlockVectors, class AfterBlock>
+void multiply_rows(const Product& product, const float* const* rows, const uint32_t* places, int64_t count,
+                   const AfterBlock& after_block) {
   constexpr int64_t kBlock = kRows[kBlockVectors - 1];
   static constexpr auto kMultiply = multiply_table<kBlockVectors>(std::make_integer_sequence<int, kBlock>());
   for (int64_t i = 0; i < count; i += kBlock) {
     kMultiply[static_cast<size_t>(std::min(kBlock, count - i) - 1)](product, rows + i, places + i);
+    after_block();
   }
 }
 
-using MultiplyRows = void (*)(const Product&, const float* const*, const uint32_t*, int64_t);
+// The same for a panel of `width` columns, whole vectors.
+template <class AfterBlock>
+void multiply_panel(int64_t width, const Product& product, const float* const* rows, const uint32_t* places,
+                    int64_t count, const AfterBlock& after_block) {
+  switch (width / kLanes) {
+    case 1: return multiply_rows<1>(product, rows, places, count, after_block);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
-inline constexpr MultiplyRows kMultiplyRows[] = {multiply_rows<1>, multiply_rows<2>, multiply_rows<3>,
-                                                 multiply_rows<4>};
-#else
-inline constexpr MultiplyRows kMultiplyRows[] = {multiply_rows<1>, multiply_rows<2>};
+    case 2: return multiply_rows<2>(product, rows, places, count, after_block);
+    case 3: return multiply_rows<3>(product, rows, places, count, after_block);
 #endif
+    default: return multiply_rows<kVectors>(product, rows, places, count, after_block);
+  }
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop

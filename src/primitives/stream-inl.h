@@ -32,6 +32,18 @@ void stream_copy(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, size_t count) {
   std::memcpy(to + i, from + i, (count - i) * sizeof(T));
 }
 
+// data[0, count) = 0; otherwise as stream_copy().
+inline void stream_zero(uint8_t* data, size_t count) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  const hn::ScalableTag<uint8_t> d;
+  const size_t lanes = hn::Lanes(d);
+  const size_t head = HWY_MIN((lanes - reinterpret_cast<uintptr_t>(data) % lanes) % lanes, count);
+  std::memset(data, 0, head);
+  size_t i = head;
+  for (; i + lanes <= count; i += lanes) hn::Stream(hn::Zero(d), d, data + i);
+  std::memset(data + i, 0, count - i);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop
 HWY_AFTER_NAMESPACE();

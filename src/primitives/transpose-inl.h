@@ -24,10 +24,8 @@ HWY_INLINE void load_transposed(D d, const T* from, int64_t, hn::Vec<D>* columns
 
 #else
 
-// Lanes of a 128-bit block of floats: instructions interleave vectors within such blocks.
-inline constexpr size_t kBlockLanes = 4;
-
-// Transposes within blocks: element i of a block of v[j] is then what element j of that block of v[i] was.
+// Transposes within blocks of 128 bits, where instructions interleave vectors: element i of a block of v[j] is
+// then what element j of that block of v[i] was.
 template <class D>
 HWY_INLINE void transpose_blocks(D d, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>& v2, hn::Vec<D>& v3) {
   const hn::Repartition<uint64_t, D> pairs;
@@ -41,36 +39,50 @@ HWY_INLINE void transpose_blocks(D d, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>
   v3 = hn::BitCast(d, hn::InterleaveUpper(pairs, upper01, upper23));
 }
 
+// The lower half of the lanes from one place, the upper half from another: loads alone, no shuffle.
+template <class D>
+HWY_INLINE hn::Vec<D> load_halves(D d, const float* lower, const float* upper) {
+  const hn::Half<D> half;
+  return hn::Combine(d, hn::LoadU(half, upper), hn::LoadU(half, lower));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_halves(D d, const Half* lower, const Half* upper) {
+  const hn::Rebind<uint16_t, D> bits;
+  const hn::Half<decltype(bits)> half;
+  return to_float(d, hn::Combine(bits, hn::LoadU(half, reinterpret_cast<const uint16_t*>(upper)),
+                                 hn::LoadU(half, reinterpret_cast<const uint16_t*>(lower))));
+}
+
 // columns[j][i] = from[i * stride + j], for i and j below Lanes(d).
 template <class D, class T>
 HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* HWY_RESTRICT columns) {
   constexpr size_t kLanes = hn::MaxLanes(D());
   static_assert(kLanes == 4 || kLanes == 8 || kLanes == 16);
-  HWY_UNROLL(4) for (size_t i = 0; i < kLanes; i += kBlockLanes) {
-    const T* row = from + static_cast<int64_t>(i) * stride;
-    columns[i] = load_float(d, row);
-    columns[i + 1] = load_float(d, row + stride);
-    columns[i + 2] = load_float(d, row + 2 * stride);
-    columns[i + 3] = load_float(d, row + 3 * stride);
-    transpose_blocks(d, columns[i], columns[i + 1], columns[i + 2], columns[i + 3]);
-  }
-  // Now block b of columns[4 * k + j] is column 4 * b + j of the rows 4 * k and following.
-  if constexpr (kLanes == 8) {
-    HWY_UNROLL(4) for (size_t j = 0; j < kBlockLanes; ++j) {
-      const auto v0 = columns[j], v1 = columns[j + 4];
-      columns[j] = hn::ConcatLowerLower(d, v1, v0);
-      columns[j + 4] = hn::ConcatUpperUpper(d, v1, v0);
+  if constexpr (kLanes == 4) {
+    HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
+      columns[i] = load_float(d, from + static_cast<int64_t>(i) * stride);
     }
-  } else if constexpr (kLanes == 16) {
-    HWY_UNROLL(4) for (size_t j = 0; j < kBlockLanes; ++j) {
-      const auto lower02 = hn::ConcatLowerLower(d, columns[j + 8], columns[j]);
-      const auto upper02 = hn::ConcatUpperUpper(d, columns[j + 8], columns[j]);
-      const auto lower13 = hn::ConcatLowerLower(d, columns[j + 12], columns[j + 4]);
-      const auto upper13 = hn::ConcatUpperUpper(d, columns[j + 12], columns[j + 4]);
-      columns[j] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(lower13), lower02);
-      columns[j + 4] = hn::OddEvenBlocks(lower13, hn::SwapAdjacentBlocks(lower02));
-      columns[j + 8] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(upper13), upper02);
-      columns[j + 12] = hn::OddEvenBlocks(upper13, hn::SwapAdjacentBlocks(upper02));
+    transpose_blocks(d, columns[0], columns[1], columns[2], columns[3]);
+  } else {
+    constexpr size_t kHalf = kLanes / 2;
+    const T* lower = from;
+    const T* upper = from + static_cast<int64_t>(kHalf) * stride;
+    HWY_UNROLL(2) for (size_t first = 0; first < kLanes; first += kHalf) {
+      hn::Vec<D>* half = columns + first;
+      HWY_UNROLL(8) for (size_t i = 0; i < kHalf; ++i) {
+        const int64_t row = static_cast<int64_t>(i) * stride + static_cast<int64_t>(first);
+        half[i] = load_halves(d, lower + row, upper + row);
+      }
+      transpose_blocks(d, half[0], half[1], half[2], half[3]);
+      if constexpr (kLanes == 16) {
+        transpose_blocks(d, half[4], half[5], half[6], half[7]);
+        // Now even blocks are of column j, odd ones of column j + 4.
+        HWY_UNROLL(4) for (size_t j = 0; j < 4; ++j) {
+          const auto v0 = half[j], v1 = half[j + 4];
+          half[j] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(v1), v0);
+          half[j + 4] = hn::OddEvenBlocks(v1, hn::SwapAdjacentBlocks(v0));
+        }
+      }
     }
   }
 }

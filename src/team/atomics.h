@@ -51,34 +51,43 @@ inline int64_t atomic_next(int64_t* counter) {
 }
 
 // Holds a lock that tasks share, until the end of the scope: for a handful of instructions, because others spin
-// meanwhile. The lock is a word of their memory, 0 while nobody holds it.
+// meanwhile. The lock is a word of their memory, 0 before its first holder.
 class SpinGuard {
  public:
   explicit SpinGuard(int32_t* lock) : lock_(lock) {
-    while (taken()) {
+    int32_t before;
+    while ((before = take()) == kHeld) {
       // The holder may be waiting for this core.
       std::this_thread::yield();
     }
+    first_ = before == 0;
   }
   SpinGuard(const SpinGuard&) = delete;
   SpinGuard& operator=(const SpinGuard&) = delete;
   ~SpinGuard() {
 #pragma omp atomic write release
-    *lock_ = 0;
+    *lock_ = kReleased;
   }
 
+  // Whether nobody has held the lock before.
+  bool first() const { return first_; }
+
  private:
-  bool taken() const {
+  static constexpr int32_t kHeld = 1;
+  static constexpr int32_t kReleased = 2;
+
+  int32_t take() const {
     int32_t before;
 #pragma omp atomic capture acq_rel
     {
       before = *lock_;
-      *lock_ = 1;
+      *lock_ = kHeld;
     }
-    return before != 0;
+    return before;
   }
 
   int32_t* lock_;
+  bool first_;
 };
 
 }  // namespace mluop

@@ -9,8 +9,8 @@
 
 namespace mluop {
 
-// The largest tile, from 1 to `most` points, whose buffers fit NRAM; bytes(points) says what they take, and grows
-// with the points. Throws Failure with ALLOC_FAILED if not even one point fits.
+// The largest tile, from 1 to `most` items, whose buffers fit NRAM; bytes(items) says what they take, and grows
+// with the items. Throws Failure with ALLOC_FAILED if not even one item fits.
 template <class Bytes>
 int32_t fit_tile(const Context& context, int64_t most, const Bytes& bytes) {
   int32_t low = 0;
@@ -24,9 +24,8 @@ int32_t fit_tile(const Context& context, int64_t most, const Bytes& bytes) {
     }
   }
   if (low == 0) {
-    throw Failure(MLUOP_STATUS_ALLOC_FAILED,
-                  text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
-                       ", expected room for a tile of one point: ", bytes(1), " bytes"));
+    throw Failure(MLUOP_STATUS_ALLOC_FAILED, text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
+                                                  ", expected room for the smallest tile: ", bytes(1), " bytes"));
   }
   return low;
 }

@@ -150,7 +150,7 @@ TEST(OpsDynamicScatterBackward, ScratchSizes) {
   const ScopedThreads threads(2);
   const auto many_points = random_dynamic_scatter({30000, 9000, 5, 9000}, random);
   const auto many_channels = random_dynamic_scatter({50, 20, 3000, 20}, random);
-  for (const char* kib : {"16", "17", "64", "384", "640", "1024"}) {
+  for (const char* kib : {"1", "16", "17", "64", "384", "640", "1024"}) {
     SCOPED_TRACE(kib);
     const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
     expect_reference(many_points);

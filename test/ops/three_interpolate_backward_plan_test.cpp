@@ -31,6 +31,15 @@ TEST(OpsThreeInterpolateBackwardPlan, GroupsWhereItPays) {
   EXPECT_FALSE(plan_of(16, 1024, 4096, 64).grouped);  // larger than the caches
 }
 
+TEST(OpsThreeInterpolateBackwardPlan, BypassesCachesThatAreTooSmall) {
+  const auto tiling_of = [](int64_t C) { return plan_of(16, C, 1024, 256).tiling; };
+  EXPECT_FALSE(tiling_of(64).stream);  // 6 MB
+  EXPECT_TRUE(tiling_of(256).stream);  // 21 MB
+  EXPECT_FALSE(tiling_of(256).fetch_ahead);
+  EXPECT_TRUE(tiling_of(512).stream);
+  EXPECT_TRUE(tiling_of(512).fetch_ahead);  // 42 MB
+}
+
 TEST(OpsThreeInterpolateBackwardPlan, GroupedTilesFitNram) {
   const ScopedThreads threads(2);
   for (const size_t kib : {32, 40, 64, 640}) {

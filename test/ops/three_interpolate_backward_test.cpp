@@ -130,12 +130,39 @@ TEST(OpsThreeInterpolateBackward, Placements) {
   }
 }
 
-// Large enough for outputs to bypass the caches.
+// Large enough for outputs to bypass the caches, and in float for points to be fetched ahead.
 TEST(OpsThreeInterpolateBackward, StreamedOutputs) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-    expect_reference_of_both({2, 67, 100, 33001}, random, placement);
+    expect_reference_of_both({2, 67, 100, 66001}, random, placement);
+  }
+}
+
+// The output itself takes the sums of a single channel in float, and each row is cleared while the one before it
+// is added to; in half, and where a task has some of the features, NRAM takes them.
+TEST(OpsThreeInterpolateBackward, OneChannel) {
+  auto random = seeded_random();
+  for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
+    for (const int count : {1, 2, 3, 7, 64}) {
+      SCOPED_TRACE(count);
+      const ScopedThreads threads(count);
+      expect_reference_of_both({16, 1, 128, 1024}, random, placement);
+      expect_reference_of_both({9, 1, 65, 33}, random, placement);
+      expect_reference_of_both({1, 1, 300, 5000}, random, placement);
+    }
+  }
+}
+
+// Indices are used where they are if all points of a vector exist and the features are not divided.
+TEST(OpsThreeInterpolateBackward, WholeVectorsOfPoints) {
+  auto random = seeded_random();
+  const ScopedThreads threads(1);
+  for (const int64_t points : {4, 8, 16, 64, 80, 128}) {
+    for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
+      expect_reference_of_both({2, 16, points, 300}, random, placement);
+      expect_reference_of_both({3, 33, points, 100}, random, placement);
+    }
   }
 }
 

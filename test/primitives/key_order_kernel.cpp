@@ -11,9 +11,9 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::test {
 namespace HWY_NAMESPACE {
 
-void number_items(const NumberArgs& args, int64_t begin, int64_t end, Task&) {
+void rank_items(const RankArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t block = begin; block < end; ++block) {
-    mluop::HWY_NAMESPACE::number_block(args.order, args.items, block);
+    mluop::HWY_NAMESPACE::rank_block(args.order, args.items, block);
   }
 }
 
@@ -52,15 +52,15 @@ void count_keys(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
   for (int64_t stretch = begin; stretch < end; ++stretch) {
     const Range items = args.sample.items(stretch);
     for (int64_t item = items.begin; item < items.end; ++item) {
-      if (args.keys[item] != NumberedItems::kNoKey) args.order.count(task.taskId, args.keys[item], stretch);
+      if (args.keys[item] != KeyedItems::kNoKey) args.order.count(task.taskId, args.keys[item], stretch);
     }
   }
 }
 
-HWY_EXPORT(number_items);
+HWY_EXPORT(rank_items);
 HWY_EXPORT(visit_items);
 
-RangeKernel<NumberArgs> number_kernel() { return HWY_DYNAMIC_DISPATCH(number_items); }
+RangeKernel<RankArgs> rank_kernel() { return HWY_DYNAMIC_DISPATCH(rank_items); }
 RangeKernel<VisitArgs> visit_kernel() { return HWY_DYNAMIC_DISPATCH(visit_items); }
 
 }  // namespace mluop::test

@@ -23,16 +23,16 @@ void count_keys(const CountArgs& args, int64_t begin, int64_t end, Task& task);
 
 // The following run on the instruction set that the library has chosen.
 
-struct NumberArgs {
+struct RankArgs {
   const KeyOrder& order;
-  const NumberedItems& items;
+  const KeyedItems& items;
 };
-// Items: blocks, where the keys are in place of the numbers.
-RangeKernel<NumberArgs> number_kernel();
+// Items: blocks.
+RangeKernel<RankArgs> rank_kernel();
 
 struct VisitArgs {
   const KeyOrder& order;
-  const NumberedItems& items;
+  const KeyedItems& items;
   int32_t tile_items;
   int64_t ahead;
   std::vector<std::vector<Visit>>& visits;  // of each task

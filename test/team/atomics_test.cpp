@@ -110,7 +110,13 @@ TEST(TeamAtomics, SpinGuardAdmitsOneAtATime) {
   launch(context, kTasks, Evenly{kUpdates}, add_under_lock, Guarded{&lock, sums});
   EXPECT_EQ(sums[0], kUpdates);
   EXPECT_EQ(sums[1], kUpdates);
-  EXPECT_EQ(lock, 0);
+}
+
+TEST(TeamAtomics, SpinGuardKnowsItsFirstHolder) {
+  int32_t lock = 0;
+  EXPECT_TRUE(SpinGuard(&lock).first());
+  EXPECT_FALSE(SpinGuard(&lock).first());
+  EXPECT_FALSE(SpinGuard(&lock).first());
 }
 
 }  // namespace

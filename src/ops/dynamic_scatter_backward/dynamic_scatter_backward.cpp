@@ -114,7 +114,7 @@ mluOpStatus_t backward(std::string_view name, mluOpHandle_t handle, mluOpReduceM
     if (debug_log_enabled()) {
       log_debug(text("[", name, "] feats ", describe(*desc.feats), ", voxel_feats ", describe(*desc.voxel_feats),
                      ", voxel_num[0] ", voxel_num, ", ", plan.atomics ? "atomics" : "deterministic", ", taskDim ",
-                     plan.task_dim, ", tile of ", plan.tile_points, " points"));
+                     plan.task_dim));
     }
     dynamic_scatter_backward::run(*handle, plan, args, static_cast<std::byte*>(workspace));
     return MLUOP_STATUS_SUCCESS;

@@ -24,26 +24,27 @@ struct Args {
   float* grad_feats;               // [N, C]
 };
 
-// Deterministic mode: the keys of primitives/key_order.h are voxels, its items points.
+// Deterministic mode: the keys of primitives/key_order.h are voxels, its items points; the map has
+// the keys.
 
-// Items: blocks of points. Numbers the points by their voxels, and lowers first_skipped to the first block that
-// has a point without voxel. Lowers first_bad to the first point whose voxel does not exist; the numbers are then
+// Items: blocks of points. Finds the ranks of the blocks, and lowers first_skipped to the first block that has a
+// point without voxel. Lowers first_bad to the first point whose voxel does not exist; the ranks are then
 // incomplete.
-struct KeyArgs {
+struct RankArgs {
   const Args& call;
   const KeyOrder& order;
-  const NumberedItems& points;
+  const KeyedItems& points;
   int32_t* first_skipped;
   int32_t* first_bad;
 };
-RangeKernel<KeyArgs> key_kernel();
+RangeKernel<RankArgs> rank_kernel();
 
 // Items: ranks of tiles. Writes the whole rows of the points in the tiles, in the order of the points: the
 // gradient of a channel to the first that has the voxel's value, 0 to the others.
 struct MatchArgs {
   const Args& call;
   const KeyOrder& order;
-  const NumberedItems& points;
+  const KeyedItems& points;
   uint8_t* taken;  // [V, most_taken_bytes()] or less, bits: whether a channel's gradient has been given away
   int32_t tile_points;
   bool stream;
@@ -54,14 +55,13 @@ RangeKernel<MatchArgs> match_kernel();
 // whole bytes; the channels that do not fill a vector make up to four shorter ones.
 constexpr int64_t most_taken_bytes(int64_t channels) { return channels + 4; }
 
-// Atomics mode, items: points. Lowers source[voxel, channel], N before, to the first point that has the voxel's
-// value; a task holds the lock of a voxel while it lowers the voxel's row. Lowers first_bad as key_kernel() does.
+// Atomics mode, items: points. Lowers source[voxel, channel] to the first point that has the voxel's value, N
+// before; a task holds the lock of a voxel while it lowers the voxel's row. Lowers first_bad as rank_kernel()
+// does.
 struct TraceArgs {
   const Args& call;
-  int32_t* source;    // [V, C]
-  int32_t* occupied;  // [V], the locks of the rows of source
-  int32_t tile_points;
-  int32_t tile_channels;
+  int32_t* source;  // [V, C]; rows of voxels without point stay as they are
+  int32_t* locks;   // [V], of the rows of source; 0, and afterwards still so for voxels without point
   int32_t* first_bad;
 };
 RangeKernel<TraceArgs> trace_kernel();
@@ -71,6 +71,7 @@ RangeKernel<TraceArgs> trace_kernel();
 struct ScatterArgs {
   const Args& call;
   const int32_t* source;  // [V, C]
+  const int32_t* locks;   // [V]
 };
 RangeKernel<ScatterArgs> scatter_kernel();
 

@@ -14,6 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::prefetch_row;
+using mluop::HWY_NAMESPACE::Use;
 
 // Bytes of the bits of a vector.
 template <class D>
@@ -66,9 +68,9 @@ struct MatchRows {
 
   HWY_INLINE void prefetch(int64_t point, int64_t voxel) const {
     const Args& call = args.call;
-    mluop::HWY_NAMESPACE::prefetch_row(call.feats + point * call.channels, call.row_bytes());
-    mluop::HWY_NAMESPACE::prefetch_row(call.voxel_feats + voxel * call.channels, call.row_bytes());
-    mluop::HWY_NAMESPACE::prefetch_row(call.grad_voxel_feats + voxel * call.channels, call.row_bytes());
+    prefetch_row<Use::kReadOnce>(call.feats + point * call.channels, call.row_bytes());
+    prefetch_row<Use::kRead>(call.voxel_feats + voxel * call.channels, call.row_bytes());
+    prefetch_row<Use::kRead>(call.grad_voxel_feats + voxel * call.channels, call.row_bytes());
   }
   HWY_INLINE void visit(int64_t point, int64_t voxel) const {
     const hn::ScalableTag<float> d;

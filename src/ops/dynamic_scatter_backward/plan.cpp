@@ -6,8 +6,7 @@
 
 #include "core/boundary.h"
 #include "core/text.h"
-#include "ops/dynamic_scatter_backward/tile.h"
-#include "team/fit_tile.h"
+#include "primitives/fill.h"
 
 namespace mluop::dynamic_scatter_backward {
 namespace {
@@ -18,21 +17,17 @@ constexpr int64_t kStreamBytes = 8 << 20;
 // What is written past the caches has to fill whole lines.
 constexpr int64_t kLineBytes = 64;
 
-// Beyond this, larger tiles gain nothing: the map is read as fast as memory.
-constexpr int32_t kMaxTilePoints = 4096;
-constexpr int32_t kMaxTileChannels = 1024;
-
 // The workspace holds one of these, by the mode, from its first kScratchAlignment boundary on.
 struct SourceLayout {
   SourceLayout(WorkspaceLayout& workspace, int64_t voxels, int64_t channels)
-      : source(workspace.add<int32_t>(voxels * channels)), occupied(workspace.add<int32_t>(voxels)) {}
-  size_t source, occupied;  // offsets of [V, C] and [V]
+      : source(workspace.add<int32_t>(voxels * channels)), locks(workspace.add<int32_t>(voxels)) {}
+  size_t source, locks;  // offsets of [V, C] and [V]
 };
 struct MatchLayout {
   MatchLayout(WorkspaceLayout& workspace, int64_t points, int64_t voxels, int64_t channels)
-      : numbered(workspace, points), taken(workspace.add<uint8_t>(voxels * most_taken_bytes(channels))) {}
-  NumberedItemsLayout numbered;
-  size_t taken;  // offset of [V, most_taken_bytes()]
+      : blocks(workspace.add<KeyedItems::Block>(KeyedItems::block_count(points))),
+        taken(workspace.add<uint8_t>(voxels * most_taken_bytes(channels))) {}
+  size_t blocks, taken;  // offsets of [block_count] and [V, most_taken_bytes()]
 };
 
 // Without the bytes that alignment may take. No more voxels than points take part.
@@ -54,7 +49,7 @@ struct SampleArgs {
   const KeyOrder& order;
 };
 
-// Items: stretches of the sample. Counts their points; what the map has wrong is left to key_kernel().
+// Items: stretches of the sample. Counts their points; what the map has wrong is left to rank_kernel().
 void sample_points(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
   args.order.clear(task.taskId);
   for (int64_t stretch = begin; stretch < end; ++stretch) {
@@ -66,23 +61,16 @@ void sample_points(const SampleArgs& args, int64_t begin, int64_t end, Task& tas
   }
 }
 
-// Items: points. Zeroes the rows of all points.
-void zero(const Args& args, int64_t begin, int64_t end, Task&) {
-  std::memset(args.grad_feats + begin * args.channels, 0, static_cast<size_t>((end - begin) * args.row_bytes()));
-}
-
 // Items: points. Zeroes the rows of the points without voxel.
-void zero_skipped(const Args& args, int64_t begin, int64_t end, Task& task) {
+void zero_skipped(const Args& args, int64_t begin, int64_t end, Task&) {
   for (int64_t point = begin; point < end; ++point) {
-    if (args.point2voxel_map[point] == -1) zero(args, point, point + 1, task);
+    if (args.point2voxel_map[point] != KeyedItems::kNoKey) continue;
+    std::memset(args.grad_feats + point * args.channels, 0, static_cast<size_t>(args.row_bytes()));
   }
 }
 
-// Items: voxels. No point yet is the source of a voxel's channels, and no task is at work on them.
-void reset(const TraceArgs& args, int64_t begin, int64_t end, Task&) {
-  std::fill(args.source + begin * args.call.channels, args.source + end * args.call.channels,
-            args.call.point_count);
-  std::fill(args.occupied + begin, args.occupied + end, 0);
+void zero_all(Context& context, const Args& args) {
+  fill_zero(context, args.grad_feats, args.point_count * args.row_bytes());
 }
 
 void require_good_map(const Args& args, int32_t first_bad) {
@@ -95,26 +83,20 @@ void require_good_map(const Args& args, int32_t first_bad) {
 void run_atomics(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   WorkspaceLayout workspace_layout;
   const SourceLayout layout(workspace_layout, args.voxel_count, args.channels);
+  auto* source = at<int32_t>(workspace, layout.source);
+  auto* locks = at<int32_t>(workspace, layout.locks);
   int32_t first_bad = args.point_count;
-  const TraceArgs trace{args,
-                        at<int32_t>(workspace, layout.source),
-                        at<int32_t>(workspace, layout.occupied),
-                        plan.tile_points,
-                        plan.tile_channels,
-                        &first_bad};
-  const Evenly points{args.point_count};
-  const Evenly voxels{args.voxel_count};
-  launch(context, plan.task_dim, voxels, reset, trace);
-  launch(context, plan.task_dim, points, trace_kernel(), trace);
+  fill_zero(context, locks, args.voxel_count * int64_t{sizeof(int32_t)});
+  launch(context, plan.task_dim, Evenly{args.point_count}, trace_kernel(), {args, source, locks, &first_bad});
   require_good_map(args, first_bad);
-  launch(context, plan.task_dim, points, zero, args);
-  launch(context, plan.task_dim, voxels, scatter_kernel(), {args, trace.source});
+  zero_all(context, args);
+  launch(context, plan.task_dim, Evenly{args.voxel_count}, scatter_kernel(), {args, source, locks});
 }
 
 void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   WorkspaceLayout workspace_layout;
   const MatchLayout layout(workspace_layout, args.point_count, args.voxel_count, args.channels);
-  const NumberedItems points = layout.numbered.items(workspace);
+  const KeyedItems points{args.point_count, args.point2voxel_map, at<KeyedItems::Block>(workspace, layout.blocks)};
   // What grows with the tasks is not the caller's concern.
   WorkspaceLayout pool_layout;
   const KeySample sample(args.point_count, plan.task_dim);
@@ -124,7 +106,7 @@ void run_deterministic(Context& context, const Plan& plan, const Args& args, std
   int32_t first_bad = args.point_count;
   launch<SampleArgs>(context, sample.task_dim, Evenly{sample.stretches}, sample_points, {args, sample, order});
   order.decide(context, sample);
-  launch(context, plan.task_dim, Evenly{NumberedItems::block_count(points.item_count)}, key_kernel(),
+  launch(context, plan.task_dim, Evenly{KeyedItems::block_count(points.item_count)}, rank_kernel(),
          {args, order, points, &first_skipped, &first_bad});
   require_good_map(args, first_bad);
   launch(context, plan.task_dim, ByCost{order}, match_kernel(),
@@ -148,21 +130,14 @@ Plan make_plan(const Context& context, const Args& args) {
   const bool whole_lines =
       reinterpret_cast<uintptr_t>(args.grad_feats) % kLineBytes == 0 && args.row_bytes() % kLineBytes == 0;
   plan.stream = whole_lines && bytes_moved(args) >= kStreamBytes;
-  if (plan.atomics) {
-    const int64_t share = std::min<int64_t>(split(args.point_count, plan.task_dim, 0).size(), kMaxTilePoints);
-    plan.tile_channels = static_cast<int32_t>(std::min<int64_t>(args.channels, kMaxTileChannels));
-    plan.tile_points =
-        fit_tile(context, share, [&](int32_t points) { return Tile::bytes(points, plan.tile_channels); });
-  } else {
-    plan.tile_points = fit_blocks(context, OwnedList::bytes);
-  }
+  if (!plan.atomics) plan.tile_points = fit_blocks(context, OwnedList::bytes);
   return plan;
 }
 
 void run(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
   context.reserve_nram(plan.task_dim);
   if (args.voxel_count == 0) {
-    launch(context, plan.task_dim, Evenly{args.point_count}, zero, args);
+    zero_all(context, args);
   } else if (plan.atomics) {
     run_atomics(context, plan, args, align_workspace(workspace));
   } else {

@@ -16,9 +16,8 @@ size_t workspace_bytes(int32_t points, int64_t channels);
 struct Plan {
   bool atomics;
   int task_dim;
-  int32_t tile_points;    // points of a tile in NRAM
-  int32_t tile_channels;  // channels of a row that are compared at once (atomics only)
-  bool stream;            // the output bypasses the caches
+  int32_t tile_points;  // points of a tile in NRAM (deterministic mode only)
+  bool stream;          // the output bypasses the caches
 };
 
 // Throws Failure with ALLOC_FAILED if the smallest tile does not fit NRAM.

@@ -17,6 +17,7 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(df));
   const int64_t channels = args.call.channels;
   for (int64_t voxel = begin; voxel < end; ++voxel) {
+    if (args.locks[voxel] == 0) continue;
     const int32_t* source = args.source + voxel * channels;
     const float* grad = args.call.grad_voxel_feats + voxel * channels;
     const auto give = [&](int64_t c) {

@@ -7,9 +7,8 @@
 
 #include <algorithm>
 
+#include "ops/dynamic_scatter_backward/check-inl.h"
 #include "ops/dynamic_scatter_backward/kernels.h"
-#include "ops/dynamic_scatter_backward/key-inl.h"
-#include "ops/dynamic_scatter_backward/tile.h"
 #include "team/atomics.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,54 +28,47 @@ HWY_INLINE void prefetch_voxel(const TraceArgs& args, int64_t voxel) {
   }
 }
 
-// candidates[0, count) = `point` where feats equals voxel, else `none`.
-HWY_INLINE void compare(const float* HWY_RESTRICT feats, const float* HWY_RESTRICT voxel, int32_t count,
-                        int32_t point, int32_t none, int32_t* HWY_RESTRICT candidates) {
+// source[0, channels) = min(source, point) where feats equals voxel; before the first point, it is `none`.
+template <bool kFirst>
+HWY_INLINE void lower(const float* HWY_RESTRICT feats, const float* HWY_RESTRICT voxel, int64_t channels,
+                      int32_t point, int32_t none, int32_t* HWY_RESTRICT source) {
   const hn::ScalableTag<float> df;
   const hn::RebindToSigned<decltype(df)> di;
-  const auto lanes = static_cast<int32_t>(hn::Lanes(df));
-  int32_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto equal = hn::Eq(hn::LoadU(df, feats + i), hn::LoadU(df, voxel + i));
-    hn::StoreU(hn::IfThenElse(hn::RebindMask(di, equal), hn::Set(di, point), hn::Set(di, none)), di,
-               candidates + i);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(df));
+  int64_t c = 0;
+  for (; c + lanes <= channels; c += lanes) {
+    const auto equal = hn::RebindMask(di, hn::Eq(hn::LoadU(df, feats + c), hn::LoadU(df, voxel + c)));
+    const auto before = kFirst ? hn::Set(di, none) : hn::LoadU(di, source + c);
+    hn::StoreU(hn::IfThenElse(equal, hn::Min(before, hn::Set(di, point)), before), di, source + c);
   }
-  for (; i < count; ++i) candidates[i] = feats[i] == voxel[i] ? point : none;
+  for (; c < channels; ++c) {
+    const int32_t before = kFirst ? none : source[c];
+    source[c] = feats[c] == voxel[c] ? std::min(before, point) : before;
+  }
 }
 
-// source[0, count) = min(source, candidates), element by element.
-HWY_INLINE void lower(int32_t* HWY_RESTRICT source, const int32_t* HWY_RESTRICT candidates, int32_t count) {
-  const hn::ScalableTag<int32_t> d;
-  const auto lanes = static_cast<int32_t>(hn::Lanes(d));
-  int32_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(hn::Min(hn::LoadU(d, source + i), hn::LoadU(d, candidates + i)), d, source + i);
-  }
-  for (; i < count; ++i) source[i] = std::min(source[i], candidates[i]);
-}
-
-void trace_point(const TraceArgs& args, const Tile& tile, int32_t point, int64_t voxel) {
+HWY_INLINE void trace_point(const TraceArgs& args, int64_t point, int64_t voxel) {
   const Args& call = args.call;
-  for (int64_t channel = 0; channel < call.channels; channel += args.tile_channels) {
-    const auto channels = static_cast<int32_t>(std::min<int64_t>(args.tile_channels, call.channels - channel));
-    compare(call.feats + point * call.channels + channel, call.voxel_feats + voxel * call.channels + channel,
-            channels, point, call.point_count, tile.candidates);
-    const SpinGuard guard(args.occupied + voxel);
-    lower(args.source + voxel * call.channels + channel, tile.candidates, channels);
+  const float* feats = call.feats + point * call.channels;
+  const float* voxel_feats = call.voxel_feats + voxel * call.channels;
+  int32_t* source = args.source + voxel * call.channels;
+  const auto number = static_cast<int32_t>(point);
+  const SpinGuard guard(args.locks + voxel);
+  if (guard.first()) {
+    lower<true>(feats, voxel_feats, call.channels, number, call.point_count, source);
+  } else {
+    lower<false>(feats, voxel_feats, call.channels, number, call.point_count, source);
   }
 }
 
-void trace(const TraceArgs& args, int64_t begin, int64_t end, Task& task) {
-  constexpr int32_t none = NumberedItems::kNoKey;
-  const Tile tile(task.nram, args.tile_points, args.tile_channels);
-  for (int64_t point = begin; point < end; point += args.tile_points) {
-    const auto points = static_cast<int32_t>(std::min<int64_t>(args.tile_points, end - point));
-    if (!key_points(args.call, point, points, tile.voxels, args.first_bad)) return;
-    for (int32_t i = 0; i < points; ++i) {
-      const int32_t next = i + kPrefetchPoints;
-      if (next < points && tile.voxels[next] != none) prefetch_voxel(args, tile.voxels[next]);
-      if (tile.voxels[i] != none) trace_point(args, tile, static_cast<int32_t>(point) + i, tile.voxels[i]);
-    }
+void trace(const TraceArgs& args, int64_t begin, int64_t end, Task&) {
+  if (!check_points(args.call, begin, end - begin, args.first_bad)) return;
+  constexpr int32_t none = KeyedItems::kNoKey;
+  const int32_t* voxels = args.call.point2voxel_map;
+  for (int64_t point = begin; point < end; ++point) {
+    const int64_t next = std::min(point + kPrefetchPoints, end - 1);
+    if (voxels[next] != none) prefetch_voxel(args, voxels[next]);
+    if (voxels[point] != none) trace_point(args, point, voxels[point]);
   }
 }
 

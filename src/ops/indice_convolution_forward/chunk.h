@@ -21,8 +21,36 @@ struct Chunk {
   uint32_t* places;  // [pairs], where in the tile's sums the row of the output begins
 };
 
-// Reads the pairs of the tiles [tile, last_tile) in their order. What a chunk will need is on its way to the cache
-// while the chunk before it is at work: its rows of features, and the indices of the chunk after it.
+// Fetches the rows of a chunk into the cache, some at each of `steps` steps: all at once they would wait for each
+// other, and what comes next for them.
+template <class T>
+class RowFetcher {
+ public:
+  RowFetcher(const Chunk<T>& chunk, int64_t channels, int64_t steps)
+      : row_(chunk.rows),
+        end_(chunk.rows + chunk.count),
+        bytes_(std::min(channels * int64_t{sizeof(T)}, kMaxRow)),
+        rows_((chunk.count + steps - 1) / steps) {}
+
+  void fetch() {
+    for (const T* const* const stop = row_ + std::min<int64_t>(rows_, end_ - row_); row_ < stop; ++row_) {
+      for (int64_t i = 0; i < bytes_; i += kLine) hwy::Prefetch(reinterpret_cast<const char*>(*row_) + i);
+    }
+  }
+
+ private:
+  static constexpr int64_t kLine = 64;
+  // What of a row is fetched ahead: the rest the hardware fetches by itself.
+  static constexpr int64_t kMaxRow = 1 << 10;
+
+  const T* const* row_;
+  const T* const* end_;
+  int64_t bytes_;  // of a row
+  int64_t rows_;   // a step
+};
+
+// Reads the pairs of the tiles [tile, last_tile) in their order, and fetches the indices of the chunk after the
+// one that is read.
 template <class T>
 class ChunkReader {
  public:
@@ -32,7 +60,6 @@ class ChunkReader {
         buckets_(args.buckets),
         pairs_(args.tiling.pairs),
         place_stride_(place_stride),
-        fetched_(std::min(args.call.Ci * int64_t{sizeof(T)}, kMaxPrefetchedRow)),
         tile_(tile),
         at_(buckets_.counting.starts[tile]),
         end_(buckets_.counting.starts[last_tile]),
@@ -58,7 +85,6 @@ class ChunkReader {
     int32_t* HWY_RESTRICT seen = seen_;
     const int64_t row_stride = call_.Ci;
     const int64_t place_stride = place_stride_;
-    const int64_t fetched = fetched_;
     const int64_t first_row = tile_ << buckets_.shift;
     const int32_t chunk_number = ++chunk_number_;
     int64_t count = 0;
@@ -69,9 +95,7 @@ class ChunkReader {
       if (seen[row] == chunk_number) break;
       seen[row] = chunk_number;
       places[count] = static_cast<uint32_t>(row * place_stride);
-      const T* input = features + inputs[l] * row_stride;
-      rows[count] = input;
-      for (int64_t i = 0; i < fetched; i += kLine) hwy::Prefetch(reinterpret_cast<const char*>(input) + i);
+      rows[count] = features + inputs[l] * row_stride;
     }
     chunk.tile = tile_;
     chunk.k = k_;
@@ -83,10 +107,8 @@ class ChunkReader {
 
  private:
   static constexpr int64_t kLine = 64;
-  // What of a row is fetched ahead: the rest the hardware fetches by itself.
-  static constexpr int64_t kMaxPrefetchedRow = 1 << 10;
   // Indices of the next chunk that are fetched ahead. Mostly they follow each other.
-  static constexpr int64_t kPrefetchedPairs = 64;
+  static constexpr int64_t kPrefetchedPairs = 128;
 
   // The offset of the next pair, and its indices into the cache.
   void find_offset() {
@@ -94,7 +116,8 @@ class ChunkReader {
     const int32_t* firsts = buckets_.first_numbers;
     const int32_t pair = buckets_.order[at_];
     if (firsts[k_] <= pair && pair < firsts[k_ + 1]) return;
-    k_ = std::upper_bound(firsts, firsts + call_.K, pair) - firsts - 1;
+    if (pair < firsts[k_]) k_ = 0;  // of the next tile
+    while (pair >= firsts[k_ + 1]) ++k_;
     const int32_t* inputs = call_.inputs(k_) + (pair - firsts[k_]);
     for (int64_t i = 0; i < kPrefetchedPairs; i += kLine / int64_t{sizeof(int32_t)}) {
       hwy::Prefetch(inputs + i);
@@ -105,7 +128,6 @@ class ChunkReader {
   const Args& call_;
   const Buckets& buckets_;
   int64_t pairs_, place_stride_;
-  int64_t fetched_;  // bytes of a row
   int64_t tile_;
   int64_t k_ = 0;
   int32_t at_, end_;

@@ -21,9 +21,10 @@ namespace mluop::indice_convolution_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::kLanes;
-using mluop::HWY_NAMESPACE::kMultiplyRows;
 using mluop::HWY_NAMESPACE::kPanel;
+using mluop::HWY_NAMESPACE::kRows;
 using mluop::HWY_NAMESPACE::load_float;
+using mluop::HWY_NAMESPACE::multiply_panel;
 using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::Product;
 using mluop::HWY_NAMESPACE::store_float;
@@ -53,7 +54,8 @@ class Convolution {
         write(number);
         clear();
       }
-      add(chunk);
+      if (!more) next.count = 0;
+      add(chunk, RowFetcher<T>(next, call_.Ci, block_count(chunk.count)));
     }
     for (; number < end; ++number) {
       write(number);
@@ -66,27 +68,35 @@ class Convolution {
     std::memset(tile_.sums, 0, static_cast<size_t>(channels_ << args_.tiling.shift) * sizeof(float));
   }
 
-  void add(const Chunk<T>& chunk) const {
+  // The least number of blocks that the products of as many pairs take.
+  int64_t block_count(int64_t pairs) const {
+    const auto vectors = static_cast<size_t>(std::min(channels_, kPanel) / kLanes);
+    const int64_t products = ceil_div(call_.Ci, args_.tiling.inputs) * std::max(channels_ / kPanel, int64_t{1});
+    return products * ceil_div(pairs, int64_t{kRows[vectors - 1]});
+  }
+
+  // Adds the products of a chunk; meanwhile fetches rows of the next one.
+  void add(const Chunk<T>& chunk, RowFetcher<T> fetcher) const {
     for (int64_t input = 0; input < call_.Ci; input += args_.tiling.inputs) {
       const int64_t width = std::min(args_.tiling.inputs, call_.Ci - input);
       if constexpr (Tile<T>::kConverts) {
         convert_rows(chunk, input, width);
-        multiply_panels(chunk, tile_.rows, 0, input, width);
+        multiply_panels(chunk, tile_.rows, 0, input, width, fetcher);
       } else {
-        multiply_panels(chunk, chunk.rows, input, input, width);
+        multiply_panels(chunk, chunk.rows, input, input, width, fetcher);
       }
     }
   }
 
   // Adds the products of channels [input, input + width), which begin at first_feature of the rows.
   void multiply_panels(const Chunk<T>& chunk, const float* const* rows, int64_t first_feature, int64_t input,
-                       int64_t width) const {
+                       int64_t width, RowFetcher<T>& fetcher) const {
     for (int64_t channel = 0; channel < channels_; channel += kPanel) {
       const int64_t panel = std::min(kPanel, channels_ - channel);
       const float* filters =
           args_.packed + (chunk.k * all_channels_ + channel_ + channel) * call_.Ci + input * panel;
       const Product product{filters, width, first_feature, tile_.sums + channel};
-      kMultiplyRows[static_cast<size_t>(panel / kLanes - 1)](product, rows, chunk.places, chunk.count);
+      multiply_panel(panel, product, rows, chunk.places, chunk.count, [&fetcher] { fetcher.fetch(); });
     }
   }
 
@@ -107,6 +117,7 @@ class Convolution {
     const int64_t rows = std::min(int64_t{1} << args_.tiling.shift, call_.M - first_row);
     const int64_t count = std::min(channels_, call_.Co - channel_);
     T* out = static_cast<T*>(call_.features_out) + first_row * call_.Co + channel_;
+    if (!Tile<T>::kConverts && channels_ == call_.Co) return write_row(tile_.sums, rows * count, out);
     for (int64_t row = 0; row < rows; ++row) {
       write_row(tile_.sums + row * channels_, count, out);
       out += call_.Co;

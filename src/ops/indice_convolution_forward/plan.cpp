@@ -20,10 +20,10 @@ constexpr int64_t kStreamBytes = 8 << 20;
 constexpr int64_t kLineBytes = 64;
 
 // Tiles of the output and chunks of features share the second level of the cache with the filters of an offset.
-constexpr int64_t kTileBytes = 128 << 10;
+constexpr int64_t kTileBytes = 256 << 10;
 constexpr int64_t kMaxTileChannels = 1024;
 constexpr int kMaxShift = 12;
-constexpr int64_t kChunkBytes = 8 << 10;
+constexpr int64_t kChunkBytes = 24 << 10;
 constexpr int64_t kMaxChunkChannels = 512;
 
 // Chunks of a multiple of the rows of any microkernel.

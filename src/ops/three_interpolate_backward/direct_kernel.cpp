@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -19,6 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
 // The rows of a strip of channels are fetched so far ahead. Measured on rows of 4 and 16 KiB.
 constexpr int64_t kPrefetchBytes = 512;
 
@@ -28,38 +30,50 @@ bool reachable(const Item<T>& item) {
   return item.first_feature <= std::numeric_limits<int32_t>::max();
 }
 
-// Finds the places of count indices. Those outside of the item's features go to the places from `spare` on, in
-// turns: an addition need not wait for the one before.
-HWY_INLINE void find_places(const int32_t* indices, int64_t count, int64_t first_feature, uint32_t spare,
-                            uint32_t* places) {
+// Numbers the features of an item from 0, for count indices. Those outside of the item get the numbers from
+// `spare` on, in turns: an addition need not wait for the one before.
+HWY_INLINE void number_features(const int32_t* indices, int64_t count, int64_t first_feature, uint32_t spare,
+                                int32_t* numbers) {
   const hn::CappedTag<uint32_t, kStrip> d;
   const auto first = hn::Set(d, static_cast<uint32_t>(first_feature));
   const auto most = hn::Iota(d, spare);
   const auto* values = reinterpret_cast<const uint32_t*>(indices);
+  auto* to = reinterpret_cast<uint32_t*>(numbers);
   int64_t i = 0;
+  // As unsigned numbers: indices below the first are large.
   for (; i + kLanes <= count; i += kLanes) {
-    // As unsigned numbers: indices below the first are large.
-    const auto feature = hn::Min(hn::Sub(hn::LoadU(d, values + i), first), most);
-    static_assert(kStrip == 1 << 4);
-    hn::Store(hn::ShiftLeft<4>(feature), d, places + i);
+    hn::Store(hn::Min(hn::Sub(hn::LoadU(d, values + i), first), most), d, to + i);
   }
-  for (; i < count; ++i) {
-    places[i] = std::min(values[i] - static_cast<uint32_t>(first_feature), spare) * kStrip;
-  }
+  for (; i < count; ++i) to[i] = std::min(values[i] - static_cast<uint32_t>(first_feature), spare);
+}
+
+// Adds a product to the sums of a feature.
+HWY_INLINE void add_product(hn::Vec<D> column, float weight, float* sum) {
+  const D d;
+  hn::Store(hn::Add(hn::Load(d, sum), hn::Mul(column, hn::Set(d, weight))), d, sum);
 }
 
 // Adds kLanes points, whose channels are rows of `stride` elements at `from`, to the sums of their features.
+// No part of the loop over points: the compiler would keep a multiple of the stride for each row, in vectors.
 template <class T>
-HWY_INLINE void add_points(const T* from, int64_t stride, const uint32_t* places, const float* weights,
-                           float* sums) {
+HWY_NOINLINE void add_points(const T* from, int64_t stride, const int32_t* features, const float* weights,
+                             float* sums) {
   const D d;
   for (int64_t channel = 0; channel < kStrip; channel += kLanes) {
     hn::Vec<D> columns[kLanes];
     load_transposed(d, from + channel * stride, stride, columns);
-    HWY_UNROLL(16) for (int64_t n = 0; n < kLanes; ++n) {
-      HWY_UNROLL(3) for (int64_t slot = n * 3; slot < n * 3 + 3; ++slot) {
-        float* sum = sums + places[slot] + channel;
-        hn::Store(hn::Add(hn::Load(d, sum), hn::Mul(columns[n], hn::Set(d, weights[slot]))), d, sum);
+    if constexpr (kLanes > 1 && std::endian::native == std::endian::little) {
+      // Two features by one load: loads and stores are what limits the additions.
+      HWY_UNROLL(24) for (int64_t slot = 0; slot < kLanes * 3; slot += 2) {
+        uint64_t pair;
+        std::memcpy(&pair, features + slot, sizeof(pair));
+        add_product(columns[slot / 3], weights[slot],
+                    sums + static_cast<uint32_t>(pair) * uint64_t{kStrip} + channel);
+        add_product(columns[(slot + 1) / 3], weights[slot + 1], sums + (pair >> 32) * kStrip + channel);
+      }
+    } else {
+      HWY_UNROLL(3) for (int64_t slot = 0; slot < kLanes * 3; ++slot) {
+        add_product(columns[slot / 3], weights[slot], sums + features[slot] * kStrip + channel);
       }
     }
   }
@@ -75,21 +89,28 @@ HWY_INLINE void prefetch_points(const Item<T>& item, int64_t n, int64_t N) {
 }
 
 template <class T>
-HWY_INLINE void add_all_points(const Item<T>& item, int64_t N, const DirectTile<T>& tile) {
-  const auto spare = static_cast<uint32_t>(tile.features);
+HWY_INLINE void add_all_points(const Item<T>& item, const Args& call, bool fetch_ahead,
+                               const DirectTile<T>& tile) {
+  const int64_t N = call.N;
   if (!reachable(item)) return;
   for (int64_t first = 0; first < N; first += DirectTile<T>::kPoints) {
     const int64_t count = std::min(DirectTile<T>::kPoints, N - first);
     const int64_t padded = round_up(count, kLanes);
-    find_places(item.indices + first * 3, count * 3, item.first_feature, spare, tile.places);
-    std::fill(tile.places + count * 3, tile.places + padded * 3, spare * static_cast<uint32_t>(kStrip));
+    // Indices and weights are used where they are, if they are what is needed.
+    const int32_t* features = item.indices + first * 3;
+    if (item.features < call.M || padded > count) {
+      const auto spare = static_cast<uint32_t>(tile.features);
+      number_features(features, count * 3, item.first_feature, spare, tile.numbers);
+      std::fill(tile.numbers + count * 3, tile.numbers + padded * 3, static_cast<int32_t>(spare));
+      features = tile.numbers;
+    }
     const float* weights = tile.weights;
     if constexpr (std::is_same_v<T, float>) {
       if (padded == count) weights = item.weights + first * 3;
     }
     if (weights == tile.weights) widen(item.weights + first * 3, count * 3, tile.weights);
     for (int64_t n = 0; n < count; n += kLanes) {
-      if (n * static_cast<int64_t>(sizeof(T)) % kLine == 0) prefetch_points(item, first + n, N);
+      if (fetch_ahead && n * static_cast<int64_t>(sizeof(T)) % kLine == 0) prefetch_points(item, first + n, N);
       const T* from = item.grad_output + first + n;
       int64_t stride = N;
       if (n + kLanes > count || item.channels < kStrip) {
@@ -97,7 +118,7 @@ HWY_INLINE void add_all_points(const Item<T>& item, int64_t N, const DirectTile<
         from = tile.edge;
         stride = kLanes;
       }
-      add_points(from, stride, tile.places + n * 3, weights + n * 3, tile.sums);
+      add_points(from, stride, features + n * 3, weights + n * 3, tile.sums);
     }
   }
 }
@@ -111,29 +132,49 @@ HWY_INLINE const float* as_floats(const Half* from, int64_t count, float* buffer
 
 // Adds all points of an item of one channel, which fills no vector, to a row of sums; place(index) is where.
 template <class T, class Place>
-HWY_INLINE void add_channel(const Item<T>& item, int64_t N, const DirectTile<T>& tile, const Place& place) {
+HWY_INLINE void add_channel(const Item<T>& item, int64_t N, const DirectTile<T>& tile, const Place& place,
+                            float* sums) {
   for (int64_t first = 0; first < N; first += DirectTile<T>::kPoints) {
     const int64_t count = std::min(DirectTile<T>::kPoints, N - first);
     const int32_t* indices = item.indices + first * 3;
     const float* weights = as_floats(item.weights + first * 3, count * 3, tile.weights);
     const float* gradients = as_floats(item.grad_output + first, count, tile.gradients);
-    for (int64_t n = 0; n < count; ++n) {
-      HWY_UNROLL(3) for (int64_t slot = n * 3; slot < n * 3 + 3; ++slot) {
-        tile.sums[place(indices[slot])] += gradients[n] * weights[slot];
-      }
+    for (int64_t n = 0; n < count; ++n, indices += 3, weights += 3) {
+      const float gradient = gradients[n];
+      sums[place(indices[0])] += gradient * weights[0];
+      sums[place(indices[1])] += gradient * weights[1];
+      sums[place(indices[2])] += gradient * weights[2];
     }
   }
 }
 
-// All of an item of one channel.
+constexpr auto kAllFeatures = [](int32_t index) { return index; };
+
+// A call of one channel and all features: the output takes the sums. A row is cleared one item ahead: additions
+// would wait for stores just made.
+HWY_INLINE void sum_rows(const DirectArgs& args, int64_t begin, int64_t end, const DirectTile<float>& tile) {
+  const Args& call = args.call;
+  const auto clear = [&](int64_t number) {
+    std::memset(Item<float>(call, args.tiling, number).grad_features, 0,
+                static_cast<size_t>(call.M) * sizeof(float));
+  };
+  clear(begin);
+  for (int64_t number = begin; number < end; ++number) {
+    if (number + 1 < end) clear(number + 1);
+    const Item<float> item(call, args.tiling, number);
+    add_channel(item, call.N, tile, kAllFeatures, item.grad_features);
+  }
+}
+
+// All of an item of one channel. Leaves zeros behind in NRAM.
 template <class T>
 HWY_INLINE void sum_channel(const Item<T>& item, const Args& call, const DirectTile<T>& tile) {
   if (item.features == call.M) {
-    add_channel(item, call.N, tile, [](int32_t index) { return index; });
+    add_channel(item, call.N, tile, kAllFeatures, tile.sums);
   } else if (reachable(item)) {
     const auto first = static_cast<uint32_t>(item.first_feature), spare = static_cast<uint32_t>(item.features);
-    add_channel(item, call.N, tile,
-                [=](int32_t index) { return std::min(static_cast<uint32_t>(index) - first, spare); });
+    const auto place = [=](int32_t index) { return std::min(static_cast<uint32_t>(index) - first, spare); };
+    add_channel(item, call.N, tile, place, tile.sums);
   }
   const D d;
   const int64_t whole = item.features / kLanes * kLanes;
@@ -147,6 +188,12 @@ HWY_INLINE void sum_channel(const Item<T>& item, const Args& call, const DirectT
 template <class T>
 void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
   const DirectTile<T> tile(task.nram, static_cast<size_t>(args.tiling.features));
+  if constexpr (std::is_same_v<T, float>) {
+    if (args.call.C == 1 && args.tiling.features >= args.call.M) {
+      sum_rows(args, begin, end, tile);
+      return;
+    }
+  }
   // Rows of channels that an item does not have stay as they are.
   std::memset(tile.edge, 0, kEdgeSize * sizeof(T));
   // Of an item of one channel, the sums are one row.
@@ -158,7 +205,7 @@ void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
       sum_channel(item, args.call, tile);
       continue;
     }
-    add_all_points(item, args.call.N, tile);
+    add_all_points(item, args.call, args.tiling.fetch_ahead, tile);
     write_strip<true>(tile.sums, kStrip, item.features, item.channels, item.grad_features, args.call.M,
                       args.tiling.stream, tile.rows);
   }

@@ -40,6 +40,7 @@ struct Tiling {
   int64_t points;    // No
   int64_t features;  // Mo, a multiple of kStrip, so that whole square tiles are transposed
   bool stream;       // outputs are too large to be found in a cache again
+  bool fetch_ahead;  // points come from memory
 };
 
 // Items: indices. Notes the first index of the task that is outside [0, M).

@@ -38,21 +38,21 @@ struct DirectTile {
       : features(most_features),
         sums(nram.take<float>((features + kStrip) * kStrip)),
         rows(nram),
-        places(nram.take<uint32_t>(kPoints * 3)),
+        numbers(nram.take<int32_t>(kPoints * 3)),
         weights(nram.take<float>(kPoints * 3)),
         gradients(nram.take<float>(kPoints)),
         edge(nram.take<T>(kEdgeSize)) {}
 
   // Linear in the features.
   static constexpr size_t bytes(size_t features) {
-    return nram_bytes<float>((features + kStrip) * kStrip) + Rows<T>::bytes() + nram_bytes<uint32_t>(kPoints * 3) +
+    return nram_bytes<float>((features + kStrip) * kStrip) + Rows<T>::bytes() + nram_bytes<int32_t>(kPoints * 3) +
            nram_bytes<float>(kPoints * 3) + nram_bytes<float>(kPoints) + nram_bytes<T>(kEdgeSize);
   }
 
   size_t features;   // Mo
   float* sums;       // [Mo, Co]; kStrip more features take what belongs to no feature of the item
   Rows<T> rows;      // transposed sums
-  uint32_t* places;  // [kPoints, 3], where in `sums` the feature of a point is
+  int32_t* numbers;  // [kPoints, 3], where in `sums` the feature of a point is
   float* weights;    // [kPoints, 3]
   float* gradients;  // [kPoints], of an item of one channel
   T* edge;           // [kStrip, kStrip], points where the tensor ends within a square tile

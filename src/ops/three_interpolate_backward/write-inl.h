@@ -32,22 +32,26 @@ using D = hn::CappedTag<float, kStrip>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 constexpr int64_t kLine = 64;
 
-// Transposes a strip of `count` features, a multiple of kStrip, whose rows of sums are Co apart, to rows of
-// `stride` elements at `to`; clears them if kClear.
+// Transposes the sums of kLanes features, rows Co apart, and of a strip of channels to rows of `stride` elements
+// at `to`; clears them if kClear. No part of the loop over features: the compiler would keep a multiple of the
+// stride for each row, in vectors.
 template <bool kClear, class T>
-HWY_INLINE void take_sums(float* sums, int64_t Co, int64_t count, T* to, int64_t stride) {
+HWY_NOINLINE void take_square(float* sums, int64_t Co, T* to, int64_t stride) {
   const D d;
-  for (int64_t m = 0; m < count; m += kLanes) {
-    for (int64_t channel = 0; channel < kStrip; channel += kLanes) {
-      hn::Vec<D> columns[kLanes];
-      float* square = sums + m * Co + channel;
-      load_transposed(d, square, Co, columns);
-      HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
-        if constexpr (kClear) hn::Store(hn::Zero(d), d, square + i * Co);
-        store_float(columns[i], d, to + (channel + i) * stride + m);
-      }
+  for (int64_t channel = 0; channel < kStrip; channel += kLanes) {
+    hn::Vec<D> columns[kLanes];
+    load_transposed(d, sums + channel, Co, columns);
+    HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+      if constexpr (kClear) hn::Store(hn::Zero(d), d, sums + i * Co + channel);
+      store_float(columns[i], d, to + (channel + i) * stride);
     }
   }
+}
+
+// The same for `count` features, a multiple of kStrip.
+template <bool kClear, class T>
+HWY_INLINE void take_sums(float* sums, int64_t Co, int64_t count, T* to, int64_t stride) {
+  for (int64_t m = 0; m < count; m += kLanes) take_square<kClear>(sums + m * Co, Co, to + m, stride);
 }
 
 HWY_INLINE void stream_row(float* to, const float* from, size_t count) { stream_copy(to, from, count); }

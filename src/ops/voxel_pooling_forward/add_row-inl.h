@@ -15,27 +15,33 @@ namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// One vector: sum += row, or if kFirst, sum = +0 + row.
+template <bool kFirst, class D>
+HWY_INLINE void add_vector(D d, float* HWY_RESTRICT sum, const float* HWY_RESTRICT row) {
+  const auto before = kFirst ? hn::Zero(d) : hn::LoadU(d, sum);
+  hn::StoreU(hn::Add(before, hn::LoadU(d, row)), d, sum);
+}
+
 // The channels that do not fill a vector: halves, quarters, ... down to one lane.
-template <size_t kLanes>
+template <bool kFirst, size_t kLanes>
 HWY_INLINE void add_rest(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
   const hn::CappedTag<float, kLanes> d;
   for (; channels >= static_cast<int64_t>(kLanes); channels -= kLanes) {
-    hn::StoreU(hn::Add(hn::LoadU(d, sum), hn::LoadU(d, row)), d, sum);
+    add_vector<kFirst>(d, sum, row);
     sum += kLanes;
     row += kLanes;
   }
-  if constexpr (kLanes > 1) add_rest<kLanes / 2>(sum, row, channels);
+  if constexpr (kLanes > 1) add_rest<kFirst, kLanes / 2>(sum, row, channels);
 }
 
-// sum[0, channels) += row[0, channels)
+// sum[0, channels) += row[0, channels); if kFirst, as if the sum were zero before.
+template <bool kFirst>
 HWY_INLINE void add_row(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes) {
-    hn::StoreU(hn::Add(hn::LoadU(d, sum + c), hn::LoadU(d, row + c)), d, sum + c);
-  }
-  if (c < channels) add_rest<hn::MaxLanes(d)>(sum + c, row + c, channels - c);
+  for (; c + lanes <= channels; c += lanes) add_vector<kFirst>(d, sum + c, row + c);
+  if (c < channels) add_rest<kFirst, hn::MaxLanes(d)>(sum + c, row + c, channels - c);
 }
 
 }  // namespace HWY_NAMESPACE

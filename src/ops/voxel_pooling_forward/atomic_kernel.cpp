@@ -21,7 +21,7 @@ constexpr int32_t kNone = -1;
 HWY_INLINE void link_points(const Tile& tile, int32_t count) {
   std::fill_n(tile.heads, tile.bucket_count, kNone);
   for (int32_t i = count - 1; i >= 0; --i) {
-    if (tile.cells[i] == NumberedItems::kNoKey) continue;
+    if (tile.cells[i] == KeyedItems::kNoKey) continue;
     int32_t& head = tile.heads[tile.bucket(tile.cells[i])];
     tile.next[i] = head;
     head = i;
@@ -36,7 +36,7 @@ void scatter_tile(const Args& call, const Tile& tile, int64_t first_point, int32
   link_points(tile, points);
   for (int32_t i = 0; i < points; ++i) {
     const int32_t cell = tile.cells[i];
-    if (cell == NumberedItems::kNoKey) continue;
+    if (cell == KeyedItems::kNoKey) continue;
     // A point that an earlier one of its cell has taken along is no longer the head of anything.
     if (tile.next[i] == i) continue;
     std::memcpy(tile.row, features + i * channels, static_cast<size_t>(count) * sizeof(float));
@@ -44,7 +44,7 @@ void scatter_tile(const Args& call, const Tile& tile, int64_t first_point, int32
     while (*link != kNone) {
       const int32_t j = *link;
       if (tile.cells[j] == cell) {
-        add_row(tile.row, features + j * channels, count);
+        add_row<false>(tile.row, features + j * channels, count);
         *link = tile.next[j];
         tile.next[j] = j;
       } else {

@@ -15,6 +15,7 @@ namespace mluop::voxel_pooling_forward {
 struct Args {
   int64_t total_points() const { return int64_t{batch_size} * num_points; }
   int64_t cell_count() const { return int64_t{batch_size} * num_voxel_y * num_voxel_x; }
+  int64_t row_bytes() const { return num_channels * int64_t{sizeof(float)}; }
 
   int32_t batch_size, num_points, num_channels;
   int32_t num_voxel_x, num_voxel_y, num_voxel_z;
@@ -34,21 +35,23 @@ struct SampleArgs {
 };
 RangeKernel<SampleArgs> sample_kernel();
 
-// Items: blocks of points. Numbers the points by their cells, and writes pos_memo.
+// Items: blocks of points. Finds the cells of the points and the ranks of the blocks, and writes pos_memo.
 struct LocateArgs {
   const Args& call;
   const KeyOrder& order;
-  const NumberedItems& points;
+  const KeyedItems& points;
+  int32_t* cells;       // [B, N], the keys of points
   int32_t tile_points;  // whole blocks
   bool stream;
 };
 RangeKernel<LocateArgs> locate_kernel();
 
-// Items: ranks of tiles. Adds the rows of the points in the tiles, in the order of the points, to the output.
+// Items: ranks of tiles. Adds up the rows of the points of each cell of the tiles, in the order of the points.
 struct SumArgs {
   const Args& call;
   const KeyOrder& order;
-  const NumberedItems& points;
+  const KeyedItems& points;
+  uint8_t* begun;  // [B, Y, X], whether a cell has a sum yet; 0 before
   int32_t tile_points;
 };
 RangeKernel<SumArgs> sum_kernel();

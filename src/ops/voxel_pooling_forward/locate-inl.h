@@ -33,7 +33,7 @@ HWY_INLINE void locate_vector(D d, const Args& call, int32_t b, const int32_t* H
       hn::And(within(x, call.num_voxel_x), hn::And(within(y, call.num_voxel_y), within(z, call.num_voxel_z)));
   const auto row = hn::Add(hn::Set(d, b * call.num_voxel_y), y);
   const auto cell = hn::Add(hn::Mul(row, hn::Set(d, call.num_voxel_x)), x);
-  hn::StoreU(hn::IfThenElse(in_range, cell, hn::Set(d, NumberedItems::kNoKey)), d, cells);
+  hn::StoreU(hn::IfThenElse(in_range, cell, hn::Set(d, KeyedItems::kNoKey)), d, cells);
   hn::StoreInterleaved3(hn::IfThenElse(in_range, hn::Set(d, b), minus_one), hn::IfThenElse(in_range, y, minus_one),
                         hn::IfThenElse(in_range, x, minus_one), d, memo);
 }

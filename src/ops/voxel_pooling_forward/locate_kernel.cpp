@@ -14,17 +14,16 @@ namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 
 void locate(const LocateArgs& args, int64_t begin, int64_t end, Task& task) {
-  constexpr int64_t kBlock = NumberedItems::kBlockItems;
+  constexpr int64_t kBlock = KeyedItems::kBlockItems;
   auto* memo_tile = task.nram.take<int32_t>(static_cast<size_t>(args.tile_points) * 3);
   const int64_t points_end = std::min(end * kBlock, args.call.total_points());
   for (int64_t point = begin * kBlock; point < points_end; point += args.tile_points) {
     const int64_t count = std::min<int64_t>(args.tile_points, points_end - point);
-    auto* cells = reinterpret_cast<int32_t*>(args.points.numbers + point);
     int32_t* memo = args.call.pos_memo + point * 3;
-    locate_points(args.call, point, count, cells, args.stream ? memo_tile : memo);
+    locate_points(args.call, point, count, args.cells + point, args.stream ? memo_tile : memo);
     if (args.stream) mluop::HWY_NAMESPACE::stream_copy(memo, memo_tile, static_cast<size_t>(count) * 3);
     for (int64_t i = point; i < point + count; i += kBlock) {
-      mluop::HWY_NAMESPACE::number_block(args.order, args.points, i / kBlock);
+      mluop::HWY_NAMESPACE::rank_block(args.order, args.points, i / kBlock);
     }
   }
   hwy::FlushStream();

@@ -1,9 +1,9 @@
 #include "ops/voxel_pooling_forward/plan.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "ops/voxel_pooling_forward/tile.h"
+#include "primitives/fill.h"
 #include "team/fit_tile.h"
 
 namespace mluop::voxel_pooling_forward {
@@ -16,21 +16,12 @@ constexpr int64_t kStreamBytes = 8 << 20;
 constexpr int32_t kMaxTileChannels = 1024;
 
 int64_t bytes_moved(const Args& args) {
-  const int64_t row = int64_t{args.num_channels} * int64_t{sizeof(float)};
-  return args.total_points() * (row + 6 * int64_t{sizeof(int32_t)}) + args.cell_count() * row;
-}
-
-struct ZeroArgs {
-  float* data;
-};
-
-void zero(const ZeroArgs& args, int64_t begin, int64_t end, Task&) {
-  std::memset(args.data + begin, 0, static_cast<size_t>(end - begin) * sizeof(float));
+  return args.total_points() * (args.row_bytes() + 6 * int64_t{sizeof(int32_t)}) +
+         args.cell_count() * args.row_bytes();
 }
 
 void run_atomics(Context& context, const Plan& plan, const Args& args) {
-  const int64_t outputs = args.cell_count() * args.num_channels;
-  launch(context, plan.task_dim, Evenly{outputs}, zero, ZeroArgs{args.output_features});
+  fill_zero(context, args.output_features, args.cell_count() * args.row_bytes());
   launch(context, plan.task_dim, Evenly{args.total_points()}, atomic_kernel(),
          {args, plan.tile_points, plan.tile_channels});
 }
@@ -39,15 +30,21 @@ void run_deterministic(Context& context, const Plan& plan, const Args& args) {
   const KeySample sample(args.total_points(), plan.task_dim);
   WorkspaceLayout workspace;
   const KeyOrderLayout order_layout(workspace, args.cell_count(), sample);
-  const NumberedItemsLayout points_layout(workspace, args.total_points());
+  const int64_t blocks = KeyedItems::block_count(args.total_points());
+  const size_t cells_offset = workspace.add<int32_t>(args.total_points());
+  const size_t blocks_offset = workspace.add<KeyedItems::Block>(blocks);
+  const size_t begun_offset = workspace.add<uint8_t>(args.cell_count());
   std::byte* pool = context.reserve_pool(workspace.bytes());
   const KeyOrder order(order_layout, pool);
-  const NumberedItems points = points_layout.items(pool);
+  auto* cells = at<int32_t>(pool, cells_offset);
+  const KeyedItems points{args.total_points(), cells, at<KeyedItems::Block>(pool, blocks_offset)};
+  auto* begun = at<uint8_t>(pool, begun_offset);
   launch(context, sample.task_dim, Evenly{sample.stretches}, sample_kernel(), {args, sample, order});
   order.decide(context, sample);
-  launch(context, plan.task_dim, Evenly{NumberedItems::block_count(points.item_count)}, locate_kernel(),
-         {args, order, points, plan.tile_points, plan.stream});
-  launch(context, plan.task_dim, ByCost{order}, sum_kernel(), {args, order, points, plan.tile_points});
+  launch(context, plan.task_dim, Evenly{blocks}, locate_kernel(),
+         {args, order, points, cells, plan.tile_points, plan.stream});
+  fill_zero(context, begun, args.cell_count());
+  launch(context, plan.task_dim, ByCost{order}, sum_kernel(), {args, order, points, begun, plan.tile_points});
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "ops/voxel_pooling_forward/add_row-inl.h"
 #include "ops/voxel_pooling_forward/kernels.h"
@@ -14,6 +13,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
+using mluop::HWY_NAMESPACE::prefetch_row;
+using mluop::HWY_NAMESPACE::Use;
 
 // Cells are summed in parts of about this size, which stay in a last level of cache. Smaller parts are slower:
 // each looks at the points once more, and in shorter stretches.
@@ -21,39 +22,48 @@ constexpr int64_t kPartBytes = 8 << 20;
 
 // Adds the row of each point to its cell.
 struct AddRows {
-  explicit AddRows(const Args& args) : call(args), ahead(mluop::HWY_NAMESPACE::rows_ahead(row_bytes())) {}
+  explicit AddRows(const SumArgs& sum_args)
+      : args(sum_args), ahead(mluop::HWY_NAMESPACE::rows_ahead(args.call.row_bytes())) {}
 
-  int64_t row_bytes() const { return call.num_channels * static_cast<int64_t>(sizeof(float)); }
-  const float* row(int64_t point) const { return call.input_features + point * call.num_channels; }
-  float* sum(int64_t cell) const { return call.output_features + cell * call.num_channels; }
+  const float* row(int64_t point) const { return args.call.input_features + point * args.call.num_channels; }
+  float* sum(int64_t cell) const { return args.call.output_features + cell * args.call.num_channels; }
 
   HWY_INLINE void prefetch(int64_t point, int64_t cell) const {
-    mluop::HWY_NAMESPACE::prefetch_row(row(point), row_bytes());
-    mluop::HWY_NAMESPACE::prefetch_row(sum(cell), row_bytes());
+    prefetch_row<Use::kReadOnce>(row(point), args.call.row_bytes());
+    prefetch_row<Use::kWrite>(sum(cell), args.call.row_bytes());
   }
-  HWY_INLINE void visit(int64_t point, int64_t cell) const { add_row(sum(cell), row(point), call.num_channels); }
+  HWY_INLINE void visit(int64_t point, int64_t cell) const {
+    if (args.begun[cell] != 0) {
+      add_row<false>(sum(cell), row(point), args.call.num_channels);
+    } else {
+      add_row<true>(sum(cell), row(point), args.call.num_channels);
+      args.begun[cell] = 1;
+    }
+  }
 
-  const Args& call;
+  const SumArgs& args;
   int64_t ahead;
 };
 
-void zero_tiles(const SumArgs& args, Range ranks) {
+// Zeroes the cells without points.
+void zero_others(const SumArgs& args, Range ranks) {
   const int64_t channels = args.call.num_channels;
   for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
     const Range cells = args.order.keys(args.order.tiles[rank]);
-    std::memset(args.call.output_features + cells.begin * channels, 0,
-                static_cast<size_t>(cells.size() * channels) * sizeof(float));
+    for (int64_t cell = cells.begin; cell < cells.end; ++cell) {
+      if (args.begun[cell] == 0) std::fill_n(args.call.output_features + cell * channels, channels, 0.0F);
+    }
   }
 }
 
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   OwnedList list(task.nram, args.tile_points);
-  const AddRows add_rows(args.call);
-  const int64_t part_tiles = std::max<int64_t>(kPartBytes / (add_rows.row_bytes() << args.order.shift), 1);
+  const AddRows add_rows(args);
+  const int64_t part_tiles = std::max<int64_t>(kPartBytes / (args.call.row_bytes() << args.order.shift), 1);
   for (int64_t part = begin; part < end; part += part_tiles) {
     const Range ranks{part, std::min(part + part_tiles, end)};
-    zero_tiles(args, ranks);
     mluop::HWY_NAMESPACE::visit_owned(args.order, args.points, ranks, add_rows, list);
+    zero_others(args, ranks);
   }
 }
 

@@ -32,14 +32,22 @@ inline int64_t atomic_next(int64_t* counter) {
 class SpinGuard {
  public:
   explicit SpinGuard(int32_t* lock) : lock_(*lock) {
-    while (lock_.exchange(1, std::memory_order_acq_rel) != 0) std::this_thread::yield();
+    int32_t before;
+    while ((before = lock_.exchange(kHeld, std::memory_order_acq_rel)) == kHeld) std::this_thread::yield();
+    first_ = before == 0;
   }
   SpinGuard(const SpinGuard&) = delete;
   SpinGuard& operator=(const SpinGuard&) = delete;
-  ~SpinGuard() { lock_.store(0, std::memory_order_release); }
+  ~SpinGuard() { lock_.store(kReleased, std::memory_order_release); }
+
+  bool first() const { return first_; }
 
  private:
+  static constexpr int32_t kHeld = 1;
+  static constexpr int32_t kReleased = 2;
+
   std::atomic_ref<int32_t> lock_;
+  bool first_;
 };
 
 }  // namespace mluop
