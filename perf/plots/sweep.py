@@ -64,6 +64,8 @@ def _draw_case(
 
 
 def _dress(time: Axes, share: Axes, axis: _Axis, values: list[float]) -> None:
+    # Where the cases are: the ideal of more threads than there are cores is far above them.
+    share.set_ylim(0, share.get_ylim()[1])
     share.plot(values, [axis.ideal(x) for x in values], color=GREY, linewidth=1)
     for axes in (time, share):
         axes.set_xscale("log", base=2)
@@ -74,7 +76,6 @@ def _dress(time: Axes, share: Axes, axis: _Axis, values: list[float]) -> None:
     logarithmic(time.yaxis)
     time.set_title("Time of a call", loc="left")
     share.set(ylabel=axis.relative_label)
-    share.set_ylim(bottom=0)
     share.set_title(axis.title, loc="left")
 
 
