@@ -14,6 +14,7 @@
 #include "perf/options.h"
 #include "perf/support/compare.h"
 #include "perf/support/npy_folder.h"
+#include "perf/support/read_report.h"
 #include "perf/support/report.h"
 
 namespace mluop::perf {
@@ -22,7 +23,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string title(const Settings& settings) {
-  return "size " + settings.size.name + ", " + std::to_string(settings.threads) + " threads";
+  return "size " + settings.size.name + ", " + std::to_string(settings.threads) +
+         (settings.threads == 1 ? " thread" : " threads");
 }
 
 // Opened to append, so that a run that is broken off leaves an older file as it was.
@@ -53,7 +55,7 @@ Report measure_all(const std::vector<CaseSpec>& cases, const Options& options) {
 
 int measure_and_report(const std::vector<CaseSpec>& cases, const Options& options) {
   std::optional<Json> old_run;
-  if (!options.compare.empty()) old_run = read_json(options.compare.front());
+  if (!options.compare.empty()) old_run = read_report(options.compare.front());
   const Report report = measure_all(cases, options);
   write_table(std::cout, report);
   const Json figures = report_json(report);
@@ -85,7 +87,7 @@ void dump_inputs(const std::vector<CaseSpec>& cases, const Options& options) {
 
 int run(const Options& options) {
   if (options.compare.size() == 2) {
-    write_comparison(std::cout, read_json(options.compare[0]), read_json(options.compare[1]));
+    write_comparison(std::cout, read_report(options.compare[0]), read_report(options.compare[1]));
     return 0;
   }
   const auto cases = matching_cases(options.filter);
@@ -101,10 +103,7 @@ int run(const Options& options) {
     dump_inputs(cases, options);
     return 0;
   }
-  if (!options.json.empty() && !writable(options.json)) {
-    std::cerr << "mluop_perf: cannot write " << options.json << '\n';
-    return kBadUsage;
-  }
+  if (!options.json.empty() && !writable(options.json)) throw std::runtime_error("cannot write " + options.json);
   return measure_and_report(cases, options);
 }
 

@@ -104,7 +104,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   app.add_flag("--list", options.list, "Only list the cases");
   text("--dump", options.dump, "<folder>", "Only write the inputs of the cases, for NumPy");
   text("--json", options.json, "<file>", "Write all figures, with every sample");
-  app.add_option("--compare", options.compare, "Compare with the figures of a file, or two files")
+  app.add_option("--compare", options.compare, "Compare with the figures of a file; of two: measure nothing")
       ->type_name("<old> [<new>]")
       ->expected(1, 2);
   try {

@@ -2,6 +2,7 @@
 // of the design document, and the submanifold ones of 3 x 3 x 3 on their inputs. The inputs have the document's
 // numbers of sites; the outputs are as many as the pairs on these scans give.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -31,9 +32,10 @@ struct Convolution {
   int64_t Ci, Co;
 };
 
-// Longer scans, with more sites.
+// By scans, none of them longer: at some length a scan has no more sites to give.
 Convolution scaled(Convolution convolution, double size) {
   convolution.input.sites = perf::scaled(convolution.input.sites, size);
+  convolution.input.scans = static_cast<int>(std::ceil(convolution.input.scans * size));
   return convolution;
 }
 

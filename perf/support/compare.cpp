@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iomanip>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <stdexcept>
+#include <tuple>
 #include <vector>
 
-#include "perf/support/report.h"
 #include "perf/support/timing.h"
 
 namespace mluop::perf {
@@ -32,7 +30,7 @@ struct Key {
   }
 
   std::string op, text;
-  auto operator<=>(const Key&) const = default;
+  bool operator<(const Key& other) const { return std::tie(op, text) < std::tie(other.op, other.text); }
 };
 
 // How far the logarithm of the median may be off: the samples beyond which it lies once in twenty times, whatever
@@ -90,20 +88,6 @@ void write_row(std::ostream& out, int width, const std::string& name, const Chan
 }
 
 }  // namespace
-
-Json read_json(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw std::runtime_error("cannot read " + file);
-  const Json run = Json::parse(stream, nullptr, false);
-  if (!run.is_object() || run.value("schema", "") != "mluop_perf") {
-    throw std::runtime_error(file + " is not written by mluop_perf --json");
-  }
-  if (const int version = run.value("schema_version", 0); version != kSchemaVersion) {
-    throw std::runtime_error(file + " has schema_version " + std::to_string(version) + ", expected " +
-                             std::to_string(kSchemaVersion));
-  }
-  return run;
-}
 
 void write_comparison(std::ostream& out, const Json& old_run, const Json& new_run) {
   std::map<Key, const Json*> old_cases;

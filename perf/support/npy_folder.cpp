@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace mluop::perf {
@@ -22,7 +23,9 @@ std::string header(const std::string& dtype, const std::vector<int64_t>& shape) 
 }  // namespace
 
 NpyFolder::NpyFolder(std::filesystem::path path) : path_(std::move(path)) {
-  std::filesystem::create_directories(path_);
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  if (error) throw std::runtime_error("cannot create " + path_.string() + ": " + error.message());
 }
 
 void NpyFolder::write(const std::string& name, const std::string& dtype, const std::vector<int64_t>& shape,

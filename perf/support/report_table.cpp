@@ -5,6 +5,7 @@
 #include <span>
 #include <sstream>
 
+#include "perf/support/linearity.h"
 #include "perf/support/report.h"
 #include "perf/support/section.h"
 
@@ -129,6 +130,7 @@ void write_table(std::ostream& out, const Report& report) {
   for (const Section& section : sections) write_section(out, section, varied, report.machine.fma_peak);
   out << "\nsummary\n";
   for (const Section& section : sections) write_summary(out, section, report.machine.fma_peak);
+  write_linearity(out, report.results, report.machine.fma_peak);
   out << "\ntime: median of a call. first: the first call of a handle. twin: a loop that streams the bytes that\n"
          "the call must read and write. io: efficiency, twin / time. compute: efficiency, operations / time /\n"
          "FMA peak. *: the binding side, that takes longer at best. memory: workspace and what the library\n"

@@ -1,11 +1,11 @@
 // The source tree keeps the rules of CONTRIBUTING.md, and the checker that says so can say no.
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "architecture/rules.h"
+#include "support/temporary_folder.h"
 
 namespace mluop::test {
 namespace {
@@ -15,26 +15,14 @@ namespace fs = std::filesystem;
 // A source tree that lives as long as the test.
 class TemporaryTree {
  public:
-  TemporaryTree() {
-    std::string name = (fs::temp_directory_path() / "mluop_omp_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory: " + name);
-    root_ = name;
-  }
-  TemporaryTree(const TemporaryTree&) = delete;
-  TemporaryTree& operator=(const TemporaryTree&) = delete;
-  ~TemporaryTree() {
-    std::error_code ignored;
-    fs::remove_all(root_, ignored);
-  }
-
   void add(const std::string& name, const std::string& text) const {
-    fs::create_directories((root_ / name).parent_path());
-    std::ofstream(root_ / name) << text;
+    fs::create_directories((root() / name).parent_path());
+    std::ofstream(root() / name) << text;
   }
-  const fs::path& root() const { return root_; }
+  const fs::path& root() const { return folder_.path(); }
 
  private:
-  fs::path root_;
+  TemporaryFolder folder_;
 };
 
 TEST(Architecture, TheProjectKeepsItsRules) {

@@ -8,7 +8,6 @@
 namespace mluop::test {
 namespace {
 
-constexpr int kBatch = 4;
 constexpr Site kScanGrid = {1, 41, 1440, 1440};
 constexpr Position kVoxel = {0.2, 0.075, 0.075}, kFirst = {-5, -54, -54};  // m
 constexpr Lidar kLidar = {32, 1084, -30.67, 10.67, 1.84};                  // of nuScenes: 20 turns a second
@@ -72,8 +71,8 @@ Scan scan_of(int batch, int level, int64_t sites) {
 
 SparseTensor center_point_tensor(const CenterPointInput& input) {
   SparseTensor tensor;
-  for (int batch = 0; batch < kBatch; ++batch) {
-    const int64_t share = input.sites * (batch + 1) / kBatch - input.sites * batch / kBatch;
+  for (int batch = 0; batch < input.scans; ++batch) {
+    const int64_t share = input.sites * (batch + 1) / input.scans - input.sites * batch / input.scans;
     const Scan scan = scan_of(batch, input.level, share);
     for (Site site : scan.last().sites()) {
       site[0] = batch;
@@ -81,7 +80,7 @@ SparseTensor center_point_tensor(const CenterPointInput& input) {
     }
     tensor.grid = scan.last_grid();
   }
-  tensor.grid[0] = kBatch;
+  tensor.grid[0] = input.scans;
   return tensor;
 }
 

@@ -17,11 +17,12 @@ inline constexpr SparseConvolution kCenterPointSteps[] = {
     {{3, 1, 1}, {2, 1, 1}},
 };
 
-// A level and the number of its sites, of the four inputs in the operator's document.
 struct CenterPointInput {
   int level;
-  int64_t sites;
+  int64_t sites;  // of all scans together
+  int scans = 4;
 };
+// The four inputs in the operator's document.
 inline constexpr CenterPointInput kCenterPointInputs[] = {{0, 248636}, {1, 280511}, {2, 149100}, {3, 58838}};
 
 struct SparseTensor {
@@ -29,9 +30,9 @@ struct SparseTensor {
   std::vector<Site> sites;  // by (batch, z, y, x)
 };
 
-// Level 0 has 41 x 1440 x 1440 voxels of 0.2 x 0.075 x 0.075 m around the car. A batch of four scans from
-// different places, each of a moving sensor of 32 beams that sweeps on until the level has its share of `sites`:
-// four to thirty turns.
+// Level 0 has 41 x 1440 x 1440 voxels of 0.2 x 0.075 x 0.075 m around the car. A batch of scans from different
+// places, each of a moving sensor of 32 beams that sweeps on until the level has its share of `sites`: in the
+// document's inputs four to thirty turns. Throws if a scan cannot have so many.
 SparseTensor center_point_tensor(const CenterPointInput& input);
 
 }  // namespace mluop::test

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <stdexcept>
 
 #include "reference/dense_convolution.h"
 #include "reference/indice_convolution_forward.h"
@@ -143,6 +144,17 @@ TEST(SupportCenterPoint, HasTheSitesOfTheDocument) {
         ASSERT_TRUE(0 <= site[axis] && site[axis] < tensor.grid[axis]);
     }
   }
+}
+
+// Twice the scans, twice the sites: what the first ones have stays.
+TEST(SupportCenterPoint, GrowsByScans) {
+  const SparseTensor four = center_point_tensor({3, 4000, 4}), eight = center_point_tensor({3, 8000, 8});
+  EXPECT_EQ(eight.grid[0], 8);
+  ASSERT_EQ(eight.sites.size(), 8000U);
+  EXPECT_TRUE(std::equal(four.sites.begin(), four.sites.end(), eight.sites.begin()));
+  EXPECT_EQ(eight.sites[4000][0], 4);
+  EXPECT_EQ(eight.sites.back()[0], 7);
+  EXPECT_THROW(center_point_tensor({3, 100000, 1}), std::invalid_argument);
 }
 
 }  // namespace
