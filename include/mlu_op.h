@@ -15,6 +15,10 @@
  *
  * Environment, read by mluOpCreate and mluOpUpdateContextInformation
  *   OMP_NUM_THREADS      number of tasks (cores) of a team; read by OpenMP itself
+ *   MLUOP_OMP_MAX_THREADS
+ *                        the most threads that run a team's tasks, 1 to 4096; default: the processors that
+ *                        the process may use. More tasks than threads run one after another, with the same
+ *                        result.
  *   MLUOP_OMP_DEVICE     mlu270, mlu290, mlu370 (default) or mlu590: the device whose architecture rules
  *                        and default scratch size apply
  *   MLUOP_OMP_NRAM_KB    scratch memory of a task in KiB, 1 to 1048576; default: 640 for mlu370, else 384

@@ -1,5 +1,6 @@
 #include "perf/scaling/count.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
 
@@ -76,6 +77,8 @@ void __wrap__ZN5mluop8run_teamER12mluOpContextiPFvPKvRNS_4TaskEES3_(mluop::Conte
                                                                     const void* state) {
   using namespace mluop::perf;
   std::vector<Counts> counts(static_cast<size_t>(task_dim));
+  // A task that waits for its turn needs a thread of its own.
+  context.max_threads = std::max(context.max_threads, task_dim);
   Turns turns(task_dim);
   const CountedBody counted{body, state, counts, turns};
   __real__ZN5mluop8run_teamER12mluOpContextiPFvPKvRNS_4TaskEES3_(context, task_dim, run_counted, &counted);

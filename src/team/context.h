@@ -2,6 +2,7 @@
 // of the tasks and the internal workspace pool; both grow on demand and are reused by every call.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <mutex>
 
@@ -21,8 +22,13 @@ struct mluOpContext {
   // Reads the environment. Throws mluop::Failure, and changes nothing, if a variable is invalid.
   void configure();
 
-  // Scratch memory for `task_dim` tasks. Throws std::bad_alloc.
-  void reserve_nram(int task_dim) { nram_memory_.reserve(nram_capacity * static_cast<size_t>(task_dim)); }
+  // The threads that run `task_dim` tasks, if OpenMP gives as many.
+  int threads_of(int task_dim) const { return std::min(task_dim, max_threads); }
+
+  // Scratch memory for the threads of `task_dim` tasks. Throws std::bad_alloc.
+  void reserve_nram(int task_dim) {
+    nram_memory_.reserve(nram_capacity * static_cast<size_t>(threads_of(task_dim)));
+  }
   mluop::Nram nram(int thread) const {
     return {nram_memory_.data() + nram_capacity * static_cast<size_t>(thread), nram_capacity};
   }
@@ -35,6 +41,7 @@ struct mluOpContext {
 
   mluop::DeviceProfile device = mluop::kDefaultDevice;
   size_t nram_capacity = 0;
+  int max_threads = 1;
   mluOpAtomicsMode_t atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED;
   cnrtQueue_t queue = nullptr;
   std::mutex execution;

@@ -28,7 +28,8 @@ void run_team(Context& context, int task_dim, void (*body)(const void* state, Ta
     body(state, task);
     return;
   }
-#pragma omp parallel num_threads(task_dim)
+  // Not more than there are cores: threads that wait for their turn on one would make each launch wait as well.
+#pragma omp parallel num_threads(context.threads_of(task_dim))
   {
     const int thread = omp_get_thread_num();
     const int threads = omp_get_num_threads();

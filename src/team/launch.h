@@ -2,9 +2,9 @@
 //
 // A kernel is a function kernel(args, begin, end, task): it works on the items [begin, end), takes its scratch
 // buffers from task.nram, does not throw, allocate, log or touch OpenMP. launch() divides the items over
-// taskDim tasks, runs them and returns when all are done. The tasks need not run at the same time: where
-// OpenMP gives fewer threads than asked for, a thread runs several, one after another. So kernels must not
-// wait for each other; steps that depend on each other are launches of their own.
+// taskDim tasks, runs them and returns when all are done. The tasks need not run at the same time: where the
+// machine has fewer cores, or OpenMP gives fewer threads than asked for, a thread runs several, one after
+// another. So kernels must not wait for each other; steps that depend on each other are launches of their own.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The environment variables of mlu_op.h, as mluOpCreate and mluOpUpdateContextInformation read them.
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <cstdlib>
 #include <string>
@@ -45,6 +46,17 @@ TEST(ApiEnvironment, ScratchSizes) {
   }
 }
 
+TEST(ApiEnvironment, MostThreads) {
+  for (const char* unset : {static_cast<const char*>(nullptr), ""}) {
+    const ScopedEnvironment threads("MLUOP_OMP_MAX_THREADS", unset);
+    EXPECT_EQ(context_of(Handle()).max_threads, omp_get_num_procs());
+  }
+  for (const int most : {1, 3, 4096}) {
+    const ScopedEnvironment threads("MLUOP_OMP_MAX_THREADS", std::to_string(most).c_str());
+    EXPECT_EQ(context_of(Handle()).max_threads, most);
+  }
+}
+
 TEST(ApiEnvironment, LogLevels) {
   for (const char* level : {"debug", "info", "warn", "error", "off", ""}) {
     const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);
@@ -64,18 +76,20 @@ struct BadVariable {
 
 constexpr auto kDevices = "one of: mlu270, mlu290, mlu370, mlu590";
 constexpr auto kScratch = "a whole number from 1 to 1048576";
+constexpr auto kThreads = "a whole number from 1 to 4096";
 constexpr auto kLevels = "one of: debug, info, warn, error, off";
 
 constexpr BadVariable kBadVariables[] = {
-    {"MLUOP_OMP_DEVICE", "mlu100", kDevices}, {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
-    {"MLUOP_OMP_DEVICE", "mlu", kDevices},    {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
-    {"MLUOP_OMP_NRAM_KB", "0", kScratch},     {"MLUOP_OMP_NRAM_KB", "1048577", kScratch},
-    {"MLUOP_OMP_NRAM_KB", "-1", kScratch},    {"MLUOP_OMP_NRAM_KB", "+64", kScratch},
-    {"MLUOP_OMP_NRAM_KB", "64k", kScratch},   {"MLUOP_OMP_NRAM_KB", " 64", kScratch},
-    {"MLUOP_OMP_NRAM_KB", "64.5", kScratch},  {"MLUOP_OMP_NRAM_KB", "0x40", kScratch},
-    {"MLUOP_OMP_NRAM_KB", "lots", kScratch},  {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kScratch},
-    {"MLUOP_LOG_LEVEL", "trace", kLevels},    {"MLUOP_LOG_LEVEL", "ERROR", kLevels},
-    {"MLUOP_LOG_LEVEL", "5", kLevels},
+    {"MLUOP_OMP_DEVICE", "mlu100", kDevices},  {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
+    {"MLUOP_OMP_DEVICE", "mlu", kDevices},     {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
+    {"MLUOP_OMP_NRAM_KB", "0", kScratch},      {"MLUOP_OMP_NRAM_KB", "1048577", kScratch},
+    {"MLUOP_OMP_NRAM_KB", "-1", kScratch},     {"MLUOP_OMP_NRAM_KB", "+64", kScratch},
+    {"MLUOP_OMP_NRAM_KB", "64k", kScratch},    {"MLUOP_OMP_NRAM_KB", " 64", kScratch},
+    {"MLUOP_OMP_NRAM_KB", "64.5", kScratch},   {"MLUOP_OMP_NRAM_KB", "0x40", kScratch},
+    {"MLUOP_OMP_NRAM_KB", "lots", kScratch},   {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kScratch},
+    {"MLUOP_OMP_MAX_THREADS", "0", kThreads},  {"MLUOP_OMP_MAX_THREADS", "4097", kThreads},
+    {"MLUOP_OMP_MAX_THREADS", "2x", kThreads}, {"MLUOP_LOG_LEVEL", "trace", kLevels},
+    {"MLUOP_LOG_LEVEL", "ERROR", kLevels},     {"MLUOP_LOG_LEVEL", "5", kLevels},
 };
 
 std::string message_of(const char* function, const BadVariable& bad) {

@@ -62,7 +62,10 @@ void expect_complete(Context& context) {
 
 class TeamLaunch : public ::testing::Test {
  protected:
-  TeamLaunch() { context.configure(); }
+  TeamLaunch() {
+    context.configure();
+    context.max_threads = 64;
+  }
 
   Context context;
 };
@@ -121,6 +124,13 @@ TEST_F(TeamLaunch, RunsOnAsManyThreadsAsTasks) {
   if (omp_get_thread_limit() < 7) GTEST_SKIP() << "OMP_THREAD_LIMIT is " << omp_get_thread_limit();
   expect_complete(context, 1000, 7);
   EXPECT_EQ(context.last_launch.threads, 7);
+}
+
+// More tasks than the context has threads for.
+TEST_F(TeamLaunch, OnFewerThreadsThanTasks) {
+  context.max_threads = 3;
+  expect_complete(context);
+  EXPECT_LE(context.last_launch.threads, 3);
 }
 
 // A divide other than the even one, with empty ranges between others.
