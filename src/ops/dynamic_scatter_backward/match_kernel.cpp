@@ -9,13 +9,12 @@
 
 #include "ops/dynamic_scatter_backward/kernels.h"
 #include "primitives/key_order-inl.h"
+#include "primitives/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::prefetch_row;
-using mluop::HWY_NAMESPACE::Use;
 
 // Bytes of the bits of a vector.
 template <class D>

@@ -4,9 +4,8 @@
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
-#include <algorithm>
-
 #include "ops/dynamic_scatter_backward/kernels.h"
+#include "primitives/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {
@@ -18,13 +17,10 @@ constexpr int64_t kPrefetchVoxels = 8;
 
 // Fetches the row of the point that gets a voxel's first gradient: of many voxels, all of them.
 HWY_INLINE void prefetch_point(const ScatterArgs& args, int64_t voxel) {
-  constexpr int64_t kMaxBytes = 1 << 10;
-  constexpr int64_t kLine = 64;
   if (args.locks[voxel] == 0) return;
   const int32_t point = args.source[voxel * args.call.channels];
   if (point == args.call.point_count) return;
-  const auto* row = reinterpret_cast<const char*>(args.call.grad_feats + point * args.call.channels);
-  for (int64_t i = 0; i < std::min(args.call.row_bytes(), kMaxBytes); i += kLine) __builtin_prefetch(row + i, 1);
+  prefetch_row<Use::kWrite>(args.call.grad_feats + point * args.call.channels, args.call.row_bytes());
 }
 
 void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {

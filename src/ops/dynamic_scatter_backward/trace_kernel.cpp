@@ -8,23 +8,20 @@
 
 #include "ops/dynamic_scatter_backward/check-inl.h"
 #include "ops/dynamic_scatter_backward/kernels.h"
+#include "primitives/prefetch.h"
 #include "team/atomics.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 
-// Rows of the voxels of a tile are fetched this many points ahead, and this much of them.
-constexpr int32_t kPrefetchPoints = 8;
-constexpr int64_t kPrefetchedRow = 1 << 10;
-constexpr int64_t kLine = 64;
+// Rows of voxels are fetched this many points ahead.
+constexpr int64_t kPrefetchPoints = 8;
 
 HWY_INLINE void prefetch_voxel(const TraceArgs& args, int64_t voxel) {
-  const auto row = voxel * args.call.row_bytes();
-  for (int64_t i = 0; i < std::min(args.call.row_bytes(), kPrefetchedRow); i += kLine) {
-    __builtin_prefetch(reinterpret_cast<const char*>(args.call.voxel_feats) + row + i);
-    __builtin_prefetch(reinterpret_cast<const char*>(args.source) + row + i, 1);
-  }
+  const Args& call = args.call;
+  prefetch_row<Use::kRead>(call.voxel_feats + voxel * call.channels, call.row_bytes());
+  prefetch_row<Use::kWrite>(args.source + voxel * call.channels, call.row_bytes());
 }
 
 // source[0, channels) = min(source, point) where feats equals voxel; before the first point, it is `none`.

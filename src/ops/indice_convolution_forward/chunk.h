@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "ops/indice_convolution_forward/kernels.h"
+#include "primitives/prefetch.h"
 
 namespace mluop::indice_convolution_forward {
 
@@ -29,20 +30,16 @@ class RowFetcher {
   RowFetcher(const Chunk<T>& chunk, int64_t channels, int64_t steps)
       : row_(chunk.rows),
         end_(chunk.rows + chunk.count),
-        bytes_(std::min(channels * int64_t{sizeof(T)}, kMaxRow)),
+        bytes_(channels * int64_t{sizeof(T)}),
         rows_((chunk.count + steps - 1) / steps) {}
 
   void fetch() {
     for (const T* const* const stop = row_ + std::min<int64_t>(rows_, end_ - row_); row_ < stop; ++row_) {
-      for (int64_t i = 0; i < bytes_; i += kLine) hwy::Prefetch(reinterpret_cast<const char*>(*row_) + i);
+      prefetch_row<Use::kRead>(*row_, bytes_);
     }
   }
 
  private:
-  static constexpr int64_t kLine = 64;
-  // What of a row is fetched ahead: the rest the hardware fetches by itself.
-  static constexpr int64_t kMaxRow = 1 << 10;
-
   const T* const* row_;
   const T* const* end_;
   int64_t bytes_;  // of a row

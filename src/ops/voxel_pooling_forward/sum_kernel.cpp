@@ -9,12 +9,11 @@
 #include "ops/voxel_pooling_forward/add_row-inl.h"
 #include "ops/voxel_pooling_forward/kernels.h"
 #include "primitives/key_order-inl.h"
+#include "primitives/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
-using mluop::HWY_NAMESPACE::prefetch_row;
-using mluop::HWY_NAMESPACE::Use;
 
 // Cells are summed in parts of about this size, which stay in a last level of cache. Smaller parts are slower:
 // each looks at the points once more, and in shorter stretches.
