@@ -1,4 +1,5 @@
-// Transposes a square tile of memory in registers. Per-target code of Highway: include it inside foreach_target.
+// Transposes a square tile of memory in registers, in lanes of 32 bits: a float, or two halves. Per-target code of
+// Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_TRANSPOSE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_TRANSPOSE_INL_H
 #undef MLUOP_PRIMITIVES_TRANSPOSE_INL_H
@@ -8,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <cstring>
+
 #include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -15,11 +18,29 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Elements of a lane.
+template <class T>
+inline constexpr int64_t kPacked = int64_t{sizeof(float) / sizeof(T)};
+
+// Element kIndex of each lane of a column. T: float or Half.
+template <class T, int kIndex, class D>
+HWY_INLINE hn::Vec<D> unpack(D d, hn::Vec<D> column) {
+  static_assert(0 <= kIndex && kIndex < kPacked<T>);
+  if constexpr (kPacked<T> == 1) {
+    return column;
+  } else {
+    const auto lanes = hn::BitCast(hn::RebindToUnsigned<D>(), column);
+    return to_float(d, hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16 * kIndex>(lanes)));
+  }
+}
+
 #if HWY_TARGET == HWY_SCALAR
 
 template <class D, class T>
 HWY_INLINE void load_transposed(D d, const T* from, int64_t, hn::Vec<D>* columns) {
-  columns[0] = load_float(d, from);
+  float lane;
+  std::memcpy(&lane, from, sizeof(lane));
+  columns[0] = hn::Set(d, lane);
 }
 
 #else
@@ -39,39 +60,37 @@ HWY_INLINE void transpose_blocks(D d, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>
   v3 = hn::BitCast(d, hn::InterleaveUpper(pairs, upper01, upper23));
 }
 
-// The lower half of the lanes from one place, the upper half from another: loads alone, no shuffle.
+// A vector from any alignment.
 template <class D>
-HWY_INLINE hn::Vec<D> load_halves(D d, const float* lower, const float* upper) {
-  const hn::Half<D> half;
-  return hn::Combine(d, hn::LoadU(half, upper), hn::LoadU(half, lower));
+HWY_INLINE hn::Vec<D> load_packed(D d, const float* from) {
+  return hn::LoadU(d, from);
 }
 template <class D>
-HWY_INLINE hn::Vec<D> load_halves(D d, const Half* lower, const Half* upper) {
-  const hn::Rebind<uint16_t, D> bits;
-  const hn::Half<decltype(bits)> half;
-  return to_float(d, hn::Combine(bits, hn::LoadU(half, reinterpret_cast<const uint16_t*>(upper)),
-                                 hn::LoadU(half, reinterpret_cast<const uint16_t*>(lower))));
+HWY_INLINE hn::Vec<D> load_packed(D d, const Half* from) {
+  return hn::BitCast(d, hn::LoadU(hn::Repartition<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
 }
 
-// columns[j][i] = from[i * stride + j], for i and j below Lanes(d).
+// Lane i of columns[j] is the kPacked<T> elements from[i * stride + j * kPacked<T>] and on, for i and j below
+// Lanes(d). Rows are loaded in halves: loads alone, where whole ones would have to be shuffled.
 template <class D, class T>
 HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* HWY_RESTRICT columns) {
   constexpr size_t kLanes = hn::MaxLanes(D());
   static_assert(kLanes == 4 || kLanes == 8 || kLanes == 16);
   if constexpr (kLanes == 4) {
     HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
-      columns[i] = load_float(d, from + static_cast<int64_t>(i) * stride);
+      columns[i] = load_packed(d, from + static_cast<int64_t>(i) * stride);
     }
     transpose_blocks(d, columns[0], columns[1], columns[2], columns[3]);
   } else {
     constexpr size_t kHalf = kLanes / 2;
+    const hn::Half<D> half_d;
     const T* lower = from;
     const T* upper = from + static_cast<int64_t>(kHalf) * stride;
     HWY_UNROLL(2) for (size_t first = 0; first < kLanes; first += kHalf) {
       hn::Vec<D>* half = columns + first;
       HWY_UNROLL(8) for (size_t i = 0; i < kHalf; ++i) {
-        const int64_t row = static_cast<int64_t>(i) * stride + static_cast<int64_t>(first);
-        half[i] = load_halves(d, lower + row, upper + row);
+        const int64_t at = static_cast<int64_t>(i) * stride + static_cast<int64_t>(first) * kPacked<T>;
+        half[i] = hn::Combine(d, load_packed(half_d, upper + at), load_packed(half_d, lower + at));
       }
       transpose_blocks(d, half[0], half[1], half[2], half[3]);
       if constexpr (kLanes == 16) {

@@ -12,13 +12,21 @@ namespace mluop::test {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::unpack;
+
+// The columns as floats. Returns the number of rows.
 template <class T>
 size_t transpose(const T* from, int64_t stride, float* to) {
   const hn::CappedTag<float, 16> d;
   constexpr size_t kLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
   hn::Vec<decltype(d)> columns[kLanes];
   mluop::HWY_NAMESPACE::load_transposed(d, from, stride, columns);
-  for (size_t j = 0; j < kLanes; ++j) hn::StoreU(columns[j], d, to + j * kLanes);
+  for (size_t j = 0; j < kLanes; ++j) {
+    float* column = to + j * kPacked<T> * kLanes;
+    hn::StoreU(unpack<T, 0>(d, columns[j]), d, column);
+    if constexpr (kPacked<T> == 2) hn::StoreU(unpack<T, 1>(d, columns[j]), d, column + kLanes);
+  }
   return kLanes;
 }
 
@@ -44,16 +52,18 @@ HWY_EXPORT(transpose_halves);
 // The tile ends against an inaccessible page: what is not in it must not be read.
 template <class T, class Make>
 void expect_transposed(size_t (*transpose)(const T*, int64_t, float*), const Make& make) {
-  float to[256];
-  const std::vector<T> any(256);
-  const size_t side = transpose(any.data(), 16, to);
-  for (const size_t stride : {side, side + 1, size_t{37}, size_t{1024}}) {
-    GuardedBuffer<T> from((side - 1) * stride + side, Placement::kAgainstEnd);
+  constexpr size_t kColumns = sizeof(float) / sizeof(T);
+  float to[256 * kColumns];
+  const std::vector<T> any(256 * kColumns);
+  const size_t rows = transpose(any.data(), 16 * kColumns, to);
+  const size_t columns = rows * kColumns;
+  for (const size_t stride : {columns, columns + 1, size_t{37}, size_t{1024}}) {
+    GuardedBuffer<T> from((rows - 1) * stride + columns, Placement::kAgainstEnd);
     for (size_t i = 0; i < from.size(); ++i) from[i] = make(static_cast<int>(i % 2039));
     transpose(from.data(), static_cast<int64_t>(stride), to);
-    for (size_t row = 0; row < side; ++row) {
-      for (size_t column = 0; column < side; ++column) {
-        EXPECT_EQ(to[column * side + row], static_cast<float>((row * stride + column) % 2039)) << row << column;
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t column = 0; column < columns; ++column) {
+        EXPECT_EQ(to[column * rows + row], static_cast<float>((row * stride + column) % 2039)) << row << column;
       }
     }
   }

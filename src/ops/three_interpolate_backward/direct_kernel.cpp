@@ -53,7 +53,32 @@ HWY_INLINE void add_product(hn::Vec<D> column, float weight, float* sum) {
   hn::Store(hn::Add(hn::Load(d, sum), hn::Mul(column, hn::Set(d, weight))), d, sum);
 }
 
-// Adds kLanes points, whose channels are rows of `stride` elements at `from`, to the sums of their features.
+// Two features by one load: loads and stores are what limits the additions.
+struct TwoFeatures {
+  uint64_t first, second;
+};
+HWY_INLINE TwoFeatures load_two(const int32_t* features) {
+  uint64_t two;
+  std::memcpy(&two, features, sizeof(two));
+  const uint64_t lower = static_cast<uint32_t>(two), upper = two >> 32;
+  if constexpr (std::endian::native == std::endian::little) {
+    return {lower, upper};
+  } else {
+    return {upper, lower};
+  }
+}
+
+// Adds two points, whose channels are v0 and v1.
+HWY_INLINE void add_two_points(hn::Vec<D> v0, hn::Vec<D> v1, const int32_t* features, const float* weights,
+                               float* sums) {
+  HWY_UNROLL(3) for (int64_t slot = 0; slot < 6; slot += 2) {
+    const TwoFeatures two = load_two(features + slot);
+    add_product(slot < 3 ? v0 : v1, weights[slot], sums + two.first * kStrip);
+    add_product(slot < 2 ? v0 : v1, weights[slot + 1], sums + two.second * kStrip);
+  }
+}
+
+// Adds kPoints points, whose channels are rows of `stride` elements at `from`, to the sums of their features.
 // No part of the loop over points: the compiler would keep a multiple of the stride for each row, in vectors.
 template <class T>
 HWY_NOINLINE void add_points(const T* from, int64_t stride, const int32_t* features, const float* weights,
@@ -62,18 +87,19 @@ HWY_NOINLINE void add_points(const T* from, int64_t stride, const int32_t* featu
   for (int64_t channel = 0; channel < kStrip; channel += kLanes) {
     hn::Vec<D> columns[kLanes];
     load_transposed(d, from + channel * stride, stride, columns);
-    if constexpr (kLanes > 1 && std::endian::native == std::endian::little) {
-      // Two features by one load: loads and stores are what limits the additions.
-      HWY_UNROLL(24) for (int64_t slot = 0; slot < kLanes * 3; slot += 2) {
-        uint64_t pair;
-        std::memcpy(&pair, features + slot, sizeof(pair));
-        add_product(columns[slot / 3], weights[slot],
-                    sums + static_cast<uint32_t>(pair) * uint64_t{kStrip} + channel);
-        add_product(columns[(slot + 1) / 3], weights[slot + 1], sums + (pair >> 32) * kStrip + channel);
+    float* to = sums + channel;
+    if constexpr (kPacked<T> == 2) {
+      HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+        add_two_points(unpack<T, 0>(d, columns[i]), unpack<T, 1>(d, columns[i]), features + i * 6, weights + i * 6,
+                       to);
+      }
+    } else if constexpr (kLanes > 1) {
+      HWY_UNROLL(8) for (int64_t i = 0; i < kLanes; i += 2) {
+        add_two_points(columns[i], columns[i + 1], features + i * 3, weights + i * 3, to);
       }
     } else {
-      HWY_UNROLL(3) for (int64_t slot = 0; slot < kLanes * 3; ++slot) {
-        add_product(columns[slot / 3], weights[slot], sums + features[slot] * kStrip + channel);
+      HWY_UNROLL(3) for (int64_t slot = 0; slot < 3; ++slot) {
+        add_product(columns[0], weights[slot], to + features[slot] * kStrip);
       }
     }
   }
@@ -93,9 +119,9 @@ HWY_INLINE void add_all_points(const Item<T>& item, const Args& call, bool fetch
                                const DirectTile<T>& tile) {
   const int64_t N = call.N;
   if (!reachable(item)) return;
-  for (int64_t first = 0; first < N; first += DirectTile<T>::kPoints) {
-    const int64_t count = std::min(DirectTile<T>::kPoints, N - first);
-    const int64_t padded = round_up(count, kLanes);
+  for (int64_t first = 0; first < N; first += DirectTile<T>::kBlock) {
+    const int64_t count = std::min(DirectTile<T>::kBlock, N - first);
+    const int64_t padded = round_up(count, kPoints<T>);
     // Indices and weights are used where they are, if they are what is needed.
     const int32_t* features = item.indices + first * 3;
     if (item.features < call.M || padded > count) {
@@ -109,14 +135,14 @@ HWY_INLINE void add_all_points(const Item<T>& item, const Args& call, bool fetch
       if (padded == count) weights = item.weights + first * 3;
     }
     if (weights == tile.weights) widen(item.weights + first * 3, count * 3, tile.weights);
-    for (int64_t n = 0; n < count; n += kLanes) {
+    for (int64_t n = 0; n < count; n += kPoints<T>) {
       if (fetch_ahead && n * static_cast<int64_t>(sizeof(T)) % kLine == 0) prefetch_points(item, first + n, N);
       const T* from = item.grad_output + first + n;
       int64_t stride = N;
-      if (n + kLanes > count || item.channels < kStrip) {
-        copy_edge(from, N, std::min(kLanes, count - n), item.channels, tile.edge);
+      if (n + kPoints < T >> count || item.channels < kStrip) {
+        copy_edge(from, N, std::min(kPoints<T>, count - n), item.channels, tile.edge);
         from = tile.edge;
-        stride = kLanes;
+        stride = kPoints<T>;
       }
       add_points(from, stride, features + n * 3, weights + n * 3, tile.sums);
     }
@@ -134,8 +160,8 @@ HWY_INLINE const float* as_floats(const Half* from, int64_t count, float* buffer
 template <class T, class Place>
 HWY_INLINE void add_channel(const Item<T>& item, int64_t N, const DirectTile<T>& tile, const Place& place,
                             float* sums) {
-  for (int64_t first = 0; first < N; first += DirectTile<T>::kPoints) {
-    const int64_t count = std::min(DirectTile<T>::kPoints, N - first);
+  for (int64_t first = 0; first < N; first += DirectTile<T>::kBlock) {
+    const int64_t count = std::min(DirectTile<T>::kBlock, N - first);
     const int32_t* indices = item.indices + first * 3;
     const float* weights = as_floats(item.weights + first * 3, count * 3, tile.weights);
     const float* gradients = as_floats(item.grad_output + first, count, tile.gradients);
@@ -195,7 +221,7 @@ void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
     }
   }
   // Rows of channels that an item does not have stay as they are.
-  std::memset(tile.edge, 0, kEdgeSize * sizeof(T));
+  std::memset(tile.edge, 0, kEdgeSize<T> * sizeof(T));
   // Of an item of one channel, the sums are one row.
   const int64_t sums = (args.tiling.features + kStrip) * (args.call.C == 1 ? 1 : kStrip);
   std::memset(tile.sums, 0, static_cast<size_t>(sums) * sizeof(float));

@@ -47,13 +47,13 @@ int64_t bytes_moved(const Args& args) {
   return args.index_count() * (element + int64_t{sizeof(int32_t)}) + args.B * args.C * (args.N + args.M) * element;
 }
 
-// The most rows, a multiple of kStrip, whose tile fits in `bytes`; bytes_of(rows) is linear. 0 if none does.
+// The most rows, a multiple of `unit`, whose tile fits in `bytes`; bytes_of(rows) is linear. 0 if none does.
 template <class Bytes>
-int64_t most_rows(size_t bytes, const Bytes& bytes_of) {
-  const size_t least = bytes_of(size_t{kStrip});
+int64_t most_rows(size_t bytes, int64_t unit, const Bytes& bytes_of) {
+  const size_t least = bytes_of(static_cast<size_t>(unit));
   if (bytes < least) return 0;
-  const size_t step = bytes_of(size_t{2 * kStrip}) - least;
-  return kStrip + static_cast<int64_t>((bytes - least) / step) * kStrip;
+  const size_t step = bytes_of(static_cast<size_t>(2 * unit)) - least;
+  return unit + static_cast<int64_t>((bytes - least) / step) * unit;
 }
 
 // Each chunk of features reads all points of its batch: more than NRAM asks for only where tasks would be idle.
@@ -75,18 +75,19 @@ std::optional<Tiling> tile_grouped(const Context& context, const Args& args, int
   Tiling tiling{};
   tiling.channels = strips * kStrip;
   tiling.features = chunk_features(args, args.B * ceil_div(args.C, tiling.channels), args.M, task_dim);
-  const int64_t most = most_rows(context.nram_capacity, [&](size_t points) {
+  const int64_t most = most_rows(context.nram_capacity, kTilePoints<T>, [&](size_t points) {
     return SumTile<T>::bytes(static_cast<size_t>(tiling.channels), points, static_cast<size_t>(tiling.features));
   });
   if (most == 0) return std::nullopt;
-  tiling.points = std::min({round_up(args.N, kStrip), most,
-                            kPointBytes / (tiling.channels * int64_t{sizeof(float)}) / kStrip * kStrip});
+  tiling.points =
+      std::min({round_up(args.N, kTilePoints<T>), most,
+                kPointBytes / (tiling.channels * int64_t{sizeof(float)}) / kTilePoints<T> * kTilePoints<T>});
   return tiling;
 }
 
 template <class T>
 Tiling tile_direct(const Context& context, const Args& args, int task_dim) {
-  const int64_t most = most_rows(context.nram_capacity, DirectTile<T>::bytes);
+  const int64_t most = most_rows(context.nram_capacity, kStrip, DirectTile<T>::bytes);
   if (most == 0) {
     throw Failure(MLUOP_STATUS_ALLOC_FAILED,
                   text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024, ", expected room for a tile of ",

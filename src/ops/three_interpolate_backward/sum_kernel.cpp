@@ -23,18 +23,24 @@ HWY_INLINE void transpose_points(const T* from, int64_t N, int64_t count, int64_
                                  const SumTile<T>& tile) {
   const D d;
   for (int64_t channel = 0; channel < channels; channel += kLanes) {
-    for (int64_t n = 0; n < count; n += kLanes) {
-      const T* square = from + channel * N + n;
+    for (int64_t n = 0; n < count; n += kPoints<T>) {
+      const T* rows = from + channel * N + n;
       int64_t stride = N;
-      if (n + kLanes > count || channel + kLanes > channels) {
-        copy_edge(square, N, std::min(kLanes, count - n), std::min(kLanes, channels - channel), tile.edge);
-        square = tile.edge;
-        stride = kLanes;
+      if (n + kPoints < T >> count || channel + kLanes > channels) {
+        copy_edge(rows, N, std::min(kPoints<T>, count - n), std::min(kLanes, channels - channel), tile.edge);
+        rows = tile.edge;
+        stride = kPoints<T>;
       }
       hn::Vec<D> columns[kLanes];
-      load_transposed(d, square, stride, columns);
+      load_transposed(d, rows, stride, columns);
+      float* to = tile.points + n * Co + channel;
       HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
-        hn::Store(columns[i], d, tile.points + (n + i) * Co + channel);
+        hn::Store(unpack<T, 0>(d, columns[i]), d, to);
+        to += Co;
+        if constexpr (kPacked < T >> 1) {
+          hn::Store(unpack<T, 1>(d, columns[i]), d, to);
+          to += Co;
+        }
       }
     }
   }

@@ -31,6 +31,12 @@ constexpr int64_t kStrip = Tiling::kStrip;
 using D = hn::CappedTag<float, kStrip>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 constexpr int64_t kLine = 64;
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::unpack;
+
+// Points of kLanes channels that are transposed at once.
+template <class T>
+constexpr int64_t kPoints = kLanes* kPacked<T>;
 
 // Transposes the sums of kLanes features, rows Co apart, and of a strip of channels to rows of `stride` elements
 // at `to`; clears them if kClear. No part of the loop over features: the compiler would keep a multiple of the
@@ -91,11 +97,11 @@ HWY_INLINE void write_strip(float* sums, int64_t Co, int64_t features, int64_t c
   }
 }
 
-// Copies `points` points of `channels` rows to rows of kLanes: where the tensor ends within a square tile.
+// Copies `points` points of `channels` rows to rows of kPoints: where the tensor ends within a tile.
 template <class T>
 HWY_INLINE void copy_edge(const T* from, int64_t stride, int64_t points, int64_t channels, T* edge) {
   const auto bytes = static_cast<size_t>(points) * sizeof(T);
-  for (int64_t c = 0; c < channels; ++c) std::memcpy(edge + c * kLanes, from + c * stride, bytes);
+  for (int64_t c = 0; c < channels; ++c) std::memcpy(edge + c * kPoints<T>, from + c * stride, bytes);
 }
 
 // to[0, count) = from[0, count), as floats.
