@@ -117,11 +117,12 @@ HWY_INLINE void prefetch_points(const Item<T>& item, int64_t n, int64_t N) {
 template <class T>
 HWY_INLINE void add_all_points(const Item<T>& item, const Args& call, bool fetch_ahead,
                                const DirectTile<T>& tile) {
+  constexpr int64_t kStep = kPoints<T>;
   const int64_t N = call.N;
   if (!reachable(item)) return;
   for (int64_t first = 0; first < N; first += DirectTile<T>::kBlock) {
     const int64_t count = std::min(DirectTile<T>::kBlock, N - first);
-    const int64_t padded = round_up(count, kPoints<T>);
+    const int64_t padded = round_up(count, kStep);
     // Indices and weights are used where they are, if they are what is needed.
     const int32_t* features = item.indices + first * 3;
     if (item.features < call.M || padded > count) {
@@ -135,14 +136,14 @@ HWY_INLINE void add_all_points(const Item<T>& item, const Args& call, bool fetch
       if (padded == count) weights = item.weights + first * 3;
     }
     if (weights == tile.weights) widen(item.weights + first * 3, count * 3, tile.weights);
-    for (int64_t n = 0; n < count; n += kPoints<T>) {
+    for (int64_t n = 0; n < count; n += kStep) {
       if (fetch_ahead && n * static_cast<int64_t>(sizeof(T)) % kLine == 0) prefetch_points(item, first + n, N);
       const T* from = item.grad_output + first + n;
       int64_t stride = N;
-      if (n + kPoints < T >> count || item.channels < kStrip) {
-        copy_edge(from, N, std::min(kPoints<T>, count - n), item.channels, tile.edge);
+      if (n + kStep > count || item.channels < kStrip) {
+        copy_edge(from, N, std::min(kStep, count - n), item.channels, tile.edge);
         from = tile.edge;
-        stride = kPoints<T>;
+        stride = kStep;
       }
       add_points(from, stride, features + n * 3, weights + n * 3, tile.sums);
     }

@@ -79,9 +79,8 @@ std::optional<Tiling> tile_grouped(const Context& context, const Args& args, int
     return SumTile<T>::bytes(static_cast<size_t>(tiling.channels), points, static_cast<size_t>(tiling.features));
   });
   if (most == 0) return std::nullopt;
-  tiling.points =
-      std::min({round_up(args.N, kTilePoints<T>), most,
-                kPointBytes / (tiling.channels * int64_t{sizeof(float)}) / kTilePoints<T> * kTilePoints<T>});
+  const int64_t cached = kPointBytes / (tiling.channels * int64_t{sizeof(float)});
+  tiling.points = std::min({round_up(args.N, kTilePoints<T>), most, cached / kTilePoints<T> * kTilePoints<T>});
   return tiling;
 }
 

@@ -21,15 +21,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 HWY_INLINE void transpose_points(const T* from, int64_t N, int64_t count, int64_t channels, int64_t Co,
                                  const SumTile<T>& tile) {
+  constexpr int64_t kStep = kPoints<T>;
   const D d;
   for (int64_t channel = 0; channel < channels; channel += kLanes) {
-    for (int64_t n = 0; n < count; n += kPoints<T>) {
+    for (int64_t n = 0; n < count; n += kStep) {
       const T* rows = from + channel * N + n;
       int64_t stride = N;
-      if (n + kPoints < T >> count || channel + kLanes > channels) {
-        copy_edge(rows, N, std::min(kPoints<T>, count - n), std::min(kLanes, channels - channel), tile.edge);
+      if (n + kStep > count || channel + kLanes > channels) {
+        copy_edge(rows, N, std::min(kStep, count - n), std::min(kLanes, channels - channel), tile.edge);
         rows = tile.edge;
-        stride = kPoints<T>;
+        stride = kStep;
       }
       hn::Vec<D> columns[kLanes];
       load_transposed(d, rows, stride, columns);
@@ -37,7 +38,7 @@ HWY_INLINE void transpose_points(const T* from, int64_t N, int64_t count, int64_
       HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
         hn::Store(unpack<T, 0>(d, columns[i]), d, to);
         to += Co;
-        if constexpr (kPacked < T >> 1) {
+        if constexpr (kPacked<T> == 2) {
           hn::Store(unpack<T, 1>(d, columns[i]), d, to);
           to += Co;
         }

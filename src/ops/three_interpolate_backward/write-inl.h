@@ -22,21 +22,21 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::load_float;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::store_float;
 using mluop::HWY_NAMESPACE::stream_copy;
+using mluop::HWY_NAMESPACE::unpack;
 
 constexpr int64_t kStrip = Tiling::kStrip;
 using D = hn::CappedTag<float, kStrip>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 constexpr int64_t kLine = 64;
-using mluop::HWY_NAMESPACE::kPacked;
-using mluop::HWY_NAMESPACE::unpack;
 
 // Points of kLanes channels that are transposed at once.
 template <class T>
-constexpr int64_t kPoints = kLanes* kPacked<T>;
+constexpr int64_t kPoints = kPacked<T>* kLanes;
 
 // Transposes the sums of kLanes features, rows Co apart, and of a strip of channels to rows of `stride` elements
 // at `to`; clears them if kClear. No part of the loop over features: the compiler would keep a multiple of the
