@@ -23,30 +23,34 @@ HWY_INLINE void prefetch_point(const ScatterArgs& args, int64_t voxel) {
   prefetch_row<Use::kWrite>(args.call.grad_feats + point * args.call.channels, args.call.row_bytes());
 }
 
-void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
+// Gives channels [c, c + lanes) of a voxel's gradient to their points, one point at a time: they are few, of most
+// voxels one.
+HWY_INLINE void give_vector(const Args& call, const int32_t* source, const float* grad, int64_t c) {
   const hn::ScalableTag<float> df;
   const hn::RebindToSigned<decltype(df)> di;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(df));
+  const auto points = hn::LoadU(di, source);
+  const auto gradient = hn::LoadU(df, grad);
+  for (auto left = hn::Lt(points, hn::Set(di, call.point_count)); !hn::AllFalse(di, left);) {
+    const int32_t point = source[hn::FindKnownFirstTrue(di, left)];
+    const auto won = hn::Eq(points, hn::Set(di, point));
+    hn::BlendedStore(gradient, hn::RebindMask(df, won), df, call.grad_feats + point * call.channels + c);
+    left = hn::AndNot(won, left);
+  }
+}
+
+void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(hn::ScalableTag<float>()));
   const int64_t channels = args.call.channels;
   for (int64_t voxel = begin; voxel < end; ++voxel) {
     if (voxel + kPrefetchVoxels < end) prefetch_point(args, voxel + kPrefetchVoxels);
     if (args.locks[voxel] == 0) continue;
     const int32_t* source = args.source + voxel * channels;
     const float* grad = args.call.grad_voxel_feats + voxel * channels;
-    const auto give = [&](int64_t c) {
-      if (source[c] < args.call.point_count) args.call.grad_feats[source[c] * channels + c] = grad[c];
-    };
     int64_t c = 0;
-    for (; c + lanes <= channels; c += lanes) {
-      // Often one point has won a whole vector: of many voxels it is the only one.
-      const bool one_winner = hn::AllTrue(di, hn::Eq(hn::LoadU(di, source + c), hn::Set(di, source[c])));
-      if (one_winner && source[c] < args.call.point_count) {
-        hn::StoreU(hn::LoadU(df, grad + c), df, args.call.grad_feats + source[c] * channels + c);
-      } else {
-        for (int64_t i = c; i < c + lanes; ++i) give(i);
-      }
+    for (; c + lanes <= channels; c += lanes) give_vector(args.call, source + c, grad + c, c);
+    for (; c < channels; ++c) {
+      if (source[c] < args.call.point_count) args.call.grad_feats[source[c] * channels + c] = grad[c];
     }
-    for (; c < channels; ++c) give(c);
   }
 }
 
