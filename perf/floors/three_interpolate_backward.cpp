@@ -7,11 +7,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <chrono>
+#include <limits>
 #include <memory>
 #include <vector>
 
 #include "perf/support/buffer.h"
-#include "perf/support/timing.h"
 #include "primitives/transpose-inl.h"
 
 #ifndef MLUOP_PERF_INTERPOLATE_SQUARES
@@ -229,6 +230,19 @@ InterpolateBatch batch_of(const int32_t* indices, const float* weights, int64_t 
   return batch;
 }
 
+// The best of a few calls.
+double seconds_of(const std::function<void()>& run) {
+  constexpr int kCalls = 5;
+  auto least = std::numeric_limits<double>::infinity();
+  for (int call = 0; call < kCalls; ++call) {
+    const auto begin = std::chrono::steady_clock::now();
+    run();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    least = std::min(least, seconds.count());
+  }
+  return least;
+}
+
 class InterpolateFloor {
  public:
   InterpolateFloor(const reference::ThreeInterpolateBackwardSizes& sizes, const int32_t* indices,
@@ -245,14 +259,12 @@ class InterpolateFloor {
     const auto by_feature = most_strips_ == 1 ? kWays.by_feature : kWays.by_feature_of_most_strips;
     const auto in_order = [this] { run(kWays.in_order[half_], 1); };
     const auto grouped = [=, this] { run(by_feature[half_], most_strips_); };
-    const auto samples = time_in_turns({{"in_order", in_order, 1}, {"grouped", grouped, 1}}, kTrials);
-    faster_ = median(samples[0]) < median(samples[1]) ? std::function<void()>(in_order) : grouped;
+    faster_ = seconds_of(in_order) < seconds_of(grouped) ? std::function<void()>(in_order) : grouped;
   }
 
   void run() { faster_(); }
 
  private:
-  static constexpr int kTrials = 5;
   static constexpr int64_t kSquares = 2 * kStrip * kStrip;
 
   int64_t width() const { return most_strips_ * kStrip; }
