@@ -103,7 +103,7 @@ class IndiceConvolutionForward : public Case {
 
   std::function<void()> floor() override {
     if (!deterministic_) return {};
-    return indice_convolution_forward_floor(sizes_.Ci, sizes_.Co, num_, thread_count());
+    return indice_convolution_forward_floor(sizes_, features_.data(), pairs_.data(), num_.data(), thread_count());
   }
 
   std::optional<Footprint> footprint() const override {
