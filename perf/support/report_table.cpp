@@ -138,13 +138,14 @@ void write_table(std::ostream& out, const Report& report) {
   out << "\nsummary\n";
   for (const Section& section : sections) write_summary(out, section, report.machine.fma_peak);
   write_linearity(out, report.results, report.machine.fma_peak);
-  out << "\ntime: median of a call. first: the first call of a handle. twin: a loop that streams the bytes that\n"
-         "the call must read and write. floor: a loop of only what no implementation can leave out that gives\n"
-         "each element of the output one owner, all else prepared. io: efficiency, twin / time. compute:\n"
-         "efficiency, operations / time / FMA peak. *: the binding side, that takes longer at best. limit: the\n"
-         "longest of twin, floor and operations / FMA peak. memory: workspace and what the library keeps, of\n"
-         "the tensors' size. speed-up over serial: the loop of the definition; over gather-sgemm-scatter: three\n"
-         "passes on all threads, with oneDNN's sgemm.\n";
+  out << "\ntime: median of a call, in ms. first: the first call of a handle. twin: a loop that streams the "
+         "bytes\n"
+         "that the call must read and write. floor: a loop of only what no implementation can leave out that\n"
+         "gives each element of the output one owner; all else is prepared. io: efficiency, twin / time.\n"
+         "compute: efficiency, operations / time / FMA peak. *: the binding side, that takes longer at best.\n"
+         "limit: the longest of twin, floor and operations / FMA peak. memory: workspace and what the library\n"
+         "keeps, of the tensors' size. speed-up over serial: the loop of the definition; over\n"
+         "gather-sgemm-scatter: three passes on all threads, with oneDNN's sgemm.\n";
   if (varied.size) out << "size: of the case's work, of the network's.\n";
   if (varied.threads) out << "thr: threads.\n";
   if (varied.cache) out << "$: caches; cold: other memory is read and written between the calls.\n";
