@@ -138,7 +138,7 @@ void write_table(std::ostream& out, const Report& report) {
   out << "\nsummary\n";
   for (const Section& section : sections) write_summary(out, section, report.machine.fma_peak);
   write_linearity(out, report.results, report.machine.fma_peak);
-  out << "\ntime: median of a call, in ms. first: the first call of a handle. twin: a loop that streams the "
+  out << "\ntime: median of a call, in ms. first: first call of a handle. twin: a loop that streams the "
          "bytes\n"
          "that the call must read and write. floor: a loop of only what no implementation can leave out that\n"
          "gives each element of the output one owner; all else is prepared. io: efficiency, twin / time.\n"
