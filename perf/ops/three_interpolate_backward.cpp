@@ -81,8 +81,9 @@ class ThreeInterpolateBackward : public Case {
   std::function<void()> floor() override {
     std::vector<float> weights;
     for (const T weight : weights_.values()) weights.push_back(test::widened(weight));
-    return three_interpolate_backward_floor(sizes_, indices_.data(), weights, !std::is_same_v<T, float>,
-                                            thread_count());
+    return three_interpolate_backward_floor(
+        {sizes_, !std::is_same_v<T, float>, grad_output_.data(), indices_.data(), expected_.data()}, weights,
+        thread_count());
   }
 
   std::string verify() override {

@@ -85,18 +85,27 @@ TEST(PerfFloors, RunAtAnySize) {
     std::vector<int32_t> indices(static_cast<size_t>(sizes.index_count()));
     for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int32_t>(i * 5 % 21);
     const std::vector<float> weights(indices.size(), 0.5F);
-    for (const bool half : {false, true})
-      three_interpolate_backward_floor(sizes, indices.data(), weights, half, 5)();
+    const Buffer<float> grad_output(sizes.grad_output_count());
+    Buffer<float> grad_features(sizes.grad_features_count());
+    for (const bool half : {false, true}) {
+      three_interpolate_backward_floor({sizes, half, grad_output.data(), indices.data(), grad_features.data()},
+                                       weights, 5)();
+    }
   }
 }
 
 TEST(PerfFloors, NoneWithoutAWholeSquare) {
   const std::vector<int32_t> indices(3 * 16);
-  const std::vector<float> weights(indices.size());
-  EXPECT_FALSE(three_interpolate_backward_floor({1, 15, 16, 16}, indices.data(), weights, false, 1));
-  EXPECT_FALSE(three_interpolate_backward_floor({1, 16, 15, 16}, indices.data(), weights, false, 1));
-  EXPECT_FALSE(three_interpolate_backward_floor({1, 16, 16, 15}, indices.data(), weights, false, 1));
-  EXPECT_TRUE(three_interpolate_backward_floor({1, 16, 16, 16}, indices.data(), weights, false, 1));
+  const std::vector<float> weights(indices.size()), grad_output(16 * 16);
+  Buffer<float> grad_features(16 * 16);
+  const auto exists = [&](const reference::ThreeInterpolateBackwardSizes& sizes) {
+    return static_cast<bool>(three_interpolate_backward_floor(
+        {sizes, false, grad_output.data(), indices.data(), grad_features.data()}, weights, 1));
+  };
+  EXPECT_FALSE(exists({1, 15, 16, 16}));
+  EXPECT_FALSE(exists({1, 16, 15, 16}));
+  EXPECT_FALSE(exists({1, 16, 16, 15}));
+  EXPECT_TRUE(exists({1, 16, 16, 16}));
 }
 
 }  // namespace
