@@ -92,29 +92,29 @@ HWY_INLINE void prefetch_points(const T* strip, int64_t n, int64_t N) {
   for (int64_t c = 0; c < kSquare; ++c) __builtin_prefetch(from + c * N, 0, 2);
 }
 
-// Writes whole lines of a strip of the output past the caches.
-template <class T>
-HWY_INLINE void stream_strip(const InterpolatePart& part, T* strip) {
-  const D d;
-  constexpr auto kLineFloats = static_cast<int64_t>(kLine / sizeof(float));
-  const auto address = reinterpret_cast<uintptr_t>(strip);
-  auto* to = reinterpret_cast<float*>((address + kLine - 1) / kLine * kLine);
-  const auto bytes = part.M * kSquare * static_cast<int64_t>(sizeof(T)) - kLine;
-  for (int64_t line = 0; line <= bytes / kLine; ++line, to += kLineFloats) {
-    for (int64_t i = 0; i < kLineFloats; i += kLanes) hn::Stream(hn::Load(d, part.square + i), d, to + i);
-  }
-}
-
-// Transposes the sums of a strip to the output.
+// Transposes the sums of a strip to the output, or elsewhere: then as many whole lines of the strip, whose rows
+// follow each other, are written past the caches.
 template <class T>
 HWY_INLINE void write_strip(const InterpolatePart& part, const float* sums, int64_t stride, T* output) {
   if (!part.stream) {
     for (int64_t m = 0; m < part.features; m += kLanes) take_square(sums + m * stride, stride, output + m, part.M);
     return;
   }
+  const D d;
+  constexpr auto kLineFloats = static_cast<int64_t>(kLine / sizeof(float));
+  constexpr auto kFeatureBytes = static_cast<int64_t>(kSquare * sizeof(T));
   auto* square = reinterpret_cast<T*>(part.square);
-  for (int64_t m = 0; m < part.features; m += kLanes) take_square(sums + m * stride, stride, square, kSquare);
-  stream_strip(part, output);
+  const auto address = reinterpret_cast<uintptr_t>(output);
+  const uintptr_t start = (address + kLine - 1) / kLine * kLine;
+  auto* to = reinterpret_cast<float*>(start);
+  const int64_t lines = (part.M * kFeatureBytes - static_cast<int64_t>(start - address)) / kLine;
+  for (int64_t m = 0, line = 0; m < part.features; m += kLanes) {
+    take_square(sums + m * stride, stride, square, kSquare);
+    for (const int64_t end = HWY_MIN((m + kLanes) * kFeatureBytes / kLine, lines); line < end; ++line) {
+      for (int64_t i = 0; i < kLineFloats; i += kLanes, to += kLanes)
+        hn::Stream(hn::Load(d, part.square + i), d, to);
+    }
+  }
 }
 
 template <class T>
