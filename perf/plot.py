@@ -84,7 +84,8 @@ def _page(report: Report) -> str:
             _section(
                 "Roofline",
                 "Each case hangs below its own roof: the FMA peak, or what a loop reaches that streams "
-                "the same number of bytes. The shorter the line, the less is left to gain.",
+                "the same number of bytes. The shorter the line, the less is left to gain. Arrows point to what a loop "
+                "reaches that does only what no implementation can leave out.",
                 [("", draw_roofline(report))],
             ),
             _section(

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "perf/floors/indice_convolution_forward.h"
 #include "perf/ops/catalogue.h"
 #include "perf/ops/gather_sgemm_scatter.h"
 #include "perf/support/buffer.h"
@@ -100,6 +101,11 @@ class IndiceConvolutionForward : public Case {
     return all;
   }
 
+  std::function<void()> floor() override {
+    if (!deterministic_) return {};
+    return indice_convolution_forward_floor(sizes_, features_.data(), pairs_.data(), num_.data(), thread_count());
+  }
+
   std::optional<Footprint> footprint() const override {
     const auto element = static_cast<int64_t>(sizeof(T));
     const int64_t elements = sizes_.features_count() + sizes_.filters_count() + sizes_.features_out_count();
@@ -132,6 +138,7 @@ class IndiceConvolutionForward : public Case {
 
   IndiceConvolutionForward(const Problem& problem, bool submanifold, mluOpAtomicsMode_t mode, bool with_serial)
       : Case(mode),
+        deterministic_(mode == MLUOP_ATOMICS_NOT_ALLOWED),
         sizes_(problem.sizes),
         sub_m_(submanifold ? 1 : 0),
         with_serial_(with_serial),
@@ -181,6 +188,7 @@ class IndiceConvolutionForward : public Case {
     return {sums.values().begin(), sums.values().end()};
   }
 
+  bool deterministic_;
   Sizes sizes_;
   int64_t sub_m_;
   bool with_serial_;

@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "perf/floors/three_interpolate_backward.h"
 #include "perf/ops/catalogue.h"
 #include "perf/support/buffer.h"
 #include "perf/support/npy_folder.h"
@@ -75,6 +76,14 @@ class ThreeInterpolateBackward : public Case {
 
   std::vector<Baseline> baselines() override {
     return {{"serial", [this] { run_serial(); }}};
+  }
+
+  std::function<void()> floor() override {
+    std::vector<float> weights;
+    for (const T weight : weights_.values()) weights.push_back(test::widened(weight));
+    return three_interpolate_backward_floor(
+        {sizes_, !std::is_same_v<T, float>, grad_output_.data(), indices_.data(), expected_.data()}, weights,
+        thread_count());
   }
 
   std::string verify() override {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "perf/floors/voxel_pooling_forward.h"
 #include "perf/ops/catalogue.h"
 #include "perf/support/buffer.h"
 #include "perf/support/npy_folder.h"
@@ -64,6 +65,12 @@ class VoxelPoolingForward : public Case {
 
   std::vector<Baseline> baselines() override {
     return {{"serial", [this] { run_serial(); }}};
+  }
+
+  std::function<void()> floor() override {
+    if (!exact_) return {};
+    return voxel_pooling_forward_floor(sizes_, geometry_.data(), input_.data(), expected_.features.data(),
+                                       expected_.memo.data(), thread_count());
   }
 
   std::string verify() override {

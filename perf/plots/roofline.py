@@ -46,6 +46,9 @@ def _draw_computing(axes: Axes, report: Report, cases: list[Case]) -> None:
     for case, intensity in zip(cases, intensities):
         limit = min(case["peak"], case["theory_ops"] / twin(case))
         _point(axes, report, case, intensity, case["theory_ops"] / latency(case) / 1e9, limit / 1e9)
+        if "floor" in case:
+            height = case["theory_ops"] / case["floor"]["median"] / 1e9
+            axes.plot([intensity], [height], marker=5, markersize=5, color=_color(report, case["operator"]), zorder=2)
     peak, bandwidth = max(case["peak"] for case in cases) / 1e9, _fastest_twin(cases) / 1e9
     ridge = peak / bandwidth
     left, right = min(intensities) / 2, max(*intensities, ridge) * 2
@@ -72,6 +75,8 @@ def _handles(report: Report, computing: list[Case]) -> list[Line2D]:
     handles.append(mark("deterministic", GREY, marker="o"))
     handles.append(mark("atomics", GREY, marker="o", markerfacecolor="white"))
     handles.append(mark("the case's own roof", GREY, marker="_", markersize=8))
+    if any("floor" in case for case in computing):
+        handles.append(mark("its floor", GREY, marker=5, markersize=5))
     return handles
 
 

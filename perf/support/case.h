@@ -62,6 +62,11 @@ class Case {
 
   virtual std::vector<Baseline> baselines() = 0;
 
+  // A loop that does only what no implementation can leave out that gives each element of the output one owner,
+  // and so the same bits at any number of threads: over the case's own inputs, with all else prepared. What it
+  // writes means nothing. Valid as long as the case; empty where there is none.
+  virtual std::function<void()> floor() { return {}; }
+
   // Where the memory of a call is of interest.
   virtual std::optional<Footprint> footprint() const { return std::nullopt; }
 

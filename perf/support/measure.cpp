@@ -1,6 +1,7 @@
 #include "perf/support/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 #include <iomanip>
 #include <limits>
@@ -29,20 +30,24 @@ class Bench {
         twin_(result.work.read_bytes, result.work.write_bytes, result.threads, measured.largest_input()) {}
 
   void time_warm(Result& result) {
+    const auto floor = case_.floor();
     const auto baselines = case_.baselines();
     // The twin is repeated as the operator is, so that both find the caches alike.
     const auto [calls, seconds] = repetition_of(run_);
     auto entries = own_entries(calls, nullptr);
     double all_seconds = 3 * seconds;
-    for (const Baseline& baseline : baselines) {
-      const auto repetition = repetition_of(baseline.run);
-      entries.push_back({baseline.name, baseline.run, repetition.calls});
+    const auto add = [&](const std::string& name, const std::function<void()>& run) {
+      const auto repetition = repetition_of(run);
+      entries.push_back({name, run, repetition.calls});
       all_seconds += repetition.seconds;
-    }
+    };
+    for (const Baseline& baseline : baselines) add(baseline.name, baseline.run);
+    if (floor) add("floor", floor);
     const auto samples = time_own(result, entries, repetitions_of(all_seconds));
-    for (size_t i = kOwnEntries; i < entries.size(); ++i) {
-      result.baselines.push_back({entries[i].name, samples[i]});
+    for (size_t i = 0; i < baselines.size(); ++i) {
+      result.baselines.push_back({baselines[i].name, samples[kOwnEntries + i]});
     }
+    if (floor) result.floor = samples.back();
     const int first_calls = static_cast<int>(
         std::clamp(kFirstCallSeconds / median(result.latency), double{kLeastFirstCalls}, double{kMostFirstCalls}));
     result.first_call =
@@ -129,6 +134,9 @@ Figures figures(const Result& result, const std::map<int, double>& fma_peak) {
   const double twin = std::min(median(result.twin_ordinary), median(result.twin_non_temporal));
   const auto ops = static_cast<double>(result.work.ops);
   const double compute = ops / fma_peak.at(result.threads);
+  const double floor = median(result.floor);
+  const double limit =
+      std::isnan(floor) ? std::numeric_limits<double>::quiet_NaN() : std::max({twin, compute, floor}) / latency;
   std::vector<double> speed_ups;
   for (const NamedSamples& baseline : result.baselines) speed_ups.push_back(median(baseline.samples) / latency);
   return {latency,
@@ -139,6 +147,8 @@ Figures figures(const Result& result, const std::map<int, double>& fma_peak) {
           compute / latency,
           twin >= compute,
           std::max(twin, compute) / latency,
+          floor,
+          limit,
           speed_ups,
           overhead(result.memory)};
 }

@@ -55,6 +55,7 @@ struct Result {
   Samples twin_non_temporal;
   // Of warm caches alone.
   Samples first_call;  // of a handle
+  Samples floor;       // empty: the case has none
   std::vector<NamedSamples> baselines;
   std::optional<Memory> memory;
 };
@@ -67,6 +68,8 @@ struct Figures {
   double io_efficiency, compute_efficiency;
   bool io_bound;                  // the bytes take longer than the operations at best
   double binding_efficiency;      // of the side that is the bound
+  double floor;                   // median seconds; NaN if there is none
+  double limit_efficiency;        // of what takes longest at best: bytes, operations or floor; NaN without a floor
   std::vector<double> speed_ups;  // over each baseline
   double memory_overhead;         // workspace and growth over the tensors; NaN if there is no figure
 };

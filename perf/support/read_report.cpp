@@ -36,6 +36,7 @@ void require_case(const Json& result) {
   for (const char* name : {"latency", "twin_ordinary", "twin_non_temporal"}) {
     require_time(result.at(name).at("median"));
   }
+  if (result.contains("floor")) require_time(result.at("floor").at("median"));
   const Json& samples = result.at("latency").at("samples");
   if (samples.empty()) throw std::runtime_error("a case has no samples");
   for (const Json& sample : samples) require_time(sample);

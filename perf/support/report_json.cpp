@@ -21,6 +21,9 @@ Json fields() {
           {"twin_ordinary, twin_non_temporal", "a loop that streams as many bytes as theory_io, by kind of store"},
           {"io_efficiency", "median of the faster twin / median latency"},
           {"compute_efficiency", "theory_ops / median latency / fma_peak_flops"},
+          {"floor",
+           "a loop of only what no implementation can leave out that gives each element of the output one owner"},
+          {"limit_efficiency", "the longest of twin, floor and theory_ops / fma_peak_flops / median latency"},
           {"bound", "the side, io or compute, that takes longer at best; binding_efficiency is that side's"},
           {"baselines", "other ways to the same result; speed_up: their median / median latency"},
           {"memory", "of a call: tensors, workspace, and growth of the process in a handle's first call"}};
@@ -71,6 +74,10 @@ Json result_json(const Result& result, const std::map<int, double>& fma_peak) {
   json["twin_ordinary"] = timed(result.twin_ordinary);
   json["twin_non_temporal"] = timed(result.twin_non_temporal);
   if (!result.first_call.empty()) json["first_call"] = timed(result.first_call);
+  if (!result.floor.empty()) {
+    json["floor"] = timed(result.floor);
+    json["limit_efficiency"] = f.limit_efficiency;
+  }
   for (size_t i = 0; i < result.baselines.size(); ++i) {
     json["speed_up"][result.baselines[i].name] = f.speed_ups[i];
     json["baselines"][result.baselines[i].name] = timed(result.baselines[i].samples);

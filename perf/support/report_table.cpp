@@ -52,6 +52,9 @@ void write_common(std::ostream& out, const Result& result, const Varied& varied)
   if (*separator == ',') out << '\n';
 }
 
+// Of a baseline's speed-up: a single one has the width of its title.
+int speed_up_width(const Section& section) { return std::max(9 / static_cast<int>(section.baselines.size()), 6); }
+
 void write_title(std::ostream& out, const Section& section, const Varied& varied) {
   out << '\n' << section.results.front().op;
   const char* separator = "; speed-up over ";
@@ -63,10 +66,13 @@ void write_title(std::ostream& out, const Section& section, const Varied& varied
   if (varied.size) out << std::setw(5) << "size";
   if (varied.threads) out << std::setw(4) << "thr";
   if (varied.cache) out << std::setw(5) << "$";
-  out << "  time ms first ms  twin ms GFLOP/s     io compute";
+  out << " time ms   first    twin";
+  if (section.has_floor) out << "   floor";
+  out << " GFLOP/s   io compute";
   if (section.has_memory) out << " memory";
-  if (!section.baselines.empty())
-    out << std::setw(8 * static_cast<int>(section.baselines.size()) + 1) << "speed-up";
+  if (!section.baselines.empty()) {
+    out << std::setw(speed_up_width(section) * static_cast<int>(section.baselines.size())) << "speed-up";
+  }
   out << '\n';
 }
 
@@ -93,16 +99,17 @@ void write_row(std::ostream& out, const Section& section, const Varied& varied, 
     return;
   }
   const Figures f = figures(result, fma_peak);
-  write_figure(out, 9, f.latency * 1e3, 3, "");
-  write_figure(out, 9, f.first_call * 1e3, 3, "");
-  write_figure(out, 9, f.twin * 1e3, 3, "");
+  write_figure(out, 8, f.latency * 1e3, 3, "");
+  write_figure(out, 8, f.first_call * 1e3, 3, "");
+  write_figure(out, 8, f.twin * 1e3, 3, "");
+  if (section.has_floor) write_figure(out, 8, f.floor * 1e3, 3, "");
   const bool computes = result.work.ops > 0;
   write_figure(out, 8, computes ? f.flops / 1e9 : NAN, 1, "");
-  write_figure(out, 7, f.io_efficiency, 2, f.io_bound ? "*" : " ");
+  write_figure(out, 6, f.io_efficiency, 2, f.io_bound ? "*" : " ");
   write_figure(out, 7, computes ? f.compute_efficiency : NAN, 2, f.io_bound ? " " : "*");
   if (section.has_memory) write_figure(out, 7, f.memory_overhead * 100, 1, "%");
   for (const std::string& name : section.baselines) {
-    write_figure(out, 8, speed_up_over(name, result, f), 1, "");
+    write_figure(out, speed_up_width(section), speed_up_over(name, result, f), 1, "");
   }
   out << '\n';
 }
@@ -131,9 +138,12 @@ void write_table(std::ostream& out, const Report& report) {
   out << "\nsummary\n";
   for (const Section& section : sections) write_summary(out, section, report.machine.fma_peak);
   write_linearity(out, report.results, report.machine.fma_peak);
-  out << "\ntime: median of a call. first: the first call of a handle. twin: a loop that streams the bytes that\n"
-         "the call must read and write. io: efficiency, twin / time. compute: efficiency, operations / time /\n"
-         "FMA peak. *: the binding side, that takes longer at best. memory: workspace and what the library\n"
+  out << "\ntime: median of a call, in ms. first: first call of a handle. twin: a loop that streams the "
+         "bytes\n"
+         "that the call must read and write. floor: a loop of only what no implementation can leave out that\n"
+         "gives each element of the output one owner; all else is prepared. io: efficiency, twin / time.\n"
+         "compute: efficiency, operations / time / FMA peak. *: the binding side, that takes longer at best.\n"
+         "limit: the longest of twin, floor and operations / FMA peak. memory: workspace and what the library\n"
          "keeps, of the tensors' size. speed-up over serial: the loop of the definition; over\n"
          "gather-sgemm-scatter: three passes on all threads, with oneDNN's sgemm.\n";
   if (varied.size) out << "size: of the case's work, of the network's.\n";

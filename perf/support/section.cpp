@@ -14,6 +14,7 @@ Section section_of(std::span<const Result> results) {
   section.results = results;
   for (const Result& result : results) {
     section.name_width = std::max(section.name_width, static_cast<int>(result.name.size()));
+    section.has_floor |= !result.floor.empty();
     section.has_memory |= result.memory.has_value();
     for (const NamedSamples& baseline : result.baselines) {
       auto& names = section.baselines;
@@ -56,12 +57,13 @@ void write_summary(std::ostream& out, const Section& section, const std::map<int
   const bool deterministic = std::any_of(results.begin(), results.end(), [](const Result& r) {
     return r.problem.empty() && r.mode == "deterministic";
   });
-  std::vector<double> efficiencies;
+  std::vector<double> efficiencies, limit_efficiencies;
   std::vector<std::vector<double>> speed_ups(section.baselines.size());
   for (const Result& result : results) {
     if (!result.problem.empty() || (deterministic && result.mode != "deterministic")) continue;
     const Figures f = figures(result, fma_peak);
     efficiencies.push_back(f.binding_efficiency);
+    if (std::isfinite(f.limit_efficiency)) limit_efficiencies.push_back(f.limit_efficiency);
     for (size_t i = 0; i < speed_ups.size(); ++i) {
       const double speed_up = speed_up_over(section.baselines[i], result, f);
       if (std::isfinite(speed_up)) speed_ups[i].push_back(speed_up);
@@ -73,6 +75,10 @@ void write_summary(std::ostream& out, const Section& section, const std::map<int
         << *least << " to " << *most << ", median " << median(efficiencies);
   }
   const char* separator = "\n    mean speed-up over ";
+  if (!limit_efficiencies.empty()) {
+    out << "\n    limit / time: median " << std::setprecision(2) << median(limit_efficiencies);
+    separator = "; mean speed-up over ";
+  }
   for (size_t i = 0; i < speed_ups.size(); ++i) {
     if (speed_ups[i].empty()) continue;
     out << separator << section.baselines[i] << ' ' << std::setprecision(1) << geometric_mean(speed_ups[i]);

@@ -16,7 +16,7 @@ struct Section {
   std::span<const Result> results;
   int name_width = 4;
   std::vector<std::string> baselines;  // of any case, in their order
-  bool has_memory = false;
+  bool has_floor = false, has_memory = false;
 };
 
 // In the order of the results, which live longer.

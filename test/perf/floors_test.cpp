@@ -1,0 +1,112 @@
+// The floors do the work that they claim to do.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "perf/floors/indice_convolution_forward.h"
+#include "perf/floors/pair_tiles.h"
+#include "perf/floors/three_interpolate_backward.h"
+#include "perf/floors/voxel_pooling_forward.h"
+#include "perf/support/buffer.h"
+#include "reference/voxel_pooling_forward.h"
+#include "support/camera_rig.h"
+
+namespace mluop::perf {
+namespace {
+
+constexpr uint32_t kSeed = 1;
+
+// The floor of voxel pooling adds what the operator adds, in its order.
+TEST(PerfFloors, PoolsEveryRow) {
+  for (const int channels : {1, 16, 83}) {
+    for (const int threads : {1, 2, 7}) {
+      const reference::VoxelPoolingForwardSizes sizes{2, 1013, channels, 11, 13, 1};
+      const auto geometry = test::uniform_geometry(sizes, kSeed);
+      Buffer<int32_t> geom_xyz(sizes.geom_count()), memo(sizes.geom_count()), expected_memo(sizes.geom_count());
+      std::copy(geometry.begin(), geometry.end(), geom_xyz.data());
+      Buffer<float> input(sizes.input_count()), output(sizes.output_count()), expected(sizes.output_count());
+      fill_uniform(input, kSeed);
+      output.set_bytes(0xFF);
+      voxel_pooling_forward_floor(sizes, geom_xyz.data(), input.data(), output.data(), memo.data(), threads)();
+      reference::voxel_pooling_forward(sizes, geom_xyz.data(), input.data(), expected.data(),
+                                       expected_memo.data());
+      EXPECT_TRUE(std::ranges::equal(output.values(), expected.values())) << channels << ' ' << threads;
+    }
+  }
+}
+
+// Every pair is in the chunk of its tile and offset, what fills a chunk up goes past the tile.
+TEST(PerfFloors, TilesHaveEveryPair) {
+  constexpr int64_t kRows = 1000, kBlock = 6;
+  const reference::IndiceConvolutionForwardSizes sizes{kRows, kRows, 16, 32, 1, 1, 3};
+  std::vector<int32_t> pairs(static_cast<size_t>(sizes.pairs_count()));
+  const std::vector<int64_t> num{kRows, 0, 7};
+  for (const int64_t k : {0, 2}) {
+    for (int64_t l = 0; l < num[static_cast<size_t>(k)]; ++l) {
+      pairs[static_cast<size_t>(2 * k * kRows + l)] = static_cast<int32_t>(l);
+      pairs[static_cast<size_t>((2 * k + 1) * kRows + l)] = static_cast<int32_t>((l * 7 + k) % kRows);
+    }
+  }
+  const PairTiles tiles(sizes, pairs.data(), num.data(), kBlock, 1);
+  ASSERT_GT(tiles.tile_count(), size_t{1});
+  std::vector<int64_t> found(3);
+  for (size_t tile = 0; tile < tiles.tile_count(); ++tile) {
+    const auto [begin, end] = tiles.chunks_of(tile);
+    for (const PairChunk* chunk = begin; chunk < end; ++chunk) {
+      EXPECT_EQ(chunk->count % kBlock, 0U);
+      EXPECT_LE(chunk->count, PairTiles::kMostPairs);
+      for (size_t i = chunk->begin; i < chunk->begin + chunk->count; ++i) {
+        const int64_t place = tiles.places[i] / sizes.Co;
+        if (place == tiles.tile_rows) continue;
+        const int64_t input = tiles.inputs[i] / sizes.Ci;
+        EXPECT_EQ(static_cast<int64_t>(tile) * tiles.tile_rows + place, (input * 7 + chunk->k) % kRows);
+        ++found[static_cast<size_t>(chunk->k)];
+      }
+    }
+  }
+  EXPECT_EQ(found, num);
+}
+
+// No results to compare, but every shape of block, panel and tile runs, with more threads than work.
+TEST(PerfFloors, RunAtAnySize) {
+  for (const int64_t Co : {16, 32, 48, 64, 128}) {
+    const reference::IndiceConvolutionForwardSizes sizes{50, 40, 16, Co, 1, 1, 1};
+    std::vector<int32_t> pairs(static_cast<size_t>(sizes.pairs_count()));
+    for (size_t l = 0; l < 40; ++l) pairs[l] = pairs[l + 50] = static_cast<int32_t>(l);
+    const int64_t num = 40;
+    const Buffer<float> features(sizes.features_count());
+    const Buffer<test::Half> half_features(sizes.features_count());
+    indice_convolution_forward_floor(sizes, features.data(), pairs.data(), &num, 3)();
+    indice_convolution_forward_floor(sizes, half_features.data(), pairs.data(), &num, 3)();
+  }
+  for (const int64_t C : {16, 33, 64}) {
+    const reference::ThreeInterpolateBackwardSizes sizes{2, C, 167, 21};
+    std::vector<int32_t> indices(static_cast<size_t>(sizes.index_count()));
+    for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int32_t>(i * 5 % 21);
+    const std::vector<float> weights(indices.size(), 0.5F);
+    const Buffer<float> grad_output(sizes.grad_output_count());
+    Buffer<float> grad_features(sizes.grad_features_count());
+    for (const bool half : {false, true}) {
+      three_interpolate_backward_floor({sizes, half, grad_output.data(), indices.data(), grad_features.data()},
+                                       weights, 5)();
+    }
+  }
+}
+
+TEST(PerfFloors, NoneWithoutAWholeSquare) {
+  const std::vector<int32_t> indices(3 * 16);
+  const std::vector<float> weights(indices.size()), grad_output(16 * 16);
+  Buffer<float> grad_features(16 * 16);
+  const auto exists = [&](const reference::ThreeInterpolateBackwardSizes& sizes) {
+    return static_cast<bool>(three_interpolate_backward_floor(
+        {sizes, false, grad_output.data(), indices.data(), grad_features.data()}, weights, 1));
+  };
+  EXPECT_FALSE(exists({1, 15, 16, 16}));
+  EXPECT_FALSE(exists({1, 16, 15, 16}));
+  EXPECT_FALSE(exists({1, 16, 16, 15}));
+  EXPECT_TRUE(exists({1, 16, 16, 16}));
+}
+
+}  // namespace
+}  // namespace mluop::perf

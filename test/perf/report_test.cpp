@@ -1,0 +1,105 @@
+// The table and the JSON of results with a floor, and of those without.
+#include "perf/support/report.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "perf/support/read_report.h"
+#include "support/temporary_folder.h"
+
+namespace mluop::perf {
+namespace {
+
+constexpr double kPeak = 1e12;
+
+// 100 ms, its twin 20 ms, its operations 50 ms at the peak.
+Result result() {
+  Result measured;
+  measured.op = "indice_convolution_forward";
+  measured.name = "k311_128x128";
+  measured.dtype = "float";
+  measured.mode = "deterministic";
+  measured.size = {"1", 1};
+  measured.threads = 2;
+  measured.work = {1000, 1000, 50'000'000'000};
+  measured.latency = {0.1};
+  measured.twin_ordinary = {0.02};
+  measured.twin_non_temporal = {0.03};
+  measured.first_call = {0.2};
+  return measured;
+}
+
+Result with_floor(double seconds) {
+  Result measured = result();
+  measured.floor = {seconds};
+  return measured;
+}
+
+Report report_of(const std::vector<Result>& results) {
+  return {{"0.1.0", "Some CPU", "AVX2", "", {{2, kPeak}, {16, kPeak}}}, results};
+}
+
+std::string table(const std::vector<Result>& results) {
+  std::ostringstream out;
+  write_table(out, report_of(results));
+  return out.str();
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+TEST(PerfReport, AColumnBesideTheTwin) {
+  const std::string text = table({with_floor(0.08), result()});
+  EXPECT_TRUE(has(text, "    twin   floor GFLOP/s")) << text;
+  EXPECT_TRUE(has(text, "  20.000  80.000   500.0")) << text;
+  EXPECT_TRUE(has(text, "  20.000       -   500.0")) << text;
+}
+
+TEST(PerfReport, NoColumnWithoutAFloor) {
+  const std::string text = table({result()});
+  EXPECT_TRUE(has(text, "    twin GFLOP/s")) << text;
+  EXPECT_FALSE(has(text, "limit / time")) << text;
+}
+
+// The longest of floor, operations and twin, over the time.
+TEST(PerfReport, TheSummaryComparesWithTheLimit) {
+  EXPECT_TRUE(has(table({with_floor(0.08)}), "limit / time: median 0.80\n"));
+  EXPECT_TRUE(has(table({with_floor(0.04)}), "limit / time: median 0.50\n"));
+  EXPECT_TRUE(has(table({with_floor(0.08), with_floor(0.06), result(), with_floor(0.09)}), "median 0.80\n"));
+}
+
+TEST(PerfReport, AtMost100Columns) {
+  std::vector<Result> results{with_floor(0.08), with_floor(0.07), with_floor(9.8765)};
+  results[1].size = {"1/16", 1.0 / 16};
+  results[1].threads = 16;
+  results[1].cache = Cache::kCold;
+  for (Result& each : results) {
+    each.memory = {{1000, 100}, 100};
+    each.baselines = {{"gather-sgemm-scatter", {0.5}}, {"serial", {12.5}}};
+  }
+  std::istringstream lines(table(results));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST(PerfReport, TheJsonHasEverySampleOfTheFloor) {
+  Result measured = with_floor(0.08);
+  measured.floor = {0.07, 0.08, 0.09};
+  const auto json = report_json(report_of({measured, result()}));
+  EXPECT_EQ(json["cases"][0]["floor"]["samples"].get<Samples>(), measured.floor);
+  EXPECT_DOUBLE_EQ(json["cases"][0]["floor"]["median"].get<double>(), 0.08);
+  EXPECT_DOUBLE_EQ(json["cases"][0]["limit_efficiency"].get<double>(), 0.8);
+  EXPECT_FALSE(json["cases"][1].contains("floor"));
+  EXPECT_FALSE(json["cases"][1].contains("limit_efficiency"));
+  const test::TemporaryFolder folder;
+  const std::string name = folder.path() / "report.json";
+  std::ofstream file(name);
+  write_json(file, json);
+  file.close();
+  EXPECT_EQ(read_report(name), json);
+}
+
+}  // namespace
+}  // namespace mluop::perf
