@@ -13,23 +13,39 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::store_float;
+using mluop::HWY_NAMESPACE::unpack;
 
 using D = hn::CappedTag<float, kSquare>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 constexpr int64_t kLine = 64;
-constexpr int64_t kFetchBytes = 512;
+constexpr int64_t kFetchBytes = 384;
+
+// Points of kLanes channels that are transposed at once.
+template <class T>
+constexpr int64_t kPoints = kLanes * int64_t{kPacked<T>};
 
 HWY_INLINE void add_product(hn::Vec<D> column, float weight, float* sum) {
   const D d;
   hn::Store(hn::Add(hn::Load(d, sum), hn::Mul(column, hn::Set(d, weight))), d, sum);
 }
 
+// Adds two points, whose channels are v0 and v1.
+HWY_INLINE void add_two_points(hn::Vec<D> v0, hn::Vec<D> v1, const uint64_t* places, const float* weights,
+                               float* sums) {
+  HWY_UNROLL(3) for (int64_t slot = 0; slot < 6; slot += 2) {
+    const uint64_t pair = places[slot / 2];
+    add_product(slot < 3 ? v0 : v1, weights[slot], sums + static_cast<uint32_t>(pair));
+    add_product(slot < 2 ? v0 : v1, weights[slot + 1], sums + (pair >> 32));
+  }
+}
+
 // Functions for a square are not inlined: the compiler would keep a multiple of the stride for each row, in
 // vectors.
 
-// Adds kLanes points, rows N apart, to the sums of their features.
+// Adds kPoints points, rows N apart, to the sums of their features.
 template <class T>
 HWY_NOINLINE void add_square(const T* square, int64_t N, const uint64_t* places, const float* weights,
                              float* sums) {
@@ -37,11 +53,18 @@ HWY_NOINLINE void add_square(const T* square, int64_t N, const uint64_t* places,
   for (int64_t channel = 0; channel < kSquare; channel += kLanes) {
     hn::Vec<D> columns[kLanes];
     load_transposed(d, square + channel * N, N, columns);
-    HWY_UNROLL(24) for (int64_t slot = 0; slot < kLanes * 3; slot += 2) {
-      const uint64_t pair = places[slot / 2];
-      add_product(columns[slot / 3], weights[slot], sums + static_cast<uint32_t>(pair) + channel);
-      if (slot + 1 == kLanes * 3) break;
-      add_product(columns[(slot + 1) / 3], weights[slot + 1], sums + (pair >> 32) + channel);
+    float* to = sums + channel;
+    if constexpr (kPacked<T> == 2) {
+      HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+        add_two_points(unpack<T, 0>(d, columns[i]), unpack<T, 1>(d, columns[i]), places + i * 3, weights + i * 6,
+                       to);
+      }
+    } else if constexpr (kLanes > 1) {
+      HWY_UNROLL(8) for (int64_t i = 0; i < kLanes; i += 2) {
+        add_two_points(columns[i], columns[i + 1], places + i * 3 / 2, weights + i * 3, to);
+      }
+    } else {
+      add_two_points(columns[0], columns[0], places, weights, to);
     }
   }
 }
@@ -57,14 +80,19 @@ HWY_NOINLINE void take_square(const float* sums, int64_t stride, T* output, int6
   }
 }
 
-// Transposes kLanes points of a strip, rows N apart, to rows `stride` apart.
+// Transposes kPoints points of a strip, rows N apart, to rows `stride` apart.
 template <class T>
 HWY_NOINLINE void transpose_square(const T* square, int64_t N, float* rows, int64_t stride) {
   const D d;
   for (int64_t channel = 0; channel < kSquare; channel += kLanes) {
     hn::Vec<D> columns[kLanes];
     load_transposed(d, square + channel * N, N, columns);
-    HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) hn::Store(columns[i], d, rows + i * stride + channel);
+    float* to = rows + channel;
+    HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+      hn::Store(unpack<T, 0>(d, columns[i]), d, to);
+      if constexpr (kPacked<T> == 2) hn::Store(unpack<T, 1>(d, columns[i]), d, to + stride);
+      to += kPacked<T> * stride;
+    }
   }
 }
 
@@ -89,7 +117,7 @@ template <class T>
 HWY_INLINE void prefetch_points(const T* strip, int64_t n, int64_t N) {
   const int64_t ahead = n + HWY_MIN(kFetchBytes / static_cast<int64_t>(sizeof(T)), N);
   const T* from = strip + (ahead < N ? ahead : ahead - N + kSquare * N);
-  for (int64_t c = 0; c < kSquare; ++c) __builtin_prefetch(from + c * N, 0, 2);
+  for (int64_t c = 0; c < kSquare; ++c) __builtin_prefetch(from + c * N);
 }
 
 // Transposes the sums of a strip to the output, or elsewhere: then as many whole lines of the strip, whose rows
@@ -121,7 +149,9 @@ template <class T>
 void in_order(const InterpolatePart& part) {
   for (int64_t unit = part.begin; unit < part.end; ++unit) {
     const Strips<T> strip(part, unit, 1);
-    for (int64_t n = 0; n < part.points; n += kLanes) {
+    // Places come in pairs: of a single lane, every second point is added twice.
+    constexpr int64_t kStep = HWY_MAX(kPoints<T>, 2);
+    for (int64_t n = 0; n < part.points; n += kStep) {
       if (part.fetch_ahead && n * static_cast<int64_t>(sizeof(T)) % kLine == 0) {
         prefetch_points(strip.grad_output, n, part.N);
       }
@@ -166,7 +196,7 @@ void by_feature(const InterpolatePart& part) {
       const int64_t points = HWY_MIN(kTilePoints, part.points - first);
       for (int64_t channel = 0; channel < kStride; channel += kSquare) {
         const T* from = strips.grad_output + channel * part.N + first;
-        for (int64_t n = 0; n < points; n += kLanes) {
+        for (int64_t n = 0; n < points; n += kPoints<T>) {
           transpose_square(from + n, part.N, part.tile + n * kStride + channel, kStride);
         }
       }

@@ -8,6 +8,8 @@ namespace mluop::perf {
 
 // Channels, points and features of a square.
 inline constexpr int64_t kSquare = 16;
+// Those of a row that are loaded at once: a cache line.
+constexpr int64_t line_points(bool half) { return half ? 2 * kSquare : kSquare; }
 // Grouped: points that are transposed before their products are added, and strips of channels that share a group.
 inline constexpr int64_t kTilePoints = 128;
 inline constexpr int64_t kMostStrips = 4;

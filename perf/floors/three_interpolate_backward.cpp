@@ -12,7 +12,7 @@
 namespace mluop::perf {
 namespace {
 
-int64_t whole_squares(int64_t count) { return count / kSquare * kSquare; }
+int64_t whole(int64_t count, int64_t unit) { return count / unit * unit; }
 
 InterpolateBatch batch_of(const int32_t* indices, const float* weights, int64_t points, int64_t features) {
   InterpolateBatch batch;
@@ -55,8 +55,8 @@ class InterpolateFloor {
   InterpolateFloor(const InterpolateTensors& tensors, std::span<const float> weights, int threads)
       : tensors_(tensors),
         strips_(tensors.sizes.C / kSquare),
-        points_(whole_squares(tensors.sizes.N)),
-        features_(whole_squares(tensors.sizes.M)),
+        points_(whole(tensors.sizes.N, line_points(tensors.half))),
+        features_(whole(tensors.sizes.M, kSquare)),
         most_strips_(strips_ % kMostStrips == 0 ? kMostStrips : 1) {
     const int64_t slots = tensors.sizes.N * 3;
     for (int64_t b = 0; b < tensors.sizes.B; ++b) {
@@ -119,7 +119,8 @@ class InterpolateFloor {
 
 std::function<void()> three_interpolate_backward_floor(const InterpolateTensors& tensors,
                                                        std::span<const float> weights, int threads) {
-  if (std::min({tensors.sizes.C, tensors.sizes.N, tensors.sizes.M}) < kSquare) return {};
+  const auto& [B, C, N, M] = tensors.sizes;
+  if (std::min(C, M) < kSquare || N < line_points(tensors.half)) return {};
   const auto floor = std::make_shared<InterpolateFloor>(tensors, weights, threads);
   return [floor] { floor->run(); };
 }

@@ -30,7 +30,7 @@ template <class T>
 inline constexpr int64_t kTilePoints = 64 / sizeof(T);
 
 template <class T>
-inline constexpr size_t kEdgeSize = kTilePoints<T>* Tiling::kStrip;
+inline constexpr size_t kEdgeSize = Tiling::kStrip* size_t{kTilePoints<T>};
 
 // Of direct_kernel().
 template <class T>

@@ -36,7 +36,7 @@ constexpr int64_t kLine = 64;
 
 // Points of kLanes channels that are transposed at once.
 template <class T>
-constexpr int64_t kPoints = kPacked<T>* kLanes;
+constexpr int64_t kPoints = kLanes * int64_t{kPacked<T>};
 
 // Transposes the sums of kLanes features, rows Co apart, and of a strip of channels to rows of `stride` elements
 // at `to`; clears them if kClear. No part of the loop over features: the compiler would keep a multiple of the
