@@ -25,7 +25,7 @@ constexpr int64_t kFetchBytes = 384;
 
 // Points of kLanes channels that are transposed at once.
 template <class T>
-constexpr int64_t kPoints = kLanes * int64_t{kPacked<T>};
+constexpr int64_t kPoints{kLanes * kPacked<T>};
 
 HWY_INLINE void add_product(hn::Vec<D> column, float weight, float* sum) {
   const D d;

@@ -33,8 +33,6 @@ struct Tiling {
 
   // Channels come in strips of a cache line of floats.
   static constexpr int64_t kStrip = 16;
-  // Sums are transposed and written so many features at a time.
-  static constexpr int64_t kFeatures = 128;
 
   int64_t channels;  // Co, a multiple of kStrip
   int64_t points;    // No

@@ -11,9 +11,11 @@ namespace mluop::three_interpolate_backward {
 // A strip of sums as the output has them. T: float or Half.
 template <class T>
 struct Rows {
+  // Sums are transposed and written so many features at a time: 512 bytes of a row.
+  static constexpr int64_t kFeatures = 512 / sizeof(T);
   // Elements of a cache line: less than that is carried from one part of a row to the next.
   static constexpr int64_t kCarried = 64 / sizeof(T);
-  static constexpr int64_t kRow = kCarried + Tiling::kFeatures;
+  static constexpr int64_t kRow = kCarried + kFeatures;
   static constexpr size_t kSize = Tiling::kStrip * kRow;
 
   explicit Rows(Nram& nram) : data(nram.take<T>(kSize)) {}
@@ -30,7 +32,7 @@ template <class T>
 inline constexpr int64_t kTilePoints = 64 / sizeof(T);
 
 template <class T>
-inline constexpr size_t kEdgeSize = Tiling::kStrip* size_t{kTilePoints<T>};
+inline constexpr size_t kEdgeSize{Tiling::kStrip * kTilePoints<T>};
 
 // Of direct_kernel().
 template <class T>

@@ -36,7 +36,7 @@ constexpr int64_t kLine = 64;
 
 // Points of kLanes channels that are transposed at once.
 template <class T>
-constexpr int64_t kPoints = kLanes * int64_t{kPacked<T>};
+constexpr int64_t kPoints{kLanes * kPacked<T>};
 
 // Transposes the sums of kLanes features, rows Co apart, and of a strip of channels to rows of `stride` elements
 // at `to`; clears them if kClear. No part of the loop over features: the compiler would keep a multiple of the
@@ -70,12 +70,13 @@ HWY_INLINE void stream_row(Half* to, const Half* from, size_t count) {
 template <bool kClear, class T>
 HWY_INLINE void write_strip(float* sums, int64_t Co, int64_t features, int64_t channels, T* to, int64_t M,
                             bool stream, const Rows<T>& rows) {
+  constexpr int64_t kFeatures = Rows<T>::kFeatures;
   // Whole square tiles go straight to the output, unless it bypasses the caches. For that, lines are written
   // whole: what would fill a line in part is carried over to the next part of the row.
   const int64_t start = stream || channels < kStrip ? 0 : features / kStrip * kStrip;
   take_sums<kClear>(sums, Co, start, to, M);
-  for (int64_t first = start; first < features; first += Tiling::kFeatures) {
-    const int64_t last = std::min(first + Tiling::kFeatures, features);
+  for (int64_t first = start; first < features; first += kFeatures) {
+    const int64_t last = std::min(first + kFeatures, features);
     take_sums<kClear>(sums + first * Co, Co, round_up(last - first, kStrip), rows.of(0), Rows<T>::kRow);
     for (int64_t c = 0; c < channels; ++c) {
       T* out = to + c * M;
@@ -92,7 +93,7 @@ HWY_INLINE void write_strip(float* sums, int64_t Co, int64_t features, int64_t c
       } else {
         std::memcpy(out + begin, row + begin - first, count * sizeof(T));
       }
-      std::memcpy(row - Rows<T>::kCarried, row + Tiling::kFeatures - Rows<T>::kCarried, kLine);
+      std::memcpy(row - Rows<T>::kCarried, row + kFeatures - Rows<T>::kCarried, kLine);
     }
   }
 }
