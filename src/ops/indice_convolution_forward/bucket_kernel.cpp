@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "ops/indice_convolution_forward/kernels.h"
 #include "team/atomics.h"
@@ -99,8 +98,10 @@ void order(const OrderArgs& args, int64_t begin, int64_t end, Task& task) {
   int32_t* places = args.buckets.counting.counts_of(task.taskId);
   int32_t* numbers = args.buckets.order;
   for_each_run(args.call, args.buckets, begin, end, [=](int32_t tile, int64_t p, int64_t pairs) {
-    std::iota(numbers + places[tile], numbers + places[tile] + pairs, static_cast<int32_t>(p));
-    places[tile] += static_cast<int32_t>(pairs);
+    int32_t& place = places[tile];
+    numbers[place] = static_cast<int32_t>(p);
+    if (pairs > 1) numbers[place + 1] = ~static_cast<int32_t>(pairs);
+    place += static_cast<int32_t>(pairs);
   });
 }
 

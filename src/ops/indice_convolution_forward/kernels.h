@@ -43,12 +43,14 @@ struct PackArgs {
 };
 RangeKernel<PackArgs> pack_kernel();
 
-// The pairs by tile of the output, with their order kept within a tile.
+// The pairs by tile of the output, with their order kept within a tile, in runs: pairs that follow each other in
+// one offset. At the place of its first pair a run has the number of that pair, at the next one ~ the number of
+// pairs if it has several, and at the others nothing.
 struct Buckets {
   Counting counting;
   int shift;                     // log2 of the rows of a tile
   const int32_t* first_numbers;  // [K + 1], the number of the first pair of an offset
-  int32_t* order;                // [pair_count], numbers of pairs, tile by tile
+  int32_t* order;                // [pair_count], runs of pairs, tile by tile
 };
 
 // Items: pairs. Counts the pairs of each tile, but none with a negative index. Lowers first_bad to the first pair
