@@ -88,7 +88,9 @@ class ChunkReader {
   RunCursor run_at(int32_t place) const {
     if (place == end_) return {place, 0, 0};
     const int32_t* run = buckets_.order + place;
-    return {place, run[0], place + 1 < end_ && run[1] < 0 ? ~run[1] : 1};
+    const int32_t count = place + 1 < end_ && run[1] < 0 ? ~run[1] : 1;
+    hwy::Prefetch(run + count);  // the next one
+    return {place, run[0], count};
   }
 
   RunCursor behind(RunCursor cursor, int64_t count) const {
