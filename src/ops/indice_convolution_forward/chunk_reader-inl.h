@@ -87,10 +87,10 @@ class ChunkReader {
 
   RunCursor run_at(int32_t place) const {
     if (place == end_) return {place, 0, 0};
-    const int32_t* run = buckets_.order + place;
-    const int32_t count = place + 1 < end_ && run[1] < 0 ? ~run[1] : 1;
-    hwy::Prefetch(run + count);  // the next one
-    return {place, run[0], count};
+    const int32_t* places = buckets_.order + place;
+    const Run run = read_run(places, buckets_.order + end_);
+    hwy::Prefetch(places + run.count);  // the next one
+    return {place, run.pair, run.count};
   }
 
   RunCursor behind(RunCursor cursor, int64_t count) const {
