@@ -92,7 +92,7 @@ constexpr int32_t (*kOrders[])(int32_t l) = {
     [](int32_t l) { return l; },                                 // row after row
     [](int32_t l) { return kRows - 1 - l; },                     // descending
     [](int32_t l) { return l / 2; },                             // rows that come again at once
-    [](int32_t l) { return l - l / 97; },                        // now and then, anywhere in a chunk
+    [](int32_t l) { return l - l / 101; },                       // now and then, anywhere in a chunk
     [](int32_t l) { return l % 2 * (kRows / 2) + l / 2; },       // each pair in another tile
     [](int32_t l) { return l / 23 % 2 * (kRows / 2) + l / 2; },  // runs of 23
     [](int32_t l) { return l ^ 3; },                             // up and down
