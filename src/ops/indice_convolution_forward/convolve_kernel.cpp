@@ -107,9 +107,13 @@ class Convolution {
   void convert_rows(const Chunk& chunk, int64_t input, int64_t width) const {
     const PanelTag d;
     const int64_t whole = width / kLanes * kLanes;
-    for (int64_t i = 0; i < chunk.count; ++i) {
-      const T* from = static_cast<const T*>(call_.features) + chunk.inputs[i] * call_.Ci + input;
-      float* to = tile_.features + i * args_.tiling.inputs;
+    // Copies: for all the compiler knows, vectors are stored over members.
+    const T* const features = static_cast<const T*>(call_.features) + input;
+    const int32_t* const inputs = chunk.inputs;
+    const int64_t count = chunk.count, row_stride = call_.Ci, stride = args_.tiling.inputs;
+    float* to = tile_.features;
+    for (int64_t i = 0; i < count; ++i, to += stride) {
+      const T* from = features + inputs[i] * row_stride;
       for (int64_t j = 0; j < whole; j += kLanes) hn::Store(load_float(d, from + j), d, to + j);
       for (int64_t j = whole; j < width; ++j) to[j] = to_float(from[j]);
     }
