@@ -124,7 +124,7 @@ class Convolution {
     const int64_t rows = std::min(int64_t{1} << args_.tiling.shift, call_.M - first_row);
     const int64_t count = std::min(channels_, call_.Co - channel_);
     T* out = static_cast<T*>(call_.features_out) + first_row * call_.Co + channel_;
-    if (!Tile<T>::kConverts && channels_ == call_.Co) return write_row(tile_.sums, rows * count, out);
+    if (channels_ == call_.Co) return write_row(tile_.sums, rows * count, out);
     for (int64_t row = 0; row < rows; ++row) {
       write_row(tile_.sums + row * channels_, count, out);
       out += call_.Co;
@@ -141,12 +141,17 @@ class Convolution {
 
   void write_row(const float* sums, int64_t count, Half* out) const {
     const PanelTag d;
-    for (int64_t i = 0; i < count; i += kLanes) store_float(hn::LoadU(d, sums + i), d, tile_.output + i);
-    if (args_.tiling.stream) {
-      stream_copy(reinterpret_cast<uint16_t*>(out), reinterpret_cast<const uint16_t*>(tile_.output),
-                  static_cast<size_t>(count));
-    } else {
-      std::memcpy(out, tile_.output, static_cast<size_t>(count) * sizeof(Half));
+    const auto most = static_cast<int64_t>(Tile<T>::feature_count(args_.tiling));
+    T* const halves = tile_.output;
+    for (int64_t first = 0; first < count; first += most) {
+      const int64_t part = std::min(most, count - first);
+      for (int64_t i = 0; i < part; i += kLanes) store_float(hn::LoadU(d, sums + first + i), d, halves + i);
+      if (args_.tiling.stream) {
+        stream_copy(reinterpret_cast<uint16_t*>(out + first), reinterpret_cast<const uint16_t*>(halves),
+                    static_cast<size_t>(part));
+      } else {
+        std::memcpy(out + first, halves, static_cast<size_t>(part) * sizeof(Half));
+      }
     }
   }
 

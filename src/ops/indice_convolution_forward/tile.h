@@ -26,7 +26,7 @@ struct Tile {
       features = nram.take<float>(feature_count(tiling));
       numbers = nram.take<int32_t>(tiling.pairs);
       std::iota(numbers, numbers + tiling.pairs, 0);
-      output = nram.take<T>(tiling.outputs);
+      output = nram.take<T>(feature_count(tiling));
     }
   }
 
@@ -36,7 +36,7 @@ struct Tile {
                          2 * (nram_bytes<int32_t>(gathered_count(tiling)) + nram_bytes<int32_t>(tiling.pairs));
     if (!kConverts) return bytes;
     return bytes + nram_bytes<float>(feature_count(tiling)) + nram_bytes<int32_t>(tiling.pairs) +
-           nram_bytes<T>(tiling.outputs);
+           nram_bytes<T>(feature_count(tiling));
   }
 
   static size_t sum_count(const Tiling& tiling) { return static_cast<size_t>(tiling.outputs) << tiling.shift; }
@@ -51,7 +51,7 @@ struct Tile {
   // Half only.
   float* features = nullptr;   // [pairs, inputs], rows of features as float
   int32_t* numbers = nullptr;  // [pairs], 0, 1, 2 and so on: of those rows
-  T* output = nullptr;         // [outputs], a row of sums as the output has it
+  T* output = nullptr;         // [pairs, inputs], sums as the output has them
 };
 
 }  // namespace mluop::indice_convolution_forward
