@@ -87,19 +87,14 @@ HWY_INLINE int64_t for_each_run(const Args& call, const Buckets& buckets, int64_
 void count(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
   args.buckets.counting.clear(task.taskId);
   int32_t* counts = args.buckets.counting.counts_of(task.taskId);
-  int64_t reached = 0;
-  if (args.buckets.runs == nullptr) {
-    reached = for_each_run(args.call, args.buckets, begin, end,
-                           [counts](int32_t tile, const Run& run) { counts[tile] += run.count; });
-  } else {
-    int32_t* to = args.buckets.runs + begin;
-    reached = for_each_run(args.call, args.buckets, begin, end, [counts, &to](int32_t tile, const Run& run) {
-      counts[tile] += run.count;
-      write_run(to, run);
-      to += run.count > 1 ? 2 : 1;
-    });
-    args.buckets.run_ends[task.taskId] = static_cast<int32_t>(to - args.buckets.runs);
-  }
+  int32_t* const runs = args.buckets.runs;
+  int32_t* to = runs == nullptr ? nullptr : runs + begin;
+  const int64_t reached =
+      for_each_run(args.call, args.buckets, begin, end, [counts, &to](int32_t tile, const Run& run) {
+        counts[tile] += run.count;
+        if (to != nullptr) to = write_run(to, run);
+      });
+  if (runs != nullptr) args.buckets.run_ends[task.taskId] = static_cast<int32_t>(to - runs);
   if (reached < end) atomic_min(args.first_bad, static_cast<int32_t>(reached));
 }
 

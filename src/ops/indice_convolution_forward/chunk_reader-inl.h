@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 
 #include "ops/indice_convolution_forward/chunk.h"
 #include "ops/indice_convolution_forward/kernels.h"
@@ -26,9 +27,7 @@ HWY_INLINE bool ascending(const int32_t* values, int64_t count) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t steps = count - 1;
-  if (steps < lanes) {
-    return std::is_sorted(values, values + count, std::less_equal<>());
-  }
+  if (steps < lanes) return std::is_sorted(values, values + count, std::less_equal<>());
   for (int64_t i = 0; i < steps; i += lanes) {
     const int32_t* from = values + std::min(i, steps - lanes);
     if (!hn::AllTrue(d, hn::Lt(hn::LoadU(d, from), hn::LoadU(d, from + 1)))) return false;
@@ -67,15 +66,19 @@ class ChunkReader {
     chunk.tile = tile_;
     chunk.k = k_;
     const int64_t l = next_.pair - buckets_.first_numbers[k_];
-    const int32_t count = std::min(next_.left, pairs_);
-    if (count == pairs_ || !continues(next_.place + count)) {
+    const int32_t in_run = std::min(next_.left, pairs_);
+    RunCursor rest{};
+    if (in_run == pairs_ || !continues(next_.place + in_run)) {
       chunk.inputs = call_.inputs(k_) + l;
       chunk.outputs = call_.outputs(k_) + l;
-      chunk.count = ascending(chunk.outputs, count) ? count : count_distinct(chunk.outputs, count);
-      next_ = behind(next_, chunk.count);
+      chunk.count = in_run;
+      rest = behind(next_, in_run);
     } else {
-      gather(chunk);
+      rest = gather(chunk);
     }
+    const int64_t count = count_distinct(chunk.outputs, chunk.count);
+    next_ = count == chunk.count ? rest : behind(next_, count);
+    chunk.count = count;
     find_offset();
     return true;
   }
@@ -93,9 +96,11 @@ class ChunkReader {
     return {place, run.pair, run.count};
   }
 
+  // Where a reader is when it has read `count` pairs more.
   RunCursor behind(RunCursor cursor, int64_t count) const {
-    for (; count >= cursor.left && cursor.left > 0; cursor = run_at(cursor.place + cursor.left))
+    for (; count >= cursor.left && cursor.left > 0; cursor = run_at(cursor.place + cursor.left)) {
       count -= cursor.left;
+    }
     const auto rest = static_cast<int32_t>(count);
     return {cursor.place + rest, cursor.pair + rest, cursor.left - rest};
   }
@@ -105,7 +110,9 @@ class ChunkReader {
     return place < buckets_.counting.starts[tile_ + 1] && buckets_.order[place] < buckets_.first_numbers[k_ + 1];
   }
 
+  // How many of the rows come before the first that is there for the second time.
   int64_t count_distinct(const int32_t* outputs, int64_t most) {
+    if (ascending(outputs, most)) return most;
     int32_t* HWY_RESTRICT seen = seen_;
     const int64_t first_row = tile_ << buckets_.shift;
     const int32_t chunk_number = ++chunk_number_;
@@ -118,42 +125,35 @@ class ChunkReader {
     return count;
   }
 
-  // Copies pairs, of several runs perhaps, up to one whose output has been there.
-  void gather(Chunk& chunk) {
+  // Copies pairs of several runs. Returns what is behind them.
+  RunCursor gather(Chunk& chunk) const {
+    const hn::ScalableTag<int32_t> d;
+    const auto lanes = static_cast<int32_t>(hn::Lanes(d));
     const int32_t first = buckets_.first_numbers[k_];
-    int32_t* HWY_RESTRICT places = chunk.gathered_inputs;  // in the offset, until they become inputs
-    int32_t most = 0;
+    int32_t* HWY_RESTRICT to_inputs = chunk.gathered_inputs;  // where they are in the offset, until all are known
+    int32_t count = 0;
     RunCursor cursor = next_;
     do {
-      const int32_t count = std::min(cursor.left, pairs_ - most);
-      const hn::ScalableTag<int32_t> d;
-      const auto lanes = static_cast<int32_t>(hn::Lanes(d));
-      for (int32_t i = 0; i < count; i += lanes)
-        hn::StoreU(hn::Iota(d, cursor.pair - first + i), d, places + most + i);
-      most += count;
-      cursor = count < cursor.left ? RunCursor{cursor.place + count, cursor.pair + count, cursor.left - count}
-                                   : run_at(cursor.place + count);
-    } while (most < pairs_ && continues(cursor.place));
+      const int32_t in_run = std::min(cursor.left, pairs_ - count);
+      for (int32_t i = 0; i < in_run; i += lanes) {
+        hn::StoreU(hn::Iota(d, cursor.pair - first + i), d, to_inputs + count + i);
+      }
+      count += in_run;
+      cursor = behind(cursor, in_run);
+    } while (count < pairs_ && continues(cursor.place));
 
     const int32_t* HWY_RESTRICT inputs = call_.inputs(k_);
     const int32_t* HWY_RESTRICT outputs = call_.outputs(k_);
-    int32_t* HWY_RESTRICT gathered = chunk.gathered_outputs;
-    int32_t* HWY_RESTRICT seen = seen_;
-    const int64_t first_row = tile_ << buckets_.shift;
-    const int32_t chunk_number = ++chunk_number_;
-    int32_t count = 0;
-    for (; count < most; ++count) {
-      const int32_t l = places[count];
-      const int32_t output = outputs[l];
-      if (seen[output - first_row] == chunk_number) break;
-      seen[output - first_row] = chunk_number;
-      gathered[count] = output;
-      places[count] = inputs[l];
+    int32_t* HWY_RESTRICT to_outputs = chunk.gathered_outputs;
+    for (int32_t i = 0; i < count; ++i) {
+      const int32_t l = to_inputs[i];
+      to_outputs[i] = outputs[l];
+      to_inputs[i] = inputs[l];
     }
     chunk.inputs = chunk.gathered_inputs;
     chunk.outputs = chunk.gathered_outputs;
     chunk.count = count;
-    next_ = count == most ? cursor : behind(next_, count);
+    return cursor;
   }
 
   // The offset of the next pair, and its indices into the cache.

@@ -48,10 +48,11 @@ struct Run {
   int32_t pair, count;
 };
 
-// A run has as many places in memory as it has pairs; it needs one or two.
-inline void write_run(int32_t* places, const Run& run) {
-  places[0] = run.pair;
-  if (run.count > 1) places[1] = ~run.count;
+// A run has as many places in memory as it has pairs; it needs one or two. Returns what is behind these.
+inline int32_t* write_run(int32_t* places, const Run& run) {
+  *places++ = run.pair;
+  if (run.count > 1) *places++ = ~run.count;
+  return places;
 }
 
 // `end` is behind the places of all runs.
@@ -67,7 +68,7 @@ struct Buckets {
   int32_t* order;                // [pair_count], runs, tile by tile, each at the place of its first pair
 
   // On the way there.
-  int32_t* runs;      // [pair_count], from the first pair of a task on its runs, in one or two places each
+  int32_t* runs;      // [pair_count], from the first pair of a task on its runs, each behind the one before
   int32_t* run_ends;  // [tasks], where they end
 };
 
