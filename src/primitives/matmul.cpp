@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/sizes.h"
 #include "primitives/half-inl.h"
@@ -23,21 +24,20 @@ inline constexpr int64_t kMatmulRows = 24;
 struct MatmulTile {
   MatmulTile(Nram& nram, int64_t inner, int64_t panel_width, bool half)
       : panel(nram.take<float>(static_cast<size_t>(inner * panel_width))),
-        rows(nram.take<const float*>(kMatmulRows)),
-        places(nram.take<uint32_t>(kMatmulRows)),
-        converted(nram.take<float>(static_cast<size_t>(half ? kMatmulRows * inner : 0))) {}
+        numbers(nram.take<int32_t>(kMatmulRows)),
+        converted(nram.take<float>(static_cast<size_t>(half ? kMatmulRows * inner : 0))) {
+    std::iota(numbers, numbers + kMatmulRows, 0);
+  }
 
   // What the constructor takes.
   static size_t bytes(int64_t inner, int64_t panel_width, bool half) {
-    return nram_bytes<float>(static_cast<size_t>(inner * panel_width)) + nram_bytes<const float*>(kMatmulRows) +
-           nram_bytes<uint32_t>(kMatmulRows) +
+    return nram_bytes<float>(static_cast<size_t>(inner * panel_width)) + nram_bytes<int32_t>(kMatmulRows) +
            nram_bytes<float>(static_cast<size_t>(half ? kMatmulRows * inner : 0));
   }
 
-  float* panel;        // [inner, width], of b
-  const float** rows;  // [kMatmulRows], of a
-  uint32_t* places;    // [kMatmulRows], of the rows of the result
-  float* converted;    // [kMatmulRows, inner], rows of a where these are half
+  float* panel;      // [inner, width], of b
+  int32_t* numbers;  // [kMatmulRows], 0, 1, 2 and so on: of rows
+  float* converted;  // [kMatmulRows, inner], rows of a where these are half
 };
 
 // A call, and how many of the inner elements are in NRAM at once.
@@ -79,24 +79,28 @@ struct MatmulBlock {
     for (int64_t row = begin; row < end; row += kMatmulRows) {
       const int64_t count = std::min(end - row, kMatmulRows);
       float* sums = call.result + row * call.result_stride() + column;
-      for (int64_t i = 0; i < count; ++i) {
-        tile.places[i] = static_cast<uint32_t>(i * call.result_stride());
-        if (first == 0) std::fill_n(sums + tile.places[i], width, 0.0F);
-        tile.rows[i] = load_row(static_cast<const T*>(call.a) + (row + i) * call.inner + first, i);
+      if (first == 0) {
+        for (int64_t i = 0; i < count; ++i) std::fill_n(sums + i * call.result_stride(), width, 0.0F);
       }
-      multiply_panel(width, {tile.panel, inner, 0, sums}, tile.rows, tile.places, count, [] {});
+      const T* rows = static_cast<const T*>(call.a) + row * call.inner + first;
+      multiply_panel(width, product(rows, count, sums), tile.numbers, tile.numbers, count, [] {});
     }
   }
 
  private:
-  const float* load_row(const float* row, int64_t) const { return row; }
-  const float* load_row(const Half* row, int64_t i) const {
+  Product product(const float* rows, int64_t, float* sums) const {
+    return {tile.panel, inner, rows, call.inner, sums, call.result_stride(), 0};
+  }
+  Product product(const Half* rows, int64_t count, float* sums) const {
+    for (int64_t i = 0; i < count; ++i) convert(rows + i * call.inner, tile.converted + i * inner);
+    return {tile.panel, inner, tile.converted, inner, sums, call.result_stride(), 0};
+  }
+
+  void convert(const Half* row, float* to) const {
     const PanelTag d;
-    float* to = tile.converted + i * inner;
     const int64_t whole = inner / kLanes * kLanes;
     for (int64_t j = 0; j < whole; j += kLanes) hn::StoreU(load_float(d, row + j), d, to + j);
     for (int64_t j = whole; j < inner; ++j) to[j] = widened(row[j]);
-    return to;
   }
 };
 

@@ -37,27 +37,30 @@ inline constexpr int64_t kPanel = kVectors * kLanes;
 
 // What the blocks of a product have in common.
 struct Product {
-  const float* panel;     // [inputs][vectors * lanes]
-  int64_t inputs;         // elements of a row that take part,
-  int64_t first_element;  // from here on
-  float* sums;
+  const float* panel;  // [inputs][vectors * lanes]
+  int64_t inputs;      // elements of a row that take part
+  const float* rows;   // the first of them of row 0
+  int64_t row_stride;
+  float* sums;  // of sum first_sum
+  int64_t sum_stride;
+  int32_t first_sum;
 };
 
-// Of each row r: sums[places[r], places[r] + vectors * lanes) += rows[r] * panel, element by element of the row,
-// by fused multiply-adds where there are any. No two rows have the same place.
+// sum number to[r] += row number from[r] * panel for each r, element by element of the row, by fused multiply-adds
+// where there are any. No two have the same sum.
 template <int kBlockRows, int kBlockVectors>
-HWY_NOINLINE void multiply(const Product& product, const float* const* HWY_RESTRICT rows,
-                           const uint32_t* HWY_RESTRICT places) {
+HWY_NOINLINE void multiply(const Product& product, const int32_t* HWY_RESTRICT from,
+                           const int32_t* HWY_RESTRICT to) {
   const PanelTag d;
-  float* to[kBlockRows];
+  float* places[kBlockRows];
   hn::Vec<PanelTag> sums[kBlockRows][kBlockVectors];
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
-    to[r] = product.sums + places[r];
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::LoadU(d, to[r] + v * kLanes);
+    places[r] = product.sums + (int64_t{to[r]} - product.first_sum) * product.sum_stride;
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::LoadU(d, places[r] + v * kLanes);
   }
   const float* HWY_RESTRICT panel = product.panel;
   const float* elements[kBlockRows];
-  HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) elements[r] = rows[r] + product.first_element;
+  HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) elements[r] = product.rows + from[r] * product.row_stride;
   for (int64_t i = 0; i < product.inputs; ++i) {
     hn::Vec<PanelTag> column[kBlockVectors];
     HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) column[v] = hn::LoadU(d, panel + v * kLanes);
@@ -70,11 +73,11 @@ HWY_NOINLINE void multiply(const Product& product, const float* const* HWY_RESTR
     panel += kBlockVectors * kLanes;
   }
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) hn::StoreU(sums[r][v], d, to[r] + v * kLanes);
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) hn::StoreU(sums[r][v], d, places[r] + v * kLanes);
   }
 }
 
-using Multiply = void (*)(const Product&, const float* const*, const uint32_t*);
+using Multiply = void (*)(const Product&, const int32_t*, const int32_t*);
 
 template <int kBlockVectors, int... kRowsLessOne>
 constexpr auto multiply_table(std::integer_sequence<int, kRowsLessOne...>) {
@@ -83,27 +86,27 @@ constexpr auto multiply_table(std::integer_sequence<int, kRowsLessOne...>) {
 
 // Any number of rows, times a panel. Calls after_block() after each block.
 template <int kBlockVectors, class AfterBlock>
-void multiply_rows(const Product& product, const float* const* rows, const uint32_t* places, int64_t count,
+void multiply_rows(const Product& product, const int32_t* from, const int32_t* to, int64_t count,
                    const AfterBlock& after_block) {
   constexpr int64_t kBlock = kRows[kBlockVectors - 1];
   static constexpr auto kMultiply = multiply_table<kBlockVectors>(std::make_integer_sequence<int, kBlock>());
   for (int64_t i = 0; i < count; i += kBlock) {
-    kMultiply[static_cast<size_t>(std::min(kBlock, count - i) - 1)](product, rows + i, places + i);
+    kMultiply[static_cast<size_t>(std::min(kBlock, count - i) - 1)](product, from + i, to + i);
     after_block();
   }
 }
 
 // The same for a panel of `width` columns, whole vectors.
 template <class AfterBlock>
-void multiply_panel(int64_t width, const Product& product, const float* const* rows, const uint32_t* places,
-                    int64_t count, const AfterBlock& after_block) {
+void multiply_panel(int64_t width, const Product& product, const int32_t* from, const int32_t* to, int64_t count,
+                    const AfterBlock& after_block) {
   switch (width / kLanes) {
-    case 1: return multiply_rows<1>(product, rows, places, count, after_block);
+    case 1: return multiply_rows<1>(product, from, to, count, after_block);
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
-    case 2: return multiply_rows<2>(product, rows, places, count, after_block);
-    case 3: return multiply_rows<3>(product, rows, places, count, after_block);
+    case 2: return multiply_rows<2>(product, from, to, count, after_block);
+    case 3: return multiply_rows<3>(product, from, to, count, after_block);
 #endif
-    default: return multiply_rows<kVectors>(product, rows, places, count, after_block);
+    default: return multiply_rows<kVectors>(product, from, to, count, after_block);
   }
 }
 

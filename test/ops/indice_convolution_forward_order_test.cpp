@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <string>
 
 #include "ops/indice_convolution_forward_call.h"
@@ -82,6 +83,52 @@ TEST(OpsIndiceConvolutionForwardOrder, OfTheHeader) {
     const auto found = indice_convolution_result(inputs, kMode);
     // Whether the instruction set fuses is open.
     EXPECT_TRUE(same_bits(found, ordered_sums(inputs, true)) || same_bits(found, ordered_sums(inputs, false)));
+  }
+}
+
+// Where the pairs of an offset go, of as many rows: each order in which they can be hard to take together.
+constexpr int32_t kRows = 20000;
+constexpr int32_t (*kOrders[])(int32_t l) = {
+    [](int32_t l) { return l; },                                 // row after row
+    [](int32_t l) { return kRows - 1 - l; },                     // descending
+    [](int32_t l) { return l / 2; },                             // rows that come again at once
+    [](int32_t l) { return l - l / 101; },                       // now and then, anywhere in a chunk
+    [](int32_t l) { return l % 2 * (kRows / 2) + l / 2; },       // each pair in another tile
+    [](int32_t l) { return l / 23 % 2 * (kRows / 2) + l / 2; },  // runs of 23
+    [](int32_t l) { return l ^ 3; },                             // up and down
+    [](int32_t l) { return l % 50; },                            // rows that come again later
+};
+
+IndiceConvolutionInputs<float> hostile_orders(bool skips, std::mt19937& random) {
+  const IndiceConvolutionSizes sizes{kRows, kRows, 3, 18, 2, 2, 2};
+  auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kArray, random);
+  make_fractional(inputs, random);
+  int32_t* offset = inputs.indice_pairs.data();
+  for (size_t k = 0; k < std::size(kOrders); ++k, offset += 2 * kRows) {
+    inputs.indice_num[k] = kRows;
+    for (int32_t l = 0; l < kRows; ++l) {
+      offset[l] = static_cast<int32_t>(random() % kRows);
+      offset[kRows + l] = kOrders[k](l);
+      if (skips && l % 41 < 2) offset[l % 2 * kRows + l] = -1;
+    }
+  }
+  return inputs;
+}
+
+TEST(OpsIndiceConvolutionForwardOrder, HostileOrders) {
+  auto random = seeded_random();
+  for (const bool skips : {false, true}) {
+    const auto inputs = hostile_orders(skips, random);
+    const auto fused = ordered_sums(inputs, true), rounded = ordered_sums(inputs, false);
+    for (const char* kib : {"4", "16", "640"}) {
+      const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+      for (const int count : {1, 2, 3, 64}) {
+        SCOPED_TRACE(std::string(kib) + " KiB, threads: " + std::to_string(count));
+        const ScopedThreads threads(count);
+        const auto found = indice_convolution_result(inputs, kMode, Placement::kAgainstEnd);
+        EXPECT_TRUE(same_bits(found, fused) || same_bits(found, rounded));
+      }
+    }
   }
 }
 

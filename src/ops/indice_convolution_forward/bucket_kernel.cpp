@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "ops/indice_convolution_forward/kernels.h"
 #include "team/atomics.h"
@@ -57,9 +56,8 @@ HWY_INLINE int64_t count_alike(const Stretch& stretch, int64_t l, int64_t end, i
   return i - l;
 }
 
-// Calls take(tile, p, count) for runs of pairs [p, p + count) of the same tile, which together are the pairs
-// [begin, end) that are not skipped. Returns the first pair with an index out of bounds, where it ends; else
-// `end`.
+// Calls take(tile, run) for runs that together are the pairs [begin, end) that are not skipped. Returns the first
+// pair with an index out of bounds, where it ends; else `end`.
 template <class Take>
 HWY_INLINE int64_t for_each_run(const Args& call, const Buckets& buckets, int64_t begin, int64_t end, Take take) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
@@ -77,7 +75,7 @@ HWY_INLINE int64_t for_each_run(const Args& call, const Buckets& buckets, int64_
       if (tile != kSkipped) {
         next += count_alike(stretch, next, stop, tile);
         while (next < stop && tile_of(stretch, next) == tile) ++next;
-        take(tile, first + l, next - l);
+        take(tile, Run{static_cast<int32_t>(first + l), static_cast<int32_t>(next - l)});
       }
       l = next;
     }
@@ -89,19 +87,15 @@ HWY_INLINE int64_t for_each_run(const Args& call, const Buckets& buckets, int64_
 void count(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
   args.buckets.counting.clear(task.taskId);
   int32_t* counts = args.buckets.counting.counts_of(task.taskId);
-  const int64_t reached = for_each_run(
-      args.call, args.buckets, begin, end,
-      [counts](int32_t tile, int64_t, int64_t pairs) { counts[tile] += static_cast<int32_t>(pairs); });
+  int32_t* const runs = args.buckets.runs;
+  int32_t* to = runs == nullptr ? nullptr : runs + begin;
+  const int64_t reached =
+      for_each_run(args.call, args.buckets, begin, end, [counts, &to](int32_t tile, const Run& run) {
+        counts[tile] += run.count;
+        if (to != nullptr) to = write_run(to, run);
+      });
+  if (runs != nullptr) args.buckets.run_ends[task.taskId] = static_cast<int32_t>(to - runs);
   if (reached < end) atomic_min(args.first_bad, static_cast<int32_t>(reached));
-}
-
-void order(const OrderArgs& args, int64_t begin, int64_t end, Task& task) {
-  int32_t* places = args.buckets.counting.counts_of(task.taskId);
-  int32_t* numbers = args.buckets.order;
-  for_each_run(args.call, args.buckets, begin, end, [=](int32_t tile, int64_t p, int64_t pairs) {
-    std::iota(numbers + places[tile], numbers + places[tile] + pairs, static_cast<int32_t>(p));
-    places[tile] += static_cast<int32_t>(pairs);
-  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -112,10 +106,8 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::indice_convolution_forward {
 
 HWY_EXPORT(count);
-HWY_EXPORT(order);
 
 RangeKernel<CountArgs> count_kernel() { return HWY_DYNAMIC_DISPATCH(count); }
-RangeKernel<OrderArgs> order_kernel() { return HWY_DYNAMIC_DISPATCH(order); }
 
 }  // namespace mluop::indice_convolution_forward
 #endif

@@ -93,7 +93,7 @@ void run_composition(Context& context, const Args& args, std::byte* workspace) {
   WorkspaceLayout pool;
   const BucketsLayout buckets_layout(pool, args, kOneTile, choose_task_dim(args.pair_count, args.pair_count * 8));
   std::byte* pool_memory = context.reserve_pool(pool.bytes());
-  check_and_count(context, args, make_buckets(buckets_layout, args, pool_memory, nullptr));
+  check_and_count(context, args, make_buckets(buckets_layout, args, pool_memory, nullptr, nullptr));
 
   if (!is_half(args)) {
     add_block(context, args, layout, workspace, {0, args.Co, static_cast<float*>(args.features_out)});

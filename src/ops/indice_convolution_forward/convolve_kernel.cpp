@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "core/sizes.h"
+#include "ops/indice_convolution_forward/chunk_reader-inl.h"
 #include "ops/indice_convolution_forward/kernels.h"
 #include "ops/indice_convolution_forward/tile.h"
 #include "primitives/half-inl.h"
@@ -44,9 +45,9 @@ class Convolution {
 
   // Of the tiles [number, end).
   void run(int64_t number, int64_t end) {
-    ChunkReader<T> reader(args_, number, end, channels_, tile_.seen);
-    Chunk<T> chunk = tile_.chunks[0];
-    Chunk<T> next = tile_.chunks[1];
+    ChunkReader reader(args_, number, end, tile_.seen);
+    Chunk chunk = tile_.chunks[0];
+    Chunk next = tile_.chunks[1];
     clear();
     for (bool more = reader.read(chunk); more; std::swap(chunk, next)) {
       more = reader.read(next);
@@ -55,7 +56,7 @@ class Convolution {
         clear();
       }
       if (!more) next.count = 0;
-      add(chunk, RowFetcher<T>(next, call_.Ci, block_count(chunk.count)));
+      add(chunk, RowFetcher(next, call_.features, call_.Ci * int64_t{sizeof(T)}, block_count(chunk.count)));
     }
     for (; number < end; ++number) {
       write(number);
@@ -76,37 +77,43 @@ class Convolution {
   }
 
   // Adds the products of a chunk; meanwhile fetches rows of the next one.
-  void add(const Chunk<T>& chunk, RowFetcher<T> fetcher) const {
+  void add(const Chunk& chunk, RowFetcher fetcher) const {
     for (int64_t input = 0; input < call_.Ci; input += args_.tiling.inputs) {
       const int64_t width = std::min(args_.tiling.inputs, call_.Ci - input);
       if constexpr (Tile<T>::kConverts) {
         convert_rows(chunk, input, width);
-        multiply_panels(chunk, tile_.rows, 0, input, width, fetcher);
+        multiply_panels(chunk, tile_.features, args_.tiling.inputs, tile_.numbers, input, width, fetcher);
       } else {
-        multiply_panels(chunk, chunk.rows, input, input, width, fetcher);
+        const float* features = static_cast<const float*>(call_.features) + input;
+        multiply_panels(chunk, features, call_.Ci, chunk.inputs, input, width, fetcher);
       }
     }
   }
 
-  // Adds the products of channels [input, input + width), which begin at first_feature of the rows.
-  void multiply_panels(const Chunk<T>& chunk, const float* const* rows, int64_t first_feature, int64_t input,
-                       int64_t width, RowFetcher<T>& fetcher) const {
+  // Adds the products of channels [input, input + width) of the rows `from` of `features`.
+  void multiply_panels(const Chunk& chunk, const float* features, int64_t row_stride, const int32_t* from,
+                       int64_t input, int64_t width, RowFetcher& fetcher) const {
+    const auto first_row = static_cast<int32_t>(chunk.tile << args_.tiling.shift);
     for (int64_t channel = 0; channel < channels_; channel += kPanel) {
       const int64_t panel = std::min(kPanel, channels_ - channel);
       const float* filters =
           args_.packed + (chunk.k * all_channels_ + channel_ + channel) * call_.Ci + input * panel;
-      const Product product{filters, width, first_feature, tile_.sums + channel};
-      multiply_panel(panel, product, rows, chunk.places, chunk.count, [&fetcher] { fetcher.fetch(); });
+      const Product product{filters, width, features, row_stride, tile_.sums + channel, channels_, first_row};
+      multiply_panel(panel, product, from, chunk.outputs, chunk.count, [&fetcher] { fetcher.fetch(); });
     }
   }
 
   // Makes channels [input, input + width) of the chunk's rows float.
-  void convert_rows(const Chunk<T>& chunk, int64_t input, int64_t width) const {
+  void convert_rows(const Chunk& chunk, int64_t input, int64_t width) const {
     const PanelTag d;
     const int64_t whole = width / kLanes * kLanes;
-    for (int64_t i = 0; i < chunk.count; ++i) {
-      const T* from = chunk.rows[i] + input;
-      float* to = tile_.features + i * args_.tiling.inputs;
+    // Copies: for all the compiler knows, vectors are stored over members.
+    const T* const features = static_cast<const T*>(call_.features) + input;
+    const int32_t* const inputs = chunk.inputs;
+    const int64_t count = chunk.count, row_stride = call_.Ci, stride = args_.tiling.inputs;
+    float* to = tile_.features;
+    for (int64_t i = 0; i < count; ++i, to += stride) {
+      const T* from = features + inputs[i] * row_stride;
       for (int64_t j = 0; j < whole; j += kLanes) hn::Store(load_float(d, from + j), d, to + j);
       for (int64_t j = whole; j < width; ++j) to[j] = to_float(from[j]);
     }
@@ -117,7 +124,7 @@ class Convolution {
     const int64_t rows = std::min(int64_t{1} << args_.tiling.shift, call_.M - first_row);
     const int64_t count = std::min(channels_, call_.Co - channel_);
     T* out = static_cast<T*>(call_.features_out) + first_row * call_.Co + channel_;
-    if (!Tile<T>::kConverts && channels_ == call_.Co) return write_row(tile_.sums, rows * count, out);
+    if (channels_ == call_.Co) return write_row(tile_.sums, rows * count, out);
     for (int64_t row = 0; row < rows; ++row) {
       write_row(tile_.sums + row * channels_, count, out);
       out += call_.Co;
@@ -134,12 +141,17 @@ class Convolution {
 
   void write_row(const float* sums, int64_t count, Half* out) const {
     const PanelTag d;
-    for (int64_t i = 0; i < count; i += kLanes) store_float(hn::LoadU(d, sums + i), d, tile_.output + i);
-    if (args_.tiling.stream) {
-      stream_copy(reinterpret_cast<uint16_t*>(out), reinterpret_cast<const uint16_t*>(tile_.output),
-                  static_cast<size_t>(count));
-    } else {
-      std::memcpy(out, tile_.output, static_cast<size_t>(count) * sizeof(Half));
+    const auto most = static_cast<int64_t>(Tile<T>::feature_count(args_.tiling));
+    T* const halves = tile_.output;
+    for (int64_t first = 0; first < count; first += most) {
+      const int64_t part = std::min(most, count - first);
+      for (int64_t i = 0; i < part; i += kLanes) store_float(hn::LoadU(d, sums + first + i), d, halves + i);
+      if (args_.tiling.stream) {
+        stream_copy(reinterpret_cast<uint16_t*>(out + first), reinterpret_cast<const uint16_t*>(halves),
+                    static_cast<size_t>(part));
+      } else {
+        std::memcpy(out + first, halves, static_cast<size_t>(part) * sizeof(Half));
+      }
     }
   }
 

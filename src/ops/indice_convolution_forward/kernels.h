@@ -43,29 +43,43 @@ struct PackArgs {
 };
 RangeKernel<PackArgs> pack_kernel();
 
+// Pairs that follow each other in one offset, are of the same tile and none of them skipped: [pair, pair + count).
+struct Run {
+  int32_t pair, count;
+};
+
+// A run has as many places in memory as it has pairs; it needs one or two. Returns what is behind these.
+inline int32_t* write_run(int32_t* places, const Run& run) {
+  *places++ = run.pair;
+  if (run.count > 1) *places++ = ~run.count;
+  return places;
+}
+
+// `end` is behind the places of all runs.
+inline Run read_run(const int32_t* places, const int32_t* end) {
+  return {places[0], places + 1 < end && places[1] < 0 ? ~places[1] : 1};
+}
+
 // The pairs by tile of the output, with their order kept within a tile.
 struct Buckets {
   Counting counting;
   int shift;                     // log2 of the rows of a tile
   const int32_t* first_numbers;  // [K + 1], the number of the first pair of an offset
-  int32_t* order;                // [pair_count], numbers of pairs, tile by tile
+  int32_t* order;                // [pair_count], runs, tile by tile, each at the place of its first pair
+
+  // On the way there.
+  int32_t* runs;      // [pair_count], from the first pair of a task on its runs, each behind the one before
+  int32_t* run_ends;  // [tasks], where they end
 };
 
-// Items: pairs. Counts the pairs of each tile, but none with a negative index. Lowers first_bad to the first pair
-// with an index out of bounds; the counts are then incomplete.
+// Items: pairs. Counts the pairs of each tile, but none with a negative index, and writes buckets.runs, if these
+// are not null. Lowers first_bad to the first pair with an index out of bounds; the counts are then incomplete.
 struct CountArgs {
   const Args& call;
   const Buckets& buckets;
   int32_t* first_bad;
 };
 RangeKernel<CountArgs> count_kernel();
-
-// Items: pairs. Writes buckets.order.
-struct OrderArgs {
-  const Args& call;
-  const Buckets& buckets;
-};
-RangeKernel<OrderArgs> order_kernel();
 
 // How a task cuts its work.
 struct Tiling {
