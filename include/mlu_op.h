@@ -472,7 +472,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *   MLUOP_ATOMICS_ALLOWED the sums over ci are added to the output with atomics, in any order.
  * Memory: the workspace, at any address, of the size that the query returns for the handle's atomics mode; after
  *   a change of the mode, ask again.
- *     MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 8 bytes for each of the pairs that
+ *     MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that
  *                                indice_num counts; the handle keeps 4 bytes a task for each tile of the output
  *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums; an
  *                                offset's pairs are taken in slices of 8192, and the channels of a HALF output in

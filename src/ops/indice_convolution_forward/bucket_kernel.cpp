@@ -85,17 +85,44 @@ HWY_INLINE int64_t for_each_run(const Args& call, const Buckets& buckets, int64_
 }
 
 void count(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
-  args.buckets.counting.clear(task.taskId);
-  int32_t* counts = args.buckets.counting.counts_of(task.taskId);
-  int32_t* const runs = args.buckets.runs;
-  int32_t* to = runs == nullptr ? nullptr : runs + begin;
-  const int64_t reached =
-      for_each_run(args.call, args.buckets, begin, end, [counts, &to](int32_t tile, const Run& run) {
-        counts[tile] += run.count;
-        if (to != nullptr) to = write_run(to, run);
-      });
-  if (runs != nullptr) args.buckets.run_ends[task.taskId] = static_cast<int32_t>(to - runs);
+  const Buckets& buckets = args.buckets;
+  buckets.counting.clear(task.taskId);
+  int32_t* counts = buckets.counting.counts_of(task.taskId);
+  bool noting = buckets.notes != nullptr;
+  int32_t* note = noting ? buckets.notes + begin / Buckets::kPairsPerNote : nullptr;
+  const int32_t* const last_note = noting ? buckets.notes + end / Buckets::kPairsPerNote : nullptr;
+  auto noted = static_cast<int32_t>(end);
+  const int64_t reached = for_each_run(args.call, buckets, begin, end, [&](int32_t tile, const Run& run) {
+    counts[tile] += run.count;
+    if (!noting) return;
+    noting = last_note - note >= kMostRunPlaces;
+    if (noting) {
+      note = write_run(note, run);
+    } else {
+      noted = run.pair;
+    }
+  });
+  buckets.noted[task.taskId] = {static_cast<int32_t>(note - buckets.notes), noted};
   if (reached < end) atomic_min(args.first_bad, static_cast<int32_t>(reached));
+}
+
+void order(const OrderArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Buckets& buckets = args.buckets;
+  int32_t* places = buckets.counting.counts_of(task.taskId);
+  const auto put = [&](int32_t tile, const Run& run) {
+    write_run(buckets.order + places[tile], run);
+    places[tile] += run.count;
+  };
+  const Buckets::Noted noted = buckets.noted[task.taskId];
+  const int32_t* const last_note = buckets.notes + noted.end;
+  int64_t k = 0;
+  for (const int32_t* note = buckets.notes + begin / Buckets::kPairsPerNote; note < last_note;) {
+    const Run run = read_run(note, last_note);
+    while (buckets.first_numbers[k + 1] <= run.pair) ++k;
+    put(args.call.outputs(k)[run.pair - buckets.first_numbers[k]] >> buckets.shift, run);
+    note += run.count > 1 ? 2 : 1;
+  }
+  for_each_run(args.call, buckets, noted.pair, end, put);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -106,8 +133,10 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::indice_convolution_forward {
 
 HWY_EXPORT(count);
+HWY_EXPORT(order);
 
 RangeKernel<CountArgs> count_kernel() { return HWY_DYNAMIC_DISPATCH(count); }
+RangeKernel<OrderArgs> order_kernel() { return HWY_DYNAMIC_DISPATCH(order); }
 
 }  // namespace mluop::indice_convolution_forward
 #endif

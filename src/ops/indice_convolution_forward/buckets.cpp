@@ -23,27 +23,6 @@ Failure bad_pair(const Args& args, const Buckets& buckets, int64_t pair) {
                ", the rows of ", input ? "features" : "features_out")};
 }
 
-struct OrderArgs {
-  const Args& call;
-  const Buckets& buckets;
-};
-
-// Items: pairs, as they were counted. Writes buckets.order.
-void order(const OrderArgs& args, int64_t begin, int64_t, Task& task) {
-  const Buckets& buckets = args.buckets;
-  int32_t* places = buckets.counting.counts_of(task.taskId);
-  const int32_t* const end = buckets.runs + buckets.run_ends[task.taskId];
-  int64_t k = 0;
-  for (const int32_t* from = buckets.runs + begin; from < end;) {
-    const Run run = read_run(from, end);
-    while (buckets.first_numbers[k + 1] <= run.pair) ++k;
-    int32_t& place = places[args.call.outputs(k)[run.pair - buckets.first_numbers[k]] >> buckets.shift];
-    write_run(buckets.order + place, run);
-    place += run.count;
-    from += run.count > 1 ? 2 : 1;
-  }
-}
-
 }  // namespace
 
 BucketsLayout::BucketsLayout(WorkspaceLayout& workspace, const Args& args, int tile_shift, int task_dim)
@@ -51,15 +30,15 @@ BucketsLayout::BucketsLayout(WorkspaceLayout& workspace, const Args& args, int t
                group_task_dim(args.pair_count, tile_count(args, tile_shift), task_dim)),
       shift(tile_shift),
       first_numbers(workspace.add<int32_t>(args.K + 1)),
-      run_ends(workspace.add<int32_t>(counting.task_dim)) {}
+      noted(workspace.add<Buckets::Noted>(counting.task_dim)) {}
 
 Buckets make_buckets(const BucketsLayout& layout, const Args& args, std::byte* workspace, int32_t* order,
-                     int32_t* runs) {
+                     int32_t* notes) {
   auto* firsts = at<int32_t>(workspace, layout.first_numbers);
   firsts[0] = 0;
   for (int64_t k = 0; k < args.K; ++k) firsts[k + 1] = firsts[k] + static_cast<int32_t>(args.indice_num[k]);
-  return {Counting(layout.counting, workspace),   layout.shift, firsts, order, runs,
-          at<int32_t>(workspace, layout.run_ends)};
+  return {Counting(layout.counting, workspace),       layout.shift, firsts, order, notes,
+          at<Buckets::Noted>(workspace, layout.noted)};
 }
 
 void check_and_count(Context& context, const Args& args, const Buckets& buckets) {
@@ -70,7 +49,7 @@ void check_and_count(Context& context, const Args& args, const Buckets& buckets)
 
 void sort(Context& context, const Args& args, const Buckets& buckets) {
   find_places(context, buckets.counting);
-  launch(context, buckets.counting.task_dim, Evenly{args.pair_count}, order, {args, buckets});
+  launch(context, buckets.counting.task_dim, Evenly{args.pair_count}, order_kernel(), {args, buckets});
 }
 
 }  // namespace mluop::indice_convolution_forward

@@ -16,12 +16,12 @@ struct BucketsLayout {
 
   CountingLayout counting;
   int shift;
-  size_t first_numbers, run_ends;  // offsets
+  size_t first_numbers, noted;  // offsets
 };
 
-// `order` and `runs` have pair_count elements; null: the pairs will be counted alone.
+// `order` has pair_count elements, `notes` pair_count / kPairsPerNote; null: the pairs will be counted alone.
 Buckets make_buckets(const BucketsLayout& layout, const Args& args, std::byte* workspace, int32_t* order,
-                     int32_t* runs);
+                     int32_t* notes);
 
 // Counts the pairs of each tile. Throws Failure with BAD_PARAM if an index is out of bounds.
 void check_and_count(Context& context, const Args& args, const Buckets& buckets);

@@ -48,6 +48,8 @@ struct Run {
   int32_t pair, count;
 };
 
+constexpr int64_t kMostRunPlaces = 2;
+
 // A run has as many places in memory as it has pairs; it needs one or two. Returns what is behind these.
 inline int32_t* write_run(int32_t* places, const Run& run) {
   *places++ = run.pair;
@@ -67,19 +69,31 @@ struct Buckets {
   const int32_t* first_numbers;  // [K + 1], the number of the first pair of an offset
   int32_t* order;                // [pair_count], runs, tile by tile, each at the place of its first pair
 
-  // On the way there.
-  int32_t* runs;      // [pair_count], from the first pair of a task on its runs, each behind the one before
-  int32_t* run_ends;  // [tasks], where they end
+  // On the way there: the runs that a task counts, one behind the other, as many as there is room for.
+  static constexpr int64_t kPairsPerNote = 4;
+  struct Noted {
+    int32_t end;   // of the notes
+    int32_t pair;  // the first that is in no run noted
+  };
+  int32_t* notes;  // [pair_count / kPairsPerNote], of pairs [p, q) those from p / kPairsPerNote on; or null
+  Noted* noted;    // [tasks]
 };
 
-// Items: pairs. Counts the pairs of each tile, but none with a negative index, and writes buckets.runs, if these
-// are not null. Lowers first_bad to the first pair with an index out of bounds; the counts are then incomplete.
+// Items: pairs. Counts the pairs of each tile, but none with a negative index, and notes their runs, if there are
+// notes. Lowers first_bad to the first pair with an index out of bounds; the counts are then incomplete.
 struct CountArgs {
   const Args& call;
   const Buckets& buckets;
   int32_t* first_bad;
 };
 RangeKernel<CountArgs> count_kernel();
+
+// Items: pairs, as they were counted. Writes buckets.order, of what is noted without another look at the pairs.
+struct OrderArgs {
+  const Args& call;
+  const Buckets& buckets;
+};
+RangeKernel<OrderArgs> order_kernel();
 
 // How a task cuts its work.
 struct Tiling {

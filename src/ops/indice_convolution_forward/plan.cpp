@@ -38,8 +38,8 @@ struct WorkspaceParts {
   WorkspaceParts(WorkspaceLayout& workspace, const Args& args)
       : packed(workspace.add<float>(args.K * args.Ci * round_up(args.Co, kMaxLanes))),
         order(workspace.add<int32_t>(args.pair_count)),
-        runs(workspace.add<int32_t>(args.pair_count)) {}
-  size_t packed, order, runs;  // offsets
+        notes(workspace.add<int32_t>(args.pair_count / Buckets::kPairsPerNote)) {}
+  size_t packed, order, notes;  // offsets
 };
 
 int64_t bytes_moved(const Args& args) {
@@ -103,7 +103,7 @@ void run_deterministic(Context& context, const Plan& plan, const Args& args, std
   WorkspaceLayout pool;
   const BucketsLayout buckets_layout(pool, args, plan.tiling.shift, plan.task_dim);
   const Buckets buckets = make_buckets(buckets_layout, args, context.reserve_pool(pool.bytes()),
-                                       at<int32_t>(workspace, parts.order), at<int32_t>(workspace, parts.runs));
+                                       at<int32_t>(workspace, parts.order), at<int32_t>(workspace, parts.notes));
   check_and_count(context, args, buckets);
   sort(context, args, buckets);
   const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
