@@ -15,15 +15,14 @@
 
 #include "perf/floors/pair_tiles.h"
 #include "perf/support/buffer.h"
+#include "perf/support/of_machine.h"
 #include "primitives/half-inl.h"
+#include "primitives/multiply-inl.h"
 #include "primitives/prefetch.h"
 
 #ifndef MLUOP_PERF_PRODUCTS_TILE
 #define MLUOP_PERF_PRODUCTS_TILE
 namespace mluop::perf {
-
-// The widest vector.
-constexpr int64_t kMostLanes = 16;
 
 // What a thread computes: one tile.
 struct ProductsTile {
@@ -50,20 +49,12 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kLanes;
+using mluop::HWY_NAMESPACE::kRows;
+using mluop::HWY_NAMESPACE::kVectors;
 using mluop::HWY_NAMESPACE::load_float;
 using mluop::HWY_NAMESPACE::store_float;
-using D = hn::CappedTag<float, kMostLanes>;
-
-constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-
-// Vectors of a panel of the filters, and rows of a block by them: what does best, see NOTES.md.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
-constexpr int kVectors = 4;
-constexpr int kRows[] = {8, 6, 6, 4};
-#else
-constexpr int kVectors = 2;
-constexpr int kRows[] = {12, 6};
-#endif
+using D = mluop::HWY_NAMESPACE::PanelTag;
 
 // All panels are alike.
 int vectors_of(int64_t Co) {
@@ -186,11 +177,7 @@ namespace {
 
 HWY_EXPORT(products_kernels);
 
-// Chosen before main(), as in support/fma_peak.cpp.
-const auto kKernels = [] {
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  return HWY_DYNAMIC_DISPATCH(products_kernels)();
-}();
+const auto kKernels = of_machine([] { return HWY_DYNAMIC_DISPATCH(products_kernels)(); });
 
 using Sizes = reference::IndiceConvolutionForwardSizes;
 

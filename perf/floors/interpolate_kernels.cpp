@@ -7,6 +7,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "perf/support/of_machine.h"
 #include "primitives/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -228,11 +229,7 @@ namespace {
 
 HWY_EXPORT(kernels);
 
-// Chosen before main(), as in support/fma_peak.cpp.
-const auto kKernels = [] {
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  return HWY_DYNAMIC_DISPATCH(kernels)();
-}();
+const auto kKernels = of_machine([] { return HWY_DYNAMIC_DISPATCH(kernels)(); });
 
 }  // namespace
 

@@ -1,13 +1,13 @@
 #include "perf/floors/three_interpolate_backward.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "perf/floors/interpolate_kernels.h"
 #include "perf/support/buffer.h"
+#include "perf/support/timing.h"
 
 namespace mluop::perf {
 namespace {
@@ -37,16 +37,11 @@ InterpolateBatch batch_of(const int32_t* indices, const float* weights, int64_t 
   return batch;
 }
 
-// The best of a few calls.
-double seconds_of(const std::function<void()>& run) {
+// Of the best of a few calls.
+double least_seconds_of(const std::function<void()>& run) {
   constexpr int kCalls = 4;
   auto least = std::numeric_limits<double>::infinity();
-  for (int call = 0; call < kCalls; ++call) {
-    const auto begin = std::chrono::steady_clock::now();
-    run();
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    least = std::min(least, seconds.count());
-  }
+  for (int call = 0; call < kCalls; ++call) least = std::min(least, seconds_of(run));
   return least;
 }
 
@@ -88,7 +83,7 @@ class InterpolateFloor {
          {Way{kernels.in_order[dtype], 1, false, false}, Way{kernels.in_order[dtype], 1, false, true},
           Way{kernels.in_order[dtype], 1, true, false}, Way{kernels.in_order[dtype], 1, true, true},
           Way{by_feature[dtype], most_strips_, false, false}}) {
-      const double seconds = seconds_of([&] { run(way); });
+      const double seconds = least_seconds_of([&] { run(way); });
       if (seconds < least) way_ = way;
       least = std::min(least, seconds);
     }

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "perf/support/of_machine.h"
 #include "perf/support/parallel.h"
 #include "primitives/prefetch.h"
 
@@ -100,11 +101,7 @@ namespace {
 
 HWY_EXPORT(pool);
 
-// Chosen before main(), as in support/fma_peak.cpp.
-const auto kPool = [] {
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  return HWY_DYNAMIC_DISPATCH(pool);
-}();
+const auto kPool = of_machine([] { return HWY_DYNAMIC_DISPATCH(pool); });
 
 // The rows in range of each thread, in the order of memory, and the cells without any.
 struct PoolLists {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "perf/support/of_machine.h"
 #include "perf/support/parallel.h"
 #include "perf/support/timing.h"
 
@@ -52,12 +53,7 @@ namespace {
 
 HWY_EXPORT(fma_loop);
 
-// Chosen before main(): the library shares Highway's choice and narrows it if MLUOP_OMP_SIMD says so, while the
-// limits are the machine's.
-const auto kFmaLoop = [] {
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  return HWY_DYNAMIC_DISPATCH(fma_loop);
-}();
+const auto kFmaLoop = of_machine([] { return HWY_DYNAMIC_DISPATCH(fma_loop); });
 
 constexpr int kRepetitions = 15;
 

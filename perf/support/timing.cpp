@@ -3,7 +3,6 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <map>
 
@@ -43,13 +42,6 @@ struct Registration {
   Registration& operator=(const Registration&) = delete;
   ~Registration() { benchmark::ClearRegisteredBenchmarks(); }
 };
-
-double seconds_of(const std::function<void()>& run) {
-  const auto begin = std::chrono::steady_clock::now();
-  run();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  return seconds.count();
-}
 
 void register_entry(const Timed& entry, int repetitions) {
   auto* registered = benchmark::RegisterBenchmark(entry.name.c_str(), [&entry](benchmark::State& state) {

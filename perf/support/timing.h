@@ -2,6 +2,7 @@
 // clock, neighbours) meets all of them alike.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,6 +19,14 @@ struct Timed {
   int64_t calls;                      // of one repetition, one right after the other
   std::function<void()> before = {};  // each call, not timed
 };
+
+// Of a call, in wall-clock time.
+inline double seconds_of(const std::function<void()>& run) {
+  const auto begin = std::chrono::steady_clock::now();
+  run();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  return seconds.count();
+}
 
 // The calls that fill a repetition, which lasts a few milliseconds at least, and about how long it takes.
 struct Repetition {

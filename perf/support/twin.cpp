@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "perf/support/of_machine.h"
 #include "perf/support/parallel.h"
 
 #ifndef MLUOP_PERF_TWIN_PART
@@ -80,11 +81,7 @@ namespace {
 
 HWY_EXPORT(stream_part);
 
-// Chosen before main(), as in fma_peak.cpp.
-const auto kStreamPart = [] {
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  return HWY_DYNAMIC_DISPATCH(stream_part);
-}();
+const auto kStreamPart = of_machine([] { return HWY_DYNAMIC_DISPATCH(stream_part); });
 
 int64_t words(int64_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineWords; }
 
