@@ -1,90 +1,71 @@
+#include <memory>
+#include <mutex>
+
 #include "core/boundary.h"
 #include "core/checks.h"
 #include "team/context.h"
 
-using mluop::Checks;
-using mluop::guarded;
+using mluop::require;
+using mluop::require_not_null;
+using mluop::run_guarded;
+
+namespace {
+
+// Runs body(context) with the handle locked.
+template <class Body>
+mluOpStatus_t run_locked(const char* function, mluOpHandle_t handle, const Body& body) {
+  return run_guarded(function, [&] {
+    require_not_null("handle", handle);
+    const std::lock_guard lock(handle->execution);
+    body(*handle);
+  });
+}
+
+}  // namespace
 
 mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t* handle) {
-  constexpr auto kName = "mluOpCreate";
-  return guarded(kName, [&] {
-    Checks check(kName);
-    if (!check.not_null("handle", handle)) return check.status();
+  return run_guarded("mluOpCreate", [&] {
+    require_not_null("handle", handle);
     auto context = std::make_unique<mluOpContext>();
     context->configure();
     *handle = context.release();
-    return MLUOP_STATUS_SUCCESS;
   });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDestroy(mluOpHandle_t handle) {
-  constexpr auto kName = "mluOpDestroy";
-  return guarded(kName, [&] {
-    Checks check(kName);
-    if (!check.not_null("handle", handle)) return check.status();
+  return run_guarded("mluOpDestroy", [&] {
+    require_not_null("handle", handle);
     delete handle;
-    return MLUOP_STATUS_SUCCESS;
   });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpUpdateContextInformation(mluOpHandle_t handle) {
-  constexpr auto kName = "mluOpUpdateContextInformation";
-  return guarded(kName, [&] {
-    Checks check(kName);
-    if (!check.not_null("handle", handle)) return check.status();
-    const std::lock_guard lock(handle->execution);
-    handle->configure();
-    return MLUOP_STATUS_SUCCESS;
-  });
+  return run_locked("mluOpUpdateContextInformation", handle, [](mluOpContext& context) { context.configure(); });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue) {
-  constexpr auto kName = "mluOpSetQueue";
-  return guarded(kName, [&] {
-    Checks check(kName);
-    if (!check.not_null("handle", handle)) return check.status();
-    const std::lock_guard lock(handle->execution);
-    handle->queue = queue;
-    return MLUOP_STATUS_SUCCESS;
-  });
+  return run_locked("mluOpSetQueue", handle, [&](mluOpContext& context) { context.queue = queue; });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue) {
-  constexpr auto kName = "mluOpGetQueue";
-  return guarded(kName, [&] {
-    Checks check(kName);
-    if (!(check.not_null("handle", handle) && check.not_null("queue", queue))) return check.status();
-    const std::lock_guard lock(handle->execution);
-    *queue = handle->queue;
-    return MLUOP_STATUS_SUCCESS;
+  return run_locked("mluOpGetQueue", handle, [&](const mluOpContext& context) {
+    require_not_null("queue", queue);
+    *queue = context.queue;
   });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode) {
-  constexpr auto kName = "mluOpSetAtomicsMode";
-  return guarded(kName, [&] {
-    Checks check(kName);
-    const bool known = atomics_mode == MLUOP_ATOMICS_NOT_ALLOWED || atomics_mode == MLUOP_ATOMICS_ALLOWED;
-    if (!(check.not_null("handle", handle) &&
-          check.rule(known, MLUOP_STATUS_BAD_PARAM, "atomics_mode is ", static_cast<int>(atomics_mode),
-                     ", expected MLUOP_ATOMICS_NOT_ALLOWED (1) or MLUOP_ATOMICS_ALLOWED (2)"))) {
-      return check.status();
-    }
-    const std::lock_guard lock(handle->execution);
-    handle->atomics_mode = atomics_mode;
-    return MLUOP_STATUS_SUCCESS;
+  return run_locked("mluOpSetAtomicsMode", handle, [&](mluOpContext& context) {
+    require(atomics_mode == MLUOP_ATOMICS_NOT_ALLOWED || atomics_mode == MLUOP_ATOMICS_ALLOWED,
+            MLUOP_STATUS_BAD_PARAM, "atomics_mode is ", static_cast<int>(atomics_mode),
+            ", expected MLUOP_ATOMICS_NOT_ALLOWED (1) or MLUOP_ATOMICS_ALLOWED (2)");
+    context.atomics_mode = atomics_mode;
   });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode) {
-  constexpr auto kName = "mluOpGetAtomicsMode";
-  return guarded(kName, [&] {
-    Checks check(kName);
-    if (!(check.not_null("handle", handle) && check.not_null("atomics_mode", atomics_mode))) {
-      return check.status();
-    }
-    const std::lock_guard lock(handle->execution);
-    *atomics_mode = handle->atomics_mode;
-    return MLUOP_STATUS_SUCCESS;
+  return run_locked("mluOpGetAtomicsMode", handle, [&](const mluOpContext& context) {
+    require_not_null("atomics_mode", atomics_mode);
+    *atomics_mode = context.atomics_mode;
   });
 }

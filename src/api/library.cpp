@@ -27,16 +27,11 @@ const char* MLUOP_WIN_API mluOpGetErrorString(mluOpStatus_t status) {
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t dtype, size_t* size) {
-  constexpr auto kName = "mluOpGetSizeOfDataType";
-  return mluop::guarded(kName, [&] {
-    mluop::Checks check(kName);
-    if (!(check.not_null("size", size) &&
-          check.rule(mluop::size_of(dtype) > 0, MLUOP_STATUS_BAD_PARAM, "dtype is ", static_cast<int>(dtype),
-                     ", expected a data type other than MLUOP_DTYPE_INVALID"))) {
-      return check.status();
-    }
+  return mluop::run_guarded("mluOpGetSizeOfDataType", [&] {
+    mluop::require_not_null("size", size);
+    mluop::require(mluop::size_of(dtype) > 0, MLUOP_STATUS_BAD_PARAM, "dtype is ", static_cast<int>(dtype),
+                   ", expected a data type other than MLUOP_DTYPE_INVALID");
     *size = mluop::size_of(dtype);
-    return MLUOP_STATUS_SUCCESS;
   });
 }
 

@@ -1,28 +1,32 @@
-// Memory that grows and is reused: what scratch arenas and the handle's pool are made of.
+// Memory that grows on demand and is reused: the NRAM and the pool of a handle.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <new>
 
 namespace mluop {
 
-// Every scratch buffer starts on such a boundary: a cache line, and the widest vector there is.
+// Alignment of every scratch buffer: a cache line, and the widest vector.
 inline constexpr size_t kScratchAlignment = 64;
+
+struct AlignedDelete {
+  std::align_val_t alignment{kScratchAlignment};
+  void operator()(std::byte* memory) const { ::operator delete(memory, alignment); }
+};
 
 class AlignedBuffer {
  public:
-  // Makes room for `bytes`. Contents are lost when it grows; it never shrinks. Throws std::bad_alloc, and
-  // keeps what it had, if memory does not suffice. Pages are not touched: the task that writes first does.
+  // Ensures a capacity of `bytes`. Growth discards the contents; the buffer never shrinks. Throws std::bad_alloc
+  // and keeps the present memory if the allocation fails. Does not touch the pages: the task that writes one first
+  // places it.
   void reserve(size_t bytes);
 
   std::byte* data() const { return data_.get(); }
   size_t capacity() const { return capacity_; }
 
  private:
-  struct Release {
-    void operator()(std::byte* memory) const;
-  };
-  std::unique_ptr<std::byte[], Release> data_;
+  std::unique_ptr<std::byte[], AlignedDelete> data_;
   size_t capacity_ = 0;
 };
 

@@ -1,34 +1,37 @@
-// The C boundary: whatever a call throws becomes a status and a message here, and nothing gets past.
+// The C boundary: no exception leaves a function of the API; each becomes a status and a message.
 #pragma once
 
 #include <exception>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "core/error.h"
 
 namespace mluop {
 
-// Thrown where a message and a status are known but no status can be returned; caught by guarded().
+// The status and message of a call that fails.
 struct Failure : std::runtime_error {
-  Failure(mluOpStatus_t with, const std::string& message) : std::runtime_error(message), status(with) {}
+  Failure(mluOpStatus_t failure_status, const std::string& message)
+      : std::runtime_error(message), status(failure_status) {}
   mluOpStatus_t status;
 };
 
-// Runs the body of the C function that is called `function` and returns its status.
+// Runs the body of the API function named `function`. SUCCESS if it returns, else the status of what it throws.
 template <class Body>
-mluOpStatus_t guarded(std::string_view function, Body&& body) noexcept {
+mluOpStatus_t run_guarded(std::string_view function, Body&& body) noexcept {
   try {
-    return body();
+    body();
+    return MLUOP_STATUS_SUCCESS;
   } catch (const Failure& failure) {
-    return fail(function, failure.status, failure.what());
+    return report_failure(function, failure.status, failure.what());
   } catch (const std::bad_alloc&) {
-    return fail(function, MLUOP_STATUS_ALLOC_FAILED, "out of memory");
+    return report_failure(function, MLUOP_STATUS_ALLOC_FAILED, "out of memory");
   } catch (const std::exception& error) {
-    return fail(function, MLUOP_STATUS_INTERNAL_ERROR, error.what());
+    return report_failure(function, MLUOP_STATUS_INTERNAL_ERROR, error.what());
   } catch (...) {
-    return fail(function, MLUOP_STATUS_INTERNAL_ERROR, "unknown exception");
+    return report_failure(function, MLUOP_STATUS_INTERNAL_ERROR, "unknown exception");
   }
 }
 

@@ -1,4 +1,4 @@
-// Environment variables as text. A variable that is set but empty counts as not set.
+// Environment variables as text. An empty variable counts as unset.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Failures: the one way in which a call says no. Thread-safe: the last error belongs to its thread.
+// Error reporting: the log line and the last error of the calling thread. Thread-safe.
 #pragma once
 
 #include <string_view>
@@ -7,9 +7,9 @@
 
 namespace mluop {
 
-// Logs "[function] message", keeps it as the thread's last error and returns status. Never throws: if memory
-// does not suffice for the text, the text is lost and the status is returned all the same.
-mluOpStatus_t fail(std::string_view function, mluOpStatus_t status, std::string_view message) noexcept;
+// Logs "[function] message", stores it as the last error of the thread and returns `status`. Never throws and
+// needs no memory; a text of more than 1023 bytes is truncated.
+mluOpStatus_t report_failure(std::string_view function, mluOpStatus_t status, std::string_view message) noexcept;
 
 // The text of the thread's last failure; "" if there was none.
 const char* last_error() noexcept;

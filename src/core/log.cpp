@@ -23,43 +23,52 @@ constexpr std::array<std::pair<std::string_view, spdlog::level::level_enum>, 5> 
     {"off", spdlog::level::off},
 }};
 
-std::string wanted_level() { return read_environment("MLUOP_LOG_LEVEL", "error"); }
+std::string requested_level() { return read_environment("MLUOP_LOG_LEVEL", "error"); }
 
-std::optional<spdlog::level::level_enum> find_level(std::string_view wanted) {
+std::optional<spdlog::level::level_enum> find_level(std::string_view requested) {
   for (const auto& [name, level] : kLevels) {
-    if (wanted == name) return level;
+    if (requested == name) return level;
   }
   return std::nullopt;
 }
 
-// Of our own, outside spdlog's registry: an application that uses spdlog keeps its loggers to itself.
+// Outside spdlog's registry, so that an application that uses spdlog keeps its own loggers. Never destroyed: calls
+// may fail while the process exits.
 spdlog::logger& logger() {
-  static const auto instance = [] {
-    auto made = std::make_shared<spdlog::logger>("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  static auto* const instance = [] {
+    auto* made = new spdlog::logger("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l %v");
-    // Calls that need no handle can fail before the first one exists.
-    made->set_level(find_level(wanted_level()).value_or(spdlog::level::err));
+    // Calls that need no handle can fail before the first handle exists.
+    made->set_level(find_level(requested_level()).value_or(spdlog::level::err));
     return made;
   }();
   return *instance;
 }
 
+void write(spdlog::level::level_enum level, std::string_view line) noexcept {
+  try {
+    logger().log(level, "{}", line);
+  } catch (...) {
+    // No memory for the first logger: the status of the call still tells.
+  }
+}
+
 }  // namespace
 
 void configure_log() {
-  const std::string wanted = wanted_level();
-  const auto level = find_level(wanted);
+  const std::string requested = requested_level();
+  const auto level = find_level(requested);
   if (!level) {
     throw Failure(MLUOP_STATUS_BAD_PARAM,
-                  text("MLUOP_LOG_LEVEL is \"", wanted, "\", expected one of: debug, info, warn, error, off"));
+                  text("MLUOP_LOG_LEVEL is \"", requested, "\", expected one of: debug, info, warn, error, off"));
   }
   logger().set_level(*level);
 }
 
 bool debug_log_enabled() { return logger().should_log(spdlog::level::debug); }
 
-void log_debug(const std::string& line) { logger().debug("{}", line); }
+void log_debug(std::string_view line) noexcept { write(spdlog::level::debug, line); }
 
-void log_error(const std::string& line) { logger().error("{}", line); }
+void log_error(std::string_view line) noexcept { write(spdlog::level::err, line); }
 
 }  // namespace mluop

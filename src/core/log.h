@@ -1,21 +1,21 @@
-// Logging: one line an event, to stderr, through spdlog. The only interface to the logger; the library prints
-// in no other way. Thread-safe.
+// Logging: one line an event, to stderr, through spdlog. The only output of the library. Thread-safe; usable until
+// the process ends, also from destructors of static objects.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 namespace mluop {
 
-// Takes the level of MLUOP_LOG_LEVEL: debug, info, warn, error or off; unset or empty: error. Throws
-// Failure, and nothing changes, if the variable has another value. Before the first call the level is that of the
-// variable where it is valid, else error.
+// Sets the level to MLUOP_LOG_LEVEL: debug, info, warn, error or off; unset or empty: error. Throws Failure and
+// changes nothing if the variable has another value. Before the first call the level is that of the variable if it
+// is valid, else error.
 void configure_log();
 
-// Whether debug lines are shown: ask before building an expensive one.
+// Whether debug lines are shown: query it before an expensive line is built.
 bool debug_log_enabled();
 
-void log_debug(const std::string& line);
-void log_error(const std::string& line);
+// A line that cannot be written is lost; neither function throws.
+void log_debug(std::string_view line) noexcept;
+void log_error(std::string_view line) noexcept;
 
 }  // namespace mluop

@@ -21,46 +21,53 @@ constexpr std::pair<const char*, int64_t> kInstructionSets[] = {
 #endif
 };
 
-struct Choice {
-  std::string problem;  // what is wrong with the variable; empty: nothing
-  int64_t targets;      // those that kernels may run on
+// The targets that kernels may run on, and what is wrong with the variable (empty: nothing).
+class Choice {
+ public:
+  Choice() : supported_(hwy::SupportedTargets()) {
+    const std::string requested = read_environment("MLUOP_OMP_SIMD", "");
+    if (!requested.empty()) limit_to(requested);
+    target_.Update(supported_);
+  }
+
+  const hwy::ChosenTarget& target() const { return target_; }
+  int64_t best() const {
+    const int64_t targets = supported_ & HWY_TARGETS;
+    return targets & -targets;
+  }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  void limit_to(const std::string& requested) {
+    std::string known;
+    for (const auto& [name, target] : kInstructionSets) {
+      if (requested == name) {
+        supported_ &= ~(target - 1);
+        return;
+      }
+      known += text(known.empty() ? "" : ", ", name);
+    }
+    problem_ = text("MLUOP_OMP_SIMD is \"", requested, "\", expected one of: ", known);
+  }
+
+  int64_t supported_;
+  hwy::ChosenTarget target_;
+  std::string problem_;
 };
 
-// Empty, or what is wrong with the variable.
-std::string restrict_targets() {
-  const std::string wanted = read_environment("MLUOP_OMP_SIMD", "");
-  if (wanted.empty()) return {};
-  std::string known;
-  for (const auto& [name, target] : kInstructionSets) {
-    if (wanted == name) {
-      hwy::DisableTargets(target - 1);
-      return {};
-    }
-    known += text(known.empty() ? "" : ", ", name);
-  }
-  return text("MLUOP_OMP_SIMD is \"", wanted, "\", expected one of: ", known);
-}
-
-// Made once: the kernels' pointers are those of the instruction set itself, and to ask Highway again for the
-// supported targets would make it choose again, from all that the machine has.
 const Choice& choice() {
-  static const Choice made = [] {
-    Choice choice{restrict_targets(), hwy::SupportedTargets()};
-    hwy::GetChosenTarget().Update(choice.targets);
-    return choice;
-  }();
+  static const Choice made;
   return made;
 }
 
 }  // namespace
 
 void configure_simd() {
-  if (!choice().problem.empty()) throw Failure(MLUOP_STATUS_BAD_PARAM, choice().problem);
+  if (!choice().problem().empty()) throw Failure(MLUOP_STATUS_BAD_PARAM, choice().problem());
 }
 
-std::string simd_name() {
-  const int64_t targets = choice().targets & HWY_TARGETS;
-  return hwy::TargetName(targets & -targets);
-}
+std::string simd_name() { return hwy::TargetName(choice().best()); }
+
+const hwy::ChosenTarget& simd_target() { return choice().target(); }
 
 }  // namespace mluop

@@ -1,16 +1,29 @@
-// The instruction set that kernels run on. Kernels are compiled for several by Highway, which picks the best
-// that the machine has, or the best up to MLUOP_OMP_SIMD.
+// The instruction set that kernels run on. Highway compiles each kernel for several; this file picks the best that
+// the machine has, or the best up to MLUOP_OMP_SIMD. The choice is this library's own: Highway's dispatch for
+// other users in the process is not affected.
 #pragma once
+
+#include <hwy/targets.h>
 
 #include <string>
 
 namespace mluop {
 
-// Takes MLUOP_OMP_SIMD (see mlu_op.h) on its first call in the process. Throws Failure, at every call, if the
-// variable had no valid value.
+// Reads MLUOP_OMP_SIMD (see mlu_op.h) on the first call in the process. Throws Failure, at every call, if the
+// variable was invalid.
 void configure_simd();
 
 // "AVX3" (Highway's name of AVX-512), for the log.
 std::string simd_name();
 
+const hwy::ChosenTarget& simd_target();
+
 }  // namespace mluop
+
+// The function `FUNCTION`, which HWY_EXPORT has exported, for the chosen instruction set. HWY_DYNAMIC_DISPATCH
+// would use the choice that all users of Highway in the process share.
+#if HWY_IDE || ((HWY_TARGETS & (HWY_TARGETS - 1)) == 0)
+#define MLUOP_DISPATCH(FUNCTION) HWY_STATIC_DISPATCH(FUNCTION)
+#else
+#define MLUOP_DISPATCH(FUNCTION) (*(HWY_DISPATCH_TABLE(FUNCTION)[mluop::simd_target().GetIndex()]))
+#endif

@@ -1,4 +1,4 @@
-// Size arithmetic that cannot wrap, and the rounding that tiles need.
+// Size arithmetic: overflow-checked products and sums, and rounding.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace mluop {
 
-// a * b, or nothing if int64_t cannot hold it.
+// a * b, or nullopt if it does not fit int64_t.
 inline std::optional<int64_t> checked_product(int64_t a, int64_t b) {
   int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
   return product;
 }
 
-// a + b, or nothing if int64_t cannot hold it.
+// a + b, or nullopt if it does not fit int64_t.
 inline std::optional<int64_t> checked_sum(int64_t a, int64_t b) {
   int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;

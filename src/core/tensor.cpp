@@ -28,6 +28,14 @@ bool is_contiguous(const TensorDescriptor& desc) {
   return true;
 }
 
+mluOpDataType_t dtype_of(const TensorDescriptor* desc) {
+  return desc == nullptr ? MLUOP_DTYPE_INVALID : desc->dtype;
+}
+
+int64_t dim_of(const TensorDescriptor* desc, int dim) {
+  return desc == nullptr || dim >= desc->dim_count ? 0 : desc->dims[static_cast<size_t>(dim)];
+}
+
 void set_contiguous_strides(TensorDescriptor& desc) {
   int64_t stride = 1;
   for (int i = desc.dim_count - 1; i >= 0; --i) {

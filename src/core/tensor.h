@@ -1,5 +1,5 @@
-// The tensor descriptor, and what can be asked of one. A descriptor is a value: its functions in
-// src/api/tensor_descriptor.cpp change it, everything else reads it.
+// The tensor descriptor and queries on it. A descriptor is a value: the functions of src/api/tensor_descriptor.cpp
+// modify it, all other code reads it.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 #include "mlu_op.h"
 
-// Invariant: dims of any accepted descriptor multiply, each counted as at least 1 and times the size of an
-// element, to what int64_t holds; so the functions below cannot overflow.
+// Invariant: the product of the dimensions, each counted as at least 1, and of the element size fits int64_t; so
+// the functions below cannot overflow.
 struct mluOpTensorStruct {
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
   mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
@@ -35,7 +35,12 @@ int64_t byte_count(const TensorDescriptor& desc);
 // so may all dimensions of a tensor without elements.
 bool is_contiguous(const TensorDescriptor& desc);
 
-// Strides of a contiguous tensor.
+// Null-safe access, for declarations that precede the check for null: INVALID, and 0, without a descriptor or such
+// a dimension.
+mluOpDataType_t dtype_of(const TensorDescriptor* desc);
+int64_t dim_of(const TensorDescriptor* desc, int dim);
+
+// Sets the strides of a contiguous tensor.
 void set_contiguous_strides(TensorDescriptor& desc);
 
 // "[2, 3]"

@@ -1,4 +1,4 @@
-// Builds message text: text("dim ", 2, " is ", 4) == "dim 2 is 4". Cost: one ostringstream, so only for
+// Builds message text: text("dim ", 2, " is ", 4) == "dim 2 is 4". Cost: one ostringstream; use it only for
 // messages that are shown.
 #pragma once
 

@@ -8,16 +8,18 @@
 
 #include <cstring>
 
+#include "core/caches.h"
+#include "core/simd.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 
-// Items: bytes.
-void fill_past_caches(uint8_t* const& data, int64_t begin, int64_t end, Task&) {
-  stream_zero(data + begin, static_cast<size_t>(end - begin));
-  hwy::FlushStream();
+// Work items: bytes.
+void stream_zeros(uint8_t* const& data, int64_t begin, int64_t end, Task&) {
+  const StreamWriter stream;
+  stream.zero(data + begin, static_cast<size_t>(end - begin));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -27,24 +29,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop {
 
-HWY_EXPORT(fill_past_caches);
+HWY_EXPORT(stream_zeros);
 
 namespace {
 
-// What is larger is not found in a cache again.
-constexpr int64_t kMaxCachedBytes = 64 << 20;
-
-// Items: bytes.
-void fill_in_caches(uint8_t* const& data, int64_t begin, int64_t end, Task&) {
+// Work items: bytes.
+void store_zeros(uint8_t* const& data, int64_t begin, int64_t end, Task&) {
   std::memset(data + begin, 0, static_cast<size_t>(end - begin));
 }
 
 }  // namespace
 
 void fill_zero(Context& context, void* data, int64_t bytes) {
+  // The zeros are updated soon: they bypass the caches only where these cannot hold them until then.
+  const bool stream = bytes > 2 * cache_sizes().llc;
   launch<uint8_t*>(context, choose_task_dim(bytes, bytes), Evenly{bytes},
-                   bytes > kMaxCachedBytes ? HWY_DYNAMIC_DISPATCH(fill_past_caches) : fill_in_caches,
-                   static_cast<uint8_t*>(data));
+                   stream ? MLUOP_DISPATCH(stream_zeros) : store_zeros, static_cast<uint8_t*>(data));
 }
 
 }  // namespace mluop

@@ -1,4 +1,4 @@
-// Fills memory with zeros, in parallel.
+// fill: writes zeros, in parallel.
 #pragma once
 
 #include <cstdint>

@@ -5,12 +5,12 @@
 namespace mluop {
 namespace {
 
-// Items: indices.
+// Work items: indices.
 void gather_rows(const GatherArgs& args, int64_t begin, int64_t end, Task&) {
   const auto bytes = static_cast<size_t>(args.row_bytes);
   for (int64_t i = begin; i < end; ++i) {
     auto* to = static_cast<std::byte*>(args.to) + i * args.row_bytes;
-    if ((args.indices[i] | args.partners[i]) < 0) {
+    if ((args.indices[i] | args.paired_indices[i]) < 0) {
       std::memset(to, 0, bytes);
     } else {
       std::memcpy(to, static_cast<const std::byte*>(args.from) + args.indices[i] * args.row_bytes, bytes);

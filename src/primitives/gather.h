@@ -1,4 +1,4 @@
-// Collects rows of a matrix by their indices.
+// gather: copies rows of a matrix in the order of their indices.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace mluop {
 struct GatherArgs {
   int64_t count;
   int64_t row_bytes;
-  const int32_t* indices;   // [count]
-  const int32_t* partners;  // [count]; where this is negative, or the index, the row is zero
-  const void* from;         // rows
-  void* to;                 // [count] rows
+  const int32_t* indices;         // [count]
+  const int32_t* paired_indices;  // [count]; a pair with a negative index yields a row of zeros
+  const void* from;               // rows
+  void* to;                       // [count] rows
 };
 
 void gather(Context& context, const GatherArgs& args);

@@ -1,7 +1,7 @@
-// Vectors of floats from and to memory that holds float or half: what lets one kernel serve both. The conversions
-// are those of core/half.h, bit for bit, on every instruction set: Highway's own are, where the hardware converts;
-// its emulation truncates, and knows neither infinity nor NaN. Per-target code of Highway: include it inside
-// foreach_target.
+// Loads and stores vectors of fp32 from and to memory that holds float or half, so that one kernel serves both.
+// The conversions equal those of core/half.h bit for bit on every instruction set: Highway's are used where the
+// hardware converts; its emulation truncates, and supports neither infinity nor NaN. Per-target code of Highway:
+// include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_HALF_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_HALF_INL_H
 #undef MLUOP_PRIMITIVES_HALF_INL_H
@@ -18,23 +18,23 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// On x86 the better target has the lower number: AVX2 brings F16C.
+// On x86 the better target has the lower number; AVX2 implies F16C.
 #if (HWY_ARCH_X86 && HWY_TARGET < HWY_SSE4) || HWY_TARGET == HWY_NEON
 
 template <class D>
-HWY_INLINE hn::Vec<D> to_float(D d, hn::Vec<hn::Rebind<uint16_t, D>> half) {
+HWY_INLINE hn::Vec<D> f16_to_f32(D d, hn::Vec<hn::Rebind<uint16_t, D>> half) {
   return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), half));
 }
 
 template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> to_half(D, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> f32_to_f16(D, hn::Vec<D> v) {
   return hn::BitCast(hn::Rebind<uint16_t, D>(), hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
 }
 
 #else
 
 template <class D>
-HWY_INLINE hn::Vec<D> to_float(D d, hn::Vec<hn::Rebind<uint16_t, D>> half) {
+HWY_INLINE hn::Vec<D> f16_to_f32(D d, hn::Vec<hn::Rebind<uint16_t, D>> half) {
   // Signed: all values are positive, and every target compares signed integers.
   const hn::RebindToSigned<D> di;
   const auto bits = hn::PromoteTo(di, half);
@@ -43,7 +43,7 @@ HWY_INLINE hn::Vec<D> to_float(D d, hn::Vec<hn::Rebind<uint16_t, D>> half) {
   const auto rebias = hn::Set(di, int32_t{kHalfRebias});
   const auto infinity = hn::Set(di, int32_t{kFloatInfinity});
   const auto subnormal =
-      hn::BitCast(di, hn::Mul(hn::ConvertTo(d, hn::And(bits, hn::Set(di, 0x3FF))), hn::Set(d, kHalfLeast)));
+      hn::BitCast(di, hn::Mul(hn::ConvertTo(d, hn::And(bits, hn::Set(di, 0x3FF))), hn::Set(d, kHalfMin)));
   const auto normal = hn::Add(magnitude, rebias);
   const auto special = hn::Add(normal, rebias);
   const auto quiet = hn::IfThenElseZero(hn::Gt(special, infinity), hn::Set(di, int32_t{kFloatQuiet}));
@@ -53,7 +53,7 @@ HWY_INLINE hn::Vec<D> to_float(D d, hn::Vec<hn::Rebind<uint16_t, D>> half) {
 }
 
 template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> to_half(D d, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> f32_to_f16(D d, hn::Vec<D> v) {
   const hn::RebindToSigned<D> di;
   const auto bits = hn::BitCast(di, v);
   const auto magnitude = hn::And(bits, hn::Set(di, 0x7FFFFFFF));
@@ -74,24 +74,24 @@ HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> to_half(D d, hn::Vec<D> v) {
 
 #endif
 
-// from[0, Lanes(d)), of any alignment.
+// Loads from[0, Lanes(d)), of any alignment, as fp32.
 template <class D>
-HWY_INLINE hn::Vec<D> load_float(D d, const float* from) {
+HWY_INLINE hn::Vec<D> load_f32(D d, const float* from) {
   return hn::LoadU(d, from);
 }
 template <class D>
-HWY_INLINE hn::Vec<D> load_float(D d, const Half* from) {
-  return to_float(d, hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
+HWY_INLINE hn::Vec<D> load_f32(D d, const Half* from) {
+  return f16_to_f32(d, hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
 }
 
-// to[0, Lanes(d)), of any alignment.
+// Stores v to to[0, Lanes(d)), of any alignment.
 template <class D>
-HWY_INLINE void store_float(hn::Vec<D> v, D d, float* to) {
+HWY_INLINE void store_f32(hn::Vec<D> v, D d, float* to) {
   hn::StoreU(v, d, to);
 }
 template <class D>
-HWY_INLINE void store_float(hn::Vec<D> v, D d, Half* to) {
-  hn::StoreU(to_half(d, v), hn::Rebind<uint16_t, D>(), reinterpret_cast<uint16_t*>(to));
+HWY_INLINE void store_f32(hn::Vec<D> v, D d, Half* to) {
+  hn::StoreU(f32_to_f16(d, v), hn::Rebind<uint16_t, D>(), reinterpret_cast<uint16_t*>(to));
 }
 
 }  // namespace HWY_NAMESPACE

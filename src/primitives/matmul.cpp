@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/dtype.h"
+#include "core/simd.h"
 #include "core/sizes.h"
+#include "primitives/gemm_microkernel-inl.h"
 #include "primitives/half-inl.h"
-#include "primitives/multiply-inl.h"
 #include "team/fit_tile.h"
 
 #ifndef MLUOP_PRIMITIVES_MATMUL_TILE
@@ -22,28 +24,20 @@ namespace mluop {
 inline constexpr int64_t kMatmulRows = 24;
 
 struct MatmulTile {
-  MatmulTile(Nram& nram, int64_t inner, int64_t panel_width, bool half)
-      : panel(nram.take<float>(static_cast<size_t>(inner * panel_width))),
-        numbers(nram.take<int32_t>(kMatmulRows)),
-        converted(nram.take<float>(static_cast<size_t>(half ? kMatmulRows * inner : 0))) {
-    std::iota(numbers, numbers + kMatmulRows, 0);
-  }
+  MatmulTile(Arena& nram, int64_t kc, int64_t panel_width, bool half)
+      : panel(nram.take<float>("panel", {kc, panel_width})),
+        row_numbers(nram.take<int32_t>("row numbers", {kMatmulRows})),
+        converted(nram.take<float>("converted rows", {half ? kMatmulRows : 0, kc})) {}
 
-  // What the constructor takes.
-  static size_t bytes(int64_t inner, int64_t panel_width, bool half) {
-    return nram_bytes<float>(static_cast<size_t>(inner * panel_width)) + nram_bytes<int32_t>(kMatmulRows) +
-           nram_bytes<float>(static_cast<size_t>(half ? kMatmulRows * inner : 0));
-  }
-
-  float* panel;      // [inner, width], of b
-  int32_t* numbers;  // [kMatmulRows], 0, 1, 2 and so on: of rows
-  float* converted;  // [kMatmulRows, inner], rows of a where these are half
+  float* panel;          // [kc, panel width], of b
+  int32_t* row_numbers;  // [kMatmulRows], 0, 1, 2, ...
+  float* converted;      // [kMatmulRows, kc], rows of a as fp32 where these are half
 };
 
-// A call, and how many of the inner elements are in NRAM at once.
+// A call, and KC: the inner elements in NRAM at a time.
 struct MatmulWork {
   const MatmulArgs& call;
-  int64_t inner;
+  int64_t kc;
 };
 
 }  // namespace mluop
@@ -53,22 +47,22 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 
-HWY_INLINE float widened(float value) { return value; }
-HWY_INLINE float widened(Half value) { return mluop::to_float(value); }
+HWY_INLINE float as_f32(float value) { return value; }
+HWY_INLINE float as_f32(Half value) { return mluop::f16_to_f32(value); }
 
-// What is in NRAM of a product: inner elements [first, first + inner), columns [column, column + width).
+// One step of the product: inner elements [first, first + kc), columns [column, column + width).
 template <class T>
-struct MatmulBlock {
+struct MatmulStep {
   const MatmulArgs& call;
   const MatmulTile& tile;
-  int64_t first, inner, column, width;
+  int64_t first, kc, column, width;
 
-  void load_panel() const {
+  void pack_panel() const {
     const T* from = static_cast<const T*>(call.b) + first * call.columns + column;
     const int64_t filled = std::min(width, call.columns - column);
     float* to = tile.panel;
-    for (int64_t i = 0; i < inner; ++i) {
-      for (int64_t j = 0; j < filled; ++j) to[j] = widened(from[j]);
+    for (int64_t i = 0; i < kc; ++i) {
+      for (int64_t j = 0; j < filled; ++j) to[j] = as_f32(from[j]);
       std::fill(to + filled, to + width, 0.0F);
       from += call.columns;
       to += width;
@@ -83,51 +77,50 @@ struct MatmulBlock {
         for (int64_t i = 0; i < count; ++i) std::fill_n(sums + i * call.result_stride(), width, 0.0F);
       }
       const T* rows = static_cast<const T*>(call.a) + row * call.inner + first;
-      multiply_panel(width, product(rows, count, sums), tile.numbers, tile.numbers, count, [] {});
+      multiply_panel(width, args_for(rows, count, sums), tile.row_numbers, tile.row_numbers, count, [] {});
     }
   }
 
  private:
-  Product product(const float* rows, int64_t, float* sums) const {
-    return {tile.panel, inner, rows, call.inner, sums, call.result_stride(), 0};
+  MicrokernelArgs args_for(const float* rows, int64_t, float* sums) const {
+    return {tile.panel, kc, rows, call.inner, sums, call.result_stride(), 0};
   }
-  Product product(const Half* rows, int64_t count, float* sums) const {
-    for (int64_t i = 0; i < count; ++i) convert(rows + i * call.inner, tile.converted + i * inner);
-    return {tile.panel, inner, tile.converted, inner, sums, call.result_stride(), 0};
+  MicrokernelArgs args_for(const Half* rows, int64_t count, float* sums) const {
+    for (int64_t i = 0; i < count; ++i) convert(rows + i * call.inner, tile.converted + i * kc);
+    return {tile.panel, kc, tile.converted, kc, sums, call.result_stride(), 0};
   }
 
   void convert(const Half* row, float* to) const {
     const PanelTag d;
-    const int64_t whole = inner / kLanes * kLanes;
-    for (int64_t j = 0; j < whole; j += kLanes) hn::StoreU(load_float(d, row + j), d, to + j);
-    for (int64_t j = whole; j < inner; ++j) to[j] = widened(row[j]);
+    const int64_t whole = kc / kLanes * kLanes;
+    for (int64_t j = 0; j < whole; j += kLanes) hn::StoreU(load_f32(d, row + j), d, to + j);
+    for (int64_t j = whole; j < kc; ++j) to[j] = as_f32(row[j]);
   }
 };
 
+// Work items: rows of a.
 template <class T>
-void matmul_rows(const MatmulWork& work, int64_t begin, int64_t end, Task& task) {
+void multiply_matrix(const MatmulWork& work, int64_t begin, int64_t end, Task& task) {
   const MatmulArgs& call = work.call;
-  const MatmulTile tile(task.nram, work.inner, kPanel, call.dtype == MLUOP_DTYPE_HALF);
+  const MatmulTile tile(task.nram, work.kc, kNr, call.dtype == MLUOP_DTYPE_HALF);
+  std::iota(tile.row_numbers, tile.row_numbers + kMatmulRows, 0);
   const int64_t columns = round_up(call.columns, kLanes);
-  for (int64_t column = 0; column < columns; column += kPanel) {
-    for (int64_t first = 0; first < call.inner; first += work.inner) {
-      const MatmulBlock<T> block{
-          call, tile, first, std::min(work.inner, call.inner - first), column, std::min(kPanel, columns - column)};
-      block.load_panel();
-      block.multiply(begin, end);
+  for (int64_t column = 0; column < columns; column += kNr) {
+    for (int64_t first = 0; first < call.inner; first += work.kc) {
+      const MatmulStep<T> step{
+          call, tile, first, std::min(work.kc, call.inner - first), column, std::min(kNr, columns - column)};
+      step.pack_panel();
+      step.multiply(begin, end);
     }
   }
 }
 
-void matmul_floats(const MatmulWork& work, int64_t begin, int64_t end, Task& task) {
-  matmul_rows<float>(work, begin, end, task);
+RangeKernel<MatmulWork> matmul_kernel(mluOpDataType_t dtype) {
+  return dispatch_dtype(
+      dtype, [](auto element) -> RangeKernel<MatmulWork> { return multiply_matrix<decltype(element)>; });
 }
 
-void matmul_halves(const MatmulWork& work, int64_t begin, int64_t end, Task& task) {
-  matmul_rows<Half>(work, begin, end, task);
-}
-
-int64_t panel() { return kPanel; }
+int64_t nr() { return kNr; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop
@@ -136,21 +129,31 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop {
 
-HWY_EXPORT(matmul_floats);
-HWY_EXPORT(matmul_halves);
-HWY_EXPORT(panel);
+HWY_EXPORT(matmul_kernel);
+HWY_EXPORT(nr);
 
-int64_t panel_columns() { return HWY_DYNAMIC_DISPATCH(panel)(); }
+namespace {
+
+int64_t fit_kc(const Context& context, mluOpDataType_t dtype, int64_t inner) {
+  constexpr int64_t kMaxKc = 512;
+  return fit_tile(context, std::min(inner, kMaxKc), [&](int64_t kc) {
+    return bytes_of<MatmulTile>(kc, panel_columns(), dtype == MLUOP_DTYPE_HALF);
+  });
+}
+
+}  // namespace
+
+int64_t panel_columns() { return MLUOP_DISPATCH(nr)(); }
+
+void check_matmul_fits(const Context& context, mluOpDataType_t dtype, int64_t inner) {
+  fit_kc(context, dtype, inner);
+}
 
 void matmul(Context& context, const MatmulArgs& args) {
-  const bool half = args.dtype == MLUOP_DTYPE_HALF;
-  const int64_t columns = panel_columns();
-  constexpr int64_t kMostInner = 512;
-  const MatmulWork work{args, fit_tile(context, std::min(args.inner, kMostInner),
-                                       [&](int32_t inner) { return MatmulTile::bytes(inner, columns, half); })};
+  const MatmulWork work{args, fit_kc(context, args.dtype, args.inner)};
   const int64_t bytes = args.rows * (args.inner + 2 * args.columns) * int64_t{sizeof(float)};
-  launch(context, choose_task_dim(args.rows, bytes), Evenly{args.rows},
-         half ? HWY_DYNAMIC_DISPATCH(matmul_halves) : HWY_DYNAMIC_DISPATCH(matmul_floats), work);
+  launch(context, choose_task_dim(args.rows, bytes), Evenly{args.rows}, MLUOP_DISPATCH(matmul_kernel)(args.dtype),
+         work);
 }
 
 }  // namespace mluop

@@ -1,4 +1,4 @@
-// Fetches rows of tensors into the caches before they are used.
+// Prefetches rows of tensors.
 #pragma once
 
 #include <hwy/base.h>
@@ -6,18 +6,19 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/caches.h"
+
 namespace mluop {
 
-// What is read once should not displace what is used again.
+// Rows that are read once should not displace rows that are used again.
 enum class Use { kReadOnce, kRead, kWrite };
 
-// Fetches a row; what follows in a long one the hardware fetches by itself. Always inline: GCC drops calls of a
+// Prefetches the first KiB of a row; the hardware prefetches the rest. Always inline: GCC removes calls of a
 // function that only prefetches, as if they had no effect.
 template <Use kUse>
 HWY_INLINE void prefetch_row(const void* row, int64_t row_bytes) {
   constexpr int64_t kMaxBytes = 1 << 10;
-  constexpr int64_t kLine = 64;
-  for (int64_t i = 0; i < std::min(row_bytes, kMaxBytes); i += kLine) {
+  for (int64_t i = 0; i < std::min(row_bytes, kMaxBytes); i += kCacheLine) {
     __builtin_prefetch(static_cast<const char*>(row) + i, kUse == Use::kWrite, kUse == Use::kReadOnce ? 0 : 3);
   }
 }

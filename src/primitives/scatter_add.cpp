@@ -5,10 +5,10 @@
 namespace mluop {
 namespace {
 
-// Items: rows.
+// Work items: rows.
 void add_rows(const ScatterAddArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t i = begin; i < end; ++i) {
-    if ((args.indices[i] | args.partners[i]) < 0) continue;
+    if ((args.indices[i] | args.paired_indices[i]) < 0) continue;
     const float* row = args.rows + i * args.row_stride;
     float* sums = args.sums + args.indices[i] * args.columns;
     for (int64_t j = 0; j < args.columns; ++j) atomic_add(sums + j, row[j]);

@@ -1,5 +1,5 @@
-// Adds rows to the rows of a matrix that their indices name, with atomics: several rows may have one index. The
-// order of additions is open.
+// scatter_add: adds rows to the rows of a matrix that their indices name. Several rows may have one index;
+// additions are atomic and their order is unspecified.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace mluop {
 
 struct ScatterAddArgs {
   int64_t count, columns;
-  const int32_t* indices;   // [count]
-  const int32_t* partners;  // [count]; where this is negative, or the index, the row is skipped
-  const float* rows;        // [count, row_stride]
+  const int32_t* indices;         // [count]
+  const int32_t* paired_indices;  // [count]; a pair with a negative index is skipped
+  const float* rows;              // [count, row_stride]
   int64_t row_stride;
   float* sums;  // rows of `columns`
 };

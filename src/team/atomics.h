@@ -1,5 +1,5 @@
-// Atomic updates of memory that tasks share, and a lock for what one atomic cannot do: the operators' atomics
-// mode. The updates are relaxed: the end of a launch orders them.
+// Atomic updates of memory that tasks share, and locks for updates that one atomic cannot express. Relaxed: the
+// end of a launch orders them.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ inline void atomic_add(float* target, float value) {
 
 // *target = min(*target, value)
 inline void atomic_min(int32_t* target, int32_t value) {
-  // Most values do not lower the minimum: a read tells so without owning the cache line.
-  int32_t seen;
+  // Most values do not lower the minimum: a read finds that without owning the cache line.
+  int32_t current;
 #pragma omp atomic read relaxed
-  seen = *target;
-  if (seen <= value) return;
+  current = *target;
+  if (current <= value) return;
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
 #pragma omp atomic compare relaxed
   if (value < *target) {
     *target = value;
   }
 #else
-    // Compilers without `atomic compare` of OpenMP 5.1 lower it under a lock.
+    // Compilers without `atomic compare` of OpenMP 5.1 update under a lock.
 #pragma omp critical(mluop_atomic_min)
   {
 #pragma omp atomic read relaxed
-    seen = *target;
-    if (value < seen) {
+    current = *target;
+    if (value < current) {
 #pragma omp atomic write relaxed
       *target = value;
     }
@@ -39,7 +39,7 @@ inline void atomic_min(int32_t* target, int32_t value) {
 #endif
 }
 
-// The value of *counter, which is then one more: hands out numbers, each to one task.
+// Returns *counter and increments it: each number goes to one task.
 inline int64_t atomic_next(int64_t* counter) {
   int64_t number;
 #pragma omp atomic capture relaxed
@@ -50,13 +50,29 @@ inline int64_t atomic_next(int64_t* counter) {
   return number;
 }
 
-// Holds a lock that tasks share, until the end of the scope: for a handful of instructions, because others spin
-// meanwhile. The lock is a word of their memory, 0 before its first holder.
+// The smallest work item that breaks a rule, over all tasks of a launch. Each task reports the first that it
+// finds.
+class FirstBadItem {
+ public:
+  void report(int64_t item) {
+#pragma omp critical(mluop_first_bad_item)
+    if (!found() || item < item_) item_ = item;
+  }
+
+  bool found() const { return item_ >= 0; }
+  int64_t item() const { return item_; }
+
+ private:
+  int64_t item_ = -1;
+};
+
+// Holds a lock that tasks share until the end of the scope. For a few hundred instructions at most: other tasks
+// spin meanwhile. The lock is an int32_t in their memory, 0 before its first holder.
 class SpinGuard {
  public:
   explicit SpinGuard(int32_t* lock) : lock_(lock) {
     int32_t before;
-    while ((before = take()) == kHeld) {
+    while ((before = exchange_held()) == kHeld) {
       // The holder may be waiting for this core.
       std::this_thread::yield();
     }
@@ -69,14 +85,14 @@ class SpinGuard {
     *lock_ = kReleased;
   }
 
-  // Whether nobody has held the lock before.
+  // Whether this is the first holder of the lock.
   bool first() const { return first_; }
 
  private:
   static constexpr int32_t kHeld = 1;
   static constexpr int32_t kReleased = 2;
 
-  int32_t take() const {
+  int32_t exchange_held() {
     int32_t before;
 #pragma omp atomic capture acq_rel
     {

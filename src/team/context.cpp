@@ -5,11 +5,10 @@
 #include <charconv>
 #include <string>
 
-#include "core/boundary.h"
+#include "core/checks.h"
 #include "core/environment.h"
 #include "core/log.h"
 #include "core/simd.h"
-#include "core/text.h"
 
 namespace mluop {
 namespace {
@@ -20,23 +19,20 @@ constexpr size_t kMaxThreads = 4096;
 DeviceProfile read_device() {
   const std::string name = read_environment("MLUOP_OMP_DEVICE", kDefaultDevice.name.data());
   const auto device = find_device(name);
-  if (!device) {
-    throw Failure(MLUOP_STATUS_BAD_PARAM,
-                  text("MLUOP_OMP_DEVICE is \"", name, "\", expected one of: mlu270, mlu290, mlu370, mlu590"));
-  }
+  require(device.has_value(), MLUOP_STATUS_BAD_PARAM, "MLUOP_OMP_DEVICE is \"", name,
+          "\", expected one of: mlu270, mlu290, mlu370, mlu590");
   return *device;
 }
 
-// A whole number from 1 to `most`.
-size_t read_count(const char* name, size_t most, size_t fallback) {
+// A whole number from 1 to `max`.
+size_t read_count(const char* name, size_t max, size_t fallback) {
   const std::string value = read_environment(name, "");
   if (value.empty()) return fallback;
   size_t count = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
-  if (error != std::errc{} || end != value.data() + value.size() || count < 1 || count > most) {
-    throw Failure(MLUOP_STATUS_BAD_PARAM,
-                  text(name, " is \"", value, "\", expected a whole number from 1 to ", most));
-  }
+  const bool whole_number = error == std::errc{} && end == value.data() + value.size();
+  require(whole_number && count >= 1 && count <= max, MLUOP_STATUS_BAD_PARAM, name, " is \"", value,
+          "\", expected a whole number from 1 to ", max);
   return count;
 }
 
@@ -57,4 +53,18 @@ void mluOpContext::configure() {
     mluop::log_debug(mluop::text("device ", device.name, ", NRAM ", nram_capacity / 1024, " KiB, at most ",
                                  max_threads, " threads, ", mluop::simd_name()));
   }
+}
+
+mluop::Arena mluOpContext::reserve(size_t pool_bytes) {
+  const auto threads = static_cast<size_t>(thread_count(omp_get_max_threads()));
+  nram_memory_.reserve(nram_capacity * threads);
+  pool_.reserve(pool_bytes);
+  return {pool_.data(), pool_bytes};
+}
+
+mluop::Arena mluOpContext::nram(int thread) const {
+  const size_t begin = nram_capacity * static_cast<size_t>(thread);
+  mluop::require(begin + nram_capacity <= nram_memory_.capacity(), MLUOP_STATUS_INTERNAL_ERROR,
+                 "the NRAM of thread ", thread, " is not reserved");
+  return {nram_memory_.data() + begin, nram_capacity};
 }

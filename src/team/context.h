@@ -1,17 +1,16 @@
-// The context behind a handle: the machine that operators run on. Owns the device profile, the scratch memory
-// of the tasks and the internal workspace pool; both grow on demand and are reused by every call.
+// The context behind a handle: the machine that operators run on. Owns the device profile, the NRAM of the tasks
+// and the pool, an internal workspace; NRAM and pool grow on demand and are reused by later calls.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <mutex>
 
 #include "core/aligned_buffer.h"
+#include "core/arena.h"
 #include "mlu_op.h"
 #include "team/device_profile.h"
-#include "team/nram.h"
 
-// What the last launch did: for tests and for the debug log.
+// The last launch, for tests.
 struct TeamRecord {
   int task_dim = 0;
   int threads = 0;
@@ -22,22 +21,16 @@ struct mluOpContext {
   // Reads the environment. Throws mluop::Failure, and changes nothing, if a variable is invalid.
   void configure();
 
-  // The threads that run `task_dim` tasks, if OpenMP gives as many.
-  int threads_of(int task_dim) const { return std::min(task_dim, max_threads); }
+  // The number of threads that run `task_dim` tasks, if OpenMP provides as many.
+  int thread_count(int task_dim) const { return task_dim < max_threads ? task_dim : max_threads; }
 
-  // Scratch memory for the threads of `task_dim` tasks. Throws std::bad_alloc.
-  void reserve_nram(int task_dim) {
-    nram_memory_.reserve(nram_capacity * static_cast<size_t>(threads_of(task_dim)));
-  }
-  mluop::Nram nram(int thread) const {
-    return {nram_memory_.data() + nram_capacity * static_cast<size_t>(thread), nram_capacity};
-  }
+  // Reserves the NRAM of the largest team that a launch may use, and `pool_bytes` bytes of pool, which it returns;
+  // contents are unspecified. An operator calls it once, before it writes an output: launches do not allocate.
+  // Throws std::bad_alloc.
+  mluop::Arena reserve(size_t pool_bytes);
 
-  // The internal workspace, at least `bytes` long; contents are those of nobody. Throws std::bad_alloc.
-  std::byte* reserve_pool(size_t bytes) {
-    pool_.reserve(bytes);
-    return pool_.data();
-  }
+  // The NRAM of a thread. Throws mluop::Failure (INTERNAL_ERROR) if it is not reserved.
+  mluop::Arena nram(int thread) const;
 
   mluop::DeviceProfile device = mluop::kDefaultDevice;
   size_t nram_capacity = 0;

@@ -1,5 +1,4 @@
-// The accelerator that a handle stands for: which rules of architecture apply, and how large the scratch memory
-// of a core is.
+// The accelerator that a handle represents: the architecture rules that apply, and the NRAM of a core.
 #pragma once
 
 #include <cstddef>

@@ -1,33 +1,30 @@
-// Cuts a tile to the scratch memory of a task.
+// Chooses the size of a tile by the NRAM of a task.
 #pragma once
 
 #include <cstdint>
 
-#include "core/boundary.h"
-#include "core/text.h"
+#include "core/checks.h"
 #include "team/context.h"
 
 namespace mluop {
 
-// The largest tile, from 1 to `most` items, whose buffers fit NRAM; bytes(items) says what they take, and grows
-// with the items. Throws Failure with ALLOC_FAILED if not even one item fits.
+// The largest count from 1 to `max` whose tile fits NRAM; bytes(count) is the size of the tile and grows with the
+// count. Throws Failure with ALLOC_FAILED if a tile of one does not fit.
 template <class Bytes>
-int32_t fit_tile(const Context& context, int64_t most, const Bytes& bytes) {
-  int32_t low = 0;
-  auto high = static_cast<int32_t>(most);
-  while (low < high) {
-    const int32_t middle = low + (high - low + 1) / 2;
+int64_t fit_tile(const Context& context, int64_t max, const Bytes& bytes) {
+  require(bytes(int64_t{1}) <= context.nram_capacity, MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ",
+          context.nram_capacity / 1024, ", expected room for the smallest tile: ", bytes(int64_t{1}), " bytes");
+  int64_t fitting = 1;
+  int64_t limit = max;
+  while (fitting < limit) {
+    const int64_t middle = fitting + (limit - fitting + 1) / 2;
     if (bytes(middle) <= context.nram_capacity) {
-      low = middle;
+      fitting = middle;
     } else {
-      high = middle - 1;
+      limit = middle - 1;
     }
   }
-  if (low == 0) {
-    throw Failure(MLUOP_STATUS_ALLOC_FAILED, text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
-                                                  ", expected room for the smallest tile: ", bytes(1), " bytes"));
-  }
-  return low;
+  return fitting;
 }
 
 }  // namespace mluop

@@ -1,17 +1,16 @@
-// Runs range kernels as the tasks of a team: the only way to parallel execution.
+// Launches: range kernels run as the tasks of a team. The only way to parallel execution.
 //
-// A kernel is a function kernel(args, begin, end, task): it works on the items [begin, end), takes its scratch
-// buffers from task.nram, does not throw, allocate, log or touch OpenMP. launch() divides the items over
-// taskDim tasks, runs them and returns when all are done. The tasks need not run at the same time: where the
-// machine has fewer cores, or OpenMP gives fewer threads than asked for, a thread runs several, one after
-// another. So kernels must not wait for each other; steps that depend on each other are launches of their own.
+// A kernel is a function kernel(args, begin, end, task): it processes the work items [begin, end) and takes its
+// tile from task.nram. It does not allocate, log or touch OpenMP. The tasks of a launch may run one after another
+// on one thread, so a kernel must not wait for another task. It may hold a lock of team/atomics.h for a bounded
+// number of instructions; a holder takes no second lock.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
+#include "core/arena.h"
 #include "team/context.h"
-#include "team/nram.h"
 #include "team/split.h"
 
 namespace mluop {
@@ -19,26 +18,27 @@ namespace mluop {
 struct Task {
   int taskId;
   int taskDim;
-  Nram nram;
+  Arena nram;
 };
 
 template <class Args>
 using RangeKernel = void (*)(const Args& args, int64_t begin, int64_t end, Task& task);
 
-// The number of tasks for `items` work items that move `bytes` bytes: as many as OpenMP has threads
-// (OMP_NUM_THREADS), fewer where items or bytes do not pay for them, at least 1.
+// The number of tasks for `items` work items that move `bytes` bytes: OMP_NUM_THREADS, fewer where items or bytes
+// do not pay for them, at least 1.
 int choose_task_dim(int64_t items, int64_t bytes);
 
-// Runs body(state, task) for task_dim tasks. launch() is the typed way to it.
+// Runs body(state, task) for task_dim tasks and returns when all are done; launch() is the typed form. The NRAM of
+// the team is reserved before (Context::reserve). What a task throws, which is a bug, is rethrown here.
 void run_team(Context& context, int task_dim, void (*body)(const void* state, Task& task), const void* state);
 
-// Divides as the operators' documents do; see split().
+// The work items [0, total), divided as the design documents do; see split().
 struct Evenly {
   int64_t total;
   Range operator()(int task_dim, int task_id) const { return split(total, task_dim, task_id); }
 };
 
-// divide(task_dim, task_id) names the range of a task; tasks with an empty range do not run.
+// Static schedule: divide(task_dim, task_id) is the range of a task. Tasks with an empty range do not run.
 template <class Args, class Divide>
 void launch(Context& context, int task_dim, const Divide& divide, RangeKernel<Args> kernel,
             const std::type_identity_t<Args>& args) {
@@ -53,6 +53,46 @@ void launch(Context& context, int task_dim, const Divide& divide, RangeKernel<Ar
         const State& launched = *static_cast<const State*>(opaque);
         const Range range = launched.divide(task.taskDim, task.taskId);
         if (range.size() > 0) launched.kernel(launched.args, range.begin, range.end, task);
+      },
+      &state);
+}
+
+// Hands out the numbers of a launch's chunks, each once.
+class ChunkCounter {
+ public:
+  explicit ChunkCounter(int count) : count_(count) {}
+  // The next number; `count` or more if there is none.
+  int64_t next();
+  int count() const { return count_; }
+
+ private:
+  int64_t next_ = 0;
+  int count_;
+};
+
+// Dynamic schedule, for cores of different speed: divide(chunk_count, chunk) is the range of a chunk, and a task
+// that is done with one takes the next. Each call of the kernel starts with an empty NRAM.
+template <class Args, class Divide>
+void launch_dynamic(Context& context, int task_dim, int chunk_count, const Divide& divide,
+                    RangeKernel<Args> kernel, const std::type_identity_t<Args>& args) {
+  struct State {
+    const Divide& divide;
+    RangeKernel<Args> kernel;
+    const Args& args;
+    ChunkCounter& chunks;
+  };
+  ChunkCounter chunks(chunk_count);
+  const State state{divide, kernel, args, chunks};
+  run_team(
+      context, task_dim,
+      [](const void* opaque, Task& task) {
+        const State& launched = *static_cast<const State*>(opaque);
+        const int count = launched.chunks.count();
+        for (int64_t chunk = launched.chunks.next(); chunk < count; chunk = launched.chunks.next()) {
+          const Range range = launched.divide(count, static_cast<int>(chunk));
+          Task chunk_task = task;
+          if (range.size() > 0) launched.kernel(launched.args, range.begin, range.end, chunk_task);
+        }
       },
       &state);
 }

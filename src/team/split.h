@@ -1,4 +1,4 @@
-// The multi-core split of the operators' documents: `total` work items over `task_dim` tasks, contiguous,
+// The multi-core split of the design documents: `total` work items over `task_dim` tasks, contiguous,
 // total / task_dim each, the first total % task_dim tasks one more.
 #pragma once
 
@@ -21,11 +21,11 @@ inline Range split(int64_t total, int task_dim, int task_id) {
   return {begin, begin + share + (task_id < rest ? 1 : 0)};
 }
 
-// Divides `count` items so that each task gets the same share of their cost, as far as whole items allow;
-// cost_before(i) is that of the items before i, and does not fall. Contiguous, and every item has a task.
+// Divides `count` work items so that the tasks get equal shares of their cost, as far as whole items allow;
+// cost_before(i) is the cost of the items before i and is non-decreasing. Contiguous; every item has a task.
 template <class CostBefore>
 Range split_cost(int64_t count, int task_dim, int task_id, const CostBefore& cost_before) {
-  // The first item at which `share` of the cost has passed.
+  // The first item before which the cost is at least `share`.
   const auto boundary = [&](int64_t share) {
     int64_t low = 0;
     int64_t high = count;

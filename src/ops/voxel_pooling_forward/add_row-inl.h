@@ -1,4 +1,4 @@
-// Voxel pooling forward: adding rows of channels. Per-target code of Highway: include it inside foreach_target.
+// Voxel pooling forward: addition of feature rows. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_VOXEL_POOLING_ADD_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_VOXEL_POOLING_ADD_ROW_INL_H
 #undef MLUOP_VOXEL_POOLING_ADD_ROW_INL_H
@@ -15,14 +15,14 @@ namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One vector: sum += row, or if kFirst, sum = +0 + row.
+// One vector: sum += row; with kFirst, sum = +0 + row.
 template <bool kFirst, class D>
 HWY_INLINE void add_vector(D d, float* HWY_RESTRICT sum, const float* HWY_RESTRICT row) {
   const auto before = kFirst ? hn::Zero(d) : hn::LoadU(d, sum);
   hn::StoreU(hn::Add(before, hn::LoadU(d, row)), d, sum);
 }
 
-// The channels that do not fill a vector: halves, quarters, ... down to one lane.
+// The channels that do not fill a vector, by vectors of half, a quarter, ... of the lanes down to one.
 template <bool kFirst, size_t kLanes>
 HWY_INLINE void add_rest(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
   const hn::CappedTag<float, kLanes> d;
@@ -34,7 +34,7 @@ HWY_INLINE void add_rest(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row,
   if constexpr (kLanes > 1) add_rest<kFirst, kLanes / 2>(sum, row, channels);
 }
 
-// sum[0, channels) += row[0, channels); if kFirst, as if the sum were zero before.
+// sum[0, channels) += row[0, channels); with kFirst, as if the sum were zero before.
 template <bool kFirst>
 HWY_INLINE void add_row(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, int64_t channels) {
   const hn::ScalableTag<float> d;

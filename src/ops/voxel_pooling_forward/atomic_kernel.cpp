@@ -4,10 +4,11 @@
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include "core/simd.h"
 #include "ops/voxel_pooling_forward/add_row-inl.h"
+#include "ops/voxel_pooling_forward/atomic_tile.h"
 #include "ops/voxel_pooling_forward/kernels.h"
 #include "ops/voxel_pooling_forward/locate-inl.h"
-#include "ops/voxel_pooling_forward/tile.h"
 #include "primitives/stream-inl.h"
 #include "team/atomics.h"
 
@@ -17,27 +18,27 @@ namespace HWY_NAMESPACE {
 
 constexpr int32_t kNone = -1;
 
-// Links the points of a tile that share a bucket, ascending: heads[bucket], then next[point].
-HWY_INLINE void link_points(const Tile& tile, int32_t count) {
+// Links the points of a tile that share a bucket, in ascending order.
+HWY_INLINE void link_points(const AtomicTile& tile, int32_t count) {
   std::fill_n(tile.heads, tile.bucket_count, kNone);
   for (int32_t i = count - 1; i >= 0; --i) {
-    if (tile.cells[i] == KeyedItems::kNoKey) continue;
+    if (tile.cells[i] == KeyedPoints::kNoKey) continue;
     int32_t& head = tile.heads[tile.bucket(tile.cells[i])];
     tile.next[i] = head;
     head = i;
   }
 }
 
-// Adds channels [channel, channel + count) of the tile's points, one atomic row for each cell of the tile.
-void scatter_tile(const Args& call, const Tile& tile, int64_t first_point, int32_t points, int64_t channel,
+// Adds channels [channel, channel + count) of the tile's points to the output, one atomic row for each cell.
+void scatter_tile(const Args& call, const AtomicTile& tile, int64_t first_point, int32_t points, int64_t channel,
                   int64_t count) {
   const int64_t channels = call.num_channels;
   const float* features = call.input_features + first_point * channels + channel;
   link_points(tile, points);
   for (int32_t i = 0; i < points; ++i) {
     const int32_t cell = tile.cells[i];
-    if (cell == KeyedItems::kNoKey) continue;
-    // A point that an earlier one of its cell has taken along is no longer the head of anything.
+    if (cell == KeyedPoints::kNoKey) continue;
+    // Already added, together with an earlier point of its cell.
     if (tile.next[i] == i) continue;
     std::memcpy(tile.row, features + i * channels, static_cast<size_t>(count) * sizeof(float));
     int32_t* link = &tile.next[i];
@@ -58,17 +59,17 @@ void scatter_tile(const Args& call, const Tile& tile, int64_t first_point, int32
 
 void scatter(const AtomicArgs& args, int64_t begin, int64_t end, Task& task) {
   const Args& call = args.call;
-  const Tile tile(task.nram, args.tile_points, args.tile_channels);
+  const AtomicTile tile(task.nram, args.tile_points, args.tile_channels);
+  const mluop::HWY_NAMESPACE::StreamWriter stream;
   for (int64_t point = begin; point < end; point += args.tile_points) {
     const auto points = static_cast<int32_t>(std::min<int64_t>(args.tile_points, end - point));
     locate_points(call, point, points, tile.cells, tile.memo);
-    mluop::HWY_NAMESPACE::stream_copy(call.pos_memo + point * 3, tile.memo, static_cast<size_t>(points) * 3);
+    stream.copy(call.pos_memo + point * 3, tile.memo, static_cast<size_t>(points) * 3);
     for (int64_t channel = 0; channel < call.num_channels; channel += args.tile_channels) {
       const int64_t count = std::min<int64_t>(args.tile_channels, call.num_channels - channel);
       scatter_tile(call, tile, point, points, channel, count);
     }
   }
-  hwy::FlushStream();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -80,7 +81,7 @@ namespace mluop::voxel_pooling_forward {
 
 HWY_EXPORT(scatter);
 
-RangeKernel<AtomicArgs> atomic_kernel() { return HWY_DYNAMIC_DISPATCH(scatter); }
+RangeKernel<AtomicArgs> atomic_kernel() { return MLUOP_DISPATCH(scatter); }
 
 }  // namespace mluop::voxel_pooling_forward
 #endif

@@ -1,12 +1,12 @@
-// Voxel pooling forward: the range kernels.
+// Voxel pooling forward: arguments and range kernels.
 //
-// Letters as in the design document: B batches, N points, C channels, X, Y, Z voxels. A cell is one (b, y, x)
-// of the output; cells are counted in the order of the output.
+// Letters as in the design document: B batches, N points, C channels, X, Y, Z voxels. A cell is one (b, y, x) of
+// the output; cells are numbered in the order of the output.
 #pragma once
 
 #include <cstdint>
 
-#include "primitives/key_order.h"
+#include "primitives/key_partition.h"
 #include "team/launch.h"
 
 namespace mluop::voxel_pooling_forward {
@@ -25,43 +25,48 @@ struct Args {
   int32_t* pos_memo;            // [B, N, 3]
 };
 
-// Deterministic mode: the keys of primitives/key_order.h are cells, its items points.
+// Deterministic mode: the steps of primitives/key_partition.h, with cells as keys.
 
-// Items: stretches of the sample. Counts their points.
+// Work items: sampled runs. Counts their points.
 struct SampleArgs {
   const Args& call;
-  const KeySample& sample;
-  const KeyOrder& order;
+  const SampledRuns& sample;
+  KeyPartition& partition;
 };
 RangeKernel<SampleArgs> sample_kernel();
 
-// Items: blocks of points. Finds the cells of the points and the ranks of the blocks, and writes pos_memo.
+// Work items: chunks of points. Computes the cells of the points and the ranks of these, and writes pos_memo.
 struct LocateArgs {
   const Args& call;
-  const KeyOrder& order;
-  const KeyedItems& points;
-  int32_t* cells;       // [B, N], the keys of points
-  int32_t tile_points;  // whole blocks
+  const KeyPartition& partition;
+  const KeyedPoints& points;
+  int32_t* cells;  // [B, N], the keys of `points`
+  int64_t tile_points;
   bool stream;
 };
 RangeKernel<LocateArgs> locate_kernel();
 
-// Items: ranks of tiles. Adds up the rows of the points of each cell of the tiles, in the order of the points.
+struct LocateTile {
+  LocateTile(Arena& nram, int64_t points) : memo(nram.take<int32_t>("pos_memo", {points, 3})) {}
+  int32_t* memo;  // [points, 3]
+};
+
+// Work items: ranks of buckets. Adds the feature rows of each cell in the order of the points.
 struct SumArgs {
   const Args& call;
-  const KeyOrder& order;
-  const KeyedItems& points;
-  uint8_t* begun;  // [B, Y, X], whether a cell has a sum yet
-  int32_t tile_points;
+  const KeyPartition& partition;
+  const KeyedPoints& points;
+  uint8_t* initialized;  // [B, Y, X], whether the cell's output row holds a sum
+  int64_t tile_points;
 };
 RangeKernel<SumArgs> sum_kernel();
 
-// Atomics mode, items: points. Per tile: locates the points, adds up in NRAM the rows of those that share a cell,
-// and adds each sum to the output with atomics. The output is zero before.
+// Atomics mode. Work items: points. For each tile: locates the points, adds the rows of those that share a cell in
+// NRAM, and adds each sum to the output with atomics. The output is zero before.
 struct AtomicArgs {
   const Args& call;
-  int32_t tile_points;
-  int32_t tile_channels;
+  int64_t tile_points;
+  int64_t tile_channels;
 };
 RangeKernel<AtomicArgs> atomic_kernel();
 

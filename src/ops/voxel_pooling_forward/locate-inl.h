@@ -1,4 +1,4 @@
-// Voxel pooling forward: from coordinates to cells, vectorised. Per-target code of Highway: include it inside
+// Voxel pooling forward: converts coordinates to cells. Per-target code of Highway: include it inside
 // foreach_target.
 #if defined(MLUOP_VOXEL_POOLING_LOCATE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_VOXEL_POOLING_LOCATE_INL_H
@@ -33,12 +33,12 @@ HWY_INLINE void locate_vector(D d, const Args& call, int32_t b, const int32_t* H
       hn::And(within(x, call.num_voxel_x), hn::And(within(y, call.num_voxel_y), within(z, call.num_voxel_z)));
   const auto row = hn::Add(hn::Set(d, b * call.num_voxel_y), y);
   const auto cell = hn::Add(hn::Mul(row, hn::Set(d, call.num_voxel_x)), x);
-  hn::StoreU(hn::IfThenElse(in_range, cell, hn::Set(d, KeyedItems::kNoKey)), d, cells);
+  hn::StoreU(hn::IfThenElse(in_range, cell, hn::Set(d, KeyedPoints::kNoKey)), d, cells);
   hn::StoreInterleaved3(hn::IfThenElse(in_range, hn::Set(d, b), minus_one), hn::IfThenElse(in_range, y, minus_one),
                         hn::IfThenElse(in_range, x, minus_one), d, memo);
 }
 
-// Points [point, point + count) of the call, which may span batches. memo may be the call's pos_memo or NRAM.
+// Writes cells and pos_memo of the points [point, point + count) of the call, which may span batches.
 inline void locate_points(const Args& call, int64_t point, int64_t count, int32_t* cells, int32_t* memo) {
   const hn::ScalableTag<int32_t> d;
   constexpr size_t kMaxLanes = hn::MaxLanes(d);
@@ -52,7 +52,7 @@ inline void locate_points(const Args& call, int64_t point, int64_t count, int32_
       locate_vector(d, call, b, geom + i * 3, cells + i, memo + i * 3);
     }
     if (i < in_batch) {
-      // The rest goes through a padded copy, so that no vector reaches beyond the tensors.
+      // The rest goes through a padded copy, so that no vector crosses the end of a tensor.
       const auto rest = static_cast<size_t>(in_batch - i);
       int32_t padded_geom[3 * kMaxLanes] = {}, padded_cells[kMaxLanes], padded_memo[3 * kMaxLanes];
       std::memcpy(padded_geom, geom + i * 3, rest * 3 * sizeof(int32_t));

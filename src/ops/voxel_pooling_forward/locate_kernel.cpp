@@ -4,9 +4,10 @@
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include "core/simd.h"
 #include "ops/voxel_pooling_forward/kernels.h"
 #include "ops/voxel_pooling_forward/locate-inl.h"
-#include "primitives/key_order-inl.h"
+#include "primitives/key_partition-inl.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -14,19 +15,19 @@ namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 
 void locate(const LocateArgs& args, int64_t begin, int64_t end, Task& task) {
-  constexpr int64_t kBlock = KeyedItems::kBlockItems;
-  auto* memo_tile = task.nram.take<int32_t>(static_cast<size_t>(args.tile_points) * 3);
-  const int64_t points_end = std::min(end * kBlock, args.call.total_points());
-  for (int64_t point = begin * kBlock; point < points_end; point += args.tile_points) {
-    const int64_t count = std::min<int64_t>(args.tile_points, points_end - point);
+  constexpr int64_t kChunkPoints = KeyedPoints::kChunkPoints;
+  const LocateTile tile(task.nram, args.tile_points);
+  const mluop::HWY_NAMESPACE::StreamWriter stream;
+  const int64_t points_end = std::min(end * kChunkPoints, args.call.total_points());
+  for (int64_t point = begin * kChunkPoints; point < points_end; point += args.tile_points) {
+    const int64_t count = std::min(args.tile_points, points_end - point);
     int32_t* memo = args.call.pos_memo + point * 3;
-    locate_points(args.call, point, count, args.cells + point, args.stream ? memo_tile : memo);
-    if (args.stream) mluop::HWY_NAMESPACE::stream_copy(memo, memo_tile, static_cast<size_t>(count) * 3);
-    for (int64_t i = point; i < point + count; i += kBlock) {
-      mluop::HWY_NAMESPACE::rank_block(args.order, args.points, i / kBlock);
+    locate_points(args.call, point, count, args.cells + point, args.stream ? tile.memo : memo);
+    if (args.stream) stream.copy(memo, tile.memo, static_cast<size_t>(count) * 3);
+    for (int64_t i = point; i < point + count; i += kChunkPoints) {
+      mluop::HWY_NAMESPACE::rank_chunk(args.partition, args.points, i / kChunkPoints);
     }
   }
-  hwy::FlushStream();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -38,7 +39,7 @@ namespace mluop::voxel_pooling_forward {
 
 HWY_EXPORT(locate);
 
-RangeKernel<LocateArgs> locate_kernel() { return HWY_DYNAMIC_DISPATCH(locate); }
+RangeKernel<LocateArgs> locate_kernel() { return MLUOP_DISPATCH(locate); }
 
 }  // namespace mluop::voxel_pooling_forward
 #endif

@@ -2,18 +2,29 @@
 
 #include <algorithm>
 
-#include "ops/voxel_pooling_forward/tile.h"
+#include "core/caches.h"
+#include "ops/voxel_pooling_forward/atomic_tile.h"
 #include "primitives/fill.h"
-#include "team/fit_tile.h"
 
 namespace mluop::voxel_pooling_forward {
 namespace {
 
-// Outputs from here on bypass the caches: half of a server core's share of the last level.
-constexpr int64_t kStreamBytes = 8 << 20;
+// Larger tiles gain nothing.
+constexpr int64_t kMaxTileChannels = 1024;
 
-// Beyond this, larger tiles gain nothing.
-constexpr int32_t kMaxTileChannels = 1024;
+// The deterministic mode's part of the pool.
+struct Pool {
+  Pool(Arena& pool, const Args& args, const SampledRuns& sample)
+      : partition(pool, args.cell_count(), sample),
+        cells(pool.take<int32_t>("cells", {args.total_points()})),
+        points(pool, args.total_points(), cells),
+        initialized(pool.take<uint8_t>("initialized", {args.cell_count()})) {}
+
+  KeyPartition partition;
+  int32_t* cells;        // [B, N]
+  KeyedPoints points;    // whose keys are `cells`
+  uint8_t* initialized;  // [B, Y, X]
+};
 
 int64_t bytes_moved(const Args& args) {
   return args.total_points() * (args.row_bytes() + 6 * int64_t{sizeof(int32_t)}) +
@@ -21,28 +32,22 @@ int64_t bytes_moved(const Args& args) {
 }
 
 void run_atomics(Context& context, const Plan& plan, const Args& args) {
+  context.reserve(0);
   fill_zero(context, args.output_features, args.cell_count() * args.row_bytes());
   launch(context, plan.task_dim, Evenly{args.total_points()}, atomic_kernel(),
          {args, plan.tile_points, plan.tile_channels});
 }
 
 void run_deterministic(Context& context, const Plan& plan, const Args& args) {
-  const KeySample sample(args.total_points(), plan.task_dim);
-  WorkspaceLayout workspace;
-  const KeyOrderLayout order_layout(workspace, args.cell_count(), sample);
-  const KeyedItemsLayout points_layout(workspace, args.total_points());
-  const size_t cells_offset = workspace.add<int32_t>(args.total_points());
-  const size_t begun_offset = workspace.add<uint8_t>(args.cell_count());
-  std::byte* pool = context.reserve_pool(workspace.bytes());
-  const KeyOrder order(order_layout, pool);
-  auto* cells = at<int32_t>(pool, cells_offset);
-  const KeyedItems points = points_layout.items(pool, cells);
-  auto* begun = at<uint8_t>(pool, begun_offset);
-  launch(context, sample.task_dim, Evenly{sample.stretches}, sample_kernel(), {args, sample, order});
-  order.decide(context, sample);
-  launch(context, plan.task_dim, Evenly{KeyedItems::block_count(points.item_count)}, locate_kernel(),
-         {args, order, points, cells, plan.tile_points, plan.stream});
-  launch(context, plan.task_dim, ByCost{order}, sum_kernel(), {args, order, points, begun, plan.tile_points});
+  const SampledRuns sample(args.total_points(), plan.task_dim);
+  Arena arena = context.reserve(bytes_of<Pool>(args, sample));
+  Pool pool(arena, args, sample);
+  launch(context, sample.task_dim, Evenly{sample.count}, sample_kernel(), {args, sample, pool.partition});
+  pool.partition.assign_ranks(context, sample);
+  launch(context, plan.task_dim, Evenly{pool.points.chunk_count()}, locate_kernel(),
+         {args, pool.partition, pool.points, pool.cells, plan.tile_points, plan.stream});
+  launch(context, plan.task_dim, ByCost{pool.partition}, sum_kernel(),
+         {args, pool.partition, pool.points, pool.initialized, plan.tile_points});
 }
 
 }  // namespace
@@ -51,25 +56,27 @@ Plan make_plan(const Context& context, const Args& args) {
   Plan plan{};
   plan.atomics = context.atomics_mode == MLUOP_ATOMICS_ALLOWED;
   plan.task_dim = choose_task_dim(args.total_points(), bytes_moved(args));
-  plan.stream = bytes_moved(args) >= kStreamBytes;
+  plan.stream = exceeds_caches(bytes_moved(args));
   if (plan.atomics) {
-    plan.tile_channels = std::min(args.num_channels, kMaxTileChannels);
+    plan.tile_channels = std::min(int64_t{args.num_channels}, kMaxTileChannels);
     plan.tile_points = fit_tile(context, split(args.total_points(), plan.task_dim, 0).size(),
-                                [&](int32_t points) { return Tile::bytes(points, plan.tile_channels); });
+                                [&](int64_t points) { return bytes_of<AtomicTile>(points, plan.tile_channels); });
   } else {
-    plan.tile_points = fit_blocks(context, [](int32_t points) {
-      return std::max(OwnedList::bytes(points), nram_bytes<int32_t>(size_t{3} * points));
+    plan.tile_points = fit_chunks(context, [](int64_t points) {
+      return std::max(bytes_of<LocateTile>(points), bytes_of<VisitQueue>(points));
     });
   }
   return plan;
 }
 
-void run(Context& context, const Plan& plan, const Args& args) {
-  context.reserve_nram(plan.task_dim);
+void run(Call& call, const Args& args) {
+  const Plan plan = make_plan(call.context(), args);
+  call.log_detail("num_voxel_z ", args.num_voxel_z, ", ", plan.atomics ? "atomics" : "deterministic", ", taskDim ",
+                  plan.task_dim, ", tile of ", plan.tile_points, " points");
   if (plan.atomics) {
-    run_atomics(context, plan, args);
+    run_atomics(call.context(), plan, args);
   } else {
-    run_deterministic(context, plan, args);
+    run_deterministic(call.context(), plan, args);
   }
 }
 

@@ -1,25 +1,25 @@
-// Voxel pooling forward: what is decided once a call, and the launches that carry it out.
+// Voxel pooling forward: the decisions of a call, and its launches.
 #pragma once
 
 #include <cstdint>
 
 #include "ops/voxel_pooling_forward/kernels.h"
-#include "team/context.h"
+#include "team/operator_call.h"
 
 namespace mluop::voxel_pooling_forward {
 
 struct Plan {
   bool atomics;
   int task_dim;
-  int32_t tile_points;    // points that are in NRAM at once
-  int32_t tile_channels;  // atomics mode: channels of a feature row that are in NRAM at once
-  bool stream;            // outputs are too large to be found in a cache again
+  int64_t tile_points;    // points in NRAM at a time
+  int64_t tile_channels;  // atomics mode: channels of a feature row in NRAM at a time
+  bool stream;            // outputs bypass the caches
 };
 
 // Throws Failure with ALLOC_FAILED if the smallest tile does not fit NRAM.
 Plan make_plan(const Context& context, const Args& args);
 
-// Outputs are written from the first launch on: all memory is reserved before it. Throws std::bad_alloc.
-void run(Context& context, const Plan& plan, const Args& args);
+// Computes the outputs. Throws what make_plan() throws, and std::bad_alloc, before it writes them.
+void run(Call& call, const Args& args);
 
 }  // namespace mluop::voxel_pooling_forward

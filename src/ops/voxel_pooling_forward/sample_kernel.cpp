@@ -5,6 +5,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include "core/simd.h"
 #include "ops/voxel_pooling_forward/kernels.h"
 #include "ops/voxel_pooling_forward/locate-inl.h"
 
@@ -12,18 +13,18 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 
-// Stretches lie too far apart for the hardware to fetch them early.
-constexpr int64_t kPrefetchStretches = 16;
+// Runs are too far apart for the hardware prefetcher.
+constexpr int64_t kPrefetchRuns = 16;
 
 void sample(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
-  int32_t cells[KeySample::kItems], memo[3 * KeySample::kItems];
-  args.order.clear(task.taskId);
-  for (int64_t stretch = begin; stretch < end; ++stretch) {
-    hwy::Prefetch(args.call.geom_xyz + args.sample.items(stretch + kPrefetchStretches).begin * 3);
-    const Range points = args.sample.items(stretch);
+  int32_t cells[SampledRuns::kRunPoints], memo[3 * SampledRuns::kRunPoints];
+  args.partition.clear_sample(task.taskId);
+  for (int64_t run = begin; run < end; ++run) {
+    hwy::Prefetch(args.call.geom_xyz + args.sample.points(run + kPrefetchRuns).begin * 3);
+    const Range points = args.sample.points(run);
     locate_points(args.call, points.begin, points.size(), cells, memo);
     for (int64_t i = 0; i < points.size(); ++i) {
-      if (cells[i] != KeyedItems::kNoKey) args.order.count(task.taskId, cells[i], stretch);
+      if (cells[i] != KeyedPoints::kNoKey) args.partition.count(task.taskId, cells[i], run);
     }
   }
 }
@@ -37,7 +38,7 @@ namespace mluop::voxel_pooling_forward {
 
 HWY_EXPORT(sample);
 
-RangeKernel<SampleArgs> sample_kernel() { return HWY_DYNAMIC_DISPATCH(sample); }
+RangeKernel<SampleArgs> sample_kernel() { return MLUOP_DISPATCH(sample); }
 
 }  // namespace mluop::voxel_pooling_forward
 #endif

@@ -6,23 +6,21 @@
 
 #include <algorithm>
 
+#include "core/caches.h"
+#include "core/simd.h"
 #include "ops/voxel_pooling_forward/add_row-inl.h"
 #include "ops/voxel_pooling_forward/kernels.h"
-#include "primitives/key_order-inl.h"
+#include "primitives/key_partition-inl.h"
 #include "primitives/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 
-// Cells are summed in parts of about this size, which stay in a last level of cache. Smaller parts are slower:
-// each looks at the points once more, and in shorter stretches.
-constexpr int64_t kPartBytes = 8 << 20;
-
-// Adds the row of each point to its cell.
+// Adds the feature row of each point to its cell.
 struct AddRows {
   explicit AddRows(const SumArgs& sum_args)
-      : args(sum_args), ahead(mluop::HWY_NAMESPACE::rows_ahead(args.call.row_bytes())) {}
+      : args(sum_args), lookahead(mluop::HWY_NAMESPACE::row_lookahead(args.call.row_bytes())) {}
 
   const float* row(int64_t point) const { return args.call.input_features + point * args.call.num_channels; }
   float* sum(int64_t cell) const { return args.call.output_features + cell * args.call.num_channels; }
@@ -32,46 +30,47 @@ struct AddRows {
     prefetch_row<Use::kWrite>(sum(cell), args.call.row_bytes());
   }
   HWY_INLINE void visit(int64_t point, int64_t cell) const {
-    if (args.begun[cell] != 0) {
+    if (args.initialized[cell] != 0) {
       add_row<false>(sum(cell), row(point), args.call.num_channels);
     } else {
       add_row<true>(sum(cell), row(point), args.call.num_channels);
-      args.begun[cell] = 1;
+      args.initialized[cell] = 1;
     }
   }
 
   const SumArgs& args;
-  int64_t ahead;
+  int64_t lookahead;
 };
 
-// No cell has a sum yet.
-void begin_cells(const SumArgs& args, Range ranks) {
+void clear_initialized(const SumArgs& args, Range ranks) {
   for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
-    const Range cells = args.order.keys(args.order.tiles[rank]);
-    std::fill_n(args.begun + cells.begin, cells.size(), 0);
+    const Range cells = args.partition.keys(args.partition.ranked_buckets[rank]);
+    std::fill_n(args.initialized + cells.begin, cells.size(), 0);
   }
 }
 
-// Zeroes the cells without points.
-void zero_others(const SumArgs& args, Range ranks) {
+void zero_empty_cells(const SumArgs& args, Range ranks) {
   const int64_t channels = args.call.num_channels;
   for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
-    const Range cells = args.order.keys(args.order.tiles[rank]);
+    const Range cells = args.partition.keys(args.partition.ranked_buckets[rank]);
     for (int64_t cell = cells.begin; cell < cells.end; ++cell) {
-      if (args.begun[cell] == 0) std::fill_n(args.call.output_features + cell * channels, channels, 0.0F);
+      if (args.initialized[cell] == 0) std::fill_n(args.call.output_features + cell * channels, channels, 0.0F);
     }
   }
 }
 
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
-  OwnedList list(task.nram, args.tile_points);
+  VisitQueue queue(task.nram, args.tile_points);
   const AddRows add_rows(args);
-  const int64_t part_tiles = std::max<int64_t>(kPartBytes / (args.call.row_bytes() << args.order.shift), 1);
-  for (int64_t part = begin; part < end; part += part_tiles) {
-    const Range ranks{part, std::min(part + part_tiles, end)};
-    begin_cells(args, ranks);
-    mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, add_rows, list);
-    zero_others(args, ranks);
+  // Buckets are summed in chunks whose sums stay in the LLC. Smaller chunks are slower: each scans all points
+  // again and reads shorter runs of rows.
+  const int64_t chunk_bytes = cache_sizes().llc / 4;
+  const int64_t chunk = std::max<int64_t>(chunk_bytes / (args.call.row_bytes() << args.partition.shift), 1);
+  for (int64_t rank = begin; rank < end; rank += chunk) {
+    const Range ranks{rank, std::min(rank + chunk, end)};
+    clear_initialized(args, ranks);
+    mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, add_rows, queue);
+    zero_empty_cells(args, ranks);
   }
 }
 
@@ -84,7 +83,7 @@ namespace mluop::voxel_pooling_forward {
 
 HWY_EXPORT(sum);
 
-RangeKernel<SumArgs> sum_kernel() { return HWY_DYNAMIC_DISPATCH(sum); }
+RangeKernel<SumArgs> sum_kernel() { return MLUOP_DISPATCH(sum); }
 
 }  // namespace mluop::voxel_pooling_forward
 #endif

@@ -1,11 +1,11 @@
-#include "primitives/permute.h"
+#include "primitives/transpose.h"
 
 namespace mluop {
 namespace {
 
-// Items: rows of the copy.
+// Work items: rows of the copy.
 template <class T>
-void permute_rows(const PermuteArgs& args, int64_t begin, int64_t end, Task&) {
+void transpose_rows(const TransposeArgs& args, int64_t begin, int64_t end, Task&) {
   const auto [planes, rows, columns] = args.dims;
   for (int64_t item = begin; item < end; ++item) {
     const T* from =
@@ -17,10 +17,10 @@ void permute_rows(const PermuteArgs& args, int64_t begin, int64_t end, Task&) {
 
 }  // namespace
 
-void permute(Context& context, const PermuteArgs& args) {
+void transpose(Context& context, const TransposeArgs& args) {
   const int64_t rows = args.dims[0] * args.dims[1];
   launch(context, choose_task_dim(rows, 2 * rows * args.dims[2] * args.element_bytes), Evenly{rows},
-         args.element_bytes == 2 ? permute_rows<uint16_t> : permute_rows<uint32_t>, args);
+         args.element_bytes == 2 ? transpose_rows<uint16_t> : transpose_rows<uint32_t>, args);
 }
 
 }  // namespace mluop

@@ -1,0 +1,70 @@
+// Typed buffers in one piece of memory: NRAM tiles, workspaces, the handle's pool.
+//
+// A set of buffers is a struct whose constructor takes each buffer from an Arena. That constructor is the only
+// place that states the sizes: over a measuring arena it computes the bytes of the set, over memory it yields the
+// views.
+//
+//   struct Tile {
+//     Tile(Arena& nram, int64_t points, int64_t channels)
+//         : cells(nram.take<int32_t>("cells", {points})), rows(nram.take<float>("rows", {points, channels})) {}
+//     int32_t* cells;  // [points]
+//     float* rows;     // [points, channels]
+//   };
+//   ... bytes_of<Tile>(points, channels) ... Tile(task.nram, points, channels) ...
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include "core/aligned_buffer.h"
+
+namespace mluop {
+
+class Arena {
+ public:
+  // Measures: unlimited, and every buffer is null.
+  Arena() = default;
+  // Hands out `bytes` bytes at `memory`, which is aligned to kScratchAlignment.
+  Arena(std::byte* memory, size_t bytes) : memory_(memory), capacity_(bytes), measures_(false) {}
+
+  // A buffer of the product of `shape` elements, aligned to kScratchAlignment; contents are unspecified. Throws
+  // Failure: BAD_PARAM if the bytes exceed int64_t, INTERNAL_ERROR if they exceed what the arena has left.
+  template <class T>
+  T* take(const char* name, std::initializer_list<int64_t> shape) {
+    // Elements may be pointers. NOLINTNEXTLINE(bugprone-sizeof-expression)
+    return reinterpret_cast<T*>(take_bytes(name, shape, sizeof(T)));
+  }
+
+  size_t used() const { return used_; }
+  size_t capacity() const { return capacity_; }
+
+ private:
+  std::byte* take_bytes(const char* name, std::initializer_list<int64_t> shape, size_t element_bytes);
+
+  std::byte* memory_ = nullptr;
+  size_t capacity_ = PTRDIFF_MAX;
+  size_t used_ = 0;
+  bool measures_ = true;
+};
+
+// The bytes of Set(arena, sizes...): whole multiples of kScratchAlignment.
+template <class Set, class... Sizes>
+size_t bytes_of(const Sizes&... sizes) {
+  Arena arena;
+  Set(arena, sizes...);
+  return arena.used();
+}
+
+// The caller's workspace may start at any address: its size query adds the bytes that alignment may skip.
+inline constexpr size_t kWorkspaceSlack = kScratchAlignment - 1;
+
+template <class Set, class... Sizes>
+size_t workspace_bytes_of(const Sizes&... sizes) {
+  return bytes_of<Set>(sizes...) + kWorkspaceSlack;
+}
+
+// The caller's workspace from its first aligned address on.
+Arena workspace_arena(void* workspace, size_t bytes);
+
+}  // namespace mluop

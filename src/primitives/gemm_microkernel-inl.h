@@ -1,0 +1,121 @@
+// The GEMM microkernel: MR rows of A times a panel of B, with the sums in registers. Per-target code of Highway:
+// include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_GEMM_MICROKERNEL_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_GEMM_MICROKERNEL_INL_H
+#undef MLUOP_PRIMITIVES_GEMM_MICROKERNEL_INL_H
+#else
+#define MLUOP_PRIMITIVES_GEMM_MICROKERNEL_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "primitives/matmul.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using PanelTag = hn::CappedTag<float, kMaxLanes>;
+
+inline constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(PanelTag()));
+
+// Vector registers of the target; on x86 the better target has the lower number.
+#if (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3) || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+inline constexpr int kVectorRegisters = 16;
+#else
+inline constexpr int kVectorRegisters = 32;
+#endif
+
+// Register blocking: NR is kNrVectors vectors, MR depends on the vectors of the panel. 16 registers hold the sums,
+// a broadcast element of A and the panel's vectors. 32 registers would hold half as many rows again, but a block
+// starts while the one before it stores its sums, and the earlier the fewer these are.
+inline constexpr int kNrVectors = kVectorRegisters == 32 ? 4 : 2;
+inline constexpr int64_t kNr = kNrVectors * kLanes;
+inline constexpr auto kMr = [](int64_t panel_vectors) -> int64_t {
+  constexpr int kOf32Registers[] = {8, 6, 6, 4};
+  constexpr int kOf16Registers[] = {12, 6};
+  return kVectorRegisters == 32 ? kOf32Registers[panel_vectors - 1] : kOf16Registers[panel_vectors - 1];
+};
+
+// What the blocks of one panel have in common.
+struct MicrokernelArgs {
+  const float* panel;  // [kc, panel_vectors * kLanes]
+  int64_t kc;          // elements of a row of A that are multiplied
+  const float* a;      // the first of them, of row 0
+  int64_t a_stride;
+  float* c;  // row first_c_row
+  int64_t c_stride;
+  int32_t first_c_row;
+};
+
+// C[c_rows[r]] += A[a_rows[r]] * panel for kRows rows, in the order of the elements of a row, by fused
+// multiply-adds where the target has them. The rows of C differ from each other.
+template <int kRows, int kVectors>
+HWY_NOINLINE void gemm_microkernel(const MicrokernelArgs& args, const int32_t* HWY_RESTRICT a_rows,
+                                   const int32_t* HWY_RESTRICT c_rows) {
+  const PanelTag d;
+  float* c[kRows];
+  hn::Vec<PanelTag> sums[kRows][kVectors];
+  HWY_UNROLL(24) for (int r = 0; r < kRows; ++r) {
+    c[r] = args.c + (int64_t{c_rows[r]} - args.first_c_row) * args.c_stride;
+    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::LoadU(d, c[r] + v * kLanes);
+  }
+  const float* HWY_RESTRICT panel = args.panel;
+  const float* a[kRows];
+  HWY_UNROLL(24) for (int r = 0; r < kRows; ++r) a[r] = args.a + a_rows[r] * args.a_stride;
+  for (int64_t k = 0; k < args.kc; ++k) {
+    hn::Vec<PanelTag> b[kVectors];
+    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) b[v] = hn::LoadU(d, panel + v * kLanes);
+    HWY_UNROLL(24) for (int r = 0; r < kRows; ++r) {
+      const auto element = hn::Set(d, a[r][k]);
+      HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(element, b[v], sums[r][v]);
+    }
+    panel += kVectors * kLanes;
+  }
+  HWY_UNROLL(24) for (int r = 0; r < kRows; ++r) {
+    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, c[r] + v * kLanes);
+  }
+}
+
+using Microkernel = void (*)(const MicrokernelArgs&, const int32_t*, const int32_t*);
+
+// The microkernels of 1, 2, ... rows.
+template <int kVectors, int... kRowsMinusOne>
+constexpr auto microkernel_table(std::integer_sequence<int, kRowsMinusOne...>) {
+  return std::array<Microkernel, sizeof...(kRowsMinusOne)>{gemm_microkernel<kRowsMinusOne + 1, kVectors>...};
+}
+
+// `count` rows times a panel of kVectors vectors. Calls after_block() after each block.
+template <int kVectors, class AfterBlock>
+void multiply_rows(const MicrokernelArgs& args, const int32_t* a_rows, const int32_t* c_rows, int64_t count,
+                   const AfterBlock& after_block) {
+  constexpr int64_t kRows = kMr(kVectors);
+  static constexpr auto kTable = microkernel_table<kVectors>(std::make_integer_sequence<int, kRows>());
+  for (int64_t i = 0; i < count; i += kRows) {
+    kTable[static_cast<size_t>(std::min(kRows, count - i) - 1)](args, a_rows + i, c_rows + i);
+    after_block();
+  }
+}
+
+// The same for a panel of `width` columns, whole vectors.
+template <class AfterBlock>
+void multiply_panel(int64_t width, const MicrokernelArgs& args, const int32_t* a_rows, const int32_t* c_rows,
+                    int64_t count, const AfterBlock& after_block) {
+  const int64_t vectors = width / kLanes;
+  if (vectors == 1) return multiply_rows<1>(args, a_rows, c_rows, count, after_block);
+  if constexpr (kNrVectors == 4) {
+    if (vectors == 2) return multiply_rows<2>(args, a_rows, c_rows, count, after_block);
+    if (vectors == 3) return multiply_rows<3>(args, a_rows, c_rows, count, after_block);
+  }
+  multiply_rows<kNrVectors>(args, a_rows, c_rows, count, after_block);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,118 @@
+// The vectorized steps of key_partition.h. Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_KEY_PARTITION_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_KEY_PARTITION_INL_H
+#undef MLUOP_PRIMITIVES_KEY_PARTITION_INL_H
+#else
+#define MLUOP_PRIMITIVES_KEY_PARTITION_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "primitives/key_partition.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Writes the ranks of the points of a chunk, whose keys are known, and their bounds.
+inline void rank_chunk(const KeyPartition& partition, const KeyedPoints& points, int64_t chunk) {
+  const hn::CappedTag<int32_t, KeyedPoints::kChunkPoints> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const Range range = points.chunk_points(chunk);
+  const auto no_rank = hn::Set(d, KeyedPoints::kNoRank);
+  // As unsigned numbers: kNoRank is the highest.
+  auto lowest = hn::Set(du, INT32_MAX);
+  auto highest = no_rank;
+  int64_t i = range.begin;
+  for (; i + lanes <= range.end; i += lanes) {
+    const auto key = hn::LoadU(d, points.keys + i);
+    const auto no_key = hn::Lt(key, hn::Zero(d));
+    auto rank = no_rank;
+    if (!hn::AllTrue(d, no_key)) {
+      const auto bucket = hn::IfThenZeroElse(no_key, hn::ShiftRightSame(key, partition.shift));
+      rank = hn::IfThenElse(no_key, no_rank, hn::GatherIndex(d, partition.ranks, bucket));
+    }
+    hn::StoreU(rank, d, points.ranks + i);
+    lowest = hn::Min(lowest, hn::BitCast(du, rank));
+    highest = hn::Max(highest, rank);
+  }
+  KeyedPoints::RankBounds bounds{static_cast<int32_t>(hn::GetLane(hn::MinOfLanes(du, lowest))),
+                                 hn::GetLane(hn::MaxOfLanes(d, highest))};
+  for (; i < range.end; ++i) {
+    const int32_t key = points.keys[i];
+    points.ranks[i] = key == KeyedPoints::kNoKey ? KeyedPoints::kNoRank : partition.ranks[key >> partition.shift];
+    if (key == KeyedPoints::kNoKey) continue;
+    bounds = {std::min(bounds.lowest, points.ranks[i]), std::max(bounds.highest, points.ranks[i])};
+  }
+  points.chunk_bounds[chunk] = bounds;
+}
+
+// Appends the points of a chunk that have one of these ranks.
+HWY_INLINE void enqueue_chunk(const KeyedPoints& points, int64_t chunk, Range ranks, VisitQueue& queue) {
+  const hn::CappedTag<int32_t, KeyedPoints::kChunkPoints> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto begin = hn::Set(d, static_cast<int32_t>(ranks.begin));
+  const auto end = hn::Set(d, static_cast<int32_t>(ranks.end));
+  const Range range = points.chunk_points(chunk);
+  int64_t point = range.begin;
+  for (; point + lanes <= range.end; point += lanes) {
+    const auto rank = hn::LoadU(d, points.ranks + point);
+    const auto owned = hn::AndNot(hn::Lt(rank, begin), hn::Lt(rank, end));
+    const auto count = static_cast<int64_t>(hn::CountTrue(d, owned));
+    if (count == 0) continue;
+    hn::StoreU(hn::Compress(hn::LoadU(d, points.keys + point), owned), d, queue.keys + queue.count);
+    hn::StoreU(hn::Compress(hn::Iota(d, static_cast<int32_t>(point)), owned), d, queue.points + queue.count);
+    queue.count += count;
+  }
+  for (; point < range.end; ++point) {
+    if (points.ranks[point] < ranks.begin || points.ranks[point] >= ranks.end) continue;
+    queue.keys[queue.count] = points.keys[point];
+    queue.points[queue.count++] = static_cast<int32_t>(point);
+  }
+}
+
+// Visits the queued points except the last `remaining`, which stay queued.
+template <class Visitor>
+HWY_INLINE void visit_queued(const Visitor& visitor, int64_t remaining, VisitQueue& queue) {
+  const int64_t count = queue.count - remaining;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t next = i + visitor.lookahead;
+    if (next < queue.count) visitor.prefetch(queue.points[next], queue.keys[next]);
+    visitor.visit(queue.points[i], queue.keys[i]);
+  }
+  std::copy_n(queue.points + count, remaining, queue.points);
+  std::copy_n(queue.keys + count, remaining, queue.keys);
+  queue.count = remaining;
+}
+
+// Calls visitor.visit(point, key) for the points whose bucket has one of these ranks, in ascending order, and
+// visitor.prefetch(point, key) visitor.lookahead visits earlier; 1 <= lookahead <= kChunkPoints.
+template <class Visitor>
+HWY_INLINE void visit_owned(const KeyedPoints& points, Range ranks, const Visitor& visitor, VisitQueue& queue) {
+  const int64_t chunks = points.chunk_count();
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    const KeyedPoints::RankBounds& bounds = points.chunk_bounds[chunk];
+    if (bounds.lowest >= ranks.end || bounds.highest < ranks.begin) continue;
+    if (queue.count + KeyedPoints::kChunkPoints > queue.capacity) visit_queued(visitor, visitor.lookahead, queue);
+    enqueue_chunk(points, chunk, ranks, queue);
+  }
+  visit_queued(visitor, 0, queue);
+}
+
+// The number of rows of so many bytes to prefetch ahead of their use. Measured on rows of 80 channels of voxel
+// pooling.
+inline int64_t row_lookahead(int64_t row_bytes) {
+  constexpr int64_t kBytes = 5 << 10;
+  return std::clamp<int64_t>(kBytes / row_bytes, 1, KeyedPoints::kChunkPoints);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

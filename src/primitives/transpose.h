@@ -1,0 +1,21 @@
+// transpose: copies a tensor of three dimensions to contiguous memory, with its dimensions in another order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "team/launch.h"
+
+namespace mluop {
+
+struct TransposeArgs {
+  std::array<int64_t, 3> dims;     // of the copy
+  std::array<int64_t, 3> strides;  // of the source, in elements, for each dimension of the copy
+  int64_t element_bytes;           // 2 or 4
+  const void* from;
+  void* to;  // [dims]
+};
+
+void transpose(Context& context, const TransposeArgs& args);
+
+}  // namespace mluop

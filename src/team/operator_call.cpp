@@ -1,0 +1,156 @@
+#include "team/operator_call.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+
+namespace mluop {
+namespace {
+
+constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
+
+// A range of memory that a call reads or writes.
+struct Memory {
+  explicit Memory(const Argument& argument) : name(argument.name), data(argument.data), bytes(argument.bytes()) {}
+  Memory(std::string_view memory_name, const void* memory, size_t memory_bytes)
+      : name(memory_name), data(memory), bytes(static_cast<int64_t>(std::min<size_t>(memory_bytes, INT64_MAX))) {}
+
+  std::string_view name;
+  const void* data;
+  int64_t bytes;
+};
+
+void require_apart(const Memory& output, const Memory& other) {
+  const auto first = reinterpret_cast<uintptr_t>(output.data);
+  const auto second = reinterpret_cast<uintptr_t>(other.data);
+  const bool apart = output.bytes == 0 || other.bytes == 0 ||
+                     (first < second ? second - first >= static_cast<uintptr_t>(output.bytes)
+                                     : first - second >= static_cast<uintptr_t>(other.bytes));
+  require(apart, kBadParam, output.name, " overlaps ", other.name, ", expected memory of its own");
+}
+
+void check_tensor(const Argument& tensor) {
+  const TensorDescriptor& desc = *tensor.desc;
+  require(desc.dtype == tensor.dtype, kBadParam, tensor.name, " has data type ", name_of(desc.dtype),
+          ", expected ", name_of(tensor.dtype));
+  require(desc.layout == tensor.layout, kBadParam, tensor.name, " has layout ", name_of(desc.layout),
+          ", expected ", name_of(tensor.layout));
+  const auto expected = tensor.expected_shape();
+  require(desc.shape().size() == expected.size(), kBadParam, tensor.name, " has ", desc.dim_count,
+          " dimensions, expected ", expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    require(expected[i] == kAny || desc.dims[i] == expected[i], kBadParam, tensor.name, " dim ", i, " is ",
+            desc.dims[i], ", expected ", expected[i]);
+  }
+  if (!is_contiguous(desc)) {
+    throw Failure(MLUOP_STATUS_NOT_SUPPORTED,
+                  text(tensor.name, " has strides ", shape_text({desc.strides.data(), expected.size()}),
+                       ", expected a contiguous tensor of shape ", shape_text(desc.shape())));
+  }
+}
+
+}  // namespace
+
+Call::Call(std::string_view function, Context& context, bool is_query)
+    : function_(function), context_(context), is_query_(is_query), logs_(debug_log_enabled()) {
+  if (logs_) start_ = Clock::now();
+}
+
+int64_t Argument::bytes() const {
+  if (is_tensor()) return byte_count(*desc);
+  return shape[0] * static_cast<int64_t>(size_of(dtype));
+}
+
+void Call::declare(Argument::Kind kind, std::string_view name, const TensorDescriptor* desc, const void* data,
+                   mluOpDataType_t dtype, mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape) {
+  Argument& argument = arguments_.at(argument_count_++);
+  argument = {kind, name, desc, data, dtype, layout, {}, shape.size()};
+  std::copy(shape.begin(), shape.end(), argument.shape.begin());
+}
+
+void Call::input(std::string_view name, const TensorDescriptor* desc, const void* data, mluOpDataType_t dtype,
+                 mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape) {
+  declare(Argument::Kind::kInput, name, desc, data, dtype, layout, shape);
+}
+
+void Call::output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
+                  mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape) {
+  declare(Argument::Kind::kOutput, name, desc, data, dtype, layout, shape);
+}
+
+void Call::host_array(std::string_view name, const int64_t* data, int64_t count) {
+  declare(Argument::Kind::kHostArray, name, nullptr, data, MLUOP_DTYPE_INT64, MLUOP_LAYOUT_ARRAY, {count});
+}
+
+void Call::check_pointers() const {
+  for (const Argument& argument : arguments()) {
+    if (argument.is_tensor()) {
+      require(argument.desc != nullptr, kBadParam, argument.name, "_desc is null");
+    } else {
+      require_not_null(argument.name, argument.data);
+    }
+  }
+  if (is_query_) return;
+  for (const Argument& argument : arguments()) {
+    const bool may_be_null = argument.data != nullptr || !argument.is_tensor() ||
+                             (reads_nothing_ && !argument.is_output()) || element_count(*argument.desc) == 0;
+    if (may_be_null) continue;
+    throw Failure(kBadParam, text(argument.name, " is null, expected the data of a tensor ",
+                                  shape_text(argument.desc->shape())));
+  }
+}
+
+void Call::check_not_200_series() const {
+  require(!context_.device.is_200_series, MLUOP_STATUS_ARCH_MISMATCH, "device is ", context_.device.name,
+          ", expected mlu370 or mlu590");
+}
+
+void Call::check_tensors() const {
+  for (const Argument& argument : arguments()) {
+    if (argument.is_tensor()) check_tensor(argument);
+  }
+  if (!is_query_ && !reads_nothing_) check_overlap();
+}
+
+void Call::check_overlap() const {
+  const auto all = arguments();
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].is_output()) continue;
+    for (size_t j = 0; j < all.size(); ++j) {
+      // Two outputs are compared once.
+      if (!all[j].is_output() || i < j) require_apart(Memory(all[i]), Memory(all[j]));
+    }
+  }
+}
+
+Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) const {
+  if (reads_nothing_) return {nullptr, 0};
+  require(workspace_size >= needed, kBadParam, "workspace_size is ", workspace_size, ", expected at least ",
+          needed);
+  if (needed > 0) require_not_null("workspace", workspace);
+  // A workspace that the operator does not need is the caller's memory all the same.
+  const Memory memory("workspace", workspace, workspace == nullptr ? 0 : needed > 0 ? needed : workspace_size);
+  for (const Argument& argument : arguments()) {
+    if (argument.is_output()) {
+      require_apart(Memory(argument), memory);
+    } else if (needed > 0) {
+      require_apart(memory, Memory(argument));
+    }
+  }
+  return workspace_arena(workspace, needed);
+}
+
+void Call::log_success() const {
+  if (!logs_) return;
+  const std::chrono::duration<double, std::milli> latency = Clock::now() - start_;
+  std::string tensors;
+  for (const Argument& argument : arguments()) {
+    if (!argument.is_tensor()) continue;
+    tensors += text(tensors.empty() ? "" : ", ", argument.name, " ", describe(*argument.desc));
+  }
+  log_debug(text("[", function_, "] ", tensors, details_, ", ", simd_name(), ", ", latency.count(), " ms"));
+}
+
+}  // namespace mluop
