@@ -5,26 +5,31 @@
  * run on the CPU, in a team of OMP_NUM_THREADS tasks. Valid C99 and C++17.
  *
  * Conventions that hold for every function
- *   - Nothing throws, aborts or prints. A failing call returns a status, leaves its outputs untouched,
- *     logs one line to stderr (MLUOP_LOG_LEVEL) and keeps that line for mluOpOmpGetLastError().
- *   - "Data pointer" is an ordinary host pointer. It needs no alignment beyond that of its element type.
+ *   - No function throws, aborts or prints, other than through the log. A failing call returns a status,
+ *     leaves its outputs unchanged, logs one line to stderr (MLUOP_LOG_LEVEL) and stores that line for
+ *     mluOpOmpGetLastError(). The workspace may have changed.
+ *   - A data pointer is a host pointer, aligned to its element type.
  *   - Execution is synchronous: when an operator returns, its outputs are complete.
  *   - A handle may be used from several threads: operators called on one handle run one after another,
- *     as on a queue. Operators on different handles run at the same time. A descriptor may be read by
- *     many calls at once, but must not change while one of them runs.
+ *     as on a queue. Operators on different handles run concurrently. Concurrent calls may read one
+ *     descriptor; it must not be modified while one of them runs.
+ *   - After fork(), the child process may use the library, with new and with inherited handles, if no other
+ *     thread of the parent was in a call. If the parent had used more than one thread, operators of the
+ *     child run on one, with the same results: OpenMP runtimes do not support teams after fork().
  *
  * Environment, read by mluOpCreate and mluOpUpdateContextInformation
  *   OMP_NUM_THREADS      number of tasks (cores) of a team; read by OpenMP itself
  *   MLUOP_OMP_MAX_THREADS
- *                        the most threads that run a team's tasks, 1 to 4096; default: the processors that
- *                        the process may use. More tasks than threads run one after another, with the same
- *                        result.
+ *                        the maximum number of threads that run a team's tasks, 1 to 4096; default: the
+ *                        number of processors that the process may use. If there are more tasks than
+ *                        threads, a thread runs several in turn, with the same result.
  *   MLUOP_OMP_DEVICE     mlu270, mlu290, mlu370 (default) or mlu590: the device whose architecture rules
- *                        and default scratch size apply
- *   MLUOP_OMP_NRAM_KB    scratch memory of a task in KiB, 1 to 1048576; default: 640 for mlu370, else 384
- *   MLUOP_OMP_SIMD       highest instruction set to use: generic (what every machine of the architecture has),
- *                        and on x86 sse4, avx2 or avx512; a machine that has less uses what it has. Read once
- *                        per process.
+ *                        and default NRAM size apply
+ *   MLUOP_OMP_NRAM_KB    NRAM (scratch memory) of a task in KiB, 1 to 1048576; default: 640 for mlu370,
+ *                        else 384
+ *   MLUOP_OMP_SIMD       highest instruction set to use: generic (the baseline of the architecture), and on
+ *                        x86 sse4, avx2 or avx512; default and upper limit: the best that the machine has.
+ *                        Read once per process. Other users of Highway in the process are not affected.
  *   MLUOP_LOG_LEVEL      debug, info, warn, error (default) or off
  */
 #ifndef MLU_OP_H_
@@ -37,7 +42,7 @@
 #define MLUOP_WIN_API
 #endif
 
-/* Most dimensions that a tensor descriptor can hold. */
+/* Maximum number of dimensions of a tensor descriptor. */
 #define MLUOP_DIM_MAX 8
 
 #ifdef __cplusplus
@@ -54,18 +59,18 @@ extern "C" {
 
 /* Status of a call. Each function below lists the values that it returns. */
 typedef enum {
-  MLUOP_STATUS_SUCCESS = 0,           /* the call did what it promises */
+  MLUOP_STATUS_SUCCESS = 0,           /* the call succeeded */
   MLUOP_STATUS_NOT_INITIALIZED = 1,   /* the backend could not be started */
-  MLUOP_STATUS_ALLOC_FAILED = 2,      /* memory or scratch memory does not suffice */
-  MLUOP_STATUS_BAD_PARAM = 3,         /* an argument breaks a rule of the function */
+  MLUOP_STATUS_ALLOC_FAILED = 2,      /* out of memory, or NRAM too small for the smallest tile */
+  MLUOP_STATUS_BAD_PARAM = 3,         /* an argument violates a rule of the function */
   MLUOP_STATUS_INTERNAL_ERROR = 4,    /* a bug of the backend */
   MLUOP_STATUS_ARCH_MISMATCH = 5,     /* the operator does not exist on the device of MLUOP_OMP_DEVICE */
-  MLUOP_STATUS_EXECUTION_FAILED = 6,  /* the operator stopped while it ran */
-  MLUOP_STATUS_NOT_SUPPORTED = 7,     /* valid in principle, but not implemented by design */
-  MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /* a result does not fit the type that it is returned in */
+  MLUOP_STATUS_EXECUTION_FAILED = 6,  /* the operator failed during execution */
+  MLUOP_STATUS_NOT_SUPPORTED = 7,     /* valid, but not implemented by design */
+  MLUOP_STATUS_NUMERICAL_OVERFLOW = 8 /* a result does not fit the type of its output */
 } mluOpStatus_t;
 
-/* Order of the dimensions of a tensor. ARRAY: no meaning beyond the shape. */
+/* Order of the dimensions of a tensor. ARRAY: unspecified. */
 typedef enum {
   MLUOP_LAYOUT_NCHW = 0,
   MLUOP_LAYOUT_NHWC = 1,
@@ -111,12 +116,12 @@ typedef enum {
   MLUOP_REDUCEMODE_MAX = MLUOP_REDUCE_DMAX
 } mluOpReduceMode_t;
 
-/* How an operator accumulates where several inputs meet in one output element. */
+/* How an operator accumulates several inputs in one output element. */
 typedef enum {
-  MLUOP_ATOMICS_NOT_ALLOWED = 1, /* default: one owner per output element; the same bits in every run and
-                                    at every thread count. Also the fast path. */
-  MLUOP_ATOMICS_ALLOWED = 2      /* the device's algorithm: tasks add to the shared output with atomics;
-                                    the order of additions, and so the last bits, differ between runs */
+  MLUOP_ATOMICS_NOT_ALLOWED = 1, /* default: deterministic, each output element has one owner; the same
+                                    bits in every run and at every thread count. Also the faster mode. */
+  MLUOP_ATOMICS_ALLOWED = 2      /* tasks add to the shared output with atomics; the order of additions,
+                                    and so the last bits, may differ between runs */
 } mluOpAtomicsMode_t;
 
 /* The context of a team of tasks: device profile, atomics mode, scratch memory, queue. */
@@ -125,7 +130,7 @@ typedef struct mluOpContext* mluOpHandle_t;
 /* Layout, element type, shape and strides of a tensor; the data are passed beside it. */
 typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
 
-/* A queue of the accelerator's runtime. This backend stores it and hands it back, nothing else. */
+/* A queue of the accelerator's runtime. This backend stores and returns it, and does not use it. */
 typedef struct cnrtQueue* cnrtQueue_t;
 
 /* ---------------------------------------------------------------------------------------------------
@@ -136,11 +141,11 @@ typedef struct cnrtQueue* cnrtQueue_t;
 void MLUOP_WIN_API mluOpGetLibVersion(int* major, int* minor, int* patch);
 
 /* The name of a status, such as "MLUOP_STATUS_BAD_PARAM"; for any other value "MLUOP_STATUS_UNKNOWN".
- * The text is static: never null, not to be freed. */
+ * The text is static: never null, must not be freed. */
 const char* MLUOP_WIN_API mluOpGetErrorString(mluOpStatus_t status);
 
 /* Writes the size of an element in bytes.
- * Returns BAD_PARAM if size is null, or dtype is MLUOP_DTYPE_INVALID or no enumerator. */
+ * Returns BAD_PARAM if size is null, or dtype is MLUOP_DTYPE_INVALID or not a valid enumerator. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t dtype, size_t* size);
 
 /* ---------------------------------------------------------------------------------------------------
@@ -148,30 +153,29 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t dtype, size_t
  * ------------------------------------------------------------------------------------------------ */
 
 /* Creates a handle: reads the environment (above), starts with MLUOP_ATOMICS_NOT_ALLOWED and a null
- * queue. Scratch memory is allocated by the first operator that needs it and kept until mluOpDestroy.
+ * queue. The first operator allocates NRAM and internal workspace; the handle keeps them until mluOpDestroy.
  * Returns BAD_PARAM if handle is null or an environment variable has an invalid value (the message names
- * it), ALLOC_FAILED if memory does not suffice. */
+ * it), ALLOC_FAILED if out of memory. */
 mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t* handle);
 
-/* Frees the handle and its memory. No call may be using it.
+/* Frees the handle and its memory. No call may use it at that time.
  * Returns BAD_PARAM if handle is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroy(mluOpHandle_t handle);
 
-/* Reads the environment again (above, except MLUOP_OMP_SIMD), for a handle that lives on. Atomics mode and
- * queue stay.
+/* Reads the environment again (above, except MLUOP_OMP_SIMD). Atomics mode and queue are kept.
  * Returns BAD_PARAM if handle is null or a variable has an invalid value; the handle is then unchanged. */
 mluOpStatus_t MLUOP_WIN_API mluOpUpdateContextInformation(mluOpHandle_t handle);
 
-/* Stores a queue in the handle; null is allowed. Operators do not use it: they run synchronously.
+/* Stores a queue in the handle; null is allowed. Operators run synchronously and do not use it.
  * Returns BAD_PARAM if handle is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queue);
 
-/* Writes the queue stored last, null if none was.
+/* Writes the queue stored last, or null if none was stored.
  * Returns BAD_PARAM if handle or queue is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue);
 
-/* Picks how operators accumulate, from the next call on.
- * Returns BAD_PARAM if handle is null or atomics_mode is no enumerator. */
+/* Sets how operators accumulate, from the next call on.
+ * Returns BAD_PARAM if handle is null or atomics_mode is not a valid enumerator. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode);
 
 /* Writes how operators accumulate.
@@ -186,18 +190,18 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomi
  * ------------------------------------------------------------------------------------------------ */
 
 /* Creates an empty descriptor: no dimensions, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INVALID.
- * Returns BAD_PARAM if desc is null, ALLOC_FAILED if memory does not suffice. */
+ * Returns BAD_PARAM if desc is null, ALLOC_FAILED if out of memory. */
 mluOpStatus_t MLUOP_WIN_API mluOpCreateTensorDescriptor(mluOpTensorDescriptor_t* desc);
 
 /* Frees a descriptor. Returns BAD_PARAM if desc is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyTensorDescriptor(mluOpTensorDescriptor_t desc);
 
-/* Makes a descriptor as empty as a new one. Returns BAD_PARAM if desc is null. */
+/* Resets a descriptor to the state of a new one. Returns BAD_PARAM if desc is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpResetTensorDescriptor(mluOpTensorDescriptor_t desc);
 
 /* Sets layout, element type and shape, with the strides of a contiguous tensor. Any shape is accepted
- * with any layout: what a layout demands is checked by the operator that takes the tensor.
- * Returns BAD_PARAM if desc or dimSize is null, layout or dtype is no valid enumerator, dimNb is outside
+ * with any layout: the operator that takes the tensor checks the layout.
+ * Returns BAD_PARAM if desc or dimSize is null, layout or dtype is not a valid enumerator, dimNb is outside
  * [1, MLUOP_DIM_MAX], a dimension is negative, or the number of bytes (each dimension counted as at least
  * 1) exceeds int64_t. The descriptor is then unchanged. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
@@ -205,8 +209,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor(mluOpTensorDescriptor_t des
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptor_v2(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
                                                         mluOpDataType_t dtype, int dimNb, const int64_t dimSize[]);
 
-/* As mluOpSetTensorDescriptor, with strides of its own. The operators of this backend need contiguous
- * tensors and return BAD_PARAM for others (the stride of a dimension of size 1 is never looked at).
+/* As mluOpSetTensorDescriptor, with explicit strides. The operators of this backend require contiguous
+ * tensors and return NOT_SUPPORTED for others (the stride of a dimension of size 1 is ignored).
  * Returns BAD_PARAM as mluOpSetTensorDescriptor does, and if dimStride is null, a stride is negative, or
  * the bytes that the strides span exceed int64_t. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout,
@@ -216,15 +220,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorEx_v2(mluOpTensorDescriptor_
                                                           mluOpDataType_t dtype, int dimNb,
                                                           const int64_t dimSize[], const int64_t dimStride[]);
 
-/* Sets the shape alone, with the strides of a contiguous tensor; layout and element type stay.
+/* Sets the shape, with the strides of a contiguous tensor; layout and element type are kept.
  * Returns BAD_PARAM as mluOpSetTensorDescriptor does for desc, dimNb and dimSize. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorDim(mluOpTensorDescriptor_t desc, int dimNb,
                                                         const int* dimSize);
 mluOpStatus_t MLUOP_WIN_API mluOpSetTensorDescriptorDim_v2(mluOpTensorDescriptor_t desc, int dimNb,
                                                            const int64_t* dimSize);
 
-/* Reads a descriptor. An output pointer may be null: it is skipped. dimSize needs room for dimNb values,
- * at most MLUOP_DIM_MAX.
+/* Reads a descriptor. An output pointer may be null: it is skipped. dimSize must have room for dimNb
+ * values, at most MLUOP_DIM_MAX.
  * Returns BAD_PARAM if desc is null, and, without _v2, NUMERICAL_OVERFLOW if a value exceeds int; nothing
  * is then written. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptor(const mluOpTensorDescriptor_t desc,
@@ -250,10 +254,12 @@ uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t de
  *
  * Statuses that every operator returns
  *   BAD_PARAM      handle or a descriptor is null; a data pointer of a non-empty tensor is null; an
- *                  element type, number of dimensions, shape or layout is not the one listed; a tensor is
- *                  not contiguous; an output overlaps an input, another output or the workspace
- *   ALLOC_FAILED   memory does not suffice, or MLUOP_OMP_NRAM_KB is too small for the smallest tile
+ *                  element type, number of dimensions, shape or layout is not the one listed; an output
+ *                  overlaps an input, another output or the workspace; a size in bytes exceeds int64_t
+ *   NOT_SUPPORTED  a tensor is not contiguous
+ *   ALLOC_FAILED   out of memory, or MLUOP_OMP_NRAM_KB is too small for the smallest tile
  *   INTERNAL_ERROR a bug of the backend
+ * Of several violations the first is reported: null pointers, then the device, then the other rules.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Voxel pooling forward (BEVDepth): sums the features of the points of each cell of a bird's-eye grid.
@@ -271,17 +277,17 @@ uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t de
  * |                 |  num_channels]                           |       |        |
  * | pos_memo        | [batch_size, num_points, 3]              | INT32 | ARRAY  |
  *
- * Units: geom_xyz counts voxels; any int32 is valid. num_voxel_z only bounds z: it has no dimension.
- * Outputs: both are written whole by the call; the caller need not initialise them. NaN and infinity
- *   travel as the additions have them.
- * Determinism: with MLUOP_ATOMICS_NOT_ALLOWED the points of a cell are added in their order, bit-identical
+ * Units: geom_xyz counts voxels; any int32 is valid. num_voxel_z bounds z; the output has no such dimension.
+ * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate
+ *   through the additions.
+ * Determinism: with MLUOP_ATOMICS_NOT_ALLOWED the points of a cell are added in ascending order: bit-identical
  *   to the serial loop of the definition at every thread count. With MLUOP_ATOMICS_ALLOWED the order of
- *   additions is open; pos_memo is exact in both modes.
- * Memory: MLUOP_ATOMICS_NOT_ALLOWED keeps about 8 bytes a point in the handle, and 48 KiB a task, above 16 tasks
- *   3 KiB times the number of tasks.
+ *   additions is unspecified. pos_memo is exact in both modes.
+ * Memory: with MLUOP_ATOMICS_NOT_ALLOWED the handle keeps about 8 bytes a point, a byte a cell, and for each task
+ *   48 KiB, above 16 tasks 3 KiB times the number of tasks.
  *
- * Returns, beside the statuses of every operator:
- *   BAD_PARAM      a scalar is not positive, or contradicts a shape
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      a scalar is not positive, or does not match a shape
  *   NOT_SUPPORTED  a tensor has 2^31 elements or more
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
@@ -294,7 +300,7 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
                          const mluOpTensorDescriptor_t output_features_desc, void* output_features,
                          const mluOpTensorDescriptor_t pos_memo_desc, void* pos_memo);
 
-/* Three interpolate backward (PointNet++): hands the gradient of each interpolated point back to the three
+/* Three interpolate backward (PointNet++): adds the gradient of each interpolated point to those of the three
  * features that it was interpolated from.
  *
  *   grad_features[b,c,m] = sum over the points n and slots k of batch b with indices[b,n,k] = m
@@ -307,16 +313,16 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
  * | weights       | [B, N, 3] | that of grad_output | ARRAY  |
  * | grad_features | [B, C, M] | that of grad_output | ARRAY  |
  *
- * Units: indices count features of their batch, 0 to M - 1. Weights are used as they are: nothing asks that
- *   those of a point sum up to 1.
- * Outputs: grad_features is written whole by the call; the caller need not initialise it. NaN and infinity
- *   travel as the products and additions have them.
+ * Units: indices number the features of their batch, 0 to M - 1. Weights are arbitrary: those of a point need not
+ *   sum to 1.
+ * Outputs: the call writes every element of grad_features; the caller need not initialize it. NaN and infinity
+ *   propagate through the products and additions.
  * Determinism: products and sums are rounded in fp32, in the order of points and slots, starting at +0: for
- *   FLOAT the bits of the serial loop of the definition, for HALF those bits rounded once, to nearest even; at
- *   every thread count and in either atomics mode.
- * Memory: with 48 channels or more and few features, keeps about 30 bytes a point in the handle.
+ *   FLOAT bit-identical to the serial loop of the definition, for HALF these sums rounded once, to nearest even; at
+ *   every thread count and in both atomics modes.
+ * Memory: with 48 channels or more and few features, the handle keeps about 30 bytes a point.
  *
- * Returns, beside the statuses of every operator:
+ * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B, C, N or M is 0; an index is outside [0, M - 1]: the message names the first such
  *                  element [batch, point, slot] and its value
  *   NOT_SUPPORTED  MLUOP_OMP_DEVICE is mlu270 or mlu290, and M exceeds 2^23
@@ -327,7 +333,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
     const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t weights_desc,
     const void* weights, const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
 
-/* Masked im2col forward (mmcv, RetinaNet): copies the window of each mask out of the feature, as the columns of a
+/* Masked im2col forward (mmcv, RetinaNet): copies the window of each mask from the feature to a column of a
  * matrix.
  *
  *   Row (c * kernel_h + i) * kernel_w + j, column k of data_col, with h = mask_h_idx[k] - pad_h + i and
@@ -342,18 +348,17 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
  * | data_col   | [channels * kernel_h * kernel_w, mask_cnt]  | as feature    | ARRAY  |
  *
  * Units: mask_h_idx, mask_w_idx, kernel_h, kernel_w, pad_h and pad_w count pixels; any int32 is a valid mask
- *   coordinate, in any order, also twice. The kernel may be larger than the feature; pad_h and pad_w may be
- *   any int: a negative one moves the window down or to the right.
- * Outputs: data_col is written whole by the call; the caller need not initialise it. Elements are copied bit
- *   by bit, NaN with their payload.
+ *   coordinate; masks may be in any order and may repeat. The kernel may be larger than the feature; pad_h and
+ *   pad_w may be any int: a negative value moves the window down or to the right.
+ * Outputs: the call writes every element of data_col; the caller need not initialize it. Elements are copied bit
+ *   for bit, NaN with their payload.
  * Determinism: the result is exact, in both atomics modes.
- * Memory: no workspace: the query writes 0, and the operator uses none, whatever workspace and workspace_size
- *   are.
+ * Memory: no workspace: the query writes 0, and the operator uses none, for any workspace and workspace_size.
  *
- * Returns, beside the statuses of every operator:
+ * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      kernel_h or kernel_w is not positive; feature is empty; channels * kernel_h * kernel_w exceeds
  *                  int64_t; workspace_size is null
- *   SUCCESS        also with mask_cnt = 0: nothing is done
+ *   SUCCESS        also with mask_cnt = 0: the call does nothing
  *
  * Definition: MLU-OPS design document masked_im2col_forward; mmcv, masked_conv2d. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedIm2colForwardWorkspaceSize(
@@ -367,8 +372,8 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
                          const int kernel_w, const int pad_h, const int pad_w, void* workspace,
                          const size_t workspace_size, const mluOpTensorDescriptor_t data_col_desc, void* data_col);
 
-/* Dynamic scatter backward (mmcv, MVX-Net), max reduction: hands the gradient of each channel of a voxel back to
- * the point that the channel's maximum came from.
+/* Dynamic scatter backward (mmcv, MVX-Net), max reduction: copies the gradient of each channel of a voxel to the
+ * point that the maximum of that channel came from.
  *
  *   V = voxel_num[0]; the points of voxel v are those n with point2voxel_map[n] = v.
  *   source[v,c] = the smallest n of voxel v with feats[n,c] = voxel_feats[v,c]; there may be none
@@ -385,21 +390,20 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
  * | grad_feats         | [N,C] | FLOAT | ARRAY  |
  *
  * Units: a value of point2voxel_map is a voxel in [0, V), or -1 for a point without voxel: its row of grad_feats
- *   is 0. Voxels from V on do not take part. voxel_points_count is not read: the maximum does not depend on it.
- * Outputs: grad_feats is written whole by the call; the caller need not initialise it. A channel that no point
- *   equals, a NaN for one, gives its gradient to none; -0 equals +0. Gradients are copied bit for bit.
- *   N = 0 or C = 0: SUCCESS, and beyond the descriptors nothing is checked. M = 0 or V = 0: zeros;
- *   point2voxel_map is not read.
+ *   is 0. Voxels from V on are ignored. voxel_points_count is not read: the maximum does not depend on it.
+ * Outputs: the call writes every element of grad_feats; the caller need not initialize it. The gradient of a channel
+ *   that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied bit for bit.
+ *   N = 0 or C = 0: SUCCESS; only the descriptors are checked. M = 0 or V = 0: zeros; point2voxel_map is not read.
  * Determinism: exact in both modes: the same bits at every thread count and in every run.
- * Memory: the workspace, at any address, of the size that the query returns: at most
+ * Memory: a workspace, at any address, of the size that the query returns: at most
  *   max(4 C + 4, C + 9) bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
- *   threads, also those set after the query. MLUOP_ATOMICS_NOT_ALLOWED keeps up to 48 KiB a task in the handle,
- *   above 16 tasks 3 KiB times the number of tasks.
+ *   threads, also those set after the query. With MLUOP_ATOMICS_NOT_ALLOWED the handle keeps up to 48 KiB for each
+ *   task, above 16 tasks 3 KiB times the number of tasks.
  *
  * mluOpDynamicPointToVoxelBackward is the name of the same operator in later releases, and
  * mluOpGetDynamicPointToVoxelBackwardWorkspaceSize that of its query, which checks all descriptors.
  *
- * Returns, beside the statuses of every operator:
+ * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      reduce_type is not MLUOP_REDUCE_DMAX (MLUOP_REDUCEMODE_MAX); N < M; voxel_num[0] is outside
  *                  [0, M]; a value of point2voxel_map is below -1, or not below voxel_num[0]: the message names
  *                  the first such point; workspace_size is less than the query returns, or workspace is null;
@@ -427,7 +431,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelBackward(
 /* Writes the bytes of workspace that mluOpDynamicScatterBackward and mluOpDynamicPointToVoxelBackward need for
  * feats_desc [N, C]: the same number from both queries, 0 if feats is empty.
  * Returns BAD_PARAM if an argument is null, reduce_type is not MLUOP_REDUCE_DMAX, or a descriptor is not as the
- * operator wants it; NOT_SUPPORTED if N is 2^31 or more. Nothing is then written. */
+ * operator requires; NOT_SUPPORTED if N is 2^31 or more. Nothing is then written. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicScatterBackwardWorkspaceSize(const mluOpHandle_t handle,
                                                                         const mluOpReduceMode_t reduce_type,
                                                                         const mluOpTensorDescriptor_t feats_desc,
@@ -439,8 +443,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
     const mluOpTensorDescriptor_t voxel_points_count_desc, const mluOpTensorDescriptor_t voxel_num_desc,
     size_t* workspace_size);
 
-/* Indice convolution forward (mmcv, CenterPoint): the sparse convolution of the rows of active sites, with the
- * pairs of rows that meet listed for each offset of the filter.
+/* Indice convolution forward (mmcv, CenterPoint): the sparse convolution of the rows of active sites. For each
+ * offset of the filter a list of index pairs (the rulebook) states which input row contributes to which output row.
  *
  *   Letters of the filters' dimensions: Co, D, H, W, Ci; K = D * H * W offsets, k = (d * H + h) * W + w.
  *
@@ -457,34 +461,35 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  * | indice_num   | K numbers, on the host                    | int64_t          |        |
  * | features_out | [num_act_out, Co]                         | that of features | ARRAY  |
  *
- * Units: indice_pairs[k,0,l] is a row of features, indice_pairs[k,1,l] one of features_out. The design document's
- *   formula has the two the other way round; all who make or use such pairs (mmcv, spconv, the device) have them
- *   as here. A pair with a negative index is skipped, whatever its other index is. What lies behind indice_num[k]
- *   is not read. Several pairs of an offset may name the same rows: each counts. sub_m says that the pairs are
- *   those of a submanifold convolution; it changes nothing, as the pairs say all.
- * Outputs: features_out is written whole by the call; the caller need not initialise it. Rows that no pair names
- *   are 0. NaN and infinity travel as the products and additions have them.
- *   features or features_out without elements: SUCCESS, with zeros; beyond the descriptors, the scalars and
- *   indice_num nothing is checked but the output's data pointer.
+ * Units: indice_pairs[k,0,l] is a row of features, indice_pairs[k,1,l] one of features_out. The formula
+ *   of the design document exchanges the two; all producers and consumers of such pairs (mmcv, spconv, the device)
+ *   order them as here. A pair with a negative index is skipped, whatever its other index is. Pairs from
+ *   indice_num[k] on are not read. Several pairs of an offset may name the same rows: each is added. sub_m states
+ *   that the pairs are those of a submanifold convolution; the result does not depend on it.
+ * Outputs: the call writes every element of features_out; the caller need not initialize it. Rows that no pair
+ *   names are 0. NaN and infinity propagate through the products and additions.
+ *   features or features_out without elements: SUCCESS, with zeros; only the descriptors, the scalars, indice_num
+ *   and the output's data pointer are checked.
  * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. With MLUOP_ATOMICS_NOT_ALLOWED
- *   an element starts at 0 and takes its products in the order of k, l and ci, fused multiply-adds where the
- *   instruction set has them: the same bits at every thread count, in every run and with any scratch size. With
+ *   an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every thread count, in
+ *   every run and with any NRAM size. Instruction sets with fused multiply-adds (avx2, avx512, aarch64) round a
+ *   product and its addition once, others (generic, sse4) twice: bits are those of the instruction set. With
  *   MLUOP_ATOMICS_ALLOWED the sums over ci are added to the output with atomics, in any order.
- * Memory: the workspace, at any address, of the size that the query returns for the handle's atomics mode; after
- *   a change of the mode, ask again.
+ * Memory: a workspace, at any address, of the size that the query returns for the handle's atomics mode; query
+ *   again after a change of the mode.
  *     MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that
- *                                indice_num counts; the handle keeps 4 bytes a task for each tile of the output
+ *                                indice_num counts; the handle keeps 4 bytes for each task and tile of the output
  *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums; an
  *                                offset's pairs are taken in slices of 8192, and the channels of a HALF output in
  *                                blocks whose sums take an eighth of the tensors' bytes, or 16 channels
  *
- * Returns, beside the statuses of every operator:
+ * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters is empty, or has 2^56 bytes or more; num_act_out is not dim 0 of features_out; inverse
  *                  or sub_m is neither 0 nor 1; indice_num is null, or one of its numbers outside [0, N]; an index
- *                  is not below the number of rows that it counts: the message names the first such element
+ *                  is not below the number of rows of its tensor: the message names the first such element
  *                  [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or workspace is
  *                  null although that is not 0
- *   NOT_SUPPORTED  filters does not have 5 dimensions, or another layout; inverse is 1; features or features_out
+ *   NOT_SUPPORTED  filters does not have 5 dimensions, or has another layout; inverse is 1; features or features_out
  *                  has 2^31 rows or more, or indice_num counts 2^31 pairs or more
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *

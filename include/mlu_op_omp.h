@@ -1,5 +1,5 @@
 /*
- * mlu_op_omp.h: what mluop-omp offers beyond the MLU-OPS API. Valid C99 and C++17.
+ * mlu_op_omp.h: functions of mluop-omp beyond the MLU-OPS API. Valid C99 and C++17.
  */
 #ifndef MLU_OP_OMP_H_
 #define MLU_OP_OMP_H_
@@ -16,8 +16,8 @@ extern "C" {
 
 /* The text of the calling thread's last failed call, such as
  *   "[mluOpVoxelPoolingForward] geom_xyz dim 2 is 4, expected 3";
- * "" if none has failed yet. Calls that succeed do not clear it. Never null; valid until the thread's next
- * failed call or its end. */
+ * "" if none has failed. Successful calls do not clear it. At most 1023 characters; never null; valid until the
+ * thread's next failed call or its end. */
 const char* MLUOP_WIN_API mluOpOmpGetLastError(void);
 
 #if defined(__GNUC__)

@@ -38,11 +38,11 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
     require_positive("num_voxel_x", num_voxel_x);
     require_positive("num_voxel_y", num_voxel_y);
     require_positive("num_voxel_z", num_voxel_z);
-    call.check_tensors();
     check_element_count("geom_xyz", geom_xyz_desc);
     check_element_count("input_features", input_features_desc);
     check_element_count("output_features", output_features_desc);
     check_element_count("pos_memo", pos_memo_desc);
+    call.check_tensors();
 
     voxel_pooling_forward::run(call, {
                                          .batch_size = b,
