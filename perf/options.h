@@ -24,8 +24,8 @@ struct Options {
   std::vector<std::string> compare;  // empty: not given; one file: compared with this run; two: with each other
 };
 
-// Sets `options`. If the command line asks for help or is invalid, prints the help or the error and returns the exit
-// status of the program.
+// Sets `options`. If the command line asks for help or is invalid, prints the help or the error and returns the
+// exit status of the program.
 std::optional<int> parse(int argc, char** argv, Options& options);
 
 }  // namespace mluop::perf

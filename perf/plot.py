@@ -26,7 +26,7 @@ img { max-width: 100%; display: block; margin: .5em 0 1.5em }
 table { border-collapse: collapse; font-size: 13px } td, th { padding: .15em .7em; text-align: left }
 tr:nth-child(even) { background: #f3f3f3 } .figure { text-align: right }"""
 
-_COLUMNS = ("operator", "case", "dtype", "mode", "latency, ms", "GFLOP/s", "efficiency", "bound", "speed-up over")
+_COLUMNS = ("operator", "case", "dtype", "mode", "latency, ms", "GFLOP/s", "efficiency", "bound", "speed-up")
 _FIGURES = range(4, 7)  # right-aligned columns
 
 
@@ -47,7 +47,7 @@ def _row(tag: str, cells: Iterable[str]) -> str:
 
 
 def _cells(case: Case) -> list[str]:
-    speed_ups = ", ".join(f"{value:.1f} {name}" for name, value in case.get("speed_up", {}).items())
+    speed_ups = ", ".join(f"{value:.1f} over {name}" for name, value in case.get("speed_up", {}).items())
     gflops = f"{case['theory_ops'] / latency(case) / 1e9:.1f}" if case["theory_ops"] else ""
     names = [case[part] for part in ("operator", "case", "dtype", "mode")]
     figures = [f"{latency(case) * 1e3:.3f}", gflops, f"{case['binding_efficiency']:.2f}"]
@@ -85,8 +85,8 @@ def _page(report: Report) -> str:
                 "Roofline",
                 "A line connects each case with its roof, the smaller of the FMA peak and the throughput at the "
                 "stream bound (the time to stream the compulsory bytes of the call). The shorter the line, the "
-                "higher the efficiency. Arrows mark the throughput at the algorithmic bound, the time of the steps "
-                "that the algorithm cannot avoid.",
+                "higher the efficiency. Arrows mark the throughput at the algorithmic bound, the time of the "
+                "steps that the algorithm cannot avoid.",
                 [("", draw_roofline(report))],
             ),
             _section(
@@ -101,9 +101,9 @@ def _page(report: Report) -> str:
             ),
             _section(
                 "Latency by size",
-                "Measured with <code>mluop_perf --size 1/8,1/4,1/2,1,2</code>. Right: a constant curve means linear "
-                "cost. A falling curve means that a part of the latency is constant. A rising curve means that the "
-                "latency grows faster than the work; if the stream bound rises too, the data exceed a cache.",
+                "Measured with <code>mluop_perf --size 1/8,1/4,1/2,1,2</code>. Right: a constant curve means that "
+                "the cost is linear, a falling curve that a part of the latency is constant, a rising curve that "
+                "the latency grows faster than the work; if the stream bound rises too, the data exceed a cache.",
                 ((op, draw_sizes(report, op)) for op in report.operators),
             ),
             f"<h2>Results</h2>{_table(report)}\n",
@@ -113,7 +113,7 @@ def _page(report: Report) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="run, written by mluop_perf --json FILE")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="written by mluop_perf --json FILE")
     parser.add_argument("-o", "--output", type=Path, default="perf-report.html", help="default: %(default)s")
     arguments = parser.parse_args()
     runs = []

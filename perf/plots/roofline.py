@@ -49,7 +49,8 @@ def _draw_arithmetic(axes: Axes, report: Report, cases: list[Case]) -> None:
         _point(axes, report, case, intensity, case["theory_ops"] / latency(case) / 1e9, roof / 1e9)
         if "algorithmic_bound" in case:
             height = case["theory_ops"] / case["algorithmic_bound"]["median"] / 1e9
-            axes.plot([intensity], [height], marker=5, markersize=5, color=_color(report, case["operator"]), zorder=2)
+            color = _color(report, case["operator"])
+            axes.plot([intensity], [height], marker=5, markersize=5, color=color, zorder=2)
     peak, bandwidth = max(case["peak"] for case in cases) / 1e9, _max_bandwidth(cases) / 1e9
     ridge = peak / bandwidth
     left, right = min(intensities) / 2, max(*intensities, ridge) * 2
