@@ -43,8 +43,7 @@ HWY_INLINE void add_two_points(hn::Vec<D> v0, hn::Vec<D> v1, const uint64_t* pai
   }
 }
 
-// The functions for a square are not inlined: inlined, the compiler keeps the row offsets of a square in vector
-// registers.
+// The functions for a square are not inlined, because GCC would then keep the row offsets in vector registers.
 
 // Adds the products of kPoints points to the sums of their features. Rows are N elements apart.
 template <class T>

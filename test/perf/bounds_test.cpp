@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kSeed = 1;
 
 // The bound of voxel pooling adds the same rows as the operator in the same order.
-TEST(PerfBounds, PoolsEveryRow) {
+TEST(PerfBounds, AddsEveryRow) {
   for (const int channels : {1, 16, 83}) {
     for (const int threads : {1, 2, 7}) {
       const reference::VoxelPoolingForwardSizes sizes{2, 1013, channels, 11, 13, 1};
@@ -37,7 +37,7 @@ TEST(PerfBounds, PoolsEveryRow) {
 }
 
 // Each pair is in a chunk of its tile and offset; the padding of a chunk goes to the row past the end of the tile.
-TEST(PerfBounds, TilesHaveEveryPair) {
+TEST(PerfBounds, TilesContainEveryPair) {
   constexpr int64_t kRows = 1000, kBlock = 6;
   const reference::IndiceConvolutionForwardSizes sizes{kRows, kRows, 16, 32, 1, 1, 3};
   std::vector<int32_t> pairs(static_cast<size_t>(sizes.pairs_count()));
@@ -94,7 +94,7 @@ TEST(PerfBounds, RunAtAnySize) {
   }
 }
 
-TEST(PerfBounds, NoneWithoutAWholeSquare) {
+TEST(PerfBounds, EmptyWithoutAWholeSquare) {
   const std::vector<int32_t> indices(3 * 16);
   const std::vector<float> weights(indices.size()), grad_output(16 * 16);
   Buffer<float> grad_features(16 * 16);
