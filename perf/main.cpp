@@ -1,4 +1,4 @@
-// mluop_perf: measures the operators against the limits of the machine that it runs on.
+// mluop_perf: measures the latency of the operators, its bounds on this machine, and baselines.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -27,13 +27,13 @@ std::string title(const Settings& settings) {
          (settings.threads == 1 ? " thread" : " threads");
 }
 
-// Opened to append, so that a run that is broken off leaves an older file as it was.
-bool writable(const std::string& file) { return std::ofstream(file, std::ios::app).good(); }
+// Opens the file to append, so that an interrupted run keeps the contents of an existing file.
+bool is_writable(const std::string& file) { return std::ofstream(file, std::ios::app).good(); }
 
 Report measure_all(const std::vector<CaseSpec>& cases, const Options& options) {
   std::cerr << "measuring the FMA peak ..." << std::flush;
   Report report{describe_machine(), {}};
-  raise_fma_peak(report.machine, options.threads);
+  update_fma_peak(report.machine, options.threads);
   for (const auto& [threads, peak] : report.machine.fma_peak) std::cerr << ' ' << peak / 1e9 << " GFLOP/s";
   std::cerr << std::endl;
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -47,8 +47,8 @@ Report measure_all(const std::vector<CaseSpec>& cases, const Options& options) {
       }
     }
   }
-  // Once more: a system that has just started the threads may make it too low.
-  raise_fma_peak(report.machine, options.threads);
+  // Measured again at the end: the first measurement may be too low, as the threads have just started.
+  update_fma_peak(report.machine, options.threads);
   std::cerr << std::endl;
   return report;
 }
@@ -60,7 +60,7 @@ int measure_and_report(const std::vector<CaseSpec>& cases, const Options& option
   write_table(std::cout, report);
   const Json figures = report_json(report);
   if (old_run) {
-    std::cout << "\ncompared with " << options.compare.front() << '\n';
+    std::cout << "\ncomparison with " << options.compare.front() << '\n';
     write_comparison(std::cout, *old_run, figures);
   }
   if (!options.json.empty()) {
@@ -69,12 +69,12 @@ int measure_and_report(const std::vector<CaseSpec>& cases, const Options& option
     file.close();
     if (!file) throw std::runtime_error("cannot write " + options.json);
   }
-  const bool all_held = std::all_of(report.results.begin(), report.results.end(),
-                                    [](const Result& result) { return result.problem.empty(); });
-  return all_held ? 0 : kFailure;
+  const bool all_verified = std::all_of(report.results.begin(), report.results.end(),
+                                        [](const Result& result) { return result.problem.empty(); });
+  return all_verified ? 0 : kFailure;
 }
 
-// To FOLDER/operator/case_dtype. The modes of a case have the same inputs.
+// Writes to FOLDER/operator/case_dtype. All modes of a case have the same inputs.
 void dump_inputs(const std::vector<CaseSpec>& cases, const Options& options) {
   const std::filesystem::path folder = options.dump;
   for (const CaseSpec& spec : cases) {
@@ -92,7 +92,7 @@ int run(const Options& options) {
   }
   const auto cases = matching_cases(options.filter);
   if (cases.empty()) {
-    std::cerr << "mluop_perf: no case matches; mluop_perf --list names them\n";
+    std::cerr << "mluop_perf: no case matches the filters. Run mluop_perf --list to list the cases.\n";
     return kBadUsage;
   }
   if (options.list) {
@@ -103,7 +103,8 @@ int run(const Options& options) {
     dump_inputs(cases, options);
     return 0;
   }
-  if (!options.json.empty() && !writable(options.json)) throw std::runtime_error("cannot write " + options.json);
+  if (!options.json.empty() && !is_writable(options.json))
+    throw std::runtime_error("cannot write " + options.json);
   return measure_and_report(cases, options);
 }
 

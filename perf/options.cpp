@@ -11,22 +11,25 @@
 namespace mluop::perf {
 namespace {
 
+constexpr int kMaxThreads = 1024;
+constexpr double kMaxSize = 64;
+
 constexpr auto kDescription =
-    "Measures the operators of mluop-omp against the limits of this machine. Every result is verified\n"
-    "before it is timed. Operator, baselines and streaming twin of a case are timed in turns; the table\n"
-    "shows medians. Progress goes to stderr, tables to stdout.";
+    "Measures the operators of mluop-omp and the bounds of their latency on this machine. Verifies each\n"
+    "result before timing it. Interleaves operator, bounds and baselines of a case; the table shows\n"
+    "medians. Writes progress to stderr and tables to stdout.";
 
 constexpr auto kFooter =
     "Environment:\n"
-    "  OMP_NUM_THREADS     Threads of the operators and of the limits, if --threads is not given\n"
+    "  OMP_NUM_THREADS     Number of threads if --threads is not given\n"
     "  MLUOP_OMP_..., MLUOP_LOG_LEVEL\n"
-    "                      As for every program that uses the library, see its README\n\n"
+    "                      Settings of the library, see its README\n\n"
     "Exit status:\n"
     "  0  All cases verified and measured\n"
     "  1  A case failed, or a file could not be read or written\n"
-    "  2  Bad usage\n";
+    "  2  Invalid command line\n";
 
-// As Google Benchmark prints it: an option a line.
+// Prints one option per line, as Google Benchmark does.
 class Help : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
@@ -46,26 +49,55 @@ class Help : public CLI::Formatter {
   }
 };
 
-// "2", "0.5" or "1/8".
-bool parse_size(const std::string& text, Size& size) {
-  const auto number = [](std::string_view digits, double& value) {
-    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), value);
-    return error == std::errc() && end == digits.end() && value > 0 && value <= 64;
-  };
-  const size_t slash = text.find('/');
-  double numerator = 0, denominator = 1;
-  if (!number(std::string_view(text).substr(0, slash), numerator)) return false;
-  if (slash != text.npos && !number(std::string_view(text).substr(slash + 1), denominator)) return false;
-  size = {text, numerator / denominator};
-  return true;
+// Parses all of the text as a number in (0, max].
+template <class T>
+std::optional<T> parse_number(std::string_view text, T max) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.begin(), text.end(), value);
+  if (error != std::errc() || end != text.end() || !(value > 0) || value > max) return std::nullopt;
+  return value;
 }
 
-const CLI::Validator kIsSize(
-    [](const std::string& text) {
-      Size size;
-      return parse_size(text, size) ? std::string() : text + " is no size such as 2 or 1/8";
-    },
-    "");
+std::optional<int> parse_threads(const std::string& text) { return parse_number(text, kMaxThreads); }
+
+// "2", "0.5" or "1/8".
+std::optional<Size> parse_size(const std::string& text) {
+  const size_t slash = text.find('/');
+  const auto numerator = parse_number(std::string_view(text).substr(0, slash), kMaxSize);
+  const auto denominator = slash == text.npos ? std::optional<double>(1)
+                                              : parse_number(std::string_view(text).substr(slash + 1), kMaxSize);
+  if (!numerator || !denominator) return std::nullopt;
+  return Size{text, *numerator / *denominator};
+}
+
+// Unlike CLI11's delimiter(), keeps empty elements, also the last one.
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> elements{""};
+  for (const char c : list) {
+    if (c == ',') {
+      elements.emplace_back();
+    } else {
+      elements.back() += c;
+    }
+  }
+  return elements;
+}
+
+// Adds an option NAME=<n,...>. Its values replace `values`; `parse` returns nothing for an invalid element.
+template <class T>
+void add_list(CLI::App& app, const std::string& name, std::vector<T>& values,
+              std::optional<T> (*parse)(const std::string&), const char* description, const std::string& noun,
+              const std::string& expected) {
+  const auto parse_list = [=, &values](const std::string& list) {
+    values.clear();
+    for (const std::string& element : split(list)) {
+      const auto value = parse(element);
+      if (!value) throw CLI::ValidationError(name, "invalid " + noun + " '" + element + "': expected " + expected);
+      values.push_back(*value);
+    }
+  };
+  app.add_option_function<std::string>(name, parse_list, description)->type_name("<n,...>");
+}
 
 std::vector<Cache> caches_of(const std::string& name) {
   if (name == "both") return {Cache::kWarm, Cache::kCold};
@@ -75,36 +107,30 @@ std::vector<Cache> caches_of(const std::string& name) {
 }  // namespace
 
 std::optional<int> parse(int argc, char** argv, Options& options) {
-  constexpr int kMostThreads = 1024;
   CLI::App app(kDescription, "mluop_perf");
   app.formatter(std::make_shared<Help>());
   app.footer(kFooter);
-  std::vector<std::string> sizes{"1"};
-  std::string cache = "warm";
+  app.get_help_ptr()->disable_flag_override();
   options.threads = {thread_count()};
+  options.sizes = {{"1", 1}};
+  std::string cache = "warm";
   const auto text = [&](const char* name, std::string& value, const char* type, const char* description) {
     return app.add_option(name, value, description)->type_name(type);
   };
-  text("--op", options.filter.op, "<text>", "Only operators whose name contains text");
-  text("--case", options.filter.name, "<text>", "Only cases whose name contains text");
-  text("--dtype", options.filter.dtype, "<text>", "Only dtypes whose name contains text: half, float");
-  text("--mode", options.filter.mode, "<text>", "Only modes: deterministic, atomics");
-  app.add_option("--threads", options.threads, "Each case with so many threads: 1,2,4")
-      ->type_name("<n,...>")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::Range(1, kMostThreads).description(""));
-  app.add_option("--size", sizes, "Each case at these multiples of its size: 1/8,2")
-      ->type_name("<n,...>")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(kIsSize);
-  text("--cache", cache, "<warm|cold|both>", "As the last call leaves them, or full of other data")
+  text("--op", options.filter.op, "<text>", "Select operators whose name contains text");
+  text("--case", options.filter.name, "<text>", "Select cases whose name contains text");
+  text("--dtype", options.filter.dtype, "<text>", "Select a data type: half, float");
+  text("--mode", options.filter.mode, "<text>", "Select a mode: deterministic, atomics");
+  add_list(app, "--threads", options.threads, parse_threads, "Run each case with n threads, e.g. 1,2,4",
+           "number of threads", "an integer from 1 to 1024");
+  add_list(app, "--size", options.sizes, parse_size, "Run each case at n times the network size, e.g. 1/8,2",
+           "size", "a number or a fraction such as 1/8, above 0 and at most 64");
+  text("--cache", cache, "<warm|cold|both>", "Caches: as the previous call left them, flushed, or both")
       ->check(CLI::IsMember({"warm", "cold", "both"}).description(""));
-  app.add_flag("--list", options.list, "Only list the cases");
-  text("--dump", options.dump, "<folder>", "Only write the inputs of the cases, for NumPy");
-  text("--json", options.json, "<file>", "Write all figures, with every sample");
-  app.add_option("--compare", options.compare, "Compare with the figures of a file; of two: measure nothing")
+  app.add_flag("--list", options.list, "List the selected cases, do not run them")->disable_flag_override();
+  text("--dump", options.dump, "<folder>", "Write the inputs as NumPy files, do not run the cases");
+  text("--json", options.json, "<file>", "Write all results with every sample");
+  app.add_option("--compare", options.compare, "Compare this run, or the run <new>, with the run <old>")
       ->type_name("<old> [<new>]")
       ->expected(1, 2);
   try {
@@ -112,7 +138,6 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
-  for (const std::string& name : sizes) parse_size(name, options.sizes.emplace_back());
   options.caches = caches_of(cache);
   return std::nullopt;
 }

@@ -19,12 +19,13 @@ struct Options {
   std::vector<Size> sizes;
   std::vector<Cache> caches;
   bool list = false;
-  std::string dump;                  // empty: no folder
-  std::string json;                  // empty: no file
-  std::vector<std::string> compare;  // none; the file to compare with; or old and new
+  std::string dump;                  // empty: not given
+  std::string json;                  // empty: not given
+  std::vector<std::string> compare;  // empty: not given; one file: compared with this run; two: with each other
 };
 
-// Sets options. Returns the exit status if the program is to end at once, after help or an error was printed.
+// Sets `options`. If the command line asks for help or is invalid, prints the help or the error and returns the
+// exit status of the program.
 std::optional<int> parse(int argc, char** argv, Options& options);
 
 }  // namespace mluop::perf

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Draws what mluop_perf --json has written: perf-report.html, one page with all pictures inside.
+"""Plots runs of mluop_perf --json: writes perf-report.html, one page with embedded plots.
 
-Needs matplotlib (Debian: python3-matplotlib). Several files become one report; of a case that two of them have,
-the last counts.
+Requires matplotlib (Debian: python3-matplotlib). Several runs are merged into one report. If two runs contain the
+same case, the report uses that of the last one.
 """
 
 import argparse
@@ -26,8 +26,8 @@ img { max-width: 100%; display: block; margin: .5em 0 1.5em }
 table { border-collapse: collapse; font-size: 13px } td, th { padding: .15em .7em; text-align: left }
 tr:nth-child(even) { background: #f3f3f3 } .figure { text-align: right }"""
 
-_COLUMNS = ("operator", "case", "dtype", "mode", "time, ms", "GFLOP/s", "efficiency", "bound", "speed-up over")
-_FIGURES = range(4, 7)  # aligned by their last digit
+_COLUMNS = ("operator", "case", "dtype", "mode", "latency, ms", "GFLOP/s", "efficiency", "bound", "speed-up")
+_FIGURES = range(4, 7)  # right-aligned columns
 
 
 def _image(figure: Figure, text: str) -> str:
@@ -47,11 +47,11 @@ def _row(tag: str, cells: Iterable[str]) -> str:
 
 
 def _cells(case: Case) -> list[str]:
-    speed_ups = ", ".join(f"{value:.1f} {name}" for name, value in case.get("speed_up", {}).items())
+    speed_ups = ", ".join(f"{value:.1f} over {name}" for name, value in case.get("speed_up", {}).items())
     gflops = f"{case['theory_ops'] / latency(case) / 1e9:.1f}" if case["theory_ops"] else ""
     names = [case[part] for part in ("operator", "case", "dtype", "mode")]
     figures = [f"{latency(case) * 1e3:.3f}", gflops, f"{case['binding_efficiency']:.2f}"]
-    return [*names, *figures, case["bound"], speed_ups]
+    return [*names, *figures, case["binding_bound"], speed_ups]
 
 
 def _table(report: Report) -> str:
@@ -66,14 +66,14 @@ def _section(title: str, text: str, figures: Iterable[tuple[str, Figure | None]]
             heading = f"<h3>{html.escape(name)}</h3>" if name else ""
             parts.append(heading + _image(figure, f"{title}: {name}" if name else title))
     if len(parts) == 1:
-        parts.append("<p><em>Not in these figures.</em>")
+        parts.append("<p><em>No data in these runs.</em>")
     return "\n".join(parts)
 
 
 def _page(report: Report) -> str:
     machines = [
-        f"<p>{html.escape(machine)}; {report.threads} threads where nothing else is said. "
-        "Times are medians, caches warm."
+        f"<p>{html.escape(machine)}; {report.threads} threads unless stated otherwise. "
+        "Times are medians with warm caches."
         for machine in report.machines
     ]
     return "\n".join(
@@ -83,29 +83,30 @@ def _page(report: Report) -> str:
             *machines,
             _section(
                 "Roofline",
-                "Each case hangs below its own roof: the FMA peak, or what a loop reaches that streams "
-                "the same number of bytes. The shorter the line, the less is left to gain. Arrows point to what a loop "
-                "reaches that does only what no implementation can leave out.",
+                "A line connects each case with its roof, the smaller of the FMA peak and the throughput at the "
+                "stream bound (the time to stream the compulsory bytes of the call). The shorter the line, the "
+                "higher the efficiency. Arrows mark the throughput at the algorithmic bound, the time of the "
+                "steps that the algorithm cannot avoid.",
                 [("", draw_roofline(report))],
             ),
             _section(
                 "Speed-up over the baselines",
-                "On the same inputs, in the same run.",
+                "Measured on the same inputs in the same run.",
                 ((op, draw_speed_up(report, op)) for op in report.operators),
             ),
             _section(
-                "Time against threads",
-                "From <code>mluop_perf --threads 1,2,...</code>",
+                "Latency by number of threads",
+                "Measured with <code>mluop_perf --threads 1,2,...</code>.",
                 ((op, draw_threads(report, op)) for op in report.operators),
             ),
             _section(
-                "Time against size",
-                "From <code>mluop_perf --size 1/8,1/4,1/2,1,2</code>. Level: linear. Falling: "
-                "a part of the time does not grow. Rising: the cost grows faster than the work, or, if the twin "
-                "rises too, the data leave a cache.",
+                "Latency by size",
+                "Measured with <code>mluop_perf --size 1/8,1/4,1/2,1,2</code>. Right: a constant curve means that "
+                "the cost is linear, a falling curve that a part of the latency is constant, a rising curve that "
+                "the latency grows faster than the work; if the stream bound rises too, the data exceed a cache.",
                 ((op, draw_sizes(report, op)) for op in report.operators),
             ),
-            f"<h2>Figures</h2>{_table(report)}\n",
+            f"<h2>Results</h2>{_table(report)}\n",
         ]
     )
 
@@ -113,7 +114,7 @@ def _page(report: Report) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="written by mluop_perf --json FILE")
-    parser.add_argument("-o", "--output", type=Path, default="perf-report.html", help="(default: %(default)s)")
+    parser.add_argument("-o", "--output", type=Path, default="perf-report.html", help="default: %(default)s")
     arguments = parser.parse_args()
     runs = []
     for file in arguments.files:
@@ -123,7 +124,7 @@ def main() -> None:
             sys.exit(f"plot.py: {file}: {error}")
     report = Report(runs)
     if not report.cases:
-        sys.exit("plot.py: no verified case")
+        sys.exit("plot.py: the runs contain no verified case")
     arguments.output.write_text(_page(report), encoding="utf-8")
 
 

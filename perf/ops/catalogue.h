@@ -1,4 +1,4 @@
-// The cases of the suite. An operator adds its file to this folder and its line to catalogue.cpp.
+// All cases of the suite. Each operator has a file in this folder and an entry in catalogue.cpp.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace mluop::perf {
 
-// All cases, those of an operator next to each other, the deterministic mode first.
+// Cases of an operator are consecutive, the deterministic mode first.
 std::vector<CaseSpec> all_cases();
 
-// Texts that the names of a case contain.
+// Substrings of the names of a case. The empty string selects all.
 struct Filter {
   std::string op, name, dtype, mode;
 };

@@ -17,7 +17,7 @@ namespace {
 
 using Sizes = reference::DynamicScatterBackwardSizes;
 
-// A larger turn of the sensor has more columns.
+// Scales the number of columns of a turn of the sensor.
 Sizes scaled(const Sizes& sizes, double size) {
   const auto of = [=](int extent) { return static_cast<int>(perf::scaled(extent, size)); };
   return {of(sizes.points), of(sizes.voxels), sizes.channels, of(sizes.voxel_num)};
@@ -86,7 +86,7 @@ class DynamicScatterBackward : public Case {
                                         map_.data(), reduce_from_.data(), expected_.data());
   }
 
-  // What the forward operator leaves: the maximum and the number of points of each voxel.
+  // Computes what the forward operator returns: the maximum and the number of points of each voxel.
   void scatter_forward() {
     std::fill_n(voxel_feats_.data(), sizes_.voxel_feats_count(), -std::numeric_limits<float>::infinity());
     for (int64_t n = 0; n < sizes_.points; ++n) {

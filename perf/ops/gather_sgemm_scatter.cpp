@@ -10,7 +10,7 @@
 namespace mluop::perf {
 namespace {
 
-// Calls body(i) for each i in [0, count), a share of them on each thread.
+// Calls body(i) for each i in [0, count), divided over the threads.
 template <class Body>
 void for_all(int64_t count, const Body& body) {
   const int threads = thread_count();
@@ -22,8 +22,8 @@ void for_all(int64_t count, const Body& body) {
 
 }  // namespace
 
-GatherSgemmScatter::GatherSgemmScatter(const Sizes& sizes, int64_t most_pairs)
-    : sizes_(sizes), gathered_(most_pairs * sizes.Ci), products_(most_pairs * sizes.Co) {}
+GatherSgemmScatter::GatherSgemmScatter(const Sizes& sizes, int64_t max_pairs)
+    : sizes_(sizes), gathered_(max_pairs * sizes.Ci), products_(max_pairs * sizes.Co) {}
 
 void GatherSgemmScatter::run(const float* features, const float* filters, const int32_t* indice_pairs,
                              const int64_t* indice_num, float* features_out) {
@@ -41,7 +41,7 @@ void GatherSgemmScatter::run(const float* features, const float* filters, const 
     for_all(indice_num[k], [=](int64_t l) {
       float* sums = features_out + outputs[l] * Co;
       const float* row = products + l * Co;
-      // Channel by channel in blocks, which compilers turn into vectors.
+      // Fixed trip count, which compilers vectorize.
       int64_t c = 0;
       for (; c + 16 <= Co; c += 16) {
         for (int64_t i = 0; i < 16; ++i) sums[c + i] += row[c + i];

@@ -1,4 +1,4 @@
-// Sparse convolution as other libraries do it on CPUs.
+// Gather-GEMM-scatter, the baseline of sparse convolution on CPUs.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +9,17 @@
 
 namespace mluop::perf {
 
-// For each filter element: gathers the rows of its pairs, multiplies them with oneDNN's sgemm, and adds the
-// products to the rows of the output, each of the three on all threads. An output occurs at most once in an
-// element's pairs and no index is negative, as in all real convolutions.
+// For each filter offset, gathers the rows of its pairs, multiplies them with oneDNN's sgemm and scatters the
+// products to the output, each pass on all threads. Requires that an output occurs at most once in the pairs of an
+// offset and that no index is negative. Allocates one row of inputs and of products per pair.
 class GatherSgemmScatter {
  public:
   using Sizes = reference::IndiceConvolutionForwardSizes;
 
-  // most_pairs: of an element.
-  GatherSgemmScatter(const Sizes& sizes, int64_t most_pairs);
+  // max_pairs: the maximum number of pairs of an offset.
+  GatherSgemmScatter(const Sizes& sizes, int64_t max_pairs);
 
-  // filters [D, H, W, Ci, Co].
+  // filters: [D, H, W, Ci, Co].
   void run(const float* features, const float* filters, const int32_t* indice_pairs, const int64_t* indice_num,
            float* features_out);
 

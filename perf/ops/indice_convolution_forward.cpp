@@ -1,6 +1,6 @@
-// Indice convolution forward at the sizes of CenterPoint's backbone, on its LiDAR scans: the strided convolutions
-// of the design document, and the submanifold ones of 3 x 3 x 3 on their inputs. The inputs have the document's
-// numbers of sites; the outputs are as many as the pairs on these scans give.
+// Indice convolution forward at the sizes of CenterPoint's backbone, on LiDAR scans: the strided convolutions of
+// the design document and 3 x 3 x 3 submanifold convolutions on the same inputs. The number of input sites is that
+// of the document; the number of output sites follows from the pairs.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "perf/floors/indice_convolution_forward.h"
+#include "perf/bounds/indice_convolution_forward.h"
 #include "perf/ops/catalogue.h"
 #include "perf/ops/gather_sgemm_scatter.h"
 #include "perf/support/buffer.h"
@@ -33,14 +33,14 @@ struct Convolution {
   int64_t Ci, Co;
 };
 
-// By scans, none of them longer: at some length a scan has no more sites to give.
+// Scales the number of scans, as the number of sites of a scan is limited.
 Convolution scaled(Convolution convolution, double size) {
   convolution.input.sites = perf::scaled(convolution.input.sites, size);
   convolution.input.scans = static_cast<int>(std::ceil(convolution.input.scans * size));
   return convolution;
 }
 
-// The pairs of a convolution, and the sizes that follow.
+// The pairs of a convolution and the sizes that follow from them.
 struct Problem {
   explicit Problem(const Convolution& convolution) {
     const auto tensor = test::center_point_tensor(convolution.input);
@@ -101,9 +101,9 @@ class IndiceConvolutionForward : public Case {
     return all;
   }
 
-  std::function<void()> floor() override {
+  std::function<void()> algorithmic_bound() override {
     if (!deterministic_) return {};
-    return indice_convolution_forward_floor(sizes_, features_.data(), pairs_.data(), num_.data(), thread_count());
+    return indice_convolution_forward_bound(sizes_, features_.data(), pairs_.data(), num_.data(), thread_count());
   }
 
   std::optional<Footprint> footprint() const override {
@@ -117,10 +117,10 @@ class IndiceConvolutionForward : public Case {
     const std::vector<float> sums = sums_in_double();
     features_out_.set_bytes(0xFF);
     run();
-    std::vector<float> found;
-    for (const T value : features_out_.values()) found.push_back(test::widened(value));
+    std::vector<float> outputs;
+    for (const T value : features_out_.values()) outputs.push_back(test::widened(value));
     std::string problem =
-        too_different("features_out", found, sums, kIsFloat<T> ? kFloatTolerance : kHalfTolerance);
+        too_different("features_out", outputs, sums, kIsFloat<T> ? kFloatTolerance : kHalfTolerance);
     if constexpr (kIsFloat<T>) {
       if (problem.empty()) {
         run_sgemm();
@@ -201,7 +201,7 @@ class IndiceConvolutionForward : public Case {
   std::vector<int64_t> num_;
   Buffer<T> features_out_{sizes_.features_out_count()};
   std::optional<Buffer<std::byte>> workspace_;
-  // Of the baselines, for float; the serial loop has its filters as [Co, D, H, W, Ci], which it reads in order.
+  // Operands of the baselines, float only. The serial loop reads filters in the layout [Co, D, H, W, Ci].
   std::vector<float> serial_filters_;
   std::optional<GatherSgemmScatter> sgemm_;
   std::optional<Buffer<float>> expected_;
@@ -231,7 +231,7 @@ std::vector<Convolution> convolutions() {
 template <class T>
 void append_cases(std::vector<CaseSpec>& cases, const char* mode_name, mluOpAtomicsMode_t mode) {
   for (const Convolution& convolution : convolutions()) {
-    // The serial loop takes seconds elsewhere.
+    // For other convolutions the serial loop takes seconds.
     const bool with_serial = convolution.sparse.submanifold && convolution.input.level == 0;
     cases.push_back({"indice_convolution_forward", name_of(convolution), kIsFloat<T> ? "float" : "half", mode_name,
                      [=](double size) {

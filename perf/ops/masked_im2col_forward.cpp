@@ -1,8 +1,9 @@
-// Masked im2col forward at the sizes of RetinaNet that the design document lists, and at a larger one. The masks
-// are distinct pixels in the order of the feature, as a network finds them.
+// Masked im2col forward at the RetinaNet sizes of the design document and at a larger one. The masks are distinct
+// pixels in row-major order, as in a network.
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "perf/ops/catalogue.h"
@@ -19,7 +20,7 @@ using Sizes = reference::MaskedIm2colForwardSizes;
 
 constexpr uint32_t kSeed = 1;
 
-// More rows of the feature, as densely masked.
+// Scales the rows of the feature, at the same density of masks.
 Sizes scaled(Sizes sizes, double size) {
   sizes.height = static_cast<decltype(sizes.height)>(perf::scaled(sizes.height, size));
   sizes.mask_cnt = static_cast<decltype(sizes.mask_cnt)>(perf::scaled(sizes.mask_cnt, size));
@@ -71,7 +72,7 @@ class MaskedIm2colForward : public Case {
     test::require(mluOpGetMaskedIm2colForwardWorkspaceSize(handle(), feature_desc_, mask_desc_, mask_desc_,
                                                            sizes_.kernel_h, sizes_.kernel_w, output_desc_,
                                                            &workspace_bytes));
-    if (workspace_bytes != 0) return "the operator asks for a workspace, expected none";
+    if (workspace_bytes != 0) return "workspace size is " + std::to_string(workspace_bytes) + ", expected 0";
     output_.set_bytes(0xFF);
     run();
     run_serial();

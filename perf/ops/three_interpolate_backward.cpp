@@ -1,10 +1,10 @@
-// Three interpolate backward at the sizes of PointNet++ and at the largest of the design document.
+// Three interpolate backward at the sizes of PointNet++ and at the largest size of the design document.
 #include <algorithm>
 #include <string>
 #include <type_traits>
 #include <vector>
 
-#include "perf/floors/three_interpolate_backward.h"
+#include "perf/bounds/three_interpolate_backward.h"
 #include "perf/ops/catalogue.h"
 #include "perf/support/buffer.h"
 #include "perf/support/npy_folder.h"
@@ -25,7 +25,7 @@ constexpr Sizes kSizes[] = {
     {16, 128, 512, 256}, {16, 512, 2048, 128}, {29, 2047, 999, 2033},
 };
 
-// A larger batch.
+// Scales the batch.
 Sizes scaled(Sizes sizes, double size) {
   sizes.B = static_cast<decltype(sizes.B)>(perf::scaled(sizes.B, size));
   return sizes;
@@ -45,10 +45,10 @@ class ThreeInterpolateBackward : public Case {
   explicit ThreeInterpolateBackward(const Sizes& sizes) : sizes_(sizes) {
     fill_uniform(grad_output_, kSeed);
     fill_uniform(weights_, kSeed + 1);
-    Buffer<float> places(sizes.index_count());
-    fill_uniform(places, kSeed + 2);
-    std::transform(places.values().begin(), places.values().end(), indices_.data(), [&](float place) {
-      return static_cast<int32_t>((place + 1) / 2 * static_cast<float>(sizes.M));
+    Buffer<float> uniform(sizes.index_count());
+    fill_uniform(uniform, kSeed + 2);
+    std::transform(uniform.values().begin(), uniform.values().end(), indices_.data(), [&](float value) {
+      return static_cast<int32_t>((value + 1) / 2 * static_cast<float>(sizes.M));
     });
   }
 
@@ -78,10 +78,10 @@ class ThreeInterpolateBackward : public Case {
     return {{"serial", [this] { run_serial(); }}};
   }
 
-  std::function<void()> floor() override {
+  std::function<void()> algorithmic_bound() override {
     std::vector<float> weights;
     for (const T weight : weights_.values()) weights.push_back(test::widened(weight));
-    return three_interpolate_backward_floor(
+    return three_interpolate_backward_bound(
         {sizes_, !std::is_same_v<T, float>, grad_output_.data(), indices_.data(), expected_.data()}, weights,
         thread_count());
   }

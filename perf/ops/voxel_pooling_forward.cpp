@@ -1,8 +1,8 @@
-// Voxel pooling forward at the size of BEVDepth, on the geometry of its cameras and on a uniform one.
+// Voxel pooling forward at the size of BEVDepth, with the geometry of its cameras and with uniform coordinates.
 #include <algorithm>
 #include <vector>
 
-#include "perf/floors/voxel_pooling_forward.h"
+#include "perf/bounds/voxel_pooling_forward.h"
 #include "perf/ops/catalogue.h"
 #include "perf/support/buffer.h"
 #include "perf/support/npy_folder.h"
@@ -19,7 +19,7 @@ using Sizes = reference::VoxelPoolingForwardSizes;
 constexpr double kAtomicsTolerance = 3e-3;
 constexpr uint32_t kSeed = 1;
 
-// Finer bins of depth, as far as before.
+// Scales the number of depth bins over the same range.
 int depth_bins(double size) { return static_cast<int>(scaled(test::kBevDepthBins, size)); }
 
 Sizes sizes_of(int depths) {
@@ -67,9 +67,9 @@ class VoxelPoolingForward : public Case {
     return {{"serial", [this] { run_serial(); }}};
   }
 
-  std::function<void()> floor() override {
+  std::function<void()> algorithmic_bound() override {
     if (!exact_) return {};
-    return voxel_pooling_forward_floor(sizes_, geometry_.data(), input_.data(), expected_.features.data(),
+    return voxel_pooling_forward_bound(sizes_, geometry_.data(), input_.data(), expected_.features.data(),
                                        expected_.memo.data(), thread_count());
   }
 

@@ -1,4 +1,4 @@
-"""libmluop_omp through ctypes: a handle, descriptors of tensors, and calls that raise when they fail."""
+"""Calls libmluop_omp through ctypes: handle, tensor descriptors, and calls that raise exceptions on errors."""
 
 import ctypes
 from collections.abc import Callable
@@ -10,7 +10,7 @@ _DTYPES = {torch.float16: 1, torch.float32: 2, torch.int32: 6}
 
 
 class Library:
-    """Load it after torch: it then finds the OpenMP runtime that torch brings, and both use one team."""
+    """Create it after importing torch: both then use the OpenMP runtime of torch, so they share one team."""
 
     def __init__(self, path: str) -> None:
         self._functions = ctypes.CDLL(path)
@@ -22,7 +22,7 @@ class Library:
         self._require(self._functions.mluOpDestroy(self._handle))
 
     def describe(self, tensor: torch.Tensor, layout: str = "ARRAY") -> ctypes.c_void_p:
-        """A descriptor of the tensor, for the life of the process."""
+        """Returns a descriptor of the tensor, which is never destroyed."""
         dtype, shape = tensor.dtype, tuple(tensor.shape)
         descriptor = ctypes.c_void_p()
         self._require(self._functions.mluOpCreateTensorDescriptor(ctypes.byref(descriptor)))
@@ -34,11 +34,11 @@ class Library:
         return descriptor
 
     def call(self, name: str, *arguments: object) -> None:
-        """name(handle, arguments...)"""
+        """Calls name(handle, arguments...)."""
         self.bind(name, *arguments)()
 
     def bind(self, name: str, *arguments: object, keep: object = None) -> Callable[[], None]:
-        """A call of name(handle, arguments...) that can be repeated at little cost. `keep` lives as long."""
+        """Returns a function that calls name(handle, arguments...) with little overhead and keeps `keep` alive."""
         function = self._functions[name]
 
         def run(_: object = keep) -> None:
@@ -52,7 +52,7 @@ class Library:
 
 
 def pointer(tensor: torch.Tensor) -> ctypes.c_void_p:
-    """To the data of the tensor, which must outlive the pointer."""
+    """Returns a pointer to the data of the tensor, which must outlive it."""
     if not tensor.is_contiguous():
-        raise ValueError("the library takes contiguous tensors only")
+        raise ValueError("the tensor is not contiguous, expected a contiguous tensor")
     return ctypes.c_void_p(tensor.data_ptr())

@@ -1,4 +1,4 @@
-"""What every operator hands to the measurement."""
+"""The interface between the operators and the measurement."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,16 +11,15 @@ Outputs = tuple[torch.Tensor, ...]
 
 @dataclass(frozen=True)
 class Peer:
-    """The operator by other means. run() returns what the library writes, contiguous, in its order and shapes."""
+    """An implementation of the operator. run() returns contiguous outputs as the library orders them."""
 
     name: str
     run: Callable[[], Outputs]
-    written: bool = False  # as people write it, rather than tuned
-    counts: bool = True  # in the ratios; not if it does less than the operator
-    may_differ: bool = False  # known to, for it races or treats ties otherwise: reported, and timed all the same
+    idiomatic: bool = False  # as usually written, not tuned
+    counts: bool = True  # in the ratios; False if it does less than the operator
+    may_differ: bool = False  # has data races or treats ties differently: timed although the results differ
 
 
 def compiled(peer: Peer) -> Peer:
-    """The same through torch.compile, which fuses what is element-wise and transposes in tiles. The first call
-    compiles; torch keeps the code for later processes."""
+    """Applies torch.compile. The first call compiles; torch caches the code for later processes."""
     return replace(peer, name=peer.name + ", compiled", run=torch.compile(peer.run, dynamic=False))

@@ -1,4 +1,4 @@
-"""From the inputs on disk to the table."""
+"""Measures all peers on the inputs of a folder and prints the table."""
 
 import math
 import sys
@@ -29,12 +29,12 @@ _OPERATORS = (
     dynamic_scatter_backward,
     indice_convolution_forward,
 )
-# Masked im2col copies random bits, which the perf suite has as unsigned numbers.
+# Masked im2col copies random bits, which the perf suite writes as unsigned integers.
 _FLOATS = {np.dtype(np.uint16): np.float16, np.dtype(np.uint32): np.float32}
 
 
 def _load(folder: Path) -> Inputs:
-    """By the names of the parameters."""
+    """Returns the inputs by the names of the parameters."""
     arrays = {file.stem: np.load(file) for file in folder.glob("*.npy")}
     return {
         name: torch.from_numpy(array.view(_FLOATS.get(array.dtype, array.dtype))) for name, array in arrays.items()
@@ -44,7 +44,7 @@ def _load(folder: Path) -> Inputs:
 def _verify(peer: Peer, expected: tuple[torch.Tensor, ...]) -> str:
     try:
         problem = verify.difference(peer.run(), expected)
-    except Exception as error:  # whatever a formulation lacks: a data type, a compiler
+    except Exception as error:  # for example an unsupported data type, or no compiler
         problem = f"failed: {str(error).splitlines()[0]}"
     return f"{peer.name}: {problem}" if problem else ""
 
@@ -68,7 +68,7 @@ def _measure_operator(
         case = folder.name.rpartition("_")
         title = f"{case[0]} {case[2]}"
         print(f"{folder.parent.name}/{title} ...", file=sys.stderr, flush=True)
-        # Of each function torch.compile keeps a few versions only, and a case is a version.
+        # torch.compile limits the number of versions of a function; each case is a version.
         torch.compiler.reset()
         inputs = _load(folder)
         peers = operator.peers(inputs)
@@ -77,8 +77,8 @@ def _measure_operator(
 
 
 def measure_all(library: Library, inputs: Path, operator_text: str, case_text: str, repetitions: int) -> bool:
-    """Prints the table. False if a peer failed or was wrong, other than one that may differ."""
-    # PyTorch's own notes on what its functions are made of.
+    """Prints the tables. Returns False if a peer that must not differ failed or differs."""
+    # Warnings on the implementation of PyTorch's functions.
     warnings.filterwarnings("ignore", category=UserWarning, module="ops|torch")
     verified = True
     for operator in _OPERATORS:

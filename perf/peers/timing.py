@@ -1,4 +1,4 @@
-"""Times several things in turns, so that whatever drifts on the machine meets all of them alike."""
+"""Interleaved timing: drift of the machine affects all implementations alike."""
 
 import random
 import statistics
@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 
 _REPETITION_SECONDS = 0.005
-# Threads of a team spin for some milliseconds after their work: those of spconv, which brings an OpenMP runtime of
-# its own, would take the cores from whoever is next.
+# Threads of a team spin for some milliseconds after their work. spconv has an OpenMP runtime of its own, whose
+# threads would compete with the next implementation for the cores.
 _SETTLE_SECONDS = 0.01
 
 
@@ -19,8 +19,8 @@ def _seconds(run: Callable[[], object], calls: int) -> float:
 
 
 def medians(runs: Sequence[Callable[[], object]], repetitions: int) -> list[float]:
-    """Median seconds of a call of each. Every repetition takes all in random order, each after a call that does
-    not count."""
+    """Returns the median seconds per call of each function. A repetition runs all functions in random order, each
+    after an untimed call."""
     for run in runs:
         run()
     calls = [int(_REPETITION_SECONDS / _seconds(run, 1)) + 1 for run in runs]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures the operators of mluop-omp against PyTorch, on the inputs of the perf suite, in one process.
+"""Compares the operators of mluop-omp with PyTorch, on the inputs of the perf suite, in one process.
 
   mluop_perf --dump INPUTS      writes the inputs
   torch_peers.py INPUTS         measures
 
-Each formulation is verified against the library's result, then all are timed in turns. Tolerance: diff1 and
-diff2 of 1e-5 for float and 3e-3 for half, none for integers. Indices are int32, as the operators take them; where
-PyTorch wants int64, they have been converted before, which is not counted. Whatever else depends on the indices
-(masks, sorting) is part of the call, as it is of ours.
+Verifies each implementation against the library, then times all of them interleaved. Tolerance: diff1 and diff2
+of 1e-5 for float and 3e-3 for half; integers must be equal. Indices are int32, as the operators require; where
+PyTorch requires int64, the conversion is not timed. All other work that depends on the indices (masks, sorting)
+is timed.
 """
 
 import argparse
@@ -21,9 +21,9 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("inputs", type=Path, help="the folder that mluop_perf --dump wrote")
-    parser.add_argument("--op", default="", help="only operators whose name contains TEXT", metavar="TEXT")
-    parser.add_argument("--case", default="", help="only cases whose NAME_DTYPE contains TEXT", metavar="TEXT")
+    parser.add_argument("inputs", type=Path, help="folder written by mluop_perf --dump")
+    parser.add_argument("--op", default="", help="select operators whose name contains TEXT", metavar="TEXT")
+    parser.add_argument("--case", default="", help="select cases whose NAME_DTYPE contains TEXT", metavar="TEXT")
     parser.add_argument("--repetitions", type=int, default=7, help="default: %(default)s", metavar="N")
     parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, else all cores", metavar="N")
     library = str(_ROOT / "build/release/src/libmluop_omp.so")
@@ -31,7 +31,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--keep-memory",
         action="store_true",
-        help="malloc keeps what is freed, as an allocator with pools does: temporaries cost no page faults",
+        help="make malloc keep freed memory, so that temporaries cause no page faults",
     )
     return parser.parse_args()
 
@@ -40,7 +40,7 @@ def _keep_memory() -> None:
     mmap_max, trim_threshold = -4, -1
     mallopt = ctypes.CDLL(None).mallopt
     if not (mallopt(mmap_max, 0) and mallopt(trim_threshold, 2**31 - 1)):
-        raise RuntimeError("this malloc cannot be told to keep memory")
+        raise RuntimeError("mallopt failed: this malloc does not support --keep-memory")
 
 
 def _openmp_runtimes() -> list[str]:
@@ -50,7 +50,7 @@ def _openmp_runtimes() -> list[str]:
 
 def main() -> int:
     arguments = _arguments()
-    # Before all imports: OpenMP reads it when its runtime is loaded, and spconv may bring another than torch does.
+    # Before the imports: an OpenMP runtime reads the variable when it is loaded, and spconv may load a second one.
     if arguments.threads:
         os.environ["OMP_NUM_THREADS"] = str(arguments.threads)
     if arguments.keep_memory:

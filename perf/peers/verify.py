@@ -1,10 +1,10 @@
-"""Comparison of results. A NaN passes only where the bits are the same."""
+"""Comparison of results. A NaN is a difference unless the tensors are equal bit by bit."""
 
 import torch
 
 from peer import Outputs
 
-# diff1 and diff2, mean and root relative error, of at most this; other types: the same bits.
+# Limits of diff1 and diff2, the mean and root relative error. Other types must be equal bit by bit.
 TOLERANCES = {torch.float32: 1e-5, torch.float16: 3e-3}
 
 
@@ -29,7 +29,7 @@ def _difference(found: torch.Tensor, expected: torch.Tensor) -> str:
 
 
 def difference(found: Outputs, expected: Outputs) -> str:
-    """Empty if the results are the same within the tolerance, else what is wrong with the first that is not."""
+    """Returns an empty string if the results agree within the tolerance, else the first difference."""
     for one, other in zip(found, expected, strict=True):
         if problem := _difference(one, other):
             return problem

@@ -1,4 +1,4 @@
-"""What mluop_perf --json has written."""
+"""Reads and selects the results of mluop_perf --json."""
 
 import json
 from pathlib import Path
@@ -7,27 +7,27 @@ from typing import Any
 Case = dict[str, Any]
 
 NETWORK_SIZE = 1.0
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Raises OSError if the file cannot be read, ValueError if it is something else."""
+    """Raises OSError if the file cannot be read, ValueError if mluop_perf --json did not write it."""
     run = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(run, dict) or run.get("schema") != "mluop_perf":
-        raise ValueError("is not written by mluop_perf --json")
+        raise ValueError("was not written by mluop_perf --json")
     if run.get("schema_version") != _SCHEMA_VERSION:
         raise ValueError(f"has schema_version {run.get('schema_version')}, expected {_SCHEMA_VERSION}")
     return run
 
 
 class Report:
-    """The verified cases of several runs. Of a case that two of them have, the last counts."""
+    """The verified cases of several runs. If two runs contain the same case, that of the last one."""
 
     def __init__(self, runs: list[dict[str, Any]]) -> None:
         cases: dict[tuple[Any, ...], Case] = {}
         for run in runs:
             for case in filter(lambda each: each["verified"], run["cases"]):
-                # With its own run's peak: machines differ.
+                # The peak of its run, as runs may be of different machines.
                 case["peak"] = run["machine"]["fma_peak_flops"][str(case["threads"])]
                 cases[_key(case)] = case
         self.machines = sorted(
@@ -38,19 +38,19 @@ class Report:
         self.threads = self._usual_threads()
 
     def _usual_threads(self) -> int:
-        """What most cases have at network size; of several, the fewest that reach the peak: as many as there are
-        cores."""
+        """The number of threads of most cases at network size. If several numbers are equally frequent, the
+        smallest one that reaches 90 % of the highest FMA peak: the number of cores."""
         peaks: dict[int, list[float]] = {}
         for case in self.cases:
             if case["size_factor"] == NETWORK_SIZE:
                 peaks.setdefault(case["threads"], []).append(case["peak"])
-        most = max(map(len, peaks.values()), default=0)
-        highest = {threads: max(each) for threads, each in peaks.items() if len(each) == most}
-        enough = 0.9 * max(highest.values(), default=0)
-        return min((threads for threads, peak in highest.items() if peak >= enough), default=1)
+        max_cases = max(map(len, peaks.values()), default=0)
+        highest = {threads: max(each) for threads, each in peaks.items() if len(each) == max_cases}
+        threshold = 0.9 * max(highest.values(), default=0)
+        return min((threads for threads, peak in highest.items() if peak >= threshold), default=1)
 
     def at_network_size(self, operator: str | None = None) -> list[Case]:
-        """What a run without sweeps has: warm, the usual threads."""
+        """Cases at network size with warm caches and the usual number of threads."""
         return [
             case
             for case in self.cases
@@ -61,7 +61,7 @@ class Report:
         ]
 
     def sweeps(self, operator: str, along: str, fixed: str, value: float) -> dict[str, list[Case]]:
-        """Warm cases that were measured at several values of `along`, at one of `fixed`, by their labels."""
+        """Warm cases with several values of `along` and the value `value` of `fixed`, by label."""
         found: dict[str, list[Case]] = {}
         for case in self.cases:
             if case["operator"] == operator and case["cache"] == "warm" and case[fixed] == value:
@@ -83,10 +83,10 @@ def io_bytes(case: Case) -> int:
 
 
 def latency(case: Case) -> float:
-    """Seconds of a call, the median."""
+    """Median seconds of a call."""
     return case["latency"]["median"]
 
 
-def twin(case: Case) -> float:
-    """Seconds of the streaming twin with the better stores."""
-    return min(case["twin_ordinary"]["median"], case["twin_non_temporal"]["median"])
+def stream_bound(case: Case) -> float:
+    """Median seconds of the stream bound with the faster kind of store."""
+    return min(case["stream_bound_ordinary"]["median"], case["stream_bound_non_temporal"]["median"])

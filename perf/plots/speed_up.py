@@ -1,4 +1,4 @@
-"""How many times as fast as each baseline."""
+"""Speed-up over each baseline."""
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -20,11 +20,11 @@ def draw_speed_up(report: Report, operator: str) -> Figure | None:
         points = [(case["speed_up"][name], row) for row, case in enumerate(cases) if name in case["speed_up"]]
         axes.plot(*zip(*points), marker=MARKERS[i], color=COLORS[i], linestyle="none", label=name, zorder=2)
     axes.axvline(1, color=GREY, linewidth=1)
-    axes.set(xscale="log", xlabel="times as fast as the baseline")
+    axes.set(xscale="log", xlabel="latency of the baseline / latency")
     axes.set_yticks(range(len(cases)), [label(case) for case in cases])
     axes.set_ylim(len(cases) - 0.4, -0.6)
-    least, most = axes.get_xlim()
-    axes.set_xlim(min(least, 0.8), most * 1.1)
+    left, right = axes.get_xlim()
+    axes.set_xlim(min(left, 0.8), right * 1.1)
     logarithmic(axes.xaxis)
     legend_below(figure, axes.get_legend_handles_labels()[0], len(names))
     return figure

@@ -1,4 +1,4 @@
-"""Colours, marks and axes that all pictures share."""
+"""Colours, markers and axes of all plots."""
 
 import math
 from collections.abc import Sequence
@@ -31,12 +31,12 @@ plt.rcParams.update(
 
 
 def face(mode: str, color: str) -> str:
-    """Of a mark: hollow for the atomics mode."""
+    """Fill colour of a marker, white for the atomics mode."""
     return color if mode == "deterministic" else "white"
 
 
 def logarithmic(axis: Axis) -> None:
-    """Ticks at round figures, four or more, as people write them. Call it when the limits are set."""
+    """Makes the axis logarithmic, with at least four ticks at round numbers. Call after setting its limits."""
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     low, high = sorted(axis.get_view_interval())
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
@@ -51,7 +51,7 @@ def logarithmic(axis: Axis) -> None:
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist], columns: int) -> None:
-    """Under the axes, which make room for it."""
+    """Adds a legend below the axes and resizes the axes."""
     inches = 0.22 * math.ceil(len(handles) / columns) + 0.15
     figure.tight_layout(rect=(0, inches / figure.get_figheight(), 1, 1))
     figure.legend(handles=handles, loc="lower center", ncols=columns)

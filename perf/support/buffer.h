@@ -1,4 +1,4 @@
-// Memory of the cases and their twins: what a client gets from an allocator, on cache line boundaries.
+// Memory of cases and bounds, aligned to cache lines.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace mluop::perf {
 
 inline constexpr int64_t kLineBytes = 64;
 
-// [count] elements, zero at first; every thread of a team has touched its share.
+// [count] elements, initialized to zero. Each thread of the team touches its share first.
 template <class T>
 class Buffer {
  public:
@@ -49,13 +49,13 @@ class Buffer {
   std::unique_ptr<T[], Release> memory_;
 };
 
-// Uniform in [-1, 1); the same values for the same seed, whatever the number of threads.
+// Uniform in [-1, 1). The values depend on the seed only, not on the number of threads.
 inline void fill_uniform(Buffer<float>& buffer, uint64_t seed) {
   const int threads = thread_count();
   const auto count = static_cast<int64_t>(buffer.values().size());
   parallel(threads, [&](int id) {
     for (int64_t i = share(count, threads, id); i < share(count, threads, id + 1); ++i) {
-      // SplitMix64: a value depends on seed and position alone.
+      // SplitMix64 of seed and position.
       uint64_t bits = (seed << 40) + static_cast<uint64_t>(i + 1) * 0x9E3779B97F4A7C15U;
       bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9U;
       bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBU;
@@ -64,7 +64,7 @@ inline void fill_uniform(Buffer<float>& buffer, uint64_t seed) {
   });
 }
 
-// The same, rounded to half.
+// The same values, rounded to half.
 inline void fill_uniform(Buffer<test::Half>& buffer, uint64_t seed) {
   Buffer<float> values(static_cast<int64_t>(buffer.values().size()));
   fill_uniform(values, seed);

@@ -1,4 +1,4 @@
-// What an operator brings to the perf suite: cases, each an operator on one input, in one data type and mode.
+// The interface of the measured cases. A case is an operator on one input, in one data type and one mode.
 #pragma once
 
 #include <algorithm>
@@ -18,27 +18,28 @@ namespace mluop::perf {
 
 class NpyFolder;
 
-// What a result takes at least, whatever an implementation really does: bytes of the inputs that it depends on and
-// of the outputs, each once, and floating-point operations.
+// The compulsory work of a call: bytes of the inputs that the result depends on and of the outputs, each counted
+// once, and floating-point operations. Independent of the implementation.
 struct Work {
   int64_t read_bytes;
   int64_t write_bytes;
   int64_t ops;
 };
 
-// Another way to the result of a case, to compare the operator's speed with.
+// Another implementation of the operator, for speed-ups.
 struct Baseline {
-  std::string name;           // "serial": the serial loop of the definition
-  std::function<void()> run;  // on the same inputs, into outputs of its own; valid as long as the case
+  std::string name;  // "serial": the serial loop of the definition
+  std::function<void()>
+      run;  // reads the inputs of the case, writes other outputs; valid during the case's lifetime
 };
 
-// The memory of a call that its caller provides.
+// Memory that the caller of the operator provides.
 struct Footprint {
   int64_t tensor_bytes;
   int64_t workspace_bytes;
 };
 
-// A case in memory: inputs, outputs, handle. Every function may throw.
+// A prepared case: inputs, outputs and handle. Every function may throw.
 class Case {
  public:
   explicit Case(mluOpAtomicsMode_t mode = MLUOP_ATOMICS_NOT_ALLOWED) : mode_(mode) { handle_.emplace(mode); }
@@ -48,33 +49,33 @@ class Case {
 
   virtual Work work() const = 0;
 
-  // The input that most of the bytes are read from, for the streaming twin to read as well.
+  // The input with the most bytes, which the stream bound reads too.
   virtual std::span<const std::byte> largest_input() const { return {}; }
 
-  // All that the operator is given, by the names of its parameters.
+  // Writes the inputs, named as the parameters of the operator.
   virtual void write_inputs(const NpyFolder& folder) const = 0;
 
-  // One call of the operator.
+  // Calls the operator once.
   virtual void run() = 0;
 
-  // Makes the next call the first of its handle.
+  // Makes the next call the first one of its handle.
   void renew_handle() { handle_.emplace(mode_); }
 
   virtual std::vector<Baseline> baselines() = 0;
 
-  // A loop that does only what no implementation can leave out that gives each element of the output one owner,
-  // and so the same bits at any number of threads: over the case's own inputs, with all else prepared. What it
-  // writes means nothing. Valid as long as the case; empty where there is none.
-  virtual std::function<void()> floor() { return {}; }
+  // Returns a function that runs only the steps that a deterministic implementation, in which each output element
+  // has one owner, cannot avoid: on the inputs of the case, with everything else prepared. The values that it
+  // writes are unspecified. Valid during the case's lifetime; empty if the case has no algorithmic bound.
+  virtual std::function<void()> algorithmic_bound() { return {}; }
 
-  // Where the memory of a call is of interest.
+  // Set by cases whose memory is measured.
   virtual std::optional<Footprint> footprint() const { return std::nullopt; }
 
-  // Runs the operator on spoiled outputs and compares them with the oracle. Empty if they hold, else what is
-  // wrong.
+  // Fills the outputs with invalid values, calls the operator and compares with the oracle. Returns an empty
+  // string if they agree, else a description of the difference.
   virtual std::string verify() = 0;
 
-  // Of the operator's outputs, as its last run left them.
+  // Checksum of the outputs of the last call.
   virtual uint64_t checksum() const = 0;
 
  protected:
@@ -85,13 +86,13 @@ class Case {
   std::optional<test::Handle> handle_;
 };
 
-// What becomes of a dimension of a case at `size` times its own size.
+// A dimension at `size` times the network size.
 inline int64_t scaled(int64_t extent, double size) {
   return std::max<int64_t>(std::llround(static_cast<double>(extent) * size), 1);
 }
 
-// A case by name. prepare(size) allocates and generates, with the operator's work multiplied by `size`; so only
-// the case at work holds memory. It is for as many threads as there are at that time.
+// A case by name. prepare(size) allocates and generates the case with its work multiplied by `size`, for the
+// current thread_count(); only the case that is measured holds memory.
 struct CaseSpec {
   std::string op;
   std::string name;

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A case by all that it is measured at.
+// Identifies a case and its settings.
 struct Key {
   explicit Key(const Json& measured)
       : op(measured.at("operator")),
@@ -33,9 +33,9 @@ struct Key {
   bool operator<(const Key& other) const { return std::tie(op, text) < std::tie(other.op, other.text); }
 };
 
-// How far the logarithm of the median may be off: the samples beyond which it lies once in twenty times, whatever
-// their distribution.
-double spread(Samples samples) {
+// Half width of the 95 % confidence interval of the logarithm of the median, from order statistics; makes no
+// assumption on the distribution.
+double half_width(Samples samples) {
   std::sort(samples.begin(), samples.end());
   const auto count = static_cast<double>(samples.size());
   const auto low = static_cast<size_t>(std::max((count - 2 * std::sqrt(count)) / 2, 0.0));
@@ -43,32 +43,32 @@ double spread(Samples samples) {
   return std::max(std::log(middle / samples[low]), std::log(samples[samples.size() - 1 - low] / middle));
 }
 
-double twin_of(const Json& measured) {
-  return std::min(measured.at("twin_ordinary").at("median").get<double>(),
-                  measured.at("twin_non_temporal").at("median").get<double>());
+double stream_bound_of(const Json& measured) {
+  return std::min(measured.at("stream_bound_ordinary").at("median").get<double>(),
+                  measured.at("stream_bound_non_temporal").at("median").get<double>());
 }
 
 struct Change {
   Change(const Json& from, const Json& to)
       : old_seconds(from.at("latency").at("median")),
         new_seconds(to.at("latency").at("median")),
-        twin_ratio(twin_of(to) / twin_of(from)),
-        noise(spread(from.at("latency").at("samples").get<Samples>()) +
-              spread(to.at("latency").at("samples").get<Samples>()) + std::abs(std::log(twin_ratio))) {}
+        stream_ratio(stream_bound_of(to) / stream_bound_of(from)),
+        noise(half_width(from.at("latency").at("samples").get<Samples>()) +
+              half_width(to.at("latency").at("samples").get<Samples>()) + std::abs(std::log(stream_ratio))) {}
 
   double ratio() const { return new_seconds / old_seconds; }
   bool is_slower() const { return std::log(ratio()) > noise; }
   bool is_faster() const { return std::log(ratio()) < -noise; }
 
-  double old_seconds, new_seconds, twin_ratio, noise;
+  double old_seconds, new_seconds, stream_ratio, noise;
 };
 
-bool measured(const Json& result) { return result.at("verified").get<bool>(); }
+bool is_verified(const Json& result) { return result.at("verified").get<bool>(); }
 
-void write_machine(std::ostream& out, const char* which, const Json& run) {
+void write_machine(std::ostream& out, const char* label, const Json& run) {
   const Json& machine = run.at("machine");
   const auto text = [&](const char* name) { return machine.at(name).get<std::string>(); };
-  out << which << ": mluop-omp " << text("library") << " on " << text("cpu") << ", " << text("instruction_set");
+  out << label << ": mluop-omp " << text("library") << " on " << text("cpu") << ", " << text("instruction_set");
   const char* separator = "; GFLOP/s: ";
   for (const auto& [threads, peak] : machine.at("fma_peak_flops").items()) {
     out << separator << std::fixed << std::setprecision(1) << peak.get<double>() / 1e9 << " with t" << threads;
@@ -81,7 +81,7 @@ void write_row(std::ostream& out, int width, const std::string& name, const Chan
   out << "  " << std::left << std::setw(width) << name << std::right << std::fixed << std::setprecision(3)
       << std::setw(10) << change.old_seconds * 1e3 << std::setw(10) << change.new_seconds * 1e3
       << std::setprecision(2) << std::setw(7) << change.ratio() << std::setprecision(0) << std::setw(7)
-      << std::expm1(change.noise) * 100 << '%' << std::setprecision(2) << std::setw(7) << change.twin_ratio;
+      << std::expm1(change.noise) * 100 << '%' << std::setprecision(2) << std::setw(7) << change.stream_ratio;
   if (change.is_slower()) out << "  SLOWER";
   if (change.is_faster()) out << "  faster";
   out << '\n';
@@ -92,7 +92,7 @@ void write_row(std::ostream& out, int width, const std::string& name, const Chan
 void write_comparison(std::ostream& out, const Json& old_run, const Json& new_run) {
   std::map<Key, const Json*> old_cases;
   for (const Json& result : old_run.at("cases")) {
-    if (measured(result)) old_cases.emplace(Key(result), &result);
+    if (is_verified(result)) old_cases.emplace(Key(result), &result);
   }
   struct Row {
     Key key;
@@ -102,7 +102,7 @@ void write_comparison(std::ostream& out, const Json& old_run, const Json& new_ru
   size_t width = 4, slower = 0, faster = 0;
   for (const Json& result : new_run.at("cases")) {
     const auto old_case = old_cases.find(Key(result));
-    if (!measured(result) || old_case == old_cases.end()) continue;
+    if (!is_verified(result) || old_case == old_cases.end()) continue;
     rows.push_back({old_case->first, Change(*old_case->second, result)});
     width = std::max(width, rows.back().key.text.size());
     slower += rows.back().change.is_slower() ? 1 : 0;
@@ -116,7 +116,7 @@ void write_comparison(std::ostream& out, const Json& old_run, const Json& new_ru
       op = row.key.op;
       out << '\n'
           << op << "\n  " << std::left << std::setw(static_cast<int>(width)) << "case" << std::right
-          << "    old ms    new ms  ratio   noise   twin\n";
+          << "    old ms    new ms  ratio   noise stream\n";
     }
     write_row(out, static_cast<int>(width), row.key.text, row.change);
   }
@@ -125,9 +125,11 @@ void write_comparison(std::ostream& out, const Json& old_run, const Json& new_ru
       << " faster; not compared: " << old_run.at("cases").size() - rows.size() << " old, "
       << new_run.at("cases").size() - rows.size()
       << " new\n\n"
-         "ratio: new / old time, medians. noise: how far the ratio may be off 1 without a change, by the samples\n"
-         "of both runs and by what the streaming twin has changed. twin: its new / old time, the machine's part.\n"
-         "SLOWER, faster: by more than noise. t2: with 2 threads. x1/2: at half the network size.\n";
+         "ratio: new / old median latency. noise: largest deviation from 1 explained by noise, from the samples "
+         "of\n"
+         "both runs and the change of the stream bound. stream: new / old stream bound, the change of the "
+         "machine.\n"
+         "SLOWER, faster: ratio beyond the noise. t2: 2 threads. x1/2: half the network size.\n";
 }
 
 }  // namespace mluop::perf

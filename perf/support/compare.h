@@ -1,4 +1,4 @@
-// Two runs of the suite, case by case: has a change made the operators slower?
+// Comparison of two runs of the suite.
 #pragma once
 
 #include <iosfwd>
@@ -6,9 +6,9 @@
 
 namespace mluop::perf {
 
-// Of runs that read_report() takes. For each case of both: new median / old median, and the noise of that ratio:
-// how far the median of either run may be off by its samples, and by how much the streaming twin differs, which no
-// change of an operator touches. What differs by more is marked. At most 100 columns.
+// Writes, for each case that both runs have, the ratio of the median latencies and its noise: the confidence
+// intervals of both medians and the change of the stream bound, which no change of an operator affects. Flags
+// ratios beyond the noise. Requires runs that read_report() accepts. At most 100 columns.
 void write_comparison(std::ostream& out, const nlohmann::ordered_json& old_run,
                       const nlohmann::ordered_json& new_run);
 

@@ -9,21 +9,21 @@
 namespace mluop::perf {
 namespace {
 
-constexpr int64_t kLeastBytes = int64_t{64} << 20, kMostBytes = int64_t{512} << 20;
+constexpr int64_t kMinBytes = int64_t{64} << 20, kMaxBytes = int64_t{512} << 20;
 
-int64_t bytes_to_touch() {
-  int64_t cache = 0;
+int64_t bytes_to_evict() {
+  int64_t llc_bytes = 0;
 #ifdef _SC_LEVEL3_CACHE_SIZE
-  cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  llc_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-  return std::clamp(2 * cache, kLeastBytes, kMostBytes);
+  return std::clamp(2 * llc_bytes, kMinBytes, kMaxBytes);
 }
 
 }  // namespace
 
-Evictor::Evictor() : memory_(bytes_to_touch() / static_cast<int64_t>(sizeof(uint64_t))) {}
+Evictor::Evictor() : memory_(bytes_to_evict() / static_cast<int64_t>(sizeof(uint64_t))) {}
 
-void Evictor::run() {
+void Evictor::evict() {
   constexpr int64_t kLineWords = kLineBytes / static_cast<int64_t>(sizeof(uint64_t));
   const auto lines = static_cast<int64_t>(memory_.values().size()) / kLineWords;
   const int threads = thread_count();

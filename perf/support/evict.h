@@ -1,4 +1,4 @@
-// Cold caches: as a network leaves them that has done other things since the operator's last call.
+// Flushes the caches, for measurements with cold caches.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace mluop::perf {
 
-// Memory twice as large as the last cache of the machine, within limits: virtual machines report that of their
-// host.
+// Owns memory of twice the size of the LLC, at least 64 and at most 512 MiB: virtual machines report the LLC of
+// the host.
 class Evictor {
  public:
   Evictor();
 
-  // Reads and writes all of it, every thread its share.
-  void run();
+  // Reads and writes every cache line of the memory, each thread its share.
+  void evict();
 
  private:
   Buffer<uint64_t> memory_;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "perf/support/of_machine.h"
+#include "perf/support/best_target.h"
 #include "perf/support/parallel.h"
 #include "perf/support/timing.h"
 
@@ -20,7 +20,7 @@ namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Independent chains: two units of up to six cycles latency stay busy, and with both operands the chains fit 16
+// Independent chains: enough for two FMA units with a latency of six cycles; with both operands they fit 16
 // registers.
 constexpr size_t kChains = 12;
 constexpr int64_t kSteps = int64_t{1} << 20;
@@ -28,7 +28,7 @@ constexpr int64_t kSteps = int64_t{1} << 20;
 template <size_t... kChain>
 HWY_INLINE float multiply_add(float start, std::index_sequence<kChain...>) {
   const hn::ScalableTag<float> d;
-  // Converges to 1: no overflow, no subnormal. Chains start apart, lest the compiler find them equal.
+  // Converges to 1: no overflow, no subnormals. Different start values keep the compiler from merging the chains.
   const auto factor = hn::Set(d, 0.5F), addend = hn::Set(d, 0.5F);
   hn::Vec<decltype(d)> chains[] = {hn::Set(d, start + static_cast<float>(kChain))...};
   for (int64_t step = 0; step < kSteps; ++step) {
@@ -37,7 +37,7 @@ HWY_INLINE float multiply_add(float start, std::index_sequence<kChain...>) {
   return (hn::GetLane(chains[kChain]) + ...);
 }
 
-// Runs the loop; *result takes its outcome. Returns the number of operations.
+// Returns the number of operations. Reads and writes *result, so that the compiler keeps the loop.
 double fma_loop(float* result) {
   *result = multiply_add(*result, std::make_index_sequence<kChains>());
   return 2.0 * kSteps * kChains * static_cast<double>(hn::Lanes(hn::ScalableTag<float>()));
@@ -53,7 +53,7 @@ namespace {
 
 HWY_EXPORT(fma_loop);
 
-const auto kFmaLoop = of_machine([] { return HWY_DYNAMIC_DISPATCH(fma_loop); });
+const auto kFmaLoop = best_target([] { return HWY_DYNAMIC_DISPATCH(fma_loop); });
 
 constexpr int kRepetitions = 15;
 
@@ -70,7 +70,7 @@ double measure_fma_peak(int threads) {
       if (id == 0) ops = done * threads;
     });
   };
-  const auto samples = time_in_turns({{"fma_peak", run, repetition_of(run).calls}}, kRepetitions);
+  const auto samples = time_interleaved({{"fma_peak", run, repetition_of(run).calls}}, kRepetitions);
   return ops / *std::min_element(samples[0].begin(), samples[0].end());
 }
 

@@ -14,10 +14,10 @@ constexpr double kTolerance = 0.15;
 constexpr int kColumnWidth = 13;
 constexpr double kNetworkSize = 1;
 
-// By factor: what a column is called.
+// Names of the columns, by size factor.
 using Sizes = std::map<double, std::string>;
 
-// A case at every size.
+// The results of a case, by size factor.
 struct Sweep {
   std::string op, text;
   std::map<double, const Result*> results;
@@ -56,16 +56,16 @@ double work_of(const Result& result, bool io_bound) {
 }
 
 // "1.02 (0.98)"
-std::string costs(const Result& result, const Result& base, const std::map<int, double>& fma_peak) {
+std::string ratios(const Result& result, const Result& base, const std::map<int, double>& fma_peak) {
   const Figures found = figures(result, fma_peak), expected = figures(base, fma_peak);
   const bool io_bound = expected.io_bound;
   const double by_work = found.latency / work_of(result, io_bound) * work_of(base, io_bound) / expected.latency;
-  const double by_twin = expected.io_efficiency / found.io_efficiency;
-  // Of an operator that waits for memory part of the time, one is above 1 and the other below.
-  const auto [least, most] = std::minmax(by_work, by_twin);
-  const bool linear = least <= 1 + kTolerance && most >= 1 - kTolerance;
+  const double by_stream = expected.io_efficiency / found.io_efficiency;
+  // A linear operator that is memory-bound for a part of its time has one ratio above 1 and the other below.
+  const auto [low, high] = std::minmax(by_work, by_stream);
+  const bool linear = low <= 1 + kTolerance && high >= 1 - kTolerance;
   std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << by_work << " (" << by_twin << ')' << (linear ? ' ' : '!');
+  text << std::fixed << std::setprecision(2) << by_work << " (" << by_stream << ')' << (linear ? ' ' : '!');
   return text.str();
 }
 
@@ -77,7 +77,7 @@ void write_linearity(std::ostream& out, std::span<const Result> results, const s
   size_t width = 0;
   for (const Sweep& sweep : sweeps) width = std::max(width, sweep.text.size());
   const Sizes sizes = other_sizes(sweeps);
-  out << "\nlinearity: time / work, and in brackets time / twin, relative to size 1\n  "
+  out << "\nlinearity: latency / work and, in parentheses, latency / stream bound, relative to size 1\n  "
       << std::setw(static_cast<int>(width)) << "";
   for (const auto& [factor, name] : sizes) out << std::setw(kColumnWidth) << name + ' ';
   out << '\n';
@@ -90,11 +90,12 @@ void write_linearity(std::ostream& out, std::span<const Result> results, const s
       const auto found = sweep.results.find(factor);
       out << std::setw(kColumnWidth)
           << (found == sweep.results.end() ? "- "
-                                           : costs(*found->second, *sweep.results.at(kNetworkSize), fma_peak));
+                                           : ratios(*found->second, *sweep.results.at(kNetworkSize), fma_peak));
     }
     out << '\n';
   }
-  out << "!: both above 1, or both below, by more than 15 %. Above at a small size: costs that do not grow.\n";
+  out << "!: both ratios are above 1, or both below, by more than 15 %. Above 1 at a small size: constant "
+         "costs.\n";
 }
 
 }  // namespace mluop::perf

@@ -1,4 +1,4 @@
-// Does the cost of a case grow as its work does?
+// The linearity table: how the latency of a case grows with its work.
 #pragma once
 
 #include <iosfwd>
@@ -9,10 +9,10 @@
 
 namespace mluop::perf {
 
-// For each case that was measured at size 1 and at others: its time / work at those, relative to that at size 1,
-// and the same of its time / twin. Work is operations where they are the bound at size 1, else bytes of input and
-// output. Marked where both are above 1, or both below, by more than 15 %. Four sizes besides 1 are 100 columns;
-// without such a case there is no table.
+// For each case that was measured at size 1 and at other sizes, writes latency / work and latency / stream bound
+// relative to size 1. Work is operations if they bind at size 1, else bytes of inputs and outputs. Marks entries
+// in which both ratios are above 1, or both below, by more than 15 %. Writes nothing if there is no such case.
+// Four other sizes take 100 columns.
 void write_linearity(std::ostream& out, std::span<const Result> results, const std::map<int, double>& fma_peak);
 
 }  // namespace mluop::perf

@@ -21,9 +21,9 @@ std::string cpu_name() {
   return "unknown CPU";
 }
 
-// Highway's name, except where it has one of its own.
+// Highway's name, except for AVX-512, which Highway calls AVX3.
 std::string instruction_set() {
-  // The lowest bit is the best set.
+  // The lowest bit is the best instruction set.
   const int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
   const std::string name = hwy::TargetName(supported & -supported);
   return name.starts_with("AVX3") ? "AVX-512" : name;
@@ -44,7 +44,7 @@ Machine describe_machine() {
   return {library_version(), cpu_name(), instruction_set(), simd_limit == nullptr ? "" : simd_limit, {}};
 }
 
-void raise_fma_peak(Machine& machine, const std::vector<int>& threads) {
+void update_fma_peak(Machine& machine, const std::vector<int>& threads) {
   for (const int count : threads) {
     double& peak = machine.fma_peak[count];
     peak = std::max(peak, measure_fma_peak(count));

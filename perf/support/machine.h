@@ -1,4 +1,4 @@
-// What the figures were measured on.
+// The machine and the library that a run measures.
 #pragma once
 
 #include <map>
@@ -8,18 +8,18 @@
 namespace mluop::perf {
 
 struct Machine {
-  std::string library;             // "0.1.0"
-  std::string cpu;                 // "AMD EPYC"; "unknown CPU" where the system does not tell
-  std::string instruction_set;     // of the limits: "AVX-512"
+  std::string library;             // version, "0.1.0"
+  std::string cpu;                 // "AMD EPYC", or "unknown CPU"
+  std::string instruction_set;     // of the bounds: "AVX-512"
   std::string simd_limit;          // of the library: MLUOP_OMP_SIMD, or empty
-  std::map<int, double> fma_peak;  // floating-point operations a second, of so many threads together
+  std::map<int, double> fma_peak;  // by number of threads: floating-point operations per second
 };
 
-// Without the peak.
+// Leaves fma_peak empty.
 Machine describe_machine();
 
-// Measures the peak of each number of threads; keeps what is higher, for nothing makes a peak too high. A fraction
-// of a second each.
-void raise_fma_peak(Machine& machine, const std::vector<int>& threads);
+// Measures the FMA peak for each number of threads and keeps the maximum of the old and the new figure. Takes a
+// fraction of a second per number.
+void update_fma_peak(Machine& machine, const std::vector<int>& threads);
 
 }  // namespace mluop::perf

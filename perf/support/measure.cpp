@@ -10,31 +10,31 @@
 #include "perf/support/evict.h"
 #include "perf/support/parallel.h"
 #include "perf/support/resident.h"
-#include "perf/support/twin.h"
+#include "perf/support/stream_bound.h"
 #include "perf/support/verify.h"
 
 namespace mluop::perf {
 namespace {
 
-// Fewer where they take long together.
-constexpr int kMostRepetitions = 21, kLeastRepetitions = 5;
+// The number of repetitions follows from the time limit of a case, between minimum and maximum.
+constexpr int kMaxRepetitions = 21, kMinRepetitions = 5;
 constexpr double kCaseSeconds = 1.5;
-constexpr int kMostFirstCalls = 5, kLeastFirstCalls = 2;
+constexpr int kMaxFirstCalls = 5, kMinFirstCalls = 2;
 constexpr double kFirstCallSeconds = 0.4;
 
-// A case in memory, with its twin, and what is to be timed.
+// Times a prepared case with its bounds and baselines.
 class Bench {
  public:
   Bench(Case& measured, Result& result)
       : case_(measured),
-        twin_(result.work.read_bytes, result.work.write_bytes, result.threads, measured.largest_input()) {}
+        stream_bound_(result.work.read_bytes, result.work.write_bytes, result.threads, measured.largest_input()) {}
 
   void time_warm(Result& result) {
-    const auto floor = case_.floor();
+    const auto algorithmic_bound = case_.algorithmic_bound();
     const auto baselines = case_.baselines();
-    // The twin is repeated as the operator is, so that both find the caches alike.
+    // As many calls of the stream bound as of the operator, so that the state of the caches is the same.
     const auto [calls, seconds] = repetition_of(run_);
-    auto entries = own_entries(calls, nullptr);
+    auto entries = base_entries(calls, nullptr);
     double all_seconds = 3 * seconds;
     const auto add = [&](const std::string& name, const std::function<void()>& run) {
       const auto repetition = repetition_of(run);
@@ -42,49 +42,51 @@ class Bench {
       all_seconds += repetition.seconds;
     };
     for (const Baseline& baseline : baselines) add(baseline.name, baseline.run);
-    if (floor) add("floor", floor);
-    const auto samples = time_own(result, entries, repetitions_of(all_seconds));
+    if (algorithmic_bound) add("algorithmic_bound", algorithmic_bound);
+    const auto samples = time_entries(result, entries, repetitions_for(all_seconds));
     for (size_t i = 0; i < baselines.size(); ++i) {
-      result.baselines.push_back({baselines[i].name, samples[kOwnEntries + i]});
+      result.baselines.push_back({baselines[i].name, samples[kBaseEntries + i]});
     }
-    if (floor) result.floor = samples.back();
+    if (algorithmic_bound) result.algorithmic_bound = samples.back();
     const int first_calls = static_cast<int>(
-        std::clamp(kFirstCallSeconds / median(result.latency), double{kLeastFirstCalls}, double{kMostFirstCalls}));
+        std::clamp(kFirstCallSeconds / median(result.latency), double{kMinFirstCalls}, double{kMaxFirstCalls}));
     result.first_call =
-        time_in_turns({{"first_call", run_, 1, [this] { case_.renew_handle(); }}}, first_calls).front();
+        time_interleaved({{"first_call", run_, 1, [this] { case_.renew_handle(); }}}, first_calls).front();
   }
 
   void time_cold(Result& result) {
     Evictor evictor;
-    const auto evict = [&] { evictor.run(); };
+    const auto evict = [&] { evictor.evict(); };
     const double seconds = repetition_of(evict).seconds + repetition_of(run_).seconds;
-    time_own(result, own_entries(1, evict), repetitions_of(3 * seconds));
+    time_entries(result, base_entries(1, evict), repetitions_for(3 * seconds));
   }
 
  private:
-  static constexpr size_t kOwnEntries = 3;
+  static constexpr size_t kBaseEntries = 3;
 
-  static int repetitions_of(double seconds_of_one) {
+  static int repetitions_for(double seconds_per_repetition) {
     return static_cast<int>(
-        std::clamp(kCaseSeconds / seconds_of_one, double{kLeastRepetitions}, double{kMostRepetitions}));
+        std::clamp(kCaseSeconds / seconds_per_repetition, double{kMinRepetitions}, double{kMaxRepetitions}));
   }
 
-  std::vector<Timed> own_entries(int64_t calls, const std::function<void()>& before) {
+  // The entries of every cache setting.
+  std::vector<Timed> base_entries(int64_t calls, const std::function<void()>& before) {
     return {{"operator", run_, calls, before},
-            {"twin_ordinary", [this] { twin_.run(Stores::kOrdinary); }, calls, before},
-            {"twin_non_temporal", [this] { twin_.run(Stores::kNonTemporal); }, calls, before}};
+            {"stream_bound_ordinary", [this] { stream_bound_.run(Stores::kOrdinary); }, calls, before},
+            {"stream_bound_non_temporal", [this] { stream_bound_.run(Stores::kNonTemporal); }, calls, before}};
   }
 
-  static std::vector<Samples> time_own(Result& result, const std::vector<Timed>& entries, int repetitions) {
-    auto samples = time_in_turns(entries, repetitions);
+  // Stores the samples of the base entries in the result. Returns the samples of all entries.
+  static std::vector<Samples> time_entries(Result& result, const std::vector<Timed>& entries, int repetitions) {
+    auto samples = time_interleaved(entries, repetitions);
     result.latency = samples[0];
-    result.twin_ordinary = samples[1];
-    result.twin_non_temporal = samples[2];
+    result.stream_bound_ordinary = samples[1];
+    result.stream_bound_non_temporal = samples[2];
     return samples;
   }
 
   Case& case_;
-  Twin twin_;
+  StreamBound stream_bound_;
   std::function<void()> run_ = [this] { case_.run(); };
 };
 
@@ -131,24 +133,26 @@ double overhead(const std::optional<Memory>& memory) {
 
 Figures figures(const Result& result, const std::map<int, double>& fma_peak) {
   const double latency = median(result.latency);
-  const double twin = std::min(median(result.twin_ordinary), median(result.twin_non_temporal));
+  const double stream_bound =
+      std::min(median(result.stream_bound_ordinary), median(result.stream_bound_non_temporal));
   const auto ops = static_cast<double>(result.work.ops);
-  const double compute = ops / fma_peak.at(result.threads);
-  const double floor = median(result.floor);
-  const double limit =
-      std::isnan(floor) ? std::numeric_limits<double>::quiet_NaN() : std::max({twin, compute, floor}) / latency;
+  const double compute_bound = ops / fma_peak.at(result.threads);
+  const double algorithmic_bound = median(result.algorithmic_bound);
+  const double max_bound = std::isnan(algorithmic_bound)
+                               ? std::numeric_limits<double>::quiet_NaN()
+                               : std::max({stream_bound, compute_bound, algorithmic_bound});
   std::vector<double> speed_ups;
   for (const NamedSamples& baseline : result.baselines) speed_ups.push_back(median(baseline.samples) / latency);
   return {latency,
-          twin,
+          stream_bound,
           median(result.first_call),
           ops / latency,
-          twin / latency,
-          compute / latency,
-          twin >= compute,
-          std::max(twin, compute) / latency,
-          floor,
-          limit,
+          stream_bound / latency,
+          compute_bound / latency,
+          stream_bound >= compute_bound,
+          std::max(stream_bound, compute_bound) / latency,
+          algorithmic_bound,
+          max_bound / latency,
           speed_ups,
           overhead(result.memory)};
 }

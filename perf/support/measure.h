@@ -1,4 +1,4 @@
-// From a case to its figures.
+// Measures a case: prepares and verifies it, times it with its bounds and baselines, and derives the figures.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,16 @@
 namespace mluop::perf {
 
 enum class Cache {
-  kWarm,  // calls follow each other
-  kCold,  // other memory is read and written between them
+  kWarm,  // operands as the previous call left them
+  kCold,  // caches flushed before each call
 };
 
-// A multiple of a case's own size.
+// A multiple of the network size.
 struct Size {
   std::string name;  // "1/8"
   double factor;
 };
 
-// At which a case is measured.
 struct Settings {
   Size size;
   int threads;
@@ -36,10 +35,10 @@ struct NamedSamples {
   Samples samples;
 };
 
-// What a call takes.
+// The memory of a call.
 struct Memory {
   Footprint provided;
-  int64_t resident_growth;  // of the process, at the peak of the first call of a handle
+  int64_t resident_growth;  // of the process, during the first call of a handle
 };
 
 struct Result {
@@ -47,42 +46,42 @@ struct Result {
   Size size;
   int threads = 0;
   Cache cache = Cache::kWarm;
-  std::string problem;  // empty: verified, and measured
+  std::string problem;  // empty: verified and measured
   uint64_t checksum = 0;
   Work work{};
-  Samples latency;        // the operator
-  Samples twin_ordinary;  // its streaming twin, with either kind of stores
-  Samples twin_non_temporal;
-  // Of warm caches alone.
-  Samples first_call;  // of a handle
-  Samples floor;       // empty: the case has none
+  Samples latency;
+  Samples stream_bound_ordinary, stream_bound_non_temporal;  // by kind of store
+  // Warm caches only.
+  Samples first_call;         // the first call of a handle
+  Samples algorithmic_bound;  // empty: the case has none
   std::vector<NamedSamples> baselines;
   std::optional<Memory> memory;
 };
 
-// Of a measured result.
+// Derived from a measured result. Times are median seconds; a figure that does not exist is NaN.
 struct Figures {
-  double latency, twin;  // median seconds; twin: of the better stores
-  double first_call;     // median seconds; NaN if there is none
-  double flops;          // operations a second
-  double io_efficiency, compute_efficiency;
-  bool io_bound;                  // the bytes take longer than the operations at best
-  double binding_efficiency;      // of the side that is the bound
-  double floor;                   // median seconds; NaN if there is none
-  double limit_efficiency;        // of what takes longest at best: bytes, operations or floor; NaN without a floor
+  double latency;
+  double stream_bound;  // of the faster kind of store
+  double first_call;
+  double flops;               // operations per second
+  double io_efficiency;       // stream bound / latency
+  double compute_efficiency;  // compute bound (operations / FMA peak) / latency
+  bool io_bound;              // the stream bound is larger than the compute bound
+  double binding_efficiency;  // the larger of stream and compute bound / latency
+  double algorithmic_bound;
+  double max_bound_efficiency;    // the largest of stream, compute and algorithmic bound / latency
   std::vector<double> speed_ups;  // over each baseline
-  double memory_overhead;         // workspace and growth over the tensors; NaN if there is no figure
+  double memory_overhead;         // workspace and resident growth / tensors
 };
 
-// fma_peak: by the number of threads, that of the result among them.
+// fma_peak has an entry for the number of threads of the result.
 Figures figures(const Result& result, const std::map<int, double>& fma_peak);
 
 // "warm" or "cold".
 std::string cache_name(Cache cache);
 
-// Prepares, verifies and times one case, and frees it: a result for each kind of cache. A case that throws or
-// fails verification is not timed and comes back, once, with the problem. Every step is announced on `progress`,
-// all on one line.
+// Prepares, verifies, times and frees one case. Returns a result per cache setting; for a case that throws or
+// fails verification, a single result with the problem. Writes one line to `progress`.
 std::vector<Result> measure(const CaseSpec& spec, const Settings& settings, std::ostream& progress);
 
 }  // namespace mluop::perf

@@ -8,7 +8,7 @@
 namespace mluop::perf {
 namespace {
 
-// Version 1.0 of the format: magic, two bytes of length, and a Python dictionary that ends on a cache line.
+// Version 1.0 of the format: magic, version, length in two bytes, a Python dictionary padded to 64 bytes.
 std::string header(const std::string& dtype, const std::vector<int64_t>& shape) {
   constexpr size_t kPrefixBytes = 10, kAlignment = 64;
   std::string text = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (";

@@ -1,4 +1,4 @@
-// The inputs of a case as files that NumPy reads, for programs that measure others on the very same inputs.
+// Writes the inputs of a case as NumPy files, for programs that measure other implementations on the same inputs.
 #pragma once
 
 #include <cstddef>
@@ -13,25 +13,25 @@
 
 namespace mluop::perf {
 
-// A folder with a file NAME.npy for each array. Every function throws if it cannot write.
+// A folder with a file NAME.npy per array. Every function throws if it cannot write.
 class NpyFolder {
  public:
-  // Creates the folder, with those above it, where it is missing.
+  // Creates the folder and its parents if they do not exist.
   explicit NpyFolder(std::filesystem::path path);
 
-  // Replaces a file of that name. values has as many elements as the shape says; row-major.
+  // Writes a row-major array. Replaces an existing file. `values` has as many elements as the shape.
   template <class T>
   void write(const std::string& name, const std::vector<int64_t>& shape, std::span<const T> values) const {
     write(name, dtype<T>(), shape, std::as_bytes(values));
   }
 
-  // Numbers that are no tensor.
+  // Writes parameters as an array of int64.
   void write(const std::string& name, const std::vector<int64_t>& numbers) const {
     write(name, {static_cast<int64_t>(numbers.size())}, std::span(numbers));
   }
 
  private:
-  // As NumPy writes it, little-endian.
+  // The type string of NumPy, little-endian.
   template <class T>
   static std::string dtype() {
     constexpr bool kIsFloating = std::is_floating_point_v<T> || std::is_same_v<T, test::Half>;

@@ -1,4 +1,4 @@
-// A run as mluop_perf --json wrote it.
+// Reads the file that mluop_perf --json wrote.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,7 +6,8 @@
 
 namespace mluop::perf {
 
-// Throws, naming the file, if it cannot be read, is no such run, or lacks a figure that is compared.
+// Throws an exception that names the file if it cannot be read, was not written by mluop_perf --json, or lacks a
+// value that the comparison needs.
 nlohmann::ordered_json read_report(const std::string& file);
 
 }  // namespace mluop::perf

@@ -1,4 +1,4 @@
-// All figures of a run, for people and for programs.
+// The results of a run as a table and as JSON.
 #pragma once
 
 #include <iosfwd>
@@ -12,20 +12,19 @@ namespace mluop::perf {
 
 struct Report {
   Machine machine;
-  std::vector<Result> results;  // the cases of an operator next to each other, those of a dtype and mode in it too
+  std::vector<Result> results;  // cases of an operator are consecutive, and in it those of a dtype and mode
 };
 
-// At most 100 columns, with the machine above, a line for each operator that sums up its cases, and the meaning of
-// the columns below.
+// Writes the machine, a section per operator, a summary, the linearity and a legend. At most 100 columns.
 void write_table(std::ostream& out, const Report& report);
 
-// Of the layout of the JSON: another number where a reader of the former would misunderstand.
-inline constexpr int kSchemaVersion = 1;
+// Incremented by each incompatible change of the JSON.
+inline constexpr int kSchemaVersion = 2;
 
-// Every figure with its samples, sizes and limits, and what each means.
+// All results with every sample, and the meaning of each field.
 nlohmann::ordered_json report_json(const Report& report);
 
-// With a line for each case.
+// Writes one line per case.
 void write_json(std::ostream& out, const nlohmann::ordered_json& report);
 
 }  // namespace mluop::perf

@@ -10,23 +10,27 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json fields() {
-  return {{"size", "the case's work is this multiple of the network's"},
-          {"threads", "of the operator, its twin and its baselines"},
-          {"cache", "warm: calls follow each other; cold: other memory is read and written between them"},
+  return {{"size", "multiple of the work at network size"},
+          {"threads", "number of OpenMP threads of the operator, its bounds and its baselines"},
+          {"cache", "warm: operands as the previous call left them; cold: caches flushed before each call"},
           {"checksum", "FNV-1a of the outputs"},
-          {"theory_io_read_bytes", "inputs that the result depends on, each once; written: the outputs"},
-          {"theory_ops", "floating-point operations that the result takes"},
-          {"latency", "a call of the operator"},
-          {"first_call", "the first call of a handle"},
-          {"twin_ordinary, twin_non_temporal", "a loop that streams as many bytes as theory_io, by kind of store"},
-          {"io_efficiency", "median of the faster twin / median latency"},
-          {"compute_efficiency", "theory_ops / median latency / fma_peak_flops"},
-          {"floor",
-           "a loop of only what no implementation can leave out that gives each element of the output one owner"},
-          {"limit_efficiency", "the longest of twin, floor and theory_ops / fma_peak_flops / median latency"},
-          {"bound", "the side, io or compute, that takes longer at best; binding_efficiency is that side's"},
-          {"baselines", "other ways to the same result; speed_up: their median / median latency"},
-          {"memory", "of a call: tensors, workspace, and growth of the process in a handle's first call"}};
+          {"theory_io_read_bytes", "bytes of the inputs that the result depends on, each counted once"},
+          {"theory_io_write_bytes", "bytes of the outputs"},
+          {"theory_ops", "floating-point operations that the result requires"},
+          {"latency", "time of a call"},
+          {"first_call", "time of the first call of a handle"},
+          {"stream_bound_ordinary, stream_bound_non_temporal",
+           "time to stream theory_io_read_bytes and theory_io_write_bytes, by kind of store"},
+          {"io_efficiency", "median stream bound of the faster kind of store / median latency"},
+          {"compute_efficiency", "theory_ops / fma_peak_flops / median latency"},
+          {"algorithmic_bound", "time of the steps that the algorithm cannot avoid, everything else prepared"},
+          {"max_bound_efficiency",
+           "the largest of stream bound, theory_ops / fma_peak_flops and algorithmic bound / median latency"},
+          {"binding_bound", "io or compute, the bound with the larger minimum time"},
+          {"binding_efficiency", "the efficiency of binding_bound"},
+          {"baselines", "times of other implementations of the operator"},
+          {"speed_up", "median time of a baseline / median latency"},
+          {"memory", "bytes of tensors and workspace, and growth of the process in the first call of a handle"}};
 }
 
 Json machine_json(const Machine& machine) {
@@ -68,15 +72,15 @@ Json result_json(const Result& result, const std::map<int, double>& fma_peak) {
   json["theory_ops"] = result.work.ops;
   json["io_efficiency"] = f.io_efficiency;
   json["compute_efficiency"] = f.compute_efficiency;
-  json["bound"] = f.io_bound ? "io" : "compute";
+  json["binding_bound"] = f.io_bound ? "io" : "compute";
   json["binding_efficiency"] = f.binding_efficiency;
   json["latency"] = timed(result.latency);
-  json["twin_ordinary"] = timed(result.twin_ordinary);
-  json["twin_non_temporal"] = timed(result.twin_non_temporal);
+  json["stream_bound_ordinary"] = timed(result.stream_bound_ordinary);
+  json["stream_bound_non_temporal"] = timed(result.stream_bound_non_temporal);
   if (!result.first_call.empty()) json["first_call"] = timed(result.first_call);
-  if (!result.floor.empty()) {
-    json["floor"] = timed(result.floor);
-    json["limit_efficiency"] = f.limit_efficiency;
+  if (!result.algorithmic_bound.empty()) {
+    json["algorithmic_bound"] = timed(result.algorithmic_bound);
+    json["max_bound_efficiency"] = f.max_bound_efficiency;
   }
   for (size_t i = 0; i < result.baselines.size(); ++i) {
     json["speed_up"][result.baselines[i].name] = f.speed_ups[i];

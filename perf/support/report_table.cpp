@@ -14,7 +14,7 @@ namespace {
 
 void write_header(std::ostream& out, const Machine& machine) {
   out << "mluop-omp " << machine.library << " on " << machine.cpu << ", " << machine.instruction_set;
-  if (!machine.simd_limit.empty()) out << " (the library: MLUOP_OMP_SIMD=" << machine.simd_limit << ")";
+  if (!machine.simd_limit.empty()) out << " (library: MLUOP_OMP_SIMD=" << machine.simd_limit << ")";
   out << "\nFMA peak:" << std::fixed << std::setprecision(1);
   const char* separator = " ";
   for (const auto& [threads, peak] : machine.fma_peak) {
@@ -24,14 +24,14 @@ void write_header(std::ostream& out, const Machine& machine) {
   out << '\n';
 }
 
-// Columns that say what all cases of a run may have in common.
+// Settings that differ between the results; each has a column.
 struct Varied {
   bool size = false, threads = false, cache = false;
 };
 
 Varied varied_in(std::span<const Result> results) {
-  const Result& first = results.front();
   Varied varied;
+  const Result& first = results.front();
   for (const Result& result : results) {
     varied.size |= result.size.name != first.size.name;
     varied.threads |= result.threads != first.threads;
@@ -42,17 +42,17 @@ Varied varied_in(std::span<const Result> results) {
 
 void write_common(std::ostream& out, const Result& result, const Varied& varied) {
   const char* separator = "all cases: ";
-  const auto item = [&](const std::string& text) {
+  const auto write = [&](const std::string& text) {
     out << separator << text;
     separator = ", ";
   };
-  if (!varied.threads) item(std::to_string(result.threads) + (result.threads == 1 ? " thread" : " threads"));
-  if (!varied.size) item(result.size.name == "1" ? "network size" : result.size.name + " of the network size");
-  if (!varied.cache) item(cache_name(result.cache) + " caches");
+  if (!varied.threads) write(std::to_string(result.threads) + (result.threads == 1 ? " thread" : " threads"));
+  if (!varied.size) write(result.size.name == "1" ? "network size" : result.size.name + " of the network size");
+  if (!varied.cache) write(cache_name(result.cache) + " caches");
   if (*separator == ',') out << '\n';
 }
 
-// Of a baseline's speed-up: a single one has the width of its title.
+// Width of a speed-up; a single one takes the width of the column title.
 int speed_up_width(const Section& section) { return std::max(9 / static_cast<int>(section.baselines.size()), 6); }
 
 void write_title(std::ostream& out, const Section& section, const Varied& varied) {
@@ -66,8 +66,8 @@ void write_title(std::ostream& out, const Section& section, const Varied& varied
   if (varied.size) out << std::setw(5) << "size";
   if (varied.threads) out << std::setw(4) << "thr";
   if (varied.cache) out << std::setw(5) << "$";
-  out << " time ms   first    twin";
-  if (section.has_floor) out << "   floor";
+  out << " latency   first  stream";
+  if (section.has_algorithmic_bound) out << "    algo";
   out << " GFLOP/s   io compute";
   if (section.has_memory) out << " memory";
   if (!section.baselines.empty()) {
@@ -76,7 +76,7 @@ void write_title(std::ostream& out, const Section& section, const Varied& varied
   out << '\n';
 }
 
-// A figure with a mark, or a dash where there is none.
+// Writes a figure followed by a mark, or a dash for NaN.
 void write_figure(std::ostream& out, int width, double figure, int digits, const char* mark) {
   std::ostringstream text;
   if (std::isfinite(figure)) {
@@ -94,15 +94,15 @@ void write_row(std::ostream& out, const Section& section, const Varied& varied, 
   if (varied.threads) out << std::setw(4) << result.threads;
   if (varied.cache) out << std::setw(5) << cache_name(result.cache);
   if (!result.problem.empty()) {
-    // On a line of its own: it may be long.
+    // On a separate line, as it may be long.
     out << "   FAILED\n    " << result.problem << '\n';
     return;
   }
   const Figures f = figures(result, fma_peak);
   write_figure(out, 8, f.latency * 1e3, 3, "");
   write_figure(out, 8, f.first_call * 1e3, 3, "");
-  write_figure(out, 8, f.twin * 1e3, 3, "");
-  if (section.has_floor) write_figure(out, 8, f.floor * 1e3, 3, "");
+  write_figure(out, 8, f.stream_bound * 1e3, 3, "");
+  if (section.has_algorithmic_bound) write_figure(out, 8, f.algorithmic_bound * 1e3, 3, "");
   const bool computes = result.work.ops > 0;
   write_figure(out, 8, computes ? f.flops / 1e9 : NAN, 1, "");
   write_figure(out, 6, f.io_efficiency, 2, f.io_bound ? "*" : " ");
@@ -119,9 +119,9 @@ void write_section(std::ostream& out, const Section& section, const Varied& vari
   write_title(out, section, varied);
   std::string group;
   for (const Result& result : section.results) {
-    const std::string own = result.dtype + ", " + result.mode;
-    if (own != group) out << "  - " << own << '\n';
-    group = own;
+    const std::string dtype_and_mode = result.dtype + ", " + result.mode;
+    if (dtype_and_mode != group) out << "  - " << dtype_and_mode << '\n';
+    group = dtype_and_mode;
     write_row(out, section, varied, result, fma_peak);
   }
 }
@@ -138,17 +138,18 @@ void write_table(std::ostream& out, const Report& report) {
   out << "\nsummary\n";
   for (const Section& section : sections) write_summary(out, section, report.machine.fma_peak);
   write_linearity(out, report.results, report.machine.fma_peak);
-  out << "\ntime: median of a call, in ms. first: first call of a handle. twin: a loop that streams the "
-         "bytes\n"
-         "that the call must read and write. floor: a loop of only what no implementation can leave out that\n"
-         "gives each element of the output one owner; all else is prepared. io: efficiency, twin / time.\n"
-         "compute: efficiency, operations / time / FMA peak. *: the binding side, that takes longer at best.\n"
-         "limit: the longest of twin, floor and operations / FMA peak. memory: workspace and what the library\n"
-         "keeps, of the tensors' size. speed-up over serial: the loop of the definition; over\n"
+  out << "\nTimes are medians in ms. latency: time of a call. first: latency of the first call of a handle.\n"
+         "stream: stream bound, the time to stream the compulsory bytes of the call. algo: algorithmic bound,\n"
+         "the time of the steps that the algorithm cannot avoid. io: efficiency, stream bound / latency.\n"
+         "compute: efficiency, compute bound (operations / FMA peak) / latency. *: the bound with the larger\n"
+         "minimum time. max bound: the largest of stream, compute and algorithmic bound. memory: workspace and\n"
+         "memory that the library keeps, relative to the tensors. serial: the serial loop of the definition.\n"
          "gather-sgemm-scatter: three passes on all threads, with oneDNN's sgemm.\n";
-  if (varied.size) out << "size: of the case's work, of the network's.\n";
-  if (varied.threads) out << "thr: threads.\n";
-  if (varied.cache) out << "$: caches; cold: other memory is read and written between the calls.\n";
+  if (varied.size) out << "size: work relative to the network size.\n";
+  if (varied.threads) out << "thr: number of threads.\n";
+  if (varied.cache) {
+    out << "$: caches. warm: operands as the previous call left them; cold: flushed before each call.\n";
+  }
 }
 
 }  // namespace mluop::perf

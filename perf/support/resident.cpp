@@ -10,7 +10,7 @@
 namespace mluop::perf {
 namespace {
 
-// A line of /proc/self/status, in bytes.
+// The value of a line of /proc/self/status, in bytes.
 std::optional<int64_t> status_bytes(const std::string& name) {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -23,7 +23,7 @@ std::optional<int64_t> status_bytes(const std::string& name) {
   return std::nullopt;
 }
 
-// Sets the peak to what is resident now.
+// Sets the peak to the current resident memory.
 bool reset_peak() {
   std::ofstream clear("/proc/self/clear_refs");
   return static_cast<bool>(clear << '5' << std::flush);

@@ -1,4 +1,4 @@
-// Memory that a call makes the process hold.
+// Resident memory of the process.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace mluop::perf {
 
-// Bytes by which the resident memory of the process at the peak of `run` exceeds what it is before; what the
-// allocator holds in reserve is released first. A few hundred KiB of error; nothing where Linux does not tell.
+// Returns by how many bytes the peak of resident memory during `run` exceeds the resident memory before it.
+// Releases unused memory of the allocator first. The error is a few hundred KiB. Returns nothing without Linux's
+// /proc.
 std::optional<int64_t> resident_growth(const std::function<void()>& run);
 
 }  // namespace mluop::perf

@@ -14,7 +14,7 @@ Section section_of(std::span<const Result> results) {
   section.results = results;
   for (const Result& result : results) {
     section.name_width = std::max(section.name_width, static_cast<int>(result.name.size()));
-    section.has_floor |= !result.floor.empty();
+    section.has_algorithmic_bound |= !result.algorithmic_bound.empty();
     section.has_memory |= result.memory.has_value();
     for (const NamedSamples& baseline : result.baselines) {
       auto& names = section.baselines;
@@ -50,33 +50,33 @@ double speed_up_over(const std::string& name, const Result& result, const Figure
 
 void write_summary(std::ostream& out, const Section& section, const std::map<int, double>& fma_peak) {
   const auto& results = section.results;
-  const auto held =
+  const auto verified =
       std::count_if(results.begin(), results.end(), [](const Result& r) { return r.problem.empty(); });
-  out << std::left << std::setw(28) << results.front().op << std::right << held << " of " << results.size()
+  out << std::left << std::setw(28) << results.front().op << std::right << verified << " of " << results.size()
       << " verified";
   const bool deterministic = std::any_of(results.begin(), results.end(), [](const Result& r) {
     return r.problem.empty() && r.mode == "deterministic";
   });
-  std::vector<double> efficiencies, limit_efficiencies;
+  std::vector<double> efficiencies, max_bound_efficiencies;
   std::vector<std::vector<double>> speed_ups(section.baselines.size());
   for (const Result& result : results) {
     if (!result.problem.empty() || (deterministic && result.mode != "deterministic")) continue;
     const Figures f = figures(result, fma_peak);
     efficiencies.push_back(f.binding_efficiency);
-    if (std::isfinite(f.limit_efficiency)) limit_efficiencies.push_back(f.limit_efficiency);
+    if (std::isfinite(f.max_bound_efficiency)) max_bound_efficiencies.push_back(f.max_bound_efficiency);
     for (size_t i = 0; i < speed_ups.size(); ++i) {
       const double speed_up = speed_up_over(section.baselines[i], result, f);
       if (std::isfinite(speed_up)) speed_ups[i].push_back(speed_up);
     }
   }
   if (!efficiencies.empty()) {
-    const auto [least, most] = std::minmax_element(efficiencies.begin(), efficiencies.end());
+    const auto [min, max] = std::minmax_element(efficiencies.begin(), efficiencies.end());
     out << (deterministic ? "; deterministic: " : "; ") << "efficiency " << std::fixed << std::setprecision(2)
-        << *least << " to " << *most << ", median " << median(efficiencies);
+        << *min << " to " << *max << ", median " << median(efficiencies);
   }
   const char* separator = "\n    mean speed-up over ";
-  if (!limit_efficiencies.empty()) {
-    out << "\n    limit / time: median " << std::setprecision(2) << median(limit_efficiencies);
+  if (!max_bound_efficiencies.empty()) {
+    out << "\n    max bound / latency: median " << std::setprecision(2) << median(max_bound_efficiencies);
     separator = "; mean speed-up over ";
   }
   for (size_t i = 0; i < speed_ups.size(); ++i) {

@@ -1,4 +1,4 @@
-// The part of a table that is about one operator.
+// The section of the table for one operator.
 #pragma once
 
 #include <iosfwd>
@@ -11,21 +11,21 @@
 
 namespace mluop::perf {
 
-// The cases of one operator, and the columns that they need.
+// The cases of one operator and the columns that they need.
 struct Section {
   std::span<const Result> results;
   int name_width = 4;
-  std::vector<std::string> baselines;  // of any case, in their order
-  bool has_floor = false, has_memory = false;
+  std::vector<std::string> baselines;  // the baselines of all cases, in order of first occurrence
+  bool has_algorithmic_bound = false, has_memory = false;
 };
 
-// In the order of the results, which live longer.
+// Sections in the order of the results. They refer to `results`.
 std::vector<Section> sections_of(std::span<const Result> results);
 
-// NaN where the result has no such baseline.
+// Returns NaN if the result does not have the baseline.
 double speed_up_over(const std::string& name, const Result& result, const Figures& figures);
 
-// What the section's cases come to, those of the deterministic mode if there are any: two lines at most.
+// Summarizes the cases of a section, those of the deterministic mode if there are any, in at most two lines.
 void write_summary(std::ostream& out, const Section& section, const std::map<int, double>& fma_peak);
 
 }  // namespace mluop::perf

@@ -10,9 +10,9 @@ namespace mluop::perf {
 namespace {
 
 constexpr double kMinRepetitionSeconds = 0.005;
-constexpr double kMinCallSeconds = 1e-7;  // below it the clock tells little
+constexpr double kMinCallSeconds = 1e-7;  // resolution of a single measurement
 
-// Keeps the samples and prints nothing.
+// Collects the samples, prints nothing.
 class Collector : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
@@ -26,7 +26,7 @@ class Collector : public benchmark::BenchmarkReporter {
   std::map<std::string, Samples> samples;
 };
 
-// Google Benchmark's registry is global: it is empty again after each measurement, also one that throws.
+// Google Benchmark's registry is global; the destructor clears it, also after an exception.
 struct Registration {
   Registration() {
     static const bool initialized = [] {
@@ -45,7 +45,7 @@ struct Registration {
 
 void register_entry(const Timed& entry, int repetitions) {
   auto* registered = benchmark::RegisterBenchmark(entry.name.c_str(), [&entry](benchmark::State& state) {
-    if (entry.before == nullptr) entry.run();  // not timed: the caches are full of what another entry used
+    if (entry.before == nullptr) entry.run();  // not timed: fills the caches
     for (auto _ : state) {
       if (entry.before == nullptr) {
         entry.run();
@@ -72,7 +72,7 @@ Repetition repetition_of(const std::function<void()>& run) {
   return {calls, static_cast<double>(calls) * seconds};
 }
 
-std::vector<Samples> time_in_turns(const std::vector<Timed>& entries, int repetitions) {
+std::vector<Samples> time_interleaved(const std::vector<Timed>& entries, int repetitions) {
   const Registration registration;
   for (const Timed& entry : entries) register_entry(entry, repetitions);
   Collector collector;

@@ -1,5 +1,5 @@
-// Times several things in turns with Google Benchmark, so that whatever drifts on the machine (memory bandwidth,
-// clock, neighbours) meets all of them alike.
+// Interleaved timing with Google Benchmark: drift of the machine (memory bandwidth, clock, other load) affects all
+// entries alike.
 #pragma once
 
 #include <chrono>
@@ -10,25 +10,25 @@
 
 namespace mluop::perf {
 
-// Wall-clock seconds of a call, one figure for each repetition.
+// Wall-clock seconds per call, one sample per repetition.
 using Samples = std::vector<double>;
 
 struct Timed {
   std::string name;
   std::function<void()> run;
-  int64_t calls;                      // of one repetition, one right after the other
-  std::function<void()> before = {};  // each call, not timed
+  int64_t calls;                      // consecutive calls of a repetition
+  std::function<void()> before = {};  // runs before each call, not timed
 };
 
-// Of a call, in wall-clock time.
+// Wall-clock seconds of one call.
 inline double seconds_of(const std::function<void()>& run) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto start = std::chrono::steady_clock::now();
   run();
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   return seconds.count();
 }
 
-// The calls that fill a repetition, which lasts a few milliseconds at least, and about how long it takes.
+// The calls of a repetition, which takes at least a few milliseconds, and its approximate duration.
 struct Repetition {
   int64_t calls;
   double seconds;
@@ -37,10 +37,10 @@ struct Repetition {
 // Calls `run` twice.
 Repetition repetition_of(const std::function<void()>& run);
 
-// The samples of each entry, in their order. The repetitions of all entries run in random order.
-std::vector<Samples> time_in_turns(const std::vector<Timed>& entries, int repetitions);
+// Runs the repetitions of all entries in random order. Returns the samples of each entry, in the order of entries.
+std::vector<Samples> time_interleaved(const std::vector<Timed>& entries, int repetitions);
 
-// The middle sample, or the mean of the two; NaN if there are none.
+// Returns the mean of the two middle samples if their number is even, NaN if there are none.
 double median(Samples samples);
 
 }  // namespace mluop::perf

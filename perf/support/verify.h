@@ -1,4 +1,4 @@
-// Comparisons of results with the oracle's, and checksums. A NaN never passes by accident.
+// Comparison of results with those of an oracle, and checksums.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace mluop::perf {
 
-// Each is empty if the data hold, else says what is wrong with them. Both spans have the same size.
+// The comparisons return an empty string if the results agree, else a description of the difference. Both spans
+// have the same size.
 
-// The same bits everywhere.
+// Compares bit by bit.
 std::string differing_bits(std::string_view name, std::span<const float> evaluated,
                            std::span<const float> baseline);
 std::string differing_bits(std::string_view name, std::span<const int32_t> evaluated,
@@ -20,12 +21,12 @@ std::string differing_bits(std::string_view name, std::span<const uint32_t> eval
 std::string differing_bits(std::string_view name, std::span<const uint16_t> evaluated,
                            std::span<const uint16_t> baseline);
 
-// diff1 (mean relative error) and diff2 (root relative error) of at most `tolerance`. A NaN on either side fails:
-// the inputs of the suite lead to none.
+// Requires diff1 (mean relative error) and diff2 (root relative error) of at most `tolerance`. A NaN on either
+// side is a difference.
 std::string too_different(std::string_view name, std::span<const float> evaluated, std::span<const float> baseline,
                           double tolerance);
 
-// FNV-1a over the bytes, going on from `hash`.
+// FNV-1a over the bytes, continued from `hash`.
 inline constexpr uint64_t kEmptyChecksum = 0xCBF29CE484222325U;
 uint64_t checksum_bytes(std::span<const std::byte> bytes, uint64_t hash = kEmptyChecksum);
 

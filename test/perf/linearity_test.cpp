@@ -1,4 +1,4 @@
-// write_linearity(): what it calls linear.
+// write_linearity(): the ratios and the mark for non-linear cases.
 #include "perf/support/linearity.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 constexpr double kPeak = 1e9;
 const std::map<int, double> kPeaks{{2, kPeak}};
 
-Result result(const Size& size, double seconds, double twin_seconds, int64_t bytes, int64_t ops = 0) {
+Result result(const Size& size, double seconds, double stream_seconds, int64_t bytes, int64_t ops = 0) {
   Result measured;
   measured.op = "some_operator";
   measured.name = "some_case";
@@ -22,8 +22,8 @@ Result result(const Size& size, double seconds, double twin_seconds, int64_t byt
   measured.threads = 2;
   measured.work = {bytes / 2, bytes - bytes / 2, ops};
   measured.latency = {seconds};
-  measured.twin_ordinary = {twin_seconds};
-  measured.twin_non_temporal = {2 * twin_seconds};
+  measured.stream_bound_ordinary = {stream_seconds};
+  measured.stream_bound_non_temporal = {2 * stream_seconds};
   return measured;
 }
 
@@ -50,43 +50,42 @@ TEST(PerfLinearity, ProportionalToTheBytes) {
             "  some_case float deterministic t2 1.00 (1.00)  1.00 (1.00) ");
 }
 
-// Whatever order the sizes have.
+// Independent of the order of the sizes.
 TEST(PerfLinearity, FixedCosts) {
   EXPECT_EQ(line({result(kTwo, 1.6, 1, 2000), result(kOne, 1, 0.5, 1000), result(kHalf, 0.7, 0.25, 500)}),
             "  some_case float deterministic t2 1.40 (1.40)! 0.80 (0.80)!");
 }
 
-// The operator goes with its twin, or with its bytes: either is enough.
-TEST(PerfLinearity, ACacheThatIsLeft) {
+// Linear if the latency is proportional to the stream bound or to the bytes.
+TEST(PerfLinearity, OutOfACache) {
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 3, 1.5, 2000)}),
             "  some_case float deterministic t2 1.50 (1.00) ");
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 2, 0.5, 2000)}),
             "  some_case float deterministic t2 1.00 (2.00) ");
 }
 
-// Memory takes 2.5 times as long, the operator half as long again as its bytes: it waits for memory part of the
-// time.
-TEST(PerfLinearity, BetweenBytesAndTwin) {
+// The stream bound grows by 5, the latency by 3, the bytes by 2: memory-bound for a part of the time.
+TEST(PerfLinearity, BetweenBytesAndStreamBound) {
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 3, 2.5, 2000)}),
             "  some_case float deterministic t2 1.50 (0.60) ");
 }
 
-// Where they take longer than the bytes: 0.6 s at this peak.
+// The compute bound of 0.6 s is larger than the stream bound.
 TEST(PerfLinearity, ProportionalToTheOperations) {
   constexpr auto kOps = static_cast<int64_t>(kPeak * 0.6);
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000, kOps), result(kTwo, 2, 0.5, 1200, 2 * kOps)}),
             "  some_case float deterministic t2 1.00 (2.00) ");
 }
 
-TEST(PerfLinearity, JustWithinAndJustBeyond) {
+TEST(PerfLinearity, Tolerance) {
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 2.28, 1, 2000)}).back(), ' ');
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 2.32, 1, 2000)}).back(), '!');
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 1.72, 1, 2000)}).back(), ' ');
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 1.68, 1, 2000)}).back(), '!');
 }
 
-// A case at other threads, or with other caches, is another.
-TEST(PerfLinearity, OnlyTheSameElse) {
+// Compares verified results of the same settings only.
+TEST(PerfLinearity, NothingToCompare) {
   Result cold = result(kTwo, 2, 1, 2000);
   cold.cache = Cache::kCold;
   EXPECT_EQ(table({result(kOne, 1, 0.5, 1000), cold}), "");
@@ -97,7 +96,7 @@ TEST(PerfLinearity, OnlyTheSameElse) {
   EXPECT_EQ(table({}), "");
 }
 
-TEST(PerfLinearity, ColumnsByTheirSize) {
+TEST(PerfLinearity, ColumnsInOrderOfSize) {
   EXPECT_NE(table({result(kTwo, 2, 1, 2000), result(kOne, 1, 0.5, 1000), result(kHalf, 0.5, 0.25, 500)})
                 .find("1/2            2 \n"),
             std::string::npos);

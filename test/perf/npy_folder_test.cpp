@@ -1,4 +1,4 @@
-// NpyFolder: files as https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html describes them.
+// NpyFolder, against https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 #include "perf/support/npy_folder.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(PerfNpyFolder, NoElementsAndNoDimensions) {
   expect_round_trip<float>("<f4", "", {}, {7});
 }
 
-// Of every length modulo the alignment, and of more than one byte holds.
+// Headers of all lengths modulo the alignment, and of more than 255 bytes.
 TEST(PerfNpyFolder, LengthsOfTheHeader) {
   std::string text;
   for (std::vector<int64_t> shape; shape.size() < 140; shape.push_back(1), text += "1,") {

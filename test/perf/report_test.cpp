@@ -1,4 +1,4 @@
-// The table and the JSON of results with a floor, and of those without.
+// The table and the JSON of results with and without an algorithmic bound.
 #include "perf/support/report.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kPeak = 1e12;
 
-// 100 ms, its twin 20 ms, its operations 50 ms at the peak.
+// Latency 100 ms, stream bound 20 ms, compute bound 50 ms.
 Result result() {
   Result measured;
   measured.op = "indice_convolution_forward";
@@ -27,15 +27,15 @@ Result result() {
   measured.threads = 2;
   measured.work = {1000, 1000, 50'000'000'000};
   measured.latency = {0.1};
-  measured.twin_ordinary = {0.02};
-  measured.twin_non_temporal = {0.03};
+  measured.stream_bound_ordinary = {0.02};
+  measured.stream_bound_non_temporal = {0.03};
   measured.first_call = {0.2};
   return measured;
 }
 
-Result with_floor(double seconds) {
+Result with_bound(double seconds) {
   Result measured = result();
-  measured.floor = {seconds};
+  measured.algorithmic_bound = {seconds};
   return measured;
 }
 
@@ -51,28 +51,28 @@ std::string table(const std::vector<Result>& results) {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
-TEST(PerfReport, AColumnBesideTheTwin) {
-  const std::string text = table({with_floor(0.08), result()});
-  EXPECT_TRUE(has(text, "    twin   floor GFLOP/s")) << text;
+TEST(PerfReport, ColumnOfTheAlgorithmicBound) {
+  const std::string text = table({with_bound(0.08), result()});
+  EXPECT_TRUE(has(text, "  stream    algo GFLOP/s")) << text;
   EXPECT_TRUE(has(text, "  20.000  80.000   500.0")) << text;
   EXPECT_TRUE(has(text, "  20.000       -   500.0")) << text;
 }
 
-TEST(PerfReport, NoColumnWithoutAFloor) {
+TEST(PerfReport, NoColumnWithoutAlgorithmicBound) {
   const std::string text = table({result()});
-  EXPECT_TRUE(has(text, "    twin GFLOP/s")) << text;
-  EXPECT_FALSE(has(text, "limit / time")) << text;
+  EXPECT_TRUE(has(text, "  stream GFLOP/s")) << text;
+  EXPECT_FALSE(has(text, "max bound / latency")) << text;
 }
 
-// The longest of floor, operations and twin, over the time.
-TEST(PerfReport, TheSummaryComparesWithTheLimit) {
-  EXPECT_TRUE(has(table({with_floor(0.08)}), "limit / time: median 0.80\n"));
-  EXPECT_TRUE(has(table({with_floor(0.04)}), "limit / time: median 0.50\n"));
-  EXPECT_TRUE(has(table({with_floor(0.08), with_floor(0.06), result(), with_floor(0.09)}), "median 0.80\n"));
+// The largest of stream, compute and algorithmic bound / latency.
+TEST(PerfReport, SummaryOfTheLargestBound) {
+  EXPECT_TRUE(has(table({with_bound(0.08)}), "max bound / latency: median 0.80\n"));
+  EXPECT_TRUE(has(table({with_bound(0.04)}), "max bound / latency: median 0.50\n"));
+  EXPECT_TRUE(has(table({with_bound(0.08), with_bound(0.06), result(), with_bound(0.09)}), "median 0.80\n"));
 }
 
 TEST(PerfReport, AtMost100Columns) {
-  std::vector<Result> results{with_floor(0.08), with_floor(0.07), with_floor(9.8765)};
+  std::vector<Result> results{with_bound(0.08), with_bound(0.07), with_bound(9.8765)};
   results[1].size = {"1/16", 1.0 / 16};
   results[1].threads = 16;
   results[1].cache = Cache::kCold;
@@ -84,15 +84,15 @@ TEST(PerfReport, AtMost100Columns) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 }
 
-TEST(PerfReport, TheJsonHasEverySampleOfTheFloor) {
-  Result measured = with_floor(0.08);
-  measured.floor = {0.07, 0.08, 0.09};
+TEST(PerfReport, JsonOfTheAlgorithmicBound) {
+  Result measured = with_bound(0.08);
+  measured.algorithmic_bound = {0.07, 0.08, 0.09};
   const auto json = report_json(report_of({measured, result()}));
-  EXPECT_EQ(json["cases"][0]["floor"]["samples"].get<Samples>(), measured.floor);
-  EXPECT_DOUBLE_EQ(json["cases"][0]["floor"]["median"].get<double>(), 0.08);
-  EXPECT_DOUBLE_EQ(json["cases"][0]["limit_efficiency"].get<double>(), 0.8);
-  EXPECT_FALSE(json["cases"][1].contains("floor"));
-  EXPECT_FALSE(json["cases"][1].contains("limit_efficiency"));
+  EXPECT_EQ(json["cases"][0]["algorithmic_bound"]["samples"].get<Samples>(), measured.algorithmic_bound);
+  EXPECT_DOUBLE_EQ(json["cases"][0]["algorithmic_bound"]["median"].get<double>(), 0.08);
+  EXPECT_DOUBLE_EQ(json["cases"][0]["max_bound_efficiency"].get<double>(), 0.8);
+  EXPECT_FALSE(json["cases"][1].contains("algorithmic_bound"));
+  EXPECT_FALSE(json["cases"][1].contains("max_bound_efficiency"));
   const test::TemporaryFolder folder;
   const std::string name = folder.path() / "report.json";
   std::ofstream file(name);

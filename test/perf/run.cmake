@@ -1,4 +1,4 @@
-# Runs PROGRAM with ARGUMENTS: it must end with STATUS, and what it prints must match each of EXPECTED.
+# Runs PROGRAM with ARGUMENTS. Requires the exit status STATUS and output that matches each regex of EXPECTED.
 execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(NOT status STREQUAL STATUS)
   message(FATAL_ERROR "exit status ${status}, expected ${STATUS}:\n${output}")

@@ -40,7 +40,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     gathered_feats, gathered_grad = torch.empty_like(feats), torch.empty_like(feats)
 
     def candidates() -> torch.Tensor:
-        """The number of each point that has its voxel's maximum."""
+        """The index of each point that has the maximum of its voxel, else the number of points."""
         maxima = torch.index_select(voxel_feats, 0, voxel_of)
         return torch.where(feats == maxima, numbers_int, points)
 
@@ -74,11 +74,11 @@ def peers(inputs: Inputs) -> list[Peer]:
         maxima = torch.index_select(voxel_feats, 0, voxel_of)
         return (torch.where(feats == maxima, torch.index_select(grad, 0, voxel_of), 0.0),)
 
-    # The last two hand the gradient to every point that has the maximum, not to the first: with ties, which are
-    # common behind a ReLU, that is no gradient of the maximum. The inputs here have next to none.
+    # The last two give the gradient to every point that has the maximum, not only to the first one. The result is
+    # wrong for ties, which are common after a ReLU. These inputs have almost no ties.
     return [
-        Peer("scatter_reduce + scatter", scatter_reduce_scatter, written=True),
-        Peer("autograd of scatter_reduce (ties: shared alike)", autograd, written=True, may_differ=True),
+        Peer("scatter_reduce + scatter", scatter_reduce_scatter, idiomatic=True),
+        Peer("autograd of scatter_reduce (ties: shared equally)", autograd, idiomatic=True, may_differ=True),
         Peer("index_reduce + scatter", index_reduce_scatter),
         compiled(Peer("scatter_reduce + gather", scatter_reduce_gather)),
         Peer("all matches, in place (ties: to each)", all_matches_in_place, counts=False, may_differ=True),

@@ -38,7 +38,7 @@ def ours(library: Library, inputs: Inputs) -> Peer:
 
 
 def _spconv(inputs: Inputs) -> list[Peer]:
-    """spconv's gather, mm, scatter_add for CPUs; none if it is not installed. It has no half."""
+    """spconv's gather, mm, scatter_add for CPUs, float only. Empty if spconv is not installed."""
     if inputs["features"].dtype != torch.float32:
         return []
     try:
@@ -47,7 +47,7 @@ def _spconv(inputs: Inputs) -> list[Peer]:
     except ImportError:
         return []
     num_act_out, sub_m = inputs["num_act_out"].item(), bool(inputs["sub_m"].item())
-    # In its own layouts: [Co, D, H, W, Ci] and [2, K, N].
+    # Layouts of spconv: [Co, D, H, W, Ci] and [2, K, N].
     filters = inputs["filters"].permute(4, 0, 1, 2, 3).contiguous()
     pairs = inputs["indice_pairs"].transpose(0, 1).contiguous()
     num = inputs["indice_num"].int()
@@ -56,8 +56,8 @@ def _spconv(inputs: Inputs) -> list[Peer]:
         algo = ConvAlgo.Native
         return (indice_conv(inputs["features"], filters, pairs, num, num_act_out, False, sub_m, algo),)
 
-    # Its threads race: with more than one some elements are wrong.
-    return [Peer("spconv, Native", run, written=True, may_differ=True)]
+    # Its threads have data races: with several threads some elements are wrong.
+    return [Peer("spconv, Native", run, idiomatic=True, may_differ=True)]
 
 
 def peers(inputs: Inputs) -> list[Peer]:
@@ -94,30 +94,30 @@ def peers(inputs: Inputs) -> list[Peer]:
             factors = torch.index_select(features, 0, rows, out=gathered[: end - begin])
             torch.mm(factors, matrices[k], out=all_products[begin:end])
         keys, order = torch.cat([outputs for _, _, outputs in used]).sort(stable=True)
-        begins = torch.searchsorted(keys, all_outputs, out_int32=True)
-        return (F.embedding_bag(order.int(), all_products, begins, mode="sum", include_last_offset=True),)
+        starts = torch.searchsorted(keys, all_outputs, out_int32=True)
+        return (F.embedding_bag(order.int(), all_products, starts, mode="sum", include_last_offset=True),)
 
     def wide_mm_embedding_bag() -> Outputs:
         all_of_all = torch.mm(features, matrices.transpose(0, 1).reshape(in_channels, -1)).view(-1, out_channels)
         keys, order = torch.cat([outputs for _, _, outputs in used]).sort(stable=True)
         rows = torch.cat([rows * len(counts) + k for k, rows, _ in used])[order]
-        begins = torch.searchsorted(keys, all_outputs, out_int32=True)
-        return (F.embedding_bag(rows, all_of_all, begins, mode="sum", include_last_offset=True),)
+        starts = torch.searchsorted(keys, all_outputs, out_int32=True)
+        return (F.embedding_bag(rows, all_of_all, starts, mode="sum", include_last_offset=True),)
 
     def im2col_mm() -> Outputs:
-        # In blocks of outputs that the caches hold. A row of zeros stands for pairs that are not there.
+        # In chunks of outputs that fit in the caches. Missing pairs refer to a row of zeros.
         rows_of = torch.full((num_act_out, len(counts)), num_act_in, dtype=torch.int32)
         for (k, rows, _), outputs in zip(used, used_long):
             rows_of[outputs, k] = rows
         padded = torch.cat((features, torch.zeros(1, in_channels, dtype=dtype)))
         matrix = matrices.view(-1, out_channels)
         sums = torch.empty(num_act_out, out_channels, dtype=dtype)
-        for block, out in zip(rows_of.split(1024), sums.split(1024)):
-            torch.mm(padded.index_select(0, block.view(-1)).view(block.shape[0], -1), matrix, out=out)
+        for chunk, out in zip(rows_of.split(1024), sums.split(1024)):
+            torch.mm(padded.index_select(0, chunk.view(-1)).view(chunk.shape[0], -1), matrix, out=out)
         return (sums,)
 
     return [
-        Peer("gather, mm, index_add", gather_mm_index_add, written=True),
+        Peer("gather, mm, index_add", gather_mm_index_add, idiomatic=True),
         Peer("gather, mm, index_add, in place", in_place),
         Peer("gather, mm, sort + embedding_bag", sort_embedding_bag),
         Peer("mm with all filters, sort + embedding_bag", wide_mm_embedding_bag),

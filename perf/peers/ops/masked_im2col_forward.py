@@ -38,9 +38,9 @@ def peers(inputs: Inputs) -> list[Peer]:
     offsets_h, offsets_w = torch.arange(kernel_h), torch.arange(kernel_w)
     padding = (pad_w, pad_w, pad_h, pad_h)
     padded_width = width + 2 * pad_w
-    # Half as integers: on its way through gather a NaN in half loses bits. Of 4 bytes, floats are the faster.
+    # Half as integers: gather changes the bits of a NaN in half. For 4 bytes, float is faster.
     bits = feature.view(torch.int16) if feature.dtype == torch.float16 else feature
-    # Its border stays zero from call to call.
+    # The border stays zero in all calls.
     planes = torch.zeros(channels, height + 2 * pad_h, padded_width, dtype=bits.dtype)
     data_col = torch.empty(channels, kernel_h * kernel_w * columns, dtype=bits.dtype)
 
@@ -52,12 +52,12 @@ def peers(inputs: Inputs) -> list[Peer]:
         return (gathered.reshape(-1, columns).view(feature.dtype),)
 
     def pixels() -> torch.Tensor:
-        """Where each offset of each mask is in a padded plane."""
+        """The index of each offset of each mask in a padded plane."""
         rows = offsets_h.view(-1, 1, 1) + mask_h
         return (rows * padded_width + (offsets_w.view(1, -1, 1) + mask_w)).view(-1)
 
     def unfold() -> Outputs:
-        # Windows are numbered by their first pixel of the padded plane, as are masks.
+        # The index of a window is that of its first pixel in the padded plane, as for masks.
         all_columns = F.unfold(feature, (kernel_h, kernel_w), padding=(pad_h, pad_w))[0]
         return (all_columns[:, mask_h * (padded_width - kernel_w + 1) + mask_w],)
 
@@ -72,8 +72,8 @@ def peers(inputs: Inputs) -> list[Peer]:
         return as_result(torch.gather(padded_planes(), 1, pixels().expand(channels, -1), out=data_col))
 
     return [
-        Peer("unfold, index", unfold, written=True),
-        Peer("pad, index", lambda: (pad_index(feature).reshape(-1, columns),), written=True),
+        Peer("unfold, index", unfold, idiomatic=True),
+        Peer("pad, index", lambda: (pad_index(feature).reshape(-1, columns),), idiomatic=True),
         Peer("index_select of padded planes, in place", index_select),
         Peer("gather of padded planes, in place", gather),
         compiled(Peer("pad, index", lambda: as_result(pad_index(bits)))),

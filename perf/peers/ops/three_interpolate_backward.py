@@ -30,9 +30,9 @@ def peers(inputs: Inputs) -> list[Peer]:
     indices_long = indices.long()
     first_row = torch.arange(batches, dtype=torch.int32).view(-1, 1, 1) * features
     all_rows = torch.arange(batches * features + 1, dtype=torch.int32)
-    point_begins = torch.arange(points + 1, dtype=torch.int32) * 3
+    point_starts = torch.arange(points + 1, dtype=torch.int32) * 3
 
-    # As people write it: half tensors are added in half.
+    # Idiomatic: half tensors are added in half.
     def scatter_add() -> Outputs:
         products = grad_output.unsqueeze(-1) * weights.unsqueeze(1)
         index = indices_long.view(batches, 1, -1).expand(-1, channels, -1)
@@ -55,7 +55,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         for b in range(batches):
             values = weights[b].float().view(-1)
             matrix = torch.sparse_csr_tensor(
-                point_begins, indices[b].view(-1), values, (points, features), check_invariants=False
+                point_starts, indices[b].view(-1), values, (points, features), check_invariants=False
             )
             sums[b] = grad_output[b].float() @ matrix
         return (sums.to(dtype),)
@@ -63,16 +63,16 @@ def peers(inputs: Inputs) -> list[Peer]:
     def sort_embedding_bag() -> Outputs:
         rows = grad_output.float().transpose(1, 2).reshape(-1, channels)
         keys, order = (indices + first_row).view(-1).sort(stable=True)
-        begins = torch.searchsorted(keys, all_rows, out_int32=True)
+        starts = torch.searchsorted(keys, all_rows, out_int32=True)
         scales = weights.float().view(-1)[order]
         sums = F.embedding_bag(
-            (order // 3).int(), rows, begins, mode="sum", per_sample_weights=scales, include_last_offset=True
+            (order // 3).int(), rows, starts, mode="sum", per_sample_weights=scales, include_last_offset=True
         )
         return (sums.view(batches, features, channels).transpose(1, 2).to(dtype).contiguous(),)
 
     return [
-        Peer("scatter_add", scatter_add, written=True),
-        Peer("autograd of gather", autograd, written=True),
+        Peer("scatter_add", scatter_add, idiomatic=True),
+        Peer("autograd of gather", autograd, idiomatic=True),
         Peer("dense bmm", dense_bmm),
         Peer("CSR matmul", csr_matmul),
         Peer("transpose, sort + embedding_bag, transpose", sort_embedding_bag),

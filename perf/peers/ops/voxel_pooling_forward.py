@@ -37,7 +37,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     all_cells = torch.arange(cells + 1, dtype=torch.int32)
 
     def locate() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Whether each point is in range, its cell, and pos_memo."""
+        """Returns whether each point is in range, its cell, and pos_memo."""
         inside = ((geom >= 0) & (geom < bounds)).all(-1)
         x, y = geom[..., 0], geom[..., 1]
         cell = (batch * num_y + y) * num_x + x
@@ -45,7 +45,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         return inside.view(-1), cell.view(-1), memo.masked_fill(~inside.unsqueeze(-1), -1)
 
     def locate_by_planes() -> tuple[torch.Tensor, torch.Tensor]:
-        """The cell of each point, `cells` for one out of range, and pos_memo."""
+        """Returns the cell of each point, `cells` if out of range, and pos_memo."""
         x, y, z = geom.permute(2, 0, 1).contiguous()
         inside = ((x | y | z) >= 0) & (x < num_x) & (y < num_y) & (z < num_z)
         cell = torch.where(inside, (batch * num_y + y) * num_x + x, cells)
@@ -53,7 +53,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         return cell.view(-1), torch.stack((batch | outside, y | outside, x | outside), -1)
 
     def grouped(cell: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The points in range, sorted by cell, and where each cell begins."""
+        """Returns the points in range, sorted by cell, and the start of each cell."""
         kept = (cell < cells).nonzero().view(-1)
         sorted_cells, order = cell[kept].sort(stable=True)
         return kept[order].int(), torch.searchsorted(sorted_cells, all_cells, out_int32=True)
@@ -82,28 +82,28 @@ def peers(inputs: Inputs) -> list[Peer]:
 
     def sort_embedding_bag() -> Outputs:
         cell, memo = locate_by_planes()
-        order, begins = grouped(cell)
-        sums = F.embedding_bag(order, features, begins, mode="sum", include_last_offset=True)
+        order, starts = grouped(cell)
+        sums = F.embedding_bag(order, features, starts, mode="sum", include_last_offset=True)
         return pooled(sums), memo
 
     def sort_csr_matmul() -> Outputs:
         cell, memo = locate_by_planes()
-        order, begins = grouped(cell)
+        order, starts = grouped(cell)
         size = (cells, features.shape[0])
-        matrix = torch.sparse_csr_tensor(begins, order, torch.ones(order.numel()), size, check_invariants=False)
+        matrix = torch.sparse_csr_tensor(starts, order, torch.ones(order.numel()), size, check_invariants=False)
         return pooled(matrix @ features), memo
 
     def sort_all_embedding_bag() -> Outputs:
         cell, memo = locate_by_planes()
         sorted_cells, order = cell.sort(stable=True)
-        begins = torch.searchsorted(sorted_cells, all_cells, out_int32=True)
-        sums = F.embedding_bag(order.int(), features, begins, mode="sum", include_last_offset=True)
+        starts = torch.searchsorted(sorted_cells, all_cells, out_int32=True)
+        sums = F.embedding_bag(order.int(), features, starts, mode="sum", include_last_offset=True)
         return pooled(sums), memo
 
-    # torch.compile gains nothing here.
+    # torch.compile is not faster for these implementations.
     return [
-        Peer("mask + index_add", mask_index_add, written=True),
-        Peer("mask + scatter_add", mask_scatter_add, written=True),
+        Peer("mask + index_add", mask_index_add, idiomatic=True),
+        Peer("mask + scatter_add", mask_scatter_add, idiomatic=True),
         Peer("index_add, a spare cell for points out of range", spare_cell_index_add),
         Peer("sort points in range + CSR matmul", sort_csr_matmul),
         Peer("sort points in range + embedding_bag", sort_embedding_bag),

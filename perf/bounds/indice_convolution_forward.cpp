@@ -1,7 +1,7 @@
-#include "perf/floors/indice_convolution_forward.h"
+#include "perf/bounds/indice_convolution_forward.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "perf/floors/indice_convolution_forward.cpp"
+#define HWY_TARGET_INCLUDE "perf/bounds/indice_convolution_forward.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/cache_control.h>
@@ -13,33 +13,33 @@
 #include <type_traits>
 #include <vector>
 
-#include "perf/floors/pair_tiles.h"
+#include "perf/bounds/pair_tiles.h"
+#include "perf/support/best_target.h"
 #include "perf/support/buffer.h"
-#include "perf/support/of_machine.h"
 #include "primitives/half-inl.h"
 #include "primitives/multiply-inl.h"
 #include "primitives/prefetch.h"
 
-#ifndef MLUOP_PERF_PRODUCTS_TILE
-#define MLUOP_PERF_PRODUCTS_TILE
+#ifndef MLUOP_PERF_GEMM_TILE
+#define MLUOP_PERF_GEMM_TILE
 namespace mluop::perf {
 
-// What a thread computes: one tile.
-struct ProductsTile {
+// One tile of the output, which one thread computes.
+struct GemmTile {
   const PairTiles& pairs;
   size_t tile;
   int64_t Ci, Co;
-  const float* filters;  // [K][panels][Ci][columns]
+  const float* filters;  // packed: [K][panels][Ci][NR]
   const void* features;  // [N, Ci]
-  float* widened;        // [pairs of a chunk, Ci], of half
-  float* sums;           // [rows of a tile and one more, Co]
+  float* widened;        // [pairs of a chunk, Ci], rows of half converted to fp32
+  float* sums;           // [rows of a tile + 1, Co]
   void* output;          // [rows of the tile, Co]
 };
 
-struct ProductsKernels {
+struct GemmKernels {
   int64_t (*block_rows)(int64_t Co);
-  void (*multiply_float)(const ProductsTile&);
-  void (*multiply_half)(const ProductsTile&);
+  void (*multiply_float)(const GemmTile&);
+  void (*multiply_half)(const GemmTile&);
 };
 
 }  // namespace mluop::perf
@@ -56,7 +56,7 @@ using mluop::HWY_NAMESPACE::load_float;
 using mluop::HWY_NAMESPACE::store_float;
 using D = mluop::HWY_NAMESPACE::PanelTag;
 
-// All panels are alike.
+// Vectors of a panel, such that the panels divide Co evenly.
 int vectors_of(int64_t Co) {
   int vectors = kVectors;
   while (Co / kLanes % vectors != 0) vectors /= 2;
@@ -65,52 +65,52 @@ int vectors_of(int64_t Co) {
 
 int64_t block_rows(int64_t Co) { return kRows[vectors_of(Co) - 1]; }
 
-// Adds the products of a block's rows and a panel to its sums.
+// Adds the products of MR rows and a panel to the sums of the rows.
 template <int kBlockVectors>
-HWY_NOINLINE void multiply_block(const float* HWY_RESTRICT panel, int64_t Ci, const float* const* rows,
-                                 const uint32_t* places, float* sums) {
-  constexpr int kBlockRows = kRows[kBlockVectors - 1];
+HWY_NOINLINE void microkernel(const float* HWY_RESTRICT panel, int64_t Ci, const float* const* rows,
+                              const uint32_t* output_offsets, float* sums) {
+  constexpr int kMR = kRows[kBlockVectors - 1];
   const D d;
-  const float* elements[kBlockRows];
-  float* to[kBlockRows];
-  hn::Vec<D> sum[kBlockRows][kBlockVectors];
-  HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
+  const float* elements[kMR];
+  float* to[kMR];
+  hn::Vec<D> sum[kMR][kBlockVectors];
+  HWY_UNROLL(12) for (int r = 0; r < kMR; ++r) {
     elements[r] = rows[r];
-    to[r] = sums + places[r];
+    to[r] = sums + output_offsets[r];
     HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sum[r][v] = hn::Load(d, to[r] + v * kLanes);
   }
   for (int64_t i = 0; i < Ci; ++i, panel += kBlockVectors * kLanes) {
     hn::Vec<D> column[kBlockVectors];
     HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) column[v] = hn::Load(d, panel + v * kLanes);
-    HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
+    HWY_UNROLL(12) for (int r = 0; r < kMR; ++r) {
       const auto element = hn::Set(d, elements[r][i]);
       HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
         sum[r][v] = hn::MulAdd(element, column[v], sum[r][v]);
       }
     }
   }
-  HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
+  HWY_UNROLL(12) for (int r = 0; r < kMR; ++r) {
     HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) hn::Store(sum[r][v], d, to[r] + v * kLanes);
   }
 }
 
-// The rows of a chunk as float: where they are, or made so.
-HWY_INLINE void find_rows(const ProductsTile& tile, const PairChunk& chunk, const float*, const float** rows) {
+// Sets rows[i] to the fp32 row of the i-th pair of a chunk. Converts rows of half.
+HWY_INLINE void load_rows(const GemmTile& tile, const PairChunk& chunk, const float*, const float** rows) {
   const auto* features = static_cast<const float*>(tile.features);
-  for (size_t i = 0; i < chunk.count; ++i) rows[i] = features + tile.pairs.inputs[chunk.begin + i];
+  for (size_t i = 0; i < chunk.count; ++i) rows[i] = features + tile.pairs.input_offsets[chunk.begin + i];
 }
-HWY_INLINE void find_rows(const ProductsTile& tile, const PairChunk& chunk, const Half*, const float** rows) {
+HWY_INLINE void load_rows(const GemmTile& tile, const PairChunk& chunk, const Half*, const float** rows) {
   const D d;
   float* to = tile.widened;
   for (size_t i = 0; i < chunk.count; ++i, to += tile.Ci) {
-    const Half* from = static_cast<const Half*>(tile.features) + tile.pairs.inputs[chunk.begin + i];
+    const Half* from = static_cast<const Half*>(tile.features) + tile.pairs.input_offsets[chunk.begin + i];
     for (int64_t c = 0; c < tile.Ci; c += kLanes) hn::Store(load_float(d, from + c), d, to + c);
     rows[i] = to;
   }
 }
 
 template <class T>
-HWY_INLINE void write_tile(const ProductsTile& tile, size_t rows) {
+HWY_INLINE void write_tile(const GemmTile& tile, size_t rows) {
   const D d;
   const int64_t count = static_cast<int64_t>(rows) * tile.Co;
   auto* to = static_cast<T*>(tile.output);
@@ -125,28 +125,29 @@ HWY_INLINE void write_tile(const ProductsTile& tile, size_t rows) {
 }
 
 template <class T, int kBlockVectors>
-void multiply_tile(const ProductsTile& tile) {
-  constexpr int64_t kColumns = kBlockVectors * kLanes;
-  constexpr size_t kBlockRows = kRows[kBlockVectors - 1];
+void multiply_tile(const GemmTile& tile) {
+  constexpr int64_t kNR = kBlockVectors * kLanes;
+  constexpr size_t kMR = kRows[kBlockVectors - 1];
   const auto [first_chunk, last_chunk] = tile.pairs.chunks_of(tile.tile);
   const auto* features = static_cast<const T*>(tile.features);
   const size_t tile_rows = tile.pairs.rows_of(tile.tile);
   std::fill_n(tile.sums, static_cast<int64_t>(tile_rows) * tile.Co, 0.0F);
   for (const PairChunk* chunk = first_chunk; chunk < last_chunk; ++chunk) {
-    const float* rows[PairTiles::kMostPairs];
-    find_rows(tile, *chunk, static_cast<const T*>(nullptr), rows);
-    // The rows of the next chunk, a few after each block.
+    const float* rows[PairTiles::kMaxPairs];
+    load_rows(tile, *chunk, static_cast<const T*>(nullptr), rows);
+    // Prefetches of the next chunk's rows are spread over the blocks of this one.
     const PairChunk& next = chunk + 1 < last_chunk ? chunk[1] : *chunk;
-    const size_t blocks = chunk->count / kBlockRows * static_cast<size_t>(tile.Co / kColumns);
+    const size_t blocks = chunk->count / kMR * static_cast<size_t>(tile.Co / kNR);
     const size_t step = (next.count + blocks - 1) / blocks;
-    size_t fetched = next.begin;
+    size_t prefetched = next.begin;
     const float* panel = tile.filters + chunk->k * tile.Ci * tile.Co;
-    for (int64_t channel = 0; channel < tile.Co; channel += kColumns, panel += tile.Ci * kColumns) {
-      for (size_t i = 0; i < chunk->count; i += kBlockRows) {
-        multiply_block<kBlockVectors>(panel, tile.Ci, rows + i, tile.pairs.places.data() + chunk->begin + i,
-                                      tile.sums + channel);
-        for (const size_t end = std::min(fetched + step, next.begin + next.count); fetched < end; ++fetched) {
-          prefetch_row<Use::kRead>(features + tile.pairs.inputs[fetched],
+    for (int64_t channel = 0; channel < tile.Co; channel += kNR, panel += tile.Ci * kNR) {
+      for (size_t i = 0; i < chunk->count; i += kMR) {
+        microkernel<kBlockVectors>(panel, tile.Ci, rows + i, tile.pairs.output_offsets.data() + chunk->begin + i,
+                                   tile.sums + channel);
+        for (const size_t end = std::min(prefetched + step, next.begin + next.count); prefetched < end;
+             ++prefetched) {
+          prefetch_row<Use::kRead>(features + tile.pairs.input_offsets[prefetched],
                                    tile.Ci * static_cast<int64_t>(sizeof(T)));
         }
       }
@@ -157,7 +158,7 @@ void multiply_tile(const ProductsTile& tile) {
 }
 
 template <class T>
-void multiply(const ProductsTile& tile) {
+void multiply(const GemmTile& tile) {
   switch (vectors_of(tile.Co)) {
     case 1: return multiply_tile<T, 1>(tile);
     case 2: return multiply_tile<T, 2>(tile);
@@ -165,7 +166,7 @@ void multiply(const ProductsTile& tile) {
   }
 }
 
-ProductsKernels products_kernels() { return {block_rows, multiply<float>, multiply<Half>}; }
+GemmKernels gemm_kernels() { return {block_rows, multiply<float>, multiply<Half>}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::perf
@@ -175,17 +176,17 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::perf {
 namespace {
 
-HWY_EXPORT(products_kernels);
+HWY_EXPORT(gemm_kernels);
 
-const auto kKernels = of_machine([] { return HWY_DYNAMIC_DISPATCH(products_kernels)(); });
+const auto kKernels = best_target([] { return HWY_DYNAMIC_DISPATCH(gemm_kernels)(); });
 
 using Sizes = reference::IndiceConvolutionForwardSizes;
 
 template <class T>
-class ProductsFloor {
+class GemmBound {
  public:
-  ProductsFloor(const Sizes& sizes, const T* features, const int32_t* indice_pairs, const int64_t* indice_num,
-                int threads)
+  GemmBound(const Sizes& sizes, const T* features, const int32_t* indice_pairs, const int64_t* indice_num,
+            int threads)
       : sizes_(sizes),
         features_(features),
         pairs_(sizes, indice_pairs, indice_num, kKernels.block_rows(sizes.Co), threads),
@@ -194,13 +195,13 @@ class ProductsFloor {
     fill_uniform(filters_, 1);
     for (int id = 0; id < threads; ++id) {
       sums_.emplace_back((pairs_.tile_rows + 1) * sizes.Co);
-      widened_.emplace_back(static_cast<int64_t>(PairTiles::kMostPairs) * sizes.Ci);
+      widened_.emplace_back(static_cast<int64_t>(PairTiles::kMaxPairs) * sizes.Ci);
     }
   }
 
   void run() {
     constexpr auto multiply =
-        std::is_same_v<T, float> ? &ProductsKernels::multiply_float : &ProductsKernels::multiply_half;
+        std::is_same_v<T, float> ? &GemmKernels::multiply_float : &GemmKernels::multiply_half;
     std::atomic<size_t> next_tile = 0;
     parallel(static_cast<int>(sums_.size()), [&](int id) {
       const auto thread = static_cast<size_t>(id);
@@ -218,28 +219,28 @@ class ProductsFloor {
   PairTiles pairs_;
   Buffer<float> filters_;
   Buffer<T> output_;
-  std::vector<Buffer<float>> sums_, widened_;  // of each thread
+  std::vector<Buffer<float>> sums_, widened_;  // scratch, one buffer per thread
 };
 
 template <class T>
-std::function<void()> floor_of(const Sizes& sizes, const T* features, const int32_t* indice_pairs,
-                               const int64_t* indice_num, int threads) {
-  const auto floor = std::make_shared<ProductsFloor<T>>(sizes, features, indice_pairs, indice_num, threads);
-  return [floor] { floor->run(); };
+std::function<void()> make_bound(const Sizes& sizes, const T* features, const int32_t* indice_pairs,
+                                 const int64_t* indice_num, int threads) {
+  const auto bound = std::make_shared<GemmBound<T>>(sizes, features, indice_pairs, indice_num, threads);
+  return [bound] { bound->run(); };
 }
 
 }  // namespace
 
-std::function<void()> indice_convolution_forward_floor(const Sizes& sizes, const float* features,
+std::function<void()> indice_convolution_forward_bound(const Sizes& sizes, const float* features,
                                                        const int32_t* indice_pairs, const int64_t* indice_num,
                                                        int threads) {
-  return floor_of(sizes, features, indice_pairs, indice_num, threads);
+  return make_bound(sizes, features, indice_pairs, indice_num, threads);
 }
 
-std::function<void()> indice_convolution_forward_floor(const Sizes& sizes, const test::Half* features,
+std::function<void()> indice_convolution_forward_bound(const Sizes& sizes, const test::Half* features,
                                                        const int32_t* indice_pairs, const int64_t* indice_num,
                                                        int threads) {
-  return floor_of(sizes, features, indice_pairs, indice_num, threads);
+  return make_bound(sizes, features, indice_pairs, indice_num, threads);
 }
 
 }  // namespace mluop::perf

@@ -1,13 +1,13 @@
-// The floors do the work that they claim to do.
+// The algorithmic bounds: their results where they have any, all shapes otherwise.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "perf/floors/indice_convolution_forward.h"
-#include "perf/floors/pair_tiles.h"
-#include "perf/floors/three_interpolate_backward.h"
-#include "perf/floors/voxel_pooling_forward.h"
+#include "perf/bounds/indice_convolution_forward.h"
+#include "perf/bounds/pair_tiles.h"
+#include "perf/bounds/three_interpolate_backward.h"
+#include "perf/bounds/voxel_pooling_forward.h"
 #include "perf/support/buffer.h"
 #include "reference/voxel_pooling_forward.h"
 #include "support/camera_rig.h"
@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint32_t kSeed = 1;
 
-// The floor of voxel pooling adds what the operator adds, in its order.
-TEST(PerfFloors, PoolsEveryRow) {
+// The bound of voxel pooling adds the same rows as the operator in the same order.
+TEST(PerfBounds, AddsEveryRow) {
   for (const int channels : {1, 16, 83}) {
     for (const int threads : {1, 2, 7}) {
       const reference::VoxelPoolingForwardSizes sizes{2, 1013, channels, 11, 13, 1};
@@ -28,7 +28,7 @@ TEST(PerfFloors, PoolsEveryRow) {
       Buffer<float> input(sizes.input_count()), output(sizes.output_count()), expected(sizes.output_count());
       fill_uniform(input, kSeed);
       output.set_bytes(0xFF);
-      voxel_pooling_forward_floor(sizes, geom_xyz.data(), input.data(), output.data(), memo.data(), threads)();
+      voxel_pooling_forward_bound(sizes, geom_xyz.data(), input.data(), output.data(), memo.data(), threads)();
       reference::voxel_pooling_forward(sizes, geom_xyz.data(), input.data(), expected.data(),
                                        expected_memo.data());
       EXPECT_TRUE(std::ranges::equal(output.values(), expected.values())) << channels << ' ' << threads;
@@ -36,8 +36,8 @@ TEST(PerfFloors, PoolsEveryRow) {
   }
 }
 
-// Every pair is in the chunk of its tile and offset, what fills a chunk up goes past the tile.
-TEST(PerfFloors, TilesHaveEveryPair) {
+// Each pair is in a chunk of its tile and offset; the padding of a chunk goes to the row past the end of the tile.
+TEST(PerfBounds, TilesContainEveryPair) {
   constexpr int64_t kRows = 1000, kBlock = 6;
   const reference::IndiceConvolutionForwardSizes sizes{kRows, kRows, 16, 32, 1, 1, 3};
   std::vector<int32_t> pairs(static_cast<size_t>(sizes.pairs_count()));
@@ -55,12 +55,12 @@ TEST(PerfFloors, TilesHaveEveryPair) {
     const auto [begin, end] = tiles.chunks_of(tile);
     for (const PairChunk* chunk = begin; chunk < end; ++chunk) {
       EXPECT_EQ(chunk->count % kBlock, 0U);
-      EXPECT_LE(chunk->count, PairTiles::kMostPairs);
+      EXPECT_LE(chunk->count, PairTiles::kMaxPairs);
       for (size_t i = chunk->begin; i < chunk->begin + chunk->count; ++i) {
-        const int64_t place = tiles.places[i] / sizes.Co;
-        if (place == tiles.tile_rows) continue;
-        const int64_t input = tiles.inputs[i] / sizes.Ci;
-        EXPECT_EQ(static_cast<int64_t>(tile) * tiles.tile_rows + place, (input * 7 + chunk->k) % kRows);
+        const int64_t row = tiles.output_offsets[i] / sizes.Co;
+        if (row == tiles.tile_rows) continue;
+        const int64_t input = tiles.input_offsets[i] / sizes.Ci;
+        EXPECT_EQ(static_cast<int64_t>(tile) * tiles.tile_rows + row, (input * 7 + chunk->k) % kRows);
         ++found[static_cast<size_t>(chunk->k)];
       }
     }
@@ -68,8 +68,8 @@ TEST(PerfFloors, TilesHaveEveryPair) {
   EXPECT_EQ(found, num);
 }
 
-// No results to compare, but every shape of block, panel and tile runs, with more threads than work.
-TEST(PerfFloors, RunAtAnySize) {
+// Runs all shapes of blocks, panels and tiles, with more threads than work items. The results are unspecified.
+TEST(PerfBounds, RunAtAnySize) {
   for (const int64_t Co : {16, 32, 48, 64, 128}) {
     const reference::IndiceConvolutionForwardSizes sizes{50, 40, 16, Co, 1, 1, 1};
     std::vector<int32_t> pairs(static_cast<size_t>(sizes.pairs_count()));
@@ -77,8 +77,8 @@ TEST(PerfFloors, RunAtAnySize) {
     const int64_t num = 40;
     const Buffer<float> features(sizes.features_count());
     const Buffer<test::Half> half_features(sizes.features_count());
-    indice_convolution_forward_floor(sizes, features.data(), pairs.data(), &num, 3)();
-    indice_convolution_forward_floor(sizes, half_features.data(), pairs.data(), &num, 3)();
+    indice_convolution_forward_bound(sizes, features.data(), pairs.data(), &num, 3)();
+    indice_convolution_forward_bound(sizes, half_features.data(), pairs.data(), &num, 3)();
   }
   for (const int64_t C : {16, 33, 64}) {
     const reference::ThreeInterpolateBackwardSizes sizes{2, C, 167, 21};
@@ -88,18 +88,18 @@ TEST(PerfFloors, RunAtAnySize) {
     const Buffer<float> grad_output(sizes.grad_output_count());
     Buffer<float> grad_features(sizes.grad_features_count());
     for (const bool half : {false, true}) {
-      three_interpolate_backward_floor({sizes, half, grad_output.data(), indices.data(), grad_features.data()},
+      three_interpolate_backward_bound({sizes, half, grad_output.data(), indices.data(), grad_features.data()},
                                        weights, 5)();
     }
   }
 }
 
-TEST(PerfFloors, NoneWithoutAWholeSquare) {
+TEST(PerfBounds, EmptyWithoutAWholeSquare) {
   const std::vector<int32_t> indices(3 * 16);
   const std::vector<float> weights(indices.size()), grad_output(16 * 16);
   Buffer<float> grad_features(16 * 16);
   const auto exists = [&](const reference::ThreeInterpolateBackwardSizes& sizes) {
-    return static_cast<bool>(three_interpolate_backward_floor(
+    return static_cast<bool>(three_interpolate_backward_bound(
         {sizes, false, grad_output.data(), indices.data(), grad_features.data()}, weights, 1));
   };
   EXPECT_FALSE(exists({1, 15, 16, 16}));

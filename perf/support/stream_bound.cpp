@@ -1,7 +1,7 @@
-#include "perf/support/twin.h"
+#include "perf/support/stream_bound.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "perf/support/twin.cpp"
+#define HWY_TARGET_INCLUDE "perf/support/stream_bound.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/cache_control.h>
@@ -9,17 +9,17 @@
 
 #include <algorithm>
 
-#include "perf/support/of_machine.h"
+#include "perf/support/best_target.h"
 #include "perf/support/parallel.h"
 
-#ifndef MLUOP_PERF_TWIN_PART
-#define MLUOP_PERF_TWIN_PART
+#ifndef MLUOP_PERF_STREAM_RANGE
+#define MLUOP_PERF_STREAM_RANGE
 namespace mluop::perf {
 
 constexpr int64_t kLineWords = kLineBytes / static_cast<int64_t>(sizeof(uint64_t));
 
-// What a thread reads and writes.
-struct TwinPart {
+// What one thread reads and writes.
+struct StreamRange {
   const uint64_t* source;
   int64_t read_lines;
   uint64_t* target;
@@ -34,32 +34,32 @@ namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Reads and writes alternate at this grain, a page of the larger side.
+// Granularity at which reads and writes alternate, in lines of the larger side.
 constexpr int64_t kStepLines = 4096 / kLineBytes;
 
 template <bool kNonTemporal>
-HWY_INLINE uint64_t stream(const TwinPart& part) {
+HWY_INLINE uint64_t stream(const StreamRange& range) {
   const hn::CappedTag<uint64_t, kLineWords> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t steps = (std::max(part.read_lines, part.written_lines) + kStepLines - 1) / kStepLines;
+  const int64_t steps = (std::max(range.read_lines, range.written_lines) + kStepLines - 1) / kStepLines;
   auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
   int64_t read = 0, written = 0;
   for (int64_t step = 1; step <= steps; ++step) {
-    const int64_t read_end = part.read_lines * step / steps * kLineWords;
+    const int64_t read_end = range.read_lines * step / steps * kLineWords;
     for (; read + 4 * lanes <= read_end; read += 4 * lanes) {
-      const uint64_t* from = part.source + read;
+      const uint64_t* from = range.source + read;
       sum0 = hn::Add(sum0, hn::Load(d, from));
       sum1 = hn::Add(sum1, hn::Load(d, from + lanes));
       sum2 = hn::Add(sum2, hn::Load(d, from + 2 * lanes));
       sum3 = hn::Add(sum3, hn::Load(d, from + 3 * lanes));
     }
-    for (; read < read_end; read += lanes) sum0 = hn::Add(sum0, hn::Load(d, part.source + read));
-    const int64_t written_end = part.written_lines * step / steps * kLineWords;
+    for (; read < read_end; read += lanes) sum0 = hn::Add(sum0, hn::Load(d, range.source + read));
+    const int64_t written_end = range.written_lines * step / steps * kLineWords;
     for (; written < written_end; written += lanes) {
       if constexpr (kNonTemporal) {
-        hn::Stream(sum0, d, part.target + written);
+        hn::Stream(sum0, d, range.target + written);
       } else {
-        hn::Store(sum0, d, part.target + written);
+        hn::Store(sum0, d, range.target + written);
       }
     }
   }
@@ -67,8 +67,8 @@ HWY_INLINE uint64_t stream(const TwinPart& part) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3))));
 }
 
-uint64_t stream_part(const TwinPart& part, Stores stores) {
-  return stores == Stores::kNonTemporal ? stream<true>(part) : stream<false>(part);
+uint64_t stream_range(const StreamRange& range, Stores stores) {
+  return stores == Stores::kNonTemporal ? stream<true>(range) : stream<false>(range);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -79,37 +79,38 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::perf {
 namespace {
 
-HWY_EXPORT(stream_part);
+HWY_EXPORT(stream_range);
 
-const auto kStreamPart = of_machine([] { return HWY_DYNAMIC_DISPATCH(stream_part); });
+const auto kStreamRange = best_target([] { return HWY_DYNAMIC_DISPATCH(stream_range); });
 
 int64_t words(int64_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineWords; }
 
-bool serves(std::span<const std::byte> source, int64_t read_words) {
+bool is_usable(std::span<const std::byte> source, int64_t read_words) {
   return source.size() / sizeof(uint64_t) >= static_cast<size_t>(read_words) &&
          reinterpret_cast<uintptr_t>(source.data()) % static_cast<size_t>(kLineBytes) == 0;
 }
 
 }  // namespace
 
-Twin::Twin(int64_t read_bytes, int64_t write_bytes, int threads, std::span<const std::byte> source)
+StreamBound::StreamBound(int64_t read_bytes, int64_t write_bytes, int threads, std::span<const std::byte> source)
     : threads_(threads),
       read_words_(words(read_bytes)),
-      own_source_(serves(source, read_words_) ? 0 : read_words_),
-      source_(serves(source, read_words_) ? reinterpret_cast<const uint64_t*>(source.data()) : own_source_.data()),
+      own_source_(is_usable(source, read_words_) ? 0 : read_words_),
+      source_(is_usable(source, read_words_) ? reinterpret_cast<const uint64_t*>(source.data())
+                                             : own_source_.data()),
       target_(words(write_bytes)),
       sums_(threads) {}
 
-void Twin::run(Stores stores) {
+void StreamBound::run(Stores stores) {
   const int64_t read_lines = read_words_ / kLineWords;
   const auto written_lines = static_cast<int64_t>(target_.values().size()) / kLineWords;
   parallel(threads_, [&](int id) {
     const int64_t read = share(read_lines, threads_, id);
     const int64_t written = share(written_lines, threads_, id);
     sums_.data()[id] =
-        kStreamPart({source_ + read * kLineWords, share(read_lines, threads_, id + 1) - read,
-                     target_.data() + written * kLineWords, share(written_lines, threads_, id + 1) - written},
-                    stores);
+        kStreamRange({source_ + read * kLineWords, share(read_lines, threads_, id + 1) - read,
+                      target_.data() + written * kLineWords, share(written_lines, threads_, id + 1) - written},
+                     stores);
   });
 }
 
