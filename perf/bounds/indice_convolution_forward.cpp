@@ -17,7 +17,7 @@
 #include "perf/support/best_target.h"
 #include "perf/support/buffer.h"
 #include "primitives/half-inl.h"
-#include "primitives/multiply-inl.h"
+#include "primitives/gemm_microkernel-inl.h"
 #include "primitives/prefetch.h"
 
 #ifndef MLUOP_PERF_GEMM_TILE
@@ -50,26 +50,26 @@ namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::kLanes;
-using mluop::HWY_NAMESPACE::kRows;
-using mluop::HWY_NAMESPACE::kVectors;
-using mluop::HWY_NAMESPACE::load_float;
-using mluop::HWY_NAMESPACE::store_float;
+using mluop::HWY_NAMESPACE::kMr;
+using mluop::HWY_NAMESPACE::kNrVectors;
+using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::store_f32;
 using D = mluop::HWY_NAMESPACE::PanelTag;
 
 // Vectors of a panel, such that the panels divide Co evenly.
 int vectors_of(int64_t Co) {
-  int vectors = kVectors;
+  int vectors = kNrVectors;
   while (Co / kLanes % vectors != 0) vectors /= 2;
   return vectors;
 }
 
-int64_t block_rows(int64_t Co) { return kRows[vectors_of(Co) - 1]; }
+int64_t block_rows(int64_t Co) { return kMr(vectors_of(Co)); }
 
 // Adds the products of MR rows and a panel to the sums of the rows.
 template <int kBlockVectors>
 HWY_NOINLINE void microkernel(const float* HWY_RESTRICT panel, int64_t Ci, const float* const* rows,
                               const uint32_t* output_offsets, float* sums) {
-  constexpr int kMR = kRows[kBlockVectors - 1];
+  constexpr auto kMR = static_cast<int>(kMr(kBlockVectors));
   const D d;
   const float* elements[kMR];
   float* to[kMR];
@@ -104,7 +104,7 @@ HWY_INLINE void load_rows(const GemmTile& tile, const PairChunk& chunk, const Ha
   float* to = tile.widened;
   for (size_t i = 0; i < chunk.count; ++i, to += tile.Ci) {
     const Half* from = static_cast<const Half*>(tile.features) + tile.pairs.input_offsets[chunk.begin + i];
-    for (int64_t c = 0; c < tile.Ci; c += kLanes) hn::Store(load_float(d, from + c), d, to + c);
+    for (int64_t c = 0; c < tile.Ci; c += kLanes) hn::Store(load_f32(d, from + c), d, to + c);
     rows[i] = to;
   }
 }
@@ -119,7 +119,7 @@ HWY_INLINE void write_tile(const GemmTile& tile, size_t rows) {
     if constexpr (std::is_same_v<T, float>) {
       hn::Stream(sum, d, to + i);
     } else {
-      store_float(sum, d, to + i);
+      store_f32(sum, d, to + i);
     }
   }
 }
@@ -127,7 +127,7 @@ HWY_INLINE void write_tile(const GemmTile& tile, size_t rows) {
 template <class T, int kBlockVectors>
 void multiply_tile(const GemmTile& tile) {
   constexpr int64_t kNR = kBlockVectors * kLanes;
-  constexpr size_t kMR = kRows[kBlockVectors - 1];
+  constexpr auto kMR = static_cast<size_t>(kMr(kBlockVectors));
   const auto [first_chunk, last_chunk] = tile.pairs.chunks_of(tile.tile);
   const auto* features = static_cast<const T*>(tile.features);
   const size_t tile_rows = tile.pairs.rows_of(tile.tile);
@@ -162,7 +162,7 @@ void multiply(const GemmTile& tile) {
   switch (vectors_of(tile.Co)) {
     case 1: return multiply_tile<T, 1>(tile);
     case 2: return multiply_tile<T, 2>(tile);
-    default: return multiply_tile<T, kVectors>(tile);
+    default: return multiply_tile<T, kNrVectors>(tile);
   }
 }
 
