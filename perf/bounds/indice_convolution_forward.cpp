@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "perf/bounds/pair_tiles.h"
-#include "perf/support/best_target.h"
 #include "perf/support/buffer.h"
-#include "primitives/half-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
+#include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
 
 #ifndef MLUOP_PERF_GEMM_TILE
@@ -178,7 +177,10 @@ namespace {
 
 HWY_EXPORT(gemm_kernels);
 
-const auto kKernels = best_target([] { return HWY_DYNAMIC_DISPATCH(gemm_kernels)(); });
+const GemmKernels& selected_kernels() {
+  static const GemmKernels kernels = HWY_DYNAMIC_DISPATCH(gemm_kernels)();
+  return kernels;
+}
 
 using Sizes = reference::IndiceConvolutionForwardSizes;
 
@@ -189,7 +191,7 @@ class GemmBound {
             int threads)
       : sizes_(sizes),
         features_(features),
-        pairs_(sizes, indice_pairs, indice_num, kKernels.block_rows(sizes.Co), threads),
+        pairs_(sizes, indice_pairs, indice_num, selected_kernels().block_rows(sizes.Co), threads),
         filters_(sizes.filters_count()),
         output_(sizes.features_out_count()) {
     fill_uniform(filters_, 1);
@@ -206,9 +208,9 @@ class GemmBound {
     parallel(static_cast<int>(sums_.size()), [&](int id) {
       const auto thread = static_cast<size_t>(id);
       for (size_t tile; (tile = next_tile++) < pairs_.tile_count();) {
-        (kKernels.*multiply)({pairs_, tile, sizes_.Ci, sizes_.Co, filters_.data(), features_,
-                              widened_[thread].data(), sums_[thread].data(),
-                              output_.data() + static_cast<int64_t>(tile) * pairs_.tile_rows * sizes_.Co});
+        (selected_kernels().*multiply)(
+            {pairs_, tile, sizes_.Ci, sizes_.Co, filters_.data(), features_, widened_[thread].data(),
+             sums_[thread].data(), output_.data() + static_cast<int64_t>(tile) * pairs_.tile_rows * sizes_.Co});
       }
     });
   }

@@ -7,7 +7,6 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include "perf/support/best_target.h"
 #include "primitives/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -230,11 +229,12 @@ namespace {
 
 HWY_EXPORT(kernels);
 
-const auto kKernels = best_target([] { return HWY_DYNAMIC_DISPATCH(kernels)(); });
-
 }  // namespace
 
-const InterpolateKernels& interpolate_kernels() { return kKernels; }
+const InterpolateKernels& interpolate_kernels() {
+  static const InterpolateKernels selected = HWY_DYNAMIC_DISPATCH(kernels)();
+  return selected;
+}
 
 }  // namespace mluop::perf
 #endif

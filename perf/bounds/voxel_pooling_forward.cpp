@@ -13,7 +13,6 @@
 #include <span>
 #include <vector>
 
-#include "perf/support/best_target.h"
 #include "perf/support/parallel.h"
 #include "primitives/prefetch.h"
 
@@ -104,8 +103,6 @@ namespace {
 
 HWY_EXPORT(pool);
 
-const auto kPool = best_target([] { return HWY_DYNAMIC_DISPATCH(pool); });
-
 // The rows of each thread, in the order of memory, and the cells without points.
 struct PoolLists {
   std::vector<std::vector<PooledRow>> rows;
@@ -157,11 +154,11 @@ std::function<void()> voxel_pooling_forward_bound(const reference::VoxelPoolingF
       const int64_t begin = share(lines, threads, id) * kLine, end = share(lines, threads, id + 1) * kLine;
       const int64_t first_empty = share(empty, threads, id);
       const std::span empty_cells(lists->empty_cells);
-      kPool({lists->rows[static_cast<size_t>(id)],
-             empty_cells.subspan(static_cast<size_t>(first_empty),
-                                 static_cast<size_t>(share(empty, threads, id + 1) - first_empty)),
-             input_features, output_features, sizes.num_channels, geom_xyz + begin, pos_memo + begin,
-             end - begin});
+      HWY_DYNAMIC_DISPATCH(pool)
+      ({lists->rows[static_cast<size_t>(id)],
+        empty_cells.subspan(static_cast<size_t>(first_empty),
+                            static_cast<size_t>(share(empty, threads, id + 1) - first_empty)),
+        input_features, output_features, sizes.num_channels, geom_xyz + begin, pos_memo + begin, end - begin});
     });
   };
 }

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "perf/support/best_target.h"
 #include "perf/support/parallel.h"
 #include "perf/support/timing.h"
 
@@ -53,8 +52,6 @@ namespace {
 
 HWY_EXPORT(fma_loop);
 
-const auto kFmaLoop = best_target([] { return HWY_DYNAMIC_DISPATCH(fma_loop); });
-
 constexpr int kRepetitions = 15;
 
 }  // namespace
@@ -65,7 +62,7 @@ double measure_fma_peak(int threads) {
   const auto run = [&] {
     parallel(threads, [&](int id) {
       float result = 0;
-      const double done = kFmaLoop(&result);
+      const double done = HWY_DYNAMIC_DISPATCH(fma_loop)(&result);
       results[static_cast<size_t>(id)] = result;
       if (id == 0) ops = done * threads;
     });

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 
-#include "perf/support/best_target.h"
 #include "perf/support/parallel.h"
 
 #ifndef MLUOP_PERF_STREAM_RANGE
@@ -81,8 +80,6 @@ namespace {
 
 HWY_EXPORT(stream_range);
 
-const auto kStreamRange = best_target([] { return HWY_DYNAMIC_DISPATCH(stream_range); });
-
 int64_t words(int64_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes * kLineWords; }
 
 bool is_usable(std::span<const std::byte> source, int64_t read_words) {
@@ -107,10 +104,10 @@ void StreamBound::run(Stores stores) {
   parallel(threads_, [&](int id) {
     const int64_t read = share(read_lines, threads_, id);
     const int64_t written = share(written_lines, threads_, id);
-    sums_.data()[id] =
-        kStreamRange({source_ + read * kLineWords, share(read_lines, threads_, id + 1) - read,
-                      target_.data() + written * kLineWords, share(written_lines, threads_, id + 1) - written},
-                     stores);
+    sums_.data()[id] = HWY_DYNAMIC_DISPATCH(stream_range)(
+        {source_ + read * kLineWords, share(read_lines, threads_, id + 1) - read,
+         target_.data() + written * kLineWords, share(written_lines, threads_, id + 1) - written},
+        stores);
   });
 }
 
