@@ -1,5 +1,5 @@
-# Toolchain of the preset aarch64: Debian's cross compiler. Of the libraries only the headers are needed, so the
-# host's packages serve.
+# Toolchain of the preset aarch64: Debian's cross compiler. The build needs only the headers of the libraries, so the
+# packages of the host suffice.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

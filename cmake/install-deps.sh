@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that building, testing and measuring this project needs. Silent if all are there.
+# Installs the Debian packages that the build, the tests and the perf suite require. Silent if all are installed.
 # Runs as root, or as a user with sudo.
 set -eu
 
