@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "ops/voxel_pooling_forward_call.h"
+#include "ops/voxel_pooling_forward/call.h"
 #include "support/api.h"
 #include "support/environment.h"
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "ops/voxel_pooling_forward_call.h"
+#include "ops/voxel_pooling_forward/call.h"
 #include "support/compare.h"
 #include "support/environment.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "ops/masked_im2col_forward_call.h"
+#include "ops/masked_im2col_forward/call.h"
 #include "support/environment.h"
 
 namespace mluop::test {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "ops/three_interpolate_backward_call.h"
+#include "ops/three_interpolate_backward/call.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/half_sums.h"

@@ -1,4 +1,4 @@
-#include "ops/masked_im2col_forward_call.h"
+#include "ops/masked_im2col_forward/call.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "ops/indice_convolution_forward_call.h"
+#include "ops/indice_convolution_forward/call.h"
 
 #include <climits>
 #include <cstring>

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <string>
 
-#include "ops/dynamic_scatter_backward_call.h"
+#include "ops/dynamic_scatter_backward/call.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/lidar_map.h"

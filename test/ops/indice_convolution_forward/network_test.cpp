@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "ops/indice_convolution_forward_call.h"
+#include "ops/indice_convolution_forward/call.h"
 #include "reference/dense_convolution.h"
 #include "support/center_point.h"
 #include "support/compare.h"

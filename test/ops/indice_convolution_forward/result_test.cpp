@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "ops/indice_convolution_forward_call.h"
+#include "ops/indice_convolution_forward/call.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/half_sums.h"

@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "ops/indice_convolution_forward_call.h"
+#include "ops/indice_convolution_forward/call.h"
 #include "support/environment.h"
 
 namespace mluop::test {

@@ -1,4 +1,4 @@
-#include "ops/dynamic_scatter_backward_call.h"
+#include "ops/dynamic_scatter_backward/call.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,7 +4,7 @@
 #include <climits>
 #include <string>
 
-#include "ops/masked_im2col_forward_call.h"
+#include "ops/masked_im2col_forward/call.h"
 #include "support/environment.h"
 
 namespace mluop::test {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "ops/three_interpolate_backward_call.h"
+#include "ops/three_interpolate_backward/call.h"
 #include "support/environment.h"
 
 namespace mluop::test {

@@ -1,4 +1,4 @@
-#include "ops/voxel_pooling_forward_call.h"
+#include "ops/voxel_pooling_forward/call.h"
 
 namespace mluop::test {
 

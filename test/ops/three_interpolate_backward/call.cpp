@@ -1,4 +1,4 @@
-#include "ops/three_interpolate_backward_call.h"
+#include "ops/three_interpolate_backward/call.h"
 
 #include <type_traits>
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "ops/voxel_pooling_forward_call.h"
+#include "ops/voxel_pooling_forward/call.h"
 #include "support/camera_rig.h"
 #include "support/compare.h"
 #include "support/environment.h"

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "ops/dynamic_scatter_backward_call.h"
+#include "ops/dynamic_scatter_backward/call.h"
 #include "support/environment.h"
 
 namespace mluop::test {
