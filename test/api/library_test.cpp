@@ -4,8 +4,8 @@
 #include <string>
 #include <thread>
 
-#include "api/bad_call.h"
 #include "mlu_op_omp.h"
+#include "support/error_table.h"
 
 namespace mluop::test {
 namespace {
@@ -58,7 +58,7 @@ TEST(ApiLibrary, SizeOfDataType) {
 TEST(ApiLibrary, SizeOfDataTypeErrors) {
   size_t size = 77;
   const auto of = [&](int dtype) { return mluOpGetSizeOfDataType(static_cast<mluOpDataType_t>(dtype), &size); };
-  expect_refused({
+  expect_errors({
       {[&] { return mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr); },
        "[mluOpGetSizeOfDataType] size is null"},
       {[&] { return of(MLUOP_DTYPE_INVALID); },

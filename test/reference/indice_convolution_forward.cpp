@@ -34,7 +34,7 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
       for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
         for (int64_t c = 0; c < channels; ++c) {
           weights[static_cast<size_t>((k * sizes.Ci + ci) * kBlock + c)] =
-              test::widened(filters[filter_place(sizes, layout, k, ci, first + c)]);
+              test::to_f32(filters[filter_place(sizes, layout, k, ci, first + c)]);
         }
       }
     }
@@ -44,7 +44,7 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
     for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
       double sums[kBlock] = {};
       for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
-        const double feature = test::widened(features[input * sizes.Ci + ci]);
+        const double feature = test::to_f32(features[input * sizes.Ci + ci]);
         const double* row = weights.data() + (k * sizes.Ci + ci) * kBlock;
         for (int64_t c = 0; c < kBlock; ++c) sums[c] += feature * row[c];
       }

@@ -46,6 +46,14 @@ class Descriptor {
       : Descriptor() {
     require(mluOpSetTensorDescriptor_v2(desc_, layout, dtype, static_cast<int>(dims.size()), dims.data()));
   }
+  static Descriptor with_strides(mluOpDataType_t dtype, const std::vector<int64_t>& dims,
+                                 const std::vector<int64_t>& strides,
+                                 mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY) {
+    Descriptor desc;
+    require(mluOpSetTensorDescriptorEx_v2(desc, layout, dtype, static_cast<int>(dims.size()), dims.data(),
+                                          strides.data()));
+    return desc;
+  }
   Descriptor(Descriptor&& other) noexcept : desc_(std::exchange(other.desc_, nullptr)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(desc_, other.desc_);

@@ -1,20 +1,9 @@
 #include "ops/dynamic_scatter_backward/call.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace mluop::test {
-namespace {
-
-template <class T>
-bool holds(const GuardedBuffer<T>& buffer, const std::vector<T>& values) {
-  return buffer.intact() &&
-         (values.empty() || std::memcmp(buffer.data(), values.data(), values.size() * sizeof(T)) == 0);
-}
-
-}  // namespace
-
 DynamicScatterInputs random_dynamic_scatter(const DynamicScatterSizes& sizes, std::mt19937& random) {
   DynamicScatterInputs inputs{sizes, {}, {}, {}, {}, {}};
   for (int n = 0; n < sizes.points; ++n) {
@@ -65,7 +54,7 @@ size_t dynamic_scatter_workspace(mluOpHandle_t handle, int64_t points, int64_t c
 }
 
 DynamicScatterCall::DynamicScatterCall(mluOpHandle_t with, const DynamicScatterInputs& inputs, Placement placement)
-    : handle(with),
+    : GuardedCall(with),
       grad_buffer(inputs.grad_voxel_feats, placement),
       feats_buffer(inputs.feats, placement),
       voxel_buffer(inputs.voxel_feats, placement),
@@ -74,6 +63,7 @@ DynamicScatterCall::DynamicScatterCall(mluOpHandle_t with, const DynamicScatterI
       num_buffer(std::vector<int32_t>{inputs.sizes.voxel_num}, placement),
       workspace_buffer(dynamic_scatter_workspace(with, inputs.sizes.points, inputs.sizes.channels), placement),
       output_buffer(inputs.feats.size(), placement),
+      queried_buffer(1),
       voxel_desc(MLUOP_DTYPE_FLOAT, {inputs.sizes.voxels, inputs.sizes.channels}),
       feats_shape_desc(MLUOP_DTYPE_FLOAT, {inputs.sizes.points, inputs.sizes.channels}),
       map_desc(MLUOP_DTYPE_INT32, {inputs.sizes.points}),
@@ -95,7 +85,10 @@ DynamicScatterCall::DynamicScatterCall(mluOpHandle_t with, const DynamicScatterI
       workspace(workspace_buffer.data()),
       grad_feats(output_buffer.data()),
       workspace_size(workspace_buffer.size()),
-      inputs_(inputs) {}
+      queried_size(queried_buffer.data()) {
+  set_buffers({&grad_buffer, &feats_buffer, &voxel_buffer, &map_buffer, &count_buffer, &num_buffer},
+              {&output_buffer, &queried_buffer}, {&workspace_buffer});
+}
 
 mluOpStatus_t DynamicScatterCall::run() const {
   return mluOpDynamicScatterBackward(handle, reduce_type, grad_voxel_feats_desc, grad_voxel_feats, feats_desc,
@@ -111,11 +104,14 @@ mluOpStatus_t DynamicScatterCall::run_alias() const {
       voxel_num_desc, voxel_num, workspace, workspace_size, grad_feats_desc, grad_feats);
 }
 
-bool DynamicScatterCall::intact() const {
-  return holds(grad_buffer, inputs_.grad_voxel_feats) && holds(feats_buffer, inputs_.feats) &&
-         holds(voxel_buffer, inputs_.voxel_feats) && holds(map_buffer, inputs_.point2voxel_map) &&
-         holds(count_buffer, inputs_.voxel_points_count) && holds(num_buffer, {inputs_.sizes.voxel_num}) &&
-         workspace_buffer.intact() && output_buffer.intact();
+mluOpStatus_t DynamicScatterCall::query() const {
+  return mluOpGetDynamicScatterBackwardWorkspaceSize(handle, reduce_type, feats_desc, queried_size);
+}
+
+mluOpStatus_t DynamicScatterCall::query_alias() const {
+  return mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(handle, reduce_type, grad_voxel_feats_desc, feats_desc,
+                                                          voxel_feats_desc, point2voxel_map_desc,
+                                                          voxel_points_count_desc, voxel_num_desc, queried_size);
 }
 
 }  // namespace mluop::test

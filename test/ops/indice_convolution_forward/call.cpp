@@ -1,36 +1,17 @@
 #include "ops/indice_convolution_forward/call.h"
 
 #include <climits>
-#include <cstring>
 #include <stdexcept>
-#include <type_traits>
+
+#include "support/element.h"
 
 namespace mluop::test {
 namespace {
 
 template <class T>
-constexpr mluOpDataType_t kDtype = std::is_same_v<T, float> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
-
-template <class T>
-T element(double value) {
-  if constexpr (std::is_same_v<T, float>) {
-    return static_cast<float>(value);
-  } else {
-    return half_of(value);
-  }
-}
-
-template <class T>
-bool holds(const GuardedBuffer<T>& buffer, const std::vector<T>& values) {
-  return buffer.intact() &&
-         (values.empty() || std::memcmp(buffer.data(), values.data(), values.size() * sizeof(T)) == 0);
-}
-
-template <class T>
 size_t workspace_bytes(const IndiceConvolutionCall<T>& call) {
-  size_t bytes = 0;
-  require(call.query(&bytes));
-  return bytes;
+  require(call.query());
+  return call.queried_buffer[0];
 }
 
 }  // namespace
@@ -40,9 +21,9 @@ IndiceConvolutionInputs<T> random_indice_convolution(const IndiceConvolutionSize
                                                      std::mt19937& random) {
   IndiceConvolutionInputs<T> inputs{sizes, layout, {}, {}, {}, {}};
   const auto below = [&](int64_t bound) { return static_cast<int64_t>(random() % static_cast<uint64_t>(bound)); };
-  const auto whole = [&] { return element<T>(static_cast<double>(below(5) - 2)); };
-  for (int64_t i = 0; i < sizes.features_count(); ++i) inputs.features.push_back(whole());
-  for (int64_t i = 0; i < sizes.filters_count(); ++i) inputs.filters.push_back(whole());
+  const auto integer = [&] { return rounded_to<T>(static_cast<double>(below(5) - 2)); };
+  for (int64_t i = 0; i < sizes.features_count(); ++i) inputs.features.push_back(integer());
+  for (int64_t i = 0; i < sizes.filters_count(); ++i) inputs.filters.push_back(integer());
   inputs.indice_pairs.assign(static_cast<size_t>(sizes.pairs_count()), INT_MAX);
   int32_t* offset = inputs.indice_pairs.data();
   for (int64_t k = 0; k < sizes.K(); ++k, offset += 2 * sizes.num_act_in) {
@@ -63,7 +44,7 @@ IndiceConvolutionInputs<T> random_indice_convolution(const IndiceConvolutionSize
 
 template <class T>
 void make_fractional(IndiceConvolutionInputs<T>& inputs, std::mt19937& random) {
-  const auto unit = [&] { return element<T>(static_cast<double>(random() >> 8) * 0x1p-23 - 1); };
+  const auto unit = [&] { return rounded_to<T>(static_cast<double>(random() >> 8) * 0x1p-23 - 1); };
   for (T& feature : inputs.features) feature = unit();
   for (T& weight : inputs.filters) weight = unit();
 }
@@ -80,19 +61,20 @@ std::vector<double> indice_convolution_sums(const IndiceConvolutionInputs<T>& in
 template <class T>
 std::vector<float> indice_convolution_reference(const IndiceConvolutionInputs<T>& inputs) {
   std::vector<float> rounded;
-  for (const double sum : indice_convolution_sums(inputs)) rounded.push_back(widened(element<T>(sum)));
+  for (const double sum : indice_convolution_sums(inputs)) rounded.push_back(to_f32(rounded_to<T>(sum)));
   return rounded;
 }
 
 template <class T>
 IndiceConvolutionCall<T>::IndiceConvolutionCall(mluOpHandle_t with, const IndiceConvolutionInputs<T>& inputs,
                                                 Placement placement)
-    : handle(with),
+    : GuardedCall(with),
       features_buffer(inputs.features, placement),
       filters_buffer(inputs.filters, placement),
       pairs_buffer(inputs.indice_pairs, placement),
+      num_buffer(inputs.indice_num, placement),
       features_out_buffer(static_cast<size_t>(inputs.sizes.features_out_count()), placement),
-      num(inputs.indice_num),
+      queried_buffer(1),
       own_features_desc(kDtype<T>, {inputs.sizes.num_act_in, inputs.sizes.Ci}),
       own_filters_desc(filters_descriptor(kDtype<T>, inputs.sizes, inputs.layout)),
       own_pairs_desc(MLUOP_DTYPE_INT32, {inputs.sizes.K(), 2, inputs.sizes.num_act_in}),
@@ -104,13 +86,16 @@ IndiceConvolutionCall<T>::IndiceConvolutionCall(mluOpHandle_t with, const Indice
       features(features_buffer.data()),
       filters(filters_buffer.data()),
       indice_pairs(pairs_buffer.data()),
-      indice_num(num.data()),
+      indice_num(num_buffer.data()),
       num_act_out(inputs.sizes.num_act_out),
+      queried_size(queried_buffer.data()),
       workspace_buffer(workspace_bytes(*this), placement),
       workspace(workspace_buffer.data()),
       workspace_size(workspace_buffer.size()),
-      features_out(features_out_buffer.data()),
-      inputs_(inputs) {}
+      features_out(features_out_buffer.data()) {
+  set_buffers({&features_buffer, &filters_buffer, &pairs_buffer, &num_buffer},
+              {&features_out_buffer, &queried_buffer}, {&workspace_buffer});
+}
 
 template <class T>
 mluOpStatus_t IndiceConvolutionCall<T>::run() const {
@@ -120,24 +105,17 @@ mluOpStatus_t IndiceConvolutionCall<T>::run() const {
 }
 
 template <class T>
-mluOpStatus_t IndiceConvolutionCall<T>::query(size_t* bytes) const {
+mluOpStatus_t IndiceConvolutionCall<T>::query() const {
   return mluOpGetIndiceConvolutionForwardWorkspaceSize(handle, features_desc, filters_desc, indice_pairs_desc,
                                                        features_out_desc, indice_num, num_act_out, inverse, sub_m,
-                                                       bytes);
+                                                       queried_size);
 }
 
 template <class T>
 std::vector<float> IndiceConvolutionCall<T>::output() const {
   std::vector<float> floats;
-  for (const T value : features_out_buffer.values()) floats.push_back(widened(value));
+  for (const T value : features_out_buffer.values()) floats.push_back(to_f32(value));
   return floats;
-}
-
-template <class T>
-bool IndiceConvolutionCall<T>::intact() const {
-  return holds(features_buffer, inputs_.features) && holds(filters_buffer, inputs_.filters) &&
-         holds(pairs_buffer, inputs_.indice_pairs) && num == inputs_.indice_num && workspace_buffer.intact() &&
-         features_out_buffer.intact();
 }
 
 template <class T>
@@ -146,7 +124,7 @@ std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& i
   const Handle handle(mode);
   const IndiceConvolutionCall<T> call(handle, inputs, placement);
   require(call.run());
-  if (!call.intact()) throw std::runtime_error("the call wrote beside its output");
+  if (!call.intact()) throw std::runtime_error("the call changed inputs or guard zones");
   return call.output();
 }
 

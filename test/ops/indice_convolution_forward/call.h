@@ -1,4 +1,4 @@
-// A call of mluOpIndiceConvolutionForward in guarded memory, for tests to run, vary and break.
+// A call of mluOpIndiceConvolutionForward in guarded memory. Tests change its arguments and run it.
 #pragma once
 
 #include <random>
@@ -6,7 +6,7 @@
 
 #include "reference/indice_convolution_forward.h"
 #include "support/api.h"
-#include "support/guarded_buffer.h"
+#include "support/guarded_call.h"
 #include "support/half.h"
 
 namespace mluop::test {
@@ -27,15 +27,15 @@ struct IndiceConvolutionInputs {
   std::vector<int64_t> indice_num;
 };
 
-// Features and filters are whole numbers of at most 2 in size: sums are then exact in fp32, in any order. The
-// pairs name any rows, in any order, an eighth of them none, so outputs occur several times in an offset and some
-// in none; one offset in four has no pairs, one in four all that it has room for. Behind them are indices out of
-// range.
+// Features and filters are integers in [-2, 2]: sums are then exact in fp32, in any order. Pairs name random rows,
+// and one pair in eight has a negative index, so an output row occurs several times in a filter offset or not at
+// all. One filter offset in four has no pairs, one in four the maximum number. The indices past the last pair are
+// out of range.
 template <class T>
 IndiceConvolutionInputs<T> random_indice_convolution(const IndiceConvolutionSizes& sizes, FilterLayout layout,
                                                      std::mt19937& random);
 
-// Replaces features and filters by numbers of [-1, 1).
+// Replaces features and filters by random numbers in [-1, 1).
 template <class T>
 void make_fractional(IndiceConvolutionInputs<T>& inputs, std::mt19937& random);
 
@@ -43,51 +43,52 @@ void make_fractional(IndiceConvolutionInputs<T>& inputs, std::mt19937& random);
 template <class T>
 std::vector<double> indice_convolution_sums(const IndiceConvolutionInputs<T>& inputs);
 
-// Rounded to T, and widened to float, which is exact.
+// The sums rounded to T, as fp32.
 template <class T>
 std::vector<float> indice_convolution_reference(const IndiceConvolutionInputs<T>& inputs);
 
-// Every argument of the call, open to change before run().
 template <class T>
-struct IndiceConvolutionCall {
+struct IndiceConvolutionCall : GuardedCall {
+  using Inputs = IndiceConvolutionInputs<T>;
+
   IndiceConvolutionCall(mluOpHandle_t handle, const IndiceConvolutionInputs<T>& inputs,
                         Placement placement = Placement::kAligned);
 
   mluOpStatus_t run() const;
-  // The workspace query with what run() passes.
-  mluOpStatus_t query(size_t* bytes) const;
-  // Widened to float.
+  // The workspace query; writes to queried_size.
+  mluOpStatus_t query() const;
+  static constexpr ApiFunction<IndiceConvolutionCall> kOperator = {"mluOpIndiceConvolutionForward",
+                                                                   &IndiceConvolutionCall::run};
+  static constexpr ApiFunction<IndiceConvolutionCall> kQuery = {"mluOpGetIndiceConvolutionForwardWorkspaceSize",
+                                                                &IndiceConvolutionCall::query};
+  // Converted to fp32.
   std::vector<float> output() const;
-  // Whether all guard zones and inputs are as they were.
-  bool intact() const;
 
-  mluOpHandle_t handle;
   GuardedBuffer<T> features_buffer, filters_buffer;
   GuardedBuffer<int32_t> pairs_buffer;
+  GuardedBuffer<int64_t> num_buffer;
   GuardedBuffer<T> features_out_buffer;
-  std::vector<int64_t> num;
+  GuardedBuffer<size_t> queried_buffer;
   Descriptor own_features_desc, own_filters_desc, own_pairs_desc, own_features_out_desc;
 
-  // What run() passes: the above, until a test replaces one.
+  // The arguments of run() and query(), initially the above.
   mluOpTensorDescriptor_t features_desc, filters_desc, indice_pairs_desc, features_out_desc;
   const void *features, *filters, *indice_pairs;
   const int64_t* indice_num;
   int64_t num_act_out, inverse = 0, sub_m = 0;
+  size_t* queried_size;
   GuardedBuffer<std::byte> workspace_buffer;
   void* workspace;
   size_t workspace_size;
   void* features_out;
-
- private:
-  IndiceConvolutionInputs<T> inputs_;
 };
 
-// A call in a mode, with a handle of its own. Throws unless it succeeds and leaves guard zones and inputs alone.
+// The output of a call in a mode, with a new handle. Throws if the call fails, or changes guard zones or inputs.
 template <class T>
 std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs, mluOpAtomicsMode_t mode,
                                              Placement placement = Placement::kAligned);
 
-// The shape and layout of filters.
+// The descriptor of filters in a layout.
 Descriptor filters_descriptor(mluOpDataType_t dtype, const IndiceConvolutionSizes& sizes, FilterLayout layout);
 
 }  // namespace mluop::test

@@ -148,8 +148,8 @@ void expect_sums(const SparseTensor& tensor, const SparseConvolution& convolutio
   halves.filters.resize(static_cast<size_t>(sizes.filters_count()));
   make_fractional(halves, random);
   IndiceConvolutionInputs<float> floats{sizes, layout, {}, {}, pairs.pairs, pairs.num};
-  for (const Half feature : halves.features) floats.features.push_back(widened(feature));
-  for (const Half weight : halves.filters) floats.filters.push_back(widened(weight));
+  for (const Half feature : halves.features) floats.features.push_back(to_f32(feature));
+  for (const Half weight : halves.filters) floats.filters.push_back(to_f32(weight));
   const auto sums = sums_of(floats);
   expect_close(floats, sums, kFloatTolerance);
   expect_close(halves, sums, kHalfTolerance);

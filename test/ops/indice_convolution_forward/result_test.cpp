@@ -184,7 +184,7 @@ T element_of(float value) {
   if constexpr (sizeof(T) == sizeof(float)) {
     return value;
   } else {
-    return half_of(value);
+    return to_f16(value);
   }
 }
 
@@ -233,8 +233,8 @@ TEST(OpsIndiceConvolutionForward, EdgesOfHalf) {
     SCOPED_TRACE(sum);
     const auto rows = static_cast<int64_t>(features.size());
     IndiceConvolutionInputs<Half> inputs{{rows, 1, 1, 1, 1, 1, 1}, FilterLayout::kArray, {}, {}, {}, {rows}};
-    for (const double feature : features) inputs.features.push_back(half_of(feature));
-    inputs.filters.push_back(half_of(weight));
+    for (const double feature : features) inputs.features.push_back(to_f16(feature));
+    inputs.filters.push_back(to_f16(weight));
     for (int32_t l = 0; l < rows; ++l) inputs.indice_pairs.push_back(l);
     inputs.indice_pairs.resize(features.size() * 2, 0);
     for (const auto mode : kModes) EXPECT_EQ(indice_convolution_result(inputs, mode)[0], sum) << mode;

@@ -1,36 +1,20 @@
 #include "ops/three_interpolate_backward/call.h"
 
-#include <type_traits>
+#include "support/element.h"
 
 namespace mluop::test {
-namespace {
-
-template <class T>
-constexpr mluOpDataType_t kDtype = std::is_same_v<T, float> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
-
-template <class T>
-T element(float value) {
-  if constexpr (std::is_same_v<T, float>) {
-    return value;
-  } else {
-    return half_of(value);
-  }
-}
-
-}  // namespace
-
 template <class T>
 ThreeInterpolateInputs<T> random_three_interpolate(const ThreeInterpolateSizes& sizes, std::mt19937& random) {
   ThreeInterpolateInputs<T> inputs{sizes, {}, {}, {}};
-  // Of 24 bits, which a float holds.
+  // 24 bits, which fp32 represents exactly.
   const auto unit = [&] { return static_cast<float>(random() >> 8) * 0x1p-24F; };
   inputs.grad_output.reserve(static_cast<size_t>(sizes.grad_output_count()));
   for (int64_t i = 0; i < sizes.grad_output_count(); ++i) {
-    inputs.grad_output.push_back(element<T>(unit() * 2 - 1));
+    inputs.grad_output.push_back(rounded_to<T>(unit() * 2 - 1));
   }
   for (int64_t i = 0; i < sizes.index_count(); ++i) {
     inputs.indices.push_back(static_cast<int32_t>(random() % static_cast<uint64_t>(sizes.M)));
-    inputs.weights.push_back(element<T>(unit()));
+    inputs.weights.push_back(rounded_to<T>(unit()));
   }
   return inputs;
 }
@@ -46,7 +30,7 @@ std::vector<T> three_interpolate_reference(const ThreeInterpolateInputs<T>& inpu
 template <class T>
 ThreeInterpolateCall<T>::ThreeInterpolateCall(mluOpHandle_t with, const ThreeInterpolateInputs<T>& inputs,
                                               Placement placement)
-    : handle(with),
+    : GuardedCall(with),
       grad_output_buffer(inputs.grad_output, placement),
       indices_buffer(inputs.indices, placement),
       weights_buffer(inputs.weights, placement),
@@ -62,18 +46,14 @@ ThreeInterpolateCall<T>::ThreeInterpolateCall(mluOpHandle_t with, const ThreeInt
       grad_output(grad_output_buffer.data()),
       indices(indices_buffer.data()),
       weights(weights_buffer.data()),
-      grad_features(grad_features_buffer.data()) {}
+      grad_features(grad_features_buffer.data()) {
+  set_buffers({&grad_output_buffer, &indices_buffer, &weights_buffer}, {&grad_features_buffer});
+}
 
 template <class T>
 mluOpStatus_t ThreeInterpolateCall<T>::run() const {
   return mluOpThreeInterpolateBackward(handle, grad_output_desc, grad_output, indices_desc, indices, weights_desc,
                                        weights, grad_features_desc, grad_features);
-}
-
-template <class T>
-bool ThreeInterpolateCall<T>::intact() const {
-  return grad_output_buffer.intact() && indices_buffer.intact() && weights_buffer.intact() &&
-         grad_features_buffer.intact();
 }
 
 template ThreeInterpolateInputs<float> random_three_interpolate(const ThreeInterpolateSizes&, std::mt19937&);

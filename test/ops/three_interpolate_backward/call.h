@@ -1,4 +1,4 @@
-// A call of mluOpThreeInterpolateBackward in guarded memory, for tests to run, vary and break.
+// A call of mluOpThreeInterpolateBackward in guarded memory. Tests change its arguments and run it.
 #pragma once
 
 #include <random>
@@ -6,7 +6,7 @@
 
 #include "reference/three_interpolate_backward.h"
 #include "support/api.h"
-#include "support/guarded_buffer.h"
+#include "support/guarded_call.h"
 #include "support/half.h"
 
 namespace mluop::test {
@@ -26,29 +26,29 @@ struct ThreeInterpolateInputs {
 template <class T>
 ThreeInterpolateInputs<T> random_three_interpolate(const ThreeInterpolateSizes& sizes, std::mt19937& random);
 
-// The bits that the library must give.
+// The result that the operator must return, bit for bit.
 template <class T>
 std::vector<T> three_interpolate_reference(const ThreeInterpolateInputs<T>& inputs);
 
-// Every argument of the call, open to change before run().
 template <class T>
-struct ThreeInterpolateCall {
+struct ThreeInterpolateCall : GuardedCall {
+  using Inputs = ThreeInterpolateInputs<T>;
+
   ThreeInterpolateCall(mluOpHandle_t handle, const ThreeInterpolateInputs<T>& inputs,
                        Placement placement = Placement::kAligned);
 
   mluOpStatus_t run() const;
   std::vector<T> output() const { return grad_features_buffer.values(); }
-  // Whether all guard zones are as they were.
-  bool intact() const;
+  static constexpr ApiFunction<ThreeInterpolateCall> kOperator = {"mluOpThreeInterpolateBackward",
+                                                                  &ThreeInterpolateCall::run};
 
-  mluOpHandle_t handle;
   GuardedBuffer<T> grad_output_buffer;
   GuardedBuffer<int32_t> indices_buffer;
   GuardedBuffer<T> weights_buffer;
   GuardedBuffer<T> grad_features_buffer;
   Descriptor own_grad_output_desc, own_indices_desc, own_weights_desc, own_grad_features_desc;
 
-  // What run() passes: the above, until a test replaces one.
+  // The arguments of run(), initially the above.
   mluOpTensorDescriptor_t grad_output_desc, indices_desc, weights_desc, grad_features_desc;
   const void* grad_output;
   const void* indices;

@@ -27,10 +27,10 @@ std::string name_of(const ThreeInterpolateSizes& s) {
   return name;
 }
 
-std::vector<float> widened(const std::vector<float>& values) { return values; }
-std::vector<float> widened(const std::vector<Half>& values) {
+std::vector<float> to_f32(const std::vector<float>& values) { return values; }
+std::vector<float> to_f32(const std::vector<Half>& values) {
   std::vector<float> floats;
-  for (const Half value : values) floats.push_back(widened(value));
+  for (const Half value : values) floats.push_back(to_f32(value));
   return floats;
 }
 
@@ -40,7 +40,7 @@ void expect_bits(const ThreeInterpolateInputs<T>& inputs, const std::vector<T>& 
   const ThreeInterpolateCall<T> call(handle, inputs, placement);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   // To float and back is exact: the same bits there are the same bits here.
-  EXPECT_TRUE(same_bits(widened(call.output()), widened(expected)));
+  EXPECT_TRUE(same_bits(to_f32(call.output()), to_f32(expected)));
   EXPECT_TRUE(call.intact());
   EXPECT_EQ(call.indices_buffer.values(), inputs.indices);
 }
@@ -245,7 +245,7 @@ TEST(OpsThreeInterpolateBackward, AgainstSumsInDouble) {
     const Handle handle;
     const ThreeInterpolateCall call(handle, inputs);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    const auto [diff1, diff2] = differences(widened(call.output()), std::vector<float>(sums.begin(), sums.end()));
+    const auto [diff1, diff2] = differences(to_f32(call.output()), std::vector<float>(sums.begin(), sums.end()));
     EXPECT_LE(diff1, tolerance);
     EXPECT_LE(diff2, tolerance);
   };
@@ -262,11 +262,11 @@ TEST(OpsThreeInterpolateBackward, NanAndInfinity) {
     auto halves = random_three_interpolate<Half>(sizes, random);
     for (size_t i = 0; i < floats.grad_output.size(); i += 97) {
       floats.grad_output[i] = specials[i / 97 % std::size(specials)];
-      halves.grad_output[i] = half_of(specials[i / 97 % std::size(specials)]);
+      halves.grad_output[i] = to_f16(specials[i / 97 % std::size(specials)]);
     }
     for (size_t i = 0; i < floats.weights.size(); i += 101) {
       floats.weights[i] = specials[i / 101 % std::size(specials)];
-      halves.weights[i] = half_of(specials[i / 101 % std::size(specials)]);
+      halves.weights[i] = to_f16(specials[i / 101 % std::size(specials)]);
     }
     expect_reference(floats);
     expect_reference(halves);
@@ -296,14 +296,14 @@ TEST(OpsThreeInterpolateBackward, EdgesOfHalf) {
     SCOPED_TRACE(sum);
     ThreeInterpolateInputs<Half> inputs{{1, 1, static_cast<int64_t>(gradients.size()), 2}, {}, {}, {}};
     for (const double gradient : gradients) {
-      inputs.grad_output.push_back(half_of(gradient));
+      inputs.grad_output.push_back(to_f16(gradient));
       inputs.indices.insert(inputs.indices.end(), {0, 1, 1});
-      inputs.weights.insert(inputs.weights.end(), {half_of(weight), half_of(0), half_of(0)});
+      inputs.weights.insert(inputs.weights.end(), {to_f16(weight), to_f16(0), to_f16(0)});
     }
     const Handle handle;
     const ThreeInterpolateCall<Half> call(handle, inputs);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    EXPECT_EQ(widened(call.output()[0]), sum);
+    EXPECT_EQ(to_f32(call.output()[0]), sum);
   }
 }
 

@@ -32,7 +32,7 @@ VoxelPoolingOutputs voxel_pooling_reference(const VoxelPoolingInputs& inputs) {
 }
 
 VoxelPoolingCall::VoxelPoolingCall(mluOpHandle_t with, const VoxelPoolingInputs& inputs, Placement placement)
-    : handle(with),
+    : GuardedCall(with),
       sizes(inputs.sizes),
       geom_buffer(inputs.geom_xyz, placement),
       input_buffer(inputs.input_features, placement),
@@ -49,17 +49,15 @@ VoxelPoolingCall::VoxelPoolingCall(mluOpHandle_t with, const VoxelPoolingInputs&
       geom_xyz(geom_buffer.data()),
       input_features(input_buffer.data()),
       output_features(output_buffer.data()),
-      pos_memo(memo_buffer.data()) {}
+      pos_memo(memo_buffer.data()) {
+  set_buffers({&geom_buffer, &input_buffer}, {&output_buffer, &memo_buffer});
+}
 
 mluOpStatus_t VoxelPoolingCall::run() const {
   return mluOpVoxelPoolingForward(handle, sizes.batch_size, sizes.num_points, sizes.num_channels,
                                   sizes.num_voxel_x, sizes.num_voxel_y, sizes.num_voxel_z, geom_xyz_desc, geom_xyz,
                                   input_features_desc, input_features, output_features_desc, output_features,
                                   pos_memo_desc, pos_memo);
-}
-
-bool VoxelPoolingCall::intact() const {
-  return geom_buffer.intact() && input_buffer.intact() && output_buffer.intact() && memo_buffer.intact();
 }
 
 }  // namespace mluop::test

@@ -1,4 +1,4 @@
-// A call of mluOpVoxelPoolingForward in guarded memory, for tests to run, vary and break.
+// A call of mluOpVoxelPoolingForward in guarded memory. Tests change its arguments and run it.
 #pragma once
 
 #include <random>
@@ -6,7 +6,7 @@
 
 #include "reference/voxel_pooling_forward.h"
 #include "support/api.h"
-#include "support/guarded_buffer.h"
+#include "support/guarded_call.h"
 
 namespace mluop::test {
 
@@ -28,17 +28,16 @@ VoxelPoolingInputs random_voxel_pooling(const VoxelPoolingSizes& sizes, std::mt1
 
 VoxelPoolingOutputs voxel_pooling_reference(const VoxelPoolingInputs& inputs);
 
-// Every argument of the call, open to change before run().
-struct VoxelPoolingCall {
+struct VoxelPoolingCall : GuardedCall {
+  using Inputs = VoxelPoolingInputs;
+
   VoxelPoolingCall(mluOpHandle_t handle, const VoxelPoolingInputs& inputs,
                    Placement placement = Placement::kAligned);
 
   mluOpStatus_t run() const;
   VoxelPoolingOutputs outputs() const { return {output_buffer.values(), memo_buffer.values()}; }
-  // Whether all guard zones are as they were.
-  bool intact() const;
+  static constexpr ApiFunction<VoxelPoolingCall> kOperator = {"mluOpVoxelPoolingForward", &VoxelPoolingCall::run};
 
-  mluOpHandle_t handle;
   VoxelPoolingSizes sizes;
   GuardedBuffer<int32_t> geom_buffer;
   GuardedBuffer<float> input_buffer;
@@ -46,7 +45,7 @@ struct VoxelPoolingCall {
   GuardedBuffer<int32_t> memo_buffer;
   Descriptor geom_desc, input_desc, output_desc, memo_desc;
 
-  // What run() passes: the above, until a test replaces one.
+  // The arguments of run(), initially the above.
   mluOpTensorDescriptor_t geom_xyz_desc, input_features_desc, output_features_desc, pos_memo_desc;
   const void* geom_xyz;
   const void* input_features;
