@@ -32,7 +32,7 @@ TEST(ApiLibrary, ErrorStrings) {
       "MLUOP_STATUS_EXECUTION_FAILED", "MLUOP_STATUS_NOT_SUPPORTED",   "MLUOP_STATUS_NUMERICAL_OVERFLOW"};
   int status = 0;
   for (const char* name : kNames) EXPECT_STREQ(mluOpGetErrorString(static_cast<mluOpStatus_t>(status++)), name);
-  // As far as the bits of the enumeration reach: a value beyond would be undefined in the test itself.
+  // Up to the largest value that the enumeration can represent: larger ones are undefined behavior in the test.
   for (; status < 16; ++status) {
     EXPECT_STREQ(mluOpGetErrorString(static_cast<mluOpStatus_t>(status)), "MLUOP_STATUS_UNKNOWN");
   }

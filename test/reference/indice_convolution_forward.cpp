@@ -8,7 +8,7 @@ namespace {
 
 using Sizes = IndiceConvolutionForwardSizes;
 
-// Calls body(k, input, output) for each pair that counts.
+// Calls body(k, input, output) for each valid pair.
 template <class Body>
 void for_each_pair(const Sizes& sizes, const int32_t* indice_pairs, const int64_t* indice_num, const Body& body) {
   for (int64_t k = 0; k < sizes.K(); ++k) {
@@ -20,7 +20,7 @@ void for_each_pair(const Sizes& sizes, const int32_t* indice_pairs, const int64_
   }
 }
 
-// Channels whose sums stay in registers: the loop is naive in every other respect.
+// The number of channels with sums in registers. The loop is naive in every other respect.
 constexpr int64_t kBlock = 16;
 
 template <class T>

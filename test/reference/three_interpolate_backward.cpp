@@ -8,7 +8,7 @@ namespace {
 
 using Sizes = ThreeInterpolateBackwardSizes;
 
-// Adds the products of a channel of a batch to sums[M].
+// Sets sums[M] to the sums of the products of one channel.
 template <class T, class Sum>
 void add_channel(const Sizes& sizes, const T* grad_output, const int32_t* indices, const T* weights, Sum* sums) {
   std::fill_n(sums, sizes.M, Sum{0});

@@ -1,5 +1,5 @@
-// The API for tests and perf: handles and descriptors that free themselves, and a failure that cannot be
-// overlooked.
+// The API for tests and perf: RAII classes of handles and descriptors, and require(), which turns a failure into
+// an exception.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace mluop::test {
 
-// Throws with the library's message unless the call succeeded.
+// Throws with the last error unless status is MLUOP_STATUS_SUCCESS.
 inline void require(mluOpStatus_t status) {
   if (status != MLUOP_STATUS_SUCCESS) {
     throw std::runtime_error(std::string(mluOpGetErrorString(status)) + ": " + mluOpOmpGetLastError());

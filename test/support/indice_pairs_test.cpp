@@ -1,4 +1,4 @@
-// The generators of sparse tensors: indice pairs against dense convolution, and the scans of CenterPoint.
+// The generators of sparse tensors: index pairs against dense convolution, and the scans of CenterPoint.
 #include "support/indice_pairs.h"
 
 #include <gtest/gtest.h>
@@ -18,16 +18,16 @@ namespace {
 constexpr Site kGrid = {2, 5, 8, 7};
 
 const SparseConvolution kConvolutions[] = {
-    {{3, 3, 3}},  // no padding: sites at the edge are lost
+    {{3, 3, 3}},  // no padding: sites at the border have fewer pairs
     {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}},
-    {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}},  // of CenterPoint
+    {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}},  // from CenterPoint
     {{3, 3, 3}, {2, 2, 2}, {0, 1, 1}},
     {{3, 1, 1}, {2, 1, 1}},
     {{2, 2, 2}, {2, 2, 2}},                        // no overlap
-    {{1, 1, 1}, {3, 3, 3}},                        // most sites are lost
-    {{3, 2, 3}, {1, 3, 2}, {2, 1, 0}, {2, 1, 3}},  // everything different
-    {{5, 1, 3}, {1, 1, 1}, {4, 0, 2}, {2, 1, 2}},  // more outputs than the input has room for
-    {{3, 9, 3}, {1, 1, 1}, {0, 0, 0}},             // longer than the grid: no output
+    {{1, 1, 1}, {3, 3, 3}},                        // most sites have no pair
+    {{3, 2, 3}, {1, 3, 2}, {2, 1, 0}, {2, 1, 3}},  // different values along each axis
+    {{5, 1, 3}, {1, 1, 1}, {4, 0, 2}, {2, 1, 2}},  // an output grid larger than the input grid
+    {{3, 9, 3}, {1, 1, 1}, {0, 0, 0}},             // a kernel larger than the grid: no output
     submanifold({3, 3, 3}),
     submanifold({1, 1, 1}),
     submanifold({3, 1, 5}, {2, 1, 1}),
@@ -49,18 +49,18 @@ std::vector<Site> random_sites(const Site& grid, uint32_t one_in, std::mt19937& 
   return sites;
 }
 
-std::vector<double> whole_numbers(size_t count, std::mt19937& random) {
+std::vector<double> random_integers(size_t count, std::mt19937& random) {
   std::vector<double> values;
   for (size_t i = 0; i < count; ++i) values.push_back(static_cast<double>(random() % 9) - 4);
   return values;
 }
 
-// The formula over the pairs gives the dense convolution at the outputs, and elsewhere that is 0.
+// The sums over the pairs equal the dense convolution at the outputs. The dense convolution is 0 elsewhere.
 void expect_dense(const SparseConvolution& convolution, uint32_t one_in, std::mt19937& random) {
   constexpr int Ci = 3, Co = 2;
   const auto sites = random_sites(kGrid, one_in, random);
-  const auto features = whole_numbers(sites.size() * Ci, random);
-  const auto filters = whole_numbers(static_cast<size_t>(convolution.offsets()) * Ci * Co, random);
+  const auto features = random_integers(sites.size() * Ci, random);
+  const auto filters = random_integers(static_cast<size_t>(convolution.offsets()) * Ci * Co, random);
   std::vector<double> input(reference::dense_place(kGrid, {kGrid[0], 0, 0, 0}, Ci));
   for (size_t i = 0; i < sites.size(); ++i) {
     std::copy_n(&features[i * Ci], Ci, &input[reference::dense_place(kGrid, sites[i], Ci)]);
@@ -103,7 +103,7 @@ TEST(SupportIndicePairs, GiveDenseConvolution) {
   }
 }
 
-// Outputs are in order, each is named by a pair, and what is behind the pairs of an offset is -1.
+// Outputs are in order, each is named by a pair, and the indices past the last pair of a filter offset are -1.
 TEST(SupportIndicePairs, HaveNothingElse) {
   auto random = seeded_random();
   for (const SparseConvolution& convolution : kConvolutions) {

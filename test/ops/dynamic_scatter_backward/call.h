@@ -22,7 +22,7 @@ struct DynamicScatterInputs {
 // random voxels in [0, voxel_num). Features take five values, so that points tie. voxel_feats are the maxima.
 DynamicScatterInputs random_dynamic_scatter(const DynamicScatterSizes& sizes, std::mt19937& random);
 
-// Sets voxel_feats and voxel_points_count to what the forward operator returns for feats and the map.
+// Sets voxel_feats and voxel_points_count to the result of the forward operator for feats and the map.
 void scatter_forward(DynamicScatterInputs& inputs);
 
 std::vector<float> dynamic_scatter_reference(const DynamicScatterInputs& inputs);

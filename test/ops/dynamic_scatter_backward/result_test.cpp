@@ -1,4 +1,4 @@
-// mluOpDynamicScatterBackward against the serial loops of its definition: the same bits in both modes.
+// mluOpDynamicScatterBackward against the serial loops of its definition, bit for bit in both modes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ constexpr mluOpAtomicsMode_t kModes[] = {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMIC
 
 std::string name_of(const DynamicScatterSizes& s) {
   return std::to_string(s.points) + " points, " + std::to_string(s.voxels) + " voxels, " +
-         std::to_string(s.channels) + " channels, " + std::to_string(s.voxel_num) + " take part";
+         std::to_string(s.channels) + " channels, voxel_num " + std::to_string(s.voxel_num);
 }
 
-// Gradients travel bit for bit, so also the payload of a NaN counts.
+// Gradients are copied, so the payload of a NaN is compared too.
 ::testing::AssertionResult identical(const std::vector<float>& evaluated, const std::vector<float>& baseline) {
   for (size_t i = 0; i < baseline.size(); ++i) {
     if (std::memcmp(&evaluated[i], &baseline[i], sizeof(float)) != 0) {
@@ -47,22 +47,22 @@ void expect_reference(const DynamicScatterInputs& inputs, Placement placement = 
 }
 
 constexpr DynamicScatterSizes kHostileSizes[] = {
-    {1, 1, 1, 1},           // everything once
-    {1, 1, 17, 1},          // one point, a vector and a lane
-    {15, 3, 15, 3},         // a vector less one, of points and of channels
-    {16, 16, 16, 16},       // exactly a vector; as many voxels as points
-    {17, 5, 31, 5},         // a vector of points and one
-    {300, 7, 3, 7},         // many points a voxel, fewer channels than a vector
-    {5000, 1, 5, 1},        // one voxel for all
+    {1, 1, 1, 1},           // one of everything
+    {1, 1, 17, 1},          // one point, a vector and one lane
+    {15, 3, 15, 3},         // a vector minus one, of points and of channels
+    {16, 16, 16, 16},       // a vector; as many voxels as points
+    {17, 5, 31, 5},         // a vector of points plus one
+    {300, 7, 3, 7},         // many points per voxel, fewer channels than a vector
+    {5000, 1, 5, 1},        // one voxel for all points
     {1000, 900, 9, 900},    // voxels without points
-    {1000, 900, 20, 17},    // most voxels do not take part
-    {500, 300, 8, 0},       // none does
-    {64, 20, 127, 20},      // eight vectors less a lane
+    {1000, 900, 20, 17},    // voxel_num below the number of voxels
+    {500, 300, 8, 0},       // voxel_num 0
+    {64, 20, 127, 20},      // eight vectors minus one lane
     {64, 20, 128, 20},      // eight vectors
-    {64, 20, 131, 20},      // more than eight vectors, and a rest of three lanes
-    {40, 9, 2050, 9},       // rows longer than a tile of channels
-    {9001, 4001, 1, 4000},  // one channel: the deterministic mode takes the larger workspace
-    {20000, 3, 1, 3},       // few voxels: fewer than tasks
+    {64, 20, 131, 20},      // eight vectors and a tail of three lanes
+    {40, 9, 2050, 9},       // rows longer than a tile
+    {9001, 4001, 1, 4000},  // one channel: the deterministic mode needs the larger workspace
+    {20000, 3, 1, 3},       // fewer voxels than tasks
 };
 
 TEST(OpsDynamicScatterBackward, HostileSizes) {
@@ -85,7 +85,7 @@ TEST(OpsDynamicScatterBackward, Placements) {
   }
 }
 
-// Large enough for the output to bypass the caches, where its rows are whole lines.
+// An output large enough for nontemporal stores. The length of a row is a multiple of a cache line, and not.
 TEST(OpsDynamicScatterBackward, StreamedOutput) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
@@ -110,7 +110,7 @@ TEST(OpsDynamicScatterBackward, ThreadCounts) {
   }
 }
 
-// Tasks that share voxels: every run must find the smallest point.
+// Several tasks find points of one voxel: the smallest point receives the gradient in every run.
 TEST(OpsDynamicScatterBackward, TiesGoToTheFirstPoint) {
   DynamicScatterInputs inputs{{30000, 2, 18, 2}, {}, {}, {}, {}, {}};
   inputs.feats.assign(static_cast<size_t>(inputs.sizes.feats_count()), 1.0F);
@@ -126,8 +126,8 @@ TEST(OpsDynamicScatterBackward, TiesGoToTheFirstPoint) {
   }
 }
 
-// The workspace is as large as the query says, whatever the number of threads was then.
-TEST(OpsDynamicScatterBackward, WorkspaceFitsAnyNumberOfThreads) {
+// The size that the query returns is sufficient for every number of threads.
+TEST(OpsDynamicScatterBackward, WorkspaceSufficesForAnyNumberOfThreads) {
   auto random = seeded_random();
   const Handle handle;
   for (const DynamicScatterSizes& sizes :
@@ -145,7 +145,7 @@ TEST(OpsDynamicScatterBackward, WorkspaceFitsAnyNumberOfThreads) {
   }
 }
 
-TEST(OpsDynamicScatterBackward, ScratchSizes) {
+TEST(OpsDynamicScatterBackward, NramSizes) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
   const auto many_points = random_dynamic_scatter({30000, 9000, 5, 9000}, random);
@@ -158,7 +158,7 @@ TEST(OpsDynamicScatterBackward, ScratchSizes) {
   }
 }
 
-// A handle serves calls of other sizes one after another.
+// Consecutive calls of different sizes with one handle.
 TEST(OpsDynamicScatterBackward, ReusedHandle) {
   auto random = seeded_random();
   const ScopedThreads threads(3);
@@ -173,18 +173,18 @@ TEST(OpsDynamicScatterBackward, ReusedHandle) {
   }
 }
 
-// NaN equals nothing, -0 equals +0, infinities equal themselves; gradients may be anything.
+// NaN equals no value, -0 equals +0, and infinity equals itself. Gradients are arbitrary.
 TEST(OpsDynamicScatterBackward, NanInfinityAndZeros) {
   auto random = seeded_random();
   auto inputs = random_dynamic_scatter({2000, 300, 18, 300}, random);
   const float specials[] = {kNan, kInfinity, -kInfinity, -0.0F, 0.0F, std::numeric_limits<float>::denorm_min()};
-  const auto sprinkle = [&](std::vector<float>& values, size_t step) {
+  const auto insert_specials = [&](std::vector<float>& values, size_t step) {
     for (size_t i = 0; i < values.size(); i += step) values[i] = specials[i / step % std::size(specials)];
   };
-  sprinkle(inputs.feats, 7);
+  insert_specials(inputs.feats, 7);
   scatter_forward(inputs);
-  sprinkle(inputs.voxel_feats, 13);
-  sprinkle(inputs.grad_voxel_feats, 5);
+  insert_specials(inputs.voxel_feats, 13);
+  insert_specials(inputs.grad_voxel_feats, 5);
   expect_reference(inputs);
 }
 
@@ -199,7 +199,7 @@ TEST(OpsDynamicScatterBackward, NegativeZeroEqualsZero) {
   EXPECT_EQ(dynamic_scatter_reference(inputs).front(), 5.0F);
 }
 
-// A gradient of -0 stays -0, and its point counts as found: the next point of the same value receives +0.
+// A gradient of -0 remains -0. The first point receives it; the other points of the same value receive +0.
 TEST(OpsDynamicScatterBackward, NegativeZeroGradient) {
   DynamicScatterInputs inputs{{3, 1, 20, 1},
                               std::vector<float>(20, -0.0F),
@@ -210,7 +210,7 @@ TEST(OpsDynamicScatterBackward, NegativeZeroGradient) {
   expect_reference(inputs);
 }
 
-TEST(OpsDynamicScatterBackward, NanNowhereMatches) {
+TEST(OpsDynamicScatterBackward, NanMatchesNoPoint) {
   auto random = seeded_random();
   auto inputs = random_dynamic_scatter({500, 50, 20, 50}, random);
   std::fill(inputs.feats.begin(), inputs.feats.end(), kNan);
@@ -227,7 +227,7 @@ TEST(OpsDynamicScatterBackward, NoPointHasAVoxel) {
   expect_reference(inputs);
 }
 
-// Without voxels the map means nothing: whatever it holds, the gradient is zero.
+// Without voxels the map is ignored, and the gradient is zero.
 TEST(OpsDynamicScatterBackward, NoVoxels) {
   auto random = seeded_random();
   for (const DynamicScatterSizes& sizes : {DynamicScatterSizes{3000, 0, 20, 0}, {70, 30, 20, 0}}) {
@@ -242,7 +242,7 @@ TEST(OpsDynamicScatterBackward, NoVoxels) {
   }
 }
 
-// Without elements there is nothing to do, and no memory is looked at.
+// Without elements the call does not access memory.
 TEST(OpsDynamicScatterBackward, NoElements) {
   const Handle handle;
   for (const DynamicScatterSizes& sizes :
@@ -283,7 +283,7 @@ TEST(OpsDynamicScatterBackward, Aliases) {
   }
 }
 
-// Points in the order of the sensor, or in one in which neighbours share no voxel.
+// Points in the order of the sensor, or shuffled, so that consecutive points have different voxels.
 DynamicScatterInputs lidar_inputs(const DynamicScatterSizes& sizes, int rings, bool shuffled,
                                   std::mt19937& random) {
   DynamicScatterInputs inputs{sizes, {}, {}, {}, lidar_map(sizes.points, sizes.voxels, rings), {}};

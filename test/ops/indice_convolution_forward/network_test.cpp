@@ -1,5 +1,5 @@
-// mluOpIndiceConvolutionForward on the pairs of real convolutions: against dense convolution on small grids, and
-// against the sums in double at the sizes of the network.
+// mluOpIndiceConvolutionForward on the index pairs of convolutions: against dense convolution on small grids, and
+// against sums in double at the sizes of the network.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr mluOpAtomicsMode_t kModes[] = {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED};
 
-// Of the acceptance standard.
+// The limits of the acceptance standard.
 constexpr double kFloatTolerance = 1e-5;
 constexpr double kHalfTolerance = 3e-3;
 
@@ -83,7 +83,7 @@ TEST(OpsIndiceConvolutionForward, DenseConvolution) {
     std::shuffle(tensor.sites.begin(), tensor.sites.end(), random);
     const IndicePairs pairs = indice_pairs(tensor.sites, grid, convolution);
     const auto sizes = sizes_of(tensor, convolution, pairs, 7, 18);
-    // Whole numbers: exact.
+    // Integers: the sums are exact.
     auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kNdhwc, random);
     inputs.indice_pairs = pairs.pairs;
     inputs.indice_num = pairs.num;
@@ -98,7 +98,7 @@ TEST(OpsIndiceConvolutionForward, DenseConvolution) {
   }
 }
 
-// The sums, by all processors.
+// The sums in double, computed on all processors.
 std::vector<float> sums_of(const IndiceConvolutionInputs<float>& inputs) {
   std::vector<double> sums(static_cast<size_t>(inputs.sizes.features_out_count()));
   const int64_t threads = std::max(1U, std::thread::hardware_concurrency());
@@ -136,7 +136,7 @@ void expect_close(const IndiceConvolutionInputs<T>& inputs, const std::vector<fl
   }
 }
 
-// Values that half holds, so that one oracle serves both data types.
+// Half represents all values exactly, so one oracle serves both data types.
 void expect_sums(const SparseTensor& tensor, const SparseConvolution& convolution, int64_t Ci, int64_t Co,
                  std::mt19937& random) {
   SCOPED_TRACE(std::to_string(Ci) + " to " + std::to_string(Co) + (convolution.submanifold ? " submanifold" : ""));

@@ -1,5 +1,5 @@
-// mluOpIndiceConvolutionForward in the deterministic mode: one order of additions, whatever the number of tasks,
-// their scratch and the addresses.
+// mluOpIndiceConvolutionForward in the deterministic mode: the order of additions does not depend on the number of
+// tasks, the size of NRAM or the addresses.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,16 +15,16 @@ namespace {
 
 constexpr auto kMode = MLUOP_ATOMICS_NOT_ALLOWED;
 
-// Values that do not add up exactly: another order gives other bits.
+// With fractional values, another order of additions gives other bits.
 constexpr IndiceConvolutionSizes kSizes[] = {
-    {1500, 1200, 19, 21, 3, 3, 1},  // rows of no whole vector
-    {2000, 100, 40, 64, 1, 1, 3},   // outputs that occur twenty times in an offset
-    {700, 900, 150, 48, 3, 1, 1},   // rows that little scratch cuts
-    {90, 30, 1100, 17, 1, 1, 2},    // long rows, of outputs that occur several times
+    {1500, 1200, 19, 21, 3, 3, 1},  // rows that are not a multiple of a vector
+    {2000, 100, 40, 64, 1, 1, 3},   // outputs with 20 pairs per filter offset
+    {700, 900, 150, 48, 3, 1, 1},   // rows that do not fit a small NRAM
+    {90, 30, 1100, 17, 1, 1, 2},    // long rows; outputs with several pairs per filter offset
 };
 
 template <class T>
-void expect_same_bits_always(const IndiceConvolutionSizes& sizes, FilterLayout layout, std::mt19937& random) {
+void expect_invariant_bits(const IndiceConvolutionSizes& sizes, FilterLayout layout, std::mt19937& random) {
   auto inputs = random_indice_convolution<T>(sizes, layout, random);
   make_fractional(inputs, random);
   const auto expected = indice_convolution_result(inputs, kMode);
@@ -40,16 +40,16 @@ void expect_same_bits_always(const IndiceConvolutionSizes& sizes, FilterLayout l
   }
 }
 
-TEST(OpsIndiceConvolutionForwardOrder, SameBitsAlways) {
+TEST(OpsIndiceConvolutionForwardOrder, InvariantBits) {
   auto random = seeded_random();
   for (const IndiceConvolutionSizes& sizes : kSizes) {
     SCOPED_TRACE(sizes.Ci);
-    expect_same_bits_always<float>(sizes, FilterLayout::kNdhwc, random);
-    expect_same_bits_always<Half>(sizes, FilterLayout::kArray, random);
+    expect_invariant_bits<float>(sizes, FilterLayout::kNdhwc, random);
+    expect_invariant_bits<Half>(sizes, FilterLayout::kArray, random);
   }
 }
 
-// In fp32, as the header promises it: an element takes its products in the order of k, l and ci.
+// The sums in fp32 in the order that the header specifies: an element adds its products by k, l and ci.
 std::vector<float> ordered_sums(const IndiceConvolutionInputs<float>& inputs, bool fused) {
   const IndiceConvolutionSizes& s = inputs.sizes;
   std::vector<float> sums(static_cast<size_t>(s.features_out_count()));
@@ -81,22 +81,22 @@ TEST(OpsIndiceConvolutionForwardOrder, OfTheHeader) {
     auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kNcdhw, random);
     make_fractional(inputs, random);
     const auto found = indice_convolution_result(inputs, kMode);
-    // Whether the instruction set fuses is open.
+    // The header does not specify whether multiplications and additions are fused.
     EXPECT_TRUE(same_bits(found, ordered_sums(inputs, true)) || same_bits(found, ordered_sums(inputs, false)));
   }
 }
 
-// Where the pairs of an offset go, of as many rows: each order in which they can be hard to take together.
+// The output row of pair l of a filter offset: orders that are hard to combine into tiles or vectors.
 constexpr int32_t kRows = 20000;
 constexpr int32_t (*kOrders[])(int32_t l) = {
-    [](int32_t l) { return l; },                                 // row after row
+    [](int32_t l) { return l; },                                 // ascending
     [](int32_t l) { return kRows - 1 - l; },                     // descending
-    [](int32_t l) { return l / 2; },                             // rows that come again at once
-    [](int32_t l) { return l - l / 101; },                       // now and then, anywhere in a chunk
-    [](int32_t l) { return l % 2 * (kRows / 2) + l / 2; },       // each pair in another tile
-    [](int32_t l) { return l / 23 % 2 * (kRows / 2) + l / 2; },  // runs of 23
-    [](int32_t l) { return l ^ 3; },                             // up and down
-    [](int32_t l) { return l % 50; },                            // rows that come again later
+    [](int32_t l) { return l / 2; },                             // each row twice in succession
+    [](int32_t l) { return l - l / 101; },                       // one repetition in 101 pairs
+    [](int32_t l) { return l % 2 * (kRows / 2) + l / 2; },       // alternating between two tiles
+    [](int32_t l) { return l / 23 % 2 * (kRows / 2) + l / 2; },  // alternating after 23 pairs
+    [](int32_t l) { return l ^ 3; },                             // descending in groups of four
+    [](int32_t l) { return l % 50; },                            // each row many times, 50 pairs apart
 };
 
 IndiceConvolutionInputs<float> hostile_orders(bool skips, std::mt19937& random) {

@@ -8,6 +8,7 @@
 
 #include "ops/indice_convolution_forward/call.h"
 #include "support/compare.h"
+#include "support/element.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
 
@@ -18,8 +19,8 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr mluOpAtomicsMode_t kModes[] = {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED};
 
-// Of fp32 sums, and of their rounding to half, against sums in double: the half's is below the 3e-3 of the
-// acceptance standard.
+// For fp32 sums, and for their rounding to half, against sums in double. The acceptance standard allows 1e-5 and
+// 3e-3.
 constexpr double kFloatTolerance = 1e-5;
 constexpr double kHalfTolerance = 1e-3;
 
@@ -31,7 +32,7 @@ std::string name_of(const IndiceConvolutionSizes& s) {
   return name;
 }
 
-// Inputs whose sums are exact: the same values in every order.
+// For inputs whose sums are exact in every order.
 template <class T>
 void expect_exact(const IndiceConvolutionInputs<T>& inputs, Placement placement = Placement::kAligned) {
   const auto expected = indice_convolution_reference(inputs);
@@ -41,7 +42,7 @@ void expect_exact(const IndiceConvolutionInputs<T>& inputs, Placement placement 
   }
 }
 
-// Random ones, in both data types.
+// Random inputs in both data types.
 void expect_exact(const IndiceConvolutionSizes& sizes, FilterLayout layout, std::mt19937& random,
                   Placement placement = Placement::kAligned) {
   SCOPED_TRACE(name_of(sizes) + " layout " + std::to_string(static_cast<int>(layout)));
@@ -50,25 +51,25 @@ void expect_exact(const IndiceConvolutionSizes& sizes, FilterLayout layout, std:
 }
 
 constexpr IndiceConvolutionSizes kHostileSizes[] = {
-    {1, 1, 1, 1, 1, 1, 1},          // everything once
-    {2, 3, 1, 1, 3, 3, 3},          // more offsets than rows
-    {17, 40, 3, 5, 3, 3, 3},        // fewer channels than any vector
-    {100, 7, 5, 3, 1, 3, 3},        // outputs that occur often in one offset
+    {1, 1, 1, 1, 1, 1, 1},          // one of everything
+    {2, 3, 1, 1, 3, 3, 3},          // more filter offsets than rows
+    {17, 40, 3, 5, 3, 3, 3},        // fewer channels than the smallest vector
+    {100, 7, 5, 3, 1, 3, 3},        // outputs with many pairs per filter offset
     {200, 90, 16, 16, 3, 3, 3},     // a vector of channels
-    {150, 300, 17, 16, 2, 2, 2},    // and one, of the inputs'
-    {150, 300, 16, 17, 3, 1, 1},    // of the outputs'
-    {64, 64, 15, 33, 1, 1, 3},      // a vector less one; two and one
-    {65, 63, 128, 128, 3, 1, 1},    // of the network
-    {70, 80, 64, 112, 3, 3, 1},     // blocks of several vectors, and what is left
-    {50, 60, 256, 1, 3, 3, 3},      // all sums, one channel
-    {50, 60, 1, 256, 3, 3, 3},      // all channels, one product
-    {40, 41, 17, 255, 1, 2, 3},     // a large odd row
-    {30, 2000, 4, 31, 3, 3, 3},     // most outputs are in no pair
-    {3000, 1, 8, 8, 1, 1, 2},       // one output for all
-    {1, 500, 64, 64, 5, 5, 5},      // one input for all
+    {150, 300, 17, 16, 2, 2, 2},    // a vector of input channels plus one
+    {150, 300, 16, 17, 3, 1, 1},    // a vector of output channels plus one
+    {64, 64, 15, 33, 1, 1, 3},      // a vector minus one; two plus one
+    {65, 63, 128, 128, 3, 1, 1},    // channels of the network
+    {70, 80, 64, 112, 3, 3, 1},     // blocks of several vectors, and a tail
+    {50, 60, 256, 1, 3, 3, 3},      // long sums, one output channel
+    {50, 60, 1, 256, 3, 3, 3},      // sums of one product
+    {40, 41, 17, 255, 1, 2, 3},     // a long odd row
+    {30, 2000, 4, 31, 3, 3, 3},     // most outputs have no pair
+    {3000, 1, 8, 8, 1, 1, 2},       // one output for all pairs
+    {1, 500, 64, 64, 5, 5, 5},      // one input for all pairs
     {9, 9, 700, 20, 1, 1, 2},       // long sums
     {5, 6, 20, 1100, 1, 2, 1},      // long rows
-    {40000, 30000, 2, 3, 1, 3, 3},  // offsets with more pairs than the atomics mode takes at once
+    {40000, 30000, 2, 3, 1, 3, 3},  // filter offsets with more pairs than a chunk of the atomics mode
     {20000, 16000, 2, 3, 2, 1, 1},  // short rows, many tiles
 };
 
@@ -101,7 +102,7 @@ TEST(OpsIndiceConvolutionForward, Placements) {
   }
 }
 
-// Large enough for outputs to bypass the caches, in rows of whole cache lines and others.
+// Outputs large enough for nontemporal stores. The length of a row is a multiple of a cache line, and not.
 TEST(OpsIndiceConvolutionForward, StreamedOutputs) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
@@ -120,7 +121,7 @@ TEST(OpsIndiceConvolutionForward, ThreadCounts) {
   }
 }
 
-TEST(OpsIndiceConvolutionForward, ScratchSizes) {
+TEST(OpsIndiceConvolutionForward, NramSizes) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const char* kib : {"1", "2", "16", "17", "64", "384", "640", "1024"}) {
@@ -149,7 +150,7 @@ TEST(OpsIndiceConvolutionForward, AgainstSumsInDouble) {
   check(random_indice_convolution<Half>(sizes, FilterLayout::kNdhwc, random), kHalfTolerance);
 }
 
-// A handle serves calls of other sizes and modes one after another from the same memory.
+// Consecutive calls of different sizes and modes with one handle.
 TEST(OpsIndiceConvolutionForward, ReusedHandle) {
   auto random = seeded_random();
   const ScopedThreads threads(3);
@@ -179,25 +180,16 @@ TEST(OpsIndiceConvolutionForward, SubmanifoldFlagChangesNothing) {
   }
 }
 
+// Special values propagate to the rows and channels of the definition, and to no others.
 template <class T>
-T element_of(float value) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    return value;
-  } else {
-    return to_f16(value);
-  }
-}
-
-// They reach the rows and channels that the definition takes them to, and no others.
-template <class T>
-void expect_specials_travel(std::mt19937& random) {
+void expect_specials_propagate(std::mt19937& random) {
   for (const int64_t channels : {5, 16, 49}) {
     auto inputs =
         random_indice_convolution<T>({400, 900, channels, channels, 3, 1, 1}, FilterLayout::kNdhwc, random);
-    const T specials[] = {element_of<T>(kNan), element_of<T>(kInfinity), element_of<T>(-kInfinity)};
+    const T specials[] = {rounded_to<T>(kNan), rounded_to<T>(kInfinity), rounded_to<T>(-kInfinity)};
     for (size_t i = 0; i < inputs.features.size(); i += 997) inputs.features[i] = specials[i % 3];
     expect_exact(inputs);
-    // One weight of one offset: a column of the rows that this offset reaches.
+    // One weight of one filter offset: a channel of the output rows of this offset.
     inputs.filters[static_cast<size_t>((2 * 3 + 1) * channels)] = specials[0];
     expect_exact(inputs, Placement::kAgainstEnd);
   }
@@ -206,17 +198,17 @@ void expect_specials_travel(std::mt19937& random) {
 TEST(OpsIndiceConvolutionForward, NanAndInfinity) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
-  expect_specials_travel<float>(random);
-  expect_specials_travel<Half>(random);
+  expect_specials_propagate<float>(random);
+  expect_specials_propagate<Half>(random);
 }
 
-// Whatever fills the registers or tiles beside the rows of a pair: 0 * NaN must not come of it.
+// Padding of registers and tiles does not multiply rows that are in no pair: 0 * NaN would be NaN.
 TEST(OpsIndiceConvolutionForward, NanInRowsOfNoPair) {
   auto random = seeded_random();
   constexpr int64_t kRows = 61, kChannels = 20;
   auto inputs =
       random_indice_convolution<float>({kRows, 70, kChannels, kChannels, 3, 3, 3}, FilterLayout::kNdhwc, random);
-  // Pairs name even rows alone.
+  // All pairs name even rows.
   for (size_t i = 0; i < inputs.indice_pairs.size(); ++i) {
     if (i / kRows % 2 == 0) inputs.indice_pairs[i] &= ~1;
   }
@@ -228,7 +220,7 @@ TEST(OpsIndiceConvolutionForward, NanInRowsOfNoPair) {
   expect_exact(inputs);
 }
 
-TEST(OpsIndiceConvolutionForward, EdgesOfHalf) {
+TEST(OpsIndiceConvolutionForward, LimitsOfHalf) {
   for (const auto& [features, weight, sum] : half_sums()) {
     SCOPED_TRACE(sum);
     const auto rows = static_cast<int64_t>(features.size());
@@ -241,7 +233,7 @@ TEST(OpsIndiceConvolutionForward, EdgesOfHalf) {
   }
 }
 
-// Nothing counts: the output is 0 all the same.
+// Without pairs, the output is 0.
 TEST(OpsIndiceConvolutionForward, NoPairs) {
   auto random = seeded_random();
   auto inputs = random_indice_convolution<float>({50, 70, 6, 9, 3, 3, 3}, FilterLayout::kNdhwc, random);
@@ -252,7 +244,7 @@ TEST(OpsIndiceConvolutionForward, NoPairs) {
   expect_exact(inputs);
 }
 
-// Without input rows the output is 0, without output rows there is none; no workspace is asked for.
+// Without input rows the output is 0; without output rows it is empty. Both need no workspace.
 TEST(OpsIndiceConvolutionForward, EmptyTensors) {
   for (const auto mode : kModes) {
     const Handle handle(mode);

@@ -20,8 +20,8 @@ MaskedIm2colInputs<T> random_masked_im2col(const MaskedIm2colSizes& sizes, std::
   const auto coordinate = [&](int64_t extent, int kernel, int pad) {
     if (random() % 50 == 0) return static_cast<int32_t>(random());
     // From one pixel before the first window that touches the feature to one past the last.
-    const int64_t begins = extent + kernel + 1;
-    return mask_at(static_cast<int64_t>(random() % static_cast<uint64_t>(begins)) - kernel, pad);
+    const int64_t positions = extent + kernel + 1;
+    return mask_at(static_cast<int64_t>(random() % static_cast<uint64_t>(positions)) - kernel, pad);
   };
   for (int64_t k = 0; k < sizes.mask_cnt; ++k) {
     inputs.mask_h_idx.push_back(coordinate(sizes.height, sizes.kernel_h, sizes.pad_h));

@@ -1,4 +1,4 @@
-// What mluOpMaskedIm2colForward decides before it runs, and how it divides the work.
+// The plan of mluOpMaskedIm2colForward, and the division of its work.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -35,17 +35,17 @@ Plan plan_of(const Args& args, size_t nram_kib = 640) {
   return make_plan(context, args);
 }
 
-TEST(OpsMaskedIm2colForwardPlan, PacksWhereItPaysAndFits) {
+TEST(OpsMaskedIm2colForwardPlan, PacksManyMasksThatFitNram) {
   const ScopedThreads threads(2);
   EXPECT_TRUE(plan_of(args_of(4, 256, 20, 20, 200, 3)).packed);
   EXPECT_TRUE(plan_of(args_of(2, 256, 20, 20, 200, 1)).packed);
   EXPECT_TRUE(plan_of(args_of(4, 256, 100, 152, 4000, 3)).packed);
   EXPECT_FALSE(plan_of(args_of(4, 256, 100, 152, 4, 3)).packed) << "few masks";
-  EXPECT_FALSE(plan_of(args_of(4, 256, 100, 152, 4000, 3), 128).packed) << "little scratch memory";
-  EXPECT_FALSE(plan_of(args_of(4, 1, 4, 4, 100, 100000)).packed) << "zeros for a large kernel";
+  EXPECT_FALSE(plan_of(args_of(4, 256, 100, 152, 4000, 3), 128).packed) << "small NRAM";
+  EXPECT_FALSE(plan_of(args_of(4, 1, 4, 4, 100, 100000)).packed) << "large kernel";
   Args tall = args_of(4, 1, 1, 1, 1, INT_MAX);
   tall.kernel_w = 1;
-  EXPECT_FALSE(plan_of(tall).packed) << "offsets beyond int32";
+  EXPECT_FALSE(plan_of(tall).packed) << "offsets exceed int32";
 }
 
 TEST(OpsMaskedIm2colForwardPlan, StreamsLargeOutputs) {
@@ -53,7 +53,7 @@ TEST(OpsMaskedIm2colForwardPlan, StreamsLargeOutputs) {
   EXPECT_TRUE(plan_of(args_of(4, 256, 100, 152, 4000, 3)).stream);
 }
 
-// Every tile fits, down to the least NRAM that MLUOP_OMP_NRAM_KB allows.
+// Every tile fits NRAM, down to the minimum of MLUOP_OMP_NRAM_KB.
 TEST(OpsMaskedIm2colForwardPlan, TilesFitNram) {
   for (const int32_t element_size : {2, 4}) {
     for (const int64_t masks : {1, 15, 16, 17, 100, 479, 481, 100000}) {
@@ -77,7 +77,7 @@ TEST(OpsMaskedIm2colForwardPlan, TilesFitNram) {
   }
 }
 
-// Tasks visit each mask of each channel once, in whole groups and lines.
+// Tasks visit each mask of each channel once. Ranges begin at multiples of a group and a cache line.
 TEST(OpsMaskedIm2colForwardPlan, TasksShareChannelsAndMasks) {
   for (const int64_t channels : {1, 4, 5, 37}) {
     for (const int64_t masks : {1, 16, 17, 203}) {
@@ -85,8 +85,8 @@ TEST(OpsMaskedIm2colForwardPlan, TasksShareChannelsAndMasks) {
       for (const int task_dim : {1, 2, 3, 7, 64}) {
         std::vector<int> visits(static_cast<size_t>(channels * masks));
         for (int task = 0; task < task_dim; ++task) {
-          const Range items = split(args.item_count(), task_dim, task);
-          for_each_group(args, items.begin, items.end, [&](const Block& block) {
+          const Range range = split(args.item_count(), task_dim, task);
+          for_each_group(args, range.begin, range.end, [&](const Block& block) {
             EXPECT_EQ(block.first_channel % 4, 0);
             EXPECT_EQ(block.first_mask % 16, 0);
             for (int64_t c = block.first_channel; c < block.first_channel + block.channel_count; ++c) {

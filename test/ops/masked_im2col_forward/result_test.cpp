@@ -1,4 +1,4 @@
-// mluOpMaskedIm2colForward against the serial loop of its definition: the same bits, in half and in float.
+// mluOpMaskedIm2colForward against the serial loop of its definition, bit for bit.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -30,7 +30,7 @@ void expect_reference(const MaskedIm2colInputs<T>& inputs, Placement placement =
   EXPECT_TRUE(call.intact());
 }
 
-// uint16_t stands for half, uint32_t for float.
+// uint16_t represents half, uint32_t represents float.
 template <class T>
 class OpsMaskedIm2colForward : public ::testing::Test {
  protected:
@@ -41,28 +41,28 @@ using ElementTypes = ::testing::Types<uint16_t, uint32_t>;
 TYPED_TEST_SUITE(OpsMaskedIm2colForward, ElementTypes);
 
 constexpr MaskedIm2colSizes kHostileSizes[] = {
-    {1, 1, 1, 1, 1, 1, 0, 0},               // everything once
+    {1, 1, 1, 1, 1, 1, 0, 0},               // one of everything
     {4, 5, 6, 7, 3, 3, 1, 1},               // a group of channels in float
     {8, 5, 6, 7, 3, 3, 1, 1},               // a group in half
-    {3, 9, 4, 15, 3, 3, 1, 1},              // a group less one in float; a vector of masks less one
-    {5, 9, 4, 16, 3, 3, 1, 1},              // a group and one in float; exactly a line of masks
-    {7, 9, 8, 17, 2, 3, 1, 1},              // a group less one in half; a line and one
-    {9, 8, 9, 31, 3, 2, 0, 1},              // a group and one in half; rows a pixel longer than a block
+    {3, 9, 4, 15, 3, 3, 1, 1},              // a group minus one in float; a vector of masks minus one
+    {5, 9, 4, 16, 3, 3, 1, 1},              // a group plus one in float; a cache line of masks
+    {7, 9, 8, 17, 2, 3, 1, 1},              // a group minus one in half; a cache line plus one
+    {9, 8, 9, 31, 3, 2, 0, 1},              // a group plus one in half; rows a pixel longer than a block
     {4, 6, 7, 33, 3, 3, 2, 2},              // rows shorter than a block in half, longer in float
     {8, 6, 3, 64, 3, 3, 1, 1},              // rows shorter than a block
-    {8, 7, 5, 65, 1, 1, 0, 0},              // no zeros between rows: planes in one piece, with a rest
-    {8, 1, 3, 65, 1, 1, 1, 1},              // the same, smaller than a block; padding that cuts pixels off
+    {8, 7, 5, 65, 1, 1, 0, 0},              // no zeros between rows: contiguous planes with a tail
+    {8, 1, 3, 65, 1, 1, 1, 1},              // the same, smaller than a block; padding that excludes pixels
     {17, 1, 50, 40, 1, 5, 0, 2},            // a feature of one row
     {17, 50, 1, 40, 5, 1, 2, 0},            // a feature of one column
     {6, 4, 3, 30, 9, 11, 4, 5},             // a kernel larger than the feature
-    {2, 3, 3, 9, 40, 1, 20, 0},             // much larger, in one direction
-    {2, 3, 3, 9, 1, 40, 0, 20},             // and in the other
+    {2, 3, 3, 9, 40, 1, 20, 0},             // much larger, in one dimension
+    {2, 3, 3, 9, 1, 40, 0, 20},             // much larger, in the other dimension
     {6, 12, 14, 50, 2, 2, -3, -5},          // negative padding
     {6, 4, 5, 50, 3, 3, 100, 200},          // padding larger than the feature
-    {5, 4, 5, 50, 3, 2, INT_MIN, INT_MAX},  // masks that reach the feature only from the ends of int32
-    {5, 4, 5, 50, 2, 3, INT_MAX, INT_MIN},  // the other way round
-    {1, 30, 40, 5000, 3, 3, 1, 1},          // one channel, so that tasks share a group
-    {12, 40, 40, 5, 3, 3, 1, 1},            // fewer masks than packing pays for
+    {5, 4, 5, 50, 3, 2, INT_MIN, INT_MAX},  // masks near the limits of int32 are inside the feature
+    {5, 4, 5, 50, 2, 3, INT_MAX, INT_MIN},  // signs exchanged
+    {1, 30, 40, 5000, 3, 3, 1, 1},          // one channel: tasks share a group
+    {12, 40, 40, 5, 3, 3, 1, 1},            // too few masks for packing
     {300, 6, 7, 3, 1, 2, 0, 0},             // many channels, few masks
     {11, 20, 30, 1500, 3, 3, 1, 1},         // several tiles of masks
 };
@@ -75,7 +75,7 @@ TYPED_TEST(OpsMaskedIm2colForward, HostileSizes) {
   }
 }
 
-// Every count of masks and channels around the widths of vectors, groups and lines.
+// Every number of masks and channels around the lengths of vectors, groups and cache lines.
 TYPED_TEST(OpsMaskedIm2colForward, Tails) {
   const ScopedThreads threads(2);
   for (int64_t masks = 1; masks <= 70; ++masks) {
@@ -101,7 +101,7 @@ TYPED_TEST(OpsMaskedIm2colForward, Placements) {
   }
 }
 
-// Large enough for outputs to bypass the caches; with 16 KiB the planes do not fit NRAM.
+// Outputs large enough for nontemporal stores. With 16 KiB the planes do not fit NRAM.
 TYPED_TEST(OpsMaskedIm2colForward, StreamedOutputs) {
   const ScopedThreads threads(2);
   const auto masks = static_cast<int64_t>(27'000'000 / (65 * 9 * sizeof(TypeParam)));
@@ -117,7 +117,7 @@ TYPED_TEST(OpsMaskedIm2colForward, StreamedOutputs) {
 
 TYPED_TEST(OpsMaskedIm2colForward, ThreadCounts) {
   for (const MaskedIm2colSizes& sizes :
-       {MaskedIm2colSizes{3, 30, 40, 9001, 3, 3, 1, 1},      // one group, cut by masks
+       {MaskedIm2colSizes{3, 30, 40, 9001, 3, 3, 1, 1},      // one group, divided by masks
         MaskedIm2colSizes{70, 20, 20, 203, 3, 3, 1, 1},      // parts of groups
         MaskedIm2colSizes{128, 20, 20, 200, 3, 3, 1, 1}}) {  // whole groups
     const auto inputs = random_masked_im2col<TypeParam>(sizes, this->random_);
@@ -129,7 +129,7 @@ TYPED_TEST(OpsMaskedIm2colForward, ThreadCounts) {
   }
 }
 
-TYPED_TEST(OpsMaskedIm2colForward, ScratchSizes) {
+TYPED_TEST(OpsMaskedIm2colForward, NramSizes) {
   const ScopedThreads threads(2);
   for (const MaskedIm2colSizes& sizes : {MaskedIm2colSizes{9, 25, 31, 3000, 3, 3, 1, 1},
                                          {20, 8, 8, 500, 3, 3, 1, 1},
@@ -143,7 +143,7 @@ TYPED_TEST(OpsMaskedIm2colForward, ScratchSizes) {
   }
 }
 
-// A handle serves calls of other sizes one after another from the same memory: zeros are made anew.
+// Consecutive calls of different sizes with one handle: each writes its own zeros to NRAM.
 TYPED_TEST(OpsMaskedIm2colForward, ReusedHandle) {
   const ScopedThreads threads(3);
   const Handle handle;
@@ -160,7 +160,8 @@ TYPED_TEST(OpsMaskedIm2colForward, ReusedHandle) {
   }
 }
 
-// Quiet and signalling NaN of every payload bit, infinities, zeros of both signs, subnormals: bits, not values.
+// Quiet and signaling NaN with every payload bit, infinities, zeros of both signs and subnormals are copied
+// unchanged.
 TYPED_TEST(OpsMaskedIm2colForward, NanPayloadsAndInfinity) {
   using T = TypeParam;
   constexpr int kBits = sizeof(T) * CHAR_BIT;
@@ -175,7 +176,7 @@ TYPED_TEST(OpsMaskedIm2colForward, NanPayloadsAndInfinity) {
   expect_reference(inputs);
 }
 
-// Coordinates and paddings at the ends of int32 must not wrap into the feature.
+// Coordinates and paddings near the limits of int32 must not overflow into the feature.
 TYPED_TEST(OpsMaskedIm2colForward, ExtremeCoordinates) {
   const int32_t extremes[] = {INT_MIN, INT_MIN + 1, INT_MIN + 5, -2,          -1,          0,
                               1,       4,           5,           INT_MAX - 5, INT_MAX - 1, INT_MAX};
@@ -201,7 +202,7 @@ TYPED_TEST(OpsMaskedIm2colForward, ExtremeCoordinates) {
   }
 }
 
-TYPED_TEST(OpsMaskedIm2colForward, NoMaskTouchesTheFeature) {
+TYPED_TEST(OpsMaskedIm2colForward, MasksOutsideTheFeature) {
   auto inputs = random_masked_im2col<TypeParam>({10, 6, 6, 90, 3, 3, 1, 1}, this->random_);
   for (size_t k = 0; k < inputs.mask_h_idx.size(); ++k)
     (k % 2 == 0 ? inputs.mask_h_idx : inputs.mask_w_idx)[k] = -2;
@@ -210,14 +211,14 @@ TYPED_TEST(OpsMaskedIm2colForward, NoMaskTouchesTheFeature) {
             std::vector<TypeParam>(static_cast<size_t>(inputs.sizes.output_count())));
 }
 
-TYPED_TEST(OpsMaskedIm2colForward, TheSameMaskEverywhere) {
+TYPED_TEST(OpsMaskedIm2colForward, EqualMasks) {
   auto inputs = random_masked_im2col<TypeParam>({10, 6, 6, 300, 3, 3, 1, 1}, this->random_);
   inputs.mask_h_idx.assign(300, 0);
   inputs.mask_w_idx.assign(300, 5);
   expect_reference(inputs);
 }
 
-// No masks: nothing to do, and nothing is needed for it.
+// Without masks the call needs neither masks nor output.
 TYPED_TEST(OpsMaskedIm2colForward, NoMasks) {
   const Handle handle;
   MaskedIm2colCall<TypeParam> call(handle,
@@ -229,7 +230,7 @@ TYPED_TEST(OpsMaskedIm2colForward, NoMasks) {
   EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 
-// The query asks for nothing; who passes a workspace all the same finds it as it was.
+// The query returns 0. A call with a workspace does not change it.
 TYPED_TEST(OpsMaskedIm2colForward, Workspace) {
   const Handle handle;
   const auto inputs = random_masked_im2col<TypeParam>({9, 20, 20, 200, 3, 3, 1, 1}, this->random_);
@@ -247,7 +248,7 @@ TYPED_TEST(OpsMaskedIm2colForward, Workspace) {
   EXPECT_EQ(call.data_col_buffer.values(), masked_im2col_reference(inputs));
 }
 
-// The modes of accumulation have no say: nothing accumulates.
+// The result is the same in both modes.
 TYPED_TEST(OpsMaskedIm2colForward, AtomicsMode) {
   const Handle handle(MLUOP_ATOMICS_ALLOWED);
   const auto inputs = random_masked_im2col<TypeParam>({9, 20, 20, 200, 3, 3, 1, 1}, this->random_);

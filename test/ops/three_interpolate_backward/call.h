@@ -22,7 +22,7 @@ struct ThreeInterpolateInputs {
   std::vector<T> weights;
 };
 
-// Gradients in [-1, 1), weights in [0, 1), indices uniform.
+// Gradients are in [-1, 1), weights in [0, 1), indices uniform.
 template <class T>
 ThreeInterpolateInputs<T> random_three_interpolate(const ThreeInterpolateSizes& sizes, std::mt19937& random);
 

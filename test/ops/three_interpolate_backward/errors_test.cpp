@@ -100,7 +100,7 @@ TEST(OpsThreeInterpolateBackwardErrors, Rules) {
   expect_errors(Table{.inputs = valid_inputs(), .rows = rows});
 }
 
-// The sizes without elements of section 3.6 of the design document, and each dimension alone.
+// The sizes without elements of section 3.6 of the design document, and each dimension separately.
 TEST(OpsThreeInterpolateBackwardErrors, NoElements) {
   struct Shapes {
     std::vector<int64_t> grad_output, indices, weights, grad_features;

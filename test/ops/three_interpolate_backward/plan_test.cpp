@@ -1,4 +1,4 @@
-// What mluOpThreeInterpolateBackward decides before it runs: whether it groups, and the tiles.
+// The plan of mluOpThreeInterpolateBackward: grouping and tiles.
 #include <gtest/gtest.h>
 
 #include "ops/three_interpolate_backward/plan.h"
@@ -20,18 +20,18 @@ Plan plan_of(int64_t B, int64_t C, int64_t N, int64_t M, mluOpDataType_t dtype =
   return make_plan(context, args);
 }
 
-TEST(OpsThreeInterpolateBackwardPlan, GroupsWhereItPays) {
+TEST(OpsThreeInterpolateBackwardPlan, GroupsManyChannelsOfFewFeatures) {
   const ScopedThreads threads(2);
   EXPECT_TRUE(plan_of(16, 512, 64, 16).grouped);
   EXPECT_TRUE(plan_of(16, 512, 64, 16, MLUOP_DTYPE_HALF).grouped);
   EXPECT_TRUE(plan_of(16, 48, 256, 96).grouped);
   EXPECT_FALSE(plan_of(16, 47, 256, 96).grouped);     // too few channels
   EXPECT_FALSE(plan_of(16, 512, 256, 97).grouped);    // too many features
-  EXPECT_FALSE(plan_of(16, 512, 10, 16).grouped);     // fewer than two pairs a feature
+  EXPECT_FALSE(plan_of(16, 512, 10, 16).grouped);     // fewer than two pairs per feature
   EXPECT_FALSE(plan_of(16, 1024, 4096, 64).grouped);  // larger than the caches
 }
 
-TEST(OpsThreeInterpolateBackwardPlan, BypassesCachesThatAreTooSmall) {
+TEST(OpsThreeInterpolateBackwardPlan, StreamsLargeOutputs) {
   const auto tiling_of = [](int64_t C) { return plan_of(16, C, 1024, 256).tiling; };
   EXPECT_FALSE(tiling_of(64).stream);  // 6 MB
   EXPECT_TRUE(tiling_of(256).stream);  // 21 MB
@@ -53,7 +53,7 @@ TEST(OpsThreeInterpolateBackwardPlan, GroupedTilesFitNram) {
     const int64_t rows = plan.tiling.points + plan.tiling.features;
     EXPECT_LE(static_cast<size_t>(rows * plan.tiling.channels) * sizeof(float), kib * 1024);
   }
-  // No tile of 64 channels fits: what needs less NRAM runs instead.
+  // No tile of 64 channels fits. The algorithm without groups needs less NRAM.
   EXPECT_FALSE(plan_of(4, 512, 500, 30, MLUOP_DTYPE_FLOAT, 16).grouped);
 }
 

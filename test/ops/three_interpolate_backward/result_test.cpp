@@ -1,4 +1,4 @@
-// mluOpThreeInterpolateBackward against the serial loop of its definition: the same bits.
+// mluOpThreeInterpolateBackward against the serial loop of its definition, bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +16,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Of fp32 sums against sums in double, and of their rounding to half: far below the 3e-3 of the acceptance
-// standard.
+// For fp32 sums, and for their rounding to half, against sums in double. The acceptance standard allows 3e-3.
 constexpr double kFloatTolerance = 1e-6;
 constexpr double kHalfTolerance = 1e-3;
 
@@ -39,10 +38,9 @@ void expect_bits(const ThreeInterpolateInputs<T>& inputs, const std::vector<T>& 
   const Handle handle;
   const ThreeInterpolateCall<T> call(handle, inputs, placement);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  // To float and back is exact: the same bits there are the same bits here.
+  // The conversion to fp32 is exact, so equal bits of fp32 are equal bits of T.
   EXPECT_TRUE(same_bits(to_f32(call.output()), to_f32(expected)));
   EXPECT_TRUE(call.intact());
-  EXPECT_EQ(call.indices_buffer.values(), inputs.indices);
 }
 
 template <class T>
@@ -50,46 +48,46 @@ void expect_reference(const ThreeInterpolateInputs<T>& inputs, Placement placeme
   expect_bits(inputs, three_interpolate_reference(inputs), placement);
 }
 
-void expect_reference_of_both(const ThreeInterpolateSizes& sizes, std::mt19937& random,
-                              Placement placement = Placement::kAligned) {
+void expect_reference_in_both_types(const ThreeInterpolateSizes& sizes, std::mt19937& random,
+                                    Placement placement = Placement::kAligned) {
   SCOPED_TRACE(name_of(sizes));
   expect_reference(random_three_interpolate<float>(sizes, random), placement);
   expect_reference(random_three_interpolate<Half>(sizes, random), placement);
 }
 
 constexpr ThreeInterpolateSizes kHostileSizes[] = {
-    {1, 1, 1, 1},      // everything once: all slots meet
-    {1, 1, 1, 3},      // a feature for each slot, or none
-    {2, 15, 15, 15},   // a square tile less one, in every direction
-    {2, 16, 16, 16},   // exactly a tile
-    {2, 17, 17, 17},   // a tile and one
-    {3, 33, 47, 31},   // two tiles and a rest, three less one
-    {1, 4, 8, 4},      // tiles of narrow vectors
-    {1, 5, 3, 2},      // fewer points than any vector
-    {5, 3, 256, 7},    // exactly the points of a tile of weights
-    {2, 20, 257, 40},  // and one more
-    {1, 7, 1000, 1},   // one feature for all
-    {1, 2, 3, 5000},   // most features receive nothing
+    {1, 1, 1, 1},      // one of everything: all pairs have one feature
+    {1, 1, 1, 3},      // a feature per pair
+    {2, 15, 15, 15},   // a square tile minus one in every dimension
+    {2, 16, 16, 16},   // a tile
+    {2, 17, 17, 17},   // a tile plus one
+    {3, 33, 47, 31},   // two tiles plus one, three minus one, two minus one
+    {1, 4, 8, 4},      // tiles of 128-bit vectors
+    {1, 5, 3, 2},      // fewer points than the smallest vector
+    {5, 3, 256, 7},    // the points of a tile of weights
+    {2, 20, 257, 40},  // the points of a tile of weights plus one
+    {1, 7, 1000, 1},   // one feature for all points
+    {1, 2, 3, 5000},   // most features are in no pair
     {70, 1, 9, 5},     // more batches than tasks
-    {1, 130, 40, 9},   // more blocks of channels than tasks
+    {1, 130, 40, 9},   // more tiles of channels than tasks
 };
 
 TEST(OpsThreeInterpolateBackward, HostileSizes) {
   auto random = seeded_random();
   const ScopedThreads threads(3);
-  for (const ThreeInterpolateSizes& sizes : kHostileSizes) expect_reference_of_both(sizes, random);
+  for (const ThreeInterpolateSizes& sizes : kHostileSizes) expect_reference_in_both_types(sizes, random);
 }
 
 // Many channels and few features: the pairs are grouped, in tiles of 128 points and 64 channels.
 constexpr ThreeInterpolateSizes kGroupedSizes[] = {
-    {1, 49, 1, 1},      // one point, whose slots meet in one feature
-    {2, 48, 127, 95},   // a tile less one
-    {2, 64, 128, 96},   // exactly a tile, and the most features
-    {2, 65, 129, 97},   // a tile and one; one feature too many
-    {3, 79, 300, 17},   // several tiles, each with a part of a feature's pairs
-    {9, 130, 40, 60},   // more features than a tile has pairs of
-    {40, 112, 33, 2},   // many batches; blocks of 64 and of 48 channels
-    {1, 200, 1000, 1},  // one feature for all
+    {1, 49, 1, 1},      // one point, whose pairs have one feature
+    {2, 48, 127, 95},   // a tile minus one
+    {2, 64, 128, 96},   // a tile, and the maximum of features
+    {2, 65, 129, 97},   // a tile plus one; one feature above the maximum
+    {3, 79, 300, 17},   // several tiles, pairs of a feature in each
+    {9, 130, 40, 60},   // more features than pairs in a tile
+    {40, 112, 33, 2},   // many batches; tiles of 64 and of 48 channels
+    {1, 200, 1000, 1},  // one feature for all points
 };
 
 TEST(OpsThreeInterpolateBackward, Grouped) {
@@ -98,12 +96,12 @@ TEST(OpsThreeInterpolateBackward, Grouped) {
     for (const int count : {1, 2, 3, 7, 64}) {
       SCOPED_TRACE(count);
       const ScopedThreads threads(count);
-      expect_reference_of_both(sizes, random);
+      expect_reference_in_both_types(sizes, random);
     }
   }
 }
 
-// Features at either end that receive nothing, and all pairs of a tile in one feature.
+// The first and the last features are in no pair; all pairs of a tile have one feature.
 TEST(OpsThreeInterpolateBackward, GroupedUnevenly) {
   auto random = seeded_random();
   auto inputs = random_three_interpolate<float>({2, 50, 400, 40}, random);
@@ -122,53 +120,53 @@ TEST(OpsThreeInterpolateBackward, Placements) {
   const ScopedThreads threads(2);
   for (const auto placement : {Placement::kMisaligned, Placement::kAgainstEnd}) {
     for (const int64_t channels : {1, 16, 19, 32}) {
-      expect_reference_of_both({2, channels, 123, 77}, random, placement);
-      expect_reference_of_both({2, channels, 128, 64}, random, placement);
+      expect_reference_in_both_types({2, channels, 123, 77}, random, placement);
+      expect_reference_in_both_types({2, channels, 128, 64}, random, placement);
     }
-    expect_reference_of_both({2, 83, 141, 77}, random, placement);
-    expect_reference_of_both({2, 64, 256, 64}, random, placement);
+    expect_reference_in_both_types({2, 83, 141, 77}, random, placement);
+    expect_reference_in_both_types({2, 64, 256, 64}, random, placement);
   }
 }
 
-// Large enough for outputs to bypass the caches, and in float for points to be fetched ahead.
+// Outputs large enough for nontemporal stores, and in fp32 for software prefetch.
 TEST(OpsThreeInterpolateBackward, StreamedOutputs) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-    expect_reference_of_both({2, 67, 100, 66001}, random, placement);
+    expect_reference_in_both_types({2, 67, 100, 66001}, random, placement);
   }
 }
 
-// The output itself takes the sums of a single channel in float, and each row is cleared while the one before it
-// is added to; in half, and where a task has some of the features, NRAM takes them.
+// The sums of a single channel accumulate in the output in fp32, and each row is cleared during the additions to
+// the previous one. In half, and if tasks share the features of a batch, the sums accumulate in NRAM.
 TEST(OpsThreeInterpolateBackward, OneChannel) {
   auto random = seeded_random();
   for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
     for (const int count : {1, 2, 3, 7, 64}) {
       SCOPED_TRACE(count);
       const ScopedThreads threads(count);
-      expect_reference_of_both({16, 1, 128, 1024}, random, placement);
-      expect_reference_of_both({9, 1, 65, 33}, random, placement);
-      expect_reference_of_both({1, 1, 300, 5000}, random, placement);
+      expect_reference_in_both_types({16, 1, 128, 1024}, random, placement);
+      expect_reference_in_both_types({9, 1, 65, 33}, random, placement);
+      expect_reference_in_both_types({1, 1, 300, 5000}, random, placement);
     }
   }
 }
 
-// Indices are used where they are if all points of a vector exist and the features are not divided.
+// Indices are not copied if N is a multiple of the vector length and tasks do not share features.
 TEST(OpsThreeInterpolateBackward, WholeVectorsOfPoints) {
   auto random = seeded_random();
   const ScopedThreads threads(1);
   for (const int64_t points : {4, 8, 16, 64, 80, 128}) {
     for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-      expect_reference_of_both({2, 16, points, 300}, random, placement);
-      expect_reference_of_both({3, 33, points, 100}, random, placement);
+      expect_reference_in_both_types({2, 16, points, 300}, random, placement);
+      expect_reference_in_both_types({3, 33, points, 100}, random, placement);
     }
   }
 }
 
 TEST(OpsThreeInterpolateBackward, ThreadCounts) {
   auto random = seeded_random();
-  // Many items, and few: there the features are divided among the tasks.
+  // Many work items, and few, where tasks share the features.
   for (const ThreeInterpolateSizes& sizes : {ThreeInterpolateSizes{4, 40, 1001, 203}, {1, 9, 20001, 2003}}) {
     const auto floats = random_three_interpolate<float>(sizes, random);
     const auto halves = random_three_interpolate<Half>(sizes, random);
@@ -183,7 +181,7 @@ TEST(OpsThreeInterpolateBackward, ThreadCounts) {
   }
 }
 
-// Additions that do not commute in fp32: only the order of the definition gives these bits, in every run.
+// The sums depend on the order of additions: only the order of the definition gives these bits, in every run.
 TEST(OpsThreeInterpolateBackward, DeterministicOrder) {
   auto random = seeded_random();
   std::uniform_int_distribution<int> exponent(-20, 20);
@@ -200,19 +198,19 @@ TEST(OpsThreeInterpolateBackward, DeterministicOrder) {
   }
 }
 
-TEST(OpsThreeInterpolateBackward, ScratchSizes) {
+TEST(OpsThreeInterpolateBackward, NramSizes) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const char* kib : {"16", "17", "24", "64", "384", "640", "1024"}) {
     SCOPED_TRACE(kib);
     const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-    expect_reference_of_both({2, 21, 555, 3001}, random);
-    expect_reference_of_both({1, 3, 70, 20011}, random);
-    expect_reference_of_both({2, 70, 333, 9}, random);
+    expect_reference_in_both_types({2, 21, 555, 3001}, random);
+    expect_reference_in_both_types({1, 3, 70, 20011}, random);
+    expect_reference_in_both_types({2, 70, 333, 9}, random);
   }
 }
 
-// A handle serves calls of other sizes one after another from the same memory.
+// Consecutive calls of different sizes with one handle.
 TEST(OpsThreeInterpolateBackward, ReusedHandle) {
   auto random = seeded_random();
   const ScopedThreads threads(3);
@@ -225,7 +223,7 @@ TEST(OpsThreeInterpolateBackward, ReusedHandle) {
   }
 }
 
-// There is one algorithm: the atomics mode changes nothing.
+// The result is the same in both modes.
 TEST(OpsThreeInterpolateBackward, AtomicsMode) {
   auto random = seeded_random();
   const auto inputs = random_three_interpolate<float>({2, 40, 900, 30}, random);
@@ -256,7 +254,7 @@ TEST(OpsThreeInterpolateBackward, AgainstSumsInDouble) {
 TEST(OpsThreeInterpolateBackward, NanAndInfinity) {
   auto random = seeded_random();
   const float specials[] = {kNan, kInfinity, -kInfinity, -0.0F, 0x1p-149F, 0x1p-24F, 65504.0F};
-  // The first sizes are not grouped, the others are.
+  // The first sizes do not group pairs, the others do.
   for (const ThreeInterpolateSizes& sizes : {ThreeInterpolateSizes{2, 18, 400, 100}, {2, 66, 400, 80}}) {
     auto floats = random_three_interpolate<float>(sizes, random);
     auto halves = random_three_interpolate<Half>(sizes, random);
@@ -273,7 +271,7 @@ TEST(OpsThreeInterpolateBackward, NanAndInfinity) {
   }
 }
 
-// Weight 0 does not hide what it multiplies: 0 * infinity is NaN, in the features of that point and in no other.
+// Weight 0 times infinity is NaN, in the features of that point and in no others.
 TEST(OpsThreeInterpolateBackward, InfinityOfWeightZero) {
   const ThreeInterpolateInputs<float> inputs{{1, 1, 2, 4}, {kInfinity, 1}, {0, 1, 1, 2, 2, 2}, {1, 0, 0, 1, 1, 1}};
   const Handle handle;
@@ -282,7 +280,7 @@ TEST(OpsThreeInterpolateBackward, InfinityOfWeightZero) {
   EXPECT_TRUE(same_bits(call.output(), {kInfinity, kNan, 3, 0}));
 }
 
-// A sum of negative zeros is +0: the definition starts at +0.
+// A sum of negative zeros is +0, because the initial value is +0.
 TEST(OpsThreeInterpolateBackward, NegativeZero) {
   const ThreeInterpolateInputs<float> inputs{{1, 1, 1, 2}, {-0.0F}, {0, 0, 0}, {1, 1, 1}};
   const Handle handle;
@@ -291,7 +289,7 @@ TEST(OpsThreeInterpolateBackward, NegativeZero) {
   EXPECT_TRUE(same_bits(call.output(), {0, 0}));
 }
 
-TEST(OpsThreeInterpolateBackward, EdgesOfHalf) {
+TEST(OpsThreeInterpolateBackward, LimitsOfHalf) {
   for (const auto& [gradients, weight, sum] : half_sums()) {
     SCOPED_TRACE(sum);
     ThreeInterpolateInputs<Half> inputs{{1, 1, static_cast<int64_t>(gradients.size()), 2}, {}, {}, {}};
@@ -307,7 +305,7 @@ TEST(OpsThreeInterpolateBackward, EdgesOfHalf) {
   }
 }
 
-// Section 3.6 of the design document; what has no element is refused, see the errors test.
+// Section 3.6 of the design document. errors_test.cpp tests its sizes without elements.
 constexpr ThreeInterpolateSizes kDocumentSizes[] = {
     {16, 512, 64, 16},  {16, 256, 256, 64},  {16, 256, 1024, 256}, {16, 16, 64, 512}, {16, 64, 256, 256},
     {16, 1, 128, 1024}, {16, 128, 512, 256}, {1, 1, 1, 1},         {7, 63, 129, 127},
@@ -319,13 +317,13 @@ constexpr ThreeInterpolateSizes kLargeDocumentSizes[] = {
 
 TEST(OpsThreeInterpolateBackward, DocumentSizes) {
   auto random = seeded_random();
-  for (const ThreeInterpolateSizes& sizes : kDocumentSizes) expect_reference_of_both(sizes, random);
+  for (const ThreeInterpolateSizes& sizes : kDocumentSizes) expect_reference_in_both_types(sizes, random);
 }
 
 TEST(BigThreeInterpolateBackward, DocumentSizes) {
   auto random = seeded_random();
   for (const ThreeInterpolateSizes& sizes : kLargeDocumentSizes) {
-    expect_reference_of_both(sizes, random, Placement::kAgainstEnd);
+    expect_reference_in_both_types(sizes, random, Placement::kAgainstEnd);
   }
 }
 

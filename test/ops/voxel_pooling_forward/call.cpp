@@ -5,7 +5,7 @@ namespace mluop::test {
 VoxelPoolingInputs random_voxel_pooling(const VoxelPoolingSizes& sizes, std::mt19937& random) {
   VoxelPoolingInputs inputs{sizes, {}, {}};
   const auto coordinate = [&](int count) {
-    // One in twelve just outside on either side; every hundredth anywhere.
+    // One in 12 is adjacent to the range, one in 100 any int32.
     if (random() % 100 == 0) return static_cast<int32_t>(random());
     const auto place = static_cast<int32_t>(random() % 24);
     if (place == 0) return -1;

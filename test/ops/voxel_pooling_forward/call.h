@@ -23,7 +23,7 @@ struct VoxelPoolingOutputs {
   std::vector<int32_t> pos_memo;
 };
 
-// About three quarters of the points in range; features in [-1, 1).
+// About three quarters of the points are in range. Features are in [-1, 1).
 VoxelPoolingInputs random_voxel_pooling(const VoxelPoolingSizes& sizes, std::mt19937& random);
 
 VoxelPoolingOutputs voxel_pooling_reference(const VoxelPoolingInputs& inputs);

@@ -1,4 +1,4 @@
-// How the deterministic mode of voxel pooling divides the cells among tasks.
+// The partition of the cells among tasks in the deterministic mode of voxel pooling.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -13,9 +13,9 @@ namespace {
 
 namespace op = voxel_pooling_forward;
 
-// The order that a call with these points decides on.
-struct Decided {
-  Decided(const reference::VoxelPoolingForwardSizes& s, const std::vector<int32_t>& geometry, int task_dim)
+// The partition that a call with these points computes.
+struct Partition {
+  Partition(const reference::VoxelPoolingForwardSizes& s, const std::vector<int32_t>& geometry, int task_dim)
       : args{.batch_size = s.batch_size,
              .num_points = s.num_points,
              .num_channels = s.num_channels,
@@ -44,11 +44,11 @@ struct Decided {
   KeyOrder order;
 };
 
-// Points in range that each of task_dim tasks adds.
-std::vector<int64_t> points_of_tasks(const Decided& decided, int task_dim) {
-  const op::Args& args = decided.args;
-  const ByCost divide{decided.order};
-  std::vector<int> owner(static_cast<size_t>(decided.order.tile_count));
+// The number of points in range that each of task_dim tasks adds.
+std::vector<int64_t> points_of_tasks(const Partition& partition, int task_dim) {
+  const op::Args& args = partition.args;
+  const ByCost divide{partition.order};
+  std::vector<int> owner(static_cast<size_t>(partition.order.tile_count));
   for (int task = 0; task < task_dim; ++task) {
     const Range ranks = divide(task_dim, task);
     std::fill(owner.begin() + ranks.begin, owner.begin() + ranks.end, task);
@@ -61,7 +61,7 @@ std::vector<int64_t> points_of_tasks(const Decided& decided, int task_dim) {
       continue;
     }
     const int64_t cell = (i / args.num_points * args.num_voxel_y + p[1]) * args.num_voxel_x + p[0];
-    const int32_t rank = decided.order.ranks[cell >> decided.order.shift];
+    const int32_t rank = partition.order.ranks[cell >> partition.order.shift];
     ++points[static_cast<size_t>(owner[static_cast<size_t>(rank)])];
   }
   return points;
@@ -73,27 +73,28 @@ double balance(const std::vector<int64_t>& work) {
          static_cast<double>(*std::max_element(work.begin(), work.end()));
 }
 
-// A frustum crowds the cells near its camera: the division must not.
+// Most points are in the cells near a camera. Tasks still have equal numbers of points.
 TEST(OpsVoxelPoolingForwardOrder, BalancedOnCameras) {
   const std::vector<int32_t> geometry = camera_geometry(kBevDepthSizes.batch_size);
   for (const int task_dim : {2, 3, 16, 64}) {
     SCOPED_TRACE(task_dim);
-    const Decided decided(kBevDepthSizes, geometry, task_dim);
-    EXPECT_GE(balance(points_of_tasks(decided, task_dim)), 0.9);
+    const Partition partition(kBevDepthSizes, geometry, task_dim);
+    EXPECT_GE(balance(points_of_tasks(partition, task_dim)), 0.9);
   }
 }
 
-// Two tasks and two batches: each reads one batch, for a cell's points are all in one.
-TEST(OpsVoxelPoolingForwardOrder, KeepsToStretchesOfMemory) {
+// With two tasks and two batches, each task owns the cells of one batch, and so reads the points of one batch.
+TEST(OpsVoxelPoolingForwardOrder, TasksOwnBatches) {
   const std::vector<int32_t> geometry = camera_geometry(2);
-  const Decided decided(kBevDepthSizes, geometry, 2);
-  const Range first = ByCost{decided.order}(2, 0);
-  int64_t strangers = 0;
+  const Partition partition(kBevDepthSizes, geometry, 2);
+  const Range first = ByCost{partition.order}(2, 0);
+  int64_t of_other_batch = 0;
   for (int64_t rank = first.begin; rank < first.end; ++rank) {
-    const int32_t tile = decided.order.tiles[rank];
-    if (decided.order.keys(tile).begin >= decided.order.key_count / 2) strangers += decided.order.counts[tile];
+    const int32_t tile = partition.order.tiles[rank];
+    if (partition.order.keys(tile).begin >= partition.order.key_count / 2)
+      of_other_batch += partition.order.counts[tile];
   }
-  EXPECT_LE(strangers, decided.sample.stretches * KeySample::kItems / 50);
+  EXPECT_LE(of_other_batch, partition.sample.stretches * KeySample::kItems / 50);
 }
 
 }  // namespace
