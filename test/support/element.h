@@ -11,7 +11,7 @@ namespace mluop::test {
 template <class T>
 inline constexpr mluOpDataType_t kDtype = std::is_same_v<T, float> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
 
-// The value, rounded to T to nearest even.
+// The value rounded to T, ties to even.
 template <class T>
 T rounded_to(double value) {
   if constexpr (std::is_same_v<T, float>) {

@@ -17,6 +17,7 @@ constexpr int64_t kNotArmed = -1;
 constinit std::atomic<int64_t> failing = kNotArmed;
 constinit std::atomic<int64_t> allocations = 0;
 
+#if MLUOP_TEST_REPLACES_NEW
 // nullptr if the allocation fails.
 void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
   const int64_t failing_now = failing.load(std::memory_order_acquire);
@@ -36,6 +37,7 @@ void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
 }
 
 constexpr std::size_t kDefaultAlignment = alignof(std::max_align_t);
+#endif
 
 }  // namespace
 
@@ -52,6 +54,7 @@ int64_t FailingAllocation::count() const { return allocations.load(); }
 
 }  // namespace mluop::test
 
+#if MLUOP_TEST_REPLACES_NEW
 using mluop::test::allocate;
 using mluop::test::allocate_or_throw;
 using mluop::test::kDefaultAlignment;
@@ -82,3 +85,4 @@ void operator delete(void* memory, const Nothrow&) noexcept { std::free(memory);
 void operator delete[](void* memory, const Nothrow&) noexcept { std::free(memory); }
 void operator delete(void* memory, Align, const Nothrow&) noexcept { std::free(memory); }
 void operator delete[](void* memory, Align, const Nothrow&) noexcept { std::free(memory); }
+#endif

@@ -1,5 +1,4 @@
-// What the calls of the operators have in common: a handle, buffers in guarded memory, and the checks of what a
-// call may write.
+// Base of the calls of the operators: the handle, and checks of the buffers that a call must not change.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +35,7 @@ class GuardedCall {
 
   explicit GuardedCall(mluOpHandle_t with) : handle(with) {}
   ~GuardedCall() = default;
-  // The buffers of the derived class, when the inputs have their values.
+  // Registers the buffers of the derived class. The inputs must have their values.
   void set_buffers(const Buffers& inputs, const Buffers& outputs, const Buffers& workspace = {});
 
  private:

@@ -146,7 +146,7 @@ TEST(SupportCenterPoint, HasTheSitesOfTheDocument) {
   }
 }
 
-// Twice the scans, twice the sites: what the first ones have stays.
+// Doubling scans and sites does not change the first scans.
 TEST(SupportCenterPoint, GrowsByScans) {
   const SparseTensor four = center_point_tensor({3, 4000, 4}), eight = center_point_tensor({3, 8000, 8});
   EXPECT_EQ(eight.grid[0], 8);

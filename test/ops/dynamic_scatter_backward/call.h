@@ -66,7 +66,7 @@ struct DynamicScatterCall : GuardedCall {
   size_t* queried_size;
 };
 
-// What mluOpGetDynamicScatterBackwardWorkspaceSize returns for feats [points, channels].
+// The result of mluOpGetDynamicScatterBackwardWorkspaceSize for feats [points, channels].
 size_t dynamic_scatter_workspace(mluOpHandle_t handle, int64_t points, int64_t channels);
 
 }  // namespace mluop::test

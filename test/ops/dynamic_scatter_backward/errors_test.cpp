@@ -133,7 +133,7 @@ TEST(OpsDynamicScatterBackwardErrors, Values) {
   const std::string bound = ", expected -1 or a voxel below voxel_num[0], which is 18";
   const Table::Rows rows = {
       {"negative num", num(-1), "voxel_num[0] is -1, expected 0 to 20"},
-      {"num beyond M", num(21), "voxel_num[0] is 21, expected 0 to 20"},
+      {"num above M", num(21), "voxel_num[0] is 21, expected 0 to 20"},
       {"smallest num", num(INT_MIN), "voxel_num[0] is -2147483648, expected 0 to 20"},
       {"first point", map(0, 18), "point2voxel_map[0] is 18" + bound},
       {"in the middle", map(23, -2), "point2voxel_map[23] is -2" + bound},

@@ -85,7 +85,7 @@ TEST(OpsDynamicScatterBackward, Placements) {
   }
 }
 
-// An output large enough for nontemporal stores. The length of a row is a multiple of a cache line, and not.
+// An output large enough for nontemporal stores, with rows of whole and of partial cache lines.
 TEST(OpsDynamicScatterBackward, StreamedOutput) {
   auto random = seeded_random();
   const ScopedThreads threads(2);

@@ -29,7 +29,7 @@ void expect_errors_of_both(const Table::Rows& rows, const IndiceConvolutionInput
   expect_errors(Table{.inputs = inputs, .functions = {Call::kOperator, Call::kQuery}, .rows = rows});
 }
 
-// The operator reports the errors; its query, which takes fewer arguments, does not.
+// The operator reports the errors. The query, which has fewer parameters, accepts the arguments.
 void expect_errors_of_operator(const Table::Rows& rows,
                                const IndiceConvolutionInputs<Half>& inputs = valid_inputs()) {
   expect_errors(Table{.inputs = inputs, .accepted_by = {Call::kQuery}, .rows = rows});

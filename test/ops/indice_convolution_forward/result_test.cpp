@@ -102,7 +102,7 @@ TEST(OpsIndiceConvolutionForward, Placements) {
   }
 }
 
-// Outputs large enough for nontemporal stores. The length of a row is a multiple of a cache line, and not.
+// Outputs large enough for nontemporal stores, with rows of whole and of partial cache lines.
 TEST(OpsIndiceConvolutionForward, StreamedOutputs) {
   auto random = seeded_random();
   const ScopedThreads threads(2);

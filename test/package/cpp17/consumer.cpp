@@ -1,4 +1,4 @@
-// A client in C++17 that knows the installed package alone. Returns 0 if every answer is right.
+// A C++17 program that uses the installed package only. Returns 0 if all results are correct.
 #include <mlu_op.h>
 #include <mlu_op_omp.h>
 
