@@ -15,6 +15,6 @@ std::vector<double> dense_convolution(const test::Site& grid, const test::Sparse
                                       const std::vector<double>& filters);
 
 // The index of the first channel of a site in a dense tensor.
-size_t dense_place(const test::Site& grid, const test::Site& site, int channels);
+size_t dense_index(const test::Site& grid, const test::Site& site, int channels);
 
 }  // namespace mluop::reference

@@ -34,7 +34,7 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
       for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
         for (int64_t c = 0; c < channels; ++c) {
           weights[static_cast<size_t>((k * sizes.Ci + ci) * kBlock + c)] =
-              test::to_f32(filters[filter_place(sizes, layout, k, ci, first + c)]);
+              test::to_f32(filters[filter_index(sizes, layout, k, ci, first + c)]);
         }
       }
     }
@@ -55,7 +55,7 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
 
 }  // namespace
 
-int64_t filter_place(const Sizes& sizes, FilterLayout layout, int64_t k, int64_t ci, int64_t co) {
+int64_t filter_index(const Sizes& sizes, FilterLayout layout, int64_t k, int64_t ci, int64_t co) {
   switch (layout) {
     case FilterLayout::kNdhwc: return (co * sizes.K() + k) * sizes.Ci + ci;
     case FilterLayout::kNcdhw: return (co * sizes.Ci + ci) * sizes.K() + k;

@@ -25,7 +25,7 @@ enum class FilterLayout {
 };
 
 // The index of the element of filters for filter offset k, input channel ci and output channel co.
-int64_t filter_place(const IndiceConvolutionForwardSizes& sizes, FilterLayout layout, int64_t k, int64_t ci,
+int64_t filter_index(const IndiceConvolutionForwardSizes& sizes, FilterLayout layout, int64_t k, int64_t ci,
                      int64_t co);
 
 // The definition's serial loop in fp32, with filters [Co, D, H, W, Ci].

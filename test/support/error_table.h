@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@
 
 #include "support/api.h"
 #include "support/guarded_call.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 
@@ -48,7 +50,7 @@ struct ErrorTable {
   std::vector<ApiFunction<Call>> functions = {Call::kOperator};
   // Each of these accepts the arguments of all rows.
   std::vector<ApiFunction<Call>> accepted_by = {};
-  std::vector<mluOpAtomicsMode_t> modes = {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED};
+  std::vector<mluOpAtomicsMode_t> modes = {std::begin(kAtomicsModes), std::end(kAtomicsModes)};
   Rows rows;
 };
 
@@ -87,7 +89,7 @@ void expect_failure(const Function& call, mluOpStatus_t status, const std::strin
 template <class Call>
 void expect_errors(const ErrorTable<Call>& table) {
   for (const mluOpAtomicsMode_t mode : table.modes) {
-    SCOPED_TRACE(mode == MLUOP_ATOMICS_ALLOWED ? "atomics allowed" : "atomics not allowed");
+    SCOPED_TRACE(text_of(mode));
     const Handle handle(mode);
     for (const ErrorRow<Call>& row : table.rows) {
       SCOPED_TRACE(row.rule);

@@ -61,9 +61,9 @@ void expect_dense(const SparseConvolution& convolution, uint32_t one_in, std::mt
   const auto sites = random_sites(kGrid, one_in, random);
   const auto features = random_integers(sites.size() * Ci, random);
   const auto filters = random_integers(static_cast<size_t>(convolution.offsets()) * Ci * Co, random);
-  std::vector<double> input(reference::dense_place(kGrid, {kGrid[0], 0, 0, 0}, Ci));
+  std::vector<double> input(reference::dense_index(kGrid, {kGrid[0], 0, 0, 0}, Ci));
   for (size_t i = 0; i < sites.size(); ++i) {
-    std::copy_n(&features[i * Ci], Ci, &input[reference::dense_place(kGrid, sites[i], Ci)]);
+    std::copy_n(&features[i * Ci], Ci, &input[reference::dense_index(kGrid, sites[i], Ci)]);
   }
   auto expected = reference::dense_convolution(kGrid, convolution, Ci, Co, input, filters);
 
@@ -85,7 +85,7 @@ void expect_dense(const SparseConvolution& convolution, uint32_t one_in, std::mt
   const Site outputs_on = output_grid(kGrid, convolution);
   for (size_t o = 0; o < pairs.outputs.size(); ++o) {
     for (size_t co = 0; co < Co; ++co) {
-      double& dense = expected[reference::dense_place(outputs_on, pairs.outputs[o], Co) + co];
+      double& dense = expected[reference::dense_index(outputs_on, pairs.outputs[o], Co) + co];
       EXPECT_EQ(found[o * Co + co], dense);
       dense = 0;
     }
@@ -94,17 +94,17 @@ void expect_dense(const SparseConvolution& convolution, uint32_t one_in, std::mt
   EXPECT_EQ(expected, std::vector<double>(expected.size(), 0.0));
 }
 
-TEST(SupportIndicePairs, GiveDenseConvolution) {
+TEST(SupportIndicePairs, EqualDenseConvolution) {
   auto random = seeded_random();
   for (const SparseConvolution& convolution : kConvolutions) {
     SCOPED_TRACE(&convolution - kConvolutions);
-    // Full, crowded, thin, and hardly a site.
+    // From all sites to few.
     for (const uint32_t one_in : {1, 2, 9, 200}) expect_dense(convolution, one_in, random);
   }
 }
 
 // Outputs are in order, each is named by a pair, and the indices past the last pair of a filter offset are -1.
-TEST(SupportIndicePairs, HaveNothingElse) {
+TEST(SupportIndicePairs, AreOrderedAndComplete) {
   auto random = seeded_random();
   for (const SparseConvolution& convolution : kConvolutions) {
     const auto sites = random_sites(kGrid, 3, random);
@@ -133,7 +133,7 @@ TEST(SupportIndicePairs, OutputGrids) {
   }
 }
 
-TEST(SupportCenterPoint, HasTheSitesOfTheDocument) {
+TEST(SupportCenterPoint, HasTheNumberOfSitesOfTheDocument) {
   for (const CenterPointInput& input : kCenterPointInputs) {
     const SparseTensor tensor = center_point_tensor(input);
     EXPECT_EQ(static_cast<int64_t>(tensor.sites.size()), input.sites);

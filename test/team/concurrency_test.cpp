@@ -10,6 +10,7 @@
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/compare.h"
 #include "support/environment.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -147,7 +148,7 @@ TEST(TeamConcurrency, NramExceedsTheMachine) {
   const ScopedThreads threads(64);
   auto random = seeded_random();
   const Problem problem(random, 60000);
-  for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
+  for (const auto mode : kAtomicsModes) {
     const Handle handle(mode);
     const VoxelPoolingCall call(handle, problem.inputs);
     const VoxelPoolingOutputs before = call.outputs();

@@ -10,13 +10,13 @@
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/lidar_map.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr mluOpAtomicsMode_t kModes[] = {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED};
 
 std::string name_of(const DynamicScatterSizes& s) {
   return std::to_string(s.points) + " points, " + std::to_string(s.voxels) + " voxels, " +
@@ -36,8 +36,8 @@ std::string name_of(const DynamicScatterSizes& s) {
 
 void expect_reference(const DynamicScatterInputs& inputs, Placement placement = Placement::kAligned) {
   const std::vector<float> expected = dynamic_scatter_reference(inputs);
-  for (const auto mode : kModes) {
-    SCOPED_TRACE(mode == MLUOP_ATOMICS_ALLOWED ? "atomics" : "deterministic");
+  for (const auto mode : kAtomicsModes) {
+    SCOPED_TRACE(text_of(mode));
     const Handle handle(mode);
     const DynamicScatterCall call(handle, inputs, placement);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
@@ -162,7 +162,7 @@ TEST(OpsDynamicScatterBackward, NramSizes) {
 TEST(OpsDynamicScatterBackward, ReusedHandle) {
   auto random = seeded_random();
   const ScopedThreads threads(3);
-  for (const auto mode : kModes) {
+  for (const auto mode : kAtomicsModes) {
     const Handle handle(mode);
     for (const int points : {3000, 10, 30000, 1}) {
       const auto inputs = random_dynamic_scatter({points, (points + 2) / 3, 21, (points + 2) / 3}, random);
@@ -272,7 +272,7 @@ TEST(OpsDynamicScatterBackward, Aliases) {
   auto random = seeded_random();
   const auto inputs = random_dynamic_scatter({700, 200, 33, 190}, random);
   const auto expected = dynamic_scatter_reference(inputs);
-  for (const auto mode : kModes) {
+  for (const auto mode : kAtomicsModes) {
     const Handle handle(mode);
     const DynamicScatterCall call(handle, inputs);
     ASSERT_EQ(call.query_alias(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();

@@ -159,7 +159,7 @@ TEST(OpsIndiceConvolutionForwardErrors, Memory) {
 
 TEST(OpsIndiceConvolutionForwardErrors, SmallWorkspace) {
   const auto inputs = valid_inputs();
-  for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
+  for (const auto mode : kAtomicsModes) {
     const std::string needed = std::to_string(Call(Handle(mode), inputs).workspace_size);
     const Table::Rows rows = {
         {"one byte less", [](auto& c) { --c.workspace_size; },
@@ -177,7 +177,7 @@ TEST(OpsIndiceConvolutionForwardErrors, QueryIsOfTheMode) {
   size_t bytes[2] = {0, 0};
   const Handle handle;
   const Call call(handle, inputs);
-  for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
+  for (const auto mode : kAtomicsModes) {
     require(mluOpSetAtomicsMode(handle, mode));
     require(call.query());
     bytes[mode == MLUOP_ATOMICS_ALLOWED] = call.queried_buffer[0];

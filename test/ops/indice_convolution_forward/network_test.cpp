@@ -11,11 +11,10 @@
 #include "support/center_point.h"
 #include "support/compare.h"
 #include "support/environment.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
-
-constexpr mluOpAtomicsMode_t kModes[] = {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED};
 
 // The limits of the acceptance standard.
 constexpr double kFloatTolerance = 1e-5;
@@ -36,16 +35,16 @@ std::vector<float> dense_reference(const SparseTensor& tensor, const SparseConvo
                                    const std::vector<Site>& outputs,
                                    const IndiceConvolutionInputs<float>& inputs) {
   const auto Ci = static_cast<int>(inputs.sizes.Ci), Co = static_cast<int>(inputs.sizes.Co);
-  std::vector<double> dense(reference::dense_place(tensor.grid, {tensor.grid[0], 0, 0, 0}, Ci));
+  std::vector<double> dense(reference::dense_index(tensor.grid, {tensor.grid[0], 0, 0, 0}, Ci));
   for (size_t i = 0; i < tensor.sites.size(); ++i) {
     std::copy_n(inputs.features.begin() + static_cast<int64_t>(i) * Ci, Ci,
-                dense.begin() + static_cast<int64_t>(reference::dense_place(tensor.grid, tensor.sites[i], Ci)));
+                dense.begin() + static_cast<int64_t>(reference::dense_index(tensor.grid, tensor.sites[i], Ci)));
   }
   const auto result = reference::dense_convolution(tensor.grid, convolution, Ci, Co, dense,
                                                    {inputs.filters.begin(), inputs.filters.end()});
   std::vector<float> expected;
   for (const Site& site : outputs) {
-    const size_t place = reference::dense_place(output_grid(tensor.grid, convolution), site, Co);
+    const size_t place = reference::dense_index(output_grid(tensor.grid, convolution), site, Co);
     for (size_t co = 0; co < static_cast<size_t>(Co); ++co) {
       expected.push_back(static_cast<float>(result[place + co]));
     }
@@ -88,7 +87,7 @@ TEST(OpsIndiceConvolutionForward, DenseConvolution) {
     inputs.indice_pairs = pairs.pairs;
     inputs.indice_num = pairs.num;
     const auto expected = dense_reference(tensor, convolution, pairs.outputs, inputs);
-    for (const auto mode : kModes) {
+    for (const auto mode : kAtomicsModes) {
       const Handle handle(mode);
       IndiceConvolutionCall<float> call(handle, inputs);
       call.sub_m = convolution.submanifold ? 1 : 0;
@@ -117,7 +116,7 @@ std::vector<float> sums_of(const IndiceConvolutionInputs<float>& inputs) {
 
 template <class T>
 void expect_close(const IndiceConvolutionInputs<T>& inputs, const std::vector<float>& sums, double tolerance) {
-  for (const auto mode : kModes) {
+  for (const auto mode : kAtomicsModes) {
     std::vector<float> first;
     for (const int count : {2, 1, 16}) {
       SCOPED_TRACE(count);

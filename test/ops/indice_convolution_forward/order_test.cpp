@@ -63,7 +63,7 @@ std::vector<float> ordered_sums(const IndiceConvolutionInputs<float>& inputs, bo
         for (int64_t ci = 0; ci < s.Ci; ++ci) {
           const float feature = inputs.features[static_cast<size_t>(input * s.Ci + ci)];
           const float weight =
-              inputs.filters[static_cast<size_t>(reference::filter_place(s, inputs.layout, k, ci, co))];
+              inputs.filters[static_cast<size_t>(reference::filter_index(s, inputs.layout, k, ci, co))];
           const float product = feature * weight;
           sum = fused ? std::fma(feature, weight, sum) : sum + product;
         }

@@ -11,13 +11,13 @@
 #include "support/element.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr mluOpAtomicsMode_t kModes[] = {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED};
 
 // For fp32 sums, and for their rounding to half, against sums in double. The acceptance standard allows 1e-5 and
 // 3e-3.
@@ -25,19 +25,15 @@ constexpr double kFloatTolerance = 1e-5;
 constexpr double kHalfTolerance = 1e-3;
 
 std::string name_of(const IndiceConvolutionSizes& s) {
-  std::string name;
-  for (const int64_t dim : {s.num_act_in, s.num_act_out, s.Ci, s.Co, s.D, s.H, s.W}) {
-    name += (name.empty() ? "" : " x ") + std::to_string(dim);
-  }
-  return name;
+  return product_text({s.num_act_in, s.num_act_out, s.Ci, s.Co, s.D, s.H, s.W});
 }
 
 // For inputs whose sums are exact in every order.
 template <class T>
 void expect_exact(const IndiceConvolutionInputs<T>& inputs, Placement placement = Placement::kAligned) {
   const auto expected = indice_convolution_reference(inputs);
-  for (const auto mode : kModes) {
-    SCOPED_TRACE(mode == MLUOP_ATOMICS_ALLOWED ? "atomics" : "deterministic");
+  for (const auto mode : kAtomicsModes) {
+    SCOPED_TRACE(text_of(mode));
     EXPECT_TRUE(same_bits(indice_convolution_result(inputs, mode, placement), expected));
   }
 }
@@ -138,7 +134,7 @@ TEST(OpsIndiceConvolutionForward, AgainstSumsInDouble) {
   const auto check = [&](auto inputs, double tolerance) {
     make_fractional(inputs, random);
     const auto sums = indice_convolution_sums(inputs);
-    for (const auto mode : kModes) {
+    for (const auto mode : kAtomicsModes) {
       const auto [diff1, diff2] =
           differences(indice_convolution_result(inputs, mode), std::vector<float>(sums.begin(), sums.end()));
       EXPECT_LE(diff1, tolerance);
@@ -159,7 +155,7 @@ TEST(OpsIndiceConvolutionForward, ReusedHandle) {
     const auto inputs =
         random_indice_convolution<float>({rows, rows / 2 + 1, 19, 35, 1, 3, 3}, FilterLayout::kNdhwc, random);
     const auto expected = indice_convolution_reference(inputs);
-    for (const auto mode : kModes) {
+    for (const auto mode : kAtomicsModes) {
       require(mluOpSetAtomicsMode(handle, mode));
       const IndiceConvolutionCall<float> call(handle, inputs);
       ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
@@ -171,7 +167,7 @@ TEST(OpsIndiceConvolutionForward, ReusedHandle) {
 TEST(OpsIndiceConvolutionForward, SubmanifoldFlagChangesNothing) {
   auto random = seeded_random();
   const auto inputs = random_indice_convolution<float>({300, 300, 8, 24, 3, 3, 3}, FilterLayout::kNdhwc, random);
-  for (const auto mode : kModes) {
+  for (const auto mode : kAtomicsModes) {
     const Handle handle(mode);
     IndiceConvolutionCall<float> call(handle, inputs);
     call.sub_m = 1;
@@ -229,7 +225,7 @@ TEST(OpsIndiceConvolutionForward, LimitsOfHalf) {
     inputs.filters.push_back(to_f16(weight));
     for (int32_t l = 0; l < rows; ++l) inputs.indice_pairs.push_back(l);
     inputs.indice_pairs.resize(features.size() * 2, 0);
-    for (const auto mode : kModes) EXPECT_EQ(indice_convolution_result(inputs, mode)[0], sum) << mode;
+    for (const auto mode : kAtomicsModes) EXPECT_EQ(indice_convolution_result(inputs, mode)[0], sum) << mode;
   }
 }
 
@@ -246,7 +242,7 @@ TEST(OpsIndiceConvolutionForward, NoPairs) {
 
 // Without input rows the output is 0; without output rows it is empty. Both need no workspace.
 TEST(OpsIndiceConvolutionForward, EmptyTensors) {
-  for (const auto mode : kModes) {
+  for (const auto mode : kAtomicsModes) {
     const Handle handle(mode);
     for (const auto& [rows_in, rows_out] : {std::pair{0, 40}, {30, 0}, {0, 0}}) {
       const IndiceConvolutionSizes sizes{rows_in, rows_out, 6, 9, 3, 3, 3};

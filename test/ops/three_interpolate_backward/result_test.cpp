@@ -9,6 +9,7 @@
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -20,11 +21,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr double kFloatTolerance = 1e-6;
 constexpr double kHalfTolerance = 1e-3;
 
-std::string name_of(const ThreeInterpolateSizes& s) {
-  std::string name;
-  for (const int64_t dim : {s.B, s.C, s.N, s.M}) name += (name.empty() ? "" : " x ") + std::to_string(dim);
-  return name;
-}
+std::string name_of(const ThreeInterpolateSizes& s) { return product_text({s.B, s.C, s.N, s.M}); }
 
 std::vector<float> to_f32(const std::vector<float>& values) { return values; }
 std::vector<float> to_f32(const std::vector<Half>& values) {

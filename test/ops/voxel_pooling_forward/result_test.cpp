@@ -10,6 +10,7 @@
 #include "support/camera_rig.h"
 #include "support/compare.h"
 #include "support/environment.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -21,11 +22,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr double kAtomicTolerance = 1e-5;
 
 std::string name_of(const VoxelPoolingSizes& s) {
-  std::string name;
-  for (const int dim : {s.batch_size, s.num_points, s.num_channels, s.num_voxel_x, s.num_voxel_y, s.num_voxel_z}) {
-    name += (name.empty() ? "" : " x ") + std::to_string(dim);
-  }
-  return name;
+  return product_text({s.batch_size, s.num_points, s.num_channels, s.num_voxel_x, s.num_voxel_y, s.num_voxel_z});
 }
 
 // Compares bits in deterministic mode, and the accuracy metrics in atomics mode.
@@ -47,8 +44,8 @@ void expect_reference(const VoxelPoolingInputs& inputs, mluOpAtomicsMode_t mode,
 }
 
 void expect_reference_in_both_modes(const VoxelPoolingInputs& inputs, Placement placement = Placement::kAligned) {
-  for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
-    SCOPED_TRACE(mode == MLUOP_ATOMICS_ALLOWED ? "atomics" : "deterministic");
+  for (const auto mode : kAtomicsModes) {
+    SCOPED_TRACE(text_of(mode));
     expect_reference(inputs, mode, placement);
   }
 }
