@@ -4,6 +4,15 @@
 
 namespace mluop::test {
 
+bool GuardedCall::intact() const {
+  const std::byte* original = original_inputs_.data();
+  for (const GuardedMemory* input : inputs_) {
+    if (!std::equal(input->bytes(), input->bytes() + input->byte_count(), original)) return false;
+    original += input->byte_count();
+  }
+  return guards_intact();
+}
+
 bool GuardedCall::guards_intact() const {
   return std::all_of(all_.begin(), all_.end(), [](const GuardedMemory* buffer) { return buffer->intact(); });
 }
@@ -18,7 +27,10 @@ void GuardedCall::set_buffers(const Buffers& inputs, const Buffers& outputs, con
 }
 
 std::vector<std::byte> GuardedCall::bytes_of(const Buffers& buffers) {
+  size_t count = 0;
+  for (const GuardedMemory* buffer : buffers) count += buffer->byte_count();
   std::vector<std::byte> bytes;
+  bytes.reserve(count);
   for (const GuardedMemory* buffer : buffers) {
     bytes.insert(bytes.end(), buffer->bytes(), buffer->bytes() + buffer->byte_count());
   }

@@ -22,7 +22,7 @@ class GuardedCall {
   GuardedCall& operator=(const GuardedCall&) = delete;
 
   // Whether all guard zones are intact and the inputs hold the values that the call was constructed with.
-  bool intact() const { return guards_intact() && bytes_of(inputs_) == original_inputs_; }
+  bool intact() const;
   // Whether all guard zones are intact.
   bool guards_intact() const;
   // The bytes of all inputs and outputs, which a failing call must not change. The workspace is not among them.

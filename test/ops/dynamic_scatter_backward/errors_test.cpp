@@ -126,10 +126,8 @@ TEST(OpsDynamicScatterBackwardErrors, Memory) {
 }
 
 TEST(OpsDynamicScatterBackwardErrors, Values) {
-  const auto num = [](int32_t value) { return [=](DynamicScatterCall& c) { c.num_buffer[0] = value; }; };
-  const auto map = [](size_t point, int32_t value) {
-    return [=](DynamicScatterCall& c) { c.map_buffer[point] = value; };
-  };
+  const auto num = [](int32_t value) { return [=](Call& c) { c.num_buffer[0] = value; }; };
+  const auto map = [](size_t point, int32_t value) { return [=](Call& c) { c.map_buffer[point] = value; }; };
   const std::string bound = ", expected -1 or a voxel below voxel_num[0], which is 18";
   const Table::Rows rows = {
       {"negative num", num(-1), "voxel_num[0] is -1, expected 0 to 20"},
