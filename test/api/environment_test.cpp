@@ -34,7 +34,7 @@ TEST(ApiEnvironment, Devices) {
   }
 }
 
-TEST(ApiEnvironment, ScratchSizes) {
+TEST(ApiEnvironment, NramSizes) {
   constexpr struct {
     const char* value;
     size_t kib;
@@ -46,65 +46,66 @@ TEST(ApiEnvironment, ScratchSizes) {
   }
 }
 
-TEST(ApiEnvironment, MostThreads) {
+TEST(ApiEnvironment, MaxThreads) {
   for (const char* unset : {static_cast<const char*>(nullptr), ""}) {
     const ScopedEnvironment threads("MLUOP_OMP_MAX_THREADS", unset);
     EXPECT_EQ(context_of(Handle()).max_threads, omp_get_num_procs());
   }
-  for (const int most : {1, 3, 4096}) {
-    const ScopedEnvironment threads("MLUOP_OMP_MAX_THREADS", std::to_string(most).c_str());
-    EXPECT_EQ(context_of(Handle()).max_threads, most);
+  for (const int count : {1, 3, 4096}) {
+    const ScopedEnvironment threads("MLUOP_OMP_MAX_THREADS", std::to_string(count).c_str());
+    EXPECT_EQ(context_of(Handle()).max_threads, count);
   }
 }
 
 TEST(ApiEnvironment, LogLevels) {
   for (const char* level : {"debug", "info", "warn", "error", "off", ""}) {
     const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);
-    // debug writes a line.
+    // Level debug writes a line.
     ::testing::internal::CaptureStderr();
     EXPECT_NO_THROW(Handle()) << level;
     ::testing::internal::GetCapturedStderr();
   }
-  Handle();  // takes the level of before
+  Handle();  // restores the level
 }
 
-struct BadVariable {
+struct InvalidVariable {
   const char* name;
   const char* value;
   const char* expected;
 };
 
 constexpr auto kDevices = "one of: mlu270, mlu290, mlu370, mlu590";
-constexpr auto kScratch = "a whole number from 1 to 1048576";
+constexpr auto kNram = "a whole number from 1 to 1048576";
 constexpr auto kThreads = "a whole number from 1 to 4096";
 constexpr auto kLevels = "one of: debug, info, warn, error, off";
 
-constexpr BadVariable kBadVariables[] = {
+constexpr InvalidVariable kInvalidVariables[] = {
     {"MLUOP_OMP_DEVICE", "mlu100", kDevices},  {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
     {"MLUOP_OMP_DEVICE", "mlu", kDevices},     {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
-    {"MLUOP_OMP_NRAM_KB", "0", kScratch},      {"MLUOP_OMP_NRAM_KB", "1048577", kScratch},
-    {"MLUOP_OMP_NRAM_KB", "-1", kScratch},     {"MLUOP_OMP_NRAM_KB", "+64", kScratch},
-    {"MLUOP_OMP_NRAM_KB", "64k", kScratch},    {"MLUOP_OMP_NRAM_KB", " 64", kScratch},
-    {"MLUOP_OMP_NRAM_KB", "64.5", kScratch},   {"MLUOP_OMP_NRAM_KB", "0x40", kScratch},
-    {"MLUOP_OMP_NRAM_KB", "lots", kScratch},   {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kScratch},
+    {"MLUOP_OMP_NRAM_KB", "0", kNram},         {"MLUOP_OMP_NRAM_KB", "1048577", kNram},
+    {"MLUOP_OMP_NRAM_KB", "-1", kNram},        {"MLUOP_OMP_NRAM_KB", "+64", kNram},
+    {"MLUOP_OMP_NRAM_KB", "64k", kNram},       {"MLUOP_OMP_NRAM_KB", " 64", kNram},
+    {"MLUOP_OMP_NRAM_KB", "64.5", kNram},      {"MLUOP_OMP_NRAM_KB", "0x40", kNram},
+    {"MLUOP_OMP_NRAM_KB", "lots", kNram},      {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kNram},
     {"MLUOP_OMP_MAX_THREADS", "0", kThreads},  {"MLUOP_OMP_MAX_THREADS", "4097", kThreads},
     {"MLUOP_OMP_MAX_THREADS", "2x", kThreads}, {"MLUOP_LOG_LEVEL", "trace", kLevels},
     {"MLUOP_LOG_LEVEL", "ERROR", kLevels},     {"MLUOP_LOG_LEVEL", "5", kLevels},
 };
 
-std::string message_of(const char* function, const BadVariable& bad) {
-  return std::string("[") + function + "] " + bad.name + " is \"" + bad.value + "\", expected " + bad.expected;
+std::string message_of(const char* function, const InvalidVariable& variable) {
+  return std::string("[") + function + "] " + variable.name + " is \"" + variable.value + "\", expected " +
+         variable.expected;
 }
 
-TEST(ApiEnvironment, CreateRefusesBadValues) {
-  for (const BadVariable& bad : kBadVariables) {
-    SCOPED_TRACE(message_of("", bad));
-    const ScopedEnvironment variable(bad.name, bad.value);
+TEST(ApiEnvironment, CreateReportsInvalidVariables) {
+  for (const InvalidVariable& row : kInvalidVariables) {
+    SCOPED_TRACE(message_of("", row));
+    const ScopedEnvironment variable(row.name, row.value);
     int place = 0;
     const auto before = reinterpret_cast<mluOpHandle_t>(&place);
     mluOpHandle_t handle = before;
     EXPECT_EQ(mluOpCreate(&handle), MLUOP_STATUS_BAD_PARAM);
-    EXPECT_EQ(mluOpOmpGetLastError(), message_of("mluOpCreate", bad));
+    EXPECT_EQ(mluOpOmpGetLastError(), message_of("mluOpCreate", row));
     EXPECT_EQ(handle, before);
   }
 }
@@ -124,32 +125,32 @@ TEST(ApiEnvironment, UpdateReadsAgain) {
   EXPECT_EQ(context_of(handle).queue, queue);
 }
 
-TEST(ApiEnvironment, UpdateRefusesBadValues) {
+TEST(ApiEnvironment, UpdateReportsInvalidVariables) {
   const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu590");
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "99");
   const Handle handle(MLUOP_ATOMICS_ALLOWED);
-  for (const BadVariable& bad : kBadVariables) {
-    SCOPED_TRACE(message_of("", bad));
-    // Good news in the other variables must not arrive either.
+  for (const InvalidVariable& row : kInvalidVariables) {
+    SCOPED_TRACE(message_of("", row));
+    // The call does not apply the valid variables either.
     const ScopedEnvironment other_device("MLUOP_OMP_DEVICE", "mlu270");
     const ScopedEnvironment other_nram("MLUOP_OMP_NRAM_KB", "123");
-    const ScopedEnvironment variable(bad.name, bad.value);
+    const ScopedEnvironment variable(row.name, row.value);
     EXPECT_EQ(mluOpUpdateContextInformation(handle), MLUOP_STATUS_BAD_PARAM);
-    EXPECT_EQ(mluOpOmpGetLastError(), message_of("mluOpUpdateContextInformation", bad));
+    EXPECT_EQ(mluOpOmpGetLastError(), message_of("mluOpUpdateContextInformation", row));
     EXPECT_EQ(context_of(handle).device.name, "mlu590");
     EXPECT_EQ(context_of(handle).nram_capacity, size_t{99} * 1024);
     EXPECT_EQ(context_of(handle).atomics_mode, MLUOP_ATOMICS_ALLOWED);
   }
 }
 
-// MLUOP_OMP_SIMD is read once per process, so a process of its own reads a bad one.
-TEST(ApiEnvironmentDeathTest, BadInstructionSet) {
+// The library reads MLUOP_OMP_SIMD once per process, so the test starts a new process.
+TEST(ApiEnvironmentDeathTest, InvalidInstructionSet) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto create = [] {
     setenv("MLUOP_OMP_SIMD", "mmx", 1);
     setenv("MLUOP_LOG_LEVEL", "error", 1);
     mluOpHandle_t handle = nullptr;
-    // At every call, and though the variable is good by then.
+    // Every call fails, even after the variable is valid.
     mluOpCreate(&handle);
     setenv("MLUOP_OMP_SIMD", "generic", 1);
     const mluOpStatus_t status = mluOpCreate(&handle);

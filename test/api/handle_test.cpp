@@ -1,8 +1,8 @@
 // The handle: queue, atomics mode, null arguments.
 #include <gtest/gtest.h>
 
-#include "api/bad_call.h"
 #include "support/api.h"
+#include "support/error_table.h"
 
 namespace mluop::test {
 namespace {
@@ -65,7 +65,7 @@ TEST(ApiHandle, Errors) {
   const auto set_mode = [&](int value) {
     return mluOpSetAtomicsMode(handle, static_cast<mluOpAtomicsMode_t>(value));
   };
-  expect_refused({
+  expect_errors({
       {[&] { return mluOpCreate(nullptr); }, "[mluOpCreate] handle is null"},
       {[&] { return mluOpDestroy(nullptr); }, "[mluOpDestroy] handle is null"},
       {[&] { return mluOpUpdateContextInformation(nullptr); }, "[mluOpUpdateContextInformation] handle is null"},

@@ -1,5 +1,5 @@
-/* The public headers are C99, and each is complete by itself. */
+/* The public headers are valid C99, and self-contained. */
 #include "mlu_op_omp.h"
-/* Twice, and after its user: include guards. */
+/* Repeated to test the include guards. */
 #include "mlu_op.h"
 #include "mlu_op_omp.h"

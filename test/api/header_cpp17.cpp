@@ -1,5 +1,5 @@
-// The public headers are C++17, and their values are those of MLU-OPS: a program compiled against its header must
-// mean the same here.
+// The public headers are valid C++17. The values are those of MLU-OPS, so programs compiled with its header are
+// compatible.
 #include <type_traits>
 
 #include "mlu_op_omp.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <thread>
 
-#include "api/bad_call.h"
 #include "mlu_op_omp.h"
+#include "support/error_table.h"
 
 namespace mluop::test {
 namespace {
@@ -32,7 +32,7 @@ TEST(ApiLibrary, ErrorStrings) {
       "MLUOP_STATUS_EXECUTION_FAILED", "MLUOP_STATUS_NOT_SUPPORTED",   "MLUOP_STATUS_NUMERICAL_OVERFLOW"};
   int status = 0;
   for (const char* name : kNames) EXPECT_STREQ(mluOpGetErrorString(static_cast<mluOpStatus_t>(status++)), name);
-  // As far as the bits of the enumeration reach: a value beyond would be undefined in the test itself.
+  // Up to the largest value that the enumeration can represent: larger ones are undefined behavior in the test.
   for (; status < 16; ++status) {
     EXPECT_STREQ(mluOpGetErrorString(static_cast<mluOpStatus_t>(status)), "MLUOP_STATUS_UNKNOWN");
   }
@@ -58,7 +58,7 @@ TEST(ApiLibrary, SizeOfDataType) {
 TEST(ApiLibrary, SizeOfDataTypeErrors) {
   size_t size = 77;
   const auto of = [&](int dtype) { return mluOpGetSizeOfDataType(static_cast<mluOpDataType_t>(dtype), &size); };
-  expect_refused({
+  expect_errors({
       {[&] { return mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr); },
        "[mluOpGetSizeOfDataType] size is null"},
       {[&] { return of(MLUOP_DTYPE_INVALID); },

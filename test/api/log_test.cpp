@@ -1,4 +1,4 @@
-// What reaches stderr at which MLUOP_LOG_LEVEL.
+// The output to stderr at each MLUOP_LOG_LEVEL.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "ops/voxel_pooling_forward_call.h"
+#include "ops/voxel_pooling_forward/call.h"
 #include "support/api.h"
 #include "support/environment.h"
 
@@ -15,10 +15,10 @@ namespace {
 
 class ApiLog : public ::testing::Test {
  protected:
-  // The level is that of the process: back to the one of before.
+  // Restores the level, which is global.
   ~ApiLog() override { Handle(); }
 
-  // What `body` writes to stderr at a level. The handle is made, and logs, before.
+  // The text that `body` writes to stderr at a level, without the text of the creation of the handle.
   static std::string logged(const char* level, const std::function<void(const Handle&)>& body) {
     const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);
     ::testing::internal::CaptureStderr();
@@ -33,7 +33,7 @@ class ApiLog : public ::testing::Test {
 TEST_F(ApiLog, ErrorsAppearUnlessOff) {
   for (const char* level : {"error", "warn", "info", "debug", ""}) {
     std::string lines = logged(level, [](const Handle&) { mluOpDestroy(nullptr); });
-    // Which date and time it is does not matter.
+    // Date and time vary.
     std::replace_if(
         lines.begin(), lines.end(), [](char c) { return c >= '0' && c <= '9'; }, '#');
     EXPECT_EQ(lines, "####-##-## ##:##:##.### mluop-omp error [mluOpDestroy] handle is null\n") << level;
@@ -76,7 +76,7 @@ TEST_F(ApiLog, ContextAtDebug) {
   EXPECT_NE(lines.find(" mluop-omp debug device mlu590, NRAM 77 KiB, "), std::string::npos) << lines;
 }
 
-TEST_F(ApiLog, RefusedSettingKeepsTheLevel) {
+TEST_F(ApiLog, InvalidSettingKeepsTheLevel) {
   EXPECT_EQ(logged("off",
                    [](const Handle& handle) {
                      const ScopedEnvironment log("MLUOP_LOG_LEVEL", "debug");
@@ -86,7 +86,7 @@ TEST_F(ApiLog, RefusedSettingKeepsTheLevel) {
             "");
 }
 
-// A process whose first call fails has no handle that could have read the level.
+// In a process whose first call fails, no handle has read the level.
 using ApiLogDeathTest = ApiLog;
 
 TEST_F(ApiLogDeathTest, LevelHoldsBeforeTheFirstHandle) {
@@ -98,7 +98,7 @@ TEST_F(ApiLogDeathTest, LevelHoldsBeforeTheFirstHandle) {
   };
   EXPECT_EXIT(fail_at("error"), ::testing::ExitedWithCode(0), "handle is null");
   EXPECT_EXIT(fail_at("off"), ::testing::ExitedWithCode(0), "^$");
-  // Not a level: what is wrong with it must not be lost.
+  // Errors are logged if the level is invalid.
   EXPECT_EXIT(fail_at("loud"), ::testing::ExitedWithCode(0), "handle is null");
 }
 

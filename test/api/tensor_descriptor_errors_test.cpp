@@ -1,4 +1,4 @@
-// What tensor descriptors refuse: one bad argument, one status, one message; the descriptor stays as it was.
+// Every rule that the functions of tensor descriptors check. A setter that fails does not change the descriptor.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "api/bad_call.h"
 #include "api/tensor_descriptor_functions.h"
 #include "support/api.h"
+#include "support/error_table.h"
 
 namespace mluop::test {
 namespace {
 
-// The arguments of a setter, open to change; good as they are.
+// Valid arguments of a setter, for rows to change.
 template <class Int>
 struct SetterArguments {
   mluOpTensorDescriptor_t desc;
@@ -28,16 +28,10 @@ struct SetterArguments {
   const Int* dims_pointer = dims;
   const Int* strides_pointer = strides;
 
-  void shape(std::initializer_list<Int> wanted) {
+  void set_shape(std::initializer_list<Int> wanted) {
     count = static_cast<int>(wanted.size());
     std::copy(wanted.begin(), wanted.end(), dims);
   }
-};
-
-template <class Int>
-struct BadSet {
-  std::function<void(SetterArguments<Int>&)> spoil;
-  const char* message;  // after the name of the function
 };
 
 template <class Int>
@@ -45,7 +39,7 @@ class ApiTensorDescriptorErrors : public ::testing::Test {
  protected:
   using Functions = DescriptorFunctions<Int>;
   using Arguments = SetterArguments<Int>;
-  using Table = std::vector<BadSet<Int>>;
+  using Rows = std::vector<ErrorRow<Arguments>>;
 
   static mluOpStatus_t set(const Arguments& a) {
     return Functions::set(a.desc, a.layout, a.dtype, a.count, a.dims_pointer);
@@ -55,73 +49,76 @@ class ApiTensorDescriptorErrors : public ::testing::Test {
   }
   static mluOpStatus_t set_dim(const Arguments& a) { return Functions::set_dim(a.desc, a.count, a.dims_pointer); }
 
-  static void expect_refused(mluOpStatus_t (*setter)(const Arguments&), const char* name, const Table& table) {
-    for (const BadSet<Int>& bad : table) {
-      const std::string message = std::string("[") + name + Functions::suffix + "] " + bad.message;
-      SCOPED_TRACE(message);
+  static void expect_setter_errors(mluOpStatus_t (*setter)(const Arguments&), const char* name, const Rows& rows) {
+    for (const ErrorRow<Arguments>& row : rows) {
+      SCOPED_TRACE(row.rule);
       const Descriptor desc(MLUOP_DTYPE_FLOAT, {5, 6, 7}, MLUOP_LAYOUT_NLC);
       const TensorDescriptor before = *mluOpTensorDescriptor_t{desc};
       Arguments arguments{desc};
-      bad.spoil(arguments);
-      EXPECT_EQ(setter(arguments), MLUOP_STATUS_BAD_PARAM);
-      EXPECT_EQ(mluOpOmpGetLastError(), message);
+      row.change(arguments);
+      expect_failure([&] { return setter(arguments); }, row.status,
+                     std::string("[") + name + Functions::suffix + "] " + row.message);
       EXPECT_TRUE(same(*mluOpTensorDescriptor_t{desc}, before));
     }
   }
 
-  // Of every setter.
-  static Table shape_rules() {
+  // Rules of every setter.
+  static Rows shape_rules() {
     return {
-        {[](auto& a) { a.desc = nullptr; }, "desc is null"},
-        {[](auto& a) { a.count = 0; }, "dimNb is 0, expected 1 to 8"},
-        {[](auto& a) { a.count = 9; }, "dimNb is 9, expected 1 to 8"},
-        {[](auto& a) { a.count = -1; }, "dimNb is -1, expected 1 to 8"},
-        {[](auto& a) { a.count = INT_MIN; }, "dimNb is -2147483648, expected 1 to 8"},
-        {[](auto& a) { a.dims_pointer = nullptr; }, "dimSize is null"},
-        {[](auto& a) { a.dims[0] = -1; }, "dimSize[0] is -1, expected 0 or more"},
-        {[](auto& a) { a.dims[1] = INT_MIN; }, "dimSize[1] is -2147483648, expected 0 or more"},
-        // 2^61 elements of 4 bytes: one byte too many.
-        {[](auto& a) {
-           a.shape({1 << 30, 1 << 30, 2});
+        {"null descriptor", [](auto& a) { a.desc = nullptr; }, "desc is null"},
+        {"no dimensions", [](auto& a) { a.count = 0; }, "dimNb is 0, expected 1 to 8"},
+        {"too many dimensions", [](auto& a) { a.count = 9; }, "dimNb is 9, expected 1 to 8"},
+        {"negative dimNb", [](auto& a) { a.count = -1; }, "dimNb is -1, expected 1 to 8"},
+        {"smallest dimNb", [](auto& a) { a.count = INT_MIN; }, "dimNb is -2147483648, expected 1 to 8"},
+        {"null dimSize", [](auto& a) { a.dims_pointer = nullptr; }, "dimSize is null"},
+        {"negative dimension", [](auto& a) { a.dims[0] = -1; }, "dimSize[0] is -1, expected 0 or more"},
+        {"smallest dimension", [](auto& a) { a.dims[1] = INT_MIN; },
+         "dimSize[1] is -2147483648, expected 0 or more"},
+        {"2^63 bytes",
+         [](auto& a) {
+           a.set_shape({1 << 30, 1 << 30, 2});
          },
          "the size in bytes of shape [1073741824, 1073741824, 2] exceeds 2^63 - 1"},
-        // The product of the dimensions alone, and a zero that does not hide it.
-        {[](auto& a) {
-           a.shape({INT_MAX, INT_MAX, INT_MAX});
+        {"element count overflows",
+         [](auto& a) {
+           a.set_shape({INT_MAX, INT_MAX, INT_MAX});
          },
          "the size in bytes of shape [2147483647, 2147483647, 2147483647] exceeds 2^63 - 1"},
-        {[](auto& a) {
-           a.shape({0, INT_MAX, INT_MAX, INT_MAX});
+        {"overflow beside a dimension 0",
+         [](auto& a) {
+           a.set_shape({0, INT_MAX, INT_MAX, INT_MAX});
          },
          "the size in bytes of shape [0, 2147483647, 2147483647, 2147483647] exceeds 2^63 - 1"},
     };
   }
 
-  // Of the setters that take layout and data type.
-  static Table format_rules() {
+  // Rules of the setters that take layout and data type.
+  static Rows format_rules() {
+    const std::string layouts = ", expected a value of mluOpTensorLayout_t";
+    const std::string dtypes = ", expected a data type other than MLUOP_DTYPE_INVALID";
     return {
-        {[](auto& a) { a.layout = static_cast<mluOpTensorLayout_t>(11); },
-         "layout is 11, expected a value of mluOpTensorLayout_t"},
-        {[](auto& a) { a.layout = static_cast<mluOpTensorLayout_t>(15); },
-         "layout is 15, expected a value of mluOpTensorLayout_t"},
-        {[](auto& a) { a.dtype = MLUOP_DTYPE_INVALID; },
-         "dtype is 0, expected a data type other than MLUOP_DTYPE_INVALID"},
-        {[](auto& a) { a.dtype = static_cast<mluOpDataType_t>(10); },
-         "dtype is 10, expected a data type other than MLUOP_DTYPE_INVALID"},
-        {[](auto& a) { a.dtype = static_cast<mluOpDataType_t>(18); },
-         "dtype is 18, expected a data type other than MLUOP_DTYPE_INVALID"},
+        {"layout past the last", [](auto& a) { a.layout = static_cast<mluOpTensorLayout_t>(11); },
+         "layout is 11" + layouts},
+        {"largest layout", [](auto& a) { a.layout = static_cast<mluOpTensorLayout_t>(15); },
+         "layout is 15" + layouts},
+        {"invalid dtype", [](auto& a) { a.dtype = MLUOP_DTYPE_INVALID; }, "dtype is 0" + dtypes},
+        {"dtype between INT64 and UINT32", [](auto& a) { a.dtype = static_cast<mluOpDataType_t>(10); },
+         "dtype is 10" + dtypes},
+        {"dtype past the last", [](auto& a) { a.dtype = static_cast<mluOpDataType_t>(18); },
+         "dtype is 18" + dtypes},
     };
   }
 
-  // Of the setters that take strides.
-  static Table stride_rules() {
+  // Rules of the setters that take strides.
+  static Rows stride_rules() {
     return {
-        {[](auto& a) { a.strides_pointer = nullptr; }, "dimStride is null"},
-        {[](auto& a) { a.strides[0] = -1; }, "dimStride[0] is -1, expected 0 or more"},
-        {[](auto& a) { a.strides[1] = INT_MIN; }, "dimStride[1] is -2147483648, expected 0 or more"},
-        // Few elements, far apart: about 2^62 elements of 4 bytes.
-        {[](auto& a) {
-           a.shape({INT_MAX});
+        {"null dimStride", [](auto& a) { a.strides_pointer = nullptr; }, "dimStride is null"},
+        {"negative stride", [](auto& a) { a.strides[0] = -1; }, "dimStride[0] is -1, expected 0 or more"},
+        {"smallest stride", [](auto& a) { a.strides[1] = INT_MIN; },
+         "dimStride[1] is -2147483648, expected 0 or more"},
+        {"2^62 elements apart",
+         [](auto& a) {
+           a.set_shape({INT_MAX});
            a.strides[0] = INT_MAX;
          },
          "the size in bytes of shape [2147483647] exceeds 2^63 - 1"},
@@ -131,40 +128,41 @@ class ApiTensorDescriptorErrors : public ::testing::Test {
 TYPED_TEST_SUITE(ApiTensorDescriptorErrors, DescriptorInts, DescriptorIntNames);
 
 TYPED_TEST(ApiTensorDescriptorErrors, Set) {
-  this->expect_refused(this->set, "mluOpSetTensorDescriptor", this->shape_rules());
-  this->expect_refused(this->set, "mluOpSetTensorDescriptor", this->format_rules());
+  this->expect_setter_errors(this->set, "mluOpSetTensorDescriptor", this->shape_rules());
+  this->expect_setter_errors(this->set, "mluOpSetTensorDescriptor", this->format_rules());
 }
 
 TYPED_TEST(ApiTensorDescriptorErrors, SetEx) {
-  this->expect_refused(this->set_ex, "mluOpSetTensorDescriptorEx", this->shape_rules());
-  this->expect_refused(this->set_ex, "mluOpSetTensorDescriptorEx", this->format_rules());
-  this->expect_refused(this->set_ex, "mluOpSetTensorDescriptorEx", this->stride_rules());
+  this->expect_setter_errors(this->set_ex, "mluOpSetTensorDescriptorEx", this->shape_rules());
+  this->expect_setter_errors(this->set_ex, "mluOpSetTensorDescriptorEx", this->format_rules());
+  this->expect_setter_errors(this->set_ex, "mluOpSetTensorDescriptorEx", this->stride_rules());
 }
 
 TYPED_TEST(ApiTensorDescriptorErrors, SetDim) {
-  this->expect_refused(this->set_dim, "mluOpSetTensorDescriptorDim", this->shape_rules());
+  this->expect_setter_errors(this->set_dim, "mluOpSetTensorDescriptorDim", this->shape_rules());
 }
 
-// Unspoiled, the arguments of the tables are good.
-TYPED_TEST(ApiTensorDescriptorErrors, GoodArguments) {
+// The arguments are valid before a row changes them.
+TYPED_TEST(ApiTensorDescriptorErrors, ValidArguments) {
   const Descriptor desc;
-  const SetterArguments<TypeParam> good{desc};
-  EXPECT_EQ(this->set(good), MLUOP_STATUS_SUCCESS);
-  EXPECT_EQ(this->set_ex(good), MLUOP_STATUS_SUCCESS);
-  EXPECT_EQ(this->set_dim(good), MLUOP_STATUS_SUCCESS);
+  const SetterArguments<TypeParam> valid{desc};
+  EXPECT_EQ(this->set(valid), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(this->set_ex(valid), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(this->set_dim(valid), MLUOP_STATUS_SUCCESS);
 }
 
 TYPED_TEST(ApiTensorDescriptorErrors, Get) {
   const std::string suffix = std::string(TestFixture::Functions::suffix) + "] desc is null";
-  EXPECT_EQ(TestFixture::Functions::get(nullptr, nullptr, nullptr, nullptr, nullptr), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_EQ(mluOpOmpGetLastError(), "[mluOpGetTensorDescriptor" + suffix);
-  EXPECT_EQ(TestFixture::Functions::get_ex(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr),
-            MLUOP_STATUS_BAD_PARAM);
-  EXPECT_EQ(mluOpOmpGetLastError(), "[mluOpGetTensorDescriptorEx" + suffix);
+  expect_errors({
+      {[] { return TestFixture::Functions::get(nullptr, nullptr, nullptr, nullptr, nullptr); },
+       "[mluOpGetTensorDescriptor" + suffix},
+      {[] { return TestFixture::Functions::get_ex(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr); },
+       "[mluOpGetTensorDescriptorEx" + suffix},
+  });
 }
 
 TEST(ApiTensorDescriptorNull, Errors) {
-  expect_refused({
+  expect_errors({
       {[] { return mluOpCreateTensorDescriptor(nullptr); }, "[mluOpCreateTensorDescriptor] desc is null"},
       {[] { return mluOpDestroyTensorDescriptor(nullptr); }, "[mluOpDestroyTensorDescriptor] desc is null"},
       {[] { return mluOpResetTensorDescriptor(nullptr); }, "[mluOpResetTensorDescriptor] desc is null"},
@@ -173,7 +171,7 @@ TEST(ApiTensorDescriptorNull, Errors) {
   EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpGetTensorElementNum] desc is null");
 }
 
-// Sizes that only int64_t can say.
+// Sizes that exceed int.
 TEST(ApiTensorDescriptorLargeErrors, BytesOverflow) {
   const Descriptor desc;
   const auto set = [&](mluOpDataType_t dtype, std::initializer_list<int64_t> dims,
@@ -181,10 +179,10 @@ TEST(ApiTensorDescriptorLargeErrors, BytesOverflow) {
     return mluOpSetTensorDescriptorEx_v2(desc, MLUOP_LAYOUT_ARRAY, dtype, static_cast<int>(dims.size()),
                                          dims.begin(), strides.begin());
   };
-  expect_refused({
+  expect_errors({
       {[&] { return set(MLUOP_DTYPE_HALF, {int64_t{1} << 62}, {1}); },
        "[mluOpSetTensorDescriptorEx_v2] the size in bytes of shape [4611686018427387904] exceeds 2^63 - 1"},
-      // The reach of one dimension, then the sum over both, then the element behind the last byte.
+      // The extent of one dimension overflows, then the sum of both, then the element past the last.
       {[&] {
          return set(MLUOP_DTYPE_INT8, {3, 2}, {int64_t{1} << 62, 1});
        },
@@ -201,7 +199,7 @@ TEST(ApiTensorDescriptorLargeErrors, BytesOverflow) {
   EXPECT_TRUE(same(*mluOpTensorDescriptor_t{desc}, TensorDescriptor()));
 }
 
-// Values that int cannot return: refused where asked for, and nothing is written.
+// Values that int cannot represent: the getter fails if the caller requests them, and writes nothing.
 TEST(ApiTensorDescriptorLargeErrors, IntGettersOverflow) {
   const Descriptor long_dim(MLUOP_DTYPE_INT8, {3, int64_t{1} << 31}),
       long_stride(MLUOP_DTYPE_INT8, {2, INT_MAX, 2}), fits(MLUOP_DTYPE_INT8, {2, INT_MAX});
@@ -209,7 +207,7 @@ TEST(ApiTensorDescriptorLargeErrors, IntGettersOverflow) {
   auto dtype = MLUOP_DTYPE_BFLOAT16;
   int count = -7, dims[3] = {-7, -7, -7}, strides[3] = {-7, -7, -7};
   const auto kOverflow = MLUOP_STATUS_NUMERICAL_OVERFLOW;
-  expect_refused({
+  expect_errors({
       {[&] { return mluOpGetTensorDescriptor(long_dim, &layout, &dtype, &count, dims); },
        "[mluOpGetTensorDescriptor] dimSize[1] is 2147483648, which int cannot hold: use the _v2 function",
        kOverflow},
@@ -227,7 +225,7 @@ TEST(ApiTensorDescriptorLargeErrors, IntGettersOverflow) {
     EXPECT_EQ(dims[i], -7);
     EXPECT_EQ(strides[i], -7);
   }
-  // Not asked for, or INT_MAX itself.
+  // Not requested, or equal to INT_MAX.
   EXPECT_EQ(mluOpGetTensorDescriptor(long_dim, nullptr, nullptr, &count, nullptr), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(mluOpGetTensorDescriptor(long_stride, nullptr, nullptr, nullptr, dims), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(mluOpGetTensorDescriptorEx(fits, nullptr, nullptr, nullptr, dims, strides), MLUOP_STATUS_SUCCESS);

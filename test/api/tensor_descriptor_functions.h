@@ -1,4 +1,4 @@
-// The tensor descriptor functions of both families, so that one test covers int and int64_t.
+// The functions of tensor descriptors for int and int64_t, for typed tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tensor descriptors: what is set is what is read, in int and in int64_t.
+// Tensor descriptors: getters return the values that setters store, in int and in int64_t.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -63,7 +63,7 @@ TYPED_TEST(ApiTensorDescriptor, SetGivesContiguousStrides) {
   EXPECT_EQ(mluOpGetTensorElementNum(this->desc_), 210U);
 }
 
-// A second set leaves nothing of the first.
+// The second call replaces all values of the first.
 TYPED_TEST(ApiTensorDescriptor, SetReplaces) {
   ASSERT_EQ(this->set(MLUOP_LAYOUT_NDHWC, MLUOP_DTYPE_HALF, {2, 3, 5, 7, 9}), MLUOP_STATUS_SUCCESS);
   ASSERT_EQ(this->set(MLUOP_LAYOUT_NC, MLUOP_DTYPE_INT8, {4, 6}), MLUOP_STATUS_SUCCESS);
@@ -87,13 +87,13 @@ TYPED_TEST(ApiTensorDescriptor, EveryDataType) {
   }
 }
 
-TYPED_TEST(ApiTensorDescriptor, MostDimensions) {
+TYPED_TEST(ApiTensorDescriptor, MaxDimensions) {
   ASSERT_EQ(this->set(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {2, 1, 3, 2, 1, 2, 3, 2}), MLUOP_STATUS_SUCCESS);
   this->expect(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {2, 1, 3, 2, 1, 2, 3, 2}, {72, 72, 24, 12, 12, 6, 2, 1});
   EXPECT_EQ(mluOpGetTensorElementNum(this->desc_), 144U);
 }
 
-// Strides count a dimension of size 0 as 1: those outside it stay useful.
+// For the strides of outer dimensions, a dimension of size 0 counts as 1.
 TYPED_TEST(ApiTensorDescriptor, ZeroDimensions) {
   ASSERT_EQ(this->set(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {4, 0, 3}), MLUOP_STATUS_SUCCESS);
   this->expect(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_FLOAT, {4, 0, 3}, {3, 3, 1});
@@ -103,7 +103,7 @@ TYPED_TEST(ApiTensorDescriptor, ZeroDimensions) {
 }
 
 TYPED_TEST(ApiTensorDescriptor, GivenStrides) {
-  // Transposed, broadcast, and far apart.
+  // Transposed, broadcast, with gaps.
   for (const std::vector<TypeParam>& strides :
        {std::vector<TypeParam>{1, 2}, {0, 0}, {1000, 10}, {INT_MAX / 4, 1}}) {
     const TypeParam dims[] = {2, 3};
@@ -115,13 +115,13 @@ TYPED_TEST(ApiTensorDescriptor, GivenStrides) {
   }
 }
 
-// Strides of dimensions that are never stepped along lead nowhere.
+// Strides of dimensions of size 0 or 1 do not affect the size in bytes.
 TYPED_TEST(ApiTensorDescriptor, HugeStridesOfShortDimensions) {
-  constexpr auto kMost = std::numeric_limits<TypeParam>::max();
-  const TypeParam dims[] = {1, 0, 1}, strides[] = {kMost, kMost, kMost};
+  constexpr auto kMax = std::numeric_limits<TypeParam>::max();
+  const TypeParam dims[] = {1, 0, 1}, strides[] = {kMax, kMax, kMax};
   ASSERT_EQ(TestFixture::Functions::set_ex(this->desc_, MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_DOUBLE, 3, dims, strides),
             MLUOP_STATUS_SUCCESS);
-  this->expect(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_DOUBLE, {1, 0, 1}, {kMost, kMost, kMost});
+  this->expect(MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_DOUBLE, {1, 0, 1}, {kMax, kMax, kMax});
 }
 
 TYPED_TEST(ApiTensorDescriptor, SetDimKeepsLayoutAndType) {
@@ -177,7 +177,7 @@ TEST(ApiTensorDescriptorLarge, DimensionsBeyondInt) {
   EXPECT_EQ(mluOpGetTensorElementNum(desc), uint64_t{1} << 41);
 }
 
-// The largest sizes of which the bytes still fit.
+// The largest sizes whose number of bytes is valid.
 TEST(ApiTensorDescriptorLarge, JustFits) {
   EXPECT_EQ(mluOpGetTensorElementNum(Descriptor(MLUOP_DTYPE_INT8, {INT64_MAX})), uint64_t{INT64_MAX});
   EXPECT_EQ(mluOpGetTensorElementNum(Descriptor(MLUOP_DTYPE_FLOAT, {INT64_MAX / 4})), uint64_t{INT64_MAX / 4});

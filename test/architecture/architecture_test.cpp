@@ -1,4 +1,4 @@
-// The source tree keeps the rules of CONTRIBUTING.md, and the checker that says so can say no.
+// The source tree follows the rules of CONTRIBUTING.md. The checker of the rules detects each violation.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A source tree that lives as long as the test.
+// A source tree for the duration of a test.
 class TemporaryTree {
  public:
   void add(const std::string& name, const std::string& text) const {
@@ -25,12 +25,12 @@ class TemporaryTree {
   TemporaryFolder folder_;
 };
 
-TEST(Architecture, TheProjectKeepsItsRules) {
+TEST(Architecture, TheProjectFollowsItsRules) {
   ASSERT_TRUE(fs::exists(fs::path(MLUOP_OMP_SOURCE_DIR) / "src/team/launch.cpp"));
-  for (const std::string& broken : broken_rules(MLUOP_OMP_SOURCE_DIR)) ADD_FAILURE() << broken;
+  for (const std::string& violation : violations_of(MLUOP_OMP_SOURCE_DIR)) ADD_FAILURE() << violation;
 }
 
-TEST(Architecture, AcceptsWhatIsAllowed) {
+TEST(Architecture, AcceptsAllowedIncludes) {
   const TemporaryTree tree;
   tree.add("include/mlu_op.h", "");
   tree.add("src/core/log.cpp", "#include \"core/log.h\"\n#include <spdlog/spdlog.h>\n#include \"mlu_op.h\"\n");
@@ -41,16 +41,16 @@ TEST(Architecture, AcceptsWhatIsAllowed) {
            "// No `#pragma omp` here.\n#pragma once\n");
   tree.add("src/api/handle.cpp", "#include \"api/a.h\"\n#include \"primitives/sort.h\"\n#include <vector>\n");
   tree.add("perf/support/parallel.h", "#include <omp.h>\n#pragma omp parallel\n");
-  EXPECT_EQ(broken_rules(tree.root()), std::vector<std::string>());
+  EXPECT_EQ(violations_of(tree.root()), std::vector<std::string>());
 }
 
-struct Offence {
+struct Violation {
   const char* file;
   const char* line;
   const char* what;
 };
 
-constexpr Offence kOffences[] = {
+constexpr Violation kViolations[] = {
     {"src/core/a.cpp", "#include \"team/b.h\"", "includes \"team/b.h\""},
     {"src/core/a.cpp", "#include \"api/b.h\"", "includes \"api/b.h\""},
     {"src/core/a.cpp", "  #  include \"ops/one/b.h\" // why", "includes \"ops/one/b.h\""},
@@ -74,29 +74,29 @@ constexpr Offence kOffences[] = {
     {"src/team/a.cpp", "#include <spdlog/spdlog.h>", "includes <spdlog/spdlog.h>"},
 };
 
-TEST(Architecture, NamesEveryOffence) {
-  for (const Offence& offence : kOffences) {
+TEST(Architecture, ReportsEveryViolation) {
+  for (const Violation& violation : kViolations) {
     const TemporaryTree tree;
     tree.add("include/mlu_op.h", "");
     tree.add("src/core/fine.h", "#pragma once\n");
-    tree.add(offence.file, std::string("#include \"mlu_op.h\"\n\n") + offence.line + "\n#include <vector>\n");
-    EXPECT_EQ(broken_rules(tree.root()),
-              std::vector<std::string>{std::string(offence.file) + ":3: " + offence.what});
+    tree.add(violation.file, std::string("#include \"mlu_op.h\"\n\n") + violation.line + "\n#include <vector>\n");
+    EXPECT_EQ(violations_of(tree.root()),
+              std::vector<std::string>{std::string(violation.file) + ":3: " + violation.what});
   }
 }
 
-TEST(Architecture, NamesAllOffencesOfATree) {
+TEST(Architecture, ReportsAllViolationsOfATree) {
   const TemporaryTree tree;
   tree.add("src/core/a.h", "#include \"team/b.h\"\n#pragma omp parallel\n");
   tree.add("src/team/b.h", "#include \"core/a.h\"\n#include \"api/c.h\"\n");
-  EXPECT_EQ(broken_rules(tree.root()), (std::vector<std::string>{"src/core/a.h:1: includes \"team/b.h\"",
-                                                                 "src/core/a.h:2: has an OpenMP pragma",
-                                                                 "src/team/b.h:2: includes \"api/c.h\""}));
+  EXPECT_EQ(violations_of(tree.root()), (std::vector<std::string>{"src/core/a.h:1: includes \"team/b.h\"",
+                                                                  "src/core/a.h:2: has an OpenMP pragma",
+                                                                  "src/team/b.h:2: includes \"api/c.h\""}));
 }
 
-TEST(Architecture, RefusesATreeWithoutSources) {
+TEST(Architecture, ThrowsWithoutSources) {
   const TemporaryTree tree;
-  EXPECT_THROW(broken_rules(tree.root()), fs::filesystem_error);
+  EXPECT_THROW(violations_of(tree.root()), fs::filesystem_error);
 }
 
 }  // namespace

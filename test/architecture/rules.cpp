@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a folder of src may include besides itself and the public headers. Arrows go one way.
+// The folders that each folder of src may include besides itself and the public headers.
 const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"core", {}},
     {"team", {"core"}},
@@ -25,7 +25,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// The text behind `word` and the blanks around that; nothing if the text begins with something else.
+// The text after `word` and the blanks around it; nullopt if the text does not begin with `word`.
 std::optional<std::string_view> after(std::optional<std::string_view> text, std::string_view word) {
   constexpr std::string_view kBlanks = " \t";
   const auto skip_blanks = [&](std::string_view from) {
@@ -43,17 +43,17 @@ bool is_openmp_pragma(std::string_view line) {
   return operand != line.npos && after(after(after(line.substr(operand), "_Pragma"), "("), "\"omp");
 }
 
-// A folder that includes another is named by it: "team", or "ops/voxel_pooling_forward".
+// The folder of a path, such as "team" or "ops/voxel_pooling_forward".
 std::string folder_of(const fs::path& path) {
   const std::string first = path.begin()->string();
   return first == "ops" ? first + "/" + std::next(path.begin())->string() : first;
 }
 
-// One file of the tree, and where what breaks a rule is noted.
+// Checks one file of the tree and appends its violations.
 class File {
  public:
-  File(const fs::path& root, const fs::path& path, std::vector<std::string>& broken)
-      : root_(root), name_(path.lexically_relative(root).generic_string()), broken_(broken) {}
+  File(const fs::path& root, const fs::path& path, std::vector<std::string>& violations)
+      : root_(root), name_(path.lexically_relative(root).generic_string()), violations_(violations) {}
 
   void check() {
     std::ifstream lines(root_ / name_);
@@ -68,7 +68,7 @@ class File {
  private:
   bool may_use_openmp() const { return starts_with(name_, "src/team/") || name_ == "perf/support/parallel.h"; }
 
-  // `included` is the rest of the line, from < or " on.
+  // `included` is the rest of the line, beginning with < or ".
   void check_include_of(std::string_view included) {
     const bool system = starts_with(included, "<");
     if (!system && !starts_with(included, "\"")) return;
@@ -100,18 +100,18 @@ class File {
   }
 
   void report(const std::string& what) {
-    broken_.push_back(name_ + ":" + std::to_string(line_number_) + ": " + what);
+    violations_.push_back(name_ + ":" + std::to_string(line_number_) + ": " + what);
   }
 
   const fs::path& root_;
   std::string name_;
-  std::vector<std::string>& broken_;
+  std::vector<std::string>& violations_;
   int line_number_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::string> broken_rules(const fs::path& root) {
+std::vector<std::string> violations_of(const fs::path& root) {
   std::vector<fs::path> files;
   for (const char* folder : {"src", "perf"}) {
     if (folder == std::string("perf") && !fs::exists(root / folder)) continue;
@@ -121,9 +121,9 @@ std::vector<std::string> broken_rules(const fs::path& root) {
     }
   }
   std::sort(files.begin(), files.end());
-  std::vector<std::string> broken;
-  for (const fs::path& path : files) File(root, path, broken).check();
-  return broken;
+  std::vector<std::string> violations;
+  for (const fs::path& path : files) File(root, path, violations).check();
+  return violations;
 }
 
 }  // namespace mluop::test

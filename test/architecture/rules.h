@@ -1,6 +1,5 @@
-// The rules that keep the folders of the project apart, as a checker over a source tree: which folder includes
-// which, and where OpenMP and the logger may occur. It reads text line by line and knows no preprocessor: a line
-// that is compiled out counts too.
+// Checks the rules between the folders of a source tree: which folder may include which, and which files may use
+// OpenMP and the logger. Reads the text without preprocessing it, so lines that are compiled out are checked too.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +8,8 @@
 
 namespace mluop::test {
 
-// One line for each that breaks a rule: "src/core/a.h:3: core includes "team/b.h"". Empty if all is well. Reads
-// the C and C++ files below root/src and root/perf; throws if there is no root/src.
-std::vector<std::string> broken_rules(const std::filesystem::path& root);
+// Returns one message per violation, such as "src/core/a.h:3: includes "team/b.h"". Reads the C and C++ files
+// below root/src and root/perf. Throws if root/src does not exist.
+std::vector<std::string> violations_of(const std::filesystem::path& root);
 
 }  // namespace mluop::test

@@ -1,4 +1,4 @@
-// The C boundary: what is thrown becomes a status and a text.
+// The C boundary converts exceptions to a status and a last error.
 #include "core/boundary.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(CoreBoundary, Exceptions) {
        "[example] not that"},
       {[] { throw Failure(MLUOP_STATUS_EXECUTION_FAILED, ""); }, MLUOP_STATUS_EXECUTION_FAILED, "[example] "},
       {[] { throw std::bad_alloc(); }, MLUOP_STATUS_ALLOC_FAILED, "[example] out of memory"},
-      // new[] of a bad size: a kind of bad_alloc.
+      // new[] of an invalid size throws a class derived from bad_alloc.
       {[] { throw std::bad_array_new_length(); }, MLUOP_STATUS_ALLOC_FAILED, "[example] out of memory"},
       {[] { throw std::logic_error("a bug"); }, MLUOP_STATUS_INTERNAL_ERROR, "[example] a bug"},
       {[] { throw 42; }, MLUOP_STATUS_INTERNAL_ERROR, "[example] unknown exception"},

@@ -1,4 +1,4 @@
-// Argument checks: the message of each rule, that the first failure wins, and where memory overlaps.
+// Argument checks: the message of each rule, the first failure, overlapping memory.
 #include "core/checks.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(CoreChecks, SuccessUntilARuleFails) {
   Checks check("example");
   const int value = 0;
   const auto desc = tensor({2, 3});
-  EXPECT_TRUE(check.rule(true, MLUOP_STATUS_NOT_SUPPORTED, "never shown"));
+  EXPECT_TRUE(check.rule(true, MLUOP_STATUS_NOT_SUPPORTED, "not reported"));
   EXPECT_TRUE(check.not_null("value", &value));
   EXPECT_TRUE(check.positive("n", 1));
   EXPECT_TRUE(check.tensor("input", &desc, MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_ARRAY, {2, 3}));
@@ -71,7 +71,7 @@ TEST(CoreChecks, Messages) {
   }
 }
 
-// As an operator writes them.
+// Rules combined by && as in the operators.
 TEST(CoreChecks, FirstFailureWins) {
   Checks check("example");
   int evaluated = 0;
@@ -104,17 +104,17 @@ TEST(CoreChecks, Overlap) {
   } kTable[] = {
       {0, 8, 8, 8, true},    // adjacent, output first
       {8, 8, 0, 8, true},    // adjacent, input first
-      {0, 8, 40, 8, true},   // far
+      {0, 8, 40, 8, true},   // separate
       {0, 8, 0, 8, false},   // the same
       {0, 9, 8, 8, false},   // the output's last byte
       {8, 8, 0, 9, false},   // the input's last byte
       {0, 32, 8, 8, false},  // input inside output
       {8, 8, 0, 32, false},  // output inside input
-      {0, 32, 0, 1, false},  // same begin
-      {0, 0, 0, 0, true},    // nothing at one place
-      {0, 0, 0, 8, true},    // nothing at the begin of something
-      {4, 0, 0, 8, true},    // nothing inside something
-      {0, 8, 4, 0, true},    // something around nothing
+      {0, 32, 0, 1, false},  // same beginning
+      {0, 0, 0, 0, true},    // both empty
+      {0, 0, 0, 8, true},    // empty output at the beginning of the input
+      {4, 0, 0, 8, true},    // empty output inside the input
+      {0, 8, 4, 0, true},    // empty input inside the output
   };
   char memory[64];
   for (const auto& row : kTable) {

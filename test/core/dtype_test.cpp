@@ -1,4 +1,4 @@
-// Names of element types and layouts; sizes are tested through mluOpGetSizeOfDataType.
+// Names of data types and layouts. api/library_test.cpp tests the sizes.
 #include "core/dtype.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@ namespace mluop::test {
 namespace {
 
 TEST(CoreDtype, NamesOfTypes) {
-  // In the order of their values, 10 being none.
+  // In the order of their values. No data type has the value 10.
   const char* const kNames[] = {"INVALID", "HALF",   "FLOAT",  "INT8",         "INT16",         "INT31",
                                 "INT32",   "UINT8",  "BOOL",   "INT64",        "INVALID",       "UINT32",
                                 "UINT64",  "UINT16", "DOUBLE", "COMPLEX_HALF", "COMPLEX_FLOAT", "BFLOAT16"};

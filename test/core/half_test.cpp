@@ -13,8 +13,8 @@
 #define MLUOP_TEST_HALF_CONVERSIONS
 namespace mluop::test {
 
-// The vector conversions of an instruction set; counts are multiples of kMostLanes.
-constexpr size_t kMostLanes = 16;
+// The vector conversions of an instruction set; counts are multiples of kMaxLanes.
+constexpr size_t kMaxLanes = 16;
 struct HalfConversions {
   int64_t target;
   void (*to_floats)(const Half* from, float* to, size_t count);
@@ -70,7 +70,7 @@ uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
 float float_of(uint32_t bits) { return std::bit_cast<float>(bits); }
 Half half_of(uint32_t bits) { return {static_cast<uint16_t>(bits)}; }
 
-// The meaning of a half's bits, by the standard's words.
+// The value of a half by IEEE 754.
 double value_of(uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 0x1F);
   const int mantissa = static_cast<int>(bits & 0x3FF);
@@ -79,33 +79,33 @@ double value_of(uint32_t bits) {
   return exponent == 0 ? sign * std::ldexp(mantissa, -24) : sign * std::ldexp(1024 + mantissa, exponent - 25);
 }
 
-// A way to convert: the scalar one, or that of an instruction set.
-struct Way {
+// A conversion: scalar, or of an instruction set.
+struct Conversion {
   std::string name;
-  std::vector<float> (*floats)(const Way& way, const std::vector<Half>& halves);
-  std::vector<Half> (*halves)(const Way& way, const std::vector<float>& floats);
+  std::vector<float> (*floats)(const Conversion& conversion, const std::vector<Half>& halves);
+  std::vector<Half> (*halves)(const Conversion& conversion, const std::vector<float>& floats);
   HalfConversions vectors;
 };
 
 template <class To, class From>
 std::vector<To> by_vectors(std::vector<From> from, void (*convert)(const From*, To*, size_t)) {
   const size_t count = from.size();
-  from.resize((count + kMostLanes - 1) / kMostLanes * kMostLanes);
+  from.resize((count + kMaxLanes - 1) / kMaxLanes * kMaxLanes);
   std::vector<To> to(from.size());
   convert(from.data(), to.data(), from.size());
   to.resize(count);
   return to;
 }
 
-std::vector<Way> ways() {
-  std::vector<Way> all;
+std::vector<Conversion> conversions() {
+  std::vector<Conversion> all;
   all.push_back({"scalar",
-                 [](const Way&, const std::vector<Half>& halves) {
+                 [](const Conversion&, const std::vector<Half>& halves) {
                    std::vector<float> floats;
                    for (const Half half : halves) floats.push_back(to_float(half));
                    return floats;
                  },
-                 [](const Way&, const std::vector<float>& floats) {
+                 [](const Conversion&, const std::vector<float>& floats) {
                    std::vector<Half> halves;
                    for (const float value : floats) halves.push_back(to_half(value));
                    return halves;
@@ -114,11 +114,11 @@ std::vector<Way> ways() {
   for (const HalfConversions& vectors : all_conversions()) {
     if ((hwy::SupportedTargets() & vectors.target) == 0) continue;
     all.push_back({hwy::TargetName(vectors.target),
-                   [](const Way& way, const std::vector<Half>& halves) {
-                     return by_vectors<float>(halves, way.vectors.to_floats);
+                   [](const Conversion& conversion, const std::vector<Half>& halves) {
+                     return by_vectors<float>(halves, conversion.vectors.to_floats);
                    },
-                   [](const Way& way, const std::vector<float>& floats) {
-                     return by_vectors<Half>(floats, way.vectors.to_halves);
+                   [](const Conversion& conversion, const std::vector<float>& floats) {
+                     return by_vectors<Half>(floats, conversion.vectors.to_halves);
                    },
                    vectors});
   }
@@ -135,9 +135,9 @@ bool is_nan(Half half) { return (half.bits & 0x7FFF) > 0x7C00; }
 
 TEST(CoreHalf, EveryHalfToFloat) {
   const auto halves = all_halves();
-  for (const Way& way : ways()) {
-    SCOPED_TRACE(way.name);
-    const auto floats = way.floats(way, halves);
+  for (const Conversion& conversion : conversions()) {
+    SCOPED_TRACE(conversion.name);
+    const auto floats = conversion.floats(conversion, halves);
     for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
       const float found = floats[bits];
       const uint32_t expected = is_nan(halves[bits]) ? (bits & 0x8000) << 16 | 0x7FC00000 | (bits & 0x3FF) << 13
@@ -147,11 +147,11 @@ TEST(CoreHalf, EveryHalfToFloat) {
   }
 }
 
-TEST(CoreHalf, EveryHalfThereAndBack) {
+TEST(CoreHalf, EveryHalfRoundTrips) {
   const auto halves = all_halves();
-  for (const Way& way : ways()) {
-    SCOPED_TRACE(way.name);
-    const auto back = way.halves(way, way.floats(way, halves));
+  for (const Conversion& conversion : conversions()) {
+    SCOPED_TRACE(conversion.name);
+    const auto back = conversion.halves(conversion, conversion.floats(conversion, halves));
     for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
       const uint32_t expected = is_nan(halves[bits]) ? bits | 0x200 : bits;
       ASSERT_EQ(back[bits].bits, expected) << "half " << bits;
@@ -159,12 +159,12 @@ TEST(CoreHalf, EveryHalfThereAndBack) {
   }
 }
 
-// Between each half and the next: the float in the middle goes to the even one, its neighbours to the nearer.
+// The float halfway between consecutive halves rounds to even, the adjacent floats to the nearest half.
 TEST(CoreHalf, EveryTie) {
   std::vector<float> floats;
   std::vector<uint32_t> expected;
   for (uint32_t bits = 0; bits < 0x7C00; ++bits) {
-    // The half above 65504 would be 65536, were there one.
+    // The value after 65504 would be 65536.
     const double above = bits == 0x7BFF ? 65536.0 : value_of(bits + 1);
     const auto middle = static_cast<float>((value_of(bits) + above) / 2);
     for (const uint32_t sign : {0U, 0x8000U}) {
@@ -174,49 +174,49 @@ TEST(CoreHalf, EveryTie) {
       expected.insert(expected.end(), {sign | bits, sign | (bits + (bits & 1)), sign | (bits + 1)});
     }
   }
-  for (const Way& way : ways()) {
-    SCOPED_TRACE(way.name);
-    const auto halves = way.halves(way, floats);
+  for (const Conversion& conversion : conversions()) {
+    SCOPED_TRACE(conversion.name);
+    const auto halves = conversion.halves(conversion, floats);
     for (size_t i = 0; i < floats.size(); ++i) ASSERT_EQ(halves[i].bits, expected[i]) << floats[i];
   }
 }
 
-TEST(CoreHalf, EdgesToHalf) {
+TEST(CoreHalf, LimitsToHalf) {
   struct Edge {
     uint32_t bits;
     uint32_t half;
   };
   const Edge kEdges[] = {
       {0x00000000, 0x0000}, {0x80000000, 0x8000},  // zeros keep their sign
-      {0x00000001, 0x0000}, {0x807FFFFF, 0x8000},  // subnormal floats vanish
-      {0x00800000, 0x0000},                        // the least normal float
+      {0x00000001, 0x0000}, {0x807FFFFF, 0x8000},  // subnormal floats become 0
+      {0x00800000, 0x0000},                        // the smallest normal float
       {0x477FE000, 0x7BFF},                        // 65504, the largest half
-      {0x477FEFFF, 0x7BFF}, {0x477FF000, 0x7C00},  // below 65520, and from there on
+      {0x477FEFFF, 0x7BFF}, {0x477FF000, 0x7C00},  // below 65520, and 65520
       {0x47800000, 0x7C00}, {0x7F7FFFFF, 0x7C00},  // 65536 and the largest float
       {0x7F800000, 0x7C00}, {0xFF800000, 0xFC00},  // infinity
       {0x7FC00000, 0x7E00}, {0xFFC00000, 0xFE00},  // quiet NaN
       {0x7F800001, 0x7E00}, {0x7FA00000, 0x7F00},  // signalling NaN
-      {0xFFFFFFFF, 0xFFFF}, {0x7F802000, 0x7E01},  // payloads: their upper ten bits
+      {0xFFFFFFFF, 0xFFFF}, {0x7F802000, 0x7E01},  // the upper ten bits of payloads
   };
   std::vector<float> floats;
   for (const Edge& edge : kEdges) floats.push_back(float_of(edge.bits));
-  for (const Way& way : ways()) {
-    SCOPED_TRACE(way.name);
-    const auto halves = way.halves(way, floats);
+  for (const Conversion& conversion : conversions()) {
+    SCOPED_TRACE(conversion.name);
+    const auto halves = conversion.halves(conversion, floats);
     for (size_t i = 0; i < floats.size(); ++i) {
       EXPECT_EQ(halves[i].bits, kEdges[i].half) << std::hex << kEdges[i].bits;
     }
   }
 }
 
-// A stride through all floats, by the definition of rounding.
-TEST(CoreHalf, FloatsAnywhere) {
+// A sample of all floats, against the definition of rounding.
+TEST(CoreHalf, FloatsOfAllMagnitudes) {
   std::vector<float> floats;
   for (uint64_t bits = 0; bits <= 0xFFFFFFFF; bits += 65521)
     floats.push_back(float_of(static_cast<uint32_t>(bits)));
-  for (const Way& way : ways()) {
-    SCOPED_TRACE(way.name);
-    const auto halves = way.halves(way, floats);
+  for (const Conversion& conversion : conversions()) {
+    SCOPED_TRACE(conversion.name);
+    const auto halves = conversion.halves(conversion, floats);
     for (size_t i = 0; i < floats.size(); ++i) {
       if (std::isnan(floats[i])) {
         ASSERT_TRUE(is_nan(halves[i])) << i;
@@ -229,7 +229,7 @@ TEST(CoreHalf, FloatsAnywhere) {
         ASSERT_GE(value, 65520.0);
         continue;
       }
-      // No neighbour is nearer.
+      // No adjacent half is nearer.
       const double error = std::abs(value_of(found) - value);
       ASSERT_LE(error, std::abs(value_of(found + 1) - value)) << i;
       ASSERT_LE(error, std::abs(value_of(std::max(found, 1U) - 1) - value)) << i;

@@ -1,5 +1,5 @@
-// Which instruction set kernels run on. The suite is named as the operators' are, so that it runs beside them
-// under every MLUOP_OMP_SIMD: it shows that those runs are what their names say.
+// The instruction set of the kernels. The suite has the prefix of the operators, so that ctest runs it with every
+// MLUOP_OMP_SIMD: it checks that those entries use the instruction set that they name.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "core/simd_test.cpp"
 #include <hwy/foreach_target.h>
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::test {
 namespace HWY_NAMESPACE {
 
-// What a kernel runs on.
+// The instruction set of a kernel.
 const char* running_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
@@ -30,7 +30,7 @@ namespace {
 
 HWY_EXPORT(running_name);
 
-// Highway's name of an instruction set; "" for one that this machine lacks.
+// Highway's name of an instruction set; "" if the machine does not support it.
 std::string expected_name(const std::string& wanted) {
   int64_t target = 0;
   if (wanted == "generic") target = HWY_STATIC_TARGET;
@@ -42,16 +42,16 @@ std::string expected_name(const std::string& wanted) {
   return target == 0 ? "" : hwy::TargetName(target);
 }
 
-TEST(OpsInstructionSet, IsTheOneAskedFor) {
+TEST(OpsInstructionSet, IsTheRequestedOne) {
   const std::string wanted = read_environment("MLUOP_OMP_SIMD", "");
   const std::string expected = expected_name(wanted);
-  if (expected.empty()) GTEST_SKIP() << "the best that the machine has";
+  if (expected.empty()) GTEST_SKIP() << "no instruction set is requested";
   const Handle handle;
   EXPECT_EQ(simd_name(), expected);
 }
 
-// To ask for the name, as a handle does for the debug log, changes nothing.
-TEST(OpsInstructionSet, IsWhatKernelsRunOn) {
+// simd_name() does not change the dispatch.
+TEST(OpsInstructionSet, IsThatOfKernels) {
   const Handle handle;
   EXPECT_EQ(HWY_DYNAMIC_DISPATCH(running_name)(), simd_name());
   EXPECT_EQ(HWY_DYNAMIC_DISPATCH(running_name)(), simd_name());

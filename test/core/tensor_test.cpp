@@ -1,4 +1,4 @@
-// What a tensor descriptor is asked: counts, contiguity, text.
+// Queries of tensor descriptors: counts, contiguity, text.
 #include "core/tensor.h"
 
 #include <gtest/gtest.h>
@@ -38,12 +38,12 @@ TEST(CoreTensor, Contiguity) {
       {{5}, {2}, false},                            // gaps
       {{5}, {0}, false},                            // broadcast
       {{2, 3, 4}, {12, 4, 1}, true},                //
-      {{2, 3, 4}, {13, 4, 1}, false},               // a gap between the slowest
+      {{2, 3, 4}, {13, 4, 1}, false},               // a gap in the outermost dimension
       {{2, 3, 4}, {1, 2, 6}, false},                // reversed
       {{2, 3, 4}, {12, 1, 3}, false},               // transposed
-      {{1, 3, 1, 4, 1}, {99, 4, 77, 1, 55}, true},  // strides that are never stepped
+      {{1, 3, 1, 4, 1}, {99, 4, 77, 1, 55}, true},  // strides of dimensions of size 1
       {{1, 1}, {0, INT64_MAX}, true},               //
-      {{1, 3, 4}, {0, 5, 1}, false},                // a size 1 does not excuse the others
+      {{1, 3, 4}, {0, 5, 1}, false},                // a gap beside a dimension of size 1
       {{2, 0, 4}, {1, 2, 3}, true},                 // no elements
       {{0}, {9}, true},                             //
       {{2, 1, 1, 1, 1, 1, 1, 2}, {2, 0, 0, 0, 0, 0, 0, 1}, true},

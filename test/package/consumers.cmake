@@ -1,12 +1,12 @@
-# Installs the built library into a prefix of its own and builds and runs what a user would: the README's example,
-# taken from the README, and a client in C++17.
+# Installs the library into a new prefix, and builds and runs two consumers: the example of the README and a C++17
+# program.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 set(prefix ${WORK_DIR}/prefix)
 file(REMOVE_RECURSE ${WORK_DIR})
 run(ignored ${CMAKE_COMMAND} --install ${PROJECT_BUILD_DIR} --prefix ${prefix})
 
-# `result` is the README's block of the given language. There must be one such block: else which is the example?
+# Sets `result` to the code block of the README in the given language. There must be exactly one.
 function(readme_block language result)
   file(READ ${PROJECT_DIR}/README.md readme)
   string(REGEX MATCHALL "\n```${language}\n" openings "${readme}")
@@ -18,7 +18,7 @@ function(readme_block language result)
   set(${result} "${CMAKE_MATCH_1}" PARENT_SCOPE)
 endfunction()
 
-# Builds the project in `source` against the prefix, runs its program and sets `output` to what that printed.
+# Builds the project in `source` with the prefix, runs its program and sets `output` to the output.
 function(build_and_run source program output)
   set(binary ${source}/build)
   configure(${source} ${binary} -DCMAKE_PREFIX_PATH=${prefix} ${ARGN})

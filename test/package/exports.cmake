@@ -1,4 +1,4 @@
-# What the shared library shows to the linker: the API and nothing else, under a name with a version.
+# The shared library exports the functions of the API only, and its SONAME contains the version.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 run(symbols ${NM} -D --defined-only --format=posix ${LIBRARY})

@@ -1,6 +1,6 @@
-# Helpers of the package tests. A -P script includes it; the variables come from test/package/CMakeLists.txt.
+# Helpers of the package tests, for scripts run by cmake -P. test/package/CMakeLists.txt passes the variables.
 
-# Runs a command and sets `output` to what it printed; ends the test with all of it if the command fails.
+# Runs a command and sets `output` to its output. Prints the output and ends the test if the command fails.
 function(run output)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE errors)
   if(NOT status EQUAL 0)

@@ -1,4 +1,4 @@
-# Configures a project that has mluop-omp as a subdirectory; parent/CMakeLists.txt says what must hold.
+# Configures a project that adds mluop-omp as a subdirectory. parent/CMakeLists.txt checks the result.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${WORK_DIR})

@@ -19,7 +19,7 @@ void for_each_site(const Site& grid, const Body& body) {
 
 }  // namespace
 
-size_t dense_place(const Site& grid, const Site& site, int channels) {
+size_t dense_index(const Site& grid, const Site& site, int channels) {
   size_t cell = 0;
   for (size_t axis = 0; axis < site.size(); ++axis) {
     cell = cell * static_cast<size_t>(grid[axis]) + static_cast<size_t>(site[axis]);
@@ -43,8 +43,8 @@ std::vector<double> dense_convolution(const Site& grid, const test::SparseConvol
                          element[axis + 1] * convolution.dilation[axis];
           if (in[axis + 1] < 0 || in[axis + 1] >= grid[axis + 1]) return;
         }
-        const double* feature = input.data() + dense_place(grid, in, Ci);
-        const double* weight = filters.data() + dense_place({Co, kernel[0], kernel[1], kernel[2]},
+        const double* feature = input.data() + dense_index(grid, in, Ci);
+        const double* weight = filters.data() + dense_index({Co, kernel[0], kernel[1], kernel[2]},
                                                             {co, element[1], element[2], element[3]}, Ci);
         for (int ci = 0; ci < Ci; ++ci) sum += feature[ci] * weight[ci];
       });

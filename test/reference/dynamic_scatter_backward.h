@@ -1,5 +1,5 @@
-// Dynamic scatter backward by its definition: the serial loops of the design document. It is the oracle of the
-// tests and the baseline of the perf suite; the result is exact.
+// Dynamic scatter backward by its definition: the serial loops of the design document. The oracle of the tests
+// and the baseline of the perf suite. The result is exact.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@ namespace mluop::reference {
 
 struct DynamicScatterBackwardSizes {
   int points, voxels, channels;
-  // The voxels that take part: voxel_num[0].
+  // The number of valid voxels: voxel_num[0].
   int voxel_num;
 
   int64_t feats_count() const { return int64_t{points} * channels; }
   int64_t voxel_feats_count() const { return int64_t{voxels} * channels; }
 };
 
-// Fills grad_feats with 0, then runs the loops. reduce_from [voxels, channels] is where they keep the indices.
+// Fills grad_feats with 0, then runs the loops. reduce_from [voxels, channels] is their workspace.
 void dynamic_scatter_backward(const DynamicScatterBackwardSizes& sizes, const float* grad_voxel_feats,
                               const float* feats, const float* voxel_feats, const int32_t* point2voxel_map,
                               int32_t* reduce_from, float* grad_feats);

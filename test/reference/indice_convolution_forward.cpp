@@ -8,7 +8,7 @@ namespace {
 
 using Sizes = IndiceConvolutionForwardSizes;
 
-// Calls body(k, input, output) for each pair that counts.
+// Calls body(k, input, output) for each valid pair.
 template <class Body>
 void for_each_pair(const Sizes& sizes, const int32_t* indice_pairs, const int64_t* indice_num, const Body& body) {
   for (int64_t k = 0; k < sizes.K(); ++k) {
@@ -20,7 +20,7 @@ void for_each_pair(const Sizes& sizes, const int32_t* indice_pairs, const int64_
   }
 }
 
-// Channels whose sums stay in registers: the loop is naive in every other respect.
+// The number of channels with sums in registers. The loop is naive in every other respect.
 constexpr int64_t kBlock = 16;
 
 template <class T>
@@ -34,7 +34,7 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
       for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
         for (int64_t c = 0; c < channels; ++c) {
           weights[static_cast<size_t>((k * sizes.Ci + ci) * kBlock + c)] =
-              test::widened(filters[filter_place(sizes, layout, k, ci, first + c)]);
+              test::to_f32(filters[filter_index(sizes, layout, k, ci, first + c)]);
         }
       }
     }
@@ -44,7 +44,7 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
     for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
       double sums[kBlock] = {};
       for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
-        const double feature = test::widened(features[input * sizes.Ci + ci]);
+        const double feature = test::to_f32(features[input * sizes.Ci + ci]);
         const double* row = weights.data() + (k * sizes.Ci + ci) * kBlock;
         for (int64_t c = 0; c < kBlock; ++c) sums[c] += feature * row[c];
       }
@@ -55,7 +55,7 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
 
 }  // namespace
 
-int64_t filter_place(const Sizes& sizes, FilterLayout layout, int64_t k, int64_t ci, int64_t co) {
+int64_t filter_index(const Sizes& sizes, FilterLayout layout, int64_t k, int64_t ci, int64_t co) {
   switch (layout) {
     case FilterLayout::kNdhwc: return (co * sizes.K() + k) * sizes.Ci + ci;
     case FilterLayout::kNcdhw: return (co * sizes.Ci + ci) * sizes.K() + k;

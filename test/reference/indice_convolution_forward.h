@@ -1,5 +1,5 @@
-// Indice convolution forward by its definition: the loops over filter elements, pairs and channels. It is the
-// oracle of the tests and the baseline of the perf suite.
+// Indice convolution forward by its definition: the loops over filter offsets, pairs and channels. The oracle of
+// the tests and the baseline of the perf suite.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ enum class FilterLayout {
   kArray,  // [D, H, W, Ci, Co]
 };
 
-// Where the element of filters is that takes channel ci in and gives co out.
-int64_t filter_place(const IndiceConvolutionForwardSizes& sizes, FilterLayout layout, int64_t k, int64_t ci,
+// The index of the element of filters for filter offset k, input channel ci and output channel co.
+int64_t filter_index(const IndiceConvolutionForwardSizes& sizes, FilterLayout layout, int64_t k, int64_t ci,
                      int64_t co);
 
 // The definition's serial loop in fp32, with filters [Co, D, H, W, Ci].
@@ -33,8 +33,8 @@ void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, cons
                                 const float* filters, const int32_t* indice_pairs, const int64_t* indice_num,
                                 float* features_out);
 
-// The channels [first_channel, last_channel) of the output, in double: what the sums are. Channels are apart, so
-// that callers may share them out to threads.
+// The channels [first_channel, last_channel) of the output in double. Threads may compute different channels
+// concurrently.
 void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const float* features,
                                 FilterLayout layout, const float* filters, const int32_t* indice_pairs,
                                 const int64_t* indice_num, int64_t first_channel, int64_t last_channel,

@@ -1,5 +1,5 @@
-// Masked im2col forward by its definition: the serial loop of the design document. It is the oracle of the tests
-// and the baseline of the perf suite. Elements are bits, 2 or 4 bytes of them: nothing is computed.
+// Masked im2col forward by its definition: the serial loop of the design document. The oracle of the tests and the
+// baseline of the perf suite. Elements are bit patterns of 2 or 4 bytes, which the loop copies.
 #pragma once
 
 #include <cstdint>

@@ -8,15 +8,15 @@ namespace {
 
 using Sizes = ThreeInterpolateBackwardSizes;
 
-// Adds the products of a channel of a batch to sums[M].
+// Sets sums[M] to the sums of the products of one channel.
 template <class T, class Sum>
 void add_channel(const Sizes& sizes, const T* grad_output, const int32_t* indices, const T* weights, Sum* sums) {
   std::fill_n(sums, sizes.M, Sum{0});
   for (int64_t n = 0; n < sizes.N; ++n) {
-    const Sum gradient = test::widened(grad_output[n]);
-    sums[indices[n * 3]] += gradient * static_cast<Sum>(test::widened(weights[n * 3]));
-    sums[indices[n * 3 + 1]] += gradient * static_cast<Sum>(test::widened(weights[n * 3 + 1]));
-    sums[indices[n * 3 + 2]] += gradient * static_cast<Sum>(test::widened(weights[n * 3 + 2]));
+    const Sum gradient = test::to_f32(grad_output[n]);
+    sums[indices[n * 3]] += gradient * static_cast<Sum>(test::to_f32(weights[n * 3]));
+    sums[indices[n * 3 + 1]] += gradient * static_cast<Sum>(test::to_f32(weights[n * 3 + 1]));
+    sums[indices[n * 3 + 2]] += gradient * static_cast<Sum>(test::to_f32(weights[n * 3 + 2]));
   }
 }
 
@@ -43,7 +43,7 @@ void three_interpolate_backward(const Sizes& sizes, const test::Half* grad_outpu
   std::vector<float> sums(static_cast<size_t>(sizes.M));
   for_each_channel(sizes, [&](int64_t points, int64_t in, int64_t out) {
     add_channel(sizes, grad_output + in, indices + points, weights + points, sums.data());
-    std::transform(sums.begin(), sums.end(), grad_features + out, [](float sum) { return test::half_of(sum); });
+    std::transform(sums.begin(), sums.end(), grad_features + out, [](float sum) { return test::to_f16(sum); });
   });
 }
 

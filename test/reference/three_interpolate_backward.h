@@ -1,5 +1,5 @@
-// Three interpolate backward by its definition: the serial loop over batches, channels and points. It is the
-// oracle of the tests and the baseline of the perf suite.
+// Three interpolate backward by its definition: the serial loop over batches, channels and points. The oracle of
+// the tests and the baseline of the perf suite.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct ThreeInterpolateBackwardSizes {
   int64_t grad_features_count() const { return B * C * M; }
 };
 
-// Products and sums in fp32, rounded to half once at the end: the very bits that the library must give.
+// Products and sums in fp32, rounded to half once at the end. The library must return the same bits.
 void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const float* grad_output,
                                 const int32_t* indices, const float* weights, float* grad_features);
 void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const test::Half* grad_output,
                                 const int32_t* indices, const test::Half* weights, test::Half* grad_features);
 
-// In double: what the sums are.
+// The sums in double.
 void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const float* grad_output,
                                 const int32_t* indices, const float* weights, double* grad_features);
 void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const test::Half* grad_output,

@@ -1,5 +1,5 @@
-// Voxel pooling forward by its definition: the serial loop of the design document, in fp32. It is the oracle of
-// the tests, where the deterministic mode must give its very bits, and the baseline of the perf suite.
+// Voxel pooling forward by its definition: the serial loop of the design document, in fp32. The oracle of the
+// tests and the baseline of the perf suite. The deterministic mode must return the same bits.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The API for tests and perf: handles and descriptors that free themselves, and a failure that cannot be
-// overlooked.
+// The API for tests and perf: RAII classes of handles and descriptors, and require(), which turns a failure into
+// an exception.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace mluop::test {
 
-// Throws with the library's message unless the call succeeded.
+// Throws with the last error unless status is MLUOP_STATUS_SUCCESS.
 inline void require(mluOpStatus_t status) {
   if (status != MLUOP_STATUS_SUCCESS) {
     throw std::runtime_error(std::string(mluOpGetErrorString(status)) + ": " + mluOpOmpGetLastError());
@@ -45,6 +45,14 @@ class Descriptor {
              mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY)
       : Descriptor() {
     require(mluOpSetTensorDescriptor_v2(desc_, layout, dtype, static_cast<int>(dims.size()), dims.data()));
+  }
+  static Descriptor with_strides(mluOpDataType_t dtype, const std::vector<int64_t>& dims,
+                                 const std::vector<int64_t>& strides,
+                                 mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY) {
+    Descriptor desc;
+    require(mluOpSetTensorDescriptorEx_v2(desc, layout, dtype, static_cast<int>(dims.size()), dims.data(),
+                                          strides.data()));
+    return desc;
   }
   Descriptor(Descriptor&& other) noexcept : desc_(std::exchange(other.desc_, nullptr)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {

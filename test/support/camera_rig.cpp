@@ -15,7 +15,7 @@ struct Camera {
   double focal, center_x, center_y;
 };
 
-// In BEVDepth's order.
+// In the order of BEVDepth.
 constexpr std::array<Camera, 6> kRig = {{
     // front left, front, front right
     {{1.52387798135, 0.494631336551, 1.50932822144},
@@ -51,7 +51,7 @@ constexpr std::array<Camera, 6> kRig = {{
      501.19579884916527},
 }};
 
-// The network's image is the camera's, scaled so that 1600 columns become 704, without the topmost rows.
+// The image of the network is the camera image scaled from 1600 to 704 columns, with the top rows cropped.
 constexpr double kScale = 704.0 / 1600.0;
 constexpr double kCroppedRows = 900 * kScale - 256;
 constexpr int kRows = 256 / 16, kColumns = 704 / 16;
@@ -65,7 +65,7 @@ std::array<std::array<double, 3>, 3> rotation_matrix(const std::array<double, 4>
            {2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}}};
 }
 
-// floor, so that a point below the box is outside; a cast to int would round it into the box.
+// floor, because a cast to int would round points below the box into it.
 int32_t voxel(double metres, double first, double size) {
   return static_cast<int32_t>(std::floor((metres - first) / size));
 }

@@ -10,12 +10,12 @@ namespace {
 
 constexpr Site kScanGrid = {1, 41, 1440, 1440};
 constexpr Position kVoxel = {0.2, 0.075, 0.075}, kFirst = {-5, -54, -54};  // m
-constexpr Lidar kLidar = {32, 1084, -30.67, 10.67, 1.84};                  // of nuScenes: 20 turns a second
+constexpr Lidar kLidar = {32, 1084, -30.67, 10.67, 1.84};                  // of nuScenes: 20 turns per second
 constexpr double kTravelOfTurn = 0.6;                                      // m: 12 m/s
 constexpr double kDistanceOfScans = 90;                                    // m
-constexpr int kMostTurns = 60;
+constexpr int kMaxTurns = 60;
 
-// A scan at all levels down to the last, point by point.
+// A scan at all levels up to the last. Points are added one at a time.
 class Scan {
  public:
   explicit Scan(int levels) {
@@ -29,12 +29,12 @@ class Scan {
     }
   }
 
-  // Adds the voxel to `level`, and what follows from it to the levels below, while the last has fewer than `most`
-  // sites.
-  void add(const Site& site, size_t level, int64_t most) {
-    if (last().size() == most || !levels_[level].insert(site) || level + 1 == levels_.size()) return;
-    for (const Meeting& meeting : meetings(site, grids_[level + 1], kCenterPointSteps[level])) {
-      add(meeting.output, level + 1, most);
+  // Adds the voxel to `level`, and its output sites to the following levels, while the last has fewer than
+  // `max_sites` sites.
+  void add(const Site& site, size_t level, int64_t max_sites) {
+    if (last().size() == max_sites || !levels_[level].insert(site) || level + 1 == levels_.size()) return;
+    for (const Contribution& contribution : contributions(site, grids_[level + 1], kCenterPointSteps[level])) {
+      add(contribution.output, level + 1, max_sites);
     }
   }
 
@@ -57,14 +57,14 @@ bool voxel_of(const Position& position, Site& site) {
 
 Scan scan_of(int batch, int level, int64_t sites) {
   Scan scan(level);
-  for (int turn = 0; turn < kMostTurns; ++turn) {
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
     for (const Position& position : lidar_turn(kLidar, batch * kDistanceOfScans, turn * kTravelOfTurn)) {
       Site site{};
       if (voxel_of(position, site)) scan.add(site, 0, sites);
       if (scan.last().size() == sites) return scan;
     }
   }
-  throw std::invalid_argument("center_point_tensor: more sites than the scans can fill");
+  throw std::invalid_argument("center_point_tensor: the scans have fewer sites");
 }
 
 }  // namespace

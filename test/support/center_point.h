@@ -1,5 +1,5 @@
-// The sparse tensors of CenterPoint's backbone: batches of LiDAR scans as voxels, and what its strided
-// convolutions make of them.
+// The sparse tensors of CenterPoint's backbone: voxels of LiDAR scans, and the outputs of its strided
+// convolutions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace mluop::test {
 
-// Of the network's strided convolutions, each from one level of its backbone to the next.
+// The strided convolutions of the network, each from one level of the backbone to the next.
 inline constexpr SparseConvolution kCenterPointSteps[] = {
     {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}},
     {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}},
@@ -19,7 +19,7 @@ inline constexpr SparseConvolution kCenterPointSteps[] = {
 
 struct CenterPointInput {
   int level;
-  int64_t sites;  // of all scans together
+  int64_t sites;  // sum over all scans
   int scans = 4;
 };
 // The four inputs in the operator's document.
@@ -30,9 +30,9 @@ struct SparseTensor {
   std::vector<Site> sites;  // by (batch, z, y, x)
 };
 
-// Level 0 has 41 x 1440 x 1440 voxels of 0.2 x 0.075 x 0.075 m around the car. A batch of scans from different
-// places, each of a moving sensor of 32 beams that sweeps on until the level has its share of `sites`: in the
-// document's inputs four to thirty turns. Throws if a scan cannot have so many.
+// Level 0 has 41 x 1440 x 1440 voxels of 0.2 x 0.075 x 0.075 m around the car. The batch consists of scans
+// at different places. Each scan accumulates turns of a moving sensor of 32 beams until the level has its share of
+// `sites`: four to thirty turns for the inputs of the document. Throws if a scan cannot reach its share.
 SparseTensor center_point_tensor(const CenterPointInput& input);
 
 }  // namespace mluop::test

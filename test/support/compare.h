@@ -1,4 +1,4 @@
-// Comparisons after which a NaN never passes by accident.
+// Comparisons of bits. A NaN equals a NaN only.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,8 +12,7 @@
 
 namespace mluop::test {
 
-// The same bits; NaN equals NaN of any payload, because which of two NaN an addition hands on is the compiler's
-// choice.
+// Equal bits, or NaN of any payloads: IEEE 754 does not specify which payload an addition of two NaN returns.
 inline bool same_bits(float a, float b) {
   return std::memcmp(&a, &b, sizeof(a)) == 0 || (std::isnan(a) && std::isnan(b));
 }

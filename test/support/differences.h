@@ -1,4 +1,4 @@
-// The accuracy metrics of accelerator teams, after which a NaN never passes by accident.
+// The accuracy metrics of accelerator teams, defined for NaN and infinity too.
 #pragma once
 
 #include <cmath>
@@ -12,8 +12,9 @@ struct Differences {
   double diff2;
 };
 
-// Of evaluated data against a baseline, in double. NaN and infinity must be at the same places in both and count
-// as equal there. Infinity in both metrics where they must not pass: other places, other sizes, a zero baseline.
+// The metrics of evaluated data against a baseline, in double. NaN and infinity must be at the same indices in
+// both and count as equal. Both metrics are infinity if they are not, if the sizes differ, or if only the baseline
+// is zero.
 inline Differences differences(std::span<const float> evaluated, std::span<const float> baseline) {
   const Differences failed{HUGE_VAL, HUGE_VAL};
   if (evaluated.size() != baseline.size()) return failed;

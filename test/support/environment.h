@@ -1,4 +1,4 @@
-// Settings of a test that end with it.
+// Settings for the scope of a test, and seeded random numbers.
 #pragma once
 
 #include <omp.h>
@@ -47,7 +47,8 @@ class ScopedThreads {
   int before_;
 };
 
-// A generator whose seed is the name of the running test: the same numbers in every run, others in every test.
+// A generator seeded with the name of the running test: the same numbers in every run, different ones in every
+// test.
 inline std::mt19937 seeded_random() {
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
   const std::string name = std::string(info->test_suite_name()) + "." + info->name();

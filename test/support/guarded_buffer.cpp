@@ -14,10 +14,11 @@ constexpr size_t kAlignment = 64;
 
 }  // namespace
 
-GuardedMemory::GuardedMemory(size_t bytes, size_t element_size, Placement placement) : bytes_(bytes) {
+GuardedMemory::GuardedMemory(size_t byte_count, size_t element_size, Placement placement)
+    : byte_count_(byte_count) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  // Room for the data and an alignment on either side, in whole pages.
-  const size_t inner = (bytes + 2 * kAlignment + page - 1) / page * page;
+  // Space for the data and one alignment on each side, in whole pages.
+  const size_t inner = (byte_count + 2 * kAlignment + page - 1) / page * page;
   mapped_bytes_ = inner + 2 * page;
   void* mapping = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
@@ -28,7 +29,7 @@ GuardedMemory::GuardedMemory(size_t bytes, size_t element_size, Placement placem
   switch (placement) {
     case Placement::kAligned: data_ = first + kAlignment; break;
     case Placement::kMisaligned: data_ = first + element_size; break;
-    case Placement::kAgainstEnd: data_ = first + inner - bytes; break;
+    case Placement::kAgainstEnd: data_ = first + inner - byte_count; break;
   }
 }
 
@@ -38,7 +39,7 @@ bool GuardedMemory::intact() const {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const auto untouched = [](std::byte b) { return b == kPattern; };
   return std::all_of(mapping_ + page, data_, untouched) &&
-         std::all_of(data_ + bytes_, mapping_ + mapped_bytes_ - page, untouched);
+         std::all_of(data_ + byte_count_, mapping_ + mapped_bytes_ - page, untouched);
 }
 
 }  // namespace mluop::test

@@ -1,6 +1,6 @@
-// Memory for tests that catches what strays: an inaccessible page on either side, and a pattern in the bytes
-// between those pages and the data. A read or write past a page boundary stops the test at once; one that stays in
-// the pattern is found by intact().
+// Memory for tests that detects accesses out of bounds: an inaccessible page on either side, and a pattern in the
+// bytes between those pages and the data. An access to a guard page stops the test at once; intact() detects a
+// write to the pattern.
 #pragma once
 
 #include <cstddef>
@@ -14,48 +14,47 @@ namespace mluop::test {
 enum class Placement {
   kAligned,     // on a 64-byte boundary
   kMisaligned,  // one element past a 64-byte boundary
-  kAgainstEnd,  // the last byte touches the guard page behind
+  kAgainstEnd,  // the guard page follows the last byte
 };
 
 // Untyped part.
 class GuardedMemory {
  public:
-  GuardedMemory(size_t bytes, size_t element_size, Placement placement);
+  GuardedMemory(size_t byte_count, size_t element_size, Placement placement);
   GuardedMemory(const GuardedMemory&) = delete;
   GuardedMemory& operator=(const GuardedMemory&) = delete;
   ~GuardedMemory();
 
-  std::byte* data() const { return data_; }
-  // Whether the pattern around the data is as it was.
+  std::byte* bytes() const { return data_; }
+  size_t byte_count() const { return byte_count_; }
+  // Whether the pattern around the data is unchanged.
   bool intact() const;
 
  private:
-  size_t bytes_;
+  size_t byte_count_;
   size_t mapped_bytes_;
   std::byte* mapping_;
   std::byte* data_;
 };
 
-// `count` elements, which start as a pattern that no test expects as a result.
+// `count` elements, initialized with a pattern that no test expects as a result.
 template <class T>
-class GuardedBuffer {
+class GuardedBuffer : public GuardedMemory {
  public:
   explicit GuardedBuffer(size_t count, Placement placement = Placement::kAligned)
-      : count_(count), memory_(count * sizeof(T), sizeof(T), placement) {}
+      : GuardedMemory(count * sizeof(T), sizeof(T), placement), count_(count) {}
   explicit GuardedBuffer(const std::vector<T>& values, Placement placement = Placement::kAligned)
       : GuardedBuffer(values.size(), placement) {
     if (count_ > 0) std::memcpy(data(), values.data(), count_ * sizeof(T));
   }
 
-  T* data() const { return reinterpret_cast<T*>(memory_.data()); }
+  T* data() const { return reinterpret_cast<T*>(bytes()); }
   size_t size() const { return count_; }
   T& operator[](size_t i) const { return data()[i]; }
-  bool intact() const { return memory_.intact(); }
   std::vector<T> values() const { return {data(), data() + count_}; }
 
  private:
   size_t count_;
-  GuardedMemory memory_;
 };
 
 }  // namespace mluop::test

@@ -1,4 +1,4 @@
-// Half, for oracles: conversions by the words of IEEE 754, in double, that share nothing with the library's.
+// Half for oracles. The conversions follow IEEE 754 in double and share no code with the library.
 #pragma once
 
 #include <cmath>
@@ -23,7 +23,7 @@ inline double half_value(uint32_t bits) {
 }
 
 // Exact; NaN of any payload becomes the quiet NaN.
-inline float widened(Half half) {
+inline float to_f32(Half half) {
   static const std::vector<float> kAll = [] {
     std::vector<float> all;
     for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) all.push_back(static_cast<float>(half_value(bits)));
@@ -31,20 +31,27 @@ inline float widened(Half half) {
   }();
   return kAll[half.bits];
 }
-inline float widened(float value) { return value; }
+inline float to_f32(float value) { return value; }
 
 // Rounded to nearest even; a NaN becomes the quiet NaN.
-inline Half half_of(double value) {
+inline Half to_f16(double value) {
   const uint32_t sign = std::signbit(value) ? 0x8000 : 0;
   const double magnitude = std::abs(value);
   if (std::isnan(value)) return {static_cast<uint16_t>(sign | 0x7E00)};
   if (magnitude >= 65520) return {static_cast<uint16_t>(sign | 0x7C00)};
-  // Units of the last place: 2^-24 below the least normal half, else 2^(exponent - 10).
+  // Units of the last place: 2^-24 below the smallest normal half, else 2^(exponent - 10).
   int exponent = -14;
   if (magnitude >= 0x1p-14) exponent = std::ilogb(magnitude);
-  // Adding 2^52 rounds to a whole number of units.
+  // Adding 2^52 rounds to an integer number of units.
   const auto units = static_cast<uint32_t>((std::ldexp(magnitude, 10 - exponent) + 0x1p52) - 0x1p52);
   return {static_cast<uint16_t>(sign | (units + static_cast<uint32_t>(exponent + 14) * 1024))};
 }
+
+// Earlier names.
+template <class T>
+float widened(T value) {
+  return to_f32(value);
+}
+inline Half half_of(double value) { return to_f16(value); }
 
 }  // namespace mluop::test

@@ -1,4 +1,4 @@
-// Sums at the edges of half, for every operator that adds half tensors up in fp32 and rounds once, at the end.
+// Sums at the limits of half, for operators that accumulate half tensors in fp32 and round once at the end.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 namespace mluop::test {
 
-// The sum of the addends, each times the factor; addends and factor are halves.
+// The sum of the addends, each times the factor. Half represents addends and factor exactly.
 struct HalfSum {
   std::vector<double> addends;
   double factor, sum;
@@ -14,15 +14,15 @@ struct HalfSum {
 
 inline std::vector<HalfSum> half_sums() {
   return {
-      {{65504, 65504, -65504}, 1, 65504},      // exceeds half on the way, and returns
-      {{65504, 65504}, 1, HUGE_VAL},           // or stays above
-      {{65504, 15.9921875}, 1, 65504},         // below the tie between the largest half and what comes next
+      {{65504, 65504, -65504}, 1, 65504},      // an intermediate sum exceeds half
+      {{65504, 65504}, 1, HUGE_VAL},           // the sum exceeds half
+      {{65504, 15.9921875}, 1, 65504},         // below the tie between the largest half and 2^16
       {{65504, 16}, 1, HUGE_VAL},              // the tie
-      {{0x1p-14}, 0x1p-10, 0x1p-24},           // the least subnormal
-      {{0x1p-14}, 0x1p-11, 0},                 // half of it: a tie that goes to 0
+      {{0x1p-14}, 0x1p-10, 0x1p-24},           // the smallest subnormal
+      {{0x1p-14}, 0x1p-11, 0},                 // half of it: a tie rounded to 0
       {{0x1p-14, 0x1p-24}, 0x1p-11, 0x1p-24},  // just above that tie
-      {{2048, 1}, 1, 2048},                    // a tie that goes down to the even neighbour
-      {{2048, 3}, 1, 2052},                    // and one that goes up
+      {{2048, 1}, 1, 2048},                    // a tie rounded down to even
+      {{2048, 3}, 1, 2052},                    // a tie rounded up to even
       {{2048, 1, 0x1p-10}, 1, 2050},           // just above a tie
   };
 }

@@ -6,7 +6,8 @@
 namespace mluop::test {
 namespace {
 
-// Where along one axis the input at `input` is taken in through element `k`.
+// The coordinate of the output along one axis that adds `input` through filter offset `k`; nullopt if there is
+// none.
 std::optional<int32_t> output_of(const SparseConvolution& convolution, size_t axis, int32_t input, int32_t k,
                                  int32_t output_extent) {
   const int32_t scaled = input + convolution.padding[axis] - k * convolution.dilation[axis];
@@ -36,9 +37,10 @@ Site output_grid(const Site& grid, const SparseConvolution& convolution) {
   return output;
 }
 
-std::vector<Meeting> meetings(const Site& input, const Site& output_grid, const SparseConvolution& convolution) {
+std::vector<Contribution> contributions(const Site& input, const Site& output_grid,
+                                        const SparseConvolution& convolution) {
   const auto& [depth, height, width] = convolution.kernel;
-  std::vector<Meeting> found;
+  std::vector<Contribution> found;
   for (int32_t kz = 0; kz < depth; ++kz) {
     const auto z = output_of(convolution, 0, input[1], kz, output_grid[1]);
     if (!z) continue;
@@ -61,7 +63,8 @@ IndicePairs indice_pairs(const std::vector<Site>& inputs, const Site& grid, cons
     if (convolution.submanifold) {
       outputs.insert(input);
     } else {
-      for (const Meeting& meeting : meetings(input, outputs_on, convolution)) outputs.insert(meeting.output);
+      for (const Contribution& contribution : contributions(input, outputs_on, convolution))
+        outputs.insert(contribution.output);
     }
   }
   outputs.number();
@@ -70,10 +73,10 @@ IndicePairs indice_pairs(const std::vector<Site>& inputs, const Site& grid, cons
   IndicePairs result{std::vector<int32_t>(offsets * 2 * inputs.size(), -1), std::vector<int64_t>(offsets),
                      outputs.sites()};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    for (const Meeting& meeting : meetings(inputs[i], outputs_on, convolution)) {
-      const int32_t output = outputs.find(meeting.output);
+    for (const Contribution& contribution : contributions(inputs[i], outputs_on, convolution)) {
+      const int32_t output = outputs.find(contribution.output);
       if (output < 0) continue;
-      const auto k = static_cast<size_t>(meeting.k);
+      const auto k = static_cast<size_t>(contribution.k);
       const size_t place = k * 2 * inputs.size() + static_cast<size_t>(result.num[k]++);
       result.pairs[place] = static_cast<int32_t>(i);
       result.pairs[place + inputs.size()] = output;

@@ -1,4 +1,4 @@
-// The generators of sparse tensors: indice pairs against dense convolution, and the scans of CenterPoint.
+// The generators of sparse tensors: index pairs against dense convolution, and the scans of CenterPoint.
 #include "support/indice_pairs.h"
 
 #include <gtest/gtest.h>
@@ -18,16 +18,16 @@ namespace {
 constexpr Site kGrid = {2, 5, 8, 7};
 
 const SparseConvolution kConvolutions[] = {
-    {{3, 3, 3}},  // no padding: sites at the edge are lost
+    {{3, 3, 3}},  // no padding: sites at the border have fewer pairs
     {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}},
-    {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}},  // of CenterPoint
+    {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}},  // from CenterPoint
     {{3, 3, 3}, {2, 2, 2}, {0, 1, 1}},
     {{3, 1, 1}, {2, 1, 1}},
     {{2, 2, 2}, {2, 2, 2}},                        // no overlap
-    {{1, 1, 1}, {3, 3, 3}},                        // most sites are lost
-    {{3, 2, 3}, {1, 3, 2}, {2, 1, 0}, {2, 1, 3}},  // everything different
-    {{5, 1, 3}, {1, 1, 1}, {4, 0, 2}, {2, 1, 2}},  // more outputs than the input has room for
-    {{3, 9, 3}, {1, 1, 1}, {0, 0, 0}},             // longer than the grid: no output
+    {{1, 1, 1}, {3, 3, 3}},                        // most sites have no pair
+    {{3, 2, 3}, {1, 3, 2}, {2, 1, 0}, {2, 1, 3}},  // different values along each axis
+    {{5, 1, 3}, {1, 1, 1}, {4, 0, 2}, {2, 1, 2}},  // an output grid larger than the input grid
+    {{3, 9, 3}, {1, 1, 1}, {0, 0, 0}},             // a kernel larger than the grid: no output
     submanifold({3, 3, 3}),
     submanifold({1, 1, 1}),
     submanifold({3, 1, 5}, {2, 1, 1}),
@@ -49,21 +49,21 @@ std::vector<Site> random_sites(const Site& grid, uint32_t one_in, std::mt19937& 
   return sites;
 }
 
-std::vector<double> whole_numbers(size_t count, std::mt19937& random) {
+std::vector<double> random_integers(size_t count, std::mt19937& random) {
   std::vector<double> values;
   for (size_t i = 0; i < count; ++i) values.push_back(static_cast<double>(random() % 9) - 4);
   return values;
 }
 
-// The formula over the pairs gives the dense convolution at the outputs, and elsewhere that is 0.
+// The sums over the pairs equal the dense convolution at the outputs. The dense convolution is 0 elsewhere.
 void expect_dense(const SparseConvolution& convolution, uint32_t one_in, std::mt19937& random) {
   constexpr int Ci = 3, Co = 2;
   const auto sites = random_sites(kGrid, one_in, random);
-  const auto features = whole_numbers(sites.size() * Ci, random);
-  const auto filters = whole_numbers(static_cast<size_t>(convolution.offsets()) * Ci * Co, random);
-  std::vector<double> input(reference::dense_place(kGrid, {kGrid[0], 0, 0, 0}, Ci));
+  const auto features = random_integers(sites.size() * Ci, random);
+  const auto filters = random_integers(static_cast<size_t>(convolution.offsets()) * Ci * Co, random);
+  std::vector<double> input(reference::dense_index(kGrid, {kGrid[0], 0, 0, 0}, Ci));
   for (size_t i = 0; i < sites.size(); ++i) {
-    std::copy_n(&features[i * Ci], Ci, &input[reference::dense_place(kGrid, sites[i], Ci)]);
+    std::copy_n(&features[i * Ci], Ci, &input[reference::dense_index(kGrid, sites[i], Ci)]);
   }
   auto expected = reference::dense_convolution(kGrid, convolution, Ci, Co, input, filters);
 
@@ -85,7 +85,7 @@ void expect_dense(const SparseConvolution& convolution, uint32_t one_in, std::mt
   const Site outputs_on = output_grid(kGrid, convolution);
   for (size_t o = 0; o < pairs.outputs.size(); ++o) {
     for (size_t co = 0; co < Co; ++co) {
-      double& dense = expected[reference::dense_place(outputs_on, pairs.outputs[o], Co) + co];
+      double& dense = expected[reference::dense_index(outputs_on, pairs.outputs[o], Co) + co];
       EXPECT_EQ(found[o * Co + co], dense);
       dense = 0;
     }
@@ -94,17 +94,17 @@ void expect_dense(const SparseConvolution& convolution, uint32_t one_in, std::mt
   EXPECT_EQ(expected, std::vector<double>(expected.size(), 0.0));
 }
 
-TEST(SupportIndicePairs, GiveDenseConvolution) {
+TEST(SupportIndicePairs, EqualDenseConvolution) {
   auto random = seeded_random();
   for (const SparseConvolution& convolution : kConvolutions) {
     SCOPED_TRACE(&convolution - kConvolutions);
-    // Full, crowded, thin, and hardly a site.
+    // From all sites to few.
     for (const uint32_t one_in : {1, 2, 9, 200}) expect_dense(convolution, one_in, random);
   }
 }
 
-// Outputs are in order, each is named by a pair, and what is behind the pairs of an offset is -1.
-TEST(SupportIndicePairs, HaveNothingElse) {
+// Outputs are in order, each is named by a pair, and the indices past the last pair of a filter offset are -1.
+TEST(SupportIndicePairs, AreOrderedAndComplete) {
   auto random = seeded_random();
   for (const SparseConvolution& convolution : kConvolutions) {
     const auto sites = random_sites(kGrid, 3, random);
@@ -133,7 +133,7 @@ TEST(SupportIndicePairs, OutputGrids) {
   }
 }
 
-TEST(SupportCenterPoint, HasTheSitesOfTheDocument) {
+TEST(SupportCenterPoint, HasTheNumberOfSitesOfTheDocument) {
   for (const CenterPointInput& input : kCenterPointInputs) {
     const SparseTensor tensor = center_point_tensor(input);
     EXPECT_EQ(static_cast<int64_t>(tensor.sites.size()), input.sites);
@@ -146,7 +146,7 @@ TEST(SupportCenterPoint, HasTheSitesOfTheDocument) {
   }
 }
 
-// Twice the scans, twice the sites: what the first ones have stays.
+// Doubling scans and sites does not change the first scans.
 TEST(SupportCenterPoint, GrowsByScans) {
   const SparseTensor four = center_point_tensor({3, 4000, 4}), eight = center_point_tensor({3, 8000, 8});
   EXPECT_EQ(eight.grid[0], 8);

@@ -9,10 +9,10 @@
 namespace mluop::test {
 namespace {
 
-// The beams of the sensor of KITTI.
+// The sensor of KITTI.
 constexpr double kLowestElevation = -24.8, kHighestElevation = 2.0, kHeight = 1.73;
 
-// The first `points` of a turn, ring by ring.
+// The first `points` points of a turn, by ring.
 std::vector<Position> scan(int points, int rings) {
   const int columns = (points + rings - 1) / rings;
   const auto turn = lidar_turn({rings, columns, kLowestElevation, kHighestElevation, kHeight}, 0, 0);
@@ -22,7 +22,7 @@ std::vector<Position> scan(int points, int rings) {
   return positions;
 }
 
-// For each point the cell of a grid with this edge; cells compare by (z, y, x).
+// For each point the cell of a grid with this edge length; cells compare by (z, y, x).
 std::vector<uint64_t> cells_of(const std::vector<Position>& positions, double edge) {
   std::vector<uint64_t> cells;
   for (const Position& position : positions) {
@@ -46,7 +46,7 @@ std::vector<uint64_t> distinct(std::vector<uint64_t> cells) {
 std::vector<int32_t> lidar_map(int points, int voxels, int rings) {
   const auto positions = scan(points, rings);
   const auto wanted = static_cast<size_t>(voxels);
-  // The largest edge that gives at least so many voxels.
+  // Bisection for the largest edge length with at least `voxels` voxels.
   double small = 0.001, large = 10;
   for (int step = 0; step < 20; ++step) {
     const double edge = std::sqrt(small * large);
@@ -59,7 +59,7 @@ std::vector<int32_t> lidar_map(int points, int voxels, int rings) {
   for (const uint64_t cell : cells) {
     const auto rank =
         static_cast<uint64_t>(std::lower_bound(numbered.begin(), numbered.end(), cell) - numbered.begin());
-    // What is left over goes to neighbours.
+    // Merges adjacent voxels if there are more than `voxels`.
     map.push_back(static_cast<int32_t>(rank * wanted / numbered.size()));
   }
   return map;

@@ -15,32 +15,32 @@ struct Box {
   double x_low, x_high, y_low, y_high, z_low, z_high;
 };
 
-// What the vertical plane through the sensor in one direction cuts out of a box: distances and heights.
+// The intersection of a box with the vertical plane through the sensor at an azimuth: distances and heights.
 struct Slice {
   double near, far, low, high;
 };
 
 double radians(double degrees) { return degrees * std::numbers::pi / 180; }
 
-// Of 32 bits; the same on every system.
+// 32 random bits. std::uniform_real_distribution differs between systems.
 double uniform(std::mt19937& random, double low, double high) {
   return low + (high - low) * static_cast<double>(random()) * 0x1p-32;
 }
 
 // A row of boxes along the street, on the side where y has the sign of `side`.
 struct Row {
-  double first_gap, last_gap, first_length, last_length;  // ranges of what is left free, and of the boxes
-  double first_distance, last_distance, depth;            // of the fronts from the middle of the street
+  double first_gap, last_gap, first_length, last_length;  // ranges of gaps and of boxes
+  double first_distance, last_distance, depth;            // of the fronts from the center line
   double z_low, lowest_top, highest_top;
 };
 
 constexpr Row kRows[] = {
     {1, 9, 8, 22, 10, 19, 12, 0, 4, 12},            // houses
     {0.8, 14, 3.8, 5.2, 4.5, 5.5, 1.8, 0, 1.4, 2},  // parked cars
-    {15, 60, 3.8, 9, 1, 1.6, 1.9, 0, 1.4, 3},       // cars that drive
-    {6, 18, 0.3, 0.6, 7, 8, 0.4, 0, 2.5, 3},        // trunks of trees
-    {4, 12, 2, 5, 5.5, 7, 3, 2.4, 3.5, 7},          // crowns
-    {3, 25, 0.4, 0.7, 6, 9, 0.5, 0, 1.5, 1.9},      // walkers
+    {15, 60, 3.8, 9, 1, 1.6, 1.9, 0, 1.4, 3},       // moving cars
+    {6, 18, 0.3, 0.6, 7, 8, 0.4, 0, 2.5, 3},        // tree trunks
+    {4, 12, 2, 5, 5.5, 7, 3, 2.4, 3.5, 7},          // tree crowns
+    {3, 25, 0.4, 0.7, 6, 9, 0.5, 0, 1.5, 1.9},      // pedestrians
 };
 
 std::vector<Box> street() {
@@ -60,7 +60,7 @@ std::vector<Box> street() {
       }
     }
   }
-  // Walls around it all, higher than any beam.
+  // Enclosing walls, higher than any beam.
   constexpr double kEnd = kStreetHalfLength + 50, kSide = 60, kThickness = 5, kTop = 1000;
   boxes.push_back({-kEnd, kEnd, kSide, kSide + kThickness, 0, kTop});
   boxes.push_back({-kEnd, kEnd, -kSide - kThickness, -kSide, 0, kTop});
@@ -69,7 +69,7 @@ std::vector<Box> street() {
   return boxes;
 }
 
-// Of all boxes that a ray from (x, 0) meets.
+// The slices of all boxes that a ray from (x, 0) intersects.
 std::vector<Slice> slices_of(const std::vector<Box>& boxes, double x, double azimuth) {
   const double per_x = 1 / std::cos(azimuth), per_y = 1 / std::sin(azimuth);
   std::vector<Slice> slices;
@@ -82,7 +82,7 @@ std::vector<Slice> slices_of(const std::vector<Box>& boxes, double x, double azi
   return slices;
 }
 
-// The horizontal distance of what a beam hits first.
+// The horizontal distance of the first hit of a beam.
 double distance_of_hit(const std::vector<Slice>& slices, double height, double slope) {
   double nearest = slope < 0 ? -height / slope : HUGE_VAL;
   for (const Slice& slice : slices) {
@@ -99,13 +99,13 @@ double distance_of_hit(const std::vector<Slice>& slices, double height, double s
 
 std::vector<Position> lidar_turn(const Lidar& lidar, double place, double travelled) {
   static const std::vector<Box> boxes = street();
-  // Other noise for each turn.
+  // Different noise for each turn.
   std::mt19937 random(static_cast<uint32_t>((place + travelled + kStreetHalfLength) * 1000));
   std::normal_distribution<double> noise(0, kNoise);
   std::vector<Position> positions;
   positions.reserve(static_cast<size_t>(lidar.columns) * static_cast<size_t>(lidar.rings));
   for (int column = 0; column < lidar.columns; ++column) {
-    // Half a column off, so that no beam is parallel to the sides of the boxes.
+    // An offset of half a column, so that no beam is parallel to the sides of the boxes.
     const double azimuth = 2 * std::numbers::pi * (column + 0.5) / lidar.columns;
     const auto slices = slices_of(boxes, place + travelled, azimuth);
     for (int ring = 0; ring < lidar.rings; ++ring) {

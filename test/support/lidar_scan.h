@@ -1,4 +1,5 @@
-// A rotating LiDAR on a car that drives down a street: ground, houses, cars, trees and walkers, by ray casting.
+// Simulation of a rotating LiDAR on a moving car by ray casting. The scene is a street with houses, cars, trees
+// and pedestrians.
 #pragma once
 
 #include <array>
@@ -7,18 +8,18 @@
 
 namespace mluop::test {
 
-using Position = std::array<double, 3>;  // z, y, x in m from the sensor; x is the way that the car drives
+using Position = std::array<double, 3>;  // z, y, x in m from the sensor; x is the direction of travel
 
 struct Lidar {
   int rings;                                   // beams, more than one
-  int columns;                                 // directions in which all beams fire during a turn
+  int columns;                                 // azimuths of all beams per turn
   double lowest_elevation, highest_elevation;  // degrees
   double height;                               // above the ground, m
 };
 
-// What each beam hits in a turn of the sensor: column by column, in a column from the highest beam to the lowest.
-// Every beam hits something: the street ends in walls. `place` says where on the street the car is when x is the
-// origin, `travelled` how many metres it has gone on since. The same numbers for the same arguments.
+// The points that the beams hit during a turn, by column, in a column from the highest beam to the lowest. Walls
+// enclose the street, so every beam hits a point. `place` is the position of the origin on the street in m,
+// `travelled` the distance of the car from the origin in m. The result depends on the arguments only.
 std::vector<Position> lidar_turn(const Lidar& lidar, double place, double travelled);
 
 }  // namespace mluop::test

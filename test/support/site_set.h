@@ -11,17 +11,18 @@ using Site = std::array<int32_t, 4>;  // batch, z, y, x
 
 class SiteSet {
  public:
-  // Empty. A bit for each cell of the grid [batch, z, y, x].
+  // An empty set with one bit per cell of the grid [batch, z, y, x].
   explicit SiteSet(const Site& grid);
 
-  // Whether `site` was not there before. Sites inserted after number() have no number.
+  // Returns whether the site is new. Sites inserted after number() have no number.
   bool insert(const Site& site);
   int64_t size() const { return size_; }
 
+  // Numbers the sites in the order of their coordinates.
   void number();
   // The number of a site in [0, size()), -1 if it is not in the set. After number().
   int32_t find(const Site& site) const;
-  // By their numbers.
+  // In the order of their numbers.
   std::vector<Site> sites() const;
 
  private:
@@ -30,7 +31,7 @@ class SiteSet {
   Site grid_;
   int64_t size_ = 0;
   std::vector<uint64_t> words_;  // a bit for each cell
-  std::vector<int32_t> before_;  // for each word the sites in the words before it
+  std::vector<int32_t> before_;  // for each word, the number of sites in the preceding words
 };
 
 }  // namespace mluop::test

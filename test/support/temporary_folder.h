@@ -1,4 +1,4 @@
-// A place for the files of a test.
+// A folder for the files of a test.
 #pragma once
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 namespace mluop::test {
 
-// A new, empty folder that lives as long as the object. Throws if there can be none.
+// Creates an empty folder and removes it with the object. Throws on failure.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -1,4 +1,4 @@
-// Atomic updates under contention, on integers that float holds: any lost update shows.
+// Atomic updates under contention. fp32 represents all sums exactly, so a lost update changes the result.
 #include "team/atomics.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ constexpr int kTasks = 16;
 constexpr int64_t kUpdates = int64_t{kTasks} * 20000;
 
 void add_ones(float* const& sums, int64_t begin, int64_t end, Task&) {
-  // Two neighbours and one apart: the same line and another.
+  // Three elements in two cache lines.
   for (int64_t i = begin; i < end; ++i) atomic_add(sums + (i % 3 == 2 ? 100 : i % 3), 1.0F);
 }
 
@@ -32,26 +32,26 @@ TEST(TeamAtomics, AddLosesNoUpdate) {
 
 struct Numbers {
   int64_t* counter;
-  std::vector<char>& taken;  // how often each number was given
+  std::vector<char>& claims;  // [number]
 };
 
-void take_numbers(const Numbers& numbers, int64_t begin, int64_t end, Task&) {
-  for (int64_t i = begin; i < end; ++i) ++numbers.taken[static_cast<size_t>(atomic_next(numbers.counter))];
+void claim_numbers(const Numbers& numbers, int64_t begin, int64_t end, Task&) {
+  for (int64_t i = begin; i < end; ++i) ++numbers.claims[static_cast<size_t>(atomic_next(numbers.counter))];
 }
 
-TEST(TeamAtomics, NextGivesEachNumberOnce) {
+TEST(TeamAtomics, NextReturnsEachNumberOnce) {
   Context context;
   context.configure();
   int64_t counter = 0;
-  std::vector<char> taken(static_cast<size_t>(kUpdates));
-  launch(context, kTasks, Evenly{kUpdates}, take_numbers, {&counter, taken});
+  std::vector<char> claims(static_cast<size_t>(kUpdates));
+  launch(context, kTasks, Evenly{kUpdates}, claim_numbers, {&counter, claims});
   EXPECT_EQ(counter, kUpdates);
-  EXPECT_EQ(taken, std::vector<char>(static_cast<size_t>(kUpdates), 1));
+  EXPECT_EQ(claims, std::vector<char>(static_cast<size_t>(kUpdates), 1));
 }
 
 struct Minima {
-  int32_t* falling;  // every task lowers it, item by item
-  int32_t* rising;   // its first item is its lowest
+  int32_t* falling;  // each work item of a task lowers it
+  int32_t* rising;   // the first work item of each task has its minimum
 };
 
 void lower(const Minima& minima, int64_t begin, int64_t end, Task& task) {
@@ -62,7 +62,7 @@ void lower(const Minima& minima, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-TEST(TeamAtomics, MinKeepsTheLowest) {
+TEST(TeamAtomics, MinKeepsTheMinimum) {
   Context context;
   context.configure();
   for (int round = 0; round < 20; ++round) {
@@ -73,7 +73,7 @@ TEST(TeamAtomics, MinKeepsTheLowest) {
   }
 }
 
-TEST(TeamAtomics, MinAtTheEndsOfInt32) {
+TEST(TeamAtomics, MinAtTheLimitsOfInt32) {
   int32_t value = INT32_MAX;
   atomic_min(&value, INT32_MAX);
   EXPECT_EQ(value, INT32_MAX);
@@ -89,7 +89,7 @@ TEST(TeamAtomics, MinAtTheEndsOfInt32) {
 
 struct Guarded {
   int32_t* lock;
-  int64_t* sums;  // two, always equal while nobody holds the lock
+  int64_t* sums;  // two, equal while the lock is free
 };
 
 void add_under_lock(const Guarded& guarded, int64_t begin, int64_t end, Task&) {
@@ -101,7 +101,7 @@ void add_under_lock(const Guarded& guarded, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// More tasks than cores: whoever waits for the lock must let its holder run.
+// More tasks than cores: a waiting task must yield to the owner of the lock.
 TEST(TeamAtomics, SpinGuardAdmitsOneAtATime) {
   Context context;
   context.configure();
@@ -112,7 +112,7 @@ TEST(TeamAtomics, SpinGuardAdmitsOneAtATime) {
   EXPECT_EQ(sums[1], kUpdates);
 }
 
-TEST(TeamAtomics, SpinGuardKnowsItsFirstHolder) {
+TEST(TeamAtomics, SpinGuardReportsItsFirstOwner) {
   int32_t lock = 0;
   EXPECT_TRUE(SpinGuard(&lock).first());
   EXPECT_FALSE(SpinGuard(&lock).first());

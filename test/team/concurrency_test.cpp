@@ -1,4 +1,5 @@
-// Handles and the threads of a program: each with its own, all with one, and inside the caller's own OpenMP.
+// Concurrent use of handles: a handle per thread, one handle for all threads, and calls inside parallel regions of
+// the caller.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -6,9 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "ops/voxel_pooling_forward_call.h"
+#include "ops/voxel_pooling_forward/call.h"
 #include "support/compare.h"
 #include "support/environment.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 constexpr int kThreads = 6;
 constexpr int kCalls = 20;
 
-// A problem of its own for each caller, large enough for a team of several tasks.
+// A problem for one thread, large enough for a team of several tasks.
 struct Problem {
   explicit Problem(std::mt19937& random, int points)
       : inputs(random_voxel_pooling({2, points, 24, 9, 7, 1}, random)),
@@ -36,9 +38,9 @@ struct Problem {
 
 std::vector<Problem> problems() {
   auto random = seeded_random();
-  std::vector<Problem> made;
-  for (int i = 0; i < kThreads; ++i) made.emplace_back(random, 200 + 400 * i);
-  return made;
+  std::vector<Problem> all;
+  for (int i = 0; i < kThreads; ++i) all.emplace_back(random, 200 + 400 * i);
+  return all;
 }
 
 // Runs body(i) on kThreads threads and counts those that returned false.
@@ -78,20 +80,20 @@ TEST(TeamConcurrency, OneHandleForAllThreads) {
             0);
 }
 
-// The last error belongs to the thread whose call failed, also where the handle is everybody's.
+// The last error belongs to the thread of the failing call, also if threads share the handle.
 TEST(TeamConcurrency, ErrorsStayInTheirThread) {
   const auto all = problems();
   const Handle handle;
   EXPECT_EQ(failures_of_threads([&](size_t i) {
-              bool good = true;
+              bool expected = true;
               for (int round = 0; round < kCalls; ++round) {
                 VoxelPoolingCall call(handle, all[i].inputs);
                 call.sizes.num_points = -static_cast<int>(i);
                 const std::string message = "[mluOpVoxelPoolingForward] num_points is " +
                                             std::to_string(call.sizes.num_points) + ", expected at least 1";
-                good = call.run() == MLUOP_STATUS_BAD_PARAM && message == mluOpOmpGetLastError() && good;
+                expected = call.run() == MLUOP_STATUS_BAD_PARAM && message == mluOpOmpGetLastError() && expected;
               }
-              return good;
+              return expected;
             }),
             0);
 }
@@ -120,7 +122,7 @@ TEST(TeamConcurrency, InEveryThreadOfAParallelRegionOfTheCaller) {
   EXPECT_EQ(failures, 0);
 }
 
-// A team smaller than OMP_NUM_THREADS says, by omp_set_dynamic: the same bits.
+// The runtime may choose a team smaller than OMP_NUM_THREADS. The result has the same bits.
 TEST(TeamConcurrency, WithDynamicTeams) {
   auto random = seeded_random();
   const Problem problem(random, 9000);
@@ -132,22 +134,21 @@ TEST(TeamConcurrency, WithDynamicTeams) {
   omp_set_dynamic(before);
 }
 
-// 64 GiB of scratch memory: it works where the system hands out memory that is not there, and is refused
-// elsewhere; nothing in between.
-TEST(TeamConcurrency, ScratchMemoryBeyondTheMachine) {
+// 64 GiB of NRAM: the call succeeds if the system overcommits memory, and fails without changes otherwise.
+TEST(TeamConcurrency, NramExceedsTheMachine) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers keep a record of every byte";
+  GTEST_SKIP() << "sanitizers allocate shadow memory";
 #endif
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "sanitizers keep a record of every byte";
+  GTEST_SKIP() << "sanitizers allocate shadow memory";
 #endif
 #endif
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1048576");
   const ScopedThreads threads(64);
   auto random = seeded_random();
   const Problem problem(random, 60000);
-  for (const auto mode : {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED}) {
+  for (const auto mode : kAtomicsModes) {
     const Handle handle(mode);
     const VoxelPoolingCall call(handle, problem.inputs);
     const VoxelPoolingOutputs before = call.outputs();

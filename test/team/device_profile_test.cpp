@@ -1,4 +1,4 @@
-// Device profiles, and how a context takes one from the environment.
+// Device profiles, and the configuration of a context from the environment.
 #include "team/device_profile.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(TeamDeviceProfile, UnknownNames) {
   }
 }
 
-TEST(TeamContext, TakesDeviceAndScratchFromTheEnvironment) {
+TEST(TeamContext, ReadsDeviceAndNramFromTheEnvironment) {
   for (const Expected& expected : kExpected) {
     const ScopedEnvironment device("MLUOP_OMP_DEVICE", expected.name);
     const ScopedEnvironment none("MLUOP_OMP_NRAM_KB", nullptr);
@@ -58,7 +58,7 @@ TEST(TeamContext, TakesDeviceAndScratchFromTheEnvironment) {
   }
 }
 
-// An invalid variable changes nothing, not even what valid ones ask for.
+// If a variable is invalid, no setting changes.
 TEST(TeamContext, KeepsItsSettingsWhenAVariableIsInvalid) {
   Context context;
   context.configure();

@@ -1,4 +1,4 @@
-// The multi-core split against its definition.
+// The split over tasks against its definition.
 #include "team/split.h"
 
 #include <gtest/gtest.h>
@@ -8,17 +8,17 @@
 namespace mluop::test {
 namespace {
 
-// Dealing the items out in turn gives every task its share, and the first ones what is left over.
-std::vector<int64_t> shares_by_dealing(int64_t total, int task_dim) {
+// Assigns the work items to the tasks in turn.
+std::vector<int64_t> shares_in_turn(int64_t total, int task_dim) {
   std::vector<int64_t> shares(static_cast<size_t>(task_dim));
-  for (int64_t item = 0; item < total; ++item) ++shares[static_cast<size_t>(item % task_dim)];
+  for (int64_t i = 0; i < total; ++i) ++shares[static_cast<size_t>(i % task_dim)];
   return shares;
 }
 
 TEST(TeamSplit, SmallTotals) {
   for (int64_t total = 0; total <= 40; ++total) {
     for (int task_dim = 1; task_dim <= 12; ++task_dim) {
-      const auto shares = shares_by_dealing(total, task_dim);
+      const auto shares = shares_in_turn(total, task_dim);
       int64_t begin = 0;
       for (int id = 0; id < task_dim; ++id) {
         const Range range = split(total, task_dim, id);
@@ -32,8 +32,8 @@ TEST(TeamSplit, SmallTotals) {
   }
 }
 
-// Totals whose product with a task number would not fit int64_t.
-TEST(TeamSplit, TotalsNearTheEndOfInt64) {
+// Totals whose product with a taskId exceeds int64_t.
+TEST(TeamSplit, TotalsNearTheLimitOfInt64) {
   constexpr int64_t kLarge = int64_t{1} << 62;
   for (const int64_t total : {kLarge - 1, kLarge, kLarge + 1, INT64_MAX}) {
     for (const int task_dim : {1, 2, 3, 7, 64, 1000003}) {

@@ -1,4 +1,4 @@
-// A client in C++17 that knows the installed package alone. Returns 0 if every answer is right.
+// A C++17 program that uses the installed package only. Returns 0 if all results are correct.
 #include <mlu_op.h>
 #include <mlu_op_omp.h>
 
@@ -60,7 +60,7 @@ void check_voxel_pooling(mluOpHandle_t handle) {
   expect(pos_memo[3] == 0 && pos_memo[4] == 0 && pos_memo[5] == 1, "pos_memo of a point in the grid");
   expect(pos_memo[15] == -1 && pos_memo[16] == -1 && pos_memo[17] == -1, "pos_memo of a point outside");
 
-  expect(call(kPoints - 1) == MLUOP_STATUS_BAD_PARAM, "status of a bad call");
+  expect(call(kPoints - 1) == MLUOP_STATUS_BAD_PARAM, "status of an invalid call");
   expect(std::strstr(mluOpOmpGetLastError(), "geom_xyz dim 1 is 1000, expected 999") != nullptr,
          "mluOpOmpGetLastError");
   for (mluOpTensorDescriptor_t desc : {points, rows, grid}) {

@@ -1,0 +1,233 @@
+// Every rule that mluOpDynamicScatterBackward, its workspace query and their aliases check.
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <cstdint>
+#include <string>
+
+#include "ops/dynamic_scatter_backward/call.h"
+#include "support/environment.h"
+#include "support/error_table.h"
+
+namespace mluop::test {
+namespace {
+
+using Call = DynamicScatterCall;
+using Table = ErrorTable<Call>;
+
+constexpr DynamicScatterSizes kSizes = {50, 20, 6, 18};
+
+DynamicScatterInputs valid_inputs() {
+  auto random = seeded_random();
+  return random_dynamic_scatter(kSizes, random);
+}
+
+// Checks the rows with the operator under both names.
+void expect_operator_errors(const Table::Rows& rows, const DynamicScatterInputs& inputs = valid_inputs()) {
+  expect_errors(Table{.inputs = inputs, .functions = {Call::kOperator, Call::kAlias}, .rows = rows});
+}
+
+TEST(OpsDynamicScatterBackwardErrors, Descriptors) {
+  const Table::Rows rows = {
+      {"null handle", set(&Call::handle, nullptr), "handle is null"},
+      {"sum", set(&Call::reduce_type, MLUOP_REDUCEMODE_SUM), "reduce_type is 0, expected MLUOP_REDUCE_DMAX (2)"},
+      {"mean", set(&Call::reduce_type, MLUOP_REDUCEMODE_MEAN), "reduce_type is 1, expected MLUOP_REDUCE_DMAX (2)"},
+      {"null grad_voxel_feats desc", set(&Call::grad_voxel_feats_desc, nullptr), "grad_voxel_feats_desc is null"},
+      {"null feats desc", set(&Call::feats_desc, nullptr), "feats_desc is null"},
+      {"null voxel_feats desc", set(&Call::voxel_feats_desc, nullptr), "voxel_feats_desc is null"},
+      {"null map desc", set(&Call::point2voxel_map_desc, nullptr), "point2voxel_map_desc is null"},
+      {"null count desc", set(&Call::voxel_points_count_desc, nullptr), "voxel_points_count_desc is null"},
+      {"null num desc", set(&Call::voxel_num_desc, nullptr), "voxel_num_desc is null"},
+      {"null grad_feats desc", set(&Call::grad_feats_desc, nullptr), "grad_feats_desc is null"},
+      {"feats dtype", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_HALF, {50, 6})),
+       "feats has data type HALF, expected FLOAT"},
+      {"grad_voxel_feats dtype", set(&Call::grad_voxel_feats_desc, Descriptor(MLUOP_DTYPE_INT32, {20, 6})),
+       "grad_voxel_feats has data type INT32, expected FLOAT"},
+      {"voxel_feats dtype", set(&Call::voxel_feats_desc, Descriptor(MLUOP_DTYPE_INT32, {20, 6})),
+       "voxel_feats has data type INT32, expected FLOAT"},
+      {"map dtype", set(&Call::point2voxel_map_desc, Descriptor(MLUOP_DTYPE_INT64, {50})),
+       "point2voxel_map has data type INT64, expected INT32"},
+      {"count dtype", set(&Call::voxel_points_count_desc, Descriptor(MLUOP_DTYPE_FLOAT, {20})),
+       "voxel_points_count has data type FLOAT, expected INT32"},
+      {"num dtype", set(&Call::voxel_num_desc, Descriptor(MLUOP_DTYPE_FLOAT, {1})),
+       "voxel_num has data type FLOAT, expected INT32"},
+      {"grad_feats dtype", set(&Call::grad_feats_desc, Descriptor(MLUOP_DTYPE_HALF, {50, 6})),
+       "grad_feats has data type HALF, expected FLOAT"},
+      {"empty descriptor", set(&Call::feats_desc, Descriptor()), "feats has data type INVALID, expected FLOAT"},
+      {"feats layout", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {50, 6}, MLUOP_LAYOUT_NC)),
+       "feats has layout NC, expected ARRAY"},
+      {"map layout", set(&Call::point2voxel_map_desc, Descriptor(MLUOP_DTYPE_INT32, {50}, MLUOP_LAYOUT_NCHW)),
+       "point2voxel_map has layout NCHW, expected ARRAY"},
+      {"feats dims", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {50, 6, 1})),
+       "feats has 3 dimensions, expected 2"},
+      {"voxel_feats dims", set(&Call::voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {120})),
+       "voxel_feats has 1 dimensions, expected 2"},
+      {"map dims", set(&Call::point2voxel_map_desc, Descriptor(MLUOP_DTYPE_INT32, {50, 1})),
+       "point2voxel_map has 2 dimensions, expected 1"},
+      {"num dims", set(&Call::voxel_num_desc, Descriptor(MLUOP_DTYPE_INT32, {1, 1})),
+       "voxel_num has 2 dimensions, expected 1"},
+      {"voxel_feats channels", set(&Call::voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {20, 7})),
+       "voxel_feats dim 1 is 7, expected 6"},
+      {"grad_voxel_feats voxels", set(&Call::grad_voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {21, 6})),
+       "grad_voxel_feats dim 0 is 21, expected 20"},
+      {"map points", set(&Call::point2voxel_map_desc, Descriptor(MLUOP_DTYPE_INT32, {49})),
+       "point2voxel_map dim 0 is 49, expected 50"},
+      {"count voxels", set(&Call::voxel_points_count_desc, Descriptor(MLUOP_DTYPE_INT32, {21})),
+       "voxel_points_count dim 0 is 21, expected 20"},
+      {"two nums", set(&Call::voxel_num_desc, Descriptor(MLUOP_DTYPE_INT32, {2})),
+       "voxel_num dim 0 is 2, expected 1"},
+      {"grad_feats points", set(&Call::grad_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {49, 6})),
+       "grad_feats dim 0 is 49, expected 50"},
+      {"grad_feats channels", set(&Call::grad_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {50, 5})),
+       "grad_feats dim 1 is 5, expected 6"},
+      {"grad_feats empty, feats not", set(&Call::grad_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {0, 6})),
+       "grad_feats dim 0 is 0, expected 50"},
+      {"feats strides", set(&Call::feats_desc, Descriptor::with_strides(MLUOP_DTYPE_FLOAT, {50, 6}, {7, 1})),
+       "feats has strides [7, 1], expected a contiguous tensor of shape [50, 6]"},
+      {"grad_feats strides",
+       set(&Call::grad_feats_desc, Descriptor::with_strides(MLUOP_DTYPE_FLOAT, {50, 6}, {1, 50})),
+       "grad_feats has strides [1, 50], expected a contiguous tensor of shape [50, 6]"},
+  };
+  expect_operator_errors(rows);
+}
+
+TEST(OpsDynamicScatterBackwardErrors, Memory) {
+  const auto needed = dynamic_scatter_workspace(Handle(), kSizes.points, kSizes.channels);
+  const std::string missing = " is null, expected the data of a tensor ";
+  const std::string overlap = ", expected memory of its own";
+  const Table::Rows rows = {
+      {"null grad_voxel_feats", set(&Call::grad_voxel_feats, nullptr), "grad_voxel_feats" + missing + "[20, 6]"},
+      {"null feats", set(&Call::feats, nullptr), "feats" + missing + "[50, 6]"},
+      {"null voxel_feats", set(&Call::voxel_feats, nullptr), "voxel_feats" + missing + "[20, 6]"},
+      {"null map", set(&Call::point2voxel_map, nullptr), "point2voxel_map" + missing + "[50]"},
+      {"null count", set(&Call::voxel_points_count, nullptr), "voxel_points_count" + missing + "[20]"},
+      {"null num", set(&Call::voxel_num, nullptr), "voxel_num" + missing + "[1]"},
+      {"null grad_feats", set(&Call::grad_feats, nullptr), "grad_feats" + missing + "[50, 6]"},
+      {"null workspace", set(&Call::workspace, nullptr), "workspace is null"},
+      {"small workspace", [](auto& c) { --c.workspace_size; },
+       "workspace_size is " + std::to_string(needed - 1) + ", expected at least " + std::to_string(needed)},
+      {"in place", [](auto& c) { c.feats = c.grad_feats; }, "grad_feats overlaps feats" + overlap},
+      {"output ends in voxel_feats", [](auto& c) { c.voxel_feats = c.output_buffer.data() + 299; },
+       "grad_feats overlaps voxel_feats" + overlap},
+      {"output ends in grad_voxel_feats", [](auto& c) { c.grad_voxel_feats = c.output_buffer.data() + 299; },
+       "grad_feats overlaps grad_voxel_feats" + overlap},
+      {"map in output", [](auto& c) { c.point2voxel_map = c.grad_feats; },
+       "grad_feats overlaps point2voxel_map" + overlap},
+      {"count in output", [](auto& c) { c.voxel_points_count = c.grad_feats; },
+       "grad_feats overlaps voxel_points_count" + overlap},
+      {"num in output", [](auto& c) { c.voxel_num = c.grad_feats; }, "grad_feats overlaps voxel_num" + overlap},
+      {"output in workspace", [](auto& c) { c.workspace = c.grad_feats; },
+       "grad_feats overlaps workspace" + overlap},
+      {"feats in workspace", [](auto& c) { c.feats = c.workspace; }, "workspace overlaps feats" + overlap},
+      {"map in workspace", [](auto& c) { c.point2voxel_map = c.workspace; },
+       "workspace overlaps point2voxel_map" + overlap},
+  };
+  expect_operator_errors(rows);
+}
+
+TEST(OpsDynamicScatterBackwardErrors, Values) {
+  const auto num = [](int32_t value) { return [=](Call& c) { c.num_buffer[0] = value; }; };
+  const auto map = [](size_t point, int32_t value) { return [=](Call& c) { c.map_buffer[point] = value; }; };
+  const std::string bound = ", expected -1 or a voxel below voxel_num[0], which is 18";
+  const Table::Rows rows = {
+      {"negative num", num(-1), "voxel_num[0] is -1, expected 0 to 20"},
+      {"num above M", num(21), "voxel_num[0] is 21, expected 0 to 20"},
+      {"smallest num", num(INT_MIN), "voxel_num[0] is -2147483648, expected 0 to 20"},
+      {"first point", map(0, 18), "point2voxel_map[0] is 18" + bound},
+      {"in the middle", map(23, -2), "point2voxel_map[23] is -2" + bound},
+      {"last point", map(49, INT_MAX), "point2voxel_map[49] is 2147483647" + bound},
+      {"smallest value", map(48, INT_MIN), "point2voxel_map[48] is -2147483648" + bound},
+      {"several",
+       [](auto& c) {
+         for (const size_t point : {30, 7, 41}) c.map_buffer[point] = 19;
+       },
+       "point2voxel_map[7] is 19" + bound},
+  };
+  expect_operator_errors(rows);
+}
+
+// The message names the first of several points out of range, for every number of tasks.
+TEST(OpsDynamicScatterBackwardErrors, FirstPointOutOfRangeOfManyTasks) {
+  auto random = seeded_random();
+  auto inputs = random_dynamic_scatter({40000, 900, 16, 900}, random);
+  for (const size_t point : {39999, 31111, 12345, 12346, 20000}) inputs.point2voxel_map[point] = 900;
+  const Table::Rows rows = {
+      {"several points", no_change,
+       "point2voxel_map[12345] is 900, expected -1 or a voxel below voxel_num[0], which is 900"}};
+  for (const int count : {1, 2, 7, 64}) {
+    SCOPED_TRACE(count);
+    const ScopedThreads threads(count);
+    expect_operator_errors(rows, inputs);
+  }
+}
+
+TEST(OpsDynamicScatterBackwardErrors, MoreVoxelsThanPoints) {
+  expect_operator_errors({{"N < M",
+                           set_all(set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {19, 6})),
+                                   set(&Call::grad_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {19, 6})),
+                                   set(&Call::point2voxel_map_desc, Descriptor(MLUOP_DTYPE_INT32, {19}))),
+                           "voxel_feats dim 0 is 20, expected at most feats dim 0, which is 19"}});
+}
+
+TEST(OpsDynamicScatterBackwardErrors, LargeTensors) {
+  const int64_t points = int64_t{1} << 31;
+  expect_operator_errors({
+      {"2^31 points", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {points, 6})),
+       "feats has 2147483648 points, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
+      {"2^60 bytes", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {1, int64_t{1} << 58})),
+       "feats has 1152921504606846976 bytes, expected fewer than 2^60"},
+  });
+}
+
+TEST(OpsDynamicScatterBackwardErrors, Query) {
+  const Table::Rows rows = {
+      {"null handle", set(&Call::handle, nullptr), "handle is null"},
+      {"sum", set(&Call::reduce_type, MLUOP_REDUCE_DSUM), "reduce_type is 0, expected MLUOP_REDUCE_DMAX (2)"},
+      {"null feats desc", set(&Call::feats_desc, nullptr), "feats_desc is null"},
+      {"feats dtype", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_HALF, {50, 6})),
+       "feats has data type HALF, expected FLOAT"},
+      {"feats dims", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {300})),
+       "feats has 1 dimensions, expected 2"},
+      {"2^31 points", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {int64_t{1} << 31, 1})),
+       "feats has 2147483648 points, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
+      {"null workspace_size", set(&Call::queried_size, nullptr), "workspace_size is null"},
+  };
+  expect_errors(Table{.inputs = valid_inputs(), .functions = {Call::kQuery}, .rows = rows});
+}
+
+TEST(OpsDynamicScatterBackwardErrors, AliasOfTheQuery) {
+  const Table::Rows rows = {
+      {"null handle", set(&Call::handle, nullptr), "handle is null"},
+      {"mean", set(&Call::reduce_type, MLUOP_REDUCE_DMEAN), "reduce_type is 1, expected MLUOP_REDUCE_DMAX (2)"},
+      {"grad_voxel_feats channels", set(&Call::grad_voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {20, 7})),
+       "grad_voxel_feats dim 1 is 7, expected 6"},
+      {"null feats desc", set(&Call::feats_desc, nullptr), "feats_desc is null"},
+      {"voxel_feats channels", set(&Call::voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {20, 7})),
+       "voxel_feats dim 1 is 7, expected 6"},
+      {"map points", set(&Call::point2voxel_map_desc, Descriptor(MLUOP_DTYPE_INT32, {20})),
+       "point2voxel_map dim 0 is 20, expected 50"},
+      {"count voxels", set(&Call::voxel_points_count_desc, Descriptor(MLUOP_DTYPE_INT32, {21})),
+       "voxel_points_count dim 0 is 21, expected 20"},
+      {"two nums", set(&Call::voxel_num_desc, Descriptor(MLUOP_DTYPE_INT32, {2})),
+       "voxel_num dim 0 is 2, expected 1"},
+      {"N < M",
+       set_all(set(&Call::grad_voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {51, 6})),
+               set(&Call::voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {51, 6})),
+               set(&Call::voxel_points_count_desc, Descriptor(MLUOP_DTYPE_INT32, {51}))),
+       "voxel_feats dim 0 is 51, expected at most feats dim 0, which is 50"},
+      {"null workspace_size", set(&Call::queried_size, nullptr), "workspace_size is null"},
+  };
+  expect_errors(Table{.inputs = valid_inputs(), .functions = {Call::kAliasQuery}, .rows = rows});
+}
+
+// The operator exists on every device.
+TEST(OpsDynamicScatterBackwardErrors, Devices) {
+  for (const char* device : {"mlu270", "mlu290", "mlu370", "mlu590"}) {
+    const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device);
+    const Handle handle;
+    EXPECT_EQ(Call(handle, valid_inputs()).run(), MLUOP_STATUS_SUCCESS);
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test

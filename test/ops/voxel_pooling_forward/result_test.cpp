@@ -1,0 +1,209 @@
+// mluOpVoxelPoolingForward against the serial loop of its definition.
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "ops/voxel_pooling_forward/call.h"
+#include "support/camera_rig.h"
+#include "support/compare.h"
+#include "support/environment.h"
+#include "support/trace.h"
+
+namespace mluop::test {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// For fp32 additions in unspecified order. The acceptance standard allows 3e-3.
+constexpr double kAtomicTolerance = 1e-5;
+
+std::string name_of(const VoxelPoolingSizes& s) {
+  return product_text({s.batch_size, s.num_points, s.num_channels, s.num_voxel_x, s.num_voxel_y, s.num_voxel_z});
+}
+
+// Compares bits in deterministic mode, and the accuracy metrics in atomics mode.
+void expect_reference(const VoxelPoolingInputs& inputs, mluOpAtomicsMode_t mode, Placement placement) {
+  const VoxelPoolingOutputs expected = voxel_pooling_reference(inputs);
+  const Handle handle(mode);
+  const VoxelPoolingCall call(handle, inputs, placement);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  const VoxelPoolingOutputs found = call.outputs();
+  EXPECT_EQ(found.pos_memo, expected.pos_memo);
+  if (mode == MLUOP_ATOMICS_NOT_ALLOWED) {
+    EXPECT_TRUE(same_bits(found.output_features, expected.output_features));
+  } else {
+    const auto [diff1, diff2] = differences(found.output_features, expected.output_features);
+    EXPECT_LE(diff1, kAtomicTolerance);
+    EXPECT_LE(diff2, kAtomicTolerance);
+  }
+  EXPECT_TRUE(call.intact());
+}
+
+void expect_reference_in_both_modes(const VoxelPoolingInputs& inputs, Placement placement = Placement::kAligned) {
+  for (const auto mode : kAtomicsModes) {
+    SCOPED_TRACE(text_of(mode));
+    expect_reference(inputs, mode, placement);
+  }
+}
+
+constexpr VoxelPoolingSizes kHostileSizes[] = {
+    {1, 1, 1, 1, 1, 1},          // one of everything
+    {1, 1, 17, 1, 1, 1},         // one point, a vector and one lane
+    {3, 1, 5, 4, 4, 2},          // a batch shorter than a vector
+    {2, 15, 16, 3, 2, 1},        // a vector of points minus one
+    {2, 16, 31, 3, 2, 1},        // a vector of points; two vectors of channels minus one
+    {2, 17, 33, 3, 2, 1},        // a vector of points plus one
+    {1, 5000, 3, 7, 5, 3},       // many points per cell, fewer channels than a vector
+    {1, 40, 4, 100, 90, 2},      // more cells than points
+    {7, 131, 80, 13, 11, 1},     // the channels of the network; tiles across batches
+    {1, 64, 1025, 2, 2, 1},      // a row longer than a tile
+    {2, 300, 128, 1, 1, 1},      // one cell for all points
+    {1, 3001, 7, 1, 999, 1},     // a grid of one column
+    {1, 200, 9, 3, 3, INT_MAX},  // the largest z extent
+};
+
+TEST(OpsVoxelPoolingForward, HostileSizes) {
+  auto random = seeded_random();
+  const ScopedThreads threads(3);
+  for (const VoxelPoolingSizes& sizes : kHostileSizes) {
+    SCOPED_TRACE(name_of(sizes));
+    expect_reference_in_both_modes(random_voxel_pooling(sizes, random));
+  }
+}
+
+TEST(OpsVoxelPoolingForward, Placements) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  for (const int channels : {1, 16, 19, 80}) {
+    const auto inputs = random_voxel_pooling({2, 777, channels, 9, 8, 1}, random);
+    for (const auto placement : {Placement::kMisaligned, Placement::kAgainstEnd}) {
+      SCOPED_TRACE(channels);
+      expect_reference_in_both_modes(inputs, placement);
+    }
+  }
+}
+
+// Outputs large enough for nontemporal stores.
+TEST(OpsVoxelPoolingForward, StreamedOutputs) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  for (const int channels : {64, 67}) {
+    const auto inputs = random_voxel_pooling({1, 40000, channels, 63, 65, 1}, random);
+    for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
+      SCOPED_TRACE(channels);
+      expect_reference_in_both_modes(inputs, placement);
+    }
+  }
+}
+
+TEST(OpsVoxelPoolingForward, ThreadCounts) {
+  auto random = seeded_random();
+  const auto inputs = random_voxel_pooling({2, 9001, 24, 20, 30, 1}, random);
+  for (const int count : {1, 2, 3, 7, 64}) {
+    SCOPED_TRACE(count);
+    const ScopedThreads threads(count);
+    expect_reference_in_both_modes(inputs);
+  }
+}
+
+// The sums depend on the order of additions: only the order of the definition gives these bits, in every run.
+TEST(OpsVoxelPoolingForward, DeterministicOrder) {
+  auto random = seeded_random();
+  auto inputs = random_voxel_pooling({1, 20000, 6, 2, 2, 1}, random);
+  std::uniform_int_distribution<int> exponent(-20, 20);
+  for (float& feature : inputs.input_features) feature = std::ldexp(feature, exponent(random));
+  for (int run = 0; run < 5; ++run) {
+    for (const int count : {1, 2, 5, 16}) {
+      const ScopedThreads threads(count);
+      expect_reference(inputs, MLUOP_ATOMICS_NOT_ALLOWED, Placement::kAligned);
+    }
+  }
+}
+
+TEST(OpsVoxelPoolingForward, NramSizes) {
+  auto random = seeded_random();
+  const ScopedThreads threads(2);
+  const auto many_points = random_voxel_pooling({2, 30000, 5, 12, 10, 1}, random);
+  const auto many_channels = random_voxel_pooling({1, 50, 3000, 3, 2, 1}, random);
+  for (const char* kib : {"16", "17", "64", "384", "640", "1024"}) {
+    SCOPED_TRACE(kib);
+    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+    expect_reference_in_both_modes(many_points);
+    expect_reference_in_both_modes(many_channels);
+  }
+}
+
+// Consecutive calls of different sizes with one handle.
+TEST(OpsVoxelPoolingForward, ReusedHandle) {
+  auto random = seeded_random();
+  const ScopedThreads threads(3);
+  const Handle handle;
+  for (const int points : {3000, 10, 30000, 1}) {
+    const auto inputs = random_voxel_pooling({2, points, 21, 17, 19, 1}, random);
+    const auto expected = voxel_pooling_reference(inputs);
+    const VoxelPoolingCall call(handle, inputs);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+    EXPECT_TRUE(same_bits(call.outputs().output_features, expected.output_features));
+    EXPECT_EQ(call.outputs().pos_memo, expected.pos_memo);
+  }
+}
+
+TEST(OpsVoxelPoolingForward, NanAndInfinity) {
+  auto random = seeded_random();
+  auto inputs = random_voxel_pooling({1, 2000, 18, 4, 4, 1}, random);
+  const float specials[] = {kNan,
+                            kInfinity,
+                            -kInfinity,
+                            -0.0F,
+                            std::numeric_limits<float>::denorm_min(),
+                            std::numeric_limits<float>::max()};
+  for (size_t i = 0; i < inputs.input_features.size(); i += 97) {
+    inputs.input_features[i] = specials[i / 97 % std::size(specials)];
+  }
+  expect_reference_in_both_modes(inputs);
+}
+
+// A sum of negative zeros is +0, because the initial value is +0.
+TEST(OpsVoxelPoolingForward, NegativeZero) {
+  VoxelPoolingInputs inputs{{1, 2, 20, 1, 1, 1}, {0, 0, 0, 0, 0, 0}, std::vector<float>(40, -0.0F)};
+  expect_reference(inputs, MLUOP_ATOMICS_NOT_ALLOWED, Placement::kAligned);
+}
+
+TEST(OpsVoxelPoolingForward, NoPointInRange) {
+  auto random = seeded_random();
+  auto inputs = random_voxel_pooling({2, 500, 12, 6, 6, 1}, random);
+  for (size_t i = 0; i < inputs.geom_xyz.size(); i += 3) inputs.geom_xyz[i] = i % 2 == 0 ? -1 : INT_MAX;
+  expect_reference_in_both_modes(inputs);
+}
+
+// Coordinates near the limits of int32 must not overflow into the grid.
+TEST(OpsVoxelPoolingForward, ExtremeCoordinates) {
+  VoxelPoolingInputs inputs{{1, 64, 3, 5, 4, 2}, {}, {}};
+  const int32_t extremes[] = {INT_MIN, INT_MIN + 1, -1, 0, 1, 3, INT_MAX - 1, INT_MAX};
+  for (const int32_t x : extremes) {
+    for (const int32_t y : extremes) inputs.geom_xyz.insert(inputs.geom_xyz.end(), {x, y, (x ^ y) & 1});
+  }
+  inputs.input_features.assign(static_cast<size_t>(inputs.sizes.input_count()), 1.0F);
+  expect_reference_in_both_modes(inputs);
+}
+
+TEST(BigVoxelPoolingForward, NetworkSize) {
+  auto random = seeded_random();
+  VoxelPoolingInputs inputs{kBevDepthSizes, {}, {}};
+  std::uniform_real_distribution<float> feature(-1.0F, 1.0F);
+  for (int64_t i = 0; i < kBevDepthSizes.input_count(); ++i) inputs.input_features.push_back(feature(random));
+  for (auto& geometry : {camera_geometry(kBevDepthSizes.batch_size), uniform_geometry(kBevDepthSizes, 17)}) {
+    inputs.geom_xyz = geometry;
+    for (const int count : {1, 2, 16}) {
+      const ScopedThreads threads(count);
+      expect_reference_in_both_modes(inputs, Placement::kAgainstEnd);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test

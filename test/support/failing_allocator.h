@@ -1,0 +1,48 @@
+// Allocations that fail on request. The test executable replaces all global operators new and delete; they call
+// malloc and free. A FailingAllocation makes one allocation fail, of whichever thread: new throws std::bad_alloc,
+// the nothrow variants return nullptr.
+//
+//   FailingAllocation third(3);
+//   const mluOpStatus_t status = mluOpCreate(&handle);
+//   const bool failed = third.triggered();
+//
+// GoogleTest allocates too: place assertions after the scope. ThreadSanitizer defines the operators itself;
+// with it, nothing is replaced, and no allocation counts or fails.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__SANITIZE_THREAD__)
+#define MLUOP_TEST_REPLACES_NEW 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MLUOP_TEST_REPLACES_NEW 0
+#endif
+#endif
+#ifndef MLUOP_TEST_REPLACES_NEW
+#define MLUOP_TEST_REPLACES_NEW 1
+#endif
+
+namespace mluop::test {
+
+// Counts the allocations of all threads in its scope, and makes the n-th fail; n = 0: none. One object may exist
+// at a time.
+class FailingAllocation {
+ public:
+  static constexpr bool kSupported = MLUOP_TEST_REPLACES_NEW != 0;
+
+  explicit FailingAllocation(int64_t n);
+  FailingAllocation(const FailingAllocation&) = delete;
+  FailingAllocation& operator=(const FailingAllocation&) = delete;
+  ~FailingAllocation();
+
+  // Allocations since construction, the failing one among them.
+  int64_t count() const;
+  // Whether the n-th allocation has failed.
+  bool triggered() const { return n_ > 0 && count() >= n_; }
+
+ private:
+  int64_t n_;
+};
+
+}  // namespace mluop::test
