@@ -53,8 +53,19 @@ TEST(OpsInstructionSet, IsTheRequestedOne) {
 // simd_name() does not change the dispatch.
 TEST(OpsInstructionSet, IsThatOfKernels) {
   const Handle handle;
-  EXPECT_EQ(HWY_DYNAMIC_DISPATCH(running_name)(), simd_name());
-  EXPECT_EQ(HWY_DYNAMIC_DISPATCH(running_name)(), simd_name());
+  EXPECT_EQ(MLUOP_DISPATCH(running_name)(), simd_name());
+  EXPECT_EQ(MLUOP_DISPATCH(running_name)(), simd_name());
+}
+
+// Other users of Highway in the process run on the best instruction set of the machine, whatever MLUOP_OMP_SIMD is.
+TEST(OpsInstructionSet, LeavesTheDispatchOfHighwayAlone) {
+  const Handle handle;
+#if HWY_ARCH_X86
+  EXPECT_EQ((hwy::SupportedTargets() & HWY_AVX2) != 0, __builtin_cpu_supports("avx2") != 0);
+  EXPECT_EQ((hwy::SupportedTargets() & HWY_AVX3) != 0, __builtin_cpu_supports("avx512bw") != 0);
+#endif
+  const int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+  EXPECT_STREQ(HWY_DYNAMIC_DISPATCH(running_name)(), hwy::TargetName(targets & -targets));
 }
 
 }  // namespace

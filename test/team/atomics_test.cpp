@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "support/team_context.h"
 #include "team/launch.h"
 
 namespace mluop::test {
@@ -19,8 +20,7 @@ void add_ones(float* const& sums, int64_t begin, int64_t end, Task&) {
 }
 
 TEST(TeamAtomics, AddLosesNoUpdate) {
-  Context context;
-  context.configure();
+  TeamContext context(kTasks);
   std::vector<float> sums(128);
   launch(context, kTasks, Evenly{3 * kUpdates}, add_ones, sums.data());
   EXPECT_EQ(sums[0], static_cast<float>(kUpdates));
@@ -40,8 +40,7 @@ void claim_numbers(const Numbers& numbers, int64_t begin, int64_t end, Task&) {
 }
 
 TEST(TeamAtomics, NextReturnsEachNumberOnce) {
-  Context context;
-  context.configure();
+  TeamContext context(kTasks);
   int64_t counter = 0;
   std::vector<char> claims(static_cast<size_t>(kUpdates));
   launch(context, kTasks, Evenly{kUpdates}, claim_numbers, {&counter, claims});
@@ -63,8 +62,7 @@ void lower(const Minima& minima, int64_t begin, int64_t end, Task& task) {
 }
 
 TEST(TeamAtomics, MinKeepsTheMinimum) {
-  Context context;
-  context.configure();
+  TeamContext context(kTasks);
   for (int round = 0; round < 20; ++round) {
     int32_t falling = INT32_MAX, rising = INT32_MAX;
     launch(context, kTasks, Evenly{kUpdates / 10}, lower, Minima{&falling, &rising});
@@ -103,8 +101,7 @@ void add_under_lock(const Guarded& guarded, int64_t begin, int64_t end, Task&) {
 
 // More tasks than cores: a waiting task must yield to the owner of the lock.
 TEST(TeamAtomics, SpinGuardAdmitsOneAtATime) {
-  Context context;
-  context.configure();
+  TeamContext context(kTasks);
   int32_t lock = 0;
   int64_t sums[2] = {};
   launch(context, kTasks, Evenly{kUpdates}, add_under_lock, Guarded{&lock, sums});

@@ -6,7 +6,7 @@
 
 #include "ops/voxel_pooling_forward/kernels.h"
 #include "support/camera_rig.h"
-#include "team/context.h"
+#include "support/team_context.h"
 
 namespace mluop::test {
 namespace {
@@ -27,28 +27,25 @@ struct Partition {
              .output_features = nullptr,
              .pos_memo = nullptr},
         sample(args.total_points(), task_dim),
-        layout(workspace, args.cell_count(), sample),
-        memory(workspace.bytes()),
-        order(layout, memory.data()) {
-    Context context;
-    context.configure();
-    launch(context, sample.task_dim, Evenly{sample.stretches}, op::sample_kernel(), {args, sample, order});
-    order.decide(context, sample);
+        context(task_dim),
+        arena(context.reserve(bytes_of<KeyPartition>(args.cell_count(), sample))),
+        keys(arena, args.cell_count(), sample) {
+    launch(context, sample.task_dim, Evenly{sample.count}, op::sample_kernel(), {args, sample, keys});
+    keys.assign_ranks(context, sample);
   }
 
   op::Args args;
-  KeySample sample;
-  WorkspaceLayout workspace;
-  KeyOrderLayout layout;
-  std::vector<std::byte> memory;
-  KeyOrder order;
+  SampledRuns sample;
+  TeamContext context;
+  Arena arena;
+  KeyPartition keys;
 };
 
 // The number of points in range that each of task_dim tasks adds.
 std::vector<int64_t> points_of_tasks(const Partition& partition, int task_dim) {
   const op::Args& args = partition.args;
-  const ByCost divide{partition.order};
-  std::vector<int> owner(static_cast<size_t>(partition.order.tile_count));
+  const ByCost divide{partition.keys};
+  std::vector<int> owner(static_cast<size_t>(partition.keys.bucket_count));
   for (int task = 0; task < task_dim; ++task) {
     const Range ranks = divide(task_dim, task);
     std::fill(owner.begin() + ranks.begin, owner.begin() + ranks.end, task);
@@ -61,7 +58,7 @@ std::vector<int64_t> points_of_tasks(const Partition& partition, int task_dim) {
       continue;
     }
     const int64_t cell = (i / args.num_points * args.num_voxel_y + p[1]) * args.num_voxel_x + p[0];
-    const int32_t rank = partition.order.ranks[cell >> partition.order.shift];
+    const int32_t rank = partition.keys.ranks[cell >> partition.keys.shift];
     ++points[static_cast<size_t>(owner[static_cast<size_t>(rank)])];
   }
   return points;
@@ -74,7 +71,7 @@ double balance(const std::vector<int64_t>& work) {
 }
 
 // Most points are in the cells near a camera. Tasks still have equal numbers of points.
-TEST(OpsVoxelPoolingForwardOrder, BalancedOnCameras) {
+TEST(OpsVoxelPoolingForwardPartition, BalancedOnCameras) {
   const std::vector<int32_t> geometry = camera_geometry(kBevDepthSizes.batch_size);
   for (const int task_dim : {2, 3, 16, 64}) {
     SCOPED_TRACE(task_dim);
@@ -84,17 +81,17 @@ TEST(OpsVoxelPoolingForwardOrder, BalancedOnCameras) {
 }
 
 // With two tasks and two batches, each task owns the cells of one batch, and so reads the points of one batch.
-TEST(OpsVoxelPoolingForwardOrder, TasksOwnBatches) {
+TEST(OpsVoxelPoolingForwardPartition, TasksOwnBatches) {
   const std::vector<int32_t> geometry = camera_geometry(2);
   const Partition partition(kBevDepthSizes, geometry, 2);
-  const Range first = ByCost{partition.order}(2, 0);
+  const Range first = ByCost{partition.keys}(2, 0);
   int64_t of_other_batch = 0;
   for (int64_t rank = first.begin; rank < first.end; ++rank) {
-    const int32_t tile = partition.order.tiles[rank];
-    if (partition.order.keys(tile).begin >= partition.order.key_count / 2)
-      of_other_batch += partition.order.counts[tile];
+    const int32_t bucket = partition.keys.ranked_buckets[rank];
+    if (partition.keys.keys(bucket).begin < partition.keys.key_count / 2) continue;
+    of_other_batch += partition.keys.sample_counts[bucket];
   }
-  EXPECT_LE(of_other_batch, partition.sample.stretches * KeySample::kItems / 50);
+  EXPECT_LE(of_other_batch, partition.sample.count * SampledRuns::kRunPoints / 50);
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+// Operators whose allocations fail: each allocation of a call on a new handle, one at a time, for each operator,
+// element type and mode.
+#include <gtest/gtest.h>
+
+#include "ops/dynamic_scatter_backward/call.h"
+#include "ops/indice_convolution_forward/call.h"
+#include "ops/masked_im2col_forward/call.h"
+#include "ops/three_interpolate_backward/call.h"
+#include "ops/voxel_pooling_forward/call.h"
+#include "support/environment.h"
+#include "support/failing_allocator.h"
+#include "support/trace.h"
+
+namespace mluop::test {
+namespace {
+
+class OpsAllocationFailures : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
+  }
+
+  std::mt19937 random = seeded_random();
+  ScopedThreads threads{3};
+};
+
+// Runs the call on a new handle with the n-th allocation failing. Returns whether there was an n-th one.
+template <class Call>
+bool expect_failure_of_allocation(int64_t n, mluOpAtomicsMode_t mode, const typename Call::Inputs& inputs) {
+  const Handle handle(mode);
+  const Call call(handle, inputs);
+  const auto before = call.contents();
+  mluOpStatus_t status;
+  bool triggered;
+  {
+    const FailingAllocation failing(n);
+    status = call.run();
+    triggered = failing.triggered();
+  }
+  if (!triggered) {
+    EXPECT_EQ(status, MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    return false;
+  }
+  EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
+  EXPECT_TRUE(call.contents() == before) << "the failing call changed inputs or outputs";
+  EXPECT_TRUE(call.guards_intact());
+  // The handle is usable after the failure.
+  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  EXPECT_TRUE(call.intact());
+  return true;
+}
+
+template <class Call>
+void expect_allocation_failures(const typename Call::Inputs& inputs) {
+  for (const mluOpAtomicsMode_t mode : kAtomicsModes) {
+    SCOPED_TRACE(text_of(mode));
+    int64_t n = 1;
+    while (expect_failure_of_allocation<Call>(n, mode, inputs)) ++n;
+    // The NRAM at least.
+    EXPECT_GT(n, 1);
+  }
+}
+
+TEST_F(OpsAllocationFailures, VoxelPoolingForward) {
+  expect_allocation_failures<VoxelPoolingCall>(random_voxel_pooling({2, 3000, 20, 9, 8, 1}, random));
+}
+
+TEST_F(OpsAllocationFailures, ThreeInterpolateBackward) {
+  // Direct and grouped sums.
+  for (const ThreeInterpolateSizes& sizes : {ThreeInterpolateSizes{2, 20, 500, 90}, {4, 64, 500, 30}}) {
+    expect_allocation_failures<ThreeInterpolateCall<float>>(random_three_interpolate<float>(sizes, random));
+    expect_allocation_failures<ThreeInterpolateCall<Half>>(random_three_interpolate<Half>(sizes, random));
+  }
+}
+
+TEST_F(OpsAllocationFailures, MaskedIm2colForward) {
+  const MaskedIm2colSizes sizes = {20, 15, 16, 200, 3, 3, 1, 1};
+  expect_allocation_failures<MaskedIm2colCall<uint32_t>>(random_masked_im2col<uint32_t>(sizes, random));
+  expect_allocation_failures<MaskedIm2colCall<uint16_t>>(random_masked_im2col<uint16_t>(sizes, random));
+}
+
+TEST_F(OpsAllocationFailures, DynamicScatterBackward) {
+  expect_allocation_failures<DynamicScatterCall>(random_dynamic_scatter({3000, 900, 20, 900}, random));
+}
+
+TEST_F(OpsAllocationFailures, IndiceConvolutionForward) {
+  const IndiceConvolutionSizes sizes = {500, 400, 16, 24, 3, 1, 2};
+  const auto layout = FilterLayout::kNdhwc;
+  expect_allocation_failures<IndiceConvolutionCall<float>>(random_indice_convolution<float>(sizes, layout, random));
+  expect_allocation_failures<IndiceConvolutionCall<Half>>(random_indice_convolution<Half>(sizes, layout, random));
+}
+
+}  // namespace
+}  // namespace mluop::test
