@@ -30,7 +30,7 @@ struct GemmTile {
   int64_t Ci, Co;
   const float* filters;  // packed: [K][panels][Ci][NR]
   const void* features;  // [N, Ci]
-  float* widened;        // [pairs of a chunk, Ci], rows of half converted to fp32
+  float* converted;        // [pairs of a chunk, Ci], rows of half converted to fp32
   float* sums;           // [rows of a tile + 1, Co]
   void* output;          // [rows of the tile, Co]
 };
@@ -100,7 +100,7 @@ HWY_INLINE void load_rows(const GemmTile& tile, const PairChunk& chunk, const fl
 }
 HWY_INLINE void load_rows(const GemmTile& tile, const PairChunk& chunk, const Half*, const float** rows) {
   const D d;
-  float* to = tile.widened;
+  float* to = tile.converted;
   for (size_t i = 0; i < chunk.count; ++i, to += tile.Ci) {
     const Half* from = static_cast<const Half*>(tile.features) + tile.pairs.input_offsets[chunk.begin + i];
     for (int64_t c = 0; c < tile.Ci; c += kLanes) hn::Store(load_f32(d, from + c), d, to + c);
@@ -197,7 +197,7 @@ class GemmBound {
     fill_uniform(filters_, 1);
     for (int id = 0; id < threads; ++id) {
       sums_.emplace_back((pairs_.tile_rows + 1) * sizes.Co);
-      widened_.emplace_back(static_cast<int64_t>(PairTiles::kMaxPairs) * sizes.Ci);
+      converted_.emplace_back(static_cast<int64_t>(PairTiles::kMaxPairs) * sizes.Ci);
     }
   }
 
@@ -209,7 +209,7 @@ class GemmBound {
       const auto thread = static_cast<size_t>(id);
       for (size_t tile; (tile = next_tile++) < pairs_.tile_count();) {
         (selected_kernels().*multiply)(
-            {pairs_, tile, sizes_.Ci, sizes_.Co, filters_.data(), features_, widened_[thread].data(),
+            {pairs_, tile, sizes_.Ci, sizes_.Co, filters_.data(), features_, converted_[thread].data(),
              sums_[thread].data(), output_.data() + static_cast<int64_t>(tile) * pairs_.tile_rows * sizes_.Co});
       }
     });
@@ -221,7 +221,7 @@ class GemmBound {
   PairTiles pairs_;
   Buffer<float> filters_;
   Buffer<T> output_;
-  std::vector<Buffer<float>> sums_, widened_;  // scratch, one buffer per thread
+  std::vector<Buffer<float>> sums_, converted_;  // scratch, one buffer per thread
 };
 
 template <class T>

@@ -118,7 +118,7 @@ class IndiceConvolutionForward : public Case {
     features_out_.set_bytes(0xFF);
     run();
     std::vector<float> outputs;
-    for (const T value : features_out_.values()) outputs.push_back(test::widened(value));
+    for (const T value : features_out_.values()) outputs.push_back(test::to_f32(value));
     std::string problem =
         too_different("features_out", outputs, sums, kIsFloat<T> ? kFloatTolerance : kHalfTolerance);
     if constexpr (kIsFloat<T>) {

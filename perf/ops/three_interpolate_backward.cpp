@@ -80,7 +80,7 @@ class ThreeInterpolateBackward : public Case {
 
   std::function<void()> algorithmic_bound() override {
     std::vector<float> weights;
-    for (const T weight : weights_.values()) weights.push_back(test::widened(weight));
+    for (const T weight : weights_.values()) weights.push_back(test::to_f32(weight));
     return three_interpolate_backward_bound(
         {sizes_, !std::is_same_v<T, float>, grad_output_.data(), indices_.data(), expected_.data()}, weights,
         thread_count());

@@ -68,7 +68,7 @@ inline void fill_uniform(Buffer<float>& buffer, uint64_t seed) {
 inline void fill_uniform(Buffer<test::Half>& buffer, uint64_t seed) {
   Buffer<float> values(static_cast<int64_t>(buffer.values().size()));
   fill_uniform(values, seed);
-  std::transform(values.values().begin(), values.values().end(), buffer.data(), test::half_of);
+  std::transform(values.values().begin(), values.values().end(), buffer.data(), test::to_f16);
 }
 
 }  // namespace mluop::perf
