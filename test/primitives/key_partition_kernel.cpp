@@ -1,43 +1,45 @@
+#include "primitives/key_partition_kernel.h"
+
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "primitives/key_order_kernel.cpp"
+#define HWY_TARGET_INCLUDE "primitives/key_partition_kernel.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
-#include "primitives/key_order-inl.h"
-#include "primitives/key_order_kernel.h"
+#include "core/simd.h"
+#include "primitives/key_partition-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::test {
 namespace HWY_NAMESPACE {
 
-void rank_items(const RankArgs& args, int64_t begin, int64_t end, Task&) {
-  for (int64_t block = begin; block < end; ++block) {
-    mluop::HWY_NAMESPACE::rank_block(args.order, args.items, block);
+void rank_points(const RankArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t chunk = begin; chunk < end; ++chunk) {
+    mluop::HWY_NAMESPACE::rank_chunk(args.partition, args.points, chunk);
   }
 }
 
-struct Notes {
-  void prefetch(int64_t item, int64_t key) const { fetched.push_back({item, key}); }
-  void visit(int64_t item, int64_t key) const { visits.push_back({item, key}); }
+struct Recorder {
+  void prefetch(int64_t point, int64_t key) const { prefetched.push_back({point, key}); }
+  void visit(int64_t point, int64_t key) const { visits.push_back({point, key}); }
 
-  int64_t ahead;
-  std::vector<Visit>& fetched;
+  int64_t lookahead;
+  std::vector<Visit>& prefetched;
   std::vector<Visit>& visits;
 };
 
-void visit_items(const VisitArgs& args, int64_t begin, int64_t end, Task& task) {
-  OwnedList list(task.nram, args.tile_items);
-  std::vector<Visit> fetched;
-  const Notes notes{args.ahead, fetched, args.visits[static_cast<size_t>(task.taskId)]};
-  mluop::HWY_NAMESPACE::visit_owned(args.items, {begin, end}, notes, list);
-  // What is fetched is visited later, in that order.
-  auto visit = notes.visits.begin();
-  for (const Visit& early : fetched) {
-    visit = std::find_if(visit, notes.visits.end(),
-                         [&](const Visit& v) { return v.item == early.item && v.key == early.key; });
+void visit_points(const VisitArgs& args, int64_t begin, int64_t end, Task& task) {
+  VisitQueue queue(task.nram, args.tile_points);
+  std::vector<Visit> prefetched;
+  const Recorder recorder{args.lookahead, prefetched, args.visits[static_cast<size_t>(task.taskId)]};
+  mluop::HWY_NAMESPACE::visit_owned(args.points, {begin, end}, recorder, queue);
+  // Points are prefetched in the order in which they are visited.
+  auto visit = recorder.visits.begin();
+  for (const Visit& early : prefetched) {
+    visit = std::find_if(visit, recorder.visits.end(),
+                         [&](const Visit& v) { return v.point == early.point && v.key == early.key; });
   }
-  if (visit == notes.visits.end() && !fetched.empty()) notes.visits.clear();
+  if (visit == recorder.visits.end() && !prefetched.empty()) recorder.visits.clear();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -48,20 +50,21 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::test {
 
 void count_keys(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
-  args.order.clear(task.taskId);
-  for (int64_t stretch = begin; stretch < end; ++stretch) {
-    const Range items = args.sample.items(stretch);
-    for (int64_t item = items.begin; item < items.end; ++item) {
-      if (args.keys[item] != KeyedItems::kNoKey) args.order.count(task.taskId, args.keys[item], stretch);
+  args.partition.clear_sample(task.taskId);
+  for (int64_t run = begin; run < end; ++run) {
+    const Range points = args.sample.points(run);
+    for (int64_t point = points.begin; point < points.end; ++point) {
+      const int32_t key = args.keys[point];
+      if (key != KeyedPoints::kNoKey) args.partition.count(task.taskId, key, run);
     }
   }
 }
 
-HWY_EXPORT(rank_items);
-HWY_EXPORT(visit_items);
+HWY_EXPORT(rank_points);
+HWY_EXPORT(visit_points);
 
-RangeKernel<RankArgs> rank_kernel() { return HWY_DYNAMIC_DISPATCH(rank_items); }
-RangeKernel<VisitArgs> visit_kernel() { return HWY_DYNAMIC_DISPATCH(visit_items); }
+RangeKernel<RankArgs> rank_kernel() { return MLUOP_DISPATCH(rank_points); }
+RangeKernel<VisitArgs> visit_kernel() { return MLUOP_DISPATCH(visit_points); }
 
 }  // namespace mluop::test
 #endif

@@ -1,14 +1,13 @@
-// Division of keys among tasks: every item with a key is visited once, by one owner of its key, in order.
-#include "primitives/key_order.h"
+// Partition of keys over tasks: each point with a key is visited once, by the one owner of its key, in order.
+#include "primitives/key_partition.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
-#include "primitives/key_order_kernel.h"
+#include "primitives/key_partition_kernel.h"
 #include "support/api.h"
 #include "support/environment.h"
 #include "support/guarded_buffer.h"
@@ -16,129 +15,156 @@
 namespace mluop::test {
 namespace {
 
-constexpr int32_t kNoKey = KeyedItems::kNoKey;
+constexpr int32_t kNoKey = KeyedPoints::kNoKey;
 
 struct Problem {
+  int64_t point_count() const { return static_cast<int64_t>(keys.size()); }
+
   std::string name;
   int64_t key_count;
-  std::vector<int32_t> keys;  // of the items
+  std::vector<int32_t> keys;  // of the points
 };
 
-// The steps of key_order.h, in memory that was full of something else before and has guard zones around it.
-class Division {
+struct Buffers {
+  Buffers(Arena& arena, const Problem& problem, const SampledRuns& sample)
+      : partition(arena, problem.key_count, sample), points(arena, problem.point_count(), problem.keys.data()) {}
+
+  KeyPartition partition;
+  KeyedPoints points;
+};
+
+// The steps of key_partition.h, in uninitialized memory between guard zones.
+class Partition {
  public:
-  Division(Context& context, const Problem& problem, int task_dim)
+  Partition(Context& context, const Problem& problem, int task_dim)
       : context_(context),
-        item_count_(static_cast<int64_t>(problem.keys.size())),
-        sample_(item_count_, task_dim),
-        order_layout_(workspace_, problem.key_count, sample_),
-        items_layout_(workspace_, item_count_),
-        memory_(workspace_.bytes()),
-        order_(order_layout_, memory_.data()),
-        items_(items_layout_.items(memory_.data(), problem.keys.data())) {
-    launch<CountArgs>(context, sample_.task_dim, Evenly{sample_.stretches}, count_keys,
-                      {sample_, order_, problem.keys.data()});
-    order_.decide(context, sample_);
-    launch(context, task_dim, Evenly{KeyedItems::block_count(item_count_)}, rank_kernel(), {order_, items_});
+        sample_(problem.point_count(), task_dim),
+        memory_(bytes_of<Buffers>(problem, sample_)),
+        arena_(memory_.data(), memory_.size()),
+        buffers_(arena_, problem, sample_) {
+    launch<CountArgs>(context, sample_.task_dim, Evenly{sample_.count}, count_keys,
+                      {sample_, buffers_.partition, problem.keys.data()});
+    buffers_.partition.assign_ranks(context, sample_);
+    launch(context, task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(),
+           {buffers_.partition, buffers_.points});
   }
 
-  std::vector<std::vector<Visit>> visits(int task_dim, int32_t tile_items, int64_t ahead) const {
+  std::vector<std::vector<Visit>> visits(int task_dim, int64_t tile_points, int64_t lookahead) const {
     std::vector<std::vector<Visit>> visits(static_cast<size_t>(task_dim));
-    launch(context_, task_dim, ByCost{order_}, visit_kernel(), {order_, items_, tile_items, ahead, visits});
+    launch(context_, task_dim, ByCost{buffers_.partition}, visit_kernel(),
+           {buffers_.points, tile_points, lookahead, visits});
     return visits;
   }
 
-  const KeyOrder& order() const { return order_; }
+  const KeyPartition& keys() const { return buffers_.partition; }
   bool intact() const { return memory_.intact(); }
 
  private:
   Context& context_;
-  int64_t item_count_;
-  KeySample sample_;
-  WorkspaceLayout workspace_;
-  KeyOrderLayout order_layout_;
-  KeyedItemsLayout items_layout_;
+  SampledRuns sample_;
   GuardedBuffer<std::byte> memory_;
-  KeyOrder order_;
-  KeyedItems items_;
+  Arena arena_;
+  Buffers buffers_;
 };
 
-Problem random_problem(std::string name, int64_t items, int32_t keys, int none_of_ten) {
+Problem random_problem(std::string name, int64_t points, int32_t keys, int tenths_without_key) {
   Problem problem{std::move(name), keys, {}};
   auto random = seeded_random();
   std::uniform_int_distribution<int32_t> key(0, keys - 1), tenth(1, 10);
-  for (int64_t i = 0; i < items; ++i) problem.keys.push_back(tenth(random) <= none_of_ten ? kNoKey : key(random));
+  for (int64_t i = 0; i < points; ++i) {
+    problem.keys.push_back(tenth(random) <= tenths_without_key ? kNoKey : key(random));
+  }
   return problem;
 }
 
 std::vector<Problem> problems() {
   std::vector<Problem> all = {
-      {"one item", 1, {0}},
-      {"no item has a key", 5, std::vector<int32_t>(300, kNoKey)},
-      random_problem("a block", 64, 10, 2),
-      random_problem("a block and one", 65, 10, 2),
+      {"one point", 1, {0}},
+      {"no point has a key", 5, std::vector<int32_t>(300, kNoKey)},
+      random_problem("a chunk", 64, 10, 2),
+      random_problem("a chunk and one point", 65, 10, 2),
       random_problem("one key", 1000, 1, 1),
       random_problem("few keys", 5000, 7, 0),
-      random_problem("keys without items", 500, 9000, 5),
-      random_problem("tiles of several keys", 100000, 50001, 3),
+      random_problem("keys without points", 500, 9000, 5),
+      random_problem("buckets of several keys", 100000, 50001, 3),
   };
-  Problem sorted = random_problem("keys in the order of items", 30000, 6000, 0);
+  Problem sorted = random_problem("keys in the order of the points", 30000, 6000, 0);
   std::sort(sorted.keys.begin(), sorted.keys.end());
   all.push_back(sorted);
   return all;
 }
 
-void expect_divided(const Problem& problem, const std::vector<std::vector<Visit>>& visits) {
-  std::vector<int> owner(static_cast<size_t>(problem.key_count), -1);
+void expect_partitioned(const Problem& problem, const std::vector<std::vector<Visit>>& visits) {
+  std::vector<int> owners(static_cast<size_t>(problem.key_count), -1);
   int64_t count = 0;
   for (size_t task = 0; task < visits.size(); ++task) {
     int64_t before = -1;
     for (const Visit& visit : visits[task]) {
-      EXPECT_GT(visit.item, before);
-      before = visit.item;
-      ASSERT_EQ(visit.key, problem.keys.at(static_cast<size_t>(visit.item)));
-      int& of_key = owner[static_cast<size_t>(visit.key)];
-      EXPECT_TRUE(of_key == -1 || of_key == static_cast<int>(task)) << "key " << visit.key;
-      of_key = static_cast<int>(task);
+      EXPECT_GT(visit.point, before);
+      before = visit.point;
+      ASSERT_EQ(visit.key, problem.keys.at(static_cast<size_t>(visit.point)));
+      int& owner = owners[static_cast<size_t>(visit.key)];
+      EXPECT_TRUE(owner == -1 || owner == static_cast<int>(task)) << "key " << visit.key;
+      owner = static_cast<int>(task);
       ++count;
     }
   }
   EXPECT_EQ(count, std::count_if(problem.keys.begin(), problem.keys.end(), [](int32_t k) { return k != kNoKey; }));
 }
 
-TEST(PrimitivesKeyOrder, EveryItemIsVisitedOnceByTheOwnerOfItsKey) {
+TEST(PrimitivesKeyPartition, OwnersVisitEachPointOnce) {
   const Handle handle;
   Context& context = *static_cast<mluOpHandle_t>(handle);
   for (const Problem& problem : problems()) {
     SCOPED_TRACE(problem.name);
     for (const int task_dim : {1, 2, 3, 7, 64}) {
       SCOPED_TRACE(task_dim);
-      const Division division(context, problem, task_dim);
-      for (const int32_t tile_items : {64, 1024}) {
-        for (const int64_t ahead : {1, 16, 64}) {
-          expect_divided(problem, division.visits(task_dim, tile_items, ahead));
+      const ScopedThreads threads(task_dim);
+      context.reserve(0);
+      const Partition partition(context, problem, task_dim);
+      for (const int64_t tile_points : {64, 1024}) {
+        for (const int64_t lookahead : {1, 16, 64}) {
+          expect_partitioned(problem, partition.visits(task_dim, tile_points, lookahead));
         }
       }
-      EXPECT_TRUE(division.intact());
+      EXPECT_TRUE(partition.intact());
     }
   }
 }
 
-TEST(PrimitivesKeyOrder, EveryKeyIsInOneTile) {
+TEST(PrimitivesKeyPartition, EachKeyIsInOneBucket) {
   const Handle handle;
   Context& context = *static_cast<mluOpHandle_t>(handle);
+  const ScopedThreads threads(3);
+  context.reserve(0);
   for (const Problem& problem : problems()) {
     SCOPED_TRACE(problem.name);
-    const Division division(context, problem, 3);
-    const KeyOrder& order = division.order();
-    std::vector<int> seen(static_cast<size_t>(order.key_count));
-    for (int32_t rank = 0; rank < order.tile_count; ++rank) {
-      EXPECT_EQ(order.ranks[order.tiles[rank]], rank);
-      EXPECT_LT(order.costs_before[rank], order.costs_before[rank + 1]);
-      const Range keys = order.keys(order.tiles[rank]);
-      for (int64_t key = keys.begin; key < keys.end; ++key) ++seen[static_cast<size_t>(key)];
+    const Partition partition(context, problem, 3);
+    const KeyPartition& keys = partition.keys();
+    std::vector<int> seen(static_cast<size_t>(keys.key_count));
+    for (int32_t rank = 0; rank < keys.bucket_count; ++rank) {
+      EXPECT_EQ(keys.ranks[keys.ranked_buckets[rank]], rank);
+      EXPECT_LT(keys.cost_before[rank], keys.cost_before[rank + 1]);
+      const Range bucket = keys.keys(keys.ranked_buckets[rank]);
+      for (int64_t key = bucket.begin; key < bucket.end; ++key) ++seen[static_cast<size_t>(key)];
     }
-    EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), order.key_count);
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), keys.key_count);
+  }
+}
+
+// As many whole chunks as fit NRAM, at most 16.
+TEST(PrimitivesKeyPartition, TilesAreWholeChunks) {
+  Context context;
+  for (const size_t kib : {1, 2, 3, 8, 640}) {
+    context.nram_capacity = kib * 1024;
+    const auto bytes = [](int64_t points) { return bytes_of<VisitQueue>(points); };
+    const int64_t points = fit_chunks(context, bytes);
+    EXPECT_EQ(points % KeyedPoints::kChunkPoints, 0);
+    EXPECT_GE(points, KeyedPoints::kChunkPoints);
+    EXPECT_LE(bytes(points), context.nram_capacity);
+    if (points < 16 * KeyedPoints::kChunkPoints) {
+      EXPECT_GT(bytes(points + KeyedPoints::kChunkPoints), context.nram_capacity);
+    }
   }
 }
 
