@@ -1,3 +1,4 @@
+// Memory that grows on demand: alignment, growth, and failed allocations.
 #include "core/aligned_buffer.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-// Without this option, sanitizers stop the process at an allocation that cannot succeed.
+// Without this option, sanitizers stop the process at an allocation that fails.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
 
@@ -21,7 +22,7 @@ TEST(CoreAlignedBuffer, StartsEmpty) {
   EXPECT_EQ(buffer.capacity(), 0U);
 }
 
-// Sizes around the alignment and around the minimum size for huge pages.
+// Around the alignment, and around the size from which pages are huge.
 TEST(CoreAlignedBuffer, IsAlignedAndLargeEnough) {
   constexpr size_t kHuge = size_t{2} << 20;
   for (const size_t bytes :
@@ -35,7 +36,7 @@ TEST(CoreAlignedBuffer, IsAlignedAndLargeEnough) {
   }
 }
 
-TEST(CoreAlignedBuffer, GrowsAndDoesNotShrink) {
+TEST(CoreAlignedBuffer, GrowsAndNeverShrinks) {
   AlignedBuffer buffer;
   buffer.reserve(1000);
   const std::byte* const before = buffer.data();
@@ -54,7 +55,7 @@ TEST(CoreAlignedBuffer, FailureKeepsTheMemory) {
   std::byte* const before = buffer.data();
   const size_t capacity = buffer.capacity();
   std::memset(before, 0x5A, capacity);
-  // More memory than any machine has; sizes that overflow when rounded up.
+  // More than any machine has; more than can be rounded up.
   for (const size_t bytes : {size_t{1} << 62, static_cast<size_t>(PTRDIFF_MAX), SIZE_MAX}) {
     EXPECT_THROW(buffer.reserve(bytes), std::bad_alloc) << bytes;
     EXPECT_EQ(buffer.data(), before);

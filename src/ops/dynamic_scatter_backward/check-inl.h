@@ -1,4 +1,4 @@
-// Dynamic scatter backward: the check of the map, vectorised. Per-target code of Highway: include it inside
+// Dynamic scatter backward: checks the values of the map. Per-target code of Highway: include it inside
 // foreach_target.
 #if defined(MLUOP_DYNAMIC_SCATTER_CHECK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_DYNAMIC_SCATTER_CHECK_INL_H
@@ -10,34 +10,35 @@
 #include <hwy/highway.h>
 
 #include "ops/dynamic_scatter_backward/kernels.h"
-#include "team/atomics.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether the voxels of the points [point, point + count) all exist, or are kNoKey. If not, lowers first_bad to
-// the first that does not.
-inline bool check_points(const Args& call, int64_t point, int64_t count, int32_t* first_bad) {
+// Whether the map has a voxel in [0, V) or kNoKey for each of these points; reports the first point that breaks
+// the rule.
+inline bool check_points(const Args& call, Range points, FirstBadItem& bad) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int32_t* map = call.point2voxel_map + point;
-  const auto below = hn::Set(d, KeyedItems::kNoKey - 1);
+  const int32_t* map = call.point2voxel_map;
+  const auto below = hn::Set(d, KeyedPoints::kNoKey - 1);
   const auto bound = hn::Set(d, call.voxel_count);
-  auto good = hn::Eq(bound, bound);
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  auto valid = hn::Eq(bound, bound);
+  int64_t i = points.begin;
+  for (; i + lanes <= points.end; i += lanes) {
     const auto voxel = hn::LoadU(d, map + i);
-    good = hn::And(good, hn::And(hn::Gt(voxel, below), hn::Lt(voxel, bound)));
+    valid = hn::And(valid, hn::And(hn::Gt(voxel, below), hn::Lt(voxel, bound)));
   }
-  const auto exists = [&](int64_t at) { return map[at] >= KeyedItems::kNoKey && map[at] < call.voxel_count; };
-  bool all = hn::AllTrue(d, good);
-  for (; i < count; ++i) all = all && exists(i);
+  const auto is_valid = [&](int64_t point) {
+    return map[point] >= KeyedPoints::kNoKey && map[point] < call.voxel_count;
+  };
+  bool all = hn::AllTrue(d, valid);
+  for (; i < points.end; ++i) all = all && is_valid(i);
   if (all) return true;
-  i = 0;
-  while (exists(i)) ++i;
-  atomic_min(first_bad, static_cast<int32_t>(point + i));
+  int64_t first = points.begin;
+  while (is_valid(first)) ++first;
+  bad.report(first);
   return false;
 }
 

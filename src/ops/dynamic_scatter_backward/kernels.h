@@ -1,11 +1,13 @@
-// Dynamic scatter backward: the range kernels.
+// Dynamic scatter backward: arguments and range kernels.
 //
-// Letters as in the design document: N points, M voxels, C channels. Of the M voxels the first V take part.
+// Letters as in the design document: N points, M voxels, C channels; V = voxel_num[0], the voxels that take part.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
-#include "primitives/key_order.h"
+#include "primitives/key_partition.h"
+#include "team/atomics.h"
 #include "team/launch.h"
 
 namespace mluop::dynamic_scatter_backward {
@@ -15,7 +17,7 @@ struct Args {
   int64_t row_bytes() const { return channels * int64_t{sizeof(float)}; }
 
   int32_t point_count;             // N
-  int32_t voxel_count;             // V = voxel_num[0]
+  int32_t voxel_count;             // V
   int64_t channels;                // C
   const float* grad_voxel_feats;   // [M, C]
   const float* feats;              // [N, C]
@@ -24,50 +26,48 @@ struct Args {
   float* grad_feats;               // [N, C]
 };
 
-// Deterministic mode: the keys of primitives/key_order.h are voxels, its items points; the map has
-// the keys.
+// Deterministic mode: the steps of primitives/key_partition.h, with voxels as keys: the map holds the keys.
 
-// Items: blocks of points. Finds the ranks of the blocks, and lowers first_skipped to the first block that has a
-// point without voxel. Lowers first_bad to the first point whose voxel does not exist; the ranks are then
-// incomplete.
+// Work items: chunks of points. Checks the map and computes the ranks of the points; these are incomplete if it
+// reports a bad point.
 struct RankArgs {
   const Args& call;
-  const KeyOrder& order;
-  const KeyedItems& points;
-  int32_t* first_skipped;
-  int32_t* first_bad;
+  const KeyPartition& partition;
+  const KeyedPoints& points;
+  FirstBadItem& bad_point;
+  std::atomic<bool>& any_skipped;  // set if a point has no voxel
 };
 RangeKernel<RankArgs> rank_kernel();
 
-// Items: ranks of tiles. Writes the whole rows of the points in the tiles, in the order of the points: the
-// gradient of a channel to the first that has the voxel's value, 0 to the others.
+// Work items: ranks of buckets. Writes the output rows of the points of each bucket, in the order of the points:
+// the gradient of a channel to the first point that has the voxel's value, 0 to the others.
 struct MatchArgs {
   const Args& call;
-  const KeyOrder& order;
-  const KeyedItems& points;
-  uint8_t* taken;  // [V, most_taken_bytes()] or less, bits: whether a channel's gradient has been given away
-  int32_t tile_points;
+  const KeyPartition& partition;
+  const KeyedPoints& points;
+  uint8_t* claimed;  // [V, max_claimed_bytes()] or less, a bit a channel: whether a point has its gradient
+  int64_t tile_points;
   bool stream;
 };
 RangeKernel<MatchArgs> match_kernel();
 
-// The most bytes that a voxel takes in `taken`, whatever the instruction set: a vector takes a bit a channel, in
-// whole bytes; the channels that do not fill a vector make up to four shorter ones.
-constexpr int64_t most_taken_bytes(int64_t channels) { return channels + 4; }
+// The bytes that a voxel takes in `claimed`, at most, on any instruction set: a vector takes a bit a channel,
+// rounded up to bytes; the channels that do not fill a vector take up to four shorter ones.
+constexpr int64_t max_claimed_bytes(int64_t channels) { return channels + 4; }
 
-// Atomics mode, items: points. Lowers source[voxel, channel] to the first point that has the voxel's value, N
-// before; a task holds the lock of a voxel while it lowers the voxel's row. Lowers first_bad as rank_kernel()
-// does.
+// Atomics mode.
+
+// Work items: points. Checks the map, and computes source[voxel, channel], the first point that has the voxel's
+// value; N if there is none. A task holds the lock of a voxel while it updates the voxel's row.
 struct TraceArgs {
   const Args& call;
-  int32_t* source;  // [V, C]; rows of voxels without point stay as they are
-  int32_t* locks;   // [V], of the rows of source; 0, and afterwards still so for voxels without point
-  int32_t* first_bad;
+  int32_t* source;  // [V, C]; rows of voxels without points are not initialized
+  int32_t* locks;   // [V]; initially 0, and finally so for voxels without points
+  FirstBadItem& bad_point;
 };
 RangeKernel<TraceArgs> trace_kernel();
 
-// Atomics mode, items: voxels. Gives each gradient to the point that it comes from; N: to none. The other elements
-// of the output are zero before.
+// Work items: voxels. Writes each gradient to the row of its source. The output is zero before.
 struct ScatterArgs {
   const Args& call;
   const int32_t* source;  // [V, C]

@@ -1,30 +1,30 @@
-// Dynamic scatter backward: what is decided once a call, and the launches that carry it out.
+// Dynamic scatter backward: the decisions of a call, and its launches.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "ops/dynamic_scatter_backward/kernels.h"
-#include "team/context.h"
+#include "team/operator_call.h"
 
 namespace mluop::dynamic_scatter_backward {
 
-// Bytes of the caller's workspace that suffice for `points` points of `channels` channels: in both modes, at any
-// address, with any number of voxels and of threads.
-size_t workspace_bytes(int32_t points, int64_t channels);
+// Bytes of the caller's workspace for `points` points of `channels` channels: in both modes, at any address, with
+// any number of voxels up to that of points and any number of threads.
+size_t workspace_bytes(int64_t points, int64_t channels);
 
 struct Plan {
   bool atomics;
   int task_dim;
-  int32_t tile_points;  // points of a tile in NRAM (deterministic mode only)
-  bool stream;          // the output bypasses the caches
+  int64_t tile_points;  // deterministic mode: points in NRAM at a time
+  bool stream;          // deterministic mode: the output bypasses the caches
 };
 
 // Throws Failure with ALLOC_FAILED if the smallest tile does not fit NRAM.
 Plan make_plan(const Context& context, const Args& args);
 
-// `workspace` has workspace_bytes(). Throws Failure with BAD_PARAM if a point is in a voxel that does not exist,
-// and std::bad_alloc; the output is then untouched.
-void run(Context& context, const Plan& plan, const Args& args, std::byte* workspace);
+// Computes the output. Throws what make_plan() throws, Failure with BAD_PARAM if a value of the map is invalid,
+// and std::bad_alloc, before it writes it.
+void run(Call& call, const Args& args, Arena workspace);
 
 }  // namespace mluop::dynamic_scatter_backward

@@ -6,27 +6,26 @@
 
 #include <algorithm>
 
+#include "core/simd.h"
 #include "ops/dynamic_scatter_backward/check-inl.h"
 #include "ops/dynamic_scatter_backward/kernels.h"
-#include "primitives/key_order-inl.h"
-#include "team/atomics.h"
+#include "primitives/key_partition-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 
 void rank(const RankArgs& args, int64_t begin, int64_t end, Task&) {
+  const int32_t* keys = args.points.keys;
   bool skipped = false;
-  for (int64_t block = begin; block < end; ++block) {
-    const Range points = args.points.block_items(block);
-    if (!check_points(args.call, points.begin, points.size(), args.first_bad)) return;
-    const int32_t* keys = args.points.keys;
-    if (!skipped && std::find(keys + points.begin, keys + points.end, KeyedItems::kNoKey) != keys + points.end) {
-      skipped = true;
-      atomic_min(args.first_skipped, static_cast<int32_t>(points.begin));
-    }
-    mluop::HWY_NAMESPACE::rank_block(args.order, args.points, block);
+  for (int64_t chunk = begin; chunk < end; ++chunk) {
+    const Range points = args.points.chunk_points(chunk);
+    if (!check_points(args.call, points, args.bad_point)) return;
+    skipped =
+        skipped || std::find(keys + points.begin, keys + points.end, KeyedPoints::kNoKey) != keys + points.end;
+    mluop::HWY_NAMESPACE::rank_chunk(args.partition, args.points, chunk);
   }
+  if (skipped) args.any_skipped.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -38,7 +37,7 @@ namespace mluop::dynamic_scatter_backward {
 
 HWY_EXPORT(rank);
 
-RangeKernel<RankArgs> rank_kernel() { return HWY_DYNAMIC_DISPATCH(rank); }
+RangeKernel<RankArgs> rank_kernel() { return MLUOP_DISPATCH(rank); }
 
 }  // namespace mluop::dynamic_scatter_backward
 #endif

@@ -4,6 +4,7 @@
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include "core/simd.h"
 #include "ops/dynamic_scatter_backward/kernels.h"
 #include "primitives/prefetch.h"
 
@@ -12,10 +13,10 @@ namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows of points are fetched this many voxels ahead.
+// Prefetches rows of points this many voxels before their use.
 constexpr int64_t kPrefetchVoxels = 8;
 
-// Fetches the row of the point that gets a voxel's first gradient: of many voxels, all of them.
+// Prefetches the row of the source of a voxel's first channel, which is that of all channels in many voxels.
 HWY_INLINE void prefetch_point(const ScatterArgs& args, int64_t voxel) {
   if (args.locks[voxel] == 0) return;
   const int32_t point = args.source[voxel * args.call.channels];
@@ -23,18 +24,18 @@ HWY_INLINE void prefetch_point(const ScatterArgs& args, int64_t voxel) {
   prefetch_row<Use::kWrite>(args.call.grad_feats + point * args.call.channels, args.call.row_bytes());
 }
 
-// Gives channels [c, c + lanes) of a voxel's gradient to their points, one point at a time: they are few, of most
-// voxels one.
-HWY_INLINE void give_vector(const Args& call, const int32_t* source, const float* grad, int64_t c) {
+// Writes channels [c, c + lanes) of a voxel's gradient to the rows of their sources, one point at a time: most
+// voxels have one.
+HWY_INLINE void scatter_vector(const Args& call, const int32_t* source, const float* grad, int64_t c) {
   const hn::ScalableTag<float> df;
   const hn::RebindToSigned<decltype(df)> di;
   const auto points = hn::LoadU(di, source);
   const auto gradient = hn::LoadU(df, grad);
-  for (auto left = hn::Lt(points, hn::Set(di, call.point_count)); !hn::AllFalse(di, left);) {
-    const int32_t point = source[hn::FindKnownFirstTrue(di, left)];
-    const auto won = hn::Eq(points, hn::Set(di, point));
-    hn::BlendedStore(gradient, hn::RebindMask(df, won), df, call.grad_feats + point * call.channels + c);
-    left = hn::AndNot(won, left);
+  for (auto remaining = hn::Lt(points, hn::Set(di, call.point_count)); !hn::AllFalse(di, remaining);) {
+    const int32_t point = source[hn::FindKnownFirstTrue(di, remaining)];
+    const auto of_point = hn::Eq(points, hn::Set(di, point));
+    hn::BlendedStore(gradient, hn::RebindMask(df, of_point), df, call.grad_feats + point * call.channels + c);
+    remaining = hn::AndNot(of_point, remaining);
   }
 }
 
@@ -47,7 +48,7 @@ void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task&) {
     const int32_t* source = args.source + voxel * channels;
     const float* grad = args.call.grad_voxel_feats + voxel * channels;
     int64_t c = 0;
-    for (; c + lanes <= channels; c += lanes) give_vector(args.call, source + c, grad + c, c);
+    for (; c + lanes <= channels; c += lanes) scatter_vector(args.call, source + c, grad + c, c);
     for (; c < channels; ++c) {
       if (source[c] < args.call.point_count) args.call.grad_feats[source[c] * channels + c] = grad[c];
     }
@@ -63,7 +64,7 @@ namespace mluop::dynamic_scatter_backward {
 
 HWY_EXPORT(scatter);
 
-RangeKernel<ScatterArgs> scatter_kernel() { return HWY_DYNAMIC_DISPATCH(scatter); }
+RangeKernel<ScatterArgs> scatter_kernel() { return MLUOP_DISPATCH(scatter); }
 
 }  // namespace mluop::dynamic_scatter_backward
 #endif

@@ -6,16 +6,16 @@
 
 #include <algorithm>
 
+#include "core/simd.h"
 #include "ops/dynamic_scatter_backward/check-inl.h"
 #include "ops/dynamic_scatter_backward/kernels.h"
 #include "primitives/prefetch.h"
-#include "team/atomics.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 
-// Rows of voxels are fetched this many points ahead.
+// Prefetches rows of voxels this many points before their use.
 constexpr int64_t kPrefetchPoints = 8;
 
 HWY_INLINE void prefetch_voxel(const TraceArgs& args, int64_t voxel) {
@@ -24,10 +24,10 @@ HWY_INLINE void prefetch_voxel(const TraceArgs& args, int64_t voxel) {
   prefetch_row<Use::kWrite>(args.source + voxel * call.channels, call.row_bytes());
 }
 
-// source[0, channels) = min(source, point) where feats equals voxel; before the first point, it is `none`.
+// source[0, channels) = min(source, point) where feats equals voxel. With kFirst, as if source were `none` before.
 template <bool kFirst>
-HWY_INLINE void lower(const float* HWY_RESTRICT feats, const float* HWY_RESTRICT voxel, int64_t channels,
-                      int32_t point, int32_t none, int32_t* HWY_RESTRICT source) {
+HWY_INLINE void update_source(const float* HWY_RESTRICT feats, const float* HWY_RESTRICT voxel, int64_t channels,
+                              int32_t point, int32_t none, int32_t* HWY_RESTRICT source) {
   const hn::ScalableTag<float> df;
   const hn::RebindToSigned<decltype(df)> di;
   const auto lanes = static_cast<int64_t>(hn::Lanes(df));
@@ -51,20 +51,20 @@ HWY_INLINE void trace_point(const TraceArgs& args, int64_t point, int64_t voxel)
   const auto number = static_cast<int32_t>(point);
   const SpinGuard guard(args.locks + voxel);
   if (guard.first()) {
-    lower<true>(feats, voxel_feats, call.channels, number, call.point_count, source);
+    update_source<true>(feats, voxel_feats, call.channels, number, call.point_count, source);
   } else {
-    lower<false>(feats, voxel_feats, call.channels, number, call.point_count, source);
+    update_source<false>(feats, voxel_feats, call.channels, number, call.point_count, source);
   }
 }
 
 void trace(const TraceArgs& args, int64_t begin, int64_t end, Task&) {
-  if (!check_points(args.call, begin, end - begin, args.first_bad)) return;
-  constexpr int32_t none = KeyedItems::kNoKey;
+  if (!check_points(args.call, {begin, end}, args.bad_point)) return;
+  constexpr int32_t kNoVoxel = KeyedPoints::kNoKey;
   const int32_t* voxels = args.call.point2voxel_map;
   for (int64_t point = begin; point < end; ++point) {
     const int64_t next = std::min(point + kPrefetchPoints, end - 1);
-    if (voxels[next] != none) prefetch_voxel(args, voxels[next]);
-    if (voxels[point] != none) trace_point(args, point, voxels[point]);
+    if (voxels[next] != kNoVoxel) prefetch_voxel(args, voxels[next]);
+    if (voxels[point] != kNoVoxel) trace_point(args, point, voxels[point]);
   }
 }
 
@@ -77,7 +77,7 @@ namespace mluop::dynamic_scatter_backward {
 
 HWY_EXPORT(trace);
 
-RangeKernel<TraceArgs> trace_kernel() { return HWY_DYNAMIC_DISPATCH(trace); }
+RangeKernel<TraceArgs> trace_kernel() { return MLUOP_DISPATCH(trace); }
 
 }  // namespace mluop::dynamic_scatter_backward
 #endif

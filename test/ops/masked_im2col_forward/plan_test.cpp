@@ -1,7 +1,8 @@
-// The plan of mluOpMaskedIm2colForward, and the division of its work.
+// The plan of mluOpMaskedIm2colForward, and the division of its work items.
 #include <gtest/gtest.h>
 
 #include <climits>
+#include <string>
 #include <vector>
 
 #include "ops/masked_im2col_forward/packed_plane.h"
@@ -12,10 +13,13 @@ namespace mluop::test {
 namespace {
 
 using masked_im2col_forward::Args;
-using masked_im2col_forward::Block;
+using masked_im2col_forward::Chunk;
+using masked_im2col_forward::DirectBuffers;
 using masked_im2col_forward::make_plan;
+using masked_im2col_forward::PackedBuffers;
 using masked_im2col_forward::PackedPlane;
 using masked_im2col_forward::Plan;
+using masked_im2col_forward::Tile;
 
 Args args_of(int32_t element_size, int64_t channels, int64_t height, int64_t width, int64_t mask_cnt,
              int64_t kernel) {
@@ -35,17 +39,17 @@ Plan plan_of(const Args& args, size_t nram_kib = 640) {
   return make_plan(context, args);
 }
 
-TEST(OpsMaskedIm2colForwardPlan, PacksManyMasksThatFitNram) {
+TEST(OpsMaskedIm2colForwardPlan, PacksWherePlanesFitAndMasksAreMany) {
   const ScopedThreads threads(2);
   EXPECT_TRUE(plan_of(args_of(4, 256, 20, 20, 200, 3)).packed);
   EXPECT_TRUE(plan_of(args_of(2, 256, 20, 20, 200, 1)).packed);
   EXPECT_TRUE(plan_of(args_of(4, 256, 100, 152, 4000, 3)).packed);
   EXPECT_FALSE(plan_of(args_of(4, 256, 100, 152, 4, 3)).packed) << "few masks";
-  EXPECT_FALSE(plan_of(args_of(4, 256, 100, 152, 4000, 3), 128).packed) << "small NRAM";
-  EXPECT_FALSE(plan_of(args_of(4, 1, 4, 4, 100, 100000)).packed) << "large kernel";
+  EXPECT_FALSE(plan_of(args_of(4, 256, 100, 152, 4000, 3), 128).packed) << "little NRAM";
+  EXPECT_FALSE(plan_of(args_of(4, 1, 4, 4, 100, 100000)).packed) << "zeros for a large kernel";
   Args tall = args_of(4, 1, 1, 1, 1, INT_MAX);
   tall.kernel_w = 1;
-  EXPECT_FALSE(plan_of(tall).packed) << "offsets exceed int32";
+  EXPECT_FALSE(plan_of(tall).packed) << "offsets beyond int32";
 }
 
 TEST(OpsMaskedIm2colForwardPlan, StreamsLargeOutputs) {
@@ -53,50 +57,62 @@ TEST(OpsMaskedIm2colForwardPlan, StreamsLargeOutputs) {
   EXPECT_TRUE(plan_of(args_of(4, 256, 100, 152, 4000, 3)).stream);
 }
 
-// Every tile fits NRAM, down to the minimum of MLUOP_OMP_NRAM_KB.
-TEST(OpsMaskedIm2colForwardPlan, TilesFitNram) {
+// Tiles are the largest that fit, from 1 KiB on, the smallest NRAM.
+TEST(OpsMaskedIm2colForwardPlan, LargestTilesThatFitNram) {
+  constexpr int64_t kMaxTileMasks = 480;
   for (const int32_t element_size : {2, 4}) {
     for (const int64_t masks : {1, 15, 16, 17, 100, 479, 481, 100000}) {
       for (size_t kib = 1; kib < 300; kib += kib < 20 ? 1 : 37) {
+        SCOPED_TRACE(std::to_string(masks) + " masks, KiB " + std::to_string(kib));
         const Args args = args_of(element_size, 64, 16, 17, masks, 3);
         const Plan plan = plan_of(args, kib);
-        const auto tile = static_cast<size_t>(plan.tile_masks), located = static_cast<size_t>(plan.located_masks);
-        EXPECT_GT(tile, 0U);
-        EXPECT_EQ(plan.tile_masks % args.line_masks(), 0);
-        if (plan.packed) {
-          EXPECT_GE(located, tile);
-          EXPECT_EQ(plan.located_masks % args.line_masks(), 0);
-        }
-        const size_t places = plan.packed ? nram_bytes<int32_t>(located) : nram_bytes<int64_t>(tile);
-        const size_t planes =
-            plan.packed ? nram_bytes<std::byte>(static_cast<size_t>(PackedPlane(args).bytes())) : 0;
-        EXPECT_LE(planes + places + nram_bytes<std::byte>(tile * 16), kib * 1024)
-            << masks << " masks, KiB " << kib;
+        const PackedPlane plane(args);
+        const int64_t line = args.line_masks(), tile = plan.tile_masks, located = plan.located_masks;
+        const auto fits = [&](int64_t located_masks, int64_t tile_masks) {
+          return (plan.packed ? bytes_of<PackedBuffers>(plane, located_masks, tile_masks)
+                              : bytes_of<DirectBuffers>(tile_masks)) <= kib * 1024;
+        };
+        EXPECT_GT(tile, 0);
+        EXPECT_EQ(tile % line, 0);
+        EXPECT_TRUE(fits(located, tile));
+        EXPECT_TRUE(tile == kMaxTileMasks || tile >= masks || !fits(tile + line, tile + line));
+        if (!plan.packed) continue;
+        EXPECT_GE(located, tile);
+        EXPECT_EQ(located % line, 0);
+        EXPECT_TRUE(located >= masks || !fits(located + line, tile));
       }
     }
   }
 }
 
-// Tasks visit each mask of each channel once. Ranges begin at multiples of a group and a cache line.
+// Tasks visit each mask of each channel once, in whole groups and lines, and so do the tiles of their chunks.
 TEST(OpsMaskedIm2colForwardPlan, TasksShareChannelsAndMasks) {
+  constexpr int64_t kTileMasks = 32;
   for (const int64_t channels : {1, 4, 5, 37}) {
     for (const int64_t masks : {1, 16, 17, 203}) {
       const Args args = args_of(4, channels, 5, 5, masks, 1);
       for (const int task_dim : {1, 2, 3, 7, 64}) {
-        std::vector<int> visits(static_cast<size_t>(channels * masks));
+        std::vector<int> chunk_visits(static_cast<size_t>(channels * masks)), tile_visits(chunk_visits);
+        const auto count = [&](Range channel_range, Range mask_range, std::vector<int>& visits) {
+          EXPECT_EQ(channel_range.begin % 4, 0);
+          EXPECT_EQ(mask_range.begin % 16, 0);
+          for (int64_t c = channel_range.begin; c < channel_range.end; ++c) {
+            for (int64_t k = mask_range.begin; k < mask_range.end; ++k)
+              ++visits[static_cast<size_t>(c * masks + k)];
+          }
+        };
         for (int task = 0; task < task_dim; ++task) {
-          const Range range = split(args.item_count(), task_dim, task);
-          for_each_group(args, range.begin, range.end, [&](const Block& block) {
-            EXPECT_EQ(block.first_channel % 4, 0);
-            EXPECT_EQ(block.first_mask % 16, 0);
-            for (int64_t c = block.first_channel; c < block.first_channel + block.channel_count; ++c) {
-              for (int64_t k = block.first_mask; k < block.first_mask + block.mask_count; ++k) {
-                ++visits[static_cast<size_t>(c * masks + k)];
-              }
-            }
+          const Range items = split(args.item_count(), task_dim, task);
+          for_each_chunk(args, items.begin, items.end, [&](const Chunk& chunk) {
+            count(chunk.channels, chunk.masks, chunk_visits);
+            for_each_tile(chunk, kTileMasks, [&](const Tile& tile) {
+              EXPECT_LE(tile.masks.size(), kTileMasks);
+              count(tile.channels, tile.masks, tile_visits);
+            });
           });
         }
-        EXPECT_EQ(visits, std::vector<int>(visits.size(), 1));
+        EXPECT_EQ(chunk_visits, std::vector<int>(chunk_visits.size(), 1));
+        EXPECT_EQ(tile_visits, chunk_visits);
       }
     }
   }

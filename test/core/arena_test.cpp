@@ -1,0 +1,147 @@
+// Arenas: buffers are aligned and disjoint, sets of buffers are measured as they are taken, sizes are checked.
+#include "core/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "core/boundary.h"
+
+namespace mluop::test {
+namespace {
+
+bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % kScratchAlignment == 0; }
+
+// Expects that `body` throws a Failure.
+template <class Body>
+void expect_failure(mluOpStatus_t status, const char* message, const Body& body) {
+  try {
+    body();
+    ADD_FAILURE() << "does not throw: " << message;
+  } catch (const Failure& failure) {
+    EXPECT_EQ(failure.status, status);
+    EXPECT_STREQ(failure.what(), message);
+  }
+}
+
+struct Set {
+  Set(Arena& arena, int64_t rows, int64_t columns)
+      : flag(arena.take<char>("flag", {1})),
+        matrix(arena.take<double>("matrix", {rows, columns})),
+        last(arena.take<int16_t>("last", {rows})) {}
+
+  char* flag;
+  double* matrix;
+  int16_t* last;
+};
+
+TEST(CoreArena, BuffersAreWholeCacheLines) {
+  Arena arena;
+  const auto taken = [&](auto element, std::initializer_list<int64_t> shape) {
+    const size_t before = arena.used();
+    EXPECT_EQ(arena.take<decltype(element)>("buffer", shape), nullptr) << "a measuring arena has no memory";
+    return arena.used() - before;
+  };
+  EXPECT_EQ(taken(char{}, {0}), 0U);
+  EXPECT_EQ(taken(char{}, {1}), 64U);
+  EXPECT_EQ(taken(char{}, {64}), 64U);
+  EXPECT_EQ(taken(char{}, {65}), 128U);
+  EXPECT_EQ(taken(int32_t{}, {16}), 64U);
+  EXPECT_EQ(taken(int32_t{}, {17}), 128U);
+  EXPECT_EQ(taken(double{}, {2, 4}), 64U);
+  EXPECT_EQ(taken(double{}, {3, 3}), 128U);
+  EXPECT_EQ(taken(double{}, {3, 0, 3}), 0U);
+}
+
+TEST(CoreArena, SuccessiveBuffersAreDisjointAndAligned) {
+  AlignedBuffer memory;
+  memory.reserve(4096);
+  Arena arena(memory.data(), 4096);
+  EXPECT_EQ(arena.capacity(), 4096U);
+  const std::byte* end = memory.data();
+  for (const int64_t count : {1, 15, 16, 17, 63, 64, 65, 0, 7}) {
+    const auto* buffer = arena.take<int32_t>("buffer", {count});
+    EXPECT_TRUE(aligned(buffer));
+    EXPECT_GE(reinterpret_cast<const std::byte*>(buffer), end);
+    end = reinterpret_cast<const std::byte*>(buffer + count);
+  }
+  EXPECT_LE(end, memory.data() + arena.used());
+}
+
+// The bytes of a set are those that it takes.
+TEST(CoreArena, MeasuresWhatIsTaken) {
+  for (const int64_t rows : {0, 1, 7, 32, 33}) {
+    for (const int64_t columns : {0, 1, 8, 9}) {
+      const size_t bytes = bytes_of<Set>(rows, columns);
+      AlignedBuffer memory;
+      memory.reserve(bytes);
+      Arena arena(memory.data(), bytes);
+      const Set set(arena, rows, columns);
+      EXPECT_EQ(arena.used(), bytes);
+      EXPECT_LE(reinterpret_cast<std::byte*>(set.last + rows), memory.data() + bytes);
+    }
+  }
+}
+
+TEST(CoreArena, SizesThatOverflow) {
+  const auto expect_overflow = [](const char* message, auto element, std::initializer_list<int64_t> shape) {
+    Arena arena;
+    arena.take<char>("before", {65});
+    expect_failure(MLUOP_STATUS_BAD_PARAM, message, [&] { arena.take<decltype(element)>("keys", shape); });
+    EXPECT_EQ(arena.used(), 128U);
+  };
+  constexpr int64_t kMax = INT64_MAX;
+  expect_overflow("the size in bytes of scratch buffer keys [4611686018427387904, 2] exceeds 2^63 - 1", char{},
+                  {int64_t{1} << 62, 2});
+  expect_overflow("the size in bytes of scratch buffer keys [1152921504606846976] exceeds 2^63 - 1", int64_t{},
+                  {kMax / 8 + 1});
+  // Rounded up to cache lines, and added to the buffer before.
+  expect_overflow("the size in bytes of scratch buffer keys [9223372036854775807] exceeds 2^63 - 1", char{},
+                  {kMax});
+  expect_overflow("the size in bytes of scratch buffer keys [9223372036854775744] exceeds 2^63 - 1", char{},
+                  {kMax - 63});
+}
+
+TEST(CoreArena, ExceedingTheCapacity) {
+  AlignedBuffer memory;
+  memory.reserve(1024);
+  Arena arena(memory.data(), 1024);
+  arena.take<char>("first", {1});
+  expect_failure(MLUOP_STATUS_INTERNAL_ERROR, "scratch buffer second [2, 481] takes 1024 bytes, 960 are left",
+                 [&] {
+                   arena.take<char>("second", {2, 481});
+                 });
+  // A failure takes nothing, and what fills the capacity exactly can be taken.
+  const auto* rest = arena.take<char>("third", {960});
+  EXPECT_EQ(reinterpret_cast<const std::byte*>(rest + 960), memory.data() + 1024);
+  expect_failure(MLUOP_STATUS_INTERNAL_ERROR, "scratch buffer fourth [1] takes 64 bytes, 0 are left",
+                 [&] { arena.take<char>("fourth", {1}); });
+  EXPECT_NO_THROW(arena.take<char>("empty", {0}));
+}
+
+TEST(CoreArena, WorkspaceOfEveryMisalignment) {
+  const size_t bytes = workspace_bytes_of<Set>(7, 9);
+  EXPECT_EQ(bytes, bytes_of<Set>(7, 9) + kWorkspaceSlack);
+  AlignedBuffer memory;
+  memory.reserve(bytes + kScratchAlignment);
+  for (size_t offset = 0; offset < kScratchAlignment; ++offset) {
+    std::byte* const workspace = memory.data() + offset;
+    Arena arena = workspace_arena(workspace, bytes);
+    const Set set(arena, 7, 9);
+    EXPECT_TRUE(aligned(set.flag) && aligned(set.matrix) && aligned(set.last));
+    EXPECT_GE(reinterpret_cast<std::byte*>(set.flag), workspace);
+    EXPECT_LE(reinterpret_cast<std::byte*>(set.last + 7), workspace + bytes);
+  }
+}
+
+// Nothing to align, or less than the alignment skips.
+TEST(CoreArena, SmallWorkspaces) {
+  EXPECT_EQ(workspace_arena(nullptr, 0).capacity(), 0U);
+  AlignedBuffer memory;
+  memory.reserve(128);
+  EXPECT_EQ(workspace_arena(memory.data() + 1, 62).capacity(), 0U);
+  EXPECT_EQ(workspace_arena(memory.data() + 1, 64).capacity(), 1U);
+}
+
+}  // namespace
+}  // namespace mluop::test

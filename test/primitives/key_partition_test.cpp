@@ -1,0 +1,172 @@
+// Partition of keys over tasks: each point with a key is visited once, by the one owner of its key, in order.
+#include "primitives/key_partition.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "primitives/key_partition_kernel.h"
+#include "support/api.h"
+#include "support/environment.h"
+#include "support/guarded_buffer.h"
+
+namespace mluop::test {
+namespace {
+
+constexpr int32_t kNoKey = KeyedPoints::kNoKey;
+
+struct Problem {
+  int64_t point_count() const { return static_cast<int64_t>(keys.size()); }
+
+  std::string name;
+  int64_t key_count;
+  std::vector<int32_t> keys;  // of the points
+};
+
+struct Buffers {
+  Buffers(Arena& arena, const Problem& problem, const SampledRuns& sample)
+      : partition(arena, problem.key_count, sample), points(arena, problem.point_count(), problem.keys.data()) {}
+
+  KeyPartition partition;
+  KeyedPoints points;
+};
+
+// The steps of key_partition.h, in uninitialized memory between guard zones.
+class Partition {
+ public:
+  Partition(Context& context, const Problem& problem, int task_dim)
+      : context_(context),
+        sample_(problem.point_count(), task_dim),
+        memory_(bytes_of<Buffers>(problem, sample_)),
+        arena_(memory_.data(), memory_.size()),
+        buffers_(arena_, problem, sample_) {
+    launch<CountArgs>(context, sample_.task_dim, Evenly{sample_.count}, count_keys,
+                      {sample_, buffers_.partition, problem.keys.data()});
+    buffers_.partition.assign_ranks(context, sample_);
+    launch(context, task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(),
+           {buffers_.partition, buffers_.points});
+  }
+
+  std::vector<std::vector<Visit>> visits(int task_dim, int64_t tile_points, int64_t lookahead) const {
+    std::vector<std::vector<Visit>> visits(static_cast<size_t>(task_dim));
+    launch(context_, task_dim, ByCost{buffers_.partition}, visit_kernel(),
+           {buffers_.points, tile_points, lookahead, visits});
+    return visits;
+  }
+
+  const KeyPartition& keys() const { return buffers_.partition; }
+  bool intact() const { return memory_.intact(); }
+
+ private:
+  Context& context_;
+  SampledRuns sample_;
+  GuardedBuffer<std::byte> memory_;
+  Arena arena_;
+  Buffers buffers_;
+};
+
+Problem random_problem(std::string name, int64_t points, int32_t keys, int tenths_without_key) {
+  Problem problem{std::move(name), keys, {}};
+  auto random = seeded_random();
+  std::uniform_int_distribution<int32_t> key(0, keys - 1), tenth(1, 10);
+  for (int64_t i = 0; i < points; ++i) {
+    problem.keys.push_back(tenth(random) <= tenths_without_key ? kNoKey : key(random));
+  }
+  return problem;
+}
+
+std::vector<Problem> problems() {
+  std::vector<Problem> all = {
+      {"one point", 1, {0}},
+      {"no point has a key", 5, std::vector<int32_t>(300, kNoKey)},
+      random_problem("a chunk", 64, 10, 2),
+      random_problem("a chunk and one point", 65, 10, 2),
+      random_problem("one key", 1000, 1, 1),
+      random_problem("few keys", 5000, 7, 0),
+      random_problem("keys without points", 500, 9000, 5),
+      random_problem("buckets of several keys", 100000, 50001, 3),
+  };
+  Problem sorted = random_problem("keys in the order of the points", 30000, 6000, 0);
+  std::sort(sorted.keys.begin(), sorted.keys.end());
+  all.push_back(sorted);
+  return all;
+}
+
+void expect_partitioned(const Problem& problem, const std::vector<std::vector<Visit>>& visits) {
+  std::vector<int> owners(static_cast<size_t>(problem.key_count), -1);
+  int64_t count = 0;
+  for (size_t task = 0; task < visits.size(); ++task) {
+    int64_t before = -1;
+    for (const Visit& visit : visits[task]) {
+      EXPECT_GT(visit.point, before);
+      before = visit.point;
+      ASSERT_EQ(visit.key, problem.keys.at(static_cast<size_t>(visit.point)));
+      int& owner = owners[static_cast<size_t>(visit.key)];
+      EXPECT_TRUE(owner == -1 || owner == static_cast<int>(task)) << "key " << visit.key;
+      owner = static_cast<int>(task);
+      ++count;
+    }
+  }
+  EXPECT_EQ(count, std::count_if(problem.keys.begin(), problem.keys.end(), [](int32_t k) { return k != kNoKey; }));
+}
+
+TEST(PrimitivesKeyPartition, OwnersVisitEachPointOnce) {
+  const Handle handle;
+  Context& context = *static_cast<mluOpHandle_t>(handle);
+  for (const Problem& problem : problems()) {
+    SCOPED_TRACE(problem.name);
+    for (const int task_dim : {1, 2, 3, 7, 64}) {
+      SCOPED_TRACE(task_dim);
+      const ScopedThreads threads(task_dim);
+      context.reserve(0);
+      const Partition partition(context, problem, task_dim);
+      for (const int64_t tile_points : {64, 1024}) {
+        for (const int64_t lookahead : {1, 16, 64}) {
+          expect_partitioned(problem, partition.visits(task_dim, tile_points, lookahead));
+        }
+      }
+      EXPECT_TRUE(partition.intact());
+    }
+  }
+}
+
+TEST(PrimitivesKeyPartition, EachKeyIsInOneBucket) {
+  const Handle handle;
+  Context& context = *static_cast<mluOpHandle_t>(handle);
+  const ScopedThreads threads(3);
+  context.reserve(0);
+  for (const Problem& problem : problems()) {
+    SCOPED_TRACE(problem.name);
+    const Partition partition(context, problem, 3);
+    const KeyPartition& keys = partition.keys();
+    std::vector<int> seen(static_cast<size_t>(keys.key_count));
+    for (int32_t rank = 0; rank < keys.bucket_count; ++rank) {
+      EXPECT_EQ(keys.ranks[keys.ranked_buckets[rank]], rank);
+      EXPECT_LT(keys.cost_before[rank], keys.cost_before[rank + 1]);
+      const Range bucket = keys.keys(keys.ranked_buckets[rank]);
+      for (int64_t key = bucket.begin; key < bucket.end; ++key) ++seen[static_cast<size_t>(key)];
+    }
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), keys.key_count);
+  }
+}
+
+// As many whole chunks as fit NRAM, at most 16.
+TEST(PrimitivesKeyPartition, TilesAreWholeChunks) {
+  Context context;
+  for (const size_t kib : {1, 2, 3, 8, 640}) {
+    context.nram_capacity = kib * 1024;
+    const auto bytes = [](int64_t points) { return bytes_of<VisitQueue>(points); };
+    const int64_t points = fit_chunks(context, bytes);
+    EXPECT_EQ(points % KeyedPoints::kChunkPoints, 0);
+    EXPECT_GE(points, KeyedPoints::kChunkPoints);
+    EXPECT_LE(bytes(points), context.nram_capacity);
+    if (points < 16 * KeyedPoints::kChunkPoints) {
+      EXPECT_GT(bytes(points + KeyedPoints::kChunkPoints), context.nram_capacity);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test
