@@ -7,54 +7,50 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
+#include "core/dtype.h"
+#include "core/simd.h"
 #include "core/sizes.h"
-#include "ops/three_interpolate_backward/item.h"
 #include "ops/three_interpolate_backward/kernels.h"
+#include "ops/three_interpolate_backward/single_channel-inl.h"
 #include "ops/three_interpolate_backward/tile.h"
-#include "ops/three_interpolate_backward/write-inl.h"
+#include "ops/three_interpolate_backward/work_item.h"
+#include "ops/three_interpolate_backward/write_strip-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The rows of a strip of channels are fetched so far ahead: 256 and 512 bytes are slower. Measured on rows of 4 to
-// 16 KiB.
-constexpr int64_t kPrefetchBytes = 384;
+// Lookahead in the rows of a strip of channels; 256 and 512 bytes are slower. Measured on rows of 4 to 16 KiB.
+constexpr int64_t kLookaheadBytes = 384;
 
-// Whether an index can name the item's features at all.
-template <class T>
-bool reachable(const Item<T>& item) {
-  return item.first_feature <= std::numeric_limits<int32_t>::max();
-}
-
-// Numbers the features of an item from 0, for count indices. Those outside of the item get the numbers from
-// `spare` on, in turns: an addition need not wait for the one before.
-HWY_INLINE void number_features(const int32_t* indices, int64_t count, int64_t first_feature, uint32_t spare,
-                                int32_t* numbers) {
+// local[0, count) = the rows of indices[0, count) in the sums. Features of other work items have the rows from
+// `features` on, each lane its own: additions to one row would wait for each other.
+HWY_INLINE void localize_indices(const int32_t* indices, int64_t count, int64_t first_feature, int64_t features,
+                                 int32_t* local) {
   const hn::CappedTag<uint32_t, kStrip> d;
-  const auto first = hn::Set(d, static_cast<uint32_t>(first_feature));
-  const auto most = hn::Iota(d, spare);
+  const auto first = static_cast<uint32_t>(first_feature), other = static_cast<uint32_t>(features);
+  const auto first_of_lanes = hn::Set(d, first);
+  const auto other_of_lanes = hn::Iota(d, other);
+  // Unsigned differences: those of features before the first are large.
   const auto* values = reinterpret_cast<const uint32_t*>(indices);
-  auto* to = reinterpret_cast<uint32_t*>(numbers);
+  auto* to = reinterpret_cast<uint32_t*>(local);
   int64_t i = 0;
-  // As unsigned numbers: indices below the first are large.
   for (; i + kLanes <= count; i += kLanes) {
-    hn::Store(hn::Min(hn::Sub(hn::LoadU(d, values + i), first), most), d, to + i);
+    hn::Store(hn::Min(hn::Sub(hn::LoadU(d, values + i), first_of_lanes), other_of_lanes), d, to + i);
   }
-  for (; i < count; ++i) to[i] = std::min(values[i] - static_cast<uint32_t>(first_feature), spare);
+  for (; i < count; ++i) to[i] = std::min(values[i] - first, other);
 }
 
 // Adds a product to the sums of a feature.
-HWY_INLINE void add_product(hn::Vec<D> column, float weight, float* sum) {
+HWY_INLINE void add_product(hn::Vec<D> channels, float weight, float* sum) {
   const D d;
-  hn::Store(hn::Add(hn::Load(d, sum), hn::Mul(column, hn::Set(d, weight))), d, sum);
+  hn::Store(hn::Add(hn::Load(d, sum), hn::Mul(channels, hn::Set(d, weight))), d, sum);
 }
 
-// Two features by one load: loads and stores are what limits the additions.
+// Two features by one load: the rate of loads and stores limits the additions.
 struct TwoFeatures {
   uint64_t first, second;
 };
@@ -72,17 +68,18 @@ HWY_INLINE TwoFeatures load_two(const int32_t* features) {
 // Adds two points, whose channels are v0 and v1.
 HWY_INLINE void add_two_points(hn::Vec<D> v0, hn::Vec<D> v1, const int32_t* features, const float* weights,
                                float* sums) {
-  HWY_UNROLL(3) for (int64_t slot = 0; slot < 6; slot += 2) {
-    const TwoFeatures two = load_two(features + slot);
-    add_product(slot < 3 ? v0 : v1, weights[slot], sums + two.first * kStrip);
-    add_product(slot < 2 ? v0 : v1, weights[slot + 1], sums + two.second * kStrip);
+  HWY_UNROLL(3) for (int64_t pair = 0; pair < 6; pair += 2) {
+    const TwoFeatures two = load_two(features + pair);
+    add_product(pair < 3 ? v0 : v1, weights[pair], sums + two.first * kStrip);
+    add_product(pair < 2 ? v0 : v1, weights[pair + 1], sums + two.second * kStrip);
   }
 }
 
-// Adds kPoints points, whose channels are rows of `stride` elements at `from`, to the sums of their features.
-// No part of the loop over points: the compiler would keep a multiple of the stride for each row, in vectors.
+// Adds kSquarePoints points, whose channels are rows of `stride` elements at `from`, to the sums of their
+// features. Not inlined: in the loop over points, the compiler would keep a multiple of the stride for each row in
+// vectors.
 template <class T>
-HWY_NOINLINE void add_points(const T* from, int64_t stride, const int32_t* features, const float* weights,
+HWY_NOINLINE void add_square(const T* from, int64_t stride, const int32_t* features, const float* weights,
                              float* sums) {
   const D d;
   for (int64_t channel = 0; channel < kStrip; channel += kLanes) {
@@ -99,45 +96,63 @@ HWY_NOINLINE void add_points(const T* from, int64_t stride, const int32_t* featu
         add_two_points(columns[i], columns[i + 1], features + i * 3, weights + i * 3, to);
       }
     } else {
-      HWY_UNROLL(3) for (int64_t slot = 0; slot < 3; ++slot) {
-        add_product(columns[0], weights[slot], to + features[slot] * kStrip);
+      HWY_UNROLL(3) for (int64_t pair = 0; pair < 3; ++pair) {
+        add_product(columns[0], weights[pair], to + features[pair] * kStrip);
       }
     }
   }
 }
 
-// Fetches what lies some way behind point n of each channel: of the item, or of the next, which follows in memory.
+// Prefetches the points at the lookahead from point n: of the item, or of the next one, whose rows follow in
+// memory.
 template <class T>
-HWY_INLINE void prefetch_points(const Item<T>& item, int64_t n, int64_t N) {
-  const int64_t ahead = n + std::min(kPrefetchBytes / static_cast<int64_t>(sizeof(T)), N);
+HWY_INLINE void prefetch_points(const WorkItem<T>& item, int64_t n, int64_t N) {
+  const int64_t ahead = n + std::min(kLookaheadBytes / static_cast<int64_t>(sizeof(T)), N);
   const T* from = item.grad_output + (ahead < N ? ahead : ahead - N + item.channels * N);
   for (int64_t c = 0; c < item.channels; ++c) __builtin_prefetch(from + c * N);
 }
 
+// A chunk of the points of an item.
+struct PointChunk {
+  int64_t first, count;
+  int64_t padded;  // count, rounded up to whole squares
+};
+
+// The local features of a chunk: the indices themselves if all features are in the tile.
 template <class T>
-HWY_INLINE void add_all_points(const Item<T>& item, const Args& call, bool fetch_ahead,
-                               const DirectTile<T>& tile) {
-  constexpr int64_t kStep = kPoints<T>;
-  const int64_t N = call.N;
-  if (!reachable(item)) return;
-  for (int64_t first = 0; first < N; first += DirectTile<T>::kBlock) {
-    const int64_t count = std::min(DirectTile<T>::kBlock, N - first);
-    const int64_t padded = round_up(count, kStep);
-    // Indices and weights are used where they are, if they are what is needed.
-    const int32_t* features = item.indices + first * 3;
-    if (item.features < call.M || padded > count) {
-      const auto spare = static_cast<uint32_t>(tile.features);
-      number_features(features, count * 3, item.first_feature, spare, tile.numbers);
-      std::fill(tile.numbers + count * 3, tile.numbers + padded * 3, static_cast<int32_t>(spare));
-      features = tile.numbers;
-    }
-    const float* weights = tile.weights;
-    if constexpr (std::is_same_v<T, float>) {
-      if (padded == count) weights = item.weights + first * 3;
-    }
-    if (weights == tile.weights) widen(item.weights + first * 3, count * 3, tile.weights);
+HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, int64_t M, const PointChunk& chunk,
+                                         const DirectTile<T>& tile) {
+  const int32_t* indices = item.indices + chunk.first * 3;
+  if (item.features == M && chunk.padded == chunk.count) return indices;
+  localize_indices(indices, chunk.count * 3, item.first_feature, tile.features, tile.local_features);
+  std::fill(tile.local_features + chunk.count * 3, tile.local_features + chunk.padded * 3,
+            static_cast<int32_t>(tile.features));
+  return tile.local_features;
+}
+
+// The weights of a chunk as fp32. Those of padding are unspecified: their products are added to rows that are not
+// written.
+template <class T>
+HWY_INLINE const float* f32_weights(const WorkItem<T>& item, const PointChunk& chunk, const DirectTile<T>& tile) {
+  const T* weights = item.weights + chunk.first * 3;
+  if (chunk.padded == chunk.count) return as_f32(weights, chunk.count * 3, tile.weights);
+  to_f32(weights, chunk.count * 3, tile.weights);
+  return tile.weights;
+}
+
+template <class T>
+HWY_INLINE void add_points(const WorkItem<T>& item, const DirectArgs& args, const DirectTile<T>& tile) {
+  constexpr int64_t kStep = kSquarePoints<T>;
+  constexpr int64_t kChunkPoints = DirectTile<T>::kChunkPoints;
+  if (!item.indexable()) return;
+  const int64_t N = args.call.N;
+  for (int64_t first = 0; first < N; first += kChunkPoints) {
+    const int64_t count = std::min(kChunkPoints, N - first);
+    const PointChunk chunk{first, count, round_up(count, kStep)};
+    const int32_t* features = local_features(item, args.call.M, chunk, tile);
+    const float* weights = f32_weights(item, chunk, tile);
     for (int64_t n = 0; n < count; n += kStep) {
-      if (fetch_ahead && n * static_cast<int64_t>(sizeof(T)) % kLine == 0) prefetch_points(item, first + n, N);
+      if (args.prefetch && n % kLineElements<T> == 0) prefetch_points(item, first + n, N);
       const T* from = item.grad_output + first + n;
       int64_t stride = N;
       if (n + kStep > count || item.channels < kStrip) {
@@ -145,106 +160,40 @@ HWY_INLINE void add_all_points(const Item<T>& item, const Args& call, bool fetch
         from = tile.edge;
         stride = kStep;
       }
-      add_points(from, stride, features + n * 3, weights + n * 3, tile.sums);
+      add_square(from, stride, features + n * 3, weights + n * 3, tile.sums);
     }
   }
-}
-
-// from[0, count) as floats: there, or in `buffer`.
-HWY_INLINE const float* as_floats(const float* from, int64_t, float*) { return from; }
-HWY_INLINE const float* as_floats(const Half* from, int64_t count, float* buffer) {
-  widen(from, count, buffer);
-  return buffer;
-}
-
-// Adds all points of an item of one channel, which fills no vector, to a row of sums; place(index) is where.
-template <class T, class Place>
-HWY_INLINE void add_channel(const Item<T>& item, int64_t N, const DirectTile<T>& tile, const Place& place,
-                            float* sums) {
-  for (int64_t first = 0; first < N; first += DirectTile<T>::kBlock) {
-    const int64_t count = std::min(DirectTile<T>::kBlock, N - first);
-    const int32_t* indices = item.indices + first * 3;
-    const float* weights = as_floats(item.weights + first * 3, count * 3, tile.weights);
-    const float* gradients = as_floats(item.grad_output + first, count, tile.gradients);
-    for (int64_t n = 0; n < count; ++n, indices += 3, weights += 3) {
-      const float gradient = gradients[n];
-      sums[place(indices[0])] += gradient * weights[0];
-      sums[place(indices[1])] += gradient * weights[1];
-      sums[place(indices[2])] += gradient * weights[2];
-    }
-  }
-}
-
-constexpr auto kAllFeatures = [](int32_t index) { return index; };
-
-// A call of one channel and all features: the output takes the sums. A row is cleared one item ahead: additions
-// would wait for stores just made.
-HWY_INLINE void sum_rows(const DirectArgs& args, int64_t begin, int64_t end, const DirectTile<float>& tile) {
-  const Args& call = args.call;
-  const auto clear = [&](int64_t number) {
-    std::memset(Item<float>(call, args.tiling, number).grad_features, 0,
-                static_cast<size_t>(call.M) * sizeof(float));
-  };
-  clear(begin);
-  for (int64_t number = begin; number < end; ++number) {
-    if (number + 1 < end) clear(number + 1);
-    const Item<float> item(call, args.tiling, number);
-    add_channel(item, call.N, tile, kAllFeatures, item.grad_features);
-  }
-}
-
-// All of an item of one channel. Leaves zeros behind in NRAM.
-template <class T>
-HWY_INLINE void sum_channel(const Item<T>& item, const Args& call, const DirectTile<T>& tile) {
-  if (item.features == call.M) {
-    add_channel(item, call.N, tile, kAllFeatures, tile.sums);
-  } else if (reachable(item)) {
-    const auto first = static_cast<uint32_t>(item.first_feature), spare = static_cast<uint32_t>(item.features);
-    const auto place = [=](int32_t index) { return std::min(static_cast<uint32_t>(index) - first, spare); };
-    add_channel(item, call.N, tile, place, tile.sums);
-  }
-  const D d;
-  const int64_t whole = item.features / kLanes * kLanes;
-  for (int64_t m = 0; m < whole; m += kLanes) store_float(hn::Load(d, tile.sums + m), d, item.grad_features + m);
-  T last[kLanes];
-  store_float(hn::Load(d, tile.sums + whole), d, last);
-  std::copy_n(last, item.features - whole, item.grad_features + whole);
-  std::memset(tile.sums, 0, static_cast<size_t>(item.features + kStrip) * sizeof(float));
 }
 
 template <class T>
 void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
-  const DirectTile<T> tile(task.nram, static_cast<size_t>(args.tiling.features));
+  const Args& call = args.call;
+  const DirectTile<T> tile(task.nram, args.tiling.features);
   if constexpr (std::is_same_v<T, float>) {
-    if (args.call.C == 1 && args.tiling.features >= args.call.M) {
-      sum_rows(args, begin, end, tile);
+    if (call.C == 1 && args.tiling.features >= call.M) {
+      sum_in_output(args, begin, end, tile);
       return;
     }
   }
-  // Rows of channels that an item does not have stay as they are.
-  std::memset(tile.edge, 0, kEdgeSize<T> * sizeof(T));
-  // Of an item of one channel, the sums are one row.
-  const int64_t sums = (args.tiling.features + kStrip) * (args.call.C == 1 ? 1 : kStrip);
-  std::memset(tile.sums, 0, static_cast<size_t>(sums) * sizeof(float));
+  // add_square() also reads the rows of channels that an item does not have.
+  std::memset(tile.edge, 0, kStrip * kCacheLine);
+  const int64_t sum_rows = args.tiling.features + kStrip;
+  std::memset(tile.sums, 0, static_cast<size_t>(sum_rows * (call.C == 1 ? 1 : kStrip)) * sizeof(float));
+  const StreamWriter stream;
   for (int64_t number = begin; number < end; ++number) {
-    const Item<T> item(args.call, args.tiling, number);
+    const WorkItem<T> item(call, args.tiling, number);
     if (item.channels == 1) {
-      sum_channel(item, args.call, tile);
-      continue;
+      sum_in_tile(item, call, tile);
+    } else {
+      add_points(item, args, tile);
+      write_strip<true>(tile.sums, kStrip, item.features, item.channels, item.grad_features, call.M,
+                        args.stream ? &stream : nullptr, tile.rows);
     }
-    add_all_points(item, args.call, args.tiling.fetch_ahead, tile);
-    write_strip<true>(tile.sums, kStrip, item.features, item.channels, item.grad_features, args.call.M,
-                      args.tiling.stream, tile.rows);
   }
-  hwy::FlushStream();
 }
 
-void direct_float(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
-  direct<float>(args, begin, end, task);
-}
-
-void direct_half(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
-  direct<Half>(args, begin, end, task);
+RangeKernel<DirectArgs> direct_kernel_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<DirectArgs> { return direct<decltype(element)>; });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -254,12 +203,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward {
 
-HWY_EXPORT(direct_float);
-HWY_EXPORT(direct_half);
+HWY_EXPORT(direct_kernel_for);
 
-RangeKernel<DirectArgs> direct_kernel(mluOpDataType_t dtype) {
-  return dtype == MLUOP_DTYPE_HALF ? HWY_DYNAMIC_DISPATCH(direct_half) : HWY_DYNAMIC_DISPATCH(direct_float);
-}
+RangeKernel<DirectArgs> direct_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(direct_kernel_for)(dtype); }
 
 }  // namespace mluop::three_interpolate_backward
 #endif

@@ -5,37 +5,40 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "core/dtype.h"
+#include "core/simd.h"
 #include "ops/three_interpolate_backward/kernels.h"
+#include "ops/three_interpolate_backward/strip-inl.h"
 #include "ops/three_interpolate_backward/tile.h"
-#include "ops/three_interpolate_backward/write-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Indices between two looks at what was found.
-constexpr int64_t kStretch = 4096;
+// Indices whose maximum is compared with the bound at once.
+constexpr int64_t kChunkIndices = 4096;
 
-// Whether all of indices[0, count) are below `limit`; as unsigned numbers, so that negative ones are not.
+// Whether all of indices[0, count) are below `limit`, as unsigned numbers: negative indices are not.
 HWY_INLINE bool all_below(const int32_t* indices, int64_t count, uint32_t limit) {
   const hn::ScalableTag<uint32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto* values = reinterpret_cast<const uint32_t*>(indices);
-  auto most = hn::Zero(d);
-  uint32_t rest = 0;
+  auto max = hn::Zero(d);
+  uint32_t max_of_rest = 0;
   int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) most = hn::Max(most, hn::LoadU(d, values + i));
-  for (; i < count; ++i) rest = std::max(rest, values[i]);
-  return std::max(rest, hn::GetLane(hn::MaxOfLanes(d, most))) < limit;
+  for (; i + lanes <= count; i += lanes) max = hn::Max(max, hn::LoadU(d, values + i));
+  for (; i < count; ++i) max_of_rest = std::max(max_of_rest, values[i]);
+  return std::max(max_of_rest, hn::GetLane(hn::MaxOfLanes(d, max))) < limit;
 }
 
-// Position of the first of indices[begin, end) outside [0, M); end if there is none.
+// Position of the first of indices[begin, end) outside [0, M); `end` if there is none.
 HWY_INLINE int64_t find_bad(const int32_t* indices, int64_t begin, int64_t end, int64_t M) {
   const auto limit = static_cast<uint32_t>(std::min(M, int64_t{1} << 31));
-  for (int64_t first = begin; first < end; first += kStretch) {
-    const int64_t last = std::min(first + kStretch, end);
+  for (int64_t first = begin; first < end; first += kChunkIndices) {
+    const int64_t last = std::min(first + kChunkIndices, end);
     if (all_below(indices + first, last - first, limit)) continue;
     return std::find_if(indices + first, indices + last,
                         [=](int32_t index) { return static_cast<uint32_t>(index) >= limit; }) -
@@ -44,32 +47,28 @@ HWY_INLINE int64_t find_bad(const int32_t* indices, int64_t begin, int64_t end, 
   return end;
 }
 
-void check(const CheckArgs& args, int64_t begin, int64_t end, Task& task) {
-  const int64_t bad = find_bad(args.indices, begin, end, args.M);
-  if (bad < end) args.first_bad[task.taskId] = bad;
+void check(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
+  const int64_t bad = find_bad(args.call.indices, begin, end, args.call.M);
+  if (bad < end) args.first_bad_index.report(bad);
 }
 
-// A counting sort, which keeps the order of points and slots. starts[M + 1], pairs[count, 3]: of the tile.
+// A counting sort of a tile's pairs: starts[M + 1], pairs[count, 3].
 template <class T>
 HWY_INLINE void group_tile(const int32_t* indices, const T* weights, int64_t count, int64_t M, int64_t Co,
-                           const GroupTile& tile, uint32_t* starts, Groups::Pair* pairs) {
-  // nexts[m] counts the pairs of feature m, is then the place of its next pair, and ends as the start of the next.
-  uint32_t* nexts = starts + 1;
+                           const GroupTile& tile, uint32_t* starts, GroupedPairs::Pair* pairs) {
+  // starts[m + 1] is in turn the number of pairs of feature m, the position of the next one, and the end of them.
   std::fill_n(starts, M + 1, 0);
-  for (int64_t i = 0; i < count * 3; ++i) ++nexts[indices[i]];
-  uint32_t place = 0;
-  for (int64_t m = 0; m < M; ++m) {
-    const uint32_t pairs_of_m = nexts[m];
-    nexts[m] = place;
-    place += pairs_of_m;
-  }
-  for (int64_t first = 0; first < count; first += GroupTile::kPoints) {
-    const int64_t last = std::min(first + GroupTile::kPoints, count);
-    widen(weights + first * 3, (last - first) * 3, tile.weights);
+  uint32_t* const counts = starts + 1;
+  for (int64_t i = 0; i < count * 3; ++i) ++counts[indices[i]];
+  uint32_t* const positions = counts;
+  std::exclusive_scan(counts, counts + M, positions, uint32_t{0});
+  for (int64_t first = 0; first < count; first += GroupTile::kChunkPoints) {
+    const int64_t last = std::min(first + GroupTile::kChunkPoints, count);
+    to_f32(weights + first * 3, (last - first) * 3, tile.weights);
     const float* weight = tile.weights;
     for (int64_t n = first; n < last; ++n) {
-      const auto row = static_cast<uint32_t>(n * Co);
-      for (int64_t slot = n * 3; slot < n * 3 + 3; ++slot) pairs[nexts[indices[slot]]++] = {row, *weight++};
+      const auto row_offset = static_cast<uint32_t>(n * Co);
+      for (int64_t i = n * 3; i < n * 3 + 3; ++i) pairs[positions[indices[i]]++] = {row_offset, *weight++};
     }
   }
 }
@@ -79,27 +78,24 @@ void group(const GroupArgs& args, int64_t begin, int64_t end, Task& task) {
   const Args& call = args.call;
   const Tiling& tiling = args.tiling;
   const GroupTile tile(task.nram);
-  for (int64_t number = begin; number < end; ++number) {
-    const int64_t b = number / tiling.tiles(call);
-    const int64_t t = number % tiling.tiles(call);
+  const int64_t point_tiles = tiling.point_tiles(call);
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t b = item / point_tiles;
+    const int64_t t = item % point_tiles;
     const int64_t count = std::min(tiling.points, call.N - t * tiling.points);
     const int64_t first = (b * call.N + t * tiling.points) * 3;
     const int64_t bad = find_bad(call.indices, first, first + count * 3, call.M);
     if (bad < first + count * 3) {
-      args.first_bad[task.taskId] = bad;
+      args.first_bad_index.report(bad);
       return;
     }
     group_tile(call.indices + first, static_cast<const T*>(call.weights) + first, count, call.M, tiling.channels,
-               tile, args.groups.starts_of(call, tiling, b, t), args.groups.pairs_of(call, tiling, b, t));
+               tile, args.grouped.starts_of(call, tiling, b, t), args.grouped.pairs_of(call, tiling, b, t));
   }
 }
 
-void group_float(const GroupArgs& args, int64_t begin, int64_t end, Task& task) {
-  group<float>(args, begin, end, task);
-}
-
-void group_half(const GroupArgs& args, int64_t begin, int64_t end, Task& task) {
-  group<Half>(args, begin, end, task);
+RangeKernel<GroupArgs> group_kernel_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<GroupArgs> { return group<decltype(element)>; });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -110,14 +106,11 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::three_interpolate_backward {
 
 HWY_EXPORT(check);
-HWY_EXPORT(group_float);
-HWY_EXPORT(group_half);
+HWY_EXPORT(group_kernel_for);
 
-RangeKernel<CheckArgs> check_kernel() { return HWY_DYNAMIC_DISPATCH(check); }
+RangeKernel<CheckArgs> check_kernel() { return MLUOP_DISPATCH(check); }
 
-RangeKernel<GroupArgs> group_kernel(mluOpDataType_t dtype) {
-  return dtype == MLUOP_DTYPE_HALF ? HWY_DYNAMIC_DISPATCH(group_half) : HWY_DYNAMIC_DISPATCH(group_float);
-}
+RangeKernel<GroupArgs> group_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(group_kernel_for)(dtype); }
 
 }  // namespace mluop::three_interpolate_backward
 #endif

@@ -1,161 +1,156 @@
 #include "ops/three_interpolate_backward/plan.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
-#include "core/boundary.h"
+#include "core/caches.h"
 #include "core/dtype.h"
-#include "core/half.h"
-#include "core/sizes.h"
-#include "core/text.h"
-#include "core/workspace_layout.h"
 #include "ops/three_interpolate_backward/tile.h"
+#include "team/fit_tile.h"
 
 namespace mluop::three_interpolate_backward {
 namespace {
 
 constexpr int64_t kStrip = Tiling::kStrip;
 
-// Outputs from here on bypass the caches: half of a server core's share of the last level.
-constexpr int64_t kStreamBytes = 8 << 20;
-// Calls from here on fetch points ahead: where they are in a cache, that takes longer than waiting for them.
-// Measured with 32 MiB in the last level: 21 MB were slower with, 42 MB without.
-constexpr int64_t kFetchBytes = 32 << 20;
-
 // With fewer channels, grouping costs about as much as it saves.
 constexpr int64_t kMinGroupedChannels = 3 * kStrip;
-// Grouping saves additions from waiting for those before: with more features, the same one seldom comes again
-// soon. Measured on 64 to 4096 points with AVX-512.
+// Grouping avoids additions that wait for the previous one to the same feature; among more features, these are
+// rare. Measured on 64 to 4096 points with AVX-512.
 constexpr int64_t kMaxGroupedFeatures = 96;
-// With fewer pairs than that of a feature, there is little to group.
-constexpr int64_t kMinPairs = 2;
+constexpr int64_t kMinPairsPerFeature = 2;
 
-// Strips that share the decoding of a pair, as long as there are so many items for each task.
+// Strips that share the decoding of a pair, if each task still has kMinItemsPerTask work items.
 constexpr int64_t kMaxStrips = 4;
-constexpr int64_t kItemsPerTask = 8;
-// Transposed points stay in the first level of the cache.
-constexpr int64_t kPointBytes = 32 << 10;
+constexpr int64_t kMinItemsPerTask = 8;
+// Transposed points stay in L1; larger tiles gain nothing.
+constexpr int64_t kMaxPointBytes = 32 << 10;
 
-// In bytes that could be moved meanwhile: what grouping a pair takes.
+// Grouping a pair takes the time of moving so many bytes.
 constexpr int64_t kGroupBytes = 32;
-// Checking indices is so many times as fast as moving their bytes.
+// Checking an index is so many times as fast as moving its bytes.
 constexpr int64_t kCheckSpeed = 4;
 
+// The bytes of all tensors. Those of one tensor fit int64_t: an invariant of its descriptor.
 int64_t bytes_moved(const Args& args) {
   const auto element = static_cast<int64_t>(size_of(args.dtype));
-  return args.index_count() * (element + int64_t{sizeof(int32_t)}) + args.B * args.C * (args.N + args.M) * element;
+  std::optional<int64_t> total = 0;
+  for (const int64_t bytes : {args.index_count() * int64_t{sizeof(int32_t)}, args.index_count() * element,
+                              args.B * args.C * args.N * element, args.B * args.C * args.M * element}) {
+    if (total) total = checked_sum(*total, bytes);
+  }
+  require(total.has_value(), MLUOP_STATUS_BAD_PARAM, "the size in bytes of all tensors exceeds 2^63 - 1");
+  return *total;
 }
 
-// The most rows, a multiple of `unit`, whose tile fits in `bytes`; bytes_of(rows) is linear. 0 if none does.
-template <class Bytes>
-int64_t most_rows(size_t bytes, int64_t unit, const Bytes& bytes_of) {
-  const size_t least = bytes_of(static_cast<size_t>(unit));
-  if (bytes < least) return 0;
-  const size_t step = bytes_of(static_cast<size_t>(2 * unit)) - least;
-  return unit + static_cast<int64_t>((bytes - least) / step) * unit;
-}
-
-// Each chunk of features reads all points of its batch: more than NRAM asks for only where tasks would be idle.
-int64_t chunk_features(const Args& args, int64_t columns, int64_t most, int task_dim) {
-  const int64_t pieces = ceil_div(args.M, kStrip);
-  const int64_t chunks = std::max(ceil_div(args.M, most), std::min(ceil_div(int64_t{task_dim}, columns), pieces));
-  return ceil_div(pieces, chunks) * kStrip;
+// Mo: at most `max`; less only where tasks would have no work item, because each feature tile reads all points of
+// its batch. `items_per_tile`: the work items of a feature tile.
+int64_t choose_features(const Args& args, int64_t items_per_tile, int64_t max, int task_dim) {
+  const int64_t strips = ceil_div(args.M, kStrip);
+  const int64_t busy_tiles = std::min(ceil_div(int64_t{task_dim}, items_per_tile), strips);
+  return ceil_div(strips, std::max(ceil_div(args.M, max), busy_tiles)) * kStrip;
 }
 
 // Nothing if grouping does not pay, or its tile does not fit NRAM.
 template <class T>
-std::optional<Tiling> tile_grouped(const Context& context, const Args& args, int task_dim) {
-  if (args.C < kMinGroupedChannels || args.M > kMaxGroupedFeatures || args.N * 3 < args.M * kMinPairs ||
-      bytes_moved(args) >= kStreamBytes) {
+std::optional<Tiling> tile_grouped(const Context& context, const Args& args, int64_t bytes, int task_dim) {
+  if (args.C < kMinGroupedChannels || args.M > kMaxGroupedFeatures || args.N * 3 < args.M * kMinPairsPerFeature ||
+      exceeds_caches(bytes)) {
     return std::nullopt;
   }
   int64_t strips = kMaxStrips;
-  while (strips > 1 && args.B * ceil_div(args.C, strips * kStrip) < kItemsPerTask * task_dim) --strips;
+  while (strips > 1 && args.B * ceil_div(args.C, strips * kStrip) < kMinItemsPerTask * task_dim) --strips;
   Tiling tiling{};
   tiling.channels = strips * kStrip;
-  tiling.features = chunk_features(args, args.B * ceil_div(args.C, tiling.channels), args.M, task_dim);
-  const int64_t most = most_rows(context.nram_capacity, kTilePoints<T>, [&](size_t points) {
-    return SumTile<T>::bytes(static_cast<size_t>(tiling.channels), points, static_cast<size_t>(tiling.features));
-  });
-  if (most == 0) return std::nullopt;
-  const int64_t cached = kPointBytes / (tiling.channels * int64_t{sizeof(float)});
-  tiling.points = std::min({round_up(args.N, kTilePoints<T>), most, cached / kTilePoints<T> * kTilePoints<T>});
+  tiling.features = choose_features(args, args.B * tiling.channel_tiles(args), args.M, task_dim);
+
+  constexpr int64_t kUnit = kLineElements<T>;
+  const auto tile_bytes = [&](int64_t units) {
+    return bytes_of<SumTile<T>>(tiling.channels, units * kUnit, tiling.features);
+  };
+  if (tile_bytes(1) > context.nram_capacity) return std::nullopt;
+  const int64_t row_bytes = tiling.channels * int64_t{sizeof(float)};
+  const int64_t max_units = std::min(kMaxPointBytes, cache_sizes().l1) / row_bytes / kUnit;
+  tiling.points = kUnit * fit_tile(context, std::min(ceil_div(args.N, kUnit), max_units), tile_bytes);
   return tiling;
 }
 
 template <class T>
 Tiling tile_direct(const Context& context, const Args& args, int task_dim) {
-  const int64_t most = most_rows(context.nram_capacity, kStrip, DirectTile<T>::bytes);
-  if (most == 0) {
-    throw Failure(MLUOP_STATUS_ALLOC_FAILED,
-                  text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024, ", expected room for a tile of ",
-                       kStrip, " features: ", DirectTile<T>::bytes(kStrip), " bytes"));
-  }
+  // The sums of more strips alone exceed NRAM.
+  const auto max_strips = static_cast<int64_t>(context.nram_capacity) / (kStrip * kStrip * int64_t{sizeof(float)});
+  const int64_t max_features =
+      kStrip * fit_tile(context, std::min(ceil_div(args.M, kStrip), max_strips),
+                        [](int64_t strips) { return bytes_of<DirectTile<T>>(strips * kStrip); });
   Tiling tiling{};
   tiling.channels = kStrip;
   tiling.points = args.N;
-  tiling.features = chunk_features(args, args.B * ceil_div(args.C, kStrip), most, task_dim);
+  tiling.features = choose_features(args, args.B * ceil_div(args.C, kStrip), max_features, task_dim);
   return tiling;
 }
 
 template <class T>
-Plan make_plan_of(const Context& context, const Args& args) {
+Plan make_plan_for(const Context& context, const Args& args) {
   Plan plan{};
-  const int64_t items = args.B * ceil_div(args.C, kStrip) * ceil_div(args.M, kStrip);
-  plan.task_dim = choose_task_dim(items, bytes_moved(args));
-  if (const auto tiling = tile_grouped<T>(context, args, plan.task_dim)) {
+  const int64_t bytes = bytes_moved(args);
+  const int64_t max_items = args.B * ceil_div(args.C, kStrip) * ceil_div(args.M, kStrip);
+  plan.task_dim = choose_task_dim(max_items, bytes);
+  if (const auto tiling = tile_grouped<T>(context, args, bytes, plan.task_dim)) {
     plan.grouped = true;
     plan.tiling = *tiling;
-    plan.index_task_dim = choose_task_dim(args.B * plan.tiling.tiles(args), args.index_count() * kGroupBytes);
+    plan.index_task_dim = choose_task_dim(args.B * tiling->point_tiles(args), args.index_count() * kGroupBytes);
   } else {
     plan.tiling = tile_direct<T>(context, args, plan.task_dim);
     plan.index_task_dim =
         choose_task_dim(args.index_count(), args.index_count() * int64_t{sizeof(int32_t)} / kCheckSpeed);
   }
-  plan.tiling.stream = bytes_moved(args) >= kStreamBytes;
-  plan.tiling.fetch_ahead = bytes_moved(args) >= kFetchBytes;
+  plan.stream = exceeds_caches(bytes);
+  // If the points are in a cache, prefetches cost more than they save. Measured with an LLC of 32 MiB: prefetches
+  // slow down a call of 21 MB and speed up one of 42 MB.
+  plan.prefetch = bytes >= cache_sizes().llc;
   return plan;
 }
 
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+void check_indices(const Args& args, const FirstBadItem& first_bad) {
+  if (!first_bad.found()) return;
+  const int64_t i = first_bad.item();
+  throw Failure(MLUOP_STATUS_BAD_PARAM, text("indices[", i / 3 / args.N, ", ", i / 3 % args.N, ", ", i % 3,
+                                             "] is ", args.indices[i], ", expected 0 to ", args.M - 1));
+}
 
-// Throws Failure if a task has noted a bad index.
-void refuse_bad_index(const Plan& plan, const Args& args, const int64_t* first_bad) {
-  const int64_t bad = *std::min_element(first_bad, first_bad + plan.index_task_dim);
-  if (bad == kNone) return;
-  throw Failure(MLUOP_STATUS_BAD_PARAM, text("indices[", bad / 3 / args.N, ", ", bad / 3 % args.N, ", ", bad % 3,
-                                             "] is ", args.indices[bad], ", expected 0 to ", args.M - 1));
+void run_grouped(Context& context, const Plan& plan, const Args& args) {
+  Arena pool = context.reserve(bytes_of<GroupedPairs>(args, plan.tiling));
+  const GroupedPairs grouped(pool, args, plan.tiling);
+  FirstBadItem first_bad_index;
+  launch(context, plan.index_task_dim, Evenly{args.B * plan.tiling.point_tiles(args)}, group_kernel(args.dtype),
+         {args, plan.tiling, grouped, first_bad_index});
+  check_indices(args, first_bad_index);
+  launch(context, plan.task_dim, Evenly{plan.tiling.work_items(args)}, sum_kernel(args.dtype),
+         {args, plan.tiling, grouped});
+}
+
+void run_direct(Context& context, const Plan& plan, const Args& args) {
+  context.reserve(0);
+  FirstBadItem first_bad_index;
+  launch(context, plan.index_task_dim, Evenly{args.index_count()}, check_kernel(), {args, first_bad_index});
+  check_indices(args, first_bad_index);
+  launch(context, plan.task_dim, Evenly{plan.tiling.work_items(args)}, direct_kernel(args.dtype),
+         {args, plan.tiling, plan.stream, plan.prefetch});
 }
 
 }  // namespace
 
 Plan make_plan(const Context& context, const Args& args) {
-  return args.dtype == MLUOP_DTYPE_HALF ? make_plan_of<Half>(context, args) : make_plan_of<float>(context, args);
+  return dispatch_dtype(args.dtype, [&](auto element) { return make_plan_for<decltype(element)>(context, args); });
 }
 
-void run(Context& context, const Plan& plan, const Args& args) {
-  context.reserve_nram(std::max(plan.task_dim, plan.index_task_dim));
-  const Tiling& tiling = plan.tiling;
-  const int64_t tiles = args.B * tiling.tiles(args);
-  WorkspaceLayout layout;
-  const size_t bad_offset = layout.add<int64_t>(plan.index_task_dim);
-  const size_t starts = plan.grouped ? layout.add<uint32_t>(tiles * (args.M + 1)) : 0;
-  const size_t pairs = plan.grouped ? layout.add<Groups::Pair>(args.index_count()) : 0;
-  std::byte* pool = context.reserve_pool(layout.bytes());
-  auto* first_bad = at<int64_t>(pool, bad_offset);
-  std::fill_n(first_bad, plan.index_task_dim, kNone);
+void run(Call& call, const Args& args) {
+  const Plan plan = make_plan(call.context(), args);
+  call.log_detail("taskDim ", plan.task_dim, ", tile of ", plan.tiling.features, " features");
   if (plan.grouped) {
-    const Groups groups{at<uint32_t>(pool, starts), at<Groups::Pair>(pool, pairs)};
-    launch(context, plan.index_task_dim, Evenly{tiles}, group_kernel(args.dtype),
-           {args, tiling, groups, first_bad});
-    refuse_bad_index(plan, args, first_bad);
-    launch(context, plan.task_dim, Evenly{tiling.items(args)}, sum_kernel(args.dtype), {args, tiling, groups});
+    run_grouped(call.context(), plan, args);
   } else {
-    launch(context, plan.index_task_dim, Evenly{args.index_count()}, check_kernel(),
-           {args.indices, args.M, first_bad});
-    refuse_bad_index(plan, args, first_bad);
-    launch(context, plan.task_dim, Evenly{tiling.items(args)}, direct_kernel(args.dtype), {args, tiling});
+    run_direct(call.context(), plan, args);
   }
 }
 

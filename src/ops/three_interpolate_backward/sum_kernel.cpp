@@ -6,11 +6,13 @@
 
 #include <algorithm>
 
+#include "core/dtype.h"
+#include "core/simd.h"
 #include "core/sizes.h"
-#include "ops/three_interpolate_backward/item.h"
 #include "ops/three_interpolate_backward/kernels.h"
 #include "ops/three_interpolate_backward/tile.h"
-#include "ops/three_interpolate_backward/write-inl.h"
+#include "ops/three_interpolate_backward/work_item.h"
+#include "ops/three_interpolate_backward/write_strip-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward {
@@ -21,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 HWY_INLINE void transpose_points(const T* from, int64_t N, int64_t count, int64_t channels, int64_t Co,
                                  const SumTile<T>& tile) {
-  constexpr int64_t kStep = kPoints<T>;
+  constexpr int64_t kStep = kSquarePoints<T>;
   const D d;
   for (int64_t channel = 0; channel < channels; channel += kLanes) {
     for (int64_t n = 0; n < count; n += kStep) {
@@ -47,25 +49,26 @@ HWY_INLINE void transpose_points(const T* from, int64_t N, int64_t count, int64_
   }
 }
 
-// The pairs of a tile's points and an item's features.
-struct Pairs {
-  const uint32_t* starts;     // [features + 1]
-  const Groups::Pair* pairs;  // of the tile
-  bool first;                 // tile of the item: sums begin at +0
+// The pairs of a point tile and of the features of a work item.
+struct ItemPairs {
+  const uint32_t* starts;           // [features + 1]
+  const GroupedPairs::Pair* pairs;  // of the point tile
+  bool first_tile;                  // sums start at +0
 };
 
-// Adds the pairs of each feature to kVectors vectors of its sums.
+// Adds the pairs of each feature to kVectors vectors of its sums. `points` and `sums` are rows Co apart.
 template <int kVectors>
-HWY_INLINE void add_pairs(const Pairs& grouped, int64_t features, int64_t Co, const float* points, float* sums) {
+HWY_INLINE void add_vectors(const ItemPairs& item_pairs, int64_t features, int64_t Co, const float* points,
+                            float* sums) {
   const D d;
-  const Groups::Pair* pair = grouped.pairs + grouped.starts[0];
+  const GroupedPairs::Pair* pair = item_pairs.pairs + item_pairs.starts[0];
   for (int64_t m = 0; m < features; ++m, sums += Co) {
     hn::Vec<D> sum[kVectors];
     HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-      sum[v] = grouped.first ? hn::Zero(d) : hn::Load(d, sums + v * kLanes);
+      sum[v] = item_pairs.first_tile ? hn::Zero(d) : hn::Load(d, sums + v * kLanes);
     }
-    for (const Groups::Pair* end = grouped.pairs + grouped.starts[m + 1]; pair < end; ++pair) {
-      const float* row = points + pair->place;
+    for (const GroupedPairs::Pair* end = item_pairs.pairs + item_pairs.starts[m + 1]; pair < end; ++pair) {
+      const float* row = points + pair->row_offset;
       const auto weight = hn::Set(d, pair->weight);
       HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
         sum[v] = hn::Add(sum[v], hn::Mul(hn::Load(d, row + v * kLanes), weight));
@@ -75,20 +78,20 @@ HWY_INLINE void add_pairs(const Pairs& grouped, int64_t features, int64_t Co, co
   }
 }
 
-// Adds the pairs of each feature to its sums, several vectors of channels at once: they share the pairs' decoding,
-// and no addition waits for the one before.
-HWY_INLINE void add_all_pairs(const Pairs& grouped, int64_t features, int64_t channels, int64_t Co,
-                              const float* points, float* sums) {
+// Adds the pairs of each feature to its sums, several vectors at a time: they share the decoding of the pairs, and
+// their additions are independent.
+HWY_INLINE void add_pairs(const ItemPairs& item_pairs, int64_t features, int64_t channels, int64_t Co,
+                          const float* points, float* sums) {
   for (int64_t channel = 0; channel < channels;) {
-    const int64_t left = ceil_div(channels - channel, kLanes);
-    if (left >= 4) {
-      add_pairs<4>(grouped, features, Co, points + channel, sums + channel);
+    const int64_t vectors = ceil_div(channels - channel, kLanes);
+    if (vectors >= 4) {
+      add_vectors<4>(item_pairs, features, Co, points + channel, sums + channel);
       channel += 4 * kLanes;
-    } else if (left >= 2) {
-      add_pairs<2>(grouped, features, Co, points + channel, sums + channel);
+    } else if (vectors >= 2) {
+      add_vectors<2>(item_pairs, features, Co, points + channel, sums + channel);
       channel += 2 * kLanes;
     } else {
-      add_pairs<1>(grouped, features, Co, points + channel, sums + channel);
+      add_vectors<1>(item_pairs, features, Co, points + channel, sums + channel);
       channel += kLanes;
     }
   }
@@ -99,28 +102,28 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   const Args& call = args.call;
   const Tiling& tiling = args.tiling;
   const int64_t Co = tiling.channels;
-  const SumTile<T> tile(task.nram, static_cast<size_t>(Co), static_cast<size_t>(tiling.points),
-                        static_cast<size_t>(tiling.features));
+  const SumTile<T> tile(task.nram, Co, tiling.points, tiling.features);
   for (int64_t number = begin; number < end; ++number) {
-    const Item<T> item(call, tiling, number);
-    for (int64_t t = 0; t < tiling.tiles(call); ++t) {
+    const WorkItem<T> item(call, tiling, number);
+    for (int64_t t = 0; t < tiling.point_tiles(call); ++t) {
       const int64_t first = t * tiling.points;
       transpose_points(item.grad_output + first, call.N, std::min(tiling.points, call.N - first), item.channels,
                        Co, tile);
-      const Pairs grouped{args.groups.starts_of(call, tiling, item.b, t) + item.first_feature,
-                          args.groups.pairs_of(call, tiling, item.b, t), t == 0};
-      add_all_pairs(grouped, item.features, item.channels, Co, tile.points, tile.sums);
+      const ItemPairs item_pairs{args.grouped.starts_of(call, tiling, item.b, t) + item.first_feature,
+                                 args.grouped.pairs_of(call, tiling, item.b, t), t == 0};
+      add_pairs(item_pairs, item.features, item.channels, Co, tile.points, tile.sums);
     }
     for (int64_t c = 0; c < item.channels; c += kStrip) {
+      // Grouped calls fit the caches.
       write_strip<false>(tile.sums + c, Co, item.features, std::min(kStrip, item.channels - c),
-                         item.grad_features + c * call.M, call.M, tiling.stream, tile.rows);
+                         item.grad_features + c * call.M, call.M, nullptr, tile.rows);
     }
   }
 }
 
-void sum_float(const SumArgs& args, int64_t begin, int64_t end, Task& task) { sum<float>(args, begin, end, task); }
-
-void sum_half(const SumArgs& args, int64_t begin, int64_t end, Task& task) { sum<Half>(args, begin, end, task); }
+RangeKernel<SumArgs> sum_kernel_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<SumArgs> { return sum<decltype(element)>; });
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_interpolate_backward
@@ -129,12 +132,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward {
 
-HWY_EXPORT(sum_float);
-HWY_EXPORT(sum_half);
+HWY_EXPORT(sum_kernel_for);
 
-RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype) {
-  return dtype == MLUOP_DTYPE_HALF ? HWY_DYNAMIC_DISPATCH(sum_half) : HWY_DYNAMIC_DISPATCH(sum_float);
-}
+RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(sum_kernel_for)(dtype); }
 
 }  // namespace mluop::three_interpolate_backward
 #endif

@@ -1,10 +1,10 @@
-// Transposes a square tile of memory in registers, in lanes of 32 bits: a float, or two halves. Per-target code of
-// Highway: include it inside foreach_target.
-#if defined(MLUOP_PRIMITIVES_TRANSPOSE_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_PRIMITIVES_TRANSPOSE_INL_H
-#undef MLUOP_PRIMITIVES_TRANSPOSE_INL_H
+// Three interpolate backward: transposes a square of memory in registers, in lanes of 32 bits: a float, or two
+// halves. Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_THREE_INTERPOLATE_BACKWARD_TRANSPOSE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_THREE_INTERPOLATE_BACKWARD_TRANSPOSE_INL_H
+#undef MLUOP_THREE_INTERPOLATE_BACKWARD_TRANSPOSE_INL_H
 #else
-#define MLUOP_PRIMITIVES_TRANSPOSE_INL_H
+#define MLUOP_THREE_INTERPOLATE_BACKWARD_TRANSPOSE_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -14,15 +14,15 @@
 #include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop {
+namespace mluop::three_interpolate_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements of a lane.
+// Elements of T in a lane.
 template <class T>
 inline constexpr int64_t kPacked = int64_t{sizeof(float) / sizeof(T)};
 
-// Element kIndex of each lane of a column. T: float or Half.
+// Element kIndex of each lane of a column, as fp32. T: float or Half.
 template <class T, int kIndex, class D>
 HWY_INLINE hn::Vec<D> unpack(D d, hn::Vec<D> column) {
   static_assert(0 <= kIndex && kIndex < kPacked<T>);
@@ -30,7 +30,8 @@ HWY_INLINE hn::Vec<D> unpack(D d, hn::Vec<D> column) {
     return column;
   } else {
     const auto lanes = hn::BitCast(hn::RebindToUnsigned<D>(), column);
-    return to_float(d, hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16 * kIndex>(lanes)));
+    return mluop::HWY_NAMESPACE::f16_to_f32(
+        d, hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16 * kIndex>(lanes)));
   }
 }
 
@@ -45,10 +46,10 @@ HWY_INLINE void load_transposed(D d, const T* from, int64_t, hn::Vec<D>* columns
 
 #else
 
-// Transposes within blocks of 128 bits, where instructions interleave vectors: element i of a block of v[j] is
-// then what element j of that block of v[i] was.
+// Transposes the 4 x 4 lanes in each 128-bit block of four vectors, the unit in which instructions interleave:
+// exchanges lane i of v[j] and lane j of v[i].
 template <class D>
-HWY_INLINE void transpose_blocks(D d, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>& v2, hn::Vec<D>& v3) {
+HWY_INLINE void transpose_4x4(D d, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>& v2, hn::Vec<D>& v3) {
   const hn::Repartition<uint64_t, D> pairs;
   const auto lower01 = hn::BitCast(pairs, hn::InterleaveLower(d, v0, v1));
   const auto upper01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v0, v1));
@@ -60,7 +61,7 @@ HWY_INLINE void transpose_blocks(D d, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>
   v3 = hn::BitCast(d, hn::InterleaveUpper(pairs, upper01, upper23));
 }
 
-// A vector from any alignment.
+// Loads a vector of lanes from any alignment.
 template <class D>
 HWY_INLINE hn::Vec<D> load_packed(D d, const float* from) {
   return hn::LoadU(d, from);
@@ -70,8 +71,8 @@ HWY_INLINE hn::Vec<D> load_packed(D d, const Half* from) {
   return hn::BitCast(d, hn::LoadU(hn::Repartition<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
 }
 
-// Lane i of columns[j] is the kPacked<T> elements from[i * stride + j * kPacked<T>] and on, for i and j below
-// Lanes(d). Rows are loaded in halves: loads alone, where whole ones would have to be shuffled.
+// Loads a square: lane i of columns[j] is the kPacked<T> elements at from + i * stride + j * kPacked<T>, for i and
+// j below Lanes(d). Rows are loaded in halves, which replaces the last round of shuffles by loads.
 template <class D, class T>
 HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* HWY_RESTRICT columns) {
   constexpr size_t kLanes = hn::MaxLanes(D());
@@ -80,7 +81,7 @@ HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* 
     HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
       columns[i] = load_packed(d, from + static_cast<int64_t>(i) * stride);
     }
-    transpose_blocks(d, columns[0], columns[1], columns[2], columns[3]);
+    transpose_4x4(d, columns[0], columns[1], columns[2], columns[3]);
   } else {
     constexpr size_t kHalf = kLanes / 2;
     const hn::Half<D> half_d;
@@ -92,10 +93,10 @@ HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* 
         const int64_t at = static_cast<int64_t>(i) * stride + static_cast<int64_t>(first) * kPacked<T>;
         half[i] = hn::Combine(d, load_packed(half_d, upper + at), load_packed(half_d, lower + at));
       }
-      transpose_blocks(d, half[0], half[1], half[2], half[3]);
+      transpose_4x4(d, half[0], half[1], half[2], half[3]);
       if constexpr (kLanes == 16) {
-        transpose_blocks(d, half[4], half[5], half[6], half[7]);
-        // Now even blocks are of column j, odd ones of column j + 4.
+        transpose_4x4(d, half[4], half[5], half[6], half[7]);
+        // Even blocks of half[j] and half[j + 4] belong to column j, odd blocks to column j + 4.
         HWY_UNROLL(4) for (size_t j = 0; j < 4; ++j) {
           const auto v0 = half[j], v1 = half[j + 4];
           half[j] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(v1), v0);
@@ -109,7 +110,7 @@ HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* 
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop
+}  // namespace mluop::three_interpolate_backward
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

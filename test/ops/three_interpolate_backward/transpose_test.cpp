@@ -1,27 +1,29 @@
-// load_transposed(): every element at its place, from rows of any stride and alignment.
+// load_transposed() with rows of any stride and alignment.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "primitives/transpose_test.cpp"
+#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/transpose_test.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
-#include "primitives/transpose-inl.h"
+#include "core/simd.h"
+#include "ops/three_interpolate_backward/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::test {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using mluop::HWY_NAMESPACE::kPacked;
-using mluop::HWY_NAMESPACE::unpack;
+using three_interpolate_backward::HWY_NAMESPACE::kPacked;
+using three_interpolate_backward::HWY_NAMESPACE::load_transposed;
+using three_interpolate_backward::HWY_NAMESPACE::unpack;
 
-// The columns as floats. Returns the number of rows.
+// Writes the columns of a square as fp32. Returns the number of rows.
 template <class T>
 size_t transpose(const T* from, int64_t stride, float* to) {
   const hn::CappedTag<float, 16> d;
   constexpr size_t kLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
   hn::Vec<decltype(d)> columns[kLanes];
-  mluop::HWY_NAMESPACE::load_transposed(d, from, stride, columns);
+  load_transposed(d, from, stride, columns);
   for (size_t j = 0; j < kLanes; ++j) {
     float* column = to + j * kPacked<T> * kLanes;
     hn::StoreU(unpack<T, 0>(d, columns[j]), d, column);
@@ -40,7 +42,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <gtest/gtest.h>
 
-#include "support/api.h"
 #include "support/guarded_buffer.h"
 
 namespace mluop::test {
@@ -49,7 +50,7 @@ namespace {
 HWY_EXPORT(transpose_floats);
 HWY_EXPORT(transpose_halves);
 
-// The tile ends against an inaccessible page: what is not in it must not be read.
+// The square ends at an inaccessible page: a read past its end fails.
 template <class T, class Make>
 void expect_transposed(size_t (*transpose)(const T*, int64_t, float*), const Make& make) {
   constexpr size_t kColumns = sizeof(float) / sizeof(T);
@@ -69,16 +70,14 @@ void expect_transposed(size_t (*transpose)(const T*, int64_t, float*), const Mak
   }
 }
 
-TEST(PrimitivesTranspose, Floats) {
-  const Handle handle;  // chooses the instruction set
-  expect_transposed<float>(HWY_DYNAMIC_DISPATCH(transpose_floats), [](int i) { return static_cast<float>(i); });
+TEST(OpsTransposeSquare, Floats) {
+  expect_transposed<float>(MLUOP_DISPATCH(transpose_floats), [](int i) { return static_cast<float>(i); });
 }
 
-// A half counts exactly to 2048.
-TEST(PrimitivesTranspose, Halves) {
-  const Handle handle;
-  expect_transposed<mluop::Half>(HWY_DYNAMIC_DISPATCH(transpose_halves),
-                                 [](int i) { return to_half(static_cast<float>(i)); });
+// A half represents every integer up to 2048.
+TEST(OpsTransposeSquare, Halves) {
+  expect_transposed<mluop::Half>(MLUOP_DISPATCH(transpose_halves),
+                                 [](int i) { return f32_to_f16(static_cast<float>(i)); });
 }
 
 }  // namespace
