@@ -7,16 +7,16 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include "primitives/transpose-inl.h"
+#include "ops/three_interpolate_backward/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::kPacked;
-using mluop::HWY_NAMESPACE::load_transposed;
-using mluop::HWY_NAMESPACE::store_float;
-using mluop::HWY_NAMESPACE::unpack;
+using three_interpolate_backward::HWY_NAMESPACE::kPacked;
+using three_interpolate_backward::HWY_NAMESPACE::load_transposed;
+using mluop::HWY_NAMESPACE::store_f32;
+using three_interpolate_backward::HWY_NAMESPACE::unpack;
 
 using D = hn::CappedTag<float, kSquare>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -75,7 +75,7 @@ HWY_NOINLINE void write_square(const float* sums, int64_t stride, T* output, int
   for (int64_t channel = 0; channel < kSquare; channel += kLanes) {
     hn::Vec<D> columns[kLanes];
     load_transposed(d, sums + channel, stride, columns);
-    HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) store_float(columns[i], d, output + (channel + i) * M);
+    HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) store_f32(columns[i], d, output + (channel + i) * M);
   }
 }
 

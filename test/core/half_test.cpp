@@ -37,14 +37,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 void to_floats(const Half* from, float* to, size_t count) {
   const hn::ScalableTag<float> d;
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    mluop::HWY_NAMESPACE::store_float(mluop::HWY_NAMESPACE::load_float(d, from + i), d, to + i);
+    mluop::HWY_NAMESPACE::store_f32(mluop::HWY_NAMESPACE::load_f32(d, from + i), d, to + i);
   }
 }
 
 void to_halves(const float* from, Half* to, size_t count) {
   const hn::ScalableTag<float> d;
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    mluop::HWY_NAMESPACE::store_float(mluop::HWY_NAMESPACE::load_float(d, from + i), d, to + i);
+    mluop::HWY_NAMESPACE::store_f32(mluop::HWY_NAMESPACE::load_f32(d, from + i), d, to + i);
   }
 }
 
@@ -102,12 +102,12 @@ std::vector<Conversion> conversions() {
   all.push_back({"scalar",
                  [](const Conversion&, const std::vector<Half>& halves) {
                    std::vector<float> floats;
-                   for (const Half half : halves) floats.push_back(to_float(half));
+                   for (const Half half : halves) floats.push_back(f16_to_f32(half));
                    return floats;
                  },
                  [](const Conversion&, const std::vector<float>& floats) {
                    std::vector<Half> halves;
-                   for (const float value : floats) halves.push_back(to_half(value));
+                   for (const float value : floats) halves.push_back(f32_to_f16(value));
                    return halves;
                  },
                  {}});
