@@ -1,4 +1,4 @@
-// fill_zero(): every byte, none beside.
+// fill_zero(): writes every byte of its range and no other.
 #include "primitives/fill.h"
 
 #include <gtest/gtest.h>
@@ -12,11 +12,13 @@ namespace {
 
 TEST(PrimitivesFill, AllBytesAndNoOther) {
   const Handle handle;
+  Context& context = *handle;
   for (const int threads : {1, 7, 64}) {
     const ScopedThreads scoped(threads);
+    context.reserve(0);
     for (const size_t bytes : {0, 1, 63, 64, 65, 100000, 5000001, (64 << 20) + 5}) {
       const GuardedBuffer<uint8_t> memory(bytes, Placement::kMisaligned);
-      fill_zero(*handle, memory.data(), static_cast<int64_t>(bytes));
+      fill_zero(context, memory.data(), static_cast<int64_t>(bytes));
       EXPECT_EQ(memory.values(), std::vector<uint8_t>(bytes)) << bytes;
       EXPECT_TRUE(memory.intact()) << bytes;
     }

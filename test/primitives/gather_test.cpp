@@ -1,4 +1,4 @@
-// gather(): the rows that the indices name, and zeros for pairs with a negative index.
+// gather(): the rows at the indices, and zeros for pairs with a negative index.
 #include "primitives/gather.h"
 
 #include <gtest/gtest.h>
@@ -14,12 +14,14 @@ namespace {
 
 constexpr int32_t kRows = 50;
 
-// The indices of skipped pairs are those of no row: they must not be read by.
+// The other index of a skipped pair is out of range: a read of its row would leave the guarded buffer.
 TEST(PrimitivesGather, RowsByIndex) {
   const Handle handle;
+  Context& context = *handle;
   auto random = seeded_random();
   for (const int threads : {1, 2, 7}) {
     const ScopedThreads scoped(threads);
+    context.reserve(0);
     for (const size_t count : {0, 1, 3, 5000}) {
       for (const size_t columns : {1, 3, 16, 33}) {
         const GuardedBuffer<uint16_t> from(kRows * columns, Placement::kAgainstEnd);
@@ -36,7 +38,7 @@ TEST(PrimitivesGather, RowsByIndex) {
           }
         }
         const GuardedBuffer<uint16_t> to(count * columns, Placement::kMisaligned);
-        gather(*handle, {static_cast<int64_t>(count), static_cast<int64_t>(columns * sizeof(uint16_t)),
+        gather(context, {static_cast<int64_t>(count), static_cast<int64_t>(columns * sizeof(uint16_t)),
                          indices.data(), partners.data(), from.data(), to.data()});
         EXPECT_EQ(to.values(), expected) << count << " rows of " << columns;
         EXPECT_TRUE(to.intact());

@@ -1,8 +1,9 @@
-// matmul() against the definition, on whole numbers: exact in every order of additions.
+// matmul() compared to its definition, on whole numbers: sums are exact in every order.
 #include "primitives/matmul.h"
 
 #include <gtest/gtest.h>
 
+#include "core/boundary.h"
 #include "support/api.h"
 #include "support/environment.h"
 #include "support/guarded_buffer.h"
@@ -15,7 +16,7 @@ struct Sizes {
   int64_t rows, inner, columns;
 };
 
-// Around the rows of a block, the columns of a vector and of a panel, the inner elements that are in NRAM at once.
+// Around MR, the lanes of a vector, NR and KC of the microkernels.
 constexpr Sizes kSizes[] = {{0, 3, 3},     {1, 1, 1},   {1, 7, 16},     {5, 16, 17},  {6, 3, 64},  {7, 64, 65},
                             {11, 5, 31},   {12, 5, 32}, {13, 33, 33},   {25, 17, 47}, {24, 9, 48}, {49, 2, 63},
                             {100, 1, 129}, {3, 513, 5}, {30, 1100, 70}, {5000, 8, 24}};
@@ -43,6 +44,7 @@ void expect_product(const Sizes& sizes, Placement placement, std::mt19937& rando
   SCOPED_TRACE(std::to_string(sizes.rows) + " x " + std::to_string(sizes.inner) + " x " +
                std::to_string(sizes.columns));
   const Handle handle;
+  Context& context = *handle;
   const auto a = random_matrix<T>(sizes.rows * sizes.inner, placement, random);
   const auto b = random_matrix<T>(sizes.inner * sizes.columns, placement, random);
   MatmulArgs args{sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT,
@@ -54,7 +56,9 @@ void expect_product(const Sizes& sizes, Placement placement, std::mt19937& rando
                   nullptr};
   const GuardedBuffer<float> result(static_cast<size_t>(sizes.rows * args.result_stride()), placement);
   args.result = result.data();
-  matmul(*handle, args);
+  context.reserve(0);
+  EXPECT_NO_THROW(check_matmul_fits(context, args.dtype, args.inner));
+  matmul(context, args);
   for (int64_t i = 0; i < sizes.rows; ++i) {
     for (int64_t j = 0; j < sizes.columns; ++j) {
       float sum = 0;
@@ -88,6 +92,19 @@ TEST(PrimitivesMatmul, SmallNram) {
     expect_product<float>({30, 700, 70}, Placement::kAligned, random);
     expect_product<Half>({30, 700, 70}, Placement::kAligned, random);
   }
+}
+
+// The smallest tile does not fit: both functions throw, and the result is not written.
+TEST(PrimitivesMatmul, NramOfNoTile) {
+  const Handle handle;
+  Context& context = *handle;
+  context.nram_capacity = 64;
+  context.reserve(0);
+  const float one = 1;
+  float result[kMaxLanes] = {7};
+  EXPECT_THROW(check_matmul_fits(context, MLUOP_DTYPE_FLOAT, 1), Failure);
+  EXPECT_THROW(matmul(context, {MLUOP_DTYPE_FLOAT, 1, 1, 1, &one, &one, result}), Failure);
+  EXPECT_EQ(result[0], 7);
 }
 
 }  // namespace

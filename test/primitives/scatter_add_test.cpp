@@ -1,4 +1,4 @@
-// scatter_add(): sums of whole numbers, which are the same in every order.
+// scatter_add(): sums of whole numbers, which are exact in every order.
 #include "primitives/scatter_add.h"
 
 #include <gtest/gtest.h>
@@ -10,9 +10,11 @@
 namespace mluop::test {
 namespace {
 
-// `sum_rows` rows of sums, of which the last two are named by no index.
+// Adds to `sum_rows` rows of sums; no index refers to the last two.
 void expect_sums(int64_t count, int64_t columns, int64_t row_stride, int32_t sum_rows, std::mt19937& random) {
   const Handle handle;
+  Context& context = *handle;
+  context.reserve(0);
   const GuardedBuffer<float> rows(static_cast<size_t>(count * row_stride), Placement::kMisaligned);
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(random() % 100);
   const GuardedBuffer<float> sums(static_cast<size_t>(sum_rows * columns), Placement::kAgainstEnd);
@@ -30,7 +32,7 @@ void expect_sums(int64_t count, int64_t columns, int64_t row_stride, int32_t sum
       expected[static_cast<size_t>(indices[at] * columns + j)] += rows[static_cast<size_t>(i * row_stride + j)];
     }
   }
-  scatter_add(*handle, {count, columns, indices.data(), partners.data(), rows.data(), row_stride, sums.data()});
+  scatter_add(context, {count, columns, indices.data(), partners.data(), rows.data(), row_stride, sums.data()});
   EXPECT_EQ(sums.values(), expected) << count << " rows of " << columns;
   EXPECT_TRUE(sums.intact());
 }
@@ -42,7 +44,7 @@ TEST(PrimitivesScatterAdd, Sums) {
     expect_sums(0, 5, 16, 3, random);
     expect_sums(1, 1, 16, 3, random);
     expect_sums(300, 17, 32, 100, random);
-    expect_sums(20000, 3, 16, 3, random);  // all tasks meet in one row
+    expect_sums(20000, 3, 16, 3, random);  // all tasks add to one row
     expect_sums(5000, 64, 64, 900, random);
   }
 }

@@ -1,86 +1,60 @@
-// load_transposed(): every element at its place, from rows of any stride and alignment.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "primitives/transpose_test.cpp"
-#include <hwy/foreach_target.h>
-// After foreach_target.h, which includes this file once for each instruction set.
-#include <hwy/highway.h>
+// transpose(): every element at its position, for every order of dimensions.
+#include "primitives/transpose.h"
 
-#include "primitives/transpose-inl.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace mluop::test {
-namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using mluop::HWY_NAMESPACE::kPacked;
-using mluop::HWY_NAMESPACE::unpack;
-
-// The columns as floats. Returns the number of rows.
-template <class T>
-size_t transpose(const T* from, int64_t stride, float* to) {
-  const hn::CappedTag<float, 16> d;
-  constexpr size_t kLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
-  hn::Vec<decltype(d)> columns[kLanes];
-  mluop::HWY_NAMESPACE::load_transposed(d, from, stride, columns);
-  for (size_t j = 0; j < kLanes; ++j) {
-    float* column = to + j * kPacked<T> * kLanes;
-    hn::StoreU(unpack<T, 0>(d, columns[j]), d, column);
-    if constexpr (kPacked<T> == 2) hn::StoreU(unpack<T, 1>(d, columns[j]), d, column + kLanes);
-  }
-  return kLanes;
-}
-
-size_t transpose_floats(const float* from, int64_t stride, float* to) { return transpose(from, stride, to); }
-size_t transpose_halves(const Half* from, int64_t stride, float* to) { return transpose(from, stride, to); }
-
-}  // namespace HWY_NAMESPACE
-}  // namespace mluop::test
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "support/api.h"
+#include "support/environment.h"
 #include "support/guarded_buffer.h"
 
 namespace mluop::test {
 namespace {
 
-HWY_EXPORT(transpose_floats);
-HWY_EXPORT(transpose_halves);
+using Dims = std::array<int64_t, 3>;
 
-// The tile ends against an inaccessible page: what is not in it must not be read.
-template <class T, class Make>
-void expect_transposed(size_t (*transpose)(const T*, int64_t, float*), const Make& make) {
-  constexpr size_t kColumns = sizeof(float) / sizeof(T);
-  float to[256 * kColumns];
-  const std::vector<T> any(256 * kColumns);
-  const size_t rows = transpose(any.data(), 16 * kColumns, to);
-  const size_t columns = rows * kColumns;
-  for (const size_t stride : {columns, columns + 1, size_t{37}, size_t{1024}}) {
-    GuardedBuffer<T> from((rows - 1) * stride + columns, Placement::kAgainstEnd);
-    for (size_t i = 0; i < from.size(); ++i) from[i] = make(static_cast<int>(i % 2039));
-    transpose(from.data(), static_cast<int64_t>(stride), to);
-    for (size_t row = 0; row < rows; ++row) {
-      for (size_t column = 0; column < columns; ++column) {
-        EXPECT_EQ(to[column * rows + row], static_cast<float>((row * stride + column) % 2039)) << row << column;
+// Dimension `order[i]` of the source becomes dimension i of the copy.
+template <class T>
+void expect_transposed(const Dims& dims, const std::array<size_t, 3>& order) {
+  const Handle handle;
+  Context& context = *handle;
+  context.reserve(0);
+  const Dims strides{dims[1] * dims[2], dims[2], 1};
+  const auto count = static_cast<size_t>(dims[0] * strides[0]);
+  const GuardedBuffer<T> from(count, Placement::kAgainstEnd);
+  std::iota(from.data(), from.data() + count, T{0});
+  const GuardedBuffer<T> to(count, Placement::kMisaligned);
+  const TransposeArgs args{{dims[order[0]], dims[order[1]], dims[order[2]]},
+                           {strides[order[0]], strides[order[1]], strides[order[2]]},
+                           sizeof(T),
+                           from.data(),
+                           to.data()};
+  transpose(context, args);
+  size_t at = 0;
+  for (int64_t i = 0; i < args.dims[0]; ++i) {
+    for (int64_t j = 0; j < args.dims[1]; ++j) {
+      for (int64_t l = 0; l < args.dims[2]; ++l) {
+        const int64_t position = i * args.strides[0] + j * args.strides[1] + l * args.strides[2];
+        ASSERT_EQ(to[at++], static_cast<T>(position)) << i << ' ' << j << ' ' << l;
+      }
+    }
+  }
+  EXPECT_TRUE(to.intact());
+}
+
+TEST(PrimitivesTranspose, OrdersAndSizes) {
+  for (const int threads : {1, 3}) {
+    const ScopedThreads scoped(threads);
+    for (const Dims& dims : {Dims{1, 1, 1}, Dims{2, 3, 5}, Dims{64, 27, 17}, Dims{1, 300, 40}, Dims{0, 4, 4}}) {
+      for (const std::array<size_t, 3>& order :
+           {std::array<size_t, 3>{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}) {
+        expect_transposed<uint16_t>(dims, order);
+        expect_transposed<uint32_t>(dims, order);
       }
     }
   }
 }
 
-TEST(PrimitivesTranspose, Floats) {
-  const Handle handle;  // chooses the instruction set
-  expect_transposed<float>(HWY_DYNAMIC_DISPATCH(transpose_floats), [](int i) { return static_cast<float>(i); });
-}
-
-// A half counts exactly to 2048.
-TEST(PrimitivesTranspose, Halves) {
-  const Handle handle;
-  expect_transposed<mluop::Half>(HWY_DYNAMIC_DISPATCH(transpose_halves),
-                                 [](int i) { return to_half(static_cast<float>(i)); });
-}
-
 }  // namespace
 }  // namespace mluop::test
-#endif

@@ -1,5 +1,5 @@
-// Indice convolution forward: the pairs of a task, chunk by chunk. Per-target code of Highway: include it inside
-// foreach_target.
+// Indice convolution forward: reads the sorted pairs of a range of tiles, chunk by chunk. Per-target code of
+// Highway: include it inside foreach_target.
 #if defined(MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H
 #undef MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H
@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "ops/indice_convolution_forward/chunk.h"
+#include "core/caches.h"
 #include "ops/indice_convolution_forward/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,8 +22,8 @@ namespace mluop::indice_convolution_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether each value is larger than the one before it.
-HWY_INLINE bool ascending(const int32_t* values, int64_t count) {
+// Whether each value exceeds the previous one.
+HWY_INLINE bool is_ascending(const int32_t* values, int64_t count) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const int64_t steps = count - 1;
@@ -35,118 +35,119 @@ HWY_INLINE bool ascending(const int32_t* values, int64_t count) {
   return true;
 }
 
-// Where a reader is among the runs of pairs: what is left of one.
+// A position in the sorted runs: the rest of a run.
 struct RunCursor {
-  int32_t place;  // of the next pair in the order
-  int32_t pair;   // its number
-  int32_t left;   // pairs of the run from there on
+  int32_t position;  // of the next pair in the sorted order
+  int32_t pair;      // its number
+  int32_t left;      // pairs from it to the end of the run
 };
 
-// Reads the pairs of the tiles [tile, last_tile) in their order, and fetches the indices of the chunk after the
-// one that is read.
+// Reads the pairs of the tiles [tile, tile_end) in their order. Prefetches the indices of the chunk that follows
+// the one read.
 class ChunkReader {
  public:
-  // `seen` has a number for each row of a tile.
-  ChunkReader(const ConvolveArgs& args, int64_t tile, int64_t last_tile, int32_t* seen)
+  // last_chunk_of_row has an element for each row of a tile.
+  ChunkReader(const ConvolveArgs& args, int64_t tile, int64_t tile_end, int32_t* last_chunk_of_row)
       : call_(args.call),
-        buckets_(args.buckets),
-        pairs_(static_cast<int32_t>(args.tiling.pairs)),
+        pairs_(args.pairs),
+        max_count_(static_cast<int32_t>(args.tiling.chunk_pairs)),
         tile_(tile),
-        end_(buckets_.counting.starts[last_tile]),
-        next_(run_at(buckets_.counting.starts[tile])),
-        seen_(seen) {
-    std::fill_n(seen, size_t{1} << buckets_.shift, 0);
+        end_(pairs_.start_of(tile_end)),
+        next_(run_at(pairs_.start_of(tile))),
+        last_chunk_of_row_(last_chunk_of_row) {
+    std::fill_n(last_chunk_of_row, args.tiling.rows(), 0);
     find_offset();
   }
 
-  // Makes `chunk` the next one. False: there is none.
+  // Reads the next chunk. Returns false if there is none.
   bool read(Chunk& chunk) {
-    if (next_.place == end_) return false;
-    while (buckets_.counting.starts[tile_ + 1] == next_.place) ++tile_;
+    if (next_.position == end_) return false;
+    while (pairs_.start_of(tile_ + 1) == next_.position) ++tile_;
     chunk.tile = tile_;
     chunk.k = k_;
-    const int64_t l = next_.pair - buckets_.first_numbers[k_];
-    const int32_t in_run = std::min(next_.left, pairs_);
+    const int64_t l = next_.pair - pairs_.first_pairs[k_];
+    const int32_t in_run = std::min(next_.left, max_count_);
     RunCursor rest{};
-    if (in_run == pairs_ || !continues(next_.place + in_run)) {
+    if (in_run == max_count_ || !continues(next_.position + in_run)) {
       chunk.inputs = call_.inputs(k_) + l;
       chunk.outputs = call_.outputs(k_) + l;
       chunk.count = in_run;
-      rest = behind(next_, in_run);
+      rest = advance(next_, in_run);
     } else {
       rest = gather(chunk);
     }
     const int64_t count = count_distinct(chunk.outputs, chunk.count);
-    next_ = count == chunk.count ? rest : behind(next_, count);
+    next_ = count == chunk.count ? rest : advance(next_, count);
     chunk.count = count;
     find_offset();
     return true;
   }
 
  private:
-  static constexpr int64_t kLine = 64;
-  // Indices of the next chunk that are fetched ahead. Mostly they follow each other.
+  // Indices of the next chunk that are prefetched. Most chunks are contiguous in indice_pairs.
   static constexpr int64_t kPrefetchedPairs = 128;
 
-  RunCursor run_at(int32_t place) const {
-    if (place == end_) return {place, 0, 0};
-    const int32_t* places = buckets_.order + place;
-    const Run run = read_run(places, buckets_.order + end_);
-    hwy::Prefetch(places + run.count);  // the next one
-    return {place, run.pair, run.count};
+  // The run at a position.
+  RunCursor run_at(int32_t position) const {
+    if (position == end_) return {position, 0, 0};
+    const int32_t* words = pairs_.sorted_runs + position;
+    const Run run = read_run(words, pairs_.sorted_runs + end_);
+    hwy::Prefetch(words + run.count);  // the next run
+    return {position, run.pair, run.count};
   }
 
-  // Where a reader is when it has read `count` pairs more.
-  RunCursor behind(RunCursor cursor, int64_t count) const {
-    for (; count >= cursor.left && cursor.left > 0; cursor = run_at(cursor.place + cursor.left)) {
+  // The cursor `count` pairs after `cursor`.
+  RunCursor advance(RunCursor cursor, int64_t count) const {
+    for (; count >= cursor.left && cursor.left > 0; cursor = run_at(cursor.position + cursor.left)) {
       count -= cursor.left;
     }
     const auto rest = static_cast<int32_t>(count);
-    return {cursor.place + rest, cursor.pair + rest, cursor.left - rest};
+    return {cursor.position + rest, cursor.pair + rest, cursor.left - rest};
   }
 
-  // Whether the run that begins at `place` is of the same tile and offset as the next pair.
-  bool continues(int32_t place) const {
-    return place < buckets_.counting.starts[tile_ + 1] && buckets_.order[place] < buckets_.first_numbers[k_ + 1];
+  // Whether the run that starts at `position` is of the same tile and offset as the next pair.
+  bool continues(int32_t position) const {
+    return position < pairs_.start_of(tile_ + 1) && pairs_.sorted_runs[position] < pairs_.first_pairs[k_ + 1];
   }
 
-  // How many of the rows come before the first that is there for the second time.
-  int64_t count_distinct(const int32_t* outputs, int64_t most) {
-    if (ascending(outputs, most)) return most;
-    int32_t* HWY_RESTRICT seen = seen_;
-    const int64_t first_row = tile_ << buckets_.shift;
+  // The number of output rows before the first repeated one, at most `max`.
+  int64_t count_distinct(const int32_t* outputs, int64_t max) {
+    if (is_ascending(outputs, max)) return max;
+    int32_t* HWY_RESTRICT last_chunk_of_row = last_chunk_of_row_;
+    const int64_t first_row = tile_ << pairs_.shift;
     const int32_t chunk_number = ++chunk_number_;
     int64_t count = 0;
-    for (; count < most; ++count) {
+    for (; count < max; ++count) {
       const int64_t row = outputs[count] - first_row;
-      if (seen[row] == chunk_number) break;
-      seen[row] = chunk_number;
+      if (last_chunk_of_row[row] == chunk_number) break;
+      last_chunk_of_row[row] = chunk_number;
     }
     return count;
   }
 
-  // Copies pairs of several runs. Returns what is behind them.
+  // Copies the pairs of several runs to the buffers of the chunk. Returns the cursor after them.
   RunCursor gather(Chunk& chunk) const {
     const hn::ScalableTag<int32_t> d;
     const auto lanes = static_cast<int32_t>(hn::Lanes(d));
-    const int32_t first = buckets_.first_numbers[k_];
-    int32_t* HWY_RESTRICT to_inputs = chunk.gathered_inputs;  // where they are in the offset, until all are known
+    const int32_t first = pairs_.first_pairs[k_];
+    int32_t* HWY_RESTRICT pairs_of_offset = chunk.gathered_inputs;
     int32_t count = 0;
     RunCursor cursor = next_;
     do {
-      const int32_t in_run = std::min(cursor.left, pairs_ - count);
+      const int32_t in_run = std::min(cursor.left, max_count_ - count);
       for (int32_t i = 0; i < in_run; i += lanes) {
-        hn::StoreU(hn::Iota(d, cursor.pair - first + i), d, to_inputs + count + i);
+        hn::StoreU(hn::Iota(d, cursor.pair - first + i), d, pairs_of_offset + count + i);
       }
       count += in_run;
-      cursor = behind(cursor, in_run);
-    } while (count < pairs_ && continues(cursor.place));
+      cursor = advance(cursor, in_run);
+    } while (count < max_count_ && continues(cursor.position));
 
     const int32_t* HWY_RESTRICT inputs = call_.inputs(k_);
     const int32_t* HWY_RESTRICT outputs = call_.outputs(k_);
+    int32_t* const to_inputs = pairs_of_offset;  // each pair is replaced by its input row
     int32_t* HWY_RESTRICT to_outputs = chunk.gathered_outputs;
     for (int32_t i = 0; i < count; ++i) {
-      const int32_t l = to_inputs[i];
+      const int32_t l = pairs_of_offset[i];
       to_outputs[i] = outputs[l];
       to_inputs[i] = inputs[l];
     }
@@ -156,28 +157,28 @@ class ChunkReader {
     return cursor;
   }
 
-  // The offset of the next pair, and its indices into the cache.
+  // Sets k_ to the offset of the next pair. Prefetches the indices where a new offset or tile starts.
   void find_offset() {
-    if (next_.place == end_) return;
-    const int32_t* firsts = buckets_.first_numbers;
+    if (next_.position == end_) return;
+    const int32_t* firsts = pairs_.first_pairs;
     if (firsts[k_] <= next_.pair && next_.pair < firsts[k_ + 1]) return;
     if (next_.pair < firsts[k_]) k_ = 0;  // of the next tile
     while (next_.pair >= firsts[k_ + 1]) ++k_;
     const int32_t* inputs = call_.inputs(k_) + (next_.pair - firsts[k_]);
-    for (int64_t i = 0; i < kPrefetchedPairs; i += kLine / int64_t{sizeof(int32_t)}) {
+    for (int64_t i = 0; i < kPrefetchedPairs; i += kCacheLine / int64_t{sizeof(int32_t)}) {
       hwy::Prefetch(inputs + i);
       hwy::Prefetch(inputs + call_.N + i);
     }
   }
 
   const Args& call_;
-  const Buckets& buckets_;
-  int32_t pairs_;
+  const PairsByOutputTile& pairs_;
+  int32_t max_count_;  // pairs of a chunk
   int64_t tile_;
   int64_t k_ = 0;
-  int32_t end_;  // the place behind the last pair
+  int32_t end_;  // the position past the last pair
   RunCursor next_;
-  int32_t* seen_;  // [rows of a tile], the chunk that named a row last
+  int32_t* last_chunk_of_row_;  // [rows of a tile], the number of the last chunk that contains the row
   int32_t chunk_number_ = 0;
 };
 

@@ -1,76 +1,74 @@
-#include "primitives/counting.h"
+#include "ops/indice_convolution_forward/counting_sort.h"
 
 #include <algorithm>
 
-namespace mluop {
+namespace mluop::indice_convolution_forward {
 namespace {
 
-// Items: groups. How many items a chunk of groups holds.
-void total_chunk(const Counting& counting, int64_t begin, int64_t end, Task& task) {
+struct ScanArgs {
+  CountingSort& sort;
+};
+
+// Work items: buckets.
+void sum_counts(const ScanArgs& args, int64_t begin, int64_t end, Task& task) {
+  CountingSort& sort = args.sort;
   int32_t total = 0;
-  for (int t = 0; t < counting.task_dim; ++t) {
-    const int32_t* counts = counting.counts_of(t);
-    for (int64_t g = begin; g < end; ++g) total += counts[g];
+  for (int t = 0; t < sort.task_dim; ++t) {
+    const int32_t* counts = sort.counts_of(t);
+    for (int64_t b = begin; b < end; ++b) total += counts[b];
   }
-  counting.chunk_totals[task.taskId] = total;
+  sort.task_totals[task.taskId] = total;
 }
 
-// Items: groups. Turns their counts into places.
-void place_chunk(const Counting& counting, int64_t begin, int64_t end, Task& task) {
-  int32_t place = 0;
-  for (int t = 0; t < task.taskId; ++t) place += counting.chunk_totals[t];
-  for (int64_t g = begin; g < end; ++g) {
-    counting.starts[g] = place;
-    for (int t = 0; t < counting.task_dim; ++t) {
-      int32_t& count = counting.counts_of(t)[g];
-      const int32_t next = place + count;
-      count = place;
-      place = next;
+// Work items: buckets, divided as for sum_counts.
+void write_positions(const ScanArgs& args, int64_t begin, int64_t end, Task& task) {
+  CountingSort& sort = args.sort;
+  int32_t position = 0;
+  for (int t = 0; t < task.taskId; ++t) position += sort.task_totals[t];
+  for (int64_t b = begin; b < end; ++b) {
+    sort.starts[b] = position;
+    for (int t = 0; t < sort.task_dim; ++t) {
+      const int32_t count = sort.counts_of(t)[b];
+      sort.positions_of(t)[b] = position;
+      position += count;
     }
   }
-  if (end == counting.group_count) counting.starts[end] = place;
+  if (end == sort.bucket_count) sort.starts[end] = position;
 }
 
 }  // namespace
 
-CountingLayout::CountingLayout(WorkspaceLayout& workspace, int64_t items, int32_t groups, int tasks)
-    : item_count(items),
-      group_count(groups),
+CountingSort::CountingSort(Arena& arena, int64_t elements, int32_t buckets, int tasks)
+    : element_count(elements),
+      bucket_count(buckets),
       task_dim(tasks),
-      starts(workspace.add<int32_t>(int64_t{groups} + 1)),
-      counts(workspace.add<int32_t>(int64_t{groups} * tasks)),
-      chunk_totals(workspace.add<int32_t>(tasks)) {}
+      starts(arena.take<int32_t>("bucket starts", {int64_t{buckets} + 1})),
+      counts(arena.take<int32_t>("bucket counts", {tasks, buckets})),
+      positions(counts),
+      task_totals(arena.take<int32_t>("task totals", {tasks})) {}
 
-Counting::Counting(const CountingLayout& layout, std::byte* workspace)
-    : item_count(layout.item_count),
-      group_count(layout.group_count),
-      task_dim(layout.task_dim),
-      starts(at<int32_t>(workspace, layout.starts)),
-      counts(at<int32_t>(workspace, layout.counts)),
-      chunk_totals(at<int32_t>(workspace, layout.chunk_totals)) {}
+void CountingSort::clear_counts(int task_id) { std::fill_n(counts_of(task_id), bucket_count, 0); }
 
-void Counting::clear(int task_id) const { std::fill_n(counts_of(task_id), group_count, 0); }
-
-int group_task_dim(int64_t item_count, int32_t group_count, int task_dim) {
-  const int64_t most = std::min(item_count, 4 * item_count / std::max(group_count, 1));
-  return static_cast<int>(std::clamp<int64_t>(most, 1, task_dim));
-}
-
-void find_places(Context& context, const Counting& counting) {
-  // A task without items did not run, so it has cleared nothing.
-  for (int t = 0; t < counting.task_dim; ++t) {
-    if (counting.items_of(t).size() == 0) counting.clear(t);
+void CountingSort::exclusive_scan(Context& context) {
+  // Tasks without elements did not run and have not cleared their counts.
+  for (int t = 0; t < task_dim; ++t) {
+    if (split(element_count, task_dim, t).size() == 0) clear_counts(t);
   }
-  const Evenly groups{counting.group_count};
-  const int64_t count_bytes = int64_t{counting.group_count} * counting.task_dim * int64_t{sizeof(int32_t)};
-  const int chunk_dim = std::min(choose_task_dim(counting.group_count, count_bytes), counting.task_dim);
-  launch(context, chunk_dim, groups, total_chunk, counting);
-  launch(context, chunk_dim, groups, place_chunk, counting);
+  const int64_t count_bytes = int64_t{bucket_count} * task_dim * int64_t{sizeof(int32_t)};
+  const int scan_task_dim = std::min(choose_task_dim(bucket_count, count_bytes), task_dim);
+  const ScanArgs args{*this};
+  launch(context, scan_task_dim, Evenly{bucket_count}, sum_counts, args);
+  launch(context, scan_task_dim, Evenly{bucket_count}, write_positions, args);
 }
 
-Range ByItems::operator()(int task_dim, int task_id) const {
-  return split_cost(groups.group_count, task_dim, task_id,
-                    [&](int64_t g) { return groups.starts[g] + g * group_cost; });
+int sort_task_dim(int64_t element_count, int32_t bucket_count, int task_dim) {
+  const int64_t max = std::min(element_count, 4 * element_count / std::max(bucket_count, 1));
+  return static_cast<int>(std::clamp<int64_t>(max, 1, task_dim));
 }
 
-}  // namespace mluop
+Range ByElements::operator()(int task_dim, int task_id) const {
+  return split_cost(sort.bucket_count, task_dim, task_id,
+                    [&](int64_t b) { return sort.starts[b] + b * bucket_cost; });
+}
+
+}  // namespace mluop::indice_convolution_forward

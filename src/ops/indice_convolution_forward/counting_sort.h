@@ -1,65 +1,49 @@
-// The heart of a stable counting sort in parallel: from how many items of each group each task has seen, to where
-// in the sorted order the items of a task go. Used where items are sorted as they are (one number an item
-// suffices).
-//
-// Steps, each a launch over the same task_dim tasks:
-//   1. the operator's own kernel calls clear() and then counts its items in counts_of(taskId)
-//   2. find_places() turns counts into starts and places
-//   3. a kernel over the same items again, in the same order, puts each to counts_of(taskId)[its group]++
-// Cost: task_dim x groups x 4 bytes, which group_task_dim() keeps below 16 bytes an item.
+// A stable parallel counting sort: from the histograms of the tasks to the position of each element. Steps, each a
+// launch over the elements with the same task_dim:
+//   1. the operator's kernel calls clear_counts() and counts its elements in counts_of(taskId)
+//   2. exclusive_scan() computes starts and positions
+//   3. the operator's kernel visits its elements in the same order: one of bucket b goes to the position
+//      positions_of(taskId)[b]++
+// Cost: 4 bytes for each task and bucket, which sort_task_dim() keeps below 16 bytes an element.
 #pragma once
 
 #include <cstdint>
 
-#include "core/workspace_layout.h"
+#include "core/arena.h"
 #include "team/launch.h"
 
-namespace mluop {
+namespace mluop::indice_convolution_forward {
 
-// Where the parts of a counting lie in a workspace. Items and groups are below 2^31.
-struct CountingLayout {
-  // Appends the buffers to `workspace`.
-  CountingLayout(WorkspaceLayout& workspace, int64_t item_count, int32_t group_count, int task_dim);
+// Elements and buckets number less than 2^31.
+struct CountingSort {
+  CountingSort(Arena& arena, int64_t elements, int32_t buckets, int tasks);
 
-  int64_t item_count;
-  int32_t group_count;
+  // Zeroes the histogram of a task; before its first element.
+  void clear_counts(int task_id);
+  int32_t* counts_of(int task_id) { return counts + int64_t{task_id} * bucket_count; }
+
+  // Replaces counts by positions, in the order of buckets and, within a bucket, of tasks.
+  void exclusive_scan(Context& context);
+  int32_t* positions_of(int task_id) { return positions + int64_t{task_id} * bucket_count; }
+
+  int64_t element_count;
+  int32_t bucket_count;
   int task_dim;
-  size_t starts, counts, chunk_totals;  // offsets
+  int32_t* starts;       // [bucket_count + 1], bucket b has the positions [starts[b], starts[b + 1])
+  int32_t* counts;       // [task_dim, bucket_count], elements
+  int32_t* positions;    // the same memory after exclusive_scan(): the position of the next element
+  int32_t* task_totals;  // [task_dim], elements of the buckets of a task of the scan
 };
 
-struct Counting {
-  Counting(const CountingLayout& layout, std::byte* workspace);
+// The largest number of tasks, up to task_dim, that each have elements and whose histograms are small compared to
+// the elements.
+int sort_task_dim(int64_t element_count, int32_t bucket_count, int task_dim);
 
-  // Zeroes what a task counts: before it counts its first item.
-  void clear(int task_id) const;
-
-  int32_t* counts_of(int task_id) const { return counts + int64_t{task_id} * group_count; }
-  Range items_of(int task_id) const { return split(item_count, task_dim, task_id); }
-
-  int64_t item_count;
-  int32_t group_count;
-  int task_dim;
-
-  // The result: the items of group g are at the places [starts[g], starts[g + 1]).
-  int32_t* starts;  // [group_count + 1]
-
-  // On the way there.
-  int32_t* counts;        // [task_dim][group_count], items of a group, then the place of its next item
-  int32_t* chunk_totals;  // [task_dim]
-};
-
-// The most tasks, up to task_dim, that have items each and whose counts stay small beside the items.
-int group_task_dim(int64_t item_count, int32_t group_count, int task_dim);
-
-// Writes starts, and turns counts into places: group by group, and within a group task by task.
-void find_places(Context& context, const Counting& counting);
-
-// Divides the groups so that each task gets the same share of the work, where a group costs as much as its items
-// and group_cost items more.
-struct ByItems {
-  const Counting& groups;
-  int64_t group_cost = 1;
+// Divides the buckets so that tasks get equal shares of the cost: a bucket costs its elements plus bucket_cost.
+struct ByElements {
+  const CountingSort& sort;
+  int64_t bucket_cost = 1;
   Range operator()(int task_dim, int task_id) const;
 };
 
-}  // namespace mluop
+}  // namespace mluop::indice_convolution_forward

@@ -1,43 +1,47 @@
-#include "primitives/narrow.h"
+#include "ops/indice_convolution_forward/f32_to_f16.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "primitives/narrow.cpp"
+#define HWY_TARGET_INCLUDE "ops/indice_convolution_forward/f32_to_f16.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include "core/simd.h"
 #include "primitives/half-inl.h"
+#include "primitives/matmul.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop {
+namespace mluop::indice_convolution_forward {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::store_f32;
 
-// Items: rows.
-void narrow_rows(const NarrowArgs& args, int64_t begin, int64_t end, Task&) {
-  const hn::CappedTag<float, 16> d;
+// Work items: rows.
+void convert_rows(const F32ToF16Args& args, int64_t begin, int64_t end, Task&) {
+  const hn::CappedTag<float, kMaxLanes> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t row = begin; row < end; ++row) {
     const float* from = args.from + row * args.columns;
-    Half* to = args.to + row * args.stride;
+    Half* to = args.to + row * args.to_stride;
     int64_t c = 0;
-    for (; c + lanes <= args.columns; c += lanes) store_float(hn::LoadU(d, from + c), d, to + c);
-    for (; c < args.columns; ++c) to[c] = mluop::to_half(from[c]);
+    for (; c + lanes <= args.columns; c += lanes) store_f32(hn::LoadU(d, from + c), d, to + c);
+    for (; c < args.columns; ++c) to[c] = mluop::f32_to_f16(from[c]);
   }
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop
+}  // namespace mluop::indice_convolution_forward
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace mluop {
+namespace mluop::indice_convolution_forward {
 
-HWY_EXPORT(narrow_rows);
+HWY_EXPORT(convert_rows);
 
-void narrow(Context& context, const NarrowArgs& args) {
+void f32_to_f16(Context& context, const F32ToF16Args& args) {
   const int64_t bytes = args.rows * args.columns * int64_t{sizeof(float) + sizeof(Half)};
-  launch(context, choose_task_dim(args.rows, bytes), Evenly{args.rows}, HWY_DYNAMIC_DISPATCH(narrow_rows), args);
+  launch(context, choose_task_dim(args.rows, bytes), Evenly{args.rows}, MLUOP_DISPATCH(convert_rows), args);
 }
 
-}  // namespace mluop
+}  // namespace mluop::indice_convolution_forward
 #endif

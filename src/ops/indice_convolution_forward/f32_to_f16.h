@@ -1,4 +1,4 @@
-// Rounds the floats of a matrix to half, to nearest even.
+// f32_to_f16: rounds the elements of a matrix from fp32 to half, to nearest even.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,16 @@
 #include "core/half.h"
 #include "team/launch.h"
 
-namespace mluop {
+namespace mluop::indice_convolution_forward {
 
-struct NarrowArgs {
+struct F32ToF16Args {
   int64_t rows, columns;
   const float* from;  // [rows, columns]
-  Half* to;           // rows of `columns`, `stride` apart
-  int64_t stride;
+  Half* to;           // rows of `columns` elements at a distance of `to_stride`
+  int64_t to_stride;
 };
 
-void narrow(Context& context, const NarrowArgs& args);
+// Divides the rows over tasks.
+void f32_to_f16(Context& context, const F32ToF16Args& args);
 
-}  // namespace mluop
+}  // namespace mluop::indice_convolution_forward

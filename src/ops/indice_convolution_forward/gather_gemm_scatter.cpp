@@ -1,109 +1,120 @@
-#include "ops/indice_convolution_forward/composition.h"
+#include "ops/indice_convolution_forward/gather_gemm_scatter.h"
 
 #include <algorithm>
 
-#include "core/dtype.h"
-#include "ops/indice_convolution_forward/buckets.h"
+#include "core/sizes.h"
+#include "ops/indice_convolution_forward/f32_to_f16.h"
+#include "ops/indice_convolution_forward/pairs_by_output_tile.h"
 #include "primitives/fill.h"
 #include "primitives/gather.h"
-#include "primitives/narrow.h"
-#include "primitives/permute.h"
+#include "primitives/matmul.h"
 #include "primitives/scatter_add.h"
+#include "primitives/transpose.h"
 
 namespace mluop::indice_convolution_forward {
 namespace {
 
-constexpr int64_t kSlicePairs = 8192;
+constexpr int64_t kMaxChunkPairs = 8192;
 
-// The fp32 sums of half outputs take at most this share of the tensors' bytes, or one vector of channels.
-constexpr int64_t kSumsShare = 8;
-
-int64_t element_bytes(const Args& args) { return static_cast<int64_t>(size_of(args.dtype)); }
+// The fp32 sums of half outputs take at most this fraction of the tensors' bytes, or kMaxLanes channels.
+constexpr int64_t kSumsFraction = 8;
 
 bool is_half(const Args& args) { return args.dtype == MLUOP_DTYPE_HALF; }
 
-// Channels of the output that are summed at once.
-int64_t block_channels(const Args& args) {
-  if (!is_half(args)) return args.Co;
-  const int64_t tensor_bytes =
-      (args.N * args.Ci + args.M * args.Co + args.K * args.Ci * args.Co) * element_bytes(args) +
-      args.K * 2 * args.N * int64_t{sizeof(int32_t)};
-  const int64_t most = tensor_bytes / kSumsShare / (args.M * int64_t{sizeof(float)}) / kMaxLanes * kMaxLanes;
-  return std::min(args.Co, std::max(most, kMaxLanes));
+int64_t max_chunk_pairs(const Args& args) {
+  return std::min(kMaxChunkPairs, *std::max_element(args.indice_num, args.indice_num + args.K));
 }
 
-// A block of channels of the output.
-struct Block {
+int64_t tensor_bytes(const Args& args) {
+  const auto N = static_cast<double>(args.N), M = static_cast<double>(args.M), K = static_cast<double>(args.K),
+             Ci = static_cast<double>(args.Ci), Co = static_cast<double>(args.Co);
+  return saturated((N * Ci + M * Co + K * Ci * Co) * static_cast<double>(args.element_bytes()) +
+                   K * 2 * N * double{sizeof(int32_t)});
+}
+
+int64_t slice_channels(const Args& args) {
+  if (!is_half(args)) return args.Co;
+  const int64_t max =
+      tensor_bytes(args) / kSumsFraction / (args.M * int64_t{sizeof(float)}) / kMaxLanes * kMaxLanes;
+  return std::min(args.Co, std::max(max, kMaxLanes));
+}
+
+// A slice of the output's channels.
+struct ChannelSlice {
   int64_t first, channels;
   float* sums;  // [M, channels]
 };
 
 // Adds the products of the pairs [first, first + count) of offset k.
-void add_slice(Context& context, const Args& args, const CompositionLayout& layout, std::byte* workspace,
-               int64_t k, int64_t first, int64_t count, const Block& block) {
-  const int64_t element = element_bytes(args);
+void add_chunk(Context& context, const Args& args, const GatherGemmScatterBuffers& buffers, int64_t k,
+               int64_t first, int64_t count, const ChannelSlice& slice) {
   const int32_t* inputs = args.inputs(k) + first;
   const int32_t* outputs = args.outputs(k) + first;
-  std::byte* gathered = workspace + layout.gathered;
-  gather(context, {count, args.Ci * element, inputs, outputs, args.features, gathered});
-  const MatmulArgs product{args.dtype,
-                           count,
-                           args.Ci,
-                           block.channels,
-                           gathered,
-                           workspace + layout.filters + k * args.Ci * block.channels * element,
-                           at<float>(workspace, layout.products)};
+  gather(context, {count, args.Ci * args.element_bytes(), inputs, outputs, args.features, buffers.features});
+  const int64_t filter_bytes = args.Ci * slice.channels * args.element_bytes();
+  const MatmulArgs product{.dtype = args.dtype,
+                           .rows = count,
+                           .inner = args.Ci,
+                           .columns = slice.channels,
+                           .a = buffers.features,
+                           .b = buffers.filters + k * filter_bytes,
+                           .result = buffers.products};
   matmul(context, product);
   scatter_add(context,
-              {count, block.channels, outputs, inputs, product.result, product.result_stride(), block.sums});
+              {count, slice.channels, outputs, inputs, product.result, product.result_stride(), slice.sums});
 }
 
-void add_block(Context& context, const Args& args, const CompositionLayout& layout, std::byte* workspace,
-               const Block& block) {
-  fill_zero(context, block.sums, args.M * block.channels * int64_t{sizeof(float)});
-  permute(context,
-          {{args.K, args.Ci, block.channels},
-           {args.strides.k, args.strides.ci, args.strides.co},
-           element_bytes(args),
-           static_cast<const std::byte*>(args.filters) + block.first * args.strides.co * element_bytes(args),
-           workspace + layout.filters});
+void compute_slice(Context& context, const Args& args, const GatherGemmScatterBuffers& buffers,
+                   const ChannelSlice& slice) {
+  fill_zero(context, slice.sums, args.M * slice.channels * int64_t{sizeof(float)});
+  transpose(context,
+            {{args.K, args.Ci, slice.channels},
+             {args.strides.k, args.strides.ci, args.strides.co},
+             args.element_bytes(),
+             static_cast<const std::byte*>(args.filters) + slice.first * args.strides.co * args.element_bytes(),
+             buffers.filters});
   for (int64_t k = 0; k < args.K; ++k) {
-    for (int64_t first = 0; first < args.indice_num[k]; first += layout.slice) {
-      const int64_t count = std::min(layout.slice, args.indice_num[k] - first);
-      add_slice(context, args, layout, workspace, k, first, count, block);
+    for (int64_t first = 0; first < args.indice_num[k]; first += buffers.chunk_pairs) {
+      const int64_t count = std::min(buffers.chunk_pairs, args.indice_num[k] - first);
+      add_chunk(context, args, buffers, k, first, count, slice);
     }
   }
 }
 
+// Reserves all memory and throws whatever the call can throw.
+void reserve_and_check(Context& context, const Args& args) {
+  check_matmul_fits(context, args.dtype, args.Ci);
+  // Pairs are counted but not sorted: all rows are one tile.
+  constexpr int kOneTile = 31;
+  const int task_dim = choose_task_dim(args.pair_count, args.pair_count * 2 * int64_t{sizeof(int32_t)});
+  const RunBuffers no_runs;
+  Arena pool = context.reserve(bytes_of<PairsByOutputTile>(args, kOneTile, task_dim, no_runs));
+  PairsByOutputTile pairs(pool, args, kOneTile, task_dim, no_runs);
+  check_and_count(context, args, pairs);
+}
+
 }  // namespace
 
-CompositionLayout::CompositionLayout(WorkspaceLayout& workspace, const Args& args)
-    : slice(std::min(kSlicePairs, *std::max_element(args.indice_num, args.indice_num + args.K))),
-      channels(block_channels(args)),
-      filters(workspace.add<std::byte>(args.K * args.Ci * channels * element_bytes(args))),
-      products(workspace.add<float>(slice * round_up(channels, kMaxLanes))),
-      gathered(workspace.add<std::byte>(slice * args.Ci * element_bytes(args))),
-      sums(workspace.add<float>(is_half(args) ? args.M * channels : 0)) {}
+GatherGemmScatterBuffers::GatherGemmScatterBuffers(Arena& workspace, const Args& args)
+    : chunk_pairs(max_chunk_pairs(args)),
+      channels(slice_channels(args)),
+      filters(workspace.take<std::byte>("transposed filters", {args.K, args.Ci, channels, args.element_bytes()})),
+      products(workspace.take<float>("products", {chunk_pairs, round_up(channels, kMaxLanes)})),
+      features(workspace.take<std::byte>("gathered features", {chunk_pairs, args.Ci, args.element_bytes()})),
+      sums(workspace.take<float>("sums", {is_half(args) ? args.M : 0, channels})) {}
 
-void run_composition(Context& context, const Args& args, std::byte* workspace) {
-  WorkspaceLayout workspace_layout;
-  const CompositionLayout layout(workspace_layout, args);
-  // All rows in one tile: nothing will be sorted.
-  constexpr int kOneTile = 31;
-  WorkspaceLayout pool;
-  const BucketsLayout buckets_layout(pool, args, kOneTile, choose_task_dim(args.pair_count, args.pair_count * 8));
-  std::byte* pool_memory = context.reserve_pool(pool.bytes());
-  check_and_count(context, args, make_buckets(buckets_layout, args, pool_memory, nullptr, nullptr));
-
+void run_gather_gemm_scatter(Context& context, const Args& args, Arena workspace) {
+  const GatherGemmScatterBuffers buffers(workspace, args);
+  reserve_and_check(context, args);
   if (!is_half(args)) {
-    add_block(context, args, layout, workspace, {0, args.Co, static_cast<float*>(args.features_out)});
+    compute_slice(context, args, buffers, {0, args.Co, static_cast<float*>(args.features_out)});
     return;
   }
-  auto* sums = at<float>(workspace, layout.sums);
-  for (int64_t first = 0; first < args.Co; first += layout.channels) {
-    const Block block{first, std::min(layout.channels, args.Co - first), sums};
-    add_block(context, args, layout, workspace, block);
-    narrow(context, {args.M, block.channels, block.sums, static_cast<Half*>(args.features_out) + first, args.Co});
+  for (int64_t first = 0; first < args.Co; first += buffers.channels) {
+    const ChannelSlice slice{first, std::min(buffers.channels, args.Co - first), buffers.sums};
+    compute_slice(context, args, buffers, slice);
+    f32_to_f16(context,
+               {args.M, slice.channels, slice.sums, static_cast<Half*>(args.features_out) + first, args.Co});
   }
 }
 

@@ -7,33 +7,34 @@
 #include <algorithm>
 
 #include "core/half.h"
+#include "core/simd.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution_forward/kernels.h"
-#include "primitives/multiply-inl.h"
+#include "primitives/gemm_microkernel-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution_forward {
 namespace HWY_NAMESPACE {
 using mluop::HWY_NAMESPACE::kLanes;
-using mluop::HWY_NAMESPACE::kPanel;
+using mluop::HWY_NAMESPACE::kNr;
 
-HWY_INLINE float widen(float value) { return value; }
-HWY_INLINE float widen(Half value) { return to_float(value); }
+HWY_INLINE float as_f32(float value) { return value; }
+HWY_INLINE float as_f32(Half value) { return mluop::f16_to_f32(value); }
 
 template <class T>
-void pack_panels(const PackArgs& args, int64_t begin, int64_t end) {
+void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   const Args& call = args.call;
   const int64_t channels = round_up(call.Co, kLanes);
-  const int64_t panels = ceil_div(channels, kPanel);
+  const int64_t panels = ceil_div(channels, kNr);
   for (int64_t item = begin; item < end; ++item) {
     const int64_t k = item / panels;
-    const int64_t channel = item % panels * kPanel;
-    const int64_t width = std::min(kPanel, channels - channel);
-    const int64_t filled = std::min(kPanel, call.Co - channel);
+    const int64_t channel = item % panels * kNr;
+    const int64_t width = std::min(kNr, channels - channel);
+    const int64_t filled = std::min(kNr, call.Co - channel);
     const T* from = static_cast<const T*>(call.filters) + k * call.strides.k + channel * call.strides.co;
-    float* to = args.packed + (k * channels + channel) * call.Ci;
+    float* to = args.packed_filters + (k * channels + channel) * call.Ci;
     for (int64_t ci = 0; ci < call.Ci; ++ci) {
-      for (int64_t co = 0; co < filled; ++co) to[co] = widen(from[co * call.strides.co]);
+      for (int64_t co = 0; co < filled; ++co) to[co] = as_f32(from[co * call.strides.co]);
       std::fill(to + filled, to + width, 0.0F);
       from += call.strides.ci;
       to += width;
@@ -41,12 +42,8 @@ void pack_panels(const PackArgs& args, int64_t begin, int64_t end) {
   }
 }
 
-void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
-  if (args.call.dtype == MLUOP_DTYPE_HALF) {
-    pack_panels<Half>(args, begin, end);
-  } else {
-    pack_panels<float>(args, begin, end);
-  }
+RangeKernel<PackArgs> pack_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<PackArgs> { return pack<decltype(element)>; });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -56,9 +53,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution_forward {
 
-HWY_EXPORT(pack);
+HWY_EXPORT(pack_for);
 
-RangeKernel<PackArgs> pack_kernel() { return HWY_DYNAMIC_DISPATCH(pack); }
+RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(pack_for)(dtype); }
 
 }  // namespace mluop::indice_convolution_forward
 #endif

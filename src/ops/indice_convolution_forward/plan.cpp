@@ -2,65 +2,67 @@
 
 #include <algorithm>
 
-#include "core/boundary.h"
-#include "core/dtype.h"
-#include "core/text.h"
-#include "ops/indice_convolution_forward/buckets.h"
-#include "ops/indice_convolution_forward/composition.h"
-#include "ops/indice_convolution_forward/tile.h"
+#include "core/caches.h"
+#include "core/checks.h"
+#include "core/sizes.h"
+#include "ops/indice_convolution_forward/gather_gemm_scatter.h"
+#include "ops/indice_convolution_forward/kernels.h"
 #include "primitives/fill.h"
+#include "primitives/matmul.h"
 
 namespace mluop::indice_convolution_forward {
 namespace {
 
-// Outputs from here on bypass the caches: half of a server core's share of the last level.
-constexpr int64_t kStreamBytes = 8 << 20;
-
-// What is written past the caches has to fill whole lines.
-constexpr int64_t kLineBytes = 64;
-
-// Tiles of the output and chunks of features share the second level of the cache with the filters of an offset.
-constexpr int64_t kTileBytes = 256 << 10;
+// The tile of the output, a chunk of features and the filters of an offset share the caches. Larger tiles gain
+// nothing.
+constexpr int64_t kMaxTileBytes = 256 << 10;
 constexpr int64_t kMaxTileChannels = 1024;
 constexpr int kMaxShift = 12;
-constexpr int64_t kChunkBytes = 24 << 10;
+constexpr int64_t kMaxChunkBytes = 24 << 10;
 constexpr int64_t kMaxChunkChannels = 512;
 
-// Chunks of a multiple of the rows of any microkernel.
-constexpr int64_t kMaxPairs = 96;
+// A multiple of MR for every microkernel.
 constexpr int64_t kPairsMultiple = 24;
+constexpr int64_t kMaxChunkPairs = 4 * kPairsMultiple;
 
-// Tiles for each task, and batches of tiles: enough to divide the work evenly.
+// Tiles for each task, and chunks of tiles: enough to divide the work evenly.
 constexpr int64_t kTilesPerTask = 32;
-constexpr int kBatchesPerTask = 32;
+constexpr int kTileChunksPerTask = 32;
 
-struct WorkspaceParts {
-  WorkspaceParts(WorkspaceLayout& workspace, const Args& args)
-      : packed(workspace.add<float>(args.K * args.Ci * round_up(args.Co, kMaxLanes))),
-        order(workspace.add<int32_t>(args.pair_count)),
-        notes(workspace.add<int32_t>(args.pair_count / Buckets::kPairsPerNote)) {}
-  size_t packed, order, notes;  // offsets
+// Writing a row of a tile costs about as much as adding so many input channels of a pair.
+constexpr int64_t kRowWriteCost = 6;
+
+// The workspace of the deterministic mode.
+struct Workspace {
+  Workspace(Arena& workspace, const Args& args)
+      : packed_filters(workspace.take<float>("packed filters", {args.K, args.Ci, round_up(args.Co, kMaxLanes)})),
+        runs(workspace, args) {}
+
+  float* packed_filters;
+  RunBuffers runs;
 };
 
 int64_t bytes_moved(const Args& args) {
-  const auto element = static_cast<int64_t>(size_of(args.dtype));
-  return args.pair_count * (args.Ci * element + 2 * args.Co * int64_t{sizeof(float)}) + args.M * args.Co * element;
+  const auto element = static_cast<double>(args.element_bytes());
+  const auto Ci = static_cast<double>(args.Ci), Co = static_cast<double>(args.Co);
+  return saturated(static_cast<double>(args.pair_count) * (Ci * element + 2 * Co * double{sizeof(float)}) +
+                   static_cast<double>(args.M) * Co * element);
 }
 
-// Makes the largest of a tile's buffers smaller. Returns false where nothing is left to save.
-bool shrink(Tiling& tiling, int64_t panel) {
-  const bool more_sums = Tile<float>::sum_count(tiling) > Tile<float>::feature_count(tiling);
-  constexpr int kLeastShift = 2;
-  if (more_sums && tiling.shift > kLeastShift) {
+// Reduces the largest of a tile's buffers. Returns false if none can be reduced.
+bool shrink(Tiling& tiling, int64_t nr) {
+  constexpr int kMinShift = 2;
+  const bool more_sums = tiling.sum_count() > tiling.feature_count();
+  if (more_sums && tiling.shift > kMinShift) {
     --tiling.shift;
-  } else if (more_sums && tiling.outputs > panel) {
-    tiling.outputs = round_up(tiling.outputs / 2, panel);
-  } else if (tiling.pairs > kPairsMultiple) {
-    tiling.pairs -= kPairsMultiple;
-  } else if (tiling.inputs > kMaxLanes) {
-    tiling.inputs = round_up(tiling.inputs / 2, kMaxLanes);
-  } else if (tiling.pairs > 1) {
-    tiling.pairs /= 2;
+  } else if (more_sums && tiling.output_channels > nr) {
+    tiling.output_channels = round_up(tiling.output_channels / 2, nr);
+  } else if (tiling.chunk_pairs > kPairsMultiple) {
+    tiling.chunk_pairs -= kPairsMultiple;
+  } else if (tiling.input_channels > kMaxLanes) {
+    tiling.input_channels = round_up(tiling.input_channels / 2, kMaxLanes);
+  } else if (tiling.chunk_pairs > 1) {
+    tiling.chunk_pairs /= 2;
   } else if (tiling.shift > 0) {
     tiling.shift = 0;
   } else {
@@ -69,64 +71,62 @@ bool shrink(Tiling& tiling, int64_t panel) {
   return true;
 }
 
-// The largest tiling that fits NRAM.
+size_t tile_bytes(const Args& args, const Tiling& tiling) {
+  return dispatch_dtype(args.dtype, [&](auto element) { return bytes_of<Tile<decltype(element)>>(tiling); });
+}
+
+void shrink_to_nram(const Context& context, const Args& args, Tiling& tiling) {
+  while (tile_bytes(args, tiling) > context.nram_capacity) {
+    const bool shrunk = shrink(tiling, panel_columns());
+    require(shrunk, MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
+            ", expected room for a tile of one row: ", tile_bytes(args, tiling), " bytes");
+  }
+}
+
 Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
-  const int64_t panel = panel_columns();
   Tiling tiling{};
-  tiling.inputs = std::min(round_up(args.Ci, kMaxLanes), kMaxChunkChannels);
-  tiling.outputs = std::min(round_up(args.Co, panel), kMaxTileChannels);
-  const int64_t pairs = kChunkBytes / (tiling.inputs * int64_t{sizeof(float)});
-  tiling.pairs = std::clamp(pairs / kPairsMultiple * kPairsMultiple, kPairsMultiple, kMaxPairs);
-  const int64_t row_bytes = tiling.outputs * int64_t{sizeof(float)};
-  while (tiling.shift < kMaxShift && row_bytes << (tiling.shift + 1) <= kTileBytes &&
+  tiling.input_channels = std::min(round_up(args.Ci, kMaxLanes), kMaxChunkChannels);
+  tiling.output_channels = std::min(round_up(args.Co, panel_columns()), kMaxTileChannels);
+  const int64_t chunk_bytes = std::min(kMaxChunkBytes, cache_sizes().l1 * 3 / 4);
+  const int64_t pairs = chunk_bytes / (tiling.input_channels * int64_t{sizeof(float)});
+  tiling.chunk_pairs = std::clamp(pairs / kPairsMultiple * kPairsMultiple, kPairsMultiple, kMaxChunkPairs);
+  const int64_t max_sum_bytes = std::min(kMaxTileBytes, cache_sizes().l2 / 4);
+  const int64_t row_bytes = tiling.output_channels * int64_t{sizeof(float)};
+  while (tiling.shift < kMaxShift && row_bytes << (tiling.shift + 1) <= max_sum_bytes &&
          args.M >> (tiling.shift + 1) >= kTilesPerTask * task_dim) {
     ++tiling.shift;
   }
-  const auto bytes = args.dtype == MLUOP_DTYPE_HALF ? Tile<Half>::bytes : Tile<float>::bytes;
-  while (bytes(tiling) > context.nram_capacity) {
-    if (shrink(tiling, panel)) continue;
-    throw Failure(MLUOP_STATUS_ALLOC_FAILED,
-                  text("MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
-                       ", expected room for a tile of one row: ", bytes(tiling), " bytes"));
-  }
-  const auto element = static_cast<int64_t>(size_of(args.dtype));
+  shrink_to_nram(context, args, tiling);
+  const int64_t row_out_bytes = args.Co * args.element_bytes();
   const bool whole_lines =
-      reinterpret_cast<uintptr_t>(args.features_out) % kLineBytes == 0 && args.Co * element % kLineBytes == 0;
-  tiling.stream = whole_lines && args.M * args.Co * element >= kStreamBytes;
+      reinterpret_cast<uintptr_t>(args.features_out) % kCacheLine == 0 && row_out_bytes % kCacheLine == 0;
+  tiling.stream = whole_lines && exceeds_caches(args.M * row_out_bytes);
   return tiling;
 }
 
-void run_deterministic(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
-  WorkspaceLayout workspace_layout;
-  const WorkspaceParts parts(workspace_layout, args);
-  auto* packed = at<float>(workspace, parts.packed);
-  WorkspaceLayout pool;
-  const BucketsLayout buckets_layout(pool, args, plan.tiling.shift, plan.task_dim);
-  const Buckets buckets = make_buckets(buckets_layout, args, context.reserve_pool(pool.bytes()),
-                                       at<int32_t>(workspace, parts.order), at<int32_t>(workspace, parts.notes));
-  check_and_count(context, args, buckets);
-  sort(context, args, buckets);
+void run_deterministic(Context& context, const Plan& plan, const Args& args, Arena workspace_memory) {
+  const Workspace workspace(workspace_memory, args);
+  const int shift = plan.tiling.shift;
+  Arena pool = context.reserve(bytes_of<PairsByOutputTile>(args, shift, plan.task_dim, workspace.runs));
+  PairsByOutputTile pairs(pool, args, shift, plan.task_dim, workspace.runs);
+  check_and_count(context, args, pairs);
+  sort_by_tile(context, args, pairs);
+
   const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
-  launch(context, static_cast<int>(std::min<int64_t>(plan.task_dim, panels)), Evenly{panels}, pack_kernel(),
-         {args, packed});
-  // Enough for the last of them not to matter; a single task needs no more than one.
-  const int batches = plan.task_dim == 1 ? 1 : plan.task_dim * kBatchesPerTask;
-  int64_t next_batch = 0;
-  launch(context, plan.task_dim, Evenly{plan.task_dim}, convolve_kernel(args.dtype),
-         {args, buckets, packed, plan.tiling, batches, &next_batch});
+  launch(context, static_cast<int>(std::min<int64_t>(plan.task_dim, panels)), Evenly{panels},
+         pack_kernel(args.dtype), {args, workspace.packed_filters});
+
+  const int chunks = plan.task_dim == 1 ? 1 : plan.task_dim * kTileChunksPerTask;
+  launch_dynamic(context, plan.task_dim, chunks, ByElements{pairs.sort, ceil_div(kRowWriteCost << shift, args.Ci)},
+                 convolve_kernel(args.dtype), {args, pairs, workspace.packed_filters, plan.tiling});
 }
 
 }  // namespace
 
 size_t workspace_bytes(const Context& context, const Args& args) {
-  if (args.N == 0 || args.M == 0) return 0;
-  WorkspaceLayout workspace;
-  if (context.atomics_mode == MLUOP_ATOMICS_ALLOWED) {
-    const CompositionLayout layout(workspace, args);
-  } else {
-    const WorkspaceParts parts(workspace, args);
-  }
-  return workspace.bytes() + kWorkspaceSlack;
+  if (args.is_empty()) return 0;
+  return context.atomics_mode == MLUOP_ATOMICS_ALLOWED ? workspace_bytes_of<GatherGemmScatterBuffers>(args)
+                                                       : workspace_bytes_of<Workspace>(args);
 }
 
 Plan make_plan(const Context& context, const Args& args) {
@@ -137,14 +137,18 @@ Plan make_plan(const Context& context, const Args& args) {
   return plan;
 }
 
-void run(Context& context, const Plan& plan, const Args& args, std::byte* workspace) {
-  context.reserve_nram(plan.task_dim);
-  if (args.N == 0 || args.M == 0) {
-    fill_zero(context, args.features_out, args.M * args.Co * static_cast<int64_t>(size_of(args.dtype)));
+void run(Call& call, const Args& args, Arena workspace) {
+  Context& context = call.context();
+  const Plan plan = make_plan(context, args);
+  call.log_detail(plan.atomics ? "atomics" : "deterministic", ", taskDim ", plan.task_dim, ", tile of ",
+                  plan.tiling.rows(), " rows, ", plan.tiling.chunk_pairs, " pairs at once");
+  if (args.is_empty()) {
+    context.reserve(0);
+    fill_zero(context, args.features_out, args.M * args.Co * args.element_bytes());
   } else if (plan.atomics) {
-    run_composition(context, args, align_workspace(workspace));
+    run_gather_gemm_scatter(context, args, workspace);
   } else {
-    run_deterministic(context, plan, args, align_workspace(workspace));
+    run_deterministic(context, plan, args, workspace);
   }
 }
 

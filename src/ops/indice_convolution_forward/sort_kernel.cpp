@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/indice_convolution_forward/bucket_kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/indice_convolution_forward/sort_kernel.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -7,19 +7,19 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/simd.h"
 #include "ops/indice_convolution_forward/kernels.h"
-#include "team/atomics.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A stretch of pairs of one offset, and what bounds their indices.
-struct Stretch {
+// The pairs of one offset, and the bounds of their indices.
+struct Segment {
   const int32_t* inputs;
   const int32_t* outputs;
-  int32_t last_input, last_output;  // the largest valid indices
+  int32_t max_input, max_output;
   int shift;
 };
 
@@ -27,102 +27,103 @@ struct Stretch {
 constexpr int32_t kSkipped = -1;
 constexpr int32_t kBad = -2;
 
-HWY_INLINE int32_t tile_of(const Stretch& stretch, int64_t l) {
-  const int32_t input = stretch.inputs[l];
-  const int32_t output = stretch.outputs[l];
+HWY_INLINE int32_t tile_of(const Segment& segment, int64_t l) {
+  const int32_t input = segment.inputs[l];
+  const int32_t output = segment.outputs[l];
   if ((input | output) < 0) return kSkipped;
-  return input <= stretch.last_input && output <= stretch.last_output ? output >> stretch.shift : kBad;
+  return input <= segment.max_input && output <= segment.max_output ? output >> segment.shift : kBad;
 }
 
-// How many of the pairs [l, end) are certain to be good and in `tile`: whole vectors of them.
-HWY_INLINE int64_t count_alike(const Stretch& stretch, int64_t l, int64_t end, int32_t tile) {
+// Returns the number of leading pairs of [l, end) with valid indices and outputs in `tile`, rounded down to whole
+// vectors.
+HWY_INLINE int64_t count_in_tile(const Segment& segment, int64_t l, int64_t end, int32_t tile) {
   const hn::ScalableTag<uint32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  // As unsigned numbers: negative ones are large.
-  const auto input_limit = hn::Set(d, static_cast<uint32_t>(stretch.last_input));
-  const int64_t last = (int64_t{tile} + 1) << stretch.shift;
-  const auto first_output = hn::Set(d, static_cast<uint32_t>(tile) << stretch.shift);
-  const auto output_limit = hn::Set(d, static_cast<uint32_t>(std::min<int64_t>(last - 1, stretch.last_output) -
-                                                             (int64_t{tile} << stretch.shift)));
+  // In unsigned arithmetic negative indices exceed every bound.
+  const auto max_input = hn::Set(d, static_cast<uint32_t>(segment.max_input));
+  const int64_t tile_end = (int64_t{tile} + 1) << segment.shift;
+  const auto first_output = hn::Set(d, static_cast<uint32_t>(tile) << segment.shift);
+  const auto max_row = hn::Set(d, static_cast<uint32_t>(std::min<int64_t>(tile_end - 1, segment.max_output) -
+                                                        (int64_t{tile} << segment.shift)));
   int64_t i = l;
   for (; i + lanes <= end; i += lanes) {
-    const auto input = hn::LoadU(d, reinterpret_cast<const uint32_t*>(stretch.inputs + i));
-    const auto output = hn::LoadU(d, reinterpret_cast<const uint32_t*>(stretch.outputs + i));
-    const auto place = hn::Sub(output, first_output);
-    const auto alike =
-        hn::And(hn::Eq(hn::Min(input, input_limit), input), hn::Eq(hn::Min(place, output_limit), place));
-    if (!hn::AllTrue(d, alike)) break;
+    const auto input = hn::LoadU(d, reinterpret_cast<const uint32_t*>(segment.inputs + i));
+    const auto output = hn::LoadU(d, reinterpret_cast<const uint32_t*>(segment.outputs + i));
+    const auto row = hn::Sub(output, first_output);
+    const auto in_tile = hn::And(hn::Eq(hn::Min(input, max_input), input), hn::Eq(hn::Min(row, max_row), row));
+    if (!hn::AllTrue(d, in_tile)) break;
   }
   return i - l;
 }
 
-// Calls take(tile, run) for runs that together are the pairs [begin, end) that are not skipped. Returns the first
-// pair with an index out of bounds, where it ends; else `end`.
-template <class Take>
-HWY_INLINE int64_t for_each_run(const Args& call, const Buckets& buckets, int64_t begin, int64_t end, Take take) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  const int32_t* firsts = buckets.first_numbers;
+// Calls visit(tile, run) for the runs of the pairs [begin, end); skipped pairs are in none. Stops at a pair with
+// an index out of bounds and returns its number; otherwise returns `end`.
+template <class Visit>
+HWY_INLINE int64_t for_each_run(const Args& call, const PairsByOutputTile& pairs, int64_t begin, int64_t end,
+                                Visit visit) {
+  constexpr int64_t kMaxIndex = std::numeric_limits<int32_t>::max();
+  const int32_t* firsts = pairs.first_pairs;
   int64_t k = std::upper_bound(firsts, firsts + call.K, begin) - firsts - 1;
   for (int64_t p = begin; p < end; ++k) {
     const int64_t first = firsts[k];
-    const int64_t stop = std::min<int64_t>(firsts[k + 1], end) - first;
-    const Stretch stretch{call.inputs(k), call.outputs(k), static_cast<int32_t>(std::min(call.N - 1, kMost)),
-                          static_cast<int32_t>(std::min(call.M - 1, kMost)), buckets.shift};
-    for (int64_t l = p - first; l < stop;) {
-      const int32_t tile = tile_of(stretch, l);
+    const int64_t segment_end = std::min<int64_t>(firsts[k + 1], end) - first;
+    const Segment segment{call.inputs(k), call.outputs(k), static_cast<int32_t>(std::min(call.N - 1, kMaxIndex)),
+                          static_cast<int32_t>(std::min(call.M - 1, kMaxIndex)), pairs.shift};
+    for (int64_t l = p - first; l < segment_end;) {
+      const int32_t tile = tile_of(segment, l);
       if (tile == kBad) return first + l;
       int64_t next = l + 1;
       if (tile != kSkipped) {
-        next += count_alike(stretch, next, stop, tile);
-        while (next < stop && tile_of(stretch, next) == tile) ++next;
-        take(tile, Run{static_cast<int32_t>(first + l), static_cast<int32_t>(next - l)});
+        next += count_in_tile(segment, next, segment_end, tile);
+        while (next < segment_end && tile_of(segment, next) == tile) ++next;
+        visit(tile, Run{static_cast<int32_t>(first + l), static_cast<int32_t>(next - l)});
       }
       l = next;
     }
-    p = first + stop;
+    p = first + segment_end;
   }
   return end;
 }
 
-void count(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Buckets& buckets = args.buckets;
-  buckets.counting.clear(task.taskId);
-  int32_t* counts = buckets.counting.counts_of(task.taskId);
-  bool noting = buckets.notes != nullptr;
-  int32_t* note = noting ? buckets.notes + begin / Buckets::kPairsPerNote : nullptr;
-  const int32_t* const last_note = noting ? buckets.notes + end / Buckets::kPairsPerNote : nullptr;
-  auto noted = static_cast<int32_t>(end);
-  const int64_t reached = for_each_run(args.call, buckets, begin, end, [&](int32_t tile, const Run& run) {
+void count_pairs(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
+  PairsByOutputTile& pairs = args.pairs;
+  pairs.sort.clear_counts(task.taskId);
+  int32_t* counts = pairs.sort.counts_of(task.taskId);
+  bool caching = pairs.cached_runs != nullptr;
+  int32_t* words = caching ? pairs.cached_runs + begin / RunBuffers::kPairsPerCachedRun : nullptr;
+  const int32_t* const words_end = caching ? pairs.cached_runs + end / RunBuffers::kPairsPerCachedRun : nullptr;
+  auto first_not_cached = static_cast<int32_t>(end);
+  const int64_t reached = for_each_run(args.call, pairs, begin, end, [&](int32_t tile, const Run& run) {
     counts[tile] += run.count;
-    if (!noting) return;
-    noting = last_note - note >= kMostRunPlaces;
-    if (noting) {
-      note = write_run(note, run);
+    if (!caching) return;
+    caching = words_end - words >= kMaxRunWords;
+    if (caching) {
+      words = write_run(words, run);
     } else {
-      noted = run.pair;
+      first_not_cached = run.pair;
     }
   });
-  buckets.noted[task.taskId] = {static_cast<int32_t>(note - buckets.notes), noted};
-  if (reached < end) atomic_min(args.first_bad, static_cast<int32_t>(reached));
+  pairs.caches[task.taskId] = {static_cast<int32_t>(words - pairs.cached_runs), first_not_cached};
+  if (reached < end) args.first_bad.report(reached);
 }
 
-void order(const OrderArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Buckets& buckets = args.buckets;
-  int32_t* places = buckets.counting.counts_of(task.taskId);
-  const auto put = [&](int32_t tile, const Run& run) {
-    write_run(buckets.order + places[tile], run);
-    places[tile] += run.count;
+void sort_runs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
+  PairsByOutputTile& pairs = args.pairs;
+  int32_t* positions = pairs.sort.positions_of(task.taskId);
+  const auto store = [&](int32_t tile, const Run& run) {
+    write_run(pairs.sorted_runs + positions[tile], run);
+    positions[tile] += run.count;
   };
-  const Buckets::Noted noted = buckets.noted[task.taskId];
-  const int32_t* const last_note = buckets.notes + noted.end;
+  const RunCache cache = pairs.caches[task.taskId];
+  const int32_t* const words_end = pairs.cached_runs + cache.words_end;
   int64_t k = 0;
-  for (const int32_t* note = buckets.notes + begin / Buckets::kPairsPerNote; note < last_note;) {
-    const Run run = read_run(note, last_note);
-    while (buckets.first_numbers[k + 1] <= run.pair) ++k;
-    put(args.call.outputs(k)[run.pair - buckets.first_numbers[k]] >> buckets.shift, run);
-    note += run.count > 1 ? 2 : 1;
+  for (const int32_t* words = pairs.cached_runs + begin / RunBuffers::kPairsPerCachedRun; words < words_end;) {
+    const Run run = read_run(words, words_end);
+    while (pairs.first_pairs[k + 1] <= run.pair) ++k;
+    store(args.call.outputs(k)[run.pair - pairs.first_pairs[k]] >> pairs.shift, run);
+    words += run.count > 1 ? 2 : 1;
   }
-  for_each_run(args.call, buckets, noted.pair, end, put);
+  for_each_run(args.call, pairs, cache.first_pair, end, store);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -132,11 +133,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution_forward {
 
-HWY_EXPORT(count);
-HWY_EXPORT(order);
+HWY_EXPORT(count_pairs);
+HWY_EXPORT(sort_runs);
 
-RangeKernel<CountArgs> count_kernel() { return HWY_DYNAMIC_DISPATCH(count); }
-RangeKernel<OrderArgs> order_kernel() { return HWY_DYNAMIC_DISPATCH(order); }
+RangeKernel<CountArgs> count_kernel() { return MLUOP_DISPATCH(count_pairs); }
+RangeKernel<SortArgs> sort_kernel() { return MLUOP_DISPATCH(sort_runs); }
 
 }  // namespace mluop::indice_convolution_forward
 #endif

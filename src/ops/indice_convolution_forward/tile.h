@@ -5,53 +5,51 @@
 #include <numeric>
 #include <type_traits>
 
+#include "core/arena.h"
 #include "core/half.h"
 #include "ops/indice_convolution_forward/chunk.h"
-#include "team/nram.h"
 
 namespace mluop::indice_convolution_forward {
 
-// T: float or Half. Rows of half are made float here; those of float are read where they are.
+// The sizes of a tile.
+struct Tiling {
+  int64_t rows() const { return int64_t{1} << shift; }
+  int64_t sum_count() const { return rows() * output_channels; }
+  int64_t feature_count() const { return chunk_pairs * input_channels; }
+
+  int shift;                // log2 of the rows of features_out
+  int64_t output_channels;  // a multiple of NR of the microkernel
+  int64_t chunk_pairs;
+  int64_t input_channels;  // of the rows of a chunk, a multiple of kMaxLanes
+  bool stream;             // the output bypasses the caches
+};
+
+// T: float or Half. Input rows are read in place if they are float, and converted if they are half.
 template <class T>
 struct Tile {
   static constexpr bool kConverts = !std::is_same_v<T, float>;
 
-  Tile(Nram& nram, const Tiling& tiling)
-      : sums(nram.take<float>(sum_count(tiling))), seen(nram.take<int32_t>(size_t{1} << tiling.shift)) {
-    for (Chunk& chunk : chunks) {
-      chunk.gathered_inputs = nram.take<int32_t>(gathered_count(tiling));
-      chunk.gathered_outputs = nram.take<int32_t>(tiling.pairs);
-    }
-    if constexpr (kConverts) {
-      features = nram.take<float>(feature_count(tiling));
-      numbers = nram.take<int32_t>(tiling.pairs);
-      std::iota(numbers, numbers + tiling.pairs, 0);
-      output = nram.take<T>(feature_count(tiling));
-    }
-  }
+  Tile(Arena& nram, const Tiling& tiling)
+      : sums(nram.take<float>("sums", {tiling.rows(), tiling.output_channels})),
+        last_chunk_of_row(nram.take<int32_t>("last chunk of row", {tiling.rows()})),
+        chunks{Chunk(nram, tiling.chunk_pairs), Chunk(nram, tiling.chunk_pairs)},
+        converted_pairs(kConverts ? tiling.chunk_pairs : 0),
+        features(nram.take<float>("converted features", {converted_pairs, tiling.input_channels})),
+        row_numbers(nram.take<int32_t>("row numbers", {converted_pairs})),
+        output(nram.take<T>("converted output", {converted_pairs, tiling.input_channels})) {}
 
-  // What the constructor takes.
-  static size_t bytes(const Tiling& tiling) {
-    const size_t bytes = nram_bytes<float>(sum_count(tiling)) + nram_bytes<int32_t>(size_t{1} << tiling.shift) +
-                         2 * (nram_bytes<int32_t>(gathered_count(tiling)) + nram_bytes<int32_t>(tiling.pairs));
-    if (!kConverts) return bytes;
-    return bytes + nram_bytes<float>(feature_count(tiling)) + nram_bytes<int32_t>(tiling.pairs) +
-           nram_bytes<T>(feature_count(tiling));
-  }
+  // Before the first use.
+  void initialize() { std::iota(row_numbers, row_numbers + converted_pairs, 0); }
 
-  static size_t sum_count(const Tiling& tiling) { return static_cast<size_t>(tiling.outputs) << tiling.shift; }
-  // Whole vectors are written.
-  static size_t gathered_count(const Tiling& tiling) { return static_cast<size_t>(tiling.pairs + kMaxLanes); }
-  static size_t feature_count(const Tiling& tiling) { return static_cast<size_t>(tiling.pairs * tiling.inputs); }
-
-  float* sums;      // [rows, outputs], of the tile's part of features_out
-  int32_t* seen;    // [rows], for the ChunkReader
-  Chunk chunks[2];  // the one at work, and the next
+  float* sums;                 // [rows, output_channels]
+  int32_t* last_chunk_of_row;  // [rows], of a ChunkReader
+  Chunk chunks[2];             // the present one and the next one
 
   // Half only.
-  float* features = nullptr;   // [pairs, inputs], rows of features as float
-  int32_t* numbers = nullptr;  // [pairs], 0, 1, 2 and so on: of those rows
-  T* output = nullptr;         // [pairs, inputs], sums as the output has them
+  int64_t converted_pairs;
+  float* features;       // [chunk_pairs, input_channels], input rows in fp32
+  int32_t* row_numbers;  // [chunk_pairs], 0, 1, 2, ...
+  T* output;             // [chunk_pairs, input_channels], a part of the sums in half
 };
 
 }  // namespace mluop::indice_convolution_forward
