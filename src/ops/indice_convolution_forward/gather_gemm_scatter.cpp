@@ -51,10 +51,14 @@ void add_chunk(Context& context, const Args& args, const GatherGemmScatterBuffer
   const int32_t* inputs = args.inputs(k) + first;
   const int32_t* outputs = args.outputs(k) + first;
   gather(context, {count, args.Ci * args.element_bytes(), inputs, outputs, args.features, buffers.features});
-  const MatmulArgs product{args.dtype,       count,
-                           args.Ci,          slice.channels,
-                           buffers.features, buffers.filters + k * args.Ci * slice.channels * args.element_bytes(),
-                           buffers.products};
+  const int64_t filter_bytes = args.Ci * slice.channels * args.element_bytes();
+  const MatmulArgs product{.dtype = args.dtype,
+                           .rows = count,
+                           .inner = args.Ci,
+                           .columns = slice.channels,
+                           .a = buffers.features,
+                           .b = buffers.filters + k * filter_bytes,
+                           .result = buffers.products};
   matmul(context, product);
   scatter_add(context,
               {count, slice.channels, outputs, inputs, product.result, product.result_stride(), slice.sums});
