@@ -358,7 +358,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      kernel_h or kernel_w is not positive; feature is empty; channels * kernel_h * kernel_w exceeds
  *                  int64_t; workspace_size is null
- *   SUCCESS        also with mask_cnt = 0: the call does nothing
+ *   SUCCESS        also with mask_cnt = 0: the call does nothing, and data pointers may be null
  *
  * Definition: MLU-OPS design document masked_im2col_forward; mmcv, masked_conv2d. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedIm2colForwardWorkspaceSize(
@@ -479,9 +479,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *   again after a change of the mode.
  *     MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that
  *                                indice_num counts; the handle keeps 4 bytes for each task and tile of the output
- *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums; an
- *                                offset's pairs are taken in slices of 8192, and the channels of a HALF output in
- *                                blocks whose sums take an eighth of the tensors' bytes, or 16 channels
+ *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums. The
+ *                                pairs of an offset are processed in chunks of 8192, and the channels of a HALF
+ *                                output in slices whose sums take an eighth of the bytes of the tensors, or 16
+ *                                channels
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters is empty, or has 2^56 bytes or more; num_act_out is not dim 0 of features_out; inverse

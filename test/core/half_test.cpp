@@ -68,7 +68,7 @@ namespace {
 
 uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
 float float_of(uint32_t bits) { return std::bit_cast<float>(bits); }
-Half half_of(uint32_t bits) { return {static_cast<uint16_t>(bits)}; }
+Half from_bits(uint32_t bits) { return {static_cast<uint16_t>(bits)}; }
 
 // The value of a half by IEEE 754.
 double value_of(uint32_t bits) {
@@ -127,7 +127,7 @@ std::vector<Conversion> conversions() {
 
 std::vector<Half> all_halves() {
   std::vector<Half> halves;
-  for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) halves.push_back(half_of(bits));
+  for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) halves.push_back(from_bits(bits));
   return halves;
 }
 

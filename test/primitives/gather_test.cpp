@@ -27,19 +27,19 @@ TEST(PrimitivesGather, RowsByIndex) {
         const GuardedBuffer<uint16_t> from(kRows * columns, Placement::kAgainstEnd);
         std::iota(from.data(), from.data() + from.size(), uint16_t{1});
         const GuardedBuffer<int32_t> indices(count, Placement::kAgainstEnd),
-            partners(count, Placement::kAgainstEnd);
+            paired_indices(count, Placement::kAgainstEnd);
         std::vector<uint16_t> expected;
         for (size_t i = 0; i < count; ++i) {
           const auto kind = random() % 4;
           indices[i] = kind == 0 ? -1 : kind == 1 ? INT32_MAX : static_cast<int32_t>(random() % kRows);
-          partners[i] = kind == 1 ? INT32_MIN : 7;
+          paired_indices[i] = kind == 1 ? INT32_MIN : 7;
           for (size_t j = 0; j < columns; ++j) {
             expected.push_back(kind < 2 ? uint16_t{0} : from[static_cast<size_t>(indices[i]) * columns + j]);
           }
         }
         const GuardedBuffer<uint16_t> to(count * columns, Placement::kMisaligned);
         gather(context, {static_cast<int64_t>(count), static_cast<int64_t>(columns * sizeof(uint16_t)),
-                         indices.data(), partners.data(), from.data(), to.data()});
+                         indices.data(), paired_indices.data(), from.data(), to.data()});
         EXPECT_EQ(to.values(), expected) << count << " rows of " << columns;
         EXPECT_TRUE(to.intact());
       }

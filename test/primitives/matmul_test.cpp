@@ -29,7 +29,7 @@ float make(int value) {
 }
 template <>
 Half make(int value) {
-  return half_of(value);
+  return to_f16(value);
 }
 
 template <class T>
@@ -63,8 +63,8 @@ void expect_product(const Sizes& sizes, Placement placement, std::mt19937& rando
     for (int64_t j = 0; j < sizes.columns; ++j) {
       float sum = 0;
       for (int64_t l = 0; l < sizes.inner; ++l) {
-        sum += widened(a[static_cast<size_t>(i * sizes.inner + l)]) *
-               widened(b[static_cast<size_t>(l * sizes.columns + j)]);
+        sum += to_f32(a[static_cast<size_t>(i * sizes.inner + l)]) *
+               to_f32(b[static_cast<size_t>(l * sizes.columns + j)]);
       }
       ASSERT_EQ(result[static_cast<size_t>(i * args.result_stride() + j)], sum) << i << ' ' << j;
     }

@@ -20,19 +20,19 @@ void expect_sums(int64_t count, int64_t columns, int64_t row_stride, int32_t sum
   const GuardedBuffer<float> sums(static_cast<size_t>(sum_rows * columns), Placement::kAgainstEnd);
   for (size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<float>(i % 7);
   std::vector<float> expected = sums.values();
-  const GuardedBuffer<int32_t> indices(static_cast<size_t>(count)), partners(static_cast<size_t>(count));
+  const GuardedBuffer<int32_t> indices(static_cast<size_t>(count)), paired_indices(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(i);
     const auto kind = random() % 4;
     indices[at] = kind == 0   ? -1
                   : kind == 1 ? INT32_MAX
                               : static_cast<int32_t>(random() % static_cast<uint32_t>(sum_rows - 2));
-    partners[at] = kind == 1 ? -1 : 0;
+    paired_indices[at] = kind == 1 ? -1 : 0;
     for (int64_t j = 0; j < columns && kind > 1; ++j) {
       expected[static_cast<size_t>(indices[at] * columns + j)] += rows[static_cast<size_t>(i * row_stride + j)];
     }
   }
-  scatter_add(context, {count, columns, indices.data(), partners.data(), rows.data(), row_stride, sums.data()});
+  scatter_add(context, {count, columns, indices.data(), paired_indices.data(), rows.data(), row_stride, sums.data()});
   EXPECT_EQ(sums.values(), expected) << count << " rows of " << columns;
   EXPECT_TRUE(sums.intact());
 }

@@ -47,11 +47,4 @@ inline Half to_f16(double value) {
   return {static_cast<uint16_t>(sign | (units + static_cast<uint32_t>(exponent + 14) * 1024))};
 }
 
-// Earlier names.
-template <class T>
-float widened(T value) {
-  return to_f32(value);
-}
-inline Half half_of(double value) { return to_f16(value); }
-
 }  // namespace mluop::test

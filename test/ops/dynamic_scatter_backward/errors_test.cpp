@@ -86,7 +86,8 @@ TEST(OpsDynamicScatterBackwardErrors, Descriptors) {
        "feats has strides [7, 1], expected a contiguous tensor of shape [50, 6]", MLUOP_STATUS_NOT_SUPPORTED},
       {"grad_feats strides",
        set(&Call::grad_feats_desc, Descriptor::with_strides(MLUOP_DTYPE_FLOAT, {50, 6}, {1, 50})),
-       "grad_feats has strides [1, 50], expected a contiguous tensor of shape [50, 6]", MLUOP_STATUS_NOT_SUPPORTED},
+       "grad_feats has strides [1, 50], expected a contiguous tensor of shape [50, 6]",
+       MLUOP_STATUS_NOT_SUPPORTED},
   };
   expect_operator_errors(rows);
 }

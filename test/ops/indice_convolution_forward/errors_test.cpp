@@ -103,11 +103,14 @@ TEST(OpsIndiceConvolutionForwardErrors, Descriptors) {
        "features has strides [7, 1], expected a contiguous tensor of shape [50, 6]", MLUOP_STATUS_NOT_SUPPORTED},
       {"filters strides",
        set(&Call::filters_desc, Descriptor::with_strides(kHalf, {9, 3, 1, 2, 6}, {1, 108, 108, 54, 9}, kNdhwc)),
-       "filters has strides [1, 108, 108, 54, 9], expected a contiguous tensor of shape [9, 3, 1, 2, 6]", MLUOP_STATUS_NOT_SUPPORTED},
+       "filters has strides [1, 108, 108, 54, 9], expected a contiguous tensor of shape [9, 3, 1, 2, 6]",
+       MLUOP_STATUS_NOT_SUPPORTED},
       {"pairs strides", set(&Call::indice_pairs_desc, Descriptor::with_strides(kInt, {6, 2, 50}, {100, 1, 2})),
-       "indice_pairs has strides [100, 1, 2], expected a contiguous tensor of shape [6, 2, 50]", MLUOP_STATUS_NOT_SUPPORTED},
+       "indice_pairs has strides [100, 1, 2], expected a contiguous tensor of shape [6, 2, 50]",
+       MLUOP_STATUS_NOT_SUPPORTED},
       {"output strides", set(&Call::features_out_desc, Descriptor::with_strides(kHalf, {40, 9}, {1, 40})),
-       "features_out has strides [1, 40], expected a contiguous tensor of shape [40, 9]", MLUOP_STATUS_NOT_SUPPORTED},
+       "features_out has strides [1, 40], expected a contiguous tensor of shape [40, 9]",
+       MLUOP_STATUS_NOT_SUPPORTED},
   };
   expect_errors_of_both(rows);
 }
@@ -271,6 +274,29 @@ TEST(OpsIndiceConvolutionForwardErrors, LargeTensors) {
        "filters has 7782220156096217088 bytes, expected fewer than 2^56"},
   };
   expect_errors_of_both(rows);
+}
+
+// Sizes of tensors that fit int64_t, and of scratch buffers that do not.
+TEST(OpsIndiceConvolutionForwardErrors, ScratchSizeOverflow) {
+  constexpr auto kFloat = MLUOP_DTYPE_FLOAT;
+  constexpr int64_t kChannels = int64_t{1} << 53;
+  const auto pointer = [](uintptr_t address) { return reinterpret_cast<void*>(address); };
+  expect_errors(
+      Table{.inputs = valid_inputs(),
+            .functions = {Call::kOperator, Call::kQuery},
+            .modes = {MLUOP_ATOMICS_ALLOWED},
+            .rows = {{"2^68 bytes of products",
+                      set_all(
+                          set(&Call::features_desc, Descriptor(kFloat, {8192, 1})),
+                          set(&Call::filters_desc, Descriptor(kFloat, {1, 1, 1, 1, kChannels})),
+                          set(&Call::indice_pairs_desc, Descriptor(MLUOP_DTYPE_INT32, {1, 2, 8192})),
+                          set(&Call::features_out_desc, Descriptor(kFloat, {1, kChannels})),
+                          set(&Call::num_act_out, int64_t{1}), [](auto& c) { c.num_buffer[0] = 8192; },
+                          // Memory that does not overlap; it is not accessed.
+                          set(&Call::features, pointer(1 << 12)), set(&Call::indice_pairs, pointer(1 << 20)),
+                          set(&Call::filters, pointer(uintptr_t{1} << 57)),
+                          set(&Call::features_out, pointer(uintptr_t{1} << 58))),
+                      "the size in bytes of scratch buffer products [8192, 9007199254740992] exceeds 2^63 - 1"}}});
 }
 
 TEST(OpsIndiceConvolutionForwardErrors, DevicesWithoutTheOperator) {

@@ -44,7 +44,7 @@ TEST(OpsF32ToF16, RoundsToNearestEven) {
       for (size_t i = 0; i < sizes.rows * sizes.columns; ++i) {
         from[i] = i % 3 == 0 ? kSpecial[random() % std::size(kSpecial)]
                              : (static_cast<float>(random() % 200001) - 1e5F) / 1001;
-        expected[i / sizes.columns * sizes.stride + i % sizes.columns] = half_of(from[i]).bits;
+        expected[i / sizes.columns * sizes.stride + i % sizes.columns] = to_f16(from[i]).bits;
       }
       indice_convolution_forward::f32_to_f16(
           context, {static_cast<int64_t>(sizes.rows), static_cast<int64_t>(sizes.columns), from.data(), to.data(),

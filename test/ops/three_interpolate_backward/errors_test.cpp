@@ -75,15 +75,19 @@ TEST(OpsThreeInterpolateBackwardErrors, Rules) {
        "grad_features dim 1 is 21, expected 20"},
       {"gradient strides",
        set(&Call::grad_output_desc, Descriptor::with_strides(kHalf, {2, 20, 50}, {1001, 50, 1})),
-       "grad_output has strides [1001, 50, 1], expected a contiguous tensor of shape [2, 20, 50]", MLUOP_STATUS_NOT_SUPPORTED},
+       "grad_output has strides [1001, 50, 1], expected a contiguous tensor of shape [2, 20, 50]",
+       MLUOP_STATUS_NOT_SUPPORTED},
       {"indices strides",
        set(&Call::indices_desc, Descriptor::with_strides(MLUOP_DTYPE_INT32, {2, 50, 3}, {150, 1, 50})),
-       "indices has strides [150, 1, 50], expected a contiguous tensor of shape [2, 50, 3]", MLUOP_STATUS_NOT_SUPPORTED},
+       "indices has strides [150, 1, 50], expected a contiguous tensor of shape [2, 50, 3]",
+       MLUOP_STATUS_NOT_SUPPORTED},
       {"weights strides", set(&Call::weights_desc, Descriptor::with_strides(kHalf, {2, 50, 3}, {150, 4, 1})),
-       "weights has strides [150, 4, 1], expected a contiguous tensor of shape [2, 50, 3]", MLUOP_STATUS_NOT_SUPPORTED},
+       "weights has strides [150, 4, 1], expected a contiguous tensor of shape [2, 50, 3]",
+       MLUOP_STATUS_NOT_SUPPORTED},
       {"features strides",
        set(&Call::grad_features_desc, Descriptor::with_strides(kHalf, {2, 20, 9}, {180, 1, 20})),
-       "grad_features has strides [180, 1, 20], expected a contiguous tensor of shape [2, 20, 9]", MLUOP_STATUS_NOT_SUPPORTED},
+       "grad_features has strides [180, 1, 20], expected a contiguous tensor of shape [2, 20, 9]",
+       MLUOP_STATUS_NOT_SUPPORTED},
       {"null gradient", set(&Call::grad_output, nullptr),
        "grad_output is null, expected the data of a tensor [2, 20, 50]"},
       {"null indices", set(&Call::indices, nullptr), "indices is null, expected the data of a tensor [2, 50, 3]"},
@@ -153,24 +157,24 @@ TEST(OpsThreeInterpolateBackwardErrors, IndicesOutOfRange) {
   }
 }
 
-// Every device accepts 2^23 features; the 200 series does not support more. Null weights end an accepted call
-// before it reads data.
+// Every device accepts 2^23 features; the 200 series does not support more. An invalid type of the weights, which
+// is checked later, ends an accepted call before it reads data.
 TEST(OpsThreeInterpolateBackwardErrors, FeaturesOfThe200Series) {
   for (const std::string device : {"mlu270", "mlu290", "mlu370", "mlu590"}) {
     const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device.c_str());
     const auto features = [](int64_t count) {
       return set_all(set(&Call::grad_features_desc, Descriptor(MLUOP_DTYPE_HALF, {2, 20, count})),
-                     set(&Call::weights, nullptr));
+                     set(&Call::weights_desc, Descriptor(MLUOP_DTYPE_INT64, {2, 50, 3})));
     };
-    const std::string null_weights = "weights is null, expected the data of a tensor [2, 50, 3]";
+    const std::string other_weights = "weights has data type INT64, expected HALF";
     const int64_t limit = int64_t{1} << 23;
-    Table::Rows rows = {{"2^23", features(limit), null_weights}};
+    Table::Rows rows = {{"2^23", features(limit), other_weights}};
     if (device == "mlu270" || device == "mlu290") {
       rows.push_back({"2^23 + 1", features(limit + 1),
                       "grad_features dim 2 is 8388609, expected at most 2^23 on " + device,
                       MLUOP_STATUS_NOT_SUPPORTED});
     } else {
-      rows.push_back({"2^23 + 1", features(limit + 1), null_weights});
+      rows.push_back({"2^23 + 1", features(limit + 1), other_weights});
     }
     expect_errors(Table{.inputs = valid_inputs(), .rows = rows});
   }
