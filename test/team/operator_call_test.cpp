@@ -223,7 +223,7 @@ TEST_F(TeamOperatorCall, Workspace) {
   const auto eight = tensor({8}, MLUOP_DTYPE_UINT8);
   // An input in bytes [0, 8), an output in [8, 16).
   const auto with_workspace = [&](void* workspace, size_t size, size_t needed) {
-    return [=, this, &eight, &memory](Call& call) {
+    return [=, &eight, &memory](Call& call) {
       call.input("in", &eight, memory, MLUOP_DTYPE_UINT8, kArray, {8});
       call.output("out", &eight, memory + 8, MLUOP_DTYPE_UINT8, kArray, {8});
       const Arena arena = call.workspace(workspace, size, needed);
