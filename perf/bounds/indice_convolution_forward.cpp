@@ -30,15 +30,15 @@ struct GemmTile {
   int64_t Ci, Co;
   const float* filters;  // packed: [K][panels][Ci][NR]
   const void* features;  // [N, Ci]
-  float* converted;        // [pairs of a chunk, Ci], rows of half converted to fp32
+  float* converted;      // [pairs of a chunk, Ci], rows of half converted to fp32
   float* sums;           // [rows of a tile + 1, Co]
   void* output;          // [rows of the tile, Co]
 };
 
 struct GemmKernels {
   int64_t (*block_rows)(int64_t Co);
-  void (*multiply_float)(const GemmTile&);
-  void (*multiply_half)(const GemmTile&);
+  void (*gemm_f32)(const GemmTile&);
+  void (*gemm_f16)(const GemmTile&);
 };
 
 }  // namespace mluop::perf
@@ -124,7 +124,7 @@ HWY_INLINE void write_tile(const GemmTile& tile, size_t rows) {
 }
 
 template <class T, int kBlockVectors>
-void multiply_tile(const GemmTile& tile) {
+void gemm_panels(const GemmTile& tile) {
   constexpr int64_t kNR = kBlockVectors * kLanes;
   constexpr auto kMR = static_cast<size_t>(kMr(kBlockVectors));
   const auto [first_chunk, last_chunk] = tile.pairs.chunks_of(tile.tile);
@@ -157,15 +157,15 @@ void multiply_tile(const GemmTile& tile) {
 }
 
 template <class T>
-void multiply(const GemmTile& tile) {
+void gemm_tile(const GemmTile& tile) {
   switch (vectors_of(tile.Co)) {
-    case 1: return multiply_tile<T, 1>(tile);
-    case 2: return multiply_tile<T, 2>(tile);
-    default: return multiply_tile<T, kNrVectors>(tile);
+    case 1: return gemm_panels<T, 1>(tile);
+    case 2: return gemm_panels<T, 2>(tile);
+    default: return gemm_panels<T, kNrVectors>(tile);
   }
 }
 
-GemmKernels gemm_kernels() { return {block_rows, multiply<float>, multiply<Half>}; }
+GemmKernels gemm_kernels() { return {block_rows, gemm_tile<float>, gemm_tile<Half>}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::perf
@@ -202,15 +202,14 @@ class GemmBound {
   }
 
   void run() {
-    constexpr auto multiply =
-        std::is_same_v<T, float> ? &GemmKernels::multiply_float : &GemmKernels::multiply_half;
+    constexpr auto gemm = std::is_same_v<T, float> ? &GemmKernels::gemm_f32 : &GemmKernels::gemm_f16;
     std::atomic<size_t> next_tile = 0;
     parallel(static_cast<int>(sums_.size()), [&](int id) {
       const auto thread = static_cast<size_t>(id);
       for (size_t tile; (tile = next_tile++) < pairs_.tile_count();) {
-        (selected_kernels().*multiply)(
-            {pairs_, tile, sizes_.Ci, sizes_.Co, filters_.data(), features_, converted_[thread].data(),
-             sums_[thread].data(), output_.data() + static_cast<int64_t>(tile) * pairs_.tile_rows * sizes_.Co});
+        (selected_kernels().*gemm)({pairs_, tile, sizes_.Ci, sizes_.Co, filters_.data(), features_,
+                                    converted_[thread].data(), sums_[thread].data(),
+                                    output_.data() + static_cast<int64_t>(tile) * pairs_.tile_rows * sizes_.Co});
       }
     });
   }

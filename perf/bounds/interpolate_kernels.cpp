@@ -13,9 +13,9 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::store_f32;
 using three_interpolate_backward::HWY_NAMESPACE::kPacked;
 using three_interpolate_backward::HWY_NAMESPACE::load_transposed;
-using mluop::HWY_NAMESPACE::store_f32;
 using three_interpolate_backward::HWY_NAMESPACE::unpack;
 
 using D = hn::CappedTag<float, kSquare>;
@@ -163,32 +163,32 @@ void in_order(const InterpolateRange& range) {
   hwy::FlushStream();
 }
 
-// Adds the products of each feature to kVectors vectors of its sums. kFirst: the sums are zero before.
-template <int kVectors, bool kFirst>
+// Adds the products of each feature to kStripVectors vectors of its sums. kFirst: the sums are zero before.
+template <int kStripVectors, bool kFirst>
 HWY_INLINE void add_by_feature(const uint32_t* starts, const FeatureProduct* products, int64_t features,
                                int64_t stride, const float* tile, float* sums) {
   const D d;
   const FeatureProduct* product = products + starts[0];
   for (int64_t m = 0; m < features; ++m, sums += stride) {
-    hn::Vec<D> sum[kVectors];
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
+    hn::Vec<D> sum[kStripVectors];
+    HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) {
       sum[v] = kFirst ? hn::Zero(d) : hn::Load(d, sums + v * kLanes);
     }
     for (const FeatureProduct* end = products + starts[m + 1]; product < end; ++product) {
       const float* row = tile + product->row * stride;
       const auto weight = hn::Set(d, product->weight);
-      HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
+      HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) {
         sum[v] = hn::Add(sum[v], hn::Mul(hn::Load(d, row + v * kLanes), weight));
       }
     }
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) hn::Store(sum[v], d, sums + v * kLanes);
+    HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) hn::Store(sum[v], d, sums + v * kLanes);
   }
 }
 
 template <class T, int64_t kStrips>
 void by_feature(const InterpolateRange& range) {
   constexpr int64_t kStride = kStrips * kSquare;
-  constexpr auto kVectors = static_cast<int>(HWY_MIN(kStride / kLanes, 4));
+  constexpr auto kStripVectors = static_cast<int>(HWY_MIN(kStride / kLanes, 4));
   for (int64_t work_item = range.begin; work_item < range.end; ++work_item) {
     const Strips<T> strips(range, work_item, kStrips);
     const uint32_t* starts = strips.batch.starts.data();
@@ -200,8 +200,8 @@ void by_feature(const InterpolateRange& range) {
           transpose_square(from + n, range.N, range.tile + n * kStride + channel, kStride);
         }
       }
-      for (int64_t channel = 0; channel < kStride; channel += kVectors * kLanes) {
-        const auto add = first == 0 ? add_by_feature<kVectors, true> : add_by_feature<kVectors, false>;
+      for (int64_t channel = 0; channel < kStride; channel += kStripVectors * kLanes) {
+        const auto add = first == 0 ? add_by_feature<kStripVectors, true> : add_by_feature<kStripVectors, false>;
         add(starts, strips.batch.products.data(), range.features, kStride, range.tile + channel,
             range.sums + channel);
       }

@@ -52,66 +52,67 @@ struct MicrokernelArgs {
   int32_t first_c_row;
 };
 
-// C[c_rows[r]] += A[a_rows[r]] * panel for kRows rows, in the order of the elements of a row, by fused
+// C[c_rows[r]] += A[a_rows[r]] * panel for kBlockRows rows, in the order of the elements of a row, by fused
 // multiply-adds where the target has them. The rows of C differ from each other.
-template <int kRows, int kVectors>
+template <int kBlockRows, int kBlockVectors>
 HWY_NOINLINE void gemm_microkernel(const MicrokernelArgs& args, const int32_t* HWY_RESTRICT a_rows,
                                    const int32_t* HWY_RESTRICT c_rows) {
   const PanelTag d;
-  float* c[kRows];
-  hn::Vec<PanelTag> sums[kRows][kVectors];
-  HWY_UNROLL(24) for (int r = 0; r < kRows; ++r) {
+  float* c[kBlockRows];
+  hn::Vec<PanelTag> sums[kBlockRows][kBlockVectors];
+  HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
     c[r] = args.c + (int64_t{c_rows[r]} - args.first_c_row) * args.c_stride;
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::LoadU(d, c[r] + v * kLanes);
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::LoadU(d, c[r] + v * kLanes);
   }
   const float* HWY_RESTRICT panel = args.panel;
-  const float* a[kRows];
-  HWY_UNROLL(24) for (int r = 0; r < kRows; ++r) a[r] = args.a + a_rows[r] * args.a_stride;
+  const float* a[kBlockRows];
+  HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) a[r] = args.a + a_rows[r] * args.a_stride;
   for (int64_t k = 0; k < args.kc; ++k) {
-    hn::Vec<PanelTag> b[kVectors];
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) b[v] = hn::LoadU(d, panel + v * kLanes);
-    HWY_UNROLL(24) for (int r = 0; r < kRows; ++r) {
+    hn::Vec<PanelTag> b[kBlockVectors];
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) b[v] = hn::LoadU(d, panel + v * kLanes);
+    HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
       const auto element = hn::Set(d, a[r][k]);
-      HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) sums[r][v] = hn::MulAdd(element, b[v], sums[r][v]);
+      HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::MulAdd(element, b[v], sums[r][v]);
     }
-    panel += kVectors * kLanes;
+    panel += kBlockVectors * kLanes;
   }
-  HWY_UNROLL(24) for (int r = 0; r < kRows; ++r) {
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) hn::StoreU(sums[r][v], d, c[r] + v * kLanes);
+  HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) hn::StoreU(sums[r][v], d, c[r] + v * kLanes);
   }
 }
 
 using Microkernel = void (*)(const MicrokernelArgs&, const int32_t*, const int32_t*);
 
 // The microkernels of 1, 2, ... rows.
-template <int kVectors, int... kRowsMinusOne>
-constexpr auto microkernel_table(std::integer_sequence<int, kRowsMinusOne...>) {
-  return std::array<Microkernel, sizeof...(kRowsMinusOne)>{gemm_microkernel<kRowsMinusOne + 1, kVectors>...};
+template <int kBlockVectors, int... kBlockRowsMinusOne>
+constexpr auto microkernel_table(std::integer_sequence<int, kBlockRowsMinusOne...>) {
+  return std::array<Microkernel, sizeof...(kBlockRowsMinusOne)>{
+      gemm_microkernel<kBlockRowsMinusOne + 1, kBlockVectors>...};
 }
 
-// `count` rows times a panel of kVectors vectors. Calls after_block() after each block.
-template <int kVectors, class AfterBlock>
-void multiply_rows(const MicrokernelArgs& args, const int32_t* a_rows, const int32_t* c_rows, int64_t count,
-                   const AfterBlock& after_block) {
-  constexpr int64_t kRows = kMr(kVectors);
-  static constexpr auto kTable = microkernel_table<kVectors>(std::make_integer_sequence<int, kRows>());
-  for (int64_t i = 0; i < count; i += kRows) {
-    kTable[static_cast<size_t>(std::min(kRows, count - i) - 1)](args, a_rows + i, c_rows + i);
+// `count` rows times a panel of kBlockVectors vectors. Calls after_block() after each block.
+template <int kBlockVectors, class AfterBlock>
+void gemm_rows(const MicrokernelArgs& args, const int32_t* a_rows, const int32_t* c_rows, int64_t count,
+               const AfterBlock& after_block) {
+  constexpr int64_t kBlockRows = kMr(kBlockVectors);
+  static constexpr auto kTable = microkernel_table<kBlockVectors>(std::make_integer_sequence<int, kBlockRows>());
+  for (int64_t i = 0; i < count; i += kBlockRows) {
+    kTable[static_cast<size_t>(std::min(kBlockRows, count - i) - 1)](args, a_rows + i, c_rows + i);
     after_block();
   }
 }
 
 // The same for a panel of `width` columns, whole vectors.
 template <class AfterBlock>
-void multiply_panel(int64_t width, const MicrokernelArgs& args, const int32_t* a_rows, const int32_t* c_rows,
-                    int64_t count, const AfterBlock& after_block) {
+void gemm_panel(int64_t width, const MicrokernelArgs& args, const int32_t* a_rows, const int32_t* c_rows,
+                int64_t count, const AfterBlock& after_block) {
   const int64_t vectors = width / kLanes;
-  if (vectors == 1) return multiply_rows<1>(args, a_rows, c_rows, count, after_block);
+  if (vectors == 1) return gemm_rows<1>(args, a_rows, c_rows, count, after_block);
   if constexpr (kNrVectors == 4) {
-    if (vectors == 2) return multiply_rows<2>(args, a_rows, c_rows, count, after_block);
-    if (vectors == 3) return multiply_rows<3>(args, a_rows, c_rows, count, after_block);
+    if (vectors == 2) return gemm_rows<2>(args, a_rows, c_rows, count, after_block);
+    if (vectors == 3) return gemm_rows<3>(args, a_rows, c_rows, count, after_block);
   }
-  multiply_rows<kNrVectors>(args, a_rows, c_rows, count, after_block);
+  gemm_rows<kNrVectors>(args, a_rows, c_rows, count, after_block);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -69,7 +69,7 @@ struct MatmulStep {
     }
   }
 
-  void multiply(int64_t begin, int64_t end) const {
+  void run(int64_t begin, int64_t end) const {
     for (int64_t row = begin; row < end; row += kMatmulRows) {
       const int64_t count = std::min(end - row, kMatmulRows);
       float* sums = call.result + row * call.result_stride() + column;
@@ -77,7 +77,7 @@ struct MatmulStep {
         for (int64_t i = 0; i < count; ++i) std::fill_n(sums + i * call.result_stride(), width, 0.0F);
       }
       const T* rows = static_cast<const T*>(call.a) + row * call.inner + first;
-      multiply_panel(width, args_for(rows, count, sums), tile.row_numbers, tile.row_numbers, count, [] {});
+      gemm_panel(width, args_for(rows, count, sums), tile.row_numbers, tile.row_numbers, count, [] {});
     }
   }
 
@@ -110,7 +110,7 @@ void multiply_matrix(const MatmulWork& work, int64_t begin, int64_t end, Task& t
       const MatmulStep<T> step{
           call, tile, first, std::min(work.kc, call.inner - first), column, std::min(kNr, columns - column)};
       step.pack_panel();
-      step.multiply(begin, end);
+      step.run(begin, end);
     }
   }
 }

@@ -1,4 +1,4 @@
-// The context behind a handle: the machine that operators run on. Owns the device profile, the NRAM of the tasks
+// The context of a handle: the machine that operators run on. Owns the device profile, the NRAM of the tasks
 // and the pool, an internal workspace; NRAM and pool grow on demand and are reused by later calls.
 #pragma once
 

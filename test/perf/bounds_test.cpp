@@ -38,14 +38,14 @@ TEST(PerfBounds, AddsEveryRow) {
 
 // Each pair is in a chunk of its tile and offset; the padding of a chunk goes to the row past the end of the tile.
 TEST(PerfBounds, TilesContainEveryPair) {
-  constexpr int64_t kRows = 1000, kBlock = 6;
-  const reference::IndiceConvolutionForwardSizes sizes{kRows, kRows, 16, 32, 1, 1, 3};
+  constexpr int64_t kRowCount = 1000, kBlock = 6;
+  const reference::IndiceConvolutionForwardSizes sizes{kRowCount, kRowCount, 16, 32, 1, 1, 3};
   std::vector<int32_t> pairs(static_cast<size_t>(sizes.pairs_count()));
-  const std::vector<int64_t> num{kRows, 0, 7};
+  const std::vector<int64_t> num{kRowCount, 0, 7};
   for (const int64_t k : {0, 2}) {
     for (int64_t l = 0; l < num[static_cast<size_t>(k)]; ++l) {
-      pairs[static_cast<size_t>(2 * k * kRows + l)] = static_cast<int32_t>(l);
-      pairs[static_cast<size_t>((2 * k + 1) * kRows + l)] = static_cast<int32_t>((l * 7 + k) % kRows);
+      pairs[static_cast<size_t>(2 * k * kRowCount + l)] = static_cast<int32_t>(l);
+      pairs[static_cast<size_t>((2 * k + 1) * kRowCount + l)] = static_cast<int32_t>((l * 7 + k) % kRowCount);
     }
   }
   const PairTiles tiles(sizes, pairs.data(), num.data(), kBlock, 1);
@@ -60,7 +60,7 @@ TEST(PerfBounds, TilesContainEveryPair) {
         const int64_t row = tiles.output_offsets[i] / sizes.Co;
         if (row == tiles.tile_rows) continue;
         const int64_t input = tiles.input_offsets[i] / sizes.Ci;
-        EXPECT_EQ(static_cast<int64_t>(tile) * tiles.tile_rows + row, (input * 7 + chunk->k) % kRows);
+        EXPECT_EQ(static_cast<int64_t>(tile) * tiles.tile_rows + row, (input * 7 + chunk->k) % kRowCount);
         ++found[static_cast<size_t>(chunk->k)];
       }
     }

@@ -12,7 +12,7 @@
 namespace mluop::test {
 namespace {
 
-constexpr int32_t kRows = 50;
+constexpr int32_t kRowCount = 50;
 
 // The other index of a skipped pair is out of range: a read of its row would leave the guarded buffer.
 TEST(PrimitivesGather, RowsByIndex) {
@@ -24,14 +24,14 @@ TEST(PrimitivesGather, RowsByIndex) {
     context.reserve(0);
     for (const size_t count : {0, 1, 3, 5000}) {
       for (const size_t columns : {1, 3, 16, 33}) {
-        const GuardedBuffer<uint16_t> from(kRows * columns, Placement::kAgainstEnd);
+        const GuardedBuffer<uint16_t> from(kRowCount * columns, Placement::kAgainstEnd);
         std::iota(from.data(), from.data() + from.size(), uint16_t{1});
         const GuardedBuffer<int32_t> indices(count, Placement::kAgainstEnd),
             paired_indices(count, Placement::kAgainstEnd);
         std::vector<uint16_t> expected;
         for (size_t i = 0; i < count; ++i) {
           const auto kind = random() % 4;
-          indices[i] = kind == 0 ? -1 : kind == 1 ? INT32_MAX : static_cast<int32_t>(random() % kRows);
+          indices[i] = kind == 0 ? -1 : kind == 1 ? INT32_MAX : static_cast<int32_t>(random() % kRowCount);
           paired_indices[i] = kind == 1 ? INT32_MIN : 7;
           for (size_t j = 0; j < columns; ++j) {
             expected.push_back(kind < 2 ? uint16_t{0} : from[static_cast<size_t>(indices[i]) * columns + j]);

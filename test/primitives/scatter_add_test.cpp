@@ -32,7 +32,8 @@ void expect_sums(int64_t count, int64_t columns, int64_t row_stride, int32_t sum
       expected[static_cast<size_t>(indices[at] * columns + j)] += rows[static_cast<size_t>(i * row_stride + j)];
     }
   }
-  scatter_add(context, {count, columns, indices.data(), paired_indices.data(), rows.data(), row_stride, sums.data()});
+  scatter_add(context,
+              {count, columns, indices.data(), paired_indices.data(), rows.data(), row_stride, sums.data()});
   EXPECT_EQ(sums.values(), expected) << count << " rows of " << columns;
   EXPECT_TRUE(sums.intact());
 }

@@ -54,7 +54,7 @@ constexpr std::array<Camera, 6> kRig = {{
 // The image of the network is the camera image scaled from 1600 to 704 columns, with the top rows cropped.
 constexpr double kScale = 704.0 / 1600.0;
 constexpr double kCroppedRows = 900 * kScale - 256;
-constexpr int kRows = 256 / 16, kColumns = 704 / 16;
+constexpr int kImageRows = 256 / 16, kImageColumns = 704 / 16;
 constexpr double kFirstDepth = 2.0, kLastDepth = 58.0;
 constexpr double kMinXy = -51.2, kVoxelXy = 0.8, kMinZ = -5.0, kVoxelZ = 8.0;
 
@@ -73,11 +73,11 @@ int32_t voxel(double metres, double first, double size) {
 void append_frustum(const Camera& camera, int depths, std::vector<int32_t>& geometry) {
   const auto rotation = rotation_matrix(camera.rotation);
   for (int d = 0; d < depths; ++d) {
-    for (int row = 0; row < kRows; ++row) {
-      for (int column = 0; column < kColumns; ++column) {
+    for (int row = 0; row < kImageRows; ++row) {
+      for (int column = 0; column < kImageColumns; ++column) {
         const double depth = kFirstDepth + d * ((kLastDepth - kFirstDepth) / depths);
-        const double u = column * (703.0 / (kColumns - 1)) / kScale;
-        const double v = (row * (255.0 / (kRows - 1)) + kCroppedRows) / kScale;
+        const double u = column * (703.0 / (kImageColumns - 1)) / kScale;
+        const double v = (row * (255.0 / (kImageRows - 1)) + kCroppedRows) / kScale;
         const std::array<double, 3> ray = {(u - camera.center_x) / camera.focal * depth,
                                            (v - camera.center_y) / camera.focal * depth, depth};
         std::array<double, 3> point = camera.translation;

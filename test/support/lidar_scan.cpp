@@ -34,7 +34,7 @@ struct Row {
   double z_low, lowest_top, highest_top;
 };
 
-constexpr Row kRows[] = {
+constexpr Row kRowProfiles[] = {
     {1, 9, 8, 22, 10, 19, 12, 0, 4, 12},            // houses
     {0.8, 14, 3.8, 5.2, 4.5, 5.5, 1.8, 0, 1.4, 2},  // parked cars
     {15, 60, 3.8, 9, 1, 1.6, 1.9, 0, 1.4, 3},       // moving cars
@@ -46,7 +46,7 @@ constexpr Row kRows[] = {
 std::vector<Box> street() {
   std::mt19937 random(7);
   std::vector<Box> boxes;
-  for (const Row& row : kRows) {
+  for (const Row& row : kRowProfiles) {
     for (const double side : {-1.0, 1.0}) {
       double x = -kStreetHalfLength;
       while (x < kStreetHalfLength) {

@@ -19,12 +19,12 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::gemm_panel;
 using mluop::HWY_NAMESPACE::kLanes;
 using mluop::HWY_NAMESPACE::kMr;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::MicrokernelArgs;
-using mluop::HWY_NAMESPACE::multiply_panel;
 using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
@@ -99,8 +99,8 @@ class Convolution {
           args_.packed_filters + (chunk.k * all_channels_ + channel_ + channel) * call_.Ci + input * panel_width;
       const MicrokernelArgs args{panel,     width,    features, feature_stride, tile_.sums + channel,
                                  channels_, first_row};
-      multiply_panel(panel_width, args, feature_rows, chunk.outputs, chunk.count,
-                     [&next_rows] { next_rows.prefetch_step(); });
+      gemm_panel(panel_width, args, feature_rows, chunk.outputs, chunk.count,
+                 [&next_rows] { next_rows.prefetch_step(); });
     }
   }
 

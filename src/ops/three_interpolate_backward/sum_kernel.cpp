@@ -56,25 +56,25 @@ struct ItemPairs {
   bool first_tile;                  // sums start at +0
 };
 
-// Adds the pairs of each feature to kVectors vectors of its sums. `points` and `sums` are rows Co apart.
-template <int kVectors>
+// Adds the pairs of each feature to kStripVectors vectors of its sums. `points` and `sums` are rows Co apart.
+template <int kStripVectors>
 HWY_INLINE void add_vectors(const ItemPairs& item_pairs, int64_t features, int64_t Co, const float* points,
                             float* sums) {
   const D d;
   const GroupedPairs::Pair* pair = item_pairs.pairs + item_pairs.starts[0];
   for (int64_t m = 0; m < features; ++m, sums += Co) {
-    hn::Vec<D> sum[kVectors];
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
+    hn::Vec<D> sum[kStripVectors];
+    HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) {
       sum[v] = item_pairs.first_tile ? hn::Zero(d) : hn::Load(d, sums + v * kLanes);
     }
     for (const GroupedPairs::Pair* end = item_pairs.pairs + item_pairs.starts[m + 1]; pair < end; ++pair) {
       const float* row = points + pair->row_offset;
       const auto weight = hn::Set(d, pair->weight);
-      HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
+      HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) {
         sum[v] = hn::Add(sum[v], hn::Mul(hn::Load(d, row + v * kLanes), weight));
       }
     }
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) hn::Store(sum[v], d, sums + v * kLanes);
+    HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) hn::Store(sum[v], d, sums + v * kLanes);
   }
 }
 

@@ -254,19 +254,20 @@ TEST(OpsIndiceConvolutionForwardErrors, FirstIndexOutOfRangeOfManyTasks) {
 
 TEST(OpsIndiceConvolutionForwardErrors, LargeTensors) {
   constexpr auto kInt = MLUOP_DTYPE_INT32;
-  constexpr int64_t kRows = int64_t{1} << 31, kChannels = int64_t{1} << 56;
+  constexpr int64_t kRowCount = int64_t{1} << 31, kChannels = int64_t{1} << 56;
   const Table::Rows rows = {
       {"2^31 inputs",
-       set_all(set(&Call::features_desc, Descriptor(kHalf, {kRows, 6})),
-               set(&Call::indice_pairs_desc, Descriptor(kInt, {6, 2, kRows}))),
+       set_all(set(&Call::features_desc, Descriptor(kHalf, {kRowCount, 6})),
+               set(&Call::indice_pairs_desc, Descriptor(kInt, {6, 2, kRowCount}))),
        "features has 2147483648 rows, expected fewer than 2^31", kNotSupported},
       {"2^31 outputs",
-       set_all(set(&Call::features_out_desc, Descriptor(kHalf, {kRows, 9})), set(&Call::num_act_out, kRows)),
+       set_all(set(&Call::features_out_desc, Descriptor(kHalf, {kRowCount, 9})),
+               set(&Call::num_act_out, kRowCount)),
        "features_out has 2147483648 rows, expected fewer than 2^31", kNotSupported},
       {"2^31 pairs",
-       set_all(set(&Call::features_desc, Descriptor(kHalf, {kRows - 1, 6})),
-               set(&Call::indice_pairs_desc, Descriptor(kInt, {6, 2, kRows - 1})),
-               [](auto& c) { std::fill_n(c.num_buffer.data(), 6, kRows - 1); }),
+       set_all(set(&Call::features_desc, Descriptor(kHalf, {kRowCount - 1, 6})),
+               set(&Call::indice_pairs_desc, Descriptor(kInt, {6, 2, kRowCount - 1})),
+               [](auto& c) { std::fill_n(c.num_buffer.data(), 6, kRowCount - 1); }),
        "indice_num counts 2^31 pairs or more, expected fewer", kNotSupported},
       {"2^62 bytes of filters",
        set_all(set(&Call::features_desc, Descriptor(kHalf, {50, kChannels})),

@@ -201,14 +201,14 @@ TEST(OpsIndiceConvolutionForward, NanAndInfinity) {
 // Padding of registers and tiles does not multiply rows that are in no pair: 0 * NaN would be NaN.
 TEST(OpsIndiceConvolutionForward, NanInRowsOfNoPair) {
   auto random = seeded_random();
-  constexpr int64_t kRows = 61, kChannels = 20;
-  auto inputs =
-      random_indice_convolution<float>({kRows, 70, kChannels, kChannels, 3, 3, 3}, FilterLayout::kNdhwc, random);
+  constexpr int64_t kRowCount = 61, kChannels = 20;
+  auto inputs = random_indice_convolution<float>({kRowCount, 70, kChannels, kChannels, 3, 3, 3},
+                                                 FilterLayout::kNdhwc, random);
   // All pairs name even rows.
   for (size_t i = 0; i < inputs.indice_pairs.size(); ++i) {
-    if (i / kRows % 2 == 0) inputs.indice_pairs[i] &= ~1;
+    if (i / kRowCount % 2 == 0) inputs.indice_pairs[i] &= ~1;
   }
-  for (int64_t row = 1; row < kRows; row += 2) {
+  for (int64_t row = 1; row < kRowCount; row += 2) {
     std::fill_n(inputs.features.begin() + row * kChannels, kChannels, kNan);
   }
   const auto expected = indice_convolution_reference(inputs);
