@@ -45,9 +45,8 @@ TEST(ApiProcess, ForkAfterUse) {
   EXPECT_EQ(exit_status_of_child([&] { return solves(inherited, inputs, expected); }), 0);
   EXPECT_EQ(exit_status_of_child([&] { return solves(Handle(), inputs, expected); }), 0);
   // A child of the child, and the parent afterwards.
-  EXPECT_EQ(exit_status_of_child([&] {
-              return exit_status_of_child([&] { return solves(inherited, inputs, expected); }) == 0;
-            }),
+  EXPECT_EQ(exit_status_of_child(
+                [&] { return exit_status_of_child([&] { return solves(inherited, inputs, expected); }) == 0; }),
             0);
   EXPECT_TRUE(solves(inherited, inputs, expected));
 }

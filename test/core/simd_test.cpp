@@ -57,7 +57,8 @@ TEST(OpsInstructionSet, IsThatOfKernels) {
   EXPECT_EQ(MLUOP_DISPATCH(running_name)(), simd_name());
 }
 
-// Other users of Highway in the process run on the best instruction set of the machine, whatever MLUOP_OMP_SIMD is.
+// Other users of Highway in the process run on the best instruction set of the machine, whatever MLUOP_OMP_SIMD
+// is.
 TEST(OpsInstructionSet, LeavesTheDispatchOfHighwayAlone) {
   const Handle handle;
 #if HWY_ARCH_X86

@@ -86,7 +86,8 @@ TEST_F(OpsAllocationFailures, DynamicScatterBackward) {
 TEST_F(OpsAllocationFailures, IndiceConvolutionForward) {
   const IndiceConvolutionSizes sizes = {500, 400, 16, 24, 3, 1, 2};
   const auto layout = FilterLayout::kNdhwc;
-  expect_allocation_failures<IndiceConvolutionCall<float>>(random_indice_convolution<float>(sizes, layout, random));
+  expect_allocation_failures<IndiceConvolutionCall<float>>(
+      random_indice_convolution<float>(sizes, layout, random));
   expect_allocation_failures<IndiceConvolutionCall<Half>>(random_indice_convolution<Half>(sizes, layout, random));
 }
 
