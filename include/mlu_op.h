@@ -319,8 +319,8 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
  *   propagate through the products and additions.
  * Determinism: products and sums are rounded in fp32, in the order of points and slots, starting at +0: for
  *   FLOAT bit-identical to the serial loop of the definition, for HALF these sums rounded once, to nearest even;
- * at every thread count and in both atomics modes. Memory: with 48 channels or more and few features, the handle
- * keeps about 30 bytes a point.
+ *   at every thread count and in both atomics modes.
+ * Memory: with 48 channels or more and few features, the handle keeps about 30 bytes a point.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B, C, N or M is 0; an index is outside [0, M - 1]: the message names the first such
@@ -392,8 +392,9 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
  * Units: a value of point2voxel_map is a voxel in [0, V), or -1 for a point without voxel: its row of grad_feats
  *   is 0. Voxels from V on are ignored. voxel_points_count is not read: the maximum does not depend on it.
  * Outputs: the call writes every element of grad_feats; the caller need not initialize it. The gradient of a
- * channel that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied bit for bit. N = 0 or
- * C = 0: SUCCESS; only the descriptors are checked. M = 0 or V = 0: zeros; point2voxel_map is not read.
+ *   channel that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied bit for bit.
+ *   N = 0 or C = 0: SUCCESS; only the descriptors are checked. M = 0 or V = 0: zeros; point2voxel_map is not
+ *   read.
  * Determinism: exact in both modes: the same bits at every thread count and in every run.
  * Memory: a workspace, at any address, of the size that the query returns: at most
  *   max(4 C + 4, C + 9) bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
@@ -444,8 +445,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
     size_t* workspace_size);
 
 /* Indice convolution forward (mmcv, CenterPoint): the sparse convolution of the rows of active sites. For each
- * offset of the filter a list of index pairs (the rulebook) states which input row contributes to which output
- * row.
+ * offset of the filter a list of index pairs (the rulebook) states which input row adds to which output row.
  *
  *   Letters of the filters' dimensions: Co, D, H, W, Ci; K = D * H * W offsets, k = (d * H + h) * W + w.
  *
@@ -472,14 +472,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *   features or features_out without elements: SUCCESS, with zeros; only the descriptors, the scalars, indice_num
  *   and the output's data pointer are checked.
  * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. With MLUOP_ATOMICS_NOT_ALLOWED
- *   an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every thread count,
- * in every run and with any NRAM size. Instruction sets with fused multiply-adds (avx2, avx512, aarch64) round a
- *   product and its addition once, others (generic, sse4) twice: bits are those of the instruction set. With
- *   MLUOP_ATOMICS_ALLOWED the sums over ci are added to the output with atomics, in any order.
- * Memory: a workspace, at any address, of the size that the query returns for the handle's atomics mode; query
- *   again after a change of the mode.
- *     MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that
- *                                indice_num counts; the handle keeps 4 bytes for each task and tile of the output
+ *   an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every thread
+ *   count, in every run and with any NRAM size. Instruction sets with fused multiply-adds (avx2, avx512, aarch64)
+ *   round a product and its addition once, others (generic, sse4) twice: bits are those of the instruction set.
+ * With MLUOP_ATOMICS_ALLOWED the sums over ci are added to the output with atomics, in any order. Memory: a
+ * workspace, at any address, of the size that the query returns for the handle's atomics mode; query again after a
+ * change of the mode. MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 5 bytes for each of the
+ * pairs that indice_num counts; the handle keeps 4 bytes for each task and tile of the output
  *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums. The
  *                                pairs of an offset are processed in chunks of 8192, and the channels of a HALF
  *                                output in slices whose sums take an eighth of the bytes of the tensors, or 16
@@ -492,8 +491,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *                  [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or workspace is
  *                  null although that is not 0
  *   NOT_SUPPORTED  filters does not have 5 dimensions, or has another layout; inverse is 1; features or
- * features_out has 2^31 rows or more, or indice_num counts 2^31 pairs or more ARCH_MISMATCH  MLUOP_OMP_DEVICE is
- * mlu270 or mlu290
+ *                  features_out has 2^31 rows or more, or indice_num counts 2^31 pairs or more
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document indice_convolution_forward; mmcv indice_conv, spconv;
  *   SECOND, doi:10.3390/s18103337. */
