@@ -474,11 +474,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. With MLUOP_ATOMICS_NOT_ALLOWED
  *   an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every thread
  *   count, in every run and with any NRAM size. Instruction sets with fused multiply-adds (avx2, avx512, aarch64)
- *   round a product and its addition once, others (generic, sse4) twice: bits are those of the instruction set.
- * With MLUOP_ATOMICS_ALLOWED the sums over ci are added to the output with atomics, in any order. Memory: a
- * workspace, at any address, of the size that the query returns for the handle's atomics mode; query again after a
- * change of the mode. MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 5 bytes for each of the
- * pairs that indice_num counts; the handle keeps 4 bytes for each task and tile of the output
+ *   round a product and its addition once, others (generic, sse4) twice: the bits depend on the instruction set.
+ *   With MLUOP_ATOMICS_ALLOWED the sums over ci are added to the output with atomics, in any order.
+ * Memory: a workspace, at any address, of the size that the query returns for the handle's atomics mode; query
+ *   again after a change of the mode.
+ *     MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that
+ *                                indice_num counts; the handle keeps 4 bytes for each task and tile of the output
  *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums. The
  *                                pairs of an offset are processed in chunks of 8192, and the channels of a HALF
  *                                output in slices whose sums take an eighth of the bytes of the tensors, or 16
