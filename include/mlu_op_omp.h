@@ -14,6 +14,84 @@ extern "C" {
 #pragma GCC visibility push(default)
 #endif
 
+/* ---------------------------------------------------------------------------------------------------
+ * Algorithm
+ * ------------------------------------------------------------------------------------------------ */
+
+/* How operators compute. Both give the result of the operator's definition. */
+typedef enum {
+  MLUOP_OMP_ALGORITHM_NATIVE = 0, /* default: this backend's own algorithm: deterministic, the same bits in every
+                                     run and at every thread count, and the faster one. As many tasks as pay, up to
+                                     OMP_NUM_THREADS, on at most as many threads as there are processors. */
+  MLUOP_OMP_ALGORITHM_DEVICE = 1  /* the algorithm of the design document: OMP_NUM_THREADS tasks exactly, each on
+                                     a thread of its own unless MLUOP_OMP_MAX_THREADS is set; the document's split,
+                                     NRAM tiles, loop order and workspace, and its atomics, whatever the atomics
+                                     mode of the handle is: the last bits of sums may differ between runs. */
+} mluOpOmpAlgorithm_t;
+
+/* Sets the algorithm, from the next call on. Workspace queries answer for the algorithm of the handle: query again
+ * after a change. A new handle has the algorithm of MLUOP_OMP_ALGORITHM (native or device; default native);
+ * mluOpUpdateContextInformation reads the variable again.
+ * Returns BAD_PARAM if handle is null or algorithm is not a valid enumerator. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSetAlgorithm(mluOpHandle_t handle, mluOpOmpAlgorithm_t algorithm);
+
+/* Writes the algorithm.
+ * Returns BAD_PARAM if handle or algorithm is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetAlgorithm(mluOpHandle_t handle, mluOpOmpAlgorithm_t* algorithm);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Statistics of the last call
+ *
+ * While they are enabled, the handle records each launch of an operator call and each of its tasks. A trace
+ * (MLUOP_OMP_TRACE=FILE, "%p" in FILE stands for the process id) records all calls in the Chrome trace-event format,
+ * which Perfetto opens, and enables the statistics of each handle.
+ * ------------------------------------------------------------------------------------------------ */
+
+/* A launch: a kernel that runs as taskDim tasks. */
+typedef struct {
+  const char* kernel; /* static text */
+  int task_dim;
+  int threads;     /* that ran the tasks */
+  double start_us; /* since the call began */
+  double duration_us;
+} mluOpOmpLaunchStatistics_t;
+
+/* A task of a launch. Tiles, bytes, atomics and NRAM are counted by the device algorithm; they are 0 in native
+ * launches, except nram_bytes. */
+typedef struct {
+  int64_t first_item; /* the work items [first_item, first_item + item_count) */
+  int64_t item_count;
+  int64_t tiles;           /* tiles that the task processed */
+  int64_t bytes_loaded;    /* GDRAM to NRAM */
+  int64_t bytes_stored;    /* NRAM to GDRAM, without atomics */
+  int64_t atomics;         /* atomic rows or elements */
+  int64_t atomic_elements; /* elements that they updated */
+  int64_t contended;       /* atomics that waited for a lock */
+  int64_t nram_bytes;      /* NRAM that the task used, at most */
+  int thread;              /* that ran the task */
+  double start_us;         /* since the call began */
+  double duration_us;
+} mluOpOmpTaskStatistics_t;
+
+/* Enables (1) or disables (0, default) the statistics of a handle. Disabled, a launch costs one branch more.
+ * Returns BAD_PARAM if handle is null or enabled is neither 0 nor 1. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSetStatistics(mluOpHandle_t handle, int enabled);
+
+/* Writes the number of launches of the last operator call; 0 if the statistics were disabled.
+ * Returns BAD_PARAM if handle or count is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetLaunchCount(mluOpHandle_t handle, int* count);
+
+/* Writes the statistics of launch `launch` (0, 1, ...) of the last operator call, and of task `task` of it.
+ * Return BAD_PARAM if handle or statistics is null, or launch or task is out of range. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetLaunchStatistics(mluOpHandle_t handle, int launch,
+                                                        mluOpOmpLaunchStatistics_t* statistics);
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetTaskStatistics(mluOpHandle_t handle, int launch, int task,
+                                                      mluOpOmpTaskStatistics_t* statistics);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Errors
+ * ------------------------------------------------------------------------------------------------ */
+
 /* The text of the calling thread's last failed call, such as
  *   "[mluOpVoxelPoolingForward] geom_xyz dim 2 is 4, expected 3";
  * "" if none has failed. Successful calls do not clear it. At most 1023 characters; never null; valid until the

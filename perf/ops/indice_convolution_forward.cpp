@@ -65,8 +65,8 @@ constexpr bool kIsFloat = std::is_same_v<T, float>;
 template <class T>
 class IndiceConvolutionForward : public Case {
  public:
-  IndiceConvolutionForward(const Convolution& convolution, mluOpAtomicsMode_t mode, bool with_serial)
-      : IndiceConvolutionForward(Problem(convolution), convolution.sparse.submanifold, mode, with_serial) {}
+  IndiceConvolutionForward(const Convolution& convolution, mluOpOmpAlgorithm_t algorithm, bool with_serial)
+      : IndiceConvolutionForward(Problem(convolution), convolution.sparse.submanifold, algorithm, with_serial) {}
 
   Work work() const override {
     const auto element = static_cast<int64_t>(sizeof(T));
@@ -136,9 +136,9 @@ class IndiceConvolutionForward : public Case {
   static constexpr int64_t kPairBytes = 2 * sizeof(int32_t);
   static constexpr auto kDtype = kIsFloat<T> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
 
-  IndiceConvolutionForward(const Problem& problem, bool submanifold, mluOpAtomicsMode_t mode, bool with_serial)
-      : Case(mode),
-        deterministic_(mode == MLUOP_ATOMICS_NOT_ALLOWED),
+  IndiceConvolutionForward(const Problem& problem, bool submanifold, mluOpOmpAlgorithm_t algorithm, bool with_serial)
+      : Case(algorithm),
+        deterministic_(algorithm == MLUOP_OMP_ALGORITHM_NATIVE),
         sizes_(problem.sizes),
         sub_m_(submanifold ? 1 : 0),
         with_serial_(with_serial),
@@ -229,13 +229,13 @@ std::vector<Convolution> convolutions() {
 }
 
 template <class T>
-void append_cases(std::vector<CaseSpec>& cases, const char* mode_name, mluOpAtomicsMode_t mode) {
+void append_cases(std::vector<CaseSpec>& cases, const char* mode_name, mluOpOmpAlgorithm_t algorithm) {
   for (const Convolution& convolution : convolutions()) {
     // For other convolutions the serial loop takes seconds.
     const bool with_serial = convolution.sparse.submanifold && convolution.input.level == 0;
     cases.push_back({"indice_convolution_forward", name_of(convolution), kIsFloat<T> ? "float" : "half", mode_name,
                      [=](double size) {
-                       return std::make_unique<IndiceConvolutionForward<T>>(scaled(convolution, size), mode,
+                       return std::make_unique<IndiceConvolutionForward<T>>(scaled(convolution, size), algorithm,
                                                                             with_serial);
                      }});
   }
@@ -245,10 +245,10 @@ void append_cases(std::vector<CaseSpec>& cases, const char* mode_name, mluOpAtom
 
 std::vector<CaseSpec> indice_convolution_forward_cases() {
   std::vector<CaseSpec> cases;
-  append_cases<float>(cases, "deterministic", MLUOP_ATOMICS_NOT_ALLOWED);
-  append_cases<test::Half>(cases, "deterministic", MLUOP_ATOMICS_NOT_ALLOWED);
-  append_cases<float>(cases, "atomics", MLUOP_ATOMICS_ALLOWED);
-  append_cases<test::Half>(cases, "atomics", MLUOP_ATOMICS_ALLOWED);
+  append_cases<float>(cases, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE);
+  append_cases<test::Half>(cases, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE);
+  append_cases<float>(cases, "atomics", MLUOP_OMP_ALGORITHM_DEVICE);
+  append_cases<test::Half>(cases, "atomics", MLUOP_OMP_ALGORITHM_DEVICE);
   return cases;
 }
 

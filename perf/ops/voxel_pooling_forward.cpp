@@ -16,7 +16,7 @@ namespace {
 
 using Sizes = reference::VoxelPoolingForwardSizes;
 
-constexpr double kAtomicsTolerance = 3e-3;
+constexpr double kDeviceTolerance = 3e-3;
 constexpr uint32_t kSeed = 1;
 
 // Scales the number of depth bins over the same range.
@@ -36,8 +36,8 @@ struct Outputs {
 
 class VoxelPoolingForward : public Case {
  public:
-  VoxelPoolingForward(const Sizes& sizes, mluOpAtomicsMode_t mode, const std::vector<int32_t>& geometry)
-      : Case(mode), sizes_(sizes), exact_(mode == MLUOP_ATOMICS_NOT_ALLOWED) {
+  VoxelPoolingForward(const Sizes& sizes, mluOpOmpAlgorithm_t algorithm, const std::vector<int32_t>& geometry)
+      : Case(algorithm), sizes_(sizes), exact_(algorithm == MLUOP_OMP_ALGORITHM_NATIVE) {
     std::copy(geometry.begin(), geometry.end(), geometry_.data());
     fill_uniform(input_, kSeed);
   }
@@ -81,7 +81,7 @@ class VoxelPoolingForward : public Case {
     const auto features = outputs_.features.values();
     const auto expected = expected_.features.values();
     const std::string problem = exact_ ? differing_bits("output_features", features, expected)
-                                       : too_different("output_features", features, expected, kAtomicsTolerance);
+                                       : too_different("output_features", features, expected, kDeviceTolerance);
     return problem.empty() ? differing_bits("pos_memo", outputs_.memo.values(), expected_.memo.values()) : problem;
   }
 
@@ -122,20 +122,20 @@ std::vector<int32_t> camera(int depths) { return test::camera_geometry(test::kBe
 std::vector<int32_t> uniform(int depths) { return test::uniform_geometry(sizes_of(depths), kSeed); }
 
 CaseSpec spec(const char* name, std::vector<int32_t> (*geometry)(int depths), const char* mode_name,
-              mluOpAtomicsMode_t mode) {
+              mluOpOmpAlgorithm_t algorithm) {
   return {"voxel_pooling_forward", name, "float", mode_name, [=](double size) {
             const int depths = depth_bins(size);
-            return std::make_unique<VoxelPoolingForward>(sizes_of(depths), mode, geometry(depths));
+            return std::make_unique<VoxelPoolingForward>(sizes_of(depths), algorithm, geometry(depths));
           }};
 }
 
 }  // namespace
 
 std::vector<CaseSpec> voxel_pooling_forward_cases() {
-  return {spec("camera", camera, "deterministic", MLUOP_ATOMICS_NOT_ALLOWED),
-          spec("uniform", uniform, "deterministic", MLUOP_ATOMICS_NOT_ALLOWED),
-          spec("camera", camera, "atomics", MLUOP_ATOMICS_ALLOWED),
-          spec("uniform", uniform, "atomics", MLUOP_ATOMICS_ALLOWED)};
+  return {spec("camera", camera, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE),
+          spec("uniform", uniform, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE),
+          spec("camera", camera, "atomics", MLUOP_OMP_ALGORITHM_DEVICE),
+          spec("uniform", uniform, "atomics", MLUOP_OMP_ALGORITHM_DEVICE)};
 }
 
 }  // namespace mluop::perf

@@ -1,4 +1,4 @@
-// The interface of the measured cases. A case is an operator on one input, in one data type and one mode.
+// The interface of the measured cases. A case is an operator on one input, in one data type and one algorithm.
 #pragma once
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct Footprint {
 // A prepared case: inputs, outputs and handle. Every function may throw.
 class Case {
  public:
-  explicit Case(mluOpAtomicsMode_t mode = MLUOP_ATOMICS_NOT_ALLOWED) : mode_(mode) { handle_.emplace(mode); }
+  explicit Case(mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) : algorithm_(algorithm) { handle_.emplace(algorithm); }
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
   virtual ~Case() = default;
@@ -59,7 +59,7 @@ class Case {
   virtual void run() = 0;
 
   // Makes the next call the first one of its handle.
-  void renew_handle() { handle_.emplace(mode_); }
+  void renew_handle() { handle_.emplace(algorithm_); }
 
   virtual std::vector<Baseline> baselines() = 0;
 
@@ -82,7 +82,7 @@ class Case {
   mluOpHandle_t handle() const { return *handle_; }
 
  private:
-  mluOpAtomicsMode_t mode_;
+  mluOpOmpAlgorithm_t algorithm_;
   std::optional<test::Handle> handle_;
 };
 
@@ -97,7 +97,7 @@ struct CaseSpec {
   std::string op;
   std::string name;
   std::string dtype;
-  std::string mode;
+  std::string algorithm;
   std::function<std::unique_ptr<Case>(double size)> prepare;
 };
 

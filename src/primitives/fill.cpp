@@ -43,7 +43,7 @@ void store_zeros(uint8_t* const& data, int64_t begin, int64_t end, Task&) {
 void fill_zero(Context& context, void* data, int64_t bytes) {
   // The zeros are updated soon: they bypass the caches only where these cannot hold them until then.
   const bool stream = bytes > 2 * cache_sizes().llc;
-  launch<uint8_t*>(context, choose_task_dim(bytes, bytes), Evenly{bytes},
+  launch<uint8_t*>(context, "fill", task_dim_of(context, bytes, bytes), Evenly{bytes},
                    stream ? MLUOP_DISPATCH(stream_zeros) : store_zeros, static_cast<uint8_t*>(data));
 }
 

@@ -21,8 +21,8 @@ void gather_rows(const GatherArgs& args, int64_t begin, int64_t end, Task&) {
 }  // namespace
 
 void gather(Context& context, const GatherArgs& args) {
-  launch(context, choose_task_dim(args.count, 2 * args.count * args.row_bytes), Evenly{args.count}, gather_rows,
-         args);
+  launch(context, "gather", task_dim_of(context, args.count, 2 * args.count * args.row_bytes), Evenly{args.count},
+         gather_rows, args);
 }
 
 }  // namespace mluop

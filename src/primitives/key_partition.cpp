@@ -61,8 +61,8 @@ void KeyPartition::clear_sample(int task_id) {
 
 void KeyPartition::assign_ranks(Context& context, const SampledRuns& sample) {
   const int64_t bytes = int64_t{bucket_count} * sample_task_dim * int64_t{sizeof(int32_t) + sizeof(int64_t)};
-  launch(context, std::min(choose_task_dim(bucket_count, bytes), sample_task_dim), Evenly{bucket_count},
-         merge_samples, *this);
+  launch(context, "merge_samples", std::min(choose_task_dim(bucket_count, bytes), sample_task_dim),
+         Evenly{bucket_count}, merge_samples, *this);
   // A counting sort of the buckets by the mean run of their points. Buckets without sampled points cost next to
   // nothing; they get the rank that they would have if the points were in the order of their keys.
   int64_t* const mean_runs = run_sums;  // in place

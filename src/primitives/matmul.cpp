@@ -152,8 +152,8 @@ void check_matmul_fits(const Context& context, mluOpDataType_t dtype, int64_t in
 void matmul(Context& context, const MatmulArgs& args) {
   const MatmulWork work{args, fit_kc(context, args.dtype, args.inner)};
   const int64_t bytes = args.rows * (args.inner + 2 * args.columns) * int64_t{sizeof(float)};
-  launch(context, choose_task_dim(args.rows, bytes), Evenly{args.rows}, MLUOP_DISPATCH(matmul_kernel)(args.dtype),
-         work);
+  launch(context, "matmul", task_dim_of(context, args.rows, bytes), Evenly{args.rows},
+         MLUOP_DISPATCH(matmul_kernel)(args.dtype), work);
 }
 
 }  // namespace mluop

@@ -19,7 +19,7 @@ void add_rows(const ScatterAddArgs& args, int64_t begin, int64_t end, Task&) {
 
 void scatter_add(Context& context, const ScatterAddArgs& args) {
   const int64_t bytes = 3 * args.count * args.columns * int64_t{sizeof(float)};
-  launch(context, choose_task_dim(args.count, bytes), Evenly{args.count}, add_rows, args);
+  launch(context, "scatter_add", task_dim_of(context, args.count, bytes), Evenly{args.count}, add_rows, args);
 }
 
 }  // namespace mluop

@@ -19,8 +19,8 @@ void transpose_rows(const TransposeArgs& args, int64_t begin, int64_t end, Task&
 
 void transpose(Context& context, const TransposeArgs& args) {
   const int64_t rows = args.dims[0] * args.dims[1];
-  launch(context, choose_task_dim(rows, 2 * rows * args.dims[2] * args.element_bytes), Evenly{rows},
-         args.element_bytes == 2 ? transpose_rows<uint16_t> : transpose_rows<uint32_t>, args);
+  launch(context, "transpose", task_dim_of(context, rows, 2 * rows * args.dims[2] * args.element_bytes),
+         Evenly{rows}, args.element_bytes == 2 ? transpose_rows<uint16_t> : transpose_rows<uint32_t>, args);
 }
 
 }  // namespace mluop

@@ -67,43 +67,42 @@ class FirstBadItem {
 };
 
 // Holds a lock that tasks share until the end of the scope. For a few hundred instructions at most: other tasks
-// spin meanwhile. The lock is an int32_t in their memory, 0 before its first holder.
+// spin meanwhile. The lock is an int32_t, initially 0.
 class SpinGuard {
  public:
   explicit SpinGuard(int32_t* lock) : lock_(lock) {
-    int32_t before;
-    while ((before = exchange_held()) == kHeld) {
+    while (exchange(kHeld) == kHeld) {
+      contended_ = true;
       // The holder may be waiting for this core.
       std::this_thread::yield();
     }
-    first_ = before == 0;
   }
   SpinGuard(const SpinGuard&) = delete;
   SpinGuard& operator=(const SpinGuard&) = delete;
   ~SpinGuard() {
 #pragma omp atomic write release
-    *lock_ = kReleased;
+    *lock_ = kFree;
   }
 
-  // Whether this is the first holder of the lock.
-  bool first() const { return first_; }
+  // Whether another task held the lock.
+  bool contended() const { return contended_; }
 
  private:
+  static constexpr int32_t kFree = 0;
   static constexpr int32_t kHeld = 1;
-  static constexpr int32_t kReleased = 2;
 
-  int32_t exchange_held() {
+  int32_t exchange(int32_t value) {
     int32_t before;
 #pragma omp atomic capture acq_rel
     {
       before = *lock_;
-      *lock_ = kHeld;
+      *lock_ = value;
     }
     return before;
   }
 
   int32_t* lock_;
-  bool first_;
+  bool contended_ = false;
 };
 
 }  // namespace mluop

@@ -2,8 +2,10 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include "core/checks.h"
 #include "core/environment.h"
@@ -22,6 +24,13 @@ DeviceProfile read_device() {
   require(device.has_value(), MLUOP_STATUS_BAD_PARAM, "MLUOP_OMP_DEVICE is \"", name,
           "\", expected one of: mlu270, mlu290, mlu370, mlu590");
   return *device;
+}
+
+mluOpOmpAlgorithm_t read_algorithm() {
+  const std::string name = read_environment("MLUOP_OMP_ALGORITHM", "native");
+  require(name == "native" || name == "device", MLUOP_STATUS_BAD_PARAM, "MLUOP_OMP_ALGORITHM is \"", name,
+          "\", expected one of: native, device");
+  return name == "device" ? MLUOP_OMP_ALGORITHM_DEVICE : MLUOP_OMP_ALGORITHM_NATIVE;
 }
 
 // A whole number from 1 to `max`.
@@ -44,15 +53,26 @@ void mluOpContext::configure() {
   const size_t new_nram = mluop::read_count("MLUOP_OMP_NRAM_KB", mluop::kMaxNramKib, new_device.nram_kib) * 1024;
   const size_t new_threads =
       mluop::read_count("MLUOP_OMP_MAX_THREADS", mluop::kMaxThreads, static_cast<size_t>(omp_get_num_procs()));
+  const mluOpOmpAlgorithm_t new_algorithm = mluop::read_algorithm();
+  std::string new_trace_file = mluop::read_environment("MLUOP_OMP_TRACE", "");
   mluop::configure_simd();
   mluop::configure_log();
   device = new_device;
   nram_capacity = new_nram;
   max_threads = static_cast<int>(new_threads);
+  max_threads_is_set = !mluop::read_environment("MLUOP_OMP_MAX_THREADS", "").empty();
+  algorithm = new_algorithm;
+  trace_file = std::move(new_trace_file);
+  if (!trace_file.empty()) statistics.enable(true);
   if (mluop::debug_log_enabled()) {
     mluop::log_debug(mluop::text("device ", device.name, ", NRAM ", nram_capacity / 1024, " KiB, at most ",
                                  max_threads, " threads, ", mluop::simd_name()));
   }
+}
+
+int mluOpContext::thread_count(int task_dim) const {
+  const bool limited = algorithm == MLUOP_OMP_ALGORITHM_NATIVE || max_threads_is_set;
+  return limited ? std::min(task_dim, max_threads) : task_dim;
 }
 
 mluop::Arena mluOpContext::reserve(size_t pool_bytes) {

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <mutex>
+#include <string>
 
 #include "core/aligned_buffer.h"
 #include "core/arena.h"
 #include "mlu_op.h"
 #include "team/device_profile.h"
+#include "team/statistics.h"
 
 // The last launch, for tests.
 struct TeamRecord {
@@ -22,7 +24,7 @@ struct mluOpContext {
   void configure();
 
   // The number of threads that run `task_dim` tasks, if OpenMP provides as many.
-  int thread_count(int task_dim) const { return task_dim < max_threads ? task_dim : max_threads; }
+  int thread_count(int task_dim) const;
 
   // Reserves the NRAM of the largest team that a launch may use, and `pool_bytes` bytes of pool, which it returns;
   // contents are unspecified. An operator calls it once, before it writes an output: launches do not allocate.
@@ -34,11 +36,16 @@ struct mluOpContext {
 
   mluop::DeviceProfile device = mluop::kDefaultDevice;
   size_t nram_capacity = 0;
+  // MLUOP_OMP_MAX_THREADS; if it is not set, the number of processors, which limits the native algorithm only.
   int max_threads = 1;
+  bool max_threads_is_set = false;
+  mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE;
   mluOpAtomicsMode_t atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED;
   cnrtQueue_t queue = nullptr;
   std::mutex execution;
   TeamRecord last_launch;
+  mluop::CallStatistics statistics;
+  std::string trace_file;  // MLUOP_OMP_TRACE; empty: no trace
 
  private:
   mluop::AlignedBuffer nram_memory_;

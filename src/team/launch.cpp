@@ -38,47 +38,52 @@ ForkGuard fork_guard;
 
 void ForkGuard::enter_child() { fork_guard.in_child_.store(true, std::memory_order_relaxed); }
 
-// What a launch has in common for its tasks.
+// What the tasks of a launch have in common.
 struct Team {
   Context& context;
   int task_dim;
   void (*body)(const void* state, Task& task);
   const void* state;
+  LaunchStatistics* record;  // null: none
 
   // Runs the tasks of one of `threads` threads.
   void run_thread(int thread, int threads) const {
     for (int id = thread; id < task_dim; id += threads) {
-      Task task{id, task_dim, context.nram(thread)};
-      body(state, task);
+      TaskStatistics discarded{};
+      Task task{id, task_dim, context.nram(thread),
+                record == nullptr ? &discarded : &record->tasks[static_cast<size_t>(id)]};
+      if (record == nullptr) {
+        body(state, task);
+      } else {
+        run_recorded(task, thread);
+      }
     }
+  }
+
+  void run_recorded(Task& task, int thread) const {
+    TaskStatistics& statistics = *task.statistics;
+    statistics.thread = thread;
+    statistics.start_us = context.statistics.now_us();
+    body(state, task);
+    statistics.duration_us = context.statistics.now_us() - statistics.start_us;
+    statistics.nram_bytes = std::max(statistics.nram_bytes, static_cast<int64_t>(task.nram.used()));
   }
 };
 
-}  // namespace
-
-int choose_task_dim(int64_t items, int64_t bytes) {
-  const int64_t max = std::min(items, ceil_div(bytes, kTaskBytes));
-  return static_cast<int>(std::clamp<int64_t>(max, 1, omp_get_max_threads()));
-}
-
-int64_t ChunkCounter::next() { return atomic_next(&next_); }
-
-void run_team(Context& context, int task_dim, void (*body)(const void* state, Task& task), const void* state) {
-  const Team team{context, task_dim, body, state};
-  // At most as many threads as processors: more would wait for their turn at each launch.
-  const int max_threads = context.thread_count(task_dim);
-  context.last_launch = {task_dim, 1};
+// Runs the team and returns the number of threads.
+int run_threads(const Team& team, int max_threads) {
   if (max_threads == 1 || fork_guard.in_child()) {
     team.run_thread(0, 1);
-    return;
+    return 1;
   }
   fork_guard.team_starts();
   std::exception_ptr failure;
+  int started = 1;
 #pragma omp parallel num_threads(max_threads)
   {
     const int thread = omp_get_thread_num();
     const int threads = omp_get_num_threads();
-    if (thread == 0) context.last_launch.threads = threads;
+    if (thread == 0) started = threads;
     try {
       team.run_thread(thread, threads);
     } catch (...) {
@@ -87,6 +92,34 @@ void run_team(Context& context, int task_dim, void (*body)(const void* state, Ta
     }
   }
   if (failure) std::rethrow_exception(failure);
+  return started;
+}
+
+}  // namespace
+
+int choose_task_dim(int64_t items, int64_t bytes) {
+  const int64_t max = std::min(items, ceil_div(bytes, kTaskBytes));
+  return static_cast<int>(std::clamp<int64_t>(max, 1, omp_get_max_threads()));
+}
+
+int device_task_dim() { return omp_get_max_threads(); }
+
+int task_dim_of(const Context& context, int64_t items, int64_t bytes) {
+  return context.algorithm == MLUOP_OMP_ALGORITHM_DEVICE ? device_task_dim() : choose_task_dim(items, bytes);
+}
+
+int64_t ChunkCounter::next() { return atomic_next(&next_); }
+
+void run_team(Context& context, const char* kernel, int task_dim, void (*body)(const void* state, Task& task),
+              const void* state) {
+  LaunchStatistics* const record = context.statistics.begin_launch(kernel, task_dim);
+  if (record != nullptr) record->launch.start_us = context.statistics.now_us();
+  context.last_launch = {task_dim, 1};
+  context.last_launch.threads =
+      run_threads({context, task_dim, body, state, record}, context.thread_count(task_dim));
+  if (record == nullptr) return;
+  record->launch.threads = context.last_launch.threads;
+  record->launch.duration_us = context.statistics.now_us() - record->launch.start_us;
 }
 
 }  // namespace mluop

@@ -6,12 +6,14 @@
 // number of instructions; a holder takes no second lock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
 #include "core/arena.h"
 #include "team/context.h"
 #include "team/split.h"
+#include "team/statistics.h"
 
 namespace mluop {
 
@@ -19,18 +21,27 @@ struct Task {
   int taskId;
   int taskDim;
   Arena nram;
+  TaskStatistics* statistics;  // of this task; recorded if the statistics of the handle are enabled
 };
 
 template <class Args>
 using RangeKernel = void (*)(const Args& args, int64_t begin, int64_t end, Task& task);
 
-// The number of tasks for `items` work items that move `bytes` bytes: OMP_NUM_THREADS, fewer where items or bytes
-// do not pay for them, at least 1.
+// The number of tasks of the native algorithm for `items` work items that move `bytes` bytes: OMP_NUM_THREADS,
+// fewer where items or bytes do not pay for them, at least 1.
 int choose_task_dim(int64_t items, int64_t bytes);
 
-// Runs body(state, task) for task_dim tasks and returns when all are done; launch() is the typed form. The NRAM of
-// the team is reserved before (Context::reserve). What a task throws, which is a bug, is rethrown here.
-void run_team(Context& context, int task_dim, void (*body)(const void* state, Task& task), const void* state);
+// The number of tasks of the device algorithm: OMP_NUM_THREADS.
+int device_task_dim();
+
+// The number of tasks for the algorithm of the context, for primitives that both use.
+int task_dim_of(const Context& context, int64_t items, int64_t bytes);
+
+// Runs body(state, task) for task_dim tasks and returns when all are done; launch() is the typed form. `kernel` is
+// the name of the kernel in statistics and traces, a literal. The NRAM of the team is reserved before
+// (Context::reserve). What a task throws, which is a bug, is rethrown here.
+void run_team(Context& context, const char* kernel, int task_dim, void (*body)(const void* state, Task& task),
+              const void* state);
 
 // The work items [0, total), divided as the design documents do; see split().
 struct Evenly {
@@ -40,7 +51,7 @@ struct Evenly {
 
 // Static schedule: divide(task_dim, task_id) is the range of a task. Tasks with an empty range do not run.
 template <class Args, class Divide>
-void launch(Context& context, int task_dim, const Divide& divide, RangeKernel<Args> kernel,
+void launch(Context& context, const char* name, int task_dim, const Divide& divide, RangeKernel<Args> kernel,
             const std::type_identity_t<Args>& args) {
   struct State {
     const Divide& divide;
@@ -48,10 +59,12 @@ void launch(Context& context, int task_dim, const Divide& divide, RangeKernel<Ar
     const Args& args;
   } state{divide, kernel, args};
   run_team(
-      context, task_dim,
+      context, name, task_dim,
       [](const void* opaque, Task& task) {
         const State& launched = *static_cast<const State*>(opaque);
         const Range range = launched.divide(task.taskDim, task.taskId);
+        task.statistics->first_item = range.begin;
+        task.statistics->item_count = range.size();
         if (range.size() > 0) launched.kernel(launched.args, range.begin, range.end, task);
       },
       &state);
@@ -70,10 +83,18 @@ class ChunkCounter {
   int count_;
 };
 
+// Adds a chunk to the statistics of a task.
+inline void record_chunk(const Task& task, Range range) {
+  TaskStatistics& statistics = *task.statistics;
+  if (statistics.item_count == 0) statistics.first_item = range.begin;
+  statistics.item_count += range.size();
+  statistics.nram_bytes = std::max(statistics.nram_bytes, static_cast<int64_t>(task.nram.used()));
+}
+
 // Dynamic schedule, for cores of different speed: divide(chunk_count, chunk) is the range of a chunk, and a task
 // that is done with one takes the next. Each call of the kernel starts with an empty NRAM.
 template <class Args, class Divide>
-void launch_dynamic(Context& context, int task_dim, int chunk_count, const Divide& divide,
+void launch_dynamic(Context& context, const char* name, int task_dim, int chunk_count, const Divide& divide,
                     RangeKernel<Args> kernel, const std::type_identity_t<Args>& args) {
   struct State {
     const Divide& divide;
@@ -84,7 +105,7 @@ void launch_dynamic(Context& context, int task_dim, int chunk_count, const Divid
   ChunkCounter chunks(chunk_count);
   const State state{divide, kernel, args, chunks};
   run_team(
-      context, task_dim,
+      context, name, task_dim,
       [](const void* opaque, Task& task) {
         const State& launched = *static_cast<const State*>(opaque);
         const int count = launched.chunks.count();
@@ -92,6 +113,7 @@ void launch_dynamic(Context& context, int task_dim, int chunk_count, const Divid
           const Range range = launched.divide(count, static_cast<int>(chunk));
           Task chunk_task = task;
           if (range.size() > 0) launched.kernel(launched.args, range.begin, range.end, chunk_task);
+          record_chunk(chunk_task, range);
         }
       },
       &state);

@@ -5,6 +5,7 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
+#include "team/trace.h"
 
 namespace mluop {
 namespace {
@@ -56,6 +57,7 @@ void check_tensor(const Argument& tensor) {
 Call::Call(std::string_view function, Context& context, bool is_query)
     : function_(function), context_(context), is_query_(is_query), logs_(debug_log_enabled()) {
   if (logs_) start_ = Clock::now();
+  if (!is_query) context.statistics.begin_call();
 }
 
 int64_t Argument::bytes() const {
@@ -142,15 +144,21 @@ Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) con
   return workspace_arena(workspace, needed);
 }
 
-void Call::log_success() const {
+void Call::finish() const {
+  if (!context_.trace_file.empty())
+    append_to_trace(context_.trace_file, function_, tensor_text(), context_.statistics);
   if (!logs_) return;
   const std::chrono::duration<double, std::milli> latency = Clock::now() - start_;
+  log_debug(text("[", function_, "] ", tensor_text(), details_, ", ", simd_name(), ", ", latency.count(), " ms"));
+}
+
+std::string Call::tensor_text() const {
   std::string tensors;
   for (const Argument& argument : arguments()) {
     if (!argument.is_tensor()) continue;
     tensors += text(tensors.empty() ? "" : ", ", argument.name, " ", describe(*argument.desc));
   }
-  log_debug(text("[", function_, "] ", tensors, details_, ", ", simd_name(), ", ", latency.count(), " ms"));
+  return tensors;
 }
 
 }  // namespace mluop

@@ -90,8 +90,8 @@ class Call {
   void log_detail(const Parts&... parts) {
     if (logs_) details_ += text(", ", parts...);
   }
-  // Writes the debug line: instruction set, tensors, details and the latency of the call.
-  void log_success() const;
+  // Writes the debug line (tensors, details, instruction set, latency) and the trace of the call.
+  void finish() const;
 
   Context& context() const { return context_; }
 
@@ -103,6 +103,7 @@ class Call {
                mluOpDataType_t dtype, mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape);
   std::span<const Argument> arguments() const { return {arguments_.data(), argument_count_}; }
   void check_overlap() const;
+  std::string tensor_text() const;
 
   std::string_view function_;
   Context& context_;
@@ -123,7 +124,7 @@ mluOpStatus_t run_operator(std::string_view function, mluOpHandle_t handle, cons
     const std::lock_guard lock(handle->execution);
     Call call(function, *handle, false);
     body(call);
-    call.log_success();
+    call.finish();
   });
 }
 

@@ -1,5 +1,5 @@
 // Operators whose allocations fail: each allocation of a call on a new handle, one at a time, for each operator,
-// element type and mode.
+// element type and algorithm.
 #include <gtest/gtest.h>
 
 #include "ops/dynamic_scatter_backward/call.h"
@@ -26,8 +26,8 @@ class OpsAllocationFailures : public ::testing::Test {
 
 // Runs the call on a new handle with the n-th allocation failing. Returns whether there was an n-th one.
 template <class Call>
-bool expect_failure_of_allocation(int64_t n, mluOpAtomicsMode_t mode, const typename Call::Inputs& inputs) {
-  const Handle handle(mode);
+bool expect_failure_of_allocation(int64_t n, mluOpOmpAlgorithm_t algorithm, const typename Call::Inputs& inputs) {
+  const Handle handle(algorithm);
   const Call call(handle, inputs);
   const auto before = call.contents();
   mluOpStatus_t status;
@@ -52,10 +52,10 @@ bool expect_failure_of_allocation(int64_t n, mluOpAtomicsMode_t mode, const type
 
 template <class Call>
 void expect_allocation_failures(const typename Call::Inputs& inputs) {
-  for (const mluOpAtomicsMode_t mode : kAtomicsModes) {
-    SCOPED_TRACE(text_of(mode));
+  for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
     int64_t n = 1;
-    while (expect_failure_of_allocation<Call>(n, mode, inputs)) ++n;
+    while (expect_failure_of_allocation<Call>(n, algorithm, inputs)) ++n;
     // The NRAM at least.
     EXPECT_GT(n, 1);
   }

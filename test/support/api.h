@@ -23,9 +23,9 @@ inline void require(mluOpStatus_t status) {
 
 class Handle {
  public:
-  explicit Handle(mluOpAtomicsMode_t mode = MLUOP_ATOMICS_NOT_ALLOWED) {
+  explicit Handle(mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) {
     require(mluOpCreate(&handle_));
-    require(mluOpSetAtomicsMode(handle_, mode));
+    require(mluOpOmpSetAlgorithm(handle_, algorithm));
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;

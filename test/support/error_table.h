@@ -50,7 +50,7 @@ struct ErrorTable {
   std::vector<ApiFunction<Call>> functions = {Call::kOperator};
   // Each of these accepts the arguments of all rows.
   std::vector<ApiFunction<Call>> accepted_by = {};
-  std::vector<mluOpAtomicsMode_t> modes = {std::begin(kAtomicsModes), std::end(kAtomicsModes)};
+  std::vector<mluOpOmpAlgorithm_t> algorithms = {std::begin(kAlgorithms), std::end(kAlgorithms)};
   Rows rows;
 };
 
@@ -84,13 +84,13 @@ void expect_failure(const Function& call, mluOpStatus_t status, const std::strin
   EXPECT_EQ(match == Match::kAll ? text : text.substr(0, message.size()), message);
 }
 
-// Checks each row with each function, in each mode, with a new call: status, message, no change of inputs and
+// Checks each row with each function, in each algorithm, with a new call: status, message, no change of inputs and
 // outputs, intact guard zones.
 template <class Call>
 void expect_errors(const ErrorTable<Call>& table) {
-  for (const mluOpAtomicsMode_t mode : table.modes) {
-    SCOPED_TRACE(text_of(mode));
-    const Handle handle(mode);
+  for (const mluOpOmpAlgorithm_t algorithm : table.algorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    const Handle handle(algorithm);
     for (const ErrorRow<Call>& row : table.rows) {
       SCOPED_TRACE(row.rule);
       for (const ApiFunction<Call>& function : table.functions) {

@@ -33,7 +33,7 @@ struct FakeCall : GuardedCall {
 using Table = ErrorTable<FakeCall>;
 
 void check(const ErrorRow<FakeCall>& row) {
-  expect_errors(Table{.inputs = {1, 2, 3}, .modes = {MLUOP_ATOMICS_NOT_ALLOWED}, .rows = {row}});
+  expect_errors(Table{.inputs = {1, 2, 3}, .algorithms = {MLUOP_OMP_ALGORITHM_NATIVE}, .rows = {row}});
 }
 
 const std::string kMessage = "handle is null";
@@ -68,7 +68,7 @@ TEST(SupportErrorTable, ReportsFunctionsThatDoNotAccept) {
   const Table table{.inputs = {1},
                     .functions = {},
                     .accepted_by = {FakeCall::kOperator},
-                    .modes = {MLUOP_ATOMICS_ALLOWED},
+                    .algorithms = {MLUOP_OMP_ALGORITHM_DEVICE},
                     .rows = {{"succeeds", set(&FakeCall::succeeds, true), ""}}};
   expect_errors(table);
   Table failing = table;

@@ -1,18 +1,18 @@
-// The atomics modes, and texts for SCOPED_TRACE.
+// The algorithms, and texts for SCOPED_TRACE.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 
-#include "mlu_op.h"
+#include "mlu_op_omp.h"
 
 namespace mluop::test {
 
-inline constexpr mluOpAtomicsMode_t kAtomicsModes[] = {MLUOP_ATOMICS_NOT_ALLOWED, MLUOP_ATOMICS_ALLOWED};
+inline constexpr mluOpOmpAlgorithm_t kAlgorithms[] = {MLUOP_OMP_ALGORITHM_NATIVE, MLUOP_OMP_ALGORITHM_DEVICE};
 
-inline const char* text_of(mluOpAtomicsMode_t mode) {
-  return mode == MLUOP_ATOMICS_ALLOWED ? "atomics allowed" : "atomics not allowed";
+inline const char* text_of(mluOpOmpAlgorithm_t algorithm) {
+  return algorithm == MLUOP_OMP_ALGORITHM_DEVICE ? "device" : "native";
 }
 
 // Such as "2 x 50 x 6".

@@ -148,8 +148,8 @@ TEST(TeamConcurrency, NramExceedsTheMachine) {
   const ScopedThreads threads(64);
   auto random = seeded_random();
   const Problem problem(random, 60000);
-  for (const auto mode : kAtomicsModes) {
-    const Handle handle(mode);
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
     const VoxelPoolingCall call(handle, problem.inputs);
     const VoxelPoolingOutputs before = call.outputs();
     const mluOpStatus_t status = call.run();

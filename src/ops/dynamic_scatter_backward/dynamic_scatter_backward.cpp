@@ -1,5 +1,5 @@
 // mluOpDynamicScatterBackward, mluOpDynamicPointToVoxelBackward and their workspace queries: entries and checks.
-#include "ops/dynamic_scatter_backward/plan.h"
+#include "ops/dynamic_scatter_backward/native/plan.h"
 
 namespace mluop {
 namespace {
@@ -67,7 +67,7 @@ void check_arguments(const Call& call, mluOpReduceMode_t reduce_type, const Tens
 
 // The result of both queries.
 size_t workspace_bytes(const TensorDescriptor& feats) {
-  return dynamic_scatter_backward::workspace_bytes(feats.dims[0], feats.dims[1]);
+  return dynamic_scatter_backward::native::workspace_bytes(feats.dims[0], feats.dims[1]);
 }
 
 void check_voxel_num(int32_t voxel_num, int64_t m) {
@@ -90,18 +90,19 @@ mluOpStatus_t run_backward(std::string_view function, mluOpHandle_t handle, mluO
     }
     const int32_t voxel_num = *static_cast<const int32_t*>(in.voxel_num.data);
     check_voxel_num(voxel_num, in.voxel_feats.desc->dims[0]);
-    dynamic_scatter_backward::run(call,
-                                  {
-                                      .point_count = static_cast<int32_t>(n),
-                                      .voxel_count = voxel_num,
-                                      .channels = c,
-                                      .grad_voxel_feats = static_cast<const float*>(in.grad_voxel_feats.data),
-                                      .feats = static_cast<const float*>(in.feats.data),
-                                      .voxel_feats = static_cast<const float*>(in.voxel_feats.data),
-                                      .point2voxel_map = static_cast<const int32_t*>(in.point2voxel_map.data),
-                                      .grad_feats = static_cast<float*>(grad_feats),
-                                  },
-                                  arena);
+    dynamic_scatter_backward::native::run(
+        call,
+        {
+            .point_count = static_cast<int32_t>(n),
+            .voxel_count = voxel_num,
+            .channels = c,
+            .grad_voxel_feats = static_cast<const float*>(in.grad_voxel_feats.data),
+            .feats = static_cast<const float*>(in.feats.data),
+            .voxel_feats = static_cast<const float*>(in.voxel_feats.data),
+            .point2voxel_map = static_cast<const int32_t*>(in.point2voxel_map.data),
+            .grad_feats = static_cast<float*>(grad_feats),
+        },
+        arena);
   });
 }
 

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "core/dtype.h"
-#include "ops/indice_convolution_forward/plan.h"
+#include "ops/indice_convolution_forward/native/plan.h"
 
 namespace mluop {
 namespace {
@@ -132,7 +132,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
       "mluOpGetIndiceConvolutionForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
         const Args args = check(call, {features_desc, filters_desc, indice_pairs_desc, features_out_desc,
                                        indice_num, num_act_out, inverse, sub_m});
-        return indice_convolution_forward::workspace_bytes(call.context(), args);
+        return indice_convolution_forward::native::workspace_bytes(call.context(), args);
       });
 }
 
@@ -146,7 +146,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionForward(
   return run_operator("mluOpIndiceConvolutionForward", handle, [&](Call& call) {
     const Args args = check(call, {features_desc, filters_desc, indice_pairs_desc, features_out_desc, indice_num,
                                    num_act_out, inverse, sub_m, features, filters, indice_pairs, features_out});
-    const size_t needed = indice_convolution_forward::workspace_bytes(call.context(), args);
-    indice_convolution_forward::run(call, args, call.workspace(workspace, workspace_size, needed));
+    const size_t needed = indice_convolution_forward::native::workspace_bytes(call.context(), args);
+    indice_convolution_forward::native::run(call, args, call.workspace(workspace, workspace_size, needed));
   });
 }

@@ -3,7 +3,7 @@
 
 #include "core/dtype.h"
 #include "core/sizes.h"
-#include "ops/masked_im2col_forward/plan.h"
+#include "ops/masked_im2col_forward/native/plan.h"
 
 namespace mluop {
 namespace {
@@ -87,20 +87,21 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedIm2colForward(
       call.log_detail("nothing to do");
       return;
     }
-    masked_im2col_forward::run(call, {
-                                         .element_size = static_cast<int32_t>(size_of(feature_desc->dtype)),
-                                         .channels = feature_desc->dims[1],
-                                         .height = feature_desc->dims[2],
-                                         .width = feature_desc->dims[3],
-                                         .mask_cnt = mask_h_idx_desc->dims[0],
-                                         .kernel_h = kernel_h,
-                                         .kernel_w = kernel_w,
-                                         .pad_h = pad_h,
-                                         .pad_w = pad_w,
-                                         .feature = feature,
-                                         .mask_h_idx = static_cast<const int32_t*>(mask_h_idx),
-                                         .mask_w_idx = static_cast<const int32_t*>(mask_w_idx),
-                                         .data_col = data_col,
-                                     });
+    masked_im2col_forward::native::run(call,
+                                       {
+                                           .element_size = static_cast<int32_t>(size_of(feature_desc->dtype)),
+                                           .channels = feature_desc->dims[1],
+                                           .height = feature_desc->dims[2],
+                                           .width = feature_desc->dims[3],
+                                           .mask_cnt = mask_h_idx_desc->dims[0],
+                                           .kernel_h = kernel_h,
+                                           .kernel_w = kernel_w,
+                                           .pad_h = pad_h,
+                                           .pad_w = pad_w,
+                                           .feature = feature,
+                                           .mask_h_idx = static_cast<const int32_t*>(mask_h_idx),
+                                           .mask_w_idx = static_cast<const int32_t*>(mask_w_idx),
+                                           .data_col = data_col,
+                                       });
   });
 }

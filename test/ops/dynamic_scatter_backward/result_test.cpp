@@ -1,4 +1,4 @@
-// mluOpDynamicScatterBackward against the serial loops of its definition, bit for bit in both modes.
+// mluOpDynamicScatterBackward against the serial loops of its definition, bit for bit in both algorithms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,9 +36,9 @@ std::string name_of(const DynamicScatterSizes& s) {
 
 void expect_reference(const DynamicScatterInputs& inputs, Placement placement = Placement::kAligned) {
   const std::vector<float> expected = dynamic_scatter_reference(inputs);
-  for (const auto mode : kAtomicsModes) {
-    SCOPED_TRACE(text_of(mode));
-    const Handle handle(mode);
+  for (const auto algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    const Handle handle(algorithm);
     const DynamicScatterCall call(handle, inputs, placement);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
     EXPECT_TRUE(identical(call.output(), expected));
@@ -61,7 +61,7 @@ constexpr DynamicScatterSizes kHostileSizes[] = {
     {64, 20, 128, 20},      // eight vectors
     {64, 20, 131, 20},      // eight vectors and a tail of three lanes
     {40, 9, 2050, 9},       // rows longer than a tile
-    {9001, 4001, 1, 4000},  // one channel: the deterministic mode needs the larger workspace
+    {9001, 4001, 1, 4000},  // one channel: the deterministic algorithm needs the larger workspace
     {20000, 3, 1, 3},       // fewer voxels than tasks
 };
 
@@ -162,8 +162,8 @@ TEST(OpsDynamicScatterBackward, NramSizes) {
 TEST(OpsDynamicScatterBackward, ReusedHandle) {
   auto random = seeded_random();
   const ScopedThreads threads(3);
-  for (const auto mode : kAtomicsModes) {
-    const Handle handle(mode);
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
     for (const int points : {3000, 10, 30000, 1}) {
       const auto inputs = random_dynamic_scatter({points, (points + 2) / 3, 21, (points + 2) / 3}, random);
       const DynamicScatterCall call(handle, inputs);
@@ -272,8 +272,8 @@ TEST(OpsDynamicScatterBackward, Aliases) {
   auto random = seeded_random();
   const auto inputs = random_dynamic_scatter({700, 200, 33, 190}, random);
   const auto expected = dynamic_scatter_reference(inputs);
-  for (const auto mode : kAtomicsModes) {
-    const Handle handle(mode);
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
     const DynamicScatterCall call(handle, inputs);
     ASSERT_EQ(call.query_alias(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
     EXPECT_EQ(call.queried_buffer[0], call.workspace_size);

@@ -119,9 +119,9 @@ std::vector<float> IndiceConvolutionCall<T>::output() const {
 }
 
 template <class T>
-std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs, mluOpAtomicsMode_t mode,
+std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs, mluOpOmpAlgorithm_t algorithm,
                                              Placement placement) {
-  const Handle handle(mode);
+  const Handle handle(algorithm);
   const IndiceConvolutionCall<T> call(handle, inputs, placement);
   require(call.run());
   if (!call.intact()) throw std::runtime_error("the call changed inputs or guard zones");
@@ -147,9 +147,9 @@ template std::vector<double> indice_convolution_sums(const IndiceConvolutionInpu
 template std::vector<double> indice_convolution_sums(const IndiceConvolutionInputs<Half>&);
 template std::vector<float> indice_convolution_reference(const IndiceConvolutionInputs<float>&);
 template std::vector<float> indice_convolution_reference(const IndiceConvolutionInputs<Half>&);
-template std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<float>&, mluOpAtomicsMode_t,
+template std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<float>&, mluOpOmpAlgorithm_t,
                                                       Placement);
-template std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<Half>&, mluOpAtomicsMode_t,
+template std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<Half>&, mluOpOmpAlgorithm_t,
                                                       Placement);
 template struct IndiceConvolutionCall<float>;
 template struct IndiceConvolutionCall<Half>;

@@ -162,35 +162,35 @@ TEST(OpsIndiceConvolutionForwardErrors, Memory) {
 
 TEST(OpsIndiceConvolutionForwardErrors, SmallWorkspace) {
   const auto inputs = valid_inputs();
-  for (const auto mode : kAtomicsModes) {
-    const std::string needed = std::to_string(Call(Handle(mode), inputs).workspace_size);
+  for (const auto algorithm : kAlgorithms) {
+    const std::string needed = std::to_string(Call(Handle(algorithm), inputs).workspace_size);
     const Table::Rows rows = {
         {"one byte less", [](auto& c) { --c.workspace_size; },
          "workspace_size is " + std::to_string(std::stoull(needed) - 1) + ", expected at least " + needed},
         {"none", set(&Call::workspace_size, size_t{0}), "workspace_size is 0, expected at least " + needed},
     };
-    expect_errors(Table{.inputs = inputs, .accepted_by = {Call::kQuery}, .modes = {mode}, .rows = rows});
+    expect_errors(Table{.inputs = inputs, .accepted_by = {Call::kQuery}, .algorithms = {algorithm}, .rows = rows});
   }
 }
 
-// The query returns the size for the mode of the handle. The mode that needs more does not accept the size of the
+// The query returns the size for the algorithm of the handle. The algorithm that needs more does not accept the size of the
 // other.
 TEST(OpsIndiceConvolutionForwardErrors, QueryIsOfTheMode) {
   const auto inputs = valid_inputs();
   size_t bytes[2] = {0, 0};
   const Handle handle;
   const Call call(handle, inputs);
-  for (const auto mode : kAtomicsModes) {
-    require(mluOpSetAtomicsMode(handle, mode));
+  for (const auto algorithm : kAlgorithms) {
+    require(mluOpOmpSetAlgorithm(handle, algorithm));
     require(call.query());
-    bytes[mode == MLUOP_ATOMICS_ALLOWED] = call.queried_buffer[0];
+    bytes[algorithm == MLUOP_OMP_ALGORITHM_DEVICE] = call.queried_buffer[0];
   }
   EXPECT_NE(bytes[0], bytes[1]);
-  require(mluOpSetAtomicsMode(handle, bytes[0] < bytes[1] ? MLUOP_ATOMICS_ALLOWED : MLUOP_ATOMICS_NOT_ALLOWED));
+  require(mluOpOmpSetAlgorithm(handle, bytes[0] < bytes[1] ? MLUOP_OMP_ALGORITHM_DEVICE : MLUOP_OMP_ALGORITHM_NATIVE));
   Call small(handle, inputs);
   small.workspace_size = std::min(bytes[0], bytes[1]);
   EXPECT_EQ(small.run(), MLUOP_STATUS_BAD_PARAM);
-  require(mluOpSetAtomicsMode(handle, bytes[0] < bytes[1] ? MLUOP_ATOMICS_NOT_ALLOWED : MLUOP_ATOMICS_ALLOWED));
+  require(mluOpOmpSetAlgorithm(handle, bytes[0] < bytes[1] ? MLUOP_OMP_ALGORITHM_NATIVE : MLUOP_OMP_ALGORITHM_DEVICE));
   EXPECT_EQ(small.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 
@@ -285,7 +285,7 @@ TEST(OpsIndiceConvolutionForwardErrors, ScratchSizeOverflow) {
   expect_errors(
       Table{.inputs = valid_inputs(),
             .functions = {Call::kOperator, Call::kQuery},
-            .modes = {MLUOP_ATOMICS_ALLOWED},
+            .algorithms = {MLUOP_OMP_ALGORITHM_DEVICE},
             .rows = {{"2^68 bytes of products",
                       set_all(
                           set(&Call::features_desc, Descriptor(kFloat, {8192, 1})),

@@ -1,5 +1,5 @@
 // f32_to_f16(): the nearest half, at every position of a vector and of a task.
-#include "ops/indice_convolution_forward/f32_to_f16.h"
+#include "ops/indice_convolution_forward/device/f32_to_f16.h"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(OpsF32ToF16, RoundsToNearestEven) {
                              : (static_cast<float>(random() % 200001) - 1e5F) / 1001;
         expected[i / sizes.columns * sizes.stride + i % sizes.columns] = to_f16(from[i]).bits;
       }
-      indice_convolution_forward::f32_to_f16(
+      indice_convolution_forward::device::f32_to_f16(
           context, {static_cast<int64_t>(sizes.rows), static_cast<int64_t>(sizes.columns), from.data(), to.data(),
                     static_cast<int64_t>(sizes.stride)});
       for (size_t i = 0; i < extent; ++i) found.push_back(to[i].bits);

@@ -87,8 +87,8 @@ TEST(OpsIndiceConvolutionForward, DenseConvolution) {
     inputs.indice_pairs = pairs.pairs;
     inputs.indice_num = pairs.num;
     const auto expected = dense_reference(tensor, convolution, pairs.outputs, inputs);
-    for (const auto mode : kAtomicsModes) {
-      const Handle handle(mode);
+    for (const auto algorithm : kAlgorithms) {
+      const Handle handle(algorithm);
       IndiceConvolutionCall<float> call(handle, inputs);
       call.sub_m = convolution.submanifold ? 1 : 0;
       ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
@@ -116,19 +116,19 @@ std::vector<float> sums_of(const IndiceConvolutionInputs<float>& inputs) {
 
 template <class T>
 void expect_close(const IndiceConvolutionInputs<T>& inputs, const std::vector<float>& sums, double tolerance) {
-  for (const auto mode : kAtomicsModes) {
+  for (const auto algorithm : kAlgorithms) {
     std::vector<float> first;
     for (const int count : {2, 1, 16}) {
       SCOPED_TRACE(count);
       const ScopedThreads threads(count);
-      const Handle handle(mode);
+      const Handle handle(algorithm);
       const IndiceConvolutionCall<T> call(handle, inputs, Placement::kAgainstEnd);
       ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
       EXPECT_TRUE(call.intact());
       const auto [diff1, diff2] = differences(call.output(), sums);
       EXPECT_LE(diff1, tolerance);
       EXPECT_LE(diff2, tolerance);
-      if (mode == MLUOP_ATOMICS_ALLOWED) continue;
+      if (algorithm == MLUOP_OMP_ALGORITHM_DEVICE) continue;
       if (first.empty()) first = call.output();
       EXPECT_TRUE(same_bits(call.output(), first));
     }

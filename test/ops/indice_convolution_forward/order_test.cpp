@@ -1,4 +1,4 @@
-// mluOpIndiceConvolutionForward in the deterministic mode: the order of additions does not depend on the number of
+// mluOpIndiceConvolutionForward in the deterministic algorithm: the order of additions does not depend on the number of
 // tasks, the size of NRAM or the addresses.
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace mluop::test {
 namespace {
 
-constexpr auto kMode = MLUOP_ATOMICS_NOT_ALLOWED;
+constexpr auto kMode = MLUOP_OMP_ALGORITHM_NATIVE;
 
 // With fractional values, another order of additions gives other bits.
 constexpr IndiceConvolutionSizes kSizes[] = {

@@ -32,9 +32,9 @@ std::string name_of(const IndiceConvolutionSizes& s) {
 template <class T>
 void expect_exact(const IndiceConvolutionInputs<T>& inputs, Placement placement = Placement::kAligned) {
   const auto expected = indice_convolution_reference(inputs);
-  for (const auto mode : kAtomicsModes) {
-    SCOPED_TRACE(text_of(mode));
-    EXPECT_TRUE(same_bits(indice_convolution_result(inputs, mode, placement), expected));
+  for (const auto algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    EXPECT_TRUE(same_bits(indice_convolution_result(inputs, algorithm, placement), expected));
   }
 }
 
@@ -65,7 +65,7 @@ constexpr IndiceConvolutionSizes kHostileSizes[] = {
     {1, 500, 64, 64, 5, 5, 5},      // one input for all pairs
     {9, 9, 700, 20, 1, 1, 2},       // long sums
     {5, 6, 20, 1100, 1, 2, 1},      // long rows
-    {40000, 30000, 2, 3, 1, 3, 3},  // filter offsets with more pairs than a chunk of the atomics mode
+    {40000, 30000, 2, 3, 1, 3, 3},  // filter offsets with more pairs than a chunk of the atomics algorithm
     {20000, 16000, 2, 3, 2, 1, 1},  // short rows, many tiles
 };
 
@@ -134,9 +134,9 @@ TEST(OpsIndiceConvolutionForward, AgainstSumsInDouble) {
   const auto check = [&](auto inputs, double tolerance) {
     make_fractional(inputs, random);
     const auto sums = indice_convolution_sums(inputs);
-    for (const auto mode : kAtomicsModes) {
+    for (const auto algorithm : kAlgorithms) {
       const auto [diff1, diff2] =
-          differences(indice_convolution_result(inputs, mode), std::vector<float>(sums.begin(), sums.end()));
+          differences(indice_convolution_result(inputs, algorithm), std::vector<float>(sums.begin(), sums.end()));
       EXPECT_LE(diff1, tolerance);
       EXPECT_LE(diff2, tolerance);
     }
@@ -146,7 +146,7 @@ TEST(OpsIndiceConvolutionForward, AgainstSumsInDouble) {
   check(random_indice_convolution<Half>(sizes, FilterLayout::kNdhwc, random), kHalfTolerance);
 }
 
-// Consecutive calls of different sizes and modes with one handle.
+// Consecutive calls of different sizes and algorithms with one handle.
 TEST(OpsIndiceConvolutionForward, ReusedHandle) {
   auto random = seeded_random();
   const ScopedThreads threads(3);
@@ -155,8 +155,8 @@ TEST(OpsIndiceConvolutionForward, ReusedHandle) {
     const auto inputs =
         random_indice_convolution<float>({rows, rows / 2 + 1, 19, 35, 1, 3, 3}, FilterLayout::kNdhwc, random);
     const auto expected = indice_convolution_reference(inputs);
-    for (const auto mode : kAtomicsModes) {
-      require(mluOpSetAtomicsMode(handle, mode));
+    for (const auto algorithm : kAlgorithms) {
+      require(mluOpOmpSetAlgorithm(handle, algorithm));
       const IndiceConvolutionCall<float> call(handle, inputs);
       ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
       EXPECT_TRUE(same_bits(call.output(), expected));
@@ -167,8 +167,8 @@ TEST(OpsIndiceConvolutionForward, ReusedHandle) {
 TEST(OpsIndiceConvolutionForward, SubmanifoldFlagChangesNothing) {
   auto random = seeded_random();
   const auto inputs = random_indice_convolution<float>({300, 300, 8, 24, 3, 3, 3}, FilterLayout::kNdhwc, random);
-  for (const auto mode : kAtomicsModes) {
-    const Handle handle(mode);
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
     IndiceConvolutionCall<float> call(handle, inputs);
     call.sub_m = 1;
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
@@ -225,7 +225,7 @@ TEST(OpsIndiceConvolutionForward, LimitsOfHalf) {
     inputs.filters.push_back(to_f16(weight));
     for (int32_t l = 0; l < rows; ++l) inputs.indice_pairs.push_back(l);
     inputs.indice_pairs.resize(features.size() * 2, 0);
-    for (const auto mode : kAtomicsModes) EXPECT_EQ(indice_convolution_result(inputs, mode)[0], sum) << mode;
+    for (const auto algorithm : kAlgorithms) EXPECT_EQ(indice_convolution_result(inputs, algorithm)[0], sum) << algorithm;
   }
 }
 
@@ -242,8 +242,8 @@ TEST(OpsIndiceConvolutionForward, NoPairs) {
 
 // Without input rows the output is 0; without output rows it is empty. Both need no workspace.
 TEST(OpsIndiceConvolutionForward, EmptyTensors) {
-  for (const auto mode : kAtomicsModes) {
-    const Handle handle(mode);
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
     for (const auto& [rows_in, rows_out] : {std::pair{0, 40}, {30, 0}, {0, 0}}) {
       const IndiceConvolutionSizes sizes{rows_in, rows_out, 6, 9, 3, 3, 3};
       IndiceConvolutionInputs<Half> inputs{sizes, FilterLayout::kNcdhw, {}, {}, {}, std::vector<int64_t>(27)};

@@ -5,21 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "ops/masked_im2col_forward/packed_plane.h"
-#include "ops/masked_im2col_forward/plan.h"
+#include "ops/masked_im2col_forward/native/packed_plane.h"
+#include "ops/masked_im2col_forward/native/plan.h"
 #include "support/environment.h"
 
 namespace mluop::test {
 namespace {
 
 using masked_im2col_forward::Args;
-using masked_im2col_forward::Chunk;
-using masked_im2col_forward::DirectBuffers;
-using masked_im2col_forward::make_plan;
-using masked_im2col_forward::PackedBuffers;
-using masked_im2col_forward::PackedPlane;
-using masked_im2col_forward::Plan;
-using masked_im2col_forward::Tile;
+using masked_im2col_forward::native::Chunk;
+using masked_im2col_forward::native::DirectBuffers;
+using masked_im2col_forward::native::make_plan;
+using masked_im2col_forward::native::PackedBuffers;
+using masked_im2col_forward::native::PackedPlane;
+using masked_im2col_forward::native::Plan;
+using masked_im2col_forward::native::Tile;
 
 Args args_of(int32_t element_size, int64_t channels, int64_t height, int64_t width, int64_t mask_cnt,
              int64_t kernel) {

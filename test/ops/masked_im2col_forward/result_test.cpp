@@ -248,9 +248,9 @@ TYPED_TEST(OpsMaskedIm2colForward, Workspace) {
   EXPECT_EQ(call.data_col_buffer.values(), masked_im2col_reference(inputs));
 }
 
-// The result is the same in both modes.
+// The result is the same in both algorithms.
 TYPED_TEST(OpsMaskedIm2colForward, AtomicsMode) {
-  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
   const auto inputs = random_masked_im2col<TypeParam>({9, 20, 20, 200, 3, 3, 1, 1}, this->random_);
   const MaskedIm2colCall<TypeParam> call(handle, inputs);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);

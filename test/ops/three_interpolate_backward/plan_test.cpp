@@ -2,16 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "core/caches.h"
-#include "ops/three_interpolate_backward/plan.h"
+#include "ops/three_interpolate_backward/native/plan.h"
 #include "support/environment.h"
 
 namespace mluop::test {
 namespace {
 
 using three_interpolate_backward::Args;
-using three_interpolate_backward::make_plan;
-using three_interpolate_backward::Plan;
-using three_interpolate_backward::Tiling;
+using three_interpolate_backward::native::make_plan;
+using three_interpolate_backward::native::Plan;
+using three_interpolate_backward::native::Tiling;
 
 Plan plan_of(int64_t B, int64_t C, int64_t N, int64_t M, mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT,
              size_t nram_kib = 640) {

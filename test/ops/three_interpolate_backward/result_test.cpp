@@ -220,11 +220,11 @@ TEST(OpsThreeInterpolateBackward, ReusedHandle) {
   }
 }
 
-// The result is the same in both modes.
+// The result is the same in both algorithms.
 TEST(OpsThreeInterpolateBackward, AtomicsMode) {
   auto random = seeded_random();
   const auto inputs = random_three_interpolate<float>({2, 40, 900, 30}, random);
-  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
   const ThreeInterpolateCall<float> call(handle, inputs);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
   EXPECT_TRUE(same_bits(call.output(), three_interpolate_reference(inputs)));

@@ -6,16 +6,16 @@
 #include <hwy/highway.h>
 
 #include "core/simd.h"
-#include "ops/three_interpolate_backward/transpose-inl.h"
+#include "ops/three_interpolate_backward/native/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::test {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using three_interpolate_backward::HWY_NAMESPACE::kPacked;
-using three_interpolate_backward::HWY_NAMESPACE::load_transposed;
-using three_interpolate_backward::HWY_NAMESPACE::unpack;
+using three_interpolate_backward::native::HWY_NAMESPACE::kPacked;
+using three_interpolate_backward::native::HWY_NAMESPACE::load_transposed;
+using three_interpolate_backward::native::HWY_NAMESPACE::unpack;
 
 // Writes the columns of a square as fp32. Returns the number of rows.
 template <class T>

@@ -132,7 +132,7 @@ TEST(OpsVoxelPoolingForwardErrors, NramTooSmall) {
   const ScopedEnvironment environment("MLUOP_OMP_NRAM_KB", "1");
   auto random = seeded_random();
   expect_errors(Table{.inputs = random_voxel_pooling({1, 4, 1024, 2, 2, 1}, random),
-                      .modes = {MLUOP_ATOMICS_ALLOWED},
+                      .algorithms = {MLUOP_OMP_ALGORITHM_DEVICE},
                       .rows = {{"1 KiB", no_change, "MLUOP_OMP_NRAM_KB is 1, expected ", MLUOP_STATUS_ALLOC_FAILED,
                                 Match::kBeginning}}});
 }

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "ops/voxel_pooling_forward/kernels.h"
+#include "ops/voxel_pooling_forward/native/kernels.h"
 #include "support/camera_rig.h"
 #include "support/team_context.h"
 
@@ -30,7 +30,7 @@ struct Partition {
         context(task_dim),
         arena(context.reserve(bytes_of<KeyPartition>(args.cell_count(), sample))),
         keys(arena, args.cell_count(), sample) {
-    launch(context, sample.task_dim, Evenly{sample.count}, op::sample_kernel(), {args, sample, keys});
+    launch(context, sample.task_dim, Evenly{sample.count}, op::native::sample_kernel(), {args, sample, keys});
     keys.assign_ranks(context, sample);
   }
 

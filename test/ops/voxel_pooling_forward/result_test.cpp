@@ -19,34 +19,34 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // For fp32 additions in unspecified order. The acceptance standard allows 3e-3.
-constexpr double kAtomicTolerance = 1e-5;
+constexpr double kDeviceTolerance = 1e-5;
 
 std::string name_of(const VoxelPoolingSizes& s) {
   return product_text({s.batch_size, s.num_points, s.num_channels, s.num_voxel_x, s.num_voxel_y, s.num_voxel_z});
 }
 
-// Compares bits in deterministic mode, and the accuracy metrics in atomics mode.
-void expect_reference(const VoxelPoolingInputs& inputs, mluOpAtomicsMode_t mode, Placement placement) {
+// Compares bits in deterministic algorithm, and the accuracy metrics in atomics algorithm.
+void expect_reference(const VoxelPoolingInputs& inputs, mluOpOmpAlgorithm_t algorithm, Placement placement) {
   const VoxelPoolingOutputs expected = voxel_pooling_reference(inputs);
-  const Handle handle(mode);
+  const Handle handle(algorithm);
   const VoxelPoolingCall call(handle, inputs, placement);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   const VoxelPoolingOutputs found = call.outputs();
   EXPECT_EQ(found.pos_memo, expected.pos_memo);
-  if (mode == MLUOP_ATOMICS_NOT_ALLOWED) {
+  if (algorithm == MLUOP_OMP_ALGORITHM_NATIVE) {
     EXPECT_TRUE(same_bits(found.output_features, expected.output_features));
   } else {
     const auto [diff1, diff2] = differences(found.output_features, expected.output_features);
-    EXPECT_LE(diff1, kAtomicTolerance);
-    EXPECT_LE(diff2, kAtomicTolerance);
+    EXPECT_LE(diff1, kDeviceTolerance);
+    EXPECT_LE(diff2, kDeviceTolerance);
   }
   EXPECT_TRUE(call.intact());
 }
 
-void expect_reference_in_both_modes(const VoxelPoolingInputs& inputs, Placement placement = Placement::kAligned) {
-  for (const auto mode : kAtomicsModes) {
-    SCOPED_TRACE(text_of(mode));
-    expect_reference(inputs, mode, placement);
+void expect_reference_with_both_algorithms(const VoxelPoolingInputs& inputs, Placement placement = Placement::kAligned) {
+  for (const auto algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    expect_reference(inputs, algorithm, placement);
   }
 }
 
@@ -71,7 +71,7 @@ TEST(OpsVoxelPoolingForward, HostileSizes) {
   const ScopedThreads threads(3);
   for (const VoxelPoolingSizes& sizes : kHostileSizes) {
     SCOPED_TRACE(name_of(sizes));
-    expect_reference_in_both_modes(random_voxel_pooling(sizes, random));
+    expect_reference_with_both_algorithms(random_voxel_pooling(sizes, random));
   }
 }
 
@@ -82,7 +82,7 @@ TEST(OpsVoxelPoolingForward, Placements) {
     const auto inputs = random_voxel_pooling({2, 777, channels, 9, 8, 1}, random);
     for (const auto placement : {Placement::kMisaligned, Placement::kAgainstEnd}) {
       SCOPED_TRACE(channels);
-      expect_reference_in_both_modes(inputs, placement);
+      expect_reference_with_both_algorithms(inputs, placement);
     }
   }
 }
@@ -95,7 +95,7 @@ TEST(OpsVoxelPoolingForward, StreamedOutputs) {
     const auto inputs = random_voxel_pooling({1, 40000, channels, 63, 65, 1}, random);
     for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
       SCOPED_TRACE(channels);
-      expect_reference_in_both_modes(inputs, placement);
+      expect_reference_with_both_algorithms(inputs, placement);
     }
   }
 }
@@ -106,7 +106,7 @@ TEST(OpsVoxelPoolingForward, ThreadCounts) {
   for (const int count : {1, 2, 3, 7, 64}) {
     SCOPED_TRACE(count);
     const ScopedThreads threads(count);
-    expect_reference_in_both_modes(inputs);
+    expect_reference_with_both_algorithms(inputs);
   }
 }
 
@@ -119,7 +119,7 @@ TEST(OpsVoxelPoolingForward, DeterministicOrder) {
   for (int run = 0; run < 5; ++run) {
     for (const int count : {1, 2, 5, 16}) {
       const ScopedThreads threads(count);
-      expect_reference(inputs, MLUOP_ATOMICS_NOT_ALLOWED, Placement::kAligned);
+      expect_reference(inputs, MLUOP_OMP_ALGORITHM_NATIVE, Placement::kAligned);
     }
   }
 }
@@ -132,8 +132,8 @@ TEST(OpsVoxelPoolingForward, NramSizes) {
   for (const char* kib : {"16", "17", "64", "384", "640", "1024"}) {
     SCOPED_TRACE(kib);
     const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-    expect_reference_in_both_modes(many_points);
-    expect_reference_in_both_modes(many_channels);
+    expect_reference_with_both_algorithms(many_points);
+    expect_reference_with_both_algorithms(many_channels);
   }
 }
 
@@ -164,20 +164,20 @@ TEST(OpsVoxelPoolingForward, NanAndInfinity) {
   for (size_t i = 0; i < inputs.input_features.size(); i += 97) {
     inputs.input_features[i] = specials[i / 97 % std::size(specials)];
   }
-  expect_reference_in_both_modes(inputs);
+  expect_reference_with_both_algorithms(inputs);
 }
 
 // A sum of negative zeros is +0, because the initial value is +0.
 TEST(OpsVoxelPoolingForward, NegativeZero) {
   VoxelPoolingInputs inputs{{1, 2, 20, 1, 1, 1}, {0, 0, 0, 0, 0, 0}, std::vector<float>(40, -0.0F)};
-  expect_reference(inputs, MLUOP_ATOMICS_NOT_ALLOWED, Placement::kAligned);
+  expect_reference(inputs, MLUOP_OMP_ALGORITHM_NATIVE, Placement::kAligned);
 }
 
 TEST(OpsVoxelPoolingForward, NoPointInRange) {
   auto random = seeded_random();
   auto inputs = random_voxel_pooling({2, 500, 12, 6, 6, 1}, random);
   for (size_t i = 0; i < inputs.geom_xyz.size(); i += 3) inputs.geom_xyz[i] = i % 2 == 0 ? -1 : INT_MAX;
-  expect_reference_in_both_modes(inputs);
+  expect_reference_with_both_algorithms(inputs);
 }
 
 // Coordinates near the limits of int32 must not overflow into the grid.
@@ -188,7 +188,7 @@ TEST(OpsVoxelPoolingForward, ExtremeCoordinates) {
     for (const int32_t y : extremes) inputs.geom_xyz.insert(inputs.geom_xyz.end(), {x, y, (x ^ y) & 1});
   }
   inputs.input_features.assign(static_cast<size_t>(inputs.sizes.input_count()), 1.0F);
-  expect_reference_in_both_modes(inputs);
+  expect_reference_with_both_algorithms(inputs);
 }
 
 TEST(BigVoxelPoolingForward, NetworkSize) {
@@ -200,7 +200,7 @@ TEST(BigVoxelPoolingForward, NetworkSize) {
     inputs.geom_xyz = geometry;
     for (const int count : {1, 2, 16}) {
       const ScopedThreads threads(count);
-      expect_reference_in_both_modes(inputs, Placement::kAgainstEnd);
+      expect_reference_with_both_algorithms(inputs, Placement::kAgainstEnd);
     }
   }
 }

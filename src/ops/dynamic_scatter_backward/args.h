@@ -1,0 +1,24 @@
+// Dynamic scatter backward: the arguments of a call.
+//
+// Letters as in the design document: N points, M voxels, C channels; V = voxel_num[0], the voxels that take part.
+#pragma once
+
+#include <cstdint>
+
+namespace mluop::dynamic_scatter_backward {
+
+// The arguments of the call, checked except for the values of the map.
+struct Args {
+  int64_t row_bytes() const { return channels * int64_t{sizeof(float)}; }
+
+  int32_t point_count;             // N
+  int32_t voxel_count;             // V
+  int64_t channels;                // C
+  const float* grad_voxel_feats;   // [M, C]
+  const float* feats;              // [N, C]
+  const float* voxel_feats;        // [M, C]
+  const int32_t* point2voxel_map;  // [N]
+  float* grad_feats;               // [N, C]
+};
+
+}  // namespace mluop::dynamic_scatter_backward

@@ -1,0 +1,45 @@
+// Dynamic scatter backward: arguments and range kernels.
+//
+// Letters as in the design document: N points, M voxels, C channels; V = voxel_num[0], the voxels that take part.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "ops/dynamic_scatter_backward/args.h"
+#include "primitives/key_partition.h"
+#include "team/atomics.h"
+#include "team/launch.h"
+
+namespace mluop::dynamic_scatter_backward::native {
+
+// The steps of primitives/key_partition.h, with voxels as keys: the map holds the keys.
+
+// Work items: chunks of points. Checks the map and computes the ranks of the points; these are incomplete if it
+// reports a bad point.
+struct RankArgs {
+  const Args& call;
+  const KeyPartition& partition;
+  const KeyedPoints& points;
+  FirstBadItem& bad_point;
+  std::atomic<bool>& any_skipped;  // set if a point has no voxel
+};
+RangeKernel<RankArgs> rank_kernel();
+
+// Work items: ranks of buckets. Writes the output rows of the points of each bucket, in the order of the points:
+// the gradient of a channel to the first point that has the voxel's value, 0 to the others.
+struct MatchArgs {
+  const Args& call;
+  const KeyPartition& partition;
+  const KeyedPoints& points;
+  uint8_t* claimed;  // [V, max_claimed_bytes()] or less, a bit a channel: whether a point has its gradient
+  int64_t tile_points;
+  bool stream;
+};
+RangeKernel<MatchArgs> match_kernel();
+
+// The bytes that a voxel takes in `claimed`, at most, on any instruction set: a vector takes a bit a channel,
+// rounded up to bytes; the channels that do not fill a vector take up to four shorter ones.
+constexpr int64_t max_claimed_bytes(int64_t channels) { return channels + 4; }
+
+}  // namespace mluop::dynamic_scatter_backward::native

@@ -1,0 +1,189 @@
+// Indice convolution forward: reads the sorted pairs of a range of tiles, chunk by chunk. Per-target code of
+// Highway: include it inside foreach_target.
+#if defined(MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H
+#undef MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H
+#else
+#define MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H
+#endif
+
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+#include "core/caches.h"
+#include "ops/indice_convolution_forward/native/kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::indice_convolution_forward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Whether each value exceeds the previous one.
+HWY_INLINE bool is_ascending(const int32_t* values, int64_t count) {
+  const hn::ScalableTag<int32_t> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t steps = count - 1;
+  if (steps < lanes) return std::is_sorted(values, values + count, std::less_equal<>());
+  for (int64_t i = 0; i < steps; i += lanes) {
+    const int32_t* from = values + std::min(i, steps - lanes);
+    if (!hn::AllTrue(d, hn::Lt(hn::LoadU(d, from), hn::LoadU(d, from + 1)))) return false;
+  }
+  return true;
+}
+
+// A position in the sorted runs: the rest of a run.
+struct RunCursor {
+  int32_t position;  // of the next pair in the sorted order
+  int32_t pair;      // its number
+  int32_t left;      // pairs from it to the end of the run
+};
+
+// Reads the pairs of the tiles [tile, tile_end) in their order. Prefetches the indices of the chunk that follows
+// the one read.
+class ChunkReader {
+ public:
+  // last_chunk_of_row has an element for each row of a tile.
+  ChunkReader(const ConvolveArgs& args, int64_t tile, int64_t tile_end, int32_t* last_chunk_of_row)
+      : call_(args.call),
+        pairs_(args.pairs),
+        max_count_(static_cast<int32_t>(args.tiling.chunk_pairs)),
+        tile_(tile),
+        end_(pairs_.start_of(tile_end)),
+        next_(run_at(pairs_.start_of(tile))),
+        last_chunk_of_row_(last_chunk_of_row) {
+    std::fill_n(last_chunk_of_row, args.tiling.rows(), 0);
+    find_offset();
+  }
+
+  // Reads the next chunk. Returns false if there is none.
+  bool read(Chunk& chunk) {
+    if (next_.position == end_) return false;
+    while (pairs_.start_of(tile_ + 1) == next_.position) ++tile_;
+    chunk.tile = tile_;
+    chunk.k = k_;
+    const int64_t l = next_.pair - pairs_.first_pairs[k_];
+    const int32_t in_run = std::min(next_.left, max_count_);
+    RunCursor rest{};
+    if (in_run == max_count_ || !continues(next_.position + in_run)) {
+      chunk.inputs = call_.inputs(k_) + l;
+      chunk.outputs = call_.outputs(k_) + l;
+      chunk.count = in_run;
+      rest = advance(next_, in_run);
+    } else {
+      rest = gather(chunk);
+    }
+    const int64_t count = count_distinct(chunk.outputs, chunk.count);
+    next_ = count == chunk.count ? rest : advance(next_, count);
+    chunk.count = count;
+    find_offset();
+    return true;
+  }
+
+ private:
+  // Indices of the next chunk that are prefetched. Most chunks are contiguous in indice_pairs.
+  static constexpr int64_t kPrefetchedPairs = 128;
+
+  // The run at a position.
+  RunCursor run_at(int32_t position) const {
+    if (position == end_) return {position, 0, 0};
+    const int32_t* words = pairs_.sorted_runs + position;
+    const Run run = read_run(words, pairs_.sorted_runs + end_);
+    hwy::Prefetch(words + run.count);  // the next run
+    return {position, run.pair, run.count};
+  }
+
+  // The cursor `count` pairs after `cursor`.
+  RunCursor advance(RunCursor cursor, int64_t count) const {
+    for (; count >= cursor.left && cursor.left > 0; cursor = run_at(cursor.position + cursor.left)) {
+      count -= cursor.left;
+    }
+    const auto rest = static_cast<int32_t>(count);
+    return {cursor.position + rest, cursor.pair + rest, cursor.left - rest};
+  }
+
+  // Whether the run that starts at `position` is of the same tile and offset as the next pair.
+  bool continues(int32_t position) const {
+    return position < pairs_.start_of(tile_ + 1) && pairs_.sorted_runs[position] < pairs_.first_pairs[k_ + 1];
+  }
+
+  // The number of output rows before the first repeated one, at most `max`.
+  int64_t count_distinct(const int32_t* outputs, int64_t max) {
+    if (is_ascending(outputs, max)) return max;
+    int32_t* HWY_RESTRICT last_chunk_of_row = last_chunk_of_row_;
+    const int64_t first_row = tile_ << pairs_.shift;
+    const int32_t chunk_number = ++chunk_number_;
+    int64_t count = 0;
+    for (; count < max; ++count) {
+      const int64_t row = outputs[count] - first_row;
+      if (last_chunk_of_row[row] == chunk_number) break;
+      last_chunk_of_row[row] = chunk_number;
+    }
+    return count;
+  }
+
+  // Copies the pairs of several runs to the buffers of the chunk. Returns the cursor after them.
+  RunCursor gather(Chunk& chunk) const {
+    const hn::ScalableTag<int32_t> d;
+    const auto lanes = static_cast<int32_t>(hn::Lanes(d));
+    const int32_t first = pairs_.first_pairs[k_];
+    int32_t* HWY_RESTRICT pairs_of_offset = chunk.gathered_inputs;
+    int32_t count = 0;
+    RunCursor cursor = next_;
+    do {
+      const int32_t in_run = std::min(cursor.left, max_count_ - count);
+      for (int32_t i = 0; i < in_run; i += lanes) {
+        hn::StoreU(hn::Iota(d, cursor.pair - first + i), d, pairs_of_offset + count + i);
+      }
+      count += in_run;
+      cursor = advance(cursor, in_run);
+    } while (count < max_count_ && continues(cursor.position));
+
+    const int32_t* HWY_RESTRICT inputs = call_.inputs(k_);
+    const int32_t* HWY_RESTRICT outputs = call_.outputs(k_);
+    int32_t* const to_inputs = pairs_of_offset;  // each pair is replaced by its input row
+    int32_t* HWY_RESTRICT to_outputs = chunk.gathered_outputs;
+    for (int32_t i = 0; i < count; ++i) {
+      const int32_t l = pairs_of_offset[i];
+      to_outputs[i] = outputs[l];
+      to_inputs[i] = inputs[l];
+    }
+    chunk.inputs = chunk.gathered_inputs;
+    chunk.outputs = chunk.gathered_outputs;
+    chunk.count = count;
+    return cursor;
+  }
+
+  // Sets k_ to the offset of the next pair. Prefetches the indices where a new offset or tile starts.
+  void find_offset() {
+    if (next_.position == end_) return;
+    const int32_t* firsts = pairs_.first_pairs;
+    if (firsts[k_] <= next_.pair && next_.pair < firsts[k_ + 1]) return;
+    if (next_.pair < firsts[k_]) k_ = 0;  // of the next tile
+    while (next_.pair >= firsts[k_ + 1]) ++k_;
+    const int32_t* inputs = call_.inputs(k_) + (next_.pair - firsts[k_]);
+    for (int64_t i = 0; i < kPrefetchedPairs; i += kCacheLine / int64_t{sizeof(int32_t)}) {
+      hwy::Prefetch(inputs + i);
+      hwy::Prefetch(inputs + call_.N + i);
+    }
+  }
+
+  const Args& call_;
+  const PairsByOutputTile& pairs_;
+  int32_t max_count_;  // pairs of a chunk
+  int64_t tile_;
+  int64_t k_ = 0;
+  int32_t end_;  // the position past the last pair
+  RunCursor next_;
+  int32_t* last_chunk_of_row_;  // [rows of a tile], the number of the last chunk that contains the row
+  int32_t chunk_number_ = 0;
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::indice_convolution_forward::native
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

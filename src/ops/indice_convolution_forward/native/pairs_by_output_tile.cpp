@@ -1,0 +1,54 @@
+#include "ops/indice_convolution_forward/native/pairs_by_output_tile.h"
+
+#include <algorithm>
+
+#include "core/checks.h"
+#include "ops/indice_convolution_forward/native/kernels.h"
+
+namespace mluop::indice_convolution_forward::native {
+namespace {
+
+int32_t tile_count(const Args& args, int shift) {
+  return static_cast<int32_t>(ceil_div(args.M, int64_t{1} << shift));
+}
+
+Failure bad_index(const Args& args, const PairsByOutputTile& pairs, int64_t pair) {
+  const int32_t* firsts = pairs.first_pairs;
+  const int64_t k = std::upper_bound(firsts, firsts + args.K, pair) - firsts - 1;
+  const int64_t l = pair - firsts[k];
+  const bool input = args.inputs(k)[l] >= args.N;
+  return {MLUOP_STATUS_BAD_PARAM,
+          text("indice_pairs[", k, ", ", input ? 0 : 1, ", ", l, "] is ",
+               input ? args.inputs(k)[l] : args.outputs(k)[l], ", expected less than ", input ? args.N : args.M,
+               ", the rows of ", input ? "features" : "features_out")};
+}
+
+}  // namespace
+
+PairsByOutputTile::PairsByOutputTile(Arena& pool, const Args& args, int tile_shift, int task_dim,
+                                     const RunBuffers& runs)
+    : shift(tile_shift),
+      sort(pool, args.pair_count, tile_count(args, tile_shift),
+           sort_task_dim(args.pair_count, tile_count(args, tile_shift), task_dim)),
+      first_pairs(pool.take<int32_t>("first pairs", {args.K + 1})),
+      caches(pool.take<RunCache>("run caches", {sort.task_dim})),
+      sorted_runs(runs.sorted),
+      cached_runs(runs.cached) {}
+
+void check_and_count(Context& context, const Args& args, PairsByOutputTile& pairs) {
+  pairs.first_pairs[0] = 0;
+  for (int64_t k = 0; k < args.K; ++k) {
+    pairs.first_pairs[k + 1] = pairs.first_pairs[k] + static_cast<int32_t>(args.indice_num[k]);
+  }
+  FirstBadItem first_bad;
+  launch(context, "count_pairs", pairs.sort.task_dim, Evenly{args.pair_count}, count_kernel(),
+         {args, pairs, first_bad});
+  if (first_bad.found()) throw bad_index(args, pairs, first_bad.item());
+}
+
+void sort_by_tile(Context& context, const Args& args, PairsByOutputTile& pairs) {
+  pairs.sort.exclusive_scan(context);
+  launch(context, "sort_pairs", pairs.sort.task_dim, Evenly{args.pair_count}, sort_kernel(), {args, pairs});
+}
+
+}  // namespace mluop::indice_convolution_forward::native

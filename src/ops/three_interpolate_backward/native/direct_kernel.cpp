@@ -1,0 +1,211 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/native/direct_kernel.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+#include "core/sizes.h"
+#include "ops/three_interpolate_backward/native/kernels.h"
+#include "ops/three_interpolate_backward/native/single_channel-inl.h"
+#include "ops/three_interpolate_backward/native/tile.h"
+#include "ops/three_interpolate_backward/native/work_item.h"
+#include "ops/three_interpolate_backward/native/write_strip-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::three_interpolate_backward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Lookahead in the rows of a strip of channels; 256 and 512 bytes are slower. Measured on rows of 4 to 16 KiB.
+constexpr int64_t kLookaheadBytes = 384;
+
+// local[0, count) = the rows of indices[0, count) in the sums. Features of other work items have the rows from
+// `features` on, each lane its own: additions to one row would wait for each other.
+HWY_INLINE void localize_indices(const int32_t* indices, int64_t count, int64_t first_feature, int64_t features,
+                                 int32_t* local) {
+  const hn::CappedTag<uint32_t, kStrip> d;
+  const auto first = static_cast<uint32_t>(first_feature), other = static_cast<uint32_t>(features);
+  const auto first_of_lanes = hn::Set(d, first);
+  const auto other_of_lanes = hn::Iota(d, other);
+  // Unsigned differences: those of features before the first are large.
+  const auto* values = reinterpret_cast<const uint32_t*>(indices);
+  auto* to = reinterpret_cast<uint32_t*>(local);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    hn::Store(hn::Min(hn::Sub(hn::LoadU(d, values + i), first_of_lanes), other_of_lanes), d, to + i);
+  }
+  for (; i < count; ++i) to[i] = std::min(values[i] - first, other);
+}
+
+// Adds a product to the sums of a feature.
+HWY_INLINE void add_product(hn::Vec<D> channels, float weight, float* sum) {
+  const D d;
+  hn::Store(hn::Add(hn::Load(d, sum), hn::Mul(channels, hn::Set(d, weight))), d, sum);
+}
+
+// Two features by one load: the rate of loads and stores limits the additions.
+struct TwoFeatures {
+  uint64_t first, second;
+};
+HWY_INLINE TwoFeatures load_two(const int32_t* features) {
+  uint64_t two;
+  std::memcpy(&two, features, sizeof(two));
+  const uint64_t lower = static_cast<uint32_t>(two), upper = two >> 32;
+  if constexpr (std::endian::native == std::endian::little) {
+    return {lower, upper};
+  } else {
+    return {upper, lower};
+  }
+}
+
+// Adds two points, whose channels are v0 and v1.
+HWY_INLINE void add_two_points(hn::Vec<D> v0, hn::Vec<D> v1, const int32_t* features, const float* weights,
+                               float* sums) {
+  HWY_UNROLL(3) for (int64_t pair = 0; pair < 6; pair += 2) {
+    const TwoFeatures two = load_two(features + pair);
+    add_product(pair < 3 ? v0 : v1, weights[pair], sums + two.first * kStrip);
+    add_product(pair < 2 ? v0 : v1, weights[pair + 1], sums + two.second * kStrip);
+  }
+}
+
+// Adds kSquarePoints points, whose channels are rows of `stride` elements at `from`, to the sums of their
+// features. Not inlined: in the loop over points, the compiler would keep a multiple of the stride for each row in
+// vectors.
+template <class T>
+HWY_NOINLINE void add_square(const T* from, int64_t stride, const int32_t* features, const float* weights,
+                             float* sums) {
+  const D d;
+  for (int64_t channel = 0; channel < kStrip; channel += kLanes) {
+    hn::Vec<D> columns[kLanes];
+    load_transposed(d, from + channel * stride, stride, columns);
+    float* to = sums + channel;
+    if constexpr (kPacked<T> == 2) {
+      HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+        add_two_points(unpack<T, 0>(d, columns[i]), unpack<T, 1>(d, columns[i]), features + i * 6, weights + i * 6,
+                       to);
+      }
+    } else if constexpr (kLanes > 1) {
+      HWY_UNROLL(8) for (int64_t i = 0; i < kLanes; i += 2) {
+        add_two_points(columns[i], columns[i + 1], features + i * 3, weights + i * 3, to);
+      }
+    } else {
+      HWY_UNROLL(3) for (int64_t pair = 0; pair < 3; ++pair) {
+        add_product(columns[0], weights[pair], to + features[pair] * kStrip);
+      }
+    }
+  }
+}
+
+// Prefetches the points at the lookahead from point n: of the item, or of the next one, whose rows follow in
+// memory.
+template <class T>
+HWY_INLINE void prefetch_points(const WorkItem<T>& item, int64_t n, int64_t N) {
+  const int64_t ahead = n + std::min(kLookaheadBytes / static_cast<int64_t>(sizeof(T)), N);
+  const T* from = item.grad_output + (ahead < N ? ahead : ahead - N + item.channels * N);
+  for (int64_t c = 0; c < item.channels; ++c) __builtin_prefetch(from + c * N);
+}
+
+// A chunk of the points of an item.
+struct PointChunk {
+  int64_t first, count;
+  int64_t padded;  // count, rounded up to whole squares
+};
+
+// The local features of a chunk: the indices themselves if all features are in the tile.
+template <class T>
+HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, int64_t M, const PointChunk& chunk,
+                                         const DirectTile<T>& tile) {
+  const int32_t* indices = item.indices + chunk.first * 3;
+  if (item.features == M && chunk.padded == chunk.count) return indices;
+  localize_indices(indices, chunk.count * 3, item.first_feature, tile.features, tile.local_features);
+  std::fill(tile.local_features + chunk.count * 3, tile.local_features + chunk.padded * 3,
+            static_cast<int32_t>(tile.features));
+  return tile.local_features;
+}
+
+// The weights of a chunk as fp32. Those of padding are unspecified: their products are added to rows that are not
+// written.
+template <class T>
+HWY_INLINE const float* f32_weights(const WorkItem<T>& item, const PointChunk& chunk, const DirectTile<T>& tile) {
+  const T* weights = item.weights + chunk.first * 3;
+  if (chunk.padded == chunk.count) return as_f32(weights, chunk.count * 3, tile.weights);
+  to_f32(weights, chunk.count * 3, tile.weights);
+  return tile.weights;
+}
+
+template <class T>
+HWY_INLINE void add_points(const WorkItem<T>& item, const DirectArgs& args, const DirectTile<T>& tile) {
+  constexpr int64_t kStep = kSquarePoints<T>;
+  constexpr int64_t kChunkPoints = DirectTile<T>::kChunkPoints;
+  if (!item.indexable()) return;
+  const int64_t N = args.call.N;
+  for (int64_t first = 0; first < N; first += kChunkPoints) {
+    const int64_t count = std::min(kChunkPoints, N - first);
+    const PointChunk chunk{first, count, round_up(count, kStep)};
+    const int32_t* features = local_features(item, args.call.M, chunk, tile);
+    const float* weights = f32_weights(item, chunk, tile);
+    for (int64_t n = 0; n < count; n += kStep) {
+      if (args.prefetch && n % kLineElements<T> == 0) prefetch_points(item, first + n, N);
+      const T* from = item.grad_output + first + n;
+      int64_t stride = N;
+      if (n + kStep > count || item.channels < kStrip) {
+        copy_edge(from, N, std::min(kStep, count - n), item.channels, tile.edge);
+        from = tile.edge;
+        stride = kStep;
+      }
+      add_square(from, stride, features + n * 3, weights + n * 3, tile.sums);
+    }
+  }
+}
+
+template <class T>
+void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Args& call = args.call;
+  const DirectTile<T> tile(task.nram, args.tiling.features);
+  if constexpr (std::is_same_v<T, float>) {
+    if (call.C == 1 && args.tiling.features >= call.M) {
+      sum_in_output(args, begin, end, tile);
+      return;
+    }
+  }
+  // add_square() also reads the rows of channels that an item does not have.
+  std::memset(tile.edge, 0, kStrip * kCacheLine);
+  const int64_t sum_rows = args.tiling.features + kStrip;
+  std::memset(tile.sums, 0, static_cast<size_t>(sum_rows * (call.C == 1 ? 1 : kStrip)) * sizeof(float));
+  const StreamWriter stream;
+  for (int64_t number = begin; number < end; ++number) {
+    const WorkItem<T> item(call, args.tiling, number);
+    if (item.channels == 1) {
+      sum_in_tile(item, call, tile);
+    } else {
+      add_points(item, args, tile);
+      write_strip<true>(tile.sums, kStrip, item.features, item.channels, item.grad_features, call.M,
+                        args.stream ? &stream : nullptr, tile.rows);
+    }
+  }
+}
+
+RangeKernel<DirectArgs> direct_kernel_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<DirectArgs> { return direct<decltype(element)>; });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::three_interpolate_backward::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::three_interpolate_backward::native {
+
+HWY_EXPORT(direct_kernel_for);
+
+RangeKernel<DirectArgs> direct_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(direct_kernel_for)(dtype); }
+
+}  // namespace mluop::three_interpolate_backward::native
+#endif

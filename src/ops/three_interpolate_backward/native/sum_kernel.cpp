@@ -1,0 +1,140 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/native/sum_kernel.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+#include "core/sizes.h"
+#include "ops/three_interpolate_backward/native/kernels.h"
+#include "ops/three_interpolate_backward/native/tile.h"
+#include "ops/three_interpolate_backward/native/work_item.h"
+#include "ops/three_interpolate_backward/native/write_strip-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::three_interpolate_backward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Transposes [channels, count] points, rows N apart, to [count, Co].
+template <class T>
+HWY_INLINE void transpose_points(const T* from, int64_t N, int64_t count, int64_t channels, int64_t Co,
+                                 const SumTile<T>& tile) {
+  constexpr int64_t kStep = kSquarePoints<T>;
+  const D d;
+  for (int64_t channel = 0; channel < channels; channel += kLanes) {
+    for (int64_t n = 0; n < count; n += kStep) {
+      const T* rows = from + channel * N + n;
+      int64_t stride = N;
+      if (n + kStep > count || channel + kLanes > channels) {
+        copy_edge(rows, N, std::min(kStep, count - n), std::min(kLanes, channels - channel), tile.edge);
+        rows = tile.edge;
+        stride = kStep;
+      }
+      hn::Vec<D> columns[kLanes];
+      load_transposed(d, rows, stride, columns);
+      float* to = tile.points + n * Co + channel;
+      HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+        hn::Store(unpack<T, 0>(d, columns[i]), d, to);
+        to += Co;
+        if constexpr (kPacked<T> == 2) {
+          hn::Store(unpack<T, 1>(d, columns[i]), d, to);
+          to += Co;
+        }
+      }
+    }
+  }
+}
+
+// The pairs of a point tile and of the features of a work item.
+struct ItemPairs {
+  const uint32_t* starts;           // [features + 1]
+  const GroupedPairs::Pair* pairs;  // of the point tile
+  bool first_tile;                  // sums start at +0
+};
+
+// Adds the pairs of each feature to kStripVectors vectors of its sums. `points` and `sums` are rows Co apart.
+template <int kStripVectors>
+HWY_INLINE void add_vectors(const ItemPairs& item_pairs, int64_t features, int64_t Co, const float* points,
+                            float* sums) {
+  const D d;
+  const GroupedPairs::Pair* pair = item_pairs.pairs + item_pairs.starts[0];
+  for (int64_t m = 0; m < features; ++m, sums += Co) {
+    hn::Vec<D> sum[kStripVectors];
+    HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) {
+      sum[v] = item_pairs.first_tile ? hn::Zero(d) : hn::Load(d, sums + v * kLanes);
+    }
+    for (const GroupedPairs::Pair* end = item_pairs.pairs + item_pairs.starts[m + 1]; pair < end; ++pair) {
+      const float* row = points + pair->row_offset;
+      const auto weight = hn::Set(d, pair->weight);
+      HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) {
+        sum[v] = hn::Add(sum[v], hn::Mul(hn::Load(d, row + v * kLanes), weight));
+      }
+    }
+    HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) hn::Store(sum[v], d, sums + v * kLanes);
+  }
+}
+
+// Adds the pairs of each feature to its sums, several vectors at a time: they share the decoding of the pairs, and
+// their additions are independent.
+HWY_INLINE void add_pairs(const ItemPairs& item_pairs, int64_t features, int64_t channels, int64_t Co,
+                          const float* points, float* sums) {
+  for (int64_t channel = 0; channel < channels;) {
+    const int64_t vectors = ceil_div(channels - channel, kLanes);
+    if (vectors >= 4) {
+      add_vectors<4>(item_pairs, features, Co, points + channel, sums + channel);
+      channel += 4 * kLanes;
+    } else if (vectors >= 2) {
+      add_vectors<2>(item_pairs, features, Co, points + channel, sums + channel);
+      channel += 2 * kLanes;
+    } else {
+      add_vectors<1>(item_pairs, features, Co, points + channel, sums + channel);
+      channel += kLanes;
+    }
+  }
+}
+
+template <class T>
+void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Args& call = args.call;
+  const Tiling& tiling = args.tiling;
+  const int64_t Co = tiling.channels;
+  const SumTile<T> tile(task.nram, Co, tiling.points, tiling.features);
+  for (int64_t number = begin; number < end; ++number) {
+    const WorkItem<T> item(call, tiling, number);
+    for (int64_t t = 0; t < tiling.point_tiles(call); ++t) {
+      const int64_t first = t * tiling.points;
+      transpose_points(item.grad_output + first, call.N, std::min(tiling.points, call.N - first), item.channels,
+                       Co, tile);
+      const ItemPairs item_pairs{args.grouped.starts_of(call, tiling, item.b, t) + item.first_feature,
+                                 args.grouped.pairs_of(call, tiling, item.b, t), t == 0};
+      add_pairs(item_pairs, item.features, item.channels, Co, tile.points, tile.sums);
+    }
+    for (int64_t c = 0; c < item.channels; c += kStrip) {
+      // Grouped calls fit the caches.
+      write_strip<false>(tile.sums + c, Co, item.features, std::min(kStrip, item.channels - c),
+                         item.grad_features + c * call.M, call.M, nullptr, tile.rows);
+    }
+  }
+}
+
+RangeKernel<SumArgs> sum_kernel_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<SumArgs> { return sum<decltype(element)>; });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::three_interpolate_backward::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::three_interpolate_backward::native {
+
+HWY_EXPORT(sum_kernel_for);
+
+RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(sum_kernel_for)(dtype); }
+
+}  // namespace mluop::three_interpolate_backward::native
+#endif

@@ -1,0 +1,57 @@
+#include "ops/voxel_pooling_forward/native/plan.h"
+
+#include <algorithm>
+
+#include "core/caches.h"
+
+namespace mluop::voxel_pooling_forward::native {
+namespace {
+
+struct Pool {
+  Pool(Arena& pool, const Args& args, const SampledRuns& sample)
+      : partition(pool, args.cell_count(), sample),
+        cells(pool.take<int32_t>("cells", {args.total_points()})),
+        points(pool, args.total_points(), cells),
+        initialized(pool.take<uint8_t>("initialized", {args.cell_count()})) {}
+
+  KeyPartition partition;
+  int32_t* cells;        // [B, N]
+  KeyedPoints points;    // whose keys are `cells`
+  uint8_t* initialized;  // [B, Y, X]
+};
+
+int64_t bytes_moved(const Args& args) {
+  return args.total_points() * (args.row_bytes() + 6 * int64_t{sizeof(int32_t)}) +
+         args.cell_count() * args.row_bytes();
+}
+
+}  // namespace
+
+Plan make_plan(const Context& context, const Args& args) {
+  Plan plan{};
+  plan.task_dim = choose_task_dim(args.total_points(), bytes_moved(args));
+  plan.stream = exceeds_caches(bytes_moved(args));
+  plan.tile_points = fit_chunks(context, [](int64_t points) {
+    return std::max(bytes_of<LocateTile>(points), bytes_of<VisitQueue>(points));
+  });
+  return plan;
+}
+
+void run(Call& call, const Args& args) {
+  Context& context = call.context();
+  const Plan plan = make_plan(context, args);
+  call.log_detail("num_voxel_z ", args.num_voxel_z, ", native, taskDim ", plan.task_dim, ", tile of ",
+                  plan.tile_points, " points");
+  const SampledRuns sample(args.total_points(), plan.task_dim);
+  Arena arena = context.reserve(bytes_of<Pool>(args, sample));
+  Pool pool(arena, args, sample);
+  launch(context, "sample", sample.task_dim, Evenly{sample.count}, sample_kernel(),
+         {args, sample, pool.partition});
+  pool.partition.assign_ranks(context, sample);
+  launch(context, "locate", plan.task_dim, Evenly{pool.points.chunk_count()}, locate_kernel(),
+         {args, pool.partition, pool.points, pool.cells, plan.tile_points, plan.stream});
+  launch(context, "sum", plan.task_dim, ByCost{pool.partition}, sum_kernel(),
+         {args, pool.partition, pool.points, pool.initialized, plan.tile_points});
+}
+
+}  // namespace mluop::voxel_pooling_forward::native
