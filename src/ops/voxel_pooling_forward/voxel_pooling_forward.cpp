@@ -1,4 +1,5 @@
 // mluOpVoxelPoolingForward: entry and checks.
+#include "ops/voxel_pooling_forward/device/plan.h"
 #include "ops/voxel_pooling_forward/native/plan.h"
 
 namespace mluop {
@@ -44,17 +45,22 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
     check_element_count("pos_memo", pos_memo_desc);
     call.check_tensors();
 
-    voxel_pooling_forward::native::run(call, {
-                                                 .batch_size = b,
-                                                 .num_points = n,
-                                                 .num_channels = c,
-                                                 .num_voxel_x = num_voxel_x,
-                                                 .num_voxel_y = num_voxel_y,
-                                                 .num_voxel_z = num_voxel_z,
-                                                 .geom_xyz = static_cast<const int32_t*>(geom_xyz),
-                                                 .input_features = static_cast<const float*>(input_features),
-                                                 .output_features = static_cast<float*>(output_features),
-                                                 .pos_memo = static_cast<int32_t*>(pos_memo),
-                                             });
+    const voxel_pooling_forward::Args args{
+        .batch_size = b,
+        .num_points = n,
+        .num_channels = c,
+        .num_voxel_x = num_voxel_x,
+        .num_voxel_y = num_voxel_y,
+        .num_voxel_z = num_voxel_z,
+        .geom_xyz = static_cast<const int32_t*>(geom_xyz),
+        .input_features = static_cast<const float*>(input_features),
+        .output_features = static_cast<float*>(output_features),
+        .pos_memo = static_cast<int32_t*>(pos_memo),
+    };
+    if (call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE) {
+      voxel_pooling_forward::device::run(call, args);
+    } else {
+      voxel_pooling_forward::native::run(call, args);
+    }
   });
 }

@@ -8,7 +8,7 @@
 
 #include "core/caches.h"
 #include "core/simd.h"
-#include "ops/voxel_pooling_forward/native/add_row-inl.h"
+#include "ops/voxel_pooling_forward/add_row-inl.h"
 #include "ops/voxel_pooling_forward/native/kernels.h"
 #include "primitives/key_partition-inl.h"
 #include "primitives/prefetch.h"
@@ -31,9 +31,9 @@ struct AddRows {
   }
   HWY_INLINE void visit(int64_t point, int64_t cell) const {
     if (args.initialized[cell] != 0) {
-      add_row<false>(sum(cell), row(point), args.call.num_channels);
+      voxel_pooling_forward::HWY_NAMESPACE::add_row<false>(sum(cell), row(point), args.call.num_channels);
     } else {
-      add_row<true>(sum(cell), row(point), args.call.num_channels);
+      voxel_pooling_forward::HWY_NAMESPACE::add_row<true>(sum(cell), row(point), args.call.num_channels);
       args.initialized[cell] = 1;
     }
   }

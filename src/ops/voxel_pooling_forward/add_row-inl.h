@@ -11,7 +11,7 @@
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::voxel_pooling_forward::native {
+namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -45,7 +45,7 @@ HWY_INLINE void add_row(float* HWY_RESTRICT sum, const float* HWY_RESTRICT row, 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::voxel_pooling_forward::native
+}  // namespace mluop::voxel_pooling_forward
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

@@ -1,0 +1,42 @@
+// Voxel pooling forward on the device: arguments, NRAM and range kernel.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/voxel_pooling_forward/args.h"
+#include "team/launch.h"
+
+namespace mluop::voxel_pooling_forward::device {
+
+// Work items: points, across batches. For each tile of points: loads geom_xyz, stores pos_memo, and adds the
+// feature row of each point in range to its cell, an atomic row for each chunk of channels.
+struct PoolArgs {
+  const Args& call;
+  int64_t tile_points;
+};
+RangeKernel<PoolArgs> pool_kernel();
+
+// The NRAM of a task: nine parts of `points` words, which are contiguous.
+struct Tile {
+  static constexpr int64_t kParts = 9;
+  // The feature chunk takes the parts of geom_xyz and pos_memo once these are used.
+  static constexpr int64_t kFeatureParts = 6;
+
+  Tile(Arena& nram, int64_t points)
+      : geom_xyz(nram.take<int32_t>("tile", {kParts, points})),
+        pos_memo(geom_xyz + 3 * points),
+        offsets(geom_xyz + kFeatureParts * points),
+        features(reinterpret_cast<float*>(geom_xyz)) {}
+
+  static constexpr int64_t chunk_channels(int64_t points) { return kFeatureParts * points; }
+
+  int32_t* geom_xyz;  // [points, 3]
+  int32_t* pos_memo;  // [points, 3]
+  int32_t* offsets;   // [points], of the output row of a point, in elements; kOutOfRange
+  float* features;    // [chunk_channels(points)]
+};
+
+// The offset of a point that is not in the grid.
+inline constexpr int32_t kOutOfRange = -1;
+
+}  // namespace mluop::voxel_pooling_forward::device

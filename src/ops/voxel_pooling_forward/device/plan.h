@@ -1,0 +1,23 @@
+// Voxel pooling forward on the device: the decisions of a call, and its launches.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/voxel_pooling_forward/device/kernels.h"
+#include "team/operator_call.h"
+
+namespace mluop::voxel_pooling_forward::device {
+
+struct Plan {
+  int task_dim;
+  int64_t tile_points;     // points in NRAM at a time
+  int64_t chunk_channels;  // channels of a feature row in NRAM at a time
+};
+
+// The smallest NRAM, 1 KiB, holds a tile of 28 points.
+Plan make_plan(const Context& context);
+
+// Computes the outputs. Throws std::bad_alloc before it writes them.
+void run(Call& call, const Args& args);
+
+}  // namespace mluop::voxel_pooling_forward::device
