@@ -77,19 +77,34 @@ struct InvalidVariable {
 constexpr auto kDevices = "one of: mlu270, mlu290, mlu370, mlu590";
 constexpr auto kNram = "a whole number from 1 to 1048576";
 constexpr auto kThreads = "a whole number from 1 to 4096";
+constexpr auto kAlgorithmNames = "one of: native, device";
 constexpr auto kLevels = "one of: debug, info, warn, error, off";
 
 constexpr InvalidVariable kInvalidVariables[] = {
-    {"MLUOP_OMP_DEVICE", "mlu100", kDevices},  {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
-    {"MLUOP_OMP_DEVICE", "mlu", kDevices},     {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
-    {"MLUOP_OMP_NRAM_KB", "0", kNram},         {"MLUOP_OMP_NRAM_KB", "1048577", kNram},
-    {"MLUOP_OMP_NRAM_KB", "-1", kNram},        {"MLUOP_OMP_NRAM_KB", "+64", kNram},
-    {"MLUOP_OMP_NRAM_KB", "64k", kNram},       {"MLUOP_OMP_NRAM_KB", " 64", kNram},
-    {"MLUOP_OMP_NRAM_KB", "64.5", kNram},      {"MLUOP_OMP_NRAM_KB", "0x40", kNram},
-    {"MLUOP_OMP_NRAM_KB", "lots", kNram},      {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kNram},
-    {"MLUOP_OMP_MAX_THREADS", "0", kThreads},  {"MLUOP_OMP_MAX_THREADS", "4097", kThreads},
-    {"MLUOP_OMP_MAX_THREADS", "2x", kThreads}, {"MLUOP_LOG_LEVEL", "trace", kLevels},
-    {"MLUOP_LOG_LEVEL", "ERROR", kLevels},     {"MLUOP_LOG_LEVEL", "5", kLevels},
+    {"MLUOP_OMP_DEVICE", "mlu100", kDevices},
+    {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
+    {"MLUOP_OMP_DEVICE", "mlu", kDevices},
+    {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
+    {"MLUOP_OMP_NRAM_KB", "0", kNram},
+    {"MLUOP_OMP_NRAM_KB", "1048577", kNram},
+    {"MLUOP_OMP_NRAM_KB", "-1", kNram},
+    {"MLUOP_OMP_NRAM_KB", "+64", kNram},
+    {"MLUOP_OMP_NRAM_KB", "64k", kNram},
+    {"MLUOP_OMP_NRAM_KB", " 64", kNram},
+    {"MLUOP_OMP_NRAM_KB", "64.5", kNram},
+    {"MLUOP_OMP_NRAM_KB", "0x40", kNram},
+    {"MLUOP_OMP_NRAM_KB", "lots", kNram},
+    {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kNram},
+    {"MLUOP_OMP_MAX_THREADS", "0", kThreads},
+    {"MLUOP_OMP_MAX_THREADS", "4097", kThreads},
+    {"MLUOP_OMP_MAX_THREADS", "2x", kThreads},
+    {"MLUOP_LOG_LEVEL", "trace", kLevels},
+    {"MLUOP_LOG_LEVEL", "ERROR", kLevels},
+    {"MLUOP_LOG_LEVEL", "5", kLevels},
+    {"MLUOP_OMP_ALGORITHM", "Device", kAlgorithmNames},
+    {"MLUOP_OMP_ALGORITHM", "atomics", kAlgorithmNames},
+    {"MLUOP_OMP_ALGORITHM", "1", kAlgorithmNames},
+    {"MLUOP_OMP_ALGORITHM", "native ", kAlgorithmNames},
 };
 
 std::string message_of(const char* function, const InvalidVariable& variable) {
@@ -111,7 +126,8 @@ TEST(ApiEnvironment, CreateReportsInvalidVariables) {
 }
 
 TEST(ApiEnvironment, UpdateReadsAgain) {
-  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  const Handle handle;
+  ASSERT_EQ(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED), MLUOP_STATUS_SUCCESS);
   int place = 0;
   const auto queue = reinterpret_cast<cnrtQueue_t>(&place);
   ASSERT_EQ(mluOpSetQueue(handle, queue), MLUOP_STATUS_SUCCESS);
@@ -128,7 +144,8 @@ TEST(ApiEnvironment, UpdateReadsAgain) {
 TEST(ApiEnvironment, UpdateReportsInvalidVariables) {
   const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu590");
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "99");
-  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  const Handle handle;
+  ASSERT_EQ(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED), MLUOP_STATUS_SUCCESS);
   for (const InvalidVariable& row : kInvalidVariables) {
     SCOPED_TRACE(message_of("", row));
     // The call does not apply the valid variables either.

@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <set>
+#include <thread>
 #include <vector>
 
 #include "support/team_context.h"
 #include "team/launch.h"
+#include "team/row_guard.h"
 
 namespace mluop::test {
 namespace {
@@ -22,7 +28,7 @@ void add_ones(float* const& sums, int64_t begin, int64_t end, Task&) {
 TEST(TeamAtomics, AddLosesNoUpdate) {
   TeamContext context(kTasks);
   std::vector<float> sums(128);
-  launch(context, kTasks, Evenly{3 * kUpdates}, add_ones, sums.data());
+  launch(context, "add_ones", kTasks, Evenly{3 * kUpdates}, add_ones, sums.data());
   EXPECT_EQ(sums[0], static_cast<float>(kUpdates));
   EXPECT_EQ(sums[1], static_cast<float>(kUpdates));
   EXPECT_EQ(sums[100], static_cast<float>(kUpdates));
@@ -43,7 +49,7 @@ TEST(TeamAtomics, NextReturnsEachNumberOnce) {
   TeamContext context(kTasks);
   int64_t counter = 0;
   std::vector<char> claims(static_cast<size_t>(kUpdates));
-  launch(context, kTasks, Evenly{kUpdates}, claim_numbers, {&counter, claims});
+  launch(context, "claim_numbers", kTasks, Evenly{kUpdates}, claim_numbers, {&counter, claims});
   EXPECT_EQ(counter, kUpdates);
   EXPECT_EQ(claims, std::vector<char>(static_cast<size_t>(kUpdates), 1));
 }
@@ -65,7 +71,7 @@ TEST(TeamAtomics, MinKeepsTheMinimum) {
   TeamContext context(kTasks);
   for (int round = 0; round < 20; ++round) {
     int32_t falling = INT32_MAX, rising = INT32_MAX;
-    launch(context, kTasks, Evenly{kUpdates / 10}, lower, Minima{&falling, &rising});
+    launch(context, "lower", kTasks, Evenly{kUpdates / 10}, lower, Minima{&falling, &rising});
     EXPECT_EQ(falling, -(static_cast<int32_t>(kUpdates / 10 / kTasks) - 1) * kTasks - (kTasks - 1));
     EXPECT_EQ(rising, -5);
   }
@@ -104,16 +110,87 @@ TEST(TeamAtomics, SpinGuardAdmitsOneAtATime) {
   TeamContext context(kTasks);
   int32_t lock = 0;
   int64_t sums[2] = {};
-  launch(context, kTasks, Evenly{kUpdates}, add_under_lock, Guarded{&lock, sums});
+  launch(context, "add_under_lock", kTasks, Evenly{kUpdates}, add_under_lock, Guarded{&lock, sums});
   EXPECT_EQ(sums[0], kUpdates);
   EXPECT_EQ(sums[1], kUpdates);
 }
 
-TEST(TeamAtomics, SpinGuardReportsItsFirstOwner) {
+TEST(TeamAtomics, SpinGuardReportsContention) {
   int32_t lock = 0;
-  EXPECT_TRUE(SpinGuard(&lock).first());
-  EXPECT_FALSE(SpinGuard(&lock).first());
-  EXPECT_FALSE(SpinGuard(&lock).first());
+  EXPECT_FALSE(SpinGuard(&lock).contended());
+  EXPECT_FALSE(SpinGuard(&lock).contended());
+  std::atomic<bool> held{false};
+  std::thread owner([&] {
+    const SpinGuard guard(&lock);
+    held = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  });
+  while (!held) std::this_thread::yield();
+  EXPECT_TRUE(SpinGuard(&lock).contended());
+  owner.join();
+}
+
+constexpr int64_t kRows = 5, kRowElements = 19;
+
+// Work items: additions of one to a row; consecutive items update different rows.
+void add_to_rows(float* const& sums, int64_t begin, int64_t end, Task& task) {
+  for (int64_t i = begin; i < end; ++i) {
+    float* const row = sums + i % kRows * kRowElements;
+    const RowGuard guard(task, row, kRowElements);
+    for (int64_t c = 0; c < kRowElements; ++c) row[c] += 1.0F;
+  }
+}
+
+TEST(TeamAtomics, RowGuardLosesNoUpdate) {
+  TeamContext context(kTasks);
+  context.statistics.enable(true);
+  context.statistics.begin_call();
+  std::vector<float> sums(kRows * kRowElements);
+  launch(context, "add_to_rows", kTasks, Evenly{kUpdates}, add_to_rows, sums.data());
+  EXPECT_EQ(sums, std::vector<float>(kRows * kRowElements, static_cast<float>(kUpdates / kRows)));
+  for (const TaskStatistics& task : context.statistics.launches().at(0).tasks) {
+    EXPECT_EQ(task.atomics, kUpdates / kTasks);
+    EXPECT_EQ(task.atomic_elements, kUpdates / kTasks * kRowElements);
+    EXPECT_GE(task.contended, 0);
+    EXPECT_LE(task.contended, task.atomics);
+  }
+}
+
+// Threads that update a row that is locked wait, and count it.
+TEST(TeamAtomics, RowGuardCountsContention) {
+  float row[4] = {};
+  TaskStatistics statistics{};
+  Task task{0, 1, Arena(), &statistics};
+  { const RowGuard guard(task, row, 4); }
+  EXPECT_EQ(statistics.contended, 0);
+  std::atomic<bool> held{false};
+  std::thread owner([&] {
+    const SpinGuard guard(RowLocks::lock_of(row));
+    held = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  });
+  while (!held) std::this_thread::yield();
+  { const RowGuard guard(task, row, 4); }
+  owner.join();
+  EXPECT_EQ(statistics.atomics, 2);
+  EXPECT_EQ(statistics.atomic_elements, 8);
+  EXPECT_EQ(statistics.contended, 1);
+}
+
+// The locks are on cache lines of their own; a row always has the same.
+TEST(TeamAtomics, RowLocks) {
+  constexpr int64_t kRowBytes = 320, kRowCount = 16384;
+  std::set<const int32_t*> locks;
+  std::vector<std::byte> rows(kRowBytes * kRowCount);
+  for (int64_t i = 0; i < kRowCount; ++i) {
+    const void* row = rows.data() + i * kRowBytes;
+    const int32_t* lock = RowLocks::lock_of(row);
+    EXPECT_EQ(lock, RowLocks::lock_of(row));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(lock) % kCacheLine, 0U);
+    locks.insert(lock);
+  }
+  // Rows spread over most of the 4096 locks.
+  EXPECT_GT(locks.size(), 3000U);
 }
 
 }  // namespace

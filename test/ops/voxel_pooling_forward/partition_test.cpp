@@ -1,4 +1,4 @@
-// The partition of the cells among tasks in the deterministic mode of voxel pooling.
+// The partition of the cells among tasks in the native algorithm of voxel pooling.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -30,7 +30,8 @@ struct Partition {
         context(task_dim),
         arena(context.reserve(bytes_of<KeyPartition>(args.cell_count(), sample))),
         keys(arena, args.cell_count(), sample) {
-    launch(context, sample.task_dim, Evenly{sample.count}, op::native::sample_kernel(), {args, sample, keys});
+    launch(context, "sample", sample.task_dim, Evenly{sample.count}, op::native::sample_kernel(),
+           {args, sample, keys});
     keys.assign_ranks(context, sample);
   }
 

@@ -25,7 +25,7 @@ std::string name_of(const VoxelPoolingSizes& s) {
   return product_text({s.batch_size, s.num_points, s.num_channels, s.num_voxel_x, s.num_voxel_y, s.num_voxel_z});
 }
 
-// Compares bits in deterministic algorithm, and the accuracy metrics in atomics algorithm.
+// Compares bits in the native algorithm, and the accuracy metrics in the device algorithm.
 void expect_reference(const VoxelPoolingInputs& inputs, mluOpOmpAlgorithm_t algorithm, Placement placement) {
   const VoxelPoolingOutputs expected = voxel_pooling_reference(inputs);
   const Handle handle(algorithm);
@@ -43,7 +43,8 @@ void expect_reference(const VoxelPoolingInputs& inputs, mluOpOmpAlgorithm_t algo
   EXPECT_TRUE(call.intact());
 }
 
-void expect_reference_with_both_algorithms(const VoxelPoolingInputs& inputs, Placement placement = Placement::kAligned) {
+void expect_reference_with_both_algorithms(const VoxelPoolingInputs& inputs,
+                                           Placement placement = Placement::kAligned) {
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
     expect_reference(inputs, algorithm, placement);

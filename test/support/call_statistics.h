@@ -1,0 +1,42 @@
+// The statistics of a handle's last call, as the API reports them.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support/api.h"
+
+namespace mluop::test {
+
+struct Launch : mluOpOmpLaunchStatistics_t {
+  std::vector<mluOpOmpTaskStatistics_t> tasks;  // [task_dim]
+};
+
+// The launches of the last call.
+inline std::vector<Launch> launches_of(mluOpHandle_t handle) {
+  int count = -1;
+  require(mluOpOmpGetLaunchCount(handle, &count));
+  std::vector<Launch> launches(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    Launch& launch = launches[static_cast<size_t>(i)];
+    require(mluOpOmpGetLaunchStatistics(handle, i, &launch));
+    launch.tasks.resize(static_cast<size_t>(launch.task_dim));
+    for (int id = 0; id < launch.task_dim; ++id) {
+      require(mluOpOmpGetTaskStatistics(handle, i, id, &launch.tasks[static_cast<size_t>(id)]));
+    }
+  }
+  return launches;
+}
+
+// The one launch of a kernel in the last call. Throws if there are none or several.
+inline Launch launch_of(mluOpHandle_t handle, const std::string& kernel) {
+  std::vector<Launch> found;
+  for (const Launch& launch : launches_of(handle)) {
+    if (launch.kernel == kernel) found.push_back(launch);
+  }
+  if (found.size() != 1) throw std::runtime_error(std::to_string(found.size()) + " launches of " + kernel);
+  return found.front();
+}
+
+}  // namespace mluop::test

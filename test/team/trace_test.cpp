@@ -1,0 +1,193 @@
+// MLUOP_OMP_TRACE: after each call, the file is a complete JSON array of trace events.
+#include "team/trace.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ops/voxel_pooling_forward/call.h"
+#include "support/call_statistics.h"
+#include "support/compare.h"
+#include "support/environment.h"
+#include "support/temporary_folder.h"
+#include "support/trace.h"
+
+namespace mluop::test {
+namespace {
+
+using Json = nlohmann::json;
+constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
+
+class TeamTrace : public ::testing::Test {
+ protected:
+  // Restores the log level, which is global.
+  ~TeamTrace() override { Handle(); }
+
+  std::string file(const char* name) const { return (folder_.path() / name).string(); }
+
+  // Throws if the file is not JSON.
+  static Json read(const std::string& name) {
+    std::ifstream in(name);
+    return Json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
+  }
+
+  VoxelPoolingInputs inputs = [] {
+    auto random = seeded_random();
+    return random_voxel_pooling({2, 2001, 6, 5, 4, 1}, random);
+  }();
+  VoxelPoolingOutputs expected = voxel_pooling_reference(inputs);
+
+ private:
+  TemporaryFolder folder_;
+};
+
+// The events of a name, in the order of the file.
+std::vector<Json> events_named(const Json& trace, const std::string& name) {
+  std::vector<Json> events;
+  for (const Json& event : trace) {
+    if (event.at("name") == name) events.push_back(event);
+  }
+  return events;
+}
+
+TEST_F(TeamTrace, IsCompleteAfterEachCall) {
+  for (const auto algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    const std::string name = file(text_of(algorithm));
+    const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+    const Handle handle(algorithm);
+    size_t events = 0;
+    for (size_t calls = 1; calls <= 3; ++calls) {
+      require(VoxelPoolingCall(handle, inputs).run());
+      const Json written = read(name);
+      ASSERT_TRUE(written.is_array());
+      EXPECT_EQ(events_named(written, "mluOpVoxelPoolingForward").size(), calls);
+      EXPECT_GT(written.size(), events);
+      events = written.size();
+    }
+  }
+}
+
+TEST_F(TeamTrace, HandlesShareTheFile) {
+  const std::string name = file("shared");
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+  for (int i = 0; i < 2; ++i) require(VoxelPoolingCall(Handle(kDevice), inputs).run());
+  EXPECT_EQ(events_named(read(name), "mluOpVoxelPoolingForward").size(), 2U);
+}
+
+// The first call of the process replaces a file of an earlier one.
+TEST_F(TeamTrace, ReplacesAnOlderFile) {
+  const std::string name = file("older");
+  std::ofstream(name) << std::string(100000, 'x');
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+  require(VoxelPoolingCall(Handle(kDevice), inputs).run());
+  EXPECT_EQ(events_named(read(name), "mluOpVoxelPoolingForward").size(), 1U);
+}
+
+// A slice for the call, each launch and each task, with the values of the statistics.
+TEST_F(TeamTrace, EventsOfACall) {
+  const std::string name = file("events");
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+  const ScopedThreads threads(3);
+  const Handle handle(kDevice);
+  require(VoxelPoolingCall(handle, inputs).run());
+  const Json written = read(name);
+  const auto launches = launches_of(handle);
+  ASSERT_EQ(launches.size(), 2U);
+  EXPECT_EQ(written.size(), 1 + 2 * (1 + 3));
+  for (const Json& event : written) {
+    EXPECT_EQ(event.at("ph"), "X");
+    EXPECT_EQ(event.at("pid"), getpid());
+    EXPECT_GE(event.at("ts"), 0.0);
+    EXPECT_GE(event.at("dur"), 0.0);
+  }
+  const Json& call = written.at(0);
+  EXPECT_EQ(call.at("name"), "mluOpVoxelPoolingForward");
+  EXPECT_EQ(call.at("args").at("tensors"),
+            "geom_xyz INT32 [2, 2001, 3] ARRAY, input_features FLOAT [2, 2001, 6] ARRAY, "
+            "output_features FLOAT [2, 4, 5, 6] ARRAY, pos_memo INT32 [2, 2001, 3] ARRAY");
+  const auto pool = events_named(written, "voxel_pooling_forward");
+  ASSERT_EQ(pool.size(), 4U);
+  EXPECT_EQ(pool[0].at("tid"), 0);
+  EXPECT_EQ(pool[0].at("args").at("taskDim"), 3);
+  EXPECT_EQ(pool[0].at("args").at("threads"), launches[1].threads);
+  for (size_t id = 0; id < 3; ++id) {
+    SCOPED_TRACE(id);
+    const auto& task = launches[1].tasks[id];
+    EXPECT_EQ(pool[id + 1].at("tid"), task.thread + 1);
+    EXPECT_EQ(pool[id + 1].at("args"), (Json{{"taskId", id},
+                                             {"first_item", task.first_item},
+                                             {"items", task.item_count},
+                                             {"tiles", task.tiles},
+                                             {"bytes_loaded", task.bytes_loaded},
+                                             {"bytes_stored", task.bytes_stored},
+                                             {"atomics", task.atomics},
+                                             {"atomic_elements", task.atomic_elements},
+                                             {"contended", task.contended},
+                                             {"nram_bytes", task.nram_bytes}}));
+  }
+}
+
+// Slices lie inside the slice of their call.
+TEST_F(TeamTrace, SlicesNest) {
+  constexpr double kRounding = 0.01;
+  const std::string name = file("nested");
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+  require(VoxelPoolingCall(Handle(kDevice), inputs).run());
+  const Json written = read(name);
+  const auto begin = [](const Json& event) { return event.at("ts").get<double>(); };
+  const auto end = [&](const Json& event) { return begin(event) + event.at("dur").get<double>(); };
+  for (const Json& event : written) {
+    EXPECT_GE(begin(event), begin(written.at(0)) - kRounding);
+    EXPECT_LE(end(event), end(written.at(0)) + kRounding);
+  }
+}
+
+TEST_F(TeamTrace, PercentPIsTheProcessId) {
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", file("a%p-%p.json").c_str());
+  require(VoxelPoolingCall(Handle(kDevice), inputs).run());
+  const std::string pid = std::to_string(getpid());
+  EXPECT_FALSE(read(file(("a" + pid + "-" + pid + ".json").c_str())).empty());
+}
+
+// An environment with a trace enables the statistics; without, nothing is written.
+TEST_F(TeamTrace, UpdateStartsAndEndsTheTrace) {
+  const std::string name = file("updated");
+  const Handle handle(kDevice);
+  require(VoxelPoolingCall(handle, inputs).run());
+  EXPECT_FALSE(std::ifstream(name).is_open());
+  {
+    const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+    require(mluOpUpdateContextInformation(handle));
+  }
+  require(VoxelPoolingCall(handle, inputs).run());
+  EXPECT_FALSE(launches_of(handle).empty());
+  const size_t events = read(name).size();
+  require(mluOpUpdateContextInformation(handle));
+  require(VoxelPoolingCall(handle, inputs).run());
+  EXPECT_EQ(read(name).size(), events);
+}
+
+// A call succeeds without its trace, and logs an error each time.
+TEST_F(TeamTrace, UnwritableFile) {
+  const std::string name = file("missing/trace.json");
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+  const ScopedEnvironment log("MLUOP_LOG_LEVEL", "error");
+  const Handle handle(kDevice);
+  for (int calls = 0; calls < 2; ++calls) {
+    const VoxelPoolingCall call(handle, inputs);
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+    const std::string lines = ::testing::internal::GetCapturedStderr();
+    EXPECT_NE(lines.find("MLUOP_OMP_TRACE: cannot write " + name), std::string::npos) << lines;
+    EXPECT_EQ(call.outputs().pos_memo, expected.pos_memo);
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test
