@@ -1,5 +1,6 @@
 // mluOpThreeInterpolateBackward: entry and checks.
 #include "core/dtype.h"
+#include "ops/three_interpolate_backward/device/plan.h"
 #include "ops/three_interpolate_backward/native/plan.h"
 
 namespace mluop {
@@ -41,16 +42,21 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
     require_positive("grad_output dim 2", N);
     require_positive("grad_features dim 2", M);
 
-    three_interpolate_backward::native::run(call, {
-                                                      .B = B,
-                                                      .C = C,
-                                                      .N = N,
-                                                      .M = M,
-                                                      .dtype = dtype,
-                                                      .grad_output = grad_output,
-                                                      .indices = static_cast<const int32_t*>(indices),
-                                                      .weights = weights,
-                                                      .grad_features = grad_features,
-                                                  });
+    const three_interpolate_backward::Args args{
+        .B = B,
+        .C = C,
+        .N = N,
+        .M = M,
+        .dtype = dtype,
+        .grad_output = grad_output,
+        .indices = static_cast<const int32_t*>(indices),
+        .weights = weights,
+        .grad_features = grad_features,
+    };
+    if (call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE) {
+      three_interpolate_backward::device::run(call, args);
+    } else {
+      three_interpolate_backward::native::run(call, args);
+    }
   });
 }

@@ -1,4 +1,5 @@
-// mluOpThreeInterpolateBackward against the serial loop of its definition, bit for bit.
+// mluOpThreeInterpolateBackward against the serial loop of its definition: bit for bit in the native algorithm,
+// and in the device algorithm where the order of additions does not matter. See device_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -220,16 +221,6 @@ TEST(OpsThreeInterpolateBackward, ReusedHandle) {
   }
 }
 
-// The result is the same in both algorithms.
-TEST(OpsThreeInterpolateBackward, AtomicsMode) {
-  auto random = seeded_random();
-  const auto inputs = random_three_interpolate<float>({2, 40, 900, 30}, random);
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  const ThreeInterpolateCall<float> call(handle, inputs);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-  EXPECT_TRUE(same_bits(call.output(), three_interpolate_reference(inputs)));
-}
-
 TEST(OpsThreeInterpolateBackward, AgainstSumsInDouble) {
   auto random = seeded_random();
   const ThreeInterpolateSizes sizes{2, 30, 2000, 50};
@@ -271,19 +262,25 @@ TEST(OpsThreeInterpolateBackward, NanAndInfinity) {
 // Weight 0 times infinity is NaN, in the features of that point and in no others.
 TEST(OpsThreeInterpolateBackward, InfinityOfWeightZero) {
   const ThreeInterpolateInputs<float> inputs{{1, 1, 2, 4}, {kInfinity, 1}, {0, 1, 1, 2, 2, 2}, {1, 0, 0, 1, 1, 1}};
-  const Handle handle;
-  const ThreeInterpolateCall<float> call(handle, inputs);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-  EXPECT_TRUE(same_bits(call.output(), {kInfinity, kNan, 3, 0}));
+  for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    const Handle handle(algorithm);
+    const ThreeInterpolateCall<float> call(handle, inputs);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+    EXPECT_TRUE(same_bits(call.output(), {kInfinity, kNan, 3, 0}));
+  }
 }
 
 // A sum of negative zeros is +0, because the initial value is +0.
 TEST(OpsThreeInterpolateBackward, NegativeZero) {
   const ThreeInterpolateInputs<float> inputs{{1, 1, 1, 2}, {-0.0F}, {0, 0, 0}, {1, 1, 1}};
-  const Handle handle;
-  const ThreeInterpolateCall<float> call(handle, inputs);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-  EXPECT_TRUE(same_bits(call.output(), {0, 0}));
+  for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    const Handle handle(algorithm);
+    const ThreeInterpolateCall<float> call(handle, inputs);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+    EXPECT_TRUE(same_bits(call.output(), {0, 0}));
+  }
 }
 
 TEST(OpsThreeInterpolateBackward, LimitsOfHalf) {
@@ -295,10 +292,13 @@ TEST(OpsThreeInterpolateBackward, LimitsOfHalf) {
       inputs.indices.insert(inputs.indices.end(), {0, 1, 1});
       inputs.weights.insert(inputs.weights.end(), {to_f16(weight), to_f16(0), to_f16(0)});
     }
-    const Handle handle;
-    const ThreeInterpolateCall<Half> call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    EXPECT_EQ(to_f32(call.output()[0]), sum);
+    for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
+      SCOPED_TRACE(text_of(algorithm));
+      const Handle handle(algorithm);
+      const ThreeInterpolateCall<Half> call(handle, inputs);
+      ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+      EXPECT_EQ(to_f32(call.output()[0]), sum);
+    }
   }
 }
 

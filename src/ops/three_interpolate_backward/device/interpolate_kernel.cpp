@@ -1,0 +1,223 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/device/interpolate_kernel.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+#include "ops/three_interpolate_backward/device/kernels.h"
+#include "ops/three_interpolate_backward/device/tile.h"
+#include "ops/three_interpolate_backward/native/transpose-inl.h"
+#include "primitives/half-inl.h"
+#include "primitives/prefetch.h"
+#include "team/transfer.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::three_interpolate_backward::device {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::store_f32;
+using native::HWY_NAMESPACE::kPacked;
+using native::HWY_NAMESPACE::load_transposed;
+
+using D = hn::CappedTag<float, 16>;
+constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+
+// Points of a square of kLanes channels that is transposed in registers.
+template <class T>
+constexpr int64_t kSquarePoints{kLanes * kPacked<T>};
+
+// A tile of a work item: the channels [c, c + channels) of the points [n, n + points) of batch b.
+struct Block {
+  int64_t b, c, channels, n, points;
+  // The channels that are computed, whole vectors.
+  int64_t width() const { return round_up(channels, kLanes); }
+};
+
+HWY_INLINE void store_column(hn::Vec<D> column, float* to, int64_t) { hn::Store(column, D(), to); }
+HWY_INLINE void store_column(hn::Vec<D> column, Half* to, int64_t stride) {
+  const hn::Rebind<uint16_t, D> d16;
+  const auto lanes = hn::BitCast(hn::RebindToUnsigned<D>(), column);
+  const auto low = hn::And(lanes, hn::Set(hn::RebindToUnsigned<D>(), 0xFFFFU));
+  hn::StoreU(hn::TruncateTo(d16, low), d16, reinterpret_cast<uint16_t*>(to));
+  hn::StoreU(hn::TruncateTo(d16, hn::ShiftRight<16>(lanes)), d16, reinterpret_cast<uint16_t*>(to + stride));
+}
+
+// points[No, Co] = grad_output[Co, No], transposed. The document multiplies by the weights of a slot before it
+// transposes, once for each slot; the products are the same after the transposition, which then is done once.
+template <class T>
+HWY_INLINE void transpose_points(const Tile<T>& tile, const Tiling& tiling, const Block& block) {
+  const D d;
+  for (int64_t n = 0; n < block.points; n += kSquarePoints<T>) {
+    for (int64_t c = 0; c < block.width(); c += kLanes) {
+      hn::Vec<D> columns[kLanes];
+      load_transposed(d, tile.grad_output + c * tiling.No + n, tiling.No, columns);
+      T* to = tile.points + n * tiling.Co + c;
+      HWY_UNROLL(16) for (int64_t j = 0; j < kLanes; ++j) {
+        store_column(columns[j], to + j * kPacked<T> * tiling.Co, tiling.Co);
+      }
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void transpose_pairs(const Tile<T>& tile, int64_t No, int64_t points) {
+  for (int64_t n = 0; n < points; ++n) {
+    for (int64_t slot = 0; slot < 3; ++slot) {
+      tile.slot_indices[slot * No + n] = tile.indices[n * 3 + slot];
+      tile.slot_weights[slot * No + n] = tile.weights[n * 3 + slot];
+    }
+  }
+}
+
+// Sets local_rows and local_weights for a slot: indices outside [m0, m0 + Mo) have weight 0 and the spare row.
+template <class T>
+HWY_INLINE void select_rows(const Tile<T>& tile, const Tiling& tiling, int64_t slot, int64_t m0, int64_t points) {
+  const D d;
+  const hn::RebindToUnsigned<D> du;
+  const hn::RebindToSigned<D> di;
+  const bool any = m0 <= std::numeric_limits<int32_t>::max();
+  const auto first = hn::Set(du, any ? static_cast<uint32_t>(m0) : 0U);
+  const auto count = hn::Set(du, any ? static_cast<uint32_t>(tiling.Mo) : 0U);
+  const auto spare = hn::Set(du, static_cast<uint32_t>(tiling.Mo));
+  const int32_t* indices = tile.slot_indices + slot * tiling.No;
+  const T* weights = tile.slot_weights + slot * tiling.No;
+  for (int64_t n = 0; n < points; n += kLanes) {
+    const auto local = hn::Sub(hn::BitCast(du, hn::Load(di, indices + n)), first);
+    const auto inside = hn::Lt(local, count);
+    hn::Store(hn::BitCast(di, hn::IfThenElse(inside, local, spare)), di, tile.local_rows + n);
+    hn::Store(hn::IfThenElseZero(hn::RebindMask(d, inside), load_f32(d, weights + n)), d, tile.local_weights + n);
+  }
+}
+
+// sums[row of n] += points[n] * weight of n, for each point. kWidth: the channels, or 0 if they are `width`.
+template <int64_t kWidth, class T>
+HWY_INLINE void add_points(const Tile<T>& tile, int64_t Co, int64_t points, int64_t width) {
+  const D d;
+  if constexpr (kWidth != 0) width = kWidth;
+  for (int64_t n = 0; n < points; ++n) {
+    float* HWY_RESTRICT sum = tile.sums + tile.local_rows[n] * Co;
+    const T* HWY_RESTRICT point = tile.points + n * Co;
+    const auto weight = hn::Set(d, tile.local_weights[n]);
+    HWY_UNROLL(8) for (int64_t c = 0; c < width; c += kLanes) {
+      hn::Store(hn::Add(hn::Load(d, sum + c), hn::Mul(load_f32(d, point + c), weight)), d, sum + c);
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void add_slot(const Tile<T>& tile, int64_t Co, int64_t points, int64_t width) {
+  switch (width) {
+    case 32: return add_points<32>(tile, Co, points, width);
+    case 64: return add_points<64>(tile, Co, points, width);
+    case 128: return add_points<128>(tile, Co, points, width);
+    default: return add_points<0>(tile, Co, points, width);
+  }
+}
+
+template <class T>
+HWY_INLINE const T* gradients(const Args& call, const Block& block) {
+  return static_cast<const T*>(call.grad_output) + (block.b * call.C + block.c) * call.N + block.n;
+}
+
+// Prefetches the gradients of the next tile of points.
+template <class T>
+HWY_INLINE void prefetch_next(const Args& call, const Tiling& tiling, const Block& block) {
+  const int64_t next = block.n + tiling.No;
+  if (next >= call.N) return;
+  const int64_t row_bytes = std::min(tiling.No, call.N - next) * int64_t{sizeof(T)};
+  const T* from = gradients<T>(call, block) + tiling.No;
+  for (int64_t c = 0; c < block.channels; ++c) prefetch_row<Use::kReadOnce>(from + c * call.N, row_bytes);
+}
+
+template <class T>
+HWY_INLINE void load_tile(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
+                          Task& task) {
+  constexpr auto kBytes = int64_t{sizeof(T)};
+  const int64_t first_pair = (block.b * call.N + block.n) * 3;
+  load(task, tile.indices, call.indices + first_pair, block.points * 3 * int64_t{sizeof(int32_t)});
+  load(task, tile.weights, static_cast<const T*>(call.weights) + first_pair, block.points * 3 * kBytes);
+  load_rows(task, tile.grad_output, tiling.No * kBytes, gradients<T>(call, block), call.N * kBytes,
+            block.points * kBytes, block.channels);
+  ++task.statistics->tiles;
+}
+
+// Transposes and stores the sums of the features [m0, m0 + features).
+template <class T>
+HWY_INLINE void store_sums(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
+                           int64_t m0, Task& task) {
+  constexpr auto kBytes = int64_t{sizeof(T)};
+  const D d;
+  const int64_t features = std::min(tiling.Mo, call.M - m0);
+  T* to = static_cast<T*>(call.grad_features) + (block.b * call.C + block.c) * call.M + m0;
+  for (int64_t first = 0; first < features; first += tile.row_features) {
+    const int64_t count = std::min(tile.row_features, features - first);
+    for (int64_t m = 0; m < count; m += kLanes) {
+      for (int64_t c = 0; c < block.width(); c += kLanes) {
+        hn::Vec<D> columns[kLanes];
+        load_transposed(d, tile.sums + (first + m) * tiling.Co + c, tiling.Co, columns);
+        HWY_UNROLL(16) for (int64_t j = 0; j < kLanes; ++j) {
+          store_f32(columns[j], d, tile.rows + (c + j) * tile.row_features + m);
+        }
+      }
+    }
+    store_rows(task, to + first, call.M * kBytes, tile.rows, tile.row_features * kBytes, count * kBytes,
+               block.channels);
+  }
+}
+
+template <class T>
+void interpolate(const InterpolateArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Args& call = args.call;
+  const Tiling& tiling = args.tiling;
+  const Tile<T> tile(task.nram, tiling);
+  const int64_t feature_tiles = tiling.feature_tiles(call);
+  // Elements past the last channel or point are computed, and not stored; they must not be slow to compute.
+  std::fill_n(tile.grad_output, tiling.Co * tiling.No, T{});
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t b = item / feature_tiles;
+    const int64_t m0 = item % feature_tiles * tiling.Mo;
+    for (int64_t c = 0; c < call.C; c += tiling.Co) {
+      Block block{b, c, std::min(tiling.Co, call.C - c), 0, 0};
+      std::fill_n(tile.sums, (tiling.Mo + 1) * tiling.Co, 0.0F);
+      for (; block.n < call.N; block.n += tiling.No) {
+        block.points = std::min(tiling.No, call.N - block.n);
+        load_tile(call, tiling, tile, block, task);
+        prefetch_next<T>(call, tiling, block);
+        transpose_pairs(tile, tiling.No, block.points);
+        transpose_points(tile, tiling, block);
+        for (int64_t slot = 0; slot < 3; ++slot) {
+          select_rows(tile, tiling, slot, m0, block.points);
+          add_slot(tile, tiling.Co, block.points, block.width());
+        }
+      }
+      store_sums(call, tiling, tile, block, m0, task);
+    }
+  }
+}
+
+RangeKernel<InterpolateArgs> interpolate_kernel_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(
+      dtype, [](auto element) -> RangeKernel<InterpolateArgs> { return interpolate<decltype(element)>; });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::three_interpolate_backward::device
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::three_interpolate_backward::device {
+
+HWY_EXPORT(interpolate_kernel_for);
+
+RangeKernel<InterpolateArgs> interpolate_kernel(mluOpDataType_t dtype) {
+  return MLUOP_DISPATCH(interpolate_kernel_for)(dtype);
+}
+
+}  // namespace mluop::three_interpolate_backward::device
+#endif

@@ -1,0 +1,65 @@
+// Three interpolate backward, device algorithm: the NRAM partition of section 3.4 of the design document.
+//
+// In float, the buffers and their bytes are those of the document. In half, the document adds in half; sums are
+// fp32 here, in the space of its buffers grad_features and transposed grad_features, and a spare row of fp32 takes
+// 2 Co bytes more. The gradients, whose space is free then, take the transposed sums, No features at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "ops/three_interpolate_backward/device/kernels.h"
+
+namespace mluop::three_interpolate_backward::device {
+
+// The bytes of the document's partition; T is the size of an element.
+inline int64_t document_bytes(const Tiling& tiling, int64_t T) {
+  const auto [Co, No, Mo] = tiling;
+  return T * (std::max(Co * Mo, Co * No) + Co * Mo + 2 * Co * No + Co + 6 * No) + 36 * No;
+}
+
+// T: float or Half.
+template <class T>
+struct Tile {
+  static constexpr bool kFloat = sizeof(T) == sizeof(float);
+
+  Tile(Arena& nram, const Tiling& tiling)
+      : grad_output(nram.take<T>("grad_output", {tiling.Co, tiling.No})),
+        points(nram.take<T>("transposed grad_output", {tiling.No, tiling.Co})),
+        sums(nram.take<float>("grad_features", {tiling.Mo + 1, tiling.Co})),
+        rows(kFloat ? nram.take<T>("transposed grad_features", {tiling.Co, std::max(tiling.Mo, tiling.No)})
+                    : grad_output),
+        row_features(kFloat ? tiling.Mo : tiling.No),
+        weights(nram.take<T>("weights", {tiling.No, 3})),
+        slot_weights(nram.take<T>("transposed weights", {3, tiling.No})),
+        indices(nram.take<int32_t>("indices", {tiling.No, 3})),
+        slot_indices(nram.take<int32_t>("transposed indices", {3, tiling.No})),
+        local_rows(nram.take<int32_t>("rows of a slot", {tiling.No})),
+        local_weights(nram.take<float>("weights of a slot", {tiling.No})),
+        mask(nram.take<int32_t>("mask", {tiling.No})) {}
+
+  T* grad_output;         // [Co, No]
+  T* points;              // [No, Co]
+  float* sums;            // [Mo + 1, Co]; the spare row Mo takes the pairs of other work items
+  T* rows;                // [Co, row_features], transposed sums
+  int64_t row_features;   // features that are transposed and stored at a time
+  T* weights;             // [No, 3]
+  T* slot_weights;        // [3, No]
+  int32_t* indices;       // [No, 3]
+  int32_t* slot_indices;  // [3, No]
+  int32_t* local_rows;    // [No], rows of `sums`
+  float* local_weights;   // [No], 0 for the pairs of other work items
+  int32_t* mask;          // [No], of the document; SIMD keeps it in registers
+};
+
+// The tile of check_kernel().
+struct CheckTile {
+  static constexpr int64_t kIndices = 1024;
+
+  explicit CheckTile(Arena& nram) : indices(nram.take<int32_t>("indices", {kIndices})) {}
+
+  int32_t* indices;  // [kIndices]
+};
+
+}  // namespace mluop::three_interpolate_backward::device
