@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "perf/support/npy_folder.h"
 #include "perf/support/read_report.h"
 #include "perf/support/report.h"
+#include "perf/support/task_table.h"
 
 namespace mluop::perf {
 namespace {
@@ -74,15 +76,39 @@ int measure_and_report(const std::vector<CaseSpec>& cases, const Options& option
   return all_verified ? 0 : kFailure;
 }
 
-// Writes to FOLDER/operator/case_dtype. All modes of a case have the same inputs.
+// Writes to FOLDER/operator/case_dtype. Both algorithms of a case have the same inputs.
 void dump_inputs(const std::vector<CaseSpec>& cases, const Options& options) {
   const std::filesystem::path folder = options.dump;
+  std::set<std::filesystem::path> written;
   for (const CaseSpec& spec : cases) {
-    if (spec.mode != "deterministic") continue;
+    const auto inputs = folder / spec.op / (spec.name + '_' + spec.dtype);
+    if (!written.insert(inputs).second) continue;
     std::cerr << "writing the inputs of " << title(spec) << std::endl;
-    spec.prepare(options.sizes.front().factor)
-        ->write_inputs(NpyFolder(folder / spec.op / (spec.name + '_' + spec.dtype)));
+    spec.prepare(options.sizes.front().factor)->write_inputs(NpyFolder(inputs));
   }
+}
+
+// The native algorithm is skipped: the library counts only its work items and NRAM.
+int show_tasks(std::vector<CaseSpec> cases, const Options& options) {
+  std::erase_if(cases, [](const CaseSpec& spec) { return spec.algorithm != "device"; });
+  if (cases.empty()) {
+    std::cerr << "mluop_perf: --tasks requires the device algorithm\n";
+    return kBadUsage;
+  }
+  std::vector<TaskRow> rows;
+  for (const CaseSpec& spec : cases) {
+    for (const Size& size : options.sizes) {
+      std::cerr << title(spec) << ", size " << size.name << ':';
+      for (TaskRow& row : task_rows(spec, size.factor, options.tasks, std::cerr)) {
+        if (size.name != "1") row.name += " x" + size.name;
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+  write_task_table(std::cout, rows);
+  const bool all_succeeded =
+      std::all_of(rows.begin(), rows.end(), [](const TaskRow& r) { return r.problem.empty(); });
+  return all_succeeded ? 0 : kFailure;
 }
 
 int run(const Options& options) {
@@ -103,6 +129,7 @@ int run(const Options& options) {
     dump_inputs(cases, options);
     return 0;
   }
+  if (!options.tasks.empty()) return show_tasks(cases, options);
   if (!options.json.empty() && !is_writable(options.json))
     throw std::runtime_error("cannot write " + options.json);
   return measure_and_report(cases, options);

@@ -70,6 +70,13 @@ std::optional<Size> parse_size(const std::string& text) {
   return Size{text, *numerator / *denominator};
 }
 
+std::optional<std::string> parse_algorithm(const std::string& text) {
+  for (const auto& [algorithm, name] : kAlgorithms) {
+    if (text == name) return text;
+  }
+  return std::nullopt;
+}
+
 // Unlike CLI11's delimiter(), keeps empty elements, also the last one.
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> elements{""};
@@ -83,11 +90,12 @@ std::vector<std::string> split(const std::string& list) {
   return elements;
 }
 
-// Adds an option NAME=<n,...>. Its values replace `values`; `parse` returns nothing for an invalid element.
+// Adds an option NAME=<n,...>, or another type. Its values replace `values`; `parse` returns nothing for an
+// invalid element.
 template <class T>
-void add_list(CLI::App& app, const std::string& name, std::vector<T>& values,
-              std::optional<T> (*parse)(const std::string&), const char* description, const std::string& noun,
-              const std::string& expected) {
+CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<T>& values,
+                      std::optional<T> (*parse)(const std::string&), const char* description,
+                      const std::string& noun, const std::string& expected, const char* type = "<n,...>") {
   const auto parse_list = [=, &values](const std::string& list) {
     values.clear();
     for (const std::string& element : split(list)) {
@@ -96,7 +104,7 @@ void add_list(CLI::App& app, const std::string& name, std::vector<T>& values,
       values.push_back(*value);
     }
   };
-  app.add_option_function<std::string>(name, parse_list, description)->type_name("<n,...>");
+  return app.add_option_function<std::string>(name, parse_list, description)->type_name(type);
 }
 
 std::vector<Cache> caches_of(const std::string& name) {
@@ -120,19 +128,28 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   text("--op", options.filter.op, "<text>", "Select operators whose name contains text");
   text("--case", options.filter.name, "<text>", "Select cases whose name contains text");
   text("--dtype", options.filter.dtype, "<text>", "Select a data type: half, float");
-  text("--mode", options.filter.mode, "<text>", "Select a mode: deterministic, atomics");
-  add_list(app, "--threads", options.threads, parse_threads, "Run each case with n threads, e.g. 1,2,4",
-           "number of threads", "an integer from 1 to 1024");
+  add_list(app, "--algorithm", options.filter.algorithms, parse_algorithm, "Select algorithms: native, device",
+           "algorithm", "native or device", "<text,...>");
+  const auto threads =
+      add_list(app, "--threads", options.threads, parse_threads, "Run each case with n threads, e.g. 1,2,4",
+               "number of threads", "an integer from 1 to 1024");
+  const auto tasks = add_list(app, "--tasks", options.tasks, parse_threads,
+                              "Show the division of work over n tasks, do not time the cases", "number of tasks",
+                              "an integer from 1 to 1024");
   add_list(app, "--size", options.sizes, parse_size, "Run each case at n times the network size, e.g. 1/8,2",
            "size", "a number or a fraction such as 1/8, above 0 and at most 64");
-  text("--cache", cache, "<warm|cold|both>", "Caches: as the previous call left them, flushed, or both")
-      ->check(CLI::IsMember({"warm", "cold", "both"}).description(""));
+  const auto caches =
+      text("--cache", cache, "<warm|cold|both>", "Caches: as the previous call left them, flushed, or both")
+          ->check(CLI::IsMember({"warm", "cold", "both"}).description(""));
   app.add_flag("--list", options.list, "List the selected cases, do not run them")->disable_flag_override();
-  text("--dump", options.dump, "<folder>", "Write the inputs as NumPy files, do not run the cases");
-  text("--json", options.json, "<file>", "Write all results with every sample");
-  app.add_option("--compare", options.compare, "Compare this run, or the run <new>, with the run <old>")
-      ->type_name("<old> [<new>]")
-      ->expected(1, 2);
+  const auto dump =
+      text("--dump", options.dump, "<folder>", "Write the inputs as NumPy files, do not run the cases");
+  const auto json = text("--json", options.json, "<file>", "Write all results with every sample");
+  const auto compare =
+      app.add_option("--compare", options.compare, "Compare this run, or the run <new>, with the run <old>")
+          ->type_name("<old> [<new>]")
+          ->expected(1, 2);
+  for (CLI::Option* timing : {threads, caches, dump, json, compare}) tasks->excludes(timing);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

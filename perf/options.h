@@ -16,6 +16,7 @@ inline constexpr int kBadUsage = 2;
 struct Options {
   Filter filter;
   std::vector<int> threads;
+  std::vector<int> tasks;  // empty: not given
   std::vector<Size> sizes;
   std::vector<Cache> caches;
   bool list = false;

@@ -26,7 +26,7 @@ img { max-width: 100%; display: block; margin: .5em 0 1.5em }
 table { border-collapse: collapse; font-size: 13px } td, th { padding: .15em .7em; text-align: left }
 tr:nth-child(even) { background: #f3f3f3 } .figure { text-align: right }"""
 
-_COLUMNS = ("operator", "case", "dtype", "mode", "latency, ms", "GFLOP/s", "efficiency", "bound", "speed-up")
+_COLUMNS = ("operator", "case", "dtype", "algorithm", "latency, ms", "GFLOP/s", "efficiency", "bound", "speed-up")
 _FIGURES = range(4, 7)  # right-aligned columns
 
 
@@ -49,7 +49,7 @@ def _row(tag: str, cells: Iterable[str]) -> str:
 def _cells(case: Case) -> list[str]:
     speed_ups = ", ".join(f"{value:.1f} over {name}" for name, value in case.get("speed_up", {}).items())
     gflops = f"{case['theory_ops'] / latency(case) / 1e9:.1f}" if case["theory_ops"] else ""
-    names = [case[part] for part in ("operator", "case", "dtype", "mode")]
+    names = [case[part] for part in ("operator", "case", "dtype", "algorithm")]
     figures = [f"{latency(case) * 1e3:.3f}", gflops, f"{case['binding_efficiency']:.2f}"]
     return [*names, *figures, case["binding_bound"], speed_ups]
 

@@ -1,5 +1,6 @@
 #include "perf/ops/catalogue.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mluop::perf {
@@ -21,11 +22,14 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
   std::vector<CaseSpec> matching = all_cases();
   std::erase_if(matching, [&](const CaseSpec& spec) {
     return misses(spec.op, filter.op) || misses(spec.name, filter.name) || misses(spec.dtype, filter.dtype) ||
-           misses(spec.mode, filter.mode);
+           std::find(filter.algorithms.begin(), filter.algorithms.end(), spec.algorithm) ==
+               filter.algorithms.end();
   });
   return matching;
 }
 
-std::string title(const CaseSpec& spec) { return spec.op + '/' + spec.name + ' ' + spec.dtype + ' ' + spec.mode; }
+std::string title(const CaseSpec& spec) {
+  return spec.op + '/' + spec.name + ' ' + spec.dtype + ' ' + spec.algorithm;
+}
 
 }  // namespace mluop::perf

@@ -8,17 +8,18 @@
 
 namespace mluop::perf {
 
-// Cases of an operator are consecutive, the deterministic mode first.
+// Cases of an operator are consecutive, the native algorithm first.
 std::vector<CaseSpec> all_cases();
 
-// Substrings of the names of a case. The empty string selects all.
+// Substrings of the names of a case, of which the empty string selects all, and names of algorithms.
 struct Filter {
-  std::string op, name, dtype, mode;
+  std::string op, name, dtype;
+  std::vector<std::string> algorithms{"native", "device"};
 };
 
 std::vector<CaseSpec> matching_cases(const Filter& filter);
 
-// "operator/case dtype mode".
+// "operator/case dtype algorithm".
 std::string title(const CaseSpec& spec);
 
 std::vector<CaseSpec> masked_im2col_forward_cases();

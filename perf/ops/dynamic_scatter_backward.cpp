@@ -29,7 +29,8 @@ constexpr uint32_t kFeatsSeed = 1, kGradSeed = 2;
 
 class DynamicScatterBackward : public Case {
  public:
-  DynamicScatterBackward(const Sizes& sizes, int rings, mluOpOmpAlgorithm_t algorithm) : Case(algorithm), sizes_(sizes) {
+  DynamicScatterBackward(const Sizes& sizes, int rings, mluOpOmpAlgorithm_t algorithm)
+      : Case(algorithm), sizes_(sizes) {
     fill_uniform(feats_, kFeatsSeed);
     fill_uniform(grad_voxel_feats_, kGradSeed);
     const std::vector<int32_t> map = test::lidar_map(sizes.points, sizes.voxels, rings);
@@ -110,18 +111,22 @@ class DynamicScatterBackward : public Case {
   std::optional<Buffer<std::byte>> workspace_;
 };
 
-CaseSpec spec(const char* name, const Sizes& sizes, int rings, const char* mode_name, mluOpOmpAlgorithm_t algorithm) {
-  return {"dynamic_scatter_backward", name, "float", mode_name,
-          [=](double size) { return std::make_unique<DynamicScatterBackward>(scaled(sizes, size), rings, algorithm); }};
+CaseSpec spec(const char* name, const Sizes& sizes, int rings, mluOpOmpAlgorithm_t algorithm,
+              const char* algorithm_name) {
+  return {"dynamic_scatter_backward", name, "float", algorithm_name, [=](double size) {
+            return std::make_unique<DynamicScatterBackward>(scaled(sizes, size), rings, algorithm);
+          }};
 }
 
 }  // namespace
 
 std::vector<CaseSpec> dynamic_scatter_backward_cases() {
-  return {spec("mvx_net", kMvxNet, 64, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE),
-          spec("rings_128", kRings128, 128, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE),
-          spec("mvx_net", kMvxNet, 64, "atomics", MLUOP_OMP_ALGORITHM_DEVICE),
-          spec("rings_128", kRings128, 128, "atomics", MLUOP_OMP_ALGORITHM_DEVICE)};
+  std::vector<CaseSpec> specs;
+  for (const auto& [algorithm, name] : kAlgorithms) {
+    specs.push_back(spec("mvx_net", kMvxNet, 64, algorithm, name));
+    specs.push_back(spec("rings_128", kRings128, 128, algorithm, name));
+  }
+  return specs;
 }
 
 }  // namespace mluop::perf

@@ -102,7 +102,7 @@ class IndiceConvolutionForward : public Case {
   }
 
   std::function<void()> algorithmic_bound() override {
-    if (!deterministic_) return {};
+    if (!is_native()) return {};
     return indice_convolution_forward_bound(sizes_, features_.data(), pairs_.data(), num_.data(), thread_count());
   }
 
@@ -136,9 +136,9 @@ class IndiceConvolutionForward : public Case {
   static constexpr int64_t kPairBytes = 2 * sizeof(int32_t);
   static constexpr auto kDtype = kIsFloat<T> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
 
-  IndiceConvolutionForward(const Problem& problem, bool submanifold, mluOpOmpAlgorithm_t algorithm, bool with_serial)
+  IndiceConvolutionForward(const Problem& problem, bool submanifold, mluOpOmpAlgorithm_t algorithm,
+                           bool with_serial)
       : Case(algorithm),
-        deterministic_(algorithm == MLUOP_OMP_ALGORITHM_NATIVE),
         sizes_(problem.sizes),
         sub_m_(submanifold ? 1 : 0),
         with_serial_(with_serial),
@@ -188,7 +188,6 @@ class IndiceConvolutionForward : public Case {
     return {sums.values().begin(), sums.values().end()};
   }
 
-  bool deterministic_;
   Sizes sizes_;
   int64_t sub_m_;
   bool with_serial_;
@@ -229,12 +228,12 @@ std::vector<Convolution> convolutions() {
 }
 
 template <class T>
-void append_cases(std::vector<CaseSpec>& cases, const char* mode_name, mluOpOmpAlgorithm_t algorithm) {
+void append_cases(std::vector<CaseSpec>& cases, mluOpOmpAlgorithm_t algorithm, const char* algorithm_name) {
   for (const Convolution& convolution : convolutions()) {
     // For other convolutions the serial loop takes seconds.
     const bool with_serial = convolution.sparse.submanifold && convolution.input.level == 0;
-    cases.push_back({"indice_convolution_forward", name_of(convolution), kIsFloat<T> ? "float" : "half", mode_name,
-                     [=](double size) {
+    cases.push_back({"indice_convolution_forward", name_of(convolution), kIsFloat<T> ? "float" : "half",
+                     algorithm_name, [=](double size) {
                        return std::make_unique<IndiceConvolutionForward<T>>(scaled(convolution, size), algorithm,
                                                                             with_serial);
                      }});
@@ -245,10 +244,10 @@ void append_cases(std::vector<CaseSpec>& cases, const char* mode_name, mluOpOmpA
 
 std::vector<CaseSpec> indice_convolution_forward_cases() {
   std::vector<CaseSpec> cases;
-  append_cases<float>(cases, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE);
-  append_cases<test::Half>(cases, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE);
-  append_cases<float>(cases, "atomics", MLUOP_OMP_ALGORITHM_DEVICE);
-  append_cases<test::Half>(cases, "atomics", MLUOP_OMP_ALGORITHM_DEVICE);
+  for (const auto& [algorithm, name] : kAlgorithms) {
+    append_cases<float>(cases, algorithm, name);
+    append_cases<test::Half>(cases, algorithm, name);
+  }
   return cases;
 }
 

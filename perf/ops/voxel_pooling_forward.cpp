@@ -37,7 +37,7 @@ struct Outputs {
 class VoxelPoolingForward : public Case {
  public:
   VoxelPoolingForward(const Sizes& sizes, mluOpOmpAlgorithm_t algorithm, const std::vector<int32_t>& geometry)
-      : Case(algorithm), sizes_(sizes), exact_(algorithm == MLUOP_OMP_ALGORITHM_NATIVE) {
+      : Case(algorithm), sizes_(sizes) {
     std::copy(geometry.begin(), geometry.end(), geometry_.data());
     fill_uniform(input_, kSeed);
   }
@@ -68,7 +68,7 @@ class VoxelPoolingForward : public Case {
   }
 
   std::function<void()> algorithmic_bound() override {
-    if (!exact_) return {};
+    if (!is_native()) return {};
     return voxel_pooling_forward_bound(sizes_, geometry_.data(), input_.data(), expected_.features.data(),
                                        expected_.memo.data(), thread_count());
   }
@@ -80,8 +80,9 @@ class VoxelPoolingForward : public Case {
     run_serial();
     const auto features = outputs_.features.values();
     const auto expected = expected_.features.values();
-    const std::string problem = exact_ ? differing_bits("output_features", features, expected)
-                                       : too_different("output_features", features, expected, kDeviceTolerance);
+    const std::string problem = is_native()
+                                    ? differing_bits("output_features", features, expected)
+                                    : too_different("output_features", features, expected, kDeviceTolerance);
     return problem.empty() ? differing_bits("pos_memo", outputs_.memo.values(), expected_.memo.values()) : problem;
   }
 
@@ -108,7 +109,6 @@ class VoxelPoolingForward : public Case {
   }
 
   Sizes sizes_;
-  bool exact_;
   test::Descriptor points_desc_{MLUOP_DTYPE_INT32, {sizes_.batch_size, sizes_.num_points, 3}};
   test::Descriptor input_desc_{MLUOP_DTYPE_FLOAT, {sizes_.batch_size, sizes_.num_points, sizes_.num_channels}};
   test::Descriptor output_desc_{MLUOP_DTYPE_FLOAT,
@@ -121,21 +121,25 @@ class VoxelPoolingForward : public Case {
 std::vector<int32_t> camera(int depths) { return test::camera_geometry(test::kBevDepthSizes.batch_size, depths); }
 std::vector<int32_t> uniform(int depths) { return test::uniform_geometry(sizes_of(depths), kSeed); }
 
-CaseSpec spec(const char* name, std::vector<int32_t> (*geometry)(int depths), const char* mode_name,
-              mluOpOmpAlgorithm_t algorithm) {
-  return {"voxel_pooling_forward", name, "float", mode_name, [=](double size) {
-            const int depths = depth_bins(size);
-            return std::make_unique<VoxelPoolingForward>(sizes_of(depths), algorithm, geometry(depths));
-          }};
-}
-
 }  // namespace
 
 std::vector<CaseSpec> voxel_pooling_forward_cases() {
-  return {spec("camera", camera, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE),
-          spec("uniform", uniform, "deterministic", MLUOP_OMP_ALGORITHM_NATIVE),
-          spec("camera", camera, "atomics", MLUOP_OMP_ALGORITHM_DEVICE),
-          spec("uniform", uniform, "atomics", MLUOP_OMP_ALGORITHM_DEVICE)};
+  constexpr struct {
+    const char* name;
+    std::vector<int32_t> (*geometry)(int depths);
+  } kCases[] = {{"camera", camera}, {"uniform", uniform}};
+  std::vector<CaseSpec> specs;
+  for (const auto& [algorithm, algorithm_name] : kAlgorithms) {
+    for (const auto& [name, geometry] : kCases) {
+      specs.push_back({"voxel_pooling_forward", name, "float", algorithm_name,
+                       [algorithm = algorithm, geometry = geometry](double size) {
+                         const int depths = depth_bins(size);
+                         return std::make_unique<VoxelPoolingForward>(sizes_of(depths), algorithm,
+                                                                      geometry(depths));
+                       }});
+    }
+  }
+  return specs;
 }
 
 }  // namespace mluop::perf

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import torch
 
+_ALGORITHMS = ("native", "device")
 _LAYOUTS = {"NCHW": 0, "ARRAY": 4}
 _DTYPES = {torch.float16: 1, torch.float32: 2, torch.int32: 6}
 
@@ -12,11 +13,12 @@ _DTYPES = {torch.float16: 1, torch.float32: 2, torch.int32: 6}
 class Library:
     """Create it after importing torch: both then use the OpenMP runtime of torch, so they share one team."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, algorithm: str = "native") -> None:
         self._functions = ctypes.CDLL(path)
         self._functions.mluOpOmpGetLastError.restype = ctypes.c_char_p
         self._handle = ctypes.c_void_p()
         self._require(self._functions.mluOpCreate(ctypes.byref(self._handle)))
+        self._require(self._functions.mluOpOmpSetAlgorithm(self._handle, _ALGORITHMS.index(algorithm)))
 
     def close(self) -> None:
         self._require(self._functions.mluOpDestroy(self._handle))

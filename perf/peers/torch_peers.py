@@ -26,6 +26,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--case", default="", help="select cases whose NAME_DTYPE contains TEXT", metavar="TEXT")
     parser.add_argument("--repetitions", type=int, default=7, help="default: %(default)s", metavar="N")
     parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, else all cores", metavar="N")
+    parser.add_argument(
+        "--algorithm", choices=("native", "device"), default="native", help="of the library; default: %(default)s"
+    )
     library = str(_ROOT / "build/release/src/libmluop_omp.so")
     parser.add_argument("--library", default=library, help="default: %(default)s", metavar="PATH")
     parser.add_argument(
@@ -62,9 +65,9 @@ def main() -> int:
     from library import Library
     from suite import measure_all
 
-    library = Library(arguments.library)
+    library = Library(arguments.library, arguments.algorithm)
     verified = measure_all(library, arguments.inputs, arguments.op, arguments.case, arguments.repetitions)
-    print(f"torch {torch.__version__}, threads: {torch.get_num_threads()}, memory kept: {arguments.keep_memory}")
+    print(f"algorithm: {arguments.algorithm}, torch {torch.__version__}, threads: {torch.get_num_threads()}, memory kept: {arguments.keep_memory}")
     print("OpenMP runtimes: " + ", ".join(_openmp_runtimes()))
     library.close()
     return 0 if verified else 1

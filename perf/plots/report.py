@@ -7,7 +7,7 @@ from typing import Any
 Case = dict[str, Any]
 
 NETWORK_SIZE = 1.0
-_SCHEMA_VERSION = 2
+_SCHEMA_VERSION = 3
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -71,11 +71,11 @@ class Report:
 
 
 def _key(case: Case) -> tuple[Any, ...]:
-    return tuple(case[part] for part in ("operator", "case", "dtype", "mode", "size", "threads", "cache"))
+    return tuple(case[part] for part in ("operator", "case", "dtype", "algorithm", "size", "threads", "cache"))
 
 
 def label(case: Case) -> str:
-    return "{case}  {dtype}  {mode}".format(**case)
+    return "{case}  {dtype}  {algorithm}".format(**case)
 
 
 def io_bytes(case: Case) -> int:

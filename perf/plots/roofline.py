@@ -23,7 +23,7 @@ def _point(axes: Axes, report: Report, case: Case, x: float, y: float, roof: flo
     axes.plot([x], [roof], marker="_", markersize=8, color=color, zorder=2)
     marker = _marker(report, case["operator"])
     axes.plot(
-        [x], [y], marker=marker, markersize=6.5, color=color, markerfacecolor=face(case["mode"], color), zorder=3
+        [x], [y], marker=marker, markersize=6.5, color=color, markerfacecolor=face(case["algorithm"], color), zorder=3
     )
 
 
@@ -73,8 +73,8 @@ def _handles(report: Report, with_arithmetic: list[Case]) -> list[Line2D]:
         bandwidth = _max_bandwidth(with_arithmetic) / 1e9
         text = f"machine: FMA peak, {bandwidth:.0f} GB/s at the fastest stream bound"
         handles.append(Line2D([], [], color=GREY, label=text))
-    handles.append(mark("deterministic", GREY, marker="o"))
-    handles.append(mark("atomics", GREY, marker="o", markerfacecolor="white"))
+    handles.append(mark("native", GREY, marker="o"))
+    handles.append(mark("device", GREY, marker="o", markerfacecolor="white"))
     handles.append(mark("roof of the case", GREY, marker="_", markersize=8))
     if any("algorithmic_bound" in case for case in with_arithmetic):
         handles.append(mark("algorithmic bound", GREY, marker=5, markersize=5))

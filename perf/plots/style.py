@@ -30,9 +30,9 @@ plt.rcParams.update(
 )
 
 
-def face(mode: str, color: str) -> str:
-    """Fill colour of a marker, white for the atomics mode."""
-    return color if mode == "deterministic" else "white"
+def face(algorithm: str, color: str) -> str:
+    """Fill colour of a marker, white for the device algorithm."""
+    return color if algorithm == "native" else "white"
 
 
 def logarithmic(axis: Axis) -> None:

@@ -55,7 +55,7 @@ def _draw_case(
     left: Axes, right: Axes, axis: _Axis, name: str, cases: list[Case], color: str, marker: str
 ) -> None:
     style = {"color": color, "marker": marker, "markersize": 5, "linewidth": 1.4}
-    style["markerfacecolor"] = face(cases[0]["mode"], color)
+    style["markerfacecolor"] = face(cases[0]["algorithm"], color)
     x = [case[axis.along] for case in cases]
     base = next((case for case in cases if case[axis.along] == 1), cases[0])
     left.plot(x, [latency(case) * 1e3 for case in cases], label=name, **style)

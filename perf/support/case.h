@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/api.h"
@@ -42,7 +43,7 @@ struct Footprint {
 // A prepared case: inputs, outputs and handle. Every function may throw.
 class Case {
  public:
-  explicit Case(mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) : algorithm_(algorithm) { handle_.emplace(algorithm); }
+  explicit Case(mluOpOmpAlgorithm_t algorithm) : algorithm_(algorithm) { handle_.emplace(algorithm); }
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
   virtual ~Case() = default;
@@ -58,14 +59,17 @@ class Case {
   // Calls the operator once.
   virtual void run() = 0;
 
+  // The handle of the calls, with the algorithm of the case.
+  mluOpHandle_t handle() const { return *handle_; }
+
   // Makes the next call the first one of its handle.
   void renew_handle() { handle_.emplace(algorithm_); }
 
   virtual std::vector<Baseline> baselines() = 0;
 
-  // Returns a function that runs only the steps that a deterministic implementation, in which each output element
-  // has one owner, cannot avoid: on the inputs of the case, with everything else prepared. The values that it
-  // writes are unspecified. Valid during the case's lifetime; empty if the case has no algorithmic bound.
+  // Returns a function that runs only the steps that the algorithm cannot avoid: on the inputs of the case, with
+  // everything else prepared. The values that it writes are unspecified. Valid during the case's lifetime; empty
+  // if the case has no algorithmic bound, as with the device algorithm.
   virtual std::function<void()> algorithmic_bound() { return {}; }
 
   // Set by cases whose memory is measured.
@@ -79,12 +83,15 @@ class Case {
   virtual uint64_t checksum() const = 0;
 
  protected:
-  mluOpHandle_t handle() const { return *handle_; }
+  bool is_native() const { return algorithm_ == MLUOP_OMP_ALGORITHM_NATIVE; }
 
  private:
   mluOpOmpAlgorithm_t algorithm_;
   std::optional<test::Handle> handle_;
 };
+
+inline constexpr std::pair<mluOpOmpAlgorithm_t, const char*> kAlgorithms[] = {
+    {MLUOP_OMP_ALGORITHM_NATIVE, "native"}, {MLUOP_OMP_ALGORITHM_DEVICE, "device"}};
 
 // A dimension at `size` times the network size.
 inline int64_t scaled(int64_t extent, double size) {
@@ -97,7 +104,7 @@ struct CaseSpec {
   std::string op;
   std::string name;
   std::string dtype;
-  std::string algorithm;
+  std::string algorithm;  // "native" or "device"
   std::function<std::unique_ptr<Case>(double size)> prepare;
 };
 

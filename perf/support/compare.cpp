@@ -21,7 +21,7 @@ struct Key {
   explicit Key(const Json& measured)
       : op(measured.at("operator")),
         text(measured.at("case").get<std::string>() + ' ' + measured.at("dtype").get<std::string>() + ' ' +
-             measured.at("mode").get<std::string>()) {
+             measured.at("algorithm").get<std::string>()) {
     const int threads = measured.at("threads");
     const std::string size = measured.at("size"), cache = measured.at("cache");
     text += " t" + std::to_string(threads);

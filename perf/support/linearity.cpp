@@ -24,7 +24,8 @@ struct Sweep {
 };
 
 std::string text_of(const Result& result) {
-  std::string text = result.name + ' ' + result.dtype + ' ' + result.mode + " t" + std::to_string(result.threads);
+  std::string text =
+      result.name + ' ' + result.dtype + ' ' + result.algorithm + " t" + std::to_string(result.threads);
   return result.cache == Cache::kWarm ? text : text + ' ' + cache_name(result.cache);
 }
 

@@ -164,7 +164,7 @@ std::vector<Result> measure(const CaseSpec& spec, const Settings& settings, std:
   unmeasured.op = spec.op;
   unmeasured.name = spec.name;
   unmeasured.dtype = spec.dtype;
-  unmeasured.mode = spec.mode;
+  unmeasured.algorithm = spec.algorithm;
   unmeasured.size = settings.size;
   unmeasured.threads = settings.threads;
   std::vector<Result> results{unmeasured};

@@ -42,7 +42,7 @@ struct Memory {
 };
 
 struct Result {
-  std::string op, name, dtype, mode;
+  std::string op, name, dtype, algorithm;
   Size size;
   int threads = 0;
   Cache cache = Cache::kWarm;

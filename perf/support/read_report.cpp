@@ -28,7 +28,7 @@ void require_time(const Json& seconds) {
 }
 
 void require_case(const Json& result) {
-  for (const char* name : {"operator", "case", "dtype", "mode", "size", "cache"}) {
+  for (const char* name : {"operator", "case", "dtype", "algorithm", "size", "cache"}) {
     static_cast<void>(result.at(name).get<std::string>());
   }
   static_cast<void>(result.at("threads").get<int>());

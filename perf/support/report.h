@@ -12,14 +12,14 @@ namespace mluop::perf {
 
 struct Report {
   Machine machine;
-  std::vector<Result> results;  // cases of an operator are consecutive, and in it those of a dtype and mode
+  std::vector<Result> results;  // cases of an operator are consecutive, and in it those of a dtype and algorithm
 };
 
 // Writes the machine, a section per operator, a summary, the linearity and a legend. At most 100 columns.
 void write_table(std::ostream& out, const Report& report);
 
 // Incremented by each incompatible change of the JSON.
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
 // All results with every sample, and the meaning of each field.
 nlohmann::ordered_json report_json(const Report& report);

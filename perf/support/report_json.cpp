@@ -10,7 +10,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json fields() {
-  return {{"size", "multiple of the work at network size"},
+  return {{"algorithm", "native, or device: that of the design document"},
+          {"size", "multiple of the work at network size"},
           {"threads", "number of OpenMP threads of the operator, its bounds and its baselines"},
           {"cache", "warm: operands as the previous call left them; cold: caches flushed before each call"},
           {"checksum", "FNV-1a of the outputs"},
@@ -55,7 +56,7 @@ Json result_json(const Result& result, const std::map<int, double>& fma_peak) {
   Json json = {{"operator", result.op},
                {"case", result.name},
                {"dtype", result.dtype},
-               {"mode", result.mode},
+               {"algorithm", result.algorithm},
                {"size", result.size.name},
                {"size_factor", result.size.factor},
                {"threads", result.threads},

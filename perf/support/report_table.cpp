@@ -119,9 +119,9 @@ void write_section(std::ostream& out, const Section& section, const Varied& vari
   write_title(out, section, varied);
   std::string group;
   for (const Result& result : section.results) {
-    const std::string dtype_and_mode = result.dtype + ", " + result.mode;
-    if (dtype_and_mode != group) out << "  - " << dtype_and_mode << '\n';
-    group = dtype_and_mode;
+    const std::string dtype_and_algorithm = result.dtype + ", " + result.algorithm;
+    if (dtype_and_algorithm != group) out << "  - " << dtype_and_algorithm << '\n';
+    group = dtype_and_algorithm;
     write_row(out, section, varied, result, fma_peak);
   }
 }

@@ -54,13 +54,12 @@ void write_summary(std::ostream& out, const Section& section, const std::map<int
       std::count_if(results.begin(), results.end(), [](const Result& r) { return r.problem.empty(); });
   out << std::left << std::setw(28) << results.front().op << std::right << verified << " of " << results.size()
       << " verified";
-  const bool deterministic = std::any_of(results.begin(), results.end(), [](const Result& r) {
-    return r.problem.empty() && r.mode == "deterministic";
-  });
+  const bool native = std::any_of(results.begin(), results.end(),
+                                  [](const Result& r) { return r.problem.empty() && r.algorithm == "native"; });
   std::vector<double> efficiencies, max_bound_efficiencies;
   std::vector<std::vector<double>> speed_ups(section.baselines.size());
   for (const Result& result : results) {
-    if (!result.problem.empty() || (deterministic && result.mode != "deterministic")) continue;
+    if (!result.problem.empty() || (native && result.algorithm != "native")) continue;
     const Figures f = figures(result, fma_peak);
     efficiencies.push_back(f.binding_efficiency);
     if (std::isfinite(f.max_bound_efficiency)) max_bound_efficiencies.push_back(f.max_bound_efficiency);
@@ -71,8 +70,8 @@ void write_summary(std::ostream& out, const Section& section, const std::map<int
   }
   if (!efficiencies.empty()) {
     const auto [min, max] = std::minmax_element(efficiencies.begin(), efficiencies.end());
-    out << (deterministic ? "; deterministic: " : "; ") << "efficiency " << std::fixed << std::setprecision(2)
-        << *min << " to " << *max << ", median " << median(efficiencies);
+    out << (native ? "; native: " : "; ") << "efficiency " << std::fixed << std::setprecision(2) << *min << " to "
+        << *max << ", median " << median(efficiencies);
   }
   const char* separator = "\n    mean speed-up over ";
   if (!max_bound_efficiencies.empty()) {

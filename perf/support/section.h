@@ -25,7 +25,7 @@ std::vector<Section> sections_of(std::span<const Result> results);
 // Returns NaN if the result does not have the baseline.
 double speed_up_over(const std::string& name, const Result& result, const Figures& figures);
 
-// Summarizes the cases of a section, those of the deterministic mode if there are any, in at most two lines.
+// Summarizes the cases of a section, those of the native algorithm if there are any, in at most two lines.
 void write_summary(std::ostream& out, const Section& section, const std::map<int, double>& fma_peak);
 
 }  // namespace mluop::perf

@@ -17,7 +17,7 @@ Result result(const Size& size, double seconds, double stream_seconds, int64_t b
   measured.op = "some_operator";
   measured.name = "some_case";
   measured.dtype = "float";
-  measured.mode = "deterministic";
+  measured.algorithm = "native";
   measured.size = size;
   measured.threads = 2;
   measured.work = {bytes / 2, bytes - bytes / 2, ops};
@@ -47,34 +47,34 @@ std::string line(const std::vector<Result>& results) {
 
 TEST(PerfLinearity, ProportionalToTheBytes) {
   EXPECT_EQ(line({result(kHalf, 0.5, 0.25, 500), result(kOne, 1, 0.5, 1000), result(kTwo, 2, 1, 2000)}),
-            "  some_case float deterministic t2 1.00 (1.00)  1.00 (1.00) ");
+            "  some_case float native t2 1.00 (1.00)  1.00 (1.00) ");
 }
 
 // Independent of the order of the sizes.
 TEST(PerfLinearity, FixedCosts) {
   EXPECT_EQ(line({result(kTwo, 1.6, 1, 2000), result(kOne, 1, 0.5, 1000), result(kHalf, 0.7, 0.25, 500)}),
-            "  some_case float deterministic t2 1.40 (1.40)! 0.80 (0.80)!");
+            "  some_case float native t2 1.40 (1.40)! 0.80 (0.80)!");
 }
 
 // Linear if the latency is proportional to the stream bound or to the bytes.
 TEST(PerfLinearity, OutOfACache) {
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 3, 1.5, 2000)}),
-            "  some_case float deterministic t2 1.50 (1.00) ");
+            "  some_case float native t2 1.50 (1.00) ");
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 2, 0.5, 2000)}),
-            "  some_case float deterministic t2 1.00 (2.00) ");
+            "  some_case float native t2 1.00 (2.00) ");
 }
 
 // The stream bound grows by 5, the latency by 3, the bytes by 2: memory-bound for a part of the time.
 TEST(PerfLinearity, BetweenBytesAndStreamBound) {
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000), result(kTwo, 3, 2.5, 2000)}),
-            "  some_case float deterministic t2 1.50 (0.60) ");
+            "  some_case float native t2 1.50 (0.60) ");
 }
 
 // The compute bound of 0.6 s is larger than the stream bound.
 TEST(PerfLinearity, ProportionalToTheOperations) {
   constexpr auto kOps = static_cast<int64_t>(kPeak * 0.6);
   EXPECT_EQ(line({result(kOne, 1, 0.5, 1000, kOps), result(kTwo, 2, 0.5, 1200, 2 * kOps)}),
-            "  some_case float deterministic t2 1.00 (2.00) ");
+            "  some_case float native t2 1.00 (2.00) ");
 }
 
 TEST(PerfLinearity, Tolerance) {

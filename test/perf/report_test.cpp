@@ -22,7 +22,7 @@ Result result() {
   measured.op = "indice_convolution_forward";
   measured.name = "k311_128x128";
   measured.dtype = "float";
-  measured.mode = "deterministic";
+  measured.algorithm = "native";
   measured.size = {"1", 1};
   measured.threads = 2;
   measured.work = {1000, 1000, 50'000'000'000};

@@ -1,0 +1,49 @@
+// The division of calls over tasks, from the statistics of the library: balance, tiles, NRAM, atomics and traffic.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mlu_op_omp.h"
+#include "perf/support/case.h"
+
+namespace mluop::perf {
+
+// The tasks of a launch.
+using LaunchTasks = std::vector<mluOpOmpTaskStatistics_t>;
+
+// Of one call. A figure that does not exist is NaN.
+struct TaskFigures {
+  double item_balance;  // mean / max over the tasks of a launch; mean of the launches, weighted by their traffic
+  double byte_balance;  // the same of the traffic
+  int64_t tiles;
+  double nram_share;  // the largest use of a task / capacity
+  int64_t atomics;
+  double contended_share;   // of the atomics
+  double compulsory_share;  // compulsory bytes / traffic
+};
+
+// The traffic of a task: bytes loaded and stored, and 8 bytes for each element that an atomic reads and writes.
+int64_t traffic(const mluOpOmpTaskStatistics_t& task);
+
+TaskFigures task_figures(std::span<const LaunchTasks> launches, const Work& work, int64_t nram_bytes);
+
+// A line of the table.
+struct TaskRow {
+  std::string op, name, dtype;
+  int tasks;
+  TaskFigures figures;
+  std::string problem;  // empty: the call succeeded
+};
+
+// Calls the case once with each number of tasks. Writes one line to `progress`.
+std::vector<TaskRow> task_rows(const CaseSpec& spec, double size, std::span<const int> task_counts,
+                               std::ostream& progress);
+
+// Writes a section per operator and a legend. At most 100 columns.
+void write_task_table(std::ostream& out, std::span<const TaskRow> rows);
+
+}  // namespace mluop::perf
