@@ -36,8 +36,10 @@ void check_tensor(const Argument& tensor) {
   const TensorDescriptor& desc = *tensor.desc;
   require(desc.dtype == tensor.dtype, kBadParam, tensor.name, " has data type ", name_of(desc.dtype),
           ", expected ", name_of(tensor.dtype));
-  require(desc.layout == tensor.layout, kBadParam, tensor.name, " has layout ", name_of(desc.layout),
-          ", expected ", name_of(tensor.layout));
+  if (tensor.layout != kAnyLayout) {
+    require(desc.layout == *tensor.layout, kBadParam, tensor.name, " has layout ", name_of(desc.layout),
+            ", expected ", name_of(*tensor.layout));
+  }
   const auto expected = tensor.expected_shape();
   require(desc.shape().size() == expected.size(), kBadParam, tensor.name, " has ", desc.dim_count,
           " dimensions, expected ", expected.size());
@@ -66,19 +68,20 @@ int64_t Argument::bytes() const {
 }
 
 void Call::declare(Argument::Kind kind, std::string_view name, const TensorDescriptor* desc, const void* data,
-                   mluOpDataType_t dtype, mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape) {
+                   mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout,
+                   std::initializer_list<int64_t> shape) {
   Argument& argument = arguments_.at(argument_count_++);
   argument = {kind, name, desc, data, dtype, layout, {}, shape.size()};
   std::copy(shape.begin(), shape.end(), argument.shape.begin());
 }
 
 void Call::input(std::string_view name, const TensorDescriptor* desc, const void* data, mluOpDataType_t dtype,
-                 mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape) {
+                 std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape) {
   declare(Argument::Kind::kInput, name, desc, data, dtype, layout, shape);
 }
 
 void Call::output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
-                  mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape) {
+                  std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape) {
   declare(Argument::Kind::kOutput, name, desc, data, dtype, layout, shape);
 }
 

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,8 @@ namespace mluop {
 
 // An extent that is not checked.
 inline constexpr int64_t kAny = -1;
+// A layout that is not checked.
+inline constexpr std::optional<mluOpTensorLayout_t> kAnyLayout;
 
 // An argument of a call, as its entry declares it.
 struct Argument {
@@ -52,7 +55,7 @@ struct Argument {
   const TensorDescriptor* desc;
   const void* data;
   mluOpDataType_t dtype;
-  mluOpTensorLayout_t layout;
+  std::optional<mluOpTensorLayout_t> layout;
   std::array<int64_t, kMaxDims> shape;
   size_t dim_count;
 };
@@ -64,9 +67,9 @@ class Call {
   // Declare a tensor: the name of its parameter, and what its descriptor must state. Values that depend on other
   // descriptors are read with dtype_of() and dim_of(), which accept null.
   void input(std::string_view name, const TensorDescriptor* desc, const void* data, mluOpDataType_t dtype,
-             mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape);
+             std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   void output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
-              mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape);
+              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   // Declares an array of `count` numbers that has no descriptor.
   void host_array(std::string_view name, const int64_t* data, int64_t count);
 
@@ -100,7 +103,8 @@ class Call {
   static constexpr size_t kMaxArguments = 12;
 
   void declare(Argument::Kind kind, std::string_view name, const TensorDescriptor* desc, const void* data,
-               mluOpDataType_t dtype, mluOpTensorLayout_t layout, std::initializer_list<int64_t> shape);
+               mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout,
+               std::initializer_list<int64_t> shape);
   std::span<const Argument> arguments() const { return {arguments_.data(), argument_count_}; }
   void check_overlap() const;
   std::string tensor_text() const;

@@ -7,6 +7,9 @@
 
 namespace mluop::dynamic_scatter_backward {
 
+// The value of the map for a point without voxel.
+inline constexpr int32_t kNoVoxel = -1;
+
 // The arguments of the call, checked except for the values of the map.
 struct Args {
   int64_t row_bytes() const { return channels * int64_t{sizeof(float)}; }

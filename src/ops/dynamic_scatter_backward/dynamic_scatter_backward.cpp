@@ -1,11 +1,11 @@
 // mluOpDynamicScatterBackward, mluOpDynamicPointToVoxelBackward and their workspace queries: entries and checks.
+#include "ops/dynamic_scatter_backward/device/plan.h"
 #include "ops/dynamic_scatter_backward/native/plan.h"
 
 namespace mluop {
 namespace {
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
-constexpr auto kArray = MLUOP_LAYOUT_ARRAY;
 
 // A tensor parameter; its data is null in a query.
 struct Input {
@@ -20,14 +20,14 @@ struct Inputs {
 };
 
 void declare_feats(Call& call, const Input& feats) {
-  call.input("feats", feats.desc, feats.data, MLUOP_DTYPE_FLOAT, kArray, {kAny, kAny});
+  call.input("feats", feats.desc, feats.data, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny});
 }
 
 void declare_inputs(Call& call, const Inputs& in) {
   const int64_t n = dim_of(in.feats.desc, 0), c = dim_of(in.feats.desc, 1), m = dim_of(in.voxel_feats.desc, 0);
   const auto input = [&](std::string_view name, const Input& tensor, mluOpDataType_t dtype,
                          std::initializer_list<int64_t> shape) {
-    call.input(name, tensor.desc, tensor.data, dtype, kArray, shape);
+    call.input(name, tensor.desc, tensor.data, dtype, kAnyLayout, shape);
   };
   declare_feats(call, in.feats);
   input("voxel_feats", in.voxel_feats, MLUOP_DTYPE_FLOAT, {kAny, c});
@@ -57,7 +57,7 @@ void check_voxel_count(const Inputs& in) {
           ", expected at most feats dim 0, which is ", n);
 }
 
-// The rules that operators and queries share. All tensors are declared.
+// The rules that operators and queries share. Their tensors are declared.
 void check_arguments(const Call& call, mluOpReduceMode_t reduce_type, const TensorDescriptor* feats_desc) {
   call.check_pointers();
   check_reduce_type(reduce_type);
@@ -65,9 +65,13 @@ void check_arguments(const Call& call, mluOpReduceMode_t reduce_type, const Tens
   call.check_tensors();
 }
 
+bool uses_device_algorithm(const Call& call) { return call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE; }
+
 // The result of both queries.
-size_t workspace_bytes(const TensorDescriptor& feats) {
-  return dynamic_scatter_backward::native::workspace_bytes(feats.dims[0], feats.dims[1]);
+size_t workspace_bytes(const Call& call, const TensorDescriptor& feats) {
+  using namespace dynamic_scatter_backward;
+  const int64_t n = feats.dims[0], c = feats.dims[1];
+  return uses_device_algorithm(call) ? device::workspace_bytes(n, c) : native::workspace_bytes(n, c);
 }
 
 void check_voxel_num(int32_t voxel_num, int64_t m) {
@@ -80,29 +84,48 @@ mluOpStatus_t run_backward(std::string_view function, mluOpHandle_t handle, mluO
   return run_operator(function, handle, [&](Call& call) {
     const int64_t n = dim_of(in.feats.desc, 0), c = dim_of(in.feats.desc, 1);
     declare_inputs(call, in);
-    call.output("grad_feats", grad_feats_desc, grad_feats, MLUOP_DTYPE_FLOAT, kArray, {n, c});
+    call.output("grad_feats", grad_feats_desc, grad_feats, MLUOP_DTYPE_FLOAT, kAnyLayout, {n, c});
     check_arguments(call, reduce_type, in.feats.desc);
     check_voxel_count(in);
-    const Arena arena = call.workspace(workspace, workspace_size, workspace_bytes(*in.feats.desc));
+    const Arena arena = call.workspace(workspace, workspace_size, workspace_bytes(call, *in.feats.desc));
     if (!in.has_features()) {
       call.log_detail("nothing to do");
       return;
     }
     const int32_t voxel_num = *static_cast<const int32_t*>(in.voxel_num.data);
     check_voxel_num(voxel_num, in.voxel_feats.desc->dims[0]);
-    dynamic_scatter_backward::native::run(
-        call,
-        {
-            .point_count = static_cast<int32_t>(n),
-            .voxel_count = voxel_num,
-            .channels = c,
-            .grad_voxel_feats = static_cast<const float*>(in.grad_voxel_feats.data),
-            .feats = static_cast<const float*>(in.feats.data),
-            .voxel_feats = static_cast<const float*>(in.voxel_feats.data),
-            .point2voxel_map = static_cast<const int32_t*>(in.point2voxel_map.data),
-            .grad_feats = static_cast<float*>(grad_feats),
-        },
-        arena);
+    const dynamic_scatter_backward::Args args{
+        .point_count = static_cast<int32_t>(n),
+        .voxel_count = voxel_num,
+        .channels = c,
+        .grad_voxel_feats = static_cast<const float*>(in.grad_voxel_feats.data),
+        .feats = static_cast<const float*>(in.feats.data),
+        .voxel_feats = static_cast<const float*>(in.voxel_feats.data),
+        .point2voxel_map = static_cast<const int32_t*>(in.point2voxel_map.data),
+        .grad_feats = static_cast<float*>(grad_feats),
+    };
+    if (uses_device_algorithm(call)) {
+      dynamic_scatter_backward::device::run(call, args, arena);
+    } else {
+      dynamic_scatter_backward::native::run(call, args, arena);
+    }
+  });
+}
+
+// A descriptor that a query does not read.
+struct UnusedDescriptor {
+  std::string_view name;
+  const TensorDescriptor* desc;
+};
+
+mluOpStatus_t query_workspace(std::string_view function, mluOpHandle_t handle, mluOpReduceMode_t reduce_type,
+                              const TensorDescriptor* feats_desc, std::initializer_list<UnusedDescriptor> unused,
+                              size_t* workspace_size) {
+  return run_workspace_query(function, handle, workspace_size, [&](Call& call) {
+    for (const UnusedDescriptor& descriptor : unused) require_not_null(descriptor.name, descriptor.desc);
+    declare_feats(call, {feats_desc});
+    check_arguments(call, reduce_type, feats_desc);
+    return workspace_bytes(call, *feats_desc);
   });
 }
 
@@ -113,31 +136,26 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicScatterBackwardWorkspaceSize(const ml
                                                                         const mluOpReduceMode_t reduce_type,
                                                                         const mluOpTensorDescriptor_t feats_desc,
                                                                         size_t* workspace_size) {
-  using namespace mluop;
-  return run_workspace_query("mluOpGetDynamicScatterBackwardWorkspaceSize", handle, workspace_size,
-                             [&](Call& call) {
-                               declare_feats(call, {feats_desc});
-                               check_arguments(call, reduce_type, feats_desc);
-                               return workspace_bytes(*feats_desc);
-                             });
+  return mluop::query_workspace("mluOpGetDynamicScatterBackwardWorkspaceSize", handle, reduce_type, feats_desc, {},
+                                workspace_size);
 }
 
+// Of the other descriptors only null is an error: mmcv passes the descriptor of grad_feats as
+// grad_voxel_feats_desc.
 mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
     const mluOpHandle_t handle, const mluOpReduceMode_t reduce_type,
     const mluOpTensorDescriptor_t grad_voxel_feats_desc, const mluOpTensorDescriptor_t feats_desc,
     const mluOpTensorDescriptor_t voxel_feats_desc, const mluOpTensorDescriptor_t point2voxel_map_desc,
     const mluOpTensorDescriptor_t voxel_points_count_desc, const mluOpTensorDescriptor_t voxel_num_desc,
     size_t* workspace_size) {
-  using namespace mluop;
-  return run_workspace_query(
-      "mluOpGetDynamicPointToVoxelBackwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
-        const Inputs in{{grad_voxel_feats_desc},   {feats_desc},    {voxel_feats_desc}, {point2voxel_map_desc},
-                        {voxel_points_count_desc}, {voxel_num_desc}};
-        declare_inputs(call, in);
-        check_arguments(call, reduce_type, feats_desc);
-        check_voxel_count(in);
-        return workspace_bytes(*feats_desc);
-      });
+  return mluop::query_workspace("mluOpGetDynamicPointToVoxelBackwardWorkspaceSize", handle, reduce_type,
+                                feats_desc,
+                                {{"grad_voxel_feats_desc", grad_voxel_feats_desc},
+                                 {"voxel_feats_desc", voxel_feats_desc},
+                                 {"point2voxel_map_desc", point2voxel_map_desc},
+                                 {"voxel_points_count_desc", voxel_points_count_desc},
+                                 {"voxel_num_desc", voxel_num_desc}},
+                                workspace_size);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDynamicScatterBackward(

@@ -3,14 +3,11 @@
 
 #include "core/dtype.h"
 #include "core/sizes.h"
+#include "ops/masked_im2col_forward/device/plan.h"
 #include "ops/masked_im2col_forward/native/plan.h"
 
 namespace mluop {
 namespace {
-
-// The design document keeps feature and output there with channels innermost; here NRAM holds them so, a group of
-// channels at a time.
-constexpr size_t kWorkspaceBytes = 0;
 
 // The parameters that operator and query share.
 struct Parameters {
@@ -22,6 +19,7 @@ struct Parameters {
 
   const TensorDescriptor *feature_desc, *mask_h_idx_desc, *mask_w_idx_desc, *data_col_desc;
   int kernel_h, kernel_w;
+  int pad_h = 0, pad_w = 0;  // not in the query
 };
 
 // The data of the tensors; null in the query.
@@ -42,8 +40,8 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   const int64_t mask_cnt = dim_of(p.mask_h_idx_desc, 0);
   const auto rows = p.row_count();
   call.input("feature", p.feature_desc, data.feature, dtype, MLUOP_LAYOUT_NCHW, {1, kAny, kAny, kAny});
-  call.input("mask_h_idx", p.mask_h_idx_desc, data.mask_h_idx, MLUOP_DTYPE_INT32, array, {kAny});
-  call.input("mask_w_idx", p.mask_w_idx_desc, data.mask_w_idx, MLUOP_DTYPE_INT32, array, {mask_cnt});
+  call.input("mask_h_idx", p.mask_h_idx_desc, data.mask_h_idx, MLUOP_DTYPE_INT32, kAnyLayout, {kAny});
+  call.input("mask_w_idx", p.mask_w_idx_desc, data.mask_w_idx, MLUOP_DTYPE_INT32, kAnyLayout, {mask_cnt});
   call.output("data_col", p.data_col_desc, data.data_col, dtype, array, {rows.value_or(kAny), mask_cnt});
   if (mask_cnt == 0) call.reads_nothing();
 
@@ -58,6 +56,32 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
           ", expected fewer than 2^63 / (kernel_h x kernel_w)");
 }
 
+// Of checked arguments.
+masked_im2col_forward::Args make_args(const Parameters& p, const Data& data) {
+  return {
+      .element_size = static_cast<int32_t>(size_of(p.feature_desc->dtype)),
+      .channels = p.feature_desc->dims[1],
+      .height = p.feature_desc->dims[2],
+      .width = p.feature_desc->dims[3],
+      .mask_cnt = p.mask_h_idx_desc->dims[0],
+      .kernel_h = p.kernel_h,
+      .kernel_w = p.kernel_w,
+      .pad_h = p.pad_h,
+      .pad_w = p.pad_w,
+      .feature = data.feature,
+      .mask_h_idx = static_cast<const int32_t*>(data.mask_h_idx),
+      .mask_w_idx = static_cast<const int32_t*>(data.mask_w_idx),
+      .data_col = data.data_col,
+  };
+}
+
+bool uses_device_algorithm(const Call& call) { return call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE; }
+
+// The native algorithm has no workspace: it holds channels innermost in NRAM, a group at a time.
+size_t workspace_bytes(const Call& call, const masked_im2col_forward::Args& args) {
+  return uses_device_algorithm(call) ? masked_im2col_forward::device::workspace_bytes(args) : 0;
+}
+
 }  // namespace
 }  // namespace mluop
 
@@ -67,8 +91,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedIm2colForwardWorkspaceSize(
     const int kernel_h, const int kernel_w, const mluOpTensorDescriptor_t data_col_desc, size_t* workspace_size) {
   using namespace mluop;
   return run_workspace_query("mluOpGetMaskedIm2colForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
-    check_arguments(call, {feature_desc, mask_h_idx_desc, mask_w_idx_desc, data_col_desc, kernel_h, kernel_w}, {});
-    return kWorkspaceBytes;
+    const Parameters parameters{feature_desc, mask_h_idx_desc, mask_w_idx_desc, data_col_desc, kernel_h, kernel_w};
+    check_arguments(call, parameters, {});
+    return workspace_bytes(call, make_args(parameters, {}));
   });
 }
 
@@ -80,28 +105,18 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedIm2colForward(
     const mluOpTensorDescriptor_t data_col_desc, void* data_col) {
   using namespace mluop;
   return run_operator("mluOpMaskedIm2colForward", handle, [&](Call& call) {
-    check_arguments(call, {feature_desc, mask_h_idx_desc, mask_w_idx_desc, data_col_desc, kernel_h, kernel_w},
-                    {feature, mask_h_idx, mask_w_idx, data_col});
-    call.workspace(workspace, workspace_size, kWorkspaceBytes);
-    if (mask_h_idx_desc->dims[0] == 0) {
+    const Parameters parameters{feature_desc, mask_h_idx_desc, mask_w_idx_desc, data_col_desc,
+                                kernel_h,     kernel_w,        pad_h,           pad_w};
+    const Data data{feature, mask_h_idx, mask_w_idx, data_col};
+    check_arguments(call, parameters, data);
+    const masked_im2col_forward::Args args = make_args(parameters, data);
+    const Arena arena = call.workspace(workspace, workspace_size, workspace_bytes(call, args));
+    if (args.mask_cnt == 0) {
       call.log_detail("nothing to do");
-      return;
+    } else if (uses_device_algorithm(call)) {
+      masked_im2col_forward::device::run(call, args, arena);
+    } else {
+      masked_im2col_forward::native::run(call, args);
     }
-    masked_im2col_forward::native::run(call,
-                                       {
-                                           .element_size = static_cast<int32_t>(size_of(feature_desc->dtype)),
-                                           .channels = feature_desc->dims[1],
-                                           .height = feature_desc->dims[2],
-                                           .width = feature_desc->dims[3],
-                                           .mask_cnt = mask_h_idx_desc->dims[0],
-                                           .kernel_h = kernel_h,
-                                           .kernel_w = kernel_w,
-                                           .pad_h = pad_h,
-                                           .pad_w = pad_w,
-                                           .feature = feature,
-                                           .mask_h_idx = static_cast<const int32_t*>(mask_h_idx),
-                                           .mask_w_idx = static_cast<const int32_t*>(mask_w_idx),
-                                           .data_col = data_col,
-                                       });
   });
 }

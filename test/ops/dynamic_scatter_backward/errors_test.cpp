@@ -54,10 +54,6 @@ TEST(OpsDynamicScatterBackwardErrors, Descriptors) {
       {"grad_feats dtype", set(&Call::grad_feats_desc, Descriptor(MLUOP_DTYPE_HALF, {50, 6})),
        "grad_feats has data type HALF, expected FLOAT"},
       {"empty descriptor", set(&Call::feats_desc, Descriptor()), "feats has data type INVALID, expected FLOAT"},
-      {"feats layout", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {50, 6}, MLUOP_LAYOUT_NC)),
-       "feats has layout NC, expected ARRAY"},
-      {"map layout", set(&Call::point2voxel_map_desc, Descriptor(MLUOP_DTYPE_INT32, {50}, MLUOP_LAYOUT_NCHW)),
-       "point2voxel_map has layout NCHW, expected ARRAY"},
       {"feats dims", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {50, 6, 1})),
        "feats has 3 dimensions, expected 2"},
       {"voxel_feats dims", set(&Call::voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {120})),
@@ -93,7 +89,9 @@ TEST(OpsDynamicScatterBackwardErrors, Descriptors) {
 }
 
 TEST(OpsDynamicScatterBackwardErrors, Memory) {
-  const auto needed = dynamic_scatter_workspace(Handle(), kSizes.points, kSizes.channels);
+  const auto needed_by = [](mluOpOmpAlgorithm_t algorithm) {
+    return dynamic_scatter_workspace(Handle(algorithm), kSizes.points, kSizes.channels);
+  };
   const std::string missing = " is null, expected the data of a tensor ";
   const std::string overlap = ", expected memory of its own";
   const Table::Rows rows = {
@@ -105,8 +103,6 @@ TEST(OpsDynamicScatterBackwardErrors, Memory) {
       {"null num", set(&Call::voxel_num, nullptr), "voxel_num" + missing + "[1]"},
       {"null grad_feats", set(&Call::grad_feats, nullptr), "grad_feats" + missing + "[50, 6]"},
       {"null workspace", set(&Call::workspace, nullptr), "workspace is null"},
-      {"small workspace", [](auto& c) { --c.workspace_size; },
-       "workspace_size is " + std::to_string(needed - 1) + ", expected at least " + std::to_string(needed)},
       {"in place", [](auto& c) { c.feats = c.grad_feats; }, "grad_feats overlaps feats" + overlap},
       {"output ends in voxel_feats", [](auto& c) { c.voxel_feats = c.output_buffer.data() + 299; },
        "grad_feats overlaps voxel_feats" + overlap},
@@ -124,6 +120,16 @@ TEST(OpsDynamicScatterBackwardErrors, Memory) {
        "workspace overlaps point2voxel_map" + overlap},
   };
   expect_operator_errors(rows);
+  for (const auto algorithm : kAlgorithms) {
+    const size_t needed = needed_by(algorithm);
+    const Table::Rows sizes = {
+        {"small workspace", [](auto& c) { --c.workspace_size; },
+         "workspace_size is " + std::to_string(needed - 1) + ", expected at least " + std::to_string(needed)}};
+    expect_errors(Table{.inputs = valid_inputs(),
+                        .functions = {Call::kOperator, Call::kAlias},
+                        .algorithms = {algorithm},
+                        .rows = sizes});
+  }
 }
 
 TEST(OpsDynamicScatterBackwardErrors, Values) {
@@ -196,29 +202,72 @@ TEST(OpsDynamicScatterBackwardErrors, Query) {
   expect_errors(Table{.inputs = valid_inputs(), .functions = {Call::kQuery}, .rows = rows});
 }
 
+// Of the descriptors other than feats, only null is an error.
 TEST(OpsDynamicScatterBackwardErrors, AliasOfTheQuery) {
   const Table::Rows rows = {
       {"null handle", set(&Call::handle, nullptr), "handle is null"},
       {"mean", set(&Call::reduce_type, MLUOP_REDUCE_DMEAN), "reduce_type is 1, expected MLUOP_REDUCE_DMAX (2)"},
-      {"grad_voxel_feats channels", set(&Call::grad_voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {20, 7})),
-       "grad_voxel_feats dim 1 is 7, expected 6"},
+      {"null grad_voxel_feats desc", set(&Call::grad_voxel_feats_desc, nullptr), "grad_voxel_feats_desc is null"},
       {"null feats desc", set(&Call::feats_desc, nullptr), "feats_desc is null"},
-      {"voxel_feats channels", set(&Call::voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {20, 7})),
-       "voxel_feats dim 1 is 7, expected 6"},
-      {"map points", set(&Call::point2voxel_map_desc, Descriptor(MLUOP_DTYPE_INT32, {20})),
-       "point2voxel_map dim 0 is 20, expected 50"},
-      {"count voxels", set(&Call::voxel_points_count_desc, Descriptor(MLUOP_DTYPE_INT32, {21})),
-       "voxel_points_count dim 0 is 21, expected 20"},
-      {"two nums", set(&Call::voxel_num_desc, Descriptor(MLUOP_DTYPE_INT32, {2})),
-       "voxel_num dim 0 is 2, expected 1"},
-      {"N < M",
-       set_all(set(&Call::grad_voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {51, 6})),
-               set(&Call::voxel_feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {51, 6})),
-               set(&Call::voxel_points_count_desc, Descriptor(MLUOP_DTYPE_INT32, {51}))),
-       "voxel_feats dim 0 is 51, expected at most feats dim 0, which is 50"},
+      {"null voxel_feats desc", set(&Call::voxel_feats_desc, nullptr), "voxel_feats_desc is null"},
+      {"null map desc", set(&Call::point2voxel_map_desc, nullptr), "point2voxel_map_desc is null"},
+      {"null count desc", set(&Call::voxel_points_count_desc, nullptr), "voxel_points_count_desc is null"},
+      {"null num desc", set(&Call::voxel_num_desc, nullptr), "voxel_num_desc is null"},
+      {"feats dtype", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_HALF, {50, 6})),
+       "feats has data type HALF, expected FLOAT"},
+      {"feats dims", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_FLOAT, {300})),
+       "feats has 1 dimensions, expected 2"},
+      {"feats strides", set(&Call::feats_desc, Descriptor::with_strides(MLUOP_DTYPE_FLOAT, {50, 6}, {7, 1})),
+       "feats has strides [7, 1], expected a contiguous tensor of shape [50, 6]", MLUOP_STATUS_NOT_SUPPORTED},
       {"null workspace_size", set(&Call::queried_size, nullptr), "workspace_size is null"},
   };
   expect_errors(Table{.inputs = valid_inputs(), .functions = {Call::kAliasQuery}, .rows = rows});
+}
+
+TEST(OpsDynamicScatterBackwardErrors, AliasOfTheQueryAcceptsAnyOtherDescriptor) {
+  const Table::Rows rows = {
+      {"grad_voxel_feats", set(&Call::grad_voxel_feats_desc, Descriptor(MLUOP_DTYPE_HALF, {20, 7})), ""},
+      {"voxel_feats", set(&Call::voxel_feats_desc, Descriptor(MLUOP_DTYPE_INT32, {51, 7})), ""},
+      {"map", set(&Call::point2voxel_map_desc, Descriptor(MLUOP_DTYPE_FLOAT, {20})), ""},
+      {"count", set(&Call::voxel_points_count_desc, Descriptor(MLUOP_DTYPE_INT32, {21, 1})), ""},
+      {"num", set(&Call::voxel_num_desc, Descriptor()), ""},
+  };
+  expect_errors(
+      Table{.inputs = valid_inputs(), .functions = {}, .accepted_by = {Call::kAliasQuery}, .rows = rows});
+}
+
+// The call of mmcv: the descriptor of grad_feats [N, C] takes the place of grad_voxel_feats [M, C], and N is not
+// M.
+TEST(OpsDynamicScatterBackwardErrors, AliasOfTheQueryAsMmcvCallsIt) {
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
+    Call call(handle, valid_inputs());
+    call.grad_voxel_feats_desc = call.grad_feats_desc;
+    ASSERT_EQ(call.query_alias(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_EQ(call.queried_buffer[0], dynamic_scatter_workspace(handle, kSizes.points, kSizes.channels));
+  }
+}
+
+// Tensors may have any layout.
+TEST(OpsDynamicScatterBackwardErrors, Layouts) {
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
+    Call call(handle, valid_inputs());
+    const Descriptor voxels(MLUOP_DTYPE_FLOAT, {20, 6}, MLUOP_LAYOUT_NC);
+    const Descriptor feats(MLUOP_DTYPE_FLOAT, {50, 6}, MLUOP_LAYOUT_NHWC);
+    const Descriptor map(MLUOP_DTYPE_INT32, {50}, MLUOP_LAYOUT_NCHW);
+    const Descriptor count(MLUOP_DTYPE_INT32, {20}, MLUOP_LAYOUT_NCL);
+    const Descriptor num(MLUOP_DTYPE_INT32, {1}, MLUOP_LAYOUT_NDHWC);
+    call.grad_voxel_feats_desc = call.voxel_feats_desc = voxels;
+    call.feats_desc = call.grad_feats_desc = feats;
+    call.point2voxel_map_desc = map;
+    call.voxel_points_count_desc = count;
+    call.voxel_num_desc = num;
+    for (const auto function : {Call::kOperator, Call::kAlias, Call::kQuery, Call::kAliasQuery}) {
+      SCOPED_TRACE(function.name);
+      EXPECT_EQ((call.*function.run)(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    }
+  }
 }
 
 // The operator exists on every device.

@@ -39,6 +39,18 @@ std::vector<T> masked_im2col_reference(const MaskedIm2colInputs<T>& inputs) {
 }
 
 template <class T>
+size_t masked_im2col_workspace(mluOpHandle_t handle, const MaskedIm2colSizes& sizes) {
+  size_t bytes = 0;
+  const Descriptor feature(kMaskedIm2colDtype<T>, {1, sizes.channels, sizes.height, sizes.width},
+                           MLUOP_LAYOUT_NCHW);
+  const Descriptor mask(MLUOP_DTYPE_INT32, {sizes.mask_cnt});
+  const Descriptor data_col(kMaskedIm2colDtype<T>, {sizes.row_count(), sizes.mask_cnt});
+  require(mluOpGetMaskedIm2colForwardWorkspaceSize(handle, feature, mask, mask, sizes.kernel_h, sizes.kernel_w,
+                                                   data_col, &bytes));
+  return bytes;
+}
+
+template <class T>
 MaskedIm2colCall<T>::MaskedIm2colCall(mluOpHandle_t with, const MaskedIm2colInputs<T>& inputs, Placement placement)
     : GuardedCall(with),
       sizes(inputs.sizes),
@@ -47,6 +59,7 @@ MaskedIm2colCall<T>::MaskedIm2colCall(mluOpHandle_t with, const MaskedIm2colInpu
       mask_w_buffer(inputs.mask_w_idx, placement),
       data_col_buffer(static_cast<size_t>(sizes.output_count()), placement),
       queried_buffer(1),
+      workspace_buffer(masked_im2col_workspace<T>(with, sizes), placement),
       own_feature_desc(kMaskedIm2colDtype<T>, {1, sizes.channels, sizes.height, sizes.width}, MLUOP_LAYOUT_NCHW),
       own_mask_desc(MLUOP_DTYPE_INT32, {sizes.mask_cnt}),
       own_data_col_desc(kMaskedIm2colDtype<T>, {sizes.row_count(), sizes.mask_cnt}),
@@ -58,8 +71,11 @@ MaskedIm2colCall<T>::MaskedIm2colCall(mluOpHandle_t with, const MaskedIm2colInpu
       mask_h_idx(mask_h_buffer.data()),
       mask_w_idx(mask_w_buffer.data()),
       data_col(data_col_buffer.data()),
+      workspace(workspace_buffer.size() == 0 ? nullptr : workspace_buffer.data()),
+      workspace_size(workspace_buffer.size()),
       queried_size(queried_buffer.data()) {
-  set_buffers({&feature_buffer, &mask_h_buffer, &mask_w_buffer}, {&data_col_buffer, &queried_buffer});
+  set_buffers({&feature_buffer, &mask_h_buffer, &mask_w_buffer}, {&data_col_buffer, &queried_buffer},
+              {&workspace_buffer});
 }
 
 template <class T>
@@ -79,6 +95,8 @@ template MaskedIm2colInputs<uint16_t> random_masked_im2col(const MaskedIm2colSiz
 template MaskedIm2colInputs<uint32_t> random_masked_im2col(const MaskedIm2colSizes&, std::mt19937&);
 template std::vector<uint16_t> masked_im2col_reference(const MaskedIm2colInputs<uint16_t>&);
 template std::vector<uint32_t> masked_im2col_reference(const MaskedIm2colInputs<uint32_t>&);
+template size_t masked_im2col_workspace<uint16_t>(mluOpHandle_t, const MaskedIm2colSizes&);
+template size_t masked_im2col_workspace<uint32_t>(mluOpHandle_t, const MaskedIm2colSizes&);
 template struct MaskedIm2colCall<uint16_t>;
 template struct MaskedIm2colCall<uint32_t>;
 

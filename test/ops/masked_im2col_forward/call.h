@@ -31,6 +31,10 @@ MaskedIm2colInputs<T> random_masked_im2col(const MaskedIm2colSizes& sizes, std::
 template <class T>
 std::vector<T> masked_im2col_reference(const MaskedIm2colInputs<T>& inputs);
 
+// The result of mluOpGetMaskedIm2colForwardWorkspaceSize for elements of type T.
+template <class T>
+size_t masked_im2col_workspace(mluOpHandle_t handle, const MaskedIm2colSizes& sizes);
+
 template <class T>
 struct MaskedIm2colCall : GuardedCall {
   using Inputs = MaskedIm2colInputs<T>;
@@ -50,6 +54,7 @@ struct MaskedIm2colCall : GuardedCall {
   GuardedBuffer<int32_t> mask_h_buffer, mask_w_buffer;
   GuardedBuffer<T> data_col_buffer;
   GuardedBuffer<size_t> queried_buffer;
+  GuardedBuffer<std::byte> workspace_buffer;  // of the size that the query returns
   Descriptor own_feature_desc, own_mask_desc, own_data_col_desc;
 
   // The arguments of run() and query(), initially the above.
@@ -58,8 +63,8 @@ struct MaskedIm2colCall : GuardedCall {
   const void* mask_h_idx;
   const void* mask_w_idx;
   void* data_col;
-  void* workspace = nullptr;
-  size_t workspace_size = 0;
+  void* workspace;
+  size_t workspace_size;
   size_t* queried_size;
 };
 

@@ -3,6 +3,7 @@
 
 #include <climits>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "ops/masked_im2col_forward/call.h"
@@ -69,10 +70,6 @@ TEST(OpsMaskedIm2colForwardErrors, Shapes) {
        "mask_h_idx has data type FLOAT, expected INT32"},
       {"mask_w dtype", set(&Call::mask_w_idx_desc, Descriptor(MLUOP_DTYPE_INT64, {20})),
        "mask_w_idx has data type INT64, expected INT32"},
-      {"mask_h layout", set(&Call::mask_h_idx_desc, Descriptor(kInt, {20}, kNchw)),
-       "mask_h_idx has layout NCHW, expected ARRAY"},
-      {"mask_w layout", set(&Call::mask_w_idx_desc, Descriptor(kInt, {20}, kNchw)),
-       "mask_w_idx has layout NCHW, expected ARRAY"},
       {"mask_h dims", set(&Call::mask_h_idx_desc, Descriptor(kInt, {20, 1})),
        "mask_h_idx has 2 dimensions, expected 1"},
       {"mask_w dims", set(&Call::mask_w_idx_desc, Descriptor(kInt, {20, 1})),
@@ -137,6 +134,12 @@ TEST(OpsMaskedIm2colForwardErrors, Data) {
        "data_col overlaps mask_h_idx, expected memory of its own"},
       {"mask_w in data_col", [](auto& c) { c.mask_w_idx = c.data_col_buffer.data(); },
        "data_col overlaps mask_w_idx, expected memory of its own"},
+  };
+  expect_errors(Table{.inputs = valid_inputs(), .accepted_by = {Call::kQuery}, .rows = rows});
+}
+
+TEST(OpsMaskedIm2colForwardErrors, WorkspaceOfTheNativeAlgorithm) {
+  const Table::Rows rows = {
       {"workspace in data_col",
        [](auto& c) {
          c.workspace = c.data_col_buffer.data() + 100;
@@ -151,7 +154,65 @@ TEST(OpsMaskedIm2colForwardErrors, Data) {
        },
        "data_col overlaps workspace, expected memory of its own"},
   };
-  expect_errors(Table{.inputs = valid_inputs(), .accepted_by = {Call::kQuery}, .rows = rows});
+  expect_errors(Table{.inputs = valid_inputs(),
+                      .accepted_by = {Call::kQuery},
+                      .algorithms = {MLUOP_OMP_ALGORITHM_NATIVE},
+                      .rows = rows});
+}
+
+TEST(OpsMaskedIm2colForwardErrors, WorkspaceOfTheDeviceAlgorithm) {
+  const size_t needed = masked_im2col_workspace<uint32_t>(Handle(MLUOP_OMP_ALGORITHM_DEVICE), kSizes);
+  const Table::Rows rows = {
+      {"null workspace", set(&Call::workspace, nullptr), "workspace is null"},
+      {"small workspace", [](auto& c) { --c.workspace_size; },
+       "workspace_size is " + std::to_string(needed - 1) + ", expected at least " + std::to_string(needed)},
+      {"no workspace",
+       [](auto& c) {
+         c.workspace = nullptr;
+         c.workspace_size = 0;
+       },
+       "workspace_size is 0, expected at least " + std::to_string(needed)},
+      {"workspace in data_col", [](auto& c) { c.workspace = c.data_col_buffer.data() + 100; },
+       "data_col overlaps workspace, expected memory of its own"},
+      {"feature in workspace", [](auto& c) { c.feature = c.workspace; },
+       "workspace overlaps feature, expected memory of its own"},
+      {"masks in workspace", [](auto& c) { c.mask_w_idx = c.workspace; },
+       "workspace overlaps mask_w_idx, expected memory of its own"},
+  };
+  expect_errors(Table{.inputs = valid_inputs(),
+                      .accepted_by = {Call::kQuery},
+                      .algorithms = {MLUOP_OMP_ALGORITHM_DEVICE},
+                      .rows = rows});
+}
+
+// Each tensor fits int64_t, the workspace does not.
+TEST(OpsMaskedIm2colForwardErrors, WorkspaceExceedsInt64) {
+  constexpr int64_t kExtent = int64_t{1} << 30;
+  const auto change =
+      set_all(set(&Call::feature_desc, Descriptor(MLUOP_DTYPE_FLOAT, {1, 1, kExtent, kExtent}, MLUOP_LAYOUT_NCHW)),
+              set(&Call::mask_h_idx_desc, Descriptor(MLUOP_DTYPE_INT32, {kExtent})),
+              set(&Call::mask_w_idx_desc, Descriptor(MLUOP_DTYPE_INT32, {kExtent})),
+              set(&Call::data_col_desc, Descriptor(MLUOP_DTYPE_FLOAT, {kExtent, kExtent})), [](Call& c) {
+                c.sizes.kernel_h = kExtent;
+                c.sizes.kernel_w = 1;
+              });
+  expect_errors(Table{.inputs = valid_inputs(),
+                      .functions = {Call::kQuery},
+                      .algorithms = {MLUOP_OMP_ALGORITHM_DEVICE},
+                      .rows = {{"2^62 bytes each", change, "the size in bytes of scratch buffer data_col ",
+                                MLUOP_STATUS_BAD_PARAM, Match::kBeginning}}});
+}
+
+// The masks may have any layout.
+TEST(OpsMaskedIm2colForwardErrors, LayoutsOfMasks) {
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
+    Call call(handle, valid_inputs());
+    const Descriptor masks(MLUOP_DTYPE_INT32, {kSizes.mask_cnt}, MLUOP_LAYOUT_NCHW);
+    call.mask_h_idx_desc = call.mask_w_idx_desc = masks;
+    EXPECT_EQ(call.query(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  }
 }
 
 TEST(OpsMaskedIm2colForwardErrors, QueryWithoutResult) {

@@ -15,6 +15,9 @@ namespace {
 using masked_im2col_forward::Args;
 using masked_im2col_forward::native::Chunk;
 using masked_im2col_forward::native::DirectBuffers;
+using masked_im2col_forward::native::for_each_chunk;
+using masked_im2col_forward::native::item_count;
+using masked_im2col_forward::native::line_masks;
 using masked_im2col_forward::native::make_plan;
 using masked_im2col_forward::native::PackedBuffers;
 using masked_im2col_forward::native::PackedPlane;
@@ -67,7 +70,7 @@ TEST(OpsMaskedIm2colForwardPlan, LargestTilesThatFitNram) {
         const Args args = args_of(element_size, 64, 16, 17, masks, 3);
         const Plan plan = plan_of(args, kib);
         const PackedPlane plane(args);
-        const int64_t line = args.line_masks(), tile = plan.tile_masks, located = plan.located_masks;
+        const int64_t line = line_masks(args), tile = plan.tile_masks, located = plan.located_masks;
         const auto fits = [&](int64_t located_masks, int64_t tile_masks) {
           return (plan.packed ? bytes_of<PackedBuffers>(plane, located_masks, tile_masks)
                               : bytes_of<DirectBuffers>(tile_masks)) <= kib * 1024;
@@ -102,7 +105,7 @@ TEST(OpsMaskedIm2colForwardPlan, TasksShareChannelsAndMasks) {
           }
         };
         for (int task = 0; task < task_dim; ++task) {
-          const Range items = split(args.item_count(), task_dim, task);
+          const Range items = split(item_count(args), task_dim, task);
           for_each_chunk(args, items.begin, items.end, [&](const Chunk& chunk) {
             count(chunk.channels, chunk.masks, chunk_visits);
             for_each_tile(chunk, kTileMasks, [&](const Tile& tile) {

@@ -6,6 +6,7 @@
 
 #include "ops/masked_im2col_forward/call.h"
 #include "support/environment.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -18,16 +19,19 @@ std::string name_of(const MaskedIm2colSizes& s) {
 
 template <class T>
 void expect_reference(const MaskedIm2colInputs<T>& inputs, Placement placement = Placement::kAligned) {
-  const Handle handle;
-  const MaskedIm2colCall<T> call(handle, inputs, placement);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   const std::vector<T> expected = masked_im2col_reference(inputs);
-  for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_EQ(call.data_col_buffer[i], expected[i])
-        << "row " << static_cast<int64_t>(i) / inputs.sizes.mask_cnt << ", mask "
-        << static_cast<int64_t>(i) % inputs.sizes.mask_cnt;
+  for (const auto algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    const Handle handle(algorithm);
+    const MaskedIm2colCall<T> call(handle, inputs, placement);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(call.data_col_buffer[i], expected[i])
+          << "row " << static_cast<int64_t>(i) / inputs.sizes.mask_cnt << ", mask "
+          << static_cast<int64_t>(i) % inputs.sizes.mask_cnt;
+    }
+    EXPECT_TRUE(call.intact());
   }
-  EXPECT_TRUE(call.intact());
 }
 
 // uint16_t represents half, uint32_t represents float.
@@ -146,17 +150,19 @@ TYPED_TEST(OpsMaskedIm2colForward, NramSizes) {
 // Consecutive calls of different sizes with one handle: each writes its own zeros to NRAM.
 TYPED_TEST(OpsMaskedIm2colForward, ReusedHandle) {
   const ScopedThreads threads(3);
-  const Handle handle;
-  for (const MaskedIm2colSizes& sizes : {MaskedIm2colSizes{40, 20, 20, 200, 3, 3, 1, 1},
-                                         {8, 5, 5, 60, 5, 5, 2, 2},
-                                         {40, 20, 20, 200, 1, 1, 0, 0},
-                                         {3, 60, 50, 2, 3, 3, 1, 1},
-                                         {16, 18, 21, 300, 2, 4, 1, 1}}) {
-    SCOPED_TRACE(name_of(sizes));
-    const auto inputs = random_masked_im2col<TypeParam>(sizes, this->random_);
-    const MaskedIm2colCall<TypeParam> call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    EXPECT_EQ(call.data_col_buffer.values(), masked_im2col_reference(inputs));
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
+    for (const MaskedIm2colSizes& sizes : {MaskedIm2colSizes{40, 20, 20, 200, 3, 3, 1, 1},
+                                           {8, 5, 5, 60, 5, 5, 2, 2},
+                                           {40, 20, 20, 200, 1, 1, 0, 0},
+                                           {3, 60, 50, 2, 3, 3, 1, 1},
+                                           {16, 18, 21, 300, 2, 4, 1, 1}}) {
+      SCOPED_TRACE(std::string(text_of(algorithm)) + ", " + name_of(sizes));
+      const auto inputs = random_masked_im2col<TypeParam>(sizes, this->random_);
+      const MaskedIm2colCall<TypeParam> call(handle, inputs);
+      ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+      EXPECT_EQ(call.data_col_buffer.values(), masked_im2col_reference(inputs));
+    }
   }
 }
 
@@ -220,18 +226,20 @@ TYPED_TEST(OpsMaskedIm2colForward, EqualMasks) {
 
 // Without masks the call needs neither masks nor output.
 TYPED_TEST(OpsMaskedIm2colForward, NoMasks) {
-  const Handle handle;
-  MaskedIm2colCall<TypeParam> call(handle,
-                                   random_masked_im2col<TypeParam>({3, 4, 5, 0, 3, 3, 1, 1}, this->random_));
-  call.mask_h_idx = call.mask_w_idx = nullptr;
-  call.data_col = nullptr;
-  EXPECT_EQ(call.query(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_EQ(call.queried_buffer[0], 0U);
-  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
+    MaskedIm2colCall<TypeParam> call(handle,
+                                     random_masked_im2col<TypeParam>({3, 4, 5, 0, 3, 3, 1, 1}, this->random_));
+    call.mask_h_idx = call.mask_w_idx = nullptr;
+    call.data_col = nullptr;
+    EXPECT_EQ(call.query(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_EQ(call.queried_buffer[0], 0U);
+    EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  }
 }
 
-// The query returns 0. A call with a workspace does not change it.
-TYPED_TEST(OpsMaskedIm2colForward, Workspace) {
+// The query of the native algorithm returns 0. A call with a workspace does not change it.
+TYPED_TEST(OpsMaskedIm2colForward, WorkspaceOfTheNativeAlgorithm) {
   const Handle handle;
   const auto inputs = random_masked_im2col<TypeParam>({9, 20, 20, 200, 3, 3, 1, 1}, this->random_);
   MaskedIm2colCall<TypeParam> call(handle, inputs);
@@ -245,15 +253,6 @@ TYPED_TEST(OpsMaskedIm2colForward, Workspace) {
   EXPECT_EQ(workspace, before);
   call.workspace = nullptr;
   EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-  EXPECT_EQ(call.data_col_buffer.values(), masked_im2col_reference(inputs));
-}
-
-// The result is the same in both algorithms.
-TYPED_TEST(OpsMaskedIm2colForward, AtomicsMode) {
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  const auto inputs = random_masked_im2col<TypeParam>({9, 20, 20, 200, 3, 3, 1, 1}, this->random_);
-  const MaskedIm2colCall<TypeParam> call(handle, inputs);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(call.data_col_buffer.values(), masked_im2col_reference(inputs));
 }
 

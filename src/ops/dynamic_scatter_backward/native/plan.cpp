@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/caches.h"
+#include "ops/dynamic_scatter_backward/check_map.h"
 #include "primitives/fill.h"
 
 namespace mluop::dynamic_scatter_backward::native {
@@ -51,14 +52,6 @@ void zero_skipped(const Args& args, int64_t begin, int64_t end, Task&) {
 
 void zero_output(Context& context, const Args& args) {
   fill_zero(context, args.grad_feats, args.point_count * args.row_bytes());
-}
-
-void check_map(const Args& args, const FirstBadItem& bad_point) {
-  if (!bad_point.found()) return;
-  const int64_t point = bad_point.item();
-  throw Failure(MLUOP_STATUS_BAD_PARAM,
-                text("point2voxel_map[", point, "] is ", args.point2voxel_map[point],
-                     ", expected -1 or a voxel below voxel_num[0], which is ", args.voxel_count));
 }
 
 void launch_steps(Context& context, const Plan& plan, const Args& args, Arena workspace) {

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/simd.h"
-#include "ops/dynamic_scatter_backward/native/check-inl.h"
+#include "ops/dynamic_scatter_backward/check-inl.h"
 #include "ops/dynamic_scatter_backward/native/kernels.h"
 #include "primitives/key_partition-inl.h"
 
@@ -20,7 +20,12 @@ void rank(const RankArgs& args, int64_t begin, int64_t end, Task&) {
   bool skipped = false;
   for (int64_t chunk = begin; chunk < end; ++chunk) {
     const Range points = args.points.chunk_points(chunk);
-    if (!check_points(args.call, points, args.bad_point)) return;
+    const int64_t valid = dynamic_scatter_backward::HWY_NAMESPACE::count_valid(keys + points.begin, points.size(),
+                                                                               args.call.voxel_count);
+    if (valid < points.size()) {
+      args.bad_point.report(points.begin + valid);
+      return;
+    }
     skipped =
         skipped || std::find(keys + points.begin, keys + points.end, KeyedPoints::kNoKey) != keys + points.end;
     mluop::HWY_NAMESPACE::rank_chunk(args.partition, args.points, chunk);

@@ -1,20 +1,11 @@
-// Masked im2col forward: arguments and range kernels.
-//
-// Letters as in the design document: C channels, H rows and W columns of the feature, masks, kernel_h x kernel_w
-// kernel offsets (i, j). A plane is one channel of the feature. Elements are copied bit by bit: one implementation
-// for 2 bytes and one for 4 serve half and float.
-//
-// Work items: a group of channels, whose elements at one pixel fill kPixelBytes, times a line of masks, which fill
-// a cache line of an output row; groups outermost. With one group this is the document's split of masks.
+// Masked im2col forward: range kernels of the native algorithm.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "core/caches.h"
-#include "core/sizes.h"
-#include "ops/masked_im2col_forward/args.h"
+#include "ops/masked_im2col_forward/native/work_items.h"
 #include "team/launch.h"
 
 namespace mluop::masked_im2col_forward::native {
@@ -35,14 +26,14 @@ struct Tile {
 // task that has whole groups writes whole output rows and is the only one to read its planes.
 template <class Visit>
 void for_each_chunk(const Args& call, int64_t begin, int64_t end, const Visit& visit) {
-  const int64_t lines = call.line_count();
+  const int64_t lines = line_count(call);
   while (begin < end) {
     const int64_t group = begin / lines;
     const int64_t group_end = std::min(end, (group + 1) * lines);
-    const int64_t channel = group * call.group_channels();
-    const int64_t mask = (begin - group * lines) * call.line_masks();
-    const int64_t mask_end = std::min(call.mask_cnt, (group_end - group * lines) * call.line_masks());
-    visit(Chunk{{channel, std::min(channel + call.group_channels(), call.channels)}, {mask, mask_end}});
+    const int64_t channel = group * group_channels(call);
+    const int64_t mask = (begin - group * lines) * line_masks(call);
+    const int64_t mask_end = std::min(call.mask_cnt, (group_end - group * lines) * line_masks(call));
+    visit(Chunk{{channel, std::min(channel + group_channels(call), call.channels)}, {mask, mask_end}});
     begin = group_end;
   }
 }

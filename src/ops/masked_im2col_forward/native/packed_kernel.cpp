@@ -66,7 +66,7 @@ class LocatedMasks {
                                    call.mask_w_idx[masks_.begin + k] - call.pad_w);
       }
       // Lines are gathered whole: masks past the last read zeros.
-      std::fill(offsets_ + masks_.size(), offsets_ + round_up(masks_.size(), call.line_masks()), 0);
+      std::fill(offsets_ + masks_.size(), offsets_ + round_up(masks_.size(), line_masks(call)), 0);
     }
     return offsets_ + (tile.masks.begin - masks_.begin);
   }

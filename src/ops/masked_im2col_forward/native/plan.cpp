@@ -28,13 +28,13 @@ bool output_exceeds_caches(const Args& args) { return output_bytes(args) >= cach
 
 bool packing_pays(const Args& args, int task_dim) {
   // Each task that shares a group packs it.
-  const int64_t tasks_of_group = ceil_div(task_dim, args.group_count());
+  const int64_t tasks_of_group = ceil_div(task_dim, group_count(args));
   const auto saved = checked_product(args.kernel_h * args.kernel_w, ceil_div(args.mask_cnt, tasks_of_group));
   return args.height * args.width / kPackedPixels <= saved.value_or(std::numeric_limits<int64_t>::max());
 }
 
 bool planes_fit(const Context& context, const Args& args) {
-  const int64_t line = args.line_masks();
+  const int64_t line = line_masks(args);
   return PackedPlane::representable(args) &&
          bytes_of<PackedBuffers>(PackedPlane(args), line, line) <= context.nram_capacity;
 }
@@ -42,7 +42,7 @@ bool planes_fit(const Context& context, const Args& args) {
 // The largest number of whole lines of masks, at most max_lines, with bytes(masks) in NRAM.
 template <class Bytes>
 int64_t fit_lines(const Context& context, const Args& args, int64_t max_lines, const Bytes& bytes) {
-  const int64_t line = args.line_masks();
+  const int64_t line = line_masks(args);
   return line * fit_tile(context, max_lines, [&](int64_t lines) { return bytes(lines * line); });
 }
 
@@ -50,15 +50,15 @@ int64_t fit_lines(const Context& context, const Args& args, int64_t max_lines, c
 
 Plan make_plan(const Context& context, const Args& args) {
   Plan plan{};
-  plan.task_dim = choose_task_dim(args.item_count(), output_bytes(args));
+  plan.task_dim = choose_task_dim(item_count(args), output_bytes(args));
   plan.stream = output_exceeds_caches(args);
   plan.packed = packing_pays(args, plan.task_dim) && planes_fit(context, args);
-  const int64_t max_lines = std::min(args.line_count(), kMaxTileMasks / args.line_masks());
+  const int64_t max_lines = std::min(line_count(args), kMaxTileMasks / line_masks(args));
   if (plan.packed) {
     const PackedPlane plane(args);
     plan.tile_masks = fit_lines(context, args, max_lines,
                                 [&](int64_t masks) { return bytes_of<PackedBuffers>(plane, masks, masks); });
-    plan.located_masks = fit_lines(context, args, args.line_count(), [&](int64_t masks) {
+    plan.located_masks = fit_lines(context, args, line_count(args), [&](int64_t masks) {
       return bytes_of<PackedBuffers>(plane, masks, plan.tile_masks);
     });
   } else {
@@ -75,7 +75,7 @@ void run(Call& call, const Args& args) {
                   plan.packed ? "packed" : "direct", ", taskDim ", plan.task_dim, ", tile of ", plan.tile_masks,
                   " masks");
   context.reserve(0);
-  launch(context, plan.packed ? "gather_packed" : "gather_direct", plan.task_dim, Evenly{args.item_count()},
+  launch(context, plan.packed ? "gather_packed" : "gather_direct", plan.task_dim, Evenly{item_count(args)},
          plan.packed ? packed_kernel(args.element_size) : direct_kernel(args.element_size),
          {args, plan.located_masks, plan.tile_masks, plan.stream});
 }

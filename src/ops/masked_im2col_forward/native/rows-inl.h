@@ -33,7 +33,7 @@ class Rows {
     const Args& call = args_.call;
     tile_ = tile;
     buffered_ =
-        args_.stream || tile.channels.size() < call.group_channels() || tile.masks.size() < call.line_masks();
+        args_.stream || tile.channels.size() < group_channels(call) || tile.masks.size() < line_masks(call);
     channel_stride_ = call.kernel_h * call.kernel_w * call.mask_cnt;
     out_ = static_cast<T*>(call.data_col) + tile.channels.begin * channel_stride_ + tile.masks.begin;
   }
@@ -42,7 +42,7 @@ class Rows {
   T* data() const { return buffered_ ? buffer_ : out_; }
   int64_t stride() const { return buffered_ ? args_.tile_masks : channel_stride_; }
   int64_t length() const {
-    return buffered_ ? round_up(tile_.masks.size(), args_.call.line_masks()) : tile_.masks.size();
+    return buffered_ ? round_up(tile_.masks.size(), line_masks(args_.call)) : tile_.masks.size();
   }
 
   // Completes the rows of a kernel offset and selects those of the next.

@@ -1,0 +1,91 @@
+// Dynamic scatter backward: range kernels of the device algorithm.
+//
+// Letters as in the design document: N points, C channels; V = voxel_num[0], the voxels that take part. Tiles hold
+// all channels, or as many as NRAM has space for with one point.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/dynamic_scatter_backward/args.h"
+#include "team/atomics.h"
+#include "team/launch.h"
+
+namespace mluop::dynamic_scatter_backward::device {
+
+// Work items: points. Reports the points whose value of the map is invalid.
+struct CheckArgs {
+  const Args& call;
+  int64_t tile_points;
+  FirstBadItem& bad_point;
+};
+RangeKernel<CheckArgs> check_kernel();
+
+// Work items: elements. Sets reduce_from to N: no point.
+struct FillArgs {
+  int32_t value;
+  int32_t* reduce_from;  // [V, C]
+};
+RangeKernel<FillArgs> fill_kernel();
+
+// Kernel 1 of the document. Work items: points. reduce_from = the smallest point of a voxel whose feature equals
+// the value of the voxel.
+struct TracebackArgs {
+  const Args& call;
+  int64_t tile_points, tile_channels;
+  int32_t* reduce_from;  // [V, C], N
+};
+RangeKernel<TracebackArgs> traceback_kernel();
+
+// Kernel 2 of the document. Work items: voxels. Writes the gradients of a voxel to the points of reduce_from.
+struct ScatterArgs {
+  const Args& call;
+  int64_t tile_voxels, tile_channels;
+  const int32_t* reduce_from;  // [V, C]
+};
+RangeKernel<ScatterArgs> scatter_kernel();
+
+// The NRAM of traceback_kernel(): 20 C + 4 bytes a point, and 4 C. The parts are adjacent, without alignment.
+struct TracebackTile {
+  static constexpr int64_t kElementBytes = 4;
+  static constexpr int64_t bytes(int64_t points, int64_t channels) {
+    return (points * (5 * channels + 1) + channels) * kElementBytes;
+  }
+  static constexpr int64_t max_points(int64_t nram_bytes, int64_t channels) {
+    return (nram_bytes - channels * kElementBytes) / ((5 * channels + 1) * kElementBytes);
+  }
+  // Of a tile of one point.
+  static constexpr int64_t max_channels(int64_t nram_bytes) {
+    return (nram_bytes - kElementBytes) / (6 * kElementBytes);
+  }
+
+  TracebackTile(Arena& nram, int64_t points, int64_t channels)
+      : index_mask(nram.take<int32_t>("tile", {bytes(points, channels) / kElementBytes})),
+        value_mask(index_mask + points * channels),
+        tmp_mask(value_mask + points * channels),
+        feats(reinterpret_cast<float*>(tmp_mask + points * channels)),
+        reduce_feats(feats + points * channels),
+        offsets(reinterpret_cast<int32_t*>(reduce_feats + points * channels)),
+        result(offsets + points) {}
+
+  int32_t* index_mask;  // [points, channels], the number of the point in the tile
+  int32_t* value_mask;  // [points, channels], candidates for reduce_from
+  int32_t* tmp_mask;    // [points, channels], not used: the candidates are computed in one pass
+  float* feats;         // [points, channels]
+  float* reduce_feats;  // [points, channels], the values of the voxel of each point
+  int32_t* offsets;     // [points], values of the map
+  int32_t* result;      // [channels], not used: atomics update reduce_from in GDRAM
+};
+
+// The NRAM of scatter_kernel().
+struct ScatterTile {
+  static constexpr int64_t max_voxels(int64_t nram_bytes, int64_t channels) { return nram_bytes / (8 * channels); }
+
+  ScatterTile(Arena& nram, int64_t voxels, int64_t channels)
+      : reduce_from(nram.take<int32_t>("tile", {2, voxels, channels})),
+        grads(reinterpret_cast<float*>(reduce_from + voxels * channels)) {}
+
+  int32_t* reduce_from;  // [voxels, channels]
+  float* grads;          // [voxels, channels]
+};
+
+}  // namespace mluop::dynamic_scatter_backward::device
