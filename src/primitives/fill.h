@@ -1,4 +1,4 @@
-// fill: writes zeros, in parallel.
+// fill: writes zeros, in parallel. The device algorithm stores them from a tile in NRAM.
 #pragma once
 
 #include <cstdint>

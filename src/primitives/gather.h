@@ -1,4 +1,5 @@
-// gather: copies rows of a matrix in the order of their indices.
+// gather: copies rows of a matrix in the order of their indices. Each task loads a tile of rows into NRAM and
+// stores it.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,12 @@ struct GatherArgs {
   int64_t count;
   int64_t row_bytes;
   const int32_t* indices;         // [count]
-  const int32_t* paired_indices;  // [count]; a pair with a negative index yields a row of zeros
+  const int32_t* paired_indices;  // [count]; null if no index of a pair is negative
   const void* from;               // rows
-  void* to;                       // [count] rows
+  void* to;                       // [count] rows; zeros for a pair with a negative index
 };
 
+// Divides the indices over OMP_NUM_THREADS tasks.
 void gather(Context& context, const GatherArgs& args);
 
 }  // namespace mluop

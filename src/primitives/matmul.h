@@ -16,19 +16,23 @@ inline constexpr int64_t kMaxLanes = 16;
 int64_t panel_columns();
 
 struct MatmulArgs {
-  int64_t result_stride() const { return (columns + kMaxLanes - 1) / kMaxLanes * kMaxLanes; }
-
   mluOpDataType_t dtype;  // FLOAT or HALF, of a and b
   int64_t rows, inner, columns;
   const void* a;  // [rows, inner]
   const void* b;  // [inner, columns]
-  float* result;  // [rows, result_stride()]; elements past the columns are overwritten
+  float* result;  // [rows, columns]
 };
 
-// Divides the rows over tasks. Throws Failure with ALLOC_FAILED if the smallest tile does not fit NRAM.
-void matmul(Context& context, const MatmulArgs& args);
+// The tile in NRAM: rows of a by kc of its columns, times kc rows of b by some of its columns.
+struct MatmulTiling {
+  int64_t rows, kc, columns;
+};
 
-// Throws what matmul() would throw for a product with so many inner elements, before anything is written.
-void check_matmul_fits(const Context& context, mluOpDataType_t dtype, int64_t inner);
+// Throws Failure with ALLOC_FAILED if the smallest tile does not fit NRAM.
+MatmulTiling matmul_tiling(const Context& context, mluOpDataType_t dtype, int64_t inner, int64_t columns);
+
+// Divides the rows over OMP_NUM_THREADS tasks. Each task loads b once and packs it in panels; if all of b fits, it
+// loads its rows of a once and stores those of the result once. Throws what matmul_tiling() throws.
+void matmul(Context& context, const MatmulArgs& args);
 
 }  // namespace mluop

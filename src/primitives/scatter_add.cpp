@@ -1,25 +1,86 @@
 #include "primitives/scatter_add.h"
 
-#include "team/atomics.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "primitives/scatter_add.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
 
+#include <algorithm>
+
+#include "core/simd.h"
+#include "primitives/prefetch.h"
+#include "primitives/row_tile.h"
+#include "team/row_guard.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace mluop {
-namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
-// Work items: rows.
-void add_rows(const ScatterAddArgs& args, int64_t begin, int64_t end, Task&) {
-  for (int64_t i = begin; i < end; ++i) {
-    if ((args.indices[i] | args.paired_indices[i]) < 0) continue;
-    const float* row = args.rows + i * args.row_stride;
-    float* sums = args.sums + args.indices[i] * args.columns;
-    for (int64_t j = 0; j < args.columns; ++j) atomic_add(sums + j, row[j]);
+// sums[0, count) += row[0, count)
+HWY_INLINE void add_row(float* HWY_RESTRICT sums, const float* HWY_RESTRICT row, int64_t count) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t j = 0;
+  for (; j + lanes <= count; j += lanes)
+    hn::StoreU(hn::Add(hn::LoadU(d, sums + j), hn::LoadU(d, row + j)), d, sums + j);
+  for (; j < count; ++j) sums[j] += row[j];
+}
+
+// Adds columns [first, first + columns) of the rows of a tile.
+void add_tile(const ScatterAddArgs& args, const RowTile& tile, int64_t begin, int64_t count, int64_t first,
+              int64_t columns, Task& task) {
+  float* const sums = args.sums + first;
+  const int64_t bytes = columns * int64_t{sizeof(float)};
+  const auto prefetch = [&](int64_t i) {
+    if (!tile.skips(i)) prefetch_row<Use::kWrite>(sums + tile.indices[i] * args.columns, bytes);
+  };
+  // While the tile is loaded.
+  for (int64_t i = 0; i < std::min(count, kPrefetchedPairs); ++i) prefetch(i);
+  const float* from = args.rows + begin * args.columns + first;
+  if (columns == args.columns) {
+    load(task, tile.rows, from, count * bytes);
+  } else {
+    load_rows(task, tile.rows, bytes, from, args.columns * int64_t{sizeof(float)}, bytes, count);
+  }
+  const auto* rows = reinterpret_cast<const float*>(tile.rows);
+  for (int64_t i = 0; i < count; ++i) {
+    if (i + kPrefetchedPairs < count) prefetch(i + kPrefetchedPairs);
+    if (tile.skips(i)) continue;
+    float* row = sums + tile.indices[i] * args.columns;
+    const RowGuard guard(task, row, columns);
+    add_row(row, rows + i * columns, columns);
   }
 }
 
-}  // namespace
+// Work items: rows.
+void add_rows(const ScatterAddArgs& args, int64_t begin, int64_t end, Task& task) {
+  RowTile tile = RowTile::fit(task.nram, args.columns * int64_t{sizeof(float)});
+  const int64_t tile_columns = tile.row_bytes / int64_t{sizeof(float)};
+  for (int64_t i = begin; i < end; i += tile.pairs) {
+    const int64_t count = std::min(tile.pairs, end - i);
+    tile.load_indices(task, args.indices + i, args.paired_indices == nullptr ? nullptr : args.paired_indices + i,
+                      count);
+    for (int64_t first = 0; first < args.columns; first += tile_columns) {
+      ++task.statistics->tiles;
+      add_tile(args, tile, i, count, first, std::min(tile_columns, args.columns - first), task);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop {
+
+HWY_EXPORT(add_rows);
 
 void scatter_add(Context& context, const ScatterAddArgs& args) {
-  const int64_t bytes = 3 * args.count * args.columns * int64_t{sizeof(float)};
-  launch(context, "scatter_add", task_dim_of(context, args.count, bytes), Evenly{args.count}, add_rows, args);
+  launch(context, "scatter_add", device_task_dim(), Evenly{args.count}, MLUOP_DISPATCH(add_rows), args);
 }
 
 }  // namespace mluop
+#endif

@@ -1,5 +1,5 @@
-// scatter_add: adds rows to the rows of a matrix that their indices name. Several rows may have one index;
-// additions are atomic and their order is unspecified.
+// scatter_add: adds rows to the rows of a matrix that their indices name. Several rows may have one index. Each
+// pair is one atomic update of a row; the order of the updates is unspecified.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace mluop {
 struct ScatterAddArgs {
   int64_t count, columns;
   const int32_t* indices;         // [count]
-  const int32_t* paired_indices;  // [count]; a pair with a negative index is skipped
-  const float* rows;              // [count, row_stride]
-  int64_t row_stride;
-  float* sums;  // rows of `columns`
+  const int32_t* paired_indices;  // [count]; null if no index of a pair is negative
+  const float* rows;              // [count, columns]; the row of a pair with a negative index is skipped
+  float* sums;                    // rows of `columns`
 };
 
+// Divides the rows over OMP_NUM_THREADS tasks.
 void scatter_add(Context& context, const ScatterAddArgs& args);
 
 }  // namespace mluop

@@ -1,4 +1,5 @@
-// transpose: copies a tensor of three dimensions to contiguous memory, with its dimensions in another order.
+// transpose: copies a tensor of three dimensions to contiguous memory, with its dimensions in another order. Each
+// task loads a tile into NRAM, transposes it there and stores it.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@ struct TransposeArgs {
   void* to;  // [dims]
 };
 
+// Divides the rows of the copy, of its last dimension, over OMP_NUM_THREADS tasks.
 void transpose(Context& context, const TransposeArgs& args);
 
 }  // namespace mluop

@@ -42,16 +42,16 @@ class Partition {
         memory_(bytes_of<Buffers>(problem, sample_)),
         arena_(memory_.data(), memory_.size()),
         buffers_(arena_, problem, sample_) {
-    launch<CountArgs>(context, sample_.task_dim, Evenly{sample_.count}, count_keys,
+    launch<CountArgs>(context, "test", sample_.task_dim, Evenly{sample_.count}, count_keys,
                       {sample_, buffers_.partition, problem.keys.data()});
     buffers_.partition.assign_ranks(context, sample_);
-    launch(context, task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(),
+    launch(context, "test", task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(),
            {buffers_.partition, buffers_.points});
   }
 
   std::vector<std::vector<Visit>> visits(int task_dim, int64_t tile_points, int64_t lookahead) const {
     std::vector<std::vector<Visit>> visits(static_cast<size_t>(task_dim));
-    launch(context_, task_dim, ByCost{buffers_.partition}, visit_kernel(),
+    launch(context_, "test", task_dim, ByCost{buffers_.partition}, visit_kernel(),
            {buffers_.points, tile_points, lookahead, visits});
     return visits;
   }

@@ -17,9 +17,9 @@ struct Sizes {
 };
 
 // Around MR, the lanes of a vector, NR and KC of the microkernels.
-constexpr Sizes kSizes[] = {{0, 3, 3},     {1, 1, 1},   {1, 7, 16},     {5, 16, 17},  {6, 3, 64},  {7, 64, 65},
-                            {11, 5, 31},   {12, 5, 32}, {13, 33, 33},   {25, 17, 47}, {24, 9, 48}, {49, 2, 63},
-                            {100, 1, 129}, {3, 513, 5}, {30, 1100, 70}, {5000, 8, 24}};
+constexpr Sizes kSizes[] = {{0, 3, 3},     {1, 1, 1},   {1, 7, 16},     {5, 16, 17},   {6, 3, 64},   {7, 64, 65},
+                            {11, 5, 31},   {12, 5, 32}, {13, 33, 33},   {25, 17, 47},  {24, 9, 48},  {49, 2, 63},
+                            {100, 1, 129}, {3, 513, 5}, {30, 1100, 70}, {5000, 8, 24}, {9, 600, 300}};
 
 template <class T>
 T make(int value);
@@ -54,10 +54,10 @@ void expect_product(const Sizes& sizes, Placement placement, std::mt19937& rando
                   a.data(),
                   b.data(),
                   nullptr};
-  const GuardedBuffer<float> result(static_cast<size_t>(sizes.rows * args.result_stride()), placement);
+  const GuardedBuffer<float> result(static_cast<size_t>(sizes.rows * sizes.columns), placement);
   args.result = result.data();
   context.reserve(0);
-  EXPECT_NO_THROW(check_matmul_fits(context, args.dtype, args.inner));
+  EXPECT_NO_THROW(matmul_tiling(context, args.dtype, args.inner, args.columns));
   matmul(context, args);
   for (int64_t i = 0; i < sizes.rows; ++i) {
     for (int64_t j = 0; j < sizes.columns; ++j) {
@@ -66,7 +66,7 @@ void expect_product(const Sizes& sizes, Placement placement, std::mt19937& rando
         sum += to_f32(a[static_cast<size_t>(i * sizes.inner + l)]) *
                to_f32(b[static_cast<size_t>(l * sizes.columns + j)]);
       }
-      ASSERT_EQ(result[static_cast<size_t>(i * args.result_stride() + j)], sum) << i << ' ' << j;
+      ASSERT_EQ(result[static_cast<size_t>(i * sizes.columns + j)], sum) << i << ' ' << j;
     }
   }
   EXPECT_TRUE(result.intact() && a.intact() && b.intact());
@@ -101,8 +101,8 @@ TEST(PrimitivesMatmul, NramOfNoTile) {
   context.nram_capacity = 64;
   context.reserve(0);
   const float one = 1;
-  float result[kMaxLanes] = {7};
-  EXPECT_THROW(check_matmul_fits(context, MLUOP_DTYPE_FLOAT, 1), Failure);
+  float result[] = {7};
+  EXPECT_THROW(matmul_tiling(context, MLUOP_DTYPE_FLOAT, 1, 1), Failure);
   EXPECT_THROW(matmul(context, {MLUOP_DTYPE_FLOAT, 1, 1, 1, &one, &one, result}), Failure);
   EXPECT_EQ(result[0], 7);
 }

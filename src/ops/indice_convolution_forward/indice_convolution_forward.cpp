@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/dtype.h"
+#include "ops/indice_convolution_forward/device/plan.h"
 #include "ops/indice_convolution_forward/native/plan.h"
 
 namespace mluop {
@@ -119,6 +120,12 @@ Args check(Call& call, const Params& params) {
   return args;
 }
 
+size_t workspace_bytes(const Context& context, const Args& args) {
+  return context.algorithm == MLUOP_OMP_ALGORITHM_DEVICE
+             ? indice_convolution_forward::device::workspace_bytes(context, args)
+             : indice_convolution_forward::native::workspace_bytes(context, args);
+}
+
 }  // namespace
 }  // namespace mluop
 
@@ -132,7 +139,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
       "mluOpGetIndiceConvolutionForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
         const Args args = check(call, {features_desc, filters_desc, indice_pairs_desc, features_out_desc,
                                        indice_num, num_act_out, inverse, sub_m});
-        return indice_convolution_forward::native::workspace_bytes(call.context(), args);
+        return workspace_bytes(call.context(), args);
       });
 }
 
@@ -146,7 +153,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionForward(
   return run_operator("mluOpIndiceConvolutionForward", handle, [&](Call& call) {
     const Args args = check(call, {features_desc, filters_desc, indice_pairs_desc, features_out_desc, indice_num,
                                    num_act_out, inverse, sub_m, features, filters, indice_pairs, features_out});
-    const size_t needed = indice_convolution_forward::native::workspace_bytes(call.context(), args);
-    indice_convolution_forward::native::run(call, args, call.workspace(workspace, workspace_size, needed));
+    const Arena arena = call.workspace(workspace, workspace_size, workspace_bytes(call.context(), args));
+    if (call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE) {
+      indice_convolution_forward::device::run(call, args, arena);
+    } else {
+      indice_convolution_forward::native::run(call, args, arena);
+    }
   });
 }

@@ -119,8 +119,8 @@ std::vector<float> IndiceConvolutionCall<T>::output() const {
 }
 
 template <class T>
-std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs, mluOpOmpAlgorithm_t algorithm,
-                                             Placement placement) {
+std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs,
+                                             mluOpOmpAlgorithm_t algorithm, Placement placement) {
   const Handle handle(algorithm);
   const IndiceConvolutionCall<T> call(handle, inputs, placement);
   require(call.run());

@@ -83,9 +83,11 @@ struct IndiceConvolutionCall : GuardedCall {
   void* features_out;
 };
 
-// The output of a call in a algorithm, with a new handle. Throws if the call fails, or changes guard zones or inputs.
+// The output of a call in an algorithm, with a new handle. Throws if the call fails, or changes guard zones or
+// inputs.
 template <class T>
-std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs, mluOpOmpAlgorithm_t algorithm,
+std::vector<float> indice_convolution_result(const IndiceConvolutionInputs<T>& inputs,
+                                             mluOpOmpAlgorithm_t algorithm,
                                              Placement placement = Placement::kAligned);
 
 // The descriptor of filters in a layout.

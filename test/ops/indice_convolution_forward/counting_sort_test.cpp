@@ -58,9 +58,9 @@ void expect_sorted(Context& context, const std::vector<int32_t>& buckets, int32_
   const std::vector<int32_t> expected = stable_sorted(buckets);
   const GuardedBuffer<int32_t> sorted(expected.size());
   const SortArgs args{sort, buckets.data(), sorted.data()};
-  launch(context, task_dim, Evenly{element_count}, count, args);
+  launch(context, "test", task_dim, Evenly{element_count}, count, args);
   sort.exclusive_scan(context);
-  launch(context, task_dim, Evenly{element_count}, place, args);
+  launch(context, "test", task_dim, Evenly{element_count}, place, args);
   EXPECT_EQ(sorted.values(), expected);
   for (int32_t b = 0; b <= bucket_count; ++b) {
     const auto before =

@@ -173,9 +173,9 @@ TEST(OpsIndiceConvolutionForwardErrors, SmallWorkspace) {
   }
 }
 
-// The query returns the size for the algorithm of the handle. The algorithm that needs more does not accept the size of the
-// other.
-TEST(OpsIndiceConvolutionForwardErrors, QueryIsOfTheMode) {
+// The query returns the size for the algorithm of the handle. The algorithm that needs more does not accept the
+// size of the other.
+TEST(OpsIndiceConvolutionForwardErrors, QueryIsOfTheAlgorithm) {
   const auto inputs = valid_inputs();
   size_t bytes[2] = {0, 0};
   const Handle handle;
@@ -186,11 +186,13 @@ TEST(OpsIndiceConvolutionForwardErrors, QueryIsOfTheMode) {
     bytes[algorithm == MLUOP_OMP_ALGORITHM_DEVICE] = call.queried_buffer[0];
   }
   EXPECT_NE(bytes[0], bytes[1]);
-  require(mluOpOmpSetAlgorithm(handle, bytes[0] < bytes[1] ? MLUOP_OMP_ALGORITHM_DEVICE : MLUOP_OMP_ALGORITHM_NATIVE));
+  require(
+      mluOpOmpSetAlgorithm(handle, bytes[0] < bytes[1] ? MLUOP_OMP_ALGORITHM_DEVICE : MLUOP_OMP_ALGORITHM_NATIVE));
   Call small(handle, inputs);
   small.workspace_size = std::min(bytes[0], bytes[1]);
   EXPECT_EQ(small.run(), MLUOP_STATUS_BAD_PARAM);
-  require(mluOpOmpSetAlgorithm(handle, bytes[0] < bytes[1] ? MLUOP_OMP_ALGORITHM_NATIVE : MLUOP_OMP_ALGORITHM_DEVICE));
+  require(
+      mluOpOmpSetAlgorithm(handle, bytes[0] < bytes[1] ? MLUOP_OMP_ALGORITHM_NATIVE : MLUOP_OMP_ALGORITHM_DEVICE));
   EXPECT_EQ(small.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 

@@ -1,4 +1,4 @@
-// mluOpIndiceConvolutionForward in the deterministic algorithm: the order of additions does not depend on the number of
+// mluOpIndiceConvolutionForward in the native algorithm: the order of additions does not depend on the number of
 // tasks, the size of NRAM or the addresses.
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace mluop::test {
 namespace {
 
-constexpr auto kMode = MLUOP_OMP_ALGORITHM_NATIVE;
+constexpr auto kAlgorithm = MLUOP_OMP_ALGORITHM_NATIVE;
 
 // With fractional values, another order of additions gives other bits.
 constexpr IndiceConvolutionSizes kSizes[] = {
@@ -27,14 +27,14 @@ template <class T>
 void expect_invariant_bits(const IndiceConvolutionSizes& sizes, FilterLayout layout, std::mt19937& random) {
   auto inputs = random_indice_convolution<T>(sizes, layout, random);
   make_fractional(inputs, random);
-  const auto expected = indice_convolution_result(inputs, kMode);
+  const auto expected = indice_convolution_result(inputs, kAlgorithm);
   for (const char* kib : {"1", "16", "100", "640"}) {
     const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
     for (const int count : {1, 2, 3, 7, 64}) {
       SCOPED_TRACE(std::string(kib) + " KiB, threads: " + std::to_string(count));
       const ScopedThreads threads(count);
       for (const auto placement : {Placement::kAligned, Placement::kMisaligned}) {
-        EXPECT_TRUE(same_bits(indice_convolution_result(inputs, kMode, placement), expected));
+        EXPECT_TRUE(same_bits(indice_convolution_result(inputs, kAlgorithm, placement), expected));
       }
     }
   }
@@ -80,7 +80,7 @@ TEST(OpsIndiceConvolutionForwardOrder, OfTheHeader) {
     SCOPED_TRACE(sizes.Ci);
     auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kNcdhw, random);
     make_fractional(inputs, random);
-    const auto found = indice_convolution_result(inputs, kMode);
+    const auto found = indice_convolution_result(inputs, kAlgorithm);
     // The header does not specify whether multiplications and additions are fused.
     EXPECT_TRUE(same_bits(found, ordered_sums(inputs, true)) || same_bits(found, ordered_sums(inputs, false)));
   }
@@ -125,7 +125,7 @@ TEST(OpsIndiceConvolutionForwardOrder, HostileOrders) {
       for (const int count : {1, 2, 3, 64}) {
         SCOPED_TRACE(std::string(kib) + " KiB, threads: " + std::to_string(count));
         const ScopedThreads threads(count);
-        const auto found = indice_convolution_result(inputs, kMode, Placement::kAgainstEnd);
+        const auto found = indice_convolution_result(inputs, kAlgorithm, Placement::kAgainstEnd);
         EXPECT_TRUE(same_bits(found, fused) || same_bits(found, rounded));
       }
     }

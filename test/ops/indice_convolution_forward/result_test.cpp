@@ -65,7 +65,7 @@ constexpr IndiceConvolutionSizes kHostileSizes[] = {
     {1, 500, 64, 64, 5, 5, 5},      // one input for all pairs
     {9, 9, 700, 20, 1, 1, 2},       // long sums
     {5, 6, 20, 1100, 1, 2, 1},      // long rows
-    {40000, 30000, 2, 3, 1, 3, 3},  // filter offsets with more pairs than a chunk of the atomics algorithm
+    {40000, 30000, 2, 3, 1, 3, 3},  // filter offsets with many pairs
     {20000, 16000, 2, 3, 2, 1, 1},  // short rows, many tiles
 };
 
@@ -225,7 +225,8 @@ TEST(OpsIndiceConvolutionForward, LimitsOfHalf) {
     inputs.filters.push_back(to_f16(weight));
     for (int32_t l = 0; l < rows; ++l) inputs.indice_pairs.push_back(l);
     inputs.indice_pairs.resize(features.size() * 2, 0);
-    for (const auto algorithm : kAlgorithms) EXPECT_EQ(indice_convolution_result(inputs, algorithm)[0], sum) << algorithm;
+    for (const auto algorithm : kAlgorithms)
+      EXPECT_EQ(indice_convolution_result(inputs, algorithm)[0], sum) << algorithm;
   }
 }
 

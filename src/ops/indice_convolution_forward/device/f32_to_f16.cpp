@@ -6,9 +6,28 @@
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include <algorithm>
+
+#include "core/caches.h"
 #include "core/simd.h"
 #include "primitives/half-inl.h"
 #include "primitives/matmul.h"
+#include "team/transfer.h"
+
+#ifndef MLUOP_INDICE_CONVOLUTION_FORWARD_F32_TO_F16_TILE
+#define MLUOP_INDICE_CONVOLUTION_FORWARD_F32_TO_F16_TILE
+namespace mluop::indice_convolution_forward::device {
+
+struct RoundTile {
+  RoundTile(Arena& nram, int64_t count)
+      : floats(nram.take<float>("floats", {count})), halves(nram.take<Half>("halves", {count})) {}
+
+  float* floats;  // [count]
+  Half* halves;   // [count]
+};
+
+}  // namespace mluop::indice_convolution_forward::device
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution_forward::device {
@@ -16,16 +35,29 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::store_f32;
 
-// Work items: rows.
-void convert_rows(const F32ToF16Args& args, int64_t begin, int64_t end, Task&) {
+// to[0, count) = from[0, count), rounded
+inline void round_numbers(const float* from, Half* to, int64_t count) {
   const hn::CappedTag<float, kMaxLanes> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t row = begin; row < end; ++row) {
-    const float* from = args.from + row * args.columns;
-    Half* to = args.to + row * args.to_stride;
-    int64_t c = 0;
-    for (; c + lanes <= args.columns; c += lanes) store_f32(hn::LoadU(d, from + c), d, to + c);
-    for (; c < args.columns; ++c) to[c] = mluop::f32_to_f16(from[c]);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) store_f32(hn::LoadU(d, from + i), d, to + i);
+  for (; i < count; ++i) to[i] = mluop::f32_to_f16(from[i]);
+}
+
+// Work items: numbers.
+void round_tiles(const F32ToF16Args& args, int64_t begin, int64_t end, Task& task) {
+  constexpr int64_t kMaxCount = 4096;
+  constexpr int64_t kNumberBytes = sizeof(float) + sizeof(Half);
+  // Less the alignment of the buffers.
+  const int64_t fitting = (static_cast<int64_t>(task.nram.capacity()) - 2 * kCacheLine) / kNumberBytes;
+  const int64_t tile_count = std::clamp<int64_t>(fitting, 1, kMaxCount);
+  const RoundTile tile(task.nram, tile_count);
+  for (int64_t i = begin; i < end; i += tile_count) {
+    const int64_t count = std::min(tile_count, end - i);
+    ++task.statistics->tiles;
+    load(task, tile.floats, args.from + i, count * int64_t{sizeof(float)});
+    round_numbers(tile.floats, tile.halves, count);
+    store(task, args.to + i, tile.halves, count * int64_t{sizeof(Half)});
   }
 }
 
@@ -36,12 +68,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution_forward::device {
 
-HWY_EXPORT(convert_rows);
+HWY_EXPORT(round_tiles);
 
 void f32_to_f16(Context& context, const F32ToF16Args& args) {
-  const int64_t bytes = args.rows * args.columns * int64_t{sizeof(float) + sizeof(Half)};
-  launch(context, "f32_to_f16", task_dim_of(context, args.rows, bytes), Evenly{args.rows},
-         MLUOP_DISPATCH(convert_rows), args);
+  launch(context, "f32_to_f16", device_task_dim(), Evenly{args.count}, MLUOP_DISPATCH(round_tiles), args);
 }
 
 }  // namespace mluop::indice_convolution_forward::device

@@ -1,4 +1,5 @@
-// f32_to_f16: rounds the elements of a matrix from fp32 to half, to nearest even.
+// f32_to_f16: rounds numbers from fp32 to half, to nearest even. Each task loads a tile into NRAM, rounds it there
+// and stores it.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,12 @@
 namespace mluop::indice_convolution_forward::device {
 
 struct F32ToF16Args {
-  int64_t rows, columns;
-  const float* from;  // [rows, columns]
-  Half* to;           // rows of `columns` elements at a distance of `to_stride`
-  int64_t to_stride;
+  int64_t count;
+  const float* from;  // [count]
+  Half* to;           // [count]
 };
 
-// Divides the rows over tasks.
+// Divides the numbers over OMP_NUM_THREADS tasks.
 void f32_to_f16(Context& context, const F32ToF16Args& args);
 
 }  // namespace mluop::indice_convolution_forward::device

@@ -1,8 +1,6 @@
 #include "ops/indice_convolution_forward/native/pairs_by_output_tile.h"
 
-#include <algorithm>
-
-#include "core/checks.h"
+#include "ops/indice_convolution_forward/bad_index.h"
 #include "ops/indice_convolution_forward/native/kernels.h"
 
 namespace mluop::indice_convolution_forward::native {
@@ -10,17 +8,6 @@ namespace {
 
 int32_t tile_count(const Args& args, int shift) {
   return static_cast<int32_t>(ceil_div(args.M, int64_t{1} << shift));
-}
-
-Failure bad_index(const Args& args, const PairsByOutputTile& pairs, int64_t pair) {
-  const int32_t* firsts = pairs.first_pairs;
-  const int64_t k = std::upper_bound(firsts, firsts + args.K, pair) - firsts - 1;
-  const int64_t l = pair - firsts[k];
-  const bool input = args.inputs(k)[l] >= args.N;
-  return {MLUOP_STATUS_BAD_PARAM,
-          text("indice_pairs[", k, ", ", input ? 0 : 1, ", ", l, "] is ",
-               input ? args.inputs(k)[l] : args.outputs(k)[l], ", expected less than ", input ? args.N : args.M,
-               ", the rows of ", input ? "features" : "features_out")};
 }
 
 }  // namespace
@@ -43,7 +30,7 @@ void check_and_count(Context& context, const Args& args, PairsByOutputTile& pair
   FirstBadItem first_bad;
   launch(context, "count_pairs", pairs.sort.task_dim, Evenly{args.pair_count}, count_kernel(),
          {args, pairs, first_bad});
-  if (first_bad.found()) throw bad_index(args, pairs, first_bad.item());
+  if (first_bad.found()) throw bad_index(args, first_bad.item());
 }
 
 void sort_by_tile(Context& context, const Args& args, PairsByOutputTile& pairs) {

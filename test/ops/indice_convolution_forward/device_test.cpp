@@ -1,0 +1,234 @@
+// mluOpIndiceConvolutionForward with the device algorithm: launches, division into tasks, traffic and atomics as
+// in the design document.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "ops/indice_convolution_forward/call.h"
+#include "support/compare.h"
+#include "support/environment.h"
+#include "team/split.h"
+
+namespace mluop::test {
+namespace {
+
+constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
+
+using TaskStatistics = mluOpOmpTaskStatistics_t;
+
+// A launch of the last call.
+struct Launch {
+  std::string kernel;
+  std::vector<TaskStatistics> tasks;
+};
+
+std::vector<Launch> launches_of(mluOpHandle_t handle) {
+  int count = 0;
+  require(mluOpOmpGetLaunchCount(handle, &count));
+  std::vector<Launch> launches;
+  for (int i = 0; i < count; ++i) {
+    mluOpOmpLaunchStatistics_t launch;
+    require(mluOpOmpGetLaunchStatistics(handle, i, &launch));
+    launches.push_back({launch.kernel, {}});
+    for (int task = 0; task < launch.task_dim; ++task) {
+      launches.back().tasks.emplace_back();
+      require(mluOpOmpGetTaskStatistics(handle, i, task, &launches.back().tasks.back()));
+    }
+  }
+  return launches;
+}
+
+// The launches of a call, whose output must equal the reference.
+template <class T>
+std::vector<Launch> run_recorded(const IndiceConvolutionInputs<T>& inputs, int task_dim) {
+  const ScopedThreads threads(task_dim);
+  const Handle handle(kDevice);
+  require(mluOpOmpSetStatistics(handle, 1));
+  const IndiceConvolutionCall<T> call(handle, inputs);
+  require(call.run());
+  EXPECT_TRUE(call.intact());
+  EXPECT_TRUE(same_bits(call.output(), indice_convolution_reference(inputs)));
+  return launches_of(handle);
+}
+
+std::vector<std::string> kernels_of(const std::vector<Launch>& launches) {
+  std::vector<std::string> kernels;
+  for (const Launch& launch : launches) kernels.push_back(launch.kernel);
+  return kernels;
+}
+
+const Launch& find(const std::vector<Launch>& launches, const std::string& kernel) {
+  return *std::find_if(launches.begin(), launches.end(), [&](const Launch& l) { return l.kernel == kernel; });
+}
+
+struct Traffic {
+  int64_t loaded, stored, atomics, atomic_elements;
+};
+
+// Checks the division of `items` and the traffic of each task; expected(n) is that of n work items.
+template <class Expected>
+void expect_tasks(const Launch& launch, int task_dim, int64_t items, const Expected& expected) {
+  SCOPED_TRACE(launch.kernel);
+  ASSERT_EQ(launch.tasks.size(), static_cast<size_t>(task_dim));
+  for (int id = 0; id < task_dim; ++id) {
+    SCOPED_TRACE(id);
+    const TaskStatistics& task = launch.tasks[static_cast<size_t>(id)];
+    const Range range = split(items, task_dim, id);
+    const Traffic traffic = range.size() == 0 ? Traffic{} : expected(range.size());
+    EXPECT_EQ(task.first_item, range.begin);
+    EXPECT_EQ(task.item_count, range.size());
+    EXPECT_EQ(task.tiles > 0, range.size() > 0);
+    EXPECT_EQ(task.bytes_loaded, traffic.loaded);
+    EXPECT_EQ(task.bytes_stored, traffic.stored);
+    EXPECT_EQ(task.atomics, traffic.atomics);
+    EXPECT_EQ(task.atomic_elements, traffic.atomic_elements);
+  }
+}
+
+// One offset with as many pairs as inputs, all with valid indices.
+IndiceConvolutionInputs<float> one_offset(const IndiceConvolutionSizes& sizes, FilterLayout layout) {
+  auto random = seeded_random();
+  auto inputs = random_indice_convolution<float>(sizes, layout, random);
+  inputs.indice_num.assign(1, sizes.num_act_in);
+  for (int64_t l = 0; l < sizes.num_act_in; ++l) {
+    inputs.indice_pairs[static_cast<size_t>(l)] = static_cast<int32_t>(sizes.num_act_in - 1 - l);
+    inputs.indice_pairs[static_cast<size_t>(sizes.num_act_in + l)] =
+        static_cast<int32_t>(l * 7 % sizes.num_act_out);
+  }
+  return inputs;
+}
+
+// The example of the document: 35064 pairs of one offset, 32 channels to 64, NDHWC.
+class OpsIndiceConvolutionForwardDevice : public ::testing::TestWithParam<int> {
+ protected:
+  static constexpr int64_t kPairs = 35064, kCi = 32, kCo = 64, kOutputs = 9000;
+  static constexpr int64_t kFilterBytes = kCi * kCo * 4;
+};
+
+TEST_P(OpsIndiceConvolutionForwardDevice, TrafficOfTheExample) {
+  const int task_dim = GetParam();
+  const auto launches =
+      run_recorded(one_offset({kPairs, kOutputs, kCi, kCo, 1, 1, 1}, FilterLayout::kNdhwc), task_dim);
+  ASSERT_EQ(kernels_of(launches),
+            (std::vector<std::string>{"check_indices", "fill", "transpose", "gather", "matmul", "scatter_add"}));
+  expect_tasks(launches[0], task_dim, kPairs, [](int64_t n) { return Traffic{n * 8, 0, 0, 0}; });
+  expect_tasks(launches[1], task_dim, kOutputs * kCo * 4, [](int64_t n) { return Traffic{0, n, 0, 0}; });
+  expect_tasks(launches[2], task_dim, kCi, [](int64_t n) { return Traffic{n * kCo * 4, n * kCo * 4, 0, 0}; });
+  expect_tasks(launches[3], task_dim, kPairs, [](int64_t n) {
+    return Traffic{n * (4 + kCi * 4), n * kCi * 4, 0, 0};
+  });
+  expect_tasks(launches[4], task_dim, kPairs, [](int64_t n) {
+    return Traffic{n * kCi * 4 + kFilterBytes, n * kCo * 4, 0, 0};
+  });
+  expect_tasks(launches[5], task_dim, kPairs, [](int64_t n) { return Traffic{n * (4 + kCo * 4), 0, n, n * kCo}; });
+}
+
+// The numbers of the document's table, for its first and last task.
+TEST_P(OpsIndiceConvolutionForwardDevice, TableOfTheExample) {
+  struct Row {
+    int task_dim;
+    int64_t last_first, gather_load, gather_store, matmul_load, matmul_store, scatter_load, atomics;
+  };
+  constexpr Row kRows[] = {{1, 0, 4628448, 4488192, 4496384, 8976384, 9116640, 35064},
+                           {4, 26298, 1157112, 1122048, 1130240, 2244096, 2279160, 8766},
+                           {16, 32873, 289344, 280576, 288768, 561152, 569920, 2192}};
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [](const Row& r) { return r.task_dim == GetParam(); });
+  if (row == std::end(kRows)) GTEST_SKIP() << "not in the table";
+  const auto launches =
+      run_recorded(one_offset({kPairs, kOutputs, kCi, kCo, 1, 1, 1}, FilterLayout::kNdhwc), row->task_dim);
+  const auto &gathers = find(launches, "gather").tasks, &products = find(launches, "matmul").tasks,
+             &scatters = find(launches, "scatter_add").tasks;
+  EXPECT_EQ(gathers.back().first_item, row->last_first);
+  EXPECT_EQ(gathers[0].bytes_loaded, row->gather_load);
+  EXPECT_EQ(gathers[0].bytes_stored, row->gather_store);
+  EXPECT_EQ(products[0].bytes_loaded, row->matmul_load);
+  EXPECT_EQ(products[0].bytes_stored, row->matmul_store);
+  EXPECT_EQ(scatters[0].bytes_loaded, row->scatter_load);
+  EXPECT_EQ(scatters[0].atomics, row->atomics);
+  EXPECT_EQ(scatters[0].atomic_elements, row->atomics * 64);
+}
+
+INSTANTIATE_TEST_SUITE_P(TaskDims, OpsIndiceConvolutionForwardDevice, ::testing::Values(1, 3, 4, 16));
+
+// Offsets in ascending order, those without pairs left out; ARRAY filters are not transposed.
+TEST(OpsIndiceConvolutionForwardDeviceLaunches, OrderOfOffsets) {
+  auto random = seeded_random();
+  const IndiceConvolutionSizes sizes{50, 40, 6, 9, 1, 2, 2};
+  auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kArray, random);
+  inputs.indice_num = {0, 20, 0, 3};
+  std::fill(inputs.indice_pairs.begin(), inputs.indice_pairs.end(), 5);
+  const std::vector<std::string> expected = {"check_indices", "fill",   "gather", "matmul",
+                                             "scatter_add",   "gather", "matmul", "scatter_add"};
+  const auto launches = run_recorded(inputs, 2);
+  ASSERT_EQ(kernels_of(launches), expected);
+  expect_tasks(launches[3], 2, 20, [](int64_t n) { return Traffic{n * 6 * 4 + 6 * 9 * 4, n * 9 * 4, 0, 0}; });
+  expect_tasks(launches[6], 2, 3, [](int64_t n) { return Traffic{n * 6 * 4 + 6 * 9 * 4, n * 9 * 4, 0, 0}; });
+}
+
+// Half: fp32 sums are rounded by a launch of their own. Skipped pairs are neither loaded nor added.
+TEST(OpsIndiceConvolutionForwardDeviceLaunches, HalfAndSkippedPairs) {
+  auto random = seeded_random();
+  auto inputs = random_indice_convolution<Half>({50, 40, 6, 9, 1, 1, 1}, FilterLayout::kArray, random);
+  inputs.indice_num = {50};
+  std::fill(inputs.indice_pairs.begin(), inputs.indice_pairs.end(), 5);
+  inputs.indice_pairs[10] = -1;
+  inputs.indice_pairs[50 + 20] = -3;
+  const auto launches = run_recorded(inputs, 1);
+  ASSERT_EQ(kernels_of(launches),
+            (std::vector<std::string>{"check_indices", "fill", "gather", "matmul", "scatter_add", "f32_to_f16"}));
+  expect_tasks(launches[2], 1, 50, [](int64_t n) { return Traffic{n * 8 + (n - 2) * 6 * 2, n * 6 * 2, 0, 0}; });
+  expect_tasks(launches[3], 1, 50, [](int64_t n) { return Traffic{(n * 6 + 6 * 9) * 2, n * 9 * 4, 0, 0}; });
+  expect_tasks(launches[4], 1, 50, [](int64_t n) { return Traffic{n * (8 + 9 * 4), 0, n - 2, (n - 2) * 9}; });
+  expect_tasks(launches[5], 1, 40 * 9, [](int64_t n) { return Traffic{n * 4, n * 2, 0, 0}; });
+}
+
+// A weight that is not a number does not reach the outputs of a skipped pair.
+TEST(OpsIndiceConvolutionForwardDeviceLaunches, SkippedPairsAddNothing) {
+  auto inputs = one_offset({50, 40, 6, 9, 1, 1, 1}, FilterLayout::kArray);
+  inputs.filters[3] = std::numeric_limits<float>::infinity();
+  inputs.indice_pairs[10] = -1;
+  inputs.indice_pairs[50 + 20] = -3;
+  for (const int task_dim : {1, 3}) run_recorded(inputs, task_dim);
+}
+
+// The workspace of the document.
+TEST(OpsIndiceConvolutionForwardDeviceLaunches, Workspace) {
+  const auto slack = size_t{63};
+  const Handle handle(kDevice);
+  auto random = seeded_random();
+  const IndiceConvolutionSizes sizes{64, 80, 32, 64, 3, 3, 3};
+  auto floats = random_indice_convolution<float>(sizes, FilterLayout::kNdhwc, random);
+  floats.indice_num.assign(27, 10);
+  floats.indice_num[13] = 48;
+  EXPECT_EQ(IndiceConvolutionCall<float>(handle, floats).workspace_size,
+            221184 + 48 * 64 * 4 + 48 * 32 * 4 + slack);
+  auto halves = random_indice_convolution<Half>(sizes, FilterLayout::kArray, random);
+  halves.indice_num = floats.indice_num;
+  EXPECT_EQ(IndiceConvolutionCall<Half>(handle, halves).workspace_size,
+            48 * 64 * 4 + 48 * 32 * 2 + 80 * 64 * 4 + slack);
+}
+
+// The result does not depend on the number of tasks and the size of NRAM, where sums are exact.
+TEST(OpsIndiceConvolutionForwardDeviceLaunches, TaskDimsAndNramSizes) {
+  auto random = seeded_random();
+  const auto floats = random_indice_convolution<float>({900, 700, 70, 150, 1, 3, 3}, FilterLayout::kNcdhw, random);
+  const auto halves = random_indice_convolution<Half>({900, 700, 600, 40, 1, 1, 3}, FilterLayout::kNdhwc, random);
+  const auto expected_floats = indice_convolution_reference(floats);
+  const auto expected_halves = indice_convolution_reference(halves);
+  for (const char* kib : {"16", "64", "384", "640", "1024"}) {
+    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+    for (const int task_dim : {1, 2, 3, 16, 64}) {
+      SCOPED_TRACE(std::string(kib) + " KiB, taskDim " + std::to_string(task_dim));
+      const ScopedThreads threads(task_dim);
+      EXPECT_TRUE(same_bits(indice_convolution_result(floats, kDevice), expected_floats));
+      EXPECT_TRUE(same_bits(indice_convolution_result(halves, kDevice), expected_halves));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test
