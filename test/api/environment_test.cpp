@@ -111,7 +111,8 @@ TEST(ApiEnvironment, CreateReportsInvalidVariables) {
 }
 
 TEST(ApiEnvironment, UpdateReadsAgain) {
-  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  const Handle handle;
+  ASSERT_EQ(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED), MLUOP_STATUS_SUCCESS);
   int place = 0;
   const auto queue = reinterpret_cast<cnrtQueue_t>(&place);
   ASSERT_EQ(mluOpSetQueue(handle, queue), MLUOP_STATUS_SUCCESS);
@@ -128,7 +129,8 @@ TEST(ApiEnvironment, UpdateReadsAgain) {
 TEST(ApiEnvironment, UpdateReportsInvalidVariables) {
   const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu590");
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "99");
-  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  const Handle handle;
+  ASSERT_EQ(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED), MLUOP_STATUS_SUCCESS);
   for (const InvalidVariable& row : kInvalidVariables) {
     SCOPED_TRACE(message_of("", row));
     // The call does not apply the valid variables either.
