@@ -12,3 +12,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/mluop_omp-config-version.
 install(FILES ${PROJECT_BINARY_DIR}/mluop_omp-config.cmake
               ${PROJECT_BINARY_DIR}/mluop_omp-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mluop_omp)
+
+if(MLUOP_OMP_INSTALL_MLUOPS_NAME)
+  if(NOT BUILD_SHARED_LIBS)
+    message(FATAL_ERROR "MLUOP_OMP_INSTALL_MLUOPS_NAME requires BUILD_SHARED_LIBS")
+  endif()
+  file(CREATE_LINK libmluop_omp.so ${PROJECT_BINARY_DIR}/libmluops.so SYMBOLIC)
+  install(FILES ${PROJECT_BINARY_DIR}/libmluops.so DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()

@@ -20,9 +20,10 @@
  * Environment, read by mluOpCreate and mluOpUpdateContextInformation
  *   OMP_NUM_THREADS      number of tasks (cores) of a team; read by OpenMP itself
  *   MLUOP_OMP_MAX_THREADS
- *                        the maximum number of threads that run a team's tasks, 1 to 4096; default: the
- *                        number of processors that the process may use. If there are more tasks than
- *                        threads, a thread runs several in turn, with the same result.
+ *                        the maximum number of threads that run a team's tasks, 1 to 4096; default: native,
+ *                        the number of processors that the process may use; device, a thread for each task.
+ *                        If there are more tasks than threads, a thread runs several in turn.
+ *   MLUOP_OMP_ALGORITHM  native (default) or device: the algorithm of new handles; see mluOpOmpSetAlgorithm
  *   MLUOP_OMP_DEVICE     mlu270, mlu290, mlu370 (default) or mlu590: the device whose architecture rules
  *                        and default NRAM size apply
  *   MLUOP_OMP_NRAM_KB    NRAM (scratch memory) of a task in KiB, 1 to 1048576; default: 640 for mlu370,
@@ -30,6 +31,8 @@
  *   MLUOP_OMP_SIMD       highest instruction set to use: generic (the baseline of the architecture), and on
  *                        x86 sse4, avx2 or avx512; default and upper limit: the best that the machine has.
  *                        Read once per process. Other users of Highway in the process are not affected.
+ *   MLUOP_OMP_TRACE      the file that a trace of all calls is written to, in the Chrome trace-event format;
+ *                        "%p" stands for the process id; default: no trace. See mlu_op_omp.h
  *   MLUOP_LOG_LEVEL      debug, info, warn, error (default) or off
  */
 #ifndef MLU_OP_H_
@@ -37,6 +40,20 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* cnrtQueue_t is that of the accelerator's runtime if its header is on the include path. */
+#if defined(__has_include)
+#if __has_include(<cnrt.h>)
+#include <cnrt.h>
+#define MLUOP_OMP_HAS_CNRT
+#endif
+#endif
+
+/* The version of the MLU-OPS API that this header follows. mlu_op_omp.h has that of mluop-omp. */
+#define MLUOP_MAJOR 1
+#define MLUOP_MINOR 11
+#define MLUOP_PATCHLEVEL 1
+#define MLUOP_VERSION (MLUOP_MAJOR * 1000 + MLUOP_MINOR * 100 + MLUOP_PATCHLEVEL)
 
 #ifndef MLUOP_WIN_API
 #define MLUOP_WIN_API
@@ -116,28 +133,31 @@ typedef enum {
   MLUOP_REDUCEMODE_MAX = MLUOP_REDUCE_DMAX
 } mluOpReduceMode_t;
 
-/* How an operator accumulates several inputs in one output element. */
+/* Permission to use atomics. No result of this backend depends on it: the native algorithm needs no atomics, and
+ * the device algorithm uses those of the design document with both values. See mluOpOmpSetAlgorithm. */
 typedef enum {
-  MLUOP_ATOMICS_NOT_ALLOWED = 1, /* default: deterministic, each output element has one owner; the same
-                                    bits in every run and at every thread count. Also the faster mode. */
-  MLUOP_ATOMICS_ALLOWED = 2      /* tasks add to the shared output with atomics; the order of additions,
-                                    and so the last bits, may differ between runs */
+  MLUOP_ATOMICS_NOT_ALLOWED = 1, /* default */
+  MLUOP_ATOMICS_ALLOWED = 2
 } mluOpAtomicsMode_t;
 
-/* The context of a team of tasks: device profile, atomics mode, scratch memory, queue. */
+/* The context of a team of tasks: device profile, algorithm, atomics mode, scratch memory and
+ * queue. */
 typedef struct mluOpContext* mluOpHandle_t;
 
 /* Layout, element type, shape and strides of a tensor; the data are passed beside it. */
 typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
 
 /* A queue of the accelerator's runtime. This backend stores and returns it, and does not use it. */
+#ifndef MLUOP_OMP_HAS_CNRT
 typedef struct cnrtQueue* cnrtQueue_t;
+#endif
 
 /* ---------------------------------------------------------------------------------------------------
  * Version and text
  * ------------------------------------------------------------------------------------------------ */
 
-/* Writes the version of this library, major.minor.patch. Null pointers are skipped. */
+/* Writes the version of the MLU-OPS API that the library follows: MLUOP_MAJOR, MLUOP_MINOR, MLUOP_PATCHLEVEL. Null
+ * pointers are skipped. mluOpOmpGetVersion writes the version of mluop-omp. */
 void MLUOP_WIN_API mluOpGetLibVersion(int* major, int* minor, int* patch);
 
 /* The name of a status, such as "MLUOP_STATUS_BAD_PARAM"; for any other value "MLUOP_STATUS_UNKNOWN".
@@ -162,7 +182,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t* handle);
  * Returns BAD_PARAM if handle is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroy(mluOpHandle_t handle);
 
-/* Reads the environment again (above, except MLUOP_OMP_SIMD). Atomics mode and queue are kept.
+/* Reads the environment again (above, except MLUOP_OMP_SIMD). The algorithm becomes that of
+ * MLUOP_OMP_ALGORITHM; atomics mode and queue are kept.
  * Returns BAD_PARAM if handle is null or a variable has an invalid value; the handle is then unchanged. */
 mluOpStatus_t MLUOP_WIN_API mluOpUpdateContextInformation(mluOpHandle_t handle);
 
@@ -174,11 +195,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetQueue(mluOpHandle_t handle, cnrtQueue_t queu
  * Returns BAD_PARAM if handle or queue is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetQueue(mluOpHandle_t handle, cnrtQueue_t* queue);
 
-/* Sets how operators accumulate, from the next call on.
+/* Sets whether operators may use atomics. Operators do not depend on it: the native algorithm does not need
+ * atomics, and the device algorithm uses those of the design document in any case.
  * Returns BAD_PARAM if handle is null or atomics_mode is not a valid enumerator. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t atomics_mode);
 
-/* Writes how operators accumulate.
+/* Writes the atomics mode set last, MLUOP_ATOMICS_NOT_ALLOWED if none was set.
  * Returns BAD_PARAM if handle or atomics_mode is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode);
 
@@ -260,6 +282,9 @@ uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t de
  *   ALLOC_FAILED   out of memory, or MLUOP_OMP_NRAM_KB is too small for the smallest tile
  *   INTERNAL_ERROR a bug of the backend
  * Of several violations the first is reported: null pointers, then the device, then the other rules.
+ *
+ * native and device are the algorithms of a handle: see mluOpOmpSetAlgorithm. Both have the same rules and
+ * statuses. Workspace queries answer for the algorithm of the handle; query again after a change.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Voxel pooling forward (BEVDepth): sums the features of the points of each cell of a bird's-eye grid.
@@ -280,11 +305,13 @@ uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t de
  * Units: geom_xyz counts voxels; any int32 is valid. num_voxel_z bounds z; the output has no such dimension.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate
  *   through the additions.
- * Determinism: with MLUOP_ATOMICS_NOT_ALLOWED the points of a cell are added in ascending order: bit-identical
- *   to the serial loop of the definition at every thread count. With MLUOP_ATOMICS_ALLOWED the order of
- *   additions is unspecified. pos_memo is exact in both modes.
- * Memory: with MLUOP_ATOMICS_NOT_ALLOWED the handle keeps about 8 bytes a point, a byte a cell, and for each task
- *   48 KiB, above 16 tasks 3 KiB times the number of tasks.
+ * Determinism: pos_memo is exact.
+ *     native  the points of a cell are added in ascending order: bit-identical to the serial loop of the
+ *             definition at every thread count
+ *     device  atomics add the points of a cell in any order
+ * Memory: no workspace.
+ *     native  the handle keeps about 8 bytes a point, a byte a cell, and for each task 48 KiB, above 16 tasks
+ *             3 KiB times the number of tasks
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      a scalar is not positive, or does not match a shape
@@ -317,10 +344,14 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
  *   sum to 1.
  * Outputs: the call writes every element of grad_features; the caller need not initialize it. NaN and infinity
  *   propagate through the products and additions.
- * Determinism: products and sums are rounded in fp32, in the order of points and slots, starting at +0: for
- *   FLOAT bit-identical to the serial loop of the definition, for HALF these sums rounded once, to nearest even;
- *   at every thread count and in both atomics modes.
- * Memory: with 48 channels or more and few features, the handle keeps about 30 bytes a point.
+ * Determinism: the same bits in every run.
+ *     native  products and sums are rounded in fp32, in the order of points and slots, starting at +0: for FLOAT
+ *             bit-identical to the serial loop of the definition, for HALF these sums rounded once, to nearest
+ *             even; at every thread count
+ *     device  sums are in the order of tiles, slots and points: the last bits depend on the number of tasks and on
+ *             the NRAM size
+ * Memory: no workspace.
+ *     native  with 48 channels or more and few features, the handle keeps about 30 bytes a point
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B, C, N or M is 0; an index is outside [0, M - 1]: the message names the first such
@@ -352,12 +383,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
  *   pad_w may be any int: a negative value moves the window down or to the right.
  * Outputs: the call writes every element of data_col; the caller need not initialize it. Elements are copied bit
  *   for bit, NaN with their payload.
- * Determinism: the result is exact, in both atomics modes.
- * Memory: no workspace: the query writes 0, and the operator uses none, for any workspace and workspace_size.
+ * Determinism: the result is exact.
+ * Memory: a workspace, at any address, of the size that the query returns.
+ *     native  none: the query writes 0; any workspace and workspace_size are accepted
+ *     device  feature and data_col, both with channels innermost
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      kernel_h or kernel_w is not positive; feature is empty; channels * kernel_h * kernel_w exceeds
- *                  int64_t; workspace_size is null
+ *                  int64_t; workspace_size of the query is null; workspace_size is less than the query
+ *                  returns, or workspace is null although that is not 0
  *   SUCCESS        also with mask_cnt = 0: the call does nothing, and data pointers may be null
  *
  * Definition: MLU-OPS design document masked_im2col_forward; mmcv, masked_conv2d. */
@@ -395,11 +429,12 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
  *   channel that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied bit for bit.
  *   N = 0 or C = 0: SUCCESS; only the descriptors are checked. M = 0 or V = 0: zeros; point2voxel_map is not
  *   read.
- * Determinism: exact in both modes: the same bits at every thread count and in every run.
- * Memory: a workspace, at any address, of the size that the query returns: at most
- *   max(4 C + 4, C + 9) bytes a point and 1 KiB. It suffices for both modes, every M <= N and every number of
- *   threads, also those set after the query. With MLUOP_ATOMICS_NOT_ALLOWED the handle keeps up to 48 KiB for each
- *   task, above 16 tasks 3 KiB times the number of tasks.
+ * Determinism: the result is exact: the same bits at every thread count and in every run.
+ * Memory: a workspace, at any address, of the size that the query returns. It suffices for every M <= N and every
+ *   number of threads, also those set after the query.
+ *     native  at most C + 9 bytes a point and 1 KiB; the handle keeps up to 48 KiB for each task, above 16 tasks
+ *             3 KiB times the number of tasks
+ *     device  4 N C bytes: a point for each channel of each voxel
  *
  * mluOpDynamicPointToVoxelBackward is the name of the same operator in later releases, and
  * mluOpGetDynamicPointToVoxelBackwardWorkspaceSize that of its query, which checks all descriptors.
@@ -471,19 +506,16 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *   names are 0. NaN and infinity propagate through the products and additions.
  *   features or features_out without elements: SUCCESS, with zeros; only the descriptors, the scalars, indice_num
  *   and the output's data pointer are checked.
- * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. With MLUOP_ATOMICS_NOT_ALLOWED
- *   an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every thread
- *   count, in every run and with any NRAM size. Instruction sets with fused multiply-adds (avx2, avx512, aarch64)
- *   round a product and its addition once, others (generic, sse4) twice: the bits depend on the instruction set.
- *   With MLUOP_ATOMICS_ALLOWED the sums over ci are added to the output with atomics, in any order.
- * Memory: a workspace, at any address, of the size that the query returns for the handle's atomics mode; query
- *   again after a change of the mode.
- *     MLUOP_ATOMICS_NOT_ALLOWED  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that
- *                                indice_num counts; the handle keeps 4 bytes for each task and tile of the output
- *     MLUOP_ATOMICS_ALLOWED      transposed filters | matmul result | gathered features | for HALF fp32 sums. The
- *                                pairs of an offset are processed in chunks of 8192, and the channels of a HALF
- *                                output in slices whose sums take an eighth of the bytes of the tensors, or 16
- *                                channels
+ * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. Instruction sets with fused
+ *   multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4) twice: the
+ *   bits depend on the instruction set.
+ *     native  an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every
+ *             thread count, in every run and with any NRAM size
+ *     device  for each k, atomics add the sums over ci to the output in any order
+ * Memory: a workspace, at any address, of the size that the query returns.
+ *     native  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that indice_num counts; the
+ *             handle keeps 4 bytes for each task and tile of the output
+ *     device  transposed filters | matmul result | gathered features | for HALF fp32 sums
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters is empty, or has 2^56 bytes or more; num_act_out is not dim 0 of features_out; inverse
@@ -504,8 +536,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionForward(
     const int64_t num_act_out, const int64_t inverse, const int64_t sub_m, void* workspace,
     const size_t workspace_size, const mluOpTensorDescriptor_t features_out_desc, void* features_out);
 
-/* Writes the bytes of workspace that mluOpIndiceConvolutionForward needs for these arguments in the handle's
- * atomics mode; 0 if features or features_out has no elements.
+/* Writes the bytes of workspace that mluOpIndiceConvolutionForward needs for these arguments with the
+ * algorithm of the handle; 0 if features or features_out has no elements.
  * Returns what the operator returns for these arguments, and BAD_PARAM if workspace_size is null. Nothing is then
  * written. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(

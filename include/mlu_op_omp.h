@@ -6,6 +6,11 @@
 
 #include "mlu_op.h"
 
+/* The version of mluop-omp. mlu_op.h has that of the MLU-OPS API. */
+#define MLUOP_OMP_VERSION_MAJOR 0
+#define MLUOP_OMP_VERSION_MINOR 1
+#define MLUOP_OMP_VERSION_PATCH 0
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -13,6 +18,10 @@ extern "C" {
 #if defined(__GNUC__)
 #pragma GCC visibility push(default)
 #endif
+
+/* Writes the version of the mluop-omp library, which may differ from that of this header. Null pointers are
+ * skipped. */
+void MLUOP_WIN_API mluOpOmpGetVersion(int* major, int* minor, int* patch);
 
 /* ---------------------------------------------------------------------------------------------------
  * Algorithm
@@ -25,8 +34,8 @@ typedef enum {
                                      OMP_NUM_THREADS, on at most as many threads as there are processors. */
   MLUOP_OMP_ALGORITHM_DEVICE = 1  /* the algorithm of the design document: OMP_NUM_THREADS tasks exactly, each on
                                      a thread of its own unless MLUOP_OMP_MAX_THREADS is set; the document's split,
-                                     NRAM tiles, loop order and workspace, and its atomics, whatever the atomics
-                                     mode of the handle is: the last bits of sums may differ between runs. */
+                                     NRAM tiles, loop order and workspace, and its atomics in any atomics mode: the
+                                     last bits of sums may differ between runs. */
 } mluOpOmpAlgorithm_t;
 
 /* Sets the algorithm, from the next call on. Workspace queries answer for the algorithm of the handle: query again
@@ -43,8 +52,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetAlgorithm(mluOpHandle_t handle, mluOpOmpA
  * Statistics of the last call
  *
  * While they are enabled, the handle records each launch of an operator call and each of its tasks. A trace
- * (MLUOP_OMP_TRACE=FILE, "%p" in FILE stands for the process id) records all calls in the Chrome trace-event format,
- * which Perfetto opens, and enables the statistics of each handle.
+ * (MLUOP_OMP_TRACE=FILE, "%p" in FILE stands for the process id) records all calls in the Chrome trace-event
+ * format, which Perfetto opens, and enables the statistics of each handle.
  * ------------------------------------------------------------------------------------------------ */
 
 /* A launch: a kernel that runs as taskDim tasks. */

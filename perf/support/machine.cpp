@@ -31,7 +31,7 @@ std::string instruction_set() {
 
 std::string library_version() {
   int major = 0, minor = 0, patch = 0;
-  mluOpGetLibVersion(&major, &minor, &patch);
+  mluOpOmpGetVersion(&major, &minor, &patch);
   std::ostringstream version;
   version << major << '.' << minor << '.' << patch;
   return version.str();

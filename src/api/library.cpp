@@ -1,4 +1,4 @@
-// Version, status names, element sizes and the last error.
+// Versions, status names, element sizes and the last error.
 #include "core/boundary.h"
 #include "core/checks.h"
 #include "core/dtype.h"
@@ -6,6 +6,12 @@
 #include "mlu_op_omp.h"
 
 void MLUOP_WIN_API mluOpGetLibVersion(int* major, int* minor, int* patch) {
+  if (major != nullptr) *major = MLUOP_MAJOR;
+  if (minor != nullptr) *minor = MLUOP_MINOR;
+  if (patch != nullptr) *patch = MLUOP_PATCHLEVEL;
+}
+
+void MLUOP_WIN_API mluOpOmpGetVersion(int* major, int* minor, int* patch) {
   if (major != nullptr) *major = MLUOP_OMP_VERSION_MAJOR;
   if (minor != nullptr) *minor = MLUOP_OMP_VERSION_MINOR;
   if (patch != nullptr) *patch = MLUOP_OMP_VERSION_PATCH;

@@ -58,7 +58,8 @@ TEST(ApiHandle, HandlesAreIndependent) {
 }
 
 TEST(ApiHandle, Errors) {
-  const Handle handle(MLUOP_ATOMICS_ALLOWED);
+  const Handle handle;
+  ASSERT_EQ(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED), MLUOP_STATUS_SUCCESS);
   int place = 0;
   cnrtQueue_t queue = queue_at(place);
   auto mode = MLUOP_ATOMICS_ALLOWED;

@@ -7,6 +7,8 @@
 static_assert(std::is_pointer_v<mluOpHandle_t> && std::is_pointer_v<mluOpTensorDescriptor_t> &&
               std::is_pointer_v<cnrtQueue_t>);
 static_assert(MLUOP_DIM_MAX == 8);
+static_assert(MLUOP_MAJOR == 1 && MLUOP_MINOR == 11 && MLUOP_PATCHLEVEL == 1);
+static_assert(MLUOP_VERSION == 2101);
 
 static_assert(MLUOP_STATUS_SUCCESS == 0);
 static_assert(MLUOP_STATUS_NOT_INITIALIZED == 1);

@@ -1,4 +1,4 @@
-// Version, status names, element sizes, and the last error.
+// Versions, status names, element sizes, and the last error.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,19 +10,37 @@
 namespace mluop::test {
 namespace {
 
-TEST(ApiLibrary, Version) {
-  int major = -1, minor = -1, patch = -1;
-  mluOpGetLibVersion(&major, &minor, &patch);
-  EXPECT_EQ(std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch), MLUOP_OMP_VERSION);
+std::string version_text(int major, int minor, int patch) {
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
 }
 
-TEST(ApiLibrary, VersionSkipsNull) {
-  int minor = -1, patch = -1;
-  mluOpGetLibVersion(nullptr, &minor, nullptr);
-  EXPECT_GE(minor, 0);
-  mluOpGetLibVersion(nullptr, nullptr, &patch);
-  EXPECT_GE(patch, 0);
-  mluOpGetLibVersion(nullptr, nullptr, nullptr);
+// MLUOP_OMP_VERSION is the version of the CMake project.
+TEST(ApiLibrary, VersionIsThatOfTheProject) {
+  int major = -1, minor = -1, patch = -1;
+  mluOpOmpGetVersion(&major, &minor, &patch);
+  EXPECT_EQ(version_text(major, minor, patch), MLUOP_OMP_VERSION);
+  EXPECT_EQ(version_text(MLUOP_OMP_VERSION_MAJOR, MLUOP_OMP_VERSION_MINOR, MLUOP_OMP_VERSION_PATCH),
+            MLUOP_OMP_VERSION);
+}
+
+TEST(ApiLibrary, VersionOfMluOps) {
+  int major = -1, minor = -1, patch = -1;
+  mluOpGetLibVersion(&major, &minor, &patch);
+  EXPECT_EQ(version_text(major, minor, patch), "1.11.1");
+  EXPECT_EQ(MLUOP_VERSION, major * 1000 + minor * 100 + patch);
+}
+
+TEST(ApiLibrary, VersionsSkipNull) {
+  for (const auto get_version : {mluOpGetLibVersion, mluOpOmpGetVersion}) {
+    int major = -1, minor = -1, patch = -1;
+    get_version(&major, nullptr, nullptr);
+    get_version(nullptr, &minor, nullptr);
+    get_version(nullptr, nullptr, &patch);
+    EXPECT_GE(major, 0);
+    EXPECT_GE(minor, 0);
+    EXPECT_GE(patch, 0);
+    get_version(nullptr, nullptr, nullptr);
+  }
 }
 
 TEST(ApiLibrary, ErrorStrings) {

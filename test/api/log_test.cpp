@@ -65,7 +65,7 @@ TEST_F(ApiLog, OperatorAtDebug) {
   EXPECT_THAT(lines, ::testing::ContainsRegex(
                          " mluop-omp debug \\[mluOpVoxelPoolingForward\\] geom_xyz INT32 \\[2, 5000, 3\\] ARRAY, "
                          "input_features FLOAT \\[2, 5000, 6\\] ARRAY, output_features FLOAT \\[2, 4, 5, 6\\] "
-                         "ARRAY, pos_memo INT32 \\[2, 5000, 3\\] ARRAY, num_voxel_z 7, deterministic, taskDim 3, "
+                         "ARRAY, pos_memo INT32 \\[2, 5000, 3\\] ARRAY, num_voxel_z 7, native, taskDim 3, "
                          "tile of 1024 points, [A-Z0-9_]+, [0-9.e-]+ ms\n"));
 }
 

@@ -6,6 +6,11 @@ set(prefix ${WORK_DIR}/prefix)
 file(REMOVE_RECURSE ${WORK_DIR})
 run(ignored ${CMAKE_COMMAND} --install ${PROJECT_BUILD_DIR} --prefix ${prefix})
 
+file(GLOB_RECURSE second_names ${prefix}/*libmluops*)
+if(second_names)
+  message(FATAL_ERROR "installed without MLUOP_OMP_INSTALL_MLUOPS_NAME: ${second_names}")
+endif()
+
 # Sets `result` to the code block of the README in the given language. There must be exactly one.
 function(readme_block language result)
   file(READ ${PROJECT_DIR}/README.md readme)

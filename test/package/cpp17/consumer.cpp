@@ -28,9 +28,11 @@ mluOpTensorDescriptor_t descriptor(mluOpDataType_t dtype, const std::vector<int>
 void check_version() {
   int major = -1, minor = -1, patch = -1;
   mluOpGetLibVersion(&major, &minor, &patch);
+  expect(major == MLUOP_MAJOR && minor == MLUOP_MINOR && patch == MLUOP_PATCHLEVEL, "mluOpGetLibVersion");
+  mluOpOmpGetVersion(&major, &minor, &patch);
   expect(
       major == MLUOP_OMP_EXPECTED_MAJOR && minor == MLUOP_OMP_EXPECTED_MINOR && patch == MLUOP_OMP_EXPECTED_PATCH,
-      "mluOpGetLibVersion");
+      "mluOpOmpGetVersion");
 }
 
 // Two batches of 1000 points of 3 channels, point i with the features {1, i, 2 i}, in a grid of 4 x 5 voxels.
