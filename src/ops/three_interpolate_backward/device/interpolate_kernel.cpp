@@ -145,30 +145,37 @@ HWY_INLINE void add_slot(const Tile<T>& tile, const Tiling& tiling, const Strip&
 }
 
 template <class T>
-HWY_INLINE const T* gradients(const Args& call, const Block& block) {
-  return static_cast<const T*>(call.grad_output) + (block.b * call.C + block.c) * call.N + block.n;
+HWY_INLINE void load_pairs(const Args& call, const Tile<T>& tile, const Block& block, Task& task) {
+  const int64_t first = (block.b * call.N + block.n) * 3;
+  const int64_t count = block.points * 3;
+  load(task, tile.indices, call.indices + first, count * int64_t{sizeof(int32_t)});
+  load(task, tile.weights, static_cast<const T*>(call.weights) + first, count * int64_t{sizeof(T)});
 }
 
-// Prefetches a strip of the next tile of points.
+// The first row of a strip.
+template <class T>
+HWY_INLINE const T* gradients(const Args& call, const Block& block, int64_t n, int64_t strip_c) {
+  return static_cast<const T*>(call.grad_output) + (block.b * call.C + block.c + strip_c) * call.N + n;
+}
+
+template <class T>
+HWY_INLINE void load_strip(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
+                           const Strip& strip, Task& task) {
+  constexpr auto kBytes = int64_t{sizeof(T)};
+  load_rows(task, tile.grad_output + strip.c * tiling.No, tiling.No * kBytes,
+            gradients<T>(call, block, block.n, strip.c), call.N * kBytes, block.points * kBytes, strip.channels);
+}
+
+// Prefetches the strip that is loaded next: of this tile, or the first of the next tile.
 template <class T>
 HWY_INLINE void prefetch_next(const Args& call, const Tiling& tiling, const Block& block, const Strip& strip) {
-  const int64_t next = block.n + tiling.No;
-  if (next >= call.N) return;
-  const int64_t row_bytes = std::min(tiling.No, call.N - next) * int64_t{sizeof(T)};
-  const T* from = gradients<T>(call, block) + strip.c * call.N + tiling.No;
-  for (int64_t c = 0; c < strip.channels; ++c) prefetch_row<Use::kRead>(from + c * call.N, row_bytes);
-}
-
-template <class T>
-HWY_INLINE void load_tile(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
-                          Task& task) {
-  constexpr auto kBytes = int64_t{sizeof(T)};
-  const int64_t first_pair = (block.b * call.N + block.n) * 3;
-  load(task, tile.indices, call.indices + first_pair, block.points * 3 * int64_t{sizeof(int32_t)});
-  load(task, tile.weights, static_cast<const T*>(call.weights) + first_pair, block.points * 3 * kBytes);
-  load_rows(task, tile.grad_output, tiling.No * kBytes, gradients<T>(call, block), call.N * kBytes,
-            block.points * kBytes, block.channels);
-  ++task.statistics->tiles;
+  const bool last = strip.c + strip.channels == block.channels;
+  const Strip next(block, last ? 0 : strip.c + strip.channels);
+  const int64_t n = last ? block.n + tiling.No : block.n;
+  if (n >= call.N) return;
+  const int64_t row_bytes = std::min(tiling.No, call.N - n) * int64_t{sizeof(T)};
+  const T* from = gradients<T>(call, block, n, next.c);
+  for (int64_t c = 0; c < next.channels; ++c) prefetch_row<Use::kRead>(from + c * call.N, row_bytes);
 }
 
 // Transposes the sums of the features [first, first + count) into `rows`.
@@ -202,12 +209,15 @@ HWY_INLINE void store_sums(const Args& call, const Tiling& tiling, const Tile<T>
   }
 }
 
-// Adds a tile of points. Slots are the outer loop, points the inner one.
+// Loads and adds a tile of points, a strip at a time: rows that are a power of two apart share few sets of the
+// caches, which hold a strip, prefetched, but not a tile. Slots are the outer loop, points the inner one.
 template <class T>
 HWY_INLINE void add_tile(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
-                         int64_t m0) {
+                         int64_t m0, Task& task) {
+  load_pairs(call, tile, block, task);
   transpose_pairs(tile, tiling.No, block.points);
   for_each_strip(block, [&](const Strip& strip) {
+    load_strip(call, tiling, tile, block, strip, task);
     prefetch_next<T>(call, tiling, block, strip);
     transpose_points(tile, tiling, strip, block.points);
     for (int64_t slot = 0; slot < 3; ++slot) {
@@ -215,6 +225,7 @@ HWY_INLINE void add_tile(const Args& call, const Tiling& tiling, const Tile<T>& 
       add_slot(tile, tiling, strip, block.points);
     }
   });
+  ++task.statistics->tiles;
 }
 
 template <class T>
@@ -235,8 +246,7 @@ void interpolate(const InterpolateArgs& args, int64_t begin, int64_t end, Task& 
       });
       for (; block.n < call.N; block.n += tiling.No) {
         block.points = std::min(tiling.No, call.N - block.n);
-        load_tile(call, tiling, tile, block, task);
-        add_tile(call, tiling, tile, block, m0);
+        add_tile(call, tiling, tile, block, m0, task);
       }
       store_sums(call, tiling, tile, block, m0, features, task);
     }
