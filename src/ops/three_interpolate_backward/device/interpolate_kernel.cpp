@@ -35,9 +35,33 @@ constexpr int64_t kSquarePoints{kLanes * kPacked<T>};
 // A tile of a work item: the channels [c, c + channels) of the points [n, n + points) of batch b.
 struct Block {
   int64_t b, c, channels, n, points;
-  // The channels that are computed, whole vectors.
-  int64_t width() const { return round_up(channels, kLanes); }
 };
+
+// The channels [c, c + width) of a tile, in whole vectors; `channels` of them are in the tensor. The buffers of
+// points and sums are strips of rows of `width`, consecutive in NRAM, so that a strip stays in L1. An element's
+// additions have the same order in every strip width.
+struct Strip {
+  static constexpr int64_t kChannels = 64;
+
+  Strip(const Block& block, int64_t first)
+      : c(first), channels(std::min(kChannels, block.channels - first)), width(round_up(channels, kLanes)) {}
+
+  template <class T>
+  T* points(const Tile<T>& tile, const Tiling& tiling) const {
+    return tile.points + c * tiling.No;
+  }
+  template <class T>
+  float* sums(const Tile<T>& tile, const Tiling& tiling) const {
+    return tile.sums + c * (tiling.Mo + 1);
+  }
+
+  int64_t c, channels, width;
+};
+
+template <class Visit>
+HWY_INLINE void for_each_strip(const Block& block, const Visit& visit) {
+  for (int64_t c = 0; c < block.channels; c += Strip::kChannels) visit(Strip(block, c));
+}
 
 HWY_INLINE void store_column(hn::Vec<D> column, float* to, int64_t) { hn::Store(column, D(), to); }
 HWY_INLINE void store_column(hn::Vec<D> column, Half* to, int64_t stride) {
@@ -48,18 +72,19 @@ HWY_INLINE void store_column(hn::Vec<D> column, Half* to, int64_t stride) {
   hn::StoreU(hn::TruncateTo(d16, hn::ShiftRight<16>(lanes)), d16, reinterpret_cast<uint16_t*>(to + stride));
 }
 
-// points[No, Co] = grad_output[Co, No], transposed. The document multiplies by the weights of a slot before it
-// transposes, once for each slot; the products are the same after the transposition, which then is done once.
+// Transposes a strip of grad_output. The document multiplies by the weights of a slot before it transposes, once
+// for each slot; the products are the same after the transposition, which then is done once.
 template <class T>
-HWY_INLINE void transpose_points(const Tile<T>& tile, const Tiling& tiling, const Block& block) {
+HWY_INLINE void transpose_points(const Tile<T>& tile, const Tiling& tiling, const Strip& strip, int64_t points) {
   const D d;
-  for (int64_t n = 0; n < block.points; n += kSquarePoints<T>) {
-    for (int64_t c = 0; c < block.width(); c += kLanes) {
+  const T* from = tile.grad_output + strip.c * tiling.No;
+  for (int64_t n = 0; n < points; n += kSquarePoints<T>) {
+    for (int64_t c = 0; c < strip.width; c += kLanes) {
       hn::Vec<D> columns[kLanes];
-      load_transposed(d, tile.grad_output + c * tiling.No + n, tiling.No, columns);
-      T* to = tile.points + n * tiling.Co + c;
+      load_transposed(d, from + c * tiling.No + n, tiling.No, columns);
+      T* to = strip.points(tile, tiling) + n * strip.width + c;
       HWY_UNROLL(16) for (int64_t j = 0; j < kLanes; ++j) {
-        store_column(columns[j], to + j * kPacked<T> * tiling.Co, tiling.Co);
+        store_column(columns[j], to + j * kPacked<T> * strip.width, strip.width);
       }
     }
   }
@@ -95,80 +120,112 @@ HWY_INLINE void select_rows(const Tile<T>& tile, const Tiling& tiling, int64_t s
   }
 }
 
-// sums[row of n] += points[n] * weight of n, for each point. kWidth: the channels, or 0 if they are `width`.
+// sums[row of n] += points[n] * weight of n, for each point. kWidth: the width of the rows, or 0 if it is `width`.
 template <int64_t kWidth, class T>
-HWY_INLINE void add_points(const Tile<T>& tile, int64_t Co, int64_t points, int64_t width) {
+HWY_INLINE void add_points(const Tile<T>& tile, const T* points, float* sums, int64_t count, int64_t width) {
   const D d;
   if constexpr (kWidth != 0) width = kWidth;
-  for (int64_t n = 0; n < points; ++n) {
-    float* HWY_RESTRICT sum = tile.sums + tile.local_rows[n] * Co;
-    const T* HWY_RESTRICT point = tile.points + n * Co;
+  for (int64_t n = 0; n < count; ++n) {
+    float* HWY_RESTRICT sum = sums + tile.local_rows[n] * width;
+    const T* HWY_RESTRICT point = points + n * width;
     const auto weight = hn::Set(d, tile.local_weights[n]);
-    HWY_UNROLL(8) for (int64_t c = 0; c < width; c += kLanes) {
+    HWY_UNROLL(16) for (int64_t c = 0; c < width; c += kLanes) {
       hn::Store(hn::Add(hn::Load(d, sum + c), hn::Mul(load_f32(d, point + c), weight)), d, sum + c);
     }
   }
 }
 
 template <class T>
-HWY_INLINE void add_slot(const Tile<T>& tile, int64_t Co, int64_t points, int64_t width) {
-  switch (width) {
-    case 32: return add_points<32>(tile, Co, points, width);
-    case 64: return add_points<64>(tile, Co, points, width);
-    case 128: return add_points<128>(tile, Co, points, width);
-    default: return add_points<0>(tile, Co, points, width);
+HWY_INLINE void add_slot(const Tile<T>& tile, const Tiling& tiling, const Strip& strip, int64_t points) {
+  if (strip.width == Strip::kChannels) {
+    add_points<Strip::kChannels>(tile, strip.points(tile, tiling), strip.sums(tile, tiling), points, strip.width);
+  } else {
+    add_points<0>(tile, strip.points(tile, tiling), strip.sums(tile, tiling), points, strip.width);
   }
 }
 
 template <class T>
-HWY_INLINE const T* gradients(const Args& call, const Block& block) {
-  return static_cast<const T*>(call.grad_output) + (block.b * call.C + block.c) * call.N + block.n;
+HWY_INLINE void load_pairs(const Args& call, const Tile<T>& tile, const Block& block, Task& task) {
+  const int64_t first = (block.b * call.N + block.n) * 3;
+  const int64_t count = block.points * 3;
+  load(task, tile.indices, call.indices + first, count * int64_t{sizeof(int32_t)});
+  load(task, tile.weights, static_cast<const T*>(call.weights) + first, count * int64_t{sizeof(T)});
 }
 
-// Prefetches the gradients of the next tile of points.
+// The first row of a strip.
 template <class T>
-HWY_INLINE void prefetch_next(const Args& call, const Tiling& tiling, const Block& block) {
-  const int64_t next = block.n + tiling.No;
-  if (next >= call.N) return;
-  const int64_t row_bytes = std::min(tiling.No, call.N - next) * int64_t{sizeof(T)};
-  const T* from = gradients<T>(call, block) + tiling.No;
-  for (int64_t c = 0; c < block.channels; ++c) prefetch_row<Use::kReadOnce>(from + c * call.N, row_bytes);
+HWY_INLINE const T* gradients(const Args& call, const Block& block, int64_t n, int64_t strip_c) {
+  return static_cast<const T*>(call.grad_output) + (block.b * call.C + block.c + strip_c) * call.N + n;
 }
 
 template <class T>
-HWY_INLINE void load_tile(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
-                          Task& task) {
+HWY_INLINE void load_strip(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
+                           const Strip& strip, Task& task) {
   constexpr auto kBytes = int64_t{sizeof(T)};
-  const int64_t first_pair = (block.b * call.N + block.n) * 3;
-  load(task, tile.indices, call.indices + first_pair, block.points * 3 * int64_t{sizeof(int32_t)});
-  load(task, tile.weights, static_cast<const T*>(call.weights) + first_pair, block.points * 3 * kBytes);
-  load_rows(task, tile.grad_output, tiling.No * kBytes, gradients<T>(call, block), call.N * kBytes,
-            block.points * kBytes, block.channels);
-  ++task.statistics->tiles;
+  load_rows(task, tile.grad_output + strip.c * tiling.No, tiling.No * kBytes,
+            gradients<T>(call, block, block.n, strip.c), call.N * kBytes, block.points * kBytes, strip.channels);
+}
+
+// Prefetches the strip that is loaded next: of this tile, or the first of the next tile.
+template <class T>
+HWY_INLINE void prefetch_next(const Args& call, const Tiling& tiling, const Block& block, const Strip& strip) {
+  const bool last = strip.c + strip.channels == block.channels;
+  const Strip next(block, last ? 0 : strip.c + strip.channels);
+  const int64_t n = last ? block.n + tiling.No : block.n;
+  if (n >= call.N) return;
+  const int64_t row_bytes = std::min(tiling.No, call.N - n) * int64_t{sizeof(T)};
+  const T* from = gradients<T>(call, block, n, next.c);
+  for (int64_t c = 0; c < next.channels; ++c) prefetch_row<Use::kRead>(from + c * call.N, row_bytes);
+}
+
+// Transposes the sums of the features [first, first + count) into `rows`.
+template <class T>
+HWY_INLINE void transpose_sums(const Tile<T>& tile, const Tiling& tiling, const Strip& strip, int64_t first,
+                               int64_t count) {
+  const D d;
+  for (int64_t m = 0; m < count; m += kLanes) {
+    const float* sums = strip.sums(tile, tiling) + (first + m) * strip.width;
+    for (int64_t c = 0; c < strip.width; c += kLanes) {
+      hn::Vec<D> columns[kLanes];
+      load_transposed(d, sums + c, strip.width, columns);
+      HWY_UNROLL(16) for (int64_t j = 0; j < kLanes; ++j) {
+        store_f32(columns[j], d, tile.rows + (strip.c + c + j) * tile.row_features + m);
+      }
+    }
+  }
 }
 
 // Transposes and stores the sums of the features [m0, m0 + features).
 template <class T>
 HWY_INLINE void store_sums(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
-                           int64_t m0, Task& task) {
+                           int64_t m0, int64_t features, Task& task) {
   constexpr auto kBytes = int64_t{sizeof(T)};
-  const D d;
-  const int64_t features = std::min(tiling.Mo, call.M - m0);
   T* to = static_cast<T*>(call.grad_features) + (block.b * call.C + block.c) * call.M + m0;
   for (int64_t first = 0; first < features; first += tile.row_features) {
     const int64_t count = std::min(tile.row_features, features - first);
-    for (int64_t m = 0; m < count; m += kLanes) {
-      for (int64_t c = 0; c < block.width(); c += kLanes) {
-        hn::Vec<D> columns[kLanes];
-        load_transposed(d, tile.sums + (first + m) * tiling.Co + c, tiling.Co, columns);
-        HWY_UNROLL(16) for (int64_t j = 0; j < kLanes; ++j) {
-          store_f32(columns[j], d, tile.rows + (c + j) * tile.row_features + m);
-        }
-      }
-    }
+    for_each_strip(block, [&](const Strip& strip) { transpose_sums(tile, tiling, strip, first, count); });
     store_rows(task, to + first, call.M * kBytes, tile.rows, tile.row_features * kBytes, count * kBytes,
                block.channels);
   }
+}
+
+// Loads and adds a tile of points, a strip at a time: rows that are a power of two apart share few sets of the
+// caches, which hold a strip, prefetched, but not a tile. Slots are the outer loop, points the inner one.
+template <class T>
+HWY_INLINE void add_tile(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
+                         int64_t m0, Task& task) {
+  load_pairs(call, tile, block, task);
+  transpose_pairs(tile, tiling.No, block.points);
+  for_each_strip(block, [&](const Strip& strip) {
+    load_strip(call, tiling, tile, block, strip, task);
+    prefetch_next<T>(call, tiling, block, strip);
+    transpose_points(tile, tiling, strip, block.points);
+    for (int64_t slot = 0; slot < 3; ++slot) {
+      select_rows(tile, tiling, slot, m0, block.points);
+      add_slot(tile, tiling, strip, block.points);
+    }
+  });
+  ++task.statistics->tiles;
 }
 
 template <class T>
@@ -177,26 +234,21 @@ void interpolate(const InterpolateArgs& args, int64_t begin, int64_t end, Task& 
   const Tiling& tiling = args.tiling;
   const Tile<T> tile(task.nram, tiling);
   const int64_t feature_tiles = tiling.feature_tiles(call);
-  // Elements past the last channel or point are computed, and not stored; they must not be slow to compute.
+  // Elements past the last channel or point are computed and not stored: NaN and subnormals would be slow.
   std::fill_n(tile.grad_output, tiling.Co * tiling.No, T{});
   for (int64_t item = begin; item < end; ++item) {
-    const int64_t b = item / feature_tiles;
     const int64_t m0 = item % feature_tiles * tiling.Mo;
+    const int64_t features = std::min(tiling.Mo, call.M - m0);
     for (int64_t c = 0; c < call.C; c += tiling.Co) {
-      Block block{b, c, std::min(tiling.Co, call.C - c), 0, 0};
-      std::fill_n(tile.sums, (tiling.Mo + 1) * tiling.Co, 0.0F);
+      Block block{item / feature_tiles, c, std::min(tiling.Co, call.C - c), 0, 0};
+      for_each_strip(block, [&](const Strip& strip) {
+        std::fill_n(strip.sums(tile, tiling), (tiling.Mo + 1) * strip.width, 0.0F);
+      });
       for (; block.n < call.N; block.n += tiling.No) {
         block.points = std::min(tiling.No, call.N - block.n);
-        load_tile(call, tiling, tile, block, task);
-        prefetch_next<T>(call, tiling, block);
-        transpose_pairs(tile, tiling.No, block.points);
-        transpose_points(tile, tiling, block);
-        for (int64_t slot = 0; slot < 3; ++slot) {
-          select_rows(tile, tiling, slot, m0, block.points);
-          add_slot(tile, tiling.Co, block.points, block.width());
-        }
+        add_tile(call, tiling, tile, block, m0, task);
       }
-      store_sums(call, tiling, tile, block, m0, task);
+      store_sums(call, tiling, tile, block, m0, features, task);
     }
   }
 }
