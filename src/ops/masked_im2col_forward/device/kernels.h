@@ -1,8 +1,10 @@
-// Masked im2col forward: range kernel of the device algorithm.
+// Masked im2col forward: range kernels of the device algorithm.
 #pragma once
 
 #include <cstddef>
 
+#include "core/caches.h"
+#include "core/sizes.h"
 #include "ops/masked_im2col_forward/args.h"
 #include "team/launch.h"
 
@@ -16,5 +18,33 @@ struct CopyArgs {
 
 // Work items: masks. Copies the part of each window that lies in the feature, from GDRAM to GDRAM.
 void copy_windows(const CopyArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Matrices of one size, each transposed to rows of its own; distances in elements.
+struct TransposeMatricesArgs {
+  // The columns of a work item: a cache line of a row.
+  int64_t block_columns() const { return kCacheLine / element_size; }
+  int64_t block_count() const { return ceil_div(columns, block_columns()); }
+
+  int64_t matrices, rows, columns;
+  int64_t from_stride, from_row_stride;  // from a matrix to the next, from a row to the next
+  int64_t to_stride, to_row_stride;
+  int32_t element_size;  // 2 or 4
+  const void* from;
+  void* to;
+  int64_t tile_rows;
+};
+
+// Work items: blocks of columns, matrices outermost.
+RangeKernel<TransposeMatricesArgs> transpose_kernel(int32_t element_size);
+
+// The NRAM of transpose_kernel().
+struct TransposeTile {
+  TransposeTile(Arena& nram, int64_t rows)
+      : rows_of_matrix(nram.take<std::byte>("rows", {rows, kCacheLine})),
+        columns_of_matrix(nram.take<std::byte>("columns", {rows, kCacheLine})) {}
+
+  std::byte* rows_of_matrix;     // [rows, block_columns] elements
+  std::byte* columns_of_matrix;  // [block_columns, rows] elements
+};
 
 }  // namespace mluop::masked_im2col_forward::device
