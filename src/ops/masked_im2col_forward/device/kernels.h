@@ -19,11 +19,14 @@ struct CopyArgs {
 // Work items: masks. Copies the part of each window that lies in the feature, from GDRAM to GDRAM.
 void copy_windows(const CopyArgs& args, int64_t begin, int64_t end, Task& task);
 
+// Bytes of a row of a tile: several cache lines, which one access to a page fetches.
+inline constexpr int64_t kBlockBytes = 4 * kCacheLine;
+
 // Matrices of one size, each transposed to rows of its own; distances in elements.
 struct TransposeMatricesArgs {
-  // The columns of a work item: a cache line of a row.
-  int64_t block_columns() const { return kCacheLine / element_size; }
+  int64_t block_columns() const { return kBlockBytes / element_size; }
   int64_t block_count() const { return ceil_div(columns, block_columns()); }
+  int64_t item_count() const { return ceil_div(rows, tile_rows) * matrices * block_count(); }
 
   int64_t matrices, rows, columns;
   int64_t from_stride, from_row_stride;  // from a matrix to the next, from a row to the next
@@ -34,14 +37,15 @@ struct TransposeMatricesArgs {
   int64_t tile_rows;
 };
 
-// Work items: blocks of columns, matrices outermost.
+// Work items: tiles of rows, times matrices, times blocks of columns; tiles outermost, so that consecutive work
+// items read the same pages.
 RangeKernel<TransposeMatricesArgs> transpose_kernel(int32_t element_size);
 
 // The NRAM of transpose_kernel().
 struct TransposeTile {
   TransposeTile(Arena& nram, int64_t rows)
-      : rows_of_matrix(nram.take<std::byte>("rows", {rows, kCacheLine})),
-        columns_of_matrix(nram.take<std::byte>("columns", {rows, kCacheLine})) {}
+      : rows_of_matrix(nram.take<std::byte>("rows", {rows, kBlockBytes})),
+        columns_of_matrix(nram.take<std::byte>("columns", {rows, kBlockBytes})) {}
 
   std::byte* rows_of_matrix;     // [rows, block_columns] elements
   std::byte* columns_of_matrix;  // [block_columns, rows] elements

@@ -18,14 +18,14 @@ struct Workspace {
   std::byte* data_col;  // [mask_cnt, kernel_h * kernel_w, C] elements
 };
 
-// Tiles of this many rows stay in L1.
+// Tiles of this many rows stay in L2, and their pages in the TLB.
 constexpr int64_t kMaxTileRows = 240;
 
 void transpose_matrices(Context& context, TransposeMatricesArgs args) {
   args.tile_rows = fit_tile(context, std::min(args.rows, kMaxTileRows),
                             [](int64_t rows) { return bytes_of<TransposeTile>(rows); });
-  launch(context, "transpose", device_task_dim(), Evenly{args.matrices * args.block_count()},
-         transpose_kernel(args.element_size), args);
+  launch(context, "transpose", device_task_dim(), Evenly{args.item_count()}, transpose_kernel(args.element_size),
+         args);
 }
 
 // [C, H, W] to [H, W, C]
