@@ -3,6 +3,7 @@
 
 #include <climits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/masked_im2col_forward/call.h"
@@ -83,6 +84,31 @@ TEST(OpsMaskedIm2colForwardDevice, SplitAndTraffic) {
         expect_task(copy_statistics(handle, 0), 0, 13, 119912, 119808);
         expect_task(copy_statistics(handle, 1), 13, 13, 119912, 119808);
         expect_task(copy_statistics(handle, 15), 188, 12, 12 * 9224, 12 * 9216);
+    }
+  }
+}
+
+// Each transpose loads and stores its tensor once.
+TEST(OpsMaskedIm2colForwardDevice, TrafficOfTransposes) {
+  auto random = seeded_random();
+  const auto inputs = interior_masks({256, 20, 20, 200, 3, 3, 1, 1}, random);
+  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
+  require(mluOpOmpSetStatistics(handle, 1));
+  for (const int task_dim : {1, 4, 16}) {
+    SCOPED_TRACE(task_dim);
+    const ScopedThreads threads(task_dim);
+    const MaskedIm2colCall<uint32_t> call(handle, inputs);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    for (const auto& [launch, bytes] : {std::pair{0, 409600}, {3, 1843200}}) {
+      int64_t loaded = 0, stored = 0;
+      for (int task = 0; task < task_dim; ++task) {
+        TaskStatistics statistics{};
+        require(mluOpOmpGetTaskStatistics(handle, launch, task, &statistics));
+        loaded += statistics.bytes_loaded;
+        stored += statistics.bytes_stored;
+      }
+      EXPECT_EQ(loaded, bytes);
+      EXPECT_EQ(stored, bytes);
     }
   }
 }

@@ -1,8 +1,10 @@
-// Masked im2col forward: range kernel of the device algorithm.
+// Masked im2col forward: range kernels of the device algorithm.
 #pragma once
 
 #include <cstddef>
 
+#include "core/caches.h"
+#include "core/sizes.h"
 #include "ops/masked_im2col_forward/args.h"
 #include "team/launch.h"
 
@@ -16,5 +18,37 @@ struct CopyArgs {
 
 // Work items: masks. Copies the part of each window that lies in the feature, from GDRAM to GDRAM.
 void copy_windows(const CopyArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Bytes of a row of a tile: several cache lines, which one access to a page fetches.
+inline constexpr int64_t kBlockBytes = 4 * kCacheLine;
+
+// Matrices of one size, each transposed to rows of its own; distances in elements.
+struct TransposeMatricesArgs {
+  int64_t block_columns() const { return kBlockBytes / element_size; }
+  int64_t block_count() const { return ceil_div(columns, block_columns()); }
+  int64_t item_count() const { return ceil_div(rows, tile_rows) * matrices * block_count(); }
+
+  int64_t matrices, rows, columns;
+  int64_t from_stride, from_row_stride;  // from a matrix to the next, from a row to the next
+  int64_t to_stride, to_row_stride;
+  int32_t element_size;  // 2 or 4
+  const void* from;
+  void* to;
+  int64_t tile_rows;
+};
+
+// Work items: tiles of rows, times matrices, times blocks of columns; tiles outermost, so that consecutive work
+// items read the same pages.
+RangeKernel<TransposeMatricesArgs> transpose_kernel(int32_t element_size);
+
+// The NRAM of transpose_kernel().
+struct TransposeTile {
+  TransposeTile(Arena& nram, int64_t rows)
+      : rows_of_matrix(nram.take<std::byte>("rows", {rows, kBlockBytes})),
+        columns_of_matrix(nram.take<std::byte>("columns", {rows, kBlockBytes})) {}
+
+  std::byte* rows_of_matrix;     // [rows, block_columns] elements
+  std::byte* columns_of_matrix;  // [block_columns, rows] elements
+};
 
 }  // namespace mluop::masked_im2col_forward::device

@@ -1,7 +1,9 @@
 #include "ops/masked_im2col_forward/device/plan.h"
 
+#include <algorithm>
+
 #include "primitives/fill.h"
-#include "primitives/transpose.h"
+#include "team/fit_tile.h"
 
 namespace mluop::masked_im2col_forward::device {
 namespace {
@@ -16,20 +18,50 @@ struct Workspace {
   std::byte* data_col;  // [mask_cnt, kernel_h * kernel_w, C] elements
 };
 
-// [C, H, W] to [H, W, C]
-void transpose_feature(Context& context, const Args& args, std::byte* to) {
-  const int64_t pixels = args.height * args.width;
-  transpose(context, {{1, pixels, args.channels}, {0, 1, pixels}, args.element_size, args.feature, to});
+// Tiles of this many rows stay in L2, and their pages in the TLB.
+constexpr int64_t kMaxTileRows = 240;
+
+void transpose_matrices(Context& context, TransposeMatricesArgs args) {
+  args.tile_rows = fit_tile(context, std::min(args.rows, kMaxTileRows),
+                            [](int64_t rows) { return bytes_of<TransposeTile>(rows); });
+  launch(context, "transpose", device_task_dim(), Evenly{args.item_count()}, transpose_kernel(args.element_size),
+         args);
 }
 
-// [mask_cnt, kernel_h * kernel_w, C] to [C, kernel_h * kernel_w, mask_cnt]
-void transpose_data_col(Context& context, const Args& args, const std::byte* from) {
+// [C, H, W] to [H, W, C]
+void transpose_feature(Context& context, const Args& args, void* to) {
+  const int64_t pixels = args.height * args.width;
+  transpose_matrices(context, {
+                                  .matrices = 1,
+                                  .rows = args.channels,
+                                  .columns = pixels,
+                                  .from_stride = 0,
+                                  .from_row_stride = pixels,
+                                  .to_stride = 0,
+                                  .to_row_stride = args.channels,
+                                  .element_size = args.element_size,
+                                  .from = args.feature,
+                                  .to = to,
+                                  .tile_rows = 0,
+                              });
+}
+
+// [mask_cnt, kernel_h * kernel_w, C] to [C, kernel_h * kernel_w, mask_cnt]: a matrix for each kernel offset
+void transpose_data_col(Context& context, const Args& args, const void* from) {
   const int64_t offsets = args.kernel_size();
-  transpose(context, {{args.channels, offsets, args.mask_cnt},
-                      {1, args.channels, offsets * args.channels},
-                      args.element_size,
-                      from,
-                      args.data_col});
+  transpose_matrices(context, {
+                                  .matrices = offsets,
+                                  .rows = args.mask_cnt,
+                                  .columns = args.channels,
+                                  .from_stride = args.channels,
+                                  .from_row_stride = offsets * args.channels,
+                                  .to_stride = args.mask_cnt,
+                                  .to_row_stride = offsets * args.mask_cnt,
+                                  .element_size = args.element_size,
+                                  .from = from,
+                                  .to = args.data_col,
+                                  .tile_rows = 0,
+                              });
 }
 
 }  // namespace

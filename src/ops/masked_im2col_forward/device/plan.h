@@ -1,5 +1,5 @@
 // Masked im2col forward: the launches of the device algorithm. The feature is transposed to NHWC, the window of
-// each mask is copied to its row of a matrix, and the matrix is transposed to data_col. The kernel does not use
+// each mask is copied to its row of a matrix, and the matrix is transposed to data_col. The copies do not use
 // NRAM.
 #pragma once
 
