@@ -204,7 +204,7 @@ namespace {
 
 // Rows of a and of the result share the caches with the panels.
 constexpr int64_t kMaxKc = 512;
-constexpr int64_t kMaxRowBytes = 64 << 10;
+constexpr int64_t kMaxRowBytes = 24 << 10;
 constexpr int64_t kMaxRows = 10 * kMatmulRows;
 
 // Reduces the tile. Returns false if it is the smallest.

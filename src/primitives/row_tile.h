@@ -23,7 +23,7 @@ struct RowTile {
 
   // The tile for rows of `row_bytes`: parts of a row, of whole cache lines, if a row exceeds NRAM.
   static RowTile fit(Arena& nram, int64_t row_bytes) {
-    constexpr int64_t kTileBytes = 32 << 10;
+    constexpr int64_t kTileBytes = 16 << 10;
     constexpr int64_t kMaxPairs = 256;
     constexpr int64_t kIndexBytes = 2 * sizeof(int32_t);
     // Less the alignment of the buffers.

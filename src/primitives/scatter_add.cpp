@@ -34,7 +34,10 @@ void add_tile(const ScatterAddArgs& args, const RowTile& tile, int64_t begin, in
   float* const sums = args.sums + first;
   const int64_t bytes = columns * int64_t{sizeof(float)};
   const auto prefetch = [&](int64_t i) {
-    if (!tile.skips(i)) prefetch_row<Use::kWrite>(sums + tile.indices[i] * args.columns, bytes);
+    if (tile.skips(i)) return;
+    const float* row = sums + tile.indices[i] * args.columns;
+    prefetch_row<Use::kWrite>(row, bytes);
+    __builtin_prefetch(RowLocks::lock_of(row), 1);
   };
   // While the tile is loaded.
   for (int64_t i = 0; i < std::min(count, kPrefetchedPairs); ++i) prefetch(i);

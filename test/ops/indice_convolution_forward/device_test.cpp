@@ -137,7 +137,7 @@ TEST_P(OpsIndiceConvolutionForwardDevice, TableOfTheExample) {
                            {16, 32873, 289344, 280576, 288768, 561152, 569920, 2192}};
   const auto* row =
       std::find_if(std::begin(kRows), std::end(kRows), [](const Row& r) { return r.task_dim == GetParam(); });
-  if (row == std::end(kRows)) GTEST_SKIP() << "not in the table";
+  ASSERT_NE(row, std::end(kRows));
   const auto launches =
       run_recorded(one_offset({kPairs, kOutputs, kCi, kCo, 1, 1, 1}, FilterLayout::kNdhwc), row->task_dim);
   const auto &gathers = find(launches, "gather").tasks, &products = find(launches, "matmul").tasks,
@@ -152,7 +152,7 @@ TEST_P(OpsIndiceConvolutionForwardDevice, TableOfTheExample) {
   EXPECT_EQ(scatters[0].atomic_elements, row->atomics * 64);
 }
 
-INSTANTIATE_TEST_SUITE_P(TaskDims, OpsIndiceConvolutionForwardDevice, ::testing::Values(1, 3, 4, 16));
+INSTANTIATE_TEST_SUITE_P(TaskDims, OpsIndiceConvolutionForwardDevice, ::testing::Values(1, 4, 16));
 
 // Offsets in ascending order, those without pairs left out; ARRAY filters are not transposed.
 TEST(OpsIndiceConvolutionForwardDeviceLaunches, OrderOfOffsets) {
