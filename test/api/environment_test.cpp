@@ -80,16 +80,27 @@ constexpr auto kThreads = "a whole number from 1 to 4096";
 constexpr auto kLevels = "one of: debug, info, warn, error, off";
 
 constexpr InvalidVariable kInvalidVariables[] = {
-    {"MLUOP_OMP_DEVICE", "mlu100", kDevices},  {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
-    {"MLUOP_OMP_DEVICE", "mlu", kDevices},     {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
-    {"MLUOP_OMP_NRAM_KB", "0", kNram},         {"MLUOP_OMP_NRAM_KB", "1048577", kNram},
-    {"MLUOP_OMP_NRAM_KB", "-1", kNram},        {"MLUOP_OMP_NRAM_KB", "+64", kNram},
-    {"MLUOP_OMP_NRAM_KB", "64k", kNram},       {"MLUOP_OMP_NRAM_KB", " 64", kNram},
-    {"MLUOP_OMP_NRAM_KB", "64.5", kNram},      {"MLUOP_OMP_NRAM_KB", "0x40", kNram},
-    {"MLUOP_OMP_NRAM_KB", "lots", kNram},      {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kNram},
-    {"MLUOP_OMP_MAX_THREADS", "0", kThreads},  {"MLUOP_OMP_MAX_THREADS", "4097", kThreads},
-    {"MLUOP_OMP_MAX_THREADS", "2x", kThreads}, {"MLUOP_LOG_LEVEL", "trace", kLevels},
-    {"MLUOP_LOG_LEVEL", "ERROR", kLevels},     {"MLUOP_LOG_LEVEL", "5", kLevels},
+    {"MLUOP_OMP_DEVICE", "mlu100", kDevices},
+    {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
+    {"MLUOP_OMP_DEVICE", "mlu", kDevices},
+    {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
+    {"MLUOP_OMP_NRAM_KB", "0", kNram},
+    {"MLUOP_OMP_NRAM_KB", "1048577", kNram},
+    {"MLUOP_OMP_NRAM_KB", "-1", kNram},
+    {"MLUOP_OMP_NRAM_KB", "+64", kNram},
+    {"MLUOP_OMP_NRAM_KB", "64k", kNram},
+    {"MLUOP_OMP_NRAM_KB", " 64", kNram},
+    {"MLUOP_OMP_NRAM_KB", "64.5", kNram},
+    {"MLUOP_OMP_NRAM_KB", "0x40", kNram},
+    {"MLUOP_OMP_NRAM_KB", "lots", kNram},
+    {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kNram},
+    {"MLUOP_OMP_MAX_THREADS", "0", kThreads},
+    {"MLUOP_OMP_MAX_THREADS", "4097", kThreads},
+    {"MLUOP_OMP_MAX_THREADS", "2x", kThreads},
+    {"MLUOP_LOG_LEVEL", "trace", kLevels},
+    {"MLUOP_LOG_LEVEL", "ERROR", kLevels},
+    {"MLUOP_LOG_LEVEL", "5", kLevels},
+    {"MLUOP_OMP_ALGORITHM", "Device", "one of: native, device"},
 };
 
 std::string message_of(const char* function, const InvalidVariable& variable) {
