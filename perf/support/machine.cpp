@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "mlu_op.h"
+#include "mlu_op_omp.h"
 #include "perf/support/fma_peak.h"
 
 namespace mluop::perf {

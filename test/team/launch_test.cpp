@@ -45,7 +45,7 @@ void reserve_threads(Context& context, int count) {
 void expect_complete(Context& context, int64_t items, int task_dim) {
   SCOPED_TRACE(std::to_string(items) + " work items, " + std::to_string(task_dim) + " tasks");
   const Trace trace(items, task_dim);
-  launch(context, task_dim, Evenly{items}, record, trace);
+  launch(context, "test", task_dim, Evenly{items}, record, trace);
   for (int64_t item = 0; item < items; ++item) EXPECT_EQ(trace.visits[static_cast<size_t>(item)], 1) << item;
   EXPECT_TRUE(trace.ids_valid);
   // Tasks with an empty range do not run.
@@ -150,7 +150,7 @@ TEST_F(TeamLaunch, OnFewerThreadsThanTasks) {
 TEST_F(TeamLaunch, WithEmptyRanges) {
   const auto odd_tasks_only = [](int, int id) { return id % 2 == 1 ? Range{id * 10, id * 10 + 10} : Range{0, 0}; };
   const Trace trace(70, 7);
-  launch(context, 7, odd_tasks_only, record, trace);
+  launch(context, "test", 7, odd_tasks_only, record, trace);
   EXPECT_EQ(trace.runs, 3);
   for (size_t item = 0; item < 70; ++item) EXPECT_EQ(trace.visits[item], item / 10 % 2 == 1 ? 1 : 0) << item;
 }
@@ -178,7 +178,7 @@ TEST_F(TeamLaunch, DynamicVisitsEachItemOnce) {
         SCOPED_TRACE(std::to_string(items) + " work items, " + std::to_string(chunk_count) + " chunks, " +
                      std::to_string(task_dim) + " tasks");
         const DynamicTrace trace(items);
-        launch_dynamic(context, task_dim, chunk_count, Evenly{items}, record_chunk, trace);
+        launch_dynamic(context, "test", task_dim, chunk_count, Evenly{items}, record_chunk, trace);
         EXPECT_TRUE(std::all_of(trace.visits.begin(), trace.visits.end(), [](int count) { return count == 1; }));
         EXPECT_EQ(trace.runs, std::min<int64_t>(items, chunk_count));
         EXPECT_TRUE(trace.nram_empty);
@@ -196,13 +196,13 @@ TEST_F(TeamLaunch, RethrowsWhatATaskThrows) {
   for (const int task_dim : {1, 2, 3, 7, 64}) {
     for (const int first : {0, task_dim - 1}) {
       try {
-        launch(context, task_dim, Evenly{task_dim}, throw_from, first);
+        launch(context, "test", task_dim, Evenly{task_dim}, throw_from, first);
         ADD_FAILURE() << "does not throw";
       } catch (const std::runtime_error& error) {
         EXPECT_STREQ(error.what(), "thrown by a task");
       }
     }
-    EXPECT_NO_THROW(launch(context, task_dim, Evenly{task_dim}, throw_from, task_dim));
+    EXPECT_NO_THROW(launch(context, "test", task_dim, Evenly{task_dim}, throw_from, task_dim));
     expect_complete(context, 1000, task_dim);
   }
 }

@@ -54,7 +54,7 @@ TEST(TeamNram, BuffersOfDifferentThreadsAreDisjoint) {
     const ScopedThreads threads(task_dim);
     std::vector<TakenNram> taken(static_cast<size_t>(task_dim));
     context.reserve(0);
-    launch(context, task_dim, Evenly{task_dim}, take_all, {taken, context.nram_capacity});
+    launch(context, "test", task_dim, Evenly{task_dim}, take_all, {taken, context.nram_capacity});
     std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
     std::vector<bool> seen(static_cast<size_t>(task_dim));
     for (const TakenNram& task : taken) {
@@ -82,7 +82,7 @@ TEST(TeamNram, StartsEmptyInEveryTask) {
   context.max_threads = 1;
   std::vector<TakenNram> taken(9);
   context.reserve(0);
-  launch(context, 9, Evenly{9}, take_all, {taken, context.nram_capacity});
+  launch(context, "test", 9, Evenly{9}, take_all, {taken, context.nram_capacity});
   for (const TakenNram& task : taken) {
     EXPECT_EQ(task.thread, 0);
     EXPECT_EQ(task.buffers[0], taken[0].buffers[0]);
@@ -96,7 +96,7 @@ TEST(TeamNram, MustBeReservedBeforeALaunch) {
     const ScopedThreads threads(task_dim);
     std::vector<TakenNram> taken(static_cast<size_t>(task_dim));
     try {
-      launch(context, task_dim, Evenly{task_dim}, take_all, {taken, context.nram_capacity});
+      launch(context, "test", task_dim, Evenly{task_dim}, take_all, {taken, context.nram_capacity});
       ADD_FAILURE() << "does not throw";
     } catch (const Failure& failure) {
       EXPECT_EQ(failure.status, MLUOP_STATUS_INTERNAL_ERROR);
