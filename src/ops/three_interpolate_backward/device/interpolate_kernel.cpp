@@ -166,8 +166,8 @@ HWY_INLINE void load_strip(const Args& call, const Tiling& tiling, const Tile<T>
             gradients<T>(call, block, block.n, strip.c), call.N * kBytes, block.points * kBytes, strip.channels);
 }
 
-// Prefetches the rows of a strip for the next tiles, kBytes of a row at a time: the rows of a tile are short and
-// in different pages, and a translation of addresses then serves several tiles. Strips take turns.
+// Prefetches the rows of a strip for the next tiles, kBytes of a row at a time: measured faster than one tile at a
+// time, whose rows are short. Strips take turns.
 template <class T>
 HWY_INLINE void prefetch_next(const Args& call, const Tiling& tiling, const Block& block, const Strip& strip) {
   constexpr int64_t kBytes = 1024;
@@ -210,8 +210,8 @@ HWY_INLINE void store_sums(const Args& call, const Tiling& tiling, const Tile<T>
   }
 }
 
-// Loads and adds a tile of points, a strip at a time: rows that are a power of two apart share few sets of the
-// caches, which hold a strip, prefetched, but not a tile. Slots are the outer loop, points the inner one.
+// Loads and adds a tile of points, a strip of channels at a time; the document loads the whole tile first. Slots
+// are the outer loop, points the inner one.
 template <class T>
 HWY_INLINE void add_tile(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
                          int64_t m0, Task& task) {
