@@ -7,11 +7,10 @@
 #include <cstring>
 #include <new>
 
-// Without this option, sanitizers stop the process at an allocation that fails.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
-extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1"; }
-
 #include "support/failing_allocator.h"
+
+// Without this option, AddressSanitizer ends the process at an allocation that fails.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace mluop::test {
 namespace {
