@@ -385,7 +385,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
  *   for bit, NaN with their payload.
  * Determinism: the result is exact.
  * Memory: a workspace, at any address, of the size that the query returns.
- *     native  none: the query writes 0; any workspace and workspace_size are accepted
+ *     native  none: the query writes 0; a workspace of any size is accepted, and null with workspace_size 0
  *     device  feature and data_col, both with channels innermost
  *
  * Returns, in addition to the statuses of every operator:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 
 #include "core/dtype.h"
 #include "core/simd.h"
@@ -134,7 +135,7 @@ Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) con
   if (reads_nothing_) return {nullptr, 0};
   require(workspace_size >= needed, kBadParam, "workspace_size is ", workspace_size, ", expected at least ",
           needed);
-  if (needed > 0) require_not_null("workspace", workspace);
+  if (workspace_size > 0) require_not_null("workspace", workspace);
   // A workspace that the operator does not need is the caller's memory all the same.
   const Memory memory("workspace", workspace, workspace == nullptr ? 0 : needed > 0 ? needed : workspace_size);
   for (const Argument& argument : arguments()) {
@@ -147,12 +148,20 @@ Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) con
   return workspace_arena(workspace, needed);
 }
 
-void Call::finish() const {
-  if (!context_.trace_file.empty())
-    append_to_trace(context_.trace_file, function_, tensor_text(), context_.statistics);
-  if (!logs_) return;
+void Call::finish() const noexcept {
+  if (context_.trace_file.empty() && !logs_) return;
   const std::chrono::duration<double, std::milli> latency = Clock::now() - start_;
-  log_debug(text("[", function_, "] ", tensor_text(), details_, ", ", simd_name(), ", ", latency.count(), " ms"));
+  try {
+    const std::string tensors = tensor_text();
+    if (!context_.trace_file.empty()) {
+      append_to_trace(context_.trace_file, function_, tensors, context_.statistics);
+    }
+    if (logs_) {
+      log_debug(text("[", function_, "] ", tensors, details_, ", ", simd_name(), ", ", latency.count(), " ms"));
+    }
+  } catch (const std::bad_alloc&) {
+    // The outputs are complete.
+  }
 }
 
 std::string Call::tensor_text() const {

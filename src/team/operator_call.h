@@ -93,8 +93,9 @@ class Call {
   void log_detail(const Parts&... parts) {
     if (logs_) details_ += text(", ", parts...);
   }
-  // Writes the debug line (tensors, details, instruction set, latency) and the trace of the call.
-  void finish() const;
+  // Writes the debug line (tensors, details, instruction set, latency) and the trace of the call. Both are lost if
+  // memory does not suffice: the call has succeeded.
+  void finish() const noexcept;
 
   Context& context() const { return context_; }
 

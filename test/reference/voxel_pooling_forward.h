@@ -1,5 +1,5 @@
 // Voxel pooling forward by its definition: the serial loop of the design document, in fp32. The oracle of the
-// tests and the baseline of the perf suite. The deterministic mode must return the same bits.
+// tests and the baseline of the perf suite. The native algorithm must return the same bits.
 #pragma once
 
 #include <cstdint>

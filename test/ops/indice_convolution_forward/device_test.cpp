@@ -102,60 +102,63 @@ IndiceConvolutionInputs<float> one_offset(const IndiceConvolutionSizes& sizes, F
 }
 
 // The example of the document: 35064 pairs of one offset, 32 channels to 64, NDHWC.
-class OpsIndiceConvolutionForwardDevice : public ::testing::TestWithParam<int> {
- protected:
-  static constexpr int64_t kPairs = 35064, kCi = 32, kCo = 64, kOutputs = 9000;
-  static constexpr int64_t kFilterBytes = kCi * kCo * 4;
-};
+constexpr int64_t kPairs = 35064, kCi = 32, kCo = 64, kOutputs = 9000;
 
-TEST_P(OpsIndiceConvolutionForwardDevice, TrafficOfTheExample) {
-  const int task_dim = GetParam();
-  const auto launches =
-      run_recorded(one_offset({kPairs, kOutputs, kCi, kCo, 1, 1, 1}, FilterLayout::kNdhwc), task_dim);
-  ASSERT_EQ(kernels_of(launches),
-            (std::vector<std::string>{"check_indices", "fill", "transpose", "gather", "matmul", "scatter_add"}));
-  expect_tasks(launches[0], task_dim, kPairs, [](int64_t n) { return Traffic{n * 8, 0, 0, 0}; });
-  expect_tasks(launches[1], task_dim, kOutputs * kCo * 4, [](int64_t n) { return Traffic{0, n, 0, 0}; });
-  expect_tasks(launches[2], task_dim, kCi, [](int64_t n) { return Traffic{n * kCo * 4, n * kCo * 4, 0, 0}; });
-  expect_tasks(launches[3], task_dim, kPairs, [](int64_t n) {
-    return Traffic{n * (4 + kCi * 4), n * kCi * 4, 0, 0};
-  });
-  expect_tasks(launches[4], task_dim, kPairs, [](int64_t n) {
-    return Traffic{n * kCi * 4 + kFilterBytes, n * kCo * 4, 0, 0};
-  });
-  expect_tasks(launches[5], task_dim, kPairs, [](int64_t n) { return Traffic{n * (4 + kCo * 4), 0, n, n * kCo}; });
+std::vector<Launch> run_example(int task_dim) {
+  return run_recorded(one_offset({kPairs, kOutputs, kCi, kCo, 1, 1, 1}, FilterLayout::kNdhwc), task_dim);
+}
+
+TEST(OpsIndiceConvolutionForwardDevice, TrafficOfTheExample) {
+  constexpr int64_t kFilterBytes = kCi * kCo * 4;
+  for (const int task_dim : {1, 4, 16}) {
+    SCOPED_TRACE(task_dim);
+    const auto launches = run_example(task_dim);
+    ASSERT_EQ(kernels_of(launches),
+              (std::vector<std::string>{"check_indices", "fill", "transpose", "gather", "matmul", "scatter_add"}));
+    expect_tasks(launches[0], task_dim, kPairs, [](int64_t n) { return Traffic{n * 8, 0, 0, 0}; });
+    expect_tasks(launches[1], task_dim, kOutputs * kCo * 4, [](int64_t n) { return Traffic{0, n, 0, 0}; });
+    expect_tasks(launches[2], task_dim, kCi, [](int64_t n) { return Traffic{n * kCo * 4, n * kCo * 4, 0, 0}; });
+    expect_tasks(launches[3], task_dim, kPairs, [](int64_t n) {
+      return Traffic{n * (4 + kCi * 4), n * kCi * 4, 0, 0};
+    });
+    expect_tasks(launches[4], task_dim, kPairs, [](int64_t n) {
+      return Traffic{n * kCi * 4 + kFilterBytes, n * kCo * 4, 0, 0};
+    });
+    expect_tasks(launches[5], task_dim, kPairs, [](int64_t n) {
+      return Traffic{n * (4 + kCo * 4), 0, n, n * kCo};
+    });
+  }
 }
 
 // The numbers of the document's table, for its first and last task.
-TEST_P(OpsIndiceConvolutionForwardDevice, TableOfTheExample) {
-  struct Row {
-    int task_dim;
-    int64_t last_first, gather_load, gather_store, matmul_load, matmul_store, scatter_load, atomics;
-  };
-  constexpr Row kRows[] = {{1, 0, 4628448, 4488192, 4496384, 8976384, 9116640, 35064},
-                           {4, 26298, 1157112, 1122048, 1130240, 2244096, 2279160, 8766},
-                           {16, 32873, 289344, 280576, 288768, 561152, 569920, 2192}};
-  const auto* row =
-      std::find_if(std::begin(kRows), std::end(kRows), [](const Row& r) { return r.task_dim == GetParam(); });
-  ASSERT_NE(row, std::end(kRows));
-  const auto launches =
-      run_recorded(one_offset({kPairs, kOutputs, kCi, kCo, 1, 1, 1}, FilterLayout::kNdhwc), row->task_dim);
-  const auto &gathers = find(launches, "gather").tasks, &products = find(launches, "matmul").tasks,
-             &scatters = find(launches, "scatter_add").tasks;
-  EXPECT_EQ(gathers.back().first_item, row->last_first);
-  EXPECT_EQ(gathers[0].bytes_loaded, row->gather_load);
-  EXPECT_EQ(gathers[0].bytes_stored, row->gather_store);
-  EXPECT_EQ(products[0].bytes_loaded, row->matmul_load);
-  EXPECT_EQ(products[0].bytes_stored, row->matmul_store);
-  EXPECT_EQ(scatters[0].bytes_loaded, row->scatter_load);
-  EXPECT_EQ(scatters[0].atomics, row->atomics);
-  EXPECT_EQ(scatters[0].atomic_elements, row->atomics * 64);
+struct TableRow {
+  int task_dim;
+  int64_t last_first, gather_load, gather_store, matmul_load, matmul_store, scatter_load, atomics;
+};
+
+constexpr TableRow kTable[] = {{1, 0, 4628448, 4488192, 4496384, 8976384, 9116640, 35064},
+                               {4, 26298, 1157112, 1122048, 1130240, 2244096, 2279160, 8766},
+                               {16, 32873, 289344, 280576, 288768, 561152, 569920, 2192}};
+
+TEST(OpsIndiceConvolutionForwardDevice, TableOfTheExample) {
+  for (const TableRow& row : kTable) {
+    SCOPED_TRACE(row.task_dim);
+    const auto launches = run_example(row.task_dim);
+    const auto &gathers = find(launches, "gather").tasks, &products = find(launches, "matmul").tasks,
+               &scatters = find(launches, "scatter_add").tasks;
+    EXPECT_EQ(gathers.back().first_item, row.last_first);
+    EXPECT_EQ(gathers[0].bytes_loaded, row.gather_load);
+    EXPECT_EQ(gathers[0].bytes_stored, row.gather_store);
+    EXPECT_EQ(products[0].bytes_loaded, row.matmul_load);
+    EXPECT_EQ(products[0].bytes_stored, row.matmul_store);
+    EXPECT_EQ(scatters[0].bytes_loaded, row.scatter_load);
+    EXPECT_EQ(scatters[0].atomics, row.atomics);
+    EXPECT_EQ(scatters[0].atomic_elements, row.atomics * kCo);
+  }
 }
 
-INSTANTIATE_TEST_SUITE_P(TaskDims, OpsIndiceConvolutionForwardDevice, ::testing::Values(1, 4, 16));
-
 // Offsets in ascending order, those without pairs left out; ARRAY filters are not transposed.
-TEST(OpsIndiceConvolutionForwardDeviceLaunches, OrderOfOffsets) {
+TEST(OpsIndiceConvolutionForwardDevice, OrderOfOffsets) {
   auto random = seeded_random();
   const IndiceConvolutionSizes sizes{50, 40, 6, 9, 1, 2, 2};
   auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kArray, random);
@@ -170,7 +173,7 @@ TEST(OpsIndiceConvolutionForwardDeviceLaunches, OrderOfOffsets) {
 }
 
 // Half: fp32 sums are rounded by a launch of their own. Skipped pairs are neither loaded nor added.
-TEST(OpsIndiceConvolutionForwardDeviceLaunches, HalfAndSkippedPairs) {
+TEST(OpsIndiceConvolutionForwardDevice, HalfAndSkippedPairs) {
   auto random = seeded_random();
   auto inputs = random_indice_convolution<Half>({50, 40, 6, 9, 1, 1, 1}, FilterLayout::kArray, random);
   inputs.indice_num = {50};
@@ -187,7 +190,7 @@ TEST(OpsIndiceConvolutionForwardDeviceLaunches, HalfAndSkippedPairs) {
 }
 
 // A weight that is not a number does not reach the outputs of a skipped pair.
-TEST(OpsIndiceConvolutionForwardDeviceLaunches, SkippedPairsAddNothing) {
+TEST(OpsIndiceConvolutionForwardDevice, SkippedPairsAddNothing) {
   auto inputs = one_offset({50, 40, 6, 9, 1, 1, 1}, FilterLayout::kArray);
   inputs.filters[3] = std::numeric_limits<float>::infinity();
   inputs.indice_pairs[10] = -1;
@@ -196,7 +199,7 @@ TEST(OpsIndiceConvolutionForwardDeviceLaunches, SkippedPairsAddNothing) {
 }
 
 // The workspace of the document.
-TEST(OpsIndiceConvolutionForwardDeviceLaunches, Workspace) {
+TEST(OpsIndiceConvolutionForwardDevice, Workspace) {
   const auto slack = size_t{63};
   const Handle handle(kDevice);
   auto random = seeded_random();
@@ -213,7 +216,7 @@ TEST(OpsIndiceConvolutionForwardDeviceLaunches, Workspace) {
 }
 
 // The result does not depend on the number of tasks and the size of NRAM, where sums are exact.
-TEST(OpsIndiceConvolutionForwardDeviceLaunches, TaskDimsAndNramSizes) {
+TEST(OpsIndiceConvolutionForwardDevice, TaskDimsAndNramSizes) {
   auto random = seeded_random();
   const auto floats = random_indice_convolution<float>({900, 700, 70, 150, 1, 3, 3}, FilterLayout::kNcdhw, random);
   const auto halves = random_indice_convolution<Half>({900, 700, 600, 40, 1, 1, 3}, FilterLayout::kNdhwc, random);

@@ -140,6 +140,8 @@ TEST(OpsMaskedIm2colForwardErrors, Data) {
 
 TEST(OpsMaskedIm2colForwardErrors, WorkspaceOfTheNativeAlgorithm) {
   const Table::Rows rows = {
+      {"null workspace of a size", set_all(set(&Call::workspace, nullptr), set(&Call::workspace_size, size_t{1})),
+       "workspace is null"},
       {"workspace in data_col",
        [](auto& c) {
          c.workspace = c.data_col_buffer.data() + 100;

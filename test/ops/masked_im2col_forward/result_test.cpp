@@ -252,6 +252,7 @@ TYPED_TEST(OpsMaskedIm2colForward, WorkspaceOfTheNativeAlgorithm) {
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(workspace, before);
   call.workspace = nullptr;
+  call.workspace_size = 0;
   EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(call.data_col_buffer.values(), masked_im2col_reference(inputs));
 }

@@ -322,9 +322,9 @@ TEST(BigThreeInterpolateBackwardDevice, Case4) {
     int task_dim;
     int64_t items, tiles, loaded, stored;
   };
-  constexpr Row kRows[] = {
+  constexpr Row kTable[] = {
       {1, 16, 4096, 36700160, 8388608}, {4, 4, 1024, 9175040, 2097152}, {16, 1, 256, 2293760, 524288}};
-  for (const auto& [task_dim, items, tiles, loaded, stored] : kRows) {
+  for (const auto& [task_dim, items, tiles, loaded, stored] : kTable) {
     SCOPED_TRACE(task_dim);
     const ScopedThreads threads(task_dim);
     const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);

@@ -43,8 +43,8 @@ HWY_INLINE void locate_vector(D d, const Args& call, int32_t b, const int32_t* H
 }
 
 // `count` points of batch b.
-void locate_stretch(const Args& call, int32_t b, int64_t count, const int32_t* geom_xyz, int32_t* pos_memo,
-                    int32_t* offsets) {
+void locate_points_of_batch(const Args& call, int32_t b, int64_t count, const int32_t* geom_xyz, int32_t* pos_memo,
+                            int32_t* offsets) {
   const hn::ScalableTag<int32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
@@ -58,10 +58,10 @@ void locate_stretch(const Args& call, int32_t b, int64_t count, const int32_t* g
 void locate_tile(const Args& call, int64_t begin, int64_t count, const Tile& tile) {
   for (int64_t i = 0; i < count;) {
     const int64_t b = (begin + i) / call.num_points;
-    const int64_t stretch = std::min(count - i, (b + 1) * call.num_points - (begin + i));
-    locate_stretch(call, static_cast<int32_t>(b), stretch, tile.geom_xyz + i * 3, tile.pos_memo + i * 3,
-                   tile.offsets + i);
-    i += stretch;
+    const int64_t in_batch = std::min(count - i, (b + 1) * call.num_points - (begin + i));
+    locate_points_of_batch(call, static_cast<int32_t>(b), in_batch, tile.geom_xyz + i * 3, tile.pos_memo + i * 3,
+                           tile.offsets + i);
+    i += in_batch;
   }
 }
 
