@@ -42,7 +42,7 @@ def draw(trace: str, picture: str, number: int | None) -> None:
         start, width = (event["ts"] - call["ts"]) / 1e3, event["dur"] / 1e3
         axes.barh(threads.index(event["tid"]), width, left=start, height=0.8, color=colors[event["name"]],
                   edgecolor="white", linewidth=0.5)
-        if event["tid"] != _CALL_THREAD and width > 0.45 * call["dur"] / 1e3:
+        if event["tid"] != _CALL_THREAD and width > 0.3 * call["dur"] / 1e3:
             axes.text(start + width / 2, threads.index(event["tid"]), _label(event), ha="center", va="center",
                       fontsize=7.5, color="white")
     axes.set_yticks(range(len(threads)), ["launches" if t == _CALL_THREAD else f"thread {t - 1}" for t in threads])

@@ -130,12 +130,12 @@ TEST(TeamAtomics, SpinGuardReportsContention) {
   owner.join();
 }
 
-constexpr int64_t kRowCount = 5, kRowElements = 19;
+constexpr int64_t kGuardedRows = 5, kRowElements = 19;
 
 // Work items: additions of one to a row; consecutive items update different rows.
 void add_to_rows(float* const& sums, int64_t begin, int64_t end, Task& task) {
   for (int64_t i = begin; i < end; ++i) {
-    float* const row = sums + i % kRowCount * kRowElements;
+    float* const row = sums + i % kGuardedRows * kRowElements;
     const RowGuard guard(task, row, kRowElements);
     for (int64_t c = 0; c < kRowElements; ++c) row[c] += 1.0F;
   }
@@ -145,9 +145,9 @@ TEST(TeamAtomics, RowGuardLosesNoUpdate) {
   TeamContext context(kTasks);
   context.statistics.enable(true);
   context.statistics.begin_call();
-  std::vector<float> sums(kRowCount * kRowElements);
+  std::vector<float> sums(kGuardedRows * kRowElements);
   launch(context, "add_to_rows", kTasks, Evenly{kUpdates}, add_to_rows, sums.data());
-  EXPECT_EQ(sums, std::vector<float>(kRowCount * kRowElements, static_cast<float>(kUpdates / kRowCount)));
+  EXPECT_EQ(sums, std::vector<float>(kGuardedRows * kRowElements, static_cast<float>(kUpdates / kGuardedRows)));
   for (const TaskStatistics& task : context.statistics.launches().at(0).tasks) {
     EXPECT_EQ(task.atomics, kUpdates / kTasks);
     EXPECT_EQ(task.atomic_elements, kUpdates / kTasks * kRowElements);

@@ -241,7 +241,7 @@ TEST_F(TeamOperatorCall, Workspace) {
                  with_workspace(memory + 15, 100, 100));
   // A workspace that is not needed may be null or share memory with an input, but not with an output.
   expect_success(with_workspace(nullptr, 0, 0));
-  expect_success(with_workspace(nullptr, 100, 0));
+  expect_failure(MLUOP_STATUS_BAD_PARAM, "workspace is null", with_workspace(nullptr, 100, 0));
   expect_success(with_workspace(memory, 8, 0));
   expect_failure(MLUOP_STATUS_BAD_PARAM, "out overlaps workspace, expected memory of its own",
                  with_workspace(memory, 9, 0));
