@@ -1,21 +1,72 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/masked_im2col_forward/device/transpose_kernel.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
 #include <algorithm>
 
+#include "core/simd.h"
 #include "ops/masked_im2col_forward/device/kernels.h"
 #include "team/transfer.h"
 
+HWY_BEFORE_NAMESPACE();
 namespace mluop::masked_im2col_forward::device {
-namespace {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
-// to[j, i] = from[i, j]
+#if HWY_TARGET == HWY_SCALAR
+
+// Rows and columns of the squares that are transposed in registers.
+template <class T>
+inline constexpr int64_t kSquare = 1;
+
+template <class T>
+HWY_INLINE void transpose_square(const T* from, int64_t, T* to, int64_t) {
+  *to = *from;
+}
+
+#else
+
+// Vectors of 16 bytes.
+template <class T>
+inline constexpr int64_t kSquare{16 / sizeof(T)};
+
+// to[j * to_stride + i] = from[i * from_stride + j] for i and j below kSquare. Interleaving the first half of the
+// vectors with the second rotates the bits of (row, column) by one; half as many steps as it has bits exchange the
+// two.
+template <class T>
+HWY_INLINE void transpose_square(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  constexpr int64_t kCount = kSquare<T>;
+  const hn::CappedTag<T, kCount> d;
+  hn::Vec<decltype(d)> v[kCount];
+  HWY_UNROLL(8) for (int64_t i = 0; i < kCount; ++i) v[i] = hn::LoadU(d, from + i * from_stride);
+  HWY_UNROLL(3) for (int64_t steps = kCount; steps > 1; steps /= 2) {
+    hn::Vec<decltype(d)> out[kCount];
+    HWY_UNROLL(4) for (int64_t i = 0; i < kCount / 2; ++i) {
+      out[2 * i] = hn::InterleaveLower(d, v[i], v[i + kCount / 2]);
+      out[2 * i + 1] = hn::InterleaveUpper(d, v[i], v[i + kCount / 2]);
+    }
+    HWY_UNROLL(8) for (int64_t i = 0; i < kCount; ++i) v[i] = out[i];
+  }
+  HWY_UNROLL(8) for (int64_t j = 0; j < kCount; ++j) hn::StoreU(v[j], d, to + j * to_stride);
+}
+
+#endif
+
+// to[j * rows + i] = from[i * columns + j]
 template <class T>
 void transpose_tile(const T* from, int64_t rows, int64_t columns, T* to) {
-  // Writes to this many lines at a time.
-  constexpr int64_t kColumns = 16;
-  for (int64_t first = 0; first < columns; first += kColumns) {
-    const int64_t last = std::min(first + kColumns, columns);
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = first; j < last; ++j) to[j * rows + i] = from[i * columns + j];
+  constexpr int64_t kStep = kSquare<T>;
+  const int64_t square_rows = rows / kStep * kStep, square_columns = columns / kStep * kStep;
+  for (int64_t i = 0; i < square_rows; i += kStep) {
+    for (int64_t j = 0; j < square_columns; j += kStep) {
+      transpose_square(from + i * columns + j, columns, to + j * rows + i, rows);
     }
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = i < square_rows ? square_columns : 0; j < columns; ++j)
+      to[j * rows + i] = from[i * columns + j];
   }
 }
 
@@ -43,10 +94,22 @@ void transpose_matrices(const TransposeMatricesArgs& args, int64_t begin, int64_
   }
 }
 
-}  // namespace
-
-RangeKernel<TransposeMatricesArgs> transpose_kernel(int32_t element_size) {
+RangeKernel<TransposeMatricesArgs> transpose_kernel_for(int32_t element_size) {
   return element_size == 2 ? transpose_matrices<uint16_t> : transpose_matrices<uint32_t>;
 }
 
+}  // namespace HWY_NAMESPACE
 }  // namespace mluop::masked_im2col_forward::device
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::masked_im2col_forward::device {
+
+HWY_EXPORT(transpose_kernel_for);
+
+RangeKernel<TransposeMatricesArgs> transpose_kernel(int32_t element_size) {
+  return MLUOP_DISPATCH(transpose_kernel_for)(element_size);
+}
+
+}  // namespace mluop::masked_im2col_forward::device
+#endif
