@@ -35,6 +35,7 @@ struct TransposeMatricesArgs {
   const void* from;
   void* to;
   int64_t tile_rows;
+  bool stream;  // the output bypasses the caches
 };
 
 // Work items: tiles of rows, times matrices, times blocks of columns; tiles outermost, so that consecutive work

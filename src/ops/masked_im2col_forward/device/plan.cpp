@@ -43,6 +43,7 @@ void transpose_feature(Context& context, const Args& args, void* to) {
                                   .from = args.feature,
                                   .to = to,
                                   .tile_rows = 0,
+                                  .stream = false,
                               });
 }
 
@@ -61,6 +62,7 @@ void transpose_data_col(Context& context, const Args& args, const void* from) {
                                   .from = from,
                                   .to = args.data_col,
                                   .tile_rows = 0,
+                                  .stream = exceeds_caches(args.mask_cnt * offsets * args.pixel_bytes()),
                               });
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/simd.h"
 #include "ops/masked_im2col_forward/device/kernels.h"
+#include "primitives/stream-inl.h"
 #include "team/transfer.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,6 +78,7 @@ void transpose_matrices(const TransposeMatricesArgs& args, int64_t begin, int64_
   const TransposeTile tile(task.nram, args.tile_rows);
   T* const rows = reinterpret_cast<T*>(tile.rows_of_matrix);
   T* const columns = reinterpret_cast<T*>(tile.columns_of_matrix);
+  const mluop::HWY_NAMESPACE::StreamWriter stream;
   const int64_t items_of_tile = args.matrices * args.block_count();
   for (int64_t item = begin; item < end; ++item) {
     const int64_t row = item / items_of_tile * args.tile_rows;
@@ -90,7 +92,14 @@ void transpose_matrices(const TransposeMatricesArgs& args, int64_t begin, int64_
     ++task.statistics->tiles;
     load_rows(task, rows, width * kBytes, from, args.from_row_stride * kBytes, width * kBytes, height);
     transpose_tile(rows, height, width, columns);
-    store_rows(task, to, args.to_row_stride * kBytes, columns, height * kBytes, height * kBytes, width);
+    if (args.stream) {
+      for (int64_t j = 0; j < width; ++j) {
+        stream.copy(to + j * args.to_row_stride, columns + j * height, static_cast<size_t>(height));
+      }
+      task.statistics->bytes_stored += width * height * kBytes;
+    } else {
+      store_rows(task, to, args.to_row_stride * kBytes, columns, height * kBytes, height * kBytes, width);
+    }
   }
 }
 
