@@ -20,13 +20,13 @@ struct CopyArgs {
 void copy_windows(const CopyArgs& args, int64_t begin, int64_t end, Task& task);
 
 // Bytes of a row of a tile: several cache lines, which one access to a page fetches.
-inline constexpr int64_t kBlockBytes = 4 * kCacheLine;
+inline constexpr int64_t kSegmentBytes = 4 * kCacheLine;
 
 // Matrices of one size, each transposed to rows of its own; distances in elements.
 struct TransposeMatricesArgs {
-  int64_t block_columns() const { return kBlockBytes / element_size; }
-  int64_t block_count() const { return ceil_div(columns, block_columns()); }
-  int64_t item_count() const { return ceil_div(rows, tile_rows) * matrices * block_count(); }
+  int64_t segment_columns() const { return kSegmentBytes / element_size; }
+  int64_t segment_count() const { return ceil_div(columns, segment_columns()); }
+  int64_t item_count() const { return ceil_div(rows, tile_rows) * matrices * segment_count(); }
 
   int64_t matrices, rows, columns;
   int64_t from_stride, from_row_stride;  // from a matrix to the next, from a row to the next
@@ -38,18 +38,18 @@ struct TransposeMatricesArgs {
   bool stream;  // the output bypasses the caches
 };
 
-// Work items: tiles of rows, times matrices, times blocks of columns; tiles outermost, so that consecutive work
+// Work items: tiles of rows, times matrices, times segments of columns; tiles outermost, so that consecutive work
 // items read the same pages.
 RangeKernel<TransposeMatricesArgs> transpose_kernel(int32_t element_size);
 
 // The NRAM of transpose_kernel().
 struct TransposeTile {
   TransposeTile(Arena& nram, int64_t rows)
-      : rows_of_matrix(nram.take<std::byte>("rows", {rows, kBlockBytes})),
-        columns_of_matrix(nram.take<std::byte>("columns", {rows, kBlockBytes})) {}
+      : rows_of_matrix(nram.take<std::byte>("rows", {rows, kSegmentBytes})),
+        columns_of_matrix(nram.take<std::byte>("columns", {rows, kSegmentBytes})) {}
 
-  std::byte* rows_of_matrix;     // [rows, block_columns] elements
-  std::byte* columns_of_matrix;  // [block_columns, rows] elements
+  std::byte* rows_of_matrix;     // [rows, segment_columns] elements
+  std::byte* columns_of_matrix;  // [segment_columns, rows] elements
 };
 
 }  // namespace mluop::masked_im2col_forward::device

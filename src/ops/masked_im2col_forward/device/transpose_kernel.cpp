@@ -79,13 +79,13 @@ void transpose_matrices(const TransposeMatricesArgs& args, int64_t begin, int64_
   T* const rows = reinterpret_cast<T*>(tile.rows_of_matrix);
   T* const columns = reinterpret_cast<T*>(tile.columns_of_matrix);
   const mluop::HWY_NAMESPACE::StreamWriter stream;
-  const int64_t items_of_tile = args.matrices * args.block_count();
+  const int64_t items_of_tile = args.matrices * args.segment_count();
   for (int64_t item = begin; item < end; ++item) {
     const int64_t row = item / items_of_tile * args.tile_rows;
-    const int64_t matrix = item % items_of_tile / args.block_count();
-    const int64_t column = item % args.block_count() * args.block_columns();
+    const int64_t matrix = item % items_of_tile / args.segment_count();
+    const int64_t column = item % args.segment_count() * args.segment_columns();
     const int64_t height = std::min(args.tile_rows, args.rows - row);
-    const int64_t width = std::min(args.block_columns(), args.columns - column);
+    const int64_t width = std::min(args.segment_columns(), args.columns - column);
     const T* from =
         static_cast<const T*>(args.from) + matrix * args.from_stride + row * args.from_row_stride + column;
     T* to = static_cast<T*>(args.to) + matrix * args.to_stride + column * args.to_row_stride + row;

@@ -33,7 +33,7 @@ template <class T>
 constexpr int64_t kSquarePoints{kLanes * kPacked<T>};
 
 // A tile of a work item: the channels [c, c + channels) of the points [n, n + points) of batch b.
-struct Block {
+struct TileRange {
   int64_t b, c, channels, n, points;
 };
 
@@ -43,8 +43,8 @@ struct Block {
 struct Strip {
   static constexpr int64_t kChannels = 64;
 
-  Strip(const Block& block, int64_t first)
-      : c(first), channels(std::min(kChannels, block.channels - first)), width(round_up(channels, kLanes)) {}
+  Strip(const TileRange& range, int64_t first)
+      : c(first), channels(std::min(kChannels, range.channels - first)), width(round_up(channels, kLanes)) {}
 
   template <class T>
   T* points(const Tile<T>& tile, const Tiling& tiling) const {
@@ -59,8 +59,8 @@ struct Strip {
 };
 
 template <class Visit>
-HWY_INLINE void for_each_strip(const Block& block, const Visit& visit) {
-  for (int64_t c = 0; c < block.channels; c += Strip::kChannels) visit(Strip(block, c));
+HWY_INLINE void for_each_strip(const TileRange& range, const Visit& visit) {
+  for (int64_t c = 0; c < range.channels; c += Strip::kChannels) visit(Strip(range, c));
 }
 
 HWY_INLINE void store_column(hn::Vec<D> column, float* to, int64_t) { hn::Store(column, D(), to); }
@@ -145,37 +145,37 @@ HWY_INLINE void add_slot(const Tile<T>& tile, const Tiling& tiling, const Strip&
 }
 
 template <class T>
-HWY_INLINE void load_pairs(const Args& call, const Tile<T>& tile, const Block& block, Task& task) {
-  const int64_t first = (block.b * call.N + block.n) * 3;
-  const int64_t count = block.points * 3;
+HWY_INLINE void load_pairs(const Args& call, const Tile<T>& tile, const TileRange& range, Task& task) {
+  const int64_t first = (range.b * call.N + range.n) * 3;
+  const int64_t count = range.points * 3;
   load(task, tile.indices, call.indices + first, count * int64_t{sizeof(int32_t)});
   load(task, tile.weights, static_cast<const T*>(call.weights) + first, count * int64_t{sizeof(T)});
 }
 
 // The first row of a strip.
 template <class T>
-HWY_INLINE const T* gradients(const Args& call, const Block& block, int64_t n, int64_t strip_c) {
-  return static_cast<const T*>(call.grad_output) + (block.b * call.C + block.c + strip_c) * call.N + n;
+HWY_INLINE const T* gradients(const Args& call, const TileRange& range, int64_t n, int64_t strip_c) {
+  return static_cast<const T*>(call.grad_output) + (range.b * call.C + range.c + strip_c) * call.N + n;
 }
 
 template <class T>
-HWY_INLINE void load_strip(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
+HWY_INLINE void load_strip(const Args& call, const Tiling& tiling, const Tile<T>& tile, const TileRange& range,
                            const Strip& strip, Task& task) {
   constexpr auto kBytes = int64_t{sizeof(T)};
   load_rows(task, tile.grad_output + strip.c * tiling.No, tiling.No * kBytes,
-            gradients<T>(call, block, block.n, strip.c), call.N * kBytes, block.points * kBytes, strip.channels);
+            gradients<T>(call, range, range.n, strip.c), call.N * kBytes, range.points * kBytes, strip.channels);
 }
 
 // Prefetches the rows of a strip for the next tiles, kBytes of a row at a time: measured faster than one tile at a
 // time, whose rows are short. Strips take turns.
 template <class T>
-HWY_INLINE void prefetch_next(const Args& call, const Tiling& tiling, const Block& block, const Strip& strip) {
+HWY_INLINE void prefetch_next(const Args& call, const Tiling& tiling, const TileRange& range, const Strip& strip) {
   constexpr int64_t kBytes = 1024;
   const int64_t tiles = std::max<int64_t>(kBytes / (tiling.No * int64_t{sizeof(T)}), 1);
-  const int64_t n = block.n + tiling.No;
-  if (n >= call.N || (block.n / tiling.No + strip.c / Strip::kChannels) % tiles != 0) return;
+  const int64_t n = range.n + tiling.No;
+  if (n >= call.N || (range.n / tiling.No + strip.c / Strip::kChannels) % tiles != 0) return;
   const int64_t row_bytes = std::min(tiles * tiling.No, call.N - n) * int64_t{sizeof(T)};
-  const T* from = gradients<T>(call, block, n, strip.c);
+  const T* from = gradients<T>(call, range, n, strip.c);
   for (int64_t c = 0; c < strip.channels; ++c) prefetch_row<Use::kRead>(from + c * call.N, row_bytes);
 }
 
@@ -198,32 +198,32 @@ HWY_INLINE void transpose_sums(const Tile<T>& tile, const Tiling& tiling, const 
 
 // Transposes and stores the sums of the features [m0, m0 + features).
 template <class T>
-HWY_INLINE void store_sums(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
+HWY_INLINE void store_sums(const Args& call, const Tiling& tiling, const Tile<T>& tile, const TileRange& range,
                            int64_t m0, int64_t features, Task& task) {
   constexpr auto kBytes = int64_t{sizeof(T)};
-  T* to = static_cast<T*>(call.grad_features) + (block.b * call.C + block.c) * call.M + m0;
+  T* to = static_cast<T*>(call.grad_features) + (range.b * call.C + range.c) * call.M + m0;
   for (int64_t first = 0; first < features; first += tile.row_features) {
     const int64_t count = std::min(tile.row_features, features - first);
-    for_each_strip(block, [&](const Strip& strip) { transpose_sums(tile, tiling, strip, first, count); });
+    for_each_strip(range, [&](const Strip& strip) { transpose_sums(tile, tiling, strip, first, count); });
     store_rows(task, to + first, call.M * kBytes, tile.rows, tile.row_features * kBytes, count * kBytes,
-               block.channels);
+               range.channels);
   }
 }
 
 // Loads and adds a tile of points, a strip of channels at a time; the document loads the whole tile first. Slots
 // are the outer loop, points the inner one.
 template <class T>
-HWY_INLINE void add_tile(const Args& call, const Tiling& tiling, const Tile<T>& tile, const Block& block,
+HWY_INLINE void add_tile(const Args& call, const Tiling& tiling, const Tile<T>& tile, const TileRange& range,
                          int64_t m0, Task& task) {
-  load_pairs(call, tile, block, task);
-  transpose_pairs(tile, tiling.No, block.points);
-  for_each_strip(block, [&](const Strip& strip) {
-    load_strip(call, tiling, tile, block, strip, task);
-    prefetch_next<T>(call, tiling, block, strip);
-    transpose_points(tile, tiling, strip, block.points);
+  load_pairs(call, tile, range, task);
+  transpose_pairs(tile, tiling.No, range.points);
+  for_each_strip(range, [&](const Strip& strip) {
+    load_strip(call, tiling, tile, range, strip, task);
+    prefetch_next<T>(call, tiling, range, strip);
+    transpose_points(tile, tiling, strip, range.points);
     for (int64_t slot = 0; slot < 3; ++slot) {
-      select_rows(tile, tiling, slot, m0, block.points);
-      add_slot(tile, tiling, strip, block.points);
+      select_rows(tile, tiling, slot, m0, range.points);
+      add_slot(tile, tiling, strip, range.points);
     }
   });
   ++task.statistics->tiles;
@@ -241,15 +241,15 @@ void interpolate(const InterpolateArgs& args, int64_t begin, int64_t end, Task& 
     const int64_t m0 = item % feature_tiles * tiling.Mo;
     const int64_t features = std::min(tiling.Mo, call.M - m0);
     for (int64_t c = 0; c < call.C; c += tiling.Co) {
-      Block block{item / feature_tiles, c, std::min(tiling.Co, call.C - c), 0, 0};
-      for_each_strip(block, [&](const Strip& strip) {
+      TileRange range{item / feature_tiles, c, std::min(tiling.Co, call.C - c), 0, 0};
+      for_each_strip(range, [&](const Strip& strip) {
         std::fill_n(strip.sums(tile, tiling), (tiling.Mo + 1) * strip.width, 0.0F);
       });
-      for (; block.n < call.N; block.n += tiling.No) {
-        block.points = std::min(tiling.No, call.N - block.n);
-        add_tile(call, tiling, tile, block, m0, task);
+      for (; range.n < call.N; range.n += tiling.No) {
+        range.points = std::min(tiling.No, call.N - range.n);
+        add_tile(call, tiling, tile, range, m0, task);
       }
-      store_sums(call, tiling, tile, block, m0, features, task);
+      store_sums(call, tiling, tile, range, m0, features, task);
     }
   }
 }
