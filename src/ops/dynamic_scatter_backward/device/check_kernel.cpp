@@ -14,7 +14,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward::device {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 void check(const CheckArgs& args, int64_t begin, int64_t end, Task& task) {
   const int64_t tile_points = std::min(args.tile_points, end - begin);
