@@ -1,6 +1,8 @@
 // The statistics of a handle's last call, as the API reports them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -37,6 +39,23 @@ inline Launch launch_of(mluOpHandle_t handle, const std::string& kernel) {
   }
   if (found.size() != 1) throw std::runtime_error(std::to_string(found.size()) + " launches of " + kernel);
   return found.front();
+}
+
+// The statistics of one task of the last call.
+inline mluOpOmpTaskStatistics_t task_statistics(mluOpHandle_t handle, int launch, int task) {
+  mluOpOmpTaskStatistics_t statistics{};
+  require(mluOpOmpGetTaskStatistics(handle, launch, task, &statistics));
+  return statistics;
+}
+
+// Checks the launches of the last call: their kernels, in order, and that each had `task_dim` tasks.
+inline void expect_launches(mluOpHandle_t handle, const std::vector<std::string>& kernels, int task_dim) {
+  const std::vector<Launch> launches = launches_of(handle);
+  ASSERT_EQ(launches.size(), kernels.size());
+  for (size_t i = 0; i < launches.size(); ++i) {
+    EXPECT_EQ(launches[i].kernel, kernels[i]);
+    EXPECT_EQ(launches[i].task_dim, task_dim);
+  }
 }
 
 }  // namespace mluop::test

@@ -8,6 +8,9 @@
 
 namespace mluop::voxel_pooling_forward {
 
+// The cell of a point that is out of range.
+inline constexpr int32_t kNoCell = -1;
+
 // The arguments of the call, checked.
 struct Args {
   int64_t total_points() const { return int64_t{batch_size} * num_points; }

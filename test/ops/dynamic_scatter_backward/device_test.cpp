@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "ops/dynamic_scatter_backward/call.h"
+#include "support/call_statistics.h"
 #include "support/environment.h"
 #include "support/lidar_map.h"
 #include "support/trace.h"
@@ -18,26 +18,8 @@ namespace {
 using TaskStatistics = mluOpOmpTaskStatistics_t;
 
 // The launches of a call, in their order.
-constexpr const char* kLaunches[] = {"check_indices", "fill", "fill", "traceback", "scatter"};
+const std::vector<std::string> kLaunches = {"check_indices", "fill", "fill", "traceback", "scatter"};
 constexpr int kTraceback = 3, kScatter = 4;
-
-TaskStatistics statistics_of(mluOpHandle_t handle, int launch, int task) {
-  TaskStatistics statistics{};
-  require(mluOpOmpGetTaskStatistics(handle, launch, task, &statistics));
-  return statistics;
-}
-
-void expect_launches(mluOpHandle_t handle, int task_dim) {
-  int count = 0;
-  require(mluOpOmpGetLaunchCount(handle, &count));
-  ASSERT_EQ(count, static_cast<int>(std::size(kLaunches)));
-  for (int launch = 0; launch < count; ++launch) {
-    mluOpOmpLaunchStatistics_t statistics{};
-    require(mluOpOmpGetLaunchStatistics(handle, launch, &statistics));
-    EXPECT_STREQ(statistics.kernel, kLaunches[launch]);
-    EXPECT_EQ(statistics.task_dim, task_dim);
-  }
-}
 
 bool identical(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
@@ -61,7 +43,7 @@ struct ExpectedTask {
 
 void expect_task(mluOpHandle_t handle, const ExpectedTask& expected) {
   SCOPED_TRACE("task " + std::to_string(expected.task));
-  const TaskStatistics traceback = statistics_of(handle, kTraceback, expected.task);
+  const TaskStatistics traceback = task_statistics(handle, kTraceback, expected.task);
   EXPECT_EQ(traceback.first_item, expected.first_point);
   EXPECT_EQ(traceback.item_count, expected.points);
   EXPECT_EQ(traceback.tiles, expected.tiles);
@@ -69,7 +51,7 @@ void expect_task(mluOpHandle_t handle, const ExpectedTask& expected) {
   EXPECT_EQ(traceback.bytes_stored, 0);
   EXPECT_EQ(traceback.atomics, expected.points);
   EXPECT_EQ(traceback.atomic_elements, expected.points * 128);
-  const TaskStatistics scatter = statistics_of(handle, kScatter, expected.task);
+  const TaskStatistics scatter = task_statistics(handle, kScatter, expected.task);
   EXPECT_EQ(scatter.first_item, expected.first_voxel);
   EXPECT_EQ(scatter.item_count, expected.voxels);
   EXPECT_EQ(scatter.bytes_loaded, expected.voxels * 1024);
@@ -100,10 +82,10 @@ TEST(OpsDynamicScatterBackwardDevice, SplitTilesAndTraffic) {
     const DynamicScatterCall call(handle, inputs);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
     EXPECT_TRUE(identical(call.output(), expected));
-    expect_launches(handle, task_dim);
+    expect_launches(handle, kLaunches, task_dim);
     for (const ExpectedTask& task : tasks) expect_task(handle, task);
   }
-  EXPECT_EQ(statistics_of(handle, kTraceback, 0).nram_bytes, 654336) << "255 x 2564 + 512, in cache lines";
+  EXPECT_EQ(task_statistics(handle, kTraceback, 0).nram_bytes, 654336) << "255 x 2564 + 512, in cache lines";
 }
 
 // Points without voxel load their map entry and features, and update nothing.
@@ -118,7 +100,7 @@ TEST(OpsDynamicScatterBackwardDevice, PointsWithoutVoxel) {
   const DynamicScatterCall call(handle, inputs);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   EXPECT_TRUE(identical(call.output(), dynamic_scatter_reference(inputs)));
-  const TaskStatistics traceback = statistics_of(handle, kTraceback, 0);
+  const TaskStatistics traceback = task_statistics(handle, kTraceback, 0);
   EXPECT_EQ(traceback.bytes_loaded, 1000 * (4 + 80) + mapped * 80);
   EXPECT_EQ(traceback.atomics, mapped);
   EXPECT_EQ(traceback.atomic_elements, mapped * 20);
@@ -135,7 +117,7 @@ TEST(OpsDynamicScatterBackwardDevice, PartsOfChannels) {
   const DynamicScatterCall call(handle, inputs);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   EXPECT_TRUE(identical(call.output(), dynamic_scatter_reference(inputs)));
-  const TaskStatistics traceback = statistics_of(handle, kTraceback, 0);
+  const TaskStatistics traceback = task_statistics(handle, kTraceback, 0);
   EXPECT_EQ(traceback.tiles, 60 * 3);
   EXPECT_EQ(traceback.bytes_loaded, 60 * (4 + 400 + 400));
   EXPECT_EQ(traceback.atomics, 60 * 3);
@@ -151,10 +133,10 @@ TEST(OpsDynamicScatterBackwardDevice, FewerPointsThanTasks) {
   require(mluOpOmpSetStatistics(handle, 1));
   const DynamicScatterCall call(handle, inputs);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  expect_launches(handle, 16);
-  EXPECT_EQ(statistics_of(handle, kTraceback, 4).item_count, 1);
-  EXPECT_EQ(statistics_of(handle, kTraceback, 5).item_count, 0);
-  EXPECT_EQ(statistics_of(handle, kScatter, 3).item_count, 0);
+  expect_launches(handle, kLaunches, 16);
+  EXPECT_EQ(task_statistics(handle, kTraceback, 4).item_count, 1);
+  EXPECT_EQ(task_statistics(handle, kTraceback, 5).item_count, 0);
+  EXPECT_EQ(task_statistics(handle, kScatter, 3).item_count, 0);
 }
 
 // reduce_from [N, C], and the bytes that alignment may skip.

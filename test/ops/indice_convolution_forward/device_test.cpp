@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/indice_convolution_forward/call.h"
+#include "support/call_statistics.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "team/split.h"
@@ -18,28 +19,6 @@ namespace {
 constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
 
 using TaskStatistics = mluOpOmpTaskStatistics_t;
-
-// A launch of the last call.
-struct Launch {
-  std::string kernel;
-  std::vector<TaskStatistics> tasks;
-};
-
-std::vector<Launch> launches_of(mluOpHandle_t handle) {
-  int count = 0;
-  require(mluOpOmpGetLaunchCount(handle, &count));
-  std::vector<Launch> launches;
-  for (int i = 0; i < count; ++i) {
-    mluOpOmpLaunchStatistics_t launch;
-    require(mluOpOmpGetLaunchStatistics(handle, i, &launch));
-    launches.push_back({launch.kernel, {}});
-    for (int task = 0; task < launch.task_dim; ++task) {
-      launches.back().tasks.emplace_back();
-      require(mluOpOmpGetTaskStatistics(handle, i, task, &launches.back().tasks.back()));
-    }
-  }
-  return launches;
-}
 
 // The launches of a call, whose output must equal the reference.
 template <class T>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/masked_im2col_forward/call.h"
+#include "support/call_statistics.h"
 #include "support/environment.h"
 #include "support/trace.h"
 
@@ -16,25 +17,11 @@ namespace {
 using TaskStatistics = mluOpOmpTaskStatistics_t;
 
 // The launches of a call, in their order.
-constexpr const char* kLaunches[] = {"transpose", "fill", "copy_windows", "transpose"};
+const std::vector<std::string> kLaunches = {"transpose", "fill", "copy_windows", "transpose"};
 constexpr int kCopyLaunch = 2;
 
 TaskStatistics copy_statistics(mluOpHandle_t handle, int task) {
-  TaskStatistics statistics{};
-  require(mluOpOmpGetTaskStatistics(handle, kCopyLaunch, task, &statistics));
-  return statistics;
-}
-
-void expect_launches(mluOpHandle_t handle, int task_dim) {
-  int count = 0;
-  require(mluOpOmpGetLaunchCount(handle, &count));
-  ASSERT_EQ(count, static_cast<int>(std::size(kLaunches)));
-  for (int launch = 0; launch < count; ++launch) {
-    mluOpOmpLaunchStatistics_t statistics{};
-    require(mluOpOmpGetLaunchStatistics(handle, launch, &statistics));
-    EXPECT_STREQ(statistics.kernel, kLaunches[launch]);
-    EXPECT_EQ(statistics.task_dim, task_dim);
-  }
+  return task_statistics(handle, kCopyLaunch, task);
 }
 
 // The first and the number of masks of a task, and its traffic.
@@ -72,7 +59,7 @@ TEST(OpsMaskedIm2colForwardDevice, SplitAndTraffic) {
     const MaskedIm2colCall<uint32_t> call(handle, inputs);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
     EXPECT_EQ(call.data_col_buffer.values(), expected);
-    expect_launches(handle, task_dim);
+    expect_launches(handle, kLaunches, task_dim);
     switch (task_dim) {
       case 1: expect_task(copy_statistics(handle, 0), 0, 200, 1844800, 1843200); break;
       case 4:
@@ -102,8 +89,7 @@ TEST(OpsMaskedIm2colForwardDevice, TrafficOfTransposes) {
     for (const auto& [launch, bytes] : {std::pair{0, 409600}, {3, 1843200}}) {
       int64_t loaded = 0, stored = 0;
       for (int task = 0; task < task_dim; ++task) {
-        TaskStatistics statistics{};
-        require(mluOpOmpGetTaskStatistics(handle, launch, task, &statistics));
+        const TaskStatistics statistics = task_statistics(handle, launch, task);
         loaded += statistics.bytes_loaded;
         stored += statistics.bytes_stored;
       }
@@ -142,7 +128,7 @@ TEST(OpsMaskedIm2colForwardDevice, FewerMasksThanTasks) {
   require(mluOpOmpSetStatistics(handle, 1));
   const MaskedIm2colCall<uint32_t> call(handle, inputs);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  expect_launches(handle, 16);
+  expect_launches(handle, kLaunches, 16);
   EXPECT_EQ(copy_statistics(handle, 2).item_count, 1);
   EXPECT_EQ(copy_statistics(handle, 3).item_count, 0);
 }

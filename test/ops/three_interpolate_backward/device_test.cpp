@@ -11,6 +11,7 @@
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/three_interpolate_backward/device/plan.h"
 #include "ops/three_interpolate_backward/device/tile.h"
+#include "support/call_statistics.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/trace.h"
@@ -242,12 +243,6 @@ Traffic traffic_of(const ThreeInterpolateSizes& s, const Tiling& tiling, Range i
   return traffic;
 }
 
-mluOpOmpTaskStatistics_t task_statistics(mluOpHandle_t handle, int launch, int task) {
-  mluOpOmpTaskStatistics_t statistics{};
-  require(mluOpOmpGetTaskStatistics(handle, launch, task, &statistics));
-  return statistics;
-}
-
 template <class T>
 void run_with_statistics(mluOpHandle_t handle, const ThreeInterpolateInputs<T>& inputs) {
   require(mluOpOmpSetStatistics(handle, 1));
@@ -266,16 +261,7 @@ void expect_statistics(const ThreeInterpolateInputs<T>& inputs, int task_dim, si
   const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
   run_with_statistics(handle, inputs);
 
-  int count = 0;
-  require(mluOpOmpGetLaunchCount(handle, &count));
-  ASSERT_EQ(count, 2);
-  const char* const kKernels[] = {"check_indices", "interpolate"};
-  for (int i = 0; i < count; ++i) {
-    mluOpOmpLaunchStatistics_t launch{};
-    require(mluOpOmpGetLaunchStatistics(handle, i, &launch));
-    EXPECT_STREQ(launch.kernel, kKernels[i]);
-    EXPECT_EQ(launch.task_dim, task_dim);
-  }
+  expect_launches(handle, {"check_indices", "interpolate"}, task_dim);
   for (int task = 0; task < task_dim; ++task) {
     SCOPED_TRACE(task);
     const auto check = task_statistics(handle, 0, task);

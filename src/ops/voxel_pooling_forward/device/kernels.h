@@ -25,18 +25,15 @@ struct Tile {
   Tile(Arena& nram, int64_t points)
       : geom_xyz(nram.take<int32_t>("tile", {kParts, points})),
         pos_memo(geom_xyz + 3 * points),
-        offsets(geom_xyz + kFeatureParts * points),
+        cells(geom_xyz + kFeatureParts * points),
         features(reinterpret_cast<float*>(geom_xyz)) {}
 
   static constexpr int64_t chunk_channels(int64_t points) { return kFeatureParts * points; }
 
   int32_t* geom_xyz;  // [points, 3]
   int32_t* pos_memo;  // [points, 3]
-  int32_t* offsets;   // [points], of the output row of a point, in elements; kOutOfRange
+  int32_t* cells;     // [points], of the points; kNoCell
   float* features;    // [chunk_channels(points)]
 };
-
-// The offset of a point that is not in the grid.
-inline constexpr int32_t kOutOfRange = -1;
 
 }  // namespace mluop::voxel_pooling_forward::device

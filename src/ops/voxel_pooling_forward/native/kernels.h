@@ -13,6 +13,7 @@
 namespace mluop::voxel_pooling_forward::native {
 
 // The steps of primitives/key_partition.h, with cells as keys.
+static_assert(kNoCell == KeyedPoints::kNoKey);
 
 // Work items: sampled runs. Counts their points.
 struct SampleArgs {

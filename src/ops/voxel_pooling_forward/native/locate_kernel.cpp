@@ -5,14 +5,15 @@
 #include <hwy/highway.h>
 
 #include "core/simd.h"
+#include "ops/voxel_pooling_forward/locate-inl.h"
 #include "ops/voxel_pooling_forward/native/kernels.h"
-#include "ops/voxel_pooling_forward/native/locate-inl.h"
 #include "primitives/key_partition-inl.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward::native {
 namespace HWY_NAMESPACE {
+using voxel_pooling_forward::HWY_NAMESPACE::locate_points;
 
 void locate(const LocateArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kChunkPoints = KeyedPoints::kChunkPoints;
@@ -22,7 +23,8 @@ void locate(const LocateArgs& args, int64_t begin, int64_t end, Task& task) {
   for (int64_t point = begin * kChunkPoints; point < points_end; point += args.tile_points) {
     const int64_t count = std::min(args.tile_points, points_end - point);
     int32_t* memo = args.call.pos_memo + point * 3;
-    locate_points(args.call, point, count, args.cells + point, args.stream ? tile.memo : memo);
+    locate_points(args.call, point, count, args.call.geom_xyz + point * 3, args.cells + point,
+                  args.stream ? tile.memo : memo);
     if (args.stream) stream.copy(memo, tile.memo, static_cast<size_t>(count) * 3);
     for (int64_t i = point; i < point + count; i += kChunkPoints) {
       mluop::HWY_NAMESPACE::rank_chunk(args.partition, args.points, i / kChunkPoints);

@@ -6,12 +6,13 @@
 #include <hwy/highway.h>
 
 #include "core/simd.h"
+#include "ops/voxel_pooling_forward/locate-inl.h"
 #include "ops/voxel_pooling_forward/native/kernels.h"
-#include "ops/voxel_pooling_forward/native/locate-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward::native {
 namespace HWY_NAMESPACE {
+using voxel_pooling_forward::HWY_NAMESPACE::locate_points;
 
 // Runs are too far apart for the hardware prefetcher.
 constexpr int64_t kPrefetchRuns = 16;
@@ -22,9 +23,9 @@ void sample(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
   for (int64_t run = begin; run < end; ++run) {
     hwy::Prefetch(args.call.geom_xyz + args.sample.points(run + kPrefetchRuns).begin * 3);
     const Range points = args.sample.points(run);
-    locate_points(args.call, points.begin, points.size(), cells, memo);
+    locate_points(args.call, points.begin, points.size(), args.call.geom_xyz + points.begin * 3, cells, memo);
     for (int64_t i = 0; i < points.size(); ++i) {
-      if (cells[i] != KeyedPoints::kNoKey) args.partition.count(task.taskId, cells[i], run);
+      if (cells[i] != kNoCell) args.partition.count(task.taskId, cells[i], run);
     }
   }
 }

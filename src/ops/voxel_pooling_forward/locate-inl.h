@@ -12,14 +12,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/voxel_pooling_forward/native/kernels.h"
+#include "ops/voxel_pooling_forward/args.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::voxel_pooling_forward::native {
+namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One vector of points of batch b: range masks, cell (kNoKey for a point out of range) and pos_memo.
+// One vector of points of batch b: range masks, cell (kNoCell for a point out of range) and pos_memo.
 template <class D>
 HWY_INLINE void locate_vector(D d, const Args& call, int32_t b, const int32_t* HWY_RESTRICT geom,
                               int32_t* HWY_RESTRICT cells, int32_t* HWY_RESTRICT memo) {
@@ -33,20 +33,21 @@ HWY_INLINE void locate_vector(D d, const Args& call, int32_t b, const int32_t* H
       hn::And(within(x, call.num_voxel_x), hn::And(within(y, call.num_voxel_y), within(z, call.num_voxel_z)));
   const auto row = hn::Add(hn::Set(d, b * call.num_voxel_y), y);
   const auto cell = hn::Add(hn::Mul(row, hn::Set(d, call.num_voxel_x)), x);
-  hn::StoreU(hn::IfThenElse(in_range, cell, hn::Set(d, KeyedPoints::kNoKey)), d, cells);
+  hn::StoreU(hn::IfThenElse(in_range, cell, hn::Set(d, kNoCell)), d, cells);
   hn::StoreInterleaved3(hn::IfThenElse(in_range, hn::Set(d, b), minus_one), hn::IfThenElse(in_range, y, minus_one),
                         hn::IfThenElse(in_range, x, minus_one), d, memo);
 }
 
-// Writes cells and pos_memo of the points [point, point + count) of the call, which may span batches.
-inline void locate_points(const Args& call, int64_t point, int64_t count, int32_t* cells, int32_t* memo) {
+// Writes cells and pos_memo of the points [point, point + count) of the call, which may span batches. geom, cells
+// and memo begin at `point`.
+inline void locate_points(const Args& call, int64_t point, int64_t count, const int32_t* geom, int32_t* cells,
+                          int32_t* memo) {
   const hn::ScalableTag<int32_t> d;
   constexpr size_t kMaxLanes = hn::MaxLanes(d);
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   while (count > 0) {
     const auto b = static_cast<int32_t>(point / call.num_points);
     const int64_t in_batch = std::min(count, int64_t{b + 1} * call.num_points - point);
-    const int32_t* geom = call.geom_xyz + point * 3;
     int64_t i = 0;
     for (; i + lanes <= in_batch; i += lanes) {
       locate_vector(d, call, b, geom + i * 3, cells + i, memo + i * 3);
@@ -61,6 +62,7 @@ inline void locate_points(const Args& call, int64_t point, int64_t count, int32_
       std::memcpy(memo + i * 3, padded_memo, rest * 3 * sizeof(int32_t));
     }
     point += in_batch;
+    geom += in_batch * 3;
     cells += in_batch;
     memo += in_batch * 3;
     count -= in_batch;
@@ -68,7 +70,7 @@ inline void locate_points(const Args& call, int64_t point, int64_t count, int32_
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::voxel_pooling_forward::native
+}  // namespace mluop::voxel_pooling_forward
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard
