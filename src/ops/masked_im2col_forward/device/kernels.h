@@ -19,13 +19,9 @@ struct CopyArgs {
 // Work items: masks. Copies the part of each window that lies in the feature, from GDRAM to GDRAM.
 void copy_windows(const CopyArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Bytes of a row of a tile: several cache lines, which one access to a page fetches.
-inline constexpr int64_t kSegmentBytes = 4 * kCacheLine;
-
 // Matrices of one size, each transposed to rows of its own; distances in elements.
 struct TransposeMatricesArgs {
-  int64_t segment_columns() const { return kSegmentBytes / element_size; }
-  int64_t segment_count() const { return ceil_div(columns, segment_columns()); }
+  int64_t segment_count() const { return ceil_div(columns, tile_columns); }
   int64_t item_count() const { return ceil_div(rows, tile_rows) * matrices * segment_count(); }
 
   int64_t matrices, rows, columns;
@@ -34,7 +30,7 @@ struct TransposeMatricesArgs {
   int32_t element_size;  // 2 or 4
   const void* from;
   void* to;
-  int64_t tile_rows;
+  int64_t tile_rows, tile_columns;
   bool stream;  // the output bypasses the caches
 };
 
@@ -44,12 +40,18 @@ RangeKernel<TransposeMatricesArgs> transpose_kernel(int32_t element_size);
 
 // The NRAM of transpose_kernel().
 struct TransposeTile {
-  TransposeTile(Arena& nram, int64_t rows)
-      : rows_of_matrix(nram.take<std::byte>("rows", {rows, kSegmentBytes})),
-        columns_of_matrix(nram.take<std::byte>("columns", {rows, kSegmentBytes})) {}
+  TransposeTile(Arena& nram, int64_t rows, int64_t columns, int64_t element_size)
+      : row_stride(odd_lines(columns * element_size)),
+        column_stride(odd_lines(rows * element_size)),
+        rows_of_matrix(nram.take<std::byte>("rows", {rows, row_stride})),
+        columns_of_matrix(nram.take<std::byte>("columns", {columns, column_stride})) {}
 
-  std::byte* rows_of_matrix;     // [rows, segment_columns] elements
-  std::byte* columns_of_matrix;  // [segment_columns, rows] elements
+  // Whole cache lines, an odd number of them: a column of the tile then lies in all sets of L1.
+  static int64_t odd_lines(int64_t bytes) { return (ceil_div(bytes, kCacheLine) | 1) * kCacheLine; }
+
+  int64_t row_stride, column_stride;  // in bytes
+  std::byte* rows_of_matrix;          // [rows, columns] elements
+  std::byte* columns_of_matrix;       // [columns, rows] elements
 };
 
 }  // namespace mluop::masked_im2col_forward::device

@@ -18,12 +18,25 @@ struct Workspace {
   std::byte* data_col;  // [mask_cnt, kernel_h * kernel_w, C] elements
 };
 
-// Tiles of this many rows stay in L2, and their pages in the TLB.
-constexpr int64_t kMaxTileRows = 240;
+// Tiles of this size stay in L2, and the pages of their rows in the TLB. A tile has several cache lines of each
+// row, which one access to the row's page fetches.
+constexpr int64_t kMaxTileRows = 256;
+constexpr int64_t kMaxTileColumns = 128;
+
+// Tiles of about equal height, in whole cache lines of the output.
+int64_t balanced_tile_rows(int64_t rows, int64_t element_size) {
+  const int64_t even = ceil_div(rows, ceil_div(rows, kMaxTileRows));
+  return std::min(rows, round_up(even, kCacheLine / element_size));
+}
 
 void transpose_matrices(Context& context, TransposeMatricesArgs args) {
-  args.tile_rows = fit_tile(context, std::min(args.rows, kMaxTileRows),
-                            [](int64_t rows) { return bytes_of<TransposeTile>(rows); });
+  const auto tile_bytes = [&](int64_t rows, int64_t columns) {
+    return bytes_of<TransposeTile>(rows, columns, args.element_size);
+  };
+  args.tile_columns = fit_tile(context, std::min(args.columns, kMaxTileColumns),
+                               [&](int64_t columns) { return tile_bytes(1, columns); });
+  args.tile_rows = fit_tile(context, balanced_tile_rows(args.rows, args.element_size),
+                            [&](int64_t rows) { return tile_bytes(rows, args.tile_columns); });
   launch(context, "transpose", device_task_dim(), Evenly{args.item_count()}, transpose_kernel(args.element_size),
          args);
 }
@@ -43,6 +56,7 @@ void transpose_feature(Context& context, const Args& args, void* to) {
                                   .from = args.feature,
                                   .to = to,
                                   .tile_rows = 0,
+                                  .tile_columns = 0,
                                   .stream = false,
                               });
 }
@@ -62,6 +76,7 @@ void transpose_data_col(Context& context, const Args& args, const void* from) {
                                   .from = from,
                                   .to = args.data_col,
                                   .tile_rows = 0,
+                                  .tile_columns = 0,
                                   .stream = exceeds_caches(args.mask_cnt * offsets * args.pixel_bytes()),
                               });
 }

@@ -55,19 +55,19 @@ HWY_INLINE void transpose_square(const T* from, int64_t from_stride, T* to, int6
 
 #endif
 
-// to[j * rows + i] = from[i * columns + j]
+// to[j * to_stride + i] = from[i * from_stride + j] for i below rows and j below columns
 template <class T>
-void transpose_tile(const T* from, int64_t rows, int64_t columns, T* to) {
+void transpose_tile(const T* from, int64_t from_stride, int64_t rows, int64_t columns, T* to, int64_t to_stride) {
   constexpr int64_t kStep = kSquare<T>;
   const int64_t square_rows = rows / kStep * kStep, square_columns = columns / kStep * kStep;
   for (int64_t i = 0; i < square_rows; i += kStep) {
     for (int64_t j = 0; j < square_columns; j += kStep) {
-      transpose_square(from + i * columns + j, columns, to + j * rows + i, rows);
+      transpose_square(from + i * from_stride + j, from_stride, to + j * to_stride + i, to_stride);
     }
   }
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = i < square_rows ? square_columns : 0; j < columns; ++j)
-      to[j * rows + i] = from[i * columns + j];
+      to[j * to_stride + i] = from[i * from_stride + j];
   }
 }
 
@@ -75,30 +75,31 @@ void transpose_tile(const T* from, int64_t rows, int64_t columns, T* to) {
 template <class T>
 void transpose_matrices(const TransposeMatricesArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kBytes = sizeof(T);
-  const TransposeTile tile(task.nram, args.tile_rows);
+  const TransposeTile tile(task.nram, args.tile_rows, args.tile_columns, kBytes);
   T* const rows = reinterpret_cast<T*>(tile.rows_of_matrix);
   T* const columns = reinterpret_cast<T*>(tile.columns_of_matrix);
+  const int64_t column_stride = tile.column_stride / kBytes;
   const mluop::HWY_NAMESPACE::StreamWriter stream;
   const int64_t items_of_tile = args.matrices * args.segment_count();
   for (int64_t item = begin; item < end; ++item) {
     const int64_t row = item / items_of_tile * args.tile_rows;
     const int64_t matrix = item % items_of_tile / args.segment_count();
-    const int64_t column = item % args.segment_count() * args.segment_columns();
+    const int64_t column = item % args.segment_count() * args.tile_columns;
     const int64_t height = std::min(args.tile_rows, args.rows - row);
-    const int64_t width = std::min(args.segment_columns(), args.columns - column);
+    const int64_t width = std::min(args.tile_columns, args.columns - column);
     const T* from =
         static_cast<const T*>(args.from) + matrix * args.from_stride + row * args.from_row_stride + column;
     T* to = static_cast<T*>(args.to) + matrix * args.to_stride + column * args.to_row_stride + row;
     ++task.statistics->tiles;
-    load_rows(task, rows, width * kBytes, from, args.from_row_stride * kBytes, width * kBytes, height);
-    transpose_tile(rows, height, width, columns);
+    load_rows(task, rows, tile.row_stride, from, args.from_row_stride * kBytes, width * kBytes, height);
+    transpose_tile(rows, tile.row_stride / kBytes, height, width, columns, column_stride);
     if (args.stream) {
       for (int64_t j = 0; j < width; ++j) {
-        stream.copy(to + j * args.to_row_stride, columns + j * height, static_cast<size_t>(height));
+        stream.copy(to + j * args.to_row_stride, columns + j * column_stride, static_cast<size_t>(height));
       }
       task.statistics->bytes_stored += width * height * kBytes;
     } else {
-      store_rows(task, to, args.to_row_stride * kBytes, columns, height * kBytes, height * kBytes, width);
+      store_rows(task, to, args.to_row_stride * kBytes, columns, tile.column_stride, height * kBytes, width);
     }
   }
 }
