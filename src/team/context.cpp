@@ -85,8 +85,8 @@ mluop::Arena mluOpContext::reserve(size_t pool_bytes) {
 mluop::Arena mluOpContext::nram(int thread) const {
   const size_t bytes = nram_capacity + mluop::kArenaGapBytes;
   const size_t begin = bytes * static_cast<size_t>(thread);
-  mluop::require(begin + bytes <= nram_memory_.capacity(), MLUOP_STATUS_INTERNAL_ERROR,
-                 "the NRAM of thread ", thread, " is not reserved");
+  mluop::require(begin + bytes <= nram_memory_.capacity(), MLUOP_STATUS_INTERNAL_ERROR, "the NRAM of thread ",
+                 thread, " is not reserved");
   return {nram_memory_.data() + begin, nram_capacity, mluop::kArenaGapBytes};
 }
 
