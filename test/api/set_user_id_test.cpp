@@ -31,7 +31,8 @@ TEST(ApiSetUserId, IgnoresTheEnvironment) {
   fs::permissions(folder.path(), fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
   const fs::path program = folder.path() / "program";
   fs::copy_file("/proc/self/exe", program);
-  fs::permissions(program, fs::perms::owner_all | fs::perms::others_exec | fs::perms::set_uid);
+  fs::permissions(program,
+                  fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec | fs::perms::set_uid);
   // An invalid value, which fails the creation of a handle wherever it is read.
   const ScopedEnvironment device("MLUOP_OMP_DEVICE", "none");
   const pid_t child = fork();
