@@ -17,7 +17,7 @@
  *     thread of the parent was in a call. If the parent had used more than one thread, operators of the
  *     child run on one, with the same results: OpenMP runtimes do not support teams after fork().
  *
- * Environment, read by mluOpCreate and mluOpUpdateContextInformation
+ * Environment, read by mluOpCreate and mluOpUpdateContextInformation; set-user-ID programs ignore all but OMP_*
  *   OMP_NUM_THREADS      number of tasks (cores) of a team; read by OpenMP itself
  *   MLUOP_OMP_MAX_THREADS
  *                        the maximum number of threads that run a team's tasks, 1 to 4096; default: native,

@@ -11,6 +11,8 @@
 //     float* rows;     // [points, channels]
 //   };
 //   ... bytes_of<Tile>(points, channels) ... Tile(task.nram, points, channels) ...
+//
+// Under AddressSanitizer the memory of an arena is poisoned, except the elements of the buffers that are taken.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +20,23 @@
 #include <initializer_list>
 
 #include "core/aligned_buffer.h"
+#include "core/poison.h"
 
 namespace mluop {
+
+// What the internal arenas have beyond their capacity: poisoned cache lines between the first 64 buffers.
+inline constexpr size_t kArenaGapBytes = kPoisons ? 64 * kScratchAlignment : 0;
 
 class Arena {
  public:
   // Measures: unlimited, and every buffer is null.
   Arena() = default;
-  // Hands out `bytes` bytes at `memory`, which is aligned to kScratchAlignment.
-  Arena(std::byte* memory, size_t bytes) : memory_(memory), capacity_(bytes), measures_(false) {}
+  // Hands out `bytes` bytes at `memory`, which is aligned to kScratchAlignment and has `gap_bytes` bytes more for
+  // gaps between the buffers.
+  Arena(std::byte* memory, size_t bytes, size_t gap_bytes = 0)
+      : memory_(memory), capacity_(bytes), gap_bytes_(gap_bytes), measures_(false) {
+    poison(memory, bytes + gap_bytes);
+  }
 
   // A buffer of the product of `shape` elements, aligned to kScratchAlignment; contents are unspecified. Throws
   // Failure: BAD_PARAM if the bytes exceed int64_t, INTERNAL_ERROR if they exceed what the arena has left.
@@ -36,6 +46,10 @@ class Arena {
     return reinterpret_cast<T*>(take_bytes(name, shape, sizeof(T)));
   }
 
+  // Ends the use of all buffers: their memory is poisoned again.
+  void release() const { poison(memory_, measures_ ? 0 : used_ + used_gap_bytes_); }
+
+  // Without the gaps.
   size_t used() const { return used_; }
   size_t capacity() const { return capacity_; }
 
@@ -45,6 +59,8 @@ class Arena {
   std::byte* memory_ = nullptr;
   size_t capacity_ = PTRDIFF_MAX;
   size_t used_ = 0;
+  size_t gap_bytes_ = 0;
+  size_t used_gap_bytes_ = 0;
   bool measures_ = true;
 };
 

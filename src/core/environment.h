@@ -1,13 +1,15 @@
-// Environment variables as text. An empty variable counts as unset.
+// Environment variables as text. An empty variable counts as unset, and so does every variable in a program that
+// runs with the privileges of its file (set-user-ID): its user must not choose the files that it writes.
 #pragma once
 
-#include <cstdlib>
+#include <stdlib.h>
+
 #include <string>
 
 namespace mluop {
 
 inline std::string read_environment(const char* name, const char* fallback) {
-  const char* value = std::getenv(name);
+  const char* value = secure_getenv(name);
   return value == nullptr || *value == '\0' ? fallback : value;
 }
 

@@ -77,14 +77,17 @@ int mluOpContext::thread_count(int task_dim) const {
 
 mluop::Arena mluOpContext::reserve(size_t pool_bytes) {
   const auto threads = static_cast<size_t>(thread_count(omp_get_max_threads()));
-  nram_memory_.reserve(nram_capacity * threads);
-  pool_.reserve(pool_bytes);
-  return {pool_.data(), pool_bytes};
+  nram_memory_.reserve((nram_capacity + mluop::kArenaGapBytes) * threads);
+  pool_.reserve(pool_bytes + mluop::kArenaGapBytes);
+  return {pool_.data(), pool_bytes, mluop::kArenaGapBytes};
 }
 
 mluop::Arena mluOpContext::nram(int thread) const {
-  const size_t begin = nram_capacity * static_cast<size_t>(thread);
-  mluop::require(begin + nram_capacity <= nram_memory_.capacity(), MLUOP_STATUS_INTERNAL_ERROR,
-                 "the NRAM of thread ", thread, " is not reserved");
-  return {nram_memory_.data() + begin, nram_capacity};
+  const size_t bytes = nram_capacity + mluop::kArenaGapBytes;
+  const size_t begin = bytes * static_cast<size_t>(thread);
+  mluop::require(begin + bytes <= nram_memory_.capacity(), MLUOP_STATUS_INTERNAL_ERROR, "the NRAM of thread ",
+                 thread, " is not reserved");
+  return {nram_memory_.data() + begin, nram_capacity, mluop::kArenaGapBytes};
 }
+
+void mluOpContext::end_call() { mluop::poison(pool_.data(), pool_.capacity()); }

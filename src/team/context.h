@@ -34,6 +34,9 @@ struct mluOpContext {
   // The NRAM of a thread. Throws mluop::Failure (INTERNAL_ERROR) if it is not reserved.
   mluop::Arena nram(int thread) const;
 
+  // Ends the use of the pool by a call: under AddressSanitizer, an access to it is reported from here on.
+  void end_call();
+
   mluop::DeviceProfile device = mluop::kDefaultDevice;
   size_t nram_capacity = 0;
   // MLUOP_OMP_MAX_THREADS; if it is not set, the number of processors, which limits the native algorithm only.

@@ -57,6 +57,7 @@ struct Team {
       } else {
         run_recorded(task, thread);
       }
+      task.nram.release();
     }
   }
 

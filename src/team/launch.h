@@ -114,6 +114,7 @@ void launch_dynamic(Context& context, const char* name, int task_dim, int chunk_
           Task chunk_task = task;
           if (range.size() > 0) launched.kernel(launched.args, range.begin, range.end, chunk_task);
           record_chunk(chunk_task, range);
+          chunk_task.nram.release();
         }
       },
       &state);

@@ -63,6 +63,11 @@ Call::Call(std::string_view function, Context& context, bool is_query)
   if (!is_query) context.statistics.begin_call();
 }
 
+Call::~Call() {
+  unpoison(workspace_.data(), workspace_.size());
+  if (!is_query_) context_.end_call();
+}
+
 int64_t Argument::bytes() const {
   if (is_tensor()) return byte_count(*desc);
   return shape[0] * static_cast<int64_t>(size_of(dtype));
@@ -131,7 +136,7 @@ void Call::check_overlap() const {
   }
 }
 
-Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) const {
+Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) {
   if (reads_nothing_) return {nullptr, 0};
   require(workspace_size >= needed, kBadParam, "workspace_size is ", workspace_size, ", expected at least ",
           needed);
@@ -145,6 +150,7 @@ Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) con
       require_apart(memory, Memory(argument));
     }
   }
+  workspace_ = {static_cast<const std::byte*>(workspace), needed};
   return workspace_arena(workspace, needed);
 }
 

@@ -63,6 +63,10 @@ struct Argument {
 class Call {
  public:
   Call(std::string_view function, Context& context, bool is_query);
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  // Ends the use of pool and workspace, see core/poison.h: the workspace is the caller's again.
+  ~Call();
 
   // Declare a tensor: the name of its parameter, and what its descriptor must state. Values that depend on other
   // descriptors are read with dtype_of() and dim_of(), which accept null.
@@ -86,7 +90,7 @@ class Call {
   void check_tensors() const;
   // The caller's workspace: `needed` bytes or more, and no overlap with an argument. BAD_PARAM. Returns the
   // aligned part.
-  Arena workspace(void* workspace, size_t workspace_size, size_t needed) const;
+  Arena workspace(void* workspace, size_t workspace_size, size_t needed);
 
   // Appends to the debug line: what the plan has decided. Costs a branch unless debug lines are shown.
   template <class... Parts>
@@ -117,6 +121,7 @@ class Call {
   bool reads_nothing_ = false;
   size_t argument_count_ = 0;
   std::array<Argument, kMaxArguments> arguments_;
+  std::span<const std::byte> workspace_;
   Clock::time_point start_;
   std::string details_;
 };

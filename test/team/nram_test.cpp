@@ -70,7 +70,7 @@ TEST(TeamNram, BuffersOfDifferentThreadsAreDisjoint) {
     std::sort(ranges.begin(), ranges.end());
     for (size_t i = 1; i < ranges.size(); ++i) EXPECT_LE(ranges[i - 1].second, ranges[i].first);
     EXPECT_LE(ranges.back().second - ranges.front().first,
-              static_cast<ptrdiff_t>(context.nram_capacity * static_cast<size_t>(task_dim)));
+              static_cast<ptrdiff_t>((context.nram_capacity + kArenaGapBytes) * static_cast<size_t>(task_dim)));
   }
 }
 
