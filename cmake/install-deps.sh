@@ -1,21 +1,36 @@
 #!/bin/sh
 # Installs the Debian packages that the build, the tests and the perf suite require. Silent if all are installed.
 # Runs as root, or as a user with sudo.
+#
+#   install-deps.sh           all but the preset aarch64
+#   install-deps.sh aarch64   the preset aarch64 as well: adds the foreign architecture arm64 to dpkg
 set -eu
 
 packages="
-cmake ninja-build g++ g++-aarch64-linux-gnu qemu-user
-clang libclang-rt-14-dev libomp-dev clang-format clang-tidy
+cmake ninja-build g++
+clang libclang-rt-14-dev libomp-dev clang-format clang-tidy qemu-user
 libspdlog-dev libhwy-dev
 libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev nlohmann-json3-dev
 "
-# The libraries of the preset aarch64 are those of the architecture arm64, beside the machine's own.
+foreign=""
 own_architecture=$(dpkg --print-architecture)
-if [ "$own_architecture" != arm64 ]; then
-  packages="$packages
-libspdlog-dev:arm64 libhwy-dev:arm64 libgtest-dev:arm64 libgmock-dev:arm64 libgomp1:arm64
-"
-fi
+case "${1-}" in
+"") ;;
+aarch64)
+  packages="$packages g++-aarch64-linux-gnu"
+  # The libraries of the preset are those of the architecture arm64, beside the machine's own.
+  if [ "$own_architecture" != arm64 ]; then
+    foreign=arm64
+    for library in libspdlog-dev libhwy-dev libgtest-dev libgmock-dev libgomp1; do
+      packages="$packages $library:$foreign"
+    done
+  fi
+  ;;
+*)
+  echo "install-deps.sh: invalid argument '$1', expected aarch64 or none" >&2
+  exit 2
+  ;;
+esac
 
 installed=$(dpkg-query -W -f='${Package}:${Architecture} ${Status}\n' |
   sed -n -e "s/:all /:$own_architecture /" -e "s/ install ok installed\$//p")
@@ -37,9 +52,7 @@ else
   echo "install-deps.sh: run as root, or install sudo; missing:$missing" >&2
   exit 1
 fi
-case $missing in
-*:arm64*) $as_root dpkg --add-architecture arm64 ;;
-esac
+[ -z "$foreign" ] || $as_root dpkg --add-architecture "$foreign"
 $as_root apt-get update
 # shellcheck disable=SC2086
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $missing

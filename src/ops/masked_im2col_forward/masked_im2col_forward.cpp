@@ -49,11 +49,11 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   check_feature_dtype(*p.feature_desc);
   require_positive("kernel_h", p.kernel_h);
   require_positive("kernel_w", p.kernel_w);
+  require(dim_of(p.feature_desc, 1) == 0 || rows.has_value(), MLUOP_STATUS_BAD_PARAM, "feature dim 1 is ",
+          dim_of(p.feature_desc, 1), ", expected fewer than 2^63 / (kernel_h x kernel_w)");
   call.check_tensors();
   require(element_count(*p.feature_desc) > 0, MLUOP_STATUS_BAD_PARAM, "feature has shape ",
           shape_text(p.feature_desc->shape()), ", expected no dimension of 0");
-  require(rows.has_value(), MLUOP_STATUS_BAD_PARAM, "feature dim 1 is ", p.feature_desc->dims[1],
-          ", expected fewer than 2^63 / (kernel_h x kernel_w)");
 }
 
 // Of checked arguments.
