@@ -82,6 +82,12 @@ mluop::Arena mluOpContext::reserve(size_t pool_bytes) {
   return {pool_.data(), pool_bytes};
 }
 
+void mluOpContext::release_memory() {
+  nram_memory_ = {};
+  pool_ = {};
+  statistics.release_memory();
+}
+
 mluop::Arena mluOpContext::nram(int thread) const {
   const size_t begin = nram_capacity * static_cast<size_t>(thread);
   mluop::require(begin + nram_capacity <= nram_memory_.capacity(), MLUOP_STATUS_INTERNAL_ERROR,
