@@ -22,8 +22,10 @@
  *     as on a queue. Operators on different handles run concurrently. Concurrent calls may read one
  *     descriptor; it must not be modified while one of them runs.
  *   - After fork(), the child process may use the library, with new and with inherited handles, if no other
- *     thread of the parent was in a call. If the parent had used more than one thread, operators of the
- *     child run on one, with the same results: OpenMP runtimes do not support teams after fork().
+ *     thread of the parent was in a call. If operators of the parent had used more than one thread, operators of
+ *     the child run on one, with the same results: OpenMP runtimes do not support teams after fork(). With
+ *     libgomp, this includes the parent's own parallel regions: if these had several threads, and operators had
+ *     not, the child must set OMP_NUM_THREADS to 1 before it calls an operator.
  *
  * Environment, read by mluOpCreate and mluOpUpdateContextInformation
  *   OMP_NUM_THREADS      number of tasks (cores) of a team; read by OpenMP itself
