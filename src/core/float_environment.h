@@ -1,5 +1,5 @@
-// The floating-point environment of a thread: rounding mode, subnormals, exception masks and flags. Operators run in
-// the default one in all threads, so that results do not depend on the caller's.
+// The floating-point environment of a thread: rounding mode, subnormals, exception masks and flags. Operators run
+// in the default one in all threads, so that results do not depend on the caller's.
 //
 // Registers. x86-64: control word of the x87 unit, and MXCSR; aarch64: FPCR and FPSR. Cost: reading takes about a
 // nanosecond, writing several.

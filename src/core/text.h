@@ -1,5 +1,5 @@
-// Builds message text: text("dim ", 2, " is ", 4) == "dim 2 is 4", in every locale. Cost: one ostringstream; use it
-// only for messages that are shown.
+// Builds message text: text("dim ", 2, " is ", 4) == "dim 2 is 4", in every locale. Cost: one ostringstream; use
+// it only for messages that are shown.
 #pragma once
 
 #include <locale>

@@ -79,7 +79,8 @@ int run_threads(const Team& team, int max_threads) {
     return 1;
   }
   fork_guard.team_starts();
-  // Threads that OpenMP starts inherit the floating-point environment of the caller, as in its own parallel regions.
+  // Threads that OpenMP starts inherit the floating-point environment of the caller, as in its own parallel
+  // regions.
   const ScopedFloatEnvironment inherited(team.context.caller_environment);
   std::exception_ptr failure;
   int started = 1;

@@ -36,7 +36,8 @@ std::string microseconds_text(double us) {
 std::string event(std::string_view name, int thread, double start_us, double duration_us,
                   const std::string& args) {
   return text(R"({"name":")", name, R"(","ph":"X","pid":)", getpid(), R"(,"tid":)", thread, R"(,"ts":)",
-              microseconds_text(start_us), R"(,"dur":)", microseconds_text(duration_us), R"(,"args":{)", args, "}}");
+              microseconds_text(start_us), R"(,"dur":)", microseconds_text(duration_us), R"(,"args":{)", args,
+              "}}");
 }
 
 std::string task_args(int id, const TaskStatistics& task) {
