@@ -52,9 +52,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetAlgorithm(mluOpHandle_t handle, mluOpOmpA
  * Memory
  * ------------------------------------------------------------------------------------------------ */
 
-/* Frees the memory that operator calls have left in the handle: NRAM, internal workspace and statistics of the
- * last call. Settings are kept. The next operator allocates again, with the same results. Returns BAD_PARAM if
- * handle is null. */
+/* Frees the memory that earlier calls have left in the handle: NRAM, internal workspace and statistics. Settings
+ * are kept. The next operator allocates again, with the same results.
+ * Returns BAD_PARAM if handle is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpOmpReleaseMemory(mluOpHandle_t handle);
 
 /* ---------------------------------------------------------------------------------------------------

@@ -115,6 +115,26 @@ TEST(ApiProcessDeathTest, CallsAtExit) {
   EXPECT_EXIT(fail_at_exit(), ::testing::ExitedWithCode(0), "mluOpSetQueue.*\n.*mluOpDestroy. handle is null");
 }
 
+// A handle that is created at the exit of the process reads settings as the first one does.
+TEST(ApiProcessDeathTest, HandlesAreCreatedAtExit) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto create_at_exit = [] {
+    // Longer than a string stores without an allocation.
+    setenv("MLUOP_OMP_SIMD", "no instruction set of any machine has this name", 1);
+    setenv("MLUOP_LOG_LEVEL", "error", 1);
+    std::atexit([] {
+      mluOpHandle_t handle = nullptr;
+      mluOpSetQueue(nullptr, nullptr);
+      if (mluOpCreate(&handle) != MLUOP_STATUS_BAD_PARAM) _exit(1);
+    });
+    mluOpHandle_t handle = nullptr;
+    mluOpCreate(&handle);
+    std::exit(0);
+  };
+  const std::string message = "MLUOP_OMP_SIMD is .no instruction set of any machine has this name., expected";
+  EXPECT_EXIT(create_at_exit(), ::testing::ExitedWithCode(0), message + ".*\n.*mluOpSetQueue.*\n.*" + message);
+}
+
 // Its destructor runs at the exit of the process, after those of objects that later calls construct.
 struct FailsInDestructor {
   ~FailsInDestructor() {
