@@ -90,9 +90,12 @@ TEST(ApiProcess, ForkWithATrace) {
   const auto own_file = [&] { return file(std::to_string(getpid())); };
   ASSERT_TRUE(solves(inherited, inputs, expected));
   const size_t events = events_of(own_file());
+  // With libomp, the child has the number of threads of its environment: its calls may have other numbers of
+  // events.
   EXPECT_EQ(exit_status_of_child([&] {
-              return solves(inherited, inputs, expected) && solves(inherited, inputs, expected) &&
-                     events_of(own_file()) == 2 * events;
+              if (!solves(inherited, inputs, expected)) return false;
+              const size_t events_of_child = events_of(own_file());
+              return solves(inherited, inputs, expected) && events_of(own_file()) == 2 * events_of_child;
             }),
             0);
   EXPECT_EQ(events_of(own_file()), events);
