@@ -10,12 +10,22 @@
  *     mluOpOmpGetLastError(). The workspace may have changed.
  *   - A data pointer is a host pointer, aligned to its element type.
  *   - Execution is synchronous: when an operator returns, its outputs are complete.
+ *   - Operators run in the default floating-point environment in every thread: round to nearest even, subnormal
+ *     numbers kept, exceptions masked. The environments of the caller and of OpenMP's threads do not affect
+ *     results, and are unchanged on return: rounding mode, flush-to-zero, exception masks and exception flags.
+ *   - No function is a cancellation point of the calling thread. Messages do not depend on the locale. Functions
+ *     other than operators may be called until the process ends, also from destructors of static objects and of
+ *     thread-local data.
+ *   - A call needs at most 64 KiB of the caller's stack.
+ *   - dlclose() does not unload the shared library: threads of the OpenMP runtime outlive it.
  *   - A handle may be used from several threads: operators called on one handle run one after another,
  *     as on a queue. Operators on different handles run concurrently. Concurrent calls may read one
  *     descriptor; it must not be modified while one of them runs.
  *   - After fork(), the child process may use the library, with new and with inherited handles, if no other
- *     thread of the parent was in a call. If the parent had used more than one thread, operators of the
- *     child run on one, with the same results: OpenMP runtimes do not support teams after fork().
+ *     thread of the parent was in a call. If operators of the parent had used more than one thread, operators of
+ *     the child run on one, with the same results: OpenMP runtimes do not support teams after fork(). With
+ *     libgomp, this includes the parent's own parallel regions: if these had several threads, and operators had
+ *     not, the child must set OMP_NUM_THREADS to 1 before it calls an operator.
  *
  * Environment, read by mluOpCreate and mluOpUpdateContextInformation; set-user-ID programs ignore all but OMP_*
  *   OMP_NUM_THREADS      number of tasks (cores) of a team; read by OpenMP itself
@@ -173,7 +183,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t dtype, size_t
  * ------------------------------------------------------------------------------------------------ */
 
 /* Creates a handle: reads the environment (above), starts with MLUOP_ATOMICS_NOT_ALLOWED and a null
- * queue. The first operator allocates NRAM and internal workspace; the handle keeps them until mluOpDestroy.
+ * queue. Operators allocate NRAM and, where their section Memory states it, internal workspace. The handle keeps
+ * them, NRAM for the most threads and workspace for the largest call so far, until mluOpDestroy or
+ * mluOpOmpReleaseMemory.
  * Returns BAD_PARAM if handle is null or an environment variable has an invalid value (the message names
  * it), ALLOC_FAILED if out of memory. */
 mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t* handle);
@@ -515,7 +527,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  * Memory: a workspace, at any address, of the size that the query returns.
  *     native  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that indice_num counts; the
  *             handle keeps 4 bytes for each task and tile of the output
- *     device  transposed filters | matmul result | gathered features | for HALF fp32 sums
+ *     device  transposed filters | matmul result | gathered features | for HALF fp32 sums; the handle keeps 8
+ *             bytes an offset
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters is empty, or has 2^56 bytes or more; num_act_out is not dim 0 of features_out; inverse

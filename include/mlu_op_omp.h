@@ -49,6 +49,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSetAlgorithm(mluOpHandle_t handle, mluOpOmpA
 mluOpStatus_t MLUOP_WIN_API mluOpOmpGetAlgorithm(mluOpHandle_t handle, mluOpOmpAlgorithm_t* algorithm);
 
 /* ---------------------------------------------------------------------------------------------------
+ * Memory
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Frees the memory that earlier calls have left in the handle: NRAM, internal workspace and statistics. Settings
+ * are kept. The next operator allocates again, with the same results.
+ * Returns BAD_PARAM if handle is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpReleaseMemory(mluOpHandle_t handle);
+
+/* ---------------------------------------------------------------------------------------------------
  * Statistics of the last call
  *
  * While they are enabled, the handle records each launch of an operator call and each of its tasks. A trace

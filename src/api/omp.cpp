@@ -1,4 +1,4 @@
-// The functions of mlu_op_omp.h that take a handle: algorithm and statistics.
+// The functions of mlu_op_omp.h that take a handle: algorithm, memory and statistics.
 #include <mutex>
 
 #include "core/checks.h"
@@ -46,6 +46,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetAlgorithm(mluOpHandle_t handle, mluOpOmpA
     require_not_null("algorithm", algorithm);
     *algorithm = context.algorithm;
   });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpOmpReleaseMemory(mluOpHandle_t handle) {
+  return mluop::run_locked("mluOpOmpReleaseMemory", handle, [](Context& context) { context.release_memory(); });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpSetStatistics(mluOpHandle_t handle, int enabled) {

@@ -1,4 +1,5 @@
-// The C boundary: no exception leaves a function of the API; each becomes a status and a message.
+// The C boundary: no exception leaves a function of the API; each becomes a status and a message. No function is a
+// cancellation point.
 #pragma once
 
 #include <exception>
@@ -7,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/cancellation.h"
 #include "core/error.h"
 
 namespace mluop {
@@ -21,6 +23,7 @@ struct Failure : std::runtime_error {
 // Runs the body of the API function named `function`. SUCCESS if it returns, else the status of what it throws.
 template <class Body>
 mluOpStatus_t run_guarded(std::string_view function, Body&& body) noexcept {
+  const ScopedCancellationDisabled not_a_cancellation_point;
   try {
     body();
     return MLUOP_STATUS_SUCCESS;

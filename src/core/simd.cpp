@@ -55,9 +55,10 @@ class Choice {
   std::string problem_;
 };
 
+// Never destroyed: handles may be created while the process exits.
 const Choice& choice() {
-  static const Choice made;
-  return made;
+  static const auto* const made = new Choice();
+  return *made;
 }
 
 }  // namespace

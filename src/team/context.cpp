@@ -82,6 +82,12 @@ mluop::Arena mluOpContext::reserve(size_t pool_bytes) {
   return {pool_.data(), pool_bytes, mluop::kArenaGapBytes};
 }
 
+void mluOpContext::release_memory() {
+  nram_memory_ = {};
+  pool_ = {};
+  statistics.release_memory();
+}
+
 mluop::Arena mluOpContext::nram(int thread) const {
   const size_t bytes = nram_capacity + mluop::kArenaGapBytes;
   const size_t begin = bytes * static_cast<size_t>(thread);

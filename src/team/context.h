@@ -8,6 +8,7 @@
 
 #include "core/aligned_buffer.h"
 #include "core/arena.h"
+#include "core/float_environment.h"
 #include "mlu_op.h"
 #include "team/device_profile.h"
 #include "team/statistics.h"
@@ -31,6 +32,9 @@ struct mluOpContext {
   // Throws std::bad_alloc.
   mluop::Arena reserve(size_t pool_bytes);
 
+  // Frees NRAM, pool and statistics. A later call allocates them again.
+  void release_memory();
+
   // The NRAM of a thread. Throws mluop::Failure (INTERNAL_ERROR) if it is not reserved.
   mluop::Arena nram(int thread) const;
 
@@ -46,6 +50,8 @@ struct mluOpContext {
   mluOpAtomicsMode_t atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED;
   cnrtQueue_t queue = nullptr;
   std::mutex execution;
+  // Of the thread that calls the operator.
+  mluop::FloatEnvironment caller_environment = mluop::FloatEnvironment::current();
   TeamRecord last_launch;
   mluop::CallStatistics statistics;
   std::string trace_file;  // MLUOP_OMP_TRACE; empty: no trace

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <exception>
 
+#include "core/float_environment.h"
 #include "core/sizes.h"
 #include "team/atomics.h"
 
@@ -46,8 +47,9 @@ struct Team {
   const void* state;
   LaunchStatistics* record;  // null: none
 
-  // Runs the tasks of one of `threads` threads.
+  // Runs the tasks of one of `threads` threads, in the default floating-point environment.
   void run_thread(int thread, int threads) const {
+    const ScopedFloatEnvironment default_environment;
     for (int id = thread; id < task_dim; id += threads) {
       TaskStatistics discarded{};
       Task task{id, task_dim, context.nram(thread),
@@ -78,6 +80,9 @@ int run_threads(const Team& team, int max_threads) {
     return 1;
   }
   fork_guard.team_starts();
+  // Threads that OpenMP starts inherit the floating-point environment of the caller, as in its own parallel
+  // regions.
+  const ScopedFloatEnvironment inherited(team.context.caller_environment);
   std::exception_ptr failure;
   int started = 1;
 #pragma omp parallel num_threads(max_threads)

@@ -60,7 +60,9 @@ void check_tensor(const Argument& tensor) {
 Call::Call(std::string_view function, Context& context, bool is_query)
     : function_(function), context_(context), is_query_(is_query), logs_(debug_log_enabled()) {
   if (logs_) start_ = Clock::now();
-  if (!is_query) context.statistics.begin_call();
+  if (is_query) return;
+  context.caller_environment = default_environment_.before();
+  context.statistics.begin_call();
 }
 
 Call::~Call() {

@@ -12,6 +12,7 @@
 //     });
 //   }
 //
+// The floating-point environment of the calling thread is the default one while a Call exists.
 // A tensor is declared once; checks, overlap and debug line read that declaration. Rules throw Failure, in the
 // order of the statements: null pointers, architecture, the others.
 #pragma once
@@ -27,6 +28,7 @@
 #include <string_view>
 
 #include "core/checks.h"
+#include "core/float_environment.h"
 #include "core/log.h"
 #include "core/tensor.h"
 #include "team/context.h"
@@ -114,6 +116,7 @@ class Call {
   void check_overlap() const;
   std::string tensor_text() const;
 
+  const ScopedFloatEnvironment default_environment_;
   std::string_view function_;
   Context& context_;
   bool is_query_;

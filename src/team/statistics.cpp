@@ -9,6 +9,8 @@ void CallStatistics::enable(bool enabled) {
   launches_.clear();
 }
 
+void CallStatistics::release_memory() { launches_ = {}; }
+
 void CallStatistics::begin_call() {
   if (!enabled_) return;
   launches_.clear();

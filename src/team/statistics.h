@@ -21,6 +21,8 @@ class CallStatistics {
   bool enabled() const { return enabled_; }
   void enable(bool enabled);
 
+  // Forgets the previous call and frees its records.
+  void release_memory();
   // Forgets the previous call.
   void begin_call();
   // The record of a new launch; null if statistics are disabled, or without memory.

@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <charconv>
 #include <fstream>
+#include <locale>
 #include <map>
 #include <mutex>
 
@@ -22,10 +25,19 @@ std::string expand(std::string name) {
   return name;
 }
 
+// Microseconds with three decimals, in every locale.
+std::string microseconds_text(double us) {
+  std::array<char, 64> digits;
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), us, std::chars_format::fixed, 3);
+  return error == std::errc{} ? std::string(digits.data(), end) : "0";
+}
+
 std::string event(std::string_view name, int thread, double start_us, double duration_us,
                   const std::string& args) {
   return text(R"({"name":")", name, R"(","ph":"X","pid":)", getpid(), R"(,"tid":)", thread, R"(,"ts":)",
-              std::to_string(start_us), R"(,"dur":)", std::to_string(duration_us), R"(,"args":{)", args, "}}");
+              microseconds_text(start_us), R"(,"dur":)", microseconds_text(duration_us), R"(,"args":{)", args,
+              "}}");
 }
 
 std::string task_args(int id, const TaskStatistics& task) {
@@ -73,6 +85,7 @@ void append_to_trace(const std::string& file, std::string_view function, const s
   const bool is_new = files.find(name) == files.end();
   std::fstream& out = files[name];
   if (is_new) {
+    out.imbue(std::locale::classic());
     out.open(name, std::ios::in | std::ios::out | std::ios::trunc);
     out << "[\n";
   } else {

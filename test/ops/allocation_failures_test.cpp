@@ -2,9 +2,12 @@
 // element type and algorithm.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
+#include "ops/operator_cases.h"
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/environment.h"
@@ -89,6 +92,35 @@ TEST_F(OpsAllocationFailures, IndiceConvolutionForward) {
   expect_allocation_failures<IndiceConvolutionCall<float>>(
       random_indice_convolution<float>(sizes, layout, random));
   expect_allocation_failures<IndiceConvolutionCall<Half>>(random_indice_convolution<Half>(sizes, layout, random));
+  // Many pairs for each row of the output.
+  const IndiceConvolutionSizes few_rows = {4000, 20, 16, 24, 3, 1, 2};
+  expect_allocation_failures<IndiceConvolutionCall<float>>(
+      random_indice_convolution<float>(few_rows, layout, random));
+}
+
+// Every NRAM size around the smallest that suffices: the output is complete, or unchanged.
+TEST_F(OpsAllocationFailures, SmallNram) {
+  int failures = 0;
+  for (const OperatorCase& test : operator_cases(Values::kFractional, random)) {
+    SCOPED_TRACE(test.name);
+    for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
+      SCOPED_TRACE(text_of(algorithm));
+      for (int kib = 1; kib <= 64; kib *= 2) {
+        SCOPED_TRACE(kib);
+        const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", std::to_string(kib).c_str());
+        const Handle handle(algorithm);
+        const auto call = test.make_call(handle);
+        const auto before = call->contents();
+        const mluOpStatus_t status = call->run();
+        EXPECT_TRUE(call->intact());
+        if (status == MLUOP_STATUS_SUCCESS) continue;
+        EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
+        EXPECT_TRUE(call->contents() == before) << "the failing call changed inputs or outputs";
+        ++failures;
+      }
+    }
+  }
+  EXPECT_GT(failures, 0);
 }
 
 }  // namespace

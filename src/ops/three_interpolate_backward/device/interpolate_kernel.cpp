@@ -237,6 +237,8 @@ void interpolate(const InterpolateArgs& args, int64_t begin, int64_t end, Task& 
   const int64_t feature_tiles = tiling.feature_tiles(call);
   // Elements past the last channel or point are computed and not stored: NaN and subnormals would be slow.
   std::fill_n(tile.grad_output, tiling.Co * tiling.No, T{});
+  std::fill_n(tile.slot_indices, 3 * tiling.No, 0);
+  std::fill_n(tile.slot_weights, 3 * tiling.No, T{});
   for (int64_t item = begin; item < end; ++item) {
     const int64_t m0 = item % feature_tiles * tiling.Mo;
     const int64_t features = std::min(tiling.Mo, call.M - m0);

@@ -130,13 +130,13 @@ HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, int64_t M, con
   return tile.local_features;
 }
 
-// The weights of a chunk as fp32. Those of padding are unspecified: their products are added to rows that are not
-// written.
+// The weights of a chunk as fp32, and 0 for its padding, whose products are added to rows that are not written.
 template <class T>
 HWY_INLINE const float* f32_weights(const WorkItem<T>& item, const PointChunk& chunk, const DirectTile<T>& tile) {
   const T* weights = item.weights + chunk.first * 3;
   if (chunk.padded == chunk.count) return as_f32(weights, chunk.count * 3, tile.weights);
   to_f32(weights, chunk.count * 3, tile.weights);
+  std::fill(tile.weights + chunk.count * 3, tile.weights + chunk.padded * 3, 0.0F);
   return tile.weights;
 }
 

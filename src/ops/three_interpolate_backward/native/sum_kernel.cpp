@@ -103,6 +103,9 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   const Tiling& tiling = args.tiling;
   const int64_t Co = tiling.channels;
   const SumTile<T> tile(task.nram, Co, tiling.points, tiling.features);
+  // Elements past the last channel, point or feature are computed and not stored.
+  std::fill_n(tile.edge, kStrip * kLineElements<T>, T{});
+  std::fill_n(tile.sums, tiling.features * Co, 0.0F);
   for (int64_t number = begin; number < end; ++number) {
     const WorkItem<T> item(call, tiling, number);
     for (int64_t t = 0; t < tiling.point_tiles(call); ++t) {

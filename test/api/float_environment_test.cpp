@@ -1,0 +1,173 @@
+// Operators in a floating-point environment of the caller: flush-to-zero, rounding modes, unmasked exceptions. The
+// results have the bits of the default environment, and the environment of each thread is the same afterwards.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <array>
+#include <cfenv>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#else
+#include <fpu_control.h>
+#endif
+
+#include "ops/operator_cases.h"
+#include "support/environment.h"
+#include "support/trace.h"
+
+namespace mluop::test {
+namespace {
+
+void flush_subnormals() {
+#if defined(__x86_64__)
+  constexpr unsigned kFtzAndDaz = 0x8040;
+  _mm_setcsr(_mm_getcsr() | kFtzAndDaz);
+#else
+  fpu_control_t control;
+  _FPU_GETCW(control);
+  control |= 1U << 24;
+  _FPU_SETCW(control);
+#endif
+}
+
+struct CallerEnvironment {
+  const char* name;
+  void (*apply)();
+};
+constexpr CallerEnvironment kEnvironments[] = {
+    {"flush-to-zero", flush_subnormals},
+    {"upward, with a flag",
+     [] {
+       std::fesetround(FE_UPWARD);
+       std::feraiseexcept(FE_DIVBYZERO);
+     }},
+    {"toward zero", [] { std::fesetround(FE_TOWARDZERO); }},
+    {"unmasked", [] { feenableexcept(FE_ALL_EXCEPT); }},
+};
+
+// What a thread can observe of its environment.
+struct Observed {
+  static Observed here() {
+    Observed seen{std::fegetround(), fegetexcept(), std::fetestexcept(FE_ALL_EXCEPT), 0};
+#if defined(__x86_64__)
+    seen.control = _mm_getcsr();
+#else
+    fpu_control_t control;
+    _FPU_GETCW(control);
+    seen.control = control;
+#endif
+    return seen;
+  }
+  bool operator==(const Observed&) const = default;
+
+  int rounding, unmasked, flags;
+  unsigned control;
+};
+
+constexpr int kMaxThreads = 4;
+using OfThreads = std::array<Observed, kMaxThreads>;
+
+OfThreads observe(int threads) {
+  OfThreads seen{};
+#pragma omp parallel num_threads(threads)
+  seen[static_cast<size_t>(omp_get_thread_num())] = Observed::here();
+  return seen;
+}
+
+// Runs the call with the environment applied in the caller, and in its team too if `whole_team`. No check inside:
+// it would run in that environment.
+struct Run {
+  Run(const OperatorCall& call, const CallerEnvironment& environment, int threads, bool whole_team) {
+    std::array<std::fenv_t, kMaxThreads> originals;
+#pragma omp parallel num_threads(threads)
+    {
+      std::fegetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
+      if (whole_team || omp_get_thread_num() == 0) environment.apply();
+    }
+    const OfThreads before = observe(threads);
+    status = call.run();
+    const OfThreads after = observe(threads);
+#pragma omp parallel num_threads(threads)
+    std::fesetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
+    // OpenMP may have replaced threads other than the caller; new ones inherit the environment of the caller.
+    restored = whole_team ? before == after : before[0] == after[0];
+  }
+
+  mluOpStatus_t status;
+  bool restored;
+};
+
+std::vector<std::byte> expected_contents(const OperatorCase& test, mluOpOmpAlgorithm_t algorithm) {
+  const Handle handle(algorithm);
+  const auto call = test.make_call(handle);
+  EXPECT_EQ(call->run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  return call->contents();
+}
+
+// The bits do not depend on the number of threads: expected are those of one thread (native), or of as many tasks
+// (device).
+void expect_independence(const OperatorCase& test, mluOpOmpAlgorithm_t algorithm, int threads) {
+  const ScopedThreads scope(threads);
+  const bool is_native = algorithm == MLUOP_OMP_ALGORITHM_NATIVE;
+  const bool is_deterministic = is_native || test.device_is_deterministic || threads == 1;
+  const auto expected = [&] {
+    const ScopedThreads baseline(is_native ? 1 : threads);
+    return expected_contents(test, algorithm);
+  }();
+  const bool whole_team = threads == kMaxThreads;
+  for (const CallerEnvironment& environment : kEnvironments) {
+    SCOPED_TRACE(std::string(environment.name) + (whole_team ? " in the team" : " in the caller"));
+    const Handle handle(algorithm);
+    const auto call = test.make_call(handle);
+    const Run run(*call, environment, threads, whole_team);
+    EXPECT_EQ(run.status, MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_TRUE(run.restored) << "the environment has changed";
+    EXPECT_TRUE(call->intact());
+    if (is_deterministic) {
+      EXPECT_TRUE(call->contents() == expected) << "the results differ";
+    }
+  }
+}
+
+void expect_independence(Values values) {
+  auto random = seeded_random();
+  for (const OperatorCase& test : operator_cases(values, random)) {
+    SCOPED_TRACE(test.name);
+    for (const auto algorithm : kAlgorithms) {
+      SCOPED_TRACE(text_of(algorithm));
+      for (const int threads : {1, 2, kMaxThreads}) {
+        SCOPED_TRACE(threads);
+        expect_independence(test, algorithm, threads);
+      }
+    }
+  }
+}
+
+TEST(ApiFloatEnvironment, FractionalValues) { expect_independence(Values::kFractional); }
+TEST(ApiFloatEnvironment, SubnormalValues) { expect_independence(Values::kSubnormal); }
+TEST(ApiFloatEnvironment, SpecialValues) { expect_independence(Values::kSpecial); }
+
+// Threads that OpenMP starts in a call inherit the environment of the caller, as those of its own regions do.
+TEST(ApiFloatEnvironment, NewThreadsInheritThatOfTheCaller) {
+  constexpr int kThreads = kMaxThreads;
+  auto random = seeded_random();
+  const auto cases = operator_cases(Values::kFractional, random);
+  OfThreads seen{};
+  // A new host thread has a team of its own, whose threads do not exist yet.
+  std::thread([&] {
+    omp_set_num_threads(kThreads);
+    std::fesetround(FE_DOWNWARD);
+    const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
+    const auto call = cases.front().make_call(handle);
+    call->run();
+    seen = observe(kThreads);
+  }).join();
+  for (const Observed& thread : seen) EXPECT_EQ(thread.rounding, FE_DOWNWARD);
+}
+
+}  // namespace
+}  // namespace mluop::test

@@ -1,0 +1,111 @@
+#include "ops/operator_cases.h"
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "ops/dynamic_scatter_backward/call.h"
+#include "ops/indice_convolution_forward/call.h"
+#include "ops/masked_im2col_forward/call.h"
+#include "ops/three_interpolate_backward/call.h"
+#include "ops/voxel_pooling_forward/call.h"
+
+namespace mluop::test {
+namespace {
+
+template <class Call>
+class CallOf : public OperatorCall {
+ public:
+  CallOf(mluOpHandle_t handle, const typename Call::Inputs& inputs) : call_(handle, inputs) {}
+  mluOpStatus_t run() const override { return call_.run(); }
+  std::vector<std::byte> contents() const override { return call_.contents(); }
+  bool intact() const override { return call_.intact(); }
+
+ private:
+  Call call_;
+};
+
+template <class Call>
+OperatorCase case_of(std::string name, bool device_is_deterministic, typename Call::Inputs inputs) {
+  return {std::move(name), device_is_deterministic,
+          [inputs = std::move(inputs)](mluOpHandle_t handle) -> std::unique_ptr<OperatorCall> {
+            return std::make_unique<CallOf<Call>>(handle, inputs);
+          }};
+}
+
+void set(float& element, float value) { element = value; }
+void set(Half& element, float value) { element = to_f16(value); }
+
+// `tiny` scales subnormal values: the product of the operands that are scaled is subnormal.
+template <class T>
+void change(std::vector<T>& elements, Values values, float tiny) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kMax = std::numeric_limits<float>::max();
+  constexpr std::array kSpecials = {kInfinity, kMax, -kInfinity, kMax, kMax};
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (values == Values::kSubnormal) set(elements[i], to_f32(elements[i]) * tiny);
+    if (values == Values::kSpecial && i % 97 == 0) set(elements[i], kSpecials[i / 97 % kSpecials.size()]);
+  }
+}
+
+OperatorCase voxel_pooling(Values values, std::mt19937& random) {
+  auto inputs = random_voxel_pooling({2, 3000, 19, 9, 8, 1}, random);
+  change(inputs.input_features, values, 0x1p-130F);
+  return case_of<VoxelPoolingCall>("voxel pooling", false, std::move(inputs));
+}
+
+template <class T>
+OperatorCase three_interpolate(const char* name, const ThreeInterpolateSizes& sizes, Values values,
+                               std::mt19937& random) {
+  auto inputs = random_three_interpolate<T>(sizes, random);
+  // Half has subnormals below 2^-14.
+  const float tiny = sizeof(T) == 2 ? 0x1p-10F : 0x1p-65F;
+  change(inputs.grad_output, values, tiny);
+  change(inputs.weights, values == Values::kSpecial ? Values::kFractional : values, tiny);
+  return case_of<ThreeInterpolateCall<T>>(name, true, std::move(inputs));
+}
+
+template <class T>
+OperatorCase masked_im2col(const char* name, std::mt19937& random) {
+  // Elements are random bit patterns.
+  return case_of<MaskedIm2colCall<T>>(name, true, random_masked_im2col<T>({20, 15, 16, 900, 3, 3, 1, 1}, random));
+}
+
+OperatorCase dynamic_scatter(Values values, std::mt19937& random) {
+  auto inputs = random_dynamic_scatter({3000, 900, 20, 900}, random);
+  if (values == Values::kSpecial) values = Values::kFractional;
+  change(inputs.grad_voxel_feats, values, 0x1p-130F);
+  // Maxima that are zeros with flush-to-zero: other points would equal them.
+  change(inputs.feats, values, 0x1p-130F);
+  scatter_forward(inputs);
+  return case_of<DynamicScatterCall>("dynamic scatter", true, std::move(inputs));
+}
+
+template <class T>
+OperatorCase indice_convolution(const char* name, Values values, std::mt19937& random) {
+  auto inputs = random_indice_convolution<T>({500, 400, 17, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
+  make_fractional(inputs, random);
+  const float tiny = sizeof(T) == 2 ? 0x1p-10F : 0x1p-66F;
+  change(inputs.features, values, tiny);
+  change(inputs.filters, values == Values::kSpecial ? Values::kFractional : values, tiny);
+  return case_of<IndiceConvolutionCall<T>>(name, false, std::move(inputs));
+}
+
+}  // namespace
+
+std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
+  std::vector<OperatorCase> cases;
+  cases.push_back(voxel_pooling(values, random));
+  // Direct and grouped sums.
+  cases.push_back(three_interpolate<float>("three interpolate, float", {2, 20, 1003, 90}, values, random));
+  cases.push_back(three_interpolate<float>("three interpolate, grouped", {4, 67, 501, 30}, values, random));
+  cases.push_back(three_interpolate<Half>("three interpolate, half", {2, 20, 1003, 90}, values, random));
+  cases.push_back(masked_im2col<uint32_t>("masked im2col, float", random));
+  cases.push_back(masked_im2col<uint16_t>("masked im2col, half", random));
+  cases.push_back(dynamic_scatter(values, random));
+  cases.push_back(indice_convolution<float>("indice convolution, float", values, random));
+  cases.push_back(indice_convolution<Half>("indice convolution, half", values, random));
+  return cases;
+}
+
+}  // namespace mluop::test
