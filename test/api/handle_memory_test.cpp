@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kHandles = 10000;
 
-// Bytes that malloc has handed out: exact.
+// Bytes that malloc has handed out; its caches of freed blocks count.
 size_t allocated_bytes() {
   const struct mallinfo2 info = mallinfo2();
   return info.uordblks + info.hblkhd;
@@ -28,7 +28,8 @@ size_t resident_bytes() {
   return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// A page that each handle kept would be 40 MiB; malloc may keep a little more than before.
+// Less than a byte for each handle may be new: cached blocks. Of resident memory, a page for each handle would be
+// 40 MiB.
 constexpr size_t kResidentTolerance = size_t{4} << 20;
 
 void expect_no_growth(mluOpOmpAlgorithm_t algorithm, const VoxelPoolingInputs& inputs) {
@@ -44,7 +45,7 @@ void expect_no_growth(mluOpOmpAlgorithm_t algorithm, const VoxelPoolingInputs& i
   const size_t allocated_before = allocated_bytes();
   const size_t resident_before = resident_bytes();
   use_handles(kHandles);
-  EXPECT_EQ(allocated_bytes(), allocated_before);
+  EXPECT_LT(allocated_bytes(), allocated_before + kHandles);
   EXPECT_LE(resident_bytes(), resident_before + kResidentTolerance);
 }
 
@@ -52,7 +53,8 @@ TEST(ApiHandleMemory, DoesNotGrow) {
   if (kSanitizer) GTEST_SKIP() << "sanitizers replace malloc; AddressSanitizer reports leaks of the other tests";
   auto random = seeded_random();
   const auto inputs = random_voxel_pooling({1, 20, 3, 4, 4, 1}, random);
-  const ScopedThreads threads(2);
+  const ScopedThreads tasks(2);
+  const ScopedEnvironment max_threads("MLUOP_OMP_MAX_THREADS", "1");
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "64");
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
