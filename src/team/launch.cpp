@@ -77,7 +77,8 @@ int run_threads(const Team& team, int max_threads) {
     return 1;
   }
   fork_guard.team_starts();
-  std::exception_ptr failure;
+  std::exception_ptr failure;  // of the first task that failed
+  std::atomic<bool> failed{false};
   int started = 1;
 #pragma omp parallel num_threads(max_threads)
   {
@@ -87,8 +88,7 @@ int run_threads(const Team& team, int max_threads) {
     try {
       team.run_thread(thread, threads);
     } catch (...) {
-#pragma omp critical(mluop_task_failure)
-      if (!failure) failure = std::current_exception();
+      if (!failed.exchange(true, std::memory_order_relaxed)) failure = std::current_exception();
     }
   }
   if (failure) std::rethrow_exception(failure);
