@@ -1,7 +1,7 @@
-// A program on one OpenMP runtime loads the library, which was built for another: arguments: the library, and the
-// flag DEEPBIND, with which the library's OpenMP functions are those of its own runtime; without it, those that
-// the program has loaded first. In both cases the teams of program and library coexist, also one inside the other.
-// Prints the number of tasks and of threads of a launch, and ends with 0 if all results are those of serial loops.
+// A program on one OpenMP runtime loads the library, which was built for another. Arguments: the library, and
+// optionally DEEPBIND, with which the library prefers the functions of its own runtime. Teams of program and
+// library alternate, and one runs inside the other. Prints the number of tasks and threads of a launch, and ends
+// with 0 if all results are those of serial loops.
 #include <dlfcn.h>
 #include <omp.h>
 
