@@ -2,6 +2,7 @@
 // end of a launch orders them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <thread>
 
@@ -13,30 +14,15 @@ inline void atomic_add(float* target, float value) {
   *target += value;
 }
 
-// *target = min(*target, value)
-inline void atomic_min(int32_t* target, int32_t value) {
+// *target = min(*target, value). Not `atomic compare` of OpenMP 5.1, which clang 14 lacks, and not `critical`: the
+// locks of libomp 14 fail if several host threads have teams.
+template <class Integer>
+void atomic_min(Integer* target, Integer value) {
   // Most values do not lower the minimum: a read finds that without owning the cache line.
-  int32_t current;
-#pragma omp atomic read relaxed
-  current = *target;
-  if (current <= value) return;
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
-#pragma omp atomic compare relaxed
-  if (value < *target) {
-    *target = value;
+  const std::atomic_ref<Integer> shared(*target);
+  Integer current = shared.load(std::memory_order_relaxed);
+  while (value < current && !shared.compare_exchange_weak(current, value, std::memory_order_relaxed)) {
   }
-#else
-    // Compilers without `atomic compare` of OpenMP 5.1 update under a lock.
-#pragma omp critical(mluop_atomic_min)
-  {
-#pragma omp atomic read relaxed
-    current = *target;
-    if (value < current) {
-#pragma omp atomic write relaxed
-      *target = value;
-    }
-  }
-#endif
 }
 
 // Returns *counter and increments it: each number goes to one task.
@@ -54,16 +40,14 @@ inline int64_t atomic_next(int64_t* counter) {
 // finds.
 class FirstBadItem {
  public:
-  void report(int64_t item) {
-#pragma omp critical(mluop_first_bad_item)
-    if (!found() || item < item_) item_ = item;
-  }
+  void report(int64_t item) { atomic_min(&item_, item); }
 
-  bool found() const { return item_ >= 0; }
+  bool found() const { return item_ != kNone; }
   int64_t item() const { return item_; }
 
  private:
-  int64_t item_ = -1;
+  static constexpr int64_t kNone = INT64_MAX;
+  int64_t item_ = kNone;
 };
 
 // Holds a lock that tasks share until the end of the scope. For a few hundred instructions at most: other tasks

@@ -83,7 +83,8 @@ int run_threads(const Team& team, int max_threads) {
   // Threads that OpenMP starts inherit the floating-point environment of the caller, as in its own parallel
   // regions.
   const ScopedFloatEnvironment inherited(team.context.caller_environment);
-  std::exception_ptr failure;
+  std::exception_ptr failure;  // of the first task that failed
+  std::atomic<bool> failed{false};
   int started = 1;
 #pragma omp parallel num_threads(max_threads)
   {
@@ -93,8 +94,7 @@ int run_threads(const Team& team, int max_threads) {
     try {
       team.run_thread(thread, threads);
     } catch (...) {
-#pragma omp critical(mluop_task_failure)
-      if (!failure) failure = std::current_exception();
+      if (!failed.exchange(true, std::memory_order_relaxed)) failure = std::current_exception();
     }
   }
   if (failure) std::rethrow_exception(failure);

@@ -10,6 +10,7 @@
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/compare.h"
 #include "support/environment.h"
+#include "support/sanitizers.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -136,14 +137,7 @@ TEST(TeamConcurrency, WithDynamicTeams) {
 
 // 64 GiB of NRAM: the call succeeds if the system overcommits memory, and fails without changes otherwise.
 TEST(TeamConcurrency, NramExceedsTheMachine) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers allocate shadow memory";
-#endif
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "sanitizers allocate shadow memory";
-#endif
-#endif
+  if (kSanitizer) GTEST_SKIP() << "sanitizers allocate shadow memory";
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1048576");
   const ScopedThreads threads(64);
   auto random = seeded_random();

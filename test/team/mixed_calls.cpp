@@ -1,0 +1,99 @@
+#include "team/mixed_calls.h"
+
+#include <cstring>
+
+#include "ops/dynamic_scatter_backward/call.h"
+#include "ops/indice_convolution_forward/call.h"
+#include "ops/masked_im2col_forward/call.h"
+#include "ops/three_interpolate_backward/call.h"
+#include "ops/voxel_pooling_forward/call.h"
+#include "support/random_problem.h"
+
+namespace mluop::test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// The outputs of a call; contents() also has the result of the workspace query, which depends on the algorithm.
+Bytes bytes_of(const GuardedMemory& memory) { return {memory.bytes(), memory.bytes() + memory.byte_count()}; }
+
+Bytes outputs_of(const VoxelPoolingCall& call) {
+  Bytes bytes = bytes_of(call.output_buffer);
+  const Bytes memo = bytes_of(call.memo_buffer);
+  bytes.insert(bytes.end(), memo.begin(), memo.end());
+  return bytes;
+}
+template <class T>
+Bytes outputs_of(const ThreeInterpolateCall<T>& call) {
+  return bytes_of(call.grad_features_buffer);
+}
+template <class T>
+Bytes outputs_of(const MaskedIm2colCall<T>& call) {
+  return bytes_of(call.data_col_buffer);
+}
+Bytes outputs_of(const DynamicScatterCall& call) { return bytes_of(call.output_buffer); }
+template <class T>
+Bytes outputs_of(const IndiceConvolutionCall<T>& call) {
+  return bytes_of(call.features_out_buffer);
+}
+
+template <class T>
+ThreeInterpolateInputs<T> three_interpolate_of_integers(const ThreeInterpolateSizes& sizes, std::mt19937& random) {
+  auto inputs = random_three_interpolate<T>(sizes, random);
+  // Half represents the integers up to 2048: a sum has at most 3 N products of magnitude 1.
+  inputs.grad_output = random_integers<T>(inputs.grad_output.size(), random, 1);
+  inputs.weights = random_integers<T>(inputs.weights.size(), random, 1);
+  return inputs;
+}
+
+// Sums without a negative zero, which depends on the order of additions.
+template <class T>
+IndiceConvolutionInputs<T> convolution_of_integers(const IndiceConvolutionSizes& sizes, FilterLayout layout,
+                                                   std::mt19937& random) {
+  auto inputs = random_indice_convolution<T>(sizes, layout, random);
+  for (T& feature : inputs.features) feature = rounded_to<T>(static_cast<double>(random() % 2));
+  for (T& weight : inputs.filters) weight = rounded_to<T>(static_cast<double>(random() % 2));
+  return inputs;
+}
+
+}  // namespace
+
+template <class Call>
+void MixedCalls::add(const typename Call::Inputs& inputs) {
+  Bytes expected;
+  {
+    const ScopedThreads one(1);
+    const Handle handle;
+    const Call call(handle, inputs);
+    require(call.run());
+    expected = outputs_of(call);
+  }
+  calls_.emplace_back([inputs, expected](mluOpHandle_t handle) {
+    const Call call(handle, inputs);
+    return call.run() == MLUOP_STATUS_SUCCESS && outputs_of(call) == expected && call.intact();
+  });
+}
+
+MixedCalls::MixedCalls(int scale) {
+  auto random = seeded_random();
+  auto voxels = random_voxel_pooling({2, 100 * scale, 20, 7, 5, 1}, random);
+  voxels.input_features = random_integers<float>(voxels.input_features.size(), random, 8);
+  add<VoxelPoolingCall>(voxels);
+  add<ThreeInterpolateCall<float>>(three_interpolate_of_integers<float>({2, 12, 60 * scale, 30}, random));
+  add<ThreeInterpolateCall<Half>>(three_interpolate_of_integers<Half>({2, 64, 60 * scale, 30}, random));
+  add<MaskedIm2colCall<uint16_t>>(random_masked_im2col<uint16_t>({16, 9, 11, 30 * scale, 3, 3, 1, 1}, random));
+  add<MaskedIm2colCall<uint32_t>>(random_masked_im2col<uint32_t>({5, 9, 11, 30 * scale, 3, 2, 1, 0}, random));
+  add<DynamicScatterCall>(random_dynamic_scatter({150 * scale, 50, 19, 45}, random));
+  add<IndiceConvolutionCall<float>>(
+      convolution_of_integers<float>({60 * scale, 50, 16, 20, 3, 1, 2}, FilterLayout::kNdhwc, random));
+  add<IndiceConvolutionCall<Half>>(
+      convolution_of_integers<Half>({30 * scale, 50, 7, 16, 1, 3, 1}, FilterLayout::kArray, random));
+}
+
+bool MixedCalls::all_equal_serial(mluOpHandle_t handle) const {
+  bool equal = true;
+  for (size_t i = 0; i < size(); ++i) equal = equals_serial(i, handle) && equal;
+  return equal;
+}
+
+}  // namespace mluop::test
