@@ -1,0 +1,35 @@
+// Child processes of tests.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+// AddressSanitizer and ThreadSanitizer reserve terabytes of address space.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MLUOP_TEST_HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MLUOP_TEST_HAS_SANITIZER 1
+#endif
+#endif
+#ifndef MLUOP_TEST_HAS_SANITIZER
+#define MLUOP_TEST_HAS_SANITIZER 0
+#endif
+
+namespace mluop::test {
+
+// The exit status of a child process that runs `body`; a child that hangs is killed.
+template <class Body>
+int exit_status_of_child(const Body& body) {
+  constexpr unsigned kTimeoutSeconds = 60;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(kTimeoutSeconds);
+    _exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace mluop::test
