@@ -4,6 +4,9 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
 
 namespace mluop {
 namespace {
@@ -11,14 +14,18 @@ namespace {
 // Threads that exist at the same time: each creates the next and waits for its end. Needs no other memory.
 struct Chain {
   int wanted;
+  const pthread_attr_t* attributes;
   int created = 0;
 };
+
+// Runtimes add an offset to the default size of stacks (libomp), and allocate the state of threads and teams.
+constexpr size_t kStackMargin = 1 << 20, kStateOfTeam = 1 << 20, kStateOfThread = 256 << 10;
 
 void* run_link(void* opaque);
 
 void create_next(Chain& chain) {
   pthread_t next;
-  if (chain.created < chain.wanted && pthread_create(&next, nullptr, run_link, &chain) == 0) {
+  if (chain.created < chain.wanted && pthread_create(&next, chain.attributes, run_link, &chain) == 0) {
     pthread_join(next, nullptr);
   }
 }
@@ -32,12 +39,21 @@ void* run_link(void* opaque) {
 
 // How many of `wanted` threads the system creates.
 int create_threads(int wanted) {
-  Chain chain{wanted};
+  // Not touched: address space alone.
+  const std::unique_ptr<std::byte[]> state(
+      new (std::nothrow) std::byte[kStateOfTeam + static_cast<size_t>(wanted) * kStateOfThread]);
+  pthread_attr_t attributes;
+  size_t stack = 0;
+  if (state == nullptr || pthread_attr_init(&attributes) != 0) return 0;
+  if (pthread_attr_getstacksize(&attributes, &stack) == 0)
+    pthread_attr_setstacksize(&attributes, stack + kStackMargin);
+  Chain chain{wanted, &attributes};
   // pthread_join is a cancellation point.
   int cancel_state = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   create_next(chain);
   pthread_setcancelstate(cancel_state, nullptr);
+  pthread_attr_destroy(&attributes);
   return chain.created;
 }
 
