@@ -36,11 +36,11 @@ std::optional<spdlog::level::level_enum> find_level(std::string_view requested) 
 // may fail while the process exits.
 spdlog::logger& logger() {
   static auto* const instance = [] {
-    auto* made = new spdlog::logger("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_unique<spdlog::logger>("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l %v");
     // Calls that need no handle can fail before the first handle exists.
     made->set_level(find_level(requested_level()).value_or(spdlog::level::err));
-    return made;
+    return made.release();
   }();
   return *instance;
 }

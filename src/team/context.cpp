@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -45,6 +46,13 @@ size_t read_count(const char* name, size_t max, size_t fallback) {
   return count;
 }
 
+// OpenMP runtimes allocate the state of a team when it starts, and end the process if they cannot. libgomp needs
+// less than 2 KiB and 1 KiB for each thread. What is freed here remains with the allocator.
+void require_runtime_memory(size_t threads) {
+  constexpr size_t kBase = 64 << 10, kPerThread = 1 << 10;
+  ::operator delete(::operator new(kBase + threads * kPerThread));
+}
+
 }  // namespace
 }  // namespace mluop
 
@@ -54,20 +62,22 @@ void mluOpContext::configure() {
   const size_t new_threads =
       mluop::read_count("MLUOP_OMP_MAX_THREADS", mluop::kMaxThreads, static_cast<size_t>(omp_get_num_procs()));
   const mluOpOmpAlgorithm_t new_algorithm = mluop::read_algorithm();
+  const bool new_threads_are_set = !mluop::read_environment("MLUOP_OMP_MAX_THREADS", "").empty();
   std::string new_trace_file = mluop::read_environment("MLUOP_OMP_TRACE", "");
   mluop::configure_simd();
   mluop::configure_log();
+  if (mluop::debug_log_enabled()) {
+    mluop::log_debug(mluop::text("device ", new_device.name, ", NRAM ", new_nram / 1024, " KiB, at most ",
+                                 new_threads, " threads, ", mluop::simd_name()));
+  }
+  // Nothing throws from here on: a failing call does not change the handle.
   device = new_device;
   nram_capacity = new_nram;
   max_threads = static_cast<int>(new_threads);
-  max_threads_is_set = !mluop::read_environment("MLUOP_OMP_MAX_THREADS", "").empty();
+  max_threads_is_set = new_threads_are_set;
   algorithm = new_algorithm;
   trace_file = std::move(new_trace_file);
   if (!trace_file.empty()) statistics.enable(true);
-  if (mluop::debug_log_enabled()) {
-    mluop::log_debug(mluop::text("device ", device.name, ", NRAM ", nram_capacity / 1024, " KiB, at most ",
-                                 max_threads, " threads, ", mluop::simd_name()));
-  }
 }
 
 int mluOpContext::thread_count(int task_dim) const {
@@ -79,6 +89,7 @@ mluop::Arena mluOpContext::reserve(size_t pool_bytes) {
   const auto threads = static_cast<size_t>(thread_count(omp_get_max_threads()));
   nram_memory_.reserve((nram_capacity + mluop::kArenaGapBytes) * threads);
   pool_.reserve(pool_bytes + mluop::kArenaGapBytes);
+  if (threads > 1) mluop::require_runtime_memory(threads);
   return {pool_.data(), pool_bytes, mluop::kArenaGapBytes};
 }
 

@@ -10,6 +10,7 @@
 #include "core/float_environment.h"
 #include "core/sizes.h"
 #include "team/atomics.h"
+#include "team/startable_threads.h"
 
 namespace mluop {
 namespace {
@@ -21,9 +22,14 @@ constexpr int64_t kTaskBytes = 32 << 10;
 // A child process of fork() has none of the threads that libgomp keeps, and a team of several would wait for them.
 class ForkGuard {
  public:
-  // Called before a team of several threads starts.
-  void team_starts() {
-    if (!registered_.exchange(true, std::memory_order_relaxed)) pthread_atfork(nullptr, nullptr, enter_child);
+  // Called before a team of several threads starts. Returns whether it may: without memory for the handler that
+  // marks a child process, it may not.
+  bool team_starts() {
+    if (registered_.load(std::memory_order_relaxed)) return true;
+    // Two threads that register at the same time register the handler twice: harmless.
+    if (pthread_atfork(nullptr, nullptr, enter_child) != 0) return false;
+    registered_.store(true, std::memory_order_relaxed);
+    return true;
   }
   // Whether this process is the child of one that has started such a team.
   bool in_child() const { return in_child_.load(std::memory_order_relaxed); }
@@ -79,14 +85,18 @@ int run_threads(const Team& team, int max_threads) {
     team.run_thread(0, 1);
     return 1;
   }
-  fork_guard.team_starts();
   // Threads that OpenMP starts inherit the floating-point environment of the caller, as in its own parallel
   // regions.
   const ScopedFloatEnvironment inherited(team.context.caller_environment);
+  const int startable = startable_threads(max_threads);
+  if (startable == 1 || !fork_guard.team_starts()) {
+    team.run_thread(0, 1);
+    return 1;
+  }
   std::exception_ptr failure;  // of the first task that failed
   std::atomic<bool> failed{false};
   int started = 1;
-#pragma omp parallel num_threads(max_threads)
+#pragma omp parallel num_threads(startable)
   {
     const int thread = omp_get_thread_num();
     const int threads = omp_get_num_threads();

@@ -81,12 +81,17 @@ void append_to_trace(const std::string& file, std::string_view function, const s
   const std::string events = events_of(function, tensors, statistics);
   const std::string name = expand(file);
   const std::lock_guard lock(mutex);
-  auto& files = open_files();
-  const bool is_new = files.find(name) == files.end();
-  std::fstream& out = files[name];
+  const auto [entry, is_new] = open_files().try_emplace(name);
+  std::fstream& out = entry->second;
   if (is_new) {
-    out.imbue(std::locale::classic());
-    out.open(name, std::ios::in | std::ios::out | std::ios::trunc);
+    try {
+      out.imbue(std::locale::classic());
+      out.open(name, std::ios::in | std::ios::out | std::ios::trunc);
+    } catch (...) {
+      // The next call tries again.
+      open_files().erase(entry);
+      throw;
+    }
     out << "[\n";
   } else {
     out.clear();

@@ -1,6 +1,5 @@
 // The library across fork() and at the exit of the process.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "ops/voxel_pooling_forward/call.h"
+#include "support/child_process.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/temporary_folder.h"
@@ -26,20 +26,6 @@ bool solves(mluOpHandle_t handle, const VoxelPoolingInputs& inputs, const VoxelP
   return call.run() == MLUOP_STATUS_SUCCESS &&
          same_bits(call.outputs().output_features, expected.output_features) &&
          call.outputs().pos_memo == expected.pos_memo;
-}
-
-// The exit status of a child process that runs `body`; a child that hangs is killed.
-template <class Body>
-int exit_status_of_child(const Body& body) {
-  constexpr unsigned kTimeoutSeconds = 60;
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(kTimeoutSeconds);
-    _exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  if (waitpid(child, &status, 0) != child) return -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 // Integers: their sums are exact in any order.

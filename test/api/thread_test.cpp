@@ -8,6 +8,7 @@
 
 #include "ops/operator_cases.h"
 #include "support/environment.h"
+#include "support/sanitizers.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -97,14 +98,7 @@ TEST_F(ApiThread, CancellationStateIsKept) {
 
 // The stack of a host thread that calls operators may be small. Those of the team are OpenMP's.
 TEST_F(ApiThread, OperatorsNeedLittleStack) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers enlarge stack frames";
-#endif
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "sanitizers enlarge stack frames";
-#endif
-#endif
+  if (kSanitizer) GTEST_SKIP() << "sanitizers enlarge stack frames";
   constexpr size_t kStackBytes = 64 << 10;
   auto random = seeded_random();
   for (const OperatorCase& test : operator_cases(Values::kFractional, random)) {

@@ -1,126 +1,184 @@
-// Operators whose allocations fail: each allocation of a call on a new handle, one at a time, for each operator,
-// element type and algorithm.
+// Operators and workspace queries whose allocations fail: each allocation of a call, one at a time, for each
+// operator, element type and algorithm; on a new handle, on one whose memory has to grow, and with logs,
+// statistics and traces.
 #include <gtest/gtest.h>
 
-#include <string>
+#include <type_traits>
 
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
-#include "ops/operator_cases.h"
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/environment.h"
-#include "support/failing_allocator.h"
+#include "support/fault_points.h"
+#include "support/temporary_folder.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
-class OpsAllocationFailures : public ::testing::Test {
+class FaultsOfOperators : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
   }
+  void TearDown() override { Handle(); }  // restores the level of the log
+
+  // `small` and `large`: inputs of two sizes. A handle that has run `small` has to grow for `large`.
+  template <class Call>
+  void expect_failures(const typename Call::Inputs& small, const typename Call::Inputs& large);
 
   std::mt19937 random = seeded_random();
   ScopedThreads threads{3};
+  FaultPointCount fault_points;
 };
 
-// Runs the call on a new handle with the n-th allocation failing. Returns whether there was an n-th one.
-template <class Call>
-bool expect_failure_of_allocation(int64_t n, mluOpOmpAlgorithm_t algorithm, const typename Call::Inputs& inputs) {
-  const Handle handle(algorithm);
-  const Call call(handle, inputs);
-  const auto before = call.contents();
-  mluOpStatus_t status;
-  bool triggered;
-  {
-    const FailingAllocation failing(n);
-    status = call.run();
-    triggered = failing.triggered();
-  }
-  if (!triggered) {
-    EXPECT_EQ(status, MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    return false;
-  }
-  EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
-  EXPECT_TRUE(call.contents() == before) << "the failing call changed inputs or outputs";
-  EXPECT_TRUE(call.guards_intact());
-  // The handle is usable after the failure.
-  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_TRUE(call.intact());
-  return true;
-}
+// What a handle and its process record besides the outputs. Records are lost without memory; the call succeeds.
+struct Recording {
+  const char* name;
+  bool statistics, trace, debug_log;
+  bool any() const { return statistics || trace || debug_log; }
+};
+
+constexpr Recording kRecordings[] = {
+    {"no records", false, false, false},
+    {"statistics", true, false, false},
+    {"trace and debug log", true, true, true},
+};
 
 template <class Call>
-void expect_allocation_failures(const typename Call::Inputs& inputs) {
-  for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
-    SCOPED_TRACE(text_of(algorithm));
-    int64_t n = 1;
-    while (expect_failure_of_allocation<Call>(n, algorithm, inputs)) ++n;
-    // The NRAM at least.
-    EXPECT_GT(n, 1);
+struct Attempt {
+  mluOpOmpAlgorithm_t algorithm;
+  ApiFunction<Call> function;
+  const typename Call::Inputs* earlier;  // of a call that the handle has run; null: the handle is new
+  const typename Call::Inputs& inputs;
+  Recording recording;
+
+  // Runs the function with the n-th allocation failing. Returns whether there was an n-th one.
+  bool operator()(int64_t n) const {
+    SCOPED_TRACE(n);
+    const Handle handle(algorithm);
+    require(mluOpOmpSetStatistics(handle, recording.statistics ? 1 : 0));
+    if (earlier != nullptr) require(Call(handle, *earlier).run());
+    const Call call(handle, inputs);
+    const auto before = call.contents();
+    const auto [status, triggered] = run_with_fault(n, [&] { return (call.*function.run)(); });
+    EXPECT_TRUE(call.guards_intact());
+    if (status == MLUOP_STATUS_SUCCESS) {
+      EXPECT_TRUE(!triggered || recording.any()) << "the call succeeded without memory";
+      EXPECT_TRUE(call.intact());
+    } else {
+      EXPECT_TRUE(triggered);
+      EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
+      EXPECT_EQ(mluOpOmpGetLastError(), std::string("[") + function.name + "] out of memory");
+      EXPECT_TRUE(call.contents() == before) << "the failing call changed inputs or outputs";
+    }
+    if (triggered) expect_usable(call);
+    return triggered;
   }
-}
 
-TEST_F(OpsAllocationFailures, VoxelPoolingForward) {
-  expect_allocation_failures<VoxelPoolingCall>(random_voxel_pooling({2, 3000, 20, 9, 8, 1}, random));
-}
-
-TEST_F(OpsAllocationFailures, ThreeInterpolateBackward) {
-  // Direct and grouped sums.
-  for (const ThreeInterpolateSizes& sizes : {ThreeInterpolateSizes{2, 20, 500, 90}, {4, 64, 500, 30}}) {
-    expect_allocation_failures<ThreeInterpolateCall<float>>(random_three_interpolate<float>(sizes, random));
-    expect_allocation_failures<ThreeInterpolateCall<Half>>(random_three_interpolate<Half>(sizes, random));
+  // The handle works after the failure, with earlier and with new sizes.
+  void expect_usable(const Call& call) const {
+    EXPECT_EQ((call.*function.run)(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_TRUE(call.intact());
+    if (earlier == nullptr) return;
+    EXPECT_EQ(Call(call.handle, *earlier).run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   }
-}
+};
 
-TEST_F(OpsAllocationFailures, MaskedIm2colForward) {
-  const MaskedIm2colSizes sizes = {20, 15, 16, 200, 3, 3, 1, 1};
-  expect_allocation_failures<MaskedIm2colCall<uint32_t>>(random_masked_im2col<uint32_t>(sizes, random));
-  expect_allocation_failures<MaskedIm2colCall<uint16_t>>(random_masked_im2col<uint16_t>(sizes, random));
-}
+template <class Call, class = void>
+constexpr bool kHasQuery = false;
+template <class Call>
+constexpr bool kHasQuery<Call, std::void_t<decltype(Call::kQuery)>> = true;
 
-TEST_F(OpsAllocationFailures, DynamicScatterBackward) {
-  expect_allocation_failures<DynamicScatterCall>(random_dynamic_scatter({3000, 900, 20, 900}, random));
-}
-
-TEST_F(OpsAllocationFailures, IndiceConvolutionForward) {
-  const IndiceConvolutionSizes sizes = {500, 400, 16, 24, 3, 1, 2};
-  const auto layout = FilterLayout::kNdhwc;
-  expect_allocation_failures<IndiceConvolutionCall<float>>(
-      random_indice_convolution<float>(sizes, layout, random));
-  expect_allocation_failures<IndiceConvolutionCall<Half>>(random_indice_convolution<Half>(sizes, layout, random));
-  // Many pairs for each row of the output.
-  const IndiceConvolutionSizes few_rows = {4000, 20, 16, 24, 3, 1, 2};
-  expect_allocation_failures<IndiceConvolutionCall<float>>(
-      random_indice_convolution<float>(few_rows, layout, random));
-}
-
-// Every NRAM size around the smallest that suffices: the output is complete, or unchanged.
-TEST_F(OpsAllocationFailures, SmallNram) {
-  int failures = 0;
-  for (const OperatorCase& test : operator_cases(Values::kFractional, random)) {
-    SCOPED_TRACE(test.name);
-    for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
+template <class Call>
+void FaultsOfOperators::expect_failures(const typename Call::Inputs& small, const typename Call::Inputs& large) {
+  for (const Recording& recording : kRecordings) {
+    SCOPED_TRACE(recording.name);
+    const TemporaryFolder folder;
+    const std::string trace = (folder.path() / "trace.json").string();
+    const ScopedEnvironment trace_file("MLUOP_OMP_TRACE", recording.trace ? trace.c_str() : nullptr);
+    const ScopedEnvironment log_level("MLUOP_LOG_LEVEL", recording.debug_log ? "debug" : "off");
+    if (recording.debug_log) ::testing::internal::CaptureStderr();
+    for (const auto algorithm : kAlgorithms) {
       SCOPED_TRACE(text_of(algorithm));
-      for (int kib = 1; kib <= 64; kib *= 2) {
-        SCOPED_TRACE(kib);
-        const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", std::to_string(kib).c_str());
-        const Handle handle(algorithm);
-        const auto call = test.make_call(handle);
-        const auto before = call->contents();
-        const mluOpStatus_t status = call->run();
-        EXPECT_TRUE(call->intact());
-        if (status == MLUOP_STATUS_SUCCESS) continue;
-        EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
-        EXPECT_TRUE(call->contents() == before) << "the failing call changed inputs or outputs";
-        ++failures;
+      const int64_t points =
+          for_each_fault_point(Attempt<Call>{algorithm, Call::kOperator, nullptr, large, recording});
+      // The NRAM at least.
+      EXPECT_GE(points, 1);
+      fault_points.add(points);
+      if (!recording.trace) {
+        fault_points.add(
+            for_each_fault_point(Attempt<Call>{algorithm, Call::kOperator, &small, large, recording}));
+      }
+      if constexpr (kHasQuery<Call>) {
+        fault_points.add(for_each_fault_point(Attempt<Call>{algorithm, Call::kQuery, nullptr, large, recording}));
       }
     }
+    if (recording.debug_log) ::testing::internal::GetCapturedStderr();
   }
-  EXPECT_GT(failures, 0);
+}
+
+TEST_F(FaultsOfOperators, VoxelPoolingForward) {
+  expect_failures<VoxelPoolingCall>(random_voxel_pooling({1, 30, 20, 3, 3, 1}, random),
+                                    random_voxel_pooling({2, 2000, 20, 9, 8, 1}, random));
+}
+
+template <class T>
+class FaultsOfOperatorsOf : public FaultsOfOperators {};
+using FloatingTypes = ::testing::Types<float, Half>;
+TYPED_TEST_SUITE(FaultsOfOperatorsOf, FloatingTypes);
+
+TYPED_TEST(FaultsOfOperatorsOf, ThreeInterpolateBackward) {
+  // Direct and grouped sums.
+  for (const ThreeInterpolateSizes& sizes : {ThreeInterpolateSizes{2, 20, 500, 90}, {4, 64, 500, 30}}) {
+    this->template expect_failures<ThreeInterpolateCall<TypeParam>>(
+        random_three_interpolate<TypeParam>({1, sizes.C, 20, 10}, this->random),
+        random_three_interpolate<TypeParam>(sizes, this->random));
+  }
+}
+
+TYPED_TEST(FaultsOfOperatorsOf, IndiceConvolutionForward) {
+  const auto layout = FilterLayout::kNdhwc;
+  this->template expect_failures<IndiceConvolutionCall<TypeParam>>(
+      random_indice_convolution<TypeParam>({20, 20, 16, 24, 3, 1, 2}, layout, this->random),
+      random_indice_convolution<TypeParam>({300, 2000, 16, 24, 3, 1, 2}, layout, this->random));
+  // Many pairs for each row of the output.
+  this->template expect_failures<IndiceConvolutionCall<TypeParam>>(
+      random_indice_convolution<TypeParam>({20, 20, 16, 24, 3, 1, 2}, layout, this->random),
+      random_indice_convolution<TypeParam>({4000, 20, 16, 24, 3, 1, 2}, layout, this->random));
+}
+
+TEST_F(FaultsOfOperators, MaskedIm2colForward) {
+  const MaskedIm2colSizes small = {3, 5, 6, 20, 3, 3, 1, 1}, large = {20, 15, 16, 200, 3, 3, 1, 1};
+  expect_failures<MaskedIm2colCall<uint32_t>>(random_masked_im2col<uint32_t>(small, random),
+                                              random_masked_im2col<uint32_t>(large, random));
+  expect_failures<MaskedIm2colCall<uint16_t>>(random_masked_im2col<uint16_t>(small, random),
+                                              random_masked_im2col<uint16_t>(large, random));
+}
+
+TEST_F(FaultsOfOperators, DynamicScatterBackward) {
+  expect_failures<DynamicScatterCall>(random_dynamic_scatter({30, 9, 20, 9}, random),
+                                      random_dynamic_scatter({3000, 900, 20, 900}, random));
+}
+
+// A trace whose file could not be opened for lack of memory is written by the next call.
+TEST_F(FaultsOfOperators, TraceIsOpenedLater) {
+  const auto inputs = random_masked_im2col<uint32_t>({3, 5, 6, 20, 3, 3, 1, 1}, random);
+  fault_points.add(for_each_fault_point([&](int64_t n) {
+    SCOPED_TRACE(n);
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "trace.json";
+    const ScopedEnvironment trace_file("MLUOP_OMP_TRACE", path.c_str());
+    const Handle handle;
+    const MaskedIm2colCall<uint32_t> call(handle, inputs);
+    const bool triggered = run_with_fault(n, [&] { return call.run(); }).triggered;
+    EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+    std::error_code error;
+    EXPECT_GT(std::filesystem::file_size(path, error), 0U) << error.message();
+    return triggered;
+  }));
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#include "team/startable_threads.h"
+
+#include <omp.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+
+namespace mluop {
+namespace {
+
+// Threads that exist at the same time: each creates the next and waits for its end. Needs no other memory.
+struct Chain {
+  int wanted;
+  const pthread_attr_t* attributes;
+  int created = 0;
+};
+
+// Runtimes add an offset to the default size of stacks (libomp), and allocate the state of threads and teams.
+constexpr size_t kStackMargin = 1 << 20, kStateOfTeam = 1 << 20, kStateOfThread = 256 << 10;
+
+void* run_link(void* opaque);
+
+void create_next(Chain& chain) {
+  pthread_t next;
+  if (chain.created < chain.wanted && pthread_create(&next, chain.attributes, run_link, &chain) == 0) {
+    pthread_join(next, nullptr);
+  }
+}
+
+void* run_link(void* opaque) {
+  Chain& chain = *static_cast<Chain*>(opaque);
+  ++chain.created;
+  create_next(chain);
+  return nullptr;
+}
+
+// How many of `wanted` threads the system creates.
+int create_threads(int wanted) {
+  // Not touched: address space alone.
+  const std::unique_ptr<std::byte[]> state(
+      new (std::nothrow) std::byte[kStateOfTeam + static_cast<size_t>(wanted) * kStateOfThread]);
+  pthread_attr_t attributes;
+  size_t stack = 0;
+  if (state == nullptr || pthread_attr_init(&attributes) != 0) return 0;
+  if (pthread_attr_getstacksize(&attributes, &stack) == 0)
+    pthread_attr_setstacksize(&attributes, stack + kStackMargin);
+  Chain chain{wanted, &attributes};
+  // pthread_join is a cancellation point.
+  int cancel_state = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+  create_next(chain);
+  pthread_setcancelstate(cancel_state, nullptr);
+  pthread_attr_destroy(&attributes);
+  return chain.created;
+}
+
+// Of the calling thread: runtimes keep the threads of a team for the next team of the thread that started it.
+thread_local int granted = 1;
+
+}  // namespace
+
+int startable_threads(int threads) noexcept {
+  const bool nested = omp_get_active_level() >= omp_get_max_active_levels();
+  const int wanted = nested ? 1 : std::min(threads, omp_get_thread_limit());
+  if (wanted > granted) granted = std::max(granted, 1 + create_threads(wanted - 1));
+  return std::min(threads, granted);
+}
+
+}  // namespace mluop

@@ -1,0 +1,59 @@
+// Memory for tensors of more than 2^31 elements, and loops over them on all processors. Pages that are never
+// written take no memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "mlu_op.h"
+
+namespace mluop::test {
+
+enum class Pages {
+  kSparse,  // an input, zero except for a few rows
+  kDense,   // written as a whole
+};
+
+class LargeMemory {
+ public:
+  // Zeros, followed by a guard page. Throws std::bad_alloc.
+  LargeMemory(size_t bytes, Pages pages);
+  LargeMemory(const LargeMemory&) = delete;
+  LargeMemory& operator=(const LargeMemory&) = delete;
+  ~LargeMemory();
+
+  std::byte* bytes() const { return end_ - byte_count_; }
+  size_t byte_count() const { return byte_count_; }
+  // Sets every byte to a value that no test expects.
+  void poison() const;
+
+ private:
+  size_t byte_count_, mapped_bytes_;
+  std::byte* mapping_;
+  std::byte* end_;  // the guard page
+};
+
+template <class T>
+class LargeBuffer : public LargeMemory {
+ public:
+  LargeBuffer(int64_t count, Pages pages) : LargeMemory(static_cast<size_t>(count) * sizeof(T), pages) {}
+
+  T* data() const { return reinterpret_cast<T*>(bytes()); }
+  T& operator[](int64_t i) const { return data()[i]; }
+};
+
+// Whether `bytes` bytes at `memory` are 0.
+bool all_zero(const void* memory, size_t bytes);
+
+// The first i in [0, count) for which holds(i) is false, or count. Runs on all processors.
+int64_t first_violation(int64_t count, const std::function<bool(int64_t)>& holds);
+
+// Whether the machine has so many GiB of available memory.
+bool has_memory(int64_t gib);
+
+}  // namespace mluop::test
+
+// Skips a test that writes so many GiB of memory where they are not available.
+#define MLUOP_REQUIRE_MEMORY(gib) \
+  if (!::mluop::test::has_memory(gib)) GTEST_SKIP() << "requires " << (gib) << " GiB of available memory"

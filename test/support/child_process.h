@@ -1,0 +1,23 @@
+// Child processes of tests.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace mluop::test {
+
+// The exit status of a child process that runs `body`; a child that hangs is killed.
+template <class Body>
+int exit_status_of_child(const Body& body) {
+  constexpr unsigned kTimeoutSeconds = 60;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(kTimeoutSeconds);
+    _exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace mluop::test
