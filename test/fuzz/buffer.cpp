@@ -104,7 +104,8 @@ void Buffer::reset() {
 }
 
 bool Buffer::is_reset() const {
-  return std::all_of(data_, data_ + byte_count_, [](std::byte byte) { return byte == kPattern; });
+  // All bytes are equal to their successors.
+  return byte_count_ == 0 || (*data_ == kPattern && std::memcmp(data_, data_ + 1, byte_count_ - 1) == 0);
 }
 
 void Buffer::store() { stored_.assign(data_, data_ + byte_count_); }

@@ -11,7 +11,7 @@ using Sizes = reference::DynamicScatterBackwardSizes;
 
 Sizes decode_sizes(Decoder& decoder) {
   int64_t points = decoder.number(0, 600), channels = decoder.number(0, 100);
-  limit_product({&points, &channels}, 1 << 13);
+  limit_product({&points, &channels}, decode_max_count(decoder));
   // Without features, any number of voxels is valid.
   const int64_t voxels = decoder.number(0, points == 0 || channels == 0 ? 20 : points);
   const int64_t voxel_num = decoder.one_in(4) ? decoder.number(0, voxels) : voxels;

@@ -16,11 +16,12 @@ using Sizes = reference::IndiceConvolutionForwardSizes;
 Sizes decode_sizes(Decoder& decoder) {
   Sizes s{decoder.number(0, 200), decoder.number(0, 200), decoder.number(1, 64), decoder.number(1, 96),
           decoder.number(1, 3),   decoder.number(1, 3),   decoder.number(1, 3)};
-  limit_product({&s.Ci, &s.Co, &s.D, &s.H, &s.W}, 1 << 13);
-  limit_product({&s.num_act_in, &s.Ci}, 1 << 12);
-  limit_product({&s.num_act_out, &s.Co}, 1 << 12);
+  const int64_t max_count = decode_max_count(decoder);
+  limit_product({&s.Ci, &s.Co, &s.D, &s.H, &s.W}, max_count);
+  limit_product({&s.num_act_in, &s.Ci}, max_count / 2);
+  limit_product({&s.num_act_out, &s.Co}, max_count / 2);
   // Of multiplications.
-  limit_product({&s.num_act_in, &s.Ci, &s.Co, &s.D, &s.H, &s.W}, 1 << 16);
+  limit_product({&s.num_act_in, &s.Ci, &s.Co, &s.D, &s.H, &s.W}, 8 * max_count);
   return s;
 }
 

@@ -12,8 +12,9 @@ using Sizes = reference::MaskedIm2colForwardSizes;
 Sizes decode_sizes(Decoder& decoder) {
   int64_t channels = decoder.number(1, 80), height = decoder.number(1, 24), width = decoder.number(1, 40);
   int64_t masks = decoder.number(0, 300), kernel_h = decoder.number(1, 6), kernel_w = decoder.number(1, 6);
-  limit_product({&channels, &height, &width}, 1 << 13);
-  limit_product({&channels, &kernel_h, &kernel_w, &masks}, 1 << 14);
+  const int64_t max_count = decode_max_count(decoder);
+  limit_product({&channels, &height, &width}, max_count);
+  limit_product({&channels, &kernel_h, &kernel_w, &masks}, 2 * max_count);
   const auto pad = [&] {
     return static_cast<int>(decoder.one_in(8) ? decoder.any_number() : decoder.number(-3, 4));
   };

@@ -183,6 +183,8 @@ void OperatorFuzzer::run_again(const Settings& with) {
   }
 }
 
+int64_t decode_max_count(Decoder& decoder) { return decoder.one_in(6) ? 1 << 13 : 1 << 9; }
+
 void limit_product(std::initializer_list<int64_t*> factors, int64_t limit) {
   const auto product = [&] {
     int64_t result = 1;

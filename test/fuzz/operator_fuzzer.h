@@ -81,6 +81,10 @@ class OperatorFuzzer {
   bool null_handle_ = false;
 };
 
+// The largest number of elements of a tensor: mostly few, so that an execution is fast, else enough for several
+// tasks of the native algorithm.
+int64_t decode_max_count(Decoder& decoder);
+
 // The product of the numbers that the pointers name, reduced until it is at most `limit`: the largest is halved.
 void limit_product(std::initializer_list<int64_t*> factors, int64_t limit);
 

@@ -15,8 +15,9 @@ using Sizes = reference::ThreeInterpolateBackwardSizes;
 
 Sizes decode_sizes(Decoder& decoder) {
   Sizes sizes{decoder.number(1, 4), decoder.number(1, 100), decoder.number(1, 300), decoder.number(1, 600)};
-  limit_product({&sizes.B, &sizes.C, &sizes.N}, 1 << 13);
-  limit_product({&sizes.B, &sizes.C, &sizes.M}, 1 << 13);
+  const int64_t max_count = decode_max_count(decoder);
+  limit_product({&sizes.B, &sizes.C, &sizes.N}, max_count);
+  limit_product({&sizes.B, &sizes.C, &sizes.M}, max_count);
   return sizes;
 }
 

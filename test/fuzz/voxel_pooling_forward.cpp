@@ -16,8 +16,9 @@ using Sizes = reference::VoxelPoolingForwardSizes;
 Sizes decode_sizes(Decoder& decoder) {
   int64_t b = decoder.number(1, 4), n = decoder.number(1, 400), c = decoder.number(1, 96);
   int64_t x = decoder.number(1, 24), y = decoder.number(1, 24), z = decoder.number(1, 4);
-  limit_product({&b, &n, &c}, 1 << 14);
-  limit_product({&b, &x, &y, &c}, 1 << 13);
+  const int64_t max_count = decode_max_count(decoder);
+  limit_product({&b, &n, &c}, max_count);
+  limit_product({&b, &x, &y, &c}, max_count);
   const auto narrow = [](int64_t size) { return static_cast<int>(size); };
   return {narrow(b), narrow(n), narrow(c), narrow(x), narrow(y), narrow(z)};
 }
