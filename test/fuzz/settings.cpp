@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "fuzz/check.h"
@@ -16,9 +17,10 @@ constexpr int kMaxTasks = 4;
 void decode_team(Decoder& decoder, Settings& settings) {
   settings.tasks = static_cast<int>(decoder.number(1, kMaxTasks));
   // Mostly fewer threads than tasks: the processors are few.
-  settings.max_threads = static_cast<int>(decoder.number(1, 8));
-  if (settings.max_threads > 6) settings.max_threads = 0;
-  if (settings.max_threads > kMaxTasks) settings.max_threads = 1;
+  constexpr int kMaxThreads[] = {1, 1, 1, 2, 3, 4, 0, 0};
+  const size_t choice = decoder.index(std::size(kMaxThreads));
+  settings.max_threads = kMaxThreads[choice];
+  settings.statistics = choice % 4 == 2;
   settings.nram_kib = decoder.pick(kNramKib);
 }
 
@@ -51,6 +53,7 @@ SettingsHandle::SettingsHandle(const Settings& settings) {
   set("MLUOP_OMP_DEVICE", settings.device);
   set("MLUOP_OMP_ALGORITHM", settings.is_native() ? "native" : "device");
   check_success(mluOpCreate(&handle_), "mluOpCreate");
+  check_success(mluOpOmpSetStatistics(handle_, settings.statistics ? 1 : 0), "mluOpOmpSetStatistics");
 }
 
 }  // namespace mluop::fuzz

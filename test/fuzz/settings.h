@@ -13,6 +13,7 @@ struct Settings {
   int max_threads;  // 0: MLUOP_OMP_MAX_THREADS is not set
   int nram_kib;
   const char* device;
+  bool statistics;  // enabled
 
   bool is_native() const { return algorithm == MLUOP_OMP_ALGORITHM_NATIVE; }
   bool is_200_series() const;
