@@ -148,7 +148,7 @@ class ChunkReader {
 
   // Divides a group of which the first `distinct` output rows differ, as count_distinct() has found, and the next
   // one is repeated. Chunks are numbered in succession from that of count_distinct() on.
-  void divide(PairGroup& group, int64_t distinct) {
+  HWY_NOINLINE void divide(PairGroup& group, int64_t distinct) {
     Chunk& pairs = group.pairs;
     const int64_t count = pairs.count;
     const int64_t first_row = tile_ << pairs_.shift;
