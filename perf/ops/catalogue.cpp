@@ -9,7 +9,9 @@ std::vector<CaseSpec> all_cases() {
   std::vector<CaseSpec> all;
   for (const auto cases :
        {voxel_pooling_forward_cases, three_interpolate_backward_cases, masked_im2col_forward_cases,
-        dynamic_scatter_backward_cases, indice_convolution_forward_cases}) {
+        dynamic_scatter_backward_cases, indice_convolution_forward_cases, voxel_pooling_forward_cliffs,
+        three_interpolate_backward_cliffs, masked_im2col_forward_cliffs, dynamic_scatter_backward_cliffs,
+        indice_convolution_forward_cliffs}) {
     for (CaseSpec& spec : cases()) all.push_back(std::move(spec));
   }
   return all;
@@ -21,7 +23,8 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
   };
   std::vector<CaseSpec> matching = all_cases();
   std::erase_if(matching, [&](const CaseSpec& spec) {
-    return misses(spec.op, filter.op) || misses(spec.name, filter.name) || misses(spec.dtype, filter.dtype) ||
+    return misses(spec.op, filter.op) || (spec.op == kCliffs && filter.op.empty()) ||
+           misses(spec.name, filter.name) || misses(spec.dtype, filter.dtype) ||
            std::find(filter.algorithms.begin(), filter.algorithms.end(), spec.algorithm) ==
                filter.algorithms.end();
   });

@@ -8,6 +8,10 @@
 
 namespace mluop::perf {
 
+// The operator of the cases that compare hostile distributions of indices with friendly ones of the same size.
+// A filter has to name it.
+inline constexpr auto kCliffs = "cliffs";
+
 // Cases of an operator are consecutive, the native algorithm first.
 std::vector<CaseSpec> all_cases();
 
@@ -27,5 +31,11 @@ std::vector<CaseSpec> voxel_pooling_forward_cases();
 std::vector<CaseSpec> three_interpolate_backward_cases();
 std::vector<CaseSpec> dynamic_scatter_backward_cases();
 std::vector<CaseSpec> indice_convolution_forward_cases();
+
+std::vector<CaseSpec> voxel_pooling_forward_cliffs();
+std::vector<CaseSpec> three_interpolate_backward_cliffs();
+std::vector<CaseSpec> masked_im2col_forward_cliffs();
+std::vector<CaseSpec> dynamic_scatter_backward_cliffs();
+std::vector<CaseSpec> indice_convolution_forward_cliffs();
 
 }  // namespace mluop::perf

@@ -1,7 +1,9 @@
 // Dynamic scatter backward at the size of MVX-Net, and on a sensor of 128 rings.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "perf/ops/catalogue.h"
@@ -29,11 +31,10 @@ constexpr uint32_t kFeatsSeed = 1, kGradSeed = 2;
 
 class DynamicScatterBackward : public Case {
  public:
-  DynamicScatterBackward(const Sizes& sizes, int rings, mluOpOmpAlgorithm_t algorithm)
+  DynamicScatterBackward(const Sizes& sizes, mluOpOmpAlgorithm_t algorithm, const std::vector<int32_t>& map)
       : Case(algorithm), sizes_(sizes) {
     fill_uniform(feats_, kFeatsSeed);
     fill_uniform(grad_voxel_feats_, kGradSeed);
-    const std::vector<int32_t> map = test::lidar_map(sizes.points, sizes.voxels, rings);
     std::copy(map.begin(), map.end(), map_.data());
     scatter_forward();
     voxel_num_.data()[0] = sizes.voxel_num;
@@ -114,11 +115,43 @@ class DynamicScatterBackward : public Case {
 CaseSpec spec(const char* name, const Sizes& sizes, int rings, mluOpOmpAlgorithm_t algorithm,
               const char* algorithm_name) {
   return {"dynamic_scatter_backward", name, "float", algorithm_name, [=](double size) {
-            return std::make_unique<DynamicScatterBackward>(scaled(sizes, size), rings, algorithm);
+            const Sizes s = scaled(sizes, size);
+            return std::make_unique<DynamicScatterBackward>(s, algorithm,
+                                                            test::lidar_map(s.points, s.voxels, rings));
           }};
 }
 
+constexpr Sizes kCliff = {200000, 40000, 64, 40000};
+
+// Voxel V * u^power for uniform u in [0, 1): the higher the power, the more points have the first voxels.
+std::vector<int32_t> skewed_map(const Sizes& sizes, double power) {
+  std::mt19937 random(kFeatsSeed);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  std::vector<int32_t> map(static_cast<size_t>(sizes.points));
+  std::ranges::generate(map,
+                        [&] { return static_cast<int32_t>(sizes.voxels * std::pow(uniform(random), power)); });
+  return map;
+}
+
 }  // namespace
+
+std::vector<CaseSpec> dynamic_scatter_backward_cliffs() {
+  constexpr struct {
+    const char* name;
+    double power;
+  } kMaps[] = {{"dynamic_scatter uniform", 1}, {"dynamic_scatter uneven", 20}, {"dynamic_scatter one_voxel", 1e9}};
+  std::vector<CaseSpec> specs;
+  for (const auto& [algorithm, algorithm_name] : kAlgorithms) {
+    for (const auto& [name, power] : kMaps) {
+      specs.push_back(
+          {kCliffs, name, "float", algorithm_name, [algorithm = algorithm, power = power](double size) {
+             const Sizes sizes = scaled(kCliff, size);
+             return std::make_unique<DynamicScatterBackward>(sizes, algorithm, skewed_map(sizes, power));
+           }});
+    }
+  }
+  return specs;
+}
 
 std::vector<CaseSpec> dynamic_scatter_backward_cases() {
   std::vector<CaseSpec> specs;

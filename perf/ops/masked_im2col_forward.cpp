@@ -31,7 +31,9 @@ Sizes scaled(Sizes sizes, double size) {
 template <class T>
 class MaskedIm2colForward : public Case {
  public:
-  MaskedIm2colForward(const Sizes& sizes, mluOpOmpAlgorithm_t algorithm) : Case(algorithm), sizes_(sizes) {
+  MaskedIm2colForward(const Sizes& sizes, mluOpOmpAlgorithm_t algorithm,
+                      std::optional<int32_t> one_position = std::nullopt)
+      : Case(algorithm), sizes_(sizes) {
     std::mt19937 random(kSeed);
     std::generate_n(feature_.data(), sizes.feature_count(), [&] { return static_cast<T>(random()); });
     std::vector<int32_t> pixels(static_cast<size_t>(sizes.height * sizes.width)), chosen;
@@ -40,6 +42,10 @@ class MaskedIm2colForward : public Case {
     for (size_t k = 0; k < chosen.size(); ++k) {
       mask_h_.data()[k] = chosen[k] / static_cast<int32_t>(sizes.width);
       mask_w_.data()[k] = chosen[k] % static_cast<int32_t>(sizes.width);
+    }
+    if (one_position) {
+      std::fill_n(mask_h_.data(), sizes.mask_cnt, *one_position);
+      std::fill_n(mask_w_.data(), sizes.mask_cnt, *one_position);
     }
     size_t bytes = 0;
     test::require(mluOpGetMaskedIm2colForwardWorkspaceSize(
@@ -135,7 +141,32 @@ void append_cases(std::vector<CaseSpec>& specs, mluOpOmpAlgorithm_t algorithm, c
   }
 }
 
+template <class T>
+void append_cliffs(std::vector<CaseSpec>& specs, mluOpOmpAlgorithm_t algorithm, const char* algorithm_name) {
+  const struct {
+    const char* name;
+    std::optional<int32_t> one_position;  // h and w of all masks
+  } kCliffCases[] = {{"masked_im2col distinct", std::nullopt},
+                     {"masked_im2col one_position", 7},
+                     {"masked_im2col outside", -1000}};
+  for (const auto& each : kCliffCases) {
+    specs.push_back({kCliffs, each.name, sizeof(T) == 2 ? "half" : "float", algorithm_name, [=](double size) {
+                       return std::make_unique<MaskedIm2colForward<T>>(
+                           scaled({256, 100, 152, 4000, 3, 3, 1, 1}, size), algorithm, each.one_position);
+                     }});
+  }
+}
+
 }  // namespace
+
+std::vector<CaseSpec> masked_im2col_forward_cliffs() {
+  std::vector<CaseSpec> specs;
+  for (const auto& [algorithm, name] : kAlgorithms) {
+    append_cliffs<uint32_t>(specs, algorithm, name);
+    append_cliffs<uint16_t>(specs, algorithm, name);
+  }
+  return specs;
+}
 
 std::vector<CaseSpec> masked_im2col_forward_cases() {
   std::vector<CaseSpec> specs;

@@ -50,7 +50,9 @@ std::vector<float> floats(const Buffer<T>& buffer) {
 template <class T>
 class ThreeInterpolateBackward : public Case {
  public:
-  ThreeInterpolateBackward(const Sizes& sizes, mluOpOmpAlgorithm_t algorithm) : Case(algorithm), sizes_(sizes) {
+  // Indices are uniform, or all of them are equal.
+  ThreeInterpolateBackward(const Sizes& sizes, mluOpOmpAlgorithm_t algorithm, bool equal_indices = false)
+      : Case(algorithm), sizes_(sizes) {
     fill_uniform(grad_output_, kSeed);
     fill_uniform(weights_, kSeed + 1);
     Buffer<float> uniform(sizes.index_count());
@@ -58,6 +60,7 @@ class ThreeInterpolateBackward : public Case {
     std::transform(uniform.values().begin(), uniform.values().end(), indices_.data(), [&](float value) {
       return static_cast<int32_t>((value + 1) / 2 * static_cast<float>(sizes.M));
     });
+    if (equal_indices) std::fill_n(indices_.data(), sizes.index_count(), static_cast<int32_t>(sizes.M / 2));
   }
 
   Work work() const override {
@@ -135,7 +138,36 @@ void append_cases(std::vector<CaseSpec>& cases, mluOpOmpAlgorithm_t algorithm, c
   }
 }
 
+template <class T>
+void append_cliffs(std::vector<CaseSpec>& cases, mluOpOmpAlgorithm_t algorithm, const char* algorithm_name) {
+  constexpr struct {
+    const char* name;
+    int64_t M;
+    bool equal_indices;
+  } kCliffCases[] = {{"three_interpolate uniform m1024", 1024, false},
+                     {"three_interpolate equal m1024", 1024, true},
+                     {"three_interpolate uniform m64", 64, false},
+                     {"three_interpolate equal m64", 64, true},
+                     {"three_interpolate m1", 1, false}};
+  for (const auto& each : kCliffCases) {
+    cases.push_back(
+        {kCliffs, each.name, std::is_same_v<T, float> ? "float" : "half", algorithm_name, [=](double size) {
+           return std::make_unique<ThreeInterpolateBackward<T>>(scaled({16, 128, 4096, each.M}, size), algorithm,
+                                                                each.equal_indices);
+         }});
+  }
+}
+
 }  // namespace
+
+std::vector<CaseSpec> three_interpolate_backward_cliffs() {
+  std::vector<CaseSpec> cases;
+  for (const auto& [algorithm, name] : kAlgorithms) {
+    append_cliffs<float>(cases, algorithm, name);
+    append_cliffs<test::Half>(cases, algorithm, name);
+  }
+  return cases;
+}
 
 std::vector<CaseSpec> three_interpolate_backward_cases() {
   std::vector<CaseSpec> cases;

@@ -1,5 +1,6 @@
 // Voxel pooling forward at the size of BEVDepth, with the geometry of its cameras and with uniform coordinates.
 #include <algorithm>
+#include <random>
 #include <vector>
 
 #include "perf/bounds/voxel_pooling_forward.h"
@@ -121,7 +122,44 @@ class VoxelPoolingForward : public Case {
 std::vector<int32_t> camera(int depths) { return test::camera_geometry(test::kBevDepthSizes.batch_size, depths); }
 std::vector<int32_t> uniform(int depths) { return test::uniform_geometry(sizes_of(depths), kSeed); }
 
+// One batch, so that the points of one cell can be all points.
+Sizes one_batch(int depths) {
+  Sizes sizes = sizes_of(depths);
+  sizes.num_points *= sizes.batch_size;
+  sizes.batch_size = 1;
+  return sizes;
+}
+
+// Every point is in range: anywhere, or in the cell x, y = 1, 1.
+std::vector<int32_t> in_range(const Sizes& sizes, bool one_cell) {
+  std::mt19937 random(kSeed);
+  const auto below = [&](int32_t bound) {
+    return one_cell ? 1 : std::uniform_int_distribution<int32_t>(0, bound - 1)(random);
+  };
+  std::vector<int32_t> geometry;
+  for (int64_t point = 0; point < sizes.points(); ++point) {
+    geometry.push_back(below(sizes.num_voxel_x));
+    geometry.push_back(below(sizes.num_voxel_y));
+    geometry.push_back(0);
+  }
+  return geometry;
+}
+
 }  // namespace
+
+std::vector<CaseSpec> voxel_pooling_forward_cliffs() {
+  std::vector<CaseSpec> specs;
+  for (const auto& [algorithm, algorithm_name] : kAlgorithms) {
+    for (const bool one_cell : {false, true}) {
+      specs.push_back({kCliffs, one_cell ? "voxel_pooling one_cell" : "voxel_pooling uniform", "float",
+                       algorithm_name, [=, algorithm = algorithm](double size) {
+                         const Sizes sizes = one_batch(depth_bins(size));
+                         return std::make_unique<VoxelPoolingForward>(sizes, algorithm, in_range(sizes, one_cell));
+                       }});
+    }
+  }
+  return specs;
+}
 
 std::vector<CaseSpec> voxel_pooling_forward_cases() {
   constexpr struct {

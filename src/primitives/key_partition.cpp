@@ -49,7 +49,7 @@ KeyPartition::KeyPartition(Arena& arena, int64_t keys, const SampledRuns& sample
       sample_task_dim(sample.task_dim),
       sample_counts(arena.take<int32_t>("sample counts", {sample_task_dim, bucket_count})),
       run_sums(arena.take<int64_t>("run sums", {sample_task_dim, bucket_count})),
-      run_starts(arena.take<int32_t>("run starts", {sample.count + 1})),
+      run_starts(arena.take<int32_t>("run starts", {sample.count + 2})),
       ranks(arena.take<int32_t>("ranks", {bucket_count})),
       ranked_buckets(arena.take<int32_t>("ranked buckets", {bucket_count})),
       cost_before(arena.take<int64_t>("cost before", {int64_t{bucket_count} + 1})) {}
@@ -59,29 +59,38 @@ void KeyPartition::clear_sample(int task_id) {
   std::fill_n(run_sums + int64_t{task_id} * bucket_count, bucket_count, 0);
 }
 
-void KeyPartition::assign_ranks(Context& context, const SampledRuns& sample) {
+void KeyPartition::assign_ranks(Context& context, const SampledRuns& sample, int64_t max_shares) {
   const int64_t bytes = int64_t{bucket_count} * sample_task_dim * int64_t{sizeof(int32_t) + sizeof(int64_t)};
   launch(context, "merge_samples", std::min(choose_task_dim(bucket_count, bytes), sample_task_dim),
          Evenly{bucket_count}, merge_samples, *this);
   // A counting sort of the buckets by the mean run of their points. Buckets without sampled points cost next to
-  // nothing; they get the rank that they would have if the points were in the order of their keys.
+  // nothing; they get the rank that they would have if the points were in the order of their keys. Shared buckets
+  // follow the last run.
+  const auto cost_of = [&](int32_t bucket) {
+    return sample_counts[bucket] * sample.step * kPointCost + keys(bucket).size() * kKeyCost;
+  };
+  int64_t total_cost = 0;
+  for (int32_t bucket = 0; bucket < bucket_count; ++bucket) total_cost += cost_of(bucket);
   int64_t* const mean_runs = run_sums;  // in place
-  std::fill_n(run_starts, sample.count + 1, 0);
+  std::fill_n(run_starts, sample.count + 2, 0);
+  owned_count = bucket_count;
   for (int32_t bucket = 0; bucket < bucket_count; ++bucket) {
     const int32_t count = sample_counts[bucket];
     mean_runs[bucket] = count > 0 ? run_sums[bucket] / count : sample.count * bucket / bucket_count;
+    if (max_shares > 1 && cost_of(bucket) * max_shares > total_cost) {
+      mean_runs[bucket] = sample.count;
+      --owned_count;
+    }
     ++run_starts[mean_runs[bucket] + 1];
   }
-  for (int64_t run = 0; run < sample.count; ++run) run_starts[run + 1] += run_starts[run];
+  for (int64_t run = 0; run <= sample.count; ++run) run_starts[run + 1] += run_starts[run];
   for (int32_t bucket = 0; bucket < bucket_count; ++bucket) {
     ranks[bucket] = run_starts[mean_runs[bucket]]++;
     ranked_buckets[ranks[bucket]] = bucket;
   }
   cost_before[0] = 0;
   for (int32_t rank = 0; rank < bucket_count; ++rank) {
-    const int32_t bucket = ranked_buckets[rank];
-    cost_before[rank + 1] =
-        cost_before[rank] + sample_counts[bucket] * sample.step * kPointCost + keys(bucket).size() * kKeyCost;
+    cost_before[rank + 1] = cost_before[rank] + cost_of(ranked_buckets[rank]);
   }
 }
 

@@ -6,17 +6,23 @@
 // are ranked by the mean position of their points, and a task owns consecutive ranks. A sample of the points
 // determines the ranks; no result depends on them. Cost: 4 bytes a point, 12 bytes for each bucket and task.
 //
+// A bucket that would leave tasks without work is shared: each task owns some channels of all its points. Shared
+// buckets have the highest ranks.
+//
 // Steps, each a launch:
 //   1. over the runs of a sample: the operator's kernel calls clear_sample(), then count() for each point
 //   2. assign_ranks()
 //   3. over chunks of points: the operator's kernel calls rank_chunk() (key_partition-inl.h)
 //   4. over ranks, divided by ByCost: the operator's kernel calls visit_owned()
+//   5. over the channel lines of shared buckets, if there are any: the operator's kernel calls visit_owned() for
+//      shared_ranks()
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "core/arena.h"
+#include "core/caches.h"
 #include "core/sizes.h"
 #include "team/fit_tile.h"
 #include "team/launch.h"
@@ -40,6 +46,14 @@ struct SampledRuns {
   int task_dim;  // of the launch over the runs; each task has one at least
 };
 
+// The channels of a cache line: the work items of a launch over the channels of shared buckets.
+inline constexpr int64_t kLineChannels = kCacheLine / int64_t{sizeof(float)};
+
+// The channels of the lines [begin, end) of rows of `channels` channels: whole vectors, except for the last ones.
+inline Range channels_of_lines(int64_t begin, int64_t end, int64_t channels) {
+  return {begin * kLineChannels, std::min(end * kLineChannels, channels)};
+}
+
 // Bucket b holds the keys with key >> shift = b.
 struct KeyPartition {
   KeyPartition(Arena& arena, int64_t keys, const SampledRuns& sample);
@@ -51,8 +65,10 @@ struct KeyPartition {
     ++sample_counts[bucket];
     run_sums[bucket] += run;
   }
-  // Ranks the buckets by what the tasks have counted.
-  void assign_ranks(Context& context, const SampledRuns& sample);
+  // Ranks the buckets by what the tasks have counted. Buckets that exceed a `max_shares`-th of the cost are
+  // shared, unless max_shares is 1.
+  void assign_ranks(Context& context, const SampledRuns& sample, int64_t max_shares = 1);
+  Range shared_ranks() const { return {owned_count, bucket_count}; }
 
   // The keys of a bucket.
   Range keys(int32_t bucket) const {
@@ -62,21 +78,22 @@ struct KeyPartition {
   int64_t key_count;
   int shift;
   int32_t bucket_count;
+  int32_t owned_count = 0;  // buckets that are not shared
   int sample_task_dim;
 
   int32_t* sample_counts;  // [sample_task_dim, bucket_count], sampled points; row 0 finally those of all tasks
   int64_t* run_sums;    // [sample_task_dim, bucket_count], the sum of their runs; row 0 finally that of all tasks
-  int32_t* run_starts;  // [runs + 1], of the counting sort that assigns ranks
+  int32_t* run_starts;  // [runs + 2], of the counting sort that assigns ranks
   int32_t* ranks;       // [bucket_count], of each bucket
   int32_t* ranked_buckets;  // [bucket_count], of each rank
   int64_t* cost_before;     // [bucket_count + 1], of all buckets of lower rank
 };
 
-// Divides the ranks into shares of equal cost.
+// Divides the ranks of the buckets that are not shared into parts of equal cost.
 struct ByCost {
   const KeyPartition& partition;
   Range operator()(int task_dim, int task_id) const {
-    return split_cost(partition.bucket_count, task_dim, task_id,
+    return split_cost(partition.owned_count, task_dim, task_id,
                       [&](int64_t rank) { return partition.cost_before[rank]; });
   }
 };

@@ -36,7 +36,7 @@ struct Buffers {
 // The steps of key_partition.h, in uninitialized memory between guard zones.
 class Partition {
  public:
-  Partition(Context& context, const Problem& problem, int task_dim)
+  Partition(Context& context, const Problem& problem, int task_dim, int64_t max_shares = 1)
       : context_(context),
         sample_(problem.point_count(), task_dim),
         memory_(bytes_of<Buffers>(problem, sample_)),
@@ -44,7 +44,7 @@ class Partition {
         buffers_(arena_, problem, sample_) {
     launch<CountArgs>(context, "test", sample_.task_dim, Evenly{sample_.count}, count_keys,
                       {sample_, buffers_.partition, problem.keys.data()});
-    buffers_.partition.assign_ranks(context, sample_);
+    buffers_.partition.assign_ranks(context, sample_, max_shares);
     launch(context, "test", task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(),
            {buffers_.partition, buffers_.points});
   }
@@ -149,6 +149,33 @@ TEST(PrimitivesKeyPartition, EachKeyIsInOneBucket) {
       for (int64_t key = bucket.begin; key < bucket.end; ++key) ++seen[static_cast<size_t>(key)];
     }
     EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), keys.key_count);
+  }
+}
+
+// A bucket is shared if its cost exceeds its part of the cost: the buckets are ranked all the same.
+TEST(PrimitivesKeyPartition, SharesLargeBuckets) {
+  const Handle handle;
+  Context& context = *static_cast<mluOpHandle_t>(handle);
+  const ScopedThreads threads(4);
+  context.reserve(0);
+  Problem problem = random_problem("keys with most points", 40000, 1000, 1);
+  for (size_t i = 0; i < problem.keys.size(); ++i) {
+    if (i % 8 < 3) problem.keys[i] = 500;
+    if (i % 8 == 3 || i % 8 == 4) problem.keys[i] = 20;
+  }
+  for (const auto& [max_shares, shared] : {std::pair{1, 0}, {2, 0}, {3, 1}, {5, 2}, {64, 2}}) {
+    SCOPED_TRACE(max_shares);
+    const Partition partition(context, problem, 4, max_shares);
+    const KeyPartition& keys = partition.keys();
+    const Range ranks = keys.shared_ranks();
+    EXPECT_EQ(ranks.size(), shared);
+    EXPECT_EQ(ranks.end, keys.bucket_count);
+    EXPECT_EQ(keys.ranks[500 >> keys.shift] >= ranks.begin, shared > 0);
+    EXPECT_EQ(keys.ranks[20 >> keys.shift] >= ranks.begin, shared > 1);
+    EXPECT_EQ(ByCost{keys}(4, 3).end, ranks.begin);
+    for (int32_t rank = 0; rank < keys.bucket_count; ++rank)
+      EXPECT_EQ(keys.ranks[keys.ranked_buckets[rank]], rank);
+    EXPECT_TRUE(partition.intact());
   }
 }
 

@@ -38,6 +38,9 @@ struct MatchArgs {
 };
 RangeKernel<MatchArgs> match_kernel();
 
+// Work items: cache lines of a row. Writes their channels of the output rows of the shared buckets.
+RangeKernel<MatchArgs> match_shared_kernel();
+
 // The bytes that a voxel takes in `claimed`, at most, on any instruction set: a vector takes a bit a channel,
 // rounded up to bytes; the channels that do not fill a vector take up to four shorter ones.
 constexpr int64_t max_claimed_bytes(int64_t channels) { return channels + 4; }

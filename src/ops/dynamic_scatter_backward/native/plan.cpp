@@ -64,12 +64,17 @@ void launch_steps(Context& context, const Plan& plan, const Args& args, Arena wo
   std::atomic<bool> any_skipped{false};
   launch<SampleArgs>(context, "sample", sample.task_dim, Evenly{sample.count}, sample_points,
                      {args, sample, partition});
-  partition.assign_ranks(context, sample);
+  const int64_t lines = ceil_div(args.channels, kLineChannels);
+  const auto shares = static_cast<int>(std::min<int64_t>(plan.task_dim, lines));
+  partition.assign_ranks(context, sample, shares);
   launch(context, "rank", plan.task_dim, Evenly{memory.points.chunk_count()}, rank_kernel(),
          {args, partition, memory.points, bad_point, any_skipped});
   check_map(args, bad_point);
-  launch(context, "match", plan.task_dim, ByCost{partition}, match_kernel(),
-         {args, partition, memory.points, memory.claimed, plan.tile_points, plan.stream});
+  const MatchArgs match_args{args, partition, memory.points, memory.claimed, plan.tile_points, plan.stream};
+  launch(context, "match", plan.task_dim, ByCost{partition}, match_kernel(), match_args);
+  if (partition.shared_ranks().size() > 0) {
+    launch(context, "match_shared", shares, Evenly{lines}, match_shared_kernel(), match_args);
+  }
   if (any_skipped) launch(context, "zero_skipped", plan.task_dim, Evenly{args.point_count}, zero_skipped, args);
 }
 

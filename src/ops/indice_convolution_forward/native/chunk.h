@@ -11,23 +11,41 @@
 
 namespace mluop::indice_convolution_forward::native {
 
-// Consecutive pairs of one tile and one offset. Their output rows differ, so that the sums of several can be in
-// registers at the same time.
+// Pairs of one tile and one offset. Their output rows differ, so that the sums of several can be in registers at
+// the same time.
 struct Chunk {
-  // The buffers have room for `max_pairs` pairs; whole vectors are stored to gathered_inputs.
-  Chunk(Arena& nram, int64_t max_pairs)
-      : gathered_inputs(nram.take<int32_t>("gathered inputs", {max_pairs + kMaxLanes})),
-        gathered_outputs(nram.take<int32_t>("gathered outputs", {max_pairs})) {}
-
   int64_t tile = 0;
   int64_t k = 0;
   int64_t count = 0;
   const int32_t* inputs = nullptr;   // [count], rows of features
   const int32_t* outputs = nullptr;  // [count], rows of features_out
+};
+
+// Consecutive pairs of one tile and one offset, divided into chunks: chunk c has the pairs that are the
+// (c + 1)-th of their output row. So the pairs of a row keep their order.
+struct PairGroup {
+  // The buffers have room for `max_pairs` pairs; whole vectors are stored to gathered_inputs. They are one piece
+  // of NRAM, as each piece is padded.
+  PairGroup(Arena& nram, int64_t max_pairs)
+      : gathered_inputs(nram.take<int32_t>("pair group", {6 * max_pairs + kMaxLanes})),
+        gathered_outputs(gathered_inputs + max_pairs + kMaxLanes),
+        divided_inputs(gathered_outputs + max_pairs),
+        divided_outputs(divided_inputs + max_pairs),
+        chunk_of_pair(divided_outputs + max_pairs),
+        chunk_ends(chunk_of_pair + max_pairs) {}
+
+  int64_t chunk_count = 0;
+  int64_t next_chunk = 0;
+  Chunk pairs;  // all of them, chunk by chunk
 
   // Copies of indices that are not contiguous in indice_pairs.
   int32_t* gathered_inputs;
   int32_t* gathered_outputs;
+  // Copies of the indices chunk by chunk; unused if there is one chunk.
+  int32_t* divided_inputs;
+  int32_t* divided_outputs;
+  int32_t* chunk_of_pair;  // [max_pairs], before the pairs are divided
+  int32_t* chunk_ends;     // [chunk_count]
 };
 
 // Prefetches the input rows of a chunk in `steps` steps: all prefetches at once would exceed the line fill buffers

@@ -1,4 +1,4 @@
-// Indice convolution forward: reads the sorted pairs of a range of tiles, chunk by chunk. Per-target code of
+// Indice convolution forward: reads the sorted pairs of a range of tiles in chunks. Per-target code of
 // Highway: include it inside foreach_target.
 #if defined(MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 
 #include "core/caches.h"
 #include "ops/indice_convolution_forward/native/kernels.h"
@@ -42,50 +43,70 @@ struct RunCursor {
   int32_t left;      // pairs from it to the end of the run
 };
 
-// Reads the pairs of the tiles [tile, tile_end) in their order. Prefetches the indices of the chunk that follows
-// the one read.
+// Reads the pairs of the tiles [tile, tile_end), those of an output row in their order. Prefetches the indices of
+// the group that follows the one read.
 class ChunkReader {
  public:
-  // last_chunk_of_row has an element for each row of a tile.
-  ChunkReader(const ConvolveArgs& args, int64_t tile, int64_t tile_end, int32_t* last_chunk_of_row)
+  // groups: two, for the last chunk read and the next one; last_chunk_of_row has an element for each row of a
+  // tile.
+  ChunkReader(const ConvolveArgs& args, int64_t tile, int64_t tile_end, PairGroup* groups,
+              int32_t* last_chunk_of_row)
       : call_(args.call),
         pairs_(args.pairs),
         max_count_(static_cast<int32_t>(args.tiling.chunk_pairs)),
         tile_(tile),
         end_(pairs_.start_of(tile_end)),
         next_(run_at(pairs_.start_of(tile))),
+        group_(groups),
+        other_group_(groups + 1),
         last_chunk_of_row_(last_chunk_of_row) {
     std::fill_n(last_chunk_of_row, args.tiling.rows(), 0);
     find_offset();
   }
 
-  // Reads the next chunk. Returns false if there is none.
+  // Reads the next chunk, which is valid until the next but one is read. Returns false if there is none.
   bool read(Chunk& chunk) {
-    if (next_.position == end_) return false;
-    while (pairs_.start_of(tile_ + 1) == next_.position) ++tile_;
-    chunk.tile = tile_;
-    chunk.k = k_;
-    const int64_t l = next_.pair - pairs_.first_pairs[k_];
-    const int32_t in_run = std::min(next_.left, max_count_);
-    RunCursor rest{};
-    if (in_run == max_count_ || !continues(next_.position + in_run)) {
-      chunk.inputs = call_.inputs(k_) + l;
-      chunk.outputs = call_.outputs(k_) + l;
-      chunk.count = in_run;
-      rest = advance(next_, in_run);
-    } else {
-      rest = gather(chunk);
+    if (group_->next_chunk == group_->chunk_count) {
+      if (next_.position == end_) return false;
+      std::swap(group_, other_group_);
+      read_group(*group_);
     }
-    const int64_t count = count_distinct(chunk.outputs, chunk.count);
-    next_ = count == chunk.count ? rest : advance(next_, count);
-    chunk.count = count;
-    find_offset();
+    const int64_t number = group_->next_chunk++;
+    chunk = group_->pairs;
+    if (group_->chunk_count == 1) return true;
+    const int64_t begin = number == 0 ? 0 : group_->chunk_ends[number - 1];
+    chunk.inputs += begin;
+    chunk.outputs += begin;
+    chunk.count = group_->chunk_ends[number] - begin;
     return true;
   }
 
  private:
-  // Indices of the next chunk that are prefetched. Most chunks are contiguous in indice_pairs.
+  // Indices of the next group that are prefetched. Most groups are contiguous in indice_pairs.
   static constexpr int64_t kPrefetchedPairs = 128;
+
+  // Reads the next group; there is one.
+  void read_group(PairGroup& group) {
+    Chunk& pairs = group.pairs;
+    while (pairs_.start_of(tile_ + 1) == next_.position) ++tile_;
+    pairs.tile = tile_;
+    pairs.k = k_;
+    const int64_t l = next_.pair - pairs_.first_pairs[k_];
+    const int32_t in_run = std::min(next_.left, max_count_);
+    if (in_run == max_count_ || !continues(next_.position + in_run)) {
+      pairs.inputs = call_.inputs(k_) + l;
+      pairs.outputs = call_.outputs(k_) + l;
+      pairs.count = in_run;
+      next_ = advance(next_, in_run);
+    } else {
+      next_ = gather(group);
+    }
+    group.next_chunk = 0;
+    group.chunk_count = 1;
+    const int64_t distinct = count_distinct(pairs.outputs, pairs.count);
+    if (distinct < pairs.count) divide(group, distinct);
+    find_offset();
+  }
 
   // The run at a position.
   RunCursor run_at(int32_t position) const {
@@ -125,12 +146,43 @@ class ChunkReader {
     return count;
   }
 
-  // Copies the pairs of several runs to the buffers of the chunk. Returns the cursor after them.
-  RunCursor gather(Chunk& chunk) const {
+  // Divides a group of which the first `distinct` output rows differ, as count_distinct() has found, and the next
+  // one is repeated. Chunks are numbered in succession from that of count_distinct() on.
+  HWY_NOINLINE void divide(PairGroup& group, int64_t distinct) {
+    Chunk& pairs = group.pairs;
+    const int64_t count = pairs.count;
+    const int64_t first_row = tile_ << pairs_.shift;
+    const int32_t first_chunk = chunk_number_;
+    int32_t* HWY_RESTRICT ends = group.chunk_ends;  // first the counts, then the starts of the chunks
+    std::fill_n(group.chunk_of_pair, distinct, 0);
+    ends[0] = static_cast<int32_t>(distinct);
+    int32_t chunks = 1;
+    for (int64_t i = distinct; i < count; ++i) {
+      int32_t& last = last_chunk_of_row_[pairs.outputs[i] - first_row];
+      last = std::max(last + 1, first_chunk);
+      const int32_t chunk = last - first_chunk;
+      if (chunk == chunks) ends[chunks++] = 0;
+      ++ends[chunk];
+      group.chunk_of_pair[i] = chunk;
+    }
+    chunk_number_ += chunks - 1;
+    std::exclusive_scan(ends, ends + chunks, ends, 0);
+    for (int64_t i = 0; i < count; ++i) {
+      const int32_t to = ends[group.chunk_of_pair[i]]++;
+      group.divided_inputs[to] = pairs.inputs[i];
+      group.divided_outputs[to] = pairs.outputs[i];
+    }
+    pairs.inputs = group.divided_inputs;
+    pairs.outputs = group.divided_outputs;
+    group.chunk_count = chunks;
+  }
+
+  // Copies the pairs of several runs to the buffers of the group. Returns the cursor after them.
+  RunCursor gather(PairGroup& group) const {
     const hn::ScalableTag<int32_t> d;
     const auto lanes = static_cast<int32_t>(hn::Lanes(d));
     const int32_t first = pairs_.first_pairs[k_];
-    int32_t* HWY_RESTRICT pairs_of_offset = chunk.gathered_inputs;
+    int32_t* HWY_RESTRICT pairs_of_offset = group.gathered_inputs;
     int32_t count = 0;
     RunCursor cursor = next_;
     do {
@@ -145,15 +197,15 @@ class ChunkReader {
     const int32_t* HWY_RESTRICT inputs = call_.inputs(k_);
     const int32_t* HWY_RESTRICT outputs = call_.outputs(k_);
     int32_t* const to_inputs = pairs_of_offset;  // each pair is replaced by its input row
-    int32_t* HWY_RESTRICT to_outputs = chunk.gathered_outputs;
+    int32_t* HWY_RESTRICT to_outputs = group.gathered_outputs;
     for (int32_t i = 0; i < count; ++i) {
       const int32_t l = pairs_of_offset[i];
       to_outputs[i] = outputs[l];
       to_inputs[i] = inputs[l];
     }
-    chunk.inputs = chunk.gathered_inputs;
-    chunk.outputs = chunk.gathered_outputs;
-    chunk.count = count;
+    group.pairs.inputs = group.gathered_inputs;
+    group.pairs.outputs = group.gathered_outputs;
+    group.pairs.count = count;
     return cursor;
   }
 
@@ -173,11 +225,13 @@ class ChunkReader {
 
   const Args& call_;
   const PairsByOutputTile& pairs_;
-  int32_t max_count_;  // pairs of a chunk
+  int32_t max_count_;  // pairs of a group
   int64_t tile_;
   int64_t k_ = 0;
   int32_t end_;  // the position past the last pair
   RunCursor next_;
+  PairGroup* group_;  // the last one read
+  PairGroup* other_group_;
   int32_t* last_chunk_of_row_;  // [rows of a tile], the number of the last chunk that contains the row
   int32_t chunk_number_ = 0;
 };

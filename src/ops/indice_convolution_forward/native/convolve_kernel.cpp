@@ -44,9 +44,8 @@ class Convolution {
 
   // Computes the tiles [number, end).
   void run(int64_t number, int64_t end) {
-    ChunkReader reader(args_, number, end, tile_.last_chunk_of_row);
-    Chunk chunk = tile_.chunks[0];
-    Chunk next = tile_.chunks[1];
+    ChunkReader reader(args_, number, end, tile_.groups, tile_.last_chunk_of_row);
+    Chunk chunk, next;
     clear();
     for (bool more = reader.read(chunk); more; std::swap(chunk, next)) {
       more = reader.read(next);

@@ -24,8 +24,11 @@ constexpr int64_t kMaxChunkChannels = 512;
 constexpr int64_t kPairsMultiple = 24;
 constexpr int64_t kMaxChunkPairs = 4 * kPairsMultiple;
 
-// Tiles for each task, and chunks of tiles: enough to divide the work evenly.
+// Tiles for each task, and chunks of tiles: enough to divide the work evenly. Tiles of fewer than kMinRows rows do
+// not fill the blocks of the microkernel: there are fewer of these, but some for each task.
 constexpr int64_t kTilesPerTask = 32;
+constexpr int64_t kMinRows = 16;
+constexpr int64_t kSmallTilesPerTask = 2;
 constexpr int kTileChunksPerTask = 32;
 
 // Writing a row of a tile costs about as much as adding so many input channels of a pair.
@@ -90,8 +93,11 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   tiling.chunk_pairs = std::clamp(pairs / kPairsMultiple * kPairsMultiple, kPairsMultiple, kMaxChunkPairs);
   const int64_t max_sum_bytes = std::min(kMaxTileBytes, cache_sizes().l2 / 4);
   const int64_t row_bytes = tiling.output_channels * int64_t{sizeof(float)};
+  const auto min_tiles = [&] {
+    return (tiling.rows() < kMinRows ? kSmallTilesPerTask : kTilesPerTask) * task_dim;
+  };
   while (tiling.shift < kMaxShift && row_bytes << (tiling.shift + 1) <= max_sum_bytes &&
-         args.M >> (tiling.shift + 1) >= kTilesPerTask * task_dim) {
+         args.M >> (tiling.shift + 1) >= min_tiles()) {
     ++tiling.shift;
   }
   shrink_to_nram(context, args, tiling);

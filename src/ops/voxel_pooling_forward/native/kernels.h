@@ -49,4 +49,7 @@ struct SumArgs {
 };
 RangeKernel<SumArgs> sum_kernel();
 
+// Work items: cache lines of a row. Adds their channels of the feature rows of the shared buckets.
+RangeKernel<SumArgs> sum_shared_kernel();
+
 }  // namespace mluop::voxel_pooling_forward::native

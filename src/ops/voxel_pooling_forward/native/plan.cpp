@@ -47,11 +47,16 @@ void run(Call& call, const Args& args) {
   Pool pool(arena, args, sample);
   launch(context, "sample", sample.task_dim, Evenly{sample.count}, sample_kernel(),
          {args, sample, pool.partition});
-  pool.partition.assign_ranks(context, sample);
+  const int64_t lines = ceil_div(args.num_channels, kLineChannels);
+  const auto shares = static_cast<int>(std::min<int64_t>(plan.task_dim, lines));
+  pool.partition.assign_ranks(context, sample, shares);
   launch(context, "locate", plan.task_dim, Evenly{pool.points.chunk_count()}, locate_kernel(),
          {args, pool.partition, pool.points, pool.cells, plan.tile_points, plan.stream});
-  launch(context, "sum", plan.task_dim, ByCost{pool.partition}, sum_kernel(),
-         {args, pool.partition, pool.points, pool.initialized, plan.tile_points});
+  const SumArgs sum_args{args, pool.partition, pool.points, pool.initialized, plan.tile_points};
+  launch(context, "sum", plan.task_dim, ByCost{pool.partition}, sum_kernel(), sum_args);
+  if (pool.partition.shared_ranks().size() > 0) {
+    launch(context, "sum_shared", shares, Evenly{lines}, sum_shared_kernel(), sum_args);
+  }
 }
 
 }  // namespace mluop::voxel_pooling_forward::native

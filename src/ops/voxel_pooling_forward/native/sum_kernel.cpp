@@ -42,6 +42,33 @@ struct AddRows {
   int64_t lookahead;
 };
 
+// Adds the channels [channels.begin, channels.end) of the feature row of each point to its cell, which holds sums.
+struct AddChannels {
+  AddChannels(const Args& call_args, Range channel_range)
+      : call(call_args),
+        channels(channel_range),
+        bytes(channels.size() * int64_t{sizeof(float)}),
+        lookahead(mluop::HWY_NAMESPACE::row_lookahead(bytes)) {}
+
+  const float* row(int64_t point) const {
+    return call.input_features + point * call.num_channels + channels.begin;
+  }
+  float* sum(int64_t cell) const { return call.output_features + cell * call.num_channels + channels.begin; }
+
+  HWY_INLINE void prefetch(int64_t point, int64_t cell) const {
+    prefetch_row<Use::kReadOnce>(row(point), bytes);
+    prefetch_row<Use::kWrite>(sum(cell), bytes);
+  }
+  HWY_INLINE void visit(int64_t point, int64_t cell) const {
+    voxel_pooling_forward::HWY_NAMESPACE::add_row<false>(sum(cell), row(point), channels.size());
+  }
+
+  const Args& call;
+  Range channels;
+  int64_t bytes;
+  int64_t lookahead;
+};
+
 void clear_initialized(const SumArgs& args, Range ranks) {
   for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
     const Range cells = args.partition.keys(args.partition.ranked_buckets[rank]);
@@ -74,6 +101,20 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
+void sum_shared(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Range channels = channels_of_lines(begin, end, args.call.num_channels);
+  VisitQueue queue(task.nram, args.tile_points);
+  const AddChannels add_channels(args.call, channels);
+  const Range ranks = args.partition.shared_ranks();
+  for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
+    const Range cells = args.partition.keys(args.partition.ranked_buckets[rank]);
+    for (int64_t cell = cells.begin; cell < cells.end; ++cell) {
+      std::fill_n(add_channels.sum(cell), channels.size(), 0.0F);
+    }
+  }
+  mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, add_channels, queue);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::voxel_pooling_forward::native
 HWY_AFTER_NAMESPACE();
@@ -82,8 +123,10 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::voxel_pooling_forward::native {
 
 HWY_EXPORT(sum);
+HWY_EXPORT(sum_shared);
 
 RangeKernel<SumArgs> sum_kernel() { return MLUOP_DISPATCH(sum); }
+RangeKernel<SumArgs> sum_shared_kernel() { return MLUOP_DISPATCH(sum_shared); }
 
 }  // namespace mluop::voxel_pooling_forward::native
 #endif
