@@ -5,7 +5,7 @@ set -eu
 
 packages="
 cmake ninja-build g++ g++-aarch64-linux-gnu
-clang libclang-rt-14-dev libomp-dev clang-format clang-tidy
+clang libclang-rt-14-dev libomp-dev clang-format clang-tidy gcovr python3
 libspdlog-dev libhwy-dev
 libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev nlohmann-json3-dev
 "
