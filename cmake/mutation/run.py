@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("core", "team", "primitives", "ops")
 # Suites that read the source tree, and suites of network sizes.
 EXCLUDED_SUITES = "Architecture*:Big*"
+OPERATORS = ("OpsDynamicScatter", "OpsIndiceConvolution", "OpsMaskedIm2col", "OpsThreeInterpolate", "OpsVoxelPooling")
 # Kernels are compiled for one instruction set, which the other objects then select at run time.
 KERNEL_FLAGS = ["-march=haswell", "-maes", "-DHWY_COMPILE_ONLY_STATIC"]
 # Threads that wait do not spin: the tests have more threads than the machine has processors.
@@ -33,12 +34,19 @@ ENVIRONMENT = {"MLUOP_OMP_SIMD": "avx2", "MLUOP_LOG_LEVEL": "off", "MLUOP_OMP_MA
 MEMORY_BYTES = 16 << 30  # of address space: a mutant that allocates without end fails
 
 
-def suites_of(file):
-    """The suites that are likely to notice a mutant of the file; they run first."""
+def stages(file, seconds):
+    """The tests that can notice a mutant of the file, as gtest filters in the order in which they run: first those of
+    its folder, the quick ones before the slow ones, then the others. seconds: of each test without a mutant.
+    Operators do not use each other, hence the tests of one do not run for another."""
     folders = Path(file).parts[1:]
-    if folders[0] == "ops":
-        return "Ops" + "".join(word.capitalize() for word in folders[1].split("_")) + "*"
-    return {"core": "Core*:Api*", "team": "Team*", "primitives": "Primitives*"}[folders[0]]
+    near = {"core": ("Core", "Api"), "team": ("Team",), "primitives": ("Primitives",)}.get(folders[0])
+    if near is None:
+        near = ("Ops" + "".join(word.capitalize() for word in folders[1].split("_")),)
+    first = sorted((test for test in seconds if test.startswith(near)), key=seconds.get)
+    total = sum(map(seconds.get, first))
+    quick = [test for i, test in enumerate(first) if sum(map(seconds.get, first[:i + 1])) <= total / 10]
+    others = [test for test in seconds if test not in first and not (folders[0] == "ops" and test.startswith(OPERATORS))]
+    return [":".join(tests) for tests in (quick, first[len(quick):], others) if tests]
 
 
 class Build:
@@ -124,21 +132,31 @@ class Build:
                    and original.read_bytes() == (self.scratch / f"{i}.o").read_bytes()
                    for i, output in enumerate(self.objects_of[file]))
 
-    def test(self, filter_, timeout, program=None):
+    def time_tests(self):
+        """Runs the tests without a mutant. Returns the seconds of each."""
+        report = self.scratch / "tests.json"
+        failure = self.test(f"*:-{EXCLUDED_SUITES}", 3600, self.folder / "test/mluop_tests",
+                            f"--gtest_output=json:{report}")
+        if failure:
+            sys.exit(f"the tests fail without a mutant: {failure}")
+        return {f"{suite['name']}.{test['name']}": float(test["time"].rstrip("s"))
+                for suite in json.loads(report.read_text())["testsuites"] for test in suite["testsuite"]
+                if test["status"] == "RUN"}
+
+    def test(self, filter_, timeout, program=None, *options):
         """Runs tests. Returns "" if all pass, or what failed."""
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         try:
-            result = subprocess.run([program or self.program, f"--gtest_filter={filter_}"], cwd=self.scratch,
+            result = subprocess.run([program or self.program, f"--gtest_filter={filter_}", *options], cwd=self.scratch,
                                     timeout=timeout, capture_output=True, preexec_fn=limit,
                                     env={**os.environ, **ENVIRONMENT})
         except subprocess.TimeoutExpired:
             return "timeout"
         if result.returncode == 0:
             return ""
-        output = result.stdout.decode(errors="replace")
-        last = re.findall(r"\[ +(?:RUN|FAILED) +\] (\S+)", output)
+        last = re.findall(r"\[ +(?:RUN|FAILED) +\] (\S+)", result.stdout.decode(errors="replace"))
         return last[-1].rstrip(",") if last else f"exit status {result.returncode}"
 
 
@@ -172,12 +190,11 @@ def read_survivors(path):
     return known
 
 
-def judge(build, mutant, text, timeout):
+def judge(build, mutant, text, seconds, timeout):
     why = build.build(mutant.file, mutant.apply(text))
     if why:
         return "discarded", why
-    first = suites_of(mutant.file)
-    failure = build.test(f"{first}:-{EXCLUDED_SUITES}", timeout) or build.test(f"*:-{EXCLUDED_SUITES}:{first}", timeout)
+    failure = next(filter(None, (build.test(stage, timeout) for stage in stages(mutant.file, seconds))), "")
     if failure:
         return "killed", failure
     return ("discarded", "same object code") if build.is_original(mutant.file) else ("survived", "")
@@ -198,9 +215,7 @@ def main():
 
     build = Build(options.build)
     started = time.monotonic()
-    failure = build.test(f"*:-{EXCLUDED_SUITES}", 1800, build.folder / "test/mluop_tests")
-    if failure:
-        sys.exit(f"the tests fail without a mutant: {failure}")
+    seconds = build.time_tests()
     timeout = 30 + 10 * (time.monotonic() - started)
     known = read_survivors(options.survivors)
     done = {}
@@ -215,7 +230,7 @@ def main():
             break
         text = (build.source / mutant.file).read_text()
         key = (mutant.file, mutant.line_number(text), *(" ".join(line.split()) for line in mutant.lines(text)))
-        verdict, why = done.get(key) or judge(build, mutant, text, timeout)
+        verdict, why = done.get(key) or judge(build, mutant, text, seconds, timeout)
         count[verdict] += 1
         if options.log and key not in done:
             with options.log.open("a") as log:
