@@ -172,7 +172,8 @@ def select(build, options):
             continue
         text = path.read_text()
         for mutant in mutants_of(file, text):
-            by_line.setdefault((file, mutant.line_number(text)), []).append(mutant)
+            if re.match(options.match, mutant.before):
+                by_line.setdefault((file, mutant.line_number(text)), []).append(mutant)
     random_ = random.Random(options.seed)
     lines = sorted(by_line)
     random_.shuffle(lines)
@@ -206,6 +207,9 @@ def main():
     parser.add_argument("--count", type=int, default=120, help="mutants that count (default: 120)")
     parser.add_argument("--seed", type=int, default=1, help="of the selection (default: 1)")
     parser.add_argument("--files", default="", help="mutate files whose path contains this text")
+    parser.add_argument("--match", default="", metavar="REGEX",
+                        help="mutate tokens or statements that begin like this: 'require|check|call.check' removes "
+                             "each rule")
     parser.add_argument("--max-objects", type=int, default=8,
                         help="skip headers that more objects include (default: 8)")
     parser.add_argument("--log", type=Path, help="append each result; mutants with a result in it do not run again")
