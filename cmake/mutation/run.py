@@ -16,7 +16,6 @@ import resource
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from mutants import mutants_of
@@ -35,7 +34,7 @@ MEMORY_BYTES = 16 << 30  # of address space: a mutant that allocates without end
 
 
 def stages(file, seconds):
-    """The tests that can notice a mutant of the file, as gtest filters in the order in which they run: first those of
+    """The tests that can notice a mutant of the file, in the order in which they run: first those of
     its folder, the quick ones before the slow ones, then the others. seconds: of each test without a mutant.
     Operators do not use each other, hence the tests of one do not run for another."""
     folders = Path(file).parts[1:]
@@ -46,7 +45,7 @@ def stages(file, seconds):
     total = sum(map(seconds.get, first))
     quick = [test for i, test in enumerate(first) if sum(map(seconds.get, first[:i + 1])) <= total / 10]
     others = [test for test in seconds if test not in first and not (folders[0] == "ops" and test.startswith(OPERATORS))]
-    return [":".join(tests) for tests in (quick, first[len(quick):], others) if tests]
+    return [tests for tests in (quick, first[len(quick):], others) if tests]
 
 
 class Build:
@@ -133,24 +132,26 @@ class Build:
                    for i, output in enumerate(self.objects_of[file]))
 
     def time_tests(self):
-        """Runs the tests without a mutant. Returns the seconds of each."""
+        """Runs the tests without a mutant. Returns the seconds of each, and those of processors in all."""
         report = self.scratch / "tests.json"
-        failure = self.test(f"*:-{EXCLUDED_SUITES}", 3600, self.folder / "test/mluop_tests",
+        failure = self.test(f"*:-{EXCLUDED_SUITES}", 3600, 3600, self.folder / "test/mluop_tests",
                             f"--gtest_output=json:{report}")
         if failure:
             sys.exit(f"the tests fail without a mutant: {failure}")
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return {f"{suite['name']}.{test['name']}": float(test["time"].rstrip("s"))
                 for suite in json.loads(report.read_text())["testsuites"] for test in suite["testsuite"]
-                if test["status"] == "RUN"}
+                if test["status"] == "RUN"}, used.ru_utime + used.ru_stime
 
-    def test(self, filter_, timeout, program=None, *options):
+    def test(self, filter_, wall_seconds, cpu_seconds, program=None, *options):
         """Runs tests. Returns "" if all pass, or what failed."""
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+            resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_seconds), int(cpu_seconds)))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         try:
             result = subprocess.run([program or self.program, f"--gtest_filter={filter_}", *options], cwd=self.scratch,
-                                    timeout=timeout, capture_output=True, preexec_fn=limit,
+                                    timeout=wall_seconds, capture_output=True, preexec_fn=limit,
                                     env={**os.environ, **ENVIRONMENT})
         except subprocess.TimeoutExpired:
             return "timeout"
@@ -191,13 +192,17 @@ def read_survivors(path):
     return known
 
 
-def judge(build, mutant, text, seconds, timeout):
+def judge(build, mutant, text, seconds, cpu_seconds):
     why = build.build(mutant.file, mutant.apply(text))
     if why:
         return "discarded", why
-    failure = next(filter(None, (build.test(stage, timeout) for stage in stages(mutant.file, seconds))), "")
-    if failure:
-        return "killed", failure
+    for stage in stages(mutant.file, seconds):
+        usual = sum(seconds[test] for test in stage)
+        # A mutant may not end. Processor time does not depend on what else the machine does.
+        failure = build.test(":".join(stage), 60 + 10 * usual,
+                             10 + 5 * cpu_seconds * usual / sum(seconds.values()))
+        if failure:
+            return "killed", failure
     return ("discarded", "same object code") if build.is_original(mutant.file) else ("survived", "")
 
 
@@ -218,9 +223,7 @@ def main():
     options = parser.parse_args()
 
     build = Build(options.build)
-    started = time.monotonic()
-    seconds = build.time_tests()
-    timeout = 30 + 10 * (time.monotonic() - started)
+    seconds, cpu_seconds = build.time_tests()
     known = read_survivors(options.survivors)
     done = {}
     if options.log and options.log.exists():
@@ -234,7 +237,7 @@ def main():
             break
         text = (build.source / mutant.file).read_text()
         key = (mutant.file, mutant.line_number(text), *(" ".join(line.split()) for line in mutant.lines(text)))
-        verdict, why = done.get(key) or judge(build, mutant, text, seconds, timeout)
+        verdict, why = done.get(key) or judge(build, mutant, text, seconds, cpu_seconds)
         count[verdict] += 1
         if options.log and key not in done:
             with options.log.open("a") as log:
