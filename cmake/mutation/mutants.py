@@ -1,7 +1,7 @@
 """Single-token mutants of a C++ source file, found by regular expressions in code formatted by clang-format.
 
-Comments, strings, preprocessor lines, static_assert and HWY_UNROLL are left alone. A regular expression does not parse: some
-mutants do not compile, and run.py discards them.
+Comments, strings, preprocessor lines, static_assert and HWY_UNROLL stay as they are. A regular expression does not
+parse: some mutants do not compile, and run.py discards them.
 """
 
 import re

@@ -1,10 +1,10 @@
 """Mutation tests: changes one token of src/ at a time and runs the fast tests, which must notice.
 
-Needs a build directory of the preset `release` with mluop_tests built. A mutant is found first on the include path,
-so the sources and the build stay as they are; only the objects that include the file are compiled, kernels for AVX2
-alone, and mluop_tests is linked with them. Mutants that do not compile, or whose objects equal those of the original (trivial
-compiler equivalence), do not count. Own script: of the tools, mull and dextool are in no Debian archive, and
-universalmutator mutates text alone: building, running and judging mutants would remain to be written.
+Needs a build directory of the preset `release` with mluop_tests built. A mutant is found first on the include path, so
+the sources and the build stay as they are; only the objects that include the file are compiled, kernels for AVX2
+alone, and mluop_tests is linked with them. Mutants that do not compile, or whose objects equal those of the original
+(trivial compiler equivalence), do not count. The script is the project's own: of the tools, mull and dextool are in no
+Debian archive, and universalmutator only rewrites text; to build and judge its mutants would take this script too.
 """
 
 import argparse
@@ -34,9 +34,9 @@ MEMORY_BYTES = 16 << 30  # of address space: a mutant that allocates without end
 
 
 def stages(file, seconds):
-    """The tests that can notice a mutant of the file, in the order in which they run: first those of
-    its folder, the quick ones before the slow ones, then the others. seconds: of each test without a mutant.
-    Operators do not use each other, hence the tests of one do not run for another."""
+    """The tests that can notice a mutant of the file, in the order in which they run: first those of its folder, the
+    quick ones before the slow ones, then the others. seconds: of each test without a mutant. Operators do not use each
+    other, hence the tests of one do not run for another."""
     folders = Path(file).parts[1:]
     near = {"core": ("Core", "Api"), "team": ("Team",), "primitives": ("Primitives",)}.get(folders[0])
     if near is None:
@@ -44,7 +44,8 @@ def stages(file, seconds):
     first = sorted((test for test in seconds if test.startswith(near)), key=seconds.get)
     total = sum(map(seconds.get, first))
     quick = [test for i, test in enumerate(first) if sum(map(seconds.get, first[:i + 1])) <= total / 10]
-    others = [test for test in seconds if test not in first and not (folders[0] == "ops" and test.startswith(OPERATORS))]
+    others = [test for test in seconds
+              if test not in first and not (folders[0] == "ops" and test.startswith(OPERATORS))]
     return [tests for tests in (quick, first[len(quick):], others) if tests]
 
 
@@ -208,7 +209,7 @@ def judge(build, mutant, text, seconds, cpu_seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=Path, help="build directory of the preset mutation")
+    parser.add_argument("build", type=Path, help="build directory of the preset release")
     parser.add_argument("--count", type=int, default=120, help="mutants that count (default: 120)")
     parser.add_argument("--seed", type=int, default=1, help="of the selection (default: 1)")
     parser.add_argument("--files", default="", help="mutate files whose path contains this text")
@@ -217,7 +218,8 @@ def main():
                              "each rule")
     parser.add_argument("--max-objects", type=int, default=8,
                         help="skip headers that more objects include (default: 8)")
-    parser.add_argument("--log", type=Path, help="append each result; mutants with a result in it do not run again")
+    parser.add_argument("--log", type=Path,
+                        help="append each result; mutants with a result newer than the build do not run again")
     parser.add_argument("--survivors", type=Path, default=Path(__file__).with_name("survivors.txt"),
                         help="known survivors and the reason of each")
     options = parser.parse_args()
@@ -226,6 +228,10 @@ def main():
     seconds, cpu_seconds = build.time_tests()
     known = read_survivors(options.survivors)
     done = {}
+    if options.log and options.log.exists():
+        # Verdicts on an earlier state of sources or tests say nothing.
+        if options.log.stat().st_mtime < (build.folder / "test/mluop_tests").stat().st_mtime:
+            options.log.unlink()
     if options.log and options.log.exists():
         for line in options.log.read_text().splitlines():
             verdict, why, file, number, before, after = line.split("\t")
