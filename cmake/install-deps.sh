@@ -8,7 +8,7 @@ set -eu
 
 packages="
 cmake ninja-build g++
-clang libclang-rt-14-dev libomp-dev clang-format clang-tidy qemu-user
+clang libclang-rt-14-dev libomp-dev clang-format clang-tidy gcovr python3 qemu-user
 libspdlog-dev libhwy-dev
 libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev nlohmann-json3-dev
 "

@@ -107,8 +107,8 @@ void Call::check_pointers() const {
   }
   if (is_query_) return;
   for (const Argument& argument : arguments()) {
-    const bool may_be_null = argument.data != nullptr || !argument.is_tensor() ||
-                             (reads_nothing_ && !argument.is_output()) || element_count(*argument.desc) == 0;
+    const bool may_be_null = argument.data != nullptr || (reads_nothing_ && !argument.is_output()) ||
+                             element_count(*argument.desc) == 0;
     if (may_be_null) continue;
     throw Failure(kBadParam, text(argument.name, " is null, expected the data of a tensor ",
                                   shape_text(argument.desc->shape())));

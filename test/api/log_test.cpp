@@ -7,6 +7,10 @@
 #include <functional>
 #include <string>
 
+#include "ops/dynamic_scatter_backward/call.h"
+#include "ops/indice_convolution_forward/call.h"
+#include "ops/masked_im2col_forward/call.h"
+#include "ops/three_interpolate_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/api.h"
 #include "support/environment.h"
@@ -67,6 +71,54 @@ TEST_F(ApiLog, OperatorAtDebug) {
                          "input_features FLOAT \\[2, 5000, 6\\] ARRAY, output_features FLOAT \\[2, 4, 5, 6\\] "
                          "ARRAY, pos_memo INT32 \\[2, 5000, 3\\] ARRAY, num_voxel_z 7, native, taskDim 3, "
                          "tile of 1024 points, [A-Z0-9_]+, [0-9.e-]+ ms\n"));
+}
+
+// What the plan of each operator and algorithm has decided.
+TEST_F(ApiLog, PlansAtDebug) {
+  auto random = seeded_random();
+  const auto voxels = random_voxel_pooling({2, 3000, 20, 9, 8, 1}, random);
+  const auto scatter = random_dynamic_scatter({3000, 900, 20, 800}, random);
+  const auto no_points = random_dynamic_scatter({0, 0, 20, 0}, random);
+  const auto interpolation = random_three_interpolate<float>({2, 20, 500, 90}, random);
+  const auto masks = random_masked_im2col<uint32_t>({20, 15, 16, 200, 3, 2, 1, 0}, random);
+  const auto no_masks = random_masked_im2col<uint32_t>({20, 15, 16, 0, 3, 2, 1, 0}, random);
+  const auto pairs = random_indice_convolution<float>({500, 400, 16, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
+  const auto voxel_pooling = [&](const Handle& h) { require(VoxelPoolingCall(h, voxels).run()); };
+  const auto dynamic_scatter = [&](const Handle& h) { require(DynamicScatterCall(h, scatter).run()); };
+  const auto empty_scatter = [&](const Handle& h) { require(DynamicScatterCall(h, no_points).run()); };
+  const auto interpolate = [&](const Handle& h) { require(ThreeInterpolateCall<float>(h, interpolation).run()); };
+  const auto im2col = [&](const Handle& h) { require(MaskedIm2colCall<uint32_t>(h, masks).run()); };
+  const auto empty_im2col = [&](const Handle& h) { require(MaskedIm2colCall<uint32_t>(h, no_masks).run()); };
+  const auto convolution = [&](const Handle& h) { require(IndiceConvolutionCall<float>(h, pairs).run()); };
+  const struct {
+    mluOpOmpAlgorithm_t algorithm;
+    std::function<void(const Handle&)> body;
+    const char* details;  // "#" stands for a number
+  } kTable[] = {
+      {MLUOP_OMP_ALGORITHM_DEVICE, voxel_pooling,
+       "num_voxel_z 1, device, taskDim 3, tile of # points, chunks of # channels"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, dynamic_scatter, "voxel_num\\[0\\] 800, native, taskDim #"},
+      {MLUOP_OMP_ALGORITHM_DEVICE, dynamic_scatter,
+       "voxel_num\\[0\\] 800, device, taskDim 3, tile of # points x # channels"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, empty_scatter, "nothing to do"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, interpolate, "taskDim #, tile of # features"},
+      {MLUOP_OMP_ALGORITHM_DEVICE, interpolate, "device, taskDim 3, tile of # channels, # points, # features"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, im2col, "kernel 3 x 2, pad 1 x 0, packed, taskDim #, tile of # masks"},
+      {MLUOP_OMP_ALGORITHM_DEVICE, im2col, "kernel 3 x 2, pad 1 x 0, device, taskDim 3"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, empty_im2col, "nothing to do"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, convolution, "native, taskDim #, tile of # rows, # pairs at once"},
+      {MLUOP_OMP_ALGORITHM_DEVICE, convolution, "device, taskDim 3, tile of # x # by # x #"},
+  };
+  const ScopedThreads threads(3);
+  for (const auto& row : kTable) {
+    std::string details;
+    for (const char* c = row.details; *c != '\0'; ++c) details += *c == '#' ? "[1-9][0-9]*" : std::string(1, *c);
+    const std::string lines = logged("debug", [&](const Handle& handle) {
+      require(mluOpOmpSetAlgorithm(handle, row.algorithm));
+      row.body(handle);
+    });
+    EXPECT_THAT(lines, ::testing::ContainsRegex(", " + details + ", [A-Z0-9_]+, [0-9.e-]+ ms\n"));
+  }
 }
 
 TEST_F(ApiLog, ContextAtDebug) {

@@ -84,6 +84,11 @@ class ApiTensorDescriptorErrors : public ::testing::Test {
            a.set_shape({INT_MAX, INT_MAX, INT_MAX});
          },
          "the size in bytes of shape [2147483647, 2147483647, 2147483647] exceeds 2^63 - 1"},
+        {"element count overflows before the last dimension",
+         [](auto& a) {
+           a.set_shape({INT_MAX, INT_MAX, INT_MAX, 2});
+         },
+         "the size in bytes of shape [2147483647, 2147483647, 2147483647, 2] exceeds 2^63 - 1"},
         {"overflow beside a dimension 0",
          [](auto& a) {
            a.set_shape({0, INT_MAX, INT_MAX, INT_MAX});

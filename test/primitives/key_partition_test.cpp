@@ -112,6 +112,28 @@ void expect_partitioned(const Problem& problem, const std::vector<std::vector<Vi
   EXPECT_EQ(count, std::count_if(problem.keys.begin(), problem.keys.end(), [](int32_t k) { return k != kNoKey; }));
 }
 
+// Up to 4096 buckets, or 256 for each task that samples, a bucket is a key. Else buckets double until they are few
+// enough.
+TEST(PrimitivesKeyPartition, BucketsAreAsNarrowAsTheirNumberAllows) {
+  const struct {
+    int64_t keys;
+    int tasks, shift;
+    int32_t buckets;
+  } kTable[] = {{1, 1, 0, 1},        {4096, 1, 0, 4096},  {4097, 1, 1, 2049},
+                {8192, 1, 1, 4096},  {8193, 1, 2, 2049},  {4097, 16, 1, 2049},
+                {4352, 17, 0, 4352}, {4353, 17, 1, 2177}, {8704, 34, 0, 8704}};
+  for (const auto& row : kTable) {
+    SCOPED_TRACE(::testing::Message() << row.keys << " keys, " << row.tasks << " tasks");
+    const SampledRuns sample(int64_t{1} << 30, row.tasks);
+    ASSERT_EQ(sample.task_dim, row.tasks);
+    GuardedBuffer<std::byte> memory(bytes_of<KeyPartition>(row.keys, sample));
+    Arena arena(memory.data(), memory.size());
+    const KeyPartition partition(arena, row.keys, sample);
+    EXPECT_EQ(partition.shift, row.shift);
+    EXPECT_EQ(partition.bucket_count, row.buckets);
+  }
+}
+
 TEST(PrimitivesKeyPartition, OwnersVisitEachPointOnce) {
   const Handle handle;
   Context& context = *static_cast<mluOpHandle_t>(handle);

@@ -14,6 +14,7 @@
 #include "support/call_statistics.h"
 #include "support/compare.h"
 #include "support/environment.h"
+#include "support/failing_allocator.h"
 #include "support/temporary_folder.h"
 #include "support/trace.h"
 
@@ -71,6 +72,35 @@ TEST_F(TeamTrace, IsCompleteAfterEachCall) {
       events = written.size();
     }
   }
+}
+
+// Statistics, trace and debug line are lost if memory does not suffice. The call itself succeeds, or fails with
+// ALLOC_FAILED.
+TEST_F(TeamTrace, AllocationFailures) {
+  if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
+  const std::string name = file("failures");
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+  int64_t successes = 0;
+  bool triggered = true;
+  for (int64_t n = 1; triggered; ++n) {
+    const Handle handle(kDevice);
+    const VoxelPoolingCall call(handle, inputs);
+    mluOpStatus_t status;
+    {
+      const FailingAllocation failing(n);
+      status = call.run();
+      triggered = failing.triggered();
+    }
+    if (status == MLUOP_STATUS_SUCCESS) {
+      successes += triggered ? 1 : 0;
+      EXPECT_EQ(call.outputs().pos_memo, expected.pos_memo) << "allocation " << n;
+    } else {
+      EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << "allocation " << n;
+    }
+    ASSERT_LT(n, 1000);
+  }
+  EXPECT_GT(successes, 0);
+  EXPECT_TRUE(read(name).is_array());
 }
 
 TEST_F(TeamTrace, HandlesShareTheFile) {
