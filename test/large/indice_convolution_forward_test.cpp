@@ -47,8 +47,10 @@ struct Convolution {
         for (int64_t side = 0; side < 2; ++side) {
           const auto index = inputs.indice_pairs[static_cast<size_t>((k * 2 + side) * small_rows + l)];
           const auto& rows = side == 0 ? in : out;
+          // A pair that is skipped has a negative index and any other one.
+          const bool is_row = index >= 0 && static_cast<size_t>(index) < rows.size();
           pairs[(k * 2 + side) * in_rows + l] =
-              index < 0 ? index : static_cast<int32_t>(rows[static_cast<size_t>(index)]);
+              is_row ? static_cast<int32_t>(rows[static_cast<size_t>(index)]) : index;
         }
       }
     }
