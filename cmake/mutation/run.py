@@ -20,7 +20,6 @@ from pathlib import Path
 
 from mutants import mutants_of
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("core", "team", "primitives", "ops")
 # Suites that read the source tree, and suites of network sizes.
 EXCLUDED_SUITES = "Architecture*:Big*"

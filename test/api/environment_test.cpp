@@ -50,10 +50,18 @@ TEST(ApiEnvironment, MaxThreads) {
   for (const char* unset : {static_cast<const char*>(nullptr), ""}) {
     const ScopedEnvironment threads("MLUOP_OMP_MAX_THREADS", unset);
     EXPECT_EQ(context_of(Handle()).max_threads, omp_get_num_procs());
+    // The device algorithm has a thread for each task.
+    const int tasks = omp_get_num_procs() + 1;
+    EXPECT_EQ(context_of(Handle()).thread_count(tasks), tasks - 1);
+    EXPECT_EQ(context_of(Handle(MLUOP_OMP_ALGORITHM_DEVICE)).thread_count(tasks), tasks);
   }
   for (const int count : {1, 3, 4096}) {
     const ScopedEnvironment threads("MLUOP_OMP_MAX_THREADS", std::to_string(count).c_str());
     EXPECT_EQ(context_of(Handle()).max_threads, count);
+    // Of both algorithms.
+    for (const auto algorithm : {MLUOP_OMP_ALGORITHM_NATIVE, MLUOP_OMP_ALGORITHM_DEVICE}) {
+      EXPECT_EQ(context_of(Handle(algorithm)).thread_count(count + 1), count);
+    }
   }
 }
 

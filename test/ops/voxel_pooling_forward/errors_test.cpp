@@ -108,6 +108,15 @@ TEST(OpsVoxelPoolingForwardErrors, TensorsOfTwoToThe31Elements) {
                set(&Call::input_features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {1, points, channels})),
                set(&Call::output_features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {1, 1, 1, channels}))),
        "input_features has 2147483648 elements, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
+      // Of each tensor, before its shape.
+      {"2^31 coordinates", set(&Call::geom_xyz_desc, Descriptor(MLUOP_DTYPE_INT32, {int64_t{1} << 31})),
+       "geom_xyz has 2147483648 elements, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
+      {"2^31 sums", set(&Call::output_features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {int64_t{1} << 31})),
+       "output_features has 2147483648 elements, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
+      {"2^31 positions", set(&Call::pos_memo_desc, Descriptor(MLUOP_DTYPE_INT32, {int64_t{1} << 31})),
+       "pos_memo has 2147483648 elements, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
+      {"2^31 - 1 coordinates", set(&Call::geom_xyz_desc, Descriptor(MLUOP_DTYPE_INT32, {(int64_t{1} << 31) - 1})),
+       "geom_xyz has 1 dimensions, expected 3"},
   };
   expect_errors(Table{.inputs = valid_inputs(), .rows = rows});
 }
