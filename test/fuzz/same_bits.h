@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -10,13 +11,17 @@
 namespace mluop::fuzz {
 
 template <class T>
-bool same_bits(const T* evaluated, const std::vector<T>& expected) {
-  for (const T& element : expected) {
-    const T& found = *evaluated++;
-    const bool both_nan = std::isnan(test::to_f32(found)) && std::isnan(test::to_f32(element));
-    if (std::memcmp(&found, &element, sizeof(T)) != 0 && !both_nan) return false;
+bool same_bits(const T* evaluated, const T* expected, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const bool both_nan = std::isnan(test::to_f32(evaluated[i])) && std::isnan(test::to_f32(expected[i]));
+    if (std::memcmp(evaluated + i, expected + i, sizeof(T)) != 0 && !both_nan) return false;
   }
   return true;
+}
+
+template <class T>
+bool same_bits(const T* evaluated, const std::vector<T>& expected) {
+  return same_bits(evaluated, expected.data(), expected.size());
 }
 
 }  // namespace mluop::fuzz

@@ -1,9 +1,11 @@
 #include "fuzz/tensor.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 
 #include "fuzz/check.h"
+#include "fuzz/same_bits.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -36,6 +38,22 @@ Tensor::Tensor(const TensorFormat& format, bool is_output, Place place)
       valid_desc_(format.dtype, format.dims, format.layout),
       desc_(valid_desc_),
       pointer_(buffer_.data()) {}
+
+std::vector<std::byte> Tensor::contents() const {
+  return {buffer_.data(), buffer_.data() + buffer_.byte_count()};
+}
+
+bool Tensor::holds(const std::vector<std::byte>& copy) const {
+  const auto same = [&](auto element) {
+    using T = decltype(element);
+    return same_bits(data<T>(), reinterpret_cast<const T*>(copy.data()), count_);
+  };
+  switch (format_.dtype) {
+    case MLUOP_DTYPE_HALF: return same(test::Half{});
+    case MLUOP_DTYPE_FLOAT: return same(float{});
+    default: return std::equal(copy.begin(), copy.end(), buffer_.data());
+  }
+}
 
 Fault Tensor::change_desc(Decoder& decoder) {
   desc_ = faulty_desc_;

@@ -1,6 +1,7 @@
 // A tensor argument of a fuzzed call: a valid descriptor and data of exactly its size, and faults of both.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,6 +44,9 @@ class Tensor {
   }
   size_t count() const { return count_; }
   bool is_output() const { return is_output_; }
+  // A copy of the elements, and whether they are those of a copy; a NaN equals any other.
+  std::vector<std::byte> contents() const;
+  bool holds(const std::vector<std::byte>& copy) const;
   Buffer& buffer() { return buffer_; }
   const Buffer& buffer() const { return buffer_; }
 
