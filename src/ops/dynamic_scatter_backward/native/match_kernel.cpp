@@ -114,6 +114,10 @@ void clear_claimed(const MatchArgs& args, Range ranks, Range channels) {
   const auto bytes = static_cast<size_t>(claimed_bytes(channels.end) - first);
   for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
     const Range voxels = args.partition.keys(args.partition.ranked_buckets[rank]);
+    if (bytes == static_cast<size_t>(voxel_bytes)) {
+      std::memset(args.claimed + voxels.begin * voxel_bytes, 0, static_cast<size_t>(voxels.size() * voxel_bytes));
+      continue;
+    }
     for (int64_t voxel = voxels.begin; voxel < voxels.end; ++voxel) {
       std::memset(args.claimed + voxel * voxel_bytes + first, 0, bytes);
     }
