@@ -21,8 +21,8 @@ from pathlib import Path
 from mutants import mutants_of
 
 FOLDERS = ("core", "team", "primitives", "ops")
-# Suites that read the source tree, and suites of network sizes.
-EXCLUDED_SUITES = "Architecture*:Big*"
+# Suites that read the source tree, and suites of large tensors.
+EXCLUDED_SUITES = "Architecture*:Big*:Large*"
 OPERATORS = ("OpsDynamicScatter", "OpsIndiceConvolution", "OpsMaskedIm2col", "OpsThreeInterpolate", "OpsVoxelPooling")
 # Kernels are compiled for one instruction set, which the other objects then select at run time.
 KERNEL_FLAGS = ["-march=haswell", "-maes", "-DHWY_COMPILE_ONLY_STATIC"]

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "support/api.h"
+#include "support/call_statistics.h"
 #include "support/environment.h"
 #include "support/guarded_buffer.h"
 
@@ -53,6 +54,30 @@ TEST(PrimitivesTranspose, OrdersAndSizes) {
         expect_transposed<uint32_t>(dims, order);
       }
     }
+  }
+}
+
+// Each element is loaded once and stored once.
+TEST(PrimitivesTranspose, Traffic) {
+  const ScopedThreads threads(3);
+  const GuardedBuffer<uint32_t> from(64 * 27 * 17), to(from.size());
+  const auto bytes = static_cast<int64_t>(from.byte_count());
+  for (const Dims& strides : {Dims{27 * 17, 17, 1}, Dims{27 * 17, 1, 17}, Dims{1, 17 * 64, 64}}) {
+    SCOPED_TRACE(strides[1]);
+    const Dims dims = strides[1] == 1 ? Dims{64, 17, 27} : Dims{64, 27, 17};
+    const Handle handle;
+    Context& context = *handle;
+    context.reserve(0);
+    require(mluOpOmpSetStatistics(handle, 1));
+    transpose(context, {dims, strides, sizeof(uint32_t), from.data(), to.data()});
+    int64_t loaded = 0, stored = 0;
+    for (int task = 0; task < 3; ++task) {
+      const auto statistics = task_statistics(handle, 0, task);
+      loaded += statistics.bytes_loaded;
+      stored += statistics.bytes_stored;
+    }
+    EXPECT_EQ(loaded, bytes);
+    EXPECT_EQ(stored, bytes);
   }
 }
 
