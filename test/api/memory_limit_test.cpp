@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <iostream>
@@ -25,10 +26,11 @@ namespace {
 
 constexpr int kSucceeded = 10, kAllocFailed = 11, kWrong = 12;
 
+// Limits the address space to `bytes`, or to the process's own limit if that is lower.
 bool limit_address_space(rlim_t bytes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0) return false;
-  limit.rlim_cur = bytes;
+  limit.rlim_cur = std::min(bytes, limit.rlim_max);
   return setrlimit(RLIMIT_AS, &limit) == 0;
 }
 
