@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <new>
 
+#include "core/poison.h"
+
 namespace mluop::test {
 namespace {
 
@@ -33,7 +35,11 @@ GuardedMemory::GuardedMemory(size_t byte_count, size_t element_size, Placement p
   }
 }
 
-GuardedMemory::~GuardedMemory() { munmap(mapping_, mapped_bytes_); }
+GuardedMemory::~GuardedMemory() {
+  // An arena may have poisoned it; the addresses are used again.
+  unpoison(mapping_, mapped_bytes_);
+  munmap(mapping_, mapped_bytes_);
+}
 
 bool GuardedMemory::intact() const {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
