@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/aligned_buffer.h"
+#include "core/poison.h"
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/three_interpolate_backward/device/kernels.h"
 #include "ops/three_interpolate_backward/device/plan.h"
@@ -49,6 +50,7 @@ class Problem {
   template <class KernelArgs>
   bool raises_invalid_over(uint32_t pattern, RangeKernel<KernelArgs> kernel, const KernelArgs& kernel_args,
                            int64_t items) {
+    unpoison(nram_.data(), kNramBytes);  // the arena of the previous run has poisoned it
     auto* words = reinterpret_cast<uint32_t*>(nram_.data());
     std::fill_n(words, kNramBytes / sizeof(uint32_t), pattern);
     TaskStatistics statistics{};
