@@ -4,7 +4,7 @@
 # written below BINARY. Branches do not show whether each rule fails in a test; the mutants without a rule do:
 #   python3 cmake/mutation/run.py build/release --match '(mluop::)?(require|check|call.check|throw)'
 set(tracefile ${BINARY}/coverage.json)
-set(checks "src/ops/[^/]+/[^/]+\\.cpp|src/api/.*|src/team/operator_call\\.cpp")
+set(checks "${SOURCE}/src/(ops/[^/]+/[^/]+\\.cpp|api/.*|team/operator_call\\.cpp)")
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
