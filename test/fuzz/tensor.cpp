@@ -39,9 +39,7 @@ Tensor::Tensor(const TensorFormat& format, bool is_output, Place place)
       desc_(valid_desc_),
       pointer_(buffer_.data()) {}
 
-std::vector<std::byte> Tensor::contents() const {
-  return {buffer_.data(), buffer_.data() + buffer_.byte_count()};
-}
+std::vector<std::byte> Tensor::contents() const { return {buffer_.data(), buffer_.data() + buffer_.byte_count()}; }
 
 bool Tensor::holds(const std::vector<std::byte>& copy) const {
   const auto same = [&](auto element) {
