@@ -13,8 +13,8 @@
  *   - Operators run in the default floating-point environment in every thread: round to nearest even, subnormal
  *     numbers kept, exceptions masked. The environments of the caller and of OpenMP's threads do not affect
  *     results, and are unchanged on return: rounding mode, flush-to-zero, exception masks and exception flags.
- *   - "The same bits" excepts the sign and the payload of a NaN that an addition or a product yields: IEEE 754
- * does not specify them. Operators that copy elements preserve both.
+ *   - "The same bits" excepts the sign and the payload of a NaN that an addition or a product yields, which
+ *     IEEE 754 does not specify. Operators that copy elements preserve both.
  *   - No function is a cancellation point of the calling thread. Messages do not depend on the locale. Functions
  *     other than operators may be called until the process ends, also from destructors of static objects and of
  *     thread-local data.
