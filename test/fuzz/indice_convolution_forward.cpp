@@ -144,7 +144,7 @@ class Fuzzer : public OperatorFuzzer {
   void check_result() override {
     if (sums_.empty()) {
       run_reference(features_.template data<T>(), filters_.template data<T>(), sums_);
-      run_reference(magnitudes_of(features_).data(), magnitudes_of(filters_).data(), magnitudes_);
+      run_reference(magnitudes_of<T>(features_).data(), magnitudes_of<T>(filters_).data(), magnitudes_);
     }
     for (size_t i = 0; i < sums_.size(); ++i) {
       check(is_sum(test::to_f32(features_out_.template data<T>()[i]), {sums_[i], magnitudes_[i]},
@@ -159,13 +159,6 @@ class Fuzzer : public OperatorFuzzer {
     if (reads_nothing()) return;
     reference::indice_convolution_forward(sizes_, features, layout_, filters, pairs_.data<int32_t>(),
                                           counts_.as<int64_t>(), 0, sizes_.Co, sums.data());
-  }
-
-  static std::vector<float> magnitudes_of(const Tensor& tensor) {
-    std::vector<float> magnitudes(tensor.count());
-    std::transform(tensor.template data<T>(), tensor.template data<T>() + tensor.count(), magnitudes.begin(),
-                   [](T element) { return std::abs(test::to_f32(element)); });
-    return magnitudes;
   }
 
   Sizes sizes_;

@@ -1,8 +1,13 @@
 // Comparison of sums.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
+
+#include "fuzz/tensor.h"
+#include "support/half.h"
 
 namespace mluop::fuzz {
 
@@ -26,6 +31,15 @@ inline bool is_sum(float evaluated, const ExactSum& exact, int64_t terms, bool i
     tolerance += (std::abs(exact.value) + tolerance) * 0x1.1p-11 + 0x1p-25;
   }
   return std::abs(static_cast<double>(evaluated) - exact.value) <= tolerance;
+}
+
+// The absolute values of a tensor of T: with these as addends, an oracle yields magnitudes.
+template <class T>
+std::vector<float> magnitudes_of(const Tensor& tensor) {
+  std::vector<float> magnitudes(tensor.count());
+  std::transform(tensor.data<T>(), tensor.data<T>() + tensor.count(), magnitudes.begin(),
+                 [](T element) { return std::abs(test::to_f32(element)); });
+  return magnitudes;
 }
 
 }  // namespace mluop::fuzz

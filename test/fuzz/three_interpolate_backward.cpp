@@ -73,7 +73,7 @@ class Fuzzer : public OperatorFuzzer {
     }
     std::vector<double> sums(grad_features_.count()), magnitudes(grad_features_.count());
     run_reference(grad_output_.template data<T>(), weights_.template data<T>(), sums.data());
-    run_reference(magnitudes_of(grad_output_).data(), magnitudes_of(weights_).data(), magnitudes.data());
+    run_reference(magnitudes_of<T>(grad_output_).data(), magnitudes_of<T>(weights_).data(), magnitudes.data());
     for (size_t i = 0; i < sums.size(); ++i) {
       check(is_sum(test::to_f32(output[i]), {sums[i], magnitudes[i]}, 3 * sizes_.N, sizeof(T) == 2),
             "grad_features is wrong at ", std::to_string(i));
@@ -83,13 +83,6 @@ class Fuzzer : public OperatorFuzzer {
   template <class U, class Sum>
   void run_reference(const U* grad_output, const U* weights, Sum* sums) const {
     reference::three_interpolate_backward(sizes_, grad_output, indices_.data<int32_t>(), weights, sums);
-  }
-
-  static std::vector<float> magnitudes_of(const Tensor& tensor) {
-    std::vector<float> magnitudes(tensor.count());
-    std::transform(tensor.template data<T>(), tensor.template data<T>() + tensor.count(), magnitudes.begin(),
-                   [](T element) { return std::abs(test::to_f32(element)); });
-    return magnitudes;
   }
 
   Sizes sizes_;

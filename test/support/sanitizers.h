@@ -1,6 +1,8 @@
 // Whether a sanitizer is part of the build: tests reduce counts, and skip what a sanitizer's own memory distorts.
 #pragma once
 
+#include "core/poison.h"
+
 namespace mluop::test {
 
 #if defined(__SANITIZE_THREAD__)
@@ -15,18 +17,7 @@ inline constexpr bool kThreadSanitizer = false;
 inline constexpr bool kThreadSanitizer = false;
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kAddressSanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool kAddressSanitizer = true;
-#else
-inline constexpr bool kAddressSanitizer = false;
-#endif
-#else
-inline constexpr bool kAddressSanitizer = false;
-#endif
-
+inline constexpr bool kAddressSanitizer = kPoisons;
 inline constexpr bool kSanitizer = kThreadSanitizer || kAddressSanitizer;
 
 }  // namespace mluop::test
