@@ -77,6 +77,10 @@ TEST(TeamMixedCalls, ThreadCountChangesBetweenCalls) {
   }
 }
 
+// Without nested teams under ThreadSanitizer: libarcher loses the end of a nested team whose threads libomp moves to
+// another one, and reports races between the two.
+constexpr int kMaxLevels = kThreadSanitizer ? 1 : 3;
+
 // Each thread of a region calls, with handles of its own and with one for all. A team of such a call has one
 // thread unless OpenMP may nest regions.
 TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
@@ -85,7 +89,7 @@ TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
   const ScopedThreads threads(3);
   for (const auto algorithm : kAlgorithms) {
     const Handle shared(algorithm);
-    for (const int levels : {1, 2, 3}) {
+    for (int levels = 1; levels <= kMaxLevels; ++levels) {
       SCOPED_TRACE(std::to_string(levels) + " levels, " + text_of(algorithm));
       omp_set_max_active_levels(levels);
       int failures = 0;
@@ -102,12 +106,13 @@ TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
 }
 
 TEST(TeamMixedCalls, InNestedParallelRegionsOfTheCaller) {
+  if (kMaxLevels == 1) GTEST_SKIP() << "no nested teams under ThreadSanitizer";
   const MixedCalls calls;
   const int levels_before = omp_get_max_active_levels();
   const ScopedThreads threads(2);
   for (const auto algorithm : kAlgorithms) {
     const Handle shared(algorithm);
-    for (const int levels : {2, 3}) {
+    for (int levels = 2; levels <= kMaxLevels; ++levels) {
       SCOPED_TRACE(std::to_string(levels) + " levels, " + text_of(algorithm));
       omp_set_max_active_levels(levels);
       std::atomic<int> failures{0};
