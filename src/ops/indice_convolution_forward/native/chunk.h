@@ -21,31 +21,26 @@ struct Chunk {
   const int32_t* outputs = nullptr;  // [count], rows of features_out
 };
 
-// Consecutive pairs of one tile and one offset, divided into chunks: chunk c has the pairs that are the
-// (c + 1)-th of their output row. So the pairs of a row keep their order.
-struct PairGroup {
-  // The buffers have room for `max_pairs` pairs; whole vectors are stored to gathered_inputs. They are one piece
-  // of NRAM, as each piece is padded.
-  PairGroup(Arena& nram, int64_t max_pairs)
-      : gathered_inputs(nram.take<int32_t>("pair group", {6 * max_pairs + kMaxLanes})),
+// Copies of the indices of consecutive pairs of one tile and one offset.
+struct PairBuffers {
+  // Room for `max_pairs` pairs; whole vectors are stored to gathered_inputs. The buffers are one piece of NRAM, as
+  // each piece is padded.
+  PairBuffers(Arena& nram, int64_t max_pairs)
+      : gathered_inputs(nram.take<int32_t>("pairs", {6 * max_pairs + kMaxLanes})),
         gathered_outputs(gathered_inputs + max_pairs + kMaxLanes),
         divided_inputs(gathered_outputs + max_pairs),
         divided_outputs(divided_inputs + max_pairs),
         chunk_of_pair(divided_outputs + max_pairs),
         chunk_ends(chunk_of_pair + max_pairs) {}
 
-  int64_t chunk_count = 0;
-  int64_t next_chunk = 0;
-  Chunk pairs;  // all of them, chunk by chunk
-
-  // Copies of indices that are not contiguous in indice_pairs.
+  // Indices that are not contiguous in indice_pairs.
   int32_t* gathered_inputs;
   int32_t* gathered_outputs;
-  // Copies of the indices chunk by chunk; unused if there is one chunk.
+  // Indices of several chunks, one chunk after the other.
   int32_t* divided_inputs;
   int32_t* divided_outputs;
   int32_t* chunk_of_pair;  // [max_pairs], before the pairs are divided
-  int32_t* chunk_ends;     // [chunk_count]
+  int32_t* chunk_ends;     // [chunks]
 };
 
 // Prefetches the input rows of a chunk in `steps` steps: all prefetches at once would exceed the line fill buffers

@@ -44,12 +44,12 @@ struct RunCursor {
 };
 
 // Reads the pairs of the tiles [tile, tile_end), those of an output row in their order. Prefetches the indices of
-// the group that follows the one read.
+// the pairs that follow those read.
 class ChunkReader {
  public:
-  // groups: two, for the last chunk read and the next one; last_chunk_of_row has an element for each row of a
+  // buffers: two, for the last chunk read and the next one; last_chunk_of_row has an element for each row of a
   // tile.
-  ChunkReader(const ConvolveArgs& args, int64_t tile, int64_t tile_end, PairGroup* groups,
+  ChunkReader(const ConvolveArgs& args, int64_t tile, int64_t tile_end, const PairBuffers* buffers,
               int32_t* last_chunk_of_row)
       : call_(args.call),
         pairs_(args.pairs),
@@ -57,8 +57,8 @@ class ChunkReader {
         tile_(tile),
         end_(pairs_.start_of(tile_end)),
         next_(run_at(pairs_.start_of(tile))),
-        group_(groups),
-        other_group_(groups + 1),
+        buffers_(buffers),
+        other_buffers_(buffers + 1),
         last_chunk_of_row_(last_chunk_of_row) {
     std::fill_n(last_chunk_of_row, args.tiling.rows(), 0);
     find_offset();
@@ -66,47 +66,34 @@ class ChunkReader {
 
   // Reads the next chunk, which is valid until the next but one is read. Returns false if there is none.
   bool read(Chunk& chunk) {
-    if (group_->next_chunk == group_->chunk_count) {
-      if (next_.position == end_) return false;
-      std::swap(group_, other_group_);
-      read_group(*group_);
+    if (next_division_ < division_count_) {
+      read_division(chunk);
+      return true;
     }
-    const int64_t number = group_->next_chunk++;
-    chunk = group_->pairs;
-    if (group_->chunk_count == 1) return true;
-    const int64_t begin = number == 0 ? 0 : group_->chunk_ends[number - 1];
-    chunk.inputs += begin;
-    chunk.outputs += begin;
-    chunk.count = group_->chunk_ends[number] - begin;
+    if (next_.position == end_) return false;
+    std::swap(buffers_, other_buffers_);
+    while (pairs_.start_of(tile_ + 1) == next_.position) ++tile_;
+    chunk.tile = tile_;
+    chunk.k = k_;
+    const int64_t l = next_.pair - pairs_.first_pairs[k_];
+    const int32_t in_run = std::min(next_.left, max_count_);
+    if (in_run == max_count_ || !continues(next_.position + in_run)) {
+      chunk.inputs = call_.inputs(k_) + l;
+      chunk.outputs = call_.outputs(k_) + l;
+      chunk.count = in_run;
+      next_ = advance(next_, in_run);
+    } else {
+      next_ = gather(chunk);
+    }
+    const int64_t distinct = count_distinct(chunk.outputs, chunk.count);
+    if (distinct < chunk.count) divide(chunk, distinct);
+    find_offset();
     return true;
   }
 
  private:
-  // Indices of the next group that are prefetched. Most groups are contiguous in indice_pairs.
+  // Indices of the next pairs that are prefetched. Most chunks are contiguous in indice_pairs.
   static constexpr int64_t kPrefetchedPairs = 128;
-
-  // Reads the next group; there is one.
-  void read_group(PairGroup& group) {
-    Chunk& pairs = group.pairs;
-    while (pairs_.start_of(tile_ + 1) == next_.position) ++tile_;
-    pairs.tile = tile_;
-    pairs.k = k_;
-    const int64_t l = next_.pair - pairs_.first_pairs[k_];
-    const int32_t in_run = std::min(next_.left, max_count_);
-    if (in_run == max_count_ || !continues(next_.position + in_run)) {
-      pairs.inputs = call_.inputs(k_) + l;
-      pairs.outputs = call_.outputs(k_) + l;
-      pairs.count = in_run;
-      next_ = advance(next_, in_run);
-    } else {
-      next_ = gather(group);
-    }
-    group.next_chunk = 0;
-    group.chunk_count = 1;
-    const int64_t distinct = count_distinct(pairs.outputs, pairs.count);
-    if (distinct < pairs.count) divide(group, distinct);
-    find_offset();
-  }
 
   // The run at a position.
   RunCursor run_at(int32_t position) const {
@@ -146,43 +133,51 @@ class ChunkReader {
     return count;
   }
 
-  // Divides a group of which the first `distinct` output rows differ, as count_distinct() has found, and the next
-  // one is repeated. Chunks are numbered in succession from that of count_distinct() on.
-  HWY_NOINLINE void divide(PairGroup& group, int64_t distinct) {
-    Chunk& pairs = group.pairs;
-    const int64_t count = pairs.count;
+  // Divides the pairs of `chunk` among chunks of which the c-th has those that are the c-th of their output row,
+  // and makes `chunk` the first of them. Its first `distinct` output rows differ, as count_distinct() has found,
+  // and the next one is repeated. Chunks are numbered in succession from that of count_distinct() on.
+  HWY_NOINLINE void divide(Chunk& chunk, int64_t distinct) {
     const int64_t first_row = tile_ << pairs_.shift;
     const int32_t first_chunk = chunk_number_;
-    int32_t* HWY_RESTRICT ends = group.chunk_ends;  // first the counts, then the starts of the chunks
-    std::fill_n(group.chunk_of_pair, distinct, 0);
+    int32_t* HWY_RESTRICT ends = buffers_->chunk_ends;  // first the counts, then the starts of the chunks
+    std::fill_n(buffers_->chunk_of_pair, distinct, 0);
     ends[0] = static_cast<int32_t>(distinct);
     int32_t chunks = 1;
-    for (int64_t i = distinct; i < count; ++i) {
-      int32_t& last = last_chunk_of_row_[pairs.outputs[i] - first_row];
+    for (int64_t i = distinct; i < chunk.count; ++i) {
+      int32_t& last = last_chunk_of_row_[chunk.outputs[i] - first_row];
       last = std::max(last + 1, first_chunk);
-      const int32_t chunk = last - first_chunk;
-      if (chunk == chunks) ends[chunks++] = 0;
-      ++ends[chunk];
-      group.chunk_of_pair[i] = chunk;
+      const int32_t number = last - first_chunk;
+      if (number == chunks) ends[chunks++] = 0;
+      ++ends[number];
+      buffers_->chunk_of_pair[i] = number;
     }
     chunk_number_ += chunks - 1;
     std::exclusive_scan(ends, ends + chunks, ends, 0);
-    for (int64_t i = 0; i < count; ++i) {
-      const int32_t to = ends[group.chunk_of_pair[i]]++;
-      group.divided_inputs[to] = pairs.inputs[i];
-      group.divided_outputs[to] = pairs.outputs[i];
+    for (int64_t i = 0; i < chunk.count; ++i) {
+      const int32_t to = ends[buffers_->chunk_of_pair[i]]++;
+      buffers_->divided_inputs[to] = chunk.inputs[i];
+      buffers_->divided_outputs[to] = chunk.outputs[i];
     }
-    pairs.inputs = group.divided_inputs;
-    pairs.outputs = group.divided_outputs;
-    group.chunk_count = chunks;
+    divided_k_ = chunk.k;
+    next_division_ = 0;
+    division_count_ = chunks;
+    read_division(chunk);
   }
 
-  // Copies the pairs of several runs to the buffers of the group. Returns the cursor after them.
-  RunCursor gather(PairGroup& group) const {
+  // Reads the next chunk of divided pairs; there is one.
+  HWY_NOINLINE void read_division(Chunk& chunk) {
+    const int32_t* const ends = buffers_->chunk_ends;
+    const int64_t begin = next_division_ == 0 ? 0 : ends[next_division_ - 1];
+    const int64_t count = ends[next_division_++] - begin;
+    chunk = {tile_, divided_k_, count, buffers_->divided_inputs + begin, buffers_->divided_outputs + begin};
+  }
+
+  // Copies the pairs of several runs to the buffers. Returns the cursor after them.
+  RunCursor gather(Chunk& chunk) const {
     const hn::ScalableTag<int32_t> d;
     const auto lanes = static_cast<int32_t>(hn::Lanes(d));
     const int32_t first = pairs_.first_pairs[k_];
-    int32_t* HWY_RESTRICT pairs_of_offset = group.gathered_inputs;
+    int32_t* HWY_RESTRICT pairs_of_offset = buffers_->gathered_inputs;
     int32_t count = 0;
     RunCursor cursor = next_;
     do {
@@ -197,15 +192,15 @@ class ChunkReader {
     const int32_t* HWY_RESTRICT inputs = call_.inputs(k_);
     const int32_t* HWY_RESTRICT outputs = call_.outputs(k_);
     int32_t* const to_inputs = pairs_of_offset;  // each pair is replaced by its input row
-    int32_t* HWY_RESTRICT to_outputs = group.gathered_outputs;
+    int32_t* HWY_RESTRICT to_outputs = buffers_->gathered_outputs;
     for (int32_t i = 0; i < count; ++i) {
       const int32_t l = pairs_of_offset[i];
       to_outputs[i] = outputs[l];
       to_inputs[i] = inputs[l];
     }
-    group.pairs.inputs = group.gathered_inputs;
-    group.pairs.outputs = group.gathered_outputs;
-    group.pairs.count = count;
+    chunk.inputs = to_inputs;
+    chunk.outputs = to_outputs;
+    chunk.count = count;
     return cursor;
   }
 
@@ -225,15 +220,20 @@ class ChunkReader {
 
   const Args& call_;
   const PairsByOutputTile& pairs_;
-  int32_t max_count_;  // pairs of a group
+  int32_t max_count_;  // pairs of a chunk
   int64_t tile_;
   int64_t k_ = 0;
   int32_t end_;  // the position past the last pair
   RunCursor next_;
-  PairGroup* group_;  // the last one read
-  PairGroup* other_group_;
+  const PairBuffers* buffers_;  // of the pairs read last
+  const PairBuffers* other_buffers_;
   int32_t* last_chunk_of_row_;  // [rows of a tile], the number of the last chunk that contains the row
   int32_t chunk_number_ = 0;
+
+  // Chunks among which the pairs read last are divided.
+  int64_t divided_k_ = 0;
+  int32_t next_division_ = 0;
+  int32_t division_count_ = 0;
 };
 
 }  // namespace HWY_NAMESPACE

@@ -44,7 +44,7 @@ class Convolution {
 
   // Computes the tiles [number, end).
   void run(int64_t number, int64_t end) {
-    ChunkReader reader(args_, number, end, tile_.groups, tile_.last_chunk_of_row);
+    ChunkReader reader(args_, number, end, tile_.buffers, tile_.last_chunk_of_row);
     Chunk chunk, next;
     clear();
     for (bool more = reader.read(chunk); more; std::swap(chunk, next)) {

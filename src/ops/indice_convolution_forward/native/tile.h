@@ -32,7 +32,7 @@ struct Tile {
   Tile(Arena& nram, const Tiling& tiling)
       : sums(nram.take<float>("sums", {tiling.rows(), tiling.output_channels})),
         last_chunk_of_row(nram.take<int32_t>("last chunk of row", {tiling.rows()})),
-        groups{PairGroup(nram, tiling.chunk_pairs), PairGroup(nram, tiling.chunk_pairs)},
+        buffers{PairBuffers(nram, tiling.chunk_pairs), PairBuffers(nram, tiling.chunk_pairs)},
         converted_pairs(kConverts ? tiling.chunk_pairs : 0),
         features(nram.take<float>("converted features", {converted_pairs, tiling.input_channels})),
         row_numbers(nram.take<int32_t>("row numbers", {converted_pairs})),
@@ -43,7 +43,7 @@ struct Tile {
 
   float* sums;                 // [rows, output_channels]
   int32_t* last_chunk_of_row;  // [rows], of a ChunkReader
-  PairGroup groups[2];         // of a ChunkReader
+  PairBuffers buffers[2];      // of a ChunkReader
 
   // Half only.
   int64_t converted_pairs;
