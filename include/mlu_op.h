@@ -420,6 +420,43 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
                          const int kernel_w, const int pad_h, const int pad_w, void* workspace,
                          const size_t workspace_size, const mluOpTensorDescriptor_t data_col_desc, void* data_col);
 
+/* Masked col2im forward (mmcv, RetinaNet): copies each column of a matrix to the pixel of its mask; the other
+ * pixels are 0. masked_conv2d of mmcv calls mluOpMaskedIm2colForward, a matrix product, and this function.
+ *
+ *   im[0,c,mask_h_idx[k],mask_w_idx[k]] = col[c,k]
+ *   every other element of im = 0
+ *
+ * | tensor     | shape                        | dtype         | layout |
+ * |------------|------------------------------|---------------|--------|
+ * | col        | [channels, mask_cnt]         | HALF or FLOAT | any    |
+ * | mask_h_idx | [mask_cnt]                   | INT32         | any    |
+ * | mask_w_idx | [mask_cnt]                   | INT32         | any    |
+ * | im         | [1, channels, height, width] | as col        | NCHW   |
+ *
+ * Units: mask_h_idx and mask_w_idx count pixels; masks may be in any order. If masks are equal, the one with the
+ *   largest k determines the pixel.
+ * Outputs: the call writes every element of im; the caller need not initialize it. Elements are copied bit for
+ *   bit, NaN with their payload.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace: the query writes 0; a workspace of any size is accepted, and null with workspace_size 0.
+ *   The handle keeps up to 12 bytes a pixel of one channel. workspace_size precedes workspace, as in MLU-OPS.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  im is empty; a mask is outside the image: the message names the first such mask and its coordinate;
+ *              workspace_size of the query is null; workspace is null although workspace_size is not 0
+ *   SUCCESS    also with mask_cnt = 0: the call writes zeros, and col and masks may be null
+ *
+ * Definition: MLU-OPS design document masked_col2im_forward; mmcv, masked_conv2d. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedCol2imForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc, const mluOpTensorDescriptor_t mask_h_idx_desc,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const mluOpTensorDescriptor_t im_desc, size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc, const void* col,
+    const mluOpTensorDescriptor_t mask_h_idx_desc, const void* mask_h_idx,
+    const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx, const size_t workspace_size,
+    void* workspace, const mluOpTensorDescriptor_t im_desc, void* im);
+
 /* Dynamic scatter backward (mmcv, MVX-Net), max reduction: copies the gradient of each channel of a voxel to the
  * point that the maximum of that channel came from.
  *

@@ -27,6 +27,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter);
 std::string title(const CaseSpec& spec);
 
 std::vector<CaseSpec> masked_im2col_forward_cases();
+std::vector<CaseSpec> masked_col2im_forward_cases();
 std::vector<CaseSpec> voxel_pooling_forward_cases();
 std::vector<CaseSpec> three_interpolate_backward_cases();
 std::vector<CaseSpec> dynamic_scatter_backward_cases();
@@ -35,6 +36,7 @@ std::vector<CaseSpec> indice_convolution_forward_cases();
 std::vector<CaseSpec> voxel_pooling_forward_cliffs();
 std::vector<CaseSpec> three_interpolate_backward_cliffs();
 std::vector<CaseSpec> masked_im2col_forward_cliffs();
+std::vector<CaseSpec> masked_col2im_forward_cliffs();
 std::vector<CaseSpec> dynamic_scatter_backward_cliffs();
 std::vector<CaseSpec> indice_convolution_forward_cliffs();
 

@@ -16,6 +16,7 @@ from library import Library
 from ops import (
     dynamic_scatter_backward,
     indice_convolution_forward,
+    masked_col2im_forward,
     masked_im2col_forward,
     three_interpolate_backward,
     voxel_pooling_forward,
@@ -26,10 +27,11 @@ _OPERATORS = (
     voxel_pooling_forward,
     three_interpolate_backward,
     masked_im2col_forward,
+    masked_col2im_forward,
     dynamic_scatter_backward,
     indice_convolution_forward,
 )
-# Masked im2col copies random bits, which the perf suite writes as unsigned integers.
+# Masked im2col and col2im copy random bits, which the perf suite writes as unsigned integers.
 _FLOATS = {np.dtype(np.uint16): np.float16, np.dtype(np.uint32): np.float32}
 
 

@@ -9,6 +9,7 @@
 
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/indice_convolution_forward/call.h"
+#include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
@@ -82,6 +83,7 @@ TEST_F(ApiLog, PlansAtDebug) {
   const auto interpolation = random_three_interpolate<float>({2, 20, 500, 90}, random);
   const auto masks = random_masked_im2col<uint32_t>({20, 15, 16, 200, 3, 2, 1, 0}, random);
   const auto no_masks = random_masked_im2col<uint32_t>({20, 15, 16, 0, 3, 2, 1, 0}, random);
+  const auto columns = random_masked_col2im<uint32_t>({20, 15, 16, 200}, random);
   const auto pairs = random_indice_convolution<float>({500, 400, 16, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
   const auto voxel_pooling = [&](const Handle& h) { require(VoxelPoolingCall(h, voxels).run()); };
   const auto dynamic_scatter = [&](const Handle& h) { require(DynamicScatterCall(h, scatter).run()); };
@@ -89,6 +91,7 @@ TEST_F(ApiLog, PlansAtDebug) {
   const auto interpolate = [&](const Handle& h) { require(ThreeInterpolateCall<float>(h, interpolation).run()); };
   const auto im2col = [&](const Handle& h) { require(MaskedIm2colCall<uint32_t>(h, masks).run()); };
   const auto empty_im2col = [&](const Handle& h) { require(MaskedIm2colCall<uint32_t>(h, no_masks).run()); };
+  const auto col2im = [&](const Handle& h) { require(MaskedCol2imCall<uint32_t>(h, columns).run()); };
   const auto convolution = [&](const Handle& h) { require(IndiceConvolutionCall<float>(h, pairs).run()); };
   const struct {
     mluOpOmpAlgorithm_t algorithm;
@@ -106,6 +109,8 @@ TEST_F(ApiLog, PlansAtDebug) {
       {MLUOP_OMP_ALGORITHM_NATIVE, im2col, "kernel 3 x 2, pad 1 x 0, packed, taskDim #, tile of # masks"},
       {MLUOP_OMP_ALGORITHM_DEVICE, im2col, "kernel 3 x 2, pad 1 x 0, device, taskDim 3"},
       {MLUOP_OMP_ALGORITHM_NATIVE, empty_im2col, "nothing to do"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, col2im, "im FLOAT \\[1, 20, 15, 16\\] NCHW, native, scatter, taskDim #"},
+      {MLUOP_OMP_ALGORITHM_DEVICE, col2im, "native, scatter, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, convolution, "native, taskDim #, tile of # rows, # pairs at once"},
       {MLUOP_OMP_ALGORITHM_DEVICE, convolution, "device, taskDim 3, tile of # x # by # x #"},
   };

@@ -7,6 +7,7 @@
 
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/indice_convolution_forward/call.h"
+#include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
@@ -156,6 +157,14 @@ TEST_F(FaultsOfOperators, MaskedIm2colForward) {
                                               random_masked_im2col<uint32_t>(large, random));
   expect_failures<MaskedIm2colCall<uint16_t>>(random_masked_im2col<uint16_t>(small, random),
                                               random_masked_im2col<uint16_t>(large, random));
+}
+
+TEST_F(FaultsOfOperators, MaskedCol2imForward) {
+  const MaskedCol2imSizes small = {3, 5, 6, 20}, large = {20, 15, 16, 200};
+  expect_failures<MaskedCol2imCall<uint32_t>>(random_masked_col2im<uint32_t>(small, random),
+                                              random_masked_col2im<uint32_t>(large, random));
+  expect_failures<MaskedCol2imCall<uint16_t>>(random_masked_col2im<uint16_t>(small, random),
+                                              random_masked_col2im<uint16_t>(large, random));
 }
 
 TEST_F(FaultsOfOperators, DynamicScatterBackward) {

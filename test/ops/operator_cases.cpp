@@ -6,6 +6,7 @@
 
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/indice_convolution_forward/call.h"
+#include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
@@ -71,6 +72,11 @@ OperatorCase masked_im2col(const char* name, std::mt19937& random) {
   return case_of<MaskedIm2colCall<T>>(name, true, random_masked_im2col<T>({20, 15, 16, 900, 3, 3, 1, 1}, random));
 }
 
+template <class T>
+OperatorCase masked_col2im(const char* name, std::mt19937& random) {
+  return case_of<MaskedCol2imCall<T>>(name, true, random_masked_col2im<T>({40, 30, 31, 900}, random));
+}
+
 OperatorCase dynamic_scatter(Values values, std::mt19937& random) {
   auto inputs = random_dynamic_scatter({3000, 900, 20, 900}, random);
   if (values == Values::kSpecial) values = Values::kFractional;
@@ -102,6 +108,8 @@ std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
   cases.push_back(three_interpolate<Half>("three interpolate, half", {2, 20, 1003, 90}, values, random));
   cases.push_back(masked_im2col<uint32_t>("masked im2col, float", random));
   cases.push_back(masked_im2col<uint16_t>("masked im2col, half", random));
+  cases.push_back(masked_col2im<uint32_t>("masked col2im, float", random));
+  cases.push_back(masked_col2im<uint16_t>("masked col2im, half", random));
   cases.push_back(dynamic_scatter(values, random));
   cases.push_back(indice_convolution<float>("indice convolution, float", values, random));
   cases.push_back(indice_convolution<Half>("indice convolution, half", values, random));

@@ -4,6 +4,7 @@
 
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/indice_convolution_forward/call.h"
+#include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
@@ -30,6 +31,10 @@ Bytes outputs_of(const ThreeInterpolateCall<T>& call) {
 template <class T>
 Bytes outputs_of(const MaskedIm2colCall<T>& call) {
   return bytes_of(call.data_col_buffer);
+}
+template <class T>
+Bytes outputs_of(const MaskedCol2imCall<T>& call) {
+  return bytes_of(call.im_buffer);
 }
 Bytes outputs_of(const DynamicScatterCall& call) { return bytes_of(call.output_buffer); }
 template <class T>
@@ -83,6 +88,8 @@ MixedCalls::MixedCalls(int scale) {
   add<ThreeInterpolateCall<Half>>(three_interpolate_of_integers<Half>({2, 64, 60 * scale, 30}, random));
   add<MaskedIm2colCall<uint16_t>>(random_masked_im2col<uint16_t>({16, 9, 11, 30 * scale, 3, 3, 1, 1}, random));
   add<MaskedIm2colCall<uint32_t>>(random_masked_im2col<uint32_t>({5, 9, 11, 30 * scale, 3, 2, 1, 0}, random));
+  add<MaskedCol2imCall<uint16_t>>(random_masked_col2im<uint16_t>({16, 9, 11 * scale, 30 * scale}, random));
+  add<MaskedCol2imCall<uint32_t>>(random_masked_col2im<uint32_t>({1, 19, 11 * scale, 60 * scale}, random));
   add<DynamicScatterCall>(random_dynamic_scatter({150 * scale, 50, 19, 45}, random));
   add<IndiceConvolutionCall<float>>(
       convolution_of_integers<float>({60 * scale, 50, 16, 20, 3, 1, 2}, FilterLayout::kNdhwc, random));

@@ -1,0 +1,66 @@
+"""Masked col2im forward (mmcv, RetinaNet)."""
+
+import ctypes
+
+import torch
+
+from library import Library, pointer
+from peer import Inputs, Outputs, Peer, compiled
+
+
+def _image_shape(inputs: Inputs) -> tuple[int, ...]:
+    return 1, inputs["col"].shape[0], *inputs["image"].tolist()
+
+
+def ours(library: Library, inputs: Inputs) -> Peer:
+    col, masks = inputs["col"], (inputs["mask_h_idx"], inputs["mask_w_idx"])
+    im = torch.empty(_image_shape(inputs), dtype=col.dtype)
+    call = library.bind(
+        "mluOpMaskedCol2imForward",
+        *(library.describe(col), pointer(col)),
+        *(argument for mask in masks for argument in (library.describe(mask), pointer(mask))),
+        *(ctypes.c_size_t(0), ctypes.c_void_p()),
+        *(library.describe(im, "NCHW"), pointer(im)),
+    )
+
+    def run() -> Outputs:
+        call()
+        return (im,)
+
+    return Peer("ours", run)
+
+
+def peers(inputs: Inputs) -> list[Peer]:
+    shape = _image_shape(inputs)
+    _, channels, height, width = shape
+    mask_h, mask_w = inputs["mask_h_idx"].long(), inputs["mask_w_idx"].long()
+    # Half as integers: copies of half may change the bits of a NaN.
+    col = inputs["col"]
+    bits = col.view(torch.int16) if col.dtype == torch.float16 else col
+    im = torch.empty(shape, dtype=bits.dtype)
+    planes = im.view(channels, height * width)
+
+    def index_put() -> Outputs:
+        image = torch.zeros(shape, dtype=col.dtype)
+        image[0, :, mask_h, mask_w] = col
+        return (image,)
+
+    def index_put_bits() -> Outputs:
+        image = torch.zeros(shape, dtype=bits.dtype)
+        image[0, :, mask_h, mask_w] = bits
+        return (image.view(col.dtype),)
+
+    def index_copy() -> Outputs:
+        planes.zero_().index_copy_(1, mask_h * width + mask_w, bits)
+        return (im.view(col.dtype),)
+
+    def scatter() -> Outputs:
+        planes.zero_().scatter_(1, (mask_h * width + mask_w).expand(channels, -1), bits)
+        return (im.view(col.dtype),)
+
+    return [
+        Peer("zeros, index_put", index_put, idiomatic=True),
+        Peer("index_copy of planes, in place", index_copy),
+        Peer("scatter of planes, in place", scatter),
+        compiled(Peer("zeros, index_put", index_put_bits)),
+    ]
