@@ -159,6 +159,10 @@ typedef struct mluOpContext* mluOpHandle_t;
 /* Layout, element type, shape and strides of a tensor; the data are passed beside it. */
 typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
 
+/* A sparse convolution: spaces, filter, stride, padding, dilation, and the number of output sites that
+ * mluOpGetIndicePairs found last. */
+typedef struct mluOpSparseConvolutionStruct* mluOpSparseConvolutionDescriptor_t;
+
 /* A queue of the accelerator's runtime. This backend stores and returns it, and does not use it. */
 #ifndef MLUOP_OMP_HAS_CNRT
 typedef struct cnrtQueue* cnrtQueue_t;
@@ -284,6 +288,38 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescr
 
 /* The number of elements: the product of the dimensions. 0 for an empty or null descriptor. */
 uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Sparse convolution descriptor
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a descriptor that is not set.
+ * Returns BAD_PARAM if sparse_conv_desc is null, ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpCreateSparseConvolutionDescriptor(mluOpSparseConvolutionDescriptor_t* sparse_conv_desc);
+
+/* Frees a descriptor. Returns EXECUTION_FAILED if sparse_conv_desc is null. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpDestroySparseConvolutionDescriptor(mluOpSparseConvolutionDescriptor_t sparse_conv_desc);
+
+/* Sets the convolution; the number of output sites becomes 0. dimNb counts the dimensions of the dense tensor with
+ * batch and channels: with 5 the arrays hold 3 values, along depth, height and width; with 4 they hold 2, along
+ * height and width, and the rows of indices lack the depth. (The header of MLU-OPS allows 4, its code does not.)
+ * sub_m: 0 a regular convolution, any other value a submanifold one. (The header of MLU-OPS states the opposite;
+ * its code and mmcv do as here.)
+ * Returns BAD_PARAM if sparse_conv_desc or an array is null, dimNb is neither 4 nor 5, batch_size is not
+ * positive, a value of pad is negative, a value of another array is not positive, or transpose or inverse is not
+ * 0. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetSparseConvolutionDescriptor(
+    mluOpSparseConvolutionDescriptor_t sparse_conv_desc, int dimNb, int batch_size, const int pad[],
+    const int stride[], const int dilation[], const int input_space[], const int filter_space[],
+    const int output_space[], const int sub_m, const int transpose, const int inverse);
+
+/* Writes the number of output sites of the last mluOpGetIndicePairs that succeeded with this descriptor; 0 if
+ * there is none since it was set.
+ * Returns NOT_INITIALIZED if an argument is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvolutionDescriptor_t sparse_conv_desc,
+                                                               int* num_act_out);
 
 /* ---------------------------------------------------------------------------------------------------
  * Operators
