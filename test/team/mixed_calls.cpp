@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/dynamic_scatter_backward/call.h"
+#include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
@@ -37,6 +38,14 @@ Bytes outputs_of(const IndiceConvolutionCall<T>& call) {
   return bytes_of(call.features_out_buffer);
 }
 
+Bytes outputs_of(const GetIndicePairsCall& call) {
+  Bytes bytes = bytes_of(call.pairs_buffer);
+  for (const Bytes& output : {bytes_of(call.out_buffer), bytes_of(call.num_buffer)}) {
+    bytes.insert(bytes.end(), output.begin(), output.end());
+  }
+  return bytes;
+}
+
 template <class T>
 ThreeInterpolateInputs<T> three_interpolate_of_integers(const ThreeInterpolateSizes& sizes, std::mt19937& random) {
   auto inputs = random_three_interpolate<T>(sizes, random);
@@ -59,7 +68,7 @@ IndiceConvolutionInputs<T> convolution_of_integers(const IndiceConvolutionSizes&
 }  // namespace
 
 template <class Call>
-void MixedCalls::add(const typename Call::Inputs& inputs) {
+void MixedCalls::add(const typename Call::Inputs& inputs, bool native_only) {
   Bytes expected;
   {
     const ScopedThreads one(1);
@@ -68,10 +77,11 @@ void MixedCalls::add(const typename Call::Inputs& inputs) {
     require(call.run());
     expected = outputs_of(call);
   }
-  calls_.emplace_back([inputs, expected](mluOpHandle_t handle) {
+  const auto equals_serial = [inputs, expected](mluOpHandle_t handle) {
     const Call call(handle, inputs);
     return call.run() == MLUOP_STATUS_SUCCESS && outputs_of(call) == expected && call.intact();
-  });
+  };
+  calls_.push_back({equals_serial, native_only});
 }
 
 MixedCalls::MixedCalls(int scale) {
@@ -88,6 +98,13 @@ MixedCalls::MixedCalls(int scale) {
       convolution_of_integers<float>({60 * scale, 50, 16, 20, 3, 1, 2}, FilterLayout::kNdhwc, random));
   add<IndiceConvolutionCall<Half>>(
       convolution_of_integers<Half>({30 * scale, 50, 7, 16, 1, 3, 1}, FilterLayout::kArray, random));
+  IndicePairsProblem convolution = {2,         {7, 20, 30}, {4, 10, 15}, {3, 3, 3}, {2, 2, 2},
+                                    {1, 1, 1}, {1, 1, 1},   false,       {}};
+  add<GetIndicePairsCall>(random_get_indice_pairs(convolution, 60 * scale, random), true);
+  convolution.output_space = convolution.input_space;
+  convolution.stride = {1, 1, 1};
+  convolution.sub_m = true;
+  add<GetIndicePairsCall>(random_get_indice_pairs(convolution, 60 * scale, random), true);
 }
 
 bool MixedCalls::all_equal_serial(mluOpHandle_t handle) const {
