@@ -159,6 +159,10 @@ typedef struct mluOpContext* mluOpHandle_t;
 /* Layout, element type, shape and strides of a tensor; the data are passed beside it. */
 typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
 
+/* A sparse convolution: spaces, filter, stride, padding, dilation, and the number of output sites that
+ * mluOpGetIndicePairs found last. */
+typedef struct mluOpSparseConvolutionStruct* mluOpSparseConvolutionDescriptor_t;
+
 /* A queue of the accelerator's runtime. This backend stores and returns it, and does not use it. */
 #ifndef MLUOP_OMP_HAS_CNRT
 typedef struct cnrtQueue* cnrtQueue_t;
@@ -284,6 +288,38 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetTensorDescriptorEx_v2(const mluOpTensorDescr
 
 /* The number of elements: the product of the dimensions. 0 for an empty or null descriptor. */
 uint64_t MLUOP_WIN_API mluOpGetTensorElementNum(const mluOpTensorDescriptor_t desc);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Sparse convolution descriptor
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a descriptor that is not set.
+ * Returns BAD_PARAM if sparse_conv_desc is null, ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpCreateSparseConvolutionDescriptor(mluOpSparseConvolutionDescriptor_t* sparse_conv_desc);
+
+/* Frees a descriptor. Returns EXECUTION_FAILED if sparse_conv_desc is null. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpDestroySparseConvolutionDescriptor(mluOpSparseConvolutionDescriptor_t sparse_conv_desc);
+
+/* Sets the convolution; the number of output sites becomes 0. dimNb counts the dimensions of the dense tensor with
+ * batch and channels: with 5 the arrays hold 3 values, along depth, height and width; with 4 they hold 2, along
+ * height and width, and the rows of indices lack the depth. (The header of MLU-OPS allows 4, its code does not.)
+ * sub_m: 0 a regular convolution, any other value a submanifold one. (The header of MLU-OPS states the opposite;
+ * its code and mmcv do as here.)
+ * Returns BAD_PARAM if sparse_conv_desc or an array is null, dimNb is neither 4 nor 5, batch_size is not
+ * positive, a value of pad is negative, a value of another array is not positive, or transpose or inverse is not
+ * 0. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetSparseConvolutionDescriptor(
+    mluOpSparseConvolutionDescriptor_t sparse_conv_desc, int dimNb, int batch_size, const int pad[],
+    const int stride[], const int dilation[], const int input_space[], const int filter_space[],
+    const int output_space[], const int sub_m, const int transpose, const int inverse);
+
+/* Writes the number of output sites of the last mluOpGetIndicePairs that succeeded with this descriptor; 0 if
+ * there is none since it was set.
+ * Returns NOT_INITIALIZED if an argument is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvolutionDescriptor_t sparse_conv_desc,
+                                                               int* num_act_out);
 
 /* ---------------------------------------------------------------------------------------------------
  * Operators
@@ -596,6 +632,75 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const mluOpTensorDescriptor_t filters_desc,
     const mluOpTensorDescriptor_t indice_pairs_desc, const mluOpTensorDescriptor_t features_out_desc,
     const int64_t indice_num[], const int64_t num_act_out, const int64_t inverse, const int64_t sub_m,
+    size_t* workspace_size);
+
+/* Get indice pairs (mmcv, spconv): finds the output sites of a sparse convolution, and for each offset of the
+ * filter the index pairs (the rulebook) that mluOpIndiceConvolutionForward reads.
+ *
+ *   (Kd, Kh, Kw) = filter_space; K = Kd * Kh * Kw offsets, k = (kd * Kh + kh) * Kw + kw.
+ *   Input site l contributes through offset k to the cell o of output_space, of the same batch, with
+ *     o * stride = indices[l] + pad - k * dilation   along each axis, if there is one.
+ *
+ *   sub_m = 0: the output sites are all these cells; out_indices lists them in ascending order of
+ *              (batch, d, h, w). The pair of l and k is (l, row of o).
+ *   sub_m = 1: the output sites are the input sites; out_indices is a copy of indices. The pair of l and k is
+ *              (l, row of o), if o is an input site. The padding is the one given, as in MLU-OPS and mmcv on its
+ *              devices: the usual convolution has pad = filter_space / 2.
+ *
+ * | tensor       | shape                        | dtype |
+ * |--------------|------------------------------|-------|
+ * | indices      | [L, 4], rows (batch,d,h,w)   | INT32 |
+ * |              | [L, 3], if dimNb is 4        |       |
+ * | indice_pairs | [K, 2, L]                    | INT32 |
+ * | out_indices  | [capacity, 4 or 3]           | INT32 |
+ * | indice_num   | [K]                          | INT32 |
+ *
+ * Units: coordinates count cells of input_space and output_space. output_space need not follow from the other
+ *   extents: cells outside it are not output sites. indices may be in any order. Repeated sites are separate rows:
+ *   each has its pairs, and with sub_m the row of a cell is the first of them, as spconv numbers them and as
+ *   frameworks remove duplicates. (MLU-OPS and mmcv: any of them; the reference code of MLU-OPS: the last.)
+ * Outputs: indice_num[k] pairs of offset k come first, in ascending order of their input rows: indice_pairs[k,0,:]
+ *   are input rows, indice_pairs[k,1,:] output rows; the rest of both is -1. The rows of out_indices past the last
+ *   output site are unchanged. The number of output sites is stored in sparse_conv_desc, also with sub_m, for
+ *   mluOpGetSparseConvolutionNumActOut: the number of rows written. (The code of MLU-OPS may be off by one and
+ *   does not store it with sub_m.) A call writes to its descriptor: concurrent calls require different ones.
+ *   A tensor without elements: SUCCESS with no output sites and no pairs: indice_num is 0, indice_pairs -1.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Determinism: the result is exact: the same bits at every thread count and in every run.
+ * Memory: a workspace, at any address, of the size that the query returns, for any number of threads: 24 bytes
+ *   for each output site that there may be, at most capacity and K * L of them (sub_m: L, of 28 bytes); 16 bytes
+ *   for 4096 cells of output_space and all batches, or, where that would exceed the bytes of the tensors, 34 bytes
+ *   more a site; a 4096th of indice_pairs; and at most 256 KiB.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      sparse_conv_desc is null or not set; K exceeds 4096; along an axis both stride and dilation
+ *                  exceed 1; L or capacity exceeds the cells of batch_size x input_space or x output_space; with
+ *                  sub_m: input_space is not output_space, a stride or dilation is not 1, or capacity is below L;
+ *                  a row of indices is not within batch_size and input_space: the message names the first such
+ *                  row; capacity is below the number of output sites; workspace_size is less than the query
+ *                  returns, or workspace is null
+ *   NOT_SUPPORTED  L or the number of output sites is 2^31 or more; batch_size x output_space exceeds 2^62 cells.
+ *                  (MLU-OPS allows 1,000,000 sites.)
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: MLU-OPS design document get_indice_pairs; mmcv get_indice_pairs, spconv; SECOND,
+ *   doi:10.3390/s18103337. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairs(mluOpHandle_t handle,
+                                                const mluOpSparseConvolutionDescriptor_t sparse_conv_desc,
+                                                const mluOpTensorDescriptor_t indices_desc, const void* indices,
+                                                void* workspace, const size_t workspace_size,
+                                                const mluOpTensorDescriptor_t indice_pairs_desc,
+                                                void* indice_pairs, const mluOpTensorDescriptor_t out_indices_desc,
+                                                void* out_indices, const mluOpTensorDescriptor_t indice_num_desc,
+                                                void* indice_num);
+
+/* Writes the bytes of workspace that mluOpGetIndicePairs needs for these arguments; 0 if a tensor has no elements.
+ * Returns what the operator returns for these arguments, and BAD_PARAM if workspace_size is null. Nothing is then
+ * written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
+    mluOpHandle_t handle, const mluOpSparseConvolutionDescriptor_t sparse_conv_desc,
+    const mluOpTensorDescriptor_t indices_desc, const mluOpTensorDescriptor_t indice_pairs_desc,
+    const mluOpTensorDescriptor_t out_indices_desc, const mluOpTensorDescriptor_t indice_num_desc,
     size_t* workspace_size);
 
 #if defined(__GNUC__)

@@ -32,6 +32,7 @@ std::vector<CaseSpec> voxel_pooling_forward_cases();
 std::vector<CaseSpec> three_interpolate_backward_cases();
 std::vector<CaseSpec> dynamic_scatter_backward_cases();
 std::vector<CaseSpec> indice_convolution_forward_cases();
+std::vector<CaseSpec> get_indice_pairs_cases();
 
 std::vector<CaseSpec> voxel_pooling_forward_cliffs();
 std::vector<CaseSpec> three_interpolate_backward_cliffs();

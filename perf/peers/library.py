@@ -39,6 +39,10 @@ class Library:
         """Calls name(handle, arguments...)."""
         self.bind(name, *arguments)()
 
+    def call_without_handle(self, name: str, *arguments: object) -> None:
+        """Calls name(arguments...)."""
+        self._require(self._functions[name](*arguments))
+
     def bind(self, name: str, *arguments: object, keep: object = None) -> Callable[[], None]:
         """Returns a function that calls name(handle, arguments...) with little overhead and keeps `keep` alive."""
         function = self._functions[name]

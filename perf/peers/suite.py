@@ -15,6 +15,7 @@ import verify
 from library import Library
 from ops import (
     dynamic_scatter_backward,
+    get_indice_pairs,
     indice_convolution_forward,
     masked_col2im_forward,
     masked_im2col_forward,
@@ -30,6 +31,7 @@ _OPERATORS = (
     masked_col2im_forward,
     dynamic_scatter_backward,
     indice_convolution_forward,
+    get_indice_pairs,
 )
 # Masked im2col and col2im copy random bits, which the perf suite writes as unsigned integers.
 _FLOATS = {np.dtype(np.uint16): np.float16, np.dtype(np.uint32): np.float32}

@@ -25,6 +25,25 @@ void atomic_min(Integer* target, Integer value) {
   }
 }
 
+// *target |= bits
+inline void atomic_or(uint64_t* target, uint64_t bits) {
+  // A read finds bits that are set without owning the cache line.
+  uint64_t current;
+#pragma omp atomic read relaxed
+  current = *target;
+  if ((current & bits) == bits) return;
+#pragma omp atomic update relaxed
+  *target |= bits;
+}
+
+// Stores `value` if *place is `free`. Returns what *place held before.
+inline int64_t atomic_claim(int64_t* place, int64_t free, int64_t value) {
+  const std::atomic_ref<int64_t> shared(*place);
+  int64_t held = shared.load(std::memory_order_relaxed);
+  if (held == free) shared.compare_exchange_strong(held, value, std::memory_order_relaxed);
+  return held;
+}
+
 // Returns *counter and increments it: each number goes to one task.
 inline int64_t atomic_next(int64_t* counter) {
   int64_t number;

@@ -42,6 +42,13 @@ mluOpStatus_t create_and_destroy_descriptor() {
   return mluOpDestroyTensorDescriptor(desc);
 }
 
+mluOpStatus_t create_and_destroy_sparse_convolution() {
+  mluOpSparseConvolutionDescriptor_t desc = nullptr;
+  const mluOpStatus_t status = mluOpCreateSparseConvolutionDescriptor(&desc);
+  if (status != MLUOP_STATUS_SUCCESS) return desc == nullptr ? status : MLUOP_STATUS_INTERNAL_ERROR;
+  return mluOpDestroySparseConvolutionDescriptor(desc);
+}
+
 const Entry kValid[] = {
     {"mluOpCreate", [](auto, auto) { return create_and_destroy_handle(); }},
     {"mluOpUpdateContextInformation", [](auto h, auto) { return mluOpUpdateContextInformation(h); }},
@@ -76,6 +83,7 @@ const Entry kValid[] = {
      }},
     {"mluOpCreateTensorDescriptor", [](auto, auto) { return create_and_destroy_descriptor(); }},
     {"mluOpResetTensorDescriptor", [](auto, auto d) { return mluOpResetTensorDescriptor(d); }},
+    {"mluOpCreateSparseConvolutionDescriptor", [](auto, auto) { return create_and_destroy_sparse_convolution(); }},
     {"mluOpSetTensorDescriptor",
      [](auto, auto d) { return mluOpSetTensorDescriptor(d, kLayout, kFloat, 2, kDims); }},
     {"mluOpSetTensorDescriptor_v2",
@@ -114,6 +122,8 @@ const Entry kInvalid[] = {
        mluOpOmpTaskStatistics_t statistics;
        return mluOpOmpGetTaskStatistics(h, 0, 0, &statistics);
      }},
+    {"mluOpCreateSparseConvolutionDescriptor",
+     [](auto, auto) { return mluOpCreateSparseConvolutionDescriptor(nullptr); }},
     {"mluOpSetTensorDescriptor",
      [](auto, auto d) { return mluOpSetTensorDescriptor(d, kLayout, kFloat, 2, kNegativeDims); }},
     {"mluOpSetTensorDescriptorEx_v2",

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ops/dynamic_scatter_backward/call.h"
+#include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
@@ -118,6 +119,13 @@ TEST(FaultsOfAddressSpace, IndiceConvolutionForward) {
   auto random = seeded_random();
   expect_no_crash<IndiceConvolutionCall<Half>>(
       random_indice_convolution<Half>({2000, 40000, 16, 16, 3, 1, 3}, FilterLayout::kNdhwc, random));
+}
+
+TEST(FaultsOfAddressSpace, GetIndicePairs) {
+  auto random = seeded_random();
+  const IndicePairsProblem convolution = {2,         {20, 30, 40}, {10, 15, 20}, {3, 3, 3}, {2, 2, 2},
+                                          {1, 1, 1}, {1, 1, 1},    false,        {}};
+  expect_no_crash<GetIndicePairsCall>(random_get_indice_pairs(convolution, 20000, random));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "ops/dynamic_scatter_backward/call.h"
+#include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
@@ -170,6 +171,17 @@ TEST_F(FaultsOfOperators, MaskedCol2imForward) {
 TEST_F(FaultsOfOperators, DynamicScatterBackward) {
   expect_failures<DynamicScatterCall>(random_dynamic_scatter({30, 9, 20, 9}, random),
                                       random_dynamic_scatter({3000, 900, 20, 900}, random));
+}
+
+TEST_F(FaultsOfOperators, GetIndicePairs) {
+  IndicePairsProblem problem = {2,         {20, 30, 40}, {10, 15, 20}, {3, 3, 3}, {2, 2, 2},
+                                {1, 1, 1}, {1, 1, 1},    false,        {}};
+  expect_failures<GetIndicePairsCall>(random_get_indice_pairs(problem, 30, random),
+                                      random_get_indice_pairs(problem, 500, random));
+  // Hashed cells.
+  problem.input_space = problem.output_space = {512, 256, 256};
+  expect_failures<GetIndicePairsCall>(random_get_indice_pairs(problem, 30, random),
+                                      random_get_indice_pairs(problem, 500, random));
 }
 
 // A trace whose file could not be opened for lack of memory is written by the next call.

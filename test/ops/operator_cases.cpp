@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/dynamic_scatter_backward/call.h"
+#include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
@@ -97,6 +98,21 @@ OperatorCase indice_convolution(const char* name, Values values, std::mt19937& r
   return case_of<IndiceConvolutionCall<T>>(name, false, std::move(inputs));
 }
 
+// A 3 x 3 x 3 filter over 3000 sites of a space.
+OperatorCase get_indice_pairs(const char* name, const IndicePairsProblem::Extent& space, int32_t stride,
+                              std::mt19937& random) {
+  IndicePairsProblem problem{.batch_size = 2,
+                             .input_space = space,
+                             .output_space = {},
+                             .kernel = {3, 3, 3},
+                             .stride = {stride, stride, stride},
+                             .pad = {1, 1, 1},
+                             .sub_m = stride == 1,
+                             .sites = {}};
+  problem.output_space = output_space_of(problem);
+  return case_of<GetIndicePairsCall>(name, true, random_get_indice_pairs(problem, 3000, random));
+}
+
 }  // namespace
 
 std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
@@ -113,6 +129,9 @@ std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
   cases.push_back(dynamic_scatter(values, random));
   cases.push_back(indice_convolution<float>("indice convolution, float", values, random));
   cases.push_back(indice_convolution<Half>("indice convolution, half", values, random));
+  cases.push_back(get_indice_pairs("get indice pairs, strided", {20, 30, 40}, 2, random));
+  cases.push_back(get_indice_pairs("get indice pairs, submanifold", {20, 30, 40}, 1, random));
+  cases.push_back(get_indice_pairs("get indice pairs, hashed", {1 << 20, 1 << 20, 1 << 20}, 2, random));
   return cases;
 }
 

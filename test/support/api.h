@@ -69,4 +69,24 @@ class Descriptor {
   mluOpTensorDescriptor_t desc_ = nullptr;
 };
 
+class SparseConvolutionDescriptor {
+ public:
+  // A descriptor that is not set.
+  SparseConvolutionDescriptor() { require(mluOpCreateSparseConvolutionDescriptor(&desc_)); }
+  SparseConvolutionDescriptor(SparseConvolutionDescriptor&& other) noexcept
+      : desc_(std::exchange(other.desc_, nullptr)) {}
+  SparseConvolutionDescriptor& operator=(SparseConvolutionDescriptor&& other) noexcept {
+    std::swap(desc_, other.desc_);
+    return *this;
+  }
+  ~SparseConvolutionDescriptor() {
+    if (desc_ != nullptr) mluOpDestroySparseConvolutionDescriptor(desc_);
+  }
+
+  operator mluOpSparseConvolutionDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  mluOpSparseConvolutionDescriptor_t desc_ = nullptr;
+};
+
 }  // namespace mluop::test

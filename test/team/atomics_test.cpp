@@ -54,6 +54,44 @@ TEST(TeamAtomics, NextReturnsEachNumberOnce) {
   EXPECT_EQ(claims, std::vector<char>(static_cast<size_t>(kUpdates), 1));
 }
 
+void set_bits(uint64_t* const& words, int64_t begin, int64_t end, Task&) {
+  // Neighbouring work items of all tasks set bits of the same words.
+  for (int64_t i = begin; i < end; ++i) atomic_or(words + i / kTasks % 100, uint64_t{1} << i % 64);
+}
+
+TEST(TeamAtomics, OrLosesNoBit) {
+  TeamContext context(kTasks);
+  std::vector<uint64_t> words(100), expected(100);
+  for (int64_t i = 0; i < kUpdates; ++i) expected[static_cast<size_t>(i / kTasks % 100)] |= uint64_t{1} << i % 64;
+  launch(context, "set_bits", kTasks, Evenly{kUpdates}, set_bits, words.data());
+  EXPECT_EQ(words, expected);
+}
+
+struct Places {
+  std::vector<int64_t>& places;  // -1: free
+  std::vector<char>& winners;    // of each work item: whether it claimed its place
+};
+
+void claim_places(const Places& args, int64_t begin, int64_t end, Task&) {
+  const auto count = static_cast<int64_t>(args.places.size());
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t held = atomic_claim(&args.places[static_cast<size_t>(i % count)], -1, i);
+    args.winners[static_cast<size_t>(i)] = held == -1 ? 1 : 0;
+  }
+}
+
+TEST(TeamAtomics, ClaimHasOneWinner) {
+  TeamContext context(kTasks);
+  std::vector<int64_t> places(1000, -1);
+  std::vector<char> winners(static_cast<size_t>(kUpdates)), expected(winners.size());
+  launch(context, "claim_places", kTasks, Evenly{kUpdates}, claim_places, {places, winners});
+  for (size_t place = 0; place < places.size(); ++place) {
+    ASSERT_EQ(places[place] % 1000, static_cast<int64_t>(place));
+    expected[static_cast<size_t>(places[place])] = 1;
+  }
+  EXPECT_EQ(winners, expected);
+}
+
 struct Minima {
   int32_t* falling;  // each work item of a task lowers it
   int32_t* rising;   // the first work item of each task has its minimum

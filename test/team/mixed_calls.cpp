@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/dynamic_scatter_backward/call.h"
+#include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
@@ -42,6 +43,14 @@ Bytes outputs_of(const IndiceConvolutionCall<T>& call) {
   return bytes_of(call.features_out_buffer);
 }
 
+Bytes outputs_of(const GetIndicePairsCall& call) {
+  Bytes bytes = bytes_of(call.pairs_buffer);
+  for (const Bytes& output : {bytes_of(call.out_buffer), bytes_of(call.num_buffer)}) {
+    bytes.insert(bytes.end(), output.begin(), output.end());
+  }
+  return bytes;
+}
+
 template <class T>
 ThreeInterpolateInputs<T> three_interpolate_of_integers(const ThreeInterpolateSizes& sizes, std::mt19937& random) {
   auto inputs = random_three_interpolate<T>(sizes, random);
@@ -64,7 +73,7 @@ IndiceConvolutionInputs<T> convolution_of_integers(const IndiceConvolutionSizes&
 }  // namespace
 
 template <class Call>
-void MixedCalls::add(const typename Call::Inputs& inputs) {
+void MixedCalls::add(const typename Call::Inputs& inputs, bool native_only) {
   Bytes expected;
   {
     const ScopedThreads one(1);
@@ -73,10 +82,11 @@ void MixedCalls::add(const typename Call::Inputs& inputs) {
     require(call.run());
     expected = outputs_of(call);
   }
-  calls_.emplace_back([inputs, expected](mluOpHandle_t handle) {
+  const auto equals_serial = [inputs, expected](mluOpHandle_t handle) {
     const Call call(handle, inputs);
     return call.run() == MLUOP_STATUS_SUCCESS && outputs_of(call) == expected && call.intact();
-  });
+  };
+  calls_.push_back({equals_serial, native_only});
 }
 
 MixedCalls::MixedCalls(int scale) {
@@ -88,13 +98,20 @@ MixedCalls::MixedCalls(int scale) {
   add<ThreeInterpolateCall<Half>>(three_interpolate_of_integers<Half>({2, 64, 60 * scale, 30}, random));
   add<MaskedIm2colCall<uint16_t>>(random_masked_im2col<uint16_t>({16, 9, 11, 30 * scale, 3, 3, 1, 1}, random));
   add<MaskedIm2colCall<uint32_t>>(random_masked_im2col<uint32_t>({5, 9, 11, 30 * scale, 3, 2, 1, 0}, random));
-  add<MaskedCol2imCall<uint16_t>>(random_masked_col2im<uint16_t>({16, 9, 11 * scale, 30 * scale}, random));
-  add<MaskedCol2imCall<uint32_t>>(random_masked_col2im<uint32_t>({1, 19, 11 * scale, 60 * scale}, random));
+  add<MaskedCol2imCall<uint16_t>>(random_masked_col2im<uint16_t>({16, 9, 11 * scale, 30 * scale}, random), true);
+  add<MaskedCol2imCall<uint32_t>>(random_masked_col2im<uint32_t>({1, 19, 11 * scale, 60 * scale}, random), true);
   add<DynamicScatterCall>(random_dynamic_scatter({150 * scale, 50, 19, 45}, random));
   add<IndiceConvolutionCall<float>>(
       convolution_of_integers<float>({60 * scale, 50, 16, 20, 3, 1, 2}, FilterLayout::kNdhwc, random));
   add<IndiceConvolutionCall<Half>>(
       convolution_of_integers<Half>({30 * scale, 50, 7, 16, 1, 3, 1}, FilterLayout::kArray, random));
+  IndicePairsProblem convolution = {2,         {7, 20, 30}, {4, 10, 15}, {3, 3, 3}, {2, 2, 2},
+                                    {1, 1, 1}, {1, 1, 1},   false,       {}};
+  add<GetIndicePairsCall>(random_get_indice_pairs(convolution, 60 * scale, random), true);
+  convolution.output_space = convolution.input_space;
+  convolution.stride = {1, 1, 1};
+  convolution.sub_m = true;
+  add<GetIndicePairsCall>(random_get_indice_pairs(convolution, 60 * scale, random), true);
 }
 
 bool MixedCalls::all_equal_serial(mluOpHandle_t handle) const {

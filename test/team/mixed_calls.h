@@ -17,17 +17,26 @@ class MixedCalls {
   explicit MixedCalls(int scale = 1);
 
   size_t size() const { return calls_.size(); }
+  // Whether call number i runs native with both algorithms.
+  bool is_native_only(size_t i) const { return calls_[i].native_only; }
   // Whether call number i % size() succeeds on the handle with the result of the first run, and leaves its inputs
   // and the memory around its buffers unchanged. No other thread may change the algorithm of the handle meanwhile.
-  bool equals_serial(size_t i, mluOpHandle_t handle) const { return calls_[i % calls_.size()](handle); }
+  bool equals_serial(size_t i, mluOpHandle_t handle) const {
+    return calls_[i % calls_.size()].equals_serial(handle);
+  }
   // equals_serial() of all calls.
   bool all_equal_serial(mluOpHandle_t handle) const;
 
  private:
-  template <class Call>
-  void add(const typename Call::Inputs& inputs);
+  struct MixedCall {
+    std::function<bool(mluOpHandle_t)> equals_serial;
+    bool native_only;
+  };
 
-  std::vector<std::function<bool(mluOpHandle_t)>> calls_;
+  template <class Call>
+  void add(const typename Call::Inputs& inputs, bool native_only = false);
+
+  std::vector<MixedCall> calls_;
 };
 
 }  // namespace mluop::test

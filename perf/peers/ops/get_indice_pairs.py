@@ -1,0 +1,121 @@
+"""Get indice pairs (mmcv, spconv, CenterPoint)."""
+
+import ctypes
+
+import torch
+
+from library import Library, pointer
+from peer import Inputs, Outputs, Peer
+
+
+def _convolution(library: Library, inputs: Inputs) -> ctypes.c_void_p:
+    """Returns a sparse convolution descriptor, which is never destroyed."""
+    names = ("pad", "stride", None, "input_space", "kernel", "output_space")
+    arrays = ((ctypes.c_int * 3)(*(inputs[name].tolist() if name else (1, 1, 1))) for name in names)
+    descriptor = ctypes.c_void_p()
+    library.call_without_handle("mluOpCreateSparseConvolutionDescriptor", ctypes.byref(descriptor))
+    flags = (ctypes.c_int(inputs["sub_m"].item()), ctypes.c_int(0), ctypes.c_int(0))
+    batch_size = ctypes.c_int(inputs["batch_size"].item())
+    library.call_without_handle(
+        "mluOpSetSparseConvolutionDescriptor", descriptor, ctypes.c_int(5), batch_size, *arrays, *flags
+    )
+    return descriptor
+
+
+def ours(library: Library, inputs: Inputs) -> Peer:
+    indices = inputs["indices"]
+    offsets, outputs = inputs["kernel"].prod().item(), inputs["num_act_out"].item()
+    pairs = torch.empty(offsets, 2, len(indices), dtype=torch.int32)
+    out_indices = torch.empty(outputs, 4, dtype=torch.int32)
+    num = torch.empty(offsets, dtype=torch.int32)
+    convolution = _convolution(library, inputs)
+    indices_desc, pairs_desc, out_desc, num_desc = map(library.describe, (indices, pairs, out_indices, num))
+    size = ctypes.c_size_t()
+    library.call(
+        "mluOpGetIndicePairsWorkspaceSize",
+        *(convolution, indices_desc, pairs_desc, out_desc, num_desc, ctypes.byref(size)),
+    )
+    workspace = torch.empty(size.value, dtype=torch.uint8)
+    call = library.bind(
+        "mluOpGetIndicePairs",
+        *(convolution, indices_desc, pointer(indices), pointer(workspace), size),
+        *(pairs_desc, pointer(pairs), out_desc, pointer(out_indices), num_desc, pointer(num)),
+        keep=workspace,
+    )
+
+    def run() -> Outputs:
+        call()
+        return pairs, out_indices, num
+
+    return Peer("ours", run)
+
+
+def _spconv(inputs: Inputs) -> list[Peer]:
+    """spconv's pairs for CPUs, with a serial hash map. Empty if spconv is not installed."""
+    try:
+        from spconv.core import ConvAlgo
+        from spconv.pytorch.ops import get_indice_pairs
+    except ImportError:
+        return []
+    space, kernel, stride, pad = (inputs[name].tolist() for name in ("input_space", "kernel", "stride", "pad"))
+
+    def run() -> Outputs:
+        out_indices, pairs, num = get_indice_pairs(
+            inputs["indices"], inputs["batch_size"].item(), space, ConvAlgo.Native, kernel, stride, pad,
+            [1, 1, 1], [0, 0, 0], bool(inputs["sub_m"].item()),
+        )  # fmt: skip
+        return pairs, out_indices, num
+
+    # It numbers outputs as they come, and stores half of the pairs of a submanifold convolution.
+    return [Peer("spconv, Native", run, idiomatic=True, may_differ=True)]
+
+
+def peers(inputs: Inputs) -> list[Peer]:
+    batch, *site = inputs["indices"].long().unbind(1)
+    kernel, stride, pad, space = (inputs[name].tolist() for name in ("kernel", "stride", "pad", "output_space"))
+    offsets = torch.cartesian_prod(*map(torch.arange, kernel))
+    is_submanifold = bool(inputs["sub_m"].item())
+    num_sites = len(batch)
+
+    def linear(b: torch.Tensor, *coordinates: torch.Tensor) -> torch.Tensor:
+        for coordinate, extent in zip(coordinates, space):
+            b = b * extent + coordinate
+        return b
+
+    def candidates() -> tuple[torch.Tensor, torch.Tensor]:
+        """The output cell of each offset and site [K, L], and whether there is one."""
+        valid = torch.ones(len(offsets), num_sites, dtype=torch.bool)
+        outputs = []
+        for axis in range(3):
+            scaled = site[axis] + pad[axis] - offsets[:, axis : axis + 1]
+            output = torch.div(scaled, stride[axis], rounding_mode="floor")
+            valid &= (scaled == output * stride[axis]) & (output >= 0) & (output < space[axis])
+            outputs.append(output)
+        return linear(batch.expand_as(valid), *outputs), valid
+
+    def decode(cells: torch.Tensor) -> torch.Tensor:
+        columns = []
+        for extent in reversed(space):
+            columns.insert(0, cells % extent)
+            cells = cells // extent
+        return torch.stack([cells, *columns], 1).int()
+
+    def sort_search() -> Outputs:
+        cells, valid = candidates()
+        if is_submanifold:
+            sorted_cells, rows = linear(batch, *site).sort()
+            place = torch.searchsorted(sorted_cells, cells).clamp_(max=num_sites - 1)
+            valid &= sorted_cells[place] == cells
+            outputs, out_indices = rows[place], inputs["indices"]
+        else:
+            distinct = cells[valid].unique()
+            outputs, out_indices = torch.searchsorted(distinct, cells), decode(distinct)
+        num = valid.sum(1)
+        k, rows = valid.nonzero(as_tuple=True)
+        place = torch.arange(len(k)) - (num.cumsum(0) - num)[k]
+        pairs = torch.full((len(offsets), 2, num_sites), -1, dtype=torch.int32)
+        pairs[k, 0, place] = rows.int()
+        pairs[k, 1, place] = outputs[valid].int()
+        return pairs, out_indices, num.int()
+
+    return [Peer("sort, searchsorted", sort_search, idiomatic=True), *_spconv(inputs)]
