@@ -1,0 +1,115 @@
+// Transposes a square of memory in registers, in lanes of 32 bits: a float, or two halves. Per-target code of
+// Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
+#undef MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
+#else
+#define MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstring>
+
+#include "primitives/half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Elements of T in a lane.
+template <class T>
+inline constexpr int64_t kPacked = int64_t{sizeof(float) / sizeof(T)};
+
+// Element kIndex of each lane of a column, as fp32. T: float or Half.
+template <class T, int kIndex, class D>
+HWY_INLINE hn::Vec<D> unpack(D d, hn::Vec<D> column) {
+  static_assert(0 <= kIndex && kIndex < kPacked<T>);
+  if constexpr (kPacked<T> == 1) {
+    return column;
+  } else {
+    const auto lanes = hn::BitCast(hn::RebindToUnsigned<D>(), column);
+    return f16_to_f32(d, hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16 * kIndex>(lanes)));
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+
+template <class D, class T>
+HWY_INLINE void load_transposed(D d, const T* from, int64_t, hn::Vec<D>* columns) {
+  float lane;
+  std::memcpy(&lane, from, sizeof(lane));
+  columns[0] = hn::Set(d, lane);
+}
+
+#else
+
+// Transposes the 4 x 4 lanes in each 128-bit block of four vectors, the unit in which instructions interleave:
+// exchanges lane i of v[j] and lane j of v[i].
+template <class D>
+HWY_INLINE void transpose_4x4(D d, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>& v2, hn::Vec<D>& v3) {
+  const hn::Repartition<uint64_t, D> pairs;
+  const auto lower01 = hn::BitCast(pairs, hn::InterleaveLower(d, v0, v1));
+  const auto upper01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v0, v1));
+  const auto lower23 = hn::BitCast(pairs, hn::InterleaveLower(d, v2, v3));
+  const auto upper23 = hn::BitCast(pairs, hn::InterleaveUpper(d, v2, v3));
+  v0 = hn::BitCast(d, hn::InterleaveLower(pairs, lower01, lower23));
+  v1 = hn::BitCast(d, hn::InterleaveUpper(pairs, lower01, lower23));
+  v2 = hn::BitCast(d, hn::InterleaveLower(pairs, upper01, upper23));
+  v3 = hn::BitCast(d, hn::InterleaveUpper(pairs, upper01, upper23));
+}
+
+// Loads a vector of lanes from any alignment.
+template <class D>
+HWY_INLINE hn::Vec<D> load_packed(D d, const float* from) {
+  return hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_packed(D d, const Half* from) {
+  return hn::BitCast(d, hn::LoadU(hn::Repartition<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
+}
+
+// Loads a square: lane i of columns[j] is the kPacked<T> elements at from + i * stride + j * kPacked<T>, for i and
+// j below Lanes(d). Rows are loaded in halves, which replaces the last round of shuffles by loads.
+template <class D, class T>
+HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* HWY_RESTRICT columns) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  static_assert(kLanes == 4 || kLanes == 8 || kLanes == 16);
+  if constexpr (kLanes == 4) {
+    HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
+      columns[i] = load_packed(d, from + static_cast<int64_t>(i) * stride);
+    }
+    transpose_4x4(d, columns[0], columns[1], columns[2], columns[3]);
+  } else {
+    constexpr size_t kHalf = kLanes / 2;
+    const hn::Half<D> half_d;
+    const T* lower = from;
+    const T* upper = from + static_cast<int64_t>(kHalf) * stride;
+    HWY_UNROLL(2) for (size_t first = 0; first < kLanes; first += kHalf) {
+      hn::Vec<D>* half = columns + first;
+      HWY_UNROLL(8) for (size_t i = 0; i < kHalf; ++i) {
+        const int64_t at = static_cast<int64_t>(i) * stride + static_cast<int64_t>(first) * kPacked<T>;
+        half[i] = hn::Combine(d, load_packed(half_d, upper + at), load_packed(half_d, lower + at));
+      }
+      transpose_4x4(d, half[0], half[1], half[2], half[3]);
+      if constexpr (kLanes == 16) {
+        transpose_4x4(d, half[4], half[5], half[6], half[7]);
+        // Even blocks of half[j] and half[j + 4] belong to column j, odd blocks to column j + 4.
+        HWY_UNROLL(4) for (size_t j = 0; j < 4; ++j) {
+          const auto v0 = half[j], v1 = half[j + 4];
+          half[j] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(v1), v0);
+          half[j + 4] = hn::OddEvenBlocks(v1, hn::SwapAdjacentBlocks(v0));
+        }
+      }
+    }
+  }
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
