@@ -18,6 +18,8 @@ from ops import (
     indice_convolution_forward,
     masked_im2col_forward,
     three_interpolate_backward,
+    three_interpolate_forward,
+    three_nn_forward,
     voxel_pooling_forward,
 )
 from peer import Inputs, Peer
@@ -25,6 +27,8 @@ from peer import Inputs, Peer
 _OPERATORS = (
     voxel_pooling_forward,
     three_interpolate_backward,
+    three_interpolate_forward,
+    three_nn_forward,
     masked_im2col_forward,
     dynamic_scatter_backward,
     indice_convolution_forward,
