@@ -150,7 +150,7 @@ void expect_workspace_errors(const ThreeNNSizes& sizes) {
 }
 
 TEST(OpsThreeNNForwardErrors, WorkspaceOfHalf) { expect_workspace_errors<Half>({2, 50, 9}); }
-TEST(OpsThreeNNForwardErrors, WorkspaceOfATree) { expect_workspace_errors<float>({1, 20000, 3000}); }
+TEST(OpsThreeNNForwardErrors, WorkspaceOfATree) { expect_workspace_errors<float>({1, 5600, 3000}); }
 
 // The known points fit int64_t, the workspace does not.
 TEST(OpsThreeNNForwardErrors, WorkspaceExceedsInt64) {

@@ -50,7 +50,24 @@ struct LevelArgs {
 };
 RangeKernel<LevelArgs> level_kernel();
 
-// Work items: queries. Descends the tree, nearest child first, and omits children that have no better neighbor.
-RangeKernel<TreeArgs> search_kernel(mluOpDataType_t dtype);
+// Work items: queries. Sorts a tile of queries by cell, so that vectors of them are near each other, and descends
+// the tree with each vector, nearest child first; omits children that have no better neighbor of any of its
+// queries.
+struct SearchArgs {
+  const Args& call;
+  const TreeShape& shape;
+  const Trees& trees;
+  int64_t tile_queries;
+};
+RangeKernel<SearchArgs> search_kernel(mluOpDataType_t dtype);
+
+// The NRAM of search_kernel().
+struct SearchTile {
+  SearchTile(Arena& nram, int64_t queries)
+      : cells(nram.take<uint8_t>("cells", {queries})), order(nram.take<int32_t>("order", {queries})) {}
+
+  uint8_t* cells;  // [queries]
+  int32_t* order;  // [queries], ascending by cell
+};
 
 }  // namespace mluop::three_nn_forward::native

@@ -5,16 +5,20 @@
 
 #include "core/sizes.h"
 #include "ops/three_nn_forward/native/kernels.h"
+#include "team/fit_tile.h"
 
 namespace mluop::three_nn_forward::native {
 namespace {
 
 // The time of steps, in that of moving so many bytes.
 constexpr int64_t kCompareBytes = 2;     // a query with a known point
-constexpr int64_t kSearchBytes = 2048;   // a query in a tree
+constexpr int64_t kSearchBytes = 512;    // a query in a tree
 constexpr int64_t kConvertBytes = 6;     // an element
 constexpr int64_t kClassifyBytes = 128;  // a point
 constexpr int64_t kSortBytes = 512;      // a point in its cell
+
+// Queries that are sorted together. Their order stays in L1; more gain nothing.
+constexpr int64_t kMaxTileQueries = 8192;
 
 // The workspace without a tree: the known points in fp32.
 struct KnownBuffer {
@@ -58,7 +62,13 @@ void run_tree(Context& context, const Args& args, Arena& workspace) {
     launch(context, "level", task_dim(items, kWidth * int64_t{sizeof(Node)}), Evenly{items}, level_kernel(),
            {args, shape, trees, level});
   }
-  run("search", args.B * args.N, kSearchBytes, search_kernel(args.dtype));
+  const int64_t queries = args.B * args.N;
+  const int search_task_dim = task_dim(queries, kSearchBytes);
+  const int64_t max_tile = std::min(ceil_div(queries, search_task_dim), kMaxTileQueries);
+  const int64_t tile_queries =
+      fit_tile(context, max_tile, [](int64_t count) { return bytes_of<SearchTile>(count); });
+  launch(context, "search", search_task_dim, Evenly{queries}, search_kernel(args.dtype),
+         {args, shape, trees, tile_queries});
 }
 
 }  // namespace

@@ -5,12 +5,11 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 
 #include "core/dtype.h"
 #include "core/simd.h"
+#include "ops/three_nn_forward/native/best-inl.h"
 #include "ops/three_nn_forward/native/distance-inl.h"
 #include "ops/three_nn_forward/native/kernels.h"
 
@@ -19,75 +18,97 @@ namespace mluop::three_nn_forward::native {
 namespace HWY_NAMESPACE {
 
 constexpr int64_t kVectors = kWidth / kLanes;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-// The best neighbors of a query, as (distance, index) in one integer each: the bits of positive floats have the
-// order of their values.
-class Best {
- public:
-  HWY_INLINE float third_distance() const { return std::bit_cast<float>(static_cast<uint32_t>(keys_[2] >> 32)); }
-  HWY_INLINE int32_t third_index() const { return static_cast<int32_t>(keys_[2]); }
-
-  HWY_INLINE void insert(float distance, int32_t index) {
-    uint64_t key = uint64_t{std::bit_cast<uint32_t>(distance)} << 32 | static_cast<uint32_t>(index);
-    for (uint64_t& better : keys_) {
-      const uint64_t lower = std::min(key, better);
-      key = std::max(key, better);
-      better = lower;
-    }
-  }
-
-  template <class T>
-  HWY_INLINE void store(T* dist2, int32_t* idx) const {
-    for (int64_t k = 0; k < kNeighbors; ++k) {
-      store_distance(std::bit_cast<float>(static_cast<uint32_t>(keys_[k] >> 32)), dist2 + k);
-      idx[k] = static_cast<int32_t>(keys_[k]);
-    }
-  }
-
- private:
-  // Infinity and index 0: no distance that is infinite or NaN is better.
-  static constexpr uint64_t kNone = uint64_t{std::bit_cast<uint32_t>(kInfinity)} << 32;
-  uint64_t keys_[kNeighbors] = {kNone, kNone, kNone};
-};
 
 HWY_INLINE Vector3 load_vectors(const float (&from)[3][kWidth], int64_t first) {
   const D d;
   return {hn::Load(d, from[0] + first), hn::Load(d, from[1] + first), hn::Load(d, from[2] + first)};
 }
 
-// The search of a query, which is finite.
+HWY_INLINE Vector3 broadcast(const float (&from)[3][kWidth], int64_t i) {
+  const D d;
+  return {hn::Set(d, from[0][i]), hn::Set(d, from[1][i]), hn::Set(d, from[2][i])};
+}
+
+// A vector of queries. Lanes without a query, and those whose query is not finite, are not active and repeat one
+// that is.
+struct Packet {
+  // Returns the number of active lanes. load_query(i, coordinates) writes those of query i, for i in [0, count).
+  template <class LoadQuery>
+  HWY_INLINE int64_t load(int64_t count, const LoadQuery& load_query) {
+    int64_t active_count = 0, any = 0;
+    for (int64_t i = 0; i < kLanes; ++i) {
+      active[i] = 0;
+      if (i < count) {
+        load_query(i, coordinates);
+        active[i] = std::isfinite(coordinates[0][i]) && std::isfinite(coordinates[1][i]) &&
+                            std::isfinite(coordinates[2][i])
+                        ? 1.0F
+                        : 0.0F;
+      }
+      if (active[i] == 0) continue;
+      any = i;
+      ++active_count;
+    }
+    for (int64_t i = 0; i < kLanes; ++i) {
+      if (active[i] != 0) continue;
+      for (auto& of_dim : coordinates) of_dim[i] = of_dim[any];
+    }
+    return active_count;
+  }
+
+  HWY_INLINE Vector3 queries() const { return load_vectors(coordinates, 0); }
+  HWY_INLINE Mask active_lanes() const { return hn::Gt(hn::Load(D(), active), hn::Zero(D())); }
+
+  alignas(64) float coordinates[3][kWidth];
+  alignas(64) float active[kWidth];
+};
+
+// The search of a packet with at least one active lane.
 template <class T>
 class Search {
  public:
-  HWY_INLINE Search(const TreeShape& shape, const Block* blocks, const Node* nodes, const float (&query)[3])
+  HWY_INLINE Search(const TreeShape& shape, const Block* blocks, const Node* nodes, const Packet& packet)
       : shape_(shape),
         blocks_(blocks),
         nodes_(nodes),
-        query_{hn::Set(D(), query[0]), hn::Set(D(), query[1]), hn::Set(D(), query[2])} {}
+        queries_(packet.queries()),
+        low_{least(queries_.x), least(queries_.y), least(queries_.z)},
+        high_{greatest(queries_.x), greatest(queries_.y), greatest(queries_.z)},
+        best_(packet.active_lanes()) {}
 
-  HWY_INLINE const Best& run() {
+  HWY_INLINE const Best<Order::kAny>& run() {
     search_node(shape_.levels - 1, 0);
     return best_;
   }
 
  private:
+  static HWY_INLINE V least(V v) { return hn::MinOfLanes(D(), v); }
+  static HWY_INLINE V greatest(V v) { return hn::MaxOfLanes(D(), v); }
+
+  // Lower bounds of the distances of the queries to children.
+  HWY_INLINE V bounds_of(const Node& node, int64_t first) const {
+    const auto gap = [](V low, V high, V child_low, V child_high) {
+      return hn::Max(hn::Max(hn::Sub(child_low, high), hn::Sub(low, child_high)), hn::Zero(D()));
+    };
+    const Vector3 low = load_vectors(node.low, first), high = load_vectors(node.high, first);
+    return squared_length<T>(gap(low_.x, high_.x, low.x, high.x), gap(low_.y, high_.y, low.y, high.y),
+                             gap(low_.z, high_.z, low.z, high.z));
+  }
+
   void search_node(int level, int64_t number) {
     const D d;
     const Node& node = nodes_[shape_.first_node[static_cast<size_t>(level)] + number];
     V bounds[kVectors];
-    HWY_UNROLL(16) for (int64_t v = 0; v < kVectors; ++v) {
-      bounds[v] = squared_distance_to_box<T>(query_, load_vectors(node.low, v * kLanes),
-                                             load_vectors(node.high, v * kLanes));
-    }
+    HWY_UNROLL(16) for (int64_t v = 0; v < kVectors; ++v) bounds[v] = bounds_of(node, v * kLanes);
     while (true) {
-      V least = bounds[0];
-      HWY_UNROLL(16) for (int64_t v = 1; v < kVectors; ++v) least = hn::Min(least, bounds[v]);
-      const float bound = hn::GetLane(hn::MinOfLanes(d, least));
-      if (bound == kInfinity || bound > best_.third_distance()) return;
+      V nearest = bounds[0];
+      HWY_UNROLL(16) for (int64_t v = 1; v < kVectors; ++v) nearest = hn::Min(nearest, bounds[v]);
+      const float bound = hn::GetLane(least(nearest));
+      if (bound == kInfinity || hn::AllFalse(d, best_.admits(hn::Set(d, bound)))) return;
       const int64_t child = take_child(bound, bounds);
-      // At an equal distance, only a lower index is better.
-      if (bound == best_.third_distance() && node.first_index[child] >= best_.third_index()) continue;
+      const V bounds_of_lanes =
+          squared_distance_to_box<T>(queries_, broadcast(node.low, child), broadcast(node.high, child));
+      if (hn::AllFalse(d, best_.admits(bounds_of_lanes, node.first_index[child]))) continue;
       if (level == 0) {
         search_block(blocks_[number * kWidth + child]);
       } else {
@@ -112,51 +133,67 @@ class Search {
   }
 
   HWY_INLINE void search_block(const Block& block) {
-    const D d;
-    for (int64_t v = 0; v < kVectors; ++v) {
-      const V distances = squared_distance<T>(query_, load_vectors(block.coordinates, v * kLanes));
-      const auto near = hn::Le(distances, hn::Set(d, best_.third_distance()));
-      if (hn::AllFalse(d, near)) continue;
-      alignas(64) float values[kLanes];
-      hn::Store(distances, d, values);
-      uint8_t bytes[8] = {};
-      hn::StoreMaskBits(d, near, bytes);
-      for (uint32_t lanes = bytes[0] | uint32_t{bytes[1]} << 8; lanes != 0; lanes &= lanes - 1) {
-        const int lane = std::countr_zero(lanes);
-        best_.insert(values[lane], block.indices[v * kLanes + lane]);
-      }
-    }
+    best_.template insert_all<T>(
+        queries_, kWidth, [&](int64_t i) { return broadcast(block.coordinates, i); },
+        [&](int64_t i) { return block.indices[i]; });
   }
 
   const TreeShape& shape_;
   const Block* blocks_;
   const Node* nodes_;
-  const Vector3 query_;
-  Best best_;
+  const Vector3 queries_, low_, high_;
+  Best<Order::kAny> best_;
 };
 
+// order[0, count) = the queries of a tile, ascending by cell.
 template <class T>
-void search(const TreeArgs& args, int64_t begin, int64_t end, Task&) {
+HWY_INLINE void sort_queries(const T* unknown, int64_t count, const TreeShape& shape, const Split* splits,
+                             const SearchTile& tile) {
+  int32_t next[TreeShape::kMaxCells + 1] = {};
+  for (int64_t i = 0; i < count; ++i) {
+    const float query[3] = {to_f32(unknown[i * 3]), to_f32(unknown[i * 3 + 1]), to_f32(unknown[i * 3 + 2])};
+    const int64_t cell = cell_of(query, 0, splits, shape.cell_levels);
+    tile.cells[i] = static_cast<uint8_t>(cell);
+    ++next[cell + 1];
+  }
+  for (int64_t cell = 1; cell < shape.cells; ++cell) next[cell] += next[cell - 1];
+  for (int64_t i = 0; i < count; ++i) tile.order[next[tile.cells[i]]++] = static_cast<int32_t>(i);
+}
+
+template <class T>
+void search(const SearchArgs& args, int64_t begin, int64_t end, Task& task) {
   const Args& call = args.call;
   const TreeShape& shape = args.shape;
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t b = i / call.N;
-    const T* from = static_cast<const T*>(call.unknown) + i * 3;
-    const float query[3] = {to_f32(from[0]), to_f32(from[1]), to_f32(from[2])};
-    T* dist2 = static_cast<T*>(call.dist2) + i * kNeighbors;
-    int32_t* idx = call.idx + i * kNeighbors;
-    if (std::isfinite(query[0]) && std::isfinite(query[1]) && std::isfinite(query[2])) {
-      Search<T> of_query(shape, args.trees.blocks + b * shape.max_blocks, args.trees.nodes + b * shape.nodes,
-                         query);
-      of_query.run().store(dist2, idx);
-    } else {
-      Best().store(dist2, idx);
+  const SearchTile tile(task.nram, args.tile_queries);
+  for (int64_t first = begin; first < end;) {
+    const int64_t b = first / call.N;
+    const int64_t count = std::min({args.tile_queries, (b + 1) * call.N - first, end - first});
+    const T* unknown = static_cast<const T*>(call.unknown) + first * 3;
+    sort_queries(unknown, count, shape, args.trees.splits + b * shape.cells, tile);
+    for (int64_t i = 0; i < count; i += kLanes) {
+      const int32_t* order = tile.order + i;
+      const int64_t lanes = std::min(kLanes, count - i);
+      Packet packet;
+      const int64_t active = packet.load(lanes, [&](int64_t lane, float(&to)[3][kWidth]) {
+        const T* query = unknown + int64_t{order[lane]} * 3;
+        for (int64_t dim = 0; dim < 3; ++dim) to[dim][lane] = to_f32(query[dim]);
+      });
+      const auto position = [&](int64_t lane) { return first + order[lane]; };
+      T* dist2 = static_cast<T*>(call.dist2);
+      if (active == 0) {
+        Best<Order::kAny>().store(lanes, position, dist2, call.idx);
+        continue;
+      }
+      Search<T> of_packet(shape, args.trees.blocks + b * shape.max_blocks, args.trees.nodes + b * shape.nodes,
+                          packet);
+      of_packet.run().store(lanes, position, dist2, call.idx);
     }
+    first += count;
   }
 }
 
-RangeKernel<TreeArgs> select_search(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<TreeArgs> { return search<decltype(element)>; });
+RangeKernel<SearchArgs> select_search(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<SearchArgs> { return search<decltype(element)>; });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -168,7 +205,7 @@ namespace mluop::three_nn_forward::native {
 
 HWY_EXPORT(select_search);
 
-RangeKernel<TreeArgs> search_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(select_search)(dtype); }
+RangeKernel<SearchArgs> search_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(select_search)(dtype); }
 
 }  // namespace mluop::three_nn_forward::native
 #endif

@@ -76,16 +76,7 @@ void classify(const TreeArgs& args, int64_t begin, int64_t end, Task&) {
     std::fill_n(counts, shape.cells, 0);
     for (int64_t m = chunk.points.begin; m < chunk.points.end; ++m) {
       const Point point = load_point<T>(args.call, chunk.b, m);
-      size_t node = 1;
-      for (int level = 0; level < shape.cell_levels; ++level) {
-        const Split& split = splits[node];
-        const float coordinate = point.coordinates[split.dim];
-        // Without branches: half of the points take either side.
-        const bool second = (coordinate > split.coordinate) | (static_cast<int>(coordinate == split.coordinate) &
-                                                               static_cast<int>(point.index >= split.index));
-        node = 2 * node + static_cast<size_t>(second);
-      }
-      const auto cell = static_cast<int64_t>(node) - shape.cells;
+      const int64_t cell = cell_of(point.coordinates, point.index, splits, shape.cell_levels);
       cell_of_point[m] = static_cast<uint8_t>(cell);
       ++counts[cell];
     }

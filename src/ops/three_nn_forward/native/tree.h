@@ -46,11 +46,25 @@ struct Split {
   int32_t index;
 };
 
+// The cell of a point: descends `levels` splits, the root of which is splits[1].
+inline int64_t cell_of(const float* coordinates, int32_t index, const Split* splits, int levels) {
+  size_t node = 1;
+  for (int level = 0; level < levels; ++level) {
+    const Split& split = splits[node];
+    const float coordinate = coordinates[split.dim];
+    // Without branches: half of the points take either side.
+    const bool second = (coordinate > split.coordinate) | (static_cast<int>(coordinate == split.coordinate) &
+                                                           static_cast<int>(index >= split.index));
+    node = 2 * node + static_cast<size_t>(second);
+  }
+  return static_cast<int64_t>(node) - (int64_t{1} << levels);
+}
+
 // The sizes that follow from M.
 struct TreeShape {
   static constexpr int kMaxLevels = 8;
   // Points of a cell, about; most that are counted together.
-  static constexpr int64_t kCellPoints = 256;
+  static constexpr int64_t kCellPoints = 64;
   static constexpr int64_t kMaxCells = 256;
   static constexpr int64_t kSamplesPerCell = 16;
   static constexpr int64_t kChunkPoints = 4096;
