@@ -145,16 +145,42 @@ class Search {
   Best<Order::kAny> best_;
 };
 
+// The cells of a vector of queries, as cell_of(). Queries on a split may be on either side of it.
+HWY_INLINE Vi cells_of(const Vector3& queries, const Split* splits, int levels) {
+  const D d;
+  const Di di;
+  static_assert(sizeof(Split) == 3 * sizeof(int32_t));
+  const Vi one = hn::Set(di, 1), two = hn::Set(di, 2);
+  Vi node = one;
+  for (int level = 0; level < levels; ++level) {
+    const Vi offset = hn::Add(hn::Add(node, node), node);
+    const Vi dim = hn::GatherIndex(di, &splits->dim, offset);
+    const V at = hn::GatherIndex(d, &splits->coordinate, offset);
+    const V coordinate = hn::IfThenElse(hn::RebindMask(d, hn::Eq(dim, two)), queries.z,
+                                        hn::IfThenElse(hn::RebindMask(d, hn::Eq(dim, one)), queries.y, queries.x));
+    const auto second = hn::RebindMask(di, hn::Ge(coordinate, at));
+    node = hn::Add(hn::Add(node, node), hn::IfThenElseZero(second, one));
+  }
+  return hn::Sub(node, hn::Set(di, 1 << levels));
+}
+
 // order[0, count) = the queries of a tile, ascending by cell.
 template <class T>
 HWY_INLINE void sort_queries(const T* unknown, int64_t count, const TreeShape& shape, const Split* splits,
                              const SearchTile& tile) {
   int32_t next[TreeShape::kMaxCells + 1] = {};
-  for (int64_t i = 0; i < count; ++i) {
-    const float query[3] = {to_f32(unknown[i * 3]), to_f32(unknown[i * 3 + 1]), to_f32(unknown[i * 3 + 2])};
-    const int64_t cell = cell_of(query, 0, splits, shape.cell_levels);
-    tile.cells[i] = static_cast<uint8_t>(cell);
-    ++next[cell + 1];
+  for (int64_t first = 0; first < count; first += kLanes) {
+    const int64_t lanes = std::min(kLanes, count - first);
+    alignas(64) float coordinates[3][kWidth] = {};
+    for (int64_t i = 0; i < lanes; ++i) {
+      for (int64_t dim = 0; dim < 3; ++dim) coordinates[dim][i] = to_f32(unknown[(first + i) * 3 + dim]);
+    }
+    alignas(64) int32_t cells[kWidth];
+    hn::Store(cells_of(load_vectors(coordinates, 0), splits, shape.cell_levels), Di(), cells);
+    for (int64_t i = 0; i < lanes; ++i) {
+      tile.cells[first + i] = static_cast<uint8_t>(cells[i]);
+      ++next[cells[i] + 1];
+    }
   }
   for (int64_t cell = 1; cell < shape.cells; ++cell) next[cell] += next[cell - 1];
   for (int64_t i = 0; i < count; ++i) tile.order[next[tile.cells[i]]++] = static_cast<int32_t>(i);

@@ -66,7 +66,7 @@ struct TreeShape {
   // Points of a cell, about; most that are counted together.
   static constexpr int64_t kCellPoints = 64;
   static constexpr int64_t kMaxCells = 256;
-  static constexpr int64_t kSamplesPerCell = 16;
+  static constexpr int64_t kSamplesPerCell = 8;
   static constexpr int64_t kChunkPoints = 4096;
 
   // M: at least kCellPoints.
