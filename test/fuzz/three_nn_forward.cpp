@@ -11,13 +11,13 @@ namespace {
 
 using Sizes = reference::ThreeNNForwardSizes;
 
-// One call in four searches a tree, which takes 1024 known points.
+// One call in 16 searches a tree, which takes 1024 known points. Few pairs, so that an execution is fast.
 Sizes decode_sizes(Decoder& decoder) {
-  const bool tree = decoder.one_in(4);
-  Sizes sizes{decoder.number(1, 4), decoder.number(1, 200),
-              tree ? decoder.number(1000, 5000) : decoder.number(0, 300)};
-  const int64_t max_pairs = tree ? 1 << 16 : 1 << 14;
-  limit_product({&sizes.B, &sizes.N}, std::max<int64_t>(max_pairs / (sizes.M + 1), 1));
+  const bool tree = decoder.one_in(16);
+  Sizes sizes{decoder.number(1, 3), decoder.number(1, 60),
+              tree ? decoder.number(1020, 1600) : decoder.number(0, 60)};
+  if (tree) sizes.B = 1;
+  limit_product({&sizes.B, &sizes.N}, std::max<int64_t>((tree ? 1 << 12 : 1 << 9) / (sizes.M + 1), 1));
   return sizes;
 }
 
