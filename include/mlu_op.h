@@ -362,7 +362,7 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
  * instruction set. Each difference, square and sum is rounded to the data type, to nearest even; for HALF as well.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: 0 for FLOAT with few known points, 12
- *   bytes a known point for HALF with few of them, about 20 bytes a known point otherwise. It suffices for every n
+ *   bytes a known point for HALF with few of them, about 25 bytes a known point otherwise. It suffices for every n
  *   and every number of threads.
  *
  * Returns, in addition to the statuses of every operator:
