@@ -377,6 +377,81 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
                          const mluOpTensorDescriptor_t output_features_desc, void* output_features,
                          const mluOpTensorDescriptor_t pos_memo_desc, void* pos_memo);
 
+/* Three nearest neighbors forward (PointNet++): the three known points nearest to each unknown point.
+ *
+ *   d(n,m) = ((ux - kx)^2 + (uy - ky)^2) + (uz - kz)^2 of the unknown point n and the known point m of a batch
+ *   idx[b,n,0..2]   = the three m of the least (d(n,m), m), ascending: of equal distances, the lower m first
+ *   dist2[b,n,0..2] = their d(n,m): the squares of the distances
+ *
+ * | tensor  | shape     | dtype           | layout |
+ * |---------|-----------|-----------------|--------|
+ * | unknown | [b, n, 3] | HALF or FLOAT   | any    |
+ * | known   | [b, m, 3] | that of unknown | any    |
+ * | dist2   | [b, n, 3] | that of unknown | any    |
+ * | idx     | [b, n, 3] | INT32           | any    |
+ *
+ * Units: coordinates are x, y, z; dist2 is in their unit squared. mmcv returns the square root of dist2.
+ * Outputs: the call writes every element of dist2 and idx; the caller need not initialize them. A distance that is
+ *   NaN or infinite, also because it overflows the data type, is none: where fewer than three known points are
+ * left, the remaining elements are infinity in dist2 and 0 in idx. m = 0: all elements are; known and workspace
+ * are not read. Determinism: the result is exact: the same bits at every thread count, in every run and on every
+ * instruction set. Each difference, square and sum is rounded to the data type, to nearest even; for HALF as well.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: 0 for FLOAT with few known points, 12
+ *   bytes a known point for HALF with few of them, about 25 bytes a known point otherwise. It suffices for every n
+ *   and every number of threads.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      b or n is 0; workspace_size is less than the query returns, or workspace is null although that
+ *                  is not 0
+ *   NOT_SUPPORTED  m is 2^31 or more
+ *
+ * Definition: MLU-OPS design document three_nn_forward; mmcv three_nn; PointNet++, arXiv:1706.02413. */
+mluOpStatus_t MLUOP_WIN_API mluOpThreeNNForward(const mluOpHandle_t handle,
+                                                const mluOpTensorDescriptor_t unknown_desc, const void* unknown,
+                                                const mluOpTensorDescriptor_t known_desc, const void* known,
+                                                void* workspace, const size_t workspace_size,
+                                                const mluOpTensorDescriptor_t dist2_desc, void* dist2,
+                                                const mluOpTensorDescriptor_t idx_desc, void* idx);
+
+/* Writes the bytes of workspace that mluOpThreeNNForward needs for known_desc [b, m, 3]; 0 if it is empty.
+ * Returns BAD_PARAM if an argument is null or known_desc is not as the operator requires, b included;
+ * NOT_SUPPORTED if m is 2^31 or more or the tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandle_t handle,
+                                                                const mluOpTensorDescriptor_t known_desc,
+                                                                size_t* workspace_size);
+
+/* Three interpolate forward (PointNet++): interpolates each point from three features.
+ *
+ *   output[b,c,n] = sum over the slots k of weights[b,n,k] * features[b,c,indices[b,n,k]]
+ *
+ * | tensor   | shape     | dtype            | layout |
+ * |----------|-----------|------------------|--------|
+ * | features | [B, C, M] | HALF or FLOAT    | ARRAY  |
+ * | indices  | [B, N, 3] | INT32            | ARRAY  |
+ * | weights  | [B, N, 3] | that of features | ARRAY  |
+ * | output   | [B, C, N] | that of features | ARRAY  |
+ *
+ * Units: indices number the features of their batch, 0 to M - 1. Weights are arbitrary: those of a point need not
+ *   sum to 1.
+ * Outputs: the call writes every element of output; the caller need not initialize it. NaN and infinity propagate
+ *   through the products and additions.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set.
+ *   Products are rounded to fp32, then added in the order of the slots; for HALF the sum is rounded once, to
+ * nearest even. Algorithm: native in both settings of mluOpOmpSetAlgorithm. Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      B, C, M or N is 0; an index is outside [0, M - 1]: the message names the first such
+ *                  element [batch, point, slot] and its value
+ *   NOT_SUPPORTED  MLUOP_OMP_DEVICE is mlu270 or mlu290, and M exceeds 2^23
+ *
+ * Definition: MLU-OPS design document three_interpolate_forward; mmcv three_interpolate; PointNet++,
+ *   arXiv:1706.02413. */
+mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t weights_desc,
+    const void* weights, const mluOpTensorDescriptor_t output_desc, void* output);
+
 /* Three interpolate backward (PointNet++): adds the gradient of each interpolated point to those of the three
  * features that it was interpolated from.
  *

@@ -7,16 +7,15 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include "ops/three_interpolate_backward/native/transpose-inl.h"
-
+#include "primitives/transpose_square-inl.h"
 HWY_BEFORE_NAMESPACE();
 namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::store_f32;
-using three_interpolate_backward::native::HWY_NAMESPACE::kPacked;
-using three_interpolate_backward::native::HWY_NAMESPACE::load_transposed;
-using three_interpolate_backward::native::HWY_NAMESPACE::unpack;
+using mluop::HWY_NAMESPACE::unpack;
 
 using D = hn::CappedTag<float, kSquare>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));

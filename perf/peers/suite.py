@@ -20,6 +20,8 @@ from ops import (
     masked_col2im_forward,
     masked_im2col_forward,
     three_interpolate_backward,
+    three_interpolate_forward,
+    three_nn_forward,
     voxel_pooling_forward,
 )
 from peer import Inputs, Peer
@@ -27,6 +29,8 @@ from peer import Inputs, Peer
 _OPERATORS = (
     voxel_pooling_forward,
     three_interpolate_backward,
+    three_interpolate_forward,
+    three_nn_forward,
     masked_im2col_forward,
     masked_col2im_forward,
     dynamic_scatter_backward,

@@ -11,6 +11,8 @@
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
+#include "ops/three_interpolate_forward/call.h"
+#include "ops/three_nn_forward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/environment.h"
 #include "support/fault_points.h"
@@ -138,6 +140,25 @@ TYPED_TEST(FaultsOfOperatorsOf, ThreeInterpolateBackward) {
     this->template expect_failures<ThreeInterpolateCall<TypeParam>>(
         random_three_interpolate<TypeParam>({1, sizes.C, 20, 10}, this->random),
         random_three_interpolate<TypeParam>(sizes, this->random));
+  }
+}
+
+TYPED_TEST(FaultsOfOperatorsOf, ThreeInterpolateForward) {
+  // Packed and direct.
+  for (const ThreeInterpolateForwardSizes& sizes :
+       {ThreeInterpolateForwardSizes{2, 20, 90, 500}, {2, 20, 500, 90}}) {
+    this->template expect_failures<ThreeInterpolateForwardCall<TypeParam>>(
+        random_three_interpolate_forward<TypeParam>({1, sizes.C, 10, 20}, this->random),
+        random_three_interpolate_forward<TypeParam>(sizes, this->random));
+  }
+}
+
+TYPED_TEST(FaultsOfOperatorsOf, ThreeNNForward) {
+  // Comparisons and trees.
+  for (const int64_t known : {100, 2000}) {
+    this->template expect_failures<ThreeNNCall<TypeParam>>(
+        random_three_nn<TypeParam>({1, 20, known / 10}, this->random),
+        random_three_nn<TypeParam>({2, 200, known}, this->random));
   }
 }
 

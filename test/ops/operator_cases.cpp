@@ -10,6 +10,8 @@
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
+#include "ops/three_interpolate_forward/call.h"
+#include "ops/three_nn_forward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 
 namespace mluop::test {
@@ -68,6 +70,26 @@ OperatorCase three_interpolate(const char* name, const ThreeInterpolateSizes& si
 }
 
 template <class T>
+OperatorCase three_interpolate_forward(const char* name, const ThreeInterpolateForwardSizes& sizes, Values values,
+                                       std::mt19937& random) {
+  auto inputs = random_three_interpolate_forward<T>(sizes, random);
+  const float tiny = sizeof(T) == 2 ? 0x1p-10F : 0x1p-65F;
+  change(inputs.features, values, tiny);
+  change(inputs.weights, values == Values::kSpecial ? Values::kFractional : values, tiny);
+  return case_of<ThreeInterpolateForwardCall<T>>(name, true, std::move(inputs));
+}
+
+template <class T>
+OperatorCase three_nn(const char* name, const ThreeNNSizes& sizes, Values values, std::mt19937& random) {
+  auto inputs = random_three_nn<T>(sizes, random);
+  // The squares of coordinates are subnormal.
+  const float tiny = sizeof(T) == 2 ? 0x1p-8F : 0x1p-65F;
+  change(inputs.unknown, values, tiny);
+  change(inputs.known, values, tiny);
+  return case_of<ThreeNNCall<T>>(name, true, std::move(inputs));
+}
+
+template <class T>
 OperatorCase masked_im2col(const char* name, std::mt19937& random) {
   // Elements are random bit patterns.
   return case_of<MaskedIm2colCall<T>>(name, true, random_masked_im2col<T>({20, 15, 16, 900, 3, 3, 1, 1}, random));
@@ -122,6 +144,17 @@ std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
   cases.push_back(three_interpolate<float>("three interpolate, float", {2, 20, 1003, 90}, values, random));
   cases.push_back(three_interpolate<float>("three interpolate, grouped", {4, 67, 501, 30}, values, random));
   cases.push_back(three_interpolate<Half>("three interpolate, half", {2, 20, 1003, 90}, values, random));
+  // Packed and direct.
+  cases.push_back(
+      three_interpolate_forward<float>("interpolate forward, float", {2, 20, 90, 1003}, values, random));
+  cases.push_back(three_interpolate_forward<Half>("interpolate forward, half", {2, 20, 90, 1003}, values, random));
+  cases.push_back(
+      three_interpolate_forward<Half>("interpolate forward, direct", {2, 20, 2003, 403}, values, random));
+  // Comparisons and trees.
+  cases.push_back(three_nn<float>("three nn, float", {2, 501, 300}, values, random));
+  cases.push_back(three_nn<Half>("three nn, half", {2, 101, 300}, values, random));
+  cases.push_back(three_nn<float>("three nn, tree", {2, 301, 1500}, values, random));
+  cases.push_back(three_nn<Half>("three nn, tree, half", {2, 101, 1500}, values, random));
   cases.push_back(masked_im2col<uint32_t>("masked im2col, float", random));
   cases.push_back(masked_im2col<uint16_t>("masked im2col, half", random));
   cases.push_back(masked_col2im<uint32_t>("masked col2im, float", random));

@@ -8,6 +8,8 @@
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
+#include "ops/three_interpolate_forward/call.h"
+#include "ops/three_nn_forward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/random_problem.h"
 
@@ -28,6 +30,17 @@ Bytes outputs_of(const VoxelPoolingCall& call) {
 template <class T>
 Bytes outputs_of(const ThreeInterpolateCall<T>& call) {
   return bytes_of(call.grad_features_buffer);
+}
+template <class T>
+Bytes outputs_of(const ThreeInterpolateForwardCall<T>& call) {
+  return bytes_of(call.output_buffer);
+}
+template <class T>
+Bytes outputs_of(const ThreeNNCall<T>& call) {
+  Bytes bytes = bytes_of(call.dist2_buffer);
+  const Bytes idx = bytes_of(call.idx_buffer);
+  bytes.insert(bytes.end(), idx.begin(), idx.end());
+  return bytes;
 }
 template <class T>
 Bytes outputs_of(const MaskedIm2colCall<T>& call) {
@@ -96,6 +109,10 @@ MixedCalls::MixedCalls(int scale) {
   add<VoxelPoolingCall>(voxels);
   add<ThreeInterpolateCall<float>>(three_interpolate_of_integers<float>({2, 12, 60 * scale, 30}, random));
   add<ThreeInterpolateCall<Half>>(three_interpolate_of_integers<Half>({2, 64, 60 * scale, 30}, random));
+  add<ThreeInterpolateForwardCall<float>>(random_three_interpolate_forward<float>({2, 12, 30, 60 * scale}, random),
+                                          true);
+  add<ThreeNNCall<float>>(random_three_nn<float>({2, 20 * scale, 200}, random), true);
+  add<ThreeNNCall<Half>>(random_three_nn<Half>({1, 10 * scale, 1100}, random), true);
   add<MaskedIm2colCall<uint16_t>>(random_masked_im2col<uint16_t>({16, 9, 11, 30 * scale, 3, 3, 1, 1}, random));
   add<MaskedIm2colCall<uint32_t>>(random_masked_im2col<uint32_t>({5, 9, 11, 30 * scale, 3, 2, 1, 0}, random));
   add<MaskedCol2imCall<uint16_t>>(random_masked_col2im<uint16_t>({16, 9, 11 * scale, 30 * scale}, random), true);

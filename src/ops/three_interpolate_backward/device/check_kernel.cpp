@@ -9,13 +9,13 @@
 #include "core/simd.h"
 #include "ops/three_interpolate_backward/device/kernels.h"
 #include "ops/three_interpolate_backward/device/tile.h"
-#include "ops/three_interpolate_backward/find_bad-inl.h"
+#include "primitives/find_bad_index-inl.h"
 #include "team/transfer.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::device {
 namespace HWY_NAMESPACE {
-using three_interpolate_backward::HWY_NAMESPACE::find_bad;
+using mluop::HWY_NAMESPACE::find_bad_index;
 
 void check(const CheckArgs& args, int64_t begin, int64_t end, Task& task) {
   const CheckTile tile(task.nram);
@@ -23,7 +23,7 @@ void check(const CheckArgs& args, int64_t begin, int64_t end, Task& task) {
     const int64_t count = std::min(CheckTile::kIndices, end - first);
     load(task, tile.indices, args.call.indices + first, count * int64_t{sizeof(int32_t)});
     ++task.statistics->tiles;
-    const int64_t bad = find_bad(tile.indices, 0, count, args.call.M);
+    const int64_t bad = find_bad_index(tile.indices, 0, count, args.call.M);
     if (bad == count) continue;
     args.first_bad_index.report(first + bad);
     return;

@@ -11,19 +11,19 @@
 #include "core/simd.h"
 #include "ops/three_interpolate_backward/device/kernels.h"
 #include "ops/three_interpolate_backward/device/tile.h"
-#include "ops/three_interpolate_backward/native/transpose-inl.h"
 #include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
+#include "primitives/transpose_square-inl.h"
 #include "team/transfer.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::device {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::store_f32;
-using native::HWY_NAMESPACE::kPacked;
-using native::HWY_NAMESPACE::load_transposed;
 
 using D = hn::CappedTag<float, 16>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));

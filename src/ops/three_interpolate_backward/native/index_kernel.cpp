@@ -9,18 +9,18 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "ops/three_interpolate_backward/find_bad-inl.h"
 #include "ops/three_interpolate_backward/native/kernels.h"
 #include "ops/three_interpolate_backward/native/strip-inl.h"
 #include "ops/three_interpolate_backward/native/tile.h"
+#include "primitives/find_bad_index-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::native {
 namespace HWY_NAMESPACE {
-using three_interpolate_backward::HWY_NAMESPACE::find_bad;
+using mluop::HWY_NAMESPACE::find_bad_index;
 
 void check(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t bad = find_bad(args.call.indices, begin, end, args.call.M);
+  const int64_t bad = find_bad_index(args.call.indices, begin, end, args.call.M);
   if (bad < end) args.first_bad_index.report(bad);
 }
 
@@ -56,7 +56,7 @@ void group(const GroupArgs& args, int64_t begin, int64_t end, Task& task) {
     const int64_t t = item % point_tiles;
     const int64_t count = std::min(tiling.points, call.N - t * tiling.points);
     const int64_t first = (b * call.N + t * tiling.points) * 3;
-    const int64_t bad = find_bad(call.indices, first, first + count * 3, call.M);
+    const int64_t bad = find_bad_index(call.indices, first, first + count * 3, call.M);
     if (bad < first + count * 3) {
       args.first_bad_index.report(bad);
       return;

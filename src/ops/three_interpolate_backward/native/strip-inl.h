@@ -12,15 +12,18 @@
 #include <cstring>
 
 #include "ops/three_interpolate_backward/native/kernels.h"
-#include "ops/three_interpolate_backward/native/transpose-inl.h"
 #include "primitives/half-inl.h"
+#include "primitives/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::store_f32;
+using mluop::HWY_NAMESPACE::unpack;
 
 constexpr int64_t kStrip = Tiling::kStrip;
 using D = hn::CappedTag<float, kStrip>;

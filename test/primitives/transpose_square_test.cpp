@@ -1,21 +1,21 @@
 // load_transposed() with rows of any stride and alignment.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/transpose_test.cpp"
+#define HWY_TARGET_INCLUDE "primitives/transpose_square_test.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
 #include "core/simd.h"
-#include "ops/three_interpolate_backward/native/transpose-inl.h"
+#include "primitives/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::test {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using three_interpolate_backward::native::HWY_NAMESPACE::kPacked;
-using three_interpolate_backward::native::HWY_NAMESPACE::load_transposed;
-using three_interpolate_backward::native::HWY_NAMESPACE::unpack;
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::load_transposed;
+using mluop::HWY_NAMESPACE::unpack;
 
 // Writes the columns of a square as fp32. Returns the number of rows.
 template <class T>
@@ -70,12 +70,12 @@ void expect_transposed(size_t (*transpose)(const T*, int64_t, float*), const Mak
   }
 }
 
-TEST(OpsTransposeSquare, Floats) {
+TEST(PrimitivesTransposeSquare, Floats) {
   expect_transposed<float>(MLUOP_DISPATCH(transpose_floats), [](int i) { return static_cast<float>(i); });
 }
 
 // A half represents every integer up to 2048.
-TEST(OpsTransposeSquare, Halves) {
+TEST(PrimitivesTransposeSquare, Halves) {
   expect_transposed<mluop::Half>(MLUOP_DISPATCH(transpose_halves),
                                  [](int i) { return f32_to_f16(static_cast<float>(i)); });
 }

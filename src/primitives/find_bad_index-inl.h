@@ -1,9 +1,9 @@
-// Three interpolate backward: checks the indices. Per-target code of Highway: include it inside foreach_target.
-#if defined(MLUOP_THREE_INTERPOLATE_FIND_BAD_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_THREE_INTERPOLATE_FIND_BAD_INL_H
-#undef MLUOP_THREE_INTERPOLATE_FIND_BAD_INL_H
+// Checks indices against a bound. Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_FIND_BAD_INDEX_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_FIND_BAD_INDEX_INL_H
+#undef MLUOP_PRIMITIVES_FIND_BAD_INDEX_INL_H
 #else
-#define MLUOP_THREE_INTERPOLATE_FIND_BAD_INL_H
+#define MLUOP_PRIMITIVES_FIND_BAD_INDEX_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -12,7 +12,7 @@
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::three_interpolate_backward {
+namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -33,7 +33,7 @@ HWY_INLINE bool all_below(const int32_t* indices, int64_t count, uint32_t limit)
 }
 
 // Position of the first of indices[begin, end) outside [0, M); `end` if there is none.
-HWY_INLINE int64_t find_bad(const int32_t* indices, int64_t begin, int64_t end, int64_t M) {
+HWY_INLINE int64_t find_bad_index(const int32_t* indices, int64_t begin, int64_t end, int64_t M) {
   const auto limit = static_cast<uint32_t>(std::min(M, int64_t{1} << 31));
   for (int64_t first = begin; first < end; first += kChunkIndices) {
     const int64_t last = std::min(first + kChunkIndices, end);
@@ -46,7 +46,7 @@ HWY_INLINE int64_t find_bad(const int32_t* indices, int64_t begin, int64_t end, 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::three_interpolate_backward
+}  // namespace mluop
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

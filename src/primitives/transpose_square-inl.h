@@ -1,10 +1,10 @@
-// Three interpolate backward: transposes a square of memory in registers, in lanes of 32 bits: a float, or two
-// halves. Per-target code of Highway: include it inside foreach_target.
-#if defined(MLUOP_THREE_INTERPOLATE_BACKWARD_TRANSPOSE_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_THREE_INTERPOLATE_BACKWARD_TRANSPOSE_INL_H
-#undef MLUOP_THREE_INTERPOLATE_BACKWARD_TRANSPOSE_INL_H
+// Transposes a square of memory in registers, in lanes of 32 bits: a float, or two halves. Per-target code of
+// Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
+#undef MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
 #else
-#define MLUOP_THREE_INTERPOLATE_BACKWARD_TRANSPOSE_INL_H
+#define MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -14,7 +14,7 @@
 #include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::three_interpolate_backward::native {
+namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -30,8 +30,7 @@ HWY_INLINE hn::Vec<D> unpack(D d, hn::Vec<D> column) {
     return column;
   } else {
     const auto lanes = hn::BitCast(hn::RebindToUnsigned<D>(), column);
-    return mluop::HWY_NAMESPACE::f16_to_f32(
-        d, hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16 * kIndex>(lanes)));
+    return f16_to_f32(d, hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16 * kIndex>(lanes)));
   }
 }
 
@@ -110,7 +109,7 @@ HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* 
 #endif
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::three_interpolate_backward::native
+}  // namespace mluop
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

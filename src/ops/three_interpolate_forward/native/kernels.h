@@ -1,0 +1,75 @@
+// Three interpolate forward: range kernels of the native algorithm.
+//
+// A work item is (b, strip of channels, chunk of points), chunks fastest.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/sizes.h"
+#include "ops/three_interpolate_forward/args.h"
+#include "team/atomics.h"
+#include "team/launch.h"
+
+namespace mluop::three_interpolate_forward::native {
+
+// Channels of a strip: a cache line of floats.
+inline constexpr int64_t kStrip = 16;
+
+inline int64_t strip_count(const Args& call) { return ceil_div(call.C, kStrip); }
+
+// Work items: indices. Reports the first that is outside [0, M).
+struct CheckArgs {
+  const Args& call;
+  FirstBadItem& first_bad_index;
+};
+RangeKernel<CheckArgs> check_kernel();
+
+struct InterpolateArgs {
+  int64_t chunk_count() const { return ceil_div(call.N, chunk_points); }
+
+  const Args& call;
+  int64_t chunk_points;  // a multiple of kStrip
+  bool stream;           // the output bypasses the caches
+};
+
+// Transposes the features of a strip into NRAM, so that one load fetches a feature of all its channels, and
+// transposes points back in registers. Pays where the points outnumber the features.
+RangeKernel<InterpolateArgs> packed_kernel(mluOpDataType_t dtype);
+
+// Reads features element by element: for few channels, for few points, and for features that do not fit NRAM.
+RangeKernel<InterpolateArgs> direct_kernel(mluOpDataType_t dtype);
+
+// The NRAM of packed_kernel(). T: float or Half.
+template <class T>
+struct PackedTile {
+  PackedTile(Arena& nram, int64_t M, int64_t chunk_points)
+      : features(nram.take<float>("features", {M, kStrip})),
+        weights(nram.take<float>("weights", {chunk_points, 3})),
+        points(nram.take<float>("points", {kStrip, kStrip})),
+        rows(nram.take<T>("rows", {kStrip, chunk_points})),
+        edge(nram.take<T>("edge", {kStrip, 2 * kStrip})) {}
+
+  float* features;  // [M, kStrip]
+  float* weights;   // [chunk_points, 3]
+  float* points;    // [kStrip, kStrip], of a square
+  T* rows;          // [kStrip, chunk_points] of the output
+  T* edge;          // [kStrip, 2 kStrip] features: the part of a square that the tensor has
+};
+
+// The NRAM of direct_kernel().
+template <class T>
+struct DirectTile {
+  DirectTile(Arena& nram, int64_t chunk_points)
+      : indices(nram.take<int32_t>("indices", {3, chunk_points})),
+        weights(nram.take<float>("weights", {3, chunk_points})),
+        features(nram.take<T>("features", {3, chunk_points})),
+        row(nram.take<T>("row", {chunk_points})) {}
+
+  int32_t* indices;  // [3, chunk_points]
+  float* weights;    // [3, chunk_points]
+  T* features;       // [3, chunk_points], of a channel
+  T* row;            // [chunk_points] of the output
+};
+
+}  // namespace mluop::three_interpolate_forward::native

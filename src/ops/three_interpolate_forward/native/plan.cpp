@@ -1,0 +1,101 @@
+#include "ops/three_interpolate_forward/native/plan.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/caches.h"
+#include "core/dtype.h"
+#include "team/fit_tile.h"
+
+namespace mluop::three_interpolate_forward::native {
+namespace {
+
+// Rows of this many points stay in L1 until they are copied, and their distance is not a power of two, so they do
+// not compete for the same lines of it.
+constexpr int64_t kMaxChunkPoints = 240;
+// Chunks of a strip and a task, at least: tasks have equal shares.
+constexpr int64_t kMinChunksPerTask = 4;
+
+// Transposing a feature of a strip, and interpolating a point of it, take so many times as long as interpolating
+// an element directly. Measured with AVX-512.
+constexpr int64_t kPackCost = 2;
+constexpr int64_t kPackedPointCost = 3;
+
+// Checking an index is so many times as fast as moving its bytes.
+constexpr int64_t kCheckSpeed = 4;
+
+int64_t output_bytes(const Args& args) {
+  return args.B * args.C * args.N * static_cast<int64_t>(size_of(args.dtype));
+}
+
+// Those of one tensor fit int64_t: an invariant of its descriptor.
+int64_t bytes_moved(const Args& args) {
+  const auto element = static_cast<int64_t>(size_of(args.dtype));
+  std::optional<int64_t> total = 0;
+  for (const int64_t bytes : {args.index_count() * int64_t{sizeof(int32_t)}, args.index_count() * element,
+                              args.B * args.C * args.M * element, output_bytes(args)}) {
+    if (total) total = checked_sum(*total, bytes);
+  }
+  require(total.has_value(), MLUOP_STATUS_BAD_PARAM, "the size in bytes of all tensors exceeds 2^63 - 1");
+  return *total;
+}
+
+// `points`: those of a strip that a task interpolates.
+bool packing_pays(const Args& args, int64_t points) {
+  const int64_t channels = std::min(args.C, kStrip);
+  return args.M / points * kPackCost + kPackedPointCost < channels;
+}
+
+void check_indices(const Args& args, const FirstBadItem& first_bad) {
+  if (!first_bad.found()) return;
+  const int64_t i = first_bad.item();
+  throw Failure(MLUOP_STATUS_BAD_PARAM, text("indices[", i / 3 / args.N, ", ", i / 3 % args.N, ", ", i % 3,
+                                             "] is ", args.indices[i], ", expected 0 to ", args.M - 1));
+}
+
+template <class T>
+Plan make_plan_for(const Context& context, const Args& args) {
+  Plan plan{};
+  const int64_t bytes = bytes_moved(args);
+  const int64_t strips = args.B * strip_count(args);
+  plan.task_dim = choose_task_dim(strips * ceil_div(args.N, kStrip), bytes);
+  plan.check_task_dim =
+      choose_task_dim(args.index_count(), args.index_count() * int64_t{sizeof(int32_t)} / kCheckSpeed);
+  plan.stream = exceeds_caches(bytes);
+  // Tasks share a strip if there are fewer strips than tasks.
+  const int64_t points = ceil_div(args.N, ceil_div(int64_t{plan.task_dim}, strips));
+  const int64_t wanted = plan.task_dim == 1 ? args.N : ceil_div(points, kMinChunksPerTask);
+  const int64_t max_blocks = std::min(ceil_div(wanted, kStrip), kMaxChunkPoints / kStrip);
+  const auto packed_bytes = [&](int64_t blocks) { return bytes_of<PackedTile<T>>(args.M, blocks * kStrip); };
+  const auto direct_bytes = [](int64_t blocks) { return bytes_of<DirectTile<T>>(blocks * kStrip); };
+  // The features of more would exceed NRAM alone.
+  const bool representable = args.M <= static_cast<int64_t>(context.nram_capacity) / kStrip;
+  plan.packed = packing_pays(args, points) && representable && packed_bytes(1) <= context.nram_capacity;
+  plan.chunk_points = kStrip * (plan.packed ? fit_tile(context, max_blocks, packed_bytes)
+                                            : fit_tile(context, max_blocks, direct_bytes));
+  return plan;
+}
+
+}  // namespace
+
+Plan make_plan(const Context& context, const Args& args) {
+  return dispatch_dtype(args.dtype, [&](auto element) { return make_plan_for<decltype(element)>(context, args); });
+}
+
+void run(Call& call, const Args& args) {
+  Context& context = call.context();
+  const Plan plan = make_plan(context, args);
+  call.log_detail(plan.packed ? "packed" : "direct", ", taskDim ", plan.task_dim, ", chunks of ",
+                  plan.chunk_points, " points");
+  context.reserve(0);
+  FirstBadItem first_bad_index;
+  launch(context, "check_indices", plan.check_task_dim, Evenly{args.index_count()}, check_kernel(),
+         {args, first_bad_index});
+  check_indices(args, first_bad_index);
+  const InterpolateArgs interpolate{args, plan.chunk_points, plan.stream};
+  launch(context, plan.packed ? "interpolate_packed" : "interpolate_direct", plan.task_dim,
+         Evenly{args.B * strip_count(args) * interpolate.chunk_count()},
+         plan.packed ? packed_kernel(args.dtype) : direct_kernel(args.dtype), interpolate);
+}
+
+}  // namespace mluop::three_interpolate_forward::native

@@ -1,0 +1,56 @@
+// mluOpThreeInterpolateForward: entry and checks.
+#include "core/dtype.h"
+#include "ops/three_interpolate_forward/native/plan.h"
+
+namespace mluop {
+namespace {
+
+// The 200 series converts indices to fp32, which represents every integer up to here.
+constexpr int64_t kMax200SeriesFeatures = int64_t{1} << 23;
+
+void check_feature_count(const DeviceProfile& device, int64_t M) {
+  require(!device.is_200_series || M <= kMax200SeriesFeatures, MLUOP_STATUS_NOT_SUPPORTED, "features dim 2 is ", M,
+          ", expected at most 2^23 on ", device.name);
+}
+
+}  // namespace
+}  // namespace mluop
+
+mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t weights_desc,
+    const void* weights, const mluOpTensorDescriptor_t output_desc, void* output) {
+  using namespace mluop;
+  return run_operator("mluOpThreeInterpolateForward", handle, [&](Call& call) {
+    const auto array = MLUOP_LAYOUT_ARRAY;
+    const auto dtype = dtype_of(features_desc);
+    const int64_t B = dim_of(features_desc, 0), C = dim_of(features_desc, 1), M = dim_of(features_desc, 2),
+                  N = dim_of(output_desc, 2);
+    call.input("features", features_desc, features, dtype, array, {kAny, kAny, kAny});
+    call.input("indices", indices_desc, indices, MLUOP_DTYPE_INT32, array, {B, N, 3});
+    call.input("weights", weights_desc, weights, dtype, array, {B, N, 3});
+    call.output("output", output_desc, output, dtype, array, {B, C, kAny});
+
+    call.check_pointers();
+    check_feature_count(call.context().device, M);
+    require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM,
+            "features has data type ", name_of(dtype), ", expected FLOAT or HALF");
+    call.check_tensors();
+    require_positive("features dim 0", B);
+    require_positive("features dim 1", C);
+    require_positive("features dim 2", M);
+    require_positive("output dim 2", N);
+
+    three_interpolate_forward::native::run(call, {
+                                                     .B = B,
+                                                     .C = C,
+                                                     .M = M,
+                                                     .N = N,
+                                                     .dtype = dtype,
+                                                     .features = features,
+                                                     .indices = static_cast<const int32_t*>(indices),
+                                                     .weights = weights,
+                                                     .output = output,
+                                                 });
+  });
+}

@@ -1,0 +1,27 @@
+// Three nearest neighbors forward: the arguments of a call.
+//
+// Letters as in the design document: B batches, N unknown points (queries), M known points. A neighbor is better
+// than another if its (squared distance, index) is less; NaN and infinity are no distances. Differences, squares
+// and sums are rounded to the element type, so that every algorithm computes the same distance.
+#pragma once
+
+#include <cstdint>
+
+#include "mlu_op.h"
+
+namespace mluop::three_nn_forward {
+
+// Points that are returned for a query.
+inline constexpr int64_t kNeighbors = 3;
+
+// The arguments of the call, checked.
+struct Args {
+  int64_t B, N, M;
+  mluOpDataType_t dtype;  // of all tensors except idx
+  const void* unknown;    // [B, N, 3]
+  const void* known;      // [B, M, 3]
+  void* dist2;            // [B, N, 3]
+  int32_t* idx;           // [B, N, 3]
+};
+
+}  // namespace mluop::three_nn_forward

@@ -1,0 +1,133 @@
+// Three nearest neighbors forward: the best neighbors of a vector of queries. Per-target code of Highway: include
+// it inside foreach_target.
+#if defined(MLUOP_THREE_NN_FORWARD_BEST_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_THREE_NN_FORWARD_BEST_INL_H
+#undef MLUOP_THREE_NN_FORWARD_BEST_INL_H
+#else
+#define MLUOP_THREE_NN_FORWARD_BEST_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <limits>
+
+#include "ops/three_nn_forward/args.h"
+#include "ops/three_nn_forward/native/distance-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::three_nn_forward::native {
+namespace HWY_NAMESPACE {
+
+using Di = hn::RebindToSigned<D>;
+using Vi = hn::Vec<Di>;
+using Mask = hn::Mask<D>;
+
+// The order in which the candidates of a search come.
+enum class Order {
+  kByIndex,  // ascending: of equal distances, the one that came first is better
+  kAny
+};
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+template <Order kOrder>
+class Best {
+ public:
+  HWY_INLINE Best() {
+    for (V& distance : distances_) distance = hn::Set(D(), kInfinity);
+    for (Vi& index : indices_) index = hn::Zero(Di());
+  }
+
+  // Queries that are not active have no neighbors.
+  HWY_INLINE explicit Best(Mask active) : Best() {
+    for (V& distance : distances_) distance = hn::IfThenElse(active, distance, hn::Set(D(), kInactive));
+  }
+
+  // Negative for a query that is not active.
+  HWY_INLINE V third_distance() const { return distances_[2]; }
+
+  // Whether a candidate at these distances may be inserted.
+  HWY_INLINE Mask admits(V distance) const {
+    return kOrder == Order::kByIndex ? hn::Lt(distance, distances_[2]) : hn::Le(distance, distances_[2]);
+  }
+  // Whether one of several may be: `bound` and `first_index` are their least.
+  HWY_INLINE Mask admits(V bound, int32_t first_index) const {
+    return better(bound, hn::Set(Di(), first_index), 2);
+  }
+
+  // Inserts the candidate where it is better. An infinite distance is not better than none.
+  HWY_INLINE void insert(V distance, int32_t candidate) {
+    const Di di;
+    const Vi index = hn::Set(di, candidate);
+    const Mask first = better(distance, index, 0), second = better(distance, index, 1),
+               third = better(distance, index, 2);
+    distances_[2] = hn::IfThenElse(second, distances_[1], hn::IfThenElse(third, distance, distances_[2]));
+    distances_[1] = hn::IfThenElse(first, distances_[0], hn::IfThenElse(second, distance, distances_[1]));
+    distances_[0] = hn::IfThenElse(first, distance, distances_[0]);
+    const auto first_i = hn::RebindMask(di, first), second_i = hn::RebindMask(di, second),
+               third_i = hn::RebindMask(di, third);
+    indices_[2] = hn::IfThenElse(second_i, indices_[1], hn::IfThenElse(third_i, index, indices_[2]));
+    indices_[1] = hn::IfThenElse(first_i, indices_[0], hn::IfThenElse(second_i, index, indices_[1]));
+    indices_[0] = hn::IfThenElse(first_i, index, indices_[0]);
+  }
+
+  // Compares the queries with known points [0, count): position(i) is the coordinates of one, index(i) its index.
+  template <class T, class Position, class Index>
+  HWY_INLINE void insert_all(const Vector3& queries, int64_t count, const Position& position, const Index& index) {
+    // Points that are compared before a branch.
+    constexpr int64_t kUnroll = 4;
+    const D d;
+    int64_t i = 0;
+    for (; i + kUnroll <= count; i += kUnroll) {
+      const V distances[kUnroll] = {
+          squared_distance<T>(queries, position(i)), squared_distance<T>(queries, position(i + 1)),
+          squared_distance<T>(queries, position(i + 2)), squared_distance<T>(queries, position(i + 3))};
+      const Mask admitted = hn::Or(hn::Or(admits(distances[0]), admits(distances[1])),
+                                   hn::Or(admits(distances[2]), admits(distances[3])));
+      if (hn::AllFalse(d, admitted)) continue;
+      HWY_UNROLL(4) for (int64_t j = 0; j < kUnroll; ++j) insert(distances[j], index(i + j));
+    }
+    for (; i < count; ++i) insert(squared_distance<T>(queries, position(i)), index(i));
+  }
+
+  // Writes the neighbors of query i, for i in [0, count), from element 3 position(i) on.
+  template <class T, class Position>
+  HWY_INLINE void store(int64_t count, const Position& position, T* dist2, int32_t* idx) const {
+    alignas(64) float distances[kNeighbors][kLanes];
+    alignas(64) int32_t indices[kNeighbors][kLanes];
+    for (int64_t k = 0; k < kNeighbors; ++k) {
+      hn::Store(distances_[k], D(), distances[k]);
+      hn::Store(indices_[k], Di(), indices[k]);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t to = position(i) * kNeighbors;
+      for (int64_t k = 0; k < kNeighbors; ++k) {
+        store_distance(distances[k][i] == kInactive ? kInfinity : distances[k][i], dist2 + to + k);
+        idx[to + k] = indices[k][i];
+      }
+    }
+  }
+
+ private:
+  static constexpr float kInactive = -1;
+
+  // Whether (distance, index) is less than that of neighbor k.
+  HWY_INLINE Mask better(V distance, Vi index, int k) const {
+    const Mask nearer = hn::Lt(distance, distances_[k]);
+    if constexpr (kOrder == Order::kByIndex) {
+      return nearer;
+    } else {
+      const auto lower = hn::RebindMask(D(), hn::Lt(index, indices_[k]));
+      return hn::Or(nearer, hn::And(hn::Eq(distance, distances_[k]), lower));
+    }
+  }
+
+  V distances_[kNeighbors];
+  Vi indices_[kNeighbors];
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::three_nn_forward::native
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

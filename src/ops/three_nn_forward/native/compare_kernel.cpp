@@ -1,0 +1,81 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/three_nn_forward/native/compare_kernel.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+#include "ops/three_nn_forward/native/best-inl.h"
+#include "ops/three_nn_forward/native/distance-inl.h"
+#include "ops/three_nn_forward/native/kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::three_nn_forward::native {
+namespace HWY_NAMESPACE {
+
+void convert(const ConvertArgs& args, int64_t begin, int64_t end, Task&) {
+  const D d;
+  const auto* from = static_cast<const Half*>(args.call.known);
+  int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes)
+    hn::StoreU(mluop::HWY_NAMESPACE::load_f32(d, from + i), d, args.known + i);
+  for (; i < end; ++i) args.known[i] = mluop::f16_to_f32(from[i]);
+}
+
+template <class T>
+HWY_INLINE Vector3 load_queries(const T* from, int64_t count) {
+  alignas(64) float coordinates[3][kWidth] = {};
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t dim = 0; dim < 3; ++dim) coordinates[dim][i] = to_f32(from[i * 3 + dim]);
+  }
+  const D d;
+  return {hn::Load(d, coordinates[0]), hn::Load(d, coordinates[1]), hn::Load(d, coordinates[2])};
+}
+
+template <class T>
+void compare(const CompareArgs& args, int64_t begin, int64_t end, Task&) {
+  const D d;
+  const Args& call = args.call;
+  for (int64_t query = begin; query < end;) {
+    const int64_t b = query / call.N;
+    const int64_t count = std::min({kLanes, (b + 1) * call.N - query, end - query});
+    const T* unknown = static_cast<const T*>(call.unknown) + query * 3;
+    const float* known = args.known + b * call.M * 3;
+    Best<Order::kByIndex> best;
+    best.insert_all<T>(
+        load_queries(unknown, count), call.M,
+        [=](int64_t m) {
+          const float* point = known + m * 3;
+          return Vector3{hn::Set(d, point[0]), hn::Set(d, point[1]), hn::Set(d, point[2])};
+        },
+        [](int64_t m) { return static_cast<int32_t>(m); });
+    best.store(
+        count, [=](int64_t i) { return query + i; }, static_cast<T*>(call.dist2), call.idx);
+    query += count;
+  }
+}
+
+RangeKernel<CompareArgs> select_compare(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype,
+                        [](auto element) -> RangeKernel<CompareArgs> { return compare<decltype(element)>; });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::three_nn_forward::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::three_nn_forward::native {
+
+HWY_EXPORT(convert);
+HWY_EXPORT(select_compare);
+
+RangeKernel<ConvertArgs> convert_kernel() { return MLUOP_DISPATCH(convert); }
+
+RangeKernel<CompareArgs> compare_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(select_compare)(dtype); }
+
+}  // namespace mluop::three_nn_forward::native
+#endif

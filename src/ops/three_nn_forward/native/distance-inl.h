@@ -1,0 +1,78 @@
+// Three nearest neighbors forward: squared distances, with the roundings of the element type. Per-target code of
+// Highway: include it inside foreach_target.
+#if defined(MLUOP_THREE_NN_FORWARD_DISTANCE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_THREE_NN_FORWARD_DISTANCE_INL_H
+#undef MLUOP_THREE_NN_FORWARD_DISTANCE_INL_H
+#else
+#define MLUOP_THREE_NN_FORWARD_DISTANCE_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <type_traits>
+
+#include "ops/three_nn_forward/native/tree.h"
+#include "primitives/half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::three_nn_forward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<float, kWidth>;
+constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+using V = hn::Vec<D>;
+
+struct Vector3 {
+  V x, y, z;
+};
+
+// v rounded to T, float or Half. fp32 has more than twice the bits of half: a result that is rounded to fp32, then
+// to half, is rounded as if once.
+template <class T>
+HWY_INLINE V rounded(V v) {
+  if constexpr (std::is_same_v<T, float>) {
+    return v;
+  } else {
+    const D d;
+    return mluop::HWY_NAMESPACE::f16_to_f32(d, mluop::HWY_NAMESPACE::f32_to_f16(d, v));
+  }
+}
+
+// The squared length of a vector whose components are not rounded yet.
+template <class T>
+HWY_INLINE V squared_length(V x, V y, V z) {
+  const auto square = [](V component) {
+    const V value = rounded<T>(component);
+    return rounded<T>(hn::Mul(value, value));
+  };
+  return rounded<T>(hn::Add(rounded<T>(hn::Add(square(x), square(y))), square(z)));
+}
+
+template <class T>
+HWY_INLINE V squared_distance(const Vector3& a, const Vector3& b) {
+  return squared_length<T>(hn::Sub(a.x, b.x), hn::Sub(a.y, b.y), hn::Sub(a.z, b.z));
+}
+
+// Lower bounds of the squared distances of a finite point to the points in boxes, in the roundings of T: every
+// step is monotonic. Infinite for an empty box.
+template <class T>
+HWY_INLINE V squared_distance_to_box(const Vector3& point, const Vector3& low, const Vector3& high) {
+  const auto gap = [](V coordinate, V from, V to) {
+    return hn::Max(hn::Max(hn::Sub(from, coordinate), hn::Sub(coordinate, to)), hn::Zero(D()));
+  };
+  return squared_length<T>(gap(point.x, low.x, high.x), gap(point.y, low.y, high.y), gap(point.z, low.z, high.z));
+}
+
+HWY_INLINE float to_f32(float value) { return value; }
+HWY_INLINE float to_f32(Half value) { return mluop::f16_to_f32(value); }
+
+// Exact: distances have the precision of T.
+HWY_INLINE void store_distance(float value, float* to) { *to = value; }
+HWY_INLINE void store_distance(float value, Half* to) { *to = mluop::f32_to_f16(value); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::three_nn_forward::native
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

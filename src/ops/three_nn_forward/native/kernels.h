@@ -1,0 +1,73 @@
+// Three nearest neighbors forward: range kernels of the native algorithm.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/three_nn_forward/args.h"
+#include "ops/three_nn_forward/native/tree.h"
+#include "team/launch.h"
+
+namespace mluop::three_nn_forward::native {
+
+// Work items: the elements of known. Converts half to fp32.
+struct ConvertArgs {
+  const Args& call;
+  float* known;  // [B, M, 3]
+};
+RangeKernel<ConvertArgs> convert_kernel();
+
+// Work items: queries. Compares each with all known points, a vector of queries at a time.
+struct CompareArgs {
+  const Args& call;
+  const float* known;  // [B, M, 3]
+};
+RangeKernel<CompareArgs> compare_kernel(mluOpDataType_t dtype);
+
+struct TreeArgs {
+  const Args& call;
+  const TreeShape& shape;
+  const Trees& trees;
+};
+
+// The kernels that build the trees, in this order. A launch reads what the ones before it have written.
+// Work items: batches. The splits of a sample of the points; overwrites the blocks.
+RangeKernel<TreeArgs> sample_kernel(mluOpDataType_t dtype);
+// Work items: (b, chunk of points). The cell of each point, and the sizes of the cells in a chunk.
+RangeKernel<TreeArgs> classify_kernel(mluOpDataType_t dtype);
+// Work items: (b, cell). The points of the cell in the chunks before each chunk, and in all.
+RangeKernel<TreeArgs> count_kernel();
+// Work items: (b, chunk of points). The points in the order of cells, each from a whole block on.
+RangeKernel<TreeArgs> scatter_kernel(mluOpDataType_t dtype);
+// Work items: (b, cell). The blocks of the cell, and their boxes in the nodes of level 0.
+RangeKernel<TreeArgs> partition_kernel();
+
+// Work items: (b, node of a level). The boxes of the node: those of the nodes of the level below. From level 1 on.
+struct LevelArgs {
+  const Args& call;
+  const TreeShape& shape;
+  const Trees& trees;
+  int level;
+};
+RangeKernel<LevelArgs> level_kernel();
+
+// Work items: queries. Sorts a tile of queries by cell, so that vectors of them are near each other, and descends
+// the tree with each vector, nearest child first; omits children that have no better neighbor of any of its
+// queries.
+struct SearchArgs {
+  const Args& call;
+  const TreeShape& shape;
+  const Trees& trees;
+  int64_t tile_queries;
+};
+RangeKernel<SearchArgs> search_kernel(mluOpDataType_t dtype);
+
+// The NRAM of search_kernel().
+struct SearchTile {
+  SearchTile(Arena& nram, int64_t queries)
+      : cells(nram.take<uint8_t>("cells", {queries})), order(nram.take<int32_t>("order", {queries})) {}
+
+  uint8_t* cells;  // [queries]
+  int32_t* order;  // [queries], ascending by cell
+};
+
+}  // namespace mluop::three_nn_forward::native

@@ -1,0 +1,94 @@
+#include "ops/three_nn_forward/native/plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/sizes.h"
+#include "ops/three_nn_forward/native/kernels.h"
+#include "team/fit_tile.h"
+
+namespace mluop::three_nn_forward::native {
+namespace {
+
+// The time of steps, in that of moving so many bytes.
+constexpr int64_t kCompareBytes = 2;     // a query with a known point
+constexpr int64_t kSearchBytes = 512;    // a query in a tree
+constexpr int64_t kConvertBytes = 6;     // an element
+constexpr int64_t kClassifyBytes = 128;  // a point
+constexpr int64_t kSortBytes = 512;      // a point in its cell
+
+// Queries that are sorted together. Their order stays in L1; more gain nothing.
+constexpr int64_t kMaxTileQueries = 8192;
+
+// The workspace without a tree: the known points in fp32.
+struct KnownBuffer {
+  KnownBuffer(Arena& arena, int64_t B, int64_t M) : known(arena.take<float>("known", {B, M, 3})) {}
+  float* known;
+};
+
+int task_dim(int64_t items, int64_t item_bytes) {
+  return choose_task_dim(items, checked_product(items, item_bytes).value_or(std::numeric_limits<int64_t>::max()));
+}
+
+void run_compare(Context& context, const Args& args, Arena& workspace) {
+  const auto* known = static_cast<const float*>(args.known);
+  if (args.dtype == MLUOP_DTYPE_HALF && args.M > 0) {
+    float* const converted = KnownBuffer(workspace, args.B, args.M).known;
+    const int64_t elements = args.B * args.M * 3;
+    launch(context, "convert", task_dim(elements, kConvertBytes), Evenly{elements}, convert_kernel(),
+           {args, converted});
+    known = converted;
+  }
+  const int64_t queries = args.B * args.N;
+  launch(context, "compare", task_dim(queries, kCompareBytes * std::max<int64_t>(args.M, 1)), Evenly{queries},
+         compare_kernel(args.dtype), {args, known});
+}
+
+void run_tree(Context& context, const Args& args, Arena& workspace) {
+  const TreeShape shape(args.M);
+  const Trees trees(workspace, args.B, shape);
+  const TreeArgs tree{args, shape, trees};
+  const auto run = [&](const char* name, int64_t items, int64_t item_bytes, RangeKernel<TreeArgs> kernel) {
+    launch(context, name, task_dim(items, item_bytes), Evenly{items}, kernel, tree);
+  };
+  const int64_t chunk_points = std::min(args.M, TreeShape::kChunkPoints);
+  run("sample", args.B, shape.sample_count() * kSortBytes, sample_kernel(args.dtype));
+  run("classify", args.B * shape.chunks, chunk_points * kClassifyBytes, classify_kernel(args.dtype));
+  run("count", args.B * shape.cells, shape.chunks * int64_t{sizeof(int32_t)}, count_kernel());
+  run("scatter", args.B * shape.chunks, chunk_points * kClassifyBytes, scatter_kernel(args.dtype));
+  run("partition", args.B * shape.cells, args.M / shape.cells * kSortBytes, partition_kernel());
+  for (int level = 1; level < shape.levels; ++level) {
+    const int64_t items = args.B * shape.node_count[static_cast<size_t>(level)];
+    launch(context, "level", task_dim(items, kWidth * int64_t{sizeof(Node)}), Evenly{items}, level_kernel(),
+           {args, shape, trees, level});
+  }
+  const int64_t queries = args.B * args.N;
+  const int search_task_dim = task_dim(queries, kSearchBytes);
+  const int64_t max_tile = std::min(ceil_div(queries, search_task_dim), kMaxTileQueries);
+  const int64_t tile_queries =
+      fit_tile(context, max_tile, [](int64_t count) { return bytes_of<SearchTile>(count); });
+  launch(context, "search", search_task_dim, Evenly{queries}, search_kernel(args.dtype),
+         {args, shape, trees, tile_queries});
+}
+
+}  // namespace
+
+size_t workspace_bytes(const KnownSizes& known) {
+  if (known.M >= kMinTreePoints) return workspace_bytes_of<Trees>(known.B, TreeShape(known.M));
+  if (known.dtype == MLUOP_DTYPE_FLOAT || known.M == 0) return 0;
+  return workspace_bytes_of<KnownBuffer>(known.B, known.M);
+}
+
+void run(Call& call, const Args& args, Arena workspace) {
+  Context& context = call.context();
+  context.reserve(0);
+  const bool uses_tree = args.M >= kMinTreePoints;
+  call.log_detail(uses_tree ? "tree" : "comparison with all known points");
+  if (uses_tree) {
+    run_tree(context, args, workspace);
+  } else {
+    run_compare(context, args, workspace);
+  }
+}
+
+}  // namespace mluop::three_nn_forward::native

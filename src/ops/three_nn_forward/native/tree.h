@@ -1,0 +1,111 @@
+// Three nearest neighbors forward: the search tree of the known points of a batch.
+//
+// The points are sorted into blocks of kWidth points that are near each other. Level 0 of the tree has a node for
+// each kWidth blocks, level l + 1 one for each kWidth nodes of level l; the last level has one node. A node holds
+// the bounding boxes of its children and the lowest index in each. The sort is a partition by a k-d tree of a
+// sample into cells, then k-d trees in the cells: medians of (coordinate, index), so that any distribution, points
+// that are all equal included, yields full blocks. Points with a coordinate that is not finite are never
+// neighbors: their coordinates are infinite here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/sizes.h"
+
+namespace mluop::three_nn_forward::native {
+
+// Points of a block, and children of a node: floats of a cache line.
+inline constexpr int64_t kWidth = 16;
+
+// A known point while it is sorted.
+struct Point {
+  float coordinates[3];
+  int32_t index;
+};
+
+// Sorted points. Padding has infinite coordinates.
+struct Block {
+  float coordinates[3][kWidth];
+  int32_t indices[kWidth];
+};
+static_assert(sizeof(Block) == kWidth * sizeof(Point), "blocks replace the points that they are made of");
+
+// The boxes of children that do not exist, or have no finite point, are empty: low is +infinity.
+struct Node {
+  float low[3][kWidth];
+  float high[3][kWidth];
+  int32_t first_index[kWidth];  // the lowest
+};
+
+// A node of the k-d tree of the sample: points below (coordinate, index) descend to its first child.
+struct Split {
+  int32_t dim;
+  float coordinate;
+  int32_t index;
+};
+
+// The cell of a point: descends `levels` splits, the root of which is splits[1].
+inline int64_t cell_of(const float* coordinates, int32_t index, const Split* splits, int levels) {
+  size_t node = 1;
+  for (int level = 0; level < levels; ++level) {
+    const Split& split = splits[node];
+    const float coordinate = coordinates[split.dim];
+    // Without branches: half of the points take either side.
+    const bool second = (coordinate > split.coordinate) | (static_cast<int>(coordinate == split.coordinate) &
+                                                           static_cast<int>(index >= split.index));
+    node = 2 * node + static_cast<size_t>(second);
+  }
+  return static_cast<int64_t>(node) - (int64_t{1} << levels);
+}
+
+// The sizes that follow from M.
+struct TreeShape {
+  static constexpr int kMaxLevels = 8;
+  // Points of a cell, about; most that are counted together.
+  static constexpr int64_t kCellPoints = 64;
+  static constexpr int64_t kMaxCells = 256;
+  static constexpr int64_t kSamplesPerCell = 8;
+  static constexpr int64_t kChunkPoints = 4096;
+
+  // M: at least kCellPoints.
+  explicit TreeShape(int64_t M);
+
+  int64_t sample_count() const { return cells * kSamplesPerCell; }
+
+  int64_t points;
+  int cell_levels;     // of the k-d tree of the sample
+  int64_t cells;       // 2^cell_levels
+  int64_t chunks;      // of points
+  int64_t max_blocks;  // cells are rounded up to whole blocks
+  int levels;
+  std::array<int64_t, kMaxLevels> first_node;  // of each level, in the nodes of a batch
+  std::array<int64_t, kMaxLevels> node_count;  // of each level
+  int64_t nodes;                               // of all levels
+};
+
+// The workspace, for B trees.
+struct Trees {
+  Trees(Arena& arena, int64_t B, const TreeShape& shape)
+      : blocks(arena.take<Block>("blocks", {B, shape.max_blocks})),
+        nodes(arena.take<Node>("nodes", {B, shape.nodes})),
+        splits(arena.take<Split>("splits", {B, shape.cells})),
+        cell_of_point(arena.take<uint8_t>("cell of point", {B, shape.points})),
+        positions(arena.take<int32_t>("positions", {B, shape.chunks, shape.cells})),
+        cell_sizes(arena.take<int32_t>("cell sizes", {B, shape.cells})) {}
+
+  // The points of a batch before they are blocks.
+  Point* points_of(const TreeShape& shape, int64_t b) const {
+    return reinterpret_cast<Point*>(blocks + b * shape.max_blocks);
+  }
+
+  Block* blocks;           // [B, max_blocks]
+  Node* nodes;             // [B, nodes]
+  Split* splits;           // [B, cells], the root is element 1, the children of i are 2 i and 2 i + 1
+  uint8_t* cell_of_point;  // [B, points]
+  int32_t* positions;      // [B, chunks, cells]: points of a cell in a chunk; then those in the chunks before
+  int32_t* cell_sizes;     // [B, cells]
+};
+
+}  // namespace mluop::three_nn_forward::native

@@ -1,0 +1,78 @@
+// mluOpThreeNNForward and its workspace query: entries and checks.
+#include "core/dtype.h"
+#include "ops/three_nn_forward/native/plan.h"
+
+namespace mluop {
+namespace {
+
+using three_nn_forward::KnownSizes;
+
+void check_dtype(std::string_view name, mluOpDataType_t dtype) {
+  require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM, name, " has data type ",
+          name_of(dtype), ", expected FLOAT or HALF");
+}
+
+// Indices of known points are int32.
+void check_known_count(int64_t M) {
+  require(M < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "known dim 1 is ", M, ", expected fewer than 2^31");
+}
+
+// Of a checked descriptor.
+KnownSizes known_sizes(const TensorDescriptor& desc) { return {desc.dims[0], desc.dims[1], desc.dtype}; }
+
+}  // namespace
+}  // namespace mluop
+
+mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandle_t handle,
+                                                                const mluOpTensorDescriptor_t known_desc,
+                                                                size_t* workspace_size) {
+  using namespace mluop;
+  return run_workspace_query("mluOpGetThreeNNForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
+    call.input("known", known_desc, nullptr, dtype_of(known_desc), kAnyLayout, {kAny, kAny, 3});
+    call.check_pointers();
+    check_dtype("known", known_desc->dtype);
+    check_known_count(dim_of(known_desc, 1));
+    call.check_tensors();
+    require_positive("known dim 0", known_desc->dims[0]);
+    return three_nn_forward::native::workspace_bytes(known_sizes(*known_desc));
+  });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpThreeNNForward(const mluOpHandle_t handle,
+                                                const mluOpTensorDescriptor_t unknown_desc, const void* unknown,
+                                                const mluOpTensorDescriptor_t known_desc, const void* known,
+                                                void* workspace, const size_t workspace_size,
+                                                const mluOpTensorDescriptor_t dist2_desc, void* dist2,
+                                                const mluOpTensorDescriptor_t idx_desc, void* idx) {
+  using namespace mluop;
+  return run_operator("mluOpThreeNNForward", handle, [&](Call& call) {
+    const auto dtype = dtype_of(unknown_desc);
+    const int64_t B = dim_of(unknown_desc, 0), N = dim_of(unknown_desc, 1);
+    call.input("unknown", unknown_desc, unknown, dtype, kAnyLayout, {kAny, kAny, 3});
+    call.input("known", known_desc, known, dtype, kAnyLayout, {B, kAny, 3});
+    call.output("dist2", dist2_desc, dist2, dtype, kAnyLayout, {B, N, 3});
+    call.output("idx", idx_desc, idx, MLUOP_DTYPE_INT32, kAnyLayout, {B, N, 3});
+
+    call.check_pointers();
+    check_dtype("unknown", dtype);
+    check_known_count(dim_of(known_desc, 1));
+    call.check_tensors();
+    require_positive("unknown dim 0", B);
+    require_positive("unknown dim 1", N);
+
+    const Arena arena = call.workspace(workspace, workspace_size,
+                                       three_nn_forward::native::workspace_bytes(known_sizes(*known_desc)));
+    three_nn_forward::native::run(call,
+                                  {
+                                      .B = B,
+                                      .N = N,
+                                      .M = known_desc->dims[1],
+                                      .dtype = dtype,
+                                      .unknown = unknown,
+                                      .known = known,
+                                      .dist2 = dist2,
+                                      .idx = static_cast<int32_t*>(idx),
+                                  },
+                                  arena);
+  });
+}
