@@ -77,8 +77,8 @@ TEST(TeamMixedCalls, ThreadCountChangesBetweenCalls) {
   }
 }
 
-// Without nested teams under ThreadSanitizer: libarcher loses the end of a nested team whose threads libomp moves to
-// another one, and reports races between the two.
+// Without nested teams under ThreadSanitizer: libarcher loses the end of a nested team whose threads libomp moves
+// to another one, and reports races between the two.
 constexpr int kMaxLevels = kThreadSanitizer ? 1 : 3;
 
 // Each thread of a region calls, with handles of its own and with one for all. A team of such a call has one
