@@ -438,7 +438,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandl
  *   through the products and additions.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set.
  *   Products are rounded to fp32, then added in the order of the slots; for HALF the sum is rounded once, to
- * nearest even. Algorithm: native in both settings of mluOpOmpSetAlgorithm. Memory: no workspace.
+ *   nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B, C, M or N is 0; an index is outside [0, M - 1]: the message names the first such
