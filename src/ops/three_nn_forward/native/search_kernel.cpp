@@ -103,8 +103,10 @@ class Search {
     while (true) {
       V nearest = bounds[0];
       HWY_UNROLL(16) for (int64_t v = 1; v < kVectors; ++v) nearest = hn::Min(nearest, bounds[v]);
+      // Not a comparison of `bound`: MinOfLanes of scalar targets is finite.
+      if (hn::AllTrue(d, hn::Eq(nearest, hn::Set(d, kInfinity)))) return;
       const float bound = hn::GetLane(least(nearest));
-      if (bound == kInfinity || hn::AllFalse(d, best_.admits(hn::Set(d, bound)))) return;
+      if (hn::AllFalse(d, best_.admits(hn::Set(d, bound)))) return;
       const int64_t child = take_child(bound, bounds);
       const V bounds_of_lanes =
           squared_distance_to_box<T>(queries_, broadcast(node.low, child), broadcast(node.high, child));
