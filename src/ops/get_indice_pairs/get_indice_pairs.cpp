@@ -19,10 +19,8 @@ struct Parameters {
   const SparseConvolutionDescriptor* sparse_conv_desc;
   const TensorDescriptor *indices_desc, *indice_pairs_desc, *out_indices_desc, *indice_num_desc;
 
-  bool any_empty() const {
-    return element_count(*indices_desc) == 0 || element_count(*indice_pairs_desc) == 0 ||
-           element_count(*out_indices_desc) == 0 || element_count(*indice_num_desc) == 0;
-  }
+  // Of checked tensors: no other dimensions of them, or of indice_num, may be 0.
+  bool any_empty() const { return indices_desc->dims[0] == 0 || out_indices_desc->dims[0] == 0; }
 };
 
 // The data of the tensors; null in the query.

@@ -130,6 +130,11 @@ TEST(OpsGetIndicePairsErrors, Convolutions) {
          p.output_space = {INT_MAX, INT_MAX, INT_MAX};
        }),
        "batch_size x output_space exceeds 2^62 cells", kNotSupported},
+      {"cells of depth and height exceed int64", convolution([](auto& p) {
+         p.batch_size = 4;
+         p.output_space = {INT_MAX, INT_MAX, 2};
+       }),
+       "batch_size x output_space exceeds 2^62 cells", kNotSupported},
   };
   expect_errors(Table{.inputs = valid_inputs(), .functions = {Call::kOperator, Call::kQuery}, .rows = rows});
 }
