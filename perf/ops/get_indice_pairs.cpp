@@ -1,6 +1,6 @@
 // Get indice pairs at the sizes of CenterPoint's backbone, on LiDAR scans: the strided convolutions from one level
 // to the next, and the 3 x 3 x 3 submanifold convolutions of each level. The sites of a level are in ascending
-// order, as the operator itself writes them; `unordered` are the sites of the first level in random order.
+// order, as the operator writes them; `unordered`: the sites of the first level in random order.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -40,6 +40,10 @@ constexpr float f16_to_f32(Half half) {
   return std::bit_cast<float>(sign | bits);
 }
 
+// Of an element of either type.
+constexpr float to_f32(float value) { return value; }
+constexpr float to_f32(Half value) { return f16_to_f32(value); }
+
 constexpr Half f32_to_f16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits & 0x80000000U) >> 16;

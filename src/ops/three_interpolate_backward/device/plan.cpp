@@ -5,6 +5,7 @@
 
 #include "core/dtype.h"
 #include "ops/three_interpolate_backward/device/tile.h"
+#include "primitives/neighbor_indices.h"
 
 namespace mluop::three_interpolate_backward::device {
 namespace {
@@ -54,13 +55,6 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
                                                 tile_bytes<T>({kSmallUnit, kSmallUnit, kSmallUnit}), " bytes"));
 }
 
-void check_indices(const Args& args, const FirstBadItem& first_bad) {
-  if (!first_bad.found()) return;
-  const int64_t i = first_bad.item();
-  throw Failure(MLUOP_STATUS_BAD_PARAM, text("indices[", i / 3 / args.N, ", ", i / 3 % args.N, ", ", i % 3,
-                                             "] is ", args.indices[i], ", expected 0 to ", args.M - 1));
-}
-
 }  // namespace
 
 // MLU-OPS goes from `max` down and takes a smaller Mo if its last round is fuller, or if it needs one round more
@@ -95,7 +89,7 @@ void run(Call& call, const Args& args) {
   FirstBadItem first_bad_index;
   launch(context, "check_indices", plan.task_dim, Evenly{args.index_count()}, check_kernel(),
          {args, first_bad_index});
-  check_indices(args, first_bad_index);
+  check_neighbor_indices(args.indices, args.N, args.M, first_bad_index);
   launch(context, "interpolate", plan.task_dim, Evenly{plan.tiling.work_items(args)},
          interpolate_kernel(args.dtype), {args, plan.tiling});
 }

@@ -6,6 +6,7 @@
 #include "core/caches.h"
 #include "core/dtype.h"
 #include "ops/three_interpolate_backward/native/tile.h"
+#include "primitives/neighbor_indices.h"
 #include "team/fit_tile.h"
 
 namespace mluop::three_interpolate_backward::native {
@@ -111,20 +112,13 @@ Plan make_plan_for(const Context& context, const Args& args) {
   return plan;
 }
 
-void check_indices(const Args& args, const FirstBadItem& first_bad) {
-  if (!first_bad.found()) return;
-  const int64_t i = first_bad.item();
-  throw Failure(MLUOP_STATUS_BAD_PARAM, text("indices[", i / 3 / args.N, ", ", i / 3 % args.N, ", ", i % 3,
-                                             "] is ", args.indices[i], ", expected 0 to ", args.M - 1));
-}
-
 void run_grouped(Context& context, const Plan& plan, const Args& args) {
   Arena pool = context.reserve(bytes_of<GroupedPairs>(args, plan.tiling));
   const GroupedPairs grouped(pool, args, plan.tiling);
   FirstBadItem first_bad_index;
   launch(context, "group", plan.index_task_dim, Evenly{args.B * plan.tiling.point_tiles(args)},
          group_kernel(args.dtype), {args, plan.tiling, grouped, first_bad_index});
-  check_indices(args, first_bad_index);
+  check_neighbor_indices(args.indices, args.N, args.M, first_bad_index);
   launch(context, "sum", plan.task_dim, Evenly{plan.tiling.work_items(args)}, sum_kernel(args.dtype),
          {args, plan.tiling, grouped});
 }
@@ -134,7 +128,7 @@ void run_direct(Context& context, const Plan& plan, const Args& args) {
   FirstBadItem first_bad_index;
   launch(context, "check_indices", plan.index_task_dim, Evenly{args.index_count()}, check_kernel(),
          {args, first_bad_index});
-  check_indices(args, first_bad_index);
+  check_neighbor_indices(args.indices, args.N, args.M, first_bad_index);
   launch(context, "direct", plan.task_dim, Evenly{plan.tiling.work_items(args)}, direct_kernel(args.dtype),
          {args, plan.tiling, plan.stream, plan.prefetch});
 }

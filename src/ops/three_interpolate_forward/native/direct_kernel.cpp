@@ -23,9 +23,6 @@ void check(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
 
 using Di = hn::RebindToSigned<D>;
 
-HWY_INLINE float to_f32(float value) { return value; }
-HWY_INLINE float to_f32(Half value) { return mluop::f16_to_f32(value); }
-
 // The weights of kLanes points, a vector for each slot.
 HWY_INLINE void load_weights(const float* from, hn::Vec<D>& w0, hn::Vec<D>& w1, hn::Vec<D>& w2) {
   hn::LoadInterleaved3(D(), from, w0, w1, w2);

@@ -5,6 +5,7 @@
 
 #include "core/caches.h"
 #include "core/dtype.h"
+#include "primitives/neighbor_indices.h"
 #include "team/fit_tile.h"
 
 namespace mluop::three_interpolate_forward::native {
@@ -46,13 +47,6 @@ bool packing_pays(const Args& args, int64_t points) {
   return args.M / points * kPackCost + kPackedPointCost < channels;
 }
 
-void check_indices(const Args& args, const FirstBadItem& first_bad) {
-  if (!first_bad.found()) return;
-  const int64_t i = first_bad.item();
-  throw Failure(MLUOP_STATUS_BAD_PARAM, text("indices[", i / 3 / args.N, ", ", i / 3 % args.N, ", ", i % 3,
-                                             "] is ", args.indices[i], ", expected 0 to ", args.M - 1));
-}
-
 template <class T>
 Plan make_plan_for(const Context& context, const Args& args) {
   Plan plan{};
@@ -91,7 +85,7 @@ void run(Call& call, const Args& args) {
   FirstBadItem first_bad_index;
   launch(context, "check_indices", plan.check_task_dim, Evenly{args.index_count()}, check_kernel(),
          {args, first_bad_index});
-  check_indices(args, first_bad_index);
+  check_neighbor_indices(args.indices, args.N, args.M, first_bad_index);
   const InterpolateArgs interpolate{args, plan.chunk_points, plan.stream};
   launch(context, plan.packed ? "interpolate_packed" : "interpolate_direct", plan.task_dim,
          Evenly{args.B * strip_count(args) * interpolate.chunk_count()},

@@ -64,9 +64,6 @@ HWY_INLINE V squared_distance_to_box(const Vector3& point, const Vector3& low, c
   return squared_length<T>(gap(point.x, low.x, high.x), gap(point.y, low.y, high.y), gap(point.z, low.z, high.z));
 }
 
-HWY_INLINE float to_f32(float value) { return value; }
-HWY_INLINE float to_f32(Half value) { return mluop::f16_to_f32(value); }
-
 // Exact: distances have the precision of T.
 HWY_INLINE void store_distance(float value, float* to) { *to = value; }
 HWY_INLINE void store_distance(float value, Half* to) { *to = mluop::f32_to_f16(value); }

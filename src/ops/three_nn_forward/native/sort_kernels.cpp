@@ -12,9 +12,6 @@
 namespace mluop::three_nn_forward::native {
 namespace {
 
-float to_f32(float value) { return value; }
-float to_f32(Half value) { return f16_to_f32(value); }
-
 // T: float or Half.
 template <class T>
 Point load_point(const Args& call, int64_t b, int64_t m) {

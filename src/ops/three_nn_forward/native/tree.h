@@ -1,7 +1,7 @@
 // Three nearest neighbors forward: the search tree of the known points of a batch.
 //
 // The points are sorted into blocks of kWidth points that are near each other. Level 0 of the tree has a node for
-// each kWidth blocks, level l + 1 one for each kWidth nodes of level l; the last level has one node. A node holds
+// each kWidth blocks, level l + 1 one for each kWidth nodes of level l; the last level has one node. A node stores
 // the bounding boxes of its children and the lowest index in each. The sort is a partition by a k-d tree of a
 // sample into cells, then k-d trees in the cells: medians of (coordinate, index), so that any distribution, points
 // that are all equal included, yields full blocks. Points with a coordinate that is not finite are never
