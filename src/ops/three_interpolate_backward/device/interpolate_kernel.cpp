@@ -38,13 +38,17 @@ struct TileRange {
 };
 
 // The channels [c, c + width) of a tile, in whole vectors; `channels` of them are in the tensor. The buffers of
-// points and sums are strips of rows of `width`, consecutive in NRAM, so that a strip stays in L1. An element's
-// additions have the same order in every strip width.
+// points and sums are strips of rows of `width`, consecutive in NRAM, so that a strip stays in L1. A strip of few
+// channels is not transposed: vectors would be mostly padding. An element's additions have the same order in every
+// strip.
 struct Strip {
   static constexpr int64_t kChannels = 64;
+  static constexpr int64_t kMaxUntransposed = 4;
 
   Strip(const TileRange& range, int64_t first)
       : c(first), channels(std::min(kChannels, range.channels - first)), width(round_up(channels, kLanes)) {}
+
+  bool transposed() const { return channels > kMaxUntransposed; }
 
   template <class T>
   T* points(const Tile<T>& tile, const Tiling& tiling) const {
@@ -144,6 +148,32 @@ HWY_INLINE void add_slot(const Tile<T>& tile, const Tiling& tiling, const Strip&
   }
 }
 
+// The distance of the sums of consecutive channels, in a strip that is not transposed.
+HWY_INLINE int64_t untransposed_stride(const Tiling& tiling) { return tiling.Mo + kLanes; }
+
+// sums[c, row of n] += grad_output[c, n] * weight of n, for each channel and point.
+template <class T>
+HWY_INLINE void add_slot_untransposed(const Tile<T>& tile, const Tiling& tiling, const Strip& strip,
+                                      int64_t points) {
+  const D d;
+  auto* HWY_RESTRICT products = reinterpret_cast<float*>(strip.points(tile, tiling));
+  for (int64_t c = 0; c < strip.channels; ++c) {
+    const T* gradients = tile.grad_output + (strip.c + c) * tiling.No;
+    for (int64_t n = 0; n < points; n += kLanes) {
+      hn::Store(hn::Mul(load_f32(d, gradients + n), hn::Load(d, tile.local_weights + n)), d, products + n);
+    }
+    float* HWY_RESTRICT sums = strip.sums(tile, tiling) + c * untransposed_stride(tiling);
+    for (int64_t n = 0; n < points; ++n) sums[tile.local_rows[n]] += products[n];
+  }
+}
+
+template <class T>
+HWY_INLINE void clear_sums(const Tile<T>& tile, const Tiling& tiling, const Strip& strip) {
+  const int64_t count =
+      strip.transposed() ? (tiling.Mo + 1) * strip.width : strip.channels * untransposed_stride(tiling);
+  std::fill_n(strip.sums(tile, tiling), count, 0.0F);
+}
+
 template <class T>
 HWY_INLINE void load_pairs(const Args& call, const Tile<T>& tile, const TileRange& range, Task& task) {
   const int64_t first = (range.b * call.N + range.n) * 3;
@@ -179,11 +209,19 @@ HWY_INLINE void prefetch_next(const Args& call, const Tiling& tiling, const Tile
   for (int64_t c = 0; c < strip.channels; ++c) prefetch_row<Use::kRead>(from + c * call.N, row_bytes);
 }
 
-// Transposes the sums of the features [first, first + count) into `rows`.
+// Writes the sums of the features [first, first + count) to `rows`, channel by channel.
 template <class T>
-HWY_INLINE void transpose_sums(const Tile<T>& tile, const Tiling& tiling, const Strip& strip, int64_t first,
-                               int64_t count) {
+HWY_INLINE void write_rows(const Tile<T>& tile, const Tiling& tiling, const Strip& strip, int64_t first,
+                           int64_t count) {
   const D d;
+  if (!strip.transposed()) {
+    for (int64_t c = 0; c < strip.channels; ++c) {
+      const float* sums = strip.sums(tile, tiling) + c * untransposed_stride(tiling) + first;
+      T* row = tile.rows + (strip.c + c) * tile.row_features;
+      for (int64_t m = 0; m < count; m += kLanes) store_f32(hn::Load(d, sums + m), d, row + m);
+    }
+    return;
+  }
   for (int64_t m = 0; m < count; m += kLanes) {
     const float* sums = strip.sums(tile, tiling) + (first + m) * strip.width;
     for (int64_t c = 0; c < strip.width; c += kLanes) {
@@ -196,7 +234,7 @@ HWY_INLINE void transpose_sums(const Tile<T>& tile, const Tiling& tiling, const 
   }
 }
 
-// Transposes and stores the sums of the features [m0, m0 + features).
+// Stores the sums of the features [m0, m0 + features).
 template <class T>
 HWY_INLINE void store_sums(const Args& call, const Tiling& tiling, const Tile<T>& tile, const TileRange& range,
                            int64_t m0, int64_t features, Task& task) {
@@ -204,7 +242,7 @@ HWY_INLINE void store_sums(const Args& call, const Tiling& tiling, const Tile<T>
   T* to = static_cast<T*>(call.grad_features) + (range.b * call.C + range.c) * call.M + m0;
   for (int64_t first = 0; first < features; first += tile.row_features) {
     const int64_t count = std::min(tile.row_features, features - first);
-    for_each_strip(range, [&](const Strip& strip) { transpose_sums(tile, tiling, strip, first, count); });
+    for_each_strip(range, [&](const Strip& strip) { write_rows(tile, tiling, strip, first, count); });
     store_rows(task, to + first, call.M * kBytes, tile.rows, tile.row_features * kBytes, count * kBytes,
                range.channels);
   }
@@ -220,10 +258,14 @@ HWY_INLINE void add_tile(const Args& call, const Tiling& tiling, const Tile<T>& 
   for_each_strip(range, [&](const Strip& strip) {
     load_strip(call, tiling, tile, range, strip, task);
     prefetch_next<T>(call, tiling, range, strip);
-    transpose_points(tile, tiling, strip, range.points);
+    if (strip.transposed()) transpose_points(tile, tiling, strip, range.points);
     for (int64_t slot = 0; slot < 3; ++slot) {
       select_rows(tile, tiling, slot, m0, range.points);
-      add_slot(tile, tiling, strip, range.points);
+      if (strip.transposed()) {
+        add_slot(tile, tiling, strip, range.points);
+      } else {
+        add_slot_untransposed(tile, tiling, strip, range.points);
+      }
     }
   });
   ++task.statistics->tiles;
@@ -244,9 +286,7 @@ void interpolate(const InterpolateArgs& args, int64_t begin, int64_t end, Task& 
     const int64_t features = std::min(tiling.Mo, call.M - m0);
     for (int64_t c = 0; c < call.C; c += tiling.Co) {
       TileRange range{item / feature_tiles, c, std::min(tiling.Co, call.C - c), 0, 0};
-      for_each_strip(range, [&](const Strip& strip) {
-        std::fill_n(strip.sums(tile, tiling), (tiling.Mo + 1) * strip.width, 0.0F);
-      });
+      for_each_strip(range, [&](const Strip& strip) { clear_sums(tile, tiling, strip); });
       for (; range.n < call.N; range.n += tiling.No) {
         range.points = std::min(tiling.No, call.N - range.n);
         add_tile(call, tiling, tile, range, m0, task);

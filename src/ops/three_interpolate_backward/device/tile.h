@@ -40,7 +40,7 @@ struct Tile {
         mask(nram.take<int32_t>("mask", {tiling.No})) {}
 
   T* grad_output;         // [Co, No]
-  T* points;              // [No, Co], in strips of channels
+  T* points;              // [No, Co], in strips of channels; the products of a slot if these are few
   float* sums;            // [Mo + 1, Co], in strips; the spare row Mo takes the pairs of other work items
   T* rows;                // [Co, row_features], transposed sums
   int64_t row_features;   // features that are transposed and stored at a time
