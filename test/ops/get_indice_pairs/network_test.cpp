@@ -11,7 +11,6 @@
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/indice_pairs.h"
-#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -80,23 +79,21 @@ TEST(OpsGetIndicePairs, DenseConvolution) {
     const SparseTensor tensor = random_tensor({2, 6, 9, 8}, random);
     const int64_t outputs =
         static_cast<int64_t>(indice_pairs(tensor.sites, tensor.grid, convolution).outputs.size());
-    for (const auto algorithm : kAlgorithms) {
-      const Handle handle(algorithm);
-      const GetIndicePairsCall pairs(handle, inputs_of(tensor, convolution, outputs));
-      ASSERT_EQ(pairs.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-      const auto& [depth, height, width] = convolution.kernel;
-      const IndiceConvolutionSizes sizes = {
-          static_cast<int64_t>(tensor.sites.size()), pairs.num_act_out(), 7, 18, depth, height, width};
-      // Integers: the sums are exact.
-      auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kNdhwc, random);
-      inputs.indice_pairs = pairs.pairs_buffer.values();
-      const auto num = pairs.num_buffer.values();
-      inputs.indice_num.assign(num.begin(), num.end());
-      IndiceConvolutionCall<float> call(handle, inputs);
-      call.sub_m = convolution.submanifold ? 1 : 0;
-      ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-      EXPECT_TRUE(same_bits(call.output(), dense_result(tensor, convolution, pairs.out_buffer.values(), inputs)));
-    }
+    const Handle handle;
+    const GetIndicePairsCall pairs(handle, inputs_of(tensor, convolution, outputs));
+    ASSERT_EQ(pairs.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    const auto& [depth, height, width] = convolution.kernel;
+    const IndiceConvolutionSizes sizes = {
+        static_cast<int64_t>(tensor.sites.size()), pairs.num_act_out(), 7, 18, depth, height, width};
+    // Integers: the sums are exact.
+    auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kNdhwc, random);
+    inputs.indice_pairs = pairs.pairs_buffer.values();
+    const auto num = pairs.num_buffer.values();
+    inputs.indice_num.assign(num.begin(), num.end());
+    IndiceConvolutionCall<float> call(handle, inputs);
+    call.sub_m = convolution.submanifold ? 1 : 0;
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    EXPECT_TRUE(same_bits(call.output(), dense_result(tensor, convolution, pairs.out_buffer.values(), inputs)));
   }
 }
 

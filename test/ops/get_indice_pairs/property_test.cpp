@@ -7,7 +7,6 @@
 
 #include "ops/get_indice_pairs/call.h"
 #include "support/random_problem.h"
-#include "support/trace.h"
 
 namespace mluop::test {
 namespace {

@@ -7,7 +7,6 @@
 #include "ops/get_indice_pairs/call.h"
 #include "support/call_statistics.h"
 #include "support/environment.h"
-#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -34,13 +33,10 @@ void expect_result(const GetIndicePairsCall& call, const IndicePairsResult& expe
 
 void expect_reference(const GetIndicePairsInputs& inputs, Placement placement = Placement::kAligned) {
   const IndicePairsResult expected = reference::get_indice_pairs(inputs.problem);
-  for (const auto algorithm : kAlgorithms) {
-    SCOPED_TRACE(text_of(algorithm));
-    const Handle handle(algorithm);
-    const GetIndicePairsCall call(handle, inputs, placement);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    expect_result(call, expected);
-  }
+  const Handle handle;
+  const GetIndicePairsCall call(handle, inputs, placement);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  expect_result(call, expected);
 }
 
 IndicePairsProblem with_output_space(IndicePairsProblem problem) {
@@ -309,20 +305,18 @@ TEST(OpsGetIndicePairs, ReusedHandle) {
 
 TEST(OpsGetIndicePairs, NoSites) {
   auto random = seeded_random();
-  for (const auto algorithm : kAlgorithms) {
-    const Handle handle(algorithm);
-    auto inputs = random_get_indice_pairs(kConvolutions[1], 0, random);
-    inputs.capacity = 5;
-    GetIndicePairsCall call(handle, inputs);
-    EXPECT_EQ(call.workspace_size, 0U);
-    call.indices = nullptr;
-    call.indice_pairs = nullptr;
-    call.workspace = nullptr;
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_EQ(call.num_buffer.values(), std::vector<int32_t>(27));
-    EXPECT_EQ(call.out_buffer.values(), std::vector<int32_t>(20, untouched()));
-    EXPECT_EQ(call.num_act_out(), 0);
-  }
+  const Handle handle;
+  auto inputs = random_get_indice_pairs(kConvolutions[1], 0, random);
+  inputs.capacity = 5;
+  GetIndicePairsCall call(handle, inputs);
+  EXPECT_EQ(call.workspace_size, 0U);
+  call.indices = nullptr;
+  call.indice_pairs = nullptr;
+  call.workspace = nullptr;
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  EXPECT_EQ(call.num_buffer.values(), std::vector<int32_t>(27));
+  EXPECT_EQ(call.out_buffer.values(), std::vector<int32_t>(20, untouched()));
+  EXPECT_EQ(call.num_act_out(), 0);
 }
 
 // Without room for outputs there are no pairs.

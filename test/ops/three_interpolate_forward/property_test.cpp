@@ -7,7 +7,6 @@
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/three_interpolate_forward/call.h"
 #include "support/random_problem.h"
-#include "support/trace.h"
 
 namespace mluop::test {
 namespace {

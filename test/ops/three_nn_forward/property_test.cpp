@@ -8,7 +8,6 @@
 #include "ops/three_nn_forward/call.h"
 #include "ops/three_nn_forward/native/plan.h"
 #include "support/random_problem.h"
-#include "support/trace.h"
 
 namespace mluop::test {
 namespace {

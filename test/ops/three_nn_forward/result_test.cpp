@@ -31,17 +31,14 @@ std::vector<float> floats_of(const std::vector<T>& values) {
 template <class T>
 void expect_outputs(const ThreeNNInputs<T>& inputs, const ThreeNNOutputs<T>& expected,
                     Placement placement = Placement::kAligned) {
-  for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
-    SCOPED_TRACE(text_of(algorithm));
-    const Handle handle(algorithm);
-    const ThreeNNCall<T> call(handle, inputs, placement);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    const auto outputs = call.outputs();
-    // The conversion to fp32 is exact, so equal bits of fp32 are equal bits of T.
-    EXPECT_TRUE(same_bits(floats_of(outputs.dist2), floats_of(expected.dist2)));
-    EXPECT_TRUE(outputs.idx == expected.idx);
-    EXPECT_TRUE(call.intact());
-  }
+  const Handle handle;
+  const ThreeNNCall<T> call(handle, inputs, placement);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  const auto outputs = call.outputs();
+  // The conversion to fp32 is exact, so equal bits of fp32 are equal bits of T.
+  EXPECT_TRUE(same_bits(floats_of(outputs.dist2), floats_of(expected.dist2)));
+  EXPECT_TRUE(outputs.idx == expected.idx);
+  EXPECT_TRUE(call.intact());
 }
 
 template <class T>
