@@ -1,4 +1,4 @@
-// Indice convolution forward: index pairs whose products a task adds together.
+// Indice convolution: index pairs whose products a task adds together.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include "primitives/matmul.h"
 #include "primitives/prefetch.h"
 
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 
 // Pairs of one tile and one offset. Their output rows differ, so that the sums of several can be in registers at
 // the same time.
@@ -67,4 +67,4 @@ class RowPrefetcher {
   int64_t step_rows_;
 };
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution

@@ -1,4 +1,4 @@
-// Indice convolution forward: the buffers of a task in NRAM.
+// Indice convolution: the buffers of a task in NRAM.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 #include "core/arena.h"
 #include "core/half.h"
-#include "ops/indice_convolution_forward/native/chunk.h"
+#include "primitives/indice_convolution/chunk.h"
 
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 
 // The sizes of a tile.
 struct Tiling {
@@ -52,4 +52,4 @@ struct Tile {
   T* output;             // [chunk_pairs, input_channels], a part of the sums in half
 };
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution

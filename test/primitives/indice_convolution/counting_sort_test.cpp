@@ -1,5 +1,5 @@
 // CountingSort: sorts elements by bucket, compared to std::stable_sort.
-#include "ops/indice_convolution_forward/native/counting_sort.h"
+#include "primitives/indice_convolution/counting_sort.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace mluop::test {
 namespace {
 
-using indice_convolution_forward::native::CountingSort;
+using indice_convolution::CountingSort;
 
 struct SortArgs {
   CountingSort& sort;
@@ -93,7 +93,7 @@ TEST(OpsCountingSort, SortsLikeStableSort) {
 TEST(OpsCountingSort, TaskDim) {
   for (const int64_t elements : {0, 1, 5, 1000, 1 << 30}) {
     for (const int32_t buckets : {1, 3, 1000, 1 << 30}) {
-      const int task_dim = indice_convolution_forward::native::sort_task_dim(elements, buckets, 64);
+      const int task_dim = indice_convolution::sort_task_dim(elements, buckets, 64);
       EXPECT_GE(task_dim, 1);
       EXPECT_LE(task_dim, 64);
       if (task_dim == 1) continue;

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/indice_convolution_forward/native/pack_kernel.cpp"
+#define HWY_TARGET_INCLUDE "primitives/indice_convolution/pack_kernel.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -9,11 +9,11 @@
 #include "core/half.h"
 #include "core/simd.h"
 #include "core/sizes.h"
-#include "ops/indice_convolution_forward/native/kernels.h"
 #include "primitives/gemm_microkernel-inl.h"
+#include "primitives/indice_convolution/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 namespace HWY_NAMESPACE {
 using mluop::HWY_NAMESPACE::kLanes;
 using mluop::HWY_NAMESPACE::kNr;
@@ -47,15 +47,15 @@ RangeKernel<PackArgs> pack_for(mluOpDataType_t dtype) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 
 HWY_EXPORT(pack_for);
 
 RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(pack_for)(dtype); }
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution
 #endif

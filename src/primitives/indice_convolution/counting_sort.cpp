@@ -1,8 +1,8 @@
-#include "ops/indice_convolution_forward/native/counting_sort.h"
+#include "primitives/indice_convolution/counting_sort.h"
 
 #include <algorithm>
 
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 namespace {
 
 struct ScanArgs {
@@ -71,4 +71,4 @@ Range ByElements::operator()(int task_dim, int task_id) const {
                     [&](int64_t b) { return sort.starts[b] + b * bucket_cost; });
 }
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution

@@ -1,15 +1,15 @@
-#include "ops/indice_convolution_forward/native/plan.h"
+#include "primitives/indice_convolution/plan.h"
 
 #include <algorithm>
 
 #include "core/caches.h"
 #include "core/checks.h"
 #include "core/sizes.h"
-#include "ops/indice_convolution_forward/native/kernels.h"
 #include "primitives/fill.h"
+#include "primitives/indice_convolution/kernels.h"
 #include "primitives/matmul.h"
 
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 namespace {
 
 // The tile of the output, a chunk of features and the filters of an offset share the caches. Larger tiles gain
@@ -152,4 +152,4 @@ void run(Call& call, const Args& args, Arena workspace) {
   }
 }
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution

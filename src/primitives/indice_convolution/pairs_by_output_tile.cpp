@@ -1,9 +1,9 @@
-#include "ops/indice_convolution_forward/native/pairs_by_output_tile.h"
+#include "primitives/indice_convolution/pairs_by_output_tile.h"
 
-#include "ops/indice_convolution_forward/bad_index.h"
-#include "ops/indice_convolution_forward/native/kernels.h"
+#include "primitives/indice_convolution/bad_index.h"
+#include "primitives/indice_convolution/kernels.h"
 
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 namespace {
 
 int32_t tile_count(const Args& args, int shift) {
@@ -38,4 +38,4 @@ void sort_by_tile(Context& context, const Args& args, PairsByOutputTile& pairs) 
   launch(context, "sort_pairs", pairs.sort.task_dim, Evenly{args.pair_count}, sort_kernel(), {args, pairs});
 }
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution

@@ -1,13 +1,13 @@
-// Indice convolution forward: the decisions of a call, and its launches.
+// Indice convolution by the native algorithm: the decisions of a call, and its launches.
 #pragma once
 
 #include <cstddef>
 
-#include "ops/indice_convolution_forward/args.h"
-#include "ops/indice_convolution_forward/native/tile.h"
+#include "primitives/indice_convolution/args.h"
+#include "primitives/indice_convolution/tile.h"
 #include "team/operator_call.h"
 
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 
 // The bytes of the caller's workspace, at any address, without the data of tensors. Throws Failure with BAD_PARAM
 // if they exceed int64_t.
@@ -25,4 +25,4 @@ Plan make_plan(const Context& context, const Args& args);
 // std::bad_alloc, before it writes the output.
 void run(Call& call, const Args& args, Arena workspace);
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution

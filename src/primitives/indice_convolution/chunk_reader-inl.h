@@ -1,10 +1,10 @@
-// Indice convolution forward: reads the sorted pairs of a range of tiles in chunks. Per-target code of
+// Indice convolution: reads the sorted pairs of a range of tiles in chunks. Per-target code of
 // Highway: include it inside foreach_target.
-#if defined(MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H
-#undef MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H
+#if defined(MLUOP_PRIMITIVES_INDICE_CONVOLUTION_CHUNK_READER_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_INDICE_CONVOLUTION_CHUNK_READER_INL_H
+#undef MLUOP_PRIMITIVES_INDICE_CONVOLUTION_CHUNK_READER_INL_H
 #else
-#define MLUOP_INDICE_CONVOLUTION_FORWARD_CHUNK_READER_INL_H
+#define MLUOP_PRIMITIVES_INDICE_CONVOLUTION_CHUNK_READER_INL_H
 #endif
 
 #include <hwy/cache_control.h>
@@ -16,10 +16,10 @@
 #include <numeric>
 
 #include "core/caches.h"
-#include "ops/indice_convolution_forward/native/kernels.h"
+#include "primitives/indice_convolution/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -212,9 +212,10 @@ class ChunkReader {
     if (next_.pair < firsts[k_]) k_ = 0;  // of the next tile
     while (next_.pair >= firsts[k_ + 1]) ++k_;
     const int32_t* inputs = call_.inputs(k_) + (next_.pair - firsts[k_]);
+    const int32_t* outputs = call_.outputs(k_) + (next_.pair - firsts[k_]);
     for (int64_t i = 0; i < kPrefetchedPairs; i += kCacheLine / int64_t{sizeof(int32_t)}) {
       hwy::Prefetch(inputs + i);
-      hwy::Prefetch(inputs + call_.N + i);
+      hwy::Prefetch(outputs + i);
     }
   }
 
@@ -237,7 +238,7 @@ class ChunkReader {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

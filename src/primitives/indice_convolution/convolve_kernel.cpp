@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/indice_convolution_forward/native/convolve_kernel.cpp"
+#define HWY_TARGET_INCLUDE "primitives/indice_convolution/convolve_kernel.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -9,14 +9,14 @@
 
 #include "core/simd.h"
 #include "core/sizes.h"
-#include "ops/indice_convolution_forward/native/chunk_reader-inl.h"
-#include "ops/indice_convolution_forward/native/kernels.h"
 #include "primitives/gemm_microkernel-inl.h"
 #include "primitives/half-inl.h"
+#include "primitives/indice_convolution/chunk_reader-inl.h"
+#include "primitives/indice_convolution/kernels.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::gemm_panel;
@@ -179,15 +179,15 @@ RangeKernel<ConvolveArgs> convolve_for(mluOpDataType_t dtype) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 
 HWY_EXPORT(convolve_for);
 
 RangeKernel<ConvolveArgs> convolve_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(convolve_for)(dtype); }
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution
 #endif

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/indice_convolution_forward/native/sort_kernel.cpp"
+#define HWY_TARGET_INCLUDE "primitives/indice_convolution/sort_kernel.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "core/simd.h"
-#include "ops/indice_convolution_forward/native/kernels.h"
+#include "primitives/indice_convolution/kernels.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -127,11 +127,11 @@ void sort_runs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 
 HWY_EXPORT(count_pairs);
 HWY_EXPORT(sort_runs);
@@ -139,5 +139,5 @@ HWY_EXPORT(sort_runs);
 RangeKernel<CountArgs> count_kernel() { return MLUOP_DISPATCH(count_pairs); }
 RangeKernel<SortArgs> sort_kernel() { return MLUOP_DISPATCH(sort_runs); }
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution
 #endif

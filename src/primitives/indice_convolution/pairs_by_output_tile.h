@@ -1,4 +1,4 @@
-// Indice convolution forward: the index pairs of all offsets, checked and sorted by tile of the output.
+// Indice convolution: the index pairs of all offsets, checked and sorted by tile of the output.
 //
 // Consecutive pairs tend to be of one tile, so runs of them are sorted, not single pairs. Cost: 5 bytes a pair of
 // workspace; 4 bytes for each task and tile, and for each offset, of the pool.
@@ -7,11 +7,11 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "ops/indice_convolution_forward/args.h"
-#include "ops/indice_convolution_forward/native/counting_sort.h"
+#include "primitives/indice_convolution/args.h"
+#include "primitives/indice_convolution/counting_sort.h"
 #include "team/context.h"
 
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 
 // The pairs [pair, pair + count): of one offset and one tile, none of them skipped.
 struct Run {
@@ -75,4 +75,4 @@ void check_and_count(Context& context, const Args& args, PairsByOutputTile& pair
 // Sorts the counted pairs; pairs of one tile keep their order.
 void sort_by_tile(Context& context, const Args& args, PairsByOutputTile& pairs);
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution

@@ -1,16 +1,16 @@
-// Indice convolution forward: the range kernels. The convolution is output-stationary: a
+// Indice convolution: the range kernels. The convolution is output-stationary: a
 // tile of features_out stays in NRAM until the products of all its pairs are added.
 #pragma once
 
 #include <cstdint>
 
-#include "ops/indice_convolution_forward/args.h"
-#include "ops/indice_convolution_forward/native/pairs_by_output_tile.h"
-#include "ops/indice_convolution_forward/native/tile.h"
+#include "primitives/indice_convolution/args.h"
+#include "primitives/indice_convolution/pairs_by_output_tile.h"
+#include "primitives/indice_convolution/tile.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
-namespace mluop::indice_convolution_forward::native {
+namespace mluop::indice_convolution {
 
 // Work items: panels of all offsets, in the order of offsets. Packs the filters as fp32 [K][panels][Ci][NR]; the
 // last panel of an offset has as many columns as whole vectors need, and is padded with zeros.
@@ -47,4 +47,4 @@ struct ConvolveArgs {
 };
 RangeKernel<ConvolveArgs> convolve_kernel(mluOpDataType_t dtype);
 
-}  // namespace mluop::indice_convolution_forward::native
+}  // namespace mluop::indice_convolution
