@@ -34,6 +34,8 @@ std::vector<CaseSpec> three_interpolate_forward_cases();
 std::vector<CaseSpec> three_nn_forward_cases();
 std::vector<CaseSpec> dynamic_scatter_backward_cases();
 std::vector<CaseSpec> indice_convolution_forward_cases();
+std::vector<CaseSpec> indice_convolution_backward_data_cases();
+std::vector<CaseSpec> indice_convolution_backward_filter_cases();
 std::vector<CaseSpec> get_indice_pairs_cases();
 
 std::vector<CaseSpec> voxel_pooling_forward_cliffs();
