@@ -711,6 +711,115 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
     const int64_t indice_num[], const int64_t num_act_out, const int64_t inverse, const int64_t sub_m,
     size_t* workspace_size);
 
+/* Indice convolution backward data: the gradient of the features of a sparse convolution.
+ *
+ *   input_grad[i,ci] = sum over the offsets k and the positions l < indice_num[k] with indice_pairs[k,0,l] = i,
+ * and over co, of output_grad[indice_pairs[k,1,l],co] * filters[co,k,ci]
+ *
+ * | tensor       | shape                                     | dtype               | layout        |
+ * |--------------|-------------------------------------------|---------------------|---------------|
+ * | output_grad  | [Y, Co]                                   | HALF or FLOAT       | ARRAY         |
+ * | filters      | [Co, D, H, W, Ci]                         | that of output_grad | NDHWC         |
+ * |              | [Co, Ci, D, H, W]                         |                     | NCDHW         |
+ * |              | [D, H, W, Ci, Co]                         |                     | ARRAY         |
+ * |              | [Co, H, W, Ci]                            |                     | NHWC          |
+ * |              | [Co, Ci, H, W]                            |                     | NCHW          |
+ * |              | [H, W, Ci, Co]                            |                     | HWCN or ARRAY |
+ * | indice_pairs | [K, 2, L]                                 | INT32               | ARRAY         |
+ * | indice_num   | K numbers, on the host                    | int64_t             |               |
+ * | input_grad   | [L, Ci]                                   | that of output_grad | ARRAY         |
+ *
+ * Units: those of mluOpIndiceConvolutionForward, of which features are the rows of input_grad here. A pair with a
+ *   negative index is skipped, whatever its other index is. Several pairs of an offset may name the same rows:
+ * each is added. Outputs: the call writes every element of input_grad; the caller need not initialize it. Rows
+ * that no pair names are 0. NaN and infinity propagate through the products and additions. A tensor without
+ * elements: SUCCESS; input_grad is unchanged; only the descriptors, the scalars, indice_num and the output's data
+ * pointer are checked. Algorithm: native in both settings of mluOpOmpSetAlgorithm. Determinism: sums are fp32, for
+ * HALF rounded once at their end, to nearest even; an element starts at 0 and adds its products in the order of k,
+ * l and co: the same bits at every thread count, in every run and with any NRAM size. Instruction sets with fused
+ * multiply-adds round a product and its addition once, others twice. Memory: a workspace, at any address, of the
+ * size that the query returns: filters in fp32, Ci rounded up to 16, and 5 bytes for each of the pairs that
+ * indice_num counts; the handle keeps 4 bytes for each task and tile of the output.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      filters has another layout, a number of dimensions that its layout does not have, or 2^56 bytes
+ * or more; inverse or sub_m is neither 0 nor 1; indice_num is null, or one of its numbers outside [0, min(L, Y)];
+ * sub_m is 1 and L is not Y, K is even, or indice_num[K / 2] is not the maximum; an index is not below the number
+ * of rows of its tensor: the message names the first such element [k, 0 or 1, l] and its value; workspace_size is
+ * less than the query returns, or workspace is null although that is not 0 NOT_SUPPORTED  inverse is 1; input_grad
+ * has more than 1000000 rows, output_grad 2^31 or more, or indice_num counts 2^31 pairs or more ARCH_MISMATCH
+ * MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: MLU-OPS design document indice_convolution_backward_data; mmcv indice_conv_backward, spconv. */
+mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardData(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t output_grad_desc, const void* output_grad,
+    const mluOpTensorDescriptor_t filters_desc, const void* filters,
+    const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
+    const int64_t inverse, const int64_t sub_m, void* workspace, const size_t workspace_size,
+    const mluOpTensorDescriptor_t input_grad_desc, void* input_grad);
+
+/* Writes the bytes of workspace that mluOpIndiceConvolutionBackwardData needs for these arguments; 0 if a tensor
+ * has no elements. Returns what the operator returns for these arguments with sub_m 0, and BAD_PARAM if
+ * workspace_size is null. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t output_grad_desc,
+    const mluOpTensorDescriptor_t filters_desc, const mluOpTensorDescriptor_t indice_pairs_desc,
+    const mluOpTensorDescriptor_t input_grad_desc, const int64_t indice_num[], const int64_t inverse,
+    size_t* workspace_size);
+
+/* Indice convolution backward filter: the gradient of the filters of a sparse convolution.
+ *
+ *   filters_grad[k,ci,co] = sum over the positions l < indice_num[k] of
+ *                           features[indice_pairs[k,0,l],ci] * output_grad[indice_pairs[k,1,l],co]
+ *
+ * | tensor       | shape                                     | dtype            | layout |
+ * |--------------|-------------------------------------------|------------------|--------|
+ * | features     | [L, Ci]                                   | HALF or FLOAT    | ARRAY  |
+ * | output_grad  | [Y, Co]                                   | that of features | ARRAY  |
+ * | indice_pairs | [K, 2, L]                                 | INT32            | ARRAY  |
+ * | indice_num   | K numbers, on the host                    | int64_t          |        |
+ * | filters_grad | [D, H, W, Ci, Co] or [H, W, Ci, Co]       | that of features | any    |
+ *
+ * Units: those of mluOpIndiceConvolutionForward. The dimensions of filters_grad are read by their position,
+ * whatever its layout is. A pair with a negative index is skipped, whatever its other index is. Several pairs of
+ * an offset may name the same rows: each is added. sub_m is not read. Outputs: the call writes every element of
+ * filters_grad; the caller need not initialize it. Offsets without pairs are 0. NaN and infinity propagate through
+ * the products and additions. A tensor without elements: SUCCESS; filters_grad is unchanged; only the descriptors,
+ * the scalars, indice_num and the output's data pointer are checked. Algorithm: native in both settings of
+ * mluOpOmpSetAlgorithm. Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. The pairs
+ * of an offset are divided into segments, by their numbers and the sizes of the tensors alone. A sum of a segment
+ * starts at 0 and adds its products in the order of l; the sums of the segments are added in their order: the same
+ * bits at every thread count, in every run and with any NRAM size. Instruction sets with fused multiply-adds round
+ * a product and its addition once, others twice. Memory: a workspace, at any address, of the size that the query
+ * returns: the fp32 sums of the segments of offsets that have several, at most 512 matrices of Ci x Co; the handle
+ * keeps 32 bytes for each segment and 12 an offset.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      filters_grad has neither 4 nor 5 dimensions, or 2^56 bytes or more; features has more than
+ * 1000000 rows; inverse is not 0; indice_num is null, or one of its numbers outside [0, L]; an index is not below
+ * the number of rows of its tensor: the message names the first such element [k, 0 or 1, l] and its value;
+ * workspace_size is less than the query returns, or workspace is null although that is not 0 NOT_SUPPORTED
+ * output_grad has 2^31 rows or more, or indice_num counts 2^31 pairs or more ARCH_MISMATCH  MLUOP_OMP_DEVICE is
+ * mlu270 or mlu290
+ *
+ * Definition: MLU-OPS design document indice_convolution_backward_filter; mmcv indice_conv_backward, spconv. */
+mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardFilter(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t output_grad_desc, const void* output_grad,
+    const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
+    const int64_t inverse, const int64_t sub_m, void* workspace, const size_t workspace_size,
+    const mluOpTensorDescriptor_t filters_grad_desc, void* filters_grad);
+
+/* Writes the bytes of workspace that mluOpIndiceConvolutionBackwardFilter needs for these arguments; 0 if a tensor
+ * has no elements.
+ * Returns what the operator returns for these arguments, and BAD_PARAM if workspace_size is null. Nothing is then
+ * written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc,
+    const mluOpTensorDescriptor_t output_grad_desc, const mluOpTensorDescriptor_t indice_pairs_desc,
+    const mluOpTensorDescriptor_t filters_grad_desc, const int64_t indice_num[], const int64_t inverse,
+    const int64_t sub_m, size_t* workspace_size);
+
 /* Get indice pairs (mmcv, spconv): finds the output sites of a sparse convolution, and for each offset of the
  * filter the index pairs (the rulebook) that mluOpIndiceConvolutionForward reads.
  *

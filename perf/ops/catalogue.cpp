@@ -7,14 +7,8 @@ namespace mluop::perf {
 
 std::vector<CaseSpec> all_cases() {
   std::vector<CaseSpec> all;
-  for (const auto cases :
-       {voxel_pooling_forward_cases, three_interpolate_backward_cases, three_interpolate_forward_cases,
-        three_nn_forward_cases, masked_im2col_forward_cases, masked_col2im_forward_cases,
-        dynamic_scatter_backward_cases, indice_convolution_forward_cases, get_indice_pairs_cases,
-        voxel_pooling_forward_cliffs, three_interpolate_backward_cliffs, three_interpolate_forward_cliffs,
-        three_nn_forward_cliffs, masked_im2col_forward_cliffs, masked_col2im_forward_cliffs,
-        dynamic_scatter_backward_cliffs, indice_convolution_forward_cliffs}) {
-    for (CaseSpec& spec : cases()) all.push_back(std::move(spec));
+  for (const auto cases : {voxel_pooling_forward_cases, three_nn_forward_cases, three_interpolate_forward_cases, three_interpolate_backward_cases, masked_im2col_forward_cases, masked_col2im_forward_cases, dynamic_scatter_backward_cases, get_indice_pairs_cases, indice_convolution_forward_cases, indice_convolution_backward_data_cases, indice_convolution_backward_filter_cases, voxel_pooling_forward_cliffs, three_nn_forward_cliffs, three_interpolate_forward_cliffs, three_interpolate_backward_cliffs, masked_im2col_forward_cliffs, masked_col2im_forward_cliffs, dynamic_scatter_backward_cliffs, indice_convolution_forward_cliffs}) {
+for (CaseSpec& spec : cases()) all.push_back(std::move(spec));
   }
   return all;
 }

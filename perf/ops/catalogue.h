@@ -26,20 +26,22 @@ std::vector<CaseSpec> matching_cases(const Filter& filter);
 // "operator/case dtype algorithm".
 std::string title(const CaseSpec& spec);
 
+std::vector<CaseSpec> voxel_pooling_forward_cases();
+std::vector<CaseSpec> three_nn_forward_cases();
+std::vector<CaseSpec> three_interpolate_forward_cases();
+std::vector<CaseSpec> three_interpolate_backward_cases();
 std::vector<CaseSpec> masked_im2col_forward_cases();
 std::vector<CaseSpec> masked_col2im_forward_cases();
-std::vector<CaseSpec> voxel_pooling_forward_cases();
-std::vector<CaseSpec> three_interpolate_backward_cases();
-std::vector<CaseSpec> three_interpolate_forward_cases();
-std::vector<CaseSpec> three_nn_forward_cases();
 std::vector<CaseSpec> dynamic_scatter_backward_cases();
-std::vector<CaseSpec> indice_convolution_forward_cases();
 std::vector<CaseSpec> get_indice_pairs_cases();
+std::vector<CaseSpec> indice_convolution_forward_cases();
+std::vector<CaseSpec> indice_convolution_backward_data_cases();
+std::vector<CaseSpec> indice_convolution_backward_filter_cases();
 
 std::vector<CaseSpec> voxel_pooling_forward_cliffs();
-std::vector<CaseSpec> three_interpolate_backward_cliffs();
-std::vector<CaseSpec> three_interpolate_forward_cliffs();
 std::vector<CaseSpec> three_nn_forward_cliffs();
+std::vector<CaseSpec> three_interpolate_forward_cliffs();
+std::vector<CaseSpec> three_interpolate_backward_cliffs();
 std::vector<CaseSpec> masked_im2col_forward_cliffs();
 std::vector<CaseSpec> masked_col2im_forward_cliffs();
 std::vector<CaseSpec> dynamic_scatter_backward_cliffs();

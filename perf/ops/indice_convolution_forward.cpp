@@ -13,6 +13,7 @@
 
 #include "perf/bounds/indice_convolution_forward.h"
 #include "perf/ops/catalogue.h"
+#include "perf/ops/center_point_convolutions.h"
 #include "perf/ops/gather_sgemm_scatter.h"
 #include "perf/support/buffer.h"
 #include "perf/support/npy_folder.h"
@@ -29,19 +30,6 @@ using reference::FilterLayout;
 
 constexpr uint64_t kFeaturesSeed = 1, kFiltersSeed = 2, kPairsSeed = 3;
 constexpr double kFloatTolerance = 1e-5, kHalfTolerance = 3e-3;
-
-struct Convolution {
-  test::CenterPointInput input;
-  test::SparseConvolution sparse;
-  int64_t Ci, Co;
-};
-
-// Scales the number of scans, as the number of sites of a scan is limited.
-Convolution scaled(Convolution convolution, double size) {
-  convolution.input.sites = perf::scaled(convolution.input.sites, size);
-  convolution.input.scans = static_cast<int>(std::ceil(convolution.input.scans * size));
-  return convolution;
-}
 
 // The pairs of a convolution and the sizes that follow from them.
 struct Problem {
@@ -232,27 +220,6 @@ class IndiceConvolutionForward : public Case {
   std::optional<GatherSgemmScatter> sgemm_;
   std::optional<Buffer<float>> expected_;
 };
-
-std::string name_of(const Convolution& convolution) {
-  const std::string channels = std::to_string(convolution.Ci) + 'x' + std::to_string(convolution.Co);
-  if (convolution.sparse.submanifold) return "subm_" + channels;
-  std::string kernel = "k";
-  for (const int32_t extent : convolution.sparse.kernel) kernel += std::to_string(extent);
-  return kernel + '_' + channels;
-}
-
-std::vector<Convolution> convolutions() {
-  std::vector<Convolution> all;
-  for (const auto& input : test::kCenterPointInputs) {
-    const int64_t channels = int64_t{16} << input.level;
-    all.push_back({input, test::kCenterPointSteps[input.level], channels, std::min<int64_t>(channels * 2, 128)});
-  }
-  for (const auto& input : test::kCenterPointInputs) {
-    const int64_t channels = int64_t{16} << input.level;
-    all.push_back({input, test::submanifold({3, 3, 3}), channels, channels});
-  }
-  return all;
-}
 
 template <class T>
 void append_cases(std::vector<CaseSpec>& cases, mluOpOmpAlgorithm_t algorithm, const char* algorithm_name) {

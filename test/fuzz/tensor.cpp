@@ -87,6 +87,7 @@ Fault Tensor::change_dims(Decoder& decoder) {
     } else {
       dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), decoder.number(0, 2));
     }
+    if (format_.free_dim_count) dims = format_.dims;
   } else {
     const bool is_free = (format_.free_dims >> at & 1) != 0;
     dims[at] = decoder.flag() ? decoder.any_number() : dims[at] + decoder.number(-1, 1);

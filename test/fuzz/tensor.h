@@ -25,6 +25,8 @@ struct TensorFormat {
   unsigned free_dims = 0;
   // Bit i: a change to layout i is no fault.
   unsigned free_layouts = 0;
+  // Another number of dimensions may state the same, so that a change of it is no fault.
+  bool free_dim_count = false;
 };
 
 // A change of an argument.

@@ -7,6 +7,8 @@
 
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/get_indice_pairs/call.h"
+#include "ops/indice_convolution_backward_data/call.h"
+#include "ops/indice_convolution_backward_filter/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
@@ -141,6 +143,19 @@ TYPED_TEST(FaultsOfOperatorsOf, ThreeInterpolateBackward) {
         random_three_interpolate<TypeParam>({1, sizes.C, 20, 10}, this->random),
         random_three_interpolate<TypeParam>(sizes, this->random));
   }
+}
+
+TYPED_TEST(FaultsOfOperatorsOf, IndiceConvolutionBackwardData) {
+  const FilterFormat format = kFilterFormats[0];
+  this->template expect_failures<IndiceConvolutionBackwardDataCall<TypeParam>>(
+      random_indice_convolution_backward_data<TypeParam>({20, 20, 16, 24, 3, 1, 2}, format, this->random),
+      random_indice_convolution_backward_data<TypeParam>({2000, 300, 16, 24, 3, 1, 2}, format, this->random));
+}
+
+TYPED_TEST(FaultsOfOperatorsOf, IndiceConvolutionBackwardFilter) {
+  this->template expect_failures<IndiceConvolutionBackwardFilterCall<TypeParam>>(
+      random_indice_convolution_backward_filter<TypeParam>({20, 20, 16, 24, 3, 1, 2}, this->random),
+      random_indice_convolution_backward_filter<TypeParam>({4000, 300, 16, 24, 3, 1, 2}, this->random));
 }
 
 TYPED_TEST(FaultsOfOperatorsOf, ThreeInterpolateForward) {

@@ -6,6 +6,8 @@
 
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/get_indice_pairs/call.h"
+#include "ops/indice_convolution_backward_data/call.h"
+#include "ops/indice_convolution_backward_filter/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
@@ -120,6 +122,28 @@ OperatorCase indice_convolution(const char* name, Values values, std::mt19937& r
   return case_of<IndiceConvolutionCall<T>>(name, false, std::move(inputs));
 }
 
+template <class T>
+OperatorCase indice_convolution_backward_data(const char* name, Values values, std::mt19937& random) {
+  auto inputs = random_indice_convolution_backward_data<T>({500, 400, 17, 24, 3, 1, 2}, kFilterFormats[0], random);
+  make_fractional(inputs, random);
+  const float tiny = sizeof(T) == 2 ? 0x1p-10F : 0x1p-66F;
+  change(inputs.output_grad, values, tiny);
+  change(inputs.filters, values == Values::kSpecial ? Values::kFractional : values, tiny);
+  return case_of<IndiceConvolutionBackwardDataCall<T>>(name, true, std::move(inputs));
+}
+
+// Offsets of several segments of the reduction.
+template <class T>
+OperatorCase indice_convolution_backward_filter(const char* name, Values values, std::mt19937& random) {
+  auto inputs = random_indice_convolution_backward_filter<T>({3000, 400, 17, 24, 3, 1, 2}, random);
+  set_pair_count(inputs, 0, 3000);
+  make_fractional(inputs, random);
+  const float tiny = sizeof(T) == 2 ? 0x1p-10F : 0x1p-66F;
+  change(inputs.features, values, tiny);
+  change(inputs.output_grad, values == Values::kSpecial ? Values::kFractional : values, tiny);
+  return case_of<IndiceConvolutionBackwardFilterCall<T>>(name, true, std::move(inputs));
+}
+
 // A 3 x 3 x 3 filter over 3000 sites of a space.
 OperatorCase get_indice_pairs(const char* name, const IndicePairsProblem::Extent& space, int32_t stride,
                               std::mt19937& random) {
@@ -162,6 +186,14 @@ std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
   cases.push_back(dynamic_scatter(values, random));
   cases.push_back(indice_convolution<float>("indice convolution, float", values, random));
   cases.push_back(indice_convolution<Half>("indice convolution, half", values, random));
+  cases.push_back(
+      indice_convolution_backward_data<float>("indice convolution backward data, float", values, random));
+  cases.push_back(
+      indice_convolution_backward_data<Half>("indice convolution backward data, half", values, random));
+  cases.push_back(
+      indice_convolution_backward_filter<float>("indice convolution backward filter, float", values, random));
+  cases.push_back(
+      indice_convolution_backward_filter<Half>("indice convolution backward filter, half", values, random));
   cases.push_back(get_indice_pairs("get indice pairs, strided", {20, 30, 40}, 2, random));
   cases.push_back(get_indice_pairs("get indice pairs, submanifold", {20, 30, 40}, 1, random));
   cases.push_back(get_indice_pairs("get indice pairs, hashed", {1 << 20, 1 << 20, 1 << 20}, 2, random));

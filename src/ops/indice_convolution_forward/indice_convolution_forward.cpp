@@ -4,18 +4,16 @@
 
 #include "core/dtype.h"
 #include "ops/indice_convolution_forward/device/plan.h"
-#include "ops/indice_convolution_forward/native/plan.h"
+#include "primitives/indice_convolution/plan.h"
+#include "primitives/indice_convolution/rules.h"
 
 namespace mluop {
 namespace {
 
-using indice_convolution_forward::Args;
+using indice_convolution::Args;
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
-
-constexpr int64_t kFilterBytesLimit = int64_t{1} << 56;
-constexpr int64_t kCountLimit = int64_t{1} << 31;
 
 // The parameters that the operator and its query share; the query has no data.
 struct Params {
@@ -47,24 +45,7 @@ void check_filters(const TensorDescriptor& filters) {
   if (element_count(filters) == 0) {
     throw Failure(kBadParam, text("filters has shape ", shape_text(filters.shape()), ", expected no dimension 0"));
   }
-  require(byte_count(filters) < kFilterBytesLimit, kBadParam, "filters has ", byte_count(filters),
-          " bytes, expected fewer than 2^56");
-}
-
-void check_row_count(std::string_view name, int64_t rows) {
-  require(rows < kCountLimit, kNotSupported, name, " has ", rows, " rows, expected fewer than 2^31");
-}
-
-void check_pair_counts(const int64_t* indice_num, int64_t K, int64_t N) {
-  for (int64_t k = 0; k < K; ++k) {
-    require(0 <= indice_num[k] && indice_num[k] <= N, kBadParam, "indice_num[", k, "] is ", indice_num[k],
-            ", expected 0 to ", N);
-  }
-  int64_t pairs = 0;
-  for (int64_t k = 0; k < K; ++k) {
-    pairs += indice_num[k];
-    require(pairs < kCountLimit, kNotSupported, "indice_num counts 2^31 pairs or more, expected fewer");
-  }
+  indice_convolution::check_filter_bytes("filters", byte_count(filters));
 }
 
 // Declares and checks what the operator and its query share.
@@ -76,6 +57,7 @@ Args check(Call& call, const Params& params) {
   args.dtype = dtype_of(params.features_desc);
   args.N = dim_of(params.features_desc, 0);
   args.M = dim_of(params.features_out_desc, 0);
+  args.L = args.N;
   args.Ci = dim_of(filters_desc, at.ci);
   args.Co = dim_of(filters_desc, at.co);
   args.K =
@@ -85,6 +67,8 @@ Args check(Call& call, const Params& params) {
   args.indice_pairs = static_cast<const int32_t*>(params.indice_pairs);
   args.indice_num = params.indice_num;
   args.features_out = params.features_out;
+  args.inputs_of = "features";
+  args.outputs_of = "features_out";
 
   constexpr auto kArray = MLUOP_LAYOUT_ARRAY;
   call.input("features", params.features_desc, params.features, args.dtype, kArray, {kAny, args.Ci});
@@ -100,17 +84,17 @@ Args check(Call& call, const Params& params) {
   require(args.dtype == MLUOP_DTYPE_FLOAT || args.dtype == MLUOP_DTYPE_HALF, kBadParam, "features has data type ",
           name_of(args.dtype), ", expected FLOAT or HALF");
   check_filters(*filters_desc);
-  check_row_count("features", args.N);
-  check_row_count("features_out", args.M);
+  indice_convolution::check_row_count("features", args.N);
+  indice_convolution::check_row_count("features_out", args.M);
   call.check_tensors();
   require(params.num_act_out == args.M, kBadParam, "num_act_out is ", params.num_act_out,
           ", expected features_out dim 0, which is ", args.M);
   require(params.inverse == 0 || params.inverse == 1, kBadParam, "inverse is ", params.inverse, ", expected 0");
   require(params.inverse == 0, kNotSupported, "inverse is 1, expected 0");
   require(params.sub_m == 0 || params.sub_m == 1, kBadParam, "sub_m is ", params.sub_m, ", expected 0 or 1");
-  check_pair_counts(args.indice_num, args.K, args.N);
+  indice_convolution::check_pair_counts(args.indice_num, args.K, args.N);
 
-  args.pair_count = std::accumulate(args.indice_num, args.indice_num + args.K, int64_t{0});
+  args.pair_count = indice_convolution::sum_of_pairs(args.indice_num, args.K);
   // Not those of the descriptor, which are arbitrary for dimensions of size 1.
   const auto stride = [&](int dim) {
     const int64_t* dims = filters_desc->dims.data();
@@ -120,10 +104,10 @@ Args check(Call& call, const Params& params) {
   return args;
 }
 
-size_t workspace_bytes(const Context& context, const Args& args) {
+size_t queried_bytes(const Context& context, const Args& args) {
   return context.algorithm == MLUOP_OMP_ALGORITHM_DEVICE
              ? indice_convolution_forward::device::workspace_bytes(context, args)
-             : indice_convolution_forward::native::workspace_bytes(context, args);
+             : indice_convolution::workspace_bytes(context, args);
 }
 
 }  // namespace
@@ -139,7 +123,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
       "mluOpGetIndiceConvolutionForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
         const Args args = check(call, {features_desc, filters_desc, indice_pairs_desc, features_out_desc,
                                        indice_num, num_act_out, inverse, sub_m});
-        return workspace_bytes(call.context(), args);
+        return queried_bytes(call.context(), args);
       });
 }
 
@@ -153,11 +137,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionForward(
   return run_operator("mluOpIndiceConvolutionForward", handle, [&](Call& call) {
     const Args args = check(call, {features_desc, filters_desc, indice_pairs_desc, features_out_desc, indice_num,
                                    num_act_out, inverse, sub_m, features, filters, indice_pairs, features_out});
-    const Arena arena = call.workspace(workspace, workspace_size, workspace_bytes(call.context(), args));
+    const Arena arena = call.workspace(workspace, workspace_size, queried_bytes(call.context(), args));
     if (call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE) {
       indice_convolution_forward::device::run(call, args, arena);
     } else {
-      indice_convolution_forward::native::run(call, args, arena);
+      indice_convolution::run(call, args, arena);
     }
   });
 }

@@ -39,6 +39,17 @@ IndiceConvolutionInputs<T> random_indice_convolution(const IndiceConvolutionSize
 template <class T>
 void make_fractional(IndiceConvolutionInputs<T>& inputs, std::mt19937& random);
 
+// Makes the number of pairs of an offset `count`; added pairs have all rows in turn. Of any operator's inputs.
+template <class Inputs>
+void set_pair_count(Inputs& inputs, size_t k, int64_t count) {
+  int32_t* const pairs = inputs.indice_pairs.data() + 2 * static_cast<int64_t>(k) * inputs.sizes.num_act_in;
+  for (int64_t l = inputs.indice_num[k]; l < count; ++l) {
+    pairs[l] = static_cast<int32_t>(l % inputs.sizes.num_act_in);
+    pairs[inputs.sizes.num_act_in + l] = static_cast<int32_t>(l % inputs.sizes.num_act_out);
+  }
+  inputs.indice_num[k] = count;
+}
+
 // The sums in double.
 template <class T>
 std::vector<double> indice_convolution_sums(const IndiceConvolutionInputs<T>& inputs);

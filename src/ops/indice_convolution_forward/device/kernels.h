@@ -4,11 +4,13 @@
 
 #include <cstdint>
 
-#include "ops/indice_convolution_forward/args.h"
+#include "primitives/indice_convolution/args.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
 namespace mluop::indice_convolution_forward::device {
+
+using indice_convolution::Args;
 
 // Work items: pairs. Reports the first pair with an index out of bounds; a pair with a negative index is skipped.
 struct CheckArgs {

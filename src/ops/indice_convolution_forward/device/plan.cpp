@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "ops/indice_convolution_forward/bad_index.h"
 #include "ops/indice_convolution_forward/device/f32_to_f16.h"
 #include "ops/indice_convolution_forward/device/kernels.h"
 #include "primitives/fill.h"
 #include "primitives/gather.h"
+#include "primitives/indice_convolution/bad_index.h"
 #include "primitives/matmul.h"
 #include "primitives/scatter_add.h"
 #include "primitives/transpose.h"
@@ -37,7 +37,7 @@ bool check_indices(Context& context, const Args& args, const CheckBuffers& buffe
   int32_t lowest = 0;
   launch(context, "check_indices", device_task_dim(), Evenly{args.pair_count}, check_kernel(),
          {args, buffers.first_pairs, first_bad, &lowest});
-  if (first_bad.found()) throw bad_index(args, first_bad.item());
+  if (first_bad.found()) throw indice_convolution::bad_index(args, first_bad.item());
   return lowest < 0;
 }
 

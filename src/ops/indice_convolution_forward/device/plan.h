@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ops/indice_convolution_forward/args.h"
+#include "primitives/indice_convolution/args.h"
 #include "team/operator_call.h"
 
 namespace mluop::indice_convolution_forward::device {
+
+using indice_convolution::Args;
 
 // The workspace, in the order of the design document. Sums are fp32, also of half outputs.
 struct Workspace {

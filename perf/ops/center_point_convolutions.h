@@ -1,0 +1,49 @@
+// The convolutions of CenterPoint's backbone, for the cases of indice convolution and of its gradients.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "perf/support/case.h"
+#include "support/center_point.h"
+
+namespace mluop::perf {
+
+struct Convolution {
+  test::CenterPointInput input;
+  test::SparseConvolution sparse;
+  int64_t Ci, Co;
+};
+
+// Scales the number of scans, as the number of sites of a scan is limited.
+inline Convolution scaled(Convolution convolution, double size) {
+  convolution.input.sites = perf::scaled(convolution.input.sites, size);
+  convolution.input.scans = static_cast<int>(std::ceil(convolution.input.scans * size));
+  return convolution;
+}
+
+inline std::string name_of(const Convolution& convolution) {
+  const std::string channels = std::to_string(convolution.Ci) + 'x' + std::to_string(convolution.Co);
+  if (convolution.sparse.submanifold) return "subm_" + channels;
+  std::string kernel = "k";
+  for (const int32_t extent : convolution.sparse.kernel) kernel += std::to_string(extent);
+  return kernel + '_' + channels;
+}
+
+// Strided ones, then submanifold ones on the same inputs.
+inline std::vector<Convolution> convolutions() {
+  std::vector<Convolution> all;
+  for (const auto& input : test::kCenterPointInputs) {
+    const int64_t channels = int64_t{16} << input.level;
+    all.push_back({input, test::kCenterPointSteps[input.level], channels, std::min<int64_t>(channels * 2, 128)});
+  }
+  for (const auto& input : test::kCenterPointInputs) {
+    const int64_t channels = int64_t{16} << input.level;
+    all.push_back({input, test::submanifold({3, 3, 3}), channels, channels});
+  }
+  return all;
+}
+
+}  // namespace mluop::perf

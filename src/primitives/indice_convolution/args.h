@@ -1,0 +1,54 @@
+// Indice convolution: the arguments of a convolution by index pairs, which the forward operator and the gradient
+// of its input are: there output rows and channels are the inputs.
+//
+// Letters as in the design document: N rows of features, M rows of features_out, Ci and Co channels, K offsets of
+// the filter. The index pairs that indice_num counts are numbered consecutively, offset by offset.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "core/dtype.h"
+
+namespace mluop::indice_convolution {
+
+// Elements from one co, k or ci of the filters to the next.
+struct FilterStrides {
+  int64_t co, k, ci;
+};
+
+// Index pairs, checked except for the values of indice_pairs.
+struct IndexPairs {
+  const int32_t* inputs(int64_t k) const { return indice_pairs + (2 * k + input_side) * L; }
+  const int32_t* outputs(int64_t k) const { return indice_pairs + (2 * k + 1 - input_side) * L; }
+
+  int64_t K;
+  int64_t L;                    // the maximum number of pairs of an offset
+  int64_t N, M;                 // inputs are less than N, outputs less than M
+  int64_t pair_count;           // the sum of indice_num
+  int64_t input_side;           // 0 or 1: indice_pairs[k, input_side] are the inputs
+  const int32_t* indice_pairs;  // [K, 2, L]
+  const int64_t* indice_num;    // [K]
+  // The tensors whose rows are the inputs and the outputs.
+  std::string_view inputs_of, outputs_of;
+};
+
+// Checked, as the pairs.
+struct Args : IndexPairs {
+  int64_t element_bytes() const { return static_cast<int64_t>(size_of(dtype)); }
+  // Nothing is added: the output, if it has elements, is zero.
+  bool is_empty() const { return N == 0 || M == 0; }
+
+  mluOpDataType_t dtype;
+  int64_t Ci, Co;
+  FilterStrides strides;
+  const void* features;  // [N, Ci]
+  const void* filters;   // by strides
+  void* features_out;    // [M, Co]
+};
+
+// A byte count for decisions, computed in double because it may exceed int64_t: exact below 2^53, at most 2^62.
+inline int64_t saturated(double bytes) { return static_cast<int64_t>(std::min(bytes, 0x1p62)); }
+
+}  // namespace mluop::indice_convolution

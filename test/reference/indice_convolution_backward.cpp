@@ -1,0 +1,66 @@
+#include "reference/indice_convolution_backward.h"
+
+#include <algorithm>
+
+namespace mluop::reference {
+namespace {
+
+using Sizes = IndiceConvolutionForwardSizes;
+
+// Calls body(k, input, output) for each valid pair.
+template <class Body>
+void for_each_pair(const Sizes& sizes, const int32_t* indice_pairs, const int64_t* indice_num, const Body& body) {
+  for (int64_t k = 0; k < sizes.K(); ++k) {
+    const int32_t* inputs = indice_pairs + k * 2 * sizes.num_act_in;
+    const int32_t* outputs = inputs + sizes.num_act_in;
+    for (int64_t l = 0; l < indice_num[k]; ++l) {
+      if (inputs[l] >= 0 && outputs[l] >= 0) body(k, int64_t{inputs[l]}, int64_t{outputs[l]});
+    }
+  }
+}
+
+}  // namespace
+
+template <class Sum, class T>
+void indice_convolution_backward_data(const Sizes& sizes, const T* output_grad, const T* filters,
+                                      const int32_t* indice_pairs, const int64_t* indice_num, Sum* input_grad) {
+  std::fill_n(input_grad, sizes.features_count(), Sum{0});
+  for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
+    const T* grad = output_grad + output * sizes.Co;
+    for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
+      const T* weight = filters + (k * sizes.Ci + ci) * sizes.Co;
+      Sum& sum = input_grad[input * sizes.Ci + ci];
+      for (int64_t co = 0; co < sizes.Co; ++co) sum += Sum{test::to_f32(grad[co])} * Sum{test::to_f32(weight[co])};
+    }
+  });
+}
+
+template <class Sum, class T>
+void indice_convolution_backward_filter(const Sizes& sizes, const T* features, const T* output_grad,
+                                        const int32_t* indice_pairs, const int64_t* indice_num,
+                                        Sum* filters_grad) {
+  std::fill_n(filters_grad, sizes.filters_count(), Sum{0});
+  for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
+    for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
+      const Sum feature{test::to_f32(features[input * sizes.Ci + ci])};
+      Sum* sums = filters_grad + (k * sizes.Ci + ci) * sizes.Co;
+      const T* grad = output_grad + output * sizes.Co;
+      for (int64_t co = 0; co < sizes.Co; ++co) sums[co] += feature * Sum{test::to_f32(grad[co])};
+    }
+  });
+}
+
+template void indice_convolution_backward_data(const Sizes&, const float*, const float*, const int32_t*,
+                                               const int64_t*, float*);
+template void indice_convolution_backward_data(const Sizes&, const float*, const float*, const int32_t*,
+                                               const int64_t*, double*);
+template void indice_convolution_backward_data(const Sizes&, const test::Half*, const test::Half*, const int32_t*,
+                                               const int64_t*, double*);
+template void indice_convolution_backward_filter(const Sizes&, const float*, const float*, const int32_t*,
+                                                 const int64_t*, float*);
+template void indice_convolution_backward_filter(const Sizes&, const float*, const float*, const int32_t*,
+                                                 const int64_t*, double*);
+template void indice_convolution_backward_filter(const Sizes&, const test::Half*, const test::Half*,
+                                                 const int32_t*, const int64_t*, double*);
+
+}  // namespace mluop::reference
