@@ -50,6 +50,7 @@
 #ifndef MLU_OP_H_
 #define MLU_OP_H_
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -376,6 +377,94 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
                          const mluOpTensorDescriptor_t input_features_desc, const void* input_features,
                          const mluOpTensorDescriptor_t output_features_desc, void* output_features,
                          const mluOpTensorDescriptor_t pos_memo_desc, void* pos_memo);
+
+/* Voxelization (mmcv, spconv: hard voxelization): collects the points of each cell of a grid.
+ *
+ *   Along each axis x, y, z, in fp32: cells = round((max - min) / voxel_size), half away from zero, and
+ *     the cell of a point is floor((p - min) / voxel_size); in range if 0 <= cell < cells along all axes.
+ *   The voxels are the cells with a point in range, in the order of their first points, at most max_voxels.
+ *   voxels[v,i,:]           = the i-th point of voxel v, ascending, if i < num_points_per_voxel[v]; else 0
+ *   coors[v,:]              = the cell of voxel v: z, y, x
+ *   num_points_per_voxel[v] = the number of its points, at most max_points
+ *   voxel_num[0]            = the number of voxels
+ *
+ * | tensor               | shape                       | dtype | layout |
+ * |----------------------|-----------------------------|-------|--------|
+ * | points               | [N, F]: x, y, z, others     | FLOAT | any    |
+ * | voxel_size           | [3]: x, y, z                | FLOAT | any    |
+ * | coors_range          | [6]: minima, then maxima    | FLOAT | any    |
+ * | voxels               | [max_voxels, max_points, F] | FLOAT | any    |
+ * | coors                | [max_voxels, 3]             | INT32 | any    |
+ * | num_points_per_voxel | [max_voxels]                | INT32 | any    |
+ * | voxel_num            | [1]                         | INT32 | any    |
+ *
+ * Units: coors count cells from the minima. A coordinate that is NaN or infinite is out of range. An axis whose
+ *   maximum is not above its minimum has no cells.
+ * Outputs: the call writes every element; the caller need not initialize them. What is past the points of a
+ *   voxel, or past the last voxel, is 0. Points are copied bit for bit.
+ * Determinism: the result is exact: that of the serial loop over the points, at every thread count. As in mmcv,
+ *   coordinates are divided by voxel_size; the device multiplies by its inverse.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 33 bytes a point. It depends
+ *   on N only.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      N is 0, or F less than 3; NDim is not 3; deterministic is false; max_points or max_voxels is
+ *                  negative; an element of voxel_size is not positive and finite, or one of coors_range is not
+ *                  finite: the message names the first; size is null; workspace_size is less than the query
+ *                  returns, or workspace is null although that is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more; an axis has more than 2^31 cells, or the grid more than 2^62
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *   SUCCESS        also with max_points = 0 or max_voxels = 0: every output is unchanged, voxel_num included,
+ *                  inputs and workspace may be null, and the query writes 0
+ *
+ * Definition: MLU-OPS design document voxelization; mmcv voxelization; VoxelNet, arXiv:1711.06396. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetVoxelizationWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc, const mluOpTensorDescriptor_t voxel_size_desc,
+    const mluOpTensorDescriptor_t coors_range_desc, const int32_t max_points, const int32_t max_voxels,
+    const int32_t NDim, const bool deterministic, const mluOpTensorDescriptor_t voxels_desc,
+    const mluOpTensorDescriptor_t coors_desc, const mluOpTensorDescriptor_t num_points_per_voxel_desc,
+    const mluOpTensorDescriptor_t voxel_num_desc, size_t* size);
+mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc, const void* points,
+    const mluOpTensorDescriptor_t voxel_size_desc, const void* voxel_size,
+    const mluOpTensorDescriptor_t coors_range_desc, const void* coors_range, const int32_t max_points,
+    const int32_t max_voxels, const int32_t NDim, const bool deterministic, void* workspace, size_t workspace_size,
+    const mluOpTensorDescriptor_t voxels_desc, void* voxels, const mluOpTensorDescriptor_t coors_desc, void* coors,
+    const mluOpTensorDescriptor_t num_points_per_voxel_desc, void* num_points_per_voxel,
+    const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num);
+
+/* Ball query (PointNet++): the first nsample points in the ball, or the shell, around each center.
+ *
+ *   d2(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch
+ *   The members of m are the n with d2(m,n) = 0 or min_radius^2 <= d2(m,n) < max_radius^2.
+ *   idx[b,m,i] = the i-th member of m, ascending; if there are fewer, the first member again
+ *
+ * | tensor  | shape           | dtype           | layout |
+ * |---------|-----------------|-----------------|--------|
+ * | new_xyz | [B, M, 3]       | HALF or FLOAT   | any    |
+ * | xyz     | [B, N, 3]       | that of new_xyz | any    |
+ * | idx     | [B, M, nsample] | INT32           | any    |
+ *
+ * Units: coordinates are x, y, z; the radii are in their unit. ball_query of mmcv takes xyz first.
+ * Outputs: a row of idx without a member is unchanged, as on the device; mmcv passes zeros. A point whose
+ *   distance is NaN or infinite, also because it overflows the data type, is no member.
+ * Determinism: the result is exact: the same at every thread count, in every run and on every instruction set.
+ *   Each difference, square and sum is rounded to the data type, to nearest even, for HALF as well; the squares
+ *   of the radii are rounded to fp32.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 12 bytes a point of xyz.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      B or M is 0; a radius is negative or NaN; nsample is negative or not that of idx
+ *   NOT_SUPPORTED  N is 2^31 or more; MLUOP_OMP_DEVICE is mlu370 and xyz has 536,895,361 elements or more
+ *   SUCCESS        also with N = 0 or nsample = 0: idx is unchanged, and new_xyz and xyz may be null
+ *
+ * Definition: MLU-OPS design document ball_query; mmcv ball_query; PointNet++, arXiv:1706.02413. */
+mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTensorDescriptor_t new_xyz_desc,
+                                           const void* new_xyz, const mluOpTensorDescriptor_t xyz_desc,
+                                           const void* xyz, const float min_radius, const float max_radius,
+                                           const int nsample, const mluOpTensorDescriptor_t idx_desc, void* idx);
 
 /* Three nearest neighbors forward (PointNet++): the three known points nearest to each unknown point.
  *

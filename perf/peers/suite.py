@@ -14,6 +14,7 @@ import timing
 import verify
 from library import Library
 from ops import (
+    ball_query,
     dynamic_scatter_backward,
     get_indice_pairs,
     indice_convolution_forward,
@@ -23,6 +24,7 @@ from ops import (
     three_interpolate_forward,
     three_nn_forward,
     voxel_pooling_forward,
+    voxelization,
 )
 from peer import Inputs, Peer
 
@@ -36,6 +38,8 @@ _OPERATORS = (
     dynamic_scatter_backward,
     indice_convolution_forward,
     get_indice_pairs,
+    ball_query,
+    voxelization,
 )
 # Masked im2col and col2im copy random bits, which the perf suite writes as unsigned integers.
 _FLOATS = {np.dtype(np.uint16): np.float16, np.dtype(np.uint32): np.float32}

@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "ops/ball_query/call.h"
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_backward_data/call.h"
@@ -16,6 +17,7 @@
 #include "ops/three_interpolate_forward/call.h"
 #include "ops/three_nn_forward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
+#include "ops/voxelization/call.h"
 #include "support/environment.h"
 #include "support/fault_points.h"
 #include "support/temporary_folder.h"
@@ -168,6 +170,12 @@ TYPED_TEST(FaultsOfOperatorsOf, ThreeInterpolateForward) {
   }
 }
 
+TYPED_TEST(FaultsOfOperatorsOf, BallQuery) {
+  this->template expect_failures<BallQueryCall<TypeParam>>(
+      random_ball_query<TypeParam>({1, 20, 30, 4, 0, 0.5F}, this->random),
+      random_ball_query<TypeParam>({2, 300, 900, 4, 0, 0.5F}, this->random));
+}
+
 TYPED_TEST(FaultsOfOperatorsOf, ThreeNNForward) {
   // Comparisons and trees.
   for (const int64_t known : {100, 2000}) {
@@ -218,6 +226,11 @@ TEST_F(FaultsOfOperators, GetIndicePairs) {
   problem.input_space = problem.output_space = {512, 256, 256};
   expect_failures<GetIndicePairsCall>(random_get_indice_pairs(problem, 30, random),
                                       random_get_indice_pairs(problem, 500, random));
+}
+
+TEST_F(FaultsOfOperators, Voxelization) {
+  expect_failures<VoxelizationCall>(random_voxelization(voxelization_problem(30, 4, 3, 20, 5), random),
+                                    random_voxelization(voxelization_problem(9000, 5, 4, 500, 8), random));
 }
 
 // A trace whose file could not be opened for lack of memory is written by the next call.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "ops/ball_query/call.h"
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_backward_data/call.h"
@@ -15,6 +16,7 @@
 #include "ops/three_interpolate_forward/call.h"
 #include "ops/three_nn_forward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
+#include "ops/voxelization/call.h"
 
 namespace mluop::test {
 namespace {
@@ -82,6 +84,20 @@ OperatorCase three_interpolate_forward(const char* name, const ThreeInterpolateF
 }
 
 template <class T>
+OperatorCase ball_query(const char* name, const BallQueryProblem& problem, Values values, std::mt19937& random) {
+  auto inputs = random_ball_query<T>(problem, random);
+  // The squares of coordinates and radii are subnormal.
+  const float tiny = sizeof(T) == 2 ? 0x1p-8F : 0x1p-65F;
+  change(inputs.new_xyz, values, tiny);
+  change(inputs.xyz, values, tiny);
+  if (values == Values::kSubnormal) {
+    inputs.problem.min_radius *= tiny;
+    inputs.problem.max_radius *= tiny;
+  }
+  return case_of<BallQueryCall<T>>(name, true, std::move(inputs));
+}
+
+template <class T>
 OperatorCase three_nn(const char* name, const ThreeNNSizes& sizes, Values values, std::mt19937& random) {
   auto inputs = random_three_nn<T>(sizes, random);
   // The squares of coordinates are subnormal.
@@ -89,6 +105,17 @@ OperatorCase three_nn(const char* name, const ThreeNNSizes& sizes, Values values
   change(inputs.unknown, values, tiny);
   change(inputs.known, values, tiny);
   return case_of<ThreeNNCall<T>>(name, true, std::move(inputs));
+}
+
+// Subnormal coordinates and sizes of cells; the other columns are copied.
+OperatorCase voxelization(Values values, std::mt19937& random) {
+  auto inputs = random_voxelization(voxelization_problem(20000, 4, 5, 900, 10), random);
+  change(inputs.points, values, 0x1p-130F);
+  if (values == Values::kSubnormal) {
+    for (float& size : inputs.problem.voxel_size) size *= 0x1p-130F;
+    for (float& limit : inputs.problem.coors_range) limit *= 0x1p-130F;
+  }
+  return case_of<VoxelizationCall>("voxelization", true, std::move(inputs));
 }
 
 template <class T>
@@ -174,6 +201,9 @@ std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
   cases.push_back(three_interpolate_forward<Half>("interpolate forward, half", {2, 20, 90, 1003}, values, random));
   cases.push_back(
       three_interpolate_forward<Half>("interpolate forward, direct", {2, 20, 2003, 403}, values, random));
+  cases.push_back(ball_query<float>("ball query, float", {2, 501, 300, 16, 0.1F, 0.5F}, values, random));
+  cases.push_back(ball_query<Half>("ball query, half", {2, 501, 300, 16, 0, 0.5F}, values, random));
+  cases.push_back(voxelization(values, random));
   // Comparisons and trees.
   cases.push_back(three_nn<float>("three nn, float", {2, 501, 300}, values, random));
   cases.push_back(three_nn<Half>("three nn, half", {2, 101, 300}, values, random));

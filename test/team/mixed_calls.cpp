@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ops/ball_query/call.h"
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_forward/call.h"
@@ -11,6 +12,7 @@
 #include "ops/three_interpolate_forward/call.h"
 #include "ops/three_nn_forward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
+#include "ops/voxelization/call.h"
 #include "support/random_problem.h"
 
 namespace mluop::test {
@@ -49,6 +51,18 @@ Bytes outputs_of(const MaskedIm2colCall<T>& call) {
 template <class T>
 Bytes outputs_of(const MaskedCol2imCall<T>& call) {
   return bytes_of(call.im_buffer);
+}
+template <class T>
+Bytes outputs_of(const BallQueryCall<T>& call) {
+  return bytes_of(call.idx_buffer);
+}
+Bytes outputs_of(const VoxelizationCall& call) {
+  Bytes bytes = bytes_of(call.voxels_buffer);
+  for (const Bytes& output :
+       {bytes_of(call.coors_buffer), bytes_of(call.num_points_buffer), bytes_of(call.voxel_num_buffer)}) {
+    bytes.insert(bytes.end(), output.begin(), output.end());
+  }
+  return bytes;
 }
 Bytes outputs_of(const DynamicScatterCall& call) { return bytes_of(call.output_buffer); }
 template <class T>
@@ -111,6 +125,9 @@ MixedCalls::MixedCalls(int scale) {
   add<ThreeInterpolateCall<Half>>(three_interpolate_of_integers<Half>({2, 64, 60 * scale, 30}, random));
   add<ThreeInterpolateForwardCall<float>>(random_three_interpolate_forward<float>({2, 12, 30, 60 * scale}, random),
                                           true);
+  add<BallQueryCall<float>>(random_ball_query<float>({2, 20 * scale, 200, 20, 0, 0.5F}, random), true);
+  add<BallQueryCall<Half>>(random_ball_query<Half>({1, 20 * scale, 300, 8, 0.1F, 0.6F}, random), true);
+  add<VoxelizationCall>(random_voxelization(voxelization_problem(150 * scale, 4, 3, 60, 6), random), true);
   add<ThreeNNCall<float>>(random_three_nn<float>({2, 20 * scale, 200}, random), true);
   add<ThreeNNCall<Half>>(random_three_nn<Half>({1, 10 * scale, 1100}, random), true);
   add<MaskedIm2colCall<uint16_t>>(random_masked_im2col<uint16_t>({16, 9, 11, 30 * scale, 3, 3, 1, 1}, random));

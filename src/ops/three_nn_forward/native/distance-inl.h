@@ -9,9 +9,8 @@
 
 #include <hwy/highway.h>
 
-#include <type_traits>
-
 #include "ops/three_nn_forward/native/tree.h"
+#include "primitives/distance-inl.h"
 #include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -27,26 +26,10 @@ struct Vector3 {
   V x, y, z;
 };
 
-// v rounded to T, float or Half. fp32 has more than twice the bits of half: a result that is rounded to fp32, then
-// to half, is rounded as if once.
-template <class T>
-HWY_INLINE V rounded(V v) {
-  if constexpr (std::is_same_v<T, float>) {
-    return v;
-  } else {
-    const D d;
-    return mluop::HWY_NAMESPACE::f16_to_f32(d, mluop::HWY_NAMESPACE::f32_to_f16(d, v));
-  }
-}
-
-// The squared length of a vector whose components are not rounded yet.
+// Of a vector whose components are not rounded yet.
 template <class T>
 HWY_INLINE V squared_length(V x, V y, V z) {
-  const auto square = [](V component) {
-    const V value = rounded<T>(component);
-    return rounded<T>(hn::Mul(value, value));
-  };
-  return rounded<T>(hn::Add(rounded<T>(hn::Add(square(x), square(y))), square(z)));
+  return mluop::HWY_NAMESPACE::squared_length<T>(D(), x, y, z);
 }
 
 template <class T>

@@ -1,0 +1,68 @@
+// mluOpBallQuery: entry and checks.
+#include "core/dtype.h"
+#include "ops/ball_query/native/plan.h"
+
+namespace mluop {
+namespace {
+
+// Indices of points are int32, and mlu370 addresses fewer coordinates.
+void check_point_count(const Context& context, const TensorDescriptor& xyz_desc) {
+  constexpr std::string_view kMlu370 = "mlu370";
+  constexpr int64_t kMaxCoordinates = 536895361;
+  const int64_t coordinates = element_count(xyz_desc);
+  require(context.device.name != kMlu370 || coordinates < kMaxCoordinates, MLUOP_STATUS_NOT_SUPPORTED, "xyz has ",
+          coordinates, " elements, expected fewer than ", kMaxCoordinates, " on ", kMlu370);
+  const int64_t N = dim_of(&xyz_desc, 1);
+  require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "xyz dim 1 is ", N, ", expected fewer than 2^31");
+}
+
+void check_radius(std::string_view name, float radius) {
+  // NaN as well.
+  require(radius >= 0, MLUOP_STATUS_BAD_PARAM, name, " is ", radius, ", expected at least 0");
+}
+
+}  // namespace
+}  // namespace mluop
+
+mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTensorDescriptor_t new_xyz_desc,
+                                           const void* new_xyz, const mluOpTensorDescriptor_t xyz_desc,
+                                           const void* xyz, const float min_radius, const float max_radius,
+                                           const int nsample, const mluOpTensorDescriptor_t idx_desc, void* idx) {
+  using namespace mluop;
+  return run_operator("mluOpBallQuery", handle, [&](Call& call) {
+    const auto dtype = dtype_of(new_xyz_desc);
+    const int64_t B = dim_of(new_xyz_desc, 0), M = dim_of(new_xyz_desc, 1), N = dim_of(xyz_desc, 1);
+    call.input("new_xyz", new_xyz_desc, new_xyz, dtype, kAnyLayout, {kAny, kAny, 3});
+    call.input("xyz", xyz_desc, xyz, dtype, kAnyLayout, {B, kAny, 3});
+    call.output("idx", idx_desc, idx, MLUOP_DTYPE_INT32, kAnyLayout, {B, M, kAny});
+    if (N == 0 || nsample == 0) call.reads_nothing();
+
+    call.check_pointers();
+    check_point_count(call.context(), *xyz_desc);
+    require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM,
+            "new_xyz has data type ", name_of(dtype), ", expected FLOAT or HALF");
+    check_radius("min_radius", min_radius);
+    check_radius("max_radius", max_radius);
+    require(nsample >= 0, MLUOP_STATUS_BAD_PARAM, "nsample is ", nsample, ", expected at least 0");
+    call.check_tensors();
+    require_positive("new_xyz dim 0", B);
+    require_positive("new_xyz dim 1", M);
+    const int64_t samples = idx_desc->dims[2];
+    require(samples == nsample, MLUOP_STATUS_BAD_PARAM, "idx dim 2 is ", samples, ", expected nsample, which is ",
+            nsample);
+    if (N == 0 || nsample == 0) return;
+
+    ball_query::native::run(call, {
+                                      .B = B,
+                                      .M = M,
+                                      .N = N,
+                                      .nsample = nsample,
+                                      .dtype = dtype,
+                                      .min_squared_radius = min_radius * min_radius,
+                                      .max_squared_radius = max_radius * max_radius,
+                                      .new_xyz = new_xyz,
+                                      .xyz = xyz,
+                                      .idx = static_cast<int32_t*>(idx),
+                                  });
+  });
+}

@@ -1,0 +1,35 @@
+#include "ops/ball_query/native/plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/ball_query/native/kernels.h"
+
+namespace mluop::ball_query::native {
+namespace {
+
+// The time of a center with a point, in that of moving so many bytes.
+constexpr int64_t kCompareBytes = 4;
+
+// Centers whose balls fill early cost less than others.
+constexpr int64_t kChunksPerTask = 16;
+
+}  // namespace
+
+void run(Call& call, const Args& args) {
+  Context& context = call.context();
+  Arena pool = context.reserve(bytes_of<Planes>(args.B, args.N));
+  const Planes planes(pool, args.B, args.N);
+  const int64_t groups = args.B * planes.groups, group_bytes = Planes::kGroupPoints * 3 * int64_t{sizeof(float)};
+  launch(context, "separate", choose_task_dim(groups, groups * group_bytes), Evenly{groups},
+         separate_kernel(args.dtype), {args, planes});
+
+  const int64_t centers = args.center_count();
+  const int task_dim =
+      choose_task_dim(centers, checked_product(centers, args.N * kCompareBytes).value_or(INT64_MAX));
+  const auto chunks = static_cast<int>(std::min(centers, kChunksPerTask * task_dim));
+  call.log_detail("native, taskDim ", task_dim);
+  launch_dynamic(context, "query", task_dim, chunks, Evenly{centers}, query_kernel(args), {args, planes});
+}
+
+}  // namespace mluop::ball_query::native

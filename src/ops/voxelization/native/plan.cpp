@@ -1,0 +1,74 @@
+#include "ops/voxelization/native/plan.h"
+
+#include <algorithm>
+
+#include "ops/voxelization/native/kernels.h"
+#include "primitives/fill.h"
+
+namespace mluop::voxelization::native {
+namespace {
+
+// The time of the steps for a point, in that of moving so many bytes.
+constexpr int64_t kLocateBytes = 64;
+constexpr int64_t kPartitionBytes = 32;
+constexpr int64_t kMatchBytes = 128;
+constexpr int64_t kCountBytes = 8;
+constexpr int64_t kWriteBytes = 64;
+
+// Replaces numbers by the sums of those before. Returns the sum of all.
+int64_t scan(int64_t* numbers, int64_t count) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t number = numbers[i];
+    numbers[i] = sum;
+    sum += number;
+  }
+  return sum;
+}
+
+}  // namespace
+
+size_t workspace_bytes(int64_t N) { return workspace_bytes_of<Buffers>(Sizes(N)); }
+
+void run(Call& call, const Args& args, Arena workspace) {
+  Context& context = call.context();
+  context.reserve(0);
+  const Sizes sizes(args.N);
+  const Buffers buffers(workspace, sizes);
+  const KernelArgs kernel_args{args, sizes, buffers};
+  const auto over_chunks = [&](const char* name, int64_t point_bytes, Kernel kernel) {
+    launch(context, name, choose_task_dim(sizes.chunks, args.N * point_bytes), Evenly{sizes.chunks}, kernel,
+           kernel_args);
+  };
+
+  over_chunks("locate", kLocateBytes, locate_kernel());
+  int64_t* const starts = buffers.bucket_starts;
+  launch(context, "count", choose_task_dim(sizes.buckets, sizes.chunks * sizes.buckets * kCountBytes),
+         Evenly{sizes.buckets}, count_kernel(), kernel_args);
+  starts[0] = 0;
+  for (int64_t bucket = 0; bucket < sizes.buckets; ++bucket) starts[bucket + 1] += starts[bucket];
+  over_chunks("partition", kPartitionBytes, partition_kernel());
+  const auto by_points = [&](int task_dim, int task_id) {
+    return split_cost(sizes.buckets, task_dim, task_id, [&](int64_t bucket) { return starts[bucket]; });
+  };
+  const int match_task_dim = choose_task_dim(sizes.buckets, starts[sizes.buckets] * kMatchBytes);
+  launch(context, "match", match_task_dim, by_points, match_kernel(), kernel_args);
+  over_chunks("count_first", kCountBytes, count_first_kernel());
+  const int64_t voxels = std::min(scan(buffers.first_counts, sizes.chunks), args.max_voxels);
+  call.log_detail("native, buckets ", sizes.buckets, ", voxels ", voxels);
+
+  over_chunks("number", kWriteBytes, number_kernel());
+  over_chunks("copy", kWriteBytes, copy_kernel());
+  const int64_t unused = args.max_voxels - voxels;
+  const auto fill = [&](auto* tensor, int64_t voxel_elements) {
+    if (unused == 0) return;
+    fill_zero(context, tensor + voxels * voxel_elements,
+              unused * voxel_elements * static_cast<int64_t>(sizeof(*tensor)));
+  };
+  fill(args.voxels, args.max_points * args.F);
+  fill(args.coors, 3);
+  fill(args.num_points_per_voxel, 1);
+  args.voxel_num[0] = static_cast<int32_t>(voxels);
+}
+
+}  // namespace mluop::voxelization::native
