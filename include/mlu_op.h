@@ -659,12 +659,74 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
     const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx, const size_t workspace_size,
     void* workspace, const mluOpTensorDescriptor_t im_desc, void* im);
 
-/* Dynamic scatter backward (mmcv, MVX-Net), max reduction: copies the gradient of each channel of a voxel to the
- * point that the maximum of that channel came from.
+/* Dynamic point to voxel forward (mmcv dynamic_scatter, MVX-Net): finds the voxels that points are in, and reduces
+ * the features of the points of each voxel.
+ *
+ *   A point n has a voxel if no coordinate of coors[n] is negative. The V voxels are the distinct coordinates of
+ *   these points, in ascending lexicographic order.
+ *     voxel_coors[v]        = the coordinates of voxel v
+ *     point2voxel_map[n]    = v if coors[n] = voxel_coors[v], else -1
+ *     voxel_points_count[v] = the number of points of voxel v
+ *     voxel_num[0]          = V
+ *     voxel_feats[v,c]      = MLUOP_REDUCE_DMAX: the maximum over the points n of voxel v of feats[n,c],
+ *                             MLUOP_REDUCE_DSUM: their sum, MLUOP_REDUCE_DMEAN: their sum / voxel_points_count[v]
+ *   coors[n] becomes (-1,-1,-1) for a point without voxel, as on the device: mmcv passes a copy.
+ *
+ * | tensor             | shape | dtype | layout |
+ * |--------------------|-------|-------|--------|
+ * | feats              | [N,C] | FLOAT | any    |
+ * | coors              | [N,3] | INT32 | any    |
+ * | voxel_feats        | [M,C] | FLOAT | any    |
+ * | voxel_coors        | [M,3] | INT32 | any    |
+ * | point2voxel_map    | [N]   | INT32 | any    |
+ * | voxel_points_count | [M]   | INT32 | any    |
+ * | voxel_num          | [1]   | INT32 | any    |
+ *
+ * Units: coordinates count voxels, in the order of the caller; any int32 is valid. M is at least V, which no
+ * caller knows before: mmcv passes M = N. Outputs: the call writes the first V rows of voxel_feats, voxel_coors
+ * and voxel_points_count, and every element of point2voxel_map; the other rows are unchanged. MLUOP_REDUCE_DSUM is
+ * an extension: MLU-OPS refuses it. max        starts at -infinity; NaN loses to every value; of zeros of either
+ * sign, the first remains sum, mean  NaN and infinity propagate through the additions N = 0 or C = 0: SUCCESS;
+ * only the descriptors and reduce_type are checked, and nothing is written. Algorithm: native in both settings of
+ * mluOpOmpSetAlgorithm. Determinism: the same bits at every thread count, in every run and on every instruction
+ * set. Sums are fp32, start at +0 and add the points of a voxel in ascending order; the mean is the sum divided by
+ * the count, rounded once. Memory: a workspace, at any address, of the size that the query returns: 20 bytes a
+ * point, and at most 4 more and 513 KiB. It suffices for every M and every number of threads.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      reduce_type is not a valid enumerator; N < M; M is below the number of voxels; workspace_size
+ * is less than the query returns, or workspace is null NOT_SUPPORTED  N is 2^31 or more ARCH_MISMATCH
+ * MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: MLU-OPS design document dynamic_point_to_voxel_forward; mmcv dynamic_scatter; MVX-Net,
+ *   arXiv:1904.01649. */
+mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelForward(
+    const mluOpHandle_t handle, const mluOpReduceMode_t reduce_type, const mluOpTensorDescriptor_t feats_desc,
+    const void* feats, const mluOpTensorDescriptor_t coors_desc, void* coors, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t voxel_feats_desc, void* voxel_feats,
+    const mluOpTensorDescriptor_t voxel_coors_desc, void* voxel_coors,
+    const mluOpTensorDescriptor_t point2voxel_map_desc, void* point2voxel_map,
+    const mluOpTensorDescriptor_t voxel_points_count_desc, void* voxel_points_count,
+    const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num);
+
+/* Writes the bytes of workspace that mluOpDynamicPointToVoxelForward needs for feats_desc [N, C] and coors_desc
+ * [N, 3]; 0 if N or C is 0.
+ * Returns BAD_PARAM if an argument is null or a descriptor is not as the operator requires, and NOT_SUPPORTED and
+ * ARCH_MISMATCH as the operator does. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluOpTensorDescriptor_t feats_desc,
+                                                const mluOpTensorDescriptor_t coors_desc, size_t* workspace_size);
+
+/* Dynamic scatter backward (mmcv, MVX-Net): passes the gradients of voxels on to their points. Of the maximum, the
+ * gradient of each channel goes to the point that the maximum came from; of sum and mean, to all points.
  *
  *   V = voxel_num[0]; the points of voxel v are those n with point2voxel_map[n] = v.
+ *   MLUOP_REDUCE_DMAX:
  *   source[v,c] = the smallest n of voxel v with feats[n,c] = voxel_feats[v,c]; there may be none
  *   grad_feats[n,c] = grad_voxel_feats[v,c] if point2voxel_map[n] = v and source[v,c] = n, else 0
+ *   MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN:
+ *   grad_feats[n,c] = grad_voxel_feats[v,c] if point2voxel_map[n] = v, else 0;
+ *                     for the mean divided by voxel_points_count[v]
  *
  * | tensor             | shape | dtype | layout |
  * |--------------------|-------|-------|--------|
@@ -677,14 +739,18 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
  * | grad_feats         | [N,C] | FLOAT | ARRAY  |
  *
  * Units: a value of point2voxel_map is a voxel in [0, V), or -1 for a point without voxel: its row of grad_feats
- *   is 0. Voxels from V on are ignored. voxel_points_count is not read: the maximum does not depend on it.
+ *   is 0. Voxels from V on are ignored. The mean reads the counts of the voxels that points have: at least 1, they
+ *   need not be the numbers of these points. Maximum and sum read none. Sum and mean do not read feats and
+ *   voxel_feats. They are extensions: MLU-OPS refuses them.
  * Outputs: the call writes every element of grad_feats; the caller need not initialize it. The gradient of a
- *   channel that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied bit for bit.
+ *   channel that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied
+ *   bit for bit; quotients are rounded once.
  *   N = 0 or C = 0: SUCCESS; only the descriptors are checked. M = 0 or V = 0: zeros; point2voxel_map is not
  *   read.
+ * Algorithm: sum and mean run native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: the result is exact: the same bits at every thread count and in every run.
  * Memory: a workspace, at any address, of the size that the query returns. It suffices for every M <= N and every
- *   number of threads, also those set after the query.
+ *   number of threads, also those set after the query. Sum and mean need none: the query writes 0.
  *     native  at most C + 9 bytes a point and 1 KiB; the handle keeps up to 48 KiB for each task, above 16 tasks
  *             3 KiB times the number of tasks
  *     device  4 N C bytes: a point for each channel of each voxel
@@ -693,11 +759,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
  * mluOpGetDynamicPointToVoxelBackwardWorkspaceSize that of its query, which checks all descriptors.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      reduce_type is not MLUOP_REDUCE_DMAX (MLUOP_REDUCEMODE_MAX); N < M; voxel_num[0] is outside
- *                  [0, M]; a value of point2voxel_map is below -1, or not below voxel_num[0]: the message names
- *                  the first such point; workspace_size is less than the query returns, or workspace is null;
- *                  feats has 2^60 bytes or more
- *   NOT_SUPPORTED  N is 2^31 or more
+ *   BAD_PARAM      reduce_type is not a valid enumerator; N < M; voxel_num[0] is outside [0, M]; a value of
+ *                  point2voxel_map is below -1, or not below voxel_num[0], or, for the mean, the count of its
+ * voxel is below 1: the message names the first such point; workspace_size is less than the query returns, or
+ * workspace is null although that is not 0; feats has 2^60 bytes or more NOT_SUPPORTED  N is 2^31 or more
  *
  * Definition: MLU-OPS design document dynamic_scatter_backward; mmcv dynamic_point_to_voxel_backward. */
 mluOpStatus_t MLUOP_WIN_API mluOpDynamicScatterBackward(
@@ -719,7 +784,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelBackward(
 
 /* Writes the bytes of workspace that mluOpDynamicScatterBackward and mluOpDynamicPointToVoxelBackward need for
  * feats_desc [N, C]: the same number from both queries, 0 if feats is empty.
- * Returns BAD_PARAM if an argument is null, reduce_type is not MLUOP_REDUCE_DMAX, or a descriptor is not as the
+ * Returns BAD_PARAM if an argument is null, reduce_type is not a valid enumerator, or a descriptor is not as the
  * operator requires; NOT_SUPPORTED if N is 2^31 or more. Nothing is then written. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicScatterBackwardWorkspaceSize(const mluOpHandle_t handle,
                                                                         const mluOpReduceMode_t reduce_type,
@@ -944,8 +1009,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
  * Determinism: the result is exact: the same bits at every thread count and in every run.
  * Memory: a workspace, at any address, of the size that the query returns, for any number of threads: 24 bytes
  *   for each output site that there may be, at most capacity and K * L of them (sub_m: L, of 28 bytes); 16 bytes
- *   for 4096 cells of output_space and all batches, or, where that would exceed the bytes of the tensors, 34 bytes
- *   more a site; a 4096th of indice_pairs; and at most 256 KiB.
+ *   for 4096 cells of output_space and all batches, or, where that would exceed the bytes of the tensors, 38 bytes
+ *   more a site; a 4096th of indice_pairs; and at most 640 KiB.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      sparse_conv_desc is null or not set; K exceeds 4096; along an axis both stride and dilation

@@ -15,6 +15,7 @@ std::vector<CaseSpec> all_cases() {
                            masked_im2col_forward_cases,
                            masked_col2im_forward_cases,
                            voxelization_cases,
+                           dynamic_point_to_voxel_forward_cases,
                            dynamic_scatter_backward_cases,
                            get_indice_pairs_cases,
                            indice_convolution_forward_cases,
@@ -28,6 +29,7 @@ std::vector<CaseSpec> all_cases() {
                            masked_im2col_forward_cliffs,
                            masked_col2im_forward_cliffs,
                            voxelization_cliffs,
+                           dynamic_point_to_voxel_forward_cliffs,
                            dynamic_scatter_backward_cliffs,
                            indice_convolution_forward_cliffs}) {
     for (CaseSpec& spec : cases()) all.push_back(std::move(spec));

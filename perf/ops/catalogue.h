@@ -34,6 +34,7 @@ std::vector<CaseSpec> ball_query_cases();
 std::vector<CaseSpec> masked_im2col_forward_cases();
 std::vector<CaseSpec> masked_col2im_forward_cases();
 std::vector<CaseSpec> voxelization_cases();
+std::vector<CaseSpec> dynamic_point_to_voxel_forward_cases();
 std::vector<CaseSpec> dynamic_scatter_backward_cases();
 std::vector<CaseSpec> get_indice_pairs_cases();
 std::vector<CaseSpec> indice_convolution_forward_cases();
@@ -48,6 +49,7 @@ std::vector<CaseSpec> ball_query_cliffs();
 std::vector<CaseSpec> masked_im2col_forward_cliffs();
 std::vector<CaseSpec> masked_col2im_forward_cliffs();
 std::vector<CaseSpec> voxelization_cliffs();
+std::vector<CaseSpec> dynamic_point_to_voxel_forward_cliffs();
 std::vector<CaseSpec> dynamic_scatter_backward_cliffs();
 std::vector<CaseSpec> indice_convolution_forward_cliffs();
 

@@ -1,4 +1,4 @@
-// Dynamic scatter backward at the size of MVX-Net, and on a sensor of 128 rings.
+// Dynamic scatter backward at the size of MVX-Net, and on a sensor of 128 rings, for each reduction.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -31,26 +31,29 @@ constexpr uint32_t kFeatsSeed = 1, kGradSeed = 2;
 
 class DynamicScatterBackward : public Case {
  public:
-  DynamicScatterBackward(const Sizes& sizes, mluOpOmpAlgorithm_t algorithm, const std::vector<int32_t>& map)
-      : Case(algorithm), sizes_(sizes) {
+  DynamicScatterBackward(const Sizes& sizes, mluOpReduceMode_t reduce_type, mluOpOmpAlgorithm_t algorithm,
+                         const std::vector<int32_t>& map)
+      : Case(algorithm), sizes_(sizes), reduce_type_(reduce_type) {
     fill_uniform(feats_, kFeatsSeed);
     fill_uniform(grad_voxel_feats_, kGradSeed);
     std::copy(map.begin(), map.end(), map_.data());
     scatter_forward();
     voxel_num_.data()[0] = sizes.voxel_num;
     size_t bytes = 0;
-    test::require(
-        mluOpGetDynamicScatterBackwardWorkspaceSize(handle(), MLUOP_REDUCEMODE_MAX, feats_desc_, &bytes));
+    test::require(mluOpGetDynamicScatterBackwardWorkspaceSize(handle(), reduce_type, feats_desc_, &bytes));
     workspace_.emplace(static_cast<int64_t>(bytes));
   }
 
   Work work() const override {
     const auto bytes = [](int64_t count) { return count * int64_t{sizeof(float)}; };
-    return {bytes(sizes_.feats_count() + 2 * sizes_.voxel_feats_count() + sizes_.points),
-            bytes(sizes_.feats_count()), 0};
+    // Sum and mean read the gradients only.
+    const int64_t features = is_max() ? sizes_.feats_count() + sizes_.voxel_feats_count() : 0;
+    return {bytes(features + sizes_.voxel_feats_count() + sizes_.points), bytes(sizes_.feats_count()), 0};
   }
 
-  std::span<const std::byte> largest_input() const override { return std::as_bytes(feats_.values()); }
+  std::span<const std::byte> largest_input() const override {
+    return std::as_bytes(is_max() ? feats_.values() : grad_voxel_feats_.values());
+  }
 
   void write_inputs(const NpyFolder& folder) const override {
     folder.write("grad_voxel_feats", {sizes_.voxels, sizes_.channels}, grad_voxel_feats_.values());
@@ -59,14 +62,15 @@ class DynamicScatterBackward : public Case {
     folder.write("point2voxel_map", {sizes_.points}, map_.values());
     folder.write("voxel_points_count", {sizes_.voxels}, voxel_points_count_.values());
     folder.write("voxel_num", {1}, voxel_num_.values());
+    folder.write("reduce_type", {int64_t{reduce_type_}});
   }
 
   void run() override {
-    test::require(mluOpDynamicScatterBackward(
-        handle(), MLUOP_REDUCEMODE_MAX, voxel_feats_desc_, grad_voxel_feats_.data(), feats_desc_, feats_.data(),
-        voxel_feats_desc_, voxel_feats_.data(), map_desc_, map_.data(), count_desc_, voxel_points_count_.data(),
-        num_desc_, voxel_num_.data(), workspace_->data(), workspace_->values().size(), feats_desc_,
-        grad_feats_.data()));
+    test::require(mluOpDynamicScatterBackward(handle(), reduce_type_, voxel_feats_desc_, grad_voxel_feats_.data(),
+                                              feats_desc_, feats_.data(), voxel_feats_desc_, voxel_feats_.data(),
+                                              map_desc_, map_.data(), count_desc_, voxel_points_count_.data(),
+                                              num_desc_, voxel_num_.data(), workspace_->data(),
+                                              workspace_->values().size(), feats_desc_, grad_feats_.data()));
   }
 
   std::vector<Baseline> baselines() override {
@@ -83,7 +87,15 @@ class DynamicScatterBackward : public Case {
   uint64_t checksum() const override { return checksum_bytes(std::as_bytes(grad_feats_.values())); }
 
  private:
+  bool is_max() const { return reduce_type_ == MLUOP_REDUCE_DMAX; }
+
   void run_serial() {
+    if (!is_max()) {
+      reference::dynamic_scatter_backward_of_sums(
+          sizes_, grad_voxel_feats_.data(), map_.data(),
+          reduce_type_ == MLUOP_REDUCE_DMEAN ? voxel_points_count_.data() : nullptr, expected_.data());
+      return;
+    }
     reference::dynamic_scatter_backward(sizes_, grad_voxel_feats_.data(), feats_.data(), voxel_feats_.data(),
                                         map_.data(), reduce_from_.data(), expected_.data());
   }
@@ -100,6 +112,7 @@ class DynamicScatterBackward : public Case {
   }
 
   Sizes sizes_;
+  mluOpReduceMode_t reduce_type_;
   test::Descriptor feats_desc_{MLUOP_DTYPE_FLOAT, {sizes_.points, sizes_.channels}};
   test::Descriptor voxel_feats_desc_{MLUOP_DTYPE_FLOAT, {sizes_.voxels, sizes_.channels}};
   test::Descriptor map_desc_{MLUOP_DTYPE_INT32, {sizes_.points}};
@@ -112,11 +125,13 @@ class DynamicScatterBackward : public Case {
   std::optional<Buffer<std::byte>> workspace_;
 };
 
-CaseSpec spec(const char* name, const Sizes& sizes, int rings, mluOpOmpAlgorithm_t algorithm,
-              const char* algorithm_name) {
-  return {"dynamic_scatter_backward", name, "float", algorithm_name, [=](double size) {
+CaseSpec spec(const char* name, const Sizes& sizes, int rings, mluOpReduceMode_t reduce_type,
+              mluOpOmpAlgorithm_t algorithm, const char* algorithm_name) {
+  const char* const op =
+      reduce_type == MLUOP_REDUCE_DMAX ? "dynamic_scatter_backward" : "dynamic_scatter_backward_sum";
+  return {op, name, "float", algorithm_name, [=](double size) {
             const Sizes s = scaled(sizes, size);
-            return std::make_unique<DynamicScatterBackward>(s, algorithm,
+            return std::make_unique<DynamicScatterBackward>(s, reduce_type, algorithm,
                                                             test::lidar_map(s.points, s.voxels, rings));
           }};
 }
@@ -146,7 +161,8 @@ std::vector<CaseSpec> dynamic_scatter_backward_cliffs() {
       specs.push_back(
           {kCliffs, name, "float", algorithm_name, [algorithm = algorithm, power = power](double size) {
              const Sizes sizes = scaled(kCliff, size);
-             return std::make_unique<DynamicScatterBackward>(sizes, algorithm, skewed_map(sizes, power));
+             return std::make_unique<DynamicScatterBackward>(sizes, MLUOP_REDUCE_DMAX, algorithm,
+                                                             skewed_map(sizes, power));
            }});
     }
   }
@@ -156,8 +172,13 @@ std::vector<CaseSpec> dynamic_scatter_backward_cliffs() {
 std::vector<CaseSpec> dynamic_scatter_backward_cases() {
   std::vector<CaseSpec> specs;
   for (const auto& [algorithm, name] : kAlgorithms) {
-    specs.push_back(spec("mvx_net", kMvxNet, 64, algorithm, name));
-    specs.push_back(spec("rings_128", kRings128, 128, algorithm, name));
+    specs.push_back(spec("mvx_net", kMvxNet, 64, MLUOP_REDUCE_DMAX, algorithm, name));
+    specs.push_back(spec("rings_128", kRings128, 128, MLUOP_REDUCE_DMAX, algorithm, name));
+    // The device algorithm has the maximum only.
+    if (algorithm == MLUOP_OMP_ALGORITHM_DEVICE) continue;
+    specs.push_back(spec("mvx_net_mean", kMvxNet, 64, MLUOP_REDUCE_DMEAN, algorithm, name));
+    specs.push_back(spec("rings_128_mean", kRings128, 128, MLUOP_REDUCE_DMEAN, algorithm, name));
+    specs.push_back(spec("rings_128_sum", kRings128, 128, MLUOP_REDUCE_DSUM, algorithm, name));
   }
   return specs;
 }

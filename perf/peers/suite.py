@@ -15,7 +15,9 @@ import verify
 from library import Library
 from ops import (
     ball_query,
+    dynamic_point_to_voxel_forward,
     dynamic_scatter_backward,
+    dynamic_scatter_backward_sum,
     get_indice_pairs,
     indice_convolution_forward,
     masked_col2im_forward,
@@ -35,7 +37,9 @@ _OPERATORS = (
     three_nn_forward,
     masked_im2col_forward,
     masked_col2im_forward,
+    dynamic_point_to_voxel_forward,
     dynamic_scatter_backward,
+    dynamic_scatter_backward_sum,
     indice_convolution_forward,
     get_indice_pairs,
     ball_query,

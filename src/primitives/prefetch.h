@@ -10,7 +10,9 @@
 
 namespace mluop {
 
-// Rows that are read once should not displace rows that are used again.
+// Rows that are read once go to L2: in L1 they would displace rows that are used again. With non-temporal
+// prefetches, which bypass L2, dynamic scatter backward and voxel pooling took 1.7 times as long: 17.7 and 18.0
+// ms, not 10.3 and 10.5 (Xeon with 2 MiB of L2).
 enum class Use { kReadOnce, kRead, kWrite };
 
 // Prefetches the first KiB of a row; the hardware prefetches the rest. Always inline: GCC removes calls of a
@@ -19,7 +21,7 @@ template <Use kUse>
 HWY_INLINE void prefetch_row(const void* row, int64_t row_bytes) {
   constexpr int64_t kMaxBytes = 1 << 10;
   for (int64_t i = 0; i < std::min(row_bytes, kMaxBytes); i += kCacheLine) {
-    __builtin_prefetch(static_cast<const char*>(row) + i, kUse == Use::kWrite, kUse == Use::kReadOnce ? 0 : 3);
+    __builtin_prefetch(static_cast<const char*>(row) + i, kUse == Use::kWrite, kUse == Use::kReadOnce ? 2 : 3);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "ops/dynamic_point_to_voxel_forward/call.h"
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_col2im_forward/call.h"
@@ -82,12 +83,14 @@ TEST_F(ApiLog, PlansAtDebug) {
   const auto no_points = random_dynamic_scatter({0, 0, 20, 0}, random);
   const auto interpolation = random_three_interpolate<float>({2, 20, 500, 90}, random);
   const auto masks = random_masked_im2col<uint32_t>({20, 15, 16, 200, 3, 2, 1, 0}, random);
+  const auto points = random_point_to_voxel(3000, 20, 2, MLUOP_REDUCE_DMAX, random);
   const auto no_masks = random_masked_im2col<uint32_t>({20, 15, 16, 0, 3, 2, 1, 0}, random);
   const auto columns = random_masked_col2im<uint32_t>({20, 15, 16, 200}, random);
   const auto pairs = random_indice_convolution<float>({500, 400, 16, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
   const auto voxel_pooling = [&](const Handle& h) { require(VoxelPoolingCall(h, voxels).run()); };
   const auto dynamic_scatter = [&](const Handle& h) { require(DynamicScatterCall(h, scatter).run()); };
   const auto empty_scatter = [&](const Handle& h) { require(DynamicScatterCall(h, no_points).run()); };
+  const auto point_to_voxel = [&](const Handle& h) { require(PointToVoxelCall(h, points).run()); };
   const auto interpolate = [&](const Handle& h) { require(ThreeInterpolateCall<float>(h, interpolation).run()); };
   const auto im2col = [&](const Handle& h) { require(MaskedIm2colCall<uint32_t>(h, masks).run()); };
   const auto empty_im2col = [&](const Handle& h) { require(MaskedIm2colCall<uint32_t>(h, no_masks).run()); };
@@ -109,6 +112,7 @@ TEST_F(ApiLog, PlansAtDebug) {
       {MLUOP_OMP_ALGORITHM_NATIVE, im2col, "kernel 3 x 2, pad 1 x 0, packed, taskDim #, tile of # masks"},
       {MLUOP_OMP_ALGORITHM_DEVICE, im2col, "kernel 3 x 2, pad 1 x 0, device, taskDim 3"},
       {MLUOP_OMP_ALGORITHM_NATIVE, empty_im2col, "nothing to do"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, point_to_voxel, "voxel_num INT32 \\[1\\] ARRAY, voxels 8, native, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, col2im, "im FLOAT \\[1, 20, 15, 16\\] NCHW, native, scatter, taskDim #"},
       {MLUOP_OMP_ALGORITHM_DEVICE, col2im, "native, scatter, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, convolution, "native, taskDim #, tile of # rows, # pairs at once"},

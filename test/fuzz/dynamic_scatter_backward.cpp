@@ -1,5 +1,12 @@
 // Fuzzer of mluOpDynamicScatterBackward, mluOpDynamicPointToVoxelBackward and their workspace queries.
 #include "reference/dynamic_scatter_backward.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
 #include "fuzz/fuzzer.h"
 #include "fuzz/operator_fuzzer.h"
 #include "fuzz/values.h"
@@ -19,6 +26,7 @@ Sizes decode_sizes(Decoder& decoder) {
           static_cast<int>(voxel_num)};
 }
 
+constexpr mluOpReduceMode_t kReduceTypes[] = {MLUOP_REDUCE_DMAX, MLUOP_REDUCE_DMEAN, MLUOP_REDUCE_DSUM};
 constexpr const char* kNames[] = {"mluOpDynamicScatterBackward", "mluOpDynamicPointToVoxelBackward"};
 
 class Fuzzer : public OperatorFuzzer {
@@ -27,6 +35,7 @@ class Fuzzer : public OperatorFuzzer {
       : OperatorFuzzer(bytes, kNames[later_name ? 1 : 0], {}),
         later_name_(later_name),
         sizes_(decode_sizes(bytes)),
+        valid_type_(bytes.pick(kReduceTypes)),
         grads_(any_layout(MLUOP_DTYPE_FLOAT, {sizes_.voxels, sizes_.channels})),
         feats_(any_layout(MLUOP_DTYPE_FLOAT, {sizes_.points, sizes_.channels})),
         voxel_feats_(any_layout(MLUOP_DTYPE_FLOAT, {sizes_.voxels, sizes_.channels})),
@@ -62,19 +71,29 @@ class Fuzzer : public OperatorFuzzer {
   bool query_checks_descs() const override { return false; }
   bool reads_nothing() const override { return sizes_.points == 0 || sizes_.channels == 0; }
 
-  // Another reduction, voxel_num out of range, or a point of a voxel out of range.
+  // A value that is no reduction, voxel_num out of range, a point of a voxel out of range, or a count.
   Fault apply_own_fault() override {
     const auto any = static_cast<int32_t>(decoder().flag() ? decoder().any_number() : decoder().number(-2, 700));
-    switch (decoder().number(0, 2)) {
-      case 0: reduce_type_ = decoder().flag() ? MLUOP_REDUCE_DSUM : MLUOP_REDUCE_DMEAN; return Fault::kHarmful;
+    switch (decoder().number(0, 3)) {
+      case 0: reduce_type_ = static_cast<mluOpReduceMode_t>(3); return Fault::kHarmful;
       case 1:
         if (0 <= any && any <= sizes_.voxels) return Fault::kNone;
         return replace(voxel_num_.data<int32_t>(), any, !reads_nothing());
+      case 2: return replace_count(any);
       default:
         if (sizes_.points == 0 || (-1 <= any && any < sizes_.voxel_num)) return Fault::kNone;
         return replace(map_.data<int32_t>() + decoder().index(map_.count()), any,
                        sizes_.channels > 0 && sizes_.voxel_num > 0);
     }
+  }
+  // Of the mean, the count of a voxel that has points.
+  Fault replace_count(int32_t any) {
+    if (sizes_.voxel_num == 0 || any > 0) return Fault::kNone;
+    const auto voxel = static_cast<int32_t>(decoder().index(static_cast<size_t>(sizes_.voxel_num)));
+    const int32_t* const map = map_.data<int32_t>();
+    const bool has_points = std::find(map, map + map_.count(), voxel) != map + map_.count();
+    return replace(counts_.data<int32_t>() + voxel, any,
+                   has_points && valid_type_ == MLUOP_REDUCE_DMEAN && sizes_.channels > 0);
   }
   Fault replace(int32_t* element, int32_t value, bool harmful) {
     replaced_ = element;
@@ -82,7 +101,7 @@ class Fuzzer : public OperatorFuzzer {
     return harmful ? Fault::kHarmful : Fault::kHarmless;
   }
   void undo_own_fault() override {
-    reduce_type_ = MLUOP_REDUCE_DMAX;
+    reduce_type_ = valid_type_;
     if (replaced_ != nullptr) *std::exchange(replaced_, nullptr) = original_;
   }
 
@@ -93,6 +112,9 @@ class Fuzzer : public OperatorFuzzer {
     for (int32_t* voxels : {map_.data<int32_t>(), counts_.data<int32_t>()}) {
       const size_t count = voxels == map_.data<int32_t>() ? map_.count() : counts_.count();
       for (size_t i = 0; i < count; ++i) voxels[i] = static_cast<int32_t>(values.bits());
+    }
+    for (size_t i = 0; i < counts_.count() && valid_type_ == MLUOP_REDUCE_DMEAN; ++i) {
+      counts_.data<int32_t>()[i] = 1 + static_cast<int32_t>(values.below(INT32_MAX));
     }
     *voxel_num_.data<int32_t>() = sizes_.voxel_num;
     if (sizes_.voxel_num > 0) fill_map(values);
@@ -129,6 +151,10 @@ class Fuzzer : public OperatorFuzzer {
     // Without features the call writes nothing, and there is nothing to compare.
     std::vector<float> expected(grad_feats_.count());
     std::vector<int32_t> reduce_from(voxel_feats_.count());
+    if (valid_type_ != MLUOP_REDUCE_DMAX) {
+      check_sums(expected);
+      return;
+    }
     if (sizes_.voxel_num > 0 && !reads_nothing()) {
       reference::dynamic_scatter_backward(sizes_, grads_.data<float>(), feats_.data<float>(),
                                           voxel_feats_.data<float>(), map_.data<int32_t>(), reduce_from.data(),
@@ -139,9 +165,22 @@ class Fuzzer : public OperatorFuzzer {
           "grad_feats is wrong");
   }
 
+  void check_sums(std::vector<float>& expected) {
+    if (reads_nothing()) return;
+    const bool is_mean = valid_type_ == MLUOP_REDUCE_DMEAN;
+    reference::dynamic_scatter_backward_of_sums(sizes_, grads_.data<float>(), map_.data<int32_t>(),
+                                                is_mean ? counts_.data<int32_t>() : nullptr, expected.data());
+    const float* const grads = grad_feats_.data<float>();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const bool both_nan = is_mean && std::isnan(grads[i]) && std::isnan(expected[i]);
+      check(both_nan || std::memcmp(&grads[i], &expected[i], sizeof(float)) == 0, "grad_feats is wrong");
+    }
+  }
+
   bool later_name_;
   Sizes sizes_;
-  mluOpReduceMode_t reduce_type_ = MLUOP_REDUCE_DMAX;
+  mluOpReduceMode_t valid_type_;  // of the valid call
+  mluOpReduceMode_t reduce_type_ = valid_type_;
   Tensor &grads_, &feats_, &voxel_feats_, &map_, &counts_, &voxel_num_, &grad_feats_;
   int32_t* replaced_ = nullptr;
   int32_t original_ = 0;

@@ -94,7 +94,7 @@ Fault OperatorFuzzer::change_pointer() {
   Tensor& tensor = tensors_[choice];
   if (!tensor.is_output() || decoder_.flag()) {
     tensor.set_pointer(nullptr);
-    const bool may_be_null = tensor.count() == 0 || (reads_nothing() && !tensor.is_output());
+    const bool may_be_null = tensor.count() == 0 || (tensor.is_output() ? writes_nothing() : reads_nothing());
     return may_be_null ? Fault::kHarmless : Fault::kHarmful;
   }
   // An output that overlaps another tensor.

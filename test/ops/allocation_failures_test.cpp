@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "ops/ball_query/call.h"
+#include "ops/dynamic_point_to_voxel_forward/call.h"
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_backward_data/call.h"
@@ -212,9 +213,18 @@ TEST_F(FaultsOfOperators, MaskedCol2imForward) {
                                               random_masked_col2im<uint16_t>(large, random));
 }
 
+TEST_F(FaultsOfOperators, DynamicPointToVoxelForward) {
+  expect_failures<PointToVoxelCall>(random_point_to_voxel(30, 20, 3, MLUOP_REDUCE_DMEAN, random),
+                                    random_point_to_voxel(3000, 20, 12, MLUOP_REDUCE_DMEAN, random));
+}
+
 TEST_F(FaultsOfOperators, DynamicScatterBackward) {
-  expect_failures<DynamicScatterCall>(random_dynamic_scatter({30, 9, 20, 9}, random),
-                                      random_dynamic_scatter({3000, 900, 20, 900}, random));
+  auto small = random_dynamic_scatter({30, 9, 20, 9}, random);
+  auto large = random_dynamic_scatter({3000, 900, 20, 900}, random);
+  for (const auto reduce_type : {MLUOP_REDUCE_DMAX, MLUOP_REDUCE_DMEAN}) {
+    small.reduce_type = large.reduce_type = reduce_type;
+    expect_failures<DynamicScatterCall>(small, large);
+  }
 }
 
 TEST_F(FaultsOfOperators, GetIndicePairs) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/ball_query/call.h"
+#include "ops/dynamic_point_to_voxel_forward/call.h"
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_backward_data/call.h"
@@ -129,14 +130,23 @@ OperatorCase masked_col2im(const char* name, std::mt19937& random) {
   return case_of<MaskedCol2imCall<T>>(name, true, random_masked_col2im<T>({40, 30, 31, 900}, random));
 }
 
-OperatorCase dynamic_scatter(Values values, std::mt19937& random) {
+OperatorCase point_to_voxel(const char* name, mluOpReduceMode_t reduce_type, int32_t extent, Values values,
+                            std::mt19937& random) {
+  auto inputs = random_point_to_voxel(3000, 20, extent, reduce_type, random);
+  change(inputs.feats, values, 0x1p-130F);
+  return case_of<PointToVoxelCall>(name, true, std::move(inputs));
+}
+
+OperatorCase dynamic_scatter(const char* name, mluOpReduceMode_t reduce_type, Values values,
+                             std::mt19937& random) {
   auto inputs = random_dynamic_scatter({3000, 900, 20, 900}, random);
   if (values == Values::kSpecial) values = Values::kFractional;
   change(inputs.grad_voxel_feats, values, 0x1p-130F);
   // Maxima that are zeros with flush-to-zero: other points would equal them.
   change(inputs.feats, values, 0x1p-130F);
   scatter_forward(inputs);
-  return case_of<DynamicScatterCall>("dynamic scatter", true, std::move(inputs));
+  inputs.reduce_type = reduce_type;
+  return case_of<DynamicScatterCall>(name, true, std::move(inputs));
 }
 
 template <class T>
@@ -213,7 +223,13 @@ std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
   cases.push_back(masked_im2col<uint16_t>("masked im2col, half", random));
   cases.push_back(masked_col2im<uint32_t>("masked col2im, float", random));
   cases.push_back(masked_col2im<uint16_t>("masked col2im, half", random));
-  cases.push_back(dynamic_scatter(values, random));
+  cases.push_back(point_to_voxel("point to voxel, max", MLUOP_REDUCE_DMAX, 12, values, random));
+  cases.push_back(point_to_voxel("point to voxel, mean", MLUOP_REDUCE_DMEAN, 12, values, random));
+  cases.push_back(point_to_voxel("point to voxel, sum, one voxel", MLUOP_REDUCE_DSUM, 1, values, random));
+  cases.push_back(point_to_voxel("point to voxel, wide", MLUOP_REDUCE_DSUM, 1 << 30, values, random));
+  cases.push_back(dynamic_scatter("dynamic scatter", MLUOP_REDUCE_DMAX, values, random));
+  cases.push_back(dynamic_scatter("dynamic scatter, sum", MLUOP_REDUCE_DSUM, values, random));
+  cases.push_back(dynamic_scatter("dynamic scatter, mean", MLUOP_REDUCE_DMEAN, values, random));
   cases.push_back(indice_convolution<float>("indice convolution, float", values, random));
   cases.push_back(indice_convolution<Half>("indice convolution, half", values, random));
   cases.push_back(

@@ -27,4 +27,13 @@ void dynamic_scatter_backward(const DynamicScatterBackwardSizes& sizes, const fl
   }
 }
 
+void dynamic_scatter_backward_of_sums(const DynamicScatterBackwardSizes& sizes, const float* grad_voxel_feats,
+                                      const int32_t* point2voxel_map, const int32_t* counts, float* grad_feats) {
+  for (int64_t i = 0; i < sizes.feats_count(); ++i) {
+    const int64_t voxel = sizes.voxel_num == 0 ? -1 : point2voxel_map[i / sizes.channels];
+    const float gradient = voxel < 0 ? 0.0F : grad_voxel_feats[voxel * sizes.channels + i % sizes.channels];
+    grad_feats[i] = counts == nullptr || voxel < 0 ? gradient : gradient / static_cast<float>(counts[voxel]);
+  }
+}
+
 }  // namespace mluop::reference

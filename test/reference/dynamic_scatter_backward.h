@@ -1,5 +1,5 @@
 // Dynamic scatter backward by its definition: the serial loops of the design document. The oracle of the tests
-// and the baseline of the perf suite. The result is exact.
+// and the baseline of the perf suite. The result is exact; quotients are rounded once.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,10 @@ struct DynamicScatterBackwardSizes {
 void dynamic_scatter_backward(const DynamicScatterBackwardSizes& sizes, const float* grad_voxel_feats,
                               const float* feats, const float* voxel_feats, const int32_t* point2voxel_map,
                               int32_t* reduce_from, float* grad_feats);
+
+// The same for sums and, with counts [voxels], for means: grad_feats is the gradient of the voxel, divided by its
+// count.
+void dynamic_scatter_backward_of_sums(const DynamicScatterBackwardSizes& sizes, const float* grad_voxel_feats,
+                                      const int32_t* point2voxel_map, const int32_t* counts, float* grad_feats);
 
 }  // namespace mluop::reference

@@ -1,7 +1,9 @@
 #include "support/lidar_map.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
 
 #include "support/lidar_scan.h"
@@ -41,18 +43,37 @@ std::vector<uint64_t> distinct(std::vector<uint64_t> cells) {
   return cells;
 }
 
+// The largest edge length with at least `voxels` voxels, by bisection.
+double edge_of(const std::vector<Position>& positions, size_t voxels) {
+  double small = 0.001, large = 10;
+  for (int step = 0; step < 20; ++step) {
+    const double edge = std::sqrt(small * large);
+    (distinct(cells_of(positions, edge)).size() >= voxels ? small : large) = edge;
+  }
+  return small;
+}
+
 }  // namespace
+
+std::vector<int32_t> lidar_coors(int points, int voxels, int rings) {
+  const auto positions = scan(points, rings);
+  const double edge = edge_of(positions, static_cast<size_t>(voxels));
+  std::array<int32_t, 3> lowest = {INT32_MAX, INT32_MAX, INT32_MAX};
+  std::vector<int32_t> coors;
+  for (const Position& position : positions) {
+    for (size_t axis = 0; axis < position.size(); ++axis) {
+      coors.push_back(static_cast<int32_t>(std::floor(position[axis] / edge)));
+      lowest[axis] = std::min(lowest[axis], coors.back());
+    }
+  }
+  for (size_t i = 0; i < coors.size(); ++i) coors[i] -= lowest[i % 3];
+  return coors;
+}
 
 std::vector<int32_t> lidar_map(int points, int voxels, int rings) {
   const auto positions = scan(points, rings);
   const auto wanted = static_cast<size_t>(voxels);
-  // Bisection for the largest edge length with at least `voxels` voxels.
-  double small = 0.001, large = 10;
-  for (int step = 0; step < 20; ++step) {
-    const double edge = std::sqrt(small * large);
-    (distinct(cells_of(positions, edge)).size() >= wanted ? small : large) = edge;
-  }
-  const auto cells = cells_of(positions, small);
+  const auto cells = cells_of(positions, edge_of(positions, wanted));
   const auto numbered = distinct(cells);
   if (numbered.size() < wanted) throw std::invalid_argument("lidar_map: more voxels than the points can fill");
   std::vector<int32_t> map;

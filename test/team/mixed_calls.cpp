@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/ball_query/call.h"
+#include "ops/dynamic_point_to_voxel_forward/call.h"
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_forward/call.h"
@@ -70,6 +71,15 @@ Bytes outputs_of(const IndiceConvolutionCall<T>& call) {
   return bytes_of(call.features_out_buffer);
 }
 
+Bytes outputs_of(const PointToVoxelCall& call) {
+  Bytes bytes = bytes_of(call.voxel_feats_buffer);
+  for (const Bytes& output : {bytes_of(call.voxel_coors_buffer), bytes_of(call.map_buffer),
+                              bytes_of(call.count_buffer), bytes_of(call.num_buffer)}) {
+    bytes.insert(bytes.end(), output.begin(), output.end());
+  }
+  return bytes;
+}
+
 Bytes outputs_of(const GetIndicePairsCall& call) {
   Bytes bytes = bytes_of(call.pairs_buffer);
   for (const Bytes& output : {bytes_of(call.out_buffer), bytes_of(call.num_buffer)}) {
@@ -134,6 +144,8 @@ MixedCalls::MixedCalls(int scale) {
   add<MaskedIm2colCall<uint32_t>>(random_masked_im2col<uint32_t>({5, 9, 11, 30 * scale, 3, 2, 1, 0}, random));
   add<MaskedCol2imCall<uint16_t>>(random_masked_col2im<uint16_t>({16, 9, 11 * scale, 30 * scale}, random), true);
   add<MaskedCol2imCall<uint32_t>>(random_masked_col2im<uint32_t>({1, 19, 11 * scale, 60 * scale}, random), true);
+  add<PointToVoxelCall>(random_point_to_voxel(150 * scale, 19, 5, MLUOP_REDUCE_DMEAN, random));
+  add<PointToVoxelCall>(random_point_to_voxel(150 * scale, 1, 1 << 30, MLUOP_REDUCE_DMAX, random));
   add<DynamicScatterCall>(random_dynamic_scatter({150 * scale, 50, 19, 45}, random));
   add<IndiceConvolutionCall<float>>(
       convolution_of_integers<float>({60 * scale, 50, 16, 20, 3, 1, 2}, FilterLayout::kNdhwc, random));

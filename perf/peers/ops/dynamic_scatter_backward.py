@@ -7,20 +7,19 @@ import torch
 from library import Library, pointer
 from peer import Inputs, Outputs, Peer, compiled
 
-_MAX = ctypes.c_int(2)
-
 
 def ours(library: Library, inputs: Inputs) -> Peer:
+    reduce_type = ctypes.c_int(inputs["reduce_type"].item())
     names = ("grad_voxel_feats", "feats", "voxel_feats", "point2voxel_map", "voxel_points_count", "voxel_num")
     described = {name: (library.describe(inputs[name]), pointer(inputs[name])) for name in names}
     feats_descriptor = described["feats"][0]
     size = ctypes.c_size_t()
-    library.call("mluOpGetDynamicScatterBackwardWorkspaceSize", _MAX, feats_descriptor, ctypes.byref(size))
+    library.call("mluOpGetDynamicScatterBackwardWorkspaceSize", reduce_type, feats_descriptor, ctypes.byref(size))
     workspace = torch.empty(size.value, dtype=torch.uint8)
     grad_feats = torch.empty_like(inputs["feats"])
     arguments = [argument for name in names for argument in described[name]]
     arguments += [pointer(workspace), size, feats_descriptor, pointer(grad_feats)]
-    call = library.bind("mluOpDynamicScatterBackward", _MAX, *arguments, keep=workspace)
+    call = library.bind("mluOpDynamicScatterBackward", reduce_type, *arguments, keep=workspace)
 
     def run() -> Outputs:
         call()

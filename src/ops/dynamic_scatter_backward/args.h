@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "mlu_op.h"
+
 namespace mluop::dynamic_scatter_backward {
 
 // The value of the map for a point without voxel.
@@ -14,14 +16,16 @@ inline constexpr int32_t kNoVoxel = -1;
 struct Args {
   int64_t row_bytes() const { return channels * int64_t{sizeof(float)}; }
 
-  int32_t point_count;             // N
-  int32_t voxel_count;             // V
-  int64_t channels;                // C
-  const float* grad_voxel_feats;   // [M, C]
-  const float* feats;              // [N, C]
-  const float* voxel_feats;        // [M, C]
-  const int32_t* point2voxel_map;  // [N]
-  float* grad_feats;               // [N, C]
+  mluOpReduceMode_t reduce_type;
+  int32_t point_count;                // N
+  int32_t voxel_count;                // V
+  int64_t channels;                   // C
+  const float* grad_voxel_feats;      // [M, C]
+  const float* feats;                 // [N, C]
+  const float* voxel_feats;           // [M, C]
+  const int32_t* point2voxel_map;     // [N]
+  const int32_t* voxel_points_count;  // [M]
+  float* grad_feats;                  // [N, C]
 };
 
 }  // namespace mluop::dynamic_scatter_backward

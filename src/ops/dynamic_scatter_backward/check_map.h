@@ -1,4 +1,4 @@
-// Dynamic scatter backward: the error of an invalid value of the map.
+// Dynamic scatter backward: the errors of invalid values of the map, and of the counts of its voxels.
 #pragma once
 
 #include "core/checks.h"
@@ -7,12 +7,19 @@
 
 namespace mluop::dynamic_scatter_backward {
 
-// Throws Failure with BAD_PARAM if a launch has reported a point whose value is invalid.
+// Throws Failure with BAD_PARAM if a launch has reported a point whose value is invalid or whose voxel has an
+// invalid count.
 inline void check_map(const Args& args, const FirstBadItem& bad_point) {
   if (!bad_point.found()) return;
   const int64_t point = bad_point.item();
+  const int32_t voxel = args.point2voxel_map[point];
+  if (0 <= voxel && voxel < args.voxel_count) {
+    throw Failure(MLUOP_STATUS_BAD_PARAM,
+                  text("voxel_points_count[", voxel, "] is ", args.voxel_points_count[voxel],
+                       ", expected at least 1: point2voxel_map[", point, "] is this voxel"));
+  }
   throw Failure(MLUOP_STATUS_BAD_PARAM,
-                text("point2voxel_map[", point, "] is ", args.point2voxel_map[point],
+                text("point2voxel_map[", point, "] is ", voxel,
                      ", expected -1 or a voxel below voxel_num[0], which is ", args.voxel_count));
 }
 

@@ -39,8 +39,10 @@ void declare_inputs(Call& call, const Inputs& in) {
 }
 
 void check_reduce_type(mluOpReduceMode_t reduce_type) {
-  require(reduce_type == MLUOP_REDUCE_DMAX, kBadParam, "reduce_type is ", static_cast<int>(reduce_type),
-          ", expected MLUOP_REDUCE_DMAX (2)");
+  require(
+      reduce_type == MLUOP_REDUCE_DSUM || reduce_type == MLUOP_REDUCE_DMEAN || reduce_type == MLUOP_REDUCE_DMAX,
+      kBadParam, "reduce_type is ", static_cast<int>(reduce_type),
+      ", expected MLUOP_REDUCE_DSUM (0), MLUOP_REDUCE_DMEAN (1) or MLUOP_REDUCE_DMAX (2)");
 }
 
 void check_feats_size(const TensorDescriptor& feats) {
@@ -65,13 +67,17 @@ void check_arguments(const Call& call, mluOpReduceMode_t reduce_type, const Tens
   call.check_tensors();
 }
 
-bool uses_device_algorithm(const Call& call) { return call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE; }
+// The design document has the maximum only.
+bool uses_device_algorithm(const Call& call, mluOpReduceMode_t reduce_type) {
+  return call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE && reduce_type == MLUOP_REDUCE_DMAX;
+}
 
 // The result of both queries.
-size_t workspace_bytes(const Call& call, const TensorDescriptor& feats) {
+size_t workspace_bytes(const Call& call, mluOpReduceMode_t reduce_type, const TensorDescriptor& feats) {
   using namespace dynamic_scatter_backward;
   const int64_t n = feats.dims[0], c = feats.dims[1];
-  return uses_device_algorithm(call) ? device::workspace_bytes(n, c) : native::workspace_bytes(n, c);
+  return uses_device_algorithm(call, reduce_type) ? device::workspace_bytes(n, c)
+                                                  : native::workspace_bytes(reduce_type, n, c);
 }
 
 void check_voxel_num(int32_t voxel_num, int64_t m) {
@@ -87,7 +93,8 @@ mluOpStatus_t run_backward(std::string_view function, mluOpHandle_t handle, mluO
     call.output("grad_feats", grad_feats_desc, grad_feats, MLUOP_DTYPE_FLOAT, kAnyLayout, {n, c});
     check_arguments(call, reduce_type, in.feats.desc);
     check_voxel_count(in);
-    const Arena arena = call.workspace(workspace, workspace_size, workspace_bytes(call, *in.feats.desc));
+    const Arena arena =
+        call.workspace(workspace, workspace_size, workspace_bytes(call, reduce_type, *in.feats.desc));
     if (!in.has_features()) {
       call.log_detail("nothing to do");
       return;
@@ -95,6 +102,7 @@ mluOpStatus_t run_backward(std::string_view function, mluOpHandle_t handle, mluO
     const int32_t voxel_num = *static_cast<const int32_t*>(in.voxel_num.data);
     check_voxel_num(voxel_num, in.voxel_feats.desc->dims[0]);
     const dynamic_scatter_backward::Args args{
+        .reduce_type = reduce_type,
         .point_count = static_cast<int32_t>(n),
         .voxel_count = voxel_num,
         .channels = c,
@@ -102,9 +110,10 @@ mluOpStatus_t run_backward(std::string_view function, mluOpHandle_t handle, mluO
         .feats = static_cast<const float*>(in.feats.data),
         .voxel_feats = static_cast<const float*>(in.voxel_feats.data),
         .point2voxel_map = static_cast<const int32_t*>(in.point2voxel_map.data),
+        .voxel_points_count = static_cast<const int32_t*>(in.voxel_points_count.data),
         .grad_feats = static_cast<float*>(grad_feats),
     };
-    if (uses_device_algorithm(call)) {
+    if (uses_device_algorithm(call, reduce_type)) {
       dynamic_scatter_backward::device::run(call, args, arena);
     } else {
       dynamic_scatter_backward::native::run(call, args, arena);
@@ -125,7 +134,7 @@ mluOpStatus_t query_workspace(std::string_view function, mluOpHandle_t handle, m
     for (const UnusedDescriptor& descriptor : unused) require_not_null(descriptor.name, descriptor.desc);
     declare_feats(call, {feats_desc});
     check_arguments(call, reduce_type, feats_desc);
-    return workspace_bytes(call, *feats_desc);
+    return workspace_bytes(call, reduce_type, *feats_desc);
   });
 }
 

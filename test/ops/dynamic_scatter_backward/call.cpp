@@ -38,30 +38,41 @@ void scatter_forward(DynamicScatterInputs& inputs) {
 }
 
 std::vector<float> dynamic_scatter_reference(const DynamicScatterInputs& inputs) {
-  std::vector<int32_t> reduce_from(static_cast<size_t>(inputs.sizes.voxel_feats_count()));
   std::vector<float> output(static_cast<size_t>(inputs.sizes.feats_count()));
+  if (inputs.reduce_type != MLUOP_REDUCE_DMAX) {
+    const bool is_mean = inputs.reduce_type == MLUOP_REDUCE_DMEAN;
+    reference::dynamic_scatter_backward_of_sums(
+        inputs.sizes, inputs.grad_voxel_feats.data(), inputs.point2voxel_map.data(),
+        is_mean ? inputs.voxel_points_count.data() : nullptr, output.data());
+    return output;
+  }
+  std::vector<int32_t> reduce_from(static_cast<size_t>(inputs.sizes.voxel_feats_count()));
   reference::dynamic_scatter_backward(inputs.sizes, inputs.grad_voxel_feats.data(), inputs.feats.data(),
                                       inputs.voxel_feats.data(), inputs.point2voxel_map.data(), reduce_from.data(),
                                       output.data());
   return output;
 }
 
-size_t dynamic_scatter_workspace(mluOpHandle_t handle, int64_t points, int64_t channels) {
+size_t dynamic_scatter_workspace(mluOpHandle_t handle, int64_t points, int64_t channels,
+                                 mluOpReduceMode_t reduce_type) {
   size_t bytes = 0;
-  require(mluOpGetDynamicScatterBackwardWorkspaceSize(handle, MLUOP_REDUCEMODE_MAX,
+  require(mluOpGetDynamicScatterBackwardWorkspaceSize(handle, reduce_type,
                                                       Descriptor(MLUOP_DTYPE_FLOAT, {points, channels}), &bytes));
   return bytes;
 }
 
 DynamicScatterCall::DynamicScatterCall(mluOpHandle_t with, const DynamicScatterInputs& inputs, Placement placement)
     : GuardedCall(with),
+      reduce_type(inputs.reduce_type),
       grad_buffer(inputs.grad_voxel_feats, placement),
       feats_buffer(inputs.feats, placement),
       voxel_buffer(inputs.voxel_feats, placement),
       map_buffer(inputs.point2voxel_map, placement),
       count_buffer(inputs.voxel_points_count, placement),
       num_buffer(std::vector<int32_t>{inputs.sizes.voxel_num}, placement),
-      workspace_buffer(dynamic_scatter_workspace(with, inputs.sizes.points, inputs.sizes.channels), placement),
+      workspace_buffer(
+          dynamic_scatter_workspace(with, inputs.sizes.points, inputs.sizes.channels, inputs.reduce_type),
+          placement),
       output_buffer(inputs.feats.size(), placement),
       queried_buffer(1),
       voxel_desc(MLUOP_DTYPE_FLOAT, {inputs.sizes.voxels, inputs.sizes.channels}),

@@ -16,6 +16,7 @@ struct DynamicScatterInputs {
   DynamicScatterSizes sizes;
   std::vector<float> grad_voxel_feats, feats, voxel_feats;
   std::vector<int32_t> point2voxel_map, voxel_points_count;
+  mluOpReduceMode_t reduce_type = MLUOP_REDUCEMODE_MAX;
 };
 
 // One point in eight has no voxel. Of the others, one in three has the voxel of its predecessor and the rest
@@ -49,7 +50,7 @@ struct DynamicScatterCall : GuardedCall {
       "mluOpGetDynamicPointToVoxelBackwardWorkspaceSize", &DynamicScatterCall::query_alias};
   std::vector<float> output() const { return output_buffer.values(); }
 
-  mluOpReduceMode_t reduce_type = MLUOP_REDUCEMODE_MAX;
+  mluOpReduceMode_t reduce_type;
   GuardedBuffer<float> grad_buffer, feats_buffer, voxel_buffer;
   GuardedBuffer<int32_t> map_buffer, count_buffer, num_buffer;
   GuardedBuffer<std::byte> workspace_buffer;
@@ -67,6 +68,7 @@ struct DynamicScatterCall : GuardedCall {
 };
 
 // The result of mluOpGetDynamicScatterBackwardWorkspaceSize for feats [points, channels].
-size_t dynamic_scatter_workspace(mluOpHandle_t handle, int64_t points, int64_t channels);
+size_t dynamic_scatter_workspace(mluOpHandle_t handle, int64_t points, int64_t channels,
+                                 mluOpReduceMode_t reduce_type = MLUOP_REDUCEMODE_MAX);
 
 }  // namespace mluop::test

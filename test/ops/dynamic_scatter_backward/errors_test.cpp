@@ -17,9 +17,16 @@ using Table = ErrorTable<Call>;
 
 constexpr DynamicScatterSizes kSizes = {50, 20, 6, 18};
 
-DynamicScatterInputs valid_inputs() {
+const std::string kReduceTypesExpected =
+    ", expected MLUOP_REDUCE_DSUM (0), MLUOP_REDUCE_DMEAN (1) or MLUOP_REDUCE_DMAX (2)";
+
+const auto kNoReduceType = set(&Call::reduce_type, static_cast<mluOpReduceMode_t>(3));
+
+DynamicScatterInputs valid_inputs(mluOpReduceMode_t reduction = MLUOP_REDUCE_DMAX) {
   auto random = seeded_random();
-  return random_dynamic_scatter(kSizes, random);
+  auto inputs = random_dynamic_scatter(kSizes, random);
+  inputs.reduce_type = reduction;
+  return inputs;
 }
 
 // Checks the rows with the operator under both names.
@@ -30,8 +37,7 @@ void expect_operator_errors(const Table::Rows& rows, const DynamicScatterInputs&
 TEST(OpsDynamicScatterBackwardErrors, Descriptors) {
   const Table::Rows rows = {
       {"null handle", set(&Call::handle, nullptr), "handle is null"},
-      {"sum", set(&Call::reduce_type, MLUOP_REDUCEMODE_SUM), "reduce_type is 0, expected MLUOP_REDUCE_DMAX (2)"},
-      {"mean", set(&Call::reduce_type, MLUOP_REDUCEMODE_MEAN), "reduce_type is 1, expected MLUOP_REDUCE_DMAX (2)"},
+      {"reduce type", kNoReduceType, "reduce_type is 3" + kReduceTypesExpected},
       {"null grad_voxel_feats desc", set(&Call::grad_voxel_feats_desc, nullptr), "grad_voxel_feats_desc is null"},
       {"null feats desc", set(&Call::feats_desc, nullptr), "feats_desc is null"},
       {"null voxel_feats desc", set(&Call::voxel_feats_desc, nullptr), "voxel_feats_desc is null"},
@@ -150,7 +156,39 @@ TEST(OpsDynamicScatterBackwardErrors, Values) {
        },
        "point2voxel_map[7] is 19" + bound},
   };
-  expect_operator_errors(rows);
+  for (const auto reduction : {MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN, MLUOP_REDUCE_DMAX}) {
+    SCOPED_TRACE(reduction);
+    expect_operator_errors(rows, valid_inputs(reduction));
+  }
+}
+
+// The mean divides by the counts of the voxels that points have: these are at least 1. Other counts are not read.
+TEST(OpsDynamicScatterBackwardErrors, Counts) {
+  auto inputs = valid_inputs(MLUOP_REDUCE_DMEAN);
+  inputs.point2voxel_map.assign(50, 2);
+  inputs.point2voxel_map[0] = inputs.point2voxel_map[9] = -1;
+  inputs.point2voxel_map[7] = 11;
+  inputs.point2voxel_map[8] = inputs.point2voxel_map[49] = 12;
+  inputs.voxel_points_count.assign(20, 0);
+  for (const size_t voxel : {2, 11, 12}) inputs.voxel_points_count[voxel] = 1;
+  const Handle handle;
+  const Call valid(handle, inputs);
+  EXPECT_EQ(valid.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  const auto count = [](size_t voxel, int32_t value) { return [=](Call& c) { c.count_buffer[voxel] = value; }; };
+  expect_operator_errors(
+      {
+          {"first point", count(2, 0),
+           "voxel_points_count[2] is 0, expected at least 1: point2voxel_map[1] is this voxel"},
+          {"one point", count(11, -1),
+           "voxel_points_count[11] is -1, expected at least 1: point2voxel_map[7] is this voxel"},
+          {"several points", set_all(count(12, INT_MIN), count(11, 0)),
+           "voxel_points_count[11] is 0, expected at least 1: point2voxel_map[7] is this voxel"},
+          {"map and count", set_all(count(12, 0), [](Call& c) { c.map_buffer[20] = 18; }),
+           "voxel_points_count[12] is 0, expected at least 1: point2voxel_map[8] is this voxel"},
+          {"count and map", set_all(count(12, 0), [](Call& c) { c.map_buffer[3] = 18; }),
+           "point2voxel_map[3] is 18, expected -1 or a voxel below voxel_num[0], which is 18"},
+      },
+      inputs);
 }
 
 // The message names the first of several points out of range, for every number of tasks.
@@ -164,7 +202,11 @@ TEST(OpsDynamicScatterBackwardErrors, FirstPointOutOfRangeOfManyTasks) {
   for (const int count : {1, 2, 7, 64}) {
     SCOPED_TRACE(count);
     const ScopedThreads threads(count);
-    expect_operator_errors(rows, inputs);
+    for (const auto reduction : {MLUOP_REDUCE_DMEAN, MLUOP_REDUCE_DMAX}) {
+      inputs.reduce_type = reduction;
+      std::fill(inputs.voxel_points_count.begin(), inputs.voxel_points_count.end(), 1);
+      expect_operator_errors(rows, inputs);
+    }
   }
 }
 
@@ -189,7 +231,7 @@ TEST(OpsDynamicScatterBackwardErrors, LargeTensors) {
 TEST(OpsDynamicScatterBackwardErrors, Query) {
   const Table::Rows rows = {
       {"null handle", set(&Call::handle, nullptr), "handle is null"},
-      {"sum", set(&Call::reduce_type, MLUOP_REDUCE_DSUM), "reduce_type is 0, expected MLUOP_REDUCE_DMAX (2)"},
+      {"reduce type", kNoReduceType, "reduce_type is 3" + kReduceTypesExpected},
       {"null feats desc", set(&Call::feats_desc, nullptr), "feats_desc is null"},
       {"feats dtype", set(&Call::feats_desc, Descriptor(MLUOP_DTYPE_HALF, {50, 6})),
        "feats has data type HALF, expected FLOAT"},
@@ -206,7 +248,7 @@ TEST(OpsDynamicScatterBackwardErrors, Query) {
 TEST(OpsDynamicScatterBackwardErrors, AliasOfTheQuery) {
   const Table::Rows rows = {
       {"null handle", set(&Call::handle, nullptr), "handle is null"},
-      {"mean", set(&Call::reduce_type, MLUOP_REDUCE_DMEAN), "reduce_type is 1, expected MLUOP_REDUCE_DMAX (2)"},
+      {"reduce type", kNoReduceType, "reduce_type is 3" + kReduceTypesExpected},
       {"null grad_voxel_feats desc", set(&Call::grad_voxel_feats_desc, nullptr), "grad_voxel_feats_desc is null"},
       {"null feats desc", set(&Call::feats_desc, nullptr), "feats_desc is null"},
       {"null voxel_feats desc", set(&Call::voxel_feats_desc, nullptr), "voxel_feats_desc is null"},

@@ -13,7 +13,23 @@
 
 namespace mluop::dynamic_scatter_backward::native {
 
-// The steps of primitives/key_partition.h, with voxels as keys: the map holds the keys.
+// Sum and mean. Work items: points. Reports the first whose value of the map is invalid or, for the mean, whose
+// voxel has a count below 1.
+struct CheckArgs {
+  const Args& call;
+  FirstBadItem& bad_point;
+};
+RangeKernel<CheckArgs> check_kernel();
+
+// Sum and mean. Work items: points. Writes the gradient of the voxel, for the mean divided by its count, to the
+// row of the point.
+struct GatherArgs {
+  const Args& call;
+  bool stream;
+};
+RangeKernel<GatherArgs> gather_kernel();
+
+// Maximum: the steps of primitives/key_partition.h, with voxels as keys: the map holds the keys.
 
 // Work items: chunks of points. Checks the map and computes the ranks of the points; these are incomplete if it
 // reports a bad point.

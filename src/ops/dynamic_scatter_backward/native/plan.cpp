@@ -19,6 +19,8 @@ struct Workspace {
   uint8_t* claimed;    // [voxels, max_claimed_bytes()]
 };
 
+bool is_max(const Args& args) { return args.reduce_type == MLUOP_REDUCE_DMAX; }
+
 int64_t bytes_moved(const Args& args) {
   return args.point_count * (2 * args.row_bytes() + int64_t{sizeof(int32_t)}) +
          args.voxel_count * (2 * args.row_bytes());
@@ -78,10 +80,19 @@ void launch_steps(Context& context, const Plan& plan, const Args& args, Arena wo
   if (any_skipped) launch(context, "zero_skipped", plan.task_dim, Evenly{args.point_count}, zero_skipped, args);
 }
 
+void launch_gather(Context& context, const Plan& plan, const Args& args) {
+  context.reserve(0);
+  FirstBadItem bad_point;
+  const Evenly points{args.point_count};
+  launch(context, "check", plan.task_dim, points, check_kernel(), {args, bad_point});
+  check_map(args, bad_point);
+  launch(context, "gather", plan.task_dim, points, gather_kernel(), {args, plan.stream});
+}
+
 }  // namespace
 
-size_t workspace_bytes(int64_t points, int64_t channels) {
-  if (points == 0 || channels == 0) return 0;
+size_t workspace_bytes(mluOpReduceMode_t reduce_type, int64_t points, int64_t channels) {
+  if (reduce_type != MLUOP_REDUCE_DMAX || points == 0 || channels == 0) return 0;
   const int64_t max_voxels = points;
   return workspace_bytes_of<Workspace>(points, max_voxels, channels, nullptr);
 }
@@ -93,7 +104,9 @@ Plan make_plan(const Context& context, const Args& args) {
   const bool whole_lines =
       reinterpret_cast<uintptr_t>(args.grad_feats) % kCacheLine == 0 && args.row_bytes() % kCacheLine == 0;
   plan.stream = whole_lines && exceeds_caches(bytes_moved(args));
-  plan.tile_points = fit_chunks(context, [](int64_t points) { return bytes_of<VisitQueue>(points); });
+  if (is_max(args)) {
+    plan.tile_points = fit_chunks(context, [](int64_t points) { return bytes_of<VisitQueue>(points); });
+  }
   return plan;
 }
 
@@ -104,6 +117,8 @@ void run(Call& call, const Args& args, Arena workspace) {
   if (args.voxel_count == 0) {
     context.reserve(0);
     zero_output(context, args);
+  } else if (!is_max(args)) {
+    launch_gather(context, plan, args);
   } else {
     launch_steps(context, plan, args, workspace);
   }

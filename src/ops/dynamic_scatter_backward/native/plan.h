@@ -10,20 +10,20 @@
 namespace mluop::dynamic_scatter_backward::native {
 
 // Bytes of the caller's workspace for `points` points of `channels` channels: at any address, with any number of
-// voxels up to that of points and any number of threads.
-size_t workspace_bytes(int64_t points, int64_t channels);
+// voxels up to that of points and any number of threads. Sum and mean need none.
+size_t workspace_bytes(mluOpReduceMode_t reduce_type, int64_t points, int64_t channels);
 
 struct Plan {
   int task_dim;
-  int64_t tile_points;  // points in NRAM at a time
+  int64_t tile_points;  // maximum: points in NRAM at a time
   bool stream;          // the output bypasses the caches
 };
 
 // Throws Failure with ALLOC_FAILED if the smallest tile does not fit NRAM.
 Plan make_plan(const Context& context, const Args& args);
 
-// Computes the output. Throws what make_plan() throws, Failure with BAD_PARAM if a value of the map is invalid,
-// and std::bad_alloc, before it writes it.
+// Computes the output. Throws what make_plan() throws, Failure with BAD_PARAM if a value of the map or a count is
+// invalid, and std::bad_alloc, before it writes it.
 void run(Call& call, const Args& args, Arena workspace);
 
 }  // namespace mluop::dynamic_scatter_backward::native

@@ -1,29 +1,23 @@
-// Sorts the words of a hashed set by their numbers: a parallel radix sort, least significant digit first, 8 bits
-// at a time. Cost: a read and a write of each word for each digit of the largest number.
+// Sorts the words of a hashed set by their numbers: primitives/radix_sort.h over the slots in use.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "ops/get_indice_pairs/native/kernels.h"
+#include "primitives/radix_sort.h"
 
 namespace mluop::get_indice_pairs::native {
 
-// Consecutive words, or slots, that a task counts and moves together. Fixed, so that the memory does not depend on
-// the number of tasks.
-inline constexpr int kSortParts = 64;
-inline constexpr int kDigitBits = 8;
-inline constexpr int64_t kDigits = 1 << kDigitBits;
+// Consecutive slots that a task counts and moves together. Fixed, so that the memory does not depend on the number
+// of tasks.
+inline constexpr int kSlotParts = 64;
 
 struct SortMemory {
   SortMemory(Arena& arena, int64_t max_words)
-      : words{arena.take<int64_t>("words", {max_words}), arena.take<int64_t>("sorted words", {max_words})},
-        slots{arena.take<uint32_t>("slots", {max_words}), arena.take<uint32_t>("sorted slots", {max_words})},
-        places(arena.take<int64_t>("places of digits", {kSortParts, kDigits})) {}
+      : words(arena, max_words), first_places(arena.take<int64_t>("places of parts", {kSlotParts})) {}
 
-  std::array<int64_t*, 2> words;   // [max_words]
-  std::array<uint32_t*, 2> slots;  // [max_words]
-  int64_t* places;                 // [kSortParts, kDigits]
+  RadixSortMemory<int64_t> words;  // values: slots
+  int64_t* first_places;           // [kSlotParts]
 };
 
 // The words of a hashed set, ascending, and the slot of each.

@@ -1,0 +1,37 @@
+// Dynamic point to voxel forward: the arguments of a call.
+//
+// Letters as in the design document: N points, M rows of the voxel tensors, C channels; V voxels.
+#pragma once
+
+#include <cstdint>
+
+#include "mlu_op.h"
+
+namespace mluop::dynamic_point_to_voxel_forward {
+
+// Coordinates of a point or voxel.
+inline constexpr int kAxes = 3;
+
+// The value of the map for a point without voxel, and the coordinates that such a point gets.
+inline constexpr int32_t kNoVoxel = -1;
+
+// The arguments of the call, checked.
+struct Args {
+  int64_t row_bytes() const { return channels * int64_t{sizeof(float)}; }
+  const float* feats_row(int64_t point) const { return feats + point * channels; }
+  int32_t* coor(int64_t point) const { return coors + point * kAxes; }
+
+  mluOpReduceMode_t reduce_type;
+  int64_t point_count;          // N
+  int64_t max_voxels;           // M
+  int64_t channels;             // C
+  const float* feats;           // [N, C]
+  int32_t* coors;               // [N, 3]
+  float* voxel_feats;           // [M, C]
+  int32_t* voxel_coors;         // [M, 3]
+  int32_t* point2voxel_map;     // [N]
+  int32_t* voxel_points_count;  // [M]
+  int32_t* voxel_num;           // [1]
+};
+
+}  // namespace mluop::dynamic_point_to_voxel_forward

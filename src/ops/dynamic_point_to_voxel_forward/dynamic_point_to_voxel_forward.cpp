@@ -1,0 +1,124 @@
+// mluOpDynamicPointToVoxelForward and its workspace query: entries and checks.
+#include "ops/dynamic_point_to_voxel_forward/native/plan.h"
+
+namespace mluop {
+namespace {
+
+constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
+
+// The tensors that operator and query share; the data are null in the query.
+struct Points {
+  bool empty() const { return dim_of(feats_desc, 0) == 0 || dim_of(feats_desc, 1) == 0; }
+
+  const TensorDescriptor *feats_desc, *coors_desc;
+  const void* feats = nullptr;
+  void* coors = nullptr;
+};
+
+// A tensor that the call writes.
+struct Output {
+  const TensorDescriptor* desc;
+  void* data;
+};
+
+// Without points or channels the call accesses no memory, as an input of a call that reads nothing.
+void declare_output(Call& call, std::string_view name, const Output& tensor, mluOpDataType_t dtype,
+                    std::initializer_list<int64_t> shape, bool empty) {
+  if (empty) {
+    call.input(name, tensor.desc, tensor.data, dtype, kAnyLayout, shape);
+  } else {
+    call.output(name, tensor.desc, tensor.data, dtype, kAnyLayout, shape);
+  }
+}
+
+void declare_points(Call& call, const Points& points) {
+  call.input("feats", points.feats_desc, points.feats, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny});
+  declare_output(call, "coors", {points.coors_desc, points.coors}, MLUOP_DTYPE_INT32,
+                 {dim_of(points.feats_desc, 0), dynamic_point_to_voxel_forward::kAxes}, points.empty());
+  if (points.empty()) call.reads_nothing();
+}
+
+// The rules that operator and query share. Their tensors are declared.
+void check_arguments(const Call& call, const Points& points) {
+  constexpr int64_t kMaxPoints = int64_t{1} << 31;
+  call.check_pointers();
+  call.check_not_200_series();
+  require(dim_of(points.feats_desc, 0) < kMaxPoints, MLUOP_STATUS_NOT_SUPPORTED, "feats has ",
+          dim_of(points.feats_desc, 0), " points, expected fewer than 2^31");
+  call.check_tensors();
+}
+
+void check_reduce_type(mluOpReduceMode_t reduce_type) {
+  require(
+      reduce_type == MLUOP_REDUCE_DSUM || reduce_type == MLUOP_REDUCE_DMEAN || reduce_type == MLUOP_REDUCE_DMAX,
+      kBadParam, "reduce_type is ", static_cast<int>(reduce_type),
+      ", expected MLUOP_REDUCE_DSUM (0), MLUOP_REDUCE_DMEAN (1) or MLUOP_REDUCE_DMAX (2)");
+}
+
+}  // namespace
+}  // namespace mluop
+
+mluOpStatus_t MLUOP_WIN_API
+mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluOpTensorDescriptor_t feats_desc,
+                                                const mluOpTensorDescriptor_t coors_desc, size_t* workspace_size) {
+  using namespace mluop;
+  return run_workspace_query(
+      "mluOpGetDynamicPointToVoxelForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
+        const Points points{feats_desc, coors_desc};
+        declare_points(call, points);
+        check_arguments(call, points);
+        return points.empty()
+                   ? 0
+                   : dynamic_point_to_voxel_forward::native::workspace_bytes(points.feats_desc->dims[0]);
+      });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelForward(
+    const mluOpHandle_t handle, const mluOpReduceMode_t reduce_type, const mluOpTensorDescriptor_t feats_desc,
+    const void* feats, const mluOpTensorDescriptor_t coors_desc, void* coors, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t voxel_feats_desc, void* voxel_feats,
+    const mluOpTensorDescriptor_t voxel_coors_desc, void* voxel_coors,
+    const mluOpTensorDescriptor_t point2voxel_map_desc, void* point2voxel_map,
+    const mluOpTensorDescriptor_t voxel_points_count_desc, void* voxel_points_count,
+    const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num) {
+  using namespace mluop;
+  return run_operator("mluOpDynamicPointToVoxelForward", handle, [&](Call& call) {
+    using namespace dynamic_point_to_voxel_forward;
+    const Points points{feats_desc, coors_desc, feats, coors};
+    const bool empty = points.empty();
+    const int64_t n = dim_of(feats_desc, 0), c = dim_of(feats_desc, 1), m = dim_of(voxel_feats_desc, 0);
+    const auto output = [&](std::string_view name, const Output& tensor, mluOpDataType_t dtype,
+                            std::initializer_list<int64_t> shape) {
+      declare_output(call, name, tensor, dtype, shape, empty);
+    };
+    declare_points(call, points);
+    output("voxel_feats", {voxel_feats_desc, voxel_feats}, MLUOP_DTYPE_FLOAT, {kAny, c});
+    output("voxel_coors", {voxel_coors_desc, voxel_coors}, MLUOP_DTYPE_INT32, {m, kAxes});
+    output("point2voxel_map", {point2voxel_map_desc, point2voxel_map}, MLUOP_DTYPE_INT32, {n});
+    output("voxel_points_count", {voxel_points_count_desc, voxel_points_count}, MLUOP_DTYPE_INT32, {m});
+    output("voxel_num", {voxel_num_desc, voxel_num}, MLUOP_DTYPE_INT32, {1});
+    check_arguments(call, points);
+    check_reduce_type(reduce_type);
+    require(m <= n || empty, kBadParam, "voxel_feats dim 0 is ", m, ", expected at most feats dim 0, which is ",
+            n);
+    const Arena arena = call.workspace(workspace, workspace_size, empty ? 0 : native::workspace_bytes(n));
+    if (empty) {
+      call.log_detail("nothing to do");
+      return;
+    }
+    const Args args{
+        .reduce_type = reduce_type,
+        .point_count = n,
+        .max_voxels = m,
+        .channels = c,
+        .feats = static_cast<const float*>(feats),
+        .coors = static_cast<int32_t*>(coors),
+        .voxel_feats = static_cast<float*>(voxel_feats),
+        .voxel_coors = static_cast<int32_t*>(voxel_coors),
+        .point2voxel_map = static_cast<int32_t*>(point2voxel_map),
+        .voxel_points_count = static_cast<int32_t*>(voxel_points_count),
+        .voxel_num = static_cast<int32_t*>(voxel_num),
+    };
+    native::run(call, args, arena);
+  });
+}

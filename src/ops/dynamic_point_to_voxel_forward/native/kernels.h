@@ -1,0 +1,111 @@
+// Dynamic point to voxel forward: arguments and range kernels, in the order of their launches.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "ops/dynamic_point_to_voxel_forward/native/key_words.h"
+#include "team/launch.h"
+
+namespace mluop::dynamic_point_to_voxel_forward::native {
+
+// Work items: points. Extends the bounds to the points that have a voxel.
+struct BoundsArgs {
+  const Args& call;
+  std::array<int32_t, kAxes>& lowest;
+  std::array<int32_t, kAxes>& negated_highest;
+  std::atomic<int64_t>& valid_count;
+};
+RangeKernel<BoundsArgs> bounds_kernel();
+
+// Work items: points. Writes the word of their keys.
+struct KeyArgs {
+  const Args& call;
+  const KeyWord& word;
+  uint32_t* keys;  // [N]
+};
+RangeKernel<KeyArgs> key_kernel();
+
+// Work items: places in the order of a less significant word. Writes another word of the keys of their points.
+struct NextKeyArgs {
+  const Args& call;
+  const KeyWord& word;
+  const uint32_t* points;  // [N], the point at each place
+  uint32_t* keys;          // [N]
+};
+void next_keys(const NextKeyArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Points in the order of their keys, of equal keys in ascending order. A voxel begins at each place whose key
+// differs from that of the place before.
+struct SortedPoints {
+  Range places(int64_t part) const { return split(valid_count, part_count, static_cast<int>(part)); }
+
+  const uint32_t* keys;    // [N], the most significant word
+  const uint32_t* points;  // [N]
+  bool keys_are_whole;     // they have one word; else coordinates decide
+  int64_t valid_count;     // places of points that have a voxel; those of the others follow
+  int part_count;
+};
+
+// Work items: parts of the sorted points. Counts the voxels that begin in them.
+struct CountArgs {
+  const Args& call;
+  const SortedPoints& sorted;
+  int64_t* voxel_counts;  // [parts]
+};
+void count_voxels(const CountArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Work items: parts of the sorted points. Writes the first place of each voxel, and the map of points that have a
+// voxel.
+struct NumberArgs {
+  const Args& call;
+  const SortedPoints& sorted;
+  const int64_t* first_voxels;  // [parts], the first voxel that begins in a part
+  uint32_t* starts;             // [V + 1]; the last is not written
+};
+void number_voxels(const NumberArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Work items: places of points without voxel, from valid_count on. Writes their map and coordinates.
+struct SkippedArgs {
+  const Args& call;
+  const uint32_t* points;  // those without voxel
+};
+void mark_skipped(const SkippedArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Voxels of so many points that a task should not have all of them: their channels are divided.
+class SharedVoxels {
+ public:
+  // There are fewer voxels of more than a kMax-th of the points.
+  static constexpr int64_t kMax = 64;
+  // Fewer points do not pay for a launch.
+  static constexpr int64_t kMinPoints = 4096;
+
+  explicit SharedVoxels(int64_t points) : max_points_(std::max(points / kMax, kMinPoints)) {}
+  bool shares(int64_t points) const { return points > max_points_; }
+  void add(int64_t voxel) { voxels_[count_.fetch_add(1, std::memory_order_relaxed)] = voxel; }
+  int64_t count() const { return count_; }
+  int64_t operator[](int64_t i) const { return voxels_[static_cast<size_t>(i)]; }
+
+ private:
+  int64_t max_points_;
+  std::atomic<size_t> count_{0};
+  std::array<int64_t, kMax> voxels_{};
+};
+
+struct ReduceArgs {
+  const Args& call;
+  const uint32_t* points;  // [N], sorted
+  const uint32_t* starts;  // [V + 1]
+  bool stream;             // voxel_feats bypasses the caches
+  SharedVoxels* shared;    // null: no voxel is shared
+};
+
+// Work items: voxels. Writes their coordinates, counts and features, except for the features of shared voxels,
+// which it collects.
+RangeKernel<ReduceArgs> reduce_kernel();
+
+// Work items: cache lines of the features of the shared voxels. Writes them.
+RangeKernel<ReduceArgs> reduce_shared_kernel();
+
+}  // namespace mluop::dynamic_point_to_voxel_forward::native
