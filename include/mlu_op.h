@@ -338,7 +338,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvol
  * statuses. Workspace queries answer for the algorithm of the handle; query again after a change.
  * ------------------------------------------------------------------------------------------------ */
 
-/* Voxel pooling forward (BEVDepth): sums the features of the points of each cell of a bird's-eye grid.
+/* Voxel pooling forward (BEVDepth): sums the features of the points of each cell of a bird's-eye grid. Its
+ * gradient is mluOpOmpVoxelPoolingBackward (mlu_op_omp.h).
  *
  *   A point p of batch b with geom_xyz[b,p] = (x, y, z) is in range if
  *     0 <= x < num_voxel_x, 0 <= y < num_voxel_y and 0 <= z < num_voxel_z.

@@ -116,6 +116,40 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetTaskStatistics(mluOpHandle_t handle, int 
  * thread's next failed call or its end. */
 const char* MLUOP_WIN_API mluOpOmpGetLastError(void);
 
+/* ---------------------------------------------------------------------------------------------------
+ * Operators that MLU-OPS lacks. They return the statuses of every operator; see "Operators" in mlu_op.h.
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Voxel pooling backward (BEVDepth): the gradient of mluOpVoxelPoolingForward. Copies the gradient of each cell to
+ * the points whose features it is the sum of; the gradient of the other points is 0.
+ *
+ *   grad_input_features[b,p,c] = grad_output_features[i,y,x,c] if pos_memo[b,p] = (i, y, x)
+ *                              = 0                             if pos_memo[b,p] = (-1, -1, -1)
+ *
+ * | tensor               | shape        | dtype                        | layout |
+ * |----------------------|--------------|------------------------------|--------|
+ * | grad_output_features | [B, Y, X, C] | HALF or FLOAT                | ARRAY  |
+ * | pos_memo             | [B, N, 3]    | INT32                        | ARRAY  |
+ * | grad_input_features  | [B, N, C]    | that of grad_output_features | ARRAY  |
+ *
+ * Units: pos_memo is that of mluOpVoxelPoolingForward, whose i is b; any i from 0 to B - 1 is valid. B, N, C, X
+ * and Y are the batch_size, num_points, num_channels, num_voxel_x and num_voxel_y of that call. Outputs: the call
+ * writes every element of grad_input_features; the caller need not initialize it. Elements are copied bit for bit,
+ * NaN with their payload. Determinism: the result is exact. Algorithm: native in both settings of
+ * mluOpOmpSetAlgorithm. Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      B, N, C, Y or X is 0; a value of pos_memo is outside the range of its dimension, or a point has
+ *                  both -1 and other values: the message names the first such element [batch, point, coordinate]
+ *                  and its value
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * Definition: this backend; BEVDepth, arXiv:2206.10092, voxel_pooling. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_features_desc,
+    const void* grad_output_features, const mluOpTensorDescriptor_t pos_memo_desc, const void* pos_memo,
+    const mluOpTensorDescriptor_t grad_input_features_desc, void* grad_input_features);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -8,6 +8,7 @@ namespace mluop::perf {
 std::vector<CaseSpec> all_cases() {
   std::vector<CaseSpec> all;
   for (const auto cases : {voxel_pooling_forward_cases,
+                           voxel_pooling_backward_cases,
                            three_nn_forward_cases,
                            three_interpolate_forward_cases,
                            three_interpolate_backward_cases,
@@ -22,6 +23,7 @@ std::vector<CaseSpec> all_cases() {
                            indice_convolution_backward_data_cases,
                            indice_convolution_backward_filter_cases,
                            voxel_pooling_forward_cliffs,
+                           voxel_pooling_backward_cliffs,
                            three_nn_forward_cliffs,
                            three_interpolate_forward_cliffs,
                            three_interpolate_backward_cliffs,
@@ -33,48 +35,26 @@ std::vector<CaseSpec> all_cases() {
                            dynamic_scatter_backward_cliffs,
                            indice_convolution_forward_cliffs}) {
     for (CaseSpec& spec : cases()) all.push_back(std::move(spec));
-    for (const auto cases : {voxel_pooling_forward_cases,
-                             three_interpolate_backward_cases,
-                             three_interpolate_forward_cases,
-                             three_nn_forward_cases,
-                             masked_im2col_forward_cases,
-                             masked_col2im_forward_cases,
-                             dynamic_scatter_backward_cases,
-                             indice_convolution_forward_cases,
-                             get_indice_pairs_cases,
-                             ball_query_cases,
-                             voxelization_cases,
-                             voxel_pooling_forward_cliffs,
-                             three_interpolate_backward_cliffs,
-                             three_interpolate_forward_cliffs,
-                             three_nn_forward_cliffs,
-                             masked_im2col_forward_cliffs,
-                             masked_col2im_forward_cliffs,
-                             dynamic_scatter_backward_cliffs,
-                             indice_convolution_forward_cliffs,
-                             ball_query_cliffs,
-                             voxelization_cliffs}) {
-      for (CaseSpec& spec : cases()) all.push_back(std::move(spec));
-    }
-    return all;
   }
+  return all;
+}
 
-  std::vector<CaseSpec> matching_cases(const Filter& filter) {
-    const auto misses = [](const std::string& name, const std::string& text) {
-      return name.find(text) == std::string::npos;
-    };
-    std::vector<CaseSpec> matching = all_cases();
-    std::erase_if(matching, [&](const CaseSpec& spec) {
-      return misses(spec.op, filter.op) || (spec.op == kCliffs && filter.op.empty()) ||
-             misses(spec.name, filter.name) || misses(spec.dtype, filter.dtype) ||
-             std::find(filter.algorithms.begin(), filter.algorithms.end(), spec.algorithm) ==
-                 filter.algorithms.end();
-    });
-    return matching;
-  }
+std::vector<CaseSpec> matching_cases(const Filter& filter) {
+  const auto misses = [](const std::string& name, const std::string& text) {
+    return name.find(text) == std::string::npos;
+  };
+  std::vector<CaseSpec> matching = all_cases();
+  std::erase_if(matching, [&](const CaseSpec& spec) {
+    return misses(spec.op, filter.op) || (spec.op == kCliffs && filter.op.empty()) ||
+           misses(spec.name, filter.name) || misses(spec.dtype, filter.dtype) ||
+           std::find(filter.algorithms.begin(), filter.algorithms.end(), spec.algorithm) ==
+               filter.algorithms.end();
+  });
+  return matching;
+}
 
-  std::string title(const CaseSpec& spec) {
-    return spec.op + '/' + spec.name + ' ' + spec.dtype + ' ' + spec.algorithm;
-  }
+std::string title(const CaseSpec& spec) {
+  return spec.op + '/' + spec.name + ' ' + spec.dtype + ' ' + spec.algorithm;
+}
 
 }  // namespace mluop::perf

@@ -27,6 +27,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter);
 std::string title(const CaseSpec& spec);
 
 std::vector<CaseSpec> voxel_pooling_forward_cases();
+std::vector<CaseSpec> voxel_pooling_backward_cases();
 std::vector<CaseSpec> three_nn_forward_cases();
 std::vector<CaseSpec> three_interpolate_forward_cases();
 std::vector<CaseSpec> three_interpolate_backward_cases();
@@ -42,6 +43,7 @@ std::vector<CaseSpec> indice_convolution_backward_data_cases();
 std::vector<CaseSpec> indice_convolution_backward_filter_cases();
 
 std::vector<CaseSpec> voxel_pooling_forward_cliffs();
+std::vector<CaseSpec> voxel_pooling_backward_cliffs();
 std::vector<CaseSpec> three_nn_forward_cliffs();
 std::vector<CaseSpec> three_interpolate_forward_cliffs();
 std::vector<CaseSpec> three_interpolate_backward_cliffs();

@@ -25,6 +25,7 @@ from ops import (
     three_interpolate_backward,
     three_interpolate_forward,
     three_nn_forward,
+    voxel_pooling_backward,
     voxel_pooling_forward,
     voxelization,
 )
@@ -32,6 +33,7 @@ from peer import Inputs, Peer
 
 _OPERATORS = (
     voxel_pooling_forward,
+    voxel_pooling_backward,
     three_interpolate_backward,
     three_interpolate_forward,
     three_nn_forward,
@@ -45,7 +47,8 @@ _OPERATORS = (
     ball_query,
     voxelization,
 )
-# Masked im2col and col2im copy random bits, which the perf suite writes as unsigned integers.
+# Masked im2col, masked col2im and voxel pooling backward copy random bits, which the perf suite writes as unsigned
+# integers.
 _FLOATS = {np.dtype(np.uint16): np.float16, np.dtype(np.uint32): np.float32}
 
 

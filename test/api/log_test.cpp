@@ -13,6 +13,7 @@
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
+#include "ops/voxel_pooling_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/api.h"
 #include "support/environment.h"
@@ -79,6 +80,7 @@ TEST_F(ApiLog, OperatorAtDebug) {
 TEST_F(ApiLog, PlansAtDebug) {
   auto random = seeded_random();
   const auto voxels = random_voxel_pooling({2, 3000, 20, 9, 8, 1}, random);
+  const auto gradients = random_voxel_pooling_backward<uint32_t>({2, 3000, 20, 9, 8}, random);
   const auto scatter = random_dynamic_scatter({3000, 900, 20, 800}, random);
   const auto no_points = random_dynamic_scatter({0, 0, 20, 0}, random);
   const auto interpolation = random_three_interpolate<float>({2, 20, 500, 90}, random);
@@ -88,6 +90,9 @@ TEST_F(ApiLog, PlansAtDebug) {
   const auto columns = random_masked_col2im<uint32_t>({20, 15, 16, 200}, random);
   const auto pairs = random_indice_convolution<float>({500, 400, 16, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
   const auto voxel_pooling = [&](const Handle& h) { require(VoxelPoolingCall(h, voxels).run()); };
+  const auto pooling_backward = [&](const Handle& h) {
+    require(VoxelPoolingBackwardCall<uint32_t>(h, gradients).run());
+  };
   const auto dynamic_scatter = [&](const Handle& h) { require(DynamicScatterCall(h, scatter).run()); };
   const auto empty_scatter = [&](const Handle& h) { require(DynamicScatterCall(h, no_points).run()); };
   const auto point_to_voxel = [&](const Handle& h) { require(PointToVoxelCall(h, points).run()); };
@@ -103,6 +108,9 @@ TEST_F(ApiLog, PlansAtDebug) {
   } kTable[] = {
       {MLUOP_OMP_ALGORITHM_DEVICE, voxel_pooling,
        "num_voxel_z 1, device, taskDim 3, tile of # points, chunks of # channels"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, pooling_backward,
+       "grad_input_features FLOAT \\[2, 3000, 20\\] ARRAY, native, taskDim #"},
+      {MLUOP_OMP_ALGORITHM_DEVICE, pooling_backward, "native, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, dynamic_scatter, "voxel_num\\[0\\] 800, native, taskDim #"},
       {MLUOP_OMP_ALGORITHM_DEVICE, dynamic_scatter,
        "voxel_num\\[0\\] 800, device, taskDim 3, tile of # points x # channels"},

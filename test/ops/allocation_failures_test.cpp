@@ -17,6 +17,7 @@
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/three_interpolate_forward/call.h"
 #include "ops/three_nn_forward/call.h"
+#include "ops/voxel_pooling_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "ops/voxelization/call.h"
 #include "support/environment.h"
@@ -132,6 +133,14 @@ void FaultsOfOperators::expect_failures(const typename Call::Inputs& small, cons
 TEST_F(FaultsOfOperators, VoxelPoolingForward) {
   expect_failures<VoxelPoolingCall>(random_voxel_pooling({1, 30, 20, 3, 3, 1}, random),
                                     random_voxel_pooling({2, 2000, 20, 9, 8, 1}, random));
+}
+
+TEST_F(FaultsOfOperators, VoxelPoolingBackward) {
+  const VoxelPoolingBackwardSizes small = {1, 30, 20, 3, 3}, large = {2, 2000, 20, 9, 8};
+  expect_failures<VoxelPoolingBackwardCall<uint32_t>>(random_voxel_pooling_backward<uint32_t>(small, random),
+                                                      random_voxel_pooling_backward<uint32_t>(large, random));
+  expect_failures<VoxelPoolingBackwardCall<uint16_t>>(random_voxel_pooling_backward<uint16_t>(small, random),
+                                                      random_voxel_pooling_backward<uint16_t>(large, random));
 }
 
 template <class T>

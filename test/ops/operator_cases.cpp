@@ -16,6 +16,7 @@
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/three_interpolate_forward/call.h"
 #include "ops/three_nn_forward/call.h"
+#include "ops/voxel_pooling_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "ops/voxelization/call.h"
 
@@ -61,6 +62,13 @@ OperatorCase voxel_pooling(Values values, std::mt19937& random) {
   auto inputs = random_voxel_pooling({2, 3000, 19, 9, 8, 1}, random);
   change(inputs.input_features, values, 0x1p-130F);
   return case_of<VoxelPoolingCall>("voxel pooling", false, std::move(inputs));
+}
+
+template <class T>
+OperatorCase voxel_pooling_backward(const char* name, std::mt19937& random) {
+  // Elements are random bit patterns.
+  return case_of<VoxelPoolingBackwardCall<T>>(name, true,
+                                              random_voxel_pooling_backward<T>({2, 3000, 19, 9, 8}, random));
 }
 
 template <class T>
@@ -201,6 +209,8 @@ OperatorCase get_indice_pairs(const char* name, const IndicePairsProblem::Extent
 std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
   std::vector<OperatorCase> cases;
   cases.push_back(voxel_pooling(values, random));
+  cases.push_back(voxel_pooling_backward<uint32_t>("voxel pooling backward, float", random));
+  cases.push_back(voxel_pooling_backward<uint16_t>("voxel pooling backward, half", random));
   // Direct and grouped sums.
   cases.push_back(three_interpolate<float>("three interpolate, float", {2, 20, 1003, 90}, values, random));
   cases.push_back(three_interpolate<float>("three interpolate, grouped", {4, 67, 501, 30}, values, random));

@@ -12,6 +12,7 @@
 #include "ops/three_interpolate_backward/call.h"
 #include "ops/three_interpolate_forward/call.h"
 #include "ops/three_nn_forward/call.h"
+#include "ops/voxel_pooling_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "ops/voxelization/call.h"
 #include "support/random_problem.h"
@@ -29,6 +30,10 @@ Bytes outputs_of(const VoxelPoolingCall& call) {
   const Bytes memo = bytes_of(call.memo_buffer);
   bytes.insert(bytes.end(), memo.begin(), memo.end());
   return bytes;
+}
+template <class T>
+Bytes outputs_of(const VoxelPoolingBackwardCall<T>& call) {
+  return bytes_of(call.grad_input_buffer);
 }
 template <class T>
 Bytes outputs_of(const ThreeInterpolateCall<T>& call) {
@@ -131,6 +136,10 @@ MixedCalls::MixedCalls(int scale) {
   auto voxels = random_voxel_pooling({2, 100 * scale, 20, 7, 5, 1}, random);
   voxels.input_features = random_integers<float>(voxels.input_features.size(), random, 8);
   add<VoxelPoolingCall>(voxels);
+  add<VoxelPoolingBackwardCall<uint16_t>>(
+      random_voxel_pooling_backward<uint16_t>({2, 100 * scale, 20, 7, 5}, random), true);
+  add<VoxelPoolingBackwardCall<uint32_t>>(
+      random_voxel_pooling_backward<uint32_t>({1, 200 * scale, 16, 9, 5}, random), true);
   add<ThreeInterpolateCall<float>>(three_interpolate_of_integers<float>({2, 12, 60 * scale, 30}, random));
   add<ThreeInterpolateCall<Half>>(three_interpolate_of_integers<Half>({2, 64, 60 * scale, 30}, random));
   add<ThreeInterpolateForwardCall<float>>(random_three_interpolate_forward<float>({2, 12, 30, 60 * scale}, random),

@@ -1,0 +1,52 @@
+// mluOpOmpVoxelPoolingBackward: entry and checks.
+#include "core/dtype.h"
+#include "mlu_op_omp.h"
+#include "ops/voxel_pooling_backward/native/plan.h"
+
+namespace mluop {
+namespace {
+
+void check_not_empty(std::string_view name, const TensorDescriptor* desc) {
+  require(element_count(*desc) > 0, MLUOP_STATUS_BAD_PARAM, name, " has shape ", shape_text(desc->shape()),
+          ", expected no dimension of 0");
+}
+
+}  // namespace
+}  // namespace mluop
+
+mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_features_desc,
+    const void* grad_output_features, const mluOpTensorDescriptor_t pos_memo_desc, const void* pos_memo,
+    const mluOpTensorDescriptor_t grad_input_features_desc, void* grad_input_features) {
+  using namespace mluop;
+  return run_operator("mluOpOmpVoxelPoolingBackward", handle, [&](Call& call) {
+    const auto array = MLUOP_LAYOUT_ARRAY;
+    const mluOpDataType_t dtype = dtype_of(grad_output_features_desc);
+    const int64_t B = dim_of(grad_output_features_desc, 0), C = dim_of(grad_output_features_desc, 3);
+    const int64_t N = dim_of(pos_memo_desc, 1);
+    call.input("grad_output_features", grad_output_features_desc, grad_output_features, dtype, array,
+               {kAny, kAny, kAny, kAny});
+    call.input("pos_memo", pos_memo_desc, pos_memo, MLUOP_DTYPE_INT32, array, {B, kAny, 3});
+    call.output("grad_input_features", grad_input_features_desc, grad_input_features, dtype, array, {B, N, C});
+
+    call.check_pointers();
+    call.check_not_200_series();
+    require(dtype == MLUOP_DTYPE_HALF || dtype == MLUOP_DTYPE_FLOAT, MLUOP_STATUS_BAD_PARAM,
+            "grad_output_features has data type ", name_of(dtype), ", expected HALF or FLOAT");
+    call.check_tensors();
+    check_not_empty("grad_output_features", grad_output_features_desc);
+    check_not_empty("pos_memo", pos_memo_desc);
+
+    const voxel_pooling_backward::Args args{
+        .batch_size = B,
+        .num_points = N,
+        .num_voxel_y = grad_output_features_desc->dims[1],
+        .num_voxel_x = grad_output_features_desc->dims[2],
+        .row_bytes = C * static_cast<int64_t>(size_of(dtype)),
+        .grad_output = static_cast<const std::byte*>(grad_output_features),
+        .pos_memo = static_cast<const int32_t*>(pos_memo),
+        .grad_input = static_cast<std::byte*>(grad_input_features),
+    };
+    voxel_pooling_backward::native::run(call, args);
+  });
+}
