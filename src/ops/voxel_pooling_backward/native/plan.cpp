@@ -33,8 +33,8 @@ void check_memo(const Args& args, const FirstBadItem& bad_point) {
 }  // namespace
 
 Plan make_plan(const Context& context, const Args& args) {
-  // Half of the smallest L1.
-  constexpr int64_t kMaxTileBytes = 16 << 10;
+  // Measured on rows of 80 half channels: 16 KiB take 1.15 times as long.
+  constexpr int64_t kMaxTileBytes = 4 << 10;
   const auto nram_bytes = static_cast<int64_t>(context.nram_capacity) / kCacheLine * kCacheLine;
   return {.check_task_dim = choose_task_dim(args.total_points(), memo_bytes(args)),
           .gather_task_dim = choose_task_dim(line_count(args), args.output_bytes() + memo_bytes(args)),
