@@ -50,11 +50,11 @@ void expect_sorted(int64_t count, int bits, int task_dim, bool positions, std::m
 
 TYPED_TEST(PrimitivesRadixSort, SortsStably) {
   std::mt19937_64 random(7);
-  const ScopedThreads threads(3);
   const int max_bits = sizeof(TypeParam) == 4 ? 32 : 63;
   for (const int64_t count : {0, 1, 2, 500, 5000, 70000}) {
     for (const int bits : {0, 1, 11, 12, 27, max_bits}) {
       for (const int task_dim : {1, 3, 100}) {
+        const ScopedThreads threads(task_dim);
         expect_sorted<TypeParam>(count, bits, task_dim, bits % 2 == 0, random);
       }
     }

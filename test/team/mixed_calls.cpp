@@ -6,6 +6,8 @@
 #include "ops/dynamic_point_to_voxel_forward/call.h"
 #include "ops/dynamic_scatter_backward/call.h"
 #include "ops/get_indice_pairs/call.h"
+#include "ops/indice_convolution_backward_data/call.h"
+#include "ops/indice_convolution_backward_filter/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
@@ -74,6 +76,14 @@ Bytes outputs_of(const DynamicScatterCall& call) { return bytes_of(call.output_b
 template <class T>
 Bytes outputs_of(const IndiceConvolutionCall<T>& call) {
   return bytes_of(call.features_out_buffer);
+}
+template <class T>
+Bytes outputs_of(const IndiceConvolutionBackwardDataCall<T>& call) {
+  return bytes_of(call.input_grad_buffer);
+}
+template <class T>
+Bytes outputs_of(const IndiceConvolutionBackwardFilterCall<T>& call) {
+  return bytes_of(call.filters_grad_buffer);
 }
 
 Bytes outputs_of(const PointToVoxelCall& call) {
@@ -153,13 +163,21 @@ MixedCalls::MixedCalls(int scale) {
   add<MaskedIm2colCall<uint32_t>>(random_masked_im2col<uint32_t>({5, 9, 11, 30 * scale, 3, 2, 1, 0}, random));
   add<MaskedCol2imCall<uint16_t>>(random_masked_col2im<uint16_t>({16, 9, 11 * scale, 30 * scale}, random), true);
   add<MaskedCol2imCall<uint32_t>>(random_masked_col2im<uint32_t>({1, 19, 11 * scale, 60 * scale}, random), true);
-  add<PointToVoxelCall>(random_point_to_voxel(150 * scale, 19, 5, MLUOP_REDUCE_DMEAN, random));
-  add<PointToVoxelCall>(random_point_to_voxel(150 * scale, 1, 1 << 30, MLUOP_REDUCE_DMAX, random));
-  add<DynamicScatterCall>(random_dynamic_scatter({150 * scale, 50, 19, 45}, random));
+  add<PointToVoxelCall>(random_point_to_voxel(150 * scale, 19, 5, MLUOP_REDUCE_DMEAN, random), true);
+  add<PointToVoxelCall>(random_point_to_voxel(150 * scale, 1, 1 << 30, MLUOP_REDUCE_DMAX, random), true);
+  DynamicScatterInputs scatter = random_dynamic_scatter({150 * scale, 50, 19, 45}, random);
+  add<DynamicScatterCall>(scatter);
+  scatter.reduce_type = MLUOP_REDUCE_DMEAN;
+  add<DynamicScatterCall>(scatter, true);
   add<IndiceConvolutionCall<float>>(
       convolution_of_integers<float>({60 * scale, 50, 16, 20, 3, 1, 2}, FilterLayout::kNdhwc, random));
   add<IndiceConvolutionCall<Half>>(
       convolution_of_integers<Half>({30 * scale, 50, 7, 16, 1, 3, 1}, FilterLayout::kArray, random));
+  add<IndiceConvolutionBackwardDataCall<float>>(
+      random_indice_convolution_backward_data<float>({60 * scale, 50, 16, 20, 3, 1, 2}, kFilterFormats[0], random),
+      true);
+  add<IndiceConvolutionBackwardFilterCall<Half>>(
+      random_indice_convolution_backward_filter<Half>({30 * scale, 50, 7, 16, 1, 3, 1}, random), true);
   IndicePairsProblem convolution = {2,         {7, 20, 30}, {4, 10, 15}, {3, 3, 3}, {2, 2, 2},
                                     {1, 1, 1}, {1, 1, 1},   false,       {}};
   add<GetIndicePairsCall>(random_get_indice_pairs(convolution, 60 * scale, random), true);
