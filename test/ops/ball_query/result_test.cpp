@@ -170,8 +170,8 @@ struct Distribution {
 const Distribution kDistributions[] = {
     {"all equal", [](float* p, int64_t, auto&) { p[0] = p[1] = p[2] = 0.5F; }},
     {"the last is a member", [](float* p, int64_t n, auto&) { p[0] = p[1] = p[2] = n == 2999 ? 0.5F : 100; }},
-    {"a member in each vector", [](float* p, int64_t n, auto&) { p[0] += n % 16 == 15 ? 0 : 50; }},
-    {"members at the ends", [](float* p, int64_t n, auto&) { p[0] += n < 5 || n > 2990 ? 0 : 50; }},
+    {"a member in each vector", [](float* p, int64_t n, auto&) { p[0] += n % 16 == 15 ? 0.0F : 50.0F; }},
+    {"members at the ends", [](float* p, int64_t n, auto&) { p[0] += n < 5 || n > 2990 ? 0.0F : 50.0F; }},
     {"a small grid",
      [](float* p, int64_t, auto& random) {
        for (int i = 0; i < 3; ++i) p[i] = static_cast<float>(random() % 9) * 0.25F - 1;
