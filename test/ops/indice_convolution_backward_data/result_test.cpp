@@ -243,7 +243,10 @@ TEST(OpsIndiceConvolutionBackwardData, EmptyTensors) {
     call.workspace = nullptr;
     call.output_grad = call.filters = call.indice_pairs = nullptr;
     const auto before = call.contents();
-    EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    for (const int64_t sub_m : {0, 1}) {
+      call.sub_m = sub_m;
+      EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    }
     EXPECT_TRUE(call.contents() == before);
     EXPECT_TRUE(call.intact());
   }

@@ -174,6 +174,8 @@ TEST(OpsVoxelizationErrors, Grid) {
       {"infinite range", set_all(limit(0, -kMax), limit(3, kMax)), "axis 0 has inf" + too_many, kNotSupported},
       {"2^63 cells", set_all(size(0, 0x1p-20F), size(1, 0x1p-20F), size(2, 0x1p-20F)),
        "the grid has more than 2^62 cells", kNotSupported},
+      {"3 * 2^61 cells", set_all(size(0, 0x1p-20F), size(1, 0x1p-20F), size(2, 0x1p-19F / 1.5F)),
+       "the grid has more than 2^62 cells", kNotSupported},
       {"2^84 cells", set_all(size(0, 0x1p-27F), size(1, 0x1p-27F), size(2, 0x1p-27F)),
        "the grid has more than 2^62 cells", kNotSupported},
   };
