@@ -49,7 +49,8 @@ class Fuzzer : public OperatorFuzzer {
   explicit Fuzzer(Decoder& bytes)
       : OperatorFuzzer(bytes, "mluOpVoxelization", {MLUOP_STATUS_ARCH_MISMATCH}),
         problem_(decode_problem(bytes)),
-        points_(input({.dtype = MLUOP_DTYPE_FLOAT, .dims = {problem_.N, problem_.F}, .any_layout = true})),
+        points_(input(
+            {.dtype = MLUOP_DTYPE_FLOAT, .dims = {problem_.N, problem_.F}, .any_layout = true, .free_dims = 1})),
         voxel_size_(input({.dtype = MLUOP_DTYPE_FLOAT, .dims = {3}, .any_layout = true})),
         coors_range_(input({.dtype = MLUOP_DTYPE_FLOAT, .dims = {6}, .any_layout = true})),
         voxels_(output({.dtype = MLUOP_DTYPE_FLOAT,
