@@ -146,7 +146,8 @@ TEST(OpsIndiceConvolutionBackwardFilterErrors, Memory) {
       {"null workspace", set(&Call::workspace, nullptr), "workspace is null"},
       {"output in workspace", [](auto& c) { c.workspace = c.filters_grad; },
        "filters_grad overlaps workspace" + own},
-      {"features in workspace", [](auto& c) { c.features = c.workspace; }, "workspace overlaps features" + own},
+      {"output_grad in workspace", [](auto& c) { c.output_grad = c.workspace; },
+       "workspace overlaps output_grad" + own},
   };
   expect_errors_of_operator(rows, inputs_with_workspace());
 }
