@@ -83,15 +83,13 @@ int64_t streamed_points(int64_t channels) {
 
 // Outputs that bypass the caches: short and long rows, of whole cache lines and others.
 TYPED_TEST(OpsVoxelPoolingBackward, LargeOutputs) {
-  for (const int64_t channels : {1, 31, 64, 80, 257, 1024, 9001}) {
+  const ScopedThreads threads(3);
+  for (const int64_t channels : {1, 31, 64, 257, 9001}) {
     const VoxelPoolingBackwardSizes sizes = {1, streamed_points<TypeParam>(channels), channels, 11, 12};
     const auto inputs = random_voxel_pooling_backward<TypeParam>(sizes, this->random_);
-    for (const int count : {1, 3}) {
-      for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-        SCOPED_TRACE(name_of(sizes) + ", threads " + std::to_string(count));
-        const ScopedThreads threads(count);
-        expect_reference(inputs, placement);
-      }
+    for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
+      SCOPED_TRACE(name_of(sizes));
+      expect_reference(inputs, placement);
     }
   }
 }
