@@ -84,7 +84,7 @@ class SharedVoxels {
   explicit SharedVoxels(int64_t points) : max_points_(std::max(points / kMax, kMinPoints)) {}
   bool shares(int64_t points) const { return points > max_points_; }
   void add(int64_t voxel) { voxels_[count_.fetch_add(1, std::memory_order_relaxed)] = voxel; }
-  int64_t count() const { return count_; }
+  int64_t count() const { return static_cast<int64_t>(count_.load()); }
   int64_t operator[](int64_t i) const { return voxels_[static_cast<size_t>(i)]; }
 
  private:

@@ -22,7 +22,7 @@ struct Bounds {
 
 // The sum over the axes of (coordinate - lowest) * factor; factors of axes of other words are 0.
 struct KeyWord {
-  int bits() const { return std::bit_width(no_voxel); }
+  int bits() const { return static_cast<int>(std::bit_width(no_voxel)); }
 
   std::array<uint32_t, kAxes> lowest;
   std::array<uint32_t, kAxes> factor;

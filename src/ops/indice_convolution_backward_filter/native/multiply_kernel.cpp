@@ -149,7 +149,7 @@ class Product {
     const int32_t* from_inputs = call_.inputs(segment_.k) + l;
     const int32_t* from_outputs = call_.outputs(segment_.k) + l;
     if (!any_negative(from_inputs, from_outputs, count)) return {count, from_inputs, from_outputs};
-    int32_t* const inputs = tile_.indices + 2 * side * max;
+    int32_t* const inputs = tile_.indices + int64_t{2} * side * max;
     int32_t* const outputs = inputs + max;
     int64_t valid = 0;
     for (int64_t i = 0; i < count; ++i) {

@@ -61,18 +61,15 @@ int64_t bytes_moved(const Args& args) {
 // Halves one of the sizes of a tile. Returns false if it is the smallest.
 bool shrink(Tiling& tiling) {
   constexpr int64_t kMinPairs = 16;
-  if (tiling.chunk_pairs > kMinPairs) {
+  const bool is_smallest_block = tiling.rows == 1 && tiling.columns <= kMaxLanes;
+  if (tiling.chunk_pairs > (is_smallest_block ? 1 : kMinPairs)) {
     tiling.chunk_pairs /= 2;
+  } else if (is_smallest_block) {
+    return false;
   } else if (tiling.columns > kMaxLanes && tiling.columns >= tiling.rows) {
     tiling.columns = round_up(tiling.columns / 2, kMaxLanes);
-  } else if (tiling.rows > 1) {
-    tiling.rows = ceil_div(tiling.rows, 2);
-  } else if (tiling.columns > kMaxLanes) {
-    tiling.columns = round_up(tiling.columns / 2, kMaxLanes);
-  } else if (tiling.chunk_pairs > 1) {
-    tiling.chunk_pairs /= 2;
   } else {
-    return false;
+    tiling.rows = ceil_div(tiling.rows, 2);
   }
   return true;
 }
