@@ -52,7 +52,7 @@ void write_summary(std::ostream& out, const Section& section, const std::map<int
   const auto& results = section.results;
   const auto verified =
       std::count_if(results.begin(), results.end(), [](const Result& r) { return r.problem.empty(); });
-  out << std::left << std::setw(28) << results.front().op << std::right << verified << " of " << results.size()
+  out << std::left << std::setw(36) << results.front().op << std::right << verified << " of " << results.size()
       << " verified";
   const bool native = std::any_of(results.begin(), results.end(),
                                   [](const Result& r) { return r.problem.empty() && r.algorithm == "native"; });
