@@ -91,6 +91,7 @@ class Rows {
     const auto cell_row =
         reinterpret_cast<uintptr_t>(call_.grad_output) + static_cast<uintptr_t>(cell * call_.row_bytes);
     const auto other_row = reinterpret_cast<uintptr_t>(row_without_cell_);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     return reinterpret_cast<const uint8_t*>((cell_row & ~no_cell) | (other_row & no_cell));
   }
 
