@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/boundary.h"
+#include "core/dtype.h"
 #include "core/text.h"
 
 namespace mluop {
@@ -24,6 +25,11 @@ inline void require_not_null(std::string_view name, const void* pointer) {
 
 inline void require_positive(std::string_view name, int64_t value) {
   require(value > 0, MLUOP_STATUS_BAD_PARAM, name, " is ", value, ", expected at least 1");
+}
+
+inline void require_float_or_half(std::string_view name, mluOpDataType_t dtype) {
+  require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM, name, " has data type ",
+          name_of(dtype), ", expected FLOAT or HALF");
 }
 
 }  // namespace mluop

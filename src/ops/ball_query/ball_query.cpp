@@ -1,5 +1,4 @@
 // mluOpBallQuery: entry and checks.
-#include "core/dtype.h"
 #include "ops/ball_query/native/plan.h"
 
 namespace mluop {
@@ -39,8 +38,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
 
     call.check_pointers();
     check_point_count(call.context(), *xyz_desc);
-    require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM,
-            "new_xyz has data type ", name_of(dtype), ", expected FLOAT or HALF");
+    require_float_or_half("new_xyz", dtype);
     check_radius("min_radius", min_radius);
     check_radius("max_radius", max_radius);
     require(nsample >= 0, MLUOP_STATUS_BAD_PARAM, "nsample is ", nsample, ", expected at least 0");

@@ -113,8 +113,7 @@ Args check(Call& call, const Params& params) {
 
   call.check_pointers();
   call.check_not_200_series();
-  require(args.dtype == MLUOP_DTYPE_FLOAT || args.dtype == MLUOP_DTYPE_HALF, kBadParam,
-          "output_grad has data type ", name_of(args.dtype), ", expected FLOAT or HALF");
+  require_float_or_half("output_grad", args.dtype);
   check_filters(*filters_desc, at);
   indice_convolution::check_row_count("output_grad", output_rows);
   require(input_rows <= kMaxInputRows, kNotSupported, "input_grad has ", input_rows,

@@ -1,5 +1,4 @@
 // mluOpIndiceConvolutionBackwardFilter and its workspace query: entries and checks.
-#include "core/dtype.h"
 #include "ops/indice_convolution_backward_filter/native/plan.h"
 #include "primitives/indice_convolution/rules.h"
 
@@ -59,8 +58,7 @@ Args check(Call& call, const Params& params) {
 
   call.check_pointers();
   call.check_not_200_series();
-  require(args.dtype == MLUOP_DTYPE_FLOAT || args.dtype == MLUOP_DTYPE_HALF, kBadParam, "features has data type ",
-          name_of(args.dtype), ", expected FLOAT or HALF");
+  require_float_or_half("features", args.dtype);
   require(filters->dim_count == offset_dims + 2, kBadParam, "filters_grad has ", filters->dim_count,
           " dimensions, expected 4 or 5");
   indice_convolution::check_filter_bytes("filters_grad", byte_count(*filters));

@@ -81,8 +81,7 @@ Args check(Call& call, const Params& params) {
 
   call.check_pointers();
   call.check_not_200_series();
-  require(args.dtype == MLUOP_DTYPE_FLOAT || args.dtype == MLUOP_DTYPE_HALF, kBadParam, "features has data type ",
-          name_of(args.dtype), ", expected FLOAT or HALF");
+  require_float_or_half("features", args.dtype);
   check_filters(*filters_desc);
   indice_convolution::check_row_count("features", args.N);
   indice_convolution::check_row_count("features_out", args.M);

@@ -1,5 +1,4 @@
 // mluOpThreeInterpolateBackward: entry and checks.
-#include "core/dtype.h"
 #include "ops/three_interpolate_backward/device/plan.h"
 #include "ops/three_interpolate_backward/native/plan.h"
 
@@ -34,8 +33,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
 
     call.check_pointers();
     check_feature_count(call.context().device, M);
-    require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM,
-            "grad_output has data type ", name_of(dtype), ", expected FLOAT or HALF");
+    require_float_or_half("grad_output", dtype);
     call.check_tensors();
     require_positive("grad_output dim 0", B);
     require_positive("grad_output dim 1", C);

@@ -1,5 +1,4 @@
 // mluOpThreeInterpolateForward: entry and checks.
-#include "core/dtype.h"
 #include "ops/three_interpolate_forward/native/plan.h"
 
 namespace mluop {
@@ -33,8 +32,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
 
     call.check_pointers();
     check_feature_count(call.context().device, M);
-    require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM,
-            "features has data type ", name_of(dtype), ", expected FLOAT or HALF");
+    require_float_or_half("features", dtype);
     call.check_tensors();
     require_positive("features dim 0", B);
     require_positive("features dim 1", C);

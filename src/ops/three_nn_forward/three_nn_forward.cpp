@@ -1,16 +1,10 @@
 // mluOpThreeNNForward and its workspace query: entries and checks.
-#include "core/dtype.h"
 #include "ops/three_nn_forward/native/plan.h"
 
 namespace mluop {
 namespace {
 
 using three_nn_forward::KnownSizes;
-
-void check_dtype(std::string_view name, mluOpDataType_t dtype) {
-  require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM, name, " has data type ",
-          name_of(dtype), ", expected FLOAT or HALF");
-}
 
 // Indices of known points are int32.
 void check_known_count(int64_t M) {
@@ -30,7 +24,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandl
   return run_workspace_query("mluOpGetThreeNNForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
     call.input("known", known_desc, nullptr, dtype_of(known_desc), kAnyLayout, {kAny, kAny, 3});
     call.check_pointers();
-    check_dtype("known", known_desc->dtype);
+    require_float_or_half("known", known_desc->dtype);
     check_known_count(dim_of(known_desc, 1));
     call.check_tensors();
     require_positive("known dim 0", known_desc->dims[0]);
@@ -54,7 +48,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeNNForward(const mluOpHandle_t handle,
     call.output("idx", idx_desc, idx, MLUOP_DTYPE_INT32, kAnyLayout, {B, N, 3});
 
     call.check_pointers();
-    check_dtype("unknown", dtype);
+    require_float_or_half("unknown", dtype);
     check_known_count(dim_of(known_desc, 1));
     call.check_tensors();
     require_positive("unknown dim 0", B);
