@@ -7,6 +7,11 @@
 
 namespace mluop {
 
+struct FillArgs {
+  uint8_t* data;
+  bool stream;  // with non-temporal stores
+};
+
 void fill_zero(Context& context, void* data, int64_t bytes);
 
 }  // namespace mluop

@@ -58,22 +58,18 @@ struct TracebackTile {
     return (nram_bytes - kElementBytes) / (6 * kElementBytes);
   }
 
-  TracebackTile(Arena& nram, int64_t points, int64_t channels)
-      : index_mask(nram.take<int32_t>("tile", {bytes(points, channels) / kElementBytes})),
-        value_mask(index_mask + points * channels),
-        tmp_mask(value_mask + points * channels),
-        feats(reinterpret_cast<float*>(tmp_mask + points * channels)),
-        reduce_feats(feats + points * channels),
-        offsets(reinterpret_cast<int32_t*>(reduce_feats + points * channels)),
-        result(offsets + points) {}
+  // The document's index_mask, value_mask and tmp_mask [points, channels] and its result [channels] take their
+  // space and are not used: candidates are compared and reduced in registers.
+  TracebackTile(Arena& nram, int64_t points, int64_t channels) {
+    auto* masks = nram.take<int32_t>("tile", {bytes(points, channels) / kElementBytes});
+    feats = reinterpret_cast<float*>(masks + 3 * points * channels);
+    reduce_feats = feats + points * channels;
+    offsets = reinterpret_cast<int32_t*>(reduce_feats + points * channels);
+  }
 
-  int32_t* index_mask;  // [points, channels], the number of the point in the tile
-  int32_t* value_mask;  // [points, channels], candidates for reduce_from
-  int32_t* tmp_mask;    // [points, channels], not used: the candidates are computed in one pass
   float* feats;         // [points, channels]
   float* reduce_feats;  // [points, channels], the values of the voxel of each point
   int32_t* offsets;     // [points], values of the map
-  int32_t* result;      // [channels], not used: atomics update reduce_from in GDRAM
 };
 
 // The NRAM of scatter_kernel().

@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<int32_t>;
 constexpr int64_t kElementBytes = 4;
 
-// Prefetches rows of voxels this many points before their use.
+// Prefetches rows this many points before their use.
 constexpr int64_t kPrefetchPoints = 8;
 
 HWY_INLINE void fill_with(int32_t value, int32_t* HWY_RESTRICT to, int64_t count) {
@@ -35,32 +35,21 @@ void fill(const FillArgs& args, int64_t begin, int64_t end, Task&) {
   fill_with(args.value, args.reduce_from + begin, end - begin);
 }
 
-// candidates = first + index where the features equal the values, else none.
-HWY_INLINE void select_candidates(const TracebackTile& tile, int64_t count, int32_t first, int32_t none) {
+// row = min(row, point where the features equal the values)
+HWY_INLINE void min_row(const float* HWY_RESTRICT feats, const float* HWY_RESTRICT values, int32_t point,
+                        int64_t channels, int32_t* HWY_RESTRICT row) {
   const D d;
   const hn::RebindToFloat<D> df;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto equal =
-        hn::RebindMask(d, hn::Eq(hn::LoadU(df, tile.feats + i), hn::LoadU(df, tile.reduce_feats + i)));
-    const auto points = hn::Add(hn::LoadU(d, tile.index_mask + i), hn::Set(d, first));
-    hn::StoreU(hn::IfThenElse(equal, points, hn::Set(d, none)), d, tile.value_mask + i);
-  }
-  for (; i < count; ++i) {
-    tile.value_mask[i] = tile.feats[i] == tile.reduce_feats[i] ? first + tile.index_mask[i] : none;
-  }
-}
-
-// row = min(row, candidates)
-HWY_INLINE void min_row(const int32_t* HWY_RESTRICT candidates, int64_t channels, int32_t* HWY_RESTRICT row) {
-  const D d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
   for (; c + lanes <= channels; c += lanes) {
-    hn::StoreU(hn::Min(hn::LoadU(d, row + c), hn::LoadU(d, candidates + c)), d, row + c);
+    const auto equal = hn::RebindMask(d, hn::Eq(hn::LoadU(df, feats + c), hn::LoadU(df, values + c)));
+    const auto smallest = hn::LoadU(d, row + c);
+    hn::StoreU(hn::IfThenElse(equal, hn::Min(smallest, hn::Set(d, point)), smallest), d, row + c);
   }
-  for (; c < channels; ++c) row[c] = std::min(row[c], candidates[c]);
+  for (; c < channels; ++c) {
+    if (feats[c] == values[c]) row[c] = std::min(row[c], point);
+  }
 }
 
 // Channels of consecutive points.
@@ -69,56 +58,42 @@ struct Part {
   int64_t first_channel, channels;
 };
 
-HWY_INLINE void load_part(const TracebackArgs& args, const Part& part, const TracebackTile& tile, Task& task) {
+// Loads the rows of the points and of their voxels, and makes one atomic minimum for each point that has a voxel.
+HWY_INLINE void process_part(const TracebackArgs& args, const Part& part, const TracebackTile& tile, Task& task) {
+  const int64_t C = args.call.channels;
   const int64_t row_bytes = part.channels * kElementBytes;
-  const int64_t stride = args.tile_channels;
-  const int64_t C = args.call.channels;
   const float* feats = args.call.feats + part.first_point * C + part.first_channel;
-  if (part.channels == C) {
-    load(task, tile.feats, feats, part.points * row_bytes);
-  } else {
-    load_rows(task, tile.feats, stride * kElementBytes, feats, C * kElementBytes, row_bytes, part.points);
-  }
   const float* voxel_feats = args.call.voxel_feats + part.first_channel;
-  for (int64_t i = 0; i < part.points; ++i) {
-    const int32_t next = tile.offsets[std::min(i + kPrefetchPoints, part.points - 1)];
-    if (next != kNoVoxel) prefetch_row<Use::kRead>(voxel_feats + next * C, row_bytes);
-    const int32_t voxel = tile.offsets[i];
-    if (voxel != kNoVoxel) load(task, tile.reduce_feats + i * stride, voxel_feats + voxel * C, row_bytes);
-  }
-}
-
-// One atomic minimum for each point that has a voxel.
-HWY_INLINE void update_part(const TracebackArgs& args, const Part& part, const TracebackTile& tile, Task& task) {
-  const int64_t C = args.call.channels;
   int32_t* reduce_from = args.reduce_from + part.first_channel;
   for (int64_t i = 0; i < part.points; ++i) {
-    const int32_t next = tile.offsets[std::min(i + kPrefetchPoints, part.points - 1)];
-    if (next != kNoVoxel) prefetch_row<Use::kWrite>(reduce_from + next * C, part.channels * kElementBytes);
+    const int64_t next = std::min(i + kPrefetchPoints, part.points - 1);
+    prefetch_row<Use::kReadOnce>(feats + next * C, row_bytes);
+    if (const int32_t voxel = tile.offsets[next]; voxel != kNoVoxel) {
+      prefetch_row<Use::kRead>(voxel_feats + voxel * C, row_bytes);
+      prefetch_row<Use::kWrite>(reduce_from + voxel * C, row_bytes);
+    }
+    float* const point_row = tile.feats + i * args.tile_channels;
+    load(task, point_row, feats + i * C, row_bytes);
     const int32_t voxel = tile.offsets[i];
     if (voxel == kNoVoxel) continue;
+    float* const voxel_row = tile.reduce_feats + i * args.tile_channels;
+    load(task, voxel_row, voxel_feats + voxel * C, row_bytes);
     int32_t* const row = reduce_from + voxel * C;
     const RowGuard guard(task, row, part.channels);
-    min_row(tile.value_mask + i * args.tile_channels, part.channels, row);
+    min_row(point_row, voxel_row, static_cast<int32_t>(part.first_point + i), part.channels, row);
   }
 }
 
 void traceback(const TracebackArgs& args, int64_t begin, int64_t end, Task& task) {
   const Args& call = args.call;
   const TracebackTile tile(task.nram, args.tile_points, args.tile_channels);
-  const int64_t index_points = std::min(args.tile_points, end - begin);
-  for (int64_t i = 0; i < index_points; ++i) {
-    fill_with(static_cast<int32_t>(i), tile.index_mask + i * args.tile_channels, args.tile_channels);
-  }
   for (int64_t first = begin; first < end; first += args.tile_points) {
     const int64_t points = std::min(args.tile_points, end - first);
     load(task, tile.offsets, call.point2voxel_map + first, points * kElementBytes);
     for (int64_t channel = 0; channel < call.channels; channel += args.tile_channels) {
       const Part part{first, points, channel, std::min(args.tile_channels, call.channels - channel)};
       ++task.statistics->tiles;
-      load_part(args, part, tile, task);
-      select_candidates(tile, points * args.tile_channels, static_cast<int32_t>(first), call.point_count);
-      update_part(args, part, tile, task);
+      process_part(args, part, tile, task);
     }
   }
 }
