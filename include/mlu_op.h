@@ -346,27 +346,34 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvol
  *   output_features[b,y,x,c] = sum over the points p of batch b in range at (x, y) of input_features[b,p,c]
  *   pos_memo[b,p]            = (b, y, x) if p is in range, else (-1, -1, -1)
  *
- * | tensor          | shape                                    | dtype | layout |
- * |-----------------|------------------------------------------|-------|--------|
- * | geom_xyz        | [batch_size, num_points, 3]              | INT32 | ARRAY  |
- * | input_features  | [batch_size, num_points, num_channels]   | FLOAT | ARRAY  |
- * | output_features | [batch_size, num_voxel_y, num_voxel_x,   | FLOAT | ARRAY  |
- * |                 |  num_channels]                           |       |        |
- * | pos_memo        | [batch_size, num_points, 3]              | INT32 | ARRAY  |
+ * | tensor          | shape                                    | dtype                  | layout |
+ * |-----------------|------------------------------------------|------------------------|--------|
+ * | geom_xyz        | [batch_size, num_points, 3]              | INT32                  | ARRAY  |
+ * | input_features  | [batch_size, num_points, num_channels]   | FLOAT or HALF          | ARRAY  |
+ * | output_features | [batch_size, num_voxel_y, num_voxel_x,   | that of input_features | ARRAY  |
+ * |                 |  num_channels]                           |                        |        |
+ * | pos_memo        | [batch_size, num_points, 3]              | INT32                  | ARRAY  |
+ *
+ * HALF is an extension of this backend: MLU-OPS accepts FLOAT alone.
  *
  * Units: geom_xyz counts voxels; any int32 is valid. num_voxel_z bounds z; the output has no such dimension.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate
- *   through the additions.
- * Determinism: pos_memo is exact.
- *     native  the points of a cell are added in ascending order: bit-identical to the serial loop of the
- *             definition at every thread count
- *     device  atomics add the points of a cell in any order
+ *   through the additions. A sum that rounds above 65504 in magnitude is infinite in HALF.
+ * Determinism: pos_memo is exact. Sums start at +0 and are rounded in fp32; for HALF they are rounded once, at the
+ *   end, to nearest even.
+ *     native  the points of a cell are added in ascending order: for FLOAT bit-identical to the serial loop of the
+ *             definition, for HALF these sums rounded; at every thread count
+ *     device  atomics add the points of a cell in any order, for HALF to sums in fp32: elements of HALF differ from
+ *             native only where the order of the additions changes the rounding
  * Memory: no workspace.
  *     native  the handle keeps about 8 bytes a point, a byte a cell, and for each task 48 KiB, above 16 tasks
- *             3 KiB times the number of tasks
+ *             3 KiB times the number of tasks; for HALF also sums in fp32, at most 8 MiB for each task and about
+ *             4 bytes an element of output_features
+ *     device  for HALF, the handle keeps 4 bytes an element of output_features
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      a scalar is not positive, or does not match a shape
+ *   BAD_PARAM      input_features is neither FLOAT nor HALF; output_features has another data type; a scalar is not
+ *                  positive, or does not match a shape
  *   NOT_SUPPORTED  a tensor has 2^31 elements or more
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *

@@ -11,9 +11,12 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "perf/support/buffer.h"
 #include "perf/support/parallel.h"
+#include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
 
 #ifndef MLUOP_PERF_POOL_RANGE
@@ -30,9 +33,11 @@ struct PooledRow {
 // What one thread reads and writes.
 struct PoolRange {
   std::span<const PooledRow> rows;
+  std::span<const int32_t> cells;  // of the rows, each once
   std::span<const int32_t> empty_cells;
-  const float* input_features;
-  float* output_features;
+  const void* input_features;
+  float* sums;  // output_features, or for half those that are rounded to it
+  void* output_features;
   int64_t channels;
   const int32_t* geometry;  // aligned to a cache line
   int32_t* memo;            // aligned to a cache line
@@ -61,37 +66,48 @@ HWY_INLINE void stream_memo(const PoolRange& range) {
   hwy::FlushStream();
 }
 
-template <bool kFirst>
-HWY_INLINE void add_row(const float* HWY_RESTRICT row, float* HWY_RESTRICT sum, int64_t channels) {
+template <bool kFirst, class T>
+HWY_INLINE void add_row(const T* HWY_RESTRICT row, float* HWY_RESTRICT sum, int64_t channels) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t c = 0;
   for (; c + lanes <= channels; c += lanes) {
     const auto before = kFirst ? hn::Zero(d) : hn::LoadU(d, sum + c);
-    hn::StoreU(hn::Add(before, hn::LoadU(d, row + c)), d, sum + c);
+    hn::StoreU(hn::Add(before, mluop::HWY_NAMESPACE::load_f32(d, row + c)), d, sum + c);
   }
-  for (; c < channels; ++c) sum[c] = (kFirst ? 0.0F : sum[c]) + row[c];
+  for (; c < channels; ++c) sum[c] = (kFirst ? 0.0F : sum[c]) + to_f32(row[c]);
 }
 
+template <class T>
 void pool(const PoolRange& range) {
   stream_memo(range);
   const int64_t channels = range.channels;
-  const auto row_bytes = channels * static_cast<int64_t>(sizeof(float));
+  const auto row_bytes = channels * static_cast<int64_t>(sizeof(T));
+  const auto sum_bytes = channels * static_cast<int64_t>(sizeof(float));
+  const auto* const input = static_cast<const T*>(range.input_features);
+  auto* const output = static_cast<T*>(range.output_features);
   const auto lookahead = static_cast<size_t>(std::max<int64_t>(kPrefetchBytes / row_bytes, 1));
   for (size_t i = 0; i < range.rows.size(); ++i) {
     if (i + lookahead < range.rows.size()) {
       const PooledRow& next = range.rows[i + lookahead];
-      prefetch_row<Use::kReadOnce>(range.input_features + next.point * channels, row_bytes);
-      prefetch_row<Use::kWrite>(range.output_features + next.cell * channels, row_bytes);
+      prefetch_row<Use::kReadOnce>(input + next.point * channels, row_bytes);
+      prefetch_row<Use::kWrite>(range.sums + next.cell * channels, sum_bytes);
     }
     const PooledRow& current = range.rows[i];
-    const float* row = range.input_features + current.point * channels;
-    float* sum = range.output_features + current.cell * channels;
+    const T* row = input + current.point * channels;
+    float* sum = range.sums + current.cell * channels;
     current.first ? add_row<true>(row, sum, channels) : add_row<false>(row, sum, channels);
   }
-  for (const int32_t cell : range.empty_cells)
-    std::fill_n(range.output_features + cell * channels, channels, 0.0F);
+  if constexpr (!std::is_same_v<T, float>) {
+    for (const int32_t cell : range.cells) {
+      mluop::HWY_NAMESPACE::round_to_half(range.sums + cell * channels, output + cell * channels, channels);
+    }
+  }
+  for (const int32_t cell : range.empty_cells) std::fill_n(output + cell * channels, channels, T{});
 }
+
+void pool_float(const PoolRange& range) { pool<float>(range); }
+void pool_half(const PoolRange& range) { pool<Half>(range); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::perf
@@ -101,11 +117,13 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::perf {
 namespace {
 
-HWY_EXPORT(pool);
+HWY_EXPORT(pool_float);
+HWY_EXPORT(pool_half);
 
-// The rows of each thread, in the order of memory, and the cells without points.
+// The rows of each thread, in the order of memory, its cells, and the cells without points.
 struct PoolLists {
   std::vector<std::vector<PooledRow>> rows;
+  std::vector<std::vector<int32_t>> cells;
   std::vector<int32_t> empty_cells;
 };
 
@@ -132,8 +150,11 @@ PoolLists lists_of(const reference::VoxelPoolingForwardSizes& sizes, const int32
     owners[static_cast<size_t>(cell)] = static_cast<size_t>(before * threads / static_cast<int64_t>(all.size()));
     before += counts[static_cast<size_t>(cell)];
   }
-  PoolLists lists{std::vector<std::vector<PooledRow>>(static_cast<size_t>(threads)), {}};
+  const auto thread_count = static_cast<size_t>(threads);
+  PoolLists lists{
+      std::vector<std::vector<PooledRow>>(thread_count), std::vector<std::vector<int32_t>>(thread_count), {}};
   for (const PooledRow& row : all) lists.rows[owners[static_cast<size_t>(row.cell)]].push_back(row);
+  for (const int32_t cell : cells) lists.cells[owners[static_cast<size_t>(cell)]].push_back(cell);
   for (size_t cell = 0; cell < counts.size(); ++cell) {
     if (counts[cell] == 0) lists.empty_cells.push_back(static_cast<int32_t>(cell));
   }
@@ -142,11 +163,13 @@ PoolLists lists_of(const reference::VoxelPoolingForwardSizes& sizes, const int32
 
 }  // namespace
 
-std::function<void()> voxel_pooling_forward_bound(const reference::VoxelPoolingForwardSizes& sizes,
-                                                  const int32_t* geom_xyz, const float* input_features,
-                                                  float* output_features, int32_t* pos_memo, int threads) {
+std::function<void()> voxel_pooling_forward_bound(const reference::VoxelPoolingForwardSizes& sizes, bool is_half,
+                                                  const int32_t* geom_xyz, const void* input_features,
+                                                  void* output_features, int32_t* pos_memo, int threads) {
   const auto lists = std::make_shared<const PoolLists>(lists_of(sizes, geom_xyz, threads));
-  return [=] {
+  const auto half_sums = std::make_shared<Buffer<float>>(is_half ? sizes.output_count() : 0);
+  float* const sums = is_half ? half_sums->data() : static_cast<float*>(output_features);
+  return [=, memory = half_sums] {
     constexpr int64_t kLine = 16;
     const int64_t lines = sizes.geom_count() / kLine;
     const auto empty = static_cast<int64_t>(lists->empty_cells.size());
@@ -154,11 +177,18 @@ std::function<void()> voxel_pooling_forward_bound(const reference::VoxelPoolingF
       const int64_t begin = share(lines, threads, id) * kLine, end = share(lines, threads, id + 1) * kLine;
       const int64_t first_empty = share(empty, threads, id);
       const std::span empty_cells(lists->empty_cells);
-      HWY_DYNAMIC_DISPATCH(pool)
-      ({lists->rows[static_cast<size_t>(id)],
-        empty_cells.subspan(static_cast<size_t>(first_empty),
-                            static_cast<size_t>(share(empty, threads, id + 1) - first_empty)),
-        input_features, output_features, sizes.num_channels, geom_xyz + begin, pos_memo + begin, end - begin});
+      const PoolRange range{lists->rows[static_cast<size_t>(id)],
+                            lists->cells[static_cast<size_t>(id)],
+                            empty_cells.subspan(static_cast<size_t>(first_empty),
+                                                static_cast<size_t>(share(empty, threads, id + 1) - first_empty)),
+                            input_features,
+                            sums,
+                            output_features,
+                            sizes.num_channels,
+                            geom_xyz + begin,
+                            pos_memo + begin,
+                            end - begin};
+      is_half ? HWY_DYNAMIC_DISPATCH(pool_half)(range) : HWY_DYNAMIC_DISPATCH(pool_float)(range);
     });
   };
 }

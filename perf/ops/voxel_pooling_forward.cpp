@@ -1,6 +1,8 @@
 // Voxel pooling forward at the size of BEVDepth, with the geometry of its cameras and with uniform coordinates.
 #include <algorithm>
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "perf/bounds/voxel_pooling_forward.h"
@@ -11,6 +13,7 @@
 #include "reference/voxel_pooling_forward.h"
 #include "support/api.h"
 #include "support/camera_rig.h"
+#include "support/element.h"
 
 namespace mluop::perf {
 namespace {
@@ -29,12 +32,27 @@ Sizes sizes_of(int depths) {
   return sizes;
 }
 
+std::span<const float> bits(const Buffer<float>& buffer) { return buffer.values(); }
+std::span<const uint16_t> bits(const Buffer<test::Half>& buffer) {
+  return {&buffer.data()->bits, buffer.values().size()};
+}
+
+template <class T>
+std::vector<float> floats(const Buffer<T>& buffer) {
+  std::vector<float> values;
+  for (const T value : buffer.values()) values.push_back(test::to_f32(value));
+  return values;
+}
+
+template <class T>
 struct Outputs {
   explicit Outputs(const Sizes& sizes) : features(sizes.output_count()), memo(sizes.geom_count()) {}
-  Buffer<float> features;
+  Buffer<T> features;
   Buffer<int32_t> memo;
 };
 
+// T: float or Half.
+template <class T>
 class VoxelPoolingForward : public Case {
  public:
   VoxelPoolingForward(const Sizes& sizes, mluOpOmpAlgorithm_t algorithm, const std::vector<int32_t>& geometry)
@@ -44,9 +62,9 @@ class VoxelPoolingForward : public Case {
   }
 
   Work work() const override {
-    const auto bytes = [](int64_t count) { return count * int64_t{sizeof(float)}; };
     const int64_t used = points_in_range() * sizes_.num_channels;
-    return {bytes(used + sizes_.geom_count()), bytes(sizes_.output_count() + sizes_.geom_count()), used};
+    const int64_t geom_bytes = sizes_.geom_count() * int64_t{sizeof(int32_t)};
+    return {used * kElementBytes + geom_bytes, sizes_.output_count() * kElementBytes + geom_bytes, used};
   }
 
   std::span<const std::byte> largest_input() const override { return std::as_bytes(input_.values()); }
@@ -70,8 +88,8 @@ class VoxelPoolingForward : public Case {
 
   std::function<void()> algorithmic_bound() override {
     if (!is_native()) return {};
-    return voxel_pooling_forward_bound(sizes_, geometry_.data(), input_.data(), expected_.features.data(),
-                                       expected_.memo.data(), thread_count());
+    return voxel_pooling_forward_bound(sizes_, sizeof(T) == 2, geometry_.data(), input_.data(),
+                                       expected_.features.data(), expected_.memo.data(), thread_count());
   }
 
   std::string verify() override {
@@ -79,11 +97,10 @@ class VoxelPoolingForward : public Case {
     outputs_.memo.set_bytes(0x7F);
     run();
     run_serial();
-    const auto features = outputs_.features.values();
-    const auto expected = expected_.features.values();
-    const std::string problem = is_native()
-                                    ? differing_bits("output_features", features, expected)
-                                    : too_different("output_features", features, expected, kDeviceTolerance);
+    const std::string problem =
+        is_native() ? differing_bits("output_features", bits(outputs_.features), bits(expected_.features))
+                    : too_different("output_features", floats(outputs_.features), floats(expected_.features),
+                                    kDeviceTolerance);
     return problem.empty() ? differing_bits("pos_memo", outputs_.memo.values(), expected_.memo.values()) : problem;
   }
 
@@ -93,6 +110,8 @@ class VoxelPoolingForward : public Case {
   }
 
  private:
+  static constexpr auto kElementBytes = static_cast<int64_t>(sizeof(T));
+
   void run_serial() {
     reference::voxel_pooling_forward(sizes_, geometry_.data(), input_.data(), expected_.features.data(),
                                      expected_.memo.data());
@@ -111,12 +130,12 @@ class VoxelPoolingForward : public Case {
 
   Sizes sizes_;
   test::Descriptor points_desc_{MLUOP_DTYPE_INT32, {sizes_.batch_size, sizes_.num_points, 3}};
-  test::Descriptor input_desc_{MLUOP_DTYPE_FLOAT, {sizes_.batch_size, sizes_.num_points, sizes_.num_channels}};
-  test::Descriptor output_desc_{MLUOP_DTYPE_FLOAT,
+  test::Descriptor input_desc_{test::kDtype<T>, {sizes_.batch_size, sizes_.num_points, sizes_.num_channels}};
+  test::Descriptor output_desc_{test::kDtype<T>,
                                 {sizes_.batch_size, sizes_.num_voxel_y, sizes_.num_voxel_x, sizes_.num_channels}};
   Buffer<int32_t> geometry_{sizes_.geom_count()};
-  Buffer<float> input_{sizes_.input_count()};
-  Outputs outputs_{sizes_}, expected_{sizes_};
+  Buffer<T> input_{sizes_.input_count()};
+  Outputs<T> outputs_{sizes_}, expected_{sizes_};
 };
 
 std::vector<int32_t> camera(int depths) { return test::camera_geometry(test::kBevDepthSizes.batch_size, depths); }
@@ -145,6 +164,22 @@ std::vector<int32_t> in_range(const Sizes& sizes, bool one_cell) {
   return geometry;
 }
 
+template <class T>
+void append_cases(std::vector<CaseSpec>& specs, mluOpOmpAlgorithm_t algorithm, const char* algorithm_name) {
+  constexpr struct {
+    const char* name;
+    std::vector<int32_t> (*geometry)(int depths);
+  } kCases[] = {{"camera", camera}, {"uniform", uniform}};
+  for (const auto& [name, geometry] : kCases) {
+    specs.push_back({"voxel_pooling_forward", name, sizeof(T) == 2 ? "half" : "float", algorithm_name,
+                     [algorithm, geometry = geometry](double size) {
+                       const int depths = depth_bins(size);
+                       return std::make_unique<VoxelPoolingForward<T>>(sizes_of(depths), algorithm,
+                                                                       geometry(depths));
+                     }});
+  }
+}
+
 }  // namespace
 
 std::vector<CaseSpec> voxel_pooling_forward_cliffs() {
@@ -154,7 +189,8 @@ std::vector<CaseSpec> voxel_pooling_forward_cliffs() {
       specs.push_back({kCliffs, one_cell ? "voxel_pooling one_cell" : "voxel_pooling uniform", "float",
                        algorithm_name, [=, algorithm = algorithm](double size) {
                          const Sizes sizes = one_batch(depth_bins(size));
-                         return std::make_unique<VoxelPoolingForward>(sizes, algorithm, in_range(sizes, one_cell));
+                         return std::make_unique<VoxelPoolingForward<float>>(sizes, algorithm,
+                                                                             in_range(sizes, one_cell));
                        }});
     }
   }
@@ -162,20 +198,10 @@ std::vector<CaseSpec> voxel_pooling_forward_cliffs() {
 }
 
 std::vector<CaseSpec> voxel_pooling_forward_cases() {
-  constexpr struct {
-    const char* name;
-    std::vector<int32_t> (*geometry)(int depths);
-  } kCases[] = {{"camera", camera}, {"uniform", uniform}};
   std::vector<CaseSpec> specs;
   for (const auto& [algorithm, algorithm_name] : kAlgorithms) {
-    for (const auto& [name, geometry] : kCases) {
-      specs.push_back({"voxel_pooling_forward", name, "float", algorithm_name,
-                       [algorithm = algorithm, geometry = geometry](double size) {
-                         const int depths = depth_bins(size);
-                         return std::make_unique<VoxelPoolingForward>(sizes_of(depths), algorithm,
-                                                                      geometry(depths));
-                       }});
-    }
+    append_cases<float>(specs, algorithm, algorithm_name);
+    append_cases<test::Half>(specs, algorithm, algorithm_name);
   }
   return specs;
 }

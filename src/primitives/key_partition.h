@@ -46,12 +46,14 @@ struct SampledRuns {
   int task_dim;  // of the launch over the runs; each task has one at least
 };
 
-// The channels of a cache line: the work items of a launch over the channels of shared buckets.
-inline constexpr int64_t kLineChannels = kCacheLine / int64_t{sizeof(float)};
+// The channels of type T of a cache line: the work items of a launch over the channels of shared buckets.
+template <class T>
+inline constexpr int64_t kLineChannels = kCacheLine / int64_t{sizeof(T)};
 
 // The channels of the lines [begin, end) of rows of `channels` channels: whole vectors, except for the last ones.
-inline Range channels_of_lines(int64_t begin, int64_t end, int64_t channels) {
-  return {begin * kLineChannels, std::min(end * kLineChannels, channels)};
+template <class T>
+Range channels_of_lines(int64_t begin, int64_t end, int64_t channels) {
+  return {begin * kLineChannels<T>, std::min(end * kLineChannels<T>, channels)};
 }
 
 // Bucket b holds the keys with key >> shift = b.

@@ -32,7 +32,7 @@ size_t resident_bytes() {
 // 40 MiB.
 constexpr size_t kResidentTolerance = size_t{4} << 20;
 
-void expect_no_growth(mluOpOmpAlgorithm_t algorithm, const VoxelPoolingInputs& inputs) {
+void expect_no_growth(mluOpOmpAlgorithm_t algorithm, const VoxelPoolingInputs<float>& inputs) {
   VoxelPoolingCall call(nullptr, inputs);
   const auto use_handles = [&](int count) {
     for (int i = 0; i < count; ++i) {
@@ -52,7 +52,7 @@ void expect_no_growth(mluOpOmpAlgorithm_t algorithm, const VoxelPoolingInputs& i
 TEST(ApiHandleMemory, DoesNotGrow) {
   if (kSanitizer) GTEST_SKIP() << "sanitizers replace malloc; AddressSanitizer reports leaks of the other tests";
   auto random = seeded_random();
-  const auto inputs = random_voxel_pooling({1, 20, 3, 4, 4, 1}, random);
+  const auto inputs = random_voxel_pooling<float>({1, 20, 3, 4, 4, 1}, random);
   const ScopedThreads tasks(2);
   const ScopedEnvironment max_threads("MLUOP_OMP_MAX_THREADS", "1");
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "64");

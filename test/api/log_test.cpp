@@ -55,7 +55,7 @@ TEST_F(ApiLog, NothingAppearsAtOff) {
 
 TEST_F(ApiLog, SuccessIsSilentUnlessDebug) {
   auto random = seeded_random();
-  const auto inputs = random_voxel_pooling({1, 10, 3, 2, 2, 1}, random);
+  const auto inputs = random_voxel_pooling<float>({1, 10, 3, 2, 2, 1}, random);
   for (const char* level : {"off", "error", "warn", "info"}) {
     EXPECT_EQ(logged(level, [&](const Handle& handle) { require(VoxelPoolingCall(handle, inputs).run()); }), "")
         << level;
@@ -65,7 +65,7 @@ TEST_F(ApiLog, SuccessIsSilentUnlessDebug) {
 TEST_F(ApiLog, OperatorAtDebug) {
   auto random = seeded_random();
   // Enough work for three tasks.
-  const auto inputs = random_voxel_pooling({2, 5000, 6, 5, 4, 7}, random);
+  const auto inputs = random_voxel_pooling<float>({2, 5000, 6, 5, 4, 7}, random);
   const ScopedThreads threads(3);
   const std::string lines =
       logged("debug", [&](const Handle& handle) { require(VoxelPoolingCall(handle, inputs).run()); });
@@ -79,7 +79,7 @@ TEST_F(ApiLog, OperatorAtDebug) {
 // What the plan of each operator and algorithm has decided.
 TEST_F(ApiLog, PlansAtDebug) {
   auto random = seeded_random();
-  const auto voxels = random_voxel_pooling({2, 3000, 20, 9, 8, 1}, random);
+  const auto voxels = random_voxel_pooling<float>({2, 3000, 20, 9, 8, 1}, random);
   const auto gradients = random_voxel_pooling_backward<uint32_t>({2, 3000, 20, 9, 8}, random);
   const auto scatter = random_dynamic_scatter({3000, 900, 20, 800}, random);
   const auto no_points = random_dynamic_scatter({0, 0, 20, 0}, random);

@@ -96,7 +96,8 @@ void expect_no_crash(const typename Call::Inputs& inputs) {
 
 TEST(FaultsOfAddressSpace, VoxelPoolingForward) {
   auto random = seeded_random();
-  expect_no_crash<VoxelPoolingCall>(random_voxel_pooling({2, 20000, 4, 30, 30, 1}, random));
+  expect_no_crash<VoxelPoolingCall<float>>(random_voxel_pooling<float>({2, 20000, 4, 30, 30, 1}, random));
+  expect_no_crash<VoxelPoolingCall<Half>>(random_voxel_pooling<Half>({2, 20000, 4, 30, 30, 1}, random));
 }
 
 TEST(FaultsOfAddressSpace, ThreeInterpolateBackward) {

@@ -102,7 +102,7 @@ class ApiOmpQueries : public ::testing::Test {
   ApiOmpQueries() {
     auto random = seeded_random();
     require(mluOpOmpSetStatistics(handle, 1));
-    require(VoxelPoolingCall(handle, random_voxel_pooling({1, 50, 3, 2, 2, 1}, random)).run());
+    require(VoxelPoolingCall(handle, random_voxel_pooling<float>({1, 50, 3, 2, 2, 1}, random)).run());
     int count = 0;
     require(mluOpOmpGetLaunchCount(handle, &count));
     if (count != 2) throw std::logic_error("expected two launches");

@@ -21,7 +21,8 @@
 namespace mluop::test {
 namespace {
 
-bool solves(mluOpHandle_t handle, const VoxelPoolingInputs& inputs, const VoxelPoolingOutputs& expected) {
+bool solves(mluOpHandle_t handle, const VoxelPoolingInputs<float>& inputs,
+            const VoxelPoolingOutputs<float>& expected) {
   const VoxelPoolingCall call(handle, inputs);
   return call.run() == MLUOP_STATUS_SUCCESS &&
          same_bits(call.outputs().output_features, expected.output_features) &&
@@ -29,9 +30,9 @@ bool solves(mluOpHandle_t handle, const VoxelPoolingInputs& inputs, const VoxelP
 }
 
 // Integers: their sums are exact in any order.
-VoxelPoolingInputs integer_inputs() {
+VoxelPoolingInputs<float> integer_inputs() {
   auto random = seeded_random();
-  auto inputs = random_voxel_pooling({2, 5000, 6, 5, 4, 1}, random);
+  auto inputs = random_voxel_pooling<float>({2, 5000, 6, 5, 4, 1}, random);
   for (float& feature : inputs.input_features) feature = std::round(feature * 8);
   return inputs;
 }

@@ -1,12 +1,10 @@
 // Fuzzer of mluOpVoxelPoolingForward.
-#include <cmath>
-
+#include "reference/voxel_pooling_forward.h"
 #include "fuzz/fuzzer.h"
 #include "fuzz/operator_fuzzer.h"
 #include "fuzz/same_bits.h"
 #include "fuzz/sums.h"
 #include "fuzz/values.h"
-#include "reference/voxel_pooling_forward.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -23,18 +21,20 @@ Sizes decode_sizes(Decoder& decoder) {
   return {narrow(b), narrow(n), narrow(c), narrow(x), narrow(y), narrow(z)};
 }
 
+// T: float or Half.
+template <class T>
 class Fuzzer : public OperatorFuzzer {
  public:
   explicit Fuzzer(Decoder& bytes)
       : OperatorFuzzer(bytes, "mluOpVoxelPoolingForward", {MLUOP_STATUS_ARCH_MISMATCH}),
         sizes_(decode_sizes(bytes)),
         geom_(input({MLUOP_DTYPE_INT32, {sizes_.batch_size, sizes_.num_points, 3}})),
-        features_(input({MLUOP_DTYPE_FLOAT, {sizes_.batch_size, sizes_.num_points, sizes_.num_channels}})),
-        sums_(output({MLUOP_DTYPE_FLOAT,
-                      {sizes_.batch_size, sizes_.num_voxel_y, sizes_.num_voxel_x, sizes_.num_channels}})),
+        features_(input({test::kDtype<T>, {sizes_.batch_size, sizes_.num_points, sizes_.num_channels}})),
+        sums_(output(
+            {test::kDtype<T>, {sizes_.batch_size, sizes_.num_voxel_y, sizes_.num_voxel_x, sizes_.num_channels}})),
         memo_(output({MLUOP_DTYPE_INT32, {sizes_.batch_size, sizes_.num_points, 3}})) {
     fill_geometry();
-    Values(decoder(), settings().is_native()).fill(features_.data<float>(), features_.count());
+    Values(decoder(), settings().is_native()).fill(features_.template data<T>(), features_.count());
     for (size_t i = 0; i < 6; ++i) valid_scalars_[i] = scalars_[i];
   }
 
@@ -84,26 +84,30 @@ class Fuzzer : public OperatorFuzzer {
     std::vector<int32_t> memo(memo_.count());
     if (expected_.empty()) {
       expected_.resize(sums_.count());
-      reference::voxel_pooling_forward(sizes_, geom_.data<int32_t>(), features_.data<float>(), expected_.data(),
-                                       memo.data());
+      reference::voxel_pooling_forward(sizes_, geom_.data<int32_t>(), features_.template data<T>(),
+                                       expected_.data(), memo.data());
       expected_memo_ = memo;
     }
     check(std::equal(expected_memo_.begin(), expected_memo_.end(), memo_.data<int32_t>()), "pos_memo is wrong");
     if (settings().is_native()) {
-      check(same_bits(sums_.data<float>(), expected_), "output_features is not that of the serial loop");
+      check(same_bits(sums_.template data<T>(), expected_), "output_features is not that of the serial loop");
     } else {
       check_sums(memo);
     }
   }
 
-  // Compares with the serial loop, whose sums have rounding errors too.
+  // Compares with the serial loop in fp32, whose sums have rounding errors too.
   void check_sums(std::vector<int32_t>& memo) const {
-    std::vector<float> magnitudes(features_.count()), sums(sums_.count());
-    std::transform(features_.data<float>(), features_.data<float>() + features_.count(), magnitudes.begin(),
-                   [](float feature) { return std::abs(feature); });
-    reference::voxel_pooling_forward(sizes_, geom_.data<int32_t>(), magnitudes.data(), sums.data(), memo.data());
+    const T* const features = features_.template data<T>();
+    std::vector<float> floats(features_.count()), sums(sums_.count()), magnitudes(sums_.count());
+    std::transform(features, features + features_.count(), floats.begin(),
+                   [](T feature) { return test::to_f32(feature); });
+    reference::voxel_pooling_forward(sizes_, geom_.data<int32_t>(), floats.data(), sums.data(), memo.data());
+    floats = magnitudes_of<T>(features_);
+    reference::voxel_pooling_forward(sizes_, geom_.data<int32_t>(), floats.data(), magnitudes.data(), memo.data());
     for (size_t i = 0; i < sums.size(); ++i) {
-      check(is_sum(sums_.data<float>()[i], {expected_[i], sums[i]}, 2 * sizes_.num_points, false),
+      check(is_sum(test::to_f32(sums_.template data<T>()[i]), {sums[i], magnitudes[i]}, 2 * sizes_.num_points,
+                   sizeof(T) == 2),
             "output_features is wrong at ", std::to_string(i));
     }
   }
@@ -113,12 +117,18 @@ class Fuzzer : public OperatorFuzzer {
                      sizes_.num_voxel_x, sizes_.num_voxel_y, sizes_.num_voxel_z};
   int valid_scalars_[6];
   Tensor &geom_, &features_, &sums_, &memo_;
-  std::vector<float> expected_;
+  std::vector<T> expected_;
   std::vector<int32_t> expected_memo_;
 };
 
 }  // namespace
 
-void fuzz_one(Decoder& decoder) { Fuzzer(decoder).run(); }
+void fuzz_one(Decoder& decoder) {
+  if (decoder.flag()) {
+    Fuzzer<test::Half>(decoder).run();
+  } else {
+    Fuzzer<float>(decoder).run();
+  }
+}
 
 }  // namespace mluop::fuzz

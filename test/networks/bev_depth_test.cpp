@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <type_traits>
 
 #include "mlu_op_omp.h"
 #include "networks/layers.h"
+#include "support/element.h"
 #include "support/environment.h"
 
 namespace mluop::test {
@@ -43,31 +45,49 @@ View random_view(std::mt19937& random) {
   return view;
 }
 
-// A point is a row of its features.
+template <class T>
+Matrix<T> rounded(const Matrix<float>& matrix) {
+  Matrix<T> result(matrix.rows, matrix.columns);
+  std::transform(matrix.values.begin(), matrix.values.end(), result.values.begin(), rounded_to<T>);
+  return result;
+}
+template <class T>
+Matrix<float> floats_of(const Matrix<T>& matrix) {
+  Matrix<float> result(matrix.rows, matrix.columns);
+  std::transform(matrix.values.begin(), matrix.values.end(), result.values.begin(),
+                 [](T value) { return to_f32(value); });
+  return result;
+}
+
+// A point is a row of its features. T: float or Half, the type of features and gradients in the operators; the
+// layers around them are in fp32.
+template <class T>
 struct Library {
   using Float = float;
 
   Matrix<float> pool(const std::vector<Cell>& cells, const Matrix<float>& features,
                      std::vector<Cell>& memo) const {
-    Matrix<float> output(kBatch * kCellsY * kCellsX, kChannels);
+    const Matrix<T> input = rounded<T>(features);
+    Matrix<T> output(kBatch * kCellsY * kCellsX, kChannels);
     memo.resize(cells.size());
     require(mluOpVoxelPoolingForward(handle, kBatch, kPoints, kChannels, kCellsX, kCellsY, kCellsZ, points_by_axis,
-                                     cells.data(), points_by_channel, features.data(), grid, output.data(),
+                                     cells.data(), points_by_channel, input.data(), grid, output.data(),
                                      points_by_axis, memo.data()));
-    return output;
+    return floats_of(output);
   }
 
   Matrix<float> pool_grad(const std::vector<Cell>& memo, const Matrix<float>& grad) const {
-    Matrix<float> features(kBatch * kPoints, kChannels);
-    require(mluOpOmpVoxelPoolingBackward(handle, grid, grad.data(), points_by_axis, memo.data(), points_by_channel,
-                                         features.data()));
-    return features;
+    const Matrix<T> input = rounded<T>(grad);
+    Matrix<T> features(kBatch * kPoints, kChannels);
+    require(mluOpOmpVoxelPoolingBackward(handle, grid, input.data(), points_by_axis, memo.data(),
+                                         points_by_channel, features.data()));
+    return floats_of(features);
   }
 
   const Handle& handle;
   Descriptor points_by_axis{MLUOP_DTYPE_INT32, {kBatch, kPoints, 3}};
-  Descriptor points_by_channel{MLUOP_DTYPE_FLOAT, {kBatch, kPoints, kChannels}};
-  Descriptor grid{MLUOP_DTYPE_FLOAT, {kBatch, kCellsY, kCellsX, kChannels}};
+  Descriptor points_by_channel{kDtype<T>, {kBatch, kPoints, kChannels}};
+  Descriptor grid{kDtype<T>, {kBatch, kCellsY, kCellsX, kChannels}};
 };
 
 struct Reference {
@@ -146,17 +166,24 @@ Result<F> pool(const View& view, const Operators& operators) {
   return {memo, output, grad_depths, grad_context};
 }
 
-TEST(NetworksBevDepth, CameraToBirdsEyeView) {
+template <class T>
+class NetworksBevDepthOf : public ::testing::Test {};
+using Elements = ::testing::Types<float, Half>;
+TYPED_TEST_SUITE(NetworksBevDepthOf, Elements);
+
+// Half features and gradients are rounded before the operators: by 2^-11 of their values at most.
+TYPED_TEST(NetworksBevDepthOf, CameraToBirdsEyeView) {
+  constexpr double kTolerance = std::is_same_v<TypeParam, float> ? 1e-5 : 1e-3;
   auto random = seeded_random();
   const View view = random_view(random);
   const auto expected = pool(view, Reference{});
   for (const mluOpOmpAlgorithm_t algorithm : {MLUOP_OMP_ALGORITHM_NATIVE, MLUOP_OMP_ALGORITHM_DEVICE}) {
     const Handle handle(algorithm);
-    const auto found = pool(view, Library{handle});
+    const auto found = pool(view, Library<TypeParam>{handle});
     EXPECT_EQ(found.memo, expected.memo);
-    expect_near(found.output, expected.output, 1e-5);
-    expect_near(found.grad_depths, expected.grad_depths, 1e-5);
-    expect_near(found.grad_context, expected.grad_context, 1e-5);
+    expect_near(found.output, expected.output, kTolerance);
+    expect_near(found.grad_depths, expected.grad_depths, kTolerance);
+    expect_near(found.grad_context, expected.grad_context, kTolerance);
   }
 }
 

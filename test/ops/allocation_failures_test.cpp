@@ -131,8 +131,10 @@ void FaultsOfOperators::expect_failures(const typename Call::Inputs& small, cons
 }
 
 TEST_F(FaultsOfOperators, VoxelPoolingForward) {
-  expect_failures<VoxelPoolingCall>(random_voxel_pooling({1, 30, 20, 3, 3, 1}, random),
-                                    random_voxel_pooling({2, 2000, 20, 9, 8, 1}, random));
+  expect_failures<VoxelPoolingCall<float>>(random_voxel_pooling<float>({1, 30, 20, 3, 3, 1}, random),
+                                           random_voxel_pooling<float>({2, 2000, 20, 9, 8, 1}, random));
+  expect_failures<VoxelPoolingCall<Half>>(random_voxel_pooling<Half>({1, 30, 20, 3, 3, 1}, random),
+                                          random_voxel_pooling<Half>({2, 2000, 20, 9, 8, 1}, random));
 }
 
 TEST_F(FaultsOfOperators, VoxelPoolingBackward) {

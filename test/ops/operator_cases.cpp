@@ -58,10 +58,11 @@ void change(std::vector<T>& elements, Values values, float tiny) {
   }
 }
 
-OperatorCase voxel_pooling(Values values, std::mt19937& random) {
-  auto inputs = random_voxel_pooling({2, 3000, 19, 9, 8, 1}, random);
-  change(inputs.input_features, values, 0x1p-130F);
-  return case_of<VoxelPoolingCall>("voxel pooling", false, std::move(inputs));
+template <class T>
+OperatorCase voxel_pooling(const char* name, Values values, std::mt19937& random) {
+  auto inputs = random_voxel_pooling<T>({2, 3000, 19, 9, 8, 1}, random);
+  change(inputs.input_features, values, sizeof(T) == 2 ? 0x1p-14F : 0x1p-130F);
+  return case_of<VoxelPoolingCall<T>>(name, false, std::move(inputs));
 }
 
 template <class T>
@@ -208,7 +209,8 @@ OperatorCase get_indice_pairs(const char* name, const IndicePairsProblem::Extent
 
 std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random) {
   std::vector<OperatorCase> cases;
-  cases.push_back(voxel_pooling(values, random));
+  cases.push_back(voxel_pooling<float>("voxel pooling, float", values, random));
+  cases.push_back(voxel_pooling<Half>("voxel pooling, half", values, random));
   cases.push_back(voxel_pooling_backward<uint32_t>("voxel pooling backward, float", random));
   cases.push_back(voxel_pooling_backward<uint16_t>("voxel pooling backward, half", random));
   // Direct and grouped sums.

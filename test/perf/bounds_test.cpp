@@ -17,18 +17,24 @@ namespace {
 
 constexpr uint32_t kSeed = 1;
 
-// The bound of voxel pooling adds the same rows as the operator in the same order.
-TEST(PerfBounds, AddsEveryRow) {
+template <class T>
+class PerfBoundsOfVoxelPooling : public ::testing::Test {};
+using Elements = ::testing::Types<float, test::Half>;
+TYPED_TEST_SUITE(PerfBoundsOfVoxelPooling, Elements);
+
+// The bound adds the same rows as the operator in the same order.
+TYPED_TEST(PerfBoundsOfVoxelPooling, AddsEveryRow) {
   for (const int channels : {1, 16, 83}) {
     for (const int threads : {1, 2, 7}) {
       const reference::VoxelPoolingForwardSizes sizes{2, 1013, channels, 11, 13, 1};
       const auto geometry = test::uniform_geometry(sizes, kSeed);
       Buffer<int32_t> geom_xyz(sizes.geom_count()), memo(sizes.geom_count()), expected_memo(sizes.geom_count());
       std::copy(geometry.begin(), geometry.end(), geom_xyz.data());
-      Buffer<float> input(sizes.input_count()), output(sizes.output_count()), expected(sizes.output_count());
+      Buffer<TypeParam> input(sizes.input_count()), output(sizes.output_count()), expected(sizes.output_count());
       fill_uniform(input, kSeed);
       output.set_bytes(0xFF);
-      voxel_pooling_forward_bound(sizes, geom_xyz.data(), input.data(), output.data(), memo.data(), threads)();
+      voxel_pooling_forward_bound(sizes, sizeof(TypeParam) == 2, geom_xyz.data(), input.data(), output.data(),
+                                  memo.data(), threads)();
       reference::voxel_pooling_forward(sizes, geom_xyz.data(), input.data(), expected.data(),
                                        expected_memo.data());
       EXPECT_TRUE(std::ranges::equal(output.values(), expected.values())) << channels << ' ' << threads;

@@ -1,8 +1,10 @@
-// Voxel pooling forward by its definition: the serial loop of the design document, in fp32. The oracle of the
-// tests and the baseline of the perf suite. The native algorithm must return the same bits.
+// Voxel pooling forward by its definition: the serial loop of the design document. The oracle of the tests and the
+// baseline of the perf suite.
 #pragma once
 
 #include <cstdint>
+
+#include "support/half.h"
 
 namespace mluop::reference {
 
@@ -16,8 +18,11 @@ struct VoxelPoolingForwardSizes {
   int64_t output_count() const { return cells() * num_channels; }
 };
 
-// Fills output_features with 0 and pos_memo with -1, then runs the loop.
+// Fills output_features with 0 and pos_memo with -1, then runs the loop. Sums in fp32, rounded to half once at the
+// end. The native algorithm must return the same bits.
 void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz,
                            const float* input_features, float* output_features, int32_t* pos_memo);
+void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz,
+                           const test::Half* input_features, test::Half* output_features, int32_t* pos_memo);
 
 }  // namespace mluop::reference

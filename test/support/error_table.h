@@ -1,8 +1,8 @@
 // Tables of errors. A row names a rule, changes one argument of a valid call so that the call breaks the rule, and
 // states the status and the message that the call must return:
 //
-//   expect_errors(ErrorTable<VoxelPoolingCall>{
-//       .inputs = random_voxel_pooling({2, 50, 6, 5, 4, 1}, random),
+//   expect_errors(ErrorTable<VoxelPoolingCall<float>>{
+//       .inputs = random_voxel_pooling<float>({2, 50, 6, 5, 4, 1}, random),
 //       .rows = {
 //           {"null handle", set(&Call::handle, nullptr), "handle is null"},
 //           {"geom dtype", set(&Call::geom_xyz_desc, Descriptor(MLUOP_DTYPE_FLOAT, {2, 50, 3})),

@@ -22,19 +22,19 @@ constexpr int kCalls = 20;
 // A problem for one thread, large enough for a team of several tasks.
 struct Problem {
   explicit Problem(std::mt19937& random, int points)
-      : inputs(random_voxel_pooling({2, points, 24, 9, 7, 1}, random)),
+      : inputs(random_voxel_pooling<float>({2, points, 24, 9, 7, 1}, random)),
         expected(voxel_pooling_reference(inputs)) {}
 
   bool solved_by(mluOpHandle_t handle) const {
     const VoxelPoolingCall call(handle, inputs);
     if (call.run() != MLUOP_STATUS_SUCCESS) return false;
-    const VoxelPoolingOutputs found = call.outputs();
+    const VoxelPoolingOutputs<float> found = call.outputs();
     return same_bits(found.output_features, expected.output_features) && found.pos_memo == expected.pos_memo &&
            call.intact();
   }
 
-  VoxelPoolingInputs inputs;
-  VoxelPoolingOutputs expected;
+  VoxelPoolingInputs<float> inputs;
+  VoxelPoolingOutputs<float> expected;
 };
 
 std::vector<Problem> problems() {
@@ -145,7 +145,7 @@ TEST(TeamConcurrency, NramExceedsTheMachine) {
   for (const auto algorithm : kAlgorithms) {
     const Handle handle(algorithm);
     const VoxelPoolingCall call(handle, problem.inputs);
-    const VoxelPoolingOutputs before = call.outputs();
+    const VoxelPoolingOutputs<float> before = call.outputs();
     const mluOpStatus_t status = call.run();
     if (status == MLUOP_STATUS_SUCCESS) {
       EXPECT_EQ(call.outputs().pos_memo, problem.expected.pos_memo);

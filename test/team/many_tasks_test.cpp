@@ -50,14 +50,14 @@ TEST(TeamManyTasks, AllOperators) {
 // The native algorithm takes 512 tasks for operands that pay for them: 32 KiB a task.
 TEST(TeamManyTasks, Native) {
   auto random = seeded_random();
-  auto inputs = random_voxel_pooling({1, 1000, 16, 30, 30, 1}, random);
+  auto inputs = random_voxel_pooling<float>({1, 1000, 16, 30, 30, 1}, random);
   inputs.sizes.num_points = 60 * kTasks;
   inputs.sizes.num_channels = 160;
   while (inputs.geom_xyz.size() < static_cast<size_t>(inputs.sizes.geom_count())) {
     inputs.geom_xyz.push_back(static_cast<int32_t>(random() % 30));
   }
   inputs.input_features = random_integers<float>(static_cast<size_t>(inputs.sizes.input_count()), random, 8);
-  const VoxelPoolingOutputs expected = voxel_pooling_reference(inputs);
+  const VoxelPoolingOutputs<float> expected = voxel_pooling_reference(inputs);
   const ScopedThreads tasks(kTasks);
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "64");
   for (const Limit& limit : {kLimits[1], kLimits[2]}) {

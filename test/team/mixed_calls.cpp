@@ -27,7 +27,8 @@ using Bytes = std::vector<std::byte>;
 // The outputs of a call; contents() also has the result of the workspace query, which depends on the algorithm.
 Bytes bytes_of(const GuardedMemory& memory) { return {memory.bytes(), memory.bytes() + memory.byte_count()}; }
 
-Bytes outputs_of(const VoxelPoolingCall& call) {
+template <class T>
+Bytes outputs_of(const VoxelPoolingCall<T>& call) {
   Bytes bytes = bytes_of(call.output_buffer);
   const Bytes memo = bytes_of(call.memo_buffer);
   bytes.insert(bytes.end(), memo.begin(), memo.end());
@@ -143,9 +144,12 @@ void MixedCalls::add(const typename Call::Inputs& inputs, bool native_only) {
 
 MixedCalls::MixedCalls(int scale) {
   auto random = seeded_random();
-  auto voxels = random_voxel_pooling({2, 100 * scale, 20, 7, 5, 1}, random);
+  auto voxels = random_voxel_pooling<float>({2, 100 * scale, 20, 7, 5, 1}, random);
   voxels.input_features = random_integers<float>(voxels.input_features.size(), random, 8);
-  add<VoxelPoolingCall>(voxels);
+  add<VoxelPoolingCall<float>>(voxels);
+  VoxelPoolingInputs<Half> half_voxels{voxels.sizes, voxels.geom_xyz, {}};
+  for (const float feature : voxels.input_features) half_voxels.input_features.push_back(to_f16(feature));
+  add<VoxelPoolingCall<Half>>(half_voxels);
   add<VoxelPoolingBackwardCall<uint16_t>>(
       random_voxel_pooling_backward<uint16_t>({2, 100 * scale, 20, 7, 5}, random), true);
   add<VoxelPoolingBackwardCall<uint32_t>>(

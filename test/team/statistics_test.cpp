@@ -17,12 +17,12 @@
 namespace mluop::test {
 namespace {
 
-VoxelPoolingInputs some_inputs() {
+VoxelPoolingInputs<float> some_inputs() {
   auto random = seeded_random();
-  return random_voxel_pooling({2, 4001, 6, 5, 4, 1}, random);
+  return random_voxel_pooling<float>({2, 4001, 6, 5, 4, 1}, random);
 }
 
-void run(mluOpHandle_t handle, const VoxelPoolingInputs& inputs) {
+void run(mluOpHandle_t handle, const VoxelPoolingInputs<float>& inputs) {
   require(VoxelPoolingCall(handle, inputs).run());
 }
 

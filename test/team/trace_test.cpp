@@ -37,11 +37,11 @@ class TeamTrace : public ::testing::Test {
     return Json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
   }
 
-  VoxelPoolingInputs inputs = [] {
+  VoxelPoolingInputs<float> inputs = [] {
     auto random = seeded_random();
-    return random_voxel_pooling({2, 2001, 6, 5, 4, 1}, random);
+    return random_voxel_pooling<float>({2, 2001, 6, 5, 4, 1}, random);
   }();
-  VoxelPoolingOutputs expected = voxel_pooling_reference(inputs);
+  VoxelPoolingOutputs<float> expected = voxel_pooling_reference(inputs);
 
  private:
   TemporaryFolder folder_;

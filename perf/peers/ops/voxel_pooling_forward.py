@@ -12,7 +12,7 @@ from peer import Inputs, Outputs, Peer
 def ours(library: Library, inputs: Inputs) -> Peer:
     geom, features = inputs["geom_xyz"], inputs["input_features"]
     (x, y, z), (batches, points, channels) = inputs["num_voxel"].tolist(), features.shape
-    pooled = torch.empty(batches, y, x, channels)
+    pooled = torch.empty(batches, y, x, channels, dtype=features.dtype)
     memo = torch.empty_like(geom)
     arguments: list[object] = [ctypes.c_int(size) for size in (batches, points, channels, x, y, z)]
     for tensor in (geom, features, pooled, memo):
@@ -31,6 +31,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     num_x, num_y, num_z = inputs["num_voxel"].tolist()
     batches, _, channels = batched_features.shape
     features = batched_features.view(-1, channels)
+    dtype = features.dtype
     cells = batches * num_y * num_x
     bounds = torch.tensor([num_x, num_y, num_z], dtype=torch.int32)
     batch = torch.arange(batches, dtype=torch.int32).view(-1, 1)
@@ -59,17 +60,18 @@ def peers(inputs: Inputs) -> list[Peer]:
         return kept[order].int(), torch.searchsorted(sorted_cells, all_cells, out_int32=True)
 
     def pooled(sums: torch.Tensor) -> torch.Tensor:
-        return sums.view(batches, num_y, num_x, channels)
+        return sums.to(dtype).view(batches, num_y, num_x, channels)
 
+    # Half features are added in fp32: in half, sums of many points would exceed the tolerance.
     def mask_index_add() -> Outputs:
         inside, cell, memo = locate()
         sums = torch.zeros(cells, channels)
-        sums.index_add_(0, cell[inside], features[inside])
+        sums.index_add_(0, cell[inside], features[inside].float())
         return pooled(sums), memo
 
     def mask_scatter_add() -> Outputs:
         inside, cell, memo = locate()
-        rows = features[inside]
+        rows = features[inside].float()
         sums = torch.zeros(cells, channels)
         sums.scatter_add_(0, cell[inside].long().unsqueeze(1).expand_as(rows), rows)
         return pooled(sums), memo
@@ -77,13 +79,13 @@ def peers(inputs: Inputs) -> list[Peer]:
     def spare_cell_index_add() -> Outputs:
         cell, memo = locate_by_planes()
         sums = torch.zeros(cells + 1, channels)
-        sums.index_add_(0, cell, features)
+        sums.index_add_(0, cell, features.float())
         return pooled(sums[:-1]), memo
 
     def sort_embedding_bag() -> Outputs:
         cell, memo = locate_by_planes()
         order, starts = grouped(cell)
-        sums = F.embedding_bag(order, features, starts, mode="sum", include_last_offset=True)
+        sums = F.embedding_bag(order, features.float(), starts, mode="sum", include_last_offset=True)
         return pooled(sums), memo
 
     def sort_csr_matmul() -> Outputs:
@@ -91,13 +93,13 @@ def peers(inputs: Inputs) -> list[Peer]:
         order, starts = grouped(cell)
         size = (cells, features.shape[0])
         matrix = torch.sparse_csr_tensor(starts, order, torch.ones(order.numel()), size, check_invariants=False)
-        return pooled(matrix @ features), memo
+        return pooled(matrix @ features.float()), memo
 
     def sort_all_embedding_bag() -> Outputs:
         cell, memo = locate_by_planes()
         sorted_cells, order = cell.sort(stable=True)
         starts = torch.searchsorted(sorted_cells, all_cells, out_int32=True)
-        sums = F.embedding_bag(order.int(), features, starts, mode="sum", include_last_offset=True)
+        sums = F.embedding_bag(order.int(), features.float(), starts, mode="sum", include_last_offset=True)
         return pooled(sums), memo
 
     # torch.compile is not faster for these implementations.

@@ -1,10 +1,13 @@
 // Voxel pooling forward: the arguments of a call.
 //
 // Letters as in the design document: B batches, N points, C channels, X, Y, Z voxels. A cell is one (b, y, x) of
-// the output; cells are numbered in the order of the output.
+// the output; cells are numbered in the order of the output. Sums start at +0 and are fp32; for HALF they are
+// rounded once, to nearest even.
 #pragma once
 
 #include <cstdint>
+
+#include "core/dtype.h"
 
 namespace mluop::voxel_pooling_forward {
 
@@ -15,14 +18,16 @@ inline constexpr int32_t kNoCell = -1;
 struct Args {
   int64_t total_points() const { return int64_t{batch_size} * num_points; }
   int64_t cell_count() const { return int64_t{batch_size} * num_voxel_y * num_voxel_x; }
-  int64_t row_bytes() const { return num_channels * int64_t{sizeof(float)}; }
+  int64_t sum_count() const { return cell_count() * num_channels; }
+  int64_t row_bytes() const { return num_channels * static_cast<int64_t>(size_of(dtype)); }
 
   int32_t batch_size, num_points, num_channels;
   int32_t num_voxel_x, num_voxel_y, num_voxel_z;
-  const int32_t* geom_xyz;      // [B, N, 3]
-  const float* input_features;  // [B, N, C]
-  float* output_features;       // [B, Y, X, C]
-  int32_t* pos_memo;            // [B, N, 3]
+  mluOpDataType_t dtype;       // of the features: FLOAT or HALF
+  const int32_t* geom_xyz;     // [B, N, 3]
+  const void* input_features;  // [B, N, C]
+  void* output_features;       // [B, Y, X, C]
+  int32_t* pos_memo;           // [B, N, 3]
 };
 
 }  // namespace mluop::voxel_pooling_forward

@@ -25,14 +25,16 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
   return run_operator("mluOpVoxelPoolingForward", handle, [&](Call& call) {
     const auto array = MLUOP_LAYOUT_ARRAY;
     const auto b = batch_size, n = num_points, c = num_channels;
+    const mluOpDataType_t dtype = dtype_of(input_features_desc);
     call.input("geom_xyz", geom_xyz_desc, geom_xyz, MLUOP_DTYPE_INT32, array, {b, n, 3});
-    call.input("input_features", input_features_desc, input_features, MLUOP_DTYPE_FLOAT, array, {b, n, c});
-    call.output("output_features", output_features_desc, output_features, MLUOP_DTYPE_FLOAT, array,
+    call.input("input_features", input_features_desc, input_features, dtype, array, {b, n, c});
+    call.output("output_features", output_features_desc, output_features, dtype, array,
                 {b, num_voxel_y, num_voxel_x, c});
     call.output("pos_memo", pos_memo_desc, pos_memo, MLUOP_DTYPE_INT32, array, {b, n, 3});
 
     call.check_pointers();
     call.check_not_200_series();
+    require_float_or_half("input_features", dtype);
     require_positive("batch_size", b);
     require_positive("num_points", n);
     require_positive("num_channels", c);
@@ -52,9 +54,10 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
         .num_voxel_x = num_voxel_x,
         .num_voxel_y = num_voxel_y,
         .num_voxel_z = num_voxel_z,
+        .dtype = dtype,
         .geom_xyz = static_cast<const int32_t*>(geom_xyz),
-        .input_features = static_cast<const float*>(input_features),
-        .output_features = static_cast<float*>(output_features),
+        .input_features = input_features,
+        .output_features = output_features,
         .pos_memo = static_cast<int32_t*>(pos_memo),
     };
     if (call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE) {

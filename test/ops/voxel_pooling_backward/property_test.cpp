@@ -16,15 +16,15 @@ namespace {
 
 constexpr int kRounds = 8;
 
-VoxelPoolingInputs random_problem(std::mt19937& random) {
+VoxelPoolingInputs<float> random_problem(std::mt19937& random) {
   const VoxelPoolingSizes sizes = {random_size(random, 3),  random_size(random, 900), random_size(random, 90),
                                    random_size(random, 12), random_size(random, 12),  random_size(random, 3)};
-  VoxelPoolingInputs inputs = random_voxel_pooling(sizes, random);
+  VoxelPoolingInputs<float> inputs = random_voxel_pooling<float>(sizes, random);
   inputs.input_features = random_integers<float>(static_cast<size_t>(sizes.input_count()), random, 8);
   return inputs;
 }
 
-VoxelPoolingOutputs forward(const VoxelPoolingInputs& inputs) {
+VoxelPoolingOutputs<float> forward(const VoxelPoolingInputs<float>& inputs) {
   const Handle handle;
   const VoxelPoolingCall call(handle, inputs);
   require(call.run());
@@ -65,7 +65,7 @@ double dot(const std::vector<float>& a, const std::vector<float>& b) {
 template <class T>
 class OpsVoxelPoolingBackwardProperties : public ::testing::Test {
  protected:
-  std::vector<float> random_gradient(const VoxelPoolingInputs& inputs) {
+  std::vector<float> random_gradient(const VoxelPoolingInputs<float>& inputs) {
     return random_integers<float>(static_cast<size_t>(inputs.sizes.output_count()), random, 100);
   }
 
@@ -79,10 +79,10 @@ TYPED_TEST_SUITE(OpsVoxelPoolingBackwardProperties, Elements);
 TYPED_TEST(OpsVoxelPoolingBackwardProperties, Adjoint) {
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
-    const VoxelPoolingInputs inputs = random_problem(this->random);
+    const VoxelPoolingInputs<float> inputs = random_problem(this->random);
     const std::vector<float> gradient = this->random_gradient(inputs);
     const RandomTeam team(this->random);
-    const VoxelPoolingOutputs outputs = forward(inputs);
+    const VoxelPoolingOutputs<float> outputs = forward(inputs);
     const auto grad_input = backward<TypeParam>(inputs.sizes, outputs.pos_memo, gradient);
     EXPECT_EQ(dot(outputs.output_features, gradient), dot(inputs.input_features, grad_input));
   }
@@ -91,7 +91,7 @@ TYPED_TEST(OpsVoxelPoolingBackwardProperties, Adjoint) {
 // Central differences of the loss <forward(x), g>.
 TYPED_TEST(OpsVoxelPoolingBackwardProperties, FiniteDifferences) {
   for (int round = 0; round < kRounds; ++round) {
-    VoxelPoolingInputs inputs = random_problem(this->random);
+    VoxelPoolingInputs<float> inputs = random_problem(this->random);
     const std::vector<float> gradient = this->random_gradient(inputs);
     const RandomTeam team(this->random);
     const auto grad_input = backward<TypeParam>(inputs.sizes, forward(inputs).pos_memo, gradient);
@@ -115,7 +115,7 @@ TYPED_TEST(OpsVoxelPoolingBackwardProperties, FiniteDifferences) {
 TYPED_TEST(OpsVoxelPoolingBackwardProperties, ConstantGradientMarksThePointsInRange) {
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
-    const VoxelPoolingInputs inputs = random_problem(this->random);
+    const VoxelPoolingInputs<float> inputs = random_problem(this->random);
     const std::vector<float> ones(static_cast<size_t>(inputs.sizes.output_count()), 1.0F);
     const RandomTeam team(this->random);
     const std::vector<int32_t> memo = forward(inputs).pos_memo;

@@ -7,41 +7,49 @@
 #include "reference/voxel_pooling_forward.h"
 #include "support/api.h"
 #include "support/guarded_call.h"
+#include "support/half.h"
 
 namespace mluop::test {
 
 using VoxelPoolingSizes = reference::VoxelPoolingForwardSizes;
 
+// T: float or Half.
+template <class T>
 struct VoxelPoolingInputs {
   VoxelPoolingSizes sizes;
   std::vector<int32_t> geom_xyz;
-  std::vector<float> input_features;
+  std::vector<T> input_features;
 };
 
+template <class T>
 struct VoxelPoolingOutputs {
-  std::vector<float> output_features;
+  std::vector<T> output_features;
   std::vector<int32_t> pos_memo;
 };
 
 // About three quarters of the points are in range. Features are in [-1, 1).
-VoxelPoolingInputs random_voxel_pooling(const VoxelPoolingSizes& sizes, std::mt19937& random);
+template <class T>
+VoxelPoolingInputs<T> random_voxel_pooling(const VoxelPoolingSizes& sizes, std::mt19937& random);
 
-VoxelPoolingOutputs voxel_pooling_reference(const VoxelPoolingInputs& inputs);
+// The result that the native algorithm must return, bit for bit.
+template <class T>
+VoxelPoolingOutputs<T> voxel_pooling_reference(const VoxelPoolingInputs<T>& inputs);
 
+template <class T>
 struct VoxelPoolingCall : GuardedCall {
-  using Inputs = VoxelPoolingInputs;
+  using Inputs = VoxelPoolingInputs<T>;
 
-  VoxelPoolingCall(mluOpHandle_t handle, const VoxelPoolingInputs& inputs,
+  VoxelPoolingCall(mluOpHandle_t handle, const VoxelPoolingInputs<T>& inputs,
                    Placement placement = Placement::kAligned);
 
   mluOpStatus_t run() const;
-  VoxelPoolingOutputs outputs() const { return {output_buffer.values(), memo_buffer.values()}; }
+  VoxelPoolingOutputs<T> outputs() const { return {output_buffer.values(), memo_buffer.values()}; }
   static constexpr ApiFunction<VoxelPoolingCall> kOperator = {"mluOpVoxelPoolingForward", &VoxelPoolingCall::run};
 
   VoxelPoolingSizes sizes;
   GuardedBuffer<int32_t> geom_buffer;
-  GuardedBuffer<float> input_buffer;
-  GuardedBuffer<float> output_buffer;
+  GuardedBuffer<T> input_buffer;
+  GuardedBuffer<T> output_buffer;
   GuardedBuffer<int32_t> memo_buffer;
   Descriptor geom_desc, input_desc, output_desc, memo_desc;
 
@@ -52,5 +60,14 @@ struct VoxelPoolingCall : GuardedCall {
   void* output_features;
   void* pos_memo;
 };
+
+// For comparisons: the conversion is exact, so equal bits of fp32 are equal bits of T.
+template <class T>
+std::vector<float> floats_of(const std::vector<T>& values) {
+  std::vector<float> floats;
+  floats.reserve(values.size());
+  for (const T value : values) floats.push_back(to_f32(value));
+  return floats;
+}
 
 }  // namespace mluop::test

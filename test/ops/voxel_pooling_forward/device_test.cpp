@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/call_statistics.h"
 #include "support/camera_rig.h"
 #include "support/compare.h"
+#include "support/element.h"
 #include "support/environment.h"
 
 namespace mluop::test {
@@ -19,19 +21,23 @@ namespace {
 constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
 constexpr int64_t kWord = 4;
 
-// For fp32 additions in unspecified order. The acceptance standard allows 3e-3.
-constexpr double kTolerance = 1e-5;
+// For fp32 additions in unspecified order, and for their rounding to half, which differs by a unit in the last
+// place at most. The acceptance standard allows 3e-3.
+template <class T>
+constexpr double kTolerance = std::is_same_v<T, float> ? 1e-5 : 0x1p-10;
 
-void expect_near(const VoxelPoolingCall& call, const VoxelPoolingOutputs& expected) {
-  const VoxelPoolingOutputs found = call.outputs();
+template <class T>
+void expect_near(const VoxelPoolingCall<T>& call, const VoxelPoolingOutputs<T>& expected) {
+  const VoxelPoolingOutputs<T> found = call.outputs();
   EXPECT_EQ(found.pos_memo, expected.pos_memo);
-  const auto [diff1, diff2] = differences(found.output_features, expected.output_features);
-  EXPECT_LE(diff1, kTolerance);
-  EXPECT_LE(diff2, kTolerance);
+  const auto [diff1, diff2] = differences(floats_of(found.output_features), floats_of(expected.output_features));
+  EXPECT_LE(diff1, kTolerance<T>);
+  EXPECT_LE(diff2, kTolerance<T>);
   EXPECT_TRUE(call.intact());
 }
 
-bool in_range(const VoxelPoolingInputs& inputs, int64_t point) {
+template <class T>
+bool in_range(const VoxelPoolingInputs<T>& inputs, int64_t point) {
   const int32_t* p = inputs.geom_xyz.data() + point * 3;
   const VoxelPoolingSizes& s = inputs.sizes;
   return 0 <= p[0] && p[0] < s.num_voxel_x && 0 <= p[1] && p[1] < s.num_voxel_y && 0 <= p[2] &&
@@ -39,7 +45,8 @@ bool in_range(const VoxelPoolingInputs& inputs, int64_t point) {
 }
 
 // The launch of the kernel in a call with these inputs, whose result is checked.
-Launch run_recorded(const VoxelPoolingInputs& inputs, int task_dim, const VoxelPoolingOutputs& expected) {
+template <class T>
+Launch run_recorded(const VoxelPoolingInputs<T>& inputs, int task_dim, const VoxelPoolingOutputs<T>& expected) {
   const ScopedThreads threads(task_dim);
   const Handle handle(kDevice);
   require(mluOpOmpSetStatistics(handle, 1));
@@ -50,17 +57,19 @@ Launch run_recorded(const VoxelPoolingInputs& inputs, int task_dim, const VoxelP
 }
 
 // The statistics of a task by the formulas of the document, for an NRAM of nram_bytes.
-mluOpOmpTaskStatistics_t expected_task(const VoxelPoolingInputs& inputs, int task_dim, int id,
+template <class T>
+mluOpOmpTaskStatistics_t expected_task(const VoxelPoolingInputs<T>& inputs, int task_dim, int id,
                                        int64_t nram_bytes) {
   const int64_t total = inputs.sizes.points(), channels = inputs.sizes.num_channels;
-  const int64_t tile_points = nram_bytes / kWord / 9, chunk_channels = 6 * tile_points;
+  const int64_t tile_points = nram_bytes / kWord / 9,
+                chunk_channels = 6 * tile_points * kWord / int64_t{sizeof(T)};
   mluOpOmpTaskStatistics_t task{};
   task.first_item = id * (total / task_dim) + std::min<int64_t>(id, total % task_dim);
   task.item_count = total / task_dim + (id < total % task_dim ? 1 : 0);
   int64_t pooled = 0;
   for (int64_t i = 0; i < task.item_count; ++i) pooled += in_range(inputs, task.first_item + i) ? 1 : 0;
   task.tiles = (task.item_count + tile_points - 1) / tile_points;
-  task.bytes_loaded = task.item_count * 3 * kWord + pooled * channels * kWord;
+  task.bytes_loaded = task.item_count * 3 * kWord + pooled * channels * int64_t{sizeof(T)};
   task.bytes_stored = task.item_count * 3 * kWord;
   task.atomics = pooled * ((channels + chunk_channels - 1) / chunk_channels);
   task.atomic_elements = pooled * channels;
@@ -77,7 +86,8 @@ void expect_task(const mluOpOmpTaskStatistics_t& found, const mluOpOmpTaskStatis
   EXPECT_EQ(found.atomic_elements, expected.atomic_elements);
 }
 
-void expect_formulas(const VoxelPoolingInputs& inputs, int task_dim, int64_t nram_kib) {
+template <class T>
+void expect_formulas(const VoxelPoolingInputs<T>& inputs, int task_dim, int64_t nram_kib) {
   SCOPED_TRACE(std::to_string(task_dim) + " tasks, NRAM " + std::to_string(nram_kib) + " KiB");
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", std::to_string(nram_kib).c_str());
   const Launch launch = run_recorded(inputs, task_dim, voxel_pooling_reference(inputs));
@@ -93,50 +103,76 @@ void expect_formulas(const VoxelPoolingInputs& inputs, int task_dim, int64_t nra
   }
 }
 
+template <class T>
+class OpsVoxelPoolingForwardDevice : public ::testing::Test {};
+using Elements = ::testing::Types<float, Half>;
+TYPED_TEST_SUITE(OpsVoxelPoolingForwardDevice, Elements);
+
 // The grid and channels of the worked example with fewer points, in tiles of 455 points: splits with remainders,
 // whole and partial tiles, tiles across batches.
-TEST(OpsVoxelPoolingForwardDevice, StatisticsFollowTheFormulas) {
+TYPED_TEST(OpsVoxelPoolingForwardDevice, StatisticsFollowTheFormulas) {
   auto random = seeded_random();
-  const auto inputs = random_voxel_pooling({2, 4731, 80, 128, 128, 1}, random);
+  const auto inputs = random_voxel_pooling<TypeParam>({2, 4731, 80, 128, 128, 1}, random);
   for (const int task_dim : {1, 2, 3, 4, 16, 64}) {
     for (const int64_t nram_kib : {1, 16, 640}) expect_formulas(inputs, task_dim, nram_kib);
   }
 }
 
 // Rows longer than the feature chunk: an atomic row for each chunk.
-TEST(OpsVoxelPoolingForwardDevice, ChunksOfChannels) {
+TYPED_TEST(OpsVoxelPoolingForwardDevice, ChunksOfChannels) {
   auto random = seeded_random();
-  // 1 KiB: 28 points, 168 channels.
-  for (const int channels : {167, 168, 169, 336, 1025}) {
+  // 1 KiB: 28 points, 168 channels of float, 336 of half.
+  for (const int channels : {167, 168, 169, 335, 336, 337, 1025}) {
     SCOPED_TRACE(channels);
-    const auto inputs = random_voxel_pooling({2, 37, channels, 5, 4, 2}, random);
+    const auto inputs = random_voxel_pooling<TypeParam>({2, 37, channels, 5, 4, 2}, random);
     for (const int task_dim : {1, 4}) expect_formulas(inputs, task_dim, 1);
   }
 }
 
 // Tasks without points belong to the launch.
-TEST(OpsVoxelPoolingForwardDevice, FewerPointsThanTasks) {
+TYPED_TEST(OpsVoxelPoolingForwardDevice, FewerPointsThanTasks) {
   auto random = seeded_random();
-  const auto inputs = random_voxel_pooling({3, 2, 5, 2, 2, 1}, random);
+  const auto inputs = random_voxel_pooling<TypeParam>({3, 2, 5, 2, 2, 1}, random);
   for (const int task_dim : {4, 16, 64}) expect_formulas(inputs, task_dim, 640);
 }
 
+// The last launch of half: loads each sum once, and stores it as half.
+TEST(OpsVoxelPoolingForwardDeviceHalf, RoundsTheSums) {
+  auto random = seeded_random();
+  const auto inputs = random_voxel_pooling<Half>({2, 400, 33, 5, 7, 1}, random);
+  const ScopedThreads threads(3);
+  const Handle handle(kDevice);
+  require(mluOpOmpSetStatistics(handle, 1));
+  const VoxelPoolingCall call(handle, inputs);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  expect_near(call, voxel_pooling_reference(inputs));
+  const Launch launch = launch_of(handle, "f32_to_f16");
+  ASSERT_EQ(launch.task_dim, 3);
+  int64_t loaded = 0, stored = 0;
+  for (const auto& task : launch.tasks) {
+    loaded += task.bytes_loaded;
+    stored += task.bytes_stored;
+  }
+  EXPECT_EQ(loaded, inputs.sizes.output_count() * 4);
+  EXPECT_EQ(stored, inputs.sizes.output_count() * 2);
+}
+
 // Every point adds to one row: no update is lost.
-TEST(OpsVoxelPoolingForwardDevice, OneCellForAllPoints) {
-  VoxelPoolingInputs inputs{{1, 20000, 7, 1, 1, 1}, std::vector<int32_t>(60000), {}};
-  inputs.input_features.assign(static_cast<size_t>(inputs.sizes.input_count()), 1.0F);
+TYPED_TEST(OpsVoxelPoolingForwardDevice, OneCellForAllPoints) {
+  VoxelPoolingInputs<TypeParam> inputs{{1, 20000, 7, 1, 1, 1}, std::vector<int32_t>(60000), {}};
+  inputs.input_features.assign(static_cast<size_t>(inputs.sizes.input_count()), rounded_to<TypeParam>(1));
   for (const int task_dim : {1, 3, 16}) {
     const ScopedThreads threads(task_dim);
     const Handle handle(kDevice);
     const VoxelPoolingCall call(handle, inputs);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_EQ(call.outputs().output_features, std::vector<float>(7, 20000.0F));
+    EXPECT_EQ(floats_of(call.outputs().output_features), std::vector<float>(7, 20000.0F));
   }
 }
 
-TEST(OpsVoxelPoolingForwardDevice, TaskAndNramSizes) {
+TYPED_TEST(OpsVoxelPoolingForwardDevice, TaskAndNramSizes) {
   auto random = seeded_random();
-  const auto inputs = random_voxel_pooling({3, 7001, 19, 17, 13, 2}, random);
+  const auto inputs = random_voxel_pooling<TypeParam>({3, 7001, 19, 17, 13, 2}, random);
   const auto expected = voxel_pooling_reference(inputs);
   for (const int task_dim : {1, 2, 3, 16, 64}) {
     for (const char* kib : {"16", "17", "64", "384", "640", "1024"}) {
@@ -151,11 +187,11 @@ TEST(OpsVoxelPoolingForwardDevice, TaskAndNramSizes) {
   }
 }
 
-TEST(OpsVoxelPoolingForwardDevice, AThreadForEachTask) {
+TYPED_TEST(OpsVoxelPoolingForwardDevice, AThreadForEachTask) {
   if (omp_get_thread_limit() < 7) GTEST_SKIP() << "OMP_THREAD_LIMIT is " << omp_get_thread_limit();
   const ScopedEnvironment unlimited("MLUOP_OMP_MAX_THREADS", nullptr);
   auto random = seeded_random();
-  const auto inputs = random_voxel_pooling({2, 400, 3, 5, 4, 1}, random);
+  const auto inputs = random_voxel_pooling<TypeParam>({2, 400, 3, 5, 4, 1}, random);
   const Launch launch = run_recorded(inputs, 7, voxel_pooling_reference(inputs));
   EXPECT_EQ(launch.task_dim, 7);
   EXPECT_EQ(launch.threads, 7);
@@ -173,7 +209,7 @@ constexpr Example kExamples[] = {
 };
 
 TEST(BigVoxelPoolingForwardDevice, WorkedExample) {
-  VoxelPoolingInputs inputs{
+  VoxelPoolingInputs<float> inputs{
       kBevDepthSizes, std::vector<int32_t>(static_cast<size_t>(kBevDepthSizes.geom_count())), {}};
   auto random = seeded_random();
   for (size_t i = 0; i < inputs.geom_xyz.size(); ++i) {
@@ -205,7 +241,7 @@ TEST(BigVoxelPoolingForwardDevice, WorkedExample) {
 
 // About 47 % of the points of the cameras are in range.
 TEST(BigVoxelPoolingForwardDevice, Cameras) {
-  VoxelPoolingInputs inputs{kBevDepthSizes, camera_geometry(kBevDepthSizes.batch_size), {}};
+  VoxelPoolingInputs<float> inputs{kBevDepthSizes, camera_geometry(kBevDepthSizes.batch_size), {}};
   inputs.input_features.assign(static_cast<size_t>(kBevDepthSizes.input_count()), 0.5F);
   for (const int task_dim : {1, 4, 16}) expect_formulas(inputs, task_dim, 640);
 }

@@ -13,12 +13,12 @@
 namespace mluop::test {
 namespace {
 
-using Call = VoxelPoolingCall;
+using Call = VoxelPoolingCall<float>;
 using Table = ErrorTable<Call>;
 
-VoxelPoolingInputs valid_inputs() {
+VoxelPoolingInputs<float> valid_inputs() {
   auto random = seeded_random();
-  return random_voxel_pooling({2, 50, 6, 5, 4, 1}, random);
+  return random_voxel_pooling<float>({2, 50, 6, 5, 4, 1}, random);
 }
 
 TEST(OpsVoxelPoolingForwardErrors, Rules) {
@@ -37,8 +37,18 @@ TEST(OpsVoxelPoolingForwardErrors, Rules) {
       {"null memo desc", set(&Call::pos_memo_desc, nullptr), "pos_memo_desc is null"},
       {"geom dtype", set(&Call::geom_xyz_desc, Descriptor(MLUOP_DTYPE_FLOAT, {2, 50, 3})),
        "geom_xyz has data type FLOAT, expected INT32"},
-      {"input dtype", set(&Call::input_features_desc, Descriptor(MLUOP_DTYPE_HALF, {2, 50, 6})),
-       "input_features has data type HALF, expected FLOAT"},
+      {"input dtype", set(&Call::input_features_desc, Descriptor(MLUOP_DTYPE_INT32, {2, 50, 6})),
+       "input_features has data type INT32, expected FLOAT or HALF"},
+      {"input bfloat16", set(&Call::input_features_desc, Descriptor(MLUOP_DTYPE_BFLOAT16, {2, 50, 6})),
+       "input_features has data type BFLOAT16, expected FLOAT or HALF"},
+      {"double",
+       set_all(set(&Call::input_features_desc, Descriptor(MLUOP_DTYPE_DOUBLE, {2, 50, 6})),
+               set(&Call::output_features_desc, Descriptor(MLUOP_DTYPE_DOUBLE, {2, 4, 5, 6}))),
+       "input_features has data type DOUBLE, expected FLOAT or HALF"},
+      {"half input, float output", set(&Call::input_features_desc, Descriptor(MLUOP_DTYPE_HALF, {2, 50, 6})),
+       "output_features has data type FLOAT, expected HALF"},
+      {"float input, half output", set(&Call::output_features_desc, Descriptor(MLUOP_DTYPE_HALF, {2, 4, 5, 6})),
+       "output_features has data type HALF, expected FLOAT"},
       {"output dtype", set(&Call::output_features_desc, Descriptor(MLUOP_DTYPE_INT32, {2, 4, 5, 6})),
        "output_features has data type INT32, expected FLOAT"},
       {"memo dtype", set(&Call::pos_memo_desc, Descriptor(MLUOP_DTYPE_INT64, {2, 50, 3})),
@@ -98,6 +108,24 @@ TEST(OpsVoxelPoolingForwardErrors, Rules) {
   expect_errors(Table{.inputs = valid_inputs(), .rows = rows});
 }
 
+// Overlaps in half, whose tensors have half the bytes.
+TEST(OpsVoxelPoolingForwardErrors, Half) {
+  using HalfCall = VoxelPoolingCall<Half>;
+  const ErrorTable<HalfCall>::Rows rows = {
+      {"float input", set(&HalfCall::input_features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {2, 50, 6})),
+       "output_features has data type HALF, expected FLOAT"},
+      {"float output", set(&HalfCall::output_features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {2, 4, 5, 6})),
+       "output_features has data type FLOAT, expected HALF"},
+      {"null input", set(&HalfCall::input_features, nullptr),
+       "input_features is null, expected the data of a tensor [2, 50, 6]"},
+      {"output ends in input", [](auto& c) { c.input_features = c.output_buffer.data() + 239; },
+       "output_features overlaps input_features, expected memory of its own"},
+  };
+  auto random = seeded_random();
+  const auto inputs = random_voxel_pooling<Half>({2, 50, 6, 5, 4, 1}, random);
+  expect_errors(ErrorTable<HalfCall>{.inputs = inputs, .rows = rows});
+}
+
 TEST(OpsVoxelPoolingForwardErrors, TensorsOfTwoToThe31Elements) {
   const int points = 1 << 15, channels = 1 << 16;
   const Table::Rows rows = {
@@ -140,7 +168,7 @@ TEST(OpsVoxelPoolingForwardErrors, DevicesWithoutTheOperator) {
 TEST(OpsVoxelPoolingForwardErrors, SmallestNramIsAccepted) {
   const ScopedEnvironment environment("MLUOP_OMP_NRAM_KB", "1");
   auto random = seeded_random();
-  const auto inputs = random_voxel_pooling({1, 4, 1024, 2, 2, 1}, random);
+  const auto inputs = random_voxel_pooling<float>({1, 4, 1024, 2, 2, 1}, random);
   for (const auto algorithm : kAlgorithms) {
     const Handle handle(algorithm);
     EXPECT_EQ(Call(handle, inputs).run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
@@ -151,7 +179,7 @@ TEST(OpsVoxelPoolingForwardErrors, SmallestNramIsAccepted) {
 TEST(OpsVoxelPoolingForwardErrors, AdjacentTensorsAreAccepted) {
   const Handle handle;
   auto random = seeded_random();
-  Call call(handle, random_voxel_pooling({1, 4, 3, 2, 2, 1}, random));
+  Call call(handle, random_voxel_pooling<float>({1, 4, 3, 2, 2, 1}, random));
   std::vector<int32_t> both(24);
   std::copy_n(call.geom_buffer.data(), 12, both.begin());
   call.geom_xyz = both.data();

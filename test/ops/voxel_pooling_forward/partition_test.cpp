@@ -22,6 +22,7 @@ struct Partition {
              .num_voxel_x = s.num_voxel_x,
              .num_voxel_y = s.num_voxel_y,
              .num_voxel_z = s.num_voxel_z,
+             .dtype = MLUOP_DTYPE_FLOAT,
              .geom_xyz = geometry.data(),
              .input_features = nullptr,
              .output_features = nullptr,

@@ -12,15 +12,17 @@ namespace {
 
 constexpr int kRounds = 8;
 
-VoxelPoolingInputs random_problem(std::mt19937& random) {
+template <class T>
+VoxelPoolingInputs<T> random_problem(std::mt19937& random) {
   const VoxelPoolingSizes sizes = {random_size(random, 3),  random_size(random, 900), random_size(random, 90),
                                    random_size(random, 12), random_size(random, 12),  random_size(random, 3)};
-  VoxelPoolingInputs inputs = random_voxel_pooling(sizes, random);
-  inputs.input_features = random_integers<float>(static_cast<size_t>(sizes.input_count()), random, 8);
+  VoxelPoolingInputs<T> inputs = random_voxel_pooling<T>(sizes, random);
+  inputs.input_features = random_integers<T>(static_cast<size_t>(sizes.input_count()), random, 8);
   return inputs;
 }
 
-VoxelPoolingOutputs result_of(const VoxelPoolingInputs& inputs, mluOpOmpAlgorithm_t algorithm) {
+template <class T>
+VoxelPoolingOutputs<T> result_of(const VoxelPoolingInputs<T>& inputs, mluOpOmpAlgorithm_t algorithm) {
   const Handle handle(algorithm);
   const VoxelPoolingCall call(handle, inputs);
   require(call.run());
@@ -42,30 +44,35 @@ std::vector<T> permuted(const std::vector<T>& rows, size_t width, const std::vec
   return moved;
 }
 
-TEST(OpsVoxelPoolingForwardProperties, APermutationOfPointsLeavesTheSums) {
+template <class T>
+class OpsVoxelPoolingForwardProperties : public ::testing::Test {};
+using Elements = ::testing::Types<float, Half>;
+TYPED_TEST_SUITE(OpsVoxelPoolingForwardProperties, Elements);
+
+TYPED_TEST(OpsVoxelPoolingForwardProperties, APermutationOfPointsLeavesTheSums) {
   auto random = seeded_random();
   for (int round = 0; round < kRounds; ++round) {
-    const VoxelPoolingInputs inputs = random_problem(random);
+    const VoxelPoolingInputs<TypeParam> inputs = random_problem<TypeParam>(random);
     const auto order = random_permutation(inputs.sizes.num_points, random);
     const auto channels = static_cast<size_t>(inputs.sizes.num_channels);
-    const VoxelPoolingInputs moved = {inputs.sizes, permuted(inputs.geom_xyz, 3, order),
-                                      permuted(inputs.input_features, channels, order)};
+    const VoxelPoolingInputs<TypeParam> moved = {inputs.sizes, permuted(inputs.geom_xyz, 3, order),
+                                                 permuted(inputs.input_features, channels, order)};
     const RandomTeam team(random);
     for (const auto algorithm : kAlgorithms) {
       SCOPED_TRACE(std::to_string(round) + " " + text_of(algorithm));
-      const VoxelPoolingOutputs before = result_of(inputs, algorithm);
-      const VoxelPoolingOutputs after = result_of(moved, algorithm);
-      EXPECT_TRUE(same_bits(after.output_features, before.output_features));
+      const VoxelPoolingOutputs<TypeParam> before = result_of(inputs, algorithm);
+      const VoxelPoolingOutputs<TypeParam> after = result_of(moved, algorithm);
+      EXPECT_TRUE(same_bits(floats_of(after.output_features), floats_of(before.output_features)));
       EXPECT_EQ(after.pos_memo, permuted(before.pos_memo, 3, order));
     }
   }
 }
 
 // The sum of each channel of a batch over all cells is that over its points in range, as pos_memo names them.
-TEST(OpsVoxelPoolingForwardProperties, SumsAreConserved) {
+TYPED_TEST(OpsVoxelPoolingForwardProperties, SumsAreConserved) {
   auto random = seeded_random();
   for (int round = 0; round < kRounds; ++round) {
-    const VoxelPoolingInputs inputs = random_problem(random);
+    const VoxelPoolingInputs<TypeParam> inputs = random_problem<TypeParam>(random);
     const VoxelPoolingSizes& s = inputs.sizes;
     const auto channels = static_cast<size_t>(s.num_channels);
     const auto in_range = [&](size_t point) {
@@ -77,16 +84,16 @@ TEST(OpsVoxelPoolingForwardProperties, SumsAreConserved) {
     for (size_t i = 0; i < inputs.input_features.size(); ++i) {
       const size_t point = i / channels;
       const size_t batch = point / static_cast<size_t>(s.num_points);
-      if (in_range(point)) expected[batch * channels + i % channels] += inputs.input_features[i];
+      if (in_range(point)) expected[batch * channels + i % channels] += to_f32(inputs.input_features[i]);
     }
     const RandomTeam team(random);
     for (const auto algorithm : kAlgorithms) {
       SCOPED_TRACE(std::to_string(round) + " " + text_of(algorithm));
-      const VoxelPoolingOutputs found = result_of(inputs, algorithm);
+      const VoxelPoolingOutputs<TypeParam> found = result_of(inputs, algorithm);
       const size_t batch_count = found.output_features.size() / static_cast<size_t>(s.batch_size);
       std::vector<double> sums(expected.size());
       for (size_t i = 0; i < found.output_features.size(); ++i) {
-        sums[i / batch_count * channels + i % channels] += found.output_features[i];
+        sums[i / batch_count * channels + i % channels] += to_f32(found.output_features[i]);
       }
       EXPECT_EQ(sums, expected);
       for (size_t point = 0; point < found.pos_memo.size() / 3; ++point) {
@@ -96,15 +103,15 @@ TEST(OpsVoxelPoolingForwardProperties, SumsAreConserved) {
   }
 }
 
-TEST(OpsVoxelPoolingForwardProperties, NativeEqualsDevice) {
+TYPED_TEST(OpsVoxelPoolingForwardProperties, NativeEqualsDevice) {
   auto random = seeded_random();
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
-    const VoxelPoolingInputs inputs = random_problem(random);
+    const VoxelPoolingInputs<TypeParam> inputs = random_problem<TypeParam>(random);
     const RandomTeam team(random);
-    const VoxelPoolingOutputs native = result_of(inputs, MLUOP_OMP_ALGORITHM_NATIVE);
-    const VoxelPoolingOutputs device = result_of(inputs, MLUOP_OMP_ALGORITHM_DEVICE);
-    EXPECT_TRUE(same_bits(native.output_features, device.output_features));
+    const VoxelPoolingOutputs<TypeParam> native = result_of(inputs, MLUOP_OMP_ALGORITHM_NATIVE);
+    const VoxelPoolingOutputs<TypeParam> device = result_of(inputs, MLUOP_OMP_ALGORITHM_DEVICE);
+    EXPECT_TRUE(same_bits(floats_of(native.output_features), floats_of(device.output_features)));
     EXPECT_EQ(native.pos_memo, device.pos_memo);
   }
 }

@@ -9,14 +9,16 @@
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/call_statistics.h"
 #include "support/compare.h"
+#include "support/element.h"
 #include "support/environment.h"
 
 namespace mluop::test {
 namespace {
 
 // Nine points in ten are in the cell x, y = 3, 4.
-VoxelPoolingInputs crowded(int channels, std::mt19937& random) {
-  auto inputs = random_voxel_pooling({1, 6000, channels, 20, 30, 1}, random);
+template <class T>
+VoxelPoolingInputs<T> crowded(int channels, std::mt19937& random) {
+  auto inputs = random_voxel_pooling<T>({1, 6000, channels, 20, 30, 1}, random);
   for (size_t i = 0; i < inputs.geom_xyz.size(); i += 3) {
     if (random() % 10 == 0) continue;
     inputs.geom_xyz[i] = 3;
@@ -26,16 +28,19 @@ VoxelPoolingInputs crowded(int channels, std::mt19937& random) {
   return inputs;
 }
 
-void expect_sums(const VoxelPoolingInputs& inputs, const std::vector<float>& expected, int task_dim,
+template <class T>
+void expect_sums(const VoxelPoolingInputs<T>& inputs, const std::vector<T>& expected, int task_dim,
                  Placement placement) {
   const ScopedThreads threads(task_dim);
   const Handle handle(MLUOP_OMP_ALGORITHM_NATIVE);
   require(mluOpOmpSetStatistics(handle, 1));
   const VoxelPoolingCall call(handle, inputs, placement);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_TRUE(same_bits(call.outputs().output_features, expected));
+  EXPECT_TRUE(same_bits(floats_of(call.outputs().output_features), floats_of(expected)));
   EXPECT_TRUE(call.intact());
-  const int shares = std::min(launch_of(handle, "sum").task_dim, (inputs.sizes.num_channels + 15) / 16);
+  constexpr int kLineChannels = 64 / static_cast<int>(sizeof(T));
+  const int lines = (inputs.sizes.num_channels + kLineChannels - 1) / kLineChannels;
+  const int shares = std::min(launch_of(handle, "sum").task_dim, lines);
   if (shares > 1) {
     EXPECT_EQ(launch_of(handle, "sum_shared").task_dim, shares);
   } else {
@@ -43,10 +48,15 @@ void expect_sums(const VoxelPoolingInputs& inputs, const std::vector<float>& exp
   }
 }
 
-TEST(OpsVoxelPoolingForwardSharedCells, SerialBits) {
+template <class T>
+class OpsVoxelPoolingForwardSharedCells : public ::testing::Test {};
+using Elements = ::testing::Types<float, Half>;
+TYPED_TEST_SUITE(OpsVoxelPoolingForwardSharedCells, Elements);
+
+TYPED_TEST(OpsVoxelPoolingForwardSharedCells, SerialBits) {
   auto random = seeded_random();
-  for (const int channels : {1, 16, 17, 80, 83}) {
-    const auto inputs = crowded(channels, random);
+  for (const int channels : {1, 16, 17, 33, 80, 83}) {
+    const auto inputs = crowded<TypeParam>(channels, random);
     const auto expected = voxel_pooling_reference(inputs).output_features;
     for (const int task_dim : {1, 2, 3, 7, 64}) {
       SCOPED_TRACE(std::to_string(channels) + " channels, tasks: " + std::to_string(task_dim));
@@ -58,12 +68,12 @@ TEST(OpsVoxelPoolingForwardSharedCells, SerialBits) {
 }
 
 // A sum starts at +0 here too: of points of -0 it is +0.
-TEST(OpsVoxelPoolingForwardSharedCells, NegativeZero) {
+TYPED_TEST(OpsVoxelPoolingForwardSharedCells, NegativeZero) {
   auto random = seeded_random();
-  auto inputs = random_voxel_pooling({1, 12000, 40, 1, 1, 1}, random);
+  auto inputs = random_voxel_pooling<TypeParam>({1, 12000, 40, 1, 1, 1}, random);
   std::ranges::fill(inputs.geom_xyz, 0);
-  std::ranges::fill(inputs.input_features, -0.0F);
-  expect_sums(inputs, std::vector<float>(40), 2, Placement::kAligned);
+  std::ranges::fill(inputs.input_features, rounded_to<TypeParam>(-0.0));
+  expect_sums(inputs, std::vector<TypeParam>(40), 2, Placement::kAligned);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ void match(const MatchArgs& args, int64_t begin, int64_t end, Task& task) {
 }
 
 void match_shared(const MatchArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Range channels = channels_of_lines(begin, end, args.call.channels);
+  const Range channels = channels_of_lines<float>(begin, end, args.call.channels);
   match_channels<true>(args, args.partition.shared_ranks(), channels, task);
 }
 

@@ -66,7 +66,7 @@ void launch_steps(Context& context, const Plan& plan, const Args& args, Arena wo
   std::atomic<bool> any_skipped{false};
   launch<SampleArgs>(context, "sample", sample.task_dim, Evenly{sample.count}, sample_points,
                      {args, sample, partition});
-  const int64_t lines = ceil_div(args.channels, kLineChannels);
+  const int64_t lines = ceil_div(args.channels, kLineChannels<float>);
   const auto shares = static_cast<int>(std::min<int64_t>(plan.task_dim, lines));
   partition.assign_ranks(context, sample, shares);
   launch(context, "rank", plan.task_dim, Evenly{memory.points.chunk_count()}, rank_kernel(),

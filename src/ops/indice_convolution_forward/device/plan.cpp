@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ops/indice_convolution_forward/device/f32_to_f16.h"
 #include "ops/indice_convolution_forward/device/kernels.h"
+#include "primitives/f32_to_f16.h"
 #include "primitives/fill.h"
 #include "primitives/gather.h"
 #include "primitives/indice_convolution/bad_index.h"

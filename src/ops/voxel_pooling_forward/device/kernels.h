@@ -9,12 +9,13 @@
 namespace mluop::voxel_pooling_forward::device {
 
 // Work items: points, across batches. For each tile of points: loads geom_xyz, stores pos_memo, and adds the
-// feature row of each point in range to its cell, an atomic row for each chunk of channels.
+// feature row of each point in range to the sums of its cell, an atomic row for each chunk of channels.
 struct PoolArgs {
   const Args& call;
+  float* sums;  // [B, Y, X, C]; for FLOAT, output_features
   int64_t tile_points;
 };
-RangeKernel<PoolArgs> pool_kernel();
+RangeKernel<PoolArgs> pool_kernel(mluOpDataType_t dtype);
 
 // The NRAM of a task: nine parts of `points` words, which are contiguous.
 struct Tile {
@@ -26,14 +27,16 @@ struct Tile {
       : geom_xyz(nram.take<int32_t>("tile", {kParts, points})),
         pos_memo(geom_xyz + 3 * points),
         cells(geom_xyz + kFeatureParts * points),
-        features(reinterpret_cast<float*>(geom_xyz)) {}
+        features(geom_xyz) {}
 
-  static constexpr int64_t chunk_channels(int64_t points) { return kFeatureParts * points; }
+  static constexpr int64_t chunk_channels(int64_t points, int64_t element_bytes) {
+    return kFeatureParts * points * int64_t{sizeof(int32_t)} / element_bytes;
+  }
 
   int32_t* geom_xyz;  // [points, 3]
   int32_t* pos_memo;  // [points, 3]
   int32_t* cells;     // [points], of the points; kNoCell
-  float* features;    // [chunk_channels(points)]
+  void* features;     // [chunk_channels(points, element_bytes)]
 };
 
 }  // namespace mluop::voxel_pooling_forward::device

@@ -22,29 +22,44 @@ using voxel_pooling_forward::HWY_NAMESPACE::locate_points;
 // Points from a prefetch to the use of the row.
 constexpr int64_t kLookahead = 12;
 
-// Adds the feature row of a point to the output row of its cell, by chunks of channels.
-HWY_INLINE void add_point(const Args& call, int64_t point, int32_t cell, int64_t chunk_channels, const Tile& tile,
-                          Task& task) {
-  const float* features = call.input_features + point * call.num_channels;
-  float* output = call.output_features + int64_t{cell} * call.num_channels;
-  for (int64_t c = 0; c < call.num_channels; c += chunk_channels) {
-    const int64_t channels = std::min(chunk_channels, call.num_channels - c);
-    load(task, tile.features, features + c, channels * int64_t{sizeof(float)});
-    const RowGuard guard(task, output + c, channels);
-    voxel_pooling_forward::HWY_NAMESPACE::add_row<false>(output + c, tile.features, channels);
+// Adds feature rows of T, float or Half, to the sums of cells.
+template <class T>
+struct AddRows {
+  explicit AddRows(const PoolArgs& args)
+      : input_features(static_cast<const T*>(args.call.input_features)),
+        sums(args.sums),
+        channels(args.call.num_channels),
+        chunk_channels(Tile::chunk_channels(args.tile_points, sizeof(T))) {}
+
+  // By chunks of channels.
+  HWY_INLINE void add(int64_t point, int32_t cell, const Tile& tile, Task& task) const {
+    const T* features = input_features + point * channels;
+    float* sum = sums + int64_t{cell} * channels;
+    for (int64_t c = 0; c < channels; c += chunk_channels) {
+      const int64_t count = std::min(chunk_channels, channels - c);
+      load(task, tile.features, features + c, count * int64_t{sizeof(T)});
+      const RowGuard guard(task, sum + c, count);
+      voxel_pooling_forward::HWY_NAMESPACE::add_row<false>(sum + c, static_cast<const T*>(tile.features), count);
+    }
   }
-}
 
-HWY_INLINE void prefetch_point(const Args& call, int64_t point, int32_t cell) {
-  if (cell == kNoCell) return;
-  prefetch_row<Use::kReadOnce>(call.input_features + point * call.num_channels, call.row_bytes());
-  prefetch_row<Use::kWrite>(call.output_features + int64_t{cell} * call.num_channels, call.row_bytes());
-}
+  HWY_INLINE void prefetch(int64_t point, int32_t cell) const {
+    if (cell == kNoCell) return;
+    prefetch_row<Use::kReadOnce>(input_features + point * channels, channels * int64_t{sizeof(T)});
+    prefetch_row<Use::kWrite>(sums + int64_t{cell} * channels, channels * int64_t{sizeof(float)});
+  }
 
+  const T* input_features;  // [B, N, C]
+  float* sums;              // [B, Y, X, C]
+  int64_t channels;
+  int64_t chunk_channels;
+};
+
+template <class T>
 void pool(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   const Args& call = args.call;
   const Tile tile(task.nram, args.tile_points);
-  const int64_t chunk_channels = Tile::chunk_channels(args.tile_points);
+  const AddRows<T> rows(args);
   for (int64_t first = begin; first < end; first += args.tile_points) {
     const int64_t count = std::min(args.tile_points, end - first);
     const int64_t bytes = count * 3 * int64_t{sizeof(int32_t)};
@@ -52,12 +67,16 @@ void pool(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
     load(task, tile.geom_xyz, call.geom_xyz + first * 3, bytes);
     locate_points(call, first, count, tile.geom_xyz, tile.cells, tile.pos_memo);
     store(task, call.pos_memo + first * 3, tile.pos_memo, bytes);
-    for (int64_t i = 0; i < std::min(kLookahead, count); ++i) prefetch_point(call, first + i, tile.cells[i]);
+    for (int64_t i = 0; i < std::min(kLookahead, count); ++i) rows.prefetch(first + i, tile.cells[i]);
     for (int64_t i = 0; i < count; ++i) {
-      if (i + kLookahead < count) prefetch_point(call, first + i + kLookahead, tile.cells[i + kLookahead]);
-      if (tile.cells[i] != kNoCell) add_point(call, first + i, tile.cells[i], chunk_channels, tile, task);
+      if (i + kLookahead < count) rows.prefetch(first + i + kLookahead, tile.cells[i + kLookahead]);
+      if (tile.cells[i] != kNoCell) rows.add(first + i, tile.cells[i], tile, task);
     }
   }
+}
+
+RangeKernel<PoolArgs> pool_kernel_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<PoolArgs> { return pool<decltype(element)>; });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -67,9 +86,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::voxel_pooling_forward::device {
 
-HWY_EXPORT(pool);
+HWY_EXPORT(pool_kernel_for);
 
-RangeKernel<PoolArgs> pool_kernel() { return MLUOP_DISPATCH(pool); }
+RangeKernel<PoolArgs> pool_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(pool_kernel_for)(dtype); }
 
 }  // namespace mluop::voxel_pooling_forward::device
 #endif

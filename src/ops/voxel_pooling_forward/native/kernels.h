@@ -39,17 +39,27 @@ struct LocateTile {
   int32_t* memo;  // [points, 3]
 };
 
+// What a task sums at a time: `channels` channels of the cells of `ranks` consecutive buckets.
+struct Chunk {
+  int64_t ranks, channels;
+};
+
 // Work items: ranks of buckets. Adds the feature rows of each cell in the order of the points.
 struct SumArgs {
+  // The sums of a task.
+  float* sums_of(int task_id) const { return sums + task_id * (chunk.ranks << partition.shift) * chunk.channels; }
+
   const Args& call;
   const KeyPartition& partition;
   const KeyedPoints& points;
-  uint8_t* initialized;  // [B, Y, X], whether the cell's output row holds a sum
+  uint8_t* initialized;  // [B, Y, X], whether the sum of the cell is initialized
+  Chunk chunk;
+  float* sums;  // HALF: [taskDim, cells of chunk.ranks, chunk.channels]; FLOAT: null, output_features holds sums
   int64_t tile_points;
 };
-RangeKernel<SumArgs> sum_kernel();
+RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype);
 
 // Work items: cache lines of a row. Adds their channels of the feature rows of the shared buckets.
-RangeKernel<SumArgs> sum_shared_kernel();
+RangeKernel<SumArgs> sum_shared_kernel(mluOpDataType_t dtype);
 
 }  // namespace mluop::voxel_pooling_forward::native

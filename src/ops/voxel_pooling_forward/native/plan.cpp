@@ -7,17 +7,34 @@
 namespace mluop::voxel_pooling_forward::native {
 namespace {
 
+// Chunks have so many bytes of sums that these stay in the LLC. Smaller chunks are slower: each scans all points
+// again and reads shorter runs of rows. Sums in fp32 beside the output, for HALF, are those of all cells at most.
+Chunk choose_chunk(const Args& args, const KeyPartition& partition, int task_dim) {
+  const bool is_half = args.dtype == MLUOP_DTYPE_HALF;
+  const int64_t max_sums = cache_sizes().llc / 4 / int64_t{sizeof(float)};
+  const int64_t max_channels = std::max(max_sums >> partition.shift, kLineChannels<Half>);
+  const int64_t channels = is_half ? std::min<int64_t>(args.num_channels, max_channels) : args.num_channels;
+  const int64_t max_ranks = is_half ? ceil_div(partition.bucket_count, task_dim) : partition.bucket_count;
+  return {std::clamp<int64_t>(max_sums / (channels << partition.shift), 1, max_ranks), channels};
+}
+
 struct Pool {
-  Pool(Arena& pool, const Args& args, const SampledRuns& sample)
+  Pool(Arena& pool, const Args& args, const SampledRuns& sample, int task_dim)
       : partition(pool, args.cell_count(), sample),
         cells(pool.take<int32_t>("cells", {args.total_points()})),
         points(pool, args.total_points(), cells),
-        initialized(pool.take<uint8_t>("initialized", {args.cell_count()})) {}
+        initialized(pool.take<uint8_t>("initialized", {args.cell_count()})),
+        chunk(choose_chunk(args, partition, task_dim)),
+        sums(args.dtype == MLUOP_DTYPE_HALF
+                 ? pool.take<float>("sums", {task_dim, chunk.ranks << partition.shift, chunk.channels})
+                 : nullptr) {}
 
   KeyPartition partition;
   int32_t* cells;        // [B, N]
   KeyedPoints points;    // whose keys are `cells`
   uint8_t* initialized;  // [B, Y, X]
+  Chunk chunk;
+  float* sums;  // [task_dim, cells of chunk.ranks, chunk.channels]
 };
 
 int64_t bytes_moved(const Args& args) {
@@ -43,19 +60,20 @@ void run(Call& call, const Args& args) {
   call.log_detail("num_voxel_z ", args.num_voxel_z, ", native, taskDim ", plan.task_dim, ", tile of ",
                   plan.tile_points, " points");
   const SampledRuns sample(args.total_points(), plan.task_dim);
-  Arena arena = context.reserve(bytes_of<Pool>(args, sample));
-  Pool pool(arena, args, sample);
+  Arena arena = context.reserve(bytes_of<Pool>(args, sample, plan.task_dim));
+  Pool pool(arena, args, sample, plan.task_dim);
   launch(context, "sample", sample.task_dim, Evenly{sample.count}, sample_kernel(),
          {args, sample, pool.partition});
-  const int64_t lines = ceil_div(args.num_channels, kLineChannels);
+  const int64_t lines = ceil_div(args.row_bytes(), kCacheLine);
   const auto shares = static_cast<int>(std::min<int64_t>(plan.task_dim, lines));
   pool.partition.assign_ranks(context, sample, shares);
   launch(context, "locate", plan.task_dim, Evenly{pool.points.chunk_count()}, locate_kernel(),
          {args, pool.partition, pool.points, pool.cells, plan.tile_points, plan.stream});
-  const SumArgs sum_args{args, pool.partition, pool.points, pool.initialized, plan.tile_points};
-  launch(context, "sum", plan.task_dim, ByCost{pool.partition}, sum_kernel(), sum_args);
+  const SumArgs sum_args{args,       pool.partition, pool.points,     pool.initialized,
+                         pool.chunk, pool.sums,      plan.tile_points};
+  launch(context, "sum", plan.task_dim, ByCost{pool.partition}, sum_kernel(args.dtype), sum_args);
   if (pool.partition.shared_ranks().size() > 0) {
-    launch(context, "sum_shared", shares, Evenly{lines}, sum_shared_kernel(), sum_args);
+    launch(context, "sum_shared", shares, Evenly{lines}, sum_shared_kernel(args.dtype), sum_args);
   }
 }
 

@@ -6,68 +6,63 @@
 
 #include <algorithm>
 
-#include "core/caches.h"
 #include "core/simd.h"
 #include "ops/voxel_pooling_forward/add_row-inl.h"
 #include "ops/voxel_pooling_forward/native/kernels.h"
+#include "ops/voxel_pooling_forward/native/sum_rows-inl.h"
 #include "primitives/key_partition-inl.h"
 #include "primitives/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward::native {
 namespace HWY_NAMESPACE {
+using voxel_pooling_forward::HWY_NAMESPACE::add_row;
 
-// Adds the feature row of each point to its cell.
-struct AddRows {
-  explicit AddRows(const SumArgs& sum_args)
-      : args(sum_args), lookahead(mluop::HWY_NAMESPACE::row_lookahead(args.call.row_bytes())) {}
-
-  const float* row(int64_t point) const { return args.call.input_features + point * args.call.num_channels; }
-  float* sum(int64_t cell) const { return args.call.output_features + cell * args.call.num_channels; }
+// Adds channels of the feature row of each point to the sum of its cell. kShared: the sums are initialized; tasks
+// that add other channels of these cells do not share the flags.
+template <class T, bool kShared>
+class AddRows {
+ public:
+  AddRows(const SumArgs& args, const SumRows<T>& sums, Range channels)
+      : lookahead(mluop::HWY_NAMESPACE::row_lookahead(channels.size() * int64_t{sizeof(T)})),
+        input_features_(static_cast<const T*>(args.call.input_features) + channels.begin),
+        stride_(args.call.num_channels),
+        channels_(channels.size()),
+        sums_(sums),
+        initialized_(args.initialized) {}
 
   HWY_INLINE void prefetch(int64_t point, int64_t cell) const {
-    prefetch_row<Use::kReadOnce>(row(point), args.call.row_bytes());
-    prefetch_row<Use::kWrite>(sum(cell), args.call.row_bytes());
+    prefetch_row<Use::kReadOnce>(row(point), channels_ * int64_t{sizeof(T)});
+    prefetch_row<Use::kWrite>(sums_.row(cell), channels_ * int64_t{sizeof(float)});
   }
   HWY_INLINE void visit(int64_t point, int64_t cell) const {
-    if (args.initialized[cell] != 0) {
-      voxel_pooling_forward::HWY_NAMESPACE::add_row<false>(sum(cell), row(point), args.call.num_channels);
+    if (kShared || initialized_[cell] != 0) {
+      add_row<false>(sums_.row(cell), row(point), channels_);
     } else {
-      voxel_pooling_forward::HWY_NAMESPACE::add_row<true>(sum(cell), row(point), args.call.num_channels);
-      args.initialized[cell] = 1;
+      add_row<true>(sums_.row(cell), row(point), channels_);
+      initialized_[cell] = 1;
     }
   }
 
-  const SumArgs& args;
-  int64_t lookahead;
+  const int64_t lookahead;
+
+ private:
+  const T* row(int64_t point) const { return input_features_ + point * stride_; }
+
+  const T* input_features_;
+  int64_t stride_, channels_;
+  const SumRows<T>& sums_;
+  uint8_t* initialized_;
 };
 
-// Adds the channels [channels.begin, channels.end) of the feature row of each point to its cell, which holds sums.
-struct AddChannels {
-  AddChannels(const Args& call_args, Range channel_range)
-      : call(call_args),
-        channels(channel_range),
-        bytes(channels.size() * int64_t{sizeof(float)}),
-        lookahead(mluop::HWY_NAMESPACE::row_lookahead(bytes)) {}
-
-  const float* row(int64_t point) const {
-    return call.input_features + point * call.num_channels + channels.begin;
+// Calls visit(cell) for the cells of these ranks.
+template <class Visit>
+void for_each_cell(const SumArgs& args, Range ranks, const Visit& visit) {
+  for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
+    const Range cells = args.partition.keys(args.partition.ranked_buckets[rank]);
+    for (int64_t cell = cells.begin; cell < cells.end; ++cell) visit(cell);
   }
-  float* sum(int64_t cell) const { return call.output_features + cell * call.num_channels + channels.begin; }
-
-  HWY_INLINE void prefetch(int64_t point, int64_t cell) const {
-    prefetch_row<Use::kReadOnce>(row(point), bytes);
-    prefetch_row<Use::kWrite>(sum(cell), bytes);
-  }
-  HWY_INLINE void visit(int64_t point, int64_t cell) const {
-    voxel_pooling_forward::HWY_NAMESPACE::add_row<false>(sum(cell), row(point), channels.size());
-  }
-
-  const Args& call;
-  Range channels;
-  int64_t bytes;
-  int64_t lookahead;
-};
+}
 
 void clear_initialized(const SumArgs& args, Range ranks) {
   for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
@@ -76,43 +71,60 @@ void clear_initialized(const SumArgs& args, Range ranks) {
   }
 }
 
-void zero_empty_cells(const SumArgs& args, Range ranks) {
-  const int64_t channels = args.call.num_channels;
-  for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
-    const Range cells = args.partition.keys(args.partition.ranked_buckets[rank]);
-    for (int64_t cell = cells.begin; cell < cells.end; ++cell) {
-      if (args.initialized[cell] == 0) std::fill_n(args.call.output_features + cell * channels, channels, 0.0F);
+// Computes these channels of the cells of these ranks: at most args.chunk of both.
+template <class T>
+void sum_chunk(const SumArgs& args, Range ranks, Range channels, VisitQueue& queue, const Task& task) {
+  const SumRows<T> sums(args, ranks, channels, task);
+  clear_initialized(args, ranks);
+  mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, AddRows<T, false>(args, sums, channels), queue);
+  T* const output = static_cast<T*>(args.call.output_features) + channels.begin;
+  for_each_cell(args, ranks, [&](int64_t cell) {
+    if (args.initialized[cell] != 0) {
+      sums.finish(cell);
+    } else {
+      std::fill_n(output + cell * args.call.num_channels, channels.size(), T{});
+    }
+  });
+}
+
+template <class T>
+void sum_shared_chunk(const SumArgs& args, Range ranks, Range channels, VisitQueue& queue, const Task& task) {
+  const SumRows<T> sums(args, ranks, channels, task);
+  for_each_cell(args, ranks, [&](int64_t cell) { std::fill_n(sums.row(cell), channels.size(), 0.0F); });
+  mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, AddRows<T, true>(args, sums, channels), queue);
+  for_each_cell(args, ranks, [&](int64_t cell) { sums.finish(cell); });
+}
+
+// Calls run(ranks, channels) for each chunk.
+template <class Run>
+void for_each_chunk(const SumArgs& args, Range ranks, Range channels, const Run& run) {
+  for (int64_t c = channels.begin; c < channels.end; c += args.chunk.channels) {
+    const Range chunk_channels{c, std::min(c + args.chunk.channels, channels.end)};
+    for (int64_t rank = ranks.begin; rank < ranks.end; rank += args.chunk.ranks) {
+      run(Range{rank, std::min(rank + args.chunk.ranks, ranks.end)}, chunk_channels);
     }
   }
 }
 
+template <class T>
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   VisitQueue queue(task.nram, args.tile_points);
-  const AddRows add_rows(args);
-  // Buckets are summed in chunks whose sums stay in the LLC. Smaller chunks are slower: each scans all points
-  // again and reads shorter runs of rows.
-  const int64_t chunk_bytes = cache_sizes().llc / 4;
-  const int64_t chunk = std::max<int64_t>(chunk_bytes / (args.call.row_bytes() << args.partition.shift), 1);
-  for (int64_t rank = begin; rank < end; rank += chunk) {
-    const Range ranks{rank, std::min(rank + chunk, end)};
-    clear_initialized(args, ranks);
-    mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, add_rows, queue);
-    zero_empty_cells(args, ranks);
-  }
+  for_each_chunk(args, {begin, end}, {0, args.call.num_channels},
+                 [&](Range ranks, Range channels) { sum_chunk<T>(args, ranks, channels, queue, task); });
 }
 
+template <class T>
 void sum_shared(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Range channels = channels_of_lines(begin, end, args.call.num_channels);
   VisitQueue queue(task.nram, args.tile_points);
-  const AddChannels add_channels(args.call, channels);
-  const Range ranks = args.partition.shared_ranks();
-  for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
-    const Range cells = args.partition.keys(args.partition.ranked_buckets[rank]);
-    for (int64_t cell = cells.begin; cell < cells.end; ++cell) {
-      std::fill_n(add_channels.sum(cell), channels.size(), 0.0F);
-    }
-  }
-  mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, add_channels, queue);
+  for_each_chunk(args, args.partition.shared_ranks(), channels_of_lines<T>(begin, end, args.call.num_channels),
+                 [&](Range ranks, Range channels) { sum_shared_chunk<T>(args, ranks, channels, queue, task); });
+}
+
+RangeKernel<SumArgs> sum_kernel_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<SumArgs> { return sum<decltype(element)>; });
+}
+RangeKernel<SumArgs> sum_shared_kernel_for(mluOpDataType_t dtype) {
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<SumArgs> { return sum_shared<decltype(element)>; });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -122,11 +134,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::voxel_pooling_forward::native {
 
-HWY_EXPORT(sum);
-HWY_EXPORT(sum_shared);
+HWY_EXPORT(sum_kernel_for);
+HWY_EXPORT(sum_shared_kernel_for);
 
-RangeKernel<SumArgs> sum_kernel() { return MLUOP_DISPATCH(sum); }
-RangeKernel<SumArgs> sum_shared_kernel() { return MLUOP_DISPATCH(sum_shared); }
+RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(sum_kernel_for)(dtype); }
+RangeKernel<SumArgs> sum_shared_kernel(mluOpDataType_t dtype) {
+  return MLUOP_DISPATCH(sum_shared_kernel_for)(dtype);
+}
 
 }  // namespace mluop::voxel_pooling_forward::native
 #endif

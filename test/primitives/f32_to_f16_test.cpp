@@ -1,5 +1,5 @@
 // f32_to_f16(): the nearest half, at every position of a vector and of a task.
-#include "ops/indice_convolution_forward/device/f32_to_f16.h"
+#include "primitives/f32_to_f16.h"
 
 #include <gtest/gtest.h>
 
@@ -41,8 +41,7 @@ TEST(OpsF32ToF16, RoundsToNearestEven) {
                              : (static_cast<float>(random() % 200001) - 1e5F) / 1001;
         expected.push_back(to_f16(from[i]).bits);
       }
-      indice_convolution_forward::device::f32_to_f16(context,
-                                                     {static_cast<int64_t>(count), from.data(), to.data()});
+      f32_to_f16(context, {static_cast<int64_t>(count), from.data(), to.data()});
       for (size_t i = 0; i < count; ++i) found.push_back(to[i].bits);
       EXPECT_EQ(found, expected);
       EXPECT_TRUE(to.intact());

@@ -1,5 +1,5 @@
-// f32_to_f16: rounds numbers from fp32 to half, to nearest even. Each task loads a tile into NRAM, rounds it there
-// and stores it.
+// f32_to_f16 of the device algorithms: rounds numbers from fp32 to half, to nearest even. Each task loads a tile
+// into NRAM, rounds it there and stores it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include "core/half.h"
 #include "team/launch.h"
 
-namespace mluop::indice_convolution_forward::device {
+namespace mluop {
 
 struct F32ToF16Args {
   int64_t count;
@@ -18,4 +18,4 @@ struct F32ToF16Args {
 // Divides the numbers over OMP_NUM_THREADS tasks.
 void f32_to_f16(Context& context, const F32ToF16Args& args);
 
-}  // namespace mluop::indice_convolution_forward::device
+}  // namespace mluop

@@ -1,7 +1,7 @@
-#include "ops/indice_convolution_forward/device/f32_to_f16.h"
+#include "primitives/f32_to_f16.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/indice_convolution_forward/device/f32_to_f16.cpp"
+#define HWY_TARGET_INCLUDE "primitives/f32_to_f16.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -11,12 +11,11 @@
 #include "core/caches.h"
 #include "core/simd.h"
 #include "primitives/half-inl.h"
-#include "primitives/matmul.h"
 #include "team/transfer.h"
 
-#ifndef MLUOP_INDICE_CONVOLUTION_FORWARD_F32_TO_F16_TILE
-#define MLUOP_INDICE_CONVOLUTION_FORWARD_F32_TO_F16_TILE
-namespace mluop::indice_convolution_forward::device {
+#ifndef MLUOP_PRIMITIVES_F32_TO_F16_TILE
+#define MLUOP_PRIMITIVES_F32_TO_F16_TILE
+namespace mluop {
 
 struct RoundTile {
   RoundTile(Arena& nram, int64_t count)
@@ -26,23 +25,12 @@ struct RoundTile {
   Half* halves;   // [count]
 };
 
-}  // namespace mluop::indice_convolution_forward::device
+}  // namespace mluop
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::indice_convolution_forward::device {
+namespace mluop {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::store_f32;
-
-// to[0, count) = from[0, count), rounded
-inline void round_numbers(const float* from, Half* to, int64_t count) {
-  const hn::CappedTag<float, kMaxLanes> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) store_f32(hn::LoadU(d, from + i), d, to + i);
-  for (; i < count; ++i) to[i] = mluop::f32_to_f16(from[i]);
-}
 
 // Work items: numbers.
 void round_tiles(const F32ToF16Args& args, int64_t begin, int64_t end, Task& task) {
@@ -56,17 +44,17 @@ void round_tiles(const F32ToF16Args& args, int64_t begin, int64_t end, Task& tas
     const int64_t count = std::min(tile_count, end - i);
     ++task.statistics->tiles;
     load(task, tile.floats, args.from + i, count * int64_t{sizeof(float)});
-    round_numbers(tile.floats, tile.halves, count);
+    round_to_half(tile.floats, tile.halves, count);
     store(task, args.to + i, tile.halves, count * int64_t{sizeof(Half)});
   }
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::indice_convolution_forward::device
+}  // namespace mluop
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace mluop::indice_convolution_forward::device {
+namespace mluop {
 
 HWY_EXPORT(round_tiles);
 
@@ -74,5 +62,5 @@ void f32_to_f16(Context& context, const F32ToF16Args& args) {
   launch(context, "f32_to_f16", device_task_dim(), Evenly{args.count}, MLUOP_DISPATCH(round_tiles), args);
 }
 
-}  // namespace mluop::indice_convolution_forward::device
+}  // namespace mluop
 #endif
