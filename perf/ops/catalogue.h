@@ -1,4 +1,5 @@
-// All cases of the suite. Each operator has a file in this folder and an entry in catalogue.cpp.
+// All cases of the suite. Each operator has a file in this folder, each network one in perf/networks,
+// and an entry in catalogue.cpp.
 #pragma once
 
 #include <string>
@@ -41,6 +42,12 @@ std::vector<CaseSpec> get_indice_pairs_cases();
 std::vector<CaseSpec> indice_convolution_forward_cases();
 std::vector<CaseSpec> indice_convolution_backward_data_cases();
 std::vector<CaseSpec> indice_convolution_backward_filter_cases();
+
+// Networks, in the files of perf/networks.
+std::vector<CaseSpec> center_point_cases();
+std::vector<CaseSpec> point_net_cases();
+std::vector<CaseSpec> mvx_net_cases();
+std::vector<CaseSpec> bev_depth_cases();
 
 std::vector<CaseSpec> voxel_pooling_forward_cliffs();
 std::vector<CaseSpec> voxel_pooling_backward_cliffs();

@@ -17,6 +17,7 @@ class Library:
         self._functions = ctypes.CDLL(path)
         self._functions.mluOpOmpGetLastError.restype = ctypes.c_char_p
         self._handle = ctypes.c_void_p()
+        self._descriptors: dict[tuple[object, ...], ctypes.c_void_p] = {}
         self._require(self._functions.mluOpCreate(ctypes.byref(self._handle)))
         self._require(self._functions.mluOpOmpSetAlgorithm(self._handle, _ALGORITHMS.index(algorithm)))
 
@@ -24,8 +25,11 @@ class Library:
         self._require(self._functions.mluOpDestroy(self._handle))
 
     def describe(self, tensor: torch.Tensor, layout: str = "ARRAY") -> ctypes.c_void_p:
-        """Returns a descriptor of the tensor, which is never destroyed."""
+        """Returns the descriptor of tensors of this type and shape, which is never destroyed."""
         dtype, shape = tensor.dtype, tuple(tensor.shape)
+        key = dtype, shape, layout
+        if key in self._descriptors:
+            return self._descriptors[key]
         descriptor = ctypes.c_void_p()
         self._require(self._functions.mluOpCreateTensorDescriptor(ctypes.byref(descriptor)))
         dims = (ctypes.c_int64 * len(shape))(*shape)
@@ -33,7 +37,18 @@ class Library:
         self._require(
             self._functions.mluOpSetTensorDescriptor_v2(descriptor, *layout_and_dtype, len(shape), dims)
         )
+        self._descriptors[key] = descriptor
         return descriptor
+
+    def arguments(self, *tensors: torch.Tensor) -> tuple[object, ...]:
+        """Returns descriptor and pointer of each tensor."""
+        return tuple(argument for tensor in tensors for argument in (self.describe(tensor), pointer(tensor)))
+
+    def workspace(self, query: str, *arguments: object) -> torch.Tensor:
+        """Returns memory of the size that query(handle, arguments..., size) writes."""
+        size = ctypes.c_size_t()
+        self.call(query, *arguments, ctypes.byref(size))
+        return torch.empty(size.value, dtype=torch.uint8)
 
     def call(self, name: str, *arguments: object) -> None:
         """Calls name(handle, arguments...)."""

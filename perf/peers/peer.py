@@ -1,4 +1,4 @@
-"""The interface between the operators and the measurement."""
+"""The interface between the operators and networks, and the measurement."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,12 +11,14 @@ Outputs = tuple[torch.Tensor, ...]
 
 @dataclass(frozen=True)
 class Peer:
-    """An implementation of the operator. run() returns contiguous outputs as the library orders them."""
+    """An implementation of the operator. run() returns its outputs; canonical(), which is not timed, returns them
+    contiguous and as the library orders them."""
 
     name: str
     run: Callable[[], Outputs]
     idiomatic: bool = False  # as usually written, not tuned
     counts: bool = True  # in the ratios; False if it does less than the operator
+    canonical: Callable[[Outputs], Outputs] = lambda outputs: outputs  # the outputs as the library orders them
     may_differ: bool = False  # has data races or treats ties differently: timed although the results differ
 
 

@@ -13,6 +13,7 @@ import table
 import timing
 import verify
 from library import Library
+from networks import bev_depth, center_point, mvx_net, point_net
 from ops import (
     ball_query,
     dynamic_point_to_voxel_forward,
@@ -47,6 +48,8 @@ _OPERATORS = (
     ball_query,
     voxelization,
 )
+# Folders of `networks`, by the name of the network.
+_NETWORKS = (center_point, point_net, mvx_net, bev_depth)
 # Masked im2col, masked col2im and voxel pooling backward copy random bits, which the perf suite writes as unsigned
 # integers.
 _FLOATS = {np.dtype(np.uint16): np.float16, np.dtype(np.uint32): np.float32}
@@ -60,23 +63,24 @@ def _load(folder: Path) -> Inputs:
     }
 
 
-def _verify(peer: Peer, expected: tuple[torch.Tensor, ...]) -> str:
+def _verify(peer: Peer, expected: tuple[torch.Tensor, ...]) -> tuple[bool, str]:
+    """Returns whether the peer is timed, and its problem."""
     try:
-        problem = verify.difference(peer.run(), expected)
+        problem = verify.difference(peer.canonical(peer.run()), expected)
     except Exception as error:  # for example an unsupported data type, or no compiler
-        problem = f"failed: {str(error).splitlines()[0]}"
-    return f"{peer.name}: {problem}" if problem else ""
+        return False, f"{peer.name}: failed: {str(error).splitlines()[0]}"
+    return peer.may_differ or not problem, f"{peer.name}: {problem}" if problem else ""
 
 
 def _measure(ours: Peer, peers: list[Peer], case: str, repetitions: int) -> table.Row:
     expected = tuple(tensor.clone() for tensor in ours.run())
-    problems = [_verify(peer, expected) for peer in peers]
-    timed = [i for i, peer in enumerate(peers) if peer.may_differ or not problems[i]]
+    verified = [_verify(peer, expected) for peer in peers]
+    timed = [i for i, (is_timed, _) in enumerate(verified) if is_timed]
     medians = timing.medians([ours.run, *(peers[i].run for i in timed)], repetitions)
     seconds = [math.nan] * len(peers)
     for i, median in zip(timed, medians[1:]):
         seconds[i] = median
-    return table.Row(case, medians[0], seconds, [problem for problem in problems if problem])
+    return table.Row(case, medians[0], seconds, [problem for _, problem in verified if problem])
 
 
 def _measure_operator(
@@ -100,10 +104,11 @@ def measure_all(library: Library, inputs: Path, operator_text: str, case_text: s
     # Warnings on the implementation of PyTorch's functions.
     warnings.filterwarnings("ignore", category=UserWarning, module="ops|torch")
     verified = True
-    for operator in _OPERATORS:
-        name = operator.__name__.rpartition(".")[2]
-        folders = sorted(folder for folder in (inputs / name).glob("*") if case_text in folder.name)
-        if operator_text not in name or not folders:
+    for operator in (*_OPERATORS, *_NETWORKS):
+        package, _, name = operator.__name__.rpartition(".")
+        found = (inputs / name).glob("*") if package == "ops" else (inputs / package).glob(f"{name} *")
+        folders = sorted(folder for folder in found if case_text in folder.name)
+        if operator_text not in (name if package == "ops" else package) or not folders:
             continue
         peers, rows = _measure_operator(library, operator, folders, repetitions)
         print(table.text(name, peers, rows))

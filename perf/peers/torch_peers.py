@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Compares the operators of mluop-omp with PyTorch, on the inputs of the perf suite, in one process.
+"""Compares the operators of mluop-omp, and networks of them, with PyTorch and spconv, on the inputs of the perf suite,
+in one process.
 
   mluop_perf --dump INPUTS      writes the inputs
   torch_peers.py INPUTS         measures

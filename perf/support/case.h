@@ -1,4 +1,5 @@
-// The interface of the measured cases. A case is an operator on one input, in one data type and one algorithm.
+// The interface of the measured cases. A case is an operator, or a network, on one input, in one data type and one
+// algorithm.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "perf/support/timing.h"
 #include "support/api.h"
 
 namespace mluop::perf {
@@ -71,6 +73,10 @@ class Case {
   // everything else prepared. The values that it writes are unspecified. Valid during the case's lifetime; empty
   // if the case has no algorithmic bound, as with the device algorithm.
   virtual std::function<void()> algorithmic_bound() { return {}; }
+
+  // The operators that a call consists of, with the seconds of each in every call so far. Empty if the call is one
+  // operator.
+  virtual std::vector<NamedSamples> steps() const { return {}; }
 
   // Set by cases whose memory is measured.
   virtual std::optional<Footprint> footprint() const { return std::nullopt; }

@@ -50,6 +50,7 @@ class Bench {
     if (algorithmic_bound) result.algorithmic_bound = samples.back();
     const int first_calls = static_cast<int>(
         std::clamp(kFirstCallSeconds / median(result.latency), double{kMinFirstCalls}, double{kMaxFirstCalls}));
+    result.steps = case_.steps();
     result.first_call =
         time_interleaved({{"first_call", run_, 1, [this] { case_.renew_handle(); }}}, first_calls).front();
   }

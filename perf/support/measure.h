@@ -30,11 +30,6 @@ struct Settings {
   std::vector<Cache> caches;
 };
 
-struct NamedSamples {
-  std::string name;
-  Samples samples;
-};
-
 // The memory of a call.
 struct Memory {
   Footprint provided;
@@ -55,6 +50,7 @@ struct Result {
   Samples first_call;         // the first call of a handle
   Samples algorithmic_bound;  // empty: the case has none
   std::vector<NamedSamples> baselines;
+  std::vector<NamedSamples> steps;
   std::optional<Memory> memory;
 };
 

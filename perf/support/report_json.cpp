@@ -30,6 +30,7 @@ Json fields() {
           {"binding_bound", "io or compute, the bound with the larger minimum time"},
           {"binding_efficiency", "the efficiency of binding_bound"},
           {"baselines", "times of other implementations of the operator"},
+          {"steps", "times of the operators of a network"},
           {"speed_up", "median time of a baseline / median latency"},
           {"memory", "bytes of tensors and workspace, and growth of the process in the first call of a handle"}};
 }
@@ -87,6 +88,7 @@ Json result_json(const Result& result, const std::map<int, double>& fma_peak) {
     json["speed_up"][result.baselines[i].name] = f.speed_ups[i];
     json["baselines"][result.baselines[i].name] = timed(result.baselines[i].samples);
   }
+  for (const NamedSamples& step : result.steps) json["steps"][step.name] = timed(step.samples);
   if (result.memory) json["memory"] = memory_json(*result.memory);
   return json;
 }

@@ -87,6 +87,11 @@ void write_figure(std::ostream& out, int width, double figure, int digits, const
   out << std::setw(width) << text.str();
 }
 
+// Seconds as milliseconds, in 8 columns with at least one space.
+void write_milliseconds(std::ostream& out, double seconds) {
+  write_figure(out, 8, seconds * 1e3, seconds >= 1 ? 1 : 3, "");
+}
+
 void write_row(std::ostream& out, const Section& section, const Varied& varied, const Result& result,
                const std::map<int, double>& fma_peak) {
   out << "  " << std::left << std::setw(section.name_width) << result.name << std::right;
@@ -99,10 +104,10 @@ void write_row(std::ostream& out, const Section& section, const Varied& varied, 
     return;
   }
   const Figures f = figures(result, fma_peak);
-  write_figure(out, 8, f.latency * 1e3, 3, "");
-  write_figure(out, 8, f.first_call * 1e3, 3, "");
-  write_figure(out, 8, f.stream_bound * 1e3, 3, "");
-  if (section.has_algorithmic_bound) write_figure(out, 8, f.algorithmic_bound * 1e3, 3, "");
+  write_milliseconds(out, f.latency);
+  write_milliseconds(out, f.first_call);
+  write_milliseconds(out, f.stream_bound);
+  if (section.has_algorithmic_bound) write_milliseconds(out, f.algorithmic_bound);
   const bool computes = result.work.ops > 0;
   write_figure(out, 8, computes ? f.flops / 1e9 : NAN, 1, "");
   write_figure(out, 6, f.io_efficiency, 2, f.io_bound ? "*" : " ");
@@ -114,6 +119,22 @@ void write_row(std::ostream& out, const Section& section, const Varied& varied, 
   out << '\n';
 }
 
+// The operators of a network, and the rest of its latency.
+void write_steps(std::ostream& out, const Section& section, const Result& result) {
+  double rest = median(result.latency);
+  const auto write = [&](const std::string& name, double seconds) {
+    out << "    " << std::left << std::setw(section.name_width - 2) << name << std::right;
+    write_milliseconds(out, seconds);
+    out << '\n';
+  };
+  for (const NamedSamples& step : result.steps) {
+    const double seconds = median(step.samples);
+    write(step.name, seconds);
+    rest -= seconds;
+  }
+  if (!result.steps.empty()) write("dense layers", rest);
+}
+
 void write_section(std::ostream& out, const Section& section, const Varied& varied,
                    const std::map<int, double>& fma_peak) {
   write_title(out, section, varied);
@@ -123,6 +144,7 @@ void write_section(std::ostream& out, const Section& section, const Varied& vari
     if (dtype_and_algorithm != group) out << "  - " << dtype_and_algorithm << '\n';
     group = dtype_and_algorithm;
     write_row(out, section, varied, result, fma_peak);
+    write_steps(out, section, result);
   }
 }
 
@@ -144,7 +166,8 @@ void write_table(std::ostream& out, const Report& report) {
          "compute: efficiency, compute bound (operations / FMA peak) / latency. *: the bound with the larger\n"
          "minimum time. max bound: the largest of stream, compute and algorithmic bound. memory: workspace and\n"
          "memory that the library keeps, relative to the tensors. serial: the serial loop of the definition.\n"
-         "gather-sgemm-scatter: three passes on all threads, with oneDNN's sgemm.\n";
+         "gather-sgemm-scatter: three passes on all threads, with oneDNN's sgemm.\n"
+         "dense layers: the latency of a network without its operators.\n";
   if (varied.size) out << "size: work relative to the network size.\n";
   if (varied.threads) out << "thr: number of threads.\n";
   if (varied.cache) {

@@ -14,6 +14,9 @@ Section section_of(std::span<const Result> results) {
   section.results = results;
   for (const Result& result : results) {
     section.name_width = std::max(section.name_width, static_cast<int>(result.name.size()));
+    for (const NamedSamples& step : result.steps) {
+      section.name_width = std::max(section.name_width, static_cast<int>(step.name.size()) + 2);
+    }
     section.has_algorithmic_bound |= !result.algorithmic_bound.empty();
     section.has_memory |= result.memory.has_value();
     for (const NamedSamples& baseline : result.baselines) {

@@ -13,6 +13,11 @@ namespace mluop::perf {
 // Wall-clock seconds per call, one sample per repetition.
 using Samples = std::vector<double>;
 
+struct NamedSamples {
+  std::string name;
+  Samples samples;
+};
+
 struct Timed {
   std::string name;
   std::function<void()> run;

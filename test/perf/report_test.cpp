@@ -71,6 +71,25 @@ TEST(PerfReport, SummaryOfTheLargestBound) {
   EXPECT_TRUE(has(table({with_bound(0.08), with_bound(0.06), result(), with_bound(0.09)}), "median 0.80\n"));
 }
 
+// The rest of the latency belongs to the layers between the operators. Only rows of networks have steps.
+TEST(PerfReport, StepsOfANetwork) {
+  Result network = result();
+  network.op = "networks";
+  network.name = "net";
+  network.latency = {2.5};
+  network.steps = {{"a_long_name_of_an_operator", {1.9, 2, 2.1}}, {"short", {0.1}}};
+  const std::string text = table({result(), network});
+  EXPECT_TRUE(has(text, "\n  net                           2500.0 200.000")) << text;
+  EXPECT_TRUE(has(text,
+                  "\n    a_long_name_of_an_operator  2000.0\n    short                      100.000\n"
+                  "    dense layers               400.000\n"))
+      << text;
+  EXPECT_EQ(text.find("    dense layers"), text.rfind("    dense layers")) << text;
+  const auto json = report_json(report_of({result(), network}));
+  EXPECT_FALSE(json["cases"][0].contains("steps"));
+  EXPECT_EQ(json["cases"][1]["steps"]["a_long_name_of_an_operator"]["median"].get<double>(), 2);
+}
+
 TEST(PerfReport, AtMost100Columns) {
   std::vector<Result> results{with_bound(0.08), with_bound(0.07), with_bound(9.8765)};
   results[1].size = {"1/16", 1.0 / 16};
