@@ -4,6 +4,7 @@
 #
 #   install-deps.sh           all but the preset aarch64
 #   install-deps.sh aarch64   the preset aarch64 as well: adds the foreign architecture arm64 to dpkg
+#   install-deps.sh python    what `pip install .` requires, and no more
 set -eu
 
 packages="
@@ -26,8 +27,11 @@ aarch64)
     done
   fi
   ;;
+python)
+  packages="cmake ninja-build g++ libspdlog-dev libhwy-dev python3-venv python3-pip"
+  ;;
 *)
-  echo "install-deps.sh: invalid argument '$1', expected aarch64 or none" >&2
+  echo "install-deps.sh: invalid argument '$1', expected aarch64, python or none" >&2
   exit 2
   ;;
 esac

@@ -1,0 +1,17 @@
+# Installs the library into the Python package, as the component `python`. A wheel holds all that the library links
+# with, except the libraries of the compiler, so that it runs where they are, and OpenMP: a process has one runtime.
+if(NOT BUILD_SHARED_LIBS)
+  message(FATAL_ERROR "MLUOP_OMP_BUILD_WHEEL requires BUILD_SHARED_LIBS")
+endif()
+# One file: wheels cannot hold symbolic links.
+set_property(TARGET mluop_omp PROPERTY VERSION)
+set_property(TARGET mluop_omp PROPERTY SOVERSION)
+set_target_properties(mluop_omp PROPERTIES INSTALL_RPATH "$ORIGIN")
+target_compile_definitions(mluop_omp_objects PRIVATE FMT_HEADER_ONLY=1)
+target_link_options(mluop_omp PRIVATE LINKER:--as-needed)
+install(TARGETS mluop_omp LIBRARY DESTINATION mluop_omp COMPONENT python)
+get_target_property(hwy_type hwy::hwy TYPE)
+if(hwy_type STREQUAL SHARED_LIBRARY)
+  install(FILES $<TARGET_FILE:hwy::hwy> RENAME $<TARGET_SONAME_FILE_NAME:hwy::hwy>
+          DESTINATION mluop_omp COMPONENT python)
+endif()

@@ -1,0 +1,52 @@
+"""The operators of 3-D perception networks on CPUs.
+
+The functions of this module take and return NumPy arrays, which must be contiguous;
+`mluop_omp.torch` provides the operators to PyTorch, `mluop_omp.mmcv`, `mluop_omp.spconv` and
+`mluop_omp.bevdepth` to these libraries. An argument that an operator refuses raises `MluOpError`.
+
+Settings of the library, such as OMP_NUM_THREADS, are described in README.md and mlu_op.h.
+MLUOP_LOG_LEVEL is off unless it is set, as exceptions carry the messages of the log.
+"""
+
+from mluop_omp._library import MluOpError, Status
+from mluop_omp._settings import __version__, algorithm, info, release_memory, threads
+from mluop_omp.masked_conv import masked_col2im, masked_im2col
+from mluop_omp.points import ball_query, three_interpolate, three_interpolate_backward, three_nn
+from mluop_omp.sparse_conv import (
+    indice_conv,
+    indice_conv_backward_data,
+    indice_conv_backward_filter,
+    indice_pairs,
+)
+from mluop_omp.voxels import (
+    dynamic_scatter,
+    dynamic_scatter_backward,
+    voxel_pooling,
+    voxel_pooling_backward,
+    voxelization,
+)
+
+__all__ = [
+    "MluOpError",
+    "Status",
+    "__version__",
+    "algorithm",
+    "ball_query",
+    "dynamic_scatter",
+    "dynamic_scatter_backward",
+    "indice_conv",
+    "indice_conv_backward_data",
+    "indice_conv_backward_filter",
+    "indice_pairs",
+    "info",
+    "masked_col2im",
+    "masked_im2col",
+    "release_memory",
+    "three_interpolate",
+    "three_interpolate_backward",
+    "three_nn",
+    "threads",
+    "voxel_pooling",
+    "voxel_pooling_backward",
+    "voxelization",
+]

@@ -1,0 +1,68 @@
+"""Version, threads, algorithm and memory."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+from mluop_omp import _library
+from mluop_omp._library import functions
+
+
+def _version(function: str) -> str:
+    numbers = [ctypes.c_int() for _ in range(3)]
+    getattr(functions, function)(*(ctypes.byref(number) for number in numbers))
+    return ".".join(str(number.value) for number in numbers)
+
+
+__version__ = _version("mluOpOmpGetVersion")
+
+
+def threads(count: int | None = None) -> int:
+    """Returns the maximum number of OpenMP threads of the calling thread; `count` sets it.
+
+    It starts as OMP_NUM_THREADS, or the number of processors. torch.set_num_threads sets the same
+    number. Small calls use fewer threads. Results of the native algorithm do not depend on their
+    number.
+    """
+    if count is not None:
+        if not 1 <= count < 2**31:
+            raise ValueError(f"count is {count}, expected at least 1")
+        functions.omp_set_num_threads(ctypes.c_int(count))
+    return functions.omp_get_max_threads()
+
+
+def algorithm(name: str | None = None) -> str:
+    """Returns the algorithm of the process, after setting it to `name`: "native" or "device".
+
+    It starts as MLUOP_OMP_ALGORITHM, or "native". README.md describes the two.
+    """
+    if name is not None:
+        _library.set_algorithm(name)
+    return _library.get_algorithm()
+
+
+def release_memory() -> None:
+    """Frees the scratch memory that calls of the calling thread have left for later ones."""
+    _library.handle().release_memory()
+
+
+def _openmp_runtimes() -> list[str]:
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    files = {line.split(maxsplit=5)[5] for line in lines if "/" in line}
+    return sorted(
+        file for file in files if Path(file).name.startswith(("libgomp", "libomp", "libiomp"))
+    )
+
+
+def info() -> dict[str, Any]:
+    """Returns versions, settings, and the OpenMP runtimes of the process: one, if all is well."""
+    return {
+        "version": __version__,
+        "mlu_ops_version": _version("mluOpGetLibVersion"),
+        "library": functions._name,
+        "openmp": _openmp_runtimes(),
+        "threads": threads(),
+        "algorithm": algorithm(),
+    }

@@ -1,0 +1,36 @@
+"""The operators for PyTorch: functions with gradients, also as torch.ops.mluop_omp, and modules."""
+
+from mluop_omp.torch.functional import (
+    ball_query,
+    dynamic_scatter,
+    indice_conv,
+    indice_pairs,
+    masked_col2im,
+    masked_im2col,
+    three_interpolate,
+    three_nn,
+    voxel_pooling,
+    voxelization,
+)
+from mluop_omp.torch.modules import DynamicScatter, MaskedConv2d, ThreeInterpolate, VoxelPooling
+from mluop_omp.torch.sparse import SparseConv3d, SparseTensor, SubMConv3d
+
+__all__ = [
+    "DynamicScatter",
+    "MaskedConv2d",
+    "SparseConv3d",
+    "SparseTensor",
+    "SubMConv3d",
+    "ThreeInterpolate",
+    "VoxelPooling",
+    "ball_query",
+    "dynamic_scatter",
+    "indice_conv",
+    "indice_pairs",
+    "masked_col2im",
+    "masked_im2col",
+    "three_interpolate",
+    "three_nn",
+    "voxel_pooling",
+    "voxelization",
+]

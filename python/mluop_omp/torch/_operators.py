@@ -1,0 +1,255 @@
+"""The operators in the namespace mluop_omp of PyTorch's dispatcher: kernels and shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Callable
+
+import torch
+from torch import Tensor
+
+from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
+from mluop_omp.torch._arrays import TORCH
+
+NAMESPACE = "mluop_omp"
+SCHEMAS: dict[str, str] = {}
+# torch.library.custom_op would define the same operators, with 7 us more for each call.
+LIBRARY = torch.library.Library(NAMESPACE, "DEF")
+_TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
+
+
+def _define(name: str, schema: str, kernel: Callable[..., Any], fake: Callable[..., Any]) -> None:
+    """Defines an operator. `kernel` takes the Arrays first; `fake` returns the shapes."""
+
+    def run(*arguments: Any) -> Any:
+        # Applies torch.set_num_threads to the OpenMP setting of the calling thread, as PyTorch's
+        # operators do.
+        torch.get_num_threads()
+        return kernel(TORCH, *arguments)
+
+    SCHEMAS[name] = schema
+    LIBRARY.define(name + schema, tags=_TAGS)
+    # The kernel of every device, so that the message on tensors of other devices is that of the
+    # package.
+    LIBRARY.impl(name, run, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=LIBRARY)
+
+
+def _int32(like: Tensor, *shape: Any) -> Tensor:
+    return like.new_empty(shape, dtype=torch.int32)
+
+
+def _dynamic_size() -> torch.SymInt:
+    return torch.library.get_ctx().new_dynamic_size()
+
+
+def _voxel_pooling_fake(
+    geom_xyz: Tensor, feats: Tensor, voxel_num: Sequence[int]
+) -> tuple[Tensor, Tensor]:
+    X, Y, _ = voxel_num
+    B, N, C = feats.shape
+    return feats.new_empty(B, Y, X, C), _int32(feats, B, N, 3)
+
+
+def _voxel_pooling_backward_fake(grad: Tensor, pos_memo: Tensor) -> Tensor:
+    return grad.new_empty(*pos_memo.shape[:2], grad.shape[3])
+
+
+def _voxelization(
+    arrays: Any,
+    points: Tensor,
+    size: Sequence[float],
+    bounds: Sequence[float],
+    max_points: int,
+    max_voxels: int,
+) -> tuple[Tensor, Tensor, Tensor]:
+    grid = torch.tensor(size, dtype=torch.float32), torch.tensor(bounds, dtype=torch.float32)
+    *outputs, V = voxels.voxelization(arrays, points, *grid, max_points, max_voxels)
+    first, second, third = (arrays.first_rows(output, V) for output in outputs)
+    return first, second, third
+
+
+def _voxelization_fake(
+    points: Tensor, size: Sequence[float], bounds: Sequence[float], max_points: int, max_voxels: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    V = _dynamic_size()
+    voxels_of = points.new_empty(V, max_points, points.shape[1])
+    return voxels_of, _int32(points, V, 3), _int32(points, V)
+
+
+def _dynamic_scatter_fake(feats: Tensor, coors: Tensor, reduce: str) -> tuple[Tensor, ...]:
+    V = _dynamic_size()
+    N, C = feats.shape
+    return feats.new_empty(V, C), _int32(feats, V, 3), _int32(feats, N), _int32(feats, V)
+
+
+def _dynamic_scatter_backward_fake(grad: Tensor, feats: Tensor, *_: Any) -> Tensor:
+    return torch.empty_like(feats)
+
+
+def _ball_query_fake(
+    new_xyz: Tensor, xyz: Tensor, min_radius: float, max_radius: float, nsample: int
+) -> Tensor:
+    return _int32(new_xyz, *new_xyz.shape[:2], nsample)
+
+
+def _three_nn_fake(unknown: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(unknown), _int32(unknown, *unknown.shape)
+
+
+def _three_interpolate_fake(feats: Tensor, idx: Tensor, weight: Tensor) -> Tensor:
+    return feats.new_empty(*feats.shape[:2], idx.shape[1])
+
+
+def _three_interpolate_backward_fake(grad: Tensor, idx: Tensor, weight: Tensor, m: int) -> Tensor:
+    return grad.new_empty(*grad.shape[:2], m)
+
+
+def _masked_im2col_fake(
+    im: Tensor, mask_h: Tensor, mask_w: Tensor, kernel: Sequence[int], pad: Sequence[int]
+) -> Tensor:
+    return im.new_empty(im.shape[1] * kernel[0] * kernel[1], mask_h.shape[0])
+
+
+def _masked_col2im_fake(col: Tensor, mask_h: Tensor, mask_w: Tensor, size: Sequence[int]) -> Tensor:
+    return col.new_empty(1, col.shape[0], *size)
+
+
+def _indice_pairs_fake(
+    indices: Tensor,
+    batch: int,
+    space: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilation: Sequence[int],
+    subm: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    L, columns = indices.shape
+    K = math.prod(kernel)
+    sites = L if subm else _dynamic_size()
+    return _int32(indices, sites, columns), _int32(indices, K, 2, L), _int32(indices, K)
+
+
+def _indice_conv_fake(
+    feats: Tensor,
+    filters: Tensor,
+    pairs: Tensor,
+    num: Tensor,
+    num_out: int,
+    subm: bool,
+    layout: str = "ARRAY",
+) -> Tensor:
+    return feats.new_empty(num_out, filters.shape[-1 if layout == "ARRAY" else 0])
+
+
+def _indice_conv_backward_data_fake(
+    grad: Tensor, filters: Tensor, pairs: Tensor, num: Tensor, subm: bool, layout: str = "ARRAY"
+) -> Tensor:
+    axis = {"ARRAY": 3, "NDHWC": 4, "NCDHW": 1}[layout]
+    return grad.new_empty(pairs.shape[2], filters.shape[axis])
+
+
+def _indice_conv_backward_filter_fake(
+    feats: Tensor, grad: Tensor, pairs: Tensor, num: Tensor, kernel: Sequence[int]
+) -> Tensor:
+    return feats.new_empty(*kernel, feats.shape[1], grad.shape[1])
+
+
+_define(
+    "voxel_pooling",
+    "(Tensor geom_xyz, Tensor feats, SymInt[3] voxel_num) -> (Tensor out, Tensor pos_memo)",
+    voxels.voxel_pooling,
+    _voxel_pooling_fake,
+)
+_define(
+    "voxel_pooling_backward",
+    "(Tensor grad, Tensor pos_memo) -> Tensor",
+    voxels.voxel_pooling_backward,
+    _voxel_pooling_backward_fake,
+)
+_define(
+    "voxelization",
+    "(Tensor points, float[] voxel_size, float[] coors_range, SymInt max_points, "
+    "SymInt max_voxels) -> (Tensor voxels, Tensor coors, Tensor num_points_per_voxel)",
+    _voxelization,
+    _voxelization_fake,
+)
+_define(
+    "dynamic_scatter",
+    "(Tensor feats, Tensor coors, str reduce) "
+    "-> (Tensor voxel_feats, Tensor voxel_coors, Tensor map, Tensor count)",
+    voxels.dynamic_scatter,
+    _dynamic_scatter_fake,
+)
+_define(
+    "dynamic_scatter_backward",
+    "(Tensor grad, Tensor feats, Tensor voxel_feats, Tensor map, Tensor count, str reduce) "
+    "-> Tensor",
+    voxels.dynamic_scatter_backward,
+    _dynamic_scatter_backward_fake,
+)
+_define(
+    "ball_query",
+    "(Tensor new_xyz, Tensor xyz, float min_radius, float max_radius, SymInt nsample) -> Tensor",
+    points.ball_query,
+    _ball_query_fake,
+)
+_define(
+    "three_nn",
+    "(Tensor unknown, Tensor known) -> (Tensor dist2, Tensor idx)",
+    points.three_nn,
+    _three_nn_fake,
+)
+_define(
+    "three_interpolate",
+    "(Tensor feats, Tensor idx, Tensor weight) -> Tensor",
+    points.three_interpolate,
+    _three_interpolate_fake,
+)
+_define(
+    "three_interpolate_backward",
+    "(Tensor grad, Tensor idx, Tensor weight, SymInt m) -> Tensor",
+    points.three_interpolate_backward,
+    _three_interpolate_backward_fake,
+)
+_define(
+    "masked_im2col",
+    "(Tensor im, Tensor mask_h, Tensor mask_w, SymInt[2] kernel, SymInt[2] pad) -> Tensor",
+    masked_conv.masked_im2col,
+    _masked_im2col_fake,
+)
+_define(
+    "masked_col2im",
+    "(Tensor col, Tensor mask_h, Tensor mask_w, SymInt[2] size) -> Tensor",
+    masked_conv.masked_col2im,
+    _masked_col2im_fake,
+)
+_define(
+    "indice_pairs",
+    "(Tensor indices, SymInt batch, SymInt[] space, SymInt[] kernel, SymInt[] stride, "
+    "SymInt[] pad, SymInt[] dilation, bool subm) -> (Tensor out_indices, Tensor pairs, Tensor num)",
+    sparse_conv.indice_pairs,
+    _indice_pairs_fake,
+)
+_define(
+    "indice_conv",
+    "(Tensor feats, Tensor filters, Tensor pairs, Tensor num, SymInt num_out, bool subm, "
+    'str layout="ARRAY") -> Tensor',
+    sparse_conv.indice_conv,
+    _indice_conv_fake,
+)
+_define(
+    "indice_conv_backward_data",
+    "(Tensor grad, Tensor filters, Tensor pairs, Tensor num, bool subm, "
+    'str layout="ARRAY") -> Tensor',
+    sparse_conv.indice_conv_backward_data,
+    _indice_conv_backward_data_fake,
+)
+_define(
+    "indice_conv_backward_filter",
+    "(Tensor feats, Tensor grad, Tensor pairs, Tensor num, SymInt[] kernel) -> Tensor",
+    sparse_conv.indice_conv_backward_filter,
+    _indice_conv_backward_filter_fake,
+)

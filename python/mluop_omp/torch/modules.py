@@ -1,0 +1,122 @@
+"""Modules of networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from mluop_omp.torch import functional
+
+
+class VoxelPooling(nn.Module):
+    """Pools point features into a bird's-eye grid (BEVDepth, arXiv:2206.10092).
+
+    Args:
+        voxel_num: the extents of the grid (X, Y, Z), in voxels.
+    """
+
+    def __init__(self, voxel_num: Sequence[int]) -> None:
+        super().__init__()
+        self.voxel_num = tuple(voxel_num)
+
+    def forward(self, geom_xyz: Tensor, features: Tensor) -> Tensor:
+        """Takes voxels int32 [B, ..., 3] and features float32 [B, ..., C]; returns [B, C, Y, X]."""
+        B, C = features.shape[0], features.shape[-1]
+        geom_xyz = geom_xyz.reshape(B, -1, 3).contiguous()
+        features = features.reshape(B, -1, C).contiguous()
+        pooled = functional.voxel_pooling(geom_xyz, features, self.voxel_num)[0]
+        return pooled.permute(0, 3, 1, 2)
+
+    def extra_repr(self) -> str:
+        return f"voxel_num={self.voxel_num}"
+
+
+class ThreeInterpolate(nn.Module):
+    """Interpolates the features of the three nearest points by inverse distances (PointNet++).
+
+    Args:
+        eps: added to the distances, in the unit of the coordinates.
+    """
+
+    def __init__(self, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.eps = eps
+
+    def forward(self, unknown: Tensor, known: Tensor, features: Tensor) -> Tensor:
+        """Takes points [B, N, 3], known points [B, M, 3], features [B, C, M]; returns [B, C, N]."""
+        with torch.no_grad():
+            dist2, idx = functional.three_nn(unknown.contiguous(), known.contiguous())
+            inverse = 1 / (dist2.sqrt() + self.eps)
+            weight = inverse / inverse.sum(2, keepdim=True)
+        return functional.three_interpolate(features.contiguous(), idx, weight)
+
+    def extra_repr(self) -> str:
+        return f"eps={self.eps}"
+
+
+class DynamicScatter(nn.Module):
+    """Reduces the features of the points of each voxel (MVX-Net, arXiv:1904.01649).
+
+    Args:
+        reduce: "max", "sum" or "mean".
+    """
+
+    def __init__(self, reduce: str = "max") -> None:
+        super().__init__()
+        self.reduce = reduce
+
+    def forward(self, points: Tensor, coors: Tensor) -> tuple[Tensor, Tensor]:
+        """Takes features [N, C] and int32 voxels [N, 3] or, with the batch first, [N, 4].
+
+        Returns the features [V, C] and the coordinates [V, 3] or [V, 4] of the voxels.
+        """
+        points, coors = points.contiguous(), coors.contiguous()
+        if coors.shape[1] == 3:
+            return functional.dynamic_scatter(points, coors, self.reduce)[:2]
+        feats, voxels = [], []
+        batches = int(coors[:, 0].max()) + 1 if len(coors) else 0
+        for batch in range(batches):
+            members = coors[:, 0] == batch
+            own = coors[members][:, 1:].contiguous()
+            voxel_feats, voxel_coors = functional.dynamic_scatter(
+                points[members], own, self.reduce
+            )[:2]
+            feats.append(voxel_feats)
+            voxels.append(nn.functional.pad(voxel_coors, (1, 0), value=batch))
+        if not feats:
+            return points[:0], coors[:0]
+        return torch.cat(feats), torch.cat(voxels)
+
+    def extra_repr(self) -> str:
+        return f"reduce={self.reduce!r}"
+
+
+class MaskedConv2d(nn.Conv2d):
+    """A convolution that computes the pixels of a mask and leaves the others 0 (mmcv MaskedConv2d).
+
+    The arguments are those of torch.nn.Conv2d; with a mask, stride, dilation and groups must be 1
+    and the input one image. Unlike mmcv's, it has gradients.
+    """
+
+    def forward(self, input: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Takes [1, C, H, W] and a mask [1, H, W], or no mask: then it is torch.nn.Conv2d."""
+        if mask is None:
+            return super().forward(input)
+        if self.stride != (1, 1) or self.dilation != (1, 1) or self.groups != 1:
+            raise ValueError("with a mask, stride, dilation and groups must be 1")
+        if isinstance(self.padding, str) or self.padding_mode != "zeros":
+            raise ValueError("with a mask, padding must be integers, and padding_mode 'zeros'")
+        mask_h, mask_w = (idx.int() for idx in torch.nonzero(mask[0] > 0, as_tuple=True))
+        size = [
+            extent + 2 * pad - kernel + 1
+            for extent, pad, kernel in zip(input.shape[2:], self.padding, self.kernel_size)
+        ]
+        col = functional.masked_im2col(
+            input.contiguous(), mask_h, mask_w, self.kernel_size, self.padding
+        )
+        output = self.weight.view(self.out_channels, -1) @ col
+        if self.bias is not None:
+            output = output + self.bias[:, None]
+        return functional.masked_col2im(output, mask_h, mask_w, size)

@@ -1,0 +1,202 @@
+"""Sparse convolution as modules: SECOND, doi:10.3390/s18103337."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from mluop_omp._operators.sparse_conv import output_space
+from mluop_omp.torch import functional
+
+
+@dataclasses.dataclass(frozen=True)
+class Rulebook:
+    """Output sites and index pairs, the space of the output, and their convolution."""
+
+    indices: Tensor
+    pairs: Tensor
+    num: Tensor
+    space: tuple[int, ...]
+    convolution: tuple
+
+
+@dataclasses.dataclass
+class SparseTensor:
+    """Features of the active sites of a dense tensor.
+
+    Attributes:
+        features: [L, C].
+        indices: int32 [L, 4], the sites: batch, d, h, w.
+        spatial_shape: (D, H, W).
+        batch_size: the number of batches.
+        rulebooks: those of the convolutions that have an indice_key.
+    """
+
+    features: Tensor
+    indices: Tensor
+    spatial_shape: tuple[int, ...]
+    batch_size: int
+    rulebooks: dict[str, Rulebook] = dataclasses.field(default_factory=dict)
+
+    def replace_feature(self, features: Tensor) -> SparseTensor:
+        """Returns a tensor of the same sites with other features."""
+        return dataclasses.replace(self, features=features)
+
+    def dense(self) -> Tensor:
+        """Returns [batch_size, C, D, H, W], 0 at the other sites."""
+        channels = self.features.shape[1]
+        shape = (self.batch_size, *self.spatial_shape, channels)
+        index = tuple(self.indices.long().unbind(1))
+        dense = self.features.new_zeros(shape).index_put(index, self.features)
+        return dense.movedim(-1, 1)
+
+
+def _triple(value: int | Sequence[int]) -> tuple[int, ...]:
+    values = (value,) * 3 if isinstance(value, int) else tuple(value)
+    if len(values) != 3:
+        raise ValueError(f"expected an integer or three, found {value}")
+    return values
+
+
+class _SparseConvolution(nn.Module):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        bias: bool = True,
+        indice_key: str | None = None,
+        *,
+        subm: bool,
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.stride = _triple(kernel_size), _triple(stride)
+        self.padding, self.dilation = _triple(padding), _triple(dilation)
+        self.indice_key = indice_key
+        self.subm = subm
+        self.weight = nn.Parameter(torch.empty(*self.kernel_size, in_channels, out_channels))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Initializes the parameters as those of torch.nn.Conv3d."""
+        bound = 1 / math.sqrt(self.in_channels * math.prod(self.kernel_size))
+        nn.init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -bound, bound)
+
+    def _rulebook(self, input: SparseTensor) -> Rulebook:
+        space = tuple(input.spatial_shape)
+        convolution = (self.kernel_size, self.stride, self.padding, self.dilation)
+        known = input.rulebooks.get(self.indice_key) if self.indice_key is not None else None
+        if known is not None:
+            if known.convolution != (space, *convolution, self.subm):
+                raise ValueError(f"indice_key {self.indice_key!r} is that of another convolution")
+            return known
+        out_space = space if self.subm else tuple(output_space(space, *convolution))
+        sites, pairs, num = functional.indice_pairs(
+            input.indices, input.batch_size, space, *convolution, self.subm
+        )
+        # The sites of a submanifold convolution stay those of the input.
+        sites = input.indices if self.subm else sites
+        rulebook = Rulebook(sites, pairs, num, out_space, (space, *convolution, self.subm))
+        if self.indice_key is not None:
+            input.rulebooks[self.indice_key] = rulebook
+        return rulebook
+
+    def forward(self, input: SparseTensor) -> SparseTensor:
+        rulebook = self._rulebook(input)
+        features = functional.indice_conv(
+            input.features.contiguous(),
+            self.weight,
+            rulebook.pairs,
+            rulebook.num,
+            len(rulebook.indices),
+            self.subm,
+        )
+        if self.bias is not None:
+            features = features + self.bias
+        return SparseTensor(
+            features, rulebook.indices, rulebook.space, input.batch_size, input.rulebooks
+        )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.in_channels}, {self.out_channels}, "
+            f"kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"padding={self.padding}, dilation={self.dilation}, bias={self.bias is not None}, "
+            f"indice_key={self.indice_key!r}"
+        )
+
+
+class SparseConv3d(_SparseConvolution):
+    """A sparse convolution of a SparseTensor: every site that the filter reaches becomes active.
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, dilation, bias: as of
+            torch.nn.Conv3d.
+        indice_key: convolutions of the same sites and parameters that have the same key share a
+            rulebook.
+
+    The weight is [D, H, W, in_channels, out_channels], as that of mmcv.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        dilation: int | Sequence[int] = 1,
+        bias: bool = True,
+        indice_key: str | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            bias,
+            indice_key,
+            subm=False,
+        )
+
+
+class SubMConv3d(_SparseConvolution):
+    """A submanifold convolution of a SparseTensor: the active sites stay the same.
+
+    Args:
+        in_channels, out_channels, kernel_size, bias: as of torch.nn.Conv3d; kernel_size is odd.
+        indice_key: convolutions of the same sites and parameters that have the same key share a
+            rulebook.
+
+    The filter is centered on each site. The weight is [D, H, W, in_channels, out_channels], as that
+    of mmcv.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        bias: bool = True,
+        indice_key: str | None = None,
+    ) -> None:
+        kernel = _triple(kernel_size)
+        if any(size % 2 == 0 for size in kernel):
+            raise ValueError(f"kernel_size is {kernel}, expected odd numbers")
+        padding = [size // 2 for size in kernel]
+        super().__init__(
+            in_channels, out_channels, kernel, 1, padding, 1, bias, indice_key, subm=True
+        )

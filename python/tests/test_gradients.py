@@ -1,0 +1,141 @@
+"""Results and gradients against formulations in PyTorch, in double, whose own gradients are checked
+numerically.
+"""
+
+from __future__ import annotations
+
+import cases
+import pytest
+import torch
+import torch.nn.functional as F
+
+import mluop_omp.torch as mt
+
+
+def voxel_pooling(geom_xyz, feats, voxel_num):
+    X, Y, Z = voxel_num
+    B, _, C = feats.shape
+    x, y, z = geom_xyz.long().unbind(2)
+    inside = (x >= 0) & (x < X) & (y >= 0) & (y < Y) & (z >= 0) & (z < Z)
+    batch = torch.arange(B).unsqueeze(1).expand_as(x)
+    cell = ((batch * Y + y) * X + x)[inside]
+    return feats.new_zeros(B * Y * X, C).index_add(0, cell, feats[inside]).view(B, Y, X, C)
+
+
+def dynamic_scatter(feats, coors, reduce):
+    valid = (coors >= 0).all(1)
+    unique, inverse = torch.unique(coors[valid], dim=0, return_inverse=True)
+    index = inverse.unsqueeze(1).expand(-1, feats.shape[1])
+    kind = {"max": "amax", "sum": "sum", "mean": "mean"}[reduce]
+    zeros = feats.new_zeros(len(unique), feats.shape[1])
+    return zeros.scatter_reduce(0, index, feats[valid], kind, include_self=False)
+
+
+def three_nn(unknown, known):
+    return torch.cdist(unknown, known).square().topk(3, largest=False).values
+
+
+def three_interpolate(feats, idx, weight):
+    B, C, _ = feats.shape
+    flat = idx.long().reshape(B, 1, -1).expand(-1, C, -1)
+    return (feats.gather(2, flat).view(B, C, -1, 3) * weight.unsqueeze(1)).sum(3)
+
+
+def masked_im2col(im, mask_h, mask_w, kernel, pad):
+    W = im.shape[3] + 2 * pad[1] - kernel[1] + 1
+    return F.unfold(im, kernel, padding=pad)[0][:, mask_h.long() * W + mask_w]
+
+
+def masked_col2im(col, mask_h, mask_w, size):
+    pixels = (mask_h.long() * size[1] + mask_w).tolist()
+    last = {pixel: k for k, pixel in enumerate(pixels)}
+    im = col.new_zeros(len(col), size[0] * size[1])
+    im = im.index_copy(1, torch.tensor(list(last)), col[:, list(last.values())])
+    return im.view(1, len(col), *size)
+
+
+def indice_conv(feats, filters, pairs, num, num_out, subm):
+    out = feats.new_zeros(num_out, filters.shape[-1])
+    for k, matrix in enumerate(filters.flatten(0, 2)):
+        inputs, outputs = pairs[k, :, : num[k]].long()
+        out = out.index_add(0, outputs, feats[inputs] @ matrix)
+    return out
+
+
+def doubled(arguments):
+    return tuple(
+        argument.detach().double().requires_grad_(argument.requires_grad)
+        if isinstance(argument, torch.Tensor) and argument.is_floating_point()
+        else argument
+        for argument in arguments
+    )
+
+
+def first(result):
+    return result[0] if isinstance(result, tuple) else result
+
+
+def compare(name, arguments):
+    reference = globals()[name]
+    precise = doubled(arguments)
+    assert torch.autograd.gradcheck(lambda *a: reference(*a), precise)
+    expected = reference(*precise)
+    actual = first(getattr(mt, name)(*arguments))
+    torch.testing.assert_close(actual.double(), expected, rtol=1e-5, atol=1e-5)
+    weights = torch.randn(expected.shape, generator=cases.generator(), dtype=torch.float64)
+    (expected * weights).sum().backward()
+    # A gradient that is not contiguous.
+    (actual.transpose(0, 1).contiguous() * weights.float().transpose(0, 1)).sum().backward()
+    for position in cases.DIFFERENTIABLE[name]:
+        torch.testing.assert_close(
+            arguments[position].grad.double(), precise[position].grad, rtol=1e-5, atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("name", sorted(cases.DIFFERENTIABLE))
+def test_operator(name):
+    compare(name, cases.with_gradients(name))
+
+
+@pytest.mark.parametrize("reduce", ["max", "sum"])
+def test_dynamic_scatter(reduce):
+    feats, coors, _ = cases.with_gradients("dynamic_scatter")
+    compare("dynamic_scatter", (feats, coors, reduce))
+
+
+@pytest.mark.parametrize(
+    ("layout", "order"), [("NDHWC", (4, 0, 1, 2, 3)), ("NCDHW", (4, 3, 0, 1, 2))]
+)
+def test_layouts_of_filters(layout, order):
+    feats, filters, *rest = cases.with_gradients("indice_conv")
+    permuted = filters.detach().permute(order).contiguous().requires_grad_()
+    mt.indice_conv(feats, permuted, *rest, layout).square().sum().backward()
+    mt.indice_conv(feats, filters, *rest).square().sum().backward()
+    torch.testing.assert_close(permuted.grad, filters.grad.permute(order))
+
+
+def test_half_gradients():
+    feats, idx, weight = (
+        a.half() if a.is_floating_point() else a for a in cases.arguments("three_interpolate")
+    )
+    feats.requires_grad_()
+    mt.three_interpolate(feats, idx, weight).sum().backward()
+    assert feats.grad.dtype is torch.half
+
+
+def test_neighbors_that_do_not_exist_have_no_gradient():
+    unknown, known = (
+        torch.zeros(1, 1, 3, requires_grad=True),
+        torch.ones(1, 1, 3, requires_grad=True),
+    )
+    dist2, _ = mt.three_nn(unknown, known)
+    dist2[dist2.isfinite()].sum().backward()
+    torch.testing.assert_close(unknown.grad, torch.full((1, 1, 3), -2.0))
+    torch.testing.assert_close(known.grad, torch.full((1, 1, 3), 2.0))
+
+
+def test_operators_without_gradient_say_so():
+    points = cases.floats(10, 3).requires_grad_()
+    voxels, _, _ = mt.voxelization(points, [1.0] * 3, [-2.0] * 3 + [2.0] * 3, 2, 5)
+    with pytest.raises(NotImplementedError, match="mluop_omp::voxelization has no gradient"):
+        voxels.sum().backward()

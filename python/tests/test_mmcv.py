@@ -1,0 +1,254 @@
+"""mmcv's classes on CPUs, with mmcv-lite: forward and backward."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import cases
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import mluop_omp.torch as mt
+
+pytest.importorskip("mmcv", reason="requires mmcv-lite")
+importlib.import_module("mluop_omp.mmcv.auto")
+ops = importlib.import_module("mmcv.ops")
+
+
+def gradients(outputs, variables):
+    return torch.autograd.grad(outputs.square().sum(), variables)
+
+
+def test_three_nn_and_three_interpolate():
+    unknown, known = cases.floats(2, 9, 3), cases.floats(2, 6, 3) / 2
+    distance, idx = ops.three_nn(unknown, known)
+    dist2, expected_idx = mt.three_nn(unknown, known)
+    torch.testing.assert_close(distance, dist2.sqrt())
+    assert torch.equal(idx, expected_idx)
+    feats, weight = cases.floats(2, 4, 6).requires_grad_(), cases.floats(2, 9, 3)
+    actual = ops.three_interpolate(feats, idx, weight)
+    expected = mt.three_interpolate(feats, idx, weight)
+    torch.testing.assert_close(actual, expected)
+    torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
+
+
+def test_three_interpolate_in_double():
+    feats, idx, weight = cases.arguments("three_interpolate")
+    doubles = feats.double().requires_grad_(), idx, weight.double()
+    actual = ops.three_interpolate(*doubles)
+    torch.testing.assert_close(actual.float(), mt.three_interpolate(feats, idx, weight))
+    assert torch.autograd.gradcheck(lambda f: ops.three_interpolate(f, *doubles[1:]), doubles[0])
+
+
+def test_ball_query():
+    new_xyz, xyz, *_ = cases.arguments("ball_query")
+    actual = ops.ball_query(0, 1.0, 4, xyz, new_xyz)
+    assert torch.equal(actual, mt.ball_query(new_xyz, xyz, 0, 1.0, 4))
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_dynamic_scatter(average):
+    feats, coors, _ = cases.with_gradients("dynamic_scatter")
+    module = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], average)
+    actual, voxels = module(feats, coors)
+    expected, expected_voxels, _, _ = mt.dynamic_scatter(feats, coors, "mean" if average else "max")
+    torch.testing.assert_close(actual, expected)
+    assert torch.equal(voxels, expected_voxels)
+    torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
+
+
+def test_dynamic_scatter_in_half():
+    feats, coors, _ = cases.arguments("dynamic_scatter")
+    actual, _ = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], False)(feats.half(), coors)
+    expected = mt.dynamic_scatter(feats.half().float(), coors, "max")[0]
+    torch.testing.assert_close(actual, expected.half())
+
+
+def test_hard_voxelization():
+    points, size, bounds, max_points, max_voxels = cases.arguments("voxelization")
+    actual = ops.Voxelization(size, bounds, max_points, max_voxels)(points)
+    expected = mt.voxelization(points, size, bounds, max_points, max_voxels)
+    for a, e in zip(actual, expected):
+        assert torch.equal(a, e)
+
+
+def test_voxelization_without_points():
+    voxels, coors, counts = ops.Voxelization([1.0] * 3, [0.0] * 3 + [4.0] * 3, 2, 5)(
+        torch.zeros(0, 4)
+    )
+    assert len(voxels) == len(coors) == len(counts) == 0
+
+
+def test_dynamic_voxelization_agrees_with_hard_voxelization():
+    points, size, bounds, *_ = cases.arguments("voxelization")
+    points[0] = float("nan")
+    points[1] = 1e30
+    coors = ops.Voxelization(size, bounds, -1)(points)
+    assert (coors[:2] == -1).all()
+    cells = coors[(coors >= 0).all(1)]
+    hard = mt.voxelization(points, size, bounds, 50, 200)
+    assert torch.equal(torch.unique(cells, dim=0), torch.unique(hard[1], dim=0))
+    assert len(cells) == hard[2].sum()
+
+
+def test_masked_conv2d():
+    torch.manual_seed(0)
+    module = ops.MaskedConv2d(3, 4, 3, padding=1)
+    input, mask = cases.floats(1, 3, 6, 5), cases.integers(0, 2, 1, 6, 5)
+    with torch.no_grad():
+        torch.testing.assert_close(module(input, mask), module(input) * mask)
+
+
+def sparse_input(features=None):
+    indices = cases.sites()
+    features = cases.floats(len(indices), 4).requires_grad_() if features is None else features
+    return ops.SparseConvTensor(features, indices, list(cases.SPACE), 2)
+
+
+@pytest.mark.parametrize("subm", [True, False])
+def test_sparse_convolutions(subm):
+    torch.manual_seed(0)
+    # mmcv centers the filter of a submanifold convolution without padding.
+    module = ops.SubMConv3d(4, 6, 3) if subm else ops.SparseConv3d(4, 6, 3, 2, 1, bias=False)
+    input = sparse_input()
+    actual = module(input).dense()
+    stride, bias = (1, module.bias) if subm else (2, None)
+    expected = F.conv3d(
+        input.dense(), module.weight.permute(4, 3, 0, 1, 2), bias, stride=stride, padding=1
+    )
+    if subm:
+        expected = expected * sparse_input(torch.ones(20, 1)).dense()
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+    variables = [input.features, *module.parameters()]
+    torch.testing.assert_close(
+        gradients(actual, variables), gradients(expected, variables), rtol=1e-4, atol=1e-4
+    )
+
+
+def test_two_dimensional_convolutions():
+    torch.manual_seed(0)
+    indices = torch.tensor([[0, 0, 0], [0, 1, 2], [1, 3, 3]], dtype=torch.int32)
+    module = ops.SparseConv2d(2, 3, 3, 2, 1, bias=False)
+    input = ops.SparseConvTensor(cases.floats(3, 2), indices, [4, 4], 2)
+    expected = F.conv2d(input.dense(), module.weight.permute(3, 2, 0, 1), stride=2, padding=1)
+    torch.testing.assert_close(module(input).dense(), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("pad", [1, 0])
+def test_the_inverse_convolution_is_the_transpose(pad):
+    """<inverse(y), x> = <y, forward(x)> with the same filters, whose channels are exchanged."""
+    torch.manual_seed(0)
+    forward = ops.SparseConv3d(4, 6, 3, 2, pad, bias=False, indice_key="down")
+    inverse = ops.SparseInverseConv3d(6, 4, 3, indice_key="down", bias=False)
+    with torch.no_grad():
+        inverse.weight.copy_(forward.weight.transpose(3, 4))
+    input = sparse_input()
+    down = forward(input)
+    y = cases.floats(*down.features.shape).requires_grad_()
+    features, down.features = down.features, y
+    up = inverse(down)
+    torch.testing.assert_close((up.features * input.features).sum(), (features * y).sum())
+    assert torch.equal(up.indices, input.indices)
+    (up.features * input.features.detach()).sum().backward()
+    torch.testing.assert_close(y.grad, features.detach(), rtol=1e-4, atol=1e-4)
+
+
+def test_half_convolution():
+    torch.manual_seed(0)
+    module = ops.SubMConv3d(4, 6, 3, bias=False)
+    input = sparse_input(cases.floats(20, 4))
+    expected = module(input).features
+    input = sparse_input(cases.floats(20, 4).half())
+    torch.testing.assert_close(
+        module.half()(input).features.float(), expected, rtol=1e-2, atol=1e-2
+    )
+
+
+class Encoder(nn.Module):
+    """A sparse encoder as CenterPoint's, with mmcv's modules: two stages, then a dense head."""
+
+    def __init__(self):
+        super().__init__()
+
+        def block(convolution):
+            channels = convolution.out_channels
+            return ops.SparseSequential(convolution, nn.BatchNorm1d(channels), nn.ReLU())
+
+        self.layers = ops.SparseSequential(
+            block(ops.SubMConv3d(4, 16, 3, padding=1, bias=False, indice_key="subm1")),
+            block(ops.SubMConv3d(16, 16, 3, padding=1, bias=False, indice_key="subm1")),
+            block(ops.SparseConv3d(16, 32, 3, 2, padding=1, bias=False, indice_key="down")),
+            block(ops.SubMConv3d(32, 32, 3, padding=1, bias=False, indice_key="subm2")),
+        )
+        self.head = nn.Linear(32 * 3, 1)
+
+    def forward(self, features, indices, batch_size):
+        input = ops.SparseConvTensor(features, indices, [5, 16, 16], batch_size)
+        dense = self.layers(input).dense()
+        return self.head(dense.flatten(1, 2).amax((2, 3)))
+
+
+def clouds(batch_size):
+    cells = torch.randperm(batch_size * 5 * 16 * 16, generator=cases.generator())[
+        : 150 * batch_size
+    ]
+    indices = torch.stack(torch.unravel_index(cells, (batch_size, 5, 16, 16)), 1).int()
+    return cases.floats(len(indices), 4), indices
+
+
+def test_an_encoder_trains():
+    torch.manual_seed(0)
+    encoder = Encoder()
+    features, indices = clouds(4)
+    target = torch.tensor([[0.0], [1.0], [0.0], [1.0]])
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=1e-2)
+    losses = []
+    for _ in range(10):
+        loss = F.binary_cross_entropy_with_logits(encoder(features, indices, 4), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 2
+    assert all(parameter.grad.isfinite().all() for parameter in encoder.parameters())
+
+
+def test_functions_without_kernel_say_so():
+    import mmcv._ext
+
+    with pytest.raises(NotImplementedError, match="roi_align_forward has no CPU kernel"):
+        mmcv._ext.roi_align_forward(torch.zeros(1))
+    assert not hasattr(mmcv._ext, "__path__")
+
+
+FULL_MMCV = """
+import sys, types, torch
+calls = []
+extension = types.ModuleType("mmcv._ext")
+extension.three_nn_forward = lambda *a, **k: calls.append("three_nn")
+extension.nms = lambda *a: calls.append("nms")
+def missing(name):
+    if name.startswith("__"): raise AttributeError(name)
+    return lambda *a, **k: calls.append(name)
+extension.__getattr__ = missing
+sys.modules["mmcv._ext"] = extension
+import mmcv.ops
+import mluop_omp.mmcv
+mluop_omp.mmcv.install()
+mluop_omp.mmcv.install()
+assert sys.modules["mmcv._ext"] is extension
+points = torch.rand(1, 5, 3)
+distance, _ = mmcv.ops.three_nn(points, points)
+assert not distance[..., 0].any() and not calls
+extension.nms(points)
+extension.three_nn_forward(points.to("meta"), points.to("meta"), None, None)
+assert calls == ["nms", "three_nn"], calls
+"""
+
+
+def test_kernels_of_a_full_mmcv_remain():
+    subprocess.run([sys.executable, "-c", FULL_MMCV], check=True, timeout=120)

@@ -1,0 +1,105 @@
+"""The modules against the dense layers of PyTorch."""
+
+from __future__ import annotations
+
+import cases
+import pytest
+import torch
+import torch.nn.functional as F
+
+import mluop_omp.torch as mt
+
+
+def test_voxel_pooling():
+    geom_xyz, feats, voxel_num = cases.arguments("voxel_pooling")
+    module = mt.VoxelPooling(voxel_num)
+    expected = mt.voxel_pooling(geom_xyz, feats, voxel_num)[0].permute(0, 3, 1, 2)
+    torch.testing.assert_close(module(geom_xyz.view(2, 5, 6, 3), feats.view(2, 5, 6, 4)), expected)
+    assert "voxel_num=(3, 3, 3)" in repr(module)
+
+
+def test_three_interpolate_at_the_known_points_is_the_identity():
+    known, features = cases.floats(2, 10, 3), cases.floats(2, 5, 10)
+    torch.testing.assert_close(mt.ThreeInterpolate()(known, known, features), features)
+
+
+def test_dynamic_scatter_of_batches():
+    feats, coors, _ = cases.arguments("dynamic_scatter")
+    batch = torch.arange(40).remainder(2).int().unsqueeze(1)
+    voxel_feats, voxel_coors = mt.DynamicScatter("sum")(feats, torch.cat([batch, coors], 1))
+    for b in (0, 1):
+        expected = mt.dynamic_scatter(feats[b::2].contiguous(), coors[b::2].contiguous(), "sum")
+        own = voxel_coors[:, 0] == b
+        torch.testing.assert_close(voxel_feats[own], expected[0])
+        torch.testing.assert_close(voxel_coors[own][:, 1:], expected[1])
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_masked_conv2d_is_the_convolution_at_the_mask(bias):
+    torch.manual_seed(0)
+    module = mt.MaskedConv2d(3, 4, 3, padding=1, bias=bias)
+    input = cases.floats(1, 3, 6, 5).requires_grad_()
+    mask = cases.integers(0, 2, 1, 6, 5)
+    expected = module(input) * mask
+    actual = module(input, mask)
+    torch.testing.assert_close(actual, expected)
+    gradients = [
+        torch.autograd.grad(out.square().sum(), [input, *module.parameters()])
+        for out in (actual, expected)
+    ]
+    torch.testing.assert_close(*gradients)
+
+
+def test_masked_conv2d_without_masked_pixels():
+    module = mt.MaskedConv2d(3, 4, 3, padding=1)
+    assert not module(cases.floats(1, 3, 6, 5), torch.zeros(1, 6, 5)).any()
+
+
+def sparse(channels=4):
+    indices = cases.sites()
+    return mt.SparseTensor(
+        cases.floats(len(indices), channels).requires_grad_(), indices, cases.SPACE, 2
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: mt.SubMConv3d(4, 6, 3),
+        lambda: mt.SubMConv3d(4, 6, (1, 3, 5), bias=False),
+        lambda: mt.SparseConv3d(4, 6, 3, stride=2, padding=1, bias=False),
+        lambda: mt.SparseConv3d(4, 6, (3, 1, 2), stride=(2, 1, 1), padding=(0, 1, 1), bias=False),
+        lambda: mt.SparseConv3d(4, 6, 3, padding=2, dilation=2, bias=False),
+    ],
+)
+def test_sparse_convolutions_are_dense_ones_at_the_active_sites(make):
+    torch.manual_seed(0)
+    module, input = make(), sparse()
+    output = module(input)
+    weight = module.weight.permute(4, 3, 0, 1, 2)
+    arguments = (weight, module.bias, module.stride, module.padding, module.dilation)
+    expected = F.conv3d(input.dense(), *arguments)
+    if module.subm:
+        active = mt.SparseTensor(torch.ones(20, 1), input.indices, cases.SPACE, 2).dense()
+        expected = expected * active
+    torch.testing.assert_close(output.dense(), expected, rtol=1e-4, atol=1e-5)
+    variables = [input.features, *module.parameters()]
+    gradients = [
+        torch.autograd.grad(out.square().sum(), variables) for out in (output.dense(), expected)
+    ]
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
+def test_an_indice_key_shares_a_rulebook():
+    first = mt.SubMConv3d(4, 4, 3, indice_key="a")
+    input = sparse()
+    output = first(mt.SubMConv3d(4, 4, 3, indice_key="a")(input))
+    assert list(output.rulebooks) == ["a"]
+    with pytest.raises(ValueError, match="another convolution"):
+        mt.SparseConv3d(4, 4, 3, indice_key="a")(output)
+    assert output.replace_feature(output.features * 2).indices is output.indices
+
+
+def test_an_even_kernel_is_refused():
+    with pytest.raises(ValueError, match="odd"):
+        mt.SubMConv3d(4, 4, 2)

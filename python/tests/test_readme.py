@@ -1,0 +1,33 @@
+"""The Python examples of README.md, each run as a program of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+# A regular expression of what each prints.
+OUTPUTS = {
+    "mluop_omp.torch": r"Size\(\[1, 64, 2, 2, 2\]\) torch.Size\(\[3, 3, 3, 16, 32\]\)",
+    "mmcv": r"Size\(\[\d+, 4\]\) torch.Size\(\[\d+, 3\]\)",
+    "spconv": r"Size\(\[3, 32\]\)",
+    "numpy": r"\[11\. 22\.\]",
+}
+
+
+@pytest.mark.parametrize("library", list(OUTPUTS))
+def test_example(library):
+    module = library.partition(".")[0]
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"requires {module}")
+    imports = re.compile(rf"^(from|import) {library}\b", re.MULTILINE)
+    (code,) = filter(imports.search, EXAMPLES)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert re.search(OUTPUTS[library], run.stdout), run.stdout

@@ -1,0 +1,122 @@
+"""The operators in PyTorch: registration, results, gradients, compilation, errors."""
+
+from __future__ import annotations
+
+import threading
+
+import cases
+import numpy as np
+import pytest
+import torch
+
+import mluop_omp
+import mluop_omp.torch as mt
+from mluop_omp.torch import _operators
+
+NAMES = sorted(_operators.SCHEMAS)
+
+
+def operator(name):
+    return getattr(torch.ops.mluop_omp, name).default
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_opcheck(name):
+    torch.library.opcheck(operator(name), cases.with_gradients(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_are_those_of_the_functions_on_numpy_arrays(name):
+    names = {"voxel_pooling_backward": (), "indice_conv_backward_data": 4}
+    arguments = [a.numpy() if isinstance(a, torch.Tensor) else a for a in cases.arguments(name)]
+    arguments = arguments[: names.get(name) or len(arguments)]
+    expected = getattr(mluop_omp, name)(*arguments)
+    actual = operator(name)(*cases.arguments(name))
+    if isinstance(expected, np.ndarray):
+        expected, actual = [expected], [actual]
+    assert len(actual) == len(expected)
+    for a, e in zip(actual, expected):
+        np.testing.assert_array_equal(a.numpy(), e)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_compiled_functions_give_the_same(name):
+    torch._dynamo.reset()
+    arguments = cases.arguments(name)
+    compiled = torch.compile(lambda *a: operator(name)(*a), backend="aot_eager", fullgraph=True)
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        actual = compiled(*arguments)
+    expected = operator(name)(*arguments)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=0)
+
+
+def test_inductor_compiles_forward_and_backward():
+    torch._dynamo.reset()
+    geom_xyz, feats, voxel_num = cases.arguments("voxel_pooling")
+
+    def loss(features):
+        return mt.voxel_pooling(geom_xyz, features.sin(), voxel_num)[0].square().sum()
+
+    gradients = []
+    for function in (loss, torch.compile(loss)):
+        features = feats.clone().requires_grad_()
+        function(features).backward()
+        gradients.append(features.grad)
+    torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize(
+    ("change", "exception", "text"),
+    [
+        (lambda t: t.double(), mluop_omp.MluOpError, "DOUBLE"),
+        (lambda t: t.bfloat16(), mluop_omp.MluOpError, "BFLOAT16"),
+        (lambda t: t.to(torch.complex128), mluop_omp.MluOpError, "complex128"),
+        (
+            lambda t: t.transpose(1, 2).contiguous().transpose(1, 2),
+            mluop_omp.MluOpError,
+            "contiguous",
+        ),
+        (lambda t: t.to_sparse(), Exception, None),
+        (lambda t: t[0], mluop_omp.MluOpError, "dimensions"),
+        (lambda t: t.numpy(), Exception, None),
+    ],
+)
+def test_a_tensor_that_does_not_fit_is_refused(change, exception, text):
+    unknown, known = cases.arguments("three_nn")
+    with pytest.raises(exception, match=text):
+        mt.three_nn(unknown, change(known))
+
+
+def test_a_tensor_of_another_device_is_refused():
+    with pytest.raises(mluop_omp.MluOpError, match="known is on device meta, expected cpu"):
+        _operators.points.three_nn(
+            _operators.TORCH, torch.zeros(1, 2, 3), torch.zeros(1, 2, 3, device="meta")
+        )
+
+
+def test_set_num_threads_holds_in_every_thread_of_the_program():
+    before = torch.get_num_threads()
+    arguments = cases.arguments("three_nn")
+    seen = []
+
+    def run():
+        mt.three_nn(*arguments)
+        seen.append(mluop_omp.threads())
+
+    try:
+        for count in (1, 3):
+            torch.set_num_threads(count)
+            for _ in range(2):
+                thread = threading.Thread(target=run)
+                thread.start()
+                thread.join()
+            run()
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [1, 1, 1, 3, 3, 3]
+
+
+def test_inputs_are_not_copied():
+    """The address that the library gets is that of the tensor."""
+    tensor = torch.zeros(2, 3)
+    assert _operators.TORCH.tensor("tensor", tensor)[1] == tensor.data_ptr()
