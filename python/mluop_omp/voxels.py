@@ -21,12 +21,12 @@ def voxel_pooling(
 
     Args:
         geom_xyz: int32 [B, N, 3], the voxel of each point: x, y, z; any value.
-        features: float32 [B, N, C].
+        features: float16 or float32 [B, N, C]. Sums are fp32, rounded once.
         voxel_num: (X, Y, Z), the extents of the grid in voxels. Z bounds z; the output has no such
             dimension.
 
     Returns:
-        output: float32 [B, Y, X, C].
+        output: [B, Y, X, C] of the dtype of features.
         pos_memo: int32 [B, N, 3], ``(b, y, x)`` of a point in range, else ``(-1, -1, -1)``.
 
     Raises:

@@ -29,11 +29,13 @@ def points_of_grid(rng):
     return geom_xyz, rng.standard_normal((2, 60, 5), np.float32)
 
 
-def test_voxel_pooling(rng):
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_voxel_pooling(rng, dtype):
     geom_xyz, features = points_of_grid(rng)
+    features = features.astype(dtype)
     output, pos_memo = mluop_omp.voxel_pooling(geom_xyz, features, (4, 3, 2))
     expected, expected_memo = reference.voxel_pooling(geom_xyz, features, (4, 3, 2))
-    close(output, expected)
+    close(output, expected, dtype)
     assert_array_equal(pos_memo, expected_memo)
 
 

@@ -22,7 +22,10 @@ class VoxelPooling(nn.Module):
         self.voxel_num = tuple(voxel_num)
 
     def forward(self, geom_xyz: Tensor, features: Tensor) -> Tensor:
-        """Takes voxels int32 [B, ..., 3] and features float32 [B, ..., C]; returns [B, C, Y, X]."""
+        """Takes voxels int32 [B, ..., 3] and features half or float [B, ..., C].
+
+        Returns [B, C, Y, X].
+        """
         B, C = features.shape[0], features.shape[-1]
         geom_xyz = geom_xyz.reshape(B, -1, 3).contiguous()
         features = features.reshape(B, -1, C).contiguous()
