@@ -363,8 +363,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvol
  *   end, to nearest even.
  *     native  the points of a cell are added in ascending order: for FLOAT bit-identical to the serial loop of the
  *             definition, for HALF these sums rounded; at every thread count
- *     device  atomics add the points of a cell in any order, for HALF to sums in fp32: elements of HALF differ from
- *             native only where the order of the additions changes the rounding
+ *     device  atomics add the points of a cell in any order, for HALF to sums in fp32: elements of HALF differ
+ *             from native only where the order of the additions changes the rounding
  * Memory: no workspace.
  *     native  the handle keeps about 8 bytes a point, a byte a cell, and for each task 48 KiB, above 16 tasks
  *             3 KiB times the number of tasks; for HALF also sums in fp32, at most 8 MiB for each task and about
@@ -372,8 +372,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvol
  *     device  for HALF, the handle keeps 4 bytes an element of output_features
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      input_features is neither FLOAT nor HALF; output_features has another data type; a scalar is not
- *                  positive, or does not match a shape
+ *   BAD_PARAM      input_features is neither FLOAT nor HALF; output_features has another data type; a scalar is
+ *                  not positive, or does not match a shape
  *   NOT_SUPPORTED  a tensor has 2^31 elements or more
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
