@@ -159,6 +159,10 @@ const Distribution kDistributions[] = {
      }},
     {"sorted", [](float* p, int64_t m, auto&) { p[0] = static_cast<float>(m) * 0x1p-11F; }},
     {"far away, where distances tie", [](float* p, int64_t, auto&) { p[0] = 250 + p[0]; }},
+    {"squares are subnormal in half",
+     [](float* p, int64_t, auto&) {
+       for (int i = 0; i < 3; ++i) p[i] *= 0x1p-9F;
+     }},
     {"distances overflow",
      [](float* p, int64_t m, auto&) {
        if (m % 3 != 0) p[1] = m % 3 == 1 ? 60000.0F : -60000.0F;
@@ -218,6 +222,17 @@ TEST(OpsThreeNNForward, Subnormals) {
     expect_outputs(inputs, {{0, 0, 0}, {1, 2, 3}});
     inputs.known[11] = 1;
     expect_outputs(inputs, {{0, 0, 0x1p-140F}, {1, 2, 0}});
+  }
+}
+
+// The rounded sum of squares is the greatest float; with fused multiply-adds it is infinite.
+TEST(OpsThreeNNForward, GreatestDistance) {
+  for (const int64_t M : {int64_t{4}, kTree}) {
+    ThreeNNInputs<float> inputs{{1, 1, M}, {0, 0, 0}, std::vector<float>(static_cast<size_t>(3 * M), kInfinity)};
+    const float place[3] = {0x1.279a72p+63F, 0x1.279a7ap+63F, 0x1.279a70p+63F};
+    for (const int64_t m : {1, 2, 3}) std::copy_n(place, 3, inputs.known.data() + m * 3);
+    constexpr float kMax = std::numeric_limits<float>::max();
+    expect_outputs(inputs, {{kMax, kMax, kMax}, {1, 2, 3}});
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include <bit>
 #include <limits>
 
 #include "ops/three_nn_forward/args.h"
@@ -30,27 +31,26 @@ enum class Order {
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-template <Order kOrder>
+// T: float or Half, the element type of the distances.
+template <class T, Order kOrder>
 class Best {
  public:
   HWY_INLINE Best() {
     for (V& distance : distances_) distance = hn::Set(D(), kInfinity);
     for (Vi& index : indices_) index = hn::Zero(Di());
+    limit_ = hn::Set(D(), kInfinity);
   }
 
   // Queries that are not active have no neighbors.
   HWY_INLINE explicit Best(Mask active) : Best() {
     for (V& distance : distances_) distance = hn::IfThenElse(active, distance, hn::Set(D(), kInactive));
+    limit_ = approximate_limit<T>(distances_[2]);
   }
 
-  // Negative for a query that is not active.
-  HWY_INLINE V third_distance() const { return distances_[2]; }
-
-  // Whether a candidate at these distances may be inserted.
-  HWY_INLINE Mask admits(V distance) const {
-    return kOrder == Order::kByIndex ? hn::Lt(distance, distances_[2]) : hn::Le(distance, distances_[2]);
-  }
-  // Whether one of several may be: `bound` and `first_index` are their least.
+  // Whether a candidate may be inserted: of this approximate_squared_length(), or with squared_length<float>() as
+  // a lower bound of it.
+  HWY_INLINE Mask may_admit(V approximate) const { return hn::Le(approximate, limit_); }
+  // Whether one of several candidates is inserted: `bound` and `first_index` are lower bounds of theirs.
   HWY_INLINE Mask admits(V bound, int32_t first_index) const {
     return better(bound, hn::Set(Di(), first_index), 2);
   }
@@ -72,26 +72,32 @@ class Best {
   }
 
   // Compares the queries with known points [0, count): position(i) is the coordinates of one, index(i) its index.
-  template <class T, class Position, class Index>
+  template <class Position, class Index>
   HWY_INLINE void insert_all(const Vector3& queries, int64_t count, const Position& position, const Index& index) {
     // Points that are compared before a branch.
-    constexpr int64_t kUnroll = 4;
+    constexpr int64_t kGroup = 16;
     const D d;
-    int64_t i = 0;
-    for (; i + kUnroll <= count; i += kUnroll) {
-      const V distances[kUnroll] = {
-          squared_distance<T>(queries, position(i)), squared_distance<T>(queries, position(i + 1)),
-          squared_distance<T>(queries, position(i + 2)), squared_distance<T>(queries, position(i + 3))};
-      const Mask admitted = hn::Or(hn::Or(admits(distances[0]), admits(distances[1])),
-                                   hn::Or(admits(distances[2]), admits(distances[3])));
-      if (hn::AllFalse(d, admitted)) continue;
-      HWY_UNROLL(4) for (int64_t j = 0; j < kUnroll; ++j) insert(distances[j], index(i + j));
+    for (int64_t first = 0; first < count; first += kGroup) {
+      uint32_t admitted = 0;
+      const auto compare = [&](int64_t j) {
+        const V distance = approximate_squared_length(difference(queries, position(first + j)));
+        admitted |= static_cast<uint32_t>(!hn::AllFalse(d, may_admit(distance))) << j;
+      };
+      if (first + kGroup <= count) {
+        HWY_UNROLL(16) for (int64_t j = 0; j < kGroup; ++j) compare(j);
+      } else {
+        for (int64_t j = 0; j < count - first; ++j) compare(j);
+      }
+      for (; admitted != 0; admitted &= admitted - 1) {
+        const int64_t i = first + std::countr_zero(admitted);
+        insert(squared_length<T>(difference(queries, position(i))), index(i));
+      }
+      limit_ = approximate_limit<T>(distances_[2]);
     }
-    for (; i < count; ++i) insert(squared_distance<T>(queries, position(i)), index(i));
   }
 
   // Writes the neighbors of query i, for i in [0, count), from element 3 position(i) on.
-  template <class T, class Position>
+  template <class Position>
   HWY_INLINE void store(int64_t count, const Position& position, T* dist2, int32_t* idx) const {
     alignas(64) float distances[kNeighbors][kLanes];
     alignas(64) int32_t indices[kNeighbors][kLanes];
@@ -124,6 +130,7 @@ class Best {
 
   V distances_[kNeighbors];
   Vi indices_[kNeighbors];
+  V limit_;  // of the approximate distances of candidates
 };
 
 }  // namespace HWY_NAMESPACE

@@ -44,8 +44,8 @@ void compare(const CompareArgs& args, int64_t begin, int64_t end, Task&) {
     const int64_t count = std::min({kLanes, (b + 1) * call.N - query, end - query});
     const T* unknown = static_cast<const T*>(call.unknown) + query * 3;
     const float* known = args.known + b * call.M * 3;
-    Best<Order::kByIndex> best;
-    best.insert_all<T>(
+    Best<T, Order::kByIndex> best;
+    best.insert_all(
         load_queries(unknown, count), call.M,
         [=](int64_t m) {
           const float* point = known + m * 3;

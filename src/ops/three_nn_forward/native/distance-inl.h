@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "ops/three_nn_forward/native/tree.h"
 #include "primitives/distance-inl.h"
 #include "primitives/half-inl.h"
@@ -26,25 +28,44 @@ struct Vector3 {
   V x, y, z;
 };
 
-// Of a vector whose components are not rounded yet.
+// If squared_length<T>(v) is at most d, approximate_squared_length(v) is at most d * kScale + kOffset: the former
+// has five roundings of relative error 2^-11 (half) or 2^-24 (float), and three squares that may be subnormal.
 template <class T>
-HWY_INLINE V squared_length(V x, V y, V z) {
-  return mluop::HWY_NAMESPACE::squared_length<T>(D(), x, y, z);
+struct Rounding {
+  static constexpr float kScale = std::is_same_v<T, float> ? 1 + 0x1p-20F : 1 + 0x1.8p-9F;
+  static constexpr float kOffset = std::is_same_v<T, float> ? 0x1p-126F : 0x1p-23F;
+};
+
+template <class T>
+HWY_INLINE V approximate_limit(V distance) {
+  const D d;
+  return hn::MulAdd(distance, hn::Set(d, Rounding<T>::kScale), hn::Set(d, Rounding<T>::kOffset));
+}
+
+// A vector whose components are not rounded to T.
+HWY_INLINE V approximate_squared_length(const Vector3& v) {
+  return hn::MulAdd(v.z, v.z, hn::MulAdd(v.y, v.y, hn::Mul(v.x, v.x)));
 }
 
 template <class T>
-HWY_INLINE V squared_distance(const Vector3& a, const Vector3& b) {
-  return squared_length<T>(hn::Sub(a.x, b.x), hn::Sub(a.y, b.y), hn::Sub(a.z, b.z));
+HWY_INLINE V squared_length(const Vector3& v) {
+  return mluop::HWY_NAMESPACE::squared_length<T>(D(), v.x, v.y, v.z);
 }
 
-// Lower bounds of the squared distances of a finite point to the points in boxes, in the roundings of T: every
-// step is monotonic. Infinite for an empty box.
-template <class T>
-HWY_INLINE V squared_distance_to_box(const Vector3& point, const Vector3& low, const Vector3& high) {
-  const auto gap = [](V coordinate, V from, V to) {
-    return hn::Max(hn::Max(hn::Sub(from, coordinate), hn::Sub(coordinate, to)), hn::Zero(D()));
+HWY_INLINE Vector3 difference(const Vector3& a, const Vector3& b) {
+  return {hn::Sub(a.x, b.x), hn::Sub(a.y, b.y), hn::Sub(a.z, b.z)};
+}
+
+// The least differences of points in the boxes [low, high] to points in the boxes [other_low, other_high]. Their
+// squared_length() is a lower bound of the squared distances, as every step is monotonic; infinite for an empty
+// box.
+HWY_INLINE Vector3 gap(const Vector3& low, const Vector3& high, const Vector3& other_low,
+                       const Vector3& other_high) {
+  const auto of_dim = [](V from, V to, V other_from, V other_to) {
+    return hn::Max(hn::Max(hn::Sub(other_from, to), hn::Sub(from, other_to)), hn::Zero(D()));
   };
-  return squared_length<T>(gap(point.x, low.x, high.x), gap(point.y, low.y, high.y), gap(point.z, low.z, high.z));
+  return {of_dim(low.x, high.x, other_low.x, other_high.x), of_dim(low.y, high.y, other_low.y, other_high.y),
+          of_dim(low.z, high.z, other_low.z, other_high.z)};
 }
 
 // Exact: distances have the precision of T.

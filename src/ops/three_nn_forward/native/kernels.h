@@ -50,9 +50,9 @@ struct LevelArgs {
 };
 RangeKernel<LevelArgs> level_kernel();
 
-// Work items: queries. Sorts a tile of queries by cell, so that vectors of them are near each other, and descends
-// the tree with each vector, nearest child first; omits children that have no better neighbor of any of its
-// queries.
+// Work items: queries. Sorts a tile of queries by cell and part of the cell, so that vectors of them are near each
+// other, and descends the tree with each vector, nearest child first; omits children that have no better neighbor
+// of any of its queries.
 struct SearchArgs {
   const Args& call;
   const TreeShape& shape;
@@ -64,10 +64,15 @@ RangeKernel<SearchArgs> search_kernel(mluOpDataType_t dtype);
 // The NRAM of search_kernel().
 struct SearchTile {
   SearchTile(Arena& nram, int64_t queries)
-      : cells(nram.take<uint8_t>("cells", {queries})), order(nram.take<int32_t>("order", {queries})) {}
+      : cells(nram.take<uint8_t>("cells", {queries})),
+        parts(nram.take<uint8_t>("parts of cells", {queries})),
+        by_part(nram.take<int32_t>("order by part", {queries})),
+        order(nram.take<int32_t>("order", {queries})) {}
 
-  uint8_t* cells;  // [queries]
-  int32_t* order;  // [queries], ascending by cell
+  uint8_t* cells;    // [queries]
+  uint8_t* parts;    // [queries]
+  int32_t* by_part;  // [queries], ascending by part
+  int32_t* order;    // [queries], ascending by (cell, part)
 };
 
 }  // namespace mluop::three_nn_forward::native

@@ -39,6 +39,18 @@ struct Box {
     node.first_index[child] = first_index;
   }
 
+  // Zeros for an empty box, and where the extent is 0 or infinite.
+  CellBox cell_box() const {
+    CellBox box{};
+    for (int dim = 0; dim < 3; ++dim) {
+      const float scale = 4 / (high[dim] - low[dim]);
+      if (!(scale > 0 && scale < kInfinity)) continue;
+      box.low[dim] = low[dim];
+      box.scale[dim] = scale;
+    }
+    return box;
+  }
+
   float low[3] = {kInfinity, kInfinity, kInfinity};
   float high[3] = {-kInfinity, -kInfinity, -kInfinity};
   int32_t first_index = std::numeric_limits<int32_t>::max();
@@ -101,6 +113,10 @@ void partition(const TreeArgs& args, int64_t begin, int64_t end, Task&) {
     const CellBlocks blocks(args.trees.blocks + b * shape.max_blocks, args.trees.nodes + b * shape.nodes);
     int64_t first = 0;
     for (int64_t before = 0; before < cell; ++before) first += ceil_div(sizes[before], kWidth);
+    Box box;
+    const Point* points = args.trees.points_of(shape, b) + first * kWidth;
+    for (int32_t i = 0; i < sizes[cell]; ++i) box.add(points[i]);
+    args.trees.cell_boxes[item] = box.cell_box();
     if (sizes[cell] > 0) blocks.sort(first, sizes[cell]);
     if (cell + 1 < shape.cells) continue;
     const int64_t last = shape.node_count[0] * kWidth;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/dtype.h"
 #include "core/simd.h"
@@ -76,7 +77,7 @@ class Search {
         high_{greatest(queries_.x), greatest(queries_.y), greatest(queries_.z)},
         best_(packet.active_lanes()) {}
 
-  HWY_INLINE const Best<Order::kAny>& run() {
+  HWY_INLINE const Best<T, Order::kAny>& run() {
     search_node(shape_.levels - 1, 0);
     return best_;
   }
@@ -85,14 +86,10 @@ class Search {
   static HWY_INLINE V least(V v) { return hn::MinOfLanes(D(), v); }
   static HWY_INLINE V greatest(V v) { return hn::MaxOfLanes(D(), v); }
 
-  // Lower bounds of the distances of the queries to children.
+  // Lower bounds of the approximate distances of the queries to children. squared_length() of fp32 is infinite
+  // only where no distance is finite; a fused multiply-add may overflow earlier.
   HWY_INLINE V bounds_of(const Node& node, int64_t first) const {
-    const auto gap = [](V low, V high, V child_low, V child_high) {
-      return hn::Max(hn::Max(hn::Sub(child_low, high), hn::Sub(low, child_high)), hn::Zero(D()));
-    };
-    const Vector3 low = load_vectors(node.low, first), high = load_vectors(node.high, first);
-    return squared_length<T>(gap(low_.x, high_.x, low.x, high.x), gap(low_.y, high_.y, low.y, high.y),
-                             gap(low_.z, high_.z, low.z, high.z));
+    return squared_length<float>(gap(low_, high_, load_vectors(node.low, first), load_vectors(node.high, first)));
   }
 
   void search_node(int level, int64_t number) {
@@ -106,11 +103,11 @@ class Search {
       // Not a comparison of `bound`: MinOfLanes of scalar targets is finite.
       if (hn::AllTrue(d, hn::Eq(nearest, hn::Set(d, kInfinity)))) return;
       const float bound = hn::GetLane(least(nearest));
-      if (hn::AllFalse(d, best_.admits(hn::Set(d, bound)))) return;
+      if (hn::AllFalse(d, best_.may_admit(hn::Set(d, bound)))) return;
       const int64_t child = take_child(bound, bounds);
-      const V bounds_of_lanes =
-          squared_distance_to_box<T>(queries_, broadcast(node.low, child), broadcast(node.high, child));
-      if (hn::AllFalse(d, best_.admits(bounds_of_lanes, node.first_index[child]))) continue;
+      const Vector3 gaps = gap(queries_, queries_, broadcast(node.low, child), broadcast(node.high, child));
+      if (hn::AllFalse(d, best_.may_admit(squared_length<float>(gaps)))) continue;
+      if (hn::AllFalse(d, best_.admits(squared_length<T>(gaps), node.first_index[child]))) continue;
       if (level == 0) {
         search_block(blocks_[number * kWidth + child]);
       } else {
@@ -135,7 +132,7 @@ class Search {
   }
 
   HWY_INLINE void search_block(const Block& block) {
-    best_.template insert_all<T>(
+    best_.insert_all(
         queries_, kWidth, [&](int64_t i) { return broadcast(block.coordinates, i); },
         [&](int64_t i) { return block.indices[i]; });
   }
@@ -144,7 +141,7 @@ class Search {
   const Block* blocks_;
   const Node* nodes_;
   const Vector3 queries_, low_, high_;
-  Best<Order::kAny> best_;
+  Best<T, Order::kAny> best_;
 };
 
 // The cells of a vector of queries, as cell_of(). Queries on a split may be on either side of it.
@@ -166,26 +163,60 @@ HWY_INLINE Vi cells_of(const Vector3& queries, const Split* splits, int levels) 
   return hn::Sub(node, hn::Set(di, 1 << levels));
 }
 
-// order[0, count) = the queries of a tile, ascending by cell.
+// The part of its cell in which each query is: the bits of 4 x 4 x 4 parts of the cell's box, interleaved, so that
+// consecutive parts are near each other. Queries outside of the box are in a part at its surface.
+constexpr size_t kParts = 64;
+
+HWY_INLINE Vi parts_of(const Vector3& queries, const CellBox* boxes, Vi cells) {
+  const D d;
+  const Di di;
+  static_assert(sizeof(CellBox) == 6 * sizeof(float));
+  const Vi pairs = hn::Add(cells, cells), offset = hn::Add(hn::Add(pairs, pairs), pairs);
+  const V one = hn::Set(d, 1), two = hn::Set(d, 2);
+  const V coordinates[3] = {queries.x, queries.y, queries.z};
+  Vi parts = hn::Zero(di);
+  HWY_UNROLL(3) for (int dim = 0; dim < 3; ++dim) {
+    const V low = hn::GatherIndex(d, &boxes->low[dim], offset),
+            scale = hn::GatherIndex(d, &boxes->scale[dim], offset);
+    const V position = hn::Mul(hn::Sub(coordinates[dim], low), scale);
+    const auto upper_half = hn::Ge(position, two);
+    const auto upper_quarter = hn::Ge(hn::IfThenElse(upper_half, hn::Sub(position, two), position), one);
+    parts = hn::Or(parts, hn::IfThenElseZero(hn::RebindMask(di, upper_half), hn::Set(di, 8 << dim)));
+    parts = hn::Or(parts, hn::IfThenElseZero(hn::RebindMask(di, upper_quarter), hn::Set(di, 1 << dim)));
+  }
+  return parts;
+}
+
+// tile.order[0, count) = the queries of a tile, ascending by cell and part.
 template <class T>
 HWY_INLINE void sort_queries(const T* unknown, int64_t count, const TreeShape& shape, const Split* splits,
-                             const SearchTile& tile) {
-  int32_t next[TreeShape::kMaxCells + 1] = {};
+                             const CellBox* boxes, const SearchTile& tile) {
+  int32_t next_of_cell[TreeShape::kMaxCells + 1] = {}, next_of_part[kParts + 1] = {};
   for (int64_t first = 0; first < count; first += kLanes) {
     const int64_t lanes = std::min(kLanes, count - first);
     alignas(64) float coordinates[3][kWidth] = {};
     for (int64_t i = 0; i < lanes; ++i) {
       for (int64_t dim = 0; dim < 3; ++dim) coordinates[dim][i] = to_f32(unknown[(first + i) * 3 + dim]);
     }
-    alignas(64) int32_t cells[kWidth];
-    hn::Store(cells_of(load_vectors(coordinates, 0), splits, shape.cell_levels), Di(), cells);
+    alignas(64) int32_t cells[kWidth], parts[kWidth];
+    const Vector3 queries = load_vectors(coordinates, 0);
+    const Vi cells_of_lanes = cells_of(queries, splits, shape.cell_levels);
+    hn::Store(cells_of_lanes, Di(), cells);
+    hn::Store(parts_of(queries, boxes, cells_of_lanes), Di(), parts);
     for (int64_t i = 0; i < lanes; ++i) {
       tile.cells[first + i] = static_cast<uint8_t>(cells[i]);
-      ++next[cells[i] + 1];
+      tile.parts[first + i] = static_cast<uint8_t>(parts[i]);
+      ++next_of_cell[cells[i] + 1];
+      ++next_of_part[parts[i] + 1];
     }
   }
-  for (int64_t cell = 1; cell < shape.cells; ++cell) next[cell] += next[cell - 1];
-  for (int64_t i = 0; i < count; ++i) tile.order[next[tile.cells[i]]++] = static_cast<int32_t>(i);
+  std::partial_sum(next_of_cell, next_of_cell + shape.cells, next_of_cell);
+  std::partial_sum(next_of_part, next_of_part + kParts, next_of_part);
+  for (int64_t i = 0; i < count; ++i) tile.by_part[next_of_part[tile.parts[i]]++] = static_cast<int32_t>(i);
+  for (int64_t i = 0; i < count; ++i) {
+    const int32_t query = tile.by_part[i];
+    tile.order[next_of_cell[tile.cells[query]]++] = query;
+  }
 }
 
 template <class T>
@@ -197,7 +228,8 @@ void search(const SearchArgs& args, int64_t begin, int64_t end, Task& task) {
     const int64_t b = first / call.N;
     const int64_t count = std::min({args.tile_queries, (b + 1) * call.N - first, end - first});
     const T* unknown = static_cast<const T*>(call.unknown) + first * 3;
-    sort_queries(unknown, count, shape, args.trees.splits + b * shape.cells, tile);
+    sort_queries(unknown, count, shape, args.trees.splits + b * shape.cells,
+                 args.trees.cell_boxes + b * shape.cells, tile);
     for (int64_t i = 0; i < count; i += kLanes) {
       const int32_t* order = tile.order + i;
       const int64_t lanes = std::min(kLanes, count - i);
@@ -209,7 +241,7 @@ void search(const SearchArgs& args, int64_t begin, int64_t end, Task& task) {
       const auto position = [&](int64_t lane) { return first + order[lane]; };
       T* dist2 = static_cast<T*>(call.dist2);
       if (active == 0) {
-        Best<Order::kAny>().store(lanes, position, dist2, call.idx);
+        Best<T, Order::kAny>().store(lanes, position, dist2, call.idx);
         continue;
       }
       Search<T> of_packet(shape, args.trees.blocks + b * shape.max_blocks, args.trees.nodes + b * shape.nodes,

@@ -46,6 +46,13 @@ struct Split {
   int32_t index;
 };
 
+// The box of the points of a cell: its least corner, and what maps it to [0, 4) in each dimension. 0 where it has
+// no extent.
+struct CellBox {
+  float low[3];
+  float scale[3];
+};
+
 // The cell of a point: descends `levels` splits, the root of which is splits[1].
 inline int64_t cell_of(const float* coordinates, int32_t index, const Split* splits, int levels) {
   size_t node = 1;
@@ -93,7 +100,8 @@ struct Trees {
         splits(arena.take<Split>("splits", {B, shape.cells})),
         cell_of_point(arena.take<uint8_t>("cell of point", {B, shape.points})),
         positions(arena.take<int32_t>("positions", {B, shape.chunks, shape.cells})),
-        cell_sizes(arena.take<int32_t>("cell sizes", {B, shape.cells})) {}
+        cell_sizes(arena.take<int32_t>("cell sizes", {B, shape.cells})),
+        cell_boxes(arena.take<CellBox>("cell boxes", {B, shape.cells})) {}
 
   // The points of a batch before they are blocks.
   Point* points_of(const TreeShape& shape, int64_t b) const {
@@ -106,6 +114,7 @@ struct Trees {
   uint8_t* cell_of_point;  // [B, points]
   int32_t* positions;      // [B, chunks, cells]: points of a cell in a chunk; then those in the chunks before
   int32_t* cell_sizes;     // [B, cells]
+  CellBox* cell_boxes;     // [B, cells]
 };
 
 }  // namespace mluop::three_nn_forward::native
