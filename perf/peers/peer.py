@@ -8,6 +8,9 @@ import torch
 Inputs = dict[str, torch.Tensor]
 Outputs = tuple[torch.Tensor, ...]
 
+# By the value of mluOpReduceMode_t.
+REDUCTIONS = ("sum", "mean", "max")
+
 
 @dataclass(frozen=True)
 class Peer:

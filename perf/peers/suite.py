@@ -12,7 +12,6 @@ import torch
 import table
 import timing
 import verify
-from library import Library
 from networks import bev_depth, center_point, mvx_net, point_net
 from ops import (
     ball_query,
@@ -84,7 +83,7 @@ def _measure(ours: Peer, peers: list[Peer], case: str, repetitions: int) -> tabl
 
 
 def _measure_operator(
-    library: Library, operator: ModuleType, folders: list[Path], repetitions: int
+    operator: ModuleType, folders: list[Path], repetitions: int
 ) -> tuple[list[Peer], list[table.Row]]:
     rows = []
     for folder in folders:
@@ -95,11 +94,11 @@ def _measure_operator(
         torch.compiler.reset()
         inputs = _load(folder)
         peers = operator.peers(inputs)
-        rows.append(_measure(operator.ours(library, inputs), peers, title, repetitions))
+        rows.append(_measure(operator.ours(inputs), peers, title, repetitions))
     return peers, rows
 
 
-def measure_all(library: Library, inputs: Path, operator_text: str, case_text: str, repetitions: int) -> bool:
+def measure_all(inputs: Path, operator_text: str, case_text: str, repetitions: int) -> bool:
     """Prints the tables. Returns False if a peer that must not differ failed or differs."""
     # Warnings on the implementation of PyTorch's functions.
     warnings.filterwarnings("ignore", category=UserWarning, module="ops|torch")
@@ -110,7 +109,7 @@ def measure_all(library: Library, inputs: Path, operator_text: str, case_text: s
         folders = sorted(folder for folder in found if case_text in folder.name)
         if operator_text not in (name if package == "ops" else package) or not folders:
             continue
-        peers, rows = _measure_operator(library, operator, folders, repetitions)
+        peers, rows = _measure_operator(operator, folders, repetitions)
         print(table.text(name, peers, rows))
         verified &= all(p.may_differ or s == s for row in rows for p, s in zip(peers, row.seconds))
     print(table.LEGEND)

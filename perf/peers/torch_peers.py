@@ -2,6 +2,7 @@
 """Compares the operators of mluop-omp, and networks of them, with PyTorch and spconv, on the inputs of the perf suite,
 in one process.
 
+  pip install .                 installs mluop_omp
   mluop_perf --dump INPUTS      writes the inputs
   torch_peers.py INPUTS         measures
 
@@ -17,8 +18,6 @@ import os
 import sys
 from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parents[2]
-
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -30,8 +29,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--algorithm", choices=("native", "device"), default="native", help="of the library; default: %(default)s"
     )
-    library = str(_ROOT / "build/release/src/libmluop_omp.so")
-    parser.add_argument("--library", default=library, help="default: %(default)s", metavar="PATH")
     parser.add_argument(
         "--keep-memory",
         action="store_true",
@@ -47,11 +44,6 @@ def _keep_memory() -> None:
         raise RuntimeError("mallopt failed: this malloc does not support --keep-memory")
 
 
-def _openmp_runtimes() -> list[str]:
-    files = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line}
-    return sorted(file for file in files if Path(file).name.startswith(("libgomp", "libomp", "libiomp")))
-
-
 def main() -> int:
     arguments = _arguments()
     # Before the imports: an OpenMP runtime reads the variable when it is loaded, and spconv may load a second one.
@@ -63,14 +55,14 @@ def main() -> int:
 
     if "OMP_NUM_THREADS" in os.environ:
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    from library import Library
+    import mluop_omp
     from suite import measure_all
 
-    library = Library(arguments.library, arguments.algorithm)
-    verified = measure_all(library, arguments.inputs, arguments.op, arguments.case, arguments.repetitions)
-    print(f"algorithm: {arguments.algorithm}, torch {torch.__version__}, threads: {torch.get_num_threads()}, memory kept: {arguments.keep_memory}")
-    print("OpenMP runtimes: " + ", ".join(_openmp_runtimes()))
-    library.close()
+    mluop_omp.algorithm(arguments.algorithm)
+    verified = measure_all(arguments.inputs, arguments.op, arguments.case, arguments.repetitions)
+    versions = f"mluop_omp {mluop_omp.__version__}, torch {torch.__version__}"
+    print(f"{versions}, algorithm: {arguments.algorithm}, threads: {torch.get_num_threads()}, memory kept: {arguments.keep_memory}")
+    print("OpenMP runtimes: " + ", ".join(mluop_omp.info()["openmp"]))
     return 0 if verified else 1
 
 

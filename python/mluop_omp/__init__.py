@@ -1,8 +1,9 @@
 """The operators of 3-D perception networks on CPUs.
 
 The functions of this module take and return NumPy arrays, which must be contiguous;
-`mluop_omp.torch` provides the operators to PyTorch, `mluop_omp.mmcv`, `mluop_omp.spconv` and
-`mluop_omp.bevdepth` to these libraries. An argument that an operator refuses raises `MluOpError`.
+`mluop_omp.torch` provides the operators to PyTorch, `mluop_omp.mmcv`, `mluop_omp.spconv`,
+`mluop_omp.bevdepth`, `mluop_omp.bevdet` and `mluop_omp.bevfusion` to these libraries. An argument
+that an operator refuses raises `MluOpError`.
 
 Settings of the library, such as OMP_NUM_THREADS, are described in README.md and mlu_op.h.
 MLUOP_LOG_LEVEL is off unless it is set, as exceptions carry the messages of the log.

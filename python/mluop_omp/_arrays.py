@@ -38,6 +38,8 @@ DTYPES = {
     "bfloat16": 17,
 }
 _MAX_DIMENSIONS = 8
+# Elements of an array that is not worth a copy to free memory.
+SMALL = 1024
 
 
 class Descriptor(ctypes.c_void_p):
@@ -71,6 +73,10 @@ class Arrays(ABC):
         """
 
     @abstractmethod
+    def own(self, array: Any, layout: int = ARRAY) -> tuple[Descriptor, int]:
+        """Returns the same of an array that this object has created, without checks."""
+
+    @abstractmethod
     def empty(self, shape: Sequence[int], like: Any) -> Any:
         """Returns an uninitialized array of the element type of `like`."""
 
@@ -83,8 +89,8 @@ class Arrays(ABC):
         """Returns a copy."""
 
     @abstractmethod
-    def counts(self, array: Any) -> np.ndarray:
-        """Returns the integers of an array as int64."""
+    def counts(self, array: Any) -> Any:
+        """Returns the integers of an array as a contiguous array of int64."""
 
     def shape(self, name: str, array: Any, dimensions: str) -> tuple[int, ...]:
         """Returns the shape, of as many dimensions as a text such as "B N 3" names."""
@@ -94,21 +100,20 @@ class Arrays(ABC):
             raise TypeError(
                 f"{name} is of type {type(array).__name__}, expected an array"
             ) from None
-        expected = dimensions.split()
-        if len(shape) != len(expected):
+        expected = dimensions.count(" ") + 1
+        if len(shape) != expected:
             raise bad_param(
                 f"{name} has {len(shape)} dimensions, "
-                f"expected {len(expected)}: [{', '.join(expected)}]"
+                f"expected {expected}: [{dimensions.replace(' ', ', ')}]"
             )
-        return tuple(shape)
+        return shape
 
+    @abstractmethod
     def first_rows(self, array: Any, count: int) -> Any:
-        """Returns the first rows: a copy if they are the smaller part, to free the others."""
-        rows = array[:count]
-        return self.copy(rows) if 2 * count < len(array) else rows
+        """Returns the first rows of an array that has no other use: a copy if that frees memory."""
 
 
-def _address(array: np.ndarray) -> int:
+def address(array: np.ndarray) -> int:
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -133,7 +138,10 @@ class NumpyArrays(Arrays):
             raise not_supported(
                 f"{name} is not contiguous or not aligned; numpy.ascontiguousarray({name}) is"
             )
-        return describe(layout, dtype, array.shape), _address(array)
+        return describe(layout, dtype, array.shape), address(array)
+
+    def own(self, array: np.ndarray, layout: int = ARRAY) -> tuple[Descriptor, int]:
+        return describe(layout, self._dtypes[array.dtype], array.shape), address(array)
 
     def empty(self, shape: Sequence[int], like: np.ndarray) -> np.ndarray:
         return np.empty(shape, like.dtype)
@@ -146,6 +154,10 @@ class NumpyArrays(Arrays):
 
     def copy(self, array: np.ndarray) -> np.ndarray:
         return array.copy()
+
+    def first_rows(self, array: np.ndarray, count: int) -> np.ndarray:
+        rows = array[:count]
+        return rows.copy() if 2 * count < len(array) and array.size > SMALL else rows
 
     def counts(self, array: np.ndarray) -> np.ndarray:
         counts = np.asarray(array)
@@ -162,6 +174,20 @@ def number(value: ctypes.c_int32) -> tuple[Descriptor, Any]:
     return describe(ARRAY, DTYPES["int32"], (1,)), ctypes.byref(value)
 
 
+@functools.lru_cache(maxsize=256)
+def _floats(values: tuple[float, ...]) -> tuple[Descriptor, Any]:
+    array = (ctypes.c_float * len(values))(*values)
+    return describe(ARRAY, DTYPES["float32"], (len(values),)), array
+
+
+def floats(name: str, values: Any) -> tuple[Descriptor, Any]:
+    """Returns descriptor and pointer of numbers, as float32, which are not to be modified."""
+    try:
+        return _floats(tuple(values.tolist() if hasattr(values, "tolist") else values))
+    except TypeError:
+        raise TypeError(f"{name} is {values!r}, expected numbers") from None
+
+
 def int32(name: str, value: Any) -> int:
     """Returns an integer that a C int can hold."""
     try:
@@ -173,17 +199,21 @@ def int32(name: str, value: Any) -> int:
     return integer
 
 
-def int32s(name: str, values: Any, count: int) -> list[int]:
-    """Returns integers, one for each axis."""
+def integers(name: str, values: Any) -> tuple[int, ...]:
     try:
-        integers = list(map(operator.index, values))
+        return tuple(map(operator.index, values))
     except TypeError:
-        raise TypeError(f"{name} is {values!r}, expected {count} integers") from None
-    if len(integers) != count:
-        raise bad_param(f"{name} has {len(integers)} elements, expected {count}")
-    if not -(2**31) <= min(integers) <= max(integers) < 2**31:
-        raise bad_param(f"{name} is {integers}, expected 32-bit integers")
-    return integers
+        raise TypeError(f"{name} is {values!r}, expected integers") from None
+
+
+def int32s(name: str, values: Any, count: int) -> tuple[int, ...]:
+    """Returns integers that a C int can hold, one for each axis."""
+    found = integers(name, values)
+    if len(found) != count:
+        raise bad_param(f"{name} has {len(found)} elements, expected {count}")
+    if not -(2**31) <= min(found) <= max(found) < 2**31:
+        raise bad_param(f"{name} is {list(found)}, expected 32-bit integers")
+    return found
 
 
 def extent(size: int) -> int:

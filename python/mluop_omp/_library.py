@@ -156,6 +156,7 @@ class Handle:
     def __init__(self, algorithm: str) -> None:
         self.pointer = ctypes.c_void_p()
         self.sparse_convolution = ctypes.c_void_p()
+        self.convolution: Any = None  # what the descriptor of the sparse convolution was set to
         self.size = ctypes.c_size_t()
         self.size_reference = ctypes.byref(self.size)
         self._workspace = _Workspace(0)
@@ -178,7 +179,9 @@ class Handle:
         self, query: Callable[..., int], *arguments: Any
     ) -> tuple[_Workspace | None, int]:
         """Returns a workspace as large as the query requires, for the next call, and its size."""
-        require(query(self.pointer, *arguments, self.size_reference))
+        status = query(self.pointer, *arguments, self.size_reference)
+        if status:
+            require(status)
         size = self.size.value
         if size == 0:
             return None, 0
@@ -225,7 +228,9 @@ def handle() -> Handle:
 
 def invoke(function: Callable[..., int], *arguments: Any) -> None:
     """Calls an operator with the handle of the thread. ctypes releases the GIL during the call."""
-    require(function(_handles.handle.pointer, *arguments))
+    status = function(_handles.handle.pointer, *arguments)
+    if status:
+        require(status)
 
 
 def set_algorithm(name: str) -> None:

@@ -11,18 +11,12 @@ remain those of other devices.
 
 from __future__ import annotations
 
-import functools
-import importlib.machinery
-import importlib.util
-import sys
-import types
 from typing import Any, Callable
 
 import torch
 from torch import Tensor
 
-from mluop_omp import _dispatch
-from mluop_omp._library import not_supported
+from mluop_omp import _extensions
 from mluop_omp._operators import voxels
 from mluop_omp.torch._arrays import TORCH
 
@@ -96,32 +90,7 @@ _MODULES: dict[str, tuple[str, Callable[..., None]]] = {
 }
 
 
-def _original(module: str, function: str) -> Callable[..., Any]:
-    """Returns a function that calls the extension that was built, for other devices."""
-
-    @functools.cache
-    def built() -> Any:
-        # The package of the extension is the caller, so it is imported.
-        package = sys.modules.get(module.rpartition(".")[0])
-        spec = (
-            importlib.machinery.PathFinder.find_spec(module, package.__path__) if package else None
-        )
-        if spec is None or spec.loader is None:
-            raise not_supported(
-                f"{function}: tensors are not on the CPU, and {module} is not built"
-            )
-        extension = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(extension)
-        return extension
-
-    return lambda *arguments: getattr(built(), function)(*arguments)
-
-
 def install() -> None:
     """Provides the extension modules of BEVDepth for tensors of the CPU; once, if repeated."""
     for name, (function, ours) in _MODULES.items():
-        if name not in sys.modules:
-            module = types.ModuleType(name)
-            setattr(module, function, _original(name, function))
-            sys.modules[name] = module
-        _dispatch.replace(sys.modules[name], function, ours)
+        _extensions.provide(name, {function: ours})

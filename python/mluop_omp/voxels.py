@@ -87,10 +87,8 @@ def voxelization(
 
     Source: mluOpVoxelization; VoxelNet, arXiv:1711.06396; mmcv Voxelization.
     """
-    size = np.ascontiguousarray(voxel_size, np.float32)
-    bounds = np.ascontiguousarray(coors_range, np.float32)
     voxels, coors, counts, V = _voxels.voxelization(
-        NUMPY, points, size, bounds, max_points, max_voxels
+        NUMPY, points, voxel_size, coors_range, max_points, max_voxels
     )
     return NUMPY.first_rows(voxels, V), NUMPY.first_rows(coors, V), NUMPY.first_rows(counts, V)
 

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import mluop_omp.torch as mt
+from mluop_omp.torch import _rulebooks
 
 pytest.importorskip("mmcv", reason="requires mmcv-lite")
 importlib.import_module("mluop_omp.mmcv.auto")
@@ -252,3 +253,35 @@ assert calls == ["nms", "three_nn"], calls
 
 def test_kernels_of_a_full_mmcv_remain():
     subprocess.run([sys.executable, "-c", FULL_MMCV], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("subm", [True, False])
+def test_indice_pairs_of_any_number_of_axes(subm):
+    indices, batch, space, *_ = cases.arguments("indice_pairs")
+    stride = (1, 1, 1) if subm else (2, 1, 2)
+    geometry = (3, 3, 3), stride, (1, 1, 1), (1, 1, 1)
+    expected = mt.indice_pairs(indices, batch, space, *geometry, subm)
+    out = [(cells - 1) // s + 1 for cells, s in zip(space, stride)]
+    actual = _rulebooks.general_indice_pairs(indices, batch, out, *geometry, subm)
+    for a, e in zip(actual, expected):
+        assert torch.equal(a, e)
+
+
+def test_four_dimensional_convolutions():
+    # All sites are 0 in the fourth dimension, where only the middle of a filter reaches them.
+    modules = importlib.import_module("mmcv.ops.sparse_conv")
+    indices, batch, space, *_ = cases.arguments("indice_pairs")
+    feats = cases.floats(len(indices), 4)
+    flat = ops.SparseConvTensor(feats, indices, space, batch)
+    deep = ops.SparseConvTensor(feats, F.pad(indices, (0, 1)), [*space, 1], batch)
+    for kind, arguments in (("SubMConv", {}), ("SparseConv", {"padding": 1})):
+        three = getattr(modules, f"{kind}3d")(4, 5, 3, bias=False, **arguments)
+        four = getattr(modules, f"{kind}4d")(4, 5, 3, bias=False, **arguments)
+        with torch.no_grad():
+            four.weight[:, :, :, 1].copy_(three.weight)
+        expected, actual = three(flat), four(deep)
+        assert torch.equal(actual.indices[:, :-1], expected.indices)
+        torch.testing.assert_close(actual.features, expected.features)
+        (grad,) = gradients(actual.features, [four.weight])
+        (expected_grad,) = gradients(expected.features, [three.weight])
+        torch.testing.assert_close(grad[:, :, :, 1], expected_grad)

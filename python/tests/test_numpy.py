@@ -151,6 +151,22 @@ def test_indice_pairs(rng, space, kernel, stride, pad, dilation, subm):
         assert_array_equal(each, of)
 
 
+def test_a_thread_computes_several_convolutions_in_turn(rng):
+    indices = sites(rng, 2, (6, 5, 4), 25)
+    geometries = [case.values for case in CONVOLUTIONS[:3]]
+    first, second = (
+        [mluop_omp.indice_pairs(indices, 2, *geometry) for geometry in geometries] for _ in range(2)
+    )
+    with pytest.raises(mluop_omp.MluOpError, match="stride"):
+        space, kernel, ones = (6, 5, 4), (3, 3, 3), (1, 1, 1)
+        mluop_omp.indice_pairs(indices, 2, space, kernel, (0, 1, 1), ones, ones)
+    third = [mluop_omp.indice_pairs(indices, 2, *geometry) for geometry in geometries[::-1]][::-1]
+    for again in (second, third):
+        for arrays, expected in zip(again, first):
+            for each, of in zip(arrays, expected):
+                assert_array_equal(each, of)
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("space", "kernel", "stride", "pad", "dilation", "subm"), CONVOLUTIONS[:3])
 def test_indice_conv(rng, space, kernel, stride, pad, dilation, subm, dtype):
@@ -187,7 +203,7 @@ def test_the_device_algorithm(rng, name):
         globals()[f"test_{name}"](
             rng,
             *{
-                "voxel_pooling": (),
+                "voxel_pooling": (np.float32,),
                 "three_nn": (np.float32,),
                 "indice_conv": (*CONVOLUTIONS[0].values, np.float32),
             }[name],

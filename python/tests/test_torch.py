@@ -8,6 +8,7 @@ import cases
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import mluop_omp
 import mluop_omp.torch as mt
@@ -23,6 +24,36 @@ def operator(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_opcheck(name):
     torch.library.opcheck(operator(name), cases.with_gradients(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_opcheck_without_gradients(name):
+    overload = getattr(torch.ops.mluop_omp, name).no_grad
+    torch.library.opcheck(overload, cases.arguments(name))
+
+
+class Overloads(TorchDispatchMode):
+    """Collects the overloads that are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        if function.namespace == "mluop_omp":
+            self.names.append(function._overloadname)
+        return function(*arguments, **(named or {}))
+
+
+def test_gradients_are_computed_where_they_are_required():
+    feats, idx, weight = cases.arguments("three_interpolate")
+    variable = feats.clone().requires_grad_()
+    with Overloads() as overloads:
+        mt.three_interpolate(feats, idx, weight)
+        mt.three_interpolate(variable, idx, weight)
+        with torch.no_grad():
+            mt.three_interpolate(variable, idx, weight)
+    assert overloads.names == ["no_grad", "default", "no_grad"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from layers import VoxelPooling
-from library import Library
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
 # Features [B, N, C] -> [B, Y, X, C]
@@ -33,11 +32,9 @@ def _cells(inputs: Inputs) -> tuple[int, int, int]:
     return x, y, inputs["cells_z"].item()
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    cells = _cells(inputs)
-    return Peer(
-        "ours", _run(inputs, lambda features: VoxelPooling.apply(library, inputs["geom_xyz"], features, cells))
-    )
+def ours(inputs: Inputs) -> Peer:
+    geom_xyz, cells = inputs["geom_xyz"], _cells(inputs)
+    return Peer("ours", _run(inputs, lambda features: mt.voxel_pooling(geom_xyz, features, cells)[0]))
 
 
 def peers(inputs: Inputs) -> list[Peer]:

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from layers import IndiceConvolution, IndicePairs
-from library import Library
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
 # An encoder: layers, sites and features -> features and sites of the output.
@@ -21,6 +20,10 @@ class _Layer:
 
 def _layers(inputs: Inputs) -> list[_Layer]:
     return [_Layer(row) for row in inputs["layers"].view(-1, 13).tolist()]
+
+
+def _out_space(space: list[int], kernel: list[int], stride: list[int], padding: list[int]) -> list[int]:
+    return [(extent + 2 * p - k) // s + 1 for extent, p, k, s in zip(space, padding, kernel, stride)]
 
 
 def _run(inputs: Inputs, parameters: list[torch.Tensor], encode: Encode) -> Callable[[], Outputs]:
@@ -41,21 +44,23 @@ def _leaf(inputs: Inputs, tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().requires_grad_(bool(inputs["training"].item()))
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
+def ours(inputs: Inputs) -> Peer:
     layers = _layers(inputs)
     features = _leaf(inputs, inputs["features"])
     filters = [_leaf(inputs, inputs[f"filters{i}"]) for i in range(len(layers))]
 
     def encode() -> tuple[torch.Tensor, torch.Tensor]:
-        x, before, sites, grid = features, features, inputs["indices"], inputs["grid"].tolist()
-        pairs = None
+        x, before, sites = features, features, inputs["indices"]
+        batches, *space = inputs["grid"].tolist()
+        has_pairs = False
         for layer, layer_filters in zip(layers, filters):
             # All submanifold layers of a level have the same kernel.
-            if not (layer.is_submanifold and pairs and pairs.is_submanifold):
+            if not (layer.is_submanifold and has_pairs):
                 geometry = layer.kernel, layer.stride, layer.padding
-                pairs = IndicePairs(library, sites, grid, geometry, layer.is_submanifold)
-                sites, grid = pairs.out_sites, pairs.out_grid
-            sums = IndiceConvolution.apply(library, pairs, x, layer_filters)
+                sites, *pairs = mt.indice_pairs(sites, batches, space, *geometry, (1, 1, 1), layer.is_submanifold)
+                space = space if layer.is_submanifold else _out_space(space, *geometry)
+                has_pairs = layer.is_submanifold
+            sums = mt.indice_conv(x, layer_filters, *pairs, len(sites), layer.is_submanifold)
             before, x = x, torch.relu(sums + before if layer.is_residual else sums)
         return x, sites
 

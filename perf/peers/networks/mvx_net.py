@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 import torch
 
-from layers import MAX, MEAN, AtPoints, PointToVoxel
-from library import Library
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
-# (reduce type, features of points) -> features of voxels, coordinates of voxels, voxel of points
-Scatter = Callable[[int, torch.Tensor], tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
+# (reduction, features of points) -> features of voxels, coordinates of voxels, voxel of points
+Scatter = Callable[[str, torch.Tensor], tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
 # (features of voxels, voxel of points) -> features of points
 AtPointsOf = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
@@ -22,12 +21,12 @@ def _run(inputs: Inputs, begin: Callable[[], Scatter], at_points: AtPointsOf) ->
 
     def encode() -> tuple[torch.Tensor, torch.Tensor]:
         scatter = begin()
-        means, _, voxel_of = scatter(MEAN, points)
+        means, _, voxel_of = scatter("mean", points)
         offsets = points[:, :3] - at_points(means, voxel_of)[:, :3]
         hidden = torch.relu(torch.cat([points, offsets], 1) @ first)
-        maxima, _, voxel_of = scatter(MAX, hidden)
+        maxima, _, voxel_of = scatter("max", hidden)
         last = torch.relu(torch.cat([hidden, at_points(maxima, voxel_of)], 1) @ second)
-        output, voxels, _ = scatter(MAX, last)
+        output, voxels, _ = scatter("max", last)
         return output, voxels
 
     def run() -> Outputs:
@@ -41,14 +40,27 @@ def _run(inputs: Inputs, begin: Callable[[], Scatter], at_points: AtPointsOf) ->
     return run
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
+class _AtPoints(torch.autograd.Function):
+    """(features [M, C] of voxels, voxel of points [N], coors [N, 3]) -> [N, C]. Every point has a voxel."""
+
+    @staticmethod
+    def forward(ctx, voxel_features, voxel_of, coors):
+        ctx.save_for_backward(coors)
+        return voxel_features.index_select(0, voxel_of)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return mt.dynamic_scatter(grad.contiguous(), *ctx.saved_tensors, "sum")[0], None, None
+
+
+def ours(inputs: Inputs) -> Peer:
     coors = inputs["coors"]
 
-    def scatter(reduce_type: int, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        return PointToVoxel.apply(library, reduce_type, features, coors)
+    def scatter(reduction: str, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        return mt.dynamic_scatter(features, coors, reduction)[:3]
 
     def at_points(voxel_features: torch.Tensor, voxel_of: torch.Tensor) -> torch.Tensor:
-        return AtPoints.apply(library, voxel_features, voxel_of, coors)
+        return _AtPoints.apply(voxel_features, voxel_of, coors)
 
     return Peer("ours", _run(inputs, lambda: scatter, at_points))
 
@@ -57,11 +69,11 @@ def peers(inputs: Inputs) -> list[Peer]:
     coors = inputs["coors"]
 
     def reduce(
-        reduce_type: int, features: torch.Tensor, voxel_of: torch.Tensor, counts: torch.Tensor
+        reduction: str, features: torch.Tensor, voxel_of: torch.Tensor, counts: torch.Tensor
     ) -> torch.Tensor:
         index = voxel_of.unsqueeze(1).expand_as(features)
         zeros = features.new_zeros(len(counts), features.shape[1])
-        if reduce_type == MAX:
+        if reduction == "max":
             return zeros.scatter_reduce(0, index, features, "amax", include_self=False)
         return zeros.scatter_add(0, index, features) / counts.unsqueeze(1)
 
@@ -80,16 +92,16 @@ def peers(inputs: Inputs) -> list[Peer]:
     def each_layer() -> Scatter:
         """As mmcv, which finds the voxels in each call."""
 
-        def scatter(reduce_type: int, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        def scatter(reduction: str, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
             voxels, voxel_of, counts = unique_of_rows()
-            return reduce(reduce_type, features, voxel_of, counts), voxels, voxel_of
+            return reduce(reduction, features, voxel_of, counts), voxels, voxel_of
 
         return scatter
 
     def once(unique: Callable[[], tuple[torch.Tensor, torch.Tensor, torch.Tensor]]) -> Callable[[], Scatter]:
         def begin() -> Scatter:
             voxels, voxel_of, counts = unique()
-            return lambda reduce_type, features: (reduce(reduce_type, features, voxel_of, counts), voxels, voxel_of)
+            return lambda reduction, features: (reduce(reduction, features, voxel_of, counts), voxels, voxel_of)
 
         return begin
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
-from layers import ThreeInterpolate, three_nn
-from library import Library
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
 try:
@@ -40,15 +39,12 @@ def _run(inputs: Inputs, nearest: Nearest, interpolate: Interpolate) -> Callable
     return run
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
+def ours(inputs: Inputs) -> Peer:
     def nearest(unknown: torch.Tensor, known: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        distances2, indices = three_nn(library, unknown, known)
+        distances2, indices = mt.three_nn(unknown, known)
         return distances2.sqrt_(), indices
 
-    def interpolate(features: torch.Tensor, indices: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        return ThreeInterpolate.apply(library, features, indices, weights)
-
-    return Peer("ours", _run(inputs, nearest, interpolate))
+    return Peer("ours", _run(inputs, nearest, mt.three_interpolate))
 
 
 def _cdist_topk(unknown: torch.Tensor, known: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,31 +1,15 @@
 """Ball query (PointNet++)."""
 
-import ctypes
-
 import torch
 
-from library import Library, pointer
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    new_xyz, xyz = inputs["new_xyz"], inputs["xyz"]
-    nsample = int(inputs["nsample"])
-    idx = torch.zeros((*new_xyz.shape[:2], nsample), dtype=torch.int32)
-    call = library.bind(
-        "mluOpBallQuery",
-        *(library.describe(new_xyz), pointer(new_xyz)),
-        *(library.describe(xyz), pointer(xyz)),
-        *(ctypes.c_float(float(radius)) for radius in inputs["radii"]),
-        ctypes.c_int(nsample),
-        *(library.describe(idx), pointer(idx)),
-    )
-
-    def run() -> Outputs:
-        call()
-        return (idx,)
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    low, high = inputs["radii"].tolist()
+    arguments = inputs["new_xyz"], inputs["xyz"], low, high, int(inputs["nsample"])
+    return Peer("ours", lambda: (mt.ball_query(*arguments),))
 
 
 # Peers compute distances in fp32 and take their root, or use a matrix product: points at the boundary of a ball may

@@ -1,51 +1,20 @@
 """Dynamic point to voxel forward (mmcv dynamic_scatter, MVX-Net)."""
 
-import ctypes
-
 import torch
 
-from library import Library, pointer
-from peer import Inputs, Outputs, Peer
-
-_MEAN, _MAX = 1, 2
+import mluop_omp.torch as mt
+from peer import REDUCTIONS, Inputs, Outputs, Peer
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    feats, coors = inputs["feats"], inputs["coors"]
-    points = len(feats)
-    voxel_feats, voxel_coors = torch.empty_like(feats), torch.empty_like(coors)
-    voxel_of, counts, voxel_num = (torch.empty(n, dtype=torch.int32) for n in (points, points, 1))
-    described = [(library.describe(tensor), pointer(tensor)) for tensor in (feats, coors)]
-    size = ctypes.c_size_t()
-    library.call(
-        "mluOpGetDynamicPointToVoxelForwardWorkspaceSize", *(desc for desc, _ in described), ctypes.byref(size)
-    )
-    workspace = torch.empty(size.value, dtype=torch.uint8)
-    call = library.bind(
-        "mluOpDynamicPointToVoxelForward",
-        ctypes.c_int(inputs["reduce_type"].item()),
-        *(argument for pair in described for argument in pair),
-        *(pointer(workspace), size),
-        *(
-            argument
-            for tensor in (voxel_feats, voxel_coors, voxel_of, counts, voxel_num)
-            for argument in (library.describe(tensor), pointer(tensor))
-        ),
-        keep=workspace,
-    )
-
-    def run() -> Outputs:
-        call()
-        voxels = voxel_num.item()
-        return voxel_feats[:voxels], voxel_coors[:voxels], voxel_of, counts[:voxels]
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    arguments = inputs["feats"], inputs["coors"], REDUCTIONS[inputs["reduce_type"].item()]
+    return Peer("ours", lambda: mt.dynamic_scatter(*arguments))
 
 
 def peers(inputs: Inputs) -> list[Peer]:
     feats, coors = inputs["feats"], inputs["coors"]
     channels = feats.shape[1]
-    is_max, is_mean = (inputs["reduce_type"].item() == kind for kind in (_MAX, _MEAN))
+    is_max, is_mean = (REDUCTIONS[inputs["reduce_type"].item()] == kind for kind in ("max", "mean"))
 
     def linear_unique() -> Outputs:
         lowest, highest = coors.amin(0), coors.amax(0)

@@ -1,31 +1,15 @@
 """Dynamic scatter backward, max reduction (mmcv, MVX-Net)."""
 
-import ctypes
-
 import torch
 
-from library import Library, pointer
-from peer import Inputs, Outputs, Peer, compiled
+import mluop_omp.torch  # noqa: F401  registers torch.ops.mluop_omp
+from peer import REDUCTIONS, Inputs, Outputs, Peer, compiled
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    reduce_type = ctypes.c_int(inputs["reduce_type"].item())
-    names = ("grad_voxel_feats", "feats", "voxel_feats", "point2voxel_map", "voxel_points_count", "voxel_num")
-    described = {name: (library.describe(inputs[name]), pointer(inputs[name])) for name in names}
-    feats_descriptor = described["feats"][0]
-    size = ctypes.c_size_t()
-    library.call("mluOpGetDynamicScatterBackwardWorkspaceSize", reduce_type, feats_descriptor, ctypes.byref(size))
-    workspace = torch.empty(size.value, dtype=torch.uint8)
-    grad_feats = torch.empty_like(inputs["feats"])
-    arguments = [argument for name in names for argument in described[name]]
-    arguments += [pointer(workspace), size, feats_descriptor, pointer(grad_feats)]
-    call = library.bind("mluOpDynamicScatterBackward", reduce_type, *arguments, keep=workspace)
-
-    def run() -> Outputs:
-        call()
-        return (grad_feats,)
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    names = "grad_voxel_feats", "feats", "voxel_feats", "point2voxel_map", "voxel_points_count"
+    arguments = *(inputs[name] for name in names), REDUCTIONS[inputs["reduce_type"].item()]
+    return Peer("ours", lambda: (torch.ops.mluop_omp.dynamic_scatter_backward(*arguments),))
 
 
 def peers(inputs: Inputs) -> list[Peer]:

@@ -3,16 +3,14 @@
 import torch
 
 from ops import dynamic_scatter_backward
-from peer import Inputs, Outputs, Peer
-
-_MEAN = 1
+from peer import REDUCTIONS, Inputs, Outputs, Peer
 
 ours = dynamic_scatter_backward.ours
 
 
 def peers(inputs: Inputs) -> list[Peer]:
     grad, voxel_of = inputs["grad_voxel_feats"], inputs["point2voxel_map"]
-    is_mean = inputs["reduce_type"].item() == _MEAN
+    is_mean = REDUCTIONS[inputs["reduce_type"].item()] == "mean"
     counts = inputs["voxel_points_count"].unsqueeze(1)
     result = torch.empty_like(inputs["feats"])
 

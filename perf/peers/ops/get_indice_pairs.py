@@ -1,50 +1,18 @@
 """Get indice pairs (mmcv, spconv, CenterPoint)."""
 
-import ctypes
-
 import torch
 
-from library import Library, pointer
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
 
-def _convolution(library: Library, inputs: Inputs) -> ctypes.c_void_p:
-    """Returns a sparse convolution descriptor, which is never destroyed."""
-    names = ("pad", "stride", None, "input_space", "kernel", "output_space")
-    arrays = ((ctypes.c_int * 3)(*(inputs[name].tolist() if name else (1, 1, 1))) for name in names)
-    descriptor = ctypes.c_void_p()
-    library.call_without_handle("mluOpCreateSparseConvolutionDescriptor", ctypes.byref(descriptor))
-    flags = (ctypes.c_int(inputs["sub_m"].item()), ctypes.c_int(0), ctypes.c_int(0))
-    batch_size = ctypes.c_int(inputs["batch_size"].item())
-    library.call_without_handle(
-        "mluOpSetSparseConvolutionDescriptor", descriptor, ctypes.c_int(5), batch_size, *arrays, *flags
-    )
-    return descriptor
-
-
-def ours(library: Library, inputs: Inputs) -> Peer:
-    indices = inputs["indices"]
-    offsets, outputs = inputs["kernel"].prod().item(), inputs["num_act_out"].item()
-    pairs = torch.empty(offsets, 2, len(indices), dtype=torch.int32)
-    out_indices = torch.empty(outputs, 4, dtype=torch.int32)
-    num = torch.empty(offsets, dtype=torch.int32)
-    convolution = _convolution(library, inputs)
-    indices_desc, pairs_desc, out_desc, num_desc = map(library.describe, (indices, pairs, out_indices, num))
-    size = ctypes.c_size_t()
-    library.call(
-        "mluOpGetIndicePairsWorkspaceSize",
-        *(convolution, indices_desc, pairs_desc, out_desc, num_desc, ctypes.byref(size)),
-    )
-    workspace = torch.empty(size.value, dtype=torch.uint8)
-    call = library.bind(
-        "mluOpGetIndicePairs",
-        *(convolution, indices_desc, pointer(indices), pointer(workspace), size),
-        *(pairs_desc, pointer(pairs), out_desc, pointer(out_indices), num_desc, pointer(num)),
-        keep=workspace,
-    )
+def ours(inputs: Inputs) -> Peer:
+    space, kernel, stride, pad = (inputs[name].tolist() for name in ("input_space", "kernel", "stride", "pad"))
+    sub_m = bool(inputs["sub_m"].item())
+    arguments = inputs["indices"], inputs["batch_size"].item(), space, kernel, stride, pad, (1, 1, 1), sub_m
 
     def run() -> Outputs:
-        call()
+        out_indices, pairs, num = mt.indice_pairs(*arguments)
         return pairs, out_indices, num
 
     return Peer("ours", run)

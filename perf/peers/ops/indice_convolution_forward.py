@@ -1,40 +1,17 @@
 """Indice convolution forward (mmcv, spconv, CenterPoint)."""
 
-import ctypes
-
 import torch
 import torch.nn.functional as F
 
-from library import Library, pointer
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    features, filters, pairs = inputs["features"], inputs["filters"], inputs["indice_pairs"]
-    num_act_out, sub_m = inputs["num_act_out"].item(), inputs["sub_m"].item()
-    features_out = torch.empty(num_act_out, filters.shape[-1], dtype=features.dtype)
-    features_desc, filters_desc, pairs_desc, out_desc = map(
-        library.describe, (features, filters, pairs, features_out)
-    )
-    numbers = (pointer(inputs["indice_num"]), *map(ctypes.c_int64, (num_act_out, 0, sub_m)))
-    size = ctypes.c_size_t()
-    library.call(
-        "mluOpGetIndiceConvolutionForwardWorkspaceSize",
-        *(features_desc, filters_desc, pairs_desc, out_desc, *numbers, ctypes.byref(size)),
-    )
-    workspace = torch.empty(size.value, dtype=torch.uint8)
-    call = library.bind(
-        "mluOpIndiceConvolutionForward",
-        *(features_desc, pointer(features), filters_desc, pointer(filters), pairs_desc, pointer(pairs), *numbers),
-        *(pointer(workspace), size, out_desc, pointer(features_out)),
-        keep=workspace,
-    )
-
-    def run() -> Outputs:
-        call()
-        return (features_out,)
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    names = "features", "filters", "indice_pairs", "indice_num"
+    num_act_out, sub_m = inputs["num_act_out"].item(), bool(inputs["sub_m"].item())
+    arguments = *(inputs[name] for name in names), num_act_out, sub_m
+    return Peer("ours", lambda: (mt.indice_conv(*arguments),))
 
 
 def _spconv(inputs: Inputs) -> list[Peer]:

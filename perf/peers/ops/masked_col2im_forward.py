@@ -1,10 +1,8 @@
 """Masked col2im forward (mmcv, RetinaNet)."""
 
-import ctypes
-
 import torch
 
-from library import Library, pointer
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer, compiled
 
 
@@ -12,22 +10,9 @@ def _image_shape(inputs: Inputs) -> tuple[int, ...]:
     return 1, inputs["col"].shape[0], *inputs["image"].tolist()
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    col, masks = inputs["col"], (inputs["mask_h_idx"], inputs["mask_w_idx"])
-    im = torch.empty(_image_shape(inputs), dtype=col.dtype)
-    call = library.bind(
-        "mluOpMaskedCol2imForward",
-        *(library.describe(col), pointer(col)),
-        *(argument for mask in masks for argument in (library.describe(mask), pointer(mask))),
-        *(ctypes.c_size_t(0), ctypes.c_void_p()),
-        *(library.describe(im, "NCHW"), pointer(im)),
-    )
-
-    def run() -> Outputs:
-        call()
-        return (im,)
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    arguments = inputs["col"], inputs["mask_h_idx"], inputs["mask_w_idx"], inputs["image"].tolist()
+    return Peer("ours", lambda: (mt.masked_col2im(*arguments),))
 
 
 def peers(inputs: Inputs) -> list[Peer]:

@@ -1,43 +1,16 @@
 """Masked im2col forward (mmcv, RetinaNet)."""
 
-import ctypes
-
 import torch
 import torch.nn.functional as F
 
-from library import Library, pointer
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer, compiled
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    feature, mask_h, mask_w = inputs["feature"], inputs["mask_h_idx"], inputs["mask_w_idx"]
-    window = [*inputs["kernel"].tolist(), *inputs["pad"].tolist()]
-    data_col = torch.empty(feature.shape[1] * window[0] * window[1], mask_h.numel(), dtype=feature.dtype)
-    feature_desc, data_col_desc = library.describe(feature, "NCHW"), library.describe(data_col)
-    mask_desc = library.describe(mask_h)
-    workspace_size = ctypes.c_size_t()
-    library.call(
-        "mluOpGetMaskedIm2colForwardWorkspaceSize",
-        *(feature_desc, mask_desc, mask_desc),
-        *(ctypes.c_int(pixels) for pixels in window[:2]),
-        *(data_col_desc, ctypes.byref(workspace_size)),
-    )
-    workspace = torch.empty(workspace_size.value, dtype=torch.uint8)
-    call = library.bind(
-        "mluOpMaskedIm2colForward",
-        *(feature_desc, pointer(feature)),
-        *(argument for mask in (mask_h, mask_w) for argument in (mask_desc, pointer(mask))),
-        *(ctypes.c_int(pixels) for pixels in window),
-        *(pointer(workspace), workspace_size),
-        *(data_col_desc, pointer(data_col)),
-        keep=workspace,
-    )
-
-    def run() -> Outputs:
-        call()
-        return (data_col,)
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    window = inputs["kernel"].tolist(), inputs["pad"].tolist()
+    arguments = inputs["feature"], inputs["mask_h_idx"], inputs["mask_w_idx"], *window
+    return Peer("ours", lambda: (mt.masked_im2col(*arguments),))
 
 
 def peers(inputs: Inputs) -> list[Peer]:

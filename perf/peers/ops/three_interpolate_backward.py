@@ -3,23 +3,13 @@
 import torch
 import torch.nn.functional as F
 
-from library import Library, pointer
+import mluop_omp.torch  # noqa: F401  registers torch.ops.mluop_omp
 from peer import Inputs, Outputs, Peer, compiled
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    grad_output = inputs["grad_output"]
-    batches, channels, _ = grad_output.shape
-    grad_features = torch.empty(batches, channels, inputs["M"].item(), dtype=grad_output.dtype)
-    tensors = (grad_output, inputs["indices"], inputs["weights"], grad_features)
-    arguments = [argument for tensor in tensors for argument in (library.describe(tensor), pointer(tensor))]
-    call = library.bind("mluOpThreeInterpolateBackward", *arguments)
-
-    def run() -> Outputs:
-        call()
-        return (grad_features,)
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    arguments = inputs["grad_output"], inputs["indices"], inputs["weights"], inputs["M"].item()
+    return Peer("ours", lambda: (torch.ops.mluop_omp.three_interpolate_backward(*arguments),))
 
 
 def peers(inputs: Inputs) -> list[Peer]:

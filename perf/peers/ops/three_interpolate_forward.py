@@ -3,23 +3,13 @@
 import torch
 import torch.nn.functional as F
 
-from library import Library, pointer
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer, compiled
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    features = inputs["features"]
-    batches, channels, _ = features.shape
-    output = torch.empty(batches, channels, inputs["indices"].shape[1], dtype=features.dtype)
-    tensors = (features, inputs["indices"], inputs["weights"], output)
-    arguments = [argument for tensor in tensors for argument in (library.describe(tensor), pointer(tensor))]
-    call = library.bind("mluOpThreeInterpolateForward", *arguments)
-
-    def run() -> Outputs:
-        call()
-        return (output,)
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    arguments = inputs["features"], inputs["indices"], inputs["weights"]
+    return Peer("ours", lambda: (mt.three_interpolate(*arguments),))
 
 
 def peers(inputs: Inputs) -> list[Peer]:

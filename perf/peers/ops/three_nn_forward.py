@@ -1,10 +1,8 @@
 """Three nearest neighbors forward (PointNet++)."""
 
-import ctypes
-
 import torch
 
-from library import Library, pointer
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
 try:
@@ -13,29 +11,8 @@ except ImportError:
     cKDTree = None
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    unknown, known = inputs["unknown"], inputs["known"]
-    dist2 = torch.empty_like(unknown)
-    idx = torch.empty(unknown.shape, dtype=torch.int32)
-    known_desc = library.describe(known)
-    size = ctypes.c_size_t()
-    library.call("mluOpGetThreeNNForwardWorkspaceSize", known_desc, ctypes.byref(size))
-    workspace = torch.empty(size.value, dtype=torch.uint8)
-    call = library.bind(
-        "mluOpThreeNNForward",
-        *(library.describe(unknown), pointer(unknown)),
-        *(known_desc, pointer(known)),
-        *(pointer(workspace), size),
-        *(library.describe(dist2), pointer(dist2)),
-        *(library.describe(idx), pointer(idx)),
-        keep=(workspace, idx),
-    )
-
-    def run() -> Outputs:
-        call()
-        return (dist2,)
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    return Peer("ours", lambda: mt.three_nn(inputs["unknown"], inputs["known"])[:1])
 
 
 # Peers return squared distances: of equal ones, they take any.

@@ -3,23 +3,13 @@
 import torch
 import torch.nn.functional as F
 
-from library import Library, pointer
+import mluop_omp.torch  # noqa: F401  registers torch.ops.mluop_omp
 from peer import Inputs, Outputs, Peer, compiled
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    grad_output, memo = inputs["grad_output_features"], inputs["pos_memo"]
-    grad_input = torch.empty(*memo.shape[:2], grad_output.shape[-1], dtype=grad_output.dtype)
-    arguments: list[object] = []
-    for tensor in (grad_output, memo, grad_input):
-        arguments += [library.describe(tensor), pointer(tensor)]
-    call = library.bind("mluOpOmpVoxelPoolingBackward", *arguments)
-
-    def run() -> Outputs:
-        call()
-        return (grad_input,)
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    arguments = inputs["grad_output_features"], inputs["pos_memo"]
+    return Peer("ours", lambda: (torch.ops.mluop_omp.voxel_pooling_backward(*arguments),))
 
 
 def peers(inputs: Inputs) -> list[Peer]:

@@ -1,29 +1,15 @@
 """Voxel pooling forward (BEVDepth)."""
 
-import ctypes
-
 import torch
 import torch.nn.functional as F
 
-from library import Library, pointer
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    geom, features = inputs["geom_xyz"], inputs["input_features"]
-    (x, y, z), (batches, points, channels) = inputs["num_voxel"].tolist(), features.shape
-    pooled = torch.empty(batches, y, x, channels, dtype=features.dtype)
-    memo = torch.empty_like(geom)
-    arguments: list[object] = [ctypes.c_int(size) for size in (batches, points, channels, x, y, z)]
-    for tensor in (geom, features, pooled, memo):
-        arguments += [library.describe(tensor), pointer(tensor)]
-    call = library.bind("mluOpVoxelPoolingForward", *arguments)
-
-    def run() -> Outputs:
-        call()
-        return pooled, memo
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    arguments = inputs["geom_xyz"], inputs["input_features"], inputs["num_voxel"].tolist()
+    return Peer("ours", lambda: mt.voxel_pooling(*arguments))
 
 
 def peers(inputs: Inputs) -> list[Peer]:

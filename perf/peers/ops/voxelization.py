@@ -1,42 +1,15 @@
 """Voxelization (mmcv, spconv: hard voxelization)."""
 
-import ctypes
-
 import torch
 
-from library import Library, pointer
+import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
 
-def ours(library: Library, inputs: Inputs) -> Peer:
-    points, voxel_size, coors_range = inputs["points"], inputs["voxel_size"], inputs["coors_range"]
-    max_points, max_voxels = inputs["limits"].tolist()
-    voxels = torch.empty((max_voxels, max_points, points.shape[1]))
-    coors = torch.empty((max_voxels, 3), dtype=torch.int32)
-    counts = torch.empty(max_voxels, dtype=torch.int32)
-    number = torch.empty(1, dtype=torch.int32)
-    tensors = points, voxel_size, coors_range
-    scalars = ctypes.c_int32(max_points), ctypes.c_int32(max_voxels), ctypes.c_int32(3), ctypes.c_bool(True)
-    outputs = voxels, coors, counts, number
-    descs = [library.describe(tensor) for tensor in outputs]
-    size = ctypes.c_size_t()
-    query = "mluOpGetVoxelizationWorkspaceSize"
-    library.call(query, *map(library.describe, tensors), *scalars, *descs, ctypes.byref(size))
-    workspace = torch.empty(size.value, dtype=torch.uint8)
-    call = library.bind(
-        "mluOpVoxelization",
-        *(argument for tensor in tensors for argument in (library.describe(tensor), pointer(tensor))),
-        *scalars,
-        *(pointer(workspace), size),
-        *(argument for desc, tensor in zip(descs, outputs) for argument in (desc, pointer(tensor))),
-        keep=(workspace, outputs),
-    )
-
-    def run() -> Outputs:
-        call()
-        return outputs
-
-    return Peer("ours", run)
+def ours(inputs: Inputs) -> Peer:
+    grid = inputs["voxel_size"].tolist(), inputs["coors_range"].tolist()
+    arguments = inputs["points"], *grid, *inputs["limits"].tolist()
+    return Peer("ours", lambda: mt.voxelization(*arguments))
 
 
 def peers(inputs: Inputs) -> list[Peer]:
@@ -65,11 +38,9 @@ def peers(inputs: Inputs) -> list[Peer]:
         voxels = torch.zeros((max_voxels, max_points, points.shape[1]))
         voxels[voxel[kept], position[kept]] = points[inside[sorted_points[kept]]]
         number = min(len(order), max_voxels)
-        coors = torch.zeros((max_voxels, 3), dtype=torch.int32)
         first_points = first[order[:number]]
-        coors[:number] = torch.stack((z, y, x), dim=1)[first_points].int()
-        counts_of_voxels = torch.zeros(max_voxels, dtype=torch.int32)
-        counts_of_voxels[:number] = counts[:number].clamp(max=max_points).int()
-        return voxels, coors, counts_of_voxels, torch.tensor([number], dtype=torch.int32)
+        coors = torch.stack((z, y, x), dim=1)[first_points].int()
+        counts_of_voxels = counts[:number].clamp(max=max_points).int()
+        return voxels[:number], coors, counts_of_voxels
 
     return [Peer("unique, sort, index_put", unique, idiomatic=True)]

@@ -24,20 +24,17 @@ def masked_im2col(
     pad_h, pad_w = int32s("pad", pad, 2)
     rows = C * extent(kernel_h) * extent(kernel_w)
     data_col = arrays.empty((rows, masks), feature) if out is None else out
-    inputs = (
-        arrays.tensor("feature", feature, NCHW),
-        arrays.tensor("mask_h_idx", mask_h_idx),
-        arrays.tensor("mask_w_idx", mask_w_idx),
-    )
+    feature_desc, feature_data = arrays.tensor("feature", feature, NCHW)
+    h_desc, h_data = arrays.tensor("mask_h_idx", mask_h_idx)
+    w_desc, w_data = arrays.tensor("mask_w_idx", mask_w_idx)
     data_col_desc, data_col_data = arrays.tensor("data_col", data_col)
     workspace = handle().workspace(
         functions.mluOpGetMaskedIm2colForwardWorkspaceSize,
-        *(descriptor for descriptor, _ in inputs),
-        *(kernel_h, kernel_w, data_col_desc),
+        *(feature_desc, h_desc, w_desc, kernel_h, kernel_w, data_col_desc),
     )
     invoke(
         functions.mluOpMaskedIm2colForward,
-        *(argument for pair in inputs for argument in pair),
+        *(feature_desc, feature_data, h_desc, h_data, w_desc, w_data),
         *(kernel_h, kernel_w, pad_h, pad_w),
         *workspace,
         *(data_col_desc, data_col_data),
@@ -51,20 +48,16 @@ def masked_col2im(
     C = arrays.shape("col", col, "C masks")[0]
     height, width = int32s("size", size, 2)
     im = arrays.empty((1, C, extent(height), extent(width)), col) if out is None else out
-    inputs = (
-        arrays.tensor("col", col),
-        arrays.tensor("mask_h_idx", mask_h_idx),
-        arrays.tensor("mask_w_idx", mask_w_idx),
-    )
+    col_desc, col_data = arrays.tensor("col", col)
+    h_desc, h_data = arrays.tensor("mask_h_idx", mask_h_idx)
+    w_desc, w_data = arrays.tensor("mask_w_idx", mask_w_idx)
     im_desc, im_data = arrays.tensor("im", im, NCHW)
     workspace, workspace_size = handle().workspace(
-        functions.mluOpGetMaskedCol2imForwardWorkspaceSize,
-        *(descriptor for descriptor, _ in inputs),
-        im_desc,
+        functions.mluOpGetMaskedCol2imForwardWorkspaceSize, col_desc, h_desc, w_desc, im_desc
     )
     invoke(
         functions.mluOpMaskedCol2imForward,
-        *(argument for pair in inputs for argument in pair),
+        *(col_desc, col_data, h_desc, h_data, w_desc, w_data),
         *(workspace_size, workspace, im_desc, im_data),
     )
     return im

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from mluop_omp._arrays import ARRAY, LAYOUTS, Arrays, extent, handle, int32, int32s, invoke
+from mluop_omp._arrays import (
+    ARRAY,
+    LAYOUTS,
+    Arrays,
+    extent,
+    handle,
+    int32,
+    int32s,
+    integers,
+    invoke,
+)
 from mluop_omp._library import bad_param, functions, require
 
 
@@ -27,13 +36,38 @@ def output_space(
     ]
 
 
-def most_output_sites(
-    L: int, batch_size: int, out_space: Sequence[int], kernel: Sequence[int], stride: Sequence[int]
-) -> int:
-    """Returns a bound of the number of output sites of L input sites."""
-    # An input site contributes through every stride-th offset of an axis.
-    offsets = math.prod(-(-k // max(s, 1)) for k, s in zip(kernel, stride))
-    return min(L * offsets, batch_size * math.prod(out_space))
+class Convolution(NamedTuple):
+    """The geometry of a convolution."""
+
+    arguments: tuple  # of mluOpSetSparseConvolutionDescriptor
+    offsets: int
+    outputs_of_site: int  # at most
+    cells: int  # of the output, in all batches
+
+
+_VECTORS = ("space", "kernel", "stride", "pad", "dilation", "out_space")
+
+
+@functools.lru_cache(maxsize=256)
+def _convolution(
+    axes: int, batch_size: int, vectors: tuple[tuple[int, ...], ...], subm: bool, default: bool
+) -> Convolution:
+    """Returns the geometry of the vectors. `default`: out_space is that of the convolution."""
+    space, kernel, stride, pad, dilation, out_space = (
+        int32s(name, values, axes) for name, values in zip(_VECTORS, vectors)
+    )
+    if default and not subm:
+        out = output_space(space, kernel, stride, pad, dilation)
+        out_space = int32s("out_space", out, axes)
+    vector = ctypes.c_int * axes
+    in_order = (pad, stride, dilation, space, kernel, out_space)
+    return Convolution(
+        (axes + 2, batch_size, *(vector(*values) for values in in_order), subm, 0, 0),
+        math.prod(kernel),
+        # An input site contributes through every stride-th offset of an axis.
+        math.prod(-(-k // max(s, 1)) for k, s in zip(kernel, stride)),
+        batch_size * math.prod(out_space),
+    )
 
 
 def indice_pairs(
@@ -53,44 +87,35 @@ def indice_pairs(
         raise bad_param(f"indices dim 1 is {columns}, expected 3 or 4: batch and coordinates")
     axes = columns - 1
     batch_size = int32("batch_size", batch_size)
-    space, kernel = int32s("space", space, axes), int32s("kernel", kernel, axes)
-    stride, pad = int32s("stride", stride, axes), int32s("pad", pad, axes)
-    dilation = int32s("dilation", dilation, axes)
-    if out_space is None:
-        out_space = space if subm else output_space(space, kernel, stride, pad, dilation)
-    out_space = int32s("out_space", out_space, axes)
+    geometry = (space, kernel, stride, pad, dilation, space if out_space is None else out_space)
+    vectors = tuple(map(integers, _VECTORS, geometry))
+    convolution = _convolution(axes, batch_size, vectors, bool(subm), out_space is None)
     own = handle()
-    convolution = own.sparse_convolution
-    vector = ctypes.c_int * axes
-    vectors = [vector(*values) for values in (pad, stride, dilation, space, kernel, out_space)]
-    require(
-        functions.mluOpSetSparseConvolutionDescriptor(
-            convolution, axes + 2, batch_size, *vectors, bool(subm), 0, 0
-        )
-    )
-    K = math.prod(kernel)
-    capacity = L if subm else most_output_sites(L, batch_size, out_space, kernel, stride)
+    descriptor = own.sparse_convolution
+    if own.convolution is not convolution:
+        own.convolution = None
+        require(functions.mluOpSetSparseConvolutionDescriptor(descriptor, *convolution.arguments))
+        own.convolution = convolution
+    K = convolution.offsets
+    capacity = L if subm else min(L * convolution.outputs_of_site, convolution.cells)
     pairs, out_indices = arrays.indices((K, 2, L)), arrays.indices((capacity, columns))
     num = arrays.indices((K,))
     indices_desc, indices_data = arrays.tensor("indices", indices)
-    outputs = (
-        arrays.tensor("indice_pairs", pairs),
-        arrays.tensor("out_indices", out_indices),
-        arrays.tensor("indice_num", num),
-    )
+    pairs_desc, pairs_data = arrays.own(pairs)
+    sites_desc, sites_data = arrays.own(out_indices)
+    num_desc, num_data = arrays.own(num)
     workspace = own.workspace(
         functions.mluOpGetIndicePairsWorkspaceSize,
-        *(convolution, indices_desc),
-        *(descriptor for descriptor, _ in outputs),
+        *(descriptor, indices_desc, pairs_desc, sites_desc, num_desc),
     )
     invoke(
         functions.mluOpGetIndicePairs,
-        *(convolution, indices_desc, indices_data),
+        *(descriptor, indices_desc, indices_data),
         *workspace,
-        *(argument for pair in outputs for argument in pair),
+        *(pairs_desc, pairs_data, sites_desc, sites_data, num_desc, num_data),
     )
     sites = ctypes.c_int()
-    require(functions.mluOpGetSparseConvolutionNumActOut(convolution, ctypes.byref(sites)))
+    require(functions.mluOpGetSparseConvolutionNumActOut(descriptor, ctypes.byref(sites)))
     return arrays.first_rows(out_indices, sites.value), pairs, num
 
 
@@ -100,14 +125,15 @@ def _layout(name: str) -> int:
     return LAYOUTS[name]
 
 
-def _counts(arrays: Arrays, num: Any, pairs: Any) -> np.ndarray:
+def _counts(arrays: Arrays, num: Any, pairs: Any) -> tuple[Any, int]:
+    """Returns the numbers of pairs as int64, and their address."""
     K = arrays.shape("indice_pairs", pairs, "K 2 L")[0]
     counts = arrays.counts(num)
     if counts.shape != (K,):
         raise bad_param(
             f"indice_num has shape {list(counts.shape)}, expected [{K}]: a number for each offset"
         )
-    return counts
+    return counts, arrays.own(counts)[1]
 
 
 def indice_conv(
@@ -124,14 +150,14 @@ def indice_conv(
     arrays.shape("features", features, "L Ci")
     shape = arrays.shape("filters", filters, "D H W Ci Co" if layout == "ARRAY" else "Co D H W Ci")
     Co = shape[-1] if filters_layout == ARRAY else shape[0]
-    counts = _counts(arrays, num, pairs)
+    _held, counts = _counts(arrays, num, pairs)
     num_out = int32("num_out", num_out)
     output = arrays.empty((extent(num_out), Co), features)
     features_desc, features_data = arrays.tensor("features", features)
     filters_desc, filters_data = arrays.tensor("filters", filters, filters_layout)
     pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs)
-    output_desc, output_data = arrays.tensor("output", output)
-    scalars = (counts.ctypes.data, num_out, 0, bool(subm))
+    output_desc, output_data = arrays.own(output)
+    scalars = (counts, num_out, 0, bool(subm))
     workspace = handle().workspace(
         functions.mluOpGetIndiceConvolutionForwardWorkspaceSize,
         *(features_desc, filters_desc, pairs_desc, output_desc),
@@ -160,20 +186,20 @@ def indice_conv_backward_data(
     arrays.shape("grad_output", grad_output, "num_out Co")
     shape = arrays.shape("filters", filters, "D H W Ci Co" if layout == "ARRAY" else "Co D H W Ci")
     Ci = shape[1] if layout == "NCDHW" else shape[-2] if filters_layout == ARRAY else shape[-1]
-    counts = _counts(arrays, num, pairs)
+    _held, counts = _counts(arrays, num, pairs)
     grad_features = arrays.empty((pairs.shape[2], Ci), grad_output)
     grad_output_desc, grad_output_data = arrays.tensor("grad_output", grad_output)
     filters_desc, filters_data = arrays.tensor("filters", filters, filters_layout)
     pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs)
-    grad_features_desc, grad_features_data = arrays.tensor("grad_features", grad_features)
+    grad_features_desc, grad_features_data = arrays.own(grad_features)
     workspace = handle().workspace(
         functions.mluOpGetIndiceConvolutionBackwardDataWorkspaceSize,
-        *(grad_output_desc, filters_desc, pairs_desc, grad_features_desc, counts.ctypes.data, 0),
+        *(grad_output_desc, filters_desc, pairs_desc, grad_features_desc, counts, 0),
     )
     invoke(
         functions.mluOpIndiceConvolutionBackwardData,
         *(grad_output_desc, grad_output_data, filters_desc, filters_data, pairs_desc, pairs_data),
-        *(counts.ctypes.data, 0, bool(subm)),
+        *(counts, 0, bool(subm)),
         *workspace,
         *(grad_features_desc, grad_features_data),
     )
@@ -186,14 +212,14 @@ def indice_conv_backward_filter(
     """Returns the gradient of the filters [*kernel, Ci, Co]."""
     Ci = arrays.shape("features", features, "L Ci")[1]
     Co = arrays.shape("grad_output", grad_output, "num_out Co")[1]
-    counts = _counts(arrays, num, pairs)
+    _held, counts = _counts(arrays, num, pairs)
     shape = [extent(size) for size in int32s("kernel", kernel, len(kernel))]
     grad_filters = arrays.empty((*shape, Ci, Co), features)
     features_desc, features_data = arrays.tensor("features", features)
     grad_output_desc, grad_output_data = arrays.tensor("grad_output", grad_output)
     pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs)
-    grad_filters_desc, grad_filters_data = arrays.tensor("grad_filters", grad_filters)
-    scalars = (counts.ctypes.data, 0, 0)
+    grad_filters_desc, grad_filters_data = arrays.own(grad_filters)
+    scalars = (counts, 0, 0)
     workspace = handle().workspace(
         functions.mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize,
         *(features_desc, grad_output_desc, pairs_desc, grad_filters_desc),

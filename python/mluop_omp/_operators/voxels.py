@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from mluop_omp._arrays import Arrays, extent, handle, int32, int32s, invoke, number
+from mluop_omp._arrays import Arrays, extent, floats, handle, int32, int32s, invoke, number
 from mluop_omp._library import bad_param, functions
 
 REDUCTIONS = {"sum": 0, "mean": 1, "max": 2}
@@ -51,7 +51,7 @@ def voxel_pooling_backward(arrays: Arrays, grad_output: Any, pos_memo: Any) -> A
         functions.mluOpOmpVoxelPoolingBackward,
         *arrays.tensor("grad_output", grad_output),
         *arrays.tensor("pos_memo", pos_memo),
-        *arrays.tensor("grad_features", grad_features),
+        *arrays.own(grad_features),
     )
     return grad_features
 
@@ -75,30 +75,25 @@ def voxelization(
         arrays.indices((voxels_of, 3)),
         arrays.indices((voxels_of,)),
     )
-    inputs = (
-        arrays.tensor("points", points),
-        arrays.tensor("voxel_size", voxel_size),
-        arrays.tensor("coors_range", coors_range),
-    )
-    outputs = (
-        arrays.tensor("voxels", voxels),
-        arrays.tensor("coors", coors),
-        arrays.tensor("num_points_per_voxel", num_points_per_voxel),
-        number(voxel_num),
-    )
-    scalars = (max_points, max_voxels, 3, True)
+    points_desc, points_data = arrays.tensor("points", points)
+    size_desc, size_data = floats("voxel_size", voxel_size)
+    range_desc, range_data = floats("coors_range", coors_range)
+    voxels_desc, voxels_data = arrays.tensor("voxels", voxels)
+    coors_desc, coors_data = arrays.tensor("coors", coors)
+    counts_desc, counts_data = arrays.tensor("num_points_per_voxel", num_points_per_voxel)
+    number_desc, number_data = number(voxel_num)
     workspace = handle().workspace(
         functions.mluOpGetVoxelizationWorkspaceSize,
-        *(descriptor for descriptor, _ in inputs),
-        *scalars,
-        *(descriptor for descriptor, _ in outputs),
+        *(points_desc, size_desc, range_desc, max_points, max_voxels, 3, True),
+        *(voxels_desc, coors_desc, counts_desc, number_desc),
     )
     invoke(
         functions.mluOpVoxelization,
-        *(argument for pair in inputs for argument in pair),
-        *scalars,
+        *(points_desc, points_data, size_desc, size_data, range_desc, range_data),
+        *(max_points, max_voxels, 3, True),
         *workspace,
-        *(argument for pair in outputs for argument in pair),
+        *(voxels_desc, voxels_data, coors_desc, coors_data, counts_desc, counts_data),
+        *(number_desc, number_data),
     )
     return voxels, coors, num_points_per_voxel, voxel_num.value
 
@@ -115,7 +110,6 @@ def dynamic_scatter(
     voxel_feats, voxel_coors = arrays.empty((N, C), feats), arrays.indices((N, 3))
     counts = arrays.indices((N,))
     # Overwritten where a coordinate is negative.
-    arrays.tensor("coors", coors)
     coors = arrays.copy(coors)
     feats_desc, feats_data = arrays.tensor("feats", feats)
     coors_desc, coors_data = arrays.tensor("coors", coors)
@@ -126,10 +120,10 @@ def dynamic_scatter(
         functions.mluOpDynamicPointToVoxelForward,
         *(reduction, feats_desc, feats_data, coors_desc, coors_data),
         *workspace,
-        *arrays.tensor("voxel_feats", voxel_feats),
-        *arrays.tensor("voxel_coors", voxel_coors),
-        *arrays.tensor("point2voxel_map", point2voxel_map),
-        *arrays.tensor("voxel_points_count", counts),
+        *arrays.own(voxel_feats),
+        *arrays.own(voxel_coors),
+        *arrays.own(point2voxel_map),
+        *arrays.own(counts),
         *number(voxel_num),
     )
     V = voxel_num.value

@@ -6,9 +6,9 @@
 or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes the Python classes of
 mmcv compute tensors of the CPU with this library: ThreeInterpolate, three_nn, BallQuery,
 DynamicScatter, Voxelization, MaskedConv2d, and the sparse convolutions SparseConv2d, SparseConv3d,
-SubMConv2d, SubMConv3d, SparseInverseConv2d and SparseInverseConv3d. It works with mmcv-lite, which
-has no kernels, and with a full mmcv, whose kernels remain those of all other functions and devices.
-Transposed sparse convolutions, sparse pooling and four dimensions have no kernel here.
+SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d and SparseInverseConv3d. It
+works with mmcv-lite, which has no kernels, and with a full mmcv, whose kernels remain those of all
+other functions and devices. Transposed sparse convolutions and sparse pooling have no kernel here.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ __all__ = [
     "fused_indice_conv_forward",
     "get_indice_pairs_2d_forward",
     "get_indice_pairs_3d_forward",
+    "get_indice_pairs_4d_forward",
     "hard_voxelize_forward",
     "indice_conv_backward",
     "indice_conv_forward",
@@ -211,6 +212,9 @@ def _get_indice_pairs(
     # mmcv centers the filter of a submanifold convolution, whatever stride and padding are.
     if _subM:
         stride, padding = [1] * len(stride), [size // 2 for size in kernelSize]
+    if len(kernelSize) > 3:
+        geometry = (outSpatialShape, kernelSize, stride, padding, dilation)
+        return list(_rulebooks.general_indice_pairs(indices, batchSize, *geometry, bool(_subM)))
     out_indices, pairs, num = sparse_conv.indice_pairs(
         TORCH,
         indices.contiguous(),
@@ -228,6 +232,7 @@ def _get_indice_pairs(
 
 get_indice_pairs_2d_forward = _get_indice_pairs
 get_indice_pairs_3d_forward = _get_indice_pairs
+get_indice_pairs_4d_forward = _get_indice_pairs
 
 
 def _filters(filters: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mluop_omp.torch import _operators
 
-_ops = getattr(torch.ops, _operators.NAMESPACE)
+call, _ops = _operators.call, _operators.OPERATORS
 
 
 def _save_pos_memo(ctx: Any, inputs: tuple, output: tuple) -> None:
@@ -18,7 +18,7 @@ def _save_pos_memo(ctx: Any, inputs: tuple, output: tuple) -> None:
 
 def _voxel_pooling(ctx: Any, grad: Tensor, _: Any) -> tuple:
     (pos_memo,) = ctx.saved_tensors
-    return None, _ops.voxel_pooling_backward(grad.contiguous(), pos_memo), None
+    return None, call(_ops.voxel_pooling_backward, grad.contiguous(), pos_memo), None
 
 
 def _save_scatter(ctx: Any, inputs: tuple, output: tuple) -> None:
@@ -28,7 +28,9 @@ def _save_scatter(ctx: Any, inputs: tuple, output: tuple) -> None:
 
 
 def _dynamic_scatter(ctx: Any, grad: Tensor, *_: Any) -> tuple:
-    grad_feats = _ops.dynamic_scatter_backward(grad.contiguous(), *ctx.saved_tensors, ctx.reduce)
+    grad_feats = call(
+        _ops.dynamic_scatter_backward, grad.contiguous(), *ctx.saved_tensors, ctx.reduce
+    )
     return grad_feats, None, None
 
 
@@ -58,7 +60,9 @@ def _three_interpolate(ctx: Any, grad: Tensor) -> tuple:
     feats, idx, weight = ctx.saved_tensors
     grad_feats = grad_weight = None
     if ctx.needs_input_grad[0]:
-        grad_feats = _ops.three_interpolate_backward(grad.contiguous(), idx, weight, feats.shape[2])
+        grad_feats = call(
+            _ops.three_interpolate_backward, grad.contiguous(), idx, weight, feats.shape[2]
+        )
     if ctx.needs_input_grad[2]:
         B, C, N = grad.shape
         flat = idx.reshape(B, 1, 3 * N).expand(-1, C, -1).long()
@@ -115,11 +119,13 @@ def _indice_conv(ctx: Any, grad: Tensor) -> tuple:
     grad = grad.contiguous()
     grad_feats = grad_filters = None
     if ctx.needs_input_grad[0]:
-        grad_feats = _ops.indice_conv_backward_data(grad, filters, pairs, num, False, ctx.layout)
+        grad_feats = call(
+            _ops.indice_conv_backward_data, grad, filters, pairs, num, False, ctx.layout
+        )
     if ctx.needs_input_grad[1]:
         first = {"ARRAY": 0, "NDHWC": 1, "NCDHW": 2}[ctx.layout]
         kernel = filters.shape[first : first + 3]
-        grad_filters = _ops.indice_conv_backward_filter(feats, grad, pairs, num, kernel)
+        grad_filters = call(_ops.indice_conv_backward_filter, feats, grad, pairs, num, kernel)
         grad_filters = grad_filters.permute(_FILTER_AXES[ctx.layout])
     return grad_feats, grad_filters, None, None, None, None, None
 

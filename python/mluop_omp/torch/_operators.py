@@ -13,7 +13,9 @@ from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
 from mluop_omp.torch._arrays import TORCH
 
 NAMESPACE = "mluop_omp"
+NO_GRAD = "no_grad"
 SCHEMAS: dict[str, str] = {}
+OPERATORS = getattr(torch.ops, NAMESPACE)
 # torch.library.custom_op would define the same operators, with 7 us more for each call.
 LIBRARY = torch.library.Library(NAMESPACE, "DEF")
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
@@ -29,11 +31,22 @@ def _define(name: str, schema: str, kernel: Callable[..., Any], fake: Callable[.
         return kernel(TORCH, *arguments)
 
     SCHEMAS[name] = schema
-    LIBRARY.define(name + schema, tags=_TAGS)
-    # The kernel of every device, so that the message on tensors of other devices is that of the
-    # package.
-    LIBRARY.impl(name, run, "CompositeExplicitAutograd")
-    torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=LIBRARY)
+    # The overload without gradient takes 4 to 8 us less, as its kernel is the only one in Python.
+    for overload in (name, f"{name}.{NO_GRAD}"):
+        LIBRARY.define(overload + schema, tags=_TAGS)
+        # The kernel of every device, so that the message on tensors of other devices is that of the
+        # package.
+        LIBRARY.impl(overload, run, "CompositeExplicitAutograd")
+        torch.library.register_fake(f"{NAMESPACE}::{overload}", fake, lib=LIBRARY)
+
+
+def call(operator: Any, *arguments: Any) -> Any:
+    """Calls the overload of the operator that computes gradients, if one is required."""
+    if torch.is_grad_enabled():
+        for argument in arguments:
+            if isinstance(argument, Tensor) and argument.requires_grad:
+                return operator.default(*arguments)
+    return operator.no_grad(*arguments)
 
 
 def _int32(like: Tensor, *shape: Any) -> Tensor:
@@ -64,10 +77,11 @@ def _voxelization(
     max_points: int,
     max_voxels: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    grid = torch.tensor(size, dtype=torch.float32), torch.tensor(bounds, dtype=torch.float32)
-    *outputs, V = voxels.voxelization(arrays, points, *grid, max_points, max_voxels)
-    first, second, third = (arrays.first_rows(output, V) for output in outputs)
-    return first, second, third
+    voxels_of, coors, counts, V = voxels.voxelization(
+        arrays, points, size, bounds, max_points, max_voxels
+    )
+    first_rows = arrays.first_rows
+    return first_rows(voxels_of, V), first_rows(coors, V), first_rows(counts, V)
 
 
 def _voxelization_fake(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -22,6 +24,48 @@ def directed_pairs(pairs: Tensor, inverse: bool, rows: int) -> Tensor:
     if inverse:
         pairs = pairs.flip(1)
     return pairs.contiguous() if pairs.shape[2] == rows else fit_columns(pairs, rows)
+
+
+def general_indice_pairs(
+    indices: Tensor,
+    batch_size: int,
+    out_space: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilation: Sequence[int],
+    subm: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the results of `mluop_omp.indice_pairs` for any number of axes, by PyTorch."""
+    batch, *site = indices.long().unbind(1)
+    offsets = torch.cartesian_prod(*map(torch.arange, kernel))
+    (K, axes), L = offsets.shape, len(indices)
+    # The output cell of each offset and site, and whether there is one.
+    cells, valid = batch.expand(K, L), torch.ones(K, L, dtype=torch.bool)
+    linear = batch
+    for axis in range(axes):
+        scaled = site[axis] + pad[axis] - dilation[axis] * offsets[:, axis : axis + 1]
+        output = torch.div(scaled, stride[axis], rounding_mode="floor")
+        valid &= (scaled == output * stride[axis]) & (output >= 0) & (output < out_space[axis])
+        cells = cells * out_space[axis] + output
+        linear = linear * out_space[axis] + site[axis]
+    if subm:
+        ascending, order = linear.sort()
+        place = torch.searchsorted(ascending, cells).clamp_(max=L - 1)
+        valid &= ascending[place] == cells
+        rows, out_indices = order[place], indices
+    else:
+        distinct = cells[valid].unique()
+        rows = torch.searchsorted(distinct, cells)
+        coordinates = torch.unravel_index(distinct, (batch_size, *out_space))
+        out_indices = torch.stack(coordinates, 1).int()
+    num = valid.sum(1)
+    k, inputs = valid.nonzero(as_tuple=True)
+    column = torch.arange(len(k)) - (num.cumsum(0) - num)[k]
+    pairs = torch.full((K, 2, L), -1, dtype=torch.int32)
+    pairs[k, 0, column] = inputs.int()
+    pairs[k, 1, column] = rows[valid].int()
+    return out_indices, pairs, num.int()
 
 
 def convolve(

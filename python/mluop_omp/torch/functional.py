@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
 from mluop_omp.torch import _gradients, _operators  # noqa: F401  registers the operators
 
-_ops = getattr(torch.ops, _operators.NAMESPACE)
+call, _ops = _operators.call, _operators.OPERATORS
 
 
 def voxel_pooling(
     geom_xyz: Tensor, feats: Tensor, voxel_num: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
     """Sums the features of the points of each cell of a grid: `mluop_omp.voxel_pooling`."""
-    return _ops.voxel_pooling.default(geom_xyz, feats, voxel_num)
+    return call(_ops.voxel_pooling, geom_xyz, feats, voxel_num)
 
 
 def voxelization(
@@ -32,43 +31,43 @@ def voxelization(
     max_voxels: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Collects the points of each cell of a grid: `mluop_omp.voxelization`."""
-    return _ops.voxelization.default(points, voxel_size, coors_range, max_points, max_voxels)
+    return call(_ops.voxelization, points, voxel_size, coors_range, max_points, max_voxels)
 
 
 def dynamic_scatter(
     feats: Tensor, coors: Tensor, reduce: str = "max"
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Reduces the features of the points of each voxel: `mluop_omp.dynamic_scatter`."""
-    return _ops.dynamic_scatter.default(feats, coors, reduce)
+    return call(_ops.dynamic_scatter, feats, coors, reduce)
 
 
 def ball_query(
     new_xyz: Tensor, xyz: Tensor, min_radius: float, max_radius: float, nsample: int
 ) -> Tensor:
     """Finds the first points in the ball around each center: `mluop_omp.ball_query`."""
-    return _ops.ball_query.default(new_xyz, xyz, min_radius, max_radius, nsample)
+    return call(_ops.ball_query, new_xyz, xyz, min_radius, max_radius, nsample)
 
 
 def three_nn(unknown: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
     """Finds the three known points nearest to each unknown point: `mluop_omp.three_nn`."""
-    return _ops.three_nn.default(unknown, known)
+    return call(_ops.three_nn, unknown, known)
 
 
 def three_interpolate(feats: Tensor, idx: Tensor, weight: Tensor) -> Tensor:
     """Interpolates each point from three features: `mluop_omp.three_interpolate`."""
-    return _ops.three_interpolate.default(feats, idx, weight)
+    return call(_ops.three_interpolate, feats, idx, weight)
 
 
 def masked_im2col(
     im: Tensor, mask_h: Tensor, mask_w: Tensor, kernel: Sequence[int], pad: Sequence[int] = (0, 0)
 ) -> Tensor:
     """Copies the window of each mask to a column of a matrix: `mluop_omp.masked_im2col`."""
-    return _ops.masked_im2col.default(im, mask_h, mask_w, kernel, pad)
+    return call(_ops.masked_im2col, im, mask_h, mask_w, kernel, pad)
 
 
 def masked_col2im(col: Tensor, mask_h: Tensor, mask_w: Tensor, size: Sequence[int]) -> Tensor:
     """Copies each column of a matrix to the pixel of its mask: `mluop_omp.masked_col2im`."""
-    return _ops.masked_col2im.default(col, mask_h, mask_w, size)
+    return call(_ops.masked_col2im, col, mask_h, mask_w, size)
 
 
 def indice_pairs(
@@ -82,7 +81,7 @@ def indice_pairs(
     subm: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Finds the output sites and index pairs of a convolution: `mluop_omp.indice_pairs`."""
-    return _ops.indice_pairs.default(indices, batch, space, kernel, stride, pad, dilation, subm)
+    return call(_ops.indice_pairs, indices, batch, space, kernel, stride, pad, dilation, subm)
 
 
 def indice_conv(
@@ -95,4 +94,4 @@ def indice_conv(
     layout: str = "ARRAY",
 ) -> Tensor:
     """Convolves the features of active sites: `mluop_omp.indice_conv`."""
-    return _ops.indice_conv.default(feats, filters, pairs, num, num_out, subm, layout)
+    return call(_ops.indice_conv, feats, filters, pairs, num, num_out, subm, layout)

@@ -1,0 +1,60 @@
+"""BEVFusion's pooling on CPUs.
+
+    import mluop_omp.bevfusion
+    mluop_omp.bevfusion.install()
+
+before the import of BEVFusion's operators provides the extension module bev_pool_ext of the package
+mmdet3d.ops.bev_pool, forward and backward. An extension that was built remains that of other
+devices.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from mluop_omp import _extensions
+from mluop_omp.torch._pool import pool_rows
+
+
+def _cells(geom_feats: Tensor, D: int, H: int, W: int) -> Tensor:
+    """Returns the cell of each point; geom_feats is [N, 4]: h, w, d, batch."""
+    h, w, d, batch = geom_feats.long().unbind(1)
+    return ((batch * D + d) * H + h) * W + w
+
+
+def bev_pool_forward(
+    x: Tensor,
+    geom_feats: Tensor,
+    interval_lengths: Tensor,
+    interval_starts: Tensor,
+    B: int,
+    D: int,
+    H: int,
+    W: int,
+) -> Tensor:
+    """Returns [B, D, H, W, C], the sums of the features x [N, C] of the points of each cell.
+
+    The intervals are the points of each cell, which pooling here finds itself.
+    """
+    pooled = pool_rows(x.contiguous(), _cells(geom_feats, D, H, W), B * D * H * W)
+    return pooled.view(B, D, H, W, -1)
+
+
+def bev_pool_backward(
+    out_grad: Tensor,
+    geom_feats: Tensor,
+    interval_lengths: Tensor,
+    interval_starts: Tensor,
+    B: int,
+    D: int,
+    H: int,
+    W: int,
+) -> Tensor:
+    """Returns the gradient of x [N, C]."""
+    return out_grad.reshape(B * D * H * W, -1)[_cells(geom_feats, D, H, W)]
+
+
+def install() -> None:
+    """Provides the extension module of BEVFusion for tensors of the CPU; once, if repeated."""
+    functions = {"bev_pool_forward": bev_pool_forward, "bev_pool_backward": bev_pool_backward}
+    _extensions.provide("mmdet3d.ops.bev_pool.bev_pool_ext", functions)

@@ -1,0 +1,20 @@
+"""Sums of rows by cell."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mluop_omp._operators import voxels
+from mluop_omp.torch._arrays import TORCH
+
+
+def pool_rows(rows: Tensor, cell: Tensor, cells: int) -> Tensor:
+    """Returns [cells, C]: the sum of the rows [P, C] of each cell, by voxel pooling."""
+    torch.get_num_threads()
+    P, C = rows.shape
+    if P == 0:
+        return rows.new_zeros(cells, C)
+    geom_xyz = torch.zeros(1, P, 3, dtype=torch.int32)
+    geom_xyz[0, :, 0] = cell
+    return voxels.voxel_pooling(TORCH, geom_xyz, rows.unsqueeze(0), (cells, 1, 1))[0].view(cells, C)
