@@ -120,6 +120,9 @@ class Product {
     feature_in_place_ = is_read_in_place<T>(call_.Ci);
     // Whole vectors.
     grad_in_place_ = is_read_in_place<T>(call_.Co) && columns_ == width_;
+    sums_in_place_ = segment_.partial != kNone && columns_ == width_;
+    sums_ = sums_in_place_ ? partial_sums() + row_ * call_.Co + column_ : tile.sums;
+    sum_stride_ = sums_in_place_ ? call_.Co : width_;
   }
 
   // Adds the products of the positions [begin, end), which follow those of the call before.
@@ -183,36 +186,40 @@ class Product {
       }
     };
     for (int64_t column = 0; column < width_; column += kNr) {
-      const OuterProducts products{tile_.feature_rows,  tile_.grad_rows, column, pairs,
-                                   tile_.sums + column, width_};
+      const OuterProducts products{tile_.feature_rows, tile_.grad_rows, column, pairs,
+                                   sums_ + column,     sum_stride_};
       add_outer_products_of_panel(std::min(kNr, width_ - column), products, rows_, prefetch_step);
     }
   }
 
+  float* partial_sums() const { return args_.partials + segment_.partial * call_.matrix_count(); }
+
   // Initially 0, later the partial sums.
   void load() {
     if (!std::exchange(started_, true)) {
-      std::memset(tile_.sums, 0, static_cast<size_t>(rows_ * width_) * sizeof(float));
+      for (int64_t r = 0; r < rows_; ++r) std::fill_n(sums_ + r * sum_stride_, width_, 0.0F);
       return;
     }
-    const float* matrix = args_.partials + segment_.partial * call_.matrix_count();
+    if (sums_in_place_) return;
+    const float* matrix = partial_sums();
     for (int64_t r = 0; r < rows_; ++r) {
-      copy_row(matrix + (row_ + r) * call_.Co + column_, columns_, width_, tile_.sums + r * width_);
+      copy_row(matrix + (row_ + r) * call_.Co + column_, columns_, width_, sums_ + r * width_);
     }
   }
 
   void write() const {
+    if (sums_in_place_) return;
     if (segment_.partial == kNone) {
       write_to(static_cast<T*>(call_.filters_grad) + segment_.k * call_.matrix_count());
     } else {
-      write_to(args_.partials + segment_.partial * call_.matrix_count());
+      write_to(partial_sums());
     }
   }
 
   template <class Element>
   void write_to(Element* matrix) const {
     for (int64_t r = 0; r < rows_; ++r) {
-      write_row(tile_.sums + r * width_, columns_, matrix + (row_ + r) * call_.Co + column_);
+      write_row(sums_ + r * width_, columns_, matrix + (row_ + r) * call_.Co + column_);
     }
   }
 
@@ -227,6 +234,9 @@ class Product {
   int64_t width_;  // the columns in whole vectors
   const T *features_, *output_grad_;
   bool feature_in_place_, grad_in_place_;
+  bool sums_in_place_;  // in the partial sums
+  float* sums_;         // of input channel row_ and output channel column_, whose rows are sum_stride_ apart
+  int64_t sum_stride_;
 };
 
 // Segments that a task processes in parallel, block by block.

@@ -20,7 +20,7 @@ constexpr int64_t kMinSegmentPairs = 1024;
 // The tile of the filters and a chunk share the second-level cache.
 constexpr int64_t kMaxTileChannels = 256;
 constexpr int64_t kMinTileBytes = 64 << 10;
-constexpr int64_t kMaxChunkPairs = 64;
+constexpr int64_t kMaxChunkPairs = 96;
 
 // Few: consecutive segments name the same rows.
 constexpr int kChunksPerTask = 12;
@@ -81,7 +81,7 @@ Tiling choose_tiling(const Context& context, const Args& args) {
   tiling.rows = share(args.Ci);
   tiling.columns = round_up(share(args.Co), panel_columns());
   const int64_t pair_bytes = (args.Ci + args.Co) * args.element_bytes();
-  tiling.block_rows = std::clamp(cache_sizes().l2 / 4 / pair_bytes, int64_t{64}, int64_t{1} << 20);
+  tiling.block_rows = std::clamp(cache_sizes().l2 / 2 / pair_bytes, int64_t{64}, int64_t{1} << 20);
   const int64_t panel_bytes = panel_columns() * int64_t{sizeof(float)};
   tiling.chunk_pairs = std::clamp(cache_sizes().l1 * 2 / 3 / panel_bytes, int64_t{1}, kMaxChunkPairs);
   const int64_t max_bytes = std::max(cache_sizes().l2 / 4, kMinTileBytes);
