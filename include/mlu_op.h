@@ -5,8 +5,8 @@
  * run on the CPU, in a team of OMP_NUM_THREADS tasks. Valid C99 and C++17.
  *
  * Conventions that hold for every function
- *   - No function throws, aborts or prints, other than through the log. A failing call returns a status,
- *     leaves its outputs unchanged, logs one line to stderr (MLUOP_LOG_LEVEL) and stores that line for
+ *   - No function throws, aborts or prints, other than the log and MLUOP_GEN_CASE=3. A failing call returns a
+ *     status, leaves its outputs unchanged, logs one line to stderr (MLUOP_LOG_LEVEL) and stores that line for
  *     mluOpOmpGetLastError(). The workspace may have changed.
  *   - A data pointer is a host pointer, aligned to its element type.
  *   - Execution is synchronous: when an operator returns, its outputs are complete.
@@ -45,6 +45,7 @@
  *                        Read once per process. Other users of Highway in the process are not affected.
  *   MLUOP_OMP_TRACE      the file that a trace of all calls is written to, in the Chrome trace-event format;
  *                        "%p" stands for the process id; default: no trace. See mlu_op_omp.h
+ *   MLUOP_GEN_CASE       0 (default) to 3: the recording of calls, and MLUOP_GEN_CASE_*; see mluOpSetGenCaseMode
  *   MLUOP_LOG_LEVEL      debug, info, warn, error (default) or off
  */
 #ifndef MLU_OP_H_
@@ -222,6 +223,39 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetAtomicsMode(mluOpHandle_t handle, mluOpAtomi
 /* Writes the atomics mode set last, MLUOP_ATOMICS_NOT_ALLOWED if none was set.
  * Returns BAD_PARAM if handle or atomics_mode is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomicsMode_t* atomics_mode);
+
+/* ---------------------------------------------------------------------------------------------------
+ * Recording
+ *
+ * With MLUOP_GEN_CASE, each operator call that succeeds is recorded as an operator case of MLU-OPS, a protobuf
+ * message in text format:
+ *   gen_case/<op>/<op>_<time>_tid<thread>_device0.prototxt     <op>: voxel_pooling_forward; time in UTC
+ * `mluop_case run FILE` replays it. The case has the id, shape, layout, data type and elements of each tensor, and
+ * the other parameters. Of outputs that a call reads or leaves in part it has the elements before the call too, as
+ * `initial`; with the device algorithm it has the number of tasks, as `omp_settings`.
+ * A case file is complete when it appears; raw files are beside it. Recording does not affect results or statuses:
+ * a failure is logged, once for a handle, and leaves no file. If a call ends the process, its inputs remain in
+ * <case>.prototxt.tmp.
+ *
+ * Environment, read with the variables above
+ *   MLUOP_GEN_CASE       0 (default): off; 1: without elements; 2: with elements; 3: as 1, but printed to stderr,
+ *                        at every MLUOP_LOG_LEVEL
+ *   MLUOP_GEN_CASE_DIR   the directory of the cases, created if it does not exist; default: gen_case
+ *   MLUOP_GEN_CASE_OP_NAME
+ *                        the operators to record, as in "ball_query;voxelization", or those to leave out, as in
+ *                        "-ball_query;-voxelization"; default: all operators are recorded
+ *   MLUOP_GEN_CASE_DUMP_DATA, MLUOP_GEN_CASE_DUMP_DATA_OUTPUT
+ *                        elements of inputs, and of outputs: 0 none; 1 decimal, without sign and payload of NaN;
+ *                        2 hexadecimal: the bits; INT32 is always decimal. Default: as 2, but tensors of more than
+ *                        65536 elements are in raw files
+ *   MLUOP_GEN_CASE_DUMP_DATA_FILE
+ *                        1: the elements of each tensor are in a raw little-endian file; default: 0
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Sets the mode, 0 to 3 as MLUOP_GEN_CASE, of all handles of the process; any other value is 0. From the next
+ * operator call on it takes precedence over MLUOP_GEN_CASE; the other variables hold. May be called at any time,
+ * from any thread. */
+void MLUOP_WIN_API mluOpSetGenCaseMode(int mode);
 
 /* ---------------------------------------------------------------------------------------------------
  * Tensor descriptor

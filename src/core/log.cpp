@@ -69,6 +69,18 @@ bool debug_log_enabled() { return logger().should_log(spdlog::level::debug); }
 
 void log_debug(std::string_view line) noexcept { write(spdlog::level::debug, line); }
 
+void log_info(std::string_view line) noexcept { write(spdlog::level::info, line); }
+
 void log_error(std::string_view line) noexcept { write(spdlog::level::err, line); }
+
+void print(std::string_view text) noexcept {
+  try {
+    spdlog::logger printer("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    printer.set_pattern("%v");
+    printer.info("{}", text);
+  } catch (...) {
+    // No memory for it.
+  }
+}
 
 }  // namespace mluop

@@ -14,8 +14,12 @@ void configure_log();
 // Whether debug lines are shown: query it before an expensive line is built.
 bool debug_log_enabled();
 
-// A line that cannot be written is lost; neither function throws.
+// A line that cannot be written is lost; no function throws.
 void log_debug(std::string_view line) noexcept;
+void log_info(std::string_view line) noexcept;
 void log_error(std::string_view line) noexcept;
+
+// Writes `text` and a newline to stderr at every level: output that the user has asked for.
+void print(std::string_view text) noexcept;
 
 }  // namespace mluop

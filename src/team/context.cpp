@@ -64,6 +64,7 @@ void mluOpContext::configure() {
   const mluOpOmpAlgorithm_t new_algorithm = mluop::read_algorithm();
   const bool new_threads_are_set = !mluop::read_environment("MLUOP_OMP_MAX_THREADS", "").empty();
   std::string new_trace_file = mluop::read_environment("MLUOP_OMP_TRACE", "");
+  mluop::CaseSettings new_cases = mluop::read_case_settings();
   mluop::configure_simd();
   mluop::configure_log();
   if (mluop::debug_log_enabled()) {
@@ -77,6 +78,8 @@ void mluOpContext::configure() {
   max_threads_is_set = new_threads_are_set;
   algorithm = new_algorithm;
   trace_file = std::move(new_trace_file);
+  cases = std::move(new_cases);
+  case_failure_logged = false;
   if (!trace_file.empty()) statistics.enable(true);
 }
 

@@ -10,6 +10,7 @@
 #include "core/arena.h"
 #include "core/float_environment.h"
 #include "mlu_op.h"
+#include "team/case_settings.h"
 #include "team/device_profile.h"
 #include "team/statistics.h"
 
@@ -55,6 +56,8 @@ struct mluOpContext {
   TeamRecord last_launch;
   mluop::CallStatistics statistics;
   std::string trace_file;  // MLUOP_OMP_TRACE; empty: no trace
+  mluop::CaseSettings cases;
+  bool case_failure_logged = false;
 
  private:
   mluop::AlignedBuffer nram_memory_;

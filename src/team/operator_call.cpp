@@ -6,6 +6,7 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
+#include "team/case_recorder.h"
 #include "team/trace.h"
 
 namespace mluop {
@@ -33,7 +34,8 @@ void require_apart(const Memory& output, const Memory& other) {
   require(apart, kBadParam, output.name, " overlaps ", other.name, ", expected memory of its own");
 }
 
-void check_tensor(const Argument& tensor) {
+// Element type, layout and number of dimensions.
+void check_kind(const Argument& tensor) {
   const TensorDescriptor& desc = *tensor.desc;
   require(desc.dtype == tensor.dtype, kBadParam, tensor.name, " has data type ", name_of(desc.dtype),
           ", expected ", name_of(tensor.dtype));
@@ -41,9 +43,15 @@ void check_tensor(const Argument& tensor) {
     require(desc.layout == *tensor.layout, kBadParam, tensor.name, " has layout ", name_of(desc.layout),
             ", expected ", name_of(*tensor.layout));
   }
+  const size_t expected = tensor.expected_shape().size();
+  require(desc.shape().size() == expected, kBadParam, tensor.name, " has ", desc.dim_count,
+          " dimensions, expected ", expected);
+}
+
+// Dimensions and strides.
+void check_shape(const Argument& tensor) {
+  const TensorDescriptor& desc = *tensor.desc;
   const auto expected = tensor.expected_shape();
-  require(desc.shape().size() == expected.size(), kBadParam, tensor.name, " has ", desc.dim_count,
-          " dimensions, expected ", expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     require(expected[i] == kAny || desc.dims[i] == expected[i], kBadParam, tensor.name, " dim ", i, " is ",
             desc.dims[i], ", expected ", expected[i]);
@@ -55,10 +63,34 @@ void check_tensor(const Argument& tensor) {
   }
 }
 
+void check_reduce_mode(std::string_view name, mluOpReduceMode_t mode) {
+  require(mode == MLUOP_REDUCE_DSUM || mode == MLUOP_REDUCE_DMEAN || mode == MLUOP_REDUCE_DMAX, kBadParam, name,
+          " is ", static_cast<int>(mode),
+          ", expected MLUOP_REDUCE_DSUM (0), MLUOP_REDUCE_DMEAN (1) or MLUOP_REDUCE_DMAX (2)");
+}
+
+void check_parameter(const Parameter& parameter) {
+  const auto check_least = [&](auto number) {
+    if (!parameter.least) return;
+    const int64_t least = *parameter.least;
+    // NaN as well.
+    require(number >= static_cast<decltype(number)>(least), kBadParam, parameter.name, " is ", number,
+            ", expected at least ", least);
+  };
+  const Parameter::Value& value = parameter.value;
+  if (const auto* number = std::get_if<int64_t>(&value)) check_least(*number);
+  if (const auto* number = std::get_if<float>(&value)) check_least(*number);
+  if (const auto* mode = std::get_if<mluOpReduceMode_t>(&value)) check_reduce_mode(parameter.name, *mode);
+}
+
 }  // namespace
 
 Call::Call(std::string_view function, Context& context, bool is_query)
-    : function_(function), context_(context), is_query_(is_query), logs_(debug_log_enabled()) {
+    : function_(function),
+      context_(context),
+      is_query_(is_query),
+      logs_(debug_log_enabled()),
+      records_(!is_query && case_mode_of(context.cases) != CaseMode::kOff) {
   if (logs_) start_ = Clock::now();
   if (is_query) return;
   context.caller_environment = default_environment_.before();
@@ -70,17 +102,12 @@ Call::~Call() {
   if (!is_query_) context_.end_call();
 }
 
-int64_t Argument::bytes() const {
-  if (is_tensor()) return byte_count(*desc);
-  return shape[0] * static_cast<int64_t>(size_of(dtype));
-}
-
 void Call::declare(Argument::Kind kind, std::string_view name, const TensorDescriptor* desc, const void* data,
                    mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout,
                    std::initializer_list<int64_t> shape) {
-  Argument& argument = arguments_.at(argument_count_++);
-  argument = {kind, name, desc, data, dtype, layout, {}, shape.size()};
+  Argument argument{kind, name, desc, data, dtype, layout, {}, shape.size()};
   std::copy(shape.begin(), shape.end(), argument.shape.begin());
+  arguments_.push_back(argument);
 }
 
 void Call::input(std::string_view name, const TensorDescriptor* desc, const void* data, mluOpDataType_t dtype,
@@ -93,12 +120,17 @@ void Call::output(std::string_view name, const TensorDescriptor* desc, void* dat
   declare(Argument::Kind::kOutput, name, desc, data, dtype, layout, shape);
 }
 
+void Call::inout(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
+                 std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape) {
+  declare(Argument::Kind::kInOut, name, desc, data, dtype, layout, shape);
+}
+
 void Call::host_array(std::string_view name, const int64_t* data, int64_t count) {
   declare(Argument::Kind::kHostArray, name, nullptr, data, MLUOP_DTYPE_INT64, MLUOP_LAYOUT_ARRAY, {count});
 }
 
 void Call::check_pointers() const {
-  for (const Argument& argument : arguments()) {
+  for (const Argument& argument : arguments_.elements()) {
     if (argument.is_tensor()) {
       require(argument.desc != nullptr, kBadParam, argument.name, "_desc is null");
     } else {
@@ -106,13 +138,15 @@ void Call::check_pointers() const {
     }
   }
   if (is_query_) return;
-  for (const Argument& argument : arguments()) {
-    const bool may_be_null = argument.data != nullptr || (reads_nothing_ && !argument.is_output()) ||
-                             element_count(*argument.desc) == 0;
-    if (may_be_null) continue;
+  for (const Argument& argument : arguments_.elements()) {
+    if (argument.data != nullptr || may_be_null(argument)) continue;
     throw Failure(kBadParam, text(argument.name, " is null, expected the data of a tensor ",
                                   shape_text(argument.desc->shape())));
   }
+}
+
+bool Call::may_be_null(const Argument& argument) const {
+  return accesses_nothing_ || (reads_nothing_ && !argument.is_output()) || element_count(*argument.desc) == 0;
 }
 
 void Call::check_not_200_series() const {
@@ -120,15 +154,26 @@ void Call::check_not_200_series() const {
           ", expected mlu370 or mlu590");
 }
 
-void Call::check_tensors() const {
-  for (const Argument& argument : arguments()) {
-    if (argument.is_tensor()) check_tensor(argument);
+void Call::check_parameters() const {
+  for (const Parameter& parameter : parameters_.elements()) check_parameter(parameter);
+}
+
+void Call::check_tensors() {
+  // The expected dimensions may be those of a descriptor that the first loop reports.
+  for (const Argument& argument : arguments_.elements()) {
+    if (argument.is_tensor()) check_kind(argument);
+  }
+  for (const Argument& argument : arguments_.elements()) {
+    if (argument.is_tensor()) check_shape(argument);
   }
   if (!is_query_ && !reads_nothing_) check_overlap();
+  if (records_)
+    recorder_ =
+        CaseRecorder::begin(context_, {function_, arguments_.elements(), parameters_.elements(), reads_nothing_});
 }
 
 void Call::check_overlap() const {
-  const auto all = arguments();
+  const auto all = arguments_.elements();
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i].is_output()) continue;
     for (size_t j = 0; j < all.size(); ++j) {
@@ -145,7 +190,7 @@ Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) {
   if (workspace_size > 0) require_not_null("workspace", workspace);
   // A workspace that the operator does not need is the caller's memory all the same.
   const Memory memory("workspace", workspace, workspace == nullptr ? 0 : needed > 0 ? needed : workspace_size);
-  for (const Argument& argument : arguments()) {
+  for (const Argument& argument : arguments_.elements()) {
     if (argument.is_output()) {
       require_apart(Memory(argument), memory);
     } else if (needed > 0) {
@@ -156,15 +201,21 @@ Arena Call::workspace(void* workspace, size_t workspace_size, size_t needed) {
   return workspace_arena(workspace, needed);
 }
 
-void Call::finish() const noexcept {
+void Call::finish() noexcept {
+  write_log();
+  if (recorder_ != nullptr) recorder_->finish();
+}
+
+void Call::write_log() const noexcept {
   if (context_.trace_file.empty() && !logs_) return;
   const std::chrono::duration<double, std::milli> latency = Clock::now() - start_;
   try {
-    const std::string tensors = tensor_text();
+    std::string tensors = tensor_text();
     if (!context_.trace_file.empty()) {
       append_to_trace(context_.trace_file, function_, tensors, context_.statistics);
     }
     if (logs_) {
+      for (const Parameter& parameter : parameters_.elements()) tensors += ", " + text_of(parameter);
       log_debug(text("[", function_, "] ", tensors, details_, ", ", simd_name(), ", ", latency.count(), " ms"));
     }
   } catch (const std::bad_alloc&) {
@@ -174,7 +225,7 @@ void Call::finish() const noexcept {
 
 std::string Call::tensor_text() const {
   std::string tensors;
-  for (const Argument& argument : arguments()) {
+  for (const Argument& argument : arguments_.elements()) {
     if (!argument.is_tensor()) continue;
     tensors += text(tensors.empty() ? "" : ", ", argument.name, " ", describe(*argument.desc));
   }

@@ -3,9 +3,11 @@
 //   mluOpStatus_t mluOpExample(mluOpHandle_t handle, ...) {
 //     return run_operator("mluOpExample", handle, [&](Call& call) {
 //       const int64_t N = dim_of(points_desc, 0);
+//       call.parameter("max_sums", max_sums, AtLeast{1});
 //       call.input("points", points_desc, points, MLUOP_DTYPE_INT32, MLUOP_LAYOUT_ARRAY, {kAny, 3});
 //       call.output("sums", sums_desc, sums, MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_ARRAY, {N});
 //       call.check_pointers();
+//       call.check_parameters();
 //       require(N < kMaxPoints, MLUOP_STATUS_NOT_SUPPORTED, "points dim 0 is ", N, ", expected ...");
 //       call.check_tensors();
 //       example::run(call, args);
@@ -13,14 +15,14 @@
 //   }
 //
 // The floating-point environment of the calling thread is the default one while a Call exists.
-// A tensor is declared once; checks, overlap and debug line read that declaration. Rules throw Failure, in the
-// order of the statements: null pointers, architecture, the others.
+// An argument is declared once; checks, overlap, debug line and recording read that declaration. Rules throw
+// Failure, in the order of the statements: null pointers, architecture, the others.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -28,9 +30,10 @@
 #include <string_view>
 
 #include "core/checks.h"
+#include "core/fixed_list.h"
 #include "core/float_environment.h"
 #include "core/log.h"
-#include "core/tensor.h"
+#include "team/argument.h"
 #include "team/context.h"
 
 namespace mluop {
@@ -40,26 +43,11 @@ inline constexpr int64_t kAny = -1;
 // A layout that is not checked.
 inline constexpr std::optional<mluOpTensorLayout_t> kAnyLayout;
 
-// An argument of a call, as its entry declares it.
-struct Argument {
-  enum class Kind { kInput, kOutput, kHostArray };
-  static constexpr size_t kMaxDims = 5;
+class CaseRecorder;
 
-  // A host array has no descriptor.
-  bool is_tensor() const { return kind != Kind::kHostArray; }
-  bool is_output() const { return kind == Kind::kOutput; }
-  std::span<const int64_t> expected_shape() const { return {shape.data(), dim_count}; }
-  // Of a checked argument.
-  int64_t bytes() const;
-
-  Kind kind;
-  std::string_view name;
-  const TensorDescriptor* desc;
-  const void* data;
-  mluOpDataType_t dtype;
-  std::optional<mluOpTensorLayout_t> layout;
-  std::array<int64_t, kMaxDims> shape;
-  size_t dim_count;
+// The least value of a parameter.
+struct AtLeast {
+  int64_t value;
 };
 
 class Call {
@@ -76,20 +64,32 @@ class Call {
              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   void output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
               std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
+  // An output whose contents before the call matter: it is read, or elements of it are left unchanged.
+  void inout(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
+             std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   // Declares an array of `count` numbers that has no descriptor.
   void host_array(std::string_view name, const int64_t* data, int64_t count);
+  // Declare another parameter. Its name is that of the field of recorded cases.
+  void parameter(std::string_view name, Parameter::Value value) { declare({name, value, std::nullopt}); }
+  void parameter(std::string_view name, Parameter::Value value, AtLeast least) {
+    declare({name, value, least.value});
+  }
 
   // Declares that the call reads no input, because there is nothing to compute: the data of inputs and the
   // workspace may then be null.
   void reads_nothing() { reads_nothing_ = true; }
+  // Declares that the call accesses no memory: the data of outputs may be null too.
+  void accesses_nothing() { reads_nothing_ = accesses_nothing_ = true; }
 
   // Descriptors, host arrays and the data of tensors with elements are not null. BAD_PARAM.
   void check_pointers() const;
   // The device of the handle is not of the 200 series. ARCH_MISMATCH.
   void check_not_200_series() const;
+  // Values are not below their least value; a reduction is a valid enumerator. BAD_PARAM.
+  void check_parameters() const;
   // Element type, layout, shape (BAD_PARAM) and strides (NOT_SUPPORTED) of each tensor; no output overlaps another
-  // argument (BAD_PARAM).
-  void check_tensors() const;
+  // argument (BAD_PARAM). Starts the recording: all arguments are declared.
+  void check_tensors();
   // The caller's workspace: `needed` bytes or more, and no overlap with an argument. BAD_PARAM. Returns the
   // aligned part.
   Arena workspace(void* workspace, size_t workspace_size, size_t needed);
@@ -99,21 +99,24 @@ class Call {
   void log_detail(const Parts&... parts) {
     if (logs_) details_ += text(", ", parts...);
   }
-  // Writes the debug line (tensors, details, instruction set, latency) and the trace of the call. Both are lost if
-  // memory does not suffice: the call has succeeded.
-  void finish() const noexcept;
+  // Writes the debug line (tensors, parameters, details, instruction set, latency), the trace and the recording of
+  // the call. They are lost if memory does not suffice: the call has succeeded.
+  void finish() noexcept;
 
   Context& context() const { return context_; }
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr size_t kMaxArguments = 12;
+  static constexpr size_t kMaxParameters = 12;
 
   void declare(Argument::Kind kind, std::string_view name, const TensorDescriptor* desc, const void* data,
                mluOpDataType_t dtype, std::optional<mluOpTensorLayout_t> layout,
                std::initializer_list<int64_t> shape);
-  std::span<const Argument> arguments() const { return {arguments_.data(), argument_count_}; }
+  void declare(const Parameter& parameter) { parameters_.push_back(parameter); }
   void check_overlap() const;
+  bool may_be_null(const Argument& argument) const;
+  void write_log() const noexcept;
   std::string tensor_text() const;
 
   const ScopedFloatEnvironment default_environment_;
@@ -121,12 +124,15 @@ class Call {
   Context& context_;
   bool is_query_;
   bool logs_;
+  bool records_;
   bool reads_nothing_ = false;
-  size_t argument_count_ = 0;
-  std::array<Argument, kMaxArguments> arguments_;
+  bool accesses_nothing_ = false;
+  FixedList<Argument, kMaxArguments> arguments_;
+  FixedList<Parameter, kMaxParameters> parameters_;
   std::span<const std::byte> workspace_;
   Clock::time_point start_;
   std::string details_;
+  std::unique_ptr<CaseRecorder> recorder_;
 };
 
 // Runs body(call) with the handle locked, as the API function `function`.

@@ -85,6 +85,8 @@ struct InvalidVariable {
 constexpr auto kDevices = "one of: mlu270, mlu290, mlu370, mlu590";
 constexpr auto kNram = "a whole number from 1 to 1048576";
 constexpr auto kThreads = "a whole number from 1 to 4096";
+constexpr auto kModes = "a number from 0 to 3";
+constexpr auto kFormats = "a number from 0 to 2";
 constexpr auto kAlgorithmNames = "one of: native, device";
 constexpr auto kLevels = "one of: debug, info, warn, error, off";
 
@@ -113,6 +115,13 @@ constexpr InvalidVariable kInvalidVariables[] = {
     {"MLUOP_OMP_ALGORITHM", "atomics", kAlgorithmNames},
     {"MLUOP_OMP_ALGORITHM", "1", kAlgorithmNames},
     {"MLUOP_OMP_ALGORITHM", "native ", kAlgorithmNames},
+    {"MLUOP_GEN_CASE", "4", kModes},
+    {"MLUOP_GEN_CASE", "-1", kModes},
+    {"MLUOP_GEN_CASE", "02", kModes},
+    {"MLUOP_GEN_CASE", "on", kModes},
+    {"MLUOP_GEN_CASE_DUMP_DATA", "3", kFormats},
+    {"MLUOP_GEN_CASE_DUMP_DATA_OUTPUT", "3", kFormats},
+    {"MLUOP_GEN_CASE_DUMP_DATA_FILE", "2", "a number from 0 to 1"},
 };
 
 std::string message_of(const char* function, const InvalidVariable& variable) {

@@ -69,11 +69,13 @@ TEST_F(ApiLog, OperatorAtDebug) {
   const ScopedThreads threads(3);
   const std::string lines =
       logged("debug", [&](const Handle& handle) { require(VoxelPoolingCall(handle, inputs).run()); });
-  EXPECT_THAT(lines, ::testing::ContainsRegex(
-                         " mluop-omp debug \\[mluOpVoxelPoolingForward\\] geom_xyz INT32 \\[2, 5000, 3\\] ARRAY, "
-                         "input_features FLOAT \\[2, 5000, 6\\] ARRAY, output_features FLOAT \\[2, 4, 5, 6\\] "
-                         "ARRAY, pos_memo INT32 \\[2, 5000, 3\\] ARRAY, num_voxel_z 7, native, taskDim 3, "
-                         "tile of 1024 points, [A-Z0-9_]+, [0-9.e-]+ ms\n"));
+  EXPECT_THAT(lines,
+              ::testing::ContainsRegex(
+                  " mluop-omp debug \\[mluOpVoxelPoolingForward\\] geom_xyz INT32 \\[2, 5000, 3\\] ARRAY, "
+                  "input_features FLOAT \\[2, 5000, 6\\] ARRAY, output_features FLOAT \\[2, 4, 5, 6\\] "
+                  "ARRAY, pos_memo INT32 \\[2, 5000, 3\\] ARRAY, batch_size 2, num_points 5000, num_channels 6, "
+                  "num_voxel_x 5, num_voxel_y 4, num_voxel_z 7, native, taskDim 3, tile of 1024 points, "
+                  "[A-Z0-9_]+, [0-9.e-]+ ms\n"));
 }
 
 // What the plan of each operator and algorithm has decided.
@@ -117,10 +119,12 @@ TEST_F(ApiLog, PlansAtDebug) {
       {MLUOP_OMP_ALGORITHM_NATIVE, empty_scatter, "nothing to do"},
       {MLUOP_OMP_ALGORITHM_NATIVE, interpolate, "taskDim #, tile of # features"},
       {MLUOP_OMP_ALGORITHM_DEVICE, interpolate, "device, taskDim 3, tile of # channels, # points, # features"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, im2col, "kernel 3 x 2, pad 1 x 0, packed, taskDim #, tile of # masks"},
-      {MLUOP_OMP_ALGORITHM_DEVICE, im2col, "kernel 3 x 2, pad 1 x 0, device, taskDim 3"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, im2col,
+       "kernel_h 3, kernel_w 2, pad_h 1, pad_w 0, packed, taskDim #, tile of # masks"},
+      {MLUOP_OMP_ALGORITHM_DEVICE, im2col, "kernel_h 3, kernel_w 2, pad_h 1, pad_w 0, device, taskDim 3"},
       {MLUOP_OMP_ALGORITHM_NATIVE, empty_im2col, "nothing to do"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, point_to_voxel, "voxel_num INT32 \\[1\\] ARRAY, voxels 8, native, taskDim #"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, point_to_voxel,
+       "voxel_num INT32 \\[1\\] ARRAY, reduce_type 2, voxels 8, native, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, col2im, "im FLOAT \\[1, 20, 15, 16\\] NCHW, native, scatter, taskDim #"},
       {MLUOP_OMP_ALGORITHM_DEVICE, col2im, "native, scatter, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, convolution, "native, taskDim #, tile of # rows, # pairs at once"},

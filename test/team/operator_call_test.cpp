@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace mluop::test {
@@ -126,6 +129,64 @@ TEST_F(TeamOperatorCall, Tensors) {
     call.input("points", &matching, data, kFloat, kArray, {kAny, 3});
     call.check_tensors();
   });
+}
+
+TEST_F(TeamOperatorCall, CallsThatAccessNothing) {
+  const auto full = tensor({2, 3});
+  const auto declare = [&](Call& call) {
+    call.input("points", &full, nullptr, kFloat, kArray, {2, 3});
+    call.output("sums", &full, nullptr, kFloat, kArray, {2, 3});
+    call.inout("counts", &full, nullptr, kFloat, kArray, {2, 3});
+  };
+  expect_success([&](Call& call) {
+    declare(call);
+    call.accesses_nothing();
+    call.check_pointers();
+    call.check_tensors();
+    EXPECT_EQ(call.workspace(nullptr, 0, 100).capacity(), 0U);
+  });
+  expect_failure(MLUOP_STATUS_BAD_PARAM, "sums is null, expected the data of a tensor [2, 3]", [&](Call& call) {
+    declare(call);
+    call.reads_nothing();
+    call.check_pointers();
+  });
+}
+
+TEST_F(TeamOperatorCall, Parameters) {
+  const auto with = [](Parameter::Value value, int64_t least) {
+    return [=](Call& call) {
+      call.parameter("free", int64_t{-5});
+      call.parameter("first", value, AtLeast{least});
+      call.parameter("second", int64_t{-9}, AtLeast{-9});
+      call.check_parameters();
+    };
+  };
+  expect_success(with(int64_t{1}, 1));
+  expect_success(with(0.0F, 0));
+  expect_success(with(true, 5));
+  expect_failure(MLUOP_STATUS_BAD_PARAM, "first is 0, expected at least 1", with(int64_t{0}, 1));
+  expect_failure(MLUOP_STATUS_BAD_PARAM, "first is -0.5, expected at least 0", with(-0.5F, 0));
+  expect_failure(MLUOP_STATUS_BAD_PARAM, "first is nan, expected at least 0", with(std::nanf(""), 0));
+  for (const auto mode : {MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN, MLUOP_REDUCE_DMAX}) expect_success(with(mode, 0));
+  expect_failure(MLUOP_STATUS_BAD_PARAM,
+                 "first is 3, expected MLUOP_REDUCE_DSUM (0), MLUOP_REDUCE_DMEAN (1) or MLUOP_REDUCE_DMAX (2)",
+                 with(static_cast<mluOpReduceMode_t>(3), 0));
+  expect_failure(MLUOP_STATUS_BAD_PARAM, "second is -1, expected at least 0", [](Call& call) {
+    call.parameter("first", int64_t{0}, AtLeast{0});
+    call.parameter("second", int64_t{-1}, AtLeast{0});
+    call.check_parameters();
+  });
+}
+
+TEST_F(TeamOperatorCall, TextOfParameters) {
+  const int32_t values[] = {1, 2, -3};
+  const std::span<const int32_t> all(values);
+  EXPECT_EQ(text_of(Parameter{"n", int64_t{-7}, std::nullopt}), "n -7");
+  EXPECT_EQ(text_of(Parameter{"radius", 0.5F, std::nullopt}), "radius 0.5");
+  EXPECT_EQ(text_of(Parameter{"flag", false, std::nullopt}), "flag false");
+  EXPECT_EQ(text_of(Parameter{"mode", MLUOP_REDUCE_DMAX, std::nullopt}), "mode 2");
+  EXPECT_EQ(text_of(Parameter{"pad", all, std::nullopt}), "pad [1, 2, -3]");
+  EXPECT_EQ(text_of(Parameter{"count", all.first(1), std::nullopt}), "count 1");
 }
 
 TEST_F(TeamOperatorCall, Devices) {

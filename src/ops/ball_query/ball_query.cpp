@@ -15,11 +15,6 @@ void check_point_count(const Context& context, const TensorDescriptor& xyz_desc)
   require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "xyz dim 1 is ", N, ", expected fewer than 2^31");
 }
 
-void check_radius(std::string_view name, float radius) {
-  // NaN as well.
-  require(radius >= 0, MLUOP_STATUS_BAD_PARAM, name, " is ", radius, ", expected at least 0");
-}
-
 }  // namespace
 }  // namespace mluop
 
@@ -33,15 +28,17 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
     const int64_t B = dim_of(new_xyz_desc, 0), M = dim_of(new_xyz_desc, 1), N = dim_of(xyz_desc, 1);
     call.input("new_xyz", new_xyz_desc, new_xyz, dtype, kAnyLayout, {kAny, kAny, 3});
     call.input("xyz", xyz_desc, xyz, dtype, kAnyLayout, {B, kAny, 3});
-    call.output("idx", idx_desc, idx, MLUOP_DTYPE_INT32, kAnyLayout, {B, M, kAny});
+    // A row without a member is unchanged.
+    call.inout("idx", idx_desc, idx, MLUOP_DTYPE_INT32, kAnyLayout, {B, M, kAny});
+    call.parameter("min_radius", min_radius, AtLeast{0});
+    call.parameter("max_radius", max_radius, AtLeast{0});
+    call.parameter("nsample", nsample, AtLeast{0});
     if (N == 0 || nsample == 0) call.reads_nothing();
 
     call.check_pointers();
     check_point_count(call.context(), *xyz_desc);
     require_float_or_half("new_xyz", dtype);
-    check_radius("min_radius", min_radius);
-    check_radius("max_radius", max_radius);
-    require(nsample >= 0, MLUOP_STATUS_BAD_PARAM, "nsample is ", nsample, ", expected at least 0");
+    call.check_parameters();
     call.check_tensors();
     require_positive("new_xyz dim 0", B);
     require_positive("new_xyz dim 1", M);

@@ -15,44 +15,21 @@ struct Points {
   void* coors = nullptr;
 };
 
-// A tensor that the call writes.
-struct Output {
-  const TensorDescriptor* desc;
-  void* data;
-};
-
-// Without points or channels the call accesses no memory, as an input of a call that reads nothing.
-void declare_output(Call& call, std::string_view name, const Output& tensor, mluOpDataType_t dtype,
-                    std::initializer_list<int64_t> shape, bool empty) {
-  if (empty) {
-    call.input(name, tensor.desc, tensor.data, dtype, kAnyLayout, shape);
-  } else {
-    call.output(name, tensor.desc, tensor.data, dtype, kAnyLayout, shape);
-  }
-}
-
 void declare_points(Call& call, const Points& points) {
   call.input("feats", points.feats_desc, points.feats, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny});
-  declare_output(call, "coors", {points.coors_desc, points.coors}, MLUOP_DTYPE_INT32,
-                 {dim_of(points.feats_desc, 0), dynamic_point_to_voxel_forward::kAxes}, points.empty());
-  if (points.empty()) call.reads_nothing();
+  call.inout("coors", points.coors_desc, points.coors, MLUOP_DTYPE_INT32, kAnyLayout,
+             {dim_of(points.feats_desc, 0), dynamic_point_to_voxel_forward::kAxes});
+  if (points.empty()) call.accesses_nothing();
 }
 
 // The rules that operator and query share. Their tensors are declared.
-void check_arguments(const Call& call, const Points& points) {
+void check_arguments(Call& call, const Points& points) {
   constexpr int64_t kMaxPoints = int64_t{1} << 31;
   call.check_pointers();
   call.check_not_200_series();
   require(dim_of(points.feats_desc, 0) < kMaxPoints, MLUOP_STATUS_NOT_SUPPORTED, "feats has ",
           dim_of(points.feats_desc, 0), " points, expected fewer than 2^31");
   call.check_tensors();
-}
-
-void check_reduce_type(mluOpReduceMode_t reduce_type) {
-  require(
-      reduce_type == MLUOP_REDUCE_DSUM || reduce_type == MLUOP_REDUCE_DMEAN || reduce_type == MLUOP_REDUCE_DMAX,
-      kBadParam, "reduce_type is ", static_cast<int>(reduce_type),
-      ", expected MLUOP_REDUCE_DSUM (0), MLUOP_REDUCE_DMEAN (1) or MLUOP_REDUCE_DMAX (2)");
 }
 
 }  // namespace
@@ -87,18 +64,17 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelForward(
     const Points points{feats_desc, coors_desc, feats, coors};
     const bool empty = points.empty();
     const int64_t n = dim_of(feats_desc, 0), c = dim_of(feats_desc, 1), m = dim_of(voxel_feats_desc, 0);
-    const auto output = [&](std::string_view name, const Output& tensor, mluOpDataType_t dtype,
-                            std::initializer_list<int64_t> shape) {
-      declare_output(call, name, tensor, dtype, shape, empty);
-    };
+    constexpr auto kInt = MLUOP_DTYPE_INT32;
+    call.parameter("reduce_type", reduce_type);
     declare_points(call, points);
-    output("voxel_feats", {voxel_feats_desc, voxel_feats}, MLUOP_DTYPE_FLOAT, {kAny, c});
-    output("voxel_coors", {voxel_coors_desc, voxel_coors}, MLUOP_DTYPE_INT32, {m, kAxes});
-    output("point2voxel_map", {point2voxel_map_desc, point2voxel_map}, MLUOP_DTYPE_INT32, {n});
-    output("voxel_points_count", {voxel_points_count_desc, voxel_points_count}, MLUOP_DTYPE_INT32, {m});
-    output("voxel_num", {voxel_num_desc, voxel_num}, MLUOP_DTYPE_INT32, {1});
+    // Rows past the last voxel are unchanged.
+    call.inout("voxel_feats", voxel_feats_desc, voxel_feats, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, c});
+    call.inout("voxel_coors", voxel_coors_desc, voxel_coors, kInt, kAnyLayout, {m, kAxes});
+    call.output("point2voxel_map", point2voxel_map_desc, point2voxel_map, kInt, kAnyLayout, {n});
+    call.inout("voxel_points_count", voxel_points_count_desc, voxel_points_count, kInt, kAnyLayout, {m});
+    call.output("voxel_num", voxel_num_desc, voxel_num, kInt, kAnyLayout, {1});
     check_arguments(call, points);
-    check_reduce_type(reduce_type);
+    call.check_parameters();
     require(m <= n || empty, kBadParam, "voxel_feats dim 0 is ", m, ", expected at most feats dim 0, which is ",
             n);
     const Arena arena = call.workspace(workspace, workspace_size, empty ? 0 : native::workspace_bytes(n));

@@ -29,20 +29,13 @@ void declare_inputs(Call& call, const Inputs& in) {
                          std::initializer_list<int64_t> shape) {
     call.input(name, tensor.desc, tensor.data, dtype, kAnyLayout, shape);
   };
+  input("grad_voxel_feats", in.grad_voxel_feats, MLUOP_DTYPE_FLOAT, {m, c});
   declare_feats(call, in.feats);
   input("voxel_feats", in.voxel_feats, MLUOP_DTYPE_FLOAT, {kAny, c});
-  input("grad_voxel_feats", in.grad_voxel_feats, MLUOP_DTYPE_FLOAT, {m, c});
   input("point2voxel_map", in.point2voxel_map, MLUOP_DTYPE_INT32, {n});
   input("voxel_points_count", in.voxel_points_count, MLUOP_DTYPE_INT32, {m});
   input("voxel_num", in.voxel_num, MLUOP_DTYPE_INT32, {1});
   if (!in.has_features()) call.reads_nothing();
-}
-
-void check_reduce_type(mluOpReduceMode_t reduce_type) {
-  require(
-      reduce_type == MLUOP_REDUCE_DSUM || reduce_type == MLUOP_REDUCE_DMEAN || reduce_type == MLUOP_REDUCE_DMAX,
-      kBadParam, "reduce_type is ", static_cast<int>(reduce_type),
-      ", expected MLUOP_REDUCE_DSUM (0), MLUOP_REDUCE_DMEAN (1) or MLUOP_REDUCE_DMAX (2)");
 }
 
 void check_feats_size(const TensorDescriptor& feats) {
@@ -60,9 +53,9 @@ void check_voxel_count(const Inputs& in) {
 }
 
 // The rules that operators and queries share. Their tensors are declared.
-void check_arguments(const Call& call, mluOpReduceMode_t reduce_type, const TensorDescriptor* feats_desc) {
+void check_arguments(Call& call, const TensorDescriptor* feats_desc) {
   call.check_pointers();
-  check_reduce_type(reduce_type);
+  call.check_parameters();
   check_feats_size(*feats_desc);
   call.check_tensors();
 }
@@ -89,9 +82,10 @@ mluOpStatus_t run_backward(std::string_view function, mluOpHandle_t handle, mluO
                            const TensorDescriptor* grad_feats_desc, void* grad_feats) {
   return run_operator(function, handle, [&](Call& call) {
     const int64_t n = dim_of(in.feats.desc, 0), c = dim_of(in.feats.desc, 1);
+    call.parameter("reduce_type", reduce_type);
     declare_inputs(call, in);
     call.output("grad_feats", grad_feats_desc, grad_feats, MLUOP_DTYPE_FLOAT, kAnyLayout, {n, c});
-    check_arguments(call, reduce_type, in.feats.desc);
+    check_arguments(call, in.feats.desc);
     check_voxel_count(in);
     const Arena arena =
         call.workspace(workspace, workspace_size, workspace_bytes(call, reduce_type, *in.feats.desc));
@@ -132,8 +126,9 @@ mluOpStatus_t query_workspace(std::string_view function, mluOpHandle_t handle, m
                               size_t* workspace_size) {
   return run_workspace_query(function, handle, workspace_size, [&](Call& call) {
     for (const UnusedDescriptor& descriptor : unused) require_not_null(descriptor.name, descriptor.desc);
+    call.parameter("reduce_type", reduce_type);
     declare_feats(call, {feats_desc});
-    check_arguments(call, reduce_type, feats_desc);
+    check_arguments(call, feats_desc);
     return workspace_bytes(call, reduce_type, *feats_desc);
   });
 }

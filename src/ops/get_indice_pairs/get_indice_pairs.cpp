@@ -77,6 +77,25 @@ void check_row_counts(const SparseConvolutionDescriptor& desc, const Parameters&
           ", expected fewer than 2^31");
 }
 
+// Declares the convolution as parameters of the call.
+void declare_convolution(Call& call, const SparseConvolutionDescriptor& desc) {
+  const size_t axes = desc.dim_count == 4 ? 2 : 3;
+  const auto declare = [&](std::string_view name, const SparseConvolutionDescriptor::Extent& values) {
+    call.parameter(name, std::span(values).last(axes));
+  };
+  call.parameter("dimnb", desc.dim_count);
+  call.parameter("batch", desc.batch_size);
+  declare("pad", desc.pad);
+  declare("stride", desc.stride);
+  declare("dilation", desc.dilation);
+  declare("input_space", desc.input_space);
+  declare("filter_space", desc.filter_space);
+  declare("output_space", desc.output_space);
+  call.parameter("sub_m", int64_t{desc.sub_m});
+  // Read after the call: the number that it has found.
+  call.parameter("num_act_out", std::span(&desc.num_act_out, 1));
+}
+
 // Declares the tensors, and checks all but the workspace.
 void check_arguments(Call& call, const Parameters& p, const Data& data) {
   require_not_null("sparse_conv_desc", p.sparse_conv_desc);
@@ -84,9 +103,11 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   const auto dtype = MLUOP_DTYPE_INT32;
   const int64_t columns = desc.dim_count - 1, offsets = offsets_of(desc);
   const int64_t sites = dim_of(p.indices_desc, 0);
+  declare_convolution(call, desc);
   call.input("indices", p.indices_desc, data.indices, dtype, kAnyLayout, {kAny, columns});
+  // Rows past the last output site are unchanged.
+  call.inout("out_indices", p.out_indices_desc, data.out_indices, dtype, kAnyLayout, {kAny, columns});
   call.output("indice_pairs", p.indice_pairs_desc, data.indice_pairs, dtype, kAnyLayout, {offsets, 2, sites});
-  call.output("out_indices", p.out_indices_desc, data.out_indices, dtype, kAnyLayout, {kAny, columns});
   call.output("indice_num", p.indice_num_desc, data.indice_num, dtype, kAnyLayout, {offsets});
 
   call.check_pointers();

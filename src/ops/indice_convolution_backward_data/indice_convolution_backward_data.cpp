@@ -99,6 +99,8 @@ Args check(Call& call, const Params& params) {
 
   constexpr auto kArray = MLUOP_LAYOUT_ARRAY;
   const auto layout = filters_desc == nullptr ? kArray : filters_desc->layout;
+  call.parameter("inverse", params.inverse);
+  call.parameter("sub_m", params.sub_m);
   call.input("output_grad", params.output_grad_desc, params.output_grad, args.dtype, kArray, {kAny, Co});
   if (at.count == 2) {
     call.input("filters", filters_desc, params.filters, args.dtype, layout, {kAny, kAny, kAny, kAny});

@@ -15,7 +15,7 @@ constexpr int64_t kMaxInputRows = 1'000'000;
 struct Params {
   const TensorDescriptor *features_desc, *output_grad_desc, *indice_pairs_desc, *filters_grad_desc;
   const int64_t* indice_num;
-  int64_t inverse;
+  int64_t inverse, sub_m;
   const void *features = nullptr, *output_grad = nullptr, *indice_pairs = nullptr;
   void* filters_grad = nullptr;
 };
@@ -43,6 +43,8 @@ Args check(Call& call, const Params& params) {
   args.filters_grad = params.filters_grad;
 
   constexpr auto kArray = MLUOP_LAYOUT_ARRAY;
+  call.parameter("inverse", params.inverse);
+  call.parameter("sub_m", params.sub_m);
   call.input("features", params.features_desc, params.features, args.dtype, kArray, {kAny, args.Ci});
   call.input("output_grad", params.output_grad_desc, params.output_grad, args.dtype, kArray, {kAny, args.Co});
   call.input("indice_pairs", params.indice_pairs_desc, params.indice_pairs, MLUOP_DTYPE_INT32, kArray,
@@ -79,12 +81,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
     mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc,
     const mluOpTensorDescriptor_t output_grad_desc, const mluOpTensorDescriptor_t indice_pairs_desc,
     const mluOpTensorDescriptor_t filters_grad_desc, const int64_t indice_num[], const int64_t inverse,
-    const int64_t /*sub_m*/, size_t* workspace_size) {
+    const int64_t sub_m, size_t* workspace_size) {
   using namespace mluop;
   return run_workspace_query(
       "mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize", handle, workspace_size, [&](Call& call) {
         return indice_convolution_backward_filter::native::workspace_bytes(check(
-            call, {features_desc, output_grad_desc, indice_pairs_desc, filters_grad_desc, indice_num, inverse}));
+            call,
+            {features_desc, output_grad_desc, indice_pairs_desc, filters_grad_desc, indice_num, inverse, sub_m}));
       });
 }
 
@@ -92,13 +95,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardFilter(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
     const mluOpTensorDescriptor_t output_grad_desc, const void* output_grad,
     const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
-    const int64_t inverse, const int64_t /*sub_m*/, void* workspace, const size_t workspace_size,
+    const int64_t inverse, const int64_t sub_m, void* workspace, const size_t workspace_size,
     const mluOpTensorDescriptor_t filters_grad_desc, void* filters_grad) {
   using namespace mluop;
   namespace native = indice_convolution_backward_filter::native;
   return run_operator("mluOpIndiceConvolutionBackwardFilter", handle, [&](Call& call) {
     const Args args = check(call, {features_desc, output_grad_desc, indice_pairs_desc, filters_grad_desc,
-                                   indice_num, inverse, features, output_grad, indice_pairs, filters_grad});
+                                   indice_num, inverse, sub_m, features, output_grad, indice_pairs, filters_grad});
     const Arena arena = call.workspace(workspace, workspace_size, native::workspace_bytes(args));
     if (!args.is_empty()) native::run(call, args, arena);
   });

@@ -71,6 +71,9 @@ Args check(Call& call, const Params& params) {
   args.outputs_of = "features_out";
 
   constexpr auto kArray = MLUOP_LAYOUT_ARRAY;
+  call.parameter("num_active_out", params.num_act_out);
+  call.parameter("inverse", params.inverse);
+  call.parameter("sub_m", params.sub_m);
   call.input("features", params.features_desc, params.features, args.dtype, kArray, {kAny, args.Ci});
   call.input("filters", filters_desc, params.filters, args.dtype, layout, {kAny, kAny, kAny, kAny, kAny});
   call.input("indice_pairs", params.indice_pairs_desc, params.indice_pairs, MLUOP_DTYPE_INT32, kArray,

@@ -39,6 +39,10 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   const mluOpDataType_t dtype = dtype_of(p.feature_desc);
   const int64_t mask_cnt = dim_of(p.mask_h_idx_desc, 0);
   const auto rows = p.row_count();
+  call.parameter("kernel_h", p.kernel_h, AtLeast{1});
+  call.parameter("kernel_w", p.kernel_w, AtLeast{1});
+  call.parameter("pad_h", p.pad_h);
+  call.parameter("pad_w", p.pad_w);
   call.input("feature", p.feature_desc, data.feature, dtype, MLUOP_LAYOUT_NCHW, {1, kAny, kAny, kAny});
   call.input("mask_h_idx", p.mask_h_idx_desc, data.mask_h_idx, MLUOP_DTYPE_INT32, kAnyLayout, {kAny});
   call.input("mask_w_idx", p.mask_w_idx_desc, data.mask_w_idx, MLUOP_DTYPE_INT32, kAnyLayout, {mask_cnt});
@@ -47,8 +51,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
 
   call.check_pointers();
   check_feature_dtype(*p.feature_desc);
-  require_positive("kernel_h", p.kernel_h);
-  require_positive("kernel_w", p.kernel_w);
+  call.check_parameters();
   require(dim_of(p.feature_desc, 1) == 0 || rows.has_value(), MLUOP_STATUS_BAD_PARAM, "feature dim 1 is ",
           dim_of(p.feature_desc, 1), ", expected fewer than 2^63 / (kernel_h x kernel_w)");
   call.check_tensors();

@@ -26,6 +26,12 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
     const auto array = MLUOP_LAYOUT_ARRAY;
     const auto b = batch_size, n = num_points, c = num_channels;
     const mluOpDataType_t dtype = dtype_of(input_features_desc);
+    call.parameter("batch_size", batch_size, AtLeast{1});
+    call.parameter("num_points", num_points, AtLeast{1});
+    call.parameter("num_channels", num_channels, AtLeast{1});
+    call.parameter("num_voxel_x", num_voxel_x, AtLeast{1});
+    call.parameter("num_voxel_y", num_voxel_y, AtLeast{1});
+    call.parameter("num_voxel_z", num_voxel_z, AtLeast{1});
     call.input("geom_xyz", geom_xyz_desc, geom_xyz, MLUOP_DTYPE_INT32, array, {b, n, 3});
     call.input("input_features", input_features_desc, input_features, dtype, array, {b, n, c});
     call.output("output_features", output_features_desc, output_features, dtype, array,
@@ -35,12 +41,7 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
     call.check_pointers();
     call.check_not_200_series();
     require_float_or_half("input_features", dtype);
-    require_positive("batch_size", b);
-    require_positive("num_points", n);
-    require_positive("num_channels", c);
-    require_positive("num_voxel_x", num_voxel_x);
-    require_positive("num_voxel_y", num_voxel_y);
-    require_positive("num_voxel_z", num_voxel_z);
+    call.check_parameters();
     check_element_count("geom_xyz", geom_xyz_desc);
     check_element_count("input_features", input_features_desc);
     check_element_count("output_features", output_features_desc);

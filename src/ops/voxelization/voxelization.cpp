@@ -29,14 +29,14 @@ struct Data {
   void *voxels, *coors, *num_points_per_voxel, *voxel_num;
 };
 
-void check_not_negative(std::string_view name, int32_t value) {
-  require(value >= 0, kBadParam, name, " is ", value, ", expected at least 0");
-}
-
 // Declares the tensors, and checks all but their data and the workspace.
 void check_arguments(Call& call, const Parameters& p, const Data& data) {
   constexpr auto kFloat = MLUOP_DTYPE_FLOAT, kInt = MLUOP_DTYPE_INT32;
   const int64_t N = dim_of(p.points_desc, 0), F = dim_of(p.points_desc, 1);
+  call.parameter("max_points", p.max_points, AtLeast{0});
+  call.parameter("max_voxels", p.max_voxels, AtLeast{0});
+  call.parameter("ndim", p.NDim);
+  call.parameter("deterministic", p.deterministic);
   call.input("points", p.points_desc, data.points, kFloat, kAnyLayout, {kAny, kAny});
   call.input("voxel_size", p.voxel_size_desc, data.voxel_size, kFloat, kAnyLayout, {3});
   call.input("coors_range", p.coors_range_desc, data.coors_range, kFloat, kAnyLayout, {6});
@@ -51,8 +51,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   call.check_not_200_series();
   require(p.NDim == 3, kBadParam, "NDim is ", p.NDim, ", expected 3");
   require(p.deterministic, kBadParam, "deterministic is false, expected true");
-  check_not_negative("max_points", p.max_points);
-  check_not_negative("max_voxels", p.max_voxels);
+  call.check_parameters();
   require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "points dim 0 is ", N, ", expected fewer than 2^31");
   call.check_tensors();
   require_positive("points dim 0", N);

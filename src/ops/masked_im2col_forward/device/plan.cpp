@@ -89,8 +89,7 @@ void run(Call& call, const Args& args, Arena workspace) {
   Context& context = call.context();
   const Workspace memory(workspace, args);
   const int task_dim = device_task_dim();
-  call.log_detail("kernel ", args.kernel_h, " x ", args.kernel_w, ", pad ", args.pad_h, " x ", args.pad_w,
-                  ", device, taskDim ", task_dim);
+  call.log_detail("device, taskDim ", task_dim);
   context.reserve(0);
   transpose_feature(context, args, memory.feature);
   fill_zero(context, memory.data_col, args.mask_cnt * args.kernel_size() * args.pixel_bytes());

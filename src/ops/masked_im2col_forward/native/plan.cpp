@@ -71,8 +71,7 @@ Plan make_plan(const Context& context, const Args& args) {
 void run(Call& call, const Args& args) {
   Context& context = call.context();
   const Plan plan = make_plan(context, args);
-  call.log_detail("kernel ", args.kernel_h, " x ", args.kernel_w, ", pad ", args.pad_h, " x ", args.pad_w, ", ",
-                  plan.packed ? "packed" : "direct", ", taskDim ", plan.task_dim, ", tile of ", plan.tile_masks,
+  call.log_detail(plan.packed ? "packed" : "direct", ", taskDim ", plan.task_dim, ", tile of ", plan.tile_masks,
                   " masks");
   context.reserve(0);
   launch(context, plan.packed ? "gather_packed" : "gather_direct", plan.task_dim, Evenly{item_count(args)},

@@ -25,8 +25,8 @@ Plan make_plan(const Context& context, mluOpDataType_t dtype) {
 void run(Call& call, const Args& args) {
   Context& context = call.context();
   const Plan plan = make_plan(context, args.dtype);
-  call.log_detail("num_voxel_z ", args.num_voxel_z, ", device, taskDim ", plan.task_dim, ", tile of ",
-                  plan.tile_points, " points, chunks of ", plan.chunk_channels, " channels");
+  call.log_detail("device, taskDim ", plan.task_dim, ", tile of ", plan.tile_points, " points, chunks of ",
+                  plan.chunk_channels, " channels");
   Arena arena = context.reserve(bytes_of<Pool>(args));
   float* const sums = Pool(arena, args).sums;
   // The kernel writes each element of pos_memo, so only the sums have an initial value.

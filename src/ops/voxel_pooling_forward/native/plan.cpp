@@ -57,8 +57,7 @@ Plan make_plan(const Context& context, const Args& args) {
 void run(Call& call, const Args& args) {
   Context& context = call.context();
   const Plan plan = make_plan(context, args);
-  call.log_detail("num_voxel_z ", args.num_voxel_z, ", native, taskDim ", plan.task_dim, ", tile of ",
-                  plan.tile_points, " points");
+  call.log_detail("native, taskDim ", plan.task_dim, ", tile of ", plan.tile_points, " points");
   const SampledRuns sample(args.total_points(), plan.task_dim);
   Arena arena = context.reserve(bytes_of<Pool>(args, sample, plan.task_dim));
   Pool pool(arena, args, sample, plan.task_dim);

@@ -1,0 +1,52 @@
+// The declared arguments of a call: what its checks, its debug line and its recording read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/tensor.h"
+
+namespace mluop {
+
+// A tensor or an array of numbers.
+struct Argument {
+  enum class Kind { kInput, kOutput, kInOut, kHostArray };
+  static constexpr size_t kMaxDims = 5;
+
+  // A host array has no descriptor.
+  bool is_tensor() const { return kind != Kind::kHostArray; }
+  bool is_output() const { return kind == Kind::kOutput || kind == Kind::kInOut; }
+  std::span<const int64_t> expected_shape() const { return {shape.data(), dim_count}; }
+  // Of a checked argument.
+  int64_t bytes() const;
+  int64_t count() const;
+
+  Kind kind;
+  std::string_view name;
+  const TensorDescriptor* desc;
+  const void* data;
+  mluOpDataType_t dtype;
+  std::optional<mluOpTensorLayout_t> layout;
+  std::array<int64_t, kMaxDims> shape;
+  size_t dim_count;
+};
+
+// A parameter that is not a tensor. An array is one of a descriptor, and is read when it is used.
+struct Parameter {
+  using Value = std::variant<int64_t, float, bool, mluOpReduceMode_t, std::span<const int32_t>>;
+
+  std::string_view name;
+  Value value;
+  std::optional<int64_t> least;
+};
+
+// "max_points 5", "pad [1, 1, 1]", for the log.
+std::string text_of(const Parameter& parameter);
+
+}  // namespace mluop

@@ -1,0 +1,225 @@
+#include "team/case_recorder.h"
+
+#include <omp.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/log.h"
+#include "core/simd.h"
+#include "core/text.h"
+#include "mlu_op_omp.h"
+
+namespace mluop {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Tensors of more elements are recorded in files, unless the settings state a format.
+constexpr int64_t kMaxInlineElements = 65536;
+constexpr size_t kTextBytes = size_t{1} << 16;
+constexpr std::string_view kUnfinished = ".tmp";
+
+// "20260729_15_04_05_123456", in UTC.
+std::string time_text(int64_t microseconds) {
+  constexpr int64_t kSecond = 1'000'000;
+  const time_t seconds = microseconds / kSecond;
+  tm utc;
+  gmtime_r(&seconds, &utc);
+  std::array<char, 64> digits;
+  const int count = std::snprintf(digits.data(), digits.size(), "%04d%02d%02d_%02d_%02d_%02d_%06d",
+                                  utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min,
+                                  utc.tm_sec, static_cast<int>(microseconds % kSecond));
+  return {digits.data(), static_cast<size_t>(count)};
+}
+
+int64_t now_us() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * int64_t{1'000'000} + now.tv_nsec / 1000;
+}
+
+bool uses_device_algorithm(const Context& context) { return context.algorithm == MLUOP_OMP_ALGORITHM_DEVICE; }
+
+std::string environment_text(const Context& context) {
+  return text("mluop-omp ", MLUOP_OMP_VERSION_MAJOR, ".", MLUOP_OMP_VERSION_MINOR, ".", MLUOP_OMP_VERSION_PATCH,
+              ": ", uses_device_algorithm(context) ? "device" : "native", ", ", omp_get_max_threads(), " tasks, ",
+              context.device.name, ", NRAM ", context.nram_capacity / 1024, " KiB, ", simd_name());
+}
+
+// Never throws: the text may need memory.
+void report(Context& context, const char* what) noexcept {
+  if (std::exchange(context.case_failure_logged, true)) return;
+  try {
+    log_error(text("MLUOP_GEN_CASE: ", what));
+  } catch (const std::exception&) {
+    log_error("MLUOP_GEN_CASE: out of memory");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<CaseRecorder> CaseRecorder::begin(Context& context, const DeclaredCall& call) noexcept {
+  try {
+    std::string op_name = op_name_of(call.function);
+    // Another thread may have switched recording off.
+    const CaseMode mode = case_mode_of(context.cases);
+    if (mode == CaseMode::kOff || !context.cases.selects(op_name)) return nullptr;
+    auto recorder = std::make_unique<CaseRecorder>(context, call, std::move(op_name), mode);
+    recorder->write_before_call();
+    return recorder;
+  } catch (const std::exception& failure) {
+    report(context, failure.what());
+    return nullptr;
+  }
+}
+
+CaseRecorder::CaseRecorder(Context& context, const DeclaredCall& call, std::string op_name, CaseMode mode)
+    : context_(context), call_(call), op_name_(std::move(op_name)), mode_(mode) {
+  if (mode_ != CaseMode::kPrint) create_file();
+}
+
+CaseRecorder::~CaseRecorder() {
+  for (const std::string& name : created_) unlink(name.c_str());
+}
+
+void CaseRecorder::finish() noexcept {
+  try {
+    write_after_call();
+    publish();
+  } catch (const std::exception& failure) {
+    report(context_, failure.what());
+  }
+}
+
+// The name has the time in microseconds; if it exists, for example because the clock was set back, a later one.
+void CaseRecorder::create_file() {
+  const fs::path folder = fs::path(context_.cases.directory) / op_name_;
+  fs::create_directories(folder);
+  constexpr int kAttempts = 1000;
+  const int64_t now = now_us();
+  for (int attempt = 1;; ++attempt) {
+    name_ = text((folder / op_name_).native(), "_", time_text(now + attempt), "_tid", gettid(), "_device0");
+    std::string unfinished = text(name_, ".prototxt", kUnfinished);
+    if (attempt < kAttempts && (fs::exists(name_ + ".prototxt") || fs::exists(unfinished))) continue;
+    created_.reserve(1);
+    file_ = std::make_unique<OutputFile>(unfinished);
+    created_.push_back(std::move(unfinished));
+    return;
+  }
+}
+
+void CaseRecorder::write_before_call() {
+  text_.comment(environment_text(context_));
+  text_.string_field("op_name", op_name_);
+  for (const Argument& argument : call_.arguments) {
+    if (argument.is_output()) {
+      CaseText& initial = initial_.emplace_back(1);
+      if (!call_.leaves_outputs && argument.kind != Argument::Kind::kInOut) continue;
+      CaseText contents(2);
+      write_elements(contents, argument, context_.cases.input_format, true);
+      if (contents.text().empty()) continue;
+      initial.begin("initial");
+      initial.append(contents);
+      initial.end();
+    } else if (argument.is_tensor()) {
+      text_.begin("input");
+      text_.string_field("id", argument.name);
+      text_.descriptor(*argument.desc);
+      write_elements(text_, argument, context_.cases.input_format, false);
+      text_.end();
+    }
+  }
+  flush_above(0);
+  if (file_ != nullptr) file_->flush();
+}
+
+void CaseRecorder::write_after_call() {
+  auto initial = initial_.begin();
+  for (const Argument& argument : call_.arguments) {
+    if (!argument.is_output()) continue;
+    text_.begin("output");
+    text_.string_field("id", argument.name);
+    text_.descriptor(*argument.desc);
+    text_.append(*initial++);
+    write_elements(text_, argument, context_.cases.output_format, false);
+    text_.end();
+  }
+  if (uses_device_algorithm(context_)) {
+    text_.begin("omp_settings");
+    text_.string_field("algorithm", "device");
+    text_.field("tasks", omp_get_max_threads());
+    text_.end();
+  }
+  const auto is_host_array = [](const Argument& argument) { return !argument.is_tensor(); };
+  if (call_.parameters.empty() && std::ranges::none_of(call_.arguments, is_host_array)) return;
+  text_.begin(op_name_ + "_param");
+  for (const Parameter& parameter : call_.parameters) text_.parameter(parameter);
+  for (const Argument& argument : call_.arguments) {
+    if (!is_host_array(argument)) continue;
+    const std::span numbers(static_cast<const int64_t*>(argument.data), static_cast<size_t>(argument.count()));
+    for (const int64_t number : numbers) text_.field(argument.name, number);
+  }
+  text_.end();
+}
+
+void CaseRecorder::write_elements(CaseText& text, const Argument& tensor, CaseFormat format, bool initial) {
+  if (mode_ != CaseMode::kData || format == CaseFormat::kNone || tensor.data == nullptr || tensor.count() == 0) {
+    return;
+  }
+  // What is written before an output's elements are known is kept in memory.
+  const bool is_large = tensor.count() > kMaxInlineElements;
+  if (context_.cases.files || (is_large && (format == CaseFormat::kBitsOrFile || initial))) {
+    const std::string name = mluop::text(name_, "_", tensor.name, initial ? "_initial" : "", ".bin");
+    write_raw_file(tensor, name);
+    text.string_field("path", fs::path(name).filename().native());
+    return;
+  }
+  const bool decimal = format == CaseFormat::kDecimal;
+  std::span bytes(static_cast<const std::byte*>(tensor.data), static_cast<size_t>(tensor.bytes()));
+  text.begin_elements(tensor.desc->dtype, decimal);
+  while (!bytes.empty()) {
+    // Text of several times the size; a multiple of the size of every element.
+    const size_t part = std::min(bytes.size(), kTextBytes);
+    text.elements(tensor.desc->dtype, decimal, bytes.first(part));
+    bytes = bytes.subspan(part);
+    if (&text == &text_) flush_above(kTextBytes);
+  }
+  text.end_elements();
+}
+
+void CaseRecorder::write_raw_file(const Argument& tensor, std::string name) {
+  created_.reserve(created_.size() + 1);
+  OutputFile file(name);
+  created_.push_back(std::move(name));
+  file.write({static_cast<const std::byte*>(tensor.data), static_cast<size_t>(tensor.bytes())});
+  file.close();
+}
+
+void CaseRecorder::flush_above(size_t bytes) {
+  if (file_ == nullptr || text_.text().size() <= bytes) return;
+  file_->write(std::as_bytes(std::span(text_.text())));
+  text_.clear();
+}
+
+void CaseRecorder::publish() {
+  if (file_ == nullptr) {
+    print(text_.text());
+    return;
+  }
+  flush_above(0);
+  file_->close();
+  const std::string name = name_ + ".prototxt";
+  fs::rename(file_->name(), name);
+  created_.clear();
+  log_info(text("[", call_.function, "] recorded in ", name));
+}
+
+}  // namespace mluop

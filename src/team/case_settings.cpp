@@ -1,0 +1,105 @@
+#include "team/case_settings.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/checks.h"
+#include "core/environment.h"
+
+namespace mluop {
+namespace {
+
+// That of mluOpSetGenCaseMode; below 0 until it is called.
+std::atomic<int> overriding_mode = -1;
+
+// A digit from 0 to `max`; `fallback` if the variable is not set.
+int read_digit(const char* name, int max, int fallback) {
+  const std::string value = read_environment(name, "");
+  if (value.empty()) return fallback;
+  const int digit = value[0] - '0';
+  require(value.size() == 1 && 0 <= digit && digit <= max, MLUOP_STATUS_BAD_PARAM, name, " is \"", value,
+          "\", expected a number from 0 to ", max);
+  return digit;
+}
+
+CaseFormat read_format(const char* name) {
+  return static_cast<CaseFormat>(
+      read_digit(name, static_cast<int>(CaseFormat::kBits), static_cast<int>(CaseFormat::kBitsOrFile)));
+}
+
+// The names between the semicolons of `list`, without blanks.
+std::vector<std::string> split_names(const std::string& list) {
+  std::vector<std::string> names(1);
+  for (const char c : list) {
+    if (c == ';') {
+      names.emplace_back();
+    } else if (c != ' ') {
+      names.back() += c;
+    }
+  }
+  std::erase(names, "");
+  return names;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// Not those of <cctype>, which depend on the locale.
+bool is_upper(char c) { return 'A' <= c && c <= 'Z'; }
+bool is_lower(char c) { return 'a' <= c && c <= 'z'; }
+
+}  // namespace
+
+bool CaseSettings::selects(std::string_view op_name) const {
+  return (selected.empty() || contains(selected, op_name)) && !contains(excluded, op_name);
+}
+
+CaseSettings read_case_settings() {
+  CaseSettings settings;
+  settings.mode = static_cast<CaseMode>(read_digit("MLUOP_GEN_CASE", static_cast<int>(CaseMode::kPrint), 0));
+  settings.directory = read_environment("MLUOP_GEN_CASE_DIR", "gen_case");
+  for (const std::string& name : split_names(read_environment("MLUOP_GEN_CASE_OP_NAME", ""))) {
+    if (name.starts_with('-')) {
+      settings.excluded.push_back(name.substr(1));
+    } else {
+      settings.selected.push_back(name);
+    }
+  }
+  settings.input_format = read_format("MLUOP_GEN_CASE_DUMP_DATA");
+  settings.output_format = read_format("MLUOP_GEN_CASE_DUMP_DATA_OUTPUT");
+  settings.files = read_digit("MLUOP_GEN_CASE_DUMP_DATA_FILE", 1, 0) == 1;
+  return settings;
+}
+
+void override_case_mode(int mode) {
+  const bool valid = 0 < mode && mode <= static_cast<int>(CaseMode::kPrint);
+  overriding_mode.store(valid ? mode : 0, std::memory_order_relaxed);
+}
+
+CaseMode case_mode_of(const CaseSettings& settings) {
+  const int mode = overriding_mode.load(std::memory_order_relaxed);
+  return mode < 0 ? settings.mode : static_cast<CaseMode>(mode);
+}
+
+std::string op_name_of(std::string_view function) {
+  for (const std::string_view prefix : {"mluOpOmp", "mluOp"}) {
+    if (function.starts_with(prefix)) {
+      function.remove_prefix(prefix.size());
+      break;
+    }
+  }
+  std::string name;
+  for (size_t i = 0; i < function.size(); ++i) {
+    // A word begins at an upper-case letter after another letter than that, or before a lower-case one:
+    // ThreeNNForward.
+    const bool begins_word =
+        i > 0 && is_upper(function[i]) &&
+        (!is_upper(function[i - 1]) || (i + 1 < function.size() && is_lower(function[i + 1])));
+    if (begins_word) name += '_';
+    name += is_upper(function[i]) ? static_cast<char>(function[i] - 'A' + 'a') : function[i];
+  }
+  return name;
+}
+
+}  // namespace mluop

@@ -1,0 +1,51 @@
+// Settings of the recording of calls as operator cases: MLUOP_GEN_CASE and the variables that begin with its name.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mluop {
+
+// What a recording contains.
+enum class CaseMode {
+  kOff = 0,
+  kShapes = 1,  // no elements
+  kData = 2,
+  kPrint = 3  // as kShapes, to stderr
+};
+
+// How the elements of a tensor are recorded.
+enum class CaseFormat {
+  kNone = 0,
+  kDecimal = 1,
+  kBits = 2,
+  kBitsOrFile  // bits; of a large tensor in a file
+};
+
+struct CaseSettings {
+  // Whether the filter selects an operator, such as "three_nn_forward".
+  bool selects(std::string_view op_name) const;
+
+  CaseMode mode = CaseMode::kOff;
+  std::string directory;
+  std::vector<std::string> selected;  // if empty: all
+  std::vector<std::string> excluded;
+  CaseFormat input_format = CaseFormat::kBitsOrFile;
+  CaseFormat output_format = CaseFormat::kBitsOrFile;
+  bool files = false;  // each tensor in a file
+};
+
+// Reads the environment. Throws Failure if a variable has an invalid value.
+CaseSettings read_case_settings();
+
+// Replaces the mode of all settings, of all handles; a value that is no mode switches recording off.
+void override_case_mode(int mode);
+
+// The mode in effect. Cost: one load.
+CaseMode case_mode_of(const CaseSettings& settings);
+
+// "three_nn_forward" for "mluOpThreeNNForward": snake case without mluOp and mluOpOmp.
+std::string op_name_of(std::string_view function);
+
+}  // namespace mluop

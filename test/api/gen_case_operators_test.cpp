@@ -1,0 +1,309 @@
+// What the recording of a call contains: tensors and parameters of every operator.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "api/recording_test.h"
+#include "ops/ball_query/call.h"
+#include "ops/dynamic_point_to_voxel_forward/call.h"
+#include "ops/dynamic_scatter_backward/call.h"
+#include "ops/get_indice_pairs/call.h"
+#include "ops/operator_cases.h"
+#include "ops/voxelization/call.h"
+
+namespace mluop::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<std::byte>;
+using ::testing::ElementsAre;
+
+using ApiGenCaseOperators = RecordingTest;
+
+struct ExpectedCase {
+  const char* op_name;
+  std::vector<std::string> inputs, outputs;
+  std::vector<std::string> initial;  // outputs that a call may leave in part
+  std::vector<std::string> parameters;
+};
+
+const ExpectedCase kExpectedCases[] = {
+    {"ball_query", {"new_xyz", "xyz"}, {"idx"}, {"idx"}, {"min_radius", "max_radius", "nsample"}},
+    {"dynamic_point_to_voxel_forward",
+     {"feats"},
+     {"coors", "voxel_feats", "voxel_coors", "point2voxel_map", "voxel_points_count", "voxel_num"},
+     {"coors", "voxel_feats", "voxel_coors", "voxel_points_count"},
+     {"reduce_type"}},
+    {"dynamic_scatter_backward",
+     {"grad_voxel_feats", "feats", "voxel_feats", "point2voxel_map", "voxel_points_count", "voxel_num"},
+     {"grad_feats"},
+     {},
+     {"reduce_type"}},
+    {"get_indice_pairs",
+     {"indices"},
+     {"out_indices", "indice_pairs", "indice_num"},
+     {"out_indices"},
+     {"dimnb", "batch", "pad", "stride", "dilation", "input_space", "filter_space", "output_space", "sub_m",
+      "num_act_out"}},
+    {"indice_convolution_backward_data",
+     {"output_grad", "filters", "indice_pairs"},
+     {"input_grad"},
+     {},
+     {"inverse", "sub_m", "indice_num"}},
+    {"indice_convolution_backward_filter",
+     {"features", "output_grad", "indice_pairs"},
+     {"filters_grad"},
+     {},
+     {"inverse", "sub_m", "indice_num"}},
+    {"indice_convolution_forward",
+     {"features", "filters", "indice_pairs"},
+     {"features_out"},
+     {},
+     {"num_active_out", "inverse", "sub_m", "indice_num"}},
+    {"masked_col2im_forward", {"col", "mask_h_idx", "mask_w_idx"}, {"im"}, {}, {}},
+    {"masked_im2col_forward",
+     {"feature", "mask_h_idx", "mask_w_idx"},
+     {"data_col"},
+     {},
+     {"kernel_h", "kernel_w", "pad_h", "pad_w"}},
+    {"three_interpolate_backward", {"grad_output", "indices", "weights"}, {"grad_features"}, {}, {}},
+    {"three_interpolate_forward", {"features", "indices", "weights"}, {"output"}, {}, {}},
+    {"three_nn_forward", {"unknown", "known"}, {"dist2", "idx"}, {}, {}},
+    {"voxel_pooling_backward", {"grad_output_features", "pos_memo"}, {"grad_input_features"}, {}, {}},
+    {"voxel_pooling_forward",
+     {"geom_xyz", "input_features"},
+     {"output_features", "pos_memo"},
+     {},
+     {"batch_size", "num_points", "num_channels", "num_voxel_x", "num_voxel_y", "num_voxel_z"}},
+    {"voxelization",
+     {"points", "voxel_size", "coors_range"},
+     {"voxels", "coors", "num_points_per_voxel", "voxel_num"},
+     {},
+     {"max_points", "max_voxels", "ndim", "deterministic"}},
+};
+
+const ExpectedCase* find_expected(const std::string& op_name) {
+  const auto found = std::find_if(std::begin(kExpectedCases), std::end(kExpectedCases),
+                                  [&](const ExpectedCase& expected) { return expected.op_name == op_name; });
+  return found == std::end(kExpectedCases) ? nullptr : found;
+}
+
+// Removes one occurrence of `part`.
+bool take(Bytes& bytes, const Bytes& part) {
+  const auto at = std::search(bytes.begin(), bytes.end(), part.begin(), part.end());
+  if (at == bytes.end()) return false;
+  bytes.erase(at, at + static_cast<std::ptrdiff_t>(part.size()));
+  return true;
+}
+
+// `before` and `after` are the bytes of inputs and outputs: those of the recorded tensors in another order.
+void expect_tensors(const RecordedCase& recorded, const ExpectedCase& expected, const Bytes& before, Bytes after) {
+  std::vector<std::string> inputs, outputs, initial;
+  for (const TextMessage& tensor : recorded.node.messages("input")) inputs.push_back(tensor.value("id"));
+  for (const TextMessage& tensor : recorded.node.messages("output")) {
+    outputs.push_back(tensor.value("id"));
+    if (tensor.has("initial")) initial.push_back(tensor.value("id"));
+  }
+  EXPECT_EQ(inputs, expected.inputs);
+  EXPECT_EQ(outputs, expected.outputs);
+  EXPECT_EQ(initial, expected.initial);
+  Bytes before_call = before;
+  std::vector<Bytes> parts;
+  for (const TextMessage& tensor : recorded.tensors()) {
+    const std::string id = tensor.value("id");
+    int64_t count = 1;
+    for (const int64_t dim : tensor.message("shape").numbers("dims")) count *= dim;
+    parts.push_back(recorded.elements(tensor));
+    EXPECT_EQ(parts.back().size(), static_cast<size_t>(count) * (tensor.value("dtype") == "DTYPE_HALF" ? 2 : 4))
+        << id;
+    if (tensor.has("initial")) {
+      EXPECT_TRUE(take(before_call, recorded.elements(tensor, tensor.message("initial")))) << id;
+    }
+  }
+  // Large tensors first: the elements of a small one may occur in another.
+  std::sort(parts.begin(), parts.end(), [](const Bytes& a, const Bytes& b) { return a.size() > b.size(); });
+  for (const Bytes& part : parts) EXPECT_TRUE(take(after, part)) << part.size() << " bytes";
+}
+
+TEST_F(ApiGenCaseOperators, EveryOperator) {
+  std::vector<std::string> recorded_operators;
+  for (const auto values : {Values::kFractional, Values::kSpecial}) {
+    auto random = seeded_random();
+    for (const OperatorCase& operator_case : operator_cases(values, random)) {
+      SCOPED_TRACE(operator_case.name);
+      fs::remove_all(folder());
+      const Handle handle;
+      const auto call = operator_case.make_call(handle);
+      const Bytes before = call->contents();
+      require(call->run());
+      const RecordedCase recorded = only_case(folder());
+      const std::string op_name = recorded.node.value("op_name");
+      const ExpectedCase* expected = find_expected(op_name);
+      ASSERT_NE(expected, nullptr) << op_name;
+      recorded_operators.push_back(op_name);
+      expect_tensors(recorded, *expected, before, call->contents());
+      EXPECT_EQ(recorded.parameters().names(), expected->parameters);
+      EXPECT_FALSE(recorded.node.has("omp_settings"));
+      EXPECT_EQ(recorded.folder.filename(), op_name);
+    }
+  }
+  for (const ExpectedCase& expected : kExpectedCases) {
+    EXPECT_THAT(recorded_operators, ::testing::Contains(expected.op_name));
+  }
+}
+
+TEST_F(ApiGenCaseOperators, Parameters) {
+  const RecordedCase recorded = record<VoxelPoolingCall<float>>(pooling);
+  const TextMessage parameters = recorded.parameters();
+  EXPECT_EQ(parameters.value("batch_size"), "2");
+  EXPECT_EQ(parameters.value("num_points"), "50");
+  EXPECT_EQ(parameters.value("num_channels"), "3");
+  EXPECT_EQ(parameters.value("num_voxel_x"), "5");
+  EXPECT_EQ(parameters.value("num_voxel_y"), "4");
+  EXPECT_EQ(parameters.value("num_voxel_z"), "1");
+}
+
+TEST_F(ApiGenCaseOperators, ReductionsAndFlags) {
+  auto random = seeded_random();
+  const std::pair<mluOpReduceMode_t, const char*> kModes[] = {{MLUOP_REDUCE_DSUM, "REDUCE_MODE_SUM"},
+                                                              {MLUOP_REDUCE_DMEAN, "REDUCE_MODE_MEAN"},
+                                                              {MLUOP_REDUCE_DMAX, "REDUCE_MODE_MAX"}};
+  for (const auto& [mode, name] : kModes) {
+    fs::remove_all(folder());
+    const auto recorded = record<PointToVoxelCall>(random_point_to_voxel(20, 3, 4, mode, random));
+    EXPECT_EQ(recorded.parameters().value("reduce_type"), name);
+  }
+  fs::remove_all(folder());
+  const auto recorded =
+      record<VoxelizationCall>(random_voxelization(voxelization_problem(30, 4, 3, 9, 5), random));
+  EXPECT_EQ(recorded.parameters().value("max_points"), "3");
+  EXPECT_EQ(recorded.parameters().value("max_voxels"), "9");
+  EXPECT_EQ(recorded.parameters().value("ndim"), "3");
+  EXPECT_EQ(recorded.parameters().value("deterministic"), "true");
+}
+
+// Radii have all bits, also after a parser's detour through double.
+TEST_F(ApiGenCaseOperators, Radii) {
+  auto random = seeded_random();
+  const float kSubnormal = std::numeric_limits<float>::denorm_min(),
+              kInfinity = std::numeric_limits<float>::infinity();
+  for (const float radius : {0.1F, 1.0F / 3, kSubnormal, 16777215.0F, kInfinity}) {
+    fs::remove_all(folder());
+    auto inputs = random_ball_query<float>({1, 3, 4, 2, 0, radius}, random);
+    const std::string decimal = record<BallQueryCall<float>>(inputs).parameters().value("max_radius");
+    EXPECT_EQ(static_cast<float>(std::strtod(decimal.c_str(), nullptr)), radius);
+  }
+}
+
+// The sparse convolution descriptor, and the number of output sites that the call has found.
+TEST_F(ApiGenCaseOperators, SparseConvolutions) {
+  auto random = seeded_random();
+  for (const bool two_dimensions : {false, true}) {
+    SCOPED_TRACE(two_dimensions);
+    fs::remove_all(folder());
+    IndicePairsProblem problem{.batch_size = 2,
+                               .input_space = {two_dimensions ? 1 : 7, 8, 9},
+                               .output_space = {},
+                               .kernel = {two_dimensions ? 1 : 3, 2, 3},
+                               .stride = {1, 2, 1},
+                               .pad = {0, 1, 2},
+                               .sub_m = false,
+                               .sites = {}};
+    problem.output_space = output_space_of(problem);
+    auto inputs = random_get_indice_pairs(problem, 30, random);
+    inputs.two_dimensions = two_dimensions;
+    const Handle handle;
+    const GetIndicePairsCall call(handle, inputs);
+    require(call.run());
+    const TextMessage parameters = only_case(folder()).parameters();
+    const auto without_depth = [&](const IndicePairsProblem::Extent& extent) {
+      return std::vector<int64_t>(extent.begin() + (two_dimensions ? 1 : 0), extent.end());
+    };
+    EXPECT_EQ(parameters.value("dimnb"), two_dimensions ? "4" : "5");
+    EXPECT_EQ(parameters.value("batch"), "2");
+    EXPECT_EQ(parameters.numbers("pad"), without_depth(problem.pad));
+    EXPECT_EQ(parameters.numbers("stride"), without_depth(problem.stride));
+    EXPECT_EQ(parameters.numbers("input_space"), without_depth(problem.input_space));
+    EXPECT_EQ(parameters.numbers("filter_space"), without_depth(problem.kernel));
+    EXPECT_EQ(parameters.numbers("output_space"), without_depth(problem.output_space));
+    EXPECT_EQ(parameters.value("sub_m"), "0");
+    EXPECT_GT(call.num_act_out(), 0);
+    EXPECT_EQ(parameters.value("num_act_out"), std::to_string(call.num_act_out()));
+  }
+}
+
+TEST_F(ApiGenCaseOperators, TasksOfTheDeviceAlgorithm) {
+  const ScopedThreads threads(3);
+  const TextMessage settings =
+      record<VoxelPoolingCall<float>>(pooling, MLUOP_OMP_ALGORITHM_DEVICE).node.message("omp_settings");
+  EXPECT_EQ(settings.value("algorithm"), "device");
+  EXPECT_EQ(settings.value("tasks"), "3");
+}
+
+// Rows of idx without a member keep what they hold before the call.
+TEST_F(ApiGenCaseOperators, InitialContents) {
+  auto random = seeded_random();
+  const auto inputs = random_ball_query<float>({1, 40, 30, 4, 0, 0.4F}, random);
+  for (const char* file : {"0", "1"}) {
+    fs::remove_all(folder());
+    const ScopedEnvironment variable("MLUOP_GEN_CASE_DUMP_DATA_FILE", file);
+    const Handle handle;
+    const BallQueryCall<float> call(handle, inputs);
+    const Bytes before = bytes_of(call.result());
+    require(call.run());
+    const RecordedCase recorded = only_case(folder());
+    const TextMessage idx = recorded.tensor("idx");
+    EXPECT_FALSE(before == bytes_of(call.result()));
+    EXPECT_THAT(call.result(), ::testing::Contains(kNoMember));
+    EXPECT_EQ(recorded.elements(idx, idx.message("initial")), before);
+    EXPECT_EQ(recorded.elements(idx), bytes_of(call.result()));
+  }
+}
+
+// A call that writes nothing leaves each of its outputs.
+TEST_F(ApiGenCaseOperators, CallsThatWriteNothing) {
+  auto random = seeded_random();
+  auto inputs = random_voxelization(voxelization_problem(30, 4, 3, 0, 5), random);
+  const RecordedCase recorded = record<VoxelizationCall>(inputs);
+  const TextMessage voxel_num = recorded.tensor("voxel_num");
+  EXPECT_EQ(recorded.elements(voxel_num).size(), sizeof(int32_t));
+  EXPECT_EQ(recorded.elements(voxel_num, voxel_num.message("initial")), recorded.elements(voxel_num));
+  EXPECT_THAT(recorded.tensor("voxels").message("shape").numbers("dims"), ElementsAre(0, 3, 4));
+  EXPECT_THAT(recorded.tensor("voxels").names(), ElementsAre("id", "layout", "dtype", "shape"));
+}
+
+// Data that may be null, as the call accesses no memory.
+TEST_F(ApiGenCaseOperators, NullTensors) {
+  auto random = seeded_random();
+  auto inputs = random_point_to_voxel(5, 0, 3, MLUOP_REDUCE_DSUM, random);
+  const Handle handle;
+  PointToVoxelCall call(handle, inputs);
+  call.coors = nullptr;
+  call.voxel_coors = nullptr;
+  require(call.run());
+  const RecordedCase recorded = only_case(folder());
+  EXPECT_THAT(recorded.tensor("coors").names(), ElementsAre("id", "layout", "dtype", "shape"));
+  EXPECT_THAT(recorded.tensor("coors").message("shape").numbers("dims"), ElementsAre(5, 3));
+  EXPECT_TRUE(recorded.tensor("voxel_points_count").has("initial"));
+}
+
+// The operator of two names records the name of the call.
+TEST_F(ApiGenCaseOperators, DynamicPointToVoxelBackward) {
+  auto random = seeded_random();
+  auto inputs = random_dynamic_scatter({30, 9, 4, 8}, random);
+  inputs.reduce_type = MLUOP_REDUCE_DMEAN;
+  const Handle handle;
+  const DynamicScatterCall call(handle, inputs);
+  require((call.*DynamicScatterCall::kAlias.run)());
+  const RecordedCase recorded = only_case(folder());
+  EXPECT_EQ(recorded.node.value("op_name"), "dynamic_point_to_voxel_backward");
+  EXPECT_EQ(recorded.parameters().value("reduce_type"), "REDUCE_MODE_MEAN");
+}
+
+}  // namespace
+}  // namespace mluop::test

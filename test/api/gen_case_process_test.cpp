@@ -1,0 +1,282 @@
+// The recording of calls that fail, of recordings that fail, and of several threads and processes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ops/ball_query/call.h"
+#include "ops/three_interpolate_forward/call.h"
+#include "ops/voxel_pooling_forward/call.h"
+#include "support/child_process.h"
+#include "support/compare.h"
+#include "support/environment.h"
+#include "support/failing_allocator.h"
+#include "support/recorded_case.h"
+#include "support/temporary_folder.h"
+
+namespace mluop::test {
+namespace {
+
+namespace fs = std::filesystem;
+using PoolingCall = VoxelPoolingCall<float>;
+
+class ApiGenCaseProcess : public ::testing::Test {
+ protected:
+  // Restores the log level, which is global.
+  ~ApiGenCaseProcess() override { Handle(); }
+
+  fs::path folder() const { return folder_.path() / "cases"; }
+  size_t case_count() const { return case_files(folder()).size(); }
+
+  bool solves(const Handle& handle) const {
+    const PoolingCall call(handle, inputs);
+    return call.run() == MLUOP_STATUS_SUCCESS && call.outputs().pos_memo == expected.pos_memo &&
+           call.outputs().output_features == expected.output_features;
+  }
+
+  VoxelPoolingInputs<float> inputs = [] {
+    auto random = seeded_random();
+    return random_voxel_pooling<float>({2, 5000, 20, 5, 4, 1}, random);
+  }();
+  VoxelPoolingOutputs<float> expected = voxel_pooling_reference(inputs);
+
+ private:
+  TemporaryFolder folder_;
+  ScopedEnvironment mode_{"MLUOP_GEN_CASE", "2"};
+  ScopedEnvironment directory_{"MLUOP_GEN_CASE_DIR", folder().c_str()};
+};
+
+// Before the recording starts, and after it.
+TEST_F(ApiGenCaseProcess, FailingCalls) {
+  auto random = seeded_random();
+  const Handle handle;
+  const ScopedEnvironment files("MLUOP_GEN_CASE_DUMP_DATA_FILE", "1");
+  require(mluOpUpdateContextInformation(handle));
+  PoolingCall pooling(handle, inputs);
+  pooling.geom_xyz = nullptr;
+  EXPECT_EQ(pooling.run(), MLUOP_STATUS_BAD_PARAM);
+  BallQueryCall<float> query(handle, random_ball_query<float>({1, 40, 30, 4, 0, 0.05F}, random));
+  query.nsample = 3;
+  EXPECT_EQ(query.run(), MLUOP_STATUS_BAD_PARAM);
+  auto interpolation = random_three_interpolate_forward<float>({2, 3, 50, 40}, random);
+  interpolation.indices[7] = 50;
+  EXPECT_EQ(ThreeInterpolateForwardCall<float>(handle, interpolation).run(), MLUOP_STATUS_BAD_PARAM);
+  EXPECT_THAT(files_below(folder()), ::testing::IsEmpty());
+  // The handle records the next call.
+  EXPECT_TRUE(solves(handle));
+  EXPECT_EQ(case_count(), 1U);
+}
+
+// The directory cannot be created: one line for a handle.
+TEST_F(ApiGenCaseProcess, UnwritableDirectory) {
+  std::ofstream(folder()) << "a file";
+  const ScopedEnvironment log("MLUOP_LOG_LEVEL", "error");
+  for (int handles = 0; handles < 2; ++handles) {
+    const Handle handle;
+    ::testing::internal::CaptureStderr();
+    for (int calls = 0; calls < 3; ++calls) EXPECT_TRUE(solves(handle));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::MatchesRegex("[0-9: .-]+ mluop-omp error MLUOP_GEN_CASE: [^\n]*" +
+                                        folder().filename().string() + "[^\n]*\n"));
+  }
+}
+
+// As if the disk were full: a file cannot have more bytes than a part of the case or of a raw file.
+TEST_F(ApiGenCaseProcess, FullDisk) {
+  constexpr struct { const char *mode, *files; } kTable[] = {{"1", "0"}, {"2", "0"}, {"2", "1"}};
+  for (const auto& row : kTable) {
+    const ScopedEnvironment mode("MLUOP_GEN_CASE", row.mode), files("MLUOP_GEN_CASE_DUMP_DATA_FILE", row.files);
+    for (const rlim_t limit : {0, 100, 5000, 200000}) {
+      if (*row.mode == '1' && limit > 100) continue;  // the case is smaller
+      SCOPED_TRACE(limit);
+      EXPECT_EQ(exit_status_of_child([&] {
+                  signal(SIGXFSZ, SIG_IGN);
+                  const rlimit bytes{limit, limit};
+                  setrlimit(RLIMIT_FSIZE, &bytes);
+                  const Handle handle;
+                  return solves(handle) && solves(handle) && files_below(folder()).empty();
+                }),
+                0);
+    }
+  }
+}
+
+// A call that ends the process, here as its output cannot be written, leaves its inputs.
+TEST_F(ApiGenCaseProcess, EndOfTheProcess) {
+  EXPECT_NE(exit_status_of_child([&] {
+              const Handle handle;
+              PoolingCall call(handle, inputs);
+              call.output_features =
+                  mmap(nullptr, call.output_buffer.byte_count(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+              if (std::freopen("/dev/null", "w", stderr) == nullptr) return true;  // reports of sanitizers
+              return call.run() == MLUOP_STATUS_SUCCESS;
+            }),
+            0);
+  EXPECT_EQ(case_count(), 0U);
+  fs::path unfinished;
+  for (const fs::path& file : files_below(folder())) {
+    if (file.extension() == ".tmp") unfinished = file;
+  }
+  const RecordedCase recorded(unfinished);
+  const TextMessage features = recorded.tensor("input_features");
+  EXPECT_EQ(recorded.elements(features).size(), inputs.input_features.size() * sizeof(float));
+  EXPECT_EQ(recorded.tensor("geom_xyz").numbers("value_i").size(), inputs.geom_xyz.size());
+}
+
+TEST_F(ApiGenCaseProcess, Threads) {
+  constexpr int kThreads = 8, kCalls = 10;
+  std::vector<std::thread> threads;
+  std::vector<int> solved(kThreads);
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      const Handle handle;
+      for (int calls = 0; calls < kCalls; ++calls) solved[static_cast<size_t>(i)] += solves(handle) ? 1 : 0;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(solved, ::testing::Each(kCalls));
+  const std::vector<fs::path> files = case_files(folder());
+  EXPECT_EQ(files.size(), size_t{kThreads * kCalls});
+  for (const fs::path& file : files) {
+    const RecordedCase recorded(file);
+    EXPECT_EQ(recorded.tensors().size(), 4U);
+    // Unfinished files and raw files of others are not left.
+    for (const TextMessage& tensor : recorded.tensors()) {
+      if (tensor.has("path")) {
+        EXPECT_EQ(tensor.value("path").find(file.stem().string()), 0U);
+      }
+      EXPECT_FALSE(recorded.elements(tensor).empty());
+    }
+  }
+  size_t raw_files = 0;
+  for (const fs::path& file : files_below(folder())) raw_files += file.extension() == ".bin" ? 1 : 0;
+  // input_features has more than 65536 elements.
+  EXPECT_EQ(raw_files, files.size());
+  EXPECT_EQ(files_below(folder()).size(), 2 * files.size());
+}
+
+TEST_F(ApiGenCaseProcess, OneHandleInSeveralThreads) {
+  const Handle handle;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { EXPECT_TRUE(solves(handle)); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(case_count(), 4U);
+}
+
+TEST_F(ApiGenCaseProcess, Fork) {
+  const Handle inherited;
+  ASSERT_TRUE(solves(inherited));
+  EXPECT_EQ(exit_status_of_child([&] { return solves(inherited) && solves(Handle()) && case_count() == 3; }), 0);
+  EXPECT_TRUE(solves(inherited));
+  EXPECT_EQ(case_count(), 4U);
+}
+
+// In child processes: the mode of mluOpSetGenCaseMode holds until their end.
+TEST_F(ApiGenCaseProcess, SetGenCaseMode) {
+  const auto status_of = [](const auto& body) { return exit_status_of_child(body); };
+  EXPECT_EQ(status_of([&] {  // of a handle that exists
+              const Handle handle;
+              mluOpSetGenCaseMode(0);
+              if (!solves(handle) || case_count() != 0) return false;
+              mluOpSetGenCaseMode(1);
+              return solves(handle) && case_count() == 1 && !only_case(folder()).tensor("geom_xyz").has("value_i");
+            }),
+            0);
+  fs::remove_all(folder());
+  EXPECT_EQ(status_of([&] {  // of new handles, and after an update
+              mluOpSetGenCaseMode(0);
+              const Handle handle;
+              return mluOpUpdateContextInformation(handle) == MLUOP_STATUS_SUCCESS && solves(handle) &&
+                     case_count() == 0;
+            }),
+            0);
+  const ScopedEnvironment off("MLUOP_GEN_CASE", nullptr);
+  EXPECT_EQ(status_of([&] {
+              mluOpSetGenCaseMode(2);
+              return solves(Handle()) && case_count() == 1 &&
+                     only_case(folder()).tensor("geom_xyz").has("value_i");
+            }),
+            0);
+  fs::remove_all(folder());
+  for (const int mode : {-1, 4, 100, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
+    const ScopedEnvironment on("MLUOP_GEN_CASE", "2");
+    EXPECT_EQ(status_of([&] {
+                mluOpSetGenCaseMode(mode);
+                return solves(Handle()) && case_count() == 0;
+              }),
+              0)
+        << mode;
+  }
+}
+
+// An environment without MLUOP_GEN_CASE ends the recording.
+TEST_F(ApiGenCaseProcess, Update) {
+  const Handle handle;
+  EXPECT_TRUE(solves(handle));
+  {
+    const ScopedEnvironment off("MLUOP_GEN_CASE", nullptr);
+    require(mluOpUpdateContextInformation(handle));
+  }
+  EXPECT_TRUE(solves(handle));
+  EXPECT_EQ(case_count(), 1U);
+}
+
+// The call fails with ALLOC_FAILED, or succeeds; then its case is complete or absent.
+TEST_F(ApiGenCaseProcess, AllocationFailures) {
+  if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
+  for (const char* mode : {"2", "3"}) {
+    const ScopedEnvironment variable("MLUOP_GEN_CASE", mode);
+    const ScopedEnvironment log("MLUOP_LOG_LEVEL", "info");
+    size_t lost = 0;
+    bool triggered = true;
+    ::testing::internal::CaptureStderr();
+    for (int64_t n = 1; triggered; ++n) {
+      fs::remove_all(folder());
+      const Handle handle;
+      const PoolingCall call(handle, inputs);
+      mluOpStatus_t status;
+      {
+        const FailingAllocation failing(n);
+        status = call.run();
+        triggered = failing.triggered();
+      }
+      ASSERT_TRUE(status == MLUOP_STATUS_SUCCESS || (triggered && status == MLUOP_STATUS_ALLOC_FAILED)) << n;
+      if (status == MLUOP_STATUS_SUCCESS) {
+        EXPECT_EQ(call.outputs().pos_memo, expected.pos_memo) << n;
+        lost += case_count() == 0 ? 1 : 0;
+      }
+      const size_t files = files_below(folder()).size();
+      // The case and the file of input_features.
+      EXPECT_TRUE(files == 0 || (status == MLUOP_STATUS_SUCCESS && files == 2)) << n << ": " << files;
+      if (files == 2) {
+        EXPECT_EQ(only_case(folder()).tensors().size(), 4U);
+      }
+      ASSERT_LT(n, 1000);
+    }
+    ::testing::internal::GetCapturedStderr();
+    EXPECT_GT(lost, 0U);
+  }
+}
+
+TEST_F(ApiGenCaseProcess, TheFileIsLoggedAtInfo) {
+  const ScopedEnvironment log("MLUOP_LOG_LEVEL", "info");
+  const Handle handle;
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(solves(handle));
+  const std::string lines = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(lines.find("info [mluOpVoxelPoolingForward] recorded in " + case_files(folder()).at(0).string()),
+            lines.npos)
+      << lines;
+}
+
+}  // namespace
+}  // namespace mluop::test
