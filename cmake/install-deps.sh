@@ -12,6 +12,7 @@ cmake ninja-build g++
 clang libclang-rt-14-dev libomp-dev clang-format clang-tidy gcovr python3 qemu-user
 libspdlog-dev libhwy-dev
 libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev nlohmann-json3-dev
+libprotobuf-dev protobuf-compiler
 "
 foreign=""
 own_architecture=$(dpkg --print-architecture)

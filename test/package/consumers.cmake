@@ -1,5 +1,5 @@
-# Installs the library into a new prefix, and builds and runs two consumers: the example of the README and a C++17
-# program.
+# Installs the library into a new prefix, builds and runs two consumers, the example of the README and a C++17 program,
+# and runs mluop_case.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 set(prefix ${WORK_DIR}/prefix)
@@ -53,3 +53,11 @@ set(definitions "-DMLUOP_OMP_EXPECTED_MAJOR=${major} -DMLUOP_OMP_EXPECTED_MINOR=
 string(APPEND definitions " -DMLUOP_OMP_EXPECTED_PATCH=${patch}")
 build_and_run(${WORK_DIR}/cpp17 consumer printed
   "-DCMAKE_CXX_FLAGS=${CXX_FLAGS} ${warnings} ${definitions}")
+
+# The installed command finds the installed library.
+if(BUILD_CASE)
+  run(printed ${prefix}/bin/mluop_case run ${PROJECT_DIR}/test/cases/ball_query/by_hand.prototxt)
+  if(NOT printed MATCHES "1 run: 1 passed")
+    message(FATAL_ERROR "mluop_case printed \"${printed}\"")
+  endif()
+endif()

@@ -5,7 +5,7 @@ set(build ${WORK_DIR}/build)
 set(prefix ${WORK_DIR}/prefix)
 file(REMOVE_RECURSE ${WORK_DIR})
 configure(${PROJECT_DIR} ${build} -DMLUOP_OMP_INSTALL_MLUOPS_NAME=ON -DMLUOP_OMP_BUILD_TESTS=OFF
-  -DMLUOP_OMP_BUILD_PERF=OFF -DCMAKE_INSTALL_LIBDIR=lib
+  -DMLUOP_OMP_BUILD_PERF=OFF -DMLUOP_OMP_BUILD_CASE=OFF -DCMAKE_INSTALL_LIBDIR=lib
   -DCMAKE_C_FLAGS=${C_FLAGS} -DCMAKE_CXX_FLAGS=${CXX_FLAGS})
 # The library of the tested build, instead of another build.
 cmake_path(GET LIBRARY PARENT_PATH directory)

@@ -1,0 +1,90 @@
+#include "case/call.h"
+
+#include <cstring>
+#include <filesystem>
+
+#include "case/data.h"
+#include "case/values.h"
+
+namespace mluop::cases {
+namespace {
+
+// What an output holds that the case does not initialize. Of outputs that the call writes entirely, a value that
+// no result has, so that an element that it does not write is found.
+Bytes unspecified(const Tensor& tensor, Role role) {
+  constexpr std::byte kNaN{0xFF}, kUnlikely{0xA5};
+  const bool kept = role == Role::kKeptOutput;
+  return Bytes(byte_count(tensor), kept ? std::byte{0} : is_floating(tensor.dtype) ? kNaN : kUnlikely);
+}
+
+void require(mluOpStatus_t status) {
+  if (status == MLUOP_STATUS_SUCCESS) return;
+  throw CallFailed(std::string(mluOpGetErrorString(status)) + ": " + mluOpOmpGetLastError());
+}
+
+test::Descriptor descriptor_of(const Tensor& tensor) {
+  try {
+    return tensor.strides.empty()
+               ? test::Descriptor(tensor.dtype, tensor.dims, tensor.layout)
+               : test::Descriptor::with_strides(tensor.dtype, tensor.dims, tensor.strides, tensor.layout);
+  } catch (const std::runtime_error& error) {
+    fail(tensor.place, error.what());
+  }
+}
+
+}  // namespace
+
+LoadedCase::LoadedCase(const Case& the_case)
+    : case_(the_case), op_(operator_of(the_case.op_name, the_case.place)), bound_(bind(the_case, op_)) {
+  const std::string folder = std::filesystem::path(the_case.file).parent_path().string();
+  for (size_t i = 0; i < bound_.size(); ++i) {
+    const auto& [tensor, before, after] = bound_[i];
+    const Role role = op_.tensors[i].role;
+    if (tensor->is_null()) {
+      before_.emplace_back();
+      after_.emplace_back();
+      continue;
+    }
+    before_.push_back(before != nullptr ? load(*tensor, *before, folder) : unspecified(*tensor, role));
+    after_.push_back(after != nullptr ? load(*tensor, *after, folder) : Bytes());
+  }
+}
+
+int64_t LoadedCase::bytes() const {
+  size_t sum = 0;
+  for (const Bytes& tensor : before_) sum += tensor.size();
+  return static_cast<int64_t>(sum);
+}
+
+Run::Run(const LoadedCase& loaded, mluOpOmpAlgorithm_t algorithm) : loaded_(loaded), handle_(algorithm) {
+  arguments_.handle = handle_;
+  arguments_.parameters = &loaded.case_.parameters;
+  for (size_t i = 0; i < loaded.bound_.size(); ++i) {
+    const Tensor& tensor = *loaded.bound_[i].tensor;
+    Operand operand;
+    operand.dtype = tensor.dtype;
+    operand.layout = tensor.layout;
+    operand.dims = tensor.dims;
+    if (!tensor.is_null()) {
+      descriptors_.push_back(descriptor_of(tensor));
+      operand.desc = descriptors_.back();
+      const Bytes& before = loaded.before_[i];
+      operand.data = buffers_.emplace_back(before.size()).data();
+      if (!before.empty()) std::memcpy(operand.data, before.data(), before.size());
+    }
+    arguments_.tensors.push_back(std::move(operand));
+  }
+}
+
+void Run::call() {
+  if (loaded_.op_.query != nullptr) {
+    require(loaded_.op_.query(arguments_, &arguments_.workspace_size));
+    workspace_ = std::make_unique<Buffer>(arguments_.workspace_size);
+    arguments_.workspace = workspace_->data();
+  }
+  repeat();
+}
+
+void Run::repeat() { require(loaded_.op_.run(arguments_)); }
+
+}  // namespace mluop::cases

@@ -1,0 +1,82 @@
+// A case with its tensors in memory: calls of the library and of the oracle.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "case/operators.h"
+#include "support/api.h"
+
+namespace mluop::cases {
+
+// Exactly `size` bytes, aligned to 64.
+class Buffer {
+ public:
+  explicit Buffer(size_t size) : data_(static_cast<std::byte*>(::operator new(size, kAlignment))), size_(size) {}
+  std::byte* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Release {
+    void operator()(std::byte* data) const { ::operator delete(data, kAlignment); }
+  };
+  std::unique_ptr<std::byte, Release> data_;
+  size_t size_;
+};
+
+// The call failed: a status other than success, with the message of the library.
+class CallFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class LoadedCase {
+ public:
+  // Loads all tensors. Throws Problem if the case is not valid.
+  explicit LoadedCase(const Case& the_case);
+
+  const Operator& op() const { return op_; }
+  const std::vector<BoundTensor>& bound() const { return bound_; }
+  // The contents of tensor i before the call; after it, empty if the case does not state them.
+  const Bytes& before(size_t i) const { return before_[i]; }
+  const Bytes& after(size_t i) const { return after_[i]; }
+  int64_t bytes() const;
+
+ private:
+  friend class Run;
+  const Case& case_;
+  const Operator& op_;
+  std::vector<BoundTensor> bound_;
+  std::vector<Bytes> before_, after_;
+};
+
+// The arguments of calls, in memory of their own.
+class Run {
+ public:
+  // algorithm: of the handle. Throws Problem if a descriptor cannot be set.
+  Run(const LoadedCase& loaded, mluOpOmpAlgorithm_t algorithm);
+
+  // Queries the size of the workspace and allocates it, then calls the operator. Throws CallFailed, Problem, and
+  // Mismatch.
+  void call();
+  // Calls the operator again.
+  void repeat();
+  // Computes the outputs with the oracle instead, of arguments that a call has accepted.
+  void expect() { loaded_.op_.expect(arguments_); }
+
+  const Operand& operator[](size_t i) const { return arguments_[i]; }
+  const Arguments& arguments() const { return arguments_; }
+
+ private:
+  const LoadedCase& loaded_;
+  test::Handle handle_;
+  std::vector<test::Descriptor> descriptors_;
+  std::vector<Buffer> buffers_;
+  std::unique_ptr<Buffer> workspace_;
+  Arguments arguments_;
+};
+
+}  // namespace mluop::cases

@@ -1,0 +1,18 @@
+// The elements of a tensor: inline, of a file, or random.
+#pragma once
+
+#include <string>
+
+#include "case/model.h"
+
+namespace mluop::cases {
+
+// Draws the numbers as the field's generator does: std::default_random_engine of the seed, one for each tensor.
+// Bounds may be inverted. Integers are rounded down.
+Bytes random_elements(const Random& random, mluOpDataType_t dtype, int64_t count);
+
+// `elements` of a tensor in `folder`, in which paths are relative. Elements without a source are uniform random
+// numbers from -1 to 1. Throws Problem if a file is missing or has another size.
+Bytes load(const Tensor& tensor, const Elements& elements, const std::string& folder);
+
+}  // namespace mluop::cases

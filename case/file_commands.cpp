@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "case/call.h"
+#include "case/commands.h"
+#include "case/read.h"
+#include "case/reduce.h"
+#include "case/report.h"
+#include "case/values.h"
+#include "case/write.h"
+
+namespace mluop::cases {
+namespace {
+
+std::string source_of(const Elements& elements) {
+  std::ostringstream text;
+  switch (elements.source) {
+    case Elements::Source::kNone: return "none";
+    case Elements::Source::kInline: return elements.place.field.substr(elements.place.field.rfind('.') + 1);
+    case Elements::Source::kFile: return "file " + elements.path;
+    case Elements::Source::kRandom: break;
+  }
+  const Random& random = elements.random;
+  if (random.distribution == Distribution::kUniform) {
+    text << "uniform [" << random.lower << ", " << random.upper << ")";
+  } else {
+    text << "Gaussian mu " << random.mu << " sigma " << random.sigma;
+  }
+  text << ", seed " << random.seed;
+  return text.str();
+}
+
+void print_tensors(const char* title, const std::vector<Tensor>& tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& tensor = tensors[i];
+    std::cout << title << ' ' << i << "   " << tensor.id << "  " << dtype_name(tensor.dtype) << ' '
+              << text_of(tensor.dims) << ' ' << layout_name(tensor.layout);
+    if (!tensor.strides.empty()) std::cout << " strides " << text_of(tensor.strides);
+    std::cout << "  elements: " << source_of(tensor.elements);
+    if (tensor.initial) std::cout << ", initial: " << source_of(*tensor.initial);
+    if (tensor.result) std::cout << ", result: " << source_of(*tensor.result);
+    std::cout << '\n';
+  }
+}
+
+std::string value_of(const Parameter& parameter) {
+  std::ostringstream text;
+  switch (parameter.kind) {
+    case Parameter::Kind::kInteger: text << parameter.integer; break;
+    case Parameter::Kind::kReal: text << parameter.real; break;
+    case Parameter::Kind::kText: text << parameter.text; break;
+    case Parameter::Kind::kList: text << text_of(parameter.list); break;
+  }
+  return text.str();
+}
+
+Bytes raw_file(const std::string& file) {
+  const std::string contents = read_file(file, {});
+  Bytes bytes(contents.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), contents.data(), contents.size());
+  return bytes;
+}
+
+std::string names_of(const std::vector<std::pair<std::string, int64_t>>& sizes) {
+  std::string names;
+  for (const auto& [name, value] : sizes)
+    names += (names.empty() ? "" : ", ") + name + '=' + std::to_string(value);
+  return names;
+}
+
+// Whether a call succeeded with a wrong result.
+bool is_wrong(const std::vector<Outcome>& outcomes) {
+  return std::any_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+    return outcome.status == Status::kFailed && !outcome.outputs.empty();
+  });
+}
+
+}  // namespace
+
+int show_command(const std::string& file) {
+  const Case the_case = read_case(file);
+  bind(the_case, operator_of(the_case.op_name, the_case.place));
+  std::cout << "operator  " << the_case.op_name << '\n';
+  print_tensors("input ", the_case.inputs);
+  print_tensors("output", the_case.outputs);
+  for (const Parameter& parameter : the_case.parameters.all) {
+    if (!parameter.present && parameter.kind == Parameter::Kind::kText) continue;
+    std::cout << "parameter  " << parameter.name << " = " << value_of(parameter)
+              << (parameter.present ? "" : " (default)") << '\n';
+  }
+  for (const Criterion& criterion : the_case.criteria) {
+    std::cout << "criterion  " << name_of(criterion.metric) << " <= " << criterion.threshold << '\n';
+  }
+  if (the_case.criteria.empty()) std::cout << "criterion  that of the operator\n";
+  if (the_case.algorithm) std::cout << "algorithm  " << *the_case.algorithm << '\n';
+  if (the_case.tasks) std::cout << "tasks      " << *the_case.tasks << '\n';
+  return kPassed;
+}
+
+int diff_command(const DiffCommand& command) {
+  const mluOpDataType_t dtype = dtype_of_name(command.dtype);
+  if (dtype == MLUOP_DTYPE_INVALID)
+    fail({}, "unknown data type '" + command.dtype + "', expected float, half, int32, ...");
+  const Bytes found = raw_file(command.found), expected = raw_file(command.expected);
+  if (found.size() != expected.size() || found.size() % element_size(dtype) != 0) {
+    fail({}, command.found + " has " + std::to_string(found.size()) + " bytes and " + command.expected + " has " +
+                 std::to_string(expected.size()) + ", expected as many, and a multiple of " +
+                 std::to_string(element_size(dtype)));
+  }
+  Tensor tensor;
+  tensor.dims = command.shape;
+  const size_t count = found.size() / element_size(dtype);
+  if (tensor.dims.empty()) tensor.dims = {static_cast<int64_t>(count)};
+  if (static_cast<size_t>(element_count(tensor)) != count) {
+    fail({}, "--shape has " + std::to_string(element_count(tensor)) + " elements, the files have " +
+                 std::to_string(count));
+  }
+  const Results results{dtype, count, found.data(), expected.data(), nullptr, true};
+  const std::vector<Criterion> criteria = {{Metric::kDiff1, 0},   {Metric::kDiff2, 0}, {Metric::kDiff3, 0},
+                                           {Metric::kDiff3_2, 0}, {Metric::kDiff4, 0}, {Metric::kBits, 0}};
+  const std::vector<Judgment> judgments = judge(results, criteria, Verdict::kStrict);
+  std::cout << text_of(judgments, false) << '\n';
+  if (judgments.back().passed) return kPassed;
+  std::cout << text_of(errors_of(results, tensor.dims, {}, 0, command.worst), "");
+  return kFailed;
+}
+
+int new_command(const NewCommand& command) {
+  const Operator& op = operator_of(command.op, {});
+  Recipe recipe;
+  recipe.dtype = command.dtype.empty() ? op.dtypes.front() : dtype_of_name(command.dtype);
+  if (std::find(op.dtypes.begin(), op.dtypes.end(), recipe.dtype) == op.dtypes.end()) {
+    fail({}, op.name + " does not accept data type '" + command.dtype + "'");
+  }
+  recipe.seed = command.seed;
+  for (const auto& [name, value] : op.sizes) recipe.sizes[name] = value;
+  for (const auto& [name, value] : command.sizes) {
+    if (recipe.sizes.count(name) == 0) {
+      fail({}, op.name + " has no size '" + name + "', expected some of " + names_of(op.sizes));
+    }
+    recipe.sizes[name] = value;
+  }
+  const Case the_case = op.make(recipe);
+  // Writes no case that cannot be run.
+  for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
+    for (const Tensor& tensor : *list) byte_count(tensor);
+  }
+  if (command.output.empty()) {
+    std::cout << text_of(the_case);
+  } else {
+    write_case(the_case, command.output);
+  }
+  return kPassed;
+}
+
+int reduce_command(const ReduceCommand& command) {
+  const Case the_case = self_contained(read_case(command.file));
+  const std::vector<Outcome> original = run_case(the_case, command.options);
+  if (!is_wrong(original)) {
+    const std::string& message = original.back().message;
+    fail({command.file}, message.empty() ? "passes against the oracle: nothing to reduce"
+                                         : "the call is rejected: nothing to reduce: " + message);
+  }
+  const Fails fails = [&](const Case& smaller) { return is_wrong(run_case(smaller, command.options)); };
+  Case smallest = reduce(the_case, fails, std::cout);
+  const std::string output =
+      command.output.empty() ? std::filesystem::path(command.file).replace_extension(".reduced.prototxt").string()
+                             : command.output;
+  write_case(smallest, output);
+  smallest.file = output;
+  std::cout << "wrote " << output << '\n';
+  for (const Outcome& outcome : run_case(smallest, command.options)) print(std::cout, outcome);
+  return kPassed;
+}
+
+}  // namespace mluop::cases

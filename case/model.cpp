@@ -1,0 +1,126 @@
+#include "case/model.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "case/values.h"
+
+namespace mluop::cases {
+namespace {
+
+size_t machine_memory() {
+  static const size_t bytes =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+const Parameter& require(const Parameters& parameters, std::string_view name) {
+  const Parameter* found = parameters.find(name);
+  if (found == nullptr) fail(parameters.place, "parameter " + std::string(name) + " is missing");
+  return *found;
+}
+
+Parameter& slot(Parameters& parameters, std::string_view name, Parameter::Kind kind) {
+  for (Parameter& each : parameters.all) {
+    if (each.name == name) {
+      each.present = true;
+      return each;
+    }
+  }
+  Parameter added;
+  added.name = name;
+  added.kind = kind;
+  added.present = true;
+  parameters.all.push_back(std::move(added));
+  return parameters.all.back();
+}
+
+}  // namespace
+
+void fail(const Place& place, const std::string& text) {
+  std::string message = place.file;
+  if (place.line > 0) message += ':' + std::to_string(place.line);
+  if (!message.empty()) message += ": ";
+  if (!place.field.empty()) message += place.field + ": ";
+  throw Problem(message + text);
+}
+
+const Parameter* Parameters::find(std::string_view name) const {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Parameter& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+int64_t Parameters::integer(std::string_view name) const { return require(*this, name).integer; }
+
+int Parameters::int32(std::string_view name) const {
+  const int64_t value = integer(name);
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+    fail(place, std::string(name) + " is " + std::to_string(value) + ", expected an int32");
+  }
+  return static_cast<int>(value);
+}
+
+double Parameters::real(std::string_view name) const { return require(*this, name).real; }
+
+const std::vector<int64_t>& Parameters::list(std::string_view name) const { return require(*this, name).list; }
+
+void Parameters::set(std::string_view name, int64_t value) {
+  slot(*this, name, Parameter::Kind::kInteger).integer = value;
+}
+
+void Parameters::set_real(std::string_view name, double value) {
+  slot(*this, name, Parameter::Kind::kReal).real = value;
+}
+
+void Parameters::set(std::string_view name, std::vector<int64_t> values) {
+  slot(*this, name, Parameter::Kind::kList).list = std::move(values);
+}
+
+int64_t element_count(const Tensor& tensor) {
+  int64_t count = 1;
+  bool empty = false;
+  for (const int64_t dim : tensor.dims) {
+    if (dim < 0) fail(tensor.place, "shape is " + text_of(tensor.dims) + ", expected no negative dimension");
+    empty = empty || dim == 0;
+    if (__builtin_mul_overflow(count, std::max<int64_t>(dim, 1), &count)) {
+      fail(tensor.place, "shape is " + text_of(tensor.dims) + ": the number of elements exceeds int64");
+    }
+  }
+  return empty ? 0 : count;
+}
+
+size_t byte_count(const Tensor& tensor) {
+  if (tensor.dims.size() > MLUOP_DIM_MAX) {
+    fail(tensor.place, "shape has " + std::to_string(tensor.dims.size()) + " dimensions, expected at most 8");
+  }
+  const auto count = static_cast<size_t>(element_count(tensor));
+  size_t bytes;
+  if (__builtin_mul_overflow(count, element_size(tensor.dtype), &bytes) || bytes > machine_memory()) {
+    fail(tensor.place, "shape is " + text_of(tensor.dims) + ": more bytes than the machine's memory, " +
+                           std::to_string(machine_memory()));
+  }
+  return bytes;
+}
+
+std::string text_of(const Dims& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(dims[i]);
+  return text + "]";
+}
+
+std::string_view name_of(Metric metric) {
+  switch (metric) {
+    case Metric::kDiff1: return "diff1";
+    case Metric::kDiff2: return "diff2";
+    case Metric::kDiff3: return "diff3";
+    case Metric::kDiff3_2: return "diff3_2";
+    case Metric::kDiff4: return "diff4";
+    case Metric::kBits: break;
+  }
+  return "bits";
+}
+
+}  // namespace mluop::cases

@@ -1,0 +1,128 @@
+// An operator case in memory: tensors with the source of their elements, parameters and criteria, free of
+// protobuf.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mlu_op.h"
+
+namespace mluop::cases {
+
+using Bytes = std::vector<std::byte>;
+using Dims = std::vector<int64_t>;
+
+// A case that cannot be run: what() is "file:line: field: text", without the parts that are unknown.
+class Problem : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Where a part of a case stands. line 0: unknown, as in binary files.
+struct Place {
+  std::string file = {};
+  int line = 0;
+  std::string field = {};
+};
+
+[[noreturn]] void fail(const Place& place, const std::string& text);
+
+enum class Distribution { kUniform, kGaussian };
+
+struct Random {
+  int32_t seed = 23;
+  double lower = -1, upper = 1;  // uniform
+  double mu = 0, sigma = 1;      // Gaussian
+  Distribution distribution = Distribution::kUniform;
+};
+
+// Where the elements of a tensor come from.
+struct Elements {
+  enum class Source { kNone, kInline, kFile, kRandom };
+
+  Source source = Source::kNone;
+  Bytes bytes;       // kInline: elements of the tensor's data type
+  std::string path;  // kFile
+  Random random;     // kRandom
+  Place place;
+};
+
+struct Tensor {
+  std::string id;
+  mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
+  mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
+  Dims dims;
+  Dims strides;  // empty: contiguous
+  Elements elements;
+  std::optional<Elements> initial;  // of an output: before the call
+  std::optional<Elements> result;   // of an input: after the call
+  Place place;
+
+  // A tensor that the call receives as a null pointer.
+  bool is_null() const { return id.find("NULL") != std::string::npos; }
+};
+
+// A field of the message <op_name>_param: a number, several, or text.
+struct Parameter {
+  enum class Kind { kInteger, kReal, kText, kList };
+
+  std::string name;
+  Kind kind = Kind::kInteger;
+  bool present = false;  // in the file; else a default
+  int64_t integer = 0;
+  double real = 0;
+  std::string text;
+  std::vector<int64_t> list;
+};
+
+struct Parameters {
+  std::string message;  // "ball_query_param"; empty: the case has none
+  std::vector<Parameter> all;
+  Place place;
+
+  const Parameter* find(std::string_view name) const;
+  // Throw Problem if the case has no such parameter, or, for int32, it exceeds the type.
+  int64_t integer(std::string_view name) const;
+  int int32(std::string_view name) const;
+  double real(std::string_view name) const;
+  const std::vector<int64_t>& list(std::string_view name) const;
+  // Replace the value.
+  void set(std::string_view name, int64_t value);
+  void set_real(std::string_view name, double value);
+  void set(std::string_view name, std::vector<int64_t> values);
+};
+
+enum class Metric { kDiff1, kDiff2, kDiff3, kDiff3_2, kDiff4, kBits };
+
+struct Criterion {
+  Metric metric;
+  double threshold;
+};
+
+struct Case {
+  std::string file;
+  std::string op_name;
+  std::vector<Tensor> inputs, outputs;
+  Parameters parameters;
+  std::vector<Criterion> criteria;       // empty: those of the operator
+  std::optional<std::string> algorithm;  // of a recorded call
+  std::optional<int> tasks;
+  Place place;
+};
+
+// Number of elements, and bytes. Throws Problem if the shape is invalid or the bytes exceed the memory of the
+// machine.
+int64_t element_count(const Tensor& tensor);
+size_t byte_count(const Tensor& tensor);
+
+// "[2, 3]"
+std::string text_of(const Dims& dims);
+// "diff3_2"
+std::string_view name_of(Metric metric);
+
+}  // namespace mluop::cases

@@ -1,0 +1,160 @@
+#include "case/operators.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "case/operators/support.h"
+
+namespace mluop::cases {
+namespace {
+
+size_t count_of(const Operator& op, bool written) {
+  return static_cast<size_t>(std::count_if(op.tensors.begin(), op.tensors.end(), [&](const TensorRule& rule) {
+    return (rule.role == Role::kOutput || rule.role == Role::kKeptOutput) == written;
+  }));
+}
+
+std::string ids_of(const Operator& op) {
+  std::string inputs, outputs;
+  for (const TensorRule& rule : op.tensors) {
+    std::string& list = rule.role == Role::kInput || rule.role == Role::kInOut ? inputs : outputs;
+    list += (list.empty() ? "" : ", ") + rule.id;
+  }
+  return inputs + " -> " + outputs;
+}
+
+const TensorRule* rule_of(const Operator& op, const std::string& id) {
+  const auto found =
+      std::find_if(op.tensors.begin(), op.tensors.end(), [&](const TensorRule& rule) { return rule.id == id; });
+  return found == op.tensors.end() ? nullptr : &*found;
+}
+
+const Elements* pointer(const std::optional<Elements>& elements) { return elements ? &*elements : nullptr; }
+
+BoundTensor bound_input(const Tensor& tensor) { return {&tensor, &tensor.elements, pointer(tensor.result)}; }
+
+BoundTensor bound_output(const Tensor& tensor) {
+  const bool stated = tensor.elements.source != Elements::Source::kNone;
+  return {&tensor, pointer(tensor.initial), stated ? &tensor.elements : nullptr};
+}
+
+bool all_ids_are_names(const Case& the_case, const Operator& op) {
+  const auto is_name = [&](const Tensor& tensor) { return rule_of(op, tensor.id) != nullptr; };
+  return std::all_of(the_case.inputs.begin(), the_case.inputs.end(), is_name) &&
+         std::all_of(the_case.outputs.begin(), the_case.outputs.end(), is_name);
+}
+
+std::vector<BoundTensor> bind_by_id(const Case& the_case, const Operator& op) {
+  std::vector<BoundTensor> bound(op.tensors.size(), BoundTensor{nullptr, nullptr, nullptr});
+  const auto bind_one = [&](const Tensor& tensor, bool is_output) {
+    const TensorRule* rule = rule_of(op, tensor.id);
+    BoundTensor& slot = bound[static_cast<size_t>(rule - op.tensors.data())];
+    if (slot.tensor != nullptr) fail(tensor.place, "a second tensor " + tensor.id);
+    const bool may_be_output = rule->is_written(),
+               may_be_input = rule->role == Role::kInput || rule->role == Role::kInOut;
+    if (is_output ? !may_be_output : !may_be_input) {
+      fail(tensor.place, tensor.id + (is_output ? " is an input of " : " is an output of ") + op.name);
+    }
+    slot = is_output ? bound_output(tensor) : bound_input(tensor);
+  };
+  for (const Tensor& tensor : the_case.inputs) bind_one(tensor, false);
+  for (const Tensor& tensor : the_case.outputs) bind_one(tensor, true);
+  for (size_t i = 0; i < bound.size(); ++i) {
+    if (bound[i].tensor == nullptr) fail(the_case.place, op.name + ": tensor " + op.tensors[i].id + " is missing");
+  }
+  return bound;
+}
+
+}  // namespace
+
+int64_t Operand::count() const {
+  int64_t product = 1;
+  for (const int64_t extent : dims) product *= extent;
+  return product;
+}
+
+int64_t Operand::bytes() const { return count() * static_cast<int64_t>(element_size(dtype)); }
+
+const std::vector<Operator>& operators() {
+  static const std::vector<Operator> all = [] {
+    std::vector<Operator> list;
+    for (const auto& table :
+         {ball_query_operators, dynamic_scatter_operators, get_indice_pairs_operators,
+          indice_convolution_operators, masked_convolution_operators, three_interpolate_operators,
+          three_nn_operators, voxel_pooling_operators, voxelization_operators}) {
+      for (Operator& op : table()) list.push_back(std::move(op));
+    }
+    std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });
+    return list;
+  }();
+  return all;
+}
+
+const Operator& operator_of(const std::string& name, const Place& place) {
+  for (const Operator& op : operators()) {
+    if (op.name == name || std::find(op.aliases.begin(), op.aliases.end(), name) != op.aliases.end()) return op;
+  }
+  fail(place, "unknown operator '" + name + "'");
+}
+
+std::vector<BoundTensor> bind(const Case& the_case, const Operator& op) {
+  if (all_ids_are_names(the_case, op)) return bind_by_id(the_case, op);
+  const size_t inputs = count_of(op, false), outputs = count_of(op, true);
+  if (the_case.inputs.size() != inputs || the_case.outputs.size() != outputs) {
+    fail(the_case.place, op.name + " has " + std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
+                             " outputs (" + ids_of(op) + "), found " + std::to_string(the_case.inputs.size()) +
+                             " and " + std::to_string(the_case.outputs.size()));
+  }
+  std::vector<BoundTensor> bound;
+  size_t input = 0, output = 0;
+  for (const TensorRule& rule : op.tensors) {
+    const bool is_input = rule.role == Role::kInput || rule.role == Role::kInOut;
+    bound.push_back(is_input ? bound_input(the_case.inputs[input++]) : bound_output(the_case.outputs[output++]));
+  }
+  return bound;
+}
+
+Work work_of_tensors(const Operator& op, const Arguments& arguments) {
+  Work work;
+  for (size_t i = 0; i < op.tensors.size(); ++i) {
+    const Role role = op.tensors[i].role;
+    const int64_t bytes = arguments[i].bytes();
+    if (role == Role::kInput || role == Role::kInOut) work.read_bytes += bytes;
+    if (role != Role::kInput) work.write_bytes += bytes;
+  }
+  return work;
+}
+
+Tensor slices_of(const Tensor& tensor, size_t dim, const std::vector<int64_t>& kept) {
+  Tensor slices = tensor;
+  const auto extent = static_cast<size_t>(tensor.dims[dim]);
+  size_t inner = element_size(tensor.dtype), outer = 1;
+  for (size_t i = 0; i < dim; ++i) outer *= static_cast<size_t>(tensor.dims[i]);
+  for (size_t i = dim + 1; i < tensor.dims.size(); ++i) inner *= static_cast<size_t>(tensor.dims[i]);
+  slices.dims[dim] = static_cast<int64_t>(kept.size());
+  slices.elements.bytes.resize(outer * kept.size() * inner);
+  std::byte* to = slices.elements.bytes.data();
+  for (size_t o = 0; o < outer; ++o) {
+    for (const int64_t index : kept) {
+      if (inner > 0)
+        std::memcpy(to, tensor.elements.bytes.data() + (o * extent + static_cast<size_t>(index)) * inner, inner);
+      to += inner;
+    }
+  }
+  return slices;
+}
+
+Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims, void (*fit)(Case&)) {
+  Reduction reduction;
+  reduction.name = std::move(name);
+  reduction.count = [dims](const Case& from) { return from.inputs[dims.front().first].dims[dims.front().second]; };
+  reduction.keep = [dims, fit](const Case& from, const std::vector<int64_t>& kept) {
+    Case smaller = from;
+    for (const auto& [input, dim] : dims) smaller.inputs[input] = slices_of(smaller.inputs[input], dim, kept);
+    fit(smaller);
+    return smaller;
+  };
+  return reduction;
+}
+
+}  // namespace mluop::cases

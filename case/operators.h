@@ -1,0 +1,140 @@
+// The operators that cases name: their tensors, calls of the C API, oracles, criteria, generators and reductions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "case/model.h"
+#include "mlu_op.h"
+#include "mlu_op_omp.h"
+
+namespace mluop::cases {
+
+enum class Role {
+  kInput,
+  kOutput,      // the call writes every element
+  kKeptOutput,  // the call may leave elements unchanged
+  kInOut,       // an input that the call writes
+};
+
+struct TensorRule {
+  std::string id;
+  Role role;
+  std::vector<std::string> axes;  // names of the dimensions, for reports
+
+  bool is_written() const { return role != Role::kInput; }
+};
+
+// A tensor of a call: descriptor and data of the library, or data of the oracle.
+struct Operand {
+  mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
+  mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
+  Dims dims;
+  mluOpTensorDescriptor_t desc = nullptr;
+  std::byte* data = nullptr;
+  std::vector<double> sums;  // the oracle's result in double; empty: the result is data
+
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+  int64_t dim(size_t i) const { return dims[i]; }
+  bool is_half() const { return dtype == MLUOP_DTYPE_HALF; }
+  int64_t count() const;
+  int64_t bytes() const;
+};
+
+// The arguments of a call, tensors in the order of Operator::tensors.
+struct Arguments {
+  mluOpHandle_t handle = nullptr;
+  const Parameters* parameters = nullptr;
+  std::vector<Operand> tensors;
+  void* workspace = nullptr;
+  size_t workspace_size = 0;
+
+  Operand& operator[](size_t i) { return tensors[i]; }
+  const Operand& operator[](size_t i) const { return tensors[i]; }
+  int int32(std::string_view name) const { return parameters->int32(name); }
+  int64_t integer(std::string_view name) const { return parameters->integer(name); }
+};
+
+// A result other than a tensor that differs from the expected one.
+class Mismatch : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Compulsory bytes and floating-point operations of a call.
+struct Work {
+  int64_t read_bytes = 0, write_bytes = 0, ops = 0;
+};
+
+// What `mluop_case new` was asked for.
+struct Recipe {
+  std::map<std::string, int64_t, std::less<>> sizes;
+  mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
+  int32_t seed = 1;
+
+  int64_t operator[](std::string_view name) const { return sizes.find(name)->second; }
+};
+
+// A way to make a case smaller: an axis, or another collection, of which any subset gives a valid case. Cases hold
+// the tensors in the order of the operator, inputs inline.
+struct Reduction {
+  std::string name;
+  std::function<int64_t(const Case&)> count;
+  // The case with the elements `kept` only, ascending.
+  std::function<Case(const Case&, const std::vector<int64_t>& kept)> keep;
+};
+
+struct Operator {
+  std::string name;
+  std::vector<std::string> aliases = {};
+  std::vector<TensorRule> tensors;
+  // Names of the message of the parameters; empty: there are none.
+  std::vector<std::string> parameter_messages = {};
+  // Writes the bytes of the workspace. null: there is none.
+  mluOpStatus_t (*query)(Arguments&, size_t*) = nullptr;
+  mluOpStatus_t (*run)(Arguments&) = nullptr;
+  // Computes the outputs of arguments that the library accepted. Outputs hold their initial contents.
+  void (*expect)(Arguments&) = nullptr;
+  // null: all tensors, each once.
+  Work (*work)(const Arguments&) = nullptr;
+  // The shape of an output in reports, if one of its dimensions combines several. null: that of the tensor.
+  Dims (*report_shape)(const Arguments&) = nullptr;
+  // Criteria of cases without any. null: bits.
+  std::vector<Criterion> (*criteria)(const Operand& output, mluOpOmpAlgorithm_t algorithm) = nullptr;
+  // The device algorithm adds with atomics, in any order.
+  bool atomic_sums = false;
+  // The outputs are copies of elements: NaN keep their payload.
+  bool copies = false;
+  // Sizes that `new` accepts, with their defaults.
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  std::vector<mluOpDataType_t> dtypes = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF};
+  Case (*make)(const Recipe&) = nullptr;
+  std::vector<Reduction> reductions = {};
+};
+
+const std::vector<Operator>& operators();
+// Throws Problem for an unknown name.
+const Operator& operator_of(const std::string& name, const Place& place);
+
+// The work of a call that reads each input and writes each output once.
+Work work_of_tensors(const Operator& op, const Arguments& arguments);
+
+// A tensor of a case with the elements that it holds before and after the call.
+struct BoundTensor {
+  const Tensor* tensor;
+  const Elements* before;  // null: unspecified
+  const Elements* after;   // null: the case does not state them
+};
+
+// The tensors in the order of the operator: by id if all ids are names of its tensors, else by position. Throws
+// Problem if their number differs.
+std::vector<BoundTensor> bind(const Case& the_case, const Operator& op);
+
+}  // namespace mluop::cases

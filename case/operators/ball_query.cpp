@@ -1,0 +1,79 @@
+#include "reference/ball_query.h"
+
+#include <bit>
+#include <charconv>
+
+#include "case/operators/support.h"
+
+namespace mluop::cases {
+namespace {
+
+// The radius of the bits `<name>_h` if they are present.
+float radius(const Arguments& a, const std::string& name) {
+  const Parameter* bits = a.parameters->find(name + "_h");
+  if (bits == nullptr || !bits->present) return static_cast<float>(a.parameters->real(name));
+  uint32_t value = 0;
+  const char* end = bits->text.data() + bits->text.size();
+  const auto [last, error] = std::from_chars(bits->text.data(), end, value, 16);
+  if (error != std::errc() || last != end) {
+    fail(a.parameters->place, bits->name + " is '" + bits->text + "', expected the hexadecimal digits of a float");
+  }
+  return std::bit_cast<float>(value);
+}
+
+mluOpStatus_t run(Arguments& a) {
+  return mluOpBallQuery(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, radius(a, "min_radius"),
+                        radius(a, "max_radius"), a.int32("nsample"), a[2].desc, a[2].data);
+}
+
+void expect(Arguments& a) {
+  const reference::BallQueryProblem problem{
+      a[0].dim(0), a[0].dim(1), a[1].dim(1), a[2].dim(2), radius(a, "min_radius"), radius(a, "max_radius")};
+  with_element_type(a[0], [&](auto element) {
+    using T = decltype(element);
+    reference::ball_query(problem, a[0].as<T>(), a[1].as<T>(), a[2].as<int32_t>());
+  });
+}
+
+Work work(const Arguments& a) {
+  return {a[0].bytes() + a[1].bytes(), a[2].bytes(), 8 * a[0].dim(0) * a[0].dim(1) * a[1].dim(1)};
+}
+
+void fit(Case& c) {
+  set_shape(c.outputs[0], {c.inputs[0].dims[0], c.inputs[0].dims[1], c.parameters.integer("nsample")});
+}
+
+Case make(const Recipe& r) {
+  Case c;
+  c.op_name = "ball_query";
+  c.parameters.message = "ball_query_param";
+  c.parameters.set_real("min_radius", 0);
+  c.parameters.set_real("max_radius", 0.4);
+  c.parameters.set("nsample", r["nsample"]);
+  c.inputs = {with_uniform(make_tensor("new_xyz", r.dtype, {r["b"], r["m"], 3}), r.seed),
+              with_uniform(make_tensor("xyz", r.dtype, {r["b"], r["n"], 3}), r.seed + 1)};
+  c.outputs = {make_tensor("idx", MLUOP_DTYPE_INT32, {})};
+  fit(c);
+  return c;
+}
+
+}  // namespace
+
+std::vector<Operator> ball_query_operators() {
+  Operator op;
+  op.name = "ball_query";
+  op.tensors = {{"new_xyz", Role::kInput, {"batch", "center", "coordinate"}},
+                {"xyz", Role::kInput, {"batch", "point", "coordinate"}},
+                {"idx", Role::kKeptOutput, {"batch", "center", "sample"}}};
+  op.parameter_messages = {"ball_query_param"};
+  op.run = run;
+  op.expect = expect;
+  op.work = work;
+  op.sizes = {{"b", 2}, {"m", 32}, {"n", 200}, {"nsample", 16}};
+  op.make = make;
+  op.reductions = {axis_reduction("points", {{1, 1}}, fit), axis_reduction("centers", {{0, 1}}, fit),
+                   axis_reduction("batches", {{0, 0}, {1, 0}}, fit)};
+  return {op};
+}
+
+}  // namespace mluop::cases

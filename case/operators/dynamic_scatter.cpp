@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <map>
+
+#include "case/operators/support.h"
+#include "reference/dynamic_point_to_voxel_forward.h"
+#include "reference/dynamic_scatter_backward.h"
+
+namespace mluop::cases {
+namespace {
+
+mluOpReduceMode_t reduce_type(const Arguments& a) {
+  return static_cast<mluOpReduceMode_t>(a.int32("reduce_type"));
+}
+
+reference::Reduction reduction_of(mluOpReduceMode_t reduce_type) {
+  switch (reduce_type) {
+    case MLUOP_REDUCE_DSUM: return reference::Reduction::kSum;
+    case MLUOP_REDUCE_DMEAN: return reference::Reduction::kMean;
+    case MLUOP_REDUCE_DMAX: break;
+  }
+  return reference::Reduction::kMax;
+}
+
+// Forward.
+
+mluOpStatus_t query_forward(Arguments& a, size_t* bytes) {
+  return mluOpGetDynamicPointToVoxelForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, bytes);
+}
+
+mluOpStatus_t run_forward(Arguments& a) {
+  return mluOpDynamicPointToVoxelForward(a.handle, reduce_type(a), a[0].desc, a[0].data, a[1].desc, a[1].data,
+                                         a.workspace, a.workspace_size, a[2].desc, a[2].data, a[3].desc, a[3].data,
+                                         a[4].desc, a[4].data, a[5].desc, a[5].data, a[6].desc, a[6].data);
+}
+
+void expect_forward(Arguments& a) {
+  const int64_t N = a[0].dim(0), C = a[0].dim(1);
+  if (N == 0 || C == 0) return;
+  const auto result = reference::dynamic_point_to_voxel_forward(reduction_of(reduce_type(a)), N, C,
+                                                                a[0].as<float>(), a[1].as<int32_t>());
+  std::copy(result.coors.begin(), result.coors.end(), a[1].as<int32_t>());
+  std::copy(result.voxel_feats.begin(), result.voxel_feats.end(), a[2].as<float>());
+  std::copy(result.voxel_coors.begin(), result.voxel_coors.end(), a[3].as<int32_t>());
+  std::copy(result.point2voxel_map.begin(), result.point2voxel_map.end(), a[4].as<int32_t>());
+  std::copy(result.voxel_points_count.begin(), result.voxel_points_count.end(), a[5].as<int32_t>());
+  *a[6].as<int32_t>() = result.voxel_num;
+}
+
+void fit_forward(Case& c) {
+  const int64_t N = c.inputs[0].dims[0], C = c.inputs[0].dims[1];
+  const Dims shapes[] = {{N, C}, {N, 3}, {N}, {N}, {1}};
+  for (size_t i = 0; i < c.outputs.size(); ++i) set_shape(c.outputs[i], shapes[i]);
+  c.inputs[1].result.reset();
+}
+
+std::vector<int32_t> random_coordinates(const Recipe& r, Integers& random) {
+  std::vector<int32_t> coors;
+  for (int64_t n = 0; n < r["n"]; ++n) {
+    const bool has_voxel = random.below(8) > 0;
+    for (int axis = 0; axis < 3; ++axis) coors.push_back(has_voxel ? random.below(r["grid"]) : -1);
+  }
+  return coors;
+}
+
+Tensor coordinates(const Recipe& r) {
+  const Tensor coors = make_tensor("coors", MLUOP_DTYPE_INT32, {r["n"], 3});
+  if (element_count(coors) > kMaxInline) return with_uniform(coors, r.seed, -1, static_cast<double>(r["grid"]));
+  Integers random(r.seed);
+  return with_values(coors, random_coordinates(r, random));
+}
+
+Case make_forward(const Recipe& r) {
+  Case c;
+  c.op_name = "dynamic_point_to_voxel_forward";
+  c.parameters.message = "dynamic_point_to_voxel_forward_param";
+  c.parameters.set("reduce_type", r["reduce_type"]);
+  c.inputs = {with_uniform(make_tensor("feats", MLUOP_DTYPE_FLOAT, {r["n"], r["c"]}), r.seed + 1), coordinates(r)};
+  c.outputs = {
+      make_tensor("voxel_feats", MLUOP_DTYPE_FLOAT, {}), make_tensor("voxel_coors", MLUOP_DTYPE_INT32, {}),
+      make_tensor("point2voxel_map", MLUOP_DTYPE_INT32, {}),
+      make_tensor("voxel_points_count", MLUOP_DTYPE_INT32, {}), make_tensor("voxel_num", MLUOP_DTYPE_INT32, {})};
+  fit_forward(c);
+  return c;
+}
+
+// Backward.
+
+mluOpStatus_t query_backward(Arguments& a, size_t* bytes) {
+  return mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(a.handle, reduce_type(a), a[0].desc, a[1].desc,
+                                                          a[2].desc, a[3].desc, a[4].desc, a[5].desc, bytes);
+}
+
+mluOpStatus_t run_backward(Arguments& a) {
+  return mluOpDynamicPointToVoxelBackward(
+      a.handle, reduce_type(a), a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data, a[3].desc,
+      a[3].data, a[4].desc, a[4].data, a[5].desc, a[5].data, a.workspace, a.workspace_size, a[6].desc, a[6].data);
+}
+
+void expect_backward(Arguments& a) {
+  const int64_t N = a[1].dim(0), M = a[2].dim(0), C = a[1].dim(1);
+  set_zero(a[6]);
+  if (N == 0 || C == 0 || M == 0) return;
+  const reference::DynamicScatterBackwardSizes sizes{static_cast<int>(N), static_cast<int>(M), static_cast<int>(C),
+                                                     *a[5].as<int32_t>()};
+  if (sizes.voxel_num == 0) return;
+  const mluOpReduceMode_t reduce = reduce_type(a);
+  if (reduce == MLUOP_REDUCE_DMAX) {
+    std::vector<int32_t> sources(static_cast<size_t>(sizes.voxel_feats_count()));
+    reference::dynamic_scatter_backward(sizes, a[0].as<float>(), a[1].as<float>(), a[2].as<float>(),
+                                        a[3].as<int32_t>(), sources.data(), a[6].as<float>());
+    return;
+  }
+  reference::dynamic_scatter_backward_of_sums(sizes, a[0].as<float>(), a[3].as<int32_t>(),
+                                              reduce == MLUOP_REDUCE_DMEAN ? a[4].as<int32_t>() : nullptr,
+                                              a[6].as<float>());
+}
+
+void fit_backward(Case& c) { set_shape(c.outputs[0], c.inputs[1].dims); }
+
+// A large case of a sum or a mean, which do not read feats and voxel_feats.
+void describe_sums(const Recipe& r, Case& c) {
+  const int64_t N = r["n"], C = r["c"], V = std::max<int64_t>(N * 4 / 5, 1);
+  const mluOpDataType_t real = MLUOP_DTYPE_FLOAT, integer = MLUOP_DTYPE_INT32;
+  c.inputs = {with_uniform(make_tensor("grad_voxel_feats", real, {V, C}), r.seed + 1),
+              with_uniform(make_tensor("feats", real, {N, C}), r.seed + 2),
+              with_uniform(make_tensor("voxel_feats", real, {V, C}), r.seed + 3),
+              with_uniform(make_tensor("point2voxel_map", integer, {N}), r.seed + 4, -1, static_cast<double>(V)),
+              with_uniform(make_tensor("voxel_points_count", integer, {V}), r.seed + 5, 1, 6),
+              with_values<int32_t>(make_tensor("voxel_num", integer, {1}), {static_cast<int32_t>(V)})};
+}
+
+// The tensors of a forward pass.
+void hold_forward_pass(const Recipe& r, Case& c) {
+  Integers random(r.seed);
+  const std::vector<int32_t> coors = random_coordinates(r, random);
+  const int64_t N = r["n"], C = r["c"];
+  std::vector<float> feats;
+  for (int64_t i = 0; i < N * C; ++i) feats.push_back(static_cast<float>(random.below(2001) - 1000) / 1000.0F);
+  const auto forward = reference::dynamic_point_to_voxel_forward(
+      reduction_of(static_cast<mluOpReduceMode_t>(r["reduce_type"])), N, C, feats.data(), coors.data());
+  const int64_t V = forward.voxel_num;
+  const mluOpDataType_t real = MLUOP_DTYPE_FLOAT, integer = MLUOP_DTYPE_INT32;
+  c.inputs = {with_uniform(make_tensor("grad_voxel_feats", real, {V, C}), r.seed + 1),
+              with_values(make_tensor("feats", real, {N, C}), feats),
+              with_values(make_tensor("voxel_feats", real, {V, C}), forward.voxel_feats),
+              with_values(make_tensor("point2voxel_map", integer, {N}), forward.point2voxel_map),
+              with_values(make_tensor("voxel_points_count", integer, {V}), forward.voxel_points_count),
+              with_values<int32_t>(make_tensor("voxel_num", integer, {1}), {forward.voxel_num})};
+}
+
+Case make_backward(const Recipe& r) {
+  Case c;
+  c.op_name = "dynamic_point_to_voxel_backward";
+  c.parameters.message = "dynamic_point_to_voxel_backward_param";
+  c.parameters.set("reduce_type", r["reduce_type"]);
+  if (checked_product({r["n"], r["c"]}) > kMaxInline && r["reduce_type"] != MLUOP_REDUCE_DMAX) {
+    describe_sums(r, c);
+  } else {
+    hold_forward_pass(r, c);
+  }
+  c.outputs = {make_tensor("grad_feats", MLUOP_DTYPE_FLOAT, {})};
+  fit_backward(c);
+  return c;
+}
+
+// A subset of the voxels: points of the others get none. N is at least M.
+Reduction voxels_reduction() {
+  return {"voxels",
+          [](const Case& c) { return std::min<int64_t>(c.inputs[2].dims[0], values_of<int32_t>(c.inputs[5])[0]); },
+          [](const Case& c, const std::vector<int64_t>& kept) {
+            Case smaller = c;
+            for (const size_t input : {0U, 2U, 4U}) smaller.inputs[input] = slices_of(c.inputs[input], 0, kept);
+            std::map<int32_t, int32_t> numbers;
+            for (const int64_t voxel : kept) {
+              numbers.emplace(static_cast<int32_t>(voxel), static_cast<int32_t>(numbers.size()));
+            }
+            std::vector<int32_t> map = values_of<int32_t>(c.inputs[3]);
+            for (int32_t& voxel : map) {
+              const auto found = numbers.find(voxel);
+              voxel = found == numbers.end() ? -1 : found->second;
+            }
+            smaller.inputs[3] = with_values(c.inputs[3], map);
+            smaller.inputs[5] = with_values<int32_t>(c.inputs[5], {static_cast<int32_t>(kept.size())});
+            fit_backward(smaller);
+            return smaller;
+          }};
+}
+
+}  // namespace
+
+std::vector<Operator> dynamic_scatter_operators() {
+  Operator forward;
+  forward.name = "dynamic_point_to_voxel_forward";
+  forward.tensors = {{"feats", Role::kInput, {"point", "channel"}},
+                     {"coors", Role::kInOut, {"point", "coordinate"}},
+                     {"voxel_feats", Role::kKeptOutput, {"voxel", "channel"}},
+                     {"voxel_coors", Role::kKeptOutput, {"voxel", "coordinate"}},
+                     {"point2voxel_map", Role::kOutput, {"point"}},
+                     {"voxel_points_count", Role::kKeptOutput, {"voxel"}},
+                     {"voxel_num", Role::kKeptOutput, {"element"}}};
+  forward.parameter_messages = {"dynamic_point_to_voxel_forward_param"};
+  forward.query = query_forward;
+  forward.run = run_forward;
+  forward.expect = expect_forward;
+  forward.sizes = {{"n", 100}, {"c", 4}, {"grid", 4}, {"reduce_type", MLUOP_REDUCE_DMAX}};
+  forward.dtypes = {MLUOP_DTYPE_FLOAT};
+  forward.make = make_forward;
+  forward.reductions = {axis_reduction("points", {{0, 0}, {1, 0}}, fit_forward),
+                        axis_reduction("channels", {{0, 1}}, fit_forward)};
+  Operator backward = forward;
+  backward.name = "dynamic_point_to_voxel_backward";
+  backward.aliases = {"dynamic_scatter_backward"};
+  backward.tensors = {
+      {"grad_voxel_feats", Role::kInput, {"voxel", "channel"}}, {"feats", Role::kInput, {"point", "channel"}},
+      {"voxel_feats", Role::kInput, {"voxel", "channel"}},      {"point2voxel_map", Role::kInput, {"point"}},
+      {"voxel_points_count", Role::kInput, {"voxel"}},          {"voxel_num", Role::kInput, {"element"}},
+      {"grad_feats", Role::kOutput, {"point", "channel"}}};
+  backward.parameter_messages = {"dynamic_point_to_voxel_backward_param", "dynamic_scatter_backward_param"};
+  backward.query = query_backward;
+  backward.run = run_backward;
+  backward.expect = expect_backward;
+  backward.make = make_backward;
+  backward.reductions = {voxels_reduction(), axis_reduction("points", {{1, 0}, {3, 0}}, fit_backward),
+                         axis_reduction("channels", {{0, 1}, {1, 1}, {2, 1}}, fit_backward)};
+  return {forward, backward};
+}
+
+}  // namespace mluop::cases

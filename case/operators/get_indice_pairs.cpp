@@ -1,0 +1,183 @@
+#include "reference/get_indice_pairs.h"
+
+#include <array>
+
+#include "case/operators/support.h"
+#include "support/api.h"
+
+namespace mluop::cases {
+namespace {
+
+// The arrays of the sparse convolution descriptor.
+constexpr std::array<const char*, 6> kArrays = {"pad",         "stride",       "dilation",
+                                                "input_space", "filter_space", "output_space"};
+
+std::vector<int> array_of(const Arguments& a, const char* name) {
+  const std::vector<int64_t>& values = a.parameters->list(name);
+  const auto expected = static_cast<size_t>(std::max(a.int32("dimnb") - 2, 0));
+  if (values.size() != expected) {
+    fail(a.parameters->place, std::string(name) + " has " + std::to_string(values.size()) + " values, expected " +
+                                  std::to_string(expected) + ", dimnb - 2");
+  }
+  return {values.begin(), values.end()};
+}
+
+mluOpStatus_t set(const Arguments& a, mluOpSparseConvolutionDescriptor_t desc) {
+  std::array<std::vector<int>, kArrays.size()> arrays;
+  for (size_t i = 0; i < kArrays.size(); ++i) arrays[i] = array_of(a, kArrays[i]);
+  return mluOpSetSparseConvolutionDescriptor(desc, a.int32("dimnb"), a.int32("batch"), arrays[0].data(),
+                                             arrays[1].data(), arrays[2].data(), arrays[3].data(),
+                                             arrays[4].data(), arrays[5].data(), a.int32("sub_m"),
+                                             a.int32("transpose"), a.int32("inverse"));
+}
+
+mluOpStatus_t query(Arguments& a, size_t* bytes) {
+  const test::SparseConvolutionDescriptor desc;
+  const mluOpStatus_t status = set(a, desc);
+  if (status != MLUOP_STATUS_SUCCESS) return status;
+  return mluOpGetIndicePairsWorkspaceSize(a.handle, desc, a[0].desc, a[2].desc, a[1].desc, a[3].desc, bytes);
+}
+
+mluOpStatus_t run(Arguments& a) {
+  const test::SparseConvolutionDescriptor desc;
+  mluOpStatus_t status = set(a, desc);
+  if (status != MLUOP_STATUS_SUCCESS) return status;
+  status = mluOpGetIndicePairs(a.handle, desc, a[0].desc, a[0].data, a.workspace, a.workspace_size, a[2].desc,
+                               a[2].data, a[1].desc, a[1].data, a[3].desc, a[3].data);
+  if (status != MLUOP_STATUS_SUCCESS) return status;
+  int num_act_out = 0;
+  status = mluOpGetSparseConvolutionNumActOut(desc, &num_act_out);
+  const Parameter* stated = a.parameters->find("num_act_out");
+  if (stated != nullptr && stated->present && stated->integer != num_act_out) {
+    throw Mismatch("num_act_out is " + std::to_string(num_act_out) + ", expected " +
+                   std::to_string(stated->integer));
+  }
+  return status;
+}
+
+// The values along depth, height and width. Without depth, the first is `missing`.
+std::array<int32_t, 3> extent_of(const Arguments& a, const char* name, int32_t missing) {
+  const std::vector<int> values = array_of(a, name);
+  if (values.size() == 3) return {values[0], values[1], values[2]};
+  return {missing, values[0], values[1]};
+}
+
+void expect(Arguments& a) {
+  const auto columns = a[0].dims.size() == 2 ? static_cast<size_t>(a[0].dim(1)) : 0;
+  reference::IndicePairsProblem problem;
+  problem.batch_size = a.int32("batch");
+  problem.input_space = extent_of(a, "input_space", 1);
+  problem.output_space = extent_of(a, "output_space", 1);
+  problem.kernel = extent_of(a, "filter_space", 1);
+  problem.stride = extent_of(a, "stride", 1);
+  problem.pad = extent_of(a, "pad", 0);
+  problem.dilation = extent_of(a, "dilation", 1);
+  problem.sub_m = a.integer("sub_m") != 0;
+  std::fill_n(a[2].as<int32_t>(), a[2].count(), -1);
+  std::fill_n(a[3].as<int32_t>(), a[3].count(), 0);
+  if (a[0].count() == 0 || a[1].count() == 0) return;
+  for (int64_t l = 0; l < a[0].dim(0); ++l) {
+    const int32_t* row = a[0].as<int32_t>() + l * static_cast<int64_t>(columns);
+    problem.sites.push_back({row[0], columns == 4 ? row[1] : 0, row[columns - 2], row[columns - 1]});
+  }
+  const reference::IndicePairsResult result = reference::get_indice_pairs(problem);
+  std::copy(result.indice_pairs.begin(), result.indice_pairs.end(), a[2].as<int32_t>());
+  std::copy(result.indice_num.begin(), result.indice_num.end(), a[3].as<int32_t>());
+  int32_t* out = a[1].as<int32_t>();
+  for (const auto& site : result.outputs) {
+    *out++ = site[0];
+    for (size_t axis = columns == 4 ? 1 : 2; axis < 4; ++axis) *out++ = site[axis];
+  }
+}
+
+void fit(Case& c) {
+  const int64_t L = c.inputs[0].dims[0];
+  int64_t K = 1;
+  for (const int64_t extent : c.parameters.list("filter_space")) K *= extent;
+  int64_t cells = c.parameters.integer("batch");
+  for (const int64_t extent : c.parameters.list("output_space")) cells *= extent;
+  const int64_t capacity = c.parameters.integer("sub_m") != 0 ? L : std::min(cells, K * L);
+  set_shape(c.outputs[0], {capacity, c.inputs[0].dims[1]});
+  set_shape(c.outputs[1], {K, 2, L});
+  set_shape(c.outputs[2], {K});
+  for (Parameter& parameter : c.parameters.all) {
+    if (parameter.name == "num_act_out") parameter.present = false;
+  }
+}
+
+Case make(const Recipe& r) {
+  Case c;
+  c.op_name = "get_indice_pairs";
+  Parameters& p = c.parameters;
+  p.message = "get_indice_pairs_param";
+  const std::vector<int64_t> space = {r["depth"], r["height"], r["width"]};
+  const int64_t stride = r["stride"], kernel = r["kernel"], pad = kernel / 2;
+  if (stride == 0) fail({}, "stride is 0, expected at least 1");
+  std::vector<int64_t> output;
+  for (const int64_t extent : space) output.push_back((extent + 2 * pad - kernel) / stride + 1);
+  p.set("dimnb", 5);
+  p.set("batch", r["batch"]);
+  p.set("pad", std::vector<int64_t>(3, pad));
+  p.set("stride", std::vector<int64_t>(3, stride));
+  p.set("dilation", std::vector<int64_t>(3, 1));
+  p.set("input_space", space);
+  p.set("filter_space", std::vector<int64_t>(3, kernel));
+  p.set("output_space", output);
+  p.set("sub_m", r["sub_m"]);
+  p.set("transpose", 0);
+  p.set("inverse", 0);
+  // Distinct sites, spread over the grid.
+  checked_product({r["sites"], kernel, kernel, kernel});
+  checked_product({r["batch"], space[0] + kernel, space[1] + kernel, space[2] + kernel}, int64_t{1} << 62);
+  const int64_t cells = r["batch"] * space[0] * space[1] * space[2], sites = std::min(r["sites"], cells);
+  Integers random(r.seed);
+  std::vector<int32_t> rows;
+  for (int64_t l = 0; l < sites; ++l) {
+    const int64_t first = l * cells / sites, next = (l + 1) * cells / sites;
+    int64_t cell = first + random.below(next - first);
+    std::array<int64_t, 4> site{};
+    for (size_t axis = 3; axis > 0; --axis) {
+      site[axis] = cell % space[axis - 1];
+      cell /= space[axis - 1];
+    }
+    site[0] = cell;
+    for (const int64_t coordinate : site) rows.push_back(static_cast<int32_t>(coordinate));
+  }
+  c.inputs = {with_values(make_tensor("indices", MLUOP_DTYPE_INT32, {sites, 4}), rows)};
+  c.outputs = {make_tensor("out_indices", MLUOP_DTYPE_INT32, {}),
+               make_tensor("indice_pairs", MLUOP_DTYPE_INT32, {}),
+               make_tensor("indice_num", MLUOP_DTYPE_INT32, {})};
+  fit(c);
+  return c;
+}
+
+Work work(const Arguments& a) {
+  int64_t written = a[2].bytes() + a[3].bytes();
+  // The rows of out_indices that the call writes are at most those of the capacity.
+  written += a[1].bytes();
+  return {a[0].bytes(), written, 0};
+}
+
+}  // namespace
+
+std::vector<Operator> get_indice_pairs_operators() {
+  Operator op;
+  op.name = "get_indice_pairs";
+  op.tensors = {{"indices", Role::kInput, {"site", "coordinate"}},
+                {"out_indices", Role::kKeptOutput, {"site", "coordinate"}},
+                {"indice_pairs", Role::kOutput, {"offset", "side", "position"}},
+                {"indice_num", Role::kOutput, {"offset"}}};
+  op.parameter_messages = {"get_indice_pairs_param"};
+  op.query = query;
+  op.run = run;
+  op.expect = expect;
+  op.work = work;
+  op.sizes = {{"batch", 2},  {"depth", 4},  {"height", 10}, {"width", 12},
+              {"sites", 60}, {"kernel", 3}, {"stride", 1},  {"sub_m", 0}};
+  op.dtypes = {MLUOP_DTYPE_INT32};
+  op.make = make;
+  op.reductions = {axis_reduction("sites", {{0, 0}}, fit)};
+  return {op};
+}
+
+}  // namespace mluop::cases

@@ -1,0 +1,28 @@
+// Reductions of cases with index pairs, whose third input is indice_pairs [K, 2, L].
+#pragma once
+
+#include <optional>
+
+#include "case/operators.h"
+
+namespace mluop::cases {
+
+// The dimensions of filters of any layout.
+struct FilterDims {
+  size_t first_offset, Ci, Co;
+};
+
+FilterDims filter_dims(mluOpTensorLayout_t layout, size_t rank);
+
+// Each sets what follows from the inputs with `fit`.
+Reduction pairs_reduction(void (*fit)(Case&));
+// The rows of features (side 0), which are as many as indice_pairs has places. input: whether features are an
+// input.
+Reduction input_rows_reduction(bool input, void (*fit)(Case&));
+// The rows of output_grad, which is that input, or of features_out.
+Reduction output_rows_reduction(std::optional<size_t> input, void (*fit)(Case&));
+// Channels: of filters, the second input, and of an input [rows, channels] that has them.
+Reduction channels_reduction(const char* name, size_t FilterDims::*channel, std::optional<size_t> input,
+                             void (*fit)(Case&));
+
+}  // namespace mluop::cases

@@ -1,0 +1,149 @@
+#include "case/operators/support.h"
+#include "reference/masked_col2im_forward.h"
+#include "reference/masked_im2col_forward.h"
+
+namespace mluop::cases {
+namespace {
+
+mluOpStatus_t query_im2col(Arguments& a, size_t* bytes) {
+  return mluOpGetMaskedIm2colForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a.int32("kernel_h"),
+                                                  a.int32("kernel_w"), a[3].desc, bytes);
+}
+
+mluOpStatus_t run_im2col(Arguments& a) {
+  return mluOpMaskedIm2colForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
+                                  a.int32("kernel_h"), a.int32("kernel_w"), a.int32("pad_h"), a.int32("pad_w"),
+                                  a.workspace, a.workspace_size, a[3].desc, a[3].data);
+}
+
+void expect_im2col(Arguments& a) {
+  const reference::MaskedIm2colForwardSizes sizes{a[0].dim(1),      a[0].dim(2),         a[0].dim(3),
+                                                  a[1].dim(0),      a.int32("kernel_h"), a.int32("kernel_w"),
+                                                  a.int32("pad_h"), a.int32("pad_w")};
+  if (a[0].is_half()) {
+    reference::masked_im2col_forward(sizes, a[0].as<uint16_t>(), a[1].as<int32_t>(), a[2].as<int32_t>(),
+                                     a[3].as<uint16_t>());
+  } else {
+    reference::masked_im2col_forward(sizes, a[0].as<uint32_t>(), a[1].as<int32_t>(), a[2].as<int32_t>(),
+                                     a[3].as<uint32_t>());
+  }
+}
+
+// The rows of data_col are those of channels and offsets.
+Dims shape_im2col(const Arguments& a) {
+  return {a[0].dim(1), a.integer("kernel_h") * a.integer("kernel_w"), a[1].dim(0)};
+}
+
+void fit_im2col(Case& c) {
+  const Parameters& p = c.parameters;
+  set_shape(c.outputs[0],
+            {c.inputs[0].dims[1] * p.integer("kernel_h") * p.integer("kernel_w"), c.inputs[1].dims[0]});
+}
+
+// Masks anywhere in the image; of col2im, each pixel at most once.
+std::vector<Tensor> make_masks(const Recipe& r, bool distinct) {
+  Integers random(r.seed);
+  std::vector<int32_t> rows, columns;
+  const int64_t width = std::max<int64_t>(r["width"], 1), pixels = r["height"] * r["width"];
+  checked_product({r["mask_cnt"]});
+  const int64_t count = distinct ? std::min(r["mask_cnt"], pixels) : r["mask_cnt"];
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t pixel = distinct ? k * pixels / count : random.below(pixels);
+    rows.push_back(static_cast<int32_t>(pixel / width));
+    columns.push_back(static_cast<int32_t>(pixel % width));
+  }
+  return {with_values(make_tensor("mask_h_idx", MLUOP_DTYPE_INT32, {count}), rows),
+          with_values(make_tensor("mask_w_idx", MLUOP_DTYPE_INT32, {count}), columns)};
+}
+
+Case make_im2col(const Recipe& r) {
+  Case c;
+  c.op_name = "masked_im2col_forward";
+  c.parameters.message = "masked_im2col_forward_param";
+  checked_product({r["channels"], r["kernel_h"], r["kernel_w"]});
+  for (const char* name : {"kernel_h", "kernel_w", "pad_h", "pad_w"}) c.parameters.set(name, r[name]);
+  c.inputs = make_masks(r, false);
+  c.inputs.insert(
+      c.inputs.begin(),
+      with_uniform(make_tensor("feature", r.dtype, {1, r["channels"], r["height"], r["width"]}, MLUOP_LAYOUT_NCHW),
+                   r.seed + 1));
+  c.outputs = {make_tensor("data_col", r.dtype, {})};
+  fit_im2col(c);
+  return c;
+}
+
+mluOpStatus_t query_col2im(Arguments& a, size_t* bytes) {
+  return mluOpGetMaskedCol2imForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc, bytes);
+}
+
+mluOpStatus_t run_col2im(Arguments& a) {
+  return mluOpMaskedCol2imForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
+                                  a.workspace_size, a.workspace, a[3].desc, a[3].data);
+}
+
+void expect_col2im(Arguments& a) {
+  const reference::MaskedCol2imForwardSizes sizes{a[3].dim(1), a[3].dim(2), a[3].dim(3), a[1].dim(0)};
+  if (a[0].is_half()) {
+    reference::masked_col2im_forward(sizes, a[0].as<uint16_t>(), a[1].as<int32_t>(), a[2].as<int32_t>(),
+                                     a[3].as<uint16_t>());
+  } else {
+    reference::masked_col2im_forward(sizes, a[0].as<uint32_t>(), a[1].as<int32_t>(), a[2].as<int32_t>(),
+                                     a[3].as<uint32_t>());
+  }
+}
+
+void fit_col2im(Case& c) {
+  Dims image = c.outputs[0].dims;
+  image[1] = c.inputs[0].dims[0];
+  set_shape(c.outputs[0], image);
+}
+
+Case make_col2im(const Recipe& r) {
+  Case c;
+  c.op_name = "masked_col2im_forward";
+  c.inputs = make_masks(r, true);
+  c.inputs.insert(c.inputs.begin(),
+                  with_uniform(make_tensor("col", r.dtype, {r["channels"], c.inputs[0].dims[0]}), r.seed + 1));
+  c.outputs = {make_tensor("im", r.dtype, {1, r["channels"], r["height"], r["width"]}, MLUOP_LAYOUT_NCHW)};
+  return c;
+}
+
+}  // namespace
+
+std::vector<Operator> masked_convolution_operators() {
+  const TensorRule rows{"mask_h_idx", Role::kInput, {"mask"}}, columns{"mask_w_idx", Role::kInput, {"mask"}};
+  Operator im2col;
+  im2col.name = "masked_im2col_forward";
+  im2col.tensors = {{"feature", Role::kInput, {"batch", "channel", "row", "column"}},
+                    rows,
+                    columns,
+                    {"data_col", Role::kOutput, {"channel", "offset", "mask"}}};
+  im2col.parameter_messages = {"masked_im2col_forward_param"};
+  im2col.query = query_im2col;
+  im2col.run = run_im2col;
+  im2col.expect = expect_im2col;
+  im2col.sizes = {{"channels", 8}, {"height", 12},  {"width", 16}, {"mask_cnt", 40},
+                  {"kernel_h", 3}, {"kernel_w", 3}, {"pad_h", 1},  {"pad_w", 1}};
+  im2col.report_shape = shape_im2col;
+  im2col.make = make_im2col;
+  im2col.copies = true;
+  im2col.reductions = {axis_reduction("masks", {{1, 0}, {2, 0}}, fit_im2col),
+                       axis_reduction("channels", {{0, 1}}, fit_im2col)};
+  Operator col2im;
+  col2im.name = "masked_col2im_forward";
+  col2im.tensors = {{"col", Role::kInput, {"channel", "mask"}},
+                    rows,
+                    columns,
+                    {"im", Role::kOutput, {"batch", "channel", "row", "column"}}};
+  col2im.query = query_col2im;
+  col2im.run = run_col2im;
+  col2im.expect = expect_col2im;
+  col2im.sizes = {{"channels", 8}, {"height", 12}, {"width", 16}, {"mask_cnt", 40}};
+  col2im.make = make_col2im;
+  col2im.copies = true;
+  col2im.reductions = {axis_reduction("masks", {{0, 1}, {1, 0}, {2, 0}}, fit_col2im),
+                       axis_reduction("channels", {{0, 0}}, fit_col2im)};
+  return {im2col, col2im};
+}
+
+}  // namespace mluop::cases

@@ -1,0 +1,161 @@
+#include "case/operators/support.h"
+#include "reference/voxel_pooling_backward.h"
+#include "reference/voxel_pooling_forward.h"
+
+namespace mluop::cases {
+namespace {
+
+mluOpStatus_t run_forward(Arguments& a) {
+  return mluOpVoxelPoolingForward(a.handle, a.int32("batch_size"), a.int32("num_points"), a.int32("num_channels"),
+                                  a.int32("num_voxel_x"), a.int32("num_voxel_y"), a.int32("num_voxel_z"),
+                                  a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data, a[3].desc,
+                                  a[3].data);
+}
+
+reference::VoxelPoolingForwardSizes forward_sizes(const Arguments& a) {
+  return {a.int32("batch_size"),  a.int32("num_points"),  a.int32("num_channels"),
+          a.int32("num_voxel_x"), a.int32("num_voxel_y"), a.int32("num_voxel_z")};
+}
+
+void expect_forward(Arguments& a) {
+  with_element_type(a[1], [&](auto element) {
+    using T = decltype(element);
+    reference::voxel_pooling_forward(forward_sizes(a), a[0].as<int32_t>(), a[1].as<T>(), a[2].as<T>(),
+                                     a[3].as<int32_t>());
+  });
+}
+
+// The feature rows of points in range only.
+Work forward_work(const Arguments& a) {
+  const int64_t limits[] = {a.integer("num_voxel_x"), a.integer("num_voxel_y"), a.integer("num_voxel_z")};
+  int64_t in_range = 0;
+  for (int64_t point = 0; point < a[0].count() / 3; ++point) {
+    bool inside = true;
+    for (int64_t axis = 0; axis < 3; ++axis) {
+      const int32_t cell = a[0].as<int32_t>()[point * 3 + axis];
+      inside = inside && cell >= 0 && cell < limits[axis];
+    }
+    in_range += inside ? 1 : 0;
+  }
+  const int64_t used = in_range * a[1].dim(2);
+  const auto element = static_cast<int64_t>(element_size(a[1].dtype));
+  return {a[0].bytes() + used * element, a[2].bytes() + a[3].bytes(), used};
+}
+
+std::vector<Criterion> forward_criteria(const Operand& output, mluOpOmpAlgorithm_t algorithm) {
+  if (!is_floating(output.dtype) || algorithm == MLUOP_OMP_ALGORITHM_NATIVE) return {{Metric::kBits, 0}};
+  return mean_errors(3e-3);
+}
+
+void fit_forward(Case& c) {
+  const Dims geometry = c.inputs[0].dims, features = c.inputs[1].dims;
+  Parameters& p = c.parameters;
+  p.set("batch_size", geometry[0]);
+  p.set("num_points", geometry[1]);
+  p.set("num_channels", features[2]);
+  set_shape(c.outputs[0], {geometry[0], p.integer("num_voxel_y"), p.integer("num_voxel_x"), features[2]});
+  set_shape(c.outputs[1], geometry);
+}
+
+Case make_forward(const Recipe& r) {
+  Case c;
+  c.op_name = "voxel_pooling_forward";
+  c.parameters.message = "voxel_pooling_forward_param";
+  for (const char* name : {"num_voxel_x", "num_voxel_y", "num_voxel_z"}) c.parameters.set(name, r[name]);
+  // A quarter of the points along each axis is out of range.
+  const Dims points = {r["batch_size"], r["num_points"], 3};
+  const int64_t count = checked_product({points[0], points[1], 3});
+  Integers random(r.seed);
+  std::vector<int32_t> geometry;
+  for (int64_t point = 0; point < (count <= kMaxInline ? count / 3 : 0); ++point) {
+    geometry.push_back(random.below(r["num_voxel_x"] * 5 / 4 + 1) - 1);
+    geometry.push_back(random.below(r["num_voxel_y"] * 5 / 4 + 1) - 1);
+    geometry.push_back(random.below(r["num_voxel_z"]));
+  }
+  const Tensor geom_xyz = make_tensor("geom_xyz", MLUOP_DTYPE_INT32, points);
+  const auto large = static_cast<double>(std::max(r["num_voxel_x"], r["num_voxel_y"]));
+  c.inputs = {
+      count <= kMaxInline ? with_values(geom_xyz, geometry) : with_uniform(geom_xyz, r.seed, -1, large),
+      with_uniform(make_tensor("input_features", r.dtype, {points[0], points[1], r["num_channels"]}), r.seed + 1)};
+  c.outputs = {make_tensor("output_features", r.dtype, {}), make_tensor("pos_memo", MLUOP_DTYPE_INT32, {})};
+  fit_forward(c);
+  return c;
+}
+
+mluOpStatus_t run_backward(Arguments& a) {
+  return mluOpOmpVoxelPoolingBackward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data);
+}
+
+void expect_backward(Arguments& a) {
+  const reference::VoxelPoolingBackwardSizes sizes{a[2].dim(0), a[2].dim(1), a[2].dim(2), a[0].dim(2),
+                                                   a[0].dim(1)};
+  if (a[0].is_half()) {
+    reference::voxel_pooling_backward(sizes, a[0].as<uint16_t>(), a[1].as<int32_t>(), a[2].as<uint16_t>());
+  } else {
+    reference::voxel_pooling_backward(sizes, a[0].as<uint32_t>(), a[1].as<int32_t>(), a[2].as<uint32_t>());
+  }
+}
+
+void fit_backward(Case& c) {
+  set_shape(c.outputs[0], {c.inputs[1].dims[0], c.inputs[1].dims[1], c.inputs[0].dims[3]});
+}
+
+Case make_backward(const Recipe& r) {
+  Case c;
+  c.op_name = "voxel_pooling_backward";
+  Integers random(r.seed);
+  const Dims memo = {r["batch_size"], r["num_points"], 3};
+  std::vector<int32_t> values;
+  for (int64_t point = 0; point < checked_product({memo[0], memo[1]}); ++point) {
+    const bool in_range = random.below(4) > 0;
+    values.push_back(in_range ? static_cast<int32_t>(point / memo[1]) : -1);
+    values.push_back(in_range ? random.below(r["num_voxel_y"]) : -1);
+    values.push_back(in_range ? random.below(r["num_voxel_x"]) : -1);
+  }
+  c.inputs = {with_uniform(make_tensor("grad_output_features", r.dtype,
+                                       {memo[0], r["num_voxel_y"], r["num_voxel_x"], r["num_channels"]}),
+                           r.seed + 1),
+              with_values(make_tensor("pos_memo", MLUOP_DTYPE_INT32, memo), values)};
+  c.outputs = {make_tensor("grad_input_features", r.dtype, {})};
+  fit_backward(c);
+  return c;
+}
+
+}  // namespace
+
+std::vector<Operator> voxel_pooling_operators() {
+  Operator forward;
+  forward.name = "voxel_pooling_forward";
+  forward.tensors = {{"geom_xyz", Role::kInput, {"batch", "point", "coordinate"}},
+                     {"input_features", Role::kInput, {"batch", "point", "channel"}},
+                     {"output_features", Role::kOutput, {"batch", "y", "x", "channel"}},
+                     {"pos_memo", Role::kOutput, {"batch", "point", "coordinate"}}};
+  forward.parameter_messages = {"voxel_pooling_forward_param"};
+  forward.run = run_forward;
+  forward.expect = expect_forward;
+  forward.work = forward_work;
+  forward.criteria = forward_criteria;
+  forward.atomic_sums = true;
+  forward.sizes = {{"batch_size", 2},  {"num_points", 100}, {"num_channels", 8},
+                   {"num_voxel_x", 8}, {"num_voxel_y", 8},  {"num_voxel_z", 1}};
+  forward.make = make_forward;
+  forward.reductions = {axis_reduction("points", {{0, 1}, {1, 1}}, fit_forward),
+                        axis_reduction("channels", {{1, 2}}, fit_forward),
+                        axis_reduction("batches", {{0, 0}, {1, 0}}, fit_forward)};
+  Operator backward;
+  backward.name = "voxel_pooling_backward";
+  backward.tensors = {{"grad_output_features", Role::kInput, {"batch", "y", "x", "channel"}},
+                      {"pos_memo", Role::kInput, {"batch", "point", "coordinate"}},
+                      {"grad_input_features", Role::kOutput, {"batch", "point", "channel"}}};
+  backward.run = run_backward;
+  backward.expect = expect_backward;
+  backward.sizes = {
+      {"batch_size", 2}, {"num_points", 100}, {"num_channels", 8}, {"num_voxel_x", 8}, {"num_voxel_y", 8}};
+  backward.make = make_backward;
+  backward.copies = true;
+  backward.reductions = {axis_reduction("points", {{1, 1}}, fit_backward),
+                         axis_reduction("channels", {{0, 3}}, fit_backward)};
+  return {forward, backward};
+}
+
+}  // namespace mluop::cases

@@ -1,0 +1,85 @@
+#include "reference/voxelization.h"
+
+#include "case/operators/support.h"
+
+namespace mluop::cases {
+namespace {
+
+mluOpStatus_t query(Arguments& a, size_t* bytes) {
+  return mluOpGetVoxelizationWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a.int32("max_points"),
+                                           a.int32("max_voxels"), a.int32("ndim"), a.integer("deterministic") != 0,
+                                           a[3].desc, a[4].desc, a[5].desc, a[6].desc, bytes);
+}
+
+mluOpStatus_t run(Arguments& a) {
+  return mluOpVoxelization(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
+                           a.int32("max_points"), a.int32("max_voxels"), a.int32("ndim"),
+                           a.integer("deterministic") != 0, a.workspace, a.workspace_size, a[3].desc, a[3].data,
+                           a[4].desc, a[4].data, a[5].desc, a[5].data, a[6].desc, a[6].data);
+}
+
+void expect(Arguments& a) {
+  reference::VoxelizationProblem problem{};
+  problem.N = a[0].dim(0);
+  problem.F = a[0].dim(1);
+  problem.max_points = a.integer("max_points");
+  problem.max_voxels = a.integer("max_voxels");
+  if (problem.max_points == 0 || problem.max_voxels == 0) return;
+  std::copy_n(a[1].as<float>(), 3, problem.voxel_size);
+  std::copy_n(a[2].as<float>(), 6, problem.coors_range);
+  reference::voxelization(problem, a[0].as<float>(), a[3].as<float>(), a[4].as<int32_t>(), a[5].as<int32_t>(),
+                          a[6].as<int32_t>());
+}
+
+void fit(Case& c) {
+  const int64_t voxels = c.parameters.integer("max_voxels");
+  set_shape(c.outputs[0], {voxels, c.parameters.integer("max_points"), c.inputs[0].dims[1]});
+  set_shape(c.outputs[1], {voxels, 3});
+  set_shape(c.outputs[2], {voxels});
+  set_shape(c.outputs[3], {1});
+}
+
+Case make(const Recipe& r) {
+  Case c;
+  c.op_name = "voxelization";
+  c.parameters.message = "voxelization_param";
+  c.parameters.set("max_points", r["max_points"]);
+  c.parameters.set("max_voxels", r["max_voxels"]);
+  c.parameters.set("ndim", 3);
+  c.parameters.set("deterministic", 1);
+  // The points of a cube of side 2; voxels of side 1/4 in most of it.
+  c.inputs = {with_uniform(make_tensor("points", MLUOP_DTYPE_FLOAT, {r["n"], r["f"]}), r.seed),
+              with_values<float>(make_tensor("voxel_size", MLUOP_DTYPE_FLOAT, {3}), {0.25F, 0.25F, 0.25F}),
+              with_values<float>(make_tensor("coors_range", MLUOP_DTYPE_FLOAT, {6}),
+                                 {-0.9F, -0.9F, -0.9F, 0.85F, 0.85F, 0.85F})};
+  c.outputs = {make_tensor("voxels", MLUOP_DTYPE_FLOAT, {}), make_tensor("coors", MLUOP_DTYPE_INT32, {}),
+               make_tensor("num_points_per_voxel", MLUOP_DTYPE_INT32, {}),
+               make_tensor("voxel_num", MLUOP_DTYPE_INT32, {})};
+  fit(c);
+  return c;
+}
+
+}  // namespace
+
+std::vector<Operator> voxelization_operators() {
+  Operator op;
+  op.name = "voxelization";
+  op.tensors = {{"points", Role::kInput, {"point", "channel"}},
+                {"voxel_size", Role::kInput, {"axis"}},
+                {"coors_range", Role::kInput, {"axis"}},
+                {"voxels", Role::kKeptOutput, {"voxel", "point", "channel"}},
+                {"coors", Role::kKeptOutput, {"voxel", "coordinate"}},
+                {"num_points_per_voxel", Role::kKeptOutput, {"voxel"}},
+                {"voxel_num", Role::kKeptOutput, {"element"}}};
+  op.parameter_messages = {"voxelization_param"};
+  op.query = query;
+  op.run = run;
+  op.expect = expect;
+  op.sizes = {{"n", 200}, {"f", 5}, {"max_points", 4}, {"max_voxels", 60}};
+  op.dtypes = {MLUOP_DTYPE_FLOAT};
+  op.make = make;
+  op.reductions = {axis_reduction("points", {{0, 0}}, fit)};
+  return {op};
+}
+
+}  // namespace mluop::cases

@@ -1,0 +1,307 @@
+#include "case/read.h"
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "case/elements.h"
+#include "case/operators.h"
+#include "case/text_parser.h"
+#include "mlu_op_test.pb.h"
+
+namespace mluop::cases {
+namespace {
+
+namespace pb = google::protobuf;
+
+mluOpDataType_t dtype_of(mluoptest::DataType dtype) {
+  switch (dtype) {
+    case mluoptest::DTYPE_HALF: return MLUOP_DTYPE_HALF;
+    case mluoptest::DTYPE_FLOAT: return MLUOP_DTYPE_FLOAT;
+    case mluoptest::DTYPE_INT8: return MLUOP_DTYPE_INT8;
+    case mluoptest::DTYPE_INT16: return MLUOP_DTYPE_INT16;
+    case mluoptest::DTYPE_INT31: return MLUOP_DTYPE_INT31;
+    case mluoptest::DTYPE_INT32: return MLUOP_DTYPE_INT32;
+    case mluoptest::DTYPE_BFLOAT16: return MLUOP_DTYPE_BFLOAT16;
+    case mluoptest::DTYPE_DOUBLE: return MLUOP_DTYPE_DOUBLE;
+    case mluoptest::DTYPE_UINT8: return MLUOP_DTYPE_UINT8;
+    case mluoptest::DTYPE_UINT16: return MLUOP_DTYPE_UINT16;
+    case mluoptest::DTYPE_UINT32: return MLUOP_DTYPE_UINT32;
+    case mluoptest::DTYPE_BOOL: return MLUOP_DTYPE_BOOL;
+    case mluoptest::DTYPE_INT64: return MLUOP_DTYPE_INT64;
+    case mluoptest::DTYPE_UINT64: return MLUOP_DTYPE_UINT64;
+  }
+  return MLUOP_DTYPE_INVALID;
+}
+
+mluOpTensorLayout_t layout_of(mluoptest::TensorLayout layout) {
+  switch (layout) {
+    case mluoptest::LAYOUT_NCHW: return MLUOP_LAYOUT_NCHW;
+    case mluoptest::LAYOUT_NHWC: return MLUOP_LAYOUT_NHWC;
+    case mluoptest::LAYOUT_HWCN: return MLUOP_LAYOUT_HWCN;
+    case mluoptest::LAYOUT_NDHWC: return MLUOP_LAYOUT_NDHWC;
+    case mluoptest::LAYOUT_TNC: return MLUOP_LAYOUT_TNC;
+    case mluoptest::LAYOUT_NTC: return MLUOP_LAYOUT_NTC;
+    case mluoptest::LAYOUT_NCDHW: return MLUOP_LAYOUT_NCDHW;
+    case mluoptest::LAYOUT_NC: return MLUOP_LAYOUT_NC;
+    case mluoptest::LAYOUT_NLC: return MLUOP_LAYOUT_NLC;
+    case mluoptest::LAYOUT_NCL: return MLUOP_LAYOUT_NCL;
+    case mluoptest::LAYOUT_ARRAY: break;
+  }
+  return MLUOP_LAYOUT_ARRAY;
+}
+
+Metric metric_of(mluoptest::EvaluationCriterion criterion, const Place& place) {
+  switch (criterion) {
+    case mluoptest::DIFF1: return Metric::kDiff1;
+    case mluoptest::DIFF2: return Metric::kDiff2;
+    case mluoptest::DIFF3: return Metric::kDiff3;
+    case mluoptest::DIFF3_2: return Metric::kDiff3_2;
+    case mluoptest::DIFF4: return Metric::kDiff4;
+    case mluoptest::DIFF_KL: break;
+  }
+  fail(place, "DIFF_KL is not supported, expected DIFF1, DIFF2, DIFF3, DIFF3_2 or DIFF4");
+}
+
+// T: Tensor or Contents.
+template <class T>
+Elements read_elements(const T& from, const Part& part, const Tensor& tensor) {
+  Elements elements;
+  const char* first = nullptr;
+  // Whether the field is in the message. Another representation may not be.
+  const auto begins = [&](const char* name, int size) {
+    if (size == 0) return false;
+    if (first != nullptr)
+      fail(part.of(name, 0), std::string("has values beside ") + first + ", expected one of them");
+    first = name;
+    return true;
+  };
+  const auto read = [&](const char* name, const auto& values, auto add) {
+    if (!begins(name, values.size())) return;
+    ElementsReader reader(tensor, part.of(name, 0));
+    reader.resize(values.size());
+    for (const auto& value : values) (reader.*add)(value);
+    elements = reader.take();
+  };
+  read("value_f", from.value_f(), &ElementsReader::add_number);
+  read("value_h", from.value_h(), &ElementsReader::add_hexadecimal);
+  read("value_i", from.value_i(), &ElementsReader::add_integer<int32_t>);
+  read("value_l", from.value_l(), &ElementsReader::add_integer<int64_t>);
+  read("value_ui", from.value_ui(), &ElementsReader::add_integer<uint32_t>);
+  read("value_ul", from.value_ul(), &ElementsReader::add_integer<uint64_t>);
+  if (begins("path", from.has_path() ? 1 : 0)) {
+    elements.source = Elements::Source::kFile;
+    elements.path = from.path();
+    elements.place = part.of("path", -1);
+  }
+  return elements;
+}
+
+Elements read_random(const mluoptest::RandomData& from, Place place) {
+  Elements elements;
+  elements.source = Elements::Source::kRandom;
+  elements.place = place;
+  Random& random = elements.random;
+  random.seed = from.seed();
+  const bool doubles = !from.has_lower_bound() && !from.has_upper_bound() &&
+                       (from.has_lower_bound_double() || from.has_upper_bound_double());
+  random.lower = doubles ? from.lower_bound_double() : double{from.lower_bound()};
+  random.upper = doubles ? from.upper_bound_double() : double{from.upper_bound()};
+  random.mu = from.has_mu_double() ? from.mu_double() : double{from.mu()};
+  random.sigma = from.has_sigma_double() ? from.sigma_double() : double{from.sigma()};
+  if (from.distribution() != mluoptest::UNIFORM && from.distribution() != mluoptest::GAUSSIAN) {
+    place.field += ".distribution";
+    fail(place, mluoptest::RandomDistribution_Name(from.distribution()) +
+                    " is not supported, expected UNIFORM or GAUSSIAN");
+  }
+  const bool uniform = from.distribution() == mluoptest::UNIFORM;
+  random.distribution = uniform ? Distribution::kUniform : Distribution::kGaussian;
+  for (const double bound : {random.lower, random.upper, random.mu, random.sigma}) {
+    if (!std::isfinite(bound)) fail(place, "a bound is not finite");
+  }
+  if (!uniform && !(random.sigma > 0))
+    fail(place, "sigma is " + std::to_string(random.sigma) + ", expected above 0");
+  return elements;
+}
+
+std::optional<Elements> read_contents(const Part& tensor_part, const char* name, bool present,
+                                      const mluoptest::Contents& from, const Tensor& tensor) {
+  if (!present) return std::nullopt;
+  const Part part{from, tensor_part.subtree(name, -1), tensor_part.of(name, -1)};
+  return read_elements(from, part, tensor);
+}
+
+Tensor read_tensor(const mluoptest::Tensor& from, const Part& part) {
+  Tensor tensor;
+  tensor.id = from.id();
+  tensor.place = part.place;
+  tensor.layout = layout_of(from.layout());
+  tensor.dtype = dtype_of(from.dtype());
+  if (!from.has_dtype()) fail(part.place, "has no dtype");
+  tensor.dims.assign(from.shape().dims().begin(), from.shape().dims().end());
+  tensor.strides.assign(from.shape().dim_stride().begin(), from.shape().dim_stride().end());
+  if (tensor.is_null()) return tensor;
+  Place shape = part.place;
+  if (from.has_shape()) shape = part.of("shape", -1);
+  if (tensor.dims.empty()) fail(shape, "has no shape: shape { dims: ... }");
+  if (!tensor.strides.empty() && tensor.strides.size() != tensor.dims.size()) {
+    fail(shape, std::to_string(tensor.strides.size()) + " values of dim_stride, expected " +
+                    std::to_string(tensor.dims.size()));
+  }
+  std::swap(tensor.place, shape);  // of messages on the shape
+  byte_count(tensor);
+  std::swap(tensor.place, shape);
+  tensor.elements = read_elements(from, part, tensor);
+  if (from.has_random_data()) {
+    const Place place = part.of("random_data", -1);
+    if (tensor.elements.source != Elements::Source::kNone) fail(place, "has values as well, expected one of them");
+    tensor.elements = read_random(from.random_data(), place);
+  }
+  tensor.initial = read_contents(part, "initial", from.has_initial(), from.initial(), tensor);
+  tensor.result = read_contents(part, "result", from.has_result(), from.result(), tensor);
+  return tensor;
+}
+
+void read_parameter(const pb::Message& message, const pb::FieldDescriptor& field, Parameters& parameters) {
+  const pb::Reflection& values = *message.GetReflection();
+  Parameter parameter;
+  parameter.name = field.name();
+  using Field = pb::FieldDescriptor;
+  if (field.is_repeated()) {
+    parameter.kind = Parameter::Kind::kList;
+    for (int i = 0; i < values.FieldSize(message, &field); ++i) {
+      parameter.list.push_back(field.cpp_type() == Field::CPPTYPE_INT64
+                                   ? values.GetRepeatedInt64(message, &field, i)
+                                   : values.GetRepeatedInt32(message, &field, i));
+    }
+    parameter.present = !parameter.list.empty();
+    parameters.all.push_back(std::move(parameter));
+    return;
+  }
+  parameter.present = values.HasField(message, &field);
+  switch (field.cpp_type()) {
+    case Field::CPPTYPE_INT32: parameter.integer = values.GetInt32(message, &field); break;
+    case Field::CPPTYPE_INT64: parameter.integer = values.GetInt64(message, &field); break;
+    case Field::CPPTYPE_BOOL: parameter.integer = values.GetBool(message, &field) ? 1 : 0; break;
+    case Field::CPPTYPE_ENUM: parameter.integer = values.GetEnumValue(message, &field); break;
+    case Field::CPPTYPE_FLOAT:
+      parameter.kind = Parameter::Kind::kReal;
+      parameter.real = values.GetFloat(message, &field);
+      break;
+    default:
+      parameter.kind = Parameter::Kind::kText;
+      parameter.text = values.GetString(message, &field);
+      break;
+  }
+  parameters.all.push_back(std::move(parameter));
+}
+
+// The message among the parameters that belongs to the operator. place: of the operator's name.
+Parameters read_parameters(const Part& node, const Operator& op, const Place& place) {
+  Parameters parameters;
+  parameters.place = place;
+  const pb::Reflection& fields = *node.message.GetReflection();
+  for (const std::string& name : op.parameter_messages) {
+    const pb::FieldDescriptor* field = node.message.GetDescriptor()->FindFieldByName(name);
+    if (!fields.HasField(node.message, field)) continue;
+    parameters.message = name;
+    parameters.place = node.of(name.c_str(), -1);
+    const pb::Message& message = fields.GetMessage(node.message, field);
+    for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+      read_parameter(message, *message.GetDescriptor()->field(i), parameters);
+    }
+    return parameters;
+  }
+  if (!op.parameter_messages.empty()) fail(place, op.parameter_messages.front() + " is missing");
+  return parameters;
+}
+
+// The thresholds of `criteria` are `thresholds`, by position.
+template <class Criteria, class Thresholds>
+void read_criteria(const Part& part, const char* name, const char* threshold_name, const Criteria& criteria,
+                   const Thresholds& thresholds, Case& result) {
+  if (criteria.size() != thresholds.size()) {
+    const Place place = criteria.empty() ? part.of(threshold_name, 0) : part.of(name, 0);
+    fail(place, std::to_string(criteria.size()) + ' ' + name + " and " + std::to_string(thresholds.size()) + ' ' +
+                    threshold_name + ", expected as many");
+  }
+  for (int i = 0; i < criteria.size(); ++i) {
+    const Place place = part.of(threshold_name, i);
+    if (!(thresholds[i] >= 0))
+      fail(place, "threshold is " + std::to_string(thresholds[i]) + ", expected 0 or more");
+    result.criteria.push_back(
+        {metric_of(static_cast<mluoptest::EvaluationCriterion>(criteria[i]), part.of(name, i)), thresholds[i]});
+  }
+}
+
+Case read_node(const mluoptest::Node& node, const Part& part) {
+  Case result;
+  result.file = part.place.file;
+  if (!node.has_op_name()) fail(part.place, "op_name is missing");
+  const Operator& op = operator_of(node.op_name(), part.of("op_name", -1));
+  result.place = {part.place.file, part.of("op_name", -1).line};
+  result.op_name = node.op_name();
+  for (int i = 0; i < node.input_size(); ++i) {
+    Place place = part.of("input", i);
+    place.field += " (" + node.input(i).id() + ')';
+    result.inputs.push_back(read_tensor(node.input(i), {node.input(i), part.subtree("input", i), place}));
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    Place place = part.of("output", i);
+    place.field += " (" + node.output(i).id() + ')';
+    result.outputs.push_back(read_tensor(node.output(i), {node.output(i), part.subtree("output", i), place}));
+  }
+  if (node.has_test_param()) {
+    const Part test{node.test_param(), part.subtree("test_param", -1), part.of("test_param", -1)};
+    read_criteria(test, "error_func", "error_threshold", node.test_param().error_func(),
+                  node.test_param().error_threshold(), result);
+  }
+  read_criteria(part, "evaluation_criterion", "evaluation_threshold", node.evaluation_criterion(),
+                node.evaluation_threshold(), result);
+  result.parameters = read_parameters(part, op, result.place);
+  if (node.omp_settings().has_algorithm()) {
+    result.algorithm = node.omp_settings().algorithm();
+    if (*result.algorithm != "native" && *result.algorithm != "device") {
+      fail(part.of("omp_settings", -1), "algorithm is '" + *result.algorithm + "', expected native or device");
+    }
+  }
+  if (node.omp_settings().has_tasks()) result.tasks = node.omp_settings().tasks();
+  return result;
+}
+
+}  // namespace
+
+Format format_of(const std::string& file) { return file.ends_with(".pb") ? Format::kBinary : Format::kText; }
+
+Case parse_case(const std::string& contents, Format format, const std::string& file) {
+  silence_protobuf();
+  mluoptest::Node node;
+  if (format == Format::kBinary) {
+    if (!node.ParseFromString(contents)) fail({file}, "is not a binary message of the schema");
+    return read_node(node, {node, nullptr, {file}});
+  }
+  TextError error, ignored;
+  FieldTree tree;
+  if (!parse_text(contents, node, &tree, error)) {
+    mluoptest::CaseName name;
+    FieldTree name_tree;
+    if (parse_text(contents, name, &name_tree, ignored) && name.has_op_name()) {
+      operator_of(name.op_name(), Part{name, &name_tree, {file}}.of("op_name", -1));
+    }
+    error.report(contents, file);
+  }
+  return read_node(node, {node, &tree, {file}});
+}
+
+std::string read_file(const std::string& file, const Place& place) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream contents;
+  // operator<< sets the failbit if the file is empty.
+  if (in && in.peek() != std::ifstream::traits_type::eof()) contents << in.rdbuf();
+  if (!in.is_open() || in.bad() || !contents) fail(place, "cannot read " + file);
+  return std::move(contents).str();
+}
+
+Case read_case(const std::string& file) { return parse_case(read_file(file, {file}), format_of(file), file); }
+
+}  // namespace mluop::cases

@@ -1,0 +1,193 @@
+#include "case/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+#include "case/call.h"
+#include "case/read.h"
+#include "case/timing.h"
+#include "case/values.h"
+#include "case/write.h"
+
+namespace mluop::cases {
+namespace {
+
+namespace fs = std::filesystem;
+
+mluOpOmpAlgorithm_t algorithm_of(const std::string& name) {
+  return name == "device" ? MLUOP_OMP_ALGORITHM_DEVICE : MLUOP_OMP_ALGORITHM_NATIVE;
+}
+
+// The threshold of the first criterion that failed, 0 of one on bits.
+double tolerance_of(const std::vector<Judgment>& judgments) {
+  for (const Judgment& judgment : judgments) {
+    if (judgment.passed) continue;
+    const Metric metric = judgment.criterion.metric;
+    const bool relative = metric == Metric::kDiff1 || metric == Metric::kDiff2 || metric == Metric::kDiff3;
+    return relative ? judgment.criterion.threshold : 0;
+  }
+  return 0;
+}
+
+class Comparer {
+ public:
+  Comparer(const Operator& op, const RunOptions& options, std::vector<OutputOutcome>& outcomes)
+      : op_(op), options_(options), outcomes_(outcomes) {}
+
+  void compare(size_t i, const char* baseline, const Results& results, const Dims& dims,
+               const std::vector<Criterion>& criteria) {
+    OutputOutcome outcome{op_.tensors[i].id, baseline, judge(results, criteria, options_.verdict), std::nullopt};
+    if (!outcome.passed()) {
+      outcome.errors =
+          errors_of(results, dims, op_.tensors[i].axes, tolerance_of(outcome.judgments), options_.worst);
+    }
+    outcomes_.push_back(std::move(outcome));
+  }
+
+ private:
+  const Operator& op_;
+  const RunOptions& options_;
+  std::vector<OutputOutcome>& outcomes_;
+};
+
+std::vector<Criterion> criteria_of(const Case& the_case, const Operator& op, const Operand& output,
+                                   mluOpOmpAlgorithm_t algorithm) {
+  if (!the_case.criteria.empty()) return the_case.criteria;
+  if (op.criteria != nullptr) return op.criteria(output, algorithm);
+  return {{Metric::kBits, 0}};
+}
+
+void save(const LoadedCase& loaded, const Run& run, const Case& the_case, const std::string& algorithm,
+          const std::string& folder) {
+  const std::string stem = fs::path(the_case.file).stem().string() + '.' + algorithm + '.';
+  const fs::path target = fs::path(folder) / loaded.op().name;
+  std::error_code error;
+  fs::create_directories(target, error);
+  if (error) fail({}, "cannot create " + target.string());
+  for (size_t i = 0; i < loaded.op().tensors.size(); ++i) {
+    const TensorRule& rule = loaded.op().tensors[i];
+    if (!rule.is_written()) continue;
+    const std::string file = (target / (stem + rule.id + ".bin")).string();
+    write_file(file, run[i].as<char>(), static_cast<size_t>(run[i].bytes()));
+  }
+}
+
+void check_inputs(const LoadedCase& loaded, const Run& run) {
+  for (size_t i = 0; i < loaded.op().tensors.size(); ++i) {
+    const Bytes& before = loaded.before(i);
+    if (loaded.op().tensors[i].is_written() || before.empty()) continue;
+    if (std::memcmp(before.data(), run[i].data, before.size()) != 0) {
+      throw CallFailed("the call changed its input " + loaded.op().tensors[i].id);
+    }
+  }
+}
+
+// What the algorithms of a case share: its tensors, and the oracle's results once a call has accepted the
+// arguments.
+struct Session {
+  explicit Session(const Case& the_case) : loaded(the_case) {}
+
+  const Run& expected() {
+    if (!oracle) oracle.emplace(loaded, MLUOP_OMP_ALGORITHM_NATIVE).expect();
+    return *oracle;
+  }
+
+  LoadedCase loaded;
+  std::optional<Run> oracle;
+};
+
+void run_loaded(Session& session, const Case& the_case, const RunOptions& options, Outcome& outcome) {
+  const mluOpOmpAlgorithm_t algorithm = algorithm_of(outcome.algorithm);
+  const LoadedCase& loaded = session.loaded;
+  Run run(loaded, algorithm);
+  run.call();
+  check_inputs(loaded, run);
+  const Run& oracle = session.expected();
+  Comparer comparer(loaded.op(), options, outcome.outputs);
+  for (size_t i = 0; i < loaded.op().tensors.size(); ++i) {
+    if (!loaded.op().tensors[i].is_written()) continue;
+    const Operand& found = run[i];
+    const auto count = static_cast<size_t>(found.count());
+    const std::vector<Criterion> criteria = criteria_of(the_case, loaded.op(), found, algorithm);
+    const std::vector<double>* sums = oracle[i].sums.empty() ? nullptr : &oracle[i].sums;
+    const bool copies = loaded.op().copies;
+    const Dims dims = loaded.op().report_shape != nullptr ? loaded.op().report_shape(run.arguments()) : found.dims;
+    comparer.compare(i, "oracle", {found.dtype, count, found.data, oracle[i].data, sums, copies}, dims, criteria);
+    const Bytes& stored = loaded.after(i);
+    if (stored.size() != static_cast<size_t>(found.bytes()) || stored.empty()) continue;
+    const bool any_order = loaded.op().atomic_sums && outcome.algorithm == "device" && is_floating(found.dtype);
+    comparer.compare(i, "stored", {found.dtype, count, found.data, stored.data(), nullptr, copies}, dims,
+                     options.bits && !any_order ? std::vector<Criterion>{{Metric::kBits, 0}} : criteria);
+  }
+  if (!options.save_output.empty()) save(loaded, run, the_case, outcome.algorithm, options.save_output);
+  if (options.repeat > 0) {
+    const Work work = loaded.op().work != nullptr ? loaded.op().work(run.arguments())
+                                                  : work_of_tensors(loaded.op(), run.arguments());
+    outcome.timing = measure([&] { run.repeat(); }, work, options.repeat);
+  }
+}
+
+Outcome run_one(const Case& the_case, const std::string& algorithm, const RunOptions& options,
+                std::optional<Session>& session) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  Outcome outcome;
+  outcome.file = the_case.file;
+  outcome.op = the_case.op_name;
+  outcome.algorithm = algorithm;
+  set_tasks(options.tasks > 0 ? options.tasks : the_case.tasks.value_or(0));
+  try {
+    if (!session) session.emplace(the_case);
+    run_loaded(*session, the_case, options, outcome);
+    const bool passed = std::all_of(outcome.outputs.begin(), outcome.outputs.end(),
+                                    [](const OutputOutcome& output) { return output.passed(); });
+    outcome.status = passed ? Status::kPassed : Status::kFailed;
+  } catch (const Problem& problem) {
+    outcome.status = Status::kInvalid;
+    outcome.message = problem.what();
+  } catch (const std::bad_alloc&) {
+    outcome.status = Status::kInvalid;
+    outcome.message = the_case.file + ": out of memory";
+  } catch (const std::exception& error) {
+    outcome.status = Status::kFailed;
+    outcome.message = error.what();
+  }
+  outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return outcome;
+}
+
+}  // namespace
+
+bool OutputOutcome::passed() const {
+  return std::all_of(judgments.begin(), judgments.end(), [](const Judgment& judgment) { return judgment.passed; });
+}
+
+std::vector<Outcome> run_case(const Case& the_case, const RunOptions& options) {
+  std::vector<std::string> algorithms = options.algorithms;
+  if (algorithms.empty()) algorithms = {the_case.algorithm.value_or("native")};
+  std::vector<Outcome> outcomes;
+  std::optional<Session> session;
+  for (const std::string& algorithm : algorithms) {
+    outcomes.push_back(run_one(the_case, algorithm, options, session));
+    if (outcomes.back().status == Status::kInvalid) return {outcomes.back()};
+  }
+  return outcomes;
+}
+
+std::vector<Outcome> run_file(const std::string& file, const RunOptions& options) {
+  try {
+    return run_case(read_case(file), options);
+  } catch (const std::exception& error) {
+    const bool names_file = dynamic_cast<const Problem*>(&error) != nullptr;
+    Outcome outcome;
+    outcome.file = file;
+    outcome.status = Status::kInvalid;
+    outcome.message = names_file ? error.what() : file + ": " + error.what();
+    return {outcome};
+  }
+}
+
+}  // namespace mluop::cases

@@ -1,0 +1,59 @@
+// Runs a case: calls the library, compares with the oracle and with what the case states, and measures the
+// latency.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "case/errors.h"
+#include "case/metrics.h"
+#include "case/model.h"
+
+namespace mluop::cases {
+
+enum class Status {
+  kPassed,
+  kFailed,   // a result is wrong, or the call returned an error
+  kInvalid,  // the case cannot be run
+};
+
+struct RunOptions {
+  std::vector<std::string> algorithms;  // empty: that of the case, else native
+  int tasks = 0;                        // 0: those of the case, else OMP_NUM_THREADS
+  int repeat = 0;                       // 0: do not measure
+  Verdict verdict = Verdict::kStrict;
+  bool bits = false;        // stored outputs must have the same bits, except sums that atomics add in any order
+  std::string save_output;  // a folder: <operator>/<case>.<algorithm>.<tensor>.bin in it
+  size_t worst = 5;
+};
+
+// One output against one baseline.
+struct OutputOutcome {
+  std::string name;
+  std::string baseline;  // "oracle" or "stored"
+  std::vector<Judgment> judgments;
+  std::optional<ErrorReport> errors;  // if a judgment failed
+
+  bool passed() const;
+};
+
+struct Timing {
+  double latency;  // median seconds
+  double io_efficiency, compute_efficiency;
+};
+
+struct Outcome {
+  std::string file, op, algorithm;
+  Status status = Status::kPassed;
+  std::string message;  // of a call that failed, or an invalid case
+  std::vector<OutputOutcome> outputs;
+  double seconds = 0;  // of everything, with the oracle
+  std::optional<Timing> timing;
+};
+
+// An outcome for each algorithm; one for a case that cannot be run. Does not throw for the sake of a case.
+std::vector<Outcome> run_file(const std::string& file, const RunOptions& options);
+std::vector<Outcome> run_case(const Case& the_case, const RunOptions& options);
+
+}  // namespace mluop::cases

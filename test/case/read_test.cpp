@@ -1,0 +1,194 @@
+// Reading cases: representations of elements, random numbers, and the messages about what is wrong.
+#include "case/read.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "case/data.h"
+#include "case/operators.h"
+#include "case/values.h"
+#include "case/write.h"
+
+namespace mluop::cases {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Case parse(const std::string& text) { return parse_case(text, Format::kText, "x.prototxt"); }
+
+// A case of masked col2im with `col` of the data type, on the second line.
+std::string with_col(const std::string& dtype, const std::string& elements,
+                     const std::string& shape = "dims: 1 dims: 2") {
+  return "op_name: \"masked_col2im_forward\"\n"
+         "input { id: \"col\" shape { " +
+         shape + " } dtype: DTYPE_" + dtype + " " + elements +
+         " }\n"
+         "input { id: \"mask_h_idx\" shape { dims: 2 } dtype: DTYPE_INT32 value_i: 0 value_i: 1 }\n"
+         "input { id: \"mask_w_idx\" shape { dims: 2 } dtype: DTYPE_INT32 value_i: 0 value_i: 0 }\n"
+         "output { id: \"im\" shape { dims: 1 dims: 1 dims: 2 dims: 1 } layout: LAYOUT_NCHW dtype: DTYPE_FLOAT "
+         "}\n";
+}
+
+std::vector<uint64_t> bits_of(const std::string& dtype, const std::string& elements) {
+  const Case parsed = parse(with_col(dtype, elements));
+  const Tensor& tensor = parsed.inputs[0];
+  const Bytes bytes = load(tensor, tensor.elements, "");
+  return {bits_at(bytes.data(), tensor.dtype, 0), bits_at(bytes.data(), tensor.dtype, 1)};
+}
+
+TEST(CaseRead, Representations) {
+  EXPECT_THAT(bits_of("FLOAT", "value_f: 1 value_f: -2.5"), ElementsAre(0x3F800000, 0xC0200000));
+  EXPECT_THAT(bits_of("FLOAT", "value_i: 1065353216 value_i: -1"), ElementsAre(0x3F800000, 0xFFFFFFFF));
+  EXPECT_THAT(bits_of("FLOAT", "value_h: \"3f800000\" value_h: \"7\""), ElementsAre(0x3F800000, 7));
+  EXPECT_THAT(bits_of("HALF", "value_f: 1 value_f: 65520"), ElementsAre(0x3C00, 0x7C00));
+  EXPECT_THAT(bits_of("HALF", "value_i: 15360 value_i: -1"), ElementsAre(0x3C00, 0xFFFF));
+  EXPECT_THAT(bits_of("HALF", "value_h: \"3c00\" value_h: \"0x7E01\""), ElementsAre(0x3C00, 0x7E01));
+  EXPECT_THAT(bits_of("INT32", "value_i: -7 value_i: 9"), ElementsAre(0xFFFFFFF9, 9));
+  EXPECT_THAT(bits_of("INT32", "value_f: -7 value_f: 9"), ElementsAre(0xFFFFFFF9, 9));
+  EXPECT_THAT(bits_of("INT32", "value_l: -7 value_l: 9"), ElementsAre(0xFFFFFFF9, 9));
+  EXPECT_THAT(bits_of("UINT32", "value_ui: 4294967295 value_ui: 9"), ElementsAre(0xFFFFFFFF, 9));
+  EXPECT_THAT(bits_of("UINT64", "value_ul: 18446744073709551615 value_ul: 9"), ElementsAre(UINT64_MAX, 9));
+  EXPECT_THAT(bits_of("INT64", "value_l: -1 value_l: 9"), ElementsAre(UINT64_MAX, 9));
+  EXPECT_THAT(bits_of("INT8", "value_i: -128 value_i: 127"), ElementsAre(0x80, 0x7F));
+  EXPECT_THAT(bits_of("BOOL", "value_i: 1 value_i: 0"), ElementsAre(1, 0));
+  EXPECT_THAT(bits_of("DOUBLE", "value_h: \"3ff0000000000000\" value_h: \"0\""),
+              ElementsAre(0x3FF0000000000000, 0));
+  EXPECT_THAT(bits_of("BFLOAT16", "value_f: 1 value_f: 3.015625"), ElementsAre(0x3F80, 0x4041));
+}
+
+// The numbers of std::uniform_real_distribution, the upper bound exclusive; integers rounded down.
+TEST(CaseRead, RandomNumbersAreThoseOfTheFieldsGenerator) {
+  std::default_random_engine engine(9);
+  std::uniform_real_distribution<float> uniform(-2, std::nexttoward(5.0F, -HUGE_VALL));
+  const Random random{.seed = 9, .lower = -2, .upper = 5};
+  const Bytes floats = random_elements(random, MLUOP_DTYPE_FLOAT, 100);
+  const Bytes integers = random_elements(random, MLUOP_DTYPE_INT32, 100);
+  const Bytes halves = random_elements(random, MLUOP_DTYPE_HALF, 100);
+  for (size_t i = 0; i < 100; ++i) {
+    const float expected = uniform(engine);
+    EXPECT_EQ(number_at(floats.data(), MLUOP_DTYPE_FLOAT, i), expected);
+    EXPECT_EQ(number_at(integers.data(), MLUOP_DTYPE_INT32, i), std::floor(expected));
+    EXPECT_NEAR(number_at(halves.data(), MLUOP_DTYPE_HALF, i), expected, 0x1p-9);
+  }
+  std::default_random_engine normal_engine(23);
+  std::normal_distribution<float> normal(1, 2);
+  const Random gaussian{.mu = 1, .sigma = 2, .distribution = Distribution::kGaussian};
+  const Bytes normals = random_elements(gaussian, MLUOP_DTYPE_FLOAT, 10);
+  for (size_t i = 0; i < 10; ++i)
+    EXPECT_EQ(number_at(normals.data(), MLUOP_DTYPE_FLOAT, i), normal(normal_engine));
+}
+
+TEST(CaseRead, InvertedBoundsStayInRange) {
+  const Bytes indices = random_elements({.seed = 233, .lower = 6, .upper = 0}, MLUOP_DTYPE_INT32, 1000);
+  for (size_t i = 0; i < 1000; ++i) {
+    EXPECT_GE(number_at(indices.data(), MLUOP_DTYPE_INT32, i), 0);
+    EXPECT_LE(number_at(indices.data(), MLUOP_DTYPE_INT32, i), 6);
+  }
+}
+
+struct Wrong {
+  std::string text, message;
+};
+
+TEST(CaseRead, Messages) {
+  const std::string col = "x.prototxt:2: input[0] (col)";
+  for (const auto& [text, message] : std::vector<Wrong>{
+           {"", "x.prototxt: op_name is missing"},
+           {"op_name: \"add\"", "x.prototxt:1: op_name: unknown operator 'add'"},
+           {"op_name: \"add\"\nop_type: NONSENSE", "x.prototxt:1: op_name: unknown operator 'add'"},
+           {"\nop_name ball_query", "x.prototxt:2: "},
+           {"op_name: \"ball_query\"", "x.prototxt:1: ball_query_param is missing"},
+           {with_col("FLOAT", "value_f: 1"), col + ".value_f: 1 value, expected 2 for shape [1, 2]"},
+           {with_col("FLOAT", "value_f: 1 value_f: x"), "x.prototxt:2: value_f: Expected double, got: x"},
+           {with_col("FLOAT", "value_f: 1 value_f: 2 value_i: 1"), col + ".value_i: has values beside value_f"},
+           {with_col("FLOAT", "value_f: 1 value_f: 2 path: \"x\""), col + ".path: has values beside value_f"},
+           {with_col("FLOAT", "value_f: 1 value_f: 2 random_data { }"), col + ".random_data: has values as well"},
+           {with_col("FLOAT", "value_h: \"1\" value_h: \"1ffffffff\""), col + ".value_h: value 1 is '1ffffffff'"},
+           {with_col("HALF", "value_h: \"1g\" value_h: \"1\""), col + ".value_h: value 0 is '1g'"},
+           {with_col("HALF", "value_i: 0 value_i: 65536"),
+            col + ".value_i: value 1 is 65536, which is not a valid half"},
+           {with_col("INT8", "value_i: 128 value_i: -129"),
+            col + ".value_i: value 1 is -129, which is not a valid int8"},
+           {with_col("INT32", "value_f: 0.5 value_f: 1"), col + ".value_f: value 0 is 0.5"},
+           {with_col("INT33", ""), "x.prototxt:2: dtype: Unknown enumeration value of \"DTYPE_INT33\""},
+           {with_col("FLOAT", "", "dims: -1 dims: 2"),
+            col + ".shape: shape is [-1, 2], expected no negative dimension"},
+           {with_col("FLOAT", "", "dims: 4611686018427387904 dims: 4"),
+            col + ".shape: shape is [4611686018427387904, 4]"},
+           {with_col("FLOAT", "", "dims: 1000000000 dims: 1000000"), "more bytes than the machine's memory"},
+           {with_col("FLOAT", "", "dims: [1,1,1,1,1,1,1,1,1]"), col + ".shape: shape has 9 dimensions"},
+           {with_col("FLOAT", "", "dim_stride: 1"), col + ".shape: has no shape"},
+           {with_col("FLOAT", "", "dims: [1, 2] dim_stride: 2"),
+            col + ".shape: 1 values of dim_stride, expected 2"},
+           {with_col("FLOAT", "random_data { distribution: SAMPLE }"), "distribution: SAMPLE is not supported"},
+           {with_col("FLOAT", "random_data { lower_bound: inf }"), col + ".random_data: a bound is not finite"},
+           {with_col("FLOAT", "initial { value_f: 1 }"), col + ".initial.value_f: 1 value, expected 2"},
+           {with_col("FLOAT", "") + "test_param { error_func: DIFF1 }",
+            "x.prototxt:6: test_param.error_func: 1 error_func and 0"},
+           {with_col("FLOAT", "") + "test_param { error_func: DIFF_KL error_threshold: 0 }",
+            "DIFF_KL is not supported"},
+           {with_col("FLOAT", "") + "evaluation_criterion: DIFF1 evaluation_threshold: nan", "expected 0 or more"},
+           {with_col("FLOAT", "") + "omp_settings { algorithm: \"fast\" }", "algorithm is 'fast'"},
+       }) {
+    SCOPED_TRACE(text);
+    try {
+      parse(text);
+      FAIL() << "no message";
+    } catch (const Problem& problem) {
+      EXPECT_THAT(problem.what(), HasSubstr(message));
+    }
+  }
+}
+
+// The tensors of a case are bound and loaded when it runs.
+TEST(CaseRead, MessagesOfTensors) {
+  const std::string one = "input { id: \"a\" shape { dims: 1 } dtype: DTYPE_INT32 }\n";
+  const auto message_of = [](const std::string& text) -> std::string {
+    try {
+      const Case parsed = parse(text);
+      for (const BoundTensor& bound : bind(parsed, operator_of(parsed.op_name, {}))) {
+        if (bound.before != nullptr) load(*bound.tensor, *bound.before, "/nonexistent");
+      }
+    } catch (const Problem& problem) {
+      return problem.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(
+      message_of("op_name: \"three_nn_forward\"\n" + one),
+      HasSubstr("x.prototxt:1: three_nn_forward has 2 inputs and 2 outputs (unknown, known -> dist2, idx), "
+                "found 1 and 0"));
+  EXPECT_THAT(message_of(with_col("FLOAT", "") + "input { id: \"col\" shape { dims: 1 } dtype: DTYPE_FLOAT }"),
+              HasSubstr("x.prototxt:6: input[3] (col): a second tensor col"));
+  EXPECT_THAT(
+      message_of("op_name: \"masked_col2im_forward\"\ninput { id: \"im\" shape { dims: 1 } dtype: DTYPE_FLOAT }"),
+      HasSubstr("im is an output of masked_col2im_forward"));
+  EXPECT_THAT(message_of(with_col("FLOAT", "path: \"none.bin\"")),
+              HasSubstr("x.prototxt:2: input[0] (col).path: file /nonexistent/none.bin of tensor col is missing"));
+  EXPECT_EQ(message_of(with_col("FLOAT", "")), "");
+}
+
+TEST(CaseRead, UnknownFieldsAndExtensionsAreSkipped) {
+  const Case parsed =
+      parse(with_col("FLOAT", "onchip_dtype: DTYPE_UNSET future { a { b: [1, 2] } }") +
+            "threshold_rate: [10, 10] runtime_env { dl_framework: \"x\" } [mluoptest.more] { a: 1 }");
+  EXPECT_EQ(parsed.inputs.size(), 3U);
+}
+
+TEST(CaseRead, BinaryAndTextAreTheSameCase) {
+  const Case parsed = parse(with_col("FLOAT", "value_h: \"7fc00001\" value_h: \"3f800000\""));
+  const std::string text = text_of(parsed);
+  const std::string file = ::testing::TempDir() + "/binary.pb";
+  write_case(parsed, file);
+  EXPECT_EQ(text_of(read_case(file)), text);
+  EXPECT_EQ(text_of(parse(text)), text);
+  EXPECT_THROW(parse_case("\x32\xff", Format::kBinary, "x.pb"), Problem);
+}
+
+}  // namespace
+}  // namespace mluop::cases
