@@ -4,11 +4,14 @@
   pip install .                 installs mluop_omp
   call_overhead.py              measures, with one thread
 
-Microseconds of NumPy arrays, of tensors, and of tensors that require gradients (the forward pass). `empty` is an
-operator of the same schema that allocates the same outputs and computes nothing, with an empty formula for the
-gradient: the cost of PyTorch's dispatcher, automatic differentiation and allocation.
+Microseconds of the C function, of NumPy arrays, of tensors, and of tensors that require gradients (the forward pass).
+`empty` is an operator of the same schema that allocates the same outputs and computes nothing, with an empty formula
+for the gradient: the cost of PyTorch's dispatcher, automatic differentiation and allocation. Each is the least of
+many short repetitions, as other work of the machine only adds to a time.
 """
 
+import ctypes
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,9 +21,11 @@ import torch
 
 import mluop_omp
 import mluop_omp.torch as mt
+from mluop_omp._library import DECLARATIONS, functions
 
-_CALLS, _REPETITIONS = 2000, 7
+_CALLS, _REPETITIONS = 50, 100
 _LIBRARY = torch.library.Library("call_overhead", "DEF")
+_NOT_OPERATORS = re.compile("Create|Destroy|Descriptor|WorkspaceSize|NumActOut|mluOpOmp(Set|Release)")
 
 
 def _cases() -> dict[str, tuple]:
@@ -36,35 +41,69 @@ def _cases() -> dict[str, tuple]:
     ones = (1, 1, 1)
     convolution = (sites, 1, (4, 4, 4), ones, ones, (0, 0, 0), ones, True)
     _, pairs, num = mluop_omp.indice_pairs(*convolution)
+    pooling = (integers(4, 1, 8, 3), floats(1, 8, 4), (4, 4, 1))
+    scatter = (floats(8, 4), integers(2, 8, 3), "sum")
+    voxels, _, mapping, counts = mluop_omp.dynamic_scatter(*scatter)
+    neighbors = (integers(8, 1, 4, 3), floats(1, 4, 3))
     return {
-        "voxel_pooling": (integers(4, 1, 8, 3), floats(1, 8, 4), (4, 4, 1)),
+        "voxel_pooling": pooling,
+        "voxel_pooling_backward": (floats(1, 4, 4, 4), mluop_omp.voxel_pooling(*pooling)[1]),
         "voxelization": (floats(8, 4), [1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 4.0, 4.0, 4.0], 4, 8),
-        "dynamic_scatter": (floats(8, 4), integers(2, 8, 3), "sum"),
+        "dynamic_scatter": scatter,
+        "dynamic_scatter_backward": (voxels.copy(), scatter[0], voxels.copy(), mapping, counts.copy(), "sum"),
         "ball_query": (floats(1, 4, 3), floats(1, 8, 3), 0.0, 0.5, 4),
         "three_nn": (floats(1, 4, 3), floats(1, 8, 3)),
-        "three_interpolate": (floats(1, 4, 8), integers(8, 1, 4, 3), floats(1, 4, 3)),
+        "three_interpolate": (floats(1, 4, 8), *neighbors),
+        "three_interpolate_backward": (floats(1, 4, 4), *neighbors, 8),
         "masked_im2col": (floats(1, 2, 4, 4), integers(4, 3), integers(4, 3), (3, 3), (1, 1)),
         "masked_col2im": (floats(2, 3), integers(4, 3), integers(4, 3), (4, 4)),
         "indice_pairs": convolution,
         "indice_conv": (floats(3, 4), floats(1, 1, 1, 4, 4), pairs, num, 3, True),
+        "indice_conv_backward_data": (floats(3, 4), floats(1, 1, 1, 4, 4), pairs, num),
+        "indice_conv_backward_filter": (floats(3, 4), floats(3, 4), pairs, num, ones),
     }
 
 
-def _microseconds(run: Callable[..., object], arguments: tuple) -> float:
-    """The least of some repetitions: other work of the machine only adds to a time."""
-    best = float("inf")
+def _microseconds(*calls: tuple[Callable[..., object], tuple]) -> list[float]:
+    """Returns the time of each call. They alternate, so that the machine is in the same state for all."""
+    best = [float("inf")] * len(calls)
     for _ in range(_REPETITIONS):
-        begin = time.perf_counter()
-        for _ in range(_CALLS):
-            run(*arguments)
-        best = min(best, time.perf_counter() - begin)
-    return best / _CALLS * 1e6
+        for i, (run, arguments) in enumerate(calls):
+            begin = time.perf_counter()
+            for _ in range(_CALLS):
+                run(*arguments)
+            best[i] = min(best[i], time.perf_counter() - begin)
+    return [each / _CALLS * 1e6 for each in best]
+
+
+def _c_microseconds(operator: Callable[..., object], arguments: tuple) -> float:
+    """The time of the C function that the operator calls, less that of ctypes: of a call that does nothing."""
+    nothing = ctypes.CDLL(functions._name)["omp_get_max_threads"]
+    originals = {name: getattr(functions, name) for name in DECLARATIONS if not _NOT_OPERATORS.search(name)}
+    times = []
+
+    def replace(name: str, function: Callable[..., int]) -> None:
+        def measure(*of_c: Any) -> int:
+            nothing.argtypes = function.argtypes
+            times.append(_microseconds((function, of_c), (nothing, of_c)))
+            return function(*of_c)
+
+        setattr(functions, name, measure)
+
+    try:
+        for name, function in originals.items():
+            replace(name, function)
+        operator(*arguments)
+    finally:
+        for name, function in originals.items():
+            setattr(functions, name, function)
+    return sum(both - ctypes_only for both, ctypes_only in times)
 
 
 def _empty(name: str, arguments: tuple) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Returns empty operators without and with a formula for the gradient."""
     schema = str(getattr(torch.ops.mluop_omp, name).default._schema).partition("(")[2]
-    outputs = getattr(mt, name)(*arguments)
+    outputs = getattr(torch.ops.mluop_omp, name)(*arguments)
     is_tuple = isinstance(outputs, tuple)
     shapes = [(tuple(each.shape), each.dtype) for each in (outputs if is_tuple else (outputs,))]
 
@@ -89,16 +128,21 @@ def _differentiable(value: Any) -> Any:
 
 def main() -> None:
     torch.set_num_threads(1)
-    print(f"{'operator':20}{'NumPy':>8}{'tensors':>9}{'empty':>8}{'gradient':>10}{'empty':>8}")
+    print(f"{'operator':28}{'C':>6}{'NumPy':>8}{'tensors':>9}{'empty':>8}{'gradient':>10}{'empty':>8}")
     for name, arrays in _cases().items():
         tensors = tuple(torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in arrays)
-        variables = tuple(map(_differentiable, tensors))
+        if name == "indice_conv_backward_data":
+            tensors += (False,)
         empty, empty_grad = _empty(name, tensors)
-        numpy_time = _microseconds(getattr(mluop_omp, name), arrays)
-        function = getattr(mt, name)
-        line = f"{name:20}{numpy_time:8.1f}{_microseconds(function, tensors):9.1f}{_microseconds(empty, tensors):8.1f}"
-        if any(isinstance(each, torch.Tensor) and each.requires_grad for each in variables):
-            line += f"{_microseconds(function, variables):10.1f}{_microseconds(empty_grad, variables):8.1f}"
+        of_numpy = getattr(mluop_omp, name)
+        # Those of gradients are not functions of mluop_omp.torch.
+        of_tensors = getattr(mt, name, getattr(torch.ops.mluop_omp, name).no_grad)
+        calls = [(of_numpy, arrays), (of_tensors, tensors), (empty, tensors)]
+        variables = tuple(map(_differentiable, tensors))
+        if hasattr(mt, name) and any(isinstance(each, torch.Tensor) and each.requires_grad for each in variables):
+            calls += [(of_tensors, variables), (empty_grad, variables)]
+        c, of_python = _c_microseconds(of_numpy, arrays), _microseconds(*calls)
+        line = f"{name:28}{c:6.1f}" + "".join(f"{each:{w}.1f}" for each, w in zip(of_python, (8, 9, 8, 10, 8)))
         print(line, flush=True)
     print(f"mluop_omp {mluop_omp.__version__}, torch {torch.__version__}, threads: {torch.get_num_threads()}")
 

@@ -6,11 +6,11 @@ Each operator is written once, in mluop_omp._operators, for arrays of any librar
 
 from __future__ import annotations
 
+import array
 import ctypes
 import functools
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,21 +42,34 @@ _MAX_DIMENSIONS = 8
 SMALL = 1024
 
 
-class Descriptor(ctypes.c_void_p):
+class Descriptor(_library.Object):
     """A tensor descriptor. It is never modified, so calls of all threads may share it."""
 
-    def __del__(self) -> None:
-        if self:
-            functions.mluOpDestroyTensorDescriptor(self)
+    _destroy = functions.mluOpDestroyTensorDescriptor
+    shape: tuple[int, ...]
+
+
+# A tensor as an operator takes it: descriptor and address.
+Tensor = tuple[Descriptor, int]
 
 
 @functools.lru_cache(maxsize=4096)
-def describe(layout: int, dtype: int, shape: tuple[int, ...]) -> Descriptor:
-    """Returns the descriptor of a contiguous tensor."""
+def describe(
+    layout: int, dtype: int, shape: tuple[int, ...], name: str = "a tensor", dimensions: str = ""
+) -> Descriptor:
+    """Returns the descriptor of a contiguous tensor.
+
+    Its shape has as many dimensions as a text such as "B N 3" names, if there is one.
+    """
+    if dimensions and len(shape) != len(dimensions.split()):
+        raise bad_param(
+            f"{name} has {len(shape)} dimensions, "
+            f"expected {len(dimensions.split())}: [{dimensions.replace(' ', ', ')}]"
+        )
     if not 1 <= len(shape) <= _MAX_DIMENSIONS:
-        raise bad_param(f"a tensor has {len(shape)} dimensions, expected 1 to {_MAX_DIMENSIONS}")
-    descriptor = Descriptor()
-    require(functions.mluOpCreateTensorDescriptor(ctypes.byref(descriptor)))
+        raise bad_param(f"{name} has {len(shape)} dimensions, expected 1 to {_MAX_DIMENSIONS}")
+    descriptor = Descriptor.create(functions.mluOpCreateTensorDescriptor)
+    descriptor.shape = tuple(shape)
     sizes = (ctypes.c_int64 * len(shape))(*shape)
     require(functions.mluOpSetTensorDescriptor_v2(descriptor, layout, dtype, len(shape), sizes))
     return descriptor
@@ -66,51 +79,46 @@ class Arrays(ABC):
     """The arrays of a library. `array` in the methods below is one of them."""
 
     @abstractmethod
-    def tensor(self, name: str, array: Any, layout: int = ARRAY) -> tuple[Descriptor, int]:
+    def tensor(self, name: str, array: Any, dimensions: str = "", layout: int = ARRAY) -> Tensor:
         """Returns descriptor and address. The caller keeps the array alive during the call.
 
-        Raises MluOpError if the array is not contiguous memory of the host.
+        Raises MluOpError if the array is not contiguous memory of the host, or if its shape has not
+        as many dimensions as a text such as "B N 3" names.
         """
 
     @abstractmethod
-    def own(self, array: Any, layout: int = ARRAY) -> tuple[Descriptor, int]:
-        """Returns the same of an array that this object has created, without checks."""
+    def output(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        like: Any = None,
+        out: Any = None,
+        layout: int = ARRAY,
+    ) -> tuple[Any, Descriptor, int]:
+        """Returns an array for an output, its descriptor and its address.
+
+        The array is `out`, unless that is None; else one of the element type of `like`, int32 if
+        that is None, whose contents are unspecified.
+        """
 
     @abstractmethod
-    def empty(self, shape: Sequence[int], like: Any) -> Any:
-        """Returns an uninitialized array of the element type of `like`."""
+    def fill(self, array: Any, value: int) -> None:
+        """Sets all elements."""
 
     @abstractmethod
-    def indices(self, shape: Sequence[int], value: int | None = None) -> Any:
-        """Returns an int32 array, filled with the value if there is one."""
+    def copy(self, array: Any) -> tuple[Any, int]:
+        """Returns a copy of an array that `tensor` accepts, and its address."""
 
     @abstractmethod
-    def copy(self, array: Any) -> Any:
-        """Returns a copy."""
+    def counts(self, array: Any) -> list[int]:
+        """Returns the integers of an array of one dimension."""
 
     @abstractmethod
-    def counts(self, array: Any) -> Any:
-        """Returns the integers of an array as a contiguous array of int64."""
+    def first_rows(self, array: Any, shape: tuple[int, ...], count: int) -> Any:
+        """Returns the first rows of an array of the shape that has no other use.
 
-    def shape(self, name: str, array: Any, dimensions: str) -> tuple[int, ...]:
-        """Returns the shape, of as many dimensions as a text such as "B N 3" names."""
-        try:
-            shape = array.shape
-        except AttributeError:
-            raise TypeError(
-                f"{name} is of type {type(array).__name__}, expected an array"
-            ) from None
-        expected = dimensions.count(" ") + 1
-        if len(shape) != expected:
-            raise bad_param(
-                f"{name} has {len(shape)} dimensions, "
-                f"expected {expected}: [{dimensions.replace(' ', ', ')}]"
-            )
-        return shape
-
-    @abstractmethod
-    def first_rows(self, array: Any, count: int) -> Any:
-        """Returns the first rows of an array that has no other use: a copy if that frees memory."""
+        They are a copy if that frees memory.
+        """
 
 
 def address(array: np.ndarray) -> int:
@@ -125,7 +133,9 @@ class NumpyArrays(Arrays):
     _dtypes = {np.dtype(name): code for name, code in DTYPES.items() if name != "bfloat16"}
     _int32 = np.dtype(np.int32)
 
-    def tensor(self, name: str, array: np.ndarray, layout: int = ARRAY) -> tuple[Descriptor, int]:
+    def tensor(
+        self, name: str, array: np.ndarray, dimensions: str = "", layout: int = ARRAY
+    ) -> Tensor:
         if not isinstance(array, np.ndarray):
             raise TypeError(f"{name} is of type {type(array).__name__}, expected numpy.ndarray")
         dtype = self._dtypes.get(array.dtype)
@@ -138,50 +148,56 @@ class NumpyArrays(Arrays):
             raise not_supported(
                 f"{name} is not contiguous or not aligned; numpy.ascontiguousarray({name}) is"
             )
-        return describe(layout, dtype, array.shape), address(array)
+        return describe(layout, dtype, array.shape, name, dimensions), address(array)
 
-    def own(self, array: np.ndarray, layout: int = ARRAY) -> tuple[Descriptor, int]:
-        return describe(layout, self._dtypes[array.dtype], array.shape), address(array)
+    def output(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        like: np.ndarray | None = None,
+        out: np.ndarray | None = None,
+        layout: int = ARRAY,
+    ) -> tuple[np.ndarray, Descriptor, int]:
+        if out is not None:
+            return out, *self.tensor(name, out, layout=layout)
+        dtype = self._int32 if like is None else like.dtype
+        array = np.empty(shape, dtype)
+        return array, describe(layout, self._dtypes[dtype], shape), address(array)
 
-    def empty(self, shape: Sequence[int], like: np.ndarray) -> np.ndarray:
-        return np.empty(shape, like.dtype)
+    def fill(self, array: np.ndarray, value: int) -> None:
+        array.fill(value)
 
-    def indices(self, shape: Sequence[int], value: int | None = None) -> np.ndarray:
-        array = np.empty(shape, self._int32)
-        if value is not None:
-            array.fill(value)
-        return array
+    def copy(self, array: np.ndarray) -> tuple[np.ndarray, int]:
+        copy = array.copy()
+        return copy, address(copy)
 
-    def copy(self, array: np.ndarray) -> np.ndarray:
-        return array.copy()
-
-    def first_rows(self, array: np.ndarray, count: int) -> np.ndarray:
+    def first_rows(self, array: np.ndarray, shape: tuple[int, ...], count: int) -> np.ndarray:
         rows = array[:count]
-        return rows.copy() if 2 * count < len(array) and array.size > SMALL else rows
+        return rows.copy() if 2 * count < shape[0] and array.size > SMALL else rows
 
-    def counts(self, array: np.ndarray) -> np.ndarray:
+    def counts(self, array: np.ndarray) -> list[int]:
         counts = np.asarray(array)
         if counts.dtype.kind not in "iu":
             raise bad_param(f"indice_num has dtype {counts.dtype}, expected integers")
-        return np.ascontiguousarray(counts, np.int64)
+        if counts.ndim != 1:
+            raise bad_param(f"indice_num has {counts.ndim} dimensions, expected 1")
+        return counts.tolist()
 
 
 NUMPY = NumpyArrays()
-
-
-def number(value: ctypes.c_int32) -> tuple[Descriptor, Any]:
-    """Returns descriptor and pointer of one number, which costs less than an array."""
-    return describe(ARRAY, DTYPES["int32"], (1,)), ctypes.byref(value)
+# Of a number that an operator writes.
+NUMBER = describe(ARRAY, DTYPES["int32"], (1,))
 
 
 @functools.lru_cache(maxsize=256)
-def _floats(values: tuple[float, ...]) -> tuple[Descriptor, Any]:
-    array = (ctypes.c_float * len(values))(*values)
-    return describe(ARRAY, DTYPES["float32"], (len(values),)), array
+def _floats(values: tuple[float, ...]) -> tuple[Descriptor, bytes]:
+    return describe(ARRAY, DTYPES["float32"], (len(values),)), bytes(
+        (ctypes.c_float * len(values))(*values)
+    )
 
 
-def floats(name: str, values: Any) -> tuple[Descriptor, Any]:
-    """Returns descriptor and pointer of numbers, as float32, which are not to be modified."""
+def floats(name: str, values: Any) -> tuple[Descriptor, bytes]:
+    """Returns descriptor and memory of numbers, as float32."""
     try:
         return _floats(tuple(values.tolist() if hasattr(values, "tolist") else values))
     except TypeError:
@@ -200,19 +216,20 @@ def int32(name: str, value: Any) -> int:
 
 
 def integers(name: str, values: Any) -> tuple[int, ...]:
+    """Returns integers that C ints can hold."""
     try:
-        return tuple(map(operator.index, values))
-    except TypeError:
+        return tuple(array.array("i", values))
+    except (TypeError, ValueError):
         raise TypeError(f"{name} is {values!r}, expected integers") from None
+    except OverflowError:
+        raise bad_param(f"{name} is {list(values)}, expected 32-bit integers") from None
 
 
 def int32s(name: str, values: Any, count: int) -> tuple[int, ...]:
-    """Returns integers that a C int can hold, one for each axis."""
+    """Returns integers that C ints can hold, one for each axis."""
     found = integers(name, values)
     if len(found) != count:
         raise bad_param(f"{name} has {len(found)} elements, expected {count}")
-    if not -(2**31) <= min(found) <= max(found) < 2**31:
-        raise bad_param(f"{name} is {list(found)}, expected 32-bit integers")
     return found
 
 
@@ -222,4 +239,3 @@ def extent(size: int) -> int:
 
 
 handle = _library.handle
-invoke = _library.invoke

@@ -87,10 +87,7 @@ def voxelization(
 
     Source: mluOpVoxelization; VoxelNet, arXiv:1711.06396; mmcv Voxelization.
     """
-    voxels, coors, counts, V = _voxels.voxelization(
-        NUMPY, points, voxel_size, coors_range, max_points, max_voxels
-    )
-    return NUMPY.first_rows(voxels, V), NUMPY.first_rows(coors, V), NUMPY.first_rows(counts, V)
+    return _voxels.voxelization(NUMPY, points, voxel_size, coors_range, max_points, max_voxels)[:3]
 
 
 def dynamic_scatter(

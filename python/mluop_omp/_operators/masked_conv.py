@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mluop_omp._arrays import NCHW, Arrays, extent, handle, int32s, invoke
-from mluop_omp._library import functions
+from mluop_omp._arrays import NCHW, Arrays, extent, handle, int32s
+from mluop_omp._library import functions, require
 
 
 def masked_im2col(
@@ -18,26 +18,27 @@ def masked_im2col(
     pad: Sequence[int],
     out: Any = None,
 ) -> Any:
-    C = arrays.shape("feature", feature, "1 C H W")[1]
-    (masks,) = arrays.shape("mask_h_idx", mask_h_idx, "masks")
+    feature_desc, feature_data = arrays.tensor("feature", feature, "1 C H W", NCHW)
+    h_desc, h_data = arrays.tensor("mask_h_idx", mask_h_idx, "masks")
+    w_desc, w_data = arrays.tensor("mask_w_idx", mask_w_idx)
     kernel_h, kernel_w = int32s("kernel", kernel, 2)
     pad_h, pad_w = int32s("pad", pad, 2)
-    rows = C * extent(kernel_h) * extent(kernel_w)
-    data_col = arrays.empty((rows, masks), feature) if out is None else out
-    feature_desc, feature_data = arrays.tensor("feature", feature, NCHW)
-    h_desc, h_data = arrays.tensor("mask_h_idx", mask_h_idx)
-    w_desc, w_data = arrays.tensor("mask_w_idx", mask_w_idx)
-    data_col_desc, data_col_data = arrays.tensor("data_col", data_col)
-    workspace = handle().workspace(
+    rows = feature_desc.shape[1] * extent(kernel_h) * extent(kernel_w)
+    shape = (rows, *h_desc.shape)
+    data_col, data_col_desc, data_col_data = arrays.output("data_col", shape, feature, out)
+    own = handle()
+    workspace = own.workspace(
         functions.mluOpGetMaskedIm2colForwardWorkspaceSize,
         *(feature_desc, h_desc, w_desc, kernel_h, kernel_w, data_col_desc),
     )
-    invoke(
-        functions.mluOpMaskedIm2colForward,
-        *(feature_desc, feature_data, h_desc, h_data, w_desc, w_data),
-        *(kernel_h, kernel_w, pad_h, pad_w),
-        *workspace,
-        *(data_col_desc, data_col_data),
+    require(
+        functions.mluOpMaskedIm2colForward(
+            own.pointer,
+            *(feature_desc, feature_data, h_desc, h_data, w_desc, w_data),
+            *(kernel_h, kernel_w, pad_h, pad_w),
+            *workspace,
+            *(data_col_desc, data_col_data),
+        )
     )
     return data_col
 
@@ -45,19 +46,21 @@ def masked_im2col(
 def masked_col2im(
     arrays: Arrays, col: Any, mask_h_idx: Any, mask_w_idx: Any, size: Sequence[int], out: Any = None
 ) -> Any:
-    C = arrays.shape("col", col, "C masks")[0]
-    height, width = int32s("size", size, 2)
-    im = arrays.empty((1, C, extent(height), extent(width)), col) if out is None else out
-    col_desc, col_data = arrays.tensor("col", col)
+    col_desc, col_data = arrays.tensor("col", col, "C masks")
     h_desc, h_data = arrays.tensor("mask_h_idx", mask_h_idx)
     w_desc, w_data = arrays.tensor("mask_w_idx", mask_w_idx)
-    im_desc, im_data = arrays.tensor("im", im, NCHW)
-    workspace, workspace_size = handle().workspace(
+    height, width = int32s("size", size, 2)
+    shape = (1, col_desc.shape[0], extent(height), extent(width))
+    im, im_desc, im_data = arrays.output("im", shape, col, out, NCHW)
+    own = handle()
+    workspace, workspace_size = own.workspace(
         functions.mluOpGetMaskedCol2imForwardWorkspaceSize, col_desc, h_desc, w_desc, im_desc
     )
-    invoke(
-        functions.mluOpMaskedCol2imForward,
-        *(col_desc, col_data, h_desc, h_data, w_desc, w_data),
-        *(workspace_size, workspace, im_desc, im_data),
+    require(
+        functions.mluOpMaskedCol2imForward(
+            own.pointer,
+            *(col_desc, col_data, h_desc, h_data, w_desc, w_data),
+            *(workspace_size, workspace, im_desc, im_data),
+        )
     )
     return im

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mluop_omp._arrays import Arrays, extent, handle, int32, invoke
-from mluop_omp._library import functions
+from mluop_omp._arrays import Arrays, extent, handle, int32
+from mluop_omp._library import functions, require
 
 
 def ball_query(
@@ -17,16 +17,20 @@ def ball_query(
     nsample: int,
     out: Any = None,
 ) -> Any:
-    B, M, _ = arrays.shape("new_xyz", new_xyz, "B M 3")
-    arrays.shape("xyz", xyz, "B N 3")
+    new_xyz_desc, new_xyz_data = arrays.tensor("new_xyz", new_xyz, "B M 3")
+    B, M, _ = new_xyz_desc.shape
     nsample = int32("nsample", nsample)
-    idx = arrays.indices((B, M, extent(nsample)), 0) if out is None else out
-    invoke(
-        functions.mluOpBallQuery,
-        *arrays.tensor("new_xyz", new_xyz),
-        *arrays.tensor("xyz", xyz),
-        *(float(min_radius), float(max_radius), nsample),
-        *arrays.tensor("idx", idx),
+    idx, *idx_tensor = arrays.output("idx", (B, M, extent(nsample)), out=out)
+    if out is None:
+        arrays.fill(idx, 0)
+    require(
+        functions.mluOpBallQuery(
+            handle().pointer,
+            *(new_xyz_desc, new_xyz_data),
+            *arrays.tensor("xyz", xyz, "B N 3"),
+            *(float(min_radius), float(max_radius), nsample),
+            *idx_tensor,
+        )
     )
     return idx
 
@@ -34,19 +38,20 @@ def ball_query(
 def three_nn(
     arrays: Arrays, unknown: Any, known: Any, out: tuple[Any, Any] | None = None
 ) -> tuple[Any, Any]:
-    B, N, _ = arrays.shape("unknown", unknown, "B N 3")
-    arrays.shape("known", known, "B M 3")
-    dist2, idx = out or (arrays.empty((B, N, 3), unknown), arrays.indices((B, N, 3)))
-    known_desc, known_data = arrays.tensor("known", known)
-    unknown_tensor = arrays.tensor("unknown", unknown)
-    workspace = handle().workspace(functions.mluOpGetThreeNNForwardWorkspaceSize, known_desc)
-    invoke(
-        functions.mluOpThreeNNForward,
-        *unknown_tensor,
-        *(known_desc, known_data),
-        *workspace,
-        *arrays.tensor("dist2", dist2),
-        *arrays.tensor("idx", idx),
+    unknown_desc, unknown_data = arrays.tensor("unknown", unknown, "B N 3")
+    known_desc, known_data = arrays.tensor("known", known, "B M 3")
+    of_dist2, of_idx = out or (None, None)
+    dist2, *dist2_tensor = arrays.output("dist2", unknown_desc.shape, unknown, of_dist2)
+    idx, *idx_tensor = arrays.output("idx", unknown_desc.shape, out=of_idx)
+    own = handle()
+    require(
+        functions.mluOpThreeNNForward(
+            own.pointer,
+            *(unknown_desc, unknown_data, known_desc, known_data),
+            *own.workspace(functions.mluOpGetThreeNNForwardWorkspaceSize, known_desc),
+            *dist2_tensor,
+            *idx_tensor,
+        )
     )
     return dist2, idx
 
@@ -54,15 +59,17 @@ def three_nn(
 def three_interpolate(
     arrays: Arrays, features: Any, indices: Any, weights: Any, out: Any = None
 ) -> Any:
-    B, C, _ = arrays.shape("features", features, "B C M")
-    N = arrays.shape("indices", indices, "B N 3")[1]
-    output = arrays.empty((B, C, N), features) if out is None else out
-    invoke(
-        functions.mluOpThreeInterpolateForward,
-        *arrays.tensor("features", features),
-        *arrays.tensor("indices", indices),
-        *arrays.tensor("weights", weights),
-        *arrays.tensor("output", output),
+    features_desc, features_data = arrays.tensor("features", features, "B C M")
+    indices_desc, indices_data = arrays.tensor("indices", indices, "B N 3")
+    (B, C, _), N = features_desc.shape, indices_desc.shape[1]
+    output, *output_tensor = arrays.output("output", (B, C, N), features, out)
+    require(
+        functions.mluOpThreeInterpolateForward(
+            handle().pointer,
+            *(features_desc, features_data, indices_desc, indices_data),
+            *arrays.tensor("weights", weights),
+            *output_tensor,
+        )
     )
     return output
 
@@ -70,13 +77,17 @@ def three_interpolate(
 def three_interpolate_backward(
     arrays: Arrays, grad_output: Any, indices: Any, weights: Any, M: int, out: Any = None
 ) -> Any:
-    B, C, _ = arrays.shape("grad_output", grad_output, "B C N")
-    grad_features = arrays.empty((B, C, extent(int32("M", M))), grad_output) if out is None else out
-    invoke(
-        functions.mluOpThreeInterpolateBackward,
-        *arrays.tensor("grad_output", grad_output),
-        *arrays.tensor("indices", indices),
-        *arrays.tensor("weights", weights),
-        *arrays.tensor("grad_features", grad_features),
+    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "B C N")
+    B, C, _ = grad_desc.shape
+    shape = (B, C, extent(int32("M", M)))
+    grad_features, *features_tensor = arrays.output("grad_features", shape, grad_output, out)
+    require(
+        functions.mluOpThreeInterpolateBackward(
+            handle().pointer,
+            *(grad_desc, grad_data),
+            *arrays.tensor("indices", indices),
+            *arrays.tensor("weights", weights),
+            *features_tensor,
+        )
     )
     return grad_features

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
 import functools
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mluop_omp import _library
 from mluop_omp._arrays import (
     ARRAY,
     LAYOUTS,
     Arrays,
+    Descriptor,
+    Tensor,
     extent,
     handle,
     int32,
     int32s,
     integers,
-    invoke,
 )
 from mluop_omp._library import bad_param, functions, require
 
@@ -36,10 +40,14 @@ def output_space(
     ]
 
 
-class Convolution(NamedTuple):
-    """The geometry of a convolution."""
+class _Descriptor(_library.Object):
+    """A descriptor of a sparse convolution. It holds a result, so that each thread has its own."""
 
-    arguments: tuple  # of mluOpSetSparseConvolutionDescriptor
+    _destroy = functions.mluOpDestroySparseConvolutionDescriptor
+
+
+class _Convolution(NamedTuple):
+    descriptor: _Descriptor
     offsets: int
     outputs_of_site: int  # at most
     cells: int  # of the output, in all batches
@@ -48,11 +56,10 @@ class Convolution(NamedTuple):
 _VECTORS = ("space", "kernel", "stride", "pad", "dilation", "out_space")
 
 
-@functools.lru_cache(maxsize=256)
 def _convolution(
     axes: int, batch_size: int, vectors: tuple[tuple[int, ...], ...], subm: bool, default: bool
-) -> Convolution:
-    """Returns the geometry of the vectors. `default`: out_space is that of the convolution."""
+) -> _Convolution:
+    """Returns the convolution of the vectors. `default`: out_space is that of the convolution."""
     space, kernel, stride, pad, dilation, out_space = (
         int32s(name, values, axes) for name, values in zip(_VECTORS, vectors)
     )
@@ -61,13 +68,31 @@ def _convolution(
         out_space = int32s("out_space", out, axes)
     vector = ctypes.c_int * axes
     in_order = (pad, stride, dilation, space, kernel, out_space)
-    return Convolution(
-        (axes + 2, batch_size, *(vector(*values) for values in in_order), subm, 0, 0),
+    descriptor = _Descriptor.create(functions.mluOpCreateSparseConvolutionDescriptor)
+    require(
+        functions.mluOpSetSparseConvolutionDescriptor(
+            *(descriptor, axes + 2, batch_size),
+            *(vector(*values) for values in in_order),
+            *(subm, 0, 0),
+        )
+    )
+    return _Convolution(
+        descriptor,
         math.prod(kernel),
         # An input site contributes through every stride-th offset of an axis.
         math.prod(-(-k // max(s, 1)) for k, s in zip(kernel, stride)),
         batch_size * math.prod(out_space),
     )
+
+
+class _Convolutions(threading.local):
+    """The convolutions of a thread."""
+
+    def __init__(self) -> None:
+        self.find = functools.lru_cache(maxsize=256)(_convolution)
+
+
+_convolutions = _Convolutions()
 
 
 def indice_pairs(
@@ -82,41 +107,38 @@ def indice_pairs(
     subm: bool,
     out_space: Sequence[int] | None = None,
 ) -> tuple[Any, Any, Any]:
-    L, columns = arrays.shape("indices", indices, "L 1+axes")
+    indices_desc, indices_data = arrays.tensor("indices", indices, "L 1+axes")
+    L, columns = indices_desc.shape
     if columns not in (3, 4):
         raise bad_param(f"indices dim 1 is {columns}, expected 3 or 4: batch and coordinates")
-    axes = columns - 1
-    batch_size = int32("batch_size", batch_size)
     geometry = (space, kernel, stride, pad, dilation, space if out_space is None else out_space)
-    vectors = tuple(map(integers, _VECTORS, geometry))
-    convolution = _convolution(axes, batch_size, vectors, bool(subm), out_space is None)
+    convolution = _convolutions.find(
+        columns - 1,
+        int32("batch_size", batch_size),
+        tuple(map(integers, _VECTORS, geometry)),
+        bool(subm),
+        out_space is None,
+    )
+    descriptor, K, outputs_of_site, cells = convolution
+    capacity = L if subm else min(L * outputs_of_site, cells)
+    pairs, pairs_desc, pairs_data = arrays.output("indice_pairs", (K, 2, L))
+    sites, sites_desc, sites_data = arrays.output("out_indices", (capacity, columns))
+    num, num_desc, num_data = arrays.output("indice_num", (K,))
     own = handle()
-    descriptor = own.sparse_convolution
-    if own.convolution is not convolution:
-        own.convolution = None
-        require(functions.mluOpSetSparseConvolutionDescriptor(descriptor, *convolution.arguments))
-        own.convolution = convolution
-    K = convolution.offsets
-    capacity = L if subm else min(L * convolution.outputs_of_site, convolution.cells)
-    pairs, out_indices = arrays.indices((K, 2, L)), arrays.indices((capacity, columns))
-    num = arrays.indices((K,))
-    indices_desc, indices_data = arrays.tensor("indices", indices)
-    pairs_desc, pairs_data = arrays.own(pairs)
-    sites_desc, sites_data = arrays.own(out_indices)
-    num_desc, num_data = arrays.own(num)
     workspace = own.workspace(
         functions.mluOpGetIndicePairsWorkspaceSize,
         *(descriptor, indices_desc, pairs_desc, sites_desc, num_desc),
     )
-    invoke(
-        functions.mluOpGetIndicePairs,
-        *(descriptor, indices_desc, indices_data),
-        *workspace,
-        *(pairs_desc, pairs_data, sites_desc, sites_data, num_desc, num_data),
+    require(
+        functions.mluOpGetIndicePairs(
+            own.pointer,
+            *(descriptor, indices_desc, indices_data),
+            *workspace,
+            *(pairs_desc, pairs_data, sites_desc, sites_data, num_desc, num_data),
+        )
     )
-    sites = ctypes.c_int()
-    require(functions.mluOpGetSparseConvolutionNumActOut(descriptor, ctypes.byref(sites)))
-    return arrays.first_rows(out_indices, sites.value), pairs, num
+    require(functions.mluOpGetSparseConvolutionNumActOut(descriptor, own.number_address))
+    return arrays.first_rows(sites, (capacity, columns), own.number.value), pairs, num
 
 
 def _layout(name: str) -> int:
@@ -125,15 +147,23 @@ def _layout(name: str) -> int:
     return LAYOUTS[name]
 
 
-def _counts(arrays: Arrays, num: Any, pairs: Any) -> tuple[Any, int]:
-    """Returns the numbers of pairs as int64, and their address."""
-    K = arrays.shape("indice_pairs", pairs, "K 2 L")[0]
-    counts = arrays.counts(num)
-    if counts.shape != (K,):
+def _counts(arrays: Arrays, num: Any, pairs_desc: Descriptor) -> bytes:
+    """Returns the numbers of pairs as int64."""
+    counts, K = arrays.counts(num), pairs_desc.shape[0]
+    if len(counts) != K:
         raise bad_param(
-            f"indice_num has shape {list(counts.shape)}, expected [{K}]: a number for each offset"
+            f"indice_num has shape [{len(counts)}], expected [{K}]: a number for each offset"
         )
-    return counts, arrays.own(counts)[1]
+    try:
+        return array.array("q", counts).tobytes()
+    except OverflowError:
+        raise bad_param(f"indice_num is {counts}, expected 64-bit integers") from None
+
+
+def _filters(arrays: Arrays, filters: Any, layout: str) -> Tensor:
+    code = _layout(layout)
+    dimensions = "D H W Ci Co" if code == ARRAY else "Co D H W Ci"
+    return arrays.tensor("filters", filters, dimensions, code)
 
 
 def indice_conv(
@@ -146,29 +176,27 @@ def indice_conv(
     subm: bool = False,
     layout: str = "ARRAY",
 ) -> Any:
-    filters_layout = _layout(layout)
-    arrays.shape("features", features, "L Ci")
-    shape = arrays.shape("filters", filters, "D H W Ci Co" if layout == "ARRAY" else "Co D H W Ci")
-    Co = shape[-1] if filters_layout == ARRAY else shape[0]
-    _held, counts = _counts(arrays, num, pairs)
+    features_desc, features_data = arrays.tensor("features", features, "L Ci")
+    filters_desc, filters_data = _filters(arrays, filters, layout)
+    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 L")
     num_out = int32("num_out", num_out)
-    output = arrays.empty((extent(num_out), Co), features)
-    features_desc, features_data = arrays.tensor("features", features)
-    filters_desc, filters_data = arrays.tensor("filters", filters, filters_layout)
-    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs)
-    output_desc, output_data = arrays.own(output)
-    scalars = (counts, num_out, 0, bool(subm))
-    workspace = handle().workspace(
+    Co = filters_desc.shape[-1 if layout == "ARRAY" else 0]
+    output, output_desc, output_data = arrays.output("output", (extent(num_out), Co), features)
+    scalars = (_counts(arrays, num, pairs_desc), num_out, 0, bool(subm))
+    own = handle()
+    workspace = own.workspace(
         functions.mluOpGetIndiceConvolutionForwardWorkspaceSize,
         *(features_desc, filters_desc, pairs_desc, output_desc),
         *scalars,
     )
-    invoke(
-        functions.mluOpIndiceConvolutionForward,
-        *(features_desc, features_data, filters_desc, filters_data, pairs_desc, pairs_data),
-        *scalars,
-        *workspace,
-        *(output_desc, output_data),
+    require(
+        functions.mluOpIndiceConvolutionForward(
+            own.pointer,
+            *(features_desc, features_data, filters_desc, filters_data, pairs_desc, pairs_data),
+            *scalars,
+            *workspace,
+            *(output_desc, output_data),
+        )
     )
     return output
 
@@ -182,26 +210,27 @@ def indice_conv_backward_data(
     subm: bool = False,
     layout: str = "ARRAY",
 ) -> Any:
-    filters_layout = _layout(layout)
-    arrays.shape("grad_output", grad_output, "num_out Co")
-    shape = arrays.shape("filters", filters, "D H W Ci Co" if layout == "ARRAY" else "Co D H W Ci")
-    Ci = shape[1] if layout == "NCDHW" else shape[-2] if filters_layout == ARRAY else shape[-1]
-    _held, counts = _counts(arrays, num, pairs)
-    grad_features = arrays.empty((pairs.shape[2], Ci), grad_output)
-    grad_output_desc, grad_output_data = arrays.tensor("grad_output", grad_output)
-    filters_desc, filters_data = arrays.tensor("filters", filters, filters_layout)
-    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs)
-    grad_features_desc, grad_features_data = arrays.own(grad_features)
-    workspace = handle().workspace(
+    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "num_out Co")
+    filters_desc, filters_data = _filters(arrays, filters, layout)
+    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 L")
+    shape = filters_desc.shape
+    Ci = shape[1] if layout == "NCDHW" else shape[-2] if layout == "ARRAY" else shape[-1]
+    output = arrays.output("grad_features", (pairs_desc.shape[2], Ci), grad_output)
+    grad_features, grad_features_desc, grad_features_data = output
+    counts = _counts(arrays, num, pairs_desc)
+    own = handle()
+    workspace = own.workspace(
         functions.mluOpGetIndiceConvolutionBackwardDataWorkspaceSize,
-        *(grad_output_desc, filters_desc, pairs_desc, grad_features_desc, counts, 0),
+        *(grad_desc, filters_desc, pairs_desc, grad_features_desc, counts, 0),
     )
-    invoke(
-        functions.mluOpIndiceConvolutionBackwardData,
-        *(grad_output_desc, grad_output_data, filters_desc, filters_data, pairs_desc, pairs_data),
-        *(counts, 0, bool(subm)),
-        *workspace,
-        *(grad_features_desc, grad_features_data),
+    require(
+        functions.mluOpIndiceConvolutionBackwardData(
+            own.pointer,
+            *(grad_desc, grad_data, filters_desc, filters_data, pairs_desc, pairs_data),
+            *(counts, 0, bool(subm)),
+            *workspace,
+            *(grad_features_desc, grad_features_data),
+        )
     )
     return grad_features
 
@@ -210,26 +239,25 @@ def indice_conv_backward_filter(
     arrays: Arrays, features: Any, grad_output: Any, pairs: Any, num: Any, kernel: Sequence[int]
 ) -> Any:
     """Returns the gradient of the filters [*kernel, Ci, Co]."""
-    Ci = arrays.shape("features", features, "L Ci")[1]
-    Co = arrays.shape("grad_output", grad_output, "num_out Co")[1]
-    _held, counts = _counts(arrays, num, pairs)
-    shape = [extent(size) for size in int32s("kernel", kernel, len(kernel))]
-    grad_filters = arrays.empty((*shape, Ci, Co), features)
-    features_desc, features_data = arrays.tensor("features", features)
-    grad_output_desc, grad_output_data = arrays.tensor("grad_output", grad_output)
-    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs)
-    grad_filters_desc, grad_filters_data = arrays.own(grad_filters)
-    scalars = (counts, 0, 0)
-    workspace = handle().workspace(
+    features_desc, features_data = arrays.tensor("features", features, "L Ci")
+    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "num_out Co")
+    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 L")
+    shape = (*map(extent, integers("kernel", kernel)), features_desc.shape[1], grad_desc.shape[1])
+    grad_filters, filters_desc, filters_data = arrays.output("grad_filters", shape, features)
+    scalars = (_counts(arrays, num, pairs_desc), 0, 0)
+    own = handle()
+    workspace = own.workspace(
         functions.mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize,
-        *(features_desc, grad_output_desc, pairs_desc, grad_filters_desc),
+        *(features_desc, grad_desc, pairs_desc, filters_desc),
         *scalars,
     )
-    invoke(
-        functions.mluOpIndiceConvolutionBackwardFilter,
-        *(features_desc, features_data, grad_output_desc, grad_output_data, pairs_desc, pairs_data),
-        *scalars,
-        *workspace,
-        *(grad_filters_desc, grad_filters_data),
+    require(
+        functions.mluOpIndiceConvolutionBackwardFilter(
+            own.pointer,
+            *(features_desc, features_data, grad_desc, grad_data, pairs_desc, pairs_data),
+            *scalars,
+            *workspace,
+            *(filters_desc, filters_data),
+        )
     )
     return grad_filters

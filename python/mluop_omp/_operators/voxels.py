@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from mluop_omp._arrays import Arrays, extent, floats, handle, int32, int32s, invoke, number
-from mluop_omp._library import bad_param, functions
+from mluop_omp._arrays import NUMBER, Arrays, extent, floats, handle, int32, int32s
+from mluop_omp._library import bad_param, functions, require
 
 REDUCTIONS = {"sum": 0, "mean": 1, "max": 2}
 
@@ -25,33 +24,37 @@ def voxel_pooling(
     voxel_num: Sequence[int],
     out: tuple[Any, Any] | None = None,
 ) -> tuple[Any, Any]:
-    arrays.shape("geom_xyz", geom_xyz, "B N 3")
-    B, N, C = arrays.shape("features", features, "B N C")
+    geom_xyz_desc, geom_xyz_data = arrays.tensor("geom_xyz", geom_xyz, "B N 3")
+    features_desc, features_data = arrays.tensor("features", features, "B N C")
+    B, N, C = features_desc.shape
     X, Y, Z = int32s("voxel_num", voxel_num, 3)
-    output, pos_memo = out or (
-        arrays.empty((B, extent(Y), extent(X), C), features),
-        arrays.indices((B, N, 3)),
-    )
-    invoke(
-        functions.mluOpVoxelPoolingForward,
-        *(int32("B", B), int32("N", N), int32("C", C), X, Y, Z),
-        *arrays.tensor("geom_xyz", geom_xyz),
-        *arrays.tensor("features", features),
-        *arrays.tensor("output", output),
-        *arrays.tensor("pos_memo", pos_memo),
+    of_output, of_memo = out or (None, None)
+    shape = (B, extent(Y), extent(X), C)
+    output, *output_tensor = arrays.output("output", shape, features, of_output)
+    pos_memo, *memo_tensor = arrays.output("pos_memo", (B, N, 3), out=of_memo)
+    require(
+        functions.mluOpVoxelPoolingForward(
+            handle().pointer,
+            *(int32("B", B), int32("N", N), int32("C", C), X, Y, Z),
+            *(geom_xyz_desc, geom_xyz_data, features_desc, features_data),
+            *output_tensor,
+            *memo_tensor,
+        )
     )
     return output, pos_memo
 
 
 def voxel_pooling_backward(arrays: Arrays, grad_output: Any, pos_memo: Any) -> Any:
-    B, N, _ = arrays.shape("pos_memo", pos_memo, "B N 3")
-    C = arrays.shape("grad_output", grad_output, "B Y X C")[3]
-    grad_features = arrays.empty((B, N, C), grad_output)
-    invoke(
-        functions.mluOpOmpVoxelPoolingBackward,
-        *arrays.tensor("grad_output", grad_output),
-        *arrays.tensor("pos_memo", pos_memo),
-        *arrays.own(grad_features),
+    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "B Y X C")
+    memo_desc, memo_data = arrays.tensor("pos_memo", pos_memo, "B N 3")
+    (B, N, _), C = memo_desc.shape, grad_desc.shape[3]
+    grad_features, *features_tensor = arrays.output("grad_features", (B, N, C), grad_output)
+    require(
+        functions.mluOpOmpVoxelPoolingBackward(
+            handle().pointer,
+            *(grad_desc, grad_data, memo_desc, memo_data),
+            *features_tensor,
+        )
     )
     return grad_features
 
@@ -65,73 +68,82 @@ def voxelization(
     max_voxels: int,
     out: tuple[Any, Any, Any] | None = None,
 ) -> tuple[Any, Any, Any, int]:
-    """Returns voxels, coors and num_points_per_voxel of max_voxels voxels, and their number."""
-    F = arrays.shape("points", points, "N F")[1]
-    max_points, max_voxels = int32("max_points", max_points), int32("max_voxels", max_voxels)
-    voxels_of = extent(max_voxels)
-    voxel_num = ctypes.c_int32(0)
-    voxels, coors, num_points_per_voxel = out or (
-        arrays.empty((voxels_of, extent(max_points), F), points),
-        arrays.indices((voxels_of, 3)),
-        arrays.indices((voxels_of,)),
-    )
-    points_desc, points_data = arrays.tensor("points", points)
+    """Returns voxels, coors and num_points_per_voxel, and the number of voxels.
+
+    `out`: those of max_voxels voxels.
+    """
+    points_desc, points_data = arrays.tensor("points", points, "N F")
     size_desc, size_data = floats("voxel_size", voxel_size)
     range_desc, range_data = floats("coors_range", coors_range)
-    voxels_desc, voxels_data = arrays.tensor("voxels", voxels)
-    coors_desc, coors_data = arrays.tensor("coors", coors)
-    counts_desc, counts_data = arrays.tensor("num_points_per_voxel", num_points_per_voxel)
-    number_desc, number_data = number(voxel_num)
-    workspace = handle().workspace(
+    max_points, max_voxels = int32("max_points", max_points), int32("max_voxels", max_voxels)
+    V, shape = extent(max_voxels), (extent(max_voxels), extent(max_points), points_desc.shape[1])
+    of_voxels, of_coors, of_counts = out or (None, None, None)
+    voxels, voxels_desc, voxels_data = arrays.output("voxels", shape, points, of_voxels)
+    coors, coors_desc, coors_data = arrays.output("coors", (V, 3), out=of_coors)
+    counts, counts_desc, counts_data = arrays.output("num_points_per_voxel", (V,), out=of_counts)
+    own = handle()
+    own.number.value = 0
+    workspace = own.workspace(
         functions.mluOpGetVoxelizationWorkspaceSize,
         *(points_desc, size_desc, range_desc, max_points, max_voxels, 3, True),
-        *(voxels_desc, coors_desc, counts_desc, number_desc),
+        *(voxels_desc, coors_desc, counts_desc, NUMBER),
     )
-    invoke(
-        functions.mluOpVoxelization,
-        *(points_desc, points_data, size_desc, size_data, range_desc, range_data),
-        *(max_points, max_voxels, 3, True),
-        *workspace,
-        *(voxels_desc, voxels_data, coors_desc, coors_data, counts_desc, counts_data),
-        *(number_desc, number_data),
+    require(
+        functions.mluOpVoxelization(
+            own.pointer,
+            *(points_desc, points_data, size_desc, size_data, range_desc, range_data),
+            *(max_points, max_voxels, 3, True),
+            *workspace,
+            *(voxels_desc, voxels_data, coors_desc, coors_data, counts_desc, counts_data),
+            *(NUMBER, own.number_address),
+        )
     )
-    return voxels, coors, num_points_per_voxel, voxel_num.value
+    found = own.number.value
+    if out is None:
+        voxels = arrays.first_rows(voxels, voxels_desc.shape, found)
+        coors = arrays.first_rows(coors, coors_desc.shape, found)
+        counts = arrays.first_rows(counts, counts_desc.shape, found)
+    return voxels, coors, counts, found
 
 
 def dynamic_scatter(
     arrays: Arrays, feats: Any, coors: Any, reduce: str
 ) -> tuple[Any, Any, Any, Any]:
-    N, C = arrays.shape("feats", feats, "N C")
-    arrays.shape("coors", coors, "N 3")
     reduction = _reduction(reduce)
-    # The library does not write the outputs of tensors without elements: no voxels.
-    point2voxel_map = arrays.indices((N,), None if C else -1)
-    voxel_num = ctypes.c_int32(0)
-    voxel_feats, voxel_coors = arrays.empty((N, C), feats), arrays.indices((N, 3))
-    counts = arrays.indices((N,))
+    feats_desc, feats_data = arrays.tensor("feats", feats, "N C")
+    coors_desc, _ = arrays.tensor("coors", coors, "N 3")
     # Overwritten where a coordinate is negative.
-    coors = arrays.copy(coors)
-    feats_desc, feats_data = arrays.tensor("feats", feats)
-    coors_desc, coors_data = arrays.tensor("coors", coors)
-    workspace = handle().workspace(
-        functions.mluOpGetDynamicPointToVoxelForwardWorkspaceSize, feats_desc, coors_desc
+    coors, coors_data = arrays.copy(coors)
+    N, C = feats_desc.shape
+    voxel_feats, *feats_tensor = arrays.output("voxel_feats", (N, C), feats)
+    voxel_coors, *coors_tensor = arrays.output("voxel_coors", (N, 3))
+    point2voxel_map, *map_tensor = arrays.output("point2voxel_map", (N,))
+    counts, *counts_tensor = arrays.output("voxel_points_count", (N,))
+    if C == 0:
+        # The library does not write the outputs of tensors without elements: no voxels.
+        arrays.fill(point2voxel_map, -1)
+    own = handle()
+    own.number.value = 0
+    require(
+        functions.mluOpDynamicPointToVoxelForward(
+            own.pointer,
+            *(reduction, feats_desc, feats_data, coors_desc, coors_data),
+            *own.workspace(
+                functions.mluOpGetDynamicPointToVoxelForwardWorkspaceSize, feats_desc, coors_desc
+            ),
+            *feats_tensor,
+            *coors_tensor,
+            *map_tensor,
+            *counts_tensor,
+            *(NUMBER, own.number_address),
+        )
     )
-    invoke(
-        functions.mluOpDynamicPointToVoxelForward,
-        *(reduction, feats_desc, feats_data, coors_desc, coors_data),
-        *workspace,
-        *arrays.own(voxel_feats),
-        *arrays.own(voxel_coors),
-        *arrays.own(point2voxel_map),
-        *arrays.own(counts),
-        *number(voxel_num),
-    )
-    V = voxel_num.value
+    V = own.number.value
     return (
-        arrays.first_rows(voxel_feats, V),
-        arrays.first_rows(voxel_coors, V),
+        arrays.first_rows(voxel_feats, (N, C), V),
+        arrays.first_rows(voxel_coors, (N, 3), V),
         point2voxel_map,
-        arrays.first_rows(counts, V),
+        arrays.first_rows(counts, (N,), V),
     )
 
 
@@ -145,25 +157,24 @@ def dynamic_scatter_backward(
     reduce: str,
     out: Any = None,
 ) -> Any:
-    N, C = arrays.shape("feats", feats, "N C")
-    V = arrays.shape("grad_voxel_feats", grad_voxel_feats, "V C")[0]
     reduction = _reduction(reduce)
-    grad_feats = arrays.empty((N, C), feats) if out is None else out
-    voxel_num = ctypes.c_int32(int32("V", V))
-    feats_desc, feats_data = arrays.tensor("feats", feats)
-    workspace = handle().workspace(
-        functions.mluOpGetDynamicScatterBackwardWorkspaceSize, reduction, feats_desc
-    )
-    invoke(
-        functions.mluOpDynamicScatterBackward,
-        reduction,
-        *arrays.tensor("grad_voxel_feats", grad_voxel_feats),
-        *(feats_desc, feats_data),
-        *arrays.tensor("voxel_feats", voxel_feats),
-        *arrays.tensor("point2voxel_map", point2voxel_map),
-        *arrays.tensor("voxel_points_count", voxel_points_count),
-        *number(voxel_num),
-        *workspace,
-        *arrays.tensor("grad_feats", grad_feats),
+    feats_desc, feats_data = arrays.tensor("feats", feats, "N C")
+    grad_desc, grad_data = arrays.tensor("grad_voxel_feats", grad_voxel_feats, "V C")
+    grad_feats, *grad_tensor = arrays.output("grad_feats", feats_desc.shape, feats, out)
+    own = handle()
+    own.number.value = int32("V", grad_desc.shape[0])
+    require(
+        functions.mluOpDynamicScatterBackward(
+            own.pointer,
+            *(reduction, grad_desc, grad_data, feats_desc, feats_data),
+            *arrays.tensor("voxel_feats", voxel_feats),
+            *arrays.tensor("point2voxel_map", point2voxel_map),
+            *arrays.tensor("voxel_points_count", voxel_points_count),
+            *(NUMBER, own.number_address),
+            *own.workspace(
+                functions.mluOpGetDynamicScatterBackwardWorkspaceSize, reduction, feats_desc
+            ),
+            *grad_tensor,
+        )
     )
     return grad_feats

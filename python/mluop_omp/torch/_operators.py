@@ -44,7 +44,9 @@ def call(operator: Any, *arguments: Any) -> Any:
     """Calls the overload of the operator that computes gradients, if one is required."""
     if torch.is_grad_enabled():
         for argument in arguments:
-            if isinstance(argument, Tensor) and argument.requires_grad:
+            if not isinstance(argument, Tensor):
+                break  # Tensors come first.
+            if argument.requires_grad:
                 return operator.default(*arguments)
     return operator.no_grad(*arguments)
 
@@ -69,19 +71,8 @@ def _voxel_pooling_backward_fake(grad: Tensor, pos_memo: Tensor) -> Tensor:
     return grad.new_empty(*pos_memo.shape[:2], grad.shape[3])
 
 
-def _voxelization(
-    arrays: Any,
-    points: Tensor,
-    size: Sequence[float],
-    bounds: Sequence[float],
-    max_points: int,
-    max_voxels: int,
-) -> tuple[Tensor, Tensor, Tensor]:
-    voxels_of, coors, counts, V = voxels.voxelization(
-        arrays, points, size, bounds, max_points, max_voxels
-    )
-    first_rows = arrays.first_rows
-    return first_rows(voxels_of, V), first_rows(coors, V), first_rows(counts, V)
+def _voxelization(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
+    return voxels.voxelization(*arguments)[:3]
 
 
 def _voxelization_fake(

@@ -1,0 +1,153 @@
+"""Workspace sizes and descriptors that are kept for later calls."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import cases
+import numpy as np
+import pytest
+import torch
+
+import mluop_omp
+from mluop_omp import _arrays, _library
+from mluop_omp.torch import _operators
+
+NAMES = sorted(_operators.SCHEMAS)
+SETTINGS = [("native", 1), ("device", 2), ("native", 3), ("device", 1), ("native", 2)]
+
+
+@pytest.fixture
+def restored_settings():
+    before = mluop_omp.algorithm(), torch.get_num_threads()
+    yield
+    mluop_omp.algorithm(before[0])
+    torch.set_num_threads(before[1])
+
+
+def in_a_new_thread(function, *arguments):
+    """Calls the function with a handle of its own, which keeps nothing."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(function(*arguments)))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_settings_may_change_between_calls(name, restored_settings):
+    operator, arguments = getattr(torch.ops.mluop_omp, name), cases.arguments(name)
+    for algorithm, threads in SETTINGS:
+        mluop_omp.algorithm(algorithm)
+        torch.set_num_threads(threads)
+        expected = in_a_new_thread(operator, *arguments)
+        torch.testing.assert_close(operator(*arguments), expected, rtol=1e-6, atol=1e-6)
+        assert mluop_omp.threads() == threads
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_refused_call_does_not_change_later_ones(name):
+    operator, arguments = getattr(torch.ops.mluop_omp, name), cases.arguments(name)
+    expected = in_a_new_thread(operator, *arguments)
+    tensors = [i for i, each in enumerate(arguments) if isinstance(each, torch.Tensor)]
+    for position in tensors:
+        tensor = arguments[position]
+        for wrong in (tensor[..., :-1].contiguous(), tensor.double(), tensor[None]):
+            changed = list(arguments)
+            changed[position] = wrong
+            try:
+                operator(*changed)
+            except mluop_omp.MluOpError:
+                torch.testing.assert_close(operator(*arguments), expected, rtol=0, atol=0)
+    torch.testing.assert_close(operator(*arguments), expected, rtol=0, atol=0)
+
+
+def test_a_refused_query_is_not_kept(rng):
+    unknown = rng.random((1, 4, 3), np.float32)
+    for _ in range(2):
+        before = len(_library.handle()._sizes)
+        with pytest.raises(mluop_omp.MluOpError, match="known"):
+            mluop_omp.three_nn(unknown, np.zeros((0, 7, 3), np.float32))
+        assert len(_library.handle()._sizes) == before
+
+
+def pairs_of_two_offsets(counts):
+    """All pairs are (0, 0). The workspace of the filter gradient depends on their numbers."""
+    features, grad = np.ones((4000, 2), np.float32), np.ones((4000, 2), np.float32)
+    pairs = np.zeros((2, 2, 4000), np.int32)
+    num = np.array(counts, np.int32)
+    return mluop_omp.indice_conv_backward_filter(features, grad, pairs, num, (2, 1, 1))
+
+
+def test_sizes_follow_the_numbers_of_pairs():
+    for counts in ([1, 1], [4000, 4000], [0, 4000], [1, 1]):
+        expected = np.broadcast_to(np.reshape(counts, (2, 1, 1, 1, 1)), (2, 1, 1, 2, 2))
+        np.testing.assert_array_equal(pairs_of_two_offsets(counts), expected)
+
+
+def test_sizes_follow_the_geometry_of_the_convolution():
+    sites = cases.sites().numpy()
+    ones = (1, 1, 1)
+    for _ in range(2):
+        for kernel, pad in (((3, 3, 3), ones), (ones, (0, 0, 0)), ((1, 3, 1), (0, 1, 0))):
+            arguments = (sites, 2, cases.SPACE, kernel, ones, pad, ones, True)
+            expected = in_a_new_thread(mluop_omp.indice_pairs, *arguments)
+            assert all(map(np.array_equal, mluop_omp.indice_pairs(*arguments), expected))
+
+
+def test_the_number_of_kept_sizes_is_limited(rng, monkeypatch):
+    monkeypatch.setattr(_library, "_MAX_SIZES", 3)
+    unknown = rng.random((1, 4, 3)).astype(np.float16)
+    known = rng.random((1, 40, 3)).astype(np.float16)
+
+    def run():
+        for count in (*range(1, 40), *range(1, 40)):
+            part = known[:, :count].copy()
+            dist2, _ = mluop_omp.three_nn(unknown, part)
+            nearest = ((unknown[:, :, None] - part[:, None]).astype(np.float32) ** 2).sum(-1).min(2)
+            np.testing.assert_allclose(dist2[..., 0], nearest, atol=1e-2)
+        return len(_library.handle()._sizes)
+
+    assert in_a_new_thread(run) <= 3
+
+
+def test_descriptors_that_are_dropped_may_be_in_use(rng):
+    arguments = rng.random((1, 6, 3)).astype(np.float16), rng.random((1, 7, 3)).astype(np.float16)
+    expected = mluop_omp.three_nn(*arguments)
+    shapes = [(rows, columns) for rows in range(1, 100) for columns in range(1, 50)]
+    for shape in shapes:
+        _arrays.describe(_arrays.ARRAY, _arrays.DTYPES["float16"], shape)
+    assert all(map(np.array_equal, mluop_omp.three_nn(*arguments), expected))
+
+
+def test_a_thread_computes_while_another_sets_the_algorithm(restored_settings):
+    """Only a call during the change may be refused."""
+    arguments = cases.arguments("masked_im2col")
+    expected = torch.ops.mluop_omp.masked_im2col(*arguments)
+    stop = threading.Event()
+
+    def toggle():
+        while not stop.is_set():
+            for name in _library.ALGORITHMS:
+                mluop_omp.algorithm(name)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread = threading.Thread(target=toggle)
+    thread.start()
+    try:
+        refused = 0
+        for _ in range(2000):
+            try:
+                torch.testing.assert_close(torch.ops.mluop_omp.masked_im2col(*arguments), expected)
+            except mluop_omp.MluOpError:
+                refused += 1
+    finally:
+        stop.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert refused < 2000
+    for name in _library.ALGORITHMS:
+        mluop_omp.algorithm(name)
+        torch.testing.assert_close(torch.ops.mluop_omp.masked_im2col(*arguments), expected)
