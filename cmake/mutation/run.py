@@ -23,7 +23,6 @@ from mutants import mutants_of
 FOLDERS = ("core", "team", "primitives", "ops")
 # Suites that read the source tree, and suites of large tensors.
 EXCLUDED_SUITES = "Architecture*:Big*:Large*"
-OPERATORS = ("OpsDynamicScatter", "OpsIndiceConvolution", "OpsMaskedIm2col", "OpsThreeInterpolate", "OpsVoxelPooling")
 # Kernels are compiled for one instruction set, which the other objects then select at run time.
 KERNEL_FLAGS = ["-march=haswell", "-maes", "-DHWY_COMPILE_ONLY_STATIC"]
 # Threads that wait do not spin: the tests have more threads than the machine has processors.
@@ -32,19 +31,24 @@ ENVIRONMENT = {"MLUOP_OMP_SIMD": "avx2", "MLUOP_LOG_LEVEL": "off", "MLUOP_OMP_MA
 MEMORY_BYTES = 16 << 30  # of address space: a mutant that allocates without end fails
 
 
-def stages(file, seconds):
+def suites_of(operator):
+    """The prefix of the test suites of an operator, by the name of its folder."""
+    return "Ops" + "".join("NN" if word == "nn" else word.capitalize() for word in operator.split("_"))
+
+
+def stages(file, seconds, operators):
     """The tests that can notice a mutant of the file, in the order in which they run: first those of its folder, the
-    quick ones before the slow ones, then the others. seconds: of each test without a mutant. Operators do not use each
-    other, hence the tests of one do not run for another."""
+    quick ones before the slow ones, then the others. seconds: of each test without a mutant. operators: all of them.
+    They do not use each other, hence the tests of one do not run for another."""
     folders = Path(file).parts[1:]
     near = {"core": ("Core", "Api"), "team": ("Team",), "primitives": ("Primitives",)}.get(folders[0])
     if near is None:
-        near = ("Ops" + "".join(word.capitalize() for word in folders[1].split("_")),)
+        near = (suites_of(folders[1]),)
     first = sorted((test for test in seconds if test.startswith(near)), key=seconds.get)
     total = sum(map(seconds.get, first))
     quick = [test for i, test in enumerate(first) if sum(map(seconds.get, first[:i + 1])) <= total / 10]
-    others = [test for test in seconds
-              if test not in first and not (folders[0] == "ops" and test.startswith(OPERATORS))]
+    unrelated = tuple(map(suites_of, operators)) if folders[0] == "ops" else ()
+    others = [test for test in seconds if test not in first and not test.startswith(unrelated)]
     return [tests for tests in (quick, first[len(quick):], others) if tests]
 
 
@@ -196,7 +200,8 @@ def judge(build, mutant, text, seconds, cpu_seconds):
     why = build.build(mutant.file, mutant.apply(text))
     if why:
         return "discarded", why
-    for stage in stages(mutant.file, seconds):
+    operators = [folder.name for folder in (build.source / "src/ops").iterdir()]
+    for stage in stages(mutant.file, seconds, operators):
         usual = sum(seconds[test] for test in stage)
         # A mutant may not end. Processor time does not depend on what else the machine does.
         failure = build.test(":".join(stage), 60 + 10 * usual,

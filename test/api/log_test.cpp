@@ -7,14 +7,20 @@
 #include <functional>
 #include <string>
 
+#include "ops/ball_query/call.h"
 #include "ops/dynamic_point_to_voxel_forward/call.h"
 #include "ops/dynamic_scatter_backward/call.h"
+#include "ops/get_indice_pairs/call.h"
+#include "ops/indice_convolution_backward_filter/call.h"
 #include "ops/indice_convolution_forward/call.h"
 #include "ops/masked_col2im_forward/call.h"
 #include "ops/masked_im2col_forward/call.h"
 #include "ops/three_interpolate_backward/call.h"
+#include "ops/three_interpolate_forward/call.h"
+#include "ops/three_nn_forward/call.h"
 #include "ops/voxel_pooling_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
+#include "ops/voxelization/call.h"
 #include "support/api.h"
 #include "support/environment.h"
 
@@ -91,6 +97,18 @@ TEST_F(ApiLog, PlansAtDebug) {
   const auto no_masks = random_masked_im2col<uint32_t>({20, 15, 16, 0, 3, 2, 1, 0}, random);
   const auto columns = random_masked_col2im<uint32_t>({20, 15, 16, 200}, random);
   const auto pairs = random_indice_convolution<float>({500, 400, 16, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
+  const auto known = random_three_nn<float>({2, 200, 100}, random);
+  const auto many_known = random_three_nn<float>({2, 200, 1100}, random);
+  const auto balls = random_ball_query<float>({2, 300, 900, 4, 0, 0.5F}, random);
+  const auto cloud = random_voxelization(voxelization_problem(900, 5, 4, 500, 8), random);
+  const auto features = random_three_interpolate_forward<float>({2, 20, 90, 500}, random);
+  const auto grads = random_indice_convolution_backward_filter<float>({400, 300, 16, 24, 3, 1, 2}, random);
+  IndicePairsProblem convolved = {2,         {20, 30, 40}, {10, 15, 20}, {3, 3, 3}, {2, 2, 2},
+                                  {1, 1, 1}, {1, 1, 1},    false,        {}};
+  const auto sites = random_get_indice_pairs(convolved, 500, random);
+  const auto no_sites = random_get_indice_pairs(convolved, 0, random);
+  convolved.input_space = convolved.output_space = {512, 256, 256};
+  const auto few_sites = random_get_indice_pairs(convolved, 500, random);
   const auto voxel_pooling = [&](const Handle& h) { require(VoxelPoolingCall(h, voxels).run()); };
   const auto pooling_backward = [&](const Handle& h) {
     require(VoxelPoolingBackwardCall<uint32_t>(h, gradients).run());
@@ -103,6 +121,17 @@ TEST_F(ApiLog, PlansAtDebug) {
   const auto empty_im2col = [&](const Handle& h) { require(MaskedIm2colCall<uint32_t>(h, no_masks).run()); };
   const auto col2im = [&](const Handle& h) { require(MaskedCol2imCall<uint32_t>(h, columns).run()); };
   const auto convolution = [&](const Handle& h) { require(IndiceConvolutionCall<float>(h, pairs).run()); };
+  const auto filter = [&](const Handle& h) {
+    require(IndiceConvolutionBackwardFilterCall<float>(h, grads).run());
+  };
+  const auto forward = [&](const Handle& h) { require(ThreeInterpolateForwardCall<float>(h, features).run()); };
+  const auto three_nn = [&](const Handle& h) { require(ThreeNNCall<float>(h, known).run()); };
+  const auto tree = [&](const Handle& h) { require(ThreeNNCall<float>(h, many_known).run()); };
+  const auto ball_query = [&](const Handle& h) { require(BallQueryCall<float>(h, balls).run()); };
+  const auto voxelization = [&](const Handle& h) { require(VoxelizationCall(h, cloud).run()); };
+  const auto indice_pairs = [&](const Handle& h) { require(GetIndicePairsCall(h, sites).run()); };
+  const auto hashed_pairs = [&](const Handle& h) { require(GetIndicePairsCall(h, few_sites).run()); };
+  const auto empty_pairs = [&](const Handle& h) { require(GetIndicePairsCall(h, no_sites).run()); };
   const struct {
     mluOpOmpAlgorithm_t algorithm;
     std::function<void(const Handle&)> body;
@@ -129,6 +158,15 @@ TEST_F(ApiLog, PlansAtDebug) {
       {MLUOP_OMP_ALGORITHM_DEVICE, col2im, "native, scatter, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, convolution, "native, taskDim #, tile of # rows, # pairs at once"},
       {MLUOP_OMP_ALGORITHM_DEVICE, convolution, "device, taskDim 3, tile of # x # by # x #"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, filter, "native, taskDim #, # segments, tile of # x #, # pairs at once"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, forward, "packed, taskDim #, chunks of # points"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, three_nn, "native, comparison with all known points"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, tree, "native, tree"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, ball_query, "native, taskDim #"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, voxelization, "native, buckets #, voxels #"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, indice_pairs, "native, direct cells, taskDim #"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, hashed_pairs, "native, hashed cells, taskDim #"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, empty_pairs, "nothing to do"},
   };
   const ScopedThreads threads(3);
   for (const auto& row : kTable) {

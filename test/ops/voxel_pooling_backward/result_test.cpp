@@ -81,12 +81,14 @@ int64_t streamed_points(int64_t channels) {
   return cache_sizes().llc / 4 / (channels * static_cast<int64_t>(sizeof(T))) + 3;
 }
 
-// Outputs that bypass the caches: short and long rows, of whole cache lines and others.
+// Outputs that bypass the caches: short and long rows, of whole cache lines and others. The last row is of a point
+// without a cell.
 TYPED_TEST(OpsVoxelPoolingBackward, LargeOutputs) {
   const ScopedThreads threads(3);
-  for (const int64_t channels : {1, 31, 64, 257, 9001}) {
+  for (const int64_t channels : {1, 31, 64, 257, 1024, 9001}) {
     const VoxelPoolingBackwardSizes sizes = {1, streamed_points<TypeParam>(channels), channels, 11, 12};
-    const auto inputs = random_voxel_pooling_backward<TypeParam>(sizes, this->random_);
+    auto inputs = random_voxel_pooling_backward<TypeParam>(sizes, this->random_);
+    std::fill(inputs.pos_memo.end() - 3, inputs.pos_memo.end(), -1);
     for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
       SCOPED_TRACE(name_of(sizes));
       expect_reference(inputs, placement);

@@ -30,8 +30,8 @@ struct TransposeMatricesArgs {
   int32_t element_size;  // 2 or 4
   const void* from;
   void* to;
-  int64_t tile_rows, tile_columns;
-  bool stream;  // the output bypasses the caches
+  int64_t tile_rows = 0, tile_columns = 0;  // the plan fits them to NRAM
+  bool stream;                              // the output bypasses the caches
 };
 
 // Work items: tiles of rows, times matrices, times segments of columns; tiles outermost, so that consecutive work

@@ -55,8 +55,6 @@ void transpose_feature(Context& context, const Args& args, void* to) {
                                   .element_size = args.element_size,
                                   .from = args.feature,
                                   .to = to,
-                                  .tile_rows = 0,
-                                  .tile_columns = 0,
                                   .stream = false,
                               });
 }
@@ -75,8 +73,6 @@ void transpose_data_col(Context& context, const Args& args, const void* from) {
                                   .element_size = args.element_size,
                                   .from = from,
                                   .to = args.data_col,
-                                  .tile_rows = 0,
-                                  .tile_columns = 0,
                                   .stream = exceeds_caches(args.mask_cnt * offsets * args.pixel_bytes()),
                               });
 }

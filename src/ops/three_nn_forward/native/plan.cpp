@@ -83,7 +83,7 @@ void run(Call& call, const Args& args, Arena workspace) {
   Context& context = call.context();
   context.reserve(0);
   const bool uses_tree = args.M >= kMinTreePoints;
-  call.log_detail(uses_tree ? "tree" : "comparison with all known points");
+  call.log_detail("native, ", uses_tree ? "tree" : "comparison with all known points");
   if (uses_tree) {
     run_tree(context, args, workspace);
   } else {
