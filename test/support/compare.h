@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "support/differences.h"
@@ -13,20 +10,7 @@
 namespace mluop::test {
 
 // Equal bits, or NaN of any payloads: IEEE 754 does not specify which payload an addition of two NaN returns.
-inline bool same_bits(float a, float b) {
-  return std::memcmp(&a, &b, sizeof(a)) == 0 || (std::isnan(a) && std::isnan(b));
-}
-
-inline ::testing::AssertionResult same_bits(const std::vector<float>& evaluated,
-                                            const std::vector<float>& baseline) {
-  if (evaluated.size() != baseline.size()) return ::testing::AssertionFailure() << "sizes differ";
-  for (size_t i = 0; i < evaluated.size(); ++i) {
-    if (!same_bits(evaluated[i], baseline[i])) {
-      return ::testing::AssertionFailure()
-             << "element " << i << " is " << evaluated[i] << ", expected " << baseline[i];
-    }
-  }
-  return ::testing::AssertionSuccess();
-}
+bool same_bits(float a, float b);
+::testing::AssertionResult same_bits(const std::vector<float>& evaluated, const std::vector<float>& baseline);
 
 }  // namespace mluop::test

@@ -115,13 +115,6 @@ TEST(OpsThreeInterpolateBackwardDevice, TilesFitNram) {
 }
 
 template <class T>
-std::vector<float> floats_of(const std::vector<T>& values) {
-  std::vector<float> floats;
-  for (const T value : values) floats.push_back(to_f32(value));
-  return floats;
-}
-
-template <class T>
 void expect_close(const std::vector<T>& evaluated, const std::vector<T>& expected) {
   const auto [diff1, diff2] = differences(floats_of(evaluated), floats_of(expected));
   EXPECT_LE(diff1, kTolerance<T>);

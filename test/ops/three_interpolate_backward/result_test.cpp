@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -24,20 +25,13 @@ constexpr double kHalfTolerance = 1e-3;
 
 std::string name_of(const ThreeInterpolateSizes& s) { return product_text({s.B, s.C, s.N, s.M}); }
 
-std::vector<float> to_f32(const std::vector<float>& values) { return values; }
-std::vector<float> to_f32(const std::vector<Half>& values) {
-  std::vector<float> floats;
-  for (const Half value : values) floats.push_back(to_f32(value));
-  return floats;
-}
-
 template <class T>
 void expect_bits(const ThreeInterpolateInputs<T>& inputs, const std::vector<T>& expected, Placement placement) {
   const Handle handle;
   const ThreeInterpolateCall<T> call(handle, inputs, placement);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   // The conversion to fp32 is exact, so equal bits of fp32 are equal bits of T.
-  EXPECT_TRUE(same_bits(to_f32(call.output()), to_f32(expected)));
+  EXPECT_TRUE(same_bits(floats_of(call.output()), floats_of(expected)));
   EXPECT_TRUE(call.intact());
 }
 
@@ -231,7 +225,8 @@ TEST(OpsThreeInterpolateBackward, AgainstSumsInDouble) {
     const Handle handle;
     const ThreeInterpolateCall call(handle, inputs);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    const auto [diff1, diff2] = differences(to_f32(call.output()), std::vector<float>(sums.begin(), sums.end()));
+    const auto [diff1, diff2] =
+        differences(floats_of(call.output()), std::vector<float>(sums.begin(), sums.end()));
     EXPECT_LE(diff1, tolerance);
     EXPECT_LE(diff2, tolerance);
   };

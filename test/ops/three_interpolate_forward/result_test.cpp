@@ -1,7 +1,6 @@
 // mluOpThreeInterpolateForward against the serial loop of its definition, bit for bit.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -24,13 +23,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 // For fp32 sums, and for their rounding to half, against sums in double.
 constexpr double kFloatTolerance = 1e-6;
 constexpr double kHalfTolerance = 1e-3;
-
-template <class T>
-std::vector<float> floats_of(const std::vector<T>& values) {
-  std::vector<float> floats(values.size());
-  std::transform(values.begin(), values.end(), floats.begin(), [](T value) { return to_f32(value); });
-  return floats;
-}
 
 template <class T>
 void expect_bits(const ThreeInterpolateForwardInputs<T>& inputs, const std::vector<T>& expected,

@@ -22,13 +22,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kTree = three_nn_forward::native::kMinTreePoints;
 
 template <class T>
-std::vector<float> floats_of(const std::vector<T>& values) {
-  std::vector<float> floats;
-  for (const T value : values) floats.push_back(to_f32(value));
-  return floats;
-}
-
-template <class T>
 void expect_outputs(const ThreeNNInputs<T>& inputs, const ThreeNNOutputs<T>& expected,
                     Placement placement = Placement::kAligned) {
   const Handle handle;

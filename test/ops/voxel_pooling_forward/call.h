@@ -61,13 +61,4 @@ struct VoxelPoolingCall : GuardedCall {
   void* pos_memo;
 };
 
-// For comparisons: the conversion is exact, so equal bits of fp32 are equal bits of T.
-template <class T>
-std::vector<float> floats_of(const std::vector<T>& values) {
-  std::vector<float> floats;
-  floats.reserve(values.size());
-  for (const T value : values) floats.push_back(to_f32(value));
-  return floats;
-}
-
 }  // namespace mluop::test
