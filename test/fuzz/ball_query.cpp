@@ -22,11 +22,11 @@ float decode_radius(Decoder& decoder) {
   return decoder.pick(kRadii);
 }
 
-// Few pairs, so that an execution is fast.
+// Few pairs, so that an execution is fast; one call in 16 has enough for several tasks.
 Problem decode_problem(Decoder& decoder) {
   Problem problem{decoder.number(1, 3),  decoder.number(1, 60),  decoder.number(0, 300),
                   decoder.number(0, 40), decode_radius(decoder), decode_radius(decoder)};
-  limit_product({&problem.B, &problem.M}, std::max<int64_t>((1 << 12) / (problem.N + 1), 1));
+  limit_product({&problem.B, &problem.M}, std::max<int64_t>(4 * decode_max_count(decoder) / (problem.N + 1), 1));
   return problem;
 }
 

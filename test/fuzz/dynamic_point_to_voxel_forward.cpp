@@ -1,6 +1,7 @@
 // Fuzzer of mluOpDynamicPointToVoxelForward and its workspace query.
 #include "reference/dynamic_point_to_voxel_forward.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -23,17 +24,22 @@ struct Problem {
   int64_t max_voxels;
 };
 
-// Coordinates of few or many values along each axis, from any origin on.
-std::vector<int32_t> decode_coors(Decoder& decoder, int64_t points) {
+// Coordinates of few or many values along each axis, from any origin on. With one_voxel, of most points the
+// origin.
+std::vector<int32_t> decode_coors(Decoder& decoder, int64_t points, bool one_voxel) {
   int64_t origins[3], extents[3];
   for (size_t axis = 0; axis < 3; ++axis) {
-    extents[axis] = decoder.flag() ? decoder.number(1, 40) : decoder.number(1, INT32_MAX);
+    extents[axis] = one_voxel || decoder.flag() ? decoder.number(1, 40) : decoder.number(1, INT32_MAX);
     origins[axis] = decoder.one_in(4) ? decoder.number(0, int64_t{INT32_MAX} + 1 - extents[axis]) : 0;
   }
   const int64_t none = decoder.number(0, 4);
   Values values(decoder, false);
   std::vector<int32_t> coors;
   for (int64_t i = 0; i < 3 * points; ++i) {
+    if (one_voxel && i / 3 % 64 > 0) {
+      coors.push_back(static_cast<int32_t>(origins[i % 3]));
+      continue;
+    }
     const bool negative = values.below(32) < none;
     const int64_t coor = negative ? -1 - values.below(INT32_MAX) : origins[i % 3] + values.below(extents[i % 3]);
     coors.push_back(static_cast<int32_t>(coor));
@@ -45,13 +51,19 @@ Problem decode_problem(Decoder& decoder) {
   constexpr Reduction kReductions[] = {Reduction::kSum, Reduction::kMean, Reduction::kMax};
   Problem problem{decoder.number(0, 600), decoder.number(0, 100), decoder.pick(kReductions), {}, 0, 0};
   limit_product({&problem.points, &problem.channels}, decode_max_count(decoder));
-  problem.coors = decode_coors(decoder, problem.points);
+  // One call in 64 has a voxel of more than 4096 points and several cache lines, which the tasks share.
+  const bool one_voxel = decoder.one_in(64);
+  if (one_voxel) {
+    problem.points = decoder.number(4200, 4300);
+    problem.channels = decoder.number(15, 20);
+  }
+  problem.coors = decode_coors(decoder, problem.points, one_voxel);
   problem.voxels = reference::dynamic_point_to_voxel_forward(problem.reduction, problem.points, 0, nullptr,
                                                              problem.coors.data())
                        .voxel_num;
   // Mostly one of the valid numbers of rows.
   problem.max_voxels =
-      decoder.one_in(16) ? decoder.number(0, problem.points) : decoder.number(problem.voxels, problem.points);
+      decoder.one_in(16) ? decoder.number(0, problem.points + 1) : decoder.number(problem.voxels, problem.points);
   return problem;
 }
 
@@ -68,7 +80,11 @@ class Fuzzer : public OperatorFuzzer {
         map_(output(any_layout(kInt, {problem_.points}))),
         counts_(output(any_layout(kInt, {problem_.max_voxels}))),
         voxel_num_(output(any_layout(kInt, {1}))) {
-    Values(bytes, true).fill(feats_.data<float>(), feats_.count());
+    // Of many rows, the first are repeated.
+    const size_t distinct = std::min(feats_.count(), size_t{1} << 13);
+    Values(bytes, true).fill(feats_.data<float>(), distinct);
+    for (size_t i = distinct; i < feats_.count(); ++i)
+      feats_.data<float>()[i] = feats_.data<float>()[i - distinct];
     std::copy(problem_.coors.begin(), problem_.coors.end(), coors_.data<int32_t>());
     undo_own_fault();
   }
@@ -103,8 +119,8 @@ class Fuzzer : public OperatorFuzzer {
   bool writes_nothing() const override { return reads_nothing(); }
   mluOpStatus_t status_of_valid_call() const override {
     if (settings().is_200_series()) return MLUOP_STATUS_ARCH_MISMATCH;
-    return problem_.max_voxels < problem_.voxels && !reads_nothing() ? MLUOP_STATUS_BAD_PARAM
-                                                                     : MLUOP_STATUS_SUCCESS;
+    const bool valid = problem_.voxels <= problem_.max_voxels && problem_.max_voxels <= problem_.points;
+    return valid || reads_nothing() ? MLUOP_STATUS_SUCCESS : MLUOP_STATUS_BAD_PARAM;
   }
 
   // A value that is no reduction.

@@ -18,6 +18,11 @@ using Sizes = reference::DynamicScatterBackwardSizes;
 
 Sizes decode_sizes(Decoder& decoder) {
   int64_t points = decoder.number(0, 600), channels = decoder.number(0, 100);
+  // Enough for more voxels than buckets.
+  if (decoder.one_in(32)) {
+    points = decoder.number(4100, 5000);
+    channels = 1;
+  }
   limit_product({&points, &channels}, decode_max_count(decoder));
   // Without features, any number of voxels is valid.
   const int64_t voxels = decoder.number(0, points == 0 || channels == 0 ? 20 : points);

@@ -70,9 +70,13 @@ Convolution decode_convolution(Decoder& decoder) {
   p.batch_size = static_cast<int32_t>(decoder.one_in(8) ? decoder.number(1, INT32_MAX) : decoder.number(1, 3));
   for (size_t axis = convolution.two_dimensions ? 1 : 0; axis < 3; ++axis) decode_axis(decoder, p, axis);
   int64_t depth = p.kernel[0], height = p.kernel[1], width = p.kernel[2];
-  int64_t sites = decoder.number(0, 300);
+  // One call in 32 has several chunks, of 2048 sites.
+  const bool chunks = decoder.one_in(32);
+  int64_t sites = chunks ? decoder.number(2050, 2700) : decoder.number(0, 300);
+  if (chunks) limit_product({&depth, &height, &width}, 3);
   limit_product({&depth, &height, &width}, kMaxOffsets);
-  limit_product({&depth, &height, &width, &sites}, decode_max_count(decoder));
+  const int64_t max_count = decode_max_count(decoder);
+  limit_product({&depth, &height, &width, &sites}, chunks ? 1 << 13 : max_count);
   p.kernel = {static_cast<int32_t>(depth), static_cast<int32_t>(height), static_cast<int32_t>(width)};
   p.sites.resize(static_cast<size_t>(cells_of(p.batch_size, p.input_space, sites)));
   return convolution;
@@ -146,9 +150,11 @@ class Fuzzer : public OperatorFuzzer {
     return has_small_out_ && in_out ? nullptr : workspace();
   }
   mluOpStatus_t execute(mluOpHandle_t handle) override {
-    return mluOpGetIndicePairs(handle, sparse_conv_desc_, indices_.desc(), indices_.pointer(), workspace_apart(),
-                               workspace_size(), pairs_.desc(), pairs_.pointer(), out_desc(), out_.pointer(),
-                               num_.desc(), num_.pointer());
+    const mluOpStatus_t status = mluOpGetIndicePairs(
+        handle, sparse_conv_desc_, indices_.desc(), indices_.pointer(), workspace_apart(), workspace_size(),
+        pairs_.desc(), pairs_.pointer(), out_desc(), out_.pointer(), num_.desc(), num_.pointer());
+    if (status == MLUOP_STATUS_SUCCESS) check_num_act_out();
+    return status;
   }
   std::optional<mluOpStatus_t> query(mluOpHandle_t handle, size_t* bytes) override {
     return mluOpGetIndicePairsWorkspaceSize(handle, sparse_conv_desc_, indices_.desc(), pairs_.desc(), out_desc(),
@@ -230,6 +236,9 @@ class Fuzzer : public OperatorFuzzer {
     int32_t* row = out.data();
     for (const Site& site : expected_.outputs) row = append(row, site);
     check(equals(out_, out), "out_indices is wrong");
+  }
+
+  void check_num_act_out() const {
     int num_act_out = -1;
     check_success(mluOpGetSparseConvolutionNumActOut(valid_desc_, &num_act_out),
                   "mluOpGetSparseConvolutionNumActOut");

@@ -20,14 +20,16 @@ TensorFormat filters_format(mluOpDataType_t dtype, const Sizes& s, bool four_dim
   return format;
 }
 
-// The sizes of a problem, with more pairs of fewer channels for the segments of the reduction.
+// The sizes of a problem, with more pairs of fewer channels for the segments of the reduction. Few matrices are so
+// large that segments have partial sums of their own.
 Sizes decode_sizes(Decoder& decoder, bool four_dims) {
   Sizes sizes = decode_convolution_sizes(decoder);
   if (four_dims) sizes.D = 1;
   if (decoder.one_in(16)) {
-    sizes.num_act_in = decoder.number(1000, 3000);
-    sizes.Ci = 1 + sizes.Ci % 4;
-    sizes.Co = 1 + sizes.Co % 4;
+    sizes.num_act_in = decoder.number(1000, 2100);
+    const int64_t max_channels = decoder.one_in(4) ? 16 : 4;
+    sizes.Ci = 1 + sizes.Ci % max_channels;
+    sizes.Co = 1 + sizes.Co % max_channels;
     sizes.D = sizes.H = 1;
   }
   return sizes;

@@ -14,7 +14,8 @@ using Sizes = reference::MaskedCol2imForwardSizes;
 
 Sizes decode_sizes(Decoder& decoder) {
   Sizes sizes = {decoder.number(1, 80), decoder.number(1, 40), decoder.number(1, 60), decoder.number(0, 1200)};
-  const int64_t max_count = decode_max_count(decoder);
+  // The elements of the largest images are enough for several tasks.
+  const int64_t max_count = 4 * decode_max_count(decoder);
   limit_product({&sizes.channels, &sizes.height, &sizes.width}, max_count);
   limit_product({&sizes.channels, &sizes.mask_cnt}, max_count);
   return sizes;

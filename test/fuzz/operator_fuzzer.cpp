@@ -32,6 +32,7 @@ void OperatorFuzzer::run() {
   make_workspace(handle.get());
   if (!decoder_.used_up()) run_with_faults(handle.get());
   if (!run_valid(handle.get(), settings_)) return;
+  check_result();
   if (settings_.is_native()) {
     run_again(decode_other_team(decoder_, settings_));
   } else if (device_is_deterministic() && decoder_.one_in(4)) {
@@ -161,9 +162,7 @@ bool OperatorFuzzer::run_valid(mluOpHandle_t handle, const Settings& with) {
   const mluOpStatus_t status = call(handle);
   if (status == MLUOP_STATUS_ALLOC_FAILED && with.has_small_nram()) return false;
   check(status == status_of_valid_call(), "a valid call returns ", mluOpGetErrorString(status));
-  if (status != MLUOP_STATUS_SUCCESS) return false;
-  check_result();
-  return true;
+  return status == MLUOP_STATUS_SUCCESS;
 }
 
 void OperatorFuzzer::run_again(const Settings& with) {
@@ -175,12 +174,19 @@ void OperatorFuzzer::run_again(const Settings& with) {
   make_workspace(handle.get());
   if (!run_valid(handle.get(), with)) return;
   size_t i = 0;
+  bool identical = true;
   for (const Tensor& tensor : tensors_) {
-    if (tensor.is_output()) check(tensor.holds(first[i++]), "the bits of two runs differ");
+    if (!tensor.is_output()) continue;
+    const std::vector<std::byte>& copy = first[i++];
+    if (tensor.is_identical(copy)) continue;
+    check(tensor.holds(copy), "the bits of two runs differ");
+    identical = false;
   }
+  // NaN may differ. Of identical outputs, the result of the oracle is known.
+  if (!identical) check_result();
 }
 
-int64_t decode_max_count(Decoder& decoder) { return decoder.one_in(6) ? 1 << 13 : 1 << 9; }
+int64_t decode_max_count(Decoder& decoder) { return decoder.one_in(16) ? 1 << 13 : 1 << 9; }
 
 void limit_product(std::initializer_list<int64_t*> factors, int64_t limit) {
   const auto product = [&] {

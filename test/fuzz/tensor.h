@@ -46,8 +46,10 @@ class Tensor {
   }
   size_t count() const { return count_; }
   bool is_output() const { return is_output_; }
-  // A copy of the elements, and whether they are those of a copy; a NaN equals any other.
+  // A copy of the elements, whether they are those of a copy, and whether they are with each NaN equal to any
+  // other.
   std::vector<std::byte> contents() const;
+  bool is_identical(const std::vector<std::byte>& copy) const;
   bool holds(const std::vector<std::byte>& copy) const;
   Buffer& buffer() { return buffer_; }
   const Buffer& buffer() const { return buffer_; }

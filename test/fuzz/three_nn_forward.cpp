@@ -11,13 +11,15 @@ namespace {
 
 using Sizes = reference::ThreeNNForwardSizes;
 
-// One call in 16 searches a tree, which takes 1024 known points. Few pairs, so that an execution is fast.
+// One call in 16 searches a tree, which takes 1024 known points. Few pairs, so that an execution is fast; one call
+// in 16 has enough for several tasks.
 Sizes decode_sizes(Decoder& decoder) {
-  const bool tree = decoder.one_in(16);
-  Sizes sizes{decoder.number(1, 3), decoder.number(1, 60),
-              tree ? decoder.number(1020, 1600) : decoder.number(0, 60)};
+  const bool tree = decoder.one_in(16), several_tasks = decoder.one_in(16);
+  Sizes sizes{decoder.number(1, 3), decoder.number(1, several_tasks ? 300 : 60),
+              tree ? decoder.number(1020, 1100) : decoder.number(0, several_tasks ? 100 : 60)};
   if (tree) sizes.B = 1;
-  limit_product({&sizes.B, &sizes.N}, std::max<int64_t>((tree ? 1 << 12 : 1 << 9) / (sizes.M + 1), 1));
+  const int64_t max_pairs = several_tasks ? (tree ? 72 << 10 : 20 << 10) : (tree ? 1 << 12 : 1 << 9);
+  limit_product({&sizes.B, &sizes.N}, std::max<int64_t>(max_pairs / (sizes.M + 1), 1));
   return sizes;
 }
 

@@ -11,12 +11,19 @@ namespace {
 
 using Sizes = reference::VoxelPoolingForwardSizes;
 
-Sizes decode_sizes(Decoder& decoder) {
+Sizes decode_sizes(Decoder& decoder, int64_t element_bytes) {
   int64_t b = decoder.number(1, 4), n = decoder.number(1, 400), c = decoder.number(1, 96);
   int64_t x = decoder.number(1, 24), y = decoder.number(1, 24), z = decoder.number(1, 4);
-  const int64_t max_count = decode_max_count(decoder);
+  // More cells than buckets.
+  if (decoder.one_in(32)) {
+    c = 1;
+    x = y = 80;
+  }
+  // As many bytes of each type: tasks share a cell only where the features of a call are large.
+  const int64_t max_count = decode_max_count(decoder) * int64_t{sizeof(float)} / element_bytes;
   limit_product({&b, &n, &c}, max_count);
   limit_product({&b, &x, &y, &c}, max_count);
+  if (decoder.flag()) n = std::max(n, max_count / (b * c));
   const auto narrow = [](int64_t size) { return static_cast<int>(size); };
   return {narrow(b), narrow(n), narrow(c), narrow(x), narrow(y), narrow(z)};
 }
@@ -27,7 +34,7 @@ class Fuzzer : public OperatorFuzzer {
  public:
   explicit Fuzzer(Decoder& bytes)
       : OperatorFuzzer(bytes, "mluOpVoxelPoolingForward", {MLUOP_STATUS_ARCH_MISMATCH}),
-        sizes_(decode_sizes(bytes)),
+        sizes_(decode_sizes(bytes, sizeof(T))),
         geom_(input({MLUOP_DTYPE_INT32, {sizes_.batch_size, sizes_.num_points, 3}})),
         features_(input({test::kDtype<T>, {sizes_.batch_size, sizes_.num_points, sizes_.num_channels}})),
         sums_(output(

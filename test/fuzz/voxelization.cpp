@@ -19,9 +19,10 @@ using Problem = reference::VoxelizationProblem;
 Problem decode_problem(Decoder& decoder) {
   constexpr float kSizes[] = {0.25F, 0.1F, 1, 3, 0x1p-15F, 0.7F, 1.0e-20F};
   constexpr float kLimits[] = {-1, 1, 0, 0.5F, -3, 100, -1.0e30F};
-  const int64_t max_count = decode_max_count(decoder);
+  // One call in 16 has several chunks, of 4096 points.
+  const int64_t max_points = decoder.one_in(16) ? 5000 : 500;
   Problem problem{
-      decoder.number(1, max_count), decoder.number(3, 10), decoder.number(0, 9), decoder.number(0, 300), {}, {}};
+      decoder.number(1, max_points), decoder.number(3, 10), decoder.number(0, 9), decoder.number(0, 300), {}, {}};
   // Few elements, so that an execution is fast.
   limit_product({&problem.max_voxels, &problem.max_points}, 256);
   for (float& size : problem.voxel_size) size = decoder.pick(kSizes);
