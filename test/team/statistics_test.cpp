@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -170,6 +171,21 @@ TEST(TeamStatistics, TasksOfADynamicLaunch) {
   }
   EXPECT_EQ(items, 1000);
   EXPECT_EQ(tiles, 1000);
+}
+
+void wait_a_millisecond(const Work&, int64_t, int64_t, Task&) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+TEST(TeamStatistics, DurationOfTasks) {
+  TeamContext context(2);
+  context.statistics.enable(true);
+  context.statistics.begin_call();
+  launch(context, "wait", 3, Evenly{3}, wait_a_millisecond, {0});
+  ASSERT_EQ(context.statistics.launches().size(), 1U);
+  for (const TaskStatistics& task : context.statistics.launches()[0].tasks) EXPECT_GE(task.duration_us, 1000);
 }
 
 // A context without statistics gives each task a record that is discarded.
