@@ -1,13 +1,14 @@
 #include "support/guarded_call.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace mluop::test {
 
 bool GuardedCall::intact() const {
   const std::byte* original = original_inputs_.data();
   for (const GuardedMemory* input : inputs_) {
-    if (!std::equal(input->bytes(), input->bytes() + input->byte_count(), original)) return false;
+    if (std::memcmp(input->bytes(), original, input->byte_count()) != 0) return false;
     original += input->byte_count();
   }
   return guards_intact();

@@ -26,6 +26,9 @@ std::string name_of(const DynamicScatterSizes& s) {
 
 // Gradients are copied, so the payload of a NaN is compared too.
 ::testing::AssertionResult identical(const std::vector<float>& evaluated, const std::vector<float>& baseline) {
+  if (std::memcmp(evaluated.data(), baseline.data(), baseline.size() * sizeof(float)) == 0) {
+    return ::testing::AssertionSuccess();
+  }
   for (size_t i = 0; i < baseline.size(); ++i) {
     if (std::memcmp(&evaluated[i], &baseline[i], sizeof(float)) != 0) {
       return ::testing::AssertionFailure()
@@ -35,8 +38,8 @@ std::string name_of(const DynamicScatterSizes& s) {
   return ::testing::AssertionSuccess();
 }
 
-void expect_reference(const DynamicScatterInputs& inputs, Placement placement = Placement::kAligned) {
-  const std::vector<float> expected = dynamic_scatter_reference(inputs);
+void expect_identical(const DynamicScatterInputs& inputs, const std::vector<float>& expected,
+                      Placement placement) {
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
     const Handle handle(algorithm);
@@ -45,6 +48,10 @@ void expect_reference(const DynamicScatterInputs& inputs, Placement placement = 
     EXPECT_TRUE(identical(call.output(), expected));
     EXPECT_TRUE(call.intact());
   }
+}
+
+void expect_reference(const DynamicScatterInputs& inputs, Placement placement = Placement::kAligned) {
+  expect_identical(inputs, dynamic_scatter_reference(inputs), placement);
 }
 
 constexpr DynamicScatterSizes kHostileSizes[] = {
@@ -307,10 +314,11 @@ TEST(BigDynamicScatterBackward, LargeScan) {
   auto random = seeded_random();
   for (const bool shuffled : {false, true}) {
     const auto inputs = lidar_inputs({500000, 100000, 64, 100000}, 128, shuffled, random);
+    const auto expected = dynamic_scatter_reference(inputs);
     for (const int count : {1, 2, 16}) {
       const ScopedThreads threads(count);
-      expect_reference(inputs, Placement::kAligned);
-      expect_reference(inputs, Placement::kAgainstEnd);
+      expect_identical(inputs, expected, Placement::kAligned);
+      expect_identical(inputs, expected, Placement::kAgainstEnd);
     }
   }
 }
