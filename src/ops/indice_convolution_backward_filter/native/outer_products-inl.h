@@ -57,8 +57,10 @@ HWY_NOINLINE void add_outer_products(const OuterProducts& args, int64_t row) {
   const float* const* const grads = args.grads;
   const int64_t column = args.column;
   for (int64_t p = 0, pairs = args.pairs; p < pairs; ++p) {
-    const float* HWY_RESTRICT feature = features[p] + row;
-    const float* HWY_RESTRICT panel = grads[p] + column;
+    const float* feature = features[p] + row;
+    const float* panel = grads[p] + column;
+    // Keeps GCC from adding row and column to the offset of each element instead, which takes a register for each.
+    asm("" : "+r"(feature), "+r"(panel));
     hn::Vec<PanelTag> b[kVectors];
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) b[v] = hn::LoadU(d, panel + v * kLanes);
