@@ -524,9 +524,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
  * Units: coordinates are x, y, z; dist2 is in their unit squared. mmcv returns the square root of dist2.
  * Outputs: the call writes every element of dist2 and idx; the caller need not initialize them. A distance that is
  *   NaN or infinite, also because it overflows the data type, is none: where fewer than three known points are
- * left, the remaining elements are infinity in dist2 and 0 in idx. m = 0: all elements are; known and workspace
- * are not read. Determinism: the result is exact: the same bits at every thread count, in every run and on every
- * instruction set. Each difference, square and sum is rounded to the data type, to nearest even; for HALF as well.
+ *   left, the remaining elements are infinity in dist2 and 0 in idx. With m = 0 all elements are; known and
+ *   workspace are not read.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set. Each difference, square and sum is rounded to the data type, to nearest even, for HALF as well.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: 0 for FLOAT with few known points, 12
  *   bytes a known point for HALF with few of them, about 25 bytes a known point otherwise. It suffices for every n
@@ -725,20 +726,24 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
  * | voxel_num          | [1]   | INT32 | any    |
  *
  * Units: coordinates count voxels, in the order of the caller; any int32 is valid. M is at least V, which no
- * caller knows before: mmcv passes M = N. Outputs: the call writes the first V rows of voxel_feats, voxel_coors
- * and voxel_points_count, and every element of point2voxel_map; the other rows are unchanged. MLUOP_REDUCE_DSUM is
- * an extension: MLU-OPS refuses it. max        starts at -infinity; NaN loses to every value; of zeros of either
- * sign, the first remains sum, mean  NaN and infinity propagate through the additions N = 0 or C = 0: SUCCESS;
- * only the descriptors and reduce_type are checked, and nothing is written. Algorithm: native in both settings of
- * mluOpOmpSetAlgorithm. Determinism: the same bits at every thread count, in every run and on every instruction
- * set. Sums are fp32, start at +0 and add the points of a voxel in ascending order; the mean is the sum divided by
- * the count, rounded once. Memory: a workspace, at any address, of the size that the query returns: 20 bytes a
- * point, and at most 4 more and 513 KiB. It suffices for every M and every number of threads.
+ *   caller knows before: mmcv passes M = N.
+ * Outputs: the call writes the first V rows of voxel_feats, voxel_coors and voxel_points_count, and every element
+ *   of point2voxel_map; the other rows are unchanged. MLUOP_REDUCE_DSUM is an extension: MLU-OPS refuses it.
+ *     max        starts at -infinity; NaN loses to every value; of zeros of either sign, the first remains
+ *     sum, mean  NaN and infinity propagate through the additions
+ *   N = 0 or C = 0: SUCCESS; only the descriptors and reduce_type are checked, and nothing is written.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Determinism: the same bits at every thread count, in every run and on every instruction set. Sums are fp32,
+ *   start at +0 and add the points of a voxel in ascending order; the mean is the sum divided by the count,
+ *   rounded once.
+ * Memory: a workspace, at any address, of the size that the query returns: 20 bytes a point, and at most 4 more
+ *   and 513 KiB. It suffices for every M and every number of threads.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      reduce_type is not a valid enumerator; N < M; M is below the number of voxels; workspace_size
- * is less than the query returns, or workspace is null NOT_SUPPORTED  N is 2^31 or more ARCH_MISMATCH
- * MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *                  is less than the query returns, or workspace is null
+ *   NOT_SUPPORTED  N is 2^31 or more
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document dynamic_point_to_voxel_forward; mmcv dynamic_scatter; MVX-Net,
  *   arXiv:1904.01649. */
@@ -785,10 +790,9 @@ mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluO
  *   need not be the numbers of these points. Maximum and sum read none. Sum and mean do not read feats and
  *   voxel_feats. They are extensions: MLU-OPS refuses them.
  * Outputs: the call writes every element of grad_feats; the caller need not initialize it. The gradient of a
- *   channel that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied
- *   bit for bit; quotients are rounded once.
- *   N = 0 or C = 0: SUCCESS; only the descriptors are checked. M = 0 or V = 0: zeros; point2voxel_map is not
- *   read.
+ *   channel that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied bit for bit;
+ *   quotients are rounded once.
+ *   N = 0 or C = 0: SUCCESS; only the descriptors are checked. M = 0 or V = 0: zeros; point2voxel_map is not read.
  * Algorithm: sum and mean run native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: the result is exact: the same bits at every thread count and in every run.
  * Memory: a workspace, at any address, of the size that the query returns. It suffices for every M <= N and every
@@ -803,8 +807,9 @@ mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluO
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      reduce_type is not a valid enumerator; N < M; voxel_num[0] is outside [0, M]; a value of
  *                  point2voxel_map is below -1, or not below voxel_num[0], or, for the mean, the count of its
- * voxel is below 1: the message names the first such point; workspace_size is less than the query returns, or
- * workspace is null although that is not 0; feats has 2^60 bytes or more NOT_SUPPORTED  N is 2^31 or more
+ *                  voxel is below 1: the message names the first such point; workspace_size is less than the query
+ *                  returns, or workspace is null although that is not 0; feats has 2^60 bytes or more
+ *   NOT_SUPPORTED  N is 2^31 or more
  *
  * Definition: MLU-OPS design document dynamic_scatter_backward; mmcv dynamic_point_to_voxel_backward. */
 mluOpStatus_t MLUOP_WIN_API mluOpDynamicScatterBackward(
@@ -927,24 +932,29 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
  *
  * Units: those of mluOpIndiceConvolutionForward, of which features are the rows of input_grad here. A pair with a
  *   negative index is skipped, whatever its other index is. Several pairs of an offset may name the same rows:
- * each is added. Outputs: the call writes every element of input_grad; the caller need not initialize it. Rows
- * that no pair names are 0. NaN and infinity propagate through the products and additions. A tensor without
- * elements: SUCCESS; input_grad is unchanged; only the descriptors, the scalars, indice_num and the output's data
- * pointer are checked. Algorithm: native in both settings of mluOpOmpSetAlgorithm. Determinism: sums are fp32, for
- * HALF rounded once at their end, to nearest even; an element starts at 0 and adds its products in the order of k,
- * l and co: the same bits at every thread count, in every run and with any NRAM size. Instruction sets with fused
- * multiply-adds round a product and its addition once, others twice. Memory: a workspace, at any address, of the
- * size that the query returns: filters in fp32, Ci rounded up to 16, and 5 bytes for each of the pairs that
- * indice_num counts; the handle keeps 4 bytes for each task and tile of the output.
+ *   each is added.
+ * Outputs: the call writes every element of input_grad; the caller need not initialize it. Rows that no pair names
+ *   are 0. NaN and infinity propagate through the products and additions.
+ *   A tensor without elements: SUCCESS; input_grad is unchanged; only the descriptors, the scalars, indice_num and
+ *   the output's data pointer are checked.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. An element starts at 0 and adds
+ *   its products in the order of k, l and co: the same bits at every thread count, in every run and with any NRAM
+ *   size. Instruction sets with fused multiply-adds round a product and its addition once, others twice.
+ * Memory: a workspace, at any address, of the size that the query returns: filters in fp32, Ci rounded up to 16,
+ *   and 5 bytes for each of the pairs that indice_num counts. The handle keeps 4 bytes for each task and tile of
+ *   the output.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters has another layout, a number of dimensions that its layout does not have, or 2^56 bytes
- * or more; inverse or sub_m is neither 0 nor 1; indice_num is null, or one of its numbers outside [0, min(L, Y)];
- * sub_m is 1 and L is not Y, K is even, or indice_num[K / 2] is not the maximum; an index is not below the number
- * of rows of its tensor: the message names the first such element [k, 0 or 1, l] and its value; workspace_size is
- * less than the query returns, or workspace is null although that is not 0 NOT_SUPPORTED  inverse is 1; input_grad
- * has more than 1000000 rows, output_grad 2^31 or more, or indice_num counts 2^31 pairs or more ARCH_MISMATCH
- * MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *                  or more; inverse or sub_m is neither 0 nor 1; indice_num is null, or one of its numbers outside
+ *                  [0, min(L, Y)]; sub_m is 1 and L is not Y, K is even, or indice_num[K / 2] is not the maximum;
+ *                  an index is not below the number of rows of its tensor: the message names the first such
+ *                  element [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or
+ *                  workspace is null although that is not 0
+ *   NOT_SUPPORTED  inverse is 1; input_grad has more than 1000000 rows, output_grad 2^31 or more, or indice_num
+ *                  counts 2^31 pairs or more
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document indice_convolution_backward_data; mmcv indice_conv_backward, spconv. */
 mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardData(
@@ -955,8 +965,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardData(
     const mluOpTensorDescriptor_t input_grad_desc, void* input_grad);
 
 /* Writes the bytes of workspace that mluOpIndiceConvolutionBackwardData needs for these arguments; 0 if a tensor
- * has no elements. Returns what the operator returns for these arguments with sub_m 0, and BAD_PARAM if
- * workspace_size is null. Nothing is then written. */
+ * has no elements.
+ * Returns what the operator returns for these arguments with sub_m 0, and BAD_PARAM if workspace_size is null.
+ * Nothing is then written. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t output_grad_desc,
     const mluOpTensorDescriptor_t filters_desc, const mluOpTensorDescriptor_t indice_pairs_desc,
@@ -977,26 +988,30 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
  * | filters_grad | [D, H, W, Ci, Co] or [H, W, Ci, Co]       | that of features | any    |
  *
  * Units: those of mluOpIndiceConvolutionForward. The dimensions of filters_grad are read by their position,
- * whatever its layout is. A pair with a negative index is skipped, whatever its other index is. Several pairs of
- * an offset may name the same rows: each is added. sub_m is not read. Outputs: the call writes every element of
- * filters_grad; the caller need not initialize it. Offsets without pairs are 0. NaN and infinity propagate through
- * the products and additions. A tensor without elements: SUCCESS; filters_grad is unchanged; only the descriptors,
- * the scalars, indice_num and the output's data pointer are checked. Algorithm: native in both settings of
- * mluOpOmpSetAlgorithm. Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. The pairs
- * of an offset are divided into segments, by their numbers and the sizes of the tensors alone. A sum of a segment
- * starts at 0 and adds its products in the order of l; the sums of the segments are added in their order: the same
- * bits at every thread count, in every run and with any NRAM size. Instruction sets with fused multiply-adds round
- * a product and its addition once, others twice. Memory: a workspace, at any address, of the size that the query
- * returns: the fp32 sums of the segments of offsets that have several, at most 512 matrices of Ci x Co; the handle
- * keeps 32 bytes for each segment and 12 an offset.
+ *   whatever its layout is. A pair with a negative index is skipped, whatever its other index is. Several pairs of
+ *   an offset may name the same rows: each is added. sub_m is not read.
+ * Outputs: the call writes every element of filters_grad; the caller need not initialize it. Offsets without pairs
+ *   are 0. NaN and infinity propagate through the products and additions.
+ *   A tensor without elements: SUCCESS; filters_grad is unchanged; only the descriptors, the scalars, indice_num
+ *   and the output's data pointer are checked.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. The pairs of an offset are
+ *   divided into segments, by their numbers and the sizes of the tensors alone. A sum of a segment starts at 0 and
+ *   adds its products in the order of l; the sums of the segments are added in their order: the same bits at every
+ *   thread count, in every run and with any NRAM size. Instruction sets with fused multiply-adds round a product
+ *   and its addition once, others twice.
+ * Memory: a workspace, at any address, of the size that the query returns: the fp32 sums of the segments of
+ *   offsets that have several, at most 512 matrices of Ci x Co. The handle keeps 32 bytes for each segment and 12
+ *   an offset.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters_grad has neither 4 nor 5 dimensions, or 2^56 bytes or more; features has more than
- * 1000000 rows; inverse is not 0; indice_num is null, or one of its numbers outside [0, L]; an index is not below
- * the number of rows of its tensor: the message names the first such element [k, 0 or 1, l] and its value;
- * workspace_size is less than the query returns, or workspace is null although that is not 0 NOT_SUPPORTED
- * output_grad has 2^31 rows or more, or indice_num counts 2^31 pairs or more ARCH_MISMATCH  MLUOP_OMP_DEVICE is
- * mlu270 or mlu290
+ *                  1000000 rows; inverse is not 0; indice_num is null, or one of its numbers outside [0, L]; an
+ *                  index is not below the number of rows of its tensor: the message names the first such element
+ *                  [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or workspace is
+ *                  null although that is not 0
+ *   NOT_SUPPORTED  output_grad has 2^31 rows or more, or indice_num counts 2^31 pairs or more
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document indice_convolution_backward_filter; mmcv indice_conv_backward, spconv. */
 mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardFilter(

@@ -133,10 +133,12 @@ const char* MLUOP_WIN_API mluOpOmpGetLastError(void);
  * | grad_input_features  | [B, N, C]    | that of grad_output_features | ARRAY  |
  *
  * Units: pos_memo is that of mluOpVoxelPoolingForward, whose i is b; any i from 0 to B - 1 is valid. B, N, C, X
- * and Y are the batch_size, num_points, num_channels, num_voxel_x and num_voxel_y of that call. Outputs: the call
- * writes every element of grad_input_features; the caller need not initialize it. Elements are copied bit for bit,
- * NaN with their payload. Determinism: the result is exact. Algorithm: native in both settings of
- * mluOpOmpSetAlgorithm. Memory: no workspace.
+ *   and Y are the batch_size, num_points, num_channels, num_voxel_x and num_voxel_y of that call.
+ * Outputs: the call writes every element of grad_input_features; the caller need not initialize it. Elements are
+ *   copied bit for bit, NaN with their payload.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B, N, C, Y or X is 0; a value of pos_memo is outside the range of its dimension, or a point has
