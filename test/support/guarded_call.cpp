@@ -8,8 +8,9 @@ namespace mluop::test {
 bool GuardedCall::intact() const {
   const std::byte* original = original_inputs_.data();
   for (const GuardedMemory* input : inputs_) {
-    if (std::memcmp(input->bytes(), original, input->byte_count()) != 0) return false;
-    original += input->byte_count();
+    const size_t bytes = input->byte_count();
+    if (bytes != 0 && std::memcmp(input->bytes(), original, bytes) != 0) return false;
+    original += bytes;
   }
   return guards_intact();
 }
