@@ -36,16 +36,21 @@ class Bench {
     const auto [calls, seconds] = repetition_of(run_);
     auto entries = base_entries(calls, nullptr);
     double all_seconds = 3 * seconds;
-    const auto add = [&](const std::string& name, const std::function<void()>& run) {
-      const auto repetition = repetition_of(run);
+    const auto add = [&](const std::string& name, const std::function<void()>& run, const Repetition& repetition) {
       entries.push_back({name, run, repetition.calls});
       all_seconds += repetition.seconds;
     };
-    for (const Baseline& baseline : baselines) add(baseline.name, baseline.run);
-    if (algorithmic_bound) add("algorithmic_bound", algorithmic_bound);
+    for (const Baseline& baseline : baselines) {
+      const auto repetition = repetition_of(baseline.run);
+      const bool once = repetition.seconds > kLongCallSeconds;
+      result.baselines.push_back({baseline.name, once ? Samples{repetition.seconds} : Samples{}});
+      if (!once) add(baseline.name, baseline.run, repetition);
+    }
+    if (algorithmic_bound) add("algorithmic_bound", algorithmic_bound, repetition_of(algorithmic_bound));
     const auto samples = time_entries(result, entries, repetitions_for(all_seconds));
-    for (size_t i = 0; i < baselines.size(); ++i) {
-      result.baselines.push_back({baselines[i].name, samples[kBaseEntries + i]});
+    auto next = samples.begin() + kBaseEntries;
+    for (NamedSamples& baseline : result.baselines) {
+      if (baseline.samples.empty()) baseline.samples = *next++;
     }
     if (algorithmic_bound) result.algorithmic_bound = samples.back();
     const int first_calls = static_cast<int>(

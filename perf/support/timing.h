@@ -39,7 +39,10 @@ struct Repetition {
   double seconds;
 };
 
-// Calls `run` twice.
+// A call that takes longer is timed once.
+constexpr double kLongCallSeconds = 0.25;
+
+// Calls `run` twice, the first time to fill the caches, but a long call once.
 Repetition repetition_of(const std::function<void()>& run);
 
 // Runs the repetitions of all entries in random order. Returns the samples of each entry, in the order of entries.
