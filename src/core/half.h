@@ -64,4 +64,8 @@ constexpr Half f32_to_f16(float value) {
   return {static_cast<uint16_t>(sign | half)};
 }
 
+// To an element of either type.
+constexpr void round_to(float value, float* to) { *to = value; }
+constexpr void round_to(float value, Half* to) { *to = f32_to_f16(value); }
+
 }  // namespace mluop

@@ -19,8 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
-constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-static_assert(Planes::kGroupPoints % kLanes == 0);
+constexpr auto kPlaneLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+static_assert(Planes::kGroupPoints % kPlaneLanes == 0);
 
 HWY_INLINE void load(const float* from, V& x, V& y, V& z) { hn::LoadInterleaved3(D(), from, x, y, z); }
 
@@ -46,7 +46,7 @@ void separate(const SeparateArgs& args, int64_t begin, int64_t end, Task&) {
     const T* points = static_cast<const T*>(args.call.xyz) + b * N * 3;
     float* const to[3] = {planes.plane(b, 0), planes.plane(b, 1), planes.plane(b, 2)};
     int64_t n = first;
-    for (; n + kLanes <= std::min(last, N); n += kLanes) {
+    for (; n + kPlaneLanes <= std::min(last, N); n += kPlaneLanes) {
       V x, y, z;
       load(points + n * 3, x, y, z);
       hn::Store(x, d, to[0] + n);

@@ -12,6 +12,8 @@
 
 namespace mluop::dynamic_scatter_backward::device {
 
+inline constexpr int64_t kElementBytes = 4;  // of features, gradients and points
+
 // Work items: points. Reports the points whose value of the map is invalid.
 struct CheckArgs {
   const Args& call;
@@ -46,7 +48,6 @@ RangeKernel<ScatterArgs> scatter_kernel();
 
 // The NRAM of traceback_kernel(): 20 C + 4 bytes a point, and 4 C. The parts are adjacent, without alignment.
 struct TracebackTile {
-  static constexpr int64_t kElementBytes = 4;
   static constexpr int64_t bytes(int64_t points, int64_t channels) {
     return (points * (5 * channels + 1) + channels) * kElementBytes;
   }

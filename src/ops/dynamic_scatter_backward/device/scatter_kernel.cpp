@@ -16,8 +16,6 @@ namespace mluop::dynamic_scatter_backward::device {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int64_t kElementBytes = 4;
-
 // Prefetches rows of points this many voxels before their use.
 constexpr int64_t kPrefetchVoxels = 8;
 

@@ -18,7 +18,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using D = hn::ScalableTag<int32_t>;
-constexpr int64_t kElementBytes = 4;
 
 // Prefetches rows this many points before their use.
 constexpr int64_t kPrefetchPoints = 8;

@@ -21,9 +21,6 @@ using mluop::HWY_NAMESPACE::kLanes;
 using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::store_f32;
 
-HWY_INLINE void round_to(float value, float* to) { *to = value; }
-HWY_INLINE void round_to(float value, Half* to) { *to = mluop::f32_to_f16(value); }
-
 // out[0, count) = the sum of `terms` rows of partials, `stride` elements apart, in their order.
 template <class T>
 void add_rows(const float* partials, int64_t terms, int64_t stride, int64_t count, T* out) {

@@ -25,11 +25,6 @@ using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::store_f32;
 
-HWY_INLINE float as_f32(float value) { return value; }
-HWY_INLINE float as_f32(Half value) { return mluop::f16_to_f32(value); }
-HWY_INLINE void round_to(float value, float* to) { *to = value; }
-HWY_INLINE void round_to(float value, Half* to) { *to = mluop::f32_to_f16(value); }
-
 // Pairs whose products are added together: consecutive ones of a segment, less those that are skipped.
 struct Chunk {
   int64_t count = 0;
@@ -62,7 +57,7 @@ HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, float* to)
   const PanelTag d;
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
-  for (; i < count; ++i) to[i] = as_f32(from[i]);
+  for (; i < count; ++i) to[i] = mluop::to_f32(from[i]);
   for (; i < width; ++i) to[i] = 0;
 }
 
