@@ -84,8 +84,8 @@ struct InvalidVariable {
 
 constexpr auto kDevices = "one of: mlu270, mlu290, mlu370, mlu590";
 constexpr auto kNram = "a whole number from 1 to 1048576";
-constexpr auto kThreads = "a whole number from 1 to 4096";
-constexpr auto kModes = "a number from 0 to 3";
+constexpr auto kThreadRange = "a whole number from 1 to 4096";
+constexpr auto kModeRange = "a number from 0 to 3";
 constexpr auto kFormats = "a number from 0 to 2";
 constexpr auto kAlgorithmNames = "one of: native, device";
 constexpr auto kLevels = "one of: debug, info, warn, error, off";
@@ -105,9 +105,9 @@ constexpr InvalidVariable kInvalidVariables[] = {
     {"MLUOP_OMP_NRAM_KB", "0x40", kNram},
     {"MLUOP_OMP_NRAM_KB", "lots", kNram},
     {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kNram},
-    {"MLUOP_OMP_MAX_THREADS", "0", kThreads},
-    {"MLUOP_OMP_MAX_THREADS", "4097", kThreads},
-    {"MLUOP_OMP_MAX_THREADS", "2x", kThreads},
+    {"MLUOP_OMP_MAX_THREADS", "0", kThreadRange},
+    {"MLUOP_OMP_MAX_THREADS", "4097", kThreadRange},
+    {"MLUOP_OMP_MAX_THREADS", "2x", kThreadRange},
     {"MLUOP_LOG_LEVEL", "trace", kLevels},
     {"MLUOP_LOG_LEVEL", "ERROR", kLevels},
     {"MLUOP_LOG_LEVEL", "5", kLevels},
@@ -115,10 +115,10 @@ constexpr InvalidVariable kInvalidVariables[] = {
     {"MLUOP_OMP_ALGORITHM", "atomics", kAlgorithmNames},
     {"MLUOP_OMP_ALGORITHM", "1", kAlgorithmNames},
     {"MLUOP_OMP_ALGORITHM", "native ", kAlgorithmNames},
-    {"MLUOP_GEN_CASE", "4", kModes},
-    {"MLUOP_GEN_CASE", "-1", kModes},
-    {"MLUOP_GEN_CASE", "02", kModes},
-    {"MLUOP_GEN_CASE", "on", kModes},
+    {"MLUOP_GEN_CASE", "4", kModeRange},
+    {"MLUOP_GEN_CASE", "-1", kModeRange},
+    {"MLUOP_GEN_CASE", "02", kModeRange},
+    {"MLUOP_GEN_CASE", "on", kModeRange},
     {"MLUOP_GEN_CASE_DUMP_DATA", "3", kFormats},
     {"MLUOP_GEN_CASE_DUMP_DATA_OUTPUT", "3", kFormats},
     {"MLUOP_GEN_CASE_DUMP_DATA_FILE", "2", "a number from 0 to 1"},

@@ -153,18 +153,17 @@ TEST(ApiFloatEnvironment, SpecialValues) { expect_independence(Values::kSpecial)
 
 // Threads that OpenMP starts in a call inherit the environment of the caller, as those of its own regions do.
 TEST(ApiFloatEnvironment, NewThreadsInheritThatOfTheCaller) {
-  constexpr int kThreads = kMaxThreads;
   auto random = seeded_random();
   const auto cases = operator_cases(Values::kFractional, random);
   OfThreads seen{};
   // A new host thread has a team of its own, whose threads do not exist yet.
   std::thread([&] {
-    omp_set_num_threads(kThreads);
+    omp_set_num_threads(kMaxThreads);
     std::fesetround(FE_DOWNWARD);
     const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
     const auto call = cases.front().make_call(handle);
     call->run();
-    seen = observe(kThreads);
+    seen = observe(kMaxThreads);
   }).join();
   for (const Observed& thread : seen) EXPECT_EQ(thread.rounding, FE_DOWNWARD);
 }

@@ -15,6 +15,7 @@
 #include "ops/get_indice_pairs/call.h"
 #include "ops/operator_cases.h"
 #include "ops/voxelization/call.h"
+#include "support/special_values.h"
 
 namespace mluop::test {
 namespace {
@@ -170,10 +171,10 @@ TEST_F(ApiGenCaseOperators, Parameters) {
 
 TEST_F(ApiGenCaseOperators, ReductionsAndFlags) {
   auto random = seeded_random();
-  const std::pair<mluOpReduceMode_t, const char*> kModes[] = {{MLUOP_REDUCE_DSUM, "REDUCE_MODE_SUM"},
-                                                              {MLUOP_REDUCE_DMEAN, "REDUCE_MODE_MEAN"},
-                                                              {MLUOP_REDUCE_DMAX, "REDUCE_MODE_MAX"}};
-  for (const auto& [mode, name] : kModes) {
+  const std::pair<mluOpReduceMode_t, const char*> kReduceModes[] = {{MLUOP_REDUCE_DSUM, "REDUCE_MODE_SUM"},
+                                                                    {MLUOP_REDUCE_DMEAN, "REDUCE_MODE_MEAN"},
+                                                                    {MLUOP_REDUCE_DMAX, "REDUCE_MODE_MAX"}};
+  for (const auto& [mode, name] : kReduceModes) {
     fs::remove_all(folder());
     const auto recorded = record<PointToVoxelCall>(random_point_to_voxel(20, 3, 4, mode, random));
     EXPECT_EQ(recorded.parameters().value("reduce_type"), name);
@@ -190,8 +191,7 @@ TEST_F(ApiGenCaseOperators, ReductionsAndFlags) {
 // Radii have all bits, also after a parser's detour through double.
 TEST_F(ApiGenCaseOperators, Radii) {
   auto random = seeded_random();
-  const float kSubnormal = std::numeric_limits<float>::denorm_min(),
-              kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kSubnormal = std::numeric_limits<float>::denorm_min();
   for (const float radius : {0.1F, 1.0F / 3, kSubnormal, 16777215.0F, kInfinity}) {
     fs::remove_all(folder());
     auto inputs = random_ball_query<float>({1, 3, 4, 2, 0, radius}, random);

@@ -133,10 +133,10 @@ TEST_F(ApiGenCaseProcess, EndOfTheProcess) {
 }
 
 TEST_F(ApiGenCaseProcess, Threads) {
-  constexpr int kThreads = 8, kCalls = 10;
+  constexpr int kHostThreads = 8, kCalls = 10;
   std::vector<std::thread> threads;
-  std::vector<int> solved(kThreads);
-  for (int i = 0; i < kThreads; ++i) {
+  std::vector<int> solved(kHostThreads);
+  for (int i = 0; i < kHostThreads; ++i) {
     threads.emplace_back([&, i] {
       const Handle handle;
       for (int calls = 0; calls < kCalls; ++calls) solved[static_cast<size_t>(i)] += solves(handle) ? 1 : 0;
@@ -145,7 +145,7 @@ TEST_F(ApiGenCaseProcess, Threads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_THAT(solved, ::testing::Each(kCalls));
   const std::vector<fs::path> files = case_files(folder());
-  EXPECT_EQ(files.size(), size_t{kThreads * kCalls});
+  EXPECT_EQ(files.size(), size_t{kHostThreads * kCalls});
   for (const fs::path& file : files) {
     const RecordedCase recorded(file);
     EXPECT_EQ(recorded.tensors().size(), 4U);

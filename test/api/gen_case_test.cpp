@@ -6,12 +6,12 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "api/recording_test.h"
 #include "ops/voxelization/call.h"
+#include "support/special_values.h"
 
 namespace mluop::test {
 namespace {
@@ -196,7 +196,6 @@ TEST_F(ApiGenCase, SpecialBits) {
 
 TEST_F(ApiGenCase, Decimals) {
   const ScopedEnvironment format("MLUOP_GEN_CASE_DUMP_DATA", "1");
-  const float kInfinity = std::numeric_limits<float>::infinity();
   const float kValues[] = {0.1F, -kInfinity, kInfinity, -0.0F, 1e-45F, 3.4e38F, 16777217.0F};
   for (size_t i = 0; i < pooling.input_features.size(); ++i) pooling.input_features[i] = kValues[i % 7];
   const RecordedCase recorded = record<VoxelPoolingCall<float>>(pooling);

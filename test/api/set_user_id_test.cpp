@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "mlu_op.h"
+#include "support/child_process.h"
 #include "support/environment.h"
 #include "support/temporary_folder.h"
 
@@ -15,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t kNobody = 65534;
 constexpr int kNotSecure = 77;
 
 // Runs in the child process of the test below.

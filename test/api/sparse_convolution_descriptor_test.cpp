@@ -11,7 +11,7 @@ namespace mluop::test {
 namespace {
 
 // The arguments of mluOpSetSparseConvolutionDescriptor.
-struct Values {
+struct Parameters {
   int dimNb = 5, batch_size = 2;
   std::vector<int> pad = {1, 0, 1}, stride = {2, 2, 1}, dilation = {1, 1, 3}, input_space = {5, 6, 7},
                    filter_space = {3, 3, 1}, output_space = {3, 2, 7};
@@ -37,14 +37,14 @@ TEST(ApiSparseConvolutionDescriptor, NullPointers) {
        "[mluOpGetSparseConvolutionNumActOut] sparse_conv_desc is null", MLUOP_STATUS_NOT_INITIALIZED},
       {[&] { return mluOpGetSparseConvolutionNumActOut(desc, nullptr); },
        "[mluOpGetSparseConvolutionNumActOut] num_act_out is null", MLUOP_STATUS_NOT_INITIALIZED},
-      {[] { return Values().set(nullptr); }, "[mluOpSetSparseConvolutionDescriptor] sparse_conv_desc is null"},
+      {[] { return Parameters().set(nullptr); }, "[mluOpSetSparseConvolutionDescriptor] sparse_conv_desc is null"},
   });
   EXPECT_EQ(count, 5);
 }
 
 TEST(ApiSparseConvolutionDescriptor, Values) {
   const struct {
-    std::function<void(Values&)> change;
+    std::function<void(Parameters&)> change;
     const char* message;
   } rows[] = {
       {[](auto& v) { v.dimNb = 3; }, "dimNb is 3, expected 4 or 5"},
@@ -69,7 +69,7 @@ TEST(ApiSparseConvolutionDescriptor, Values) {
   SparseConvolutionDescriptor desc;
   for (const auto& row : rows) {
     SCOPED_TRACE(row.message);
-    Values values;
+    Parameters values;
     row.change(values);
     expect_failure([&] { return values.set(desc); }, MLUOP_STATUS_BAD_PARAM,
                    std::string("[mluOpSetSparseConvolutionDescriptor] ") + row.message);
@@ -81,13 +81,13 @@ TEST(ApiSparseConvolutionDescriptor, ValidValues) {
   int count = 5;
   ASSERT_EQ(mluOpGetSparseConvolutionNumActOut(desc, &count), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(count, 0);
-  Values values;
+  Parameters values;
   EXPECT_EQ(values.set(desc), MLUOP_STATUS_SUCCESS);
   // Any value other than 0 is submanifold.
   values.sub_m = -7;
   EXPECT_EQ(values.set(desc), MLUOP_STATUS_SUCCESS);
   // Two spatial dimensions: the arrays have two values.
-  values = Values();
+  values = Parameters();
   values.dimNb = 4;
   for (auto* array : {&values.pad, &values.stride, &values.dilation, &values.input_space, &values.filter_space,
                       &values.output_space}) {

@@ -36,7 +36,6 @@ int threads_of_call(mluOpOmpAlgorithm_t algorithm, const MaskedIm2colInputs<uint
   return launch.threads;
 }
 
-constexpr uid_t kNobody = 65534;
 constexpr int kThreads = 4;
 
 // Prints the number of threads with the limit `threads`, and without it. Ends the process.

@@ -1,5 +1,5 @@
 // The settings of a call: algorithm, tasks, threads, NRAM and device, decoded from the bytes of a fuzzer. The
-// instruction set is a setting of the process: MLUOP_OMP_SIMD.
+// instruction set is that of the build.
 #pragma once
 
 #include "fuzz/decoder.h"

@@ -15,8 +15,6 @@
 namespace mluop::test {
 namespace {
 
-constexpr int64_t kLimit = int64_t{1} << 31;
-
 struct Scatter {
   // `points` x channels of feats; the points of `inputs` are the points `place`.
   Scatter(const DynamicScatterInputs& with, int64_t point_count, const std::vector<int64_t>& places)
@@ -70,20 +68,21 @@ TEST(LargeDynamicScatterBackward, Feats) {
   MLUOP_REQUIRE_MEMORY(9);
   auto random = seeded_random();
   const ScopedThreads threads(2);
-  constexpr int64_t kPoints = (int64_t{1} << 25) + 101, kChannels = 64;
-  static_assert(kPoints * kChannels > kLimit);
-  const DynamicScatterInputs inputs = random_dynamic_scatter({3000, 900, kChannels, 900}, random);
+  constexpr int64_t kPointCount = (int64_t{1} << 25) + 101, kChannelCount = 64;
+  static_assert(kPointCount * kChannelCount > kLimit);
+  const DynamicScatterInputs inputs = random_dynamic_scatter({3000, 900, kChannelCount, 900}, random);
   // The last points and others.
   std::set<int64_t> places;
-  while (places.size() < 100) places.insert(kPoints - 1 - static_cast<int64_t>(places.size()));
-  while (places.size() < 3000) places.insert(static_cast<int64_t>(random()) % kPoints);
-  const Scatter call(inputs, kPoints, {places.begin(), places.end()});
+  while (places.size() < 100) places.insert(kPointCount - 1 - static_cast<int64_t>(places.size()));
+  while (places.size() < 3000) places.insert(static_cast<int64_t>(random()) % kPointCount);
+  const Scatter call(inputs, kPointCount, {places.begin(), places.end()});
   const auto expected = dynamic_scatter_reference(inputs);
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
     call.grad_feats.poison();
     ASSERT_EQ(call.run(algorithm), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_EQ(first_violation(kPoints, [&](int64_t point) { return call.holds(point, expected); }), kPoints);
+    EXPECT_EQ(first_violation(kPointCount, [&](int64_t point) { return call.holds(point, expected); }),
+              kPointCount);
   }
 }
 

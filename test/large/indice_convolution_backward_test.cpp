@@ -16,7 +16,6 @@
 namespace mluop::test {
 namespace {
 
-constexpr int64_t kLimit = int64_t{1} << 31;
 constexpr int64_t kInRows = 1'000'000, kOutRows = (int64_t{1} << 27) + 103;
 constexpr int64_t kInChannels = 2160, kOutChannels = 16;
 static_assert(kInRows * kInChannels > kLimit && kOutRows * kOutChannels > kLimit);

@@ -15,8 +15,6 @@
 namespace mluop::test {
 namespace {
 
-constexpr int64_t kLimit = int64_t{1} << 31;
-
 // T: float or Half.
 template <class T>
 struct Convolution {
@@ -63,15 +61,15 @@ struct Convolution {
   LargeBuffer<T> features_out;
 };
 
-constexpr int64_t kRows = (int64_t{1} << 25) + 103, kChannels = 64;
-static_assert(kRows * kChannels > kLimit);
+constexpr int64_t kRows = (int64_t{1} << 25) + 103, kWidth = 64;
+static_assert(kRows * kWidth > kLimit);
 
 class LargeIndiceConvolutionForward : public ::testing::Test {
  protected:
   template <class T>
   Convolution<T> random_convolution() {
     const auto small =
-        random_indice_convolution<T>({2000, 1500, kChannels, kChannels, 1, 1, 3}, FilterLayout::kNdhwc, random);
+        random_indice_convolution<T>({2000, 1500, kWidth, kWidth, 1, 1, 3}, FilterLayout::kNdhwc, random);
     return {small, kRows, kRows + 1000, random};
   }
 

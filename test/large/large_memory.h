@@ -10,6 +10,9 @@
 
 namespace mluop::test {
 
+// Tests have a tensor of more elements.
+inline constexpr int64_t kLimit = int64_t{1} << 31;
+
 enum class Pages {
   kSparse,  // an input, zero except for a few rows
   kDense,   // written as a whole

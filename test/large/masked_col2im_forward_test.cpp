@@ -12,7 +12,6 @@ namespace mluop::test {
 namespace {
 
 using T = uint16_t;  // half
-constexpr int64_t kLimit = int64_t{1} << 31;
 
 struct Col2im {
   explicit Col2im(const MaskedCol2imSizes& with)

@@ -14,7 +14,6 @@ namespace mluop::test {
 namespace {
 
 using T = uint16_t;  // half
-constexpr int64_t kLimit = int64_t{1} << 31;
 
 struct Im2col {
   Im2col(const MaskedIm2colSizes& with, Pages feature_pages)

@@ -15,8 +15,6 @@
 namespace mluop::test {
 namespace {
 
-constexpr int64_t kLimit = int64_t{1} << 31;
-
 struct Interpolation {
   explicit Interpolation(const ThreeInterpolateSizes& with)
       : sizes(with),

@@ -12,10 +12,8 @@
 namespace mluop::test {
 namespace {
 
-constexpr int64_t kLimit = int64_t{1} << 31;
-
-struct Interpolation {
-  explicit Interpolation(const ThreeInterpolateForwardSizes& with)
+struct ForwardInterpolation {
+  explicit ForwardInterpolation(const ThreeInterpolateForwardSizes& with)
       : sizes(with),
         features(sizes.features_count(), Pages::kSparse),
         indices(sizes.index_count(), Pages::kSparse),
@@ -80,7 +78,7 @@ class LargeThreeInterpolateForward : public ::testing::Test {
 };
 
 TEST_F(LargeThreeInterpolateForward, Features) {
-  const Interpolation call({2, 1024, 1'048'700, 50});
+  const ForwardInterpolation call({2, 1024, 1'048'700, 50});
   ASSERT_GT(call.sizes.features_count(), kLimit);
   call.randomize(random);
   call.expect_result(1);
@@ -88,7 +86,7 @@ TEST_F(LargeThreeInterpolateForward, Features) {
 
 TEST_F(LargeThreeInterpolateForward, Output) {
   MLUOP_REQUIRE_MEMORY(5);
-  const Interpolation call({2, 4100, 64, 262'000});
+  const ForwardInterpolation call({2, 4100, 64, 262'000});
   ASSERT_GT(call.sizes.output_count(), kLimit);
   call.randomize(random);
   call.expect_result(13);
@@ -96,7 +94,7 @@ TEST_F(LargeThreeInterpolateForward, Output) {
 
 // More than 2^31 indices, all 0 but the last.
 TEST_F(LargeThreeInterpolateForward, BadIndexAtTheEnd) {
-  const Interpolation call({1, 1, 3, 715'827'900});
+  const ForwardInterpolation call({1, 1, 3, 715'827'900});
   ASSERT_GT(call.sizes.index_count(), kLimit);
   call.indices[call.sizes.index_count() - 1] = 3;
   EXPECT_EQ(call.run(), MLUOP_STATUS_BAD_PARAM);

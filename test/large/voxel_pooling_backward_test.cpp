@@ -13,7 +13,6 @@ namespace mluop::test {
 namespace {
 
 using T = uint16_t;  // half
-constexpr int64_t kLimit = int64_t{1} << 31;
 
 struct Backward {
   Backward(const VoxelPoolingBackwardSizes& with, Pages grad_output_pages)

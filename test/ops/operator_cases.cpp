@@ -19,6 +19,7 @@
 #include "ops/voxel_pooling_backward/call.h"
 #include "ops/voxel_pooling_forward/call.h"
 #include "ops/voxelization/call.h"
+#include "support/special_values.h"
 
 namespace mluop::test {
 namespace {
@@ -49,7 +50,6 @@ void set(Half& element, float value) { element = to_f16(value); }
 // `tiny` scales subnormal values: the product of the operands that are scaled is subnormal.
 template <class T>
 void change(std::vector<T>& elements, Values values, float tiny) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kMax = std::numeric_limits<float>::max();
   constexpr std::array kSpecials = {kInfinity, kMax, -kInfinity, kMax, kMax};
   for (size_t i = 0; i < elements.size(); ++i) {

@@ -6,6 +6,9 @@
 
 namespace mluop::test {
 
+// A user without privileges.
+inline constexpr uid_t kNobody = 65534;
+
 // The exit status of a child process that runs `body`; a child that hangs is killed.
 template <class Body>
 int exit_status_of_child(const Body& body) {

@@ -17,7 +17,7 @@ namespace mluop::test {
 namespace {
 
 constexpr int kThreads = 6;
-constexpr int kCalls = 20;
+constexpr int kCallsOfThread = 20;
 
 // A problem for one thread, large enough for a team of several tasks.
 struct Problem {
@@ -64,7 +64,7 @@ TEST(TeamConcurrency, AHandleForEachThread) {
   EXPECT_EQ(failures_of_threads([&](size_t i) {
               const Handle handle;
               bool solved = true;
-              for (int call = 0; call < kCalls; ++call) solved = all[i].solved_by(handle) && solved;
+              for (int call = 0; call < kCallsOfThread; ++call) solved = all[i].solved_by(handle) && solved;
               return solved;
             }),
             0);
@@ -75,7 +75,7 @@ TEST(TeamConcurrency, OneHandleForAllThreads) {
   const Handle handle;
   EXPECT_EQ(failures_of_threads([&](size_t i) {
               bool solved = true;
-              for (int call = 0; call < kCalls; ++call) solved = all[i].solved_by(handle) && solved;
+              for (int call = 0; call < kCallsOfThread; ++call) solved = all[i].solved_by(handle) && solved;
               return solved;
             }),
             0);
@@ -87,7 +87,7 @@ TEST(TeamConcurrency, ErrorsStayInTheirThread) {
   const Handle handle;
   EXPECT_EQ(failures_of_threads([&](size_t i) {
               bool expected = true;
-              for (int round = 0; round < kCalls; ++round) {
+              for (int round = 0; round < kCallsOfThread; ++round) {
                 VoxelPoolingCall call(handle, all[i].inputs);
                 call.sizes.num_points = -static_cast<int>(i);
                 const std::string message = "[mluOpVoxelPoolingForward] num_points is " +

@@ -102,7 +102,7 @@ TEST_F(TeamPoison, WorkspaceIsTheCallersAfterTheCall) {
         buffer = arena.take<char>("buffer", {100});
         EXPECT_TRUE(accessible(buffer, 100));
         EXPECT_EQ(poisoned_bytes(buffer + 100, 200), 200U);
-        require(!fails, MLUOP_STATUS_EXECUTION_FAILED, "fails");
+        mluop::require(!fails, MLUOP_STATUS_EXECUTION_FAILED, "fails");
       });
       EXPECT_EQ(status, fails ? MLUOP_STATUS_EXECUTION_FAILED : MLUOP_STATUS_SUCCESS);
       EXPECT_TRUE(accessible(memory.data(), memory.size()));

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "ops/ball_query/call.h"
 #include "support/environment.h"
 #include "support/error_table.h"
+#include "support/special_values.h"
 
 namespace mluop::test {
 namespace {
@@ -77,7 +77,6 @@ TEST(OpsBallQueryErrors, Shapes) {
 }
 
 TEST(OpsBallQueryErrors, Scalars) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const Table::Rows rows = {
       {"negative min_radius", set(&Call::min_radius, -0.5F), "min_radius is -0.5, expected at least 0"},
       {"negative max_radius", set(&Call::max_radius, -1.0F), "max_radius is -1, expected at least 0"},

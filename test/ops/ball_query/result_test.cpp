@@ -8,13 +8,11 @@
 #include "ops/ball_query/call.h"
 #include "support/element.h"
 #include "support/environment.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 template <class T>
 void expect_idx(const BallQueryInputs<T>& inputs, const std::vector<int32_t>& expected,

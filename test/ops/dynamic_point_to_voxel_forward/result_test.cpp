@@ -2,19 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "ops/dynamic_point_to_voxel_forward/call.h"
 #include "support/environment.h"
 #include "support/lidar_map.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 void expect_reference(const PointToVoxelInputs& inputs, Placement placement = Placement::kAligned,
                       mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) {

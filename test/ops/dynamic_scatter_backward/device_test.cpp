@@ -21,7 +21,7 @@ using TaskStatistics = mluOpOmpTaskStatistics_t;
 const std::vector<std::string> kLaunches = {"check_indices", "fill", "fill", "traceback", "scatter"};
 constexpr int kTraceback = 3, kScatter = 4;
 
-bool identical(const std::vector<float>& a, const std::vector<float>& b) {
+bool equal_bytes(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
@@ -81,7 +81,7 @@ TEST(OpsDynamicScatterBackwardDevice, SplitTilesAndTraffic) {
     const ScopedThreads threads(task_dim);
     const DynamicScatterCall call(handle, inputs);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(identical(call.output(), expected));
+    EXPECT_TRUE(equal_bytes(call.output(), expected));
     expect_launches(handle, kLaunches, task_dim);
     for (const ExpectedTask& task : tasks) expect_task(handle, task);
   }
@@ -99,7 +99,7 @@ TEST(OpsDynamicScatterBackwardDevice, PointsWithoutVoxel) {
   require(mluOpOmpSetStatistics(handle, 1));
   const DynamicScatterCall call(handle, inputs);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_TRUE(identical(call.output(), dynamic_scatter_reference(inputs)));
+  EXPECT_TRUE(equal_bytes(call.output(), dynamic_scatter_reference(inputs)));
   const TaskStatistics traceback = task_statistics(handle, kTraceback, 0);
   EXPECT_EQ(traceback.bytes_loaded, 1000 * (4 + 80) + mapped * 80);
   EXPECT_EQ(traceback.atomics, mapped);
@@ -116,7 +116,7 @@ TEST(OpsDynamicScatterBackwardDevice, PartsOfChannels) {
   require(mluOpOmpSetStatistics(handle, 1));
   const DynamicScatterCall call(handle, inputs);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_TRUE(identical(call.output(), dynamic_scatter_reference(inputs)));
+  EXPECT_TRUE(equal_bytes(call.output(), dynamic_scatter_reference(inputs)));
   const TaskStatistics traceback = task_statistics(handle, kTraceback, 0);
   EXPECT_EQ(traceback.tiles, 60 * 3);
   EXPECT_EQ(traceback.bytes_loaded, 60 * (4 + 400 + 400));
@@ -161,7 +161,7 @@ TEST(OpsDynamicScatterBackwardDevice, TaskDimsAndNramSizes) {
         const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
         const DynamicScatterCall call(handle, inputs, Placement::kAgainstEnd);
         ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-        EXPECT_TRUE(identical(call.output(), expected));
+        EXPECT_TRUE(equal_bytes(call.output(), expected));
         EXPECT_TRUE(call.intact());
       }
     }

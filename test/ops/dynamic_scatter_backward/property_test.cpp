@@ -3,18 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "ops/dynamic_scatter_backward/call.h"
 #include "support/compare.h"
 #include "support/random_problem.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
 constexpr int kRounds = 8;
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // One channel of a voxel in ten is NaN, which no point equals.
 DynamicScatterInputs random_problem(std::mt19937& random) {

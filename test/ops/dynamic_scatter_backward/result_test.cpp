@@ -11,13 +11,11 @@
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/lidar_map.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::string name_of(const DynamicScatterSizes& s) {
   return std::to_string(s.points) + " points, " + std::to_string(s.voxels) + " voxels, " +

@@ -15,7 +15,7 @@
 namespace mluop::test {
 namespace {
 
-const SparseConvolution kConvolutions[] = {
+const SparseConvolution kLayers[] = {
     {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}},
     {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}},
     {{3, 3, 3}, {2, 2, 2}, {0, 1, 1}},
@@ -74,8 +74,8 @@ std::vector<float> dense_result(const SparseTensor& tensor, const SparseConvolut
 TEST(OpsGetIndicePairs, DenseConvolution) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
-  for (const SparseConvolution& convolution : kConvolutions) {
-    SCOPED_TRACE(&convolution - kConvolutions);
+  for (const SparseConvolution& convolution : kLayers) {
+    SCOPED_TRACE(&convolution - kLayers);
     const SparseTensor tensor = random_tensor({2, 6, 9, 8}, random);
     const int64_t outputs =
         static_cast<int64_t>(indice_pairs(tensor.sites, tensor.grid, convolution).outputs.size());

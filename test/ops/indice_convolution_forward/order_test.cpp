@@ -89,29 +89,29 @@ TEST(OpsIndiceConvolutionForwardOrder, OfTheHeader) {
 }
 
 // The output row of pair l of a filter offset: orders that are hard to combine into tiles or vectors.
-constexpr int32_t kRowCount = 20000;
+constexpr int32_t kRows = 20000;
 constexpr int32_t (*kOrders[])(int32_t l) = {
-    [](int32_t l) { return l; },                                     // ascending
-    [](int32_t l) { return kRowCount - 1 - l; },                     // descending
-    [](int32_t l) { return l / 2; },                                 // each row twice in succession
-    [](int32_t l) { return l - l / 101; },                           // one repetition in 101 pairs
-    [](int32_t l) { return l % 2 * (kRowCount / 2) + l / 2; },       // alternating between two tiles
-    [](int32_t l) { return l / 23 % 2 * (kRowCount / 2) + l / 2; },  // alternating after 23 pairs
-    [](int32_t l) { return l ^ 3; },                                 // descending in groups of four
-    [](int32_t l) { return l % 50; },                                // each row many times, 50 pairs apart
+    [](int32_t l) { return l; },                                 // ascending
+    [](int32_t l) { return kRows - 1 - l; },                     // descending
+    [](int32_t l) { return l / 2; },                             // each row twice in succession
+    [](int32_t l) { return l - l / 101; },                       // one repetition in 101 pairs
+    [](int32_t l) { return l % 2 * (kRows / 2) + l / 2; },       // alternating between two tiles
+    [](int32_t l) { return l / 23 % 2 * (kRows / 2) + l / 2; },  // alternating after 23 pairs
+    [](int32_t l) { return l ^ 3; },                             // descending in groups of four
+    [](int32_t l) { return l % 50; },                            // each row many times, 50 pairs apart
 };
 
 IndiceConvolutionInputs<float> hostile_orders(bool skips, std::mt19937& random) {
-  const IndiceConvolutionSizes sizes{kRowCount, kRowCount, 3, 18, 2, 2, 2};
+  const IndiceConvolutionSizes sizes{kRows, kRows, 3, 18, 2, 2, 2};
   auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kArray, random);
   make_fractional(inputs, random);
   int32_t* offset = inputs.indice_pairs.data();
-  for (size_t k = 0; k < std::size(kOrders); ++k, offset += 2 * kRowCount) {
-    inputs.indice_num[k] = kRowCount;
-    for (int32_t l = 0; l < kRowCount; ++l) {
-      offset[l] = static_cast<int32_t>(random() % kRowCount);
-      offset[kRowCount + l] = kOrders[k](l);
-      if (skips && l % 41 < 2) offset[l % 2 * kRowCount + l] = -1;
+  for (size_t k = 0; k < std::size(kOrders); ++k, offset += 2 * kRows) {
+    inputs.indice_num[k] = kRows;
+    for (int32_t l = 0; l < kRows; ++l) {
+      offset[l] = static_cast<int32_t>(random() % kRows);
+      offset[kRows + l] = kOrders[k](l);
+      if (skips && l % 41 < 2) offset[l % 2 * kRows + l] = -1;
     }
   }
   return inputs;

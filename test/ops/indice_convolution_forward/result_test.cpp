@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "ops/indice_convolution_forward/call.h"
@@ -11,13 +10,11 @@
 #include "support/element.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // For fp32 sums, and for their rounding to half, against sums in double. The acceptance standard allows 1e-5 and
 // 3e-3.

@@ -44,7 +44,7 @@ std::vector<T> result_of(const ThreeInterpolateInputs<T>& inputs, mluOpOmpAlgori
 
 // The forward operator: interpolated [B, C, N] of features [B, C, M].
 template <class T>
-std::vector<double> interpolate(const ThreeInterpolateInputs<T>& inputs, const std::vector<T>& features) {
+std::vector<double> forward_of(const ThreeInterpolateInputs<T>& inputs, const std::vector<T>& features) {
   const auto& s = inputs.sizes;
   std::vector<double> interpolated;
   for (int64_t row = 0; row < s.B * s.C; ++row) {
@@ -61,14 +61,14 @@ std::vector<double> interpolate(const ThreeInterpolateInputs<T>& inputs, const s
   return interpolated;
 }
 
-// <interpolate(f), g> = <f, backward(g)>.
+// <forward(f), g> = <f, backward(g)>.
 TYPED_TEST(OpsThreeInterpolateBackwardProperties, IsTheAdjointOfInterpolation) {
   using T = TypeParam;
   for (int round = 0; round < kRounds; ++round) {
     const ThreeInterpolateInputs<T> inputs = this->random_problem();
     const auto features =
         random_integers<T>(static_cast<size_t>(inputs.sizes.grad_features_count()), this->random, 100);
-    const auto interpolated = interpolate(inputs, features);
+    const auto interpolated = forward_of(inputs, features);
     double expected = 0;
     for (size_t i = 0; i < interpolated.size(); ++i) expected += interpolated[i] * to_f32(inputs.grad_output[i]);
     const RandomTeam team(this->random);

@@ -4,20 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "ops/three_interpolate_backward/call.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // For fp32 sums, and for their rounding to half, against sums in double. The acceptance standard allows 3e-3.
 constexpr double kFloatTolerance = 1e-6;

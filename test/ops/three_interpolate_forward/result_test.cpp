@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
-#include <limits>
 #include <string>
 
 #include "ops/three_interpolate_forward/call.h"
@@ -10,15 +9,13 @@
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
 using Sizes = ThreeInterpolateForwardSizes;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // For fp32 sums, and for their rounding to half, against sums in double.
 constexpr double kFloatTolerance = 1e-6;

@@ -12,13 +12,12 @@
 #include "support/compare.h"
 #include "support/element.h"
 #include "support/environment.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr int64_t kTree = three_nn_forward::native::kMinTreePoints;
 
 template <class T>

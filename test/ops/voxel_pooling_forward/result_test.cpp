@@ -14,13 +14,11 @@
 #include "support/element.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // For fp32 additions in unspecified order, and for their rounding to half, which differs by a unit in the last
 // place at most. The acceptance standard allows 3e-3.

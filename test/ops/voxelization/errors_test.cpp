@@ -9,6 +9,7 @@
 #include "ops/voxelization/call.h"
 #include "support/environment.h"
 #include "support/error_table.h"
+#include "support/special_values.h"
 
 namespace mluop::test {
 namespace {
@@ -154,8 +155,6 @@ TEST(OpsVoxelizationErrors, Data) {
 
 // The elements of voxel_size and coors_range.
 TEST(OpsVoxelizationErrors, Grid) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kMax = std::numeric_limits<float>::max();
   const auto size = [](size_t i, float value) { return [=](auto& c) { c.voxel_size_buffer[i] = value; }; };
   const auto limit = [](size_t i, float value) { return [=](auto& c) { c.coors_range_buffer[i] = value; }; };

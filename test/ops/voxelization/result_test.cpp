@@ -4,19 +4,17 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <limits>
 
 #include "ops/voxelization/call.h"
 #include "ops/voxelization/native/workspace.h"
 #include "support/environment.h"
 #include "support/lidar_scan.h"
+#include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 using Sizes = voxelization::native::Sizes;
 
 // Points are copied: NaN keep their bits.
