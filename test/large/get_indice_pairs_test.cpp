@@ -43,6 +43,7 @@ TEST(LargeGetIndicePairs, IndicePairs) {
   const ScopedThreads threads(2);
   const LargeBuffer<int32_t> indices(kSites * 4, Pages::kDense), out_indices(kSites * 4, Pages::kDense);
   for (int64_t row = 0; row < kSites; ++row) {
+    indices[row * 4] = 0;
     indices[row * 4 + 1] = static_cast<int32_t>(row / (kExtent * kExtent));
     indices[row * 4 + 2] = static_cast<int32_t>(row / kExtent % kExtent);
     indices[row * 4 + 3] = static_cast<int32_t>(row % kExtent);

@@ -14,13 +14,13 @@ namespace mluop::test {
 inline constexpr int64_t kLimit = int64_t{1} << 31;
 
 enum class Pages {
-  kSparse,  // an input, zero except for a few rows
-  kDense,   // written as a whole
+  kSparse,  // zeros, of which a test writes a few rows
+  kDense,   // written as a whole: contents are unspecified; destroyed in reverse order of construction
 };
 
 class LargeMemory {
  public:
-  // Zeros, followed by a guard page. Throws std::bad_alloc.
+  // A guard page follows. Throws std::bad_alloc.
   LargeMemory(size_t bytes, Pages pages);
   LargeMemory(const LargeMemory&) = delete;
   LargeMemory& operator=(const LargeMemory&) = delete;
@@ -32,6 +32,7 @@ class LargeMemory {
   void poison() const;
 
  private:
+  Pages pages_;
   size_t byte_count_, mapped_bytes_;
   std::byte* mapping_;
   std::byte* end_;  // the guard page
@@ -52,7 +53,7 @@ bool all_zero(const void* memory, size_t bytes);
 // The first i in [0, count) for which holds(i) is false, or count. Runs on all processors.
 int64_t first_violation(int64_t count, const std::function<bool(int64_t)>& holds);
 
-// Whether the machine has so many GiB of available memory.
+// Whether the machine has so many GiB of memory that is available, or that earlier tests have left for dense pages.
 bool has_memory(int64_t gib);
 
 }  // namespace mluop::test
