@@ -53,7 +53,7 @@ bool all_zero(const void* memory, size_t bytes);
 // The first i in [0, count) for which holds(i) is false, or count. Runs on all processors.
 int64_t first_violation(int64_t count, const std::function<bool(int64_t)>& holds);
 
-// Whether the machine has so many GiB of memory that is available, or that earlier tests have left for dense pages.
+// Whether the machine has so many GiB of available memory, including the dense pages of earlier tests.
 bool has_memory(int64_t gib);
 
 }  // namespace mluop::test

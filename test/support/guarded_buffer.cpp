@@ -27,6 +27,8 @@ GuardedMemory::GuardedMemory(size_t byte_count, size_t element_size, Placement p
   mapping_ = static_cast<std::byte*>(mapping);
   std::byte* first = mapping_ + page;
   if (mprotect(first, inner, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  // Fewer page faults.
+  madvise(first, inner, MADV_HUGEPAGE);
   std::fill_n(first, inner, kPattern);
   switch (placement) {
     case Placement::kAligned: data_ = first + kAlignment; break;
