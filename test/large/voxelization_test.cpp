@@ -15,11 +15,11 @@ namespace mluop::test {
 namespace {
 
 TEST(LargeVoxelization, Voxels) {
-  MLUOP_REQUIRE_MEMORY(9);
+  MLUOP_REQUIRE_MEMORY(10);
   auto random = seeded_random();
   const ScopedThreads threads(2);
   // 100 x 100 x 100 cells, of 5 points in the mean.
-  reference::VoxelizationProblem problem = {5'000'000, 3, 720, 1'000'000, {1, 1, 1}, {0, 0, 0, 100, 100, 100}};
+  reference::VoxelizationProblem problem = {5'000'000, 3, 740, 1'000'000, {1, 1, 1}, {0, 0, 0, 100, 100, 100}};
   ASSERT_GT(problem.voxels_count(), int64_t{1} << 31);
   std::vector<float> points(static_cast<size_t>(problem.points_count()));
   for (float& coordinate : points) coordinate = static_cast<float>(random() % 1'000'000) * 1e-4F;
@@ -57,6 +57,7 @@ TEST(LargeVoxelization, Voxels) {
                           &expected_num);
   ASSERT_LT(*std::max_element(expected_counts.begin(), expected_counts.end()), stored);
   EXPECT_EQ(voxel_num, expected_num);
+  ASSERT_GT(voxel_num * max_points * problem.F, int64_t{1} << 31) << "no point is stored that far";
   EXPECT_TRUE(coors == expected_coors);
   EXPECT_TRUE(counts == expected_counts);
   const auto holds = [&](int64_t voxel) {
