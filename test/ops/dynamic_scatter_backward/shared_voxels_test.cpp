@@ -33,7 +33,9 @@ void expect_output(const DynamicScatterInputs& inputs, const std::vector<float>&
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   EXPECT_TRUE(same_bits(call.output(), expected));
   EXPECT_TRUE(call.intact());
-  const int shares = std::min(launch_of(handle, "match").task_dim, (inputs.sizes.channels + 15) / 16);
+  // A share has at least eight cache lines of a row.
+  const auto max_shares = static_cast<int>((inputs.sizes.channels + 15) / 16 / 8);
+  const int shares = std::min(launch_of(handle, "match").task_dim, max_shares);
   if (shares > 1) {
     EXPECT_EQ(launch_of(handle, "match_shared").task_dim, shares);
   } else {
@@ -43,7 +45,7 @@ void expect_output(const DynamicScatterInputs& inputs, const std::vector<float>&
 
 TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
   auto random = seeded_random();
-  for (const int channels : {1, 16, 17, 64, 131}) {
+  for (const int channels : {1, 64, 131, 263, 400}) {
     for (const bool all : {false, true}) {
       const auto inputs = crowded({3000, 2500, channels, 2500}, all, random);
       const auto expected = dynamic_scatter_reference(inputs);
@@ -60,7 +62,7 @@ TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
 // An output large enough for nontemporal stores.
 TEST(OpsDynamicScatterBackwardSharedVoxels, StreamedOutput) {
   auto random = seeded_random();
-  const auto inputs = crowded({40000, 20000, 96, 20000}, false, random);
+  const auto inputs = crowded({25000, 12500, 256, 12500}, false, random);
   const auto expected = dynamic_scatter_reference(inputs);
   for (const int task_dim : {2, 7}) expect_output(inputs, expected, task_dim, Placement::kAligned);
 }

@@ -10,6 +10,11 @@
 namespace mluop::dynamic_scatter_backward::native {
 namespace {
 
+// A task that shares a voxel owns at least so many cache lines of each row: narrower shares read memory in part
+// twice. On 2 threads of an AMD Zen 4, one voxel of all points takes 1.7 times as long as on one thread with
+// shares of 2 lines, 1.3 with 4, 0.95 with 8.
+constexpr int64_t kMinShareLines = 8;
+
 struct Workspace {
   Workspace(Arena& workspace, int64_t point_count, int64_t voxels, int64_t channels, const int32_t* map)
       : points(workspace, point_count, map),
@@ -67,7 +72,7 @@ void launch_steps(Context& context, const Plan& plan, const Args& args, Arena wo
   launch<SampleArgs>(context, "sample", sample.task_dim, Evenly{sample.count}, sample_points,
                      {args, sample, partition});
   const int64_t lines = ceil_div(args.channels, kLineChannels<float>);
-  const auto shares = static_cast<int>(std::min<int64_t>(plan.task_dim, lines));
+  const auto shares = static_cast<int>(std::clamp<int64_t>(lines / kMinShareLines, 1, plan.task_dim));
   partition.assign_ranks(context, sample, shares);
   launch(context, "rank", plan.task_dim, Evenly{memory.points.chunk_count()}, rank_kernel(),
          {args, partition, memory.points, bad_point, any_skipped});
