@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/sizes.h"
+
 namespace mluop::test {
 namespace {
 
@@ -27,8 +29,6 @@ void on_all_processors(int64_t count, const Body& body) {
         [&, id] { body(count / threads * id, id + 1 == threads ? count : count / threads * (id + 1)); });
   }
 }
-
-size_t round_up(size_t bytes, size_t multiple) { return (bytes + multiple - 1) / multiple * multiple; }
 
 size_t page_size() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 

@@ -20,7 +20,7 @@ TEST(LargeVoxelization, Voxels) {
   const ScopedThreads threads(2);
   // 100 x 100 x 100 cells, of 5 points in the mean.
   reference::VoxelizationProblem problem = {5'000'000, 3, 740, 1'000'000, {1, 1, 1}, {0, 0, 0, 100, 100, 100}};
-  ASSERT_GT(problem.voxels_count(), int64_t{1} << 31);
+  ASSERT_GT(problem.voxels_count(), kLimit);
   std::vector<float> points(static_cast<size_t>(problem.points_count()));
   for (float& coordinate : points) coordinate = static_cast<float>(random() % 1'000'000) * 1e-4F;
   const LargeBuffer<float> voxels(problem.voxels_count(), Pages::kDense);
@@ -57,7 +57,7 @@ TEST(LargeVoxelization, Voxels) {
                           &expected_num);
   ASSERT_LT(*std::max_element(expected_counts.begin(), expected_counts.end()), stored);
   EXPECT_EQ(voxel_num, expected_num);
-  ASSERT_GT(voxel_num * max_points * problem.F, int64_t{1} << 31) << "no point is stored that far";
+  ASSERT_GT(problem.F * voxel_num * max_points, kLimit) << "no point is stored that far";
   EXPECT_TRUE(coors == expected_coors);
   EXPECT_TRUE(counts == expected_counts);
   const auto holds = [&](int64_t voxel) {

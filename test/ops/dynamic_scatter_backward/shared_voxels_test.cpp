@@ -45,7 +45,7 @@ void expect_output(const DynamicScatterInputs& inputs, const std::vector<float>&
 
 TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
   auto random = seeded_random();
-  for (const int channels : {1, 64, 131, 263, 400}) {
+  for (const int channels : {1, 16, 17, 64, 131, 263, 400}) {
     for (const bool all : {false, true}) {
       const auto inputs = crowded({3000, 2500, channels, 2500}, all, random);
       const auto expected = dynamic_scatter_reference(inputs);
