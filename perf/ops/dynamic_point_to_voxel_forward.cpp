@@ -129,16 +129,18 @@ std::vector<int32_t> skewed_coors(int64_t points, double extent, double power) {
 std::vector<CaseSpec> dynamic_point_to_voxel_forward_cliffs() {
   constexpr struct {
     const char* name;
+    reference::Reduction reduction;
     double extent, power;
-  } kCoors[] = {{"point_to_voxel uniform", 35, 1},
-                {"point_to_voxel distinct", 1e9, 1},
-                {"point_to_voxel uneven", 1000, 20},
-                {"point_to_voxel one_voxel", 35, 1e9}};
+  } kCoors[] = {{"point_to_voxel uniform", reference::Reduction::kMax, 35, 1},
+                {"point_to_voxel distinct", reference::Reduction::kMax, 1e9, 1},
+                {"point_to_voxel uneven", reference::Reduction::kMax, 1000, 20},
+                {"point_to_voxel one_voxel", reference::Reduction::kMax, 35, 1e9},
+                {"point_to_voxel one_voxel_mean", reference::Reduction::kMean, 35, 1e9}};
   std::vector<CaseSpec> specs;
-  for (const auto& [name, extent, power] : kCoors) {
-    specs.push_back({kCliffs, name, "float", "native", [extent = extent, power = power](double size) {
+  for (const auto& each : kCoors) {
+    specs.push_back({kCliffs, each.name, "float", "native", [each](double size) {
                        return std::make_unique<DynamicPointToVoxelForward>(
-                           reference::Reduction::kMax, 64, skewed_coors(scaled(200000, size), extent, power));
+                           each.reduction, 64, skewed_coors(scaled(200000, size), each.extent, each.power));
                      }});
   }
   return specs;

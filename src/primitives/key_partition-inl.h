@@ -90,12 +90,12 @@ HWY_INLINE void visit_queued(const Visitor& visitor, int64_t remaining, VisitQue
   queue.count = remaining;
 }
 
-// Calls visitor.visit(point, key) for the points whose bucket has one of these ranks, in ascending order, and
-// visitor.prefetch(point, key) visitor.lookahead visits earlier; 1 <= lookahead <= kChunkPoints.
+// Calls visitor.visit(point, key) for the points of these chunks whose bucket has one of these ranks, in ascending
+// order, and visitor.prefetch(point, key) visitor.lookahead visits earlier; 1 <= lookahead <= kChunkPoints.
 template <class Visitor>
-HWY_INLINE void visit_owned(const KeyedPoints& points, Range ranks, const Visitor& visitor, VisitQueue& queue) {
-  const int64_t chunks = points.chunk_count();
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+HWY_INLINE void visit_owned(const KeyedPoints& points, Range chunks, Range ranks, const Visitor& visitor,
+                            VisitQueue& queue) {
+  for (int64_t chunk = chunks.begin; chunk < chunks.end; ++chunk) {
     const KeyedPoints::RankBounds& bounds = points.chunk_bounds[chunk];
     if (bounds.lowest >= ranks.end || bounds.highest < ranks.begin) continue;
     if (queue.count + KeyedPoints::kChunkPoints > queue.capacity) visit_queued(visitor, visitor.lookahead, queue);

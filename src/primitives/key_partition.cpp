@@ -59,7 +59,7 @@ void KeyPartition::clear_sample(int task_id) {
   std::fill_n(run_sums + int64_t{task_id} * bucket_count, bucket_count, 0);
 }
 
-void KeyPartition::assign_ranks(Context& context, const SampledRuns& sample, int64_t max_shares) {
+void KeyPartition::assign_ranks(Context& context, const SampledRuns& sample, double max_part) {
   const int64_t bytes = int64_t{bucket_count} * sample_task_dim * int64_t{sizeof(int32_t) + sizeof(int64_t)};
   launch(context, "merge_samples", std::min(choose_task_dim(bucket_count, bytes), sample_task_dim),
          Evenly{bucket_count}, merge_samples, *this);
@@ -71,13 +71,14 @@ void KeyPartition::assign_ranks(Context& context, const SampledRuns& sample, int
   };
   int64_t total_cost = 0;
   for (int32_t bucket = 0; bucket < bucket_count; ++bucket) total_cost += cost_of(bucket);
+  const double max_cost = static_cast<double>(total_cost) * max_part;
   int64_t* const mean_runs = run_sums;  // in place
   std::fill_n(run_starts, sample.count + 2, 0);
   owned_count = bucket_count;
   for (int32_t bucket = 0; bucket < bucket_count; ++bucket) {
     const int32_t count = sample_counts[bucket];
     mean_runs[bucket] = count > 0 ? run_sums[bucket] / count : sample.count * bucket / bucket_count;
-    if (max_shares > 1 && cost_of(bucket) * max_shares > total_cost) {
+    if (static_cast<double>(cost_of(bucket)) > max_cost) {
       mean_runs[bucket] = sample.count;
       --owned_count;
     }

@@ -6,15 +6,15 @@
 // are ranked by the mean position of their points, and a task owns consecutive ranks. A sample of the points
 // determines the ranks; no result depends on them. Cost: 4 bytes a point, 12 bytes for each bucket and task.
 //
-// A bucket that would leave tasks without work is shared: each task owns some channels of all its points. Shared
-// buckets have the highest ranks.
+// A bucket that would leave tasks without work is shared: tasks divide the channels of all its points, or its
+// points. Shared buckets have the highest ranks.
 //
 // Steps, each a launch:
 //   1. over the runs of a sample: the operator's kernel calls clear_sample(), then count() for each point
 //   2. assign_ranks()
 //   3. over chunks of points: the operator's kernel calls rank_chunk() (key_partition-inl.h)
 //   4. over ranks, divided by ByCost: the operator's kernel calls visit_owned()
-//   5. over the channel lines of shared buckets, if there are any: the operator's kernel calls visit_owned() for
+//   5. if there are shared buckets, over channels or chunks: the operator's kernel calls visit_owned() for
 //      shared_ranks()
 #pragma once
 
@@ -67,10 +67,18 @@ struct KeyPartition {
     ++sample_counts[bucket];
     run_sums[bucket] += run;
   }
-  // Ranks the buckets by what the tasks have counted. Buckets that exceed a `max_shares`-th of the cost are
-  // shared, unless max_shares is 1.
-  void assign_ranks(Context& context, const SampledRuns& sample, int64_t max_shares = 1);
+  // Ranks the buckets by what the tasks have counted. Buckets that exceed this part of the cost are shared.
+  void assign_ranks(Context& context, const SampledRuns& sample, double max_part = 1);
   Range shared_ranks() const { return {owned_count, bucket_count}; }
+  // Numbers for the keys of shared buckets, from 0 to shared_keys() - 1.
+  int64_t shared_keys() const { return shared_ranks().size() << shift; }
+  int64_t shared_index(int64_t key) const {
+    const int64_t bucket = key >> shift;
+    return ((ranks[bucket] - owned_count) << shift) + key - keys(static_cast<int32_t>(bucket)).begin;
+  }
+  int64_t max_shared_keys(double max_part) const {
+    return std::min(static_cast<int64_t>(1 / max_part), int64_t{bucket_count}) << shift;
+  }
 
   // The keys of a bucket.
   Range keys(int32_t bucket) const {
@@ -118,6 +126,7 @@ struct KeyedPoints {
         chunk_bounds(arena.take<RankBounds>("ranks of chunks", {chunk_count()})) {}
 
   int64_t chunk_count() const { return ceil_div(point_count, kChunkPoints); }
+  Range chunks() const { return {0, chunk_count()}; }
   Range chunk_points(int64_t chunk) const {
     return {chunk * kChunkPoints, std::min((chunk + 1) * kChunkPoints, point_count)};
   }

@@ -5,6 +5,9 @@
 namespace mluop {
 namespace {
 
+// The places of each part fill cache lines of their own.
+constexpr int kMinDigitBits = 4;
+
 template <class Key>
 struct PassArgs {
   int64_t digit(Key key) const { return static_cast<int64_t>(key >> shift) & (digits - 1); }
@@ -79,7 +82,7 @@ size_t radix_sort(Context& context, int task_dim, int64_t count, int key_bits, S
   size_t from = 0;
   for (int pass = 0, shift = 0; pass < passes; ++pass, from = 1 - from) {
     // Digits of equal size, as far as possible.
-    const auto bits = static_cast<int>(ceil_div(key_bits - shift, passes - pass));
+    const auto bits = std::max(static_cast<int>(ceil_div(key_bits - shift, passes - pass)), kMinDigitBits);
     const bool positions = pass == 0 && sorted_values == SortedValues::kPositions;
     const PassArgs<Key> args{memory.keys[from],
                              positions ? nullptr : memory.values[from],

@@ -32,7 +32,7 @@ void visit_points(const VisitArgs& args, int64_t begin, int64_t end, Task& task)
   VisitQueue queue(task.nram, args.tile_points);
   std::vector<Visit> prefetched;
   const Recorder recorder{args.lookahead, prefetched, args.visits[static_cast<size_t>(task.taskId)]};
-  mluop::HWY_NAMESPACE::visit_owned(args.points, {begin, end}, recorder, queue);
+  mluop::HWY_NAMESPACE::visit_owned(args.points, args.points.chunks(), {begin, end}, recorder, queue);
   // Points are prefetched in the order in which they are visited.
   auto visit = recorder.visits.begin();
   for (const Visit& early : prefetched) {

@@ -36,7 +36,7 @@ struct Buffers {
 // The steps of key_partition.h, in uninitialized memory between guard zones.
 class Partition {
  public:
-  Partition(Context& context, const Problem& problem, int task_dim, int64_t max_shares = 1)
+  Partition(Context& context, const Problem& problem, int task_dim, double max_part = 1)
       : context_(context),
         sample_(problem.point_count(), task_dim),
         memory_(bytes_of<Buffers>(problem, sample_)),
@@ -44,7 +44,7 @@ class Partition {
         buffers_(arena_, problem, sample_) {
     launch<CountArgs>(context, "test", sample_.task_dim, Evenly{sample_.count}, count_keys,
                       {sample_, buffers_.partition, problem.keys.data()});
-    buffers_.partition.assign_ranks(context, sample_, max_shares);
+    buffers_.partition.assign_ranks(context, sample_, max_part);
     launch(context, "test", task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(),
            {buffers_.partition, buffers_.points});
   }
@@ -180,20 +180,28 @@ TEST(PrimitivesKeyPartition, SharesLargeBuckets) {
   Context& context = *static_cast<mluOpHandle_t>(handle);
   const ScopedThreads threads(4);
   context.reserve(0);
-  Problem problem = random_problem("keys with most points", 40000, 1000, 1);
+  Problem problem = random_problem("keys with most points", 40000, 8000, 1);
   for (size_t i = 0; i < problem.keys.size(); ++i) {
     if (i % 8 < 3) problem.keys[i] = 500;
     if (i % 8 == 3 || i % 8 == 4) problem.keys[i] = 20;
   }
-  for (const auto& [max_shares, shared] : {std::pair{1, 0}, {2, 0}, {3, 1}, {5, 2}, {64, 2}}) {
-    SCOPED_TRACE(max_shares);
-    const Partition partition(context, problem, 4, max_shares);
+  for (const auto& [max_part, shared] : {std::pair{1.5, 0}, {1.0, 0}, {0.5, 0}, {0.33, 1}, {0.2, 2}, {0.01, 2}}) {
+    SCOPED_TRACE(max_part);
+    const Partition partition(context, problem, 4, max_part);
     const KeyPartition& keys = partition.keys();
     const Range ranks = keys.shared_ranks();
     EXPECT_EQ(ranks.size(), shared);
     EXPECT_EQ(ranks.end, keys.bucket_count);
     EXPECT_EQ(keys.ranks[500 >> keys.shift] >= ranks.begin, shared > 0);
     EXPECT_EQ(keys.ranks[20 >> keys.shift] >= ranks.begin, shared > 1);
+    EXPECT_LE(keys.shared_keys(), keys.max_shared_keys(max_part));
+    std::vector<int64_t> indices, numbers;
+    for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
+      const Range bucket = keys.keys(keys.ranked_buckets[rank]);
+      for (int64_t key = bucket.begin; key < bucket.end; ++key) indices.push_back(keys.shared_index(key));
+    }
+    for (int64_t number = 0; number < keys.shared_keys(); ++number) numbers.push_back(number);
+    EXPECT_EQ(indices, numbers);
     EXPECT_EQ(ByCost{keys}(4, 3).end, ranks.begin);
     for (int32_t rank = 0; rank < keys.bucket_count; ++rank)
       EXPECT_EQ(keys.ranks[keys.ranked_buckets[rank]], rank);

@@ -19,6 +19,7 @@ inline constexpr int32_t kNoVoxel = -1;
 struct Args {
   int64_t row_bytes() const { return channels * int64_t{sizeof(float)}; }
   const float* feats_row(int64_t point) const { return feats + point * channels; }
+  float* voxel_row(int64_t voxel) const { return voxel_feats + voxel * channels; }
   int32_t* coor(int64_t point) const { return coors + point * kAxes; }
 
   mluOpReduceMode_t reduce_type;

@@ -15,6 +15,10 @@ inline constexpr int32_t kNoVoxel = -1;
 // The arguments of the call, checked except for the values of the map.
 struct Args {
   int64_t row_bytes() const { return channels * int64_t{sizeof(float)}; }
+  const float* grad_voxel_feats_row(int64_t voxel) const { return grad_voxel_feats + voxel * channels; }
+  const float* feats_row(int64_t point) const { return feats + point * channels; }
+  const float* voxel_feats_row(int64_t voxel) const { return voxel_feats + voxel * channels; }
+  float* grad_feats_row(int64_t point) const { return grad_feats + point * channels; }
 
   mluOpReduceMode_t reduce_type;
   int32_t point_count;                // N

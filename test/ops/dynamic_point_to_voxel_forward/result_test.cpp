@@ -41,7 +41,7 @@ constexpr Sizes kHostileSizes[] = {
     {500, 65, 4},        // and one lane
     {40, 300, 2},        // rows longer than what is prefetched
     {3000, 4, 1},        // one voxel for all points
-    {5000, 20, 1},       // whose channels are divided
+    {5000, 20, 1},       // which tasks share
     {3000, 5, 40},       // about two points per voxel
     {3000, 5, 1 << 30},  // distinct coordinates, two words of key or more
     {2500, 7, 1500},     // 32 bits of key

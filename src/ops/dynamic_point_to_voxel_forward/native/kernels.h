@@ -1,11 +1,11 @@
 // Dynamic point to voxel forward: arguments and range kernels, in the order of their launches.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
 #include "ops/dynamic_point_to_voxel_forward/native/key_words.h"
+#include "ops/dynamic_point_to_voxel_forward/native/shared_voxels.h"
 #include "team/launch.h"
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
@@ -73,26 +73,6 @@ struct SkippedArgs {
 };
 void mark_skipped(const SkippedArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Voxels of so many points that a task should not have all of them: their channels are divided.
-class SharedVoxels {
- public:
-  // There are fewer voxels of more than a kMax-th of the points.
-  static constexpr int64_t kMax = 64;
-  // Fewer points do not pay for a launch.
-  static constexpr int64_t kMinPoints = 4096;
-
-  explicit SharedVoxels(int64_t points) : max_points_(std::max(points / kMax, kMinPoints)) {}
-  bool shares(int64_t points) const { return points > max_points_; }
-  void add(int64_t voxel) { voxels_[count_.fetch_add(1, std::memory_order_relaxed)] = voxel; }
-  int64_t count() const { return static_cast<int64_t>(count_.load()); }
-  int64_t operator[](int64_t i) const { return voxels_[static_cast<size_t>(i)]; }
-
- private:
-  int64_t max_points_;
-  std::atomic<size_t> count_{0};
-  std::array<int64_t, kMax> voxels_{};
-};
-
 struct ReduceArgs {
   const Args& call;
   const uint32_t* points;  // [N], sorted
@@ -105,7 +85,22 @@ struct ReduceArgs {
 // which it collects.
 RangeKernel<ReduceArgs> reduce_kernel();
 
-// Work items: cache lines of the features of the shared voxels. Writes them.
-RangeKernel<ReduceArgs> reduce_shared_kernel();
+struct SharedArgs {
+  const Args& call;
+  const uint32_t* points;  // [N], sorted
+  const SharedVoxels& voxels;
+  const Pieces& pieces;  // of the maximum
+};
+
+// Sum and mean, which add in the order of the points. Work items: cache lines of the rows of the shared voxels.
+// Writes their features.
+RangeKernel<SharedArgs> reduce_lines_kernel();
+
+// Maximum. Work items: points of the shared voxels. Writes the maxima of their pieces.
+RangeKernel<SharedArgs> reduce_pieces_kernel();
+
+// Work items: tasks that have reduced pieces; for one task, as of equal maxima the first is that of the voxel.
+// Writes the features of the shared voxels.
+void merge_pieces(const SharedArgs& args, int64_t begin, int64_t end, Task& task);
 
 }  // namespace mluop::dynamic_point_to_voxel_forward::native

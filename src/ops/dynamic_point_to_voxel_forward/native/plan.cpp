@@ -46,10 +46,10 @@ class Steps {
         args_(args),
         memory_(workspace, args.point_count),
         task_dim_(choose_task_dim(args.point_count, bytes_moved(args))),
-        parts_(static_cast<int>(std::min<int64_t>(task_dim_, memory_.sort.max_parts))) {}
+        parts_(static_cast<int>(std::min<int64_t>(task_dim_, memory_.sort.max_parts))),
+        pieces_(reserve_pieces()) {}
 
   void run() {
-    context_.reserve(0);
     sort(find_bounds());
     const int64_t voxels = count();
     require(voxels <= args_.max_voxels, MLUOP_STATUS_BAD_PARAM, "voxel_feats dim 0 is ", args_.max_voxels,
@@ -61,6 +61,12 @@ class Steps {
   }
 
  private:
+  Pieces reserve_pieces() const {
+    const int64_t points = args_.reduce_type == MLUOP_REDUCE_DMAX ? args_.point_count : 0;
+    Arena pool = context_.reserve(bytes_of<Pieces>(points, task_dim_, args_.channels));
+    return {pool, points, task_dim_, args_.channels};
+  }
+
   Bounds find_bounds() const {
     Bounds bounds{{INT32_MAX, INT32_MAX, INT32_MAX}, {1, 1, 1}, 0};
     std::atomic<int64_t> valid_count{0};
@@ -119,18 +125,26 @@ class Steps {
     // Non-temporal stores have to fill whole cache lines.
     const bool whole_lines =
         reinterpret_cast<uintptr_t>(args_.voxel_feats) % kCacheLine == 0 && args_.row_bytes() % kCacheLine == 0;
-    const int64_t lines = ceil_div(args_.row_bytes(), kCacheLine);
-    SharedVoxels shared(sorted_.valid_count);
-    const ReduceArgs reduce_args{args_, sorted_.points, memory_.starts,
-                                 whole_lines && exceeds_caches(voxels * args_.row_bytes()),
-                                 task_dim_ > 1 && lines > 1 ? &shared : nullptr};
+    const bool stream = whole_lines && exceeds_caches(voxels * args_.row_bytes());
+    SharedVoxels shared(sorted_.valid_count, memory_.starts);
     // Cores are delayed by the memory unequally.
     constexpr int kChunksPerTask = 8;
-    launch_dynamic(context_, "reduce", task_dim_, task_dim_ == 1 ? 1 : task_dim_ * kChunksPerTask,
-                   ByCost{memory_.starts, voxels}, reduce_kernel(), reduce_args);
-    if (shared.count() > 0) {
-      launch(context_, "reduce_shared", task_dim_, Evenly{shared.count() * lines}, reduce_shared_kernel(),
-             reduce_args);
+    launch_dynamic<ReduceArgs>(context_, "reduce", task_dim_, task_dim_ == 1 ? 1 : task_dim_ * kChunksPerTask,
+                               ByCost{memory_.starts, voxels}, reduce_kernel(),
+                               {args_, sorted_.points, memory_.starts, stream, task_dim_ > 1 ? &shared : nullptr});
+    if (shared.count() > 0) reduce_shared(shared);
+  }
+
+  void reduce_shared(const SharedVoxels& shared) const {
+    const SharedArgs shared_args{args_, sorted_.points, shared, pieces_};
+    if (args_.reduce_type == MLUOP_REDUCE_DMAX) {
+      launch(context_, "reduce_pieces", task_dim_, Evenly{shared.point_count()}, reduce_pieces_kernel(),
+             shared_args);
+      launch(context_, "merge_pieces", 1, Evenly{task_dim_}, merge_pieces, shared_args);
+    } else {
+      const int64_t lines = ceil_div(args_.row_bytes(), kCacheLine);
+      launch(context_, "reduce_lines", task_dim_, Evenly{shared.count() * lines}, reduce_lines_kernel(),
+             shared_args);
     }
   }
 
@@ -140,6 +154,7 @@ class Steps {
   Workspace memory_;
   int task_dim_;
   int parts_;  // of the sorted points
+  Pieces pieces_;
   SortedPoints sorted_{};
 };
 

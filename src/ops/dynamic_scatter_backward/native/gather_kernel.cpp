@@ -39,7 +39,7 @@ class RowWriter {
     const hn::ScalableTag<float> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     const float* const from = call_.grad_voxel_feats + voxel * call_.channels;
-    float* const to = call_.grad_feats + point * call_.channels;
+    float* const to = call_.grad_feats_row(point);
     const auto count = static_cast<float>(kMean ? call_.voxel_points_count[voxel] : 1);
     int64_t c = 0;
     for (; c + lanes <= call_.channels; c += lanes) store(d, gradient(d, from + c, count), to + c);
@@ -47,7 +47,7 @@ class RowWriter {
   }
 
   HWY_INLINE void zero(int64_t point) const {
-    float* const to = call_.grad_feats + point * call_.channels;
+    float* const to = call_.grad_feats_row(point);
     if constexpr (kStream) {
       stream_.zero(reinterpret_cast<uint8_t*>(to), static_cast<size_t>(call_.row_bytes()));
     } else {

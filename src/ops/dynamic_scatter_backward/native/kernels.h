@@ -54,11 +54,34 @@ struct MatchArgs {
 };
 RangeKernel<MatchArgs> match_kernel();
 
-// Work items: cache lines of a row. Writes their channels of the output rows of the shared buckets.
-RangeKernel<MatchArgs> match_shared_kernel();
-
 // The bytes that a voxel takes in `claimed`, at most, on any instruction set: a vector takes a bit a channel,
 // rounded up to bytes; the channels that do not fill a vector take up to four shorter ones.
 constexpr int64_t max_claimed_bytes(int64_t channels) { return channels + 4; }
+
+// The voxels of shared buckets: tasks share their points.
+struct SharedVoxels {
+  SharedVoxels(Arena& pool, int64_t max_count, int pool_task_dim, int64_t channels)
+      : task_bytes(max_count * max_claimed_bytes(channels)),
+        first_points(pool.take<int32_t>("first points", {max_count, channels})),
+        claimed(pool.take<uint8_t>("claimed by tasks", {pool_task_dim, task_bytes})) {}
+
+  uint8_t* claimed_by(int task_id) const { return claimed + task_id * task_bytes; }
+
+  static constexpr int32_t kNoPoint = INT32_MAX;
+  int64_t task_bytes;
+  int32_t* first_points;  // [shared keys, C], the first point that has the voxel's value
+  uint8_t* claimed;       // [task_dim, task_bytes], the bits of MatchArgs::claimed for the points of each task
+};
+
+struct SharedArgs {
+  const MatchArgs& match;
+  const SharedVoxels& voxels;
+};
+
+// Work items: chunks of points. Zeroes the output rows of the points of shared buckets and finds the first points.
+RangeKernel<SharedArgs> claim_shared_kernel();
+
+// Work items: shared buckets. Writes the gradients of the first points.
+void write_shared(const SharedArgs& args, int64_t begin, int64_t end, Task& task);
 
 }  // namespace mluop::dynamic_scatter_backward::native

@@ -10,10 +10,10 @@
 namespace mluop::dynamic_scatter_backward::native {
 namespace {
 
-// A task that shares a voxel owns at least so many cache lines of each row: narrower shares read memory in part
-// twice. On 2 threads of an AMD Zen 4, one voxel of all points takes 1.7 times as long as on one thread with
-// shares of 2 lines, 1.3 with 4, 0.95 with 8.
-constexpr int64_t kMinShareLines = 8;
+// A bucket is shared if it costs more than this many times the mean of the tasks: the pass of its own over the
+// points has to pay. On 2 threads of an AMD Zen 4, with rows of 256 bytes, a voxel of 56 % of the points is better
+// left to one task (4.2 ms; 5.0 if shared), a voxel of all points is not (3.8 ms; 2.9 if shared).
+constexpr double kMaxOwnedCost = 1.5;
 
 struct Workspace {
   Workspace(Arena& workspace, int64_t point_count, int64_t voxels, int64_t channels, const int32_t* map)
@@ -22,6 +22,17 @@ struct Workspace {
 
   KeyedPoints points;  // whose keys are the map
   uint8_t* claimed;    // [voxels, max_claimed_bytes()]
+};
+
+struct Pool {
+  Pool(Arena& pool, const Args& args, const SampledRuns& sample, int task_dim)
+      : partition(pool, args.voxel_count, sample),
+        max_part(kMaxOwnedCost / task_dim),
+        shared(pool, partition.max_shared_keys(max_part), task_dim, args.channels) {}
+
+  KeyPartition partition;
+  double max_part;  // of the cost: a bucket that has more is shared
+  SharedVoxels shared;
 };
 
 bool is_max(const Args& args) { return args.reduce_type == MLUOP_REDUCE_DMAX; }
@@ -53,7 +64,7 @@ void sample_points(const SampleArgs& args, int64_t begin, int64_t end, Task& tas
 void zero_skipped(const Args& args, int64_t begin, int64_t end, Task&) {
   for (int64_t point = begin; point < end; ++point) {
     if (args.point2voxel_map[point] != KeyedPoints::kNoKey) continue;
-    std::memset(args.grad_feats + point * args.channels, 0, static_cast<size_t>(args.row_bytes()));
+    std::memset(args.grad_feats_row(point), 0, static_cast<size_t>(args.row_bytes()));
   }
 }
 
@@ -64,23 +75,27 @@ void zero_output(Context& context, const Args& args) {
 void launch_steps(Context& context, const Plan& plan, const Args& args, Arena workspace) {
   const Workspace memory(workspace, args.point_count, args.voxel_count, args.channels, args.point2voxel_map);
   const SampledRuns sample(args.point_count, plan.task_dim);
-  // Its size depends on the number of tasks, which the workspace query does not know: it is in the pool.
-  Arena pool = context.reserve(bytes_of<KeyPartition>(args.voxel_count, sample));
-  KeyPartition partition(pool, args.voxel_count, sample);
+  // Its size depends on the number of tasks, which the workspace query does not know.
+  Arena arena = context.reserve(bytes_of<Pool>(args, sample, plan.task_dim));
+  Pool pool(arena, args, sample, plan.task_dim);
+  KeyPartition& partition = pool.partition;
   FirstBadItem bad_point;
   std::atomic<bool> any_skipped{false};
   launch<SampleArgs>(context, "sample", sample.task_dim, Evenly{sample.count}, sample_points,
                      {args, sample, partition});
-  const int64_t lines = ceil_div(args.channels, kLineChannels<float>);
-  const auto shares = static_cast<int>(std::clamp<int64_t>(lines / kMinShareLines, 1, plan.task_dim));
-  partition.assign_ranks(context, sample, shares);
+  partition.assign_ranks(context, sample, pool.max_part);
   launch(context, "rank", plan.task_dim, Evenly{memory.points.chunk_count()}, rank_kernel(),
          {args, partition, memory.points, bad_point, any_skipped});
   check_map(args, bad_point);
   const MatchArgs match_args{args, partition, memory.points, memory.claimed, plan.tile_points, plan.stream};
   launch(context, "match", plan.task_dim, ByCost{partition}, match_kernel(), match_args);
-  if (partition.shared_ranks().size() > 0) {
-    launch(context, "match_shared", shares, Evenly{lines}, match_shared_kernel(), match_args);
+  const int64_t shared_buckets = partition.shared_ranks().size();
+  if (shared_buckets > 0) {
+    std::fill_n(pool.shared.first_points, partition.shared_keys() * args.channels, SharedVoxels::kNoPoint);
+    const SharedArgs shared_args{match_args, pool.shared};
+    launch(context, "claim_shared", plan.task_dim, Evenly{memory.points.chunk_count()}, claim_shared_kernel(),
+           shared_args);
+    launch(context, "write_shared", plan.task_dim, Evenly{shared_buckets}, write_shared, shared_args);
   }
   if (any_skipped) launch(context, "zero_skipped", plan.task_dim, Evenly{args.point_count}, zero_skipped, args);
 }

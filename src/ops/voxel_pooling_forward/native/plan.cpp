@@ -65,7 +65,7 @@ void run(Call& call, const Args& args) {
          {args, sample, pool.partition});
   const int64_t lines = ceil_div(args.row_bytes(), kCacheLine);
   const auto shares = static_cast<int>(std::min<int64_t>(plan.task_dim, lines));
-  pool.partition.assign_ranks(context, sample, shares);
+  pool.partition.assign_ranks(context, sample, 1.0 / shares);
   launch(context, "locate", plan.task_dim, Evenly{pool.points.chunk_count()}, locate_kernel(),
          {args, pool.partition, pool.points, pool.cells, plan.tile_points, plan.stream});
   const SumArgs sum_args{args,       pool.partition, pool.points,     pool.initialized,

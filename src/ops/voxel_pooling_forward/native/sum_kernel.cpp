@@ -76,7 +76,8 @@ template <class T>
 void sum_chunk(const SumArgs& args, Range ranks, Range channels, VisitQueue& queue, const Task& task) {
   const SumRows<T> sums(args, ranks, channels, task);
   clear_initialized(args, ranks);
-  mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, AddRows<T, false>(args, sums, channels), queue);
+  mluop::HWY_NAMESPACE::visit_owned(args.points, args.points.chunks(), ranks,
+                                    AddRows<T, false>(args, sums, channels), queue);
   T* const output = static_cast<T*>(args.call.output_features) + channels.begin;
   for_each_cell(args, ranks, [&](int64_t cell) {
     if (args.initialized[cell] != 0) {
@@ -91,7 +92,8 @@ template <class T>
 void sum_shared_chunk(const SumArgs& args, Range ranks, Range channels, VisitQueue& queue, const Task& task) {
   const SumRows<T> sums(args, ranks, channels, task);
   for_each_cell(args, ranks, [&](int64_t cell) { std::fill_n(sums.row(cell), channels.size(), 0.0F); });
-  mluop::HWY_NAMESPACE::visit_owned(args.points, ranks, AddRows<T, true>(args, sums, channels), queue);
+  mluop::HWY_NAMESPACE::visit_owned(args.points, args.points.chunks(), ranks,
+                                    AddRows<T, true>(args, sums, channels), queue);
   for_each_cell(args, ranks, [&](int64_t cell) { sums.finish(cell); });
 }
 
