@@ -58,7 +58,8 @@ RangeKernel<MatchArgs> match_kernel();
 // rounded up to bytes; the channels that do not fill a vector take up to four shorter ones.
 constexpr int64_t max_claimed_bytes(int64_t channels) { return channels + 4; }
 
-// The voxels of shared buckets: tasks share their points.
+// The voxels of shared buckets: each task searches some of their points, and the first point that a task has found
+// gets the gradient.
 struct SharedVoxels {
   SharedVoxels(Arena& pool, int64_t max_count, int pool_task_dim, int64_t channels)
       : task_bytes(max_count * max_claimed_bytes(channels)),
@@ -69,7 +70,7 @@ struct SharedVoxels {
 
   static constexpr int32_t kNoPoint = INT32_MAX;
   int64_t task_bytes;
-  int32_t* first_points;  // [shared keys, C], the first point that has the voxel's value
+  int32_t* first_points;  // [shared keys, C]
   uint8_t* claimed;       // [task_dim, task_bytes], the bits of MatchArgs::claimed for the points of each task
 };
 
