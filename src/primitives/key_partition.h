@@ -22,7 +22,6 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "core/caches.h"
 #include "core/sizes.h"
 #include "team/fit_tile.h"
 #include "team/launch.h"
@@ -45,16 +44,6 @@ struct SampledRuns {
   int64_t count;
   int task_dim;  // of the launch over the runs; each task has one at least
 };
-
-// The channels of type T of a cache line: the work items of a launch over the channels of shared buckets.
-template <class T>
-inline constexpr int64_t kLineChannels = kCacheLine / int64_t{sizeof(T)};
-
-// The channels of the lines [begin, end) of rows of `channels` channels: whole vectors, except for the last ones.
-template <class T>
-Range channels_of_lines(int64_t begin, int64_t end, int64_t channels) {
-  return {begin * kLineChannels<T>, std::min(end * kLineChannels<T>, channels)};
-}
 
 // Bucket b holds the keys with key >> shift = b.
 struct KeyPartition {

@@ -32,6 +32,16 @@ class StreamWriter {
     hwy::HWY_NAMESPACE::Stream(v, d, to);
   }
 
+  // One vector, by a non-temporal store if kStream, else by an ordinary one to any address.
+  template <bool kStream, class D>
+  HWY_INLINE void write(hwy::HWY_NAMESPACE::Vec<D> v, D d, hwy::HWY_NAMESPACE::TFromD<D>* to) const {
+    if constexpr (kStream) {
+      store(v, d, to);
+    } else {
+      hwy::HWY_NAMESPACE::StoreU(v, d, to);
+    }
+  }
+
   // to[0, count) = from[0, count), elements of any type that vectors have. The ranges do not overlap.
   template <class T>
   void copy(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, size_t count) const {

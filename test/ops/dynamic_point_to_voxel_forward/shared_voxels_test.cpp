@@ -2,6 +2,8 @@
 // or its channels (sum, mean).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "ops/dynamic_point_to_voxel_forward/call.h"

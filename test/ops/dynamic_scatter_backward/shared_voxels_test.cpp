@@ -2,7 +2,6 @@
 // points, and the first point that has the voxel's value gets the gradient.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 

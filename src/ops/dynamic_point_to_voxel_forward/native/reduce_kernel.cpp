@@ -50,7 +50,7 @@ void reduce_voxels(const ReduceArgs& args, int64_t begin, int64_t end) {
       continue;
     }
     prefetcher.advance(places.end);
-    reducer.reduce(places, 0, call.channels, call.voxel_row(voxel));
+    reducer.reduce(places, {0, call.channels}, call.voxel_row(voxel));
   }
 }
 

@@ -6,11 +6,11 @@
 
 #include <algorithm>
 
-#include "core/caches.h"
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "ops/dynamic_point_to_voxel_forward/native/kernels.h"
 #include "ops/dynamic_point_to_voxel_forward/native/reducer-inl.h"
+#include "primitives/channel_lines.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_point_to_voxel_forward::native {
@@ -18,16 +18,15 @@ namespace HWY_NAMESPACE {
 
 template <mluOpReduceMode_t kMode>
 void reduce_lines_as(const SharedArgs& args, int64_t begin, int64_t end) {
-  constexpr int64_t kLineChannels = kCacheLine / int64_t{sizeof(float)};
   const Args& call = args.call;
-  const int64_t lines = ceil_div(call.channels, kLineChannels);
+  const int64_t lines = ceil_div(call.channels, kLineChannels<float>);
   const Reducer<kMode, false> reducer(call, args.points);
   for (int64_t item = begin; item < end;) {
     const int64_t line = item % lines;
     const int64_t i = item / lines;
     const int64_t line_end = std::min(lines, line + end - item);
-    const int64_t to = std::min(line_end * kLineChannels, call.channels);
-    reducer.reduce(args.voxels.places(i), line * kLineChannels, to, call.voxel_row(args.voxels[i]));
+    reducer.reduce(args.voxels.places(i), channels_of_lines<float>(line, line_end, call.channels),
+                   call.voxel_row(args.voxels[i]));
     item += line_end - line;
   }
 }
@@ -44,7 +43,7 @@ void reduce_pieces(const SharedArgs& args, int64_t begin, int64_t end, Task& tas
   const int64_t channels = args.call.channels;
   const Reducer<MLUOP_REDUCE_DMAX, false> reducer(args.call, args.points);
   args.voxels.for_each_piece({begin, end}, [&](int64_t i, Range places) HWY_ATTR {
-    reducer.reduce(places, 0, channels, args.pieces.row(task.taskId, i));
+    reducer.reduce(places, {0, channels}, args.pieces.row(task.taskId, i));
   });
 }
 

@@ -28,15 +28,15 @@ class Reducer {
   // `points` are sorted by voxel.
   Reducer(const Args& call, const uint32_t* points) : call_(call), points_(points) {}
 
-  // Reduces the channels [from, to) of the rows of the points at `places` to those of the row `out`.
-  HWY_INLINE void reduce(Range places, int64_t from, int64_t to, float* out) const {
+  // Reduces these channels of the rows of the points at `places` to those of the row `out`.
+  HWY_INLINE void reduce(Range places, Range channels, float* out) const {
     const Rows rows{call_.feats, points_ + places.begin, points_ + places.end, call_.channels};
     const hn::ScalableTag<float> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-    int64_t c = from;
-    for (; c + 4 * lanes <= to; c += 4 * lanes) reduce_four(d, rows, c, out + c);
-    for (; c + lanes <= to; c += lanes) reduce_vector(d, rows, c, out + c);
-    if (c < to) reduce_rest<hn::MaxLanes(d)>(rows, c, to, out);
+    int64_t c = channels.begin;
+    for (; c + 4 * lanes <= channels.end; c += 4 * lanes) reduce_four(d, rows, c, out + c);
+    for (; c + lanes <= channels.end; c += lanes) reduce_vector(d, rows, c, out + c);
+    if (c < channels.end) reduce_rest<hn::MaxLanes(d)>(rows, c, channels.end, out);
   }
 
  private:
@@ -61,11 +61,7 @@ class Reducer {
   template <class D>
   HWY_INLINE void write(D d, hn::Vec<D> sum, const Rows& rows, float* out) const {
     if constexpr (kMode == MLUOP_REDUCE_DMEAN) sum = hn::Div(sum, hn::Set(d, static_cast<float>(rows.count())));
-    if constexpr (kStream) {
-      stream_.store(sum, d, out);
-    } else {
-      hn::StoreU(sum, d, out);
-    }
+    stream_.write<kStream>(sum, d, out);
   }
 
   template <class D>

@@ -42,7 +42,8 @@ class RowWriter {
     float* const to = call_.grad_feats_row(point);
     const auto count = static_cast<float>(kMean ? call_.voxel_points_count[voxel] : 1);
     int64_t c = 0;
-    for (; c + lanes <= call_.channels; c += lanes) store(d, gradient(d, from + c, count), to + c);
+    for (; c + lanes <= call_.channels; c += lanes)
+      stream_.write<kStream>(gradient(d, from + c, count), d, to + c);
     if (c < call_.channels) write_rest<hn::MaxLanes(d)>(from + c, count, to + c, call_.channels - c);
   }
 
@@ -60,15 +61,6 @@ class RowWriter {
   static HWY_INLINE hn::Vec<D> gradient(D d, const float* from, float count) {
     const auto sum = hn::LoadU(d, from);
     return kMean ? hn::Div(sum, hn::Set(d, count)) : sum;
-  }
-
-  template <class D>
-  HWY_INLINE void store(D d, hn::Vec<D> value, float* to) const {
-    if constexpr (kStream) {
-      stream_.store(value, d, to);
-    } else {
-      hn::StoreU(value, d, to);
-    }
   }
 
   // The channels that do not fill a vector, by vectors of half, a quarter, ... of the lanes down to one.

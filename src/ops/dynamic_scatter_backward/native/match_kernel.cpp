@@ -41,11 +41,7 @@ struct MatchRows {
       const Claims<D> claims(d, features + c, maxima + c, claimed);
       claims.store(d, claimed);
       const auto gradient = hn::IfThenElseZero(claims.added, hn::LoadU(d, grads + c));
-      if constexpr (kStream) {
-        stream.store(gradient, d, to + c);
-      } else {
-        hn::StoreU(gradient, d, to + c);
-      }
+      stream.write<kStream>(gradient, d, to + c);
     }
 
     const StreamWriter& stream;

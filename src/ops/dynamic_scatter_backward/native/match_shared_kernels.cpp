@@ -39,11 +39,7 @@ struct ClaimRows {
   struct Row {
     template <class D>
     HWY_INLINE void visit(D d, int64_t c, uint8_t* claimed) const {
-      if constexpr (kStream) {
-        stream.store(hn::Zero(d), d, to + c);
-      } else {
-        hn::StoreU(hn::Zero(d), d, to + c);
-      }
+      stream.write<kStream>(hn::Zero(d), d, to + c);
       const Claims<D> claims(d, features + c, maxima + c, claimed);
       if (HWY_LIKELY(hn::AllFalse(d, claims.added))) return;
       claims.store(d, claimed);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/caches.h"
+#include "primitives/channel_lines.h"
 
 namespace mluop::voxel_pooling_forward::native {
 namespace {

@@ -10,6 +10,7 @@
 #include "ops/voxel_pooling_forward/add_row-inl.h"
 #include "ops/voxel_pooling_forward/native/kernels.h"
 #include "ops/voxel_pooling_forward/native/sum_rows-inl.h"
+#include "primitives/channel_lines.h"
 #include "primitives/key_partition-inl.h"
 #include "primitives/prefetch.h"
 

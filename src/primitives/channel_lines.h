@@ -1,0 +1,22 @@
+// Cache lines of a row: the work items of launches that divide the channels of rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/caches.h"
+#include "team/split.h"
+
+namespace mluop {
+
+// The channels of type T of a cache line.
+template <class T>
+inline constexpr int64_t kLineChannels = kCacheLine / int64_t{sizeof(T)};
+
+// The channels of the lines [begin, end) of rows of `channels` channels: whole vectors, except for the last ones.
+template <class T>
+Range channels_of_lines(int64_t begin, int64_t end, int64_t channels) {
+  return {begin * kLineChannels<T>, std::min(end * kLineChannels<T>, channels)};
+}
+
+}  // namespace mluop
