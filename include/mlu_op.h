@@ -368,8 +368,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvol
  *   INTERNAL_ERROR a bug of the backend
  * Of several violations the first is reported: null pointers, then the device, then the other rules.
  *
+ * A call that returns SUCCESS has written every element of every output, with zeros where a sum is empty, except
+ * elements that the section of the operator lists as left unchanged. Where MLU-OPS leaves unchanged what this
+ * backend writes, the section says so.
+ *
  * native and device are the algorithms of a handle: see mluOpOmpSetAlgorithm. Both have the same rules and
- * statuses. Workspace queries answer for the algorithm of the handle; query again after a change.
+ * statuses, except the rules that name the device algorithm. Workspace queries answer for the algorithm of the
+ * handle; query again after a change.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Voxel pooling forward (BEVDepth): sums the features of the points of each cell of a bird's-eye grid. Its
@@ -408,7 +413,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvol
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      input_features is neither FLOAT nor HALF; output_features has another data type; a scalar is
  *                  not positive, or does not match a shape
- *   NOT_SUPPORTED  a tensor has 2^31 elements or more
+ *   NOT_SUPPORTED  there are 2^31 points, batch_size * num_points, or more, or 2^31 cells, batch_size *
+ *                  num_voxel_y * num_voxel_x, or more: both are numbered by int32; with the device algorithm, a
+ *                  tensor has 2^31 elements or more: the device numbers elements by int32
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document voxel_pooling_forward; BEVDepth, arXiv:2206.10092. */
@@ -444,6 +451,9 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
  *   maximum is not above its minimum has no cells.
  * Outputs: the call writes every element; the caller need not initialize them. What is past the points of a
  *   voxel, or past the last voxel, is 0. Points are copied bit for bit.
+ *   max_points = 0: voxels has no elements and num_points_per_voxel is 0; coors and voxel_num are as above.
+ *   max_voxels = 0: voxel_num[0] is 0, the other outputs have no elements; inputs and workspace may be null, and
+ *   the query writes 0. MLU-OPS leaves every output unchanged in both cases.
  * Determinism: the result is exact: that of the serial loop over the points, at every thread count. As in mmcv,
  *   coordinates are divided by voxel_size; the device multiplies by its inverse.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
@@ -455,10 +465,9 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
  *                  negative; an element of voxel_size is not positive and finite, or one of coors_range is not
  *                  finite: the message names the first; size is null; workspace_size is less than the query
  *                  returns, or workspace is null although that is not 0
- *   NOT_SUPPORTED  N is 2^31 or more; an axis has more than 2^31 cells, or the grid more than 2^62
+ *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32; an axis has more than 2^31 cells: coors are
+ *                  int32; the grid has more than 2^62 cells: cells are numbered by int64
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
- *   SUCCESS        also with max_points = 0 or max_voxels = 0: every output is unchanged, voxel_num included,
- *                  inputs and workspace may be null, and the query writes 0
  *
  * Definition: MLU-OPS design document voxelization; mmcv voxelization; VoxelNet, arXiv:1711.06396. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetVoxelizationWorkspaceSize(
@@ -489,8 +498,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
  * | idx     | [B, M, nsample] | INT32           | any    |
  *
  * Units: coordinates are x, y, z; the radii are in their unit. ball_query of mmcv takes xyz first.
- * Outputs: a row of idx without a member is unchanged, as on the device; mmcv passes zeros. A point whose
- *   distance is NaN or infinite, also because it overflows the data type, is no member.
+ * Outputs: a row of idx without a member is unchanged, as in MLU-OPS; mmcv passes zeros. A point whose distance is
+ *   NaN or infinite, also because it overflows the data type, is no member.
+ *   N = 0 or nsample = 0: idx is unchanged, and new_xyz and xyz may be null.
  * Determinism: the result is exact: the same at every thread count, in every run and on every instruction set.
  *   Each difference, square and sum is rounded to the data type, to nearest even, for HALF as well; the squares
  *   of the radii are rounded to fp32.
@@ -499,8 +509,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B or M is 0; a radius is negative or NaN; nsample is negative or not that of idx
- *   NOT_SUPPORTED  N is 2^31 or more; MLUOP_OMP_DEVICE is mlu370 and xyz has 536,895,361 elements or more
- *   SUCCESS        also with N = 0 or nsample = 0: idx is unchanged, and new_xyz and xyz may be null
+ *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
  *
  * Definition: MLU-OPS design document ball_query; mmcv ball_query; PointNet++, arXiv:1706.02413. */
 mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTensorDescriptor_t new_xyz_desc,
@@ -536,7 +545,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      b or n is 0; workspace_size is less than the query returns, or workspace is null although that
  *                  is not 0
- *   NOT_SUPPORTED  m is 2^31 or more
+ *   NOT_SUPPORTED  m is 2^31 or more: known points are numbered by int32
  *
  * Definition: MLU-OPS design document three_nn_forward; mmcv three_nn; PointNet++, arXiv:1706.02413. */
 mluOpStatus_t MLUOP_WIN_API mluOpThreeNNForward(const mluOpHandle_t handle,
@@ -577,7 +586,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandl
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B, C, M or N is 0; an index is outside [0, M - 1]: the message names the first such
  *                  element [batch, point, slot] and its value
- *   NOT_SUPPORTED  MLUOP_OMP_DEVICE is mlu270 or mlu290, and M exceeds 2^23
+ *   NOT_SUPPORTED  MLUOP_OMP_DEVICE is mlu270 or mlu290, and M exceeds 2^23: these devices convert indices to fp32
  *
  * Definition: MLU-OPS design document three_interpolate_forward; mmcv three_interpolate; PointNet++,
  *   arXiv:1706.02413. */
@@ -615,7 +624,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B, C, N or M is 0; an index is outside [0, M - 1]: the message names the first such
  *                  element [batch, point, slot] and its value
- *   NOT_SUPPORTED  MLUOP_OMP_DEVICE is mlu270 or mlu290, and M exceeds 2^23
+ *   NOT_SUPPORTED  MLUOP_OMP_DEVICE is mlu270 or mlu290, and M exceeds 2^23: these devices convert indices to fp32
  *
  * Definition: MLU-OPS design document three_interpolate_backward; PointNet++, arXiv:1706.02413. */
 mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
@@ -651,7 +660,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
  *   BAD_PARAM      kernel_h or kernel_w is not positive; feature is empty; channels * kernel_h * kernel_w exceeds
  *                  int64_t; workspace_size of the query is null; workspace_size is less than the query
  *                  returns, or workspace is null although that is not 0
- *   SUCCESS        also with mask_cnt = 0: the call does nothing, and data pointers may be null
+ *   SUCCESS        also with mask_cnt = 0: data_col has no elements, and data pointers may be null
  *
  * Definition: MLU-OPS design document masked_im2col_forward; mmcv, masked_conv2d. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedIm2colForwardWorkspaceSize(
@@ -731,7 +740,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
  *   of point2voxel_map; the other rows are unchanged. MLUOP_REDUCE_DSUM is an extension: MLU-OPS refuses it.
  *     max        starts at -infinity; NaN loses to every value; of zeros of either sign, the first remains
  *     sum, mean  NaN and infinity propagate through the additions
- *   N = 0 or C = 0: SUCCESS; only the descriptors and reduce_type are checked, and nothing is written.
+ *   C = 0: voxel_feats has no elements; the other outputs are as above. N = 0: voxel_num[0] is 0, every row is
+ *   past V, and the workspace may be null. MLU-OPS leaves every output unchanged in both cases.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: the same bits at every thread count, in every run and on every instruction set. Sums are fp32,
  *   start at +0 and add the points of a voxel in ascending order; the mean is the sum divided by the count,
@@ -740,9 +750,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
  *   and 513 KiB. It suffices for every M and every number of threads.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      reduce_type is not a valid enumerator; N < M; M is below the number of voxels; workspace_size
- *                  is less than the query returns, or workspace is null
- *   NOT_SUPPORTED  N is 2^31 or more
+ *   BAD_PARAM      reduce_type is not a valid enumerator; N < M, unless N is 0; M is below the number of voxels;
+ *                  workspace_size is less than the query returns, or workspace is null although that is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document dynamic_point_to_voxel_forward; mmcv dynamic_scatter; MVX-Net,
@@ -757,7 +767,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelForward(
     const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num);
 
 /* Writes the bytes of workspace that mluOpDynamicPointToVoxelForward needs for feats_desc [N, C] and coors_desc
- * [N, 3]; 0 if N or C is 0.
+ * [N, 3]; 0 if N is 0.
  * Returns BAD_PARAM if an argument is null or a descriptor is not as the operator requires, and NOT_SUPPORTED and
  * ARCH_MISMATCH as the operator does. Nothing is then written. */
 mluOpStatus_t MLUOP_WIN_API
@@ -792,7 +802,8 @@ mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluO
  * Outputs: the call writes every element of grad_feats; the caller need not initialize it. The gradient of a
  *   channel that no point equals, such as NaN, is dropped; -0 equals +0. Gradients are copied bit for bit;
  *   quotients are rounded once.
- *   N = 0 or C = 0: SUCCESS; only the descriptors are checked. M = 0 or V = 0: zeros; point2voxel_map is not read.
+ *   N = 0 or C = 0: grad_feats has no elements, and only the descriptors are checked. M = 0 or V = 0: zeros;
+ *   point2voxel_map is not read.
  * Algorithm: sum and mean run native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: the result is exact: the same bits at every thread count and in every run.
  * Memory: a workspace, at any address, of the size that the query returns. It suffices for every M <= N and every
@@ -808,8 +819,9 @@ mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluO
  *   BAD_PARAM      reduce_type is not a valid enumerator; N < M; voxel_num[0] is outside [0, M]; a value of
  *                  point2voxel_map is below -1, or not below voxel_num[0], or, for the mean, the count of its
  *                  voxel is below 1: the message names the first such point; workspace_size is less than the query
- *                  returns, or workspace is null although that is not 0; feats has 2^60 bytes or more
- *   NOT_SUPPORTED  N is 2^31 or more
+ *                  returns, or workspace is null although that is not 0; feats has 2^60 bytes or more: sums of
+ *                  several such sizes fit int64_t
+ *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
  *
  * Definition: MLU-OPS design document dynamic_scatter_backward; mmcv dynamic_point_to_voxel_backward. */
 mluOpStatus_t MLUOP_WIN_API mluOpDynamicScatterBackward(
@@ -869,8 +881,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *   that the pairs are those of a submanifold convolution; the result does not depend on it.
  * Outputs: the call writes every element of features_out; the caller need not initialize it. Rows that no pair
  *   names are 0. NaN and infinity propagate through the products and additions.
- *   features or features_out without elements: SUCCESS, with zeros; only the descriptors, the scalars, indice_num
- *   and the output's data pointer are checked.
+ *   features or features_out without elements: SUCCESS, with zeros; MLU-OPS leaves features_out unchanged. Only
+ *   the descriptors, the scalars, indice_num and the output's data pointer are then checked.
  * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. Instruction sets with fused
  *   multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4) twice: the
  *   bits depend on the instruction set.
@@ -884,13 +896,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *             bytes an offset
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      filters is empty, or has 2^56 bytes or more; num_act_out is not dim 0 of features_out; inverse
- *                  or sub_m is neither 0 nor 1; indice_num is null, or one of its numbers outside [0, N]; an index
- *                  is not below the number of rows of its tensor: the message names the first such element
- *                  [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or workspace is
- *                  null although that is not 0
+ *   BAD_PARAM      filters is empty, or has 2^56 bytes or more: the size of the workspace fits int64_t;
+ *                  num_act_out is not dim 0 of features_out; inverse or sub_m is neither 0 nor 1; indice_num is
+ *                  null, or one of its numbers outside [0, N]; an index is not below the number of rows of its
+ *                  tensor: the message names the first such element [k, 0 or 1, l] and its value; workspace_size
+ *                  is less than the query returns, or workspace is null although that is not 0
  *   NOT_SUPPORTED  filters does not have 5 dimensions, or has another layout; inverse is 1; features or
- *                  features_out has 2^31 rows or more, or indice_num counts 2^31 pairs or more
+ *                  features_out has 2^31 rows or more, or indice_num counts 2^31 pairs or more: rows and pairs are
+ *                  numbered by int32. (MLU-OPS allows 1,000,000 rows of features.)
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document indice_convolution_forward; mmcv indice_conv, spconv;
@@ -935,8 +948,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
  *   each is added.
  * Outputs: the call writes every element of input_grad; the caller need not initialize it. Rows that no pair names
  *   are 0. NaN and infinity propagate through the products and additions.
- *   A tensor without elements: SUCCESS; input_grad is unchanged; only the descriptors, the scalars, indice_num and
- *   the output's data pointer are checked.
+ *   A tensor without elements: SUCCESS, with zeros; MLU-OPS leaves input_grad unchanged. Only the descriptors, the
+ *   scalars, indice_num and the output's data pointer are then checked.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. An element starts at 0 and adds
  *   its products in the order of k, l and co: the same bits at every thread count, in every run and with any NRAM
@@ -947,13 +960,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters has another layout, a number of dimensions that its layout does not have, or 2^56 bytes
- *                  or more; inverse or sub_m is neither 0 nor 1; indice_num is null, or one of its numbers outside
- *                  [0, min(L, Y)]; sub_m is 1 and L is not Y, K is even, or indice_num[K / 2] is not the maximum;
- *                  an index is not below the number of rows of its tensor: the message names the first such
- *                  element [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or
- *                  workspace is null although that is not 0
- *   NOT_SUPPORTED  inverse is 1; input_grad has more than 1000000 rows, output_grad 2^31 or more, or indice_num
- *                  counts 2^31 pairs or more
+ *                  or more: the size of the workspace fits int64_t; inverse or sub_m is neither 0 nor 1;
+ *                  indice_num is null, or one of its numbers outside [0, L]; sub_m is 1, no tensor is empty, and L
+ *                  is not Y, K is even, or indice_num[K / 2] is not the maximum; an index is not below the number
+ *                  of rows of its tensor: the message names the first such element [k, 0 or 1, l] and its value;
+ *                  workspace_size is less than the query returns, or workspace is null although that is not 0
+ *   NOT_SUPPORTED  inverse is 1; input_grad or output_grad has 2^31 rows or more, or indice_num counts 2^31 pairs
+ *                  or more: rows and pairs are numbered by int32. (MLU-OPS allows 1,000,000 rows of input_grad,
+ *                  and pairs of an offset up to min(L, Y).)
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document indice_convolution_backward_data; mmcv indice_conv_backward, spconv. */
@@ -992,8 +1006,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
  *   an offset may name the same rows: each is added. sub_m is not read.
  * Outputs: the call writes every element of filters_grad; the caller need not initialize it. Offsets without pairs
  *   are 0. NaN and infinity propagate through the products and additions.
- *   A tensor without elements: SUCCESS; filters_grad is unchanged; only the descriptors, the scalars, indice_num
- *   and the output's data pointer are checked.
+ *   A tensor without elements: SUCCESS, with zeros; MLU-OPS leaves filters_grad unchanged. Only the descriptors,
+ *   the scalars, indice_num and the output's data pointer are then checked.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. The pairs of an offset are
  *   divided into segments, by their numbers and the sizes of the tensors alone. A sum of a segment starts at 0 and
@@ -1005,12 +1019,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
  *   an offset.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      filters_grad has neither 4 nor 5 dimensions, or 2^56 bytes or more; features has more than
- *                  1000000 rows; inverse is not 0; indice_num is null, or one of its numbers outside [0, L]; an
+ *   BAD_PARAM      filters_grad has neither 4 nor 5 dimensions, or 2^56 bytes or more: the size of the workspace
+ *                  fits int64_t; inverse is not 0; indice_num is null, or one of its numbers outside [0, L]; an
  *                  index is not below the number of rows of its tensor: the message names the first such element
  *                  [k, 0 or 1, l] and its value; workspace_size is less than the query returns, or workspace is
  *                  null although that is not 0
- *   NOT_SUPPORTED  output_grad has 2^31 rows or more, or indice_num counts 2^31 pairs or more
+ *   NOT_SUPPORTED  features or output_grad has 2^31 rows or more, or indice_num counts 2^31 pairs or more: rows
+ *                  and pairs are numbered by int32. (MLU-OPS allows 1,000,000 rows of features.)
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document indice_convolution_backward_filter; mmcv indice_conv_backward, spconv. */
@@ -1061,7 +1076,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
  *   output site are unchanged. The number of output sites is stored in sparse_conv_desc, also with sub_m, for
  *   mluOpGetSparseConvolutionNumActOut: the number of rows written. (The code of MLU-OPS may be off by one and
  *   does not store it with sub_m.) A call writes to its descriptor: concurrent calls require different ones.
- *   A tensor without elements: SUCCESS with no output sites and no pairs: indice_num is 0, indice_pairs -1.
+ *   L = 0: there are no output sites and no pairs; indice_num is 0, and the workspace may be null. MLU-OPS leaves
+ *   indice_num unchanged if L = 0, and every output if capacity = 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: the result is exact: the same bits at every thread count and in every run.
  * Memory: a workspace, at any address, of the size that the query returns, for any number of threads: 24 bytes
@@ -1070,14 +1086,17 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
  *   more a site; a 4096th of indice_pairs; and at most 640 KiB.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      sparse_conv_desc is null or not set; K exceeds 4096; along an axis both stride and dilation
- *                  exceed 1; L or capacity exceeds the cells of batch_size x input_space or x output_space; with
- *                  sub_m: input_space is not output_space, a stride or dilation is not 1, or capacity is below L;
- *                  a row of indices is not within batch_size and input_space: the message names the first such
- *                  row; capacity is below the number of output sites; workspace_size is less than the query
- *                  returns, or workspace is null
- *   NOT_SUPPORTED  L or the number of output sites is 2^31 or more; batch_size x output_space exceeds 2^62 cells.
- *                  (MLU-OPS allows 1,000,000 sites.)
+ *   BAD_PARAM      sparse_conv_desc is null or not set; along an axis both stride and dilation exceed 1, a rule of
+ *                  MLU-OPS, mmcv and spconv; L or capacity exceeds the cells of batch_size x input_space or
+ *                  x output_space, a rule of MLU-OPS; with sub_m: input_space is not output_space, a stride or
+ *                  dilation is not 1, or capacity is below L; a row of indices is not within batch_size and
+ *                  input_space: the message names the first such row; capacity is below the number of output
+ *                  sites; workspace_size is less than the query returns, or workspace is null although that is
+ *                  not 0
+ *   NOT_SUPPORTED  L or the number of output sites is 2^31 or more: rows are numbered by int32; batch_size x
+ *                  output_space exceeds 2^62 cells: cells are numbered by int64. (MLU-OPS allows 1,000,000 sites
+ *                  and 4096 offsets.)
+ *   ALLOC_FAILED   MLUOP_OMP_NRAM_KB is too small for the pairs of a site with K offsets
  *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
  *
  * Definition: MLU-OPS design document get_indice_pairs; mmcv get_indice_pairs, spconv; SECOND,
@@ -1091,7 +1110,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairs(mluOpHandle_t handle,
                                                 void* out_indices, const mluOpTensorDescriptor_t indice_num_desc,
                                                 void* indice_num);
 
-/* Writes the bytes of workspace that mluOpGetIndicePairs needs for these arguments; 0 if a tensor has no elements.
+/* Writes the bytes of workspace that mluOpGetIndicePairs needs for these arguments; 0 if L is 0.
  * Returns what the operator returns for these arguments, and BAD_PARAM if workspace_size is null. Nothing is then
  * written. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(

@@ -34,10 +34,8 @@ mluOpStatus_t run_forward(Arguments& a) {
 }
 
 void expect_forward(Arguments& a) {
-  const int64_t N = a[0].dim(0), C = a[0].dim(1);
-  if (N == 0 || C == 0) return;
-  const auto result = reference::dynamic_point_to_voxel_forward(reduction_of(reduce_type(a)), N, C,
-                                                                a[0].as<float>(), a[1].as<int32_t>());
+  const auto result = reference::dynamic_point_to_voxel_forward(reduction_of(reduce_type(a)), a[0].dim(0),
+                                                                a[0].dim(1), a[0].as<float>(), a[1].as<int32_t>());
   std::copy(result.coors.begin(), result.coors.end(), a[1].as<int32_t>());
   std::copy(result.voxel_feats.begin(), result.voxel_feats.end(), a[2].as<float>());
   std::copy(result.voxel_coors.begin(), result.voxel_coors.end(), a[3].as<int32_t>());
@@ -197,7 +195,7 @@ std::vector<Operator> dynamic_scatter_operators() {
                      {"voxel_coors", Role::kKeptOutput, {"voxel", "coordinate"}},
                      {"point2voxel_map", Role::kOutput, {"point"}},
                      {"voxel_points_count", Role::kKeptOutput, {"voxel"}},
-                     {"voxel_num", Role::kKeptOutput, {"element"}}};
+                     {"voxel_num", Role::kOutput, {"element"}}};
   forward.parameter_messages = {"dynamic_point_to_voxel_forward_param"};
   forward.query = query_forward;
   forward.run = run_forward;

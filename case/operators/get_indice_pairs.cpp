@@ -75,7 +75,7 @@ void expect(Arguments& a) {
   problem.sub_m = a.integer("sub_m") != 0;
   std::fill_n(a[2].as<int32_t>(), a[2].count(), -1);
   std::fill_n(a[3].as<int32_t>(), a[3].count(), 0);
-  if (a[0].count() == 0 || a[1].count() == 0) return;
+  if (a[0].count() == 0) return;
   for (int64_t l = 0; l < a[0].dim(0); ++l) {
     const int32_t* row = a[0].as<int32_t>() + l * static_cast<int64_t>(columns);
     problem.sites.push_back({row[0], columns == 4 ? row[1] : 0, row[columns - 2], row[columns - 1]});

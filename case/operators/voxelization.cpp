@@ -24,7 +24,6 @@ void expect(Arguments& a) {
   problem.F = a[0].dim(1);
   problem.max_points = a.integer("max_points");
   problem.max_voxels = a.integer("max_voxels");
-  if (problem.max_points == 0 || problem.max_voxels == 0) return;
   std::copy_n(a[1].as<float>(), 3, problem.voxel_size);
   std::copy_n(a[2].as<float>(), 6, problem.coors_range);
   reference::voxelization(problem, a[0].as<float>(), a[3].as<float>(), a[4].as<int32_t>(), a[5].as<int32_t>(),
@@ -64,13 +63,11 @@ Case make(const Recipe& r) {
 std::vector<Operator> voxelization_operators() {
   Operator op;
   op.name = "voxelization";
-  op.tensors = {{"points", Role::kInput, {"point", "channel"}},
-                {"voxel_size", Role::kInput, {"axis"}},
-                {"coors_range", Role::kInput, {"axis"}},
-                {"voxels", Role::kKeptOutput, {"voxel", "point", "channel"}},
-                {"coors", Role::kKeptOutput, {"voxel", "coordinate"}},
-                {"num_points_per_voxel", Role::kKeptOutput, {"voxel"}},
-                {"voxel_num", Role::kKeptOutput, {"element"}}};
+  op.tensors = {
+      {"points", Role::kInput, {"point", "channel"}},    {"voxel_size", Role::kInput, {"axis"}},
+      {"coors_range", Role::kInput, {"axis"}},           {"voxels", Role::kOutput, {"voxel", "point", "channel"}},
+      {"coors", Role::kOutput, {"voxel", "coordinate"}}, {"num_points_per_voxel", Role::kOutput, {"voxel"}},
+      {"voxel_num", Role::kOutput, {"element"}}};
   op.parameter_messages = {"voxelization_param"};
   op.query = query;
   op.run = run;

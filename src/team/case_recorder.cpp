@@ -122,7 +122,7 @@ void CaseRecorder::write_before_call() {
   for (const Argument& argument : call_.arguments) {
     if (argument.is_output()) {
       CaseText& initial = initial_.emplace_back(1);
-      if (!call_.leaves_outputs && argument.kind != Argument::Kind::kInOut) continue;
+      if (argument.kind != Argument::Kind::kInOut) continue;
       CaseText contents(2);
       write_elements(contents, argument, context_.cases.input_format, true);
       if (contents.text().empty()) continue;

@@ -24,7 +24,6 @@ struct DeclaredCall {
   std::string_view function;
   std::span<const Argument> arguments;
   std::span<const Parameter> parameters;
-  bool leaves_outputs;  // the call writes no output
 };
 
 class CaseRecorder {

@@ -146,7 +146,7 @@ void Call::check_pointers() const {
 }
 
 bool Call::may_be_null(const Argument& argument) const {
-  return accesses_nothing_ || (reads_nothing_ && !argument.is_output()) || element_count(*argument.desc) == 0;
+  return (reads_nothing_ && !argument.is_output()) || element_count(*argument.desc) == 0;
 }
 
 void Call::check_not_200_series() const {
@@ -166,10 +166,10 @@ void Call::check_tensors() {
   for (const Argument& argument : arguments_.elements()) {
     if (argument.is_tensor()) check_shape(argument);
   }
-  if (!is_query_ && !reads_nothing_) check_overlap();
-  if (records_)
-    recorder_ =
-        CaseRecorder::begin(context_, {function_, arguments_.elements(), parameters_.elements(), reads_nothing_});
+  if (!is_query_) check_overlap();
+  if (records_) {
+    recorder_ = CaseRecorder::begin(context_, {function_, arguments_.elements(), parameters_.elements()});
+  }
 }
 
 void Call::check_overlap() const {
@@ -178,7 +178,7 @@ void Call::check_overlap() const {
     if (!all[i].is_output()) continue;
     for (size_t j = 0; j < all.size(); ++j) {
       // Two outputs are compared once.
-      if (!all[j].is_output() || i < j) require_apart(Memory(all[i]), Memory(all[j]));
+      if (all[j].is_output() ? i < j : !reads_nothing_) require_apart(Memory(all[i]), Memory(all[j]));
     }
   }
 }

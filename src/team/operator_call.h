@@ -78,8 +78,6 @@ class Call {
   // Declares that the call reads no input, because there is nothing to compute: the data of inputs and the
   // workspace may then be null.
   void reads_nothing() { reads_nothing_ = true; }
-  // Declares that the call accesses no memory: the data of outputs may be null too.
-  void accesses_nothing() { reads_nothing_ = accesses_nothing_ = true; }
 
   // Descriptors, host arrays and the data of tensors with elements are not null. BAD_PARAM.
   void check_pointers() const;
@@ -126,7 +124,6 @@ class Call {
   bool logs_;
   bool records_;
   bool reads_nothing_ = false;
-  bool accesses_nothing_ = false;
   FixedList<Argument, kMaxArguments> arguments_;
   FixedList<Parameter, kMaxParameters> parameters_;
   std::span<const std::byte> workspace_;

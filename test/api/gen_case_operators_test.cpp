@@ -265,31 +265,21 @@ TEST_F(ApiGenCaseOperators, InitialContents) {
   }
 }
 
-// A call that writes nothing leaves each of its outputs.
-TEST_F(ApiGenCaseOperators, CallsThatWriteNothing) {
+// A call that reads nothing, so that the data of inputs may be null, has written its outputs.
+TEST_F(ApiGenCaseOperators, CallsThatReadNothing) {
   auto random = seeded_random();
-  auto inputs = random_voxelization(voxelization_problem(30, 4, 3, 0, 5), random);
-  const RecordedCase recorded = record<VoxelizationCall>(inputs);
-  const TextMessage voxel_num = recorded.tensor("voxel_num");
-  EXPECT_EQ(recorded.elements(voxel_num).size(), sizeof(int32_t));
-  EXPECT_EQ(recorded.elements(voxel_num, voxel_num.message("initial")), recorded.elements(voxel_num));
-  EXPECT_THAT(recorded.tensor("voxels").message("shape").numbers("dims"), ElementsAre(0, 3, 4));
-  EXPECT_THAT(recorded.tensor("voxels").names(), ElementsAre("id", "layout", "dtype", "shape"));
-}
-
-// Data that may be null, as the call accesses no memory.
-TEST_F(ApiGenCaseOperators, NullTensors) {
-  auto random = seeded_random();
-  auto inputs = random_point_to_voxel(5, 0, 3, MLUOP_REDUCE_DSUM, random);
   const Handle handle;
-  PointToVoxelCall call(handle, inputs);
-  call.coors = nullptr;
-  call.voxel_coors = nullptr;
+  VoxelizationCall call(handle, random_voxelization(voxelization_problem(30, 4, 3, 0, 5), random));
+  call.points = nullptr;
   require(call.run());
   const RecordedCase recorded = only_case(folder());
-  EXPECT_THAT(recorded.tensor("coors").names(), ElementsAre("id", "layout", "dtype", "shape"));
-  EXPECT_THAT(recorded.tensor("coors").message("shape").numbers("dims"), ElementsAre(5, 3));
-  EXPECT_TRUE(recorded.tensor("voxel_points_count").has("initial"));
+  EXPECT_THAT(recorded.tensor("points").names(), ElementsAre("id", "layout", "dtype", "shape"));
+  EXPECT_THAT(recorded.tensor("points").message("shape").numbers("dims"), ElementsAre(30, 4));
+  const TextMessage voxel_num = recorded.tensor("voxel_num");
+  EXPECT_FALSE(voxel_num.has("initial"));
+  EXPECT_EQ(recorded.elements(voxel_num), Bytes(sizeof(int32_t)));
+  EXPECT_THAT(recorded.tensor("voxels").message("shape").numbers("dims"), ElementsAre(0, 3, 4));
+  EXPECT_THAT(recorded.tensor("voxels").names(), ElementsAre("id", "layout", "dtype", "shape"));
 }
 
 // The operator of two names records the name of the call.

@@ -106,8 +106,8 @@ class Fuzzer : public OperatorFuzzer {
 
   template <class U>
   void run_reference(const U* features, const U* output_grad, std::vector<double>& sums) const {
-    if (reads_nothing()) return;
     sums.assign(filters_grad_.count(), 0.0);
+    if (reads_nothing()) return;
     reference::indice_convolution_backward_filter(sizes_, features, output_grad, pairs_.data<int32_t>(),
                                                   index_pairs_.counts(), sums.data());
   }

@@ -95,12 +95,13 @@ Fault OperatorFuzzer::change_pointer() {
   Tensor& tensor = tensors_[choice];
   if (!tensor.is_output() || decoder_.flag()) {
     tensor.set_pointer(nullptr);
-    const bool may_be_null = tensor.count() == 0 || (tensor.is_output() ? writes_nothing() : reads_nothing());
+    const bool may_be_null = tensor.count() == 0 || (!tensor.is_output() && reads_nothing());
     return may_be_null ? Fault::kHarmless : Fault::kHarmful;
   }
   // An output that overlaps another tensor.
   Tensor& other = tensors_[decoder_.index(tensors_.size())];
-  if (&other == &tensor || other.count() == 0 || tensor.count() == 0 || reads_nothing()) return Fault::kNone;
+  const bool is_unread = reads_nothing() && !other.is_output();
+  if (&other == &tensor || other.count() == 0 || tensor.count() == 0 || is_unread) return Fault::kNone;
   const size_t element = tensor.buffer().byte_count() / tensor.count();
   const size_t offset = decoder_.index(other.buffer().byte_count()) / element * element;
   tensor.set_pointer(other.pointer() + offset);

@@ -44,8 +44,6 @@ class OperatorFuzzer {
   virtual bool device_is_deterministic() const { return true; }
   // The valid call reads no input.
   virtual bool reads_nothing() const { return false; }
-  // The valid call writes no output.
-  virtual bool writes_nothing() const { return false; }
   // Changes an argument that is no tensor, or the data of an input. undo_own_fault() follows.
   virtual Fault apply_own_fault() { return Fault::kNone; }
   virtual void undo_own_fault() {}

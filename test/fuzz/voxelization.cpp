@@ -84,7 +84,7 @@ class Fuzzer : public OperatorFuzzer {
                                              max_points_, max_voxels_, NDim_, deterministic_, voxels_.desc(),
                                              coors_.desc(), num_points_.desc(), voxel_num_.desc(), bytes);
   }
-  bool reads_nothing() const override { return problem_.max_points == 0 || problem_.max_voxels == 0; }
+  bool reads_nothing() const override { return problem_.max_voxels == 0; }
   mluOpStatus_t status_of_valid_call() const override {
     if (settings().is_200_series()) return MLUOP_STATUS_ARCH_MISMATCH;
     return reads_nothing() || is_supported(problem_) ? MLUOP_STATUS_SUCCESS : MLUOP_STATUS_NOT_SUPPORTED;
@@ -121,12 +121,6 @@ class Fuzzer : public OperatorFuzzer {
   }
 
   void check_result() override {
-    if (reads_nothing()) {
-      for (const Tensor* output : {&voxels_, &coors_, &num_points_, &voxel_num_}) {
-        check(output->buffer().is_reset(), "an output has changed");
-      }
-      return;
-    }
     std::vector<float> voxels(voxels_.count());
     std::vector<int32_t> coors(coors_.count()), num_points(num_points_.count());
     int32_t voxel_num = 0;
@@ -136,7 +130,8 @@ class Fuzzer : public OperatorFuzzer {
     check(std::equal(coors.begin(), coors.end(), coors_.data<int32_t>()), "coors is not that of the serial loop");
     check(std::equal(num_points.begin(), num_points.end(), num_points_.data<int32_t>()),
           "num_points_per_voxel is not that of the serial loop");
-    check(std::memcmp(voxels.data(), voxels_.data<float>(), voxels.size() * sizeof(float)) == 0,
+    const auto same_bits = [](float a, float b) { return std::memcmp(&a, &b, sizeof(float)) == 0; };
+    check(std::equal(voxels.begin(), voxels.end(), voxels_.data<float>(), same_bits),
           "voxels is not that of the serial loop");
   }
 

@@ -37,6 +37,9 @@ void voxelization(const VoxelizationProblem& problem, const float* points, float
   std::fill_n(voxels, problem.voxels_count(), 0.0F);
   std::fill_n(coors, problem.max_voxels * 3, 0);
   std::fill_n(num_points_per_voxel, problem.max_voxels, 0);
+  voxel_num[0] = 0;
+  // Any grid is valid.
+  if (problem.max_voxels == 0) return;
   std::unordered_map<Cell, int64_t, Hash> voxel_of_cell;
   Cell cell;
   for (int64_t p = 0; p < problem.N; ++p) {

@@ -131,25 +131,29 @@ TEST_F(TeamOperatorCall, Tensors) {
   });
 }
 
-TEST_F(TeamOperatorCall, CallsThatAccessNothing) {
+TEST_F(TeamOperatorCall, CallsThatReadNothing) {
   const auto full = tensor({2, 3});
-  const auto declare = [&](Call& call) {
+  float data[11] = {}, other[6] = {};
+  const auto declare = [&](Call& call, void* sums, void* counts) {
     call.input("points", &full, nullptr, kFloat, kArray, {2, 3});
-    call.output("sums", &full, nullptr, kFloat, kArray, {2, 3});
-    call.inout("counts", &full, nullptr, kFloat, kArray, {2, 3});
+    call.output("sums", &full, sums, kFloat, kArray, {2, 3});
+    call.inout("counts", &full, counts, kFloat, kArray, {2, 3});
+    call.reads_nothing();
+    call.check_pointers();
   };
   expect_success([&](Call& call) {
-    declare(call);
-    call.accesses_nothing();
-    call.check_pointers();
+    declare(call, data, other);
     call.check_tensors();
     EXPECT_EQ(call.workspace(nullptr, 0, 100).capacity(), 0U);
   });
-  expect_failure(MLUOP_STATUS_BAD_PARAM, "sums is null, expected the data of a tensor [2, 3]", [&](Call& call) {
-    declare(call);
-    call.reads_nothing();
-    call.check_pointers();
+  expect_failure(MLUOP_STATUS_BAD_PARAM, "sums overlaps counts, expected memory of its own", [&](Call& call) {
+    declare(call, data, data + 5);
+    call.check_tensors();
   });
+  expect_failure(MLUOP_STATUS_BAD_PARAM, "sums is null, expected the data of a tensor [2, 3]",
+                 [&](Call& call) { declare(call, nullptr, data); });
+  expect_failure(MLUOP_STATUS_BAD_PARAM, "counts is null, expected the data of a tensor [2, 3]",
+                 [&](Call& call) { declare(call, data, nullptr); });
 }
 
 TEST_F(TeamOperatorCall, Parameters) {

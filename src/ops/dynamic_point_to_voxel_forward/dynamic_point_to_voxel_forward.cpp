@@ -8,7 +8,7 @@ constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
 // The tensors that operator and query share; the data are null in the query.
 struct Points {
-  bool empty() const { return dim_of(feats_desc, 0) == 0 || dim_of(feats_desc, 1) == 0; }
+  bool empty() const { return dim_of(feats_desc, 0) == 0; }
 
   const TensorDescriptor *feats_desc, *coors_desc;
   const void* feats = nullptr;
@@ -19,7 +19,7 @@ void declare_points(Call& call, const Points& points) {
   call.input("feats", points.feats_desc, points.feats, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny});
   call.inout("coors", points.coors_desc, points.coors, MLUOP_DTYPE_INT32, kAnyLayout,
              {dim_of(points.feats_desc, 0), dynamic_point_to_voxel_forward::kAxes});
-  if (points.empty()) call.accesses_nothing();
+  if (points.empty()) call.reads_nothing();
 }
 
 // The rules that operator and query share. Their tensors are declared.
@@ -79,7 +79,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelForward(
             n);
     const Arena arena = call.workspace(workspace, workspace_size, empty ? 0 : native::workspace_bytes(n));
     if (empty) {
-      call.log_detail("nothing to do");
+      *static_cast<int32_t*>(voxel_num) = 0;
       return;
     }
     const Args args{

@@ -16,8 +16,6 @@ using indice_convolution::Args;
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
 
-constexpr int64_t kMaxInputRows = 1'000'000;
-
 // The parameters that the operator and its query share; the query has no data and no sub_m.
 struct Params {
   const TensorDescriptor *output_grad_desc, *filters_desc, *indice_pairs_desc, *input_grad_desc;
@@ -67,11 +65,6 @@ void check_submanifold(const Args& args, int64_t input_rows, int64_t output_rows
           args.indice_num[args.K / 2], ", expected ", most, ", the maximum, as sub_m is 1");
 }
 
-// Whether a tensor has no elements.
-bool is_empty(const Args& args) {
-  return args.N == 0 || args.M == 0 || args.K == 0 || args.Ci == 0 || args.Co == 0;
-}
-
 // Declares and checks what the operator and its query share. The convolution's inputs are the rows of output_grad.
 Args check(Call& call, const Params& params) {
   const TensorDescriptor* filters_desc = params.filters_desc;
@@ -111,21 +104,20 @@ Args check(Call& call, const Params& params) {
              {args.K, 2, args.L});
   call.host_array("indice_num", params.indice_num, args.K);
   call.output("input_grad", params.input_grad_desc, params.input_grad, args.dtype, kArray, {kAny, Ci});
-  if (is_empty(args)) call.reads_nothing();
+  if (args.is_empty()) call.reads_nothing();
 
   call.check_pointers();
   call.check_not_200_series();
   require_float_or_half("output_grad", args.dtype);
   check_filters(*filters_desc, at);
   indice_convolution::check_row_count("output_grad", output_rows);
-  require(input_rows <= kMaxInputRows, kNotSupported, "input_grad has ", input_rows,
-          " rows, expected at most 1000000");
+  indice_convolution::check_row_count("input_grad", input_rows);
   call.check_tensors();
   require(params.inverse == 0 || params.inverse == 1, kBadParam, "inverse is ", params.inverse, ", expected 0");
   require(params.inverse == 0, kNotSupported, "inverse is 1, expected 0");
   require(params.sub_m == 0 || params.sub_m == 1, kBadParam, "sub_m is ", params.sub_m, ", expected 0 or 1");
-  indice_convolution::check_pair_counts(args.indice_num, args.K, std::min(input_rows, output_rows));
-  if (params.sub_m == 1 && !is_empty(args)) check_submanifold(args, input_rows, output_rows);
+  indice_convolution::check_pair_counts(args.indice_num, args.K, args.L);
+  if (params.sub_m == 1 && !args.is_empty()) check_submanifold(args, input_rows, output_rows);
 
   args.pair_count = indice_convolution::sum_of_pairs(args.indice_num, args.K);
   // Not those of the descriptor, which are arbitrary for dimensions of size 1.
@@ -135,10 +127,6 @@ Args check(Call& call, const Params& params) {
   };
   args.strides = {.co = stride(at.ci), .k = stride(at.first + at.count - 1), .ci = stride(at.co)};
   return args;
-}
-
-size_t queried_bytes(const Context& context, const Args& args) {
-  return is_empty(args) ? 0 : indice_convolution::workspace_bytes(context, args);
 }
 
 }  // namespace
@@ -154,7 +142,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
       "mluOpGetIndiceConvolutionBackwardDataWorkspaceSize", handle, workspace_size, [&](Call& call) {
         const Args args =
             check(call, {output_grad_desc, filters_desc, indice_pairs_desc, input_grad_desc, indice_num, inverse});
-        return queried_bytes(call.context(), args);
+        return indice_convolution::workspace_bytes(call.context(), args);
       });
 }
 
@@ -168,7 +156,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardData(
   return run_operator("mluOpIndiceConvolutionBackwardData", handle, [&](Call& call) {
     const Args args = check(call, {output_grad_desc, filters_desc, indice_pairs_desc, input_grad_desc, indice_num,
                                    inverse, sub_m, output_grad, filters, indice_pairs, input_grad});
-    const Arena arena = call.workspace(workspace, workspace_size, queried_bytes(call.context(), args));
-    if (!is_empty(args)) indice_convolution::run(call, args, arena);
+    const Arena arena =
+        call.workspace(workspace, workspace_size, indice_convolution::workspace_bytes(call.context(), args));
+    indice_convolution::run(call, args, arena);
   });
 }

@@ -9,8 +9,6 @@ using indice_convolution_backward_filter::Args;
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
-constexpr int64_t kMaxInputRows = 1'000'000;
-
 // The parameters that the operator and its query share; the query has no data.
 struct Params {
   const TensorDescriptor *features_desc, *output_grad_desc, *indice_pairs_desc, *filters_grad_desc;
@@ -64,7 +62,7 @@ Args check(Call& call, const Params& params) {
   require(filters->dim_count == offset_dims + 2, kBadParam, "filters_grad has ", filters->dim_count,
           " dimensions, expected 4 or 5");
   indice_convolution::check_filter_bytes("filters_grad", byte_count(*filters));
-  require(args.N <= kMaxInputRows, kBadParam, "features has ", args.N, " rows, expected at most 1000000");
+  indice_convolution::check_row_count("features", args.N);
   indice_convolution::check_row_count("output_grad", args.M);
   call.check_tensors();
   require(params.inverse == 0, kBadParam, "inverse is ", params.inverse, ", expected 0");
@@ -103,6 +101,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardFilter(
     const Args args = check(call, {features_desc, output_grad_desc, indice_pairs_desc, filters_grad_desc,
                                    indice_num, inverse, sub_m, features, output_grad, indice_pairs, filters_grad});
     const Arena arena = call.workspace(workspace, workspace_size, native::workspace_bytes(args));
-    if (!args.is_empty()) native::run(call, args, arena);
+    native::run(call, args, arena);
   });
 }

@@ -5,10 +5,20 @@
 namespace mluop {
 namespace {
 
-void check_element_count(std::string_view name, const TensorDescriptor* desc) {
-  const int64_t count = element_count(*desc);
-  require(count < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, name, " has ", count,
-          " elements, expected fewer than 2^31");
+constexpr int64_t kCountLimit = int64_t{1} << 31;
+
+// Cells and points are numbered by int32.
+void check_count(std::string_view name, const TensorDescriptor& desc, std::string_view rows) {
+  const int64_t count = element_count(desc) / desc.dims[static_cast<size_t>(desc.dim_count - 1)];
+  require(count < kCountLimit, MLUOP_STATUS_NOT_SUPPORTED, name, " has ", count, " ", rows,
+          ", expected fewer than 2^31");
+}
+
+// The device numbers elements by int32.
+void check_element_count(std::string_view name, const TensorDescriptor& desc) {
+  const int64_t count = element_count(desc);
+  require(count < kCountLimit, MLUOP_STATUS_NOT_SUPPORTED, name, " has ", count,
+          " elements, expected fewer than 2^31 with the device algorithm");
 }
 
 }  // namespace
@@ -42,11 +52,15 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
     call.check_not_200_series();
     require_float_or_half("input_features", dtype);
     call.check_parameters();
-    check_element_count("geom_xyz", geom_xyz_desc);
-    check_element_count("input_features", input_features_desc);
-    check_element_count("output_features", output_features_desc);
-    check_element_count("pos_memo", pos_memo_desc);
     call.check_tensors();
+    check_count("input_features", *input_features_desc, "points");
+    check_count("output_features", *output_features_desc, "cells");
+    const bool on_device = call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE;
+    if (on_device) {
+      check_element_count("geom_xyz", *geom_xyz_desc);
+      check_element_count("input_features", *input_features_desc);
+      check_element_count("output_features", *output_features_desc);
+    }
 
     const voxel_pooling_forward::Args args{
         .batch_size = b,
@@ -61,7 +75,7 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
         .output_features = output_features,
         .pos_memo = static_cast<int32_t*>(pos_memo),
     };
-    if (call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE) {
+    if (on_device) {
       voxel_pooling_forward::device::run(call, args);
     } else {
       voxel_pooling_forward::native::run(call, args);

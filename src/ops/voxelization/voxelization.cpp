@@ -19,8 +19,8 @@ struct Parameters {
   bool deterministic;
   const TensorDescriptor *voxels_desc, *coors_desc, *num_points_per_voxel_desc, *voxel_num_desc;
 
-  // Nothing is read or written.
-  bool is_empty() const { return max_points == 0 || max_voxels == 0; }
+  // There are no voxels: nothing is read.
+  bool is_empty() const { return max_voxels == 0; }
 };
 
 // The data of the tensors; null in the query.
@@ -117,7 +117,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
         voxels_desc, coors_desc,      num_points_per_voxel_desc, voxel_num_desc};
     check_arguments(call, parameters,
                     {points, voxel_size, coors_range, voxels, coors, num_points_per_voxel, voxel_num});
-    if (parameters.is_empty()) return;
+    if (parameters.is_empty()) {
+      *static_cast<int32_t*>(voxel_num) = 0;
+      return;
+    }
     const int64_t N = points_desc->dims[0];
     const Arena arena = call.workspace(workspace, workspace_size, voxelization::native::workspace_bytes(N));
     voxelization::native::run(

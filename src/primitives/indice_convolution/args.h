@@ -38,7 +38,7 @@ struct IndexPairs {
 struct Args : IndexPairs {
   int64_t element_bytes() const { return static_cast<int64_t>(size_of(dtype)); }
   // Nothing is added: the output, if it has elements, is zero.
-  bool is_empty() const { return N == 0 || M == 0; }
+  bool is_empty() const { return N == 0 || M == 0 || K == 0 || Ci == 0 || Co == 0; }
 
   mluOpDataType_t dtype;
   int64_t Ci, Co;

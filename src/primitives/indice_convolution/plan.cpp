@@ -141,15 +141,15 @@ Plan make_plan(const Context& context, const Args& args) {
 
 void run(Call& call, const Args& args, Arena workspace) {
   Context& context = call.context();
-  const Plan plan = make_plan(context, args);
-  call.log_detail("native, taskDim ", plan.task_dim, ", tile of ", plan.tiling.rows(), " rows, ",
-                  plan.tiling.chunk_pairs, " pairs at once");
   if (args.is_empty()) {
     context.reserve(0);
     fill_zero(context, args.features_out, args.M * args.Co * args.element_bytes());
-  } else {
-    convolve(context, plan, args, workspace);
+    return;
   }
+  const Plan plan = make_plan(context, args);
+  call.log_detail("native, taskDim ", plan.task_dim, ", tile of ", plan.tiling.rows(), " rows, ",
+                  plan.tiling.chunk_pairs, " pairs at once");
+  convolve(context, plan, args, workspace);
 }
 
 }  // namespace mluop::indice_convolution

@@ -137,6 +137,21 @@ TEST(OpsDynamicPointToVoxelForwardErrors, Memory) {
   expect_errors(Table{.inputs = valid_inputs(), .rows = rows});
 }
 
+// Without points, the outputs are checked.
+TEST(OpsDynamicPointToVoxelForwardErrors, NoPoints) {
+  auto random = seeded_random();
+  auto inputs = random_point_to_voxel(0, 6, 1, MLUOP_REDUCE_DMAX, random);
+  inputs.max_voxels = 40;
+  const Table::Rows rows = {
+      {"null voxel_coors", set(&Call::voxel_coors, nullptr),
+       "voxel_coors is null, expected the data of a tensor [40, 3]"},
+      {"null num", set(&Call::voxel_num, nullptr), "voxel_num is null, expected the data of a tensor [1]"},
+      {"num in counts", [](Call& call) { call.voxel_num = call.count_buffer.data() + 39; },
+       "voxel_points_count overlaps voxel_num, expected memory of its own"},
+  };
+  expect_errors(Table{.inputs = inputs, .rows = rows});
+}
+
 TEST(OpsDynamicPointToVoxelForwardErrors, Query) {
   expect_errors(Table{.inputs = valid_inputs(),
                       .functions = {Call::kQuery},

@@ -180,31 +180,34 @@ TEST(OpsDynamicPointToVoxelForward, SumOfNegativeZeros) {
   expect_reference(inputs);
 }
 
-// Without elements the call does not access memory.
-TEST(OpsDynamicPointToVoxelForward, NoElements) {
+// There are no voxels: every row is past the last one. The data of empty tensors and the workspace may be null.
+TEST(OpsDynamicPointToVoxelForward, NoPoints) {
   auto random = seeded_random();
   const Handle handle;
-  for (const auto& [points, channels] : {std::pair<int64_t, int64_t>{0, 8}, {5, 0}, {0, 0}}) {
-    EXPECT_EQ(point_to_voxel_workspace(handle, points, channels), 0U);
+  for (const int64_t channels : {0, 8}) {
+    EXPECT_EQ(point_to_voxel_workspace(handle, 0, channels), 0U);
     for (const int64_t max_voxels : {0, 9}) {
-      PointToVoxelCall call(handle, random_point_to_voxel(1, 1, 1, MLUOP_REDUCE_DMAX, random));
-      const Descriptor feats(MLUOP_DTYPE_FLOAT, {points, channels}), coors(MLUOP_DTYPE_INT32, {points, 3}),
-          voxel_feats(MLUOP_DTYPE_FLOAT, {max_voxels, channels}), voxel_coors(MLUOP_DTYPE_INT32, {max_voxels, 3}),
-          map(MLUOP_DTYPE_INT32, {points}), count(MLUOP_DTYPE_INT32, {max_voxels});
-      call.feats_desc = feats;
-      call.coors_desc = coors;
-      call.voxel_feats_desc = voxel_feats;
-      call.voxel_coors_desc = voxel_coors;
-      call.point2voxel_map_desc = map;
-      call.voxel_points_count_desc = count;
-      const auto before = call.contents();
-      EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+      auto inputs = random_point_to_voxel(0, channels, 1, MLUOP_REDUCE_DMAX, random);
+      inputs.max_voxels = max_voxels;
+      expect_reference(inputs);
+      PointToVoxelCall call(handle, inputs);
       call.feats = nullptr;
-      call.coors = call.workspace = call.voxel_feats = call.voxel_coors = nullptr;
-      call.point2voxel_map = call.voxel_points_count = call.voxel_num = nullptr;
-      call.workspace_size = 0;
+      call.coors = call.point2voxel_map = call.workspace = nullptr;
       EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-      EXPECT_TRUE(call.contents() == before);
+      EXPECT_TRUE(call.has(point_to_voxel_reference(inputs)));
+    }
+  }
+}
+
+// voxel_feats has no elements; the other outputs are those of any number of channels.
+TEST(OpsDynamicPointToVoxelForward, NoChannels) {
+  auto random = seeded_random();
+  for (const int count : {1, 3}) {
+    const ScopedThreads threads(count);
+    for (const auto reduce_type : kReduceTypes) {
+      for (const auto& [points, extent] : {std::pair{1, 1}, {5, 2}, {700, 4}, {9000, 1}, {9000, 1 << 30}}) {
+        expect_reference(random_point_to_voxel(points, 0, extent, reduce_type, random));
+      }
     }
   }
 }

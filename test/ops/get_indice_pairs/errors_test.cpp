@@ -106,16 +106,14 @@ TEST(OpsGetIndicePairsErrors, Shapes) {
 
 TEST(OpsGetIndicePairsErrors, Convolutions) {
   const Table::Rows rows = {
-      {"4097 offsets",
-       set_all(convolution([](auto& p) {
-                 p.kernel = {17, 241, 1};
-               }),
-               set(&Call::indice_pairs_desc, Descriptor(kInt, {4097, 2, 20}))),
-       "filter_space has 4097 offsets, expected at most 4096"},
+      {"other offsets", convolution([](auto& p) {
+         p.kernel = {17, 241, 1};
+       }),
+       "indice_pairs dim 0 is 27, expected 4097"},
       {"offsets exceed int64", convolution([](auto& p) {
          p.kernel = {INT_MAX, INT_MAX, INT_MAX};
        }),
-       "filter_space has 9223372036854775807 offsets, expected at most 4096"},
+       "indice_pairs dim 0 is 27, expected 9223372036854775807"},
       {"stride and dilation of the depth", convolution([](auto& p) { p.dilation[0] = 3; }),
        "depth has stride 2 and dilation 3, expected one of them to be 1"},
       {"stride and dilation of the height", convolution([](auto& p) { p.dilation[1] = 2; }),
@@ -147,6 +145,8 @@ TEST(OpsGetIndicePairsErrors, Submanifold) {
       {"dilation", convolution([](auto& p) { p.dilation[0] = 2; }), "depth has dilation 2, expected 1 with sub_m"},
       {"capacity", set(&Call::out_indices_desc, Descriptor(kInt, {19, 4})),
        "out_indices dim 0 is 19, expected at least indices dim 0 with sub_m, which is 20"},
+      {"no capacity", set(&Call::out_indices_desc, Descriptor(kInt, {0, 4})),
+       "out_indices dim 0 is 0, expected at least indices dim 0 with sub_m, which is 20"},
   };
   expect_errors(
       Table{.inputs = valid_inputs(kSubmanifold), .functions = {Call::kOperator, Call::kQuery}, .rows = rows});
@@ -168,15 +168,15 @@ TEST(OpsGetIndicePairsErrors, Limits) {
       .rows = {{"2^31 sites", change, "indices dim 0 is 2147483648, expected fewer than 2^31", kNotSupported}}});
 }
 
-// More sites than MLU-OPS allows, and the largest tensors: the query answers.
+// More sites and offsets than MLU-OPS allows, and the largest tensors: the query answers.
 TEST(OpsGetIndicePairsErrors, LargeSizesAreAccepted) {
   const Handle handle;
   Call call(handle, valid_inputs());
   IndicePairsProblem problem = call.inputs.problem;
   problem.input_space = problem.output_space = {1 << 20, 1 << 20, 1 << 20};
-  problem.kernel = {16, 16, 16};
+  problem.kernel = {17, 17, 17};
   call.set_convolution(problem);
-  const Descriptor indices(kInt, {INT_MAX, 4}), pairs(kInt, {4096, 2, INT_MAX}), num(kInt, {4096});
+  const Descriptor indices(kInt, {INT_MAX, 4}), pairs(kInt, {4913, 2, INT_MAX}), num(kInt, {4913});
   const Descriptor out(kInt, {int64_t{1} << 58, 4});
   call.indices_desc = indices;
   call.indice_pairs_desc = pairs;
@@ -263,7 +263,7 @@ TEST(OpsGetIndicePairsErrors, Capacity) {
     IndicePairsProblem problem = kStrided;
     problem.input_space = problem.output_space = {extent, extent, extent};
     auto inputs = random_get_indice_pairs(problem, 300, random);
-    for (const int64_t capacity : {inputs.capacity - 1, inputs.capacity / 2, int64_t{1}}) {
+    for (const int64_t capacity : {inputs.capacity - 1, inputs.capacity / 2, int64_t{1}, int64_t{0}}) {
       inputs.capacity = capacity;
       const std::string message =
           "out_indices dim 0 is " + std::to_string(capacity) + ", expected at least the number of output sites";
@@ -278,16 +278,19 @@ TEST(OpsGetIndicePairsErrors, Capacity) {
   }
 }
 
-// The pairs of one site at 125 offsets.
+// The pairs of one site at 125 offsets, and at 4913.
 TEST(OpsGetIndicePairsErrors, SmallNram) {
   IndicePairsProblem problem = kSubmanifold;
+  const auto expect = [&](const char* kib, const std::string& message) {
+    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+    expect_errors(Table{.inputs = valid_inputs(problem),
+                        .accepted_by = {Call::kQuery},
+                        .rows = {{kib, no_change, message, MLUOP_STATUS_ALLOC_FAILED}}});
+  };
   problem.kernel = {5, 5, 5};
-  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1");
-  expect_errors(Table{
-      .inputs = valid_inputs(problem),
-      .accepted_by = {Call::kQuery},
-      .rows = {{"1 KiB", no_change, "MLUOP_OMP_NRAM_KB is 1, expected room for the smallest tile: 1536 bytes",
-                MLUOP_STATUS_ALLOC_FAILED}}});
+  expect("1", "MLUOP_OMP_NRAM_KB is 1, expected room for the smallest tile: 1536 bytes");
+  problem.kernel = {17, 17, 17};
+  expect("57", "MLUOP_OMP_NRAM_KB is 57, expected room for the smallest tile: 59072 bytes");
 }
 
 TEST(OpsGetIndicePairsErrors, Devices) {

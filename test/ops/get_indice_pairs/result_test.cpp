@@ -319,18 +319,22 @@ TEST(OpsGetIndicePairs, NoSites) {
   EXPECT_EQ(call.num_act_out(), 0);
 }
 
-// Without room for outputs there are no pairs.
+// Sites without output site: no capacity is needed.
 TEST(OpsGetIndicePairs, NoCapacity) {
   auto random = seeded_random();
-  const Handle handle;
-  for (const size_t convolution : {1, 16}) {
-    auto inputs = random_get_indice_pairs(kConvolutions[convolution], 8, random);
-    inputs.capacity = 0;
-    const GetIndicePairsCall call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_EQ(call.num_buffer.values(), std::vector<int32_t>(27));
-    EXPECT_EQ(call.pairs_buffer.values(), std::vector<int32_t>(size_t{27} * 2 * 8, -1));
-    EXPECT_EQ(call.num_act_out(), 0);
+  const auto inputs = random_get_indice_pairs(kConvolutions[15], 8, random);
+  ASSERT_EQ(inputs.capacity, 0);
+  expect_reference(inputs);
+}
+
+// More offsets than MLU-OPS allows: 4913.
+TEST(OpsGetIndicePairs, ManyOffsets) {
+  auto random = seeded_random();
+  const ScopedThreads threads(3);
+  for (const auto& convolution : {regular({20, 25, 30}, {17, 17, 17}, {1, 1, 1}, {8, 8, 8}),
+                                  regular({20, 25, 30}, {17, 17, 17}, {2, 3, 1}, {8, 8, 8}),
+                                  submanifold({20, 25, 30}, {17, 17, 17}, {8, 8, 8})}) {
+    for (const int64_t sites : {1, 50, 400}) expect_reference(random_get_indice_pairs(convolution, sites, random));
   }
 }
 

@@ -1,6 +1,5 @@
 #include "ops/indice_convolution_backward_data/call.h"
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -64,7 +63,6 @@ IndiceConvolutionBackwardDataInputs<T> random_indice_convolution_backward_data(c
   for (int64_t i = 0; i < sizes.features_out_count(); ++i) {
     inputs.output_grad.push_back(rounded_to<T>(static_cast<double>(random() % 5) - 2));
   }
-  for (int64_t& count : inputs.indice_num) count = std::min(count, sizes.num_act_out);
   return inputs;
 }
 

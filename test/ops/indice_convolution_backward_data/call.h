@@ -33,7 +33,7 @@ struct IndiceConvolutionBackwardDataInputs {
   std::vector<int64_t> indice_num;
 };
 
-// Integers in [-2, 2], with the pairs of random_indice_convolution(), at most as many per offset as outputs.
+// Integers in [-2, 2], with the pairs of random_indice_convolution().
 template <class T>
 IndiceConvolutionBackwardDataInputs<T> random_indice_convolution_backward_data(const IndiceConvolutionSizes& sizes,
                                                                                FilterFormat format,

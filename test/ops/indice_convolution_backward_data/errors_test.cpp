@@ -25,7 +25,7 @@ IndiceConvolutionBackwardDataInputs<Half> valid_inputs() {
   auto random = seeded_random();
   auto inputs = random_indice_convolution_backward_data<Half>({50, 40, 6, 9, 3, 1, 2}, kFilterFormats[0], random);
   // Every filter offset has the maximum number of pairs, all in range.
-  inputs.indice_num.assign(6, 40);
+  inputs.indice_num.assign(6, 50);
   for (size_t i = 0; i < inputs.indice_pairs.size(); ++i) inputs.indice_pairs[i] = static_cast<int32_t>(i % 40);
   return inputs;
 }
@@ -122,10 +122,10 @@ TEST(OpsIndiceConvolutionBackwardDataErrors, Scalars) {
       {"inverse 2", set(&Call::inverse, 2), "inverse is 2, expected 0"},
       {"inverse -1", set(&Call::inverse, -1), "inverse is -1, expected 0"},
       {"null indice_num", set(&Call::indice_num, nullptr), "indice_num is null"},
-      {"negative indice_num", num(0, -1), "indice_num[0] is -1, expected 0 to 40"},
-      {"last indice_num", num(5, 41), "indice_num[5] is 41, expected 0 to 40"},
-      {"smallest indice_num", num(3, INT64_MIN), "indice_num[3] is -9223372036854775808, expected 0 to 40"},
-      {"largest indice_num", num(3, INT64_MAX), "indice_num[3] is 9223372036854775807, expected 0 to 40"},
+      {"negative indice_num", num(0, -1), "indice_num[0] is -1, expected 0 to 50"},
+      {"last indice_num", num(5, 51), "indice_num[5] is 51, expected 0 to 50"},
+      {"smallest indice_num", num(3, INT64_MIN), "indice_num[3] is -9223372036854775808, expected 0 to 50"},
+      {"largest indice_num", num(3, INT64_MAX), "indice_num[3] is 9223372036854775807, expected 0 to 50"},
   };
   expect_errors_of_both(rows);
 }
@@ -200,10 +200,10 @@ TEST(OpsIndiceConvolutionBackwardDataErrors, Indices) {
   const Table::Rows rows = {
       {"first input", index(0, 0, 0, 50), "indice_pairs[0, 0, 0] is 50" + input},
       {"input in the middle", index(3, 0, 23, 51), "indice_pairs[3, 0, 23] is 51" + input},
-      {"last input", index(5, 0, 39, INT_MAX), "indice_pairs[5, 0, 39] is 2147483647" + input},
+      {"last input", index(5, 0, 49, INT_MAX), "indice_pairs[5, 0, 49] is 2147483647" + input},
       {"first output", index(0, 1, 0, 40), "indice_pairs[0, 1, 0] is 40" + output},
       {"output in the middle", index(2, 1, 31, 49), "indice_pairs[2, 1, 31] is 49" + output},
-      {"last output", index(5, 1, 39, INT_MAX), "indice_pairs[5, 1, 39] is 2147483647" + output},
+      {"last output", index(5, 1, 49, INT_MAX), "indice_pairs[5, 1, 49] is 2147483647" + output},
       {"both of a pair", set_all(index(2, 0, 7, 50), index(2, 1, 7, 40)), "indice_pairs[2, 0, 7] is 50" + input},
       {"several", set_all(index(4, 0, 2, 60), index(1, 1, 30, 40), index(1, 0, 31, 50)),
        "indice_pairs[1, 1, 30] is 40" + output},
@@ -232,10 +232,10 @@ TEST(OpsIndiceConvolutionBackwardDataErrors, FirstIndexOutOfRangeOfManyTasks) {
 
 TEST(OpsIndiceConvolutionBackwardDataErrors, LargeTensors) {
   const Table::Rows rows = {
-      {"rows of input_grad",
-       set_all(set(&Call::input_grad_desc, Descriptor(kHalf, {1000001, 6})),
-               set(&Call::indice_pairs_desc, Descriptor(kInt, {6, 2, 1000001}))),
-       "input_grad has 1000001 rows, expected at most 1000000", kNotSupported},
+      {"2^31 inputs",
+       set_all(set(&Call::input_grad_desc, Descriptor(kHalf, {int64_t{1} << 31, 6})),
+               set(&Call::indice_pairs_desc, Descriptor(kInt, {6, 2, int64_t{1} << 31}))),
+       "input_grad has 2147483648 rows, expected fewer than 2^31", kNotSupported},
       {"2^31 outputs", set(&Call::output_grad_desc, Descriptor(kHalf, {int64_t{1} << 31, 9})),
        "output_grad has 2147483648 rows, expected fewer than 2^31", kNotSupported},
       {"bytes of filters",
@@ -282,7 +282,7 @@ TEST(OpsIndiceConvolutionBackwardDataErrors, EmptyTensors) {
   inputs.output_grad.clear();
   inputs.indice_num.assign(6, 0);
   expect_errors_of_both(
-      {{"indice_num", [](auto& c) { c.num_buffer[1] = -1; }, "indice_num[1] is -1, expected 0 to 0"}}, inputs);
+      {{"indice_num", [](auto& c) { c.num_buffer[1] = -1; }, "indice_num[1] is -1, expected 0 to 50"}}, inputs);
   expect_errors_of_operator({{"null output", set(&Call::input_grad, nullptr),
                               "input_grad is null, expected the data of a tensor [50, 6]"}},
                             inputs);

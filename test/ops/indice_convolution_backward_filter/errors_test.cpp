@@ -211,10 +211,10 @@ TEST(OpsIndiceConvolutionBackwardFilterErrors, FirstIndexOutOfRangeOfManyTasks) 
 
 TEST(OpsIndiceConvolutionBackwardFilterErrors, LargeTensors) {
   const Table::Rows rows = {
-      {"rows of features",
-       set_all(set(&Call::features_desc, Descriptor(kHalf, {1000001, 6})),
-               set(&Call::indice_pairs_desc, Descriptor(kInt, {6, 2, 1000001}))),
-       "features has 1000001 rows, expected at most 1000000"},
+      {"2^31 inputs",
+       set_all(set(&Call::features_desc, Descriptor(kHalf, {int64_t{1} << 31, 6})),
+               set(&Call::indice_pairs_desc, Descriptor(kInt, {6, 2, int64_t{1} << 31}))),
+       "features has 2147483648 rows, expected fewer than 2^31", kNotSupported},
       {"2^31 outputs", set(&Call::output_grad_desc, Descriptor(kHalf, {int64_t{1} << 31, 9})),
        "output_grad has 2147483648 rows, expected fewer than 2^31", kNotSupported},
       {"bytes of filters_grad", set(&Call::filters_grad_desc, Descriptor(kHalf, {1, 1, 6, 6, int64_t{1} << 55})),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -126,27 +127,42 @@ TEST(OpsVoxelPoolingForwardErrors, Half) {
   expect_errors(ErrorTable<HalfCall>{.inputs = inputs, .rows = rows});
 }
 
-TEST(OpsVoxelPoolingForwardErrors, TensorsOfTwoToThe31Elements) {
-  const int points = 1 << 15, channels = 1 << 16;
+// The arguments of a call of these sizes. The data are at addresses that are apart; the call accesses none.
+auto with_sizes(const VoxelPoolingSizes& s) {
+  const auto at = [](uintptr_t tensor) { return reinterpret_cast<void*>(tensor << 44); };
+  return set_all(
+      set(&Call::sizes, s),
+      set(&Call::geom_xyz_desc, Descriptor(MLUOP_DTYPE_INT32, {s.batch_size, s.num_points, 3})),
+      set(&Call::pos_memo_desc, Descriptor(MLUOP_DTYPE_INT32, {s.batch_size, s.num_points, 3})),
+      set(&Call::input_features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {s.batch_size, s.num_points, s.num_channels})),
+      set(&Call::output_features_desc,
+          Descriptor(MLUOP_DTYPE_FLOAT, {s.batch_size, s.num_voxel_y, s.num_voxel_x, s.num_channels})),
+      [=](Call& c) {
+        c.geom_xyz = at(1);
+        c.pos_memo = at(2);
+        c.input_features = at(3);
+        c.output_features = at(4);
+      });
+}
+
+TEST(OpsVoxelPoolingForwardErrors, Limits) {
   const Table::Rows rows = {
-      {"2^31 features",
-       set_all(set(&Call::sizes, VoxelPoolingSizes{1, points, channels, 1, 1, 1}),
-               set(&Call::geom_xyz_desc, Descriptor(MLUOP_DTYPE_INT32, {1, points, 3})),
-               set(&Call::pos_memo_desc, Descriptor(MLUOP_DTYPE_INT32, {1, points, 3})),
-               set(&Call::input_features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {1, points, channels})),
-               set(&Call::output_features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {1, 1, 1, channels}))),
-       "input_features has 2147483648 elements, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
-      // Of each tensor, before its shape.
-      {"2^31 coordinates", set(&Call::geom_xyz_desc, Descriptor(MLUOP_DTYPE_INT32, {int64_t{1} << 31})),
-       "geom_xyz has 2147483648 elements, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
-      {"2^31 sums", set(&Call::output_features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {int64_t{1} << 31})),
-       "output_features has 2147483648 elements, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
-      {"2^31 positions", set(&Call::pos_memo_desc, Descriptor(MLUOP_DTYPE_INT32, {int64_t{1} << 31})),
-       "pos_memo has 2147483648 elements, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
-      {"2^31 - 1 coordinates", set(&Call::geom_xyz_desc, Descriptor(MLUOP_DTYPE_INT32, {(int64_t{1} << 31) - 1})),
-       "geom_xyz has 1 dimensions, expected 3"},
+      {"2^31 points", with_sizes({2, 1 << 30, 1, 1, 1, 1}),
+       "input_features has 2147483648 points, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
+      {"2^31 cells", with_sizes({2, 1, 1, 1 << 15, 1 << 15, 1}),
+       "output_features has 2147483648 cells, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED},
   };
   expect_errors(Table{.inputs = valid_inputs(), .rows = rows});
+  const std::string expected = " elements, expected fewer than 2^31 with the device algorithm";
+  const Table::Rows device_rows = {
+      {"2^31 coordinates", with_sizes({1, 715827883, 1, 1, 1, 1}), "geom_xyz has 2147483649" + expected,
+       MLUOP_STATUS_NOT_SUPPORTED},
+      {"2^31 features", with_sizes({1, 1 << 15, 1 << 16, 1, 1, 1}), "input_features has 2147483648" + expected,
+       MLUOP_STATUS_NOT_SUPPORTED},
+      {"2^31 sums", with_sizes({1, 1, 1 << 16, 1 << 7, 1 << 8, 1}), "output_features has 2147483648" + expected,
+       MLUOP_STATUS_NOT_SUPPORTED},
+  };
+  expect_errors(Table{.inputs = valid_inputs(), .algorithms = {MLUOP_OMP_ALGORITHM_DEVICE}, .rows = device_rows});
 }
 
 TEST(OpsVoxelPoolingForwardErrors, DevicesWithoutTheOperator) {

@@ -193,20 +193,32 @@ TEST(OpsVoxelizationErrors, AnyLayout) {
   EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 
-// Without voxels, or points of voxels, the call reads and writes nothing; voxel_num as well.
-TEST(OpsVoxelizationErrors, NothingToDo) {
-  for (const auto& [max_points, max_voxels] : {std::pair{0, 20}, {3, 0}, {0, 0}}) {
+// Without voxels the call writes voxel_num and reads nothing: inputs and workspace may be null.
+TEST(OpsVoxelizationErrors, NoVoxels) {
+  for (const int64_t max_points : {0, 3}) {
+    const auto inputs = valid_inputs(max_points, 0);
     const Handle handle;
-    Call call(handle, valid_inputs(max_points, max_voxels));
+    Call call(handle, inputs);
     EXPECT_EQ(call.query(), MLUOP_STATUS_SUCCESS);
     EXPECT_EQ(*call.queried_size, 0U);
-    const auto before = call.contents();
     call.points = call.voxel_size = call.coors_range = nullptr;
     EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(call.contents() == before);
-    call.NDim = 2;
-    EXPECT_EQ(call.run(), MLUOP_STATUS_BAD_PARAM);
+    EXPECT_EQ(call.voxel_num_buffer[0], 0);
+    EXPECT_TRUE(call.intact());
+    expect_errors(Table{.inputs = inputs,
+                        .rows = {{"NDim", set(&Call::NDim, 2), "NDim is 2, expected 3"},
+                                 {"null voxel_num", set(&Call::voxel_num, nullptr),
+                                  "voxel_num is null, expected the data of a tensor [1]"}}});
   }
+}
+
+// Without points of voxels, inputs and workspace are needed.
+TEST(OpsVoxelizationErrors, NoPointsOfVoxels) {
+  const Table::Rows rows = {
+      {"null points", set(&Call::points, nullptr), "points is null, expected the data of a tensor [60, 4]"},
+      {"null workspace", set(&Call::workspace, nullptr), "workspace is null"},
+  };
+  expect_errors(Table{.inputs = valid_inputs(0, 20), .rows = rows});
 }
 
 }  // namespace

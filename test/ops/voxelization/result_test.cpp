@@ -58,8 +58,8 @@ TEST(OpsVoxelization, HostileSizes) {
   for (const int64_t F : {3, 4, 5, 7, 8, 9, 17, 64}) {
     expect_reference(random_voxelization(voxelization_problem(100, F, 3, 50, 5), random));
   }
-  for (const int64_t max_points : {1, 2, 100}) {
-    for (const int64_t max_voxels : {1, 2, 63, 64, 65, 1000}) {
+  for (const int64_t max_points : {0, 1, 2, 100}) {
+    for (const int64_t max_voxels : {0, 1, 2, 63, 64, 65, 1000}) {
       expect_reference(random_voxelization(voxelization_problem(500, 4, max_points, max_voxels, 4), random));
     }
   }

@@ -25,7 +25,8 @@ class RowPrefetcher {
   // Prefetches the rows of the places up to the lookahead from `place` on.
   HWY_INLINE void advance(int64_t place) {
     const int64_t bytes = args_.call.row_bytes();
-    const int64_t limit = std::min(place + std::max<int64_t>(kLookaheadBytes / bytes, 1), end_);
+    const int64_t lookahead = kLookaheadBytes / std::max<int64_t>(bytes, 1);
+    const int64_t limit = std::min(place + std::max<int64_t>(lookahead, 1), end_);
     for (; next_ < limit; ++next_) prefetch_row<Use::kReadOnce>(args_.call.feats_row(args_.points[next_]), bytes);
   }
 

@@ -186,11 +186,13 @@ class Steps {
     const PairArgs pairs{args_, cells_, ascending_ ? nullptr : memory_.rows, memory_.chunk_counts, tile_sites_};
     const auto chunks = static_cast<int>(chunk_count(args_));
     launch_dynamic(context_, "pairs", task_dim_, chunks, Evenly{chunks}, pair_kernel(), pairs);
-    const auto rows = static_cast<int>(args_.pair_rows());
-    launch_dynamic<PairArgs>(context_, "join", task_dim_, rows, Evenly{rows}, join_chunks, pairs);
+    constexpr int64_t kMaxParts = 4096;
+    const int64_t rows = args_.pair_rows();
+    const auto row_parts = static_cast<int>(std::min(rows, kMaxParts));
+    launch_dynamic<PairArgs>(context_, "join", task_dim_, row_parts, Evenly{rows}, join_chunks, pairs);
     const int64_t bytes = args_.pairs_count() * int64_t{sizeof(int32_t)};
     constexpr int64_t kPadBytes = 256 << 10;
-    const auto parts = static_cast<int>(std::min<int64_t>(ceil_div(bytes, kPadBytes), 4096));
+    const auto parts = static_cast<int>(std::min(ceil_div(bytes, kPadBytes), kMaxParts));
     launch_dynamic(context_, "pad", task_dim_, parts, Evenly{args_.pairs_count()}, pad_kernel(),
                    {args_, exceeds_caches(bytes)});
   }

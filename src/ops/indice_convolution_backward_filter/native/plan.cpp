@@ -6,6 +6,7 @@
 #include "core/checks.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution_backward_filter/native/kernels.h"
+#include "primitives/fill.h"
 #include "primitives/indice_convolution/bad_index.h"
 
 namespace mluop::indice_convolution_backward_filter::native {
@@ -171,6 +172,11 @@ size_t workspace_bytes(const Args& args) {
 
 void run(Call& call, const Args& args, Arena workspace_memory) {
   Context& context = call.context();
+  if (args.is_empty()) {
+    context.reserve(0);
+    fill_zero(context, args.filters_grad, args.K * args.matrix_count() * args.element_bytes());
+    return;
+  }
   const Division division(args);
   const Tiling tiling = choose_tiling(context, args);
   const int64_t tiles = tiling.tiles(args), items = division.segment_count * tiles;

@@ -15,12 +15,12 @@ inline constexpr int64_t kNone = -1;
 
 // What the algorithm knows of a point, in the 8 bytes that held its key.
 struct Role {
-  // The first point of a voxel of `count` points, at least 1; `voxel` is its number.
+  // The first point of a voxel of `count` points; `voxel` is its number.
   static int64_t first(int64_t count, int64_t voxel) { return pack(~count, voxel); }
   // Another point of the voxel of `first_point`, at `position` in it.
   static int64_t other(int64_t first_point, int64_t position) { return pack(first_point, position); }
 
-  static bool is_first(int64_t role) { return role >> 32 < kNone; }
+  static bool is_first(int64_t role) { return role < kNone; }
   static bool is_other(int64_t role) { return role >= 0; }
   static int64_t count(int64_t role) { return ~(role >> 32); }
   static int64_t first_point(int64_t role) { return role >> 32; }

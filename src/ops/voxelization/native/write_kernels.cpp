@@ -43,8 +43,10 @@ void number(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
       }
       call.num_points_per_voxel[voxel] = static_cast<int32_t>(count);
       float* to = call.voxels + voxel * voxel_elements;
-      copy_row(point, to, row);
-      std::memset(to + count * row, 0, static_cast<size_t>(voxel_elements - count * row) * sizeof(float));
+      if (count > 0) copy_row(point, to, row);
+      if (count * row < voxel_elements) {
+        std::memset(to + count * row, 0, static_cast<size_t>(voxel_elements - count * row) * sizeof(float));
+      }
       ++voxel;
     }
   }
