@@ -136,7 +136,7 @@ def main() -> None:
         empty, empty_grad = _empty(name, tensors)
         of_numpy = getattr(mluop_omp, name)
         # Those of gradients are not functions of mluop_omp.torch.
-        of_tensors = getattr(mt, name, getattr(torch.ops.mluop_omp, name).no_grad)
+        of_tensors = getattr(mt, name, getattr(torch.ops.mluop_omp, name).default)
         calls = [(of_numpy, arrays), (of_tensors, tensors), (empty, tensors)]
         variables = tuple(map(_differentiable, tensors))
         if hasattr(mt, name) and any(isinstance(each, torch.Tensor) and each.requires_grad for each in variables):

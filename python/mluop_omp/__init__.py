@@ -3,7 +3,13 @@
 The functions of this module take and return NumPy arrays, which must be contiguous;
 `mluop_omp.torch` provides the operators to PyTorch, `mluop_omp.mmcv`, `mluop_omp.spconv`,
 `mluop_omp.bevdepth`, `mluop_omp.bevdet` and `mluop_omp.bevfusion` to these libraries. An argument
-that an operator refuses raises `MluOpError`.
+that an operator refuses raises `MluOpError`; no element type is converted to a narrower one.
+
+float64 is for tests such as gradcheck: compositions of NumPy's functions compute it, where the
+functions below list it. The library computes the other types.
+
+Functions may be called from any thread, and from signal handlers and finalizers that interrupt
+another call. An exception that interrupts a call, such as KeyboardInterrupt, affects no other.
 
 Settings of the library, such as OMP_NUM_THREADS, are described in README.md and mlu_op.h.
 MLUOP_LOG_LEVEL is off unless it is set, as exceptions carry the messages of the log.

@@ -114,6 +114,18 @@ class Arrays(ABC):
         """Returns the integers of an array of one dimension."""
 
     @abstractmethod
+    def is_double(self, array: Any) -> bool:
+        """Returns whether the elements are float64."""
+
+    @abstractmethod
+    def to_numpy(self, name: str, array: Any) -> Any:
+        """Returns a NumPy array of the same memory; what is no array of the library, as it is."""
+
+    @abstractmethod
+    def from_numpy(self, array: np.ndarray) -> Any:
+        """Returns an array of the memory of a NumPy array."""
+
+    @abstractmethod
     def first_rows(self, array: Any, shape: tuple[int, ...], count: int) -> Any:
         """Returns the first rows of an array of the shape that has no other use.
 
@@ -140,7 +152,8 @@ class NumpyArrays(Arrays):
     def tensor(
         self, name: str, array: np.ndarray, dimensions: str = "", layout: int = ARRAY
     ) -> Tensor:
-        if not isinstance(array, np.ndarray):
+        # The values behind a mask are not data.
+        if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
             raise TypeError(f"{name} is of type {type(array).__name__}, expected numpy.ndarray")
         dtype = self._dtypes.get(array.dtype)
         if dtype is None:
@@ -175,6 +188,15 @@ class NumpyArrays(Arrays):
         copy = array.copy()
         return copy, address(copy)
 
+    def is_double(self, array: Any) -> bool:
+        return getattr(array, "dtype", None) == np.float64
+
+    def to_numpy(self, name: str, array: Any) -> Any:
+        return array
+
+    def from_numpy(self, array: np.ndarray) -> np.ndarray:
+        return array
+
     def first_rows(self, array: np.ndarray, shape: tuple[int, ...], count: int) -> np.ndarray:
         if count == shape[0]:
             return array
@@ -182,6 +204,8 @@ class NumpyArrays(Arrays):
         return rows.copy() if 2 * count < shape[0] and array.size > SMALL else rows
 
     def counts(self, array: np.ndarray) -> list[int]:
+        if isinstance(array, np.ma.MaskedArray):
+            raise TypeError("indice_num is of type MaskedArray, expected numpy.ndarray")
         counts = np.asarray(array)
         if counts.dtype.kind not in "iu":
             raise bad_param(f"indice_num has dtype {counts.dtype}, expected integers")

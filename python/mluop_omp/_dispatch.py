@@ -8,6 +8,7 @@ from typing import Any, Callable
 import torch
 
 Function = Callable[..., Any]
+_COMPUTED = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
 
 
 def first_tensor(arguments: tuple, named: dict[str, Any]) -> torch.Tensor | None:
@@ -15,21 +16,26 @@ def first_tensor(arguments: tuple, named: dict[str, Any]) -> torch.Tensor | None
     return next((value for value in values if isinstance(value, torch.Tensor)), None)
 
 
-def on_cpu(ours: Function, original: Function) -> Function:
-    """Returns a function that calls `ours` if its first tensor is on the CPU, else `original`."""
+def on_cpu(ours: Function, original: Function, has_cpu_kernel: bool) -> Function:
+    """Returns a function that calls `ours` if its first tensor is on the CPU, else `original`.
+
+    An original with a CPU kernel remains that of the element types that `ours` does not compute.
+    """
 
     @functools.wraps(ours)
     def dispatch(*arguments: Any, **named: Any) -> Any:
         tensor = first_tensor(arguments, named)
-        function = ours if tensor is not None and tensor.is_cpu else original
-        return function(*arguments, **named)
+        is_ours = tensor is not None and tensor.is_cpu
+        if is_ours and has_cpu_kernel:
+            is_ours = tensor.dtype in _COMPUTED
+        return (ours if is_ours else original)(*arguments, **named)
 
     dispatch.original = original  # type: ignore[attr-defined]
     return dispatch
 
 
-def replace(module: Any, name: str, ours: Function) -> None:
+def replace(module: Any, name: str, ours: Function, has_cpu_kernel: bool = False) -> None:
     """Replaces a function of a module, once."""
     original = getattr(module, name)
     if not hasattr(original, "original"):
-        setattr(module, name, on_cpu(ours, original))
+        setattr(module, name, on_cpu(ours, original, has_cpu_kernel))

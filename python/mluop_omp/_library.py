@@ -1,15 +1,15 @@
-"""The shared library: its functions, its errors, and the handle of each thread.
+"""The shared library: its functions, its errors, and the handles of calls.
 
 ctypes releases the GIL during a call of a function.
 """
 
 from __future__ import annotations
 
+import collections
 import ctypes
+import functools
 import importlib.util
 import os
-import threading
-import weakref
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Callable
@@ -143,6 +143,18 @@ def require(status: int) -> None:
         raise MluOpError(Status(status), functions.mluOpOmpGetLastError().decode())
 
 
+class _Owner:
+    """Destroys an object of the library, from the moment on that the library has created it."""
+
+    def __init__(self, destroy: Callable[..., int]) -> None:
+        self.pointer = ctypes.c_void_p()
+        self._destroy = destroy
+
+    def __del__(self) -> None:
+        if self.pointer:
+            self._destroy(self.pointer)
+
+
 class Object(int):
     """The address of an object of the library, such as a descriptor, which it owns.
 
@@ -150,15 +162,16 @@ class Object(int):
     """
 
     _destroy: Callable[..., int]
+    _owner: _Owner
 
     @classmethod
     def create(cls, function: Callable[..., int]) -> Any:
-        pointer = ctypes.c_void_p()
-        require(function(ctypes.byref(pointer)))
-        return cls(pointer.value)
-
-    def __del__(self) -> None:
-        self._destroy(self)
+        # Whatever interrupts this function, the owner destroys what has been created.
+        owner = _Owner(cls._destroy)
+        require(function(ctypes.byref(owner.pointer)))
+        created = cls(owner.pointer.value)
+        created._owner = owner
+        return created
 
 
 class _Context(Object):
@@ -166,27 +179,32 @@ class _Context(Object):
 
 
 class Handle:
-    """The handle of a thread, and the memory that its calls use."""
+    """A handle of the library, and the memory of its calls. A call has it for itself.
+
+    with handle() as own:
+        require(functions.mluOp...(own.pointer, ...))
+
+    An exception in the block, whatever it is and wherever it strikes, discards the handle.
+    """
 
     def __init__(self, algorithm: str) -> None:
         self.pointer = _Context.create(functions.mluOpCreate)
+        require(functions.mluOpOmpSetAlgorithm(self.pointer, ALGORITHMS.index(algorithm)))
+        self._idle = _idle[algorithm]
         # Where an operator writes a number.
         self.number = ctypes.c_int32()
         self.number_address = ctypes.addressof(self.number)
-        self._size = ctypes.c_size_t()
-        self._size_address = ctypes.addressof(self._size)
         self._sizes: dict[tuple, int] = {}
-        self._allocate(0)
-        self.set_algorithm(algorithm)
+        self._memory = _NO_MEMORY
+        # Returns make(*arguments), of an earlier call if there was one with the same arguments.
+        self.keep = functools.lru_cache(maxsize=256)(lambda make, *arguments: make(*arguments))
 
-    def set_algorithm(self, name: str) -> None:
-        require(functions.mluOpOmpSetAlgorithm(self.pointer, ALGORITHMS.index(name)))
-        # A new dictionary: the thread of this handle may be about to add a size to the old one.
-        self._sizes = {}
+    def __enter__(self) -> Handle:
+        return self
 
-    def _allocate(self, size: int) -> None:
-        self._memory = np.empty(size, np.uint8)
-        self._memory_address = self._memory.ctypes.data
+    def __exit__(self, exception: type | None, *_: Any) -> None:
+        if exception is None:
+            self._idle.append(self)
 
     def workspace(self, query: Callable[..., int], *arguments: Any) -> tuple[int | None, int]:
         """Returns a workspace as large as the query requires, for the next call, and its size.
@@ -194,66 +212,60 @@ class Handle:
         The arguments are objects, numbers and bytes. A size depends on them and on the algorithm
         only, so that it is kept.
         """
-        sizes, key = self._sizes, (query.__name__, arguments)
-        size = sizes.get(key)
+        key = query.__name__, arguments
+        size = self._sizes.get(key)
         if size is None:
-            require(query(self.pointer, *arguments, self._size_address))
-            size = self._size.value
-            if len(sizes) >= _MAX_SIZES:
-                sizes.clear()
-            sizes[key] = size
+            queried = ctypes.c_size_t()
+            require(query(self.pointer, *arguments, ctypes.byref(queried)))
+            size = queried.value
+            if len(self._sizes) >= _MAX_SIZES:
+                self._sizes.clear()
+            self._sizes[key] = size
         if size == 0:
             return None, 0
         if size > self._memory.size:
-            self._allocate(0)
-            self._allocate(size)
-        return self._memory_address, size
-
-    def release_memory(self) -> None:
-        self._allocate(0)
-        require(functions.mluOpOmpReleaseMemory(self.pointer))
+            self._memory = _NO_MEMORY
+            self._memory = _Memory(size)
+        return self._memory.address, size
 
 
-class _Handles(threading.local):
-    """Creates the handle of a thread with its first call; it is destroyed with the thread."""
+class _Memory:
+    """Memory and its address."""
 
-    def __init__(self) -> None:
-        self.handle = Handle(_settings.algorithm)
-        with _settings.lock:
-            _settings.handles.add(self.handle)
-
-
-class _Settings:
-    """The settings of the process."""
-
-    def __init__(self) -> None:
-        self.algorithm = os.environ.get("MLUOP_OMP_ALGORITHM", ALGORITHMS[0])
-        self.handles: weakref.WeakSet[Handle] = weakref.WeakSet()
-        self.renew_lock()
-
-    def renew_lock(self) -> None:
-        self.lock = threading.Lock()
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._bytes = np.empty(size, np.uint8)
+        self.address = self._bytes.ctypes.data
 
 
-_settings = _Settings()
-# Another thread of the parent may have held the lock.
-os.register_at_fork(after_in_child=_settings.renew_lock)
-_handles = _Handles()
+_NO_MEMORY = _Memory(0)
+# The handles that no call has, by their algorithm, which is fixed: a call that finds none creates
+# one, so that there are as many as calls were in progress at a time. Calls may come from any thread
+# and, between any two instructions of another call, from a signal handler or a finalizer.
+_idle: dict[str, list[Handle]] = collections.defaultdict(list)
+_algorithm = os.environ.get("MLUOP_OMP_ALGORITHM", ALGORITHMS[0])
 
 
 def handle() -> Handle:
-    """Returns the handle of the calling thread."""
-    return _handles.handle
+    """Returns a handle for a call, which returns it at the end of its `with` statement."""
+    algorithm = get_algorithm()
+    try:
+        return _idle[algorithm].pop()
+    except IndexError:
+        return Handle(algorithm)
+
+
+def release_memory() -> None:
+    for handles in list(_idle.values()):
+        handles.clear()
 
 
 def set_algorithm(name: str) -> None:
+    global _algorithm
     if name not in ALGORITHMS:
         raise ValueError(f"algorithm is {name!r}, expected one of {', '.join(ALGORITHMS)}")
-    with _settings.lock:
-        _settings.algorithm = name
-        for each in _settings.handles:
-            each.set_algorithm(name)
+    _algorithm = name
 
 
 def get_algorithm() -> str:
-    return _settings.algorithm
+    return _algorithm

@@ -36,7 +36,8 @@ def threads(count: int | None = None) -> int:
 def algorithm(name: str | None = None) -> str:
     """Returns the algorithm of the process, after setting it to `name`: "native" or "device".
 
-    It starts as MLUOP_OMP_ALGORITHM, or "native". README.md describes the two.
+    It starts as MLUOP_OMP_ALGORITHM, or "native". README.md describes the two. A call that another
+    thread has begun uses the algorithm that it began with.
     """
     if name is not None:
         _library.set_algorithm(name)
@@ -44,8 +45,8 @@ def algorithm(name: str | None = None) -> str:
 
 
 def release_memory() -> None:
-    """Frees the scratch memory that calls of the calling thread have left for later ones."""
-    _library.handle().release_memory()
+    """Frees the memory that calls keep for later ones. Calls in progress keep theirs."""
+    _library.release_memory()
 
 
 def _openmp_runtimes() -> list[str]:

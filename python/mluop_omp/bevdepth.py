@@ -18,7 +18,7 @@ from torch import Tensor
 
 from mluop_omp import _extensions
 from mluop_omp._operators import voxels
-from mluop_omp.torch._arrays import TORCH
+from mluop_omp.torch._arrays import TORCH, dense, to_int32, widened, write
 
 
 def voxel_pooling_forward(
@@ -36,9 +36,10 @@ def voxel_pooling_forward(
     """Writes output_features [B, Y, X, C] and pos_memo. The voxel numbers may be tensors."""
     torch.get_num_threads()
     voxel_num = [int(number) for number in (num_voxel_x, num_voxel_y, num_voxel_z)]
-    voxels.voxel_pooling(
-        TORCH, geom_xyz.contiguous(), input_features, voxel_num, out=(output_features, pos_memo)
-    )
+    (features,) = widened(input_features)
+    outputs = {"output_features": output_features, "pos_memo": pos_memo}
+    arguments = (to_int32("geom_xyz", geom_xyz), features, voxel_num)
+    write(outputs, features.dtype, voxels.voxel_pooling, *arguments)
 
 
 def voxel_pooling_inference_forward(
@@ -58,19 +59,22 @@ def voxel_pooling_inference_forward(
 ) -> None:
     """Writes output_features [B, Y, X, C]: the pooled products of depth and context.
 
-    The products of one camera at a time are stored.
+    The products of one camera at a time are stored. Products and sums are float32 for half.
     """
     torch.get_num_threads()
     voxel_num = [int(number) for number in (num_voxel_x, num_voxel_y, num_voxel_z)]
     D, H, W, C = num_depth, num_height, num_width, num_channels
-    geometry = geom_xyz.reshape(batch_size * num_cams, 1, D * H * W, 3)
-    depth = depth_features.reshape(batch_size * num_cams, D, H, W, 1)
-    context = context_features.reshape(batch_size * num_cams, C, H, W).permute(0, 2, 3, 1)
-    output_features.zero_()
-    for camera in range(batch_size * num_cams):
-        features = (depth[camera] * context[camera]).reshape(1, -1, C)
+    cameras = batch_size * num_cams
+    depth, context = widened(depth_features, context_features, least=torch.float32)
+    geometry = to_int32("geom_xyz", geom_xyz).reshape(cameras, 1, D * H * W, 3)
+    depth = depth.reshape(cameras, D, H, W, 1)
+    context = context.reshape(cameras, C, H, W).permute(0, 2, 3, 1)
+    sums = torch.zeros_like(output_features, dtype=depth.dtype)
+    for camera in range(cameras):
+        features = dense((depth[camera] * context[camera]).reshape(1, D * H * W, C))
         pooled, _ = voxels.voxel_pooling(TORCH, geometry[camera], features, voxel_num)
-        output_features[camera // num_cams] += pooled[0]
+        sums[camera // num_cams] += pooled[0]
+    output_features.copy_(sums)
 
 
 _MODULES: dict[str, tuple[str, Callable[..., None]]] = {

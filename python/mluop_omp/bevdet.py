@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from mluop_omp import _extensions
+from mluop_omp.torch._arrays import to_index, widened
 from mluop_omp.torch._pool import pool_rows
 
 
@@ -33,9 +33,24 @@ def bev_pool_v2_forward(
 
     The intervals are the points of each cell, which pooling here finds itself.
     """
-    C = out.shape[-1]
-    rows = depth.flatten()[ranks_depth].unsqueeze(1) * feat.reshape(-1, C)[ranks_feat]
-    out.copy_(pool_rows(rows, ranks_bev, out.numel() // C).view(out.shape))
+    depth_of, feat_of, cell = _points(depth, feat, ranks_depth, ranks_feat, ranks_bev, out)
+    out.copy_(pool_rows(depth_of * feat_of, cell, out.shape[:-1].numel()).view(out.shape))
+
+
+def _points(
+    depth: Tensor,
+    feat: Tensor,
+    ranks_depth: Tensor,
+    ranks_feat: Tensor,
+    ranks_bev: Tensor,
+    bev: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns depth [P, 1], feature [P, C] and cell [P] of each point."""
+    depth, feat = widened(depth, feat)
+    pixels = feat.flatten(0, -2)
+    depth_of = depth.flatten()[to_index("ranks_depth", ranks_depth, depth.numel())].unsqueeze(1)
+    feat_of = pixels[to_index("ranks_feat", ranks_feat, len(pixels))]
+    return depth_of, feat_of, to_index("ranks_bev", ranks_bev, bev.shape[:-1].numel())
 
 
 def bev_pool_v2_backward(
@@ -51,14 +66,13 @@ def bev_pool_v2_backward(
     interval_starts: Tensor,
 ) -> None:
     """Writes the gradients of depth and feat. Each element of depth is that of one point."""
-    C = out_grad.shape[-1]
-    rows = out_grad.reshape(-1, C)[ranks_bev]
-    products = (rows * feat.reshape(-1, C)[ranks_feat]).sum(1)
-    depth_grad.copy_(
-        torch.zeros(depth.numel()).index_copy_(0, ranks_depth.long(), products).view(depth.shape)
-    )
-    rows *= depth.flatten()[ranks_depth].unsqueeze(1)
-    feat_grad.copy_(pool_rows(rows, ranks_feat, feat.numel() // C).view(feat.shape))
+    depth_of, feat_of, cell = _points(depth, feat, ranks_depth, ranks_feat, ranks_bev, out_grad)
+    rows = out_grad.flatten(0, -2)[cell].to(feat_of.dtype)
+    products = (rows * feat_of).sum(1)
+    sums = products.new_zeros(depth.numel()).index_copy(0, ranks_depth.long(), products)
+    pooled = pool_rows(rows * depth_of, ranks_feat, feat.shape[:-1].numel())
+    depth_grad.copy_(sums.view(depth.shape))
+    feat_grad.copy_(pooled.view(feat.shape))
 
 
 _FUNCTIONS: dict[str, Any] = {

@@ -13,12 +13,16 @@ from __future__ import annotations
 from torch import Tensor
 
 from mluop_omp import _extensions
+from mluop_omp.torch._arrays import to_index
 from mluop_omp.torch._pool import pool_rows
 
 
-def _cells(geom_feats: Tensor, D: int, H: int, W: int) -> Tensor:
+def _cells(geom_feats: Tensor, B: int, D: int, H: int, W: int) -> Tensor:
     """Returns the cell of each point; geom_feats is [N, 4]: h, w, d, batch."""
-    h, w, d, batch = geom_feats.long().unbind(1)
+    h, w, d, batch = (
+        to_index(f"geom_feats[:, {axis}]", geom_feats[:, axis], size)
+        for axis, size in enumerate((H, W, D, B))
+    )
     return ((batch * D + d) * H + h) * W + w
 
 
@@ -36,8 +40,8 @@ def bev_pool_forward(
 
     The intervals are the points of each cell, which pooling here finds itself.
     """
-    pooled = pool_rows(x.contiguous(), _cells(geom_feats, D, H, W), B * D * H * W)
-    return pooled.view(B, D, H, W, -1)
+    pooled = pool_rows(x, _cells(geom_feats, B, D, H, W), B * D * H * W)
+    return pooled.view(B, D, H, W, x.shape[1])
 
 
 def bev_pool_backward(
@@ -51,7 +55,7 @@ def bev_pool_backward(
     W: int,
 ) -> Tensor:
     """Returns the gradient of x [N, C]."""
-    return out_grad.reshape(B * D * H * W, -1)[_cells(geom_feats, D, H, W)]
+    return out_grad.flatten(0, -2)[_cells(geom_feats, B, D, H, W)]
 
 
 def install() -> None:

@@ -63,10 +63,10 @@ def three_interpolate(features: np.ndarray, indices: np.ndarray, weights: np.nda
     """Interpolates each point from three features (PointNet++).
 
     ``output[b, c, n] = sum over k of weights[b, n, k] * features[b, c, indices[b, n, k]]``, in
-    fp32.
+    fp32; in fp64 for float64.
 
     Args:
-        features: float16 or float32 [B, C, M].
+        features: float16, float32 or float64 [B, C, M].
         indices: int32 [B, N, 3], 0 to M - 1.
         weights: [B, N, 3] of the dtype of features; any values.
 
@@ -87,13 +87,14 @@ def three_interpolate_backward(
     """Returns the gradient of the features of `three_interpolate`.
 
     Args:
-        grad_output: float16 or float32 [B, C, N].
+        grad_output: float16, float32 or float64 [B, C, N].
         indices: int32 [B, N, 3], 0 to M - 1.
         weights: [B, N, 3] of the dtype of grad_output.
         M: the number of features.
 
     Returns:
-        [B, C, M] of the dtype of grad_output. Sums are fp32, in the order of points and slots.
+        [B, C, M] of the dtype of grad_output. Sums are fp32, in the order of points and slots;
+            fp64 for float64.
 
     Raises:
         MluOpError: B, C, N or M is 0; an index is outside [0, M - 1].

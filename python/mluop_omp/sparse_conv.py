@@ -44,8 +44,8 @@ def indice_pairs(
         num: int32 [K], the pairs of each offset.
 
     Raises:
-        MluOpError: a site is outside its batch or space; a parameter is not positive; K exceeds
-            4096; with subm, a stride or dilation is not 1.
+        MluOpError: a site is outside its batch or space; a parameter is not positive; with subm, a
+            stride or dilation is not 1; there are 2**31 sites, or more than 2**62 cells.
 
     Source: mluOpGetIndicePairs; SECOND, doi:10.3390/s18103337; mmcv and spconv get_indice_pairs.
     """
@@ -66,10 +66,10 @@ def indice_conv(
     """Convolves the features of active sites (mmcv, spconv sparse convolution).
 
     Each pair (i, o) of offset k adds ``features[i] @ filters[k]`` to ``output[o]``. Sums are fp32,
-    in the order of offsets, pairs and channels.
+    in the order of offsets, pairs and channels; fp64 for float64.
 
     Args:
-        features: float16 or float32 [L, Ci].
+        features: float16, float32 or float64 [L, Ci].
         filters: of the dtype of features, [D, H, W, Ci, Co] (layout "ARRAY"), [Co, D, H, W, Ci]
             ("NDHWC") or [Co, Ci, D, H, W] ("NCDHW").
         pairs: int32 [K, 2, L], K = D * H * W, from `indice_pairs`; a pair with a negative row is
@@ -103,14 +103,14 @@ def indice_conv_backward_data(
     """Returns the gradient of the features of `indice_conv`.
 
     Args:
-        grad_output: float16 or float32 [num_out, Co].
+        grad_output: float16, float32 or float64 [num_out, Co].
         filters, pairs, num, layout: as in `indice_conv`.
 
     Returns:
         [L, Ci] of the dtype of grad_output.
 
     Raises:
-        MluOpError: as `indice_conv`; L exceeds 1,000,000.
+        MluOpError: as `indice_conv`.
 
     Source: mluOpIndiceConvolutionBackwardData; SECOND, doi:10.3390/s18103337.
     """
@@ -129,7 +129,7 @@ def indice_conv_backward_filter(
     """Returns the gradient of the filters of `indice_conv`.
 
     Args:
-        features: float16 or float32 [L, Ci].
+        features: float16, float32 or float64 [L, Ci].
         grad_output: [num_out, Co] of the dtype of features.
         pairs, num: as in `indice_conv`.
         kernel: (D, H, W).
@@ -138,7 +138,7 @@ def indice_conv_backward_filter(
         [D, H, W, Ci, Co] of the dtype of features, whatever the layout of the filters is.
 
     Raises:
-        MluOpError: as `indice_conv`; L exceeds 1,000,000.
+        MluOpError: as `indice_conv`.
 
     Source: mluOpIndiceConvolutionBackwardFilter; SECOND, doi:10.3390/s18103337.
     """

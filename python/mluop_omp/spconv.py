@@ -22,9 +22,8 @@ from torch import Tensor
 from mluop_omp import _dispatch
 from mluop_omp._operators import sparse_conv
 from mluop_omp.torch import _rulebooks
-from mluop_omp.torch._arrays import TORCH
+from mluop_omp.torch._arrays import TORCH, dense
 
-_DTYPES = (torch.float32, torch.float16)
 # By the names of cumm's tensorview.gemm.Activation.
 _ACTIVATIONS: dict[str, Callable[[Tensor, float], Tensor]] = {
     "None_": lambda output, _: output,
@@ -88,7 +87,7 @@ def _get_indice_pairs(original: Callable[..., Any]) -> Callable[..., Any]:
         torch.get_num_threads()
         out_indices, pairs, num = sparse_conv.indice_pairs(
             TORCH,
-            indices.contiguous(),
+            dense(indices),
             batch_size,
             spatial_shape,
             ksize,
@@ -102,65 +101,45 @@ def _get_indice_pairs(original: Callable[..., Any]) -> Callable[..., Any]:
     return get_indice_pairs
 
 
-def _indice_conv(original: Callable[..., Any]) -> Callable[..., Any]:
-    def indice_conv(
-        features: Tensor,
-        filters: Tensor,
-        indice_pairs: Tensor,
-        indice_pair_num: Tensor,
-        num_activate_out: int,
-        inverse: bool = False,
-        subm: bool = False,
-        algo: Any = None,
-        timer: Any = None,
-        bias: Tensor | None = None,
-        act_alpha: float = 0.0,
-        act_beta: float = 0.0,
-        act_type: Any = None,
-    ) -> Tensor:
-        if features.dtype not in _DTYPES:
-            arguments = (
-                indice_pairs.contiguous(),
-                indice_pair_num,
-                num_activate_out,
-                inverse,
-                subm,
-            )
-            return original(features, filters, *arguments)
-        pairs, num = _rulebook(indice_pairs, indice_pair_num, len(features), inverse, subm)
-        output = _rulebooks.convolve(
-            features, _filters(filters), pairs, num, num_activate_out, "NDHWC"
-        )
-        if bias is not None:
-            output.add_(bias)
-        activation = "None_" if act_type is None else act_type.name
-        return _ACTIVATIONS[activation](output, act_alpha)
-
-    return indice_conv
+def indice_conv(
+    features: Tensor,
+    filters: Tensor,
+    indice_pairs: Tensor,
+    indice_pair_num: Tensor,
+    num_activate_out: int,
+    inverse: bool = False,
+    subm: bool = False,
+    algo: Any = None,
+    timer: Any = None,
+    bias: Tensor | None = None,
+    act_alpha: float = 0.0,
+    act_beta: float = 0.0,
+    act_type: Any = None,
+) -> Tensor:
+    pairs, num = _rulebook(indice_pairs, indice_pair_num, len(features), inverse, subm)
+    output = _rulebooks.convolve(features, _filters(filters), pairs, num, num_activate_out, "NDHWC")
+    if bias is not None:
+        output = output + bias
+    activation = "None_" if act_type is None else act_type.name
+    return _ACTIVATIONS[activation](output, act_alpha)
 
 
-def _indice_conv_backward(original: Callable[..., Any]) -> Callable[..., Any]:
-    def indice_conv_backward(
-        features: Tensor,
-        filters: Tensor,
-        out_bp: Tensor,
-        indice_pairs: Tensor,
-        indice_pair_num: Tensor,
-        inverse: bool = False,
-        subm: bool = False,
-        algo: Any = None,
-        timer: Any = None,
-    ) -> tuple[Tensor, Tensor]:
-        if features.dtype not in _DTYPES:
-            arguments = (out_bp, indice_pairs.contiguous(), indice_pair_num, inverse, subm)
-            return original(features, filters, *arguments)
-        pairs, num = _rulebook(indice_pairs, indice_pair_num, len(features), inverse, subm)
-        grad_feats, grad_filters = _rulebooks.convolve_backward(
-            features, _filters(filters), out_bp, pairs, num, "NDHWC"
-        )
-        return grad_feats, grad_filters.permute(2, 0, 1).reshape(filters.shape)
-
-    return indice_conv_backward
+def indice_conv_backward(
+    features: Tensor,
+    filters: Tensor,
+    out_bp: Tensor,
+    indice_pairs: Tensor,
+    indice_pair_num: Tensor,
+    inverse: bool = False,
+    subm: bool = False,
+    algo: Any = None,
+    timer: Any = None,
+) -> tuple[Tensor, Tensor]:
+    pairs, num = _rulebook(indice_pairs, indice_pair_num, len(features), inverse, subm)
+    grad_feats, grad_filters = _rulebooks.convolve_backward(
+        features, _filters(filters), out_bp, pairs, num, "NDHWC"
+    )
+    return grad_feats, grad_filters.permute(2, 0, 1).reshape(filters.shape)
 
 
 def _with_contiguous_pairs(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -175,10 +154,11 @@ def _with_contiguous_pairs(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+# By name: takes the original, returns the function in its place.
 _REPLACED = {
     "get_indice_pairs": _get_indice_pairs,
-    "indice_conv": _indice_conv,
-    "indice_conv_backward": _indice_conv_backward,
+    "indice_conv": lambda _: indice_conv,
+    "indice_conv_backward": lambda _: indice_conv_backward,
     "indice_maxpool": _with_contiguous_pairs,
     "indice_maxpool_backward": _with_contiguous_pairs,
 }

@@ -21,7 +21,8 @@ def voxel_pooling(
 
     Args:
         geom_xyz: int32 [B, N, 3], the voxel of each point: x, y, z; any value.
-        features: float16 or float32 [B, N, C]. Sums are fp32, rounded once.
+        features: float16, float32 or float64 [B, N, C]. Sums are fp32, rounded once; fp64
+            for float64.
         voxel_num: (X, Y, Z), the extents of the grid in voxels. Z bounds z; the output has no such
             dimension.
 
@@ -30,8 +31,8 @@ def voxel_pooling(
         pos_memo: int32 [B, N, 3], ``(b, y, x)`` of a point in range, else ``(-1, -1, -1)``.
 
     Raises:
-        MluOpError: B, N, C or an extent is 0; shapes or dtypes differ from those above; a tensor
-            has 2**31 elements.
+        MluOpError: B, N, C or an extent is 0; shapes or dtypes differ from those above; there are
+            2**31 points or cells; with the device algorithm, a tensor has 2**31 elements.
 
     Source: mluOpVoxelPoolingForward; BEVDepth, arXiv:2206.10092.
     """
@@ -42,7 +43,7 @@ def voxel_pooling_backward(grad_output: np.ndarray, pos_memo: np.ndarray) -> np.
     """Returns the gradient of the features of `voxel_pooling`: that of a point's cell, or 0.
 
     Args:
-        grad_output: float16 or float32 [B, Y, X, C].
+        grad_output: float16, float32 or float64 [B, Y, X, C].
         pos_memo: int32 [B, N, 3], from `voxel_pooling`.
 
     Returns:
@@ -65,19 +66,20 @@ def voxelization(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Collects the points of each cell of a grid: hard voxelization (mmcv, spconv).
 
-    Along each axis, in fp32, the grid has ``round((max - min) / voxel_size)`` cells and the cell of
-    a point is ``floor((p - min) / voxel_size)``. The voxels are the cells with points, in the order
-    of their first points.
+    Along each axis, in the dtype of the points, the grid has ``round((max - min) / voxel_size)``
+    cells and the cell of a point is ``floor((p - min) / voxel_size)``. The voxels are the cells
+    with points, in the order of their first points.
 
     Args:
-        points: float32 [N, F], F >= 3: x, y, z, then any other values.
+        points: float32 or float64 [N, F], F >= 3: x, y, z, then any other values.
         voxel_size: x, y, z, in the unit of the points.
         coors_range: the minima of x, y, z, then the maxima.
         max_points: points to keep of a voxel: the first.
         max_voxels: voxels to keep: the first.
 
     Returns:
-        voxels: float32 [V, max_points, F], V <= max_voxels; zeros past the points of a voxel.
+        voxels: [V, max_points, F] of the dtype of points, V <= max_voxels; zeros past the points of
+            a voxel.
         coors: int32 [V, 3], the cell of each voxel: z, y, x.
         num_points_per_voxel: int32 [V], at most max_points.
 
@@ -99,17 +101,17 @@ def dynamic_scatter(
     lexicographic order.
 
     Args:
-        feats: float32 [N, C].
+        feats: float32 or float64 [N, C].
         coors: int32 [N, 3], the voxel of each point; a point with a negative coordinate has no
             voxel.
-        reduce: "max", "sum" or "mean". Sums are fp32 and add points in ascending order.
+        reduce: "max", "sum" or "mean". Sums have the dtype of feats and add points in ascending
+            order.
 
     Returns:
-        voxel_feats: float32 [V, C].
+        voxel_feats: [V, C] of the dtype of feats.
         voxel_coors: int32 [V, 3].
         point2voxel_map: int32 [N], the voxel of each point, or -1.
         voxel_points_count: int32 [V], the points of each voxel, at least 1.
-        Without points or channels there are no voxels.
 
     Raises:
         MluOpError: N is 2**31 or more; reduce is another word; shapes or dtypes differ from those
@@ -134,13 +136,14 @@ def dynamic_scatter_backward(
     maximum; "sum" and "mean" to all points of the voxel, for the mean divided by their number.
 
     Args:
-        grad_voxel_feats: float32 [V, C].
-        feats: float32 [N, C], the features of the points. "sum" and "mean" use the shape only.
+        grad_voxel_feats: float32 or float64 [V, C].
+        feats: [N, C] of the same dtype, the features of the points. "sum" and "mean" use the shape
+            only.
         voxel_feats, point2voxel_map, voxel_points_count: the results of `dynamic_scatter`.
         reduce: "max", "sum" or "mean".
 
     Returns:
-        float32 [N, C].
+        [N, C] of the dtype of grad_voxel_feats.
 
     Raises:
         MluOpError: a value of point2voxel_map is below -1 or not below V; a count is below 1; V

@@ -1,22 +1,32 @@
-"""A call of each operator of torch.ops.mluop_omp with small inputs."""
+"""Arguments of each operator, of any sizes: those of the functions of mluop_omp, as tensors."""
 
 from __future__ import annotations
 
+import inspect
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+import mluop_omp
+
 SPACE, KERNEL = (5, 4, 3), (3, 3, 3)
 ONES = (1, 1, 1)
-# Positions of the arguments that have gradients.
+# Positions of the arguments in which the operators of torch.ops.mluop_omp have derivatives.
 DIFFERENTIABLE = {
     "voxel_pooling": [1],
+    "voxel_pooling_backward": [0],
     "dynamic_scatter": [0],
+    "dynamic_scatter_backward": [0],
     "three_nn": [0, 1],
     "three_interpolate": [0, 2],
+    "three_interpolate_backward": [0, 2],
     "masked_im2col": [0],
     "masked_col2im": [0],
     "indice_conv": [0, 1],
+    "indice_conv_backward_data": [0, 1],
+    "indice_conv_backward_filter": [0, 1],
 }
 
 
@@ -25,7 +35,7 @@ def generator() -> torch.Generator:
 
 
 def integers(low: int, high: int, *shape: int) -> torch.Tensor:
-    return torch.randint(low, high, shape, generator=generator(), dtype=torch.int32)
+    return torch.randint(low, max(high, low + 1), shape, generator=generator(), dtype=torch.int32)
 
 
 def floats(*shape: int) -> torch.Tensor:
@@ -38,60 +48,115 @@ def sites(count: int = 20, batches: int = 2) -> torch.Tensor:
     return torch.stack(axes, 1).int()
 
 
-def pairs(subm: bool = False) -> tuple[torch.Tensor, ...]:
+def rulebook(K: int, L: int, num_out: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns pairs [K, 2, L] and their numbers [K]; a row may be -1."""
+    inputs, outputs = integers(-1, L, K, 1, L), integers(0, num_out, K, 1, L).flip(2)
+    num = integers(0, L + 1, K) if L and num_out else torch.zeros(K, dtype=torch.int32)
+    return torch.cat((inputs, outputs), 1), num
+
+
+def _voxel_pooling(B=2, N=30, C=4, X=3, Y=3, Z=3):
+    return integers(-1, 4, B, N, 3), floats(B, N, C), [X, Y, Z]
+
+
+def _voxel_pooling_backward(B=2, N=30, C=4, X=3, Y=3):
+    cells = [integers(0, extent, N) for extent in (B, Y, X)]
+    pos_memo = torch.stack(cells, 1).expand(B, N, 3).clone()
+    pos_memo[:, :: 1 if B * X * Y == 0 else 3] = -1
+    return floats(B, Y, X, C), pos_memo
+
+
+def _voxelization(N=50, max_points=3, max_voxels=20):
+    return floats(N, 4), [1.0] * 3, [-2.0] * 3 + [2.0] * 3, max_points, max_voxels
+
+
+def _dynamic_scatter(N=40, C=3, reduce="mean"):
+    return floats(N, C), integers(-1, 3, N, 3), reduce
+
+
+def _dynamic_scatter_backward(N=40, V=9, C=3, reduce="mean"):
+    feats, voxel_map = floats(N, C), integers(-1, V, N)
+    voxel_feats = feats[:V] if V <= N else floats(V, C)
+    return floats(V, C), feats, voxel_feats.clone(), voxel_map, integers(1, 5, V), reduce
+
+
+def _ball_query(B=2, M=5, N=20, nsample=4):
+    return floats(B, M, 3), floats(B, N, 3).flip(1), 0.0, 1.0, nsample
+
+
+def _three_nn(B=2, N=9, M=20):
+    return floats(B, N, 3), floats(B, M, 3) / 2
+
+
+def _three_interpolate(B=2, C=4, M=6, N=9):
+    return floats(B, C, M), integers(0, M, B, N, 3), floats(B, N, 3).abs()
+
+
+def _three_interpolate_backward(B=2, C=4, N=9, M=6):
+    return floats(B, C, N), integers(0, M, B, N, 3), floats(B, N, 3).abs(), M
+
+
+def _masked_im2col(C=3, H=5, W=4, masks=7, kernel_h=3, kernel_w=3):
+    return (
+        floats(1, C, H, W),
+        integers(0, H, masks),
+        integers(0, W, masks),
+        [kernel_h, kernel_w],
+        [1, 1],
+    )
+
+
+def _masked_col2im(C=3, masks=7, H=5, W=4):
+    return floats(C, masks), integers(0, H, masks), integers(0, W, masks).flip(0), [H, W]
+
+
+def _indice_pairs(L=20, subm=True):
     pad = ONES if subm else (0, 1, 1)
-    stride = ONES if subm else (2, 1, 1)
-    return torch.ops.mluop_omp.indice_pairs(sites(), 2, SPACE, KERNEL, stride, pad, ONES, subm)
+    return sites()[:L], 2, SPACE, KERNEL, ONES if subm else (2, 1, 1), pad, ONES, subm
 
 
-def arguments(name: str) -> tuple[Any, ...]:
-    ops = torch.ops.mluop_omp
-    geom_xyz, pooled = integers(-1, 4, 2, 30, 3), floats(2, 30, 4)
-    feats, coors = floats(40, 3), integers(-1, 3, 40, 3)
-    idx, weight = integers(0, 6, 2, 9, 3), floats(2, 9, 3).abs()
-    mask_h, mask_w = integers(0, 5, 7), integers(0, 4, 7)
-    out, rulebook, num = pairs()
-    filters = floats(*KERNEL, 4, 6) / 4
-    scattered = ops.dynamic_scatter(feats, coors, "mean")
-    return {
-        "voxel_pooling": lambda: (geom_xyz, pooled, [3, 3, 3]),
-        "voxel_pooling_backward": lambda: (
-            floats(2, 3, 3, 4),
-            ops.voxel_pooling(geom_xyz, pooled, [3, 3, 3])[1],
-        ),
-        "voxelization": lambda: (
-            floats(50, 4),
-            [1.0, 1.0, 1.0],
-            [-2.0, -2.0, -2.0, 2.0, 2.0, 2.0],
-            3,
-            20,
-        ),
-        "dynamic_scatter": lambda: (feats, coors, "mean"),
-        "dynamic_scatter_backward": lambda: (
-            torch.ones_like(scattered[0]),
-            feats,
-            scattered[0],
-            scattered[2],
-            scattered[3],
-            "mean",
-        ),
-        "ball_query": lambda: (floats(2, 5, 3), floats(2, 20, 3), 0.0, 1.0, 4),
-        "three_nn": lambda: (floats(2, 9, 3), floats(2, 20, 3) / 2),
-        "three_interpolate": lambda: (floats(2, 4, 6), idx, weight),
-        "three_interpolate_backward": lambda: (floats(2, 4, 9), idx, weight, 6),
-        "masked_im2col": lambda: (floats(1, 3, 5, 4), mask_h, mask_w, [3, 3], [1, 1]),
-        "masked_col2im": lambda: (floats(3, 7), mask_h, mask_w, [5, 4]),
-        "indice_pairs": lambda: (sites(), 2, SPACE, KERNEL, ONES, ONES, ONES, True),
-        "indice_conv": lambda: (floats(20, 4), filters, rulebook, num, len(out), False),
-        "indice_conv_backward_data": lambda: (floats(len(out), 6), filters, rulebook, num, False),
-        "indice_conv_backward_filter": lambda: (
-            floats(20, 4),
-            floats(len(out), 6),
-            rulebook,
-            num,
-            KERNEL,
-        ),
-    }[name]()
+def _indice_conv(L=20, num_out=12, Ci=4, Co=6, K=3):
+    filters = floats(K, 1, 3, Ci, Co) / 4
+    return floats(L, Ci), filters, *rulebook(3 * K, L, num_out), num_out, False
+
+
+def _indice_conv_backward_data(L=20, num_out=12, Ci=4, Co=6, K=3):
+    filters = floats(K, 1, 3, Ci, Co) / 4
+    return floats(num_out, Co), filters, *rulebook(3 * K, L, num_out), False
+
+
+def _indice_conv_backward_filter(L=20, num_out=12, Ci=4, Co=6, K=3):
+    return floats(L, Ci), floats(num_out, Co), *rulebook(3 * K, L, num_out), (K, 1, 3)
+
+
+_BUILDERS = {
+    name[1:]: value for name, value in list(globals().items()) if name[0] == "_" and callable(value)
+}
+NAMES = sorted(name for name in mluop_omp.__all__ if name in _BUILDERS)
+
+
+def extents(name: str) -> list[str]:
+    """Returns the names of the sizes of an operator."""
+    parameters = inspect.signature(_BUILDERS[name]).parameters.values()
+    return [each.name for each in parameters if type(each.default) is int]
+
+
+def subsets_of_extents(name: str) -> Iterator[dict[str, int]]:
+    """Yields the sizes of 0 of each non-empty subset of the extents."""
+    names = extents(name)
+    for count in range(1, len(names) + 1):
+        for subset in itertools.combinations(names, count):
+            yield dict.fromkeys(subset, 0)
+
+
+def arguments(name: str, **sizes: Any) -> tuple[Any, ...]:
+    return _BUILDERS[name](**sizes)
+
+
+def of_numpy(name: str, arguments: tuple) -> tuple[Any, ...]:
+    """Returns the arguments of the function of mluop_omp for those of torch.ops.mluop_omp."""
+    arrays = tuple(a.numpy() if isinstance(a, torch.Tensor) else a for a in arguments)
+    return arrays[:4] if name == "indice_conv_backward_data" else arrays
 
 
 def with_gradients(name: str) -> tuple[Any, ...]:

@@ -1,7 +1,8 @@
-"""Fixtures of all tests."""
+"""Fixtures of all tests, and the counts of the table of test_table.py."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Callable
 
@@ -9,6 +10,45 @@ import numpy as np
 import pytest
 
 import mluop_omp
+
+
+class Table:
+    """Counts the cells with the right value, and those with an error that names an argument."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, dict[str, list[int]]] = defaultdict(
+            lambda: defaultdict(lambda: [0, 0])
+        )
+
+    def add(self, kind: str, interface: str, right: bool) -> None:
+        self.counts[kind][interface][0 if right else 1] += 1
+
+
+_TABLE = Table()
+
+
+@pytest.fixture
+def table() -> Table:
+    return _TABLE
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    if not _TABLE.counts:
+        return
+    terminalreporter.section("right values + errors that name an argument")
+    interfaces = sorted({i for counts in _TABLE.counts.values() for i in counts})
+    rows = [("", interfaces)]
+    for kind, counts in _TABLE.counts.items():
+        cells = [f"{counts[i][0]} + {counts[i][1]}" if i in counts else "" for i in interfaces]
+        rows.append((kind, cells))
+    widths = [max(12, len(interface) + 2) for interface in interfaces]
+    for kind, cells in rows:
+        line = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths))
+        terminalreporter.line(f"{kind:24}{line}")
+    total = [
+        sum(c[k] for counts in _TABLE.counts.values() for c in counts.values()) for k in (0, 1)
+    ]
+    terminalreporter.line(f"{sum(total)} cells: {total[0]} right, {total[1]} refused")
 
 
 @pytest.fixture

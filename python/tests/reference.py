@@ -29,7 +29,7 @@ def voxel_pooling_backward(grad_output, pos_memo):
 
 
 def voxelization(points, voxel_size, coors_range, max_points, max_voxels):
-    size, bounds = np.float32(voxel_size), np.float32(coors_range)
+    size, bounds = (np.array(each, points.dtype) for each in (voxel_size, coors_range))
     cells = np.round((bounds[3:] - bounds[:3]) / size)
     voxels: dict[tuple, list] = {}
     for point in points:
@@ -42,9 +42,9 @@ def voxelization(points, voxel_size, coors_range, max_points, max_voxels):
         members = voxels.setdefault(key, [])
         if len(members) < max_points:
             members.append(point)
-    out = np.zeros((len(voxels), max_points, points.shape[1]), np.float32)
+    out = np.zeros((len(voxels), max_points, points.shape[1]), points.dtype)
     for row, members in zip(out, voxels.values()):
-        row[: len(members)] = members
+        row[: len(members)] = np.reshape(members, (len(members), -1)) if members else 0
     counts = np.array([len(members) for members in voxels.values()], np.int32)
     return out, np.array(list(voxels), np.int32).reshape(-1, 3), counts
 
@@ -95,8 +95,11 @@ def ball_query(new_xyz, xyz, min_radius, max_radius, nsample):
 def three_nn(unknown, known):
     d = unknown[:, :, None] - known[:, None]
     d2 = (d[..., 0] ** 2 + d[..., 1] ** 2) + d[..., 2] ** 2
+    # Known points that do not exist are infinitely far, and have the number 0.
+    d2 = np.concatenate([d2, np.full((*d2.shape[:2], 3), np.inf, d2.dtype)], 2)
     idx = np.argsort(d2, axis=2, kind="stable")[..., :3]
-    return np.take_along_axis(d2, idx, 2), idx.astype(np.int32)
+    dist2 = np.take_along_axis(d2, idx, 2)
+    return dist2, np.where(np.isinf(dist2), 0, idx).astype(np.int32)
 
 
 def three_interpolate(features, indices, weights):
@@ -121,7 +124,7 @@ def masked_im2col(feature, mask_h_idx, mask_w_idx, kernel, pad):
         h, w = mask_h_idx[k] - pad[0] + i, mask_w_idx[k] - pad[1] + j
         if 0 <= h < H and 0 <= w < W:
             out[:, i, j, k] = feature[0, :, h, w]
-    return out.reshape(-1, len(mask_h_idx))
+    return out.reshape(out.shape[0] * kernel[0] * kernel[1], len(mask_h_idx))
 
 
 def masked_col2im(col, mask_h_idx, mask_w_idx, size):
@@ -131,7 +134,7 @@ def masked_col2im(col, mask_h_idx, mask_w_idx, size):
     return im
 
 
-def indice_pairs(indices, space, kernel, stride, pad, dilation, subm):
+def indice_pairs(indices, batch_size, space, kernel, stride, pad, dilation, subm):
     axes = len(space)
     out_space = (
         space
@@ -156,7 +159,7 @@ def indice_pairs(indices, space, kernel, stride, pad, dilation, subm):
         sites = [tuple(site) for site in indices.tolist()]
     else:
         sites = sorted({cell for row in found for _, cell in row})
-    rank = {site: i for i, site in reversed(list(enumerate(sites)))}
+    rank = {site: i for i, site in reversed(list(enumerate(sites)))}  # The first of equal sites.
     pairs = np.full((len(offsets), 2, len(indices)), -1, np.int32)
     num = np.zeros(len(offsets), np.int32)
     for k, row in enumerate(found):
@@ -169,11 +172,12 @@ def indice_pairs(indices, space, kernel, stride, pad, dilation, subm):
 
 def _pairs_of(pairs, num):
     for k in range(len(num)):
-        yield k, pairs[k, 0, : num[k]], pairs[k, 1, : num[k]]
+        rows = pairs[k, :, : num[k]]
+        yield k, *rows[:, (rows >= 0).all(0)]
 
 
-def indice_conv(features, filters, pairs, num, num_out):
-    flat = filters.reshape(-1, *filters.shape[-2:]).astype(np.float64)
+def indice_conv(features, filters, pairs, num, num_out, subm=False):
+    flat = filters.reshape(len(num), *filters.shape[-2:]).astype(np.float64)
     out = np.zeros((num_out, flat.shape[2]))
     for k, inputs, outputs in _pairs_of(pairs, num):
         np.add.at(out, outputs, features[inputs].astype(np.float64) @ flat[k])
@@ -181,7 +185,7 @@ def indice_conv(features, filters, pairs, num, num_out):
 
 
 def indice_conv_backward_data(grad_output, filters, pairs, num):
-    flat = filters.reshape(-1, *filters.shape[-2:]).astype(np.float64)
+    flat = filters.reshape(len(num), *filters.shape[-2:]).astype(np.float64)
     out = np.zeros((pairs.shape[2], flat.shape[1]))
     for k, inputs, outputs in _pairs_of(pairs, num):
         np.add.at(out, inputs, grad_output[outputs].astype(np.float64) @ flat[k].T)

@@ -22,7 +22,10 @@ NAMES = sorted(_operators.SCHEMAS)
 # What a call may raise: the library's error, and those of PyTorch's dispatcher and NumPy's
 # allocation.
 EXCEPTIONS = (mluop_omp.MluOpError, TypeError, ValueError, RuntimeError, MemoryError, OverflowError)
-DTYPES = [torch.float16, torch.float32, torch.float64, torch.int32, torch.int64, torch.bool]
+DTYPES = [
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+    *(torch.int32, torch.int64, torch.bool, torch.complex64, torch.complex128),
+]
 INTEGERS = st.one_of(
     st.integers(-3, 9), st.sampled_from([-(2**31), 2**31 - 1, 2**31, 2**40, -(2**63), 2**63 - 1])
 )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-
 import cases
 import numpy as np
 import pytest
@@ -26,13 +23,15 @@ def restored_settings():
     torch.set_num_threads(before[1])
 
 
-def in_a_new_thread(function, *arguments):
-    """Calls the function with a handle of its own, which keeps nothing."""
-    results = []
-    thread = threading.Thread(target=lambda: results.append(function(*arguments)))
-    thread.start()
-    thread.join()
-    return results[0]
+def with_nothing_kept(function, *arguments):
+    """Calls the function with a handle of its own."""
+    mluop_omp.release_memory()
+    return function(*arguments)
+
+
+def kept_sizes():
+    """Returns the sizes that the handles of both algorithms keep."""
+    return [len(handle._sizes) for handles in _library._idle.values() for handle in handles]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,7 +40,7 @@ def test_settings_may_change_between_calls(name, restored_settings):
     for algorithm, threads in SETTINGS:
         mluop_omp.algorithm(algorithm)
         torch.set_num_threads(threads)
-        expected = in_a_new_thread(operator, *arguments)
+        expected = with_nothing_kept(operator, *arguments)
         torch.testing.assert_close(operator(*arguments), expected, rtol=1e-6, atol=1e-6)
         assert mluop_omp.threads() == threads
 
@@ -49,7 +48,7 @@ def test_settings_may_change_between_calls(name, restored_settings):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_refused_call_does_not_change_later_ones(name):
     operator, arguments = getattr(torch.ops.mluop_omp, name), cases.arguments(name)
-    expected = in_a_new_thread(operator, *arguments)
+    expected = with_nothing_kept(operator, *arguments)
     tensors = [i for i, each in enumerate(arguments) if isinstance(each, torch.Tensor)]
     for position in tensors:
         tensor = arguments[position]
@@ -63,13 +62,12 @@ def test_a_refused_call_does_not_change_later_ones(name):
     torch.testing.assert_close(operator(*arguments), expected, rtol=0, atol=0)
 
 
-def test_a_refused_query_is_not_kept(rng):
+def test_a_refused_call_keeps_nothing(rng):
     unknown = rng.random((1, 4, 3), np.float32)
-    for _ in range(2):
-        before = len(_library.handle()._sizes)
-        with pytest.raises(mluop_omp.MluOpError, match="known"):
-            mluop_omp.three_nn(unknown, np.zeros((0, 7, 3), np.float32))
-        assert len(_library.handle()._sizes) == before
+    mluop_omp.release_memory()
+    with pytest.raises(mluop_omp.MluOpError, match="known"):
+        mluop_omp.three_nn(unknown, np.zeros((0, 7, 3), np.float32))
+    assert kept_sizes() == []
 
 
 def pairs_of_two_offsets(counts):
@@ -92,7 +90,7 @@ def test_sizes_follow_the_geometry_of_the_convolution():
     for _ in range(2):
         for kernel, pad in (((3, 3, 3), ones), (ones, (0, 0, 0)), ((1, 3, 1), (0, 1, 0))):
             arguments = (sites, 2, cases.SPACE, kernel, ones, pad, ones, True)
-            expected = in_a_new_thread(mluop_omp.indice_pairs, *arguments)
+            expected = with_nothing_kept(mluop_omp.indice_pairs, *arguments)
             assert all(map(np.array_equal, mluop_omp.indice_pairs(*arguments), expected))
 
 
@@ -107,9 +105,9 @@ def test_the_number_of_kept_sizes_is_limited(rng, monkeypatch):
             dist2, _ = mluop_omp.three_nn(unknown, part)
             nearest = ((unknown[:, :, None] - part[:, None]).astype(np.float32) ** 2).sum(-1).min(2)
             np.testing.assert_allclose(dist2[..., 0], nearest, atol=1e-2)
-        return len(_library.handle()._sizes)
 
-    assert in_a_new_thread(run) <= 3
+    with_nothing_kept(run)
+    assert kept_sizes() == [3]
 
 
 def test_descriptors_that_are_dropped_may_be_in_use(rng):
@@ -119,35 +117,3 @@ def test_descriptors_that_are_dropped_may_be_in_use(rng):
     for shape in shapes:
         _arrays.describe(_arrays.ARRAY, _arrays.DTYPES["float16"], shape)
     assert all(map(np.array_equal, mluop_omp.three_nn(*arguments), expected))
-
-
-def test_a_thread_computes_while_another_sets_the_algorithm(restored_settings):
-    """Only a call during the change may be refused."""
-    arguments = cases.arguments("masked_im2col")
-    expected = torch.ops.mluop_omp.masked_im2col(*arguments)
-    stop = threading.Event()
-
-    def toggle():
-        while not stop.is_set():
-            for name in _library.ALGORITHMS:
-                mluop_omp.algorithm(name)
-
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    thread = threading.Thread(target=toggle)
-    thread.start()
-    try:
-        refused = 0
-        for _ in range(2000):
-            try:
-                torch.testing.assert_close(torch.ops.mluop_omp.masked_im2col(*arguments), expected)
-            except mluop_omp.MluOpError:
-                refused += 1
-    finally:
-        stop.set()
-        thread.join()
-        sys.setswitchinterval(interval)
-    assert refused < 2000
-    for name in _library.ALGORITHMS:
-        mluop_omp.algorithm(name)
-        torch.testing.assert_close(torch.ops.mluop_omp.masked_im2col(*arguments), expected)

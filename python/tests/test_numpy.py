@@ -76,14 +76,18 @@ def test_dynamic_scatter(rng, reduce):
     )
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (5, 0)])
-def test_dynamic_scatter_without_elements(shape):
-    coors = np.zeros((shape[0], 3), np.int32)
-    feats, voxels, mapping, counts = mluop_omp.dynamic_scatter(
-        np.ones(shape, np.float32), coors, "sum"
-    )
-    assert feats.shape == (0, shape[1]) and len(voxels) == len(counts) == 0
-    assert (mapping == -1).all()
+def test_dynamic_scatter_without_points():
+    none = np.zeros((0, 3), np.float32), np.zeros((0, 3), np.int32)
+    feats, voxels, mapping, counts = mluop_omp.dynamic_scatter(*none, "sum")
+    assert feats.shape == (0, 3) and len(voxels) == len(mapping) == len(counts) == 0
+
+
+def test_dynamic_scatter_without_channels():
+    coors = np.array([[0, 0, 1], [0, 0, 0], [0, 0, 1], [-1, 0, 0]], np.int32)
+    feats, voxels, mapping, counts = mluop_omp.dynamic_scatter(np.ones((4, 0), "f"), coors, "max")
+    assert feats.shape == (2, 0)
+    assert voxels.tolist() == [[0, 0, 0], [0, 0, 1]]
+    assert mapping.tolist() == [1, 0, 1, -1] and counts.tolist() == [1, 2]
 
 
 def test_ball_query(rng):
@@ -146,7 +150,7 @@ CONVOLUTIONS = [
 def test_indice_pairs(rng, space, kernel, stride, pad, dilation, subm):
     indices = sites(rng, 2, space, 25)
     actual = mluop_omp.indice_pairs(indices, 2, space, kernel, stride, pad, dilation, subm)
-    expected = reference.indice_pairs(indices, space, kernel, stride, pad, dilation, subm)
+    expected = reference.indice_pairs(indices, 2, space, kernel, stride, pad, dilation, subm)
     for each, of in zip(actual, expected):
         assert_array_equal(each, of)
 

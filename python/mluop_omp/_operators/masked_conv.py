@@ -26,20 +26,20 @@ def masked_im2col(
     rows = feature_desc.shape[1] * extent(kernel_h) * extent(kernel_w)
     shape = (rows, *h_desc.shape)
     data_col, data_col_desc, data_col_data = arrays.output("data_col", shape, feature, out)
-    own = handle()
-    workspace = own.workspace(
-        functions.mluOpGetMaskedIm2colForwardWorkspaceSize,
-        *(feature_desc, h_desc, w_desc, kernel_h, kernel_w, data_col_desc),
-    )
-    require(
-        functions.mluOpMaskedIm2colForward(
-            own.pointer,
-            *(feature_desc, feature_data, h_desc, h_data, w_desc, w_data),
-            *(kernel_h, kernel_w, pad_h, pad_w),
-            *workspace,
-            *(data_col_desc, data_col_data),
+    with handle() as own:
+        workspace = own.workspace(
+            functions.mluOpGetMaskedIm2colForwardWorkspaceSize,
+            *(feature_desc, h_desc, w_desc, kernel_h, kernel_w, data_col_desc),
         )
-    )
+        require(
+            functions.mluOpMaskedIm2colForward(
+                own.pointer,
+                *(feature_desc, feature_data, h_desc, h_data, w_desc, w_data),
+                *(kernel_h, kernel_w, pad_h, pad_w),
+                *workspace,
+                *(data_col_desc, data_col_data),
+            )
+        )
     return data_col
 
 
@@ -52,15 +52,15 @@ def masked_col2im(
     height, width = int32s("size", size, 2)
     shape = (1, col_desc.shape[0], extent(height), extent(width))
     im, im_desc, im_data = arrays.output("im", shape, col, out, NCHW)
-    own = handle()
-    workspace, workspace_size = own.workspace(
-        functions.mluOpGetMaskedCol2imForwardWorkspaceSize, col_desc, h_desc, w_desc, im_desc
-    )
-    require(
-        functions.mluOpMaskedCol2imForward(
-            own.pointer,
-            *(col_desc, col_data, h_desc, h_data, w_desc, w_data),
-            *(workspace_size, workspace, im_desc, im_data),
+    with handle() as own:
+        workspace, workspace_size = own.workspace(
+            functions.mluOpGetMaskedCol2imForwardWorkspaceSize, col_desc, h_desc, w_desc, im_desc
         )
-    )
+        require(
+            functions.mluOpMaskedCol2imForward(
+                own.pointer,
+                *(col_desc, col_data, h_desc, h_data, w_desc, w_data),
+                *(workspace_size, workspace, im_desc, im_data),
+            )
+        )
     return im

@@ -6,6 +6,8 @@ from typing import Any
 
 from mluop_omp._arrays import Arrays, extent, handle, int32
 from mluop_omp._library import functions, require
+from mluop_omp._operators import _double
+from mluop_omp._operators._double import also_double
 
 
 def ball_query(
@@ -23,15 +25,16 @@ def ball_query(
     idx, *idx_tensor = arrays.output("idx", (B, M, extent(nsample)), out=out)
     if out is None:
         arrays.fill(idx, 0)
-    require(
-        functions.mluOpBallQuery(
-            handle().pointer,
-            *(new_xyz_desc, new_xyz_data),
-            *arrays.tensor("xyz", xyz, "B N 3"),
-            *(float(min_radius), float(max_radius), nsample),
-            *idx_tensor,
+    with handle() as own:
+        require(
+            functions.mluOpBallQuery(
+                own.pointer,
+                *(new_xyz_desc, new_xyz_data),
+                *arrays.tensor("xyz", xyz, "B N 3"),
+                *(float(min_radius), float(max_radius), nsample),
+                *idx_tensor,
+            )
         )
-    )
     return idx
 
 
@@ -43,19 +46,20 @@ def three_nn(
     of_dist2, of_idx = out or (None, None)
     dist2, *dist2_tensor = arrays.output("dist2", unknown_desc.shape, unknown, of_dist2)
     idx, *idx_tensor = arrays.output("idx", unknown_desc.shape, out=of_idx)
-    own = handle()
-    require(
-        functions.mluOpThreeNNForward(
-            own.pointer,
-            *(unknown_desc, unknown_data, known_desc, known_data),
-            *own.workspace(functions.mluOpGetThreeNNForwardWorkspaceSize, known_desc),
-            *dist2_tensor,
-            *idx_tensor,
+    with handle() as own:
+        require(
+            functions.mluOpThreeNNForward(
+                own.pointer,
+                *(unknown_desc, unknown_data, known_desc, known_data),
+                *own.workspace(functions.mluOpGetThreeNNForwardWorkspaceSize, known_desc),
+                *dist2_tensor,
+                *idx_tensor,
+            )
         )
-    )
     return dist2, idx
 
 
+@also_double(_double.three_interpolate, 0)
 def three_interpolate(
     arrays: Arrays, features: Any, indices: Any, weights: Any, out: Any = None
 ) -> Any:
@@ -63,17 +67,19 @@ def three_interpolate(
     indices_desc, indices_data = arrays.tensor("indices", indices, "B N 3")
     (B, C, _), N = features_desc.shape, indices_desc.shape[1]
     output, *output_tensor = arrays.output("output", (B, C, N), features, out)
-    require(
-        functions.mluOpThreeInterpolateForward(
-            handle().pointer,
-            *(features_desc, features_data, indices_desc, indices_data),
-            *arrays.tensor("weights", weights),
-            *output_tensor,
+    with handle() as own:
+        require(
+            functions.mluOpThreeInterpolateForward(
+                own.pointer,
+                *(features_desc, features_data, indices_desc, indices_data),
+                *arrays.tensor("weights", weights),
+                *output_tensor,
+            )
         )
-    )
     return output
 
 
+@also_double(_double.three_interpolate_backward, 0)
 def three_interpolate_backward(
     arrays: Arrays, grad_output: Any, indices: Any, weights: Any, M: int, out: Any = None
 ) -> Any:
@@ -81,13 +87,14 @@ def three_interpolate_backward(
     B, C, _ = grad_desc.shape
     shape = (B, C, extent(int32("M", M)))
     grad_features, *features_tensor = arrays.output("grad_features", shape, grad_output, out)
-    require(
-        functions.mluOpThreeInterpolateBackward(
-            handle().pointer,
-            *(grad_desc, grad_data),
-            *arrays.tensor("indices", indices),
-            *arrays.tensor("weights", weights),
-            *features_tensor,
+    with handle() as own:
+        require(
+            functions.mluOpThreeInterpolateBackward(
+                own.pointer,
+                *(grad_desc, grad_data),
+                *arrays.tensor("indices", indices),
+                *arrays.tensor("weights", weights),
+                *features_tensor,
+            )
         )
-    )
     return grad_features

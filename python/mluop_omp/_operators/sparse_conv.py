@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import array
 import ctypes
-import functools
 import math
-import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -24,6 +22,8 @@ from mluop_omp._arrays import (
     integers,
 )
 from mluop_omp._library import bad_param, functions, require
+from mluop_omp._operators import _double
+from mluop_omp._operators._double import also_double
 
 
 def output_space(
@@ -41,7 +41,7 @@ def output_space(
 
 
 class _Descriptor(_library.Object):
-    """A descriptor of a sparse convolution. It holds a result, so that each thread has its own."""
+    """A descriptor of a sparse convolution. It holds a result, so that each handle has its own."""
 
     _destroy = functions.mluOpDestroySparseConvolutionDescriptor
 
@@ -85,16 +85,6 @@ def _convolution(
     )
 
 
-class _Convolutions(threading.local):
-    """The convolutions of a thread."""
-
-    def __init__(self) -> None:
-        self.find = functools.lru_cache(maxsize=256)(_convolution)
-
-
-_convolutions = _Convolutions()
-
-
 def indice_pairs(
     arrays: Arrays,
     indices: Any,
@@ -112,33 +102,34 @@ def indice_pairs(
     if columns not in (3, 4):
         raise bad_param(f"indices dim 1 is {columns}, expected 3 or 4: batch and coordinates")
     geometry = (space, kernel, stride, pad, dilation, space if out_space is None else out_space)
-    convolution = _convolutions.find(
+    convolution = (
         columns - 1,
         int32("batch_size", batch_size),
         tuple(map(integers, _VECTORS, geometry)),
         bool(subm),
         out_space is None,
     )
-    descriptor, K, outputs_of_site, cells = convolution
-    capacity = L if subm else min(L * outputs_of_site, cells)
-    pairs, pairs_desc, pairs_data = arrays.output("indice_pairs", (K, 2, L))
-    sites, sites_desc, sites_data = arrays.output("out_indices", (capacity, columns))
-    num, num_desc, num_data = arrays.output("indice_num", (K,))
-    own = handle()
-    workspace = own.workspace(
-        functions.mluOpGetIndicePairsWorkspaceSize,
-        *(descriptor, indices_desc, pairs_desc, sites_desc, num_desc),
-    )
-    require(
-        functions.mluOpGetIndicePairs(
-            own.pointer,
-            *(descriptor, indices_desc, indices_data),
-            *workspace,
-            *(pairs_desc, pairs_data, sites_desc, sites_data, num_desc, num_data),
+    with handle() as own:
+        descriptor, K, outputs_of_site, cells = own.keep(_convolution, *convolution)
+        capacity = L if subm else min(L * outputs_of_site, cells)
+        pairs, pairs_desc, pairs_data = arrays.output("indice_pairs", (K, 2, L))
+        sites, sites_desc, sites_data = arrays.output("out_indices", (capacity, columns))
+        num, num_desc, num_data = arrays.output("indice_num", (K,))
+        workspace = own.workspace(
+            functions.mluOpGetIndicePairsWorkspaceSize,
+            *(descriptor, indices_desc, pairs_desc, sites_desc, num_desc),
         )
-    )
-    require(functions.mluOpGetSparseConvolutionNumActOut(descriptor, own.number_address))
-    return arrays.first_rows(sites, (capacity, columns), own.number.value), pairs, num
+        require(
+            functions.mluOpGetIndicePairs(
+                own.pointer,
+                *(descriptor, indices_desc, indices_data),
+                *workspace,
+                *(pairs_desc, pairs_data, sites_desc, sites_data, num_desc, num_data),
+            )
+        )
+        require(functions.mluOpGetSparseConvolutionNumActOut(descriptor, own.number_address))
+        found = own.number.value
+    return arrays.first_rows(sites, (capacity, columns), found), pairs, num
 
 
 def _layout(name: str) -> int:
@@ -166,6 +157,7 @@ def _filters(arrays: Arrays, filters: Any, layout: str) -> Tensor:
     return arrays.tensor("filters", filters, dimensions, code)
 
 
+@also_double(_double.indice_conv, 0)
 def indice_conv(
     arrays: Arrays,
     features: Any,
@@ -183,24 +175,25 @@ def indice_conv(
     Co = filters_desc.shape[-1 if layout == "ARRAY" else 0]
     output, output_desc, output_data = arrays.output("output", (extent(num_out), Co), features)
     scalars = (_counts(arrays, num, pairs_desc), num_out, 0, bool(subm))
-    own = handle()
-    workspace = own.workspace(
-        functions.mluOpGetIndiceConvolutionForwardWorkspaceSize,
-        *(features_desc, filters_desc, pairs_desc, output_desc),
-        *scalars,
-    )
-    require(
-        functions.mluOpIndiceConvolutionForward(
-            own.pointer,
-            *(features_desc, features_data, filters_desc, filters_data, pairs_desc, pairs_data),
+    with handle() as own:
+        workspace = own.workspace(
+            functions.mluOpGetIndiceConvolutionForwardWorkspaceSize,
+            *(features_desc, filters_desc, pairs_desc, output_desc),
             *scalars,
-            *workspace,
-            *(output_desc, output_data),
         )
-    )
+        require(
+            functions.mluOpIndiceConvolutionForward(
+                own.pointer,
+                *(features_desc, features_data, filters_desc, filters_data, pairs_desc, pairs_data),
+                *scalars,
+                *workspace,
+                *(output_desc, output_data),
+            )
+        )
     return output
 
 
+@also_double(_double.indice_conv_backward_data, 0)
 def indice_conv_backward_data(
     arrays: Arrays,
     grad_output: Any,
@@ -218,23 +211,24 @@ def indice_conv_backward_data(
     output = arrays.output("grad_features", (pairs_desc.shape[2], Ci), grad_output)
     grad_features, grad_features_desc, grad_features_data = output
     counts = _counts(arrays, num, pairs_desc)
-    own = handle()
-    workspace = own.workspace(
-        functions.mluOpGetIndiceConvolutionBackwardDataWorkspaceSize,
-        *(grad_desc, filters_desc, pairs_desc, grad_features_desc, counts, 0),
-    )
-    require(
-        functions.mluOpIndiceConvolutionBackwardData(
-            own.pointer,
-            *(grad_desc, grad_data, filters_desc, filters_data, pairs_desc, pairs_data),
-            *(counts, 0, bool(subm)),
-            *workspace,
-            *(grad_features_desc, grad_features_data),
+    with handle() as own:
+        workspace = own.workspace(
+            functions.mluOpGetIndiceConvolutionBackwardDataWorkspaceSize,
+            *(grad_desc, filters_desc, pairs_desc, grad_features_desc, counts, 0),
         )
-    )
+        require(
+            functions.mluOpIndiceConvolutionBackwardData(
+                own.pointer,
+                *(grad_desc, grad_data, filters_desc, filters_data, pairs_desc, pairs_data),
+                *(counts, 0, bool(subm)),
+                *workspace,
+                *(grad_features_desc, grad_features_data),
+            )
+        )
     return grad_features
 
 
+@also_double(_double.indice_conv_backward_filter, 0)
 def indice_conv_backward_filter(
     arrays: Arrays, features: Any, grad_output: Any, pairs: Any, num: Any, kernel: Sequence[int]
 ) -> Any:
@@ -245,19 +239,19 @@ def indice_conv_backward_filter(
     shape = (*map(extent, integers("kernel", kernel)), features_desc.shape[1], grad_desc.shape[1])
     grad_filters, filters_desc, filters_data = arrays.output("grad_filters", shape, features)
     scalars = (_counts(arrays, num, pairs_desc), 0, 0)
-    own = handle()
-    workspace = own.workspace(
-        functions.mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize,
-        *(features_desc, grad_desc, pairs_desc, filters_desc),
-        *scalars,
-    )
-    require(
-        functions.mluOpIndiceConvolutionBackwardFilter(
-            own.pointer,
-            *(features_desc, features_data, grad_desc, grad_data, pairs_desc, pairs_data),
+    with handle() as own:
+        workspace = own.workspace(
+            functions.mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize,
+            *(features_desc, grad_desc, pairs_desc, filters_desc),
             *scalars,
-            *workspace,
-            *(filters_desc, filters_data),
         )
-    )
+        require(
+            functions.mluOpIndiceConvolutionBackwardFilter(
+                own.pointer,
+                *(features_desc, features_data, grad_desc, grad_data, pairs_desc, pairs_data),
+                *scalars,
+                *workspace,
+                *(filters_desc, filters_data),
+            )
+        )
     return grad_filters

@@ -7,6 +7,8 @@ from typing import Any
 
 from mluop_omp._arrays import NUMBER, Arrays, extent, floats, handle, int32, int32s
 from mluop_omp._library import bad_param, functions, require
+from mluop_omp._operators import _double
+from mluop_omp._operators._double import also_double
 
 REDUCTIONS = {"sum": 0, "mean": 1, "max": 2}
 
@@ -17,6 +19,7 @@ def _reduction(name: str) -> int:
     return REDUCTIONS[name]
 
 
+@also_double(_double.voxel_pooling, 1)
 def voxel_pooling(
     arrays: Arrays,
     geom_xyz: Any,
@@ -32,33 +35,37 @@ def voxel_pooling(
     shape = (B, extent(Y), extent(X), C)
     output, *output_tensor = arrays.output("output", shape, features, of_output)
     pos_memo, *memo_tensor = arrays.output("pos_memo", (B, N, 3), out=of_memo)
-    require(
-        functions.mluOpVoxelPoolingForward(
-            handle().pointer,
-            *(int32("B", B), int32("N", N), int32("C", C), X, Y, Z),
-            *(geom_xyz_desc, geom_xyz_data, features_desc, features_data),
-            *output_tensor,
-            *memo_tensor,
+    with handle() as own:
+        require(
+            functions.mluOpVoxelPoolingForward(
+                own.pointer,
+                *(int32("B", B), int32("N", N), int32("C", C), X, Y, Z),
+                *(geom_xyz_desc, geom_xyz_data, features_desc, features_data),
+                *output_tensor,
+                *memo_tensor,
+            )
         )
-    )
     return output, pos_memo
 
 
+@also_double(_double.voxel_pooling_backward, 0)
 def voxel_pooling_backward(arrays: Arrays, grad_output: Any, pos_memo: Any) -> Any:
     grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "B Y X C")
     memo_desc, memo_data = arrays.tensor("pos_memo", pos_memo, "B N 3")
     (B, N, _), C = memo_desc.shape, grad_desc.shape[3]
     grad_features, *features_tensor = arrays.output("grad_features", (B, N, C), grad_output)
-    require(
-        functions.mluOpOmpVoxelPoolingBackward(
-            handle().pointer,
-            *(grad_desc, grad_data, memo_desc, memo_data),
-            *features_tensor,
+    with handle() as own:
+        require(
+            functions.mluOpOmpVoxelPoolingBackward(
+                own.pointer,
+                *(grad_desc, grad_data, memo_desc, memo_data),
+                *features_tensor,
+            )
         )
-    )
     return grad_features
 
 
+@also_double(_double.voxelization, 0)
 def voxelization(
     arrays: Arrays,
     points: Any,
@@ -81,24 +88,23 @@ def voxelization(
     voxels, voxels_desc, voxels_data = arrays.output("voxels", shape, points, of_voxels)
     coors, coors_desc, coors_data = arrays.output("coors", (V, 3), out=of_coors)
     counts, counts_desc, counts_data = arrays.output("num_points_per_voxel", (V,), out=of_counts)
-    own = handle()
-    own.number.value = 0
-    workspace = own.workspace(
-        functions.mluOpGetVoxelizationWorkspaceSize,
-        *(points_desc, size_desc, range_desc, max_points, max_voxels, 3, True),
-        *(voxels_desc, coors_desc, counts_desc, NUMBER),
-    )
-    require(
-        functions.mluOpVoxelization(
-            own.pointer,
-            *(points_desc, points_data, size_desc, size_data, range_desc, range_data),
-            *(max_points, max_voxels, 3, True),
-            *workspace,
-            *(voxels_desc, voxels_data, coors_desc, coors_data, counts_desc, counts_data),
-            *(NUMBER, own.number_address),
+    with handle() as own:
+        workspace = own.workspace(
+            functions.mluOpGetVoxelizationWorkspaceSize,
+            *(points_desc, size_desc, range_desc, max_points, max_voxels, 3, True),
+            *(voxels_desc, coors_desc, counts_desc, NUMBER),
         )
-    )
-    found = own.number.value
+        require(
+            functions.mluOpVoxelization(
+                own.pointer,
+                *(points_desc, points_data, size_desc, size_data, range_desc, range_data),
+                *(max_points, max_voxels, 3, True),
+                *workspace,
+                *(voxels_desc, voxels_data, coors_desc, coors_data, counts_desc, counts_data),
+                *(NUMBER, own.number_address),
+            )
+        )
+        found = own.number.value
     if out is None:
         voxels = arrays.first_rows(voxels, voxels_desc.shape, found)
         coors = arrays.first_rows(coors, coors_desc.shape, found)
@@ -106,6 +112,7 @@ def voxelization(
     return voxels, coors, counts, found
 
 
+@also_double(_double.dynamic_scatter, 0)
 def dynamic_scatter(
     arrays: Arrays, feats: Any, coors: Any, reduce: str
 ) -> tuple[Any, Any, Any, Any]:
@@ -119,26 +126,20 @@ def dynamic_scatter(
     voxel_coors, voxel_coors_desc, voxel_coors_data = arrays.output("voxel_coors", (N, 3))
     point2voxel_map, map_desc, map_data = arrays.output("point2voxel_map", (N,))
     counts, counts_desc, counts_data = arrays.output("voxel_points_count", (N,))
-    if C == 0:
-        # The library does not write the outputs of tensors without elements: no voxels.
-        arrays.fill(point2voxel_map, -1)
-    own = handle()
-    own.number.value = 0
-    workspace, workspace_size = own.workspace(
-        functions.mluOpGetDynamicPointToVoxelForwardWorkspaceSize, feats_desc, coors_desc
-    )
-    # Arguments that are unpacked would take 0.8 us more.
-    # fmt: off
-    require(
-        functions.mluOpDynamicPointToVoxelForward(
-            own.pointer, reduction, feats_desc, feats_data, coors_desc, coors_data,
-            workspace, workspace_size,
-            voxel_feats_desc, voxel_feats_data, voxel_coors_desc, voxel_coors_data,
-            map_desc, map_data, counts_desc, counts_data, NUMBER, own.number_address,
+    with handle() as own:
+        workspace = own.workspace(
+            functions.mluOpGetDynamicPointToVoxelForwardWorkspaceSize, feats_desc, coors_desc
         )
-    )
-    # fmt: on
-    V = own.number.value
+        require(
+            functions.mluOpDynamicPointToVoxelForward(
+                own.pointer,
+                *(reduction, feats_desc, feats_data, coors_desc, coors_data),
+                *workspace,
+                *(voxel_feats_desc, voxel_feats_data, voxel_coors_desc, voxel_coors_data),
+                *(map_desc, map_data, counts_desc, counts_data, NUMBER, own.number_address),
+            )
+        )
+        V = own.number.value
     return (
         arrays.first_rows(voxel_feats, (N, C), V),
         arrays.first_rows(voxel_coors, (N, 3), V),
@@ -147,6 +148,7 @@ def dynamic_scatter(
     )
 
 
+@also_double(_double.dynamic_scatter_backward, 0)
 def dynamic_scatter_backward(
     arrays: Arrays,
     grad_voxel_feats: Any,
@@ -161,20 +163,20 @@ def dynamic_scatter_backward(
     feats_desc, feats_data = arrays.tensor("feats", feats, "N C")
     grad_desc, grad_data = arrays.tensor("grad_voxel_feats", grad_voxel_feats, "V C")
     grad_feats, *grad_tensor = arrays.output("grad_feats", feats_desc.shape, feats, out)
-    own = handle()
-    own.number.value = int32("V", grad_desc.shape[0])
-    require(
-        functions.mluOpDynamicScatterBackward(
-            own.pointer,
-            *(reduction, grad_desc, grad_data, feats_desc, feats_data),
-            *arrays.tensor("voxel_feats", voxel_feats),
-            *arrays.tensor("point2voxel_map", point2voxel_map),
-            *arrays.tensor("voxel_points_count", voxel_points_count),
-            *(NUMBER, own.number_address),
-            *own.workspace(
-                functions.mluOpGetDynamicScatterBackwardWorkspaceSize, reduction, feats_desc
-            ),
-            *grad_tensor,
+    with handle() as own:
+        own.number.value = int32("V", grad_desc.shape[0])
+        require(
+            functions.mluOpDynamicScatterBackward(
+                own.pointer,
+                *(reduction, grad_desc, grad_data, feats_desc, feats_data),
+                *arrays.tensor("voxel_feats", voxel_feats),
+                *arrays.tensor("point2voxel_map", point2voxel_map),
+                *arrays.tensor("voxel_points_count", voxel_points_count),
+                *(NUMBER, own.number_address),
+                *own.workspace(
+                    functions.mluOpGetDynamicScatterBackwardWorkspaceSize, reduction, feats_desc
+                ),
+                *grad_tensor,
+            )
         )
-    )
     return grad_feats

@@ -24,6 +24,8 @@ from mluop_omp import _dispatch
 from mluop_omp.mmcv import _functions
 
 _MODULE = "mmcv._ext"
+# Those that a full mmcv has of the functions provided here.
+_CPU_KERNELS = ("dynamic_voxelize_forward", "hard_voxelize_forward")
 
 
 class _StandIn(types.ModuleType):
@@ -64,4 +66,5 @@ def install() -> None:
     """Provides functions of mmcv._ext for tensors of the CPU; once, if repeated."""
     extension = _extension()
     for name in _functions.__all__:
-        _dispatch.replace(extension, name, getattr(_functions, name))
+        has_cpu_kernel = name in _CPU_KERNELS and not isinstance(extension, _StandIn)
+        _dispatch.replace(extension, name, getattr(_functions, name), has_cpu_kernel)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from mluop_omp._library import not_supported
+from mluop_omp._library import bad_param, not_supported
 from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
 from mluop_omp.torch import _rulebooks
-from mluop_omp.torch._arrays import TORCH
+from mluop_omp.torch._arrays import TORCH, dense, to_int32, widened, write
 
 __all__ = [
     "ball_query_forward",
@@ -34,21 +33,13 @@ __all__ = [
 ]
 
 
-def _gathered(features: Tensor, idx: Tensor) -> Tensor:
-    """Returns the features [B, C, N, 3] of indices [B, N, 3]."""
-    B, C, _ = features.shape
-    flat = idx.long().reshape(B, 1, -1).expand(-1, C, -1)
-    return features.gather(2, flat).view(B, C, -1, 3)
-
-
 def three_interpolate_forward(
     points_tensor: Tensor, idx_tensor: Tensor, weight_tensor: Tensor, out_tensor: Tensor, **_: int
 ) -> None:
     torch.get_num_threads()
-    if points_tensor.dtype is torch.double:
-        out_tensor.copy_((_gathered(points_tensor, idx_tensor) * weight_tensor.unsqueeze(1)).sum(3))
-        return
-    points.three_interpolate(TORCH, points_tensor, idx_tensor, weight_tensor, out=out_tensor)
+    features, weights = widened(points_tensor, weight_tensor)
+    arguments = (features, dense(idx_tensor), weights)
+    write({"out_tensor": out_tensor}, features.dtype, points.three_interpolate, *arguments)
 
 
 def three_interpolate_backward(
@@ -59,23 +50,19 @@ def three_interpolate_backward(
     **_: int,
 ) -> None:
     torch.get_num_threads()
-    if grad_out_tensor.dtype is torch.double:
-        B, C, N = grad_out_tensor.shape
-        flat = idx_tensor.long().reshape(B, 1, 3 * N).expand(-1, C, -1)
-        products = grad_out_tensor.unsqueeze(3) * weight_tensor.unsqueeze(1)
-        grad_points_tensor.zero_().scatter_add_(2, flat, products.view(B, C, 3 * N))
-        return
-    M = grad_points_tensor.shape[2]
-    points.three_interpolate_backward(
-        TORCH, grad_out_tensor, idx_tensor, weight_tensor, M, out=grad_points_tensor
-    )
+    grad, weights = widened(grad_out_tensor, weight_tensor)
+    arguments = (grad, dense(idx_tensor), weights, grad_points_tensor.shape[2])
+    output = {"grad_points_tensor": grad_points_tensor}
+    write(output, grad.dtype, points.three_interpolate_backward, *arguments)
 
 
 def three_nn_forward(
     unknown_tensor: Tensor, known_tensor: Tensor, dist2_tensor: Tensor, idx_tensor: Tensor, **_: int
 ) -> None:
     torch.get_num_threads()
-    points.three_nn(TORCH, unknown_tensor, known_tensor, out=(dist2_tensor, idx_tensor))
+    unknown, known = widened(unknown_tensor, known_tensor)
+    outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
+    write(outputs, unknown.dtype, points.three_nn, unknown, known)
 
 
 def ball_query_forward(
@@ -90,9 +77,8 @@ def ball_query_forward(
     nsample: int,
 ) -> None:
     torch.get_num_threads()
-    points.ball_query(
-        TORCH, new_xyz_tensor, xyz_tensor, min_radius, max_radius, nsample, out=idx_tensor
-    )
+    arguments = (*widened(new_xyz_tensor, xyz_tensor), min_radius, max_radius, nsample)
+    write({"idx_tensor": idx_tensor}, torch.int32, points.ball_query, *arguments)
 
 
 def masked_im2col_forward(
@@ -106,10 +92,10 @@ def masked_im2col_forward(
     pad_w: int,
 ) -> None:
     torch.get_num_threads()
-    masks = mask_h_idx.int(), mask_w_idx.int()
-    masked_conv.masked_im2col(
-        TORCH, im.contiguous(), *masks, (kernel_h, kernel_w), (pad_h, pad_w), out=col
-    )
+    (feature,) = widened(im)
+    masks = to_int32("mask_h_idx", mask_h_idx), to_int32("mask_w_idx", mask_w_idx)
+    arguments = (feature, *masks, (kernel_h, kernel_w), (pad_h, pad_w))
+    write({"col": col}, feature.dtype, masked_conv.masked_im2col, *arguments)
 
 
 def masked_col2im_forward(
@@ -122,14 +108,18 @@ def masked_col2im_forward(
     channels: int,
 ) -> None:
     torch.get_num_threads()
-    masks = mask_h_idx.int(), mask_w_idx.int()
-    masked_conv.masked_col2im(TORCH, col.contiguous(), *masks, (height, width), out=im)
+    (columns,) = widened(col)
+    masks = to_int32("mask_h_idx", mask_h_idx), to_int32("mask_w_idx", mask_w_idx)
+    write({"im": im}, columns.dtype, masked_conv.masked_col2im, columns, *masks, (height, width))
 
 
 def dynamic_point_to_voxel_forward(feats: Tensor, coors: Tensor, reduce_type: str) -> list[Tensor]:
+    """Half and bfloat16 are reduced in float32; coordinates keep their type."""
     torch.get_num_threads()
-    voxel_feats, *others = voxels.dynamic_scatter(TORCH, feats.float(), coors.int(), reduce_type)
-    return [voxel_feats.to(feats.dtype), *others]
+    (features,) = widened(feats, least=torch.float32)
+    arguments = (features, to_int32("coors", coors), reduce_type)
+    voxel_feats, voxel_coors, *others = voxels.dynamic_scatter(TORCH, *arguments)
+    return [voxel_feats.to(feats.dtype), voxel_coors.to(coors.dtype), *others]
 
 
 def dynamic_point_to_voxel_backward(
@@ -142,16 +132,11 @@ def dynamic_point_to_voxel_backward(
     reduce_type: str,
 ) -> None:
     torch.get_num_threads()
-    grad = voxels.dynamic_scatter_backward(
-        TORCH,
-        grad_reduced_feats.float(),
-        feats.float(),
-        reduced_feats.float(),
-        coors_idx.int(),
-        reduce_count.int(),
-        reduce_type,
-    )
-    grad_feats.copy_(grad)
+    tensors = widened(grad_reduced_feats, feats, reduced_feats, least=torch.float32)
+    counts = to_int32("coors_idx", coors_idx), to_int32("reduce_count", reduce_count)
+    arguments = (*tensors, *counts, reduce_type)
+    output = {"grad_feats": grad_feats}
+    write(output, tensors[0].dtype, voxels.dynamic_scatter_backward, *arguments)
 
 
 def hard_voxelize_forward(
@@ -167,18 +152,26 @@ def hard_voxelize_forward(
     NDim: int = 3,
     deterministic: bool = True,
 ) -> None:
+    """Half and bfloat16 are located in float32, and copied."""
+    if NDim != 3:
+        raise bad_param(f"NDim is {NDim}, expected 3")
     if len(points) == 0:
-        voxel_num.zero_()
+        for output in (voxels, coors, num_points_per_voxel, voxel_num):
+            output.zero_()
         return
-    outputs = (voxels, coors, num_points_per_voxel)
-    voxel_num.fill_(_voxelize(points, voxel_size, coors_range, max_points, max_voxels, outputs))
+    (rows,) = widened(points, least=torch.float32)
+    outputs = [voxels, coors, num_points_per_voxel]
+    if rows.dtype is not voxels.dtype:
+        outputs[0] = voxels.new_empty(voxels.shape, dtype=rows.dtype)
+    arguments = (rows, voxel_size, coors_range, max_points, max_voxels)
+    found = _voxelize(arguments, tuple(outputs))
+    if outputs[0] is not voxels:
+        voxels.copy_(outputs[0])
+    voxel_num.fill_(found)
 
 
-def _voxelize(
-    points: Tensor, size: Tensor, bounds: Tensor, max_points: int, max_voxels: int, out: Any
-) -> int:
+def _voxelize(arguments: tuple, out: tuple) -> int:
     torch.get_num_threads()
-    arguments = (points.contiguous(), size, bounds, max_points, max_voxels)
     return voxels.voxelization(TORCH, *arguments, out=out)[3]
 
 
@@ -217,7 +210,7 @@ def _get_indice_pairs(
         return list(_rulebooks.general_indice_pairs(indices, batchSize, *geometry, bool(_subM)))
     out_indices, pairs, num = sparse_conv.indice_pairs(
         TORCH,
-        indices.contiguous(),
+        dense(indices),
         batchSize,
         spatialShape,
         kernelSize,
@@ -266,7 +259,7 @@ def fused_indice_conv_forward(
     output = indice_conv_forward(
         features, filters, indicePairs, indiceNum, numActOut, _inverse, _subM
     )
-    return output.add_(bias)
+    return output + bias
 
 
 def indice_conv_backward(
@@ -282,4 +275,4 @@ def indice_conv_backward(
     grad_feats, grad_filters = _rulebooks.convolve_backward(
         features, _filters(filters), outGrad, pairs, indiceNum, "ARRAY"
     )
-    return [grad_feats, grad_filters.view(filters.shape)]
+    return [grad_feats, grad_filters.reshape(filters.shape)]

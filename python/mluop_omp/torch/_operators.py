@@ -10,45 +10,41 @@ import torch
 from torch import Tensor
 
 from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
-from mluop_omp.torch._arrays import TORCH
+from mluop_omp.torch._arrays import TORCH, dense
 
 NAMESPACE = "mluop_omp"
-NO_GRAD = "no_grad"
 SCHEMAS: dict[str, str] = {}
+KERNELS: dict[str, Callable[..., Any]] = {}
 OPERATORS = getattr(torch.ops, NAMESPACE)
 # torch.library.custom_op would define the same operators, with 7 us more for each call.
 LIBRARY = torch.library.Library(NAMESPACE, "DEF")
+_STRIDED = torch.strided
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
 
 
 def _define(name: str, schema: str, kernel: Callable[..., Any], fake: Callable[..., Any]) -> None:
     """Defines an operator. `kernel` takes the Arrays first; `fake` returns the shapes."""
+    count = schema.partition("->")[0].count("Tensor ")  # They come first.
 
     def run(*arguments: Any) -> Any:
         # Applies torch.set_num_threads to the OpenMP setting of the calling thread, as PyTorch's
         # operators do.
         torch.get_num_threads()
-        return kernel(TORCH, *arguments)
+        tensors = [
+            each
+            if each is None or each.layout is _STRIDED and each.is_contiguous()
+            else dense(each)
+            for each in arguments[:count]
+        ]
+        return kernel(TORCH, *tensors, *arguments[count:])
 
     SCHEMAS[name] = schema
-    # The overload without gradient takes 4 to 8 us less, as its kernel is the only one in Python.
-    for overload in (name, f"{name}.{NO_GRAD}"):
-        LIBRARY.define(overload + schema, tags=_TAGS)
-        # The kernel of every device, so that the message on tensors of other devices is that of the
-        # package.
-        LIBRARY.impl(overload, run, "CompositeExplicitAutograd")
-        torch.library.register_fake(f"{NAMESPACE}::{overload}", fake, lib=LIBRARY)
-
-
-def call(operator: Any, *arguments: Any) -> Any:
-    """Calls the overload of the operator that computes gradients, if one is required."""
-    if torch.is_grad_enabled():
-        for argument in arguments:
-            if not isinstance(argument, Tensor):
-                break  # Tensors come first.
-            if argument.requires_grad:
-                return operator.default(*arguments)
-    return operator.no_grad(*arguments)
+    KERNELS[name] = run
+    LIBRARY.define(name + schema, tags=_TAGS)
+    # The kernel of every device, so that the message on tensors of other devices is that of the
+    # package.
+    LIBRARY.impl(name, run, "CompositeExplicitAutograd")
+    torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=LIBRARY)
 
 
 def _int32(like: Tensor, *shape: Any) -> Tensor:
@@ -90,7 +86,7 @@ def _dynamic_scatter_fake(feats: Tensor, coors: Tensor, reduce: str) -> tuple[Te
 
 
 def _dynamic_scatter_backward_fake(grad: Tensor, feats: Tensor, *_: Any) -> Tensor:
-    return torch.empty_like(feats)
+    return feats.new_empty(feats.shape)
 
 
 def _ball_query_fake(
@@ -100,7 +96,7 @@ def _ball_query_fake(
 
 
 def _three_nn_fake(unknown: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
-    return torch.empty_like(unknown), _int32(unknown, *unknown.shape)
+    return unknown.new_empty(unknown.shape), _int32(unknown, *unknown.shape)
 
 
 def _three_interpolate_fake(feats: Tensor, idx: Tensor, weight: Tensor) -> Tensor:

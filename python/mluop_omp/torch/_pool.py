@@ -5,16 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from mluop_omp._library import bad_param
 from mluop_omp._operators import voxels
-from mluop_omp.torch._arrays import TORCH
+from mluop_omp.torch._arrays import TORCH, widened
 
 
 def pool_rows(rows: Tensor, cell: Tensor, cells: int) -> Tensor:
     """Returns [cells, C]: the sum of the rows [P, C] of each cell, by voxel pooling."""
     torch.get_num_threads()
+    (rows,) = widened(rows)
     P, C = rows.shape
-    if P == 0:
+    if P == 0 or C == 0:
         return rows.new_zeros(cells, C)
+    if cells >= 2**31:
+        raise bad_param(f"the number of cells is {cells}, expected fewer than 2^31")
     geom_xyz = torch.zeros(1, P, 3, dtype=torch.int32)
     geom_xyz[0, :, 0] = cell
     return voxels.voxel_pooling(TORCH, geom_xyz, rows.unsqueeze(0), (cells, 1, 1))[0].view(cells, C)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from mluop_omp._operators import sparse_conv
-from mluop_omp.torch._arrays import TORCH
+from mluop_omp.torch._arrays import TORCH, to_int32, widened
 
 
 def fit_columns(pairs: Tensor, rows: int) -> Tensor:
@@ -37,6 +38,11 @@ def general_indice_pairs(
     subm: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the results of `mluop_omp.indice_pairs` for any number of axes, by PyTorch."""
+    indices = to_int32("indices", indices)
+    if len(indices) == 0:
+        K = math.prod(kernel)
+        none = torch.zeros(K, dtype=torch.int32)
+        return indices, torch.full((K, 2, 0), -1, dtype=torch.int32), none
     batch, *site = indices.long().unbind(1)
     offsets = torch.cartesian_prod(*map(torch.arange, kernel))
     (K, axes), L = offsets.shape, len(indices)
@@ -72,9 +78,8 @@ def convolve(
     feats: Tensor, filters: Tensor, pairs: Tensor, num: Tensor, num_out: int, layout: str
 ) -> Tensor:
     torch.get_num_threads()
-    return sparse_conv.indice_conv(
-        TORCH, feats.contiguous(), filters.contiguous(), pairs, num, num_out, False, layout
-    )
+    feats, filters = widened(feats, filters)
+    return sparse_conv.indice_conv(TORCH, feats, filters, pairs, num, num_out, False, layout)
 
 
 def convolve_backward(
@@ -82,11 +87,9 @@ def convolve_backward(
 ) -> tuple[Tensor, Tensor]:
     """Returns the gradients of feats and of the filters, the latter as [K, Ci, Co]."""
     torch.get_num_threads()
-    grad, kernel = grad.contiguous(), (pairs.shape[0], 1, 1)
+    (feats, filters, grad), kernel = widened(feats, filters, grad), (pairs.shape[0], 1, 1)
     grad_feats = sparse_conv.indice_conv_backward_data(
-        TORCH, grad, filters.contiguous(), pairs, num, False, layout
+        TORCH, grad, filters, pairs, num, False, layout
     )
-    grad_filters = sparse_conv.indice_conv_backward_filter(
-        TORCH, feats.contiguous(), grad, pairs, num, kernel
-    )
+    grad_filters = sparse_conv.indice_conv_backward_filter(TORCH, feats, grad, pairs, num, kernel)
     return grad_feats, grad_filters.flatten(0, 2)

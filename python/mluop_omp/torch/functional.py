@@ -1,8 +1,13 @@
 """The operators as functions on PyTorch tensors.
 
-Tensors are contiguous tensors of the device cpu, and are not copied. Arguments, results and errors
-are those of the functions of the same names in `mluop_omp`, which document shapes and dtypes.
-Gradients are those of the definitions; `voxelization` and `ball_query` have none.
+Arguments, results and errors are those of the functions of the same names in `mluop_omp`, which
+document shapes and dtypes. Tensors are on the device cpu. Those that are not contiguous are copied;
+results are contiguous.
+
+Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
+torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`
+has none and says so; `ball_query` and `indice_pairs` return integers. Under torch.autocast,
+operators compute in float32.
 """
 
 from __future__ import annotations
@@ -11,16 +16,16 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from mluop_omp.torch import _gradients, _operators  # noqa: F401  registers the operators
+from mluop_omp.torch import _operators, _transforms  # noqa: F401  registers the operators
 
-call, _ops = _operators.call, _operators.OPERATORS
+_ops = _operators.OPERATORS
 
 
 def voxel_pooling(
     geom_xyz: Tensor, feats: Tensor, voxel_num: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
     """Sums the features of the points of each cell of a grid: `mluop_omp.voxel_pooling`."""
-    return call(_ops.voxel_pooling, geom_xyz, feats, voxel_num)
+    return _ops.voxel_pooling(geom_xyz, feats, voxel_num)
 
 
 def voxelization(
@@ -31,43 +36,43 @@ def voxelization(
     max_voxels: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Collects the points of each cell of a grid: `mluop_omp.voxelization`."""
-    return call(_ops.voxelization, points, voxel_size, coors_range, max_points, max_voxels)
+    return _ops.voxelization(points, voxel_size, coors_range, max_points, max_voxels)
 
 
 def dynamic_scatter(
     feats: Tensor, coors: Tensor, reduce: str = "max"
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Reduces the features of the points of each voxel: `mluop_omp.dynamic_scatter`."""
-    return call(_ops.dynamic_scatter, feats, coors, reduce)
+    return _ops.dynamic_scatter(feats, coors, reduce)
 
 
 def ball_query(
     new_xyz: Tensor, xyz: Tensor, min_radius: float, max_radius: float, nsample: int
 ) -> Tensor:
     """Finds the first points in the ball around each center: `mluop_omp.ball_query`."""
-    return call(_ops.ball_query, new_xyz, xyz, min_radius, max_radius, nsample)
+    return _ops.ball_query(new_xyz, xyz, min_radius, max_radius, nsample)
 
 
 def three_nn(unknown: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
     """Finds the three known points nearest to each unknown point: `mluop_omp.three_nn`."""
-    return call(_ops.three_nn, unknown, known)
+    return _ops.three_nn(unknown, known)
 
 
 def three_interpolate(feats: Tensor, idx: Tensor, weight: Tensor) -> Tensor:
     """Interpolates each point from three features: `mluop_omp.three_interpolate`."""
-    return call(_ops.three_interpolate, feats, idx, weight)
+    return _ops.three_interpolate(feats, idx, weight)
 
 
 def masked_im2col(
     im: Tensor, mask_h: Tensor, mask_w: Tensor, kernel: Sequence[int], pad: Sequence[int] = (0, 0)
 ) -> Tensor:
     """Copies the window of each mask to a column of a matrix: `mluop_omp.masked_im2col`."""
-    return call(_ops.masked_im2col, im, mask_h, mask_w, kernel, pad)
+    return _ops.masked_im2col(im, mask_h, mask_w, kernel, pad)
 
 
 def masked_col2im(col: Tensor, mask_h: Tensor, mask_w: Tensor, size: Sequence[int]) -> Tensor:
     """Copies each column of a matrix to the pixel of its mask: `mluop_omp.masked_col2im`."""
-    return call(_ops.masked_col2im, col, mask_h, mask_w, size)
+    return _ops.masked_col2im(col, mask_h, mask_w, size)
 
 
 def indice_pairs(
@@ -81,7 +86,7 @@ def indice_pairs(
     subm: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Finds the output sites and index pairs of a convolution: `mluop_omp.indice_pairs`."""
-    return call(_ops.indice_pairs, indices, batch, space, kernel, stride, pad, dilation, subm)
+    return _ops.indice_pairs(indices, batch, space, kernel, stride, pad, dilation, subm)
 
 
 def indice_conv(
@@ -94,4 +99,4 @@ def indice_conv(
     layout: str = "ARRAY",
 ) -> Tensor:
     """Convolves the features of active sites: `mluop_omp.indice_conv`."""
-    return call(_ops.indice_conv, feats, filters, pairs, num, num_out, subm, layout)
+    return _ops.indice_conv(feats, filters, pairs, num, num_out, subm, layout)

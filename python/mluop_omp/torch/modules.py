@@ -27,8 +27,8 @@ class VoxelPooling(nn.Module):
         Returns [B, C, Y, X].
         """
         B, C = features.shape[0], features.shape[-1]
-        geom_xyz = geom_xyz.reshape(B, -1, 3).contiguous()
-        features = features.reshape(B, -1, C).contiguous()
+        geom_xyz = geom_xyz.reshape(B, geom_xyz.shape[1:-1].numel(), 3)
+        features = features.reshape(B, features.shape[1:-1].numel(), C)
         pooled = functional.voxel_pooling(geom_xyz, features, self.voxel_num)[0]
         return pooled.permute(0, 3, 1, 2)
 
@@ -49,11 +49,11 @@ class ThreeInterpolate(nn.Module):
 
     def forward(self, unknown: Tensor, known: Tensor, features: Tensor) -> Tensor:
         """Takes points [B, N, 3], known points [B, M, 3], features [B, C, M]; returns [B, C, N]."""
-        with torch.no_grad():
-            dist2, idx = functional.three_nn(unknown.contiguous(), known.contiguous())
-            inverse = 1 / (dist2.sqrt() + self.eps)
-            weight = inverse / inverse.sum(2, keepdim=True)
-        return functional.three_interpolate(features.contiguous(), idx, weight)
+        # The weights are constants, in forward mode too.
+        dist2, idx = functional.three_nn(unknown.detach(), known.detach())
+        inverse = 1 / (dist2.sqrt() + self.eps)
+        weight = inverse / inverse.sum(2, keepdim=True)
+        return functional.three_interpolate(features, idx, weight)
 
     def extra_repr(self) -> str:
         return f"eps={self.eps}"
@@ -75,14 +75,13 @@ class DynamicScatter(nn.Module):
 
         Returns the features [V, C] and the coordinates [V, 3] or [V, 4] of the voxels.
         """
-        points, coors = points.contiguous(), coors.contiguous()
         if coors.shape[1] == 3:
             return functional.dynamic_scatter(points, coors, self.reduce)[:2]
         feats, voxels = [], []
         batches = int(coors[:, 0].max()) + 1 if len(coors) else 0
         for batch in range(batches):
             members = coors[:, 0] == batch
-            own = coors[members][:, 1:].contiguous()
+            own = coors[members][:, 1:]
             voxel_feats, voxel_coors = functional.dynamic_scatter(
                 points[members], own, self.reduce
             )[:2]
@@ -116,10 +115,8 @@ class MaskedConv2d(nn.Conv2d):
             extent + 2 * pad - kernel + 1
             for extent, pad, kernel in zip(input.shape[2:], self.padding, self.kernel_size)
         ]
-        col = functional.masked_im2col(
-            input.contiguous(), mask_h, mask_w, self.kernel_size, self.padding
-        )
-        output = self.weight.view(self.out_channels, -1) @ col
+        col = functional.masked_im2col(input, mask_h, mask_w, self.kernel_size, self.padding)
+        output = self.weight.flatten(1) @ col
         if self.bias is not None:
             output = output + self.bias[:, None]
         return functional.masked_col2im(output, mask_h, mask_w, size)

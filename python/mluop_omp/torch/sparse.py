@@ -115,7 +115,7 @@ class _SparseConvolution(nn.Module):
     def forward(self, input: SparseTensor) -> SparseTensor:
         rulebook = self._rulebook(input)
         features = functional.indice_conv(
-            input.features.contiguous(),
+            input.features,
             self.weight,
             rulebook.pairs,
             rulebook.num,

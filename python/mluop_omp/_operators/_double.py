@@ -1,0 +1,251 @@
+"""float64: compositions of NumPy's functions, for the callers of gradcheck.
+
+Each composition calls its operator first, on float32 zeros of the same shapes: the library checks
+the arguments and finds the integer outputs. Sums are float64, in the order of the operator.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Sequence
+from typing import Any, Callable
+
+import numpy as np
+
+from mluop_omp._arrays import NUMPY, Arrays
+from mluop_omp._library import bad_param
+
+Operator = Callable[..., Any]
+
+
+def also_double(composition: Operator, position: int) -> Callable[[Operator], Operator]:
+    """Lets an operator compute float64, if its array at `position` is, by a composition."""
+
+    def decorate(operator: Operator) -> Operator:
+        single = functools.partial(operator, NUMPY)
+        names = tuple(inspect.signature(operator).parameters)[1:]
+
+        @functools.wraps(operator)
+        def compute(arrays: Arrays, *arguments: Any, out: Any = None) -> Any:
+            if not arrays.is_double(arguments[position]):
+                return operator(arrays, *arguments, **({} if out is None else {"out": out}))
+            found = composition(single, *map(arrays.to_numpy, names, arguments))
+            results = found if isinstance(found, tuple) else (found,)
+            if out is not None:
+                outputs = out if isinstance(out, tuple) else (out,)
+                _copy([arrays.to_numpy("out", output) for output in outputs], results)
+                results = (*outputs, *results[len(outputs) :])
+            else:
+                results = tuple(
+                    arrays.from_numpy(each) if isinstance(each, np.ndarray) else each
+                    for each in results
+                )
+            return results if isinstance(found, tuple) else results[0]
+
+        return compute
+
+    return decorate
+
+
+def _copy(outputs: Any, results: tuple[Any, ...]) -> None:
+    """Copies results to outputs, which may have more rows: these become 0."""
+    for output, result in zip(outputs, results):
+        output[: len(result)] = result
+        output[len(result) :] = 0
+
+
+def _zeros(name: str, array: Any) -> np.ndarray:
+    """Returns float32 zeros in place of an array, which must be float64."""
+    NUMPY.tensor(name, array)
+    if array.dtype != np.float64:
+        raise bad_param(f"{name} has dtype {array.dtype}, expected float64")
+    return np.zeros(array.shape, np.float32)
+
+
+def voxel_pooling(
+    single: Operator, geom_xyz: np.ndarray, features: np.ndarray, voxel_num: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    zeros, pos_memo = single(geom_xyz, _zeros("features", features), voxel_num)
+    output = np.zeros(zeros.shape)
+    inside = pos_memo[..., 0] >= 0
+    np.add.at(output, tuple(pos_memo[inside].T), features[inside])
+    return output, pos_memo
+
+
+def voxel_pooling_backward(
+    single: Operator, grad_output: np.ndarray, pos_memo: np.ndarray
+) -> np.ndarray:
+    single(_zeros("grad_output", grad_output), pos_memo)
+    grad_features = grad_output[tuple(np.moveaxis(pos_memo, -1, 0))]
+    grad_features[pos_memo[..., 0] < 0] = 0
+    return grad_features
+
+
+def three_interpolate(
+    single: Operator, features: np.ndarray, indices: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    single(_zeros("features", features), indices, _zeros("weights", weights))
+    B, C, _ = features.shape
+    N = indices.shape[1]
+    gathered = np.take_along_axis(features, indices.reshape(B, 1, 3 * N), 2)
+    return (gathered.reshape(B, C, N, 3) * weights[:, np.newaxis]).sum(3)
+
+
+def three_interpolate_backward(
+    single: Operator, grad_output: np.ndarray, indices: np.ndarray, weights: np.ndarray, M: int
+) -> np.ndarray:
+    grad_features = np.zeros(
+        single(_zeros("grad_output", grad_output), indices, _zeros("weights", weights), M).shape
+    )
+    B, C, N = grad_output.shape
+    products = grad_output[..., np.newaxis] * weights[:, np.newaxis]
+    batch, channel = np.ogrid[:B, :C]
+    index = batch[..., np.newaxis], channel[..., np.newaxis], indices.reshape(B, 1, 3 * N)
+    np.add.at(grad_features, index, products.reshape(B, C, 3 * N))
+    return grad_features
+
+
+def voxelization(
+    single: Operator,
+    points: np.ndarray,
+    voxel_size: Any,
+    coors_range: Any,
+    max_points: int,
+    max_voxels: int,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    single(_zeros("points", points), voxel_size, coors_range, max_points, max_voxels)
+    size, (low, high) = np.asarray(voxel_size, float), np.reshape(coors_range, (2, 3)).astype(float)
+    # Half away from zero; an axis whose maximum is not above its minimum has no cells.
+    cells = np.maximum(np.floor((high - low) / size + 0.5), 0)
+    with np.errstate(invalid="ignore"):
+        cell = np.floor((points[:, :3] - low) / size)
+        inside = ((cell >= 0) & (cell < cells)).all(1)
+    cell, points = cell[inside].astype(np.int32), points[inside]
+    _, first, voxel = np.unique(cell, axis=0, return_index=True, return_inverse=True)
+    # Voxels are numbered in the order of their first points.
+    number = np.argsort(np.argsort(first))
+    voxel, first = number[voxel.reshape(-1)], np.sort(first)[:max_voxels]
+    order = np.argsort(voxel, kind="stable")
+    counts = np.bincount(voxel, minlength=len(number))
+    position = np.empty(len(voxel), np.intp)
+    position[order] = np.arange(len(voxel)) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = (voxel < max_voxels) & (position < max_points)
+    voxels = np.zeros((len(first), max_points, points.shape[1]))
+    voxels[voxel[kept], position[kept]] = points[kept]
+    numbers = np.minimum(counts[: len(first)], max_points).astype(np.int32)
+    return voxels, cell[first, ::-1].copy(), numbers, len(first)
+
+
+def dynamic_scatter(
+    single: Operator, feats: np.ndarray, coors: np.ndarray, reduce: str
+) -> tuple[np.ndarray, ...]:
+    zeros, voxel_coors, voxel_map, counts = single(_zeros("feats", feats), coors, reduce)
+    # NaN loses to every value.
+    maximum = reduce == "max"
+    voxel_feats = np.full(zeros.shape, -np.inf if maximum else 0.0)
+    has_voxel = voxel_map >= 0
+    add = np.fmax if maximum else np.add
+    add.at(voxel_feats, voxel_map[has_voxel], feats[has_voxel])
+    if reduce == "mean":
+        voxel_feats /= counts[:, np.newaxis]
+    return voxel_feats, voxel_coors, voxel_map, counts
+
+
+def dynamic_scatter_backward(
+    single: Operator,
+    grad_voxel_feats: np.ndarray,
+    feats: np.ndarray,
+    voxel_feats: np.ndarray,
+    point2voxel_map: np.ndarray,
+    voxel_points_count: np.ndarray,
+    reduce: str,
+) -> np.ndarray:
+    floats = {
+        "grad_voxel_feats": grad_voxel_feats,
+        "feats": feats,
+        "voxel_feats": voxel_feats,
+    }
+    zeros = [_zeros(name, array) for name, array in floats.items()]
+    single(*zeros, point2voxel_map, voxel_points_count, reduce)
+    grad_feats = np.zeros(feats.shape)
+    (points,) = np.nonzero(point2voxel_map >= 0)
+    voxels = point2voxel_map[points]
+    if reduce != "max":
+        grad_feats[points] = grad_voxel_feats[voxels]
+        if reduce == "mean":
+            grad_feats[points] /= voxel_points_count[voxels, np.newaxis]
+        return grad_feats
+    # The first point of each voxel and channel that equals the maximum.
+    source = np.full(voxel_feats.shape, len(feats))
+    equal = feats[points] == voxel_feats[voxels]
+    np.minimum.at(source, voxels, np.where(equal, points[:, np.newaxis], len(feats)))
+    voxel, channel = np.nonzero(source < len(feats))
+    grad_feats[source[voxel, channel], channel] = grad_voxel_feats[voxel, channel]
+    return grad_feats
+
+
+def _matrices(filters: np.ndarray, layout: str) -> np.ndarray:
+    """Returns the filters as [K, Ci, Co]."""
+    axes = {"ARRAY": (0, 1, 2, 3, 4), "NDHWC": (1, 2, 3, 4, 0), "NCDHW": (2, 3, 4, 1, 0)}[layout]
+    filters = filters.transpose(axes)
+    return filters.reshape(math.prod(filters.shape[:3]), *filters.shape[3:])
+
+
+def _offsets(pairs: np.ndarray, num: Any) -> Any:
+    """Yields number, input rows and output rows of each offset."""
+    for k, count in enumerate(NUMPY.counts(num)):
+        rows = pairs[k, :, :count]
+        yield k, *rows[:, (rows >= 0).all(0)]
+
+
+def indice_conv(
+    single: Operator,
+    features: np.ndarray,
+    filters: np.ndarray,
+    pairs: np.ndarray,
+    num: np.ndarray,
+    num_out: int,
+    subm: bool = False,
+    layout: str = "ARRAY",
+) -> np.ndarray:
+    zeros = _zeros("features", features), _zeros("filters", filters)
+    output = np.zeros(single(*zeros, pairs, num, num_out, subm, layout).shape)
+    matrices = _matrices(filters, layout)
+    for k, inputs, outputs in _offsets(pairs, num):
+        np.add.at(output, outputs, features[inputs] @ matrices[k])
+    return output
+
+
+def indice_conv_backward_data(
+    single: Operator,
+    grad_output: np.ndarray,
+    filters: np.ndarray,
+    pairs: np.ndarray,
+    num: np.ndarray,
+    subm: bool = False,
+    layout: str = "ARRAY",
+) -> np.ndarray:
+    zeros = _zeros("grad_output", grad_output), _zeros("filters", filters)
+    grad_features = np.zeros(single(*zeros, pairs, num, subm, layout).shape)
+    matrices = _matrices(filters, layout)
+    for k, inputs, outputs in _offsets(pairs, num):
+        np.add.at(grad_features, inputs, grad_output[outputs] @ matrices[k].T)
+    return grad_features
+
+
+def indice_conv_backward_filter(
+    single: Operator,
+    features: np.ndarray,
+    grad_output: np.ndarray,
+    pairs: np.ndarray,
+    num: np.ndarray,
+    kernel: Sequence[int],
+) -> np.ndarray:
+    zeros = _zeros("features", features), _zeros("grad_output", grad_output)
+    grad_filters = np.zeros(single(*zeros, pairs, num, kernel).shape)
+    matrices = _matrices(grad_filters, "ARRAY")
+    for k, inputs, outputs in _offsets(pairs, num):
+        matrices[k] = features[inputs].T @ grad_output[outputs]
+    return grad_filters

@@ -1,0 +1,322 @@
+"""The derivatives of the operators, for reverse and forward mode.
+
+Each operator has one output with a derivative, its first. Formulas consist of operators that have
+derivatives themselves, so that derivatives of any order follow.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
+
+import torch
+from torch import Tensor
+
+from mluop_omp.torch._operators import OPERATORS as _ops
+
+
+class Derivative(NamedTuple):
+    # save(ctx, inputs, outputs) keeps what backward(ctx, grad) needs. It returns the gradients of
+    # the inputs; `ctx.needs` tells which are required.
+    save: Callable[..., None]
+    backward: Callable[..., tuple[Tensor | None, ...]]
+    # jvp(inputs, tangents, outputs) returns the tangent of the first output. The tangents of some
+    # inputs are None.
+    jvp: Callable[..., Tensor]
+
+
+def _first(output: Any) -> Tensor:
+    return output[0] if isinstance(output, tuple) else output
+
+
+def _linear_in(name: str, *positions: int) -> Callable[..., Tensor]:
+    """Returns the jvp of an operator that is linear in each of these inputs."""
+
+    def jvp(inputs: tuple, tangents: tuple, outputs: Any) -> Tensor:
+        terms = [
+            _first(
+                getattr(_ops, name)(*inputs[:position], tangents[position], *inputs[position + 1 :])
+            )
+            for position in positions
+            if tangents[position] is not None
+        ]
+        return torch.stack(terms).sum(0) if len(terms) > 1 else terms[0]
+
+    return jvp
+
+
+def _save_pos_memo(ctx: Any, inputs: tuple, output: tuple) -> None:
+    ctx.save_for_backward(output[1])
+
+
+def _voxel_pooling(ctx: Any, grad: Tensor) -> tuple:
+    (pos_memo,) = ctx.saved_tensors
+    return None, _ops.voxel_pooling_backward(grad, pos_memo), None
+
+
+def _save_memo_and_shape(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    grad, pos_memo = inputs
+    ctx.shape = grad.shape
+    ctx.save_for_backward(pos_memo)
+
+
+def _voxel_pooling_backward(ctx: Any, grad: Tensor) -> tuple:
+    (pos_memo,) = ctx.saved_tensors
+    batch, y, x = pos_memo.flatten(0, 1).unbind(1)
+    B, Y, X, C = ctx.shape
+    # One batch of one row: pos_memo may name any batch.
+    cell = torch.where(batch < 0, -1, (batch * Y + y) * X + x)
+    geom_xyz = torch.nn.functional.pad(cell.view(1, -1, 1), (0, 2))
+    pooled, _ = _ops.voxel_pooling(geom_xyz, grad.reshape(1, -1, C), (B * Y * X, 1, 1))
+    return pooled.view(ctx.shape), None
+
+
+def _scatter_as(
+    values: Tensor,
+    feats: Tensor,
+    voxel_feats: Tensor,
+    voxel_map: Tensor,
+    count: Tensor,
+    reduce: str,
+) -> Tensor:
+    """Reduces values as dynamic_scatter reduced feats; the transpose of its backward operator."""
+    if reduce == "max":
+        ones = torch.ones_like(voxel_feats)
+        sources = _ops.dynamic_scatter_backward(ones, feats, voxel_feats, voxel_map, count, reduce)
+        values = torch.where(sources != 0, values, 0)
+    V = voxel_feats.shape[0]
+    # The last row collects the points without voxel.
+    voxel = torch.where(voxel_map < 0, V, voxel_map)
+    sums = values.new_zeros(V + 1, values.shape[1]).index_add(0, voxel, values)[:V]
+    return sums / count.unsqueeze(1) if reduce == "mean" else sums
+
+
+def _save_scatter(ctx: Any, inputs: tuple, output: tuple) -> None:
+    feats, _, ctx.reduce = inputs
+    voxel_feats, _, voxel_map, count = output
+    ctx.save_for_backward(feats, voxel_feats, voxel_map, count)
+
+
+def _dynamic_scatter(ctx: Any, grad: Tensor) -> tuple:
+    return _ops.dynamic_scatter_backward(grad, *ctx.saved_tensors, ctx.reduce), None, None
+
+
+def _dynamic_scatter_jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
+    voxel_feats, _, voxel_map, count = outputs
+    return _scatter_as(tangents[0], inputs[0], voxel_feats, voxel_map, count, inputs[2])
+
+
+def _save_gathered(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    ctx.reduce = inputs[5]
+    ctx.save_for_backward(*inputs[1:5])
+
+
+def _dynamic_scatter_backward(ctx: Any, grad: Tensor) -> tuple:
+    return _scatter_as(grad, *ctx.saved_tensors, ctx.reduce), None, None, None, None, None
+
+
+def _dynamic_scatter_backward_jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    # Neither the features nor the maxima move the point that a maximum comes from.
+    if tangents[0] is None:
+        return torch.zeros_like(output)
+    return _ops.dynamic_scatter_backward(tangents[0], *inputs[1:])
+
+
+def _save_neighbors(ctx: Any, inputs: tuple, output: tuple) -> None:
+    ctx.save_for_backward(*inputs, *output)
+
+
+def _neighbors(known: Tensor, idx: Tensor) -> Tensor:
+    """Returns the known points [B, N, 3, 3] of indices [B, N, 3]."""
+    B, N, _ = idx.shape
+    flat = idx.reshape(B, 3 * N, 1).expand(-1, -1, 3).long()
+    return known.gather(1, flat).view(B, N, 3, 3)
+
+
+def _three_nn(ctx: Any, grad: Tensor) -> tuple:
+    unknown, known, dist2, idx = ctx.saved_tensors
+    B, N, _ = unknown.shape
+    if known.shape[1] == 0:
+        return torch.zeros_like(unknown), torch.zeros_like(known)
+    difference = unknown.unsqueeze(2) - _neighbors(known, idx)
+    # An infinite distance is that of no known point.
+    weight = torch.where(dist2.isfinite(), 2 * grad, 0).unsqueeze(3)
+    grads = torch.where(weight == 0, 0, weight * difference)
+    flat = idx.reshape(B, 3 * N, 1).expand(-1, -1, 3).long()
+    grad_known = torch.zeros_like(known).scatter_add(1, flat, -grads.view(B, 3 * N, 3))
+    return grads.sum(2), grad_known
+
+
+def _three_nn_jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
+    unknown, known = inputs
+    dist2, idx = outputs
+    if known.shape[1] == 0:
+        return torch.zeros_like(dist2)
+    unknown_tangent, known_tangent = tangents
+    tangent = torch.zeros_like(unknown) if unknown_tangent is None else unknown_tangent
+    tangent = tangent.unsqueeze(2)
+    if known_tangent is not None:
+        tangent = tangent - _neighbors(known_tangent, idx)
+    difference = unknown.unsqueeze(2) - _neighbors(known, idx)
+    return torch.where(dist2.isfinite(), 2 * (difference * tangent).sum(3), 0)
+
+
+def _save_inputs(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    ctx.save_for_backward(*[each for each in inputs if isinstance(each, Tensor)])
+
+
+def _grad_weight(feats: Tensor, grad: Tensor, idx: Tensor) -> Tensor:
+    (B, C, _), N = feats.shape, idx.shape[1]
+    flat = idx.reshape(B, 1, 3 * N).expand(-1, C, -1).long()
+    return (feats.gather(2, flat).view(B, C, N, 3) * grad.unsqueeze(3)).sum(1)
+
+
+def _three_interpolate(ctx: Any, grad: Tensor) -> tuple:
+    feats, idx, weight = ctx.saved_tensors
+    grad_feats = grad_weight = None
+    if ctx.needs[0]:
+        grad_feats = _ops.three_interpolate_backward(grad, idx, weight, feats.shape[2])
+    if ctx.needs[2]:
+        grad_weight = _grad_weight(feats, grad, idx)
+    return grad_feats, None, grad_weight
+
+
+def _three_interpolate_backward(ctx: Any, grad: Tensor) -> tuple:
+    grad_output, idx, weight = ctx.saved_tensors
+    grad_grad = grad_weight = None
+    if ctx.needs[0]:
+        grad_grad = _ops.three_interpolate(grad, idx, weight)
+    if ctx.needs[2]:
+        grad_weight = _grad_weight(grad, grad_output, idx)
+    return grad_grad, None, grad_weight, None
+
+
+def _save_windows(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    im, mask_h, mask_w, ctx.kernel, ctx.pad = inputs
+    ctx.size = im.shape[1:]
+    ctx.save_for_backward(mask_h, mask_w)
+
+
+def _masked_im2col(ctx: Any, grad: Tensor) -> tuple:
+    mask_h, mask_w = ctx.saved_tensors
+    C, H, W = ctx.size
+    (kernel_h, kernel_w), (pad_h, pad_w) = ctx.kernel, ctx.pad
+    h = mask_h.long() - pad_h + torch.arange(kernel_h).view(-1, 1, 1)
+    w = mask_w.long() - pad_w + torch.arange(kernel_w).view(1, -1, 1)
+    inside = (h >= 0) & (h < H) & (w >= 0) & (w < W)
+    # The last column collects what is outside.
+    pixel = torch.where(inside, h * W + w, H * W).flatten()
+    sums = grad.new_zeros(C, H * W + 1).index_add(1, pixel, grad.reshape(C, -1))
+    return sums[:, :-1].reshape(1, C, H, W), None, None, None, None
+
+
+def _save_masks(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    _, mask_h, mask_w, ctx.size = inputs
+    ctx.save_for_backward(mask_h, mask_w)
+
+
+def _masked_col2im(ctx: Any, grad: Tensor) -> tuple:
+    mask_h, mask_w = (mask.long() for mask in ctx.saved_tensors)
+    H, W = ctx.size
+    pixel = mask_h * W + mask_w
+    # Of equal masks, the last determines the pixel.
+    number = torch.arange(pixel.shape[0])
+    last = number.new_full((H * W,), -1).scatter_reduce(0, pixel, number, "amax")
+    grad_col = grad.reshape(grad.shape[1], -1)[:, pixel] * (last[pixel] == number)
+    return grad_col, None, None, None
+
+
+# The first dimension of an offset, and the order of [D, H, W, Ci, Co], by the layout of filters.
+_FILTERS = {
+    "ARRAY": (0, (0, 1, 2, 3, 4)),
+    "NDHWC": (1, (4, 0, 1, 2, 3)),
+    "NCDHW": (2, (4, 3, 0, 1, 2)),
+}
+
+
+def _grad_filters(
+    feats: Tensor, grad: Tensor, pairs: Tensor, num: Tensor, filters: Tensor, layout: str
+) -> Tensor:
+    first, order = _FILTERS[layout]
+    kernel = filters.shape[first : first + 3]
+    return _ops.indice_conv_backward_filter(feats, grad, pairs, num, kernel).permute(order)
+
+
+def _save_convolution(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    ctx.layout = inputs[-1]
+    _save_inputs(ctx, inputs, output)
+
+
+def _indice_conv(ctx: Any, grad: Tensor) -> tuple:
+    feats, filters, pairs, num = ctx.saved_tensors
+    grad_feats = grad_filters = None
+    if ctx.needs[0]:
+        grad_feats = _ops.indice_conv_backward_data(grad, filters, pairs, num, False, ctx.layout)
+    if ctx.needs[1]:
+        grad_filters = _grad_filters(feats, grad, pairs, num, filters, ctx.layout)
+    return grad_feats, grad_filters, None, None, None, None, None
+
+
+def _convolve(
+    feats: Tensor, filters: Tensor, pairs: Tensor, num: Tensor, like: Tensor, layout: str
+) -> Tensor:
+    """Convolves to rows as those of `like`. Unlike the operator, takes filters without elements."""
+    if filters.numel() == 0:
+        return torch.zeros_like(like)
+    return _ops.indice_conv(feats, filters, pairs, num, like.shape[0], False, layout)
+
+
+def _indice_conv_backward_data(ctx: Any, grad: Tensor) -> tuple:
+    grad_output, filters, pairs, num = ctx.saved_tensors
+    grad_grad = grad_filters = None
+    if ctx.needs[0]:
+        grad_grad = _convolve(grad, filters, pairs, num, grad_output, ctx.layout)
+    if ctx.needs[1]:
+        grad_filters = _grad_filters(grad, grad_output, pairs, num, filters, ctx.layout)
+    return grad_grad, grad_filters, None, None, None, None
+
+
+def _indice_conv_backward_filter(ctx: Any, grad: Tensor) -> tuple:
+    feats, grad_output, pairs, num = ctx.saved_tensors
+    grad_feats = grad_grad = None
+    if ctx.needs[0]:
+        grad_feats = _ops.indice_conv_backward_data(grad_output, grad, pairs, num, False)
+    if ctx.needs[1]:
+        grad_grad = _convolve(feats, grad, pairs, num, grad_output, "ARRAY")
+    return grad_feats, grad_grad, None, None, None
+
+
+def _refuse(name: str) -> Derivative:
+    def refuse(*_: Any) -> Any:
+        raise NotImplementedError(f"mluop_omp::{name} has no gradient")
+
+    return Derivative(lambda *_: None, refuse, refuse)
+
+
+# The operators that are not listed return integers.
+DERIVATIVES = {
+    "voxel_pooling": Derivative(_save_pos_memo, _voxel_pooling, _linear_in("voxel_pooling", 1)),
+    "voxel_pooling_backward": Derivative(
+        _save_memo_and_shape, _voxel_pooling_backward, _linear_in("voxel_pooling_backward", 0)
+    ),
+    "voxelization": _refuse("voxelization"),
+    "dynamic_scatter": Derivative(_save_scatter, _dynamic_scatter, _dynamic_scatter_jvp),
+    "dynamic_scatter_backward": Derivative(
+        _save_gathered, _dynamic_scatter_backward, _dynamic_scatter_backward_jvp
+    ),
+    "three_nn": Derivative(_save_neighbors, _three_nn, _three_nn_jvp),
+    "three_interpolate": Derivative(
+        _save_inputs, _three_interpolate, _linear_in("three_interpolate", 0, 2)
+    ),
+    "three_interpolate_backward": Derivative(
+        _save_inputs, _three_interpolate_backward, _linear_in("three_interpolate_backward", 0, 2)
+    ),
+    "masked_im2col": Derivative(_save_windows, _masked_im2col, _linear_in("masked_im2col", 0)),
+    "masked_col2im": Derivative(_save_masks, _masked_col2im, _linear_in("masked_col2im", 0)),
+    "indice_conv": Derivative(_save_convolution, _indice_conv, _linear_in("indice_conv", 0, 1)),
+    "indice_conv_backward_data": Derivative(
+        _save_convolution, _indice_conv_backward_data, _linear_in("indice_conv_backward_data", 0, 1)
+    ),
+    "indice_conv_backward_filter": Derivative(
+        _save_inputs, _indice_conv_backward_filter, _linear_in("indice_conv_backward_filter", 0, 1)
+    ),
+}

@@ -1,0 +1,168 @@
+"""Automatic differentiation, torch.func, torch.vmap and torch.autocast: what PyTorch's dispatcher
+calls for the operators before their kernels.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, NamedTuple
+
+import torch
+from torch import Tensor
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
+
+from mluop_omp.torch import _operators
+from mluop_omp.torch._arrays import LOWER_PRECISION
+from mluop_omp.torch._derivatives import DERIVATIVES
+
+
+class _Level(NamedTuple):
+    """What the kernel of a level of transformations passes on to the function that it applies."""
+
+    keyset: Any
+    grad_enabled: bool
+    primals: tuple | None  # the arguments without tangents, if one has a tangent
+
+
+class _Operator:
+    """An operator as its autograd kernel calls it."""
+
+    def __init__(self, name: str) -> None:
+        self.overload = getattr(_operators.OPERATORS, name).default
+        self.kernel = _operators.KERNELS[name]
+        self.derivative = DERIVATIVES[name]
+        self._defaults = [argument.default_value for argument in self.overload._schema.arguments]
+        self._recorded = _recorded(self)
+
+    def __call__(self, keyset: Any, *arguments: Any) -> Any:
+        """The kernel of the dispatch key Autograd."""
+        # The dispatcher leaves out arguments that equal their defaults.
+        if len(arguments) < len(self._defaults):
+            arguments = (*arguments, *self._defaults[len(arguments) :])
+        primals = _primals(arguments) if forward_ad._current_level >= 0 else None
+        level = _Level(keyset, torch.is_grad_enabled(), primals)
+        if primals is None and not (level.grad_enabled and torch._C._any_requires_grad(*arguments)):
+            return self.below_autograd(level, arguments)
+        # The dispatcher has separated the levels of torch.func; this is one of them.
+        with enable_single_level_autograd_function():
+            return self._recorded.apply(level, *arguments)
+
+    def below_autograd(self, level: _Level, arguments: tuple) -> Any:
+        if _leads_to_kernel(level.keyset.raw_repr()):
+            return self.kernel(*arguments)
+        # The modes of the next level are those in which this one was called.
+        with (
+            torch.set_grad_enabled(level.grad_enabled),
+            forward_ad._set_fwd_grad_enabled(True),
+            torch._C._AutoDispatchBelowAutograd(),
+        ):
+            keyset = level.keyset & torch._C._after_autograd_keyset
+            return self.overload.redispatch(keyset, *arguments)
+
+
+def _primals(arguments: tuple) -> tuple | None:
+    """Returns the arguments without their tangents; None if none has one."""
+    duals = [
+        forward_ad.unpack_dual(each) if isinstance(each, Tensor) else (each, None)
+        for each in arguments
+    ]
+    has_tangents = any(tangent is not None for _, tangent in duals)
+    return tuple(primal for primal, _ in duals) if has_tangents else None
+
+
+def _recorded(operator: _Operator) -> Any:
+    """Returns the function that has the derivatives of the operator."""
+
+    class Recorded(_SingleLevelFunction):
+        @staticmethod
+        def forward(ctx: Any, level: _Level, *arguments: Any) -> Any:
+            outputs = operator.below_autograd(level, arguments)
+            operator.derivative.save(ctx, arguments, outputs)
+            if level.primals is not None:
+                ctx.for_jvp = level.primals, outputs
+            return outputs
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor, *_: Any) -> tuple:
+            ctx.needs = ctx.needs_input_grad[1:]
+            return None, *operator.derivative.backward(ctx, grad)
+
+        @staticmethod
+        def jvp(ctx: Any, level: Any, *tangents: Any) -> Any:
+            inputs, outputs = ctx.for_jvp
+            del ctx.for_jvp
+            # The inputs and tangents may have tangents of the next level.
+            with forward_ad._set_fwd_grad_enabled(True):
+                tangent = operator.derivative.jvp(inputs, tangents, outputs)
+            return (
+                (tangent, *[None] * (len(outputs) - 1)) if isinstance(outputs, tuple) else tangent
+            )
+
+    return Recorded
+
+
+@functools.cache
+def _leads_to_kernel(keyset: int) -> bool:
+    """Returns whether nothing but the kernel for tensors of the CPU follows automatic
+    differentiation: no other transformation, mode or device.
+    """
+    rest = torch._C.DispatchKeySet.from_raw_repr(keyset) & torch._C._after_autograd_keyset
+    rest = rest.remove(torch._C.DispatchKey.ADInplaceOrView)
+    return rest.highestPriorityTypeId() == torch._C.DispatchKey.CPU
+
+
+def _batching_rule(operator: Any) -> Callable[..., Any]:
+    """Returns the rule of torch.vmap: the operator is called for each element of the batch."""
+
+    def rule(info: Any, in_dims: tuple, *arguments: Any) -> tuple[Any, Any]:
+        if info.batch_size == 0:
+            raise ValueError(f"vmap of {operator.name()}: the batch is empty")
+        calls = []
+        for i in range(info.batch_size):
+            element = [
+                argument.select(dim, i) if isinstance(dim, int) else argument
+                for argument, dim in zip(arguments, in_dims)
+            ]
+            calls.append(operator(*element))
+        if isinstance(calls[0], Tensor):
+            return _stacked(operator, calls), 0
+        outputs = tuple(_stacked(operator, outputs) for outputs in zip(*calls))
+        return outputs, (0,) * len(outputs)
+
+    return rule
+
+
+def _stacked(operator: Any, outputs: Any) -> Tensor:
+    shapes = {tuple(output.shape) for output in outputs}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"vmap of {operator.name()}: the shapes of an output differ between the elements of "
+            f"the batch: {', '.join(map(str, sorted(shapes)))}"
+        )
+    return torch.stack(tuple(outputs))
+
+
+def _autocast_kernel(operator: Any) -> Callable[..., Any]:
+    key = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+
+    def kernel(*arguments: Any) -> Any:
+        float32 = [
+            a.float() if isinstance(a, Tensor) and a.dtype in LOWER_PRECISION else a
+            for a in arguments
+        ]
+        with torch._C._ExcludeDispatchKeyGuard(key):
+            return operator(*float32)
+
+    return kernel
+
+
+for _name in _operators.SCHEMAS:
+    _operator = getattr(_operators.OPERATORS, _name).default
+    if _name in DERIVATIVES:
+        _operators.LIBRARY.impl(_name, _Operator(_name), "Autograd", with_keyset=True)
+    _operators.LIBRARY.impl(_name, _autocast_kernel(_operator), "AutocastCPU")
+    torch.library.register_vmap(
+        f"{_operators.NAMESPACE}::{_name}", _batching_rule(_operator), lib=_operators.LIBRARY
+    )

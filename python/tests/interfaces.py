@@ -1,0 +1,293 @@
+"""Each operator through each interface that has it: functions with the arguments of mluop_omp's.
+
+A function returns a tuple of outputs, of which later ones may be missing. Outputs that a caller
+provides are full of NaN, or of a number that no result has.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from typing import Any, Callable
+
+import cases
+import torch
+
+import mluop_omp
+import mluop_omp.bevdepth
+import mluop_omp.bevdet
+import mluop_omp.bevfusion
+import mluop_omp.torch  # noqa: F401  registers the operators
+
+Function = Callable[..., tuple]
+INTERFACES: dict[str, dict[str, Function]] = {}
+
+
+def _tuple(output: Any) -> tuple:
+    return tuple(output) if isinstance(output, (tuple, list)) else (output,)
+
+
+def unwritten(like: torch.Tensor, *shape: int) -> torch.Tensor:
+    return like.new_full(shape, float("nan") if like.is_floating_point() else 0x5A)
+
+
+def _integers(*shape: int) -> torch.Tensor:
+    return torch.full(shape, 0x5A5A5A5A, dtype=torch.int32)
+
+
+def _of(function: Callable[..., Any]) -> Function:
+    return lambda *arguments: _tuple(function(*arguments))
+
+
+INTERFACES["NumPy"] = {name: _of(getattr(mluop_omp, name)) for name in cases.NAMES}
+INTERFACES["PyTorch"] = {name: _of(getattr(torch.ops.mluop_omp, name)) for name in cases.NAMES}
+
+
+class Mmcv:
+    """The functions of mmcv._ext."""
+
+    def __init__(self) -> None:
+        importlib.import_module("mluop_omp.mmcv.auto")
+        self.ext = sys.modules["mmcv._ext"]
+
+    def ball_query(self, new_xyz, xyz, min_radius, max_radius, nsample):
+        (B, M, _), N = new_xyz.shape, xyz.shape[1]
+        idx = torch.zeros(B, M, nsample, dtype=torch.int32)
+        self.ext.ball_query_forward(
+            new_xyz,
+            xyz,
+            idx,
+            B,
+            N,
+            M,
+            min_radius=min_radius,
+            max_radius=max_radius,
+            nsample=nsample,
+        )
+        return (idx,)
+
+    def three_nn(self, unknown, known):
+        dist2, idx = unwritten(unknown, *unknown.shape), _integers(*unknown.shape)
+        self.ext.three_nn_forward(unknown, known, dist2, idx, b=0, n=0, m=0)
+        return dist2, idx
+
+    def three_interpolate(self, features, indices, weights):
+        out = unwritten(features, *features.shape[:2], indices.shape[1])
+        self.ext.three_interpolate_forward(features, indices, weights, out, b=0, c=0, m=0, n=0)
+        return (out,)
+
+    def three_interpolate_backward(self, grad_output, indices, weights, M):
+        grad = unwritten(grad_output, *grad_output.shape[:2], M)
+        self.ext.three_interpolate_backward(grad_output, indices, weights, grad, b=0, c=0, n=0, m=0)
+        return (grad,)
+
+    def masked_im2col(self, feature, mask_h_idx, mask_w_idx, kernel, pad):
+        rows = feature.shape[1] * kernel[0] * kernel[1]
+        col = unwritten(feature, rows, len(mask_h_idx))
+        names = dict(zip(("kernel_h", "kernel_w", "pad_h", "pad_w"), (*kernel, *pad)))
+        self.ext.masked_im2col_forward(feature, mask_h_idx, mask_w_idx, col, **names)
+        return (col,)
+
+    def masked_col2im(self, col, mask_h_idx, mask_w_idx, size):
+        im = unwritten(col, 1, len(col), *size)
+        names = dict(zip(("height", "width", "channels"), (*size, len(col))))
+        self.ext.masked_col2im_forward(col, mask_h_idx, mask_w_idx, im, **names)
+        return (im,)
+
+    def dynamic_scatter(self, feats, coors, reduce):
+        return tuple(self.ext.dynamic_point_to_voxel_forward(feats, coors, reduce))
+
+    def dynamic_scatter_backward(self, grad, feats, voxel_feats, voxel_map, count, reduce):
+        out = unwritten(feats, *feats.shape)
+        arguments = (out, grad, feats, voxel_feats, voxel_map, count, reduce)
+        self.ext.dynamic_point_to_voxel_backward(*arguments)
+        return (out,)
+
+    def voxelization(self, points, voxel_size, coors_range, max_points, max_voxels):
+        voxels = unwritten(points, max_voxels, max_points, points.shape[1])
+        coors, counts, found = _integers(max_voxels, 3), _integers(max_voxels), torch.tensor(-1)
+        size, bounds = torch.tensor(voxel_size), torch.tensor(coors_range)
+        arguments = (points, size, bounds, voxels, coors, counts, found, max_points, max_voxels)
+        self.ext.hard_voxelize_forward(*arguments, NDim=3, deterministic=True)
+        for output in (voxels, coors, counts):
+            assert not output[found:].any()
+        return voxels[:found], coors[:found], counts[:found]
+
+    def indice_pairs(self, indices, batch, space, kernel, stride, pad, dilation, subm):
+        out = mluop_omp._operators.sparse_conv.output_space(space, kernel, stride, pad, dilation)
+        arguments = (batch, out, space, kernel, stride, pad, dilation, [0, 0, 0], subm, False)
+        return tuple(self.ext.get_indice_pairs_3d_forward(indices, *arguments))
+
+    def indice_conv(self, features, filters, pairs, num, num_out, subm):
+        return (self.ext.indice_conv_forward(features, filters, pairs, num, num_out, 0, subm),)
+
+    def indice_conv_backward_data(self, grad_output, filters, pairs, num, subm=False):
+        features = grad_output.new_zeros(pairs.shape[2], filters.shape[-2])
+        arguments = (features, filters, grad_output, pairs, num, 0, subm)
+        return (self.ext.indice_conv_backward(*arguments)[0],)
+
+    def indice_conv_backward_filter(self, features, grad_output, pairs, num, kernel):
+        filters = features.new_zeros(*kernel, features.shape[1], grad_output.shape[1])
+        arguments = (features, filters, grad_output, pairs, num, 0, False)
+        return (self.ext.indice_conv_backward(*arguments)[1],)
+
+
+class Mmcv4d:
+    """Sparse convolutions with a fourth axis of one cell."""
+
+    def __init__(self) -> None:
+        self.mmcv = Mmcv()
+
+    def indice_pairs(self, indices, batch, *geometry_and_subm):
+        *geometry, subm = geometry_and_subm
+        space, kernel, stride, pad, dilation = (
+            (*values, last) for values, last in zip(geometry, (1, 1, 1, 0, 1))
+        )
+        out = mluop_omp._operators.sparse_conv.output_space(space, kernel, stride, pad, dilation)
+        indices = torch.nn.functional.pad(indices, (0, 1))
+        sites, pairs, num = self.mmcv.ext.get_indice_pairs_4d_forward(
+            indices, batch, out, space, kernel, stride, pad, dilation, [0] * 4, subm, False
+        )
+        return sites[:, :-1], pairs, num
+
+
+class Spconv:
+    """The functions of spconv.pytorch.ops: filters are [Co, D, H, W, Ci], pairs [2, K, L]."""
+
+    def __init__(self) -> None:
+        from spconv.core import ConvAlgo
+        from spconv.pytorch import ops
+
+        import mluop_omp.spconv
+
+        mluop_omp.spconv.install()
+        self.ops, self.algo = ops, ConvAlgo.Native
+
+    def indice_pairs(self, indices, batch, space, kernel, stride, pad, dilation, subm):
+        arguments = (kernel, stride, pad, dilation, [0, 0, 0], subm)
+        sites, pairs, num = self.ops.get_indice_pairs(indices, batch, space, self.algo, *arguments)
+        return sites, pairs.transpose(0, 1), num
+
+    def indice_conv(self, features, filters, pairs, num, num_out, subm):
+        filters = filters.permute(4, 0, 1, 2, 3)
+        arguments = (features, filters, pairs.transpose(0, 1), num, num_out, False, subm)
+        return (self.ops.indice_conv(*arguments),)
+
+    def indice_conv_backward_data(self, grad_output, filters, pairs, num, subm=False):
+        features = grad_output.new_zeros(pairs.shape[2], filters.shape[-2])
+        filters = filters.permute(4, 0, 1, 2, 3)
+        arguments = (features, filters, grad_output, pairs.transpose(0, 1), num, False, subm)
+        return (self.ops.indice_conv_backward(*arguments)[0],)
+
+    def indice_conv_backward_filter(self, features, grad_output, pairs, num, kernel):
+        filters = features.new_zeros(grad_output.shape[1], *kernel, features.shape[1])
+        arguments = (features, filters, grad_output, pairs.transpose(0, 1), num, False, False)
+        return (self.ops.indice_conv_backward(*arguments)[1].permute(1, 2, 3, 4, 0),)
+
+
+class BevDepth:
+    def voxel_pooling(self, geom_xyz, features, voxel_num):
+        (B, N, C), (X, Y, _) = features.shape, voxel_num
+        output, pos_memo = unwritten(features, B, Y, X, C), _integers(B, N, 3)
+        arguments = (B, N, C, *torch.tensor(voxel_num), geom_xyz, features, output, pos_memo)
+        mluop_omp.bevdepth.voxel_pooling_forward(*arguments)
+        return output, pos_memo
+
+
+class BevDepthInference:
+    """Depths of 1: the features of the points are the contexts."""
+
+    def voxel_pooling(self, geom_xyz, features, voxel_num):
+        (B, N, C), (X, Y, _) = features.shape, voxel_num
+        context = features.transpose(1, 2).unsqueeze(2)
+        depth, output = features.new_ones(B, 1, 1, N), unwritten(features, B, Y, X, C)
+        sizes = (B, 1, 1, 1, N, C, *torch.tensor(voxel_num))
+        mluop_omp.bevdepth.voxel_pooling_inference_forward(*sizes, geom_xyz, depth, context, output)
+        return (output,)
+
+
+def _cells_of_points(geom_xyz, voxel_num):
+    X, Y, Z = voxel_num
+    b, n, x, y, z = _in_range(geom_xyz, X, Y, Z)
+    return b, n, (b * Y + y) * X + x
+
+
+def _in_range(geom_xyz, X, Y, Z):
+    x, y, z = geom_xyz.unbind(2)
+    b, n = torch.where((x >= 0) & (x < X) & (y >= 0) & (y < Y) & (z >= 0) & (z < Z))
+    return b, n, x[b, n], y[b, n], z[b, n]
+
+
+def _no_intervals():
+    return torch.zeros(0, dtype=torch.int32), torch.zeros(0, dtype=torch.int32)
+
+
+class BevDet:
+    """Depths of 1: the features of the points are those of the pixels."""
+
+    def voxel_pooling(self, geom_xyz, features, voxel_num):
+        (B, N, C), (X, Y, _) = features.shape, voxel_num
+        b, n, cell = _cells_of_points(geom_xyz, voxel_num)
+        rank, out = b * N + n, unwritten(features, B, 1, Y, X, C)
+        depth, feat = features.new_ones(B, 1, 1, 1, N), features.view(B, 1, 1, N, C)
+        ranks = (rank.int(), rank.int(), cell.int())
+        mluop_omp.bevdet.bev_pool_v2_forward(depth, feat, out, *ranks, *_no_intervals())
+        return (out.view(B, Y, X, C),)
+
+    def voxel_pooling_backward(self, grad_output, pos_memo):
+        (B, Y, X, C), N = grad_output.shape, pos_memo.shape[1]
+        _, n, (batch, y, x) = _points_of_memo(pos_memo)
+        rank, cell = torch.where(pos_memo[..., 0] >= 0)[0] * N + n, (batch * Y + y) * X + x
+        depth, feat = grad_output.new_ones(B, 1, 1, 1, N), grad_output.new_zeros(B, 1, 1, N, C)
+        grads = unwritten(grad_output, *depth.shape), unwritten(grad_output, *feat.shape)
+        ranks = (rank.int(), rank.int(), cell.int())
+        arguments = (grad_output, *grads, depth, feat, *ranks, *_no_intervals())
+        mluop_omp.bevdet.bev_pool_v2_backward(*arguments)
+        return (grads[1].view(B, N, C),)
+
+
+def _points_of_memo(pos_memo):
+    row, n = torch.where(pos_memo[..., 0] >= 0)
+    return row, n, pos_memo[row, n].unbind(1)
+
+
+class BevFusion:
+    def voxel_pooling(self, geom_xyz, features, voxel_num):
+        (B, _, C), (X, Y, Z) = features.shape, voxel_num
+        b, n, x, y, _ = _in_range(geom_xyz, X, Y, Z)
+        geom = torch.stack((y, x, torch.zeros_like(x), b.to(x.dtype)), 1)
+        arguments = (features[b, n], geom, *_no_intervals(), B, 1, Y, X)
+        return (mluop_omp.bevfusion.bev_pool_forward(*arguments).view(B, Y, X, C),)
+
+    def voxel_pooling_backward(self, grad_output, pos_memo):
+        (B, Y, X, C), N = grad_output.shape, pos_memo.shape[1]
+        row, n, (batch, y, x) = _points_of_memo(pos_memo)
+        geom = torch.stack((y, x, torch.zeros_like(x), batch), 1)
+        grad = grad_output.reshape(B, 1, Y, X, C)
+        grads = mluop_omp.bevfusion.bev_pool_backward(grad, geom, *_no_intervals(), B, 1, Y, X)
+        return (grad_output.new_zeros(B, N, C).index_put((row, n), grads),)
+
+
+def _add(name: str, interface: Callable[[], Any]) -> None:
+    try:
+        functions = interface()
+    except ImportError:
+        return
+    INTERFACES[name] = {
+        operator: getattr(functions, operator)
+        for operator in cases.NAMES
+        if isinstance(getattr(functions, operator, None), types.MethodType)
+    }
+
+
+for _name, _interface in {
+    "mmcv": Mmcv,
+    "mmcv 4-D": Mmcv4d,
+    "spconv": Spconv,
+    "BEVDepth": BevDepth,
+    "BEVDepth inference": BevDepthInference,
+    "BEVDet": BevDet,
+    "BEVFusion": BevFusion,
+}.items():
+    _add(_name, _interface)

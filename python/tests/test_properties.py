@@ -1,0 +1,100 @@
+"""Values for any sizes, element types and memory formats, and under transformations."""
+
+from __future__ import annotations
+
+import cases
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from interfaces import INTERFACES
+from test_table import KINDS, is_right
+
+import mluop_omp
+
+FORMATS = ["contiguous", "transposed", "channels last", "strided", "expanded", "offset"]
+TYPES = ["contiguous", "float64", "float16", "bfloat16"]
+
+
+def drawn_sizes(data, name, limit):
+    return {extent: data.draw(st.integers(0, limit), extent) for extent in cases.extents(name)}
+
+
+def many_examples(function):
+    return settings(
+        max_examples=60,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )(given(st.data())(function))
+
+
+@pytest.mark.parametrize(
+    ("interface", "name"), [(i, name) for i, names in INTERFACES.items() for name in names]
+)
+def test_values(interface, name, table):
+    @many_examples
+    def run(data):
+        arguments = cases.arguments(name, **drawn_sizes(data, name, 7))
+        for kind in (data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(FORMATS))):
+            if kind != "bfloat16" or interface != "NumPy":
+                arguments = KINDS[kind](arguments)
+        table.add("drawn arguments", interface, is_right(interface, name, arguments))
+
+    run()
+
+
+def accepted(function, *arguments):
+    """Returns the result, or None for arguments that the operator refuses."""
+    try:
+        return function(*arguments)
+    except mluop_omp.MluOpError:
+        return None
+
+
+@pytest.mark.parametrize("name", sorted(cases.DIFFERENTIABLE))
+def test_forward_mode_is_the_transpose_of_reverse_mode(name, table):
+    """For each element of a batch, under vmap, with any sizes and memory formats."""
+    positions = cases.DIFFERENTIABLE[name]
+    operator = getattr(torch.ops.mluop_omp, name)
+
+    @many_examples
+    def run(data):
+        # PyTorch does not take expanded tensors with a batch of tangents.
+        kind = KINDS[data.draw(st.sampled_from(sorted(set(FORMATS) - {"expanded"})))]
+        arguments = kind(cases.arguments(name, **drawn_sizes(data, name, 4)))
+
+        def function(*values):
+            changed = list(arguments)
+            for position, value in zip(positions, values):
+                changed[position] = value
+            output = operator(*changed)
+            return output[0] if isinstance(output, tuple) else output
+
+        inputs = tuple(arguments[position] for position in positions)
+        output = accepted(function, *inputs)
+        if output is None:
+            return
+        batch = data.draw(st.integers(1, 3))
+        tangents = tuple(cases.floats(batch, *each.shape) for each in inputs)
+        cotangents = cases.floats(batch, *output.shape)
+        if name == "three_nn":  # Infinite distances have no derivative.
+            cotangents = torch.where(output.isfinite(), cotangents, 0)
+
+        def push(*tangent):
+            return torch.func.jvp(function, inputs, tangent)[1]
+
+        def pull(cotangent):
+            return torch.func.vjp(function, *inputs)[1](cotangent)
+
+        pushed, pulled = torch.vmap(push)(*tangents), torch.vmap(pull)(cotangents)
+        torch.testing.assert_close(
+            (pushed * cotangents).flatten(1).sum(1),
+            sum((g * t).flatten(1).sum(1) for g, t in zip(pulled, tangents)),
+            rtol=1e-3,
+            atol=1e-3,
+        )
+        table.add("drawn transformations", "PyTorch", True)
+
+    run()

@@ -1,0 +1,201 @@
+"""A table of kinds of arguments x interfaces x operators: each cell has the right value, or an
+error that names an argument. The counts are printed at the end of the tests.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable
+
+import cases
+import numpy as np
+import pytest
+import reference
+import torch
+from interfaces import INTERFACES
+
+import mluop_omp
+
+REFUSED = (mluop_omp.MluOpError, TypeError)
+# As in "[mluOpVoxelPoolingForward] num_points is 0, expected at least 1".
+NAMES_AN_ARGUMENT = re.compile(r"^(\[\w+\] )?[\w.]+(\[[-\w:, ]*\]| dim \d)* (is|has)\b.*")
+TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3, torch.bfloat16: 3e-2}
+Arguments = tuple[Any, ...]
+
+
+def numpy_of(tensor: Any) -> Any:
+    if not isinstance(tensor, torch.Tensor):
+        return tensor
+    return tensor.float().numpy() if tensor.dtype is torch.bfloat16 else tensor.numpy(force=True)
+
+
+def expected_outputs(name: str, arguments: Arguments) -> tuple:
+    """Returns the outputs of the definition. None for arguments that it does not define."""
+    arrays = tuple(map(numpy_of, arguments))
+    if name == "indice_conv_backward_data":
+        arrays = arrays[:4]
+    try:
+        output = getattr(reference, name)(*arrays)
+    except (IndexError, ZeroDivisionError, ValueError, OverflowError):
+        return None
+    return output if isinstance(output, tuple) else (output,)
+
+
+def floating_type(arguments: Arguments) -> torch.dtype:
+    return next(
+        (a.dtype for a in arguments if isinstance(a, torch.Tensor) and a.is_floating_point()),
+        torch.float32,
+    )
+
+
+def is_right(interface: str, name: str, arguments: Arguments) -> bool:
+    """Returns whether the value is right; False if the call refuses an argument by its name."""
+    given = cases.of_numpy(name, arguments) if interface == "NumPy" else arguments
+    before = [a.clone() for a in arguments if isinstance(a, torch.Tensor)]
+    try:
+        found = INTERFACES[interface][name](*given)
+    except REFUSED as error:
+        text = error.message if isinstance(error, mluop_omp.MluOpError) else str(error)
+        assert NAMES_AN_ARGUMENT.match(text), text
+        return False
+    after = [a for a in arguments if isinstance(a, torch.Tensor)]
+    assert all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(after, before))
+    expected = expected_outputs(name, arguments)
+    assert expected is not None, "accepted what the definition excludes"
+    tolerance = TOLERANCES[floating_type(arguments)]
+    for output, each in zip(found, expected):
+        value = numpy_of(output)
+        assert value.shape == each.shape
+        np.testing.assert_allclose(value, each, rtol=tolerance, atol=tolerance)
+    return True
+
+
+def on_floats(change: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Arguments], Arguments]:
+    return lambda arguments: tuple(
+        change(a) if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in arguments
+    )
+
+
+def on_tensors(change: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Arguments], Arguments]:
+    return lambda arguments: tuple(
+        change(a) if isinstance(a, torch.Tensor) else a for a in arguments
+    )
+
+
+def on_integers(change: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Arguments], Arguments]:
+    return lambda arguments: tuple(
+        change(a) if isinstance(a, torch.Tensor) and not a.is_floating_point() else a
+        for a in arguments
+    )
+
+
+def transposed(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+def channels_last(tensor: torch.Tensor) -> torch.Tensor:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if tensor.dim() not in formats:
+        return transposed(tensor)
+    return tensor.contiguous(memory_format=formats[tensor.dim()])
+
+
+def strided(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.stack((tensor, torch.zeros_like(tensor)), -1)[..., 0]
+
+
+def offset(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.cat((tensor.flatten()[:1], tensor.flatten()))[1:].view(tensor.shape)
+
+
+def beyond_int32(tensor: torch.Tensor) -> torch.Tensor:
+    tensor = tensor.long()
+    tensor.view(-1)[tensor.numel() // 2 :] += 2**32
+    return tensor
+
+
+def negative(tensor: torch.Tensor) -> torch.Tensor:
+    return torch._neg_view(-tensor)
+
+
+KINDS: dict[str, Callable[[Arguments], Arguments]] = {
+    "contiguous": lambda arguments: arguments,
+    "float64": on_floats(torch.Tensor.double),
+    "float16": on_floats(torch.Tensor.half),
+    "bfloat16": on_floats(torch.Tensor.bfloat16),
+    "int64": on_integers(torch.Tensor.long),
+    "int64 beyond int32": on_integers(beyond_int32),
+    "floats as int32": on_floats(torch.Tensor.int),
+    "transposed": on_tensors(transposed),
+    "channels last": on_tensors(channels_last),
+    "strided": on_tensors(strided),
+    "expanded": on_floats(lambda t: t[..., :1].expand_as(t)),
+    "offset": on_tensors(offset),
+    "negative bit": on_floats(negative),
+}
+MEMORY_FORMATS = {"transposed", "channels last", "strided", "expanded", "offset", "negative bit"}
+SINGLE_ALONE = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization"}
+SINGLE_AND_HALF = {"ball_query", "masked_col2im", "masked_im2col", "three_nn"}
+
+
+def must_be_right(kind: str, interface: str, name: str) -> bool:
+    """Returns whether an error would be wrong."""
+    if kind in MEMORY_FORMATS:
+        return interface != "NumPy" or kind == "offset"
+    if kind == "float64":
+        return name not in SINGLE_AND_HALF
+    if kind == "float16":
+        return interface not in ("NumPy", "PyTorch") or name not in SINGLE_ALONE
+    return kind == "contiguous"
+
+
+CELLS = [(interface, name) for interface, names in INTERFACES.items() for name in names]
+
+
+@pytest.mark.parametrize(
+    ("kind", "interface", "name"),
+    [
+        (kind, *cell)
+        for kind in KINDS
+        for cell in CELLS
+        if cell[0] != "NumPy" or kind not in ("bfloat16", "negative bit")
+    ],
+)
+def test_kinds(kind, interface, name, table):
+    arguments = KINDS[kind](cases.arguments(name))
+    right = is_right(interface, name, arguments)
+    assert right or not must_be_right(kind, interface, name)
+    table.add(kind, interface, right)
+
+
+@pytest.mark.parametrize(("interface", "name"), CELLS)
+def test_sizes_of_zero(interface, name, table):
+    for sizes in cases.subsets_of_extents(name):
+        right = is_right(interface, name, cases.arguments(name, **sizes))
+        table.add("sizes of 0", interface, right)
+
+
+@pytest.mark.parametrize("name", cases.NAMES)
+def test_masked_arrays_are_refused(name, table):
+    arguments = cases.of_numpy(name, cases.arguments(name))
+    for position, argument in enumerate(arguments):
+        if not isinstance(argument, np.ndarray):
+            continue
+        changed = list(arguments)
+        changed[position] = np.ma.array(argument, mask=argument == argument.flat[0])
+        with pytest.raises(TypeError, match="MaskedArray"):
+            getattr(mluop_omp, name)(*changed)
+        table.add("masked arrays", "NumPy", False)
+
+
+AUTOCAST = [cell for cell in CELLS if cell[0] != "NumPy"]
+
+
+@pytest.mark.parametrize(("interface", "name"), AUTOCAST)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_autocast(dtype, interface, name, table):
+    arguments = on_floats(lambda t: t.to(dtype))(cases.arguments(name))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        right = is_right(interface, name, arguments)
+    assert right
+    table.add("autocast", interface, right)

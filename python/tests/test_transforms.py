@@ -1,0 +1,237 @@
+"""torch.vmap, torch.func and forward mode, for each operator: the right value, or an error."""
+
+from __future__ import annotations
+
+import cases
+import pytest
+import torch
+from torch.autograd import forward_ad
+
+import mluop_omp.torch as mt
+
+DOUBLE = sorted(set(cases.DIFFERENTIABLE) - {"three_nn", "masked_im2col", "masked_col2im"})
+FIXED_SHAPE = sorted(set(cases.NAMES) - {"voxelization", "dynamic_scatter", "indice_pairs"})
+REDUCTIONS = ["max", "sum", "mean"]
+
+
+def operator(name):
+    return getattr(torch.ops.mluop_omp, name)
+
+
+def first(output):
+    return output[0] if isinstance(output, tuple) else output
+
+
+def function_of_floats(name, arguments):
+    """Returns the first output as a function of the differentiable arguments, and these."""
+    positions = cases.DIFFERENTIABLE[name]
+
+    def function(*values):
+        changed = list(arguments)
+        for position, value in zip(positions, values):
+            changed[position] = value
+        return first(operator(name)(*changed))
+
+    return function, tuple(arguments[position] for position in positions)
+
+
+def doubled(arguments):
+    return tuple(
+        a.double() if isinstance(a, torch.Tensor) and a.is_floating_point() else a
+        for a in arguments
+    )
+
+
+def variants(name):
+    if not name.startswith("dynamic_scatter"):
+        return [cases.arguments(name)]
+    sizes = {"N": 12, "C": 2}
+    return [cases.arguments(name, **sizes, reduce=reduce) for reduce in REDUCTIONS]
+
+
+@pytest.mark.parametrize("name", DOUBLE)
+def test_derivatives_are_those_of_finite_differences(name, table):
+    """Reverse and forward mode, batched, and of second order."""
+    small = {"N": 5, "L": 4, "num_out": 3, "M": 4, "V": 3, "C": 2, "B": 2, "Ci": 2, "Co": 3, "K": 1}
+    sizes = {k: v for k, v in small.items() if k in cases.extents(name)}
+    is_scatter = name.startswith("dynamic_scatter")
+    for reduce in REDUCTIONS if is_scatter else [None]:
+        extra = {"reduce": reduce} if is_scatter else {}
+        arguments = doubled(cases.arguments(name, **sizes, **extra))
+        function, inputs = function_of_floats(name, arguments)
+        inputs = tuple(each.clone().requires_grad_() for each in inputs)
+        assert torch.autograd.gradcheck(
+            function,
+            inputs,
+            check_forward_ad=True,
+            check_batched_grad=True,
+            check_batched_forward_grad=True,
+        )
+        assert torch.autograd.gradgradcheck(function, inputs, check_fwd_over_rev=True)
+        table.add("finite differences", "PyTorch", True)
+
+
+@pytest.mark.parametrize("name", sorted(cases.DIFFERENTIABLE))
+def test_the_transformations_agree(name, table):
+    """grad, vjp, jacrev, jvp, jacfwd, linearize and dual tensors against autograd."""
+    for arguments in variants(name):
+        check_transformations(*function_of_floats(name, arguments))
+        table.add("transformations", "PyTorch", True)
+
+
+def check_transformations(function, inputs):
+    """Against autograd."""
+    output = function(*inputs)
+    cotangent = cases.floats(*output.shape)
+    tangents = tuple(cases.floats(*each.shape).flip(0) for each in inputs)
+    variables = tuple(each.clone().requires_grad_() for each in inputs)
+    grads = torch.autograd.grad(function(*variables), variables, cotangent)
+
+    value, pull = torch.func.vjp(function, *inputs)
+    assert torch.equal(value, output)
+    torch.testing.assert_close(pull(cotangent), grads)
+    everything = tuple(range(len(inputs)))
+    loss = torch.func.grad(lambda *i: (function(*i) * cotangent).sum(), argnums=everything)
+    torch.testing.assert_close(loss(*inputs), grads)
+
+    value, tangent = torch.func.jvp(function, inputs, tangents)
+    assert torch.equal(value, output)
+    products = sum((g * t).sum() for g, t in zip(grads, tangents))
+    torch.testing.assert_close((tangent * cotangent).sum(), products, rtol=1e-4, atol=1e-4)
+    with forward_ad.dual_level():
+        duals = map(forward_ad.make_dual, inputs, tangents)
+        torch.testing.assert_close(forward_ad.unpack_dual(function(*duals)).tangent, tangent)
+    value, push = torch.func.linearize(function, *inputs)
+    torch.testing.assert_close(push(*tangents), tangent)
+
+    if output.numel() * sum(each.numel() for each in inputs) < 20000:
+        reverse = torch.func.jacrev(function)(*inputs)
+        torch.testing.assert_close(torch.func.jacfwd(function)(*inputs), reverse)
+        check_second_derivatives(function, inputs)
+
+
+def check_second_derivatives(function, inputs):
+    """Every nesting of reverse and forward mode gives the same Hessian."""
+
+    def loss(*values):
+        return function(*values).square().sum()
+
+    everything = tuple(range(len(inputs)))
+    modes = (torch.func.jacrev, torch.func.jacfwd)
+    expected = torch.autograd.functional.hessian(loss, inputs)
+    for outer in modes:
+        for inner in modes:
+            found = outer(inner(loss, argnums=everything), argnums=everything)(*inputs)
+            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def batches_of(arguments, positions, dim):
+    """Returns arguments with a batch of two along a dimension of the tensors at the positions."""
+    return tuple(
+        torch.stack((a, a.flip(-1) if a.is_floating_point() else a), dim) if p in positions else a
+        for p, a in enumerate(arguments)
+    )
+
+
+@pytest.mark.parametrize("name", FIXED_SHAPE)
+def test_vmap_is_the_operator_of_each_element(name, table):
+    arguments = cases.arguments(name)
+    tensors = [p for p, a in enumerate(arguments) if isinstance(a, torch.Tensor)]
+    for positions in [*([p] for p in tensors), tensors]:
+        for dim in (0, 1):
+            batched = batches_of(arguments, positions, dim)
+            in_dims = tuple(dim if p in positions else None for p in range(len(arguments)))
+            actual = torch.vmap(operator(name), in_dims)(*batched)
+            calls = [
+                operator(name)(
+                    *(a.select(dim, i) if p in positions else a for p, a in enumerate(batched))
+                )
+                for i in range(2)
+            ]
+            outputs = zip(*calls) if isinstance(calls[0], tuple) else [calls]
+            for a, e in zip(actual if isinstance(actual, tuple) else (actual,), outputs):
+                assert torch.equal(a, torch.stack(e))
+            table.add("vmap", "PyTorch", True)
+
+
+@pytest.mark.parametrize("name", sorted(set(cases.DIFFERENTIABLE) & set(FIXED_SHAPE)))
+def test_vmap_and_derivatives_compose(name, table):
+    function, inputs = function_of_floats(name, cases.arguments(name))
+    batch = tuple(torch.stack((each, each.flip(0), 2 * each)) for each in inputs)
+
+    def loss(*values):
+        return function(*values).square().sum()
+
+    everything = tuple(range(len(inputs)))
+    grad = torch.func.grad(loss, argnums=everything)
+    expected = [torch.stack(each) for each in zip(*(grad(*each) for each in zip(*batch)))]
+    torch.testing.assert_close(list(torch.vmap(grad)(*batch)), expected)
+    # Autograd through vmap.
+    variables = tuple(each.clone().requires_grad_() for each in batch)
+    torch.vmap(loss)(*variables).sum().backward()
+    torch.testing.assert_close([each.grad for each in variables], expected)
+    # vmap of vmap.
+    nested = tuple(torch.stack((each, each)) for each in batch)
+    values = torch.vmap(torch.vmap(function))(*nested)
+    assert torch.equal(values[1], torch.vmap(function)(*batch))
+    table.add("vmap and derivatives", "PyTorch", True)
+
+
+def test_the_example_of_vmap_has_its_gradient():
+    geom_xyz, feats, voxel_num = cases.arguments("voxel_pooling")
+    x = torch.stack((feats, 2 * feats)).requires_grad_()
+    pooled = torch.vmap(lambda f: mt.voxel_pooling(geom_xyz, f, voxel_num)[0])(x)
+    pooled.sum().backward()
+    in_range = (geom_xyz >= 0).all(2) & (geom_xyz < 3).all(2)
+    assert torch.equal(x.grad, in_range[None, :, :, None].expand_as(x).float())
+
+
+def test_outputs_of_different_shapes_cannot_be_stacked():
+    feats = cases.floats(2, 10, 3)
+    coors = torch.zeros(2, 10, 3, dtype=torch.int32)
+    coors[1, 5:] = 1
+    with pytest.raises(ValueError, match="dynamic_scatter.*shapes of an output differ"):
+        torch.vmap(mt.dynamic_scatter)(feats, coors)
+    with pytest.raises(ValueError, match="three_nn.*batch is empty"):
+        torch.vmap(mt.three_nn)(torch.zeros(0, 1, 4, 3), torch.zeros(0, 1, 4, 3))
+
+
+def test_an_operator_without_derivative_refuses_forward_mode():
+    points, *rest = cases.arguments("voxelization")
+    with pytest.raises(NotImplementedError, match="mluop_omp::voxelization has no gradient"):
+        torch.func.jvp(lambda p: mt.voxelization(p, *rest)[0], (points,), (points,))
+
+
+def test_integers_have_no_tangents():
+    new_xyz, *rest = cases.arguments("ball_query")
+    expected = mt.ball_query(new_xyz, *rest)
+    with forward_ad.dual_level():
+        idx = mt.ball_query(forward_ad.make_dual(new_xyz, new_xyz), *rest)
+    assert torch.equal(idx, expected)
+
+
+def test_the_hessian_of_a_module():
+    torch.manual_seed(0)
+    module = mt.SubMConv3d(2, 2, (1, 1, 3), bias=False)
+    sites = cases.sites(6)
+
+    def loss(features):
+        output = module(mt.SparseTensor(features, sites, cases.SPACE, 2))
+        return output.features.square().sum()
+
+    features = cases.floats(6, 2)
+    hessian = torch.func.hessian(loss)(features).reshape(12, 12)
+    torch.testing.assert_close(
+        hessian, torch.autograd.functional.hessian(loss, features).view(12, 12)
+    )
+    # The loss is a quadratic form.
+    value = features.flatten() @ hessian @ features.flatten() / 2
+    torch.testing.assert_close(value, loss(features), rtol=1e-4, atol=1e-4)
+
+
+def test_the_weights_of_interpolation_are_constants_in_both_modes():
+    known, features = cases.floats(1, 6, 3), cases.floats(1, 2, 6)
+    unknown = cases.floats(1, 4, 3) / 2
+    module = mt.ThreeInterpolate()
+    _, tangent = torch.func.jvp(lambda u: module(u, known, features), (unknown,), (unknown,))
+    assert not tangent.any()
