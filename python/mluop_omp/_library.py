@@ -146,6 +146,8 @@ def require(status: int) -> None:
 class _Owner:
     """Destroys an object of the library, from the moment on that the library has created it."""
 
+    pointer: ctypes.c_void_p | None = None
+
     def __init__(self, destroy: Callable[..., int]) -> None:
         self.pointer = ctypes.c_void_p()
         self._destroy = destroy

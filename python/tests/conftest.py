@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Callable
@@ -49,6 +50,31 @@ def pytest_terminal_summary(terminalreporter) -> None:
         sum(c[k] for counts in _TABLE.counts.values() for c in counts.values()) for k in (0, 1)
     ]
     terminalreporter.line(f"{sum(total)} cells: {total[0]} right, {total[1]} refused")
+
+
+@pytest.fixture
+def poisoned_memory(monkeypatch) -> None:
+    """Fills what the package allocates without contents: with NaN, or an unlikely integer."""
+    from mluop_omp import _arrays
+
+    numpy_empty = np.empty
+
+    def empty(shape, dtype=float):
+        array = numpy_empty(shape, dtype)
+        array.fill(np.nan if array.dtype.kind == "f" else 0x5A)
+        return array
+
+    monkeypatch.setattr(_arrays, "_empty", empty)
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return
+    torch_empty = torch.empty
+
+    def empty_tensor(*arguments, **named):
+        tensor = torch_empty(*arguments, **named)
+        return tensor.fill_(float("nan") if tensor.is_floating_point() else 0x5A)
+
+    monkeypatch.setattr(torch, "empty", empty_tensor)
 
 
 @pytest.fixture

@@ -59,6 +59,7 @@ def equal(found: Any, expected: Any) -> bool:
     return all(np.array_equal(a, e) for a, e in zip(found, expected))
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", cases.NAMES)
 @pytest.mark.parametrize("interface", OPERATORS)
 def test_calls(interface, name, table):

@@ -231,6 +231,7 @@ import sys, types, torch
 calls = []
 extension = types.ModuleType("mmcv._ext")
 extension.three_nn_forward = lambda *a, **k: calls.append("three_nn")
+extension.hard_voxelize_forward = lambda *a, **k: calls.append("hard_voxelize")
 extension.nms = lambda *a: calls.append("nms")
 def missing(name):
     if name.startswith("__"): raise AttributeError(name)
@@ -248,6 +249,15 @@ assert not distance[..., 0].any() and not calls
 extension.nms(points)
 extension.three_nn_forward(points.to("meta"), points.to("meta"), None, None)
 assert calls == ["nms", "three_nn"], calls
+voxelize = mmcv.ops.Voxelization([1, 1, 1], [0, 0, 0, 4, 4, 4], 2, 5)
+cloud = torch.tensor([[1.5, 2.5, 3.5, 9.0]])
+for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+    voxels, coors, _ = voxelize(cloud.to(dtype))
+    assert voxels[0, 0].tolist() == cloud[0].tolist() and voxels.dtype is dtype
+    assert coors.tolist() == [[3, 2, 1]]
+assert len(calls) == 2, calls
+voxelize(cloud.int())
+assert calls[2:] == ["hard_voxelize"], calls
 """
 
 
