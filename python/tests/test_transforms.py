@@ -241,3 +241,19 @@ def test_the_weights_of_interpolation_are_constants_in_both_modes():
     module = mt.ThreeInterpolate()
     _, tangent = torch.func.jvp(lambda u: module(u, known, features), (unknown,), (unknown,))
     assert not tangent.any()
+
+
+@pytest.mark.parametrize("name", ["indice_conv", "voxel_pooling"])
+def test_compiled_transformations(name):
+    function, inputs = function_of_floats(name, cases.arguments(name))
+    batch = tuple(torch.stack((each, each.flip(0))) for each in inputs)
+    transformations = {
+        "grad": lambda *i: torch.func.grad(lambda *v: function(*v).square().sum())(*i),
+        "jvp": lambda *i: torch.func.jvp(function, i, i)[1],
+        "vmap": lambda *b: torch.vmap(function)(*b),
+    }
+    for kind, transformation in transformations.items():
+        torch._dynamo.reset()
+        arguments = batch if kind == "vmap" else inputs
+        compiled = torch.compile(transformation, backend="aot_eager")
+        torch.testing.assert_close(compiled(*arguments), transformation(*arguments))

@@ -41,7 +41,7 @@ class _Operator:
         # The dispatcher leaves out arguments that equal their defaults.
         if len(arguments) < len(self._defaults):
             arguments = (*arguments, *self._defaults[len(arguments) :])
-        primals = _primals(arguments) if forward_ad._current_level >= 0 else None
+        primals = _primals(arguments) if _may_have_tangents() else None
         level = _Level(keyset, torch.is_grad_enabled(), primals)
         if primals is None and not (level.grad_enabled and torch._C._any_requires_grad(*arguments)):
             return self.below_autograd(level, arguments)
@@ -62,10 +62,16 @@ class _Operator:
             return self.overload.redispatch(keyset, *arguments)
 
 
+def _may_have_tangents() -> bool:
+    # Compiled torch.func.jvp enters the level of forward_ad without its Python.
+    return forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
+
+
 def _primals(arguments: tuple) -> tuple | None:
     """Returns the arguments without their tangents; None if none has one."""
+    # PyTorch has one level of forward mode; torch.func nests its own in it.
     duals = [
-        forward_ad.unpack_dual(each) if isinstance(each, Tensor) else (each, None)
+        forward_ad.unpack_dual(each, level=0) if isinstance(each, Tensor) else (each, None)
         for each in arguments
     ]
     has_tangents = any(tangent is not None for _, tangent in duals)
