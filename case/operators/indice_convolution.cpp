@@ -14,8 +14,8 @@ using reference::FilterLayout;
 // Inputs: features or output_grad, filters or output_grad, indice_pairs; then the output.
 constexpr size_t kPairs = 2, kOutput = 3;
 
-// indice_num, with a number for each offset: the library reads dim 0 of indice_pairs of them. Never null, which the
-// library refuses.
+// indice_num, with a number for each offset: the library reads dim 0 of indice_pairs of them. Never null, which
+// the library refuses.
 const int64_t* indice_num(const Arguments& a) {
   static constexpr int64_t kNone = 0;
   const std::vector<int64_t>& numbers = a.parameters->list("indice_num");

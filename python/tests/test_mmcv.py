@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import mluop_omp
 import mluop_omp.torch as mt
 from mluop_omp.torch import _rulebooks
 
@@ -60,6 +61,23 @@ def test_dynamic_scatter(average):
     torch.testing.assert_close(actual, expected)
     assert torch.equal(voxels, expected_voxels)
     torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
+
+
+def test_dynamic_scatter_in_double():
+    feats = torch.tensor([[16777217.0], [1.0]], dtype=torch.float64)
+    coors = torch.zeros(2, 3, dtype=torch.int64)
+    maxima, voxels = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], False)(feats, coors)
+    assert maxima.item() == 16777217 and maxima.dtype is torch.float64
+    assert voxels.dtype is torch.int64
+    coors = cases.integers(0, 2, 12, 3)
+    feats = cases.floats(12, 2).double().requires_grad_()
+    for reduce in ("max", "mean"):
+        assert torch.autograd.gradcheck(
+            lambda f, r=reduce: ops.dynamic_scatter(f, coors, r)[0], feats
+        )
+    with pytest.raises(mluop_omp.MluOpError, match=r"coors\[1, 2\] is 4294967296"):
+        coors = torch.tensor([[0, 0, 0], [0, 0, 2**32]])
+        ops.dynamic_scatter(feats[:2], coors, "max")
 
 
 def test_dynamic_scatter_in_half():

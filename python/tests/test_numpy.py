@@ -90,6 +90,29 @@ def test_dynamic_scatter_without_channels():
     assert mapping.tolist() == [1, 0, 1, -1] and counts.tolist() == [1, 2]
 
 
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, -1.5, 2.0]
+
+
+@pytest.mark.parametrize("reduce", ["max", "sum", "mean"])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_special_values_of_float64_are_those_of_float32(rng, reduce):
+    feats = rng.choice(SPECIAL, (60, 3))
+    feats[:4] = np.nan  # a voxel without numbers
+    coors = rng.integers(0, 3, (60, 3)).astype(np.int32)
+    coors[:4] = 3
+    double, single = (
+        mluop_omp.dynamic_scatter(f, coors, reduce) for f in (feats, np.float32(feats))
+    )
+    assert double[0].dtype == np.float64
+    for a, e in zip(double, single):
+        assert_array_equal(np.asarray(a, e.dtype), e)
+    points = rng.choice(SPECIAL, (60, 4))
+    arguments = (0.5, 0.5, 0.5), (-2, -2, -2, 2, 2, 2), 2, 9
+    results = [mluop_omp.voxelization(p, *arguments) for p in (points, np.float32(points))]
+    for a, e in zip(*results):
+        assert_array_equal(np.asarray(a, e.dtype), e)
+
+
 def test_ball_query(rng):
     new_xyz, xyz = rng.random((2, 9, 3), np.float32), rng.random((2, 50, 3), np.float32)
     arguments = (new_xyz, xyz, 0.1, 0.4, 6)
