@@ -10,6 +10,7 @@ from typing import Any, Callable
 import cases
 import pytest
 import torch
+from torch.autograd import forward_ad
 
 import mluop_omp.torch as mt
 
@@ -114,6 +115,27 @@ def test_memory_formats(layers):
     sites = SITES.t().contiguous().t()
     found = loss_and_gradients(modules, tensor(transposed, sites, cases.SPACE))
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("layers", ["mmcv", "spconv"], indirect=True)
+@pytest.mark.parametrize("transform", ["jvp", "grad", "vmap", "dual"])
+def test_layers_of_other_libraries_refuse_transformations(layers, transform):
+    ops, tensor = layers
+    module, features = ops.SubMConv3d(4, 6, 3), cases.floats(20, 4)
+
+    def function(values):
+        return module(tensor(values, SITES, cases.SPACE)).features.sum()
+
+    with pytest.raises(RuntimeError):
+        if transform == "jvp":
+            torch.func.jvp(function, (features,), (features,))
+        elif transform == "grad":
+            torch.func.grad(function)(features)
+        elif transform == "vmap":
+            torch.vmap(function)(features.unsqueeze(0))
+        else:
+            with forward_ad.dual_level():
+                function(forward_ad.make_dual(features, features))
 
 
 @pytest.mark.parametrize("layers", ["ours", "spconv"], indirect=True)

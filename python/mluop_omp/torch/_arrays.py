@@ -77,6 +77,15 @@ def write(
         tensor.copy_(result)
 
 
+def _address(name: str, tensor: torch.Tensor) -> int:
+    try:
+        return tensor.data_ptr()
+    except RuntimeError:
+        raise not_supported(
+            f"{name} is a tensor of torch.func or torch.vmap, which mluop_omp.torch supports"
+        ) from None
+
+
 class TorchArrays(Arrays):
     _dtypes = {getattr(torch, name): code for name, code in DTYPES.items() if hasattr(torch, name)}
 
@@ -96,7 +105,7 @@ class TorchArrays(Arrays):
             raise bad_param(
                 f"{name} has dtype {array.dtype}, expected {', '.join(map(str, self._dtypes))}"
             )
-        address = array.data_ptr()
+        address = _address(name, array)
         if address % array.itemsize:
             raise not_supported(f"{name} is not aligned; {name}.clone() is")
         return describe(layout, dtype, array.shape, name, dimensions), address
@@ -114,7 +123,7 @@ class TorchArrays(Arrays):
         dtype = torch.int32 if like is None else like.dtype
         # Sizes as separate arguments take 0.5 us less.
         array = torch.empty(*shape, dtype=dtype)
-        return array, describe(layout, self._dtypes[dtype], shape), array.data_ptr()
+        return array, describe(layout, self._dtypes[dtype], shape), _address(name, array)
 
     def fill(self, array: torch.Tensor, value: int) -> None:
         array.fill_(value)
