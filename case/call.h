@@ -64,8 +64,9 @@ class Run {
   void call();
   // Calls the operator again.
   void repeat();
-  // Computes the outputs with the oracle instead, of arguments that a call has accepted.
-  void expect() { loaded_.op_.expect(arguments_); }
+  // Computes the outputs with the oracle instead, of arguments that a call has accepted. Sums in double are then
+  // rounded to the data type, as the definition rounds them: beyond its range they are infinite or zero.
+  void expect();
 
   const Operand& operator[](size_t i) const { return arguments_[i]; }
   const Arguments& arguments() const { return arguments_; }

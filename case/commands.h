@@ -19,7 +19,11 @@ struct RunCommand {
 };
 int run_command(const RunCommand& command);
 
-int show_command(const std::string& file);
+struct ShowCommand {
+  std::string file;
+  bool own_files = false;  // as in RunOptions
+};
+int show_command(const ShowCommand& command);
 
 struct DiffCommand {
   std::string found, expected;  // raw files

@@ -1,10 +1,12 @@
 #include "case/data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 #include <random>
+#include <string_view>
 
 #include "case/read.h"
 #include "case/values.h"
@@ -33,17 +35,52 @@ void draw(const Random& random, int64_t count, const Put& put) {
   for (int64_t i = 0; i < count; ++i) put(i, uniform(engine, lower, upper));
 }
 
+constexpr std::string_view kCompressed = ".zst";
+
+// Without the extension of a compressed file.
+std::string decompressed(const std::string& path) {
+  return path.substr(0, path.size() - (path.ends_with(kCompressed) ? kCompressed.size() : 0));
+}
+
+// Whether there is a file that is not a folder, pipe or device. Throws Problem if the path cannot be followed.
+bool is_file(const std::string& path, const Elements& elements) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return false;
+  if (!fs::status_known(status)) fail(elements.place, "file " + path + ": " + error.message());
+  if (!fs::is_regular_file(status)) fail(elements.place, path + " is not a regular file");
+  return true;
+}
+
 std::string resolved(const Tensor& tensor, const Elements& elements, const std::string& folder) {
-  const std::string path = (fs::path(folder) / elements.path).string();
-  if (fs::is_regular_file(path)) return path;
-  const std::string compressed = ".zst";
-  if (path.ends_with(compressed)) {
-    const std::string plain = path.substr(0, path.size() - compressed.size());
-    if (fs::is_regular_file(plain)) return plain;
-  } else if (fs::is_regular_file(path + compressed)) {
-    fail(elements.place, path + " is missing; decompress " + path + compressed + " with zstd -d");
+  const std::string path = (fs::path(folder) / elements.path).string(), plain = decompressed(path);
+  if (is_file(path, elements)) return path;
+  if (plain != path && is_file(plain, elements)) return plain;
+  std::error_code ignored;
+  const std::string compressed = path + std::string(kCompressed);
+  if (plain == path && fs::is_regular_file(compressed, ignored)) {
+    fail(elements.place, path + " is missing; decompress " + compressed + " with zstd -d");
   }
   fail(elements.place, "file " + path + " of tensor " + tensor.id + " is missing");
+}
+
+// Parts that do not exist count as they are written.
+fs::path canonical(const fs::path& path, const Place& place) {
+  std::error_code error;
+  const fs::path result = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (error) fail(place, "file " + path.string() + ": " + error.message());
+  return result;
+}
+
+void require_own_file(const Elements& elements, const std::string& folder) {
+  if (elements.source != Elements::Source::kFile) return;
+  const fs::path own = canonical(folder.empty() ? "." : folder, elements.place);
+  const std::string path = (fs::path(folder) / elements.path).string();
+  for (const std::string& each : {path, decompressed(path)}) {
+    const fs::path file = canonical(each, elements.place);
+    if (std::mismatch(own.begin(), own.end(), file.begin(), file.end()).first == own.end()) continue;
+    fail(elements.place, "file " + elements.path + " is outside the folder of the case");
+  }
 }
 
 }  // namespace
@@ -79,6 +116,17 @@ Bytes load(const Tensor& tensor, const Elements& elements, const std::string& fo
   Bytes result(bytes);
   if (bytes > 0) std::memcpy(result.data(), contents.data(), bytes);
   return result;
+}
+
+void require_own_files(const Case& the_case) {
+  const std::string folder = fs::path(the_case.file).parent_path().string();
+  for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
+    for (const Tensor& tensor : *list) {
+      require_own_file(tensor.elements, folder);
+      if (tensor.initial) require_own_file(*tensor.initial, folder);
+      if (tensor.result) require_own_file(*tensor.result, folder);
+    }
+  }
 }
 
 }  // namespace mluop::cases

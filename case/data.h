@@ -12,7 +12,10 @@ namespace mluop::cases {
 Bytes random_elements(const Random& random, mluOpDataType_t dtype, int64_t count);
 
 // `elements` of a tensor in `folder`, in which paths are relative. Elements without a source are uniform random
-// numbers from -1 to 1. Throws Problem if a file is missing or has another size.
+// numbers from -1 to 1. Throws Problem if a file is missing, is not a regular file, or has another size.
 Bytes load(const Tensor& tensor, const Elements& elements, const std::string& folder);
+
+// Throws Problem if the case names a file outside its folder, also through symbolic links.
+void require_own_files(const Case& the_case);
 
 }  // namespace mluop::cases

@@ -220,7 +220,7 @@ ErrorReport errors_of(const Results& results, const Dims& dims, const std::vecto
   for (size_t k = 0; k < shown; ++k) {
     const auto i = static_cast<size_t>(wrong[k]);
     const double absolute = error_of(results, i), size = std::abs(results.b(i));
-    const double relative = absolute == 0 ? 0 : size == 0 ? HUGE_VAL : absolute / size;
+    const double relative = absolute == 0 ? 0 : size == 0 || std::isinf(absolute) ? HUGE_VAL : absolute / size;
     report.worst.push_back({position_of(wrong[k], dims), results.b(i), results.e(i), absolute, relative});
   }
   return report;

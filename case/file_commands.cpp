@@ -6,6 +6,7 @@
 
 #include "case/call.h"
 #include "case/commands.h"
+#include "case/data.h"
 #include "case/read.h"
 #include "case/reduce.h"
 #include "case/report.h"
@@ -80,8 +81,9 @@ bool is_wrong(const std::vector<Outcome>& outcomes) {
 
 }  // namespace
 
-int show_command(const std::string& file) {
-  const Case the_case = read_case(file);
+int show_command(const ShowCommand& command) {
+  const Case the_case = read_case(command.file);
+  if (command.own_files) require_own_files(the_case);
   bind(the_case, operator_of(the_case.op_name, the_case.place));
   std::cout << "operator  " << the_case.op_name << '\n';
   print_tensors("input ", the_case.inputs);
@@ -118,7 +120,7 @@ int diff_command(const DiffCommand& command) {
     fail({}, "--shape has " + std::to_string(element_count(tensor)) + " elements, the files have " +
                  std::to_string(count));
   }
-  const Results results{dtype, count, found.data(), expected.data(), nullptr, true};
+  const Results results{dtype, count, found.data(), expected.data(), true};
   const std::vector<Criterion> criteria = {{Metric::kDiff1, 0},   {Metric::kDiff2, 0}, {Metric::kDiff3, 0},
                                            {Metric::kDiff3_2, 0}, {Metric::kDiff4, 0}, {Metric::kBits, 0}};
   const std::vector<Judgment> judgments = judge(results, criteria, Verdict::kStrict);
@@ -157,7 +159,9 @@ int new_command(const NewCommand& command) {
 }
 
 int reduce_command(const ReduceCommand& command) {
-  const Case the_case = self_contained(read_case(command.file));
+  const Case read = read_case(command.file);
+  if (command.options.own_files) require_own_files(read);
+  const Case the_case = self_contained(read);
   const std::vector<Outcome> original = run_case(the_case, command.options);
   if (!is_wrong(original)) {
     const std::string& message = original.back().message;

@@ -1,4 +1,7 @@
 // mluop_case: runs the operator cases of accelerator teams.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <exception>
@@ -17,7 +20,8 @@ constexpr auto kFooter =
     "Exit status:\n"
     "  0  All cases passed; for diff: the files are equal; for reduce: a reduced case was written\n"
     "  1  A case failed; for diff: the files differ\n"
-    "  2  A case or the command line is invalid; for reduce: the case does not fail\n\n"
+    "  2  A case or the command line is invalid, or an output cannot be written; for reduce: the case does not\n"
+    "     fail\n\n"
     "mluop_case COMMAND --help describes a command.";
 
 std::vector<std::string> algorithms_of(const std::string& name) {
@@ -66,11 +70,17 @@ class Commands {
         ->check(CLI::Range(1, 1000000).description(""));
     command->add_flag("--bits", run_.options.bits,
                       "Require the bits of stated results, except of sums by atomics");
-    command->add_option("--junit", run_.junit, "Write a report in JUnit XML")->type_name("FILE");
-    command->add_option("--json", run_.json, "Write a report in JSON")->type_name("FILE");
+    command->add_option("--junit", run_.junit, "Write a report in JUnit XML, at the end of the run")
+        ->type_name("FILE");
+    command
+        ->add_option("--json", run_.json,
+                     "Write a report in JSON, one line for each outcome as it is known; a run that is\n"
+                     "killed leaves the complete lines, without the ]} that ends the list")
+        ->type_name("FILE");
     command
         ->add_option("--save-output", run_.options.save_output,
-                     "Write the outputs as raw files, DIR/<operator>/...")
+                     "Write the outputs as raw files, DIR/<folder>/<file name>.<algorithm>.<tensor>.bin;\n"
+                     "<folder>: of the case, in the innermost folder that contains all FILE and DIR")
         ->type_name("DIR");
     command->callback([this] { chosen_ = [this] { return run_command(run_); }; });
   }
@@ -87,12 +97,19 @@ class Commands {
         .add_option("--verdict", verdict_, "strict (default): no allowances; upstream: those of MLU-OPS's runner")
         ->type_name("NAME")
         ->check(CLI::IsMember({"strict", "upstream"}).description(""));
+    add_own_files(command, run_.options.own_files);
+  }
+
+  static void add_own_files(CLI::App& command, bool& own_files) {
+    command.add_flag("--no-external-files", own_files,
+                     "Reject a case that names a file outside its folder, also through symbolic links");
   }
 
   void add_show() {
     CLI::App* command = app_.add_subcommand("show", "Print operator, tensors, parameters and criteria of a case");
-    command->add_option("file", file_, "The case")->type_name("FILE")->required();
-    command->callback([this] { chosen_ = [this] { return show_command(file_); }; });
+    command->add_option("file", show_.file, "The case")->type_name("FILE")->required();
+    add_own_files(*command, show_.own_files);
+    command->callback([this] { chosen_ = [this] { return show_command(show_); }; });
   }
 
   void add_diff() {
@@ -148,12 +165,20 @@ class Commands {
   CLI::App app_;
   std::function<int()> chosen_;
   RunCommand run_;
+  ShowCommand show_;
   DiffCommand diff_;
   NewCommand new_;
   ReduceCommand reduce_;
-  std::string file_, algorithm_, verdict_ = "strict";
+  std::string algorithm_, verdict_ = "strict";
   std::vector<std::string> sizes_;
 };
+
+// A file must not get the descriptor of a standard stream that the caller has closed. Writing to these fails.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) == -1) static_cast<void>(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+}
 
 }  // namespace
 }  // namespace mluop::cases
@@ -161,8 +186,12 @@ class Commands {
 int main(int argc, char** argv) {
   // Failures of calls are part of the report.
   setenv("MLUOP_LOG_LEVEL", "off", 0);
+  mluop::cases::occupy_standard_streams();
   try {
-    return mluop::cases::Commands().run(argc, argv);
+    const int status = mluop::cases::Commands().run(argc, argv);
+    std::cout.flush();
+    if (!std::cout) mluop::cases::fail({}, "cannot write standard output");
+    return status;
   } catch (const std::exception& error) {
     std::cerr << "mluop_case: " << error.what() << '\n';
     return mluop::cases::kInvalid;

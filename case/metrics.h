@@ -16,18 +16,16 @@ enum class Verdict {
   kStrict,
   // The field's runner: 1e-9 is added to denominators; diff4 of fewer than 100 differing elements passes, and else
   // fails only if all errors have one sign; if no threshold is 0, a NaN or infinity in either result means that
-  // only
-  // such elements are compared.
+  // only such elements are compared.
   kUpstream,
 };
 
-// An evaluated result e and its baseline b, which is in double if `sums` are given.
+// An evaluated result e and its baseline b.
 struct Results {
   mluOpDataType_t dtype;
   size_t count;
   const std::byte* found;
   const std::byte* expected;
-  const std::vector<double>* sums;  // null: expected has the baseline
   // Whether the payload of a NaN counts for Metric::kBits.
   bool nan_payloads;
 

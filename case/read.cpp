@@ -63,36 +63,29 @@ Metric metric_of(mluoptest::EvaluationCriterion criterion, const Place& place) {
   fail(place, "DIFF_KL is not supported, expected DIFF1, DIFF2, DIFF3, DIFF3_2 or DIFF4");
 }
 
-// T: Tensor or Contents.
+// Of several representations the first is read, in the order of MLU-OPS. T: Tensor or Contents.
 template <class T>
 Elements read_elements(const T& from, const Part& part, const Tensor& tensor) {
   Elements elements;
-  const char* first = nullptr;
-  // Whether the field is in the message. Another representation may not be.
-  const auto begins = [&](const char* name, int size) {
-    if (size == 0) return false;
-    if (first != nullptr)
-      fail(part.of(name, 0), std::string("has values beside ") + first + ", expected one of them");
-    first = name;
-    return true;
-  };
+  const auto is_read = [&] { return elements.source != Elements::Source::kNone; };
   const auto read = [&](const char* name, const auto& values, auto add) {
-    if (!begins(name, values.size())) return;
+    if (is_read() || values.empty()) return;
     ElementsReader reader(tensor, part.of(name, 0));
     reader.resize(values.size());
     for (const auto& value : values) (reader.*add)(value);
     elements = reader.take();
   };
-  read("value_f", from.value_f(), &ElementsReader::add_number);
   read("value_h", from.value_h(), &ElementsReader::add_hexadecimal);
+  read("value_f", from.value_f(), &ElementsReader::add_number);
   read("value_i", from.value_i(), &ElementsReader::add_integer<int32_t>);
   read("value_l", from.value_l(), &ElementsReader::add_integer<int64_t>);
   read("value_ui", from.value_ui(), &ElementsReader::add_integer<uint32_t>);
   read("value_ul", from.value_ul(), &ElementsReader::add_integer<uint64_t>);
-  if (begins("path", from.has_path() ? 1 : 0)) {
+  if (!is_read() && from.has_path()) {
     elements.source = Elements::Source::kFile;
     elements.path = from.path();
     elements.place = part.of("path", -1);
+    if (elements.path.find('\0') != std::string::npos) fail(elements.place, "contains a null character");
   }
   return elements;
 }
@@ -152,10 +145,8 @@ Tensor read_tensor(const mluoptest::Tensor& from, const Part& part) {
   byte_count(tensor);
   std::swap(tensor.place, shape);
   tensor.elements = read_elements(from, part, tensor);
-  if (from.has_random_data()) {
-    const Place place = part.of("random_data", -1);
-    if (tensor.elements.source != Elements::Source::kNone) fail(place, "has values as well, expected one of them");
-    tensor.elements = read_random(from.random_data(), place);
+  if (tensor.elements.source == Elements::Source::kNone && from.has_random_data()) {
+    tensor.elements = read_random(from.random_data(), part.of("random_data", -1));
   }
   tensor.initial = read_contents(part, "initial", from.has_initial(), from.initial(), tensor);
   tensor.result = read_contents(part, "result", from.has_result(), from.result(), tensor);
@@ -291,6 +282,11 @@ Case parse_case(const std::string& contents, Format format, const std::string& f
     error.report(contents, file);
   }
   return read_node(node, {node, &tree, {file}});
+}
+
+std::filesystem::path folder_of(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  return std::filesystem::canonical(folder.empty() ? "." : folder);
 }
 
 std::string read_file(const std::string& file, const Place& place) {

@@ -1,6 +1,7 @@
 // Reads cases. Only read.cpp, write.cpp and text_parser use protobuf.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "case/model.h"
@@ -16,6 +17,9 @@ Format format_of(const std::string& file);
 // read or drawn, and no shape is trusted: memory is proportional to the contents.
 Case parse_case(const std::string& contents, Format format, const std::string& file);
 Case read_case(const std::string& file);
+
+// The canonical folder of an existing file.
+std::filesystem::path folder_of(const std::string& file);
 
 // Throws Problem if the file cannot be read.
 std::string read_file(const std::string& file, const Place& place);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
+#include <string_view>
 
 #include "case/write.h"
 
@@ -57,19 +58,57 @@ std::string details_of(const Outcome& outcome) {
   return text;
 }
 
-std::string xml(const std::string& text) {
+// The UTF-8 character at the beginning of a text: its bytes and code point. Not valid: one byte, code point 0.
+struct Character {
+  size_t length;
+  uint32_t code;
+};
+
+Character first_character(std::string_view text) {
+  constexpr Character kInvalid{1, 0};
+  const auto byte = [&](size_t i) { return uint32_t{static_cast<unsigned char>(text[i])}; };
+  const uint32_t lead = byte(0);
+  if (lead < 0x80) return {1, lead};
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  constexpr uint32_t kLeast[] = {0x80, 0x800, 0x10000};
+  if (lead < 0xC0 || lead > 0xF7 || text.size() < length) return kInvalid;
+  uint32_t code = lead & (0x7FU >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if (byte(i) >> 6 != 2) return kInvalid;
+    code = code << 6 | (byte(i) & 0x3F);
+  }
+  if (code < kLeast[length - 2] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return kInvalid;
+  return {length, code};
+}
+
+// Whether XML can hold the character.
+bool is_in_xml(uint32_t code) {
+  if (code < 0x20) return code == '\n' || code == '\t' || code == '\r';
+  return code != 0xFFFE && code != 0xFFFF;
+}
+
+// A character with a meaning in XML; "" for others.
+std::string entity_of(uint32_t code, bool in_attribute) {
+  switch (code) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\r': return "&#13;";
+    case '\n': return in_attribute ? "&#10;" : "";
+    case '\t': return in_attribute ? "&#9;" : "";
+    default: return "";
+  }
+}
+
+// What is not valid UTF-8, and characters that XML cannot hold, become U+FFFD.
+std::string xml(std::string_view text, bool in_attribute = true) {
   std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default:
-        // Control characters are not valid in XML.
-        escaped += static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' ? c : '?';
-        break;
-    }
+  while (!text.empty()) {
+    const auto [length, code] = first_character(text);
+    const std::string entity = is_in_xml(code) ? entity_of(code, in_attribute) : "\xEF\xBF\xBD";
+    escaped += entity.empty() ? text.substr(0, length) : entity;
+    text.remove_prefix(length);
   }
   return escaped;
 }
@@ -99,6 +138,26 @@ Json json_of(const OutputOutcome& output) {
   }
   Json json = {{"name", output.name}, {"baseline", output.baseline}, {"criteria", criteria}};
   if (output.errors) json["errors"] = json_of(*output.errors);
+  return json;
+}
+
+Json json_of(const Outcome& outcome) {
+  const char* status = outcome.status == Status::kPassed   ? "passed"
+                       : outcome.status == Status::kFailed ? "failed"
+                                                           : "invalid";
+  Json json = {{"file", outcome.file},
+               {"operator", outcome.op},
+               {"algorithm", outcome.algorithm},
+               {"status", status},
+               {"seconds", outcome.seconds}};
+  if (!outcome.message.empty()) json["message"] = outcome.message;
+  json["outputs"] = Json::array();
+  for (const OutputOutcome& output : outcome.outputs) json["outputs"].push_back(json_of(output));
+  if (outcome.timing) {
+    json["latency"] = outcome.timing->latency;
+    json["io_efficiency"] = outcome.timing->io_efficiency;
+    json["compute_efficiency"] = outcome.timing->compute_efficiency;
+  }
   return json;
 }
 
@@ -166,37 +225,34 @@ void write_junit(const std::string& file, const std::vector<Outcome>& outcomes) 
     const std::string details = failed ? details_of(outcome) : outcome.message;
     const char* element = failed ? "failure" : "error";
     out << ">\n      <" << element << " message=\"" << xml(failed ? judgments_of(outcome) : outcome.message)
-        << "\">" << xml(details) << "</" << element << ">\n    </testcase>\n";
+        << "\">" << xml(details, false) << "</" << element << ">\n    </testcase>\n";
   }
   out << "  </testsuite>\n</testsuites>\n";
   const std::string text = std::move(out).str();
   write_file(file, text.data(), text.size());
 }
 
-void write_json(const std::string& file, const std::vector<Outcome>& outcomes) {
-  Json cases = Json::array();
-  for (const Outcome& outcome : outcomes) {
-    const char* status = outcome.status == Status::kPassed   ? "passed"
-                         : outcome.status == Status::kFailed ? "failed"
-                                                             : "invalid";
-    Json json = {{"file", outcome.file},
-                 {"operator", outcome.op},
-                 {"algorithm", outcome.algorithm},
-                 {"status", status},
-                 {"seconds", outcome.seconds}};
-    if (!outcome.message.empty()) json["message"] = outcome.message;
-    json["outputs"] = Json::array();
-    for (const OutputOutcome& output : outcome.outputs) json["outputs"].push_back(json_of(output));
-    if (outcome.timing) {
-      json["latency"] = outcome.timing->latency;
-      json["io_efficiency"] = outcome.timing->io_efficiency;
-      json["compute_efficiency"] = outcome.timing->compute_efficiency;
-    }
-    cases.push_back(std::move(json));
-  }
-  // File names may hold any bytes.
-  const std::string text = Json{{"cases", cases}}.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
-  write_file(file, text.data(), text.size());
+JsonReport::JsonReport(const std::string& file) : file_(file), out_(file, std::ios::binary) {
+  out_ << "{\"cases\": [" << std::flush;
+  if (!out_) fail({}, "cannot write " + file);
+}
+
+// A report that a failure ends is valid, too.
+JsonReport::~JsonReport() {
+  if (out_.is_open()) out_ << "\n]}\n";
+}
+
+void JsonReport::add(const Outcome& outcome) {
+  // Names of files and messages may hold any bytes.
+  const std::string line = json_of(outcome).dump(-1, ' ', false, Json::error_handler_t::replace);
+  out_ << (empty_ ? "\n" : ",\n") << line << std::flush;
+  empty_ = false;
+}
+
+void JsonReport::finish() {
+  out_ << "\n]}\n";
+  out_.close();
+  if (!out_) fail({}, "cannot write " + file_);
 }
 
 }  // namespace mluop::cases

@@ -1,6 +1,7 @@
 // What a run of cases reports: lines, JUnit XML and JSON.
 #pragma once
 
+#include <fstream>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -21,9 +22,27 @@ struct Summary {
 void print(std::ostream& out, const Outcome& outcome);
 void print(std::ostream& out, const Summary& summary, double seconds);
 
-// Throw Problem if the file cannot be written.
+// Throws Problem if the file cannot be written.
 void write_junit(const std::string& file, const std::vector<Outcome>& outcomes);
-void write_json(const std::string& file, const std::vector<Outcome>& outcomes);
+
+// {"cases": [...]} with one line for each outcome, which is in the file when add() returns.
+class JsonReport {
+ public:
+  // Throws Problem if the file cannot be written.
+  explicit JsonReport(const std::string& file);
+  JsonReport(const JsonReport&) = delete;
+  JsonReport& operator=(const JsonReport&) = delete;
+  ~JsonReport();
+
+  void add(const Outcome& outcome);
+  // Completes the list. Throws Problem if any of it could not be written.
+  void finish();
+
+ private:
+  std::string file_;
+  std::ofstream out_;
+  bool empty_ = true;
+};
 
 // "diff1 1.2e-08 (<= 3e-03), diff2 ..."
 std::string text_of(const std::vector<Judgment>& judgments, bool thresholds);

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "case/commands.h"
+#include "case/read.h"
 #include "case/report.h"
 
 namespace mluop::cases {
@@ -31,7 +33,10 @@ std::vector<std::string> files_of(const RunCommand& command) {
     std::vector<std::string> found;
     if (fs::is_directory(path)) {
       for (const auto& entry : fs::recursive_directory_iterator(path)) {
-        if (entry.is_regular_file() && is_case(entry.path())) found.push_back(entry.path().string());
+        // A link that leads nowhere is an invalid case.
+        std::error_code error;
+        if ((entry.is_regular_file(error) || error) && is_case(entry.path()))
+          found.push_back(entry.path().string());
       }
       std::sort(found.begin(), found.end());
     } else {
@@ -42,6 +47,29 @@ std::vector<std::string> files_of(const RunCommand& command) {
     }
   }
   return files;
+}
+
+// The innermost folder that contains all paths, whichever cases the filters select.
+std::string common_folder(const std::vector<std::string>& paths) {
+  std::optional<fs::path> common;
+  for (const std::string& path : paths) {
+    const fs::path folder = fs::is_directory(path) ? fs::canonical(path) : folder_of(path);
+    if (!common) common = folder;
+    const auto end = std::mismatch(common->begin(), common->end(), folder.begin(), folder.end()).first;
+    fs::path both;
+    for (auto part = common->begin(); part != end; ++part) both /= *part;
+    common = both;
+  }
+  return common->string();
+}
+
+// What the file holds if the run is killed.
+Outcome unfinished() {
+  Outcome outcome;
+  outcome.file = "mluop_case run";
+  outcome.status = Status::kInvalid;
+  outcome.message = "the run did not end";
+  return outcome;
 }
 
 // One line of a terminal on stderr that is rewritten for each case.
@@ -76,26 +104,30 @@ int run_command(const RunCommand& command) {
   const auto start = Clock::now();
   const std::vector<std::string> files = files_of(command);
   if (files.empty()) fail({}, "no case found: expected files, or folders with .prototxt or .pb files");
+  RunOptions options = command.options;
+  if (!options.save_output.empty()) options.save_root = common_folder(command.paths);
   // Fails before the cases run.
-  if (!command.junit.empty()) write_junit(command.junit, {});
-  if (!command.json.empty()) write_json(command.json, {});
+  if (!command.junit.empty()) write_junit(command.junit, {unfinished()});
+  std::optional<JsonReport> json;
+  if (!command.json.empty()) json.emplace(command.json);
   std::vector<Outcome> outcomes;
   Summary summary;
   const ProgressBar bar(files.size());
   for (size_t i = 0; i < files.size(); ++i) {
     bar.show(i, files[i]);
-    for (Outcome& outcome : run_file(files[i], command.options)) {
+    run_file(files[i], options, [&](const Outcome& outcome) {
       bar.clear();
       print(std::cout, outcome);
+      std::cout << std::flush;
       summary.add(outcome);
-      outcomes.push_back(std::move(outcome));
-    }
-    std::cout << std::flush;
+      if (json) json->add(outcome);
+      outcomes.push_back(outcome);
+    });
   }
   bar.clear();
   print(std::cout, summary, std::chrono::duration<double>(Clock::now() - start).count());
   if (!command.junit.empty()) write_junit(command.junit, outcomes);
-  if (!command.json.empty()) write_json(command.json, outcomes);
+  if (json) json->finish();
   return summary.exit_status();
 }
 

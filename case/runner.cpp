@@ -7,6 +7,7 @@
 #include <new>
 
 #include "case/call.h"
+#include "case/data.h"
 #include "case/read.h"
 #include "case/timing.h"
 #include "case/values.h"
@@ -61,12 +62,15 @@ std::vector<Criterion> criteria_of(const Case& the_case, const Operator& op, con
 }
 
 void save(const LoadedCase& loaded, const Run& run, const Case& the_case, const std::string& algorithm,
-          const std::string& folder) {
-  const std::string stem = fs::path(the_case.file).stem().string() + '.' + algorithm + '.';
-  const fs::path target = fs::path(folder) / loaded.op().name;
+          const RunOptions& options) {
+  const std::string stem = fs::path(the_case.file).filename().string() + '.' + algorithm + '.';
+  fs::path target = options.save_output;
+  if (!options.save_root.empty() && folder_of(the_case.file) != options.save_root) {
+    target /= folder_of(the_case.file).lexically_relative(options.save_root);
+  }
   std::error_code error;
   fs::create_directories(target, error);
-  if (error) fail({}, "cannot create " + target.string());
+  if (error) fail({the_case.file}, "cannot create " + target.string() + ": " + error.message());
   for (size_t i = 0; i < loaded.op().tensors.size(); ++i) {
     const TensorRule& rule = loaded.op().tensors[i];
     if (!rule.is_written()) continue;
@@ -112,17 +116,16 @@ void run_loaded(Session& session, const Case& the_case, const RunOptions& option
     const Operand& found = run[i];
     const auto count = static_cast<size_t>(found.count());
     const std::vector<Criterion> criteria = criteria_of(the_case, loaded.op(), found, algorithm);
-    const std::vector<double>* sums = oracle[i].sums.empty() ? nullptr : &oracle[i].sums;
     const bool copies = loaded.op().copies;
     const Dims dims = loaded.op().report_shape != nullptr ? loaded.op().report_shape(run.arguments()) : found.dims;
-    comparer.compare(i, "oracle", {found.dtype, count, found.data, oracle[i].data, sums, copies}, dims, criteria);
+    comparer.compare(i, "oracle", {found.dtype, count, found.data, oracle[i].data, copies}, dims, criteria);
     const Bytes& stored = loaded.after(i);
     if (stored.size() != static_cast<size_t>(found.bytes()) || stored.empty()) continue;
     const bool any_order = loaded.op().atomic_sums && outcome.algorithm == "device" && is_floating(found.dtype);
-    comparer.compare(i, "stored", {found.dtype, count, found.data, stored.data(), nullptr, copies}, dims,
+    comparer.compare(i, "stored", {found.dtype, count, found.data, stored.data(), copies}, dims,
                      options.bits && !any_order ? std::vector<Criterion>{{Metric::kBits, 0}} : criteria);
   }
-  if (!options.save_output.empty()) save(loaded, run, the_case, outcome.algorithm, options.save_output);
+  if (!options.save_output.empty()) save(loaded, run, the_case, outcome.algorithm, options);
   if (options.repeat > 0) {
     const Work work = loaded.op().work != nullptr ? loaded.op().work(run.arguments())
                                                   : work_of_tensors(loaded.op(), run.arguments());
@@ -165,29 +168,34 @@ bool OutputOutcome::passed() const {
   return std::all_of(judgments.begin(), judgments.end(), [](const Judgment& judgment) { return judgment.passed; });
 }
 
-std::vector<Outcome> run_case(const Case& the_case, const RunOptions& options) {
+std::vector<Outcome> run_case(const Case& the_case, const RunOptions& options, const Report& report) {
   std::vector<std::string> algorithms = options.algorithms;
   if (algorithms.empty()) algorithms = {the_case.algorithm.value_or("native")};
   std::vector<Outcome> outcomes;
   std::optional<Session> session;
   for (const std::string& algorithm : algorithms) {
     outcomes.push_back(run_one(the_case, algorithm, options, session));
-    if (outcomes.back().status == Status::kInvalid) return {outcomes.back()};
+    if (report) report(outcomes.back());
+    if (outcomes.back().status == Status::kInvalid) break;
   }
   return outcomes;
 }
 
-std::vector<Outcome> run_file(const std::string& file, const RunOptions& options) {
+std::vector<Outcome> run_file(const std::string& file, const RunOptions& options, const Report& report) {
+  std::optional<Case> the_case;
   try {
-    return run_case(read_case(file), options);
+    the_case = read_case(file);
+    if (options.own_files) require_own_files(*the_case);
   } catch (const std::exception& error) {
     const bool names_file = dynamic_cast<const Problem*>(&error) != nullptr;
     Outcome outcome;
     outcome.file = file;
     outcome.status = Status::kInvalid;
     outcome.message = names_file ? error.what() : file + ": " + error.what();
+    if (report) report(outcome);
     return {outcome};
   }
+  return run_case(*the_case, options, report);
 }
 
 }  // namespace mluop::cases

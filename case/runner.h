@@ -2,6 +2,7 @@
 // latency.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,8 +24,11 @@ struct RunOptions {
   int tasks = 0;                        // 0: those of the case, else OMP_NUM_THREADS
   int repeat = 0;                       // 0: do not measure
   Verdict verdict = Verdict::kStrict;
-  bool bits = false;        // stored outputs must have the same bits, except sums that atomics add in any order
-  std::string save_output;  // a folder: <operator>/<case>.<algorithm>.<tensor>.bin in it
+  bool bits = false;       // stored outputs must have the same bits, except sums that atomics add in any order
+  bool own_files = false;  // a case that names a file outside its folder is invalid
+  // A folder: <folder of the case in save_root>/<file name>.<algorithm>.<tensor>.bin in it.
+  std::string save_output;
+  std::string save_root;  // canonical, contains all cases; empty: the folder of the case
   size_t worst = 5;
 };
 
@@ -52,8 +56,12 @@ struct Outcome {
   std::optional<Timing> timing;
 };
 
-// An outcome for each algorithm; one for a case that cannot be run. Does not throw for the sake of a case.
-std::vector<Outcome> run_file(const std::string& file, const RunOptions& options);
-std::vector<Outcome> run_case(const Case& the_case, const RunOptions& options);
+// Receives each outcome before the next algorithm runs.
+using Report = std::function<void(const Outcome&)>;
+
+// An outcome for each algorithm, up to the first for which the case cannot be run. Do not throw for the sake of a
+// case.
+std::vector<Outcome> run_file(const std::string& file, const RunOptions& options, const Report& report = {});
+std::vector<Outcome> run_case(const Case& the_case, const RunOptions& options, const Report& report = {});
 
 }  // namespace mluop::cases

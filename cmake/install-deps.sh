@@ -9,12 +9,13 @@ set -eu
 
 packages="
 cmake ninja-build g++
-clang libclang-rt-14-dev libomp-dev clang-format clang-tidy gcovr python3 qemu-user
+clang libomp-dev clang-format clang-tidy gcovr python3 qemu-user
 libspdlog-dev libhwy-dev
 libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev nlohmann-json3-dev
 libprotobuf-dev protobuf-compiler
 "
 foreign=""
+sanitizers="yes"
 own_architecture=$(dpkg --print-architecture)
 case "${1-}" in
 "") ;;
@@ -30,12 +31,21 @@ aarch64)
   ;;
 python)
   packages="cmake ninja-build g++ libspdlog-dev libhwy-dev python3-venv python3-pip"
+  sanitizers=""
   ;;
 *)
   echo "install-deps.sh: invalid argument '$1', expected aarch64, python or none" >&2
   exit 2
   ;;
 esac
+
+# The sanitizers' runtime libraries: libclang-rt-14-dev if clang depends on clang-14. None if clang is not known yet.
+runtime_of() { sed -n 's/^Depends:.*clang-\([0-9][0-9]*\).*/libclang-rt-\1-dev/p' | head -n 1; }
+runtime=""
+if [ -n "$sanitizers" ]; then
+  runtime=$(dpkg-query -W -f='Depends: ${Depends}\n' clang 2>/dev/null | runtime_of)
+  packages="$packages $runtime"
+fi
 
 installed=$(dpkg-query -W -f='${Package}:${Architecture} ${Status}\n' |
   sed -n -e "s/:all /:$own_architecture /" -e "s/ install ok installed\$//p")
@@ -59,5 +69,6 @@ else
 fi
 [ -z "$foreign" ] || $as_root dpkg --add-architecture "$foreign"
 $as_root apt-get update
+[ -z "$sanitizers" ] || [ -n "$runtime" ] || missing="$missing $(apt-cache show clang | runtime_of)"
 # shellcheck disable=SC2086
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $missing

@@ -642,8 +642,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
  * | tensor     | shape                                       | dtype         | layout |
  * |------------|---------------------------------------------|---------------|--------|
  * | feature    | [1, channels, height, width]                | HALF or FLOAT | NCHW   |
- * | mask_h_idx | [mask_cnt]                                  | INT32         | ARRAY  |
- * | mask_w_idx | [mask_cnt]                                  | INT32         | ARRAY  |
+ * | mask_h_idx | [mask_cnt]                                  | INT32         | any    |
+ * | mask_w_idx | [mask_cnt]                                  | INT32         | any    |
  * | data_col   | [channels * kernel_h * kernel_w, mask_cnt]  | as feature    | ARRAY  |
  *
  * Units: mask_h_idx, mask_w_idx, kernel_h, kernel_w, pad_h and pad_w count pixels; any int32 is a valid mask
@@ -787,13 +787,13 @@ mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluO
  *
  * | tensor             | shape | dtype | layout |
  * |--------------------|-------|-------|--------|
- * | grad_voxel_feats   | [M,C] | FLOAT | ARRAY  |
- * | feats              | [N,C] | FLOAT | ARRAY  |
- * | voxel_feats        | [M,C] | FLOAT | ARRAY  |
- * | point2voxel_map    | [N]   | INT32 | ARRAY  |
- * | voxel_points_count | [M]   | INT32 | ARRAY  |
- * | voxel_num          | [1]   | INT32 | ARRAY  |
- * | grad_feats         | [N,C] | FLOAT | ARRAY  |
+ * | grad_voxel_feats   | [M,C] | FLOAT | any    |
+ * | feats              | [N,C] | FLOAT | any    |
+ * | voxel_feats        | [M,C] | FLOAT | any    |
+ * | point2voxel_map    | [N]   | INT32 | any    |
+ * | voxel_points_count | [M]   | INT32 | any    |
+ * | voxel_num          | [1]   | INT32 | any    |
+ * | grad_feats         | [N,C] | FLOAT | any    |
  *
  * Units: a value of point2voxel_map is a voxel in [0, V), or -1 for a point without voxel: its row of grad_feats
  *   is 0. Voxels from V on are ignored. The mean reads the counts of the voxels that points have: at least 1, they
@@ -1069,8 +1069,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
  *
  * Units: coordinates count cells of input_space and output_space. output_space need not follow from the other
  *   extents: cells outside it are not output sites. indices may be in any order. Repeated sites are separate rows:
- *   each has its pairs, and with sub_m the row of a cell is the first of them, as spconv numbers them and as
- *   frameworks remove duplicates. (MLU-OPS and mmcv: any of them; the reference code of MLU-OPS: the last.)
+ *   each has its pairs, and with sub_m the row of a cell is the first of them, at every offset. (spconv: the same,
+ *   but the middle offset pairs each row with itself. mmcv: any of them. MLU-OPS: any, its reference code the
+ *   last.) So L and capacity may exceed the cells of the spaces, which MLU-OPS refuses.
  * Outputs: indice_num[k] pairs of offset k come first, in ascending order of their input rows: indice_pairs[k,0,:]
  *   are input rows, indice_pairs[k,1,:] output rows; the rest of both is -1. The rows of out_indices past the last
  *   output site are unchanged. The number of output sites is stored in sparse_conv_desc, also with sub_m, for
@@ -1087,12 +1088,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      sparse_conv_desc is null or not set; along an axis both stride and dilation exceed 1, a rule of
- *                  MLU-OPS, mmcv and spconv; L or capacity exceeds the cells of batch_size x input_space or
- *                  x output_space, a rule of MLU-OPS; with sub_m: input_space is not output_space, a stride or
- *                  dilation is not 1, or capacity is below L; a row of indices is not within batch_size and
- *                  input_space: the message names the first such row; capacity is below the number of output
- *                  sites; workspace_size is less than the query returns, or workspace is null although that is
- *                  not 0
+ *                  MLU-OPS, mmcv and spconv; with sub_m: input_space is not output_space, a stride or dilation
+ *                  is not 1, or capacity is below L; a row of indices is not within batch_size and input_space:
+ *                  the message names the first such row; capacity is below the number of output sites;
+ *                  workspace_size is less than the query returns, or workspace is null although that is not 0
  *   NOT_SUPPORTED  L or the number of output sites is 2^31 or more: rows are numbered by int32; batch_size x
  *                  output_space exceeds 2^62 cells: cells are numbered by int64. (MLU-OPS allows 1,000,000 sites
  *                  and 4096 offsets.)

@@ -62,7 +62,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpReleaseMemory(mluOpHandle_t handle);
  *
  * While they are enabled, the handle records each launch of an operator call and each of its tasks. A trace
  * (MLUOP_OMP_TRACE=FILE, "%p" in FILE stands for the process id) records all calls in the Chrome trace-event
- * format, which Perfetto opens, and enables the statistics of each handle.
+ * format, which Perfetto opens, and enables the statistics of each handle. Without "%p", children of fork() append
+ * their process id to the name. A file that cannot be written is logged once; the calls succeed.
  * ------------------------------------------------------------------------------------------------ */
 
 /* A launch: a kernel that runs as taskDim tasks. */

@@ -15,6 +15,7 @@ Settings of the library, such as OMP_NUM_THREADS, are described in README.md and
 MLUOP_LOG_LEVEL is off unless it is set, as exceptions carry the messages of the log.
 """
 
+from mluop_omp._install import install
 from mluop_omp._library import MluOpError, Status
 from mluop_omp._settings import __version__, algorithm, info, release_memory, threads
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
@@ -46,6 +47,7 @@ __all__ = [
     "indice_conv_backward_filter",
     "indice_pairs",
     "info",
+    "install",
     "masked_col2im",
     "masked_im2col",
     "release_memory",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
-import torch
+from mluop_omp import _requirements
+
+_requirements.require("torch")
+import torch  # noqa: E402
 
 Function = Callable[..., Any]
 _COMPUTED = {torch.float16, torch.bfloat16, torch.float32, torch.float64}

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from mluop_omp import _extensions
 from mluop_omp.torch._arrays import to_index, widened
-from mluop_omp.torch._pool import pool_rows
+from mluop_omp.torch._pool import points_of_intervals, pool_rows
 
 
 def bev_pool_v2_forward(
@@ -31,9 +31,11 @@ def bev_pool_v2_forward(
 ) -> None:
     """Writes out [B, Z, Y, X, C]: in each cell, the sum of depth times feature of its points.
 
-    The intervals are the points of each cell, which pooling here finds itself.
+    The points are those of the intervals.
     """
-    depth_of, feat_of, cell = _points(depth, feat, ranks_depth, ranks_feat, ranks_bev, out)
+    points = points_of_intervals(interval_starts, interval_lengths, len(ranks_bev))
+    ranks = tuple(each[points] for each in (ranks_depth, ranks_feat, ranks_bev))
+    depth_of, feat_of, cell = _points(depth, feat, *ranks, out)
     out.copy_(pool_rows(depth_of * feat_of, cell, out.shape[:-1].numel()).view(out.shape))
 
 
@@ -66,6 +68,10 @@ def bev_pool_v2_backward(
     interval_starts: Tensor,
 ) -> None:
     """Writes the gradients of depth and feat. Each element of depth is that of one point."""
+    points = points_of_intervals(interval_starts, interval_lengths, len(ranks_bev))
+    ranks_depth, ranks_feat, ranks_bev = (
+        each[points] for each in (ranks_depth, ranks_feat, ranks_bev)
+    )
     depth_of, feat_of, cell = _points(depth, feat, ranks_depth, ranks_feat, ranks_bev, out_grad)
     rows = out_grad.flatten(0, -2)[cell].to(feat_of.dtype)
     products = (rows * feat_of).sum(1)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from mluop_omp import _extensions
 from mluop_omp.torch._arrays import to_index
-from mluop_omp.torch._pool import pool_rows
+from mluop_omp.torch._pool import points_of_intervals, pool_rows
 
 
 def _cells(geom_feats: Tensor, B: int, D: int, H: int, W: int) -> Tensor:
@@ -38,9 +38,11 @@ def bev_pool_forward(
 ) -> Tensor:
     """Returns [B, D, H, W, C], the sums of the features x [N, C] of the points of each cell.
 
-    The intervals are the points of each cell, which pooling here finds itself.
+    The points are those of the intervals.
     """
-    pooled = pool_rows(x, _cells(geom_feats, B, D, H, W), B * D * H * W)
+    points = points_of_intervals(interval_starts, interval_lengths, len(x))
+    cells = _cells(geom_feats[points], B, D, H, W)
+    pooled = pool_rows(x[points], cells, B * D * H * W)
     return pooled.view(B, D, H, W, x.shape[1])
 
 
@@ -54,8 +56,10 @@ def bev_pool_backward(
     H: int,
     W: int,
 ) -> Tensor:
-    """Returns the gradient of x [N, C]."""
-    return out_grad.flatten(0, -2)[_cells(geom_feats, B, D, H, W)]
+    """Returns the gradient of x [N, C]: 0 for points that no interval covers."""
+    points = points_of_intervals(interval_starts, interval_lengths, len(geom_feats))
+    grads = out_grad.flatten(0, -2)[_cells(geom_feats[points], B, D, H, W)]
+    return grads.new_zeros(len(geom_feats), grads.shape[1]).index_put((points,), grads)
 
 
 def install() -> None:

@@ -219,8 +219,10 @@ def _in_range(geom_xyz, X, Y, Z):
     return b, n, x[b, n], y[b, n], z[b, n]
 
 
-def _no_intervals():
-    return torch.zeros(0, dtype=torch.int32), torch.zeros(0, dtype=torch.int32)
+def _intervals(points):
+    """Returns lengths and starts of an interval for each point."""
+    starts = torch.arange(points, dtype=torch.int32)
+    return torch.ones_like(starts), starts
 
 
 class BevDet:
@@ -232,7 +234,7 @@ class BevDet:
         rank, out = b * N + n, unwritten(features, B, 1, Y, X, C)
         depth, feat = features.new_ones(B, 1, 1, 1, N), features.view(B, 1, 1, N, C)
         ranks = (rank.int(), rank.int(), cell.int())
-        mluop_omp.bevdet.bev_pool_v2_forward(depth, feat, out, *ranks, *_no_intervals())
+        mluop_omp.bevdet.bev_pool_v2_forward(depth, feat, out, *ranks, *_intervals(len(n)))
         return (out.view(B, Y, X, C),)
 
     def voxel_pooling_backward(self, grad_output, pos_memo):
@@ -242,7 +244,7 @@ class BevDet:
         depth, feat = grad_output.new_ones(B, 1, 1, 1, N), grad_output.new_zeros(B, 1, 1, N, C)
         grads = unwritten(grad_output, *depth.shape), unwritten(grad_output, *feat.shape)
         ranks = (rank.int(), rank.int(), cell.int())
-        arguments = (grad_output, *grads, depth, feat, *ranks, *_no_intervals())
+        arguments = (grad_output, *grads, depth, feat, *ranks, *_intervals(len(n)))
         mluop_omp.bevdet.bev_pool_v2_backward(*arguments)
         return (grads[1].view(B, N, C),)
 
@@ -257,7 +259,7 @@ class BevFusion:
         (B, _, C), (X, Y, Z) = features.shape, voxel_num
         b, n, x, y, _ = _in_range(geom_xyz, X, Y, Z)
         geom = torch.stack((y, x, torch.zeros_like(x), b.to(x.dtype)), 1)
-        arguments = (features[b, n], geom, *_no_intervals(), B, 1, Y, X)
+        arguments = (features[b, n], geom, *_intervals(len(n)), B, 1, Y, X)
         return (mluop_omp.bevfusion.bev_pool_forward(*arguments).view(B, Y, X, C),)
 
     def voxel_pooling_backward(self, grad_output, pos_memo):
@@ -265,7 +267,7 @@ class BevFusion:
         row, n, (batch, y, x) = _points_of_memo(pos_memo)
         geom = torch.stack((y, x, torch.zeros_like(x), batch), 1)
         grad = grad_output.reshape(B, 1, Y, X, C)
-        grads = mluop_omp.bevfusion.bev_pool_backward(grad, geom, *_no_intervals(), B, 1, Y, X)
+        grads = mluop_omp.bevfusion.bev_pool_backward(grad, geom, *_intervals(len(n)), B, 1, Y, X)
         return (grad_output.new_zeros(B, N, C).index_put((row, n), grads),)
 
 

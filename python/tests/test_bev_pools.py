@@ -8,6 +8,7 @@ import cases
 import pytest
 import torch
 
+import mluop_omp
 import mluop_omp.bevdet
 import mluop_omp.bevfusion
 
@@ -67,6 +68,40 @@ def test_bevfusion(extensions):
     torch.testing.assert_close(out, expected)
     grad = cases.floats(B, D, H, W, C)
     assert torch.equal(extensions[1].bev_pool_backward(grad, *arguments), grad.view(-1, C)[cell])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("default", [torch.float32, torch.float64])
+def test_intervals_that_cover_some_of_the_points(extensions, dtype, default):
+    torch.set_default_dtype(default)
+    try:
+        depth = torch.tensor([1.0, 2, 3, 4, 5], dtype=dtype).view(1, 1, 1, 1, 5)
+        feat = torch.tensor([[1.0], [10], [100], [1000], [9]], dtype=dtype).view(1, 1, 1, 5, 1)
+        ranks = torch.arange(5).int()
+        cells, lengths, starts = (torch.tensor(v).int() for v in ([0, 0, 1, 2, 2], [2, 1], [0, 3]))
+        out = torch.full((1, 1, 1, 3, 1), torch.nan, dtype=dtype)
+        extensions[0].bev_pool_v2_forward(depth, feat, out, ranks, ranks, cells, lengths, starts)
+        assert out.flatten().tolist() == [21, 0, 4000]
+        grads = torch.full_like(depth, torch.nan), torch.full_like(feat, torch.nan)
+        arguments = (depth, feat, ranks, ranks, cells, lengths, starts)
+        extensions[0].bev_pool_v2_backward(torch.ones_like(out), *grads, *arguments)
+        assert grads[0].flatten().tolist() == [1, 10, 0, 1000, 0]
+        assert grads[1].flatten().tolist() == [1, 2, 0, 4, 0]
+        geom = torch.tensor([[0, cell, 0, 0] for cell in cells.tolist()])
+        x = feat.view(5, 1)
+        pooled = extensions[1].bev_pool_forward(x, geom, lengths, starts, 1, 1, 1, 3)
+        assert pooled.flatten().tolist() == [11, 0, 1000]
+    finally:
+        torch.set_default_dtype(torch.float32)
+    with pytest.raises(mluop_omp.MluOpError, match=r"starts \+ interval_lengths\[1\] is 6"):
+        wrong = torch.tensor([2, 3]).int()
+        extensions[0].bev_pool_v2_forward(depth, feat, out, ranks, ranks, cells, wrong, starts)
+    with pytest.raises(
+        mluop_omp.MluOpError, match=r"geom_feats\[:, 1\]\[2\] is 3, expected 0 to 2"
+    ):
+        geom[2, 1] = 3
+        every = torch.ones(5).int(), torch.arange(5).int()
+        extensions[1].bev_pool_forward(x, geom, *every, 1, 1, 1, 3)
 
 
 def test_no_points(extensions):

@@ -116,7 +116,7 @@ def test_every_function_documents_arguments_errors_and_source():
         function = getattr(mluop_omp, name)
         if getattr(function, "__module__", "").startswith("mluop_omp.") and name[0].islower():
             assert function.__doc__, name
-            if function.__module__ != "mluop_omp._settings":
+            if function.__module__ not in ("mluop_omp._settings", "mluop_omp._install"):
                 assert all(
                     word in function.__doc__ for word in ("Args:", "Returns:", "Raises:", "Source:")
                 ), name

@@ -80,6 +80,73 @@ def test_dynamic_scatter_in_double():
         ops.dynamic_scatter(feats[:2], coors, "max")
 
 
+def test_extents_of_a_half_cell_are_rounded_away_from_zero():
+    module = ops.Voxelization([0.5, 0.5, 8], [0, -2, -3, 4, 2, 1], -1)
+    points = torch.tensor([[0.6, 0.1, 0.0], [0.0, -2.0, -3.0], [4.0, 0.0, 0.0]])
+    assert module(points).tolist() == [[0, 4, 1], [0, 0, 0], [-1, -1, -1]]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("padding", [0, 1])
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
+def test_masked_conv2d_of_any_bias_padding_and_memory_format(bias, padding, memory_format):
+    torch.manual_seed(0)
+    for module in (ops.MaskedConv2d, mt.MaskedConv2d):
+        layer = module(3, 4, 3, padding=padding, bias=bias).to(memory_format=memory_format)
+        input = cases.floats(1, 3, 6, 5).to(memory_format=memory_format)
+        mask = cases.integers(0, 2, 1, 6, 5)
+        with torch.no_grad():
+            expected = layer(input)
+            expected = expected * mask[:, : expected.shape[2], : expected.shape[3]]
+            torch.testing.assert_close(layer(input, mask), expected)
+
+
+def test_three_nn_of_four_columns_is_explained():
+    points = torch.zeros(1, 5, 4)
+    with pytest.raises(mluop_omp.MluOpError, match="known_tensor has 4 columns, expected x, y"):
+        ops.three_nn(points[..., :3], points)
+
+
+def test_filters_of_more_offsets_than_the_pairs_of_a_key():
+    """The first filters count; the others have no gradient."""
+    torch.manual_seed(0)
+    small = ops.SubMConv3d(4, 4, (1, 3, 3), bias=False, indice_key="a")
+    large = ops.SubMConv3d(4, 5, 3, bias=False, indice_key="a")
+    features = cases.floats(20, 4)
+    output = large(small(sparse_input(features)))
+    first = ops.SubMConv3d(4, 5, (1, 3, 3), bias=False, indice_key="a")
+    with torch.no_grad():
+        first.weight.view(9, 4, 5).copy_(large.weight.view(27, 4, 5)[:9])
+    expected = first(small(sparse_input(features)))
+    torch.testing.assert_close(output.features, expected.features)
+    (grad,) = gradients(output.features, [large.weight])
+    (expected_grad,) = gradients(expected.features, [first.weight])
+    torch.testing.assert_close(grad.view(27, 4, 5)[:9], expected_grad.view(9, 4, 5))
+    assert not grad.view(27, 4, 5)[9:].any()
+
+
+@pytest.mark.parametrize("axes", [2, 3, 4])
+def test_repeated_sites_are_their_own_centers(axes):
+    module = getattr(importlib.import_module("mmcv.ops.sparse_conv"), f"SubMConv{axes}d")
+    layer = module(1, 1, 3, bias=False)
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.weight.view(-1)[layer.weight.numel() // 2] = 1
+    indices = torch.tensor([[0] + [1] * axes, [0] + [1] * axes, [0] + [1] * (axes - 1) + [2]])
+    features = torch.tensor([[1.0], [10.0], [100.0]])
+    x = ops.SparseConvTensor(features, indices.int(), [4] * axes, 1)
+    assert layer(x).features.flatten().tolist() == [1, 10, 100]
+
+
+def test_four_dimensional_sites_outside_the_space_are_refused():
+    modules = importlib.import_module("mmcv.ops.sparse_conv")
+    for kind in ("SubMConv4d", "SparseConv4d"):
+        for site in ([1, 0, 0, 0, 0], [0, 0, 0, 0, 3], [0, 0, -1, 0, 0]):
+            x = ops.SparseConvTensor(torch.ones(1, 1), torch.tensor([site]).int(), [3] * 4, 1)
+            with pytest.raises(mluop_omp.MluOpError, match=r"indices\[0\] is \["):
+                getattr(modules, kind)(1, 1, 3)(x)
+
+
 def test_dynamic_scatter_in_half():
     feats, coors, _ = cases.arguments("dynamic_scatter")
     actual, _ = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], False)(feats.half(), coors)
@@ -290,7 +357,7 @@ def test_indice_pairs_of_any_number_of_axes(subm):
     geometry = (3, 3, 3), stride, (1, 1, 1), (1, 1, 1)
     expected = mt.indice_pairs(indices, batch, space, *geometry, subm)
     out = [(cells - 1) // s + 1 for cells, s in zip(space, stride)]
-    actual = _rulebooks.general_indice_pairs(indices, batch, out, *geometry, subm)
+    actual = _rulebooks.general_indice_pairs(indices, batch, space, out, *geometry, subm)
     for a, e in zip(actual, expected):
         assert torch.equal(a, e)
 

@@ -98,6 +98,11 @@ def test_an_indice_key_shares_a_rulebook():
     with pytest.raises(ValueError, match="another convolution"):
         mt.SparseConv3d(4, 4, 3, indice_key="a")(output)
     assert output.replace_feature(output.features * 2).indices is output.indices
+    other = mt.SparseTensor(output.features, input.indices.flip(0), cases.SPACE, 2, input.rulebooks)
+    with pytest.raises(ValueError, match="other sites"):
+        first(other)
+    equal = mt.SparseTensor(output.features, input.indices.clone(), cases.SPACE, 2, input.rulebooks)
+    assert torch.equal(first(equal).features, first(output).features)
 
 
 def test_an_even_kernel_is_refused():

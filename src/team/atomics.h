@@ -8,12 +8,6 @@
 
 namespace mluop {
 
-// *target += value
-inline void atomic_add(float* target, float value) {
-#pragma omp atomic update relaxed
-  *target += value;
-}
-
 // *target = min(*target, value). Not `atomic compare` of OpenMP 5.1, which clang 14 lacks, and not `critical`: the
 // locks of libomp 14 fail if several host threads have teams.
 template <class Integer>

@@ -18,8 +18,12 @@ namespace {
 // Threads of the trace: calls and launches are on thread 0, the tasks of OpenMP thread t on thread t + 1.
 constexpr int kCallThread = 0;
 
+// The children of fork() share the environment, and the file offsets, of this process.
+const pid_t loading_process = getpid();
+
 std::string expand(std::string name) {
   const std::string pid = std::to_string(getpid());
+  if (getpid() != loading_process && name.find("%p") == name.npos) name += ".%p";
   for (size_t at = name.find("%p"); at != name.npos; at = name.find("%p", at + pid.size()))
     name.replace(at, 2, pid);
   return name;
@@ -64,9 +68,14 @@ std::string events_of(std::string_view function, const std::string& tensors, con
   return events;
 }
 
+struct TraceFile {
+  std::fstream out;
+  bool failed = false;  // and reported
+};
+
 // Never destroyed: calls may end while the process exits.
-std::map<std::string, std::fstream>& open_files() {
-  static auto* const files = new std::map<std::string, std::fstream>();
+std::map<std::string, TraceFile>& open_files() {
+  static auto* const files = new std::map<std::string, TraceFile>();
   return *files;
 }
 
@@ -82,7 +91,8 @@ void append_to_trace(const std::string& file, std::string_view function, const s
   const std::string name = expand(file);
   const std::lock_guard lock(mutex);
   const auto [entry, is_new] = open_files().try_emplace(name);
-  std::fstream& out = entry->second;
+  auto& [out, failed] = entry->second;
+  if (failed) return;
   if (is_new) {
     try {
       out.imbue(std::locale::classic());
@@ -99,7 +109,8 @@ void append_to_trace(const std::string& file, std::string_view function, const s
     out << ",\n";
   }
   out << events << kEnd << std::flush;
-  if (!out) log_error(text("MLUOP_OMP_TRACE: cannot write ", name));
+  failed = !out;
+  if (failed) log_error(text("MLUOP_OMP_TRACE: cannot write ", name));
 }
 
 }  // namespace mluop

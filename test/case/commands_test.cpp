@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <climits>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -11,7 +13,9 @@
 #include <nlohmann/json.hpp>
 
 #include "case/call.h"
+#include "case/data.h"
 #include "case/read.h"
+#include "case/report.h"
 #include "case/values.h"
 #include "case/write.h"
 
@@ -51,7 +55,7 @@ Case with_broken_channel() {
   command.paths = {broken.file};
   command.options.save_output = saved;
   run(command);
-  const std::string raw = read_file(saved + "/voxel_pooling_forward/small_float.native.output_features.bin", {});
+  const std::string raw = read_file(saved + "/small_float.prototxt.native.output_features.bin", {});
   Elements& stated = broken.outputs[0].elements;
   stated.source = Elements::Source::kInline;
   stated.bytes.resize(raw.size());
@@ -162,6 +166,177 @@ TEST(CaseCommands, MissingAndShortRawFiles) {
   EXPECT_EQ(run_file(file, {}).front().status, Status::kInvalid);
 }
 
+// Paths that lead to no file of elements: the field is named, and nothing blocks.
+TEST(CaseCommands, PathsOfNoFile) {
+  const std::string path = folder();
+  fs::create_directory(path + "/folder");
+  ASSERT_EQ(mkfifo((path + "/pipe").c_str(), 0600), 0);
+  fs::create_symlink("loop", path + "/loop");
+  fs::create_symlink("/dev/zero", path + "/device");
+  const std::string longest(NAME_MAX, 'x');
+  for (const auto& [file, message] : std::vector<std::pair<std::string, std::string>>{
+           {"folder", "is not a regular file"},
+           {"pipe", "is not a regular file"},
+           {"device", "is not a regular file"},
+           {"", "is not a regular file"},
+           {"loop", "Too many levels of symbolic links"},
+           {"loop/x.bin.zst", "Too many levels of symbolic links"},
+           {longest, "is missing"},
+           {longest + "x", "File name too long"},
+           {std::string(PATH_MAX, '/') + "x", "File name too long"},
+           {"folder/x", "is missing"},
+           {"pipe/x", "is missing"},
+       }) {
+    SCOPED_TRACE(file);
+    Case named = read_case(kCases + "/three_interpolate_backward/by_hand.prototxt");
+    named.inputs[2].elements.path = file;
+    write_case(named, path + "/x.prototxt");
+    const auto outcome = run_file(path + "/x.prototxt", {}).front();
+    EXPECT_EQ(outcome.status, Status::kInvalid);
+    EXPECT_THAT(outcome.message, ::testing::MatchesRegex(".*/x.prototxt:[0-9]+: input.2. .weights..path: .*"));
+    EXPECT_THAT(outcome.message, HasSubstr(message));
+  }
+}
+
+// Absolute, upwards and through links, of elements before and after the call.
+TEST(CaseCommands, FilesOutsideTheFolder) {
+  const std::string path = folder();
+  for (const char* name : {"/own/sub", "/owner"}) fs::create_directories(path + name);
+  const std::string weights = kCases + "/three_interpolate_backward/weights.bin";
+  for (const char* name : {"/w.bin", "/owner/w.bin", "/own/w.bin", "/own/sub/w.bin", "/own/z"})
+    fs::copy_file(weights, path + name);
+  fs::create_symlink("../w.bin", path + "/own/link.bin");
+  fs::create_symlink("../w.bin", path + "/own/packed");
+  fs::create_symlink("..", path + "/own/up");
+  fs::create_symlink("own", path + "/alias");
+  RunOptions options;
+  options.own_files = true;
+  const auto is_rejected = [&](const std::string& file, const std::string& case_folder) {
+    Case named = read_case(kCases + "/three_interpolate_backward/by_hand.prototxt");
+    named.inputs[2].elements.path = file;
+    write_case(named, path + "/own/x.prototxt");
+    EXPECT_EQ(run_file(case_folder + "/x.prototxt", {}).front().status, Status::kPassed);
+    const Outcome outcome = run_file(case_folder + "/x.prototxt", options).front();
+    if (outcome.status == Status::kPassed) return false;
+    EXPECT_EQ(outcome.status, Status::kInvalid);
+    EXPECT_THAT(outcome.message, HasSubstr(".path: file " + file + " is outside the folder of the case"));
+    return true;
+  };
+  for (const std::string& file :
+       {std::string("../w.bin"), path + "/w.bin", std::string("sub/../../w.bin"), std::string("link.bin"),
+        std::string("up/w.bin"), std::string("../owner/w.bin"), std::string("packed.zst")}) {
+    EXPECT_TRUE(is_rejected(file, path + "/own")) << file;
+  }
+  for (const std::string& file :
+       {std::string("w.bin"), path + "/own/w.bin", std::string("sub/../w.bin"), std::string("../own/w.bin"),
+        std::string("up/own/w.bin"), std::string("z.zst")}) {
+    EXPECT_FALSE(is_rejected(file, path + "/own")) << file;
+    EXPECT_FALSE(is_rejected(file, path + "/alias")) << file;
+  }
+  Case contents = read_case(kCases + "/ball_query/by_hand.prototxt");
+  contents.file = path + "/own/x.prototxt";
+  Elements outside;
+  outside.source = Elements::Source::kFile;
+  outside.path = "../w.bin";
+  for (std::optional<Elements>* elements : {&contents.outputs[0].initial, &contents.inputs[0].result}) {
+    const std::optional<Elements> own = *elements;
+    *elements = outside;
+    EXPECT_THROW(require_own_files(contents), Problem);
+    *elements = own;
+    EXPECT_NO_THROW(require_own_files(contents));
+  }
+  contents.outputs[0].elements = outside;
+  EXPECT_THROW(require_own_files(contents), Problem);
+}
+
+// What a killed run leaves: a line for each outcome, which "]}" makes a list.
+TEST(CaseCommands, JsonOfAnUnfinishedRun) {
+  const std::string file = folder() + "/report.json";
+  JsonReport report(file);
+  for (const char* name : {"a", "b\n"}) {
+    Outcome outcome;
+    outcome.file = name;
+    report.add(outcome);
+    const std::string contents = read_file(file, {});
+    EXPECT_EQ(nlohmann::json::parse(contents + "]}").at("cases").back().at("file"), name);
+    EXPECT_EQ(nlohmann::json::parse(contents.substr(contents.rfind('\n'))).at("file"), name);
+  }
+  report.finish();
+  EXPECT_EQ(nlohmann::json::parse(read_file(file, {})).at("cases").size(), 2U);
+  // A run that an exception ends.
+  { const JsonReport unfinished(file); }
+  EXPECT_EQ(nlohmann::json::parse(read_file(file, {})).at("cases").size(), 0U);
+}
+
+// One outcome is reported before the next algorithm runs.
+TEST(CaseCommands, OutcomesAreReportedInTurn) {
+  size_t reported = 0;
+  RunOptions options;
+  options.algorithms = {"native", "device"};
+  const Report report = [&](const Outcome& outcome) {
+    EXPECT_EQ(outcome.algorithm, options.algorithms[reported++]);
+  };
+  run_file(kCases + "/ball_query/by_hand.prototxt", options, report);
+  EXPECT_EQ(reported, 2U);
+}
+
+// Three features of the value, weights 1: the sum is rounded to the data type once.
+Case sum_of_three(mluOpDataType_t dtype, double value) {
+  Recipe recipe;
+  recipe.sizes = {{"b", 1}, {"c", 1}, {"m", 3}, {"n", 5}};
+  recipe.dtype = dtype;
+  Case sum = operator_of("three_interpolate_forward", {}).make(recipe);
+  for (const size_t i : {size_t{0}, size_t{2}}) {
+    Elements& elements = sum.inputs[i].elements;
+    elements.source = Elements::Source::kInline;
+    elements.bytes.resize(byte_count(sum.inputs[i]));
+    for (size_t k = 0; k < static_cast<size_t>(element_count(sum.inputs[i])); ++k) {
+      put_bits(elements.bytes.data(), dtype, k, bits_of_number(dtype, i == 0 ? value : value < 1 ? value : 1));
+    }
+  }
+  return sum;
+}
+
+TEST(CaseCommands, SumsBeyondTheRangeOfTheDataType) {
+  RunOptions options;
+  options.algorithms = {"native", "device"};
+  for (const Metric metric :
+       {Metric::kDiff1, Metric::kDiff2, Metric::kDiff3, Metric::kDiff3_2, Metric::kDiff4, Metric::kBits}) {
+    for (const double value : {60000.0, -60000.0, 0x1p-14, 0x1.8p-13}) {
+      Case sum = sum_of_three(MLUOP_DTYPE_HALF, value);
+      sum.criteria = {{metric, 0}};
+      for (const Outcome& outcome : run_case(sum, options)) {
+        SCOPED_TRACE(std::string(name_of(metric)) + ' ' + std::to_string(value) + ' ' + outcome.algorithm);
+        EXPECT_EQ(outcome.status, Status::kPassed);
+      }
+    }
+  }
+  for (const double value : {3e38, -3e38, 1e-30}) {
+    for (const Outcome& outcome : run_case(sum_of_three(MLUOP_DTYPE_FLOAT, value), options)) {
+      EXPECT_EQ(outcome.status, Status::kPassed) << value;
+      EXPECT_EQ(outcome.outputs[0].judgments[0].value, "0") << value;
+    }
+  }
+}
+
+// A stated finite value of an element that overflows: the element is named.
+TEST(CaseCommands, OneInfinity) {
+  Case sum = sum_of_three(MLUOP_DTYPE_HALF, 60000);
+  Elements& stated = sum.outputs[0].elements;
+  stated.source = Elements::Source::kInline;
+  for (size_t i = 0; i < 5; ++i) {
+    stated.bytes.resize((i + 1) * 2);
+    put_bits(stated.bytes.data(), MLUOP_DTYPE_HALF, i,
+             bits_of_number(MLUOP_DTYPE_HALF, i == 3 ? 65504 : HUGE_VAL));
+  }
+  const Outcome outcome = run_case(sum, {}).front();
+  EXPECT_EQ(outcome.status, Status::kFailed);
+  EXPECT_TRUE(outcome.outputs[0].passed());
+  EXPECT_EQ(outcome.outputs[1].judgments[0].value, "NaN or infinity");
+  EXPECT_EQ(outcome.outputs[1].errors->wrong, 1);
+  EXPECT_EQ(outcome.outputs[1].errors->worst[0].position, (Dims{0, 0, 3}));
+}
+
 TEST(CaseCommands, DiffOfRawFiles) {
   const std::string path = folder();
   const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 2, 3, 4, 5, 7};
@@ -189,14 +364,14 @@ TEST(CaseCommands, BitsOfStatedResults) {
   command.options.save_output = saved;
   run(command);
   stated.outputs[0].elements.source = Elements::Source::kFile;
-  stated.outputs[0].elements.path = "three_interpolate_backward/small_float.native.grad_features.bin";
+  stated.outputs[0].elements.path = "small_float.prototxt.native.grad_features.bin";
   const std::string file = saved + "/stated.prototxt";
   write_case(stated, file);
   command.paths = {file};
   command.options = {};
   command.options.bits = true;
   EXPECT_EQ(run(command).status, kPassed);
-  std::fstream raw(saved + "/three_interpolate_backward/small_float.native.grad_features.bin",
+  std::fstream raw(saved + "/small_float.prototxt.native.grad_features.bin",
                    std::ios::in | std::ios::out | std::ios::binary);
   const int last_bit = raw.get() ^ 1;
   raw.seekp(0).put(static_cast<char>(last_bit));

@@ -58,13 +58,12 @@ TEST(CaseErrors, Distributions) {
 }
 
 TEST(CaseErrors, WorstElementsFirst) {
-  std::vector<float> found(24, 1);
-  std::vector<double> expected(24, 1);
+  std::vector<float> found(24, 1), expected(24, 1);
   found[5] = 1.5F;
   found[7] = std::numeric_limits<float>::quiet_NaN();
   found[20] = -3;
-  const Results results{MLUOP_DTYPE_FLOAT, 24,        reinterpret_cast<const std::byte*>(found.data()),
-                        nullptr,           &expected, false};
+  const Results results{MLUOP_DTYPE_FLOAT, 24, reinterpret_cast<const std::byte*>(found.data()),
+                        reinterpret_cast<const std::byte*>(expected.data()), false};
   const ErrorReport report = errors_of(results, {2, 3, 4}, {}, 1e-3, 2);
   EXPECT_EQ(report.wrong, 3);
   ASSERT_EQ(report.worst.size(), 2U);
@@ -75,12 +74,26 @@ TEST(CaseErrors, WorstElementsFirst) {
   EXPECT_EQ(report.worst[1].relative, 4);
 }
 
+// An infinity or a NaN of one side only is an infinite error, whichever side has it.
+TEST(CaseErrors, OneInfinity) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float found[] = {HUGE_VALF, 1, HUGE_VALF, -HUGE_VALF, 1},
+              expected[] = {HUGE_VALF, HUGE_VALF, 1, HUGE_VALF, nan};
+  const Results results{MLUOP_DTYPE_FLOAT, 5, reinterpret_cast<const std::byte*>(found),
+                        reinterpret_cast<const std::byte*>(expected), false};
+  const ErrorReport report = errors_of(results, {5}, {}, 1e-3, 5);
+  ASSERT_EQ(report.worst.size(), 4U);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(report.worst[i].position, Dims{static_cast<int64_t>(i) + 1});
+    EXPECT_EQ(report.worst[i].relative, HUGE_VAL);
+  }
+}
+
 // Errors below the threshold everywhere, whose sum exceeds it, are all shown.
 TEST(CaseErrors, SmallErrorsEverywhere) {
-  const std::vector<float> found(50, 1.001F);
-  const std::vector<double> expected(50, 1);
-  const Results results{MLUOP_DTYPE_FLOAT, 50,        reinterpret_cast<const std::byte*>(found.data()),
-                        nullptr,           &expected, false};
+  const std::vector<float> found(50, 1.001F), expected(50, 1);
+  const Results results{MLUOP_DTYPE_FLOAT, 50, reinterpret_cast<const std::byte*>(found.data()),
+                        reinterpret_cast<const std::byte*>(expected.data()), false};
   EXPECT_EQ(errors_of(results, {50}, {}, 0.01, 1).wrong, 50);
 }
 

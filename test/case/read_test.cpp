@@ -61,6 +61,27 @@ TEST(CaseRead, Representations) {
   EXPECT_THAT(bits_of("BFLOAT16", "value_f: 1 value_f: 3.015625"), ElementsAre(0x3F80, 0x4041));
 }
 
+// Each representation takes precedence over all that follow it.
+TEST(CaseRead, FirstOfSeveralRepresentations) {
+  const std::string representations[] = {"value_h: [\"1\", \"1\"]", "value_f: [2, 2]",  "value_i: [3, 3]",
+                                         "value_l: [4, 4]",         "value_ui: [5, 5]", "value_ul: [6, 6]",
+                                         "path: \"x.bin\"",         "random_data { }"};
+  std::string later;
+  for (size_t i = std::size(representations); i > 0; --i) {
+    SCOPED_TRACE(representations[i - 1]);
+    const Elements elements = parse(with_col("INT32", later + representations[i - 1])).inputs[0].elements;
+    const std::string field = representations[i - 1].substr(0, representations[i - 1].find_first_of(": "));
+    EXPECT_THAT(elements.place.field, ::testing::EndsWith('.' + field));
+    if (elements.source == Elements::Source::kInline) {
+      EXPECT_EQ(bits_at(elements.bytes.data(), MLUOP_DTYPE_INT32, 1), i);
+    }
+    later += representations[i - 1] + ' ';
+  }
+  const std::string contents = "initial { path: \"x\" value_l: [7, 7] value_h: [\"8\", \"8\"] }";
+  const Bytes initial = parse(with_col("INT32", contents)).inputs[0].initial->bytes;
+  EXPECT_EQ(bits_at(initial.data(), MLUOP_DTYPE_INT32, 0), 8U);
+}
+
 // The numbers of std::uniform_real_distribution, the upper bound exclusive; integers rounded down.
 TEST(CaseRead, RandomNumbersAreThoseOfTheFieldsGenerator) {
   std::default_random_engine engine(9);
@@ -105,9 +126,11 @@ TEST(CaseRead, Messages) {
            {"op_name: \"ball_query\"", "x.prototxt:1: ball_query_param is missing"},
            {with_col("FLOAT", "value_f: 1"), col + ".value_f: 1 value, expected 2 for shape [1, 2]"},
            {with_col("FLOAT", "value_f: 1 value_f: x"), "x.prototxt:2: value_f: Expected double, got: x"},
-           {with_col("FLOAT", "value_f: 1 value_f: 2 value_i: 1"), col + ".value_i: has values beside value_f"},
-           {with_col("FLOAT", "value_f: 1 value_f: 2 path: \"x\""), col + ".path: has values beside value_f"},
-           {with_col("FLOAT", "value_f: 1 value_f: 2 random_data { }"), col + ".random_data: has values as well"},
+           {with_col("FLOAT", "value_i: 1 value_i: 2 value_f: 1"),
+            col + ".value_f: 1 value, expected 2 for shape"},
+           {with_col("FLOAT", "random_data { } value_ul: [1, 2, 3]"),
+            col + ".value_ul: 3 values, expected 2 for shape [1, 2]"},
+           {with_col("FLOAT", "path: \"x.bin\\000/../x.bin\""), col + ".path: contains a null character"},
            {with_col("FLOAT", "value_h: \"1\" value_h: \"1ffffffff\""), col + ".value_h: value 1 is '1ffffffff'"},
            {with_col("HALF", "value_h: \"1g\" value_h: \"1\""), col + ".value_h: value 0 is '1g'"},
            {with_col("HALF", "value_i: 0 value_i: 65536"),

@@ -78,7 +78,7 @@ Convolution decode_convolution(Decoder& decoder) {
   const int64_t max_count = decode_max_count(decoder);
   limit_product({&depth, &height, &width, &sites}, chunks ? 1 << 13 : max_count);
   p.kernel = {static_cast<int32_t>(depth), static_cast<int32_t>(height), static_cast<int32_t>(width)};
-  p.sites.resize(static_cast<size_t>(cells_of(p.batch_size, p.input_space, sites)));
+  p.sites.resize(static_cast<size_t>(sites));
   return convolution;
 }
 
@@ -132,7 +132,7 @@ class Fuzzer : public OperatorFuzzer {
 
   int64_t decode_capacity(Decoder& bytes) const {
     const int64_t least = problem().sub_m ? site_count() : outputs();
-    return cells_of(problem().batch_size, problem().output_space, least + bytes.number(0, 3));
+    return least + bytes.number(0, 3);
   }
 
   // Whether the numbers of cells are within the limit of the operator.

@@ -117,8 +117,9 @@ def voxelization(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     single(_zeros("points", points), voxel_size, coors_range, max_points, max_voxels)
     size, (low, high) = np.asarray(voxel_size, float), np.reshape(coors_range, (2, 3)).astype(float)
-    # Half away from zero; an axis whose maximum is not above its minimum has no cells.
-    cells = np.maximum(np.floor((high - low) / size + 0.5), 0)
+    extent = (high - low) / size
+    # Rounded half away from zero. An axis whose maximum is not above its minimum has no cells.
+    cells = np.trunc(extent) + (extent - np.trunc(extent) >= 0.5)
     with np.errstate(invalid="ignore"):
         cell = np.floor((points[:, :3] - low) / size)
         inside = ((cell >= 0) & (cell < cells)).all(1)

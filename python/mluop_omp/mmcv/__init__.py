@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.machinery
-import importlib.util
 import sys
 import types
 from typing import Any
 
-from mluop_omp import _dispatch
+from mluop_omp import _dispatch, _requirements
 from mluop_omp.mmcv import _functions
 
 _MODULE = "mmcv._ext"
@@ -47,8 +46,7 @@ class _StandIn(types.ModuleType):
 def _extension() -> types.ModuleType:
     if _MODULE in sys.modules:
         return sys.modules[_MODULE]
-    if importlib.util.find_spec("mmcv") is None:
-        raise ImportError("mmcv is not installed: pip install mmcv-lite mmengine")
+    _requirements.require("mmcv")
     try:
         return importlib.import_module(_MODULE)
     except ModuleNotFoundError as error:
@@ -65,6 +63,9 @@ def _extension() -> types.ModuleType:
 def install() -> None:
     """Provides functions of mmcv._ext for tensors of the CPU; once, if repeated."""
     extension = _extension()
+    masked_conv = importlib.import_module("mmcv.ops.masked_conv")
+    _dispatch.replace(masked_conv, "masked_conv2d", _functions.masked_conv2d)
+    setattr(sys.modules["mmcv.ops"], "masked_conv2d", masked_conv.masked_conv2d)  # noqa: B010
     for name in _functions.__all__:
         has_cpu_kernel = name in _CPU_KERNELS and not isinstance(extension, _StandIn)
         _dispatch.replace(extension, name, getattr(_functions, name), has_cpu_kernel)

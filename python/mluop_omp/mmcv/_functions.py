@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param, not_supported
 from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
-from mluop_omp.torch import _rulebooks
+from mluop_omp.torch import _rulebooks, modules
 from mluop_omp.torch._arrays import TORCH, dense, to_int32, widened, write
 
 __all__ = [
@@ -60,6 +60,12 @@ def three_nn_forward(
     unknown_tensor: Tensor, known_tensor: Tensor, dist2_tensor: Tensor, idx_tensor: Tensor, **_: int
 ) -> None:
     torch.get_num_threads()
+    for name, points_of in (("unknown_tensor", unknown_tensor), ("known_tensor", known_tensor)):
+        if points_of.shape[-1] != 3:
+            raise bad_param(
+                f"{name} has {points_of.shape[-1]} columns, expected x, y and z: mmcv's kernel "
+                "reads rows of three numbers, which would be other points"
+            )
     unknown, known = widened(unknown_tensor, known_tensor)
     outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
     write(outputs, unknown.dtype, points.three_nn, unknown, known)
@@ -111,6 +117,28 @@ def masked_col2im_forward(
     (columns,) = widened(col)
     masks = to_int32("mask_h_idx", mask_h_idx), to_int32("mask_w_idx", mask_w_idx)
     write({"im": im}, columns.dtype, masked_conv.masked_col2im, columns, *masks, (height, width))
+
+
+def masked_conv2d(
+    features: Tensor,
+    mask: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    padding: int | Sequence[int] = 0,
+    stride: int | Sequence[int] = 1,
+) -> Tensor:
+    """The function of mmcv.ops, whose own needs a bias and weights in the default memory format.
+
+    Without gradients, as mmcv's.
+    """
+    if any(each != 1 for each in _pair(stride)):
+        raise ValueError(f"stride is {stride}, expected 1")
+    with torch.no_grad():
+        return modules.masked_conv2d(features, mask, weight, bias, _pair(padding))
+
+
+def _pair(value: int | Sequence[int]) -> tuple[int, ...]:
+    return (value, value) if isinstance(value, int) else tuple(value)
 
 
 def dynamic_point_to_voxel_forward(feats: Tensor, coors: Tensor, reduce_type: str) -> list[Tensor]:
@@ -180,7 +208,9 @@ def dynamic_voxelize_forward(
 ) -> None:
     """Writes the cell z, y, x of each point, or -1, -1, -1. PyTorch computes them."""
     minima, maxima = coors_range[:NDim], coors_range[NDim:]
-    cells = torch.round((maxima - minima) / voxel_size)
+    # As C's round(): half away from zero. An axis of negative extent has no cells.
+    extent = (maxima - minima) / voxel_size
+    cells = extent.trunc() + (extent.frac() >= 0.5)
     cell = torch.floor((points[:, :NDim] - minima) / voxel_size)
     inside = ((cell >= 0) & (cell < cells)).all(1, keepdim=True)
     coors.copy_(torch.where(inside, cell, -1).flip(1))
@@ -206,8 +236,11 @@ def _get_indice_pairs(
     if _subM:
         stride, padding = [1] * len(stride), [size // 2 for size in kernelSize]
     if len(kernelSize) > 3:
-        geometry = (outSpatialShape, kernelSize, stride, padding, dilation)
-        return list(_rulebooks.general_indice_pairs(indices, batchSize, *geometry, bool(_subM)))
+        geometry = (spatialShape, outSpatialShape, kernelSize, stride, padding, dilation)
+        results = _rulebooks.general_indice_pairs(indices, batchSize, *geometry, bool(_subM))
+        if _subM:
+            _rulebooks.pair_sites_with_themselves(results[1], results[2], kernelSize)
+        return list(results)
     out_indices, pairs, num = sparse_conv.indice_pairs(
         TORCH,
         dense(indices),
@@ -220,6 +253,8 @@ def _get_indice_pairs(
         bool(_subM),
         outSpatialShape,
     )
+    if _subM:
+        _rulebooks.pair_sites_with_themselves(pairs, num, kernelSize)
     return [indices if _subM else out_indices, pairs, num]
 
 
@@ -228,9 +263,14 @@ get_indice_pairs_3d_forward = _get_indice_pairs
 get_indice_pairs_4d_forward = _get_indice_pairs
 
 
-def _filters(filters: Tensor) -> Tensor:
-    """Returns the filters of any number of axes as [K, 1, 1, Ci, Co]."""
-    return filters.reshape(math.prod(filters.shape[:-2]), 1, 1, *filters.shape[-2:])
+def _filters(filters: Tensor, pairs: Tensor) -> Tensor:
+    """Returns the filters of any number of axes as [K, 1, 1, Ci, Co].
+
+    K is the number of offsets of the pairs. Filters of more offsets, of a layer that shares the
+    indice_key of another, have no pairs for the last ones, as in mmcv.
+    """
+    flat = filters.reshape(math.prod(filters.shape[:-2]), 1, 1, *filters.shape[-2:])
+    return flat[: pairs.shape[0]]
 
 
 def indice_conv_forward(
@@ -243,7 +283,8 @@ def indice_conv_forward(
     _subM: int,
 ) -> Tensor:
     pairs = _rulebooks.directed_pairs(indicePairs, bool(_inverse), len(features))
-    return _rulebooks.convolve(features, _filters(filters), pairs, indiceNum, numActOut, "ARRAY")
+    flat = _filters(filters, pairs)
+    return _rulebooks.convolve(features, flat, pairs, indiceNum, numActOut, "ARRAY")
 
 
 def fused_indice_conv_forward(
@@ -272,7 +313,10 @@ def indice_conv_backward(
     _subM: int,
 ) -> list[Tensor]:
     pairs = _rulebooks.directed_pairs(indicePairs, bool(_inverse), len(features))
-    grad_feats, grad_filters = _rulebooks.convolve_backward(
-        features, _filters(filters), outGrad, pairs, indiceNum, "ARRAY"
+    grad_feats, grad = _rulebooks.convolve_backward(
+        features, _filters(filters, pairs), outGrad, pairs, indiceNum, "ARRAY"
     )
-    return [grad_feats, grad_filters.reshape(filters.shape)]
+    # Offsets without pairs have no gradient.
+    grad_filters = grad.new_zeros(math.prod(filters.shape[:-2]), *filters.shape[-2:])
+    grad_filters[: len(grad)] = grad
+    return [grad_feats, grad_filters.view(filters.shape)]

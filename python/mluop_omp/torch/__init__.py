@@ -1,5 +1,9 @@
-"""The operators for PyTorch: functions with gradients, also as torch.ops.mluop_omp, and modules."""
+"""The operators for PyTorch: differentiable functions, also as torch.ops.mluop_omp, and modules."""
 
+from mluop_omp import _requirements
+
+_requirements.require("torch")
+# ruff: noqa: E402
 from mluop_omp.torch.functional import (
     ball_query,
     dynamic_scatter,

@@ -1,4 +1,4 @@
-"""Sums of rows by cell."""
+"""Sums of rows by cell, for the BEV pools of other libraries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import voxels
-from mluop_omp.torch._arrays import TORCH, widened
+from mluop_omp.torch._arrays import TORCH, to_index, widened
+
+
+def points_of_intervals(starts: Tensor, lengths: Tensor, points: int) -> Tensor:
+    """Returns the points that intervals cover, interval by interval."""
+    lengths = to_index("interval_lengths", lengths, points + 1)
+    starts = to_index("interval_starts", starts, points + 1)
+    to_index("interval_starts + interval_lengths", starts + lengths, points + 1)
+    first = lengths.cumsum(0) - lengths
+    return torch.arange(int(lengths.sum())) + (starts - first).repeat_interleave(lengths)
 
 
 def pool_rows(rows: Tensor, cell: Tensor, cells: int) -> Tensor:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from mluop_omp._library import bad_param
 from mluop_omp._operators import sparse_conv
 from mluop_omp.torch._arrays import TORCH, to_int32, widened
 
@@ -27,37 +28,82 @@ def directed_pairs(pairs: Tensor, inverse: bool, rows: int) -> Tensor:
     return pairs.contiguous() if pairs.shape[2] == rows else fit_columns(pairs, rows)
 
 
+def pair_sites_with_themselves(pairs: Tensor, num: Tensor, kernel: Sequence[int]) -> None:
+    """Pairs each row of a submanifold convolution with itself at the middle offset, in place.
+
+    Rows of repeated sites were paired with the first of them.
+    """
+    if all(size % 2 for size in kernel):
+        middle, rows = pairs.shape[0] // 2, pairs.shape[2]
+        pairs[middle] = torch.arange(rows, dtype=pairs.dtype)
+        num[middle] = rows
+
+
+def pair_as_spconv(pairs: Tensor, num: Tensor) -> None:
+    """Changes the pairs of a submanifold convolution to those of spconv, in place.
+
+    They differ for repeated sites only: the middle offset pairs each row with itself, and the pairs
+    of the offsets after it are those of their mirror images with the rows exchanged.
+    """
+    middle, rows = pairs.shape[0] // 2, torch.arange(pairs.shape[2], dtype=pairs.dtype)
+    if torch.equal(pairs[middle, 1], rows):
+        return
+    pairs[middle] = rows
+    pairs[middle + 1 :] = pairs[:middle].flip(0, 1)
+    num[middle + 1 :] = num[:middle].flip(0)
+
+
+def _check_sites(indices: Tensor, batch_size: int, space: Sequence[int]) -> None:
+    bounds = torch.tensor([batch_size, *space])
+    if indices.shape[1] != len(bounds):
+        raise bad_param(f"indices dim 1 is {indices.shape[1]}, expected {len(bounds)}")
+    outside = ((indices < 0) | (indices >= bounds)).any(1)
+    if outside.any():
+        row = int(outside.nonzero()[0])
+        raise bad_param(
+            f"indices[{row}] is {indices[row].tolist()}, expected a batch and coordinates of at "
+            f"least 0 and less than {bounds.tolist()}"
+        )
+
+
 def general_indice_pairs(
     indices: Tensor,
     batch_size: int,
+    space: Sequence[int],
     out_space: Sequence[int],
     kernel: Sequence[int],
     stride: Sequence[int],
     pad: Sequence[int],
     dilation: Sequence[int],
     subm: bool,
+    transposed: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns the results of `mluop_omp.indice_pairs` for any number of axes, by PyTorch."""
+    """Returns the results of `mluop_omp.indice_pairs` for any number of axes, by PyTorch.
+
+    A transposed convolution takes site i through offset k to i * stride - pad + k * dilation.
+    """
     indices = to_int32("indices", indices)
-    if len(indices) == 0:
-        K = math.prod(kernel)
-        none = torch.zeros(K, dtype=torch.int32)
-        return indices, torch.full((K, 2, 0), -1, dtype=torch.int32), none
+    _check_sites(indices, batch_size, space)
     batch, *site = indices.long().unbind(1)
-    offsets = torch.cartesian_prod(*map(torch.arange, kernel))
-    (K, axes), L = offsets.shape, len(indices)
+    K, axes, L = math.prod(kernel), len(kernel), len(indices)
+    offsets = torch.cartesian_prod(*map(torch.arange, kernel)).view(K, axes)
     # The output cell of each offset and site, and whether there is one.
     cells, valid = batch.expand(K, L), torch.ones(K, L, dtype=torch.bool)
     linear = batch
     for axis in range(axes):
-        scaled = site[axis] + pad[axis] - dilation[axis] * offsets[:, axis : axis + 1]
-        output = torch.div(scaled, stride[axis], rounding_mode="floor")
-        valid &= (scaled == output * stride[axis]) & (output >= 0) & (output < out_space[axis])
+        shift = dilation[axis] * offsets[:, axis : axis + 1] - pad[axis]
+        if transposed:
+            output = site[axis] * stride[axis] + shift
+        else:
+            scaled = site[axis] - shift
+            output = torch.div(scaled, stride[axis], rounding_mode="floor")
+            valid &= scaled == output * stride[axis]
+        valid &= (output >= 0) & (output < out_space[axis])
         cells = cells * out_space[axis] + output
         linear = linear * out_space[axis] + site[axis]
     if subm:
-        ascending, order = linear.sort()
-        place = torch.searchsorted(ascending, cells).clamp_(max=L - 1)
+        ascending, order = linear.sort(stable=True)
+        place = torch.searchsorted(ascending, cells).clamp_(max=max(L - 1, 0))
         valid &= ascending[place] == cells
         rows, out_indices = order[place], indices
     else:

@@ -103,20 +103,33 @@ class MaskedConv2d(nn.Conv2d):
     """
 
     def forward(self, input: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Takes [1, C, H, W] and a mask [1, H, W], or no mask: then it is torch.nn.Conv2d."""
+        """Takes [1, C, H, W] and a mask [1, H, W], or no mask: then it is torch.nn.Conv2d.
+
+        Pixels of the mask outside the output, which padding below kernel_size // 2 makes smaller,
+        have no effect.
+        """
         if mask is None:
             return super().forward(input)
         if self.stride != (1, 1) or self.dilation != (1, 1) or self.groups != 1:
             raise ValueError("with a mask, stride, dilation and groups must be 1")
         if isinstance(self.padding, str) or self.padding_mode != "zeros":
             raise ValueError("with a mask, padding must be integers, and padding_mode 'zeros'")
-        mask_h, mask_w = (idx.int() for idx in torch.nonzero(mask[0] > 0, as_tuple=True))
-        size = [
-            extent + 2 * pad - kernel + 1
-            for extent, pad, kernel in zip(input.shape[2:], self.padding, self.kernel_size)
-        ]
-        col = functional.masked_im2col(input, mask_h, mask_w, self.kernel_size, self.padding)
-        output = self.weight.flatten(1) @ col
-        if self.bias is not None:
-            output = output + self.bias[:, None]
-        return functional.masked_col2im(output, mask_h, mask_w, size)
+        return masked_conv2d(input, mask, self.weight, self.bias, self.padding)
+
+
+def masked_conv2d(
+    input: Tensor, mask: Tensor, weight: Tensor, bias: Tensor | None, padding: Sequence[int]
+) -> Tensor:
+    """Convolves the pixels of a mask and leaves the others 0: `MaskedConv2d`."""
+    kernel = weight.shape[2:]
+    height, width = (
+        max(extent + 2 * pad - size + 1, 0)
+        for extent, pad, size in zip(input.shape[2:], padding, kernel)
+    )
+    computed = mask[0, :height, :width] > 0
+    mask_h, mask_w = (idx.int() for idx in torch.nonzero(computed, as_tuple=True))
+    col = functional.masked_im2col(input, mask_h, mask_w, kernel, padding)
+    output = weight.flatten(1) @ col
+    if bias is not None:
+        output = output + bias[:, None]
+    return functional.masked_col2im(output, mask_h, mask_w, (height, width))

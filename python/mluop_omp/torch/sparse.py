@@ -15,8 +15,9 @@ from mluop_omp.torch import functional
 
 @dataclasses.dataclass(frozen=True)
 class Rulebook:
-    """Output sites and index pairs, the space of the output, and their convolution."""
+    """Input and output sites and index pairs, the space of the output, and their convolution."""
 
+    sites: Tensor
     indices: Tensor
     pairs: Tensor
     num: Tensor
@@ -100,6 +101,8 @@ class _SparseConvolution(nn.Module):
         if known is not None:
             if known.convolution != (space, *convolution, self.subm):
                 raise ValueError(f"indice_key {self.indice_key!r} is that of another convolution")
+            if known.sites is not input.indices and not torch.equal(known.sites, input.indices):
+                raise ValueError(f"indice_key {self.indice_key!r} is that of other sites")
             return known
         out_space = space if self.subm else tuple(output_space(space, *convolution))
         sites, pairs, num = functional.indice_pairs(
@@ -107,7 +110,8 @@ class _SparseConvolution(nn.Module):
         )
         # The sites of a submanifold convolution stay those of the input.
         sites = input.indices if self.subm else sites
-        rulebook = Rulebook(sites, pairs, num, out_space, (space, *convolution, self.subm))
+        key = (space, *convolution, self.subm)
+        rulebook = Rulebook(input.indices, sites, pairs, num, out_space, key)
         if self.indice_key is not None:
             input.rulebooks[self.indice_key] = rulebook
         return rulebook

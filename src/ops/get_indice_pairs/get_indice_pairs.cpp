@@ -58,15 +58,9 @@ void check_convolution(const SparseConvolutionDescriptor& desc) {
           "batch_size x output_space exceeds 2^62 cells");
 }
 
-// The numbers of rows, of checked tensors.
+// The numbers of rows, of checked tensors. There may be more of them than cells: sites may repeat.
 void check_row_counts(const SparseConvolutionDescriptor& desc, const Parameters& p) {
   const int64_t sites = p.indices_desc->dims[0], capacity = p.out_indices_desc->dims[0];
-  const int64_t input_cells = cells_of(desc.batch_size, desc.input_space);
-  const int64_t output_cells = cells_of(desc.batch_size, desc.output_space);
-  require(sites <= input_cells, kBadParam, "indices dim 0 is ", sites,
-          ", expected at most the number of cells of batch_size x input_space, which is ", input_cells);
-  require(capacity <= output_cells, kBadParam, "out_indices dim 0 is ", capacity,
-          ", expected at most the number of cells of batch_size x output_space, which is ", output_cells);
   require(!desc.sub_m || capacity >= sites || p.no_sites(), kBadParam, "out_indices dim 0 is ", capacity,
           ", expected at least indices dim 0 with sub_m, which is ", sites);
   require(sites <= std::numeric_limits<int32_t>::max(), MLUOP_STATUS_NOT_SUPPORTED, "indices dim 0 is ", sites,

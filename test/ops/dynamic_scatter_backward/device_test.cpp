@@ -60,6 +60,16 @@ void expect_task(mluOpHandle_t handle, const ExpectedTask& expected) {
   EXPECT_EQ(scatter.atomics, 0);
 }
 
+// The bytes of grad_feats and of the workspace that are filled before.
+int64_t stored_by_fills(mluOpHandle_t handle, int task_dim) {
+  int64_t bytes = 0;
+  for (int launch = 0; launch < static_cast<int>(kLaunches.size()); ++launch) {
+    if (kLaunches[static_cast<size_t>(launch)] != "fill") continue;
+    for (int task = 0; task < task_dim; ++task) bytes += task_statistics(handle, launch, task).bytes_stored;
+  }
+  return bytes;
+}
+
 // The example of the network: 255 points a tile in an NRAM of 640 KiB.
 TEST(OpsDynamicScatterBackwardDevice, SplitTilesAndTraffic) {
   auto random = seeded_random();
@@ -84,6 +94,7 @@ TEST(OpsDynamicScatterBackwardDevice, SplitTilesAndTraffic) {
     EXPECT_TRUE(equal_bytes(call.output(), expected));
     expect_launches(handle, kLaunches, task_dim);
     for (const ExpectedTask& task : tasks) expect_task(handle, task);
+    EXPECT_EQ(stored_by_fills(handle, task_dim), (17176 + 13743) * 512);
   }
   EXPECT_EQ(task_statistics(handle, kTraceback, 0).nram_bytes, 654336) << "255 x 2564 + 512, in cache lines";
 }

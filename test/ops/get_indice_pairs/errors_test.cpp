@@ -92,14 +92,6 @@ TEST(OpsGetIndicePairsErrors, Shapes) {
       {"num offsets", set(&Call::indice_num_desc, Descriptor(kInt, {28})), "indice_num dim 0 is 28, expected 27"},
       {"num strides", set(&Call::indice_num_desc, Descriptor::with_strides(kInt, {27}, {2})),
        "indice_num has strides [2], expected a contiguous tensor of shape [27]", kNotSupported},
-      {"more sites than cells", convolution([](auto& p) {
-         p.input_space = {1, 3, 3};
-       }),
-       "indices dim 0 is 20, expected at most the number of cells of batch_size x input_space, which is 18"},
-      {"more rows than cells", convolution([](auto& p) {
-         p.output_space = {7, 7, 1};
-       }),
-       "out_indices dim 0 is 100, expected at most the number of cells of batch_size x output_space, which is 98"},
   };
   expect_errors(Table{.inputs = valid_inputs(), .functions = {Call::kOperator, Call::kQuery}, .rows = rows});
 }

@@ -118,6 +118,21 @@ TEST(OpsGetIndicePairs, AscendingSites) {
   }
 }
 
+// More rows of sites and of out_indices than cells.
+TEST(OpsGetIndicePairs, MoreRowsThanCells) {
+  auto random = seeded_random();
+  for (const int count : {1, 3}) {
+    const ScopedThreads threads(count);
+    for (const IndicePairsProblem& convolution : kConvolutions) {
+      const int64_t rows = std::min<int64_t>(3 * cells(convolution), 2000);
+      SCOPED_TRACE(name_of(convolution, rows));
+      auto inputs = random_get_indice_pairs(convolution, rows, random, false);
+      inputs.capacity += 2 * cells(convolution) + 7;
+      expect_reference(inputs);
+    }
+  }
+}
+
 // Repeated sites; ascending with repetitions, too.
 TEST(OpsGetIndicePairs, RepeatedSites) {
   auto random = seeded_random();

@@ -30,7 +30,8 @@ HWY_INLINE void fill_with(int32_t value, int32_t* HWY_RESTRICT to, int64_t count
   for (; i < count; ++i) to[i] = value;
 }
 
-void fill(const FillArgs& args, int64_t begin, int64_t end, Task&) {
+void fill(const FillArgs& args, int64_t begin, int64_t end, Task& task) {
+  task.statistics->bytes_stored += (end - begin) * kElementBytes;
   fill_with(args.value, args.reduce_from + begin, end - begin);
 }
 

@@ -1,0 +1,63 @@
+"""spconv's layers on CPUs.
+
+    import mluop_omp.spconv
+    mluop_omp.spconv.install()
+
+makes the layers of spconv 2.3 compute tensors of the CPU with this library, in training and in
+evaluation: submanifold, regular, transposed and inverse convolutions of one to four dimensions,
+maximum, average and global pools, PointToVoxel. Results are the same at any number of threads,
+where spconv's own kernels race; gradients need no CUDA, and biases and activations of the
+evaluation mode have theirs. float32, float16 and float64; under torch.autocast float32. Layers
+that ask for ConvAlgo.MaskImplicitGemm get the same. All else is computed by spconv.
+
+Differences from spconv's own CPU kernels:
+    - The output sites of regular and transposed convolutions are in ascending order.
+    - SparseMaxPool starts at the first value of a window; spconv starts at 0.
+    - The gradient of SparseAvgPool is divided by the number of active sites of the window, as the
+      average is; spconv multiplies by it.
+    - A site outside the spatial shape or the batch is an error.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from mluop_omp import _dispatch, _requirements
+from mluop_omp.spconv import _convolutions, _pools
+
+
+def _in_native_algorithm(initialize: Any, native: Any) -> Any:
+    """Returns the constructor of a layer with its algorithm replaced by that of this library."""
+
+    @functools.wraps(initialize)
+    def initialize_native(self: Any, *arguments: Any, **named: Any) -> None:
+        if named.get("algo") is not None:
+            named["algo"] = native
+        initialize(self, *arguments, **named)
+
+    initialize_native.original = initialize  # type: ignore[attr-defined]
+    return initialize_native
+
+
+def install() -> None:
+    """Provides the functions of spconv.pytorch for tensors of the CPU; once, if repeated."""
+    _requirements.require("spconv")
+    from spconv.core import ConvAlgo
+    from spconv.cppconstants import CPU_ONLY_BUILD
+    from spconv.pytorch import conv, functional, ops, pool, utils
+
+    for name, make in (_convolutions.OPS | _pools.OPS).items():
+        _dispatch.replace(ops, name, make(getattr(ops, name)))
+    for name, make in _convolutions.FUNCTIONAL.items():
+        _dispatch.replace(functional, name, make(getattr(functional, name)))
+    for owner, name, make in (
+        (conv.SparseConvolution, "_conv_forward", _convolutions.with_activation_of_layer),
+        (utils.PointToVoxel, "generate_voxel_with_id", _pools.with_means),
+    ):
+        if not hasattr(getattr(owner, name), "original"):
+            setattr(owner, name, make(getattr(owner, name)))
+    # The CPU build of spconv refuses other algorithms.
+    for layer in (conv.SparseConvolution, pool.SparseMaxPool) if CPU_ONLY_BUILD else ():
+        if not hasattr(layer.__init__, "original"):
+            layer.__init__ = _in_native_algorithm(layer.__init__, ConvAlgo.Native)

@@ -1,0 +1,245 @@
+"""spconv's layers of one to four dimensions against dense PyTorch, training and evaluating."""
+
+from __future__ import annotations
+
+import cases
+import pytest
+import torch
+import torch.nn.functional as F
+
+spconv = pytest.importorskip("spconv.pytorch", reason="requires spconv")
+from cumm import tensorview as tv  # noqa: E402
+from spconv.core import ConvAlgo  # noqa: E402
+from spconv.pytorch.conv import SparseConvolution  # noqa: E402
+from spconv.pytorch.utils import PointToVoxel  # noqa: E402
+
+import mluop_omp.spconv  # noqa: E402
+
+mluop_omp.spconv.install()
+SPACE = (5, 4, 6, 3)
+TOLERANCES = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 5e-3}
+CONVOLUTIONS = {
+    "submanifold": ("SubMConv", {"kernel_size": 3}),
+    "dilated submanifold": ("SubMConv", {"kernel_size": 3, "dilation": 2}),
+    "strided": ("SparseConv", {"kernel_size": 3, "stride": 2, "padding": 1}),
+    "transposed": ("SparseConvTranspose", {"kernel_size": 3, "stride": 2, "padding": 1}),
+}
+
+
+def sparse(features, indices, space, batch_size=1):
+    indices = torch.as_tensor(indices, dtype=torch.int32)
+    return spconv.SparseConvTensor(features, indices, list(space), batch_size)
+
+
+def random_input(axes, dtype):
+    space = SPACE[:axes]
+    cells = torch.randperm(2 * torch.Size(space).numel(), generator=cases.generator())[:9]
+    features = cases.floats(len(cells), 3).to(dtype).requires_grad_()
+    return sparse(features, torch.stack(torch.unravel_index(cells, (2, *space)), 1), space, 2)
+
+
+def active(tensor):
+    """Returns 1 at the sites of a tensor, and 0 elsewhere."""
+    ones = torch.ones(len(tensor.indices), 1, dtype=torch.float64)
+    return sparse(ones, tensor.indices, tensor.spatial_shape, tensor.batch_size).dense()
+
+
+def convolve(x, weight, bias, module):
+    """The dense convolution, of any number of axes up to 4, as a sum over the offsets."""
+    axes, stride = module.ndim, module.stride
+    offsets = torch.cartesian_prod(*map(torch.arange, module.kernel_size)).view(-1, axes).tolist()
+    pad = module.padding
+    if module.subm:
+        pad = [k // 2 * d for k, d in zip(module.kernel_size, module.dilation)]
+    space = x.shape[2:]
+    if module.transposed:
+        out = [
+            (n - 1) * s - 2 * p + k for n, s, p, k in zip(space, stride, pad, module.kernel_size)
+        ]
+    else:
+        out = [
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, s, p, k, d in zip(space, stride, pad, module.kernel_size, module.dilation)
+        ]
+    y = x.new_zeros(x.shape[0], weight.shape[0], *out)
+    for offset in offsets:
+        matrix = weight[(slice(None), *offset)]
+        sources, targets = [], []
+        for axis in range(axes):
+            shift = offset[axis] * module.dilation[axis] - pad[axis]
+            o = torch.arange(out[axis] if not module.transposed else space[axis])
+            other = o * stride[axis] + shift
+            valid = (other >= 0) & (other < (out if module.transposed else space)[axis])
+            pair = other[valid], o[valid]
+            sources.append(pair[module.transposed])
+            targets.append(pair[not module.transposed])
+        source = x[(slice(None), slice(None), *torch.meshgrid(*sources, indexing="ij"))]
+        product = torch.einsum("bi...,oi->bo...", source, matrix)
+        index = (slice(None), slice(None), *torch.meshgrid(*targets, indexing="ij"))
+        y = y.index_put(_full(y, index), product, accumulate=True)
+    return y + bias.view(-1, *[1] * axes)
+
+
+def _full(y, index):
+    batch, channel = torch.arange(y.shape[0]), torch.arange(y.shape[1])
+    axes = index[2:]
+    lead = [1] * axes[0].dim()
+    return (batch.view(-1, 1, *lead), channel.view(1, -1, *lead), *axes)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("kind", CONVOLUTIONS)
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
+def test_convolutions(axes, kind, dtype, training, table):
+    torch.manual_seed(0)
+    name, arguments = CONVOLUTIONS[kind]
+    module = getattr(spconv, f"{name}{axes}d")(3, 4, **arguments).to(dtype).train(training)
+    torch.nn.init.uniform_(module.bias)
+    x = random_input(axes, dtype)
+    y = module(x)
+    dense = x.dense().double(), module.weight.double(), module.bias.double()
+    expected = convolve(*dense, module) * active(y)
+    variables = [x.features, module.weight, module.bias]
+    tolerance = {"rtol": TOLERANCES[dtype], "atol": TOLERANCES[dtype]}
+    torch.testing.assert_close(y.dense().double(), expected, **tolerance)
+    gradients = torch.autograd.grad(y.dense().double().square().sum(), variables)
+    expected_gradients = torch.autograd.grad(expected.square().sum(), variables)
+    scale = max(float(each.abs().max()) for each in expected_gradients)
+    for a, e in zip(gradients, expected_gradients):
+        torch.testing.assert_close(a.double() / scale, e.double() / scale, **tolerance)
+    table.add(f"spconv {kind}", f"{axes}-D", True)
+
+
+def test_the_dense_convolution_of_these_tests_is_that_of_pytorch():
+    x, bias = cases.floats(2, 3, 5, 4), cases.floats(4)
+    regular = spconv.SparseConv2d(3, 4, 3, 2, 1)
+    expected = F.conv2d(x, regular.weight.permute(0, 3, 1, 2), bias, 2, 1)
+    torch.testing.assert_close(convolve(x, regular.weight, bias, regular), expected)
+    transposed = spconv.SparseConvTranspose2d(3, 4, 3, 2, 1)
+    expected = F.conv_transpose2d(x, transposed.weight.permute(3, 0, 1, 2), bias, 2, 1)
+    torch.testing.assert_close(convolve(x, transposed.weight, bias, transposed), expected)
+
+
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
+def test_repeated_sites_are_their_own_centers(axes, dilation):
+    module = getattr(spconv, f"SubMConv{axes}d")(1, 1, 3, bias=False, dilation=dilation)
+    with torch.no_grad():
+        module.weight.zero_()
+        module.weight.view(-1)[module.weight.numel() // 2] = 1
+    indices = [[0] + [1] * axes, [0] + [1] * axes, [0] + [1] * (axes - 1) + [2]]
+    features = torch.tensor([[1.0], [10.0], [100.0]])
+    assert module(sparse(features, indices, [4] * axes)).features.flatten().tolist() == [1, 10, 100]
+
+
+@pytest.mark.parametrize(
+    ("columns", "features", "expected"),
+    [([1, 1, 2], [1, 10, 100], [605, 650, 544]), ([1, 2, 2], [100, 1, 10], [506, 405, 50])],
+)
+def test_repeated_sites_are_those_of_spconv(columns, features, expected):
+    """The values of spconv's own kernels, with the weights 1 to 9."""
+    module = spconv.SubMConv2d(1, 1, 3, bias=False)
+    with torch.no_grad():
+        module.weight.copy_(torch.arange(1.0, 10).view(1, 3, 3, 1))
+    indices = [[0, 1, column] for column in columns]
+    x = sparse(torch.tensor(features).float().unsqueeze(1), indices, (4, 4))
+    assert module(x).features.flatten().tolist() == expected
+
+
+def test_more_rows_than_cells():
+    module = spconv.SubMConv2d(1, 1, 3, bias=False)
+    y = module(sparse(torch.ones(5, 1), [[0, 0, 0]] * 5, (1, 2)))
+    torch.testing.assert_close(y.features, module.weight[0, 1, 1].expand(5, 1))
+
+
+@pytest.mark.parametrize("subm", [True, False])
+@pytest.mark.parametrize("activation", ["ReLU", "LeakyReLU", "Sigmoid", "None_"])
+def test_activations_of_the_evaluation_mode(subm, activation):
+    torch.manual_seed(0)
+    act_type = getattr(tv.gemm.Activation, activation)
+    function = {
+        "ReLU": F.relu,
+        "LeakyReLU": lambda values: F.leaky_relu(values, 0.25),
+        "Sigmoid": torch.sigmoid,
+        "None_": lambda values: values,
+    }[activation]
+    module = SparseConvolution(2, 3, 4, 3, 1, 1, subm=subm, act_type=act_type, act_alpha=0.25)
+    module.eval()
+    torch.nn.init.uniform_(module.bias)
+    x = random_input(2, torch.float32)
+    y = module(x)
+    weight = module.weight.permute(0, 3, 1, 2)
+    expected = function(F.conv2d(x.dense(), weight, module.bias, padding=1)) * active(y).float()
+    torch.testing.assert_close(y.dense(), expected)
+    variables = [x.features, module.weight, module.bias]
+    torch.testing.assert_close(
+        torch.autograd.grad(y.dense().square().sum(), variables),
+        torch.autograd.grad(expected.square().sum(), variables),
+    )
+
+
+def test_the_maximum_of_negative_windows():
+    features = torch.tensor([[-1.0], [-2.0], [3.0], [3.0]], requires_grad=True)
+    x = sparse(features, [[0, 0, 0], [0, 0, 1], [0, 2, 2], [0, 3, 3]], (4, 4))
+    y = spconv.SparseMaxPool2d(2, 2)(x)
+    assert y.features.flatten().tolist() == [-1, 3]
+    y.features.sum().backward()
+    assert features.grad.flatten().tolist() == [1, 0, 1, 1]
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("dtype", TOLERANCES)
+def test_the_average_of_active_sites(dtype, training):
+    features = torch.tensor([[1.0], [3.0], [10.0]], dtype=dtype, requires_grad=True)
+    x = sparse(features, [[0, 0, 0], [0, 0, 1], [0, 3, 3]], (4, 4))
+    y = spconv.SparseAvgPool2d(2, 2).train(training)(x)
+    assert y.features.flatten().tolist() == [2, 10]
+    y.features.sum().backward()
+    assert features.grad.flatten().tolist() == [0.5, 0.5, 1]
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_average_pools_of_all_dimensions(axes):
+    indices = [[0] + [0] * axes, [0] + [1] * axes]
+    x = sparse(torch.tensor([[1.0], [2.0]]), indices, [4] * axes)
+    assert getattr(spconv, f"SparseAvgPool{axes}d")(2, 2)(x).features.item() == 1.5
+
+
+def test_global_pools():
+    features = torch.tensor([[1.0, 5], [3, 2], [10, 0]], requires_grad=True)
+    x = sparse(features, [[0, 0, 0], [1, 0, 1], [0, 3, 3]], (4, 4), 2)
+    maxima = spconv.SparseGlobalMaxPool()(x)
+    assert maxima.tolist() == [[10, 5], [3, 2]]
+    maxima.sum().backward()
+    assert features.grad.tolist() == [[0, 1], [1, 1], [1, 0]]
+    # spconv returns the average of the first channel.
+    assert spconv.SparseGlobalAvgPool()(x).tolist() == [5.5, 3]
+
+
+def test_other_algorithms_are_this_one():
+    implicit = ConvAlgo.MaskImplicitGemm
+    assert spconv.SubMConv3d(3, 4, 3, algo=implicit).algo is ConvAlgo.Native
+    assert spconv.SparseMaxPool3d(2, algo=implicit).algo is ConvAlgo.Native
+
+
+def test_even_kernels_are_refused_by_spconv():
+    with pytest.raises(RuntimeError, match=r"ksize\[i\] % 2 == 1"):
+        spconv.SubMConv2d(1, 1, 2)(sparse(torch.ones(1, 1), [[0, 0, 0]], (2, 2)))
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3, 4])
+def test_a_site_outside_the_space_is_refused(axes):
+    module = getattr(spconv, f"SparseConv{axes}d")(1, 1, 3)
+    for site in ([1] + [0] * axes, [0] * axes + [4], [0] * axes + [-1]):
+        with pytest.raises(mluop_omp.MluOpError, match=r"indices\[0\] is \["):
+            module(sparse(torch.ones(1, 1), [site], [4] * axes))
+
+
+def test_empty_places_of_voxels_hold_the_mean():
+    points = torch.tensor([[0.5, 0.5, 0.5, 1], [0.6, 0.5, 0.5, 3], [3.5, 0.5, 0.5, 7]])
+    generate = PointToVoxel([1, 1, 1], [0, 0, 0, 4, 4, 4], 4, 10, 3)
+    voxels, _, num = generate(points, empty_mean=True)
+    assert num.tolist() == [2, 1]
+    torch.testing.assert_close(voxels[0], torch.stack((points[0], points[1], points[:2].mean(0))))
+    torch.testing.assert_close(voxels[1], points[2].expand(3, 4))
