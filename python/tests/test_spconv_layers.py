@@ -243,3 +243,27 @@ def test_empty_places_of_voxels_hold_the_mean():
     assert num.tolist() == [2, 1]
     torch.testing.assert_close(voxels[0], torch.stack((points[0], points[1], points[:2].mean(0))))
     torch.testing.assert_close(voxels[1], points[2].expand(3, 4))
+
+
+def test_the_convolutions_of_point_transformer_v3():
+    stem = spconv.SubMConv3d(3, 8, kernel_size=5, padding=1, bias=False, indice_key="stem")
+    position = spconv.SubMConv3d(8, 8, kernel_size=3, bias=True, indice_key="stage0")
+    project = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8))
+    modules = torch.nn.ModuleList([stem, position, project]).double()
+
+    def forward(x):
+        x = stem(x)
+        encoded = position(x)
+        return encoded.replace_feature(x.features + project(encoded.features)).features
+
+    x = random_input(3, torch.float64)
+    trained = forward(x)
+    trained.square().sum().backward()
+    assert all(parameter.grad.any() for parameter in (stem.weight, position.weight, position.bias))
+    modules.eval()
+    torch.testing.assert_close(forward(x), trained)
+    first = convolve(x.dense(), stem.weight, torch.zeros(8).double(), stem) * active(x)
+    cells = tuple(x.indices.long().unbind(1))
+    rows = first.movedim(1, -1)[cells]
+    second = (convolve(first, position.weight, position.bias, position) * active(x)).movedim(1, -1)
+    torch.testing.assert_close(trained, rows + project(second[cells]))

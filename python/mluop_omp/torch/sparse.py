@@ -148,7 +148,7 @@ class SparseConv3d(_SparseConvolution):
         in_channels, out_channels, kernel_size, stride, padding, dilation, bias: as of
             torch.nn.Conv3d.
         indice_key: convolutions of the same sites and parameters that have the same key share a
-            rulebook.
+            rulebook; others raise ValueError.
 
     The weight is [D, H, W, in_channels, out_channels], as that of mmcv.
     """
@@ -183,9 +183,10 @@ class SubMConv3d(_SparseConvolution):
     Args:
         in_channels, out_channels, kernel_size, bias: as of torch.nn.Conv3d; kernel_size is odd.
         indice_key: convolutions of the same sites and parameters that have the same key share a
-            rulebook.
+            rulebook; others raise ValueError.
 
-    The filter is centered on each site. The weight is [D, H, W, in_channels, out_channels], as that
+    The filter is centered on each site. Every offset, also the center, reads the first row of a
+    site that is repeated. The weight is [D, H, W, in_channels, out_channels], as that
     of mmcv.
     """
 
