@@ -90,11 +90,11 @@ const std::vector<Operator>& operators() {
   return all;
 }
 
-const Operator& operator_of(std::string_view name, Place place) {
+const Operator& operator_of(const std::string& name, const Place& place) {
   for (const Operator& op : operators()) {
     if (op.name == name || std::find(op.aliases.begin(), op.aliases.end(), name) != op.aliases.end()) return op;
   }
-  fail(place, "unknown operator '" + std::string(name) + "'");
+  fail(place, "unknown operator '" + name + "'");
 }
 
 std::vector<BoundTensor> bind(const Case& the_case, const Operator& op) {

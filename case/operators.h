@@ -120,8 +120,8 @@ struct Operator {
 };
 
 const std::vector<Operator>& operators();
-// Throws Problem for an unknown name. The result refers to neither argument.
-const Operator& operator_of(std::string_view name, Place place);
+// Throws Problem for an unknown name.
+const Operator& operator_of(const std::string& name, const Place& place);
 
 // The work of a call that reads each input and writes each output once.
 Work work_of_tensors(const Operator& op, const Arguments& arguments);

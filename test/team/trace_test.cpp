@@ -2,7 +2,6 @@
 #include "team/trace.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -13,6 +12,7 @@
 
 #include "ops/voxel_pooling_forward/call.h"
 #include "support/call_statistics.h"
+#include "support/child_process.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/failing_allocator.h"
@@ -212,14 +212,12 @@ TEST_F(TeamTrace, ChildOfFork) {
   const VoxelPoolingCall call(handle, inputs);
   require(call.run());
   const size_t events = read(name).size();
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) _exit(call.run() == MLUOP_STATUS_SUCCESS ? 0 : 1);
-  int status = -1;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_EQ(status, 0);
+  EXPECT_EQ(exit_status_of_child([&] {
+              require(call.run());
+              return !read(name + "." + std::to_string(getpid())).empty();
+            }),
+            0);
   EXPECT_EQ(read(name).size(), events);
-  EXPECT_FALSE(read(name + "." + std::to_string(child)).empty());
   require(call.run());
   EXPECT_EQ(read(name).size(), 2 * events);
 }
