@@ -63,7 +63,7 @@ Metric metric_of(mluoptest::EvaluationCriterion criterion, const Place& place) {
   fail(place, "DIFF_KL is not supported, expected DIFF1, DIFF2, DIFF3, DIFF3_2 or DIFF4");
 }
 
-// Of several representations the first is read, in the order of MLU-OPS. T: Tensor or Contents.
+// If several fields state the elements, the first is read, in the order of MLU-OPS. T: Tensor or Contents.
 template <class T>
 Elements read_elements(const T& from, const Part& part, const Tensor& tensor) {
   Elements elements;

@@ -33,12 +33,18 @@ def on_cpu(ours: Function, original: Function, has_cpu_kernel: bool) -> Function
             is_ours = tensor.dtype in _COMPUTED
         return (ours if is_ours else original)(*arguments, **named)
 
-    dispatch.original = original  # type: ignore[attr-defined]
     return dispatch
 
 
-def replace(module: Any, name: str, ours: Function, has_cpu_kernel: bool = False) -> None:
-    """Replaces a function of a module, once."""
-    original = getattr(module, name)
+def wrap(owner: Any, name: str, make: Callable[[Function], Function]) -> None:
+    """Replaces a function of a module or class by make(function), once."""
+    original = getattr(owner, name)
     if not hasattr(original, "original"):
-        setattr(module, name, on_cpu(ours, original, has_cpu_kernel))
+        replacement = make(original)
+        replacement.original = original  # type: ignore[attr-defined]
+        setattr(owner, name, replacement)
+
+
+def replace(module: Any, name: str, ours: Function, has_cpu_kernel: bool = False) -> None:
+    """Replaces a function of a module for tensors of the CPU, once."""
+    wrap(module, name, lambda original: on_cpu(ours, original, has_cpu_kernel))

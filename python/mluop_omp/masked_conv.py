@@ -48,8 +48,8 @@ def masked_col2im(
 
     Args:
         col: float16 or float32 [C, masks].
-        mask_h_idx, mask_w_idx: int32 [masks], pixels of the image. Of equal masks, the last
-            determines the pixel.
+        mask_h_idx, mask_w_idx: int32 [masks], pixels of the image. If masks are equal, the
+            last determines the pixel.
         size: (H, W), in pixels.
 
     Returns:

@@ -27,23 +27,22 @@ from mluop_omp import _dispatch, _requirements
 from mluop_omp.spconv import _convolutions, _pools
 
 
-def _in_native_algorithm(initialize: Any, native: Any) -> Any:
+def _in_native_algorithm(initialize: Any) -> Any:
     """Returns the constructor of a layer with its algorithm replaced by that of this library."""
+    from spconv.core import ConvAlgo
 
     @functools.wraps(initialize)
     def initialize_native(self: Any, *arguments: Any, **named: Any) -> None:
         if named.get("algo") is not None:
-            named["algo"] = native
+            named["algo"] = ConvAlgo.Native
         initialize(self, *arguments, **named)
 
-    initialize_native.original = initialize  # type: ignore[attr-defined]
     return initialize_native
 
 
 def install() -> None:
     """Provides the functions of spconv.pytorch for tensors of the CPU; once, if repeated."""
     _requirements.require("spconv")
-    from spconv.core import ConvAlgo
     from spconv.cppconstants import CPU_ONLY_BUILD
     from spconv.pytorch import conv, functional, ops, pool, utils
 
@@ -51,13 +50,9 @@ def install() -> None:
         _dispatch.replace(ops, name, make(getattr(ops, name)))
     for name, make in _convolutions.FUNCTIONAL.items():
         _dispatch.replace(functional, name, make(getattr(functional, name)))
-    for owner, name, make in (
-        (conv.SparseConvolution, "_conv_forward", _convolutions.with_activation_of_layer),
-        (utils.PointToVoxel, "generate_voxel_with_id", _pools.with_means),
-    ):
-        if not hasattr(getattr(owner, name), "original"):
-            setattr(owner, name, make(getattr(owner, name)))
+    with_activation, with_means = _convolutions.with_activation_of_layer, _pools.with_means
+    _dispatch.wrap(conv.SparseConvolution, "_conv_forward", with_activation)
+    _dispatch.wrap(utils.PointToVoxel, "generate_voxel_with_id", with_means)
     # The CPU build of spconv refuses other algorithms.
     for layer in (conv.SparseConvolution, pool.SparseMaxPool) if CPU_ONLY_BUILD else ():
-        if not hasattr(layer.__init__, "original"):
-            layer.__init__ = _in_native_algorithm(layer.__init__, ConvAlgo.Native)
+        _dispatch.wrap(layer, "__init__", _in_native_algorithm)

@@ -48,7 +48,6 @@ def with_activation_of_layer(forward: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             _alpha_of_layer.reset(token)
 
-    call.original = forward  # type: ignore[attr-defined]
     return call
 
 

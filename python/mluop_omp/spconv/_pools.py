@@ -129,7 +129,6 @@ def with_means(generate: Callable[..., Any]) -> Callable[..., Any]:
         means = points.sum(1, keepdim=True) / num.clamp(min=1).view(-1, 1, 1)
         return torch.where(has_point.unsqueeze(2), voxels, means), indices, num, ids
 
-    generate_voxel_with_id.original = generate  # type: ignore[attr-defined]
     return generate_voxel_with_id
 
 

@@ -218,7 +218,7 @@ def _masked_col2im(ctx: Any, grad: Tensor) -> tuple:
     mask_h, mask_w = (mask.long() for mask in ctx.saved_tensors)
     H, W = ctx.size
     pixel = mask_h * W + mask_w
-    # Of equal masks, the last determines the pixel.
+    # If masks are equal, the last determines the pixel.
     number = torch.arange(pixel.shape[0])
     last = number.new_full((H * W,), -1).scatter_reduce(0, pixel, number, "amax")
     grad_col = grad.reshape(grad.shape[1], -1)[:, pixel] * (last[pixel] == number)

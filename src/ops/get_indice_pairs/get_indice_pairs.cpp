@@ -19,7 +19,7 @@ struct Parameters {
   const SparseConvolutionDescriptor* sparse_conv_desc;
   const TensorDescriptor *indices_desc, *indice_pairs_desc, *out_indices_desc, *indice_num_desc;
 
-  // Of checked tensors.
+  // The tensors have been checked.
   bool no_sites() const { return indices_desc->dims[0] == 0; }
 };
 
