@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "case/commands.h"
+#include "mlu_op_omp.h"
 
 namespace mluop::cases {
 namespace {
@@ -185,7 +186,7 @@ void occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   // Failures of calls are part of the report.
-  setenv("MLUOP_LOG_LEVEL", "off", 0);
+  mluOpOmpSetDefaultLogLevel("off");
   mluop::cases::occupy_standard_streams();
   try {
     const int status = mluop::cases::Commands().run(argc, argv);

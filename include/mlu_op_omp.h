@@ -108,7 +108,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetTaskStatistics(mluOpHandle_t handle, int 
                                                       mluOpOmpTaskStatistics_t* statistics);
 
 /* ---------------------------------------------------------------------------------------------------
- * Errors
+ * Errors and the log
  * ------------------------------------------------------------------------------------------------ */
 
 /* The text of the calling thread's last failed call, such as
@@ -116,6 +116,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetTaskStatistics(mluOpHandle_t handle, int 
  * "" if none has failed. Successful calls do not clear it. At most 1023 characters; never null; valid until the
  * thread's next failed call or its end. */
 const char* MLUOP_WIN_API mluOpOmpGetLastError(void);
+
+/* Sets the level of the log, of this process, from now on: "debug", "info", "warn", "error" (initially) or "off".
+ * MLUOP_LOG_LEVEL, where it is set, prevails: for programs that report errors themselves, whose users can still ask
+ * for the log.
+ * Returns BAD_PARAM if level is null or none of these. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSetDefaultLogLevel(const char* level);
 
 /* ---------------------------------------------------------------------------------------------------
  * Operators that MLU-OPS lacks. They return the statuses of every operator; see "Operators" in mlu_op.h.

@@ -52,6 +52,7 @@ DECLARATIONS = {
     "mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize": "ppppppllp",
     "mluOpGetIndicePairs": "pppppspppppp",
     "mluOpGetIndicePairsWorkspaceSize": "ppppppp",
+    "mluOpOmpSetDefaultLogLevel": "p",
     "mluOpOmpSetAlgorithm": "pi",
     "mluOpOmpReleaseMemory": "p",
     "mluOpOmpVoxelPoolingBackward": "ppppppp",
@@ -131,10 +132,10 @@ def _declare(functions: ctypes.CDLL) -> None:
     functions.mluOpOmpGetLastError.restype = ctypes.c_char_p
 
 
-# Errors are exceptions here; the log would repeat them on stderr.
-os.environ.setdefault("MLUOP_LOG_LEVEL", "off")
 functions = _load()
 _declare(functions)
+# Errors are exceptions here; the log would repeat them on stderr.
+functions.mluOpOmpSetDefaultLogLevel(b"off")
 
 
 def require(status: int) -> None:

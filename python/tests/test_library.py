@@ -252,6 +252,11 @@ except mluop_omp.MluOpError: pass
     assert "ThreeNN" in log("error")
 
 
+def test_children_inherit_the_environment_as_it_was():
+    code = "import os; before = dict(os.environ); import mluop_omp; assert os.environ == before"
+    assert python(code) == ""
+
+
 def test_a_forked_child_computes(rng):
     unknown, known = rng.random((2, 5000, 3), np.float32), rng.random((2, 5000, 3), np.float32)
     expected = mluop_omp.three_nn(unknown, known)

@@ -1,8 +1,9 @@
-// Versions, status names, element sizes and the last error.
+// Versions, status names, element sizes, the last error and the log.
 #include "core/boundary.h"
 #include "core/checks.h"
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/log.h"
 #include "mlu_op_omp.h"
 
 void MLUOP_WIN_API mluOpGetLibVersion(int* major, int* minor, int* patch) {
@@ -42,3 +43,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSizeOfDataType(mluOpDataType_t dtype, size_t
 }
 
 const char* MLUOP_WIN_API mluOpOmpGetLastError(void) { return mluop::last_error(); }
+
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSetDefaultLogLevel(const char* level) {
+  return mluop::run_guarded("mluOpOmpSetDefaultLogLevel", [&] {
+    mluop::require_not_null("level", level);
+    mluop::set_default_log_level(level);
+  });
+}

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,13 +24,27 @@ constexpr std::array<std::pair<std::string_view, spdlog::level::level_enum>, 5> 
     {"off", spdlog::level::off},
 }};
 
-std::string requested_level() { return read_environment("MLUOP_LOG_LEVEL", "error"); }
+constexpr const char* kVariable = "MLUOP_LOG_LEVEL";
+
+std::atomic<spdlog::level::level_enum> default_level{spdlog::level::err};
 
 std::optional<spdlog::level::level_enum> find_level(std::string_view requested) {
   for (const auto& [name, level] : kLevels) {
     if (requested == name) return level;
   }
   return std::nullopt;
+}
+
+spdlog::level::level_enum level_of(std::string_view parameter, std::string_view requested) {
+  const auto level = find_level(requested);
+  if (level) return *level;
+  throw Failure(MLUOP_STATUS_BAD_PARAM,
+                text(parameter, " is \"", requested, "\", expected one of: debug, info, warn, error, off"));
+}
+
+// The level of the variable if it is valid, else the default.
+spdlog::level::level_enum current_level() {
+  return find_level(read_environment(kVariable, "")).value_or(default_level);
 }
 
 // Outside spdlog's registry, so that an application that uses spdlog keeps its own loggers. Never destroyed: calls
@@ -39,7 +54,7 @@ spdlog::logger& logger() {
     auto made = std::make_unique<spdlog::logger>("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l %v");
     // Calls that need no handle can fail before the first handle exists.
-    made->set_level(find_level(requested_level()).value_or(spdlog::level::err));
+    made->set_level(current_level());
     return made.release();
   }();
   return *instance;
@@ -56,13 +71,13 @@ void write(spdlog::level::level_enum level, std::string_view line) noexcept {
 }  // namespace
 
 void configure_log() {
-  const std::string requested = requested_level();
-  const auto level = find_level(requested);
-  if (!level) {
-    throw Failure(MLUOP_STATUS_BAD_PARAM,
-                  text("MLUOP_LOG_LEVEL is \"", requested, "\", expected one of: debug, info, warn, error, off"));
-  }
-  logger().set_level(*level);
+  const std::string requested = read_environment(kVariable, "");
+  logger().set_level(requested.empty() ? default_level.load() : level_of(kVariable, requested));
+}
+
+void set_default_log_level(std::string_view level) {
+  default_level = level_of("level", level);
+  logger().set_level(current_level());
 }
 
 bool debug_log_enabled() { return logger().should_log(spdlog::level::debug); }

@@ -6,10 +6,13 @@
 
 namespace mluop {
 
-// Sets the level to MLUOP_LOG_LEVEL: debug, info, warn, error or off; unset or empty: error. Throws Failure and
-// changes nothing if the variable has another value. Before the first call the level is that of the variable if it
-// is valid, else error.
+// Sets the level to MLUOP_LOG_LEVEL: debug, info, warn, error or off; unset or empty: the default, initially error.
+// Throws Failure and changes nothing if the variable has another value. Before the first call the level is that of
+// the variable if it is valid, else the default.
 void configure_log();
+
+// Sets the default, from now on. Throws Failure if it is none of the levels.
+void set_default_log_level(std::string_view level);
 
 // Whether debug lines are shown: query it before an expensive line is built.
 bool debug_log_enabled();

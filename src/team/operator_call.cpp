@@ -216,6 +216,7 @@ void Call::write_log() const noexcept {
     }
     if (logs_) {
       for (const Parameter& parameter : parameters_.elements()) tensors += ", " + text_of(parameter);
+      if (reads_nothing_) tensors += ", nothing to do";
       log_debug(text("[", function_, "] ", tensors, details_, ", ", simd_name(), ", ", latency.count(), " ms"));
     }
   } catch (const std::bad_alloc&) {

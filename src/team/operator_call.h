@@ -76,7 +76,7 @@ class Call {
   }
 
   // Declares that the call reads no input, because there is nothing to compute: the data of inputs and the
-  // workspace may then be null.
+  // workspace may then be null, and the debug line says "nothing to do".
   void reads_nothing() { reads_nothing_ = true; }
 
   // Descriptors, host arrays and the data of tensors with elements are not null. BAD_PARAM.

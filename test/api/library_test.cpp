@@ -1,4 +1,4 @@
-// Versions, status names, element sizes, and the last error.
+// Versions, status names, element sizes, the last error, and the level of the log.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -90,6 +90,14 @@ TEST(ApiLibrary, SizeOfDataTypeErrors) {
        "[mluOpGetSizeOfDataType] dtype is 31, expected a data type other than MLUOP_DTYPE_INVALID"},
   });
   EXPECT_EQ(size, 77U);
+}
+
+TEST(ApiLibrary, DefaultLogLevelErrors) {
+  expect_errors({
+      {[] { return mluOpOmpSetDefaultLogLevel(nullptr); }, "[mluOpOmpSetDefaultLogLevel] level is null"},
+      {[] { return mluOpOmpSetDefaultLogLevel("loud"); },
+       "[mluOpOmpSetDefaultLogLevel] level is \"loud\", expected one of: debug, info, warn, error, off"},
+  });
 }
 
 TEST(ApiLastError, IsKeptUntilTheNextFailure) {

@@ -97,12 +97,14 @@ TEST_F(ApiLog, PlansAtDebug) {
   const auto no_masks = random_masked_im2col<uint32_t>({20, 15, 16, 0, 3, 2, 1, 0}, random);
   const auto columns = random_masked_col2im<uint32_t>({20, 15, 16, 200}, random);
   const auto pairs = random_indice_convolution<float>({500, 400, 16, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
+  const auto no_rows = random_indice_convolution<float>({0, 400, 16, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
   const auto known = random_three_nn<float>({2, 200, 100}, random);
   const auto many_known = random_three_nn<float>({2, 200, 1100}, random);
   const auto balls = random_ball_query<float>({2, 300, 900, 4, 0, 0.5F}, random);
   const auto cloud = random_voxelization(voxelization_problem(900, 5, 4, 500, 8), random);
   const auto features = random_three_interpolate_forward<float>({2, 20, 90, 500}, random);
   const auto grads = random_indice_convolution_backward_filter<float>({400, 300, 16, 24, 3, 1, 2}, random);
+  const auto no_grads = random_indice_convolution_backward_filter<float>({0, 300, 16, 24, 3, 1, 2}, random);
   IndicePairsProblem convolved = {2,         {20, 30, 40}, {10, 15, 20}, {3, 3, 3}, {2, 2, 2},
                                   {1, 1, 1}, {1, 1, 1},    false,        {}};
   const auto sites = random_get_indice_pairs(convolved, 500, random);
@@ -132,6 +134,10 @@ TEST_F(ApiLog, PlansAtDebug) {
   const auto indice_pairs = [&](const Handle& h) { require(GetIndicePairsCall(h, sites).run()); };
   const auto hashed_pairs = [&](const Handle& h) { require(GetIndicePairsCall(h, few_sites).run()); };
   const auto empty_pairs = [&](const Handle& h) { require(GetIndicePairsCall(h, no_sites).run()); };
+  const auto empty_convolution = [&](const Handle& h) { require(IndiceConvolutionCall<float>(h, no_rows).run()); };
+  const auto empty_filter = [&](const Handle& h) {
+    require(IndiceConvolutionBackwardFilterCall<float>(h, no_grads).run());
+  };
   const struct {
     mluOpOmpAlgorithm_t algorithm;
     std::function<void(const Handle&)> body;
@@ -167,6 +173,9 @@ TEST_F(ApiLog, PlansAtDebug) {
       {MLUOP_OMP_ALGORITHM_NATIVE, indice_pairs, "native, direct cells, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, hashed_pairs, "native, hashed cells, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, empty_pairs, "nothing to do"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, empty_convolution, "nothing to do"},
+      {MLUOP_OMP_ALGORITHM_DEVICE, empty_convolution, "nothing to do"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, empty_filter, "nothing to do"},
   };
   const ScopedThreads threads(3);
   for (const auto& row : kTable) {
@@ -196,6 +205,18 @@ TEST_F(ApiLog, InvalidSettingKeepsTheLevel) {
                      EXPECT_EQ(mluOpUpdateContextInformation(handle), MLUOP_STATUS_BAD_PARAM);
                    }),
             "");
+}
+
+TEST_F(ApiLog, DefaultLevelHoldsWhereTheVariableIsNotSet) {
+  const auto logged_error = [](const char* level) {
+    return !logged(level, [](const Handle&) { mluOpDestroy(nullptr); }).empty();
+  };
+  EXPECT_EQ(mluOpOmpSetDefaultLogLevel("off"), MLUOP_STATUS_SUCCESS);
+  EXPECT_FALSE(logged_error(""));
+  EXPECT_TRUE(logged_error("error"));
+  EXPECT_EQ(mluOpOmpSetDefaultLogLevel("error"), MLUOP_STATUS_SUCCESS);
+  EXPECT_TRUE(logged_error(""));
+  EXPECT_FALSE(logged_error("off"));
 }
 
 // In a process whose first call fails, no handle has read the level.

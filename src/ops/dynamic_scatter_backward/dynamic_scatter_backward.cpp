@@ -89,10 +89,7 @@ mluOpStatus_t run_backward(std::string_view function, mluOpHandle_t handle, mluO
     check_voxel_count(in);
     const Arena arena =
         call.workspace(workspace, workspace_size, workspace_bytes(call, reduce_type, *in.feats.desc));
-    if (!in.has_features()) {
-      call.log_detail("nothing to do");
-      return;
-    }
+    if (!in.has_features()) return;
     const int32_t voxel_num = *static_cast<const int32_t*>(in.voxel_num.data);
     check_voxel_num(voxel_num, in.voxel_feats.desc->dims[0]);
     const dynamic_scatter_backward::Args args{

@@ -99,6 +99,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   call.inout("out_indices", p.out_indices_desc, data.out_indices, dtype, kAnyLayout, {kAny, columns});
   call.output("indice_pairs", p.indice_pairs_desc, data.indice_pairs, dtype, kAnyLayout, {offsets, 2, sites});
   call.output("indice_num", p.indice_num_desc, data.indice_num, dtype, kAnyLayout, {offsets});
+  if (sites == 0) call.reads_nothing();
 
   call.check_pointers();
   call.check_not_200_series();
@@ -167,6 +168,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairs(mluOpHandle_t handle,
     const Arena arena =
         call.workspace(workspace, workspace_size, empty ? 0 : get_indice_pairs::native::workspace_bytes(args));
     sparse_conv_desc->num_act_out =
-        empty ? get_indice_pairs::native::run_empty(call, args) : get_indice_pairs::native::run(call, args, arena);
+        empty ? get_indice_pairs::native::run_empty(args) : get_indice_pairs::native::run(call, args, arena);
   });
 }

@@ -114,9 +114,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedIm2colForward(
     check_arguments(call, parameters, data);
     const masked_im2col_forward::Args args = make_args(parameters, data);
     const Arena arena = call.workspace(workspace, workspace_size, workspace_bytes(call, args));
-    if (args.mask_cnt == 0) {
-      call.log_detail("nothing to do");
-    } else if (uses_device_algorithm(call)) {
+    if (args.mask_cnt == 0) return;
+    if (uses_device_algorithm(call)) {
       masked_im2col_forward::device::run(call, args, arena);
     } else {
       masked_im2col_forward::native::run(call, args);

@@ -251,8 +251,7 @@ size_t workspace_bytes(const Args& args) { return workspace_bytes_of<Workspace>(
 
 int run(Call& call, const Args& args, Arena workspace) { return Steps(call, args, workspace).run(); }
 
-int run_empty(Call& call, const Args& args) {
-  call.log_detail("nothing to do");
+int run_empty(const Args& args) {
   std::fill_n(args.indice_num, args.offset_count(), 0);
   std::fill_n(args.indice_pairs, args.pairs_count(), -1);
   return 0;

@@ -17,6 +17,6 @@ size_t workspace_bytes(const Args& args);
 int run(Call& call, const Args& args, Arena workspace);
 
 // The same for a call with an empty tensor: there are no pairs.
-int run_empty(Call& call, const Args& args);
+int run_empty(const Args& args);
 
 }  // namespace mluop::get_indice_pairs::native
