@@ -118,8 +118,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetTaskStatistics(mluOpHandle_t handle, int 
 const char* MLUOP_WIN_API mluOpOmpGetLastError(void);
 
 /* Sets the level of the log, of this process, from now on: "debug", "info", "warn", "error" (initially) or "off".
- * MLUOP_LOG_LEVEL, where it is set, prevails: for programs that report errors themselves, whose users can still ask
- * for the log.
+ * MLUOP_LOG_LEVEL, where it is set, prevails: for programs that report errors themselves, whose users can still
+ * ask for the log.
  * Returns BAD_PARAM if level is null or none of these. */
 mluOpStatus_t MLUOP_WIN_API mluOpOmpSetDefaultLogLevel(const char* level);
 

@@ -111,10 +111,10 @@ def _masked_conv2d() -> Case:
     return Case("masked_conv2d", "RetinaNet", "unfold + mm + index_copy", inputs, ours, theirs)
 
 
-def _indice_conv(channels: int) -> Case:
-    space, sites = (41, 200, 200), 40000
+def _indice_conv(channels: int, sites: int = 40000) -> Case:
+    space = (41, 200, 200)
     # A layer of ground and some points above it: neighbors are as frequent as in a LiDAR cloud.
-    cells = torch.randperm(2 * 200 * 200)[:sites].sort().values
+    cells = torch.randperm(2 * sites)[:sites].sort().values
     z, y, x = cells // 40000, cells // 200 % 200, cells % 200
     indices = torch.stack((cells * 0, z, y, x), 1).int()
     ones = (1, 1, 1)
@@ -131,7 +131,7 @@ def _indice_conv(channels: int) -> Case:
         return mt.indice_conv(features, filters, pairs, num, sites, True)
 
     inputs = torch.randn(sites, channels), torch.randn(3, 3, 3, channels, channels) / 16
-    name = f"{channels} channels"
+    name = f"{channels} channels, {sites} sites"
     return Case("indice_conv", name, "gather + mm + index_add of each offset", inputs, ours, theirs)
 
 
@@ -166,6 +166,7 @@ def main() -> int:
         ("masked_conv2d", _masked_conv2d),
         ("indice_conv", lambda: _indice_conv(16)),
         ("indice_conv", lambda: _indice_conv(64)),
+        ("indice_conv", lambda: _indice_conv(512, sites=292)),
     ]
     for operator, make in makers:
         if arguments.op not in operator:

@@ -6,9 +6,9 @@
 
 namespace mluop {
 
-// Sets the level to MLUOP_LOG_LEVEL: debug, info, warn, error or off; unset or empty: the default, initially error.
-// Throws Failure and changes nothing if the variable has another value. Before the first call the level is that of
-// the variable if it is valid, else the default.
+// Sets the level to MLUOP_LOG_LEVEL: debug, info, warn, error or off; unset or empty: the default, initially
+// error. Throws Failure and changes nothing if the variable has another value. Before the first call the level is
+// that of the variable if it is valid, else the default.
 void configure_log();
 
 // Sets the default, from now on. Throws Failure if it is none of the levels.

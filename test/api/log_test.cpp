@@ -162,7 +162,7 @@ TEST_F(ApiLog, PlansAtDebug) {
        "voxel_num INT32 \\[1\\] ARRAY, reduce_type 2, voxels 8, native, taskDim #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, col2im, "im FLOAT \\[1, 20, 15, 16\\] NCHW, native, scatter, taskDim #"},
       {MLUOP_OMP_ALGORITHM_DEVICE, col2im, "native, scatter, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, convolution, "native, taskDim #, tile of # rows, # pairs at once"},
+      {MLUOP_OMP_ALGORITHM_NATIVE, convolution, "native, taskDim #, tile of # x #, # pairs at once"},
       {MLUOP_OMP_ALGORITHM_DEVICE, convolution, "device, taskDim 3, tile of # x # by # x #"},
       {MLUOP_OMP_ALGORITHM_NATIVE, filter, "native, taskDim #, # segments, tile of # x #, # pairs at once"},
       {MLUOP_OMP_ALGORITHM_NATIVE, forward, "packed, taskDim #, chunks of # points"},

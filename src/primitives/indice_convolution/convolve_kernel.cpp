@@ -13,6 +13,7 @@
 #include "primitives/half-inl.h"
 #include "primitives/indice_convolution/chunk_reader-inl.h"
 #include "primitives/indice_convolution/kernels.h"
+#include "primitives/indice_convolution/pack-inl.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,12 +21,8 @@ namespace mluop::indice_convolution {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::gemm_panel;
-using mluop::HWY_NAMESPACE::kLanes;
 using mluop::HWY_NAMESPACE::kMr;
-using mluop::HWY_NAMESPACE::kNr;
-using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::MicrokernelArgs;
-using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 
@@ -75,6 +72,7 @@ class Convolution {
 
   // Adds the products of a chunk to the sums, and prefetches rows of the next chunk between blocks.
   void add(const Chunk& chunk, RowPrefetcher next_rows) {
+    if (args_.tiling.packs) pack(chunk.k);
     const int64_t max_width = args_.tiling.input_channels;
     for (int64_t input = 0; input < call_.Ci; input += max_width) {
       const int64_t width = std::min(max_width, call_.Ci - input);
@@ -88,16 +86,33 @@ class Convolution {
     }
   }
 
+  // Packs the filters of an offset, unless they are the last packed.
+  void pack(int64_t k) {
+    if (k == packed_k_) return;
+    packed_k_ = k;
+    pack_panels<T>(call_, {k, 0, call_.Ci, channel_, std::min(channels_, call_.Co - channel_)}, tile_.filters);
+  }
+
+  // The packed filters of offset k from input channel `input` and channel `channel` of the tile on.
+  const float* panel_of(int64_t k, int64_t input, int64_t channel, int64_t panel_width) const {
+    const float* filters =
+        args_.tiling.packs ? tile_.filters : args_.packed_filters + (k * all_channels_ + channel_) * call_.Ci;
+    return filters + channel * call_.Ci + input * panel_width;
+  }
+
   // Adds the products of input channels [input, input + width); feature_rows are the chunk's rows in `features`.
   void multiply_panels(const Chunk& chunk, const float* features, int64_t feature_stride,
                        const int32_t* feature_rows, int64_t input, int64_t width, RowPrefetcher& next_rows) {
     const auto first_row = static_cast<int32_t>(chunk.tile << args_.tiling.shift);
     for (int64_t channel = 0; channel < channels_; channel += kNr) {
       const int64_t panel_width = std::min(kNr, channels_ - channel);
-      const float* panel =
-          args_.packed_filters + (chunk.k * all_channels_ + channel_ + channel) * call_.Ci + input * panel_width;
-      const MicrokernelArgs args{panel,     width,    features, feature_stride, tile_.sums + channel,
-                                 channels_, first_row};
+      const MicrokernelArgs args{panel_of(chunk.k, input, channel, panel_width),
+                                 width,
+                                 features,
+                                 feature_stride,
+                                 tile_.sums + channel,
+                                 channels_,
+                                 first_row};
       gemm_panel(panel_width, args, feature_rows, chunk.outputs, chunk.count,
                  [&next_rows] { next_rows.prefetch_step(); });
     }
@@ -158,9 +173,10 @@ class Convolution {
   const Args& call_;
   Tile<T>& tile_;
   const StreamWriter& stream_;
-  int64_t all_channels_;  // of the packed filters
-  int64_t channel_;       // the first output channel of the tile
-  int64_t channels_;      // output channels of the tile
+  int64_t all_channels_;   // of the packed filters
+  int64_t channel_;        // the first output channel of the tile
+  int64_t channels_;       // output channels of the tile
+  int64_t packed_k_ = -1;  // the offset whose filters the tile has packed
 };
 
 template <class T>
@@ -168,8 +184,12 @@ void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) 
   Tile<T> tile(task.nram, args.tiling);
   tile.initialize();
   const StreamWriter stream;
-  for (int64_t channel = 0; channel < args.call.Co; channel += args.tiling.output_channels) {
-    Convolution<T>(args, tile, stream, channel).run(begin, end);
+  const int64_t row_tiles = args.pairs.sort.bucket_count;
+  for (int64_t item = begin; item < end;) {
+    const int64_t number = item % row_tiles;
+    const int64_t count = std::min(row_tiles - number, end - item);
+    Convolution<T>(args, tile, stream, item / row_tiles * args.tiling.output_channels).run(number, number + count);
+    item += count;
   }
 }
 

@@ -39,10 +39,11 @@ struct CountingSort {
 // the elements.
 int sort_task_dim(int64_t element_count, int32_t bucket_count, int task_dim);
 
-// Divides the buckets so that tasks get equal shares of the cost: a bucket costs its elements plus bucket_cost.
+// Divides the buckets, `rounds` times one after the other, so that tasks get equal shares of the cost: a bucket
+// costs its elements plus bucket_cost.
 struct ByElements {
   const CountingSort& sort;
-  int64_t bucket_cost = 1;
+  int64_t bucket_cost, rounds;
   Range operator()(int task_dim, int task_id) const;
 };
 

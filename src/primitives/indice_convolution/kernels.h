@@ -37,8 +37,8 @@ struct SortArgs {
 };
 RangeKernel<SortArgs> sort_kernel();
 
-// Work items: tiles of the output. Adds the products of the pairs of a tile, in their order, and writes the sums
-// to features_out.
+// Work items: tiles of the output, by channels, then by rows. Adds the products of the pairs of a tile, in their
+// order, and writes the sums to features_out.
 struct ConvolveArgs {
   const Args& call;
   const PairsByOutputTile& pairs;

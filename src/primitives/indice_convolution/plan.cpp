@@ -25,11 +25,16 @@ constexpr int64_t kPairsMultiple = 24;
 constexpr int64_t kMaxChunkPairs = 4 * kPairsMultiple;
 
 // Tiles for each task, and chunks of tiles: enough to divide the work evenly. Tiles of fewer than kMinRows rows do
-// not fill the blocks of the microkernel: there are fewer of these, but some for each task.
+// not fill the blocks of the microkernel; with fewer than kMinPairs pairs of an offset, reading its filters takes
+// longer than multiplying by them. There are fewer of these tiles, but some for each task.
 constexpr int64_t kTilesPerTask = 32;
 constexpr int64_t kMinRows = 16;
+constexpr int64_t kMinPairs = 16;
 constexpr int64_t kSmallTilesPerTask = 2;
 constexpr int kTileChunksPerTask = 32;
+
+// Tiles pack the filters themselves if at most so many read the same ones: these are then not written to memory.
+constexpr int64_t kMaxPackings = 2;
 
 // Writing a row of a tile costs about as much as adding so many input channels of a pair.
 constexpr int64_t kRowWriteCost = 6;
@@ -47,7 +52,7 @@ int64_t bytes_moved(const Args& args) {
   const auto element = static_cast<double>(args.element_bytes());
   const auto Ci = static_cast<double>(args.Ci), Co = static_cast<double>(args.Co);
   return saturated(static_cast<double>(args.pair_count) * (Ci * element + 2 * Co * double{sizeof(float)}) +
-                   static_cast<double>(args.M) * Co * element);
+                   (static_cast<double>(args.K) * Ci + static_cast<double>(args.M)) * Co * element);
 }
 
 // Reduces the largest of a tile's buffers. Returns false if none can be reduced.
@@ -84,6 +89,59 @@ void shrink_to_nram(const Context& context, const Args& args, Tiling& tiling) {
   }
 }
 
+// Of the sums of a tile, and of the filters that it packs.
+int64_t max_tile_bytes() { return std::min(kMaxTileBytes, cache_sizes().l2 / 4); }
+
+int64_t row_tiles(const Args& args, int shift) { return ceil_div(args.M, int64_t{1} << shift); }
+
+// The shift of the highest tiles of so many channels of which there are at least `min_tiles`.
+int highest_shift(const Args& args, int64_t output_channels, int64_t min_tiles) {
+  const int64_t row_bytes = output_channels * int64_t{sizeof(float)};
+  const int64_t channel_tiles = ceil_div(args.Co, output_channels);
+  int shift = 0;
+  while (shift < kMaxShift && int64_t{1} << shift < args.M && row_bytes << (shift + 1) <= max_tile_bytes() &&
+         row_tiles(args, shift + 1) * channel_tiles >= min_tiles) {
+    ++shift;
+  }
+  return shift;
+}
+
+// The elements that tiles read: the filters once for each tile of rows, the features of all pairs once for each
+// tile of channels.
+double elements_read(const Args& args, const Tiling& tiling) {
+  const auto filters = static_cast<double>(args.K) * static_cast<double>(args.Ci) * static_cast<double>(args.Co);
+  const auto features = static_cast<double>(args.pair_count) * static_cast<double>(args.Ci);
+  return static_cast<double>(row_tiles(args, tiling.shift)) * filters +
+         static_cast<double>(ceil_div(args.Co, tiling.output_channels)) * features;
+}
+
+// Chooses shift, and reduces output_channels if tiles of so many are too small, and ones of more rows and fewer
+// channels read less.
+void divide_output(const Args& args, int task_dim, Tiling& tiling) {
+  tiling.shift = highest_shift(args, tiling.output_channels, kTilesPerTask * task_dim);
+  const int64_t pairs = args.pair_count / (args.K * row_tiles(args, tiling.shift));
+  if (tiling.rows() >= kMinRows && pairs >= kMinPairs) return;
+  tiling.shift = highest_shift(args, tiling.output_channels, kSmallTilesPerTask * task_dim);
+  Tiling narrower = tiling;
+  while (narrower.output_channels > panel_columns()) {
+    narrower.output_channels = round_up(narrower.output_channels / 2, panel_columns());
+    narrower.shift = highest_shift(args, narrower.output_channels, kSmallTilesPerTask * task_dim);
+    if (elements_read(args, narrower) < elements_read(args, tiling)) tiling = narrower;
+  }
+}
+
+// Tiles that pack the filters of an offset, of all input channels; of fewer output channels where these filters
+// would take much of the caches.
+Tiling packing_tiling(const Args& args, Tiling tiling) {
+  tiling.packs = true;
+  tiling.input_channels = round_up(args.Ci, kMaxLanes);
+  while (tiling.output_channels > panel_columns() &&
+         tiling.output_channels * tiling.input_channels * int64_t{sizeof(float)} > max_tile_bytes()) {
+    tiling.output_channels = round_up(tiling.output_channels / 2, panel_columns());
+  }
+  return tiling;
+}
+
 Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   Tiling tiling{};
   tiling.input_channels = std::min(round_up(args.Ci, kMaxLanes), kMaxChunkChannels);
@@ -91,20 +149,17 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   const int64_t chunk_bytes = std::min(kMaxChunkBytes, cache_sizes().l1 * 3 / 4);
   const int64_t pairs = chunk_bytes / (tiling.input_channels * int64_t{sizeof(float)});
   tiling.chunk_pairs = std::clamp(pairs / kPairsMultiple * kPairsMultiple, kPairsMultiple, kMaxChunkPairs);
-  const int64_t max_sum_bytes = std::min(kMaxTileBytes, cache_sizes().l2 / 4);
-  const int64_t row_bytes = tiling.output_channels * int64_t{sizeof(float)};
-  const auto min_tiles = [&] {
-    return (tiling.rows() < kMinRows ? kSmallTilesPerTask : kTilesPerTask) * task_dim;
-  };
-  while (tiling.shift < kMaxShift && row_bytes << (tiling.shift + 1) <= max_sum_bytes &&
-         args.M >> (tiling.shift + 1) >= min_tiles()) {
-    ++tiling.shift;
-  }
-  shrink_to_nram(context, args, tiling);
+  divide_output(args, task_dim, tiling);
   const int64_t row_out_bytes = args.Co * args.element_bytes();
   const bool whole_lines =
       reinterpret_cast<uintptr_t>(args.features_out) % kCacheLine == 0 && row_out_bytes % kCacheLine == 0;
   tiling.stream = whole_lines && exceeds_caches(args.M * row_out_bytes);
+
+  if (row_tiles(args, tiling.shift) <= kMaxPackings) {
+    const Tiling packing = packing_tiling(args, tiling);
+    if (tile_bytes(args, packing) <= context.nram_capacity) return packing;
+  }
+  shrink_to_nram(context, args, tiling);
   return tiling;
 }
 
@@ -116,14 +171,17 @@ void convolve(Context& context, const Plan& plan, const Args& args, Arena worksp
   check_and_count(context, args, pairs);
   sort_by_tile(context, args, pairs);
 
-  const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
-  launch(context, "pack_filters", static_cast<int>(std::min<int64_t>(plan.task_dim, panels)), Evenly{panels},
-         pack_kernel(args.dtype), {args, workspace.packed_filters});
+  if (!plan.tiling.packs) {
+    const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
+    launch(context, "pack_filters", static_cast<int>(std::min<int64_t>(plan.task_dim, panels)), Evenly{panels},
+           pack_kernel(args.dtype), {args, workspace.packed_filters});
+  }
 
   const int chunks = plan.task_dim == 1 ? 1 : plan.task_dim * kTileChunksPerTask;
   launch_dynamic(context, "convolve", plan.task_dim, chunks,
-                 ByElements{pairs.sort, ceil_div(kRowWriteCost << shift, args.Ci)}, convolve_kernel(args.dtype),
-                 {args, pairs, workspace.packed_filters, plan.tiling});
+                 ByElements{pairs.sort, ceil_div(kRowWriteCost << shift, args.Ci),
+                            ceil_div(args.Co, plan.tiling.output_channels)},
+                 convolve_kernel(args.dtype), {args, pairs, workspace.packed_filters, plan.tiling});
 }
 
 }  // namespace
@@ -134,7 +192,7 @@ size_t workspace_bytes(const Context&, const Args& args) {
 
 Plan make_plan(const Context& context, const Args& args) {
   Plan plan{};
-  plan.task_dim = choose_task_dim(args.M, bytes_moved(args));
+  plan.task_dim = choose_task_dim(args.M * ceil_div(args.Co, panel_columns()), bytes_moved(args));
   plan.tiling = choose_tiling(context, args, plan.task_dim);
   return plan;
 }
@@ -147,8 +205,8 @@ void run(Call& call, const Args& args, Arena workspace) {
     return;
   }
   const Plan plan = make_plan(context, args);
-  call.log_detail("native, taskDim ", plan.task_dim, ", tile of ", plan.tiling.rows(), " rows, ",
-                  plan.tiling.chunk_pairs, " pairs at once");
+  call.log_detail("native, taskDim ", plan.task_dim, ", tile of ", plan.tiling.rows(), " x ",
+                  plan.tiling.output_channels, ", ", plan.tiling.chunk_pairs, " pairs at once");
   convolve(context, plan, args, workspace);
 }
 

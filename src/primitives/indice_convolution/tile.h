@@ -21,6 +21,7 @@ struct Tiling {
   int64_t output_channels;  // a multiple of NR of the microkernel
   int64_t chunk_pairs;
   int64_t input_channels;  // of the rows of a chunk, a multiple of kMaxLanes
+  bool packs;              // tiles pack the filters that they multiply; else these are packed before
   bool stream;             // the output bypasses the caches
 };
 
@@ -31,6 +32,8 @@ struct Tile {
 
   Tile(Arena& nram, const Tiling& tiling)
       : sums(nram.take<float>("sums", {tiling.rows(), tiling.output_channels})),
+        filters(nram.take<float>("packed filters",
+                                 {tiling.packs ? tiling.input_channels : 0, tiling.output_channels})),
         last_chunk_of_row(nram.take<int32_t>("last chunk of row", {tiling.rows()})),
         buffers{PairBuffers(nram, tiling.chunk_pairs), PairBuffers(nram, tiling.chunk_pairs)},
         converted_pairs(kConverts ? tiling.chunk_pairs : 0),
@@ -42,6 +45,7 @@ struct Tile {
   void initialize() { std::iota(row_numbers, row_numbers + converted_pairs, 0); }
 
   float* sums;                 // [rows, output_channels]
+  float* filters;              // [panels][Ci][NR], of one offset, if the tile packs them
   int32_t* last_chunk_of_row;  // [rows], of a ChunkReader
   PairBuffers buffers[2];      // of a ChunkReader
 

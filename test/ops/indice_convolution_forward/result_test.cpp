@@ -57,6 +57,8 @@ constexpr IndiceConvolutionSizes kHostileSizes[] = {
     {50, 60, 256, 1, 3, 3, 3},      // long sums, one output channel
     {50, 60, 1, 256, 3, 3, 3},      // sums of one product
     {40, 41, 17, 255, 1, 2, 3},     // a long odd row
+    {90, 80, 300, 310, 3, 3, 1},    // few rows, wide filters
+    {40, 50, 3000, 90, 1, 1, 2},    // filters that no tile packs
     {30, 2000, 4, 31, 3, 3, 3},     // most outputs have no pair
     {3000, 1, 8, 8, 1, 1, 2},       // one output for all pairs
     {1, 500, 64, 64, 5, 5, 5},      // one input for all pairs
