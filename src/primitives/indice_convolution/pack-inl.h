@@ -52,7 +52,7 @@ void copy_elements(const T* from, const FilterStrides& strides, int64_t inputs, 
 // The same for strides.co == 1 and whole vectors of outputs. The rows are short and far apart: prefetched ahead.
 template <class T>
 void copy_vectors(const T* from, int64_t ci_stride, int64_t inputs, int64_t outputs, float* to, int64_t stride) {
-  constexpr int64_t kPrefetchedRows = 8;
+  constexpr int64_t kPrefetchedRows = 32;
   const PanelTag d;
   for (int64_t ci = 0; ci < inputs; ++ci, from += ci_stride, to += stride) {
     if (ci + kPrefetchedRows < inputs) {

@@ -34,7 +34,9 @@ constexpr int64_t kSmallTilesPerTask = 2;
 constexpr int kTileChunksPerTask = 32;
 
 // Tiles pack the filters themselves if at most so many read the same ones: these are then not written to memory.
+// They have few channels, whose filters share the second-level cache with their sums.
 constexpr int64_t kMaxPackings = 2;
+constexpr int64_t kPackingChannels = 64;  // a multiple of NR of every microkernel
 
 // Writing a row of a tile costs about as much as adding so many input channels of a pair.
 constexpr int64_t kRowWriteCost = 6;
@@ -89,7 +91,7 @@ void shrink_to_nram(const Context& context, const Args& args, Tiling& tiling) {
   }
 }
 
-// Of the sums of a tile, and of the filters that it packs.
+// Of the sums of a tile.
 int64_t max_tile_bytes() { return std::min(kMaxTileBytes, cache_sizes().l2 / 4); }
 
 int64_t row_tiles(const Args& args, int shift) { return ceil_div(args.M, int64_t{1} << shift); }
@@ -130,18 +132,6 @@ void divide_output(const Args& args, int task_dim, Tiling& tiling) {
   }
 }
 
-// Tiles that pack the filters of an offset, of all input channels; of fewer output channels where these filters
-// would take much of the caches.
-Tiling packing_tiling(const Args& args, Tiling tiling) {
-  tiling.packs = true;
-  tiling.input_channels = round_up(args.Ci, kMaxLanes);
-  while (tiling.output_channels > panel_columns() &&
-         tiling.output_channels * tiling.input_channels * int64_t{sizeof(float)} > max_tile_bytes()) {
-    tiling.output_channels = round_up(tiling.output_channels / 2, panel_columns());
-  }
-  return tiling;
-}
-
 Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   Tiling tiling{};
   tiling.input_channels = std::min(round_up(args.Ci, kMaxLanes), kMaxChunkChannels);
@@ -156,7 +146,10 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   tiling.stream = whole_lines && exceeds_caches(args.M * row_out_bytes);
 
   if (row_tiles(args, tiling.shift) <= kMaxPackings) {
-    const Tiling packing = packing_tiling(args, tiling);
+    Tiling packing = tiling;
+    packing.packs = true;
+    packing.input_channels = round_up(args.Ci, kMaxLanes);
+    packing.output_channels = std::min(tiling.output_channels, kPackingChannels);
     if (tile_bytes(args, packing) <= context.nram_capacity) return packing;
   }
   shrink_to_nram(context, args, tiling);
