@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
-#include <utility>
 
 #include "core/caches.h"
 #include "core/half.h"
@@ -115,14 +114,14 @@ class Product {
     feature_in_place_ = is_read_in_place<T>(call_.Ci);
     // Whole vectors.
     grad_in_place_ = is_read_in_place<T>(call_.Co) && columns_ == width_;
-    sums_in_place_ = segment_.partial != kNone && columns_ == width_;
-    sums_ = sums_in_place_ ? partial_sums() + row_ * call_.Co + column_ : tile.sums;
+    const bool are_written_as_fp32 = segment_.partial != kNone || std::is_same_v<T, float>;
+    sums_in_place_ = are_written_as_fp32 && columns_ == width_;
+    sums_ = sums_in_place_ ? static_cast<float*>(matrix()) + row_ * call_.Co + column_ : tile.sums;
     sum_stride_ = sums_in_place_ ? call_.Co : width_;
   }
 
   // Adds the products of the positions [begin, end), which follow those of the call before.
   void run(int64_t begin, int64_t end) {
-    load();
     int64_t l = begin;
     end_ = end;
     Chunk chunk = read(l, 0);
@@ -137,7 +136,14 @@ class Product {
   }
 
   // Continues from the partial sums.
-  void resume() { started_ = true; }
+  void resume() {
+    starts_ = false;
+    if (sums_in_place_) return;
+    const float* from = static_cast<const float*>(matrix());
+    for (int64_t r = 0; r < rows_; ++r) {
+      copy_row(from + (row_ + r) * call_.Co + column_, columns_, width_, sums_ + r * width_);
+    }
+  }
 
  private:
   // The chunk from position l on; `side`: which of the two buffers of indices it may use.
@@ -168,7 +174,7 @@ class Product {
   }
 
   // Adds the products of the packed pairs, and prefetches the rows of the next chunk between blocks.
-  void multiply(int64_t pairs, const Chunk& next) const {
+  void multiply(int64_t pairs, const Chunk& next) {
     const int64_t panels = ceil_div(width_, kNr);
     const int64_t blocks = panels * ceil_div(rows_, kBlockRowsOf(std::min(width_, kNr) / kLanes));
     const int64_t step = ceil_div(next.count, blocks);
@@ -181,40 +187,32 @@ class Product {
       }
     };
     for (int64_t column = 0; column < width_; column += kNr) {
-      const OuterProducts products{tile_.feature_rows, tile_.grad_rows, column, pairs,
+      const OuterProducts products{tile_.feature_rows, tile_.grad_rows, column, pairs, starts_,
                                    sums_ + column,     sum_stride_};
       add_outer_products_of_panel(std::min(kNr, width_ - column), products, rows_, prefetch_step);
     }
+    starts_ = false;
   }
 
-  float* partial_sums() const { return args_.partials + segment_.partial * call_.matrix_count(); }
-
-  // Initially 0, later the partial sums.
-  void load() {
-    if (!std::exchange(started_, true)) {
-      for (int64_t r = 0; r < rows_; ++r) std::fill_n(sums_ + r * sum_stride_, width_, 0.0F);
-      return;
-    }
-    if (sums_in_place_) return;
-    const float* matrix = partial_sums();
-    for (int64_t r = 0; r < rows_; ++r) {
-      copy_row(matrix + (row_ + r) * call_.Co + column_, columns_, width_, sums_ + r * width_);
-    }
+  // Of the segment: its partial sums, or the filters of its offset, of T.
+  void* matrix() const {
+    if (segment_.partial != kNone) return args_.partials + segment_.partial * call_.matrix_count();
+    return static_cast<T*>(call_.filters_grad) + segment_.k * call_.matrix_count();
   }
 
   void write() const {
     if (sums_in_place_) return;
     if (segment_.partial == kNone) {
-      write_to(static_cast<T*>(call_.filters_grad) + segment_.k * call_.matrix_count());
+      write_to(static_cast<T*>(matrix()));
     } else {
-      write_to(partial_sums());
+      write_to(static_cast<float*>(matrix()));
     }
   }
 
   template <class Element>
-  void write_to(Element* matrix) const {
+  void write_to(Element* to) const {
     for (int64_t r = 0; r < rows_; ++r) {
-      write_row(sums_ + r * width_, columns_, matrix + (row_ + r) * call_.Co + column_);
+      write_row(sums_ + r * width_, columns_, to + (row_ + r) * call_.Co + column_);
     }
   }
 
@@ -222,14 +220,14 @@ class Product {
   const Args& call_;
   const Tile& tile_;
   const Segment& segment_;
-  bool started_ = false;
+  bool starts_ = true;  // no product has been added
   int64_t end_ = 0;
   int64_t row_, rows_;
   int64_t column_, columns_;
   int64_t width_;  // the columns in whole vectors
   const T *features_, *output_grad_;
   bool feature_in_place_, grad_in_place_;
-  bool sums_in_place_;  // in the partial sums
+  bool sums_in_place_;  // in the matrix of the segment
   float* sums_;         // of input channel row_ and output channel column_, whose rows are sum_stride_ apart
   int64_t sum_stride_;
 };

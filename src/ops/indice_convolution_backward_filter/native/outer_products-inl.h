@@ -38,6 +38,7 @@ struct OuterProducts {
   const float* const* grads;     // [pairs], the rows of output_grad
   int64_t column;                // of the panel in these rows
   int64_t pairs;
+  bool starts;  // the sums are 0 before, whatever their memory holds
   float* sums;
   int64_t sum_stride;
 };
@@ -50,7 +51,7 @@ HWY_NOINLINE void add_outer_products(const OuterProducts& args, int64_t row) {
   hn::Vec<PanelTag> sums[kRows][kVectors];
   HWY_UNROLL(12) for (int r = 0; r < kRows; ++r) {
     HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = hn::LoadU(d, to + r * args.sum_stride + v * kLanes);
+      sums[r][v] = args.starts ? hn::Zero(d) : hn::LoadU(d, to + r * args.sum_stride + v * kLanes);
     }
   }
   const float* const* const features = args.features;
