@@ -167,6 +167,7 @@ def main() -> int:
         ("indice_conv", lambda: _indice_conv(16)),
         ("indice_conv", lambda: _indice_conv(64)),
         ("indice_conv", lambda: _indice_conv(512, sites=292)),
+        ("indice_conv", lambda: _indice_conv(256, sites=1000)),
     ]
     for operator, make in makers:
         if arguments.op not in operator:
