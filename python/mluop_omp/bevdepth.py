@@ -18,7 +18,7 @@ from torch import Tensor
 
 from mluop_omp import _extensions
 from mluop_omp._operators import voxels
-from mluop_omp.torch._arrays import TORCH, dense, to_int32, widened, write
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, to_int32, widened, write
 
 
 def voxel_pooling_forward(
@@ -34,7 +34,7 @@ def voxel_pooling_forward(
     pos_memo: Tensor,
 ) -> None:
     """Writes output_features [B, Y, X, C] and pos_memo. The voxel numbers may be tensors."""
-    torch.get_num_threads()
+    apply_num_threads()
     voxel_num = [int(number) for number in (num_voxel_x, num_voxel_y, num_voxel_z)]
     (features,) = widened(input_features)
     outputs = {"output_features": output_features, "pos_memo": pos_memo}
@@ -61,7 +61,7 @@ def voxel_pooling_inference_forward(
 
     The products of one camera at a time are stored. Products and sums are float32 for half.
     """
-    torch.get_num_threads()
+    apply_num_threads()
     voxel_num = [int(number) for number in (num_voxel_x, num_voxel_y, num_voxel_z)]
     D, H, W, C = num_depth, num_height, num_width, num_channels
     cameras = batch_size * num_cams

@@ -11,7 +11,7 @@ from torch import Tensor
 from mluop_omp._library import bad_param, not_supported
 from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
 from mluop_omp.torch import _rulebooks, modules
-from mluop_omp.torch._arrays import TORCH, dense, to_int32, widened, write
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, to_int32, widened, write
 
 __all__ = [
     "ball_query_forward",
@@ -36,7 +36,7 @@ __all__ = [
 def three_interpolate_forward(
     points_tensor: Tensor, idx_tensor: Tensor, weight_tensor: Tensor, out_tensor: Tensor, **_: int
 ) -> None:
-    torch.get_num_threads()
+    apply_num_threads()
     features, weights = widened(points_tensor, weight_tensor)
     arguments = (features, dense(idx_tensor), weights)
     write({"out_tensor": out_tensor}, features.dtype, points.three_interpolate, *arguments)
@@ -49,7 +49,7 @@ def three_interpolate_backward(
     grad_points_tensor: Tensor,
     **_: int,
 ) -> None:
-    torch.get_num_threads()
+    apply_num_threads()
     grad, weights = widened(grad_out_tensor, weight_tensor)
     arguments = (grad, dense(idx_tensor), weights, grad_points_tensor.shape[2])
     output = {"grad_points_tensor": grad_points_tensor}
@@ -59,7 +59,7 @@ def three_interpolate_backward(
 def three_nn_forward(
     unknown_tensor: Tensor, known_tensor: Tensor, dist2_tensor: Tensor, idx_tensor: Tensor, **_: int
 ) -> None:
-    torch.get_num_threads()
+    apply_num_threads()
     for name, points_of in (("unknown_tensor", unknown_tensor), ("known_tensor", known_tensor)):
         if points_of.shape[-1] != 3:
             raise bad_param(
@@ -82,7 +82,7 @@ def ball_query_forward(
     max_radius: float,
     nsample: int,
 ) -> None:
-    torch.get_num_threads()
+    apply_num_threads()
     arguments = (*widened(new_xyz_tensor, xyz_tensor), min_radius, max_radius, nsample)
     write({"idx_tensor": idx_tensor}, torch.int32, points.ball_query, *arguments)
 
@@ -97,7 +97,7 @@ def masked_im2col_forward(
     pad_h: int,
     pad_w: int,
 ) -> None:
-    torch.get_num_threads()
+    apply_num_threads()
     (feature,) = widened(im)
     masks = to_int32("mask_h_idx", mask_h_idx), to_int32("mask_w_idx", mask_w_idx)
     arguments = (feature, *masks, (kernel_h, kernel_w), (pad_h, pad_w))
@@ -113,7 +113,7 @@ def masked_col2im_forward(
     width: int,
     channels: int,
 ) -> None:
-    torch.get_num_threads()
+    apply_num_threads()
     (columns,) = widened(col)
     masks = to_int32("mask_h_idx", mask_h_idx), to_int32("mask_w_idx", mask_w_idx)
     write({"im": im}, columns.dtype, masked_conv.masked_col2im, columns, *masks, (height, width))
@@ -143,7 +143,7 @@ def _pair(value: int | Sequence[int]) -> tuple[int, ...]:
 
 def dynamic_point_to_voxel_forward(feats: Tensor, coors: Tensor, reduce_type: str) -> list[Tensor]:
     """Half and bfloat16 are reduced in float32; coordinates keep their type."""
-    torch.get_num_threads()
+    apply_num_threads()
     (features,) = widened(feats, least=torch.float32)
     arguments = (features, to_int32("coors", coors), reduce_type)
     voxel_feats, voxel_coors, *others = voxels.dynamic_scatter(TORCH, *arguments)
@@ -159,7 +159,7 @@ def dynamic_point_to_voxel_backward(
     reduce_count: Tensor,
     reduce_type: str,
 ) -> None:
-    torch.get_num_threads()
+    apply_num_threads()
     tensors = widened(grad_reduced_feats, feats, reduced_feats, least=torch.float32)
     counts = to_int32("coors_idx", coors_idx), to_int32("reduce_count", reduce_count)
     arguments = (*tensors, *counts, reduce_type)
@@ -199,7 +199,7 @@ def hard_voxelize_forward(
 
 
 def _voxelize(arguments: tuple, out: tuple) -> int:
-    torch.get_num_threads()
+    apply_num_threads()
     return voxels.voxelization(TORCH, *arguments, out=out)[3]
 
 
@@ -229,7 +229,7 @@ def _get_indice_pairs(
     _subM: int,
     _transpose: int,
 ) -> list[Tensor]:
-    torch.get_num_threads()
+    apply_num_threads()
     if _transpose:
         raise not_supported("get_indice_pairs: mluop_omp has no transposed sparse convolution")
     # mmcv centers the filter of a submanifold convolution, whatever stride and padding are.

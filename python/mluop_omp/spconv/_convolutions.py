@@ -14,7 +14,7 @@ from torch import Tensor
 
 from mluop_omp._operators import sparse_conv
 from mluop_omp.torch import _rulebooks
-from mluop_omp.torch._arrays import TORCH, dense
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense
 
 # By the names of cumm's tensorview.gemm.Activation.
 _ACTIVATIONS: dict[str, Callable[[Tensor, float], Tensor]] = {
@@ -96,7 +96,7 @@ def _pairs(
     if transposed or dilated or len(kernel) not in (2, 3):
         arguments = (indices, batch_size, space, out_space, *geometry, subm, transposed)
         return _rulebooks.general_indice_pairs(*arguments)
-    torch.get_num_threads()
+    apply_num_threads()
     arguments = (dense(indices), batch_size, space, *geometry, subm)
     return sparse_conv.indice_pairs(TORCH, *arguments)
 

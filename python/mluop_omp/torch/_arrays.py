@@ -14,6 +14,9 @@ from mluop_omp._library import bad_param, not_supported
 _INTEGERS = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 # What torch.autocast computes in place of float32.
 LOWER_PRECISION = {torch.float16, torch.bfloat16}
+# Before calls of operators: applies torch.set_num_threads to the OpenMP setting of the calling
+# thread, as PyTorch's operators do.
+apply_num_threads = torch.get_num_threads
 
 
 def dense(tensor: torch.Tensor) -> torch.Tensor:
@@ -35,6 +38,11 @@ def widened(*tensors: torch.Tensor, least: torch.dtype | None = None) -> list[to
     return [dense(tensor.to(dtype)) for tensor in tensors]
 
 
+def _require_integers(name: str, tensor: torch.Tensor) -> None:
+    if tensor.dtype not in _INTEGERS:
+        raise bad_param(f"{name} has dtype {tensor.dtype}, expected integers")
+
+
 def _require_all(name: str, tensor: torch.Tensor, valid: torch.Tensor, expected: str) -> None:
     """Raises MluOpError for the first element that is not valid."""
     if not valid.all():
@@ -44,8 +52,7 @@ def _require_all(name: str, tensor: torch.Tensor, valid: torch.Tensor, expected:
 
 def to_int32(name: str, tensor: torch.Tensor) -> torch.Tensor:
     """Returns integers as int32. Raises MluOpError if one does not fit."""
-    if tensor.dtype not in _INTEGERS:
-        raise bad_param(f"{name} has dtype {tensor.dtype}, expected integers")
+    _require_integers(name, tensor)
     if tensor.dtype is torch.int64:
         fits = (tensor >= -(2**31)) & (tensor < 2**31)
         _require_all(name, tensor, fits, "a 32-bit integer")
@@ -54,8 +61,7 @@ def to_int32(name: str, tensor: torch.Tensor) -> torch.Tensor:
 
 def to_index(name: str, tensor: torch.Tensor, size: int) -> torch.Tensor:
     """Returns integers as int64. Raises MluOpError if one is outside [0, size)."""
-    if tensor.dtype not in _INTEGERS:
-        raise bad_param(f"{name} has dtype {tensor.dtype}, expected integers")
+    _require_integers(name, tensor)
     _require_all(name, tensor, (tensor >= 0) & (tensor < size), f"0 to {size - 1}")
     return tensor.long()
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
-from mluop_omp.torch._arrays import TORCH, dense
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense
 
 NAMESPACE = "mluop_omp"
 SCHEMAS: dict[str, str] = {}
@@ -27,9 +27,7 @@ def _define(name: str, schema: str, kernel: Callable[..., Any], fake: Callable[.
     count = schema.partition("->")[0].count("Tensor ")  # They come first.
 
     def run(*arguments: Any) -> Any:
-        # Applies torch.set_num_threads to the OpenMP setting of the calling thread, as PyTorch's
-        # operators do.
-        torch.get_num_threads()
+        apply_num_threads()
         tensors = [
             each
             if each is None or each.layout is _STRIDED and each.is_contiguous()

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import voxels
-from mluop_omp.torch._arrays import TORCH, to_index, widened
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_index, widened
 
 
 def points_of_intervals(starts: Tensor, lengths: Tensor, points: int) -> Tensor:
@@ -21,7 +21,7 @@ def points_of_intervals(starts: Tensor, lengths: Tensor, points: int) -> Tensor:
 
 def pool_rows(rows: Tensor, cell: Tensor, cells: int) -> Tensor:
     """Returns [cells, C]: the sum of the rows [P, C] of each cell, by voxel pooling."""
-    torch.get_num_threads()
+    apply_num_threads()
     (rows,) = widened(rows)
     P, C = rows.shape
     if P == 0 or C == 0:

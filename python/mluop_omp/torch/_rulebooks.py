@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import sparse_conv
-from mluop_omp.torch._arrays import TORCH, to_int32, widened
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32, widened
 
 
 def fit_columns(pairs: Tensor, rows: int) -> Tensor:
@@ -123,7 +123,7 @@ def general_indice_pairs(
 def convolve(
     feats: Tensor, filters: Tensor, pairs: Tensor, num: Tensor, num_out: int, layout: str
 ) -> Tensor:
-    torch.get_num_threads()
+    apply_num_threads()
     feats, filters = widened(feats, filters)
     return sparse_conv.indice_conv(TORCH, feats, filters, pairs, num, num_out, False, layout)
 
@@ -132,7 +132,7 @@ def convolve_backward(
     feats: Tensor, filters: Tensor, grad: Tensor, pairs: Tensor, num: Tensor, layout: str
 ) -> tuple[Tensor, Tensor]:
     """Returns the gradients of feats and of the filters, the latter as [K, Ci, Co]."""
-    torch.get_num_threads()
+    apply_num_threads()
     (feats, filters, grad), kernel = widened(feats, filters, grad), (pairs.shape[0], 1, 1)
     grad_feats = sparse_conv.indice_conv_backward_data(
         TORCH, grad, filters, pairs, num, False, layout
