@@ -23,7 +23,7 @@ constexpr auto kFooter =
     "Environment:\n"
     "  OMP_NUM_THREADS     Number of threads if --threads is not given\n"
     "  MLUOP_OMP_..., MLUOP_LOG_LEVEL\n"
-    "                      Settings of the library, see its README\n\n"
+    "                      Settings of the library, see docs/settings.md\n\n"
     "Exit status:\n"
     "  0  All cases verified and measured\n"
     "  1  A case failed, or a file could not be read or written\n"

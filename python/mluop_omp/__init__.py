@@ -11,7 +11,7 @@ functions below list it. The library computes the other types.
 Functions may be called from any thread, and from signal handlers and finalizers that interrupt
 another call. An exception that interrupts a call, such as KeyboardInterrupt, affects no other.
 
-Settings of the library, such as OMP_NUM_THREADS, are described in README.md and mlu_op.h.
+Settings of the library, such as OMP_NUM_THREADS, are described in docs/settings.md and mlu_op.h.
 MLUOP_LOG_LEVEL is off unless it is set, as exceptions carry the messages of the log.
 """
 

@@ -36,8 +36,8 @@ def threads(count: int | None = None) -> int:
 def algorithm(name: str | None = None) -> str:
     """Returns the algorithm of the process, after setting it to `name`: "native" or "device".
 
-    It starts as MLUOP_OMP_ALGORITHM, or "native". README.md describes the two. A call that another
-    thread has begun uses the algorithm that it began with.
+    It starts as MLUOP_OMP_ALGORITHM, or "native". mlu_op_omp.h describes the two. A call that
+    another thread has begun uses the algorithm that it began with.
     """
     if name is not None:
         _library.set_algorithm(name)

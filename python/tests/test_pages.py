@@ -1,4 +1,4 @@
-"""The Python examples of README.md, each run as a program of its own."""
+"""The Python examples of README.md and docs/, each run as a program of its own."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = "".join(page.read_text() for page in (ROOT / "README.md", *ROOT.glob("docs/*.md")))
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGES, flags=re.DOTALL)
 # A regular expression of what each prints.
 OUTPUTS = {
     "mluop_omp.torch": r"Size\(\[1, 64, 2, 2, 2\]\) torch.Size\(\[3, 3, 3, 16, 32\]\)",
