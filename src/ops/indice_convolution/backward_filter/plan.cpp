@@ -1,0 +1,202 @@
+#include "ops/indice_convolution/backward_filter/plan.h"
+
+#include <algorithm>
+
+#include "core/caches.h"
+#include "core/checks.h"
+#include "core/sizes.h"
+#include "ops/indice_convolution/backward_filter/kernels.h"
+#include "ops/indice_convolution/bad_index.h"
+#include "primitives/fill.h"
+
+namespace mluop::indice_convolution::backward_filter {
+namespace {
+
+// Segments of the reduction: enough for many tasks, of so many pairs that the partial sums cost little.
+constexpr int64_t kMaxSegments = 256;
+constexpr int64_t kMinSegments = 8;
+constexpr int64_t kPartialElements = 1 << 22;
+constexpr int64_t kMinSegmentPairs = 1024;
+
+// The tile of the filters and a chunk share the second-level cache.
+constexpr int64_t kMaxTileChannels = 256;
+constexpr int64_t kMinTileBytes = 64 << 10;
+constexpr int64_t kMaxChunkPairs = 96;
+
+// Few: consecutive segments name the same rows.
+constexpr int kChunksPerTask = 12;
+
+// All offsets that are divided have as many segments: those with the same number then name about the same rows.
+int64_t most_segments_of(const Args& args) {
+  const int64_t segments =
+      std::clamp(kPartialElements / std::max(args.matrix_count(), int64_t{1}), kMinSegments, kMaxSegments);
+  const int64_t *first = args.indice_num, *last = first + args.K;
+  const int64_t divided = std::count_if(first, last, [](int64_t pairs) { return pairs > kMinSegmentPairs; });
+  if (divided == 0) return 1;
+  const int64_t of_largest =
+      ceil_div(*std::max_element(first, last), std::max(ceil_div(args.pair_count, segments), kMinSegmentPairs));
+  return std::clamp(2 * segments / divided, int64_t{1}, of_largest);
+}
+
+struct Workspace {
+  Workspace(Arena& workspace, const Args& args, const Division& division)
+      : partials(workspace.take<float>("partial sums", {division.partial_count, args.Ci, args.Co})) {}
+
+  float* partials;
+};
+
+struct Pool {
+  Pool(Arena& pool, const Args& args, const Division& division)
+      : segments(pool, args, division), first_pairs(pool.take<int64_t>("first pairs", {args.K + 1})) {}
+
+  Segments segments;
+  int64_t* first_pairs;  // [K + 1], the number of the first pair of an offset
+};
+
+int64_t bytes_moved(const Args& args) {
+  const auto element = static_cast<double>(args.element_bytes());
+  const auto channels = static_cast<double>(args.Ci) + static_cast<double>(args.Co);
+  return saturated(static_cast<double>(args.pair_count) * channels * element);
+}
+
+// Halves one of the sizes of a tile. Returns false if it is the smallest.
+bool shrink(Tiling& tiling) {
+  constexpr int64_t kMinPairs = 16;
+  const bool is_smallest_block = tiling.rows == 1 && tiling.columns <= kMaxLanes;
+  if (tiling.chunk_pairs > (is_smallest_block ? 1 : kMinPairs)) {
+    tiling.chunk_pairs /= 2;
+  } else if (is_smallest_block) {
+    return false;
+  } else if (tiling.columns > kMaxLanes && tiling.columns >= tiling.rows) {
+    tiling.columns = round_up(tiling.columns / 2, kMaxLanes);
+  } else {
+    tiling.rows = ceil_div(tiling.rows, 2);
+  }
+  return true;
+}
+
+Tiling choose_tiling(const Context& context, const Args& args) {
+  // Equal shares of the channels.
+  const auto share = [](int64_t channels) { return ceil_div(channels, ceil_div(channels, kMaxTileChannels)); };
+  Tiling tiling{};
+  tiling.rows = share(args.Ci);
+  tiling.columns = round_up(share(args.Co), panel_columns());
+  const int64_t pair_bytes = (args.Ci + args.Co) * args.element_bytes();
+  tiling.block_rows = std::clamp(cache_sizes().l2 / 2 / pair_bytes, int64_t{64}, int64_t{1} << 20);
+  const int64_t panel_bytes = panel_columns() * int64_t{sizeof(float)};
+  tiling.chunk_pairs = std::clamp(cache_sizes().l1 * 2 / 3 / panel_bytes, int64_t{1}, kMaxChunkPairs);
+  const int64_t max_bytes = std::max(cache_sizes().l2 / 4, kMinTileBytes);
+  while (tiling.rows * tiling.columns * int64_t{sizeof(float)} > max_bytes) {
+    if (tiling.columns > tiling.rows) {
+      tiling.columns = round_up(tiling.columns / 2, panel_columns());
+    } else {
+      tiling.rows = ceil_div(tiling.rows, 2);
+    }
+  }
+  while (bytes_of<Tile>(tiling) > context.nram_capacity) {
+    const bool shrunk = shrink(tiling);
+    require(shrunk, MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
+            ", expected room for the smallest tile: ", bytes_of<Tile>(tiling), " bytes");
+  }
+  return tiling;
+}
+
+// Divides segments times tiles so that tasks get equal shares of their pairs.
+struct ByPairs {
+  Range operator()(int task_dim, int task_id) const {
+    const Division& division = segments.division;
+    return split_cost(division.segment_count * tiles, task_dim, task_id, [&](int64_t item) {
+      const int64_t number = item / tiles;
+      if (number == division.segment_count) return pair_count * tiles;
+      const Segment& segment = segments.segments[number];
+      return segment.first_pair * tiles + (segment.end - segment.begin) * (item % tiles);
+    });
+  }
+
+  const Segments& segments;
+  int64_t pair_count, tiles;
+};
+
+void check_indices(Context& context, const Args& args, int task_dim, int64_t* first_pairs) {
+  first_pairs[0] = 0;
+  for (int64_t k = 0; k < args.K; ++k) first_pairs[k + 1] = first_pairs[k] + args.indice_num[k];
+  FirstBadItem first_bad;
+  launch(context, "check_pairs", task_dim, Evenly{args.pair_count}, check_kernel(),
+         {args, first_pairs, first_bad});
+  if (first_bad.found()) throw bad_index(args, first_bad.item());
+}
+
+}  // namespace
+
+Division::Division(const Args& args) : min_pairs(kMinSegmentPairs), most(most_segments_of(args)) {
+  for (int64_t k = 0; k < args.K; ++k) {
+    const int64_t segments = segments_of(args.indice_num[k]);
+    segment_count += segments;
+    if (segments > 1) partial_count += segments;
+  }
+}
+
+Segments::Segments(Arena& pool, const Args& args, const Division& sizes)
+    : division(sizes),
+      segments(pool.take<Segment>("segments", {sizes.segment_count})),
+      first_partials(pool.take<int32_t>("first partial sums", {args.K})) {}
+
+void Segments::initialize(const Args& args) {
+  int32_t partial = 0;
+  for (int64_t k = 0; k < args.K; ++k) {
+    first_partials[k] = partial;
+    const auto count = static_cast<int32_t>(division.segments_of(args.indice_num[k]));
+    if (count > 1) partial += count;
+  }
+  Segment* segment = segments;
+  int64_t first_pair = 0;
+  for (int32_t group = 0; group < division.most; ++group) {
+    for (int64_t k = 0; k < args.K; ++k) {
+      const auto count = static_cast<int32_t>(division.segments_of(args.indice_num[k]));
+      if (group >= count) continue;
+      const Range range = split(args.indice_num[k], count, group);
+      *segment++ = {k,
+                    first_pair,
+                    static_cast<int32_t>(range.begin),
+                    static_cast<int32_t>(range.end),
+                    group,
+                    count > 1 ? first_partials[k] + group : kNone};
+      first_pair += range.size();
+    }
+  }
+}
+
+size_t workspace_bytes(const Args& args) {
+  return args.is_empty() ? 0 : workspace_bytes_of<Workspace>(args, Division(args));
+}
+
+void run(Call& call, const Args& args, Arena workspace_memory) {
+  Context& context = call.context();
+  if (args.is_empty()) {
+    context.reserve(0);
+    fill_zero(context, args.filters_grad, args.K * args.matrix_count() * args.element_bytes());
+    return;
+  }
+  const Division division(args);
+  const Tiling tiling = choose_tiling(context, args);
+  const int64_t tiles = tiling.tiles(args), items = division.segment_count * tiles;
+  const int64_t bytes = bytes_moved(args);
+  const int task_dim = choose_task_dim(items, bytes);
+  call.log_detail("native, taskDim ", task_dim, ", ", division.segment_count, " segments, tile of ", tiling.rows,
+                  " x ", tiling.columns, ", ", tiling.chunk_pairs, " pairs at once");
+  const Workspace workspace(workspace_memory, args, division);
+  Arena arena = context.reserve(bytes_of<Pool>(args, division));
+  Pool pool(arena, args, division);
+  check_indices(context, args, choose_task_dim(args.pair_count, bytes), pool.first_pairs);
+  pool.segments.initialize(args);
+  const auto chunks = static_cast<int>(std::min(items, int64_t{task_dim} * kChunksPerTask));
+  launch_dynamic(context, "multiply", task_dim, std::max(chunks, 1),
+                 ByPairs{pool.segments, args.pair_count, tiles}, multiply_kernel(args.dtype),
+                 {args, pool.segments, tiling, workspace.partials});
+  const int64_t blocks = args.K * ceil_div(args.matrix_count(), kCombinedElements);
+  const int64_t combined_bytes = (division.partial_count + args.K) * args.matrix_count() * int64_t{sizeof(float)};
+  launch(context, "combine", choose_task_dim(blocks, combined_bytes), Evenly{blocks}, combine_kernel(args.dtype),
+         {args, pool.segments, workspace.partials});
+}
+
+}  // namespace mluop::indice_convolution::backward_filter

@@ -1,0 +1,50 @@
+// A stable parallel counting sort: from the histograms of the tasks to the position of each element. Steps, each a
+// launch over the elements with the same task_dim:
+//   1. the operator's kernel calls clear_counts() and counts its elements in counts_of(taskId)
+//   2. exclusive_scan() computes starts and positions
+//   3. the operator's kernel visits its elements in the same order: one of bucket b goes to the position
+//      positions_of(taskId)[b]++
+// Cost: 4 bytes for each task and bucket, which sort_task_dim() keeps below 16 bytes an element.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "team/launch.h"
+
+namespace mluop::indice_convolution::native {
+
+// Elements and buckets number less than 2^31.
+struct CountingSort {
+  CountingSort(Arena& arena, int64_t elements, int32_t buckets, int tasks);
+
+  // Zeroes the histogram of a task; before its first element.
+  void clear_counts(int task_id);
+  int32_t* counts_of(int task_id) { return counts + int64_t{task_id} * bucket_count; }
+
+  // Replaces counts by positions, in the order of buckets and, within a bucket, of tasks.
+  void exclusive_scan(Context& context);
+  int32_t* positions_of(int task_id) { return positions + int64_t{task_id} * bucket_count; }
+
+  int64_t element_count;
+  int32_t bucket_count;
+  int task_dim;
+  int32_t* starts;       // [bucket_count + 1], bucket b has the positions [starts[b], starts[b + 1])
+  int32_t* counts;       // [task_dim, bucket_count], elements
+  int32_t* positions;    // the same memory after exclusive_scan(): the position of the next element
+  int32_t* task_totals;  // [task_dim], elements of the buckets of a task of the scan
+};
+
+// The largest number of tasks, up to task_dim, that each have elements and whose histograms are small compared to
+// the elements.
+int sort_task_dim(int64_t element_count, int32_t bucket_count, int task_dim);
+
+// Divides the buckets, `rounds` times one after the other, so that tasks get equal shares of the cost: a bucket
+// costs its elements plus bucket_cost.
+struct ByElements {
+  const CountingSort& sort;
+  int64_t bucket_cost, rounds;
+  Range operator()(int task_dim, int task_id) const;
+};
+
+}  // namespace mluop::indice_convolution::native

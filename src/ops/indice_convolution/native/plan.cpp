@@ -1,0 +1,206 @@
+#include "ops/indice_convolution/native/plan.h"
+
+#include <algorithm>
+
+#include "core/caches.h"
+#include "core/checks.h"
+#include "core/sizes.h"
+#include "ops/indice_convolution/native/kernels.h"
+#include "primitives/fill.h"
+#include "primitives/matmul.h"
+
+namespace mluop::indice_convolution::native {
+namespace {
+
+// The tile of the output, a chunk of features and the filters of an offset share the caches. Larger tiles gain
+// nothing.
+constexpr int64_t kMaxTileBytes = 256 << 10;
+constexpr int64_t kMaxTileChannels = 1024;
+constexpr int kMaxShift = 12;
+constexpr int64_t kMaxChunkBytes = 24 << 10;
+constexpr int64_t kMaxChunkChannels = 512;
+
+// A multiple of MR for every microkernel.
+constexpr int64_t kPairsMultiple = 24;
+constexpr int64_t kMaxChunkPairs = 4 * kPairsMultiple;
+
+// Tiles for each task, and chunks of tiles: enough to divide the work evenly. Tiles of fewer than kMinRows rows do
+// not fill the blocks of the microkernel; with fewer than kMinPairs pairs of an offset, reading its filters takes
+// longer than multiplying by them. There are fewer of these tiles, but some for each task.
+constexpr int64_t kTilesPerTask = 32;
+constexpr int64_t kMinRows = 16;
+constexpr int64_t kMinPairs = 16;
+constexpr int64_t kSmallTilesPerTask = 2;
+constexpr int kTileChunksPerTask = 32;
+
+// Tiles pack the filters themselves if at most so many read the same ones: these are then not written to memory.
+// They have few channels, whose filters share the second-level cache with their sums.
+constexpr int64_t kMaxPackings = 2;
+constexpr int64_t kPackingChannels = 64;  // a multiple of NR of every microkernel
+
+// Writing a row of a tile costs about as much as adding so many input channels of a pair.
+constexpr int64_t kRowWriteCost = 6;
+
+struct Workspace {
+  Workspace(Arena& workspace, const Args& args)
+      : packed_filters(workspace.take<float>("packed filters", {args.K, args.Ci, round_up(args.Co, kMaxLanes)})),
+        runs(workspace, args) {}
+
+  float* packed_filters;
+  RunBuffers runs;
+};
+
+int64_t bytes_moved(const Args& args) {
+  const auto element = static_cast<double>(args.element_bytes());
+  const auto Ci = static_cast<double>(args.Ci), Co = static_cast<double>(args.Co);
+  return saturated(static_cast<double>(args.pair_count) * (Ci * element + 2 * Co * double{sizeof(float)}) +
+                   (static_cast<double>(args.K) * Ci + static_cast<double>(args.M)) * Co * element);
+}
+
+// Reduces the largest of a tile's buffers. Returns false if none can be reduced.
+bool shrink(Tiling& tiling, int64_t nr) {
+  constexpr int kMinShift = 2;
+  const bool more_sums = tiling.sum_count() > tiling.feature_count();
+  if (more_sums && tiling.shift > kMinShift) {
+    --tiling.shift;
+  } else if (more_sums && tiling.output_channels > nr) {
+    tiling.output_channels = round_up(tiling.output_channels / 2, nr);
+  } else if (tiling.chunk_pairs > kPairsMultiple) {
+    tiling.chunk_pairs -= kPairsMultiple;
+  } else if (tiling.input_channels > kMaxLanes) {
+    tiling.input_channels = round_up(tiling.input_channels / 2, kMaxLanes);
+  } else if (tiling.chunk_pairs > 1) {
+    tiling.chunk_pairs /= 2;
+  } else if (tiling.shift > 0) {
+    tiling.shift = 0;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+size_t tile_bytes(const Args& args, const Tiling& tiling) {
+  return dispatch_dtype(args.dtype, [&](auto element) { return bytes_of<Tile<decltype(element)>>(tiling); });
+}
+
+void shrink_to_nram(const Context& context, const Args& args, Tiling& tiling) {
+  while (tile_bytes(args, tiling) > context.nram_capacity) {
+    const bool shrunk = shrink(tiling, panel_columns());
+    require(shrunk, MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
+            ", expected room for a tile of one row: ", tile_bytes(args, tiling), " bytes");
+  }
+}
+
+// Of the sums of a tile.
+int64_t max_tile_bytes() { return std::min(kMaxTileBytes, cache_sizes().l2 / 4); }
+
+int64_t row_tiles(const Args& args, int shift) { return ceil_div(args.M, int64_t{1} << shift); }
+
+// The shift of the highest tiles of so many channels of which there are at least `min_tiles`.
+int highest_shift(const Args& args, int64_t output_channels, int64_t min_tiles) {
+  const int64_t row_bytes = output_channels * int64_t{sizeof(float)};
+  const int64_t channel_tiles = ceil_div(args.Co, output_channels);
+  int shift = 0;
+  while (shift < kMaxShift && int64_t{1} << shift < args.M && row_bytes << (shift + 1) <= max_tile_bytes() &&
+         row_tiles(args, shift + 1) * channel_tiles >= min_tiles) {
+    ++shift;
+  }
+  return shift;
+}
+
+// The elements that tiles read: the filters once for each tile of rows, the features of all pairs once for each
+// tile of channels.
+double elements_read(const Args& args, const Tiling& tiling) {
+  const auto filters = static_cast<double>(args.K) * static_cast<double>(args.Ci) * static_cast<double>(args.Co);
+  const auto features = static_cast<double>(args.pair_count) * static_cast<double>(args.Ci);
+  return static_cast<double>(row_tiles(args, tiling.shift)) * filters +
+         static_cast<double>(ceil_div(args.Co, tiling.output_channels)) * features;
+}
+
+// Chooses shift, and reduces output_channels if tiles of so many are too small, and ones of more rows and fewer
+// channels read less.
+void divide_output(const Args& args, int task_dim, Tiling& tiling) {
+  tiling.shift = highest_shift(args, tiling.output_channels, kTilesPerTask * task_dim);
+  const int64_t pairs = args.pair_count / (args.K * row_tiles(args, tiling.shift));
+  if (tiling.rows() >= kMinRows && pairs >= kMinPairs) return;
+  tiling.shift = highest_shift(args, tiling.output_channels, kSmallTilesPerTask * task_dim);
+  Tiling narrower = tiling;
+  while (narrower.output_channels > panel_columns()) {
+    narrower.output_channels = round_up(narrower.output_channels / 2, panel_columns());
+    narrower.shift = highest_shift(args, narrower.output_channels, kSmallTilesPerTask * task_dim);
+    if (elements_read(args, narrower) < elements_read(args, tiling)) tiling = narrower;
+  }
+}
+
+Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
+  Tiling tiling{};
+  tiling.input_channels = std::min(round_up(args.Ci, kMaxLanes), kMaxChunkChannels);
+  tiling.output_channels = std::min(round_up(args.Co, panel_columns()), kMaxTileChannels);
+  const int64_t chunk_bytes = std::min(kMaxChunkBytes, cache_sizes().l1 * 3 / 4);
+  const int64_t pairs = chunk_bytes / (tiling.input_channels * int64_t{sizeof(float)});
+  tiling.chunk_pairs = std::clamp(pairs / kPairsMultiple * kPairsMultiple, kPairsMultiple, kMaxChunkPairs);
+  divide_output(args, task_dim, tiling);
+  const int64_t row_out_bytes = args.Co * args.element_bytes();
+  const bool whole_lines =
+      reinterpret_cast<uintptr_t>(args.features_out) % kCacheLine == 0 && row_out_bytes % kCacheLine == 0;
+  tiling.stream = whole_lines && exceeds_caches(args.M * row_out_bytes);
+
+  if (row_tiles(args, tiling.shift) <= kMaxPackings) {
+    Tiling packing = tiling;
+    packing.packs = true;
+    packing.input_channels = round_up(args.Ci, kMaxLanes);
+    packing.output_channels = std::min(tiling.output_channels, kPackingChannels);
+    if (tile_bytes(args, packing) <= context.nram_capacity) return packing;
+  }
+  shrink_to_nram(context, args, tiling);
+  return tiling;
+}
+
+void convolve(Context& context, const Plan& plan, const Args& args, Arena workspace_memory) {
+  const Workspace workspace(workspace_memory, args);
+  const int shift = plan.tiling.shift;
+  Arena pool = context.reserve(bytes_of<PairsByOutputTile>(args, shift, plan.task_dim, workspace.runs));
+  PairsByOutputTile pairs(pool, args, shift, plan.task_dim, workspace.runs);
+  check_and_count(context, args, pairs);
+  sort_by_tile(context, args, pairs);
+
+  if (!plan.tiling.packs) {
+    const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
+    launch(context, "pack_filters", static_cast<int>(std::min<int64_t>(plan.task_dim, panels)), Evenly{panels},
+           pack_kernel(args.dtype), {args, workspace.packed_filters});
+  }
+
+  const int chunks = plan.task_dim == 1 ? 1 : plan.task_dim * kTileChunksPerTask;
+  launch_dynamic(context, "convolve", plan.task_dim, chunks,
+                 ByElements{pairs.sort, ceil_div(kRowWriteCost << shift, args.Ci),
+                            ceil_div(args.Co, plan.tiling.output_channels)},
+                 convolve_kernel(args.dtype), {args, pairs, workspace.packed_filters, plan.tiling});
+}
+
+}  // namespace
+
+size_t workspace_bytes(const Context&, const Args& args) {
+  return args.is_empty() ? 0 : workspace_bytes_of<Workspace>(args);
+}
+
+Plan make_plan(const Context& context, const Args& args) {
+  Plan plan{};
+  plan.task_dim = choose_task_dim(args.M * ceil_div(args.Co, panel_columns()), bytes_moved(args));
+  plan.tiling = choose_tiling(context, args, plan.task_dim);
+  return plan;
+}
+
+void run(Call& call, const Args& args, Arena workspace) {
+  Context& context = call.context();
+  if (args.is_empty()) {
+    context.reserve(0);
+    fill_zero(context, args.features_out, args.M * args.Co * args.element_bytes());
+    return;
+  }
+  const Plan plan = make_plan(context, args);
+  call.log_detail("native, taskDim ", plan.task_dim, ", tile of ", plan.tiling.rows(), " x ",
+                  plan.tiling.output_channels, ", ", plan.tiling.chunk_pairs, " pairs at once");
+  convolve(context, plan, args, workspace);
+}
+
+}  // namespace mluop::indice_convolution::native

@@ -1,0 +1,143 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/indice_convolution/native/sort_kernel.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/simd.h"
+#include "ops/indice_convolution/native/kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::indice_convolution::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The pairs of one offset, and the bounds of their indices.
+struct Segment {
+  const int32_t* inputs;
+  const int32_t* outputs;
+  int32_t max_input, max_output;
+  int shift;
+};
+
+// The tile of a skipped pair, and of one with an index out of bounds.
+constexpr int32_t kSkipped = -1;
+constexpr int32_t kBad = -2;
+
+HWY_INLINE int32_t tile_of(const Segment& segment, int64_t l) {
+  const int32_t input = segment.inputs[l];
+  const int32_t output = segment.outputs[l];
+  if ((input | output) < 0) return kSkipped;
+  return input <= segment.max_input && output <= segment.max_output ? output >> segment.shift : kBad;
+}
+
+// Returns the number of leading pairs of [l, end) with valid indices and outputs in `tile`, rounded down to whole
+// vectors.
+HWY_INLINE int64_t count_in_tile(const Segment& segment, int64_t l, int64_t end, int32_t tile) {
+  const hn::ScalableTag<uint32_t> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  // In unsigned arithmetic negative indices exceed every bound.
+  const auto max_input = hn::Set(d, static_cast<uint32_t>(segment.max_input));
+  const int64_t tile_end = (int64_t{tile} + 1) << segment.shift;
+  const auto first_output = hn::Set(d, static_cast<uint32_t>(tile) << segment.shift);
+  const auto max_row = hn::Set(d, static_cast<uint32_t>(std::min<int64_t>(tile_end - 1, segment.max_output) -
+                                                        (int64_t{tile} << segment.shift)));
+  int64_t i = l;
+  for (; i + lanes <= end; i += lanes) {
+    const auto input = hn::LoadU(d, reinterpret_cast<const uint32_t*>(segment.inputs + i));
+    const auto output = hn::LoadU(d, reinterpret_cast<const uint32_t*>(segment.outputs + i));
+    const auto row = hn::Sub(output, first_output);
+    const auto in_tile = hn::And(hn::Eq(hn::Min(input, max_input), input), hn::Eq(hn::Min(row, max_row), row));
+    if (!hn::AllTrue(d, in_tile)) break;
+  }
+  return i - l;
+}
+
+// Calls visit(tile, run) for the runs of the pairs [begin, end); skipped pairs are in none. Stops at a pair with
+// an index out of bounds and returns its number; otherwise returns `end`.
+template <class Visit>
+HWY_INLINE int64_t for_each_run(const Args& call, const PairsByOutputTile& pairs, int64_t begin, int64_t end,
+                                Visit visit) {
+  constexpr int64_t kMaxIndex = std::numeric_limits<int32_t>::max();
+  const int32_t* firsts = pairs.first_pairs;
+  int64_t k = std::upper_bound(firsts, firsts + call.K, begin) - firsts - 1;
+  for (int64_t p = begin; p < end; ++k) {
+    const int64_t first = firsts[k];
+    const int64_t segment_end = std::min<int64_t>(firsts[k + 1], end) - first;
+    const Segment segment{call.inputs(k), call.outputs(k), static_cast<int32_t>(std::min(call.N - 1, kMaxIndex)),
+                          static_cast<int32_t>(std::min(call.M - 1, kMaxIndex)), pairs.shift};
+    for (int64_t l = p - first; l < segment_end;) {
+      const int32_t tile = tile_of(segment, l);
+      if (tile == kBad) return first + l;
+      int64_t next = l + 1;
+      if (tile != kSkipped) {
+        next += count_in_tile(segment, next, segment_end, tile);
+        while (next < segment_end && tile_of(segment, next) == tile) ++next;
+        visit(tile, Run{static_cast<int32_t>(first + l), static_cast<int32_t>(next - l)});
+      }
+      l = next;
+    }
+    p = first + segment_end;
+  }
+  return end;
+}
+
+void count_pairs(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
+  PairsByOutputTile& pairs = args.pairs;
+  pairs.sort.clear_counts(task.taskId);
+  int32_t* counts = pairs.sort.counts_of(task.taskId);
+  bool caching = pairs.cached_runs != nullptr;
+  int32_t* words = caching ? pairs.cached_runs + begin / RunBuffers::kPairsPerCachedRun : nullptr;
+  const int32_t* const words_end = caching ? pairs.cached_runs + end / RunBuffers::kPairsPerCachedRun : nullptr;
+  auto first_not_cached = static_cast<int32_t>(end);
+  const int64_t reached = for_each_run(args.call, pairs, begin, end, [&](int32_t tile, const Run& run) {
+    counts[tile] += run.count;
+    if (!caching) return;
+    caching = words_end - words >= kMaxRunWords;
+    if (caching) {
+      words = write_run(words, run);
+    } else {
+      first_not_cached = run.pair;
+    }
+  });
+  pairs.caches[task.taskId] = {static_cast<int32_t>(words - pairs.cached_runs), first_not_cached};
+  if (reached < end) args.first_bad.report(reached);
+}
+
+void sort_runs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
+  PairsByOutputTile& pairs = args.pairs;
+  int32_t* positions = pairs.sort.positions_of(task.taskId);
+  const auto store = [&](int32_t tile, const Run& run) {
+    write_run(pairs.sorted_runs + positions[tile], run);
+    positions[tile] += run.count;
+  };
+  const RunCache cache = pairs.caches[task.taskId];
+  const int32_t* const words_end = pairs.cached_runs + cache.words_end;
+  int64_t k = 0;
+  for (const int32_t* words = pairs.cached_runs + begin / RunBuffers::kPairsPerCachedRun; words < words_end;) {
+    const Run run = read_run(words, words_end);
+    while (pairs.first_pairs[k + 1] <= run.pair) ++k;
+    store(args.call.outputs(k)[run.pair - pairs.first_pairs[k]] >> pairs.shift, run);
+    words += run.count > 1 ? 2 : 1;
+  }
+  for_each_run(args.call, pairs, cache.first_pair, end, store);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::indice_convolution::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::indice_convolution::native {
+
+HWY_EXPORT(count_pairs);
+HWY_EXPORT(sort_runs);
+
+RangeKernel<CountArgs> count_kernel() { return MLUOP_DISPATCH(count_pairs); }
+RangeKernel<SortArgs> sort_kernel() { return MLUOP_DISPATCH(sort_runs); }
+
+}  // namespace mluop::indice_convolution::native
+#endif

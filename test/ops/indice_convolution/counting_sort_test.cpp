@@ -1,0 +1,107 @@
+// CountingSort: sorts elements by bucket, compared to std::stable_sort.
+#include "ops/indice_convolution/native/counting_sort.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/api.h"
+#include "support/environment.h"
+#include "support/guarded_buffer.h"
+
+namespace mluop::test {
+namespace {
+
+using indice_convolution::native::CountingSort;
+
+struct SortArgs {
+  CountingSort& sort;
+  const int32_t* buckets;  // of the elements; -1: the element is not sorted
+  int32_t* sorted;
+};
+
+// Work items: elements.
+void count(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
+  args.sort.clear_counts(task.taskId);
+  for (int64_t i = begin; i < end; ++i) {
+    if (args.buckets[i] >= 0) ++args.sort.counts_of(task.taskId)[args.buckets[i]];
+  }
+}
+
+// Work items: elements.
+void place(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
+  for (int64_t i = begin; i < end; ++i) {
+    if (args.buckets[i] >= 0) {
+      args.sorted[args.sort.positions_of(task.taskId)[args.buckets[i]]++] = static_cast<int32_t>(i);
+    }
+  }
+}
+
+std::vector<int32_t> stable_sorted(const std::vector<int32_t>& buckets) {
+  std::vector<int32_t> elements;
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    if (buckets[i] >= 0) elements.push_back(static_cast<int32_t>(i));
+  }
+  std::stable_sort(elements.begin(), elements.end(), [&](int32_t a, int32_t b) {
+    return buckets[static_cast<size_t>(a)] < buckets[static_cast<size_t>(b)];
+  });
+  return elements;
+}
+
+void expect_sorted(Context& context, const std::vector<int32_t>& buckets, int32_t bucket_count, int task_dim) {
+  SCOPED_TRACE(std::to_string(buckets.size()) + " elements, " + std::to_string(bucket_count) + " buckets, " +
+               std::to_string(task_dim) + " tasks");
+  const auto element_count = static_cast<int64_t>(buckets.size());
+  const GuardedBuffer<std::byte> memory(bytes_of<CountingSort>(element_count, bucket_count, task_dim));
+  Arena arena(memory.data(), memory.size());
+  CountingSort sort(arena, element_count, bucket_count, task_dim);
+  const std::vector<int32_t> expected = stable_sorted(buckets);
+  const GuardedBuffer<int32_t> sorted(expected.size());
+  const SortArgs args{sort, buckets.data(), sorted.data()};
+  launch(context, "test", task_dim, Evenly{element_count}, count, args);
+  sort.exclusive_scan(context);
+  launch(context, "test", task_dim, Evenly{element_count}, place, args);
+  EXPECT_EQ(sorted.values(), expected);
+  for (int32_t b = 0; b <= bucket_count; ++b) {
+    const auto before =
+        std::count_if(buckets.begin(), buckets.end(), [=](int32_t bucket) { return bucket >= 0 && bucket < b; });
+    ASSERT_EQ(sort.starts[b], before) << "bucket " << b;
+  }
+  EXPECT_TRUE(memory.intact() && sorted.intact());
+}
+
+TEST(OpsCountingSort, SortsLikeStableSort) {
+  const ScopedThreads threads(64);
+  const Handle handle;
+  Context& context = *handle;
+  context.reserve(0);
+  auto random = seeded_random();
+  for (const int task_dim : {1, 2, 3, 7, 64}) {
+    for (const size_t elements : {0, 1, 2, 17, 3000}) {
+      for (const int32_t bucket_count : {1, 5, 1000}) {
+        std::vector<int32_t> buckets(elements);
+        for (int32_t& bucket : buckets) {
+          bucket = static_cast<int32_t>(random() % static_cast<uint32_t>(bucket_count + 1)) - 1;
+        }
+        expect_sorted(context, buckets, bucket_count, task_dim);
+      }
+    }
+  }
+}
+
+// Every task has elements, and the histograms take at most 16 bytes an element where more than one task counts.
+TEST(OpsCountingSort, TaskDim) {
+  for (const int64_t elements : {0, 1, 5, 1000, 1 << 30}) {
+    for (const int32_t buckets : {1, 3, 1000, 1 << 30}) {
+      const int task_dim = indice_convolution::native::sort_task_dim(elements, buckets, 64);
+      EXPECT_GE(task_dim, 1);
+      EXPECT_LE(task_dim, 64);
+      if (task_dim == 1) continue;
+      EXPECT_LE(task_dim, elements);
+      EXPECT_LE(int64_t{4} * task_dim * buckets, 16 * elements);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test
