@@ -41,7 +41,7 @@ def stages(file, seconds, operators):
     quick ones before the slow ones, then the others. seconds: of each test without a mutant. operators: all of them.
     They do not use each other, hence the tests of one do not run for another."""
     folders = Path(file).parts[1:]
-    near = {"core": ("Core", "Api"), "team": ("Team",), "primitives": ("Primitives",)}.get(folders[0])
+    near = {"core": ("Core", "Api"), "team": ("Team",), "recording": ("Recording", "Api"), "primitives": ("Primitives",)}.get(folders[0])
     if near is None:
         near = (suites_of(folders[1]),)
     first = sorted((test for test in seconds if test.startswith(near)), key=seconds.get)

@@ -1,5 +1,5 @@
 // The recording of calls.
 #include "mlu_op.h"
-#include "team/case_settings.h"
+#include "recording/case_settings.h"
 
 void MLUOP_WIN_API mluOpSetGenCaseMode(int mode) { mluop::override_case_mode(mode); }

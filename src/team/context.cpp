@@ -79,7 +79,6 @@ void mluOpContext::configure() {
   algorithm = new_algorithm;
   trace_file = std::move(new_trace_file);
   cases = std::move(new_cases);
-  case_failure_logged = false;
   if (!trace_file.empty()) statistics.enable(true);
 }
 

@@ -10,9 +10,9 @@
 #include "core/arena.h"
 #include "core/float_environment.h"
 #include "mlu_op.h"
-#include "team/case_settings.h"
+#include "recording/case_settings.h"
 #include "team/device_profile.h"
-#include "team/statistics.h"
+#include "recording/statistics.h"
 
 // The last launch, for tests.
 struct TeamRecord {
@@ -57,7 +57,6 @@ struct mluOpContext {
   mluop::CallStatistics statistics;
   std::string trace_file;  // MLUOP_OMP_TRACE; empty: no trace
   mluop::CaseSettings cases;
-  bool case_failure_logged = false;
 
  private:
   mluop::AlignedBuffer nram_memory_;

@@ -13,7 +13,7 @@
 #include "core/arena.h"
 #include "team/context.h"
 #include "team/split.h"
-#include "team/statistics.h"
+#include "recording/statistics.h"
 
 namespace mluop {
 

@@ -1,13 +1,15 @@
 #include "team/operator_call.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <new>
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "team/case_recorder.h"
-#include "team/trace.h"
+#include "recording/case_recorder.h"
+#include "recording/trace.h"
 
 namespace mluop {
 namespace {
@@ -168,7 +170,10 @@ void Call::check_tensors() {
   }
   if (!is_query_) check_overlap();
   if (records_) {
-    recorder_ = CaseRecorder::begin(context_, {function_, arguments_.elements(), parameters_.elements()});
+    recorder_ =
+        CaseRecorder::begin(context_.cases, {function_, arguments_.elements(), parameters_.elements(),
+                                             context_.algorithm == MLUOP_OMP_ALGORITHM_DEVICE,
+                                             omp_get_max_threads(), context_.device.name, context_.nram_capacity});
   }
 }
 

@@ -33,7 +33,7 @@
 #include "core/fixed_list.h"
 #include "core/float_environment.h"
 #include "core/log.h"
-#include "team/argument.h"
+#include "recording/argument.h"
 #include "team/context.h"
 
 namespace mluop {

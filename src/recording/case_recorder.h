@@ -5,6 +5,7 @@
 // tensors are. A recording that fails is removed, and logged once for a handle; it does not affect the call.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,26 +13,30 @@
 #include <vector>
 
 #include "core/output_file.h"
-#include "team/argument.h"
-#include "team/case_settings.h"
-#include "team/case_text.h"
-#include "team/context.h"
+#include "recording/argument.h"
+#include "recording/case_settings.h"
+#include "recording/case_text.h"
 
 namespace mluop {
 
-// The spans are those of the call.
+// The views are those of the call.
 struct DeclaredCall {
   std::string_view function;
   std::span<const Argument> arguments;
   std::span<const Parameter> parameters;
+  // How the handle runs it.
+  bool uses_device_algorithm;
+  int tasks;
+  std::string_view device;
+  size_t nram_bytes;
 };
 
 class CaseRecorder {
  public:
   // Starts the recording of a call whose arguments are checked; null if the settings exclude it, or on failure.
-  static std::unique_ptr<CaseRecorder> begin(Context& context, const DeclaredCall& call) noexcept;
+  static std::unique_ptr<CaseRecorder> begin(CaseSettings& settings, const DeclaredCall& call) noexcept;
 
-  CaseRecorder(Context& context, const DeclaredCall& call, std::string op_name, CaseMode mode);
+  CaseRecorder(CaseSettings& settings, const DeclaredCall& call, std::string op_name, CaseMode mode);
   CaseRecorder(const CaseRecorder&) = delete;
   CaseRecorder& operator=(const CaseRecorder&) = delete;
   // Removes the files of a call that has failed.
@@ -51,7 +56,7 @@ class CaseRecorder {
   void flush_above(size_t bytes);
   void publish();
 
-  Context& context_;
+  CaseSettings& settings_;
   DeclaredCall call_;
   std::string op_name_;
   CaseMode mode_;

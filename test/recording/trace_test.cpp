@@ -1,5 +1,5 @@
 // MLUOP_OMP_TRACE: after each call, the file is a complete JSON array of trace events.
-#include "team/trace.h"
+#include "recording/trace.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -25,10 +25,10 @@ namespace {
 using Json = nlohmann::json;
 constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
 
-class TeamTrace : public ::testing::Test {
+class RecordingTrace : public ::testing::Test {
  protected:
   // Restores the log level, which is global.
-  ~TeamTrace() override { Handle(); }
+  ~RecordingTrace() override { Handle(); }
 
   std::string file(const char* name) const { return (folder_.path() / name).string(); }
 
@@ -57,7 +57,7 @@ std::vector<Json> events_named(const Json& trace, const std::string& name) {
   return events;
 }
 
-TEST_F(TeamTrace, IsCompleteAfterEachCall) {
+TEST_F(RecordingTrace, IsCompleteAfterEachCall) {
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
     const std::string name = file(text_of(algorithm));
@@ -77,7 +77,7 @@ TEST_F(TeamTrace, IsCompleteAfterEachCall) {
 
 // Statistics, trace and debug line are lost if memory does not suffice. The call itself succeeds, or fails with
 // ALLOC_FAILED.
-TEST_F(TeamTrace, AllocationFailures) {
+TEST_F(RecordingTrace, AllocationFailures) {
   if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
   const std::string name = file("failures");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
@@ -104,7 +104,7 @@ TEST_F(TeamTrace, AllocationFailures) {
   EXPECT_TRUE(read(name).is_array());
 }
 
-TEST_F(TeamTrace, HandlesShareTheFile) {
+TEST_F(RecordingTrace, HandlesShareTheFile) {
   const std::string name = file("shared");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
   for (int i = 0; i < 2; ++i) require(VoxelPoolingCall(Handle(kDevice), inputs).run());
@@ -112,7 +112,7 @@ TEST_F(TeamTrace, HandlesShareTheFile) {
 }
 
 // The first call of the process replaces a file of an earlier one.
-TEST_F(TeamTrace, ReplacesAnOlderFile) {
+TEST_F(RecordingTrace, ReplacesAnOlderFile) {
   const std::string name = file("older");
   std::ofstream(name) << std::string(100000, 'x');
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
@@ -121,7 +121,7 @@ TEST_F(TeamTrace, ReplacesAnOlderFile) {
 }
 
 // A slice for the call, each launch and each task, with the values of the statistics.
-TEST_F(TeamTrace, EventsOfACall) {
+TEST_F(RecordingTrace, EventsOfACall) {
   const std::string name = file("events");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
   const ScopedThreads threads(3);
@@ -165,7 +165,7 @@ TEST_F(TeamTrace, EventsOfACall) {
 }
 
 // Slices lie inside the slice of their call.
-TEST_F(TeamTrace, SlicesNest) {
+TEST_F(RecordingTrace, SlicesNest) {
   constexpr double kRounding = 0.01;
   const std::string name = file("nested");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
@@ -179,7 +179,7 @@ TEST_F(TeamTrace, SlicesNest) {
   }
 }
 
-TEST_F(TeamTrace, PercentPIsTheProcessId) {
+TEST_F(RecordingTrace, PercentPIsTheProcessId) {
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", file("a%p-%p.json").c_str());
   require(VoxelPoolingCall(Handle(kDevice), inputs).run());
   const std::string pid = std::to_string(getpid());
@@ -187,7 +187,7 @@ TEST_F(TeamTrace, PercentPIsTheProcessId) {
 }
 
 // An environment with a trace enables the statistics; without, nothing is written.
-TEST_F(TeamTrace, UpdateStartsAndEndsTheTrace) {
+TEST_F(RecordingTrace, UpdateStartsAndEndsTheTrace) {
   const std::string name = file("updated");
   const Handle handle(kDevice);
   require(VoxelPoolingCall(handle, inputs).run());
@@ -205,7 +205,7 @@ TEST_F(TeamTrace, UpdateStartsAndEndsTheTrace) {
 }
 
 // The child of a fork writes a file of its own, the parent continues with its file.
-TEST_F(TeamTrace, ChildOfFork) {
+TEST_F(RecordingTrace, ChildOfFork) {
   const std::string name = file("forked");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
   const Handle handle(kDevice);
@@ -223,7 +223,7 @@ TEST_F(TeamTrace, ChildOfFork) {
 }
 
 // A call succeeds without its trace; the first logs an error.
-TEST_F(TeamTrace, UnwritableFile) {
+TEST_F(RecordingTrace, UnwritableFile) {
   const std::string name = file("missing/trace.json");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
   const ScopedEnvironment log("MLUOP_LOG_LEVEL", "error");

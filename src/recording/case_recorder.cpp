@@ -1,6 +1,5 @@
-#include "team/case_recorder.h"
+#include "recording/case_recorder.h"
 
-#include <omp.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,17 +45,15 @@ int64_t now_us() {
   return now.tv_sec * int64_t{1'000'000} + now.tv_nsec / 1000;
 }
 
-bool uses_device_algorithm(const Context& context) { return context.algorithm == MLUOP_OMP_ALGORITHM_DEVICE; }
-
-std::string environment_text(const Context& context) {
+std::string environment_text(const DeclaredCall& call) {
   return text("mluop-omp ", MLUOP_OMP_VERSION_MAJOR, ".", MLUOP_OMP_VERSION_MINOR, ".", MLUOP_OMP_VERSION_PATCH,
-              ": ", uses_device_algorithm(context) ? "device" : "native", ", ", omp_get_max_threads(), " tasks, ",
-              context.device.name, ", NRAM ", context.nram_capacity / 1024, " KiB, ", simd_name());
+              ": ", call.uses_device_algorithm ? "device" : "native", ", ", call.tasks, " tasks, ", call.device,
+              ", NRAM ", call.nram_bytes / 1024, " KiB, ", simd_name());
 }
 
 // Never throws: the text may need memory.
-void report(Context& context, const char* what) noexcept {
-  if (std::exchange(context.case_failure_logged, true)) return;
+void report(CaseSettings& settings, const char* what) noexcept {
+  if (std::exchange(settings.failure_logged, true)) return;
   try {
     log_error(text("MLUOP_GEN_CASE: ", what));
   } catch (const std::exception&) {
@@ -66,23 +63,23 @@ void report(Context& context, const char* what) noexcept {
 
 }  // namespace
 
-std::unique_ptr<CaseRecorder> CaseRecorder::begin(Context& context, const DeclaredCall& call) noexcept {
+std::unique_ptr<CaseRecorder> CaseRecorder::begin(CaseSettings& settings, const DeclaredCall& call) noexcept {
   try {
     std::string op_name = op_name_of(call.function);
     // Another thread may have switched recording off.
-    const CaseMode mode = case_mode_of(context.cases);
-    if (mode == CaseMode::kOff || !context.cases.selects(op_name)) return nullptr;
-    auto recorder = std::make_unique<CaseRecorder>(context, call, std::move(op_name), mode);
+    const CaseMode mode = case_mode_of(settings);
+    if (mode == CaseMode::kOff || !settings.selects(op_name)) return nullptr;
+    auto recorder = std::make_unique<CaseRecorder>(settings, call, std::move(op_name), mode);
     recorder->write_before_call();
     return recorder;
   } catch (const std::exception& failure) {
-    report(context, failure.what());
+    report(settings, failure.what());
     return nullptr;
   }
 }
 
-CaseRecorder::CaseRecorder(Context& context, const DeclaredCall& call, std::string op_name, CaseMode mode)
-    : context_(context), call_(call), op_name_(std::move(op_name)), mode_(mode) {
+CaseRecorder::CaseRecorder(CaseSettings& settings, const DeclaredCall& call, std::string op_name, CaseMode mode)
+    : settings_(settings), call_(call), op_name_(std::move(op_name)), mode_(mode) {
   if (mode_ != CaseMode::kPrint) create_file();
 }
 
@@ -95,13 +92,13 @@ void CaseRecorder::finish() noexcept {
     write_after_call();
     publish();
   } catch (const std::exception& failure) {
-    report(context_, failure.what());
+    report(settings_, failure.what());
   }
 }
 
 // The name has the time in microseconds; if it exists, for example because the clock was set back, a later one.
 void CaseRecorder::create_file() {
-  const fs::path folder = fs::path(context_.cases.directory) / op_name_;
+  const fs::path folder = fs::path(settings_.directory) / op_name_;
   fs::create_directories(folder);
   constexpr int kAttempts = 1000;
   const int64_t now = now_us();
@@ -117,14 +114,14 @@ void CaseRecorder::create_file() {
 }
 
 void CaseRecorder::write_before_call() {
-  text_.comment(environment_text(context_));
+  text_.comment(environment_text(call_));
   text_.string_field("op_name", op_name_);
   for (const Argument& argument : call_.arguments) {
     if (argument.is_output()) {
       CaseText& initial = initial_.emplace_back(1);
       if (argument.kind != Argument::Kind::kInOut) continue;
       CaseText contents(2);
-      write_elements(contents, argument, context_.cases.input_format, true);
+      write_elements(contents, argument, settings_.input_format, true);
       if (contents.text().empty()) continue;
       initial.begin("initial");
       initial.append(contents);
@@ -133,7 +130,7 @@ void CaseRecorder::write_before_call() {
       text_.begin("input");
       text_.string_field("id", argument.name);
       text_.descriptor(*argument.desc);
-      write_elements(text_, argument, context_.cases.input_format, false);
+      write_elements(text_, argument, settings_.input_format, false);
       text_.end();
     }
   }
@@ -149,13 +146,13 @@ void CaseRecorder::write_after_call() {
     text_.string_field("id", argument.name);
     text_.descriptor(*argument.desc);
     text_.append(*initial++);
-    write_elements(text_, argument, context_.cases.output_format, false);
+    write_elements(text_, argument, settings_.output_format, false);
     text_.end();
   }
-  if (uses_device_algorithm(context_)) {
+  if (call_.uses_device_algorithm) {
     text_.begin("omp_settings");
     text_.string_field("algorithm", "device");
-    text_.field("tasks", omp_get_max_threads());
+    text_.field("tasks", call_.tasks);
     text_.end();
   }
   const auto is_host_array = [](const Argument& argument) { return !argument.is_tensor(); };
@@ -176,7 +173,7 @@ void CaseRecorder::write_elements(CaseText& text, const Argument& tensor, CaseFo
   }
   // What is written before an output's elements are known is kept in memory.
   const bool is_large = tensor.count() > kMaxInlineElements;
-  if (context_.cases.files || (is_large && (format == CaseFormat::kBitsOrFile || initial))) {
+  if (settings_.files || (is_large && (format == CaseFormat::kBitsOrFile || initial))) {
     const std::string name = mluop::text(name_, "_", tensor.name, initial ? "_initial" : "", ".bin");
     write_raw_file(tensor, name);
     text.string_field("path", fs::path(name).filename().native());

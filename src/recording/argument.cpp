@@ -1,4 +1,4 @@
-#include "team/argument.h"
+#include "recording/argument.h"
 
 #include "core/dtype.h"
 #include "core/text.h"

@@ -1,4 +1,4 @@
-#include "team/trace.h"
+#include "recording/trace.h"
 
 #include <unistd.h>
 

@@ -1,11 +1,11 @@
-#include "team/case_settings.h"
+#include "recording/case_settings.h"
 
 #include <gtest/gtest.h>
 
 namespace mluop::test {
 namespace {
 
-TEST(TeamCaseSettings, OperatorNames) {
+TEST(RecordingCaseSettings, OperatorNames) {
   constexpr struct {
     const char *function, *name;
   } kTable[] = {

@@ -1,5 +1,5 @@
 // The statistics of launches and tasks, as the API reports them.
-#include "team/statistics.h"
+#include "recording/statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ void run(mluOpHandle_t handle, const VoxelPoolingInputs<float>& inputs) {
   require(VoxelPoolingCall(handle, inputs).run());
 }
 
-TEST(TeamStatistics, OffByDefault) {
+TEST(RecordingStatistics, OffByDefault) {
   const auto inputs = some_inputs();
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
@@ -38,7 +38,7 @@ TEST(TeamStatistics, OffByDefault) {
   }
 }
 
-TEST(TeamStatistics, CountTheLastCallOnly) {
+TEST(RecordingStatistics, CountTheLastCallOnly) {
   const auto inputs = some_inputs();
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
@@ -53,7 +53,7 @@ TEST(TeamStatistics, CountTheLastCallOnly) {
   }
 }
 
-TEST(TeamStatistics, DisablingForgetsTheLastCall) {
+TEST(RecordingStatistics, DisablingForgetsTheLastCall) {
   const auto inputs = some_inputs();
   const Handle handle;
   require(mluOpOmpSetStatistics(handle, 1));
@@ -65,7 +65,7 @@ TEST(TeamStatistics, DisablingForgetsTheLastCall) {
 }
 
 // A call that fails its checks launches nothing.
-TEST(TeamStatistics, FailedCallsHaveNoLaunches) {
+TEST(RecordingStatistics, FailedCallsHaveNoLaunches) {
   const auto inputs = some_inputs();
   const Handle handle;
   require(mluOpOmpSetStatistics(handle, 1));
@@ -87,7 +87,7 @@ void expect_times(const Launch& launch) {
   }
 }
 
-TEST(TeamStatistics, LaunchesAndTasksOfACall) {
+TEST(RecordingStatistics, LaunchesAndTasksOfACall) {
   const auto inputs = some_inputs();
   const ScopedThreads threads(5);
   for (const auto algorithm : kAlgorithms) {
@@ -122,7 +122,7 @@ void take_tile(const Work& work, int64_t begin, int64_t end, Task& task) {
   task.statistics->tiles += end - begin;
 }
 
-TEST(TeamStatistics, TasksOfALaunch) {
+TEST(RecordingStatistics, TasksOfALaunch) {
   TeamContext context(4);
   context.statistics.enable(true);
   context.statistics.begin_call();
@@ -156,7 +156,7 @@ TEST(TeamStatistics, TasksOfALaunch) {
 }
 
 // The chunks of a task add up.
-TEST(TeamStatistics, TasksOfADynamicLaunch) {
+TEST(RecordingStatistics, TasksOfADynamicLaunch) {
   TeamContext context(3);
   context.statistics.enable(true);
   context.statistics.begin_call();
@@ -179,7 +179,7 @@ void wait_a_millisecond(const Work&, int64_t, int64_t, Task&) {
   }
 }
 
-TEST(TeamStatistics, DurationOfTasks) {
+TEST(RecordingStatistics, DurationOfTasks) {
   TeamContext context(2);
   context.statistics.enable(true);
   context.statistics.begin_call();
@@ -189,13 +189,13 @@ TEST(TeamStatistics, DurationOfTasks) {
 }
 
 // A context without statistics gives each task a record that is discarded.
-TEST(TeamStatistics, DisabledLaunchesRecordNothing) {
+TEST(RecordingStatistics, DisabledLaunchesRecordNothing) {
   TeamContext context(2);
   launch(context, "take_tile", 4, Evenly{9}, take_tile, {16});
   EXPECT_TRUE(context.statistics.launches().empty());
 }
 
-TEST(TeamStatistics, HandlesAreIndependent) {
+TEST(RecordingStatistics, HandlesAreIndependent) {
   const auto inputs = some_inputs();
   const Handle recorded, other;
   require(mluOpOmpSetStatistics(recorded, 1));

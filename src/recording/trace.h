@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "team/statistics.h"
+#include "recording/statistics.h"
 
 namespace mluop {
 

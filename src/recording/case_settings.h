@@ -34,6 +34,8 @@ struct CaseSettings {
   CaseFormat input_format = CaseFormat::kBitsOrFile;
   CaseFormat output_format = CaseFormat::kBitsOrFile;
   bool files = false;  // each tensor in a file
+
+  bool failure_logged = false;  // of a recording: only the first is
 };
 
 // Reads the environment. Throws Failure if a variable has an invalid value.

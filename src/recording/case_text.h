@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "team/argument.h"
+#include "recording/argument.h"
 
 namespace mluop {
 

@@ -1,4 +1,4 @@
-#include "team/statistics.h"
+#include "recording/statistics.h"
 
 #include <new>
 

@@ -1,4 +1,4 @@
-#include "team/case_settings.h"
+#include "recording/case_settings.h"
 
 #include <algorithm>
 #include <atomic>

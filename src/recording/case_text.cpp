@@ -1,4 +1,4 @@
-#include "team/case_text.h"
+#include "recording/case_text.h"
 
 #include <array>
 #include <bit>
