@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "support/half.h"
+#include "reference/half.h"
 
 namespace mluop::cases {
 namespace {
@@ -77,7 +77,7 @@ double number_at(const std::byte* data, mluOpDataType_t dtype, size_t i) {
   const uint64_t bits = bits_at(data, dtype, i);
   switch (dtype) {
     case MLUOP_DTYPE_FLOAT: return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    case MLUOP_DTYPE_HALF: return test::to_f32(test::Half{static_cast<uint16_t>(bits)});
+    case MLUOP_DTYPE_HALF: return reference::to_f32(reference::Half{static_cast<uint16_t>(bits)});
     case MLUOP_DTYPE_BFLOAT16: return std::bit_cast<float>(static_cast<uint32_t>(bits << 16));
     case MLUOP_DTYPE_DOUBLE: return std::bit_cast<double>(bits);
     default: break;
@@ -91,7 +91,7 @@ double number_at(const std::byte* data, mluOpDataType_t dtype, size_t i) {
 uint64_t bits_of_number(mluOpDataType_t dtype, double number) {
   switch (dtype) {
     case MLUOP_DTYPE_FLOAT: return std::bit_cast<uint32_t>(static_cast<float>(number));
-    case MLUOP_DTYPE_HALF: return test::to_f16(number).bits;
+    case MLUOP_DTYPE_HALF: return reference::to_f16(number).bits;
     case MLUOP_DTYPE_DOUBLE: return std::bit_cast<uint64_t>(number);
     case MLUOP_DTYPE_BFLOAT16: {
       const auto bits = std::bit_cast<uint32_t>(static_cast<float>(number));

@@ -10,7 +10,7 @@
 
 #include "case/operators.h"
 #include "case/values.h"
-#include "support/half.h"
+#include "reference/half.h"
 
 namespace mluop::cases {
 
@@ -29,7 +29,7 @@ std::vector<Operator> voxelization_operators();
 template <class Body>
 void with_element_type(const Operand& operand, const Body& body) {
   if (operand.is_half()) {
-    body(test::Half{});
+    body(reference::Half{});
   } else {
     body(float{});
   }

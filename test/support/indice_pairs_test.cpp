@@ -7,7 +7,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "reference/dense_convolution.h"
+#include "support/dense_convolution.h"
 #include "reference/indice_convolution_forward.h"
 #include "support/center_point.h"
 #include "support/environment.h"

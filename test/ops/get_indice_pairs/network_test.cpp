@@ -6,7 +6,7 @@
 
 #include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_forward/call.h"
-#include "reference/dense_convolution.h"
+#include "support/dense_convolution.h"
 #include "support/center_point.h"
 #include "support/compare.h"
 #include "support/environment.h"

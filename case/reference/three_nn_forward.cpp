@@ -10,7 +10,7 @@ namespace {
 using Sizes = ThreeNNForwardSizes;
 
 void put(float value, float* to) { *to = value; }
-void put(double value, test::Half* to) { *to = test::to_f16(value); }
+void put(double value, Half* to) { *to = to_f16(value); }
 
 template <class T>
 void find(const Sizes& sizes, const T* unknown, const T* known, T* dist2, int32_t* idx) {
@@ -45,8 +45,7 @@ void three_nn_forward(const Sizes& sizes, const float* unknown, const float* kno
   find(sizes, unknown, known, dist2, idx);
 }
 
-void three_nn_forward(const Sizes& sizes, const test::Half* unknown, const test::Half* known, test::Half* dist2,
-                      int32_t* idx) {
+void three_nn_forward(const Sizes& sizes, const Half* unknown, const Half* known, Half* dist2, int32_t* idx) {
   find(sizes, unknown, known, dist2, idx);
 }
 

@@ -30,7 +30,7 @@ void ball_query(const BallQueryProblem& problem, const float* new_xyz, const flo
   find(problem, new_xyz, xyz, idx);
 }
 
-void ball_query(const BallQueryProblem& problem, const test::Half* new_xyz, const test::Half* xyz, int32_t* idx) {
+void ball_query(const BallQueryProblem& problem, const Half* new_xyz, const Half* xyz, int32_t* idx) {
   find(problem, new_xyz, xyz, idx);
 }
 

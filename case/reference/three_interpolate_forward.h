@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "support/half.h"
+#include "reference/half.h"
 
 namespace mluop::reference {
 
@@ -19,13 +19,13 @@ struct ThreeInterpolateForwardSizes {
 // Products and sums in fp32, rounded to half once at the end. The library must return the same bits.
 void three_interpolate_forward(const ThreeInterpolateForwardSizes& sizes, const float* features,
                                const int32_t* indices, const float* weights, float* output);
-void three_interpolate_forward(const ThreeInterpolateForwardSizes& sizes, const test::Half* features,
-                               const int32_t* indices, const test::Half* weights, test::Half* output);
+void three_interpolate_forward(const ThreeInterpolateForwardSizes& sizes, const Half* features,
+                               const int32_t* indices, const Half* weights, Half* output);
 
 // The sums in double.
 void three_interpolate_forward(const ThreeInterpolateForwardSizes& sizes, const float* features,
                                const int32_t* indices, const float* weights, double* output);
-void three_interpolate_forward(const ThreeInterpolateForwardSizes& sizes, const test::Half* features,
-                               const int32_t* indices, const test::Half* weights, double* output);
+void three_interpolate_forward(const ThreeInterpolateForwardSizes& sizes, const Half* features,
+                               const int32_t* indices, const Half* weights, double* output);
 
 }  // namespace mluop::reference

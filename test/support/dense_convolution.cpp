@@ -1,4 +1,4 @@
-#include "reference/dense_convolution.h"
+#include "support/dense_convolution.h"
 
 namespace mluop::reference {
 namespace {

@@ -13,10 +13,10 @@ template <class T, class Sum>
 void add_channel(const Sizes& sizes, const T* grad_output, const int32_t* indices, const T* weights, Sum* sums) {
   std::fill_n(sums, sizes.M, Sum{0});
   for (int64_t n = 0; n < sizes.N; ++n) {
-    const Sum gradient = test::to_f32(grad_output[n]);
-    sums[indices[n * 3]] += gradient * static_cast<Sum>(test::to_f32(weights[n * 3]));
-    sums[indices[n * 3 + 1]] += gradient * static_cast<Sum>(test::to_f32(weights[n * 3 + 1]));
-    sums[indices[n * 3 + 2]] += gradient * static_cast<Sum>(test::to_f32(weights[n * 3 + 2]));
+    const Sum gradient = to_f32(grad_output[n]);
+    sums[indices[n * 3]] += gradient * static_cast<Sum>(to_f32(weights[n * 3]));
+    sums[indices[n * 3 + 1]] += gradient * static_cast<Sum>(to_f32(weights[n * 3 + 1]));
+    sums[indices[n * 3 + 2]] += gradient * static_cast<Sum>(to_f32(weights[n * 3 + 2]));
   }
 }
 
@@ -38,12 +38,12 @@ void three_interpolate_backward(const Sizes& sizes, const float* grad_output, co
   });
 }
 
-void three_interpolate_backward(const Sizes& sizes, const test::Half* grad_output, const int32_t* indices,
-                                const test::Half* weights, test::Half* grad_features) {
+void three_interpolate_backward(const Sizes& sizes, const Half* grad_output, const int32_t* indices,
+                                const Half* weights, Half* grad_features) {
   std::vector<float> sums(static_cast<size_t>(sizes.M));
   for_each_channel(sizes, [&](int64_t points, int64_t in, int64_t out) {
     add_channel(sizes, grad_output + in, indices + points, weights + points, sums.data());
-    std::transform(sums.begin(), sums.end(), grad_features + out, [](float sum) { return test::to_f16(sum); });
+    std::transform(sums.begin(), sums.end(), grad_features + out, [](float sum) { return to_f16(sum); });
   });
 }
 
@@ -54,8 +54,8 @@ void three_interpolate_backward(const Sizes& sizes, const float* grad_output, co
   });
 }
 
-void three_interpolate_backward(const Sizes& sizes, const test::Half* grad_output, const int32_t* indices,
-                                const test::Half* weights, double* grad_features) {
+void three_interpolate_backward(const Sizes& sizes, const Half* grad_output, const int32_t* indices,
+                                const Half* weights, double* grad_features) {
   for_each_channel(sizes, [&](int64_t points, int64_t in, int64_t out) {
     add_channel(sizes, grad_output + in, indices + points, weights + points, grad_features + out);
   });

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "support/half.h"
+#include "reference/half.h"
 
 namespace mluop::reference {
 
@@ -20,6 +20,6 @@ struct BallQueryProblem {
 // Each difference, product and sum is rounded to the element type. The library must return the same indices, and
 // leave rows without a member as they are.
 void ball_query(const BallQueryProblem& problem, const float* new_xyz, const float* xyz, int32_t* idx);
-void ball_query(const BallQueryProblem& problem, const test::Half* new_xyz, const test::Half* xyz, int32_t* idx);
+void ball_query(const BallQueryProblem& problem, const Half* new_xyz, const Half* xyz, int32_t* idx);
 
 }  // namespace mluop::reference

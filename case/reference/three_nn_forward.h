@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "support/half.h"
+#include "reference/half.h"
 
 namespace mluop::reference {
 
@@ -18,7 +18,7 @@ struct ThreeNNForwardSizes {
 // Each difference, product and sum is rounded to the element type. The library must return the same bits.
 void three_nn_forward(const ThreeNNForwardSizes& sizes, const float* unknown, const float* known, float* dist2,
                       int32_t* idx);
-void three_nn_forward(const ThreeNNForwardSizes& sizes, const test::Half* unknown, const test::Half* known,
-                      test::Half* dist2, int32_t* idx);
+void three_nn_forward(const ThreeNNForwardSizes& sizes, const Half* unknown, const Half* known, Half* dist2,
+                      int32_t* idx);
 
 }  // namespace mluop::reference

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <cstdint>
 
-#include "support/half.h"
+#include "reference/half.h"
 
 namespace mluop::reference {
 
-// The value rounded to half, ties to even. As test::to_f16(), and fast enough for millions of points.
+// The value rounded to half, ties to even. As to_f16(), and fast enough for millions of points.
 inline double half_rounded(double value) {
   const double magnitude = std::abs(value);
   if (!(magnitude < 65520)) return std::isnan(value) ? value : std::copysign(HUGE_VAL, value);
@@ -32,9 +32,9 @@ inline float squared_distance(const float* a, const float* b) {
   return (x * x + y * y) + z * z;
 }
 
-inline double squared_distance(const test::Half* a, const test::Half* b) {
+inline double squared_distance(const Half* a, const Half* b) {
   const auto square = [&](int dim) {
-    const double difference = half_rounded(double{test::to_f32(a[dim])} - double{test::to_f32(b[dim])});
+    const double difference = half_rounded(double{to_f32(a[dim])} - double{to_f32(b[dim])});
     return half_rounded(difference * difference);
   };
   return half_rounded(half_rounded(square(0) + square(1)) + square(2));

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "support/half.h"
+#include "reference/half.h"
 
 namespace mluop::reference {
 
@@ -23,6 +23,6 @@ struct VoxelPoolingForwardSizes {
 void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz,
                            const float* input_features, float* output_features, int32_t* pos_memo);
 void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz,
-                           const test::Half* input_features, test::Half* output_features, int32_t* pos_memo);
+                           const Half* input_features, Half* output_features, int32_t* pos_memo);
 
 }  // namespace mluop::reference

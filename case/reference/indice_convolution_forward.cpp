@@ -34,7 +34,7 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
       for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
         for (int64_t c = 0; c < channels; ++c) {
           weights[static_cast<size_t>((k * sizes.Ci + ci) * kBlock + c)] =
-              test::to_f32(filters[filter_index(sizes, layout, k, ci, first + c)]);
+              to_f32(filters[filter_index(sizes, layout, k, ci, first + c)]);
         }
       }
     }
@@ -44,7 +44,7 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
     for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
       double sums[kBlock] = {};
       for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
-        const double feature = test::to_f32(features[input * sizes.Ci + ci]);
+        const double feature = to_f32(features[input * sizes.Ci + ci]);
         const double* row = weights.data() + (k * sizes.Ci + ci) * kBlock;
         for (int64_t c = 0; c < kBlock; ++c) sums[c] += feature * row[c];
       }
@@ -85,9 +85,9 @@ void indice_convolution_forward(const Sizes& sizes, const float* features, Filte
                 features_out);
 }
 
-void indice_convolution_forward(const Sizes& sizes, const test::Half* features, FilterLayout layout,
-                                const test::Half* filters, const int32_t* indice_pairs, const int64_t* indice_num,
-                                int64_t first_channel, int64_t last_channel, double* features_out) {
+void indice_convolution_forward(const Sizes& sizes, const Half* features, FilterLayout layout, const Half* filters,
+                                const int32_t* indice_pairs, const int64_t* indice_num, int64_t first_channel,
+                                int64_t last_channel, double* features_out) {
   sum_in_double(sizes, features, layout, filters, indice_pairs, indice_num, first_channel, last_channel,
                 features_out);
 }

@@ -15,8 +15,7 @@ void for_each_sum(const Sizes& sizes, const T* features, const int32_t* indices,
       for (int64_t n = 0; n < sizes.N; ++n) {
         const auto product = [&](int64_t k) {
           const int64_t slot = (b * sizes.N + n) * 3 + k;
-          return static_cast<Sum>(test::to_f32(weights[slot])) *
-                 static_cast<Sum>(test::to_f32(row[indices[slot]]));
+          return static_cast<Sum>(to_f32(weights[slot])) * static_cast<Sum>(to_f32(row[indices[slot]]));
         };
         put((b * sizes.C + c) * sizes.N + n, (product(0) + product(1)) + product(2));
       }
@@ -31,10 +30,9 @@ void three_interpolate_forward(const Sizes& sizes, const float* features, const 
   for_each_sum<float>(sizes, features, indices, weights, [=](int64_t i, float sum) { output[i] = sum; });
 }
 
-void three_interpolate_forward(const Sizes& sizes, const test::Half* features, const int32_t* indices,
-                               const test::Half* weights, test::Half* output) {
-  for_each_sum<float>(sizes, features, indices, weights,
-                      [=](int64_t i, float sum) { output[i] = test::to_f16(sum); });
+void three_interpolate_forward(const Sizes& sizes, const Half* features, const int32_t* indices,
+                               const Half* weights, Half* output) {
+  for_each_sum<float>(sizes, features, indices, weights, [=](int64_t i, float sum) { output[i] = to_f16(sum); });
 }
 
 void three_interpolate_forward(const Sizes& sizes, const float* features, const int32_t* indices,
@@ -42,8 +40,8 @@ void three_interpolate_forward(const Sizes& sizes, const float* features, const 
   for_each_sum<double>(sizes, features, indices, weights, [=](int64_t i, double sum) { output[i] = sum; });
 }
 
-void three_interpolate_forward(const Sizes& sizes, const test::Half* features, const int32_t* indices,
-                               const test::Half* weights, double* output) {
+void three_interpolate_forward(const Sizes& sizes, const Half* features, const int32_t* indices,
+                               const Half* weights, double* output) {
   for_each_sum<double>(sizes, features, indices, weights, [=](int64_t i, double sum) { output[i] = sum; });
 }
 

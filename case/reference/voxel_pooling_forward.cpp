@@ -25,7 +25,7 @@ void add_points(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz, 
       pos_memo[point * 3 + 2] = x;
       const int64_t in = point * sizes.num_channels;
       const int64_t out = ((int64_t{b} * sizes.num_voxel_y + y) * sizes.num_voxel_x + x) * sizes.num_channels;
-      for (int c = 0; c < sizes.num_channels; ++c) sums[out + c] += test::to_f32(input_features[in + c]);
+      for (int c = 0; c < sizes.num_channels; ++c) sums[out + c] += to_f32(input_features[in + c]);
     }
   }
 }
@@ -38,10 +38,10 @@ void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t*
 }
 
 void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz,
-                           const test::Half* input_features, test::Half* output_features, int32_t* pos_memo) {
+                           const Half* input_features, Half* output_features, int32_t* pos_memo) {
   std::vector<float> sums(static_cast<size_t>(sizes.output_count()));
   add_points(sizes, geom_xyz, input_features, sums.data(), pos_memo);
-  std::transform(sums.begin(), sums.end(), output_features, [](float sum) { return test::to_f16(sum); });
+  std::transform(sums.begin(), sums.end(), output_features, [](float sum) { return to_f16(sum); });
 }
 
 }  // namespace mluop::reference

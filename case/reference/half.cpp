@@ -1,10 +1,10 @@
-#include "support/half.h"
+#include "reference/half.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace mluop::test {
+namespace mluop::reference {
 
 double half_value(uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 0x1F);
@@ -42,4 +42,4 @@ std::vector<float> floats_of(const std::vector<Half>& values) {
   return floats;
 }
 
-}  // namespace mluop::test
+}  // namespace mluop::reference

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "support/half.h"
+#include "reference/half.h"
 
 namespace mluop::reference {
 
@@ -19,13 +19,13 @@ struct ThreeInterpolateBackwardSizes {
 // Products and sums in fp32, rounded to half once at the end. The library must return the same bits.
 void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const float* grad_output,
                                 const int32_t* indices, const float* weights, float* grad_features);
-void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const test::Half* grad_output,
-                                const int32_t* indices, const test::Half* weights, test::Half* grad_features);
+void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const Half* grad_output,
+                                const int32_t* indices, const Half* weights, Half* grad_features);
 
 // The sums in double.
 void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const float* grad_output,
                                 const int32_t* indices, const float* weights, double* grad_features);
-void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const test::Half* grad_output,
-                                const int32_t* indices, const test::Half* weights, double* grad_features);
+void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const Half* grad_output,
+                                const int32_t* indices, const Half* weights, double* grad_features);
 
 }  // namespace mluop::reference

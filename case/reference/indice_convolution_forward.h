@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "support/half.h"
+#include "reference/half.h"
 
 namespace mluop::reference {
 
@@ -39,8 +39,8 @@ void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, cons
                                 FilterLayout layout, const float* filters, const int32_t* indice_pairs,
                                 const int64_t* indice_num, int64_t first_channel, int64_t last_channel,
                                 double* features_out);
-void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const test::Half* features,
-                                FilterLayout layout, const test::Half* filters, const int32_t* indice_pairs,
+void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const Half* features,
+                                FilterLayout layout, const Half* filters, const int32_t* indice_pairs,
                                 const int64_t* indice_num, int64_t first_channel, int64_t last_channel,
                                 double* features_out);
 

@@ -32,14 +32,14 @@ void indice_convolution_backward_data(const Sizes& sizes, const T* output_grad, 
     for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
       for (int64_t co = 0; co < sizes.Co; ++co) {
         weights[static_cast<size_t>((k * sizes.Co + co) * sizes.Ci + ci)] =
-            test::to_f32(filters[(k * sizes.Ci + ci) * sizes.Co + co]);
+            to_f32(filters[(k * sizes.Ci + ci) * sizes.Co + co]);
       }
     }
   }
   for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
     Sum* sums = input_grad + input * sizes.Ci;
     for (int64_t co = 0; co < sizes.Co; ++co) {
-      const Sum grad{test::to_f32(output_grad[output * sizes.Co + co])};
+      const Sum grad{to_f32(output_grad[output * sizes.Co + co])};
       const Sum* weight = weights.data() + (k * sizes.Co + co) * sizes.Ci;
       for (int64_t ci = 0; ci < sizes.Ci; ++ci) sums[ci] += grad * weight[ci];
     }
@@ -54,10 +54,10 @@ void indice_convolution_backward_filter(const Sizes& sizes, const T* features, c
   std::vector<Sum> grad(static_cast<size_t>(sizes.Co));
   for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
     for (int64_t co = 0; co < sizes.Co; ++co) {
-      grad[static_cast<size_t>(co)] = test::to_f32(output_grad[output * sizes.Co + co]);
+      grad[static_cast<size_t>(co)] = to_f32(output_grad[output * sizes.Co + co]);
     }
     for (int64_t ci = 0; ci < sizes.Ci; ++ci) {
-      const Sum feature{test::to_f32(features[input * sizes.Ci + ci])};
+      const Sum feature{to_f32(features[input * sizes.Ci + ci])};
       Sum* sums = filters_grad + (k * sizes.Ci + ci) * sizes.Co;
       for (int64_t co = 0; co < sizes.Co; ++co) sums[co] += feature * grad[static_cast<size_t>(co)];
     }
@@ -68,13 +68,13 @@ template void indice_convolution_backward_data(const Sizes&, const float*, const
                                                const int64_t*, float*);
 template void indice_convolution_backward_data(const Sizes&, const float*, const float*, const int32_t*,
                                                const int64_t*, double*);
-template void indice_convolution_backward_data(const Sizes&, const test::Half*, const test::Half*, const int32_t*,
+template void indice_convolution_backward_data(const Sizes&, const Half*, const Half*, const int32_t*,
                                                const int64_t*, double*);
 template void indice_convolution_backward_filter(const Sizes&, const float*, const float*, const int32_t*,
                                                  const int64_t*, float*);
 template void indice_convolution_backward_filter(const Sizes&, const float*, const float*, const int32_t*,
                                                  const int64_t*, double*);
-template void indice_convolution_backward_filter(const Sizes&, const test::Half*, const test::Half*,
-                                                 const int32_t*, const int64_t*, double*);
+template void indice_convolution_backward_filter(const Sizes&, const Half*, const Half*, const int32_t*,
+                                                 const int64_t*, double*);
 
 }  // namespace mluop::reference
