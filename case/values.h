@@ -18,7 +18,7 @@ mluOpDataType_t dtype_of_name(std::string_view name);
 std::string_view layout_name(mluOpTensorLayout_t layout);
 bool is_floating(mluOpDataType_t dtype);
 
-// Element i as a number. Of types that operators do not take, such as INT31, the bits as an integer.
+// Element i as a number; for types that operators do not take, such as INT31, the bits as an integer.
 double number_at(const std::byte* data, mluOpDataType_t dtype, size_t i);
 // The bits of element i, zero-extended.
 uint64_t bits_at(const std::byte* data, mluOpDataType_t dtype, size_t i);

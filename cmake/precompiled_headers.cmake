@@ -4,7 +4,7 @@ add_library(mluop_omp_precompiled_headers INTERFACE)
 target_precompile_headers(mluop_omp_precompiled_headers INTERFACE
   <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <limits> <map> <memory> <numeric> <optional>
   <span> <string> <string_view> <type_traits> <utility> <vector>)
-# Of Highway.
+# Included by Highway.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   target_precompile_headers(mluop_omp_precompiled_headers INTERFACE <immintrin.h>)
 endif()

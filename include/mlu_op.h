@@ -231,7 +231,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetAtomicsMode(mluOpHandle_t handle, mluOpAtomi
  * message in text format:
  *   gen_case/<op>/<op>_<time>_tid<thread>_device0.prototxt     <op>: voxel_pooling_forward; time in UTC
  * `mluop_case run FILE` replays it. The case has the id, shape, layout, data type and elements of each tensor, and
- * the other parameters. Of outputs that a call reads or leaves in part it has the elements before the call too, as
+ * the other parameters. Outputs that a call reads or leaves in part have their elements before the call, too, as
  * `initial`; with the device algorithm it has the number of tasks, as `omp_settings`.
  * A case file is complete when it appears; raw files are beside it. Recording does not affect results or statuses:
  * a failure is logged, once for a handle, and leaves no file. If a call ends the process, its inputs remain in
@@ -366,7 +366,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvol
  *   NOT_SUPPORTED  a tensor is not contiguous
  *   ALLOC_FAILED   out of memory, or MLUOP_OMP_NRAM_KB is too small for the smallest tile
  *   INTERNAL_ERROR a bug of the backend
- * Of several violations the first is reported: null pointers, then the device, then the other rules.
+ * The first of several violations is reported: null pointers, then the device, then the other rules.
  *
  * A call that returns SUCCESS has written every element of every output, with zeros where a sum is empty, except
  * elements that the section of the operator lists as left unchanged. Where MLU-OPS leaves unchanged what this
@@ -774,8 +774,8 @@ mluOpStatus_t MLUOP_WIN_API
 mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluOpTensorDescriptor_t feats_desc,
                                                 const mluOpTensorDescriptor_t coors_desc, size_t* workspace_size);
 
-/* Dynamic scatter backward (mmcv, MVX-Net): passes the gradients of voxels on to their points. Of the maximum, the
- * gradient of each channel goes to the point that the maximum came from; of sum and mean, to all points.
+/* Dynamic scatter backward (mmcv, MVX-Net): passes the gradients of voxels on to their points. For the maximum,
+ * the gradient of each channel goes to the point that the maximum came from; for sum and mean, to all points.
  *
  *   V = voxel_num[0]; the points of voxel v are those n with point2voxel_map[n] = v.
  *   MLUOP_REDUCE_DMAX:

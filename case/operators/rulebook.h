@@ -12,7 +12,7 @@ namespace mluop::cases {
 // The pairs (input row, output row) of each offset that the case counts in indice_num.
 using Rulebook = std::vector<std::vector<std::array<int32_t, 2>>>;
 
-// Of a case whose third input is indice_pairs [K, 2, L], inline.
+// The rulebook of a case whose third input is indice_pairs [K, 2, L], inline.
 Rulebook rulebook_of(const Case& the_case);
 int64_t pair_count(const Rulebook& rulebook);
 // Replaces indice_pairs and indice_num. Pairs of an offset beyond the first L are dropped.

@@ -241,7 +241,7 @@ class IndiceConvolutionBackward : public Case {
   Buffer<int32_t> pairs_{sizes_.pairs_count()};
   std::vector<int64_t> num_;
   std::optional<Buffer<std::byte>> workspace_;
-  // Of the baselines, float only.
+  // Operands of the baselines, float only.
   std::optional<Buffer<float>> gathered_inputs_, gathered_outputs_, expected_;
 };
 

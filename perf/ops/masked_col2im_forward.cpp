@@ -28,7 +28,7 @@ Sizes scaled(Sizes sizes, double size) {
   return sizes;
 }
 
-// Of the masks.
+// The order of the masks.
 enum class Order { kRowMajor, kRandom, kEqual };
 
 template <class T>

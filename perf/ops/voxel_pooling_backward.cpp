@@ -78,7 +78,7 @@ class VoxelPoolingBackward : public Case {
     std::copy(memo.begin(), memo.end(), memo_.data());
   }
 
-  // Of grad_output, the rows of cells that have points.
+  // The bytes read of grad_output are the rows of cells that have points.
   Work work() const override {
     return {cells_with_points() * sizes_.num_channels * kElementBytes + sizes_.memo_count() * int64_t{4},
             sizes_.input_count() * kElementBytes, 0};

@@ -15,7 +15,7 @@ namespace mluop::perf {
 // The tasks of a launch.
 using LaunchTasks = std::vector<mluOpOmpTaskStatistics_t>;
 
-// Of one call. A figure that does not exist is NaN.
+// The figures of one call. A figure that does not exist is NaN.
 struct TaskFigures {
   double item_balance;  // mean / max over the tasks of a launch; mean of the launches, weighted by their traffic
   double byte_balance;  // the same of the traffic

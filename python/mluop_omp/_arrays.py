@@ -215,7 +215,7 @@ class NumpyArrays(Arrays):
 
 
 NUMPY = NumpyArrays()
-# Of a number that an operator writes.
+# The descriptor of a number that an operator writes.
 NUMBER = describe(ARRAY, DTYPES["int32"], (1,))
 
 

@@ -40,7 +40,7 @@ constexpr float f16_to_f32(Half half) {
   return std::bit_cast<float>(sign | bits);
 }
 
-// Of an element of either type.
+// The value of an element of either type.
 constexpr float to_f32(float value) { return value; }
 constexpr float to_f32(Half value) { return f16_to_f32(value); }
 

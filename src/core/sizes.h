@@ -21,7 +21,7 @@ inline std::optional<int64_t> checked_sum(int64_t a, int64_t b) {
   return sum;
 }
 
-// Of numbers that are not negative, without overflow.
+// For numbers that are not negative. They do not overflow unless the result does.
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
 constexpr int64_t round_up(int64_t a, int64_t multiple) { return ceil_div(a, multiple) * multiple; }

@@ -104,7 +104,7 @@ HWY_INLINE void visit_owned(const KeyedPoints& points, Range chunks, Range ranks
   visit_queued(visitor, 0, queue);
 }
 
-// The number of rows of so many bytes to prefetch ahead of their use. Measured on rows of 80 channels of voxel
+// The number of rows of `row_bytes` bytes to prefetch ahead of their use. Measured on rows of 80 channels of voxel
 // pooling.
 inline int64_t row_lookahead(int64_t row_bytes) {
   constexpr int64_t kBytes = 5 << 10;

@@ -11,8 +11,8 @@
 #include "core/float_environment.h"
 #include "mlu_op.h"
 #include "recording/case_settings.h"
-#include "team/device_profile.h"
 #include "recording/statistics.h"
+#include "team/device_profile.h"
 
 // The last launch, for tests.
 struct TeamRecord {
@@ -51,7 +51,7 @@ struct mluOpContext {
   mluOpAtomicsMode_t atomics_mode = MLUOP_ATOMICS_NOT_ALLOWED;
   cnrtQueue_t queue = nullptr;
   std::mutex execution;
-  // Of the thread that calls the operator.
+  // The floating-point environment of the thread that calls the operator.
   mluop::FloatEnvironment caller_environment = mluop::FloatEnvironment::current();
   TeamRecord last_launch;
   mluop::CallStatistics statistics;

@@ -15,8 +15,8 @@
 namespace mluop {
 namespace {
 
-// A task should move at least so many bytes: about what a core moves while a team starts and ends, 2 us at
-// 16 GB/s. Measured with libgomp on a 2-core server.
+// The least bytes that a task should move: about what a core moves while a team starts and ends, 2 us at 16 GB/s.
+// Measured with libgomp on a 2-core server.
 constexpr int64_t kTaskBytes = 32 << 10;
 
 // A child process of fork() has none of the threads that libgomp keeps, and a team of several would wait for them.

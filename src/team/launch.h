@@ -11,9 +11,9 @@
 #include <type_traits>
 
 #include "core/arena.h"
+#include "recording/statistics.h"
 #include "team/context.h"
 #include "team/split.h"
-#include "recording/statistics.h"
 
 namespace mluop {
 

@@ -57,7 +57,8 @@ int create_threads(int wanted) {
   return chain.created;
 }
 
-// Of the calling thread: runtimes keep the threads of a team for the next team of the thread that started it.
+// Threads granted to the calling thread: runtimes keep the threads of a team for the next team of the thread that
+// started it.
 thread_local int granted = 1;
 
 }  // namespace

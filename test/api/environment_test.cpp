@@ -58,7 +58,7 @@ TEST(ApiEnvironment, MaxThreads) {
   for (const int count : {1, 3, 4096}) {
     const ScopedEnvironment threads("MLUOP_OMP_MAX_THREADS", std::to_string(count).c_str());
     EXPECT_EQ(context_of(Handle()).max_threads, count);
-    // Of both algorithms.
+    // The limit holds for both algorithms.
     for (const auto algorithm : {MLUOP_OMP_ALGORITHM_NATIVE, MLUOP_OMP_ALGORITHM_DEVICE}) {
       EXPECT_EQ(context_of(Handle(algorithm)).thread_count(count + 1), count);
     }

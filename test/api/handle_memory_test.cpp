@@ -28,7 +28,7 @@ size_t resident_bytes() {
   return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Less than a byte for each handle may be new: cached blocks. Of resident memory, a page for each handle would be
+// Less than a byte for each handle may be new: cached blocks. A page of resident memory for each handle would be
 // 40 MiB.
 constexpr size_t kResidentTolerance = size_t{4} << 20;
 

@@ -80,7 +80,7 @@ class Fuzzer : public OperatorFuzzer {
         map_(output(any_layout(kInt, {problem_.points}))),
         counts_(output(any_layout(kInt, {problem_.max_voxels}))),
         voxel_num_(output(any_layout(kInt, {1}))) {
-    // Of many rows, the first are repeated.
+    // If there are many rows, the first are repeated.
     const size_t distinct = std::min(feats_.count(), size_t{1} << 13);
     Values(bytes, true).fill(feats_.data<float>(), distinct);
     for (size_t i = distinct; i < feats_.count(); ++i)

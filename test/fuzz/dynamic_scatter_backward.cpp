@@ -91,7 +91,7 @@ class Fuzzer : public OperatorFuzzer {
                        sizes_.channels > 0 && sizes_.voxel_num > 0);
     }
   }
-  // Of the mean, the count of a voxel that has points.
+  // For the mean: the count of a voxel that has points.
   Fault replace_count(int32_t any) {
     if (sizes_.voxel_num == 0 || any > 0) return Fault::kNone;
     const auto voxel = static_cast<int32_t>(decoder().index(static_cast<size_t>(sizes_.voxel_num)));
@@ -127,7 +127,7 @@ class Fuzzer : public OperatorFuzzer {
   }
 
   void fill_map(Values& values) {
-    // Of 16 points, so many have no voxel, and so many that of the point before.
+    // In 16 points, `none` have no voxel, and `repeated` have that of the point before.
     const int64_t none = decoder().number(0, 4), repeated = decoder().number(0, 15);
     auto* map = map_.data<int32_t>();
     for (int n = 0; n < sizes_.points; ++n) {

@@ -28,7 +28,7 @@ class IndexPairs {
 
   void fill(Values& values) {
     const int64_t N = sizes_.num_act_in, M = sizes_.num_act_out;
-    // Of 16 indices, so many are negative. Of 16 offsets, so many have the largest number of pairs.
+    // `negative` in 16 indices are negative; `full` in 16 offsets have the largest number of pairs.
     const int64_t negative = decoder_.number(0, 4), full = decoder_.number(0, 16);
     for (int64_t k = 0; k < sizes_.K(); ++k) {
       const int64_t count = values.below(16) < full ? max_count_ : values.between(0, max_count_);
@@ -110,7 +110,7 @@ inline IndexPairs::Sizes decode_convolution_sizes(Decoder& decoder) {
   limit_product({&s.Ci, &s.Co, &s.D, &s.H, &s.W}, max_count);
   limit_product({&s.num_act_in, &s.Ci}, max_count / 2);
   limit_product({&s.num_act_out, &s.Co}, max_count / 2);
-  // Of multiplications.
+  // Limits the multiplications.
   limit_product({&s.num_act_in, &s.Ci, &s.Co, &s.D, &s.H, &s.W}, 8 * max_count);
   return s;
 }

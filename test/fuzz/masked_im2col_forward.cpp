@@ -40,7 +40,7 @@ class Fuzzer : public OperatorFuzzer {
         data_col_(output({kDtype, {sizes_.row_count(), sizes_.mask_cnt}})) {
     Values values(decoder(), true);
     for (size_t i = 0; i < feature_.count(); ++i) feature_.template data<T>()[i] = static_cast<T>(values.bits());
-    // Of 16 coordinates, so many are any number.
+    // `any` in 16 coordinates are arbitrary numbers.
     const int64_t any = decoder().number(0, 2);
     const auto fill = [&](const Tensor& mask, int64_t extent, int kernel, int pad) {
       for (size_t k = 0; k < mask.count(); ++k) {

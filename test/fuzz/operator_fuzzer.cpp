@@ -183,7 +183,7 @@ void OperatorFuzzer::run_again(const Settings& with) {
     check(tensor.holds(copy), "the bits of two runs differ");
     identical = false;
   }
-  // NaN may differ. Of identical outputs, the result of the oracle is known.
+  // NaN may differ. If the outputs are identical, the result of the oracle is known.
   if (!identical) check_result();
 }
 

@@ -39,7 +39,7 @@ class Fuzzer : public OperatorFuzzer {
     for (size_t i = 0; i < grad_output_.count(); ++i) {
       grad_output_.template data<T>()[i] = static_cast<T>(values.bits());
     }
-    // Of 16 points, so many have no cell, and so many that of the point before.
+    // In 16 points, `none` have no cell, and `repeated` have that of the point before.
     const int64_t none = decoder().number(0, 16), repeated = decoder().number(0, 16);
     auto* memo = memo_.data<int32_t>();
     for (int64_t point = 0; point < sizes_.points(); ++point, memo += 3) {

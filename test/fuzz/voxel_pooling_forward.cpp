@@ -70,7 +70,7 @@ class Fuzzer : public OperatorFuzzer {
 
   void fill_geometry() {
     Values values(decoder(), false);
-    // Of 16 coordinates, so many are any number, and so many are the same as those of the point before.
+    // In 16 coordinates, `any` are arbitrary numbers, and `repeated` are those of the point before.
     const int64_t any = decoder().number(0, 4), repeated = decoder().number(0, 16);
     const int counts[] = {sizes_.num_voxel_x, sizes_.num_voxel_y, sizes_.num_voxel_z};
     auto* geom = geom_.data<int32_t>();

@@ -53,11 +53,11 @@ bool all_zero(const void* memory, size_t bytes);
 // The first i in [0, count) for which holds(i) is false, or count. Runs on all processors.
 int64_t first_violation(int64_t count, const std::function<bool(int64_t)>& holds);
 
-// Whether the machine has so many GiB of available memory, including the dense pages of earlier tests.
+// Whether the machine has `gib` GiB of available memory, including the dense pages of earlier tests.
 bool has_memory(int64_t gib);
 
 }  // namespace mluop::test
 
-// Skips a test that writes so many GiB of memory where they are not available.
+// Skips a test that writes `gib` GiB of memory where they are not available.
 #define MLUOP_REQUIRE_MEMORY(gib) \
   if (!::mluop::test::has_memory(gib)) GTEST_SKIP() << "requires " << (gib) << " GiB of available memory"

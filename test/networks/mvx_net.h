@@ -108,7 +108,7 @@ Gradients<F> backward(const Encoder& encoder, const Activations<F>& a, const Ope
   dense.add(grad_hidden, operators.scatter_grad(MLUOP_REDUCE_DMAX, a.hidden, a.maxima, grad_maxima.features));
   const auto grad_first_sums = dense.squareplus_grad(a.first_sums, grad_hidden);
   const auto grad_inputs = dense.linear_grad_input(grad_first_sums, as<F>(encoder.first));
-  // Of the offsets, with a column of zeros for each other channel.
+  // The gradients of the offsets, with a column of zeros for each other channel.
   const auto grad_offsets = dense.concatenate(dense.columns_of(grad_inputs, channels, kOffsets),
                                               zeros<F>(grad_inputs.rows, channels - kOffsets));
   auto grad_means = operators.scatter(MLUOP_REDUCE_DSUM, grad_offsets, encoder.voxels).features;

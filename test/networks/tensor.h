@@ -84,7 +84,7 @@ using Values = std::vector<T, TensorAllocator<T>>;
 template <class F>
 struct Matrix {
   Matrix() = default;
-  // Of unspecified values.
+  // The values are unspecified.
   Matrix(int64_t row_count, int64_t column_count)
       : rows(row_count), columns(column_count), values(static_cast<size_t>(row_count * column_count)) {}
   template <class From>
@@ -119,7 +119,7 @@ Matrix<F> zeros(int64_t rows, int64_t columns) {
   return matrix;
 }
 
-// Of the given magnitude, exact in float.
+// Numbers up to `magnitude`, exact in float.
 inline Matrix<float> random_matrix(int64_t rows, int64_t columns, float magnitude, std::mt19937& random) {
   std::uniform_real_distribution<float> distribution(-magnitude, magnitude);
   Matrix<float> matrix(rows, columns);

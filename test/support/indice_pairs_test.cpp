@@ -7,9 +7,9 @@
 #include <random>
 #include <stdexcept>
 
-#include "support/dense_convolution.h"
 #include "reference/indice_convolution_forward.h"
 #include "support/center_point.h"
+#include "support/dense_convolution.h"
 #include "support/environment.h"
 
 namespace mluop::test {

@@ -141,7 +141,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicScatterBackwardWorkspaceSize(const ml
                                 workspace_size);
 }
 
-// Of the other descriptors only null is an error: mmcv passes the descriptor of grad_feats as
+// The other descriptors are checked for null only: mmcv passes the descriptor of grad_feats as
 // grad_voxel_feats_desc.
 mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
     const mluOpHandle_t handle, const mluOpReduceMode_t reduce_type,

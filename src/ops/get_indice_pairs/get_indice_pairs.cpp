@@ -110,7 +110,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   check_row_counts(desc, p);
 }
 
-// Of checked arguments.
+// Requires checked arguments.
 Args make_args(const Parameters& p, const Data& data) {
   const SparseConvolutionDescriptor& desc = *p.sparse_conv_desc;
   Args args{

@@ -11,7 +11,7 @@ namespace mluop::masked_col2im_forward {
 // The arguments of the call, checked except for the values of the masks.
 struct Args {
   int64_t plane() const { return height * width; }
-  // Of mask k, in a plane.
+  // The pixel of mask k in a plane.
   int64_t pixel(int64_t k) const { return mask_h_idx[k] * width + mask_w_idx[k]; }
   bool has_row(int64_t h) const { return h >= 0 && h < height; }
   bool has_column(int64_t w) const { return w >= 0 && w < width; }

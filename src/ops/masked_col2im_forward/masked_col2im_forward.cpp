@@ -32,7 +32,7 @@ void check_arguments(Call& call, const Descriptors& desc, const Data& data) {
           ", expected no dimension of 0");
 }
 
-// Of checked arguments.
+// Requires checked arguments.
 masked_col2im_forward::Args make_args(const Descriptors& desc, const Data& data) {
   return {
       .element_size = static_cast<int32_t>(size_of(desc.col->dtype)),

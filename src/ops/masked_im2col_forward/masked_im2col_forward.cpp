@@ -59,7 +59,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
           shape_text(p.feature_desc->shape()), ", expected no dimension of 0");
 }
 
-// Of checked arguments.
+// Requires checked arguments.
 masked_im2col_forward::Args make_args(const Parameters& p, const Data& data) {
   return {
       .element_size = static_cast<int32_t>(size_of(p.feature_desc->dtype)),

@@ -11,7 +11,7 @@ void check_known_count(int64_t M) {
   require(M < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "known dim 1 is ", M, ", expected fewer than 2^31");
 }
 
-// Of a checked descriptor.
+// Requires a checked descriptor.
 KnownSizes known_sizes(const TensorDescriptor& desc) { return {desc.dims[0], desc.dims[1], desc.dtype}; }
 
 }  // namespace

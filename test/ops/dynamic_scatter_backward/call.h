@@ -19,7 +19,7 @@ struct DynamicScatterInputs {
   mluOpReduceMode_t reduce_type = MLUOP_REDUCEMODE_MAX;
 };
 
-// One point in eight has no voxel. Of the others, one in three has the voxel of its predecessor and the rest
+// One point in eight has no voxel. One in three of the others has the voxel of its predecessor and the rest
 // random voxels in [0, voxel_num). Features take five values, so that points tie. voxel_feats are the maxima.
 DynamicScatterInputs random_dynamic_scatter(const DynamicScatterSizes& sizes, std::mt19937& random);
 

@@ -244,7 +244,7 @@ TEST(OpsDynamicScatterBackwardErrors, Query) {
   expect_errors(Table{.inputs = valid_inputs(), .functions = {Call::kQuery}, .rows = rows});
 }
 
-// Of the descriptors other than feats, only null is an error.
+// Descriptors other than that of feats are checked for null only.
 TEST(OpsDynamicScatterBackwardErrors, AliasOfTheQuery) {
   const Table::Rows rows = {
       {"null handle", set(&Call::handle, nullptr), "handle is null"},

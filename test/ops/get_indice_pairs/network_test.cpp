@@ -6,9 +6,9 @@
 
 #include "ops/get_indice_pairs/call.h"
 #include "ops/indice_convolution_forward/call.h"
-#include "support/dense_convolution.h"
 #include "support/center_point.h"
 #include "support/compare.h"
+#include "support/dense_convolution.h"
 #include "support/environment.h"
 #include "support/indice_pairs.h"
 

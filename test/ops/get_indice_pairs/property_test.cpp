@@ -80,7 +80,7 @@ Result result_of(const GetIndicePairsInputs& inputs) {
   return result;
 }
 
-// Of a centered filter, (i, j) at an offset is (j, i) at the mirrored one, and the center pairs each site with
+// With a centered filter, (i, j) at an offset is (j, i) at the mirrored one, and the center pairs each site with
 // itself.
 TEST_F(OpsGetIndicePairsProperties, SubmanifoldPairsAreSymmetric) {
   for (int round = 0; round < kRounds; ++round) {

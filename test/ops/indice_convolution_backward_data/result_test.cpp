@@ -22,7 +22,7 @@ namespace {
 constexpr double kFloatTolerance = 1e-5;
 constexpr double kHalfTolerance = 1e-3;
 
-// Of which one has the filters of a product consecutive.
+// One of them has the filters of a product consecutive.
 constexpr FilterFormat kTwoFormats[] = {kFilterFormats[1], kFilterFormats[2]};
 
 // For inputs whose sums are exact in every order.

@@ -223,7 +223,7 @@ TEST(OpsIndiceConvolutionBackwardFilterErrors, LargeTensors) {
   expect_errors_of_both(rows);
 }
 
-// Of the query, which has no data: tensors of so many bytes overlap.
+// Tests the query, which has no data: tensors this large would overlap.
 TEST(OpsIndiceConvolutionBackwardFilterErrors, ManyPairs) {
   const auto many = std::make_shared<std::vector<int64_t>>(3000, 1000000);
   const Table::Rows rows = {

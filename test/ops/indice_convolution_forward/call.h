@@ -39,7 +39,8 @@ IndiceConvolutionInputs<T> random_indice_convolution(const IndiceConvolutionSize
 template <class T>
 void make_fractional(IndiceConvolutionInputs<T>& inputs, std::mt19937& random);
 
-// Makes the number of pairs of an offset `count`; added pairs have all rows in turn. Of any operator's inputs.
+// Makes the number of pairs of an offset `count`; added pairs have all rows in turn. For the inputs of any
+// operator.
 template <class Inputs>
 void set_pair_count(Inputs& inputs, size_t k, int64_t count) {
   int32_t* const pairs = inputs.indice_pairs.data() + 2 * static_cast<int64_t>(k) * inputs.sizes.num_act_in;

@@ -7,9 +7,9 @@
 #include <thread>
 
 #include "ops/indice_convolution_forward/call.h"
-#include "support/dense_convolution.h"
 #include "support/center_point.h"
 #include "support/compare.h"
+#include "support/dense_convolution.h"
 #include "support/environment.h"
 #include "support/trace.h"
 

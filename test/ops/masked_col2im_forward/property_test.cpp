@@ -51,7 +51,7 @@ std::vector<T> col2im(const MaskedCol2imInputs<T>& inputs) {
   return call.im_buffer.values();
 }
 
-// Of the masks of `inputs`, with a kernel of one pixel.
+// im2col at the masks of `inputs`, with a kernel of one pixel.
 template <class T>
 std::vector<T> im2col(const std::vector<T>& im, const MaskedCol2imInputs<T>& inputs) {
   const auto& s = inputs.sizes;

@@ -8,7 +8,7 @@
 namespace mluop::ball_query::native {
 namespace {
 
-// The time of a center with a point, in that of moving so many bytes.
+// The bytes that are moved in the time of comparing a center with a point.
 constexpr int64_t kCompareBytes = 4;
 
 // Centers whose balls fill early cost less than others.

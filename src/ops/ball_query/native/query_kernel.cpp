@@ -54,8 +54,8 @@ class Ball {
   }
 
  private:
-  // Of a squared distance with the roundings of half: three relative ones of each square and two of the sum, or
-  // below the normal numbers 2^-25 for each. With a margin.
+  // Bounds, with a margin, of the error of a squared distance with the roundings of half: three relative errors of
+  // each square and two of the sum, or 2^-25 for each below the normal numbers.
   static constexpr float kRelativeError = 0x1p-7F;
   static constexpr float kAbsoluteError = 0x1p-20F;
 

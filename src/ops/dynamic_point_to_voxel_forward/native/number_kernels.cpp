@@ -52,7 +52,7 @@ void count_voxels(const CountArgs& args, int64_t begin, int64_t end, Task&) {
 
 void number_voxels(const NumberArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t part = begin; part < end; ++part) {
-    // Of the place before.
+    // The voxel of the place before.
     int64_t voxel = args.first_voxels[part] - 1;
     uint32_t unused = 0;
     for_each_place(args.call, args.sorted, part, [&](int64_t place, bool begins) {

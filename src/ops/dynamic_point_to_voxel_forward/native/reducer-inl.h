@@ -20,8 +20,8 @@ namespace mluop::dynamic_point_to_voxel_forward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Reduces rows of feats, one voxel at a time. Of equal values, and of zeros of either sign, the maximum is the
-// first.
+// Reduces rows of feats, one voxel at a time. The maximum is the first of equal values, and of zeros of
+// either sign.
 template <mluOpReduceMode_t kMode, bool kStream>
 class Reducer {
  public:

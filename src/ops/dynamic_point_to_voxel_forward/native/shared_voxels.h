@@ -1,4 +1,4 @@
-// Voxels of so many points that a task should not have all of them.
+// Voxels with too many points for one task.
 #pragma once
 
 #include <algorithm>

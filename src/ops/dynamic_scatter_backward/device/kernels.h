@@ -54,7 +54,7 @@ struct TracebackTile {
   static constexpr int64_t max_points(int64_t nram_bytes, int64_t channels) {
     return (nram_bytes - channels * kElementBytes) / ((5 * channels + 1) * kElementBytes);
   }
-  // Of a tile of one point.
+  // The channels that fit with a tile of one point.
   static constexpr int64_t max_channels(int64_t nram_bytes) {
     return (nram_bytes - kElementBytes) / (6 * kElementBytes);
   }

@@ -16,7 +16,7 @@ struct Hits {
   int64_t k, o, n;
 };
 
-// Division by a stride. Of the usual strides, all powers of two, it is a shift.
+// Division by a stride: a shift for the usual strides, which are powers of two.
 class Divisor {
  public:
   explicit Divisor(int64_t value)

@@ -122,7 +122,7 @@ void claim(const ClaimArgs& args, int64_t begin, int64_t end, Task&) {
     }
     return;
   }
-  // Of groups, the bits are words.
+  // The bits of groups are words.
   const auto write = [&](int64_t group, uint64_t words)
                          HWY_ATTR { atomic_or(&args.cells.groups[group].present, words); };
   Collector collector(write);

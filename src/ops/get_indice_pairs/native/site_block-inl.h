@@ -102,7 +102,7 @@ class SiteBlock {
     return lines;
   }
 
-  // Of a vector of sites, from i on.
+  // Finds the lines of a vector of sites, from i on.
   HWY_INLINE void find(const Cells& cells, int64_t i, int64_t above, int64_t beside, int64_t distance,
                        Lines& lines) const {
     const Tag d;
@@ -141,7 +141,7 @@ class SiteBlock {
 
   const Args& call_;
   int64_t count_;
-  // Of each site: depth, height, the first cell in its own line, the number of cells, the offset of the first.
+  // For each site: depth, height, the first cell in its own line, the number of cells, the offset of the first.
   alignas(64) int64_t depths_[kSites], heights_[kSites], first_[kSites], cells_[kSites], k_[kSites];
 };
 

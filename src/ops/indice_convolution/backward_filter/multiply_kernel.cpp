@@ -194,7 +194,7 @@ class Product {
     starts_ = false;
   }
 
-  // Of the segment: its partial sums, or the filters of its offset, of T.
+  // Where the sums of the segment are written: its partial sums, or the filters of its offset, which are T.
   void* matrix() const {
     if (segment_.partial != kNone) return args_.partials + segment_.partial * call_.matrix_count();
     return static_cast<T*>(call_.filters_grad) + segment_.k * call_.matrix_count();

@@ -12,7 +12,7 @@
 namespace mluop::indice_convolution::backward_filter {
 namespace {
 
-// Segments of the reduction: enough for many tasks, of so many pairs that the partial sums cost little.
+// Segments of the reduction: enough for many tasks, and long enough for the partial sums to cost little.
 constexpr int64_t kMaxSegments = 256;
 constexpr int64_t kMinSegments = 8;
 constexpr int64_t kPartialElements = 1 << 22;

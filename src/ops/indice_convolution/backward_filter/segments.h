@@ -25,7 +25,7 @@ inline constexpr int32_t kNone = -1;
 struct Division {
   explicit Division(const Args& args);
 
-  // Of an offset with so many pairs.
+  // The segments of an offset with `pairs` pairs.
   int64_t segments_of(int64_t pairs) const { return pairs == 0 ? 0 : pairs <= min_pairs ? 1 : most; }
 
   int64_t min_pairs;          // more pairs are divided

@@ -64,7 +64,7 @@ class Convolution {
     std::memset(tile_.sums, 0, static_cast<size_t>(channels_ << args_.tiling.shift) * sizeof(float));
   }
 
-  // A lower bound of the number of microkernel blocks in the products of so many pairs.
+  // A lower bound of the number of microkernel blocks in the products of `pairs` pairs.
   int64_t block_count(int64_t pairs) const {
     const int64_t panels = ceil_div(call_.Ci, args_.tiling.input_channels) * std::max(channels_ / kNr, int64_t{1});
     return panels * ceil_div(pairs, kMr(std::min(channels_, kNr) / kLanes));

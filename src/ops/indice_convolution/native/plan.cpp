@@ -33,12 +33,12 @@ constexpr int64_t kMinPairs = 16;
 constexpr int64_t kSmallTilesPerTask = 2;
 constexpr int kTileChunksPerTask = 32;
 
-// Tiles pack the filters themselves if at most so many read the same ones: these are then not written to memory.
-// They have few channels, whose filters share the second-level cache with their sums.
+// The largest number of tiles that read the same filters for which each tile packs them itself: the packed filters
+// then stay in L2. These tiles have few channels, whose filters share L2 with the sums.
 constexpr int64_t kMaxPackings = 2;
 constexpr int64_t kPackingChannels = 64;  // a multiple of NR of every microkernel
 
-// Writing a row of a tile costs about as much as adding so many input channels of a pair.
+// The input channels of a pair that are added in about the time of writing a row of a tile.
 constexpr int64_t kRowWriteCost = 6;
 
 struct Workspace {
@@ -91,12 +91,13 @@ void shrink_to_nram(const Context& context, const Args& args, Tiling& tiling) {
   }
 }
 
-// Of the sums of a tile.
+// The limit of the sums of a tile.
 int64_t max_tile_bytes() { return std::min(kMaxTileBytes, cache_sizes().l2 / 4); }
 
 int64_t row_tiles(const Args& args, int shift) { return ceil_div(args.M, int64_t{1} << shift); }
 
-// The shift of the highest tiles of so many channels of which there are at least `min_tiles`.
+// The shift of the tiles with the most rows, among tiles of `output_channels` channels that fit the caches, of
+// which there are at least `min_tiles`.
 int highest_shift(const Args& args, int64_t output_channels, int64_t min_tiles) {
   const int64_t row_bytes = output_channels * int64_t{sizeof(float)};
   const int64_t channel_tiles = ceil_div(args.Co, output_channels);
@@ -117,7 +118,7 @@ double elements_read(const Args& args, const Tiling& tiling) {
          static_cast<double>(ceil_div(args.Co, tiling.output_channels)) * features;
 }
 
-// Chooses shift, and reduces output_channels if tiles of so many are too small, and ones of more rows and fewer
+// Chooses shift. Reduces output_channels if tiles of all channels are too small, and tiles of more rows and fewer
 // channels read less.
 void divide_output(const Args& args, int task_dim, Tiling& tiling) {
   tiling.shift = highest_shift(args, tiling.output_channels, kTilesPerTask * task_dim);

@@ -67,7 +67,7 @@ int64_t choose_features(int64_t B, int64_t M, int64_t max, int64_t unit, int tas
   const int64_t min_features = round_up(ceil_div(M, max_tiles), unit);
   const int64_t chosen_tiles = ceil_div(M, min_features);
   if (chosen_tiles == tiles) return max;
-  // The largest Mo with so many tiles, which the search finds first.
+  // The largest Mo with chosen_tiles tiles, which the search finds first.
   return round_down(ceil_div(M, chosen_tiles - 1) - 1, unit);
 }
 

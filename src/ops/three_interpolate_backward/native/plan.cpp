@@ -27,9 +27,9 @@ constexpr int64_t kMinItemsPerTask = 8;
 // Transposed points stay in L1; larger tiles gain nothing.
 constexpr int64_t kMaxPointBytes = 32 << 10;
 
-// Grouping a pair takes the time of moving so many bytes.
+// The bytes that are moved in the time of grouping a pair.
 constexpr int64_t kGroupBytes = 32;
-// Checking an index is so many times as fast as moving its bytes.
+// The speed of checking an index relative to moving its bytes.
 constexpr int64_t kCheckSpeed = 4;
 
 // The bytes of all tensors. Those of one tensor fit int64_t: an invariant of its descriptor.

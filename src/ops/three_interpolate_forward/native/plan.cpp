@@ -17,12 +17,12 @@ constexpr int64_t kMaxChunkPoints = 240;
 // Chunks of a strip and a task, at least: tasks have equal shares.
 constexpr int64_t kMinChunksPerTask = 4;
 
-// Transposing a feature of a strip, and interpolating a point of it, take so many times as long as interpolating
-// an element directly. Measured with AVX-512.
+// The time of transposing a feature of a strip, and of interpolating a point of it, relative to interpolating an
+// element directly. Measured with AVX-512.
 constexpr int64_t kPackCost = 2;
 constexpr int64_t kPackedPointCost = 3;
 
-// Checking an index is so many times as fast as moving its bytes.
+// The speed of checking an index relative to moving its bytes.
 constexpr int64_t kCheckSpeed = 4;
 
 int64_t output_bytes(const Args& args) {

@@ -10,7 +10,7 @@
 namespace mluop::three_nn_forward::native {
 namespace {
 
-// The time of steps, in that of moving so many bytes.
+// The bytes that are moved in the time of a step.
 constexpr int64_t kCompareBytes = 2;     // a query with a known point
 constexpr int64_t kSearchBytes = 512;    // a query in a tree
 constexpr int64_t kConvertBytes = 6;     // an element

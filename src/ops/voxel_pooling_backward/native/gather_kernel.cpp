@@ -37,7 +37,7 @@ struct CopyRows {
   HWY_INLINE void operator()(uint8_t* to, const uint8_t* from, int64_t bytes) const { copy_row(to, from, bytes); }
 };
 
-// Of whole cache lines.
+// Copies rows of whole cache lines by non-temporal stores.
 struct StreamRows {
   HWY_INLINE void operator()(uint8_t* HWY_RESTRICT to, const uint8_t* HWY_RESTRICT from, int64_t bytes) const {
     const hn::ScalableTag<uint8_t> d;

@@ -8,7 +8,7 @@
 namespace mluop::voxel_pooling_forward::native {
 namespace {
 
-// Chunks have so many bytes of sums that these stay in the LLC. Smaller chunks are slower: each scans all points
+// Chunks have few enough sums to stay in the LLC. Smaller chunks are slower: each scans all points
 // again and reads shorter runs of rows. Sums in fp32 beside the output, for HALF, are those of all cells at most.
 Chunk choose_chunk(const Args& args, const KeyPartition& partition, int task_dim) {
   const bool is_half = args.dtype == MLUOP_DTYPE_HALF;

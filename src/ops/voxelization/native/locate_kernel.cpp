@@ -28,7 +28,7 @@ struct Cells {
   alignas(64) int32_t in_range[kGroup];  // all bits, or none
 };
 
-// Of coordinates [0, count); others are any.
+// Finds the cells of coordinates [0, count); those of the others are unspecified.
 HWY_INLINE void locate_group(const std::array<Axis, 3>& axes, int64_t count, Cells& group) {
   const D d;
   const Di di;

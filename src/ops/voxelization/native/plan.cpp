@@ -8,7 +8,7 @@
 namespace mluop::voxelization::native {
 namespace {
 
-// The time of the steps for a point, in that of moving so many bytes.
+// The bytes that are moved in the time of a step for a point.
 constexpr int64_t kLocateBytes = 64;
 constexpr int64_t kPartitionBytes = 32;
 constexpr int64_t kMatchBytes = 128;

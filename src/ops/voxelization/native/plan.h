@@ -11,7 +11,7 @@
 
 namespace mluop::voxelization::native {
 
-// Of N points. Throws Failure: BAD_PARAM if the bytes of a buffer exceed int64_t.
+// The workspace for N points. Throws Failure: BAD_PARAM if the bytes of a buffer exceed int64_t.
 size_t workspace_bytes(int64_t N);
 
 // Computes the outputs. Throws std::bad_alloc before it writes them.

@@ -37,7 +37,7 @@ struct Role {
 struct Sizes {
   static constexpr int64_t kChunkPoints = 4096;
   static constexpr int64_t kMaxBuckets = 256;
-  // Of a bucket, about: its table is then in L1.
+  // About as many points as a bucket has: its table is then in L1.
   static constexpr int64_t kBucketPoints = 512;
 
   explicit Sizes(int64_t N)
