@@ -74,26 +74,26 @@ HWY_INLINE hn::Vec<D> load_packed(D d, const Half* from) {
 // j below Lanes(d). Rows are loaded in halves, which replaces the last round of shuffles by loads.
 template <class D, class T>
 HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* HWY_RESTRICT columns) {
-  constexpr size_t kLanes = hn::MaxLanes(D());
-  static_assert(kLanes == 4 || kLanes == 8 || kLanes == 16);
-  if constexpr (kLanes == 4) {
+  constexpr size_t kSquare = hn::MaxLanes(D());
+  static_assert(kSquare == 4 || kSquare == 8 || kSquare == 16);
+  if constexpr (kSquare == 4) {
     HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
       columns[i] = load_packed(d, from + static_cast<int64_t>(i) * stride);
     }
     transpose_4x4(d, columns[0], columns[1], columns[2], columns[3]);
   } else {
-    constexpr size_t kHalf = kLanes / 2;
+    constexpr size_t kHalf = kSquare / 2;
     const hn::Half<D> half_d;
     const T* lower = from;
     const T* upper = from + static_cast<int64_t>(kHalf) * stride;
-    HWY_UNROLL(2) for (size_t first = 0; first < kLanes; first += kHalf) {
+    HWY_UNROLL(2) for (size_t first = 0; first < kSquare; first += kHalf) {
       hn::Vec<D>* half = columns + first;
       HWY_UNROLL(8) for (size_t i = 0; i < kHalf; ++i) {
         const int64_t at = static_cast<int64_t>(i) * stride + static_cast<int64_t>(first) * kPacked<T>;
         half[i] = hn::Combine(d, load_packed(half_d, upper + at), load_packed(half_d, lower + at));
       }
       transpose_4x4(d, half[0], half[1], half[2], half[3]);
-      if constexpr (kLanes == 16) {
+      if constexpr (kSquare == 16) {
         transpose_4x4(d, half[4], half[5], half[6], half[7]);
         // Even blocks of half[j] and half[j + 4] belong to column j, odd blocks to column j + 4.
         HWY_UNROLL(4) for (size_t j = 0; j < 4; ++j) {

@@ -27,6 +27,25 @@ struct Task {
 template <class Args>
 using RangeKernel = void (*)(const Args& args, int64_t begin, int64_t end, Task& task);
 
+// Kernels of several instruction sets, which are functions of Highway's per-target namespace. Outside of it, under
+// HWY_ONCE, this defines KERNEL(), the function for the chosen instruction set.
+#define MLUOP_EXPORT_KERNEL(KERNEL, FUNCTION, ARGS)               \
+  HWY_EXPORT(FUNCTION);                                           \
+  RangeKernel<ARGS> KERNEL() { return MLUOP_DISPATCH(FUNCTION); } \
+  static_assert(true, "a semicolon follows")
+
+// The same for a template FUNCTION<T> and KERNEL(dtype). MLUOP_SELECT_BY_DTYPE belongs in the per-target
+// namespace, the other outside of it.
+#define MLUOP_SELECT_BY_DTYPE(FUNCTION, ARGS)                                                                    \
+  RangeKernel<ARGS> FUNCTION##_by_dtype(mluOpDataType_t dtype) {                                                 \
+    return dispatch_dtype(dtype, [](auto element) -> RangeKernel<ARGS> { return FUNCTION<decltype(element)>; }); \
+  }                                                                                                              \
+  static_assert(true, "a semicolon follows")
+#define MLUOP_EXPORT_KERNEL_OF_DTYPE(KERNEL, FUNCTION, ARGS)                                             \
+  HWY_EXPORT(FUNCTION##_by_dtype);                                                                       \
+  RangeKernel<ARGS> KERNEL(mluOpDataType_t dtype) { return MLUOP_DISPATCH(FUNCTION##_by_dtype)(dtype); } \
+  static_assert(true, "a semicolon follows")
+
 // The number of tasks of the native algorithm for `items` work items that move `bytes` bytes: OMP_NUM_THREADS,
 // fewer where items or bytes do not pay for them, at least 1.
 int choose_task_dim(int64_t items, int64_t bytes);

@@ -61,10 +61,7 @@ void separate(const SeparateArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-RangeKernel<SeparateArgs> select_separate(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype,
-                        [](auto element) -> RangeKernel<SeparateArgs> { return separate<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(separate, SeparateArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::ball_query::native
@@ -73,9 +70,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::ball_query::native {
 
-HWY_EXPORT(select_separate);
-
-RangeKernel<SeparateArgs> separate_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(select_separate)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(separate_kernel, separate, SeparateArgs);
 
 }  // namespace mluop::ball_query::native
 #endif

@@ -102,11 +102,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_point_to_voxel_forward::native {
 
-HWY_EXPORT(find_all_bounds);
-HWY_EXPORT(write_all_keys);
-
-RangeKernel<BoundsArgs> bounds_kernel() { return MLUOP_DISPATCH(find_all_bounds); }
-RangeKernel<KeyArgs> key_kernel() { return MLUOP_DISPATCH(write_all_keys); }
+MLUOP_EXPORT_KERNEL(bounds_kernel, find_all_bounds, BoundsArgs);
+MLUOP_EXPORT_KERNEL(key_kernel, write_all_keys, KeyArgs);
 
 }  // namespace mluop::dynamic_point_to_voxel_forward::native
 #endif

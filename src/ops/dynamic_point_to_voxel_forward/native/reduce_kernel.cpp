@@ -75,9 +75,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_point_to_voxel_forward::native {
 
-HWY_EXPORT(reduce);
-
-RangeKernel<ReduceArgs> reduce_kernel() { return MLUOP_DISPATCH(reduce); }
+MLUOP_EXPORT_KERNEL(reduce_kernel, reduce, ReduceArgs);
 
 }  // namespace mluop::dynamic_point_to_voxel_forward::native
 #endif

@@ -54,11 +54,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_point_to_voxel_forward::native {
 
-HWY_EXPORT(reduce_lines);
-HWY_EXPORT(reduce_pieces);
-
-RangeKernel<SharedArgs> reduce_lines_kernel() { return MLUOP_DISPATCH(reduce_lines); }
-RangeKernel<SharedArgs> reduce_pieces_kernel() { return MLUOP_DISPATCH(reduce_pieces); }
+MLUOP_EXPORT_KERNEL(reduce_lines_kernel, reduce_lines, SharedArgs);
+MLUOP_EXPORT_KERNEL(reduce_pieces_kernel, reduce_pieces, SharedArgs);
 
 void merge_pieces(const SharedArgs& args, int64_t begin, int64_t end, Task&) {
   const int64_t channels = args.call.channels;

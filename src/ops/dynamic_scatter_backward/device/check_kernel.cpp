@@ -37,9 +37,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_scatter_backward::device {
 
-HWY_EXPORT(check);
-
-RangeKernel<CheckArgs> check_kernel() { return MLUOP_DISPATCH(check); }
+MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
 
 }  // namespace mluop::dynamic_scatter_backward::device
 #endif

@@ -91,9 +91,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_scatter_backward::device {
 
-HWY_EXPORT(scatter);
-
-RangeKernel<ScatterArgs> scatter_kernel() { return MLUOP_DISPATCH(scatter); }
+MLUOP_EXPORT_KERNEL(scatter_kernel, scatter, ScatterArgs);
 
 }  // namespace mluop::dynamic_scatter_backward::device
 #endif

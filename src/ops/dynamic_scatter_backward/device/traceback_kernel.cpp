@@ -105,12 +105,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_scatter_backward::device {
 
-HWY_EXPORT(fill);
-HWY_EXPORT(traceback);
+MLUOP_EXPORT_KERNEL(fill_kernel, fill, FillArgs);
 
-RangeKernel<FillArgs> fill_kernel() { return MLUOP_DISPATCH(fill); }
-
-RangeKernel<TracebackArgs> traceback_kernel() { return MLUOP_DISPATCH(traceback); }
+MLUOP_EXPORT_KERNEL(traceback_kernel, traceback, TracebackArgs);
 
 }  // namespace mluop::dynamic_scatter_backward::device
 #endif

@@ -113,11 +113,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_scatter_backward::native {
 
-HWY_EXPORT(check);
-HWY_EXPORT(gather);
-
-RangeKernel<CheckArgs> check_kernel() { return MLUOP_DISPATCH(check); }
-RangeKernel<GatherArgs> gather_kernel() { return MLUOP_DISPATCH(gather); }
+MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
+MLUOP_EXPORT_KERNEL(gather_kernel, gather, GatherArgs);
 
 }  // namespace mluop::dynamic_scatter_backward::native
 #endif

@@ -84,9 +84,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_scatter_backward::native {
 
-HWY_EXPORT(match);
-
-RangeKernel<MatchArgs> match_kernel() { return MLUOP_DISPATCH(match); }
+MLUOP_EXPORT_KERNEL(match_kernel, match, MatchArgs);
 
 }  // namespace mluop::dynamic_scatter_backward::native
 #endif

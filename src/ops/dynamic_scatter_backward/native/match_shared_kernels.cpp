@@ -91,9 +91,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_scatter_backward::native {
 
-HWY_EXPORT(claim_shared);
-
-RangeKernel<SharedArgs> claim_shared_kernel() { return MLUOP_DISPATCH(claim_shared); }
+MLUOP_EXPORT_KERNEL(claim_shared_kernel, claim_shared, SharedArgs);
 
 void write_shared(const SharedArgs& args, int64_t begin, int64_t end, Task&) {
   const Args& call = args.match.call;

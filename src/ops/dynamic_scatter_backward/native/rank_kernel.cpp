@@ -40,9 +40,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::dynamic_scatter_backward::native {
 
-HWY_EXPORT(rank);
-
-RangeKernel<RankArgs> rank_kernel() { return MLUOP_DISPATCH(rank); }
+MLUOP_EXPORT_KERNEL(rank_kernel, rank, RankArgs);
 
 }  // namespace mluop::dynamic_scatter_backward::native
 #endif

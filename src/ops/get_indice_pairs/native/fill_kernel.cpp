@@ -54,11 +54,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::get_indice_pairs::native {
 
-HWY_EXPORT(fill);
-HWY_EXPORT(pad);
-
-RangeKernel<FillArgs> fill_kernel() { return MLUOP_DISPATCH(fill); }
-RangeKernel<PadArgs> pad_kernel() { return MLUOP_DISPATCH(pad); }
+MLUOP_EXPORT_KERNEL(fill_kernel, fill, FillArgs);
+MLUOP_EXPORT_KERNEL(pad_kernel, pad, PadArgs);
 
 }  // namespace mluop::get_indice_pairs::native
 #endif

@@ -155,11 +155,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::get_indice_pairs::native {
 
-HWY_EXPORT(claim);
-HWY_EXPORT(mark);
-
-RangeKernel<ClaimArgs> claim_kernel() { return MLUOP_DISPATCH(claim); }
-RangeKernel<MarkArgs> mark_kernel() { return MLUOP_DISPATCH(mark); }
+MLUOP_EXPORT_KERNEL(claim_kernel, claim, ClaimArgs);
+MLUOP_EXPORT_KERNEL(mark_kernel, mark, MarkArgs);
 
 }  // namespace mluop::get_indice_pairs::native
 #endif

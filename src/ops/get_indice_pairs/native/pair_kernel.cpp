@@ -192,11 +192,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::get_indice_pairs::native {
 
-HWY_EXPORT(pairs);
-HWY_EXPORT(rows);
-
-RangeKernel<PairArgs> pair_kernel() { return MLUOP_DISPATCH(pairs); }
-RangeKernel<RowArgs> row_kernel() { return MLUOP_DISPATCH(rows); }
+MLUOP_EXPORT_KERNEL(pair_kernel, pairs, PairArgs);
+MLUOP_EXPORT_KERNEL(row_kernel, rows, RowArgs);
 
 }  // namespace mluop::get_indice_pairs::native
 #endif

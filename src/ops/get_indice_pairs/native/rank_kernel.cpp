@@ -118,15 +118,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::get_indice_pairs::native {
 
-HWY_EXPORT(count_words);
-HWY_EXPORT(list_words);
-HWY_EXPORT(count_cells);
-HWY_EXPORT(list_cells);
-
-RangeKernel<MarkArgs> count_words_kernel() { return MLUOP_DISPATCH(count_words); }
-RangeKernel<MarkArgs> list_words_kernel() { return MLUOP_DISPATCH(list_words); }
-RangeKernel<MarkArgs> count_cells_kernel() { return MLUOP_DISPATCH(count_cells); }
-RangeKernel<MarkArgs> list_cells_kernel() { return MLUOP_DISPATCH(list_cells); }
+MLUOP_EXPORT_KERNEL(count_words_kernel, count_words, MarkArgs);
+MLUOP_EXPORT_KERNEL(list_words_kernel, list_words, MarkArgs);
+MLUOP_EXPORT_KERNEL(count_cells_kernel, count_cells, MarkArgs);
+MLUOP_EXPORT_KERNEL(list_cells_kernel, list_cells, MarkArgs);
 
 }  // namespace mluop::get_indice_pairs::native
 #endif

@@ -58,9 +58,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution::backward_filter {
 
-HWY_EXPORT(check_pairs);
-
-RangeKernel<CheckArgs> check_kernel() { return MLUOP_DISPATCH(check_pairs); }
+MLUOP_EXPORT_KERNEL(check_kernel, check_pairs, CheckArgs);
 
 }  // namespace mluop::indice_convolution::backward_filter
 #endif

@@ -66,10 +66,7 @@ void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-RangeKernel<CombineArgs> combine_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype,
-                        [](auto element) -> RangeKernel<CombineArgs> { return combine<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(combine, CombineArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::indice_convolution::backward_filter
@@ -78,9 +75,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution::backward_filter {
 
-HWY_EXPORT(combine_for);
-
-RangeKernel<CombineArgs> combine_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(combine_for)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(combine_kernel, combine, CombineArgs);
 
 }  // namespace mluop::indice_convolution::backward_filter
 #endif

@@ -293,10 +293,7 @@ void multiply(const MultiplyArgs& args, int64_t begin, int64_t end, Task& task) 
   }
 }
 
-RangeKernel<MultiplyArgs> multiply_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype,
-                        [](auto element) -> RangeKernel<MultiplyArgs> { return multiply<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(multiply, MultiplyArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::indice_convolution::backward_filter
@@ -305,9 +302,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution::backward_filter {
 
-HWY_EXPORT(multiply_for);
-
-RangeKernel<MultiplyArgs> multiply_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(multiply_for)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(multiply_kernel, multiply, MultiplyArgs);
 
 }  // namespace mluop::indice_convolution::backward_filter
 #endif

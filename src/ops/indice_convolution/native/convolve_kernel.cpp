@@ -193,10 +193,7 @@ void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) 
   }
 }
 
-RangeKernel<ConvolveArgs> convolve_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype,
-                        [](auto element) -> RangeKernel<ConvolveArgs> { return convolve<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(convolve, ConvolveArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::indice_convolution::native
@@ -205,9 +202,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution::native {
 
-HWY_EXPORT(convolve_for);
-
-RangeKernel<ConvolveArgs> convolve_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(convolve_for)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(convolve_kernel, convolve, ConvolveArgs);
 
 }  // namespace mluop::indice_convolution::native
 #endif

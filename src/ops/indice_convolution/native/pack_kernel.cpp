@@ -27,9 +27,7 @@ void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-RangeKernel<PackArgs> pack_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<PackArgs> { return pack<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(pack, PackArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::indice_convolution::native
@@ -38,9 +36,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution::native {
 
-HWY_EXPORT(pack_for);
-
-RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(pack_for)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(pack_kernel, pack, PackArgs);
 
 }  // namespace mluop::indice_convolution::native
 #endif

@@ -133,11 +133,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution::native {
 
-HWY_EXPORT(count_pairs);
-HWY_EXPORT(sort_runs);
-
-RangeKernel<CountArgs> count_kernel() { return MLUOP_DISPATCH(count_pairs); }
-RangeKernel<SortArgs> sort_kernel() { return MLUOP_DISPATCH(sort_runs); }
+MLUOP_EXPORT_KERNEL(count_kernel, count_pairs, CountArgs);
+MLUOP_EXPORT_KERNEL(sort_kernel, sort_runs, SortArgs);
 
 }  // namespace mluop::indice_convolution::native
 #endif

@@ -85,9 +85,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::masked_col2im_forward::native {
 
-HWY_EXPORT(check);
-
-RangeKernel<CheckArgs> check_kernel() { return MLUOP_DISPATCH(check); }
+MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
 
 }  // namespace mluop::masked_col2im_forward::native
 #endif

@@ -126,12 +126,11 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::masked_col2im_forward::native {
 
 HWY_EXPORT(vector_pixels);
-HWY_EXPORT(index);
 HWY_EXPORT(select_expand);
 
 int64_t vector_pixels() { return MLUOP_DISPATCH(vector_pixels)(); }
 
-RangeKernel<IndexArgs> index_kernel() { return MLUOP_DISPATCH(index); }
+MLUOP_EXPORT_KERNEL(index_kernel, index, IndexArgs);
 
 RangeKernel<ExpandArgs> expand_kernel(int32_t element_size) { return MLUOP_DISPATCH(select_expand)(element_size); }
 

@@ -296,10 +296,7 @@ void interpolate(const InterpolateArgs& args, int64_t begin, int64_t end, Task& 
   }
 }
 
-RangeKernel<InterpolateArgs> interpolate_kernel_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(
-      dtype, [](auto element) -> RangeKernel<InterpolateArgs> { return interpolate<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(interpolate, InterpolateArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_interpolate_backward::device
@@ -308,11 +305,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward::device {
 
-HWY_EXPORT(interpolate_kernel_for);
-
-RangeKernel<InterpolateArgs> interpolate_kernel(mluOpDataType_t dtype) {
-  return MLUOP_DISPATCH(interpolate_kernel_for)(dtype);
-}
+MLUOP_EXPORT_KERNEL_OF_DTYPE(interpolate_kernel, interpolate, InterpolateArgs);
 
 }  // namespace mluop::three_interpolate_backward::device
 #endif

@@ -192,9 +192,7 @@ void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-RangeKernel<DirectArgs> direct_kernel_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<DirectArgs> { return direct<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(direct, DirectArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_interpolate_backward::native
@@ -203,9 +201,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward::native {
 
-HWY_EXPORT(direct_kernel_for);
-
-RangeKernel<DirectArgs> direct_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(direct_kernel_for)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(direct_kernel, direct, DirectArgs);
 
 }  // namespace mluop::three_interpolate_backward::native
 #endif

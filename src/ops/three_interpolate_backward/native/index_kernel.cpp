@@ -66,9 +66,7 @@ void group(const GroupArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-RangeKernel<GroupArgs> group_kernel_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<GroupArgs> { return group<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(group, GroupArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_interpolate_backward::native
@@ -77,12 +75,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward::native {
 
-HWY_EXPORT(check);
-HWY_EXPORT(group_kernel_for);
+MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
 
-RangeKernel<CheckArgs> check_kernel() { return MLUOP_DISPATCH(check); }
-
-RangeKernel<GroupArgs> group_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(group_kernel_for)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(group_kernel, group, GroupArgs);
 
 }  // namespace mluop::three_interpolate_backward::native
 #endif

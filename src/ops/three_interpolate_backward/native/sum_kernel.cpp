@@ -124,9 +124,7 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-RangeKernel<SumArgs> sum_kernel_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<SumArgs> { return sum<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(sum, SumArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_interpolate_backward::native
@@ -135,9 +133,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward::native {
 
-HWY_EXPORT(sum_kernel_for);
-
-RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(sum_kernel_for)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(sum_kernel, sum, SumArgs);
 
 }  // namespace mluop::three_interpolate_backward::native
 #endif

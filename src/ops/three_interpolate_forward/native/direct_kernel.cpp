@@ -117,10 +117,7 @@ void interpolate_direct(const InterpolateArgs& args, int64_t begin, int64_t end,
   });
 }
 
-RangeKernel<InterpolateArgs> select_direct(mluOpDataType_t dtype) {
-  return dispatch_dtype(
-      dtype, [](auto element) -> RangeKernel<InterpolateArgs> { return interpolate_direct<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(interpolate_direct, InterpolateArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_interpolate_forward::native
@@ -129,12 +126,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_forward::native {
 
-HWY_EXPORT(check);
-HWY_EXPORT(select_direct);
+MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
 
-RangeKernel<CheckArgs> check_kernel() { return MLUOP_DISPATCH(check); }
-
-RangeKernel<InterpolateArgs> direct_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(select_direct)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(direct_kernel, interpolate_direct, InterpolateArgs);
 
 }  // namespace mluop::three_interpolate_forward::native
 #endif

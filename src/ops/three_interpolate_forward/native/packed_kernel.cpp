@@ -131,10 +131,7 @@ void interpolate_packed(const InterpolateArgs& args, int64_t begin, int64_t end,
   });
 }
 
-RangeKernel<InterpolateArgs> select_packed(mluOpDataType_t dtype) {
-  return dispatch_dtype(
-      dtype, [](auto element) -> RangeKernel<InterpolateArgs> { return interpolate_packed<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(interpolate_packed, InterpolateArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_interpolate_forward::native
@@ -143,9 +140,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_forward::native {
 
-HWY_EXPORT(select_packed);
-
-RangeKernel<InterpolateArgs> packed_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(select_packed)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(packed_kernel, interpolate_packed, InterpolateArgs);
 
 }  // namespace mluop::three_interpolate_forward::native
 #endif

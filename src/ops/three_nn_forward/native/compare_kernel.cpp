@@ -58,10 +58,7 @@ void compare(const CompareArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-RangeKernel<CompareArgs> select_compare(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype,
-                        [](auto element) -> RangeKernel<CompareArgs> { return compare<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(compare, CompareArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_nn_forward::native
@@ -70,12 +67,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_nn_forward::native {
 
-HWY_EXPORT(convert);
-HWY_EXPORT(select_compare);
+MLUOP_EXPORT_KERNEL(convert_kernel, convert, ConvertArgs);
 
-RangeKernel<ConvertArgs> convert_kernel() { return MLUOP_DISPATCH(convert); }
-
-RangeKernel<CompareArgs> compare_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(select_compare)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(compare_kernel, compare, CompareArgs);
 
 }  // namespace mluop::three_nn_forward::native
 #endif

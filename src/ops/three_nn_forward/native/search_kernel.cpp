@@ -252,9 +252,7 @@ void search(const SearchArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-RangeKernel<SearchArgs> select_search(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<SearchArgs> { return search<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(search, SearchArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_nn_forward::native
@@ -263,9 +261,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_nn_forward::native {
 
-HWY_EXPORT(select_search);
-
-RangeKernel<SearchArgs> search_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(select_search)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(search_kernel, search, SearchArgs);
 
 }  // namespace mluop::three_nn_forward::native
 #endif

@@ -56,9 +56,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::voxel_pooling_backward::native {
 
-HWY_EXPORT(check);
-
-RangeKernel<CheckArgs> check_kernel() { return MLUOP_DISPATCH(check); }
+MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
 
 }  // namespace mluop::voxel_pooling_backward::native
 #endif

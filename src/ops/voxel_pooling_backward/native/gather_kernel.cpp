@@ -135,9 +135,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::voxel_pooling_backward::native {
 
-HWY_EXPORT(gather);
-
-RangeKernel<GatherArgs> gather_kernel() { return MLUOP_DISPATCH(gather); }
+MLUOP_EXPORT_KERNEL(gather_kernel, gather, GatherArgs);
 
 }  // namespace mluop::voxel_pooling_backward::native
 #endif

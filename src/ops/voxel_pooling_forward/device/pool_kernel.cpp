@@ -75,9 +75,7 @@ void pool(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-RangeKernel<PoolArgs> pool_kernel_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<PoolArgs> { return pool<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(pool, PoolArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::voxel_pooling_forward::device
@@ -86,9 +84,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::voxel_pooling_forward::device {
 
-HWY_EXPORT(pool_kernel_for);
-
-RangeKernel<PoolArgs> pool_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(pool_kernel_for)(dtype); }
+MLUOP_EXPORT_KERNEL_OF_DTYPE(pool_kernel, pool, PoolArgs);
 
 }  // namespace mluop::voxel_pooling_forward::device
 #endif

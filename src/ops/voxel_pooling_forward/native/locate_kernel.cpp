@@ -39,9 +39,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::voxel_pooling_forward::native {
 
-HWY_EXPORT(locate);
-
-RangeKernel<LocateArgs> locate_kernel() { return MLUOP_DISPATCH(locate); }
+MLUOP_EXPORT_KERNEL(locate_kernel, locate, LocateArgs);
 
 }  // namespace mluop::voxel_pooling_forward::native
 #endif

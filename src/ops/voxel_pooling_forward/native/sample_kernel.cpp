@@ -37,9 +37,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::voxel_pooling_forward::native {
 
-HWY_EXPORT(sample);
-
-RangeKernel<SampleArgs> sample_kernel() { return MLUOP_DISPATCH(sample); }
+MLUOP_EXPORT_KERNEL(sample_kernel, sample, SampleArgs);
 
 }  // namespace mluop::voxel_pooling_forward::native
 #endif

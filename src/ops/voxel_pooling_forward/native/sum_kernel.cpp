@@ -123,12 +123,8 @@ void sum_shared(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
                  [&](Range ranks, Range channels) { sum_shared_chunk<T>(args, ranks, channels, queue, task); });
 }
 
-RangeKernel<SumArgs> sum_kernel_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<SumArgs> { return sum<decltype(element)>; });
-}
-RangeKernel<SumArgs> sum_shared_kernel_for(mluOpDataType_t dtype) {
-  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<SumArgs> { return sum_shared<decltype(element)>; });
-}
+MLUOP_SELECT_BY_DTYPE(sum, SumArgs);
+MLUOP_SELECT_BY_DTYPE(sum_shared, SumArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::voxel_pooling_forward::native
@@ -137,13 +133,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::voxel_pooling_forward::native {
 
-HWY_EXPORT(sum_kernel_for);
-HWY_EXPORT(sum_shared_kernel_for);
-
-RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype) { return MLUOP_DISPATCH(sum_kernel_for)(dtype); }
-RangeKernel<SumArgs> sum_shared_kernel(mluOpDataType_t dtype) {
-  return MLUOP_DISPATCH(sum_shared_kernel_for)(dtype);
-}
+MLUOP_EXPORT_KERNEL_OF_DTYPE(sum_kernel, sum, SumArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(sum_shared_kernel, sum_shared, SumArgs);
 
 }  // namespace mluop::voxel_pooling_forward::native
 #endif
