@@ -35,16 +35,13 @@ struct FilterBlock {
   int64_t k, ci, inputs, co, outputs;
 };
 
-HWY_INLINE float as_f32(float value) { return value; }
-HWY_INLINE float as_f32(Half value) { return mluop::f16_to_f32(value); }
-
 // Copies a block of any strides to fp32 [inputs][stride].
 template <class T>
 void copy_elements(const T* from, const FilterStrides& strides, int64_t inputs, int64_t outputs, float* to,
                    int64_t stride) {
   for (int64_t ci = 0; ci < inputs; ++ci) {
     for (int64_t co = 0; co < outputs; ++co) {
-      to[ci * stride + co] = as_f32(from[ci * strides.ci + co * strides.co]);
+      to[ci * stride + co] = mluop::to_f32(from[ci * strides.ci + co * strides.co]);
     }
   }
 }
