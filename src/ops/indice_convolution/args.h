@@ -34,14 +34,17 @@ struct IndexPairs {
   std::string_view inputs_of, outputs_of;
 };
 
-// Checked, as the pairs.
-struct Args : IndexPairs {
+// What the convolution and the gradient of its filters have in common. Checked, as the pairs.
+struct PairedRows : IndexPairs {
   int64_t element_bytes() const { return static_cast<int64_t>(size_of(dtype)); }
   // Nothing is added: the output, if it has elements, is zero.
   bool is_empty() const { return N == 0 || M == 0 || K == 0 || Ci == 0 || Co == 0; }
 
   mluOpDataType_t dtype;
-  int64_t Ci, Co;
+  int64_t Ci, Co;  // of the input and the output rows
+};
+
+struct Args : PairedRows {
   FilterStrides strides;
   const void* features;  // [N, Ci]
   const void* filters;   // by strides
