@@ -17,22 +17,23 @@ Bytes unspecified(const Tensor& tensor, Role role) {
   return Bytes(byte_count(tensor), kept ? std::byte{0} : is_floating(tensor.dtype) ? kNaN : kUnlikely);
 }
 
-void require(mluOpStatus_t status) {
-  if (status == MLUOP_STATUS_SUCCESS) return;
-  throw CallFailed(std::string(mluOpGetErrorString(status)) + ": " + mluOpOmpGetLastError());
-}
-
-test::Descriptor descriptor_of(const Tensor& tensor) {
+Descriptor descriptor_of(const Tensor& tensor) {
   try {
     return tensor.strides.empty()
-               ? test::Descriptor(tensor.dtype, tensor.dims, tensor.layout)
-               : test::Descriptor::with_strides(tensor.dtype, tensor.dims, tensor.strides, tensor.layout);
+               ? Descriptor(tensor.dtype, tensor.dims, tensor.layout)
+               : Descriptor::with_strides(tensor.dtype, tensor.dims, tensor.strides, tensor.layout);
   } catch (const std::runtime_error& error) {
     fail(tensor.place, error.what());
   }
 }
 
 }  // namespace
+
+void round_sums(Operand& output) {
+  for (size_t i = 0; i < output.sums.size(); ++i) {
+    put_bits(output.data, output.dtype, i, bits_of_number(output.dtype, output.sums[i]));
+  }
+}
 
 LoadedCase::LoadedCase(const Case& the_case)
     : case_(the_case), op_(operator_of(the_case.op_name, the_case.place)), bound_(bind(the_case, op_)) {
@@ -88,9 +89,7 @@ void Run::call() {
 void Run::expect() {
   loaded_.op_.expect(arguments_);
   for (Operand& output : arguments_.tensors) {
-    for (size_t i = 0; i < output.sums.size(); ++i) {
-      put_bits(output.data, output.dtype, i, bits_of_number(output.dtype, output.sums[i]));
-    }
+    round_sums(output);
     output.sums = {};
   }
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "case/api.h"
 #include "case/operators.h"
-#include "support/api.h"
 
 namespace mluop::cases {
 
@@ -27,11 +27,9 @@ class Buffer {
   size_t size_;
 };
 
-// The call failed: a status other than success, with the message of the library.
-class CallFailed : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+// Rounds sums that the oracle has computed in double to the data type, as the definition rounds them: beyond its
+// range they are infinite or zero.
+void round_sums(Operand& output);
 
 class LoadedCase {
  public:
@@ -64,8 +62,7 @@ class Run {
   void call();
   // Calls the operator again.
   void repeat();
-  // Computes the outputs with the oracle instead, of arguments that a call has accepted. Sums in double are then
-  // rounded to the data type, as the definition rounds them: beyond its range they are infinite or zero.
+  // Computes the outputs with the oracle instead, of arguments that a call has accepted.
   void expect();
 
   const Operand& operator[](size_t i) const { return arguments_[i]; }
@@ -73,8 +70,8 @@ class Run {
 
  private:
   const LoadedCase& loaded_;
-  test::Handle handle_;
-  std::vector<test::Descriptor> descriptors_;
+  Handle handle_;
+  std::vector<Descriptor> descriptors_;
   std::vector<Buffer> buffers_;
   std::unique_ptr<Buffer> workspace_;
   Arguments arguments_;

@@ -65,10 +65,10 @@ Bytes raw_file(const std::string& file) {
   return bytes;
 }
 
-std::string names_of(const std::vector<std::pair<std::string, int64_t>>& sizes) {
+std::string names_of(const std::vector<SizeRule>& sizes) {
   std::string names;
-  for (const auto& [name, value] : sizes)
-    names += (names.empty() ? "" : ", ") + name + '=' + std::to_string(value);
+  for (const SizeRule& size : sizes)
+    names += (names.empty() ? "" : ", ") + size.name + '=' + std::to_string(size.value);
   return names;
 }
 
@@ -132,13 +132,11 @@ int diff_command(const DiffCommand& command) {
 
 int new_command(const NewCommand& command) {
   const Operator& op = operator_of(command.op, {});
-  Recipe recipe;
-  recipe.dtype = command.dtype.empty() ? op.dtypes.front() : dtype_of_name(command.dtype);
+  Recipe recipe = default_recipe(op, command.dtype.empty() ? op.dtypes.front() : dtype_of_name(command.dtype));
   if (std::find(op.dtypes.begin(), op.dtypes.end(), recipe.dtype) == op.dtypes.end()) {
     fail({}, op.name + " does not accept data type '" + command.dtype + "'");
   }
   recipe.seed = command.seed;
-  for (const auto& [name, value] : op.sizes) recipe.sizes[name] = value;
   for (const auto& [name, value] : command.sizes) {
     if (recipe.sizes.count(name) == 0) {
       fail({}, op.name + " has no size '" + name + "', expected some of " + names_of(op.sizes));

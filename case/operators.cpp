@@ -9,15 +9,14 @@ namespace mluop::cases {
 namespace {
 
 size_t count_of(const Operator& op, bool written) {
-  return static_cast<size_t>(std::count_if(op.tensors.begin(), op.tensors.end(), [&](const TensorRule& rule) {
-    return (rule.role == Role::kOutput || rule.role == Role::kKeptOutput) == written;
-  }));
+  return static_cast<size_t>(std::count_if(op.tensors.begin(), op.tensors.end(),
+                                           [&](const TensorRule& rule) { return rule.is_read() != written; }));
 }
 
 std::string ids_of(const Operator& op) {
   std::string inputs, outputs;
   for (const TensorRule& rule : op.tensors) {
-    std::string& list = rule.role == Role::kInput || rule.role == Role::kInOut ? inputs : outputs;
+    std::string& list = rule.is_read() ? inputs : outputs;
     list += (list.empty() ? "" : ", ") + rule.id;
   }
   return inputs + " -> " + outputs;
@@ -38,6 +37,14 @@ BoundTensor bound_output(const Tensor& tensor) {
   return {&tensor, pointer(tensor.initial), stated ? &tensor.elements : nullptr};
 }
 
+int64_t bytes_of(const Case& the_case) {
+  size_t bytes = 0;
+  for (const auto* list : {&the_case.inputs, &the_case.outputs}) {
+    for (const Tensor& tensor : *list) bytes += byte_count(tensor);
+  }
+  return static_cast<int64_t>(bytes);
+}
+
 bool all_ids_are_names(const Case& the_case, const Operator& op) {
   const auto is_name = [&](const Tensor& tensor) { return rule_of(op, tensor.id) != nullptr; };
   return std::all_of(the_case.inputs.begin(), the_case.inputs.end(), is_name) &&
@@ -50,9 +57,7 @@ std::vector<BoundTensor> bind_by_id(const Case& the_case, const Operator& op) {
     const TensorRule* rule = rule_of(op, tensor.id);
     BoundTensor& slot = bound[static_cast<size_t>(rule - op.tensors.data())];
     if (slot.tensor != nullptr) fail(tensor.place, "a second tensor " + tensor.id);
-    const bool may_be_output = rule->is_written(),
-               may_be_input = rule->role == Role::kInput || rule->role == Role::kInOut;
-    if (is_output ? !may_be_output : !may_be_input) {
+    if (is_output ? !rule->is_written() : !rule->is_read()) {
       fail(tensor.place, tensor.id + (is_output ? " is an input of " : " is an output of ") + op.name);
     }
     slot = is_output ? bound_output(tensor) : bound_input(tensor);
@@ -108,19 +113,47 @@ std::vector<BoundTensor> bind(const Case& the_case, const Operator& op) {
   std::vector<BoundTensor> bound;
   size_t input = 0, output = 0;
   for (const TensorRule& rule : op.tensors) {
-    const bool is_input = rule.role == Role::kInput || rule.role == Role::kInOut;
-    bound.push_back(is_input ? bound_input(the_case.inputs[input++]) : bound_output(the_case.outputs[output++]));
+    bound.push_back(rule.is_read() ? bound_input(the_case.inputs[input++])
+                                   : bound_output(the_case.outputs[output++]));
   }
   return bound;
+}
+
+Recipe default_recipe(const Operator& op, mluOpDataType_t dtype) {
+  Recipe recipe;
+  recipe.dtype = dtype;
+  for (const SizeRule& size : op.sizes) recipe.sizes[size.name] = size.value;
+  return recipe;
+}
+
+Recipe draw_recipe(const Operator& op, mluOpDataType_t dtype,
+                   const std::function<int64_t(int64_t, int64_t)>& number, int64_t max_bytes) {
+  constexpr int64_t kSmall = 17;
+  Recipe recipe;
+  recipe.dtype = dtype;
+  for (const SizeRule& size : op.sizes) {
+    const int64_t highest = number(0, 1) == 0 ? std::min(size.highest, kSmall) : size.highest;
+    recipe.sizes[size.name] = number(size.lowest, highest);
+  }
+  recipe.seed = static_cast<int32_t>(number(0, INT16_MAX));
+  while (bytes_of(op.make(recipe)) > max_bytes) {
+    const SizeRule* largest = nullptr;
+    for (const SizeRule& size : op.sizes) {
+      if (size.is_extent && (largest == nullptr || recipe[size.name] > recipe[largest->name])) largest = &size;
+    }
+    int64_t& extent = recipe.sizes[largest->name];
+    if (extent <= largest->lowest) break;
+    extent = std::max((extent + 1) / 2, largest->lowest);
+  }
+  return recipe;
 }
 
 Work work_of_tensors(const Operator& op, const Arguments& arguments) {
   Work work;
   for (size_t i = 0; i < op.tensors.size(); ++i) {
-    const Role role = op.tensors[i].role;
     const int64_t bytes = arguments[i].bytes();
-    if (role == Role::kInput || role == Role::kInOut) work.read_bytes += bytes;
-    if (role != Role::kInput) work.write_bytes += bytes;
+    if (op.tensors[i].is_read()) work.read_bytes += bytes;
+    if (op.tensors[i].is_written()) work.write_bytes += bytes;
   }
   return work;
 }

@@ -25,7 +25,12 @@ struct TensorRule {
   std::string id;
   Role role;
   std::vector<std::string> axes;  // names of the dimensions, for reports
+  // Layouts that the call accepts besides that of generated cases.
+  std::vector<mluOpTensorLayout_t> other_layouts = {};
+  // Dimensions that no other argument states.
+  std::vector<size_t> free_dims = {};
 
+  bool is_read() const { return role == Role::kInput || role == Role::kInOut; }
   bool is_written() const { return role != Role::kInput; }
 };
 
@@ -73,7 +78,16 @@ struct Work {
   int64_t read_bytes = 0, write_bytes = 0, ops = 0;
 };
 
-// What `mluop_case new` was asked for.
+// A size of generated cases.
+struct SizeRule {
+  std::string name;
+  int64_t value;                     // by default
+  int64_t lowest = 1, highest = 70;  // that draw_recipe() draws
+  // Whether it is an extent of a tensor or of the filter, which may be 0.
+  bool is_extent = true;
+};
+
+// What a case is generated from: `mluop_case new`.
 struct Recipe {
   std::map<std::string, int64_t, std::less<>> sizes;
   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
@@ -94,12 +108,14 @@ struct Reduction {
 struct Operator {
   std::string name;
   std::vector<std::string> aliases = {};
+  // The functions of the C API that `run` and `query` call.
+  std::string function, query_function = {};
   std::vector<TensorRule> tensors;
   // Names of the message of the parameters; empty: there are none.
   std::vector<std::string> parameter_messages = {};
   // Writes the bytes of the workspace. null: there is none.
-  mluOpStatus_t (*query)(Arguments&, size_t*) = nullptr;
-  mluOpStatus_t (*run)(Arguments&) = nullptr;
+  mluOpStatus_t (*query)(const Arguments&, size_t*) = nullptr;
+  mluOpStatus_t (*run)(const Arguments&) = nullptr;
   // Computes the outputs of arguments that the library accepted. Outputs hold their initial contents.
   void (*expect)(Arguments&) = nullptr;
   // null: all tensors, each once.
@@ -108,12 +124,15 @@ struct Operator {
   Dims (*report_shape)(const Arguments&) = nullptr;
   // Criteria of cases without any. null: bits.
   std::vector<Criterion> (*criteria)(const Operand& output, mluOpOmpAlgorithm_t algorithm) = nullptr;
-  // The device algorithm adds with atomics, in any order.
+  // The most products that an element of the result adds, if the oracle computes sums in double.
+  int64_t (*terms)(const Arguments&) = nullptr;
+  // The device algorithm differs from the native one.
+  bool has_device_algorithm = false;
+  // It adds with atomics, in any order.
   bool atomic_sums = false;
   // The outputs are copies of elements: NaN keep their payload.
   bool copies = false;
-  // Sizes that `new` accepts, with their defaults.
-  std::vector<std::pair<std::string, int64_t>> sizes;
+  std::vector<SizeRule> sizes;
   std::vector<mluOpDataType_t> dtypes = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF};
   Case (*make)(const Recipe&) = nullptr;
   std::vector<Reduction> reductions = {};
@@ -122,6 +141,13 @@ struct Operator {
 const std::vector<Operator>& operators();
 // Throws Problem for an unknown name.
 const Operator& operator_of(const std::string& name, const Place& place);
+
+// The recipe of the default sizes.
+Recipe default_recipe(const Operator& op, mluOpDataType_t dtype);
+// A recipe of sizes that number(low, high) draws, mostly small ones. The tensors have at most about `max_bytes`: the
+// largest sizes are halved until they have.
+Recipe draw_recipe(const Operator& op, mluOpDataType_t dtype,
+                   const std::function<int64_t(int64_t, int64_t)>& number, int64_t max_bytes);
 
 // The work of a call that reads each input and writes each output once.
 Work work_of_tensors(const Operator& op, const Arguments& arguments);

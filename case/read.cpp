@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "case/data.h"
 #include "case/elements.h"
 #include "case/operators.h"
 #include "case/text_parser.h"
@@ -287,15 +288,6 @@ Case parse_case(const std::string& contents, Format format, const std::string& f
 std::filesystem::path folder_of(const std::string& file) {
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   return std::filesystem::canonical(folder.empty() ? "." : folder);
-}
-
-std::string read_file(const std::string& file, const Place& place) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream contents;
-  // operator<< sets the failbit if the file is empty.
-  if (in && in.peek() != std::ifstream::traits_type::eof()) contents << in.rdbuf();
-  if (!in.is_open() || in.bad() || !contents) fail(place, "cannot read " + file);
-  return std::move(contents).str();
 }
 
 Case read_case(const std::string& file) { return parse_case(read_file(file, {file}), format_of(file), file); }

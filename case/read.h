@@ -21,7 +21,4 @@ Case read_case(const std::string& file);
 // The canonical folder of an existing file.
 std::filesystem::path folder_of(const std::string& file);
 
-// Throws Problem if the file cannot be read.
-std::string read_file(const std::string& file, const Place& place);
-
 }  // namespace mluop::cases

@@ -52,8 +52,7 @@ Case self_contained(const Case& the_case) {
   result.outputs.clear();
   for (size_t i = 0; i < bound.size(); ++i) {
     Tensor tensor = *bound[i].tensor;
-    const Role role = op.tensors[i].role;
-    const bool is_input = role == Role::kInput || role == Role::kInOut;
+    const bool is_input = op.tensors[i].is_read();
     tensor.id = op.tensors[i].id;
     tensor.elements = {};
     tensor.initial.reset();

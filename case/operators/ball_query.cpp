@@ -21,7 +21,7 @@ float radius(const Arguments& a, const std::string& name) {
   return std::bit_cast<float>(value);
 }
 
-mluOpStatus_t run(Arguments& a) {
+mluOpStatus_t run(const Arguments& a) {
   return mluOpBallQuery(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, radius(a, "min_radius"),
                         radius(a, "max_radius"), a.int32("nsample"), a[2].desc, a[2].data);
 }
@@ -48,7 +48,7 @@ Case make(const Recipe& r) {
   c.op_name = "ball_query";
   c.parameters.message = "ball_query_param";
   c.parameters.set_real("min_radius", 0);
-  c.parameters.set_real("max_radius", 0.4);
+  c.parameters.set_real("max_radius", 0.375);
   c.parameters.set("nsample", r["nsample"]);
   c.inputs = {with_uniform(make_tensor("new_xyz", r.dtype, {r["b"], r["m"], 3}), r.seed),
               with_uniform(make_tensor("xyz", r.dtype, {r["b"], r["n"], 3}), r.seed + 1)};
@@ -62,14 +62,15 @@ Case make(const Recipe& r) {
 std::vector<Operator> ball_query_operators() {
   Operator op;
   op.name = "ball_query";
-  op.tensors = {{"new_xyz", Role::kInput, {"batch", "center", "coordinate"}},
-                {"xyz", Role::kInput, {"batch", "point", "coordinate"}},
-                {"idx", Role::kKeptOutput, {"batch", "center", "sample"}}};
+  op.tensors = {{"new_xyz", Role::kInput, {"batch", "center", "coordinate"}, kAnyLayout},
+                {"xyz", Role::kInput, {"batch", "point", "coordinate"}, kAnyLayout, {1}},
+                {"idx", Role::kKeptOutput, {"batch", "center", "sample"}, kAnyLayout}};
+  op.function = "mluOpBallQuery";
   op.parameter_messages = {"ball_query_param"};
   op.run = run;
   op.expect = expect;
   op.work = work;
-  op.sizes = {{"b", 2}, {"m", 32}, {"n", 200}, {"nsample", 16}};
+  op.sizes = {{"b", 2, 1, 4}, {"m", 32, 1, 300}, {"n", 200, 1, 300}, {"nsample", 16, 1, 40}};
   op.make = make;
   op.reductions = {axis_reduction("points", {{1, 1}}, fit), axis_reduction("centers", {{0, 1}}, fit),
                    axis_reduction("batches", {{0, 0}, {1, 0}}, fit)};

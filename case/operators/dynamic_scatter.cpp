@@ -23,11 +23,11 @@ reference::Reduction reduction_of(mluOpReduceMode_t reduce_type) {
 
 // Forward.
 
-mluOpStatus_t query_forward(Arguments& a, size_t* bytes) {
+mluOpStatus_t query_forward(const Arguments& a, size_t* bytes) {
   return mluOpGetDynamicPointToVoxelForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, bytes);
 }
 
-mluOpStatus_t run_forward(Arguments& a) {
+mluOpStatus_t run_forward(const Arguments& a) {
   return mluOpDynamicPointToVoxelForward(a.handle, reduce_type(a), a[0].desc, a[0].data, a[1].desc, a[1].data,
                                          a.workspace, a.workspace_size, a[2].desc, a[2].data, a[3].desc, a[3].data,
                                          a[4].desc, a[4].data, a[5].desc, a[5].data, a[6].desc, a[6].data);
@@ -83,12 +83,12 @@ Case make_forward(const Recipe& r) {
 
 // Backward.
 
-mluOpStatus_t query_backward(Arguments& a, size_t* bytes) {
+mluOpStatus_t query_backward(const Arguments& a, size_t* bytes) {
   return mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(a.handle, reduce_type(a), a[0].desc, a[1].desc,
                                                           a[2].desc, a[3].desc, a[4].desc, a[5].desc, bytes);
 }
 
-mluOpStatus_t run_backward(Arguments& a) {
+mluOpStatus_t run_backward(const Arguments& a) {
   return mluOpDynamicPointToVoxelBackward(
       a.handle, reduce_type(a), a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data, a[3].desc,
       a[3].data, a[4].desc, a[4].data, a[5].desc, a[5].data, a.workspace, a.workspace_size, a[6].desc, a[6].data);
@@ -189,6 +189,8 @@ Reduction voxels_reduction() {
 std::vector<Operator> dynamic_scatter_operators() {
   Operator forward;
   forward.name = "dynamic_point_to_voxel_forward";
+  forward.function = "mluOpDynamicPointToVoxelForward";
+  forward.query_function = "mluOpGetDynamicPointToVoxelForwardWorkspaceSize";
   forward.tensors = {{"feats", Role::kInput, {"point", "channel"}},
                      {"coors", Role::kInOut, {"point", "coordinate"}},
                      {"voxel_feats", Role::kKeptOutput, {"voxel", "channel"}},
@@ -196,11 +198,15 @@ std::vector<Operator> dynamic_scatter_operators() {
                      {"point2voxel_map", Role::kOutput, {"point"}},
                      {"voxel_points_count", Role::kKeptOutput, {"voxel"}},
                      {"voxel_num", Role::kOutput, {"element"}}};
+  for (TensorRule& tensor : forward.tensors) tensor.other_layouts = kAnyLayout;
   forward.parameter_messages = {"dynamic_point_to_voxel_forward_param"};
   forward.query = query_forward;
   forward.run = run_forward;
   forward.expect = expect_forward;
-  forward.sizes = {{"n", 100}, {"c", 4}, {"grid", 4}, {"reduce_type", MLUOP_REDUCE_DMAX}};
+  forward.sizes = {{"n", 100, 1, 600},
+                   {"c", 4, 1, 70},
+                   {"grid", 4, 1, 40, false},
+                   {"reduce_type", MLUOP_REDUCE_DMAX, MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMAX, false}};
   forward.dtypes = {MLUOP_DTYPE_FLOAT};
   forward.make = make_forward;
   forward.reductions = {axis_reduction("points", {{0, 0}, {1, 0}}, fit_forward),
@@ -208,14 +214,18 @@ std::vector<Operator> dynamic_scatter_operators() {
   Operator backward = forward;
   backward.name = "dynamic_point_to_voxel_backward";
   backward.aliases = {"dynamic_scatter_backward"};
+  backward.function = "mluOpDynamicPointToVoxelBackward";
+  backward.query_function = "mluOpGetDynamicPointToVoxelBackwardWorkspaceSize";
   backward.tensors = {
       {"grad_voxel_feats", Role::kInput, {"voxel", "channel"}}, {"feats", Role::kInput, {"point", "channel"}},
       {"voxel_feats", Role::kInput, {"voxel", "channel"}},      {"point2voxel_map", Role::kInput, {"point"}},
       {"voxel_points_count", Role::kInput, {"voxel"}},          {"voxel_num", Role::kInput, {"element"}},
       {"grad_feats", Role::kOutput, {"point", "channel"}}};
+  for (TensorRule& tensor : backward.tensors) tensor.other_layouts = kAnyLayout;
   backward.parameter_messages = {"dynamic_point_to_voxel_backward_param", "dynamic_scatter_backward_param"};
   backward.query = query_backward;
   backward.run = run_backward;
+  backward.has_device_algorithm = true;
   backward.expect = expect_backward;
   backward.make = make_backward;
   backward.reductions = {voxels_reduction(), axis_reduction("points", {{1, 0}, {3, 0}}, fit_backward),

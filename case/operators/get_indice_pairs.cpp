@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "case/api.h"
 #include "case/operators/support.h"
-#include "support/api.h"
 
 namespace mluop::cases {
 namespace {
@@ -31,15 +31,15 @@ mluOpStatus_t set(const Arguments& a, mluOpSparseConvolutionDescriptor_t desc) {
                                              a.int32("transpose"), a.int32("inverse"));
 }
 
-mluOpStatus_t query(Arguments& a, size_t* bytes) {
-  const test::SparseConvolutionDescriptor desc;
+mluOpStatus_t query(const Arguments& a, size_t* bytes) {
+  const SparseConvolutionDescriptor desc;
   const mluOpStatus_t status = set(a, desc);
   if (status != MLUOP_STATUS_SUCCESS) return status;
   return mluOpGetIndicePairsWorkspaceSize(a.handle, desc, a[0].desc, a[2].desc, a[1].desc, a[3].desc, bytes);
 }
 
-mluOpStatus_t run(Arguments& a) {
-  const test::SparseConvolutionDescriptor desc;
+mluOpStatus_t run(const Arguments& a) {
+  const SparseConvolutionDescriptor desc;
   mluOpStatus_t status = set(a, desc);
   if (status != MLUOP_STATUS_SUCCESS) return status;
   status = mluOpGetIndicePairs(a.handle, desc, a[0].desc, a[0].data, a.workspace, a.workspace_size, a[2].desc,
@@ -111,10 +111,12 @@ Case make(const Recipe& r) {
   Parameters& p = c.parameters;
   p.message = "get_indice_pairs_param";
   const std::vector<int64_t> space = {r["depth"], r["height"], r["width"]};
-  const int64_t stride = r["stride"], kernel = r["kernel"], pad = kernel / 2;
-  if (stride == 0) fail({}, "stride is 0, expected at least 1");
+  if (r["stride"] == 0) fail({}, "stride is 0, expected at least 1");
+  // A submanifold convolution has the sites of its input.
+  const bool sub_m = r["sub_m"] != 0;
+  const int64_t stride = sub_m ? 1 : r["stride"], kernel = r["kernel"], pad = kernel / 2;
   std::vector<int64_t> output;
-  for (const int64_t extent : space) output.push_back((extent + 2 * pad - kernel) / stride + 1);
+  for (const int64_t extent : space) output.push_back(sub_m ? extent : (extent + 2 * pad - kernel) / stride + 1);
   p.set("dimnb", 5);
   p.set("batch", r["batch"]);
   p.set("pad", std::vector<int64_t>(3, pad));
@@ -130,11 +132,11 @@ Case make(const Recipe& r) {
   checked_product({r["sites"], kernel, kernel, kernel});
   checked_product({r["batch"], space[0] + kernel, space[1] + kernel, space[2] + kernel}, int64_t{1} << 62);
   const int64_t cells = r["batch"] * space[0] * space[1] * space[2], sites = std::min(r["sites"], cells);
+  const int64_t cells_of_site = cells / std::max<int64_t>(sites, 1);
   Integers random(r.seed);
   std::vector<int32_t> rows;
   for (int64_t l = 0; l < sites; ++l) {
-    const int64_t first = l * cells / sites, next = (l + 1) * cells / sites;
-    int64_t cell = first + random.below(next - first);
+    int64_t cell = l * cells_of_site + random.below(cells_of_site);
     std::array<int64_t, 4> site{};
     for (size_t axis = 3; axis > 0; --axis) {
       site[axis] = cell % space[axis - 1];
@@ -163,17 +165,27 @@ Work work(const Arguments& a) {
 std::vector<Operator> get_indice_pairs_operators() {
   Operator op;
   op.name = "get_indice_pairs";
+  op.function = "mluOpGetIndicePairs";
+  op.query_function = "mluOpGetIndicePairsWorkspaceSize";
   op.tensors = {{"indices", Role::kInput, {"site", "coordinate"}},
                 {"out_indices", Role::kKeptOutput, {"site", "coordinate"}},
                 {"indice_pairs", Role::kOutput, {"offset", "side", "position"}},
                 {"indice_num", Role::kOutput, {"offset"}}};
+  for (TensorRule& tensor : op.tensors) tensor.other_layouts = kAnyLayout;
+  op.tensors[1].free_dims = {0};
   op.parameter_messages = {"get_indice_pairs_param"};
   op.query = query;
   op.run = run;
   op.expect = expect;
   op.work = work;
-  op.sizes = {{"batch", 2},  {"depth", 4},  {"height", 10}, {"width", 12},
-              {"sites", 60}, {"kernel", 3}, {"stride", 1},  {"sub_m", 0}};
+  op.sizes = {{"batch", 2, 1, 4},
+              {"depth", 4, 1, 30},
+              {"height", 10},
+              {"width", 12},
+              {"sites", 60, 1, 400},
+              {"kernel", 3, 1, 4},
+              {"stride", 1, 1, 3, false},
+              {"sub_m", 0, 0, 1, false}};
   op.dtypes = {MLUOP_DTYPE_INT32};
   op.make = make;
   op.reductions = {axis_reduction("sites", {{0, 0}}, fit)};

@@ -62,13 +62,13 @@ bool any_empty(const Arguments& a) {
 
 // Forward.
 
-mluOpStatus_t query_forward(Arguments& a, size_t* bytes) {
+mluOpStatus_t query_forward(const Arguments& a, size_t* bytes) {
   return mluOpGetIndiceConvolutionForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
                                                        indice_num(a), a.integer("num_active_out"),
                                                        a.integer("inverse"), a.integer("sub_m"), bytes);
 }
 
-mluOpStatus_t run_forward(Arguments& a) {
+mluOpStatus_t run_forward(const Arguments& a) {
   return mluOpIndiceConvolutionForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
                                        indice_num(a), a.integer("num_active_out"), a.integer("inverse"),
                                        a.integer("sub_m"), a.workspace, a.workspace_size, a[3].desc, a[3].data);
@@ -98,14 +98,17 @@ void fit_forward(Case& c) {
   set_shape(c.outputs[0], {c.parameters.integer("num_active_out"), Co});
 }
 
+// All pairs may name one row.
+int64_t terms_forward(const Arguments& a) { return a[kPairs].count() * a[0].dim(1); }
+
 // Backward data.
 
-mluOpStatus_t query_data(Arguments& a, size_t* bytes) {
+mluOpStatus_t query_data(const Arguments& a, size_t* bytes) {
   return mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
                                                             indice_num(a), a.integer("inverse"), bytes);
 }
 
-mluOpStatus_t run_data(Arguments& a) {
+mluOpStatus_t run_data(const Arguments& a) {
   return mluOpIndiceConvolutionBackwardData(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc,
                                             a[2].data, indice_num(a), a.integer("inverse"), a.integer("sub_m"),
                                             a.workspace, a.workspace_size, a[3].desc, a[3].data);
@@ -136,6 +139,8 @@ void expect_data(Arguments& a) {
   });
 }
 
+int64_t terms_data(const Arguments& a) { return a[kPairs].count() * a[0].dim(1); }
+
 void fit_data(Case& c) {
   const Tensor& filters = c.inputs[1];
   const int64_t Ci = filters.dims[filter_dims(filters.layout, filters.dims.size()).Ci];
@@ -144,13 +149,13 @@ void fit_data(Case& c) {
 
 // Backward filter. The filters are read by the position of their dimensions.
 
-mluOpStatus_t query_filter(Arguments& a, size_t* bytes) {
+mluOpStatus_t query_filter(const Arguments& a, size_t* bytes) {
   return mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
                                                               indice_num(a), a.integer("inverse"),
                                                               a.integer("sub_m"), bytes);
 }
 
-mluOpStatus_t run_filter(Arguments& a) {
+mluOpStatus_t run_filter(const Arguments& a) {
   return mluOpIndiceConvolutionBackwardFilter(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc,
                                               a[2].data, indice_num(a), a.integer("inverse"), a.integer("sub_m"),
                                               a.workspace, a.workspace_size, a[3].desc, a[3].data);
@@ -172,6 +177,8 @@ void expect_filter(Arguments& a) {
 }
 
 Work work_filter(const Arguments& a) { return work_of(a, sizes_of_filters(a[kOutput], MLUOP_LAYOUT_ARRAY)); }
+
+int64_t terms_filter(const Arguments& a) { return a[kPairs].count(); }
 
 void fit_filter(Case& c) {
   Dims filters = c.outputs[0].dims;
@@ -235,20 +242,30 @@ Case make(const Recipe& r) {
 
 std::vector<Operator> indice_convolution_operators() {
   const TensorRule features{"features", Role::kInput, {"input row", "channel"}};
-  const TensorRule output_grad{"output_grad", Role::kInput, {"output row", "channel"}};
-  const TensorRule filters{"filters", Role::kInput, {}};
+  const TensorRule output_grad{"output_grad", Role::kInput, {"output row", "channel"}, {}, {0}};
+  const TensorRule filters{"filters", Role::kInput, {}, {MLUOP_LAYOUT_NCDHW, MLUOP_LAYOUT_ARRAY}};
   const TensorRule pairs{"indice_pairs", Role::kInput, {"offset", "side", "position"}};
   Operator forward;
   forward.name = "indice_convolution_forward";
+  forward.function = "mluOpIndiceConvolutionForward";
+  forward.query_function = "mluOpGetIndiceConvolutionForwardWorkspaceSize";
   forward.tensors = {features, filters, pairs, {"features_out", Role::kOutput, {"output row", "channel"}}};
   forward.parameter_messages = {"indice_convolution_forward_param"};
   forward.query = query_forward;
   forward.run = run_forward;
   forward.expect = expect_forward;
   forward.work = work_forward;
+  forward.terms = terms_forward;
   forward.criteria = criteria;
+  forward.has_device_algorithm = true;
   forward.atomic_sums = true;
-  forward.sizes = {{"num_act_in", 40}, {"num_act_out", 36}, {"ci", 8}, {"co", 16}, {"d", 1}, {"h", 3}, {"w", 3}};
+  forward.sizes = {{"num_act_in", 40, 1, 200},
+                   {"num_act_out", 36, 1, 200},
+                   {"ci", 8},
+                   {"co", 16},
+                   {"d", 1, 1, 3},
+                   {"h", 3, 1, 3},
+                   {"w", 3, 1, 5}};
   forward.make = make<Kind::kForward>;
   forward.reductions = {pairs_reduction(fit_forward), input_rows_reduction(true, fit_forward),
                         output_rows_reduction(std::nullopt, fit_forward),
@@ -256,11 +273,14 @@ std::vector<Operator> indice_convolution_operators() {
                         channels_reduction("input channels", &FilterDims::Ci, 0, fit_forward)};
   Operator data = forward;
   data.name = "indice_convolution_backward_data";
-  data.atomic_sums = false;
+  data.has_device_algorithm = data.atomic_sums = false;
+  data.function = "mluOpIndiceConvolutionBackwardData";
+  data.query_function = "mluOpGetIndiceConvolutionBackwardDataWorkspaceSize";
   data.tensors = {output_grad, filters, pairs, {"input_grad", Role::kOutput, {"input row", "channel"}}};
   data.parameter_messages = {"indice_convolution_backward_data_param"};
   data.query = query_data;
   data.run = run_data;
+  data.terms = terms_data;
   data.expect = expect_data;
   data.make = make<Kind::kData>;
   data.reductions = {pairs_reduction(fit_data), input_rows_reduction(false, fit_data),
@@ -269,15 +289,20 @@ std::vector<Operator> indice_convolution_operators() {
                      channels_reduction("input channels", &FilterDims::Ci, std::nullopt, fit_data)};
   Operator filter = forward;
   filter.name = "indice_convolution_backward_filter";
-  filter.atomic_sums = false;
-  filter.tensors = {
-      features,
-      output_grad,
-      pairs,
-      {"filters_grad", Role::kOutput, {"depth", "height", "width", "input channel", "output channel"}}};
+  filter.has_device_algorithm = filter.atomic_sums = false;
+  filter.function = "mluOpIndiceConvolutionBackwardFilter";
+  filter.query_function = "mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize";
+  filter.tensors = {features,
+                    output_grad,
+                    pairs,
+                    {"filters_grad",
+                     Role::kOutput,
+                     {"depth", "height", "width", "input channel", "output channel"},
+                     kAnyLayout}};
   filter.parameter_messages = {"indice_convolution_backward_param", "indice_convolution_backward_filter_param"};
   filter.query = query_filter;
   filter.run = run_filter;
+  filter.terms = terms_filter;
   filter.expect = expect_filter;
   filter.work = work_filter;
   filter.make = make<Kind::kFilter>;

@@ -5,12 +5,12 @@
 namespace mluop::cases {
 namespace {
 
-mluOpStatus_t query_im2col(Arguments& a, size_t* bytes) {
+mluOpStatus_t query_im2col(const Arguments& a, size_t* bytes) {
   return mluOpGetMaskedIm2colForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a.int32("kernel_h"),
                                                   a.int32("kernel_w"), a[3].desc, bytes);
 }
 
-mluOpStatus_t run_im2col(Arguments& a) {
+mluOpStatus_t run_im2col(const Arguments& a) {
   return mluOpMaskedIm2colForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
                                   a.int32("kernel_h"), a.int32("kernel_w"), a.int32("pad_h"), a.int32("pad_w"),
                                   a.workspace, a.workspace_size, a[3].desc, a[3].data);
@@ -72,11 +72,11 @@ Case make_im2col(const Recipe& r) {
   return c;
 }
 
-mluOpStatus_t query_col2im(Arguments& a, size_t* bytes) {
+mluOpStatus_t query_col2im(const Arguments& a, size_t* bytes) {
   return mluOpGetMaskedCol2imForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc, bytes);
 }
 
-mluOpStatus_t run_col2im(Arguments& a) {
+mluOpStatus_t run_col2im(const Arguments& a) {
   return mluOpMaskedCol2imForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
                                   a.workspace_size, a.workspace, a[3].desc, a[3].data);
 }
@@ -111,19 +111,24 @@ Case make_col2im(const Recipe& r) {
 }  // namespace
 
 std::vector<Operator> masked_convolution_operators() {
-  const TensorRule rows{"mask_h_idx", Role::kInput, {"mask"}}, columns{"mask_w_idx", Role::kInput, {"mask"}};
+  const TensorRule rows{"mask_h_idx", Role::kInput, {"mask"}, kAnyLayout};
+  const TensorRule columns{"mask_w_idx", Role::kInput, {"mask"}, kAnyLayout};
   Operator im2col;
   im2col.name = "masked_im2col_forward";
-  im2col.tensors = {{"feature", Role::kInput, {"batch", "channel", "row", "column"}},
+  im2col.function = "mluOpMaskedIm2colForward";
+  im2col.query_function = "mluOpGetMaskedIm2colForwardWorkspaceSize";
+  im2col.tensors = {{"feature", Role::kInput, {"batch", "channel", "row", "column"}, {}, {2, 3}},
                     rows,
                     columns,
                     {"data_col", Role::kOutput, {"channel", "offset", "mask"}}};
   im2col.parameter_messages = {"masked_im2col_forward_param"};
   im2col.query = query_im2col;
   im2col.run = run_im2col;
+  im2col.has_device_algorithm = true;
   im2col.expect = expect_im2col;
-  im2col.sizes = {{"channels", 8}, {"height", 12},  {"width", 16}, {"mask_cnt", 40},
-                  {"kernel_h", 3}, {"kernel_w", 3}, {"pad_h", 1},  {"pad_w", 1}};
+  im2col.sizes = {{"channels", 8},           {"height", 12},           {"width", 16},
+                  {"mask_cnt", 40, 1, 400},  {"kernel_h", 3, 1, 5},    {"kernel_w", 3, 1, 5},
+                  {"pad_h", 1, 0, 4, false}, {"pad_w", 1, 0, 4, false}};
   im2col.report_shape = shape_im2col;
   im2col.make = make_im2col;
   im2col.copies = true;
@@ -131,14 +136,16 @@ std::vector<Operator> masked_convolution_operators() {
                        axis_reduction("channels", {{0, 1}}, fit_im2col)};
   Operator col2im;
   col2im.name = "masked_col2im_forward";
-  col2im.tensors = {{"col", Role::kInput, {"channel", "mask"}},
+  col2im.function = "mluOpMaskedCol2imForward";
+  col2im.query_function = "mluOpGetMaskedCol2imForwardWorkspaceSize";
+  col2im.tensors = {{"col", Role::kInput, {"channel", "mask"}, kAnyLayout},
                     rows,
                     columns,
-                    {"im", Role::kOutput, {"batch", "channel", "row", "column"}}};
+                    {"im", Role::kOutput, {"batch", "channel", "row", "column"}, {}, {2, 3}}};
   col2im.query = query_col2im;
   col2im.run = run_col2im;
   col2im.expect = expect_col2im;
-  col2im.sizes = {{"channels", 8}, {"height", 12}, {"width", 16}, {"mask_cnt", 40}};
+  col2im.sizes = {{"channels", 8}, {"height", 12}, {"width", 16}, {"mask_cnt", 40, 1, 400}};
   col2im.make = make_col2im;
   col2im.copies = true;
   col2im.reductions = {axis_reduction("masks", {{0, 1}, {1, 0}, {2, 0}}, fit_col2im),

@@ -25,6 +25,11 @@ std::vector<Operator> three_nn_operators();
 std::vector<Operator> voxel_pooling_operators();
 std::vector<Operator> voxelization_operators();
 
+// Of tensors in any layout: those besides ARRAY.
+inline const std::vector<mluOpTensorLayout_t> kAnyLayout = {
+    MLUOP_LAYOUT_NCHW, MLUOP_LAYOUT_NHWC, MLUOP_LAYOUT_HWCN, MLUOP_LAYOUT_NDHWC, MLUOP_LAYOUT_NCDHW,
+    MLUOP_LAYOUT_TNC,  MLUOP_LAYOUT_NTC,  MLUOP_LAYOUT_NC,   MLUOP_LAYOUT_NLC,   MLUOP_LAYOUT_NCL};
+
 // Calls body(T{}) with T the element type, float or Half.
 template <class Body>
 void with_element_type(const Operand& operand, const Body& body) {

@@ -15,12 +15,16 @@ Work backward_work(const Arguments& a) {
   return {a[0].bytes() + a[1].bytes() + a[2].bytes(), a[3].bytes(), 2 * 3 * a[0].count()};
 }
 
-mluOpStatus_t run_forward(Arguments& a) {
+int64_t terms_forward(const Arguments&) { return 3; }
+// All points may name one feature.
+int64_t terms_backward(const Arguments& a) { return 3 * a[1].dim(1); }
+
+mluOpStatus_t run_forward(const Arguments& a) {
   return mluOpThreeInterpolateForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
                                       a[3].desc, a[3].data);
 }
 
-mluOpStatus_t run_backward(Arguments& a) {
+mluOpStatus_t run_backward(const Arguments& a) {
   return mluOpThreeInterpolateBackward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
                                        a[3].desc, a[3].data);
 }
@@ -73,27 +77,32 @@ std::vector<Operator> three_interpolate_operators() {
   const TensorRule weights{"weights", Role::kInput, {"batch", "point", "slot"}};
   Operator forward;
   forward.name = "three_interpolate_forward";
-  forward.tensors = {{"features", Role::kInput, {"batch", "channel", "feature"}},
+  forward.function = "mluOpThreeInterpolateForward";
+  forward.tensors = {{"features", Role::kInput, {"batch", "channel", "feature"}, {}, {2}},
                      indices,
                      weights,
                      {"output", Role::kOutput, {"batch", "channel", "point"}}};
   forward.run = run_forward;
   forward.expect = expect_forward;
+  forward.terms = terms_forward;
   forward.work = forward_work;
   forward.criteria = criteria;
-  forward.sizes = {{"b", 2}, {"c", 16}, {"m", 32}, {"n", 50}};
+  forward.sizes = {{"b", 2, 1, 4}, {"c", 16, 1, 100}, {"m", 32, 1, 400}, {"n", 50, 1, 400}};
   forward.make = make_forward;
   forward.reductions = {axis_reduction("points", {{1, 1}, {2, 1}}, fit_forward),
                         axis_reduction("channels", {{0, 1}}, fit_forward),
                         axis_reduction("batches", {{0, 0}, {1, 0}, {2, 0}}, fit_forward)};
   Operator backward = forward;
   backward.name = "three_interpolate_backward";
+  backward.function = "mluOpThreeInterpolateBackward";
   backward.tensors = {{"grad_output", Role::kInput, {"batch", "channel", "point"}},
                       indices,
                       weights,
-                      {"grad_features", Role::kOutput, {"batch", "channel", "feature"}}};
+                      {"grad_features", Role::kOutput, {"batch", "channel", "feature"}, {}, {2}}};
   backward.run = run_backward;
+  backward.has_device_algorithm = true;
   backward.expect = expect_backward;
+  backward.terms = terms_backward;
   backward.work = backward_work;
   backward.make = make_backward;
   backward.reductions = {axis_reduction("points", {{0, 2}, {1, 1}, {2, 1}}, fit_backward),

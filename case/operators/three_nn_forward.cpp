@@ -5,11 +5,11 @@
 namespace mluop::cases {
 namespace {
 
-mluOpStatus_t query(Arguments& a, size_t* bytes) {
+mluOpStatus_t query(const Arguments& a, size_t* bytes) {
   return mluOpGetThreeNNForwardWorkspaceSize(a.handle, a[1].desc, bytes);
 }
 
-mluOpStatus_t run(Arguments& a) {
+mluOpStatus_t run(const Arguments& a) {
   return mluOpThreeNNForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a.workspace, a.workspace_size,
                              a[2].desc, a[2].data, a[3].desc, a[3].data);
 }
@@ -45,15 +45,17 @@ Case make(const Recipe& r) {
 std::vector<Operator> three_nn_operators() {
   Operator op;
   op.name = "three_nn_forward";
-  op.tensors = {{"unknown", Role::kInput, {"batch", "point", "coordinate"}},
-                {"known", Role::kInput, {"batch", "known point", "coordinate"}},
-                {"dist2", Role::kOutput, {"batch", "point", "neighbor"}},
-                {"idx", Role::kOutput, {"batch", "point", "neighbor"}}};
+  op.function = "mluOpThreeNNForward";
+  op.query_function = "mluOpGetThreeNNForwardWorkspaceSize";
+  op.tensors = {{"unknown", Role::kInput, {"batch", "point", "coordinate"}, kAnyLayout},
+                {"known", Role::kInput, {"batch", "known point", "coordinate"}, kAnyLayout, {1}},
+                {"dist2", Role::kOutput, {"batch", "point", "neighbor"}, kAnyLayout},
+                {"idx", Role::kOutput, {"batch", "point", "neighbor"}, kAnyLayout}};
   op.query = query;
   op.run = run;
   op.expect = expect;
   op.work = work;
-  op.sizes = {{"b", 2}, {"n", 64}, {"m", 32}};
+  op.sizes = {{"b", 2, 1, 4}, {"n", 64, 1, 300}, {"m", 32, 1, 1500}};
   op.make = make;
   op.reductions = {axis_reduction("points", {{0, 1}}, fit), axis_reduction("known points", {{1, 1}}, fit),
                    axis_reduction("batches", {{0, 0}, {1, 0}}, fit)};

@@ -5,7 +5,7 @@
 namespace mluop::cases {
 namespace {
 
-mluOpStatus_t run_forward(Arguments& a) {
+mluOpStatus_t run_forward(const Arguments& a) {
   return mluOpVoxelPoolingForward(a.handle, a.int32("batch_size"), a.int32("num_points"), a.int32("num_channels"),
                                   a.int32("num_voxel_x"), a.int32("num_voxel_y"), a.int32("num_voxel_z"),
                                   a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data, a[3].desc,
@@ -82,7 +82,7 @@ Case make_forward(const Recipe& r) {
   return c;
 }
 
-mluOpStatus_t run_backward(Arguments& a) {
+mluOpStatus_t run_backward(const Arguments& a) {
   return mluOpOmpVoxelPoolingBackward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data);
 }
 
@@ -126,6 +126,7 @@ Case make_backward(const Recipe& r) {
 std::vector<Operator> voxel_pooling_operators() {
   Operator forward;
   forward.name = "voxel_pooling_forward";
+  forward.function = "mluOpVoxelPoolingForward";
   forward.tensors = {{"geom_xyz", Role::kInput, {"batch", "point", "coordinate"}},
                      {"input_features", Role::kInput, {"batch", "point", "channel"}},
                      {"output_features", Role::kOutput, {"batch", "y", "x", "channel"}},
@@ -135,22 +136,27 @@ std::vector<Operator> voxel_pooling_operators() {
   forward.expect = expect_forward;
   forward.work = forward_work;
   forward.criteria = forward_criteria;
+  forward.has_device_algorithm = true;
   forward.atomic_sums = true;
-  forward.sizes = {{"batch_size", 2},  {"num_points", 100}, {"num_channels", 8},
-                   {"num_voxel_x", 8}, {"num_voxel_y", 8},  {"num_voxel_z", 1}};
+  forward.sizes = {{"batch_size", 2, 1, 4},   {"num_points", 100, 1, 600}, {"num_channels", 8, 1, 100},
+                   {"num_voxel_x", 8, 1, 80}, {"num_voxel_y", 8, 1, 80},   {"num_voxel_z", 1, 1, 4, false}};
   forward.make = make_forward;
   forward.reductions = {axis_reduction("points", {{0, 1}, {1, 1}}, fit_forward),
                         axis_reduction("channels", {{1, 2}}, fit_forward),
                         axis_reduction("batches", {{0, 0}, {1, 0}}, fit_forward)};
   Operator backward;
   backward.name = "voxel_pooling_backward";
-  backward.tensors = {{"grad_output_features", Role::kInput, {"batch", "y", "x", "channel"}},
+  backward.function = "mluOpOmpVoxelPoolingBackward";
+  backward.tensors = {{"grad_output_features", Role::kInput, {"batch", "y", "x", "channel"}, {}, {1, 2}},
                       {"pos_memo", Role::kInput, {"batch", "point", "coordinate"}},
                       {"grad_input_features", Role::kOutput, {"batch", "point", "channel"}}};
   backward.run = run_backward;
   backward.expect = expect_backward;
-  backward.sizes = {
-      {"batch_size", 2}, {"num_points", 100}, {"num_channels", 8}, {"num_voxel_x", 8}, {"num_voxel_y", 8}};
+  backward.sizes = {{"batch_size", 2, 1, 4},
+                    {"num_points", 100, 1, 600},
+                    {"num_channels", 8, 1, 100},
+                    {"num_voxel_x", 8},
+                    {"num_voxel_y", 8}};
   backward.make = make_backward;
   backward.copies = true;
   backward.reductions = {axis_reduction("points", {{1, 1}}, fit_backward),

@@ -5,13 +5,13 @@
 namespace mluop::cases {
 namespace {
 
-mluOpStatus_t query(Arguments& a, size_t* bytes) {
+mluOpStatus_t query(const Arguments& a, size_t* bytes) {
   return mluOpGetVoxelizationWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a.int32("max_points"),
                                            a.int32("max_voxels"), a.int32("ndim"), a.integer("deterministic") != 0,
                                            a[3].desc, a[4].desc, a[5].desc, a[6].desc, bytes);
 }
 
-mluOpStatus_t run(Arguments& a) {
+mluOpStatus_t run(const Arguments& a) {
   return mluOpVoxelization(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
                            a.int32("max_points"), a.int32("max_voxels"), a.int32("ndim"),
                            a.integer("deterministic") != 0, a.workspace, a.workspace_size, a[3].desc, a[3].data,
@@ -63,16 +63,20 @@ Case make(const Recipe& r) {
 std::vector<Operator> voxelization_operators() {
   Operator op;
   op.name = "voxelization";
+  op.function = "mluOpVoxelization";
+  op.query_function = "mluOpGetVoxelizationWorkspaceSize";
   op.tensors = {
       {"points", Role::kInput, {"point", "channel"}},    {"voxel_size", Role::kInput, {"axis"}},
       {"coors_range", Role::kInput, {"axis"}},           {"voxels", Role::kOutput, {"voxel", "point", "channel"}},
       {"coors", Role::kOutput, {"voxel", "coordinate"}}, {"num_points_per_voxel", Role::kOutput, {"voxel"}},
       {"voxel_num", Role::kOutput, {"element"}}};
+  for (TensorRule& tensor : op.tensors) tensor.other_layouts = kAnyLayout;
+  op.tensors[0].free_dims = {0};
   op.parameter_messages = {"voxelization_param"};
   op.query = query;
   op.run = run;
   op.expect = expect;
-  op.sizes = {{"n", 200}, {"f", 5}, {"max_points", 4}, {"max_voxels", 60}};
+  op.sizes = {{"n", 200, 1, 900}, {"f", 5, 3, 10}, {"max_points", 4, 1, 10}, {"max_voxels", 60, 1, 300}};
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.make = make;
   op.reductions = {axis_reduction("points", {{0, 0}}, fit)};

@@ -15,8 +15,7 @@ namespace {
 
 TEST(ApiReleaseMemory, FreesNramAndKeepsResults) {
   const ScopedThreads threads(3);
-  auto random = seeded_random();
-  for (const OperatorCase& test : operator_cases(Values::kFractional, random)) {
+  for (const OperatorCase& test : operator_cases()) {
     SCOPED_TRACE(test.name);
     for (const auto algorithm : kAlgorithms) {
       SCOPED_TRACE(text_of(algorithm));
@@ -43,8 +42,7 @@ TEST(ApiReleaseMemory, FreesNramAndKeepsResults) {
 // After the release, a call allocates as the first of a handle does.
 TEST(ApiReleaseMemory, TheNextCallAllocatesAgain) {
   if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
-  auto random = seeded_random();
-  const auto cases = operator_cases(Values::kFractional, random);
+  const auto cases = operator_cases();
   const Handle handle;
   const auto call = cases.front().make_call(handle);
   const auto allocations = [&] {
@@ -60,8 +58,7 @@ TEST(ApiReleaseMemory, TheNextCallAllocatesAgain) {
 }
 
 TEST(ApiReleaseMemory, KeepsSettingsAndForgetsStatistics) {
-  auto random = seeded_random();
-  const auto cases = operator_cases(Values::kFractional, random);
+  const auto cases = operator_cases();
   const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
   require(mluOpOmpSetStatistics(handle, 1));
   require(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED));

@@ -14,12 +14,7 @@
 namespace mluop::cases {
 namespace {
 
-Case make(const Operator& op, mluOpDataType_t dtype) {
-  Recipe recipe;
-  recipe.dtype = dtype;
-  for (const auto& [name, value] : op.sizes) recipe.sizes[name] = value;
-  return op.make(recipe);
-}
+Case make(const Operator& op, mluOpDataType_t dtype) { return op.make(default_recipe(op, dtype)); }
 
 // Empty if the case passes with both algorithms.
 std::string failure_of(const Case& the_case) {
@@ -38,9 +33,8 @@ std::string failure_of(const Case& the_case) {
 
 TEST(CaseOperators, AbsurdSizes) {
   for (const Operator& op : operators()) {
-    Recipe recipe;
-    recipe.dtype = op.dtypes.front();
-    for (const auto& [name, value] : op.sizes) recipe.sizes[name] = INT32_MAX;
+    Recipe recipe = default_recipe(op, op.dtypes.front());
+    for (auto& [name, value] : recipe.sizes) value = INT32_MAX;
     try {
       const Case made = op.make(recipe);
       EXPECT_THROW(byte_count(made.inputs[0]), Problem) << op.name;
@@ -69,11 +63,10 @@ TEST(CaseOperators, GeneratedCasesPassAndSurviveText) {
 // A size of 1: the library accepts the case and the results agree, or it returns an error.
 TEST(CaseOperators, SizesOfOne) {
   for (const Operator& op : operators()) {
-    for (const auto& [one, value] : op.sizes) {
-      SCOPED_TRACE(op.name + ' ' + one);
-      Recipe recipe;
-      recipe.dtype = op.dtypes.front();
-      for (const auto& [name, other] : op.sizes) recipe.sizes[name] = name == one ? 1 : other;
+    for (const SizeRule& size : op.sizes) {
+      SCOPED_TRACE(op.name + ' ' + size.name);
+      Recipe recipe = default_recipe(op, op.dtypes.front());
+      recipe.sizes[size.name] = 1;
       for (const Outcome& outcome : run_case(op.make(recipe), {})) {
         EXPECT_TRUE(outcome.status == Status::kPassed || !outcome.message.empty());
       }
@@ -83,8 +76,8 @@ TEST(CaseOperators, SizesOfOne) {
 
 TEST(CaseOperators, StrideOfZero) {
   const Operator& op = operator_of("get_indice_pairs", {});
-  Recipe recipe;
-  for (const auto& [name, value] : op.sizes) recipe.sizes[name] = name == "stride" ? 0 : value;
+  Recipe recipe = default_recipe(op, op.dtypes.front());
+  recipe.sizes["stride"] = 0;
   EXPECT_THROW(op.make(recipe), Problem);
 }
 

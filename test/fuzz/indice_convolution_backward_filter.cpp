@@ -4,7 +4,7 @@
 #include "fuzz/fuzzer.h"
 #include "fuzz/index_pairs.h"
 #include "fuzz/operator_fuzzer.h"
-#include "fuzz/sums.h"
+#include "support/sums.h"
 #include "fuzz/values.h"
 #include "reference/indice_convolution_backward.h"
 

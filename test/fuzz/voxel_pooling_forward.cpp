@@ -3,7 +3,7 @@
 #include "fuzz/fuzzer.h"
 #include "fuzz/operator_fuzzer.h"
 #include "fuzz/same_bits.h"
-#include "fuzz/sums.h"
+#include "support/sums.h"
 #include "fuzz/values.h"
 
 namespace mluop::fuzz {

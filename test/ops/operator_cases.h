@@ -1,44 +1,32 @@
-// A call of each operator and element type, for tests of what all operators have in common.
+// A case of each operator, data type and algorithm's way, for tests of what all operators have in common.
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "support/api.h"
+#include "support/operator_call.h"
 
 namespace mluop::test {
 
-// A call in guarded memory.
-class OperatorCall {
- public:
-  virtual ~OperatorCall() = default;
-  virtual mluOpStatus_t run() const = 0;
-  // The bytes of inputs and outputs.
-  virtual std::vector<std::byte> contents() const = 0;
-  // Whether guard zones and inputs are unchanged.
-  virtual bool intact() const = 0;
-};
-
-// What the values of the inputs are.
-enum class Values {
-  kFractional,  // of magnitude 1
-  kSubnormal,   // results, products or inputs are subnormal
-  kSpecial      // infinities, and values whose sums overflow, among fractional ones; their sums raise exceptions
+enum class Magnitude {
+  kUsual,      // 1
+  kSubnormal,  // of results, products or inputs
+  kOverflow    // infinities, and values whose sums overflow, among fractions; their sums raise exceptions
 };
 
 struct OperatorCase {
   std::string name;
+  cases::Case made;
   // Whether the device algorithm with several tasks has the same bits in every run.
   bool device_is_deterministic;
-  // Copies the inputs.
-  std::function<std::unique_ptr<OperatorCall>(mluOpHandle_t)> make_call;
+
+  std::unique_ptr<OperatorCall> make_call(mluOpHandle_t handle) const {
+    return std::make_unique<OperatorCall>(handle, made);
+  }
 };
 
-// Calls large enough for four tasks.
-std::vector<OperatorCase> operator_cases(Values values, std::mt19937& random);
+// Cases large enough for four tasks.
+std::vector<OperatorCase> operator_cases(Magnitude magnitude = Magnitude::kUsual);
 
 }  // namespace mluop::test

@@ -1,92 +1,13 @@
-// The API for tests and perf: RAII classes of handles and descriptors, and require(), which turns a failure into
-// an exception.
+// The RAII classes of the API, under the names of the tests.
 #pragma once
 
-#include <cstdint>
-#include <initializer_list>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "mlu_op.h"
-#include "mlu_op_omp.h"
+#include "case/api.h"
 
 namespace mluop::test {
 
-// Throws with the last error unless status is MLUOP_STATUS_SUCCESS.
-inline void require(mluOpStatus_t status) {
-  if (status != MLUOP_STATUS_SUCCESS) {
-    throw std::runtime_error(std::string(mluOpGetErrorString(status)) + ": " + mluOpOmpGetLastError());
-  }
-}
-
-class Handle {
- public:
-  explicit Handle(mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) {
-    require(mluOpCreate(&handle_));
-    require(mluOpOmpSetAlgorithm(handle_, algorithm));
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() { mluOpDestroy(handle_); }
-
-  operator mluOpHandle_t() const { return handle_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  mluOpHandle_t handle_ = nullptr;
-};
-
-class Descriptor {
- public:
-  // An empty descriptor.
-  Descriptor() { require(mluOpCreateTensorDescriptor(&desc_)); }
-  Descriptor(mluOpDataType_t dtype, const std::vector<int64_t>& dims,
-             mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY)
-      : Descriptor() {
-    require(mluOpSetTensorDescriptor_v2(desc_, layout, dtype, static_cast<int>(dims.size()), dims.data()));
-  }
-  static Descriptor with_strides(mluOpDataType_t dtype, const std::vector<int64_t>& dims,
-                                 const std::vector<int64_t>& strides,
-                                 mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY) {
-    Descriptor desc;
-    require(mluOpSetTensorDescriptorEx_v2(desc, layout, dtype, static_cast<int>(dims.size()), dims.data(),
-                                          strides.data()));
-    return desc;
-  }
-  Descriptor(Descriptor&& other) noexcept : desc_(std::exchange(other.desc_, nullptr)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(desc_, other.desc_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (desc_ != nullptr) mluOpDestroyTensorDescriptor(desc_);
-  }
-
-  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  mluOpTensorDescriptor_t desc_ = nullptr;
-};
-
-class SparseConvolutionDescriptor {
- public:
-  // A descriptor that is not set.
-  SparseConvolutionDescriptor() { require(mluOpCreateSparseConvolutionDescriptor(&desc_)); }
-  SparseConvolutionDescriptor(SparseConvolutionDescriptor&& other) noexcept
-      : desc_(std::exchange(other.desc_, nullptr)) {}
-  SparseConvolutionDescriptor& operator=(SparseConvolutionDescriptor&& other) noexcept {
-    std::swap(desc_, other.desc_);
-    return *this;
-  }
-  ~SparseConvolutionDescriptor() {
-    if (desc_ != nullptr) mluOpDestroySparseConvolutionDescriptor(desc_);
-  }
-
-  operator mluOpSparseConvolutionDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  mluOpSparseConvolutionDescriptor_t desc_ = nullptr;
-};
+using cases::Descriptor;
+using cases::Handle;
+using cases::require;
+using cases::SparseConvolutionDescriptor;
 
 }  // namespace mluop::test

@@ -1,15 +1,10 @@
 // Comparison of sums.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
-#include "fuzz/tensor.h"
-#include "support/half.h"
-
-namespace mluop::fuzz {
+namespace mluop::test {
 
 // The result of an oracle in double for one element.
 struct ExactSum {
@@ -33,13 +28,4 @@ inline bool is_sum(float evaluated, const ExactSum& exact, int64_t terms, bool i
   return std::abs(static_cast<double>(evaluated) - exact.value) <= tolerance;
 }
 
-// The absolute values of a tensor of T: with these as addends, an oracle yields magnitudes.
-template <class T>
-std::vector<float> magnitudes_of(const Tensor& tensor) {
-  std::vector<float> magnitudes(tensor.count());
-  std::transform(tensor.data<T>(), tensor.data<T>() + tensor.count(), magnitudes.begin(),
-                 [](T element) { return std::abs(test::to_f32(element)); });
-  return magnitudes;
-}
-
-}  // namespace mluop::fuzz
+}  // namespace mluop::test

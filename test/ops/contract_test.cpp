@@ -1,0 +1,122 @@
+// Every operator against its oracle: sizes at random, of 0 and of 1; values of any kind; any number of threads, any
+// NRAM, and tensors anywhere in memory. A call that succeeds has the result of the oracle; any other call names an
+// argument and changes nothing.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/environment.h"
+#include "support/operator_call.h"
+#include "support/trace.h"
+#include "support/values.h"
+
+namespace mluop::test {
+namespace {
+
+using cases::Case;
+using cases::Operator;
+using cases::Recipe;
+using cases::SizeRule;
+
+std::string name_of(const Recipe& recipe) {
+  std::string text = recipe.dtype == MLUOP_DTYPE_HALF ? "half" : "float";
+  for (const auto& [name, value] : recipe.sizes) text += ' ' + name + '=' + std::to_string(value);
+  return text + " seed=" + std::to_string(recipe.seed);
+}
+
+class OpsContract : public ::testing::Test {
+ protected:
+  int64_t draw(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random); }
+  template <class T, size_t kCount>
+  T pick(const T (&values)[kCount]) {
+    return values[draw(0, kCount - 1)];
+  }
+  Recipe draw_recipe(const Operator& op, int64_t max_bytes) {
+    const mluOpDataType_t dtype =
+        op.dtypes[static_cast<size_t>(draw(0, static_cast<int64_t>(op.dtypes.size()) - 1))];
+    return cases::draw_recipe(
+        op, dtype, [this](int64_t low, int64_t high) { return draw(low, high); }, max_bytes);
+  }
+
+  std::mt19937 random = seeded_random();
+};
+
+constexpr Placement kPlacements[] = {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd};
+
+TEST_F(OpsContract, RandomSizes) {
+  constexpr int kRounds = 60;
+  constexpr const char* kNram[] = {"128", "256", "384", "768"};
+  for (const Operator& op : cases::operators()) {
+    for (int round = 0; round < kRounds; ++round) {
+      const Recipe recipe = draw_recipe(op, 1 << 18);
+      // Sums in double do not tell whether those in fp32 overflow.
+      const bool adds = op.terms != nullptr || op.atomic_sums;
+      const auto values = static_cast<Values>(draw(0, adds ? 4 : 5));
+      const ScopedThreads threads(pick({1, 2, 3, 7}));
+      const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", pick(kNram));
+      const Case made = with_values(op.make(recipe), values, recipe.seed);
+      for (const auto algorithm : kAlgorithms) {
+        SCOPED_TRACE(op.name + ' ' + name_of(recipe) + ' ' + text_of(values) + ' ' + text_of(algorithm));
+        EXPECT_TRUE(expect_contract(made, algorithm, pick(kPlacements))) << mluOpOmpGetLastError();
+      }
+    }
+  }
+}
+
+// The native algorithm has the same bits at any number of threads and in any memory.
+TEST_F(OpsContract, ThreadCounts) {
+  for (const Operator& op : cases::operators()) {
+    for (const mluOpDataType_t dtype : op.dtypes) {
+      Recipe recipe = cases::draw_recipe(
+          op, dtype, [](int64_t, int64_t high) { return high; }, 1 << 21);
+      SCOPED_TRACE(op.name + ' ' + name_of(recipe));
+      const Case made = op.make(recipe);
+      for (const auto algorithm : kAlgorithms) {
+        std::vector<std::byte> first;
+        for (const int count : {1, 2, 3, 7, 64}) {
+          SCOPED_TRACE(std::string(text_of(algorithm)) + ' ' + std::to_string(count));
+          const ScopedThreads threads(count);
+          const Handle handle(algorithm);
+          const OperatorCall call(handle, made, count == 3 ? Placement::kAgainstEnd : Placement::kAligned);
+          ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+          EXPECT_TRUE(call.intact());
+          EXPECT_TRUE(agrees(call, made, algorithm));
+          if (first.empty()) first = call.outputs();
+          EXPECT_TRUE(algorithm == MLUOP_OMP_ALGORITHM_DEVICE || call.outputs() == first);
+        }
+      }
+    }
+  }
+}
+
+// Each subset of the extents is 0, or the lowest.
+TEST_F(OpsContract, EmptyExtents) {
+  int succeeded = 0;
+  for (const Operator& op : cases::operators()) {
+    std::vector<const SizeRule*> extents;
+    for (const SizeRule& size : op.sizes) {
+      if (size.is_extent) extents.push_back(&size);
+    }
+    for (size_t subset = 1; subset < size_t{1} << extents.size(); ++subset) {
+      for (const bool is_empty : {true, false}) {
+        Recipe recipe = default_recipe(op, op.dtypes[subset % op.dtypes.size()]);
+        for (const SizeRule& size : op.sizes) {
+          if (!size.is_extent) recipe.sizes[size.name] = draw(size.lowest, size.highest);
+        }
+        for (size_t i = 0; i < extents.size(); ++i) {
+          if ((subset >> i & 1) != 0) recipe.sizes[extents[i]->name] = is_empty ? 0 : extents[i]->lowest;
+        }
+        for (const auto algorithm : kAlgorithms) {
+          SCOPED_TRACE(op.name + ' ' + name_of(recipe) + ' ' + text_of(algorithm));
+          const bool succeeds = expect_contract(op.make(recipe), algorithm);
+          EXPECT_TRUE(succeeds || is_empty) << mluOpOmpGetLastError();
+          succeeded += succeeds && is_empty ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(succeeded, 0);
+}
+
+}  // namespace
+}  // namespace mluop::test

@@ -1,0 +1,30 @@
+// The values of the floating-point inputs of a case.
+#pragma once
+
+#include <cstdint>
+
+#include "case/model.h"
+
+namespace mluop::test {
+
+enum class Values {
+  kFractions,   // [-1, 1)
+  kIntegers,    // 0 to 2: sums are exact and have no negative zeros
+  kMagnitudes,  // of very different exponents; no sum of products of 2^20 elements overflows
+  kSubnormals,
+  kSpecials,  // fractions, and one in eight NaN, infinity or -0
+  kAnyBits,   // NaN with payload, infinity and the largest numbers
+};
+
+const char* text_of(Values values);
+
+// The case with other values in the inputs that a case may hold any values in: those that its generator draws.
+cases::Case with_values(const cases::Case& made, Values values, int32_t seed);
+
+// The case with its floating-point inputs and parameters multiplied by a power of two.
+cases::Case scaled(const cases::Case& made, double factor);
+
+// The case with infinities, and values whose sums overflow, in the first input that may hold any values.
+cases::Case with_overflows(const cases::Case& made);
+
+}  // namespace mluop::test
