@@ -92,6 +92,8 @@ struct Recipe {
   std::map<std::string, int64_t, std::less<>> sizes;
   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
   int32_t seed = 1;
+  // The most elements that the case holds before random numbers that it only describes replace them.
+  int64_t max_inline = 4096;
 
   int64_t operator[](std::string_view name) const { return sizes.find(name)->second; }
 };

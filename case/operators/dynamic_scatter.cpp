@@ -62,7 +62,7 @@ std::vector<int32_t> random_coordinates(const Recipe& r, Integers& random) {
 
 Tensor coordinates(const Recipe& r) {
   const Tensor coors = make_tensor("coors", MLUOP_DTYPE_INT32, {r["n"], 3});
-  if (element_count(coors) > kMaxInline) return with_uniform(coors, r.seed, -1, static_cast<double>(r["grid"]));
+  if (element_count(coors) > r.max_inline) return with_uniform(coors, r.seed, -1, static_cast<double>(r["grid"]));
   Integers random(r.seed);
   return with_values(coors, random_coordinates(r, random));
 }
@@ -151,7 +151,7 @@ Case make_backward(const Recipe& r) {
   c.op_name = "dynamic_point_to_voxel_backward";
   c.parameters.message = "dynamic_point_to_voxel_backward_param";
   c.parameters.set("reduce_type", r["reduce_type"]);
-  if (checked_product({r["n"], r["c"]}) > kMaxInline && r["reduce_type"] != MLUOP_REDUCE_DMAX) {
+  if (checked_product({r["n"], r["c"]}) > r.max_inline && r["reduce_type"] != MLUOP_REDUCE_DMAX) {
     describe_sums(r, c);
   } else {
     hold_forward_pass(r, c);

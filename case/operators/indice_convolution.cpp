@@ -201,14 +201,14 @@ Case make(const Recipe& r) {
   std::vector<int32_t> pairs(static_cast<size_t>(K * 2 * L), -1);
   std::vector<int64_t> numbers;
   for (int64_t k = 0; k < K; ++k) {
-    numbers.push_back(places > kMaxInline ? L : L / 2 + random.below(L / 2 + 1));
+    numbers.push_back(places > r.max_inline ? L : L / 2 + random.below(L / 2 + 1));
     for (int64_t l = 0; l < numbers.back(); ++l) {
       pairs[static_cast<size_t>(2 * k * L + l)] = random.below(L);
       pairs[static_cast<size_t>((2 * k + 1) * L + l)] = random.below(Y);
     }
   }
   const Tensor shape = make_tensor("indice_pairs", MLUOP_DTYPE_INT32, {K, 2, L});
-  const Tensor indice_pairs = places > kMaxInline
+  const Tensor indice_pairs = places > r.max_inline
                                   ? with_uniform(shape, r.seed, 0, static_cast<double>(std::min(L, Y)))
                                   : with_values(shape, pairs);
   const Tensor features = with_uniform(make_tensor("features", r.dtype, {L, Ci}), r.seed + 1);

@@ -83,9 +83,6 @@ Tensor with_values(Tensor tensor, const std::vector<T>& values) {
   return tensor;
 }
 
-// The most elements that a generator holds before random numbers that the case only describes replace them.
-inline constexpr int64_t kMaxInline = 4096;
-
 // The product of sizes. Throws Problem if it exceeds `limit`, by default more elements than a generator computes
 // with.
 inline int64_t checked_product(std::initializer_list<int64_t> sizes, int64_t limit = int64_t{1} << 27) {

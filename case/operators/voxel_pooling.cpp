@@ -64,10 +64,10 @@ Case make_forward(const Recipe& r) {
   for (const char* name : {"num_voxel_x", "num_voxel_y", "num_voxel_z"}) c.parameters.set(name, r[name]);
   // A quarter of the points along each axis is out of range.
   const Dims points = {r["batch_size"], r["num_points"], 3};
-  const int64_t count = checked_product({points[0], points[1], 3});
+  const int64_t count = checked_product({points[0], points[1], 3}, INT64_MAX);
   Integers random(r.seed);
   std::vector<int32_t> geometry;
-  for (int64_t point = 0; point < (count <= kMaxInline ? count / 3 : 0); ++point) {
+  for (int64_t point = 0; point < (count <= r.max_inline ? count / 3 : 0); ++point) {
     geometry.push_back(random.below(r["num_voxel_x"] * 5 / 4 + 1) - 1);
     geometry.push_back(random.below(r["num_voxel_y"] * 5 / 4 + 1) - 1);
     geometry.push_back(random.below(r["num_voxel_z"]));
@@ -75,7 +75,7 @@ Case make_forward(const Recipe& r) {
   const Tensor geom_xyz = make_tensor("geom_xyz", MLUOP_DTYPE_INT32, points);
   const auto large = static_cast<double>(std::max(r["num_voxel_x"], r["num_voxel_y"]));
   c.inputs = {
-      count <= kMaxInline ? with_values(geom_xyz, geometry) : with_uniform(geom_xyz, r.seed, -1, large),
+      count <= r.max_inline ? with_values(geom_xyz, geometry) : with_uniform(geom_xyz, r.seed, -1, large),
       with_uniform(make_tensor("input_features", r.dtype, {points[0], points[1], r["num_channels"]}), r.seed + 1)};
   c.outputs = {make_tensor("output_features", r.dtype, {}), make_tensor("pos_memo", MLUOP_DTYPE_INT32, {})};
   fit_forward(c);

@@ -46,7 +46,11 @@ constexpr CallerEnvironment kEnvironments[] = {
        std::feraiseexcept(FE_DIVBYZERO);
      }},
     {"toward zero", [] { std::fesetround(FE_TOWARDZERO); }},
-    {"unmasked", [] { feenableexcept(FE_ALL_EXCEPT); }},
+    {"unmasked",
+     [] {
+       std::feclearexcept(FE_ALL_EXCEPT);
+       feenableexcept(FE_ALL_EXCEPT);
+     }},
 };
 
 // What a thread can observe of its environment.

@@ -10,7 +10,7 @@ using cases::Case;
 
 struct Sizes {
   const char* op;
-  std::vector<std::pair<std::string, int64_t>> sizes;
+  std::map<std::string, int64_t> sizes;
 };
 
 // Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and trees,
@@ -76,13 +76,10 @@ std::vector<OperatorCase> operator_cases(Magnitude magnitude) {
   for (const auto& [name, sizes] : kSizes) {
     const cases::Operator& op = cases::operator_of(name, {});
     for (const mluOpDataType_t dtype : op.dtypes) {
-      cases::Recipe recipe = default_recipe(op, dtype);
       std::string text = name + std::string(dtype == MLUOP_DTYPE_HALF ? ", half" : "");
-      for (const auto& [size, value] : sizes) {
-        recipe.sizes[size] = value;
-        text += ", " + size + ' ' + std::to_string(value);
-      }
-      all.push_back({text, self_contained(of_magnitude(op.make(recipe), magnitude, dtype)), !op.atomic_sums});
+      for (const auto& [size, value] : sizes) text += ", " + size + ' ' + std::to_string(value);
+      const Case made = of_magnitude(make_case(name, dtype, sizes), magnitude, dtype);
+      all.push_back({text, self_contained(made), !op.atomic_sums});
     }
   }
   return all;

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +17,16 @@
 #include "support/guarded_buffer.h"
 
 namespace mluop::test {
+
+// A case that the operator's generator makes with these sizes; the others have their defaults.
+cases::Case make_case(std::string_view op, mluOpDataType_t dtype, const std::map<std::string, int64_t>& sizes,
+                      int32_t seed = 1);
+// Replaces the elements of an input; floats are rounded to the data type of the tensor.
+void set_values(cases::Case& made, std::string_view id, const std::vector<int32_t>& values);
+void set_values(cases::Case& made, std::string_view id, const std::vector<float>& values);
+// The elements of an input.
+std::vector<int32_t> int32s_of(const cases::Case& made, std::string_view id);
+std::vector<float> floats_of(const cases::Case& made, std::string_view id);
 
 class OperatorCall {
  public:
@@ -31,8 +44,16 @@ class OperatorCall {
 
   const cases::Operator& op() const { return op_; }
   cases::Operand& operator[](std::string_view id);
-  // The bytes of all tensors, which a failing call must not change. The workspace is not among them.
+  const cases::Operand& operator[](std::string_view id) const;
+  // Gives a tensor another descriptor.
+  void use(std::string_view id, std::shared_ptr<Descriptor> desc);
+  // The elements of a tensor: of an int32 tensor, and of one of float or half.
+  std::vector<int32_t> int32s(std::string_view id) const;
+  std::vector<float> floats(std::string_view id) const;
+  // The bytes of all tensors, which a failing call must not change, and a hash of them. The workspace is not among
+  // them.
   std::vector<std::byte> contents() const;
+  size_t hash() const;
   // The bytes of the tensors that the call writes.
   std::vector<std::byte> outputs() const;
   bool guards_intact() const;
@@ -43,22 +64,33 @@ class OperatorCall {
   cases::Arguments arguments;
 
  private:
-  const GuardedMemory& add(size_t bytes, size_t element_size, Placement placement);
-
   const cases::Operator& op_;
-  std::deque<Descriptor> descriptors_;
+  std::vector<std::shared_ptr<Descriptor>> descriptors_;
   std::deque<GuardedMemory> tensors_, workspace_;
-  std::vector<std::vector<std::byte>> inputs_;  // initial contents; empty for tensors that the call writes
+  std::vector<size_t> hashes_;  // of the initial contents
 };
 
-// Whether the outputs of a call are those of the oracle: their bits; sums, of which the oracle has those in double,
-// within the error of fp32; sums of atomics within the criteria of the operator.
-::testing::AssertionResult agrees(const OperatorCall& found, const cases::Case& made,
-                                  mluOpOmpAlgorithm_t algorithm);
+// The results of a case by its definition, computed when they are first compared.
+class Oracle {
+ public:
+  Oracle(const cases::Case& made) : made_(made) {}  // NOLINT(google-explicit-constructor)
 
-// Runs a case and the oracle: a call that succeeds has the outputs of the oracle; any other call names an argument
-// and changes nothing. Returns whether the call succeeds.
-bool expect_contract(const cases::Case& made, mluOpOmpAlgorithm_t algorithm,
+  const cases::Case& made() const { return made_; }
+  // Whether the outputs of a call are those of the oracle: their bits; sums, of which the oracle has those in
+  // double, within the error of fp32; sums of atomics within the criteria of the operator.
+  ::testing::AssertionResult agrees(const OperatorCall& found, mluOpOmpAlgorithm_t algorithm) const;
+
+ private:
+  const cases::Case& made_;
+  mutable std::unique_ptr<OperatorCall> results_, magnitudes_;
+};
+
+// Runs a case: a call that succeeds has the outputs of the oracle; any other call names an argument and changes
+// nothing. Returns whether the call succeeds.
+bool expect_contract(const Oracle& oracle, mluOpOmpAlgorithm_t algorithm,
                      Placement placement = Placement::kAligned);
+
+// Runs the case with both algorithms, which must succeed.
+void expect_oracle(const Oracle& oracle, Placement placement = Placement::kAligned);
 
 }  // namespace mluop::test

@@ -6,40 +6,45 @@
 #include <string>
 #include <vector>
 
-#include "ops/voxel_pooling_forward/call.h"
 #include "support/call_statistics.h"
-#include "support/compare.h"
-#include "support/element.h"
 #include "support/environment.h"
+#include "support/operator_call.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
+using cases::Case;
+
 // Nine points in ten are in the cell x, y = 3, 4.
-template <class T>
-VoxelPoolingInputs<T> crowded(int channels, std::mt19937& random) {
-  auto inputs = random_voxel_pooling<T>({1, 6000, channels, 20, 30, 1}, random);
-  for (size_t i = 0; i < inputs.geom_xyz.size(); i += 3) {
+Case crowded(mluOpDataType_t dtype, int channels, std::mt19937& random) {
+  Case made = make_case("voxel_pooling_forward", dtype,
+                        {{"batch_size", 1},
+                         {"num_points", 6000},
+                         {"num_channels", channels},
+                         {"num_voxel_x", 20},
+                         {"num_voxel_y", 30}});
+  std::vector<int32_t> geometry = int32s_of(made, "geom_xyz");
+  for (size_t i = 0; i < geometry.size(); i += 3) {
     if (random() % 10 == 0) continue;
-    inputs.geom_xyz[i] = 3;
-    inputs.geom_xyz[i + 1] = 4;
-    inputs.geom_xyz[i + 2] = 0;
+    geometry[i] = 3;
+    geometry[i + 1] = 4;
+    geometry[i + 2] = 0;
   }
-  return inputs;
+  set_values(made, "geom_xyz", geometry);
+  return made;
 }
 
-template <class T>
-void expect_sums(const VoxelPoolingInputs<T>& inputs, const std::vector<T>& expected, int task_dim,
-                 Placement placement) {
+void expect_sums(const Oracle& oracle, int task_dim, Placement placement) {
   const ScopedThreads threads(task_dim);
   const Handle handle(MLUOP_OMP_ALGORITHM_NATIVE);
   require(mluOpOmpSetStatistics(handle, 1));
-  const VoxelPoolingCall call(handle, inputs, placement);
+  const OperatorCall call(handle, oracle.made(), placement);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_TRUE(same_bits(floats_of(call.outputs().output_features), floats_of(expected)));
+  EXPECT_TRUE(oracle.agrees(call, MLUOP_OMP_ALGORITHM_NATIVE));
   EXPECT_TRUE(call.intact());
-  constexpr int kLineChannels = 64 / static_cast<int>(sizeof(T));
-  const int lines = (inputs.sizes.num_channels + kLineChannels - 1) / kLineChannels;
+  const int line_channels = call["input_features"].is_half() ? 32 : 16;
+  const int lines = (oracle.made().parameters.int32("num_channels") + line_channels - 1) / line_channels;
   const int shares = std::min(launch_of(handle, "sum").task_dim, lines);
   if (shares > 1) {
     EXPECT_EQ(launch_of(handle, "sum_shared").task_dim, shares);
@@ -48,32 +53,32 @@ void expect_sums(const VoxelPoolingInputs<T>& inputs, const std::vector<T>& expe
   }
 }
 
-template <class T>
-class OpsVoxelPoolingForwardSharedCells : public ::testing::Test {};
-using Elements = ::testing::Types<float, Half>;
-TYPED_TEST_SUITE(OpsVoxelPoolingForwardSharedCells, Elements);
-
-TYPED_TEST(OpsVoxelPoolingForwardSharedCells, SerialBits) {
+TEST(OpsVoxelPoolingForwardSharedCells, SerialBits) {
   auto random = seeded_random();
-  for (const int channels : {1, 16, 17, 33, 80, 83}) {
-    const auto inputs = crowded<TypeParam>(channels, random);
-    const auto expected = voxel_pooling_reference(inputs).output_features;
-    for (const int task_dim : {1, 2, 3, 7, 64}) {
-      SCOPED_TRACE(std::to_string(channels) + " channels, tasks: " + std::to_string(task_dim));
-      for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-        expect_sums(inputs, expected, task_dim, placement);
+  for (const auto dtype : kFloatingDtypes) {
+    for (const int channels : {1, 16, 17, 33, 80, 83}) {
+      const Case made = crowded(dtype, channels, random);
+      const Oracle oracle(made);
+      for (const int task_dim : {1, 2, 3, 7, 64}) {
+        SCOPED_TRACE(std::to_string(channels) + " channels, tasks: " + std::to_string(task_dim));
+        for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
+          expect_sums(oracle, task_dim, placement);
+        }
       }
     }
   }
 }
 
 // A sum starts at +0 here too: of points of -0 it is +0.
-TYPED_TEST(OpsVoxelPoolingForwardSharedCells, NegativeZero) {
-  auto random = seeded_random();
-  auto inputs = random_voxel_pooling<TypeParam>({1, 12000, 40, 1, 1, 1}, random);
-  std::ranges::fill(inputs.geom_xyz, 0);
-  std::ranges::fill(inputs.input_features, rounded_to<TypeParam>(-0.0));
-  expect_sums(inputs, std::vector<TypeParam>(40), 2, Placement::kAligned);
+TEST(OpsVoxelPoolingForwardSharedCells, NegativeZero) {
+  for (const auto dtype : kFloatingDtypes) {
+    Case made = make_case(
+        "voxel_pooling_forward", dtype,
+        {{"batch_size", 1}, {"num_points", 12000}, {"num_channels", 40}, {"num_voxel_x", 1}, {"num_voxel_y", 1}});
+    set_values(made, "geom_xyz", std::vector<int32_t>(36000));
+    set_values(made, "input_features", std::vector<float>(size_t{12000} * 40, -0.0F));
+    expect_sums(made, 2, Placement::kAligned);
+  }
 }
 
 }  // namespace

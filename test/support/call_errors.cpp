@@ -1,0 +1,101 @@
+#include "support/call_errors.h"
+
+#include <memory>
+
+#include "case/values.h"
+
+namespace mluop::test {
+namespace {
+
+void put(OperatorCall& call, std::string_view tensor, size_t i, double value) {
+  const cases::Operand& operand = call[tensor];
+  cases::put_bits(operand.data, operand.dtype, i, cases::bits_of_number(operand.dtype, value));
+}
+
+void expect_failure(const std::function<mluOpStatus_t()>& call, const std::string& function,
+                    const CallError& row) {
+  // Replaces the last error, so that the text of an earlier row cannot pass.
+  mluOpSetQueue(nullptr, nullptr);
+  EXPECT_EQ(call(), row.status);
+  EXPECT_EQ(mluOpOmpGetLastError(), '[' + function + "] " + row.message);
+}
+
+}  // namespace
+
+Change set(std::string_view parameter, int64_t value) {
+  return [=, name = std::string(parameter)](OperatorCall& call) { call.parameters.set(name, value); };
+}
+
+Change set_real(std::string_view parameter, double value) {
+  return [=, name = std::string(parameter)](OperatorCall& call) { call.parameters.set_real(name, value); };
+}
+
+Change set_list(std::string_view parameter, std::vector<int64_t> values) {
+  return [=, name = std::string(parameter)](OperatorCall& call) { call.parameters.set(name, values); };
+}
+
+Change set_shape(std::string_view tensor, const cases::Dims& dims) {
+  return [=, id = std::string(tensor)](OperatorCall& call) {
+    const cases::Operand& operand = call[id];
+    set_desc(id, Descriptor(operand.dtype, dims, operand.layout))(call);
+  };
+}
+
+Change set_desc(std::string_view tensor, Descriptor desc) {
+  return [id = std::string(tensor), shared = std::make_shared<Descriptor>(std::move(desc))](OperatorCall& call) {
+    call.use(id, shared);
+  };
+}
+
+Change set_element(std::string_view tensor, size_t i, int32_t value) {
+  return [=, id = std::string(tensor)](OperatorCall& call) { put(call, id, i, value); };
+}
+
+Change set_element(std::string_view tensor, size_t i, float value) {
+  return [=, id = std::string(tensor)](OperatorCall& call) { put(call, id, i, double{value}); };
+}
+
+Change with_sizes(std::string_view op_name, const std::map<std::string, int64_t>& sizes, mluOpDataType_t dtype) {
+  const cases::Operator& op = cases::operator_of(std::string(op_name), {});
+  cases::Recipe recipe = default_recipe(op, dtype);
+  for (const auto& [name, value] : sizes) recipe.sizes[name] = value;
+  return [made = op.make(recipe), &op](OperatorCall& call) {
+    call.parameters = made.parameters;
+    const std::vector<cases::BoundTensor> bound = bind(made, op);
+    for (size_t i = 0; i < bound.size(); ++i) {
+      set_shape(op.tensors[i].id, bound[i].tensor->dims)(call);
+      call.arguments[i].data = reinterpret_cast<std::byte*>((i + 1) << 44);
+    }
+  };
+}
+
+Change all_of(std::vector<Change> changes) {
+  return [=](OperatorCall& call) {
+    for (const Change& change : changes) change(call);
+  };
+}
+
+void no_change(OperatorCall&) {}
+
+void expect_errors(const cases::Case& made, const std::vector<CallError>& rows, const ErrorOptions& options) {
+  for (const mluOpOmpAlgorithm_t algorithm : options.algorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    const Handle handle(algorithm);
+    for (const CallError& row : rows) {
+      SCOPED_TRACE(row.message);
+      OperatorCall call(handle, made);
+      row.change(call);
+      const std::vector<std::byte> before = call.contents();
+      expect_failure([&] { return call.run(); }, call.op().function, row);
+      if (options.query == Query::kFails) {
+        expect_failure([&] { return call.query(); }, call.op().query_function, row);
+      } else if (options.query == Query::kSucceeds) {
+        EXPECT_EQ(call.query(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+      }
+      EXPECT_TRUE(call.contents() == before) << "the failing call changed inputs or outputs";
+      EXPECT_TRUE(call.guards_intact());
+    }
+  }
+}
+
+}  // namespace mluop::test

@@ -1,0 +1,62 @@
+// Errors of an operator. A row changes one argument of a valid call so that the call breaks a rule, and states the
+// message and the status that the call must return:
+//
+//   expect_errors(make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT, {}),
+//                 {{set("num_voxel_x", 0), "num_voxel_x is 0, expected at least 1"},
+//                  {set_shape("pos_memo", {2, 99, 3}), "pos_memo dim 1 is 99, expected 100"}});
+//
+// test/ops/errors_test.cpp has those that follow from the descriptions of the operators.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/operator_call.h"
+#include "support/trace.h"
+
+namespace mluop::test {
+
+// A change of the arguments of a call.
+using Change = std::function<void(OperatorCall&)>;
+
+// Of a parameter: a number, or the numbers of a list.
+Change set(std::string_view parameter, int64_t value);
+Change set_real(std::string_view parameter, double value);
+Change set_list(std::string_view parameter, std::vector<int64_t> values);
+// Of the descriptor of a tensor, whose data type and layout stay.
+Change set_shape(std::string_view tensor, const cases::Dims& dims);
+Change set_desc(std::string_view tensor, Descriptor desc);
+// Of one element of a tensor.
+Change set_element(std::string_view tensor, size_t i, int32_t value);
+Change set_element(std::string_view tensor, size_t i, float value);
+// Of all arguments: those of generated sizes. The data are at addresses that are far apart; the call accesses none.
+Change with_sizes(std::string_view op, const std::map<std::string, int64_t>& sizes,
+                  mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT);
+// Several changes, in this order.
+Change all_of(std::vector<Change> changes);
+// For errors that inputs or environment cause.
+void no_change(OperatorCall& call);
+
+// `message` follows "[<function>] ".
+struct CallError {
+  Change change;
+  std::string message;
+  mluOpStatus_t status = MLUOP_STATUS_BAD_PARAM;
+};
+
+enum class Query { kNotCalled, kFails, kSucceeds };
+
+struct ErrorOptions {
+  std::vector<mluOpOmpAlgorithm_t> algorithms = {std::begin(kAlgorithms), std::end(kAlgorithms)};
+  // What the workspace query returns of the same arguments.
+  Query query = Query::kNotCalled;
+};
+
+// Checks each row in each algorithm, with a new call: status, message, no change of inputs and outputs, intact guard
+// zones.
+void expect_errors(const cases::Case& made, const std::vector<CallError>& rows, const ErrorOptions& options = {});
+
+}  // namespace mluop::test
