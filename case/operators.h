@@ -120,6 +120,9 @@ struct Operator {
   mluOpStatus_t (*run)(const Arguments&) = nullptr;
   // Computes the outputs of arguments that the library accepted. Outputs hold their initial contents.
   void (*expect)(Arguments&) = nullptr;
+  // Computes the bits of the serial loop, which the native algorithm returns, of an operator whose `expect` computes
+  // sums in double. null: its order of additions is not the loop's.
+  void (*expect_bits)(Arguments&) = nullptr;
   // null: all tensors, each once.
   Work (*work)(const Arguments&) = nullptr;
   // The shape of an output in reports, if one of its dimensions combines several. null: that of the tensor.

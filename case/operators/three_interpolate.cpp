@@ -29,19 +29,36 @@ mluOpStatus_t run_backward(const Arguments& a) {
                                        a[3].desc, a[3].data);
 }
 
+// The sums in double, or in the bits of the serial loop.
+template <bool kBits>
 void expect_forward(Arguments& a) {
   with_element_type(a[0], [&](auto element) {
     using T = decltype(element);
-    reference::three_interpolate_forward({a[3].dim(0), a[3].dim(1), a[0].dim(2), a[3].dim(2)}, a[0].as<T>(),
-                                         a[1].as<int32_t>(), a[2].as<T>(), sums_of(a[3]));
+    const reference::ThreeInterpolateForwardSizes sizes{a[3].dim(0), a[3].dim(1), a[0].dim(2), a[3].dim(2)};
+    const auto interpolate = [&](auto* output) {
+      reference::three_interpolate_forward(sizes, a[0].as<T>(), a[1].as<int32_t>(), a[2].as<T>(), output);
+    };
+    if constexpr (kBits) {
+      interpolate(a[3].as<T>());
+    } else {
+      interpolate(sums_of(a[3]));
+    }
   });
 }
 
+template <bool kBits>
 void expect_backward(Arguments& a) {
   with_element_type(a[0], [&](auto element) {
     using T = decltype(element);
-    reference::three_interpolate_backward({a[3].dim(0), a[3].dim(1), a[0].dim(2), a[3].dim(2)}, a[0].as<T>(),
-                                          a[1].as<int32_t>(), a[2].as<T>(), sums_of(a[3]));
+    const reference::ThreeInterpolateBackwardSizes sizes{a[3].dim(0), a[3].dim(1), a[0].dim(2), a[3].dim(2)};
+    const auto interpolate = [&](auto* grad_features) {
+      reference::three_interpolate_backward(sizes, a[0].as<T>(), a[1].as<int32_t>(), a[2].as<T>(), grad_features);
+    };
+    if constexpr (kBits) {
+      interpolate(a[3].as<T>());
+    } else {
+      interpolate(sums_of(a[3]));
+    }
   });
 }
 
@@ -83,7 +100,8 @@ std::vector<Operator> three_interpolate_operators() {
                      weights,
                      {"output", Role::kOutput, {"batch", "channel", "point"}}};
   forward.run = run_forward;
-  forward.expect = expect_forward;
+  forward.expect = expect_forward<false>;
+  forward.expect_bits = expect_forward<true>;
   forward.terms = terms_forward;
   forward.work = forward_work;
   forward.criteria = criteria;
@@ -101,7 +119,8 @@ std::vector<Operator> three_interpolate_operators() {
                       {"grad_features", Role::kOutput, {"batch", "channel", "feature"}, {}, {2}}};
   backward.run = run_backward;
   backward.has_device_algorithm = true;
-  backward.expect = expect_backward;
+  backward.expect = expect_backward<false>;
+  backward.expect_bits = expect_backward<true>;
   backward.terms = terms_backward;
   backward.work = backward_work;
   backward.make = make_backward;

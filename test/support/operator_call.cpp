@@ -261,9 +261,14 @@ bool OperatorCall::intact() const {
     }
     results_->expect();
   }
+  const bool of_bits = algorithm == MLUOP_OMP_ALGORITHM_NATIVE && op.expect_bits != nullptr;
+  if (of_bits && !bits_) {
+    bits_ = std::make_unique<OperatorCall>(found.arguments.handle, made_);
+    bits_->expect_bits();
+  }
   for (size_t i = 0; i < op.tensors.size(); ++i) {
     if (!op.tensors[i].is_written()) continue;
-    const Operand &output = found.arguments[i], &expected = results_->arguments[i];
+    const Operand &output = found.arguments[i], &expected = (of_bits ? bits_ : results_)->arguments[i];
     const cases::Results results{output.dtype, static_cast<size_t>(output.count()), output.data, expected.data,
                                  op.copies};
     const bool in_any_order = op.atomic_sums && algorithm == MLUOP_OMP_ALGORITHM_DEVICE;

@@ -39,8 +39,10 @@ class OperatorCall {
   mluOpStatus_t run() const { return op_.run(arguments); }
   // The workspace query of an operator that has one.
   mluOpStatus_t query() const;
-  // Computes the outputs with the oracle instead, of arguments that a call has accepted.
+  // Computes the outputs with the oracle instead, of arguments that a call has accepted; or with the serial loop
+  // (cases::Operator::expect_bits).
   void expect();
+  void expect_bits() { op_.expect_bits(arguments); }
 
   const cases::Operator& op() const { return op_; }
   cases::Operand& operator[](std::string_view id);
@@ -82,7 +84,7 @@ class Oracle {
 
  private:
   const cases::Case& made_;
-  mutable std::unique_ptr<OperatorCall> results_, magnitudes_;
+  mutable std::unique_ptr<OperatorCall> bits_, results_, magnitudes_;
 };
 
 // Runs a case: a call that succeeds has the outputs of the oracle; any other call names an argument and changes
