@@ -29,6 +29,8 @@ struct TensorRule {
   std::vector<mluOpTensorLayout_t> other_layouts = {};
   // Dimensions that no other argument states.
   std::vector<size_t> free_dims = {};
+  // Whether layout and number of dimensions say what the dimensions are.
+  bool is_filters = false;
 
   bool is_read() const { return role == Role::kInput || role == Role::kInOut; }
   bool is_written() const { return role != Role::kInput; }

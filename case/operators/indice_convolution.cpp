@@ -298,7 +298,9 @@ std::vector<Operator> indice_convolution_operators() {
                     {"filters_grad",
                      Role::kOutput,
                      {"depth", "height", "width", "input channel", "output channel"},
-                     kAnyLayout}};
+                     kAnyLayout,
+                     {},
+                     true}};
   filter.parameter_messages = {"indice_convolution_backward_param", "indice_convolution_backward_filter_param"};
   filter.query = query_filter;
   filter.run = run_filter;

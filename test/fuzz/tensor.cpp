@@ -1,12 +1,11 @@
 #include "fuzz/tensor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
-#include <functional>
-#include <numeric>
 
+#include "case/values.h"
 #include "fuzz/check.h"
-#include "fuzz/same_bits.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -17,45 +16,44 @@ constexpr mluOpDataType_t kDtypes[] = {
     MLUOP_DTYPE_INT64,  MLUOP_DTYPE_UINT32,       MLUOP_DTYPE_UINT64,        MLUOP_DTYPE_UINT16,
     MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_COMPLEX_HALF, MLUOP_DTYPE_COMPLEX_FLOAT, MLUOP_DTYPE_BFLOAT16};
 
-size_t element_bytes(mluOpDataType_t dtype) {
-  size_t bytes = 0;
-  check_success(mluOpGetSizeOfDataType(dtype, &bytes), "mluOpGetSizeOfDataType");
-  return bytes;
-}
-
-size_t product(const std::vector<int64_t>& dims) {
-  return static_cast<size_t>(std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>()));
-}
-
 int dim_count(const std::vector<int64_t>& dims) { return static_cast<int>(dims.size()); }
 
 }  // namespace
 
-Tensor::Tensor(const TensorFormat& format, bool is_output, Place place)
-    : format_(format),
-      is_output_(is_output),
-      count_(product(format.dims)),
-      buffer_(count_ * element_bytes(format.dtype), element_bytes(format.dtype), place),
-      valid_desc_(format.dtype, format.dims, format.layout),
+Tensor::Tensor(const cases::TensorRule& rule, const cases::Tensor& tensor, Place place)
+    : rule_(rule),
+      dtype_(tensor.dtype),
+      layout_(tensor.layout),
+      faulty_layout_(tensor.layout),
+      dims_(tensor.dims),
+      count_(static_cast<size_t>(element_count(tensor))),
+      buffer_(byte_count(tensor), cases::element_size(tensor.dtype), place),
+      valid_desc_(tensor.dtype, tensor.dims, tensor.layout),
       desc_(valid_desc_),
       pointer_(buffer_.data()) {}
 
-std::vector<std::byte> Tensor::contents() const { return {buffer_.data(), buffer_.data() + buffer_.byte_count()}; }
-
-bool Tensor::is_identical(const std::vector<std::byte>& copy) const {
-  return copy.empty() || std::memcmp(copy.data(), buffer_.data(), copy.size()) == 0;
+cases::Operand Tensor::operand() const {
+  cases::Operand operand;
+  operand.dtype = dtype_;
+  operand.layout = faulty_layout_;
+  operand.dims = dims_;
+  operand.desc = desc_;
+  operand.data = pointer_;
+  return operand;
 }
 
+std::vector<std::byte> Tensor::contents() const { return {buffer_.data(), buffer_.data() + buffer_.byte_count()}; }
+
 bool Tensor::holds(const std::vector<std::byte>& copy) const {
-  const auto same = [&](auto element) {
-    using T = decltype(element);
-    return same_bits(data<T>(), reinterpret_cast<const T*>(copy.data()), count_);
-  };
-  switch (format_.dtype) {
-    case MLUOP_DTYPE_HALF: return same(test::Half{});
-    case MLUOP_DTYPE_FLOAT: return same(float{});
-    default: return is_identical(copy);
+  if (copy.empty() || std::memcmp(copy.data(), buffer_.data(), copy.size()) == 0) return true;
+  if (!cases::is_floating(dtype_)) return false;
+  for (size_t i = 0; i < count_; ++i) {
+    const bool both_nan = std::isnan(cases::number_at(copy.data(), dtype_, i)) &&
+                          std::isnan(cases::number_at(buffer_.data(), dtype_, i));
+    if (!both_nan && cases::bits_at(copy.data(), dtype_, i) != cases::bits_at(buffer_.data(), dtype_, i))
+      return false;
   }
+  return true;
 }
 
 Fault Tensor::change_desc(Decoder& decoder) {
@@ -66,14 +64,16 @@ Fault Tensor::change_desc(Decoder& decoder) {
     case 1: return Fault::kHarmful;  // empty
     case 2: {
       const mluOpDataType_t dtype = decoder.pick(kDtypes);
-      if (dtype == format_.dtype || !set_faulty(format_.layout, dtype, format_.dims)) break;
+      if (dtype == dtype_ || !set_faulty(layout_, dtype, dims_)) break;
       return Fault::kHarmful;
     }
     case 3: {
       const auto layout = static_cast<mluOpTensorLayout_t>(decoder.number(0, MLUOP_LAYOUT_NCL));
-      const bool is_free = (format_.free_layouts >> layout & 1) != 0;
-      if (layout == format_.layout || is_free || !set_faulty(layout, format_.dtype, format_.dims)) break;
-      return format_.any_layout ? Fault::kHarmless : Fault::kHarmful;
+      const auto& others = rule_.other_layouts;
+      if (layout == layout_ || !set_faulty(layout, dtype_, dims_)) break;
+      if (std::find(others.begin(), others.end(), layout) == others.end()) return Fault::kHarmful;
+      faulty_layout_ = layout;
+      return Fault::kHarmless;
     }
     case 4: return change_dims(decoder);
     default: return change_strides(decoder);
@@ -83,7 +83,7 @@ Fault Tensor::change_desc(Decoder& decoder) {
 }
 
 Fault Tensor::change_dims(Decoder& decoder) {
-  std::vector<int64_t> dims = format_.dims;
+  std::vector<int64_t> dims = dims_;
   const size_t at = decoder.index(dims.size());
   if (decoder.one_in(4)) {
     // Another number of dimensions.
@@ -92,31 +92,31 @@ Fault Tensor::change_dims(Decoder& decoder) {
     } else {
       dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), decoder.number(0, 2));
     }
-    if (format_.free_dim_count) dims = format_.dims;
+    // Filters of one dimension more or less may have the same elements.
+    if (rule_.is_filters) dims = dims_;
   } else {
-    const bool is_free = (format_.free_dims >> at & 1) != 0;
+    const bool is_free = std::find(rule_.free_dims.begin(), rule_.free_dims.end(), at) != rule_.free_dims.end();
     dims[at] = decoder.flag() ? decoder.any_number() : dims[at] + decoder.number(-1, 1);
-    if (is_free) dims[at] = format_.dims[at];
+    if (is_free) dims[at] = dims_[at];
   }
-  if (dims != format_.dims && set_faulty(format_.layout, format_.dtype, dims)) return Fault::kHarmful;
+  if (dims != dims_ && set_faulty(layout_, dtype_, dims)) return Fault::kHarmful;
   desc_ = valid_desc_;
   return Fault::kNone;
 }
 
 Fault Tensor::change_strides(Decoder& decoder) {
-  std::vector<int64_t> strides(format_.dims.size(), 1);
-  for (size_t i = strides.size() - 1; i > 0; --i)
-    strides[i - 1] = strides[i] * std::max<int64_t>(format_.dims[i], 1);
+  std::vector<int64_t> strides(dims_.size(), 1);
+  for (size_t i = strides.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * std::max<int64_t>(dims_[i], 1);
   const size_t at = decoder.index(strides.size());
   const int64_t contiguous = strides[at];
   strides[at] = decoder.flag() ? decoder.any_number() : contiguous + decoder.number(-1, 1);
-  const mluOpStatus_t status = mluOpSetTensorDescriptorEx_v2(
-      faulty_desc_, format_.layout, format_.dtype, dim_count(strides), format_.dims.data(), strides.data());
+  const mluOpStatus_t status = mluOpSetTensorDescriptorEx_v2(faulty_desc_, layout_, dtype_, dim_count(strides),
+                                                             dims_.data(), strides.data());
   if (status != MLUOP_STATUS_SUCCESS) {
     desc_ = valid_desc_;
     return Fault::kNone;
   }
-  const bool harmless = strides[at] == contiguous || format_.dims[at] == 1 || count_ == 0;
+  const bool harmless = strides[at] == contiguous || dims_[at] == 1 || count_ == 0;
   return harmless ? Fault::kHarmless : Fault::kHarmful;
 }
 
@@ -127,6 +127,7 @@ bool Tensor::set_faulty(mluOpTensorLayout_t layout, mluOpDataType_t dtype, const
 
 void Tensor::restore() {
   desc_ = valid_desc_;
+  faulty_layout_ = layout_;
   pointer_ = buffer_.data();
 }
 

@@ -3,31 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
+#include "case/operators.h"
 #include "fuzz/buffer.h"
 #include "fuzz/decoder.h"
 #include "support/api.h"
 
 namespace mluop::fuzz {
-
-// What a valid descriptor states.
-struct TensorFormat {
-  mluOpDataType_t dtype;
-  std::vector<int64_t> dims;
-  mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
-  // The operator accepts any layout.
-  bool any_layout = false;
-  // Bit i: only this tensor states dimension i, so that a change of it is no fault.
-  unsigned free_dims = 0;
-  // Bit i: a change to layout i is no fault.
-  unsigned free_layouts = 0;
-  // Another number of dimensions may state the same, so that a change of it is no fault.
-  bool free_dim_count = false;
-};
 
 // A change of an argument.
 enum class Fault {
@@ -38,24 +21,18 @@ enum class Fault {
 
 class Tensor {
  public:
-  Tensor(const TensorFormat& format, bool is_output, Place place);
+  Tensor(const cases::TensorRule& rule, const cases::Tensor& tensor, Place place);
 
-  template <class T>
-  T* data() const {
-    return buffer_.as<T>();
-  }
+  const cases::TensorRule& rule() const { return rule_; }
   size_t count() const { return count_; }
-  bool is_output() const { return is_output_; }
-  // A copy of the elements, whether they are those of a copy, and whether they are with each NaN equal to any
-  // other.
+  // A copy of the elements, and whether they are those of a copy, with each NaN equal to any other.
   std::vector<std::byte> contents() const;
-  bool is_identical(const std::vector<std::byte>& copy) const;
   bool holds(const std::vector<std::byte>& copy) const;
   Buffer& buffer() { return buffer_; }
   const Buffer& buffer() const { return buffer_; }
 
   // The arguments of the call.
-  mluOpTensorDescriptor_t desc() const { return desc_; }
+  cases::Operand operand() const;
   std::byte* pointer() const { return pointer_; }
 
   // Changes the descriptor: null, empty, data type, layout, dimensions or strides.
@@ -69,8 +46,10 @@ class Tensor {
   Fault change_strides(Decoder& decoder);
   bool set_faulty(mluOpTensorLayout_t layout, mluOpDataType_t dtype, const std::vector<int64_t>& dims);
 
-  TensorFormat format_;
-  bool is_output_;
+  const cases::TensorRule& rule_;
+  mluOpDataType_t dtype_;
+  mluOpTensorLayout_t layout_, faulty_layout_;
+  std::vector<int64_t> dims_;
   size_t count_;
   Buffer buffer_;
   test::Descriptor valid_desc_, faulty_desc_;

@@ -118,7 +118,7 @@ class RulesOf {
         op_.tensors[i].id + ": " + name, [i, shared](OperatorCall& call) { call.arguments[i].desc = *shared; },
         message, status);
     rules_.back().relates = relates;
-    rules_.back().is_of_filters = op_.tensors[i].id == "filters";
+    rules_.back().is_of_filters = op_.tensors[i].is_filters;
   }
 
   void set_layout(size_t i, mluOpTensorLayout_t layout) {

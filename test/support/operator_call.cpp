@@ -1,16 +1,13 @@
 #include "support/operator_call.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "case/data.h"
-#include "case/metrics.h"
 #include "case/values.h"
-#include "support/sums.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -59,52 +56,6 @@ void set_elements(cases::Tensor& tensor, mluOpDataType_t dtype, const void* elem
   tensor.elements.source = cases::Elements::Source::kInline;
   tensor.elements.bytes.resize(byte_count(tensor));
   if (count > 0) std::memcpy(tensor.elements.bytes.data(), elements, tensor.elements.bytes.size());
-}
-
-// The case with the absolute values of its floating-point inputs, whose sums are the magnitudes of its sums.
-Case with_magnitudes(const Case& made) {
-  Case magnitudes = made;
-  for (cases::Tensor& tensor : magnitudes.inputs) {
-    if (!cases::is_floating(tensor.dtype)) continue;
-    tensor.elements.bytes = cases::load(tensor, tensor.elements, "");
-    tensor.elements.source = cases::Elements::Source::kInline;
-    std::byte* data = tensor.elements.bytes.data();
-    for (size_t i = 0; i < static_cast<size_t>(cases::element_count(tensor)); ++i) {
-      const double magnitude = std::abs(cases::number_at(data, tensor.dtype, i));
-      cases::put_bits(data, tensor.dtype, i, cases::bits_of_number(tensor.dtype, magnitude));
-    }
-  }
-  return magnitudes;
-}
-
-::testing::AssertionResult sums_agree(const Operand& found, const std::vector<double>& sums,
-                                      const std::vector<double>& magnitudes, int64_t terms) {
-  for (size_t i = 0; i < sums.size(); ++i) {
-    const double value = cases::number_at(found.data, found.dtype, i);
-    if (is_sum(static_cast<float>(value), {sums[i], magnitudes[i]}, terms, found.is_half())) continue;
-    return ::testing::AssertionFailure() << "element " << i << " is " << value << ", the sum is " << sums[i]
-                                         << " of magnitude " << magnitudes[i];
-  }
-  return ::testing::AssertionSuccess();
-}
-
-::testing::AssertionResult bits_agree(const cases::Results& results, size_t bytes) {
-  if (bytes == 0 || std::memcmp(results.found, results.expected, bytes) == 0) return ::testing::AssertionSuccess();
-  for (size_t i = 0; i < results.count; ++i) {
-    if (results.same_bits(i)) continue;
-    return ::testing::AssertionFailure()
-           << "element " << i << " is " << results.e(i) << ", expected " << results.b(i);
-  }
-  return ::testing::AssertionSuccess();
-}
-
-::testing::AssertionResult criteria_hold(const cases::Results& results,
-                                         const std::vector<cases::Criterion>& criteria) {
-  for (const cases::Judgment& judgment : judge(results, criteria, cases::Verdict::kStrict)) {
-    if (judgment.passed) continue;
-    return ::testing::AssertionFailure() << cases::name_of(judgment.criterion.metric) << " is " << judgment.value;
-  }
-  return ::testing::AssertionSuccess();
 }
 
 // Whether a message is about a tensor or a parameter of the case.
@@ -187,11 +138,6 @@ mluOpStatus_t OperatorCall::query() const {
   return op_.query(arguments, &bytes);
 }
 
-void OperatorCall::expect() {
-  op_.expect(arguments);
-  for (Operand& output : arguments.tensors) round_sums(output);
-}
-
 const Operand& OperatorCall::operator[](std::string_view id) const {
   for (size_t i = 0; i < op_.tensors.size(); ++i) {
     if (op_.tensors[i].id == id) return arguments[i];
@@ -250,43 +196,9 @@ bool OperatorCall::intact() const {
 }
 
 ::testing::AssertionResult Oracle::agrees(const OperatorCall& found, mluOpOmpAlgorithm_t algorithm) const {
-  const Operator& op = found.op();
-  if (!results_) {
-    results_ = std::make_unique<OperatorCall>(found.arguments.handle, made_);
-    // An element that neither the call nor the oracle writes differs.
-    for (size_t i = 0; i < op.tensors.size(); ++i) {
-      const Operand& output = results_->arguments[i];
-      if (op.tensors[i].role != cases::Role::kOutput) continue;
-      std::memset(output.data, 0x5A, static_cast<size_t>(output.bytes()));
-    }
-    results_->expect();
-  }
-  const bool of_bits = algorithm == MLUOP_OMP_ALGORITHM_NATIVE && op.expect_bits != nullptr;
-  if (of_bits && !bits_) {
-    bits_ = std::make_unique<OperatorCall>(found.arguments.handle, made_);
-    bits_->expect_bits();
-  }
-  for (size_t i = 0; i < op.tensors.size(); ++i) {
-    if (!op.tensors[i].is_written()) continue;
-    const Operand &output = found.arguments[i], &expected = (of_bits ? bits_ : results_)->arguments[i];
-    const cases::Results results{output.dtype, static_cast<size_t>(output.count()), output.data, expected.data,
-                                 op.copies};
-    const bool in_any_order = op.atomic_sums && algorithm == MLUOP_OMP_ALGORITHM_DEVICE;
-    ::testing::AssertionResult result = ::testing::AssertionSuccess();
-    if (!expected.sums.empty()) {
-      if (!magnitudes_) {
-        magnitudes_ = std::make_unique<OperatorCall>(found.arguments.handle, with_magnitudes(made_));
-        magnitudes_->expect();
-      }
-      result = sums_agree(output, expected.sums, magnitudes_->arguments[i].sums, op.terms(found.arguments));
-    } else if (in_any_order && cases::is_floating(output.dtype)) {
-      result = criteria_hold(results, op.criteria(output, algorithm));
-    } else {
-      result = bits_agree(results, static_cast<size_t>(output.bytes()));
-    }
-    if (!result) return result << ": " << op.tensors[i].id;
-  }
-  return ::testing::AssertionSuccess();
+  if (!expected_) expected_.emplace(found.op(), OperatorCall(found.arguments.handle, made_).arguments);
+  const std::string difference = expected_->difference(found.arguments, algorithm);
+  return difference.empty() ? ::testing::AssertionSuccess() : ::testing::AssertionFailure() << difference;
 }
 
 void expect_oracle(const Oracle& oracle, Placement placement) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 
 #include "case/call.h"
 #include "support/api.h"
+#include "support/expected.h"
 #include "support/guarded_buffer.h"
 
 namespace mluop::test {
@@ -39,11 +41,6 @@ class OperatorCall {
   mluOpStatus_t run() const { return op_.run(arguments); }
   // The workspace query of an operator that has one.
   mluOpStatus_t query() const;
-  // Computes the outputs with the oracle instead, of arguments that a call has accepted; or with the serial loop
-  // (cases::Operator::expect_bits).
-  void expect();
-  void expect_bits() { op_.expect_bits(arguments); }
-
   const cases::Operator& op() const { return op_; }
   cases::Operand& operator[](std::string_view id);
   const cases::Operand& operator[](std::string_view id) const;
@@ -84,7 +81,7 @@ class Oracle {
 
  private:
   const cases::Case& made_;
-  mutable std::unique_ptr<OperatorCall> bits_, results_, magnitudes_;
+  mutable std::optional<Expected> expected_;
 };
 
 // Runs a case: a call that succeeds has the outputs of the oracle; any other call names an argument and changes

@@ -1,0 +1,120 @@
+#include "support/expected.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "case/call.h"
+#include "case/metrics.h"
+#include "case/values.h"
+#include "support/sums.h"
+
+namespace mluop::test {
+namespace {
+
+using cases::Arguments;
+using cases::Operand;
+
+std::string element_text(size_t i, double found, double expected) {
+  return "element " + std::to_string(i) + " is " + std::to_string(found) + ", expected " +
+         std::to_string(expected);
+}
+
+std::string difference_of_sums(const Operand& found, const std::vector<double>& sums,
+                               const std::vector<double>& magnitudes, int64_t terms) {
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const double value = cases::number_at(found.data, found.dtype, i);
+    if (is_sum(static_cast<float>(value), {sums[i], magnitudes[i]}, terms, found.is_half())) continue;
+    return element_text(i, value, sums[i]);
+  }
+  return "";
+}
+
+std::string difference_of_bits(const cases::Results& results, size_t bytes) {
+  if (bytes == 0 || std::memcmp(results.found, results.expected, bytes) == 0) return "";
+  for (size_t i = 0; i < results.count; ++i) {
+    if (!results.same_bits(i)) return element_text(i, results.e(i), results.b(i));
+  }
+  return "";
+}
+
+std::string failed_criterion(const cases::Results& results, const std::vector<cases::Criterion>& criteria) {
+  for (const cases::Judgment& judgment : judge(results, criteria, cases::Verdict::kStrict)) {
+    if (!judgment.passed) return std::string(name_of(judgment.criterion.metric)) + " is " + judgment.value;
+  }
+  return "";
+}
+
+}  // namespace
+
+Expected::Copy::Copy(const Arguments& from) : parameters(*from.parameters), arguments(from) {
+  arguments.parameters = &parameters;
+  for (Operand& operand : arguments.tensors) {
+    const auto bytes = static_cast<size_t>(operand.bytes());
+    std::vector<std::byte>& tensor = tensors.emplace_back(bytes);
+    if (bytes > 0) std::memcpy(tensor.data(), operand.data, bytes);
+    operand.data = tensor.data();
+  }
+}
+
+Expected::Expected(const cases::Operator& op, const Arguments& arguments) : op_(op), before_(arguments) {}
+
+const Arguments& Expected::results() {
+  if (!results_) {
+    Arguments& arguments = results_.emplace(before_).arguments;
+    // An element that neither the call nor the oracle writes differs.
+    for (size_t i = 0; i < op_.tensors.size(); ++i) {
+      const Operand& output = arguments[i];
+      if (op_.tensors[i].role != cases::Role::kOutput || output.bytes() == 0) continue;
+      std::memset(output.data, 0x5A, static_cast<size_t>(output.bytes()));
+    }
+    op_.expect(arguments);
+    for (Operand& output : arguments.tensors) round_sums(output);
+  }
+  return results_->arguments;
+}
+
+const Arguments& Expected::bits() {
+  if (!bits_) op_.expect_bits(bits_.emplace(before_).arguments);
+  return bits_->arguments;
+}
+
+const Arguments& Expected::magnitudes() {
+  if (!magnitudes_) {
+    Arguments& arguments = magnitudes_.emplace(before_).arguments;
+    for (const Operand& operand : arguments.tensors) {
+      if (!cases::is_floating(operand.dtype)) continue;
+      for (size_t i = 0; i < static_cast<size_t>(operand.count()); ++i) {
+        const double magnitude = std::abs(cases::number_at(operand.data, operand.dtype, i));
+        cases::put_bits(operand.data, operand.dtype, i, cases::bits_of_number(operand.dtype, magnitude));
+      }
+    }
+    op_.expect(arguments);
+  }
+  return magnitudes_->arguments;
+}
+
+std::string Expected::difference(size_t i, const Arguments& found, mluOpOmpAlgorithm_t algorithm) {
+  const bool is_device = algorithm == MLUOP_OMP_ALGORITHM_DEVICE;
+  const bool has_bits = !is_device && op_.expect_bits != nullptr;
+  const Operand &output = found[i], &expected = (has_bits ? bits() : results())[i];
+  if (!expected.sums.empty()) {
+    return difference_of_sums(output, expected.sums, magnitudes()[i].sums, op_.terms(found));
+  }
+  const cases::Results compared{output.dtype, static_cast<size_t>(output.count()), output.data, expected.data,
+                                op_.copies};
+  if (is_device && op_.atomic_sums && cases::is_floating(output.dtype)) {
+    return failed_criterion(compared, op_.criteria(output, algorithm));
+  }
+  return difference_of_bits(compared, static_cast<size_t>(output.bytes()));
+}
+
+std::string Expected::difference(const Arguments& found, mluOpOmpAlgorithm_t algorithm) {
+  for (size_t i = 0; i < op_.tensors.size(); ++i) {
+    if (!op_.tensors[i].is_written()) continue;
+    const std::string text = difference(i, found, algorithm);
+    if (!text.empty()) return op_.tensors[i].id + ": " + text;
+  }
+  return "";
+}
+
+}  // namespace mluop::test

@@ -1,0 +1,47 @@
+// The results of a call by the definition of its operator.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "case/operators.h"
+#include "mlu_op_omp.h"
+
+namespace mluop::test {
+
+class Expected {
+ public:
+  // Copies the tensors, as they are before a call that accepts the arguments.
+  Expected(const cases::Operator& op, const cases::Arguments& arguments);
+
+  // Empty if the outputs of a call are those of the definition: their bits; sums, of which the oracle has those in
+  // double, within the error of fp32; sums of atomics within the criteria of the operator. Else the first difference.
+  // A result that is not compared before is computed.
+  std::string difference(const cases::Arguments& found, mluOpOmpAlgorithm_t algorithm);
+
+ private:
+  // Arguments with tensors of their own.
+  struct Copy {
+    explicit Copy(const cases::Arguments& from);
+    Copy(const Copy& other) : Copy(other.arguments) {}
+    Copy& operator=(const Copy&) = delete;
+
+    cases::Parameters parameters;
+    std::vector<std::vector<std::byte>> tensors;
+    cases::Arguments arguments;
+  };
+
+  const cases::Arguments& results();
+  const cases::Arguments& bits();
+  // Of the sums: those of the absolute values.
+  const cases::Arguments& magnitudes();
+  std::string difference(size_t i, const cases::Arguments& found, mluOpOmpAlgorithm_t algorithm);
+
+  const cases::Operator& op_;
+  Copy before_;
+  std::optional<Copy> results_, bits_, magnitudes_;
+};
+
+}  // namespace mluop::test
