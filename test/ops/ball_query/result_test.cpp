@@ -1,67 +1,62 @@
-// mluOpBallQuery against the serial loop of its definition.
+// mluOpBallQuery against the serial loop of its definition, at sizes and with values that its kernels treat apart.
+// test/ops/contract_test.cpp has those of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <utility>
+#include <vector>
 
-#include "ops/ball_query/call.h"
-#include "support/element.h"
 #include "support/environment.h"
+#include "support/operator_call.h"
 #include "support/special_values.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
-template <class T>
-void expect_idx(const BallQueryInputs<T>& inputs, const std::vector<int32_t>& expected,
-                Placement placement = Placement::kAligned) {
-  for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
-    SCOPED_TRACE(text_of(algorithm));
-    const Handle handle(algorithm);
-    const BallQueryCall<T> call(handle, inputs, placement);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(call.result() == expected);
-    EXPECT_TRUE(call.intact());
-  }
+using cases::Case;
+
+struct Problem {
+  int64_t B, M, N, nsample;
+  float min_radius, max_radius;
+};
+
+Case make(mluOpDataType_t dtype, const Problem& p) {
+  Case made = make_case("ball_query", dtype, {{"b", p.B}, {"m", p.M}, {"n", p.N}, {"nsample", p.nsample}});
+  made.parameters.set_real("min_radius", double{p.min_radius});
+  made.parameters.set_real("max_radius", double{p.max_radius});
+  return made;
 }
 
-template <class T>
-void expect_reference(const BallQueryInputs<T>& inputs, Placement placement = Placement::kAligned) {
-  expect_idx(inputs, ball_query_reference(inputs), placement);
+Case make(mluOpDataType_t dtype, const Problem& p, const std::vector<float>& new_xyz,
+          const std::vector<float>& xyz) {
+  Case made = make(dtype, p);
+  set_values(made, "new_xyz", new_xyz);
+  set_values(made, "xyz", xyz);
+  return made;
 }
 
-BallQueryInputs<Half> in_half(const BallQueryInputs<float>& inputs) {
-  BallQueryInputs<Half> halves{inputs.problem, {}, {}};
-  for (const float value : inputs.new_xyz) halves.new_xyz.push_back(to_f16(value));
-  for (const float value : inputs.xyz) halves.xyz.push_back(to_f16(value));
-  return halves;
-}
-
-void expect_reference_in_both_types(const BallQueryInputs<float>& inputs,
-                                    Placement placement = Placement::kAligned) {
-  const BallQueryProblem& p = inputs.problem;
+void expect_oracles(const Problem& p) {
   SCOPED_TRACE(product_text({p.B, p.M, p.N, p.nsample}));
-  expect_reference(inputs, placement);
-  expect_reference(in_half(inputs), placement);
+  for (const auto dtype : kFloatingDtypes) expect_oracle(make(dtype, p), Placement::kAgainstEnd);
 }
 
 TEST(OpsBallQuery, HostileSizes) {
-  auto random = seeded_random();
   const ScopedThreads threads(3);
   // Vectors of points, groups of them, less and plus one; rows shorter and longer than a vector.
   for (const int64_t N : {1, 3, 4, 5, 7, 8, 15, 16, 17, 63, 64, 65, 127, 129, 1000}) {
     for (const int64_t nsample : {1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 200}) {
-      expect_reference_in_both_types(random_ball_query<float>({2, 5, N, nsample, 0, 1}, random));
+      expect_oracles({2, 5, N, nsample, 0, 1});
     }
   }
-  expect_reference_in_both_types(random_ball_query<float>({70, 1, 9, 3, 0, 1}, random));
-  expect_reference_in_both_types(random_ball_query<float>({1, 5000, 3, 2, 0.2F, 1}, random));
+  expect_oracles({70, 1, 9, 3, 0, 1});
+  expect_oracles({1, 5000, 3, 2, 0.2F, 1});
+  expect_oracles({3, 501, 2003, 16, 0.05F, 0.4F});
 }
 
 TEST(OpsBallQuery, Radii) {
-  auto random = seeded_random();
   const ScopedThreads threads(2);
   constexpr float kMax = std::numeric_limits<float>::max();
   constexpr float kTiny = std::numeric_limits<float>::denorm_min();
@@ -76,87 +71,59 @@ TEST(OpsBallQuery, Radii) {
                                            {0.1F, kTiny},  {-0.0F, 0.4F}};
   for (const auto& [min_radius, max_radius] : radii) {
     SCOPED_TRACE(testing::Message() << min_radius << " to " << max_radius);
-    auto inputs = random_ball_query<float>({2, 60, 300, 20, min_radius, max_radius}, random);
-    // Centers at points.
-    std::copy_n(inputs.xyz.data() + 30, 60, inputs.new_xyz.data());
-    expect_reference_in_both_types(inputs);
-  }
-}
-
-TEST(OpsBallQuery, Placements) {
-  auto random = seeded_random();
-  const ScopedThreads threads(2);
-  for (const auto placement : {Placement::kMisaligned, Placement::kAgainstEnd}) {
-    for (const int64_t N : {50, 77, 128, 1003}) {
-      expect_reference_in_both_types(random_ball_query<float>({2, 77, N, 19, 0, 0.8F}, random), placement);
+    for (const auto dtype : kFloatingDtypes) {
+      Case made = make(dtype, {2, 60, 300, 20, min_radius, max_radius});
+      // Centers at points.
+      const std::vector<float> xyz = floats_of(made, "xyz");
+      std::vector<float> new_xyz = floats_of(made, "new_xyz");
+      std::copy_n(xyz.data() + 30, 60, new_xyz.data());
+      set_values(made, "new_xyz", new_xyz);
+      expect_oracle(made);
     }
   }
 }
 
-TEST(OpsBallQuery, ThreadCounts) {
-  auto random = seeded_random();
-  const auto floats = random_ball_query<float>({3, 501, 2003, 16, 0.05F, 0.4F}, random);
-  const auto halves = in_half(floats);
-  const auto expected_floats = ball_query_reference(floats);
-  const auto expected_halves = ball_query_reference(halves);
-  for (const int count : {1, 2, 3, 7, 64}) {
-    SCOPED_TRACE(count);
-    const ScopedThreads threads(count);
-    expect_idx(floats, expected_floats);
-    expect_idx(halves, expected_halves);
-  }
-}
+// What idx holds before a call, which remains in rows without a member.
+constexpr int32_t kNoMember = -7;
 
-TEST(OpsBallQuery, NramSizes) {
-  auto random = seeded_random();
-  const ScopedThreads threads(2);
-  const auto inputs = random_ball_query<float>({2, 100, 300, 10, 0, 0.5F}, random);
-  for (const char* kib : {"1", "384", "1024"}) {
-    SCOPED_TRACE(kib);
-    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-    expect_reference_in_both_types(inputs);
-  }
-}
-
-TEST(OpsBallQuery, ReusedHandle) {
-  auto random = seeded_random();
-  const ScopedThreads threads(3);
+void expect_idx(const Case& made, const std::vector<int32_t>& expected) {
   const Handle handle;
-  for (const int64_t points : {1000, 3, 5000, 1}) {
-    const auto inputs = random_ball_query<float>({2, 50, points, 8, 0, 0.5F}, random);
-    const BallQueryCall<float> call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    EXPECT_TRUE(call.result() == ball_query_reference(inputs));
-  }
+  OperatorCall call(handle, made);
+  std::fill_n(call["idx"].as<int32_t>(), expected.size(), kNoMember);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  EXPECT_EQ(call.int32s("idx"), expected);
+  EXPECT_TRUE(call.intact());
+  expect_oracle(made);
 }
 
 // Rows without a member keep their content, and others are padded with their first member.
 TEST(OpsBallQuery, RowsWithoutMembers) {
-  const BallQueryInputs<float> inputs{
-      {1, 3, 3, 4, 0, 1}, {0, 0, 0, 9, 9, 9, 5, 0, 0}, {5, 0, 0, 4.5F, 0, 0, 0, 0, 0.5F}};
-  expect_idx(inputs, {2, 2, 2, 2, kNoMember, kNoMember, kNoMember, kNoMember, 0, 1, 0, 0});
+  for (const auto dtype : kFloatingDtypes) {
+    expect_idx(make(dtype, {1, 3, 3, 4, 0, 1}, {0, 0, 0, 9, 9, 9, 5, 0, 0}, {5, 0, 0, 4.5F, 0, 0, 0, 0, 0.5F}),
+               {2, 2, 2, 2, kNoMember, kNoMember, kNoMember, kNoMember, 0, 1, 0, 0});
+  }
 }
 
 // The inner radius belongs to the shell, the outer one does not; a point at the center always does.
 TEST(OpsBallQuery, Bounds) {
-  const BallQueryInputs<float> inputs{
-      {1, 1, 6, 6, 1, 2}, {0, 0, 0}, {0, 2, 0, 1, 0, 0, 0, 0, 0, 0.5F, 0, 0, 0, 0, 1.5F, 2, 0, 0}};
-  expect_idx(inputs, {1, 2, 4, 1, 1, 1});
+  const std::vector<float> xyz = {0, 2, 0, 1, 0, 0, 0, 0, 0, 0.5F, 0, 0, 0, 0, 1.5F, 2, 0, 0};
+  for (const auto dtype : kFloatingDtypes) {
+    expect_idx(make(dtype, {1, 1, 6, 6, 1, 2}, {0, 0, 0}, xyz), {1, 2, 4, 1, 1, 1});
+  }
 }
 
 // Squares below the least subnormal number are 0: such points are at the center.
 TEST(OpsBallQuery, Subnormals) {
-  const BallQueryInputs<float> inputs{
-      {1, 1, 3, 3, 1, 2}, {0, 0, 0}, {0x1p-70F, 0, 0, 0x1p-80F, 0, 0, 0, 0x1p-140F, 0}};
-  expect_idx(inputs, {1, 2, 1});
+  const std::vector<float> xyz = {0x1p-70F, 0, 0, 0x1p-80F, 0, 0, 0, 0x1p-140F, 0};
+  expect_idx(make(MLUOP_DTYPE_FLOAT, {1, 1, 3, 3, 1, 2}, {0, 0, 0}, xyz), {1, 2, 1});
 }
 
 // Every step is rounded to half: 45^2 = 2025, +25 = 2050, +1 = 2051 ties to 2052.
 TEST(OpsBallQuery, StepsOfHalf) {
-  BallQueryInputs<float> inputs{{1, 1, 3, 3, 0, 45.29F}, {0, 0, 0}, {45, 5, 1, 45, 5, 0, 256, 0, 0}};
-  // 45.29^2 = 2051.2
-  expect_idx(inputs, {0, 1, 0});
-  expect_idx(in_half(inputs), {1, 1, 1});
+  const Problem problem = {1, 1, 3, 3, 0, 45.29F};  // 45.29^2 = 2051.2
+  const std::vector<float> xyz = {45, 5, 1, 45, 5, 0, 256, 0, 0};
+  expect_idx(make(MLUOP_DTYPE_FLOAT, problem, {0, 0, 0}, xyz), {0, 1, 0});
+  expect_idx(make(MLUOP_DTYPE_HALF, problem, {0, 0, 0}, xyz), {1, 1, 1});
 }
 
 // Distributions that are hostile to vectors and early ends. `place` changes the coordinates of point n.
@@ -198,30 +165,30 @@ TEST(OpsBallQuery, Distributions) {
   for (const Distribution& distribution : kDistributions) {
     SCOPED_TRACE(distribution.name);
     for (const auto& [nsample, radius] : {std::pair{int64_t{5}, 0.3F}, {int64_t{64}, 1.0F}}) {
-      auto inputs = random_ball_query<float>({2, 60, 3000, nsample, 0, radius}, random);
-      for (int64_t n = 0; n < 6000; ++n) distribution.place(inputs.xyz.data() + n * 3, n % 3000, random);
+      const Problem problem = {2, 60, 3000, nsample, 0, radius};
+      const Case fractions = make(MLUOP_DTYPE_FLOAT, problem);
+      std::vector<float> new_xyz = floats_of(fractions, "new_xyz"), xyz = floats_of(fractions, "xyz");
+      for (int64_t n = 0; n < 6000; ++n) distribution.place(xyz.data() + n * 3, n % 3000, random);
       // Centers at points, and centers that are not finite.
-      std::copy_n(inputs.xyz.data(), 60, inputs.new_xyz.data());
+      std::copy_n(xyz.data(), 60, new_xyz.data());
       for (const auto& [i, value] : {std::pair{70, kNan}, {81, kInfinity}, {95, -kInfinity}, {101, 3.0e38F}}) {
-        inputs.new_xyz[static_cast<size_t>(i)] = value;
+        new_xyz[static_cast<size_t>(i)] = value;
       }
-      expect_reference_in_both_types(inputs);
+      for (const auto dtype : kFloatingDtypes) expect_oracle(make(dtype, problem, new_xyz, xyz));
     }
   }
 }
 
 TEST(OpsBallQuery, DocumentSizes) {
-  auto random = seeded_random();
   const ScopedThreads threads(2);
-  expect_reference(random_ball_query<float>({16, 512, 1024, 32, 0, 0.2F}, random));
-  expect_reference(random_ball_query<Half>({16, 128, 512, 64, 0, 0.4F}, random));
+  expect_oracle(make(MLUOP_DTYPE_FLOAT, {16, 512, 1024, 32, 0, 0.2F}));
+  expect_oracle(make(MLUOP_DTYPE_HALF, {16, 128, 512, 64, 0, 0.4F}));
 }
 
 TEST(BigBallQuery, NetworkSizes) {
-  auto random = seeded_random();
   // VoteNet, and PointRCNN.
-  expect_reference_in_both_types(random_ball_query<float>({8, 2048, 20000, 64, 0, 0.1F}, random));
-  expect_reference_in_both_types(random_ball_query<float>({2, 4096, 16384, 32, 0, 0.02F}, random));
+  expect_oracles({8, 2048, 20000, 64, 0, 0.1F});
+  expect_oracles({2, 4096, 16384, 32, 0, 0.02F});
 }
 
 }  // namespace

@@ -3,120 +3,128 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <tuple>
+#include <functional>
+#include <utility>
+#include <vector>
 
-#include "ops/three_nn_forward/call.h"
 #include "ops/three_nn_forward/native/plan.h"
+#include "support/operator_call.h"
 #include "support/random_problem.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
 constexpr int kRounds = 8;
 
-template <class T>
-class OpsThreeNNForwardProperties : public ::testing::Test {
- protected:
-  // Half of the rounds search trees.
-  ThreeNNInputs<T> random_problem(int round) {
-    const int min_tree = static_cast<int>(three_nn_forward::native::kMinTreePoints);
-    const int known = round % 2 == 0 ? random_size(random, 500) : min_tree + random_size(random, 3000);
-    const ThreeNNSizes sizes = {random_size(random, 3), random_size(random, 100), known};
-    // Half represents the integers up to 2048: 3 * 20^2 times 1.
-    return {sizes, random_integers<T>(static_cast<size_t>(sizes.unknown_count()), random, 10),
-            random_integers<T>(static_cast<size_t>(sizes.known_count()), random, 10)};
-  }
-
-  std::mt19937 random = seeded_random();
+struct Problem {
+  mluOpDataType_t dtype;
+  int64_t B, N, M;
+  std::vector<float> unknown, known;
 };
 
-using Elements = ::testing::Types<float, Half>;
-TYPED_TEST_SUITE(OpsThreeNNForwardProperties, Elements);
+// Half of the rounds search trees.
+Problem random_problem(mluOpDataType_t dtype, int round, std::mt19937& random) {
+  const int min_tree = static_cast<int>(three_nn_forward::native::kMinTreePoints);
+  const int M = round % 2 == 0 ? random_size(random, 500) : min_tree + random_size(random, 3000);
+  Problem problem{dtype, random_size(random, 3), random_size(random, 100), M, {}, {}};
+  // Half represents the integers up to 2048: 3 * 20^2 times 1.
+  problem.unknown = random_integers<float>(static_cast<size_t>(problem.B * problem.N * 3), random, 10);
+  problem.known = random_integers<float>(static_cast<size_t>(problem.B * problem.M * 3), random, 10);
+  return problem;
+}
 
-template <class T>
-ThreeNNOutputs<T> result_of(const ThreeNNInputs<T>& inputs) {
+struct Neighbors {
+  std::vector<float> dist2;
+  std::vector<int32_t> idx;
+};
+
+Neighbors neighbors_of(const Problem& problem) {
+  cases::Case made =
+      make_case("three_nn_forward", problem.dtype, {{"b", problem.B}, {"n", problem.N}, {"m", problem.M}});
+  set_values(made, "unknown", problem.unknown);
+  set_values(made, "known", problem.known);
   const Handle handle;
-  const ThreeNNCall<T> call(handle, inputs);
+  const OperatorCall call(handle, made);
   require(call.run());
   EXPECT_TRUE(call.intact());
-  return call.outputs();
+  return {call.floats("dist2"), call.int32s("idx")};
+}
+
+// Calls check(problem, random) for random problems in random teams.
+void for_each_problem(const std::function<void(const Problem&, std::mt19937&)>& check) {
+  auto random = seeded_random();
+  for (const auto dtype : kFloatingDtypes) {
+    for (int round = 0; round < kRounds; ++round) {
+      SCOPED_TRACE(round);
+      const Problem problem = random_problem(dtype, round, random);
+      const RandomTeam team(random);
+      check(problem, random);
+    }
+  }
 }
 
 // dist2 is the distance to the point that idx names, (dist2, idx) ascend, and every other known point comes after.
-TYPED_TEST(OpsThreeNNForwardProperties, NoOtherPointIsNearer) {
-  for (int round = 0; round < kRounds; ++round) {
-    SCOPED_TRACE(round);
-    const auto inputs = this->random_problem(round);
-    const auto& s = inputs.sizes;
-    const RandomTeam team(this->random);
-    const auto outputs = result_of(inputs);
-    for (int64_t query = 0; query < s.B * s.N; ++query) {
+TEST(OpsThreeNNForwardProperties, NoOtherPointIsNearer) {
+  for_each_problem([](const Problem& p, std::mt19937&) {
+    const auto [dist2, idx] = neighbors_of(p);
+    for (int64_t query = 0; query < p.B * p.N; ++query) {
       const auto neighbor = [&](int64_t m) {
+        const float* from = p.unknown.data() + query * 3;
+        const float* to = p.known.data() + (query / p.N * p.M + m) * 3;
         double distance = 0;
-        for (int64_t dim = 0; dim < 3; ++dim) {
-          const double difference = double{to_f32(inputs.unknown[static_cast<size_t>(query * 3 + dim)])} -
-                                    to_f32(inputs.known[static_cast<size_t>((query / s.N * s.M + m) * 3 + dim)]);
-          distance += difference * difference;
-        }
+        for (int dim = 0; dim < 3; ++dim)
+          distance += (double{from[dim]} - to[dim]) * (double{from[dim]} - to[dim]);
         return std::pair(distance, m);
       };
-      const auto found = static_cast<int64_t>(std::min<int64_t>(s.M, 3));
+      const int64_t found = std::min<int64_t>(p.M, 3);
       for (int64_t k = 0; k < found; ++k) {
         const auto at = static_cast<size_t>(query * 3 + k);
-        ASSERT_EQ(neighbor(outputs.idx[at]).first, to_f32(outputs.dist2[at]));
+        ASSERT_EQ(neighbor(idx[at]).first, dist2[at]);
         if (k > 0) {
-          ASSERT_LT(neighbor(outputs.idx[at - 1]), neighbor(outputs.idx[at]));
+          ASSERT_LT(neighbor(idx[at - 1]), neighbor(idx[at]));
         }
       }
-      const auto last = neighbor(outputs.idx[static_cast<size_t>(query * 3 + found - 1)]);
+      const auto last = neighbor(idx[static_cast<size_t>(query * 3 + found - 1)]);
       int64_t not_after = 0;
-      for (int64_t m = 0; m < s.M; ++m) not_after += neighbor(m) <= last ? 1 : 0;
+      for (int64_t m = 0; m < p.M; ++m) not_after += neighbor(m) <= last ? 1 : 0;
       ASSERT_EQ(not_after, found);
     }
-  }
+  });
 }
 
 // Translations by integers change nothing, and doubled coordinates have four times the squared distances.
-TYPED_TEST(OpsThreeNNForwardProperties, TranslatedAndScaled) {
-  using T = TypeParam;
-  for (int round = 0; round < kRounds; ++round) {
-    SCOPED_TRACE(round);
-    const auto inputs = this->random_problem(round);
-    auto moved = inputs, doubled = inputs;
-    for (auto member : {&ThreeNNInputs<T>::unknown, &ThreeNNInputs<T>::known}) {
-      for (size_t i = 0; i < (inputs.*member).size(); ++i) {
-        const double value = to_f32((inputs.*member)[i]);
-        (moved.*member)[i] = rounded_to<T>(value + static_cast<double>(i % 3 * 7) - 9);
-        (doubled.*member)[i] = rounded_to<T>(value * 2);
+TEST(OpsThreeNNForwardProperties, TranslatedAndScaled) {
+  for_each_problem([](const Problem& problem, std::mt19937&) {
+    Problem moved = problem, doubled = problem;
+    for (auto member : {&Problem::unknown, &Problem::known}) {
+      for (size_t i = 0; i < (problem.*member).size(); ++i) {
+        (moved.*member)[i] += static_cast<float>(i % 3 * 7) - 9;
+        (doubled.*member)[i] *= 2;
       }
     }
-    const RandomTeam team(this->random);
-    const auto outputs = result_of(inputs), of_moved = result_of(moved), of_doubled = result_of(doubled);
-    EXPECT_TRUE(of_moved.idx == outputs.idx);
-    EXPECT_TRUE(of_moved.dist2 == outputs.dist2);
-    EXPECT_TRUE(of_doubled.idx == outputs.idx);
-    for (size_t i = 0; i < outputs.dist2.size(); ++i) {
-      ASSERT_EQ(to_f32(of_doubled.dist2[i]), 4 * to_f32(outputs.dist2[i]));
-    }
-  }
+    auto [dist2, idx] = neighbors_of(problem);
+    const Neighbors of_moved = neighbors_of(moved), of_doubled = neighbors_of(doubled);
+    EXPECT_EQ(of_moved.idx, idx);
+    EXPECT_EQ(of_moved.dist2, dist2);
+    EXPECT_EQ(of_doubled.idx, idx);
+    for (float& distance : dist2) distance *= 4;
+    EXPECT_EQ(of_doubled.dist2, dist2);
+  });
 }
 
 // Known points in another order have the same distances.
-TYPED_TEST(OpsThreeNNForwardProperties, KnownPointsArePermuted) {
-  for (int round = 0; round < kRounds; ++round) {
-    SCOPED_TRACE(round);
-    const auto inputs = this->random_problem(round);
-    const auto& s = inputs.sizes;
-    auto permuted = inputs;
-    const auto order = random_permutation(static_cast<int>(s.M), this->random);
-    for (int64_t i = 0; i < s.known_count(); ++i) {
-      const int64_t m = i / 3 % s.M;
-      permuted.known[static_cast<size_t>(i)] =
-          inputs.known[static_cast<size_t>(i + (order[static_cast<size_t>(m)] - m) * 3)];
+TEST(OpsThreeNNForwardProperties, KnownPointsArePermuted) {
+  for_each_problem([](const Problem& problem, std::mt19937& random) {
+    Problem permuted = problem;
+    const auto order = random_permutation(static_cast<int>(problem.M), random);
+    for (int64_t i = 0; i < problem.B * problem.M; ++i) {
+      const int64_t m = i % problem.M;
+      const int64_t source = i - m + order[static_cast<size_t>(m)];
+      std::copy_n(problem.known.data() + source * 3, 3, permuted.known.data() + i * 3);
     }
-    const RandomTeam team(this->random);
-    EXPECT_TRUE(result_of(permuted).dist2 == result_of(inputs).dist2);
-  }
+    EXPECT_EQ(neighbors_of(permuted).dist2, neighbors_of(problem).dist2);
+  });
 }
 
 }  // namespace

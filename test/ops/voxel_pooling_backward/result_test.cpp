@@ -1,161 +1,138 @@
-// mluOpOmpVoxelPoolingBackward against the serial loop of its definition, bit for bit.
+// mluOpOmpVoxelPoolingBackward against the serial loop of its definition, bit for bit, at sizes that its kernels
+// treat apart. test/ops/contract_test.cpp has those of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
+#include "case/values.h"
 #include "core/caches.h"
-#include "ops/voxel_pooling_backward/call.h"
 #include "support/camera_rig.h"
 #include "support/environment.h"
+#include "support/operator_call.h"
 #include "support/trace.h"
+#include "support/values.h"
 
 namespace mluop::test {
 namespace {
 
-std::string name_of(const VoxelPoolingBackwardSizes& s) {
-  return std::to_string(s.batch_size) + " x " + std::to_string(s.num_points) + " x " +
-         std::to_string(s.num_channels) + ", cells " + std::to_string(s.num_voxel_y) + " x " +
-         std::to_string(s.num_voxel_x);
-}
+using cases::Case;
 
-template <class T>
-void expect_reference(const VoxelPoolingBackwardInputs<T>& inputs, Placement placement = Placement::kAligned) {
-  const Handle handle;
-  const VoxelPoolingBackwardCall<T> call(handle, inputs, placement);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  // EXPECT_EQ would print megabytes.
-  EXPECT_TRUE(call.grad_input_buffer.values() == voxel_pooling_backward_reference(inputs));
-  EXPECT_TRUE(call.intact());
-}
-
-// uint16_t represents half, uint32_t represents float.
-template <class T>
-class OpsVoxelPoolingBackward : public ::testing::Test {
- protected:
-  std::mt19937 random_ = seeded_random();
+struct Sizes {
+  int64_t batch_size, num_points, num_channels, num_voxel_x, num_voxel_y;
 };
 
-using ElementTypes = ::testing::Types<uint16_t, uint32_t>;
-TYPED_TEST_SUITE(OpsVoxelPoolingBackward, ElementTypes);
+// Elements of any bits, NaN among them. One point in four has no cell, the others any, also of another batch; the
+// last one has none.
+Case make(mluOpDataType_t dtype, const Sizes& s, std::mt19937& random) {
+  Case made = with_values(make_case("voxel_pooling_backward", dtype,
+                                    {{"batch_size", s.batch_size},
+                                     {"num_points", s.num_points},
+                                     {"num_channels", s.num_channels},
+                                     {"num_voxel_x", s.num_voxel_x},
+                                     {"num_voxel_y", s.num_voxel_y}}),
+                          Values::kAnyBits, static_cast<int32_t>(random() % 1000));
+  std::vector<int32_t> memo;
+  for (int64_t point = 0; point < s.batch_size * s.num_points; ++point) {
+    const bool has_cell = random() % 4 != 0;
+    for (const int64_t extent : {s.batch_size, s.num_voxel_y, s.num_voxel_x}) {
+      const auto position = static_cast<int32_t>(random() % static_cast<uint64_t>(extent));
+      memo.push_back(has_cell ? position : -1);
+    }
+  }
+  std::fill(memo.end() - 3, memo.end(), -1);
+  set_values(made, "pos_memo", memo);
+  return made;
+}
 
-constexpr VoxelPoolingBackwardSizes kHostileSizes[] = {
-    {1, 1, 1, 1, 1},        // one of everything
-    {1, 1, 5000, 2, 2},     // one point: tasks share its row
+constexpr Sizes kHostileSizes[] = {
+    {1, 2, 5000, 2, 2},     // tasks share a row
     {2, 3, 20'011, 3, 1},   // few long rows
-    {1, 7, 3, 1, 1},        // one cell
     {3, 50, 80, 9, 7},      // several batches
-    {1, 1000, 1, 40, 30},   // one channel
-    {2, 999, 13, 1, 50},    // a grid of one column
-    {2, 999, 13, 50, 1},    // a grid of one row
     {5, 1, 33, 4, 4},       // a point a batch
     {1, 4000, 16, 100, 3},  // rows of a cache line in float
     {1, 40'000, 9, 20, 20}  // rows that cross cache lines
 };
 
-TYPED_TEST(OpsVoxelPoolingBackward, HostileSizes) {
-  for (const VoxelPoolingBackwardSizes& sizes : kHostileSizes) {
-    const auto inputs = random_voxel_pooling_backward<TypeParam>(sizes, this->random_);
-    for (const int count : {1, 2, 3, 7, 64}) {
-      SCOPED_TRACE(name_of(sizes) + ", threads " + std::to_string(count));
-      const ScopedThreads threads(count);
-      expect_reference(inputs);
+TEST(OpsVoxelPoolingBackward, HostileSizes) {
+  auto random = seeded_random();
+  for (const auto dtype : kFloatingDtypes) {
+    for (const Sizes& sizes : kHostileSizes) {
+      SCOPED_TRACE(product_text({sizes.batch_size, sizes.num_points, sizes.num_channels}));
+      const Case made = make(dtype, sizes, random);
+      const Oracle oracle(made);
+      for (const int count : {1, 2, 3, 7, 64}) {
+        const ScopedThreads threads(count);
+        expect_oracle(oracle);
+      }
     }
   }
 }
 
-// Rows of every length around those of vectors, which end at a guard page.
-TYPED_TEST(OpsVoxelPoolingBackward, Tails) {
-  const ScopedThreads threads(2);
-  for (int64_t channels = 1; channels <= 140; ++channels) {
-    SCOPED_TRACE(channels);
-    const auto inputs = random_voxel_pooling_backward<TypeParam>({2, 37, channels, 3, 3}, this->random_);
-    expect_reference(inputs, Placement::kAgainstEnd);
-  }
+// An output that bypasses the caches.
+Case make_streamed(mluOpDataType_t dtype, int64_t channels, std::mt19937& random) {
+  const int64_t row_bytes = channels * static_cast<int64_t>(cases::element_size(dtype));
+  return make(dtype, {1, cache_sizes().llc / 4 / row_bytes + 3, channels, 11, 12}, random);
 }
 
-// The number of points of an output that bypasses the caches.
-template <class T>
-int64_t streamed_points(int64_t channels) {
-  return cache_sizes().llc / 4 / (channels * static_cast<int64_t>(sizeof(T))) + 3;
-}
-
-// Outputs that bypass the caches: short and long rows, of whole cache lines and others. The last row is of a point
-// without a cell.
-TYPED_TEST(OpsVoxelPoolingBackward, LargeOutputs) {
+// Short and long rows, of whole cache lines and others.
+TEST(OpsVoxelPoolingBackward, StreamedOutputs) {
+  auto random = seeded_random();
   const ScopedThreads threads(3);
-  for (const int64_t channels : {1, 31, 64, 257, 1024, 9001}) {
-    const VoxelPoolingBackwardSizes sizes = {1, streamed_points<TypeParam>(channels), channels, 11, 12};
-    auto inputs = random_voxel_pooling_backward<TypeParam>(sizes, this->random_);
-    std::fill(inputs.pos_memo.end() - 3, inputs.pos_memo.end(), -1);
-    for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-      SCOPED_TRACE(name_of(sizes));
-      expect_reference(inputs, placement);
-    }
-  }
-}
-
-TYPED_TEST(OpsVoxelPoolingBackward, Placements) {
-  const ScopedThreads threads(2);
-  for (const VoxelPoolingBackwardSizes& sizes :
-       {VoxelPoolingBackwardSizes{2, 700, 80, 20, 20}, {1, 3000, 7, 5, 3}}) {
-    const auto inputs = random_voxel_pooling_backward<TypeParam>(sizes, this->random_);
-    for (const auto placement : {Placement::kMisaligned, Placement::kAgainstEnd}) {
-      SCOPED_TRACE(name_of(sizes));
-      expect_reference(inputs, placement);
+  for (const auto dtype : kFloatingDtypes) {
+    for (const int64_t channels : {1, 31, 64, 257, 1024, 9001}) {
+      const Case made = make_streamed(dtype, channels, random);
+      const Oracle oracle(made);
+      for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
+        SCOPED_TRACE(channels);
+        expect_oracle(oracle, placement);
+      }
     }
   }
 }
 
 // Tiles of every size; the smallest is shorter than a row.
-TYPED_TEST(OpsVoxelPoolingBackward, NramSizes) {
+TEST(OpsVoxelPoolingBackward, TilesOfStreamedOutputs) {
+  auto random = seeded_random();
   const ScopedThreads threads(2);
-  constexpr int64_t kChannels = 531;
-  const auto inputs = random_voxel_pooling_backward<TypeParam>(
-      {1, streamed_points<TypeParam>(kChannels), kChannels, 40, 40}, this->random_);
-  for (const char* kib : {"1", "3", "16", "384", "1024"}) {
-    SCOPED_TRACE(kib);
-    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-    expect_reference(inputs);
+  for (const auto dtype : kFloatingDtypes) {
+    const Case made = make_streamed(dtype, 531, random);
+    const Oracle oracle(made);
+    for (const char* kib : {"1", "3", "16", "384", "1024"}) {
+      SCOPED_TRACE(kib);
+      const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+      expect_oracle(oracle);
+    }
   }
 }
 
-TYPED_TEST(OpsVoxelPoolingBackward, PointsWithoutCell) {
-  const ScopedThreads threads(3);
-  auto inputs = random_voxel_pooling_backward<TypeParam>({2, 3000, 20, 7, 5}, this->random_);
-  std::fill(inputs.pos_memo.begin(), inputs.pos_memo.end(), -1);
-  ASSERT_EQ(voxel_pooling_backward_reference(inputs), std::vector<TypeParam>(size_t{120'000}));
-  expect_reference(inputs);
-}
-
-// Quiet and signaling NaN, infinities, zeros of both signs and subnormals are copied unchanged.
-TYPED_TEST(OpsVoxelPoolingBackward, NanPayloadsAndInfinity) {
-  auto inputs = random_voxel_pooling_backward<TypeParam>({1, 500, 37, 7, 5}, this->random_);
-  constexpr auto kInfinity = static_cast<TypeParam>(sizeof(TypeParam) == 2 ? 0x7C00U : 0x7F800000U);
-  constexpr auto kSign = static_cast<TypeParam>(TypeParam{1} << (sizeof(TypeParam) * 8 - 1));
-  for (size_t i = 0; i < inputs.grad_output.size(); ++i) {
-    const auto low = static_cast<TypeParam>(i % 3);
-    const auto high = static_cast<TypeParam>((i % 2 == 0 ? kInfinity : 0) | (i % 5 == 0 ? kSign : 0));
-    inputs.grad_output[i] = static_cast<TypeParam>(high | low);
+TEST(OpsVoxelPoolingBackward, PointsWithoutCell) {
+  auto random = seeded_random();
+  for (const auto dtype : kFloatingDtypes) {
+    Case made = make(dtype, {2, 3000, 20, 7, 5}, random);
+    set_values(made, "pos_memo", std::vector<int32_t>(18'000, -1));
+    const ScopedThreads threads(3);
+    const Handle handle;
+    const OperatorCall call(handle, made);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    const std::vector<std::byte> outputs = call.outputs();
+    EXPECT_TRUE(std::all_of(outputs.begin(), outputs.end(), [](std::byte byte) { return byte == std::byte{}; }));
   }
-  expect_reference(inputs);
 }
-
-template <class T>
-class BigVoxelPoolingBackward : public OpsVoxelPoolingBackward<T> {};
-TYPED_TEST_SUITE(BigVoxelPoolingBackward, ElementTypes);
 
 // The sizes of BEVDepth.
-TYPED_TEST(BigVoxelPoolingBackward, NetworkSize) {
-  const auto& forward = kBevDepthSizes;
-  const VoxelPoolingBackwardSizes sizes = {forward.batch_size, forward.num_points, forward.num_channels,
-                                           forward.num_voxel_x, forward.num_voxel_y};
-  const auto inputs = random_voxel_pooling_backward<TypeParam>(sizes, this->random_);
-  for (const int count : {1, 2, 16}) {
-    SCOPED_TRACE(count);
-    const ScopedThreads threads(count);
-    expect_reference(inputs, Placement::kAgainstEnd);
+TEST(BigVoxelPoolingBackward, NetworkSize) {
+  auto random = seeded_random();
+  const auto& s = kBevDepthSizes;
+  for (const auto dtype : kFloatingDtypes) {
+    const Case made =
+        make(dtype, {s.batch_size, s.num_points, s.num_channels, s.num_voxel_x, s.num_voxel_y}, random);
+    const Oracle oracle(made);
+    for (const int count : {1, 2, 16}) {
+      SCOPED_TRACE(count);
+      const ScopedThreads threads(count);
+      expect_oracle(oracle, Placement::kAgainstEnd);
+    }
   }
 }
 
