@@ -40,20 +40,60 @@ void fit_im2col(Case& c) {
             {c.inputs[0].dims[1] * p.integer("kernel_h") * p.integer("kernel_w"), c.inputs[1].dims[0]});
 }
 
-// Masks anywhere in the image; of col2im, each pixel at most once.
-std::vector<Tensor> make_masks(const Recipe& r, bool distinct) {
-  Integers random(r.seed);
+struct Masks {
   std::vector<int32_t> rows, columns;
-  const int64_t width = std::max<int64_t>(r["width"], 1), pixels = r["height"] * r["width"];
-  checked_product({r["mask_cnt"]});
-  const int64_t count = distinct ? std::min(r["mask_cnt"], pixels) : r["mask_cnt"];
-  for (int64_t k = 0; k < count; ++k) {
-    const int64_t pixel = distinct ? k * pixels / count : random.below(pixels);
-    rows.push_back(static_cast<int32_t>(pixel / width));
-    columns.push_back(static_cast<int32_t>(pixel % width));
+
+  void add_pixel(int64_t pixel, int64_t width) {
+    rows.push_back(static_cast<int32_t>(pixel / std::max<int64_t>(width, 1)));
+    columns.push_back(static_cast<int32_t>(pixel % std::max<int64_t>(width, 1)));
   }
-  return {with_values(make_tensor("mask_h_idx", MLUOP_DTYPE_INT32, {count}), rows),
-          with_values(make_tensor("mask_w_idx", MLUOP_DTYPE_INT32, {count}), columns)};
+  std::vector<Tensor> tensors() const {
+    const auto count = static_cast<int64_t>(rows.size());
+    return {with_values(make_tensor("mask_h_idx", MLUOP_DTYPE_INT32, {count}), rows),
+            with_values(make_tensor("mask_w_idx", MLUOP_DTYPE_INT32, {count}), columns)};
+  }
+};
+
+// The pixels of the image; times the number of masks they fit int64_t.
+int64_t pixels_of(const Recipe& r) { return checked_product({r["height"], r["width"]}, INT64_MAX >> 27); }
+
+// The coordinate of a window that is inside the image, across its edges or next to it; one in 50 is any int32.
+int32_t any_coordinate(Integers& random, int64_t extent, int64_t kernel, int64_t pad) {
+  const auto bits = [&] { return static_cast<uint32_t>(random.below(1 << 16)); };
+  if (random.below(50) == 0) return static_cast<int32_t>(bits() << 16 | bits());
+  const int64_t begin = random.below(extent + kernel + 1) - kernel;
+  return static_cast<int32_t>(static_cast<uint32_t>(begin) + static_cast<uint32_t>(pad));
+}
+
+// Masks in the image; with `outside`, windows across its edges and outside it too.
+std::vector<Tensor> im2col_masks(const Recipe& r) {
+  Integers random(r.seed);
+  Masks masks;
+  checked_product({r["mask_cnt"]});
+  const int64_t pixels = pixels_of(r);
+  for (int64_t k = 0; k < r["mask_cnt"]; ++k) {
+    if (r["outside"] == 0) {
+      masks.add_pixel(random.below(pixels), r["width"]);
+    } else {
+      masks.rows.push_back(any_coordinate(random, r["height"], r["kernel_h"], r["pad_h"]));
+      masks.columns.push_back(any_coordinate(random, r["width"], r["kernel_w"], r["pad_w"]));
+    }
+  }
+  return masks.tensors();
+}
+
+// Distinct pixels in row-major order; without `ordered`, in any order, some of them equal.
+std::vector<Tensor> col2im_masks(const Recipe& r) {
+  Integers random(r.seed);
+  Masks masks;
+  checked_product({r["mask_cnt"]});
+  const int64_t pixels = pixels_of(r);
+  const bool ordered = r["ordered"] != 0;
+  const int64_t count = ordered ? std::min(r["mask_cnt"], pixels) : r["mask_cnt"];
+  for (int64_t k = 0; k < count; ++k) {
+    masks.add_pixel(ordered ? k * pixels / count : random.below(pixels), r["width"]);
+  }
+  return masks.tensors();
 }
 
 Case make_im2col(const Recipe& r) {
@@ -62,7 +102,7 @@ Case make_im2col(const Recipe& r) {
   c.parameters.message = "masked_im2col_forward_param";
   checked_product({r["channels"], r["kernel_h"], r["kernel_w"]});
   for (const char* name : {"kernel_h", "kernel_w", "pad_h", "pad_w"}) c.parameters.set(name, r[name]);
-  c.inputs = make_masks(r, false);
+  c.inputs = im2col_masks(r);
   c.inputs.insert(
       c.inputs.begin(),
       with_uniform(make_tensor("feature", r.dtype, {1, r["channels"], r["height"], r["width"]}, MLUOP_LAYOUT_NCHW),
@@ -101,7 +141,7 @@ void fit_col2im(Case& c) {
 Case make_col2im(const Recipe& r) {
   Case c;
   c.op_name = "masked_col2im_forward";
-  c.inputs = make_masks(r, true);
+  c.inputs = col2im_masks(r);
   c.inputs.insert(c.inputs.begin(),
                   with_uniform(make_tensor("col", r.dtype, {r["channels"], c.inputs[0].dims[0]}), r.seed + 1));
   c.outputs = {make_tensor("im", r.dtype, {1, r["channels"], r["height"], r["width"]}, MLUOP_LAYOUT_NCHW)};
@@ -126,9 +166,15 @@ std::vector<Operator> masked_convolution_operators() {
   im2col.run = run_im2col;
   im2col.has_device_algorithm = true;
   im2col.expect = expect_im2col;
-  im2col.sizes = {{"channels", 8},           {"height", 12},           {"width", 16},
-                  {"mask_cnt", 40, 1, 400},  {"kernel_h", 3, 1, 5},    {"kernel_w", 3, 1, 5},
-                  {"pad_h", 1, 0, 4, false}, {"pad_w", 1, 0, 4, false}};
+  im2col.sizes = {{"channels", 8},
+                  {"height", 12},
+                  {"width", 16},
+                  {"mask_cnt", 40, 1, 400},
+                  {"kernel_h", 3, 1, 5},
+                  {"kernel_w", 3, 1, 5},
+                  {"pad_h", 1, 0, 4, false},
+                  {"pad_w", 1, 0, 4, false},
+                  {"outside", 0, 0, 1, false}};
   im2col.report_shape = shape_im2col;
   im2col.make = make_im2col;
   im2col.copies = true;
@@ -145,7 +191,8 @@ std::vector<Operator> masked_convolution_operators() {
   col2im.query = query_col2im;
   col2im.run = run_col2im;
   col2im.expect = expect_col2im;
-  col2im.sizes = {{"channels", 8}, {"height", 12}, {"width", 16}, {"mask_cnt", 40, 1, 400}};
+  col2im.sizes = {
+      {"channels", 8}, {"height", 12}, {"width", 16}, {"mask_cnt", 40, 1, 400}, {"ordered", 1, 0, 1, false}};
   col2im.make = make_col2im;
   col2im.copies = true;
   col2im.reductions = {axis_reduction("masks", {{0, 1}, {1, 0}, {2, 0}}, fit_col2im),

@@ -1,110 +1,111 @@
-// Properties of mluOpMaskedCol2imForward that need no oracle, on distinct masks.
+// Properties of mluOpMaskedCol2imForward that need no oracle, on distinct masks in any order.
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <vector>
 
-#include "ops/masked_col2im_forward/call.h"
-#include "ops/masked_im2col_forward/call.h"
+#include "support/operator_call.h"
 #include "support/random_problem.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
-constexpr int kRounds = 8;
+using cases::Case;
 
-// T: uint16_t for half, uint32_t for float.
-template <class T>
-class OpsMaskedCol2imForwardProperties : public ::testing::Test {
- protected:
-  // Elements are integers below 256, as bit patterns.
-  std::vector<T> random_elements(int64_t count) {
-    std::vector<T> elements;
-    for (int64_t i = 0; i < count; ++i) elements.push_back(static_cast<T>(random() % 256));
-    return elements;
+constexpr int kRounds = 16;
+
+// Integers, whose products add exactly.
+std::vector<float> random_elements(int64_t count, std::mt19937& random) {
+  return random_integers<float>(static_cast<size_t>(count), random, 255);
+}
+
+Case random_problem(std::mt19937& random, mluOpDataType_t dtype) {
+  const int height = random_size(random, 30), width = random_size(random, 50);
+  const int masks = random_size(random, height * width), channels = random_size(random, 40);
+  Case made = make_case("masked_col2im_forward", dtype,
+                        {{"channels", channels}, {"height", height}, {"width", width}, {"mask_cnt", masks}});
+  std::vector<int32_t> pixels = random_permutation(height * width, random), h, w;
+  pixels.resize(static_cast<size_t>(masks));
+  for (const int32_t pixel : pixels) {
+    h.push_back(pixel / width);
+    w.push_back(pixel % width);
   }
+  set_values(made, "mask_h_idx", h);
+  set_values(made, "mask_w_idx", w);
+  set_values(made, "col", random_elements(int64_t{channels} * masks, random));
+  return made;
+}
 
-  MaskedCol2imInputs<T> random_problem() {
-    const int height = random_size(random, 30), width = random_size(random, 50);
-    const int masks = random_size(random, height * width);
-    MaskedCol2imInputs<T> inputs{{random_size(random, 40), height, width, masks}, {}, {}, {}};
-    inputs.col = random_elements(inputs.sizes.input_count());
-    const std::vector<int32_t> pixels = random_permutation(height * width, random);
-    for (size_t k = 0; k < static_cast<size_t>(masks); ++k) {
-      inputs.mask_h_idx.push_back(pixels[k] / width);
-      inputs.mask_w_idx.push_back(pixels[k] % width);
-    }
-    return inputs;
-  }
-
-  std::mt19937 random = seeded_random();
-};
-
-using Elements = ::testing::Types<uint16_t, uint32_t>;
-TYPED_TEST_SUITE(OpsMaskedCol2imForwardProperties, Elements);
-
-template <class T>
-std::vector<T> col2im(const MaskedCol2imInputs<T>& inputs) {
+std::vector<float> result_of(const Case& made, const char* output) {
   const Handle handle;
-  const MaskedCol2imCall<T> call(handle, inputs);
+  const OperatorCall call(handle, made);
   require(call.run());
   EXPECT_TRUE(call.intact());
-  return call.im_buffer.values();
+  return call.floats(output);
 }
 
-// im2col at the masks of `inputs`, with a kernel of one pixel.
-template <class T>
-std::vector<T> im2col(const std::vector<T>& im, const MaskedCol2imInputs<T>& inputs) {
-  const auto& s = inputs.sizes;
-  const Handle handle;
-  const MaskedIm2colCall<T> call(
-      handle, {{s.channels, s.height, s.width, s.mask_cnt, 1, 1, 0, 0}, im, inputs.mask_h_idx, inputs.mask_w_idx});
-  require(call.run());
-  return call.data_col_buffer.values();
+std::vector<float> col2im(const Case& made) { return result_of(made, "im"); }
+
+// im2col at the masks of `made`, with a kernel of one pixel.
+std::vector<float> im2col(const std::vector<float>& im, const Case& made) {
+  const cases::Dims& image = made.outputs[0].dims;
+  Case columns = make_case("masked_im2col_forward", made.outputs[0].dtype,
+                           {{"channels", image[1]},
+                            {"height", image[2]},
+                            {"width", image[3]},
+                            {"mask_cnt", made.inputs[1].dims[0]},
+                            {"kernel_h", 1},
+                            {"kernel_w", 1},
+                            {"pad_h", 0},
+                            {"pad_w", 0}});
+  set_values(columns, "feature", im);
+  for (const char* masks : {"mask_h_idx", "mask_w_idx"}) set_values(columns, masks, int32s_of(made, masks));
+  return result_of(columns, "data_col");
 }
 
-template <class T>
-int64_t dot(const std::vector<T>& a, const std::vector<T>& b) {
+double dot(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
-  return std::inner_product(a.begin(), a.end(), b.begin(), int64_t{0});
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// The adjoint of masked im2col: <im2col(x), col> = <x, col2im(col)>.
-TYPED_TEST(OpsMaskedCol2imForwardProperties, Adjoint) {
+// The adjoint of masked im2col: <im2col(x), col> = <x, col2im(col)>; and im2col(col2im(col)) = col.
+TEST(OpsMaskedCol2imForwardProperties, AdjointAndInverse) {
+  auto random = seeded_random();
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
-    const auto inputs = this->random_problem();
-    const auto x = this->random_elements(inputs.sizes.output_count());
-    const RandomTeam team(this->random);
-    EXPECT_EQ(dot(im2col(x, inputs), inputs.col), dot(x, col2im(inputs)));
+    const Case made = random_problem(random, kFloatingDtypes[round % 2]);
+    const std::vector<float> col = floats_of(made, "col");
+    const auto x = random_elements(cases::element_count(made.outputs[0]), random);
+    const RandomTeam team(random);
+    const std::vector<float> im = col2im(made);
+    EXPECT_EQ(dot(im2col(x, made), col), dot(x, im));
+    EXPECT_EQ(im2col(im, made), col);
   }
 }
 
-TYPED_TEST(OpsMaskedCol2imForwardProperties, Im2colReturnsTheColumns) {
-  for (int round = 0; round < kRounds; ++round) {
-    SCOPED_TRACE(round);
-    const auto inputs = this->random_problem();
-    const RandomTeam team(this->random);
-    EXPECT_EQ(im2col(col2im(inputs), inputs), inputs.col);
+// The elements order[0], order[1], ... of each row.
+template <class T>
+std::vector<T> permuted(const std::vector<T>& rows, const std::vector<int32_t>& order) {
+  std::vector<T> moved;
+  for (size_t row = 0; row < rows.size(); row += order.size()) {
+    for (const int32_t source : order) moved.push_back(rows[row + static_cast<size_t>(source)]);
   }
+  return moved;
 }
 
-TYPED_TEST(OpsMaskedCol2imForwardProperties, APermutationOfMasksLeavesTheImage) {
+TEST(OpsMaskedCol2imForwardProperties, APermutationOfMasksLeavesTheImage) {
+  auto random = seeded_random();
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
-    const auto inputs = this->random_problem();
-    const size_t masks = inputs.mask_h_idx.size();
-    const auto order = random_permutation(static_cast<int>(masks), this->random);
-    auto moved = inputs;
-    for (size_t k = 0; k < masks; ++k) {
-      const auto source = static_cast<size_t>(order[k]);
-      moved.mask_h_idx[k] = inputs.mask_h_idx[source];
-      moved.mask_w_idx[k] = inputs.mask_w_idx[source];
-      for (size_t row = 0; row < inputs.col.size(); row += masks) {
-        moved.col[row + k] = inputs.col[row + source];
-      }
-    }
-    const RandomTeam team(this->random);
-    EXPECT_EQ(col2im(moved), col2im(inputs));
+    const Case made = random_problem(random, kFloatingDtypes[round % 2]);
+    const auto order = random_permutation(static_cast<int>(made.inputs[1].dims[0]), random);
+    Case moved = made;
+    set_values(moved, "mask_h_idx", permuted(int32s_of(made, "mask_h_idx"), order));
+    set_values(moved, "mask_w_idx", permuted(int32s_of(made, "mask_w_idx"), order));
+    set_values(moved, "col", permuted(floats_of(made, "col"), order));
+    const RandomTeam team(random);
+    EXPECT_EQ(col2im(moved), col2im(made));
   }
 }
 

@@ -1,4 +1,4 @@
-// The device algorithm of mluOpMaskedIm2colForward: split, traffic and results.
+// The device algorithm of mluOpMaskedIm2colForward: split and traffic of its launches, and its workspace.
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -6,26 +6,49 @@
 #include <utility>
 #include <vector>
 
-#include "ops/masked_im2col_forward/call.h"
 #include "support/call_statistics.h"
 #include "support/environment.h"
-#include "support/trace.h"
+#include "support/operator_call.h"
 
 namespace mluop::test {
 namespace {
 
-using TaskStatistics = mluOpOmpTaskStatistics_t;
+using cases::Case;
+
+constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
 
 // The launches of a call, in their order.
 const std::vector<std::string> kLaunches = {"transpose", "fill", "copy_windows", "transpose"};
 constexpr int kCopyLaunch = 2;
 
-TaskStatistics copy_statistics(mluOpHandle_t handle, int task) {
-  return task_statistics(handle, kCopyLaunch, task);
+Case make(mluOpDataType_t dtype, int64_t channels, int64_t height, int64_t width, int64_t masks) {
+  return make_case("masked_im2col_forward", dtype,
+                   {{"channels", channels}, {"height", height}, {"width", width}, {"mask_cnt", masks}});
 }
 
-// The first and the number of masks of a task, and its traffic.
-void expect_task(const TaskStatistics& task, int64_t first, int64_t masks, int64_t loaded, int64_t stored) {
+// Windows of 3 x 3 pixels that lie in the feature.
+Case interior_windows(int64_t channels, int64_t extent, int64_t masks) {
+  Case made = make(MLUOP_DTYPE_FLOAT, channels, extent, extent, masks);
+  for (const char* id : {"mask_h_idx", "mask_w_idx"}) {
+    std::vector<int32_t> coordinates = int32s_of(made, id);
+    for (int32_t& x : coordinates) x = 1 + x % static_cast<int32_t>(extent - 2);
+    set_values(made, id, coordinates);
+  }
+  return made;
+}
+
+void run_recorded(const Oracle& oracle, mluOpHandle_t handle) {
+  require(mluOpOmpSetStatistics(handle, 1));
+  const OperatorCall call(handle, oracle.made());
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  EXPECT_TRUE(oracle.agrees(call, kDevice));
+  EXPECT_TRUE(call.intact());
+}
+
+// The first and the number of masks of a task of the copy, and its traffic.
+void expect_task(mluOpHandle_t handle, int id, int64_t first, int64_t masks, int64_t loaded, int64_t stored) {
+  SCOPED_TRACE(id);
+  const mluOpOmpTaskStatistics_t task = task_statistics(handle, kCopyLaunch, id);
   EXPECT_EQ(task.first_item, first);
   EXPECT_EQ(task.item_count, masks);
   EXPECT_EQ(task.bytes_loaded, loaded);
@@ -35,63 +58,35 @@ void expect_task(const TaskStatistics& task, int64_t first, int64_t masks, int64
   EXPECT_EQ(task.nram_bytes, 0);
 }
 
-// Masks whose windows lie in the feature.
-MaskedIm2colInputs<uint32_t> interior_masks(const MaskedIm2colSizes& sizes, std::mt19937& random) {
-  auto inputs = random_masked_im2col<uint32_t>(sizes, random);
-  const auto coordinate = [&](int64_t extent) {
-    return static_cast<int32_t>(1 + random() % static_cast<uint64_t>(extent - 2));
-  };
-  for (int32_t& h : inputs.mask_h_idx) h = coordinate(sizes.height);
-  for (int32_t& w : inputs.mask_w_idx) w = coordinate(sizes.width);
-  return inputs;
-}
-
 // The RetinaNet size of the design document: a window has 9,216 bytes.
 TEST(OpsMaskedIm2colForwardDevice, SplitAndTraffic) {
-  auto random = seeded_random();
-  const auto inputs = interior_masks({256, 20, 20, 200, 3, 3, 1, 1}, random);
-  const auto expected = masked_im2col_reference(inputs);
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  require(mluOpOmpSetStatistics(handle, 1));
+  const Case made = interior_windows(256, 20, 200);
+  const Oracle oracle(made);
   for (const int task_dim : {1, 4, 16}) {
     SCOPED_TRACE(task_dim);
     const ScopedThreads threads(task_dim);
-    const MaskedIm2colCall<uint32_t> call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_EQ(call.data_col_buffer.values(), expected);
+    const Handle handle(kDevice);
+    run_recorded(oracle, handle);
     expect_launches(handle, kLaunches, task_dim);
     switch (task_dim) {
-      case 1: expect_task(copy_statistics(handle, 0), 0, 200, 1844800, 1843200); break;
+      case 1: expect_task(handle, 0, 0, 200, 1844800, 1843200); break;
       case 4:
-        expect_task(copy_statistics(handle, 0), 0, 50, 461200, 460800);
-        expect_task(copy_statistics(handle, 1), 50, 50, 461200, 460800);
-        expect_task(copy_statistics(handle, 3), 150, 50, 461200, 460800);
+        expect_task(handle, 0, 0, 50, 461200, 460800);
+        expect_task(handle, 1, 50, 50, 461200, 460800);
+        expect_task(handle, 3, 150, 50, 461200, 460800);
         break;
       default:
-        expect_task(copy_statistics(handle, 0), 0, 13, 119912, 119808);
-        expect_task(copy_statistics(handle, 1), 13, 13, 119912, 119808);
-        expect_task(copy_statistics(handle, 15), 188, 12, 12 * 9224, 12 * 9216);
+        expect_task(handle, 0, 0, 13, 119912, 119808);
+        expect_task(handle, 1, 13, 13, 119912, 119808);
+        expect_task(handle, 15, 188, 12, 12 * 9224, 12 * 9216);
     }
-  }
-}
-
-// Each transpose loads and stores its tensor once.
-TEST(OpsMaskedIm2colForwardDevice, TrafficOfTransposes) {
-  auto random = seeded_random();
-  const auto inputs = interior_masks({256, 20, 20, 200, 3, 3, 1, 1}, random);
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  require(mluOpOmpSetStatistics(handle, 1));
-  for (const int task_dim : {1, 4, 16}) {
-    SCOPED_TRACE(task_dim);
-    const ScopedThreads threads(task_dim);
-    const MaskedIm2colCall<uint32_t> call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    // Each transpose loads and stores its tensor once.
+    const std::vector<Launch> launches = launches_of(handle);
     for (const auto& [launch, bytes] : {std::pair{0, 409600}, {3, 1843200}}) {
       int64_t loaded = 0, stored = 0;
-      for (int task = 0; task < task_dim; ++task) {
-        const TaskStatistics statistics = task_statistics(handle, launch, task);
-        loaded += statistics.bytes_loaded;
-        stored += statistics.bytes_stored;
+      for (const auto& task : launches[static_cast<size_t>(launch)].tasks) {
+        loaded += task.bytes_loaded;
+        stored += task.bytes_stored;
       }
       EXPECT_EQ(loaded, bytes);
       EXPECT_EQ(stored, bytes);
@@ -101,65 +96,46 @@ TEST(OpsMaskedIm2colForwardDevice, TrafficOfTransposes) {
 
 // Windows across the edges of the feature transfer their valid part, windows outside it their coordinates only.
 TEST(OpsMaskedIm2colForwardDevice, TrafficOfClippedWindows) {
-  auto random = seeded_random();
-  auto inputs = random_masked_im2col<uint16_t>({10, 6, 7, 6, 3, 3, 1, 1}, random);
-  inputs.mask_h_idx = {3, 0, 5, 6, 7, INT_MAX};
-  inputs.mask_w_idx = {3, 0, 3, 7, 3, INT_MIN};
+  Case made = make(MLUOP_DTYPE_HALF, 10, 6, 7, 6);
+  set_values(made, "mask_h_idx", std::vector<int32_t>{3, 0, 5, 6, 7, INT_MAX});
+  set_values(made, "mask_w_idx", std::vector<int32_t>{3, 0, 3, 7, 3, INT_MIN});
   const int64_t valid_pixels[] = {9, 4, 6, 1, 0, 0};
   const ScopedThreads threads(6);
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  require(mluOpOmpSetStatistics(handle, 1));
-  const MaskedIm2colCall<uint16_t> call(handle, inputs);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_EQ(call.data_col_buffer.values(), masked_im2col_reference(inputs));
+  const Handle handle(kDevice);
+  run_recorded(made, handle);
   for (int task = 0; task < 6; ++task) {
-    SCOPED_TRACE(task);
     const int64_t bytes = valid_pixels[task] * 10 * 2;
-    expect_task(copy_statistics(handle, task), task, 1, bytes + 8, bytes);
+    expect_task(handle, task, task, 1, bytes + 8, bytes);
   }
 }
 
 // Tasks without masks remain in the team.
 TEST(OpsMaskedIm2colForwardDevice, FewerMasksThanTasks) {
-  auto random = seeded_random();
-  const auto inputs = interior_masks({8, 9, 9, 3, 3, 3, 1, 1}, random);
   const ScopedThreads threads(16);
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  require(mluOpOmpSetStatistics(handle, 1));
-  const MaskedIm2colCall<uint32_t> call(handle, inputs);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  const Handle handle(kDevice);
+  const Case made = interior_windows(8, 9, 3);
+  run_recorded(made, handle);
   expect_launches(handle, kLaunches, 16);
-  EXPECT_EQ(copy_statistics(handle, 2).item_count, 1);
-  EXPECT_EQ(copy_statistics(handle, 3).item_count, 0);
+  EXPECT_EQ(task_statistics(handle, kCopyLaunch, 2).item_count, 1);
+  EXPECT_EQ(task_statistics(handle, kCopyLaunch, 3).item_count, 0);
 }
 
 // The query returns the feature and data_col, in whole cache lines, and the bytes that alignment may skip.
 TEST(OpsMaskedIm2colForwardDevice, WorkspaceSize) {
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  EXPECT_EQ(masked_im2col_workspace<uint32_t>(handle, {256, 20, 20, 200, 3, 3, 1, 1}), 409600U + 1843200U + 63U);
-  EXPECT_EQ(masked_im2col_workspace<uint16_t>(handle, {1, 1, 1, 1, 1, 1, 0, 0}), 64U + 64U + 63U);
-  EXPECT_EQ(masked_im2col_workspace<uint32_t>(handle, {256, 20, 20, 0, 3, 3, 1, 1}), 0U);
-}
-
-TEST(OpsMaskedIm2colForwardDevice, TaskDimsAndNramSizes) {
-  auto random = seeded_random();
-  for (const MaskedIm2colSizes& sizes :
-       {MaskedIm2colSizes{37, 20, 21, 203, 3, 3, 1, 1}, {3, 30, 40, 901, 2, 5, 0, 2}, {5, 4, 3, 7, 9, 11, 4, 5}}) {
-    const auto inputs = random_masked_im2col<uint32_t>(sizes, random);
-    const auto expected = masked_im2col_reference(inputs);
-    for (const int task_dim : {1, 2, 3, 16, 64}) {
-      for (const char* kib : {"16", "384", "1024"}) {
-        SCOPED_TRACE("taskDim " + std::to_string(task_dim) + ", NRAM " + kib);
-        const ScopedThreads threads(task_dim);
-        const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-        const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-        const MaskedIm2colCall<uint32_t> call(handle, inputs, Placement::kAgainstEnd);
-        ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-        EXPECT_EQ(call.data_col_buffer.values(), expected);
-        EXPECT_TRUE(call.intact());
-      }
-    }
-  }
+  const Handle handle(kDevice);
+  const auto size = [&](const Case& made) { return OperatorCall(handle, made).arguments.workspace_size; };
+  EXPECT_EQ(size(make(MLUOP_DTYPE_FLOAT, 256, 20, 20, 200)), 409600U + 1843200U + 63U);
+  EXPECT_EQ(size(make(MLUOP_DTYPE_FLOAT, 256, 20, 20, 0)), 0U);
+  EXPECT_EQ(size(make_case("masked_im2col_forward", MLUOP_DTYPE_HALF,
+                           {{"channels", 1},
+                            {"height", 1},
+                            {"width", 1},
+                            {"mask_cnt", 1},
+                            {"kernel_h", 1},
+                            {"kernel_w", 1},
+                            {"pad_h", 0},
+                            {"pad_w", 0}})),
+            64U + 64U + 63U);
 }
 
 }  // namespace
