@@ -122,8 +122,8 @@ struct Operator {
   mluOpStatus_t (*run)(const Arguments&) = nullptr;
   // Computes the outputs of arguments that the library accepted. Outputs hold their initial contents.
   void (*expect)(Arguments&) = nullptr;
-  // Computes the bits of the serial loop, which the native algorithm returns, of an operator whose `expect` computes
-  // sums in double. null: its order of additions is not the loop's.
+  // Computes the bits of the serial loop, which the native algorithm returns, where `expect` computes sums in
+  // double. null: the algorithm adds in another order.
   void (*expect_bits)(Arguments&) = nullptr;
   // null: all tensors, each once.
   Work (*work)(const Arguments&) = nullptr;
@@ -151,8 +151,8 @@ const Operator& operator_of(const std::string& name, const Place& place);
 
 // The recipe of the default sizes.
 Recipe default_recipe(const Operator& op, mluOpDataType_t dtype);
-// A recipe of sizes that number(low, high) draws, mostly small ones. The tensors have at most about `max_bytes`: the
-// largest sizes are halved until they have.
+// A recipe of sizes that number(low, high) draws, mostly small ones. The largest are halved until the tensors have
+// at most `max_bytes`.
 Recipe draw_recipe(const Operator& op, mluOpDataType_t dtype,
                    const std::function<int64_t(int64_t, int64_t)>& number, int64_t max_bytes);
 

@@ -108,7 +108,7 @@ Case make_backward(const Recipe& r) {
   std::vector<int32_t> values;
   for (int64_t point = 0; point < checked_product({memo[0], memo[1]}); ++point) {
     const bool in_range = random.below(4) > 0;
-    values.push_back(in_range ? static_cast<int32_t>(point / memo[1]) : -1);
+    values.push_back(in_range ? random.below(memo[0]) : -1);
     values.push_back(in_range ? random.below(r["num_voxel_y"]) : -1);
     values.push_back(in_range ? random.below(r["num_voxel_x"]) : -1);
   }

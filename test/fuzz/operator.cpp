@@ -3,8 +3,8 @@
 //   - that the status is documented, and that a failing call states its function and changes no tensor,
 //   - that a call with an invalid descriptor or pointer fails,
 //   - that any call that succeeds has the result of the oracle and leaves its inputs,
-// then for the unchanged arguments success, the oracle's result and, in the native algorithm, the same bits with another
-// number of tasks and another NRAM.
+// then for the unchanged arguments success, the oracle's result and, in the native algorithm, the same bits with
+// another number of tasks and another NRAM.
 #include <algorithm>
 #include <cmath>
 #include <deque>

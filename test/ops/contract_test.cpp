@@ -1,6 +1,6 @@
-// Every operator against its oracle: sizes at random, of 0 and of 1; values of any kind; any number of threads, any
-// NRAM, and tensors anywhere in memory. A call that succeeds has the result of the oracle; any other call names an
-// argument and changes nothing.
+// Every operator against its oracle: sizes at random, of 0 and of 1; values of any kind; any number of threads,
+// any NRAM, and tensors anywhere in memory. A call that succeeds has the result of the oracle; any other call
+// names an argument and changes nothing.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -120,6 +120,26 @@ TEST_F(OpsContract, ReusedHandle) {
         const OperatorCall call(handle, made);
         EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
         EXPECT_TRUE(Oracle(made).agrees(call, algorithm));
+      }
+    }
+  }
+}
+
+// Tensors whose layout is not used.
+TEST_F(OpsContract, Layouts) {
+  for (const Operator& op : cases::operators()) {
+    const Case made = op.make(default_recipe(op, op.dtypes.front()));
+    const Oracle oracle(made);
+    for (size_t i = 0; i < op.tensors.size(); ++i) {
+      if (op.tensors[i].is_filters) continue;
+      for (const mluOpTensorLayout_t layout : op.tensors[i].other_layouts) {
+        SCOPED_TRACE(op.name + ' ' + op.tensors[i].id + " layout " + std::to_string(layout));
+        const Handle handle;
+        OperatorCall call(handle, made);
+        const cases::Operand& operand = call.arguments[i];
+        call.use(op.tensors[i].id, std::make_shared<Descriptor>(operand.dtype, operand.dims, layout));
+        EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+        EXPECT_TRUE(oracle.agrees(call, MLUOP_OMP_ALGORITHM_NATIVE));
       }
     }
   }

@@ -32,7 +32,8 @@ Change set_desc(std::string_view tensor, Descriptor desc);
 // Of one element of a tensor.
 Change set_element(std::string_view tensor, size_t i, int32_t value);
 Change set_element(std::string_view tensor, size_t i, float value);
-// Of all arguments: those of generated sizes. The data are at addresses that are far apart; the call accesses none.
+// Of all arguments: those of generated sizes. The data are at addresses that are far apart, which the call does
+// not access.
 Change with_sizes(std::string_view op, const std::map<std::string, int64_t>& sizes,
                   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT);
 // Several changes, in this order.
@@ -55,8 +56,8 @@ struct ErrorOptions {
   Query query = Query::kNotCalled;
 };
 
-// Checks each row in each algorithm, with a new call: status, message, no change of inputs and outputs, intact guard
-// zones.
+// Checks each row in each algorithm, with a new call: status, message, no change of inputs and outputs, intact
+// guard zones.
 void expect_errors(const cases::Case& made, const std::vector<CallError>& rows, const ErrorOptions& options = {});
 
 }  // namespace mluop::test
