@@ -1,318 +1,251 @@
-// mluOpThreeInterpolateBackward against the serial loop of its definition: bit for bit in the native algorithm,
-// and in the device algorithm where the order of additions does not matter. See device_test.cpp.
+// mluOpThreeInterpolateBackward against its definition, at sizes and with values that its kernels treat apart.
+// test/ops/contract_test.cpp has those of every operator.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <string>
+#include <vector>
 
-#include "ops/three_interpolate_backward/call.h"
+#include "case/metrics.h"
+#include "ops/three_interpolate_backward/sizes.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
 #include "support/special_values.h"
-#include "support/trace.h"
+#include "support/values.h"
 
 namespace mluop::test {
 namespace {
 
-// For fp32 sums, and for their rounding to half, against sums in double. The acceptance standard allows 3e-3.
-constexpr double kFloatTolerance = 1e-6;
-constexpr double kHalfTolerance = 1e-3;
+using cases::Case;
 
-std::string name_of(const ThreeInterpolateSizes& s) { return product_text({s.B, s.C, s.N, s.M}); }
+constexpr Placement kPlacements[] = {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd};
 
-template <class T>
-void expect_bits(const ThreeInterpolateInputs<T>& inputs, const std::vector<T>& expected, Placement placement) {
-  const Handle handle;
-  const ThreeInterpolateCall<T> call(handle, inputs, placement);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  // The conversion to fp32 is exact, so equal bits of fp32 are equal bits of T.
-  EXPECT_TRUE(same_bits(floats_of(call.output()), floats_of(expected)));
-  EXPECT_TRUE(call.intact());
+// A case of one batch and channel.
+Case one_channel(mluOpDataType_t dtype, int64_t M, const std::vector<float>& gradients,
+                 const std::vector<int32_t>& indices, const std::vector<float>& weights) {
+  Case made = make_backward(dtype, {1, 1, static_cast<int64_t>(gradients.size()), M});
+  set_values(made, "grad_output", gradients);
+  set_values(made, "indices", indices);
+  set_values(made, "weights", weights);
+  return made;
 }
 
-template <class T>
-void expect_reference(const ThreeInterpolateInputs<T>& inputs, Placement placement = Placement::kAligned) {
-  expect_bits(inputs, three_interpolate_reference(inputs), placement);
+void expect_oracle_everywhere(const Case& made) {
+  const Oracle oracle(made);
+  for (const int count : {1, 2, 3, 7, 64}) {
+    const ScopedThreads threads(count);
+    for (const auto placement : kPlacements) {
+      SCOPED_TRACE(count);
+      expect_oracle(oracle, placement);
+    }
+  }
 }
 
-void expect_reference_in_both_types(const ThreeInterpolateSizes& sizes, std::mt19937& random,
-                                    Placement placement = Placement::kAligned) {
-  SCOPED_TRACE(name_of(sizes));
-  expect_reference(random_three_interpolate<float>(sizes, random), placement);
-  expect_reference(random_three_interpolate<Half>(sizes, random), placement);
-}
-
-constexpr ThreeInterpolateSizes kHostileSizes[] = {
-    {1, 1, 1, 1},      // one of everything: all pairs have one feature
-    {1, 1, 1, 3},      // a feature per pair
-    {2, 15, 15, 15},   // a square tile minus one in every dimension
-    {2, 16, 16, 16},   // a tile
-    {2, 17, 17, 17},   // a tile plus one
-    {3, 33, 47, 31},   // two tiles plus one, three minus one, two minus one
-    {1, 4, 8, 4},      // tiles of 128-bit vectors
-    {1, 5, 3, 2},      // fewer points than the smallest vector
-    {5, 3, 256, 7},    // the points of a tile of weights
-    {2, 20, 257, 40},  // the points of a tile of weights plus one
-    {1, 7, 1000, 1},   // one feature for all points
-    {1, 2, 3, 5000},   // most features are in no pair
-    {70, 1, 9, 5},     // more batches than tasks
-    {1, 130, 40, 9},   // more tiles of channels than tasks
-};
-
-TEST(OpsThreeInterpolateBackward, HostileSizes) {
-  auto random = seeded_random();
-  const ScopedThreads threads(3);
-  for (const ThreeInterpolateSizes& sizes : kHostileSizes) expect_reference_in_both_types(sizes, random);
-}
-
-// Many channels and few features: the pairs are grouped, in tiles of 128 points and 64 channels.
-constexpr ThreeInterpolateSizes kGroupedSizes[] = {
+constexpr BackwardSizes kHostileSizes[] = {
+    {5, 3, 256, 7},       // the points of a tile of weights
+    {2, 20, 257, 40},     // the points of a tile of weights plus one
+    {1, 7, 1000, 1},      // one feature for all points
+    {1, 2, 3, 5000},      // most features are in no pair
+    {70, 1, 9, 5},        // more batches than tasks
+    {4, 40, 1001, 203},   // many work items
+    {1, 9, 20001, 2003},  // few work items: tasks share the features
+    // The sums of a single channel accumulate in the output in fp32, and each row is cleared during the additions
+    // to the previous one. In half, and if tasks share the features of a batch, the sums accumulate in NRAM.
+    {16, 1, 128, 1024},
+    {9, 1, 65, 33},
+    {1, 1, 300, 5000},
+    // Indices are not copied if N is a multiple of the vector length and tasks do not share features.
+    {2, 16, 4, 300},
+    {3, 33, 8, 100},
+    {2, 16, 16, 300},
+    {3, 33, 64, 100},
+    {2, 16, 80, 300},
+    {3, 33, 128, 100},
+    // Many channels and few features: the pairs are grouped, in tiles of 128 points and 64 channels.
     {1, 49, 1, 1},      // one point, whose pairs have one feature
     {2, 48, 127, 95},   // a tile minus one
     {2, 64, 128, 96},   // a tile, and the maximum of features
     {2, 65, 129, 97},   // a tile plus one; one feature above the maximum
     {3, 79, 300, 17},   // several tiles, pairs of a feature in each
     {9, 130, 40, 60},   // more features than pairs in a tile
+    {1, 130, 40, 9},    // more tiles of channels than tasks
     {40, 112, 33, 2},   // many batches; tiles of 64 and of 48 channels
     {1, 200, 1000, 1},  // one feature for all points
 };
 
-TEST(OpsThreeInterpolateBackward, Grouped) {
-  auto random = seeded_random();
-  for (const ThreeInterpolateSizes& sizes : kGroupedSizes) {
-    for (const int count : {1, 2, 3, 7, 64}) {
-      SCOPED_TRACE(count);
-      const ScopedThreads threads(count);
-      expect_reference_in_both_types(sizes, random);
+TEST(OpsThreeInterpolateBackward, HostileSizes) {
+  for (const auto dtype : kFloatingDtypes) {
+    for (const BackwardSizes& sizes : kHostileSizes) {
+      SCOPED_TRACE(text_of(sizes));
+      expect_oracle_everywhere(make_backward(dtype, sizes));
     }
   }
 }
 
 // The first and the last features are in no pair; all pairs of a tile have one feature.
 TEST(OpsThreeInterpolateBackward, GroupedUnevenly) {
-  auto random = seeded_random();
-  auto inputs = random_three_interpolate<float>({2, 50, 400, 40}, random);
-  for (size_t i = 0; i < inputs.indices.size(); ++i) {
-    inputs.indices[i] = i / 3 % 400 < 128 ? 7 : 5 + inputs.indices[i] % 30;
-  }
-  for (const int count : {1, 3, 64}) {
-    SCOPED_TRACE(count);
-    const ScopedThreads threads(count);
-    expect_reference(inputs);
-  }
-}
-
-TEST(OpsThreeInterpolateBackward, Placements) {
-  auto random = seeded_random();
-  const ScopedThreads threads(2);
-  for (const auto placement : {Placement::kMisaligned, Placement::kAgainstEnd}) {
-    for (const int64_t channels : {1, 16, 19, 32}) {
-      expect_reference_in_both_types({2, channels, 123, 77}, random, placement);
-      expect_reference_in_both_types({2, channels, 128, 64}, random, placement);
-    }
-    expect_reference_in_both_types({2, 83, 141, 77}, random, placement);
-    expect_reference_in_both_types({2, 64, 256, 64}, random, placement);
+  for (const auto dtype : kFloatingDtypes) {
+    Case made = make_backward(dtype, {2, 50, 400, 40});
+    std::vector<int32_t> indices = int32s_of(made, "indices");
+    for (size_t i = 0; i < indices.size(); ++i) indices[i] = i / 3 % 400 < 128 ? 7 : 5 + indices[i] % 30;
+    set_values(made, "indices", indices);
+    expect_oracle_everywhere(made);
   }
 }
 
 // Outputs large enough for nontemporal stores, and in fp32 for software prefetch.
 TEST(OpsThreeInterpolateBackward, StreamedOutputs) {
-  auto random = seeded_random();
   const ScopedThreads threads(2);
-  for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-    expect_reference_in_both_types({2, 67, 100, 66001}, random, placement);
+  for (const auto dtype : kFloatingDtypes) {
+    const Case made = make_backward(dtype, {2, 67, 100, 66001});
+    const Oracle oracle(made);
+    for (const auto placement : kPlacements) expect_oracle(oracle, placement);
   }
 }
 
-// The sums of a single channel accumulate in the output in fp32, and each row is cleared during the additions to
-// the previous one. In half, and if tasks share the features of a batch, the sums accumulate in NRAM.
-TEST(OpsThreeInterpolateBackward, OneChannel) {
-  auto random = seeded_random();
-  for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-    for (const int count : {1, 2, 3, 7, 64}) {
-      SCOPED_TRACE(count);
-      const ScopedThreads threads(count);
-      expect_reference_in_both_types({16, 1, 128, 1024}, random, placement);
-      expect_reference_in_both_types({9, 1, 65, 33}, random, placement);
-      expect_reference_in_both_types({1, 1, 300, 5000}, random, placement);
-    }
-  }
-}
-
-// Indices are not copied if N is a multiple of the vector length and tasks do not share features.
-TEST(OpsThreeInterpolateBackward, WholeVectorsOfPoints) {
-  auto random = seeded_random();
-  const ScopedThreads threads(1);
-  for (const int64_t points : {4, 8, 16, 64, 80, 128}) {
-    for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-      expect_reference_in_both_types({2, 16, points, 300}, random, placement);
-      expect_reference_in_both_types({3, 33, points, 100}, random, placement);
-    }
-  }
-}
-
-TEST(OpsThreeInterpolateBackward, ThreadCounts) {
-  auto random = seeded_random();
-  // Many work items, and few, where tasks share the features.
-  for (const ThreeInterpolateSizes& sizes : {ThreeInterpolateSizes{4, 40, 1001, 203}, {1, 9, 20001, 2003}}) {
-    const auto floats = random_three_interpolate<float>(sizes, random);
-    const auto halves = random_three_interpolate<Half>(sizes, random);
-    const auto expected_floats = three_interpolate_reference(floats);
-    const auto expected_halves = three_interpolate_reference(halves);
-    for (const int count : {1, 2, 3, 7, 64}) {
-      SCOPED_TRACE(count);
-      const ScopedThreads threads(count);
-      expect_bits(floats, expected_floats, Placement::kAligned);
-      expect_bits(halves, expected_halves, Placement::kAligned);
+// Tiles of the smallest NRAM and of larger ones: parts of the features and channels, with remainders.
+TEST(OpsThreeInterpolateBackward, NramSizes) {
+  for (const BackwardSizes& sizes : {BackwardSizes{2, 21, 555, 3001},
+                                     {1, 3, 70, 20011},
+                                     {2, 70, 333, 9},
+                                     {3, 70, 100, 129},
+                                     {1, 5, 300, 5003},
+                                     {5, 130, 33, 64}}) {
+    SCOPED_TRACE(text_of(sizes));
+    for (const auto dtype : kFloatingDtypes) {
+      const Case made = make_backward(dtype, sizes);
+      const Oracle oracle(made);
+      for (const int count : {1, 3, 64}) {
+        const ScopedThreads threads(count);
+        for (const char* kib : {"16", "17", "20", "24", "64", "640"}) {
+          SCOPED_TRACE(std::to_string(count) + " threads, KiB " + kib);
+          const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+          expect_oracle(oracle, Placement::kAgainstEnd);
+        }
+      }
     }
   }
 }
 
 // The sums depend on the order of additions: only the order of the definition gives these bits, in every run.
 TEST(OpsThreeInterpolateBackward, DeterministicOrder) {
-  auto random = seeded_random();
-  std::uniform_int_distribution<int> exponent(-20, 20);
-  for (const int64_t channels : {18, 52}) {
-    auto inputs = random_three_interpolate<float>({1, channels, 3000, 5}, random);
-    for (float& gradient : inputs.grad_output) gradient = std::ldexp(gradient, exponent(random));
-    const auto expected = three_interpolate_reference(inputs);
-    for (int run = 0; run < 5; ++run) {
-      for (const int count : {1, 2, 5, 16}) {
-        const ScopedThreads threads(count);
-        expect_bits(inputs, expected, Placement::kAligned);
+  for (const auto dtype : kFloatingDtypes) {
+    for (const int64_t channels : {18, 52}) {
+      const Case made = with_values(make_backward(dtype, {1, channels, 3000, 5}), Values::kMagnitudes, 1);
+      const Oracle oracle(made);
+      for (int run = 0; run < 5; ++run) {
+        for (const int count : {1, 2, 5, 16}) {
+          const ScopedThreads threads(count);
+          EXPECT_TRUE(expect_contract(oracle, MLUOP_OMP_ALGORITHM_NATIVE));
+        }
       }
     }
   }
 }
 
-TEST(OpsThreeInterpolateBackward, NramSizes) {
-  auto random = seeded_random();
-  const ScopedThreads threads(2);
-  for (const char* kib : {"16", "17", "24", "64", "384", "640", "1024"}) {
-    SCOPED_TRACE(kib);
-    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-    expect_reference_in_both_types({2, 21, 555, 3001}, random);
-    expect_reference_in_both_types({1, 3, 70, 20011}, random);
-    expect_reference_in_both_types({2, 70, 333, 9}, random);
-  }
+// The native algorithm adds by point, then slot; the device algorithm by slot, then point. 2^24 + 1 is 2^24 in
+// fp32, so the order shows in the sum: point 0 adds 2^24 in slot 0 and 1 in slot 1, point 1 adds -2^24 in slot 0.
+TEST(OpsThreeInterpolateBackward, OrderOfAdditions) {
+  const Case made = one_channel(MLUOP_DTYPE_FLOAT, 2, {1, 1}, {0, 0, 1, 0, 1, 1}, {0x1p24F, 1, 0, -0x1p24F, 0, 0});
+  EXPECT_EQ(backward_of(made, MLUOP_OMP_ALGORITHM_NATIVE)[0], 0);
+  EXPECT_EQ(backward_of(made, MLUOP_OMP_ALGORITHM_DEVICE)[0], 1);
 }
 
-// Consecutive calls of different sizes with one handle.
-TEST(OpsThreeInterpolateBackward, ReusedHandle) {
-  auto random = seeded_random();
-  const ScopedThreads threads(3);
-  const Handle handle;
-  for (const int64_t points : {1000, 3, 5000, 1}) {
-    const auto inputs = random_three_interpolate<float>({2, 19, points, points / 2 + 1}, random);
-    const ThreeInterpolateCall<float> call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    EXPECT_TRUE(same_bits(call.output(), three_interpolate_reference(inputs)));
-  }
-}
-
+// The bits of the serial loop are within the error bound of sums in double.
 TEST(OpsThreeInterpolateBackward, AgainstSumsInDouble) {
-  auto random = seeded_random();
-  const ThreeInterpolateSizes sizes{2, 30, 2000, 50};
-  const auto check = [&](const auto& inputs, double tolerance) {
-    std::vector<double> sums(static_cast<size_t>(sizes.grad_features_count()));
-    reference::three_interpolate_backward(sizes, inputs.grad_output.data(), inputs.indices.data(),
-                                          inputs.weights.data(), sums.data());
+  for (const auto dtype : kFloatingDtypes) {
+    const Case made = make_backward(dtype, {2, 30, 2000, 50});
     const Handle handle;
-    const ThreeInterpolateCall call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    const auto [diff1, diff2] =
-        differences(floats_of(call.output()), std::vector<float>(sums.begin(), sums.end()));
-    EXPECT_LE(diff1, tolerance);
-    EXPECT_LE(diff2, tolerance);
-  };
-  check(random_three_interpolate<float>(sizes, random), kFloatTolerance);
-  check(random_three_interpolate<Half>(sizes, random), kHalfTolerance);
+    const OperatorCall call(handle, made);
+    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    // The oracle compares results of the device algorithm with sums in double.
+    EXPECT_TRUE(Oracle(made).agrees(call, MLUOP_OMP_ALGORITHM_DEVICE));
+  }
 }
 
-TEST(OpsThreeInterpolateBackward, NanAndInfinity) {
-  auto random = seeded_random();
-  const float specials[] = {kNan, kInfinity, -kInfinity, -0.0F, 0x1p-149F, 0x1p-24F, 65504.0F};
-  // The first sizes do not group pairs, the others do.
-  for (const ThreeInterpolateSizes& sizes : {ThreeInterpolateSizes{2, 18, 400, 100}, {2, 66, 400, 80}}) {
-    auto floats = random_three_interpolate<float>(sizes, random);
-    auto halves = random_three_interpolate<Half>(sizes, random);
-    for (size_t i = 0; i < floats.grad_output.size(); i += 97) {
-      floats.grad_output[i] = specials[i / 97 % std::size(specials)];
-      halves.grad_output[i] = to_f16(specials[i / 97 % std::size(specials)]);
-    }
-    for (size_t i = 0; i < floats.weights.size(); i += 101) {
-      floats.weights[i] = specials[i / 101 % std::size(specials)];
-      halves.weights[i] = to_f16(specials[i / 101 % std::size(specials)]);
-    }
-    expect_reference(floats);
-    expect_reference(halves);
+void expect_bits(const Case& made, const std::vector<float>& expected) {
+  for (const auto algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    EXPECT_TRUE(same_bits(backward_of(made, algorithm), expected));
   }
 }
 
 // Weight 0 times infinity is NaN, in the features of that point and in no others.
 TEST(OpsThreeInterpolateBackward, InfinityOfWeightZero) {
-  const ThreeInterpolateInputs<float> inputs{{1, 1, 2, 4}, {kInfinity, 1}, {0, 1, 1, 2, 2, 2}, {1, 0, 0, 1, 1, 1}};
-  for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
-    SCOPED_TRACE(text_of(algorithm));
-    const Handle handle(algorithm);
-    const ThreeInterpolateCall<float> call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    EXPECT_TRUE(same_bits(call.output(), {kInfinity, kNan, 3, 0}));
+  for (const auto dtype : kFloatingDtypes) {
+    expect_bits(one_channel(dtype, 4, {kInfinity, 1}, {0, 1, 1, 2, 2, 2}, {1, 0, 0, 1, 1, 1}),
+                {kInfinity, kNan, 3, 0});
   }
 }
 
 // A sum of negative zeros is +0, because the initial value is +0.
 TEST(OpsThreeInterpolateBackward, NegativeZero) {
-  const ThreeInterpolateInputs<float> inputs{{1, 1, 1, 2}, {-0.0F}, {0, 0, 0}, {1, 1, 1}};
-  for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
-    SCOPED_TRACE(text_of(algorithm));
-    const Handle handle(algorithm);
-    const ThreeInterpolateCall<float> call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-    EXPECT_TRUE(same_bits(call.output(), {0, 0}));
+  for (const auto dtype : kFloatingDtypes) {
+    expect_bits(one_channel(dtype, 2, {-0.0F}, {0, 0, 0}, {1, 1, 1}), {0, 0});
   }
 }
 
-TEST(OpsThreeInterpolateBackward, LimitsOfHalf) {
-  for (const auto& [gradients, weight, sum] : half_sums()) {
+// Overflow to infinity, subnormal sums and ties.
+TEST(OpsThreeInterpolateBackwardHalf, RoundsOnceToNearestEven) {
+  for (const auto& [addends, factor, sum] : half_sums()) {
     SCOPED_TRACE(sum);
-    ThreeInterpolateInputs<Half> inputs{{1, 1, static_cast<int64_t>(gradients.size()), 2}, {}, {}, {}};
-    for (const double gradient : gradients) {
-      inputs.grad_output.push_back(to_f16(gradient));
-      inputs.indices.insert(inputs.indices.end(), {0, 1, 1});
-      inputs.weights.insert(inputs.weights.end(), {to_f16(weight), to_f16(0), to_f16(0)});
+    const std::vector<float> gradients(addends.begin(), addends.end());
+    std::vector<int32_t> indices;
+    std::vector<float> weights;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      indices.insert(indices.end(), {0, 1, 1});
+      weights.insert(weights.end(), {static_cast<float>(factor), 0, 0});
     }
-    for (const mluOpOmpAlgorithm_t algorithm : kAlgorithms) {
-      SCOPED_TRACE(text_of(algorithm));
-      const Handle handle(algorithm);
-      const ThreeInterpolateCall<Half> call(handle, inputs);
-      ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
-      EXPECT_EQ(to_f32(call.output()[0]), sum);
-    }
+    expect_bits(one_channel(MLUOP_DTYPE_HALF, 2, gradients, indices, weights), {static_cast<float>(sum), 0});
   }
 }
 
 // Section 3.6 of the design document. errors_test.cpp tests its sizes without elements.
-constexpr ThreeInterpolateSizes kDocumentSizes[] = {
+constexpr BackwardSizes kDocumentSizes[] = {
     {16, 512, 64, 16},  {16, 256, 256, 64},  {16, 256, 1024, 256}, {16, 16, 64, 512}, {16, 64, 256, 256},
     {16, 1, 128, 1024}, {16, 128, 512, 256}, {1, 1, 1, 1},         {7, 63, 129, 127},
 };
-constexpr ThreeInterpolateSizes kLargeDocumentSizes[] = {
+constexpr BackwardSizes kLargeDocumentSizes[] = {
     {16, 128, 4096, 1024},  {16, 1024, 4096, 128},  {16, 512, 2048, 128},
     {15, 1025, 1023, 1023}, {25, 1029, 1025, 1027}, {29, 2047, 999, 2033},
 };
 
 TEST(OpsThreeInterpolateBackward, DocumentSizes) {
-  auto random = seeded_random();
-  for (const ThreeInterpolateSizes& sizes : kDocumentSizes) expect_reference_in_both_types(sizes, random);
+  const ScopedThreads threads(4);
+  for (const auto dtype : kFloatingDtypes) {
+    for (const BackwardSizes& sizes : kDocumentSizes) {
+      SCOPED_TRACE(text_of(sizes));
+      expect_oracle(make_backward(dtype, sizes), Placement::kMisaligned);
+    }
+  }
 }
 
+// Against the bits of the serial loop: the sums in double that an Oracle computes take gigabytes. The device
+// algorithm has another order of additions.
 TEST(BigThreeInterpolateBackward, DocumentSizes) {
-  auto random = seeded_random();
-  for (const ThreeInterpolateSizes& sizes : kLargeDocumentSizes) {
-    expect_reference_in_both_types(sizes, random, Placement::kAgainstEnd);
+  const ScopedThreads threads(4);
+  for (const auto dtype : kFloatingDtypes) {
+    const double threshold = dtype == MLUOP_DTYPE_FLOAT ? 1e-5 : 3e-3;
+    for (const BackwardSizes& sizes : kLargeDocumentSizes) {
+      const Case made = make_backward(dtype, sizes);
+      const Handle native(MLUOP_OMP_ALGORITHM_NATIVE), device(MLUOP_OMP_ALGORITHM_DEVICE);
+      OperatorCall expected(native, made);
+      expected.expect_bits();
+      const cases::Operand& bits = expected["grad_features"];
+      const auto expect = [&](mluOpHandle_t handle, const std::vector<cases::Criterion>& criteria) {
+        SCOPED_TRACE(text_of(sizes));
+        const OperatorCall call(handle, made, Placement::kAgainstEnd);
+        ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+        EXPECT_TRUE(call.intact());
+        const auto count = static_cast<size_t>(bits.count());
+        const cases::Results results{dtype, count, call["grad_features"].data, bits.data, false};
+        for (const auto& judgment : judge(results, criteria, cases::Verdict::kStrict)) {
+          EXPECT_TRUE(judgment.passed) << judgment.value;
+        }
+      };
+      expect(native, {{cases::Metric::kBits, 0}});
+      expect(device, {{cases::Metric::kDiff1, threshold}, {cases::Metric::kDiff2, threshold}});
+    }
   }
 }
 

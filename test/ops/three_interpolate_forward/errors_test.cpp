@@ -1,150 +1,49 @@
-// Every rule that mluOpThreeInterpolateForward checks.
+// What mluOpThreeInterpolateForward requires of its indices and sizes.
 #include <gtest/gtest.h>
 
 #include <climits>
 #include <string>
 #include <vector>
 
-#include "ops/three_interpolate_forward/call.h"
+#include "support/call_errors.h"
 #include "support/environment.h"
-#include "support/error_table.h"
 
 namespace mluop::test {
 namespace {
 
-using Call = ThreeInterpolateForwardCall<Half>;
-using Table = ErrorTable<Call>;
-
-ThreeInterpolateForwardInputs<Half> valid_inputs(const ThreeInterpolateForwardSizes& sizes = {2, 20, 9, 50}) {
-  auto random = seeded_random();
-  return random_three_interpolate_forward<Half>(sizes, random);
-}
-
-TEST(OpsThreeInterpolateForwardErrors, Rules) {
-  const auto kHalf = MLUOP_DTYPE_HALF;
-  const std::string own = ", expected memory of its own";
-
-  const Table::Rows rows = {
-      {"null handle", set(&Call::handle, nullptr), "handle is null"},
-      {"null features desc", set(&Call::features_desc, nullptr), "features_desc is null"},
-      {"null indices desc", set(&Call::indices_desc, nullptr), "indices_desc is null"},
-      {"null weights desc", set(&Call::weights_desc, nullptr), "weights_desc is null"},
-      {"null output desc", set(&Call::output_desc, nullptr), "output_desc is null"},
-      {"features neither half nor float", set(&Call::features_desc, Descriptor(MLUOP_DTYPE_INT32, {2, 20, 9})),
-       "features has data type INT32, expected FLOAT or HALF"},
-      {"empty descriptor", set(&Call::features_desc, Descriptor()),
-       "features has data type INVALID, expected FLOAT or HALF"},
-      {"float features of half weights", set(&Call::features_desc, Descriptor(MLUOP_DTYPE_FLOAT, {2, 20, 9})),
-       "weights has data type HALF, expected FLOAT"},
-      {"indices dtype", set(&Call::indices_desc, Descriptor(MLUOP_DTYPE_INT64, {2, 50, 3})),
-       "indices has data type INT64, expected INT32"},
-      {"weights dtype", set(&Call::weights_desc, Descriptor(MLUOP_DTYPE_FLOAT, {2, 50, 3})),
-       "weights has data type FLOAT, expected HALF"},
-      {"output dtype", set(&Call::output_desc, Descriptor(MLUOP_DTYPE_FLOAT, {2, 20, 50})),
-       "output has data type FLOAT, expected HALF"},
-      {"features layout", set(&Call::features_desc, Descriptor(kHalf, {2, 20, 9}, MLUOP_LAYOUT_NCL)),
-       "features has layout NCL, expected ARRAY"},
-      {"indices layout", set(&Call::indices_desc, Descriptor(MLUOP_DTYPE_INT32, {2, 50, 3}, MLUOP_LAYOUT_NLC)),
-       "indices has layout NLC, expected ARRAY"},
-      {"weights layout", set(&Call::weights_desc, Descriptor(kHalf, {2, 50, 3}, MLUOP_LAYOUT_NCL)),
-       "weights has layout NCL, expected ARRAY"},
-      {"output layout", set(&Call::output_desc, Descriptor(kHalf, {2, 20, 50}, MLUOP_LAYOUT_NCL)),
-       "output has layout NCL, expected ARRAY"},
-      {"features dims", set(&Call::features_desc, Descriptor(kHalf, {40, 9})),
-       "features has 2 dimensions, expected 3"},
-      {"indices dims", set(&Call::indices_desc, Descriptor(MLUOP_DTYPE_INT32, {2, 50, 3, 1})),
-       "indices has 4 dimensions, expected 3"},
-      {"weights dims", set(&Call::weights_desc, Descriptor(kHalf, {100, 3})),
-       "weights has 2 dimensions, expected 3"},
-      {"output dims", set(&Call::output_desc, Descriptor(kHalf, {2, 20, 50, 1})),
-       "output has 4 dimensions, expected 3"},
-      {"indices batch", set(&Call::indices_desc, Descriptor(MLUOP_DTYPE_INT32, {3, 50, 3})),
-       "indices dim 0 is 3, expected 2"},
-      {"indices points", set(&Call::indices_desc, Descriptor(MLUOP_DTYPE_INT32, {2, 49, 3})),
-       "indices dim 1 is 49, expected 50"},
-      {"not three indices", set(&Call::indices_desc, Descriptor(MLUOP_DTYPE_INT32, {2, 50, 4})),
-       "indices dim 2 is 4, expected 3"},
-      {"weights batch", set(&Call::weights_desc, Descriptor(kHalf, {1, 50, 3})), "weights dim 0 is 1, expected 2"},
-      {"weights points", set(&Call::weights_desc, Descriptor(kHalf, {2, 51, 3})),
-       "weights dim 1 is 51, expected 50"},
-      {"not three weights", set(&Call::weights_desc, Descriptor(kHalf, {2, 50, 2})),
-       "weights dim 2 is 2, expected 3"},
-      {"output batch", set(&Call::output_desc, Descriptor(kHalf, {3, 20, 50})), "output dim 0 is 3, expected 2"},
-      {"output channels", set(&Call::output_desc, Descriptor(kHalf, {2, 21, 50})),
-       "output dim 1 is 21, expected 20"},
-      {"features strides", set(&Call::features_desc, Descriptor::with_strides(kHalf, {2, 20, 9}, {181, 9, 1})),
-       "features has strides [181, 9, 1], expected a contiguous tensor of shape [2, 20, 9]",
-       MLUOP_STATUS_NOT_SUPPORTED},
-      {"indices strides",
-       set(&Call::indices_desc, Descriptor::with_strides(MLUOP_DTYPE_INT32, {2, 50, 3}, {150, 1, 50})),
-       "indices has strides [150, 1, 50], expected a contiguous tensor of shape [2, 50, 3]",
-       MLUOP_STATUS_NOT_SUPPORTED},
-      {"weights strides", set(&Call::weights_desc, Descriptor::with_strides(kHalf, {2, 50, 3}, {150, 4, 1})),
-       "weights has strides [150, 4, 1], expected a contiguous tensor of shape [2, 50, 3]",
-       MLUOP_STATUS_NOT_SUPPORTED},
-      {"output strides", set(&Call::output_desc, Descriptor::with_strides(kHalf, {2, 20, 50}, {1000, 1, 20})),
-       "output has strides [1000, 1, 20], expected a contiguous tensor of shape [2, 20, 50]",
-       MLUOP_STATUS_NOT_SUPPORTED},
-      {"null features", set(&Call::features, nullptr),
-       "features is null, expected the data of a tensor [2, 20, 9]"},
-      {"null indices", set(&Call::indices, nullptr), "indices is null, expected the data of a tensor [2, 50, 3]"},
-      {"null weights", set(&Call::weights, nullptr), "weights is null, expected the data of a tensor [2, 50, 3]"},
-      {"null output", set(&Call::output, nullptr), "output is null, expected the data of a tensor [2, 20, 50]"},
-      {"output in features", [](auto& c) { c.features = c.output_buffer.data() + 100; },
-       "output overlaps features" + own},
-      {"output ends in indices", [](auto& c) { c.indices = c.output_buffer.data() + 1998; },
-       "output overlaps indices" + own},
-      {"output in weights", [](auto& c) { c.weights = c.output_buffer.data(); }, "output overlaps weights" + own},
-  };
-  expect_errors(Table{.inputs = valid_inputs(), .rows = rows});
-}
+constexpr const char* kOp = "three_interpolate_forward";
 
 TEST(OpsThreeInterpolateForwardErrors, NoElements) {
-  struct Shapes {
-    std::vector<int64_t> features, indices, weights, output;
-    const char* message;
+  const auto sizes = [](int64_t b, int64_t c, int64_t m, int64_t n) {
+    return with_sizes(kOp, {{"b", b}, {"c", c}, {"m", m}, {"n", n}}, MLUOP_DTYPE_HALF);
   };
-  const Shapes kShapes[] = {
-      {{0, 20, 9}, {0, 50, 3}, {0, 50, 3}, {0, 20, 50}, "features dim 0 is 0, expected at least 1"},
-      {{2, 0, 9}, {2, 50, 3}, {2, 50, 3}, {2, 0, 50}, "features dim 1 is 0, expected at least 1"},
-      {{2, 20, 0}, {2, 50, 3}, {2, 50, 3}, {2, 20, 50}, "features dim 2 is 0, expected at least 1"},
-      {{2, 20, 9}, {2, 0, 3}, {2, 0, 3}, {2, 20, 0}, "output dim 2 is 0, expected at least 1"},
-      {{0, 0, 0}, {0, 0, 3}, {0, 0, 3}, {0, 0, 0}, "features dim 0 is 0, expected at least 1"},
-  };
-  Table::Rows rows;
-  for (const Shapes& shapes : kShapes) {
-    rows.push_back({shapes.message,
-                    set_all(set(&Call::features_desc, Descriptor(MLUOP_DTYPE_HALF, shapes.features)),
-                            set(&Call::indices_desc, Descriptor(MLUOP_DTYPE_INT32, shapes.indices)),
-                            set(&Call::weights_desc, Descriptor(MLUOP_DTYPE_HALF, shapes.weights)),
-                            set(&Call::output_desc, Descriptor(MLUOP_DTYPE_HALF, shapes.output))),
-                    shapes.message});
-  }
-  expect_errors(Table{.inputs = valid_inputs(), .rows = rows});
+  expect_errors(make_case(kOp, MLUOP_DTYPE_HALF, {}),
+                {
+                    {sizes(0, 20, 9, 50), "features dim 0 is 0, expected at least 1"},
+                    {sizes(2, 0, 9, 50), "features dim 1 is 0, expected at least 1"},
+                    {sizes(2, 20, 0, 50), "features dim 2 is 0, expected at least 1"},
+                    {sizes(2, 20, 9, 0), "output dim 2 is 0, expected at least 1"},
+                    {sizes(0, 0, 0, 0), "features dim 0 is 0, expected at least 1"},
+                });
 }
 
 // The message names the first index out of range, independent of the task that finds one first.
 TEST(OpsThreeInterpolateForwardErrors, IndicesOutOfRange) {
-  const auto put = [](int64_t place, int32_t index) {
-    return [=](Call& c) { c.indices_buffer[static_cast<size_t>(place)] = index; };
-  };
-  const Table::Rows rows = {
-      {"one too large", put(0, 9), "indices[0, 0, 0] is 9, expected 0 to 8"},
-      {"negative", put(5000 * 3 + 4, -1), "indices[1, 1, 1] is -1, expected 0 to 8"},
-      {"smallest", put(3 * 5000 * 3 - 1, INT_MIN), "indices[2, 4999, 2] is -2147483648, expected 0 to 8"},
-      {"largest", put(4095, INT_MAX), "indices[0, 1365, 0] is 2147483647, expected 0 to 8"},
-      {"several",
-       [&](Call& c) {
-         for (const int64_t place : {40000, 30001, 20002, 44999}) put(place, static_cast<int32_t>(place))(c);
-       },
-       "indices[1, 1667, 1] is 20002, expected 0 to 8"},
-  };
+  const auto put = [](size_t i, int32_t index) { return set_element("indices", i, index); };
   for (const int count : {1, 2, 3, 7, 64}) {
     SCOPED_TRACE(count);
     const ScopedThreads threads(count);
     // Without and with packed features.
     for (const int64_t channels : {1, 17}) {
-      expect_errors(Table{.inputs = valid_inputs({3, channels, 9, 5000}), .rows = rows});
+      expect_errors(make_case(kOp, MLUOP_DTYPE_HALF, {{"b", 3}, {"c", channels}, {"m", 9}, {"n", 5000}}),
+                    {
+                        {put(0, 9), "indices[0, 0, 0] is 9, expected 0 to 8"},
+                        {put(15004, -1), "indices[1, 1, 1] is -1, expected 0 to 8"},
+                        {put(44999, INT_MIN), "indices[2, 4999, 2] is -2147483648, expected 0 to 8"},
+                        {put(4095, INT_MAX), "indices[0, 1365, 0] is 2147483647, expected 0 to 8"},
+                        {all_of({put(40000, 40000), put(30001, 30001), put(20002, 20002), put(44999, 44999)}),
+                         "indices[1, 1667, 1] is 20002, expected 0 to 8"},
+                    });
     }
   }
 }
@@ -152,50 +51,52 @@ TEST(OpsThreeInterpolateForwardErrors, IndicesOutOfRange) {
 // Every device accepts 2^23 features; the 200 series does not support more. An invalid type of the weights, which
 // is checked later, ends an accepted call before it reads data.
 TEST(OpsThreeInterpolateForwardErrors, FeaturesOfThe200Series) {
-  for (const std::string device : {"mlu270", "mlu290", "mlu370", "mlu590"}) {
+  const auto features = [](int64_t count) {
+    return all_of(
+        {set_shape("features", {2, 16, count}), set_desc("weights", Descriptor(MLUOP_DTYPE_INT64, {2, 50, 3}))});
+  };
+  const Change most = features(1 << 23), more = features((1 << 23) + 1);
+  const std::string accepted = "weights has data type INT64, expected HALF";
+  const cases::Case made = make_case(kOp, MLUOP_DTYPE_HALF, {});
+  for (const std::string device : {"mlu270", "mlu290"}) {
     const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device.c_str());
-    const auto features = [](int64_t count) {
-      return set_all(set(&Call::features_desc, Descriptor(MLUOP_DTYPE_HALF, {2, 20, count})),
-                     set(&Call::weights_desc, Descriptor(MLUOP_DTYPE_INT64, {2, 50, 3})));
-    };
-    const std::string other_weights = "weights has data type INT64, expected HALF";
-    const int64_t limit = int64_t{1} << 23;
-    Table::Rows rows = {{"2^23", features(limit), other_weights}};
-    if (device == "mlu270" || device == "mlu290") {
-      rows.push_back({"2^23 + 1", features(limit + 1),
-                      "features dim 2 is 8388609, expected at most 2^23 on " + device,
-                      MLUOP_STATUS_NOT_SUPPORTED});
-    } else {
-      rows.push_back({"2^23 + 1", features(limit + 1), other_weights});
-    }
-    expect_errors(Table{.inputs = valid_inputs(), .rows = rows});
+    expect_errors(made, {{most, accepted},
+                         {more, "features dim 2 is 8388609, expected at most 2^23 on " + device,
+                          MLUOP_STATUS_NOT_SUPPORTED}});
+  }
+  for (const char* device : {"mlu370", "mlu590"}) {
+    const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device);
+    expect_errors(made, {{most, accepted}, {more, accepted}});
   }
 }
 
-// Each tensor fits int64_t, their sum does not. The data of none is read.
+// Each tensor fits int64_t, their sum does not.
 TEST(OpsThreeInterpolateForwardErrors, BytesExceedInt64) {
-  constexpr int64_t kPoints = int64_t{1} << 60;
-  const auto change =
-      set_all(set(&Call::features_desc, Descriptor(MLUOP_DTYPE_HALF, {1, 2, 9})),
-              set(&Call::indices_desc, Descriptor(MLUOP_DTYPE_INT32, {1, kPoints / 2, 3})),
-              set(&Call::weights_desc, Descriptor(MLUOP_DTYPE_HALF, {1, kPoints / 2, 3})),
-              set(&Call::output_desc, Descriptor(MLUOP_DTYPE_HALF, {1, 2, kPoints / 2})), [](Call& c) {
-                // Far apart: addresses are compared only.
-                c.output = reinterpret_cast<void*>(uintptr_t{1} << 63);
-                c.indices = reinterpret_cast<const void*>(uintptr_t{1} << 46);
-                c.weights = reinterpret_cast<const void*>(uintptr_t{1} << 45);
-              });
-  expect_errors(Table{.inputs = valid_inputs(),
-                      .rows = {{"more than 2^63", change, "the size in bytes of all tensors exceeds 2^63 - 1"}}});
+  const auto output_far_away = [](OperatorCall& call) {
+    call["output"].data = reinterpret_cast<std::byte*>(uintptr_t{1} << 63);
+  };
+  const auto sizes = with_sizes(kOp, {{"b", 1}, {"c", 2}, {"m", 9}, {"n", int64_t{1} << 59}}, MLUOP_DTYPE_HALF);
+  expect_errors(make_case(kOp, MLUOP_DTYPE_HALF, {}),
+                {{all_of({sizes, output_far_away}), "the size in bytes of all tensors exceeds 2^63 - 1"}});
+}
+
+// The last byte of the output is its own.
+TEST(OpsThreeInterpolateForwardErrors, Overlap) {
+  const auto last_of_output = [](OperatorCall& call) {
+    const cases::Operand& output = call["output"];
+    call["indices"].data = output.data + output.bytes() - 1;
+  };
+  expect_errors(make_case(kOp, MLUOP_DTYPE_HALF, {}),
+                {{last_of_output, "output overlaps indices, expected memory of its own"}});
 }
 
 // Tensors that are adjacent in memory do not overlap.
 TEST(OpsThreeInterpolateForwardErrors, AdjacentTensorsAreAccepted) {
   const Handle handle;
-  Call call(handle, valid_inputs());
-  std::vector<Half> both(360 + 2000);
-  call.features = both.data();
-  call.output = both.data() + 360;
+  OperatorCall call(handle, make_case(kOp, MLUOP_DTYPE_HALF, {}));
+  std::vector<std::byte> both(static_cast<size_t>(call["features"].bytes() + call["output"].bytes()));
+  call["features"].data = both.data();
+  call["output"].data = both.data() + call["features"].bytes();
   EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 
