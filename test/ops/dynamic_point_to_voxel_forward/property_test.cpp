@@ -89,18 +89,6 @@ TEST(OpsDynamicPointToVoxelForwardProperties, SumsAreConserved) {
   }
 }
 
-// Row order[n] of a matrix becomes row n.
-template <class T>
-std::vector<T> permuted(const std::vector<T>& rows, const std::vector<int32_t>& order) {
-  const size_t width = rows.size() / order.size();
-  std::vector<T> result;
-  for (const int32_t row : order) {
-    const auto first = rows.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(row) * width);
-    result.insert(result.end(), first, first + static_cast<ptrdiff_t>(width));
-  }
-  return result;
-}
-
 // Moving the grid, or permuting the points, changes no voxel: features and counts are the same.
 TEST(OpsDynamicPointToVoxelForwardProperties, TranslationAndPermutation) {
   auto random = seeded_random();
@@ -122,8 +110,16 @@ TEST(OpsDynamicPointToVoxelForwardProperties, TranslationAndPermutation) {
     EXPECT_EQ(of_moved.map, outputs.map);
 
     const auto order = random_permutation(static_cast<int>(outputs.map.size()), random);
-    set_values(changed, "coors", permuted(coors, order));
-    set_values(changed, "feats", permuted(floats_of(made, "feats"), order));
+    const auto permuted = [&](auto rows) {
+      const auto before = rows;
+      const size_t columns = rows.size() / order.size();
+      for (size_t i = 0; i < rows.size(); ++i) {
+        rows[i] = before[static_cast<size_t>(order[i / columns]) * columns + i % columns];
+      }
+      return rows;
+    };
+    set_values(changed, "coors", permuted(coors));
+    set_values(changed, "feats", permuted(floats_of(made, "feats")));
     const Outputs of_permuted = outputs_of(changed);
     EXPECT_EQ(of_permuted.voxel_feats, outputs.voxel_feats);
     EXPECT_EQ(of_permuted.counts, outputs.counts);

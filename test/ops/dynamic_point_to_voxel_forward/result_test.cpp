@@ -50,28 +50,35 @@ void draw_feats(Case& made, const Draw& draw) {
 }
 
 constexpr Sizes kSizes[] = {
-    {40, 300, 2},         // rows longer than what is prefetched
-    {3000, 4, 1},         // one voxel for all points
-    {20000, 36, 1},       // which tasks share
-    {20000, 36, 2},       // few voxels
-    {3000, 5, 12},        // about two points per voxel
-    {20000, 36, 25},      // voxels of one or two points, in all chunks
-    {3000, 5, 1 << 30},   // distinct coordinates, two words of key or more
-    {2500, 7, 1500},      // 32 bits of key
-    {2500, 7, 2000},      // more
-    {9001, 1, 1 << 20},   // parts of several sizes
-    {20000, 36, 1 << 20}  // a voxel for each point
+    {40, 300, 2},          // rows longer than what is prefetched
+    {3000, 4, 1},          // one voxel for all points
+    {20000, 36, 1},        // which tasks share
+    {20000, 36, 2},        // few voxels
+    {3000, 5, 12},         // about two points per voxel
+    {20000, 36, 25},       // voxels of one or two points, in all chunks
+    {3000, 5, 1 << 30},    // distinct coordinates, two words of key or more
+    {2500, 7, 1500},       // 32 bits of key
+    {2500, 7, 2000},       // more
+    {9001, 1, 1 << 20},    // parts of several sizes
+    {20000, 36, 1 << 20},  // a voxel for each point
+    {150000, 1, 3},        // many points, in few voxels
+    {150000, 1, 1 << 25},  // many points and voxels
+    {700, 0, 4},           // voxel_feats without elements
+    {9000, 0, 1},         {9000, 0, 1 << 30},
 };
 
+// The size of the workspace is sufficient for every number of threads.
 TEST(OpsDynamicPointToVoxelForward, HostileSizes) {
   for (const Sizes& sizes : kSizes) {
     for (const auto reduce_type : kReduceTypes) {
       const Case made = make(sizes, reduce_type);
       const Oracle oracle(made);
-      for (const int count : {1, 2, 3, 7, 64}) {
+      const size_t workspace_size = OperatorCall(Handle(), made).arguments.workspace_size;
+      for (const int count : {1, 2, 3, 7, 100}) {
         SCOPED_TRACE(product_text({sizes.points, sizes.channels, sizes.grid, reduce_type, count}));
         const ScopedThreads threads(count);
         expect_oracle(oracle, count == 2 ? Placement::kMisaligned : Placement::kAgainstEnd);
+        EXPECT_EQ(OperatorCall(Handle(), made).arguments.workspace_size, workspace_size);
       }
     }
   }
@@ -183,34 +190,6 @@ TEST(OpsDynamicPointToVoxelForward, NoPoints) {
       call.arguments.workspace = nullptr;
       EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
       EXPECT_TRUE(oracle.agrees(call, MLUOP_OMP_ALGORITHM_NATIVE));
-    }
-  }
-}
-
-// voxel_feats has no elements; the other outputs are those of any number of channels.
-TEST(OpsDynamicPointToVoxelForward, NoChannels) {
-  for (const auto reduce_type : kReduceTypes) {
-    for (const Sizes& sizes : {Sizes{1, 0, 1}, {5, 0, 2}, {700, 0, 4}, {9000, 0, 1}, {9000, 0, 1 << 30}}) {
-      const Case made = make(sizes, reduce_type);
-      const Oracle oracle(made);
-      for (const int count : {1, 3}) {
-        const ScopedThreads threads(count);
-        expect_oracle(oracle);
-      }
-    }
-  }
-}
-
-TEST(OpsDynamicPointToVoxelForward, WorkspaceSufficesForAnyNumberOfThreads) {
-  const Handle handle;
-  for (const int64_t grid : {3, 1 << 25}) {
-    const Case made = make({150000, 1, grid}, MLUOP_REDUCE_DMAX);
-    const Oracle oracle(made);
-    const size_t bytes = OperatorCall(handle, made).arguments.workspace_size;
-    for (const int count : {1, 64, 100}) {
-      const ScopedThreads threads(count);
-      expect_oracle(oracle);
-      EXPECT_EQ(OperatorCall(handle, made).arguments.workspace_size, bytes);
     }
   }
 }

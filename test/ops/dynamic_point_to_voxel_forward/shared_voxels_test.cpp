@@ -11,6 +11,7 @@
 #include "support/environment.h"
 #include "support/operator_call.h"
 #include "support/special_values.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -49,12 +50,14 @@ void expect_shared(const Oracle& oracle, const std::string& shared_kernel) {
   }
 }
 
-TEST(OpsDynamicPointToVoxelForwardSharedVoxels, PointsOfMaxima) {
+TEST(OpsDynamicPointToVoxelForwardSharedVoxels, PointsOrChannels) {
   auto random = seeded_random();
-  for (const int channels : {1, 21, 64}) {
-    SCOPED_TRACE(channels);
-    const Case made = crowded(channels, MLUOP_REDUCE_DMAX, random);
-    expect_shared(made, "reduce_pieces");
+  for (const auto reduce_type : {MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN, MLUOP_REDUCE_DMAX}) {
+    for (const int channels : {1, 21, 64}) {
+      SCOPED_TRACE(product_text({channels, reduce_type}));
+      const Case made = crowded(channels, reduce_type, random);
+      expect_shared(made, reduce_type == MLUOP_REDUCE_DMAX ? "reduce_pieces" : "reduce_lines");
+    }
   }
 }
 
@@ -67,17 +70,6 @@ TEST(OpsDynamicPointToVoxelForwardSharedVoxels, SpecialMaxima) {
   for (float& value : feats) value = kValues[random() % std::size(kValues)];
   set_values(made, "feats", feats);
   expect_shared(made, "reduce_pieces");
-}
-
-TEST(OpsDynamicPointToVoxelForwardSharedVoxels, ChannelsOfSums) {
-  auto random = seeded_random();
-  for (const int channels : {21, 64}) {
-    for (const auto reduce_type : {MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN}) {
-      SCOPED_TRACE(channels);
-      const Case made = crowded(channels, reduce_type, random);
-      expect_shared(made, "reduce_lines");
-    }
-  }
 }
 
 }  // namespace
