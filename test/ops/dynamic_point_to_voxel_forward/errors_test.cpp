@@ -11,7 +11,7 @@ namespace {
 
 using cases::Case;
 
-// 50 points of 6 channels, in at most 27 voxels, unless said otherwise; outputs of `rows` voxels.
+// Points of 6 channels in at most 27 voxels; outputs have `rows` rows.
 Case make(int64_t rows, int64_t points = 50) {
   Case made =
       make_case("dynamic_point_to_voxel_forward", MLUOP_DTYPE_FLOAT, {{"n", points}, {"c", 6}, {"grid", 3}});

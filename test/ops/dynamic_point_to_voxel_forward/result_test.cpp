@@ -73,12 +73,16 @@ TEST(OpsDynamicPointToVoxelForward, HostileSizes) {
     for (const auto reduce_type : kReduceTypes) {
       const Case made = make(sizes, reduce_type);
       const Oracle oracle(made);
-      const size_t workspace_size = OperatorCall(Handle(), made).arguments.workspace_size;
+      const Handle handle;
+      const OperatorCall call(handle, made);
       for (const int count : {1, 2, 3, 7, 100}) {
         SCOPED_TRACE(product_text({sizes.points, sizes.channels, sizes.grid, reduce_type, count}));
         const ScopedThreads threads(count);
-        expect_oracle(oracle, count == 2 ? Placement::kMisaligned : Placement::kAgainstEnd);
-        EXPECT_EQ(OperatorCall(Handle(), made).arguments.workspace_size, workspace_size);
+        const auto placement = count == 2 ? Placement::kMisaligned : Placement::kAgainstEnd;
+        EXPECT_TRUE(expect_contract(oracle, MLUOP_OMP_ALGORITHM_NATIVE, placement)) << mluOpOmpGetLastError();
+        size_t bytes = 0;
+        require(call.op().query(call.arguments, &bytes));
+        EXPECT_EQ(bytes, call.arguments.workspace_size);
       }
     }
   }

@@ -51,14 +51,17 @@ TEST(OpsDynamicScatterBackward, HostileSizes) {
     for (const auto reduce_type : kReduceTypes) {
       made.parameters.set("reduce_type", reduce_type);
       const Oracle oracle(made);
-      const size_t workspace_size = OperatorCall(Handle(), made).arguments.workspace_size;
-      EXPECT_EQ(workspace_size == 0, reduce_type != MLUOP_REDUCE_DMAX);
+      const Handle handle;
+      const OperatorCall call(handle, made);
+      EXPECT_EQ(call.arguments.workspace_size == 0, reduce_type != MLUOP_REDUCE_DMAX);
       for (const int count : {1, 2, 3, 7, 64}) {
         SCOPED_TRACE(text_of(sizes) + ", reduce_type " + std::to_string(reduce_type) + ", threads " +
                      std::to_string(count));
         const ScopedThreads threads(count);
         expect_oracle(oracle, count == 2 ? Placement::kMisaligned : Placement::kAgainstEnd);
-        EXPECT_EQ(OperatorCall(Handle(), made).arguments.workspace_size, workspace_size);
+        size_t bytes = 0;
+        require(call.op().query(call.arguments, &bytes));
+        EXPECT_EQ(bytes, call.arguments.workspace_size);
       }
     }
   }
