@@ -1,7 +1,8 @@
-// mluOpDynamicPointToVoxelBackward against the serial loops of its definition, at sizes and with values
-// that its kernels treat apart. test/ops/contract_test.cpp has those of every operator.
+// mluOpDynamicPointToVoxelBackward against the serial loops of its definition, at sizes and with values that
+// its kernels treat apart. test/ops/contract_test.cpp has those of every operator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <climits>
 #include <numeric>
 #include <string>
@@ -86,10 +87,10 @@ TEST(OpsDynamicScatterBackward, StreamedOutput) {
 
 // Several tasks find points of one voxel: the smallest point receives the gradient in every run.
 TEST(OpsDynamicScatterBackward, TiesGoToTheFirstPoint) {
-  constexpr ScatterSizes kTies = {30000, 2, 18, 2};
+  constexpr ScatterSizes kTwoVoxels = {30000, 2, 18, 2};
   std::vector<int32_t> map(30000);
   for (size_t n = 0; n < map.size(); ++n) map[n] = static_cast<int32_t>(n % 2);
-  const Case made = make_scatter(kTies, map, std::vector<float>(map.size() * 18, 1.0F));
+  const Case made = make_scatter(kTwoVoxels, map, std::vector<float>(map.size() * 18, 1.0F));
   const Oracle oracle(made);
   for (int run = 0; run < 5; ++run) {
     for (const int count : {1, 2, 5, 16}) {
