@@ -54,8 +54,9 @@ void fit_forward(Case& c) {
 std::vector<int32_t> random_coordinates(const Recipe& r, Integers& random) {
   std::vector<int32_t> coors;
   for (int64_t n = 0; n < r["n"]; ++n) {
-    const bool has_voxel = random.below(8) > 0;
-    for (int axis = 0; axis < 3; ++axis) coors.push_back(has_voxel ? random.below(r["grid"]) : -1);
+    for (int axis = 0; axis < 3; ++axis) coors.push_back(random.below(r["grid"]));
+    // One negative coordinate suffices for a point to have no voxel.
+    if (random.below(8) == 0) coors[static_cast<size_t>(3 * n + random.below(3))] = -1 - random.below(1 << 30);
   }
   return coors;
 }

@@ -5,37 +5,41 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <vector>
 
-#include "ops/dynamic_point_to_voxel_forward/call.h"
 #include "support/call_statistics.h"
 #include "support/environment.h"
+#include "support/operator_call.h"
 #include "support/special_values.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
+using cases::Case;
+
 // Three voxels have a half, a quarter and an eighth of the points; the others have a few.
-PointToVoxelInputs crowded(int64_t channels, mluOpReduceMode_t reduce_type, std::mt19937& random) {
-  auto inputs = random_point_to_voxel(50000, channels, 40, reduce_type, random);
-  for (int64_t point = 0; point < inputs.points; ++point) {
+Case crowded(int64_t channels, mluOpReduceMode_t reduce_type, std::mt19937& random) {
+  Case made = make_case("dynamic_point_to_voxel_forward", MLUOP_DTYPE_FLOAT,
+                        {{"n", 50000}, {"c", channels}, {"grid", 40}, {"reduce_type", reduce_type}});
+  std::vector<int32_t> coors = int32s_of(made, "coors");
+  for (auto point = coors.begin(); point != coors.end(); point += 3) {
     const uint32_t choice = random() % 8;
-    const int32_t x = choice < 4 ? 30 : choice < 6 ? 7 : 12;
-    if (choice < 7) std::fill_n(inputs.coors.begin() + point * 3, 3, x);
+    if (choice < 7) std::fill_n(point, 3, choice < 4 ? 30 : choice < 6 ? 7 : 12);
   }
-  return inputs;
+  set_values(made, "coors", coors);
+  return made;
 }
 
-void expect_reference(const PointToVoxelInputs& inputs, const std::string& shared_kernel) {
-  const auto expected = point_to_voxel_reference(inputs);
+void expect_shared(const Oracle& oracle, const std::string& shared_kernel) {
   for (const int count : {1, 2, 3, 7, 64}) {
-    SCOPED_TRACE(::testing::Message() << inputs.channels << " channels, reduce_type " << inputs.reduce_type << ", "
-                                      << count << " threads");
+    SCOPED_TRACE(count);
     const ScopedThreads threads(count);
     const Handle handle(MLUOP_OMP_ALGORITHM_NATIVE);
     require(mluOpOmpSetStatistics(handle, 1));
-    const PointToVoxelCall call(handle, inputs);
+    const OperatorCall call(handle, oracle.made());
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(call.has(expected));
+    EXPECT_TRUE(oracle.agrees(call, MLUOP_OMP_ALGORITHM_NATIVE));
     EXPECT_TRUE(call.intact());
     const int task_dim = launch_of(handle, "reduce").task_dim;
     if (task_dim > 1) {
@@ -46,10 +50,14 @@ void expect_reference(const PointToVoxelInputs& inputs, const std::string& share
   }
 }
 
-TEST(OpsDynamicPointToVoxelForwardSharedVoxels, PointsOfMaxima) {
+TEST(OpsDynamicPointToVoxelForwardSharedVoxels, PointsOrChannels) {
   auto random = seeded_random();
-  for (const int channels : {1, 21, 64}) {
-    expect_reference(crowded(channels, MLUOP_REDUCE_DMAX, random), "reduce_pieces");
+  for (const auto reduce_type : {MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN, MLUOP_REDUCE_DMAX}) {
+    for (const int channels : {1, 21, 64}) {
+      SCOPED_TRACE(product_text({channels, reduce_type}));
+      const Case made = crowded(channels, reduce_type, random);
+      expect_shared(made, reduce_type == MLUOP_REDUCE_DMAX ? "reduce_pieces" : "reduce_lines");
+    }
   }
 }
 
@@ -57,18 +65,11 @@ TEST(OpsDynamicPointToVoxelForwardSharedVoxels, PointsOfMaxima) {
 TEST(OpsDynamicPointToVoxelForwardSharedVoxels, SpecialMaxima) {
   auto random = seeded_random();
   constexpr float kValues[] = {kNan, -kNan, -kInfinity, 0.0F, -0.0F, -1.0F, -1e-42F};
-  auto inputs = crowded(5, MLUOP_REDUCE_DMAX, random);
-  for (float& value : inputs.feats) value = kValues[random() % std::size(kValues)];
-  expect_reference(inputs, "reduce_pieces");
-}
-
-TEST(OpsDynamicPointToVoxelForwardSharedVoxels, ChannelsOfSums) {
-  auto random = seeded_random();
-  for (const int channels : {21, 64}) {
-    for (const auto reduce_type : {MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN}) {
-      expect_reference(crowded(channels, reduce_type, random), "reduce_lines");
-    }
-  }
+  Case made = crowded(5, MLUOP_REDUCE_DMAX, random);
+  std::vector<float> feats = floats_of(made, "feats");
+  for (float& value : feats) value = kValues[random() % std::size(kValues)];
+  set_values(made, "feats", feats);
+  expect_shared(made, "reduce_pieces");
 }
 
 }  // namespace

@@ -1,49 +1,47 @@
-// The device algorithm of mluOpDynamicScatterBackward: split, tiles, traffic, atomics and results.
+// The device algorithm of mluOpDynamicPointToVoxelBackward: split, tiles, traffic and atomics, with its results.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "ops/dynamic_scatter_backward/call.h"
+#include "ops/dynamic_scatter_backward/scatter_case.h"
 #include "support/call_statistics.h"
 #include "support/environment.h"
-#include "support/lidar_map.h"
-#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
+using cases::Case;
 using TaskStatistics = mluOpOmpTaskStatistics_t;
 
+constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
+
 // The launches of a call, in their order.
-const std::vector<std::string> kLaunches = {"check_indices", "fill", "fill", "traceback", "scatter"};
-constexpr int kTraceback = 3, kScatter = 4;
+constexpr size_t kTraceback = 3, kScatter = 4;
 
-bool equal_bytes(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-// Every point has a voxel.
-DynamicScatterInputs mapped_inputs(const DynamicScatterSizes& sizes, std::mt19937& random) {
-  DynamicScatterInputs inputs{sizes, {}, {}, {}, lidar_map(sizes.points, sizes.voxels, 64), {}};
-  std::uniform_real_distribution<float> value(-1.0F, 1.0F);
-  for (int64_t i = 0; i < sizes.feats_count(); ++i) inputs.feats.push_back(value(random));
-  for (int64_t i = 0; i < sizes.voxel_feats_count(); ++i) inputs.grad_voxel_feats.push_back(value(random));
-  scatter_forward(inputs);
-  return inputs;
+// Of a call whose result is checked.
+std::vector<Launch> run_recorded(const Oracle& oracle, int task_dim) {
+  const ScopedThreads threads(task_dim);
+  const Handle handle(kDevice);
+  require(mluOpOmpSetStatistics(handle, 1));
+  const OperatorCall call(handle, oracle.made());
+  require(call.run());
+  EXPECT_TRUE(oracle.agrees(call, kDevice));
+  EXPECT_TRUE(call.intact());
+  expect_launches(handle, {"check_indices", "fill", "fill", "traceback", "scatter"}, task_dim);
+  return launches_of(handle);
 }
 
 struct ExpectedTask {
-  int task;
+  size_t task;
   int64_t first_point, points, tiles;
   int64_t first_voxel, voxels;
 };
 
-void expect_task(mluOpHandle_t handle, const ExpectedTask& expected) {
+void expect_task(const std::vector<Launch>& launches, const ExpectedTask& expected) {
   SCOPED_TRACE("task " + std::to_string(expected.task));
-  const TaskStatistics traceback = task_statistics(handle, kTraceback, expected.task);
+  const TaskStatistics& traceback = launches[kTraceback].tasks[expected.task];
   EXPECT_EQ(traceback.first_item, expected.first_point);
   EXPECT_EQ(traceback.item_count, expected.points);
   EXPECT_EQ(traceback.tiles, expected.tiles);
@@ -51,7 +49,7 @@ void expect_task(mluOpHandle_t handle, const ExpectedTask& expected) {
   EXPECT_EQ(traceback.bytes_stored, 0);
   EXPECT_EQ(traceback.atomics, expected.points);
   EXPECT_EQ(traceback.atomic_elements, expected.points * 128);
-  const TaskStatistics scatter = task_statistics(handle, kScatter, expected.task);
+  const TaskStatistics& scatter = launches[kScatter].tasks[expected.task];
   EXPECT_EQ(scatter.first_item, expected.first_voxel);
   EXPECT_EQ(scatter.item_count, expected.voxels);
   EXPECT_EQ(scatter.bytes_loaded, expected.voxels * 1024);
@@ -60,58 +58,41 @@ void expect_task(mluOpHandle_t handle, const ExpectedTask& expected) {
   EXPECT_EQ(scatter.atomics, 0);
 }
 
-// The bytes of grad_feats and of the workspace that are filled before.
-int64_t stored_by_fills(mluOpHandle_t handle, int task_dim) {
-  int64_t bytes = 0;
-  for (int launch = 0; launch < static_cast<int>(kLaunches.size()); ++launch) {
-    if (kLaunches[static_cast<size_t>(launch)] != "fill") continue;
-    for (int task = 0; task < task_dim; ++task) bytes += task_statistics(handle, launch, task).bytes_stored;
-  }
-  return bytes;
-}
-
 // The example of the network: 255 points a tile in an NRAM of 640 KiB.
 TEST(OpsDynamicScatterBackwardDevice, SplitTilesAndTraffic) {
   auto random = seeded_random();
-  const auto inputs = mapped_inputs({17176, 13743, 128, 13743}, random);
-  const auto expected = dynamic_scatter_reference(inputs);
+  const Case made = lidar_scatter({17176, 13743, 128, 13743}, 64, random);
+  const Oracle oracle(made);
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "640");
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  require(mluOpOmpSetStatistics(handle, 1));
   const struct {
     int task_dim;
     std::vector<ExpectedTask> tasks;
-  } cases[] = {
+  } examples[] = {
       {1, {{0, 0, 17176, 68, 0, 13743}}},
       {4, {{0, 0, 4294, 17, 0, 3436}, {1, 4294, 4294, 17, 3436, 3436}, {3, 12882, 4294, 17, 10308, 3435}}},
       {16, {{0, 0, 1074, 5, 0, 859}, {1, 1074, 1074, 5, 859, 859}, {15, 16103, 1073, 5, 12885, 858}}},
   };
-  for (const auto& [task_dim, tasks] : cases) {
+  for (const auto& [task_dim, tasks] : examples) {
     SCOPED_TRACE(task_dim);
-    const ScopedThreads threads(task_dim);
-    const DynamicScatterCall call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(equal_bytes(call.output(), expected));
-    expect_launches(handle, kLaunches, task_dim);
-    for (const ExpectedTask& task : tasks) expect_task(handle, task);
-    EXPECT_EQ(stored_by_fills(handle, task_dim), (17176 + 13743) * 512);
+    const std::vector<Launch> launches = run_recorded(oracle, task_dim);
+    for (const ExpectedTask& task : tasks) expect_task(launches, task);
+    int64_t filled = 0;  // bytes of grad_feats and of the workspace
+    for (const Launch& launch : launches) {
+      if (std::string(launch.kernel) != "fill") continue;
+      for (const TaskStatistics& task : launch.tasks) filled += task.bytes_stored;
+    }
+    EXPECT_EQ(filled, (17176 + 13743) * 512);
+    EXPECT_EQ(launches[kTraceback].tasks[0].nram_bytes, 654336) << "255 x 2564 + 512, in cache lines";
   }
-  EXPECT_EQ(task_statistics(handle, kTraceback, 0).nram_bytes, 654336) << "255 x 2564 + 512, in cache lines";
 }
 
 // Points without voxel load their map entry and features, and update nothing.
 TEST(OpsDynamicScatterBackwardDevice, PointsWithoutVoxel) {
   auto random = seeded_random();
-  const auto inputs = random_dynamic_scatter({1000, 300, 20, 280}, random);
-  const auto mapped =
-      static_cast<int64_t>(1000 - std::count(inputs.point2voxel_map.begin(), inputs.point2voxel_map.end(), -1));
-  const ScopedThreads threads(1);
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  require(mluOpOmpSetStatistics(handle, 1));
-  const DynamicScatterCall call(handle, inputs);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_TRUE(equal_bytes(call.output(), dynamic_scatter_reference(inputs)));
-  const TaskStatistics traceback = task_statistics(handle, kTraceback, 0);
+  const Case made = random_scatter({1000, 300, 20, 280}, random);
+  const std::vector<int32_t> map = int32s_of(made, "point2voxel_map");
+  const int64_t mapped = 1000 - std::count(map.begin(), map.end(), -1);
+  const TaskStatistics traceback = run_recorded(made, 1)[kTraceback].tasks[0];
   EXPECT_EQ(traceback.bytes_loaded, 1000 * (4 + 80) + mapped * 80);
   EXPECT_EQ(traceback.atomics, mapped);
   EXPECT_EQ(traceback.atomic_elements, mapped * 20);
@@ -120,15 +101,9 @@ TEST(OpsDynamicScatterBackwardDevice, PointsWithoutVoxel) {
 // Where one point does not fit NRAM, a tile holds some of its channels: (1024 - 4) / 24 = 42.
 TEST(OpsDynamicScatterBackwardDevice, PartsOfChannels) {
   auto random = seeded_random();
-  const auto inputs = mapped_inputs({60, 25, 100, 25}, random);
-  const ScopedThreads threads(1);
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1");
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  require(mluOpOmpSetStatistics(handle, 1));
-  const DynamicScatterCall call(handle, inputs);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_TRUE(equal_bytes(call.output(), dynamic_scatter_reference(inputs)));
-  const TaskStatistics traceback = task_statistics(handle, kTraceback, 0);
+  const Case made = lidar_scatter({60, 25, 100, 25}, 64, random);
+  const TaskStatistics traceback = run_recorded(made, 1)[kTraceback].tasks[0];
   EXPECT_EQ(traceback.tiles, 60 * 3);
   EXPECT_EQ(traceback.bytes_loaded, 60 * (4 + 400 + 400));
   EXPECT_EQ(traceback.atomics, 60 * 3);
@@ -138,45 +113,24 @@ TEST(OpsDynamicScatterBackwardDevice, PartsOfChannels) {
 // Tasks without points or voxels remain in the team.
 TEST(OpsDynamicScatterBackwardDevice, FewerPointsThanTasks) {
   auto random = seeded_random();
-  const auto inputs = mapped_inputs({5, 3, 8, 3}, random);
-  const ScopedThreads threads(16);
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  require(mluOpOmpSetStatistics(handle, 1));
-  const DynamicScatterCall call(handle, inputs);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  expect_launches(handle, kLaunches, 16);
-  EXPECT_EQ(task_statistics(handle, kTraceback, 4).item_count, 1);
-  EXPECT_EQ(task_statistics(handle, kTraceback, 5).item_count, 0);
-  EXPECT_EQ(task_statistics(handle, kScatter, 3).item_count, 0);
+  const Case made = lidar_scatter({5, 3, 8, 3}, 64, random);
+  const std::vector<Launch> launches = run_recorded(made, 16);
+  EXPECT_EQ(launches[kTraceback].tasks[4].item_count, 1);
+  EXPECT_EQ(launches[kTraceback].tasks[5].item_count, 0);
+  EXPECT_EQ(launches[kScatter].tasks[3].item_count, 0);
 }
 
 // reduce_from [N, C], and the bytes that alignment may skip.
 TEST(OpsDynamicScatterBackwardDevice, WorkspaceSize) {
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  EXPECT_EQ(dynamic_scatter_workspace(handle, 17176, 128), size_t{17176} * 128 * 4 + 63);
-  EXPECT_EQ(dynamic_scatter_workspace(handle, 1, 1), 64U + 63U);
-  EXPECT_EQ(dynamic_scatter_workspace(handle, 0, 128), 0U);
-}
-
-TEST(OpsDynamicScatterBackwardDevice, TaskDimsAndNramSizes) {
-  auto random = seeded_random();
-  for (const DynamicScatterSizes& sizes :
-       {DynamicScatterSizes{3001, 900, 19, 880}, {5000, 1, 5, 1}, {2000, 1500, 1, 1500}, {70, 30, 1000, 30}}) {
-    const auto inputs = random_dynamic_scatter(sizes, random);
-    const auto expected = dynamic_scatter_reference(inputs);
-    for (const int task_dim : {1, 2, 3, 16, 64}) {
-      for (const char* kib : {"16", "384", "1024"}) {
-        SCOPED_TRACE("taskDim " + std::to_string(task_dim) + ", NRAM " + kib);
-        const ScopedThreads threads(task_dim);
-        const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-        const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-        const DynamicScatterCall call(handle, inputs, Placement::kAgainstEnd);
-        ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-        EXPECT_TRUE(equal_bytes(call.output(), expected));
-        EXPECT_TRUE(call.intact());
-      }
-    }
-  }
+  const Handle handle(kDevice);
+  const auto workspace_size = [&](int64_t points, int64_t channels) {
+    const std::vector<int32_t> map(static_cast<size_t>(points), -1);
+    const std::vector<float> feats(map.size() * static_cast<size_t>(channels));
+    return OperatorCall(handle, make_scatter({points, 0, channels, 0}, map, feats)).arguments.workspace_size;
+  };
+  EXPECT_EQ(workspace_size(17176, 128), size_t{17176} * 128 * 4 + 63);
+  EXPECT_EQ(workspace_size(1, 1), 64U + 63U);
+  EXPECT_EQ(workspace_size(0, 128), 0U);
 }
 
 }  // namespace

@@ -1,36 +1,35 @@
-// mluOpDynamicScatterBackward in the native algorithm where few voxels have most points: tasks share their
+// mluOpDynamicPointToVoxelBackward in the native algorithm where few voxels have most points: tasks share their
 // points, and the first point that has the voxel's value gets the gradient.
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "ops/dynamic_scatter_backward/call.h"
+#include "ops/dynamic_scatter_backward/scatter_case.h"
 #include "support/call_statistics.h"
-#include "support/compare.h"
 #include "support/environment.h"
 
 namespace mluop::test {
 namespace {
 
+using cases::Case;
+
 // Voxel 7 has all points, or all but one in ten; one point in 100 has no voxel.
-DynamicScatterInputs crowded(const DynamicScatterSizes& sizes, bool all, std::mt19937& random) {
-  auto inputs = random_dynamic_scatter(sizes, random);
-  for (int32_t& voxel : inputs.point2voxel_map) {
+Case crowded(const ScatterSizes& sizes, bool all, std::mt19937& random) {
+  std::vector<int32_t> map = random_map(sizes, random);
+  for (int32_t& voxel : map) {
     if (all || random() % 10 > 0) voxel = random() % 100 == 0 ? -1 : 7;
   }
-  scatter_forward(inputs);
-  return inputs;
+  return make_scatter(sizes, map, random_feats(sizes, random));
 }
 
-void expect_output(const DynamicScatterInputs& inputs, const std::vector<float>& expected, int task_dim,
-                   Placement placement) {
+void expect_shared(const Oracle& oracle, int task_dim, Placement placement = Placement::kAligned) {
   const ScopedThreads threads(task_dim);
   const Handle handle(MLUOP_OMP_ALGORITHM_NATIVE);
   require(mluOpOmpSetStatistics(handle, 1));
-  const DynamicScatterCall call(handle, inputs, placement);
+  const OperatorCall call(handle, oracle.made(), placement);
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_TRUE(same_bits(call.output(), expected));
+  EXPECT_TRUE(oracle.agrees(call, MLUOP_OMP_ALGORITHM_NATIVE));
   EXPECT_TRUE(call.intact());
   const int match_task_dim = launch_of(handle, "match").task_dim;
   if (match_task_dim > 1) {
@@ -44,12 +43,12 @@ TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
   auto random = seeded_random();
   for (const int channels : {1, 16, 17, 64, 131}) {
     for (const bool all : {false, true}) {
-      const auto inputs = crowded({3000, 300, channels, 300}, all, random);
-      const auto expected = dynamic_scatter_reference(inputs);
+      const Case made = crowded({3000, 300, channels, 300}, all, random);
+      const Oracle oracle(made);
       for (const int task_dim : {1, 2, 3, 7, 64}) {
         SCOPED_TRACE(std::to_string(channels) + " channels, tasks: " + std::to_string(task_dim));
         for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-          expect_output(inputs, expected, task_dim, placement);
+          expect_shared(oracle, task_dim, placement);
         }
       }
     }
@@ -59,23 +58,23 @@ TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
 // Buckets of several voxels, two of them crowded, and maxima that many points have.
 TEST(OpsDynamicScatterBackwardSharedVoxels, Buckets) {
   auto random = seeded_random();
-  auto inputs = random_dynamic_scatter({50000, 20000, 21, 20000}, random);
-  for (int32_t& voxel : inputs.point2voxel_map) {
+  constexpr ScatterSizes kSizes = {50000, 20000, 21, 20000};
+  std::vector<int32_t> map = random_map(kSizes, random);
+  for (int32_t& voxel : map) {
     const uint32_t choice = random() % 16;
     if (choice < 15) voxel = choice < 7 ? 19999 : choice < 14 ? 40 : 41;
   }
-  for (float& feature : inputs.feats) feature = static_cast<float>(random() % 3);
-  scatter_forward(inputs);
-  const auto expected = dynamic_scatter_reference(inputs);
-  for (const int task_dim : {1, 4, 7, 64}) expect_output(inputs, expected, task_dim, Placement::kAligned);
+  const Case made = make_scatter(kSizes, map, random_feats(kSizes, random, 3));
+  const Oracle oracle(made);
+  for (const int task_dim : {1, 4, 7, 64}) expect_shared(oracle, task_dim);
 }
 
 // An output large enough for nontemporal stores.
 TEST(OpsDynamicScatterBackwardSharedVoxels, StreamedOutput) {
   auto random = seeded_random();
-  const auto inputs = crowded({25000, 12500, 256, 12500}, false, random);
-  const auto expected = dynamic_scatter_reference(inputs);
-  for (const int task_dim : {2, 7}) expect_output(inputs, expected, task_dim, Placement::kAligned);
+  const Case made = crowded({25000, 12500, 256, 12500}, false, random);
+  const Oracle oracle(made);
+  for (const int task_dim : {2, 7}) expect_shared(oracle, task_dim);
 }
 
 }  // namespace
