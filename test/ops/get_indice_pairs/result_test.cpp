@@ -1,5 +1,5 @@
-// mluOpGetIndicePairs against its definition, element for element, for convolutions, orders of sites and spaces that
-// its kernels treat apart. test/ops/contract_test.cpp has those of every operator.
+// mluOpGetIndicePairs against its definition, element for element, for convolutions, orders of sites and spaces
+// that its kernels treat apart. test/ops/contract_test.cpp has those of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,8 +81,8 @@ TEST(OpsGetIndicePairs, Convolutions) {
   }
 }
 
-// Repeated sites in any order, ascending, and all the same. There may be more rows of sites and of out_indices than
-// cells.
+// Repeated sites in any order, ascending, and all the same. There may be more rows of sites and of out_indices
+// than cells.
 TEST(OpsGetIndicePairs, RepeatedSites) {
   auto random = seeded_random();
   for (const IndicePairsProblem& convolution : kConvolutions) {
@@ -129,8 +129,8 @@ TEST(OpsGetIndicePairs, StreamedOutputs) {
                {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd});
 }
 
-// Spaces up to the largest whose bitmap exceeds all memory: the cells are hashed. Rows of out_indices past the last
-// output site are unchanged.
+// Spaces up to the largest whose bitmap exceeds all memory: the cells are hashed. Rows of out_indices past the
+// last output site are unchanged.
 TEST(OpsGetIndicePairs, SparseSpaces) {
   auto random = seeded_random();
   for (const auto& space : {IndicePairsProblem::Extent{40, 2000, 3000},
