@@ -136,11 +136,10 @@ Case make(const Recipe& r) {
   c.op_name = "get_indice_pairs";
   Parameters& p = c.parameters;
   p.message = "get_indice_pairs_param";
-  const int64_t axes = r["axes"];
-  if (axes != 2 && axes != 3) fail({}, "axes is " + std::to_string(axes) + ", expected 2 or 3");
   if (r["stride"] == 0) fail({}, "stride is 0, expected at least 1");
   std::vector<int64_t> space = {r["height"], r["width"]};
-  if (axes == 3) space.insert(space.begin(), r["depth"]);
+  if (r["two_dimensions"] == 0) space.insert(space.begin(), r["depth"]);
+  const auto axes = static_cast<int64_t>(space.size());
   // A submanifold convolution has the sites of its input; others are strided or dilated.
   const bool sub_m = r["sub_m"] != 0;
   const int64_t stride = sub_m ? 1 : r["stride"], dilation = sub_m || stride > 1 ? 1 : r["dilation"];
@@ -211,7 +210,7 @@ std::vector<Operator> get_indice_pairs_operators() {
               {"kernel", 3, 1, 4},
               {"stride", 1, 1, 3, false},
               {"dilation", 1, 1, 3, false},
-              {"axes", 3, 2, 3, false},
+              {"two_dimensions", 0, 0, 1, false},
               {"sub_m", 0, 0, 1, false},
               {"unordered", 0, 0, 1, false},
               {"repeated", 0, 0, 1, false}};

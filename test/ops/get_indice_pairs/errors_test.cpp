@@ -127,7 +127,7 @@ TEST(OpsGetIndicePairsErrors, Coordinates) {
 
 TEST(OpsGetIndicePairsErrors, CoordinatesOfTwoDimensions) {
   Case made = make_case("get_indice_pairs", MLUOP_DTYPE_INT32,
-                        {{"axes", 2}, {"batch", 2}, {"height", 9}, {"width", 8}, {"sites", 2}});
+                        {{"two_dimensions", 1}, {"batch", 2}, {"height", 9}, {"width", 8}, {"sites", 2}});
   set_values(made, "indices", std::vector<int32_t>{1, 3, 4, 0, 8, 7});
   expect_errors(
       made, {{set_element("indices", 1, 9),
