@@ -105,47 +105,71 @@ void fit(Case& c) {
   }
 }
 
+// Sites spread over the grid, in ascending or any order, distinct or some of them several times.
+std::vector<std::vector<int32_t>> draw_sites(const Recipe& r, const std::vector<int64_t>& space) {
+  int64_t cells = r["batch"];
+  for (const int64_t extent : space) cells *= extent;
+  const int64_t sites = std::min(r["sites"], cells);
+  const int64_t cells_of_site = cells / std::max<int64_t>(sites, 1);
+  Integers random(r.seed);
+  std::vector<std::vector<int32_t>> rows;
+  for (int64_t l = 0; l < sites; ++l) {
+    int64_t cell = l * cells_of_site + random.below(cells_of_site);
+    std::vector<int32_t> site(space.size() + 1);
+    for (size_t axis = space.size(); axis > 0; --axis) {
+      site[axis] = static_cast<int32_t>(cell % space[axis - 1]);
+      cell /= space[axis - 1];
+    }
+    site[0] = static_cast<int32_t>(cell);
+    const bool repeats = r["repeated"] != 0 && l > 0 && random.below(2) == 0;
+    rows.push_back(repeats ? rows.back() : site);
+  }
+  if (r["unordered"] == 0) return rows;
+  for (size_t left = rows.size(); left > 1; --left) {
+    std::swap(rows[left - 1], rows[static_cast<size_t>(random.below(static_cast<int64_t>(left)))]);
+  }
+  return rows;
+}
+
 Case make(const Recipe& r) {
   Case c;
   c.op_name = "get_indice_pairs";
   Parameters& p = c.parameters;
   p.message = "get_indice_pairs_param";
-  const std::vector<int64_t> space = {r["depth"], r["height"], r["width"]};
   if (r["stride"] == 0) fail({}, "stride is 0, expected at least 1");
-  // A submanifold convolution has the sites of its input.
+  std::vector<int64_t> space = {r["height"], r["width"]};
+  if (r["two_dimensions"] == 0) space.insert(space.begin(), r["depth"]);
+  const auto axes = static_cast<int64_t>(space.size());
+  // A submanifold convolution has the sites of its input; others are strided or dilated.
   const bool sub_m = r["sub_m"] != 0;
-  const int64_t stride = sub_m ? 1 : r["stride"], kernel = r["kernel"], pad = kernel / 2;
+  const int64_t stride = sub_m ? 1 : r["stride"], dilation = sub_m || stride > 1 ? 1 : r["dilation"];
+  const int64_t kernel = r["kernel"], reach = checked_product({dilation, kernel});
+  const int64_t pad = kernel / 2 * dilation;
+  checked_product({r["sites"], kernel, kernel, kernel});
+  checked_product({r["batch"], r["depth"] + reach, r["height"] + reach, r["width"] + reach}, int64_t{1} << 62);
   std::vector<int64_t> output;
-  for (const int64_t extent : space) output.push_back(sub_m ? extent : (extent + 2 * pad - kernel) / stride + 1);
-  p.set("dimnb", 5);
+  for (const int64_t extent : space) {
+    output.push_back(sub_m ? extent : (extent + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1);
+  }
+  const auto each_axis = [&](const char* name, int64_t value) {
+    p.set(name, std::vector<int64_t>(space.size(), value));
+  };
+  p.set("dimnb", axes + 2);
   p.set("batch", r["batch"]);
-  p.set("pad", std::vector<int64_t>(3, pad));
-  p.set("stride", std::vector<int64_t>(3, stride));
-  p.set("dilation", std::vector<int64_t>(3, 1));
+  each_axis("pad", pad);
+  each_axis("stride", stride);
+  each_axis("dilation", dilation);
   p.set("input_space", space);
-  p.set("filter_space", std::vector<int64_t>(3, kernel));
+  each_axis("filter_space", kernel);
   p.set("output_space", output);
   p.set("sub_m", r["sub_m"]);
   p.set("transpose", 0);
   p.set("inverse", 0);
-  // Distinct sites, spread over the grid.
-  checked_product({r["sites"], kernel, kernel, kernel});
-  checked_product({r["batch"], space[0] + kernel, space[1] + kernel, space[2] + kernel}, int64_t{1} << 62);
-  const int64_t cells = r["batch"] * space[0] * space[1] * space[2], sites = std::min(r["sites"], cells);
-  const int64_t cells_of_site = cells / std::max<int64_t>(sites, 1);
-  Integers random(r.seed);
-  std::vector<int32_t> rows;
-  for (int64_t l = 0; l < sites; ++l) {
-    int64_t cell = l * cells_of_site + random.below(cells_of_site);
-    std::array<int64_t, 4> site{};
-    for (size_t axis = 3; axis > 0; --axis) {
-      site[axis] = cell % space[axis - 1];
-      cell /= space[axis - 1];
-    }
-    site[0] = cell;
-    for (const int64_t coordinate : site) rows.push_back(static_cast<int32_t>(coordinate));
-  }
-  c.inputs = {with_values(make_tensor("indices", MLUOP_DTYPE_INT32, {sites, 4}), rows)};
+  const std::vector<std::vector<int32_t>> rows = draw_sites(r, space);
+  std::vector<int32_t> indices;
+  for (const auto& row : rows) indices.insert(indices.end(), row.begin(), row.end());
+  const auto sites = static_cast<int64_t>(rows.size());
+  c.inputs = {with_values(make_tensor("indices", MLUOP_DTYPE_INT32, {sites, axes + 1}), indices)};
   c.outputs = {make_tensor("out_indices", MLUOP_DTYPE_INT32, {}),
                make_tensor("indice_pairs", MLUOP_DTYPE_INT32, {}),
                make_tensor("indice_num", MLUOP_DTYPE_INT32, {})};
@@ -185,7 +209,11 @@ std::vector<Operator> get_indice_pairs_operators() {
               {"sites", 60, 1, 400},
               {"kernel", 3, 1, 4},
               {"stride", 1, 1, 3, false},
-              {"sub_m", 0, 0, 1, false}};
+              {"dilation", 1, 1, 3, false},
+              {"two_dimensions", 0, 0, 1, false},
+              {"sub_m", 0, 0, 1, false},
+              {"unordered", 0, 0, 1, false},
+              {"repeated", 0, 0, 1, false}};
   op.dtypes = {MLUOP_DTYPE_INT32};
   op.make = make;
   op.reductions = {axis_reduction("sites", {{0, 0}}, fit)};

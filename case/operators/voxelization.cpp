@@ -46,11 +46,14 @@ Case make(const Recipe& r) {
   c.parameters.set("max_voxels", r["max_voxels"]);
   c.parameters.set("ndim", 3);
   c.parameters.set("deterministic", 1);
-  // The points of a cube of side 2; voxels of side 1/4 in most of it.
+  if (r["cells"] == 0) fail({}, "cells is 0, expected at least 1");
+  // The points of a cube of side 2; `cells` cells along each axis of most of it, by default of side 1/4.
+  constexpr float kLower = -0.9F, kUpper = 0.85F;
+  const auto side = static_cast<float>(1.75 / static_cast<double>(r["cells"]));
   c.inputs = {with_uniform(make_tensor("points", MLUOP_DTYPE_FLOAT, {r["n"], r["f"]}), r.seed),
-              with_values<float>(make_tensor("voxel_size", MLUOP_DTYPE_FLOAT, {3}), {0.25F, 0.25F, 0.25F}),
+              with_values<float>(make_tensor("voxel_size", MLUOP_DTYPE_FLOAT, {3}), {side, side, side}),
               with_values<float>(make_tensor("coors_range", MLUOP_DTYPE_FLOAT, {6}),
-                                 {-0.9F, -0.9F, -0.9F, 0.85F, 0.85F, 0.85F})};
+                                 {kLower, kLower, kLower, kUpper, kUpper, kUpper})};
   c.outputs = {make_tensor("voxels", MLUOP_DTYPE_FLOAT, {}), make_tensor("coors", MLUOP_DTYPE_INT32, {}),
                make_tensor("num_points_per_voxel", MLUOP_DTYPE_INT32, {}),
                make_tensor("voxel_num", MLUOP_DTYPE_INT32, {})};
@@ -76,7 +79,12 @@ std::vector<Operator> voxelization_operators() {
   op.query = query;
   op.run = run;
   op.expect = expect;
-  op.sizes = {{"n", 200, 1, 900}, {"f", 5, 3, 10}, {"max_points", 4, 1, 10}, {"max_voxels", 60, 1, 300}};
+  op.copies = true;
+  op.sizes = {{"n", 200, 1, 900},
+              {"f", 5, 3, 10},
+              {"max_points", 4, 1, 10},
+              {"max_voxels", 60, 1, 300},
+              {"cells", 7, 1, 20, false}};
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.make = make;
   op.reductions = {axis_reduction("points", {{0, 0}}, fit)};

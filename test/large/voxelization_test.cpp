@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "large/large_memory.h"
-#include "ops/voxelization/call.h"
+#include "reference/voxelization.h"
+#include "support/api.h"
 #include "support/environment.h"
 
 namespace mluop::test {

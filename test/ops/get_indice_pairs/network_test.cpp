@@ -4,16 +4,18 @@
 
 #include <algorithm>
 
-#include "ops/get_indice_pairs/call.h"
-#include "ops/indice_convolution_forward/call.h"
+#include "ops/get_indice_pairs/convolution_case.h"
 #include "support/center_point.h"
 #include "support/compare.h"
 #include "support/dense_convolution.h"
 #include "support/environment.h"
 #include "support/indice_pairs.h"
+#include "support/random_problem.h"
 
 namespace mluop::test {
 namespace {
+
+using cases::Case;
 
 const SparseConvolution kLayers[] = {
     {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}},
@@ -26,40 +28,27 @@ const SparseConvolution kLayers[] = {
     submanifold({1, 5, 3}),
 };
 
-// The call for the sites of a tensor.
-GetIndicePairsInputs inputs_of(const SparseTensor& tensor, const SparseConvolution& convolution, int64_t outputs) {
+// The problem of the sites of a tensor.
+IndicePairsProblem problem_of(const SparseTensor& tensor, const SparseConvolution& convolution) {
   const auto space = [](const Site& grid) { return IndicePairsProblem::Extent{grid[1], grid[2], grid[3]}; };
-  return {false,
-          {tensor.grid[0], space(tensor.grid), space(output_grid(tensor.grid, convolution)), convolution.kernel,
-           convolution.stride, convolution.padding, convolution.dilation, convolution.submanifold, tensor.sites},
-          outputs};
+  return {tensor.grid[0],       space(tensor.grid),      space(output_grid(tensor.grid, convolution)),
+          convolution.kernel,   convolution.stride,      convolution.padding,
+          convolution.dilation, convolution.submanifold, tensor.sites};
 }
 
-SparseTensor random_tensor(const Site& grid, std::mt19937& random) {
-  SiteSet sites(grid);
-  for (int i = 0; i < 150; ++i) {
-    Site site;
-    for (size_t axis = 0; axis < site.size(); ++axis) {
-      site[axis] = static_cast<int32_t>(random() % static_cast<uint64_t>(grid[axis]));
-    }
-    sites.insert(site);
-  }
-  SparseTensor tensor{grid, sites.sites()};
-  std::shuffle(tensor.sites.begin(), tensor.sites.end(), random);
-  return tensor;
-}
-
+// `out_indices` are the sites of the rows.
 std::vector<float> dense_result(const SparseTensor& tensor, const SparseConvolution& convolution,
-                                const std::vector<int32_t>& out_indices,
-                                const IndiceConvolutionInputs<float>& inputs) {
-  const auto Ci = static_cast<int>(inputs.sizes.Ci), Co = static_cast<int>(inputs.sizes.Co);
+                                const std::vector<int32_t>& out_indices, const std::vector<float>& features,
+                                const std::vector<float>& filters) {
+  const int Ci = static_cast<int>(features.size() / tensor.sites.size());
+  const int Co = static_cast<int>(filters.size()) / Ci / convolution.offsets();
   std::vector<double> dense(reference::dense_index(tensor.grid, {tensor.grid[0], 0, 0, 0}, Ci));
   for (size_t i = 0; i < tensor.sites.size(); ++i) {
-    std::copy_n(inputs.features.begin() + static_cast<int64_t>(i) * Ci, Ci,
+    std::copy_n(features.begin() + static_cast<int64_t>(i) * Ci, Ci,
                 dense.begin() + static_cast<int64_t>(reference::dense_index(tensor.grid, tensor.sites[i], Ci)));
   }
-  const auto result = reference::dense_convolution(tensor.grid, convolution, Ci, Co, dense,
-                                                   {inputs.filters.begin(), inputs.filters.end()});
+  const auto result =
+      reference::dense_convolution(tensor.grid, convolution, Ci, Co, dense, {filters.begin(), filters.end()});
   std::vector<float> expected;
   for (size_t row = 0; row < out_indices.size(); row += 4) {
     const Site site = {out_indices[row], out_indices[row + 1], out_indices[row + 2], out_indices[row + 3]};
@@ -76,43 +65,53 @@ TEST(OpsGetIndicePairs, DenseConvolution) {
   const ScopedThreads threads(2);
   for (const SparseConvolution& convolution : kLayers) {
     SCOPED_TRACE(&convolution - kLayers);
-    const SparseTensor tensor = random_tensor({2, 6, 9, 8}, random);
-    const int64_t outputs =
-        static_cast<int64_t>(indice_pairs(tensor.sites, tensor.grid, convolution).outputs.size());
+    SparseTensor tensor{{2, 6, 9, 8}, {}};
+    tensor.sites = with_random_sites(problem_of(tensor, convolution), 120, random).sites;
     const Handle handle;
-    const GetIndicePairsCall pairs(handle, inputs_of(tensor, convolution, outputs));
+    const Case pairs_made = convolution_case(problem_of(tensor, convolution));
+    const OperatorCall pairs(handle, pairs_made);
     ASSERT_EQ(pairs.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
     const auto& [depth, height, width] = convolution.kernel;
-    const IndiceConvolutionSizes sizes = {
-        static_cast<int64_t>(tensor.sites.size()), pairs.num_act_out(), 7, 18, depth, height, width};
+    Case made = make_case("indice_convolution_forward", MLUOP_DTYPE_FLOAT,
+                          {{"num_act_in", static_cast<int64_t>(tensor.sites.size())},
+                           {"num_act_out", pairs["out_indices"].dim(0)},
+                           {"ci", 7},
+                           {"co", 18},
+                           {"d", depth},
+                           {"h", height},
+                           {"w", width}});
     // Integers: the sums are exact.
-    auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kNdhwc, random);
-    inputs.indice_pairs = pairs.pairs_buffer.values();
-    const auto num = pairs.num_buffer.values();
-    inputs.indice_num.assign(num.begin(), num.end());
-    IndiceConvolutionCall<float> call(handle, inputs);
-    call.sub_m = convolution.submanifold ? 1 : 0;
+    const auto features = random_integers<float>(tensor.sites.size() * 7, random, 2);
+    const auto filters = random_integers<float>(static_cast<size_t>(convolution.offsets()) * 7 * 18, random, 2);
+    set_values(made, "features", features);
+    set_values(made, "filters", filters);
+    set_values(made, "indice_pairs", pairs.int32s("indice_pairs"));
+    const auto num = pairs.int32s("indice_num");
+    made.parameters.set("indice_num", std::vector<int64_t>(num.begin(), num.end()));
+    made.parameters.set("sub_m", convolution.submanifold ? 1 : 0);
+    const OperatorCall call(handle, made);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(same_bits(call.output(), dense_result(tensor, convolution, pairs.out_buffer.values(), inputs)));
+    EXPECT_TRUE(same_bits(call.floats("features_out"),
+                          dense_result(tensor, convolution, pairs.int32s("out_indices"), features, filters)));
   }
 }
 
 void expect_generated(const SparseTensor& tensor, const SparseConvolution& convolution) {
   const IndicePairs expected = indice_pairs(tensor.sites, tensor.grid, convolution);
-  const auto inputs = inputs_of(tensor, convolution, static_cast<int64_t>(expected.outputs.size()));
+  std::vector<int32_t> out;
+  for (const Site& site : expected.outputs) out.insert(out.end(), site.begin(), site.end());
+  const Case made = convolution_case(problem_of(tensor, convolution));
   for (const int count : {1, 2, 5, 16}) {
     SCOPED_TRACE(count);
     const ScopedThreads threads(count);
     const Handle handle;
-    const GetIndicePairsCall call(handle, inputs, Placement::kAgainstEnd);
+    const OperatorCall call(handle, made, Placement::kAgainstEnd);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
     EXPECT_TRUE(call.intact());
-    ASSERT_EQ(call.pairs_buffer.values(), expected.pairs);
-    const auto num = call.num_buffer.values();
+    EXPECT_TRUE(call.int32s("indice_pairs") == expected.pairs);
+    const auto num = call.int32s("indice_num");
     EXPECT_EQ(std::vector<int64_t>(num.begin(), num.end()), expected.num);
-    std::vector<int32_t> out;
-    for (const Site& site : expected.outputs) out.insert(out.end(), site.begin(), site.end());
-    EXPECT_EQ(call.out_buffer.values(), out);
+    EXPECT_TRUE(call.int32s("out_indices") == out);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "ops/get_indice_pairs/call.h"
+#include "ops/get_indice_pairs/convolution_case.h"
 #include "support/random_problem.h"
 
 namespace mluop::test {
@@ -24,14 +24,14 @@ class OpsGetIndicePairsProperties : public ::testing::Test {
   }
 
   // Distinct sites, in any order.
-  GetIndicePairsInputs random_sites(const IndicePairsProblem& convolution) {
+  IndicePairsProblem random_sites(const IndicePairsProblem& convolution) {
     const auto& [depth, height, width] = convolution.input_space;
-    return random_get_indice_pairs(
+    return with_random_sites(
         convolution, random_size(random, std::min(900, convolution.batch_size * depth * height * width)), random);
   }
 
   // Odd extents, and the padding of a filter that is centered.
-  GetIndicePairsInputs random_submanifold() {
+  IndicePairsProblem random_submanifold() {
     const Extent space = random_extent(30);
     IndicePairsProblem convolution = {2, space, space, {}, {1, 1, 1}, {}, {1, 1, 1}, true, {}};
     for (size_t axis = 0; axis < 3; ++axis) {
@@ -41,7 +41,7 @@ class OpsGetIndicePairsProperties : public ::testing::Test {
     return random_sites(convolution);
   }
 
-  GetIndicePairsInputs random_regular() {
+  IndicePairsProblem random_regular() {
     IndicePairsProblem convolution{
         .batch_size = 2, .input_space = random_extent(30), .output_space = {}, .kernel = {}, .sites = {}};
     const auto up_to = [&](uint32_t max) { return 1 + static_cast<int32_t>(random() % max); };
@@ -50,8 +50,7 @@ class OpsGetIndicePairsProperties : public ::testing::Test {
       convolution.pad[axis] = up_to(3) - 1;
       (random() % 2 == 0 ? convolution.stride : convolution.dilation)[axis] = up_to(3);
     }
-    convolution.output_space = output_space_of(convolution);
-    return random_sites(convolution);
+    return random_sites(with_output_space(convolution));
   }
 
   std::mt19937 random = seeded_random();
@@ -62,15 +61,15 @@ struct Result {
   std::vector<int32_t> out_indices;
 };
 
-Result result_of(const GetIndicePairsInputs& inputs) {
+Result result_of(const IndicePairsProblem& problem) {
   const Handle handle;
-  const GetIndicePairsCall call(handle, inputs);
+  const OperatorCall call(handle, convolution_case(problem));
   require(call.run());
   EXPECT_TRUE(call.intact());
-  Result result{{}, call.out_buffer.values()};
-  const size_t count = inputs.problem.sites.size();
-  const auto all = call.pairs_buffer.values();
-  for (const int32_t number : call.num_buffer.values()) {
+  Result result{{}, call.int32s("out_indices")};
+  const size_t count = problem.sites.size();
+  const auto all = call.int32s("indice_pairs");
+  for (const int32_t number : call.int32s("indice_num")) {
     const int32_t* rows = all.data() + 2 * count * result.pairs.size();
     std::set<Pair> pairs;
     for (int32_t i = 0; i < number; ++i) pairs.emplace(rows[i], rows[count + static_cast<size_t>(i)]);
@@ -86,8 +85,8 @@ TEST_F(OpsGetIndicePairsProperties, SubmanifoldPairsAreSymmetric) {
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
     const RandomTeam team(random);
-    const auto inputs = random_submanifold();
-    const Result result = result_of(inputs);
+    const IndicePairsProblem problem = random_submanifold();
+    const Result result = result_of(problem);
     const size_t offsets = result.pairs.size();
     for (size_t k = 0; k < offsets; ++k) {
       std::set<Pair> mirrored;
@@ -95,7 +94,7 @@ TEST_F(OpsGetIndicePairsProperties, SubmanifoldPairsAreSymmetric) {
       EXPECT_EQ(mirrored, result.pairs[offsets - 1 - k]) << "offset " << k;
     }
     for (const auto& [input, output] : result.pairs[offsets / 2]) EXPECT_EQ(input, output);
-    EXPECT_EQ(result.pairs[offsets / 2].size(), inputs.problem.sites.size());
+    EXPECT_EQ(result.pairs[offsets / 2].size(), problem.sites.size());
   }
 }
 
@@ -104,9 +103,8 @@ TEST_F(OpsGetIndicePairsProperties, PairsSatisfyTheEquation) {
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
     const RandomTeam team(random);
-    const auto inputs = random_regular();
-    const IndicePairsProblem& problem = inputs.problem;
-    const Result result = result_of(inputs);
+    const IndicePairsProblem problem = random_regular();
+    const Result result = result_of(problem);
     std::vector<Site> outputs;
     for (size_t i = 0; i < result.out_indices.size(); i += 4) {
       outputs.push_back({result.out_indices[i], result.out_indices[i + 1], result.out_indices[i + 2],
@@ -138,12 +136,12 @@ TEST_F(OpsGetIndicePairsProperties, OrderOfSitesNumbersInputRows) {
   for (int round = 0; round < kRounds; ++round) {
     SCOPED_TRACE(round);
     const RandomTeam team(random);
-    auto inputs = random_regular();
-    const Result first = result_of(inputs);
-    const auto sites = inputs.problem.sites;
+    IndicePairsProblem problem = random_regular();
+    const Result first = result_of(problem);
+    const auto sites = problem.sites;
     const auto order = random_permutation(static_cast<int>(sites.size()), random);
-    for (size_t l = 0; l < sites.size(); ++l) inputs.problem.sites[l] = sites[static_cast<size_t>(order[l])];
-    const Result second = result_of(inputs);
+    for (size_t l = 0; l < sites.size(); ++l) problem.sites[l] = sites[static_cast<size_t>(order[l])];
+    const Result second = result_of(problem);
     EXPECT_EQ(second.out_indices, first.out_indices);
     for (size_t k = 0; k < first.pairs.size(); ++k) {
       std::set<Pair> renumbered;
