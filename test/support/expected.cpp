@@ -58,15 +58,19 @@ Expected::Copy::Copy(const Arguments& from) : parameters(*from.parameters), argu
 
 Expected::Expected(const cases::Operator& op, const Arguments& arguments) : op_(op), before_(arguments) {}
 
+Arguments& Expected::unwritten(std::optional<Copy>& copy) const {
+  Arguments& arguments = copy.emplace(before_).arguments;
+  for (size_t i = 0; i < op_.tensors.size(); ++i) {
+    const Operand& output = arguments[i];
+    if (op_.tensors[i].role != cases::Role::kOutput || output.bytes() == 0) continue;
+    std::memset(output.data, 0x5A, static_cast<size_t>(output.bytes()));
+  }
+  return arguments;
+}
+
 const Arguments& Expected::results() {
   if (!results_) {
-    Arguments& arguments = results_.emplace(before_).arguments;
-    // An element that neither the call nor the oracle writes differs.
-    for (size_t i = 0; i < op_.tensors.size(); ++i) {
-      const Operand& output = arguments[i];
-      if (op_.tensors[i].role != cases::Role::kOutput || output.bytes() == 0) continue;
-      std::memset(output.data, 0x5A, static_cast<size_t>(output.bytes()));
-    }
+    Arguments& arguments = unwritten(results_);
     op_.expect(arguments);
     for (Operand& output : arguments.tensors) round_sums(output);
   }
@@ -74,7 +78,7 @@ const Arguments& Expected::results() {
 }
 
 const Arguments& Expected::bits() {
-  if (!bits_) op_.expect_bits(bits_.emplace(before_).arguments);
+  if (!bits_) op_.expect_bits(unwritten(bits_));
   return bits_->arguments;
 }
 

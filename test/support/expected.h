@@ -33,6 +33,9 @@ class Expected {
     cases::Arguments arguments;
   };
 
+  // The tensors before the call, with other contents of the outputs that it writes as a whole: an element that
+  // neither the call nor the oracle writes differs.
+  cases::Arguments& unwritten(std::optional<Copy>& copy) const;
   const cases::Arguments& results();
   const cases::Arguments& bits();
   // Of the sums: those of the absolute values.

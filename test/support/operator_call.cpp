@@ -138,6 +138,11 @@ mluOpStatus_t OperatorCall::query() const {
   return op_.query(arguments, &bytes);
 }
 
+void OperatorCall::expect() {
+  op_.expect(arguments);
+  for (Operand& output : arguments.tensors) round_sums(output);
+}
+
 const Operand& OperatorCall::operator[](std::string_view id) const {
   for (size_t i = 0; i < op_.tensors.size(); ++i) {
     if (op_.tensors[i].id == id) return arguments[i];

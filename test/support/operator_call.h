@@ -41,6 +41,11 @@ class OperatorCall {
   mluOpStatus_t run() const { return op_.run(arguments); }
   // The workspace query of an operator that has one.
   mluOpStatus_t query() const;
+  // Computes the outputs with the oracle instead, of arguments that a call has accepted: cases::Operator::expect and
+  // expect_bits.
+  void expect();
+  void expect_bits() { op_.expect_bits(arguments); }
+
   const cases::Operator& op() const { return op_; }
   cases::Operand& operator[](std::string_view id);
   const cases::Operand& operator[](std::string_view id) const;

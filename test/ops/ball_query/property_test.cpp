@@ -17,34 +17,34 @@ namespace {
 
 constexpr int kRounds = 12;
 // What idx holds before a call, which remains in rows without a member.
-constexpr int32_t kNoMember = -7;
+constexpr int32_t kBeforeCall = -7;
 
-struct Problem {
+struct Points {
   mluOpDataType_t dtype;
   int64_t B, M, N, nsample;
   double min_radius, max_radius;
   std::vector<float> new_xyz, xyz;
 };
 
-Problem random_problem(mluOpDataType_t dtype, std::mt19937& random) {
+Points random_problem(mluOpDataType_t dtype, std::mt19937& random) {
   const double max_radius = random_size(random, 15) + 0.25;
   const double min_radius = random() % 2 == 0 ? 0 : max_radius / 2;
-  Problem problem{dtype,
-                  random_size(random, 3),
-                  random_size(random, 100),
-                  random_size(random, 2000),
-                  random_size(random, 70),
-                  min_radius,
-                  max_radius,
-                  {},
-                  {}};
+  Points problem{dtype,
+                 random_size(random, 3),
+                 random_size(random, 100),
+                 random_size(random, 2000),
+                 random_size(random, 70),
+                 min_radius,
+                 max_radius,
+                 {},
+                 {}};
   // Half represents the integers up to 2048: 3 * 20^2 times 1.
   problem.new_xyz = random_integers<float>(static_cast<size_t>(problem.B * problem.M * 3), random, 10);
   problem.xyz = random_integers<float>(static_cast<size_t>(problem.B * problem.N * 3), random, 10);
   return problem;
 }
 
-std::vector<int32_t> result_of(const Problem& p) {
+std::vector<int32_t> result_of(const Points& p) {
   cases::Case made =
       make_case("ball_query", p.dtype, {{"b", p.B}, {"m", p.M}, {"n", p.N}, {"nsample", p.nsample}});
   made.parameters.set_real("min_radius", p.min_radius);
@@ -53,7 +53,7 @@ std::vector<int32_t> result_of(const Problem& p) {
   set_values(made, "xyz", p.xyz);
   const Handle handle;
   OperatorCall call(handle, made);
-  std::fill_n(call["idx"].as<int32_t>(), call["idx"].count(), kNoMember);
+  std::fill_n(call["idx"].as<int32_t>(), call["idx"].count(), kBeforeCall);
   require(call.run());
   EXPECT_TRUE(call.intact());
   return call.int32s("idx");
@@ -62,17 +62,17 @@ std::vector<int32_t> result_of(const Problem& p) {
 // The members of a row.
 std::set<int32_t> members_of(const std::vector<int32_t>& idx, int64_t nsample, int64_t center) {
   std::set<int32_t> members(idx.begin() + center * nsample, idx.begin() + (center + 1) * nsample);
-  members.erase(kNoMember);
+  members.erase(kBeforeCall);
   return members;
 }
 
 // Calls check(problem) for random problems in random teams.
-void for_each_problem(const std::function<void(Problem&)>& check) {
+void for_each_problem(const std::function<void(Points&)>& check) {
   auto random = seeded_random();
   for (const auto dtype : kFloatingDtypes) {
     for (int round = 0; round < kRounds; ++round) {
       SCOPED_TRACE(round);
-      Problem problem = random_problem(dtype, random);
+      Points problem = random_problem(dtype, random);
       const RandomTeam team(random);
       check(problem);
     }
@@ -82,12 +82,12 @@ void for_each_problem(const std::function<void(Problem&)>& check) {
 // Each row is its members in ascending order, then the first one; all are in the shell, and no earlier point that
 // is left out is.
 TEST(OpsBallQueryProperties, FirstMembersInOrder) {
-  for_each_problem([](const Problem& p) {
+  for_each_problem([](const Points& p) {
     const auto idx = result_of(p);
     for (int64_t center = 0; center < p.B * p.M; ++center) {
       const auto members = members_of(idx, p.nsample, center);
       std::vector<int32_t> row(members.begin(), members.end());
-      row.resize(static_cast<size_t>(p.nsample), members.empty() ? kNoMember : *members.begin());
+      row.resize(static_cast<size_t>(p.nsample), members.empty() ? kBeforeCall : *members.begin());
       ASSERT_TRUE(std::equal(row.begin(), row.end(), idx.begin() + center * p.nsample));
       const bool full = static_cast<int64_t>(members.size()) == p.nsample;
       const int64_t seen = full ? *members.rbegin() + 1 : p.N;
@@ -105,9 +105,9 @@ TEST(OpsBallQueryProperties, FirstMembersInOrder) {
 
 // Translations by integers, and coordinates and radii doubled together, change nothing.
 TEST(OpsBallQueryProperties, TranslatedAndScaled) {
-  for_each_problem([](const Problem& problem) {
-    Problem moved = problem, doubled = problem;
-    for (auto member : {&Problem::new_xyz, &Problem::xyz}) {
+  for_each_problem([](const Points& problem) {
+    Points moved = problem, doubled = problem;
+    for (auto member : {&Points::new_xyz, &Points::xyz}) {
       for (size_t i = 0; i < (problem.*member).size(); ++i) {
         (moved.*member)[i] += static_cast<float>(i % 3 * 7) - 9;
         (doubled.*member)[i] *= 2;
@@ -123,7 +123,7 @@ TEST(OpsBallQueryProperties, TranslatedAndScaled) {
 
 // Fewer samples are the first of more; a ball is divided into a smaller one and a shell.
 TEST(OpsBallQueryProperties, PrefixesAndShells) {
-  for_each_problem([](Problem& p) {
+  for_each_problem([](Points& p) {
     p.min_radius = 0;
     const int64_t nsample = p.nsample;
     const auto few = result_of(p);

@@ -14,8 +14,6 @@ namespace {
 
 using cases::Case;
 
-constexpr mluOpReduceMode_t kReduceTypes[] = {MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN, MLUOP_REDUCE_DMAX};
-
 Case valid_case(mluOpReduceMode_t reduce_type = MLUOP_REDUCE_DMAX) {
   auto random = seeded_random();
   Case made = random_scatter({50, 20, 6, 18}, random);

@@ -19,8 +19,6 @@ namespace {
 
 using cases::Case;
 
-constexpr mluOpReduceMode_t kReduceTypes[] = {MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN, MLUOP_REDUCE_DMAX};
-
 std::string text_of(const ScatterSizes& s) {
   return product_text({s.points, s.voxels, s.channels}) + ", voxel_num " + std::to_string(s.voxel_num);
 }

@@ -12,6 +12,8 @@
 
 namespace mluop::test {
 
+inline constexpr mluOpReduceMode_t kReduceTypes[] = {MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMEAN, MLUOP_REDUCE_DMAX};
+
 struct ScatterSizes {
   int64_t points, voxels, channels, voxel_num;
 };

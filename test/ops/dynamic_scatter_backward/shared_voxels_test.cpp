@@ -58,13 +58,13 @@ TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
 // Buckets of several voxels, two of them crowded, and maxima that many points have.
 TEST(OpsDynamicScatterBackwardSharedVoxels, Buckets) {
   auto random = seeded_random();
-  constexpr ScatterSizes kSizes = {50000, 20000, 21, 20000};
-  std::vector<int32_t> map = random_map(kSizes, random);
+  constexpr ScatterSizes kBuckets = {50000, 20000, 21, 20000};
+  std::vector<int32_t> map = random_map(kBuckets, random);
   for (int32_t& voxel : map) {
     const uint32_t choice = random() % 16;
     if (choice < 15) voxel = choice < 7 ? 19999 : choice < 14 ? 40 : 41;
   }
-  const Case made = make_scatter(kSizes, map, random_feats(kSizes, random, 3));
+  const Case made = make_scatter(kBuckets, map, random_feats(kBuckets, random, 3));
   const Oracle oracle(made);
   for (const int task_dim : {1, 4, 7, 64}) expect_shared(oracle, task_dim);
 }
