@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <cstdio>
 #include <fstream>
@@ -88,8 +87,7 @@ TEST_F(ApiGenCaseProcess, FullDisk) {
       SCOPED_TRACE(limit);
       EXPECT_EQ(exit_status_of_child([&] {
                   signal(SIGXFSZ, SIG_IGN);
-                  const rlimit bytes{limit, limit};
-                  setrlimit(RLIMIT_FSIZE, &bytes);
+                  set_limit(RLIMIT_FSIZE, limit);
                   const Handle handle;
                   return solves(handle) && solves(handle) && files_below(folder()).empty();
                 }),

@@ -3,7 +3,6 @@
 // the OpenMP runtime allocates.
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,14 +24,6 @@ namespace {
 
 constexpr int kSucceeded = 10, kAllocFailed = 11, kWrong = 12;
 
-// Limits the address space to `bytes`, or to the process's own limit if that is lower.
-bool limit_address_space(rlim_t bytes) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0) return false;
-  limit.rlim_cur = std::min(bytes, limit.rlim_max);
-  return setrlimit(RLIMIT_AS, &limit) == 0;
-}
-
 rlim_t address_space() {
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -42,9 +33,9 @@ rlim_t address_space() {
 // Runs the call with `bytes` of address space left, and without a limit afterwards.
 int outcome_with_limit(const OperatorCall& call, rlim_t bytes) {
   const auto before = call.contents();
-  if (!limit_address_space(address_space() + bytes)) return kWrong;
+  if (!set_limit(RLIMIT_AS, address_space() + bytes)) return kWrong;
   const mluOpStatus_t status = call.run();
-  if (!limit_address_space(RLIM_INFINITY)) return kWrong;
+  if (!set_limit(RLIMIT_AS, RLIM_INFINITY)) return kWrong;
   if (!call.intact()) return kWrong;
   if (status == MLUOP_STATUS_SUCCESS) return kSucceeded;
   if (status != MLUOP_STATUS_ALLOC_FAILED || call.contents() != before) return kWrong;

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/api_errors.h"
 #include "support/environment.h"
-#include "support/error_table.h"
 #include "support/operator_call.h"
 
 namespace mluop::test {

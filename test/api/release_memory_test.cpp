@@ -3,9 +3,9 @@
 
 #include "core/boundary.h"
 #include "ops/operator_cases.h"
+#include "support/api_errors.h"
 #include "support/call_statistics.h"
 #include "support/environment.h"
-#include "support/error_table.h"
 #include "support/failing_allocator.h"
 #include "support/trace.h"
 #include "team/context.h"

@@ -1,7 +1,6 @@
 // Teams whose threads the system refuses (RLIMIT_NPROC): launches run on those that it grants, with the same
 // results.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,14 +15,6 @@
 namespace mluop::test {
 namespace {
 
-// Limits the threads of this user; root has no limit.
-bool limit_threads(rlim_t threads) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NPROC, &limit) != 0) return false;
-  limit.rlim_cur = threads;
-  return setrlimit(RLIMIT_NPROC, &limit) == 0;
-}
-
 // The number of threads of the last call's first launch; 0 if the call or its result is wrong.
 int threads_of_call(mluOpOmpAlgorithm_t algorithm, const SolvedCase& masks) {
   const Handle handle(algorithm);
@@ -36,16 +27,13 @@ int threads_of_call(mluOpOmpAlgorithm_t algorithm, const SolvedCase& masks) {
 
 constexpr int kThreads = 4;
 
-// Prints the number of threads with the limit `threads`, and without it. Ends the process.
+// Prints the number of threads with the limit `threads` for this user, and without it; root has no limit. Ends the process.
 [[noreturn]] void call_with_limit(mluOpOmpAlgorithm_t algorithm, rlim_t threads, const SolvedCase& masks) {
   setenv("MLUOP_OMP_MAX_THREADS", "4", 1);
   const ScopedThreads tasks(kThreads);
-  if (setgid(kNobody) != 0 || setuid(kNobody) != 0 || !limit_threads(threads)) _exit(2);
+  if (setgid(kNobody) != 0 || setuid(kNobody) != 0 || !set_limit(RLIMIT_NPROC, threads)) _exit(2);
   const int limited = threads_of_call(algorithm, masks);
-  // The hard limit is the one of the test.
-  rlimit limit{};
-  getrlimit(RLIMIT_NPROC, &limit);
-  limit_threads(limit.rlim_max);
+  set_limit(RLIMIT_NPROC, RLIM_INFINITY);
   const int unlimited = threads_of_call(algorithm, masks);
   std::cerr << "limited " << limited << ", unlimited " << unlimited << std::endl;
   _exit(0);

@@ -49,26 +49,22 @@ int failures_of_threads(const Body& body) {
   return failures;
 }
 
-TEST(TeamConcurrency, AHandleForEachThread) {
+// A handle for each thread, and one handle for all.
+TEST(TeamConcurrency, Handles) {
   const auto all = problems();
-  EXPECT_EQ(failures_of_threads([&](size_t i) {
-              const Handle handle;
-              bool solved = true;
-              for (int call = 0; call < kCallsOfThread; ++call) solved = all[i].solved_by(handle) && solved;
-              return solved;
-            }),
-            0);
-}
-
-TEST(TeamConcurrency, OneHandleForAllThreads) {
-  const auto all = problems();
-  const Handle handle;
-  EXPECT_EQ(failures_of_threads([&](size_t i) {
-              bool solved = true;
-              for (int call = 0; call < kCallsOfThread; ++call) solved = all[i].solved_by(handle) && solved;
-              return solved;
-            }),
-            0);
+  const Handle shared;
+  for (const bool is_shared : {false, true}) {
+    SCOPED_TRACE(is_shared);
+    EXPECT_EQ(failures_of_threads([&](size_t i) {
+                const Handle own;
+                bool solved = true;
+                for (int call = 0; call < kCallsOfThread; ++call) {
+                  solved = all[i].solved_by(is_shared ? shared : own) && solved;
+                }
+                return solved;
+              }),
+              0);
+  }
 }
 
 // The last error belongs to the thread of the failing call, also if threads share the handle.
