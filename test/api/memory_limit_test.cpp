@@ -69,7 +69,7 @@ const struct {
   const char* op;
   mluOpDataType_t dtype;
   std::map<std::string, int64_t> sizes;
-} kTable[] = {
+} kOperatorSizes[] = {
     {"voxel_pooling_forward",
      MLUOP_DTYPE_FLOAT,
      {{"num_points", 20000}, {"num_channels", 4}, {"num_voxel_x", 30}, {"num_voxel_y", 30}}},
@@ -98,7 +98,7 @@ bool run_all_with_limits() {
   // Large blocks that are freed return to the system.
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   bool right = true;
-  for (const auto& row : kTable) {
+  for (const auto& row : kOperatorSizes) {
     for (const auto algorithm : kAlgorithms) {
       std::cerr << row.op << ", ";
       const int status = exit_status_of_child(
