@@ -53,8 +53,8 @@ std::string recorded_text(const cases::Parameter& parameter) {
   return std::to_string(parameter.integer);
 }
 
-// Real numbers have all bits of a float, also after a parser's detour through double. A number that must be 0 may be
-// absent.
+// Real numbers have all bits of a float, also after a parser's detour through double. A number that must be 0 may
+// be absent.
 void expect_parameters(const TextMessage& recorded, const cases::Parameters& parameters) {
   std::vector<std::string> names = {"num_act_out"};
   for (const cases::Parameter& parameter : parameters.all) {

@@ -27,7 +27,8 @@ int threads_of_call(mluOpOmpAlgorithm_t algorithm, const SolvedCase& masks) {
 
 constexpr int kThreads = 4;
 
-// Prints the number of threads with the limit `threads` for this user, and without it; root has no limit. Ends the process.
+// Prints the number of threads with the limit `threads` for this user, and without it; root has no limit. Ends the
+// process.
 [[noreturn]] void call_with_limit(mluOpOmpAlgorithm_t algorithm, rlim_t threads, const SolvedCase& masks) {
   setenv("MLUOP_OMP_MAX_THREADS", "4", 1);
   const ScopedThreads tasks(kThreads);

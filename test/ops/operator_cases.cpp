@@ -13,8 +13,8 @@ struct Sizes {
   std::map<std::string, int64_t> sizes;
 };
 
-// Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and trees,
-// hashed and direct cells.
+// Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and
+// trees, hashed and direct cells.
 const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
     {"dynamic_point_to_voxel_backward",

@@ -17,8 +17,8 @@ class MixedCalls {
 
   size_t size() const { return calls_.size(); }
   const cases::Operator& op(size_t i) const { return cases::operator_of(calls_[i].made.op_name, {}); }
-  // Whether call number i % size() has the result of the first run. No other thread may change the algorithm of the
-  // handle meanwhile.
+  // Whether call number i % size() has the result of the first run. No other thread may change the algorithm of
+  // the handle meanwhile.
   bool equals_serial(size_t i, mluOpHandle_t handle) const { return calls_[i % size()].solved_by(handle); }
   // equals_serial() of all calls.
   bool all_equal_serial(mluOpHandle_t handle) const;
