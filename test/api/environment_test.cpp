@@ -24,6 +24,7 @@ TEST(ApiEnvironment, Devices) {
       {nullptr, "mlu370", 640, false},  {"", "mlu370", 640, false},      {"mlu370", "mlu370", 640, false},
       {"mlu590", "mlu590", 384, false}, {"mlu290", "mlu290", 384, true}, {"mlu270", "mlu270", 384, true},
   };
+  EXPECT_EQ(std::size(kDeviceProfiles), 4U);
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", nullptr);
   for (const auto& row : kTable) {
     const ScopedEnvironment device("MLUOP_OMP_DEVICE", row.value);
@@ -94,6 +95,10 @@ constexpr InvalidVariable kInvalidVariables[] = {
     {"MLUOP_OMP_DEVICE", "mlu100", kDevices},
     {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
     {"MLUOP_OMP_DEVICE", "mlu", kDevices},
+    {"MLUOP_OMP_DEVICE", "370", kDevices},
+    {"MLUOP_OMP_DEVICE", "mlu37", kDevices},
+    {"MLUOP_OMP_DEVICE", "mlu3700", kDevices},
+    {"MLUOP_OMP_DEVICE", " mlu370", kDevices},
     {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
     {"MLUOP_OMP_NRAM_KB", "0", kNram},
     {"MLUOP_OMP_NRAM_KB", "1048577", kNram},

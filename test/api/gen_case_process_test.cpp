@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <cstdio>
 #include <fstream>
@@ -13,21 +12,17 @@
 #include <thread>
 #include <vector>
 
-#include "ops/ball_query/call.h"
-#include "ops/three_interpolate_forward/call.h"
-#include "ops/voxel_pooling_forward/call.h"
 #include "support/child_process.h"
-#include "support/compare.h"
 #include "support/environment.h"
-#include "support/failing_allocator.h"
+#include "support/fault_points.h"
 #include "support/recorded_case.h"
+#include "support/solved_case.h"
 #include "support/temporary_folder.h"
 
 namespace mluop::test {
 namespace {
 
 namespace fs = std::filesystem;
-using PoolingCall = VoxelPoolingCall<float>;
 
 class ApiGenCaseProcess : public ::testing::Test {
  protected:
@@ -37,17 +32,10 @@ class ApiGenCaseProcess : public ::testing::Test {
   fs::path folder() const { return folder_.path() / "cases"; }
   size_t case_count() const { return case_files(folder()).size(); }
 
-  bool solves(const Handle& handle) const {
-    const PoolingCall call(handle, inputs);
-    return call.run() == MLUOP_STATUS_SUCCESS && call.outputs().pos_memo == expected.pos_memo &&
-           call.outputs().output_features == expected.output_features;
-  }
+  bool solves(mluOpHandle_t handle) const { return pooling.solved_by(handle); }
 
-  VoxelPoolingInputs<float> inputs = [] {
-    auto random = seeded_random();
-    return random_voxel_pooling<float>({2, 5000, 20, 5, 4, 1}, random);
-  }();
-  VoxelPoolingOutputs<float> expected = voxel_pooling_reference(inputs);
+  SolvedCase pooling =
+      solve(make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT, {{"num_points", 5000}, {"num_channels", 20}}));
 
  private:
   TemporaryFolder folder_;
@@ -57,19 +45,18 @@ class ApiGenCaseProcess : public ::testing::Test {
 
 // Before the recording starts, and after it.
 TEST_F(ApiGenCaseProcess, FailingCalls) {
-  auto random = seeded_random();
   const Handle handle;
   const ScopedEnvironment files("MLUOP_GEN_CASE_DUMP_DATA_FILE", "1");
   require(mluOpUpdateContextInformation(handle));
-  PoolingCall pooling(handle, inputs);
-  pooling.geom_xyz = nullptr;
-  EXPECT_EQ(pooling.run(), MLUOP_STATUS_BAD_PARAM);
-  BallQueryCall<float> query(handle, random_ball_query<float>({1, 40, 30, 4, 0, 0.05F}, random));
-  query.nsample = 3;
+  OperatorCall no_data(handle, pooling.made);
+  no_data["geom_xyz"].data = nullptr;
+  EXPECT_EQ(no_data.run(), MLUOP_STATUS_BAD_PARAM);
+  OperatorCall query(handle, make_case("ball_query", MLUOP_DTYPE_FLOAT, {{"nsample", 4}}));
+  query.parameters.set("nsample", 3);
   EXPECT_EQ(query.run(), MLUOP_STATUS_BAD_PARAM);
-  auto interpolation = random_three_interpolate_forward<float>({2, 3, 50, 40}, random);
-  interpolation.indices[7] = 50;
-  EXPECT_EQ(ThreeInterpolateForwardCall<float>(handle, interpolation).run(), MLUOP_STATUS_BAD_PARAM);
+  const OperatorCall interpolation(handle, make_case("three_interpolate_forward", MLUOP_DTYPE_FLOAT, {{"m", 50}}));
+  interpolation["indices"].as<int32_t>()[7] = 50;
+  EXPECT_EQ(interpolation.run(), MLUOP_STATUS_BAD_PARAM);
   EXPECT_THAT(files_below(folder()), ::testing::IsEmpty());
   // The handle records the next call.
   EXPECT_TRUE(solves(handle));
@@ -100,8 +87,7 @@ TEST_F(ApiGenCaseProcess, FullDisk) {
       SCOPED_TRACE(limit);
       EXPECT_EQ(exit_status_of_child([&] {
                   signal(SIGXFSZ, SIG_IGN);
-                  const rlimit bytes{limit, limit};
-                  setrlimit(RLIMIT_FSIZE, &bytes);
+                  set_limit(RLIMIT_FSIZE, limit);
                   const Handle handle;
                   return solves(handle) && solves(handle) && files_below(folder()).empty();
                 }),
@@ -114,9 +100,11 @@ TEST_F(ApiGenCaseProcess, FullDisk) {
 TEST_F(ApiGenCaseProcess, EndOfTheProcess) {
   EXPECT_NE(exit_status_of_child([&] {
               const Handle handle;
-              PoolingCall call(handle, inputs);
-              call.output_features =
-                  mmap(nullptr, call.output_buffer.byte_count(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+              OperatorCall call(handle, pooling.made);
+              cases::Operand& output = call["output_features"];
+              const auto bytes = static_cast<size_t>(output.bytes());
+              output.data =
+                  static_cast<std::byte*>(mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
               if (std::freopen("/dev/null", "w", stderr) == nullptr) return true;  // reports of sanitizers
               return call.run() == MLUOP_STATUS_SUCCESS;
             }),
@@ -127,9 +115,9 @@ TEST_F(ApiGenCaseProcess, EndOfTheProcess) {
     if (file.extension() == ".tmp") unfinished = file;
   }
   const RecordedCase recorded(unfinished);
-  const TextMessage features = recorded.tensor("input_features");
-  EXPECT_EQ(recorded.elements(features).size(), inputs.input_features.size() * sizeof(float));
-  EXPECT_EQ(recorded.tensor("geom_xyz").numbers("value_i").size(), inputs.geom_xyz.size());
+  for (const cases::Tensor& input : pooling.made.inputs) {
+    EXPECT_TRUE(recorded.elements(recorded.tensor(input.id)) == input.elements.bytes) << input.id;
+  }
 }
 
 TEST_F(ApiGenCaseProcess, Threads) {
@@ -237,31 +225,28 @@ TEST_F(ApiGenCaseProcess, AllocationFailures) {
     const ScopedEnvironment variable("MLUOP_GEN_CASE", mode);
     const ScopedEnvironment log("MLUOP_LOG_LEVEL", "info");
     size_t lost = 0;
-    bool triggered = true;
     ::testing::internal::CaptureStderr();
-    for (int64_t n = 1; triggered; ++n) {
+    for_each_fault_point([&](int64_t n) {
+      SCOPED_TRACE(n);
       fs::remove_all(folder());
       const Handle handle;
-      const PoolingCall call(handle, inputs);
-      mluOpStatus_t status;
-      {
-        const FailingAllocation failing(n);
-        status = call.run();
-        triggered = failing.triggered();
-      }
-      ASSERT_TRUE(status == MLUOP_STATUS_SUCCESS || (triggered && status == MLUOP_STATUS_ALLOC_FAILED)) << n;
+      const OperatorCall call(handle, pooling.made);
+      const auto [status, triggered] = run_with_fault(n, [&] { return call.run(); });
       if (status == MLUOP_STATUS_SUCCESS) {
-        EXPECT_EQ(call.outputs().pos_memo, expected.pos_memo) << n;
+        EXPECT_TRUE(call.outputs() == pooling.outputs);
         lost += case_count() == 0 ? 1 : 0;
+      } else {
+        EXPECT_TRUE(triggered);
+        EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED);
       }
       const size_t files = files_below(folder()).size();
       // The case and the file of input_features.
-      EXPECT_TRUE(files == 0 || (status == MLUOP_STATUS_SUCCESS && files == 2)) << n << ": " << files;
+      EXPECT_TRUE(files == 0 || (status == MLUOP_STATUS_SUCCESS && files == 2)) << files;
       if (files == 2) {
         EXPECT_EQ(only_case(folder()).tensors().size(), 4U);
       }
-      ASSERT_LT(n, 1000);
-    }
+      return triggered;
+    });
     ::testing::internal::GetCapturedStderr();
     EXPECT_GT(lost, 0U);
   }

@@ -3,14 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "api/recording_test.h"
-#include "ops/voxelization/call.h"
 #include "support/special_values.h"
 
 namespace mluop::test {
@@ -24,7 +22,7 @@ using ApiGenCase = RecordingTest;
 
 // <op>_<date>_<h>_<m>_<s>_<us>_tid<thread>_device<n>.prototxt
 TEST_F(ApiGenCase, NameAndText) {
-  record<VoxelPoolingCall<float>>(pooling);
+  record(pooling);
   const fs::path file = case_files(folder()).at(0);
   EXPECT_THAT(file.filename(), ::testing::ResultOf([](const fs::path& name) { return name.string(); },
                                                    ::testing::MatchesRegex(
@@ -41,11 +39,11 @@ TEST_F(ApiGenCase, NameAndText) {
 TEST_F(ApiGenCase, Modes) {
   for (const char* mode : {static_cast<const char*>(nullptr), "", "0"}) {
     const auto variable = set_mode(mode);
-    require(VoxelPoolingCall<float>(Handle(), pooling).run());
+    require(OperatorCall(Handle(), pooling).run());
     EXPECT_FALSE(fs::exists(folder()));
   }
   const auto variable = set_mode("1");
-  const RecordedCase recorded = record<VoxelPoolingCall<float>>(pooling);
+  const RecordedCase recorded = record(pooling);
   ASSERT_EQ(recorded.tensors().size(), 4U);
   for (const TextMessage& tensor : recorded.tensors()) {
     EXPECT_THAT(tensor.names(), ElementsAre("id", "layout", "dtype", "shape"));
@@ -61,7 +59,7 @@ TEST_F(ApiGenCase, Prints) {
     const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);
     const Handle handle;
     ::testing::internal::CaptureStderr();
-    require(VoxelPoolingCall<float>(handle, pooling).run());
+    require(OperatorCall(handle, pooling).run());
     const std::string text = ::testing::internal::GetCapturedStderr();
     const TextMessage node = TextMessage::parse(text);
     EXPECT_EQ(node.value("op_name"), "voxel_pooling_forward");
@@ -73,8 +71,7 @@ TEST_F(ApiGenCase, Prints) {
 }
 
 TEST_F(ApiGenCase, Filter) {
-  auto random = seeded_random();
-  const auto voxelization = random_voxelization(voxelization_problem(30, 4, 3, 20, 5), random);
+  const cases::Case voxelization = make_case("voxelization", MLUOP_DTYPE_FLOAT, {});
   const struct {
     const char* names;
     std::vector<std::string> recorded;
@@ -94,8 +91,8 @@ TEST_F(ApiGenCase, Filter) {
     fs::remove_all(folder());
     const ScopedEnvironment names("MLUOP_GEN_CASE_OP_NAME", row.names);
     const Handle handle;
-    require(VoxelPoolingCall<float>(handle, pooling).run());
-    require(VoxelizationCall(handle, voxelization).run());
+    require(OperatorCall(handle, pooling).run());
+    require(OperatorCall(handle, voxelization).run());
     std::vector<std::string> recorded;
     for (const fs::path& file : case_files(folder())) recorded.push_back(file.parent_path().filename());
     EXPECT_EQ(recorded, row.recorded);
@@ -109,11 +106,11 @@ TEST_F(ApiGenCase, Directory) {
   fs::current_path(other.path());
   {
     const ScopedEnvironment directory("MLUOP_GEN_CASE_DIR", nullptr);
-    require(VoxelPoolingCall<float>(Handle(), pooling).run());
+    require(OperatorCall(Handle(), pooling).run());
   }
   {
     const ScopedEnvironment directory("MLUOP_GEN_CASE_DIR", "a/b");
-    require(VoxelPoolingCall<float>(Handle(), pooling).run());
+    require(OperatorCall(Handle(), pooling).run());
   }
   fs::current_path(before);
   EXPECT_EQ(case_files(other.path() / "gen_case" / "voxel_pooling_forward").size(), 1U);
@@ -145,36 +142,37 @@ TEST_F(ApiGenCase, Representations) {
                                            {"MLUOP_GEN_CASE_DUMP_DATA_OUTPUT", row.output},
                                            {"MLUOP_GEN_CASE_DUMP_DATA_FILE", row.file}};
     const Handle handle;
-    const VoxelPoolingCall<float> call(handle, pooling);
-    require(call.run());
-    const RecordedCase recorded = only_case(folder());
-    const auto expect = [&](const char* id, const std::string& field, const Bytes& bytes) {
+    const OperatorCall call(handle, pooling);
+    const RecordedCase recorded = record(call);
+    const auto expect = [&](const char* id, const std::string& field) {
       const TextMessage tensor = recorded.tensor(id);
       for (const char* other : {"value_h", "value_i", "value_f", "path"}) {
         EXPECT_EQ(tensor.has(other), field == other) << id << ' ' << other;
       }
-      EXPECT_EQ(recorded.elements(tensor), field.empty() ? Bytes() : bytes) << id;
+      EXPECT_EQ(recorded.elements(tensor), field.empty() ? Bytes() : bytes_of(call[id])) << id;
     };
-    expect("input_features", row.features, bytes_of(pooling.input_features));
-    expect("pos_memo", row.memo, bytes_of(call.outputs().pos_memo));
-    expect("output_features", row.sums, bytes_of(call.outputs().output_features));
+    expect("input_features", row.features);
+    expect("pos_memo", row.memo);
+    expect("output_features", row.sums);
   }
 }
 
 // Tensors of more than 65536 elements are in files, unless the format is stated.
 TEST_F(ApiGenCase, LargeTensors) {
-  auto random = seeded_random();
   constexpr int kInline = 65536;
   for (const char* format : {static_cast<const char*>(nullptr), "1", "2"}) {
     for (const int points : {kInline / 16, kInline / 16 + 1}) {
       SCOPED_TRACE(points);
       fs::remove_all(folder());
       const ScopedEnvironment input("MLUOP_GEN_CASE_DUMP_DATA", format);
-      const auto inputs = random_voxel_pooling<float>({1, points, 16, 5, 4, 1}, random);
-      const RecordedCase recorded = record<VoxelPoolingCall<float>>(inputs);
+      const Handle handle;
+      const OperatorCall call(handle,
+                              make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+                                        {{"batch_size", 1}, {"num_points", points}, {"num_channels", 16}}));
+      const RecordedCase recorded = record(call);
       const TextMessage features = recorded.tensor("input_features");
       EXPECT_EQ(features.has("path"), format == nullptr && points * 16 > kInline);
-      EXPECT_EQ(recorded.elements(features), bytes_of(inputs.input_features));
+      EXPECT_EQ(recorded.elements(features), bytes_of(call["input_features"]));
     }
   }
 }
@@ -183,11 +181,13 @@ TEST_F(ApiGenCase, LargeTensors) {
 TEST_F(ApiGenCase, SpecialBits) {
   constexpr uint32_t kBits[] = {0x7FC00001, 0xFF800123, 0x7F800000, 0xFF800000, 0x80000000, 0,
                                 1,          0x807FFFFF, 0x7F7FFFFF, 0x3F800000, 0xFFFFFFFF, 0xA};
-  for (size_t i = 0; i < pooling.input_features.size(); ++i) {
-    std::memcpy(&pooling.input_features[i], &kBits[i % std::size(kBits)], sizeof(float));
+  const Handle handle;
+  const OperatorCall call(handle, pooling);
+  for (int64_t i = 0; i < call["input_features"].count(); ++i) {
+    call["input_features"].as<uint32_t>()[i] = kBits[static_cast<size_t>(i) % std::size(kBits)];
   }
-  const RecordedCase recorded = record<VoxelPoolingCall<float>>(pooling);
-  EXPECT_EQ(recorded.elements(recorded.tensor("input_features")), bytes_of(pooling.input_features));
+  const RecordedCase recorded = record(call);
+  EXPECT_EQ(recorded.elements(recorded.tensor("input_features")), bytes_of(call["input_features"]));
   const std::vector<std::string> hexadecimal = recorded.tensor("input_features").values("value_h");
   EXPECT_EQ(hexadecimal[1], "ff800123");
   EXPECT_EQ(hexadecimal[5], "0");
@@ -197,29 +197,28 @@ TEST_F(ApiGenCase, SpecialBits) {
 TEST_F(ApiGenCase, Decimals) {
   const ScopedEnvironment format("MLUOP_GEN_CASE_DUMP_DATA", "1");
   const float kValues[] = {0.1F, -kInfinity, kInfinity, -0.0F, 1e-45F, 3.4e38F, 16777217.0F};
-  for (size_t i = 0; i < pooling.input_features.size(); ++i) pooling.input_features[i] = kValues[i % 7];
-  const RecordedCase recorded = record<VoxelPoolingCall<float>>(pooling);
+  const Handle handle;
+  const OperatorCall call(handle, pooling);
+  const cases::Operand& input = call["input_features"];
+  for (int64_t i = 0; i < input.count(); ++i) input.as<float>()[i] = kValues[i % 7];
+  const RecordedCase recorded = record(call);
   const TextMessage features = recorded.tensor("input_features");
-  EXPECT_EQ(recorded.elements(features), bytes_of(pooling.input_features));
+  EXPECT_EQ(recorded.elements(features), bytes_of(input));
   EXPECT_EQ(features.values("value_f")[0], "0.1");
   EXPECT_EQ(features.values("value_f")[1], "-inf");
 }
 
 // Strides that dimensions of size 1 make possible.
 TEST_F(ApiGenCase, Strides) {
-  const auto inputs = [] {
-    auto random = seeded_random();
-    return random_voxel_pooling<float>({1, 50, 3, 5, 4, 1}, random);
-  }();
   const Handle handle;
-  VoxelPoolingCall<float> call(handle, inputs);
+  OperatorCall call(handle, make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+                                      {{"batch_size", 1}, {"num_points", 50}, {"num_channels", 3}}));
   const Descriptor strided = Descriptor::with_strides(MLUOP_DTYPE_FLOAT, {1, 50, 3}, {7, 3, 1});
-  call.input_features_desc = strided;
-  require(call.run());
-  const RecordedCase recorded = only_case(folder());
+  call["input_features"].desc = strided;
+  const RecordedCase recorded = record(call);
   EXPECT_THAT(recorded.tensor("input_features").message("shape").numbers("dim_stride"), ElementsAre(7, 3, 1));
   EXPECT_FALSE(recorded.tensor("geom_xyz").message("shape").has("dim_stride"));
-  EXPECT_EQ(recorded.elements(recorded.tensor("input_features")), bytes_of(inputs.input_features));
+  EXPECT_EQ(recorded.elements(recorded.tensor("input_features")), bytes_of(call["input_features"]));
 }
 
 }  // namespace

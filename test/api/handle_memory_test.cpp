@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "ops/voxel_pooling_forward/call.h"
 #include "support/environment.h"
+#include "support/operator_call.h"
 #include "support/sanitizers.h"
 #include "support/trace.h"
 
@@ -32,12 +32,12 @@ size_t resident_bytes() {
 // 40 MiB.
 constexpr size_t kResidentTolerance = size_t{4} << 20;
 
-void expect_no_growth(mluOpOmpAlgorithm_t algorithm, const VoxelPoolingInputs<float>& inputs) {
-  VoxelPoolingCall call(nullptr, inputs);
+void expect_no_growth(mluOpOmpAlgorithm_t algorithm, const cases::Case& made) {
+  OperatorCall call(nullptr, made);
   const auto use_handles = [&](int count) {
     for (int i = 0; i < count; ++i) {
       const Handle handle(algorithm);
-      call.handle = handle;
+      call.arguments.handle = handle;
       require(call.run());
     }
   };
@@ -51,14 +51,15 @@ void expect_no_growth(mluOpOmpAlgorithm_t algorithm, const VoxelPoolingInputs<fl
 
 TEST(ApiHandleMemory, DoesNotGrow) {
   if (kSanitizer) GTEST_SKIP() << "sanitizers replace malloc; AddressSanitizer reports leaks of the other tests";
-  auto random = seeded_random();
-  const auto inputs = random_voxel_pooling<float>({1, 20, 3, 4, 4, 1}, random);
+  const cases::Case made = make_case(
+      "voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+      {{"batch_size", 1}, {"num_points", 20}, {"num_channels", 3}, {"num_voxel_x", 4}, {"num_voxel_y", 4}});
   const ScopedThreads tasks(2);
   const ScopedEnvironment max_threads("MLUOP_OMP_MAX_THREADS", "1");
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "64");
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
-    expect_no_growth(algorithm, inputs);
+    expect_no_growth(algorithm, made);
   }
 }
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/api.h"
-#include "support/error_table.h"
+#include "support/api_errors.h"
 
 namespace mluop::test {
 namespace {

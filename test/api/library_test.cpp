@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "mlu_op_omp.h"
-#include "support/error_table.h"
+#include "support/api_errors.h"
 
 namespace mluop::test {
 namespace {

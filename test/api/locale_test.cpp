@@ -3,16 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <clocale>
-#include <fstream>
-#include <iterator>
 #include <locale>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/text.h"
-#include "ops/three_interpolate_backward/call.h"
 #include "support/environment.h"
+#include "support/operator_call.h"
 #include "support/temporary_folder.h"
+#include "support/trace_file.h"
 
 namespace mluop::test {
 namespace {
@@ -39,10 +37,8 @@ class ApiLocale : public ::testing::Test {
     Handle();
   }
 
-  ThreeInterpolateInputs<float> inputs = [] {
-    auto random = seeded_random();
-    return random_three_interpolate<float>({2, 20, 2000, 1500}, random);
-  }();
+  cases::Case made =
+      make_case("three_interpolate_backward", MLUOP_DTYPE_FLOAT, {{"c", 20}, {"m", 1500}, {"n", 2000}});
 
  private:
   std::locale before_;
@@ -51,9 +47,10 @@ class ApiLocale : public ::testing::Test {
 TEST_F(ApiLocale, TextOfNumbers) { EXPECT_EQ(text(1234567, ' ', 0.5, ' ', size_t{1000}), "1234567 0.5 1000"); }
 
 TEST_F(ApiLocale, MessagesOfErrors) {
-  inputs.indices[1234 * 3 + 1] = -5678;
   const Handle handle;
-  EXPECT_EQ(ThreeInterpolateCall<float>(handle, inputs).run(), MLUOP_STATUS_BAD_PARAM);
+  const OperatorCall call(handle, made);
+  call["indices"].as<int32_t>()[1234 * 3 + 1] = -5678;
+  EXPECT_EQ(call.run(), MLUOP_STATUS_BAD_PARAM);
   EXPECT_STREQ(mluOpOmpGetLastError(),
                "[mluOpThreeInterpolateBackward] indices[0, 1234, 1] is -5678, expected 0 to 1499");
 }
@@ -62,7 +59,7 @@ TEST_F(ApiLocale, DebugLines) {
   const ScopedEnvironment log("MLUOP_LOG_LEVEL", "debug");
   ::testing::internal::CaptureStderr();
   const Handle handle;
-  EXPECT_EQ(ThreeInterpolateCall<float>(handle, inputs).run(), MLUOP_STATUS_SUCCESS);
+  EXPECT_EQ(OperatorCall(handle, made).run(), MLUOP_STATUS_SUCCESS);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               ::testing::ContainsRegex("grad_output FLOAT \\[2, 20, 2000\\] ARRAY.*, [0-9]+\\.?[0-9]* ms"));
 }
@@ -72,11 +69,9 @@ TEST_F(ApiLocale, Traces) {
   const std::string name = (folder.path() / "trace").string();
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
   const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  EXPECT_EQ(ThreeInterpolateCall<float>(handle, inputs).run(), MLUOP_STATUS_SUCCESS);
-  std::ifstream in(name);
-  const auto events = nlohmann::json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
+  EXPECT_EQ(OperatorCall(handle, made).run(), MLUOP_STATUS_SUCCESS);
   int64_t items = 0;
-  for (const auto& event : events) {
+  for (const auto& event : read_trace(name)) {
     // Since the clock's epoch: more than a millisecond, so that the locale would group its digits.
     EXPECT_GT(event.at("ts").get<double>(), 1000.0);
     if (event.at("args").contains("items")) items += event.at("args").at("items").get<int64_t>();

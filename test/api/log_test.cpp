@@ -5,24 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <string>
 
-#include "ops/ball_query/call.h"
-#include "ops/dynamic_point_to_voxel_forward/call.h"
-#include "ops/dynamic_scatter_backward/call.h"
-#include "ops/get_indice_pairs/call.h"
-#include "ops/indice_convolution_backward_filter/call.h"
-#include "ops/indice_convolution_forward/call.h"
-#include "ops/masked_col2im_forward/call.h"
-#include "ops/masked_im2col_forward/call.h"
-#include "ops/three_interpolate_backward/call.h"
-#include "ops/three_interpolate_forward/call.h"
-#include "ops/three_nn_forward/call.h"
-#include "ops/voxel_pooling_backward/call.h"
-#include "ops/voxel_pooling_forward/call.h"
-#include "ops/voxelization/call.h"
-#include "support/api.h"
 #include "support/environment.h"
+#include "support/operator_call.h"
 
 namespace mluop::test {
 namespace {
@@ -60,21 +47,24 @@ TEST_F(ApiLog, NothingAppearsAtOff) {
 }
 
 TEST_F(ApiLog, SuccessIsSilentUnlessDebug) {
-  auto random = seeded_random();
-  const auto inputs = random_voxel_pooling<float>({1, 10, 3, 2, 2, 1}, random);
   for (const char* level : {"off", "error", "warn", "info"}) {
-    EXPECT_EQ(logged(level, [&](const Handle& handle) { require(VoxelPoolingCall(handle, inputs).run()); }), "")
-        << level;
+    const auto run_all = [](const Handle& handle) {
+      for (const cases::Operator& op : cases::operators()) {
+        require(OperatorCall(handle, op.make(default_recipe(op, op.dtypes.front()))).run());
+      }
+    };
+    EXPECT_EQ(logged(level, run_all), "") << level;
   }
 }
 
 TEST_F(ApiLog, OperatorAtDebug) {
-  auto random = seeded_random();
   // Enough work for three tasks.
-  const auto inputs = random_voxel_pooling<float>({2, 5000, 6, 5, 4, 7}, random);
+  const cases::Case made = make_case(
+      "voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+      {{"num_points", 5000}, {"num_channels", 6}, {"num_voxel_x", 5}, {"num_voxel_y", 4}, {"num_voxel_z", 7}});
   const ScopedThreads threads(3);
   const std::string lines =
-      logged("debug", [&](const Handle& handle) { require(VoxelPoolingCall(handle, inputs).run()); });
+      logged("debug", [&](const Handle& handle) { require(OperatorCall(handle, made).run()); });
   EXPECT_THAT(lines,
               ::testing::ContainsRegex(
                   " mluop-omp debug \\[mluOpVoxelPoolingForward\\] geom_xyz INT32 \\[2, 5000, 3\\] ARRAY, "
@@ -86,104 +76,72 @@ TEST_F(ApiLog, OperatorAtDebug) {
 
 // What the plan of each operator and algorithm has decided.
 TEST_F(ApiLog, PlansAtDebug) {
-  auto random = seeded_random();
-  const auto voxels = random_voxel_pooling<float>({2, 3000, 20, 9, 8, 1}, random);
-  const auto gradients = random_voxel_pooling_backward<uint32_t>({2, 3000, 20, 9, 8}, random);
-  const auto scatter = random_dynamic_scatter({3000, 900, 20, 800}, random);
-  const auto no_points = random_dynamic_scatter({0, 0, 20, 0}, random);
-  const auto interpolation = random_three_interpolate<float>({2, 20, 500, 90}, random);
-  const auto masks = random_masked_im2col<uint32_t>({20, 15, 16, 200, 3, 2, 1, 0}, random);
-  const auto points = random_point_to_voxel(3000, 20, 2, MLUOP_REDUCE_DMAX, random);
-  const auto no_masks = random_masked_im2col<uint32_t>({20, 15, 16, 0, 3, 2, 1, 0}, random);
-  const auto columns = random_masked_col2im<uint32_t>({20, 15, 16, 200}, random);
-  const auto pairs = random_indice_convolution<float>({500, 400, 16, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
-  const auto no_rows = random_indice_convolution<float>({0, 400, 16, 24, 3, 1, 2}, FilterLayout::kNdhwc, random);
-  const auto known = random_three_nn<float>({2, 200, 100}, random);
-  const auto many_known = random_three_nn<float>({2, 200, 1100}, random);
-  const auto balls = random_ball_query<float>({2, 300, 900, 4, 0, 0.5F}, random);
-  const auto cloud = random_voxelization(voxelization_problem(900, 5, 4, 500, 8), random);
-  const auto features = random_three_interpolate_forward<float>({2, 20, 90, 500}, random);
-  const auto grads = random_indice_convolution_backward_filter<float>({400, 300, 16, 24, 3, 1, 2}, random);
-  const auto no_grads = random_indice_convolution_backward_filter<float>({0, 300, 16, 24, 3, 1, 2}, random);
-  IndicePairsProblem convolved = {2,         {20, 30, 40}, {10, 15, 20}, {3, 3, 3}, {2, 2, 2},
-                                  {1, 1, 1}, {1, 1, 1},    false,        {}};
-  const auto sites = random_get_indice_pairs(convolved, 500, random);
-  const auto no_sites = random_get_indice_pairs(convolved, 0, random);
-  convolved.input_space = convolved.output_space = {512, 256, 256};
-  const auto few_sites = random_get_indice_pairs(convolved, 500, random);
-  const auto voxel_pooling = [&](const Handle& h) { require(VoxelPoolingCall(h, voxels).run()); };
-  const auto pooling_backward = [&](const Handle& h) {
-    require(VoxelPoolingBackwardCall<uint32_t>(h, gradients).run());
-  };
-  const auto dynamic_scatter = [&](const Handle& h) { require(DynamicScatterCall(h, scatter).run()); };
-  const auto empty_scatter = [&](const Handle& h) { require(DynamicScatterCall(h, no_points).run()); };
-  const auto point_to_voxel = [&](const Handle& h) { require(PointToVoxelCall(h, points).run()); };
-  const auto interpolate = [&](const Handle& h) { require(ThreeInterpolateCall<float>(h, interpolation).run()); };
-  const auto im2col = [&](const Handle& h) { require(MaskedIm2colCall<uint32_t>(h, masks).run()); };
-  const auto empty_im2col = [&](const Handle& h) { require(MaskedIm2colCall<uint32_t>(h, no_masks).run()); };
-  const auto col2im = [&](const Handle& h) { require(MaskedCol2imCall<uint32_t>(h, columns).run()); };
-  const auto convolution = [&](const Handle& h) { require(IndiceConvolutionCall<float>(h, pairs).run()); };
-  const auto filter = [&](const Handle& h) {
-    require(IndiceConvolutionBackwardFilterCall<float>(h, grads).run());
-  };
-  const auto forward = [&](const Handle& h) { require(ThreeInterpolateForwardCall<float>(h, features).run()); };
-  const auto three_nn = [&](const Handle& h) { require(ThreeNNCall<float>(h, known).run()); };
-  const auto tree = [&](const Handle& h) { require(ThreeNNCall<float>(h, many_known).run()); };
-  const auto ball_query = [&](const Handle& h) { require(BallQueryCall<float>(h, balls).run()); };
-  const auto voxelization = [&](const Handle& h) { require(VoxelizationCall(h, cloud).run()); };
-  const auto indice_pairs = [&](const Handle& h) { require(GetIndicePairsCall(h, sites).run()); };
-  const auto hashed_pairs = [&](const Handle& h) { require(GetIndicePairsCall(h, few_sites).run()); };
-  const auto empty_pairs = [&](const Handle& h) { require(GetIndicePairsCall(h, no_sites).run()); };
-  const auto empty_convolution = [&](const Handle& h) { require(IndiceConvolutionCall<float>(h, no_rows).run()); };
-  const auto empty_filter = [&](const Handle& h) {
-    require(IndiceConvolutionBackwardFilterCall<float>(h, no_grads).run());
-  };
+  using Sizes = std::map<std::string, int64_t>;
+  const Sizes pooling = {{"num_points", 3000}, {"num_channels", 20}};
+  const Sizes scatter = {{"n", 3000}, {"c", 20}, {"grid", 10}};
+  const Sizes interpolation = {{"c", 20}, {"m", 90}, {"n", 500}};
+  const Sizes masks = {{"channels", 20}, {"height", 15}, {"mask_cnt", 200}, {"kernel_w", 2}, {"pad_w", 0}};
+  const Sizes pairs = {{"num_act_in", 500}, {"num_act_out", 400}, {"ci", 16}, {"co", 24}};
+  const Sizes sites = {{"depth", 20}, {"height", 30}, {"width", 40}, {"sites", 500}, {"stride", 2}};
+  const Sizes few_sites = {{"depth", 1 << 20}, {"height", 1 << 20}, {"width", 1 << 20}, {"sites", 500}};
+  constexpr auto kNative = MLUOP_OMP_ALGORITHM_NATIVE, kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
   const struct {
     mluOpOmpAlgorithm_t algorithm;
-    std::function<void(const Handle&)> body;
+    const char* op;
+    Sizes sizes;
     const char* details;  // "#" stands for a number
   } kTable[] = {
-      {MLUOP_OMP_ALGORITHM_DEVICE, voxel_pooling,
+      {kDevice, "voxel_pooling_forward", pooling,
        "num_voxel_z 1, device, taskDim 3, tile of # points, chunks of # channels"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, pooling_backward,
+      {kNative, "voxel_pooling_backward", pooling,
        "grad_input_features FLOAT \\[2, 3000, 20\\] ARRAY, native, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_DEVICE, pooling_backward, "native, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, dynamic_scatter, "voxel_num\\[0\\] 800, native, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_DEVICE, dynamic_scatter,
-       "voxel_num\\[0\\] 800, device, taskDim 3, tile of # points x # channels"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, empty_scatter, "nothing to do"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, interpolate, "taskDim #, tile of # features"},
-      {MLUOP_OMP_ALGORITHM_DEVICE, interpolate, "device, taskDim 3, tile of # channels, # points, # features"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, im2col,
+      {kDevice, "voxel_pooling_backward", pooling, "native, taskDim #"},
+      {kNative, "dynamic_point_to_voxel_backward", scatter, "voxel_num\\[0\\] #, native, taskDim #"},
+      {kDevice, "dynamic_point_to_voxel_backward", scatter,
+       "voxel_num\\[0\\] #, device, taskDim 3, tile of # points x # channels"},
+      {kNative, "dynamic_point_to_voxel_backward", {{"n", 0}}, "nothing to do"},
+      {kNative, "three_interpolate_backward", interpolation, "taskDim #, tile of # features"},
+      {kDevice, "three_interpolate_backward", interpolation,
+       "device, taskDim 3, tile of # channels, # points, # features"},
+      {kNative, "masked_im2col_forward", masks,
        "kernel_h 3, kernel_w 2, pad_h 1, pad_w 0, packed, taskDim #, tile of # masks"},
-      {MLUOP_OMP_ALGORITHM_DEVICE, im2col, "kernel_h 3, kernel_w 2, pad_h 1, pad_w 0, device, taskDim 3"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, empty_im2col, "nothing to do"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, point_to_voxel,
+      {kDevice, "masked_im2col_forward", masks, "kernel_h 3, kernel_w 2, pad_h 1, pad_w 0, device, taskDim 3"},
+      {kNative, "masked_im2col_forward", {{"mask_cnt", 0}}, "nothing to do"},
+      {kNative,
+       "dynamic_point_to_voxel_forward",
+       {{"n", 3000}, {"c", 20}, {"grid", 2}},
        "voxel_num INT32 \\[1\\] ARRAY, reduce_type 2, voxels 8, native, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, col2im, "im FLOAT \\[1, 20, 15, 16\\] NCHW, native, scatter, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_DEVICE, col2im, "native, scatter, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, convolution, "native, taskDim #, tile of # x #, # pairs at once"},
-      {MLUOP_OMP_ALGORITHM_DEVICE, convolution, "device, taskDim 3, tile of # x # by # x #"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, filter, "native, taskDim #, # segments, tile of # x #, # pairs at once"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, forward, "packed, taskDim #, chunks of # points"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, three_nn, "native, comparison with all known points"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, tree, "native, tree"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, ball_query, "native, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, voxelization, "native, buckets #, voxels #"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, indice_pairs, "native, direct cells, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, hashed_pairs, "native, hashed cells, taskDim #"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, empty_pairs, "nothing to do"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, empty_convolution, "nothing to do"},
-      {MLUOP_OMP_ALGORITHM_DEVICE, empty_convolution, "nothing to do"},
-      {MLUOP_OMP_ALGORITHM_NATIVE, empty_filter, "nothing to do"},
+      {kNative,
+       "masked_col2im_forward",
+       {{"channels", 20}, {"height", 15}, {"mask_cnt", 200}},
+       "im FLOAT \\[1, 20, 15, 16\\] NCHW, native, expand, taskDim #"},
+      {kDevice, "masked_col2im_forward", {}, "native, scatter, taskDim #"},
+      {kNative, "indice_convolution_forward", pairs, "native, taskDim #, tile of # x #, # pairs at once"},
+      {kDevice, "indice_convolution_forward", pairs, "device, taskDim 3, tile of # x # by # x #"},
+      {kNative, "indice_convolution_forward", {{"num_act_in", 0}}, "nothing to do"},
+      {kDevice, "indice_convolution_forward", {{"num_act_in", 0}}, "nothing to do"},
+      {kNative, "indice_convolution_backward_filter", pairs,
+       "native, taskDim #, # segments, tile of # x #, # pairs at once"},
+      {kNative, "indice_convolution_backward_filter", {{"num_act_in", 0}}, "nothing to do"},
+      {kNative, "three_interpolate_forward", interpolation, "packed, taskDim #, chunks of # points"},
+      {kNative, "three_nn_forward", {{"n", 200}, {"m", 100}}, "native, comparison with all known points"},
+      {kNative, "three_nn_forward", {{"n", 200}, {"m", 1100}}, "native, tree"},
+      {kNative, "ball_query", {{"m", 300}, {"n", 900}}, "native, taskDim #"},
+      {kNative, "voxelization", {{"n", 900}, {"max_voxels", 500}}, "native, buckets #, voxels #"},
+      {kNative, "get_indice_pairs", sites, "native, direct cells, taskDim #"},
+      {kNative, "get_indice_pairs", few_sites, "native, hashed cells, taskDim #"},
+      {kNative, "get_indice_pairs", {{"sites", 0}}, "nothing to do"},
   };
   const ScopedThreads threads(3);
   for (const auto& row : kTable) {
+    SCOPED_TRACE(row.op);
+    const cases::Operator& op = cases::operator_of(row.op, {});
+    const cases::Case made = make_case(row.op, op.dtypes.front(), row.sizes);
     std::string details;
     for (const char* c = row.details; *c != '\0'; ++c) details += *c == '#' ? "[1-9][0-9]*" : std::string(1, *c);
     const std::string lines = logged("debug", [&](const Handle& handle) {
       require(mluOpOmpSetAlgorithm(handle, row.algorithm));
-      row.body(handle);
+      require(OperatorCall(handle, made).run());
     });
     EXPECT_THAT(lines, ::testing::ContainsRegex(", " + details + ", [A-Z0-9_]+, [0-9.e-]+ ms\n"));
   }

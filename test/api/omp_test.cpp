@@ -4,10 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "ops/voxel_pooling_forward/call.h"
-#include "support/api.h"
+#include "support/api_errors.h"
 #include "support/environment.h"
-#include "support/error_table.h"
+#include "support/operator_call.h"
 
 namespace mluop::test {
 namespace {
@@ -100,9 +99,10 @@ TEST(ApiOmp, StatisticsErrors) {
 class ApiOmpQueries : public ::testing::Test {
  protected:
   ApiOmpQueries() {
-    auto random = seeded_random();
     require(mluOpOmpSetStatistics(handle, 1));
-    require(VoxelPoolingCall(handle, random_voxel_pooling<float>({1, 50, 3, 2, 2, 1}, random)).run());
+    require(OperatorCall(handle, make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+                                           {{"batch_size", 1}, {"num_points", 50}}))
+                .run());
     int count = 0;
     require(mluOpOmpGetLaunchCount(handle, &count));
     if (count != 2) throw std::logic_error("expected two launches");

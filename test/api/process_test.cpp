@@ -3,54 +3,41 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
-#include "ops/voxel_pooling_forward/call.h"
 #include "support/child_process.h"
-#include "support/compare.h"
 #include "support/environment.h"
+#include "support/solved_case.h"
 #include "support/temporary_folder.h"
 #include "support/trace.h"
+#include "support/trace_file.h"
+#include "support/values.h"
 
 namespace mluop::test {
 namespace {
 
-bool solves(mluOpHandle_t handle, const VoxelPoolingInputs<float>& inputs,
-            const VoxelPoolingOutputs<float>& expected) {
-  const VoxelPoolingCall call(handle, inputs);
-  return call.run() == MLUOP_STATUS_SUCCESS &&
-         same_bits(call.outputs().output_features, expected.output_features) &&
-         call.outputs().pos_memo == expected.pos_memo;
-}
-
 // Integers: their sums are exact in any order.
-VoxelPoolingInputs<float> integer_inputs() {
-  auto random = seeded_random();
-  auto inputs = random_voxel_pooling<float>({2, 5000, 6, 5, 4, 1}, random);
-  for (float& feature : inputs.input_features) feature = std::round(feature * 8);
-  return inputs;
+SolvedCase sums_of_integers() {
+  const cases::Case made =
+      make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT, {{"num_points", 5000}, {"num_channels", 6}});
+  return solve(with_values(made, Values::kIntegers, 1));
 }
 
 // OpenMP runtimes keep threads between teams, and a child process has none of them.
 void expect_calls_after_fork(mluOpOmpAlgorithm_t algorithm) {
   const ScopedThreads threads(3);
-  const auto inputs = integer_inputs();
-  const auto expected = voxel_pooling_reference(inputs);
+  const SolvedCase sums = sums_of_integers();
   const Handle inherited(algorithm);
-  ASSERT_TRUE(solves(inherited, inputs, expected));
-  EXPECT_EQ(exit_status_of_child([&] { return solves(inherited, inputs, expected); }), 0);
-  EXPECT_EQ(exit_status_of_child([&] { return solves(Handle(algorithm), inputs, expected); }), 0);
+  ASSERT_TRUE(sums.solved_by(inherited));
+  EXPECT_EQ(exit_status_of_child([&] { return sums.solved_by(inherited); }), 0);
+  EXPECT_EQ(exit_status_of_child([&] { return sums.solved_by(Handle(algorithm)); }), 0);
   // A child of the child, and the parent afterwards.
-  EXPECT_EQ(exit_status_of_child(
-                [&] { return exit_status_of_child([&] { return solves(inherited, inputs, expected); }) == 0; }),
-            0);
-  EXPECT_TRUE(solves(inherited, inputs, expected));
+  EXPECT_EQ(
+      exit_status_of_child([&] { return exit_status_of_child([&] { return sums.solved_by(inherited); }) == 0; }),
+      0);
+  EXPECT_TRUE(sums.solved_by(inherited));
 }
 
 TEST(ApiProcess, ForkAfterUse) {
@@ -60,34 +47,28 @@ TEST(ApiProcess, ForkAfterUse) {
   }
 }
 
-size_t events_of(const std::string& file) {
-  std::ifstream in(file);
-  return nlohmann::json::parse(std::string(std::istreambuf_iterator<char>(in), {})).size();
-}
-
 // Each process writes a trace of its own.
 TEST(ApiProcess, ForkWithATrace) {
   const TemporaryFolder folder;
   const auto file = [&](const std::string& pid) { return (folder.path() / ("trace-" + pid)).string(); };
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", file("%p").c_str());
   const ScopedThreads threads(3);
-  const auto inputs = integer_inputs();
-  const auto expected = voxel_pooling_reference(inputs);
+  const SolvedCase sums = sums_of_integers();
   const Handle inherited(MLUOP_OMP_ALGORITHM_DEVICE);
   const auto own_file = [&] { return file(std::to_string(getpid())); };
-  ASSERT_TRUE(solves(inherited, inputs, expected));
-  const size_t events = events_of(own_file());
+  ASSERT_TRUE(sums.solved_by(inherited));
+  const size_t events = read_trace(own_file()).size();
   // With libomp, the child has the number of threads of its environment: its calls may have other numbers of
   // events.
   EXPECT_EQ(exit_status_of_child([&] {
-              if (!solves(inherited, inputs, expected)) return false;
-              const size_t events_of_child = events_of(own_file());
-              return solves(inherited, inputs, expected) && events_of(own_file()) == 2 * events_of_child;
+              if (!sums.solved_by(inherited)) return false;
+              const size_t events_of_child = read_trace(own_file()).size();
+              return sums.solved_by(inherited) && read_trace(own_file()).size() == 2 * events_of_child;
             }),
             0);
-  EXPECT_EQ(events_of(own_file()), events);
-  ASSERT_TRUE(solves(inherited, inputs, expected));
-  EXPECT_EQ(events_of(own_file()), 2 * events);
+  EXPECT_EQ(read_trace(own_file()).size(), events);
+  ASSERT_TRUE(sums.solved_by(inherited));
+  EXPECT_EQ(read_trace(own_file()).size(), 2 * events);
 }
 
 // A handler that is registered before the first call runs after the destructors of what that call has constructed.

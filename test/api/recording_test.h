@@ -4,21 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
-#include <cstring>
 #include <vector>
 
-#include "ops/voxel_pooling_forward/call.h"
 #include "support/environment.h"
+#include "support/operator_call.h"
 #include "support/recorded_case.h"
 #include "support/temporary_folder.h"
 
 namespace mluop::test {
 
-template <class T>
-std::vector<std::byte> bytes_of(const std::vector<T>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(T));
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
+inline std::vector<std::byte> bytes_of(const cases::Operand& operand) {
+  return {operand.data, operand.data + operand.bytes()};
 }
 
 // Records into a folder of its own, with elements unless the test sets another mode.
@@ -28,18 +24,20 @@ class RecordingTest : public ::testing::Test {
 
   auto set_mode(const char* mode) { return ScopedEnvironment("MLUOP_GEN_CASE", mode); }
 
-  // The case of a call that a new handle runs.
-  template <class Call>
-  RecordedCase record(const typename Call::Inputs& inputs,
-                      mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) const {
-    require(Call(Handle(algorithm), inputs).run());
+  // The only case in the folder after the call, which must succeed.
+  RecordedCase record(const OperatorCall& call) const {
+    require(call.run());
     return only_case(folder());
   }
+  // That of a new handle.
+  RecordedCase record(const cases::Case& made, mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) const {
+    const Handle handle(algorithm);
+    return record(OperatorCall(handle, made));
+  }
 
-  VoxelPoolingInputs<float> pooling = [] {
-    auto random = seeded_random();
-    return random_voxel_pooling<float>({2, 50, 3, 5, 4, 1}, random);
-  }();
+  cases::Case pooling =
+      make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+                {{"num_points", 50}, {"num_channels", 3}, {"num_voxel_x", 5}, {"num_voxel_y", 4}});
 
  private:
   TemporaryFolder folder_;

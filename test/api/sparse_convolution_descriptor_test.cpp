@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "support/api.h"
-#include "support/error_table.h"
+#include "support/api_errors.h"
 
 namespace mluop::test {
 namespace {

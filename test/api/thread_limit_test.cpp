@@ -1,36 +1,25 @@
 // Teams whose threads the system refuses (RLIMIT_NPROC): launches run on those that it grants, with the same
 // results.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <iostream>
 
-#include "ops/masked_im2col_forward/call.h"
 #include "support/child_process.h"
 #include "support/environment.h"
 #include "support/sanitizers.h"
+#include "support/solved_case.h"
 #include "support/trace.h"
 
 namespace mluop::test {
 namespace {
 
-// Limits the threads of this user; root has no limit.
-bool limit_threads(rlim_t threads) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NPROC, &limit) != 0) return false;
-  limit.rlim_cur = threads;
-  return setrlimit(RLIMIT_NPROC, &limit) == 0;
-}
-
 // The number of threads of the last call's first launch; 0 if the call or its result is wrong.
-int threads_of_call(mluOpOmpAlgorithm_t algorithm, const MaskedIm2colInputs<uint32_t>& inputs,
-                    const std::vector<uint32_t>& expected) {
+int threads_of_call(mluOpOmpAlgorithm_t algorithm, const SolvedCase& masks) {
   const Handle handle(algorithm);
   require(mluOpOmpSetStatistics(handle, 1));
-  const MaskedIm2colCall<uint32_t> call(handle, inputs);
-  if (call.run() != MLUOP_STATUS_SUCCESS || call.data_col_buffer.values() != expected) return 0;
+  if (!masks.solved_by(handle)) return 0;
   mluOpOmpLaunchStatistics_t launch{};
   require(mluOpOmpGetLaunchStatistics(handle, 0, &launch));
   return launch.threads;
@@ -38,19 +27,15 @@ int threads_of_call(mluOpOmpAlgorithm_t algorithm, const MaskedIm2colInputs<uint
 
 constexpr int kThreads = 4;
 
-// Prints the number of threads with the limit `threads`, and without it. Ends the process.
-[[noreturn]] void call_with_limit(mluOpOmpAlgorithm_t algorithm, rlim_t threads,
-                                  const MaskedIm2colInputs<uint32_t>& inputs) {
+// Prints the number of threads with the limit `threads` for this user, and without it; root has no limit. Ends the
+// process.
+[[noreturn]] void call_with_limit(mluOpOmpAlgorithm_t algorithm, rlim_t threads, const SolvedCase& masks) {
   setenv("MLUOP_OMP_MAX_THREADS", "4", 1);
   const ScopedThreads tasks(kThreads);
-  const auto expected = masked_im2col_reference(inputs);
-  if (setgid(kNobody) != 0 || setuid(kNobody) != 0 || !limit_threads(threads)) _exit(2);
-  const int limited = threads_of_call(algorithm, inputs, expected);
-  // The hard limit is the one of the test.
-  rlimit limit{};
-  getrlimit(RLIMIT_NPROC, &limit);
-  limit_threads(limit.rlim_max);
-  const int unlimited = threads_of_call(algorithm, inputs, expected);
+  if (setgid(kNobody) != 0 || setuid(kNobody) != 0 || !set_limit(RLIMIT_NPROC, threads)) _exit(2);
+  const int limited = threads_of_call(algorithm, masks);
+  set_limit(RLIMIT_NPROC, RLIM_INFINITY);
+  const int unlimited = threads_of_call(algorithm, masks);
   std::cerr << "limited " << limited << ", unlimited " << unlimited << std::endl;
   _exit(0);
 }
@@ -63,14 +48,14 @@ class FaultsOfThreads : public ::testing::Test {
     ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   }
 
-  std::mt19937 random = seeded_random();
-  MaskedIm2colInputs<uint32_t> inputs = random_masked_im2col<uint32_t>({20, 40, 40, 3000, 3, 3, 1, 1}, random);
+  SolvedCase masks = solve(make_case("masked_im2col_forward", MLUOP_DTYPE_FLOAT,
+                                     {{"channels", 20}, {"height", 40}, {"width", 40}, {"mask_cnt", 3000}}));
 };
 
 TEST_F(FaultsOfThreads, AllRefused) {
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
-    EXPECT_EXIT(call_with_limit(algorithm, 1, inputs), ::testing::ExitedWithCode(0), "limited 1, unlimited 4");
+    EXPECT_EXIT(call_with_limit(algorithm, 1, masks), ::testing::ExitedWithCode(0), "limited 1, unlimited 4");
   }
 }
 
@@ -78,7 +63,7 @@ TEST_F(FaultsOfThreads, AllRefused) {
 TEST_F(FaultsOfThreads, SomeRefused) {
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
-    EXPECT_EXIT(call_with_limit(algorithm, 3, inputs), ::testing::ExitedWithCode(0), "limited [123], unlimited 4");
+    EXPECT_EXIT(call_with_limit(algorithm, 3, masks), ::testing::ExitedWithCode(0), "limited [123], unlimited 4");
   }
 }
 

@@ -70,7 +70,7 @@ TEST_F(ApiThread, CallsAreNoCancellationPoints) {
     const Handle handle;
     pthread_cancel(pthread_self());
     if (fails_as_documented()) ++completed;
-    if (cases.front().make_call(handle)->run() == MLUOP_STATUS_SUCCESS) ++completed;
+    if (OperatorCall(handle, cases.front().made).run() == MLUOP_STATUS_SUCCESS) ++completed;
     // The cancellation is still requested.
     mluOpDestroyTensorDescriptor(nullptr);
     pthread_testcancel();
@@ -107,19 +107,19 @@ TEST_F(ApiThread, OperatorsNeedLittleStack) {
         const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);
         ::testing::internal::CaptureStderr();
         const Handle handle(algorithm);
-        const auto call = test.make_call(handle);
+        const OperatorCall call(handle, test.made);
         mluOpStatus_t status = MLUOP_STATUS_INTERNAL_ERROR;
         bool failed = false;
         run_on_thread(
             [&] {
-              status = call->run();
+              status = call.run();
               failed = fails_as_documented();
             },
             kStackBytes);
         ::testing::internal::GetCapturedStderr();
         EXPECT_EQ(status, MLUOP_STATUS_SUCCESS);
         EXPECT_TRUE(failed);
-        EXPECT_TRUE(call->intact());
+        EXPECT_TRUE(call.intact());
       }
     }
   }

@@ -51,30 +51,30 @@ struct Attempt {
     const Handle handle(algorithm);
     require(mluOpOmpSetStatistics(handle, recording.statistics ? 1 : 0));
     if (earlier != nullptr) require(OperatorCall(handle, *earlier).run());
-    const auto call = test.make_call(handle);
-    const auto before = call->contents();
+    const OperatorCall call(handle, test.made);
+    const auto before = call.contents();
     // The memory of the call itself, such as of a sparse convolution descriptor.
     bool is_own_memory = false;
     const auto [status, triggered] = run_with_fault(n, [&] {
       try {
-        return ((*call).*function)();
+        return (call.*function)();
       } catch (const std::exception&) {
         is_own_memory = true;
         return MLUOP_STATUS_ALLOC_FAILED;
       }
     });
-    EXPECT_TRUE(call->guards_intact());
+    EXPECT_TRUE(call.guards_intact());
     if (status == MLUOP_STATUS_SUCCESS) {
       EXPECT_TRUE(!triggered || recording.any()) << "the call succeeded without memory";
-      EXPECT_TRUE(call->intact());
+      EXPECT_TRUE(call.intact());
     } else {
       EXPECT_TRUE(triggered);
       EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
       EXPECT_TRUE(is_own_memory || std::string(mluOpOmpGetLastError()).ends_with("] out of memory"))
           << mluOpOmpGetLastError();
-      EXPECT_TRUE(call->contents() == before) << "the failing call changed inputs or outputs";
+      EXPECT_TRUE(call.contents() == before) << "the failing call changed inputs or outputs";
     }
-    if (triggered) expect_usable(*call);
+    if (triggered) expect_usable(call);
     return triggered;
   }
 

@@ -1,7 +1,6 @@
 // A case of each operator, data type and algorithm's way, for tests of what all operators have in common.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,12 +17,6 @@ enum class Magnitude {
 struct OperatorCase {
   std::string name;
   cases::Case made;
-  // Whether the device algorithm with several tasks has the same bits in every run.
-  bool device_is_deterministic;
-
-  std::unique_ptr<OperatorCall> make_call(mluOpHandle_t handle) const {
-    return std::make_unique<OperatorCall>(handle, made);
-  }
 };
 
 // Cases large enough for four tasks.

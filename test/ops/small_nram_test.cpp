@@ -22,13 +22,13 @@ TEST(OpsSmallNram, CompleteOrUnchanged) {
         SCOPED_TRACE(kib);
         const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", std::to_string(kib).c_str());
         const Handle handle(algorithm);
-        const auto call = test.make_call(handle);
-        const auto before = call->contents();
-        const mluOpStatus_t status = call->run();
-        EXPECT_TRUE(call->intact());
+        const OperatorCall call(handle, test.made);
+        const auto before = call.contents();
+        const mluOpStatus_t status = call.run();
+        EXPECT_TRUE(call.intact());
         if (status == MLUOP_STATUS_SUCCESS) continue;
         EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
-        EXPECT_TRUE(call->contents() == before) << "the failing call changed inputs or outputs";
+        EXPECT_TRUE(call.contents() == before) << "the failing call changed inputs or outputs";
         ++failures;
       }
     }

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "ops/voxel_pooling_forward/call.h"
 #include "support/call_statistics.h"
 #include "support/environment.h"
+#include "support/operator_call.h"
 #include "support/team_context.h"
 #include "support/trace.h"
 #include "team/launch.h"
@@ -18,60 +18,55 @@
 namespace mluop::test {
 namespace {
 
-VoxelPoolingInputs<float> some_inputs() {
-  auto random = seeded_random();
-  return random_voxel_pooling<float>({2, 4001, 6, 5, 4, 1}, random);
-}
+class RecordingStatistics : public ::testing::Test {
+ protected:
+  void run(mluOpHandle_t handle) const { require(OperatorCall(handle, made).run()); }
 
-void run(mluOpHandle_t handle, const VoxelPoolingInputs<float>& inputs) {
-  require(VoxelPoolingCall(handle, inputs).run());
-}
+  cases::Case made =
+      make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT, {{"num_points", 4001}, {"num_channels", 6}});
+};
 
-TEST(RecordingStatistics, OffByDefault) {
-  const auto inputs = some_inputs();
+TEST_F(RecordingStatistics, OffByDefault) {
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
     const Handle handle(algorithm);
     EXPECT_TRUE(launches_of(handle).empty());
-    run(handle, inputs);
+    run(handle);
     EXPECT_TRUE(launches_of(handle).empty());
   }
 }
 
-TEST(RecordingStatistics, CountTheLastCallOnly) {
-  const auto inputs = some_inputs();
+TEST_F(RecordingStatistics, CountTheLastCallOnly) {
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
     const Handle handle(algorithm);
     require(mluOpOmpSetStatistics(handle, 1));
     EXPECT_TRUE(launches_of(handle).empty());
-    run(handle, inputs);
+    run(handle);
     const size_t launches = launches_of(handle).size();
     EXPECT_GT(launches, 0U);
-    run(handle, inputs);
+    run(handle);
     EXPECT_EQ(launches_of(handle).size(), launches);
   }
 }
 
-TEST(RecordingStatistics, DisablingForgetsTheLastCall) {
-  const auto inputs = some_inputs();
+TEST_F(RecordingStatistics, DisablingForgetsTheLastCall) {
   const Handle handle;
   require(mluOpOmpSetStatistics(handle, 1));
-  run(handle, inputs);
+  run(handle);
   require(mluOpOmpSetStatistics(handle, 0));
   EXPECT_TRUE(launches_of(handle).empty());
-  run(handle, inputs);
+  run(handle);
   EXPECT_TRUE(launches_of(handle).empty());
 }
 
 // A call that fails its checks launches nothing.
-TEST(RecordingStatistics, FailedCallsHaveNoLaunches) {
-  const auto inputs = some_inputs();
+TEST_F(RecordingStatistics, FailedCallsHaveNoLaunches) {
   const Handle handle;
   require(mluOpOmpSetStatistics(handle, 1));
-  run(handle, inputs);
-  VoxelPoolingCall call(handle, inputs);
-  call.sizes.num_points = 0;
+  run(handle);
+  OperatorCall call(handle, made);
+  call.parameters.set("num_points", 0);
   EXPECT_EQ(call.run(), MLUOP_STATUS_BAD_PARAM);
   EXPECT_TRUE(launches_of(handle).empty());
 }
@@ -87,14 +82,13 @@ void expect_times(const Launch& launch) {
   }
 }
 
-TEST(RecordingStatistics, LaunchesAndTasksOfACall) {
-  const auto inputs = some_inputs();
+TEST_F(RecordingStatistics, LaunchesAndTasksOfACall) {
   const ScopedThreads threads(5);
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
     const Handle handle(algorithm);
     require(mluOpOmpSetStatistics(handle, 1));
-    run(handle, inputs);
+    run(handle);
     double end_us = 0;
     for (const Launch& launch : launches_of(handle)) {
       SCOPED_TRACE(launch.kernel);
@@ -122,7 +116,7 @@ void take_tile(const Work& work, int64_t begin, int64_t end, Task& task) {
   task.statistics->tiles += end - begin;
 }
 
-TEST(RecordingStatistics, TasksOfALaunch) {
+TEST_F(RecordingStatistics, TasksOfALaunch) {
   TeamContext context(4);
   context.statistics.enable(true);
   context.statistics.begin_call();
@@ -156,7 +150,7 @@ TEST(RecordingStatistics, TasksOfALaunch) {
 }
 
 // The chunks of a task add up.
-TEST(RecordingStatistics, TasksOfADynamicLaunch) {
+TEST_F(RecordingStatistics, TasksOfADynamicLaunch) {
   TeamContext context(3);
   context.statistics.enable(true);
   context.statistics.begin_call();
@@ -179,7 +173,7 @@ void wait_a_millisecond(const Work&, int64_t, int64_t, Task&) {
   }
 }
 
-TEST(RecordingStatistics, DurationOfTasks) {
+TEST_F(RecordingStatistics, DurationOfTasks) {
   TeamContext context(2);
   context.statistics.enable(true);
   context.statistics.begin_call();
@@ -189,19 +183,18 @@ TEST(RecordingStatistics, DurationOfTasks) {
 }
 
 // A context without statistics gives each task a record that is discarded.
-TEST(RecordingStatistics, DisabledLaunchesRecordNothing) {
+TEST_F(RecordingStatistics, DisabledLaunchesRecordNothing) {
   TeamContext context(2);
   launch(context, "take_tile", 4, Evenly{9}, take_tile, {16});
   EXPECT_TRUE(context.statistics.launches().empty());
 }
 
-TEST(RecordingStatistics, HandlesAreIndependent) {
-  const auto inputs = some_inputs();
+TEST_F(RecordingStatistics, HandlesAreIndependent) {
   const Handle recorded, other;
   require(mluOpOmpSetStatistics(recorded, 1));
-  run(recorded, inputs);
+  run(recorded);
   const size_t launches = launches_of(recorded).size();
-  run(other, inputs);
+  run(other);
   EXPECT_EQ(launches_of(recorded).size(), launches);
   EXPECT_TRUE(launches_of(other).empty());
 }

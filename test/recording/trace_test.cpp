@@ -5,19 +5,18 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "ops/voxel_pooling_forward/call.h"
 #include "support/call_statistics.h"
 #include "support/child_process.h"
-#include "support/compare.h"
 #include "support/environment.h"
-#include "support/failing_allocator.h"
+#include "support/fault_points.h"
+#include "support/solved_case.h"
 #include "support/temporary_folder.h"
 #include "support/trace.h"
+#include "support/trace_file.h"
+#include "support/values.h"
 
 namespace mluop::test {
 namespace {
@@ -32,17 +31,13 @@ class RecordingTrace : public ::testing::Test {
 
   std::string file(const char* name) const { return (folder_.path() / name).string(); }
 
-  // Throws if the file is not JSON.
-  static Json read(const std::string& name) {
-    std::ifstream in(name);
-    return Json::parse(std::string(std::istreambuf_iterator<char>(in), {}));
-  }
+  void run(mluOpHandle_t handle) const { EXPECT_TRUE(sums.solved_by(handle)); }
 
-  VoxelPoolingInputs<float> inputs = [] {
-    auto random = seeded_random();
-    return random_voxel_pooling<float>({2, 2001, 6, 5, 4, 1}, random);
-  }();
-  VoxelPoolingOutputs<float> expected = voxel_pooling_reference(inputs);
+  // Integers: their sums are exact in any order.
+  SolvedCase sums = solve(
+      with_values(make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+                            {{"num_points", 2001}, {"num_channels", 6}, {"num_voxel_x", 5}, {"num_voxel_y", 4}}),
+                  Values::kIntegers, 1));
 
  private:
   TemporaryFolder folder_;
@@ -65,8 +60,8 @@ TEST_F(RecordingTrace, IsCompleteAfterEachCall) {
     const Handle handle(algorithm);
     size_t events = 0;
     for (size_t calls = 1; calls <= 3; ++calls) {
-      require(VoxelPoolingCall(handle, inputs).run());
-      const Json written = read(name);
+      run(handle);
+      const Json written = read_trace(name);
       ASSERT_TRUE(written.is_array());
       EXPECT_EQ(events_named(written, "mluOpVoxelPoolingForward").size(), calls);
       EXPECT_GT(written.size(), events);
@@ -82,33 +77,28 @@ TEST_F(RecordingTrace, AllocationFailures) {
   const std::string name = file("failures");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
   int64_t successes = 0;
-  bool triggered = true;
-  for (int64_t n = 1; triggered; ++n) {
+  for_each_fault_point([&](int64_t n) {
+    SCOPED_TRACE(n);
     const Handle handle(kDevice);
-    const VoxelPoolingCall call(handle, inputs);
-    mluOpStatus_t status;
-    {
-      const FailingAllocation failing(n);
-      status = call.run();
-      triggered = failing.triggered();
-    }
+    const OperatorCall call(handle, sums.made);
+    const auto [status, triggered] = run_with_fault(n, [&] { return call.run(); });
     if (status == MLUOP_STATUS_SUCCESS) {
       successes += triggered ? 1 : 0;
-      EXPECT_EQ(call.outputs().pos_memo, expected.pos_memo) << "allocation " << n;
+      EXPECT_TRUE(call.outputs() == sums.outputs);
     } else {
-      EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << "allocation " << n;
+      EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED);
     }
-    ASSERT_LT(n, 1000);
-  }
+    return triggered;
+  });
   EXPECT_GT(successes, 0);
-  EXPECT_TRUE(read(name).is_array());
+  EXPECT_TRUE(read_trace(name).is_array());
 }
 
 TEST_F(RecordingTrace, HandlesShareTheFile) {
   const std::string name = file("shared");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
-  for (int i = 0; i < 2; ++i) require(VoxelPoolingCall(Handle(kDevice), inputs).run());
-  EXPECT_EQ(events_named(read(name), "mluOpVoxelPoolingForward").size(), 2U);
+  for (int i = 0; i < 2; ++i) run(Handle(kDevice));
+  EXPECT_EQ(events_named(read_trace(name), "mluOpVoxelPoolingForward").size(), 2U);
 }
 
 // The first call of the process replaces a file of an earlier one.
@@ -116,8 +106,8 @@ TEST_F(RecordingTrace, ReplacesAnOlderFile) {
   const std::string name = file("older");
   std::ofstream(name) << std::string(100000, 'x');
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
-  require(VoxelPoolingCall(Handle(kDevice), inputs).run());
-  EXPECT_EQ(events_named(read(name), "mluOpVoxelPoolingForward").size(), 1U);
+  run(Handle(kDevice));
+  EXPECT_EQ(events_named(read_trace(name), "mluOpVoxelPoolingForward").size(), 1U);
 }
 
 // A slice for the call, each launch and each task, with the values of the statistics.
@@ -126,8 +116,8 @@ TEST_F(RecordingTrace, EventsOfACall) {
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
   const ScopedThreads threads(3);
   const Handle handle(kDevice);
-  require(VoxelPoolingCall(handle, inputs).run());
-  const Json written = read(name);
+  run(handle);
+  const Json written = read_trace(name);
   const auto launches = launches_of(handle);
   ASSERT_EQ(launches.size(), 2U);
   EXPECT_EQ(written.size(), 1 + 2 * (1 + 3));
@@ -169,8 +159,8 @@ TEST_F(RecordingTrace, SlicesNest) {
   constexpr double kRounding = 0.01;
   const std::string name = file("nested");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
-  require(VoxelPoolingCall(Handle(kDevice), inputs).run());
-  const Json written = read(name);
+  run(Handle(kDevice));
+  const Json written = read_trace(name);
   const auto begin = [](const Json& event) { return event.at("ts").get<double>(); };
   const auto end = [&](const Json& event) { return begin(event) + event.at("dur").get<double>(); };
   for (const Json& event : written) {
@@ -181,27 +171,27 @@ TEST_F(RecordingTrace, SlicesNest) {
 
 TEST_F(RecordingTrace, PercentPIsTheProcessId) {
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", file("a%p-%p.json").c_str());
-  require(VoxelPoolingCall(Handle(kDevice), inputs).run());
+  run(Handle(kDevice));
   const std::string pid = std::to_string(getpid());
-  EXPECT_FALSE(read(file(("a" + pid + "-" + pid + ".json").c_str())).empty());
+  EXPECT_FALSE(read_trace(file(("a" + pid + "-" + pid + ".json").c_str())).empty());
 }
 
 // An environment with a trace enables the statistics; without, nothing is written.
 TEST_F(RecordingTrace, UpdateStartsAndEndsTheTrace) {
   const std::string name = file("updated");
   const Handle handle(kDevice);
-  require(VoxelPoolingCall(handle, inputs).run());
+  run(handle);
   EXPECT_FALSE(std::ifstream(name).is_open());
   {
     const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
     require(mluOpUpdateContextInformation(handle));
   }
-  require(VoxelPoolingCall(handle, inputs).run());
+  run(handle);
   EXPECT_FALSE(launches_of(handle).empty());
-  const size_t events = read(name).size();
+  const size_t events = read_trace(name).size();
   require(mluOpUpdateContextInformation(handle));
-  require(VoxelPoolingCall(handle, inputs).run());
-  EXPECT_EQ(read(name).size(), events);
+  run(handle);
+  EXPECT_EQ(read_trace(name).size(), events);
 }
 
 // The child of a fork writes a file of its own, the parent continues with its file.
@@ -209,17 +199,15 @@ TEST_F(RecordingTrace, ChildOfFork) {
   const std::string name = file("forked");
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
   const Handle handle(kDevice);
-  const VoxelPoolingCall call(handle, inputs);
-  require(call.run());
-  const size_t events = read(name).size();
+  run(handle);
+  const size_t events = read_trace(name).size();
   EXPECT_EQ(exit_status_of_child([&] {
-              require(call.run());
-              return !read(name + "." + std::to_string(getpid())).empty();
+              return sums.solved_by(handle) && !read_trace(name + "." + std::to_string(getpid())).empty();
             }),
             0);
-  EXPECT_EQ(read(name).size(), events);
-  require(call.run());
-  EXPECT_EQ(read(name).size(), 2 * events);
+  EXPECT_EQ(read_trace(name).size(), events);
+  run(handle);
+  EXPECT_EQ(read_trace(name).size(), 2 * events);
 }
 
 // A call succeeds without its trace; the first logs an error.
@@ -229,12 +217,10 @@ TEST_F(RecordingTrace, UnwritableFile) {
   const ScopedEnvironment log("MLUOP_LOG_LEVEL", "error");
   const Handle handle(kDevice);
   for (int calls = 0; calls < 2; ++calls) {
-    const VoxelPoolingCall call(handle, inputs);
     ::testing::internal::CaptureStderr();
-    EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS);
+    run(handle);
     const std::string lines = ::testing::internal::GetCapturedStderr();
     EXPECT_EQ(lines.find("MLUOP_OMP_TRACE: cannot write " + name) != std::string::npos, calls == 0) << lines;
-    EXPECT_EQ(call.outputs().pos_memo, expected.pos_memo);
   }
 }
 

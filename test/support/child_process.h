@@ -1,8 +1,11 @@
 // Child processes of tests.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace mluop::test {
 
@@ -21,6 +24,14 @@ int exit_status_of_child(const Body& body) {
   int status = 0;
   if (waitpid(child, &status, 0) != child) return -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// Sets a limit of this process, to its hard limit if that is lower. Returns whether it succeeded.
+inline bool set_limit(decltype(RLIMIT_AS) resource, rlim_t value) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) != 0) return false;
+  limit.rlim_cur = std::min(value, limit.rlim_max);
+  return setrlimit(resource, &limit) == 0;
 }
 
 }  // namespace mluop::test

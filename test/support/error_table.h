@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "support/api.h"
+#include "support/api_errors.h"
 #include "support/guarded_call.h"
 #include "support/trace.h"
 
@@ -73,10 +74,9 @@ auto set_all(Changes... changes) {
 // For errors that inputs or environment cause.
 inline constexpr auto no_change = [](auto&) {};
 
-// Runs a call that must fail, and checks status and last error.
+// As expect_failure() of api_errors.h, of which `message` may be the beginning.
 template <class Function>
-void expect_failure(const Function& call, mluOpStatus_t status, const std::string& message,
-                    Match match = Match::kAll) {
+void expect_failure(const Function& call, mluOpStatus_t status, const std::string& message, Match match) {
   // Replaces the last error, so that the text of an earlier row cannot pass.
   mluOpSetQueue(nullptr, nullptr);
   EXPECT_EQ(call(), status);
@@ -110,20 +110,6 @@ void expect_errors(const ErrorTable<Call>& table) {
         EXPECT_EQ((call.*function.run)(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
       }
     }
-  }
-}
-
-// A call of any function that fails. `message` is the whole last error.
-struct ApiErrorRow {
-  std::function<mluOpStatus_t()> call;
-  std::string message;
-  mluOpStatus_t status = MLUOP_STATUS_BAD_PARAM;
-};
-
-inline void expect_errors(std::initializer_list<ApiErrorRow> rows) {
-  for (const ApiErrorRow& row : rows) {
-    SCOPED_TRACE(row.message);
-    expect_failure(row.call, row.status, row.message);
   }
 }
 

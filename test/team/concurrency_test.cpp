@@ -7,11 +7,11 @@
 #include <thread>
 #include <vector>
 
-#include "ops/voxel_pooling_forward/call.h"
-#include "support/compare.h"
 #include "support/environment.h"
 #include "support/sanitizers.h"
+#include "support/solved_case.h"
 #include "support/trace.h"
+#include "support/values.h"
 
 namespace mluop::test {
 namespace {
@@ -19,28 +19,18 @@ namespace {
 constexpr int kThreads = 6;
 constexpr int kCallsOfThread = 20;
 
-// A problem for one thread, large enough for a team of several tasks.
-struct Problem {
-  explicit Problem(std::mt19937& random, int points)
-      : inputs(random_voxel_pooling<float>({2, points, 24, 9, 7, 1}, random)),
-        expected(voxel_pooling_reference(inputs)) {}
+// Large enough for a team of several tasks.
+SolvedCase pooling(int points, Values values = Values::kFractions) {
+  return solve(with_values(
+      make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+                {{"num_points", points}, {"num_channels", 24}, {"num_voxel_x", 9}, {"num_voxel_y", 7}}),
+      values, points));
+}
 
-  bool solved_by(mluOpHandle_t handle) const {
-    const VoxelPoolingCall call(handle, inputs);
-    if (call.run() != MLUOP_STATUS_SUCCESS) return false;
-    const VoxelPoolingOutputs<float> found = call.outputs();
-    return same_bits(found.output_features, expected.output_features) && found.pos_memo == expected.pos_memo &&
-           call.intact();
-  }
-
-  VoxelPoolingInputs<float> inputs;
-  VoxelPoolingOutputs<float> expected;
-};
-
-std::vector<Problem> problems() {
-  auto random = seeded_random();
-  std::vector<Problem> all;
-  for (int i = 0; i < kThreads; ++i) all.emplace_back(random, 200 + 400 * i);
+// A case for each thread.
+std::vector<SolvedCase> problems() {
+  std::vector<SolvedCase> all;
+  for (int i = 0; i < kThreads; ++i) all.push_back(pooling(200 + 400 * i));
   return all;
 }
 
@@ -59,26 +49,22 @@ int failures_of_threads(const Body& body) {
   return failures;
 }
 
-TEST(TeamConcurrency, AHandleForEachThread) {
+// A handle for each thread, and one handle for all.
+TEST(TeamConcurrency, Handles) {
   const auto all = problems();
-  EXPECT_EQ(failures_of_threads([&](size_t i) {
-              const Handle handle;
-              bool solved = true;
-              for (int call = 0; call < kCallsOfThread; ++call) solved = all[i].solved_by(handle) && solved;
-              return solved;
-            }),
-            0);
-}
-
-TEST(TeamConcurrency, OneHandleForAllThreads) {
-  const auto all = problems();
-  const Handle handle;
-  EXPECT_EQ(failures_of_threads([&](size_t i) {
-              bool solved = true;
-              for (int call = 0; call < kCallsOfThread; ++call) solved = all[i].solved_by(handle) && solved;
-              return solved;
-            }),
-            0);
+  const Handle shared;
+  for (const bool is_shared : {false, true}) {
+    SCOPED_TRACE(is_shared);
+    EXPECT_EQ(failures_of_threads([&](size_t i) {
+                const Handle own;
+                bool solved = true;
+                for (int call = 0; call < kCallsOfThread; ++call) {
+                  solved = all[i].solved_by(is_shared ? shared : own) && solved;
+                }
+                return solved;
+              }),
+              0);
+  }
 }
 
 // The last error belongs to the thread of the failing call, also if threads share the handle.
@@ -88,10 +74,11 @@ TEST(TeamConcurrency, ErrorsStayInTheirThread) {
   EXPECT_EQ(failures_of_threads([&](size_t i) {
               bool expected = true;
               for (int round = 0; round < kCallsOfThread; ++round) {
-                VoxelPoolingCall call(handle, all[i].inputs);
-                call.sizes.num_points = -static_cast<int>(i);
+                OperatorCall call(handle, all[i].made);
+                call.parameters.set("num_points", -static_cast<int>(i));
                 const std::string message = "[mluOpVoxelPoolingForward] num_points is " +
-                                            std::to_string(call.sizes.num_points) + ", expected at least 1";
+                                            std::to_string(call.parameters.int32("num_points")) +
+                                            ", expected at least 1";
                 expected = call.run() == MLUOP_STATUS_BAD_PARAM && message == mluOpOmpGetLastError() && expected;
               }
               return expected;
@@ -100,8 +87,7 @@ TEST(TeamConcurrency, ErrorsStayInTheirThread) {
 }
 
 TEST(TeamConcurrency, InsideAParallelRegionOfTheCaller) {
-  auto random = seeded_random();
-  const Problem problem(random, 3000);
+  const SolvedCase problem = pooling(3000);
   const Handle handle;
   bool solved = false;
 #pragma omp parallel num_threads(3)
@@ -125,8 +111,7 @@ TEST(TeamConcurrency, InEveryThreadOfAParallelRegionOfTheCaller) {
 
 // The runtime may choose a team smaller than OMP_NUM_THREADS. The result has the same bits.
 TEST(TeamConcurrency, WithDynamicTeams) {
-  auto random = seeded_random();
-  const Problem problem(random, 9000);
+  const SolvedCase problem = pooling(9000);
   const Handle handle;
   const ScopedThreads threads(64);
   const int before = omp_get_dynamic();
@@ -140,19 +125,17 @@ TEST(TeamConcurrency, NramExceedsTheMachine) {
   if (kSanitizer) GTEST_SKIP() << "sanitizers allocate shadow memory";
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1048576");
   const ScopedThreads threads(64);
-  auto random = seeded_random();
-  const Problem problem(random, 60000);
+  const SolvedCase problem = pooling(60000, Values::kIntegers);
   for (const auto algorithm : kAlgorithms) {
     const Handle handle(algorithm);
-    const VoxelPoolingCall call(handle, problem.inputs);
-    const VoxelPoolingOutputs<float> before = call.outputs();
+    const OperatorCall call(handle, problem.made);
+    const std::vector<std::byte> before = call.contents();
     const mluOpStatus_t status = call.run();
     if (status == MLUOP_STATUS_SUCCESS) {
-      EXPECT_EQ(call.outputs().pos_memo, problem.expected.pos_memo);
+      EXPECT_TRUE(call.outputs() == problem.outputs);
     } else {
       EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
-      EXPECT_TRUE(same_bits(call.outputs().output_features, before.output_features));
-      EXPECT_EQ(call.outputs().pos_memo, before.pos_memo);
+      EXPECT_TRUE(call.contents() == before);
     }
     EXPECT_TRUE(call.intact());
   }

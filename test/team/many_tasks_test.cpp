@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <string>
 
-#include "ops/voxel_pooling_forward/call.h"
 #include "support/call_statistics.h"
-#include "support/compare.h"
-#include "support/random_problem.h"
+#include "support/environment.h"
 #include "support/sanitizers.h"
+#include "support/solved_case.h"
 #include "support/trace.h"
+#include "support/values.h"
 #include "team/mixed_calls.h"
 
 namespace mluop::test {
@@ -37,7 +37,7 @@ TEST(TeamManyTasks, AllOperators) {
       require(mluOpOmpSetStatistics(handle, 1));
       for (size_t i = 0; i < calls.size(); ++i) {
         EXPECT_TRUE(calls.equals_serial(i, handle)) << "call " << i;
-        if (algorithm != MLUOP_OMP_ALGORITHM_DEVICE || calls.is_native_only(i)) continue;
+        if (algorithm != MLUOP_OMP_ALGORITHM_DEVICE || !calls.op(i).has_device_algorithm) continue;
         for (const Launch& launch : launches_of(handle)) {
           EXPECT_EQ(launch.task_dim, kManyTasks) << launch.kernel;
           EXPECT_EQ(launch.threads, std::min(limit.threads, omp_get_thread_limit())) << launch.kernel;
@@ -49,15 +49,13 @@ TEST(TeamManyTasks, AllOperators) {
 
 // The native algorithm takes 512 tasks for operands that pay for them: 32 KiB a task.
 TEST(TeamManyTasks, Native) {
-  auto random = seeded_random();
-  auto inputs = random_voxel_pooling<float>({1, 1000, 16, 30, 30, 1}, random);
-  inputs.sizes.num_points = 60 * kManyTasks;
-  inputs.sizes.num_channels = 160;
-  while (inputs.geom_xyz.size() < static_cast<size_t>(inputs.sizes.geom_count())) {
-    inputs.geom_xyz.push_back(static_cast<int32_t>(random() % 30));
-  }
-  inputs.input_features = random_integers<float>(static_cast<size_t>(inputs.sizes.input_count()), random, 8);
-  const VoxelPoolingOutputs<float> expected = voxel_pooling_reference(inputs);
+  const cases::Case made = make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+                                     {{"batch_size", 1},
+                                      {"num_points", 60 * kManyTasks},
+                                      {"num_channels", 160},
+                                      {"num_voxel_x", 30},
+                                      {"num_voxel_y", 30}});
+  const SolvedCase problem = solve(with_values(made, Values::kIntegers, 1));
   const ScopedThreads tasks(kManyTasks);
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "64");
   for (const Limit& limit : {kLimits[1], kLimits[2]}) {
@@ -65,10 +63,7 @@ TEST(TeamManyTasks, Native) {
     const ScopedEnvironment max_threads("MLUOP_OMP_MAX_THREADS", limit.max_threads);
     const Handle handle;
     require(mluOpOmpSetStatistics(handle, 1));
-    const VoxelPoolingCall call(handle, inputs);
-    ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(same_bits(call.outputs().output_features, expected.output_features));
-    EXPECT_EQ(call.outputs().pos_memo, expected.pos_memo);
+    ASSERT_TRUE(problem.solved_by(handle)) << mluOpOmpGetLastError();
     int most_tasks = 0;
     for (const Launch& launch : launches_of(handle)) {
       most_tasks = std::max(most_tasks, launch.task_dim);

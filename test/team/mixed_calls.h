@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
-#include "case/model.h"
+#include "support/solved_case.h"
 
 namespace mluop::test {
 
@@ -15,22 +16,15 @@ class MixedCalls {
   explicit MixedCalls(int scale = 1);
 
   size_t size() const { return calls_.size(); }
-  // Whether call number i runs native with both algorithms.
-  bool is_native_only(size_t i) const { return calls_[i].native_only; }
-  // Whether call number i % size() succeeds on the handle with the result of the first run, and leaves its inputs
-  // and the memory around its buffers unchanged. No other thread may change the algorithm of the handle meanwhile.
-  bool equals_serial(size_t i, mluOpHandle_t handle) const;
+  const cases::Operator& op(size_t i) const { return cases::operator_of(calls_[i].made.op_name, {}); }
+  // Whether call number i % size() has the result of the first run. No other thread may change the algorithm of
+  // the handle meanwhile.
+  bool equals_serial(size_t i, mluOpHandle_t handle) const { return calls_[i % size()].solved_by(handle); }
   // equals_serial() of all calls.
   bool all_equal_serial(mluOpHandle_t handle) const;
 
  private:
-  struct MixedCall {
-    cases::Case made;
-    std::vector<std::byte> expected;  // outputs
-    bool native_only;
-  };
-
-  std::vector<MixedCall> calls_;
+  std::vector<SolvedCase> calls_;
 };
 
 }  // namespace mluop::test

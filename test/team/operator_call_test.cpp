@@ -75,18 +75,6 @@ TEST_F(TeamOperatorCall, DataThatMayBeNull) {
     call.check_pointers();
     call.check_tensors();
   });
-  expect_success([&](Call& call) {
-    call.input("points", &full, nullptr, kFloat, kArray, {2, 3});
-    call.reads_nothing();
-    call.check_pointers();
-    call.check_tensors();
-    EXPECT_EQ(call.workspace(nullptr, 0, 100).capacity(), 0U);
-  });
-  expect_failure(MLUOP_STATUS_BAD_PARAM, "sums is null, expected the data of a tensor [2, 3]", [&](Call& call) {
-    call.output("sums", &full, nullptr, kFloat, kArray, {2, 3});
-    call.reads_nothing();
-    call.check_pointers();
-  });
   size_t size = 0;
   EXPECT_EQ(run_workspace_query("query", &context_, &size,
                                 [&](Call& call) -> size_t {
