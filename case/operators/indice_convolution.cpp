@@ -213,7 +213,8 @@ enum class Kind { kForward, kData, kFilter };
 template <Kind kKind>
 Case make(const Recipe& r) {
   const int64_t L = r["num_act_in"], Y = r["num_act_out"], Ci = r["ci"], Co = r["co"];
-  const int64_t D = r["d"], H = r["h"], W = r["w"], K = checked_product({D, H, W});
+  // One pair in `skips` has a negative index; 0: none has.
+  const int64_t skips = r["skips"], D = r["d"], H = r["h"], W = r["w"], K = checked_product({D, H, W});
   const int64_t places = checked_product({K, 2, L}) / 2;
   Integers random(r.seed);
   Case c;
@@ -224,6 +225,8 @@ Case make(const Recipe& r) {
     for (int64_t l = 0; l < numbers.back(); ++l) {
       pairs[static_cast<size_t>(2 * k * L + l)] = random.below(L);
       pairs[static_cast<size_t>((2 * k + 1) * L + l)] = random.below(Y);
+      if (skips == 0 || random.below(skips) != 0) continue;
+      pairs[static_cast<size_t>((2 * k + random.below(2)) * L + l)] = -1;
     }
   }
   const Tensor shape = make_tensor("indice_pairs", MLUOP_DTYPE_INT32, {K, 2, L});
@@ -284,7 +287,8 @@ std::vector<Operator> indice_convolution_operators() {
                    {"co", 16},
                    {"d", 1, 1, 3},
                    {"h", 3, 1, 3},
-                   {"w", 3, 1, 5}};
+                   {"w", 3, 1, 5},
+                   {"skips", 0, 0, 8, false}};
   forward.make = make<Kind::kForward>;
   forward.reductions = {pairs_reduction(fit_forward), input_rows_reduction(true, fit_forward),
                         output_rows_reduction(std::nullopt, fit_forward),

@@ -95,10 +95,13 @@ TEST(OpsIndiceConvolutionBackwardDataErrors, Submanifold) {
                 kOfOperator);
 }
 
+const std::string kContiguous = ", expected a contiguous tensor of shape [3, 2, 6, 9]";
+
+Change filters(const Dims& dims, mluOpTensorLayout_t layout) {
+  return set_desc("filters", Descriptor(MLUOP_DTYPE_HALF, dims, layout));
+}
+
 TEST(OpsIndiceConvolutionForwardErrors, Filters) {
-  const auto filters = [](const Dims& dims, mluOpTensorLayout_t layout) {
-    return set_desc("filters", Descriptor(MLUOP_DTYPE_HALF, dims, layout));
-  };
   expect_errors(
       make_valid(kConvolutionForward),
       {{filters({9, 3, 1, 2, 6}, MLUOP_LAYOUT_NHWC), "filters has layout NHWC, expected NDHWC, NCDHW or ARRAY",
@@ -114,10 +117,6 @@ TEST(OpsIndiceConvolutionForwardErrors, Filters) {
 }
 
 TEST(OpsIndiceConvolutionBackwardDataErrors, Filters) {
-  const auto filters = [](const Dims& dims, mluOpTensorLayout_t layout) {
-    return set_desc("filters", Descriptor(MLUOP_DTYPE_HALF, dims, layout));
-  };
-  const std::string contiguous = ", expected a contiguous tensor of shape [3, 2, 6, 9]";
   expect_errors(make_valid(kConvolutionBackwardData),
                 {{filters({9, 3, 1, 2, 6}, MLUOP_LAYOUT_NLC),
                   "filters has layout NLC, expected NHWC, NCHW, HWCN, NDHWC, NCDHW or ARRAY"},
@@ -132,16 +131,12 @@ TEST(OpsIndiceConvolutionBackwardDataErrors, Filters) {
                  {filters({8, 6, 3, 2}, MLUOP_LAYOUT_NCHW), "output_grad dim 1 is 9, expected 8"},
                  {filters({3, 2, 7, 9}, MLUOP_LAYOUT_HWCN), "input_grad dim 1 is 6, expected 7"},
                  {set_desc("filters", Descriptor::with_strides(MLUOP_DTYPE_HALF, {3, 2, 6, 9}, {108, 54, 1, 6})),
-                  "filters has strides [108, 54, 1, 6]" + contiguous, kNotSupported}},
+                  "filters has strides [108, 54, 1, 6]" + kContiguous, kNotSupported}},
                 kBoth);
 }
 
 // The dimensions are read by position, whatever the layout is.
 TEST(OpsIndiceConvolutionBackwardFilterErrors, Filters) {
-  const auto filters = [](const Dims& dims, mluOpDataType_t dtype, mluOpTensorLayout_t layout) {
-    return set_desc("filters_grad", Descriptor(dtype, dims, layout));
-  };
-  const std::string contiguous = ", expected a contiguous tensor of shape [3, 2, 6, 9]";
   expect_errors(
       make_valid(kConvolutionBackwardFilter),
       {{set_shape("filters_grad", {6, 6, 9}), "filters_grad has 3 dimensions, expected 4 or 5"},
@@ -149,11 +144,12 @@ TEST(OpsIndiceConvolutionBackwardFilterErrors, Filters) {
        {set_shape("filters_grad", {3, 3, 6, 9}), "indice_pairs dim 0 is 6, expected 9"},
        {set_shape("filters_grad", {3, 2, 7, 9}), "features dim 1 is 6, expected 7"},
        {set_shape("filters_grad", {3, 2, 6, 8}), "output_grad dim 1 is 9, expected 8"},
-       {filters({9, 3, 1, 2, 6}, MLUOP_DTYPE_HALF, MLUOP_LAYOUT_NDHWC), "features dim 1 is 6, expected 2"},
-       {filters({3, 2, 6, 9}, MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_ARRAY),
+       {set_desc("filters_grad", Descriptor(MLUOP_DTYPE_HALF, {9, 3, 1, 2, 6}, MLUOP_LAYOUT_NDHWC)),
+        "features dim 1 is 6, expected 2"},
+       {set_desc("filters_grad", Descriptor(MLUOP_DTYPE_FLOAT, {3, 2, 6, 9})),
         "filters_grad has data type FLOAT, expected HALF"},
        {set_desc("filters_grad", Descriptor::with_strides(MLUOP_DTYPE_HALF, {3, 2, 6, 9}, {108, 54, 1, 6})),
-        "filters_grad has strides [108, 54, 1, 6]" + contiguous, kNotSupported}},
+        "filters_grad has strides [108, 54, 1, 6]" + kContiguous, kNotSupported}},
       kBoth);
 }
 
