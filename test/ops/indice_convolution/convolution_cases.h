@@ -4,6 +4,7 @@
 
 #include <climits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,8 @@ using IndiceConvolutionSizes = reference::IndiceConvolutionForwardSizes;
 // An operator; its tensors with a row for each input site, with a row for each output site, and of filters.
 struct IndiceConvolution {
   const char *op, *input_rows, *output_rows, *filters;
+
+  bool operator==(const IndiceConvolution& other) const { return std::string_view(op) == other.op; }
 };
 inline constexpr IndiceConvolution kConvolutionForward = {"indice_convolution_forward", "features", "features_out",
                                                           "filters"};

@@ -1,6 +1,7 @@
 // What the three indice convolutions and their workspace queries require of pairs, scalars, sizes and filters.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <string>
@@ -58,7 +59,7 @@ Change without_data(const std::string& tensor) {
 TEST(OpsIndiceConvolutionErrors, Scalars) {
   for (const IndiceConvolution& convolution : kIndiceConvolutions) {
     SCOPED_TRACE(convolution.op);
-    const bool is_filter = convolution.op == kConvolutionBackwardFilter.op;
+    const bool is_filter = convolution == kConvolutionBackwardFilter;
     expect_errors(
         make_valid(convolution),
         {{set("inverse", 1), "inverse is 1, expected 0", is_filter ? MLUOP_STATUS_BAD_PARAM : kNotSupported},
@@ -360,7 +361,7 @@ TEST(OpsIndiceConvolutionErrors, DevicesWithoutTheOperators) {
 // Empty tensors do not need data or workspace. Descriptors, scalars and the output are checked.
 TEST(OpsIndiceConvolutionErrors, EmptyTensors) {
   for (const IndiceConvolution& convolution : kIndiceConvolutions) {
-    const bool is_forward = convolution.op == kConvolutionForward.op;
+    const bool is_forward = convolution == kConvolutionForward;
     const Case made =
         make_case(convolution.op, MLUOP_DTYPE_HALF, {{is_forward ? "num_act_in" : "num_act_out", 0}});
     const std::string most = std::to_string(made.inputs[2].dims[2]);

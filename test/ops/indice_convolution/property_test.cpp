@@ -28,7 +28,7 @@ Case case_with_exact_sums(const IndiceConvolution& convolution, mluOpDataType_t 
                                         random_size(random, 3),        random_size(random, 3),
                                         random_size(random, 3)};
   Case made = with_integers(make_convolution(convolution, dtype, sizes, random), random);
-  if (convolution.op != kConvolutionBackwardFilter.op) set_filter_shape(made, kFilterShapes[random() % 3]);
+  if (convolution != kConvolutionBackwardFilter) set_filter_shape(made, kFilterShapes[random() % 3]);
   return made;
 }
 

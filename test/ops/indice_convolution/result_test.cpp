@@ -19,9 +19,9 @@ using cases::Case;
 
 // The first is that of generated cases.
 std::vector<FilterShape> filter_shapes(const IndiceConvolution& convolution) {
-  if (convolution.op == kConvolutionBackwardFilter.op) return {{MLUOP_LAYOUT_NDHWC}};
+  if (convolution == kConvolutionBackwardFilter) return {{MLUOP_LAYOUT_NDHWC}};
   std::vector<FilterShape> shapes = {{MLUOP_LAYOUT_NDHWC}, {MLUOP_LAYOUT_NCDHW}, {MLUOP_LAYOUT_ARRAY}};
-  if (convolution.op == kConvolutionBackwardData.op) {
+  if (convolution == kConvolutionBackwardData) {
     for (const auto layout : {MLUOP_LAYOUT_NHWC, MLUOP_LAYOUT_NCHW, MLUOP_LAYOUT_HWCN, MLUOP_LAYOUT_ARRAY}) {
       shapes.push_back({layout, 4});
     }
@@ -40,7 +40,7 @@ void for_each_case(const IndiceConvolution& convolution, const IndiceConvolution
     if (shape.dim_count == 4) s.D = 1;
     for (const auto dtype : kFloatingDtypes) {
       Case made = with_integers(make_convolution(convolution, dtype, s, random), random);
-      if (convolution.op != kConvolutionBackwardFilter.op) set_filter_shape(made, shape);
+      if (convolution != kConvolutionBackwardFilter) set_filter_shape(made, shape);
       test(made);
     }
   }
@@ -186,7 +186,7 @@ TEST(OpsIndiceConvolution, InvariantBits) {
         SCOPED_TRACE(convolution.op + (' ' + text_of(sizes)));
         Case made = make_convolution(convolution, dtype, sizes, random);
         set_pair_count(made, 1, sizes.num_act_in / 3 * 2, sizes);
-        if (convolution.op == kConvolutionForward.op && dtype == MLUOP_DTYPE_HALF) {
+        if (convolution == kConvolutionForward && dtype == MLUOP_DTYPE_HALF) {
           set_filter_shape(made, {MLUOP_LAYOUT_ARRAY});
         }
         expect_invariant_bits(made);
@@ -289,7 +289,7 @@ Case sum_of(const IndiceConvolution& convolution, const std::vector<double>& add
   std::vector<int64_t> numbers = {terms};
   IndiceConvolutionSizes sizes{terms, 1, 1, 1, 1, 1, 1};
   std::mt19937 random;
-  if (convolution.op == kConvolutionBackwardData.op) {
+  if (convolution == kConvolutionBackwardData) {
     sizes = {1, terms, 1, 1, 1, 1, terms};
     for (int32_t l = 0; l < terms; ++l) pairs.insert(pairs.end(), {0, l});
     numbers.assign(addends.size(), 1);
@@ -338,7 +338,7 @@ TEST(OpsIndiceConvolution, EmptyTensors) {
   for (const IndiceConvolution& convolution : kIndiceConvolutions) {
     for (const char* extent : {"num_act_in", "num_act_out", "ci", "co", "h"}) {
       const bool is_of_filters = std::string(extent).substr(0, 3) != "num";
-      if (is_of_filters && convolution.op == kConvolutionForward.op) continue;
+      if (is_of_filters && convolution == kConvolutionForward) continue;
       for (const int64_t sub_m : {0, 1}) {
         for (const auto algorithm : kAlgorithms) {
           SCOPED_TRACE(convolution.op + (' ' + std::string(extent)));
