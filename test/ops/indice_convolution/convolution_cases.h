@@ -113,7 +113,7 @@ struct FilterShape {
   int dim_count = 5;
 };
 
-// Gives the filters of a generated case, which are [Co, D, H, W, Ci], another shape. Their values keep their places.
+// Gives the filters of a generated case, [Co, D, H, W, Ci], another shape. Their values keep their places.
 inline void set_filter_shape(cases::Case& made, FilterShape shape) {
   cases::Tensor& filters = made.inputs[1];
   const int64_t Co = filters.dims.front(), Ci = filters.dims.back();

@@ -1,5 +1,5 @@
-// The three indice convolutions on the index pairs of convolutions: forward against dense convolution on small grids;
-// all against sums in double on CenterPoint's backbone.
+// The three indice convolutions on the index pairs of convolutions: forward against dense convolution on small
+// grids; all against sums in double on CenterPoint's backbone.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Properties of the three indice convolutions that need no oracle. Where results are compared after arithmetic, the
-// inputs are integers small enough that fp32 and half represent all sums.
+// Properties of the three indice convolutions that need no oracle. Where results are compared after arithmetic,
+// the inputs are integers small enough that fp32 and half represent all sums.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -181,8 +181,8 @@ TEST(OpsIndiceConvolutionProperties, GradientsAreAdjoint) {
   }
 }
 
-// The central differences of the loss <forward, y> in double by the elements of an operand of fp32. It is linear in
-// each of them: the difference is exact but for rounding.
+// The central differences of the loss <forward, y> in double by the elements of an operand of fp32. It is linear
+// in each of them: the difference is exact but for rounding.
 std::vector<float> central_differences(const Case& forward, const std::string& operand,
                                        const std::vector<float>& y) {
   constexpr float kStep = 0x1p-4F;

@@ -1,5 +1,5 @@
-// The three indice convolutions against the loops of their definitions, at sizes and with values that their kernels
-// treat apart. test/ops/contract_test.cpp has those of every operator.
+// The three indice convolutions against the loops of their definitions, at sizes and with values that their
+// kernels treat apart. test/ops/contract_test.cpp has those of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
