@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "case/operators/index_pair_reductions.h"
 #include "case/operators/support.h"
@@ -56,6 +58,21 @@ std::vector<Criterion> criteria(const Operand& output, mluOpOmpAlgorithm_t) {
   return mean_errors(output.is_half() ? 3e-3 : 1e-5);
 }
 
+// The most pairs that name a row, of inputs (side 0) or of outputs (side 1).
+int64_t most_pairs_of_row(const Arguments& a, int64_t side) {
+  const std::vector<int64_t>& numbers = a.parameters->list("indice_num");
+  const int64_t L = a[kPairs].dim(2);
+  std::map<int32_t, int64_t> counts;
+  int64_t most = 0;
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    const int32_t* rows = a[kPairs].as<int32_t>() + (2 * static_cast<int64_t>(k) + side) * L;
+    for (int64_t l = 0; l < numbers[k]; ++l) {
+      if (rows[l] >= 0) most = std::max(most, ++counts[rows[l]]);
+    }
+  }
+  return most;
+}
+
 bool any_empty(const Arguments& a) {
   return std::any_of(a.tensors.begin(), a.tensors.end(), [](const Operand& t) { return t.count() == 0; });
 }
@@ -98,8 +115,7 @@ void fit_forward(Case& c) {
   set_shape(c.outputs[0], {c.parameters.integer("num_active_out"), Co});
 }
 
-// All pairs may name one row.
-int64_t terms_forward(const Arguments& a) { return a[kPairs].count() * a[0].dim(1); }
+int64_t terms_forward(const Arguments& a) { return most_pairs_of_row(a, 1) * a[0].dim(1); }
 
 // Backward data.
 
@@ -139,7 +155,7 @@ void expect_data(Arguments& a) {
   });
 }
 
-int64_t terms_data(const Arguments& a) { return a[kPairs].count() * a[0].dim(1); }
+int64_t terms_data(const Arguments& a) { return most_pairs_of_row(a, 0) * a[0].dim(1); }
 
 void fit_data(Case& c) {
   const Tensor& filters = c.inputs[1];
@@ -178,7 +194,10 @@ void expect_filter(Arguments& a) {
 
 Work work_filter(const Arguments& a) { return work_of(a, sizes_of_filters(a[kOutput], MLUOP_LAYOUT_ARRAY)); }
 
-int64_t terms_filter(const Arguments& a) { return a[kPairs].count(); }
+int64_t terms_filter(const Arguments& a) {
+  const std::vector<int64_t>& numbers = a.parameters->list("indice_num");
+  return numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end());
+}
 
 void fit_filter(Case& c) {
   Dims filters = c.outputs[0].dims;
@@ -194,7 +213,8 @@ enum class Kind { kForward, kData, kFilter };
 template <Kind kKind>
 Case make(const Recipe& r) {
   const int64_t L = r["num_act_in"], Y = r["num_act_out"], Ci = r["ci"], Co = r["co"];
-  const int64_t D = r["d"], H = r["h"], W = r["w"], K = checked_product({D, H, W});
+  // One pair in `skips` has a negative index; 0: none has.
+  const int64_t skips = r["skips"], D = r["d"], H = r["h"], W = r["w"], K = checked_product({D, H, W});
   const int64_t places = checked_product({K, 2, L}) / 2;
   Integers random(r.seed);
   Case c;
@@ -205,6 +225,8 @@ Case make(const Recipe& r) {
     for (int64_t l = 0; l < numbers.back(); ++l) {
       pairs[static_cast<size_t>(2 * k * L + l)] = random.below(L);
       pairs[static_cast<size_t>((2 * k + 1) * L + l)] = random.below(Y);
+      if (skips == 0 || random.below(skips) != 0) continue;
+      pairs[static_cast<size_t>((2 * k + random.below(2)) * L + l)] = -1;
     }
   }
   const Tensor shape = make_tensor("indice_pairs", MLUOP_DTYPE_INT32, {K, 2, L});
@@ -265,7 +287,8 @@ std::vector<Operator> indice_convolution_operators() {
                    {"co", 16},
                    {"d", 1, 1, 3},
                    {"h", 3, 1, 3},
-                   {"w", 3, 1, 5}};
+                   {"w", 3, 1, 5},
+                   {"skips", 0, 0, 8, false}};
   forward.make = make<Kind::kForward>;
   forward.reductions = {pairs_reduction(fit_forward), input_rows_reduction(true, fit_forward),
                         output_rows_reduction(std::nullopt, fit_forward),

@@ -7,29 +7,35 @@
 #include <string>
 #include <vector>
 
-#include "ops/indice_convolution_forward/call.h"
+#include "ops/indice_convolution/convolution_cases.h"
 #include "support/call_statistics.h"
-#include "support/compare.h"
 #include "support/environment.h"
 #include "team/split.h"
 
 namespace mluop::test {
 namespace {
 
+using cases::Case;
+
 constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
 
-using TaskStatistics = mluOpOmpTaskStatistics_t;
+// Integers, with filters in this layout.
+Case make(mluOpDataType_t dtype, const IndiceConvolutionSizes& sizes, mluOpTensorLayout_t layout) {
+  auto random = seeded_random();
+  Case made = with_integers(make_convolution(kConvolutionForward, dtype, sizes, random), random);
+  set_filter_shape(made, {layout});
+  return made;
+}
 
-// The launches of a call, whose output must equal the reference.
-template <class T>
-std::vector<Launch> run_recorded(const IndiceConvolutionInputs<T>& inputs, int task_dim) {
+// The launches of a call, whose output must equal that of the definition.
+std::vector<Launch> run_recorded(const Case& made, int task_dim) {
   const ScopedThreads threads(task_dim);
   const Handle handle(kDevice);
   require(mluOpOmpSetStatistics(handle, 1));
-  const IndiceConvolutionCall<T> call(handle, inputs);
+  const OperatorCall call(handle, made);
   require(call.run());
   EXPECT_TRUE(call.intact());
-  EXPECT_TRUE(same_bits(call.output(), indice_convolution_reference(inputs)));
+  EXPECT_TRUE(same_bits(output_of(call), expected_output(made)));
   return launches_of(handle);
 }
 
@@ -54,7 +60,7 @@ void expect_tasks(const Launch& launch, int task_dim, int64_t items, const Expec
   ASSERT_EQ(launch.tasks.size(), static_cast<size_t>(task_dim));
   for (int id = 0; id < task_dim; ++id) {
     SCOPED_TRACE(id);
-    const TaskStatistics& task = launch.tasks[static_cast<size_t>(id)];
+    const auto& task = launch.tasks[static_cast<size_t>(id)];
     const Range range = split(items, task_dim, id);
     const Traffic traffic = range.size() == 0 ? Traffic{} : expected(range.size());
     EXPECT_EQ(task.first_item, range.begin);
@@ -67,24 +73,38 @@ void expect_tasks(const Launch& launch, int task_dim, int64_t items, const Expec
   }
 }
 
+// ARRAY filters of one offset, or several, whose pairs all name row 5.
+Case pairs_of_row_5(mluOpDataType_t dtype, int64_t W, const std::vector<int64_t>& indice_num) {
+  Case made = make(dtype, {50, 40, 6, 9, 1, 1, W}, MLUOP_LAYOUT_ARRAY);
+  set_values(made, "indice_pairs", std::vector<int32_t>(static_cast<size_t>(W) * 100, 5));
+  made.parameters.set("indice_num", indice_num);
+  return made;
+}
+
+// Skips two of the 50 pairs of the offset.
+void skip_two_pairs(Case& made) {
+  std::vector<int32_t> pairs = int32s_of(made, "indice_pairs");
+  pairs[10] = -1;
+  pairs[50 + 20] = -3;
+  set_values(made, "indice_pairs", pairs);
+}
+
 // One offset with as many pairs as inputs, all with valid indices.
-IndiceConvolutionInputs<float> one_offset(const IndiceConvolutionSizes& sizes, FilterLayout layout) {
-  auto random = seeded_random();
-  auto inputs = random_indice_convolution<float>(sizes, layout, random);
-  inputs.indice_num.assign(1, sizes.num_act_in);
-  for (int64_t l = 0; l < sizes.num_act_in; ++l) {
-    inputs.indice_pairs[static_cast<size_t>(l)] = static_cast<int32_t>(sizes.num_act_in - 1 - l);
-    inputs.indice_pairs[static_cast<size_t>(sizes.num_act_in + l)] =
-        static_cast<int32_t>(l * 7 % sizes.num_act_out);
-  }
-  return inputs;
+Case one_offset(const IndiceConvolutionSizes& sizes, mluOpTensorLayout_t layout) {
+  Case made = make(MLUOP_DTYPE_FLOAT, sizes, layout);
+  std::vector<int32_t> pairs;
+  for (int64_t l = 0; l < sizes.num_act_in; ++l) pairs.push_back(static_cast<int32_t>(sizes.num_act_in - 1 - l));
+  for (int64_t l = 0; l < sizes.num_act_in; ++l) pairs.push_back(static_cast<int32_t>(l * 7 % sizes.num_act_out));
+  set_values(made, "indice_pairs", pairs);
+  made.parameters.set("indice_num", std::vector<int64_t>{sizes.num_act_in});
+  return made;
 }
 
 // The example of the document: 35064 pairs of one offset, 32 channels to 64, NDHWC.
 constexpr int64_t kPairs = 35064, kCi = 32, kCo = 64, kOutputs = 9000;
 
 std::vector<Launch> run_example(int task_dim) {
-  return run_recorded(one_offset({kPairs, kOutputs, kCi, kCo, 1, 1, 1}, FilterLayout::kNdhwc), task_dim);
+  return run_recorded(one_offset({kPairs, kOutputs, kCi, kCo, 1, 1, 1}, MLUOP_LAYOUT_NDHWC), task_dim);
 }
 
 TEST(OpsIndiceConvolutionForwardDevice, TrafficOfTheExample) {
@@ -138,14 +158,9 @@ TEST(OpsIndiceConvolutionForwardDevice, TableOfTheExample) {
 
 // Offsets in ascending order, those without pairs left out; ARRAY filters are not transposed.
 TEST(OpsIndiceConvolutionForwardDevice, OrderOfOffsets) {
-  auto random = seeded_random();
-  const IndiceConvolutionSizes sizes{50, 40, 6, 9, 1, 2, 2};
-  auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kArray, random);
-  inputs.indice_num = {0, 20, 0, 3};
-  std::fill(inputs.indice_pairs.begin(), inputs.indice_pairs.end(), 5);
   const std::vector<std::string> expected = {"check_indices", "fill",   "gather", "matmul",
                                              "scatter_add",   "gather", "matmul", "scatter_add"};
-  const auto launches = run_recorded(inputs, 2);
+  const auto launches = run_recorded(pairs_of_row_5(MLUOP_DTYPE_FLOAT, 4, {0, 20, 0, 3}), 2);
   ASSERT_EQ(kernels_of(launches), expected);
   expect_tasks(launches[3], 2, 20, [](int64_t n) { return Traffic{n * 6 * 4 + 6 * 9 * 4, n * 9 * 4, 0, 0}; });
   expect_tasks(launches[6], 2, 3, [](int64_t n) { return Traffic{n * 6 * 4 + 6 * 9 * 4, n * 9 * 4, 0, 0}; });
@@ -153,13 +168,9 @@ TEST(OpsIndiceConvolutionForwardDevice, OrderOfOffsets) {
 
 // Half: fp32 sums are rounded by a launch of their own. Skipped pairs are neither loaded nor added.
 TEST(OpsIndiceConvolutionForwardDevice, HalfAndSkippedPairs) {
-  auto random = seeded_random();
-  auto inputs = random_indice_convolution<Half>({50, 40, 6, 9, 1, 1, 1}, FilterLayout::kArray, random);
-  inputs.indice_num = {50};
-  std::fill(inputs.indice_pairs.begin(), inputs.indice_pairs.end(), 5);
-  inputs.indice_pairs[10] = -1;
-  inputs.indice_pairs[50 + 20] = -3;
-  const auto launches = run_recorded(inputs, 1);
+  Case made = pairs_of_row_5(MLUOP_DTYPE_HALF, 1, {50});
+  skip_two_pairs(made);
+  const auto launches = run_recorded(made, 1);
   ASSERT_EQ(kernels_of(launches),
             (std::vector<std::string>{"check_indices", "fill", "gather", "matmul", "scatter_add", "f32_to_f16"}));
   expect_tasks(launches[2], 1, 50, [](int64_t n) { return Traffic{n * 8 + (n - 2) * 6 * 2, n * 6 * 2, 0, 0}; });
@@ -170,44 +181,42 @@ TEST(OpsIndiceConvolutionForwardDevice, HalfAndSkippedPairs) {
 
 // A weight that is not a number does not reach the outputs of a skipped pair.
 TEST(OpsIndiceConvolutionForwardDevice, SkippedPairsAddNothing) {
-  auto inputs = one_offset({50, 40, 6, 9, 1, 1, 1}, FilterLayout::kArray);
-  inputs.filters[3] = std::numeric_limits<float>::infinity();
-  inputs.indice_pairs[10] = -1;
-  inputs.indice_pairs[50 + 20] = -3;
-  for (const int task_dim : {1, 3}) run_recorded(inputs, task_dim);
+  Case made = one_offset({50, 40, 6, 9, 1, 1, 1}, MLUOP_LAYOUT_ARRAY);
+  skip_two_pairs(made);
+  std::vector<float> filters = floats_of(made, "filters");
+  filters[3] = std::numeric_limits<float>::infinity();
+  set_values(made, "filters", filters);
+  for (const int task_dim : {1, 3}) run_recorded(made, task_dim);
 }
 
 // The workspace of the document.
 TEST(OpsIndiceConvolutionForwardDevice, Workspace) {
-  const auto slack = size_t{63};
+  constexpr size_t kSlack = 63;
   const Handle handle(kDevice);
-  auto random = seeded_random();
-  const IndiceConvolutionSizes sizes{64, 80, 32, 64, 3, 3, 3};
-  auto floats = random_indice_convolution<float>(sizes, FilterLayout::kNdhwc, random);
-  floats.indice_num.assign(27, 10);
-  floats.indice_num[13] = 48;
-  EXPECT_EQ(IndiceConvolutionCall<float>(handle, floats).workspace_size,
-            221184 + 48 * 64 * 4 + 48 * 32 * 4 + slack);
-  auto halves = random_indice_convolution<Half>(sizes, FilterLayout::kArray, random);
-  halves.indice_num = floats.indice_num;
-  EXPECT_EQ(IndiceConvolutionCall<Half>(handle, halves).workspace_size,
-            48 * 64 * 4 + 48 * 32 * 2 + 80 * 64 * 4 + slack);
+  std::vector<int64_t> numbers(27, 10);
+  numbers[13] = 48;
+  const auto workspace_size = [&](mluOpDataType_t dtype, mluOpTensorLayout_t layout) {
+    Case made = make(dtype, {64, 80, 32, 64, 3, 3, 3}, layout);
+    made.parameters.set("indice_num", numbers);
+    return OperatorCall(handle, made).arguments.workspace_size;
+  };
+  EXPECT_EQ(workspace_size(MLUOP_DTYPE_FLOAT, MLUOP_LAYOUT_NDHWC), 221184 + 48 * 64 * 4 + 48 * 32 * 4 + kSlack);
+  EXPECT_EQ(workspace_size(MLUOP_DTYPE_HALF, MLUOP_LAYOUT_ARRAY),
+            48 * 64 * 4 + 48 * 32 * 2 + 80 * 64 * 4 + kSlack);
 }
 
 // The result does not depend on the number of tasks and the size of NRAM, where sums are exact.
 TEST(OpsIndiceConvolutionForwardDevice, TaskDimsAndNramSizes) {
-  auto random = seeded_random();
-  const auto floats = random_indice_convolution<float>({900, 700, 70, 150, 1, 3, 3}, FilterLayout::kNcdhw, random);
-  const auto halves = random_indice_convolution<Half>({900, 700, 600, 40, 1, 1, 3}, FilterLayout::kNdhwc, random);
-  const auto expected_floats = indice_convolution_reference(floats);
-  const auto expected_halves = indice_convolution_reference(halves);
-  for (const char* kib : {"16", "64", "384", "640", "1024"}) {
-    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-    for (const int task_dim : {1, 2, 3, 16, 64}) {
-      SCOPED_TRACE(std::string(kib) + " KiB, taskDim " + std::to_string(task_dim));
-      const ScopedThreads threads(task_dim);
-      EXPECT_TRUE(same_bits(indice_convolution_result(floats, kDevice), expected_floats));
-      EXPECT_TRUE(same_bits(indice_convolution_result(halves, kDevice), expected_halves));
+  for (const Case& made : {make(MLUOP_DTYPE_FLOAT, {900, 700, 70, 150, 1, 3, 3}, MLUOP_LAYOUT_NCDHW),
+                           make(MLUOP_DTYPE_HALF, {900, 700, 600, 40, 1, 1, 3}, MLUOP_LAYOUT_NDHWC)}) {
+    const std::vector<float> expected = expected_output(made);
+    for (const char* kib : {"16", "64", "384", "640", "1024"}) {
+      const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
+      for (const int task_dim : {1, 2, 3, 16, 64}) {
+        SCOPED_TRACE(std::string(kib) + " KiB, taskDim " + std::to_string(task_dim));
+        const ScopedThreads threads(task_dim);
+        EXPECT_TRUE(same_bits(result_of(made, kDevice), expected));
+      }
     }
   }
 }

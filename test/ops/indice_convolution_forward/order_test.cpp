@@ -1,71 +1,35 @@
-// mluOpIndiceConvolutionForward in the native algorithm: the order of additions does not depend on the number of
-// tasks, the size of NRAM or the addresses.
+// mluOpIndiceConvolutionForward in the native algorithm: the order of additions is that of the header.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <iterator>
 #include <string>
+#include <vector>
 
-#include "ops/indice_convolution_forward/call.h"
-#include "support/compare.h"
+#include "ops/indice_convolution/convolution_cases.h"
 #include "support/environment.h"
 
 namespace mluop::test {
 namespace {
 
-constexpr auto kAlgorithm = MLUOP_OMP_ALGORITHM_NATIVE;
-
-// With fractional values, another order of additions gives other bits.
-constexpr IndiceConvolutionSizes kSizes[] = {
-    {1500, 1200, 19, 21, 3, 3, 1},  // rows that are not a multiple of a vector
-    {2000, 100, 40, 64, 1, 1, 3},   // outputs with 20 pairs per filter offset
-    {700, 900, 150, 48, 3, 1, 1},   // rows that do not fit a small NRAM
-    {90, 30, 1100, 17, 1, 1, 2},    // long rows; outputs with several pairs per filter offset
-    {900, 7, 35, 70, 1, 1, 2},      // fewer outputs than a chunk has pairs
-    {300, 1, 20, 33, 1, 1, 2},      // one output
-};
-
-template <class T>
-void expect_invariant_bits(const IndiceConvolutionSizes& sizes, FilterLayout layout, std::mt19937& random) {
-  auto inputs = random_indice_convolution<T>(sizes, layout, random);
-  make_fractional(inputs, random);
-  const auto expected = indice_convolution_result(inputs, kAlgorithm);
-  for (const char* kib : {"1", "16", "100", "640"}) {
-    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-    for (const int count : {1, 2, 3, 7, 64}) {
-      SCOPED_TRACE(std::string(kib) + " KiB, threads: " + std::to_string(count));
-      const ScopedThreads threads(count);
-      for (const auto placement : {Placement::kAligned, Placement::kMisaligned}) {
-        EXPECT_TRUE(same_bits(indice_convolution_result(inputs, kAlgorithm, placement), expected));
-      }
-    }
-  }
-}
-
-TEST(OpsIndiceConvolutionForwardOrder, InvariantBits) {
-  auto random = seeded_random();
-  for (const IndiceConvolutionSizes& sizes : kSizes) {
-    SCOPED_TRACE(sizes.Ci);
-    expect_invariant_bits<float>(sizes, FilterLayout::kNdhwc, random);
-    expect_invariant_bits<Half>(sizes, FilterLayout::kArray, random);
-  }
-}
+using cases::Case;
 
 // The sums in fp32 in the order that the header specifies: an element adds its products by k, l and ci.
-std::vector<float> ordered_sums(const IndiceConvolutionInputs<float>& inputs, bool fused) {
-  const IndiceConvolutionSizes& s = inputs.sizes;
+std::vector<float> ordered_sums(const Case& made, const IndiceConvolutionSizes& s, reference::FilterLayout layout,
+                                bool fused) {
+  const std::vector<float> features = floats_of(made, "features"), filters = floats_of(made, "filters");
+  const std::vector<int32_t> pairs = int32s_of(made, "indice_pairs");
   std::vector<float> sums(static_cast<size_t>(s.features_out_count()));
-  const int32_t* offset = inputs.indice_pairs.data();
+  const int32_t* offset = pairs.data();
   for (int64_t k = 0; k < s.K(); ++k, offset += 2 * s.num_act_in) {
-    for (int64_t l = 0; l < inputs.indice_num[static_cast<size_t>(k)]; ++l) {
+    for (int64_t l = 0; l < made.parameters.list("indice_num")[static_cast<size_t>(k)]; ++l) {
       const int64_t input = offset[l], output = offset[s.num_act_in + l];
       if (input < 0 || output < 0) continue;
       for (int64_t co = 0; co < s.Co; ++co) {
         float& sum = sums[static_cast<size_t>(output * s.Co + co)];
         for (int64_t ci = 0; ci < s.Ci; ++ci) {
-          const float feature = inputs.features[static_cast<size_t>(input * s.Ci + ci)];
-          const float weight =
-              inputs.filters[static_cast<size_t>(reference::filter_index(s, inputs.layout, k, ci, co))];
+          const float feature = features[static_cast<size_t>(input * s.Ci + ci)];
+          const float weight = filters[static_cast<size_t>(reference::filter_index(s, layout, k, ci, co))];
           const float product = feature * weight;
           sum = fused ? std::fma(feature, weight, sum) : sum + product;
         }
@@ -75,16 +39,28 @@ std::vector<float> ordered_sums(const IndiceConvolutionInputs<float>& inputs, bo
   return sums;
 }
 
+// The header does not specify whether multiplications and additions are fused.
+class OrderedSums {
+ public:
+  OrderedSums(const Case& made, const IndiceConvolutionSizes& sizes, reference::FilterLayout layout)
+      : fused_(ordered_sums(made, sizes, layout, true)), rounded_(ordered_sums(made, sizes, layout, false)) {}
+  bool are(const std::vector<float>& found) const {
+    return same_bits(found, fused_) || same_bits(found, rounded_);
+  }
+
+ private:
+  std::vector<float> fused_, rounded_;
+};
+
 TEST(OpsIndiceConvolutionForwardOrder, OfTheHeader) {
   auto random = seeded_random();
   const ScopedThreads threads(3);
-  for (const IndiceConvolutionSizes& sizes : kSizes) {
+  for (const IndiceConvolutionSizes& sizes : kSizesOfOrders) {
     SCOPED_TRACE(sizes.Ci);
-    auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kNcdhw, random);
-    make_fractional(inputs, random);
-    const auto found = indice_convolution_result(inputs, kAlgorithm);
-    // The header does not specify whether multiplications and additions are fused.
-    EXPECT_TRUE(same_bits(found, ordered_sums(inputs, true)) || same_bits(found, ordered_sums(inputs, false)));
+    Case made = make_convolution(kConvolutionForward, MLUOP_DTYPE_FLOAT, sizes, random);
+    set_filter_shape(made, {MLUOP_LAYOUT_NCDHW});
+    EXPECT_TRUE(OrderedSums(made, sizes, reference::FilterLayout::kNcdhw)
+                    .are(result_of(made, MLUOP_OMP_ALGORITHM_NATIVE)));
   }
 }
 
@@ -100,35 +76,36 @@ constexpr int32_t (*kOrders[])(int32_t l) = {
     [](int32_t l) { return l ^ 3; },                             // descending in groups of four
     [](int32_t l) { return l % 50; },                            // each row many times, 50 pairs apart
 };
+constexpr IndiceConvolutionSizes kHostileSizes = {kRows, kRows, 3, 18, 2, 2, 2};
 
-IndiceConvolutionInputs<float> hostile_orders(bool skips, std::mt19937& random) {
-  const IndiceConvolutionSizes sizes{kRows, kRows, 3, 18, 2, 2, 2};
-  auto inputs = random_indice_convolution<float>(sizes, FilterLayout::kArray, random);
-  make_fractional(inputs, random);
-  int32_t* offset = inputs.indice_pairs.data();
+Case hostile_orders(bool skips, std::mt19937& random) {
+  Case made = make_convolution(kConvolutionForward, MLUOP_DTYPE_FLOAT, kHostileSizes, random);
+  set_filter_shape(made, {MLUOP_LAYOUT_ARRAY});
+  std::vector<int32_t> pairs(static_cast<size_t>(kHostileSizes.pairs_count()));
+  int32_t* offset = pairs.data();
   for (size_t k = 0; k < std::size(kOrders); ++k, offset += 2 * kRows) {
-    inputs.indice_num[k] = kRows;
     for (int32_t l = 0; l < kRows; ++l) {
       offset[l] = static_cast<int32_t>(random() % kRows);
       offset[kRows + l] = kOrders[k](l);
       if (skips && l % 41 < 2) offset[l % 2 * kRows + l] = -1;
     }
   }
-  return inputs;
+  set_values(made, "indice_pairs", pairs);
+  made.parameters.set("indice_num", std::vector<int64_t>(std::size(kOrders), kRows));
+  return made;
 }
 
 TEST(OpsIndiceConvolutionForwardOrder, HostileOrders) {
   auto random = seeded_random();
   for (const bool skips : {false, true}) {
-    const auto inputs = hostile_orders(skips, random);
-    const auto fused = ordered_sums(inputs, true), rounded = ordered_sums(inputs, false);
+    const Case made = hostile_orders(skips, random);
+    const OrderedSums expected(made, kHostileSizes, reference::FilterLayout::kArray);
     for (const char* kib : {"4", "16", "640"}) {
       const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
       for (const int count : {1, 2, 3, 64}) {
         SCOPED_TRACE(std::string(kib) + " KiB, threads: " + std::to_string(count));
         const ScopedThreads threads(count);
-        const auto found = indice_convolution_result(inputs, kAlgorithm, Placement::kAgainstEnd);
-        EXPECT_TRUE(same_bits(found, fused) || same_bits(found, rounded));
+        EXPECT_TRUE(expected.are(result_of(made, MLUOP_OMP_ALGORITHM_NATIVE, Placement::kAgainstEnd)));
       }
     }
   }
