@@ -129,7 +129,8 @@ Case make(const Recipe& r) {
   p.set("transpose", 0);
   p.set("inverse", 0);
   // Distinct sites, spread over the grid.
-  checked_product({r["sites"], kernel, kernel, kernel});
+  checked_product({r["sites"]});
+  checked_product({r["sites"], kernel, kernel, kernel}, int64_t{1} << 62);
   checked_product({r["batch"], space[0] + kernel, space[1] + kernel, space[2] + kernel}, int64_t{1} << 62);
   const int64_t cells = r["batch"] * space[0] * space[1] * space[2], sites = std::min(r["sites"], cells);
   const int64_t cells_of_site = cells / std::max<int64_t>(sites, 1);

@@ -45,15 +45,20 @@ std::vector<Tensor> make_masks(const Recipe& r, bool distinct) {
   Integers random(r.seed);
   std::vector<int32_t> rows, columns;
   const int64_t width = std::max<int64_t>(r["width"], 1), pixels = r["height"] * r["width"];
-  checked_product({r["mask_cnt"]});
   const int64_t count = distinct ? std::min(r["mask_cnt"], pixels) : r["mask_cnt"];
+  const Tensor row_indices = make_tensor("mask_h_idx", MLUOP_DTYPE_INT32, {count});
+  const Tensor column_indices = make_tensor("mask_w_idx", MLUOP_DTYPE_INT32, {count});
+  if (!distinct && count > r.max_inline) {
+    return {with_uniform(row_indices, r.seed + 2, 0, static_cast<double>(r["height"])),
+            with_uniform(column_indices, r.seed + 3, 0, static_cast<double>(r["width"]))};
+  }
+  checked_product({count});
   for (int64_t k = 0; k < count; ++k) {
     const int64_t pixel = distinct ? k * pixels / count : random.below(pixels);
     rows.push_back(static_cast<int32_t>(pixel / width));
     columns.push_back(static_cast<int32_t>(pixel % width));
   }
-  return {with_values(make_tensor("mask_h_idx", MLUOP_DTYPE_INT32, {count}), rows),
-          with_values(make_tensor("mask_w_idx", MLUOP_DTYPE_INT32, {count}), columns)};
+  return {with_values(row_indices, rows), with_values(column_indices, columns)};
 }
 
 Case make_im2col(const Recipe& r) {
