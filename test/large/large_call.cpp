@@ -16,7 +16,7 @@ using cases::Operand;
 
 constexpr int64_t kMostRandom = 1 << 20;
 
-bool holds(const LargeCall::Names& names, std::string_view id) {
+bool contains(const LargeCall::Names& names, std::string_view id) {
   return std::find(names.begin(), names.end(), id) != names.end();
 }
 
@@ -67,10 +67,10 @@ LargeCall::LargeCall(const Case& made, const Names& large, const Names& dense)
     operand.layout = tensor.layout;
     operand.dims = tensor.dims;
     operand.desc = *descriptors_.back();
-    if (holds(large, tensor.id) != (operand.count() > kLimit)) {
+    if (contains(large, tensor.id) != (operand.count() > kLimit)) {
       throw std::logic_error(tensor.id + " has " + std::to_string(operand.count()) + " elements");
     }
-    const bool is_dense = op_.tensors[i].is_written() || holds(dense, tensor.id);
+    const bool is_dense = op_.tensors[i].is_written() || contains(dense, tensor.id);
     memories_.push_back(std::make_unique<LargeMemory>(static_cast<size_t>(operand.bytes()),
                                                       is_dense ? Pages::kDense : Pages::kSparse));
     operand.data = memories_.back()->bytes();
@@ -109,14 +109,14 @@ std::vector<mluOpOmpAlgorithm_t> LargeCall::algorithms() const {
   return {MLUOP_OMP_ALGORITHM_NATIVE};
 }
 
-void LargeCall::expect_each(mluOpOmpAlgorithm_t algorithm, int64_t count, const Holds& holds_at) {
+void LargeCall::expect_each(mluOpOmpAlgorithm_t algorithm, int64_t count, const Holds& holds) {
   SCOPED_TRACE(text_of(algorithm));
   ASSERT_EQ(run(algorithm), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_EQ(first_violation(count, holds_at), count);
+  EXPECT_EQ(first_violation(count, holds), count);
 }
 
-void LargeCall::expect_each(int64_t count, const Holds& holds_at) {
-  for (const auto algorithm : algorithms()) expect_each(algorithm, count, holds_at);
+void LargeCall::expect_each(int64_t count, const Holds& holds) {
+  for (const auto algorithm : algorithms()) expect_each(algorithm, count, holds);
 }
 
 void LargeCall::expect_error(mluOpOmpAlgorithm_t algorithm, mluOpStatus_t status, const std::string& message) {
