@@ -145,7 +145,8 @@ Case make(const Recipe& r) {
   const int64_t stride = sub_m ? 1 : r["stride"], dilation = sub_m || stride > 1 ? 1 : r["dilation"];
   const int64_t kernel = r["kernel"], reach = checked_product({dilation, kernel});
   const int64_t pad = kernel / 2 * dilation;
-  checked_product({r["sites"], kernel, kernel, kernel});
+  checked_product({r["sites"]});
+  checked_product({r["sites"], kernel, kernel, kernel}, int64_t{1} << 62);
   checked_product({r["batch"], r["depth"] + reach, r["height"] + reach, r["width"] + reach}, int64_t{1} << 62);
   std::vector<int64_t> output;
   for (const int64_t extent : space) {

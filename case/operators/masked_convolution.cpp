@@ -69,9 +69,15 @@ int32_t any_coordinate(Integers& random, int64_t extent, int64_t kernel, int64_t
 std::vector<Tensor> im2col_masks(const Recipe& r) {
   Integers random(r.seed);
   Masks masks;
-  checked_product({r["mask_cnt"]});
-  const int64_t pixels = pixels_of(r);
-  for (int64_t k = 0; k < r["mask_cnt"]; ++k) {
+  const int64_t pixels = pixels_of(r), count = r["mask_cnt"];
+  if (r["outside"] == 0 && count > r.max_inline) {
+    return {with_uniform(make_tensor("mask_h_idx", MLUOP_DTYPE_INT32, {count}), r.seed + 2, 0,
+                         static_cast<double>(r["height"])),
+            with_uniform(make_tensor("mask_w_idx", MLUOP_DTYPE_INT32, {count}), r.seed + 3, 0,
+                         static_cast<double>(r["width"]))};
+  }
+  checked_product({count});
+  for (int64_t k = 0; k < count; ++k) {
     if (r["outside"] == 0) {
       masks.add_pixel(random.below(pixels), r["width"]);
     } else {

@@ -17,8 +17,6 @@
 namespace mluop::test {
 namespace {
 
-constexpr int kPoison = 0xA5;
-
 // Calls body(begin, end) for a part of [0, count) on each processor.
 template <class Body>
 void on_all_processors(int64_t count, const Body& body) {
@@ -103,10 +101,10 @@ void LargeMemory::poison() const {
   });
 }
 
-bool all_zero(const void* memory, size_t bytes) {
+bool all_bytes(const void* memory, size_t bytes, int value) {
   const auto* first = static_cast<const unsigned char*>(memory);
-  // Equal to itself, shifted by one byte, and the first byte is 0.
-  return bytes == 0 || (*first == 0 && std::memcmp(first, first + 1, bytes - 1) == 0);
+  // Equal to itself, shifted by one byte.
+  return bytes == 0 || (*first == value && std::memcmp(first, first + 1, bytes - 1) == 0);
 }
 
 int64_t first_violation(int64_t count, const std::function<bool(int64_t)>& holds) {

@@ -13,6 +13,9 @@ namespace mluop::test {
 // Tests have a tensor of more elements.
 inline constexpr int64_t kLimit = int64_t{1} << 31;
 
+// The bytes of outputs before a call, which no test expects.
+inline constexpr int kPoison = 0xA5;
+
 enum class Pages {
   kSparse,  // zeros, of which a test writes a few rows
   kDense,   // written as a whole: contents are unspecified; destroyed in reverse order of construction
@@ -28,7 +31,7 @@ class LargeMemory {
 
   std::byte* bytes() const { return end_ - byte_count_; }
   size_t byte_count() const { return byte_count_; }
-  // Sets every byte to a value that no test expects.
+  // Sets every byte to kPoison.
   void poison() const;
 
  private:
@@ -38,17 +41,9 @@ class LargeMemory {
   std::byte* end_;  // the guard page
 };
 
-template <class T>
-class LargeBuffer : public LargeMemory {
- public:
-  LargeBuffer(int64_t count, Pages pages) : LargeMemory(static_cast<size_t>(count) * sizeof(T), pages) {}
-
-  T* data() const { return reinterpret_cast<T*>(bytes()); }
-  T& operator[](int64_t i) const { return data()[i]; }
-};
-
-// Whether `bytes` bytes at `memory` are 0.
-bool all_zero(const void* memory, size_t bytes);
+// Whether `bytes` bytes at `memory` have this value.
+bool all_bytes(const void* memory, size_t bytes, int value);
+inline bool all_zero(const void* memory, size_t bytes) { return all_bytes(memory, bytes, 0); }
 
 // The first i in [0, count) for which holds(i) is false, or count. Runs on all processors.
 int64_t first_violation(int64_t count, const std::function<bool(int64_t)>& holds);
