@@ -1,5 +1,5 @@
-// A call with tensors of more than 2^31 elements that are those of a small case, enlarged along axes: the slices of
-// the small tensors are some of the slices of the large ones, all others are 0.
+// A call with tensors of more than 2^31 elements that are those of a small case, enlarged along axes: the slices
+// of the small tensors are some of the slices of the large ones, all others are 0.
 //
 //   EnlargedCall call(small, {random_axis("feature", 300, 1'048'700, random)}, {{"indices", {"feature"}}},
 //                     {"features"});
@@ -43,9 +43,9 @@ class EnlargedCall : public LargeCall {
 
  private:
   void renumber(const IndexTensor& indices, const cases::Operand& tensor) const;
-  // Calls run(small, large, bytes) and gap(large, bytes, value) for the bytes of large tensor i in order, as long as
-  // they return true; `value` is that of the bytes between the slices of the small tensor. Returns the first bytes
-  // for which they return false, else null.
+  // Calls run(small, large, bytes) and gap(large, bytes, value) for the bytes of large tensor i in order, as long
+  // as they return true; `value` is that of the bytes between the slices of the small tensor. Returns the first
+  // bytes for which they return false, else null.
   template <class Run, class Gap>
   const std::byte* walk(size_t i, const Run& run, const Gap& gap) const;
 

@@ -16,8 +16,8 @@ namespace {
 constexpr int64_t kExtent = 103, kSites = kExtent * kExtent * kExtent;
 constexpr int64_t kKernel = 10, kOffsets = kKernel * kKernel * kKernel, kPad = kKernel / 2;
 
-// Whether the pairs of offset k of a submanifold convolution are those of the definition, if every cell of the space
-// is a site, in ascending order: the row of a site is its cell.
+// Whether the pairs of offset k of a submanifold convolution are those of the definition, if every cell of the
+// space is a site, in ascending order: the row of a site is its cell.
 bool pairs_hold(int64_t k, const int32_t* pairs, int64_t count) {
   const int64_t shift[] = {kPad - k / (kKernel * kKernel), kPad - k / kKernel % kKernel, kPad - k % kKernel};
   int64_t found = 0;
