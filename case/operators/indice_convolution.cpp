@@ -265,7 +265,7 @@ Case make(const Recipe& r) {
 std::vector<Operator> indice_convolution_operators() {
   const TensorRule features{"features", Role::kInput, {"input row", "channel"}};
   const TensorRule output_grad{"output_grad", Role::kInput, {"output row", "channel"}, {}, {0}};
-  const TensorRule filters{"filters", Role::kInput, {}, {MLUOP_LAYOUT_NCDHW, MLUOP_LAYOUT_ARRAY}};
+  const TensorRule filters{"filters", Role::kInput, {}, {MLUOP_LAYOUT_NCDHW, MLUOP_LAYOUT_ARRAY}, {}, true};
   const TensorRule pairs{"indice_pairs", Role::kInput, {"offset", "side", "position"}};
   Operator forward;
   forward.name = "indice_convolution_forward";
