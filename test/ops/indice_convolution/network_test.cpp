@@ -98,7 +98,8 @@ void expect_sums(const Case& made, const std::vector<float>& sums) {
   for (const auto algorithm : algorithms_of(made)) {
     std::vector<float> first;
     for (const int count : {2, 1, 16}) {
-      SCOPED_TRACE(std::string(text_of(algorithm)) + ", threads: " + std::to_string(count));
+      SCOPED_TRACE(text_of(algorithm));
+      SCOPED_TRACE(count);
       const ScopedThreads threads(count);
       const std::vector<float> found = result_of(made, algorithm, Placement::kAgainstEnd);
       expect_close(found, sums, made.outputs[0].dtype);
