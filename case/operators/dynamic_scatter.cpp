@@ -44,6 +44,12 @@ void expect_forward(Arguments& a) {
   *a[6].as<int32_t>() = result.voxel_num;
 }
 
+// After a call: the rows of voxels only, without the coordinates of points outside, which it replaces.
+Work work_forward(const Arguments& a) {
+  const int64_t N = a[0].dim(0), C = a[0].dim(1), V = *a[6].as<int32_t>();
+  return {a[0].bytes() + a[1].bytes(), (V * (C + 4) + N + 1) * int64_t{sizeof(float)}, 0};
+}
+
 void fit_forward(Case& c) {
   const int64_t N = c.inputs[0].dims[0], C = c.inputs[0].dims[1];
   const Dims shapes[] = {{N, C}, {N, 3}, {N}, {N}, {1}};
@@ -97,11 +103,10 @@ mluOpStatus_t run_backward(const Arguments& a) {
 
 void expect_backward(Arguments& a) {
   const int64_t N = a[1].dim(0), M = a[2].dim(0), C = a[1].dim(1);
-  set_zero(a[6]);
-  if (N == 0 || C == 0 || M == 0) return;
+  if (N == 0 || C == 0 || M == 0) return set_zero(a[6]);
   const reference::DynamicScatterBackwardSizes sizes{static_cast<int>(N), static_cast<int>(M), static_cast<int>(C),
                                                      *a[5].as<int32_t>()};
-  if (sizes.voxel_num == 0) return;
+  if (sizes.voxel_num == 0) return set_zero(a[6]);
   const mluOpReduceMode_t reduce = reduce_type(a);
   if (reduce == MLUOP_REDUCE_DMAX) {
     std::vector<int32_t> sources(static_cast<size_t>(sizes.voxel_feats_count()));
@@ -112,6 +117,15 @@ void expect_backward(Arguments& a) {
   reference::dynamic_scatter_backward_of_sums(sizes, a[0].as<float>(), a[3].as<int32_t>(),
                                               reduce == MLUOP_REDUCE_DMEAN ? a[4].as<int32_t>() : nullptr,
                                               a[6].as<float>());
+}
+
+// Sum and mean read neither feats nor voxel_feats; the mean reads the numbers of points.
+Work work_backward(const Arguments& a) {
+  const mluOpReduceMode_t reduce = reduce_type(a);
+  int64_t read_bytes = a[0].bytes() + a[3].bytes() + a[5].bytes();
+  if (reduce == MLUOP_REDUCE_DMAX) read_bytes += a[1].bytes() + a[2].bytes();
+  if (reduce == MLUOP_REDUCE_DMEAN) read_bytes += a[4].bytes();
+  return {read_bytes, a[6].bytes(), 0};
 }
 
 void fit_backward(Case& c) { set_shape(c.outputs[0], c.inputs[1].dims); }
@@ -204,6 +218,7 @@ std::vector<Operator> dynamic_scatter_operators() {
   forward.query = query_forward;
   forward.run = run_forward;
   forward.expect = expect_forward;
+  forward.work = work_forward;
   forward.sizes = {{"n", 100, 1, 600},
                    {"c", 4, 1, 70},
                    {"grid", 4, 1, 40, false},
@@ -228,6 +243,7 @@ std::vector<Operator> dynamic_scatter_operators() {
   backward.run = run_backward;
   backward.has_device_algorithm = true;
   backward.expect = expect_backward;
+  backward.work = work_backward;
   backward.make = make_backward;
   backward.reductions = {voxels_reduction(), axis_reduction("points", {{1, 0}, {3, 0}}, fit_backward),
                          axis_reduction("channels", {{0, 1}, {1, 1}, {2, 1}}, fit_backward)};

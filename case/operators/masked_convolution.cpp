@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "case/operators/support.h"
 #include "reference/masked_col2im_forward.h"
 #include "reference/masked_im2col_forward.h"
@@ -27,6 +29,25 @@ void expect_im2col(Arguments& a) {
     reference::masked_im2col_forward(sizes, a[0].as<uint32_t>(), a[1].as<int32_t>(), a[2].as<int32_t>(),
                                      a[3].as<uint32_t>());
   }
+}
+
+// The pixels of the image in a window only.
+Work work_im2col(const Arguments& a) {
+  const int64_t height = a[0].dim(2), width = a[0].dim(3);
+  std::vector<bool> is_read(static_cast<size_t>(height * width));
+  for (int64_t k = 0; k < a[1].count(); ++k) {
+    for (int64_t i = 0; i < a.integer("kernel_h"); ++i) {
+      for (int64_t j = 0; j < a.integer("kernel_w"); ++j) {
+        const int64_t h = a[1].as<int32_t>()[k] - a.integer("pad_h") + i;
+        const int64_t w = a[2].as<int32_t>()[k] - a.integer("pad_w") + j;
+        if (h < 0 || h >= height || w < 0 || w >= width) continue;
+        is_read[static_cast<size_t>(h * width + w)] = true;
+      }
+    }
+  }
+  const auto pixels = static_cast<int64_t>(std::count(is_read.begin(), is_read.end(), true));
+  const int64_t pixel_bytes = a[0].dim(1) * static_cast<int64_t>(element_size(a[0].dtype));
+  return {pixels * pixel_bytes + a[1].bytes() + a[2].bytes(), a[3].bytes(), 0};
 }
 
 // The rows of data_col are those of channels and offsets.
@@ -172,6 +193,7 @@ std::vector<Operator> masked_convolution_operators() {
   im2col.run = run_im2col;
   im2col.has_device_algorithm = true;
   im2col.expect = expect_im2col;
+  im2col.work = work_im2col;
   im2col.sizes = {{"channels", 8},
                   {"height", 12},
                   {"width", 16},

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "case/operators/support.h"
 #include "reference/voxel_pooling_backward.h"
 #include "reference/voxel_pooling_forward.h"
@@ -96,6 +98,19 @@ void expect_backward(Arguments& a) {
   }
 }
 
+// The rows of cells that have points only.
+Work backward_work(const Arguments& a) {
+  const int64_t Y = a[0].dim(1), X = a[0].dim(2), C = a[0].dim(3);
+  std::vector<bool> has_points(static_cast<size_t>(a[0].dim(0) * Y * X));
+  for (int64_t point = 0; point < a[1].count() / 3; ++point) {
+    const int32_t* memo = a[1].as<int32_t>() + point * 3;
+    if (memo[0] >= 0) has_points[static_cast<size_t>((memo[0] * Y + memo[1]) * X + memo[2])] = true;
+  }
+  const auto cells = static_cast<int64_t>(std::count(has_points.begin(), has_points.end(), true));
+  const auto element = static_cast<int64_t>(element_size(a[0].dtype));
+  return {cells * C * element + a[1].bytes(), a[2].bytes(), 0};
+}
+
 void fit_backward(Case& c) {
   set_shape(c.outputs[0], {c.inputs[1].dims[0], c.inputs[1].dims[1], c.inputs[0].dims[3]});
 }
@@ -152,6 +167,7 @@ std::vector<Operator> voxel_pooling_operators() {
                       {"grad_input_features", Role::kOutput, {"batch", "point", "channel"}}};
   backward.run = run_backward;
   backward.expect = expect_backward;
+  backward.work = backward_work;
   backward.sizes = {{"batch_size", 2, 1, 4},
                     {"num_points", 100, 1, 600},
                     {"num_channels", 8, 1, 100},

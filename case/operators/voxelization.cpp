@@ -30,6 +30,13 @@ void expect(Arguments& a) {
                           a[6].as<int32_t>());
 }
 
+// Three subtractions and divisions a point.
+Work work(const Arguments& a) {
+  int64_t read_bytes = 0, write_bytes = 0;
+  for (size_t i = 0; i < a.tensors.size(); ++i) (i < 3 ? read_bytes : write_bytes) += a[i].bytes();
+  return {read_bytes, write_bytes, 6 * a[0].dim(0)};
+}
+
 void fit(Case& c) {
   const int64_t voxels = c.parameters.integer("max_voxels");
   set_shape(c.outputs[0], {voxels, c.parameters.integer("max_points"), c.inputs[0].dims[1]});
@@ -85,6 +92,7 @@ std::vector<Operator> voxelization_operators() {
               {"max_points", 4, 1, 10},
               {"max_voxels", 60, 1, 300},
               {"cells", 7, 1, 20, false}};
+  op.work = work;
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.make = make;
   op.reductions = {axis_reduction("points", {{0, 0}}, fit)};

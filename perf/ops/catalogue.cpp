@@ -7,37 +7,13 @@ namespace mluop::perf {
 
 std::vector<CaseSpec> all_cases() {
   std::vector<CaseSpec> all;
-  for (const auto cases : {voxel_pooling_forward_cases,
-                           voxel_pooling_backward_cases,
-                           three_nn_forward_cases,
-                           three_interpolate_forward_cases,
-                           three_interpolate_backward_cases,
-                           ball_query_cases,
-                           masked_im2col_forward_cases,
-                           masked_col2im_forward_cases,
-                           voxelization_cases,
-                           dynamic_point_to_voxel_forward_cases,
-                           dynamic_scatter_backward_cases,
-                           get_indice_pairs_cases,
-                           indice_convolution_forward_cases,
-                           indice_convolution_backward_data_cases,
-                           indice_convolution_backward_filter_cases,
-                           center_point_cases,
-                           point_net_cases,
-                           mvx_net_cases,
-                           bev_depth_cases,
-                           voxel_pooling_forward_cliffs,
-                           voxel_pooling_backward_cliffs,
-                           three_nn_forward_cliffs,
-                           three_interpolate_forward_cliffs,
-                           three_interpolate_backward_cliffs,
-                           ball_query_cliffs,
-                           masked_im2col_forward_cliffs,
-                           masked_col2im_forward_cliffs,
-                           voxelization_cliffs,
-                           dynamic_point_to_voxel_forward_cliffs,
-                           dynamic_scatter_backward_cliffs,
-                           indice_convolution_forward_cliffs}) {
+  for (const auto cases :
+       {voxel_pooling_cases,      three_nn_forward_cases,    three_interpolate_cases, ball_query_cases,
+        masked_convolution_cases, voxelization_cases,        dynamic_scatter_cases,   get_indice_pairs_cases,
+        indice_convolution_cases, center_point_cases,        point_net_cases,         mvx_net_cases,
+        bev_depth_cases,          voxel_pooling_cliffs,      three_nn_forward_cliffs, three_interpolate_cliffs,
+        ball_query_cliffs,        masked_convolution_cliffs, voxelization_cliffs,     dynamic_scatter_cliffs,
+        indice_convolution_cliffs}) {
     for (CaseSpec& spec : cases()) all.push_back(std::move(spec));
   }
   return all;

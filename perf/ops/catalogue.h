@@ -1,4 +1,4 @@
-// All cases of the suite. Each operator has a file in this folder, each network one in perf/networks,
+// All cases of the suite. Each file of case/operators has one in this folder, each network one in perf/networks,
 // and an entry in catalogue.cpp.
 #pragma once
 
@@ -27,21 +27,15 @@ std::vector<CaseSpec> matching_cases(const Filter& filter);
 // "operator/case dtype algorithm".
 std::string title(const CaseSpec& spec);
 
-std::vector<CaseSpec> voxel_pooling_forward_cases();
-std::vector<CaseSpec> voxel_pooling_backward_cases();
+std::vector<CaseSpec> voxel_pooling_cases();
 std::vector<CaseSpec> three_nn_forward_cases();
-std::vector<CaseSpec> three_interpolate_forward_cases();
-std::vector<CaseSpec> three_interpolate_backward_cases();
+std::vector<CaseSpec> three_interpolate_cases();
 std::vector<CaseSpec> ball_query_cases();
-std::vector<CaseSpec> masked_im2col_forward_cases();
-std::vector<CaseSpec> masked_col2im_forward_cases();
+std::vector<CaseSpec> masked_convolution_cases();
 std::vector<CaseSpec> voxelization_cases();
-std::vector<CaseSpec> dynamic_point_to_voxel_forward_cases();
-std::vector<CaseSpec> dynamic_scatter_backward_cases();
+std::vector<CaseSpec> dynamic_scatter_cases();
 std::vector<CaseSpec> get_indice_pairs_cases();
-std::vector<CaseSpec> indice_convolution_forward_cases();
-std::vector<CaseSpec> indice_convolution_backward_data_cases();
-std::vector<CaseSpec> indice_convolution_backward_filter_cases();
+std::vector<CaseSpec> indice_convolution_cases();
 
 // Networks, in the files of perf/networks.
 std::vector<CaseSpec> center_point_cases();
@@ -49,17 +43,13 @@ std::vector<CaseSpec> point_net_cases();
 std::vector<CaseSpec> mvx_net_cases();
 std::vector<CaseSpec> bev_depth_cases();
 
-std::vector<CaseSpec> voxel_pooling_forward_cliffs();
-std::vector<CaseSpec> voxel_pooling_backward_cliffs();
+std::vector<CaseSpec> voxel_pooling_cliffs();
 std::vector<CaseSpec> three_nn_forward_cliffs();
-std::vector<CaseSpec> three_interpolate_forward_cliffs();
-std::vector<CaseSpec> three_interpolate_backward_cliffs();
+std::vector<CaseSpec> three_interpolate_cliffs();
 std::vector<CaseSpec> ball_query_cliffs();
-std::vector<CaseSpec> masked_im2col_forward_cliffs();
-std::vector<CaseSpec> masked_col2im_forward_cliffs();
+std::vector<CaseSpec> masked_convolution_cliffs();
 std::vector<CaseSpec> voxelization_cliffs();
-std::vector<CaseSpec> dynamic_point_to_voxel_forward_cliffs();
-std::vector<CaseSpec> dynamic_scatter_backward_cliffs();
-std::vector<CaseSpec> indice_convolution_forward_cliffs();
+std::vector<CaseSpec> dynamic_scatter_cliffs();
+std::vector<CaseSpec> indice_convolution_cliffs();
 
 }  // namespace mluop::perf

@@ -1,5 +1,5 @@
-// The convolutions of CenterPoint's backbone, and ones of few sites, for the cases of indice convolution and of
-// its gradients.
+// The convolutions of CenterPoint's backbone, and ones of few sites, for the cases of indice convolution, of its
+// gradients and of get indice pairs.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ struct Convolution {
 };
 
 // Scales the number of scans, as the number of sites of a scan is limited.
-inline Convolution scaled(Convolution convolution, double size) {
-  convolution.input.sites = perf::scaled(convolution.input.sites, size);
-  convolution.input.scans = static_cast<int>(std::ceil(convolution.input.scans * size));
-  return convolution;
+inline test::CenterPointInput scaled(test::CenterPointInput input, double size) {
+  input.sites = scaled(input.sites, size);
+  input.scans = static_cast<int>(std::ceil(input.scans * size));
+  return input;
 }
 
 // The last submanifold convolutions of deep networks: few sites and wide filters. Their names state the sites.

@@ -20,34 +20,75 @@ void for_all(int64_t count, const Body& body) {
   });
 }
 
+void set_zero(float* rows, int64_t count, int64_t channels) {
+  for_all(count, [=](int64_t row) { std::fill_n(rows + row * channels, channels, 0.0F); });
+}
+
+// The rows of `from` that `rows` names.
+void gather(const float* from, const int32_t* rows, int64_t count, int64_t channels, float* to) {
+  for_all(count, [=](int64_t l) { std::copy_n(from + rows[l] * channels, channels, to + l * channels); });
+}
+
+void scatter(const float* products, const int32_t* rows, int64_t count, int64_t channels, float* sums) {
+  for_all(count, [=](int64_t l) {
+    float* to = sums + rows[l] * channels;
+    // Fixed trip count, which compilers vectorize.
+    for (int64_t c = 0; c < channels; c += 16) {
+      for (int64_t i = 0; i < 16; ++i) to[c + i] += products[l * channels + c + i];
+    }
+  });
+}
+
+void sgemm(char trans_a, char trans_b, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
+           const float* b, int64_t ldb, float* c) {
+  if (dnnl_sgemm(trans_a, trans_b, m, n, k, 1, a, lda, b, ldb, 0, c, n) != dnnl_success) {
+    throw std::runtime_error("dnnl_sgemm failed");
+  }
+}
+
 }  // namespace
 
-GatherSgemmScatter::GatherSgemmScatter(const Sizes& sizes, int64_t max_pairs)
-    : sizes_(sizes), gathered_(max_pairs * sizes.Ci), products_(max_pairs * sizes.Co) {}
+GatherSgemmScatter::GatherSgemmScatter(const Sizes& sizes, const int32_t* indice_pairs, const int64_t* indice_num,
+                                       int64_t max_pairs)
+    : sizes_(sizes),
+      indice_pairs_(indice_pairs),
+      indice_num_(indice_num),
+      inputs_(max_pairs * sizes.Ci),
+      outputs_(max_pairs * sizes.Co) {}
 
-void GatherSgemmScatter::run(const float* features, const float* filters, const int32_t* indice_pairs,
-                             const int64_t* indice_num, float* features_out) {
+void GatherSgemmScatter::forward(const float* features, const float* filters, float* features_out) {
   const int64_t Ci = sizes_.Ci, Co = sizes_.Co;
-  float *gathered = gathered_.data(), *products = products_.data();
-  for_all(sizes_.num_act_out, [=](int64_t row) { std::fill_n(features_out + row * Co, Co, 0.0F); });
+  set_zero(features_out, sizes_.num_act_out, Co);
   for (int64_t k = 0; k < sizes_.K(); ++k) {
-    const int32_t* inputs = indice_pairs + k * 2 * sizes_.num_act_in;
-    const int32_t* outputs = inputs + sizes_.num_act_in;
-    for_all(indice_num[k], [=](int64_t l) { std::copy_n(features + inputs[l] * Ci, Ci, gathered + l * Ci); });
-    if (dnnl_sgemm('N', 'N', indice_num[k], Co, Ci, 1, gathered, Ci, filters + k * Ci * Co, Co, 0, products, Co) !=
-        dnnl_success) {
-      throw std::runtime_error("dnnl_sgemm failed");
+    const int64_t n = indice_num_[k];
+    gather(features, rows_in(k), n, Ci, inputs_.data());
+    sgemm('N', 'N', n, Co, Ci, inputs_.data(), Ci, filters + k * Ci * Co, Co, outputs_.data());
+    scatter(outputs_.data(), rows_out(k), n, Co, features_out);
+  }
+}
+
+void GatherSgemmScatter::backward_data(const float* output_grad, const float* filters, float* input_grad) {
+  const int64_t Ci = sizes_.Ci, Co = sizes_.Co;
+  set_zero(input_grad, sizes_.num_act_in, Ci);
+  for (int64_t k = 0; k < sizes_.K(); ++k) {
+    const int64_t n = indice_num_[k];
+    gather(output_grad, rows_out(k), n, Co, outputs_.data());
+    sgemm('N', 'T', n, Ci, Co, outputs_.data(), Co, filters + k * Ci * Co, Co, inputs_.data());
+    scatter(inputs_.data(), rows_in(k), n, Ci, input_grad);
+  }
+}
+
+void GatherSgemmScatter::backward_filter(const float* features, const float* output_grad, float* filters_grad) {
+  const int64_t Ci = sizes_.Ci, Co = sizes_.Co;
+  for (int64_t k = 0; k < sizes_.K(); ++k) {
+    const int64_t n = indice_num_[k];
+    if (n == 0) {
+      std::fill_n(filters_grad + k * Ci * Co, Ci * Co, 0.0F);
+      continue;
     }
-    for_all(indice_num[k], [=](int64_t l) {
-      float* sums = features_out + outputs[l] * Co;
-      const float* row = products + l * Co;
-      // Fixed trip count, which compilers vectorize.
-      int64_t c = 0;
-      for (; c + 16 <= Co; c += 16) {
-        for (int64_t i = 0; i < 16; ++i) sums[c + i] += row[c + i];
-      }
-      for (; c < Co; ++c) sums[c] += row[c];
-    });
+    gather(output_grad, rows_out(k), n, Co, outputs_.data());
+    gather(features, rows_in(k), n, Ci, inputs_.data());
+    sgemm('T', 'N', Ci, Co, n, inputs_.data(), Ci, outputs_.data(), Co, filters_grad + k * Ci * Co);
   }
 }
 

@@ -49,17 +49,11 @@ _OPERATORS = (
 )
 # Folders of `networks`, by the name of the network.
 _NETWORKS = (center_point, point_net, mvx_net, bev_depth)
-# Masked im2col, masked col2im and voxel pooling backward copy random bits, which the perf suite writes as unsigned
-# integers.
-_FLOATS = {np.dtype(np.uint16): np.float16, np.dtype(np.uint32): np.float32}
 
 
 def _load(folder: Path) -> Inputs:
     """Returns the inputs by the names of the parameters."""
-    arrays = {file.stem: np.load(file) for file in folder.glob("*.npy")}
-    return {
-        name: torch.from_numpy(array.view(_FLOATS.get(array.dtype, array.dtype))) for name, array in arrays.items()
-    }
+    return {file.stem: torch.from_numpy(np.load(file)) for file in folder.glob("*.npy")}
 
 
 def _verify(peer: Peer, expected: tuple[torch.Tensor, ...]) -> tuple[bool, str]:

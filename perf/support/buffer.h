@@ -50,25 +50,30 @@ class Buffer {
 };
 
 // Uniform in [-1, 1). The values depend on the seed only, not on the number of threads.
-inline void fill_uniform(Buffer<float>& buffer, uint64_t seed) {
+inline void fill_uniform(std::span<float> values, uint64_t seed) {
   const int threads = thread_count();
-  const auto count = static_cast<int64_t>(buffer.values().size());
+  const auto count = static_cast<int64_t>(values.size());
   parallel(threads, [&](int id) {
     for (int64_t i = share(count, threads, id); i < share(count, threads, id + 1); ++i) {
       // SplitMix64 of seed and position.
       uint64_t bits = (seed << 40) + static_cast<uint64_t>(i + 1) * 0x9E3779B97F4A7C15U;
       bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9U;
       bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBU;
-      buffer.data()[i] = static_cast<float>(bits >> 40) * 0x1p-23F - 1.0F;
+      values[static_cast<size_t>(i)] = static_cast<float>(bits >> 40) * 0x1p-23F - 1.0F;
     }
   });
 }
 
 // The same values, rounded to half.
-inline void fill_uniform(Buffer<test::Half>& buffer, uint64_t seed) {
-  Buffer<float> values(static_cast<int64_t>(buffer.values().size()));
-  fill_uniform(values, seed);
-  std::transform(values.values().begin(), values.values().end(), buffer.data(), test::to_f16);
+inline void fill_uniform(std::span<test::Half> values, uint64_t seed) {
+  Buffer<float> floats(static_cast<int64_t>(values.size()));
+  fill_uniform(std::span(floats.data(), values.size()), seed);
+  std::transform(floats.values().begin(), floats.values().end(), values.begin(), test::to_f16);
+}
+
+template <class T>
+void fill_uniform(Buffer<T>& buffer, uint64_t seed) {
+  fill_uniform(std::span(buffer.data(), buffer.values().size()), seed);
 }
 
 }  // namespace mluop::perf

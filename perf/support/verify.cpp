@@ -1,49 +1,11 @@
 #include "perf/support/verify.h"
 
 #include <cstdio>
-#include <cstring>
-#include <limits>
 #include <sstream>
 
 #include "support/differences.h"
 
 namespace mluop::perf {
-namespace {
-
-template <class T>
-std::string first_difference(std::string_view name, std::span<const T> evaluated, std::span<const T> baseline) {
-  for (size_t i = 0; i < baseline.size(); ++i) {
-    if (std::memcmp(&evaluated[i], &baseline[i], sizeof(T)) == 0) continue;
-    std::ostringstream message;
-    message.precision(std::numeric_limits<double>::max_digits10);
-    message << name << "[" << i << "] is " << evaluated[i] << ", expected " << baseline[i];
-    return message.str();
-  }
-  return {};
-}
-
-}  // namespace
-
-std::string differing_bits(std::string_view name, std::span<const float> evaluated,
-                           std::span<const float> baseline) {
-  return first_difference(name, evaluated, baseline);
-}
-
-std::string differing_bits(std::string_view name, std::span<const int32_t> evaluated,
-                           std::span<const int32_t> baseline) {
-  return first_difference(name, evaluated, baseline);
-}
-
-std::string differing_bits(std::string_view name, std::span<const uint32_t> evaluated,
-                           std::span<const uint32_t> baseline) {
-  return first_difference(name, evaluated, baseline);
-}
-
-std::string differing_bits(std::string_view name, std::span<const uint16_t> evaluated,
-                           std::span<const uint16_t> baseline) {
-  return first_difference(name, evaluated, baseline);
-}
-
 std::string too_different(std::string_view name, std::span<const float> evaluated, std::span<const float> baseline,
                           double tolerance) {
   const auto [diff1, diff2] = test::differences(evaluated, baseline);

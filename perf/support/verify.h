@@ -8,21 +8,9 @@
 
 namespace mluop::perf {
 
-// The comparisons return an empty string if the results agree, else a description of the difference. Both spans
-// have the same size.
-
-// Compares bit by bit.
-std::string differing_bits(std::string_view name, std::span<const float> evaluated,
-                           std::span<const float> baseline);
-std::string differing_bits(std::string_view name, std::span<const int32_t> evaluated,
-                           std::span<const int32_t> baseline);
-std::string differing_bits(std::string_view name, std::span<const uint32_t> evaluated,
-                           std::span<const uint32_t> baseline);
-std::string differing_bits(std::string_view name, std::span<const uint16_t> evaluated,
-                           std::span<const uint16_t> baseline);
-
 // Requires diff1 (mean relative error) and diff2 (root relative error) of at most `tolerance`. A NaN on either
-// side is a difference.
+// side is a difference. Both spans have the same size. Returns an empty string if they agree, else a description
+// of the difference.
 std::string too_different(std::string_view name, std::span<const float> evaluated, std::span<const float> baseline,
                           double tolerance);
 

@@ -41,8 +41,8 @@ class OperatorCall {
   mluOpStatus_t run() const { return op_.run(arguments); }
   // The workspace query of an operator that has one.
   mluOpStatus_t query() const;
-  // Computes the outputs with the oracle instead, of arguments that a call has accepted: cases::Operator::expect and
-  // expect_bits.
+  // Computes the outputs with the oracle instead, of arguments that a call has accepted: expect and expect_bits of
+  // cases::Operator.
   void expect();
   void expect_bits() { op_.expect_bits(arguments); }
 
