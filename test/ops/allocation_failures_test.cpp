@@ -23,19 +23,6 @@ class FaultsOfOperators : public ::testing::Test {
   FaultPointCount fault_points;
 };
 
-// What a handle and its process record besides the outputs. Records are lost without memory; the call succeeds.
-struct Recording {
-  const char* name;
-  bool statistics, trace, debug_log;
-  bool any() const { return statistics || trace || debug_log; }
-};
-
-constexpr Recording kRecordings[] = {
-    {"no records", false, false, false},
-    {"statistics", true, false, false},
-    {"trace and debug log", true, true, true},
-};
-
 using Function = mluOpStatus_t (OperatorCall::*)() const;
 
 struct Attempt {
@@ -43,13 +30,13 @@ struct Attempt {
   mluOpOmpAlgorithm_t algorithm;
   Function function;
   const cases::Case* earlier;  // a call that the handle has run; null: the handle is new
-  Recording recording;
+  bool records;  // statistics, a trace and a debug log, which are lost without memory: the call succeeds
 
   // Runs the function with the n-th allocation failing. Returns whether there was an n-th one.
   bool operator()(int64_t n) const {
     SCOPED_TRACE(n);
     const Handle handle(algorithm);
-    require(mluOpOmpSetStatistics(handle, recording.statistics ? 1 : 0));
+    require(mluOpOmpSetStatistics(handle, records ? 1 : 0));
     if (earlier != nullptr) require(OperatorCall(handle, *earlier).run());
     const OperatorCall call(handle, test.made);
     const auto before = call.contents();
@@ -65,7 +52,7 @@ struct Attempt {
     });
     EXPECT_TRUE(call.guards_intact());
     if (status == MLUOP_STATUS_SUCCESS) {
-      EXPECT_TRUE(!triggered || recording.any()) << "the call succeeded without memory";
+      EXPECT_TRUE(!triggered || records) << "the call succeeded without memory";
       EXPECT_TRUE(call.intact());
     } else {
       EXPECT_TRUE(triggered);
@@ -88,13 +75,13 @@ struct Attempt {
 };
 
 TEST_F(FaultsOfOperators, EachAllocation) {
-  for (const Recording& recording : kRecordings) {
-    SCOPED_TRACE(recording.name);
+  for (const bool records : {false, true}) {
+    SCOPED_TRACE(records ? "with records" : "without records");
     const TemporaryFolder folder;
     const std::string trace = (folder.path() / "trace.json").string();
-    const ScopedEnvironment trace_file("MLUOP_OMP_TRACE", recording.trace ? trace.c_str() : nullptr);
-    const ScopedEnvironment log_level("MLUOP_LOG_LEVEL", recording.debug_log ? "debug" : "off");
-    if (recording.debug_log) ::testing::internal::CaptureStderr();
+    const ScopedEnvironment trace_file("MLUOP_OMP_TRACE", records ? trace.c_str() : nullptr);
+    const ScopedEnvironment log_level("MLUOP_LOG_LEVEL", records ? "debug" : "off");
+    if (records) ::testing::internal::CaptureStderr();
     for (const OperatorCase& test : operator_cases()) {
       SCOPED_TRACE(test.name);
       const cases::Operator& op = cases::operator_of(test.made.op_name, {});
@@ -102,20 +89,19 @@ TEST_F(FaultsOfOperators, EachAllocation) {
       for (const auto algorithm : kAlgorithms) {
         SCOPED_TRACE(text_of(algorithm));
         const int64_t points =
-            for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, nullptr, recording});
+            for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, nullptr, records});
         // The NRAM at least.
         EXPECT_GE(points, 1);
         fault_points.add(points);
-        if (!recording.trace) {
-          fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, &small, recording}));
+        if (!records) {
+          fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, &small, records}));
         }
         if (op.query != nullptr) {
-          fault_points.add(
-              for_each_fault_point(Attempt{test, algorithm, &OperatorCall::query, nullptr, recording}));
+          fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::query, nullptr, records}));
         }
       }
     }
-    if (recording.debug_log) ::testing::internal::GetCapturedStderr();
+    if (records) ::testing::internal::GetCapturedStderr();
   }
 }
 

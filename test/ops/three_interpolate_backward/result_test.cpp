@@ -205,10 +205,8 @@ constexpr BackwardSizes kDocumentSizes[] = {
     {16, 512, 64, 16},  {16, 256, 256, 64},  {16, 256, 1024, 256}, {16, 16, 64, 512}, {16, 64, 256, 256},
     {16, 1, 128, 1024}, {16, 128, 512, 256}, {1, 1, 1, 1},         {7, 63, 129, 127},
 };
-constexpr BackwardSizes kLargeDocumentSizes[] = {
-    {16, 128, 4096, 1024},  {16, 1024, 4096, 128},  {16, 512, 2048, 128},
-    {15, 1025, 1023, 1023}, {25, 1029, 1025, 1027}, {29, 2047, 999, 2033},
-};
+// The larger ones are among test/cases.
+constexpr BackwardSizes kLargeDocumentSizes[] = {{16, 128, 4096, 1024}, {15, 1025, 1023, 1023}};
 
 TEST(OpsThreeInterpolateBackward, DocumentSizes) {
   const ScopedThreads threads(4);
