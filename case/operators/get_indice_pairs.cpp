@@ -14,7 +14,7 @@ constexpr std::array<const char*, 6> kArrays = {"pad",         "stride",       "
 
 std::vector<int> array_of(const Arguments& a, const char* name) {
   const std::vector<int64_t>& values = a.parameters->list(name);
-  const auto expected = static_cast<size_t>(std::max(a.int32("dimnb") - 2, 0));
+  const auto expected = static_cast<size_t>(std::max<int64_t>(int64_t{a.int32("dimnb")} - 2, 0));
   if (values.size() != expected) {
     fail(a.parameters->place, std::string(name) + " has " + std::to_string(values.size()) + " values, expected " +
                                   std::to_string(expected) + ", dimnb - 2");
