@@ -25,7 +25,7 @@ std::vector<Operator> three_nn_operators();
 std::vector<Operator> voxel_pooling_operators();
 std::vector<Operator> voxelization_operators();
 
-// Of tensors in any layout: those besides ARRAY.
+// The layouts besides ARRAY, for tensors that may have any.
 inline const std::vector<mluOpTensorLayout_t> kAnyLayout = {
     MLUOP_LAYOUT_NCHW, MLUOP_LAYOUT_NHWC, MLUOP_LAYOUT_HWCN, MLUOP_LAYOUT_NDHWC, MLUOP_LAYOUT_NCDHW,
     MLUOP_LAYOUT_TNC,  MLUOP_LAYOUT_NTC,  MLUOP_LAYOUT_NC,   MLUOP_LAYOUT_NLC,   MLUOP_LAYOUT_NCL};

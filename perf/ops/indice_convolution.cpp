@@ -220,7 +220,7 @@ class IndiceConvolution : public OperatorCase {
   Sizes sizes_;
   std::vector<int64_t> num_;
   bool with_serial_;
-  // Of the baselines, float only.
+  // Results of the baselines, which are in float only.
   std::optional<Buffer<float>> result_;
   std::optional<GatherSgemmScatter> sgemm_;
 };

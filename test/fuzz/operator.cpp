@@ -159,7 +159,7 @@ std::optional<mluOpStatus_t> Fuzzer::call(mluOpHandle_t handle) {
   return status;
 }
 
-// Of the arguments before the present call: those of the buffers, not of changed pointers.
+// Compares with the oracle for the contents of the buffers before the call, whatever the pointers are.
 void Fuzzer::check_result() {
   cases::Arguments found = arguments(nullptr), before = found;
   for (size_t i = 0; i < tensors_.size(); ++i) {

@@ -41,8 +41,6 @@ class OpsContract : public ::testing::Test {
   std::mt19937 random = seeded_random();
 };
 
-constexpr Placement kPlacements[] = {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd};
-
 TEST_F(OpsContract, RandomSizes) {
   constexpr int kRounds = 60;
   constexpr const char* kNram[] = {"64", "65", "128", "384", "768", "1024"};

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/call_errors.h"
 #include "support/operator_call.h"
 #include "support/trace.h"
 
@@ -114,10 +115,8 @@ class RulesOf {
 
   void set(size_t i, const std::string& name, Descriptor desc, const std::string& message, bool relates = false,
            mluOpStatus_t status = MLUOP_STATUS_BAD_PARAM) {
-    const auto shared = std::make_shared<Descriptor>(std::move(desc));
-    add(
-        op_.tensors[i].id + ": " + name, [i, shared](OperatorCall& call) { call.arguments[i].desc = *shared; },
-        message, status);
+    const std::string& id = op_.tensors[i].id;
+    add(id + ": " + name, set_desc(id, std::move(desc)), message, status);
     rules_.back().relates = relates;
     rules_.back().is_of_filters = op_.tensors[i].is_filters;
   }

@@ -22,18 +22,18 @@ namespace mluop::test {
 // A change of the arguments of a call.
 using Change = std::function<void(OperatorCall&)>;
 
-// Of a parameter: a number, or the numbers of a list.
+// Changes of a parameter: of a number, or of the numbers of a list.
 Change set(std::string_view parameter, int64_t value);
 Change set_real(std::string_view parameter, double value);
 Change set_list(std::string_view parameter, std::vector<int64_t> values);
-// Of the descriptor of a tensor, whose data type and layout stay.
+// Changes of a descriptor: of its shape alone, or another descriptor.
 Change set_shape(std::string_view tensor, const cases::Dims& dims);
 Change set_desc(std::string_view tensor, Descriptor desc);
-// Of one element of a tensor.
+// Changes of one element of a tensor.
 Change set_element(std::string_view tensor, size_t i, int32_t value);
 Change set_element(std::string_view tensor, size_t i, float value);
-// Of all arguments: those of generated sizes. The data are at addresses that are far apart, which the call does
-// not access.
+// A change of all arguments to those of generated sizes. The data are at addresses that are far apart, which the
+// call does not access.
 Change with_sizes(std::string_view op, const std::map<std::string, int64_t>& sizes,
                   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT);
 // Several changes, in this order.

@@ -1,5 +1,7 @@
 #include "support/dense_convolution.h"
 
+#include <algorithm>
+
 namespace mluop::reference {
 namespace {
 
@@ -52,6 +54,26 @@ std::vector<double> dense_convolution(const Site& grid, const test::SparseConvol
     }
   });
   return output;
+}
+
+std::vector<float> dense_convolution_rows(const Site& grid, const std::vector<Site>& sites,
+                                          const test::SparseConvolution& convolution,
+                                          const std::vector<Site>& outputs, const std::vector<float>& features,
+                                          const std::vector<float>& filters) {
+  const auto Ci = static_cast<int>(features.size() / sites.size());
+  const int Co = static_cast<int>(filters.size()) / Ci / convolution.offsets();
+  std::vector<double> dense(dense_index(grid, {grid[0], 0, 0, 0}, Ci));
+  for (size_t i = 0; i < sites.size(); ++i) {
+    std::copy_n(features.begin() + static_cast<int64_t>(i) * Ci, Ci,
+                dense.begin() + static_cast<int64_t>(dense_index(grid, sites[i], Ci)));
+  }
+  const auto result = dense_convolution(grid, convolution, Ci, Co, dense, {filters.begin(), filters.end()});
+  std::vector<float> rows;
+  for (const Site& site : outputs) {
+    const size_t place = dense_index(test::output_grid(grid, convolution), site, Co);
+    for (size_t co = 0; co < static_cast<size_t>(Co); ++co) rows.push_back(static_cast<float>(result[place + co]));
+  }
+  return rows;
 }
 
 }  // namespace mluop::reference

@@ -17,4 +17,11 @@ std::vector<double> dense_convolution(const test::Site& grid, const test::Sparse
 // The index of the first channel of a site in a dense tensor.
 size_t dense_index(const test::Site& grid, const test::Site& site, int channels);
 
+// That convolution of a sparse tensor, features [sites, Ci], 0 at other sites: the rows of the sites `outputs`,
+// rounded to float.
+std::vector<float> dense_convolution_rows(const test::Site& grid, const std::vector<test::Site>& sites,
+                                          const test::SparseConvolution& convolution,
+                                          const std::vector<test::Site>& outputs,
+                                          const std::vector<float>& features, const std::vector<float>& filters);
+
 }  // namespace mluop::reference

@@ -38,7 +38,7 @@ class Expected {
   cases::Arguments& unwritten(std::optional<Copy>& copy) const;
   const cases::Arguments& results();
   const cases::Arguments& bits();
-  // Of the sums: those of the absolute values.
+  // The sums of the absolute values of the addends.
   const cases::Arguments& magnitudes();
   std::string difference(size_t i, const cases::Arguments& found, mluOpOmpAlgorithm_t algorithm);
 

@@ -16,6 +16,7 @@ enum class Placement {
   kMisaligned,  // one element past a 64-byte boundary
   kAgainstEnd,  // the guard page follows the last byte
 };
+inline constexpr Placement kPlacements[] = {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd};
 
 // Untyped part.
 class GuardedMemory {

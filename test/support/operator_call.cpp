@@ -8,6 +8,7 @@
 
 #include "case/data.h"
 #include "case/values.h"
+#include "support/environment.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -210,6 +211,16 @@ void expect_oracle(const Oracle& oracle, Placement placement) {
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
     EXPECT_TRUE(expect_contract(oracle, algorithm, placement)) << mluOpOmpGetLastError();
+  }
+}
+
+void expect_oracle_everywhere(const Oracle& oracle) {
+  for (const int count : {1, 2, 3, 7, 64}) {
+    const ScopedThreads threads(count);
+    for (const Placement placement : kPlacements) {
+      SCOPED_TRACE(count);
+      expect_oracle(oracle, placement);
+    }
   }
 }
 

@@ -97,4 +97,7 @@ bool expect_contract(const Oracle& oracle, mluOpOmpAlgorithm_t algorithm,
 // Runs the case with both algorithms, which must succeed.
 void expect_oracle(const Oracle& oracle, Placement placement = Placement::kAligned);
 
+// At 1, 2, 3, 7 and 64 threads, and at each placement.
+void expect_oracle_everywhere(const Oracle& oracle);
+
 }  // namespace mluop::test

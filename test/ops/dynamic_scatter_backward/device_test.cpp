@@ -20,7 +20,7 @@ constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
 // The launches of a call, in their order.
 constexpr size_t kTraceback = 3, kScatter = 4;
 
-// Of a call whose result is checked.
+// The launches of a call whose result is checked.
 std::vector<Launch> run_recorded(const Oracle& oracle, int task_dim) {
   const ScopedThreads threads(task_dim);
   const Handle handle(kDevice);

@@ -2,8 +2,6 @@
 // LiDAR scans, against those of the generator that the perf suite uses.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "ops/get_indice_pairs/convolution_case.h"
 #include "support/center_point.h"
 #include "support/compare.h"
@@ -36,28 +34,13 @@ IndicePairsProblem problem_of(const SparseTensor& tensor, const SparseConvolutio
           convolution.dilation, convolution.submanifold, tensor.sites};
 }
 
-// `out_indices` are the sites of the rows.
-std::vector<float> dense_result(const SparseTensor& tensor, const SparseConvolution& convolution,
-                                const std::vector<int32_t>& out_indices, const std::vector<float>& features,
-                                const std::vector<float>& filters) {
-  const int Ci = static_cast<int>(features.size() / tensor.sites.size());
-  const int Co = static_cast<int>(filters.size()) / Ci / convolution.offsets();
-  std::vector<double> dense(reference::dense_index(tensor.grid, {tensor.grid[0], 0, 0, 0}, Ci));
-  for (size_t i = 0; i < tensor.sites.size(); ++i) {
-    std::copy_n(features.begin() + static_cast<int64_t>(i) * Ci, Ci,
-                dense.begin() + static_cast<int64_t>(reference::dense_index(tensor.grid, tensor.sites[i], Ci)));
-  }
-  const auto result =
-      reference::dense_convolution(tensor.grid, convolution, Ci, Co, dense, {filters.begin(), filters.end()});
-  std::vector<float> expected;
+// The sites of the rows of out_indices.
+std::vector<Site> sites_of(const std::vector<int32_t>& out_indices) {
+  std::vector<Site> sites;
   for (size_t row = 0; row < out_indices.size(); row += 4) {
-    const Site site = {out_indices[row], out_indices[row + 1], out_indices[row + 2], out_indices[row + 3]};
-    const size_t place = reference::dense_index(output_grid(tensor.grid, convolution), site, Co);
-    for (size_t co = 0; co < static_cast<size_t>(Co); ++co) {
-      expected.push_back(static_cast<float>(result[place + co]));
-    }
+    sites.push_back({out_indices[row], out_indices[row + 1], out_indices[row + 2], out_indices[row + 3]});
   }
-  return expected;
+  return sites;
 }
 
 TEST(OpsGetIndicePairs, DenseConvolution) {
@@ -91,8 +74,10 @@ TEST(OpsGetIndicePairs, DenseConvolution) {
     made.parameters.set("sub_m", convolution.submanifold ? 1 : 0);
     const OperatorCall call(handle, made);
     ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(same_bits(call.floats("features_out"),
-                          dense_result(tensor, convolution, pairs.int32s("out_indices"), features, filters)));
+    EXPECT_TRUE(
+        same_bits(call.floats("features_out"),
+                  reference::dense_convolution_rows(tensor.grid, tensor.sites, convolution,
+                                                    sites_of(pairs.int32s("out_indices")), features, filters)));
   }
 }
 

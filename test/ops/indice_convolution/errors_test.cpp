@@ -19,7 +19,7 @@ using cases::Dims;
 
 constexpr auto kNotSupported = MLUOP_STATUS_NOT_SUPPORTED;
 const ErrorOptions kBoth = {.query = Query::kFails};
-// Of data, and of parameters that the query does not have.
+// For errors of data, and of parameters that the query does not have.
 const ErrorOptions kOfOperator = {.query = Query::kSucceeds};
 
 // Every filter offset has the maximum number of pairs, all in range.

@@ -60,27 +60,6 @@ SparseTensor random_tensor(const Site& grid, std::mt19937& random) {
   return tensor;
 }
 
-std::vector<float> dense_reference(const SparseTensor& tensor, const SparseConvolution& sparse,
-                                   const std::vector<Site>& outputs, const Case& made) {
-  const auto Ci = static_cast<int>(made.inputs[0].dims[1]), Co = static_cast<int>(made.outputs[0].dims[1]);
-  const std::vector<float> features = floats_of(made, "features"), filters = floats_of(made, "filters");
-  std::vector<double> dense(reference::dense_index(tensor.grid, {tensor.grid[0], 0, 0, 0}, Ci));
-  for (size_t i = 0; i < tensor.sites.size(); ++i) {
-    std::copy_n(features.begin() + static_cast<int64_t>(i) * Ci, Ci,
-                dense.begin() + static_cast<int64_t>(reference::dense_index(tensor.grid, tensor.sites[i], Ci)));
-  }
-  const auto result =
-      reference::dense_convolution(tensor.grid, sparse, Ci, Co, dense, {filters.begin(), filters.end()});
-  std::vector<float> expected;
-  for (const Site& site : outputs) {
-    const size_t place = reference::dense_index(output_grid(tensor.grid, sparse), site, Co);
-    for (size_t co = 0; co < static_cast<size_t>(Co); ++co) {
-      expected.push_back(static_cast<float>(result[place + co]));
-    }
-  }
-  return expected;
-}
-
 TEST(OpsIndiceConvolutionForward, DenseConvolution) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
@@ -90,7 +69,8 @@ TEST(OpsIndiceConvolutionForward, DenseConvolution) {
     const IndicePairs pairs = indice_pairs(tensor.sites, tensor.grid, sparse);
     const Case made =
         with_integers(make_sparse(kConvolutionForward, MLUOP_DTYPE_FLOAT, sparse, pairs, 7, 18, random), random);
-    expect_exact(made, dense_reference(tensor, sparse, pairs.outputs, made));
+    expect_exact(made, reference::dense_convolution_rows(tensor.grid, tensor.sites, sparse, pairs.outputs,
+                                                         floats_of(made, "features"), floats_of(made, "filters")));
   }
 }
 

@@ -18,8 +18,6 @@ namespace {
 
 using cases::Case;
 
-constexpr Placement kPlacements[] = {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd};
-
 // A case of one batch and channel.
 Case one_channel(mluOpDataType_t dtype, int64_t M, const std::vector<float>& gradients,
                  const std::vector<int32_t>& indices, const std::vector<float>& weights) {
@@ -28,17 +26,6 @@ Case one_channel(mluOpDataType_t dtype, int64_t M, const std::vector<float>& gra
   set_values(made, "indices", indices);
   set_values(made, "weights", weights);
   return made;
-}
-
-void expect_oracle_everywhere(const Case& made) {
-  const Oracle oracle(made);
-  for (const int count : {1, 2, 3, 7, 64}) {
-    const ScopedThreads threads(count);
-    for (const auto placement : kPlacements) {
-      SCOPED_TRACE(count);
-      expect_oracle(oracle, placement);
-    }
-  }
 }
 
 constexpr BackwardSizes kHostileSizes[] = {
