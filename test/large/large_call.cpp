@@ -1,149 +1,212 @@
 #include "large/large_call.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
+#include <numeric>
+#include <set>
+#include <span>
 #include <stdexcept>
-
-#include "case/data.h"
-#include "case/values.h"
 
 namespace mluop::test {
 namespace {
 
-using cases::Bytes;
-using cases::Case;
+using cases::Dims;
 using cases::Operand;
+using Pattern = std::span<const std::byte>;
 
-constexpr int64_t kMostRandom = 1 << 20;
+constexpr std::byte kZero{0}, kMinusOne{0xFF};
 
-bool contains(const LargeCall::Names& names, std::string_view id) {
+bool contains(const Enlargement::Names& names, std::string_view id) {
   return std::find(names.begin(), names.end(), id) != names.end();
 }
 
-// Whether an input has elements that the case states.
-bool is_stated(const cases::Elements& elements, int64_t count) {
-  if (elements.source == cases::Elements::Source::kNone) return false;
-  return elements.source != cases::Elements::Source::kRandom || count <= kMostRandom;
+// A dimension for each axis of the tensor.
+Dims shape_of(const cases::Operator& op, const cases::Arguments& arguments, size_t i) {
+  const bool combines_axes = arguments[i].dims.size() < op.tensors[i].axes.size();
+  return combines_axes ? op.report_shape(arguments) : arguments[i].dims;
 }
 
-void slice(Operand& operand, const Slice& part) {
-  int64_t first = 0;
-  for (size_t i = 0; i < part.index.size(); ++i) {
-    first = first * operand.dims[i] + part.index[i];
-    operand.dims[i] = i + 1 == part.index.size() ? part.count : 1;
-  }
-  if (part.index.empty()) return;
-  operand.data += first * (operand.bytes() / part.count);
-}
-
-// Whether two tensors have the same bits or, of floating-point results, the same values.
-bool same_elements(const Operand& found, const std::byte* expected, bool bits) {
-  if (std::memcmp(found.data, expected, static_cast<size_t>(found.bytes())) == 0) return true;
-  if (bits || !cases::is_floating(found.dtype)) return false;
-  for (size_t i = 0; i < static_cast<size_t>(found.count()); ++i) {
-    if (cases::number_at(found.data, found.dtype, i) != cases::number_at(expected, found.dtype, i)) return false;
-  }
+// Memory that is zero.
+bool fill(Pattern pattern, std::byte* memory, size_t bytes) {
+  if (all_bytes(pattern.data(), pattern.size(), 0)) return true;
+  for (size_t i = 0; i < bytes; i += pattern.size()) std::memcpy(memory + i, pattern.data(), pattern.size());
   return true;
+}
+
+bool holds(Pattern pattern, const std::byte* memory, size_t bytes) {
+  // Equal to itself, shifted by the pattern.
+  return std::memcmp(memory, pattern.data(), pattern.size()) == 0 &&
+         std::memcmp(memory, memory + pattern.size(), bytes - pattern.size()) == 0;
+}
+
+// A dimension of a tensor; bytes of a slice along it.
+struct Dim {
+  const LargeAxis* axis;
+  int64_t extent, small_bytes, large_bytes;
+
+  // Of slice i of the small tensor, or the end.
+  int64_t place(int64_t i) const {
+    if (axis == nullptr) return i;
+    return i < extent ? axis->places[static_cast<size_t>(i)] : axis->extent;
+  }
+};
+
+// An empty pattern for the other slices: the first slice of the small tensor.
+template <class Visit>
+const std::byte* walk_dims(std::span<const Dim> dims, const std::byte* small, std::byte* large, Pattern others,
+                           const Visit& visit) {
+  const Dim& dim = dims.front();
+  const auto small_bytes = static_cast<size_t>(dim.small_bytes);
+  std::byte* next = large;
+  for (int64_t i = 0; i <= dim.extent; ++i) {
+    std::byte* at = large + dim.place(i) * dim.large_bytes;
+    const Pattern pattern = others.empty() ? Pattern(small, small_bytes) : others;
+    if (at > next && !visit(pattern, next, static_cast<size_t>(at - next))) return next;
+    if (i == dim.extent) return nullptr;
+    const std::byte* from = small + i * dim.small_bytes;
+    if (dims.size() > 1) {
+      const std::byte* wrong = walk_dims(dims.subspan(1), from, at, others, visit);
+      if (wrong != nullptr) return wrong;
+    } else if (!visit(Pattern(from, small_bytes), at, small_bytes)) {
+      return at;
+    }
+    next = at + dim.large_bytes;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
-Case make_large(std::string_view op_name, mluOpDataType_t dtype, const std::map<std::string, int64_t>& sizes) {
-  const cases::Operator& op = cases::operator_of(std::string(op_name), {});
-  cases::Recipe recipe = default_recipe(op, dtype);
-  for (const auto& [name, value] : sizes) recipe.sizes.at(name) = value;
-  return op.make(recipe);
+LargeAxis consecutive_axis(const std::string& name, int64_t small, int64_t extent, int64_t first) {
+  LargeAxis axis{name, extent, std::vector<int64_t>(static_cast<size_t>(small))};
+  std::iota(axis.places.begin(), axis.places.end(), first);
+  return axis;
 }
 
-LargeCall::LargeCall(const Case& made, const Names& large, const Names& dense)
-    : parameters(made.parameters), op_(cases::operator_of(made.op_name, {})) {
-  arguments.parameters = &parameters;
-  const std::vector<cases::BoundTensor> bound = bind(made, op_);
-  for (size_t i = 0; i < bound.size(); ++i) {
-    const cases::Tensor& tensor = *bound[i].tensor;
-    descriptors_.push_back(std::make_unique<Descriptor>(tensor.dtype, tensor.dims, tensor.layout));
-    Operand& operand = arguments.tensors.emplace_back();
-    operand.dtype = tensor.dtype;
-    operand.layout = tensor.layout;
-    operand.dims = tensor.dims;
-    operand.desc = *descriptors_.back();
-    if (contains(large, tensor.id) != (operand.count() > kLimit)) {
-      throw std::logic_error(tensor.id + " has " + std::to_string(operand.count()) + " elements");
-    }
-    const bool is_dense = op_.tensors[i].is_written() || contains(dense, tensor.id);
-    memories_.push_back(std::make_unique<LargeMemory>(static_cast<size_t>(operand.bytes()),
-                                                      is_dense ? Pages::kDense : Pages::kSparse));
-    operand.data = memories_.back()->bytes();
-    if (bound[i].before == nullptr || !is_stated(*bound[i].before, operand.count())) continue;
-    const Bytes elements = load(tensor, *bound[i].before, "");
-    std::copy(elements.begin(), elements.end(), operand.data);
+LargeAxis random_axis(const std::string& name, int64_t small, int64_t extent) {
+  std::seed_seq seed(name.begin(), name.end());
+  std::mt19937 random(seed);
+  std::set<int64_t> places;
+  const auto count = [&] { return static_cast<int64_t>(places.size()); };
+  while (count() < small / 10) places.insert(extent - 1 - count());
+  while (count() < small) places.insert(static_cast<int64_t>(random()) % extent);
+  return {name, extent, {places.begin(), places.end()}};
+}
+
+LargeCall::LargeCall(const Enlargement& enlargement)
+    : enlargement_(enlargement),
+      parameters_(enlargement.small.parameters),
+      small_(handle_, enlargement_.small),
+      op_(small_.op()),
+      arguments_(small_.arguments) {
+  arguments_.parameters = &parameters_;
+  for (const auto& [name, value] : enlargement.parameters) parameters_.set(name, value);
+  for (size_t i = 0; i < op_.tensors.size(); ++i) enlarge(i);
+  if (op_.expect_bits != nullptr) {
+    small_.expect_bits();
+  } else {
+    small_.expect();
+  }
+  for (const IndexTensor& indices : enlargement.indices) renumber(indices);
+  for (size_t i = 0; i < op_.tensors.size(); ++i) {
+    if (op_.tensors[i].is_read()) walk(i, fill);
   }
 }
 
-LargeCall::~LargeCall() {
-  while (!memories_.empty()) memories_.pop_back();
+const LargeAxis* LargeCall::find_axis(const std::string& name) const {
+  const auto& axes = enlargement_.axes;
+  const auto found = std::find_if(axes.begin(), axes.end(), [&](const auto& axis) { return axis.name == name; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+void LargeCall::enlarge(size_t i) {
+  const cases::TensorRule& rule = op_.tensors[i];
+  Operand& operand = arguments_[i];
+  Dims shape = shape_of(op_, small_.arguments, i);
+  for (size_t dim = 0; dim < rule.axes.size(); ++dim) {
+    if (const LargeAxis* axis = find_axis(rule.axes[dim])) shape[dim] = axis->extent;
+  }
+  while (shape.size() > operand.dims.size()) {
+    shape[1] *= shape[0];
+    shape.erase(shape.begin());
+  }
+  operand.dims = shape;
+  if (contains(enlargement_.large, rule.id) != (operand.count() > kLimit)) {
+    throw std::logic_error(rule.id + " has " + std::to_string(operand.count()) + " elements");
+  }
+  operand.desc = descriptors_.emplace_back(operand.dtype, operand.dims, operand.layout);
+  operand.data =
+      memories_.emplace_back(static_cast<size_t>(operand.bytes()), rule.is_read() ? Pages::kSparse : Pages::kDense)
+          .bytes();
+}
+
+void LargeCall::renumber(const IndexTensor& indices) const {
+  const Operand& tensor = small_[indices.id];
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const LargeAxis* axis = find_axis(indices.axes[static_cast<size_t>(i / indices.stride) % indices.axes.size()]);
+    int32_t& index = tensor.as<int32_t>()[i];
+    if (axis == nullptr || index < 0) continue;
+    const auto small = static_cast<int64_t>(axis->places.size());
+    index = static_cast<int32_t>(index < small ? axis->places[static_cast<size_t>(index)]
+                                               : std::min<int64_t>(index + axis->extent - small, INT_MAX));
+  }
+}
+
+template <class Visit>
+const std::byte* LargeCall::walk(size_t i, const Visit& visit) const {
+  const std::vector<std::string>& axes = op_.tensors[i].axes;
+  const std::string_view id = op_.tensors[i].id;
+  const Dims small = shape_of(op_, small_.arguments, i), large = shape_of(op_, arguments_, i);
+  std::vector<Dim> dims = {{nullptr, 1, small_.arguments[i].bytes(), arguments_[i].bytes()}};
+  size_t enlarged = 1;  // the dimensions up to the last such axis
+  for (size_t dim = 0; dim < axes.size(); ++dim) {
+    const LargeAxis* axis = find_axis(axes[dim]);
+    dims.push_back({axis, small[dim], dims.back().small_bytes / small[dim], dims.back().large_bytes / large[dim]});
+    if (axis != nullptr) enlarged = dims.size();
+  }
+  Pattern others(&kZero, 1);
+  if (contains(enlargement_.negative, id)) others = Pattern(&kMinusOne, 1);
+  if (contains(enlargement_.repeated, id)) others = {};
+  return walk_dims(std::span(dims).first(enlarged), small_.arguments[i].data, arguments_[i].data, others, visit);
 }
 
 const Operand& LargeCall::operator[](std::string_view id) const {
-  for (size_t i = 0; i < op_.tensors.size(); ++i) {
-    if (op_.tensors[i].id == id) return arguments[i];
-  }
-  throw std::logic_error(op_.name + " has no tensor " + std::string(id));
+  return arguments_[static_cast<size_t>(&small_[id] - small_.arguments.tensors.data())];
 }
 
 mluOpStatus_t LargeCall::run(mluOpOmpAlgorithm_t algorithm) {
   for (size_t i = 0; i < memories_.size(); ++i) {
-    if (!op_.tensors[i].is_read()) memories_[i]->poison();
+    if (!op_.tensors[i].is_read()) memories_[i].poison();
   }
   const Handle handle(algorithm);
-  arguments.handle = handle;
-  arguments.workspace_size = 0;
-  if (op_.query != nullptr) require(op_.query(arguments, &arguments.workspace_size));
-  const LargeMemory workspace(arguments.workspace_size, Pages::kDense);
-  arguments.workspace = arguments.workspace_size == 0 ? nullptr : workspace.bytes();
-  return op_.run(arguments);
+  arguments_.handle = handle;
+  arguments_.workspace_size = 0;
+  if (op_.query != nullptr) require(op_.query(arguments_, &arguments_.workspace_size));
+  const LargeMemory workspace(arguments_.workspace_size, Pages::kDense);
+  arguments_.workspace = arguments_.workspace_size == 0 ? nullptr : workspace.bytes();
+  return op_.run(arguments_);
 }
 
-std::vector<mluOpOmpAlgorithm_t> LargeCall::algorithms() const {
-  if (op_.has_device_algorithm) return {std::begin(kAlgorithms), std::end(kAlgorithms)};
-  return {MLUOP_OMP_ALGORITHM_NATIVE};
-}
-
-void LargeCall::expect_each(mluOpOmpAlgorithm_t algorithm, int64_t count, const Holds& holds) {
+void LargeCall::expect_result(mluOpOmpAlgorithm_t algorithm) {
   SCOPED_TRACE(text_of(algorithm));
   ASSERT_EQ(run(algorithm), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_EQ(first_violation(count, holds), count);
+  for (size_t i = 0; i < op_.tensors.size(); ++i) {
+    if (!op_.tensors[i].is_written()) continue;
+    const std::byte* wrong = walk(i, holds);
+    EXPECT_EQ(wrong, nullptr) << op_.tensors[i].id << " from byte " << wrong - arguments_[i].data;
+  }
 }
 
-void LargeCall::expect_each(int64_t count, const Holds& holds) {
-  for (const auto algorithm : algorithms()) expect_each(algorithm, count, holds);
+void LargeCall::expect_result() {
+  expect_result(MLUOP_OMP_ALGORITHM_NATIVE);
+  if (op_.has_device_algorithm) expect_result(MLUOP_OMP_ALGORITHM_DEVICE);
 }
 
 void LargeCall::expect_error(mluOpOmpAlgorithm_t algorithm, mluOpStatus_t status, const std::string& message) {
   SCOPED_TRACE(text_of(algorithm));
   EXPECT_EQ(run(algorithm), status);
   EXPECT_EQ(mluOpOmpGetLastError(), "[" + op_.function + "] " + message);
-}
-
-void LargeCall::expect_error(mluOpStatus_t status, const std::string& message) {
-  for (const auto algorithm : algorithms()) expect_error(algorithm, status, message);
-}
-
-bool LargeCall::slices_agree(const std::vector<Slice>& slices) const {
-  cases::Arguments found = arguments;
-  for (size_t i = 0; i < slices.size(); ++i) slice(found[i], slices[i]);
-  cases::Arguments part = found;
-  std::vector<Bytes> expected(slices.size());
-  for (size_t i = 0; i < slices.size(); ++i) {
-    if (!op_.tensors[i].is_written()) continue;
-    expected[i].assign(static_cast<size_t>(found[i].bytes()), static_cast<std::byte>(kPoison));
-    part[i].data = expected[i].data();
-  }
-  (op_.expect_bits != nullptr ? op_.expect_bits : op_.expect)(part);
-  for (size_t i = 0; i < slices.size(); ++i) {
-    if (op_.tensors[i].is_written() && !same_elements(found[i], expected[i].data(), op_.copies)) return false;
-  }
-  return true;
 }
 
 }  // namespace mluop::test

@@ -1,12 +1,15 @@
-// A call of an operator with tensors of more than 2^31 elements, made from its description:
+// A call with tensors of more than 2^31 elements that are those of a small case, enlarged along axes: the slices
+// of the small tensors are some of the slices of the large ones, all others are 0.
 //
-//   LargeCall call(make_large("ball_query", MLUOP_DTYPE_FLOAT, {{"m", 5'600}, {"nsample", 192'000}}), {"idx"});
-//   call.expect_each(centers, [&](int64_t m) { return call.slices_agree({{{0, m}}, {{0}}, {{0, m}}}); });
+//   LargeCall({.small = make_case("three_interpolate_forward", MLUOP_DTYPE_HALF, {{"c", 1024}, {"m", 140}}),
+//              .axes = {random_axis("feature", 140, 1'048'700)},
+//              .indices = {{"indices", {"feature"}}},
+//              .large = {"features"}})
+//       .expect_result();
 #pragma once
 
-#include <functional>
+#include <deque>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,30 +21,43 @@
 
 namespace mluop::test {
 
-// A case of these sizes; the others have their defaults. It describes random inputs of many elements.
-cases::Case make_large(std::string_view op, mluOpDataType_t dtype, const std::map<std::string, int64_t>& sizes);
+struct LargeAxis {
+  std::string name;             // cases::TensorRule::axes
+  int64_t extent;               // of the large tensors
+  std::vector<int64_t> places;  // of the slices of the small tensors, ascending
+};
+// `small` places: from `first` on.
+LargeAxis consecutive_axis(const std::string& name, int64_t small, int64_t extent, int64_t first = 0);
+// The last of `extent` and others.
+LargeAxis random_axis(const std::string& name, int64_t small, int64_t extent);
 
-// `count` slices of a tensor: index states the leading indices of the first. An empty index: the tensor.
-struct Slice {
-  cases::Dims index = {};
-  int64_t count = 1;
+// A tensor of indices along axes: element i along axes[i / stride % axes.size()], "" if it is no index. Negative
+// indices stay; those past the extent of an axis remain past it.
+struct IndexTensor {
+  std::string id;
+  std::vector<std::string> axes;
+  int64_t stride = 1;
+};
+
+struct Enlargement {
+  using Names = std::vector<std::string_view>;
+
+  cases::Case small;
+  std::vector<LargeAxis> axes;
+  std::vector<IndexTensor> indices = {};
+  Names large;  // the tensors that must have more than 2^31 elements
+  // Tensors whose other slices along the last enlarged axis are the first slice of the small tensor.
+  Names repeated = {};
+  Names negative = {};                             // tensors whose other elements are -1
+  std::map<std::string, int64_t> parameters = {};  // other than those of the small case
 };
 
 class LargeCall {
  public:
-  using Names = std::vector<std::string_view>;
-  using Holds = std::function<bool(int64_t)>;
-
-  // `large` names tensors that must have more than 2^31 elements. Inputs hold what the case states; those without
-  // a source and random ones of more than 2^20 elements hold zeros in sparse pages. Dense are outputs, whose
-  // contents each run replaces, and the inputs that `dense` names, whose contents are unspecified.
-  LargeCall(const cases::Case& made, const Names& large, const Names& dense = {});
+  explicit LargeCall(const Enlargement& enlargement);
   LargeCall(const LargeCall&) = delete;
   LargeCall& operator=(const LargeCall&) = delete;
-  ~LargeCall();
 
-  std::vector<mluOpOmpAlgorithm_t> algorithms() const;
-  const cases::Operator& op() const { return op_; }
   const cases::Operand& operator[](std::string_view id) const;
   template <class T>
   T* data(std::string_view id) const {
@@ -49,27 +65,32 @@ class LargeCall {
   }
 
   // Poisons the outputs and runs the call with two threads.
-  mluOpStatus_t run(mluOpOmpAlgorithm_t algorithm);
-  // Runs the call, which must succeed, and checks holds(i) for each i in [0, count).
-  void expect_each(mluOpOmpAlgorithm_t algorithm, int64_t count, const Holds& holds);
-  // Runs it with each algorithm of the operator.
-  void expect_each(int64_t count, const Holds& holds);
-  // Runs it with each algorithm of the operator: it must fail with this message, which follows "[<function>] ".
-  void expect_error(mluOpStatus_t status, const std::string& message);
+  mluOpStatus_t run(mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE);
+  // Runs the call, which must succeed, and checks every element against the oracle for the small case.
+  void expect_result(mluOpOmpAlgorithm_t algorithm);
+  // With each algorithm of the operator.
+  void expect_result();
+  // Runs the call, which must fail with this message, which follows "[<function>] ".
   void expect_error(mluOpOmpAlgorithm_t algorithm, mluOpStatus_t status, const std::string& message);
 
-  // Whether the slices of the outputs are what the oracle computes of the slices of the inputs. Floating-point
-  // results are compared by value, copies by their bits. `slices` are in the order of the tensors.
-  bool slices_agree(const std::vector<Slice>& slices) const;
-
-  cases::Parameters parameters;  // those of `arguments`
-  cases::Arguments arguments;
-
  private:
+  const LargeAxis* find_axis(const std::string& name) const;
+  void enlarge(size_t i);
+  void renumber(const IndexTensor& indices) const;
+  // Calls visit(pattern, memory, bytes) for the bytes of large tensor i in order, which are to be that pattern,
+  // again and again, as long as it returns true. Returns the bytes for which it returns false, else null.
+  template <class Visit>
+  const std::byte* walk(size_t i, const Visit& visit) const;
+
+  const Enlargement enlargement_;
+  cases::Parameters parameters_;
+  const Handle handle_;
+  OperatorCall small_;
   const cases::Operator& op_;
   ScopedThreads threads_{2};
-  std::vector<std::unique_ptr<Descriptor>> descriptors_;
-  std::vector<std::unique_ptr<LargeMemory>> memories_;
+  std::deque<Descriptor> descriptors_;
+  std::deque<LargeMemory> memories_;
+  cases::Arguments arguments_;
 };
 
 }  // namespace mluop::test

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
-#include <numeric>
 
-#include "large/enlarged_call.h"
+#include "large/large_call.h"
 #include "support/values.h"
 
 namespace mluop::test {
@@ -36,19 +35,26 @@ bool pairs_hold(int64_t k, const int32_t* pairs, int64_t count) {
 
 TEST(LargeGetIndicePairs, IndicePairs) {
   MLUOP_REQUIRE_MEMORY(10);
-  LargeCall call(make_large("get_indice_pairs", MLUOP_DTYPE_INT32,
-                            {{"batch", 1},
-                             {"depth", kExtent},
-                             {"height", kExtent},
-                             {"width", kExtent},
-                             {"sites", kSites},
-                             {"kernel", kKernel},
-                             {"sub_m", 1}}),
-                 {"indice_pairs"});
+  LargeCall call({.small = make_case("get_indice_pairs", MLUOP_DTYPE_INT32,
+                                     {{"batch", 1},
+                                      {"depth", kExtent},
+                                      {"height", kExtent},
+                                      {"width", kExtent},
+                                      {"sites", 1},
+                                      {"kernel", kKernel},
+                                      {"sub_m", 1}}),
+                  .axes = {consecutive_axis("site", 1, kSites), consecutive_axis("position", 1, kSites)},
+                  .large = {"indice_pairs"}});
+  int32_t* indices = call.data<int32_t>("indices");
+  for (int64_t row = 0; row < kSites; ++row) {
+    const int64_t site[] = {0, row / (kExtent * kExtent), row / kExtent % kExtent, row % kExtent};
+    std::copy_n(site, 4, indices + row * 4);
+  }
   const int32_t *pairs = call.data<int32_t>("indice_pairs"), *num = call.data<int32_t>("indice_num");
-  call.expect_each(kOffsets, [&](int64_t k) { return pairs_hold(k, pairs + k * 2 * kSites, num[k]); });
-  ASSERT_EQ(call["indices"].count(), kSites * 4);
-  EXPECT_EQ(std::memcmp(call["indices"].data, call["out_indices"].data, kSites * 4 * sizeof(int32_t)), 0);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  const auto holds = [&](int64_t k) { return pairs_hold(k, pairs + k * 2 * kSites, num[k]); };
+  EXPECT_EQ(first_violation(kOffsets, holds), kOffsets);
+  EXPECT_EQ(std::memcmp(indices, call["out_indices"].data, kSites * 4 * sizeof(int32_t)), 0);
 }
 
 struct ConvolutionSizes {
@@ -57,9 +63,7 @@ struct ConvolutionSizes {
 };
 
 // Values are integers, whose sums are exact.
-void expect_convolution(const std::string& op, mluOpDataType_t dtype, const ConvolutionSizes& sizes,
-                        const LargeCall::Names& large, const std::vector<mluOpOmpAlgorithm_t>& algorithms) {
-  auto random = seeded_random();
+Enlargement large_convolution(const std::string& op, mluOpDataType_t dtype, const ConvolutionSizes& sizes) {
   const int64_t L = sizes.num_act_in;
   cases::Case small = make_case("indice_convolution_" + op, dtype,
                                 {{"num_act_in", L},
@@ -77,21 +81,21 @@ void expect_convolution(const std::string& op, mluOpDataType_t dtype, const Conv
     }
   }
   set_values(small, "indice_pairs", pairs);
-
-  LargeAxis positions{"position", sizes.in_rows, std::vector<int64_t>(static_cast<size_t>(L))};
-  std::iota(positions.places.begin(), positions.places.end(), 0);
-  EnlargedCall call(with_values(small, Values::kIntegers, 1),
-                    {random_axis("input row", L, sizes.in_rows, random),
-                     random_axis("output row", sizes.num_act_out, sizes.out_rows, random), positions},
-                    {{"indice_pairs", {"input row", "output row"}, L}}, large);
-  if (op == "forward") call.parameters.set("num_active_out", sizes.out_rows);
-  for (const auto algorithm : algorithms) call.expect_result(algorithm);
+  return {.small = with_values(small, Values::kIntegers, 1),
+          .axes = {random_axis("input row", L, sizes.in_rows),
+                   random_axis("output row", sizes.num_act_out, sizes.out_rows),
+                   consecutive_axis("position", L, sizes.in_rows)},
+          .indices = {{"indice_pairs", {"input row", "output row"}, L}},
+          .large = {}};
 }
 
 void expect_forward(mluOpDataType_t dtype, const std::vector<mluOpOmpAlgorithm_t>& algorithms) {
   constexpr int64_t kRows = (int64_t{1} << 25) + 103;
-  expect_convolution("forward", dtype, {2000, 1500, 64, 64, kRows, kRows + 1000}, {"features", "features_out"},
-                     algorithms);
+  Enlargement enlargement = large_convolution("forward", dtype, {2000, 1500, 64, 64, kRows, kRows + 1000});
+  enlargement.large = {"features", "features_out"};
+  enlargement.parameters = {{"num_active_out", kRows + 1000}};
+  LargeCall call(enlargement);
+  for (const auto algorithm : algorithms) call.expect_result(algorithm);
 }
 
 TEST(LargeIndiceConvolutionForward, FeaturesAndOutputInFloat) {
@@ -112,8 +116,10 @@ TEST(LargeIndiceConvolutionForward, FeaturesAndOutputInHalfOnDevice) {
 
 // Features have more rows than MLU-OPS allows.
 void expect_backward(const std::string& op, mluOpDataType_t dtype, const char* features) {
-  expect_convolution(op, dtype, {300, 200, 1800, 16, 1'200'000, (int64_t{1} << 27) + 103},
-                     {features, "output_grad"}, {MLUOP_OMP_ALGORITHM_NATIVE});
+  Enlargement enlargement =
+      large_convolution(op, dtype, {300, 200, 1800, 16, 1'200'000, (int64_t{1} << 27) + 103});
+  enlargement.large = {features, "output_grad"};
+  LargeCall(enlargement).expect_result(MLUOP_OMP_ALGORITHM_NATIVE);
 }
 
 TEST(LargeIndiceConvolutionBackwardData, Float) {
@@ -126,125 +132,68 @@ TEST(LargeIndiceConvolutionBackwardData, Half) {
   expect_backward("backward_data", MLUOP_DTYPE_HALF, "input_grad");
 }
 
-TEST(LargeIndiceConvolutionBackwardFilter, Float) {
+TEST(LargeIndiceConvolutionBackwardFilter, FloatAndHalf) {
   expect_backward("backward_filter", MLUOP_DTYPE_FLOAT, "features");
-}
-
-TEST(LargeIndiceConvolutionBackwardFilter, Half) {
   expect_backward("backward_filter", MLUOP_DTYPE_HALF, "features");
 }
 
-class LargeMaskedIm2colForward : public ::testing::Test {
- protected:
-  // A mask from outside the feature on one side to outside on the other.
-  void set_mask(const LargeCall& call, int64_t k) {
-    const auto coordinate = [&](int64_t extent) {
-      return static_cast<int32_t>(random() % static_cast<uint64_t>(extent + 4)) - 2;
-    };
-    call.data<int32_t>("mask_h_idx")[k] = coordinate(call["feature"].dim(2));
-    call.data<int32_t>("mask_w_idx")[k] = coordinate(call["feature"].dim(3));
-  }
-  static void expect_channels(LargeCall& call) {
-    const int64_t channels = call["feature"].dim(1), offsets = call["data_col"].dim(0) / channels;
-    call.expect_each(channels, [&](int64_t c) {
-      return call.slices_agree({{{0, c}}, {}, {}, {{c * offsets}, offsets}});
-    });
-  }
-
-  std::mt19937 random = seeded_random();
-};
-
-TEST_F(LargeMaskedIm2colForward, DataColOfManyRows) {
+TEST(LargeMaskedIm2colForward, DataColOfManyRows) {
   MLUOP_REQUIRE_MEMORY(10);
-  LargeCall call(make_large("masked_im2col_forward", MLUOP_DTYPE_HALF,
-                            {{"channels", 256}, {"height", 30}, {"width", 40}, {"mask_cnt", 932'100}}),
-                 {"data_col"});
-  for (int64_t k = 0; k < call["mask_h_idx"].count(); ++k) set_mask(call, k);
-  expect_channels(call);
+  LargeCall(
+      {.small = make_case("masked_im2col_forward", MLUOP_DTYPE_HALF,
+                          {{"channels", 256}, {"height", 30}, {"width", 40}, {"mask_cnt", 5000}, {"outside", 1}}),
+       .axes = {random_axis("mask", 5000, 932'100)},
+       .large = {"data_col"},
+       .repeated = {"mask_h_idx", "mask_w_idx", "data_col"}})
+      .expect_result();
 }
 
-// Almost all masks are (0, 0).
-TEST_F(LargeMaskedIm2colForward, DataColOfManyMasks) {
+// The other masks are (0, 0), next to which the feature is padded.
+TEST(LargeMaskedIm2colForward, DataColOfManyMasks) {
   MLUOP_REQUIRE_MEMORY(10);
-  constexpr int64_t kMasks = kLimit + 77, kRun = 1 << 20, kRuns = (kMasks + kRun - 1) / kRun;
-  LargeCall call(make_large("masked_im2col_forward", MLUOP_DTYPE_HALF,
-                            {{"channels", 1},
-                             {"height", 5},
-                             {"width", 7},
-                             {"mask_cnt", kMasks},
-                             {"kernel_h", 1},
-                             {"kernel_w", 1},
-                             {"pad_h", 0},
-                             {"pad_w", 0}}),
-                 {"mask_h_idx", "mask_w_idx", "data_col"});
-  // The last masks, and others.
-  for (int64_t i = 0; i < 1000; ++i) {
-    set_mask(call, i < 100 ? kMasks - 1 - i : static_cast<int64_t>(random()) % kMasks);
-  }
-  call.expect_each(kRuns, [&](int64_t i) {
-    const int64_t count = std::min(kRun, kMasks - i * kRun);
-    const Slice masks{{i * kRun}, count};
-    return call.slices_agree({{}, masks, masks, {{0, i * kRun}, count}});
-  });
+  LargeCall(
+      {.small = make_case("masked_im2col_forward", MLUOP_DTYPE_HALF,
+                          {{"channels", 1}, {"mask_cnt", 1000}, {"kernel_h", 1}, {"kernel_w", 1}, {"outside", 1}}),
+       .axes = {random_axis("mask", 1000, kLimit + 77)},
+       .large = {"mask_h_idx", "mask_w_idx", "data_col"}})
+      .expect_result();
 }
 
-// The feature is zero outside the windows.
-TEST_F(LargeMaskedIm2colForward, Feature) {
-  MLUOP_REQUIRE_MEMORY(6);
+// The last rows and columns, so that windows are whole.
+TEST(LargeMaskedIm2colForward, Feature) {
   constexpr int64_t kSide = 26800;
-  LargeCall call(make_large("masked_im2col_forward", MLUOP_DTYPE_HALF,
-                            {{"channels", 3},
-                             {"height", kSide},
-                             {"width", kSide},
-                             {"mask_cnt", 500},
-                             {"kernel_w", 2},
-                             {"pad_w", 0}}),
-                 {"feature"});
-  for (int64_t k = 0; k < 500; ++k) {
-    // The last corner, and random places.
-    set_mask(call, k);
-    int32_t &mask_h = call.data<int32_t>("mask_h_idx")[k], &mask_w = call.data<int32_t>("mask_w_idx")[k];
-    if (k < 100) {
-      mask_h = static_cast<int32_t>(kSide - 1 - k % 10);
-      mask_w = static_cast<int32_t>(kSide - 1 - k / 10);
-    }
-    for (int64_t i = 0; i < 3 * 3 * 2; ++i) {
-      const int64_t h = mask_h - 1 + i / 2 % 3, w = mask_w + i % 2;
-      if (h < 0 || w < 0 || h >= kSide || w >= kSide) continue;
-      call.data<uint16_t>("feature")[(i / 6 * kSide + h) * kSide + w] = static_cast<uint16_t>(random());
-    }
-  }
-  expect_channels(call);
+  LargeCall(
+      {.small = make_case(
+           "masked_im2col_forward", MLUOP_DTYPE_HALF,
+           {{"channels", 3}, {"height", 12}, {"width", 16}, {"mask_cnt", 500}, {"kernel_w", 2}, {"pad_w", 0}}),
+       .axes = {consecutive_axis("row", 12, kSide, kSide - 12), consecutive_axis("column", 16, kSide, kSide - 16)},
+       .indices = {{"mask_h_idx", {"row"}}, {"mask_w_idx", {"column"}}},
+       .large = {"feature"}})
+      .expect_result();
 }
 
 TEST(LargeMaskedCol2imForward, Planes) {
   MLUOP_REQUIRE_MEMORY(6);
-  auto random = seeded_random();
-  EnlargedCall(make_case("masked_col2im_forward", MLUOP_DTYPE_HALF,
-                         {{"channels", 3}, {"height", 100}, {"width", 90}, {"mask_cnt", 5000}}),
-               {random_axis("row", 100, 26800, random), random_axis("column", 90, 26800, random)},
-               {{"mask_h_idx", {"row"}}, {"mask_w_idx", {"column"}}}, {"im"})
+  LargeCall({.small = make_case("masked_col2im_forward", MLUOP_DTYPE_HALF,
+                                {{"channels", 3}, {"height", 100}, {"width", 90}, {"mask_cnt", 5000}}),
+             .axes = {random_axis("row", 100, 26800), random_axis("column", 90, 26800)},
+             .indices = {{"mask_h_idx", {"row"}}, {"mask_w_idx", {"column"}}},
+             .large = {"im"}})
       .expect_result();
 }
 
 // Masks in row-major order and in another.
 TEST(LargeMaskedCol2imForward, ColumnsOfManyChannels) {
-  MLUOP_REQUIRE_MEMORY(10);
-  constexpr int64_t kSide = 270, kPixels = kSide * kSide, kMasks = kPixels / 81 * 80, kChannels = 30'000;
-  LargeCall call(make_large("masked_col2im_forward", MLUOP_DTYPE_HALF,
-                            {{"channels", kChannels}, {"height", kSide}, {"width", kSide}, {"mask_cnt", kMasks}}),
-                 {"col", "im"}, {"col"});
-  uint16_t* col = call.data<uint16_t>("col");
-  for (int64_t i = 0; i < kChannels * kMasks; ++i) col[i] = static_cast<uint16_t>(i % 65521 + 1);
-  for (const bool row_major : {true, false}) {
-    SCOPED_TRACE(row_major);
-    for (int64_t k = 0; k < kMasks; ++k) {
-      // 7919 is a prime: the pixels are distinct.
-      const int64_t pixel = row_major ? k * 81 / 80 : kPixels - 1 - k * 7919 % kPixels;
-      call.data<int32_t>("mask_h_idx")[k] = static_cast<int32_t>(pixel / kSide);
-      call.data<int32_t>("mask_w_idx")[k] = static_cast<int32_t>(pixel % kSide);
-    }
-    call.expect_each(kChannels, [&](int64_t c) { return call.slices_agree({{{c}}, {}, {}, {{0, c}}}); });
+  MLUOP_REQUIRE_MEMORY(6);
+  for (const int64_t ordered : {1, 0}) {
+    SCOPED_TRACE(ordered);
+    LargeCall(
+        {.small = make_case(
+             "masked_col2im_forward", MLUOP_DTYPE_HALF,
+             {{"channels", 30}, {"height", 270}, {"width", 270}, {"mask_cnt", 72'000}, {"ordered", ordered}}),
+         .axes = {random_axis("channel", 30, 30'000)},
+         .large = {"col", "im"}})
+        .expect_result();
   }
 }
 

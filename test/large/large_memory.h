@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <functional>
 
-#include "mlu_op.h"
-
 namespace mluop::test {
 
 // Tests have a tensor of more elements.
@@ -18,7 +16,7 @@ inline constexpr int kPoison = 0xA5;
 
 enum class Pages {
   kSparse,  // zeros, of which a test writes a few rows
-  kDense,   // written as a whole: contents are unspecified; destroyed in reverse order of construction
+  kDense,   // written as a whole: contents are unspecified; destroyed before later ones are constructed
 };
 
 class LargeMemory {
@@ -30,7 +28,6 @@ class LargeMemory {
   ~LargeMemory();
 
   std::byte* bytes() const { return end_ - byte_count_; }
-  size_t byte_count() const { return byte_count_; }
   // Sets every byte to kPoison.
   void poison() const;
 
@@ -43,7 +40,6 @@ class LargeMemory {
 
 // Whether `bytes` bytes at `memory` have this value.
 bool all_bytes(const void* memory, size_t bytes, int value);
-inline bool all_zero(const void* memory, size_t bytes) { return all_bytes(memory, bytes, 0); }
 
 // The first i in [0, count) for which holds(i) is false, or count. Runs on all processors.
 int64_t first_violation(int64_t count, const std::function<bool(int64_t)>& holds);

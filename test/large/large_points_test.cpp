@@ -1,12 +1,11 @@
-// Operators on points with tensors of more than 2^31 elements: every element against the oracle or the definition.
+// Operators on points and voxels with tensors of more than 2^31 elements: every element against the oracle or the
+// definition.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
+#include <numeric>
 
-#include "case/values.h"
-#include "large/enlarged_call.h"
-#include "support/half.h"
+#include "large/large_call.h"
 #include "support/values.h"
 
 namespace mluop::test {
@@ -14,78 +13,61 @@ namespace {
 
 TEST(LargeBallQuery, Idx) {
   MLUOP_REQUIRE_MEMORY(9);
-  cases::Case made =
-      make_large("ball_query", MLUOP_DTYPE_FLOAT, {{"b", 2}, {"m", 5'600}, {"n", 1'000}, {"nsample", 192'000}});
-  made.parameters.set_real("max_radius", 0.8);
-  LargeCall call(made, {"idx"});
-  call.expect_each(2 * 5'600, [&](int64_t i) {
-    const int64_t b = i / 5'600, m = i % 5'600;
-    return call.slices_agree({{{b, m}}, {{b}}, {{b, m}}});
-  });
+  cases::Case small =
+      make_case("ball_query", MLUOP_DTYPE_FLOAT, {{"b", 2}, {"m", 40}, {"n", 1'000}, {"nsample", 192'000}});
+  small.parameters.set_real("max_radius", 0.8);
+  LargeCall({.small = small,
+             .axes = {random_axis("center", 40, 5'600)},
+             .large = {"idx"},
+             .repeated = {"new_xyz", "idx"}})
+      .expect_result();
 }
 
+// The other points are the origin, in pages without memory.
 TEST(LargeThreeNNForward, Unknown) {
   MLUOP_REQUIRE_MEMORY(14);
-  auto random = seeded_random();
-  constexpr int64_t kUnknown = 715'900'001;
-  LargeCall call(make_large("three_nn_forward", MLUOP_DTYPE_HALF, {{"b", 1}, {"n", kUnknown}, {"m", 5}}),
-                 {"unknown", "dist2", "idx"});
-  const auto fraction = [&] { return to_f16(static_cast<double>(random() % 2001) / 1000.0 - 1.0); };
-  Half* unknown = call.data<Half>("unknown");
-  // The last points and others; the remaining points are the origin, in pages without memory.
-  for (int64_t n = kUnknown - 1000; n < kUnknown; ++n) {
-    for (int64_t i = 0; i < 3; ++i) {
-      unknown[n * 3 + i] = fraction();
-      unknown[static_cast<int64_t>(random()) % kUnknown * 3 + i] = fraction();
-    }
-  }
-  // Most points are the origin, in whole blocks, which have the results of the first such block.
-  constexpr int64_t kBlock = 4096, kBlocks = (kUnknown + kBlock - 1) / kBlock;
-  const auto is_origin = [&](int64_t block) {
-    return block + 1 < kBlocks && all_zero(unknown + block * kBlock * 3, kBlock * 3 * sizeof(Half));
-  };
-  int64_t origin = 0;
-  while (!is_origin(origin)) ++origin;
-  const auto same_results = [&](const char* id, int64_t block) {
-    const int64_t bytes = kBlock * 3 * static_cast<int64_t>(cases::element_size(call[id].dtype));
-    const std::byte* results = call[id].data;
-    return std::memcmp(results + block * bytes, results + origin * bytes, static_cast<size_t>(bytes)) == 0;
-  };
-  call.expect_each(kBlocks, [&](int64_t block) {
-    if (block != origin && is_origin(block)) return same_results("dist2", block) && same_results("idx", block);
-    const Slice points{{0, block * kBlock}, std::min(kBlock, kUnknown - block * kBlock)};
-    return call.slices_agree({points, {}, points, points});
-  });
+  cases::Case small = make_case("three_nn_forward", MLUOP_DTYPE_HALF, {{"b", 1}, {"n", 1000}, {"m", 5}});
+  auto unknown = floats_of(small, "unknown");
+  std::fill_n(unknown.begin(), 3, 0);
+  set_values(small, "unknown", unknown);
+  LargeCall({.small = small,
+             .axes = {random_axis("point", 1000, 715'900'001)},
+             .large = {"unknown", "dist2", "idx"},
+             .repeated = {"unknown", "dist2", "idx"}})
+      .expect_result();
 }
 
 // More than 2^31 indices, all 0 but the last.
 void expect_bad_index(const char* op) {
-  LargeCall call(make_large(op, MLUOP_DTYPE_HALF, {{"b", 1}, {"c", 1}, {"m", 3}, {"n", 715'827'900}}),
-                 {"indices", "weights"});
+  LargeCall call({.small = make_case(op, MLUOP_DTYPE_HALF, {{"b", 1}, {"c", 1}, {"m", 3}, {"n", 1}}),
+                  .axes = {consecutive_axis("point", 1, 715'827'900)},
+                  .large = {"indices", "weights"}});
   call.data<int32_t>("indices")[call["indices"].count() - 1] = 3;
-  call.expect_error(MLUOP_STATUS_BAD_PARAM, "indices[0, 715827899, 2] is 3, expected 0 to 2");
+  for (const auto algorithm : kAlgorithms) {
+    call.expect_error(algorithm, MLUOP_STATUS_BAD_PARAM, "indices[0, 715827899, 2] is 3, expected 0 to 2");
+  }
 }
 
 TEST(LargeThreeInterpolateForward, BadIndexAtTheEnd) { expect_bad_index("three_interpolate_forward"); }
 TEST(LargeThreeInterpolateBackward, BadIndexAtTheEnd) { expect_bad_index("three_interpolate_backward"); }
 
-// Most features or channels are 0.
 cases::Case forward_interpolation(int64_t C, int64_t M, int64_t N) {
   return make_case("three_interpolate_forward", MLUOP_DTYPE_HALF, {{"b", 2}, {"c", C}, {"m", M}, {"n", N}});
 }
 
 TEST(LargeThreeInterpolateForward, Features) {
-  auto random = seeded_random();
-  EnlargedCall(forward_interpolation(1024, 140, 50), {random_axis("feature", 140, 1'048'700, random)},
-               {{"indices", {"feature"}}}, {"features"})
+  LargeCall({.small = forward_interpolation(1024, 140, 50),
+             .axes = {random_axis("feature", 140, 1'048'700)},
+             .indices = {{"indices", {"feature"}}},
+             .large = {"features"}})
       .expect_result();
 }
 
 TEST(LargeThreeInterpolateForward, Output) {
   MLUOP_REQUIRE_MEMORY(5);
-  auto random = seeded_random();
-  EnlargedCall(forward_interpolation(315, 64, 262'000), {random_axis("channel", 315, 4100, random)}, {},
-               {"output"})
+  LargeCall({.small = forward_interpolation(315, 64, 262'000),
+             .axes = {random_axis("channel", 315, 4100)},
+             .large = {"output"}})
       .expect_result();
 }
 
@@ -98,27 +80,139 @@ cases::Case backward_interpolation(int64_t B, int64_t C, int64_t N, int64_t M) {
 
 TEST(LargeThreeInterpolateBackward, GradOutput) {
   MLUOP_REQUIRE_MEMORY(1);
-  auto random = seeded_random();
-  EnlargedCall(backward_interpolation(2, 43, 262'000, 64), {random_axis("channel", 43, 4100, random)}, {},
-               {"grad_output"})
+  LargeCall({.small = backward_interpolation(2, 43, 262'000, 64),
+             .axes = {random_axis("channel", 43, 4100)},
+             .large = {"grad_output"}})
       .expect_result();
 }
 
 TEST(LargeThreeInterpolateBackward, GradFeatures) {
   MLUOP_REQUIRE_MEMORY(5);
-  auto random = seeded_random();
-  EnlargedCall(backward_interpolation(2, 1024, 50, 140), {random_axis("feature", 140, 1'048'700, random)},
-               {{"indices", {"feature"}}}, {"grad_features"})
+  LargeCall({.small = backward_interpolation(2, 1024, 50, 140),
+             .axes = {random_axis("feature", 140, 1'048'700)},
+             .indices = {{"indices", {"feature"}}},
+             .large = {"grad_features"}})
       .expect_result();
 }
 
 // Features past 2^31 - 1 have no index: their gradient is 0.
 TEST(LargeThreeInterpolateBackward, FeaturesWithoutAnIndex) {
   MLUOP_REQUIRE_MEMORY(5);
-  auto random = seeded_random();
-  LargeAxis features = random_axis("feature", 140, kLimit, random);
+  LargeAxis features = random_axis("feature", 140, kLimit);
   features.extent += 12345;
-  EnlargedCall(backward_interpolation(1, 1, 50, 140), {features}, {{"indices", {"feature"}}}, {"grad_features"})
+  LargeCall({.small = backward_interpolation(1, 1, 50, 140),
+             .axes = {features},
+             .indices = {{"indices", {"feature"}}},
+             .large = {"grad_features"}})
+      .expect_result();
+}
+
+// Every point has a voxel of its own, in another order.
+TEST(LargeDynamicPointToVoxelForward, FeatsAndVoxelFeats) {
+  MLUOP_REQUIRE_MEMORY(10);
+  constexpr int32_t kPoints = 1000;
+  cases::Case small = make_case("dynamic_point_to_voxel_forward", MLUOP_DTYPE_FLOAT, {{"n", kPoints}, {"c", 64}});
+  std::vector<int32_t> coors;
+  // 7919 is a prime: the points differ.
+  for (int32_t n = 0; n < kPoints; ++n) coors.insert(coors.end(), {n % 3, n * 7919 % kPoints, 5});
+  set_values(small, "coors", coors);
+  for (const auto reduce_type : {MLUOP_REDUCE_DMAX, MLUOP_REDUCE_DMEAN}) {
+    SCOPED_TRACE(reduce_type);
+    LargeCall call({.small = small,
+                    .axes = {random_axis("channel", 64, 2'300'000)},
+                    .large = {"feats", "voxel_feats"},
+                    .parameters = {{"reduce_type", reduce_type}}});
+    call.expect_result();
+    EXPECT_EQ(*call.data<int32_t>("voxel_num"), kPoints);
+  }
+}
+
+// Few points have voxels.
+TEST(LargeDynamicScatterBackward, Feats) {
+  MLUOP_REQUIRE_MEMORY(9);
+  LargeCall({.small = make_case("dynamic_point_to_voxel_backward", MLUOP_DTYPE_FLOAT,
+                                {{"n", 3000}, {"c", 64}, {"grid", 10}}),
+             .axes = {random_axis("point", 3000, (int64_t{1} << 25) + 101)},
+             .large = {"feats", "grad_feats"},
+             .negative = {"point2voxel_map"}})
+      .expect_result();
+}
+
+// Each of the 1000 cells has points.
+TEST(LargeVoxelization, Voxels) {
+  MLUOP_REQUIRE_MEMORY(10);
+  constexpr int64_t kMaxPoints = 10, kChannels = 220'000;
+  LargeAxis channels = random_axis("channel", 10, kChannels);
+  // The coordinates come first.
+  std::iota(channels.places.begin(), channels.places.begin() + 3, 0);
+  LargeCall call({.small = make_case(
+                      "voxelization", MLUOP_DTYPE_FLOAT,
+                      {{"n", 9'700}, {"f", 10}, {"max_points", kMaxPoints}, {"max_voxels", 1000}, {"cells", 10}}),
+                  .axes = {channels},
+                  .large = {"voxels"}});
+  call.expect_result();
+  EXPECT_GT(*call.data<int32_t>("voxel_num") * kMaxPoints * kChannels, kLimit) << "no point is stored that far";
+}
+
+// The device algorithm refuses these sizes.
+void expect_forward_pooling(const Enlargement& enlargement) {
+  const std::string large(enlargement.large.front());
+  LargeCall call(enlargement);
+  call.expect_error(MLUOP_OMP_ALGORITHM_DEVICE, MLUOP_STATUS_NOT_SUPPORTED,
+                    large + " has " + std::to_string(call[large].count()) +
+                        " elements, expected fewer than 2^31 with the device algorithm");
+  call.expect_result(MLUOP_OMP_ALGORITHM_NATIVE);
+}
+
+// Features are small integers, whose sums are exact.
+cases::Case forward_pooling(int64_t B, int64_t N, int64_t C, int64_t X, int64_t Y) {
+  return with_values(
+      make_case(
+          "voxel_pooling_forward", MLUOP_DTYPE_HALF,
+          {{"batch_size", B}, {"num_points", N}, {"num_channels", C}, {"num_voxel_x", X}, {"num_voxel_y", Y}}),
+      Values::kIntegers, 1);
+}
+
+TEST(LargeVoxelPoolingForward, Points) {
+  constexpr int64_t kPoints = 262'200;
+  expect_forward_pooling({.small = forward_pooling(2, 2700, 4096, 5, 4),
+                          .axes = {random_axis("point", 2700, kPoints)},
+                          .large = {"input_features"},
+                          .negative = {"geom_xyz", "pos_memo"},
+                          .parameters = {{"num_points", kPoints}}});
+}
+
+TEST(LargeVoxelPoolingForward, Cells) {
+  MLUOP_REQUIRE_MEMORY(5);
+  constexpr int64_t kX = 3051, kY = 3050;
+  expect_forward_pooling({.small = forward_pooling(3, 2000, 77, 50, 40),
+                          .axes = {random_axis("x", 50, kX), random_axis("y", 40, kY)},
+                          .indices = {{"geom_xyz", {"x", "y", ""}}, {"pos_memo", {"", "y", "x"}}},
+                          .large = {"output_features"},
+                          .parameters = {{"num_voxel_x", kX}, {"num_voxel_y", kY}}});
+}
+
+cases::Case backward_pooling(int64_t B, int64_t N, int64_t X, int64_t Y) {
+  return make_case(
+      "voxel_pooling_backward", MLUOP_DTYPE_HALF,
+      {{"batch_size", B}, {"num_points", N}, {"num_channels", 77}, {"num_voxel_x", X}, {"num_voxel_y", Y}});
+}
+
+TEST(LargeVoxelPoolingBackward, Points) {
+  MLUOP_REQUIRE_MEMORY(6);
+  LargeCall({.small = backward_pooling(2, 5000, 50, 60),
+             .axes = {random_axis("point", 5000, 14'000'000)},
+             .large = {"grad_input_features"},
+             .repeated = {"pos_memo", "grad_input_features"}})
+      .expect_result();
+}
+
+TEST(LargeVoxelPoolingBackward, Cells) {
+  MLUOP_REQUIRE_MEMORY(2);
+  LargeCall({.small = backward_pooling(3, 2000, 50, 40),
+             .axes = {random_axis("x", 50, 3300), random_axis("y", 40, 3301)},
+             .indices = {{"pos_memo", {"", "y", "x"}}},
+             .large = {"grad_output_features"}})
       .expect_result();
 }
 
