@@ -33,12 +33,10 @@ inline std::vector<Launch> launches_of(mluOpHandle_t handle) {
 
 // The one launch of a kernel in the last call. Throws if there are none or several.
 inline Launch launch_of(mluOpHandle_t handle, const std::string& kernel) {
-  std::vector<Launch> found;
-  for (const Launch& launch : launches_of(handle)) {
-    if (launch.kernel == kernel) found.push_back(launch);
-  }
-  if (found.size() != 1) throw std::runtime_error(std::to_string(found.size()) + " launches of " + kernel);
-  return found.front();
+  std::vector<Launch> launches = launches_of(handle);
+  std::erase_if(launches, [&](const Launch& launch) { return launch.kernel != kernel; });
+  if (launches.size() != 1) throw std::runtime_error(std::to_string(launches.size()) + " launches of " + kernel);
+  return launches.front();
 }
 
 // The statistics of one task of the last call.

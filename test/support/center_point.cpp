@@ -1,5 +1,6 @@
 #include "support/center_point.h"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -15,36 +16,24 @@ constexpr double kTravelOfTurn = 0.6;                                      // m:
 constexpr double kDistanceOfScans = 90;                                    // m
 constexpr int kMaxTurns = 60;
 
-// A scan at all levels up to the last. Points are added one at a time.
-class Scan {
- public:
-  explicit Scan(int levels) {
-    Site grid = kScanGrid;
-    levels_.emplace_back(grid);
-    grids_.push_back(grid);
-    for (int level = 0; level < levels; ++level) {
-      grid = output_grid(grid, kCenterPointSteps[level]);
-      levels_.emplace_back(grid);
-      grids_.push_back(grid);
+// Adds the site to levels[level], and its output sites to the following levels, while the last has fewer than
+// `max_sites` sites.
+void add(std::vector<SiteSet>& levels, const Site& site, size_t level, int64_t max_sites) {
+  if (levels.back().size() == max_sites || !levels[level].insert(site) || level + 1 == levels.size()) return;
+  const auto& [kernel, stride, padding, dilation, submanifold] = kCenterPointSteps[level];
+  Site first = site, last = site;
+  for (size_t axis = 0; axis < kernel.size(); ++axis) {
+    const int32_t padded = site[axis + 1] + padding[axis], extent = levels[level + 1].grid()[axis + 1];
+    first[axis + 1] = std::max((padded - kernel[axis] + stride[axis]) / stride[axis], 0);
+    last[axis + 1] = std::min(padded / stride[axis], extent - 1);
+  }
+  Site output = site;
+  for (output[1] = first[1]; output[1] <= last[1]; ++output[1]) {
+    for (output[2] = first[2]; output[2] <= last[2]; ++output[2]) {
+      for (output[3] = first[3]; output[3] <= last[3]; ++output[3]) add(levels, output, level + 1, max_sites);
     }
   }
-
-  // Adds the voxel to `level`, and its output sites to the following levels, while the last has fewer than
-  // `max_sites` sites.
-  void add(const Site& site, size_t level, int64_t max_sites) {
-    if (last().size() == max_sites || !levels_[level].insert(site) || level + 1 == levels_.size()) return;
-    for (const Contribution& contribution : contributions(site, grids_[level + 1], kCenterPointSteps[level])) {
-      add(contribution.output, level + 1, max_sites);
-    }
-  }
-
-  const SiteSet& last() const { return levels_.back(); }
-  const Site& last_grid() const { return grids_.back(); }
-
- private:
-  std::vector<SiteSet> levels_;
-  std::vector<Site> grids_;
-};
+}
 
 bool voxel_of(const Position& position, Site& site) {
   for (size_t axis = 0; axis < position.size(); ++axis) {
@@ -55,13 +44,19 @@ bool voxel_of(const Position& position, Site& site) {
   return true;
 }
 
-Scan scan_of(int batch, int level, int64_t sites) {
-  Scan scan(level);
+// The sites of a scan at its last level.
+SiteSet scan_of(int batch, int last_level, int64_t sites) {
+  std::vector<SiteSet> levels = {SiteSet(kScanGrid)};
+  for (int level = 0; level < last_level; ++level) {
+    levels.emplace_back(output_grid(levels.back().grid(), kCenterPointSteps[level]));
+  }
   for (int turn = 0; turn < kMaxTurns; ++turn) {
     for (const Position& position : lidar_turn(kLidar, batch * kDistanceOfScans, turn * kTravelOfTurn)) {
       Site site{};
-      if (voxel_of(position, site)) scan.add(site, 0, sites);
-      if (scan.last().size() == sites) return scan;
+      if (voxel_of(position, site)) add(levels, site, 0, sites);
+      if (levels.back().size() < sites) continue;
+      levels.back().number();
+      return levels.back();
     }
   }
   throw std::invalid_argument("center_point_tensor: the scans have fewer sites");
@@ -73,12 +68,12 @@ SparseTensor center_point_tensor(const CenterPointInput& input) {
   SparseTensor tensor;
   for (int batch = 0; batch < input.scans; ++batch) {
     const int64_t share = input.sites * (batch + 1) / input.scans - input.sites * batch / input.scans;
-    const Scan scan = scan_of(batch, input.level, share);
-    for (Site site : scan.last().sites()) {
+    const SiteSet scan = scan_of(batch, input.level, share);
+    for (Site site : scan.sites()) {
       site[0] = batch;
       tensor.sites.push_back(site);
     }
-    tensor.grid = scan.last_grid();
+    tensor.grid = scan.grid();
   }
   tensor.grid[0] = input.scans;
   return tensor;

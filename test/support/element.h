@@ -3,13 +3,9 @@
 
 #include <type_traits>
 
-#include "mlu_op.h"
 #include "support/half.h"
 
 namespace mluop::test {
-
-template <class T>
-inline constexpr mluOpDataType_t kDtype = std::is_same_v<T, float> ? MLUOP_DTYPE_FLOAT : MLUOP_DTYPE_HALF;
 
 // The value rounded to T, ties to even.
 template <class T>

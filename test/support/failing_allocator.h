@@ -12,16 +12,7 @@
 
 #include <cstdint>
 
-#if defined(__SANITIZE_THREAD__)
-#define MLUOP_TEST_REPLACES_NEW 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define MLUOP_TEST_REPLACES_NEW 0
-#endif
-#endif
-#ifndef MLUOP_TEST_REPLACES_NEW
-#define MLUOP_TEST_REPLACES_NEW 1
-#endif
+#include "support/sanitizers.h"
 
 namespace mluop::test {
 
@@ -29,7 +20,7 @@ namespace mluop::test {
 // at a time.
 class FailingAllocation {
  public:
-  static constexpr bool kSupported = MLUOP_TEST_REPLACES_NEW != 0;
+  static constexpr bool kSupported = !kThreadSanitizer;
 
   explicit FailingAllocation(int64_t n);
   FailingAllocation(const FailingAllocation&) = delete;

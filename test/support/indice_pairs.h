@@ -1,5 +1,5 @@
 // Index pairs of a sparse convolution: (input site, output site) for each filter offset, as mmcv and spconv
-// compute them. Shares no code with the library.
+// compute them.
 #pragma once
 
 #include <array>
@@ -27,23 +27,13 @@ SparseConvolution submanifold(const Extent& kernel, const Extent& dilation = {1,
 // The grid of the output for an input on `grid`.
 Site output_grid(const Site& grid, const SparseConvolution& convolution);
 
-// An output site that adds a given input site through filter offset k.
-struct Contribution {
-  int32_t k;
-  Site output;
-};
-
-// The contributions of an input site, ordered by k. Ignores submanifold.
-std::vector<Contribution> contributions(const Site& input, const Site& output_grid,
-                                        const SparseConvolution& convolution);
-
 struct IndicePairs {
   std::vector<int32_t> pairs;  // [offsets, 2, inputs]: input index, output index; -1 past the last pair
   std::vector<int64_t> num;    // [offsets]
-  std::vector<Site> outputs;   // in the order of (batch, z, y, x)
+  std::vector<Site> outputs;   // the inputs of a submanifold convolution, else ordered by (batch, z, y, x)
 };
 
-// `inputs` are distinct sites of `grid` in any order. The pairs of a filter offset are in the order of the inputs.
+// Those of the oracle, for distinct sites of `grid`. The pairs of a filter offset are in the order of the inputs.
 IndicePairs indice_pairs(const std::vector<Site>& inputs, const Site& grid, const SparseConvolution& convolution);
 
 }  // namespace mluop::test

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <stdexcept>
 
 #include "support/lidar_scan.h"
@@ -13,6 +12,8 @@ namespace {
 
 // The sensor of KITTI.
 constexpr double kLowestElevation = -24.8, kHighestElevation = 2.0, kHeight = 1.73;
+
+using Voxel = std::array<int32_t, 3>;  // z, y, x
 
 // The first `points` points of a turn, by ring.
 std::vector<Position> scan(int points, int rings) {
@@ -24,62 +25,56 @@ std::vector<Position> scan(int points, int rings) {
   return positions;
 }
 
-// For each point the cell of a grid with this edge length; cells compare by (z, y, x).
-std::vector<uint64_t> cells_of(const std::vector<Position>& positions, double edge) {
-  std::vector<uint64_t> cells;
-  for (const Position& position : positions) {
-    uint64_t cell = 0;
-    for (const double coordinate : position) {
-      cell = cell << 21 | static_cast<uint64_t>(std::floor(coordinate / edge) + (1 << 20));
-    }
-    cells.push_back(cell);
+std::vector<Voxel> voxels_of(const std::vector<Position>& positions, double edge) {
+  std::vector<Voxel> voxels;
+  for (const auto& [z, y, x] : positions) {
+    const auto cell = [&](double coordinate) { return static_cast<int32_t>(std::floor(coordinate / edge)); };
+    voxels.push_back({cell(z), cell(y), cell(x)});
   }
-  return cells;
+  return voxels;
 }
 
-std::vector<uint64_t> distinct(std::vector<uint64_t> cells) {
-  std::sort(cells.begin(), cells.end());
-  cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
-  return cells;
+std::vector<Voxel> distinct(std::vector<Voxel> voxels) {
+  std::sort(voxels.begin(), voxels.end());
+  voxels.erase(std::unique(voxels.begin(), voxels.end()), voxels.end());
+  return voxels;
 }
 
-// The largest edge length with at least `voxels` voxels, by bisection.
-double edge_of(const std::vector<Position>& positions, size_t voxels) {
+// The voxels of the points, with the largest edge length for which there are at least `count`, by bisection.
+std::vector<Voxel> lidar_voxels(int points, int count, int rings) {
+  const auto positions = scan(points, rings);
   double small = 0.001, large = 10;
   for (int step = 0; step < 20; ++step) {
     const double edge = std::sqrt(small * large);
-    (distinct(cells_of(positions, edge)).size() >= voxels ? small : large) = edge;
+    (distinct(voxels_of(positions, edge)).size() >= static_cast<size_t>(count) ? small : large) = edge;
   }
-  return small;
+  return voxels_of(positions, small);
 }
 
 }  // namespace
 
 std::vector<int32_t> lidar_coors(int points, int voxels, int rings) {
-  const auto positions = scan(points, rings);
-  const double edge = edge_of(positions, static_cast<size_t>(voxels));
-  std::array<int32_t, 3> lowest = {INT32_MAX, INT32_MAX, INT32_MAX};
   std::vector<int32_t> coors;
-  for (const Position& position : positions) {
-    for (size_t axis = 0; axis < position.size(); ++axis) {
-      coors.push_back(static_cast<int32_t>(std::floor(position[axis] / edge)));
-      lowest[axis] = std::min(lowest[axis], coors.back());
-    }
+  for (const Voxel& voxel : lidar_voxels(points, voxels, rings)) {
+    coors.insert(coors.end(), voxel.begin(), voxel.end());
   }
-  for (size_t i = 0; i < coors.size(); ++i) coors[i] -= lowest[i % 3];
+  for (size_t axis = 0; axis < 3; ++axis) {
+    int32_t lowest = INT32_MAX;
+    for (size_t i = axis; i < coors.size(); i += 3) lowest = std::min(lowest, coors[i]);
+    for (size_t i = axis; i < coors.size(); i += 3) coors[i] -= lowest;
+  }
   return coors;
 }
 
 std::vector<int32_t> lidar_map(int points, int voxels, int rings) {
-  const auto positions = scan(points, rings);
+  const auto voxels_of_points = lidar_voxels(points, voxels, rings);
+  const auto numbered = distinct(voxels_of_points);
   const auto wanted = static_cast<size_t>(voxels);
-  const auto cells = cells_of(positions, edge_of(positions, wanted));
-  const auto numbered = distinct(cells);
   if (numbered.size() < wanted) throw std::invalid_argument("lidar_map: more voxels than the points can fill");
   std::vector<int32_t> map;
-  for (const uint64_t cell : cells) {
+  for (const Voxel& voxel : voxels_of_points) {
     const auto rank =
-        static_cast<uint64_t>(std::lower_bound(numbered.begin(), numbered.end(), cell) - numbered.begin());
+        static_cast<size_t>(std::lower_bound(numbered.begin(), numbered.end(), voxel) - numbered.begin());
     // Merges adjacent voxels if there are more than `voxels`.
     map.push_back(static_cast<int32_t>(rank * wanted / numbered.size()));
   }

@@ -27,36 +27,39 @@ void append(Bytes& bytes, const GuardedMemory& memory) {
   bytes.insert(bytes.end(), memory.bytes(), memory.bytes() + memory.byte_count());
 }
 
-std::vector<int32_t> int32s_at(const std::byte* data, size_t count) {
-  std::vector<int32_t> elements(count);
-  if (count > 0) std::memcpy(elements.data(), data, count * sizeof(int32_t));
+template <class T>
+std::vector<T> elements_at(const std::byte* data, mluOpDataType_t dtype, int64_t count) {
+  std::vector<T> elements(static_cast<size_t>(count));
+  for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<T>(cases::number_at(data, dtype, i));
   return elements;
 }
 
-std::vector<float> floats_at(const std::byte* data, mluOpDataType_t dtype, size_t count) {
-  std::vector<float> elements(count);
-  for (size_t i = 0; i < count; ++i) elements[i] = static_cast<float>(cases::number_at(data, dtype, i));
-  return elements;
-}
-
-const cases::Tensor& input_of(const Case& made, std::string_view id) {
-  for (const cases::Tensor& tensor : made.inputs) {
+// Of a Case or a const Case.
+auto& input_of(auto& made, std::string_view id) {
+  for (auto& tensor : made.inputs) {
     if (tensor.id == id) return tensor;
   }
   throw std::logic_error(made.op_name + " has no input " + std::string(id));
 }
-cases::Tensor& input_of(Case& made, std::string_view id) {
-  return const_cast<cases::Tensor&>(input_of(std::as_const(made), id));
+
+template <class T>
+std::vector<T> elements_of(const Case& made, std::string_view id) {
+  const cases::Tensor& tensor = input_of(made, id);
+  return elements_at<T>(load(tensor, tensor.elements, "").data(), tensor.dtype, element_count(tensor));
 }
 
-// Throws if the tensor has another data type or another number of elements.
-void set_elements(cases::Tensor& tensor, mluOpDataType_t dtype, const void* elements, size_t count) {
-  if (tensor.dtype != dtype || static_cast<size_t>(element_count(tensor)) != count) {
-    throw std::logic_error(tensor.id + " has another data type or number of elements");
+// Throws if the tensor has another number of elements.
+template <class T>
+void set_elements(cases::Tensor& tensor, const std::vector<T>& values) {
+  if (static_cast<size_t>(element_count(tensor)) != values.size()) {
+    throw std::logic_error(tensor.id + " has another number of elements");
   }
   tensor.elements.source = cases::Elements::Source::kInline;
   tensor.elements.bytes.resize(byte_count(tensor));
-  if (count > 0) std::memcpy(tensor.elements.bytes.data(), elements, tensor.elements.bytes.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint64_t bits = cases::bits_of_number(tensor.dtype, static_cast<double>(values[i]));
+    cases::put_bits(tensor.elements.bytes.data(), tensor.dtype, i, bits);
+  }
 }
 
 // Whether a message is about a tensor or a parameter of the case.
@@ -84,28 +87,14 @@ Case make_case(std::string_view op_name, mluOpDataType_t dtype, const std::map<s
 }
 
 void set_values(Case& made, std::string_view id, const std::vector<int32_t>& values) {
-  set_elements(input_of(made, id), MLUOP_DTYPE_INT32, values.data(), values.size());
+  set_elements(input_of(made, id), values);
 }
-
 void set_values(Case& made, std::string_view id, const std::vector<float>& values) {
-  cases::Tensor& tensor = input_of(made, id);
-  Bytes bytes(values.size() * cases::element_size(tensor.dtype));
-  for (size_t i = 0; i < values.size(); ++i) {
-    cases::put_bits(bytes.data(), tensor.dtype, i, cases::bits_of_number(tensor.dtype, values[i]));
-  }
-  set_elements(tensor, tensor.dtype, bytes.data(), values.size());
+  set_elements(input_of(made, id), values);
 }
 
-std::vector<int32_t> int32s_of(const Case& made, std::string_view id) {
-  const cases::Tensor& tensor = input_of(made, id);
-  return int32s_at(load(tensor, tensor.elements, "").data(), static_cast<size_t>(element_count(tensor)));
-}
-
-std::vector<float> floats_of(const Case& made, std::string_view id) {
-  const cases::Tensor& tensor = input_of(made, id);
-  const Bytes bytes = load(tensor, tensor.elements, "");
-  return floats_at(bytes.data(), tensor.dtype, static_cast<size_t>(element_count(tensor)));
-}
+std::vector<int32_t> int32s_of(const Case& made, std::string_view id) { return elements_of<int32_t>(made, id); }
+std::vector<float> floats_of(const Case& made, std::string_view id) { return elements_of<float>(made, id); }
 
 OperatorCall::OperatorCall(mluOpHandle_t handle, const Case& made, Placement placement)
     : parameters(made.parameters), op_(cases::operator_of(made.op_name, {})) {
@@ -160,12 +149,12 @@ void OperatorCall::use(std::string_view id, std::shared_ptr<Descriptor> desc) {
 
 std::vector<int32_t> OperatorCall::int32s(std::string_view id) const {
   const Operand& operand = (*this)[id];
-  return int32s_at(operand.data, static_cast<size_t>(operand.count()));
+  return elements_at<int32_t>(operand.data, operand.dtype, operand.count());
 }
 
 std::vector<float> OperatorCall::floats(std::string_view id) const {
   const Operand& operand = (*this)[id];
-  return floats_at(operand.data, operand.dtype, static_cast<size_t>(operand.count()));
+  return elements_at<float>(operand.data, operand.dtype, operand.count());
 }
 
 Bytes OperatorCall::contents() const {

@@ -1,7 +1,9 @@
 // Queries of AddressSanitizer about memory that is poisoned.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <span>
 
 #include "core/poison.h"
 
@@ -24,11 +26,8 @@ inline size_t poisoned_bytes(const void* memory, size_t max) {
 // Whether each of `count` elements can be accessed.
 template <class T>
 bool accessible(const T* elements, size_t count) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(elements);
-  for (size_t i = 0; i < count * sizeof(T); ++i) {
-    if (is_poisoned(bytes + i)) return false;
-  }
-  return true;
+  const auto bytes = std::as_bytes(std::span(elements, count));
+  return std::none_of(bytes.begin(), bytes.end(), [](const std::byte& byte) { return is_poisoned(&byte); });
 }
 
 }  // namespace mluop::test

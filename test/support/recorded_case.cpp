@@ -1,14 +1,14 @@
 #include "support/recorded_case.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <map>
 #include <stdexcept>
+#include <utility>
 
+#include "case/data.h"
 #include "support/half.h"
 
 namespace mluop::test {
@@ -24,100 +24,88 @@ T only(const std::vector<T>& found, const std::string& name) {
   return found[0];
 }
 
-std::string read_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) fail("no file " + file.string());
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-size_t size_of_dtype(const std::string& dtype) {
-  static const std::map<std::string, size_t> kSizes = {{"DTYPE_FLOAT", 4}, {"DTYPE_HALF", 2}, {"DTYPE_INT32", 4}};
-  return kSizes.at(dtype);
+bool belongs_to_word(char c) {
+  return c != '\0' && (std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_.+-", c) != nullptr);
 }
 
 }  // namespace
 
 class TextParser {
  public:
-  explicit TextParser(const std::string& text) : text_(text) {}
+  explicit TextParser(const std::string& text) : text_(text) { take(); }
 
-  TextMessage message(char end) {
+  // The fields up to the token `end`; "" is the end of the text.
+  TextMessage message(const std::string& end) {
     TextMessage message;
-    for (skip(); at_ < text_.size() && text_[at_] != end; skip()) {
+    while (token_ != end) {
       const std::string name = word();
-      skip();
-      if (next() == '{') {
-        message.messages_.emplace_back(name, this->message('}'));
-        if (next() != '}') fail("no }");
+      const auto add_scalar = [&] {
+        const std::string scalar = token_[0] == '"' ? take().substr(1) : word();
+        message.fields_.push_back({name, scalar, {}});
+      };
+      if (skip("{")) {
+        message.fields_.push_back({name, {}, {this->message("}")}});
+        take();
         continue;
       }
-      skip();
-      if (text_.at(at_) != '[') {
-        message.scalars_.emplace_back(name, scalar());
-        continue;
+      require(":");
+      if (skip("[")) {
+        do {
+          add_scalar();
+        } while (skip(","));
+        require("]");
+      } else {
+        add_scalar();
       }
-      do {
-        ++at_;
-        skip();
-        message.scalars_.emplace_back(name, scalar());
-        skip();
-      } while (text_.at(at_) == ',');
-      if (next() != ']') fail("no ] of " + name);
     }
-    if (end == '}' && at_ == text_.size()) fail("unexpected end");
     return message;
   }
 
  private:
-  // The character ':', '{', '}' or ']'.
-  char next() { return text_.at(at_++); }
-
-  void skip() {
-    while (at_ < text_.size()) {
-      if (text_[at_] == '#') {
-        at_ = std::min(text_.find('\n', at_), text_.size());
-      } else if (std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
-        ++at_;
-      } else {
-        return;
-      }
+  // Returns the token and reads the next one: a word, a character, or a string behind a quote.
+  std::string take() {
+    const auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };
+    auto end = std::find_if_not(at_, text_.end(), is_space);
+    while (end != text_.end() && *end == '#') {
+      end = std::find_if_not(std::find(end, text_.end(), '\n'), text_.end(), is_space);
     }
+    const auto begin = end;
+    if (end != text_.end() && *end == '"') {
+      end = std::find(end + 1, text_.end(), '"');
+      if (end == text_.end()) fail("no closing quote");
+      at_ = end + 1;
+    } else {
+      end = std::find_if_not(end, text_.end(), belongs_to_word);
+      if (end == begin && end != text_.end()) ++end;
+      at_ = end;
+    }
+    return std::exchange(token_, std::string(begin, end));
   }
 
+  bool skip(const char* token) { return token_ == token && !take().empty(); }
+  void require(const char* token) {
+    if (!skip(token)) fail("unexpected '" + token_ + "', expected " + token);
+  }
   std::string word() {
-    const size_t begin = at_;
-    const auto belongs = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_.+-", c);
-    };
-    while (at_ < text_.size() && text_[at_] != '\0' && belongs(text_[at_])) ++at_;
-    if (at_ == begin) fail("unexpected character at " + text_.substr(at_, 20));
-    return text_.substr(begin, at_ - begin);
-  }
-
-  std::string scalar() {
-    if (text_.at(at_) != '"') return word();
-    const size_t begin = ++at_;
-    at_ = text_.find('"', at_);
-    if (at_ == text_.npos) fail("no closing quote");
-    return text_.substr(begin, at_++ - begin);
+    if (!belongs_to_word(token_[0])) fail("unexpected '" + token_ + "', expected a word");
+    return take();
   }
 
   const std::string& text_;
-  size_t at_ = 0;
+  std::string::const_iterator at_ = text_.begin();
+  std::string token_;
 };
 
-TextMessage TextMessage::parse(const std::string& text) { return TextParser(text).message('\0'); }
+TextMessage TextMessage::parse(const std::string& text) { return TextParser(text).message(""); }
 
 bool TextMessage::has(const std::string& name) const {
-  const auto is_named = [&](const auto& field) { return field.first == name; };
-  return std::any_of(scalars_.begin(), scalars_.end(), is_named) ||
-         std::any_of(messages_.begin(), messages_.end(), is_named);
+  return std::any_of(fields_.begin(), fields_.end(), [&](const Field& field) { return field.name == name; });
 }
 
 std::vector<std::string> TextMessage::values(const std::string& name) const {
   std::vector<std::string> found;
-  for (const auto& [field, value] : scalars_) {
-    if (field == name) found.push_back(value);
+  for (const Field& field : fields_) {
+    if (field.name == name && field.message.empty()) found.push_back(field.scalar);
   }
   return found;
 }
@@ -132,8 +120,8 @@ std::vector<int64_t> TextMessage::numbers(const std::string& name) const {
 
 std::vector<TextMessage> TextMessage::messages(const std::string& name) const {
   std::vector<TextMessage> found;
-  for (const auto& [field, message] : messages_) {
-    if (field == name) found.push_back(message);
+  for (const Field& field : fields_) {
+    if (field.name == name) found.insert(found.end(), field.message.begin(), field.message.end());
   }
   return found;
 }
@@ -142,16 +130,17 @@ TextMessage TextMessage::message(const std::string& name) const { return only(me
 
 std::vector<std::string> TextMessage::names() const {
   std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  };
-  for (const auto& field : scalars_) add(field.first);
-  for (const auto& field : messages_) add(field.first);
+  for (const bool is_scalar : {true, false}) {
+    for (const Field& field : fields_) {
+      if (field.message.empty() != is_scalar) continue;
+      if (std::find(names.begin(), names.end(), field.name) == names.end()) names.push_back(field.name);
+    }
+  }
   return names;
 }
 
 RecordedCase::RecordedCase(const fs::path& file)
-    : folder(file.parent_path()), node(TextMessage::parse(read_file(file))) {}
+    : folder(file.parent_path()), node(TextMessage::parse(cases::read_file(file, {}))) {}
 
 std::vector<TextMessage> RecordedCase::tensors() const {
   std::vector<TextMessage> all = node.messages("input");
@@ -167,26 +156,22 @@ TextMessage RecordedCase::tensor(const std::string& id) const {
 }
 
 std::vector<std::byte> RecordedCase::elements(const TextMessage& tensor, const TextMessage& contents) const {
-  const std::string dtype = tensor.value("dtype");
-  const size_t size = size_of_dtype(dtype);
+  const bool is_half = tensor.value("dtype") == "DTYPE_HALF";
   std::vector<std::byte> bytes;
   const auto append = [&](uint64_t bits) {
-    for (size_t i = 0; i < size; ++i) bytes.push_back(static_cast<std::byte>(bits >> (8 * i)));
+    const auto* first = reinterpret_cast<const std::byte*>(&bits);
+    bytes.insert(bytes.end(), first, first + (is_half ? 2 : 4));
   };
   for (const std::string& hexadecimal : contents.values("value_h")) append(std::stoull(hexadecimal, nullptr, 16));
   for (const int64_t value : contents.numbers("value_i")) append(static_cast<uint64_t>(value));
   for (const std::string& decimal : contents.values("value_f")) {
     const float value = std::strtof(decimal.c_str(), nullptr);
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    append(dtype == "DTYPE_HALF" ? to_f16(value).bits : bits);
+    append(is_half ? to_f16(value).bits : std::bit_cast<uint32_t>(value));
   }
-  if (contents.has("path")) {
-    const std::string raw = read_file(folder / contents.value("path"));
-    bytes.resize(raw.size());
-    std::memcpy(bytes.data(), raw.data(), raw.size());
-  }
-  return bytes;
+  if (!contents.has("path")) return bytes;
+  const std::string raw = cases::read_file(folder / contents.value("path"), {});
+  const auto* first = reinterpret_cast<const std::byte*>(raw.data());
+  return {first, first + raw.size()};
 }
 
 TextMessage RecordedCase::parameters() const {
@@ -206,9 +191,7 @@ std::vector<fs::path> files_below(const fs::path& folder) {
 
 std::vector<fs::path> case_files(const fs::path& folder) {
   std::vector<fs::path> files = files_below(folder);
-  files.erase(std::remove_if(files.begin(), files.end(),
-                             [](const fs::path& file) { return file.extension() != ".prototxt"; }),
-              files.end());
+  std::erase_if(files, [](const fs::path& file) { return file.extension() != ".prototxt"; });
   return files;
 }
 

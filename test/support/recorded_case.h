@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace mluop::test {
@@ -25,14 +24,21 @@ class TextMessage {
   std::vector<TextMessage> messages(const std::string& name) const;
   // The only message of that name; throws if there is none or several.
   TextMessage message(const std::string& name) const;
-  // The names of the fields, each once.
+  // The names of the fields, each once, scalar fields first.
   std::vector<std::string> names() const;
 
  private:
   friend class TextParser;
 
-  std::vector<std::pair<std::string, std::string>> scalars_;
-  std::vector<std::pair<std::string, TextMessage>> messages_;
+  struct Field;
+
+  std::vector<Field> fields_;
+};
+
+struct TextMessage::Field {
+  std::string name;
+  std::string scalar;
+  std::vector<TextMessage> message;  // one, or none of a scalar field
 };
 
 // A recorded case and the folder of its raw files.

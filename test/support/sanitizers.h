@@ -3,21 +3,21 @@
 
 #include "core/poison.h"
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MLUOP_THREAD_SANITIZER 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define MLUOP_THREAD_SANITIZER 1
+#endif
+
 namespace mluop::test {
 
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kThreadSanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
+#ifdef MLUOP_THREAD_SANITIZER
 inline constexpr bool kThreadSanitizer = true;
 #else
 inline constexpr bool kThreadSanitizer = false;
 #endif
-#else
-inline constexpr bool kThreadSanitizer = false;
-#endif
-
-inline constexpr bool kAddressSanitizer = kPoisons;
-inline constexpr bool kSanitizer = kThreadSanitizer || kAddressSanitizer;
+inline constexpr bool kSanitizer = kThreadSanitizer || kPoisons;
 
 }  // namespace mluop::test

@@ -10,36 +10,31 @@
 namespace mluop::test {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Draws the bits of elements of these values.
 class Generator {
  public:
   Generator(Values values, mluOpDataType_t dtype, int32_t seed)
       : values_(values), dtype_(dtype), random_(static_cast<uint64_t>(seed)) {}
 
-  uint64_t next() {
-    if (values_ == Values::kAnyBits) return bits();
-    return cases::bits_of_number(dtype_, number());
-  }
+  uint64_t next() { return values_ == Values::kAnyBits ? bits() : cases::bits_of_number(dtype_, number()); }
 
  private:
   uint32_t bits() { return static_cast<uint32_t>(random_() >> 32); }
   int between(int low, int high) { return low + static_cast<int>(bits() % static_cast<uint32_t>(high - low + 1)); }
 
   double number() {
+    constexpr double kSpecials[] = {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, -0.0};
     const bool is_half = dtype_ == MLUOP_DTYPE_HALF;
     const double fraction = static_cast<double>(bits() >> 8) * 0x1p-23 - 1;
     switch (values_) {
       case Values::kIntegers: return between(0, 2);
       case Values::kMagnitudes: return std::ldexp(fraction, is_half ? between(-20, 15) : between(-60, 45));
       case Values::kSubnormals: return std::ldexp(fraction, is_half ? -14 : -126);
-      case Values::kSpecials: return between(0, 7) == 0 ? special() : fraction;
+      case Values::kSpecials: return between(0, 7) == 0 ? kSpecials[between(0, 3)] : fraction;
       default: return fraction;
     }
-  }
-
-  double special() {
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    constexpr double kSpecials[] = {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, -0.0};
-    return kSpecials[between(0, 3)];
   }
 
   Values values_;
@@ -97,7 +92,6 @@ cases::Case scaled(const cases::Case& made, double factor) {
 }
 
 cases::Case with_overflows(const cases::Case& made) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   cases::Case result = made;
   for (cases::Tensor& tensor : result.inputs) {
     if (!holds_any_values(tensor)) continue;
