@@ -28,9 +28,10 @@ void add(std::vector<SiteSet>& levels, const Site& site, size_t level, int64_t m
     last[axis + 1] = std::min(padded / stride[axis], extent - 1);
   }
   Site output = site;
-  for (output[1] = first[1]; output[1] <= last[1]; ++output[1]) {
-    for (output[2] = first[2]; output[2] <= last[2]; ++output[2]) {
-      for (output[3] = first[3]; output[3] <= last[3]; ++output[3]) add(levels, output, level + 1, max_sites);
+  // In the order of the filter offsets.
+  for (output[1] = last[1]; output[1] >= first[1]; --output[1]) {
+    for (output[2] = last[2]; output[2] >= first[2]; --output[2]) {
+      for (output[3] = last[3]; output[3] >= first[3]; --output[3]) add(levels, output, level + 1, max_sites);
     }
   }
 }
