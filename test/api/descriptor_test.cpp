@@ -441,22 +441,21 @@ TEST(ApiSparseConvolutionDescriptor, Values) {
 TEST(ApiSparseConvolutionDescriptor, ValidValues) {
   SparseConvolutionDescriptor desc;
   int count = 5;
-  ASSERT_EQ(mluOpGetSparseConvolutionNumActOut(desc, &count), MLUOP_STATUS_SUCCESS);
+  ASSERT_EQ(mluOpGetSparseConvolutionNumActOut(desc, &count), kOk);
   EXPECT_EQ(count, 0);
-  Parameters values;
-  EXPECT_EQ(values.set(desc), MLUOP_STATUS_SUCCESS);
-  // Any value other than 0 is submanifold.
-  values.sub_m = -7;
-  EXPECT_EQ(values.set(desc), MLUOP_STATUS_SUCCESS);
-  // Two spatial dimensions: the arrays have two values.
-  values = Parameters();
-  values.dimNb = 4;
-  for (auto* array : {&values.pad, &values.stride, &values.dilation, &values.input_space, &values.filter_space,
-                      &values.output_space}) {
-    array->resize(2);
-    array->shrink_to_fit();
+  // Any value of sub_m other than 0 is submanifold. With two spatial dimensions the arrays have two values.
+  for (const int dim_count : {5, 4}) {
+    for (const int sub_m : {0, -7}) {
+      Parameters values;
+      values.dimNb = dim_count;
+      values.sub_m = sub_m;
+      for (auto* array : {&values.pad, &values.stride, &values.dilation, &values.input_space, &values.filter_space,
+                          &values.output_space}) {
+        *array = std::vector<int>(array->begin(), array->begin() + dim_count - 2);
+      }
+      EXPECT_EQ(values.set(desc), kOk) << mluOpOmpGetLastError();
+    }
   }
-  EXPECT_EQ(values.set(desc), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The environment variables of mlu_op.h, as mluOpCreate and mluOpUpdateContextInformation read them. Levels of the log:
-// log_test.
+// The environment variables of mlu_op.h, as mluOpCreate and mluOpUpdateContextInformation read them. Levels of the
+// log: log_test.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sys/auxv.h>

@@ -81,28 +81,24 @@ OfThreads observe(int threads) {
   return seen;
 }
 
-// Runs the call with the environment applied in the caller, and in its team too if `whole_team`. No check inside:
-// it would run in that environment.
-struct Run {
-  Run(const OperatorCall& call, const CallerEnvironment& environment, int threads, bool whole_team) {
-    std::array<std::fenv_t, kMaxThreads> originals;
+// Runs the call with the environment applied in the caller, and in its team too if `whole_team`. No check between
+// the regions: it would run in that environment.
+void expect_success(const OperatorCall& call, const CallerEnvironment& environment, int threads, bool whole_team) {
+  std::array<std::fenv_t, kMaxThreads> originals;
 #pragma omp parallel num_threads(threads)
-    {
-      std::fegetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
-      if (whole_team || omp_get_thread_num() == 0) environment.apply();
-    }
-    const OfThreads before = observe(threads);
-    status = call.run();
-    const OfThreads after = observe(threads);
-#pragma omp parallel num_threads(threads)
-    std::fesetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
-    // OpenMP may have replaced threads other than the caller; new ones inherit the environment of the caller.
-    restored = whole_team ? before == after : before[0] == after[0];
+  {
+    std::fegetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
+    if (whole_team || omp_get_thread_num() == 0) environment.apply();
   }
-
-  mluOpStatus_t status;
-  bool restored;
-};
+  const OfThreads before = observe(threads);
+  const mluOpStatus_t status = call.run();
+  const OfThreads after = observe(threads);
+#pragma omp parallel num_threads(threads)
+  std::fesetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
+  EXPECT_EQ(status, MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  // OpenMP may have replaced threads other than the caller; new ones inherit the environment of the caller.
+  EXPECT_TRUE(whole_team ? before == after : before[0] == after[0]) << "the environment has changed";
+}
 
 // The bits do not depend on the number of threads: expected are those of one thread (native), or of as many tasks
 // (device).
@@ -119,9 +115,7 @@ void expect_independence(const OperatorCase& test, mluOpOmpAlgorithm_t algorithm
   for (const CallerEnvironment& environment : kEnvironments) {
     SCOPED_TRACE(std::string(environment.name) + (whole_team ? " in the team" : " in the caller"));
     const OperatorCall call(handle, test.made);
-    const Run run(call, environment, threads, whole_team);
-    EXPECT_EQ(run.status, MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(run.restored) << "the environment has changed";
+    expect_success(call, environment, threads, whole_team);
     EXPECT_TRUE(call.intact());
     if (is_native || threads == 1 || !call.op().atomic_sums) {
       EXPECT_TRUE(call.contents() == usual.contents()) << "the results differ";

@@ -1,16 +1,16 @@
-// The recording of calls: MLUOP_GEN_CASE and the variables that begin with its name, how elements are recorded, and
-// tensors and parameters of every operator.
+// The recording of calls: MLUOP_GEN_CASE and the variables that begin with its name, how elements are recorded,
+// and tensors and parameters of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "api/recording_test.h"
+#include "core/dtype.h"
 #include "ops/operator_cases.h"
 #include "support/special_values.h"
 
@@ -180,8 +180,8 @@ TEST_F(ApiGenCase, LargeTensors) {
   }
 }
 
-// Bits of numbers, and the texts of the first elements: NaN with payloads, infinities, zeros and subnormals of both
-// signs; decimals that have all bits.
+// Bits of numbers, and the texts of the first elements: NaN with payloads, infinities, zeros and subnormals of
+// both signs; decimals that have all bits.
 TEST_F(ApiGenCase, Values) {
   const struct {
     const char *format, *field;
@@ -231,28 +231,23 @@ TEST_F(ApiGenCase, Strides) {
 
 // `before` holds the bytes of the tensors before the call.
 void expect_tensors(const RecordedCase& recorded, const OperatorCall& call, const std::vector<Bytes>& before) {
-  std::vector<std::string> ids[2], expected_ids[2];
-  for (const TextMessage& tensor : recorded.node.messages("input")) ids[0].push_back(tensor.value("id"));
-  for (const TextMessage& tensor : recorded.node.messages("output")) ids[1].push_back(tensor.value("id"));
+  const std::vector<TextMessage> tensors[2] = {recorded.node.messages("input"), recorded.node.messages("output")};
+  size_t seen[2] = {};
   for (size_t i = 0; i < before.size(); ++i) {
     const cases::TensorRule& rule = call.op().tensors[i];
     SCOPED_TRACE(rule.id);
-    expected_ids[rule.is_written() ? 1 : 0].push_back(rule.id);
     const cases::Operand& operand = call.arguments[i];
-    const TextMessage tensor = recorded.tensor(rule.id);
-    EXPECT_EQ(tensor.value("dtype"), operand.is_half()                    ? "DTYPE_HALF"
-                                     : operand.dtype == MLUOP_DTYPE_FLOAT ? "DTYPE_FLOAT"
-                                                                          : "DTYPE_INT32");
+    const size_t list = rule.is_written() ? 1 : 0;
+    const TextMessage tensor = tensors[list].at(seen[list]++);
+    EXPECT_EQ(tensor.value("id"), rule.id);
+    EXPECT_EQ(tensor.value("dtype"), "DTYPE_" + std::string(name_of(operand.dtype)));
     EXPECT_EQ(tensor.message("shape").numbers("dims"), operand.dims);
     EXPECT_TRUE(recorded.elements(tensor) == bytes_of(operand));
     const bool is_kept = rule.role == cases::Role::kKeptOutput || rule.role == cases::Role::kInOut;
     EXPECT_EQ(tensor.has("initial"), is_kept);
-    if (is_kept) {
-      EXPECT_TRUE(recorded.elements(tensor, tensor.message("initial")) == before[i]);
-    }
+    EXPECT_TRUE(!is_kept || recorded.elements(tensor, tensor.message("initial")) == before[i]);
   }
-  EXPECT_EQ(ids[0], expected_ids[0]);
-  EXPECT_EQ(ids[1], expected_ids[1]);
+  EXPECT_EQ(recorded.tensors().size(), before.size());
 }
 
 std::string recorded_text(const cases::Parameter& parameter) {

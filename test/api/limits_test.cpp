@@ -101,8 +101,8 @@ bool run_all_with_limits() {
   return right;
 }
 
-// RLIMIT_AS, in steps from none left to enough: each call succeeds or returns ALLOC_FAILED. Unlike a failing operator
-// new, the limit also refuses the stacks of threads and what the OpenMP runtime allocates.
+// RLIMIT_AS, in steps from none left to enough: each call succeeds or returns ALLOC_FAILED. Unlike a failing
+// operator new, the limit also refuses the stacks of threads and what the OpenMP runtime allocates.
 TEST(FaultsOfAddressSpace, Operators) {
   if (kSanitizer) GTEST_SKIP() << "the sanitizer reserves address space";
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
@@ -132,7 +132,8 @@ int threads_of_call(mluOpOmpAlgorithm_t algorithm, const SolvedCase& masks) {
   _exit(0);
 }
 
-// Teams whose threads the system refuses (RLIMIT_NPROC): launches run on those that it grants, with the same results.
+// Teams whose threads the system refuses (RLIMIT_NPROC): launches run on those that it grants, with the same
+// results.
 TEST(FaultsOfThreads, AllOrSomeRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "becomes a user without processes: requires root";
   if (kSanitizer) GTEST_SKIP() << "the sanitizer has threads of its own";

@@ -1,5 +1,5 @@
-// The output to stderr at each MLUOP_LOG_LEVEL. Messages, debug lines and traces do not depend on the locale of the
-// process.
+// The output to stderr at each MLUOP_LOG_LEVEL. Messages, debug lines and traces do not depend on the locale of
+// the process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,11 +1,12 @@
-// Arenas: buffers are aligned and disjoint, sets of buffers are measured as they are taken, sizes are checked. Under
-// AddressSanitizer, an access to the memory of an arena outside its buffers is reported.
+// Arenas: buffers are aligned and disjoint, sets of buffers are measured as they are taken, sizes are checked.
+// Under AddressSanitizer, an access to the memory of an arena outside its buffers is reported.
 #include "core/arena.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "core/boundary.h"
 #include "support/poisoned.h"
@@ -64,21 +65,6 @@ TEST(CoreArena, SuccessiveBuffersAreDisjointAndAligned) {
   EXPECT_LE(end, memory.data() + arena.used());
 }
 
-// The bytes of a set are those that it takes.
-TEST(CoreArena, MeasuresWhatIsTaken) {
-  for (const int64_t rows : {0, 1, 7, 32, 33}) {
-    for (const int64_t columns : {0, 1, 8, 9}) {
-      const size_t bytes = bytes_of<Set>(rows, columns);
-      AlignedBuffer memory;
-      memory.reserve(bytes);
-      Arena arena(memory.data(), bytes);
-      const Set set(arena, rows, columns);
-      EXPECT_EQ(arena.used(), bytes);
-      EXPECT_LE(reinterpret_cast<std::byte*>(set.last + rows), memory.data() + bytes);
-    }
-  }
-}
-
 TEST(CoreArena, SizesThatOverflow) {
   const auto expect_overflow = [](const std::string& shape_text, auto element,
                                   std::initializer_list<int64_t> shape) {
@@ -113,18 +99,22 @@ TEST(CoreArena, ExceedingTheCapacity) {
   EXPECT_NO_THROW(arena.take<char>("empty", {0}));
 }
 
+// The bytes of a set are those that it takes.
 TEST(CoreArena, WorkspaceOfEveryMisalignment) {
-  const size_t bytes = workspace_bytes_of<Set>(7, 9);
-  EXPECT_EQ(bytes, bytes_of<Set>(7, 9) + kWorkspaceSlack);
-  AlignedBuffer memory;
-  memory.reserve(bytes + kScratchAlignment);
-  for (size_t offset = 0; offset < kScratchAlignment; ++offset) {
-    std::byte* const workspace = memory.data() + offset;
-    Arena arena = workspace_arena(workspace, bytes);
-    const Set set(arena, 7, 9);
-    EXPECT_TRUE(aligned(set.flag) && aligned(set.matrix) && aligned(set.last));
-    EXPECT_GE(reinterpret_cast<std::byte*>(set.flag), workspace);
-    EXPECT_LE(reinterpret_cast<std::byte*>(set.last + 7), workspace + bytes);
+  for (const auto& [rows, columns] : {std::pair{0, 9}, {7, 0}, {7, 9}, {32, 8}, {33, 1}}) {
+    const size_t bytes = workspace_bytes_of<Set>(rows, columns);
+    EXPECT_EQ(bytes, bytes_of<Set>(rows, columns) + kWorkspaceSlack);
+    AlignedBuffer memory;
+    memory.reserve(bytes + kScratchAlignment);
+    for (size_t offset = 0; offset < kScratchAlignment; ++offset) {
+      std::byte* const workspace = memory.data() + offset;
+      Arena arena = workspace_arena(workspace, bytes);
+      const Set set(arena, rows, columns);
+      EXPECT_EQ(arena.used(), bytes_of<Set>(rows, columns));
+      EXPECT_TRUE(aligned(set.flag) && aligned(set.matrix) && aligned(set.last));
+      EXPECT_GE(reinterpret_cast<std::byte*>(set.flag), workspace);
+      EXPECT_LE(reinterpret_cast<std::byte*>(set.last + rows), workspace + bytes);
+    }
   }
 }
 

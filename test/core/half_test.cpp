@@ -68,7 +68,8 @@ uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
 float float_of(uint32_t bits) { return std::bit_cast<float>(bits); }
 bool is_nan(uint32_t half) { return (half & 0x7FFF) > 0x7C00; }
 
-// The value of a half that is no NaN, by IEEE 754. That of infinity is 2^16, which the rounding of finite floats has.
+// The value of a half that is no NaN, by IEEE 754. That of infinity is 2^16, which the rounding of finite floats
+// has.
 double value_of(uint32_t half) {
   const int exponent = static_cast<int>(half >> 10 & 0x1F);
   const int mantissa = static_cast<int>(half & 0x3FF);
@@ -114,7 +115,8 @@ TEST(CoreHalf, EveryHalf) {
   });
 }
 
-// A sample of all floats, the float halfway between consecutive halves, which rounds to even, and the adjacent floats.
+// A sample of all floats, the float halfway between consecutive halves, which rounds to even, and the adjacent
+// floats.
 TEST(CoreHalf, RoundsToNearest) {
   std::vector<float> floats;
   for (uint64_t bits = 0; bits <= 0xFFFFFFFF; bits += 65521) {
