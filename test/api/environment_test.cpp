@@ -1,12 +1,18 @@
-// The environment variables of mlu_op.h, as mluOpCreate and mluOpUpdateContextInformation read them.
+// The environment variables of mlu_op.h, as mluOpCreate and mluOpUpdateContextInformation read them. Levels of the
+// log: log_test.
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sys/auxv.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "support/api.h"
+#include "support/child_process.h"
 #include "support/environment.h"
+#include "support/temporary_folder.h"
 #include "team/context.h"
 
 namespace mluop::test {
@@ -14,36 +20,30 @@ namespace {
 
 const mluOpContext& context_of(const Handle& handle) { return *mluOpHandle_t{handle}; }
 
-TEST(ApiEnvironment, Devices) {
+TEST(ApiEnvironment, DevicesAndNram) {
   constexpr struct {
-    const char* value;
-    const char* device;
+    const char *device, *nram;
+    const char* name;
     size_t nram_kib;
     bool is_200_series;
   } kTable[] = {
-      {nullptr, "mlu370", 640, false},  {"", "mlu370", 640, false},      {"mlu370", "mlu370", 640, false},
-      {"mlu590", "mlu590", 384, false}, {"mlu290", "mlu290", 384, true}, {"mlu270", "mlu270", 384, true},
+      {nullptr, nullptr, "mlu370", 640, false},
+      {"", "", "mlu370", 640, false},
+      {"mlu370", nullptr, "mlu370", 640, false},
+      {"mlu590", nullptr, "mlu590", 384, false},
+      {"mlu290", nullptr, "mlu290", 384, true},
+      {"mlu270", nullptr, "mlu270", 384, true},
+      {nullptr, "1", "mlu370", 1, false},
+      {"mlu590", "0064", "mlu590", 64, false},
+      {nullptr, "1048576", "mlu370", 1048576, false},
   };
   EXPECT_EQ(std::size(kDeviceProfiles), 4U);
-  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", nullptr);
   for (const auto& row : kTable) {
-    const ScopedEnvironment device("MLUOP_OMP_DEVICE", row.value);
+    const ScopedEnvironment device("MLUOP_OMP_DEVICE", row.device), nram("MLUOP_OMP_NRAM_KB", row.nram);
     const Handle handle;
-    EXPECT_EQ(context_of(handle).device.name, row.device);
+    EXPECT_EQ(context_of(handle).device.name, row.name);
     EXPECT_EQ(context_of(handle).nram_capacity, row.nram_kib * 1024);
     EXPECT_EQ(context_of(handle).device.is_200_series, row.is_200_series);
-  }
-}
-
-TEST(ApiEnvironment, NramSizes) {
-  constexpr struct {
-    const char* value;
-    size_t kib;
-  } kTable[] = {{"", 640}, {"1", 1}, {"384", 384}, {"0064", 64}, {"1048576", 1048576}};
-  const ScopedEnvironment device("MLUOP_OMP_DEVICE", nullptr);
-  for (const auto& row : kTable) {
-    const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", row.value);
-    EXPECT_EQ(context_of(Handle()).nram_capacity, row.kib * 1024) << row.value;
   }
 }
 
@@ -66,95 +66,13 @@ TEST(ApiEnvironment, MaxThreads) {
   }
 }
 
-TEST(ApiEnvironment, LogLevels) {
-  for (const char* level : {"debug", "info", "warn", "error", "off", ""}) {
-    const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);
-    // Level debug writes a line.
-    ::testing::internal::CaptureStderr();
-    EXPECT_NO_THROW(Handle()) << level;
-    ::testing::internal::GetCapturedStderr();
-  }
-  Handle();  // restores the level
-}
-
-struct InvalidVariable {
-  const char* name;
-  const char* value;
-  const char* expected;
-};
-
-constexpr auto kDevices = "one of: mlu270, mlu290, mlu370, mlu590";
-constexpr auto kNram = "a whole number from 1 to 1048576";
-constexpr auto kThreadRange = "a whole number from 1 to 4096";
-constexpr auto kModeRange = "a number from 0 to 3";
-constexpr auto kFormats = "a number from 0 to 2";
-constexpr auto kAlgorithmNames = "one of: native, device";
-constexpr auto kLevels = "one of: debug, info, warn, error, off";
-
-constexpr InvalidVariable kInvalidVariables[] = {
-    {"MLUOP_OMP_DEVICE", "mlu100", kDevices},
-    {"MLUOP_OMP_DEVICE", "MLU370", kDevices},
-    {"MLUOP_OMP_DEVICE", "mlu", kDevices},
-    {"MLUOP_OMP_DEVICE", "370", kDevices},
-    {"MLUOP_OMP_DEVICE", "mlu37", kDevices},
-    {"MLUOP_OMP_DEVICE", "mlu3700", kDevices},
-    {"MLUOP_OMP_DEVICE", " mlu370", kDevices},
-    {"MLUOP_OMP_DEVICE", "mlu370 ", kDevices},
-    {"MLUOP_OMP_NRAM_KB", "0", kNram},
-    {"MLUOP_OMP_NRAM_KB", "1048577", kNram},
-    {"MLUOP_OMP_NRAM_KB", "-1", kNram},
-    {"MLUOP_OMP_NRAM_KB", "+64", kNram},
-    {"MLUOP_OMP_NRAM_KB", "64k", kNram},
-    {"MLUOP_OMP_NRAM_KB", " 64", kNram},
-    {"MLUOP_OMP_NRAM_KB", "64.5", kNram},
-    {"MLUOP_OMP_NRAM_KB", "0x40", kNram},
-    {"MLUOP_OMP_NRAM_KB", "lots", kNram},
-    {"MLUOP_OMP_NRAM_KB", "18446744073709551617", kNram},
-    {"MLUOP_OMP_MAX_THREADS", "0", kThreadRange},
-    {"MLUOP_OMP_MAX_THREADS", "4097", kThreadRange},
-    {"MLUOP_OMP_MAX_THREADS", "2x", kThreadRange},
-    {"MLUOP_LOG_LEVEL", "trace", kLevels},
-    {"MLUOP_LOG_LEVEL", "ERROR", kLevels},
-    {"MLUOP_LOG_LEVEL", "5", kLevels},
-    {"MLUOP_OMP_ALGORITHM", "Device", kAlgorithmNames},
-    {"MLUOP_OMP_ALGORITHM", "atomics", kAlgorithmNames},
-    {"MLUOP_OMP_ALGORITHM", "1", kAlgorithmNames},
-    {"MLUOP_OMP_ALGORITHM", "native ", kAlgorithmNames},
-    {"MLUOP_GEN_CASE", "4", kModeRange},
-    {"MLUOP_GEN_CASE", "-1", kModeRange},
-    {"MLUOP_GEN_CASE", "02", kModeRange},
-    {"MLUOP_GEN_CASE", "on", kModeRange},
-    {"MLUOP_GEN_CASE_DUMP_DATA", "3", kFormats},
-    {"MLUOP_GEN_CASE_DUMP_DATA_OUTPUT", "3", kFormats},
-    {"MLUOP_GEN_CASE_DUMP_DATA_FILE", "2", "a number from 0 to 1"},
-};
-
-std::string message_of(const char* function, const InvalidVariable& variable) {
-  return std::string("[") + function + "] " + variable.name + " is \"" + variable.value + "\", expected " +
-         variable.expected;
-}
-
-TEST(ApiEnvironment, CreateReportsInvalidVariables) {
-  for (const InvalidVariable& row : kInvalidVariables) {
-    SCOPED_TRACE(message_of("", row));
-    const ScopedEnvironment variable(row.name, row.value);
-    int place = 0;
-    const auto before = reinterpret_cast<mluOpHandle_t>(&place);
-    mluOpHandle_t handle = before;
-    EXPECT_EQ(mluOpCreate(&handle), MLUOP_STATUS_BAD_PARAM);
-    EXPECT_EQ(mluOpOmpGetLastError(), message_of("mluOpCreate", row));
-    EXPECT_EQ(handle, before);
-  }
-}
-
 TEST(ApiEnvironment, UpdateReadsAgain) {
   const Handle handle;
-  ASSERT_EQ(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED), MLUOP_STATUS_SUCCESS);
+  require(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED));
   int place = 0;
   const auto queue = reinterpret_cast<cnrtQueue_t>(&place);
-  ASSERT_EQ(mluOpSetQueue(handle, queue), MLUOP_STATUS_SUCCESS);
-  const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu290");
-  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "77");
+  require(mluOpSetQueue(handle, queue));
+  const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu290"), nram("MLUOP_OMP_NRAM_KB", "77");
   EXPECT_NE(context_of(handle).device.name, "mlu290");
   ASSERT_EQ(mluOpUpdateContextInformation(handle), MLUOP_STATUS_SUCCESS);
   EXPECT_EQ(context_of(handle).device.name, "mlu290");
@@ -163,22 +81,47 @@ TEST(ApiEnvironment, UpdateReadsAgain) {
   EXPECT_EQ(context_of(handle).queue, queue);
 }
 
-TEST(ApiEnvironment, UpdateReportsInvalidVariables) {
-  const ScopedEnvironment device("MLUOP_OMP_DEVICE", "mlu590");
-  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "99");
+TEST(ApiEnvironment, InvalidVariables) {
+  constexpr auto kFormats = "a number from 0 to 2";
+  const struct {
+    const char *name, *expected;
+    std::vector<std::string> values;
+  } kTable[] = {
+      {"MLUOP_OMP_DEVICE",
+       "one of: mlu270, mlu290, mlu370, mlu590",
+       {"mlu100", "MLU370", "mlu", "370", "mlu37", "mlu3700", " mlu370", "mlu370 "}},
+      {"MLUOP_OMP_NRAM_KB",
+       "a whole number from 1 to 1048576",
+       {"0", "1048577", "-1", "+64", "64k", " 64", "64.5", "0x40", "lots", "18446744073709551617"}},
+      {"MLUOP_OMP_MAX_THREADS", "a whole number from 1 to 4096", {"0", "4097", "2x"}},
+      {"MLUOP_LOG_LEVEL", "one of: debug, info, warn, error, off", {"trace", "ERROR", "5"}},
+      {"MLUOP_OMP_ALGORITHM", "one of: native, device", {"Device", "atomics", "1", "native "}},
+      {"MLUOP_GEN_CASE", "a number from 0 to 3", {"4", "-1", "02", "on"}},
+      {"MLUOP_GEN_CASE_DUMP_DATA", kFormats, {"3"}},
+      {"MLUOP_GEN_CASE_DUMP_DATA_OUTPUT", kFormats, {"3"}},
+      {"MLUOP_GEN_CASE_DUMP_DATA_FILE", "a number from 0 to 1", {"2"}},
+  };
   const Handle handle;
-  ASSERT_EQ(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED), MLUOP_STATUS_SUCCESS);
-  for (const InvalidVariable& row : kInvalidVariables) {
-    SCOPED_TRACE(message_of("", row));
-    // The call does not apply the valid variables either.
-    const ScopedEnvironment other_device("MLUOP_OMP_DEVICE", "mlu270");
-    const ScopedEnvironment other_nram("MLUOP_OMP_NRAM_KB", "123");
-    const ScopedEnvironment variable(row.name, row.value);
-    EXPECT_EQ(mluOpUpdateContextInformation(handle), MLUOP_STATUS_BAD_PARAM);
-    EXPECT_EQ(mluOpOmpGetLastError(), message_of("mluOpUpdateContextInformation", row));
-    EXPECT_EQ(context_of(handle).device.name, "mlu590");
-    EXPECT_EQ(context_of(handle).nram_capacity, size_t{99} * 1024);
-    EXPECT_EQ(context_of(handle).atomics_mode, MLUOP_ATOMICS_ALLOWED);
+  const std::string_view device = context_of(handle).device.name;
+  const size_t nram = context_of(handle).nram_capacity;
+  // A failing update does not apply the valid variables either.
+  const ScopedEnvironment other_device("MLUOP_OMP_DEVICE", "mlu270"), other_nram("MLUOP_OMP_NRAM_KB", "123");
+  int place = 0;
+  const auto before = reinterpret_cast<mluOpHandle_t>(&place);
+  for (const auto& row : kTable) {
+    for (const std::string& value : row.values) {
+      const std::string message = std::string(row.name) + " is \"" + value + "\", expected " + row.expected;
+      SCOPED_TRACE(message);
+      const ScopedEnvironment variable(row.name, value.c_str());
+      mluOpHandle_t created = before;
+      EXPECT_EQ(mluOpCreate(&created), MLUOP_STATUS_BAD_PARAM);
+      EXPECT_EQ(mluOpOmpGetLastError(), "[mluOpCreate] " + message);
+      EXPECT_EQ(created, before);
+      EXPECT_EQ(mluOpUpdateContextInformation(handle), MLUOP_STATUS_BAD_PARAM);
+      EXPECT_EQ(mluOpOmpGetLastError(), "[mluOpUpdateContextInformation] " + message);
+      EXPECT_EQ(context_of(handle).device.name, device);
+      EXPECT_EQ(context_of(handle).nram_capacity, nram);
+    }
   }
 }
 
@@ -197,6 +140,39 @@ TEST(ApiEnvironmentDeathTest, InvalidInstructionSet) {
   };
   EXPECT_EXIT(create(), ::testing::ExitedWithCode(0),
               "\\[mluOpCreate\\] MLUOP_OMP_SIMD is \"mmx\", expected one of: generic");
+}
+
+constexpr int kNotSecure = 77;
+
+// Runs in the child process of the test below.
+TEST(ApiSetUserId, DISABLED_CreatesAHandle) {
+  if (getauxval(AT_SECURE) == 0) _exit(kNotSecure);
+  mluOpHandle_t handle = nullptr;
+  _exit(mluOpCreate(&handle) == MLUOP_STATUS_SUCCESS ? 0 : 1);
+}
+
+// In a program with the set-user-ID bit: its user must not choose what it writes.
+TEST(ApiSetUserId, IgnoresTheEnvironment) {
+  if (geteuid() != 0) GTEST_SKIP() << "requires root";
+  using std::filesystem::perms;
+  constexpr perms kPermissions = perms::owner_all | perms::group_exec | perms::others_exec;
+  const TemporaryFolder folder;
+  permissions(folder.path(), kPermissions);
+  const std::filesystem::path program = folder.path() / "program";
+  copy_file("/proc/self/exe", program);
+  permissions(program, kPermissions | perms::set_uid);
+  // An invalid value, which fails the creation of a handle wherever it is read.
+  const ScopedEnvironment device("MLUOP_OMP_DEVICE", "none");
+  const int status = exit_status_of_child([&] {
+    if (setuid(kNobody) == 0) {
+      execl(program.c_str(), program.c_str(), "--gtest_filter=ApiSetUserId.DISABLED_*",
+            "--gtest_also_run_disabled_tests", nullptr);
+    }
+    _exit(kNotSecure);
+    return false;
+  });
+  if (status == kNotSecure) GTEST_SKIP() << "set-user-ID programs cannot be run here";
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

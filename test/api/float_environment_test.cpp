@@ -34,11 +34,10 @@ void flush_subnormals() {
 #endif
 }
 
-struct CallerEnvironment {
+constexpr struct CallerEnvironment {
   const char* name;
   void (*apply)();
-};
-constexpr CallerEnvironment kEnvironments[] = {
+} kEnvironments[] = {
     {"flush-to-zero", flush_subnormals},
     {"upward, with a flag",
      [] {
@@ -82,34 +81,23 @@ OfThreads observe(int threads) {
   return seen;
 }
 
-// Runs the call with the environment applied in the caller, and in its team too if `whole_team`. No check inside:
-// it would run in that environment.
-struct Run {
-  Run(const OperatorCall& call, const CallerEnvironment& environment, int threads, bool whole_team) {
-    std::array<std::fenv_t, kMaxThreads> originals;
+// Runs the call with the environment applied in the caller, and in its team too if `whole_team`. No check between
+// the regions: it would run in that environment.
+void expect_success(const OperatorCall& call, const CallerEnvironment& environment, int threads, bool whole_team) {
+  std::array<std::fenv_t, kMaxThreads> originals;
 #pragma omp parallel num_threads(threads)
-    {
-      std::fegetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
-      if (whole_team || omp_get_thread_num() == 0) environment.apply();
-    }
-    const OfThreads before = observe(threads);
-    status = call.run();
-    const OfThreads after = observe(threads);
-#pragma omp parallel num_threads(threads)
-    std::fesetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
-    // OpenMP may have replaced threads other than the caller; new ones inherit the environment of the caller.
-    restored = whole_team ? before == after : before[0] == after[0];
+  {
+    std::fegetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
+    if (whole_team || omp_get_thread_num() == 0) environment.apply();
   }
-
-  mluOpStatus_t status;
-  bool restored;
-};
-
-std::vector<std::byte> expected_contents(const OperatorCase& test, mluOpOmpAlgorithm_t algorithm) {
-  const Handle handle(algorithm);
-  const OperatorCall call(handle, test.made);
-  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  return call.contents();
+  const OfThreads before = observe(threads);
+  const mluOpStatus_t status = call.run();
+  const OfThreads after = observe(threads);
+#pragma omp parallel num_threads(threads)
+  std::fesetenv(&originals[static_cast<size_t>(omp_get_thread_num())]);
+  EXPECT_EQ(status, MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  // OpenMP may have replaced threads other than the caller; new ones inherit the environment of the caller.
+  EXPECT_TRUE(whole_team ? before == after : before[0] == after[0]) << "the environment has changed";
 }
 
 // The bits do not depend on the number of threads: expected are those of one thread (native), or of as many tasks
@@ -117,32 +105,29 @@ std::vector<std::byte> expected_contents(const OperatorCase& test, mluOpOmpAlgor
 void expect_independence(const OperatorCase& test, mluOpOmpAlgorithm_t algorithm, int threads) {
   const ScopedThreads scope(threads);
   const bool is_native = algorithm == MLUOP_OMP_ALGORITHM_NATIVE;
-  const auto expected = [&] {
+  const Handle handle(algorithm);
+  const OperatorCall usual(handle, test.made);
+  {
     const ScopedThreads baseline(is_native ? 1 : threads);
-    return expected_contents(test, algorithm);
-  }();
+    require(usual.run());
+  }
   const bool whole_team = threads == kMaxThreads;
   for (const CallerEnvironment& environment : kEnvironments) {
     SCOPED_TRACE(std::string(environment.name) + (whole_team ? " in the team" : " in the caller"));
-    const Handle handle(algorithm);
     const OperatorCall call(handle, test.made);
-    const Run run(call, environment, threads, whole_team);
-    EXPECT_EQ(run.status, MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-    EXPECT_TRUE(run.restored) << "the environment has changed";
+    expect_success(call, environment, threads, whole_team);
     EXPECT_TRUE(call.intact());
     if (is_native || threads == 1 || !call.op().atomic_sums) {
-      EXPECT_TRUE(call.contents() == expected) << "the results differ";
+      EXPECT_TRUE(call.contents() == usual.contents()) << "the results differ";
     }
   }
 }
 
 void expect_independence(Magnitude magnitude) {
   for (const OperatorCase& test : operator_cases(magnitude)) {
-    SCOPED_TRACE(test.name);
     for (const auto algorithm : kAlgorithms) {
-      SCOPED_TRACE(text_of(algorithm));
       for (const int threads : {1, 2, kMaxThreads}) {
-        SCOPED_TRACE(threads);
+        SCOPED_TRACE(test.name + ' ' + text_of(algorithm) + ' ' + std::to_string(threads));
         expect_independence(test, algorithm, threads);
       }
     }

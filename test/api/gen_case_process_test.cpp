@@ -4,43 +4,34 @@
 #include <signal.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <limits>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "api/recording_test.h"
 #include "support/child_process.h"
-#include "support/environment.h"
 #include "support/fault_points.h"
-#include "support/recorded_case.h"
 #include "support/solved_case.h"
-#include "support/temporary_folder.h"
 
 namespace mluop::test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class ApiGenCaseProcess : public ::testing::Test {
+class ApiGenCaseProcess : public RecordingTest {
  protected:
   // Restores the log level, which is global.
   ~ApiGenCaseProcess() override { Handle(); }
 
-  fs::path folder() const { return folder_.path() / "cases"; }
   size_t case_count() const { return case_files(folder()).size(); }
+  bool solves(mluOpHandle_t handle) const { return sums.solved_by(handle); }
 
-  bool solves(mluOpHandle_t handle) const { return pooling.solved_by(handle); }
-
-  SolvedCase pooling =
+  SolvedCase sums =
       solve(make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT, {{"num_points", 5000}, {"num_channels", 20}}));
-
- private:
-  TemporaryFolder folder_;
-  ScopedEnvironment mode_{"MLUOP_GEN_CASE", "2"};
-  ScopedEnvironment directory_{"MLUOP_GEN_CASE_DIR", folder().c_str()};
 };
 
 // Before the recording starts, and after it.
@@ -48,12 +39,9 @@ TEST_F(ApiGenCaseProcess, FailingCalls) {
   const Handle handle;
   const ScopedEnvironment files("MLUOP_GEN_CASE_DUMP_DATA_FILE", "1");
   require(mluOpUpdateContextInformation(handle));
-  OperatorCall no_data(handle, pooling.made);
+  OperatorCall no_data(handle, sums.made);
   no_data["geom_xyz"].data = nullptr;
   EXPECT_EQ(no_data.run(), MLUOP_STATUS_BAD_PARAM);
-  OperatorCall query(handle, make_case("ball_query", MLUOP_DTYPE_FLOAT, {{"nsample", 4}}));
-  query.parameters.set("nsample", 3);
-  EXPECT_EQ(query.run(), MLUOP_STATUS_BAD_PARAM);
   const OperatorCall interpolation(handle, make_case("three_interpolate_forward", MLUOP_DTYPE_FLOAT, {{"m", 50}}));
   interpolation["indices"].as<int32_t>()[7] = 50;
   EXPECT_EQ(interpolation.run(), MLUOP_STATUS_BAD_PARAM);
@@ -100,7 +88,7 @@ TEST_F(ApiGenCaseProcess, FullDisk) {
 TEST_F(ApiGenCaseProcess, EndOfTheProcess) {
   EXPECT_NE(exit_status_of_child([&] {
               const Handle handle;
-              OperatorCall call(handle, pooling.made);
+              OperatorCall call(handle, sums.made);
               cases::Operand& output = call["output_features"];
               const auto bytes = static_cast<size_t>(output.bytes());
               output.data =
@@ -110,112 +98,98 @@ TEST_F(ApiGenCaseProcess, EndOfTheProcess) {
             }),
             0);
   EXPECT_EQ(case_count(), 0U);
-  fs::path unfinished;
-  for (const fs::path& file : files_below(folder())) {
-    if (file.extension() == ".tmp") unfinished = file;
-  }
-  const RecordedCase recorded(unfinished);
-  for (const cases::Tensor& input : pooling.made.inputs) {
+  const std::vector<fs::path> files = files_below(folder());
+  const auto unfinished = std::ranges::find(files, ".tmp", &fs::path::extension);
+  ASSERT_NE(unfinished, files.end());
+  const RecordedCase recorded(*unfinished);
+  for (const cases::Tensor& input : sums.made.inputs) {
     EXPECT_TRUE(recorded.elements(recorded.tensor(input.id)) == input.elements.bytes) << input.id;
   }
 }
 
+// A handle for each thread, and one handle for all.
 TEST_F(ApiGenCaseProcess, Threads) {
-  constexpr int kHostThreads = 8, kCalls = 10;
-  std::vector<std::thread> threads;
-  std::vector<int> solved(kHostThreads);
-  for (int i = 0; i < kHostThreads; ++i) {
-    threads.emplace_back([&, i] {
-      const Handle handle;
-      for (int calls = 0; calls < kCalls; ++calls) solved[static_cast<size_t>(i)] += solves(handle) ? 1 : 0;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_THAT(solved, ::testing::Each(kCalls));
-  const std::vector<fs::path> files = case_files(folder());
-  EXPECT_EQ(files.size(), size_t{kHostThreads * kCalls});
-  for (const fs::path& file : files) {
-    const RecordedCase recorded(file);
-    EXPECT_EQ(recorded.tensors().size(), 4U);
-    // Unfinished files and raw files of others are not left.
-    for (const TextMessage& tensor : recorded.tensors()) {
-      if (tensor.has("path")) {
-        EXPECT_EQ(tensor.value("path").find(file.stem().string()), 0U);
+  constexpr int kHostThreads = 8, kCalls = 5;
+  const Handle shared;
+  for (const bool is_shared : {false, true}) {
+    fs::remove_all(folder());
+    std::vector<std::thread> threads;
+    std::vector<int> solved(kHostThreads);
+    for (int& count : solved) {
+      threads.emplace_back([&] {
+        const Handle own;
+        for (int calls = 0; calls < kCalls; ++calls) count += solves(is_shared ? shared : own) ? 1 : 0;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_THAT(solved, ::testing::Each(kCalls));
+    const std::vector<fs::path> files = case_files(folder());
+    EXPECT_EQ(files.size(), size_t{kHostThreads * kCalls});
+    for (const fs::path& file : files) {
+      const RecordedCase recorded(file);
+      EXPECT_EQ(recorded.tensors().size(), 4U);
+      for (const TextMessage& tensor : recorded.tensors()) {
+        if (tensor.has("path")) {
+          EXPECT_EQ(tensor.value("path").find(file.stem().string()), 0U);
+        }
+        EXPECT_FALSE(recorded.elements(tensor).empty());
       }
-      EXPECT_FALSE(recorded.elements(tensor).empty());
+    }
+    // Unfinished files and raw files of others are not left. input_features has more than 65536 elements.
+    const std::vector<fs::path> all = files_below(folder());
+    EXPECT_EQ(std::ranges::count(all, ".bin", &fs::path::extension), std::ssize(files));
+    EXPECT_EQ(all.size(), 2 * files.size());
+  }
+}
+
+// In child processes: the mode of mluOpSetGenCaseMode holds until their end, for handles that exist, updated and
+// new.
+TEST_F(ApiGenCaseProcess, SetGenCaseMode) {
+  const struct {
+    const char* variable;
+    int mode;
+    size_t cases;
+    bool has_elements = false;
+  } kTable[] = {
+      {"2", 0, 0},
+      {"2", 1, 3},
+      {nullptr, 2, 3, true},
+      // Other numbers switch the recording off.
+      {"2", -1, 0},
+      {"2", 4, 0},
+      {"2", 100, 0},
+      {"2", std::numeric_limits<int>::min(), 0},
+      {"2", std::numeric_limits<int>::max(), 0},
+  };
+  for (const auto& row : kTable) {
+    SCOPED_TRACE(row.mode);
+    fs::remove_all(folder());
+    const auto variable = set_mode(row.variable);
+    EXPECT_EQ(exit_status_of_child([&] {
+                const Handle handle;
+                mluOpSetGenCaseMode(row.mode);
+                return solves(handle) && mluOpUpdateContextInformation(handle) == MLUOP_STATUS_SUCCESS &&
+                       solves(handle) && solves(Handle());
+              }),
+              0);
+    EXPECT_EQ(case_count(), row.cases);
+    for (const fs::path& file : case_files(folder())) {
+      EXPECT_EQ(RecordedCase(file).tensor("geom_xyz").has("value_i"), row.has_elements);
     }
   }
-  size_t raw_files = 0;
-  for (const fs::path& file : files_below(folder())) raw_files += file.extension() == ".bin" ? 1 : 0;
-  // input_features has more than 65536 elements.
-  EXPECT_EQ(raw_files, files.size());
-  EXPECT_EQ(files_below(folder()).size(), 2 * files.size());
 }
 
-TEST_F(ApiGenCaseProcess, OneHandleInSeveralThreads) {
-  const Handle handle;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { EXPECT_TRUE(solves(handle)); });
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(case_count(), 4U);
-}
-
-TEST_F(ApiGenCaseProcess, Fork) {
+// Parent and child record; an environment without MLUOP_GEN_CASE ends the recording.
+TEST_F(ApiGenCaseProcess, ForkAndUpdate) {
   const Handle inherited;
   ASSERT_TRUE(solves(inherited));
   EXPECT_EQ(exit_status_of_child([&] { return solves(inherited) && solves(Handle()) && case_count() == 3; }), 0);
   EXPECT_TRUE(solves(inherited));
   EXPECT_EQ(case_count(), 4U);
-}
-
-// In child processes: the mode of mluOpSetGenCaseMode holds until their end.
-TEST_F(ApiGenCaseProcess, SetGenCaseMode) {
-  const auto status_of = [](const auto& body) { return exit_status_of_child(body); };
-  EXPECT_EQ(status_of([&] {  // of a handle that exists
-              const Handle handle;
-              mluOpSetGenCaseMode(0);
-              if (!solves(handle) || case_count() != 0) return false;
-              mluOpSetGenCaseMode(1);
-              return solves(handle) && case_count() == 1 && !only_case(folder()).tensor("geom_xyz").has("value_i");
-            }),
-            0);
-  fs::remove_all(folder());
-  EXPECT_EQ(status_of([&] {  // of new handles, and after an update
-              mluOpSetGenCaseMode(0);
-              const Handle handle;
-              return mluOpUpdateContextInformation(handle) == MLUOP_STATUS_SUCCESS && solves(handle) &&
-                     case_count() == 0;
-            }),
-            0);
-  const ScopedEnvironment off("MLUOP_GEN_CASE", nullptr);
-  EXPECT_EQ(status_of([&] {
-              mluOpSetGenCaseMode(2);
-              return solves(Handle()) && case_count() == 1 &&
-                     only_case(folder()).tensor("geom_xyz").has("value_i");
-            }),
-            0);
-  fs::remove_all(folder());
-  for (const int mode : {-1, 4, 100, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
-    const ScopedEnvironment on("MLUOP_GEN_CASE", "2");
-    EXPECT_EQ(status_of([&] {
-                mluOpSetGenCaseMode(mode);
-                return solves(Handle()) && case_count() == 0;
-              }),
-              0)
-        << mode;
-  }
-}
-
-// An environment without MLUOP_GEN_CASE ends the recording.
-TEST_F(ApiGenCaseProcess, Update) {
-  const Handle handle;
-  EXPECT_TRUE(solves(handle));
-  {
-    const ScopedEnvironment off("MLUOP_GEN_CASE", nullptr);
-    require(mluOpUpdateContextInformation(handle));
-  }
-  EXPECT_TRUE(solves(handle));
-  EXPECT_EQ(case_count(), 1U);
+  const auto off = set_mode(nullptr);
+  require(mluOpUpdateContextInformation(inherited));
+  EXPECT_TRUE(solves(inherited));
+  EXPECT_EQ(case_count(), 4U);
 }
 
 // The call fails with ALLOC_FAILED, or succeeds; then its case is complete or absent.
@@ -230,10 +204,10 @@ TEST_F(ApiGenCaseProcess, AllocationFailures) {
       SCOPED_TRACE(n);
       fs::remove_all(folder());
       const Handle handle;
-      const OperatorCall call(handle, pooling.made);
+      const OperatorCall call(handle, sums.made);
       const auto [status, triggered] = run_with_fault(n, [&] { return call.run(); });
       if (status == MLUOP_STATUS_SUCCESS) {
-        EXPECT_TRUE(call.outputs() == pooling.outputs);
+        EXPECT_TRUE(call.outputs() == sums.outputs);
         lost += case_count() == 0 ? 1 : 0;
       } else {
         EXPECT_TRUE(triggered);

@@ -1,14 +1,20 @@
-// The library across fork() and at the exit of the process.
+// The library across fork(), at the exit of the process, and in unusual threads of the host: at the end of a
+// thread, in a cancelled thread, on a small stack.
 #include <gtest/gtest.h>
+#include <limits.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <thread>
 
+#include "ops/operator_cases.h"
 #include "support/child_process.h"
 #include "support/environment.h"
+#include "support/sanitizers.h"
 #include "support/solved_case.h"
 #include "support/temporary_folder.h"
 #include "support/trace.h"
@@ -18,6 +24,12 @@
 namespace mluop::test {
 namespace {
 
+constexpr const char* kMessage = "[mluOpDestroy] handle is null";
+
+bool fails_as_documented() {
+  return mluOpDestroy(nullptr) == MLUOP_STATUS_BAD_PARAM && mluOpOmpGetLastError() == std::string(kMessage);
+}
+
 // Integers: their sums are exact in any order.
 SolvedCase sums_of_integers() {
   const cases::Case made =
@@ -26,24 +38,19 @@ SolvedCase sums_of_integers() {
 }
 
 // OpenMP runtimes keep threads between teams, and a child process has none of them.
-void expect_calls_after_fork(mluOpOmpAlgorithm_t algorithm) {
+TEST(ApiProcess, ForkAfterUse) {
   const ScopedThreads threads(3);
   const SolvedCase sums = sums_of_integers();
-  const Handle inherited(algorithm);
-  ASSERT_TRUE(sums.solved_by(inherited));
-  EXPECT_EQ(exit_status_of_child([&] { return sums.solved_by(inherited); }), 0);
-  EXPECT_EQ(exit_status_of_child([&] { return sums.solved_by(Handle(algorithm)); }), 0);
-  // A child of the child, and the parent afterwards.
-  EXPECT_EQ(
-      exit_status_of_child([&] { return exit_status_of_child([&] { return sums.solved_by(inherited); }) == 0; }),
-      0);
-  EXPECT_TRUE(sums.solved_by(inherited));
-}
-
-TEST(ApiProcess, ForkAfterUse) {
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
-    expect_calls_after_fork(algorithm);
+    const Handle inherited(algorithm);
+    const auto solves = [&] { return sums.solved_by(inherited); };
+    ASSERT_TRUE(solves());
+    EXPECT_EQ(exit_status_of_child(solves), 0);
+    EXPECT_EQ(exit_status_of_child([&] { return sums.solved_by(Handle(algorithm)); }), 0);
+    // A child of the child, and the parent afterwards.
+    EXPECT_EQ(exit_status_of_child([&] { return exit_status_of_child(solves) == 0; }), 0);
+    EXPECT_TRUE(solves());
   }
 }
 
@@ -55,44 +62,54 @@ TEST(ApiProcess, ForkWithATrace) {
   const ScopedThreads threads(3);
   const SolvedCase sums = sums_of_integers();
   const Handle inherited(MLUOP_OMP_ALGORITHM_DEVICE);
-  const auto own_file = [&] { return file(std::to_string(getpid())); };
+  const auto event_count = [&] { return read_trace(file(std::to_string(getpid()))).size(); };
   ASSERT_TRUE(sums.solved_by(inherited));
-  const size_t events = read_trace(own_file()).size();
+  const size_t events = event_count();
   // With libomp, the child has the number of threads of its environment: its calls may have other numbers of
   // events.
   EXPECT_EQ(exit_status_of_child([&] {
               if (!sums.solved_by(inherited)) return false;
-              const size_t events_of_child = read_trace(own_file()).size();
-              return sums.solved_by(inherited) && read_trace(own_file()).size() == 2 * events_of_child;
+              const size_t events_of_child = event_count();
+              return sums.solved_by(inherited) && event_count() == 2 * events_of_child;
             }),
             0);
-  EXPECT_EQ(read_trace(own_file()).size(), events);
+  EXPECT_EQ(event_count(), events);
   ASSERT_TRUE(sums.solved_by(inherited));
-  EXPECT_EQ(read_trace(own_file()).size(), 2 * events);
+  EXPECT_EQ(event_count(), 2 * events);
 }
 
-// A handler that is registered before the first call runs after the destructors of what that call has constructed.
-TEST(ApiProcessDeathTest, CallsAtExit) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const auto fail_at_exit = [] {
-    setenv("MLUOP_LOG_LEVEL", "error", 1);
-    std::atexit([] {
-      mluOpDestroy(nullptr);
-      if (mluOpOmpGetLastError() != std::string("[mluOpDestroy] handle is null")) _exit(1);
-    });
+class ApiProcessDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ::testing::FLAGS_gtest_death_test_style = "threadsafe"; }
+
+  ScopedEnvironment log_{"MLUOP_LOG_LEVEL", "error"};
+};
+
+void fail_at_exit() {
+  if (!fails_as_documented()) _exit(1);
+}
+
+// A handler that is registered before the first call, and the destructor of an object that is constructed before
+// it, run after the destructors of what that call has constructed.
+TEST_F(ApiProcessDeathTest, CallsAtExit) {
+  struct FailsInDestructor {
+    ~FailsInDestructor() { fail_at_exit(); }
+  };
+  const auto call_and_exit = [] {
+    std::atexit(fail_at_exit);
+    static const FailsInDestructor object;
     mluOpSetQueue(nullptr, nullptr);
     std::exit(0);
   };
-  EXPECT_EXIT(fail_at_exit(), ::testing::ExitedWithCode(0), "mluOpSetQueue.*\n.*mluOpDestroy. handle is null");
+  EXPECT_EXIT(call_and_exit(), ::testing::ExitedWithCode(0),
+              "mluOpSetQueue.*\n.*mluOpDestroy. handle is null\n.*mluOpDestroy. handle is null");
 }
 
 // A handle that is created at the exit of the process reads settings as the first one does.
-TEST(ApiProcessDeathTest, HandlesAreCreatedAtExit) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+TEST_F(ApiProcessDeathTest, HandlesAreCreatedAtExit) {
+  // Longer than a string stores without an allocation.
+  const ScopedEnvironment simd("MLUOP_OMP_SIMD", "no instruction set of any machine has this name");
   const auto create_at_exit = [] {
-    // Longer than a string stores without an allocation.
-    setenv("MLUOP_OMP_SIMD", "no instruction set of any machine has this name", 1);
-    setenv("MLUOP_LOG_LEVEL", "error", 1);
     std::atexit([] {
       mluOpHandle_t handle = nullptr;
       mluOpSetQueue(nullptr, nullptr);
@@ -106,31 +123,9 @@ TEST(ApiProcessDeathTest, HandlesAreCreatedAtExit) {
   EXPECT_EXIT(create_at_exit(), ::testing::ExitedWithCode(0), message + ".*\n.*mluOpSetQueue.*\n.*" + message);
 }
 
-// Its destructor runs at the exit of the process, after those of objects that later calls construct.
-struct FailsInDestructor {
-  ~FailsInDestructor() {
-    mluOpDestroy(nullptr);
-    if (mluOpOmpGetLastError() != std::string("[mluOpDestroy] handle is null")) _exit(1);
-  }
-};
-
-TEST(ApiProcessDeathTest, CallsInStaticDestructors) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const auto fail_in_destructor = [] {
-    setenv("MLUOP_LOG_LEVEL", "error", 1);
-    static const FailsInDestructor object;
-    mluOpSetQueue(nullptr, nullptr);
-    std::exit(0);
-  };
-  EXPECT_EXIT(fail_in_destructor(), ::testing::ExitedWithCode(0),
-              "mluOpSetQueue.*\n.*mluOpDestroy. handle is null");
-}
-
 // Threads whose calls fail until the process has ended.
-TEST(ApiProcessDeathTest, CallsOfThreadsDuringExit) {
-  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+TEST_F(ApiProcessDeathTest, CallsOfThreadsDuringExit) {
   const auto exit_during_calls = [] {
-    setenv("MLUOP_LOG_LEVEL", "error", 1);
     std::atomic<int> calling{0};
     for (int i = 0; i < 4; ++i) {
       std::thread([&] {
@@ -142,6 +137,107 @@ TEST(ApiProcessDeathTest, CallsOfThreadsDuringExit) {
     std::exit(0);
   };
   for (int i = 0; i < 10; ++i) EXPECT_EXIT(exit_during_calls(), ::testing::ExitedWithCode(0), "handle is null");
+}
+
+// Runs `body` on a thread and returns what pthread_join() does.
+void* run_on_thread(const std::function<void()>& body, size_t stack_bytes = 8 << 20) {
+  pthread_attr_t attributes;
+  EXPECT_EQ(pthread_attr_init(&attributes), 0);
+  EXPECT_EQ(pthread_attr_setstacksize(&attributes, stack_bytes), 0);
+  pthread_t thread;
+  const auto start = [](void* opaque) -> void* {
+    (*static_cast<const std::function<void()>*>(opaque))();
+    return nullptr;
+  };
+  EXPECT_EQ(pthread_create(&thread, &attributes, start, const_cast<std::function<void()>*>(&body)), 0);
+  void* result = nullptr;
+  EXPECT_EQ(pthread_join(thread, &result), 0);
+  EXPECT_EQ(pthread_attr_destroy(&attributes), 0);
+  return result;
+}
+
+class ApiThread : public ::testing::Test {
+ protected:
+  // Restores the log level, which is global.
+  ~ApiThread() override { Handle(); }
+};
+
+// A destructor of a pthread key runs after those of thread-local objects.
+TEST_F(ApiThread, CallsFailInTheDestructorOfAKey) {
+  static bool failed;
+  failed = false;
+  pthread_key_t key;
+  ASSERT_EQ(pthread_key_create(&key, [](void*) { failed = fails_as_documented(); }), 0);
+  run_on_thread([&] {
+    EXPECT_TRUE(fails_as_documented());
+    pthread_setspecific(key, &key);
+  });
+  EXPECT_TRUE(failed);
+  pthread_key_delete(key);
+}
+
+// The write of the log line is a cancellation point, a call is not.
+TEST_F(ApiThread, CallsAreNoCancellationPoints) {
+  const ScopedEnvironment log("MLUOP_LOG_LEVEL", "debug");
+  const auto cases = operator_cases();
+  int completed = 0;
+  bool beyond = false;
+  ::testing::internal::CaptureStderr();
+  const void* result = run_on_thread([&] {
+    const Handle handle;
+    pthread_cancel(pthread_self());
+    if (fails_as_documented()) ++completed;
+    if (OperatorCall(handle, cases.front().made).run() == MLUOP_STATUS_SUCCESS) ++completed;
+    // The cancellation is still requested.
+    mluOpDestroyTensorDescriptor(nullptr);
+    pthread_testcancel();
+    beyond = true;
+  });
+  const std::string lines = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(result, PTHREAD_CANCELED);
+  EXPECT_EQ(completed, 2);
+  EXPECT_FALSE(beyond);
+  EXPECT_NE(lines.find(kMessage), std::string::npos);
+  EXPECT_NE(lines.find("mluOpBallQuery"), std::string::npos);
+}
+
+// The state of the thread is the same after a call.
+TEST_F(ApiThread, CancellationStateIsKept) {
+  for (const int wanted : {PTHREAD_CANCEL_DISABLE, PTHREAD_CANCEL_ENABLE}) {
+    int before, found;
+    pthread_setcancelstate(wanted, &before);
+    EXPECT_TRUE(fails_as_documented());
+    pthread_setcancelstate(before, &found);
+    EXPECT_EQ(found, wanted);
+  }
+}
+
+// The stack of a host thread that calls operators may be small. Those of the team are OpenMP's.
+TEST_F(ApiThread, OperatorsNeedLittleStack) {
+  if (kSanitizer) GTEST_SKIP() << "sanitizers enlarge stack frames";
+  constexpr size_t kStackBytes = 64 << 10;
+  for (const OperatorCase& test : operator_cases()) {
+    for (const auto algorithm : kAlgorithms) {
+      for (const char* level : {"off", "debug"}) {
+        SCOPED_TRACE(test.name + ' ' + text_of(algorithm) + ' ' + level);
+        const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);
+        ::testing::internal::CaptureStderr();
+        const Handle handle(algorithm);
+        const OperatorCall call(handle, test.made);
+        mluOpStatus_t status = MLUOP_STATUS_INTERNAL_ERROR;
+        bool failed = false;
+        const auto body = [&] {
+          status = call.run();
+          failed = fails_as_documented();
+        };
+        run_on_thread(body, kStackBytes);
+        ::testing::internal::GetCapturedStderr();
+        EXPECT_EQ(status, MLUOP_STATUS_SUCCESS);
+        EXPECT_TRUE(failed);
+        EXPECT_TRUE(call.intact());
+      }
+    }
+  }
 }
 
 }  // namespace

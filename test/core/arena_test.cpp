@@ -1,27 +1,24 @@
 // Arenas: buffers are aligned and disjoint, sets of buffers are measured as they are taken, sizes are checked.
+// Under AddressSanitizer, an access to the memory of an arena outside its buffers is reported.
 #include "core/arena.h"
 
 #include <gtest/gtest.h>
 
-#include <vector>
+#include <functional>
+#include <string>
+#include <utility>
 
 #include "core/boundary.h"
+#include "support/poisoned.h"
 
 namespace mluop::test {
 namespace {
 
 bool aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % kScratchAlignment == 0; }
 
-// Expects that `body` throws a Failure.
-template <class Body>
-void expect_failure(mluOpStatus_t status, const char* message, const Body& body) {
-  try {
-    body();
-    ADD_FAILURE() << "does not throw: " << message;
-  } catch (const Failure& failure) {
-    EXPECT_EQ(failure.status, status);
-    EXPECT_STREQ(failure.what(), message);
-  }
+void expect_failure(mluOpStatus_t status, const std::string& message, const std::function<void()>& body) {
+  EXPECT_EQ(run_guarded("example", body), status);
+  EXPECT_EQ(last_error(), "[example] " + message);
 }
 
 struct Set {
@@ -68,38 +65,21 @@ TEST(CoreArena, SuccessiveBuffersAreDisjointAndAligned) {
   EXPECT_LE(end, memory.data() + arena.used());
 }
 
-// The bytes of a set are those that it takes.
-TEST(CoreArena, MeasuresWhatIsTaken) {
-  for (const int64_t rows : {0, 1, 7, 32, 33}) {
-    for (const int64_t columns : {0, 1, 8, 9}) {
-      const size_t bytes = bytes_of<Set>(rows, columns);
-      AlignedBuffer memory;
-      memory.reserve(bytes);
-      Arena arena(memory.data(), bytes);
-      const Set set(arena, rows, columns);
-      EXPECT_EQ(arena.used(), bytes);
-      EXPECT_LE(reinterpret_cast<std::byte*>(set.last + rows), memory.data() + bytes);
-    }
-  }
-}
-
 TEST(CoreArena, SizesThatOverflow) {
-  const auto expect_overflow = [](const char* message, auto element, std::initializer_list<int64_t> shape) {
+  const auto expect_overflow = [](const std::string& shape_text, auto element,
+                                  std::initializer_list<int64_t> shape) {
     Arena arena;
     arena.take<char>("before", {65});
-    expect_failure(MLUOP_STATUS_BAD_PARAM, message, [&] { arena.take<decltype(element)>("keys", shape); });
+    expect_failure(MLUOP_STATUS_BAD_PARAM,
+                   "the size in bytes of scratch buffer keys " + shape_text + " exceeds 2^63 - 1",
+                   [&] { arena.take<decltype(element)>("keys", shape); });
     EXPECT_EQ(arena.used(), 128U);
   };
-  constexpr int64_t kMax = INT64_MAX;
-  expect_overflow("the size in bytes of scratch buffer keys [4611686018427387904, 2] exceeds 2^63 - 1", char{},
-                  {int64_t{1} << 62, 2});
-  expect_overflow("the size in bytes of scratch buffer keys [1152921504606846976] exceeds 2^63 - 1", int64_t{},
-                  {kMax / 8 + 1});
+  expect_overflow("[4611686018427387904, 2]", char{}, {int64_t{1} << 62, 2});
+  expect_overflow("[1152921504606846976]", int64_t{}, {INT64_MAX / 8 + 1});
   // Rounded up to cache lines, and added to the buffer before.
-  expect_overflow("the size in bytes of scratch buffer keys [9223372036854775807] exceeds 2^63 - 1", char{},
-                  {kMax});
-  expect_overflow("the size in bytes of scratch buffer keys [9223372036854775744] exceeds 2^63 - 1", char{},
-                  {kMax - 63});
+  expect_overflow("[9223372036854775807]", char{}, {INT64_MAX});
+  expect_overflow("[9223372036854775744]", char{}, {INT64_MAX - 63});
 }
 
 TEST(CoreArena, ExceedingTheCapacity) {
@@ -119,18 +99,22 @@ TEST(CoreArena, ExceedingTheCapacity) {
   EXPECT_NO_THROW(arena.take<char>("empty", {0}));
 }
 
+// The bytes of a set are those that it takes.
 TEST(CoreArena, WorkspaceOfEveryMisalignment) {
-  const size_t bytes = workspace_bytes_of<Set>(7, 9);
-  EXPECT_EQ(bytes, bytes_of<Set>(7, 9) + kWorkspaceSlack);
-  AlignedBuffer memory;
-  memory.reserve(bytes + kScratchAlignment);
-  for (size_t offset = 0; offset < kScratchAlignment; ++offset) {
-    std::byte* const workspace = memory.data() + offset;
-    Arena arena = workspace_arena(workspace, bytes);
-    const Set set(arena, 7, 9);
-    EXPECT_TRUE(aligned(set.flag) && aligned(set.matrix) && aligned(set.last));
-    EXPECT_GE(reinterpret_cast<std::byte*>(set.flag), workspace);
-    EXPECT_LE(reinterpret_cast<std::byte*>(set.last + 7), workspace + bytes);
+  for (const auto& [rows, columns] : {std::pair{0, 9}, {7, 0}, {7, 9}, {32, 8}, {33, 1}}) {
+    const size_t bytes = workspace_bytes_of<Set>(rows, columns);
+    EXPECT_EQ(bytes, bytes_of<Set>(rows, columns) + kWorkspaceSlack);
+    AlignedBuffer memory;
+    memory.reserve(bytes + kScratchAlignment);
+    for (size_t offset = 0; offset < kScratchAlignment; ++offset) {
+      std::byte* const workspace = memory.data() + offset;
+      Arena arena = workspace_arena(workspace, bytes);
+      const Set set(arena, rows, columns);
+      EXPECT_EQ(arena.used(), bytes_of<Set>(rows, columns));
+      EXPECT_TRUE(aligned(set.flag) && aligned(set.matrix) && aligned(set.last));
+      EXPECT_GE(reinterpret_cast<std::byte*>(set.flag), workspace);
+      EXPECT_LE(reinterpret_cast<std::byte*>(set.last + rows), workspace + bytes);
+    }
   }
 }
 
@@ -141,6 +125,63 @@ TEST(CoreArena, SmallWorkspaces) {
   memory.reserve(128);
   EXPECT_EQ(workspace_arena(memory.data() + 1, 62).capacity(), 0U);
   EXPECT_EQ(workspace_arena(memory.data() + 1, 64).capacity(), 1U);
+}
+
+class CoreArenaPoison : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!kPoisons) GTEST_SKIP() << "built without AddressSanitizer";
+  }
+};
+
+using CoreArenaDeathTest = CoreArenaPoison;
+
+TEST_F(CoreArenaDeathTest, OverrunIntoTheNextBuffer) {
+  AlignedBuffer memory;
+  memory.reserve(256 + kArenaGapBytes);
+  Arena arena(memory.data(), 256, kArenaGapBytes);
+  auto* const lines = arena.take<float>("whole lines", {32});
+  auto* const rest = arena.take<float>("less than a line", {3});
+  // An index that the compiler does not know.
+  volatile size_t end = 32;
+  EXPECT_DEATH(lines[end] = 1, "use-after-poison");
+  end = 3;
+  EXPECT_DEATH(rest[end] = 1, "use-after-poison");
+  arena.release();
+  EXPECT_DEATH(lines[0] = 1, "use-after-poison");
+}
+
+// The memory before, between and after the buffers; sizes are those of an arena without gaps.
+TEST_F(CoreArenaPoison, MemoryOutsideBuffers) {
+  constexpr size_t kCapacity = 640;
+  AlignedBuffer memory;
+  memory.reserve(kCapacity + kArenaGapBytes);
+  Arena arena(memory.data(), kCapacity, kArenaGapBytes);
+  EXPECT_EQ(poisoned_bytes(memory.data(), kCapacity), kCapacity);
+  EXPECT_EQ(arena.capacity(), kCapacity);
+  for (const int64_t count : {1, 7, 8, 63, 64, 65, 128}) {
+    const auto* const buffer = arena.take<char>("buffer", {count});
+    const auto bytes = static_cast<size_t>(count);
+    EXPECT_TRUE(accessible(buffer, bytes)) << count;
+    EXPECT_GE(poisoned_bytes(buffer + bytes, 64), 64U) << count;
+  }
+  EXPECT_EQ(arena.used(), size_t{5 * 64 + 128 + 128});
+  EXPECT_NO_THROW(arena.take<char>("rest", {64}));
+  EXPECT_THROW(arena.take<char>("more", {1}), Failure);
+}
+
+// More buffers than gaps.
+TEST_F(CoreArenaPoison, ManyBuffers) {
+  constexpr int64_t kBuffers = 200;
+  AlignedBuffer memory;
+  memory.reserve(kBuffers * 64 + kArenaGapBytes);
+  Arena arena(memory.data(), kBuffers * 64, kArenaGapBytes);
+  for (int64_t i = 0; i < kBuffers; ++i) {
+    const auto* const buffer = arena.take<char>("buffer", {60});
+    EXPECT_TRUE(accessible(buffer, 60));
+    EXPECT_LE(buffer + 60, reinterpret_cast<const char*>(memory.data() + memory.capacity()));
+    EXPECT_GE(poisoned_bytes(buffer + 60, 4), 4U);
+  }
 }
 
 }  // namespace

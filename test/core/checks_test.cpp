@@ -1,44 +1,57 @@
-// The rules for arguments: status and message of each.
+// The rules for arguments, and the C boundary, at which exceptions become a status and a message.
 #include "core/checks.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <ostream>
+#include <stdexcept>
+
+#include "core/boundary.h"
 
 namespace mluop::test {
 namespace {
 
-TEST(CoreChecks, RulesThatHold) {
+TEST(CoreChecks, SuccessKeepsTheLastError) {
+  report_failure("before", MLUOP_STATUS_BAD_PARAM, "kept");
   const int value = 0;
-  EXPECT_NO_THROW(require(true, MLUOP_STATUS_NOT_SUPPORTED, "not shown"));
-  EXPECT_NO_THROW(require_not_null("value", &value));
-  EXPECT_NO_THROW(require_positive("n", 1));
-  EXPECT_NO_THROW(require_positive("n", INT64_MAX));
+  bool ran = false;
+  const auto rules_that_hold = [&] {
+    require(true, MLUOP_STATUS_NOT_SUPPORTED, "not shown");
+    require_not_null("value", &value);
+    require_positive("n", 1);
+    require_positive("n", INT64_MAX);
+    ran = true;
+  };
+  EXPECT_EQ(run_guarded("example", rules_that_hold), MLUOP_STATUS_SUCCESS);
+  EXPECT_TRUE(ran);
+  EXPECT_STREQ(last_error(), "[before] kept");
 }
 
 TEST(CoreChecks, Failures) {
   const struct {
-    std::function<void()> rule;
+    std::function<void()> body;
     const char* message;
-    mluOpStatus_t status = MLUOP_STATUS_BAD_PARAM;
+    mluOpStatus_t status;
   } kTable[] = {
-      {[] { require(false, MLUOP_STATUS_NOT_SUPPORTED, "n is ", 3, ", expected ", "4"); }, "n is 3, expected 4",
-       MLUOP_STATUS_NOT_SUPPORTED},
-      {[] { require_not_null("handle", nullptr); }, "handle is null"},
-      {[] { require_positive("n", 0); }, "n is 0, expected at least 1"},
-      {[] { require_positive("n", INT64_MIN); }, "n is -9223372036854775808, expected at least 1"},
+      {[] { require(false, MLUOP_STATUS_NOT_SUPPORTED, "n is ", 3, ", expected ", "4"); },
+       "[example] n is 3, expected 4", MLUOP_STATUS_NOT_SUPPORTED},
+      {[] { require_not_null("handle", nullptr); }, "[example] handle is null", MLUOP_STATUS_BAD_PARAM},
+      {[] { require_positive("n", 0); }, "[example] n is 0, expected at least 1", MLUOP_STATUS_BAD_PARAM},
+      {[] { require_positive("n", INT64_MIN); }, "[example] n is -9223372036854775808, expected at least 1",
+       MLUOP_STATUS_BAD_PARAM},
+      {[] { throw Failure(MLUOP_STATUS_EXECUTION_FAILED, ""); }, "[example] ", MLUOP_STATUS_EXECUTION_FAILED},
+      {[] { throw std::bad_alloc(); }, "[example] out of memory", MLUOP_STATUS_ALLOC_FAILED},
+      // new[] with an invalid size throws a kind of bad_alloc.
+      {[] { throw std::bad_array_new_length(); }, "[example] out of memory", MLUOP_STATUS_ALLOC_FAILED},
+      {[] { throw std::logic_error("a bug"); }, "[example] a bug", MLUOP_STATUS_INTERNAL_ERROR},
+      {[] { throw 42; }, "[example] unknown exception", MLUOP_STATUS_INTERNAL_ERROR},
   };
   for (const auto& row : kTable) {
-    SCOPED_TRACE(row.message);
-    try {
-      row.rule();
-      ADD_FAILURE() << "does not throw";
-    } catch (const Failure& failure) {
-      EXPECT_EQ(failure.status, row.status);
-      EXPECT_STREQ(failure.what(), row.message);
-    }
+    EXPECT_EQ(run_guarded("example", row.body), row.status) << row.message;
+    EXPECT_STREQ(last_error(), row.message);
   }
 }
 

@@ -5,6 +5,7 @@
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "primitives/half-inl.h"
@@ -13,16 +14,22 @@
 #define MLUOP_TEST_HALF_CONVERSIONS
 namespace mluop::test {
 
-// The vector conversions of an instruction set; counts are multiples of kMaxLanes.
+// Converts `count` elements, a multiple of kMaxLanes.
+template <class From, class To>
+using Convert = void (*)(const From* from, To* to, size_t count);
 constexpr size_t kMaxLanes = 16;
+
+// Scalar, or of an instruction set.
 struct HalfConversions {
-  int64_t target;
-  void (*to_floats)(const Half* from, float* to, size_t count);
-  void (*to_halves)(const float* from, Half* to, size_t count);
+  int64_t target;  // 0: scalar
+  Convert<Half, float> to_floats;
+  Convert<float, Half> to_halves;
 };
 
 inline std::vector<HalfConversions>& all_conversions() {
-  static std::vector<HalfConversions> all;
+  static std::vector<HalfConversions> all = {
+      {0, [](const Half* from, float* to, size_t count) { std::transform(from, from + count, to, f16_to_f32); },
+       [](const float* from, Half* to, size_t count) { std::transform(from, from + count, to, f32_to_f16); }}};
   return all;
 }
 
@@ -34,21 +41,15 @@ namespace mluop::test {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-void to_floats(const Half* from, float* to, size_t count) {
+template <class From, class To>
+void convert(const From* from, To* to, size_t count) {
   const hn::ScalableTag<float> d;
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
     mluop::HWY_NAMESPACE::store_f32(mluop::HWY_NAMESPACE::load_f32(d, from + i), d, to + i);
   }
 }
 
-void to_halves(const float* from, Half* to, size_t count) {
-  const hn::ScalableTag<float> d;
-  for (size_t i = 0; i < count; i += hn::Lanes(d)) {
-    mluop::HWY_NAMESPACE::store_f32(mluop::HWY_NAMESPACE::load_f32(d, from + i), d, to + i);
-  }
-}
-
-const bool kListed = (all_conversions().push_back({HWY_TARGET, to_floats, to_halves}), true);
+const bool kListed = (all_conversions().push_back({HWY_TARGET, convert<Half, float>, convert<float, Half>}), true);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::test
@@ -57,38 +58,37 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
-#include <string>
 
 namespace mluop::test {
 namespace {
 
 uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
 float float_of(uint32_t bits) { return std::bit_cast<float>(bits); }
-Half from_bits(uint32_t bits) { return {static_cast<uint16_t>(bits)}; }
+bool is_nan(uint32_t half) { return (half & 0x7FFF) > 0x7C00; }
 
-// The value of a half by IEEE 754.
-double value_of(uint32_t bits) {
-  const int exponent = static_cast<int>(bits >> 10 & 0x1F);
-  const int mantissa = static_cast<int>(bits & 0x3FF);
-  const double sign = bits >> 15 == 0 ? 1.0 : -1.0;
-  if (exponent == 31) return mantissa == 0 ? sign * HUGE_VAL : std::numeric_limits<double>::quiet_NaN();
-  return exponent == 0 ? sign * std::ldexp(mantissa, -24) : sign * std::ldexp(1024 + mantissa, exponent - 25);
+// The value of a half that is no NaN, by IEEE 754. That of infinity is 2^16, which the rounding of finite floats
+// has.
+double value_of(uint32_t half) {
+  const int exponent = static_cast<int>(half >> 10 & 0x1F);
+  const int mantissa = static_cast<int>(half & 0x3FF);
+  const double sign = half >> 15 == 0 ? 1.0 : -1.0;
+  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
 }
 
-// A conversion: scalar, or of an instruction set.
-struct Conversion {
-  std::string name;
-  std::vector<float> (*floats)(const Conversion& conversion, const std::vector<Half>& halves);
-  std::vector<Half> (*halves)(const Conversion& conversion, const std::vector<float>& floats);
-  HalfConversions vectors;
-};
+// Calls test(conversions) for the scalar conversions and those of each instruction set of this machine.
+template <class Test>
+void for_each_conversion(const Test& test) {
+  for (const HalfConversions& conversions : all_conversions()) {
+    if (conversions.target != 0 && (hwy::SupportedTargets() & conversions.target) == 0) continue;
+    SCOPED_TRACE(conversions.target == 0 ? "scalar" : hwy::TargetName(conversions.target));
+    test(conversions);
+  }
+}
 
-template <class To, class From>
-std::vector<To> by_vectors(std::vector<From> from, void (*convert)(const From*, To*, size_t)) {
+template <class From, class To>
+std::vector<To> converted(std::vector<From> from, Convert<From, To> convert) {
   const size_t count = from.size();
   from.resize((count + kMaxLanes - 1) / kMaxLanes * kMaxLanes);
   std::vector<To> to(from.size());
@@ -97,96 +97,63 @@ std::vector<To> by_vectors(std::vector<From> from, void (*convert)(const From*, 
   return to;
 }
 
-std::vector<Conversion> conversions() {
-  std::vector<Conversion> all;
-  all.push_back({"scalar",
-                 [](const Conversion&, const std::vector<Half>& halves) {
-                   std::vector<float> floats;
-                   for (const Half half : halves) floats.push_back(f16_to_f32(half));
-                   return floats;
-                 },
-                 [](const Conversion&, const std::vector<float>& floats) {
-                   std::vector<Half> halves;
-                   for (const float value : floats) halves.push_back(f32_to_f16(value));
-                   return halves;
-                 },
-                 {}});
-  for (const HalfConversions& vectors : all_conversions()) {
-    if ((hwy::SupportedTargets() & vectors.target) == 0) continue;
-    all.push_back({hwy::TargetName(vectors.target),
-                   [](const Conversion& conversion, const std::vector<Half>& halves) {
-                     return by_vectors<float>(halves, conversion.vectors.to_floats);
-                   },
-                   [](const Conversion& conversion, const std::vector<float>& floats) {
-                     return by_vectors<Half>(floats, conversion.vectors.to_halves);
-                   },
-                   vectors});
-  }
-  return all;
-}
-
-std::vector<Half> all_halves() {
+// To float and back.
+TEST(CoreHalf, EveryHalf) {
   std::vector<Half> halves;
-  for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) halves.push_back(from_bits(bits));
-  return halves;
-}
-
-bool is_nan(Half half) { return (half.bits & 0x7FFF) > 0x7C00; }
-
-TEST(CoreHalf, EveryHalfToFloat) {
-  const auto halves = all_halves();
-  for (const Conversion& conversion : conversions()) {
-    SCOPED_TRACE(conversion.name);
-    const auto floats = conversion.floats(conversion, halves);
+  for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) halves.push_back({static_cast<uint16_t>(bits)});
+  for_each_conversion([&](const HalfConversions& conversions) {
+    const auto floats = converted(halves, conversions.to_floats);
+    const auto back = converted(floats, conversions.to_halves);
     for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
-      const float found = floats[bits];
-      const uint32_t expected = is_nan(halves[bits]) ? (bits & 0x8000) << 16 | 0x7FC00000 | (bits & 0x3FF) << 13
-                                                     : bits_of(static_cast<float>(value_of(bits)));
-      ASSERT_EQ(bits_of(found), expected) << "half " << bits;
+      const bool is_infinite = (bits & 0x7FFF) == 0x7C00;
+      const auto expected = is_infinite ? std::copysign(HUGE_VALF, value_of(bits)) : value_of(bits);
+      ASSERT_EQ(bits_of(floats[bits]), is_nan(bits) ? (bits & 0x8000) << 16 | 0x7FC00000 | (bits & 0x3FF) << 13
+                                                    : bits_of(static_cast<float>(expected)))
+          << "half " << bits;
+      ASSERT_EQ(back[bits].bits, is_nan(bits) ? bits | 0x200 : bits) << "half " << bits;
     }
-  }
+  });
 }
 
-TEST(CoreHalf, EveryHalfRoundTrips) {
-  const auto halves = all_halves();
-  for (const Conversion& conversion : conversions()) {
-    SCOPED_TRACE(conversion.name);
-    const auto back = conversion.halves(conversion, conversion.floats(conversion, halves));
-    for (uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
-      const uint32_t expected = is_nan(halves[bits]) ? bits | 0x200 : bits;
-      ASSERT_EQ(back[bits].bits, expected) << "half " << bits;
-    }
-  }
-}
-
-// The float halfway between consecutive halves rounds to even, the adjacent floats to the nearest half.
-TEST(CoreHalf, EveryTie) {
+// A sample of all floats, the float halfway between consecutive halves, which rounds to even, and the adjacent
+// floats.
+TEST(CoreHalf, RoundsToNearest) {
   std::vector<float> floats;
-  std::vector<uint32_t> expected;
-  for (uint32_t bits = 0; bits < 0x7C00; ++bits) {
-    // The value after 65504 would be 65536.
-    const double above = bits == 0x7BFF ? 65536.0 : value_of(bits + 1);
-    const auto middle = static_cast<float>((value_of(bits) + above) / 2);
+  for (uint64_t bits = 0; bits <= 0xFFFFFFFF; bits += 65521) {
+    const float value = float_of(static_cast<uint32_t>(bits));
+    if (std::isfinite(value)) floats.push_back(value);
+  }
+  for (uint32_t half = 0; half < 0x7C00; ++half) {
     for (const uint32_t sign : {0U, 0x8000U}) {
-      const float signed_middle = sign == 0 ? middle : -middle;
-      floats.insert(floats.end(),
-                    {float_of(bits_of(signed_middle) - 1), signed_middle, float_of(bits_of(signed_middle) + 1)});
-      expected.insert(expected.end(), {sign | bits, sign | (bits + (bits & 1)), sign | (bits + 1)});
+      const auto middle = static_cast<float>((value_of(sign | half) + value_of(sign | (half + 1))) / 2);
+      floats.insert(floats.end(), {float_of(bits_of(middle) - 1), middle, float_of(bits_of(middle) + 1)});
     }
   }
-  for (const Conversion& conversion : conversions()) {
-    SCOPED_TRACE(conversion.name);
-    const auto halves = conversion.halves(conversion, floats);
-    for (size_t i = 0; i < floats.size(); ++i) ASSERT_EQ(halves[i].bits, expected[i]) << floats[i];
-  }
+  for_each_conversion([&](const HalfConversions& conversions) {
+    const auto halves = converted(floats, conversions.to_halves);
+    for (size_t i = 0; i < floats.size(); ++i) {
+      const double value = std::abs(double{floats[i]});
+      const uint32_t found = halves[i].bits & 0x7FFF;
+      ASSERT_EQ(halves[i].bits >> 15, bits_of(floats[i]) >> 31) << floats[i];
+      ASSERT_LE(found, 0x7C00U) << floats[i];
+      // Larger values become infinity. Otherwise no adjacent half is nearer, and an odd one is not as near.
+      if (value >= 65536) {
+        ASSERT_EQ(found, 0x7C00U) << floats[i];
+        continue;
+      }
+      const double error = std::abs(value_of(found) - value);
+      for (const uint32_t other : {found + 1, found == 0 ? 0 : found - 1}) {
+        const double other_error = std::abs(value_of(other) - value);
+        ASSERT_TRUE(found % 2 == 0 ? error <= other_error : error < other_error) << floats[i];
+      }
+    }
+  });
 }
 
 TEST(CoreHalf, LimitsToHalf) {
-  struct Edge {
-    uint32_t bits;
-    uint32_t half;
-  };
-  const Edge kEdges[] = {
+  constexpr struct {
+    uint32_t bits, half;
+  } kEdges[] = {
       {0x00000000, 0x0000}, {0x80000000, 0x8000},  // zeros keep their sign
       {0x00000001, 0x0000}, {0x807FFFFF, 0x8000},  // subnormal floats become 0
       {0x00800000, 0x0000},                        // the smallest normal float
@@ -199,42 +166,13 @@ TEST(CoreHalf, LimitsToHalf) {
       {0xFFFFFFFF, 0xFFFF}, {0x7F802000, 0x7E01},  // the upper ten bits of payloads
   };
   std::vector<float> floats;
-  for (const Edge& edge : kEdges) floats.push_back(float_of(edge.bits));
-  for (const Conversion& conversion : conversions()) {
-    SCOPED_TRACE(conversion.name);
-    const auto halves = conversion.halves(conversion, floats);
+  for (const auto& edge : kEdges) floats.push_back(float_of(edge.bits));
+  for_each_conversion([&](const HalfConversions& conversions) {
+    const auto halves = converted(floats, conversions.to_halves);
     for (size_t i = 0; i < floats.size(); ++i) {
       EXPECT_EQ(halves[i].bits, kEdges[i].half) << std::hex << kEdges[i].bits;
     }
-  }
-}
-
-// A sample of all floats, against the definition of rounding.
-TEST(CoreHalf, FloatsOfAllMagnitudes) {
-  std::vector<float> floats;
-  for (uint64_t bits = 0; bits <= 0xFFFFFFFF; bits += 65521)
-    floats.push_back(float_of(static_cast<uint32_t>(bits)));
-  for (const Conversion& conversion : conversions()) {
-    SCOPED_TRACE(conversion.name);
-    const auto halves = conversion.halves(conversion, floats);
-    for (size_t i = 0; i < floats.size(); ++i) {
-      if (std::isnan(floats[i])) {
-        ASSERT_TRUE(is_nan(halves[i])) << i;
-        continue;
-      }
-      ASSERT_EQ(halves[i].bits >> 15, bits_of(floats[i]) >> 31) << i;
-      const uint32_t found = halves[i].bits & 0x7FFF;
-      const double value = std::abs(static_cast<double>(floats[i]));
-      if (found == 0x7C00) {
-        ASSERT_GE(value, 65520.0);
-        continue;
-      }
-      // No adjacent half is nearer.
-      const double error = std::abs(value_of(found) - value);
-      ASSERT_LE(error, std::abs(value_of(found + 1) - value)) << i;
-      ASSERT_LE(error, std::abs(value_of(std::max(found, 1U) - 1) - value)) << i;
-    }
-  }
+  });
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
-// Queries of tensor descriptors: counts, contiguity, text.
+// Tensor descriptors: names of data types and layouts, counts, contiguity, text; arithmetic of sizes.
+// api/library_test.cpp tests the sizes of data types.
 #include "core/tensor.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <vector>
+
+#include "core/dtype.h"
+#include "core/sizes.h"
 
 namespace mluop::test {
 namespace {
@@ -15,6 +18,24 @@ TensorDescriptor tensor(const std::vector<int64_t>& dims, const std::vector<int6
   std::copy(dims.begin(), dims.end(), desc.dims.begin());
   std::copy(strides.begin(), strides.end(), desc.strides.begin());
   return desc;
+}
+
+TEST(CoreDtype, NamesOfTypes) {
+  // In the order of their values. No data type has the value 10.
+  const char* const kNames[] = {"INVALID", "HALF",   "FLOAT",  "INT8",         "INT16",         "INT31",
+                                "INT32",   "UINT8",  "BOOL",   "INT64",        "INVALID",       "UINT32",
+                                "UINT64",  "UINT16", "DOUBLE", "COMPLEX_HALF", "COMPLEX_FLOAT", "BFLOAT16"};
+  int value = 0;
+  for (const char* name : kNames) EXPECT_EQ(name_of(static_cast<mluOpDataType_t>(value++)), name);
+  EXPECT_EQ(name_of(static_cast<mluOpDataType_t>(value)), "INVALID");
+}
+
+TEST(CoreDtype, NamesOfLayouts) {
+  const char* const kNames[] = {"NCHW", "NHWC", "HWCN", "NDHWC", "ARRAY", "NCDHW",
+                                "TNC",  "NTC",  "NC",   "NLC",   "NCL"};
+  int value = 0;
+  for (const char* name : kNames) EXPECT_EQ(name_of(static_cast<mluOpTensorLayout_t>(value++)), name);
+  EXPECT_EQ(name_of(static_cast<mluOpTensorLayout_t>(value)), "");
 }
 
 TEST(CoreTensor, Counts) {
@@ -70,6 +91,35 @@ TEST(CoreTensor, Text) {
   EXPECT_EQ(shape_text(std::vector<int64_t>{2, 0, -1}), "[2, 0, -1]");
   EXPECT_EQ(describe(tensor({2, 3}, {3, 1})), "HALF [2, 3] NHWC");
   EXPECT_EQ(describe(TensorDescriptor()), "INVALID [] ARRAY");
+}
+
+TEST(CoreSizes, CheckedProduct) {
+  EXPECT_EQ(checked_product(6, 7), 42);
+  EXPECT_EQ(checked_product(0, INT64_MAX), 0);
+  EXPECT_EQ(checked_product(INT64_MAX, 1), INT64_MAX);
+  EXPECT_EQ(checked_product(int64_t{1} << 31, int64_t{1} << 31), int64_t{1} << 62);
+  EXPECT_EQ(checked_product(int64_t{1} << 32, int64_t{1} << 31), std::nullopt);
+  EXPECT_EQ(checked_product(INT64_MAX, 2), std::nullopt);
+  EXPECT_EQ(checked_product(INT64_MIN, 1), INT64_MIN);
+  EXPECT_EQ(checked_product(INT64_MIN, -1), std::nullopt);
+}
+
+TEST(CoreSizes, CheckedSum) {
+  EXPECT_EQ(checked_sum(40, 2), 42);
+  EXPECT_EQ(checked_sum(INT64_MAX - 1, 1), INT64_MAX);
+  EXPECT_EQ(checked_sum(INT64_MAX, 1), std::nullopt);
+  EXPECT_EQ(checked_sum(INT64_MAX, INT64_MIN), -1);
+  EXPECT_EQ(checked_sum(INT64_MIN, -1), std::nullopt);
+}
+
+TEST(CoreSizes, Rounding) {
+  constexpr struct {
+    int64_t a, b, quotient, rounded;
+  } kTable[] = {{0, 64, 0, 0}, {1, 64, 1, 64}, {63, 64, 1, 64}, {64, 64, 1, 64}, {65, 64, 2, 128}, {7, 1, 7, 7}};
+  for (const auto& row : kTable) {
+    EXPECT_EQ(ceil_div(row.a, row.b), row.quotient) << row.a;
+    EXPECT_EQ(round_up(row.a, row.b), row.rounded) << row.a;
+  }
 }
 
 }  // namespace

@@ -46,14 +46,17 @@ inline mluOpOmpTaskStatistics_t task_statistics(mluOpHandle_t handle, int launch
   return statistics;
 }
 
-// Checks the launches of the last call: their kernels, in order, and that each had `task_dim` tasks.
-inline void expect_launches(mluOpHandle_t handle, const std::vector<std::string>& kernels, int task_dim) {
-  const std::vector<Launch> launches = launches_of(handle);
+// Checks the launches of a call: their kernels, in order, and that each had `task_dim` tasks.
+inline void expect_launches(const std::vector<Launch>& launches, const std::vector<std::string>& kernels,
+                            int task_dim) {
   ASSERT_EQ(launches.size(), kernels.size());
   for (size_t i = 0; i < launches.size(); ++i) {
     EXPECT_EQ(launches[i].kernel, kernels[i]);
     EXPECT_EQ(launches[i].task_dim, task_dim);
   }
+}
+inline void expect_launches(mluOpHandle_t handle, const std::vector<std::string>& kernels, int task_dim) {
+  expect_launches(launches_of(handle), kernels, task_dim);
 }
 
 }  // namespace mluop::test

@@ -94,10 +94,10 @@ class Oracle {
 bool expect_contract(const Oracle& oracle, mluOpOmpAlgorithm_t algorithm,
                      Placement placement = Placement::kAligned);
 
-// Runs the case with both algorithms, which must succeed.
+// Runs the case with each algorithm of the operator, which must succeed.
 void expect_oracle(const Oracle& oracle, Placement placement = Placement::kAligned);
 
-// At 1, 2, 3, 7 and 64 threads, and at each placement.
+// At 1, 2, 3, 7 and 64 threads, with one placement after the other.
 void expect_oracle_everywhere(const Oracle& oracle);
 
 }  // namespace mluop::test

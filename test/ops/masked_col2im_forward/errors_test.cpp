@@ -25,21 +25,10 @@ TEST(OpsMaskedCol2imForwardErrors, EmptyImages) {
                 {.query = Query::kFails});
 }
 
-TEST(OpsMaskedCol2imForwardErrors, Memory) {
-  const auto in_image = [](const char* tensor, int64_t element) -> Change {
-    return [=](OperatorCall& call) { call[tensor].data = call["im"].data + element * 4; };
-  };
+// The operator needs no workspace, but checks one that it receives.
+TEST(OpsMaskedCol2imForwardErrors, Workspace) {
   const auto null_workspace = [](OperatorCall& call) { call.arguments.workspace_size = 1; };
-  const auto workspace_in_image = [](OperatorCall& call) {
-    call.arguments.workspace = call["im"].data;
-    call.arguments.workspace_size = 1;
-  };
-  expect_errors(make(),
-                {{in_image("col", 10), "im overlaps col, expected memory of its own"},
-                 {in_image("mask_h_idx", 59), "im overlaps mask_h_idx, expected memory of its own"},
-                 {null_workspace, "workspace is null"},
-                 {workspace_in_image, "im overlaps workspace, expected memory of its own"}},
-                {.query = Query::kSucceeds});
+  expect_errors(make(), {{null_workspace, "workspace is null"}}, {.query = Query::kSucceeds});
 }
 
 TEST(OpsMaskedCol2imForwardErrors, Masks) {
@@ -53,28 +42,11 @@ TEST(OpsMaskedCol2imForwardErrors, Masks) {
                 {.query = Query::kSucceeds});
 }
 
-TEST(OpsMaskedCol2imForwardErrors, QueryWithoutResult) {
-  const Handle handle;
-  const OperatorCall call(handle, make());
-  EXPECT_EQ(call.op().query(call.arguments, nullptr), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpGetMaskedCol2imForwardWorkspaceSize] workspace_size is null");
-}
-
-// Any layout of col and masks is accepted.
-TEST(OpsMaskedCol2imForwardErrors, Layouts) {
-  const Handle handle;
-  OperatorCall call(handle, make());
-  set_desc("mask_h_idx", Descriptor(MLUOP_DTYPE_INT32, {20}, MLUOP_LAYOUT_NCHW))(call);
-  set_desc("mask_w_idx", Descriptor(MLUOP_DTYPE_INT32, {20}, MLUOP_LAYOUT_NCHW))(call);
-  set_desc("col", Descriptor(MLUOP_DTYPE_FLOAT, {2, 20}, MLUOP_LAYOUT_NHWC))(call);
-  EXPECT_EQ(call.query(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-}
-
 // Without masks col and masks may be null; the image becomes zero.
 TEST(OpsMaskedCol2imForwardErrors, NoMasks) {
   const Handle handle;
   OperatorCall call(handle, make(0));
+  EXPECT_EQ(call.arguments.workspace_size, 0U);
   for (const char* input : {"col", "mask_h_idx", "mask_w_idx"}) call[input].data = nullptr;
   EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   EXPECT_EQ(call.outputs(), std::vector<std::byte>(60 * sizeof(float)));

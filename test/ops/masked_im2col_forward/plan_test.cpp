@@ -12,17 +12,9 @@
 namespace mluop::test {
 namespace {
 
+namespace native = masked_im2col_forward::native;
 using masked_im2col_forward::Args;
-using masked_im2col_forward::native::Chunk;
-using masked_im2col_forward::native::DirectBuffers;
-using masked_im2col_forward::native::for_each_chunk;
-using masked_im2col_forward::native::item_count;
-using masked_im2col_forward::native::line_masks;
-using masked_im2col_forward::native::make_plan;
-using masked_im2col_forward::native::PackedBuffers;
-using masked_im2col_forward::native::PackedPlane;
-using masked_im2col_forward::native::Plan;
-using masked_im2col_forward::native::Tile;
+using native::Plan;
 
 Args args_of(int32_t element_size, int64_t channels, int64_t height, int64_t width, int64_t mask_cnt,
              int64_t kernel) {
@@ -39,7 +31,7 @@ Args args_of(int32_t element_size, int64_t channels, int64_t height, int64_t wid
 Plan plan_of(const Args& args, size_t nram_kib = 640) {
   Context context;
   context.nram_capacity = nram_kib * 1024;
-  return make_plan(context, args);
+  return native::make_plan(context, args);
 }
 
 TEST(OpsMaskedIm2colForwardPlan, PacksWherePlanesFitAndMasksAreMany) {
@@ -69,11 +61,11 @@ TEST(OpsMaskedIm2colForwardPlan, LargestTilesThatFitNram) {
         SCOPED_TRACE(std::to_string(masks) + " masks, KiB " + std::to_string(kib));
         const Args args = args_of(element_size, 64, 16, 17, masks, 3);
         const Plan plan = plan_of(args, kib);
-        const PackedPlane plane(args);
-        const int64_t line = line_masks(args), tile = plan.tile_masks, located = plan.located_masks;
+        const native::PackedPlane plane(args);
+        const int64_t line = native::line_masks(args), tile = plan.tile_masks, located = plan.located_masks;
         const auto fits = [&](int64_t located_masks, int64_t tile_masks) {
-          return (plan.packed ? bytes_of<PackedBuffers>(plane, located_masks, tile_masks)
-                              : bytes_of<DirectBuffers>(tile_masks)) <= kib * 1024;
+          return (plan.packed ? bytes_of<native::PackedBuffers>(plane, located_masks, tile_masks)
+                              : bytes_of<native::DirectBuffers>(tile_masks)) <= kib * 1024;
         };
         EXPECT_GT(tile, 0);
         EXPECT_EQ(tile % line, 0);
@@ -105,10 +97,10 @@ TEST(OpsMaskedIm2colForwardPlan, TasksShareChannelsAndMasks) {
           }
         };
         for (int task = 0; task < task_dim; ++task) {
-          const Range items = split(item_count(args), task_dim, task);
-          for_each_chunk(args, items.begin, items.end, [&](const Chunk& chunk) {
+          const Range items = split(native::item_count(args), task_dim, task);
+          native::for_each_chunk(args, items.begin, items.end, [&](const native::Chunk& chunk) {
             count(chunk.channels, chunk.masks, chunk_visits);
-            for_each_tile(chunk, kTileMasks, [&](const Tile& tile) {
+            for_each_tile(chunk, kTileMasks, [&](const native::Tile& tile) {
               EXPECT_LE(tile.masks.size(), kTileMasks);
               count(tile.channels, tile.masks, tile_visits);
             });

@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "ops/three_nn_forward/native/plan.h"
 #include "support/environment.h"
 #include "support/operator_call.h"
+#include "support/point_distributions.h"
 #include "support/special_values.h"
 #include "support/trace.h"
 
@@ -64,15 +63,13 @@ TEST(OpsThreeNNForward, HostileSizes) {
 
 // Tasks share the chunks of points of which trees are made.
 TEST(OpsThreeNNForward, TreesOfSeveralChunks) {
-  for (const auto dtype : kFloatingDtypes) {
-    const Case made = make(dtype, {2, 501, 9001});
-    const Oracle oracle(made);
-    for (const int count : {1, 2, 3, 7, 64}) {
-      SCOPED_TRACE(count);
-      const ScopedThreads threads(count);
-      expect_oracle(oracle);
-    }
-  }
+  for (const auto dtype : kFloatingDtypes) expect_oracle_everywhere(make(dtype, {2, 501, 9001}));
+}
+
+// NRAM holds fewer queries than a task has.
+TEST(OpsThreeNNForward, SmallNram) {
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1");
+  for (const auto dtype : kFloatingDtypes) expect_oracle(make(dtype, {2, 400, kTree}));
 }
 
 // The workspace suffices for every number of threads, also those set after the query.
@@ -87,66 +84,16 @@ TEST(OpsThreeNNForward, WorkspaceOfFewerThreads) {
   EXPECT_TRUE(call.intact());
 }
 
-// Distributions that are hostile to trees and ties. `place` changes the coordinates of a known point.
-struct Distribution {
-  const char* name;
-  std::function<void(float* point, int64_t m, std::mt19937& random)> place;
-};
-
-const Distribution kDistributions[] = {
-    {"all equal", [](float* p, int64_t, auto&) { p[0] = p[1] = p[2] = 0.5F; }},
-    {"two places", [](float* p, int64_t m, auto&) { p[0] = p[1] = p[2] = m % 2 == 0 ? 0.25F : -0.5F; }},
-    {"a small grid, with ties",
-     [](float* p, int64_t, auto& random) {
-       for (int i = 0; i < 3; ++i) p[i] = static_cast<float>(random() % 9) * 0.25F - 1;
-     }},
-    {"a plane", [](float* p, int64_t, auto&) { p[2] = 0; }},
-    {"a line", [](float* p, int64_t, auto&) { p[0] = p[1] = 0.125F; }},
-    {"a cluster and an outlier",
-     [](float* p, int64_t m, auto&) {
-       for (int i = 0; i < 3; ++i) p[i] = m == 77 ? 30000.0F : p[i] * 0x1p-6F;
-     }},
-    {"sorted", [](float* p, int64_t m, auto&) { p[0] = static_cast<float>(m) * 0x1p-11F; }},
-    {"far away, where distances tie", [](float* p, int64_t, auto&) { p[0] = 250 + p[0]; }},
-    {"squares are subnormal in half",
-     [](float* p, int64_t, auto&) {
-       for (int i = 0; i < 3; ++i) p[i] *= 0x1p-9F;
-     }},
-    {"distances overflow",
-     [](float* p, int64_t m, auto&) {
-       if (m % 3 != 0) p[1] = m % 3 == 1 ? 60000.0F : -60000.0F;
-     }},
-    {"most are not finite",
-     [](float* p, int64_t m, auto& random) {
-       const float specials[] = {kNan, kInfinity, -kInfinity};
-       if (m % 50 != 0) p[random() % 3] = specials[random() % 3];
-     }},
-    {"two are finite",
-     [](float* p, int64_t m, auto&) {
-       if (m != 9 && m != 700) p[m % 3] = m % 2 == 0 ? kNan : kInfinity;
-     }},
-    {"none is finite", [](float* p, int64_t m, auto&) { p[m % 3] = -kInfinity; }},
-};
-
 TEST(OpsThreeNNForward, Distributions) {
   auto random = seeded_random();
   const ScopedThreads threads(2);
-  for (const Distribution& distribution : kDistributions) {
+  for (const PointDistribution& distribution : kPointDistributions) {
     SCOPED_TRACE(distribution.name);
-    for (const int64_t M : {int64_t{800}, kTree * 3 + 5}) {
-      SCOPED_TRACE(M);
-      const Case fractions = make(MLUOP_DTYPE_FLOAT, {2, 60, M});
-      std::vector<float> unknown = floats_of(fractions, "unknown"), known = floats_of(fractions, "known");
-      for (int64_t m = 0; m < 2 * M; ++m) distribution.place(known.data() + m * 3, m % M, random);
-      // Queries at known points, and queries that are not finite.
-      std::copy_n(known.data(), 60, unknown.data());
-      for (const auto& [i, value] : {std::pair{70, kNan}, {81, kInfinity}, {95, -kInfinity}, {101, 3.0e38F}}) {
-        unknown[static_cast<size_t>(i)] = value;
-      }
-      for (const auto dtype : kFloatingDtypes) {
+    for (const auto dtype : kFloatingDtypes) {
+      for (const int64_t M : {int64_t{800}, kTree * 3 + 5}) {
+        SCOPED_TRACE(M);
         Case made = make(dtype, {2, 60, M});
-        set_values(made, "unknown", unknown);
-        set_values(made, "known", known);
+        distribute(made, distribution, random);
         expect_oracle(made);
       }
     }
@@ -204,11 +151,6 @@ TEST(OpsThreeNNForward, StepsOfHalf) {
   // 45^2 = 2025, +25 = 2050, +1 = 2051 ties to 2052; 45.03125^2 = 2027.8 is 2028; 2025 + 1 + 1 = 2027.
   expect_neighbors(MLUOP_DTYPE_HALF, {45, 5, 1, 45.03125F, 0, 0, 256, 0, 0, 45, 1, 1}, 4, 0, {2027, 2028, 2052},
                    {3, 1, 0});
-}
-
-TEST(OpsThreeNNForward, DocumentSizes) {
-  const ScopedThreads threads(2);
-  expect_oracles({{2, 256, 64}, {3, 1024, 256}, {2, 4096, 1024}});
 }
 
 TEST(BigThreeNNForward, DocumentSizes) { expect_oracles({{3, 4096, 1024}, {2, 16384, 4096}}); }

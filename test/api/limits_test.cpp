@@ -1,22 +1,19 @@
-// Calls in a process whose address space is limited (RLIMIT_AS), in steps from none left to enough: each succeeds
-// or returns ALLOC_FAILED. Unlike a failing operator new, the limit also refuses the stacks of threads and what
-// the OpenMP runtime allocates.
+// Operators in a process whose address space or number of threads is limited.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "support/child_process.h"
 #include "support/environment.h"
-#include "support/operator_call.h"
 #include "support/sanitizers.h"
+#include "support/solved_case.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -47,22 +44,17 @@ int outcome_with_limit(const OperatorCall& call, rlim_t bytes) {
 bool run_with_limits(mluOpOmpAlgorithm_t algorithm, const cases::Case& made) {
   const Handle handle(algorithm);
   const OperatorCall call(handle, made);
-  int succeeded = 0, failed = 0;
+  std::map<int, int> outcomes;
   constexpr rlim_t kStep = 128 << 10;
   for (rlim_t bytes = 0; bytes < (rlim_t{256} << 20); bytes += std::max(kStep, bytes / 6 / kStep * kStep)) {
     const int outcome = exit_status_of_child([&] {
       _exit(outcome_with_limit(call, bytes));
       return true;
     });
-    succeeded += outcome == kSucceeded;
-    failed += outcome == kAllocFailed;
-    if (outcome != kSucceeded && outcome != kAllocFailed) {
-      std::cerr << text_of(algorithm) << ": exit status " << outcome << " with " << bytes << " bytes\n";
-      return false;
-    }
+    ++outcomes[outcome];
+    std::cerr << bytes << " bytes: " << outcome << '\n';
   }
-  std::cerr << text_of(algorithm) << ": " << succeeded << " succeeded, " << failed << " failed\n";
-  return succeeded > 0 && failed > 0;
+  return outcomes[kSucceeded] > 0 && outcomes[kAllocFailed] > 0 && outcomes.size() == 2;
 }
 
 const struct {
@@ -100,7 +92,7 @@ bool run_all_with_limits() {
   bool right = true;
   for (const auto& row : kOperatorSizes) {
     for (const auto algorithm : kAlgorithms) {
-      std::cerr << row.op << ", ";
+      std::cerr << row.op << ", " << text_of(algorithm) << '\n';
       const int status = exit_status_of_child(
           [&] { return run_with_limits(algorithm, make_case(row.op, row.dtype, row.sizes)); });
       right = status == 0 && right;
@@ -109,10 +101,51 @@ bool run_all_with_limits() {
   return right;
 }
 
+// RLIMIT_AS, in steps from none left to enough: each call succeeds or returns ALLOC_FAILED. Unlike a failing
+// operator new, the limit also refuses the stacks of threads and what the OpenMP runtime allocates.
 TEST(FaultsOfAddressSpace, Operators) {
   if (kSanitizer) GTEST_SKIP() << "the sanitizer reserves address space";
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(_exit(run_all_with_limits() ? 0 : 1), ::testing::ExitedWithCode(0), "");
+}
+
+// The number of threads of the last call's first launch; 0 if the call or its result is wrong.
+int threads_of_call(mluOpOmpAlgorithm_t algorithm, const SolvedCase& masks) {
+  const Handle handle(algorithm);
+  require(mluOpOmpSetStatistics(handle, 1));
+  if (!masks.solved_by(handle)) return 0;
+  mluOpOmpLaunchStatistics_t launch{};
+  require(mluOpOmpGetLaunchStatistics(handle, 0, &launch));
+  return launch.threads;
+}
+
+// Prints the number of threads with the limit `threads` for this user, and without it; root has no limit. Ends the
+// process.
+[[noreturn]] void call_with_limit(mluOpOmpAlgorithm_t algorithm, rlim_t threads, const SolvedCase& masks) {
+  setenv("MLUOP_OMP_MAX_THREADS", "4", 1);
+  const ScopedThreads tasks(4);
+  if (setgid(kNobody) != 0 || setuid(kNobody) != 0 || !set_limit(RLIMIT_NPROC, threads)) _exit(2);
+  const int limited = threads_of_call(algorithm, masks);
+  set_limit(RLIMIT_NPROC, RLIM_INFINITY);
+  const int unlimited = threads_of_call(algorithm, masks);
+  std::cerr << "limited " << limited << ", unlimited " << unlimited << std::endl;
+  _exit(0);
+}
+
+// Teams whose threads the system refuses (RLIMIT_NPROC): launches run on those that it grants, with the same
+// results.
+TEST(FaultsOfThreads, AllOrSomeRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "becomes a user without processes: requires root";
+  if (kSanitizer) GTEST_SKIP() << "the sanitizer has threads of its own";
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const SolvedCase masks = solve(make_case("masked_im2col_forward", MLUOP_DTYPE_FLOAT,
+                                           {{"channels", 20}, {"height", 40}, {"width", 40}, {"mask_cnt", 3000}}));
+  for (const auto algorithm : kAlgorithms) {
+    SCOPED_TRACE(text_of(algorithm));
+    EXPECT_EXIT(call_with_limit(algorithm, 1, masks), ::testing::ExitedWithCode(0), "limited 1, unlimited 4");
+    // Other processes of the user count too.
+    EXPECT_EXIT(call_with_limit(algorithm, 3, masks), ::testing::ExitedWithCode(0), "limited [123], unlimited 4");
+  }
 }
 
 }  // namespace
