@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -29,16 +28,6 @@ inline std::vector<Launch> launches_of(mluOpHandle_t handle) {
     }
   }
   return launches;
-}
-
-// The one launch of a kernel in the last call. Throws if there are none or several.
-inline Launch launch_of(mluOpHandle_t handle, const std::string& kernel) {
-  std::vector<Launch> found;
-  for (const Launch& launch : launches_of(handle)) {
-    if (launch.kernel == kernel) found.push_back(launch);
-  }
-  if (found.size() != 1) throw std::runtime_error(std::to_string(found.size()) + " launches of " + kernel);
-  return found.front();
 }
 
 // The statistics of one task of the last call.

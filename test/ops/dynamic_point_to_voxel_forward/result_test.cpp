@@ -176,8 +176,8 @@ TEST(OpsDynamicPointToVoxelForward, NoPoints) {
   }
 }
 
-// Three voxels have a half, a quarter and an eighth of the points; the others have a few. Tasks share the points of
-// a voxel (maximum) or its channels (sum, mean).
+// Three voxels have a half, a quarter and an eighth of the points; the others have a few. Tasks share the points
+// of a voxel (maximum) or its channels (sum, mean).
 Case crowded(int64_t channels, mluOpReduceMode_t reduce_type, std::mt19937& random) {
   Case made = make({40000, channels, 40, reduce_type});
   std::vector<int32_t> coors = int32s_of(made, "coors");

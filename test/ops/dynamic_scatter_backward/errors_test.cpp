@@ -127,7 +127,8 @@ TEST(OpsDynamicScatterBackwardErrors, QueryOfOtherDescriptors) {
   }
 }
 
-// mluOpDynamicScatterBackward and its query, the earlier name of the operator: each argument reaches its parameter.
+// mluOpDynamicScatterBackward and its query, the earlier name of the operator: each argument reaches its
+// parameter.
 TEST(OpsDynamicScatterBackwardErrors, EarlierName) {
   const auto reduce_type_of = [](const OperatorCall& call) {
     return static_cast<mluOpReduceMode_t>(call.parameters.int32("reduce_type"));

@@ -239,7 +239,8 @@ TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
   }
 }
 
-// Several tasks find points of one voxel that have its value: the smallest point receives the gradient in every run.
+// Several tasks find points of one voxel that have its value: the smallest point receives the gradient in every
+// run.
 TEST(OpsDynamicScatterBackwardSharedVoxels, TiesGoToTheFirstPoint) {
   std::vector<int32_t> map(30000);
   for (size_t n = 0; n < map.size(); ++n) map[n] = static_cast<int32_t>(n % 2);

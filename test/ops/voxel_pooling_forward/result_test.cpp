@@ -82,8 +82,10 @@ TEST(OpsVoxelPoolingForward, HostileSizes) {
 TEST(OpsVoxelPoolingForward, LongRows) {
   const int64_t channels = cache_sizes().llc / 4 / int64_t{sizeof(float)} + 37;
   const ScopedThreads threads(2);
-  for (const auto dtype : kFloatingDtypes)
-    expect_oracle(make(dtype, {1, 3, channels, 2, 1}), Placement::kAgainstEnd);
+  for (const auto dtype : kFloatingDtypes) {
+    const Case made = make(dtype, {1, 3, channels, 2, 1});
+    EXPECT_TRUE(expect_contract(made, MLUOP_OMP_ALGORITHM_NATIVE, Placement::kAgainstEnd));
+  }
 }
 
 // Outputs large enough for nontemporal stores, which write pos_memo.

@@ -17,8 +17,8 @@ namespace {
 using cases::Case;
 using VoxelizationBuckets = voxelization::native::Sizes;
 
-// n, f, max_points, max_voxels, cells: points of the cube [-1, 1), of which a grid of `cells` cells along each axis
-// contains most.
+// n, f, max_points, max_voxels, cells: points of the cube [-1, 1), most of them in a grid of `cells` cells along
+// each axis.
 Case make(const std::vector<int64_t>& sizes) { return sized_case("voxelization", MLUOP_DTYPE_FLOAT, sizes); }
 
 void expect_voxelization(const Case& made) {
