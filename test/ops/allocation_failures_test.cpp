@@ -3,6 +3,7 @@
 // statistics and traces.
 #include <gtest/gtest.h>
 
+#include "case/reduce.h"
 #include "ops/operator_cases.h"
 #include "support/environment.h"
 #include "support/fault_points.h"
@@ -75,34 +76,42 @@ struct Attempt {
 };
 
 TEST_F(FaultsOfOperators, EachAllocation) {
-  for (const bool records : {false, true}) {
-    SCOPED_TRACE(records ? "with records" : "without records");
-    const TemporaryFolder folder;
-    const std::string trace = (folder.path() / "trace.json").string();
-    const ScopedEnvironment trace_file("MLUOP_OMP_TRACE", records ? trace.c_str() : nullptr);
-    const ScopedEnvironment log_level("MLUOP_LOG_LEVEL", records ? "debug" : "off");
-    if (records) ::testing::internal::CaptureStderr();
-    for (const OperatorCase& test : operator_cases()) {
-      SCOPED_TRACE(test.name);
-      const cases::Operator& op = cases::operator_of(test.made.op_name, {});
-      const cases::Case small = op.make(default_recipe(op, op.dtypes.front()));
-      for (const auto algorithm : kAlgorithms) {
-        SCOPED_TRACE(text_of(algorithm));
-        const int64_t points =
-            for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, nullptr, records});
-        // The NRAM at least.
-        EXPECT_GE(points, 1);
-        fault_points.add(points);
-        if (!records) {
-          fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, &small, records}));
-        }
-        if (op.query != nullptr) {
-          fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::query, nullptr, records}));
-        }
+  for (const OperatorCase& test : operator_cases()) {
+    SCOPED_TRACE(test.name);
+    const cases::Operator& op = cases::operator_of(test.made.op_name, {});
+    const cases::Case small = op.make(default_recipe(op, op.dtypes.front()));
+    for (const auto algorithm : algorithms_of(op)) {
+      SCOPED_TRACE(text_of(algorithm));
+      const int64_t points = for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, nullptr, false});
+      // The NRAM at least.
+      EXPECT_GE(points, 1);
+      fault_points.add(points);
+      fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, &small, false}));
+      if (op.query != nullptr) {
+        fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::query, nullptr, false}));
       }
     }
-    if (records) ::testing::internal::GetCapturedStderr();
   }
+}
+
+// What a call records does not depend on its sizes.
+TEST_F(FaultsOfOperators, EachAllocationOfRecords) {
+  const TemporaryFolder folder;
+  const std::string trace = (folder.path() / "trace.json").string();
+  const ScopedEnvironment trace_file("MLUOP_OMP_TRACE", trace.c_str());
+  const ScopedEnvironment log_level("MLUOP_LOG_LEVEL", "debug");
+  ::testing::internal::CaptureStderr();
+  for (const cases::Operator& op : cases::operators()) {
+    const OperatorCase test{op.name, self_contained(op.make(default_recipe(op, op.dtypes.front())))};
+    for (const auto algorithm : algorithms_of(op)) {
+      SCOPED_TRACE(op.name + ' ' + text_of(algorithm));
+      fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::run, nullptr, true}));
+      if (op.query != nullptr) {
+        fault_points.add(for_each_fault_point(Attempt{test, algorithm, &OperatorCall::query, nullptr, true}));
+      }
+    }
+  }
+  ::testing::internal::GetCapturedStderr();
 }
 
 // A trace whose file could not be opened for lack of memory is written by the next call.

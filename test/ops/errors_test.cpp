@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "ops/operator_cases.h"
 #include "support/call_errors.h"
+#include "support/environment.h"
 #include "support/operator_call.h"
 #include "support/trace.h"
 
@@ -199,7 +201,7 @@ TEST(OpsErrors, EachArgument) {
     for (const mluOpDataType_t dtype : op.dtypes) {
       const Case made = op.make(default_recipe(op, dtype));
       RulesOf rules(made);
-      for (const auto algorithm : kAlgorithms) {
+      for (const auto algorithm : algorithms_of(op)) {
         SCOPED_TRACE(op.name + ' ' + text_of(algorithm));
         const Handle handle(algorithm);
         ASSERT_EQ(OperatorCall(handle, made).run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
@@ -220,6 +222,32 @@ TEST(OpsErrors, EachArgument) {
         const OperatorCall call(handle, made);
         const Rule size_rule{"no size", {}, "(workspace_)?size is null"};
         expect_failure([&] { return op.query(call.arguments, nullptr); }, op.query_function, size_rule);
+      }
+    }
+  }
+}
+
+TEST(OpsErrors, Devices) {
+  const std::string kOnEachDevice[] = {
+      "ball_query",
+      "dynamic_point_to_voxel_backward",
+      "masked_col2im_forward",
+      "masked_im2col_forward",
+      "three_interpolate_backward",
+      "three_interpolate_forward",
+      "three_nn_forward",
+  };
+  for (const std::string device : {"mlu270", "mlu290", "mlu370", "mlu590"}) {
+    const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device.c_str());
+    for (const Operator& op : cases::operators()) {
+      SCOPED_TRACE(op.name + ' ' + device);
+      const Case made = op.make(default_recipe(op, op.dtypes.front()));
+      if (device.starts_with("mlu2") && std::ranges::count(kOnEachDevice, op.name) == 0) {
+        expect_errors(
+            made, {{no_change, "device is " + device + ", expected mlu370 or mlu590", MLUOP_STATUS_ARCH_MISMATCH}},
+            {.query = op.query == nullptr ? Query::kNotCalled : Query::kFails});
+      } else {
+        expect_oracle(made);
       }
     }
   }

@@ -71,6 +71,11 @@ Case of_magnitude(const Case& made, Magnitude magnitude, mluOpDataType_t dtype) 
 
 }  // namespace
 
+std::vector<mluOpOmpAlgorithm_t> algorithms_of(const cases::Operator& op) {
+  if (op.has_device_algorithm) return {MLUOP_OMP_ALGORITHM_NATIVE, MLUOP_OMP_ALGORITHM_DEVICE};
+  return {MLUOP_OMP_ALGORITHM_NATIVE};
+}
+
 std::vector<OperatorCase> operator_cases(Magnitude magnitude) {
   std::vector<OperatorCase> all;
   for (const auto& [name, sizes] : kSizes) {

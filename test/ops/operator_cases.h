@@ -1,4 +1,5 @@
-// A case of each operator, data type and algorithm's way, for tests of what all operators have in common.
+// The algorithms, and a case of each operator, data type and algorithm's way, for tests of what all operators have
+// in common.
 #pragma once
 
 #include <string>
@@ -18,6 +19,9 @@ struct OperatorCase {
   std::string name;
   cases::Case made;
 };
+
+// The algorithms of an operator that differ: without a device algorithm both are the native one.
+std::vector<mluOpOmpAlgorithm_t> algorithms_of(const cases::Operator& op);
 
 // Cases large enough for four tasks.
 std::vector<OperatorCase> operator_cases(Magnitude magnitude = Magnitude::kUsual);

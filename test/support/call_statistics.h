@@ -31,14 +31,6 @@ inline std::vector<Launch> launches_of(mluOpHandle_t handle) {
   return launches;
 }
 
-// The one launch of a kernel in the last call. Throws if there are none or several.
-inline Launch launch_of(mluOpHandle_t handle, const std::string& kernel) {
-  std::vector<Launch> launches = launches_of(handle);
-  std::erase_if(launches, [&](const Launch& launch) { return launch.kernel != kernel; });
-  if (launches.size() != 1) throw std::runtime_error(std::to_string(launches.size()) + " launches of " + kernel);
-  return launches.front();
-}
-
 // The statistics of one task of the last call.
 inline mluOpOmpTaskStatistics_t task_statistics(mluOpHandle_t handle, int launch, int task) {
   mluOpOmpTaskStatistics_t statistics{};

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ops/dynamic_scatter_backward/scatter_case.h"
-#include "support/call_statistics.h"
 #include "support/environment.h"
+#include "support/recorded_run.h"
 
 namespace mluop::test {
 namespace {
@@ -15,22 +15,20 @@ namespace {
 using cases::Case;
 using TaskStatistics = mluOpOmpTaskStatistics_t;
 
-constexpr auto kDevice = MLUOP_OMP_ALGORITHM_DEVICE;
-
 // The launches of a call, in their order.
+const std::vector<std::string> kKernels = {"check_indices", "fill", "fill", "traceback", "scatter"};
 constexpr size_t kTraceback = 3, kScatter = 4;
 
-// The launches of a call whose result is checked.
-std::vector<Launch> run_recorded(const Oracle& oracle, int task_dim) {
+std::vector<Launch> run_on_device(const Oracle& oracle, int task_dim) {
   const ScopedThreads threads(task_dim);
-  const Handle handle(kDevice);
-  require(mluOpOmpSetStatistics(handle, 1));
-  const OperatorCall call(handle, oracle.made());
-  require(call.run());
-  EXPECT_TRUE(oracle.agrees(call, kDevice));
-  EXPECT_TRUE(call.intact());
-  expect_launches(handle, {"check_indices", "fill", "fill", "traceback", "scatter"}, task_dim);
-  return launches_of(handle);
+  std::vector<Launch> launches = run_recorded(oracle, MLUOP_OMP_ALGORITHM_DEVICE);
+  std::vector<std::string> kernels;
+  for (const Launch& launch : launches) {
+    kernels.emplace_back(launch.kernel);
+    EXPECT_EQ(launch.task_dim, task_dim) << launch.kernel;
+  }
+  EXPECT_EQ(kernels, kKernels);
+  return launches;
 }
 
 struct ExpectedTask {
@@ -74,12 +72,11 @@ TEST(OpsDynamicScatterBackwardDevice, SplitTilesAndTraffic) {
   };
   for (const auto& [task_dim, tasks] : examples) {
     SCOPED_TRACE(task_dim);
-    const std::vector<Launch> launches = run_recorded(oracle, task_dim);
+    const std::vector<Launch> launches = run_on_device(oracle, task_dim);
     for (const ExpectedTask& task : tasks) expect_task(launches, task);
     int64_t filled = 0;  // bytes of grad_feats and of the workspace
-    for (const Launch& launch : launches) {
-      if (std::string(launch.kernel) != "fill") continue;
-      for (const TaskStatistics& task : launch.tasks) filled += task.bytes_stored;
+    for (const size_t fill : {1, 2}) {
+      for (const TaskStatistics& task : launches[fill].tasks) filled += task.bytes_stored;
     }
     EXPECT_EQ(filled, (17176 + 13743) * 512);
     EXPECT_EQ(launches[kTraceback].tasks[0].nram_bytes, 654336) << "255 x 2564 + 512, in cache lines";
@@ -92,7 +89,7 @@ TEST(OpsDynamicScatterBackwardDevice, PointsWithoutVoxel) {
   const Case made = random_scatter({1000, 300, 20, 280}, random);
   const std::vector<int32_t> map = int32s_of(made, "point2voxel_map");
   const int64_t mapped = 1000 - std::count(map.begin(), map.end(), -1);
-  const TaskStatistics traceback = run_recorded(made, 1)[kTraceback].tasks[0];
+  const TaskStatistics traceback = run_on_device(made, 1)[kTraceback].tasks[0];
   EXPECT_EQ(traceback.bytes_loaded, 1000 * (4 + 80) + mapped * 80);
   EXPECT_EQ(traceback.atomics, mapped);
   EXPECT_EQ(traceback.atomic_elements, mapped * 20);
@@ -103,7 +100,7 @@ TEST(OpsDynamicScatterBackwardDevice, PartsOfChannels) {
   auto random = seeded_random();
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1");
   const Case made = lidar_scatter({60, 25, 100, 25}, 64, random);
-  const TaskStatistics traceback = run_recorded(made, 1)[kTraceback].tasks[0];
+  const TaskStatistics traceback = run_on_device(made, 1)[kTraceback].tasks[0];
   EXPECT_EQ(traceback.tiles, 60 * 3);
   EXPECT_EQ(traceback.bytes_loaded, 60 * (4 + 400 + 400));
   EXPECT_EQ(traceback.atomics, 60 * 3);
@@ -114,7 +111,7 @@ TEST(OpsDynamicScatterBackwardDevice, PartsOfChannels) {
 TEST(OpsDynamicScatterBackwardDevice, FewerPointsThanTasks) {
   auto random = seeded_random();
   const Case made = lidar_scatter({5, 3, 8, 3}, 64, random);
-  const std::vector<Launch> launches = run_recorded(made, 16);
+  const std::vector<Launch> launches = run_on_device(made, 16);
   EXPECT_EQ(launches[kTraceback].tasks[4].item_count, 1);
   EXPECT_EQ(launches[kTraceback].tasks[5].item_count, 0);
   EXPECT_EQ(launches[kScatter].tasks[3].item_count, 0);
@@ -122,7 +119,7 @@ TEST(OpsDynamicScatterBackwardDevice, FewerPointsThanTasks) {
 
 // reduce_from [N, C], and the bytes that alignment may skip.
 TEST(OpsDynamicScatterBackwardDevice, WorkspaceSize) {
-  const Handle handle(kDevice);
+  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
   const auto workspace_size = [&](int64_t points, int64_t channels) {
     const std::vector<int32_t> map(static_cast<size_t>(points), -1);
     const std::vector<float> feats(map.size() * static_cast<size_t>(channels));

@@ -6,9 +6,11 @@
 #include <random>
 #include <vector>
 
+#include "case/reduce.h"
 #include "support/lidar_map.h"
 #include "support/operator_call.h"
 #include "support/special_values.h"
+#include "support/values.h"
 
 namespace mluop::test {
 
@@ -19,9 +21,9 @@ struct ScatterSizes {
 };
 
 // A maximum: voxel_feats and voxel_points_count are those that the forward operator computes of map [points] and
-// feats [points, channels]. Gradients are fractions.
+// feats [points, channels].
 inline cases::Case make_scatter(const ScatterSizes& s, const std::vector<int32_t>& map,
-                                const std::vector<float>& feats) {
+                                const std::vector<float>& feats, Values gradients = Values::kFractions) {
   cases::Case made = make_case("dynamic_scatter_backward", MLUOP_DTYPE_FLOAT, {{"n", 1}, {"c", 1}});
   const cases::Dims shapes[] = {
       {s.voxels, s.channels}, {s.points, s.channels}, {s.voxels, s.channels}, {s.points}, {s.voxels}, {1}};
@@ -44,7 +46,8 @@ inline cases::Case make_scatter(const ScatterSizes& s, const std::vector<int32_t
   set_values(made, "point2voxel_map", map);
   set_values(made, "voxel_points_count", counts);
   set_values(made, "voxel_num", std::vector<int32_t>{static_cast<int32_t>(s.voxel_num)});
-  return made;
+  // The gradients, which are the only input without elements.
+  return cases::self_contained(with_values(made, gradients, 1));
 }
 
 // One point in eight has no voxel. One in three has what its predecessor has.
@@ -66,9 +69,10 @@ inline std::vector<float> random_feats(const ScatterSizes& s, std::mt19937& rand
   return feats;
 }
 
-inline cases::Case random_scatter(const ScatterSizes& s, std::mt19937& random) {
+inline cases::Case random_scatter(const ScatterSizes& s, std::mt19937& random,
+                                  Values gradients = Values::kFractions) {
   const std::vector<int32_t> map = random_map(s, random);
-  return make_scatter(s, map, random_feats(s, random));
+  return make_scatter(s, map, random_feats(s, random), gradients);
 }
 
 // Every point has a voxel. Points are in the order of the sensor, or shuffled, so that consecutive points have

@@ -2,10 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <climits>
-#include <vector>
 
 #include "support/call_errors.h"
-#include "support/environment.h"
 
 namespace mluop::test {
 namespace {
@@ -23,18 +21,6 @@ TEST(OpsVoxelPoolingForwardErrors, Scalars) {
                     {set("num_voxel_z", 0), "num_voxel_z is 0, expected at least 1"},
                     {set("num_points", 49), "geom_xyz dim 1 is 100, expected 49"},
                 });
-}
-
-// Tensors of half and of float do not mix, and the last element of an output is its own.
-TEST(OpsVoxelPoolingForwardErrors, Tensors) {
-  for (const auto dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF}) {
-    const auto last_of_output = [](OperatorCall& call) {
-      const cases::Operand& output = call["output_features"];
-      call["input_features"].data = output.data + output.bytes() - 1;
-    };
-    expect_errors(make_case(kOp, dtype, {}),
-                  {{last_of_output, "output_features overlaps input_features, expected memory of its own"}});
-  }
 }
 
 TEST(OpsVoxelPoolingForwardErrors, Limits) {
@@ -59,36 +45,6 @@ TEST(OpsVoxelPoolingForwardErrors, Limits) {
        {sizes(1, 1, 1 << 16, 1 << 7, 1 << 8), "output_features has 2147483648" + expected,
         MLUOP_STATUS_NOT_SUPPORTED}},
       {.algorithms = {MLUOP_OMP_ALGORITHM_DEVICE}});
-}
-
-TEST(OpsVoxelPoolingForwardErrors, DevicesWithoutTheOperator) {
-  const cases::Case made = make_case(kOp, MLUOP_DTYPE_FLOAT, {});
-  for (const char* device : {"mlu270", "mlu290"}) {
-    const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device);
-    expect_errors(made, {{no_change, std::string("device is ") + device + ", expected mlu370 or mlu590",
-                          MLUOP_STATUS_ARCH_MISMATCH}});
-  }
-  for (const char* device : {"mlu370", "mlu590"}) {
-    const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device);
-    expect_oracle(made);
-  }
-}
-
-// The smallest NRAM holds the smallest tile of both algorithms.
-TEST(OpsVoxelPoolingForwardErrors, SmallestNramIsAccepted) {
-  const ScopedEnvironment environment("MLUOP_OMP_NRAM_KB", "1");
-  expect_oracle(make_case(kOp, MLUOP_DTYPE_FLOAT, {{"num_points", 4}, {"num_channels", 1024}}));
-}
-
-// Tensors that are adjacent in memory do not overlap.
-TEST(OpsVoxelPoolingForwardErrors, AdjacentTensorsAreAccepted) {
-  const Handle handle;
-  OperatorCall call(handle, make_case(kOp, MLUOP_DTYPE_FLOAT, {{"batch_size", 1}, {"num_points", 4}}));
-  std::vector<int32_t> both = call.int32s("geom_xyz");
-  both.resize(24);
-  call["geom_xyz"].data = reinterpret_cast<std::byte*>(both.data());
-  call["pos_memo"].data = reinterpret_cast<std::byte*>(both.data() + 12);
-  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
 }
 
 }  // namespace

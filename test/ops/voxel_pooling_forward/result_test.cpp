@@ -2,6 +2,7 @@
 // treat apart. test/ops/contract_test.cpp has those of every operator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <climits>
 #include <string>
 #include <vector>
@@ -10,48 +11,46 @@
 #include "support/camera_rig.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
-#include "support/operator_call.h"
+#include "support/recorded_run.h"
+#include "support/sized_case.h"
 #include "support/trace.h"
-#include "support/values.h"
 
 namespace mluop::test {
 namespace {
 
 using cases::Case;
 
-Case make(mluOpDataType_t dtype, const std::map<std::string, int64_t>& sizes, int32_t seed = 1) {
-  return make_case("voxel_pooling_forward", dtype, sizes, seed);
-}
+// batch_size, num_points, num_channels, num_voxel_x, num_voxel_y, num_voxel_z
+using Sizes = std::vector<int64_t>;
+
+Case make(mluOpDataType_t dtype, const Sizes& sizes) { return sized_case("voxel_pooling_forward", dtype, sizes); }
 
 // Points of one batch in the only cell, with these features of one or more channels.
 Case one_cell(mluOpDataType_t dtype, const std::vector<float>& features, int64_t channels) {
   const int64_t points = static_cast<int64_t>(features.size()) / channels;
-  Case made = make(dtype, {{"batch_size", 1},
-                           {"num_points", points},
-                           {"num_channels", channels},
-                           {"num_voxel_x", 1},
-                           {"num_voxel_y", 1}});
+  Case made = make(dtype, {1, points, channels, 1, 1});
   set_values(made, "geom_xyz", std::vector<int32_t>(static_cast<size_t>(points) * 3));
   set_values(made, "input_features", features);
   return made;
 }
 
-struct Sizes {
-  int64_t batch_size, num_points, num_channels, num_voxel_x, num_voxel_y, num_voxel_z;
-};
-
-Case make(mluOpDataType_t dtype, const Sizes& s, int32_t seed = 1) {
-  return make(dtype,
-              {{"batch_size", s.batch_size},
-               {"num_points", s.num_points},
-               {"num_channels", s.num_channels},
-               {"num_voxel_x", s.num_voxel_x},
-               {"num_voxel_y", s.num_voxel_y},
-               {"num_voxel_z", s.num_voxel_z}},
-              seed);
+TEST(OpsVoxelPoolingForward, WorkedExample) {
+  for (const auto dtype : kFloatingDtypes) {
+    Case made = make(dtype, {2, 2, 2, 3, 2, 2});
+    set_values(made, "geom_xyz", std::vector<int32_t>{2, 1, 0, 0, 0, 1, 2, 1, 1, 3, 0, 0});
+    set_values(made, "input_features", std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+    for (const auto algorithm : kAlgorithms) {
+      const Handle handle(algorithm);
+      const OperatorCall call(handle, made);
+      ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+      EXPECT_EQ(call.floats("output_features"), (std::vector<float>{3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2,  //
+                                                                    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 6}));
+      EXPECT_EQ(call.int32s("pos_memo"), (std::vector<int32_t>{0, 1, 2, 0, 0, 0, 1, 1, 2, -1, -1, -1}));
+    }
+  }
 }
 
-constexpr Sizes kHostileSizes[] = {
+const Sizes kHostileSizes[] = {
     {1, 5000, 3, 7, 5, 3},       // many points per cell, fewer channels than a vector
     {1, 40, 4, 100, 90, 2},      // more cells than points
     {7, 131, 80, 13, 11, 1},     // the channels of the network; tiles across batches
@@ -60,7 +59,7 @@ constexpr Sizes kHostileSizes[] = {
     {1, 3001, 7, 1, 999, 1},     // a grid of one column
     {1, 200, 9, 3, 3, INT_MAX},  // the largest z extent
     {1, 4000, 3, 150, 151, 1},   // several cells a bucket
-    {1, 3000, 500, 75, 77, 1},   // sums that exceed the memory of a task
+    {1, 500, 500, 75, 77, 1},    // sums that exceed the memory of a task
     {2, 30000, 5, 12, 10, 1},    // many points
     {1, 50, 3000, 3, 2, 1},      // many channels
 };
@@ -68,7 +67,7 @@ constexpr Sizes kHostileSizes[] = {
 TEST(OpsVoxelPoolingForward, HostileSizes) {
   for (const auto dtype : kFloatingDtypes) {
     for (const Sizes& sizes : kHostileSizes) {
-      SCOPED_TRACE(product_text({sizes.num_points, sizes.num_channels, sizes.num_voxel_x, sizes.num_voxel_y}));
+      SCOPED_TRACE(::testing::PrintToString(sizes));
       const Case made = make(dtype, sizes);
       const Oracle oracle(made);
       for (const int count : {1, 3}) {
@@ -82,53 +81,27 @@ TEST(OpsVoxelPoolingForward, HostileSizes) {
 // The sums of one cell exceed the memory of a task: several chunks of channels.
 TEST(OpsVoxelPoolingForward, LongRows) {
   const int64_t channels = cache_sizes().llc / 4 / int64_t{sizeof(float)} + 37;
-  for (const auto dtype : kFloatingDtypes) {
-    const Case made = make(dtype, Sizes{1, 5, channels, 2, 1, 1});
-    const Oracle oracle(made);
-    for (const int count : {1, 2}) {
-      const ScopedThreads threads(count);
-      expect_oracle(oracle, Placement::kAgainstEnd);
-    }
-  }
-}
-
-// Outputs large enough for nontemporal stores.
-TEST(OpsVoxelPoolingForward, StreamedOutputs) {
   const ScopedThreads threads(2);
   for (const auto dtype : kFloatingDtypes) {
-    for (const int channels : {64, 67}) {
-      const Case made = make(dtype, Sizes{1, 40000, channels, 63, 65, 1});
-      const Oracle oracle(made);
-      for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-        SCOPED_TRACE(channels);
-        expect_oracle(oracle, placement);
-      }
-    }
+    const Case made = make(dtype, {1, 3, channels, 2, 1});
+    EXPECT_TRUE(expect_contract(made, MLUOP_OMP_ALGORITHM_NATIVE, Placement::kAgainstEnd));
   }
 }
 
-// The sums depend on the order of additions: only the order of the definition gives these bits, in every run.
-TEST(OpsVoxelPoolingForward, DeterministicOrder) {
-  for (const auto dtype : kFloatingDtypes) {
-    const Case made = with_values(make(dtype, Sizes{1, 20000, 6, 2, 2, 1}), Values::kMagnitudes, 1);
-    const Oracle oracle(made);
-    for (int run = 0; run < 5; ++run) {
-      for (const int count : {1, 2, 5, 16}) {
-        const ScopedThreads threads(count);
-        EXPECT_TRUE(expect_contract(oracle, MLUOP_OMP_ALGORITHM_NATIVE));
-      }
-    }
-  }
+// Outputs large enough for nontemporal stores, which write pos_memo.
+TEST(OpsVoxelPoolingForward, StreamedOutputs) {
+  const ScopedThreads threads(2);
+  const Case made = make(MLUOP_DTYPE_FLOAT, {1, 40000, 67, 63, 65});
+  const Oracle oracle(made);
+  for (const auto placement : kPlacements) expect_oracle(oracle, placement);
 }
 
-// A sum of negative zeros is +0, because the initial value is +0.
-TEST(OpsVoxelPoolingForward, NegativeZero) {
-  for (const auto dtype : kFloatingDtypes) expect_oracle(one_cell(dtype, std::vector<float>(40, -0.0F), 20));
-}
-
-// Overflow to infinity, subnormal sums and ties.
+// Overflow to infinity, subnormal sums, ties, and a sum that would stay at 2048 in half.
 TEST(OpsVoxelPoolingForwardHalf, RoundsOnceToNearestEven) {
-  for (const auto& [addends, factor, sum] : half_sums()) {
+  std::vector<HalfSum> sums = half_sums();
+  sums.push_back({std::vector<double>(20000, 1), 1, 20000});
+  const ScopedThreads threads(2);
+  for (const auto& [addends, factor, sum] : sums) {
     if (factor == 0x1p-11) continue;  // half does not represent the products
     SCOPED_TRACE(sum);
     std::vector<float> features;
@@ -143,32 +116,9 @@ TEST(OpsVoxelPoolingForwardHalf, RoundsOnceToNearestEven) {
   }
 }
 
-// A sum in half would stay at 2048.
-TEST(OpsVoxelPoolingForwardHalf, ManyPointsOfACell) {
-  const Case made = one_cell(MLUOP_DTYPE_HALF, std::vector<float>(size_t{20000} * 33, 1), 33);
-  for (const auto algorithm : kAlgorithms) {
-    SCOPED_TRACE(text_of(algorithm));
-    for (const int count : {1, 2, 7}) {
-      const ScopedThreads threads(count);
-      const Handle handle(algorithm);
-      const OperatorCall call(handle, made);
-      ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-      EXPECT_EQ(call.floats("output_features"), std::vector<float>(33, 20000.0F));
-    }
-  }
-}
-
-TEST(OpsVoxelPoolingForward, NoPointInRange) {
-  Case made = make(MLUOP_DTYPE_FLOAT, Sizes{2, 500, 12, 6, 6, 1});
-  std::vector<int32_t> geometry = int32s_of(made, "geom_xyz");
-  for (size_t i = 0; i < geometry.size(); i += 3) geometry[i] = i % 2 == 0 ? -1 : INT_MAX;
-  set_values(made, "geom_xyz", geometry);
-  expect_oracle(made);
-}
-
-// Coordinates near the limits of int32 must not overflow into the grid.
+// Coordinates near the limits of int32 must not overflow into the grid; no point in range.
 TEST(OpsVoxelPoolingForward, ExtremeCoordinates) {
-  Case made = make(MLUOP_DTYPE_FLOAT, Sizes{1, 64, 3, 5, 4, 2});
+  Case made = make(MLUOP_DTYPE_FLOAT, {1, 64, 3, 5, 4, 2});
   const int32_t extremes[] = {INT_MIN, INT_MIN + 1, -1, 0, 1, 3, INT_MAX - 1, INT_MAX};
   std::vector<int32_t> geometry;
   for (const int32_t x : extremes) {
@@ -176,12 +126,47 @@ TEST(OpsVoxelPoolingForward, ExtremeCoordinates) {
   }
   set_values(made, "geom_xyz", geometry);
   expect_oracle(made);
+  for (size_t i = 0; i < geometry.size(); i += 3) geometry[i] = i % 2 == 0 ? -1 : INT_MAX;
+  set_values(made, "geom_xyz", geometry);
+  expect_oracle(made);
+}
+
+// One cell, x, y = 3, 4, has nine points in ten: tasks share its channels.
+TEST(OpsVoxelPoolingForwardSharedCells, SerialBits) {
+  constexpr int32_t kCell[] = {3, 4, 0};
+  auto random = seeded_random();
+  for (const auto dtype : kFloatingDtypes) {
+    for (const int channels : {1, 17, 33, 80, 83}) {
+      Case made = make(dtype, {1, 6000, channels, 20, 30});
+      std::vector<int32_t> geometry = int32s_of(made, "geom_xyz");
+      for (auto point = geometry.begin(); point != geometry.end(); point += 3) {
+        if (random() % 10 != 0) std::copy_n(kCell, 3, point);
+      }
+      set_values(made, "geom_xyz", geometry);
+      const Oracle oracle(made);
+      const int lines = (channels * (dtype == MLUOP_DTYPE_HALF ? 2 : 4) + 63) / 64;
+      for (const int count : {1, 2, 3, 7, 64}) {
+        SCOPED_TRACE(product_text({channels, count}));
+        const ScopedThreads threads(count);
+        expect_shared(oracle, "sum", "sum_shared", lines,
+                      count == 2 ? Placement::kMisaligned : Placement::kAgainstEnd);
+      }
+    }
+  }
+}
+
+// A sum starts at +0, also of a shared cell: of points of -0 it is +0.
+TEST(OpsVoxelPoolingForwardSharedCells, NegativeZero) {
+  const ScopedThreads threads(2);
+  for (const auto dtype : kFloatingDtypes) {
+    expect_shared(one_cell(dtype, std::vector<float>(size_t{12000} * 40, -0.0F), 40), "sum", "sum_shared");
+  }
 }
 
 TEST(BigVoxelPoolingForward, NetworkSize) {
   const auto& s = kBevDepthSizes;
   for (const auto dtype : kFloatingDtypes) {
-    Case made = make(dtype, Sizes{s.batch_size, s.num_points, s.num_channels, s.num_voxel_x, s.num_voxel_y, 1});
+    Case made = make(dtype, {s.batch_size, s.num_points, s.num_channels, s.num_voxel_x, s.num_voxel_y});
     for (const auto& geometry : {camera_geometry(s.batch_size), uniform_geometry(s, 17)}) {
       set_values(made, "geom_xyz", geometry);
       const Oracle oracle(made);

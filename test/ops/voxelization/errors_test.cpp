@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "support/call_errors.h"
-#include "support/environment.h"
 #include "support/special_values.h"
 
 namespace mluop::test {
@@ -45,42 +44,6 @@ TEST(OpsVoxelizationErrors, Scalars) {
                 kQueryFails);
 }
 
-TEST(OpsVoxelizationErrors, Query) {
-  const Handle handle;
-  const OperatorCall call(handle, make());
-  EXPECT_EQ(call.op().query(call.arguments, nullptr), MLUOP_STATUS_BAD_PARAM);
-  EXPECT_STREQ(mluOpOmpGetLastError(), "[mluOpGetVoxelizationWorkspaceSize] workspace_size is null");
-}
-
-TEST(OpsVoxelizationErrors, Devices) {
-  for (const char* device : {"mlu270", "mlu290"}) {
-    const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device);
-    expect_errors(make(),
-                  {{no_change, std::string("device is ") + device + ", expected mlu370 or mlu590",
-                    MLUOP_STATUS_ARCH_MISMATCH}},
-                  kQueryFails);
-  }
-}
-
-// The last elements of tensors, and no workspace.
-TEST(OpsVoxelizationErrors, Data) {
-  const auto move = [](const char* id, const char* into, int64_t element) {
-    return [=](OperatorCall& call) { call[id].data = call[into].data + element * 4; };
-  };
-  const Handle handle;
-  const std::string needed = std::to_string(OperatorCall(handle, make()).arguments.workspace_size);
-  const auto no_workspace = [](OperatorCall& call) {
-    call.arguments.workspace = nullptr;
-    call.arguments.workspace_size = 0;
-  };
-  const std::string own = ", expected memory of its own";
-  expect_errors(make(),
-                {{move("coors_range", "coors", 59), "coors overlaps coors_range" + own},
-                 {move("voxel_num", "voxels", 239), "voxels overlaps voxel_num" + own},
-                 {no_workspace, "workspace_size is 0, expected at least " + needed}},
-                kQuerySucceeds);
-}
-
 // The elements of voxel_size and coors_range.
 TEST(OpsVoxelizationErrors, Grid) {
   constexpr float kMax = std::numeric_limits<float>::max();
@@ -108,14 +71,6 @@ TEST(OpsVoxelizationErrors, Grid) {
                 kQuerySucceeds);
 }
 
-TEST(OpsVoxelizationErrors, AnyLayout) {
-  Case made = make();
-  made.inputs[0].layout = MLUOP_LAYOUT_NC;
-  made.inputs[1].layout = MLUOP_LAYOUT_NHWC;
-  made.outputs[0].layout = MLUOP_LAYOUT_NLC;
-  expect_oracle(made);
-}
-
 // Without voxels the call writes voxel_num and reads nothing: inputs and workspace may be null.
 TEST(OpsVoxelizationErrors, NoVoxels) {
   for (const int64_t max_points : {0, 3}) {
@@ -131,10 +86,7 @@ TEST(OpsVoxelizationErrors, NoVoxels) {
     expect_errors(made, {{set("ndim", 2), "NDim is 2, expected 3"},
                          {without_data("voxel_num"), "voxel_num is null, expected the data of a tensor [1]"}});
   }
-}
-
-// Without points of voxels, inputs and workspace are needed.
-TEST(OpsVoxelizationErrors, NoPointsOfVoxels) {
+  // Without points of voxels, inputs and workspace are needed.
   expect_errors(make(0, 20), {{without_data("points"), "points is null, expected the data of a tensor [60, 4]"},
                               {without_workspace, "workspace is null"}});
 }
