@@ -136,7 +136,17 @@ Recipe draw_recipe(const Operator& op, mluOpDataType_t dtype,
     recipe.sizes[size.name] = number(size.lowest, highest);
   }
   recipe.seed = static_cast<int32_t>(number(0, INT16_MAX));
-  while (bytes_of(op.make(recipe)) > max_bytes) {
+  int64_t bytes = bytes_of(op.make(recipe));
+  // Half of the recipes fill the memory with as much as they may have of the size with the widest range.
+  if (bytes < max_bytes && bytes > 0 && number(0, 1) == 1) {
+    const auto widest = std::max_element(op.sizes.begin(), op.sizes.end(), [](const auto& a, const auto& b) {
+      return a.is_extent == b.is_extent ? a.highest < b.highest : b.is_extent;
+    });
+    int64_t& extent = recipe.sizes[widest->name];
+    extent = std::min(extent * max_bytes / bytes, widest->highest);
+    bytes = bytes_of(op.make(recipe));
+  }
+  for (; bytes > max_bytes; bytes = bytes_of(op.make(recipe))) {
     const SizeRule* largest = nullptr;
     for (const SizeRule& size : op.sizes) {
       if (size.is_extent && (largest == nullptr || recipe[size.name] > recipe[largest->name])) largest = &size;

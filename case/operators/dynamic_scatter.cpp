@@ -60,7 +60,8 @@ void fit_forward(Case& c) {
 std::vector<int32_t> random_coordinates(const Recipe& r, Integers& random) {
   std::vector<int32_t> coors;
   for (int64_t n = 0; n < r["n"]; ++n) {
-    for (int axis = 0; axis < 3; ++axis) coors.push_back(random.below(r["grid"]));
+    const int64_t grid = is_crowded(r, n) ? 1 : r["grid"];
+    for (int axis = 0; axis < 3; ++axis) coors.push_back(random.below(grid));
     // One negative coordinate suffices for a point to have no voxel.
     if (random.below(8) == 0) coors[static_cast<size_t>(3 * n + random.below(3))] = -1 - random.below(1 << 30);
   }
@@ -69,7 +70,8 @@ std::vector<int32_t> random_coordinates(const Recipe& r, Integers& random) {
 
 Tensor coordinates(const Recipe& r) {
   const Tensor coors = make_tensor("coors", MLUOP_DTYPE_INT32, {r["n"], 3});
-  if (element_count(coors) > r.max_inline) return with_uniform(coors, r.seed, -1, static_cast<double>(r["grid"]));
+  if (element_count(coors) > r.max_inline && r["crowded"] == 0)
+    return with_uniform(coors, r.seed, -1, static_cast<double>(r["grid"]));
   Integers random(r.seed);
   return with_values(coors, random_coordinates(r, random));
 }
@@ -219,9 +221,10 @@ std::vector<Operator> dynamic_scatter_operators() {
   forward.run = run_forward;
   forward.expect = expect_forward;
   forward.work = work_forward;
-  forward.sizes = {{"n", 100, 1, 600},
+  forward.sizes = {{"n", 100, 1, 5000},
                    {"c", 4, 1, 70},
-                   {"grid", 4, 1, 40, false},
+                   {"grid", 4, 1, 1 << 30, false},
+                   kCrowded,
                    {"reduce_type", MLUOP_REDUCE_DMAX, MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMAX, false}};
   forward.dtypes = {MLUOP_DTYPE_FLOAT};
   forward.make = make_forward;

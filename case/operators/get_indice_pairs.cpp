@@ -105,20 +105,26 @@ void fit(Case& c) {
   }
 }
 
-// Sites spread over the grid, in ascending or any order, distinct or some of them several times.
+// Sites spread over the grid, or a corner of it, in ascending or any order, distinct or some of them several times.
 std::vector<std::vector<int32_t>> draw_sites(const Recipe& r, const std::vector<int64_t>& space) {
+  Integers random(r.seed);
+  std::vector<int64_t> corner = space, first(space.size());
+  const bool last_corner = r["corner"] > 0 && random.below(2) == 0;
   int64_t cells = r["batch"];
-  for (const int64_t extent : space) cells *= extent;
+  for (size_t axis = 0; axis < space.size(); ++axis) {
+    if (r["corner"] > 0) corner[axis] = std::min(space[axis], r["corner"]);
+    if (last_corner) first[axis] = space[axis] - corner[axis];
+    cells *= corner[axis];
+  }
   const int64_t sites = std::min(r["sites"], cells);
   const int64_t cells_of_site = cells / std::max<int64_t>(sites, 1);
-  Integers random(r.seed);
   std::vector<std::vector<int32_t>> rows;
   for (int64_t l = 0; l < sites; ++l) {
     int64_t cell = l * cells_of_site + random.below(cells_of_site);
     std::vector<int32_t> site(space.size() + 1);
     for (size_t axis = space.size(); axis > 0; --axis) {
-      site[axis] = static_cast<int32_t>(cell % space[axis - 1]);
-      cell /= space[axis - 1];
+      site[axis] = static_cast<int32_t>(first[axis - 1] + cell % corner[axis - 1]);
+      cell /= corner[axis - 1];
     }
     site[0] = static_cast<int32_t>(cell);
     const bool repeats = r["repeated"] != 0 && l > 0 && random.below(2) == 0;
@@ -131,42 +137,62 @@ std::vector<std::vector<int32_t>> draw_sites(const Recipe& r, const std::vector<
   return rows;
 }
 
+// The convolution along an axis.
+struct Axis {
+  int64_t space, kernel, stride, dilation, pad, output;
+};
+
+// All axes have the kernel, stride and dilation of the recipe, and half the kernel as pad; with `uneven`, each has
+// its own, up to these, and any output. A submanifold convolution has the sites of its input; others are strided or
+// dilated.
+std::vector<Axis> draw_axes(const Recipe& r) {
+  std::vector<int64_t> space = {r["height"], r["width"]};
+  if (r["two_dimensions"] == 0) space.insert(space.begin(), r["depth"]);
+  const bool sub_m = r["sub_m"] != 0, is_uneven = r["uneven"] != 0;
+  Integers random(static_cast<int32_t>(r["uneven"]));
+  const auto up_to = [&](int64_t highest) { return is_uneven ? 1 + random.below(highest) : highest; };
+  std::vector<Axis> axes;
+  for (const int64_t extent : space) {
+    Axis axis{extent, up_to(r["kernel"]), sub_m ? 1 : up_to(r["stride"]), 1, 0, extent};
+    if (!sub_m && r["stride"] == 1) axis.dilation = up_to(r["dilation"]);
+    axis.pad = is_uneven ? random.below(4) : axis.kernel / 2 * axis.dilation;
+    const int64_t span = extent + 2 * axis.pad - axis.dilation * (axis.kernel - 1);
+    if (!sub_m)
+      axis.output = span < 1 || (is_uneven && random.below(4) == 0) ? up_to(70) : (span - 1) / axis.stride + 1;
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
 Case make(const Recipe& r) {
   Case c;
   c.op_name = "get_indice_pairs";
   Parameters& p = c.parameters;
   p.message = "get_indice_pairs_param";
   if (r["stride"] == 0) fail({}, "stride is 0, expected at least 1");
-  std::vector<int64_t> space = {r["height"], r["width"]};
-  if (r["two_dimensions"] == 0) space.insert(space.begin(), r["depth"]);
-  const auto axes = static_cast<int64_t>(space.size());
-  // A submanifold convolution has the sites of its input; others are strided or dilated.
-  const bool sub_m = r["sub_m"] != 0;
-  const int64_t stride = sub_m ? 1 : r["stride"], dilation = sub_m || stride > 1 ? 1 : r["dilation"];
-  const int64_t kernel = r["kernel"], reach = checked_product({dilation, kernel});
-  const int64_t pad = kernel / 2 * dilation;
+  const int64_t kernel = r["kernel"], reach = checked_product({r["dilation"], kernel}) + 4;
   checked_product({r["sites"]});
   checked_product({r["sites"], kernel, kernel, kernel}, int64_t{1} << 62);
   checked_product({r["batch"], r["depth"] + reach, r["height"] + reach, r["width"] + reach}, int64_t{1} << 62);
-  std::vector<int64_t> output;
-  for (const int64_t extent : space) {
-    output.push_back(sub_m ? extent : (extent + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1);
-  }
-  const auto each_axis = [&](const char* name, int64_t value) {
-    p.set(name, std::vector<int64_t>(space.size(), value));
+  const std::vector<Axis> convolution = draw_axes(r);
+  const auto axes = static_cast<int64_t>(convolution.size());
+  const auto each_axis = [&](const char* name, int64_t Axis::*value) {
+    std::vector<int64_t> values;
+    for (const Axis& axis : convolution) values.push_back(axis.*value);
+    p.set(name, values);
   };
   p.set("dimnb", axes + 2);
   p.set("batch", r["batch"]);
-  each_axis("pad", pad);
-  each_axis("stride", stride);
-  each_axis("dilation", dilation);
-  p.set("input_space", space);
-  each_axis("filter_space", kernel);
-  p.set("output_space", output);
+  each_axis("pad", &Axis::pad);
+  each_axis("stride", &Axis::stride);
+  each_axis("dilation", &Axis::dilation);
+  each_axis("input_space", &Axis::space);
+  each_axis("filter_space", &Axis::kernel);
+  each_axis("output_space", &Axis::output);
   p.set("sub_m", r["sub_m"]);
   p.set("transpose", 0);
   p.set("inverse", 0);
-  const std::vector<std::vector<int32_t>> rows = draw_sites(r, space);
+  const std::vector<std::vector<int32_t>> rows = draw_sites(r, p.list("input_space"));
   std::vector<int32_t> indices;
   for (const auto& row : rows) indices.insert(indices.end(), row.begin(), row.end());
   const auto sites = static_cast<int64_t>(rows.size());
@@ -204,17 +230,19 @@ std::vector<Operator> get_indice_pairs_operators() {
   op.expect = expect;
   op.work = work;
   op.sizes = {{"batch", 2, 1, 4},
-              {"depth", 4, 1, 30},
-              {"height", 10},
-              {"width", 12},
+              {"depth", 4, 1, 1 << 19, false},
+              {"height", 10, 1, 1 << 19, false},
+              {"width", 12, 1, 1 << 19, false},
               {"sites", 60, 1, 400},
-              {"kernel", 3, 1, 4},
+              {"kernel", 3, 1, 5},
               {"stride", 1, 1, 3, false},
               {"dilation", 1, 1, 3, false},
               {"two_dimensions", 0, 0, 1, false},
               {"sub_m", 0, 0, 1, false},
               {"unordered", 0, 0, 1, false},
-              {"repeated", 0, 0, 1, false}};
+              {"repeated", 0, 0, 1, false},
+              {"corner", 0, 0, 20, false},
+              {"uneven", 0, 0, INT16_MAX, false}};
   op.dtypes = {MLUOP_DTYPE_INT32};
   op.make = make;
   op.reductions = {axis_reduction("sites", {{0, 0}}, fit)};

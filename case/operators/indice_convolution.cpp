@@ -281,7 +281,7 @@ std::vector<Operator> indice_convolution_operators() {
   forward.criteria = criteria;
   forward.has_device_algorithm = true;
   forward.atomic_sums = true;
-  forward.sizes = {{"num_act_in", 40, 1, 200},
+  forward.sizes = {{"num_act_in", 40, 1, 3000},
                    {"num_act_out", 36, 1, 200},
                    {"ci", 8},
                    {"co", 16},

@@ -107,6 +107,10 @@ class Integers {
   std::minstd_rand engine_;
 };
 
+// A size of generators of points in cells: all points but one in 64 have the first cell.
+inline const SizeRule kCrowded = {"crowded", 0, 0, 1, false};
+inline bool is_crowded(const Recipe& r, int64_t point) { return r["crowded"] != 0 && point % 64 > 0; }
+
 // For reductions.
 
 // The elements of an inline tensor.

@@ -55,7 +55,7 @@ std::vector<Operator> three_nn_operators() {
   op.run = run;
   op.expect = expect;
   op.work = work;
-  op.sizes = {{"b", 2, 1, 4}, {"n", 64, 1, 300}, {"m", 32, 1, 1500}};
+  op.sizes = {{"b", 2, 1, 4}, {"n", 64, 1, 100}, {"m", 32, 1, 1500}};
   op.make = make;
   op.reductions = {axis_reduction("points", {{0, 1}}, fit), axis_reduction("known points", {{1, 1}}, fit),
                    axis_reduction("batches", {{0, 0}, {1, 0}}, fit)};

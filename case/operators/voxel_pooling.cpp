@@ -69,15 +69,17 @@ Case make_forward(const Recipe& r) {
   const int64_t count = checked_product({points[0], points[1], 3}, INT64_MAX);
   Integers random(r.seed);
   std::vector<int32_t> geometry;
-  for (int64_t point = 0; point < (count <= r.max_inline ? count / 3 : 0); ++point) {
-    geometry.push_back(random.below(r["num_voxel_x"] * 5 / 4 + 1) - 1);
-    geometry.push_back(random.below(r["num_voxel_y"] * 5 / 4 + 1) - 1);
+  const bool is_inline = count <= r.max_inline || r["crowded"] != 0;
+  for (int64_t point = 0; point < (is_inline ? count / 3 : 0); ++point) {
+    const bool in_first = is_crowded(r, point);
+    geometry.push_back(in_first ? 0 : random.below(r["num_voxel_x"] * 5 / 4 + 1) - 1);
+    geometry.push_back(in_first ? 0 : random.below(r["num_voxel_y"] * 5 / 4 + 1) - 1);
     geometry.push_back(random.below(r["num_voxel_z"]));
   }
   const Tensor geom_xyz = make_tensor("geom_xyz", MLUOP_DTYPE_INT32, points);
   const auto large = static_cast<double>(std::max(r["num_voxel_x"], r["num_voxel_y"]));
   c.inputs = {
-      count <= r.max_inline ? with_values(geom_xyz, geometry) : with_uniform(geom_xyz, r.seed, -1, large),
+      is_inline ? with_values(geom_xyz, geometry) : with_uniform(geom_xyz, r.seed, -1, large),
       with_uniform(make_tensor("input_features", r.dtype, {points[0], points[1], r["num_channels"]}), r.seed + 1)};
   c.outputs = {make_tensor("output_features", r.dtype, {}), make_tensor("pos_memo", MLUOP_DTYPE_INT32, {})};
   fit_forward(c);
@@ -153,8 +155,13 @@ std::vector<Operator> voxel_pooling_operators() {
   forward.criteria = forward_criteria;
   forward.has_device_algorithm = true;
   forward.atomic_sums = true;
-  forward.sizes = {{"batch_size", 2, 1, 4},   {"num_points", 100, 1, 600}, {"num_channels", 8, 1, 100},
-                   {"num_voxel_x", 8, 1, 80}, {"num_voxel_y", 8, 1, 80},   {"num_voxel_z", 1, 1, 4, false}};
+  forward.sizes = {{"batch_size", 2, 1, 4},
+                   {"num_points", 100, 1, 5000},
+                   {"num_channels", 8, 1, 100},
+                   {"num_voxel_x", 8, 1, 80},
+                   {"num_voxel_y", 8, 1, 80},
+                   {"num_voxel_z", 1, 1, 4, false},
+                   kCrowded};
   forward.make = make_forward;
   forward.reductions = {axis_reduction("points", {{0, 1}, {1, 1}}, fit_forward),
                         axis_reduction("channels", {{1, 2}}, fit_forward),

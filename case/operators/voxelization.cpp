@@ -87,11 +87,11 @@ std::vector<Operator> voxelization_operators() {
   op.run = run;
   op.expect = expect;
   op.copies = true;
-  op.sizes = {{"n", 200, 1, 900},
+  op.sizes = {{"n", 200, 1, 6000},
               {"f", 5, 3, 10},
               {"max_points", 4, 1, 10},
               {"max_voxels", 60, 1, 300},
-              {"cells", 7, 1, 20, false}};
+              {"cells", 7, 1, 1 << 20, false}};
   op.work = work;
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.make = make;

@@ -20,7 +20,7 @@ Place decode_place(Decoder& decoder);
 
 class Buffer {
  public:
-  static constexpr size_t kMaxBytes = size_t{1} << 20;
+  static constexpr size_t kMaxBytes = size_t{1} << 23;
 
   // Filled with a pattern.
   Buffer(size_t byte_count, size_t element_size, Place place);
