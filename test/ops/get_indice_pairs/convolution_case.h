@@ -5,32 +5,30 @@
 #include <cstddef>
 #include <random>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "reference/get_indice_pairs.h"
+#include "support/environment.h"
 #include "support/operator_call.h"
 
 namespace mluop::test {
 
 using reference::IndicePairsProblem;
 
-// The extent of the output of a convolution: (in + 2 pad - dilation (kernel - 1) - 1) / stride + 1.
-inline IndicePairsProblem with_output_space(IndicePairsProblem problem) {
-  for (size_t axis = 0; axis < problem.output_space.size(); ++axis) {
-    const int32_t span = problem.input_space[axis] + 2 * problem.pad[axis] -
-                         problem.dilation[axis] * (problem.kernel[axis] - 1) - 1;
-    problem.output_space[axis] = std::max(span, 0) / problem.stride[axis] + 1;
-  }
-  return problem;
-}
-
+// The extent of the output is (in + 2 pad - dilation (kernel - 1) - 1) / stride + 1.
 inline IndicePairsProblem regular_problem(const IndicePairsProblem::Extent& space,
                                           const IndicePairsProblem::Extent& kernel,
                                           const IndicePairsProblem::Extent& stride,
                                           const IndicePairsProblem::Extent& pad,
                                           const IndicePairsProblem::Extent& dilation = {1, 1, 1}) {
-  return with_output_space({2, space, {}, kernel, stride, pad, dilation, false, {}});
+  IndicePairsProblem problem = {2, space, {}, kernel, stride, pad, dilation, false, {}};
+  for (size_t axis = 0; axis < space.size(); ++axis) {
+    const int32_t span = space[axis] + 2 * pad[axis] - dilation[axis] * (kernel[axis] - 1) - 1;
+    problem.output_space[axis] = std::max(span, 0) / stride[axis] + 1;
+  }
+  return problem;
 }
 
 inline IndicePairsProblem submanifold_problem(const IndicePairsProblem::Extent& space,
@@ -78,6 +76,19 @@ inline cases::Case convolution_case(const IndicePairsProblem& problem, int64_t s
   made.outputs[1].dims = {K, 2, L};
   made.outputs[2].dims = {K};
   return made;
+}
+
+// Compares the pairs with the definition at each number of threads and placement.
+inline void expect_pairs(const cases::Case& made, const std::vector<int>& thread_counts,
+                         const std::vector<Placement>& placements = {Placement::kAligned}) {
+  const Oracle oracle(made);
+  for (const int count : thread_counts) {
+    SCOPED_TRACE(std::to_string(made.inputs[0].dims[0]) + " sites, threads: " + std::to_string(count));
+    const ScopedThreads threads(count);
+    for (const auto placement : placements) {
+      EXPECT_TRUE(expect_contract(oracle, MLUOP_OMP_ALGORITHM_NATIVE, placement)) << mluOpOmpGetLastError();
+    }
+  }
 }
 
 // A call with its own descriptor of the convolution.

@@ -38,6 +38,11 @@ inline std::string text_of(const IndiceConvolutionSizes& s) {
   return product_text({s.num_act_in, s.num_act_out, s.Ci, s.Co, s.D, s.H, s.W});
 }
 
+inline void set_pairs(cases::Case& made, const std::vector<int32_t>& pairs, const std::vector<int64_t>& numbers) {
+  set_values(made, "indice_pairs", pairs);
+  made.parameters.set("indice_num", numbers);
+}
+
 // Fractions in [-1, 1), and pairs of random rows: one pair in eight has a negative index, so an output row occurs
 // several times in a filter offset or not at all. One filter offset in four has no pairs, one in four the maximum
 // number. The indices past the last pair are out of range.
@@ -68,28 +73,7 @@ inline cases::Case make_convolution(const IndiceConvolution& convolution, mluOpD
       if (none == 1) input = INT_MAX, output = INT_MIN;
     }
   }
-  set_values(made, "indice_pairs", pairs);
-  made.parameters.set("indice_num", numbers);
-  return made;
-}
-
-// Sizes at which another order of additions gives other bits, with fractional values.
-inline constexpr IndiceConvolutionSizes kSizesOfOrders[] = {
-    {1500, 1200, 19, 21, 3, 3, 1},    // rows that are not a multiple of a vector
-    {2000, 100, 40, 64, 1, 1, 3},     // outputs with 20 pairs per filter offset
-    {700, 900, 150, 48, 3, 1, 1},     // rows that do not fit a small NRAM
-    {90, 30, 1100, 17, 1, 1, 2},      // long rows; outputs with several pairs per filter offset
-    {900, 7, 35, 70, 1, 1, 2},        // fewer outputs than a chunk has pairs
-    {300, 1, 20, 33, 1, 1, 2},        // one output
-    {30000, 20000, 18, 35, 3, 1, 1},  // many pairs per filter offset: several segments of a reduction
-};
-
-// The case with integers in [-2, 2]: sums are then exact in fp32, in any order.
-inline cases::Case with_integers(cases::Case made, std::mt19937& random) {
-  for (const cases::Tensor& tensor : made.inputs) {
-    if (!cases::is_floating(tensor.dtype)) continue;
-    set_values(made, tensor.id, random_integers<float>(static_cast<size_t>(element_count(tensor)), random, 2));
-  }
+  set_pairs(made, pairs, numbers);
   return made;
 }
 
@@ -103,33 +87,50 @@ inline void set_pair_count(cases::Case& made, size_t k, int64_t count, const Ind
     offset[s.num_act_in + l] = static_cast<int32_t>(l % s.num_act_out);
   }
   numbers[k] = count;
-  set_values(made, "indice_pairs", pairs);
-  made.parameters.set("indice_num", numbers);
+  set_pairs(made, pairs, numbers);
 }
 
 // The layout and the number of dimensions of filters: of four, D is 1.
 struct FilterShape {
-  mluOpTensorLayout_t layout;
+  mluOpTensorLayout_t layout = MLUOP_LAYOUT_NDHWC;
   int dim_count = 5;
 };
 
-// Gives the filters of a generated case, [Co, D, H, W, Ci], another shape. Their values keep their places.
+// Gives the filters of a generated case, [Co, D, H, W, Ci], another shape. Their values keep their places. The
+// gradient of filters is [(D,) H, W, Ci, Co] in each layout.
 inline void set_filter_shape(cases::Case& made, FilterShape shape) {
-  cases::Tensor& filters = made.inputs[1];
+  const bool is_output = made.op_name == kConvolutionBackwardFilter.op;
+  cases::Tensor& filters = is_output ? made.outputs[0] : made.inputs[1];
+  filters.layout = shape.layout;
+  if (is_output) {
+    filters.dims.erase(filters.dims.begin(), filters.dims.end() - shape.dim_count);
+    return;
+  }
   const int64_t Co = filters.dims.front(), Ci = filters.dims.back();
-  cases::Dims dims(filters.dims.begin() + 6 - shape.dim_count, filters.dims.end() - 1);
+  filters.dims = cases::Dims(filters.dims.begin() + 6 - shape.dim_count, filters.dims.end() - 1);
   switch (shape.layout) {
     case MLUOP_LAYOUT_NDHWC:
     case MLUOP_LAYOUT_NHWC:
-      dims.insert(dims.begin(), Co);
-      dims.push_back(Ci);
+      filters.dims.insert(filters.dims.begin(), Co);
+      filters.dims.push_back(Ci);
       break;
     case MLUOP_LAYOUT_NCDHW:
-    case MLUOP_LAYOUT_NCHW: dims.insert(dims.begin(), {Co, Ci}); break;
-    default: dims.insert(dims.end(), {Ci, Co});
+    case MLUOP_LAYOUT_NCHW: filters.dims.insert(filters.dims.begin(), {Co, Ci}); break;
+    default: filters.dims.insert(filters.dims.end(), {Ci, Co});
   }
-  filters.dims = dims;
-  filters.layout = shape.layout;
+}
+
+// A case of integers in [-2, 2]: sums are then exact in fp32, in any order.
+inline cases::Case make_integers(const IndiceConvolution& convolution, mluOpDataType_t dtype,
+                                 const IndiceConvolutionSizes& sizes, std::mt19937& random,
+                                 FilterShape shape = {}) {
+  cases::Case made = make_convolution(convolution, dtype, sizes, random);
+  for (const cases::Tensor& tensor : made.inputs) {
+    if (!cases::is_floating(tensor.dtype)) continue;
+    set_values(made, tensor.id, random_integers<float>(static_cast<size_t>(element_count(tensor)), random, 2));
+  }
+  set_filter_shape(made, shape);
+  return made;
 }
 
 inline std::vector<float> output_of(const OperatorCall& call) { return call.floats(call.op().tensors.back().id); }

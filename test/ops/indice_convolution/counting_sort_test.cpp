@@ -8,6 +8,7 @@
 #include "support/api.h"
 #include "support/environment.h"
 #include "support/guarded_buffer.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -37,39 +38,6 @@ void place(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-std::vector<int32_t> stable_sorted(const std::vector<int32_t>& buckets) {
-  std::vector<int32_t> elements;
-  for (size_t i = 0; i < buckets.size(); ++i) {
-    if (buckets[i] >= 0) elements.push_back(static_cast<int32_t>(i));
-  }
-  std::stable_sort(elements.begin(), elements.end(), [&](int32_t a, int32_t b) {
-    return buckets[static_cast<size_t>(a)] < buckets[static_cast<size_t>(b)];
-  });
-  return elements;
-}
-
-void expect_sorted(Context& context, const std::vector<int32_t>& buckets, int32_t bucket_count, int task_dim) {
-  SCOPED_TRACE(std::to_string(buckets.size()) + " elements, " + std::to_string(bucket_count) + " buckets, " +
-               std::to_string(task_dim) + " tasks");
-  const auto element_count = static_cast<int64_t>(buckets.size());
-  const GuardedBuffer<std::byte> memory(bytes_of<CountingSort>(element_count, bucket_count, task_dim));
-  Arena arena(memory.data(), memory.size());
-  CountingSort sort(arena, element_count, bucket_count, task_dim);
-  const std::vector<int32_t> expected = stable_sorted(buckets);
-  const GuardedBuffer<int32_t> sorted(expected.size());
-  const SortArgs args{sort, buckets.data(), sorted.data()};
-  launch(context, "test", task_dim, Evenly{element_count}, count, args);
-  sort.exclusive_scan(context);
-  launch(context, "test", task_dim, Evenly{element_count}, place, args);
-  EXPECT_EQ(sorted.values(), expected);
-  for (int32_t b = 0; b <= bucket_count; ++b) {
-    const auto before =
-        std::count_if(buckets.begin(), buckets.end(), [=](int32_t bucket) { return bucket >= 0 && bucket < b; });
-    ASSERT_EQ(sort.starts[b], before) << "bucket " << b;
-  }
-  EXPECT_TRUE(memory.intact() && sorted.intact());
-}
-
 TEST(OpsCountingSort, SortsLikeStableSort) {
   const ScopedThreads threads(64);
   const Handle handle;
@@ -77,13 +45,29 @@ TEST(OpsCountingSort, SortsLikeStableSort) {
   context.reserve(0);
   auto random = seeded_random();
   for (const int task_dim : {1, 2, 3, 7, 64}) {
-    for (const size_t elements : {0, 1, 2, 17, 3000}) {
+    for (const int32_t element_count : {0, 1, 2, 17, 3000}) {
       for (const int32_t bucket_count : {1, 5, 1000}) {
-        std::vector<int32_t> buckets(elements);
-        for (int32_t& bucket : buckets) {
-          bucket = static_cast<int32_t>(random() % static_cast<uint32_t>(bucket_count + 1)) - 1;
+        SCOPED_TRACE(product_text({element_count, bucket_count, task_dim}));
+        std::vector<int32_t> buckets, expected;
+        for (int32_t i = 0; i < element_count; ++i) {
+          buckets.push_back(static_cast<int32_t>(random() % static_cast<uint32_t>(bucket_count + 1)) - 1);
+          if (buckets.back() >= 0) expected.push_back(i);
         }
-        expect_sorted(context, buckets, bucket_count, task_dim);
+        const auto bucket_of = [&](int32_t i) { return buckets[static_cast<size_t>(i)]; };
+        std::ranges::stable_sort(expected, {}, bucket_of);
+        const GuardedBuffer<int32_t> sorted(expected.size());
+        const GuardedBuffer<std::byte> memory(bytes_of<CountingSort>(element_count, bucket_count, task_dim));
+        Arena arena(memory.data(), memory.size());
+        CountingSort sort(arena, element_count, bucket_count, task_dim);
+        const SortArgs args{sort, buckets.data(), sorted.data()};
+        launch(context, "test", task_dim, Evenly{element_count}, count, args);
+        sort.exclusive_scan(context);
+        launch(context, "test", task_dim, Evenly{element_count}, place, args);
+        EXPECT_EQ(sorted.values(), expected);
+        for (int32_t b = 0; b <= bucket_count; ++b) {
+          ASSERT_EQ(sort.starts[b], std::ranges::lower_bound(expected, b, {}, bucket_of) - expected.begin());
+        }
+        EXPECT_TRUE(memory.intact() && sorted.intact());
       }
     }
   }
