@@ -1,7 +1,10 @@
 // The dense layers of a network on all threads.
 #pragma once
 
+#include <dnnl.h>
+
 #include <cstdint>
+#include <stdexcept>
 
 #include "networks/dense_layers.h"
 #include "perf/support/parallel.h"
@@ -17,11 +20,27 @@ struct ParallelRows {
 };
 
 // Products are oneDNN's.
-struct ParallelLayers : test::DenseLayers<float, ParallelRows> {
-  static test::Matrix<float> linear(const test::Matrix<float>& x, const test::Matrix<float>& weights);
-  static test::Matrix<float> linear_grad_weights(const test::Matrix<float>& x, const test::Matrix<float>& grad);
-  static test::Matrix<float> linear_grad_input(const test::Matrix<float>& grad,
-                                               const test::Matrix<float>& weights);
+struct ParallelLayers : test::DenseLayers<ParallelRows> {
+  using Matrix = test::Matrix;
+
+  static Matrix linear(const Matrix& x, const Matrix& weights) { return product('N', 'N', x, weights); }
+  static Matrix linear_grad_weights(const Matrix& x, const Matrix& grad) { return product('T', 'N', x, grad); }
+  static Matrix linear_grad_input(const Matrix& grad, const Matrix& weights) {
+    return product('N', 'T', grad, weights);
+  }
+
+ private:
+  // x * y with x transposed if `transpose_x` is 'T', likewise y.
+  static Matrix product(char transpose_x, char transpose_y, const Matrix& x, const Matrix& y) {
+    const int64_t rows = transpose_x == 'T' ? x.columns : x.rows;
+    const int64_t terms = transpose_x == 'T' ? x.rows : x.columns;
+    Matrix result(rows, transpose_y == 'T' ? y.rows : y.columns);
+    if (dnnl_sgemm(transpose_x, transpose_y, rows, result.columns, terms, 1, x.data(), x.columns, y.data(),
+                   y.columns, 0, result.data(), result.columns) != dnnl_success) {
+      throw std::runtime_error("dnnl_sgemm failed");
+    }
+    return result;
+  }
 };
 
 }  // namespace mluop::perf
