@@ -40,22 +40,17 @@ network::View view_of(const Sizes& sizes) {
 
 class BevDepth : public NetworkCase<network::View> {
  public:
-  BevDepth(double size, Passes passes) : NetworkCase(view_of(sizes_of(size)), passes) {}
+  BevDepth(double size, bool trains) : NetworkCase(view_of(sizes_of(size)), trains) {}
 
   Work work() const override {
-    const auto& [sizes, depths, context, cells, grad_output] = network();
-    Work work{byte_count(depths) + byte_count(context) + std::ssize(std::as_bytes(std::span(cells))),
-              byte_count(grad_output), 0};
-    if (trains()) {
-      work.read_bytes += byte_count(grad_output);
-      work.write_bytes += gradient_bytes();
-    }
-    return work;
+    const auto& [sizes, depths, context, cells, grad_output] = network_;
+    const int64_t inputs = byte_count(depths) + byte_count(context) + std::ssize(std::as_bytes(std::span(cells)));
+    return work_of(inputs, byte_count(grad_output), byte_count(grad_output), 0);
   }
-  std::span<const std::byte> largest_input() const override { return bytes(network().grad_output); }
+  std::span<const std::byte> largest_input() const override { return bytes(network_.grad_output); }
 
   void write_inputs(const NpyFolder& folder) const override {
-    const auto& [s, depths, context, cells, grad_output] = network();
+    const auto& [s, depths, context, cells, grad_output] = network_;
     write(folder, "depths", {s.images(), s.depths, s.pixels}, depths);
     write(folder, "context", {s.images(), s.pixels, s.channels}, context);
     write(folder, "grad_output", {s.batches, s.cells_y, s.cells_x, s.channels}, grad_output);

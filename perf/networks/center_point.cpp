@@ -68,12 +68,6 @@ Window receptive_field(const std::vector<Layer>& layers, Window window) {
   return window;
 }
 
-std::vector<test::Site> sites_of(const test::Values<int32_t>& coordinates) {
-  std::vector<test::Site> sites(coordinates.size() / std::tuple_size_v<test::Site>);
-  std::memcpy(sites.data(), coordinates.data(), sites.size() * sizeof(test::Site));
-  return sites;
-}
-
 // Keeps the rows whose sites are in the window.
 void select(const Window& window, const std::vector<test::Site>& sites, test::Matrix& matrix) {
   int64_t kept = 0;
@@ -88,36 +82,37 @@ void select(const Window& window, const std::vector<test::Site>& sites, test::Ma
 
 // Keeps the outputs at sites in the window. Their sites are the only indices of the result then.
 void select_outputs(const Window& window, test::Result& result) {
-  std::vector<test::Site> sites = sites_of(result.indices[0]);
+  test::Values<int32_t>& coordinates = result.indices[0];
+  std::vector<test::Site> sites(coordinates.size() / std::tuple_size_v<test::Site>);
+  std::memcpy(sites.data(), coordinates.data(), sites.size() * sizeof(test::Site));
   select(window, sites, result.output);
   std::erase_if(sites, [&](const test::Site& site) { return !window.contains(site); });
-  result.indices.assign(1, {});
-  for (const test::Site& site : sites) result.indices[0].insert(result.indices[0].end(), site.begin(), site.end());
+  coordinates.clear();
+  for (const test::Site& site : sites) coordinates.insert(coordinates.end(), site.begin(), site.end());
+  result.indices.resize(1);
 }
 
 class CenterPoint : public NetworkCase<Encoder> {
  public:
-  CenterPoint(double size, Passes passes) : NetworkCase(encoder_of_scans(size), passes) {}
+  CenterPoint(double size, bool trains) : NetworkCase(encoder_of_scans(size), trains) {}
 
   Work work() const override {
     constexpr int64_t kSiteBytes = sizeof(test::Site);
-    const Encoder& encoder = network();
-    Work work{byte_count(encoder.features) + encoder.features.rows * kSiteBytes,
-              byte_count(result().output) + result().output.rows * kSiteBytes, 0};
-    const int passes = trains() ? 3 : 1;
+    const Encoder& encoder = network_;
+    const test::Matrix& output = result_.output;
+    int64_t ops = 0, inputs = byte_count(encoder.features) + encoder.features.rows * kSiteBytes;
     for (size_t i = 0; i < encoder.layers.size(); ++i) {
       const Layer& layer = encoder.layers[i];
-      work.ops += 2 * int64_t{result().indices[1][i]} * layer.Ci * layer.Co * passes;
-      work.read_bytes += byte_count(encoder.filters[i]);
+      ops += 2 * int64_t{result_.indices[1][i]} * layer.Ci * layer.Co;
+      inputs += byte_count(encoder.filters[i]);
     }
-    if (trains()) work.write_bytes += gradient_bytes();
-    return work;
+    return work_of(inputs, byte_count(output) + output.rows * kSiteBytes, 0, ops);  // the gradient is a constant
   }
-  std::span<const std::byte> largest_input() const override { return bytes(network().features); }
+  std::span<const std::byte> largest_input() const override { return bytes(network_.features); }
 
   // A row of `layers`: channels, kernel, stride, padding, submanifold, residual.
   void write_inputs(const NpyFolder& folder) const override {
-    const Encoder& encoder = network();
+    const Encoder& encoder = network_;
     std::vector<int64_t> rows;
     for (size_t i = 0; i < encoder.layers.size(); ++i) {
       const Layer& layer = encoder.layers[i];
@@ -141,18 +136,18 @@ class CenterPoint : public NetworkCase<Encoder> {
   // Compares a sample of the outputs and, for a loss of them, all gradients. They depend on the inputs in their
   // receptive field only.
   std::string verify() override {
-    Encoder& encoder = network();
+    Encoder& encoder = network_;
     encoder.loss = sample_of(encoder);
     run_on_invalid_memory();
     const Window field = receptive_field(encoder.layers, encoder.loss);
     Encoder part = encoder;
     select(field, encoder.sites, part.features);
     std::erase_if(part.sites, [&](const test::Site& site) { return !field.contains(site); });
-    auto expected = compute(part, test::Oracles(), trains());
-    Result found = std::move(result());
+    auto expected = compute(part, test::Oracles(), trains_);
+    test::Result found = std::move(result_);
     select_outputs(encoder.loss, found);
     select_outputs(encoder.loss, expected);
-    if (trains()) select(field, encoder.sites, found.gradients.front().second);
+    if (trains_) select(field, encoder.sites, found.gradients.front().second);
     encoder.loss = network::kEverywhere;
     run();
     return found.output.rows == 0 ? "the sample has no sites" : difference(found, expected);

@@ -28,24 +28,20 @@ network::Encoder encoder_of_turn(double size) {
 
 class MvxNet : public NetworkCase<network::Encoder> {
  public:
-  MvxNet(double size, Passes passes) : NetworkCase(encoder_of_turn(size), passes) {}
+  MvxNet(double size, bool trains) : NetworkCase(encoder_of_turn(size), trains) {}
 
   Work work() const override {
-    const auto& [points, voxels, first, second, grad_output] = network();
+    const auto& [points, voxels, first, second, grad_output] = network_;
+    const test::Matrix& output = result_.output;
     const int64_t products = (first.rows + second.rows) * kChannels, voxel_bytes = 3 * int64_t{sizeof(int32_t)};
-    Work work{byte_count(points) + points.rows * voxel_bytes + byte_count(first) + byte_count(second),
-              byte_count(result().output) + result().output.rows * voxel_bytes, 2 * points.rows * products};
-    if (trains()) {
-      work.read_bytes += byte_count(result().output);
-      work.write_bytes += gradient_bytes();
-      work.ops *= 3;
-    }
-    return work;
+    const int64_t inputs = byte_count(points) + points.rows * voxel_bytes + byte_count(first) + byte_count(second);
+    return work_of(inputs, byte_count(output) + output.rows * voxel_bytes, byte_count(output),
+                   2 * points.rows * products);
   }
-  std::span<const std::byte> largest_input() const override { return bytes(network().grad_output); }
+  std::span<const std::byte> largest_input() const override { return bytes(network_.grad_output); }
 
   void write_inputs(const NpyFolder& folder) const override {
-    const auto& [points, voxels, first, second, grad_output] = network();
+    const auto& [points, voxels, first, second, grad_output] = network_;
     write(folder, "points", {points.rows, points.columns}, points);
     write(folder, "first", {first.rows, first.columns}, first);
     write(folder, "second", {second.rows, second.columns}, second);

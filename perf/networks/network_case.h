@@ -19,8 +19,6 @@
 
 namespace mluop::perf {
 
-enum class Passes { kForward, kTraining };
-
 // Of the random numbers that networks are made of.
 inline constexpr uint32_t kNetworkSeed = 1;
 
@@ -46,8 +44,8 @@ template <class Network>
 class NetworkCase : public Case {
  public:
   // Runs the network once: work() depends on results.
-  NetworkCase(Network network, Passes passes)
-      : Case(MLUOP_OMP_ALGORITHM_NATIVE), network_(std::move(network)), passes_(passes) {
+  NetworkCase(Network network, bool trains)
+      : Case(MLUOP_OMP_ALGORITHM_NATIVE), network_(std::move(network)), trains_(trains) {
     run();
   }
 
@@ -57,29 +55,26 @@ class NetworkCase : public Case {
   void run() final {
     times_.begin_call();
     result_ = {};
-    result_ = compute(network_, TimedLibrary(handle(), times_), trains(), ParallelLayers());
+    result_ = compute(network_, TimedLibrary(handle(), times_), trains_, ParallelLayers());
   }
 
   std::string verify() override {
     run_on_invalid_memory();
-    return difference(result_, compute(network_, test::Oracles(), trains()));
+    return difference(result_, compute(network_, test::Oracles(), trains_));
   }
 
   uint64_t checksum() const override {
-    const uint64_t of_gradient =
-        trains() ? checksum_bytes(bytes(result_.gradients.front().second)) : kEmptyChecksum;
-    return checksum_bytes(bytes(result_.output), of_gradient);
+    const test::Matrix gradient = trains_ ? result_.gradients.front().second : test::Matrix();
+    return checksum_bytes(bytes(result_.output), checksum_bytes(bytes(gradient)));
   }
 
+ private:
+  // Returns the memory of the tensors, which are destroyed before.
+  struct MemoryOfTensors {
+    ~MemoryOfTensors() { test::BlockCache::of_thread().release(); }
+  } memory_;
+
  protected:
-  using Result = test::Result;
-
-  bool trains() const { return passes_ == Passes::kTraining; }
-  Network& network() { return network_; }
-  const Network& network() const { return network_; }
-  Result& result() { return result_; }
-  const Result& result() const { return result_; }
-
   // The tensors of the call have invalid values at first.
   void run_on_invalid_memory() {
     result_ = {};
@@ -91,20 +86,25 @@ class NetworkCase : public Case {
     return std::as_bytes(std::span(matrix.values));
   }
   static int64_t byte_count(const test::Matrix& matrix) { return std::ssize(bytes(matrix)); }
-  int64_t gradient_bytes() const {
-    int64_t sum = 0;
-    for (const auto& [name, gradient] : result_.gradients) sum += byte_count(gradient);
-    return sum;
+  // Bytes of the inputs, of the outputs and of their gradient, and operations of a forward pass. A backward pass reads
+  // the gradient of the outputs, writes those of the inputs, and has twice the operations.
+  Work work_of(int64_t input_bytes, int64_t output_bytes, int64_t grad_output_bytes, int64_t ops) const {
+    Work work{input_bytes, output_bytes, ops};
+    if (!trains_) return work;
+    work.read_bytes += grad_output_bytes;
+    for (const auto& [name, gradient] : result_.gradients) work.write_bytes += byte_count(gradient);
+    work.ops *= 3;
+    return work;
   }
 
   static void write(const NpyFolder& folder, const std::string& name, const std::vector<int64_t>& shape,
                     const test::Matrix& matrix) {
     folder.write(name, shape, std::span<const float>(matrix.values));
   }
-  void write_training(const NpyFolder& folder) const { folder.write("training", {trains() ? 1 : 0}); }
+  void write_training(const NpyFolder& folder) const { folder.write("training", {trains_ ? 1 : 0}); }
 
   // The first difference of the results; empty: they agree.
-  static std::string difference(const Result& found, const Result& expected) {
+  static std::string difference(const test::Result& found, const test::Result& expected) {
     if (found.indices != expected.indices) return "indices differ";
     std::string first = difference("output", found.output, expected.output);
     for (size_t i = 0; i < expected.gradients.size() && first.empty(); ++i) {
@@ -114,6 +114,10 @@ class NetworkCase : public Case {
     return first;
   }
 
+  Network network_;
+  const bool trains_;
+  test::Result result_;
+
  private:
   static constexpr double kTolerance = 1e-5;
 
@@ -122,24 +126,18 @@ class NetworkCase : public Case {
     return too_different(name, found.values, expected.values, kTolerance);
   }
 
-  // Returns the memory of the tensors, which are destroyed before.
-  struct MemoryOfTensors {
-    ~MemoryOfTensors() { test::BlockCache::of_thread().release(); }
-  } memory_;
-  Network network_;
-  Passes passes_;
   StepTimes times_;
-  Result result_;
 };
 
 // "network forward" and "network training".
 template <class Network>
 std::vector<CaseSpec> forward_and_training(const std::string& name) {
-  const auto spec = [&](const char* passes_name, Passes passes) {
-    return CaseSpec{"networks", name + passes_name, "float", "native",
-                    [passes](double size) { return std::make_unique<Network>(size, passes); }};
-  };
-  return {spec(" forward", Passes::kForward), spec(" training", Passes::kTraining)};
+  std::vector<CaseSpec> specs;
+  for (const bool trains : {false, true}) {
+    specs.push_back({"networks", name + (trains ? " training" : " forward"), "float", "native",
+                     [trains](double size) { return std::make_unique<Network>(size, trains); }});
+  }
+  return specs;
 }
 
 }  // namespace mluop::perf

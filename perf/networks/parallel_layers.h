@@ -11,30 +11,18 @@
 
 namespace mluop::perf {
 
-struct ParallelRows {
+struct ParallelLoops {
   template <class Body>
   static void for_rows(int64_t rows, const Body& body) {
     const int threads = thread_count();
     parallel(threads, [&](int id) { body(share(rows, threads, id), share(rows, threads, id + 1)); });
   }
-};
 
-// Products are oneDNN's.
-struct ParallelLayers : test::DenseLayers<ParallelRows> {
-  using Matrix = test::Matrix;
-
-  static Matrix linear(const Matrix& x, const Matrix& weights) { return product('N', 'N', x, weights); }
-  static Matrix linear_grad_weights(const Matrix& x, const Matrix& grad) { return product('T', 'N', x, grad); }
-  static Matrix linear_grad_input(const Matrix& grad, const Matrix& weights) {
-    return product('N', 'T', grad, weights);
-  }
-
- private:
-  // x * y with x transposed if `transpose_x` is 'T', likewise y.
-  static Matrix product(char transpose_x, char transpose_y, const Matrix& x, const Matrix& y) {
+  // oneDNN's.
+  static test::Matrix product(char transpose_x, char transpose_y, const test::Matrix& x, const test::Matrix& y) {
     const int64_t rows = transpose_x == 'T' ? x.columns : x.rows;
     const int64_t terms = transpose_x == 'T' ? x.rows : x.columns;
-    Matrix result(rows, transpose_y == 'T' ? y.rows : y.columns);
+    test::Matrix result(rows, transpose_y == 'T' ? y.rows : y.columns);
     if (dnnl_sgemm(transpose_x, transpose_y, rows, result.columns, terms, 1, x.data(), x.columns, y.data(),
                    y.columns, 0, result.data(), result.columns) != dnnl_success) {
       throw std::runtime_error("dnnl_sgemm failed");
@@ -42,5 +30,7 @@ struct ParallelLayers : test::DenseLayers<ParallelRows> {
     return result;
   }
 };
+
+using ParallelLayers = test::DenseLayers<ParallelLoops>;
 
 }  // namespace mluop::perf

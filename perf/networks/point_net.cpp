@@ -19,26 +19,20 @@ network::Level level_of(double size) {
 
 class PointNet : public NetworkCase<network::Level> {
  public:
-  PointNet(double size, Passes passes) : NetworkCase(level_of(size), passes) {}
+  PointNet(double size, bool trains) : NetworkCase(level_of(size), trains) {}
 
   Work work() const override {
-    const network::Level& level = network();
-    Work work{0, byte_count(level.grad_features), 0};
-    for (const auto* input : {&level.unknown, &level.known, &level.unknown_features, &level.known_features}) {
-      work.read_bytes += byte_count(*input);
-    }
-    if (trains()) {
-      work.read_bytes += byte_count(level.grad_features);
-      work.write_bytes += gradient_bytes();
-    }
-    return work;
+    const network::Level& level = network_;
+    const int64_t inputs = byte_count(level.unknown) + byte_count(level.known) +
+                           byte_count(level.unknown_features) + byte_count(level.known_features);
+    return work_of(inputs, byte_count(level.grad_features), byte_count(level.grad_features), 0);
   }
   std::span<const std::byte> largest_input() const override {
-    return bytes(trains() ? network().grad_features : network().known_features);
+    return bytes(trains_ ? network_.grad_features : network_.known_features);
   }
 
   void write_inputs(const NpyFolder& folder) const override {
-    const auto& [sizes, unknown, known, unknown_features, known_features, grad_features] = network();
+    const auto& [sizes, unknown, known, unknown_features, known_features, grad_features] = network_;
     const auto& [B, N, M, C, C2] = sizes;
     write(folder, "unknown", {B, N, 3}, unknown);
     write(folder, "known", {B, M, 3}, known);

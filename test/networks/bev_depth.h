@@ -15,7 +15,7 @@
 
 namespace mluop::test::bev_depth {
 
-// Partial sums of a row, which compilers add as vectors.
+// Partial sums of a row, which compilers add as vectors. Divides the number of channels.
 inline constexpr int64_t kLanes = 8;
 
 // The points of a batch are in BEVDepth's order: camera, depth, pixel.
@@ -90,18 +90,13 @@ std::pair<Matrix, Matrix> weighted_features_grad(const Sizes& sizes, const Matri
           const float* const from = grad[row * sizes.pixels + pixel];
           float* const to = grad_context[image * sizes.pixels + pixel];
           std::array<float, kLanes> sums{};
-          int64_t c = 0;
-          for (; c + kLanes <= sizes.channels; c += kLanes) {
+          for (int64_t c = 0; c < sizes.channels; c += kLanes) {
             for (int64_t lane = 0; lane < kLanes; ++lane) {
               sums[static_cast<size_t>(lane)] += from[c + lane] * features[c + lane];
               to[c + lane] += from[c + lane] * weight;
             }
           }
           float weight_grad = 0;
-          for (; c < sizes.channels; ++c) {
-            weight_grad += from[c] * features[c];
-            to[c] += from[c] * weight;
-          }
           for (const float sum : sums) weight_grad += sum;
           grad_depths[row][pixel] = weight_grad;
           mean[0][pixel] += weight_grad * weight;
@@ -130,17 +125,15 @@ Result compute(const View& view, const Operators& operators, bool trains = true,
   const Matrix depths = softmax(s, view.depths, dense);
   {
     const Matrix weighted = weighted_features(s, depths, view.context, dense);
-    cases::Parameters parameters;
-    parameters.set("batch_size", s.batches);
-    parameters.set("num_points", s.points());
-    parameters.set("num_channels", s.channels);
-    parameters.set("num_voxel_x", s.cells_x);
-    parameters.set("num_voxel_y", s.cells_y);
-    parameters.set("num_voxel_z", s.cells_z);
     operators.call("voxel_pooling_forward",
                    {tensor(view.cells.data(), points), tensor(weighted, features), tensor(result.output, grid),
                     tensor(pos_memo.data(), points)},
-                   parameters);
+                   parameters({{"batch_size", s.batches},
+                               {"num_points", s.points()},
+                               {"num_channels", s.channels},
+                               {"num_voxel_x", s.cells_x},
+                               {"num_voxel_y", s.cells_y},
+                               {"num_voxel_z", s.cells_z}}));
   }
   if (trains) {
     Matrix grad(int64_t{s.batches} * s.points(), s.channels);

@@ -74,19 +74,16 @@ inline Pairs find_pairs(const Operators& operators, const SparseConvolution& spa
   const Site out_grid = output_grid(grid, sparse);
   const int64_t cells = int64_t{out_grid[0]} * out_grid[1] * out_grid[2] * out_grid[3];
   const int64_t capacity = sparse.submanifold ? inputs : std::min(inputs * offsets, cells);
-  cases::Parameters parameters;
-  parameters.set("dimnb", 5);
-  parameters.set("batch", grid[0]);
-  parameters.set("sub_m", sparse.submanifold ? 1 : 0);
-  parameters.set("transpose", 0);
-  parameters.set("inverse", 0);
+  const int64_t sub_m = sparse.submanifold ? 1 : 0;
+  cases::Parameters arguments =
+      parameters({{"dimnb", 5}, {"batch", grid[0]}, {"sub_m", sub_m}, {"transpose", 0}, {"inverse", 0}});
   for (const auto& [name, extent] : {std::pair{"pad", sparse.padding.data()},
                                      {"stride", sparse.stride.data()},
                                      {"dilation", sparse.dilation.data()},
                                      {"input_space", &grid[1]},
                                      {"filter_space", sparse.kernel.data()},
                                      {"output_space", &out_grid[1]}}) {
-    parameters.set(name, std::vector<int64_t>(extent, extent + 3));
+    arguments.set(name, std::vector<int64_t>(extent, extent + 3));
   }
   Values<Site> out_sites(static_cast<size_t>(capacity));
   Values<int32_t> counts(static_cast<size_t>(offsets));
@@ -94,7 +91,7 @@ inline Pairs find_pairs(const Operators& operators, const SparseConvolution& spa
   operators.call("get_indice_pairs",
                  {tensor(sites.data()->data(), {inputs, 4}), tensor(out_sites.data()->data(), {capacity, 4}),
                   tensor(result.pairs.data(), {offsets, 2, inputs}), tensor(counts.data(), {offsets})},
-                 parameters);
+                 arguments);
   result.counts.assign(counts.begin(), counts.end());
   // Each site of the output has pairs.
   int32_t outputs = 0;
@@ -109,13 +106,11 @@ inline Pairs find_pairs(const Operators& operators, const SparseConvolution& spa
 // Calls the convolution, or one of its gradients, on two of features, filters and gradient of the output.
 inline void convolve(const Operators& operators, const std::string& op, const Layer& layer, const Pairs& pairs,
                      const cases::Operand& left, const cases::Operand& right, const cases::Operand& result) {
-  cases::Parameters parameters;
-  parameters.set("num_active_out", result.dim(0));  // of the convolution
-  parameters.set("inverse", 0);
-  parameters.set("sub_m", layer.sparse.submanifold ? 1 : 0);
-  parameters.set("indice_num", pairs.counts);
+  cases::Parameters arguments =
+      parameters({{"num_active_out", result.dim(0)}, {"inverse", 0}, {"sub_m", layer.sparse.submanifold ? 1 : 0}});
+  arguments.set("indice_num", pairs.counts);
   const auto index_pairs = tensor(pairs.pairs.data(), {layer.sparse.offsets(), 2, pairs.inputs});
-  operators.call(op, {left, right, index_pairs, result}, parameters);
+  operators.call(op, {left, right, index_pairs, result}, arguments);
 }
 
 inline cases::Operand tensor_of_filters(const Layer& layer, const Matrix& filters) {

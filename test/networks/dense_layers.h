@@ -4,46 +4,45 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "networks/tensor.h"
 
 namespace mluop::test {
 
-struct SerialRows {
+struct SerialLoops {
   // Calls body(begin, end) for ranges of rows that cover [0, rows).
   template <class Body>
   static void for_rows(int64_t rows, const Body& body) {
     body(int64_t{0}, rows);
   }
+
+  // x * y with x transposed if `transpose_x` is 'T', else 'N'; likewise y. The sums are in double.
+  static Matrix product(char transpose_x, char transpose_y, const Matrix& x, const Matrix& y) {
+    const bool tx = transpose_x == 'T', ty = transpose_y == 'T';
+    Matrix result(tx ? x.columns : x.rows, ty ? y.rows : y.columns);
+    for (int64_t i = 0; i < result.rows; ++i) {
+      for (int64_t j = 0; j < result.columns; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < (tx ? x.rows : x.columns); ++k) {
+          sum += double{tx ? x[k][i] : x[i][k]} * double{ty ? y[j][k] : y[k][j]};
+        }
+        result[i][j] = static_cast<float>(sum);
+      }
+    }
+    return result;
+  }
 };
 
-// Rows::for_rows() divides the rows of a result.
-template <class Rows = SerialRows>
-struct DenseLayers : Rows {
-  using Rows::for_rows;
+// Loops: as SerialLoops.
+template <class Loops = SerialLoops>
+struct DenseLayers : Loops {
+  using Loops::for_rows, Loops::product;
 
-  // x * weights, with sums in double.
-  static Matrix linear(const Matrix& x, const Matrix& weights) {
-    Matrix y(x.rows, weights.columns);
-    for_rows(y.rows, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        std::vector<double> sums(static_cast<size_t>(y.columns));
-        for (int64_t k = 0; k < x.columns; ++k) {
-          for (size_t j = 0; j < sums.size(); ++j) sums[j] += double{x[i][k]} * double{weights[k][j]};
-        }
-        std::transform(sums.begin(), sums.end(), y[i], [](double sum) { return static_cast<float>(sum); });
-      }
-    });
-    return y;
-  }
-
-  // The gradient of the weights.
-  static Matrix linear_grad_weights(const Matrix& x, const Matrix& grad) { return linear(transposed(x), grad); }
-
-  // The gradient of the input.
+  static Matrix linear(const Matrix& x, const Matrix& weights) { return product('N', 'N', x, weights); }
+  // The gradients of linear(), where `grad` is that of its result.
+  static Matrix linear_grad_weights(const Matrix& x, const Matrix& grad) { return product('T', 'N', x, grad); }
   static Matrix linear_grad_input(const Matrix& grad, const Matrix& weights) {
-    return linear(grad, transposed(weights));
+    return product('N', 'T', grad, weights);
   }
 
   // (x + sqrt(x^2 + 4)) / 2, in place of the networks' max(x, 0): the rounding of an operator then decides no
@@ -92,14 +91,6 @@ struct DenseLayers : Rows {
   }
 
  private:
-  static Matrix transposed(const Matrix& x) {
-    Matrix result(x.columns, x.rows);
-    for (int64_t i = 0; i < x.rows; ++i) {
-      for (int64_t k = 0; k < x.columns; ++k) result[k][i] = x[i][k];
-    }
-    return result;
-  }
-
   template <class Body>
   static void for_elements(const Matrix& matrix, const Body& body) {
     for_rows(matrix.rows, [&, columns = matrix.columns](int64_t begin, int64_t end) {

@@ -29,12 +29,6 @@ struct Scatter {
   Values<int32_t> voxels, voxel_of, counts;  // [voxels, 3]; of the points, -1 if there is none; of the voxels
 };
 
-inline cases::Parameters parameters_of(mluOpReduceMode_t mode) {
-  cases::Parameters parameters;
-  parameters.set("reduce_type", mode);
-  return parameters;
-}
-
 inline Scatter scatter(const Operators& operators, mluOpReduceMode_t mode, const Matrix& features,
                        const std::vector<int32_t>& voxels) {
   const int64_t N = features.rows;
@@ -46,7 +40,7 @@ inline Scatter scatter(const Operators& operators, mluOpReduceMode_t mode, const
                  {tensor(features), tensor(coors.data(), {N, 3}), tensor(result.features),
                   tensor(result.voxels.data(), {N, 3}), tensor(result.voxel_of.data(), {N}),
                   tensor(result.counts.data(), {N}), tensor(&count, {1})},
-                 parameters_of(mode));
+                 parameters({{"reduce_type", mode}}));
   result.features.rows = count;
   result.features.values.resize(static_cast<size_t>(count * features.columns));
   result.voxels.resize(static_cast<size_t>(count) * 3);
@@ -63,7 +57,7 @@ inline Matrix scatter_grad(const Operators& operators, mluOpReduceMode_t mode, c
                  {tensor(grad), tensor(features), tensor(scattered.features),
                   tensor(scattered.voxel_of.data(), {features.rows}), tensor(scattered.counts.data(), {grad.rows}),
                   tensor(&voxels, {1}), tensor(result)},
-                 parameters_of(mode));
+                 parameters({{"reduce_type", mode}}));
   return result;
 }
 

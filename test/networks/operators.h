@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -26,6 +27,12 @@ cases::Operand tensor(const T* data, const cases::Dims& dims) {
 }
 inline cases::Operand tensor(const Matrix& matrix, const cases::Dims& dims) { return tensor(matrix.data(), dims); }
 inline cases::Operand tensor(const Matrix& matrix) { return tensor(matrix, {matrix.rows, matrix.columns}); }
+
+inline cases::Parameters parameters(std::initializer_list<std::pair<const char*, int64_t>> numbers) {
+  cases::Parameters result;
+  for (const auto& [name, number] : numbers) result.set(name, number);
+  return result;
+}
 
 class Operators {
  public:
