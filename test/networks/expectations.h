@@ -1,4 +1,4 @@
-// Comparisons of networks on the library with the same networks on the oracles, and of these with finite differences.
+// Comparisons of networks on the library with those on the oracles, and of these with finite differences.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -39,9 +39,9 @@ void expect_results_of_oracles(const Network& network) {
   }
 }
 
-// Compares the gradients of inputs, in the order of the results, with central differences of
-// sum(output * grad_output), at the element with the largest gradient and in the middle. The changes of the outputs
-// are added, as the sum itself would be rounded too much.
+// Compares the gradients of inputs, in the order of the results, with central differences of sum(output *
+// grad_output), at the element with the largest gradient and in the middle. Adds the changes of the outputs, as
+// the sum itself would be rounded too much.
 template <class Network>
 void expect_finite_differences(const Network& network, const std::vector<Matrix*>& inputs,
                                const Matrix& grad_output, float step = 0x1p-7F) {
