@@ -5,16 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "networks/center_point_library.h"
-#include "networks/center_point_reference.h"
 #include "perf/networks/network_case.h"
-#include "perf/networks/parallel_layers.h"
-#include "perf/support/npy_folder.h"
 #include "support/center_point.h"
 
 namespace mluop::perf {
@@ -24,9 +20,7 @@ namespace network = test::center_point;
 using network::Encoder;
 using network::Layer;
 using network::Window;
-using Matrix = test::Matrix<float>;
 
-constexpr uint32_t kSeed = 1;
 constexpr int64_t kInputChannels = 5;
 // The outputs that are verified: some of the first scan, 3 m in front of the car and to its side.
 constexpr int32_t kSampleDistance = 5, kSampleExtent = 4;
@@ -51,7 +45,7 @@ Encoder encoder_of_scans(double size) {
   input.sites = scaled(input.sites, size);
   input.scans = static_cast<int>(std::ceil(input.scans * size));
   const test::SparseTensor tensor = test::center_point_tensor(input);
-  std::mt19937 random(kSeed);
+  std::mt19937 random(kNetworkSeed);
   return network::random_encoder(tensor.grid, layers(), tensor.sites, random);
 }
 
@@ -74,163 +68,90 @@ Window receptive_field(const std::vector<Layer>& layers, Window window) {
   return window;
 }
 
-template <class F>
-struct Selection {
-  std::vector<test::Site> sites;
-  test::Matrix<F> rows;
-};
-
-template <class F>
-Selection<F> select(const Window& window, const std::vector<test::Site>& sites, const test::Matrix<F>& rows) {
-  Selection<F> result{{}, {rows.rows, rows.columns}};
+// Keeps the rows whose sites are in the window.
+void select(const Window& window, const std::vector<test::Site>& sites, test::Matrix& matrix) {
+  int64_t kept = 0;
   for (size_t i = 0; i < sites.size(); ++i) {
-    if (!window.contains(sites[i])) continue;
-    std::copy_n(rows[static_cast<int64_t>(i)], rows.columns,
-                result.rows[static_cast<int64_t>(result.sites.size())]);
-    result.sites.push_back(sites[i]);
+    if (window.contains(sites[i])) {
+      std::copy_n(matrix[static_cast<int64_t>(i)], matrix.columns, matrix[kept++]);
+    }
   }
-  result.rows.rows = static_cast<int64_t>(result.sites.size());
-  result.rows.values.resize(result.sites.size() * static_cast<size_t>(rows.columns));
-  return result;
+  matrix.rows = kept;
+  matrix.values.resize(static_cast<size_t>(kept * matrix.columns));
 }
 
-class TimedLibrary : public network::Library {
+// Keeps the outputs at sites in the window. Their sites are the only indices of the result then.
+void select_outputs(const Window& window, test::Result& result) {
+  test::Values<int32_t>& coordinates = result.indices[0];
+  std::vector<test::Site> sites(coordinates.size() / std::tuple_size_v<test::Site>);
+  std::memcpy(sites.data(), coordinates.data(), sites.size() * sizeof(test::Site));
+  select(window, sites, result.output);
+  std::erase_if(sites, [&](const test::Site& site) { return !window.contains(site); });
+  coordinates.clear();
+  for (const test::Site& site : sites) coordinates.insert(coordinates.end(), site.begin(), site.end());
+  result.indices.resize(1);
+}
+
+class CenterPoint : public NetworkCase<Encoder> {
  public:
-  TimedLibrary(mluOpHandle_t of_case, StepTimes& times) : Library{of_case}, times_(times) {}
+  CenterPoint(double size, bool trains) : NetworkCase(encoder_of_scans(size), trains) {}
 
-  Pairs find_pairs(const Layer& layer, const test::Site& grid, std::vector<test::Site>& sites) const {
-    return times_.time("get_indice_pairs", [&] { return Library::find_pairs(layer, grid, sites); });
+  Work work() const override {
+    constexpr int64_t kSiteBytes = sizeof(test::Site);
+    const Encoder& encoder = network_;
+    const test::Matrix& output = result_.output;
+    int64_t ops = 0, inputs = byte_count(encoder.features) + encoder.features.rows * kSiteBytes;
+    for (size_t i = 0; i < encoder.layers.size(); ++i) {
+      const Layer& layer = encoder.layers[i];
+      ops += 2 * int64_t{result_.indices[1][i]} * layer.Ci * layer.Co;
+      inputs += byte_count(encoder.filters[i]);
+    }
+    return work_of(inputs, byte_count(output) + output.rows * kSiteBytes, 0, ops);  // the gradient is a constant
   }
-  Matrix convolve(const Layer& layer, const Pairs& pairs, const Matrix& features, const Matrix& filters,
-                  int64_t outputs) const {
-    return times_.time("indice_convolution_forward",
-                       [&] { return Library::convolve(layer, pairs, features, filters, outputs); });
-  }
-  Matrix grad_features(const Layer& layer, const Pairs& pairs, const Matrix& grad, const Matrix& filters) const {
-    return times_.time("indice_convolution_backward_data",
-                       [&] { return Library::grad_features(layer, pairs, grad, filters); });
-  }
-  Matrix grad_filters(const Layer& layer, const Pairs& pairs, const Matrix& features, const Matrix& grad) const {
-    return times_.time("indice_convolution_backward_filter",
-                       [&] { return Library::grad_filters(layer, pairs, features, grad); });
-  }
-
- private:
-  StepTimes& times_;
-};
-
-class CenterPoint : public NetworkCase {
- public:
-  CenterPoint(double size, Passes passes) : NetworkCase(passes), encoder_(encoder_of_scans(size)) {
-    run();
-    work_ = work_of_last_run();
-  }
-
-  Work work() const override { return work_; }
-  std::span<const std::byte> largest_input() const override {
-    return std::as_bytes(std::span<const float>(encoder_.features.values));
-  }
+  std::span<const std::byte> largest_input() const override { return bytes(network_.features); }
 
   // A row of `layers`: channels, kernel, stride, padding, submanifold, residual.
   void write_inputs(const NpyFolder& folder) const override {
+    const Encoder& encoder = network_;
     std::vector<int64_t> rows;
-    for (size_t i = 0; i < encoder_.layers.size(); ++i) {
-      const Layer& layer = encoder_.layers[i];
+    for (size_t i = 0; i < encoder.layers.size(); ++i) {
+      const Layer& layer = encoder.layers[i];
       rows.insert(rows.end(), {layer.Ci, layer.Co});
       for (const test::Extent& extent : {layer.sparse.kernel, layer.sparse.stride, layer.sparse.padding}) {
         rows.insert(rows.end(), extent.begin(), extent.end());
       }
       rows.insert(rows.end(), {layer.sparse.submanifold ? 1 : 0, layer.residual ? 1 : 0});
       const auto& [depth, height, width] = layer.sparse.kernel;
-      folder.write("filters" + std::to_string(i), {depth, height, width, layer.Ci, layer.Co},
-                   std::span<const float>(encoder_.filters[i].values));
+      write(folder, "filters" + std::to_string(i), {depth, height, width, layer.Ci, layer.Co}, encoder.filters[i]);
     }
     folder.write("layers", rows);
-    folder.write("grid", {encoder_.grid.begin(), encoder_.grid.end()});
+    folder.write("grid", {encoder.grid.begin(), encoder.grid.end()});
     std::vector<int32_t> indices;
-    for (const test::Site& site : encoder_.sites) indices.insert(indices.end(), site.begin(), site.end());
-    folder.write("indices", {encoder_.features.rows, 4}, std::span<const int32_t>(indices));
-    folder.write("features", {encoder_.features.rows, kInputChannels},
-                 std::span<const float>(encoder_.features.values));
-    folder.write("training", {trains() ? 1 : 0});
+    for (const test::Site& site : encoder.sites) indices.insert(indices.end(), site.begin(), site.end());
+    folder.write("indices", {encoder.features.rows, 4}, std::span<const int32_t>(indices));
+    write(folder, "features", {encoder.features.rows, kInputChannels}, encoder.features);
+    write_training(folder);
   }
 
-  void run() override {
-    times().begin_call();
-    activations_.reset();
-    gradients_ = {};
-    const TimedLibrary library(handle(), times());
-    activations_.emplace(network::forward(encoder_, library, ParallelLayers{}));
-    if (trains()) gradients_ = network::backward(encoder_, *activations_, library, ParallelLayers{});
-  }
-
-  // A sample of the outputs and, for a loss of them, all gradients. They depend on the inputs in their receptive
-  // field only.
+  // Compares a sample of the outputs and, for a loss of them, all gradients. They depend on the inputs in their
+  // receptive field only.
   std::string verify() override {
-    encoder_.loss = sample_of(encoder_);
-    activations_.reset();
-    gradients_ = {};
-    invalidate_memory();
+    Encoder& encoder = network_;
+    encoder.loss = sample_of(encoder);
+    run_on_invalid_memory();
+    const Window field = receptive_field(encoder.layers, encoder.loss);
+    Encoder part = encoder;
+    select(field, encoder.sites, part.features);
+    std::erase_if(part.sites, [&](const test::Site& site) { return !field.contains(site); });
+    auto expected = compute(part, test::Oracles(), trains_);
+    test::Result found = std::move(result_);
+    select_outputs(encoder.loss, found);
+    select_outputs(encoder.loss, expected);
+    if (trains_) select(field, encoder.sites, found.gradients.front().second);
+    encoder.loss = network::kEverywhere;
     run();
-    const std::string result = difference_from_reference();
-    encoder_.loss = network::kEverywhere;
-    run();
-    return result;
+    return found.output.rows == 0 ? "the sample has no sites" : difference(found, expected);
   }
-
-  uint64_t checksum() const override {
-    return checksum_bytes(std::as_bytes(std::span(activations_->output().values)),
-                          checksum_bytes(std::as_bytes(std::span(gradients_.features.values))));
-  }
-
- private:
-  Work work_of_last_run() const {
-    Work work{0, 0, 0};
-    const int passes = trains() ? 3 : 1;
-    for (size_t i = 0; i < encoder_.layers.size(); ++i) {
-      const Layer& layer = encoder_.layers[i];
-      for (const int64_t pairs : activations_->pairs[activations_->pairs_of[i]].counts) {
-        work.ops += 2 * pairs * layer.Ci * layer.Co * passes;
-      }
-      work.read_bytes += bytes_of(encoder_.filters[i]);
-    }
-    constexpr int64_t kSiteBytes = sizeof(test::Site);
-    const int64_t filters_bytes = work.read_bytes, features_bytes = bytes_of(encoder_.features);
-    work.read_bytes += features_bytes + encoder_.features.rows * kSiteBytes;
-    work.write_bytes = bytes_of(activations_->output()) + activations_->output().rows * kSiteBytes;
-    if (trains()) work.write_bytes += filters_bytes + features_bytes;
-    return work;
-  }
-
-  std::string difference_from_reference() const {
-    const Window field = receptive_field(encoder_.layers, encoder_.loss);
-    Encoder part = encoder_;
-    const auto [sites, features] = select(field, encoder_.sites, encoder_.features);
-    part.sites = sites;
-    part.features = features;
-    const network::Reference reference;
-    const auto expected_activations = network::forward(part, reference);
-    const auto expected = select(encoder_.loss, expected_activations.sites, expected_activations.output());
-    const auto found = select(encoder_.loss, activations_->sites, activations_->output());
-    if (found.sites.empty()) return "the sample has no sites";
-    if (found.sites != expected.sites) return "the sites of the output differ";
-    std::vector<std::string> differences = {difference("output", found.rows, expected.rows)};
-    if (trains()) {
-      const auto gradients = network::backward(part, expected_activations, reference);
-      differences.push_back(difference("grad_features", select(field, encoder_.sites, gradients_.features).rows,
-                                       gradients.features));
-      for (size_t i = 0; i < gradients.filters.size(); ++i) {
-        differences.push_back(
-            difference("grad_filters" + std::to_string(i), gradients_.filters[i], gradients.filters[i]));
-      }
-    }
-    return first_of(differences);
-  }
-
-  Encoder encoder_;
-  Work work_{};
-  std::optional<network::Activations<float, network::Library::Pairs>> activations_;
-  network::Gradients<float> gradients_;
 };
 
 }  // namespace

@@ -2,72 +2,142 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "networks/operators.h"
 #include "networks/tensor.h"
+#include "perf/networks/parallel_layers.h"
 #include "perf/ops/catalogue.h"
 #include "perf/support/case.h"
+#include "perf/support/npy_folder.h"
 #include "perf/support/step_times.h"
 #include "perf/support/verify.h"
 
 namespace mluop::perf {
 
-enum class Passes { kForward, kTraining };
+// Of the random numbers that networks are made of.
+inline constexpr uint32_t kNetworkSeed = 1;
 
+// Times each operator.
+class TimedLibrary : public test::Library {
+ public:
+  TimedLibrary(mluOpHandle_t of_case, StepTimes& times) : Library(of_case), times_(times) {}
+
+ protected:
+  void run(const cases::Operator& op, cases::Arguments& arguments) const override {
+    times_.time(op.name, [&] {
+      Library::run(op, arguments);
+      return true;
+    });
+  }
+
+ private:
+  StepTimes& times_;
+};
+
+// Network: what compute() of test/networks has an overload for.
+template <class Network>
 class NetworkCase : public Case {
  public:
-  explicit NetworkCase(Passes passes) : Case(MLUOP_OMP_ALGORITHM_NATIVE), passes_(passes) {}
-  // After the tensors of the derived class.
-  ~NetworkCase() override { test::BlockCache::of_thread().release(); }
+  // Runs the network once: work() depends on results.
+  NetworkCase(Network network, bool trains)
+      : Case(MLUOP_OMP_ALGORITHM_NATIVE), network_(std::move(network)), trains_(trains) {
+    run();
+  }
 
   std::vector<Baseline> baselines() override { return {}; }
   std::vector<NamedSamples> steps() const override { return times_.steps(); }
 
+  void run() final {
+    times_.begin_call();
+    result_ = {};
+    result_ = compute(network_, TimedLibrary(handle(), times_), trains_, ParallelLayers());
+  }
+
+  std::string verify() override {
+    run_on_invalid_memory();
+    return difference(result_, compute(network_, test::Oracles(), trains_));
+  }
+
+  uint64_t checksum() const override {
+    const test::Matrix gradient = trains_ ? result_.gradients.front().second : test::Matrix();
+    return checksum_bytes(bytes(result_.output), checksum_bytes(bytes(gradient)));
+  }
+
+ private:
+  // Returns the memory of the tensors, which are destroyed before.
+  struct MemoryOfTensors {
+    ~MemoryOfTensors() { test::BlockCache::of_thread().release(); }
+  } memory_;
+
  protected:
-  bool trains() const { return passes_ == Passes::kTraining; }
-  StepTimes& times() { return times_; }
-
-  // The tensors of the next call have invalid values at first. Call it after the results are destroyed.
-  static void invalidate_memory() { test::BlockCache::of_thread().fill_freed(0xFF); }
-
-  static int64_t bytes_of(const test::Matrix<float>& matrix) {
-    return static_cast<int64_t>(matrix.values.size() * sizeof(float));
+  // The tensors of the call have invalid values at first.
+  void run_on_invalid_memory() {
+    result_ = {};
+    test::BlockCache::of_thread().fill_freed(0xFF);
+    run();
   }
 
-  static std::string difference(std::string_view name, const test::Matrix<float>& found,
-                                const test::Matrix<double>& expected) {
-    if (found.rows != expected.rows || found.columns != expected.columns)
-      return std::string(name) + " has another shape";
-    return too_different(name, found.values, test::Matrix<float>(expected).values, kTolerance);
+  static std::span<const std::byte> bytes(const test::Matrix& matrix) {
+    return std::as_bytes(std::span(matrix.values));
+  }
+  static int64_t byte_count(const test::Matrix& matrix) { return std::ssize(bytes(matrix)); }
+  // Arguments: of a forward pass, except for the gradient of the output. A backward pass reads that, writes the
+  // gradients of the inputs, and has twice the operations.
+  Work work_of(int64_t input_bytes, int64_t output_bytes, int64_t grad_output_bytes, int64_t ops) const {
+    Work work{input_bytes, output_bytes, ops};
+    if (!trains_) return work;
+    work.read_bytes += grad_output_bytes;
+    for (const auto& [name, gradient] : result_.gradients) work.write_bytes += byte_count(gradient);
+    work.ops *= 3;
+    return work;
   }
 
-  // The first difference of a list.
-  static std::string first_of(const std::vector<std::string>& differences) {
-    for (const std::string& each : differences) {
-      if (!each.empty()) return each;
+  static void write(const NpyFolder& folder, const std::string& name, const std::vector<int64_t>& shape,
+                    const test::Matrix& matrix) {
+    folder.write(name, shape, std::span<const float>(matrix.values));
+  }
+  void write_training(const NpyFolder& folder) const { folder.write("training", {trains_ ? 1 : 0}); }
+
+  // The first difference of the results; empty: they agree.
+  static std::string difference(const test::Result& found, const test::Result& expected) {
+    if (found.indices != expected.indices) return "indices differ";
+    std::string first = difference("output", found.output, expected.output);
+    for (size_t i = 0; i < expected.gradients.size() && first.empty(); ++i) {
+      const auto& [name, gradient] = expected.gradients[i];
+      first = difference("grad_" + name, found.gradients.at(i).second, gradient);
     }
-    return {};
+    return first;
   }
+
+  Network network_;
+  const bool trains_;
+  test::Result result_;
 
  private:
   static constexpr double kTolerance = 1e-5;
 
-  Passes passes_;
+  static std::string difference(const std::string& name, const test::Matrix& found, const test::Matrix& expected) {
+    if (found.rows != expected.rows || found.columns != expected.columns) return name + " has another shape";
+    return too_different(name, found.values, expected.values, kTolerance);
+  }
+
   StepTimes times_;
 };
 
 // "network forward" and "network training".
 template <class Network>
 std::vector<CaseSpec> forward_and_training(const std::string& name) {
-  const auto spec = [&](const char* passes_name, Passes passes) {
-    return CaseSpec{"networks", name + passes_name, "float", "native",
-                    [passes](double size) { return std::make_unique<Network>(size, passes); }};
-  };
-  return {spec(" forward", Passes::kForward), spec(" training", Passes::kTraining)};
+  std::vector<CaseSpec> specs;
+  for (const bool trains : {false, true}) {
+    specs.push_back({"networks", name + (trains ? " training" : " forward"), "float", "native",
+                     [trains](double size) { return std::make_unique<Network>(size, trains); }});
+  }
+  return specs;
 }
 
 }  // namespace mluop::perf

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <climits>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -24,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 const std::string kCases = std::string(MLUOP_OMP_SOURCE_DIR) + "/test/cases";
 
@@ -36,55 +37,40 @@ std::string folder() {
   return path;
 }
 
-struct Result {
-  int status;
-  std::string output;
-};
+Case stored_case(const std::string& name) { return read_case(kCases + "/" + name + ".prototxt"); }
 
-Result run(RunCommand command) {
-  ::testing::internal::CaptureStdout();
-  const int status = run_command(command);
-  return {status, ::testing::internal::GetCapturedStdout()};
+void expect_outcome(const Outcome& outcome, Status status, const std::string& message) {
+  EXPECT_EQ(outcome.status, status);
+  EXPECT_THAT(outcome.message, HasSubstr(message));
+}
+
+// Makes the elements these numbers.
+void state(Elements& elements, mluOpDataType_t dtype, const std::vector<double>& numbers) {
+  elements.source = Elements::Source::kInline;
+  elements.bytes.resize(numbers.size() * element_size(dtype));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    put_bits(elements.bytes.data(), dtype, i, bits_of_number(dtype, numbers[i]));
+  }
 }
 
 // The results that the library has, as what the case states, with channel 5 changed.
 Case with_broken_channel() {
-  Case broken = read_case(kCases + "/voxel_pooling_forward/small_float.prototxt");
-  const std::string saved = folder();
-  RunCommand command;
-  command.paths = {broken.file};
-  command.options.save_output = saved;
-  run(command);
-  const std::string raw = read_file(saved + "/small_float.prototxt.native.output_features.bin", {});
-  Elements& stated = broken.outputs[0].elements;
-  stated.source = Elements::Source::kInline;
-  stated.bytes.resize(raw.size());
-  std::memcpy(stated.bytes.data(), raw.data(), raw.size());
-  for (size_t i = 5; i < raw.size() / sizeof(float); i += 8) {
-    put_bits(stated.bytes.data(), MLUOP_DTYPE_FLOAT, i,
-             bits_at(stated.bytes.data(), MLUOP_DTYPE_FLOAT, i) + (1 << 20));
+  Case broken = stored_case("voxel_pooling_forward/small_float");
+  const LoadedCase loaded(broken);
+  Run library(loaded, MLUOP_OMP_ALGORITHM_NATIVE);
+  library.call();
+  std::vector<double> numbers;
+  for (size_t i = 0; i < static_cast<size_t>(library[2].count()); ++i) {
+    numbers.push_back(number_at(library[2].data, MLUOP_DTYPE_FLOAT, i) + (i % 8 == 5 ? 1 : 0));
   }
+  state(broken.outputs[0].elements, MLUOP_DTYPE_FLOAT, numbers);
   return broken;
 }
 
-TEST(CaseCommands, ReportNamesTheBrokenChannel) {
-  const Case broken = with_broken_channel();
-  const std::string file = folder() + "/broken.prototxt";
-  write_case(broken, file);
-  RunCommand command;
-  command.paths = {file};
-  const Result result = run(command);
-  EXPECT_EQ(result.status, kFailed);
-  EXPECT_THAT(result.output, HasSubstr("output_features against the stored: bits differ"));
-  EXPECT_THAT(result.output, HasSubstr("distribution: one channel: 5 of 8 (dim 3)"));
-  EXPECT_THAT(result.output, HasSubstr("1 run: 0 passed, 1 failed, 0 invalid"));
-}
-
-// Reports hold the same.
-TEST(CaseCommands, ReportsInFiles) {
-  const Case broken = with_broken_channel();
+// A failing case in both algorithms, an invalid one, and one that passes.
+TEST(CaseCommands, Reports) {
   const std::string path = folder();
-  write_case(broken, path + "/broken.pb");
+  write_case(with_broken_channel(), path + "/broken.pb");
   std::ofstream(path + "/invalid.prototxt") << "op_name: \"<unknown>\"";
   fs::copy_file(kCases + "/ball_query/by_hand.prototxt", path + "/good.prototxt");
   RunCommand command;
@@ -93,7 +79,12 @@ TEST(CaseCommands, ReportsInFiles) {
   command.options.repeat = 1;
   command.junit = path + "/junit.xml";
   command.json = path + "/report.json";
-  EXPECT_EQ(run(command).status, kInvalid);
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(run_command(command), kInvalid);
+  const std::string output = ::testing::internal::GetCapturedStdout();
+  EXPECT_THAT(output, HasSubstr("output_features against the stored: bits differ"));
+  EXPECT_THAT(output, HasSubstr("distribution: one channel: 5 of 8 (dim 3)"));
+  EXPECT_THAT(output, HasSubstr("5 runs: 2 passed, 2 failed, 1 invalid"));
   const std::string junit = read_file(command.junit, {});
   EXPECT_THAT(junit, HasSubstr("tests=\"5\" failures=\"2\" errors=\"1\""));
   EXPECT_THAT(junit, HasSubstr("unknown operator '&lt;unknown&gt;'"));
@@ -112,89 +103,58 @@ TEST(CaseCommands, ReportsInFiles) {
 // Outputs that a call may leave in part start at 0, others at values that show elements that the call does not
 // write.
 TEST(CaseCommands, OutputsBeforeTheCall) {
-  const Case query = read_case(kCases + "/ball_query/small_half.prototxt");
-  const Case neighbors = read_case(kCases + "/three_nn_forward/small_half.prototxt");
+  const Case query = stored_case("ball_query/small_half"), neighbors = stored_case("three_nn_forward/small_half");
   const LoadedCase kept(query), written(neighbors);
   EXPECT_EQ(kept.before(2), Bytes(kept.before(2).size(), std::byte{0}));
   EXPECT_TRUE(std::isnan(number_at(written.before(2).data(), MLUOP_DTYPE_HALF, 7)));
   EXPECT_LT(number_at(written.before(3).data(), MLUOP_DTYPE_INT32, 7), 0);
 }
 
-// A call that the library rejects fails; the other cases run.
-TEST(CaseCommands, RejectedCall) {
-  Case rejected = read_case(kCases + "/masked_im2col_forward/by_hand.prototxt");
+TEST(CaseCommands, MessagesOfCalls) {
+  // A call that the library rejects.
+  Case rejected = stored_case("masked_im2col_forward/by_hand");
   rejected.outputs[0].dims = {17, 2};
-  const std::string path = folder();
-  write_case(rejected, path + "/rejected.prototxt");
-  fs::copy_file(kCases + "/ball_query/by_hand.prototxt", path + "/z.prototxt");
-  RunCommand command;
-  command.paths = {path};
-  const Result result = run(command);
-  EXPECT_EQ(result.status, kFailed);
-  EXPECT_THAT(result.output, HasSubstr("data_col dim 0 is 17, expected 18"));
-  EXPECT_THAT(result.output, HasSubstr("2 runs: 1 passed, 1 failed, 0 invalid"));
-}
-
-// Host arrays and the arrays of descriptors have the lengths that the library reads.
-TEST(CaseCommands, ArraysOfOtherLengths) {
-  Case convolution = read_case(kCases + "/indice_convolution_forward/small_float.prototxt");
-  convolution.parameters.set("indice_num", std::vector<int64_t>{1, 2});
-  Case pairs = read_case(kCases + "/get_indice_pairs/small.prototxt");
-  pairs.parameters.set("stride", std::vector<int64_t>{1});
-  RunOptions options;
-  EXPECT_THAT(run_case(convolution, options).front().message, HasSubstr("indice_num has 2 values, expected 9"));
-  EXPECT_EQ(run_case(convolution, options).front().status, Status::kInvalid);
-  EXPECT_THAT(run_case(pairs, options).front().message, HasSubstr("stride has 1 values, expected 3"));
-}
-
-TEST(CaseCommands, StatedNumberOfOutputSites) {
-  Case pairs = read_case(kCases + "/get_indice_pairs/small.prototxt");
+  expect_outcome(run_case(rejected, {}).front(), Status::kFailed, "data_col dim 0 is 17, expected 18");
+  // A stated number of output sites.
+  Case pairs = stored_case("get_indice_pairs/small");
   pairs.parameters.set("num_act_out", 3);
-  EXPECT_THAT(run_case(pairs, {}).front().message, HasSubstr("num_act_out is"));
-  EXPECT_EQ(run_case(pairs, {}).front().status, Status::kFailed);
+  expect_outcome(run_case(pairs, {}).front(), Status::kFailed, "num_act_out is");
+  // Host arrays and the arrays of descriptors have the lengths that the library reads.
+  pairs.parameters.set("stride", std::vector<int64_t>{1});
+  expect_outcome(run_case(pairs, {}).front(), Status::kInvalid, "stride has 1 values, expected 3");
+  Case convolution = stored_case("indice_convolution_forward/small_float");
+  convolution.parameters.set("indice_num", std::vector<int64_t>{1, 2});
+  expect_outcome(run_case(convolution, {}).front(), Status::kInvalid, "indice_num has 2 values, expected 9");
 }
 
-TEST(CaseCommands, MissingAndShortRawFiles) {
-  const std::string path = folder();
-  const std::string file = path + "/by_hand.prototxt";
-  fs::copy_file(kCases + "/three_interpolate_backward/by_hand.prototxt", file);
-  EXPECT_THAT(run_file(file, {}).front().message, HasSubstr("by_hand.prototxt:22: input[2] (weights).path: file"));
-  std::ofstream(path + "/weights.bin.zst") << "x";
-  EXPECT_THAT(run_file(file, {}).front().message, HasSubstr("zstd -d"));
-  std::ofstream(path + "/weights.bin") << "12345";
-  EXPECT_THAT(run_file(file, {}).front().message, HasSubstr("has 5 bytes, expected 18 for half [1, 3, 3]"));
-  EXPECT_EQ(run_file(file, {}).front().status, Status::kInvalid);
-}
-
-// Paths that lead to no file of elements: the field is named, and nothing blocks.
+// Paths that lead to no file of the elements: the field is named, and nothing blocks.
 TEST(CaseCommands, PathsOfNoFile) {
   const std::string path = folder();
+  std::ofstream(path + "/short.bin") << "12345";
+  std::ofstream(path + "/packed.bin.zst") << "x";
   fs::create_directory(path + "/folder");
   ASSERT_EQ(mkfifo((path + "/pipe").c_str(), 0600), 0);
   fs::create_symlink("loop", path + "/loop");
   fs::create_symlink("/dev/zero", path + "/device");
   const std::string longest(NAME_MAX, 'x');
-  for (const auto& [file, message] : std::vector<std::pair<std::string, std::string>>{
-           {"folder", "is not a regular file"},
-           {"pipe", "is not a regular file"},
-           {"device", "is not a regular file"},
-           {"", "is not a regular file"},
-           {"loop", "Too many levels of symbolic links"},
-           {"loop/x.bin.zst", "Too many levels of symbolic links"},
-           {longest, "is missing"},
-           {longest + "x", "File name too long"},
-           {std::string(PATH_MAX, '/') + "x", "File name too long"},
-           {"folder/x", "is missing"},
-           {"pipe/x", "is missing"},
-       }) {
-    SCOPED_TRACE(file);
-    Case named = read_case(kCases + "/three_interpolate_backward/by_hand.prototxt");
-    named.inputs[2].elements.path = file;
-    write_case(named, path + "/x.prototxt");
-    const auto outcome = run_file(path + "/x.prototxt", {}).front();
-    EXPECT_EQ(outcome.status, Status::kInvalid);
-    EXPECT_THAT(outcome.message, ::testing::MatchesRegex(".*/x.prototxt:[0-9]+: input.2. .weights..path: .*"));
-    EXPECT_THAT(outcome.message, HasSubstr(message));
+  const std::pair<const char*, std::vector<std::string>> files_of_messages[] = {
+      {"has 5 bytes, expected 18 for half [1, 3, 3]", {"short.bin"}},
+      {"zstd -d", {"packed.bin"}},
+      {"is not a regular file", {"folder", "pipe", "device", ""}},
+      {"is missing", {longest, "folder/x", "pipe/x"}},
+      {"Too many levels of symbolic links", {"loop", "loop/x.bin.zst"}},
+      {"File name too long", {longest + "x", std::string(PATH_MAX, '/') + "x"}},
+  };
+  for (const auto& [message, files] : files_of_messages) {
+    for (const std::string& file : files) {
+      SCOPED_TRACE(file);
+      Case named = stored_case("three_interpolate_backward/by_hand");
+      named.inputs[2].elements.path = file;
+      write_case(named, path + "/x.prototxt");
+      const Outcome outcome = run_file(path + "/x.prototxt", {}).front();
+      expect_outcome(outcome, Status::kInvalid, message);
+      EXPECT_THAT(outcome.message, MatchesRegex(".*/x.prototxt:[0-9]+: input.2. .weights..path: .*"));
+    }
   }
 }
 
@@ -211,41 +171,37 @@ TEST(CaseCommands, FilesOutsideTheFolder) {
   fs::create_symlink("own", path + "/alias");
   RunOptions options;
   options.own_files = true;
-  const auto is_rejected = [&](const std::string& file, const std::string& case_folder) {
-    Case named = read_case(kCases + "/three_interpolate_backward/by_hand.prototxt");
+  const std::vector<std::string> inside = {"w.bin",        path + "/own/w.bin", "sub/../w.bin",
+                                           "../own/w.bin", "up/own/w.bin",      "z.zst"};
+  const std::vector<std::string> outside = {"../w.bin", path + "/w.bin",  "sub/../../w.bin", "link.bin",
+                                            "up/w.bin", "../owner/w.bin", "packed.zst"};
+  const auto expect_status = [&](const std::string& file, Status status, const std::string& message) {
+    SCOPED_TRACE(file);
+    Case named = stored_case("three_interpolate_backward/by_hand");
     named.inputs[2].elements.path = file;
     write_case(named, path + "/own/x.prototxt");
-    EXPECT_EQ(run_file(case_folder + "/x.prototxt", {}).front().status, Status::kPassed);
-    const Outcome outcome = run_file(case_folder + "/x.prototxt", options).front();
-    if (outcome.status == Status::kPassed) return false;
-    EXPECT_EQ(outcome.status, Status::kInvalid);
-    EXPECT_THAT(outcome.message, HasSubstr(".path: file " + file + " is outside the folder of the case"));
-    return true;
+    for (const std::string& of_case : {path + "/own/x.prototxt", path + "/alias/x.prototxt"}) {
+      expect_outcome(run_file(of_case, {}).front(), Status::kPassed, "");
+      expect_outcome(run_file(of_case, options).front(), status, message);
+    }
   };
-  for (const std::string& file :
-       {std::string("../w.bin"), path + "/w.bin", std::string("sub/../../w.bin"), std::string("link.bin"),
-        std::string("up/w.bin"), std::string("../owner/w.bin"), std::string("packed.zst")}) {
-    EXPECT_TRUE(is_rejected(file, path + "/own")) << file;
+  for (const std::string& file : inside) expect_status(file, Status::kPassed, "");
+  for (const std::string& file : outside) {
+    expect_status(file, Status::kInvalid, ".path: file " + file + " is outside the folder of the case");
   }
-  for (const std::string& file :
-       {std::string("w.bin"), path + "/own/w.bin", std::string("sub/../w.bin"), std::string("../own/w.bin"),
-        std::string("up/own/w.bin"), std::string("z.zst")}) {
-    EXPECT_FALSE(is_rejected(file, path + "/own")) << file;
-    EXPECT_FALSE(is_rejected(file, path + "/alias")) << file;
-  }
-  Case contents = read_case(kCases + "/ball_query/by_hand.prototxt");
+  Case contents = stored_case("ball_query/by_hand");
   contents.file = path + "/own/x.prototxt";
-  Elements outside;
-  outside.source = Elements::Source::kFile;
-  outside.path = "../w.bin";
+  Elements elsewhere;
+  elsewhere.source = Elements::Source::kFile;
+  elsewhere.path = "../w.bin";
   for (std::optional<Elements>* elements : {&contents.outputs[0].initial, &contents.inputs[0].result}) {
     const std::optional<Elements> own = *elements;
-    *elements = outside;
+    *elements = elsewhere;
     EXPECT_THROW(require_own_files(contents), Problem);
     *elements = own;
     EXPECT_NO_THROW(require_own_files(contents));
   }
-  contents.outputs[0].elements = outside;
+  contents.outputs[0].elements = elsewhere;
   EXPECT_THROW(require_own_files(contents), Problem);
 }
 
@@ -280,20 +236,14 @@ TEST(CaseCommands, OutcomesAreReportedInTurn) {
   EXPECT_EQ(reported, 2U);
 }
 
-// Three features of the value, weights 1: the sum is rounded to the data type once.
+// Three features of the value, weights 1, or the value if that is less: the sum is rounded to the data type once.
 Case sum_of_three(mluOpDataType_t dtype, double value) {
   Recipe recipe;
   recipe.sizes = {{"b", 1}, {"c", 1}, {"m", 3}, {"n", 5}};
   recipe.dtype = dtype;
   Case sum = operator_of("three_interpolate_forward", {}).make(recipe);
-  for (const size_t i : {size_t{0}, size_t{2}}) {
-    Elements& elements = sum.inputs[i].elements;
-    elements.source = Elements::Source::kInline;
-    elements.bytes.resize(byte_count(sum.inputs[i]));
-    for (size_t k = 0; k < static_cast<size_t>(element_count(sum.inputs[i])); ++k) {
-      put_bits(elements.bytes.data(), dtype, k, bits_of_number(dtype, i == 0 ? value : value < 1 ? value : 1));
-    }
-  }
+  state(sum.inputs[0].elements, dtype, std::vector<double>(3, value));
+  state(sum.inputs[2].elements, dtype, std::vector<double>(15, std::min(value, 1.0)));
   return sum;
 }
 
@@ -322,13 +272,7 @@ TEST(CaseCommands, SumsBeyondTheRangeOfTheDataType) {
 // A stated finite value of an element that overflows: the element is named.
 TEST(CaseCommands, OneInfinity) {
   Case sum = sum_of_three(MLUOP_DTYPE_HALF, 60000);
-  Elements& stated = sum.outputs[0].elements;
-  stated.source = Elements::Source::kInline;
-  for (size_t i = 0; i < 5; ++i) {
-    stated.bytes.resize((i + 1) * 2);
-    put_bits(stated.bytes.data(), MLUOP_DTYPE_HALF, i,
-             bits_of_number(MLUOP_DTYPE_HALF, i == 3 ? 65504 : HUGE_VAL));
-  }
+  state(sum.outputs[0].elements, MLUOP_DTYPE_HALF, {HUGE_VAL, HUGE_VAL, HUGE_VAL, 65504, HUGE_VAL});
   const Outcome outcome = run_case(sum, {}).front();
   EXPECT_EQ(outcome.status, Status::kFailed);
   EXPECT_TRUE(outcome.outputs[0].passed());
@@ -357,28 +301,23 @@ TEST(CaseCommands, DiffOfRawFiles) {
 
 // Stated results must have the same bits if --bits requires it, in either algorithm whose result they are.
 TEST(CaseCommands, BitsOfStatedResults) {
-  Case stated = read_case(kCases + "/three_interpolate_backward/small_float.prototxt");
-  const std::string saved = folder();
-  RunCommand command;
-  command.paths = {stated.file};
-  command.options.save_output = saved;
-  run(command);
+  Case stated = stored_case("three_interpolate_backward/small_float");
+  const std::string saved = folder(), file = saved + "/stated.prototxt";
+  const std::string result = "small_float.prototxt.native.grad_features.bin";
+  RunOptions saving, bits;
+  saving.save_output = saved;
+  bits.bits = true;
+  run_case(stated, saving);
   stated.outputs[0].elements.source = Elements::Source::kFile;
-  stated.outputs[0].elements.path = "small_float.prototxt.native.grad_features.bin";
-  const std::string file = saved + "/stated.prototxt";
+  stated.outputs[0].elements.path = result;
   write_case(stated, file);
-  command.paths = {file};
-  command.options = {};
-  command.options.bits = true;
-  EXPECT_EQ(run(command).status, kPassed);
-  std::fstream raw(saved + "/small_float.prototxt.native.grad_features.bin",
-                   std::ios::in | std::ios::out | std::ios::binary);
+  EXPECT_EQ(run_file(file, bits).front().status, Status::kPassed);
+  std::fstream raw(saved + "/" + result, std::ios::in | std::ios::out | std::ios::binary);
   const int last_bit = raw.get() ^ 1;
   raw.seekp(0).put(static_cast<char>(last_bit));
   raw.close();
-  EXPECT_EQ(run(command).status, kFailed);
-  command.options.bits = false;
-  EXPECT_EQ(run(command).status, kPassed);
+  EXPECT_EQ(run_file(file, bits).front().status, Status::kFailed);
+  EXPECT_EQ(run_file(file, {}).front().status, Status::kPassed);
 }
 
 }  // namespace

@@ -1,28 +1,40 @@
-// The metrics and both verdicts.
+// The metrics and both verdicts; how reports describe the distribution of wrong elements, and which they show.
 #include "case/metrics.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
+#include <functional>
+#include <limits>
+#include <type_traits>
+
+#include "case/errors.h"
 
 namespace mluop::cases {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kInf = HUGE_VALF;
 
+// T: the type of a data type, float for bits of floats.
+template <class T>
 struct Data {
-  std::vector<float> found, expected;
+  std::vector<T> found, expected;
 
+  Results results(bool nan_payloads = false) const {
+    const auto dtype = std::is_same_v<T, double>    ? MLUOP_DTYPE_DOUBLE
+                       : std::is_same_v<T, int32_t> ? MLUOP_DTYPE_INT32
+                                                    : MLUOP_DTYPE_FLOAT;
+    return {dtype, found.size(), reinterpret_cast<const std::byte*>(found.data()),
+            reinterpret_cast<const std::byte*>(expected.data()), nan_payloads};
+  }
   Judgment judge(Metric metric, double threshold, Verdict verdict = Verdict::kStrict) const {
-    const Results results{MLUOP_DTYPE_FLOAT, found.size(), reinterpret_cast<const std::byte*>(found.data()),
-                          reinterpret_cast<const std::byte*>(expected.data()), false};
-    return mluop::cases::judge(results, {{metric, threshold}}, verdict).front();
+    return mluop::cases::judge(results(), {{metric, threshold}}, verdict).front();
   }
 };
+using Floats = Data<float>;
 
 TEST(CaseMetrics, Formulas) {
-  const Data data{{2, 4, -1}, {1, 4, -4}};
+  const Floats data{{2, 4, -1}, {1, 4, -4}};
   EXPECT_EQ(data.judge(Metric::kDiff1, 1).value, "0.444");  // 4 / 9
   EXPECT_EQ(data.judge(Metric::kDiff2, 1).value, "0.55");   // sqrt(10 / 33)
   EXPECT_EQ(data.judge(Metric::kDiff3, 1).value, "1");
@@ -35,31 +47,31 @@ TEST(CaseMetrics, Formulas) {
 
 // diff3 is the absolute error where the baseline is at most 1e-6.
 TEST(CaseMetrics, Diff3OfSmallNumbers) {
-  EXPECT_EQ((Data{{3e-6F, 2}, {1e-6F, 2}}).judge(Metric::kDiff3, 1).value, "2e-06");
-  EXPECT_EQ((Data{{3e-5F, 2}, {1e-5F, 2}}).judge(Metric::kDiff3, 1).value, "2");
+  EXPECT_EQ((Floats{{3e-6F, 2}, {1e-6F, 2}}).judge(Metric::kDiff3, 1).value, "2e-06");
+  EXPECT_EQ((Floats{{3e-5F, 2}, {1e-5F, 2}}).judge(Metric::kDiff3, 1).value, "2");
 }
 
 TEST(CaseMetrics, ZeroDenominators) {
   for (const Metric metric : {Metric::kDiff1, Metric::kDiff2}) {
-    EXPECT_TRUE((Data{{0, 0}, {0, 0}}).judge(metric, 0).passed);
-    EXPECT_FALSE((Data{{1e-12F, 0}, {0, 0}}).judge(metric, 1e300).passed);
-    EXPECT_TRUE((Data{{1e-12F, 0}, {0, 0}}).judge(metric, 0.1, Verdict::kUpstream).passed);
+    EXPECT_TRUE((Floats{{0, 0}, {0, 0}}).judge(metric, 0).passed);
+    EXPECT_FALSE((Floats{{1e-12F, 0}, {0, 0}}).judge(metric, 1e300).passed);
+    EXPECT_TRUE((Floats{{1e-12F, 0}, {0, 0}}).judge(metric, 0.1, Verdict::kUpstream).passed);
   }
 }
 
 TEST(CaseMetrics, NaNAndInfinityNeverPassUnlessEqual) {
   for (const Metric metric : {Metric::kDiff1, Metric::kDiff2, Metric::kDiff3, Metric::kDiff3_2, Metric::kDiff4}) {
-    EXPECT_FALSE((Data{{kNaN, 1}, {1, 1}}).judge(metric, 1e300).passed);
-    EXPECT_FALSE((Data{{1, 1}, {kNaN, 1}}).judge(metric, 1e300).passed);
-    EXPECT_FALSE((Data{{kInf, 1}, {-kInf, 1}}).judge(metric, 1e300).passed);
-    EXPECT_FALSE((Data{{kInf, 1}, {1, 1}}).judge(metric, 1e300).passed);
-    EXPECT_TRUE((Data{{kNaN, kInf, -kInf, 1}, {kNaN, kInf, -kInf, 1}}).judge(metric, 0).passed);
+    EXPECT_FALSE((Floats{{kNaN, 1}, {1, 1}}).judge(metric, 1e300).passed);
+    EXPECT_FALSE((Floats{{1, 1}, {kNaN, 1}}).judge(metric, 1e300).passed);
+    EXPECT_FALSE((Floats{{kInf, 1}, {-kInf, 1}}).judge(metric, 1e300).passed);
+    EXPECT_FALSE((Floats{{kInf, 1}, {1, 1}}).judge(metric, 1e300).passed);
+    EXPECT_TRUE((Floats{{kNaN, kInf, -kInf, 1}, {kNaN, kInf, -kInf, 1}}).judge(metric, 0).passed);
   }
 }
 
 // With non-zero thresholds only NaN and infinity are compared.
 TEST(CaseMetrics, UpstreamComparesOnlySpecials) {
-  const Data same{{kNaN, 7}, {kNaN, 1}}, other{{kNaN, 7}, {2, 7}};
+  const Floats same{{kNaN, 7}, {kNaN, 1}}, other{{kNaN, 7}, {2, 7}};
   EXPECT_TRUE(same.judge(Metric::kDiff1, 0.01, Verdict::kUpstream).passed);
   EXPECT_FALSE(same.judge(Metric::kDiff1, 0.01).passed);
   EXPECT_FALSE(same.judge(Metric::kDiff1, 0, Verdict::kUpstream).passed);
@@ -67,10 +79,10 @@ TEST(CaseMetrics, UpstreamComparesOnlySpecials) {
 }
 
 TEST(CaseMetrics, Diff4) {
-  Data few{std::vector<float>(99, 2), std::vector<float>(99, 1)};
+  const Floats few{std::vector<float>(99, 2), std::vector<float>(99, 1)};
   EXPECT_TRUE(few.judge(Metric::kDiff4, 0.9, Verdict::kUpstream).passed);
   EXPECT_FALSE(few.judge(Metric::kDiff4, 0.9).passed);
-  Data many{std::vector<float>(100, 2), std::vector<float>(100, 1)};
+  Floats many{std::vector<float>(100, 2), std::vector<float>(100, 1)};
   EXPECT_FALSE(many.judge(Metric::kDiff4, 1, Verdict::kUpstream).passed);
   many.found[5] = 0;
   EXPECT_TRUE(many.judge(Metric::kDiff4, 0, Verdict::kUpstream).passed);
@@ -78,9 +90,8 @@ TEST(CaseMetrics, Diff4) {
 
 TEST(CaseMetrics, Bits) {
   const auto passes = [](uint32_t found, uint32_t expected, bool nan_payloads) {
-    const Results results{MLUOP_DTYPE_FLOAT, 1, reinterpret_cast<const std::byte*>(&found),
-                          reinterpret_cast<const std::byte*>(&expected), nan_payloads};
-    return judge(results, {{Metric::kBits, 0}}, Verdict::kStrict).front().passed;
+    const Data<uint32_t> data{{found}, {expected}};
+    return judge(data.results(nan_payloads), {{Metric::kBits, 0}}, Verdict::kStrict).front().passed;
   };
   EXPECT_TRUE(passes(0x3F800000, 0x3F800000, true));
   EXPECT_FALSE(passes(0x80000000, 0, false));
@@ -90,24 +101,91 @@ TEST(CaseMetrics, Bits) {
 
 // Errors, and squares of numbers, beyond the range of double.
 TEST(CaseMetrics, SumsDoNotOverflow) {
-  const double found[] = {1.5e308, 1e200, -1.5e308}, expected[] = {-1.5e308, 1e200, 1.5e308};
-  const Results results{MLUOP_DTYPE_DOUBLE, 3, reinterpret_cast<const std::byte*>(found),
-                        reinterpret_cast<const std::byte*>(expected), false};
-  const std::vector<Judgment> judgments =
-      judge(results, {{Metric::kDiff1, 2}, {Metric::kDiff2, 2}, {Metric::kDiff3, 2}}, Verdict::kStrict);
-  for (const Judgment& judgment : judgments) {
-    EXPECT_EQ(judgment.value, "2");
-    EXPECT_TRUE(judgment.passed);
+  const Data<double> data{{1.5e308, 1e200, -1.5e308}, {-1.5e308, 1e200, 1.5e308}};
+  for (const Metric metric : {Metric::kDiff1, Metric::kDiff2, Metric::kDiff3}) {
+    EXPECT_EQ(data.judge(metric, 2).value, "2");
+    EXPECT_TRUE(data.judge(metric, 2).passed);
   }
 }
 
 // Thresholds of a file do not admit wrong integers.
 TEST(CaseMetrics, IntegersAreExact) {
-  const int32_t found[] = {1000000, 5}, expected[] = {1000001, 5};
-  const Results results{MLUOP_DTYPE_INT32, 2, reinterpret_cast<const std::byte*>(found),
-                        reinterpret_cast<const std::byte*>(expected), false};
-  EXPECT_FALSE(judge(results, {{Metric::kDiff1, 0.1}}, Verdict::kStrict).back().passed);
-  EXPECT_TRUE(judge(results, {{Metric::kDiff1, 0.1}}, Verdict::kUpstream).back().passed);
+  const Data<int32_t> data{{1000000, 5}, {1000001, 5}};
+  EXPECT_FALSE(judge(data.results(), {{Metric::kDiff1, 0.1}}, Verdict::kStrict).back().passed);
+  EXPECT_TRUE(data.judge(Metric::kDiff1, 0.1, Verdict::kUpstream).passed);
+}
+
+const Dims kDims = {2, 6, 7, 16};
+const std::vector<std::string> kAxes = {"batch", "y", "x", "channel"};
+
+// The distribution of the elements for which `is_wrong(b, y, x, c)`.
+std::string distribution(const std::function<bool(int64_t, int64_t, int64_t, int64_t)>& is_wrong) {
+  std::vector<int64_t> wrong;
+  for (int64_t i = 0; i < 2 * 6 * 7 * 16; ++i) {
+    if (is_wrong(i / (6 * 7 * 16), i / (7 * 16) % 6, i / 16 % 7, i % 16)) wrong.push_back(i);
+  }
+  return distribution_of(wrong, kDims, kAxes);
+}
+
+TEST(CaseErrors, Distributions) {
+  using I = int64_t;
+  EXPECT_EQ(distribution([](I, I, I, I) { return true; }), "everything, 1344 of all 1344 elements");
+  EXPECT_EQ(distribution([](I, I, I, I c) { return c == 3; }),
+            "one channel: 3 of 16 (dim 3), 84 of its 84 elements");
+  // A channel of which only the occupied cells are wrong.
+  EXPECT_EQ(distribution([](I, I y, I x, I c) { return c == 3 && (x + y) % 3 == 0; }),
+            "one channel: 3 of 16 (dim 3), 28 of its 84 elements");
+  EXPECT_EQ(distribution([](I b, I, I, I) { return b == 1; }),
+            "one batch: 1 of 2 (dim 0), 672 of its 672 elements");
+  EXPECT_EQ(distribution([](I b, I y, I x, I c) { return b == 1 && y < 2 && x >= 5 && c < 8; }),
+            "a tile: [1:2, 0:2, 5:7, 0:8], 32 of its 32 elements");
+  EXPECT_EQ(distribution([](I, I, I, I c) { return c % 4 == 1; }),
+            "every 4th channel from 1 (dim 3), 336 of their 336 elements");
+  EXPECT_EQ(distribution([](I, I, I, I c) { return c == 1 || c == 2 || c == 9; }),
+            "3 of 16 indices of channel: 1, 2, 9 (dim 3), 252 of their 252 elements");
+  EXPECT_EQ(distribution([](I, I, I, I c) { return c >= 4 && c < 8; }),
+            "4 of 16 indices of channel: 4 to 7 (dim 3), 336 of their 336 elements");
+  EXPECT_EQ(distribution([](I b, I y, I x, I c) { return b == 0 && y == 1 && x == 2 && c == 3; }), "one element");
+  EXPECT_EQ(distribution([](I b, I y, I x, I c) {
+              return (b * 42 + y * 7 + x) * 16 + c == 100 || (b + y + x == 0 && c == 5);
+            }),
+            "a few elements: 2");
+  EXPECT_EQ(distribution([](I b, I y, I x, I c) {
+              return (b * 7919 + y * 104729 + x * 1299709 + c * 15485863) % 11 == 0;
+            }).substr(0, 10),
+            "scattered:");
+}
+
+TEST(CaseErrors, WorstElementsFirst) {
+  Floats data{std::vector<float>(24, 1), std::vector<float>(24, 1)};
+  data.found[5] = 1.5F;
+  data.found[7] = kNaN;
+  data.found[20] = -3;
+  const ErrorReport report = errors_of(data.results(), {2, 3, 4}, {}, 1e-3, 2);
+  EXPECT_EQ(report.wrong, 3);
+  ASSERT_EQ(report.worst.size(), 2U);
+  EXPECT_EQ(report.worst[0].position, (Dims{0, 1, 3}));
+  EXPECT_EQ(report.worst[0].absolute, HUGE_VAL);
+  EXPECT_EQ(report.worst[1].position, (Dims{1, 2, 0}));
+  EXPECT_EQ(report.worst[1].absolute, 4);
+  EXPECT_EQ(report.worst[1].relative, 4);
+}
+
+// An infinity or a NaN of one side only is an infinite error, whichever side has it.
+TEST(CaseErrors, OneInfinity) {
+  const Floats data{{kInf, 1, kInf, -kInf, 1}, {kInf, kInf, 1, kInf, kNaN}};
+  const ErrorReport report = errors_of(data.results(), {5}, {}, 1e-3, 5);
+  ASSERT_EQ(report.worst.size(), 4U);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(report.worst[i].position, Dims{static_cast<int64_t>(i) + 1});
+    EXPECT_EQ(report.worst[i].relative, HUGE_VAL);
+  }
+}
+
+// Errors below the threshold everywhere, whose sum exceeds it, are all shown.
+TEST(CaseErrors, SmallErrorsEverywhere) {
+  const Floats data{std::vector<float>(50, 1.001F), std::vector<float>(50, 1)};
+  EXPECT_EQ(errors_of(data.results(), {50}, {}, 0.01, 1).wrong, 50);
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 namespace mluop::cases {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Case parse(const std::string& text) { return parse_case(text, Format::kText, "x.prototxt"); }
@@ -34,31 +33,35 @@ std::string with_col(const std::string& dtype, const std::string& elements,
          "}\n";
 }
 
-std::vector<uint64_t> bits_of(const std::string& dtype, const std::string& elements) {
-  const Case parsed = parse(with_col(dtype, elements));
-  const Tensor& tensor = parsed.inputs[0];
-  const Bytes bytes = load(tensor, tensor.elements, "");
-  return {bits_at(bytes.data(), tensor.dtype, 0), bits_at(bytes.data(), tensor.dtype, 1)};
-}
-
 TEST(CaseRead, Representations) {
-  EXPECT_THAT(bits_of("FLOAT", "value_f: 1 value_f: -2.5"), ElementsAre(0x3F800000, 0xC0200000));
-  EXPECT_THAT(bits_of("FLOAT", "value_i: 1065353216 value_i: -1"), ElementsAre(0x3F800000, 0xFFFFFFFF));
-  EXPECT_THAT(bits_of("FLOAT", "value_h: \"3f800000\" value_h: \"7\""), ElementsAre(0x3F800000, 7));
-  EXPECT_THAT(bits_of("HALF", "value_f: 1 value_f: 65520"), ElementsAre(0x3C00, 0x7C00));
-  EXPECT_THAT(bits_of("HALF", "value_i: 15360 value_i: -1"), ElementsAre(0x3C00, 0xFFFF));
-  EXPECT_THAT(bits_of("HALF", "value_h: \"3c00\" value_h: \"0x7E01\""), ElementsAre(0x3C00, 0x7E01));
-  EXPECT_THAT(bits_of("INT32", "value_i: -7 value_i: 9"), ElementsAre(0xFFFFFFF9, 9));
-  EXPECT_THAT(bits_of("INT32", "value_f: -7 value_f: 9"), ElementsAre(0xFFFFFFF9, 9));
-  EXPECT_THAT(bits_of("INT32", "value_l: -7 value_l: 9"), ElementsAre(0xFFFFFFF9, 9));
-  EXPECT_THAT(bits_of("UINT32", "value_ui: 4294967295 value_ui: 9"), ElementsAre(0xFFFFFFFF, 9));
-  EXPECT_THAT(bits_of("UINT64", "value_ul: 18446744073709551615 value_ul: 9"), ElementsAre(UINT64_MAX, 9));
-  EXPECT_THAT(bits_of("INT64", "value_l: -1 value_l: 9"), ElementsAre(UINT64_MAX, 9));
-  EXPECT_THAT(bits_of("INT8", "value_i: -128 value_i: 127"), ElementsAre(0x80, 0x7F));
-  EXPECT_THAT(bits_of("BOOL", "value_i: 1 value_i: 0"), ElementsAre(1, 0));
-  EXPECT_THAT(bits_of("DOUBLE", "value_h: \"3ff0000000000000\" value_h: \"0\""),
-              ElementsAre(0x3FF0000000000000, 0));
-  EXPECT_THAT(bits_of("BFLOAT16", "value_f: 1 value_f: 3.015625"), ElementsAre(0x3F80, 0x4041));
+  const struct {
+    std::string dtype, elements;
+    uint64_t first, second;
+  } rows[] = {
+      {"FLOAT", "value_f: 1 value_f: -2.5", 0x3F800000, 0xC0200000},
+      {"FLOAT", "value_i: 1065353216 value_i: -1", 0x3F800000, 0xFFFFFFFF},
+      {"FLOAT", "value_h: \"3f800000\" value_h: \"7\"", 0x3F800000, 7},
+      {"HALF", "value_f: 1 value_f: 65520", 0x3C00, 0x7C00},
+      {"HALF", "value_i: 15360 value_i: -1", 0x3C00, 0xFFFF},
+      {"HALF", "value_h: \"3c00\" value_h: \"0x7E01\"", 0x3C00, 0x7E01},
+      {"INT32", "value_i: -7 value_i: 9", 0xFFFFFFF9, 9},
+      {"INT32", "value_f: -7 value_f: 9", 0xFFFFFFF9, 9},
+      {"INT32", "value_l: -7 value_l: 9", 0xFFFFFFF9, 9},
+      {"UINT32", "value_ui: 4294967295 value_ui: 9", 0xFFFFFFFF, 9},
+      {"UINT64", "value_ul: 18446744073709551615 value_ul: 9", UINT64_MAX, 9},
+      {"INT64", "value_l: -1 value_l: 9", UINT64_MAX, 9},
+      {"INT8", "value_i: -128 value_i: 127", 0x80, 0x7F},
+      {"BOOL", "value_i: 1 value_i: 0", 1, 0},
+      {"DOUBLE", "value_h: \"3ff0000000000000\" value_h: \"0\"", 0x3FF0000000000000, 0},
+      {"BFLOAT16", "value_f: 1 value_f: 3.015625", 0x3F80, 0x4041},
+  };
+  for (const auto& [dtype, elements, first, second] : rows) {
+    SCOPED_TRACE(dtype + ' ' + elements);
+    const Tensor tensor = parse(with_col(dtype, elements)).inputs[0];
+    const Bytes bytes = load(tensor, tensor.elements, "");
+    EXPECT_EQ(bits_at(bytes.data(), tensor.dtype, 0), first);
+    EXPECT_EQ(bits_at(bytes.data(), tensor.dtype, 1), second);
+  }
 }
 
 // Each representation takes precedence over all that follow it.
@@ -107,18 +110,27 @@ TEST(CaseRead, RandomNumbersAreThoseOfTheFieldsGenerator) {
 TEST(CaseRead, InvertedBoundsStayInRange) {
   const Bytes indices = random_elements({.seed = 233, .lower = 6, .upper = 0}, MLUOP_DTYPE_INT32, 1000);
   for (size_t i = 0; i < 1000; ++i) {
-    EXPECT_GE(number_at(indices.data(), MLUOP_DTYPE_INT32, i), 0);
-    EXPECT_LE(number_at(indices.data(), MLUOP_DTYPE_INT32, i), 6);
+    EXPECT_THAT(number_at(indices.data(), MLUOP_DTYPE_INT32, i),
+                ::testing::AllOf(::testing::Ge(0), ::testing::Le(6)));
   }
 }
 
-struct Wrong {
-  std::string text, message;
-};
+// Of a case that is parsed, bound and loaded; empty: it is valid.
+std::string message_of(const std::string& text) {
+  try {
+    const Case parsed = parse(text);
+    for (const BoundTensor& bound : bind(parsed, operator_of(parsed.op_name, {}))) {
+      if (bound.before != nullptr) load(*bound.tensor, *bound.before, "/nonexistent");
+    }
+  } catch (const Problem& problem) {
+    return problem.what();
+  }
+  return "";
+}
 
 TEST(CaseRead, Messages) {
   const std::string col = "x.prototxt:2: input[0] (col)";
-  for (const auto& [text, message] : std::vector<Wrong>{
+  for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"", "x.prototxt: op_name is missing"},
            {"op_name: \"add\"", "x.prototxt:1: op_name: unknown operator 'add'"},
            {"op_name: \"add\"\nop_type: NONSENSE", "x.prototxt:1: op_name: unknown operator 'add'"},
@@ -157,42 +169,19 @@ TEST(CaseRead, Messages) {
             "DIFF_KL is not supported"},
            {with_col("FLOAT", "") + "evaluation_criterion: DIFF1 evaluation_threshold: nan", "expected 0 or more"},
            {with_col("FLOAT", "") + "omp_settings { algorithm: \"fast\" }", "algorithm is 'fast'"},
+           {"op_name: \"three_nn_forward\"\ninput { id: \"a\" shape { dims: 1 } dtype: DTYPE_INT32 }",
+            "x.prototxt:1: three_nn_forward has 2 inputs and 2 outputs (unknown, known -> dist2, idx), found 1 "
+            "and 0"},
+           {with_col("FLOAT", "") + "input { id: \"col\" shape { dims: 1 } dtype: DTYPE_FLOAT }",
+            "x.prototxt:6: input[3] (col): a second tensor col"},
+           {"op_name: \"masked_col2im_forward\"\ninput { id: \"im\" shape { dims: 1 } dtype: DTYPE_FLOAT }",
+            "im is an output of masked_col2im_forward"},
+           {with_col("FLOAT", "path: \"none.bin\""),
+            col + ".path: file /nonexistent/none.bin of tensor col is missing"},
        }) {
     SCOPED_TRACE(text);
-    try {
-      parse(text);
-      FAIL() << "no message";
-    } catch (const Problem& problem) {
-      EXPECT_THAT(problem.what(), HasSubstr(message));
-    }
+    EXPECT_THAT(message_of(text), HasSubstr(message));
   }
-}
-
-// The tensors of a case are bound and loaded when it runs.
-TEST(CaseRead, MessagesOfTensors) {
-  const std::string one = "input { id: \"a\" shape { dims: 1 } dtype: DTYPE_INT32 }\n";
-  const auto message_of = [](const std::string& text) -> std::string {
-    try {
-      const Case parsed = parse(text);
-      for (const BoundTensor& bound : bind(parsed, operator_of(parsed.op_name, {}))) {
-        if (bound.before != nullptr) load(*bound.tensor, *bound.before, "/nonexistent");
-      }
-    } catch (const Problem& problem) {
-      return problem.what();
-    }
-    return "";
-  };
-  EXPECT_THAT(
-      message_of("op_name: \"three_nn_forward\"\n" + one),
-      HasSubstr("x.prototxt:1: three_nn_forward has 2 inputs and 2 outputs (unknown, known -> dist2, idx), "
-                "found 1 and 0"));
-  EXPECT_THAT(message_of(with_col("FLOAT", "") + "input { id: \"col\" shape { dims: 1 } dtype: DTYPE_FLOAT }"),
-              HasSubstr("x.prototxt:6: input[3] (col): a second tensor col"));
-  EXPECT_THAT(
-      message_of("op_name: \"masked_col2im_forward\"\ninput { id: \"im\" shape { dims: 1 } dtype: DTYPE_FLOAT }"),
-      HasSubstr("im is an output of masked_col2im_forward"));
-  EXPECT_THAT(message_of(with_col("FLOAT", "path: \"none.bin\"")),
-              HasSubstr("x.prototxt:2: input[0] (col).path: file /nonexistent/none.bin of tensor col is missing"));
   EXPECT_EQ(message_of(with_col("FLOAT", "")), "");
 }
 

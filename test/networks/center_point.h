@@ -6,11 +6,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "networks/dense_layers.h"
+#include "networks/operators.h"
 #include "networks/tensor.h"
 #include "support/indice_pairs.h"
 
@@ -41,9 +44,9 @@ struct Encoder {
   Site grid;
   std::vector<Layer> layers;
   std::vector<Site> sites;
-  Matrix<float> features;
-  std::vector<Matrix<float>> filters;  // of the layers [offsets * Ci, Co]
-  Window loss = kEverywhere;           // the gradient of the output is one at these sites, zero at others
+  Matrix features;
+  std::vector<Matrix> filters;  // of the layers [offsets * Ci, Co]
+  Window loss = kEverywhere;    // the gradient of the output is one at these sites, zero at others
 };
 
 inline Encoder random_encoder(const Site& grid, std::vector<Layer> layers, std::vector<Site> sites,
@@ -58,70 +61,112 @@ inline Encoder random_encoder(const Site& grid, std::vector<Layer> layers, std::
   return encoder;
 }
 
-// What a forward pass keeps for the backward pass. sums[i] are those of layer i, inputs[i + 1] its output.
-template <class F, class Pairs>
-struct Activations {
-  std::vector<Pairs> pairs;
-  std::vector<size_t> pairs_of;  // of the layers: submanifold layers with the same sites share index pairs
-  std::vector<Matrix<F>> inputs, sums;
-  std::vector<Site> sites;  // of the output
-
-  const Matrix<F>& output() const { return inputs.back(); }
+struct Pairs {
+  int64_t inputs;
+  Values<int32_t> pairs;        // [offsets, 2, inputs]
+  std::vector<int64_t> counts;  // [offsets]
 };
 
-template <class F>
-struct Gradients {
-  Matrix<F> features;
-  std::vector<Matrix<F>> filters;  // of the layers
-};
-
-template <class Operators, class Dense = DenseLayers<typename Operators::Float>>
-auto forward(const Encoder& encoder, const Operators& operators, const Dense& dense = {}) {
-  using F = typename Operators::Float;
-  Activations<F, typename Operators::Pairs> result;
-  result.sites = encoder.sites;
-  result.inputs.emplace_back(encoder.features);
-  Site grid = encoder.grid;
-  for (size_t i = 0; i < encoder.layers.size(); ++i) {
-    const Layer& layer = encoder.layers[i];
-    const auto& [kernel, stride, padding, dilation, submanifold] = layer.sparse;
-    const bool shares_pairs = i > 0 && submanifold && encoder.layers[i - 1].sparse.submanifold &&
-                              kernel == encoder.layers[i - 1].sparse.kernel;
-    if (!shares_pairs) result.pairs.push_back(operators.find_pairs(layer, grid, result.sites));
-    result.pairs_of.push_back(result.pairs.size() - 1);
-    result.sums.push_back(operators.convolve(layer, result.pairs.back(), result.inputs[i],
-                                             as<F>(encoder.filters[i]),
-                                             static_cast<int64_t>(result.sites.size())));
-    if (layer.residual) dense.add(result.sums[i], result.inputs[i - 1]);
-    result.inputs.push_back(dense.squareplus(result.sums[i]));
-    grid = output_grid(grid, layer.sparse);
+// Replaces the sites of the input by those of the output.
+inline Pairs find_pairs(const Operators& operators, const SparseConvolution& sparse, const Site& grid,
+                        std::vector<Site>& sites) {
+  const int64_t inputs = std::ssize(sites), offsets = sparse.offsets();
+  const Site out_grid = output_grid(grid, sparse);
+  const int64_t cells = int64_t{out_grid[0]} * out_grid[1] * out_grid[2] * out_grid[3];
+  const int64_t capacity = sparse.submanifold ? inputs : std::min(inputs * offsets, cells);
+  const int64_t sub_m = sparse.submanifold ? 1 : 0;
+  cases::Parameters arguments =
+      parameters({{"dimnb", 5}, {"batch", grid[0]}, {"sub_m", sub_m}, {"transpose", 0}, {"inverse", 0}});
+  for (const auto& [name, extent] : {std::pair{"pad", sparse.padding.data()},
+                                     {"stride", sparse.stride.data()},
+                                     {"dilation", sparse.dilation.data()},
+                                     {"input_space", &grid[1]},
+                                     {"filter_space", sparse.kernel.data()},
+                                     {"output_space", &out_grid[1]}}) {
+    arguments.set(name, std::vector<int64_t>(extent, extent + 3));
   }
+  Values<Site> out_sites(static_cast<size_t>(capacity));
+  Values<int32_t> counts(static_cast<size_t>(offsets));
+  Pairs result{inputs, Values<int32_t>(static_cast<size_t>(offsets * 2 * inputs)), {}};
+  operators.call("get_indice_pairs",
+                 {tensor(sites.data()->data(), {inputs, 4}), tensor(out_sites.data()->data(), {capacity, 4}),
+                  tensor(result.pairs.data(), {offsets, 2, inputs}), tensor(counts.data(), {offsets})},
+                 arguments);
+  result.counts.assign(counts.begin(), counts.end());
+  // Each site of the output has pairs.
+  int32_t outputs = 0;
+  for (int64_t k = 0; k < offsets; ++k) {
+    const int32_t* const rows = &result.pairs[static_cast<size_t>((2 * k + 1) * inputs)];
+    for (int64_t p = 0; p < result.counts[static_cast<size_t>(k)]; ++p) outputs = std::max(outputs, rows[p] + 1);
+  }
+  sites.assign(out_sites.begin(), out_sites.begin() + outputs);
   return result;
 }
 
-template <class Operators, class Dense = DenseLayers<typename Operators::Float>>
-auto backward(const Encoder& encoder,
-              const Activations<typename Operators::Float, typename Operators::Pairs>& activations,
-              const Operators& operators, const Dense& dense = {}) {
-  using F = typename Operators::Float;
-  const auto& [pairs, pairs_of, inputs, sums, sites] = activations;
-  Gradients<F> gradients;
-  gradients.filters.resize(encoder.layers.size());
-  Matrix<F> grad(inputs.back().rows, inputs.back().columns), residual_grad;
+// Calls the convolution, or one of its gradients, on two of features, filters and gradient of the output.
+inline void convolve(const Operators& operators, const std::string& op, const Layer& layer, const Pairs& pairs,
+                     const cases::Operand& left, const cases::Operand& right, const cases::Operand& result) {
+  cases::Parameters arguments =
+      parameters({{"num_active_out", result.dim(0)}, {"inverse", 0}, {"sub_m", layer.sparse.submanifold ? 1 : 0}});
+  arguments.set("indice_num", pairs.counts);
+  const auto index_pairs = tensor(pairs.pairs.data(), {layer.sparse.offsets(), 2, pairs.inputs});
+  operators.call(op, {left, right, index_pairs, result}, arguments);
+}
+
+inline cases::Operand tensor_of_filters(const Layer& layer, const Matrix& filters) {
+  const auto& [depth, height, width] = layer.sparse.kernel;
+  return tensor(filters, {depth, height, width, layer.Ci, layer.Co});
+}
+
+// The forward pass, and the backward pass if the network `trains`. Indices of the result: the sites of the output,
+// and the number of index pairs of each layer.
+template <class Dense = DenseLayers<>>
+Result compute(const Encoder& encoder, const Operators& operators, bool trains = true, const Dense& dense = {}) {
+  Result result{std::vector<Values<int32_t>>(2), {}, {}};
+  std::vector<Pairs> pairs;
+  std::vector<size_t> pairs_of;  // of the layers: submanifold layers with the same sites share index pairs
+  std::vector<Matrix> inputs = {encoder.features}, sums;  // of the layers; inputs[i + 1] is the output of layer i
+  std::vector<Site> sites = encoder.sites;
+  Site grid = encoder.grid;
+  for (size_t i = 0; i < encoder.layers.size(); ++i) {
+    const Layer& layer = encoder.layers[i];
+    const bool shares_pairs = i > 0 && layer.sparse.submanifold && encoder.layers[i - 1].sparse.submanifold &&
+                              layer.sparse.kernel == encoder.layers[i - 1].sparse.kernel;
+    if (!shares_pairs) pairs.push_back(find_pairs(operators, layer.sparse, grid, sites));
+    pairs_of.push_back(pairs.size() - 1);
+    const std::vector<int64_t>& counts = pairs.back().counts;
+    result.indices[1].push_back(std::accumulate(counts.begin(), counts.end(), int32_t{0}));
+    Matrix& output = sums.emplace_back(std::ssize(sites), layer.Co);
+    convolve(operators, "indice_convolution_forward", layer, pairs.back(), tensor(inputs[i]),
+             tensor_of_filters(layer, encoder.filters[i]), tensor(output));
+    if (layer.residual) dense.add(output, inputs[i - 1]);
+    inputs.push_back(dense.squareplus(output));
+    grid = output_grid(grid, layer.sparse);
+  }
+  for (const Site& site : sites) result.indices[0].insert(result.indices[0].end(), site.begin(), site.end());
+  result.output = std::move(inputs.back());
+  if (!trains) return result;
+
+  result.gradients.resize(1 + encoder.layers.size());
+  Matrix grad(result.output.rows, result.output.columns), residual_grad;
   for (size_t row = 0; row < sites.size(); ++row) {
-    std::fill_n(grad[static_cast<int64_t>(row)], grad.columns, encoder.loss.contains(sites[row]) ? F{1} : F{0});
+    std::fill_n(grad[static_cast<int64_t>(row)], grad.columns, encoder.loss.contains(sites[row]) ? 1.0F : 0.0F);
   }
   for (size_t i = encoder.layers.size(); i-- > 0;) {
     const Layer& layer = encoder.layers[i];
-    const auto& layer_pairs = pairs[pairs_of[i]];
-    Matrix<F> sums_grad = dense.squareplus_grad(sums[i], grad);
-    gradients.filters[i] = operators.grad_filters(layer, layer_pairs, inputs[i], sums_grad);
-    grad = operators.grad_features(layer, layer_pairs, sums_grad, as<F>(encoder.filters[i]));
+    const Matrix& filters = encoder.filters[i];
+    Matrix sums_grad = dense.squareplus_grad(sums[i], grad), filters_grad(filters.rows, filters.columns);
+    convolve(operators, "indice_convolution_backward_filter", layer, pairs[pairs_of[i]], tensor(inputs[i]),
+             tensor(sums_grad), tensor_of_filters(layer, filters_grad));
+    result.gradients[i + 1] = {"filters" + std::to_string(i), std::move(filters_grad)};
+    grad = Matrix(inputs[i].rows, layer.Ci);
+    convolve(operators, "indice_convolution_backward_data", layer, pairs[pairs_of[i]], tensor(sums_grad),
+             tensor_of_filters(layer, filters), tensor(grad));
     if (i + 1 < encoder.layers.size() && encoder.layers[i + 1].residual) dense.add(grad, residual_grad);
     if (layer.residual) residual_grad = std::move(sums_grad);
   }
-  gradients.features = std::move(grad);
-  return gradients;
+  result.gradients[0] = {"features", std::move(grad)};
+  return result;
 }
 
 }  // namespace mluop::test::center_point

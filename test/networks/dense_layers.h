@@ -9,63 +9,46 @@
 
 namespace mluop::test {
 
-struct SerialRows {
+struct SerialLoops {
   // Calls body(begin, end) for ranges of rows that cover [0, rows).
   template <class Body>
   static void for_rows(int64_t rows, const Body& body) {
     body(int64_t{0}, rows);
   }
+
+  // x * y with x transposed if `transpose_x` is 'T', else 'N'; likewise y. The sums are in double.
+  static Matrix product(char transpose_x, char transpose_y, const Matrix& x, const Matrix& y) {
+    const bool tx = transpose_x == 'T', ty = transpose_y == 'T';
+    Matrix result(tx ? x.columns : x.rows, ty ? y.rows : y.columns);
+    for (int64_t i = 0; i < result.rows; ++i) {
+      for (int64_t j = 0; j < result.columns; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < (tx ? x.rows : x.columns); ++k) {
+          sum += double{tx ? x[k][i] : x[i][k]} * double{ty ? y[j][k] : y[k][j]};
+        }
+        result[i][j] = static_cast<float>(sum);
+      }
+    }
+    return result;
+  }
 };
 
-// Rows::for_rows() divides the rows of a result.
-template <class F, class Rows = SerialRows>
-struct DenseLayers : Rows {
-  using Float = F;
-  using Rows::for_rows;
+// Loops: as SerialLoops.
+template <class Loops = SerialLoops>
+struct DenseLayers : Loops {
+  using Loops::for_rows, Loops::product;
 
-  // x * weights
-  static Matrix<F> linear(const Matrix<F>& x, const Matrix<F>& weights) {
-    auto y = zeros<F>(x.rows, weights.columns);
-    for_rows(y.rows, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        for (int64_t k = 0; k < x.columns; ++k) {
-          for (int64_t j = 0; j < y.columns; ++j) y[i][j] += x[i][k] * weights[k][j];
-        }
-      }
-    });
-    return y;
-  }
-
-  // The gradient of the weights: transposed x * grad.
-  static Matrix<F> linear_grad_weights(const Matrix<F>& x, const Matrix<F>& grad) {
-    auto result = zeros<F>(x.columns, grad.columns);
-    for_rows(result.rows, [&](int64_t begin, int64_t end) {
-      for (int64_t i = 0; i < x.rows; ++i) {
-        for (int64_t k = begin; k < end; ++k) {
-          for (int64_t j = 0; j < grad.columns; ++j) result[k][j] += x[i][k] * grad[i][j];
-        }
-      }
-    });
-    return result;
-  }
-
-  // The gradient of the input: grad * transposed weights.
-  static Matrix<F> linear_grad_input(const Matrix<F>& grad, const Matrix<F>& weights) {
-    auto result = zeros<F>(grad.rows, weights.rows);
-    for_rows(result.rows, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        for (int64_t k = 0; k < weights.rows; ++k) {
-          for (int64_t j = 0; j < grad.columns; ++j) result[i][k] += grad[i][j] * weights[k][j];
-        }
-      }
-    });
-    return result;
+  static Matrix linear(const Matrix& x, const Matrix& weights) { return product('N', 'N', x, weights); }
+  // The gradients of linear(), where `grad` is that of its result.
+  static Matrix linear_grad_weights(const Matrix& x, const Matrix& grad) { return product('T', 'N', x, grad); }
+  static Matrix linear_grad_input(const Matrix& grad, const Matrix& weights) {
+    return product('N', 'T', grad, weights);
   }
 
   // (x + sqrt(x^2 + 4)) / 2, in place of the networks' max(x, 0): the rounding of an operator then decides no
   // branch.
-  static Matrix<F> squareplus(const Matrix<F>& x) {
-    Matrix<F> y(x.rows, x.columns);
+  static Matrix squareplus(const Matrix& x) {
+    Matrix y(x.rows, x.columns);
     for_elements(y, [from = x.data(), to = y.data()](int64_t i) {
       to[i] = (from[i] + std::sqrt(from[i] * from[i] + 4)) / 2;
     });
@@ -73,8 +56,8 @@ struct DenseLayers : Rows {
   }
 
   // The gradient of x, where `grad` is that of squareplus(x).
-  static Matrix<F> squareplus_grad(const Matrix<F>& x, const Matrix<F>& grad) {
-    Matrix<F> result(x.rows, x.columns);
+  static Matrix squareplus_grad(const Matrix& x, const Matrix& grad) {
+    Matrix result(x.rows, x.columns);
     for_elements(result, [from = x.data(), factor = grad.data(), to = result.data()](int64_t i) {
       to[i] = factor[i] * (1 + from[i] / std::sqrt(from[i] * from[i] + 4)) / 2;
     });
@@ -82,13 +65,13 @@ struct DenseLayers : Rows {
   }
 
   // x += y
-  static void add(Matrix<F>& x, const Matrix<F>& y) {
+  static void add(Matrix& x, const Matrix& y) {
     for_elements(x, [from = y.data(), to = x.data()](int64_t i) { to[i] += from[i]; });
   }
 
   // [left, right]
-  static Matrix<F> concatenate(const Matrix<F>& left, const Matrix<F>& right) {
-    Matrix<F> result(left.rows, left.columns + right.columns);
+  static Matrix concatenate(const Matrix& left, const Matrix& right) {
+    Matrix result(left.rows, left.columns + right.columns);
     for_rows(result.rows, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         std::copy_n(left[i], left.columns, result[i]);
@@ -99,8 +82,8 @@ struct DenseLayers : Rows {
   }
 
   // The columns [first, first + count).
-  static Matrix<F> columns_of(const Matrix<F>& matrix, int64_t first, int64_t count) {
-    Matrix<F> result(matrix.rows, count);
+  static Matrix columns_of(const Matrix& matrix, int64_t first, int64_t count) {
+    Matrix result(matrix.rows, count);
     for_rows(result.rows, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) std::copy_n(matrix[i] + first, count, result[i]);
     });
@@ -109,7 +92,7 @@ struct DenseLayers : Rows {
 
  private:
   template <class Body>
-  static void for_elements(const Matrix<F>& matrix, const Body& body) {
+  static void for_elements(const Matrix& matrix, const Body& body) {
     for_rows(matrix.rows, [&, columns = matrix.columns](int64_t begin, int64_t end) {
       const Body element = body;
       for (int64_t i = begin * columns; i < end * columns; ++i) element(i);

@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <new>
 #include <random>
-#include <type_traits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,38 +23,34 @@ class BlockCache {
     thread_local BlockCache cache;
     return cache;
   }
-  BlockCache() = default;
-  BlockCache(const BlockCache&) = delete;
-  BlockCache& operator=(const BlockCache&) = delete;
-  ~BlockCache() { release(); }
 
   void* allocate(size_t bytes) {
-    std::vector<void*>& freed = freed_[bytes];
+    std::vector<Block>& freed = freed_[bytes];
     if (freed.empty()) return ::operator new(bytes, kAlignment);
-    void* const block = freed.back();
+    void* const block = freed.back().release();
     freed.pop_back();
     return block;
   }
-  void free(void* block, size_t bytes) { freed_[bytes].push_back(block); }
+  void free(void* block, size_t bytes) { freed_[bytes].emplace_back(block); }
 
   // Sets every byte of all freed blocks.
   void fill_freed(int value) {
     for (auto& [bytes, freed] : freed_) {
-      for (void* const block : freed) std::memset(block, value, bytes);
+      for (const Block& block : freed) std::memset(block.get(), value, bytes);
     }
   }
 
   // Returns the memory of all freed blocks.
-  void release() {
-    for (auto& [bytes, freed] : freed_) {
-      for (void* const block : freed) ::operator delete(block, kAlignment);
-    }
-    freed_.clear();
-  }
+  void release() { freed_.clear(); }
 
  private:
   static constexpr std::align_val_t kAlignment{64};
-  std::map<size_t, std::vector<void*>> freed_;
+  struct Delete {
+    void operator()(void* block) const { ::operator delete(block, kAlignment); }
+  };
+  using Block = std::unique_ptr<void, Delete>;
+
+  std::map<size_t, std::vector<Block>> freed_;
 };
 
 // Elements without an initial value have an unspecified one.
@@ -80,51 +77,41 @@ struct TensorAllocator {
 template <class T>
 using Values = std::vector<T, TensorAllocator<T>>;
 
-// Row-major. F is float where the library computes the operators, double where the references of a test do.
-template <class F>
+// Row-major.
 struct Matrix {
   Matrix() = default;
   // The values are unspecified.
   Matrix(int64_t row_count, int64_t column_count)
       : rows(row_count), columns(column_count), values(static_cast<size_t>(row_count * column_count)) {}
-  template <class From>
-  explicit Matrix(const Matrix<From>& from) : Matrix(from.rows, from.columns) {
-    std::transform(from.values.begin(), from.values.end(), values.begin(),
-                   [](From value) { return static_cast<F>(value); });
-  }
 
-  F* operator[](int64_t row) { return values.data() + row * columns; }
-  const F* operator[](int64_t row) const { return values.data() + row * columns; }
-  F* data() { return values.data(); }
-  const F* data() const { return values.data(); }
+  float* operator[](int64_t row) { return values.data() + row * columns; }
+  const float* operator[](int64_t row) const { return values.data() + row * columns; }
+  float* data() { return values.data(); }
+  const float* data() const { return values.data(); }
 
   int64_t rows = 0, columns = 0;
-  Values<F> values;
+  Values<float> values;
 };
 
-// A parameter of a network in the type of its operators: the matrix itself if that is float, else a copy.
-template <class F>
-decltype(auto) as(const Matrix<float>& matrix) {
-  if constexpr (std::is_same_v<F, float>) {
-    return (matrix);
-  } else {
-    return Matrix<F>(matrix);
-  }
-}
-
-template <class F>
-Matrix<F> zeros(int64_t rows, int64_t columns) {
-  Matrix<F> matrix(rows, columns);
-  std::fill(matrix.values.begin(), matrix.values.end(), F{0});
+inline Matrix zeros(int64_t rows, int64_t columns) {
+  Matrix matrix(rows, columns);
+  std::fill(matrix.values.begin(), matrix.values.end(), 0.0F);
   return matrix;
 }
 
-// Numbers up to `magnitude`, exact in float.
-inline Matrix<float> random_matrix(int64_t rows, int64_t columns, float magnitude, std::mt19937& random) {
+// Uniform from -magnitude to magnitude.
+inline Matrix random_matrix(int64_t rows, int64_t columns, float magnitude, std::mt19937& random) {
   std::uniform_real_distribution<float> distribution(-magnitude, magnitude);
-  Matrix<float> matrix(rows, columns);
+  Matrix matrix(rows, columns);
   for (float& value : matrix.values) value = distribution(random);
   return matrix;
 }
+
+// What a network computes, forward and backward.
+struct Result {
+  std::vector<Values<int32_t>> indices;
+  Matrix output;
+  std::vector<std::pair<std::string, Matrix>> gradients;  // by the name of the input; empty without training
+};
 
 }  // namespace mluop::test
