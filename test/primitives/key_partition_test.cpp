@@ -6,6 +6,7 @@
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include <utility>
 #include <vector>
 
 #include "core/simd.h"
@@ -15,27 +16,15 @@
 #define MLUOP_TEST_KEY_PARTITION
 namespace mluop::test {
 
-struct Visit {
-  int64_t point, key;
-};
+using Visits = std::vector<std::pair<int64_t, int64_t>>;  // (point, key)
 
-struct CountArgs {
+struct PartitionArgs {
   const SampledRuns& sample;
   KeyPartition& partition;
-  const int32_t* keys;  // [point_count]
-};
-
-struct RankArgs {
-  const KeyPartition& partition;
   const KeyedPoints& points;
-};
-
-struct VisitArgs {
-  const KeyedPoints& points;
-  int64_t tile_points;
-  int64_t lookahead;
-  std::vector<std::vector<Visit>>& visits;      // of each task
-  std::vector<std::vector<Visit>>& prefetched;  // of each task
+  int64_t tile_points = 0, lookahead = 0;
+  std::vector<Visits>* visits = nullptr;      // of each task
+  std::vector<Visits>* prefetched = nullptr;  // of each task
 };
 
 }  // namespace mluop::test
@@ -46,26 +35,26 @@ namespace mluop::test {
 namespace HWY_NAMESPACE {
 
 // Work items: chunks of points.
-void rank_points(const RankArgs& args, int64_t begin, int64_t end, Task&) {
+void rank_points(const PartitionArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t chunk = begin; chunk < end; ++chunk) {
     mluop::HWY_NAMESPACE::rank_chunk(args.partition, args.points, chunk);
   }
 }
 
 struct Recorder {
-  void prefetch(int64_t point, int64_t key) const { prefetched.push_back({point, key}); }
-  void visit(int64_t point, int64_t key) const { visits.push_back({point, key}); }
+  void prefetch(int64_t point, int64_t key) const { prefetched.emplace_back(point, key); }
+  void visit(int64_t point, int64_t key) const { visits.emplace_back(point, key); }
 
   int64_t lookahead;
-  std::vector<Visit>& visits;
-  std::vector<Visit>& prefetched;
+  Visits& visits;
+  Visits& prefetched;
 };
 
 // Work items: ranks of buckets.
-void visit_points(const VisitArgs& args, int64_t begin, int64_t end, Task& task) {
+void visit_points(const PartitionArgs& args, int64_t begin, int64_t end, Task& task) {
   const auto id = static_cast<size_t>(task.taskId);
   VisitQueue queue(task.nram, args.tile_points);
-  const Recorder recorder{args.lookahead, args.visits[id], args.prefetched[id]};
+  const Recorder recorder{args.lookahead, (*args.visits)[id], (*args.prefetched)[id]};
   mluop::HWY_NAMESPACE::visit_owned(args.points, args.points.chunks(), {begin, end}, recorder, queue);
 }
 
@@ -85,26 +74,24 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::test {
 namespace {
 
-MLUOP_EXPORT_KERNEL(rank_kernel, rank_points, RankArgs);
-MLUOP_EXPORT_KERNEL(visit_kernel, visit_points, VisitArgs);
+constexpr int32_t kNoKey = KeyedPoints::kNoKey;
+
+MLUOP_EXPORT_KERNEL(rank_kernel, rank_points, PartitionArgs);
+MLUOP_EXPORT_KERNEL(visit_kernel, visit_points, PartitionArgs);
 
 // Work items: sampled runs.
-void count_keys(const CountArgs& args, int64_t begin, int64_t end, Task& task) {
+void count_keys(const PartitionArgs& args, int64_t begin, int64_t end, Task& task) {
   args.partition.clear_sample(task.taskId);
   for (int64_t run = begin; run < end; ++run) {
     const Range points = args.sample.points(run);
     for (int64_t point = points.begin; point < points.end; ++point) {
-      const int32_t key = args.keys[point];
-      if (key != KeyedPoints::kNoKey) args.partition.count(task.taskId, key, run);
+      const int32_t key = args.points.keys[point];
+      if (key != kNoKey) args.partition.count(task.taskId, key, run);
     }
   }
 }
 
-constexpr int32_t kNoKey = KeyedPoints::kNoKey;
-
 struct Problem {
-  int64_t point_count() const { return static_cast<int64_t>(keys.size()); }
-
   std::string name;
   int64_t key_count;
   std::vector<int32_t> keys;  // of the points
@@ -112,7 +99,8 @@ struct Problem {
 
 struct Buffers {
   Buffers(Arena& arena, const Problem& problem, const SampledRuns& sample)
-      : partition(arena, problem.key_count, sample), points(arena, problem.point_count(), problem.keys.data()) {}
+      : partition(arena, problem.key_count, sample),
+        points(arena, static_cast<int64_t>(problem.keys.size()), problem.keys.data()) {}
 
   KeyPartition partition;
   KeyedPoints points;
@@ -123,38 +111,36 @@ class Partition {
  public:
   Partition(Context& context, const Problem& problem, int task_dim, double max_part = 1)
       : context_(context),
-        sample_(problem.point_count(), task_dim),
+        sample_(static_cast<int64_t>(problem.keys.size()), task_dim),
         memory_(bytes_of<Buffers>(problem, sample_)),
         arena_(memory_.data(), memory_.size()),
         buffers_(arena_, problem, sample_) {
-    launch<CountArgs>(context, "test", sample_.task_dim, Evenly{sample_.count}, count_keys,
-                      {sample_, buffers_.partition, problem.keys.data()});
+    const PartitionArgs args{sample_, buffers_.partition, buffers_.points};
+    launch(context, "test", sample_.task_dim, Evenly{sample_.count}, count_keys, args);
     buffers_.partition.assign_ranks(context, sample_, max_part);
-    launch(context, "test", task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(),
-           {buffers_.partition, buffers_.points});
+    launch(context, "test", task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(), args);
   }
 
   // Each point with a key is visited once, by the one owner of its key, in ascending order; those that are
   // prefetched are visited later.
-  void expect_visits(const Problem& problem, int task_dim, int64_t tile_points, int64_t lookahead) const {
-    std::vector<std::vector<Visit>> visits(static_cast<size_t>(task_dim)), prefetched(visits.size());
+  void expect_visits(const Problem& problem, int task_dim, int64_t tile_points, int64_t lookahead) {
+    std::vector<Visits> visits(static_cast<size_t>(task_dim)), prefetched(visits.size());
     launch(context_, "test", task_dim, ByCost{buffers_.partition}, visit_kernel(),
-           {buffers_.points, tile_points, lookahead, visits, prefetched});
+           {sample_, buffers_.partition, buffers_.points, tile_points, lookahead, &visits, &prefetched});
     std::vector<int> owners(static_cast<size_t>(problem.key_count), -1);
     int64_t count = 0;
     for (size_t task = 0; task < visits.size(); ++task) {
       int64_t before = -1;
-      for (const Visit& visit : visits[task]) {
-        EXPECT_GT(visit.point, before);
-        before = visit.point;
-        ASSERT_EQ(visit.key, problem.keys.at(static_cast<size_t>(visit.point)));
-        int& owner = owners[static_cast<size_t>(visit.key)];
-        EXPECT_TRUE(owner == -1 || owner == static_cast<int>(task)) << "key " << visit.key;
+      for (const auto& [point, key] : visits[task]) {
+        EXPECT_GT(point, before);
+        before = point;
+        ASSERT_EQ(key, problem.keys.at(static_cast<size_t>(point)));
+        int& owner = owners[static_cast<size_t>(key)];
+        EXPECT_TRUE(owner == -1 || owner == static_cast<int>(task)) << "key " << key;
         owner = static_cast<int>(task);
         ++count;
       }
-      const auto as_pair = [](const Visit& visit) { return std::pair(visit.point, visit.key); };
-      EXPECT_TRUE(std::ranges::includes(visits[task], prefetched[task], {}, as_pair, as_pair));
+      EXPECT_TRUE(std::ranges::includes(visits[task], prefetched[task]));
     }
     EXPECT_EQ(count, std::ranges::count_if(problem.keys, [](int32_t key) { return key != kNoKey; }));
   }
@@ -238,7 +224,7 @@ TEST(PrimitivesKeyPartition, OwnersVisitEachPointOnce) {
     TeamContext context(task_dim);
     for (const Problem& problem : problems()) {
       SCOPED_TRACE(problem.name);
-      const Partition partition(context, problem, task_dim);
+      Partition partition(context, problem, task_dim);
       for (const int64_t tile_points : {64, 1024}) {
         for (const int64_t lookahead : {1, 16, 64}) {
           partition.expect_visits(problem, task_dim, tile_points, lookahead);

@@ -89,16 +89,14 @@ class TeamLaunch : public ::testing::Test {
 };
 
 TEST_F(TeamLaunch, EachItemOnce) {
-  for (const int count : {1, 2, 64}) {
-    const ScopedThreads threads(count);
-    expect_complete(context);
-  }
-}
-
-TEST_F(TeamLaunch, WithDynamicTeams) {
   const int before = omp_get_dynamic();
-  omp_set_dynamic(1);
-  expect_complete(context);
+  for (const int dynamic : {0, 1}) {
+    omp_set_dynamic(dynamic);
+    for (const int count : {1, 2, 64}) {
+      const ScopedThreads threads(count);
+      expect_complete(context);
+    }
+  }
   omp_set_dynamic(before);
 }
 

@@ -20,97 +20,73 @@
 namespace mluop::test {
 namespace {
 
-// Calls of all operators and element types. Their results are the same bits in both algorithms, in any order of
-// additions. An object may be used by several threads at a time.
-class MixedCalls {
- public:
-  // Runs each call once, on one thread, for the results that later calls must have.
-  explicit MixedCalls(int64_t bytes = 24 << 10) {
-    const auto highest = [](int64_t, int64_t high) { return high; };
-    for (const cases::Operator& op : cases::operators()) {
-      for (const mluOpDataType_t dtype : op.dtypes) {
-        const cases::Recipe recipe = draw_recipe(op, dtype, highest, bytes);
-        const cases::Case made = self_contained(with_values(op.make(recipe), Values::kIntegers, recipe.seed));
-        const ScopedThreads one(1);
-        const Handle handle;
-        const OperatorCall call(handle, made);
-        require(call.run());
-        calls_.push_back({made, call.outputs()});
-      }
+// Calls of all operators and element types, with the results of a run on one thread. These are the same bits in both
+// algorithms, in any order of additions.
+std::vector<SolvedCase> mixed_calls(int64_t bytes = 24 << 10) {
+  std::vector<SolvedCase> calls;
+  const auto highest = [](int64_t, int64_t high) { return high; };
+  for (const cases::Operator& op : cases::operators()) {
+    for (const mluOpDataType_t dtype : op.dtypes) {
+      const cases::Recipe recipe = draw_recipe(op, dtype, highest, bytes);
+      const cases::Case made = self_contained(with_values(op.make(recipe), Values::kIntegers, recipe.seed));
+      const ScopedThreads one(1);
+      const Handle handle;
+      const OperatorCall call(handle, made);
+      require(call.run());
+      calls.push_back({made, call.outputs()});
     }
   }
+  return calls;
+}
 
-  size_t size() const { return calls_.size(); }
-  const cases::Operator& op(size_t i) const { return cases::operator_of(calls_[i].made.op_name, {}); }
-  // Whether call number i % size() has the result of the first run. No other thread may change the algorithm of
-  // the handle meanwhile.
-  bool equals_serial(size_t i, mluOpHandle_t handle) const { return calls_[i % size()].solved_by(handle); }
-  // The number of calls from number `first` on, `count` of them, that do not.
-  int failures(size_t first, size_t count, mluOpHandle_t handle) const {
-    int failures = 0;
-    for (size_t i = first; i < first + count; ++i) failures += equals_serial(i, handle) ? 0 : 1;
-    return failures;
-  }
-  int failures(mluOpHandle_t handle) const { return failures(0, size(), handle); }
+// The number of calls without these results. Several threads may call this at a time.
+int failures_of(const std::vector<SolvedCase>& calls, mluOpHandle_t handle) {
+  return static_cast<int>(
+      std::ranges::count_if(calls, [&](const SolvedCase& call) { return !call.solved_by(handle); }));
+}
 
- private:
-  std::vector<SolvedCase> calls_;
-};
+constexpr size_t kHostThreads = 8;
+constexpr size_t kCalls = (kThreadSanitizer ? 800 : 10000) / kHostThreads;  // of each thread
 
-constexpr int kHostThreads = 8;
-constexpr int kCalls = (kThreadSanitizer ? 800 : 10000) / kHostThreads;  // of each thread
-
-// Runs body(thread) on kHostThreads threads and returns the sum of what it returned.
-template <class Body>
-int sum_of_threads(const Body& body) {
-  std::atomic<int> sum{0};
+// The number of failures where each host thread makes `count` calls: with a handle of its own, whose algorithm
+// changes, and every second one with `shared`, unless it is null.
+int failures_of_threads(const std::vector<SolvedCase>& calls, size_t count, mluOpHandle_t shared) {
+  std::atomic<int> failures{0};
   std::vector<std::thread> threads;
-  for (int i = 0; i < kHostThreads; ++i) {
-    threads.emplace_back([&, i] {
-      omp_set_num_threads(1 + i % 4);
-      sum += body(static_cast<size_t>(i));
+  for (size_t thread = 0; thread < kHostThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      omp_set_num_threads(static_cast<int>(1 + thread % 4));
+      const Handle own;
+      for (size_t i = 0; i < count; ++i) {
+        require(mluOpOmpSetAlgorithm(own, kAlgorithms[i / 3 % 2]));
+        const mluOpHandle_t handle = shared != nullptr && i % 2 == 0 ? shared : own;
+        if (!calls[(thread + i) % calls.size()].solved_by(handle)) ++failures;
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return sum;
+  return failures;
 }
 
-TEST(TeamMixedCalls, AHandleForEachThread) {
-  const MixedCalls calls;
-  EXPECT_EQ(sum_of_threads([&](size_t thread) {
-              const Handle handle;
-              int failures = 0;
-              for (size_t i = 0; i < kCalls; ++i) {
-                require(mluOpOmpSetAlgorithm(handle, kAlgorithms[i / 3 % 2]));
-                failures += calls.failures(thread + i, 1, handle);
-              }
-              return failures;
-            }),
-            0);
-}
+TEST(TeamMixedCalls, AHandleForEachThread) { EXPECT_EQ(failures_of_threads(mixed_calls(), kCalls, nullptr), 0); }
 
 // Large enough for a native team of several tasks.
 TEST(TeamMixedCalls, OneHandleForAllThreads) {
-  const MixedCalls calls(96 << 10);
+  const std::vector<SolvedCase> calls = mixed_calls(96 << 10);
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
-    const Handle shared(algorithm);
-    EXPECT_EQ(sum_of_threads([&](size_t thread) {
-                const Handle own(algorithm);
-                return calls.failures(thread, kCalls / 20, shared) + calls.failures(thread, kCalls / 20, own);
-              }),
-              0);
+    EXPECT_EQ(failures_of_threads(calls, kCalls / 10, Handle(algorithm)), 0);
   }
 }
 
 TEST(TeamMixedCalls, ThreadCountChangesBetweenCalls) {
-  const MixedCalls calls(48 << 10);
+  const std::vector<SolvedCase> calls = mixed_calls(48 << 10);
   for (const auto algorithm : kAlgorithms) {
     const Handle handle(algorithm);
     for (const int count : {1, 3, 32, 2, 7}) {
       SCOPED_TRACE(std::to_string(count) + " threads, " + text_of(algorithm));
       const ScopedThreads threads(count);
-      EXPECT_EQ(calls.failures(handle), 0);
+      EXPECT_EQ(failures_of(calls, handle), 0);
     }
   }
 }
@@ -121,7 +97,7 @@ TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
   // Without nested teams under ThreadSanitizer: libarcher loses the end of a nested team whose threads libomp moves
   // to another one, and reports races between the two.
   constexpr int kMaxLevels = kThreadSanitizer ? 1 : 3;
-  const MixedCalls calls;
+  const std::vector<SolvedCase> calls = mixed_calls();
   const int levels_before = omp_get_max_active_levels();
   const ScopedThreads threads(3);
   for (const auto algorithm : kAlgorithms) {
@@ -136,7 +112,7 @@ TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
 #pragma omp parallel num_threads(4 - outer)
         {
           const Handle own(algorithm);
-          failures += calls.failures(own) + calls.failures(shared);
+          failures += failures_of(calls, own) + failures_of(calls, shared);
         }
         EXPECT_EQ(failures, 0);
       }
@@ -147,14 +123,14 @@ TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
 
 // A task of the caller may migrate between the threads of its team only where it waits, which no call does.
 TEST(TeamMixedCalls, InTasksOfTheCaller) {
-  const MixedCalls calls;
+  const std::vector<SolvedCase> calls = mixed_calls();
   std::atomic<int> failures{0};
   const Handle shared;
 #pragma omp parallel num_threads(3)
 #pragma omp single
-  for (size_t i = 0; i < 2 * calls.size(); ++i) {
+  for (size_t i = 0; i < calls.size(); ++i) {
 #pragma omp task firstprivate(i)
-    failures += calls.failures(i, 1, shared);
+    if (!calls[i].solved_by(shared)) ++failures;
   }
   EXPECT_EQ(failures, 0);
 }
@@ -163,7 +139,7 @@ TEST(TeamMixedCalls, InTasksOfTheCaller) {
 // as many native tasks, 32 KiB each. The numbers are exact unless OMP_THREAD_LIMIT provides fewer threads.
 TEST(TeamMixedCalls, ManyTasks) {
   constexpr int kManyTasks = kThreadSanitizer ? 64 : 512;
-  const MixedCalls calls;
+  const std::vector<SolvedCase> calls = mixed_calls();
   const cases::Case made = make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
                                      {{"batch_size", 1},
                                       {"num_points", 60 * kManyTasks},
@@ -181,10 +157,10 @@ TEST(TeamMixedCalls, ManyTasks) {
     const Handle native, device(MLUOP_OMP_ALGORITHM_DEVICE);
     require(mluOpOmpSetStatistics(native, 1));
     require(mluOpOmpSetStatistics(device, 1));
-    EXPECT_EQ(calls.failures(native), 0);
-    for (size_t i = 0; i < calls.size(); ++i) {
-      EXPECT_TRUE(calls.equals_serial(i, device)) << calls.op(i).name;
-      if (!calls.op(i).has_device_algorithm) continue;
+    EXPECT_EQ(failures_of(calls, native), 0);
+    for (const SolvedCase& call : calls) {
+      EXPECT_TRUE(call.solved_by(device)) << call.made.op_name;
+      if (!cases::operator_of(call.made.op_name, {}).has_device_algorithm) continue;
       for (const Launch& launch : launches_of(device)) {
         EXPECT_EQ(launch.task_dim, kManyTasks) << launch.kernel;
         EXPECT_EQ(launch.threads, threads) << launch.kernel;

@@ -1,4 +1,5 @@
 // NRAM: reserved before a launch, and never shared by two tasks that run at the same time.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -54,12 +55,8 @@ TEST(TeamNram, MustBeReservedBeforeALaunch) {
   for (const int task_dim : {1, 2, 7}) {
     const ScopedThreads threads(task_dim);
     std::vector<const std::byte*> taken(static_cast<size_t>(task_dim));
-    try {
-      launch(context, "test", task_dim, Evenly{task_dim}, take_all, &taken);
-      ADD_FAILURE() << "does not throw";
-    } catch (const Failure& failure) {
-      EXPECT_EQ(failure.status, MLUOP_STATUS_INTERNAL_ERROR);
-    }
+    EXPECT_THAT([&] { launch(context, "test", task_dim, Evenly{task_dim}, take_all, &taken); },
+                ::testing::Throws<Failure>(::testing::Field(&Failure::status, MLUOP_STATUS_INTERNAL_ERROR)));
   }
 }
 

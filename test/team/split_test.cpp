@@ -1,6 +1,7 @@
 // The split over tasks, and fit_tile(): the largest tile that fits NRAM.
 #include "team/split.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -63,13 +64,11 @@ TEST(TeamFitTile, LargestCountThatFits) {
 TEST(TeamFitTile, SmallestTileThatDoesNotFit) {
   Context context;
   context.nram_capacity = 2048;
-  try {
-    fit_tile(context, 10, [](int64_t points) { return bytes_of<Tile>(points, 500); });
-    ADD_FAILURE() << "does not throw";
-  } catch (const Failure& failure) {
-    EXPECT_EQ(failure.status, MLUOP_STATUS_ALLOC_FAILED);
-    EXPECT_STREQ(failure.what(), "MLUOP_OMP_NRAM_KB is 2, expected room for the smallest tile: 2112 bytes");
-  }
+  EXPECT_THAT([&] { fit_tile(context, 10, [](int64_t points) { return bytes_of<Tile>(points, 500); }); },
+              ::testing::Throws<Failure>(::testing::AllOf(
+                  ::testing::Field(&Failure::status, MLUOP_STATUS_ALLOC_FAILED),
+                  ::testing::Property(&Failure::what, ::testing::StrEq("MLUOP_OMP_NRAM_KB is 2, expected room for "
+                                                                       "the smallest tile: 2112 bytes")))));
 }
 
 }  // namespace
