@@ -1,25 +1,97 @@
-// Partition of keys over tasks: each point with a key is visited once, by the one owner of its key, in order.
-#include "primitives/key_partition.h"
+// Partition of keys over tasks: each point with a key is visited once, by the one owner of its key, in order. The
+// kernels are those of a minimal operator: the keys of its points are given, and it records its visits.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "primitives/key_partition_test.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
 
+#include <utility>
+#include <vector>
+
+#include "core/simd.h"
+#include "primitives/key_partition-inl.h"
+
+#ifndef MLUOP_TEST_KEY_PARTITION
+#define MLUOP_TEST_KEY_PARTITION
+namespace mluop::test {
+
+using Visits = std::vector<std::pair<int64_t, int64_t>>;  // (point, key)
+
+struct PartitionArgs {
+  const SampledRuns& sample;
+  KeyPartition& partition;
+  const KeyedPoints& points;
+  int64_t tile_points = 0, lookahead = 0;
+  std::vector<Visits>* visits = nullptr;      // of each task
+  std::vector<Visits>* prefetched = nullptr;  // of each task
+};
+
+}  // namespace mluop::test
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::test {
+namespace HWY_NAMESPACE {
+
+// Work items: chunks of points.
+void rank_points(const PartitionArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t chunk = begin; chunk < end; ++chunk) {
+    mluop::HWY_NAMESPACE::rank_chunk(args.partition, args.points, chunk);
+  }
+}
+
+struct Recorder {
+  void prefetch(int64_t point, int64_t key) const { prefetched.emplace_back(point, key); }
+  void visit(int64_t point, int64_t key) const { visits.emplace_back(point, key); }
+
+  int64_t lookahead;
+  Visits& visits;
+  Visits& prefetched;
+};
+
+// Work items: ranks of buckets.
+void visit_points(const PartitionArgs& args, int64_t begin, int64_t end, Task& task) {
+  const auto id = static_cast<size_t>(task.taskId);
+  VisitQueue queue(task.nram, args.tile_points);
+  const Recorder recorder{args.lookahead, (*args.visits)[id], (*args.prefetched)[id]};
+  mluop::HWY_NAMESPACE::visit_owned(args.points, args.points.chunks(), {begin, end}, recorder, queue);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::test
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
-#include "primitives/key_partition_kernel.h"
-#include "support/api.h"
-#include "support/environment.h"
 #include "support/guarded_buffer.h"
+#include "support/team_context.h"
 
 namespace mluop::test {
 namespace {
 
 constexpr int32_t kNoKey = KeyedPoints::kNoKey;
 
-struct Problem {
-  int64_t point_count() const { return static_cast<int64_t>(keys.size()); }
+MLUOP_EXPORT_KERNEL(rank_kernel, rank_points, PartitionArgs);
+MLUOP_EXPORT_KERNEL(visit_kernel, visit_points, PartitionArgs);
 
+// Work items: sampled runs.
+void count_keys(const PartitionArgs& args, int64_t begin, int64_t end, Task& task) {
+  args.partition.clear_sample(task.taskId);
+  for (int64_t run = begin; run < end; ++run) {
+    const Range points = args.sample.points(run);
+    for (int64_t point = points.begin; point < points.end; ++point) {
+      const int32_t key = args.points.keys[point];
+      if (key != kNoKey) args.partition.count(task.taskId, key, run);
+    }
+  }
+}
+
+struct Problem {
   std::string name;
   int64_t key_count;
   std::vector<int32_t> keys;  // of the points
@@ -27,7 +99,8 @@ struct Problem {
 
 struct Buffers {
   Buffers(Arena& arena, const Problem& problem, const SampledRuns& sample)
-      : partition(arena, problem.key_count, sample), points(arena, problem.point_count(), problem.keys.data()) {}
+      : partition(arena, problem.key_count, sample),
+        points(arena, static_cast<int64_t>(problem.keys.size()), problem.keys.data()) {}
 
   KeyPartition partition;
   KeyedPoints points;
@@ -38,26 +111,55 @@ class Partition {
  public:
   Partition(Context& context, const Problem& problem, int task_dim, double max_part = 1)
       : context_(context),
-        sample_(problem.point_count(), task_dim),
+        sample_(static_cast<int64_t>(problem.keys.size()), task_dim),
         memory_(bytes_of<Buffers>(problem, sample_)),
         arena_(memory_.data(), memory_.size()),
         buffers_(arena_, problem, sample_) {
-    launch<CountArgs>(context, "test", sample_.task_dim, Evenly{sample_.count}, count_keys,
-                      {sample_, buffers_.partition, problem.keys.data()});
+    const PartitionArgs args{sample_, buffers_.partition, buffers_.points};
+    launch(context, "test", sample_.task_dim, Evenly{sample_.count}, count_keys, args);
     buffers_.partition.assign_ranks(context, sample_, max_part);
-    launch(context, "test", task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(),
-           {buffers_.partition, buffers_.points});
+    launch(context, "test", task_dim, Evenly{buffers_.points.chunk_count()}, rank_kernel(), args);
   }
 
-  std::vector<std::vector<Visit>> visits(int task_dim, int64_t tile_points, int64_t lookahead) const {
-    std::vector<std::vector<Visit>> visits(static_cast<size_t>(task_dim));
+  // Each point with a key is visited once, by the one owner of its key, in ascending order; those that are
+  // prefetched are visited later.
+  void expect_visits(const Problem& problem, int task_dim, int64_t tile_points, int64_t lookahead) {
+    std::vector<Visits> visits(static_cast<size_t>(task_dim)), prefetched(visits.size());
     launch(context_, "test", task_dim, ByCost{buffers_.partition}, visit_kernel(),
-           {buffers_.points, tile_points, lookahead, visits});
-    return visits;
+           {sample_, buffers_.partition, buffers_.points, tile_points, lookahead, &visits, &prefetched});
+    std::vector<int> owners(static_cast<size_t>(problem.key_count), -1);
+    int64_t count = 0;
+    for (size_t task = 0; task < visits.size(); ++task) {
+      int64_t before = -1;
+      for (const auto& [point, key] : visits[task]) {
+        EXPECT_GT(point, before);
+        before = point;
+        ASSERT_EQ(key, problem.keys.at(static_cast<size_t>(point)));
+        int& owner = owners[static_cast<size_t>(key)];
+        EXPECT_TRUE(owner == -1 || owner == static_cast<int>(task)) << "key " << key;
+        owner = static_cast<int>(task);
+        ++count;
+      }
+      EXPECT_TRUE(std::ranges::includes(visits[task], prefetched[task]));
+    }
+    EXPECT_EQ(count, std::ranges::count_if(problem.keys, [](int32_t key) { return key != kNoKey; }));
+  }
+
+  // Each key is in one bucket.
+  void expect_ranks() const {
+    const KeyPartition& keys = buffers_.partition;
+    std::vector<int> seen(static_cast<size_t>(keys.key_count));
+    for (int32_t rank = 0; rank < keys.bucket_count; ++rank) {
+      EXPECT_EQ(keys.ranks[keys.ranked_buckets[rank]], rank);
+      EXPECT_LT(keys.cost_before[rank], keys.cost_before[rank + 1]);
+      const Range bucket = keys.keys(keys.ranked_buckets[rank]);
+      for (int64_t key = bucket.begin; key < bucket.end; ++key) ++seen[static_cast<size_t>(key)];
+    }
+    EXPECT_EQ(std::ranges::count(seen, 1), keys.key_count);
+    EXPECT_TRUE(memory_.intact());
   }
 
   const KeyPartition& keys() const { return buffers_.partition; }
-  bool intact() const { return memory_.intact(); }
 
  private:
   Context& context_;
@@ -94,24 +196,6 @@ std::vector<Problem> problems() {
   return all;
 }
 
-void expect_partitioned(const Problem& problem, const std::vector<std::vector<Visit>>& visits) {
-  std::vector<int> owners(static_cast<size_t>(problem.key_count), -1);
-  int64_t count = 0;
-  for (size_t task = 0; task < visits.size(); ++task) {
-    int64_t before = -1;
-    for (const Visit& visit : visits[task]) {
-      EXPECT_GT(visit.point, before);
-      before = visit.point;
-      ASSERT_EQ(visit.key, problem.keys.at(static_cast<size_t>(visit.point)));
-      int& owner = owners[static_cast<size_t>(visit.key)];
-      EXPECT_TRUE(owner == -1 || owner == static_cast<int>(task)) << "key " << visit.key;
-      owner = static_cast<int>(task);
-      ++count;
-    }
-  }
-  EXPECT_EQ(count, std::count_if(problem.keys.begin(), problem.keys.end(), [](int32_t k) { return k != kNoKey; }));
-}
-
 // Up to 4096 buckets, or 256 for each task that samples, a bucket is a key. Else buckets double until they are few
 // enough.
 TEST(PrimitivesKeyPartition, BucketsAreAsNarrowAsTheirNumberAllows) {
@@ -135,51 +219,25 @@ TEST(PrimitivesKeyPartition, BucketsAreAsNarrowAsTheirNumberAllows) {
 }
 
 TEST(PrimitivesKeyPartition, OwnersVisitEachPointOnce) {
-  const Handle handle;
-  Context& context = *static_cast<mluOpHandle_t>(handle);
-  for (const Problem& problem : problems()) {
-    SCOPED_TRACE(problem.name);
-    for (const int task_dim : {1, 2, 3, 7, 64}) {
-      SCOPED_TRACE(task_dim);
-      const ScopedThreads threads(task_dim);
-      context.reserve(0);
-      const Partition partition(context, problem, task_dim);
+  for (const int task_dim : {1, 2, 3, 7, 64}) {
+    SCOPED_TRACE(task_dim);
+    TeamContext context(task_dim);
+    for (const Problem& problem : problems()) {
+      SCOPED_TRACE(problem.name);
+      Partition partition(context, problem, task_dim);
       for (const int64_t tile_points : {64, 1024}) {
         for (const int64_t lookahead : {1, 16, 64}) {
-          expect_partitioned(problem, partition.visits(task_dim, tile_points, lookahead));
+          partition.expect_visits(problem, task_dim, tile_points, lookahead);
         }
       }
-      EXPECT_TRUE(partition.intact());
+      partition.expect_ranks();
     }
-  }
-}
-
-TEST(PrimitivesKeyPartition, EachKeyIsInOneBucket) {
-  const Handle handle;
-  Context& context = *static_cast<mluOpHandle_t>(handle);
-  const ScopedThreads threads(3);
-  context.reserve(0);
-  for (const Problem& problem : problems()) {
-    SCOPED_TRACE(problem.name);
-    const Partition partition(context, problem, 3);
-    const KeyPartition& keys = partition.keys();
-    std::vector<int> seen(static_cast<size_t>(keys.key_count));
-    for (int32_t rank = 0; rank < keys.bucket_count; ++rank) {
-      EXPECT_EQ(keys.ranks[keys.ranked_buckets[rank]], rank);
-      EXPECT_LT(keys.cost_before[rank], keys.cost_before[rank + 1]);
-      const Range bucket = keys.keys(keys.ranked_buckets[rank]);
-      for (int64_t key = bucket.begin; key < bucket.end; ++key) ++seen[static_cast<size_t>(key)];
-    }
-    EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), keys.key_count);
   }
 }
 
 // A bucket is shared if its cost exceeds its part of the cost: the buckets are ranked all the same.
 TEST(PrimitivesKeyPartition, SharesLargeBuckets) {
-  const Handle handle;
-  Context& context = *static_cast<mluOpHandle_t>(handle);
-  const ScopedThreads threads(4);
-  context.reserve(0);
+  TeamContext context(4);
   Problem problem = random_problem("keys with most points", 40000, 8000, 1);
   for (size_t i = 0; i < problem.keys.size(); ++i) {
     if (i % 8 < 3) problem.keys[i] = 500;
@@ -195,17 +253,14 @@ TEST(PrimitivesKeyPartition, SharesLargeBuckets) {
     EXPECT_EQ(keys.ranks[500 >> keys.shift] >= ranks.begin, shared > 0);
     EXPECT_EQ(keys.ranks[20 >> keys.shift] >= ranks.begin, shared > 1);
     EXPECT_LE(keys.shared_keys(), keys.max_shared_keys(max_part));
-    std::vector<int64_t> indices, numbers;
+    int64_t next = 0;
     for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
       const Range bucket = keys.keys(keys.ranked_buckets[rank]);
-      for (int64_t key = bucket.begin; key < bucket.end; ++key) indices.push_back(keys.shared_index(key));
+      for (int64_t key = bucket.begin; key < bucket.end; ++key) EXPECT_EQ(keys.shared_index(key), next++);
     }
-    for (int64_t number = 0; number < keys.shared_keys(); ++number) numbers.push_back(number);
-    EXPECT_EQ(indices, numbers);
+    EXPECT_EQ(next, keys.shared_keys());
     EXPECT_EQ(ByCost{keys}(4, 3).end, ranks.begin);
-    for (int32_t rank = 0; rank < keys.bucket_count; ++rank)
-      EXPECT_EQ(keys.ranks[keys.ranked_buckets[rank]], rank);
-    EXPECT_TRUE(partition.intact());
+    partition.expect_ranks();
   }
 }
 
@@ -227,3 +282,4 @@ TEST(PrimitivesKeyPartition, TilesAreWholeChunks) {
 
 }  // namespace
 }  // namespace mluop::test
+#endif

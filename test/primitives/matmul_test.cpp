@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "core/boundary.h"
-#include "support/api.h"
-#include "support/environment.h"
 #include "support/guarded_buffer.h"
 #include "support/half.h"
+#include "support/team_context.h"
+#include "support/trace.h"
 
 namespace mluop::test {
 namespace {
@@ -22,51 +25,36 @@ constexpr Sizes kSizes[] = {{0, 3, 3},     {1, 1, 1},   {1, 7, 16},     {5, 16, 
                             {100, 1, 129}, {3, 513, 5}, {30, 1100, 70}, {5000, 8, 24}, {9, 600, 300}};
 
 template <class T>
-T make(int value);
-template <>
-float make(int value) {
-  return static_cast<float>(value);
-}
-template <>
-Half make(int value) {
-  return to_f16(value);
-}
-
-template <class T>
 GuardedBuffer<T> random_matrix(int64_t count, Placement placement, std::mt19937& random) {
   std::vector<T> values(static_cast<size_t>(count));
-  for (T& value : values) value = make<T>(static_cast<int>(random() % 17) - 8);
+  for (T& value : values) {
+    const auto number = static_cast<float>(random() % 17) - 8;
+    if constexpr (sizeof(T) == 2) {
+      value = to_f16(number);
+    } else {
+      value = number;
+    }
+  }
   return GuardedBuffer<T>(values, placement);
 }
 
 template <class T>
-void expect_product(const Sizes& sizes, Placement placement, std::mt19937& random) {
-  SCOPED_TRACE(std::to_string(sizes.rows) + " x " + std::to_string(sizes.inner) + " x " +
-               std::to_string(sizes.columns));
-  const Handle handle;
-  Context& context = *handle;
-  const auto a = random_matrix<T>(sizes.rows * sizes.inner, placement, random);
-  const auto b = random_matrix<T>(sizes.inner * sizes.columns, placement, random);
-  MatmulArgs args{sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT,
-                  sizes.rows,
-                  sizes.inner,
-                  sizes.columns,
-                  a.data(),
-                  b.data(),
-                  nullptr};
-  const GuardedBuffer<float> result(static_cast<size_t>(sizes.rows * sizes.columns), placement);
-  args.result = result.data();
-  context.reserve(0);
-  EXPECT_NO_THROW(matmul_tiling(context, args.dtype, args.inner, args.columns));
-  matmul(context, args);
-  for (int64_t i = 0; i < sizes.rows; ++i) {
-    for (int64_t j = 0; j < sizes.columns; ++j) {
+void expect_product(Context& context, const Sizes& sizes, Placement placement, std::mt19937& random) {
+  const auto [rows, inner, columns] = sizes;
+  SCOPED_TRACE(product_text({rows, inner, columns}));
+  const auto a = random_matrix<T>(rows * inner, placement, random);
+  const auto b = random_matrix<T>(inner * columns, placement, random);
+  const GuardedBuffer<float> result(static_cast<size_t>(rows * columns), placement);
+  const mluOpDataType_t dtype = sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
+  EXPECT_NO_THROW(matmul_tiling(context, dtype, inner, columns));
+  matmul(context, {dtype, rows, inner, columns, a.data(), b.data(), result.data()});
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
       float sum = 0;
-      for (int64_t l = 0; l < sizes.inner; ++l) {
-        sum += to_f32(a[static_cast<size_t>(i * sizes.inner + l)]) *
-               to_f32(b[static_cast<size_t>(l * sizes.columns + j)]);
+      for (int64_t l = 0; l < inner; ++l) {
+        sum += to_f32(a[static_cast<size_t>(i * inner + l)]) * to_f32(b[static_cast<size_t>(l * columns + j)]);
       }
-      ASSERT_EQ(result[static_cast<size_t>(i * sizes.columns + j)], sum) << i << ' ' << j;
+      ASSERT_EQ(result[static_cast<size_t>(i * columns + j)], sum) << i << ' ' << j;
     }
   }
   EXPECT_TRUE(result.intact() && a.intact() && b.intact());
@@ -74,13 +62,14 @@ void expect_product(const Sizes& sizes, Placement placement, std::mt19937& rando
 
 TEST(PrimitivesMatmul, SizesThreadsAndPlacements) {
   auto random = seeded_random();
-  for (const int threads : {1, 2, 7}) {
-    const ScopedThreads scoped(threads);
-    for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-      for (const Sizes& sizes : kSizes) {
-        expect_product<float>(sizes, placement, random);
-        expect_product<Half>(sizes, placement, random);
-      }
+  for (const auto& [threads, placement] : {std::pair{1, Placement::kAgainstEnd},
+                                           {2, Placement::kMisaligned},
+                                           {7, Placement::kAligned},
+                                           {7, Placement::kAgainstEnd}}) {
+    TeamContext context(threads);
+    for (const Sizes& sizes : kSizes) {
+      expect_product<float>(context, sizes, placement, random);
+      expect_product<Half>(context, sizes, placement, random);
     }
   }
 }
@@ -89,17 +78,16 @@ TEST(PrimitivesMatmul, SmallNram) {
   auto random = seeded_random();
   for (const char* kib : {"1", "2", "16"}) {
     const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", kib);
-    expect_product<float>({30, 700, 70}, Placement::kAligned, random);
-    expect_product<Half>({30, 700, 70}, Placement::kAligned, random);
+    TeamContext context(2);
+    expect_product<float>(context, {30, 700, 70}, Placement::kAligned, random);
+    expect_product<Half>(context, {30, 700, 70}, Placement::kAligned, random);
   }
 }
 
 // The smallest tile does not fit: both functions throw, and the result is not written.
 TEST(PrimitivesMatmul, NramOfNoTile) {
-  const Handle handle;
-  Context& context = *handle;
+  TeamContext context(1);
   context.nram_capacity = 64;
-  context.reserve(0);
   const float one = 1;
   float result[] = {7};
   EXPECT_THROW(matmul_tiling(context, MLUOP_DTYPE_FLOAT, 1, 1), Failure);

@@ -1,18 +1,43 @@
 // StreamWriter: every alignment of both sides and every count around the widths of vectors.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "primitives/stream_test.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include "core/simd.h"
+#include "primitives/stream-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::test {
+namespace HWY_NAMESPACE {
+using mluop::HWY_NAMESPACE::StreamWriter;
+
+void copy_2(int16_t* to, const int16_t* from, size_t count) { StreamWriter().copy(to, from, count); }
+void copy_4(int32_t* to, const int32_t* from, size_t count) { StreamWriter().copy(to, from, count); }
+void zero(uint8_t* data, size_t count) { StreamWriter().zero(data, count); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::test
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-#include "primitives/stream_kernel.h"
 #include "support/guarded_buffer.h"
 
 namespace mluop::test {
 namespace {
 
+HWY_EXPORT(copy_2);
+HWY_EXPORT(copy_4);
+HWY_EXPORT(zero);
+
 constexpr size_t kLineBytes = 64;
-constexpr int kUntouched = -7;
 
 // A line, and counts of up to two of the widest vectors with all that may precede and follow them.
 template <class T>
@@ -28,57 +53,40 @@ std::vector<T> numbers(size_t count) {
 }
 
 template <class T>
-class PrimitivesStreamCopy : public ::testing::Test {};
-
-using ElementTypes = ::testing::Types<int16_t, int32_t>;
-TYPED_TEST_SUITE(PrimitivesStreamCopy, ElementTypes);
-
-TYPED_TEST(PrimitivesStreamCopy, AlignmentsAndCounts) {
-  using T = TypeParam;
-  const StreamCopy<T> copy = stream_copy<T>();
+void expect_copies(void (*copy)(T* to, const T* from, size_t count)) {
   const GuardedBuffer<T> from(numbers<T>(kLine<T> + kMaxCount<T>));
-  const GuardedBuffer<T> to(kLine<T> + kMaxCount<T>);
+  const GuardedBuffer<T> to(from.size());
+  const std::vector<T> untouched(to.size(), T{-7});
   for (size_t to_offset = 0; to_offset < kLine<T>; ++to_offset) {
     for (size_t from_offset = 0; from_offset < kLine<T>; ++from_offset) {
       for (size_t count = 0; count <= kMaxCount<T>; ++count) {
-        std::vector<T> expected(to.size(), T{kUntouched});
-        std::fill_n(to.data(), to.size(), T{kUntouched});
+        std::vector<T> expected = untouched;
         std::copy_n(from.data() + from_offset, count, expected.data() + to_offset);
+        std::copy_n(untouched.data(), to.size(), to.data());
         copy(to.data() + to_offset, from.data() + from_offset, count);
         ASSERT_EQ(to.values(), expected) << count << " from " << from_offset << " to " << to_offset;
       }
     }
   }
-  EXPECT_TRUE(to.intact());
-  EXPECT_TRUE(from.intact());
-}
-
-// Against inaccessible pages: neither reads nor writes pass the count.
-TYPED_TEST(PrimitivesStreamCopy, StaysWithinBothBuffers) {
-  using T = TypeParam;
-  const StreamCopy<T> copy = stream_copy<T>();
+  EXPECT_TRUE(to.intact() && from.intact());
+  // Against inaccessible pages: neither reads nor writes pass the count.
   for (size_t count = 0; count <= kMaxCount<T>; ++count) {
-    for (const auto placement : {Placement::kAligned, Placement::kMisaligned, Placement::kAgainstEnd}) {
-      const GuardedBuffer<T> from(numbers<T>(count), Placement::kAgainstEnd);
-      const GuardedBuffer<T> to(count, placement);
-      copy(to.data(), from.data(), count);
-      EXPECT_EQ(to.values(), from.values()) << count;
-      EXPECT_TRUE(to.intact()) << count;
+    for (const auto placement : kPlacements) {
+      const GuardedBuffer<T> end(numbers<T>(count), Placement::kAgainstEnd);
+      const GuardedBuffer<T> copied(count, placement);
+      copy(copied.data(), end.data(), count);
+      EXPECT_EQ(copied.values(), end.values()) << count;
+      EXPECT_TRUE(copied.intact()) << count;
     }
   }
 }
 
-TEST(PrimitivesStreamStore, WholeVectors) {
-  for (const size_t count : {0, 16, 32, 160}) {
-    const GuardedBuffer<int32_t> from(numbers<int32_t>(count));
-    const GuardedBuffer<int32_t> to(count);
-    stream_store()(to.data(), from.data(), count);
-    EXPECT_EQ(to.values(), from.values());
-    EXPECT_TRUE(to.intact());
-  }
+TEST(PrimitivesStream, Copies) {
+  expect_copies<int16_t>(MLUOP_DISPATCH(copy_2));
+  expect_copies<int32_t>(MLUOP_DISPATCH(copy_4));
 }
 
-TEST(PrimitivesStreamZero, AlignmentsAndCounts) {
+TEST(PrimitivesStream, Zeros) {
   constexpr size_t kBytes = 4 * kLineBytes;
   const GuardedBuffer<uint8_t> data(kLineBytes + kBytes);
   for (size_t offset = 0; offset < kLineBytes; ++offset) {
@@ -86,7 +94,7 @@ TEST(PrimitivesStreamZero, AlignmentsAndCounts) {
       std::vector<uint8_t> expected(data.size(), 1);
       std::fill_n(data.data(), data.size(), uint8_t{1});
       std::fill_n(expected.data() + offset, count, uint8_t{0});
-      stream_zero()(data.data() + offset, count);
+      MLUOP_DISPATCH(zero)(data.data() + offset, count);
       ASSERT_EQ(data.values(), expected) << count << " at " << offset;
     }
   }
@@ -95,3 +103,4 @@ TEST(PrimitivesStreamZero, AlignmentsAndCounts) {
 
 }  // namespace
 }  // namespace mluop::test
+#endif

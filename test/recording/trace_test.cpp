@@ -29,8 +29,6 @@ class RecordingTrace : public ::testing::Test {
   // Restores the log level, which is global.
   ~RecordingTrace() override { Handle(); }
 
-  std::string file(const char* name) const { return (folder_.path() / name).string(); }
-
   void run(mluOpHandle_t handle) const { EXPECT_TRUE(sums.solved_by(handle)); }
 
   // Integers: their sums are exact in any order.
@@ -39,8 +37,8 @@ class RecordingTrace : public ::testing::Test {
                             {{"num_points", 2001}, {"num_channels", 6}, {"num_voxel_x", 5}, {"num_voxel_y", 4}}),
                   Values::kIntegers, 1));
 
- private:
-  TemporaryFolder folder_;
+  const TemporaryFolder folder_;
+  const std::string file_ = (folder_.path() / "trace").string();
 };
 
 // The events of a name, in the order of the file.
@@ -52,21 +50,19 @@ std::vector<Json> events_named(const Json& trace, const std::string& name) {
   return events;
 }
 
+// The first call of the process replaces a file of an earlier one. Handles share the file.
 TEST_F(RecordingTrace, IsCompleteAfterEachCall) {
-  for (const auto algorithm : kAlgorithms) {
-    SCOPED_TRACE(text_of(algorithm));
-    const std::string name = file(text_of(algorithm));
-    const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
-    const Handle handle(algorithm);
-    size_t events = 0;
-    for (size_t calls = 1; calls <= 3; ++calls) {
-      run(handle);
-      const Json written = read_trace(name);
-      ASSERT_TRUE(written.is_array());
-      EXPECT_EQ(events_named(written, "mluOpVoxelPoolingForward").size(), calls);
-      EXPECT_GT(written.size(), events);
-      events = written.size();
-    }
+  std::ofstream(file_) << std::string(100000, 'x');
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", file_.c_str());
+  const Handle handles[] = {Handle(kAlgorithms[0]), Handle(kAlgorithms[1])};
+  size_t events = 0;
+  for (size_t calls = 1; calls <= 4; ++calls) {
+    run(handles[calls % 2]);
+    const Json written = read_trace(file_);
+    ASSERT_TRUE(written.is_array());
+    EXPECT_EQ(events_named(written, "mluOpVoxelPoolingForward").size(), calls);
+    EXPECT_GT(written.size(), events);
+    events = written.size();
   }
 }
 
@@ -74,8 +70,7 @@ TEST_F(RecordingTrace, IsCompleteAfterEachCall) {
 // ALLOC_FAILED.
 TEST_F(RecordingTrace, AllocationFailures) {
   if (!FailingAllocation::kSupported) GTEST_SKIP() << "the sanitizer defines operator new";
-  const std::string name = file("failures");
-  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", file_.c_str());
   int64_t successes = 0;
   for_each_fault_point([&](int64_t n) {
     SCOPED_TRACE(n);
@@ -91,43 +86,31 @@ TEST_F(RecordingTrace, AllocationFailures) {
     return triggered;
   });
   EXPECT_GT(successes, 0);
-  EXPECT_TRUE(read_trace(name).is_array());
+  EXPECT_TRUE(read_trace(file_).is_array());
 }
 
-TEST_F(RecordingTrace, HandlesShareTheFile) {
-  const std::string name = file("shared");
-  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
-  for (int i = 0; i < 2; ++i) run(Handle(kDevice));
-  EXPECT_EQ(events_named(read_trace(name), "mluOpVoxelPoolingForward").size(), 2U);
-}
-
-// The first call of the process replaces a file of an earlier one.
-TEST_F(RecordingTrace, ReplacesAnOlderFile) {
-  const std::string name = file("older");
-  std::ofstream(name) << std::string(100000, 'x');
-  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
-  run(Handle(kDevice));
-  EXPECT_EQ(events_named(read_trace(name), "mluOpVoxelPoolingForward").size(), 1U);
-}
-
-// A slice for the call, each launch and each task, with the values of the statistics.
+// A slice for the call, each launch and each task, with the values of the statistics, inside the slice of the call.
 TEST_F(RecordingTrace, EventsOfACall) {
-  const std::string name = file("events");
-  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", file_.c_str());
   const ScopedThreads threads(3);
   const Handle handle(kDevice);
   run(handle);
-  const Json written = read_trace(name);
+  const Json written = read_trace(file_);
   const auto launches = launches_of(handle);
   ASSERT_EQ(launches.size(), 2U);
   EXPECT_EQ(written.size(), 1 + 2 * (1 + 3));
+  const Json& call = written.at(0);
+  const auto begin = [](const Json& event) { return event.at("ts").get<double>(); };
+  const auto end = [&](const Json& event) { return begin(event) + event.at("dur").get<double>(); };
+  constexpr double kRounding = 0.01;
   for (const Json& event : written) {
     EXPECT_EQ(event.at("ph"), "X");
     EXPECT_EQ(event.at("pid"), getpid());
     EXPECT_GE(event.at("ts"), 0.0);
     EXPECT_GE(event.at("dur"), 0.0);
+    EXPECT_GE(begin(event), begin(call) - kRounding);
+    EXPECT_LE(end(event), end(call) + kRounding);
   }
-  const Json& call = written.at(0);
   EXPECT_EQ(call.at("name"), "mluOpVoxelPoolingForward");
   EXPECT_EQ(call.at("args").at("tensors"),
             "geom_xyz INT32 [2, 2001, 3] ARRAY, input_features FLOAT [2, 2001, 6] ARRAY, "
@@ -154,65 +137,48 @@ TEST_F(RecordingTrace, EventsOfACall) {
   }
 }
 
-// Slices lie inside the slice of their call.
-TEST_F(RecordingTrace, SlicesNest) {
-  constexpr double kRounding = 0.01;
-  const std::string name = file("nested");
-  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
-  run(Handle(kDevice));
-  const Json written = read_trace(name);
-  const auto begin = [](const Json& event) { return event.at("ts").get<double>(); };
-  const auto end = [&](const Json& event) { return begin(event) + event.at("dur").get<double>(); };
-  for (const Json& event : written) {
-    EXPECT_GE(begin(event), begin(written.at(0)) - kRounding);
-    EXPECT_LE(end(event), end(written.at(0)) + kRounding);
-  }
-}
-
 TEST_F(RecordingTrace, PercentPIsTheProcessId) {
-  const ScopedEnvironment trace("MLUOP_OMP_TRACE", file("a%p-%p.json").c_str());
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", (file_ + "%p-%p").c_str());
   run(Handle(kDevice));
   const std::string pid = std::to_string(getpid());
-  EXPECT_FALSE(read_trace(file(("a" + pid + "-" + pid + ".json").c_str())).empty());
+  EXPECT_FALSE(read_trace(file_ + pid + "-" + pid).empty());
 }
 
 // An environment with a trace enables the statistics; without, nothing is written.
 TEST_F(RecordingTrace, UpdateStartsAndEndsTheTrace) {
-  const std::string name = file("updated");
   const Handle handle(kDevice);
   run(handle);
-  EXPECT_FALSE(std::ifstream(name).is_open());
+  EXPECT_FALSE(std::ifstream(file_).is_open());
   {
-    const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+    const ScopedEnvironment trace("MLUOP_OMP_TRACE", file_.c_str());
     require(mluOpUpdateContextInformation(handle));
   }
   run(handle);
   EXPECT_FALSE(launches_of(handle).empty());
-  const size_t events = read_trace(name).size();
+  const size_t events = read_trace(file_).size();
   require(mluOpUpdateContextInformation(handle));
   run(handle);
-  EXPECT_EQ(read_trace(name).size(), events);
+  EXPECT_EQ(read_trace(file_).size(), events);
 }
 
 // The child of a fork writes a file of its own, the parent continues with its file.
 TEST_F(RecordingTrace, ChildOfFork) {
-  const std::string name = file("forked");
-  const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
+  const ScopedEnvironment trace("MLUOP_OMP_TRACE", file_.c_str());
   const Handle handle(kDevice);
   run(handle);
-  const size_t events = read_trace(name).size();
+  const size_t events = read_trace(file_).size();
   EXPECT_EQ(exit_status_of_child([&] {
-              return sums.solved_by(handle) && !read_trace(name + "." + std::to_string(getpid())).empty();
+              return sums.solved_by(handle) && !read_trace(file_ + "." + std::to_string(getpid())).empty();
             }),
             0);
-  EXPECT_EQ(read_trace(name).size(), events);
+  EXPECT_EQ(read_trace(file_).size(), events);
   run(handle);
-  EXPECT_EQ(read_trace(name).size(), 2 * events);
+  EXPECT_EQ(read_trace(file_).size(), 2 * events);
 }
 
 // A call succeeds without its trace; the first logs an error.
 TEST_F(RecordingTrace, UnwritableFile) {
-  const std::string name = file("missing/trace.json");
+  const std::string name = file_ + "/trace.json";
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", name.c_str());
   const ScopedEnvironment log("MLUOP_LOG_LEVEL", "error");
   const Handle handle(kDevice);

@@ -2,6 +2,7 @@
 // provides.
 #include "team/launch.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -16,52 +17,54 @@
 namespace mluop::test {
 namespace {
 
-// What the tasks of a launch did.
-struct Trace {
-  Trace(int64_t items, int tasks) : visits(static_cast<size_t>(items)), ranges(static_cast<size_t>(tasks)) {}
+using ::testing::Each;
+using ::testing::Eq;
 
-  mutable std::vector<std::atomic<int>> visits;  // [items]
-  mutable std::vector<Range> ranges;             // [tasks]
+constexpr int kTaskDims[] = {1, 2, 3, 7, 64};
+
+// What the tasks of a launch did.
+struct Visits {
+  Visits(int64_t items, int tasks) : counts(static_cast<size_t>(items)), ranges(static_cast<size_t>(tasks)) {}
+
+  mutable std::vector<std::atomic<int>> counts;  // [items]
+  mutable std::vector<Range> ranges;             // [tasks], the last of each
   mutable std::atomic<int> runs{0};
-  mutable std::atomic<bool> ids_valid{true};
+  mutable std::atomic<bool> ids_valid{true}, nram_empty{true};
 };
 
-void record(const Trace& trace, int64_t begin, int64_t end, Task& task) {
-  ++trace.runs;
-  if (task.taskId < 0 || task.taskId >= task.taskDim || task.taskDim != static_cast<int>(trace.ranges.size())) {
-    trace.ids_valid = false;
+void record(const Visits& visits, int64_t begin, int64_t end, Task& task) {
+  ++visits.runs;
+  if (task.taskId < 0 || task.taskId >= task.taskDim || task.taskDim != static_cast<int>(visits.ranges.size())) {
+    visits.ids_valid = false;
     return;
   }
-  trace.ranges[static_cast<size_t>(task.taskId)] = {begin, end};
-  for (int64_t item = begin; item < end; ++item) ++trace.visits[static_cast<size_t>(item)];
-}
-
-// Reserves the NRAM of up to `count` threads.
-void reserve_threads(Context& context, int count) {
-  const ScopedThreads threads(count);
-  context.reserve(0);
+  visits.ranges[static_cast<size_t>(task.taskId)] = {begin, end};
+  for (int64_t item = begin; item < end; ++item) ++visits.counts[static_cast<size_t>(item)];
+  if (task.nram.used() > 0) visits.nram_empty = false;
+  task.nram.take<char>("all", {static_cast<int64_t>(task.nram.capacity())});
 }
 
 void expect_complete(Context& context, int64_t items, int task_dim) {
   SCOPED_TRACE(std::to_string(items) + " work items, " + std::to_string(task_dim) + " tasks");
-  const Trace trace(items, task_dim);
-  launch(context, "test", task_dim, Evenly{items}, record, trace);
-  for (int64_t item = 0; item < items; ++item) EXPECT_EQ(trace.visits[static_cast<size_t>(item)], 1) << item;
-  EXPECT_TRUE(trace.ids_valid);
+  const Visits visits(items, task_dim);
+  launch(context, "test", task_dim, Evenly{items}, record, visits);
+  EXPECT_THAT(visits.counts, Each(Eq(1)));
+  EXPECT_TRUE(visits.ids_valid);
+  EXPECT_TRUE(visits.nram_empty);
   // Tasks with an empty range do not run.
-  EXPECT_EQ(trace.runs, std::min<int64_t>(items, task_dim));
+  EXPECT_EQ(visits.runs, std::min<int64_t>(items, task_dim));
   for (int id = 0; id < std::min<int64_t>(items, task_dim); ++id) {
     const Range expected = split(items, task_dim, id);
-    EXPECT_EQ(trace.ranges[static_cast<size_t>(id)].begin, expected.begin);
-    EXPECT_EQ(trace.ranges[static_cast<size_t>(id)].end, expected.end);
+    EXPECT_EQ(visits.ranges[static_cast<size_t>(id)].begin, expected.begin);
+    EXPECT_EQ(visits.ranges[static_cast<size_t>(id)].end, expected.end);
   }
   EXPECT_EQ(context.last_launch.task_dim, task_dim);
   EXPECT_GE(context.last_launch.threads, 1);
-  EXPECT_LE(context.last_launch.threads, task_dim);
+  EXPECT_LE(context.last_launch.threads, std::min(task_dim, context.max_threads));
 }
 
 void expect_complete(Context& context) {
-  for (const int task_dim : {1, 2, 3, 7, 64}) {
+  for (const int task_dim : kTaskDims) {
     // None, one, fewer than tasks, as many, one more, many.
     for (const int64_t items : {0, 1, task_dim - 1, task_dim, task_dim + 1, 1000}) {
       expect_complete(context, items, task_dim);
@@ -69,65 +72,48 @@ void expect_complete(Context& context) {
   }
 }
 
-class TeamLaunch : public ::testing::Test {
- protected:
-  TeamLaunch() {
-    context.configure();
-    context.max_threads = 64;
-    context.nram_capacity = 1024;
-    reserve_threads(context, 64);
+// A context with NRAM for 64 threads. It has no ScopedThreads, unlike TeamContext: tests set the threads.
+struct LaunchContext : Context {
+  LaunchContext() {
+    configure();
+    max_threads = 64;
+    nram_capacity = 1024;
+    const ScopedThreads threads(64);
+    reserve(0);
   }
-
-  Context context;
 };
 
-TEST_F(TeamLaunch, EachItemOnce) { expect_complete(context); }
+class TeamLaunch : public ::testing::Test {
+ protected:
+  LaunchContext context;
+};
 
-TEST_F(TeamLaunch, OfManyThreads) {
-  const ScopedThreads threads(64);
-  expect_complete(context);
-}
-
-TEST_F(TeamLaunch, OfOneThread) {
-  const ScopedThreads threads(1);
-  expect_complete(context);
-}
-
-TEST_F(TeamLaunch, WithDynamicTeams) {
+TEST_F(TeamLaunch, EachItemOnce) {
   const int before = omp_get_dynamic();
-  omp_set_dynamic(1);
-  expect_complete(context);
+  for (const int dynamic : {0, 1}) {
+    omp_set_dynamic(dynamic);
+    for (const int count : {1, 2, 64}) {
+      const ScopedThreads threads(count);
+      expect_complete(context);
+    }
+  }
   omp_set_dynamic(before);
 }
 
-// With one active level, OpenMP gives a launch inside a region one thread.
+// With one active level, OpenMP gives a launch inside a region one thread; with two, a team of its own.
 TEST_F(TeamLaunch, InsideAParallelRegion) {
   const int before = omp_get_max_active_levels();
-  omp_set_max_active_levels(1);
-  int threads = 0;
+  for (const int levels : {1, 2}) {
+    omp_set_max_active_levels(levels);
 #pragma omp parallel num_threads(2)
-  if (omp_get_thread_num() == 0) {
-    expect_complete(context);
-    threads = context.last_launch.threads;
-  }
-  omp_set_max_active_levels(before);
-  // Where OMP_THREAD_LIMIT leaves the outer region one thread, the inner one may have more.
-  if (omp_get_thread_limit() > 1) {
-    EXPECT_EQ(threads, 1);
-  }
-}
-
-// With two active levels, each of the caller's threads gets a team of its own.
-TEST_F(TeamLaunch, InsideAParallelRegionWithNesting) {
-  const int before = omp_get_max_active_levels();
-  omp_set_max_active_levels(2);
-#pragma omp parallel num_threads(2)
-  {
-    Context own;
-    own.configure();
-    own.nram_capacity = 1024;
-    reserve_threads(own, 64);
-    expect_complete(own);
+    {
+      LaunchContext own;
+      expect_complete(own);
+      // Where OMP_THREAD_LIMIT leaves the outer region one thread, the inner one may have more.
+      if (levels == 1 && omp_get_thread_limit() > 1) {
+        EXPECT_EQ(own.last_launch.threads, 1);
+      }
+    }
   }
   omp_set_max_active_levels(before);
 }
@@ -139,49 +125,33 @@ TEST_F(TeamLaunch, RunsOnAsManyThreadsAsTasks) {
   EXPECT_EQ(context.last_launch.threads, 7);
 }
 
-// More tasks than the context has threads for.
+// The context has threads for three tasks.
 TEST_F(TeamLaunch, OnFewerThreadsThanTasks) {
   context.max_threads = 3;
   expect_complete(context);
-  EXPECT_LE(context.last_launch.threads, 3);
 }
 
 // A division with empty ranges between others.
 TEST_F(TeamLaunch, WithEmptyRanges) {
   const auto odd_tasks_only = [](int, int id) { return id % 2 == 1 ? Range{id * 10, id * 10 + 10} : Range{0, 0}; };
-  const Trace trace(70, 7);
-  launch(context, "test", 7, odd_tasks_only, record, trace);
-  EXPECT_EQ(trace.runs, 3);
-  for (size_t item = 0; item < 70; ++item) EXPECT_EQ(trace.visits[item], item / 10 % 2 == 1 ? 1 : 0) << item;
-}
-
-struct DynamicTrace {
-  explicit DynamicTrace(int64_t items) : visits(static_cast<size_t>(items)) {}
-
-  mutable std::vector<std::atomic<int>> visits;  // [items]
-  mutable std::atomic<int> runs{0};
-  mutable std::atomic<bool> nram_empty{true};
-};
-
-void record_chunk(const DynamicTrace& trace, int64_t begin, int64_t end, Task& task) {
-  ++trace.runs;
-  for (int64_t item = begin; item < end; ++item) ++trace.visits[static_cast<size_t>(item)];
-  if (task.nram.used() > 0) trace.nram_empty = false;
-  task.nram.take<char>("all", {static_cast<int64_t>(task.nram.capacity())});
+  const Visits visits(70, 7);
+  launch(context, "test", 7, odd_tasks_only, record, visits);
+  EXPECT_EQ(visits.runs, 3);
+  for (size_t item = 0; item < 70; ++item) EXPECT_EQ(visits.counts[item], item / 10 % 2 == 1 ? 1 : 0) << item;
 }
 
 // Each chunk starts with an empty NRAM; chunks with an empty range do not run.
 TEST_F(TeamLaunch, DynamicVisitsEachItemOnce) {
-  for (const int task_dim : {1, 2, 3, 7, 64}) {
+  for (const int task_dim : kTaskDims) {
     for (const int64_t items : {0, 1, 63, 1000}) {
       for (const int chunk_count : {1, 2, 10, 300}) {
         SCOPED_TRACE(std::to_string(items) + " work items, " + std::to_string(chunk_count) + " chunks, " +
                      std::to_string(task_dim) + " tasks");
-        const DynamicTrace trace(items);
-        launch_dynamic(context, "test", task_dim, chunk_count, Evenly{items}, record_chunk, trace);
-        EXPECT_TRUE(std::all_of(trace.visits.begin(), trace.visits.end(), [](int count) { return count == 1; }));
-        EXPECT_EQ(trace.runs, std::min<int64_t>(items, chunk_count));
-        EXPECT_TRUE(trace.nram_empty);
+        const Visits visits(items, task_dim);
+        launch_dynamic(context, "test", task_dim, chunk_count, Evenly{items}, record, visits);
+        EXPECT_THAT(visits.counts, Each(Eq(1)));
+        EXPECT_EQ(visits.runs, std::min<int64_t>(items, chunk_count));
+        EXPECT_TRUE(visits.nram_empty);
       }
     }
   }
@@ -193,14 +163,10 @@ void throw_from(const int& first, int64_t begin, int64_t, Task&) {
 }
 
 TEST_F(TeamLaunch, RethrowsWhatATaskThrows) {
-  for (const int task_dim : {1, 2, 3, 7, 64}) {
+  for (const int task_dim : kTaskDims) {
     for (const int first : {0, task_dim - 1}) {
-      try {
-        launch(context, "test", task_dim, Evenly{task_dim}, throw_from, first);
-        ADD_FAILURE() << "does not throw";
-      } catch (const std::runtime_error& error) {
-        EXPECT_STREQ(error.what(), "thrown by a task");
-      }
+      EXPECT_THAT([&] { launch(context, "test", task_dim, Evenly{task_dim}, throw_from, first); },
+                  ::testing::ThrowsMessage<std::runtime_error>("thrown by a task"));
     }
     EXPECT_NO_THROW(launch(context, "test", task_dim, Evenly{task_dim}, throw_from, task_dim));
     expect_complete(context, 1000, task_dim);
@@ -209,10 +175,9 @@ TEST_F(TeamLaunch, RethrowsWhatATaskThrows) {
 
 TEST(TeamChooseTaskDim, BoundsOfItemsBytesAndThreads) {
   constexpr int64_t kMany = int64_t{1} << 40;
-  for (const int count : {1, 2, 3, 7, 64}) {
+  for (const int count : kTaskDims) {
     const ScopedThreads threads(count);
-    EXPECT_EQ(choose_task_dim(kMany, kMany), count);
-    for (const int64_t items : {1, 2, 5, 63}) {
+    for (const int64_t items : {int64_t{1}, int64_t{2}, int64_t{5}, int64_t{63}, kMany}) {
       EXPECT_EQ(choose_task_dim(items, kMany), std::min<int64_t>(items, count));
     }
     // At least one task, also for nothing; few bytes do not pay for a second one.

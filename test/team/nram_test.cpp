@@ -1,91 +1,51 @@
 // NRAM: reserved before a launch, and never shared by two tasks that run at the same time.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <omp.h>
 
-#include <algorithm>
-#include <thread>
+#include <set>
 #include <vector>
 
 #include "core/boundary.h"
 #include "support/environment.h"
+#include "support/sanitizers.h"
+#include "support/solved_case.h"
+#include "support/trace.h"
+#include "support/values.h"
 #include "team/launch.h"
 
 namespace mluop::test {
 namespace {
 
-// What a task found: its thread, the buffers that it took, and whether other tasks left them unchanged.
-struct TakenNram {
-  int thread;
-  bool unchanged;
-  const std::byte* buffers[3];
-  size_t sizes[3];
-};
-
-struct TakeArgs {
-  std::vector<TakenNram>& taken;
-  size_t capacity;
-};
-
-// Takes all NRAM, in three buffers, writes it, and checks its contents after other tasks had time to run.
-void take_all(const TakeArgs& args, int64_t begin, int64_t, Task& task) {
-  TakenNram& taken = args.taken[static_cast<size_t>(begin)];
-  taken.thread = omp_get_thread_num();
-  const size_t third = args.capacity / 3 / kScratchAlignment * kScratchAlignment;
-  const size_t sizes[3] = {1, third, args.capacity - third - kScratchAlignment};
-  for (size_t i = 0; i < 3; ++i) {
-    auto* buffer = task.nram.take<std::byte>("buffer", {static_cast<int64_t>(sizes[i])});
-    std::fill_n(buffer, sizes[i], static_cast<std::byte>(task.taskId));
-    taken.buffers[i] = buffer;
-    taken.sizes[i] = sizes[i];
-  }
-  std::this_thread::yield();
-  taken.unchanged = true;
-  for (size_t i = 0; i < 3; ++i) {
-    const auto own = [&](std::byte b) { return b == static_cast<std::byte>(task.taskId); };
-    if (!std::all_of(taken.buffers[i], taken.buffers[i] + sizes[i], own)) taken.unchanged = false;
-  }
+// Each task takes all its NRAM.
+void take_all(std::vector<const std::byte*>* const& taken, int64_t begin, int64_t, Task& task) {
+  (*taken)[static_cast<size_t>(begin)] =
+      task.nram.take<std::byte>("all", {static_cast<int64_t>(task.nram.capacity())});
 }
 
-TEST(TeamNram, BuffersOfDifferentThreadsAreDisjoint) {
+// The tasks of one thread, which run in turn, have the same memory.
+TEST(TeamNram, EachThreadHasItsOwn) {
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "3");
   Context context;
   context.configure();
-  for (const int task_dim : {1, 2, 3, 7, 64}) {
-    const ScopedThreads threads(task_dim);
-    std::vector<TakenNram> taken(static_cast<size_t>(task_dim));
-    context.reserve(0);
-    launch(context, "test", task_dim, Evenly{task_dim}, take_all, {taken, context.nram_capacity});
-    std::vector<std::pair<const std::byte*, const std::byte*>> ranges;
-    std::vector<bool> seen(static_cast<size_t>(task_dim));
-    for (const TakenNram& task : taken) {
-      EXPECT_TRUE(task.unchanged);
-      for (const auto* buffer : task.buffers) {
+  for (const int max_threads : {1, 2, 64}) {
+    context.max_threads = max_threads;
+    for (const int task_dim : {1, 2, 3, 9, 64}) {
+      const ScopedThreads threads(task_dim);
+      std::vector<const std::byte*> taken(static_cast<size_t>(task_dim));
+      context.reserve(0);
+      launch(context, "test", task_dim, Evenly{task_dim}, take_all, &taken);
+      const std::set<const std::byte*> buffers(taken.begin(), taken.end());
+      const auto thread_count = static_cast<size_t>(context.last_launch.threads);
+      EXPECT_EQ(buffers.size(), thread_count);
+      const std::byte* end = *buffers.begin();
+      for (const std::byte* buffer : buffers) {
         EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer) % kScratchAlignment, 0U);
+        EXPECT_GE(buffer, end);
+        end = buffer + context.nram_capacity;
       }
-      // The tasks of one thread, which run in turn, have the same memory.
-      if (seen[static_cast<size_t>(task.thread)]) continue;
-      seen[static_cast<size_t>(task.thread)] = true;
-      for (size_t i = 0; i < 3; ++i) ranges.emplace_back(task.buffers[i], task.buffers[i] + task.sizes[i]);
+      EXPECT_LE(static_cast<size_t>(end - *buffers.begin()),
+                (context.nram_capacity + kArenaGapBytes) * thread_count);
     }
-    std::sort(ranges.begin(), ranges.end());
-    for (size_t i = 1; i < ranges.size(); ++i) EXPECT_LE(ranges[i - 1].second, ranges[i].first);
-    EXPECT_LE(ranges.back().second - ranges.front().first,
-              static_cast<ptrdiff_t>((context.nram_capacity + kArenaGapBytes) * static_cast<size_t>(task_dim)));
-  }
-}
-
-// The arena is empty when a task starts, also where one thread runs several tasks.
-TEST(TeamNram, StartsEmptyInEveryTask) {
-  Context context;
-  context.configure();
-  const ScopedThreads threads(1);
-  context.max_threads = 1;
-  std::vector<TakenNram> taken(9);
-  context.reserve(0);
-  launch(context, "test", 9, Evenly{9}, take_all, {taken, context.nram_capacity});
-  for (const TakenNram& task : taken) {
-    EXPECT_EQ(task.thread, 0);
-    EXPECT_EQ(task.buffers[0], taken[0].buffers[0]);
   }
 }
 
@@ -94,13 +54,9 @@ TEST(TeamNram, MustBeReservedBeforeALaunch) {
   context.configure();
   for (const int task_dim : {1, 2, 7}) {
     const ScopedThreads threads(task_dim);
-    std::vector<TakenNram> taken(static_cast<size_t>(task_dim));
-    try {
-      launch(context, "test", task_dim, Evenly{task_dim}, take_all, {taken, context.nram_capacity});
-      ADD_FAILURE() << "does not throw";
-    } catch (const Failure& failure) {
-      EXPECT_EQ(failure.status, MLUOP_STATUS_INTERNAL_ERROR);
-    }
+    std::vector<const std::byte*> taken(static_cast<size_t>(task_dim));
+    EXPECT_THAT([&] { launch(context, "test", task_dim, Evenly{task_dim}, take_all, &taken); },
+                ::testing::Throws<Failure>(::testing::Field(&Failure::status, MLUOP_STATUS_INTERNAL_ERROR)));
   }
 }
 
@@ -115,6 +71,29 @@ TEST(TeamNram, PoolIsReused) {
   Arena small = context.reserve(100);
   EXPECT_EQ(small.capacity(), 100U);
   EXPECT_EQ(small.take<char>("first", {1}), memory);
+}
+
+// 64 GiB of NRAM: the call succeeds if the system overcommits memory, and fails without changes otherwise.
+TEST(TeamNram, ExceedsTheMachine) {
+  if (kSanitizer) GTEST_SKIP() << "sanitizers allocate shadow memory";
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "1048576");
+  const ScopedThreads threads(64);
+  const cases::Case made = make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
+                                     {{"num_points", 60000}, {"num_channels", 24}, {"num_voxel_x", 9}});
+  const SolvedCase problem = solve(with_values(made, Values::kIntegers, 1));
+  for (const auto algorithm : kAlgorithms) {
+    const Handle handle(algorithm);
+    const OperatorCall call(handle, problem.made);
+    const std::vector<std::byte> before = call.contents();
+    const mluOpStatus_t status = call.run();
+    if (status == MLUOP_STATUS_SUCCESS) {
+      EXPECT_TRUE(call.outputs() == problem.outputs);
+    } else {
+      EXPECT_EQ(status, MLUOP_STATUS_ALLOC_FAILED) << mluOpOmpGetLastError();
+      EXPECT_TRUE(call.contents() == before);
+    }
+    EXPECT_TRUE(call.intact());
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Under AddressSanitizer, accesses to scratch memory outside the buffers of the present task or call are reported.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "support/poisoned.h"
@@ -24,21 +25,13 @@ struct Seen {
 };
 
 // Takes all NRAM, and checks that the tiles of other tasks cannot be accessed.
-void take_tile(std::vector<Seen>& seen, int64_t begin, int64_t, Task& task) {
-  Seen& own = seen[static_cast<size_t>(begin)];
-  own.others_poisoned = true;
-  for (int64_t i = 0; i < begin; ++i) {
-    if (!is_poisoned(seen[static_cast<size_t>(i)].tile)) own.others_poisoned = false;
-  }
+void take_tile(std::vector<Seen>* const& tasks, int64_t begin, int64_t, Task& task) {
   const auto count = static_cast<int64_t>(task.nram.capacity() / sizeof(int32_t));
-  own.tile = task.nram.take<int32_t>("tile", {count});
-  if (!accessible(own.tile, static_cast<size_t>(count)) || !is_poisoned(own.tile + count)) {
-    own.others_poisoned = false;
-  }
-}
-
-void take_tile_kernel(std::vector<Seen>* const& seen, int64_t begin, int64_t end, Task& task) {
-  take_tile(*seen, begin, end, task);
+  const auto own = tasks->begin() + begin;
+  own->others_poisoned =
+      std::all_of(tasks->begin(), own, [](const Seen& other) { return is_poisoned(other.tile); });
+  own->tile = task.nram.take<int32_t>("tile", {count});
+  own->others_poisoned &= accessible(own->tile, static_cast<size_t>(count)) && is_poisoned(own->tile + count);
 }
 
 void expect_stale_tiles(const std::vector<Seen>& seen) {
@@ -52,12 +45,11 @@ void expect_stale_tiles(const std::vector<Seen>& seen) {
 TEST_F(TeamPoison, NramOfEarlierTasks) {
   TeamContext context(1);
   std::vector<Seen> tasks(5);
-  launch(context, "test", 5, Evenly{5}, take_tile_kernel, &tasks);
+  launch(context, "test", 5, Evenly{5}, take_tile, &tasks);
   expect_stale_tiles(tasks);
   std::vector<Seen> chunks(5);
   launch_dynamic(
-      context, "test", 1, 5, [](int count, int chunk) { return split(5, count, chunk); }, take_tile_kernel,
-      &chunks);
+      context, "test", 1, 5, [](int count, int chunk) { return split(5, count, chunk); }, take_tile, &chunks);
   expect_stale_tiles(chunks);
 }
 
