@@ -71,7 +71,7 @@ void expect_order_of_header(const Case& made, const IndiceConvolutionSizes& size
 }
 
 // Sizes at which another order of additions gives other bits, with fractional values.
-constexpr IndiceConvolutionSizes kSizes[] = {
+constexpr IndiceConvolutionSizes kOrderSizes[] = {
     {1500, 1200, 19, 21, 3, 3, 1},    // rows that are not a multiple of a vector
     {2000, 100, 40, 64, 1, 1, 3},     // outputs with 20 pairs per filter offset
     {700, 900, 150, 48, 3, 1, 1},     // rows that do not fit a small NRAM
@@ -84,7 +84,7 @@ constexpr IndiceConvolutionSizes kSizes[] = {
 TEST(OpsIndiceConvolution, InvariantBits) {
   auto random = seeded_random();
   for (const IndiceConvolution& convolution : kIndiceConvolutions) {
-    for (const IndiceConvolutionSizes& sizes : kSizes) {
+    for (const IndiceConvolutionSizes& sizes : kOrderSizes) {
       for (const auto dtype : kFloatingDtypes) {
         SCOPED_TRACE(convolution.op + (' ' + text_of(sizes)));
         Case made = make_convolution(convolution, dtype, sizes, random);
