@@ -1,12 +1,13 @@
 // mluOpIndiceConvolutionBackwardData and its workspace query: entries and checks. The gradient is the convolution
 // by the same index pairs with inputs and outputs exchanged, and with the matrices of the filters transposed.
+// Start with check(), then read run() in indice_convolution_native.cpp, as for the forward operator.
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
 #include "core/dtype.h"
-#include "ops/indice_convolution/native/plan.h"
-#include "ops/indice_convolution/rules.h"
+#include "ops/indice_convolution/indice_convolution_native.h"
+#include "ops/indice_convolution/indice_convolution_rules.h"
 
 namespace mluop {
 namespace {
@@ -26,7 +27,7 @@ struct Params {
   void* input_grad = nullptr;
 };
 
-// The dimensions of a filter layout: of the channels, the first of an offset, and how many an offset has.
+// The dimensions of a filter layout: those of the channels, the first of an offset, and how many an offset has.
 struct FilterDims {
   int co, ci, first, count;
   int dim_count() const { return count + 2; }
@@ -120,7 +121,7 @@ Args check(Call& call, const Params& params) {
   if (params.sub_m == 1 && !args.is_empty()) check_submanifold(args, input_rows, output_rows);
 
   args.pair_count = indice_convolution::sum_of_pairs(args.indice_num, args.K);
-  // Not those of the descriptor, which are arbitrary for dimensions of size 1.
+  // The strides of the descriptor are arbitrary for dimensions of size 1.
   const auto stride = [&](int dim) {
     const int64_t* dims = filters_desc->dims.data();
     return std::accumulate(dims + dim + 1, dims + at.dim_count(), int64_t{1}, std::multiplies<>());
@@ -142,7 +143,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
       "mluOpGetIndiceConvolutionBackwardDataWorkspaceSize", handle, workspace_size, [&](Call& call) {
         const Args args =
             check(call, {output_grad_desc, filters_desc, indice_pairs_desc, input_grad_desc, indice_num, inverse});
-        return indice_convolution::native::workspace_bytes(call.context(), args);
+        return indice_convolution::native::workspace_bytes(args);
       });
 }
 
@@ -156,8 +157,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardData(
   return run_operator("mluOpIndiceConvolutionBackwardData", handle, [&](Call& call) {
     const Args args = check(call, {output_grad_desc, filters_desc, indice_pairs_desc, input_grad_desc, indice_num,
                                    inverse, sub_m, output_grad, filters, indice_pairs, input_grad});
-    const Arena arena = call.workspace(workspace, workspace_size,
-                                       indice_convolution::native::workspace_bytes(call.context(), args));
+    const Arena arena =
+        call.workspace(workspace, workspace_size, indice_convolution::native::workspace_bytes(args));
     indice_convolution::native::run(call, args, arena);
   });
 }

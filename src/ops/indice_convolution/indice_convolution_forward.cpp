@@ -1,11 +1,14 @@
-// mluOpIndiceConvolutionForward and its workspace query: entries and checks.
+// mluOpIndiceConvolutionForward and its workspace query: entries and checks. Start with check(), then read run()
+// in indice_convolution_native.cpp and what it launches: count_pairs() and sort_pairs() in
+// indice_convolution_native_sort_kernels.cpp, pack_filters() and convolve() in
+// indice_convolution_native_kernels.cpp. The device algorithm is run() in indice_convolution_device.cpp.
 #include <functional>
 #include <numeric>
 
 #include "core/dtype.h"
-#include "ops/indice_convolution/device/plan.h"
-#include "ops/indice_convolution/native/plan.h"
-#include "ops/indice_convolution/rules.h"
+#include "ops/indice_convolution/indice_convolution_device.h"
+#include "ops/indice_convolution/indice_convolution_native.h"
+#include "ops/indice_convolution/indice_convolution_rules.h"
 
 namespace mluop {
 namespace {
@@ -24,7 +27,7 @@ struct Params {
   void* features_out = nullptr;
 };
 
-// The dimensions of a filter layout: of the channels, and the first of the three of an offset.
+// The dimensions of a filter layout: those of the channels, and the first of the three of an offset.
 struct FilterDims {
   int co, ci, depth;
 };
@@ -97,7 +100,7 @@ Args check(Call& call, const Params& params) {
   indice_convolution::check_pair_counts(args.indice_num, args.K, args.N);
 
   args.pair_count = indice_convolution::sum_of_pairs(args.indice_num, args.K);
-  // Not those of the descriptor, which are arbitrary for dimensions of size 1.
+  // The strides of the descriptor are arbitrary for dimensions of size 1.
   const auto stride = [&](int dim) {
     const int64_t* dims = filters_desc->dims.data();
     return std::accumulate(dims + dim + 1, dims + 5, int64_t{1}, std::multiplies<>());
@@ -107,9 +110,8 @@ Args check(Call& call, const Params& params) {
 }
 
 size_t queried_bytes(const Context& context, const Args& args) {
-  return context.algorithm == MLUOP_OMP_ALGORITHM_DEVICE
-             ? indice_convolution::device::workspace_bytes(context, args)
-             : indice_convolution::native::workspace_bytes(context, args);
+  return context.algorithm == MLUOP_OMP_ALGORITHM_DEVICE ? indice_convolution::device::workspace_bytes(args)
+                                                         : indice_convolution::native::workspace_bytes(args);
 }
 
 }  // namespace

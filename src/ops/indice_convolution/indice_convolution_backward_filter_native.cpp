@@ -1,12 +1,12 @@
-#include "ops/indice_convolution/backward_filter/plan.h"
+#include "ops/indice_convolution/indice_convolution_backward_filter_native.h"
 
 #include <algorithm>
 
 #include "core/caches.h"
 #include "core/checks.h"
 #include "core/sizes.h"
-#include "ops/indice_convolution/backward_filter/kernels.h"
-#include "ops/indice_convolution/bad_index.h"
+#include "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.h"
+#include "ops/indice_convolution/indice_convolution_rules.h"
 #include "primitives/fill.h"
 
 namespace mluop::indice_convolution::backward_filter {
@@ -18,15 +18,15 @@ constexpr int64_t kMinSegments = 8;
 constexpr int64_t kPartialElements = 1 << 22;
 constexpr int64_t kMinSegmentPairs = 1024;
 
-// The tile of the filters and a chunk share the second-level cache.
+// The tile of the filters and a batch share L2.
 constexpr int64_t kMaxTileChannels = 256;
 constexpr int64_t kMinTileBytes = 64 << 10;
-constexpr int64_t kMaxChunkPairs = 96;
+constexpr int64_t kMaxBatchPairs = 96;
 
-// Few: consecutive segments name the same rows.
+// Few chunks, because consecutive segments name the same rows.
 constexpr int kChunksPerTask = 12;
 
-// All offsets that are divided have as many segments: those with the same number then name about the same rows.
+// All offsets that are divided have the same number of segments: those of a group then name about the same rows.
 int64_t most_segments_of(const Args& args) {
   const int64_t segments =
       std::clamp(kPartialElements / std::max(args.matrix_count(), int64_t{1}), kMinSegments, kMaxSegments);
@@ -38,6 +38,41 @@ int64_t most_segments_of(const Args& args) {
   return std::clamp(2 * segments / divided, int64_t{1}, of_largest);
 }
 
+Division divide_pairs(const Args& args) {
+  Division division{kMinSegmentPairs, most_segments_of(args), 0, 0};
+  for (int64_t k = 0; k < args.K; ++k) {
+    const int64_t segments = division.segments_of(args.indice_num[k]);
+    division.segment_count += segments;
+    if (segments > 1) division.partial_count += segments;
+  }
+  return division;
+}
+
+void initialize_segments(const Args& args, const Segments& segments) {
+  int32_t partial = 0;
+  for (int64_t k = 0; k < args.K; ++k) {
+    segments.first_partials[k] = partial;
+    const auto count = static_cast<int32_t>(segments.division.segments_of(args.indice_num[k]));
+    if (count > 1) partial += count;
+  }
+  Segment* segment = segments.segments;
+  int64_t first_pair = 0;
+  for (int32_t group = 0; group < segments.division.most; ++group) {
+    for (int64_t k = 0; k < args.K; ++k) {
+      const auto count = static_cast<int32_t>(segments.division.segments_of(args.indice_num[k]));
+      if (group >= count) continue;
+      const Range range = split(args.indice_num[k], count, group);
+      *segment++ = {k,
+                    first_pair,
+                    static_cast<int32_t>(range.begin),
+                    static_cast<int32_t>(range.end),
+                    group,
+                    count > 1 ? segments.first_partials[k] + group : kNone};
+      first_pair += range.size();
+    }
+  }
+}
+
 struct Workspace {
   Workspace(Arena& workspace, const Args& args, const Division& division)
       : partials(workspace.take<float>("partial sums", {division.partial_count, args.Ci, args.Co})) {}
@@ -45,9 +80,16 @@ struct Workspace {
   float* partials;
 };
 
-struct Pool {
-  Pool(Arena& pool, const Args& args, const Division& division)
-      : segments(pool, args, division), first_pairs(pool.take<int64_t>("first pairs", {args.K + 1})) {}
+struct Scratch {
+  Scratch(Arena& arena, const Args& args, const Division& division)
+      : segments(arena, args, division), first_pairs(arena.take<int64_t>("first pairs", {args.K + 1})) {}
+
+  // After construction over memory.
+  void initialize(const Args& args) {
+    initialize_segments(args, segments);
+    first_pairs[0] = 0;
+    for (int64_t k = 0; k < args.K; ++k) first_pairs[k + 1] = first_pairs[k] + args.indice_num[k];
+  }
 
   Segments segments;
   int64_t* first_pairs;  // [K + 1], the number of the first pair of an offset
@@ -62,10 +104,10 @@ int64_t bytes_moved(const Args& args) {
 // Halves one of the sizes of a tile. Returns false if it is the smallest.
 bool shrink(Tiling& tiling) {
   constexpr int64_t kMinPairs = 16;
-  const bool is_smallest_block = tiling.rows == 1 && tiling.columns <= kMaxLanes;
-  if (tiling.chunk_pairs > (is_smallest_block ? 1 : kMinPairs)) {
-    tiling.chunk_pairs /= 2;
-  } else if (is_smallest_block) {
+  const bool is_one_vector = tiling.rows == 1 && tiling.columns <= kMaxLanes;
+  if (tiling.batch_pairs > (is_one_vector ? 1 : kMinPairs)) {
+    tiling.batch_pairs /= 2;
+  } else if (is_one_vector) {
     return false;
   } else if (tiling.columns > kMaxLanes && tiling.columns >= tiling.rows) {
     tiling.columns = round_up(tiling.columns / 2, kMaxLanes);
@@ -82,9 +124,9 @@ Tiling choose_tiling(const Context& context, const Args& args) {
   tiling.rows = share(args.Ci);
   tiling.columns = round_up(share(args.Co), panel_columns());
   const int64_t pair_bytes = (args.Ci + args.Co) * args.element_bytes();
-  tiling.block_rows = std::clamp(cache_sizes().l2 / 2 / pair_bytes, int64_t{64}, int64_t{1} << 20);
+  tiling.run_rows = std::clamp(cache_sizes().l2 / 2 / pair_bytes, int64_t{64}, int64_t{1} << 20);
   const int64_t panel_bytes = panel_columns() * int64_t{sizeof(float)};
-  tiling.chunk_pairs = std::clamp(cache_sizes().l1 * 2 / 3 / panel_bytes, int64_t{1}, kMaxChunkPairs);
+  tiling.batch_pairs = std::clamp(cache_sizes().l1 * 2 / 3 / panel_bytes, int64_t{1}, kMaxBatchPairs);
   const int64_t max_bytes = std::max(cache_sizes().l2 / 4, kMinTileBytes);
   while (tiling.rows * tiling.columns * int64_t{sizeof(float)} > max_bytes) {
     if (tiling.columns > tiling.rows) {
@@ -117,57 +159,10 @@ struct ByPairs {
   int64_t pair_count, tiles;
 };
 
-void check_indices(Context& context, const Args& args, int task_dim, int64_t* first_pairs) {
-  first_pairs[0] = 0;
-  for (int64_t k = 0; k < args.K; ++k) first_pairs[k + 1] = first_pairs[k] + args.indice_num[k];
-  FirstBadItem first_bad;
-  launch(context, "check_pairs", task_dim, Evenly{args.pair_count}, check_kernel(),
-         {args, first_pairs, first_bad});
-  if (first_bad.found()) throw bad_index(args, first_bad.item());
-}
-
 }  // namespace
 
-Division::Division(const Args& args) : min_pairs(kMinSegmentPairs), most(most_segments_of(args)) {
-  for (int64_t k = 0; k < args.K; ++k) {
-    const int64_t segments = segments_of(args.indice_num[k]);
-    segment_count += segments;
-    if (segments > 1) partial_count += segments;
-  }
-}
-
-Segments::Segments(Arena& pool, const Args& args, const Division& sizes)
-    : division(sizes),
-      segments(pool.take<Segment>("segments", {sizes.segment_count})),
-      first_partials(pool.take<int32_t>("first partial sums", {args.K})) {}
-
-void Segments::initialize(const Args& args) {
-  int32_t partial = 0;
-  for (int64_t k = 0; k < args.K; ++k) {
-    first_partials[k] = partial;
-    const auto count = static_cast<int32_t>(division.segments_of(args.indice_num[k]));
-    if (count > 1) partial += count;
-  }
-  Segment* segment = segments;
-  int64_t first_pair = 0;
-  for (int32_t group = 0; group < division.most; ++group) {
-    for (int64_t k = 0; k < args.K; ++k) {
-      const auto count = static_cast<int32_t>(division.segments_of(args.indice_num[k]));
-      if (group >= count) continue;
-      const Range range = split(args.indice_num[k], count, group);
-      *segment++ = {k,
-                    first_pair,
-                    static_cast<int32_t>(range.begin),
-                    static_cast<int32_t>(range.end),
-                    group,
-                    count > 1 ? first_partials[k] + group : kNone};
-      first_pair += range.size();
-    }
-  }
-}
-
 size_t workspace_bytes(const Args& args) {
-  return args.is_empty() ? 0 : workspace_bytes_of<Workspace>(args, Division(args));
+  return args.is_empty() ? 0 : workspace_bytes_of<Workspace>(args, divide_pairs(args));
 }
 
 void run(Call& call, const Args& args, Arena workspace_memory) {
@@ -177,26 +172,32 @@ void run(Call& call, const Args& args, Arena workspace_memory) {
     fill_zero(context, args.filters_grad, args.K * args.matrix_count() * args.element_bytes());
     return;
   }
-  const Division division(args);
+  const Division division = divide_pairs(args);
   const Tiling tiling = choose_tiling(context, args);
   const int64_t tiles = tiling.tiles(args), items = division.segment_count * tiles;
   const int64_t bytes = bytes_moved(args);
   const int task_dim = choose_task_dim(items, bytes);
   call.log_detail("native, taskDim ", task_dim, ", ", division.segment_count, " segments, tile of ", tiling.rows,
-                  " x ", tiling.columns, ", ", tiling.chunk_pairs, " pairs at once");
+                  " x ", tiling.columns, ", ", tiling.batch_pairs, " pairs at once");
   const Workspace workspace(workspace_memory, args, division);
-  Arena arena = context.reserve(bytes_of<Pool>(args, division));
-  Pool pool(arena, args, division);
-  check_indices(context, args, choose_task_dim(args.pair_count, bytes), pool.first_pairs);
-  pool.segments.initialize(args);
+  Arena arena = context.reserve(bytes_of<Scratch>(args, division));
+  Scratch scratch(arena, args, division);
+  scratch.initialize(args);
+  const Segments& segments = scratch.segments;
+
+  FirstBadItem first_bad;
+  launch(context, "check_pairs", choose_task_dim(args.pair_count, bytes), Evenly{args.pair_count}, check_kernel(),
+         {args, scratch.first_pairs, first_bad});
+  if (first_bad.found()) throw bad_index(args, first_bad.item());
+
   const auto chunks = static_cast<int>(std::min(items, int64_t{task_dim} * kChunksPerTask));
-  launch_dynamic(context, "multiply", task_dim, std::max(chunks, 1),
-                 ByPairs{pool.segments, args.pair_count, tiles}, multiply_kernel(args.dtype),
-                 {args, pool.segments, tiling, workspace.partials});
-  const int64_t blocks = args.K * ceil_div(args.matrix_count(), kCombinedElements);
+  launch_dynamic(context, "multiply", task_dim, std::max(chunks, 1), ByPairs{segments, args.pair_count, tiles},
+                 multiply_kernel(args.dtype), {args, segments, tiling, workspace.partials});
+
+  const int64_t runs = args.K * ceil_div(args.matrix_count(), kCombinedElements);
   const int64_t combined_bytes = (division.partial_count + args.K) * args.matrix_count() * int64_t{sizeof(float)};
-  launch(context, "combine", choose_task_dim(blocks, combined_bytes), Evenly{blocks}, combine_kernel(args.dtype),
-         {args, pool.segments, workspace.partials});
+  launch(context, "combine", choose_task_dim(runs, combined_bytes), Evenly{runs}, combine_kernel(args.dtype),
+         {args, segments, workspace.partials});
 }
 
 }  // namespace mluop::indice_convolution::backward_filter

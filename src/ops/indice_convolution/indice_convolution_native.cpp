@@ -1,37 +1,38 @@
-#include "ops/indice_convolution/native/plan.h"
+#include "ops/indice_convolution/indice_convolution_native.h"
 
 #include <algorithm>
 
 #include "core/caches.h"
 #include "core/checks.h"
 #include "core/sizes.h"
-#include "ops/indice_convolution/native/kernels.h"
+#include "ops/indice_convolution/indice_convolution_native_kernels.h"
+#include "ops/indice_convolution/indice_convolution_rules.h"
 #include "primitives/fill.h"
 #include "primitives/matmul.h"
 
 namespace mluop::indice_convolution::native {
 namespace {
 
-// The tile of the output, a chunk of features and the filters of an offset share the caches. Larger tiles gain
+// The tile of the output, the features of a batch and the filters of an offset share the caches. Larger tiles gain
 // nothing.
 constexpr int64_t kMaxTileBytes = 256 << 10;
 constexpr int64_t kMaxTileChannels = 1024;
 constexpr int kMaxShift = 12;
-constexpr int64_t kMaxChunkBytes = 24 << 10;
-constexpr int64_t kMaxChunkChannels = 512;
+constexpr int64_t kMaxBatchBytes = 24 << 10;
+constexpr int64_t kMaxBatchChannels = 512;
 
 // A multiple of MR for every microkernel.
 constexpr int64_t kPairsMultiple = 24;
-constexpr int64_t kMaxChunkPairs = 4 * kPairsMultiple;
+constexpr int64_t kMaxBatchPairs = 4 * kPairsMultiple;
 
 // Tiles for each task, and chunks of tiles: enough to divide the work evenly. Tiles of fewer than kMinRows rows do
 // not fill the blocks of the microkernel; with fewer than kMinPairs pairs of an offset, reading its filters takes
-// longer than multiplying by them. There are fewer of these tiles, but some for each task.
+// longer than multiplying by them: larger tiles then replace these, kSmallTilesPerTask for each task.
 constexpr int64_t kTilesPerTask = 32;
 constexpr int64_t kMinRows = 16;
 constexpr int64_t kMinPairs = 16;
 constexpr int64_t kSmallTilesPerTask = 2;
-constexpr int kTileChunksPerTask = 32;
+constexpr int kChunksPerTask = 32;
 
 // The largest number of tiles that read the same filters for which each tile packs them itself: the packed filters
 // then stay in L2. These tiles have few channels, whose filters share L2 with the sums.
@@ -65,12 +66,12 @@ bool shrink(Tiling& tiling, int64_t nr) {
     --tiling.shift;
   } else if (more_sums && tiling.output_channels > nr) {
     tiling.output_channels = round_up(tiling.output_channels / 2, nr);
-  } else if (tiling.chunk_pairs > kPairsMultiple) {
-    tiling.chunk_pairs -= kPairsMultiple;
+  } else if (tiling.batch_pairs > kPairsMultiple) {
+    tiling.batch_pairs -= kPairsMultiple;
   } else if (tiling.input_channels > kMaxLanes) {
     tiling.input_channels = round_up(tiling.input_channels / 2, kMaxLanes);
-  } else if (tiling.chunk_pairs > 1) {
-    tiling.chunk_pairs /= 2;
+  } else if (tiling.batch_pairs > 1) {
+    tiling.batch_pairs /= 2;
   } else if (tiling.shift > 0) {
     tiling.shift = 0;
   } else {
@@ -83,18 +84,8 @@ size_t tile_bytes(const Args& args, const Tiling& tiling) {
   return dispatch_dtype(args.dtype, [&](auto element) { return bytes_of<Tile<decltype(element)>>(tiling); });
 }
 
-void shrink_to_nram(const Context& context, const Args& args, Tiling& tiling) {
-  while (tile_bytes(args, tiling) > context.nram_capacity) {
-    const bool shrunk = shrink(tiling, panel_columns());
-    require(shrunk, MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
-            ", expected room for a tile of one row: ", tile_bytes(args, tiling), " bytes");
-  }
-}
-
 // The limit of the sums of a tile.
 int64_t max_tile_bytes() { return std::min(kMaxTileBytes, cache_sizes().l2 / 4); }
-
-int64_t row_tiles(const Args& args, int shift) { return ceil_div(args.M, int64_t{1} << shift); }
 
 // The shift of the tiles with the most rows, among tiles of `output_channels` channels that fit the caches, of
 // which there are at least `min_tiles`.
@@ -135,11 +126,11 @@ void divide_output(const Args& args, int task_dim, Tiling& tiling) {
 
 Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   Tiling tiling{};
-  tiling.input_channels = std::min(round_up(args.Ci, kMaxLanes), kMaxChunkChannels);
+  tiling.input_channels = std::min(round_up(args.Ci, kMaxLanes), kMaxBatchChannels);
   tiling.output_channels = std::min(round_up(args.Co, panel_columns()), kMaxTileChannels);
-  const int64_t chunk_bytes = std::min(kMaxChunkBytes, cache_sizes().l1 * 3 / 4);
-  const int64_t pairs = chunk_bytes / (tiling.input_channels * int64_t{sizeof(float)});
-  tiling.chunk_pairs = std::clamp(pairs / kPairsMultiple * kPairsMultiple, kPairsMultiple, kMaxChunkPairs);
+  const int64_t batch_bytes = std::min(kMaxBatchBytes, cache_sizes().l1 * 3 / 4);
+  const int64_t pairs = batch_bytes / (tiling.input_channels * int64_t{sizeof(float)});
+  tiling.batch_pairs = std::clamp(pairs / kPairsMultiple * kPairsMultiple, kPairsMultiple, kMaxBatchPairs);
   divide_output(args, task_dim, tiling);
   const int64_t row_out_bytes = args.Co * args.element_bytes();
   const bool whole_lines =
@@ -153,55 +144,51 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
     packing.output_channels = std::min(tiling.output_channels, kPackingChannels);
     if (tile_bytes(args, packing) <= context.nram_capacity) return packing;
   }
-  shrink_to_nram(context, args, tiling);
-  return tiling;
-}
-
-void convolve(Context& context, const Plan& plan, const Args& args, Arena workspace_memory) {
-  const Workspace workspace(workspace_memory, args);
-  const int shift = plan.tiling.shift;
-  Arena pool = context.reserve(bytes_of<PairsByOutputTile>(args, shift, plan.task_dim, workspace.runs));
-  PairsByOutputTile pairs(pool, args, shift, plan.task_dim, workspace.runs);
-  check_and_count(context, args, pairs);
-  sort_by_tile(context, args, pairs);
-
-  if (!plan.tiling.packs) {
-    const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
-    launch(context, "pack_filters", static_cast<int>(std::min<int64_t>(plan.task_dim, panels)), Evenly{panels},
-           pack_kernel(args.dtype), {args, workspace.packed_filters});
+  while (tile_bytes(args, tiling) > context.nram_capacity) {
+    const bool shrunk = shrink(tiling, panel_columns());
+    require(shrunk, MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
+            ", expected room for a tile of one row: ", tile_bytes(args, tiling), " bytes");
   }
-
-  const int chunks = plan.task_dim == 1 ? 1 : plan.task_dim * kTileChunksPerTask;
-  launch_dynamic(context, "convolve", plan.task_dim, chunks,
-                 ByElements{pairs.sort, ceil_div(kRowWriteCost << shift, args.Ci),
-                            ceil_div(args.Co, plan.tiling.output_channels)},
-                 convolve_kernel(args.dtype), {args, pairs, workspace.packed_filters, plan.tiling});
+  return tiling;
 }
 
 }  // namespace
 
-size_t workspace_bytes(const Context&, const Args& args) {
-  return args.is_empty() ? 0 : workspace_bytes_of<Workspace>(args);
-}
+size_t workspace_bytes(const Args& args) { return args.is_empty() ? 0 : workspace_bytes_of<Workspace>(args); }
 
-Plan make_plan(const Context& context, const Args& args) {
-  Plan plan{};
-  plan.task_dim = choose_task_dim(args.M * ceil_div(args.Co, panel_columns()), bytes_moved(args));
-  plan.tiling = choose_tiling(context, args, plan.task_dim);
-  return plan;
-}
-
-void run(Call& call, const Args& args, Arena workspace) {
+void run(Call& call, const Args& args, Arena workspace_memory) {
   Context& context = call.context();
   if (args.is_empty()) {
     context.reserve(0);
     fill_zero(context, args.features_out, args.M * args.Co * args.element_bytes());
     return;
   }
-  const Plan plan = make_plan(context, args);
-  call.log_detail("native, taskDim ", plan.task_dim, ", tile of ", plan.tiling.rows(), " x ",
-                  plan.tiling.output_channels, ", ", plan.tiling.chunk_pairs, " pairs at once");
-  convolve(context, plan, args, workspace);
+  const int task_dim = choose_task_dim(args.M * ceil_div(args.Co, panel_columns()), bytes_moved(args));
+  const Tiling tiling = choose_tiling(context, args, task_dim);
+  call.log_detail("native, taskDim ", task_dim, ", tile of ", tiling.rows(), " x ", tiling.output_channels, ", ",
+                  tiling.batch_pairs, " pairs at once");
+  const Workspace workspace(workspace_memory, args);
+  Arena arena = context.reserve(bytes_of<PairsByOutputTile>(args, tiling.shift, task_dim, workspace.runs));
+  PairsByOutputTile pairs(arena, args, tiling.shift, task_dim, workspace.runs);
+  pairs.initialize(args);
+
+  FirstBadItem first_bad;
+  launch(context, "count_pairs", pairs.sort.task_dim, Evenly{args.pair_count}, count_kernel(),
+         {args, pairs, first_bad});
+  if (first_bad.found()) throw bad_index(args, first_bad.item());
+  pairs.sort.exclusive_scan(context);
+  launch(context, "sort_pairs", pairs.sort.task_dim, Evenly{args.pair_count}, sort_kernel(), {args, pairs});
+
+  if (!tiling.packs) {
+    const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
+    launch(context, "pack_filters", static_cast<int>(std::min<int64_t>(task_dim, panels)), Evenly{panels},
+           pack_kernel(args.dtype), {args, workspace.packed_filters});
+  }
+  const int chunks = task_dim == 1 ? 1 : task_dim * kChunksPerTask;
+  launch_dynamic(context, "convolve", task_dim, chunks,
+                 ByElements{pairs.sort, ceil_div(kRowWriteCost << tiling.shift, args.Ci),
+                            ceil_div(args.Co, tiling.output_channels)},
+                 convolve_kernel(args.dtype), {args, pairs, workspace.packed_filters, tiling});
 }
 
 }  // namespace mluop::indice_convolution::native

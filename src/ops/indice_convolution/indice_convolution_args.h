@@ -1,5 +1,4 @@
-// Indice convolution: the arguments of a convolution by index pairs, which the forward operator and the gradient
-// of its input are: there output rows and channels are the inputs.
+// Indice convolution: the arguments of the forward operator and of both gradients.
 //
 // Letters as in the design document: N rows of features, M rows of features_out, Ci and Co channels, K offsets of
 // the filter. The index pairs that indice_num counts are numbered consecutively, offset by offset.
@@ -18,7 +17,7 @@ struct FilterStrides {
   int64_t co, k, ci;
 };
 
-// Index pairs, checked except for the values of indice_pairs.
+// Index pairs. All arguments are checked, except for the values of indice_pairs.
 struct IndexPairs {
   const int32_t* inputs(int64_t k) const { return indice_pairs + (2 * k + input_side) * L; }
   const int32_t* outputs(int64_t k) const { return indice_pairs + (2 * k + 1 - input_side) * L; }
@@ -34,7 +33,7 @@ struct IndexPairs {
   std::string_view inputs_of, outputs_of;
 };
 
-// What the convolution and the gradient of its filters have in common. Checked, as the pairs.
+// What the convolution and the gradient of its filters have in common.
 struct PairedRows : IndexPairs {
   int64_t element_bytes() const { return static_cast<int64_t>(size_of(dtype)); }
   // Nothing is added: the output, if it has elements, is zero.
@@ -44,12 +43,28 @@ struct PairedRows : IndexPairs {
   int64_t Ci, Co;  // of the input and the output rows
 };
 
+// A convolution by index pairs: the forward operator, and the gradient of its input, which exchanges the rows and
+// channels of inputs and outputs.
 struct Args : PairedRows {
   FilterStrides strides;
   const void* features;  // [N, Ci]
   const void* filters;   // by strides
   void* features_out;    // [M, Co]
 };
+
+namespace backward_filter {
+
+// The gradient of the filters: inputs are rows of features, outputs rows of output_grad.
+struct Args : PairedRows {
+  // The elements of the filters of an offset.
+  int64_t matrix_count() const { return Ci * Co; }
+
+  const void* features;     // [N, Ci]
+  const void* output_grad;  // [M, Co]
+  void* filters_grad;       // [K, Ci, Co]
+};
+
+}  // namespace backward_filter
 
 // A byte count for decisions, computed in double because it may exceed int64_t: exact below 2^53, at most 2^62.
 inline int64_t saturated(double bytes) { return static_cast<int64_t>(std::min(bytes, 0x1p62)); }

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/indice_convolution/device/check_kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/indice_convolution/indice_convolution_device_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -8,26 +8,8 @@
 
 #include "core/caches.h"
 #include "core/simd.h"
-#include "ops/indice_convolution/device/kernels.h"
+#include "ops/indice_convolution/indice_convolution_device_kernels.h"
 #include "team/transfer.h"
-
-#ifndef MLUOP_INDICE_CONVOLUTION_FORWARD_CHECK_TILE
-#define MLUOP_INDICE_CONVOLUTION_FORWARD_CHECK_TILE
-namespace mluop::indice_convolution::device {
-
-struct CheckTile {
-  CheckTile(Arena& nram, int64_t max_pairs)
-      : pairs(max_pairs),
-        inputs(nram.take<int32_t>("inputs", {pairs})),
-        outputs(nram.take<int32_t>("outputs", {pairs})) {}
-
-  int64_t pairs;
-  int32_t* inputs;   // [pairs]
-  int32_t* outputs;  // [pairs]
-};
-
-}  // namespace mluop::indice_convolution::device
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::device {
@@ -35,12 +17,12 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Returns the number of leading pairs with both indices in range, rounded down to whole vectors.
-HWY_INLINE int64_t count_in_range(const Args& call, const CheckTile& tile, int64_t i, int64_t count) {
+HWY_INLINE int64_t count_in_range(const Args& args, const CheckTile& tile, int64_t i, int64_t count) {
   const hn::ScalableTag<uint32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   // In unsigned arithmetic negative indices exceed every bound.
-  const auto max_input = hn::Set(d, static_cast<uint32_t>(call.N - 1));
-  const auto max_output = hn::Set(d, static_cast<uint32_t>(call.M - 1));
+  const auto max_input = hn::Set(d, static_cast<uint32_t>(args.N - 1));
+  const auto max_output = hn::Set(d, static_cast<uint32_t>(args.M - 1));
   const int64_t first = i;
   for (; i + lanes <= count; i += lanes) {
     const auto input = hn::LoadU(d, reinterpret_cast<const uint32_t*>(tile.inputs + i));
@@ -53,34 +35,33 @@ HWY_INLINE int64_t count_in_range(const Args& call, const CheckTile& tile, int64
 }
 
 // Returns the first pair of a tile with an index out of bounds, or count.
-HWY_INLINE int64_t first_bad_pair(const Args& call, const CheckTile& tile, int64_t count, int32_t& lowest) {
+HWY_INLINE int64_t find_bad_pair(const Args& args, const CheckTile& tile, int64_t count, int32_t& lowest) {
   for (int64_t i = 0; i < count; ++i) {
-    i += count_in_range(call, tile, i, count);
+    i += count_in_range(args, tile, i, count);
     if (i == count) break;
     const int32_t input = tile.inputs[i], output = tile.outputs[i];
     lowest = std::min({lowest, input, output});
-    if ((input | output) >= 0 && (input >= call.N || output >= call.M)) return i;
+    if ((input | output) >= 0 && (input >= args.N || output >= args.M)) return i;
   }
   return count;
 }
 
 void check_pairs(const CheckArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kMaxPairs = 2048;
-  const Args& call = args.call;
   // Whole cache lines of each buffer.
   const int64_t fitting =
       static_cast<int64_t>(task.nram.capacity()) / (2 * kCacheLine) * (kCacheLine / int64_t{sizeof(int32_t)});
   const CheckTile tile(task.nram, std::min(fitting, kMaxPairs));
   int32_t lowest = 0;
-  int64_t k = std::upper_bound(args.first_pairs, args.first_pairs + call.K, begin) - args.first_pairs - 1;
+  int64_t k = std::upper_bound(args.first_pairs, args.first_pairs + args.K, begin) - args.first_pairs - 1;
   for (int64_t pair = begin; pair < end;) {
     while (args.first_pairs[k + 1] <= pair) ++k;
     const int64_t l = pair - args.first_pairs[k];
     const int64_t count = std::min({tile.pairs, end - pair, args.first_pairs[k + 1] - pair});
     ++task.statistics->tiles;
-    load(task, tile.inputs, call.inputs(k) + l, count * int64_t{sizeof(int32_t)});
-    load(task, tile.outputs, call.outputs(k) + l, count * int64_t{sizeof(int32_t)});
-    const int64_t bad = first_bad_pair(call, tile, count, lowest);
+    load(task, tile.inputs, args.inputs(k) + l, count * int64_t{sizeof(int32_t)});
+    load(task, tile.outputs, args.outputs(k) + l, count * int64_t{sizeof(int32_t)});
+    const int64_t bad = find_bad_pair(args, tile, count, lowest);
     if (bad < count) {
       args.first_bad.report(pair + bad);
       return;

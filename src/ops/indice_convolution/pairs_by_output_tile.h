@@ -1,15 +1,15 @@
 // Indice convolution: the index pairs of all offsets, checked and sorted by tile of the output.
 //
 // Consecutive pairs tend to be of one tile, so runs of them are sorted, not single pairs. Cost: 5 bytes a pair of
-// workspace; 4 bytes for each task and tile, and for each offset, of the pool.
+// workspace; 4 bytes for each task and tile, and for each offset, of scratch memory.
 #pragma once
 
 #include <cstdint>
 
 #include "core/arena.h"
-#include "ops/indice_convolution/args.h"
-#include "ops/indice_convolution/native/counting_sort.h"
-#include "team/context.h"
+#include "core/sizes.h"
+#include "ops/indice_convolution/counting_sort.h"
+#include "ops/indice_convolution/indice_convolution_args.h"
 
 namespace mluop::indice_convolution::native {
 
@@ -33,17 +33,16 @@ inline Run read_run(const int32_t* words, const int32_t* end) {
   return {words[0], words + 1 < end && words[1] < 0 ? ~words[1] : 1};
 }
 
-// The part of the workspace that holds runs; null where pairs are counted but not sorted.
+// The part of the workspace that holds runs.
 struct RunBuffers {
   static constexpr int64_t kPairsPerCachedRun = 4;
 
-  RunBuffers() = default;
   RunBuffers(Arena& workspace, const Args& args)
       : sorted(workspace.take<int32_t>("sorted runs", {args.pair_count})),
         cached(workspace.take<int32_t>("cached runs", {args.pair_count / kPairsPerCachedRun})) {}
 
-  int32_t* sorted = nullptr;
-  int32_t* cached = nullptr;
+  int32_t* sorted;
+  int32_t* cached;
 };
 
 // The runs that a task has cached while it counted: it sorts these without reading their pairs again.
@@ -52,10 +51,28 @@ struct RunCache {
   int32_t first_pair;  // the first pair that is not in a cached run
 };
 
-// A set of buffers of the pool.
+// Tiles of 2^shift rows of the output.
+inline int64_t row_tiles(const Args& args, int shift) { return ceil_div(args.M, int64_t{1} << shift); }
+
+// Scratch memory.
 struct PairsByOutputTile {
   // Tiles of 2^tile_shift rows; up to task_dim tasks.
-  PairsByOutputTile(Arena& pool, const Args& args, int tile_shift, int task_dim, const RunBuffers& runs);
+  PairsByOutputTile(Arena& arena, const Args& args, int tile_shift, int task_dim, const RunBuffers& runs)
+      : shift(tile_shift),
+        sort(arena, args.pair_count, static_cast<int32_t>(row_tiles(args, tile_shift)),
+             sort_task_dim(args.pair_count, static_cast<int32_t>(row_tiles(args, tile_shift)), task_dim)),
+        first_pairs(arena.take<int32_t>("first pairs", {args.K + 1})),
+        caches(arena.take<RunCache>("run caches", {sort.task_dim})),
+        sorted_runs(runs.sorted),
+        cached_runs(runs.cached) {}
+
+  // After construction over memory: sets first_pairs.
+  void initialize(const Args& args) {
+    first_pairs[0] = 0;
+    for (int64_t k = 0; k < args.K; ++k) {
+      first_pairs[k + 1] = first_pairs[k] + static_cast<int32_t>(args.indice_num[k]);
+    }
+  }
 
   // The first pair of tile t in the sorted order.
   int32_t start_of(int64_t tile) const { return sort.starts[tile]; }
@@ -68,11 +85,5 @@ struct PairsByOutputTile {
   int32_t* cached_runs;  // [pair_count / kPairsPerCachedRun]; a task that counts the pairs [p, q) has the words
                          // from p / kPairsPerCachedRun to q / kPairsPerCachedRun
 };
-
-// Counts the pairs of each tile. Throws Failure with BAD_PARAM if an index is out of bounds.
-void check_and_count(Context& context, const Args& args, PairsByOutputTile& pairs);
-
-// Sorts the counted pairs; pairs of one tile keep their order.
-void sort_by_tile(Context& context, const Args& args, PairsByOutputTile& pairs);
 
 }  // namespace mluop::indice_convolution::native

@@ -2,26 +2,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
-#include "ops/indice_convolution/args.h"
+#include "ops/indice_convolution/indice_convolution_args.h"
 #include "team/operator_call.h"
 
 namespace mluop::indice_convolution::device {
 
-// The workspace, in the order of the design document. Sums are fp32, also of half outputs.
-struct Workspace {
-  Workspace(Arena& workspace, const Args& args);
-
-  std::byte* filters;   // [K, Ci, Co]; none if the filters have this order
-  float* products;      // [max n, Co], the result of matmul
-  std::byte* features;  // [max n, Ci], gathered
-  float* sums;          // [M, Co], half only
-};
-
 // The bytes of the caller's workspace, at any address, without the data of tensors. Throws Failure with BAD_PARAM
 // if they exceed int64_t.
-size_t workspace_bytes(const Context& context, const Args& args);
+size_t workspace_bytes(const Args& args);
 
 // Computes the output: fill, transpose, then gather, matmul and scatter_add for each offset that has pairs. Throws
 // Failure (an index is out of bounds, or a tile does not fit NRAM) and std::bad_alloc before it writes the output.

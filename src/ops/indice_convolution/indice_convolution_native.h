@@ -1,12 +1,12 @@
-// Indice convolution backward filter: the decisions of a call, and its launches.
+// Indice convolution, native algorithm: the decisions of a call, and its launches.
 #pragma once
 
 #include <cstddef>
 
-#include "ops/indice_convolution/backward_filter/args.h"
+#include "ops/indice_convolution/indice_convolution_args.h"
 #include "team/operator_call.h"
 
-namespace mluop::indice_convolution::backward_filter {
+namespace mluop::indice_convolution::native {
 
 // The bytes of the caller's workspace, at any address, without the data of tensors. Throws Failure with BAD_PARAM
 // if they exceed int64_t.
@@ -16,4 +16,4 @@ size_t workspace_bytes(const Args& args);
 // BAD_PARAM if an index is out of bounds, and std::bad_alloc, before it writes the output.
 void run(Call& call, const Args& args, Arena workspace);
 
-}  // namespace mluop::indice_convolution::backward_filter
+}  // namespace mluop::indice_convolution::native

@@ -4,15 +4,27 @@
 
 #include <cstdint>
 
-#include "ops/indice_convolution/args.h"
+#include "core/arena.h"
+#include "ops/indice_convolution/indice_convolution_args.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
 namespace mluop::indice_convolution::device {
 
+// The buffers of a task in NRAM.
+struct CheckTile {
+  CheckTile(Arena& nram, int64_t max_pairs)
+      : pairs(max_pairs),
+        inputs(nram.take<int32_t>("inputs", {pairs})),
+        outputs(nram.take<int32_t>("outputs", {pairs})) {}
+
+  int64_t pairs;
+  int32_t* inputs;   // [pairs]
+  int32_t* outputs;  // [pairs]
+};
+
 // Work items: pairs. Reports the first pair with an index out of bounds; a pair with a negative index is skipped.
-struct CheckArgs {
-  const Args& call;
+struct CheckArgs : Args {
   const int64_t* first_pairs;  // [K + 1], the number of the first pair of an offset
   FirstBadItem& first_bad;
   int32_t* lowest;  // receives the minimum of itself and each task's indices, negative ones at least

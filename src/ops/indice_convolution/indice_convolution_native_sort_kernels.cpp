@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/indice_convolution/native/sort_kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/indice_convolution/indice_convolution_native_sort_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "core/simd.h"
-#include "ops/indice_convolution/native/kernels.h"
+#include "ops/indice_convolution/indice_convolution_native_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::native {
@@ -36,7 +36,7 @@ HWY_INLINE int32_t tile_of(const Segment& segment, int64_t l) {
 
 // Returns the number of leading pairs of [l, end) with valid indices and outputs in `tile`, rounded down to whole
 // vectors.
-HWY_INLINE int64_t count_in_tile(const Segment& segment, int64_t l, int64_t end, int32_t tile) {
+HWY_INLINE int64_t match_tile(const Segment& segment, int64_t l, int64_t end, int32_t tile) {
   const hn::ScalableTag<uint32_t> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   // In unsigned arithmetic negative indices exceed every bound.
@@ -59,22 +59,22 @@ HWY_INLINE int64_t count_in_tile(const Segment& segment, int64_t l, int64_t end,
 // Calls visit(tile, run) for the runs of the pairs [begin, end); skipped pairs are in none. Stops at a pair with
 // an index out of bounds and returns its number; otherwise returns `end`.
 template <class Visit>
-HWY_INLINE int64_t for_each_run(const Args& call, const PairsByOutputTile& pairs, int64_t begin, int64_t end,
+HWY_INLINE int64_t for_each_run(const Args& args, const PairsByOutputTile& pairs, int64_t begin, int64_t end,
                                 Visit visit) {
   constexpr int64_t kMaxIndex = std::numeric_limits<int32_t>::max();
   const int32_t* firsts = pairs.first_pairs;
-  int64_t k = std::upper_bound(firsts, firsts + call.K, begin) - firsts - 1;
+  int64_t k = std::upper_bound(firsts, firsts + args.K, begin) - firsts - 1;
   for (int64_t p = begin; p < end; ++k) {
     const int64_t first = firsts[k];
     const int64_t segment_end = std::min<int64_t>(firsts[k + 1], end) - first;
-    const Segment segment{call.inputs(k), call.outputs(k), static_cast<int32_t>(std::min(call.N - 1, kMaxIndex)),
-                          static_cast<int32_t>(std::min(call.M - 1, kMaxIndex)), pairs.shift};
+    const Segment segment{args.inputs(k), args.outputs(k), static_cast<int32_t>(std::min(args.N - 1, kMaxIndex)),
+                          static_cast<int32_t>(std::min(args.M - 1, kMaxIndex)), pairs.shift};
     for (int64_t l = p - first; l < segment_end;) {
       const int32_t tile = tile_of(segment, l);
       if (tile == kBad) return first + l;
       int64_t next = l + 1;
       if (tile != kSkipped) {
-        next += count_in_tile(segment, next, segment_end, tile);
+        next += match_tile(segment, next, segment_end, tile);
         while (next < segment_end && tile_of(segment, next) == tile) ++next;
         visit(tile, Run{static_cast<int32_t>(first + l), static_cast<int32_t>(next - l)});
       }
@@ -89,11 +89,11 @@ void count_pairs(const CountArgs& args, int64_t begin, int64_t end, Task& task) 
   PairsByOutputTile& pairs = args.pairs;
   pairs.sort.clear_counts(task.taskId);
   int32_t* counts = pairs.sort.counts_of(task.taskId);
-  bool caching = pairs.cached_runs != nullptr;
-  int32_t* words = caching ? pairs.cached_runs + begin / RunBuffers::kPairsPerCachedRun : nullptr;
-  const int32_t* const words_end = caching ? pairs.cached_runs + end / RunBuffers::kPairsPerCachedRun : nullptr;
+  bool caching = true;
+  int32_t* words = pairs.cached_runs + begin / RunBuffers::kPairsPerCachedRun;
+  const int32_t* const words_end = pairs.cached_runs + end / RunBuffers::kPairsPerCachedRun;
   auto first_not_cached = static_cast<int32_t>(end);
-  const int64_t reached = for_each_run(args.call, pairs, begin, end, [&](int32_t tile, const Run& run) {
+  const int64_t reached = for_each_run(args, pairs, begin, end, [&](int32_t tile, const Run& run) {
     counts[tile] += run.count;
     if (!caching) return;
     caching = words_end - words >= kMaxRunWords;
@@ -107,7 +107,7 @@ void count_pairs(const CountArgs& args, int64_t begin, int64_t end, Task& task) 
   if (reached < end) args.first_bad.report(reached);
 }
 
-void sort_runs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
+void sort_pairs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
   PairsByOutputTile& pairs = args.pairs;
   int32_t* positions = pairs.sort.positions_of(task.taskId);
   const auto store = [&](int32_t tile, const Run& run) {
@@ -120,10 +120,10 @@ void sort_runs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
   for (const int32_t* words = pairs.cached_runs + begin / RunBuffers::kPairsPerCachedRun; words < words_end;) {
     const Run run = read_run(words, words_end);
     while (pairs.first_pairs[k + 1] <= run.pair) ++k;
-    store(args.call.outputs(k)[run.pair - pairs.first_pairs[k]] >> pairs.shift, run);
+    store(args.outputs(k)[run.pair - pairs.first_pairs[k]] >> pairs.shift, run);
     words += run.count > 1 ? 2 : 1;
   }
-  for_each_run(args.call, pairs, cache.first_pair, end, store);
+  for_each_run(args, pairs, cache.first_pair, end, store);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -134,7 +134,7 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::indice_convolution::native {
 
 MLUOP_EXPORT_KERNEL(count_kernel, count_pairs, CountArgs);
-MLUOP_EXPORT_KERNEL(sort_kernel, sort_runs, SortArgs);
+MLUOP_EXPORT_KERNEL(sort_kernel, sort_pairs, SortArgs);
 
 }  // namespace mluop::indice_convolution::native
 #endif

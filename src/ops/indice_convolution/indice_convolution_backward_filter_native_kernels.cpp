@@ -1,0 +1,386 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "core/caches.h"
+#include "core/half.h"
+#include "core/simd.h"
+#include "core/sizes.h"
+#include "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.h"
+#include "ops/indice_convolution/outer_products-inl.h"
+#include "primitives/gemm_microkernel-inl.h"
+#include "primitives/half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::indice_convolution::backward_filter {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kLanes;
+using mluop::HWY_NAMESPACE::kNr;
+using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::PanelTag;
+using mluop::HWY_NAMESPACE::store_f32;
+
+// Returns the first of `count` pairs with an index out of bounds, or `count`.
+HWY_INLINE int64_t find_bad_pair(const Args& args, const int32_t* inputs, const int32_t* outputs, int64_t count) {
+  const hn::ScalableTag<int32_t> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  constexpr int64_t kMaxIndex = std::numeric_limits<int32_t>::max();
+  const auto max_input = static_cast<int32_t>(std::min(args.N - 1, kMaxIndex));
+  const auto max_output = static_cast<int32_t>(std::min(args.M - 1, kMaxIndex));
+  const auto max_inputs = hn::Set(d, max_input), max_outputs = hn::Set(d, max_output);
+  int64_t l = 0;
+  for (; l + lanes <= count; l += lanes) {
+    const auto input = hn::LoadU(d, inputs + l), output = hn::LoadU(d, outputs + l);
+    const auto too_large = hn::Or(hn::Gt(input, max_inputs), hn::Gt(output, max_outputs));
+    const auto negative = hn::Lt(hn::Or(input, output), hn::Zero(d));
+    if (!hn::AllFalse(d, hn::AndNot(negative, too_large))) break;
+  }
+  for (; l < count; ++l) {
+    if ((inputs[l] | outputs[l]) >= 0 && (inputs[l] > max_input || outputs[l] > max_output)) return l;
+  }
+  return count;
+}
+
+void check_pairs(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
+  int64_t k = std::upper_bound(args.first_pairs, args.first_pairs + args.K, begin) - args.first_pairs - 1;
+  for (int64_t pair = begin; pair < end; ++k) {
+    const int64_t l = pair - args.first_pairs[k];
+    const int64_t count = std::min(end, args.first_pairs[k + 1]) - pair;
+    const int64_t bad = find_bad_pair(args, args.inputs(k) + l, args.outputs(k) + l, count);
+    if (bad < count) {
+      args.first_bad.report(pair + bad);
+      return;
+    }
+    pair += count;
+  }
+}
+
+// Pairs whose products are added together: consecutive ones of a segment, less those that are skipped.
+struct PairBatch {
+  int64_t count = 0;
+  const int32_t* inputs = nullptr;
+  const int32_t* outputs = nullptr;
+};
+
+HWY_INLINE bool any_negative(const int32_t* a, const int32_t* b, int64_t count) {
+  const hn::ScalableTag<int32_t> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto all = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) all = hn::Or(all, hn::Or(hn::LoadU(d, a + i), hn::LoadU(d, b + i)));
+  int32_t rest = 0;
+  for (; i < count; ++i) rest |= a[i] | b[i];
+  return rest < 0 || !hn::AllFalse(d, hn::Lt(all, hn::Zero(d)));
+}
+
+// Longer rows of consecutive pairs share few sets of L1.
+constexpr int64_t kMaxInPlaceBytes = 512;
+
+// Not to L1, which holds the panel of a batch.
+HWY_INLINE void prefetch_to_l2(const void* row, int64_t row_bytes) {
+  for (int64_t i = 0; i < row_bytes; i += kCacheLine) __builtin_prefetch(static_cast<const char*>(row) + i, 0, 2);
+}
+
+// to[0, width) = from[0, count) in fp32, and zeros; width - count is less than kLanes.
+template <class T>
+HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, float* to) {
+  const PanelTag d;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
+  for (; i < count; ++i) to[i] = mluop::to_f32(from[i]);
+  for (; i < width; ++i) to[i] = 0;
+}
+
+// Rows of a tensor of T, `stride` elements apart, are read in place.
+template <class T>
+bool is_read_in_place(int64_t stride) {
+  return std::is_same_v<T, float> && stride * int64_t{sizeof(float)} <= kMaxInPlaceBytes;
+}
+
+// Makes rows[i] the row indices[i] of a tensor from `first` on, whose rows are `stride` elements apart: of `count`
+// elements, and zeros up to `width`; in place or in `copies`, whose rows are `copy_stride` elements apart.
+template <class T>
+HWY_INLINE void gather(const T* first, const int32_t* indices, int64_t row_count, int64_t stride, int64_t count,
+                       int64_t width, bool in_place, float* copies, int64_t copy_stride, const float** rows) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (in_place) {
+      for (int64_t i = 0; i < row_count; ++i) rows[i] = first + indices[i] * stride;
+      return;
+    }
+  }
+  for (int64_t i = 0; i < row_count; ++i, copies += copy_stride) {
+    copy_row(first + indices[i] * stride, count, width, copies);
+    rows[i] = copies;
+  }
+}
+
+// to[0, count) = from[0, count), rounded to T.
+template <class T>
+HWY_INLINE void round_row(const float* from, int64_t count, T* to) {
+  const PanelTag d;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store_f32(hn::LoadU(d, from + i), d, to + i);
+  for (; i < count; ++i) round_to(from[i], to + i);
+}
+
+// The product of a segment for the input channels [row, row + rows) and the output channels [column, column +
+// columns).
+template <class T>
+class TileProduct {
+ public:
+  TileProduct(const MultiplyArgs& args, const Tile& tile, int64_t item)
+      : args_(args), tile_(tile), segment_(args.segments.segments[item / args.tiling.tiles(args)]) {
+    const Tiling& tiling = args.tiling;
+    const int64_t number = item % tiling.tiles(args_), column_tiles = tiling.column_tiles(args_);
+    row_ = number / column_tiles * tiling.rows;
+    rows_ = std::min(tiling.rows, args_.Ci - row_);
+    column_ = number % column_tiles * tiling.columns;
+    columns_ = std::min(tiling.columns, args_.Co - column_);
+    width_ = round_up(columns_, kLanes);
+    features_ = static_cast<const T*>(args_.features) + row_;
+    output_grad_ = static_cast<const T*>(args_.output_grad) + column_;
+    feature_in_place_ = is_read_in_place<T>(args_.Ci);
+    // Vectors of a row are read whole.
+    grad_in_place_ = is_read_in_place<T>(args_.Co) && columns_ == width_;
+    const bool are_written_as_fp32 = segment_.partial != kNone || std::is_same_v<T, float>;
+    sums_in_place_ = are_written_as_fp32 && columns_ == width_;
+    sums_ = sums_in_place_ ? static_cast<float*>(matrix()) + row_ * args_.Co + column_ : tile.sums;
+    sum_stride_ = sums_in_place_ ? args_.Co : width_;
+  }
+
+  // Adds the products of the positions [begin, end), which follow those of the call before.
+  void add_pairs(int64_t begin, int64_t end) {
+    int64_t l = begin;
+    PairBatch batch = read(l, end, 0);
+    for (int side = 1; l < end; side = 1 - side) {
+      l += args_.tiling.batch_pairs;
+      const PairBatch next = read(l, end, side);
+      find_rows(batch);
+      multiply_batch(batch.count, next);
+      batch = next;
+    }
+    write_sums();
+  }
+
+  // Continues from the partial sums.
+  void resume() {
+    starts_ = false;
+    if (sums_in_place_) return;
+    const float* from = static_cast<const float*>(matrix());
+    for (int64_t r = 0; r < rows_; ++r) {
+      copy_row(from + (row_ + r) * args_.Co + column_, columns_, width_, sums_ + r * width_);
+    }
+  }
+
+ private:
+  // The batch from position l on, before position `end`; `side`: which of the two buffers of indices it may use.
+  PairBatch read(int64_t l, int64_t end, int side) const {
+    if (l >= end) return {};
+    const int64_t max = args_.tiling.batch_pairs, count = std::min(max, end - l);
+    const int32_t* from_inputs = args_.inputs(segment_.k) + l;
+    const int32_t* from_outputs = args_.outputs(segment_.k) + l;
+    if (!any_negative(from_inputs, from_outputs, count)) return {count, from_inputs, from_outputs};
+    int32_t* const inputs = tile_.indices + int64_t{2} * side * max;
+    int32_t* const outputs = inputs + max;
+    int64_t valid = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      inputs[valid] = from_inputs[i];
+      outputs[valid] = from_outputs[i];
+      valid += (from_inputs[i] | from_outputs[i]) >= 0 ? 1 : 0;
+    }
+    return {valid, inputs, outputs};
+  }
+
+  // Finds the rows of a batch, and copies those that are not read in place.
+  void find_rows(const PairBatch& batch) const {
+    const Tiling& tiling = args_.tiling;
+    gather(features_, batch.inputs, batch.count, args_.Ci, rows_, rows_, feature_in_place_, tile_.features,
+           tiling.feature_stride(), tile_.feature_rows);
+    gather(output_grad_, batch.outputs, batch.count, args_.Co, columns_, width_, grad_in_place_, tile_.grads,
+           tiling.grad_stride(), tile_.grad_rows);
+  }
+
+  // Adds the products of the rows found, and prefetches the rows of the next batch between blocks.
+  void multiply_batch(int64_t pairs, const PairBatch& next) {
+    const int64_t panels = ceil_div(width_, kNr);
+    const int64_t blocks = panels * ceil_div(rows_, kOuterProductMr(std::min(width_, kNr) / kLanes));
+    const int64_t step = ceil_div(next.count, blocks);
+    int64_t prefetched = 0;
+    const auto prefetch_step = [&] {
+      const int64_t end = std::min(prefetched + step, next.count);
+      for (; prefetched < end; ++prefetched) {
+        prefetch_to_l2(features_ + next.inputs[prefetched] * args_.Ci, rows_ * int64_t{sizeof(T)});
+        prefetch_to_l2(output_grad_ + next.outputs[prefetched] * args_.Co, columns_ * int64_t{sizeof(T)});
+      }
+    };
+    for (int64_t column = 0; column < width_; column += kNr) {
+      const OuterProductArgs args{tile_.feature_rows, tile_.grad_rows, column, pairs, starts_,
+                                  sums_ + column,     sum_stride_};
+      outer_product_panel(std::min(kNr, width_ - column), args, rows_, prefetch_step);
+    }
+    starts_ = false;
+  }
+
+  // Where the sums of the segment are written: its partial sums, or the filters of its offset, which are T.
+  void* matrix() const {
+    if (segment_.partial != kNone) return args_.partials + segment_.partial * args_.matrix_count();
+    return static_cast<T*>(args_.filters_grad) + segment_.k * args_.matrix_count();
+  }
+
+  void write_sums() const {
+    if (sums_in_place_) return;
+    const auto round_rows = [&](auto* to) {
+      for (int64_t r = 0; r < rows_; ++r) {
+        round_row(sums_ + r * width_, columns_, to + (row_ + r) * args_.Co + column_);
+      }
+    };
+    if (segment_.partial == kNone) {
+      round_rows(static_cast<T*>(matrix()));
+    } else {
+      round_rows(static_cast<float*>(matrix()));
+    }
+  }
+
+  const MultiplyArgs& args_;
+  const Tile& tile_;
+  const Segment& segment_;
+  bool starts_ = true;  // no product has been added
+  int64_t row_, rows_;
+  int64_t column_, columns_;
+  int64_t width_;  // the columns in whole vectors
+  const T *features_, *output_grad_;
+  bool feature_in_place_, grad_in_place_;
+  bool sums_in_place_;  // in the matrix of the segment
+  float* sums_;         // of input channel row_ and output channel column_, whose rows are sum_stride_ apart
+  int64_t sum_stride_;
+};
+
+// Segments that a task interleaves.
+constexpr int64_t kMaxInterleaved = 64;
+
+// Returns how many work items from `item` on are segments of its group with partial sums, at least 1.
+int64_t count_in_group(const MultiplyArgs& args, int64_t item, int64_t end) {
+  if (args.tiling.tiles(args) > 1) return 1;
+  const Segment* const segments = args.segments.segments;
+  const auto continues = [&](int64_t i) {
+    return segments[i].partial != kNone && segments[i].group == segments[item].group;
+  };
+  int64_t next = item;
+  while (next < end && continues(next)) ++next;
+  return std::max<int64_t>(next - item, 1);
+}
+
+// Computes the segments of a group, each in runs of rows that remain in the caches. Input rows are expected to
+// ascend; other orders are slower, with the same result.
+template <class T>
+void interleave_segments(const MultiplyArgs& args, const Tile& tile, int64_t first, int64_t count) {
+  int64_t done[kMaxInterleaved];
+  int64_t limit = args.N;
+  for (int64_t i = 0; i < count; ++i) {
+    const Segment& segment = args.segments.segments[first + i];
+    done[i] = segment.begin;
+    limit = std::min(limit, std::max<int64_t>(args.inputs(segment.k)[segment.begin], 0));
+  }
+  for (int64_t left = count; left > 0;) {
+    limit += args.tiling.run_rows;
+    left = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const Segment& segment = args.segments.segments[first + i];
+      const int32_t* inputs = args.inputs(segment.k);
+      const int64_t begin = done[i];
+      if (begin == segment.end) continue;
+      done[i] =
+          limit >= args.N ? segment.end : std::lower_bound(inputs + begin, inputs + segment.end, limit) - inputs;
+      if (done[i] < segment.end) ++left;
+      if (done[i] == begin) continue;
+      TileProduct<T> product(args, tile, first + i);
+      if (begin > segment.begin) product.resume();
+      product.add_pairs(begin, done[i]);
+    }
+  }
+}
+
+template <class T>
+void multiply(const MultiplyArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Tile tile(task.nram, args.tiling);
+  for (int64_t item = begin; item < end;) {
+    const int64_t count = std::min(count_in_group(args, item, end), kMaxInterleaved);
+    if (count > 1) {
+      interleave_segments<T>(args, tile, item, count);
+    } else {
+      const Segment& segment = args.segments.segments[item / args.tiling.tiles(args)];
+      TileProduct<T>(args, tile, item).add_pairs(segment.begin, segment.end);
+    }
+    item += count;
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(multiply, MultiplyArgs);
+
+// out[0, count) = the sum of `terms` rows of partials, `stride` elements apart, in their order.
+template <class T>
+void add_rows(const float* partials, int64_t terms, int64_t stride, int64_t count, T* out) {
+  const PanelTag d;
+  constexpr int kVectors = 8;
+  int64_t i = 0;
+  for (; i + kVectors * kLanes <= count; i += kVectors * kLanes) {
+    hn::Vec<PanelTag> sums[kVectors];
+    const float* from = partials + i;
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) sums[v] = hn::LoadU(d, from + v * kLanes);
+    for (int64_t t = 1; t < terms; ++t) {
+      from += stride;
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], hn::LoadU(d, from + v * kLanes));
+    }
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) store_f32(sums[v], d, out + i + v * kLanes);
+  }
+  for (; i < count; ++i) {
+    float sum = partials[i];
+    for (int64_t t = 1; t < terms; ++t) sum += partials[t * stride + i];
+    round_to(sum, out + i);
+  }
+}
+
+template <class T>
+void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {
+  const int64_t elements = args.matrix_count();
+  const int64_t runs = ceil_div(elements, kCombinedElements);
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t k = item / runs;
+    const int64_t first = item % runs * kCombinedElements;
+    const int64_t count = std::min(kCombinedElements, elements - first);
+    const int64_t terms = args.segments.division.segments_of(args.indice_num[k]);
+    T* const out = static_cast<T*>(args.filters_grad) + k * elements + first;
+    if (terms == 0) {
+      std::memset(static_cast<void*>(out), 0, static_cast<size_t>(count) * sizeof(T));
+    } else if (terms > 1) {
+      add_rows(args.partials + args.segments.first_partials[k] * elements + first, terms, elements, count, out);
+    }
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(combine, CombineArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::indice_convolution::backward_filter
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::indice_convolution::backward_filter {
+
+MLUOP_EXPORT_KERNEL(check_kernel, check_pairs, CheckArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(multiply_kernel, multiply, MultiplyArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(combine_kernel, combine, CombineArgs);
+
+}  // namespace mluop::indice_convolution::backward_filter
+#endif

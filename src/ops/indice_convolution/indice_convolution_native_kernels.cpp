@@ -1,0 +1,317 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/indice_convolution/indice_convolution_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/half.h"
+#include "core/simd.h"
+#include "core/sizes.h"
+#include "ops/indice_convolution/batch_reader-inl.h"
+#include "ops/indice_convolution/indice_convolution_native_kernels.h"
+#include "primitives/gemm_microkernel-inl.h"
+#include "primitives/half-inl.h"
+#include "primitives/prefetch.h"
+#include "primitives/stream-inl.h"
+#include "primitives/transpose_square-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::indice_convolution::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::gemm_panel;
+using mluop::HWY_NAMESPACE::kLanes;
+using mluop::HWY_NAMESPACE::kMr;
+using mluop::HWY_NAMESPACE::kNr;
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::load_transposed;
+using mluop::HWY_NAMESPACE::MicrokernelArgs;
+using mluop::HWY_NAMESPACE::PanelTag;
+using mluop::HWY_NAMESPACE::store_f32;
+using mluop::HWY_NAMESPACE::StreamWriter;
+using mluop::HWY_NAMESPACE::unpack;
+
+// Copies the filters of an offset, of any strides, to fp32 [inputs][stride].
+template <class T>
+void copy_elements(const T* from, const FilterStrides& strides, int64_t inputs, int64_t outputs, float* to,
+                   int64_t stride) {
+  for (int64_t ci = 0; ci < inputs; ++ci) {
+    for (int64_t co = 0; co < outputs; ++co) {
+      to[ci * stride + co] = mluop::to_f32(from[ci * strides.ci + co * strides.co]);
+    }
+  }
+}
+
+// The same for strides.co == 1 and whole vectors of outputs. The rows are short and far apart: prefetched ahead.
+template <class T>
+void copy_vectors(const T* from, int64_t ci_stride, int64_t inputs, int64_t outputs, float* to, int64_t stride) {
+  constexpr int64_t kPrefetchedRows = 32;
+  const PanelTag d;
+  for (int64_t ci = 0; ci < inputs; ++ci, from += ci_stride, to += stride) {
+    if (ci + kPrefetchedRows < inputs) {
+      prefetch_row<Use::kReadOnce>(from + kPrefetchedRows * ci_stride, outputs * int64_t{sizeof(T)});
+    }
+    for (int64_t co = 0; co < outputs; co += kLanes) hn::Store(load_f32(d, from + co), d, to + co);
+  }
+}
+
+// The same for strides.ci == 1 and whole squares.
+template <class T>
+void copy_squares(const T* from, int64_t co_stride, int64_t inputs, int64_t outputs, float* to, int64_t stride) {
+  const PanelTag d;
+  for (int64_t co = 0; co < outputs; co += kLanes) {
+    for (int64_t ci = 0; ci < inputs; ci += kLanes * kPacked<T>) {
+      hn::Vec<PanelTag> columns[kLanes];
+      load_transposed(d, from + co * co_stride + ci, co_stride, columns);
+      float* row = to + ci * stride + co;
+      HWY_UNROLL(16) for (int64_t j = 0; j < kLanes; ++j) {
+        hn::Store(unpack<T, 0>(d, columns[j]), d, row);
+        row += stride;
+        if constexpr (kPacked<T> == 2) {
+          hn::Store(unpack<T, 1>(d, columns[j]), d, row);
+          row += stride;
+        }
+      }
+    }
+  }
+}
+
+// Packs output channels [co, co + outputs), at most kNr, of the filters of offset k as fp32 [Ci][outputs], padded
+// with zeros to whole vectors.
+template <class T>
+void pack_panel(const Args& args, int64_t k, int64_t co, int64_t outputs, float* to) {
+  const FilterStrides& strides = args.strides;
+  const T* from = static_cast<const T*>(args.filters) + k * strides.k + co * strides.co;
+  const int64_t stride = round_up(outputs, kLanes);
+  int64_t copied_inputs = 0, copied_outputs = outputs / kLanes * kLanes;
+  if (strides.co == 1) {
+    copied_inputs = args.Ci;
+    copy_vectors(from, strides.ci, copied_inputs, copied_outputs, to, stride);
+  } else if (strides.ci == 1) {
+    copied_inputs = args.Ci / (kLanes * kPacked<T>)*(kLanes * kPacked<T>);
+    copy_squares(from, strides.co, copied_inputs, copied_outputs, to, stride);
+  }
+  // What is left: some outputs of the inputs that have been copied, and the other inputs.
+  copy_elements(from + copied_outputs * strides.co, strides, copied_inputs, outputs - copied_outputs,
+                to + copied_outputs, stride);
+  copy_elements(from + copied_inputs * strides.ci, strides, args.Ci - copied_inputs, outputs,
+                to + copied_inputs * stride, stride);
+  for (int64_t ci = 0; ci < args.Ci; ++ci) {
+    std::fill(to + ci * stride + outputs, to + (ci + 1) * stride, 0.0F);
+  }
+}
+
+template <class T>
+void pack_filters(const PackArgs& args, int64_t begin, int64_t end, Task&) {
+  const int64_t channels = round_up(args.Co, kLanes);
+  const int64_t panels = ceil_div(channels, kNr);
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t k = item / panels;
+    const int64_t channel = item % panels * kNr;
+    pack_panel<T>(args, k, channel, std::min(kNr, args.Co - channel),
+                  args.packed_filters + (k * channels + channel) * args.Ci);
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(pack_filters, PackArgs);
+
+// Prefetches the input rows of a batch in `steps` steps: all prefetches at once would exceed the line fill buffers
+// and delay the loads that follow.
+class RowPrefetcher {
+ public:
+  RowPrefetcher(const PairBatch& batch, const void* features, int64_t row_bytes, int64_t steps)
+      : input_(batch.inputs),
+        end_(batch.inputs + batch.count),
+        features_(static_cast<const char*>(features)),
+        row_bytes_(row_bytes),
+        step_rows_(ceil_div(batch.count, steps)) {}
+
+  void prefetch_step() {
+    const int32_t* const stop = input_ + std::min<int64_t>(step_rows_, end_ - input_);
+    for (; input_ < stop; ++input_) prefetch_row<Use::kRead>(features_ + *input_ * row_bytes_, row_bytes_);
+  }
+
+ private:
+  const int32_t* input_;
+  const int32_t* end_;
+  const char* features_;
+  int64_t row_bytes_;
+  int64_t step_rows_;
+};
+
+// The convolution of tiles that hold the output channels from `channel` on.
+template <class T>
+class Convolution {
+ public:
+  Convolution(const ConvolveArgs& args, Tile<T>& tile, const StreamWriter& stream, int64_t channel)
+      : args_(args),
+        tile_(tile),
+        stream_(stream),
+        all_channels_(round_up(args.Co, kLanes)),
+        channel_(channel),
+        channels_(std::min(args.tiling.output_channels, all_channels_ - channel)) {}
+
+  // Computes the tiles [number, end).
+  void compute_tiles(int64_t number, int64_t end) {
+    BatchReader reader(args_, number, end, tile_.buffers, tile_.last_batch_of_row);
+    PairBatch batch, next;
+    clear_sums();
+    for (bool more = reader.read(batch); more; std::swap(batch, next)) {
+      more = reader.read(next);
+      for (; number < batch.tile; ++number) {
+        write_tile(number);
+        clear_sums();
+      }
+      if (!more) next.count = 0;
+      add_products(batch,
+                   RowPrefetcher(next, args_.features, args_.Ci * int64_t{sizeof(T)}, block_count(batch.count)));
+    }
+    for (; number < end; ++number) {
+      write_tile(number);
+      clear_sums();
+    }
+  }
+
+ private:
+  void clear_sums() {
+    std::memset(tile_.sums, 0, static_cast<size_t>(channels_ << args_.tiling.shift) * sizeof(float));
+  }
+
+  // A lower bound of the number of microkernel blocks in the products of `pairs` pairs.
+  int64_t block_count(int64_t pairs) const {
+    const int64_t panels = ceil_div(args_.Ci, args_.tiling.input_channels) * std::max(channels_ / kNr, int64_t{1});
+    return panels * ceil_div(pairs, kMr(std::min(channels_, kNr) / kLanes));
+  }
+
+  // Adds the products of a batch to the sums, and prefetches rows of the next batch between blocks.
+  void add_products(const PairBatch& batch, RowPrefetcher next_rows) {
+    if (args_.tiling.packs && batch.k != packed_k_) pack_panels(batch.k);
+    const float* const filters = args_.tiling.packs
+                                     ? tile_.filters
+                                     : args_.packed_filters + (batch.k * all_channels_ + channel_) * args_.Ci;
+    const auto first_row = static_cast<int32_t>(batch.tile << args_.tiling.shift);
+    const int64_t max_width = args_.tiling.input_channels;
+    for (int64_t input = 0; input < args_.Ci; input += max_width) {
+      const int64_t width = std::min(max_width, args_.Ci - input);
+      constexpr bool kConverts = Tile<T>::kConverts;
+      if constexpr (kConverts) convert_rows(batch, input, width);
+      const float* features = kConverts ? tile_.features : static_cast<const float*>(args_.features) + input;
+      const int64_t feature_stride = kConverts ? max_width : args_.Ci;
+      const int32_t* feature_rows = kConverts ? tile_.row_numbers : batch.inputs;
+      for (int64_t channel = 0; channel < channels_; channel += kNr) {
+        const int64_t panel_width = std::min(kNr, channels_ - channel);
+        const MicrokernelArgs args{filters + channel * args_.Ci + input * panel_width,
+                                   width,
+                                   features,
+                                   feature_stride,
+                                   tile_.sums + channel,
+                                   channels_,
+                                   first_row};
+        gemm_panel(panel_width, args, feature_rows, batch.outputs, batch.count,
+                   [&next_rows] { next_rows.prefetch_step(); });
+      }
+    }
+  }
+
+  // Packs the filters of an offset for the tile.
+  void pack_panels(int64_t k) {
+    packed_k_ = k;
+    const int64_t outputs = std::min(channels_, args_.Co - channel_);
+    for (int64_t co = 0; co < outputs; co += kNr) {
+      pack_panel<T>(args_, k, channel_ + co, std::min(kNr, outputs - co), tile_.filters + co * args_.Ci);
+    }
+  }
+
+  // Converts channels [input, input + width) of the batch's rows to fp32.
+  void convert_rows(const PairBatch& batch, int64_t input, int64_t width) {
+    const PanelTag d;
+    const int64_t whole = width / kLanes * kLanes;
+    // Local copies: members would be loaded again after each vector store, which may alias them.
+    const T* const features = static_cast<const T*>(args_.features) + input;
+    const int32_t* const inputs = batch.inputs;
+    const int64_t count = batch.count, row_stride = args_.Ci, stride = args_.tiling.input_channels;
+    float* to = tile_.features;
+    for (int64_t i = 0; i < count; ++i, to += stride) {
+      const T* from = features + inputs[i] * row_stride;
+      for (int64_t j = 0; j < whole; j += kLanes) hn::Store(load_f32(d, from + j), d, to + j);
+      for (int64_t j = whole; j < width; ++j) to[j] = mluop::f16_to_f32(from[j]);
+    }
+  }
+
+  // Writes the sums of a tile to features_out.
+  void write_tile(int64_t number) {
+    const int64_t first_row = number << args_.tiling.shift;
+    const int64_t rows = std::min(args_.tiling.rows(), args_.M - first_row);
+    const int64_t count = std::min(channels_, args_.Co - channel_);
+    T* out = static_cast<T*>(args_.features_out) + first_row * args_.Co + channel_;
+    if (channels_ == args_.Co) return copy_sums(tile_.sums, rows * count, out);
+    for (int64_t row = 0; row < rows; ++row) {
+      copy_sums(tile_.sums + row * channels_, count, out);
+      out += args_.Co;
+    }
+  }
+
+  void copy_sums(const float* sums, int64_t count, float* out) { copy(out, sums, count); }
+
+  void copy_sums(const float* sums, int64_t count, Half* out) {
+    const PanelTag d;
+    const int64_t max = args_.tiling.feature_count();
+    T* const halves = tile_.output;
+    for (int64_t first = 0; first < count; first += max) {
+      const int64_t converted = std::min(max, count - first);
+      for (int64_t i = 0; i < converted; i += kLanes) store_f32(hn::LoadU(d, sums + first + i), d, halves + i);
+      copy(reinterpret_cast<uint16_t*>(out + first), reinterpret_cast<const uint16_t*>(halves), converted);
+    }
+  }
+
+  template <class Element>
+  void copy(Element* out, const Element* from, int64_t count) {
+    if (args_.tiling.stream) {
+      stream_.copy(out, from, static_cast<size_t>(count));
+    } else {
+      std::memcpy(out, from, static_cast<size_t>(count) * sizeof(Element));
+    }
+  }
+
+  const ConvolveArgs& args_;
+  Tile<T>& tile_;
+  const StreamWriter& stream_;
+  int64_t all_channels_;   // of the packed filters
+  int64_t channel_;        // the first output channel of the tile
+  int64_t channels_;       // output channels of the tile
+  int64_t packed_k_ = -1;  // the offset whose filters the tile has packed
+};
+
+template <class T>
+void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
+  Tile<T> tile(task.nram, args.tiling);
+  tile.initialize();
+  const StreamWriter stream;
+  const int64_t row_tile_count = args.pairs.sort.bucket_count;
+  for (int64_t item = begin; item < end;) {
+    const int64_t number = item % row_tile_count;
+    const int64_t count = std::min(row_tile_count - number, end - item);
+    Convolution<T> convolution(args, tile, stream, item / row_tile_count * args.tiling.output_channels);
+    convolution.compute_tiles(number, number + count);
+    item += count;
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(convolve, ConvolveArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::indice_convolution::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::indice_convolution::native {
+
+MLUOP_EXPORT_KERNEL_OF_DTYPE(pack_kernel, pack_filters, PackArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(convolve_kernel, convolve, ConvolveArgs);
+
+}  // namespace mluop::indice_convolution::native
+#endif

@@ -1,0 +1,118 @@
+// Indice convolution: the range kernels, in the order of their launches, and the buffers of a task in NRAM. The
+// convolution is output-stationary: a tile of features_out stays in NRAM until the products of all its pairs are
+// added.
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <type_traits>
+
+#include "core/arena.h"
+#include "core/half.h"
+#include "ops/indice_convolution/indice_convolution_args.h"
+#include "ops/indice_convolution/pairs_by_output_tile.h"
+#include "primitives/matmul.h"
+#include "team/atomics.h"
+#include "team/launch.h"
+
+namespace mluop::indice_convolution::native {
+
+// Work items: pairs. Counts the pairs of each tile, except those with a negative index, and caches their runs.
+// Reports the first pair with an index out of bounds; the counts are then incomplete.
+struct CountArgs : Args {
+  PairsByOutputTile& pairs;
+  FirstBadItem& first_bad;
+};
+RangeKernel<CountArgs> count_kernel();
+
+// Work items: pairs, divided as for count_kernel(). Writes sorted_runs. Pairs of one tile keep their order.
+struct SortArgs : Args {
+  PairsByOutputTile& pairs;
+};
+RangeKernel<SortArgs> sort_kernel();
+
+// Work items: panels of all offsets, in the order of offsets. Packs the filters as fp32 [K][panels][Ci][NR]; the
+// last panel of an offset has as many columns as whole vectors need, and is padded with zeros.
+struct PackArgs : Args {
+  float* packed_filters;
+};
+RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
+
+// The sizes of a tile. Its pairs are multiplied in batches: pairs of one offset, whose output rows differ, so that
+// the sums of several can be in registers at the same time.
+struct Tiling {
+  int64_t rows() const { return int64_t{1} << shift; }
+  int64_t sum_count() const { return rows() * output_channels; }
+  int64_t feature_count() const { return batch_pairs * input_channels; }
+
+  int shift;                // log2 of the rows of features_out
+  int64_t output_channels;  // a multiple of NR of the microkernel
+  int64_t batch_pairs;
+  int64_t input_channels;  // of the rows of a batch, a multiple of kMaxLanes
+  bool packs;              // tiles pack the filters that they multiply; else these are packed before
+  bool stream;             // the output bypasses the caches
+};
+
+// Copies of the indices of consecutive pairs of one tile and one offset.
+struct PairBuffers {
+  // Room for `max_pairs` pairs; whole vectors are stored to gathered_inputs. The buffers are one piece of NRAM, as
+  // each piece is padded.
+  PairBuffers(Arena& nram, int64_t max_pairs)
+      : gathered_inputs(nram.take<int32_t>("pairs", {6 * max_pairs + kMaxLanes})),
+        gathered_outputs(gathered_inputs + max_pairs + kMaxLanes),
+        divided_inputs(gathered_outputs + max_pairs),
+        divided_outputs(divided_inputs + max_pairs),
+        batch_of_pair(divided_outputs + max_pairs),
+        batch_ends(batch_of_pair + max_pairs) {}
+
+  // Indices that are not contiguous in indice_pairs.
+  int32_t* gathered_inputs;
+  int32_t* gathered_outputs;
+  // Indices of several batches, which are consecutive.
+  int32_t* divided_inputs;
+  int32_t* divided_outputs;
+  int32_t* batch_of_pair;  // [max_pairs], before the pairs are divided
+  int32_t* batch_ends;     // [batches]
+};
+
+// T: float or Half. Input rows are read in place if they are float, and converted if they are half.
+template <class T>
+struct Tile {
+  static constexpr bool kConverts = !std::is_same_v<T, float>;
+
+  Tile(Arena& nram, const Tiling& tiling)
+      : sums(nram.take<float>("sums", {tiling.rows(), tiling.output_channels})),
+        filters(nram.take<float>("packed filters",
+                                 {tiling.packs ? tiling.input_channels : 0, tiling.output_channels})),
+        last_batch_of_row(nram.take<int32_t>("last batch of row", {tiling.rows()})),
+        buffers{PairBuffers(nram, tiling.batch_pairs), PairBuffers(nram, tiling.batch_pairs)},
+        converted_pairs(kConverts ? tiling.batch_pairs : 0),
+        features(nram.take<float>("converted features", {converted_pairs, tiling.input_channels})),
+        row_numbers(nram.take<int32_t>("row numbers", {converted_pairs})),
+        output(nram.take<T>("converted output", {converted_pairs, tiling.input_channels})) {}
+
+  // Before the first use.
+  void initialize() { std::iota(row_numbers, row_numbers + converted_pairs, 0); }
+
+  float* sums;                 // [rows, output_channels]
+  float* filters;              // [panels][Ci][NR], of one offset, if the tile packs them
+  int32_t* last_batch_of_row;  // [rows], of a BatchReader
+  PairBuffers buffers[2];      // of a BatchReader
+
+  // Half only.
+  int64_t converted_pairs;
+  float* features;       // [batch_pairs, input_channels], input rows in fp32
+  int32_t* row_numbers;  // [batch_pairs], 0, 1, 2, ...
+  T* output;             // [batch_pairs, input_channels], some of the sums in half
+};
+
+// Work items: tiles of the output, by channels, then by rows. Adds the products of the pairs of a tile, in their
+// order, and writes the sums to features_out.
+struct ConvolveArgs : Args {
+  const PairsByOutputTile& pairs;
+  const float* packed_filters;
+  const Tiling& tiling;
+};
+RangeKernel<ConvolveArgs> convolve_kernel(mluOpDataType_t dtype);
+
+}  // namespace mluop::indice_convolution::native
