@@ -1,6 +1,10 @@
 // mluOpThreeInterpolateBackward: entry and checks.
-#include "ops/three_interpolate_backward/device/plan.h"
-#include "ops/three_interpolate_backward/native/plan.h"
+// Start with the entry below, then run() and make_plan() in three_interpolate_backward_native.cpp. Many channels,
+// few features: sum() in three_interpolate_backward_native_grouped_kernels.cpp; other calls: direct() in
+// three_interpolate_backward_native_direct_kernels.cpp. The algorithm of the design document: run() in
+// three_interpolate_backward_device.cpp, then interpolate() in three_interpolate_backward_device_kernels.cpp.
+#include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native.h"
 
 namespace mluop {
 namespace {

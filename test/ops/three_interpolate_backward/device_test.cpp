@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "ops/three_interpolate_backward/device/plan.h"
-#include "ops/three_interpolate_backward/device/tile.h"
 #include "ops/three_interpolate_backward/sizes.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
 #include "support/environment.h"
 #include "support/run_with_statistics.h"
 #include "team/split.h"

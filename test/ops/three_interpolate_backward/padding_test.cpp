@@ -8,11 +8,11 @@
 
 #include "core/aligned_buffer.h"
 #include "core/poison.h"
-#include "ops/three_interpolate_backward/device/kernels.h"
-#include "ops/three_interpolate_backward/device/plan.h"
-#include "ops/three_interpolate_backward/native/kernels.h"
-#include "ops/three_interpolate_backward/native/plan.h"
 #include "ops/three_interpolate_backward/sizes.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
 #include "support/environment.h"
 
 namespace mluop::test {
@@ -45,13 +45,13 @@ void run_native(const Context& context, const interpolate::Args& args) {
   const int64_t items = plan.tiling.work_items(args);
   if (plan.grouped) {
     AlignedBuffer memory;
-    memory.reserve(bytes_of<interpolate::native::GroupedPairs>(args, plan.tiling));
-    Arena pool(memory.data(), memory.capacity());
-    const interpolate::native::GroupedPairs grouped(pool, args, plan.tiling);
+    memory.reserve(bytes_of<interpolate::native::Scratch>(args, plan.tiling));
+    Arena arena(memory.data(), memory.capacity());
+    const interpolate::native::Scratch scratch(arena, args, plan.tiling);
     FirstBadItem bad;
-    expect_no_invalid(interpolate::native::group_kernel(args.dtype), {args, plan.tiling, grouped, bad},
+    expect_no_invalid(interpolate::native::group_kernel(args.dtype), {args, plan.tiling, scratch, bad},
                       args.B * plan.tiling.point_tiles(args));
-    expect_no_invalid(interpolate::native::sum_kernel(args.dtype), {args, plan.tiling, grouped}, items);
+    expect_no_invalid(interpolate::native::sum_kernel(args.dtype), {args, plan.tiling, scratch}, items);
   } else {
     expect_no_invalid(interpolate::native::direct_kernel(args.dtype),
                       {args, plan.tiling, plan.stream, plan.prefetch}, items);

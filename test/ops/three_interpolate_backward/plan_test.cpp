@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/caches.h"
-#include "ops/three_interpolate_backward/native/plan.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native.h"
 #include "support/environment.h"
 
 namespace mluop::test {

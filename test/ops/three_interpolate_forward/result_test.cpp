@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/three_interpolate_forward/native/plan.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward_native.h"
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/operator_call.h"

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/device/interpolate_kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -9,8 +9,8 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "ops/three_interpolate_backward/device/kernels.h"
-#include "ops/three_interpolate_backward/device/tile.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
+#include "primitives/find_bad_index-inl.h"
 #include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/transpose_square-inl.h"
@@ -20,10 +20,24 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::device {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::find_bad_index;
 using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::store_f32;
+
+void check(const CheckArgs& args, int64_t begin, int64_t end, Task& task) {
+  const CheckTile tile(task.nram);
+  for (int64_t first = begin; first < end; first += CheckTile::kIndices) {
+    const int64_t count = std::min(CheckTile::kIndices, end - first);
+    load(task, tile.indices, args.indices + first, count * int64_t{sizeof(int32_t)});
+    ++task.statistics->tiles;
+    const int64_t bad = find_bad_index(tile.indices, 0, count, args.M);
+    if (bad == count) continue;
+    args.first_bad_index.report(first + bad);
+    return;
+  }
+}
 
 using D = hn::CappedTag<float, 16>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
@@ -67,6 +81,63 @@ HWY_INLINE void for_each_strip(const TileRange& range, const Visit& visit) {
   for (int64_t c = 0; c < range.channels; c += Strip::kChannels) visit(Strip(range, c));
 }
 
+// The distance of the sums of consecutive channels, in a strip that is not transposed.
+HWY_INLINE int64_t untransposed_stride(const Tiling& tiling) { return tiling.Mo + kLanes; }
+
+template <class T>
+HWY_INLINE void clear_sums(const Tile<T>& tile, const Tiling& tiling, const Strip& strip) {
+  const int64_t count =
+      strip.transposed() ? (tiling.Mo + 1) * strip.width : strip.channels * untransposed_stride(tiling);
+  std::fill_n(strip.sums(tile, tiling), count, 0.0F);
+}
+
+template <class T>
+HWY_INLINE void load_pairs(const Args& args, const Tile<T>& tile, const TileRange& range, Task& task) {
+  const int64_t first = (range.b * args.N + range.n) * 3;
+  const int64_t count = range.points * 3;
+  load(task, tile.indices, args.indices + first, count * int64_t{sizeof(int32_t)});
+  load(task, tile.weights, static_cast<const T*>(args.weights) + first, count * int64_t{sizeof(T)});
+}
+
+template <class T>
+HWY_INLINE void transpose_pairs(const Tile<T>& tile, int64_t No, int64_t points) {
+  for (int64_t n = 0; n < points; ++n) {
+    for (int64_t slot = 0; slot < 3; ++slot) {
+      tile.slot_indices[slot * No + n] = tile.indices[n * 3 + slot];
+      tile.slot_weights[slot * No + n] = tile.weights[n * 3 + slot];
+    }
+  }
+}
+
+// Point n of the first row of a strip of grad_output.
+template <class T>
+HWY_INLINE const T* gradients(const Args& args, const TileRange& range, int64_t n, int64_t strip_c) {
+  return static_cast<const T*>(args.grad_output) + (range.b * args.C + range.c + strip_c) * args.N + n;
+}
+
+template <class T>
+HWY_INLINE void load_strip(const InterpolateArgs& args, const Tile<T>& tile, const TileRange& range,
+                           const Strip& strip, Task& task) {
+  const Tiling& tiling = args.tiling;
+  constexpr auto kBytes = int64_t{sizeof(T)};
+  load_rows(task, tile.grad_output + strip.c * tiling.No, tiling.No * kBytes,
+            gradients<T>(args, range, range.n, strip.c), args.N * kBytes, range.points * kBytes, strip.channels);
+}
+
+// Prefetches the rows of a strip for the next tiles, kBytes of a row at a time: measured faster than one tile at a
+// time, whose rows are short. Strips take turns.
+template <class T>
+HWY_INLINE void prefetch_next(const InterpolateArgs& args, const TileRange& range, const Strip& strip) {
+  const Tiling& tiling = args.tiling;
+  constexpr int64_t kBytes = 1024;
+  const int64_t tiles = std::max<int64_t>(kBytes / (tiling.No * int64_t{sizeof(T)}), 1);
+  const int64_t n = range.n + tiling.No;
+  if (n >= args.N || (range.n / tiling.No + strip.c / Strip::kChannels) % tiles != 0) return;
+  const int64_t row_bytes = std::min(tiles * tiling.No, args.N - n) * int64_t{sizeof(T)};
+  const T* from = gradients<T>(args, range, n, strip.c);
+  for (int64_t c = 0; c < strip.channels; ++c) prefetch_row<Use::kRead>(from + c * args.N, row_bytes);
+}
+
 HWY_INLINE void store_column(hn::Vec<D> column, float* to, int64_t) { hn::Store(column, D(), to); }
 HWY_INLINE void store_column(hn::Vec<D> column, Half* to, int64_t stride) {
   const hn::Rebind<uint16_t, D> d16;
@@ -94,16 +165,6 @@ HWY_INLINE void transpose_points(const Tile<T>& tile, const Tiling& tiling, cons
   }
 }
 
-template <class T>
-HWY_INLINE void transpose_pairs(const Tile<T>& tile, int64_t No, int64_t points) {
-  for (int64_t n = 0; n < points; ++n) {
-    for (int64_t slot = 0; slot < 3; ++slot) {
-      tile.slot_indices[slot * No + n] = tile.indices[n * 3 + slot];
-      tile.slot_weights[slot * No + n] = tile.weights[n * 3 + slot];
-    }
-  }
-}
-
 // Sets local_rows and local_weights for a slot: indices outside [m0, m0 + Mo) have weight 0 and the spare row.
 template <class T>
 HWY_INLINE void select_rows(const Tile<T>& tile, const Tiling& tiling, int64_t slot, int64_t m0, int64_t points) {
@@ -124,32 +185,23 @@ HWY_INLINE void select_rows(const Tile<T>& tile, const Tiling& tiling, int64_t s
   }
 }
 
-// sums[row of n] += points[n] * weight of n, for each point. kWidth: the width of the rows, or 0 if it is `width`.
+// sums[row of n] += points[n] * weight of n, for each point of a transposed strip. kWidth: the width of the strip,
+// or 0 for strips of any width.
 template <int64_t kWidth, class T>
-HWY_INLINE void add_points(const Tile<T>& tile, const T* points, float* sums, int64_t count, int64_t width) {
+HWY_INLINE void add_slot(const Tile<T>& tile, const Tiling& tiling, const Strip& strip, int64_t points) {
   const D d;
-  if constexpr (kWidth != 0) width = kWidth;
-  for (int64_t n = 0; n < count; ++n) {
-    float* HWY_RESTRICT sum = sums + tile.local_rows[n] * width;
-    const T* HWY_RESTRICT point = points + n * width;
+  const int64_t width = kWidth != 0 ? kWidth : strip.width;
+  const T* strip_points = strip.points(tile, tiling);
+  float* strip_sums = strip.sums(tile, tiling);
+  for (int64_t n = 0; n < points; ++n) {
+    float* HWY_RESTRICT sum = strip_sums + tile.local_rows[n] * width;
+    const T* HWY_RESTRICT point = strip_points + n * width;
     const auto weight = hn::Set(d, tile.local_weights[n]);
     HWY_UNROLL(16) for (int64_t c = 0; c < width; c += kLanes) {
       hn::Store(hn::Add(hn::Load(d, sum + c), hn::Mul(load_f32(d, point + c), weight)), d, sum + c);
     }
   }
 }
-
-template <class T>
-HWY_INLINE void add_slot(const Tile<T>& tile, const Tiling& tiling, const Strip& strip, int64_t points) {
-  if (strip.width == Strip::kChannels) {
-    add_points<Strip::kChannels>(tile, strip.points(tile, tiling), strip.sums(tile, tiling), points, strip.width);
-  } else {
-    add_points<0>(tile, strip.points(tile, tiling), strip.sums(tile, tiling), points, strip.width);
-  }
-}
-
-// The distance of the sums of consecutive channels, in a strip that is not transposed.
-HWY_INLINE int64_t untransposed_stride(const Tiling& tiling) { return tiling.Mo + kLanes; }
 
 // sums[c, row of n] += grad_output[c, n] * weight of n, for each channel and point.
 template <class T>
@@ -167,46 +219,30 @@ HWY_INLINE void add_slot_untransposed(const Tile<T>& tile, const Tiling& tiling,
   }
 }
 
+// Loads and adds a tile of points, a strip of channels at a time; the document loads the whole tile first. Slots
+// are the outer loop, points the inner one.
 template <class T>
-HWY_INLINE void clear_sums(const Tile<T>& tile, const Tiling& tiling, const Strip& strip) {
-  const int64_t count =
-      strip.transposed() ? (tiling.Mo + 1) * strip.width : strip.channels * untransposed_stride(tiling);
-  std::fill_n(strip.sums(tile, tiling), count, 0.0F);
-}
-
-template <class T>
-HWY_INLINE void load_pairs(const Args& call, const Tile<T>& tile, const TileRange& range, Task& task) {
-  const int64_t first = (range.b * call.N + range.n) * 3;
-  const int64_t count = range.points * 3;
-  load(task, tile.indices, call.indices + first, count * int64_t{sizeof(int32_t)});
-  load(task, tile.weights, static_cast<const T*>(call.weights) + first, count * int64_t{sizeof(T)});
-}
-
-// The first row of a strip.
-template <class T>
-HWY_INLINE const T* gradients(const Args& call, const TileRange& range, int64_t n, int64_t strip_c) {
-  return static_cast<const T*>(call.grad_output) + (range.b * call.C + range.c + strip_c) * call.N + n;
-}
-
-template <class T>
-HWY_INLINE void load_strip(const Args& call, const Tiling& tiling, const Tile<T>& tile, const TileRange& range,
-                           const Strip& strip, Task& task) {
-  constexpr auto kBytes = int64_t{sizeof(T)};
-  load_rows(task, tile.grad_output + strip.c * tiling.No, tiling.No * kBytes,
-            gradients<T>(call, range, range.n, strip.c), call.N * kBytes, range.points * kBytes, strip.channels);
-}
-
-// Prefetches the rows of a strip for the next tiles, kBytes of a row at a time: measured faster than one tile at a
-// time, whose rows are short. Strips take turns.
-template <class T>
-HWY_INLINE void prefetch_next(const Args& call, const Tiling& tiling, const TileRange& range, const Strip& strip) {
-  constexpr int64_t kBytes = 1024;
-  const int64_t tiles = std::max<int64_t>(kBytes / (tiling.No * int64_t{sizeof(T)}), 1);
-  const int64_t n = range.n + tiling.No;
-  if (n >= call.N || (range.n / tiling.No + strip.c / Strip::kChannels) % tiles != 0) return;
-  const int64_t row_bytes = std::min(tiles * tiling.No, call.N - n) * int64_t{sizeof(T)};
-  const T* from = gradients<T>(call, range, n, strip.c);
-  for (int64_t c = 0; c < strip.channels; ++c) prefetch_row<Use::kRead>(from + c * call.N, row_bytes);
+HWY_INLINE void add_tile(const InterpolateArgs& args, const Tile<T>& tile, const TileRange& range, int64_t m0,
+                         Task& task) {
+  const Tiling& tiling = args.tiling;
+  load_pairs(args, tile, range, task);
+  transpose_pairs(tile, tiling.No, range.points);
+  for_each_strip(range, [&](const Strip& strip) {
+    load_strip(args, tile, range, strip, task);
+    prefetch_next<T>(args, range, strip);
+    if (strip.transposed()) transpose_points(tile, tiling, strip, range.points);
+    for (int64_t slot = 0; slot < 3; ++slot) {
+      select_rows(tile, tiling, slot, m0, range.points);
+      if (!strip.transposed()) {
+        add_slot_untransposed(tile, tiling, strip, range.points);
+      } else if (strip.width == Strip::kChannels) {
+        add_slot<Strip::kChannels>(tile, tiling, strip, range.points);
+      } else {
+        add_slot<0>(tile, tiling, strip, range.points);
+      }
+    }
+  });
+  ++task.statistics->tiles;
 }
 
 // Writes the sums of the features [first, first + count) to `rows`, channel by channel.
@@ -236,62 +272,39 @@ HWY_INLINE void write_rows(const Tile<T>& tile, const Tiling& tiling, const Stri
 
 // Stores the sums of the features [m0, m0 + features).
 template <class T>
-HWY_INLINE void store_sums(const Args& call, const Tiling& tiling, const Tile<T>& tile, const TileRange& range,
-                           int64_t m0, int64_t features, Task& task) {
+HWY_INLINE void store_sums(const InterpolateArgs& args, const Tile<T>& tile, const TileRange& range, int64_t m0,
+                           int64_t features, Task& task) {
+  const Tiling& tiling = args.tiling;
   constexpr auto kBytes = int64_t{sizeof(T)};
-  T* to = static_cast<T*>(call.grad_features) + (range.b * call.C + range.c) * call.M + m0;
+  T* to = static_cast<T*>(args.grad_features) + (range.b * args.C + range.c) * args.M + m0;
   for (int64_t first = 0; first < features; first += tile.row_features) {
     const int64_t count = std::min(tile.row_features, features - first);
     for_each_strip(range, [&](const Strip& strip) { write_rows(tile, tiling, strip, first, count); });
-    store_rows(task, to + first, call.M * kBytes, tile.rows, tile.row_features * kBytes, count * kBytes,
+    store_rows(task, to + first, args.M * kBytes, tile.rows, tile.row_features * kBytes, count * kBytes,
                range.channels);
   }
 }
 
-// Loads and adds a tile of points, a strip of channels at a time; the document loads the whole tile first. Slots
-// are the outer loop, points the inner one.
-template <class T>
-HWY_INLINE void add_tile(const Args& call, const Tiling& tiling, const Tile<T>& tile, const TileRange& range,
-                         int64_t m0, Task& task) {
-  load_pairs(call, tile, range, task);
-  transpose_pairs(tile, tiling.No, range.points);
-  for_each_strip(range, [&](const Strip& strip) {
-    load_strip(call, tiling, tile, range, strip, task);
-    prefetch_next<T>(call, tiling, range, strip);
-    if (strip.transposed()) transpose_points(tile, tiling, strip, range.points);
-    for (int64_t slot = 0; slot < 3; ++slot) {
-      select_rows(tile, tiling, slot, m0, range.points);
-      if (strip.transposed()) {
-        add_slot(tile, tiling, strip, range.points);
-      } else {
-        add_slot_untransposed(tile, tiling, strip, range.points);
-      }
-    }
-  });
-  ++task.statistics->tiles;
-}
-
 template <class T>
 void interpolate(const InterpolateArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Args& call = args.call;
   const Tiling& tiling = args.tiling;
   const Tile<T> tile(task.nram, tiling);
-  const int64_t feature_tiles = tiling.feature_tiles(call);
+  const int64_t feature_tiles = tiling.feature_tiles(args);
   // Elements past the last channel or point are computed and not stored: NaN and subnormals would be slow.
   std::fill_n(tile.grad_output, tiling.Co * tiling.No, T{});
   std::fill_n(tile.slot_indices, 3 * tiling.No, 0);
   std::fill_n(tile.slot_weights, 3 * tiling.No, T{});
   for (int64_t item = begin; item < end; ++item) {
     const int64_t m0 = item % feature_tiles * tiling.Mo;
-    const int64_t features = std::min(tiling.Mo, call.M - m0);
-    for (int64_t c = 0; c < call.C; c += tiling.Co) {
-      TileRange range{item / feature_tiles, c, std::min(tiling.Co, call.C - c), 0, 0};
+    const int64_t features = std::min(tiling.Mo, args.M - m0);
+    for (int64_t c = 0; c < args.C; c += tiling.Co) {
+      TileRange range{item / feature_tiles, c, std::min(tiling.Co, args.C - c), 0, 0};
       for_each_strip(range, [&](const Strip& strip) { clear_sums(tile, tiling, strip); });
-      for (; range.n < call.N; range.n += tiling.No) {
-        range.points = std::min(tiling.No, call.N - range.n);
-        add_tile(call, tiling, tile, range, m0, task);
+      for (; range.n < args.N; range.n += tiling.No) {
+        range.points = std::min(tiling.No, args.N - range.n);
+        add_tile(args, tile, range, m0, task);
       }
-      store_sums(call, tiling, tile, range, m0, features, task);
+      store_sums(args, tile, range, m0, features, task);
     }
   }
 }
@@ -305,6 +318,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward::device {
 
+MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(interpolate_kernel, interpolate, InterpolateArgs);
 
 }  // namespace mluop::three_interpolate_backward::device

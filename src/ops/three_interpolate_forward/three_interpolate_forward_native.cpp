@@ -1,4 +1,4 @@
-#include "ops/three_interpolate_forward/native/plan.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward_native.h"
 
 #include <algorithm>
 #include <optional>
@@ -29,7 +29,7 @@ int64_t output_bytes(const Args& args) {
   return args.B * args.C * args.N * static_cast<int64_t>(size_of(args.dtype));
 }
 
-// Those of one tensor fit int64_t: an invariant of its descriptor.
+// The bytes of all tensors. Those of one tensor fit int64_t: an invariant of its descriptor.
 int64_t bytes_moved(const Args& args) {
   const auto element = static_cast<int64_t>(size_of(args.dtype));
   std::optional<int64_t> total = 0;
@@ -47,8 +47,9 @@ bool packing_pays(const Args& args, int64_t points) {
   return args.M / points * kPackCost + kPackedPointCost < channels;
 }
 
-template <class T>
-Plan make_plan_for(const Context& context, const Args& args) {
+}  // namespace
+
+Plan make_plan(const Context& context, const Args& args) {
   Plan plan{};
   const int64_t bytes = bytes_moved(args);
   const int64_t strips = args.B * strip_count(args);
@@ -59,21 +60,23 @@ Plan make_plan_for(const Context& context, const Args& args) {
   // Tasks share a strip if there are fewer strips than tasks.
   const int64_t points = ceil_div(args.N, ceil_div(int64_t{plan.task_dim}, strips));
   const int64_t wanted = plan.task_dim == 1 ? args.N : ceil_div(points, kMinChunksPerTask);
-  const int64_t max_blocks = std::min(ceil_div(wanted, kStrip), kMaxChunkPoints / kStrip);
-  const auto packed_bytes = [&](int64_t blocks) { return bytes_of<PackedTile<T>>(args.M, blocks * kStrip); };
-  const auto direct_bytes = [](int64_t blocks) { return bytes_of<DirectTile<T>>(blocks * kStrip); };
-  // The features of more would exceed NRAM alone.
+  // Chunks are multiples of kStrip points.
+  const int64_t max_point_strips = std::min(ceil_div(wanted, kStrip), kMaxChunkPoints / kStrip);
+  const auto packed_bytes = [&](int64_t point_strips) {
+    return dispatch_dtype(args.dtype, [&](auto element) {
+      return bytes_of<PackedTile<decltype(element)>>(args.M, point_strips * kStrip);
+    });
+  };
+  const auto direct_bytes = [&](int64_t point_strips) {
+    return dispatch_dtype(
+        args.dtype, [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(point_strips * kStrip); });
+  };
+  // More features alone exceed NRAM.
   const bool representable = args.M <= static_cast<int64_t>(context.nram_capacity) / kStrip;
   plan.packed = packing_pays(args, points) && representable && packed_bytes(1) <= context.nram_capacity;
-  plan.chunk_points = kStrip * (plan.packed ? fit_tile(context, max_blocks, packed_bytes)
-                                            : fit_tile(context, max_blocks, direct_bytes));
+  plan.chunk_points = kStrip * (plan.packed ? fit_tile(context, max_point_strips, packed_bytes)
+                                            : fit_tile(context, max_point_strips, direct_bytes));
   return plan;
-}
-
-}  // namespace
-
-Plan make_plan(const Context& context, const Args& args) {
-  return dispatch_dtype(args.dtype, [&](auto element) { return make_plan_for<decltype(element)>(context, args); });
 }
 
 void run(Call& call, const Args& args) {

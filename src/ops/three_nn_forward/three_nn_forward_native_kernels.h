@@ -1,35 +1,33 @@
-// Three nearest neighbors forward: range kernels of the native algorithm.
+// Three nearest neighbors forward, native algorithm: arguments and range kernels, in the order of their launches.
+// convert and compare are for few known points; the others build and search trees.
 #pragma once
 
 #include <cstdint>
 
-#include "ops/three_nn_forward/args.h"
-#include "ops/three_nn_forward/native/tree.h"
+#include "ops/three_nn_forward/three_nn_forward_args.h"
+#include "ops/three_nn_forward/tree.h"
 #include "team/launch.h"
 
 namespace mluop::three_nn_forward::native {
 
 // Work items: the elements of known. Converts half to fp32.
-struct ConvertArgs {
-  const Args& call;
-  float* known;  // [B, M, 3]
+struct ConvertArgs : Args {
+  float* known_f32;  // [B, M, 3]
 };
 RangeKernel<ConvertArgs> convert_kernel();
 
 // Work items: queries. Compares each with all known points, a vector of queries at a time.
-struct CompareArgs {
-  const Args& call;
-  const float* known;  // [B, M, 3]
+struct CompareArgs : Args {
+  const float* known_f32;  // [B, M, 3]
 };
 RangeKernel<CompareArgs> compare_kernel(mluOpDataType_t dtype);
 
-struct TreeArgs {
-  const Args& call;
+struct TreeArgs : Args {
   const TreeShape& shape;
   const Trees& trees;
 };
 
-// The kernels that build the trees, in this order. A launch reads what the ones before it have written.
+// The kernels that build the trees. A launch reads what the ones before it have written.
 // Work items: batches. The splits of a sample of the points; overwrites the blocks.
 RangeKernel<TreeArgs> sample_kernel(mluOpDataType_t dtype);
 // Work items: (b, chunk of points). The cell of each point, and the sizes of the cells in a chunk.
@@ -42,10 +40,7 @@ RangeKernel<TreeArgs> scatter_kernel(mluOpDataType_t dtype);
 RangeKernel<TreeArgs> partition_kernel();
 
 // Work items: (b, node of a level). The boxes of the node: those of the nodes of the level below. From level 1 on.
-struct LevelArgs {
-  const Args& call;
-  const TreeShape& shape;
-  const Trees& trees;
+struct LevelArgs : TreeArgs {
   int level;
 };
 RangeKernel<LevelArgs> level_kernel();
@@ -53,10 +48,7 @@ RangeKernel<LevelArgs> level_kernel();
 // Work items: queries. Sorts a tile of queries by cell and part of the cell, so that vectors of them are near each
 // other, and descends the tree with each vector, nearest child first; omits children that have no better neighbor
 // of any of its queries.
-struct SearchArgs {
-  const Args& call;
-  const TreeShape& shape;
-  const Trees& trees;
+struct SearchArgs : TreeArgs {
   int64_t tile_queries;
 };
 RangeKernel<SearchArgs> search_kernel(mluOpDataType_t dtype);

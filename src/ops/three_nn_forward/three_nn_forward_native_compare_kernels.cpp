@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/three_nn_forward/native/compare_kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/three_nn_forward/three_nn_forward_native_compare_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -8,9 +8,8 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "ops/three_nn_forward/native/best-inl.h"
-#include "ops/three_nn_forward/native/distance-inl.h"
-#include "ops/three_nn_forward/native/kernels.h"
+#include "ops/three_nn_forward/best-inl.h"
+#include "ops/three_nn_forward/three_nn_forward_native_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_nn_forward::native {
@@ -18,11 +17,11 @@ namespace HWY_NAMESPACE {
 
 void convert(const ConvertArgs& args, int64_t begin, int64_t end, Task&) {
   const D d;
-  const auto* from = static_cast<const Half*>(args.call.known);
+  const auto* from = static_cast<const Half*>(args.known);
   int64_t i = begin;
   for (; i + kLanes <= end; i += kLanes)
-    hn::StoreU(mluop::HWY_NAMESPACE::load_f32(d, from + i), d, args.known + i);
-  for (; i < end; ++i) args.known[i] = mluop::f16_to_f32(from[i]);
+    hn::StoreU(mluop::HWY_NAMESPACE::load_f32(d, from + i), d, args.known_f32 + i);
+  for (; i < end; ++i) args.known_f32[i] = mluop::f16_to_f32(from[i]);
 }
 
 template <class T>
@@ -38,22 +37,21 @@ HWY_INLINE Vector3 load_queries(const T* from, int64_t count) {
 template <class T>
 void compare(const CompareArgs& args, int64_t begin, int64_t end, Task&) {
   const D d;
-  const Args& call = args.call;
   for (int64_t query = begin; query < end;) {
-    const int64_t b = query / call.N;
-    const int64_t count = std::min({kLanes, (b + 1) * call.N - query, end - query});
-    const T* unknown = static_cast<const T*>(call.unknown) + query * 3;
-    const float* known = args.known + b * call.M * 3;
+    const int64_t b = query / args.N;
+    const int64_t count = std::min({kLanes, (b + 1) * args.N - query, end - query});
+    const T* unknown = static_cast<const T*>(args.unknown) + query * 3;
+    const float* known = args.known_f32 + b * args.M * 3;
     Best<T, Order::kByIndex> best;
     best.insert_all(
-        load_queries(unknown, count), call.M,
+        load_queries(unknown, count), args.M,
         [=](int64_t m) {
           const float* point = known + m * 3;
           return Vector3{hn::Set(d, point[0]), hn::Set(d, point[1]), hn::Set(d, point[2])};
         },
         [](int64_t m) { return static_cast<int32_t>(m); });
     best.store(
-        count, [=](int64_t i) { return query + i; }, static_cast<T*>(call.dist2), call.idx);
+        count, [=](int64_t i) { return query + i; }, static_cast<T*>(args.dist2), args.idx);
     query += count;
   }
 }
@@ -68,7 +66,6 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::three_nn_forward::native {
 
 MLUOP_EXPORT_KERNEL(convert_kernel, convert, ConvertArgs);
-
 MLUOP_EXPORT_KERNEL_OF_DTYPE(compare_kernel, compare, CompareArgs);
 
 }  // namespace mluop::three_nn_forward::native

@@ -1,13 +1,11 @@
-// Three interpolate forward: range kernels of the native algorithm.
-//
-// A work item is (b, strip of channels, chunk of points), chunks fastest.
+// Three interpolate forward, native algorithm: arguments and range kernels, in the order of their launches.
 #pragma once
 
 #include <cstdint>
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/three_interpolate_forward/args.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward_args.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
@@ -16,19 +14,18 @@ namespace mluop::three_interpolate_forward::native {
 // Channels of a strip: a cache line of floats.
 inline constexpr int64_t kStrip = 16;
 
-inline int64_t strip_count(const Args& call) { return ceil_div(call.C, kStrip); }
+inline int64_t strip_count(const Args& args) { return ceil_div(args.C, kStrip); }
 
 // Work items: indices. Reports the first that is outside [0, M).
-struct CheckArgs {
-  const Args& call;
+struct CheckArgs : Args {
   FirstBadItem& first_bad_index;
 };
 RangeKernel<CheckArgs> check_kernel();
 
-struct InterpolateArgs {
-  int64_t chunk_count() const { return ceil_div(call.N, chunk_points); }
+// Work items: (b, strip of channels, chunk of points), chunks fastest.
+struct InterpolateArgs : Args {
+  int64_t chunk_count() const { return ceil_div(N, chunk_points); }
 
-  const Args& call;
   int64_t chunk_points;  // a multiple of kStrip
   bool stream;           // the output bypasses the caches
 };

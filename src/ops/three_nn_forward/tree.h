@@ -8,7 +8,9 @@
 // neighbors: their coordinates are infinite here.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "core/arena.h"
@@ -53,31 +55,32 @@ struct CellBox {
   float scale[3];
 };
 
-// The cell of a point: descends `levels` splits, the root of which is splits[1].
-inline int64_t cell_of(const float* coordinates, int32_t index, const Split* splits, int levels) {
-  size_t node = 1;
-  for (int level = 0; level < levels; ++level) {
-    const Split& split = splits[node];
-    const float coordinate = coordinates[split.dim];
-    // Without branches: half of the points take either side.
-    const bool second = (coordinate > split.coordinate) | (static_cast<int>(coordinate == split.coordinate) &
-                                                           static_cast<int>(index >= split.index));
-    node = 2 * node + static_cast<size_t>(second);
-  }
-  return static_cast<int64_t>(node) - (int64_t{1} << levels);
-}
-
 // The sizes that follow from M.
 struct TreeShape {
   static constexpr int kMaxLevels = 8;
-  // Points of a cell, about; most that are counted together.
-  static constexpr int64_t kCellPoints = 64;
+  static constexpr int64_t kCellPoints = 64;  // on average, up to kMaxCells cells
   static constexpr int64_t kMaxCells = 256;
   static constexpr int64_t kSamplesPerCell = 8;
-  static constexpr int64_t kChunkPoints = 4096;
+  static constexpr int64_t kChunkPoints = 4096;  // points that are counted together, at most
 
   // M: at least kCellPoints.
-  explicit TreeShape(int64_t M);
+  explicit TreeShape(int64_t M) : points(M), first_node{}, node_count{} {
+    const auto wanted = static_cast<uint64_t>(std::min(M / kCellPoints, kMaxCells));
+    cells = static_cast<int64_t>(std::bit_floor(wanted));
+    cell_levels = static_cast<int>(std::bit_width(wanted)) - 1;
+    chunks = ceil_div(M, kChunkPoints);
+    max_blocks = ceil_div(M, kWidth) + cells;
+    levels = 0;
+    nodes = 0;
+    int64_t count = max_blocks;
+    do {
+      count = ceil_div(count, kWidth);
+      first_node[static_cast<size_t>(levels)] = nodes;
+      node_count[static_cast<size_t>(levels)] = count;
+      nodes += count;
+      ++levels;
+    } while (count > 1);
+  }
 
   int64_t sample_count() const { return cells * kSamplesPerCell; }
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ops/three_interpolate_backward/device/kernels.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
 #include "team/operator_call.h"
 
 namespace mluop::three_interpolate_backward::device {

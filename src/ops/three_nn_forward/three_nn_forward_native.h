@@ -1,10 +1,10 @@
-// Three nearest neighbors forward: the decisions of a call, its workspace, and its launches.
+// Three nearest neighbors forward, native algorithm: the decisions of a call, its workspace, and its launches.
 #pragma once
 
 #include <cstddef>
 
 #include "core/arena.h"
-#include "ops/three_nn_forward/args.h"
+#include "ops/three_nn_forward/three_nn_forward_args.h"
 #include "team/operator_call.h"
 
 namespace mluop::three_nn_forward {

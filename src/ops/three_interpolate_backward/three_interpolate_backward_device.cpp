@@ -1,10 +1,9 @@
-#include "ops/three_interpolate_backward/device/plan.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "core/dtype.h"
-#include "ops/three_interpolate_backward/device/tile.h"
 #include "primitives/neighbor_indices.h"
 
 namespace mluop::three_interpolate_backward::device {

@@ -1,25 +1,61 @@
-// Three interpolate backward, device algorithm: the NRAM partition of section 3.4 of the design document.
+// Three interpolate backward, device algorithm: arguments, tiles in NRAM and range kernels, in the order of their
+// launches.
 //
-// In float, the buffers and their bytes are those of the document. In half, the document adds in half; sums are
-// fp32 here, in the space of its buffers grad_features and transposed grad_features, and a spare row of fp32 takes
-// 2 Co bytes more. The gradients, whose space is free then, take the transposed sums, No features at a time.
+// Letters as in three_interpolate_backward_args.h. A product of a gradient and a weight is rounded, then added in
+// fp32, in the order of the design document: tile of points, slot (the position of an index among the three of its
+// point), point.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
 #include "core/arena.h"
-#include "ops/three_interpolate_backward/device/kernels.h"
+#include "core/sizes.h"
+#include "mlu_op.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_args.h"
+#include "team/atomics.h"
+#include "team/launch.h"
 
 namespace mluop::three_interpolate_backward::device {
 
-// The bytes of the document's partition; T is the size of an element.
+// Work items: indices. Reports the first that is outside [0, M).
+struct CheckArgs : Args {
+  FirstBadItem& first_bad_index;
+};
+RangeKernel<CheckArgs> check_kernel();
+
+struct CheckTile {
+  static constexpr int64_t kIndices = 1024;
+
+  explicit CheckTile(Arena& nram) : indices(nram.take<int32_t>("indices", {kIndices})) {}
+
+  int32_t* indices;  // [kIndices]
+};
+
+// Tiles of a call. A work item is (b, Mo features), features fastest. Multiples of 64 bytes.
+struct Tiling {
+  int64_t feature_tiles(const Args& args) const { return ceil_div(args.M, Mo); }
+  int64_t work_items(const Args& args) const { return args.B * feature_tiles(args); }
+
+  int64_t Co, No, Mo;
+};
+
+// Work items: those of Tiling. Computes and stores grad_features of all channels, Co at a time.
+struct InterpolateArgs : Args {
+  const Tiling& tiling;
+};
+RangeKernel<InterpolateArgs> interpolate_kernel(mluOpDataType_t dtype);
+
+// The bytes of the NRAM partition of section 3.4 of the design document; T is the size of an element.
 inline int64_t document_bytes(const Tiling& tiling, int64_t T) {
   const auto [Co, No, Mo] = tiling;
   return T * (std::max(Co * Mo, Co * No) + Co * Mo + 2 * Co * No + Co + 6 * No) + 36 * No;
 }
 
-// T: float or Half.
+// The tile of interpolate_kernel(): in float, the buffers and their bytes are those of the document. In half, the
+// document adds in half; sums are fp32 here, in the space of its buffers grad_features and transposed
+// grad_features, and a spare row of fp32 takes 2 Co bytes more. The gradients, whose space is free then, take the
+// transposed sums, No features at a time. T: float or Half.
 template <class T>
 struct Tile {
   static constexpr bool kFloat = sizeof(T) == sizeof(float);
@@ -51,15 +87,6 @@ struct Tile {
   int32_t* local_rows;    // [No], rows of `sums`
   float* local_weights;   // [No], 0 for the pairs of other work items
   int32_t* mask;          // [No], of the document; SIMD keeps it in registers
-};
-
-// The tile of check_kernel().
-struct CheckTile {
-  static constexpr int64_t kIndices = 1024;
-
-  explicit CheckTile(Arena& nram) : indices(nram.take<int32_t>("indices", {kIndices})) {}
-
-  int32_t* indices;  // [kIndices]
 };
 
 }  // namespace mluop::three_interpolate_backward::device

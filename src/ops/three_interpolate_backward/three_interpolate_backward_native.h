@@ -1,7 +1,7 @@
-// Three interpolate backward: the decisions of a call, and its launches.
+// Three interpolate backward, native algorithm: the decisions of a call, and its launches.
 #pragma once
 
-#include "ops/three_interpolate_backward/native/kernels.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
 #include "team/operator_call.h"
 
 namespace mluop::three_interpolate_backward::native {

@@ -1,5 +1,5 @@
-// Three nearest neighbors forward: the best neighbors of a vector of queries. Per-target code of Highway: include
-// it inside foreach_target.
+// Three nearest neighbors forward: squared distances with the roundings of the element type, and the best
+// neighbors of a vector of queries. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_THREE_NN_FORWARD_BEST_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_THREE_NN_FORWARD_BEST_INL_H
 #undef MLUOP_THREE_NN_FORWARD_BEST_INL_H
@@ -11,17 +11,56 @@
 
 #include <bit>
 #include <limits>
+#include <type_traits>
 
-#include "ops/three_nn_forward/args.h"
-#include "ops/three_nn_forward/native/distance-inl.h"
+#include "ops/three_nn_forward/three_nn_forward_args.h"
+#include "ops/three_nn_forward/tree.h"
+#include "primitives/distance-inl.h"
+#include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_nn_forward::native {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
+using D = hn::CappedTag<float, kWidth>;
 using Di = hn::RebindToSigned<D>;
+using V = hn::Vec<D>;
 using Vi = hn::Vec<Di>;
 using Mask = hn::Mask<D>;
+constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+
+struct Vector3 {
+  V x, y, z;
+};
+
+// If squared_length<T>(v) is at most d, approximate_squared_length(v) is at most d * kScale + kOffset: the former
+// has five roundings of relative error 2^-11 (half) or 2^-24 (float), and three squares that may be subnormal.
+template <class T>
+struct Rounding {
+  static constexpr float kScale = std::is_same_v<T, float> ? 1 + 0x1p-20F : 1 + 0x1.8p-9F;
+  static constexpr float kOffset = std::is_same_v<T, float> ? 0x1p-126F : 0x1p-23F;
+};
+
+template <class T>
+HWY_INLINE V approximate_limit(V distance) {
+  const D d;
+  return hn::MulAdd(distance, hn::Set(d, Rounding<T>::kScale), hn::Set(d, Rounding<T>::kOffset));
+}
+
+// A vector whose components are not rounded to T.
+HWY_INLINE V approximate_squared_length(const Vector3& v) {
+  return hn::MulAdd(v.z, v.z, hn::MulAdd(v.y, v.y, hn::Mul(v.x, v.x)));
+}
+
+template <class T>
+HWY_INLINE V squared_length(const Vector3& v) {
+  return mluop::HWY_NAMESPACE::squared_length<T>(D(), v.x, v.y, v.z);
+}
+
+HWY_INLINE Vector3 difference(const Vector3& a, const Vector3& b) {
+  return {hn::Sub(a.x, b.x), hn::Sub(a.y, b.y), hn::Sub(a.z, b.z)};
+}
 
 // The order in which the candidates of a search come.
 enum class Order {
@@ -30,6 +69,10 @@ enum class Order {
 };
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Exact: distances have the precision of T.
+HWY_INLINE void store_distance(float value, float* to) { *to = value; }
+HWY_INLINE void store_distance(float value, Half* to) { *to = mluop::f32_to_f16(value); }
 
 // T: float or Half, the element type of the distances.
 template <class T, Order kOrder>
@@ -47,15 +90,15 @@ class Best {
     limit_ = approximate_limit<T>(distances_[2]);
   }
 
-  // Whether a candidate may be inserted: of this approximate_squared_length(), or with squared_length<float>() as
-  // a lower bound of it.
+  // Whether a candidate may be inserted; `approximate` is its approximate_squared_length(), or a lower bound of it
+  // by squared_length<float>().
   HWY_INLINE Mask may_admit(V approximate) const { return hn::Le(approximate, limit_); }
   // Whether one of several candidates is inserted: `bound` and `first_index` are lower bounds of theirs.
   HWY_INLINE Mask admits(V bound, int32_t first_index) const {
     return better(bound, hn::Set(Di(), first_index), 2);
   }
 
-  // Inserts the candidate where it is better. An infinite distance is not better than none.
+  // Inserts the candidate where it is better. Infinite distances are never inserted.
   HWY_INLINE void insert(V distance, int32_t candidate) {
     const Di di;
     const Vi index = hn::Set(di, candidate);
@@ -79,14 +122,14 @@ class Best {
     const D d;
     for (int64_t first = 0; first < count; first += kGroup) {
       uint32_t admitted = 0;
-      const auto compare = [&](int64_t j) {
+      const auto admit = [&](int64_t j) {
         const V distance = approximate_squared_length(difference(queries, position(first + j)));
         admitted |= static_cast<uint32_t>(!hn::AllFalse(d, may_admit(distance))) << j;
       };
       if (first + kGroup <= count) {
-        HWY_UNROLL(16) for (int64_t j = 0; j < kGroup; ++j) compare(j);
+        HWY_UNROLL(16) for (int64_t j = 0; j < kGroup; ++j) admit(j);
       } else {
-        for (int64_t j = 0; j < count - first; ++j) compare(j);
+        for (int64_t j = 0; j < count - first; ++j) admit(j);
       }
       for (; admitted != 0; admitted &= admitted - 1) {
         const int64_t i = first + std::countr_zero(admitted);

@@ -1,11 +1,10 @@
-#include "ops/three_interpolate_backward/native/plan.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "core/caches.h"
 #include "core/dtype.h"
-#include "ops/three_interpolate_backward/native/tile.h"
 #include "primitives/neighbor_indices.h"
 #include "team/fit_tile.h"
 
@@ -90,37 +89,15 @@ Tiling tile_direct(const Context& context, const Args& args, int task_dim) {
   return tiling;
 }
 
-template <class T>
-Plan make_plan_for(const Context& context, const Args& args) {
-  Plan plan{};
-  const int64_t bytes = bytes_moved(args);
-  const int64_t max_items = args.B * ceil_div(args.C, kStrip) * ceil_div(args.M, kStrip);
-  plan.task_dim = choose_task_dim(max_items, bytes);
-  if (const auto tiling = tile_grouped<T>(context, args, bytes, plan.task_dim)) {
-    plan.grouped = true;
-    plan.tiling = *tiling;
-    plan.index_task_dim = choose_task_dim(args.B * tiling->point_tiles(args), args.index_count() * kGroupBytes);
-  } else {
-    plan.tiling = tile_direct<T>(context, args, plan.task_dim);
-    plan.index_task_dim =
-        choose_task_dim(args.index_count(), args.index_count() * int64_t{sizeof(int32_t)} / kCheckSpeed);
-  }
-  plan.stream = exceeds_caches(bytes);
-  // If the points are in a cache, prefetches cost more than they save. Measured with an LLC of 32 MiB: prefetches
-  // slow down a call of 21 MB and speed up one of 42 MB.
-  plan.prefetch = bytes >= cache_sizes().llc;
-  return plan;
-}
-
 void run_grouped(Context& context, const Plan& plan, const Args& args) {
-  Arena pool = context.reserve(bytes_of<GroupedPairs>(args, plan.tiling));
-  const GroupedPairs grouped(pool, args, plan.tiling);
+  Arena arena = context.reserve(bytes_of<Scratch>(args, plan.tiling));
+  const Scratch scratch(arena, args, plan.tiling);
   FirstBadItem first_bad_index;
   launch(context, "group", plan.index_task_dim, Evenly{args.B * plan.tiling.point_tiles(args)},
-         group_kernel(args.dtype), {args, plan.tiling, grouped, first_bad_index});
+         group_kernel(args.dtype), {args, plan.tiling, scratch, first_bad_index});
   check_neighbor_indices(args.indices, args.N, args.M, first_bad_index);
   launch(context, "sum", plan.task_dim, Evenly{plan.tiling.work_items(args)}, sum_kernel(args.dtype),
-         {args, plan.tiling, grouped});
+         {args, plan.tiling, scratch});
 }
 
 void run_direct(Context& context, const Plan& plan, const Args& args) {
@@ -136,7 +113,29 @@ void run_direct(Context& context, const Plan& plan, const Args& args) {
 }  // namespace
 
 Plan make_plan(const Context& context, const Args& args) {
-  return dispatch_dtype(args.dtype, [&](auto element) { return make_plan_for<decltype(element)>(context, args); });
+  Plan plan{};
+  const int64_t bytes = bytes_moved(args);
+  const int64_t max_items = args.B * ceil_div(args.C, kStrip) * ceil_div(args.M, kStrip);
+  plan.task_dim = choose_task_dim(max_items, bytes);
+  const auto grouped_tiling = dispatch_dtype(args.dtype, [&](auto element) {
+    return tile_grouped<decltype(element)>(context, args, bytes, plan.task_dim);
+  });
+  if (grouped_tiling) {
+    plan.grouped = true;
+    plan.tiling = *grouped_tiling;
+    plan.index_task_dim =
+        choose_task_dim(args.B * plan.tiling.point_tiles(args), args.index_count() * kGroupBytes);
+  } else {
+    plan.tiling = dispatch_dtype(
+        args.dtype, [&](auto element) { return tile_direct<decltype(element)>(context, args, plan.task_dim); });
+    plan.index_task_dim =
+        choose_task_dim(args.index_count(), args.index_count() * int64_t{sizeof(int32_t)} / kCheckSpeed);
+  }
+  plan.stream = exceeds_caches(bytes);
+  // If the points are in a cache, prefetches cost more than they save. Measured with an LLC of 32 MiB: prefetches
+  // slow down a call of 21 MB and speed up one of 42 MB.
+  plan.prefetch = bytes >= cache_sizes().llc;
+  return plan;
 }
 
 void run(Call& call, const Args& args) {

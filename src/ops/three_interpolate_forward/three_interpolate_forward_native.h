@@ -1,16 +1,16 @@
-// Three interpolate forward: the decisions of a call, and its launches.
+// Three interpolate forward, native algorithm: the decisions of a call, and its launches.
 #pragma once
 
 #include <cstdint>
 
-#include "ops/three_interpolate_forward/native/kernels.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward_native_kernels.h"
 #include "team/operator_call.h"
 
 namespace mluop::three_interpolate_forward::native {
 
 struct Plan {
   int task_dim, check_task_dim;
-  bool packed;           // packed_kernel, else direct_kernel
+  bool packed;           // packed_kernel(), else direct_kernel()
   int64_t chunk_points;  // a multiple of kStrip
   bool stream;           // the output bypasses the caches
 };
@@ -19,8 +19,8 @@ struct Plan {
 // NRAM.
 Plan make_plan(const Context& context, const Args& args);
 
-// Checks the indices and computes the output. Throws before it writes it: Failure (BAD_PARAM) that names the first
-// index out of range, or std::bad_alloc.
+// Computes the output. Throws, before it writes the output: what make_plan() throws, Failure with BAD_PARAM if an
+// index is outside [0, M), and std::bad_alloc.
 void run(Call& call, const Args& args);
 
 }  // namespace mluop::three_interpolate_forward::native

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/native/direct_kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/three_interpolate_backward_native_direct_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -12,19 +12,80 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "core/sizes.h"
-#include "ops/three_interpolate_backward/native/kernels.h"
-#include "ops/three_interpolate_backward/native/single_channel-inl.h"
-#include "ops/three_interpolate_backward/native/tile.h"
-#include "ops/three_interpolate_backward/native/work_item.h"
-#include "ops/three_interpolate_backward/native/write_strip-inl.h"
+#include "ops/three_interpolate_backward/strip-inl.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
+#include "primitives/find_bad_index-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::native {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::find_bad_index;
 
-// Lookahead in the rows of a strip of channels; 256 and 512 bytes are slower. Measured on rows of 4 to 16 KiB.
-constexpr int64_t kLookaheadBytes = 384;
+void check(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
+  const int64_t bad = find_bad_index(args.indices, begin, end, args.M);
+  if (bad < end) args.first_bad_index.report(bad);
+}
+
+// Adds all points of an item to a row of sums; position(index) is the element of a feature in it.
+template <class T, class Position>
+HWY_INLINE void add_channel(const WorkItem<T>& item, int64_t N, const DirectTile<T>& tile,
+                            const Position& position, float* sums) {
+  constexpr int64_t kRunPoints = DirectTile<T>::kRunPoints;
+  for (int64_t first = 0; first < N; first += kRunPoints) {
+    const int64_t count = std::min(kRunPoints, N - first);
+    const int32_t* indices = item.indices + first * 3;
+    const float* weights = as_f32(item.weights + first * 3, count * 3, tile.weights);
+    const float* gradients = as_f32(item.grad_output + first, count, tile.gradients);
+    for (int64_t n = 0; n < count; ++n, indices += 3, weights += 3) {
+      const float gradient = gradients[n];
+      sums[position(indices[0])] += gradient * weights[0];
+      sums[position(indices[1])] += gradient * weights[1];
+      sums[position(indices[2])] += gradient * weights[2];
+    }
+  }
+}
+
+constexpr auto kPositionIsIndex = [](int32_t index) { return index; };
+
+// The work items of a call of one channel in fp32 whose features are one tile: the output holds the sums.
+HWY_INLINE void sum_in_output(const DirectArgs& args, int64_t begin, int64_t end, const DirectTile<float>& tile) {
+  const auto row_bytes = static_cast<size_t>(args.M) * sizeof(float);
+  const auto clear = [&](int64_t number) {
+    std::memset(WorkItem<float>(args, args.tiling, number).grad_features, 0, row_bytes);
+  };
+  // A row is cleared one item in advance: additions right after it would wait for its stores.
+  clear(begin);
+  for (int64_t number = begin; number < end; ++number) {
+    if (number + 1 < end) clear(number + 1);
+    const WorkItem<float> item(args, args.tiling, number);
+    add_channel(item, args.N, tile, kPositionIsIndex, item.grad_features);
+  }
+}
+
+// A work item of one channel. The sums are zero before and after.
+template <class T>
+HWY_INLINE void sum_in_tile(const WorkItem<T>& item, const Args& args, const DirectTile<T>& tile) {
+  if (item.features == args.M) {
+    add_channel(item, args.N, tile, kPositionIsIndex, tile.sums);
+  } else if (item.indexable()) {
+    const auto first = static_cast<uint32_t>(item.first_feature), other = static_cast<uint32_t>(item.features);
+    const auto position = [=](int32_t index) { return std::min(static_cast<uint32_t>(index) - first, other); };
+    add_channel(item, args.N, tile, position, tile.sums);
+  }
+  const D d;
+  const int64_t whole = item.features / kLanes * kLanes;
+  for (int64_t m = 0; m < whole; m += kLanes) store_f32(hn::Load(d, tile.sums + m), d, item.grad_features + m);
+  T last[kLanes];
+  store_f32(hn::Load(d, tile.sums + whole), d, last);
+  std::copy_n(last, item.features - whole, item.grad_features + whole);
+  std::memset(tile.sums, 0, static_cast<size_t>(item.features + kStrip) * sizeof(float));
+}
+
+// A run of the points of an item.
+struct PointRun {
+  int64_t first, count;
+  int64_t padded;  // count, rounded up to whole squares
+};
 
 // local[0, count) = the rows of indices[0, count) in the sums. Features of other work items have the rows from
 // `features` on, each lane its own: additions to one row would wait for each other.
@@ -42,6 +103,28 @@ HWY_INLINE void localize_indices(const int32_t* indices, int64_t count, int64_t 
     hn::Store(hn::Min(hn::Sub(hn::LoadU(d, values + i), first_of_lanes), other_of_lanes), d, to + i);
   }
   for (; i < count; ++i) to[i] = std::min(values[i] - first, other);
+}
+
+// The local features of a run: the indices themselves if all features are in the tile.
+template <class T>
+HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, int64_t M, const PointRun& run,
+                                         const DirectTile<T>& tile) {
+  const int32_t* indices = item.indices + run.first * 3;
+  if (item.features == M && run.padded == run.count) return indices;
+  localize_indices(indices, run.count * 3, item.first_feature, tile.features, tile.local_features);
+  std::fill(tile.local_features + run.count * 3, tile.local_features + run.padded * 3,
+            static_cast<int32_t>(tile.features));
+  return tile.local_features;
+}
+
+// The weights of a run as fp32, and 0 for its padding, whose products are added to rows that are not written.
+template <class T>
+HWY_INLINE const float* f32_weights(const WorkItem<T>& item, const PointRun& run, const DirectTile<T>& tile) {
+  const T* weights = item.weights + run.first * 3;
+  if (run.padded == run.count) return as_f32(weights, run.count * 3, tile.weights);
+  to_f32(weights, run.count * 3, tile.weights);
+  std::fill(tile.weights + run.count * 3, tile.weights + run.padded * 3, 0.0F);
+  return tile.weights;
 }
 
 // Adds a product to the sums of a feature.
@@ -103,6 +186,9 @@ HWY_NOINLINE void add_square(const T* from, int64_t stride, const int32_t* featu
   }
 }
 
+// Lookahead in the rows of a strip of channels; 256 and 512 bytes are slower. Measured on rows of 4 to 16 KiB.
+constexpr int64_t kLookaheadBytes = 384;
+
 // Prefetches the points at the lookahead from point n: of the item, or of the next one, whose rows follow in
 // memory.
 template <class T>
@@ -112,45 +198,17 @@ HWY_INLINE void prefetch_points(const WorkItem<T>& item, int64_t n, int64_t N) {
   for (int64_t c = 0; c < item.channels; ++c) __builtin_prefetch(from + c * N);
 }
 
-// A chunk of the points of an item.
-struct PointChunk {
-  int64_t first, count;
-  int64_t padded;  // count, rounded up to whole squares
-};
-
-// The local features of a chunk: the indices themselves if all features are in the tile.
-template <class T>
-HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, int64_t M, const PointChunk& chunk,
-                                         const DirectTile<T>& tile) {
-  const int32_t* indices = item.indices + chunk.first * 3;
-  if (item.features == M && chunk.padded == chunk.count) return indices;
-  localize_indices(indices, chunk.count * 3, item.first_feature, tile.features, tile.local_features);
-  std::fill(tile.local_features + chunk.count * 3, tile.local_features + chunk.padded * 3,
-            static_cast<int32_t>(tile.features));
-  return tile.local_features;
-}
-
-// The weights of a chunk as fp32, and 0 for its padding, whose products are added to rows that are not written.
-template <class T>
-HWY_INLINE const float* f32_weights(const WorkItem<T>& item, const PointChunk& chunk, const DirectTile<T>& tile) {
-  const T* weights = item.weights + chunk.first * 3;
-  if (chunk.padded == chunk.count) return as_f32(weights, chunk.count * 3, tile.weights);
-  to_f32(weights, chunk.count * 3, tile.weights);
-  std::fill(tile.weights + chunk.count * 3, tile.weights + chunk.padded * 3, 0.0F);
-  return tile.weights;
-}
-
 template <class T>
 HWY_INLINE void add_points(const WorkItem<T>& item, const DirectArgs& args, const DirectTile<T>& tile) {
   constexpr int64_t kStep = kSquarePoints<T>;
-  constexpr int64_t kChunkPoints = DirectTile<T>::kChunkPoints;
+  constexpr int64_t kRunPoints = DirectTile<T>::kRunPoints;
   if (!item.indexable()) return;
-  const int64_t N = args.call.N;
-  for (int64_t first = 0; first < N; first += kChunkPoints) {
-    const int64_t count = std::min(kChunkPoints, N - first);
-    const PointChunk chunk{first, count, round_up(count, kStep)};
-    const int32_t* features = local_features(item, args.call.M, chunk, tile);
-    const float* weights = f32_weights(item, chunk, tile);
+  const int64_t N = args.N;
+  for (int64_t first = 0; first < N; first += kRunPoints) {
+    const int64_t count = std::min(kRunPoints, N - first);
+    const PointRun run{first, count, round_up(count, kStep)};
+    const int32_t* features = local_features(item, args.M, run, tile);
+    const float* weights = f32_weights(item, run, tile);
     for (int64_t n = 0; n < count; n += kStep) {
       if (args.prefetch && n % kLineElements<T> == 0) prefetch_points(item, first + n, N);
       const T* from = item.grad_output + first + n;
@@ -167,10 +225,9 @@ HWY_INLINE void add_points(const WorkItem<T>& item, const DirectArgs& args, cons
 
 template <class T>
 void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Args& call = args.call;
   const DirectTile<T> tile(task.nram, args.tiling.features);
   if constexpr (std::is_same_v<T, float>) {
-    if (call.C == 1 && args.tiling.features >= call.M) {
+    if (args.C == 1 && args.tiling.features >= args.M) {
       sum_in_output(args, begin, end, tile);
       return;
     }
@@ -178,15 +235,15 @@ void direct(const DirectArgs& args, int64_t begin, int64_t end, Task& task) {
   // add_square() also reads the rows of channels that an item does not have.
   std::memset(tile.edge, 0, kStrip * kCacheLine);
   const int64_t sum_rows = args.tiling.features + kStrip;
-  std::memset(tile.sums, 0, static_cast<size_t>(sum_rows * (call.C == 1 ? 1 : kStrip)) * sizeof(float));
+  std::memset(tile.sums, 0, static_cast<size_t>(sum_rows * (args.C == 1 ? 1 : kStrip)) * sizeof(float));
   const StreamWriter stream;
   for (int64_t number = begin; number < end; ++number) {
-    const WorkItem<T> item(call, args.tiling, number);
+    const WorkItem<T> item(args, args.tiling, number);
     if (item.channels == 1) {
-      sum_in_tile(item, call, tile);
+      sum_in_tile(item, args, tile);
     } else {
       add_points(item, args, tile);
-      write_strip<true>(tile.sums, kStrip, item.features, item.channels, item.grad_features, call.M,
+      write_strip<true>(tile.sums, kStrip, item.features, item.channels, item.grad_features, args.M,
                         args.stream ? &stream : nullptr, tile.rows);
     }
   }
@@ -201,6 +258,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward::native {
 
+MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(direct_kernel, direct, DirectArgs);
 
 }  // namespace mluop::three_interpolate_backward::native

@@ -1,10 +1,10 @@
-#include "ops/three_nn_forward/native/plan.h"
+#include "ops/three_nn_forward/three_nn_forward_native.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "core/sizes.h"
-#include "ops/three_nn_forward/native/kernels.h"
+#include "ops/three_nn_forward/three_nn_forward_native_kernels.h"
 #include "team/fit_tile.h"
 
 namespace mluop::three_nn_forward::native {
@@ -22,8 +22,9 @@ constexpr int64_t kMaxTileQueries = 8192;
 
 // The workspace without a tree: the known points in fp32.
 struct KnownBuffer {
-  KnownBuffer(Arena& arena, int64_t B, int64_t M) : known(arena.take<float>("known", {B, M, 3})) {}
-  float* known;
+  KnownBuffer(Arena& arena, int64_t B, int64_t M) : known_f32(arena.take<float>("known", {B, M, 3})) {}
+
+  float* known_f32;  // [B, M, 3]
 };
 
 int task_dim(int64_t items, int64_t item_bytes) {
@@ -31,44 +32,43 @@ int task_dim(int64_t items, int64_t item_bytes) {
 }
 
 void run_compare(Context& context, const Args& args, Arena& workspace) {
-  const auto* known = static_cast<const float*>(args.known);
+  const auto* known_f32 = static_cast<const float*>(args.known);
   if (args.dtype == MLUOP_DTYPE_HALF && args.M > 0) {
-    float* const converted = KnownBuffer(workspace, args.B, args.M).known;
+    float* const converted = KnownBuffer(workspace, args.B, args.M).known_f32;
     const int64_t elements = args.B * args.M * 3;
     launch(context, "convert", task_dim(elements, kConvertBytes), Evenly{elements}, convert_kernel(),
            {args, converted});
-    known = converted;
+    known_f32 = converted;
   }
   const int64_t queries = args.B * args.N;
   launch(context, "compare", task_dim(queries, kCompareBytes * std::max<int64_t>(args.M, 1)), Evenly{queries},
-         compare_kernel(args.dtype), {args, known});
+         compare_kernel(args.dtype), {args, known_f32});
 }
 
 void run_tree(Context& context, const Args& args, Arena& workspace) {
   const TreeShape shape(args.M);
   const Trees trees(workspace, args.B, shape);
   const TreeArgs tree{args, shape, trees};
-  const auto run = [&](const char* name, int64_t items, int64_t item_bytes, RangeKernel<TreeArgs> kernel) {
+  const auto build = [&](const char* name, int64_t items, int64_t item_bytes, RangeKernel<TreeArgs> kernel) {
     launch(context, name, task_dim(items, item_bytes), Evenly{items}, kernel, tree);
   };
   const int64_t chunk_points = std::min(args.M, TreeShape::kChunkPoints);
-  run("sample", args.B, shape.sample_count() * kSortBytes, sample_kernel(args.dtype));
-  run("classify", args.B * shape.chunks, chunk_points * kClassifyBytes, classify_kernel(args.dtype));
-  run("count", args.B * shape.cells, shape.chunks * int64_t{sizeof(int32_t)}, count_kernel());
-  run("scatter", args.B * shape.chunks, chunk_points * kClassifyBytes, scatter_kernel(args.dtype));
-  run("partition", args.B * shape.cells, args.M / shape.cells * kSortBytes, partition_kernel());
+  build("sample", args.B, shape.sample_count() * kSortBytes, sample_kernel(args.dtype));
+  build("classify", args.B * shape.chunks, chunk_points * kClassifyBytes, classify_kernel(args.dtype));
+  build("count", args.B * shape.cells, shape.chunks * int64_t{sizeof(int32_t)}, count_kernel());
+  build("scatter", args.B * shape.chunks, chunk_points * kClassifyBytes, scatter_kernel(args.dtype));
+  build("partition", args.B * shape.cells, args.M / shape.cells * kSortBytes, partition_kernel());
   for (int level = 1; level < shape.levels; ++level) {
     const int64_t items = args.B * shape.node_count[static_cast<size_t>(level)];
     launch(context, "level", task_dim(items, kWidth * int64_t{sizeof(Node)}), Evenly{items}, level_kernel(),
-           {args, shape, trees, level});
+           {tree, level});
   }
   const int64_t queries = args.B * args.N;
   const int search_task_dim = task_dim(queries, kSearchBytes);
   const int64_t max_tile = std::min(ceil_div(queries, search_task_dim), kMaxTileQueries);
   const int64_t tile_queries =
       fit_tile(context, max_tile, [](int64_t count) { return bytes_of<SearchTile>(count); });
-  launch(context, "search", search_task_dim, Evenly{queries}, search_kernel(args.dtype),
-         {args, shape, trees, tile_queries});
+  launch(context, "search", search_task_dim, Evenly{queries}, search_kernel(args.dtype), {tree, tile_queries});
 }
 
 }  // namespace

@@ -1,23 +1,66 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/native/sum_kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/three_interpolate_backward/three_interpolate_backward_native_grouped_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "core/sizes.h"
-#include "ops/three_interpolate_backward/native/kernels.h"
-#include "ops/three_interpolate_backward/native/tile.h"
-#include "ops/three_interpolate_backward/native/work_item.h"
-#include "ops/three_interpolate_backward/native/write_strip-inl.h"
+#include "ops/three_interpolate_backward/strip-inl.h"
+#include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
+#include "primitives/find_bad_index-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::native {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::find_bad_index;
+
+// A counting sort of a tile's pairs: starts[M + 1], pairs[count, 3].
+template <class T>
+HWY_INLINE void sort_pairs(const int32_t* indices, const T* weights, int64_t count, int64_t M, int64_t Co,
+                           const GroupTile& tile, uint32_t* starts, GroupedPair* pairs) {
+  // starts[m + 1] is in turn the number of pairs of feature m, the position of the next one, and the end of them.
+  std::fill_n(starts, M + 1, 0);
+  uint32_t* const counts = starts + 1;
+  for (int64_t i = 0; i < count * 3; ++i) ++counts[indices[i]];
+  uint32_t* const positions = counts;
+  std::exclusive_scan(counts, counts + M, positions, uint32_t{0});
+  for (int64_t first = 0; first < count; first += GroupTile::kRunPoints) {
+    const int64_t last = std::min(first + GroupTile::kRunPoints, count);
+    to_f32(weights + first * 3, (last - first) * 3, tile.weights);
+    const float* weight = tile.weights;
+    for (int64_t n = first; n < last; ++n) {
+      const auto row_offset = static_cast<uint32_t>(n * Co);
+      for (int64_t i = n * 3; i < n * 3 + 3; ++i) pairs[positions[indices[i]]++] = {row_offset, *weight++};
+    }
+  }
+}
+
+template <class T>
+void group(const GroupArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Tiling& tiling = args.tiling;
+  const GroupTile tile(task.nram);
+  const int64_t point_tiles = tiling.point_tiles(args);
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t b = item / point_tiles;
+    const int64_t t = item % point_tiles;
+    const int64_t count = std::min(tiling.points, args.N - t * tiling.points);
+    const int64_t first = (b * args.N + t * tiling.points) * 3;
+    const int64_t bad = find_bad_index(args.indices, first, first + count * 3, args.M);
+    if (bad < first + count * 3) {
+      args.first_bad_index.report(bad);
+      return;
+    }
+    sort_pairs(args.indices + first, static_cast<const T*>(args.weights) + first, count, args.M, tiling.channels,
+               tile, args.scratch.starts_of(args, tiling, b, t), args.scratch.pairs_of(args, tiling, b, t));
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(group, GroupArgs);
 
 // Transposes [channels, count] points, rows N apart, to [count, Co].
 template <class T>
@@ -51,9 +94,9 @@ HWY_INLINE void transpose_points(const T* from, int64_t N, int64_t count, int64_
 
 // The pairs of a point tile and of the features of a work item.
 struct ItemPairs {
-  const uint32_t* starts;           // [features + 1]
-  const GroupedPairs::Pair* pairs;  // of the point tile
-  bool first_tile;                  // sums start at +0
+  const uint32_t* starts;    // [features + 1]
+  const GroupedPair* pairs;  // of the point tile
+  bool first_tile;           // sums start at +0
 };
 
 // Adds the pairs of each feature to kStripVectors vectors of its sums. `points` and `sums` are rows Co apart.
@@ -61,13 +104,13 @@ template <int kStripVectors>
 HWY_INLINE void add_vectors(const ItemPairs& item_pairs, int64_t features, int64_t Co, const float* points,
                             float* sums) {
   const D d;
-  const GroupedPairs::Pair* pair = item_pairs.pairs + item_pairs.starts[0];
+  const GroupedPair* pair = item_pairs.pairs + item_pairs.starts[0];
   for (int64_t m = 0; m < features; ++m, sums += Co) {
     hn::Vec<D> sum[kStripVectors];
     HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) {
       sum[v] = item_pairs.first_tile ? hn::Zero(d) : hn::Load(d, sums + v * kLanes);
     }
-    for (const GroupedPairs::Pair* end = item_pairs.pairs + item_pairs.starts[m + 1]; pair < end; ++pair) {
+    for (const GroupedPair* end = item_pairs.pairs + item_pairs.starts[m + 1]; pair < end; ++pair) {
       const float* row = points + pair->row_offset;
       const auto weight = hn::Set(d, pair->weight);
       HWY_UNROLL(4) for (int v = 0; v < kStripVectors; ++v) {
@@ -99,7 +142,6 @@ HWY_INLINE void add_pairs(const ItemPairs& item_pairs, int64_t features, int64_t
 
 template <class T>
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Args& call = args.call;
   const Tiling& tiling = args.tiling;
   const int64_t Co = tiling.channels;
   const SumTile<T> tile(task.nram, Co, tiling.points, tiling.features);
@@ -107,19 +149,19 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   std::fill_n(tile.edge, kStrip * kLineElements<T>, T{});
   std::fill_n(tile.sums, tiling.features * Co, 0.0F);
   for (int64_t number = begin; number < end; ++number) {
-    const WorkItem<T> item(call, tiling, number);
-    for (int64_t t = 0; t < tiling.point_tiles(call); ++t) {
+    const WorkItem<T> item(args, tiling, number);
+    for (int64_t t = 0; t < tiling.point_tiles(args); ++t) {
       const int64_t first = t * tiling.points;
-      transpose_points(item.grad_output + first, call.N, std::min(tiling.points, call.N - first), item.channels,
+      transpose_points(item.grad_output + first, args.N, std::min(tiling.points, args.N - first), item.channels,
                        Co, tile);
-      const ItemPairs item_pairs{args.grouped.starts_of(call, tiling, item.b, t) + item.first_feature,
-                                 args.grouped.pairs_of(call, tiling, item.b, t), t == 0};
+      const ItemPairs item_pairs{args.scratch.starts_of(args, tiling, item.b, t) + item.first_feature,
+                                 args.scratch.pairs_of(args, tiling, item.b, t), t == 0};
       add_pairs(item_pairs, item.features, item.channels, Co, tile.points, tile.sums);
     }
     for (int64_t c = 0; c < item.channels; c += kStrip) {
       // Grouped calls fit the caches.
       write_strip<false>(tile.sums + c, Co, item.features, std::min(kStrip, item.channels - c),
-                         item.grad_features + c * call.M, call.M, nullptr, tile.rows);
+                         item.grad_features + c * args.M, args.M, nullptr, tile.rows);
     }
   }
 }
@@ -133,6 +175,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward::native {
 
+MLUOP_EXPORT_KERNEL_OF_DTYPE(group_kernel, group, GroupArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(sum_kernel, sum, SumArgs);
 
 }  // namespace mluop::three_interpolate_backward::native

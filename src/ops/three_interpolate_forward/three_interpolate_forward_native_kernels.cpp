@@ -1,0 +1,317 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/three_interpolate_forward/three_interpolate_forward_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+#include "ops/three_interpolate_forward/three_interpolate_forward_native_kernels.h"
+#include "primitives/find_bad_index-inl.h"
+#include "primitives/half-inl.h"
+#include "primitives/stream-inl.h"
+#include "primitives/transpose_square-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::three_interpolate_forward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::find_bad_index;
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::load_transposed;
+using mluop::HWY_NAMESPACE::store_f32;
+using mluop::HWY_NAMESPACE::StreamWriter;
+using mluop::HWY_NAMESPACE::unpack;
+
+using D = hn::CappedTag<float, kStrip>;
+using Di = hn::RebindToSigned<D>;
+constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+
+void check(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
+  const int64_t bad = find_bad_index(args.indices, begin, end, args.M);
+  if (bad < end) args.first_bad_index.report(bad);
+}
+
+// A strip of channels and consecutive chunks of its points, as parts of the tensors. T: float or Half.
+template <class T>
+struct Segment {
+  const T* features;  // [channels, M]
+  T* output;          // [channels, N]
+  int64_t b, channels;
+  Range chunks;
+};
+
+// Calls visit(segment) for the work items [begin, end).
+template <class T, class Visit>
+HWY_INLINE void for_each_segment(const InterpolateArgs& args, int64_t begin, int64_t end, const Visit& visit) {
+  const int64_t chunks = args.chunk_count();
+  for (int64_t item = begin; item < end;) {
+    const int64_t strip = item / chunks;
+    const int64_t strip_end = std::min(end, (strip + 1) * chunks);
+    const int64_t b = strip / strip_count(args);
+    const int64_t first_channel = strip % strip_count(args) * kStrip;
+    const int64_t row = b * args.C + first_channel;
+    visit(Segment<T>{static_cast<const T*>(args.features) + row * args.M,
+                     static_cast<T*>(args.output) + row * args.N,
+                     b,
+                     std::min(kStrip, args.C - first_channel),
+                     {item - strip * chunks, strip_end - strip * chunks}});
+    item = strip_end;
+  }
+}
+
+// The points of a chunk.
+HWY_INLINE Range points_of(const InterpolateArgs& args, int64_t chunk) {
+  return {chunk * args.chunk_points, std::min((chunk + 1) * args.chunk_points, args.N)};
+}
+
+// Copies elements to the output.
+HWY_INLINE void write(const InterpolateArgs& args, const StreamWriter& stream, const float* from, int64_t count,
+                      float* to) {
+  if (args.stream) {
+    stream.copy(to, from, static_cast<size_t>(count));
+  } else {
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+  }
+}
+HWY_INLINE void write(const InterpolateArgs& args, const StreamWriter& stream, const Half* from, int64_t count,
+                      Half* to) {
+  if (args.stream) {
+    stream.copy(reinterpret_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from),
+                static_cast<size_t>(count));
+  } else {
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Half));
+  }
+}
+
+// Transposes a square of kLanes channels by kLanes * kPacked<T> features: rows of `stride` elements at `from` to
+// rows of kStrip at `to`. Not inlined: in the loop over features, the compiler would keep a multiple of the stride
+// for each row in vectors.
+template <class T>
+HWY_NOINLINE void pack_square(const T* from, int64_t stride, float* to) {
+  const D d;
+  hn::Vec<D> columns[kLanes];
+  load_transposed(d, from, stride, columns);
+  HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+    hn::Store(unpack<T, 0>(d, columns[i]), d, to);
+    to += kStrip;
+    if constexpr (kPacked<T> == 2) {
+      hn::Store(unpack<T, 1>(d, columns[i]), d, to);
+      to += kStrip;
+    }
+  }
+}
+
+// tile.features[m, c] = the features of a strip. Channels that the strip does not have are zero.
+template <class T>
+HWY_INLINE void pack(const Segment<T>& segment, int64_t M, const PackedTile<T>& tile) {
+  constexpr int64_t kSquare = kLanes * kPacked<T>;
+  static_assert(kSquare <= 2 * kStrip);
+  const int64_t whole = segment.channels < kStrip ? 0 : M / kSquare * kSquare;
+  for (int64_t m = 0; m < whole; m += kSquare) {
+    for (int64_t c = 0; c < kStrip; c += kLanes) {
+      pack_square(segment.features + c * M + m, M, tile.features + m * kStrip + c);
+    }
+  }
+  for (int64_t m = whole; m < M; m += kSquare) {
+    const int64_t count = std::min(kSquare, M - m);
+    for (int64_t c = 0; c < segment.channels; ++c) {
+      std::memcpy(tile.edge + c * kSquare, segment.features + c * M + m, static_cast<size_t>(count) * sizeof(T));
+    }
+    for (int64_t c = 0; c < kStrip; c += kLanes) {
+      if (count == kSquare) {
+        pack_square(tile.edge + c * kSquare, kSquare, tile.features + m * kStrip + c);
+        continue;
+      }
+      // NRAM ends with feature M - 1.
+      alignas(64) float square[kSquare * kStrip];
+      pack_square(tile.edge + c * kSquare, kSquare, square);
+      for (int64_t i = 0; i < count; ++i) {
+        hn::Store(hn::Load(D(), square + i * kStrip), D(), tile.features + (m + i) * kStrip + c);
+      }
+    }
+  }
+}
+
+// The weights of a chunk as fp32: in place, or converted into `buffer`.
+HWY_INLINE const float* f32_weights(const float* from, int64_t, float*) { return from; }
+HWY_INLINE const float* f32_weights(const Half* from, int64_t count, float* buffer) {
+  const D d;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::Store(load_f32(d, from + i), d, buffer + i);
+  for (; i < count; ++i) buffer[i] = mluop::f16_to_f32(from[i]);
+  return buffer;
+}
+
+// points[n, c] = the sums of `count` points and of a strip of channels.
+HWY_INLINE void sum_points(const int32_t* indices, const float* weights, int64_t count, const float* features,
+                           float* points) {
+  const D d;
+  for (int64_t n = 0; n < count; ++n, indices += 3, weights += 3, points += kStrip) {
+    const float* f0 = features + int64_t{indices[0]} * kStrip;
+    const float* f1 = features + int64_t{indices[1]} * kStrip;
+    const float* f2 = features + int64_t{indices[2]} * kStrip;
+    const auto w0 = hn::Set(d, weights[0]), w1 = hn::Set(d, weights[1]), w2 = hn::Set(d, weights[2]);
+    for (int64_t c = 0; c < kStrip; c += kLanes) {
+      const auto sum = hn::Add(hn::Mul(hn::Load(d, f0 + c), w0), hn::Mul(hn::Load(d, f1 + c), w1));
+      hn::Store(hn::Add(sum, hn::Mul(hn::Load(d, f2 + c), w2)), d, points + c);
+    }
+  }
+}
+
+// rows[c, n] = points[n, c], for kStrip points; rows of `stride` elements.
+template <class T>
+HWY_NOINLINE void unpack_points(const float* points, T* rows, int64_t stride) {
+  const D d;
+  for (int64_t n = 0; n < kStrip; n += kLanes) {
+    for (int64_t c = 0; c < kStrip; c += kLanes) {
+      hn::Vec<D> columns[kLanes];
+      load_transposed(d, points + n * kStrip + c, kStrip, columns);
+      HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) store_f32(columns[i], d, rows + (c + i) * stride + n);
+    }
+  }
+}
+
+template <class T>
+void interpolate_packed(const InterpolateArgs& args, int64_t begin, int64_t end, Task& task) {
+  const PackedTile<T> tile(task.nram, args.M, args.chunk_points);
+  const StreamWriter stream;
+  // pack() also reads the rows of channels that a strip does not have.
+  std::memset(tile.edge, 0, 2 * kStrip * kStrip * sizeof(T));
+  // unpack_points() also reads the points past the last.
+  std::memset(tile.points, 0, kStrip * kStrip * sizeof(float));
+  for_each_segment<T>(args, begin, end, [&](const Segment<T>& segment) {
+    pack(segment, args.M, tile);
+    for (int64_t chunk = segment.chunks.begin; chunk < segment.chunks.end; ++chunk) {
+      const Range points = points_of(args, chunk);
+      const int64_t first_pair = (segment.b * args.N + points.begin) * 3;
+      const int32_t* indices = args.indices + first_pair;
+      const float* weights =
+          f32_weights(static_cast<const T*>(args.weights) + first_pair, points.size() * 3, tile.weights);
+      for (int64_t n = 0; n < points.size(); n += kStrip) {
+        sum_points(indices + n * 3, weights + n * 3, std::min(kStrip, points.size() - n), tile.features,
+                   tile.points);
+        unpack_points(tile.points, tile.rows + n, args.chunk_points);
+      }
+      for (int64_t c = 0; c < segment.channels; ++c) {
+        write(args, stream, tile.rows + c * args.chunk_points, points.size(),
+              segment.output + c * args.N + points.begin);
+      }
+    }
+  });
+}
+
+MLUOP_SELECT_BY_DTYPE(interpolate_packed, InterpolateArgs);
+
+// The weights of kLanes points, a vector for each slot.
+HWY_INLINE void load_weights(const float* from, hn::Vec<D>& w0, hn::Vec<D>& w1, hn::Vec<D>& w2) {
+  hn::LoadInterleaved3(D(), from, w0, w1, w2);
+}
+HWY_INLINE void load_weights(const Half* from, hn::Vec<D>& w0, hn::Vec<D>& w1, hn::Vec<D>& w2) {
+  const D d;
+  const hn::Rebind<uint16_t, D> dh;
+  hn::Vec<decltype(dh)> h0, h1, h2;
+  hn::LoadInterleaved3(dh, reinterpret_cast<const uint16_t*>(from), h0, h1, h2);
+  w0 = mluop::HWY_NAMESPACE::f16_to_f32(d, h0);
+  w1 = mluop::HWY_NAMESPACE::f16_to_f32(d, h1);
+  w2 = mluop::HWY_NAMESPACE::f16_to_f32(d, h2);
+}
+
+// Separates the slots of a chunk.
+template <class T>
+HWY_INLINE void separate(const int32_t* indices, const T* weights, int64_t count, int64_t stride,
+                         const DirectTile<T>& tile) {
+  const D d;
+  const Di di;
+  int64_t n = 0;
+  for (; n + kLanes <= count; n += kLanes) {
+    hn::Vec<Di> i0, i1, i2;
+    hn::LoadInterleaved3(di, indices + n * 3, i0, i1, i2);
+    hn::Store(i0, di, tile.indices + n);
+    hn::Store(i1, di, tile.indices + stride + n);
+    hn::Store(i2, di, tile.indices + 2 * stride + n);
+    hn::Vec<D> w0, w1, w2;
+    load_weights(weights + n * 3, w0, w1, w2);
+    hn::Store(w0, d, tile.weights + n);
+    hn::Store(w1, d, tile.weights + stride + n);
+    hn::Store(w2, d, tile.weights + 2 * stride + n);
+  }
+  for (; n < count; ++n) {
+    for (int64_t k = 0; k < 3; ++k) {
+      tile.indices[k * stride + n] = indices[n * 3 + k];
+      tile.weights[k * stride + n] = to_f32(weights[n * 3 + k]);
+    }
+  }
+}
+
+// Whether the target loads a vector of elements by their indices. On x86 the better target has the lower number.
+template <class T>
+constexpr bool kHasGather = HWY_ARCH_X86&& HWY_TARGET <= HWY_AVX2&& std::is_same_v<T, float>;
+
+// row[n] = the sums of a channel, for `count` points, rounded up to whole vectors.
+template <class T>
+HWY_INLINE void sum_row(const T* HWY_RESTRICT features, int64_t count, int64_t stride, const DirectTile<T>& tile) {
+  const D d;
+  if constexpr (!kHasGather<T>) {
+    for (int64_t k = 0; k < 3; ++k) {
+      const int32_t* HWY_RESTRICT indices = tile.indices + k * stride;
+      T* HWY_RESTRICT gathered = tile.features + k * stride;
+      for (int64_t n = 0; n < count; ++n) gathered[n] = features[indices[n]];
+    }
+  }
+  for (int64_t n = 0; n < count; n += kLanes) {
+    const auto product = [&](int64_t slot) {
+      const hn::Vec<D> weights = hn::Load(d, tile.weights + slot + n);
+      if constexpr (kHasGather<T>) {
+        return hn::Mul(hn::GatherIndex(d, features, hn::Load(Di(), tile.indices + slot + n)), weights);
+      } else {
+        return hn::Mul(load_f32(d, tile.features + slot + n), weights);
+      }
+    };
+    store_f32(hn::Add(hn::Add(product(0), product(stride)), product(2 * stride)), d, tile.row + n);
+  }
+}
+
+template <class T>
+void interpolate_direct(const InterpolateArgs& args, int64_t begin, int64_t end, Task& task) {
+  const int64_t stride = args.chunk_points;
+  const DirectTile<T> tile(task.nram, stride);
+  const StreamWriter stream;
+  // The vectors of the last points also read the elements past them.
+  std::fill_n(tile.indices, 3 * stride, 0);
+  std::fill_n(tile.weights, 3 * stride, 0.0F);
+  std::fill_n(tile.features, 3 * stride, T{});
+  for_each_segment<T>(args, begin, end, [&](const Segment<T>& segment) {
+    for (int64_t chunk = segment.chunks.begin; chunk < segment.chunks.end; ++chunk) {
+      const Range points = points_of(args, chunk);
+      const int64_t first_pair = (segment.b * args.N + points.begin) * 3;
+      separate(args.indices + first_pair, static_cast<const T*>(args.weights) + first_pair, points.size(), stride,
+               tile);
+      for (int64_t c = 0; c < segment.channels; ++c) {
+        sum_row(segment.features + c * args.M, points.size(), stride, tile);
+        write(args, stream, tile.row, points.size(), segment.output + c * args.N + points.begin);
+      }
+    }
+  });
+}
+
+MLUOP_SELECT_BY_DTYPE(interpolate_direct, InterpolateArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::three_interpolate_forward::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::three_interpolate_forward::native {
+
+MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(packed_kernel, interpolate_packed, InterpolateArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(direct_kernel, interpolate_direct, InterpolateArgs);
+
+}  // namespace mluop::three_interpolate_forward::native
+#endif
