@@ -1,6 +1,9 @@
 // mluOpDynamicScatterBackward, mluOpDynamicPointToVoxelBackward and their workspace queries: entries and checks.
-#include "ops/dynamic_scatter_backward/device/plan.h"
-#include "ops/dynamic_scatter_backward/native/plan.h"
+// Start with compute_grad_feats() below, then run() in dynamic_scatter_backward_native.cpp, then the kernels in
+// dynamic_scatter_backward_native_kernels.cpp: check() and gather(), for the maximum rank() and match(). The
+// maximum has a device algorithm, too: run() in dynamic_scatter_backward_device.cpp.
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_device.h"
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_native.h"
 
 namespace mluop {
 namespace {
@@ -77,9 +80,9 @@ void check_voxel_num(int32_t voxel_num, int64_t m) {
   require(0 <= voxel_num && voxel_num <= m, kBadParam, "voxel_num[0] is ", voxel_num, ", expected 0 to ", m);
 }
 
-mluOpStatus_t run_backward(std::string_view function, mluOpHandle_t handle, mluOpReduceMode_t reduce_type,
-                           const Inputs& in, void* workspace, size_t workspace_size,
-                           const TensorDescriptor* grad_feats_desc, void* grad_feats) {
+mluOpStatus_t compute_grad_feats(std::string_view function, mluOpHandle_t handle, mluOpReduceMode_t reduce_type,
+                                 const Inputs& in, void* workspace, size_t workspace_size,
+                                 const TensorDescriptor* grad_feats_desc, void* grad_feats) {
   return run_operator(function, handle, [&](Call& call) {
     const int64_t n = dim_of(in.feats.desc, 0), c = dim_of(in.feats.desc, 1);
     call.parameter("reduce_type", reduce_type);
@@ -167,14 +170,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicScatterBackward(
     const mluOpTensorDescriptor_t voxel_points_count_desc, const void* voxel_points_count,
     const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num, void* workspace, const size_t workspace_size,
     const mluOpTensorDescriptor_t grad_feats_desc, void* grad_feats) {
-  return mluop::run_backward("mluOpDynamicScatterBackward", handle, reduce_type,
-                             {{grad_voxel_feats_desc, grad_voxel_feats},
-                              {feats_desc, feats},
-                              {voxel_feats_desc, voxel_feats},
-                              {point2voxel_map_desc, point2voxel_map},
-                              {voxel_points_count_desc, voxel_points_count},
-                              {voxel_num_desc, voxel_num}},
-                             workspace, workspace_size, grad_feats_desc, grad_feats);
+  return mluop::compute_grad_feats("mluOpDynamicScatterBackward", handle, reduce_type,
+                                   {{grad_voxel_feats_desc, grad_voxel_feats},
+                                    {feats_desc, feats},
+                                    {voxel_feats_desc, voxel_feats},
+                                    {point2voxel_map_desc, point2voxel_map},
+                                    {voxel_points_count_desc, voxel_points_count},
+                                    {voxel_num_desc, voxel_num}},
+                                   workspace, workspace_size, grad_feats_desc, grad_feats);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelBackward(
@@ -185,12 +188,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelBackward(
     const mluOpTensorDescriptor_t voxel_points_count_desc, const void* voxel_points_count,
     const mluOpTensorDescriptor_t voxel_num_desc, const void* voxel_num, void* workspace,
     const size_t workspace_size, const mluOpTensorDescriptor_t grad_feats_desc, void* grad_feats) {
-  return mluop::run_backward("mluOpDynamicPointToVoxelBackward", handle, reduce_type,
-                             {{grad_voxel_feats_desc, grad_voxel_feats},
-                              {feats_desc, feats},
-                              {voxel_feats_desc, voxel_feats},
-                              {point2voxel_map_desc, point2voxel_map},
-                              {voxel_points_count_desc, voxel_points_count},
-                              {voxel_num_desc, voxel_num}},
-                             workspace, workspace_size, grad_feats_desc, grad_feats);
+  return mluop::compute_grad_feats("mluOpDynamicPointToVoxelBackward", handle, reduce_type,
+                                   {{grad_voxel_feats_desc, grad_voxel_feats},
+                                    {feats_desc, feats},
+                                    {voxel_feats_desc, voxel_feats},
+                                    {point2voxel_map_desc, point2voxel_map},
+                                    {voxel_points_count_desc, voxel_points_count},
+                                    {voxel_num_desc, voxel_num}},
+                                   workspace, workspace_size, grad_feats_desc, grad_feats);
 }

@@ -1,18 +1,17 @@
-// Dynamic point to voxel forward: arguments and range kernels, in the order of their launches.
+// Dynamic point to voxel forward, native algorithm: arguments and range kernels, in the order of their launches.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
-#include "ops/dynamic_point_to_voxel_forward/native/key_words.h"
-#include "ops/dynamic_point_to_voxel_forward/native/shared_voxels.h"
+#include "ops/dynamic_point_to_voxel_forward/key_words.h"
+#include "ops/dynamic_point_to_voxel_forward/shared_voxels.h"
 #include "team/launch.h"
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
 
 // Work items: points. Extends the bounds to the points that have a voxel.
-struct BoundsArgs {
-  const Args& call;
+struct BoundsArgs : Args {
   std::array<int32_t, kAxes>& lowest;
   std::array<int32_t, kAxes>& negated_highest;
   std::atomic<int64_t>& valid_count;
@@ -20,16 +19,14 @@ struct BoundsArgs {
 RangeKernel<BoundsArgs> bounds_kernel();
 
 // Work items: points. Writes the word of their keys.
-struct KeyArgs {
-  const Args& call;
+struct KeyArgs : Args {
   const KeyWord& word;
   uint32_t* keys;  // [N]
 };
 RangeKernel<KeyArgs> key_kernel();
 
 // Work items: places in the order of a less significant word. Writes another word of the keys of their points.
-struct NextKeyArgs {
-  const Args& call;
+struct NextKeyArgs : Args {
   const KeyWord& word;
   const uint32_t* points;  // [N], the point at each place
   uint32_t* keys;          // [N]
@@ -49,8 +46,7 @@ struct SortedPoints {
 };
 
 // Work items: parts of the sorted points. Counts the voxels that begin in them.
-struct CountArgs {
-  const Args& call;
+struct CountArgs : Args {
   const SortedPoints& sorted;
   int64_t* voxel_counts;  // [parts]
 };
@@ -58,8 +54,7 @@ void count_voxels(const CountArgs& args, int64_t begin, int64_t end, Task& task)
 
 // Work items: parts of the sorted points. Writes the first place of each voxel, and the map of points that have a
 // voxel.
-struct NumberArgs {
-  const Args& call;
+struct NumberArgs : Args {
   const SortedPoints& sorted;
   const int64_t* first_voxels;  // [parts], the first voxel that begins in a part
   uint32_t* starts;             // [V + 1]; the last is not written
@@ -67,14 +62,12 @@ struct NumberArgs {
 void number_voxels(const NumberArgs& args, int64_t begin, int64_t end, Task& task);
 
 // Work items: places of points without voxel, from valid_count on. Writes their map and coordinates.
-struct SkippedArgs {
-  const Args& call;
+struct SkippedArgs : Args {
   const uint32_t* points;  // those without voxel
 };
 void mark_skipped(const SkippedArgs& args, int64_t begin, int64_t end, Task& task);
 
-struct ReduceArgs {
-  const Args& call;
+struct ReduceArgs : Args {
   const uint32_t* points;  // [N], sorted
   const uint32_t* starts;  // [V + 1]
   bool stream;             // voxel_feats bypasses the caches
@@ -85,22 +78,21 @@ struct ReduceArgs {
 // which it collects.
 RangeKernel<ReduceArgs> reduce_kernel();
 
-struct SharedArgs {
-  const Args& call;
+struct SharedArgs : Args {
   const uint32_t* points;  // [N], sorted
   const SharedVoxels& voxels;
   const Pieces& pieces;  // of the maximum
 };
 
-// Sum and mean, which add in the order of the points. Work items: cache lines of the rows of the shared voxels.
-// Writes their features.
-RangeKernel<SharedArgs> reduce_lines_kernel();
-
 // Maximum. Work items: points of the shared voxels. Writes the maxima of their pieces.
 RangeKernel<SharedArgs> reduce_pieces_kernel();
 
-// Work items: tasks that have reduced pieces; for one task, as of equal maxima the first is that of the voxel.
-// Writes the features of the shared voxels.
+// Maximum. Work items: tasks that have reduced pieces. Writes the features of the shared voxels. Runs on one task
+// so that the first of equal maxima wins.
 void merge_pieces(const SharedArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Sum and mean, which add in the order of the points. Work items: cache lines of the rows of the shared voxels.
+// Writes their features.
+RangeKernel<SharedArgs> reduce_lines_kernel();
 
 }  // namespace mluop::dynamic_point_to_voxel_forward::native

@@ -1,9 +1,9 @@
-#include "ops/dynamic_point_to_voxel_forward/native/plan.h"
+#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_native.h"
 
 #include <algorithm>
 
 #include "core/caches.h"
-#include "ops/dynamic_point_to_voxel_forward/native/kernels.h"
+#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_native_kernels.h"
 #include "primitives/radix_sort.h"
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
@@ -37,35 +37,18 @@ int64_t bytes_moved(const Args& args) {
   return args.point_count * (args.row_bytes() + kSortedBytes);
 }
 
-// The launches of a call.
+// The launches of a call: run() calls the functions in this order.
 class Steps {
  public:
-  Steps(Call& call, const Args& args, Arena workspace)
-      : call_(call),
-        context_(call.context()),
+  Steps(Context& context, const Args& args, Arena workspace)
+      : context_(context),
         args_(args),
         memory_(workspace, args.point_count),
         task_dim_(choose_task_dim(args.point_count, bytes_moved(args))),
         parts_(static_cast<int>(std::min<int64_t>(task_dim_, memory_.sort.max_parts))),
         pieces_(reserve_pieces()) {}
 
-  void run() {
-    sort(find_bounds());
-    const int64_t voxels = count();
-    require(voxels <= args_.max_voxels, MLUOP_STATUS_BAD_PARAM, "voxel_feats dim 0 is ", args_.max_voxels,
-            ", expected at least the number of voxels, which is ", voxels);
-    call_.log_detail("voxels ", voxels, ", native, taskDim ", task_dim_);
-    number(voxels);
-    reduce(voxels);
-    args_.voxel_num[0] = static_cast<int32_t>(voxels);
-  }
-
- private:
-  Pieces reserve_pieces() const {
-    const int64_t points = args_.reduce_type == MLUOP_REDUCE_DMAX ? args_.point_count : 0;
-    Arena pool = context_.reserve(bytes_of<Pieces>(points, task_dim_, args_.channels));
-    return {pool, points, task_dim_, args_.channels};
-  }
+  int task_dim() const { return task_dim_; }
 
   Bounds find_bounds() const {
     Bounds bounds{{INT32_MAX, INT32_MAX, INT32_MAX}, {1, 1, 1}, 0};
@@ -87,8 +70,8 @@ class Steps {
                {args_, word, memory_.sort.keys[0]});
       } else {
         memory_.sort.exchange(sorted_in);
-        launch<NextKeyArgs>(context_, "next_keys", task_dim_, Evenly{args_.point_count}, next_keys,
-                            {args_, word, memory_.sort.values[0], memory_.sort.keys[0]});
+        launch(context_, "next_keys", task_dim_, Evenly{args_.point_count}, next_keys,
+               {args_, word, memory_.sort.values[0], memory_.sort.keys[0]});
         values = SortedValues::kGiven;
       }
       sorted_in = radix_sort(context_, task_dim_, args_.point_count, word.bits(), values, memory_.sort);
@@ -99,8 +82,7 @@ class Steps {
 
   // Returns the number of voxels.
   int64_t count() const {
-    launch<CountArgs>(context_, "count_voxels", parts_, Evenly{parts_}, count_voxels,
-                      {args_, sorted_, memory_.first_voxels});
+    launch(context_, "count_voxels", parts_, Evenly{parts_}, count_voxels, {args_, sorted_, memory_.first_voxels});
     int64_t sum = 0;
     for (int part = 0; part < parts_; ++part) {
       const int64_t voxels = memory_.first_voxels[part];
@@ -111,13 +93,13 @@ class Steps {
   }
 
   void number(int64_t voxels) const {
-    launch<NumberArgs>(context_, "number_voxels", parts_, Evenly{parts_}, number_voxels,
-                       {args_, sorted_, memory_.first_voxels, memory_.starts});
+    launch(context_, "number_voxels", parts_, Evenly{parts_}, number_voxels,
+           {args_, sorted_, memory_.first_voxels, memory_.starts});
     memory_.starts[voxels] = static_cast<uint32_t>(sorted_.valid_count);
     const int64_t skipped = args_.point_count - sorted_.valid_count;
     if (skipped > 0) {
-      launch<SkippedArgs>(context_, "mark_skipped", task_dim_, Evenly{skipped}, mark_skipped,
-                          {args_, sorted_.points + sorted_.valid_count});
+      launch(context_, "mark_skipped", task_dim_, Evenly{skipped}, mark_skipped,
+             {args_, sorted_.points + sorted_.valid_count});
     }
   }
 
@@ -129,10 +111,17 @@ class Steps {
     SharedVoxels shared(sorted_.valid_count, memory_.starts);
     // Cores are delayed by the memory unequally.
     constexpr int kChunksPerTask = 8;
-    launch_dynamic<ReduceArgs>(context_, "reduce", task_dim_, task_dim_ == 1 ? 1 : task_dim_ * kChunksPerTask,
-                               ByCost{memory_.starts, voxels}, reduce_kernel(),
-                               {args_, sorted_.points, memory_.starts, stream, task_dim_ > 1 ? &shared : nullptr});
+    launch_dynamic(context_, "reduce", task_dim_, task_dim_ == 1 ? 1 : task_dim_ * kChunksPerTask,
+                   ByCost{memory_.starts, voxels}, reduce_kernel(),
+                   {args_, sorted_.points, memory_.starts, stream, task_dim_ > 1 ? &shared : nullptr});
     if (shared.count() > 0) reduce_shared(shared);
+  }
+
+ private:
+  Pieces reserve_pieces() const {
+    const int64_t points = args_.reduce_type == MLUOP_REDUCE_DMAX ? args_.point_count : 0;
+    Arena arena = context_.reserve(bytes_of<Pieces>(points, task_dim_, args_.channels));
+    return {arena, points, task_dim_, args_.channels};
   }
 
   void reduce_shared(const SharedVoxels& shared) const {
@@ -148,7 +137,6 @@ class Steps {
     }
   }
 
-  Call& call_;
   Context& context_;
   const Args& args_;
   Workspace memory_;
@@ -162,6 +150,16 @@ class Steps {
 
 size_t workspace_bytes(int64_t points) { return workspace_bytes_of<Workspace>(points); }
 
-void run(Call& call, const Args& args, Arena workspace) { Steps(call, args, workspace).run(); }
+void run(Call& call, const Args& args, Arena workspace) {
+  Steps steps(call.context(), args, workspace);
+  steps.sort(steps.find_bounds());
+  const int64_t voxels = steps.count();
+  require(voxels <= args.max_voxels, MLUOP_STATUS_BAD_PARAM, "voxel_feats dim 0 is ", args.max_voxels,
+          ", expected at least the number of voxels, which is ", voxels);
+  call.log_detail("voxels ", voxels, ", native, taskDim ", steps.task_dim());
+  steps.number(voxels);
+  steps.reduce(voxels);
+  args.voxel_num[0] = static_cast<int32_t>(voxels);
+}
 
 }  // namespace mluop::dynamic_point_to_voxel_forward::native

@@ -1,4 +1,4 @@
-// Voxels with too many points for one task.
+// Dynamic point to voxel forward: voxels with too many points for one task.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,18 @@
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
 
-// A shared voxel has more points than these: fewer do not pay for a launch.
+// A shared voxel has more points than this: fewer do not pay for a launch.
 inline constexpr int64_t kMinSharedPoints = 4096;
-// There are fewer voxels of more than this part of the points.
+// Fewer than 64 voxels can each hold more than 1/64 of the points.
 inline constexpr int64_t kMaxSharedVoxels = 64;
 
 // Maxima of pieces. A piece is what a task has of a shared voxel: the tasks of a launch divide the points of all
 // shared voxels, one voxel after the other.
 struct Pieces {
-  Pieces(Arena& pool, int64_t points, int pieces_task_dim, int64_t row_channels)
+  Pieces(Arena& arena, int64_t points, int pieces_task_dim, int64_t row_channels)
       : task_dim(pieces_task_dim),
         channels(row_channels),
-        rows(pool.take<float>("maxima of pieces", {max_count(points), channels})) {}
+        rows(arena.take<float>("maxima of pieces", {max_count(points), channels})) {}
 
   int64_t max_count(int64_t points) const {
     const int64_t voxels = std::min(points / kMinSharedPoints, kMaxSharedVoxels);

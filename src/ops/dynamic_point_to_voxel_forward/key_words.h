@@ -1,4 +1,4 @@
-// Keys of points: numbers in the lexicographic order of their coordinates.
+// Dynamic point to voxel forward: keys of points, numbers in the lexicographic order of their coordinates.
 //
 // Each axis counts from the lowest coordinate of the points that have a voxel. Adjacent axes share a word of 32
 // bits while the product of their extents fits: one word for the grid of a network, at most three for coordinates
@@ -9,7 +9,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "ops/dynamic_point_to_voxel_forward/args.h"
+#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_args.h"
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
 

@@ -1,4 +1,4 @@
-// Dynamic scatter backward: arguments and range kernels.
+// Dynamic scatter backward, native algorithm: arguments and range kernels, in the order of their launches.
 //
 // Letters as in the design document: N points, M voxels, C channels; V = voxel_num[0], the voxels that take part.
 #pragma once
@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "ops/dynamic_scatter_backward/args.h"
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_args.h"
 #include "primitives/key_partition.h"
 #include "team/atomics.h"
 #include "team/launch.h"
@@ -15,26 +15,30 @@ namespace mluop::dynamic_scatter_backward::native {
 
 // Sum and mean. Work items: points. Reports the first whose value of the map is invalid or, for the mean, whose
 // voxel has a count below 1.
-struct CheckArgs {
-  const Args& call;
+struct CheckArgs : Args {
   FirstBadItem& bad_point;
 };
 RangeKernel<CheckArgs> check_kernel();
 
 // Sum and mean. Work items: points. Writes the gradient of the voxel, for the mean divided by its count, to the
 // row of the point.
-struct GatherArgs {
-  const Args& call;
+struct GatherArgs : Args {
   bool stream;
 };
 RangeKernel<GatherArgs> gather_kernel();
 
 // Maximum: the steps of primitives/key_partition.h, with voxels as keys: the map holds the keys.
 
+// Work items: sampled runs. Counts their points; rank_kernel() reports the invalid values of the map.
+struct SampleArgs : Args {
+  const SampledRuns& sample;
+  KeyPartition& partition;
+};
+void sample_points(const SampleArgs& args, int64_t begin, int64_t end, Task& task);
+
 // Work items: chunks of points. Checks the map and computes the ranks of the points; these are incomplete if it
 // reports a bad point.
-struct RankArgs {
-  const Args& call;
+struct RankArgs : Args {
   const KeyPartition& partition;
   const KeyedPoints& points;
   FirstBadItem& bad_point;
@@ -44,8 +48,7 @@ RangeKernel<RankArgs> rank_kernel();
 
 // Work items: ranks of buckets. Writes the output rows of the points of each bucket, in the order of the points:
 // the gradient of a channel to the first point that has the voxel's value, 0 to the others.
-struct MatchArgs {
-  const Args& call;
+struct MatchArgs : Args {
   const KeyPartition& partition;
   const KeyedPoints& points;
   uint8_t* claimed;  // [V, max_claimed_bytes()] or less, a bit a channel: whether a point has its gradient
@@ -61,10 +64,10 @@ constexpr int64_t max_claimed_bytes(int64_t channels) { return channels + 4; }
 // The voxels of shared buckets: each task searches some of their points, and the first point that a task has found
 // gets the gradient.
 struct SharedVoxels {
-  SharedVoxels(Arena& pool, int64_t max_count, int pool_task_dim, int64_t channels)
+  SharedVoxels(Arena& arena, int64_t max_count, int task_dim, int64_t channels)
       : task_bytes(max_count * max_claimed_bytes(channels)),
-        first_points(pool.take<int32_t>("first points", {max_count, channels})),
-        claimed(pool.take<uint8_t>("claimed by tasks", {pool_task_dim, task_bytes})) {}
+        first_points(arena.take<int32_t>("first points", {max_count, channels})),
+        claimed(arena.take<uint8_t>("claimed by tasks", {task_dim, task_bytes})) {}
 
   uint8_t* claimed_by(int task_id) const { return claimed + task_id * task_bytes; }
 
@@ -74,8 +77,7 @@ struct SharedVoxels {
   uint8_t* claimed;       // [task_dim, task_bytes], the bits of MatchArgs::claimed for the points of each task
 };
 
-struct SharedArgs {
-  const MatchArgs& match;
+struct SharedArgs : MatchArgs {
   const SharedVoxels& voxels;
 };
 
@@ -84,5 +86,8 @@ RangeKernel<SharedArgs> claim_shared_kernel();
 
 // Work items: shared buckets. Writes the gradients of the first points.
 void write_shared(const SharedArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Work items: points. Zeroes the output rows of the points without voxel.
+void zero_skipped(const Args& args, int64_t begin, int64_t end, Task& task);
 
 }  // namespace mluop::dynamic_scatter_backward::native

@@ -1,17 +1,17 @@
 // Dynamic scatter backward: checks the values of the map. Per-target code of Highway: include it inside
 // foreach_target.
-#if defined(MLUOP_DYNAMIC_SCATTER_CHECK_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_DYNAMIC_SCATTER_CHECK_INL_H
-#undef MLUOP_DYNAMIC_SCATTER_CHECK_INL_H
+#if defined(MLUOP_DYNAMIC_SCATTER_BACKWARD_COUNT_VALID_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_DYNAMIC_SCATTER_BACKWARD_COUNT_VALID_INL_H
+#undef MLUOP_DYNAMIC_SCATTER_BACKWARD_COUNT_VALID_INL_H
 #else
-#define MLUOP_DYNAMIC_SCATTER_CHECK_INL_H
+#define MLUOP_DYNAMIC_SCATTER_BACKWARD_COUNT_VALID_INL_H
 #endif
 
 #include <hwy/highway.h>
 
 #include <cstdint>
 
-#include "ops/dynamic_scatter_backward/args.h"
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_args.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {

@@ -1,4 +1,4 @@
-// Dynamic scatter backward: range kernels of the device algorithm.
+// Dynamic scatter backward, device algorithm: arguments and range kernels, in the order of their launches.
 //
 // Letters as in the design document: N points, C channels; V = voxel_num[0], the voxels that take part. Tiles hold
 // all channels, or as many as NRAM has space for with one point.
@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "ops/dynamic_scatter_backward/args.h"
+#include "ops/dynamic_scatter_backward/dynamic_scatter_backward_args.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
@@ -15,8 +15,7 @@ namespace mluop::dynamic_scatter_backward::device {
 inline constexpr int64_t kElementBytes = 4;  // of features, gradients and points
 
 // Work items: points. Reports the points whose value of the map is invalid.
-struct CheckArgs {
-  const Args& call;
+struct CheckArgs : Args {
   int64_t tile_points;
   FirstBadItem& bad_point;
 };
@@ -31,16 +30,14 @@ RangeKernel<FillArgs> fill_kernel();
 
 // Kernel 1 of the document. Work items: points. reduce_from = the smallest point of a voxel whose feature equals
 // the value of the voxel.
-struct TracebackArgs {
-  const Args& call;
+struct TracebackArgs : Args {
   int64_t tile_points, tile_channels;
   int32_t* reduce_from;  // [V, C], N
 };
 RangeKernel<TracebackArgs> traceback_kernel();
 
 // Kernel 2 of the document. Work items: voxels. Writes the gradients of a voxel to the points of reduce_from.
-struct ScatterArgs {
-  const Args& call;
+struct ScatterArgs : Args {
   int64_t tile_voxels, tile_channels;
   const int32_t* reduce_from;  // [V, C]
 };

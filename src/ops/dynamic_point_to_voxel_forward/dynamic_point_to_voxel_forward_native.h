@@ -1,10 +1,10 @@
-// Dynamic point to voxel forward: the launches of a call.
+// Dynamic point to voxel forward, native algorithm: its workspace and its launches.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "ops/dynamic_point_to_voxel_forward/args.h"
+#include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_args.h"
 #include "team/operator_call.h"
 
 namespace mluop::dynamic_point_to_voxel_forward::native {
