@@ -6,6 +6,18 @@
 #include "case/operators/support.h"
 
 namespace mluop::cases {
+
+// The tables, one for each file of operators/.
+std::vector<Operator> ball_query_operators();
+std::vector<Operator> dynamic_scatter_operators();
+std::vector<Operator> get_indice_pairs_operators();
+std::vector<Operator> indice_convolution_operators();
+std::vector<Operator> masked_convolution_operators();
+std::vector<Operator> three_interpolate_operators();
+std::vector<Operator> three_nn_operators();
+std::vector<Operator> voxel_pooling_operators();
+std::vector<Operator> voxelization_operators();
+
 namespace {
 
 size_t count_of(const Operator& op, bool written) {

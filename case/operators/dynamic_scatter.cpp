@@ -224,8 +224,8 @@ std::vector<Operator> dynamic_scatter_operators() {
   forward.sizes = {{"n", 100, 1, 5000},
                    {"c", 4, 1, 70},
                    {"grid", 4, 1, 1 << 30, false},
-                   kCrowded,
-                   {"reduce_type", MLUOP_REDUCE_DMAX, MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMAX, false}};
+                   {"reduce_type", MLUOP_REDUCE_DMAX, MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMAX, false},
+                   kCrowded};
   forward.dtypes = {MLUOP_DTYPE_FLOAT};
   forward.make = make_forward;
   forward.reductions = {axis_reduction("points", {{0, 0}, {1, 0}}, fit_forward),

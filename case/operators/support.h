@@ -14,17 +14,6 @@
 
 namespace mluop::cases {
 
-// The tables, one for each file of this folder.
-std::vector<Operator> ball_query_operators();
-std::vector<Operator> dynamic_scatter_operators();
-std::vector<Operator> get_indice_pairs_operators();
-std::vector<Operator> indice_convolution_operators();
-std::vector<Operator> masked_convolution_operators();
-std::vector<Operator> three_interpolate_operators();
-std::vector<Operator> three_nn_operators();
-std::vector<Operator> voxel_pooling_operators();
-std::vector<Operator> voxelization_operators();
-
 // The layouts besides ARRAY, for tensors that may have any.
 inline const std::vector<mluOpTensorLayout_t> kAnyLayout = {
     MLUOP_LAYOUT_NCHW, MLUOP_LAYOUT_NHWC, MLUOP_LAYOUT_HWCN, MLUOP_LAYOUT_NDHWC, MLUOP_LAYOUT_NCDHW,

@@ -1,27 +1,11 @@
 #include <memory>
-#include <mutex>
 
-#include "core/boundary.h"
-#include "core/checks.h"
-#include "team/context.h"
+#include "api/run_locked.h"
 
 using mluop::require;
 using mluop::require_not_null;
 using mluop::run_guarded;
-
-namespace {
-
-// Runs body(context) with the handle locked.
-template <class Body>
-mluOpStatus_t run_locked(const char* function, mluOpHandle_t handle, const Body& body) {
-  return run_guarded(function, [&] {
-    require_not_null("handle", handle);
-    const std::lock_guard lock(handle->execution);
-    body(*handle);
-  });
-}
-
-}  // namespace
+using mluop::run_locked;
 
 mluOpStatus_t MLUOP_WIN_API mluOpCreate(mluOpHandle_t* handle) {
   return run_guarded("mluOpCreate", [&] {

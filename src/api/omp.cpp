@@ -1,22 +1,9 @@
 // The functions of mlu_op_omp.h that take a handle: algorithm, memory and statistics.
-#include <mutex>
-
-#include "core/checks.h"
+#include "api/run_locked.h"
 #include "mlu_op_omp.h"
-#include "team/context.h"
 
 namespace mluop {
 namespace {
-
-// Runs body(context) with the handle locked.
-template <class Body>
-mluOpStatus_t run_locked(const char* function, mluOpHandle_t handle, const Body& body) {
-  return run_guarded(function, [&] {
-    require_not_null("handle", handle);
-    const std::lock_guard lock(handle->execution);
-    body(*handle);
-  });
-}
 
 const LaunchStatistics& find_launch(const Context& context, int launch) {
   const auto& launches = context.statistics.launches();

@@ -48,11 +48,7 @@ int create_threads(int wanted) {
   if (pthread_attr_getstacksize(&attributes, &stack) == 0)
     pthread_attr_setstacksize(&attributes, stack + kStackMargin);
   Chain chain{wanted, &attributes};
-  // pthread_join is a cancellation point.
-  int cancel_state = 0;
-  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
   create_next(chain);
-  pthread_setcancelstate(cancel_state, nullptr);
   pthread_attr_destroy(&attributes);
   return chain.created;
 }

@@ -1,4 +1,4 @@
-#include "ops/indice_convolution/counting_sort.h"
+#include "ops/indice_convolution/indice_convolution_native_sort.h"
 
 #include <algorithm>
 

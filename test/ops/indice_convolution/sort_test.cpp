@@ -1,5 +1,5 @@
 // CountingSort: sorts elements by bucket, compared to std::stable_sort.
-#include "ops/indice_convolution/counting_sort.h"
+#include "ops/indice_convolution/indice_convolution_native_sort.h"
 
 #include <gtest/gtest.h>
 
