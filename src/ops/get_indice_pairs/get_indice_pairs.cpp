@@ -1,10 +1,14 @@
 // mluOpGetIndicePairs and its workspace query: entries and checks.
+// Start with the entry at the end of this file, then run() of class Steps in get_indice_pairs_native.cpp, with the
+// set of active cells in cells.h. The kernels, in the order of their launches, find and rank the active cells in
+// get_indice_pairs_native_cell_kernels.cpp, from claim() on, and write the pairs in
+// get_indice_pairs_native_pair_kernels.cpp, from find_pairs() on.
 #include <limits>
 #include <optional>
 
 #include "core/sizes.h"
 #include "core/sparse_convolution.h"
-#include "ops/get_indice_pairs/native/plan.h"
+#include "ops/get_indice_pairs/get_indice_pairs_native.h"
 
 namespace mluop {
 namespace {
@@ -58,7 +62,7 @@ void check_convolution(const SparseConvolutionDescriptor& desc) {
           "batch_size x output_space exceeds 2^62 cells");
 }
 
-// The numbers of rows, of checked tensors. There may be more of them than cells: sites may repeat.
+// The rules of the numbers of rows, for checked tensors. There may be more rows than cells: sites may repeat.
 void check_row_counts(const SparseConvolutionDescriptor& desc, const Parameters& p) {
   const int64_t sites = p.indices_desc->dims[0], capacity = p.out_indices_desc->dims[0];
   require(!desc.sub_m || capacity >= sites || p.no_sites(), kBadParam, "out_indices dim 0 is ", capacity,

@@ -1,9 +1,12 @@
 // mluOpVoxelization and its workspace query: entries and checks.
+// Start with the entry at the end of this file, then run() in voxelization_native.cpp, Role, Sizes and Workspace
+// in voxelization_native_kernels.h, and the kernels in voxelization_native_kernels.cpp, in the order of their
+// launches from locate_points() to copy_points().
 #include <algorithm>
 #include <cmath>
 
 #include "core/sizes.h"
-#include "ops/voxelization/native/plan.h"
+#include "ops/voxelization/voxelization_native.h"
 
 namespace mluop {
 namespace {

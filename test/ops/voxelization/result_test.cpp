@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "ops/voxelization/native/workspace.h"
+#include "ops/voxelization/voxelization_native_kernels.h"
 #include "support/environment.h"
 #include "support/lidar_scan.h"
 #include "support/sized_case.h"

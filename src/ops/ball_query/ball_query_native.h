@@ -2,7 +2,7 @@
 // center is compared with vectors of points, in ascending order, until its ball is full.
 #pragma once
 
-#include "ops/ball_query/args.h"
+#include "ops/ball_query/ball_query_args.h"
 #include "team/operator_call.h"
 
 namespace mluop::ball_query::native {

@@ -1,11 +1,12 @@
-#include "ops/get_indice_pairs/native/plan.h"
+#include "ops/get_indice_pairs/get_indice_pairs_native.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <limits>
+#include <utility>
 
 #include "core/caches.h"
-#include "ops/get_indice_pairs/native/sort_words.h"
+#include "ops/get_indice_pairs/get_indice_pairs_native_kernels.h"
 #include "team/fit_tile.h"
 
 namespace mluop::get_indice_pairs::native {
@@ -34,26 +35,21 @@ int64_t fit_tile_sites(const Context& context, const Args& args) {
                   [&](int64_t sites) { return bytes_of<PairTile>(sites, args.offset_count()); });
 }
 
-// Work items: words. Hashed only: writes the positions of the words to their slots.
-struct PlaceArgs {
-  const Cells& cells;
-  const uint32_t* slots;  // of the words
-};
-void place_words(const PlaceArgs& args, int64_t begin, int64_t end, Task&) {
-  for (int64_t i = begin; i < end; ++i) {
-    args.cells.slot_ranks[args.slots[i]] = static_cast<int32_t>(i);
-    args.cells.words[i].bits = 0;
-  }
+// Replaces counts by the sums of those before. Returns the sum of all.
+int64_t scan(int64_t* counts, int64_t n) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += std::exchange(counts[i], sum);
+  return sum;
 }
 
 // The launches of a call.
 class Steps {
  public:
-  Steps(Call& call, const Args& args, Arena workspace)
+  Steps(Call& call, const Args& args, Arena arena)
       : context_(call.context()),
         args_(args),
-        memory_(workspace, args, CellSizes(args)),
-        cells_(memory_.cells),
+        workspace_(arena, args, CellSizes(args)),
+        cells_(workspace_.cells),
         task_dim_(choose_task_dim(args.site_count, args.tensor_bytes())),
         tile_sites_(fit_tile_sites(context_, args)) {
     call.log_detail(args.sub_m ? "submanifold, " : "", "native, ", cells_.sizes.hashed ? "hashed" : "direct",
@@ -63,9 +59,9 @@ class Steps {
   int run() {
     context_.reserve(0);
     check();
-    find_words();
+    cells_.sizes.hashed ? find_hashed_words() : find_direct_words();
     launch(context_, "mark", task_dim_, Evenly{args_.site_count}, mark_kernel(), {args_, cells_});
-    const int64_t outputs = list_outputs();
+    const int64_t outputs = number_outputs();
     write_pairs();
     return static_cast<int>(outputs);
   }
@@ -74,8 +70,7 @@ class Steps {
   void check() {
     FirstBadItem bad_site;
     std::atomic<bool> unordered{false};
-    launch<CheckArgs>(context_, "check", task_dim_, Evenly{args_.site_count}, check_sites,
-                      {args_, bad_site, unordered});
+    launch(context_, "check", task_dim_, Evenly{args_.site_count}, check_sites, {args_, bad_site, unordered});
     if (bad_site.found()) fail(bad_site.item());
     ascending_ = !unordered;
   }
@@ -97,27 +92,14 @@ class Steps {
            {static_cast<int32_t*>(data), value});
   }
 
-  // Replaces the counts of ranges by the sums of those before. Returns the sum of all.
-  int64_t scan(int64_t ranges) const {
-    int64_t sum = 0;
-    for (int64_t range = 0; range < ranges; ++range) {
-      const int64_t count = cells_.range_ranks[range];
-      cells_.range_ranks[range] = sum;
-      sum += count;
-    }
-    return sum;
-  }
-
-  // The words of the active cells, with no bit set.
-  void find_words() { cells_.sizes.hashed ? find_hashed_words() : find_direct_words(); }
-
+  // Both ways find the words of the active cells and clear their bits.
   void find_direct_words() {
     const CellSizes& sizes = cells_.sizes;
     fill(cells_.groups, sizes.group_count * int64_t{sizeof(Group)}, 0);
-    claim();
+    enter_words();
     const int64_t ranges = sizes.groups.count(sizes.group_count);
     launch(context_, "count_words", task_dim_, Evenly{ranges}, count_words_kernel(), {args_, cells_});
-    cells_.word_count = scan(ranges);
+    cells_.word_count = scan(cells_.range_ranks, ranges);
     check_words(cells_.word_count);
     launch(context_, "list_words", task_dim_, Evenly{ranges}, list_words_kernel(), {args_, cells_});
   }
@@ -125,16 +107,23 @@ class Steps {
   void find_hashed_words() {
     // kNoWord.
     fill(cells_.slots, cells_.sizes.slot_count * int64_t{sizeof(int64_t)}, -1);
-    cells_.word_count = claim();
+    cells_.word_count = enter_words();
     check_words(cells_.word_count);
-    const SortedWords sorted =
-        sort_words(context_, task_dim_, cells_, cells_.word_count, cells_.sizes.space_words, memory_.sort);
-    cells_.numbers = sorted.words;
-    launch<PlaceArgs>(context_, "place_words", task_dim_, Evenly{cells_.word_count}, place_words,
-                      {cells_, sorted.slots});
+    const SortMemory& sort = workspace_.sort;
+    const SlotArgs slot_args{cells_, sort};
+    launch(context_, "count_slots", task_dim_, Evenly{SortMemory::kRanges}, count_slots, slot_args);
+    scan(sort.first_places, SortMemory::kRanges);
+    launch(context_, "collect_words", task_dim_, Evenly{SortMemory::kRanges}, collect_words, slot_args);
+    const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(cells_.sizes.space_words)));
+    const size_t sorted =
+        radix_sort(context_, task_dim_, cells_.word_count, bits, SortedValues::kGiven, sort.words);
+    cells_.numbers = sort.words.keys[sorted];
+    launch(context_, "place_words", task_dim_, Evenly{cells_.word_count}, place_words,
+           {cells_, sort.words.values[sorted]});
   }
 
-  int64_t claim() {
+  // Returns the number of words; 0 if direct.
+  int64_t enter_words() {
     std::atomic<int64_t> claimed{0};
     launch(context_, "claim", task_dim_, Evenly{args_.site_count}, claim_kernel(), {args_, cells_, claimed});
     return claimed;
@@ -147,19 +136,19 @@ class Steps {
   }
 
   // Ranks the active cells and writes out_indices. Returns the number of output sites.
-  int64_t list_outputs() {
+  int64_t number_outputs() {
     const int64_t ranges = cells_.sizes.words.count(cells_.word_count);
     launch(context_, "count_cells", task_dim_, Evenly{ranges}, count_cells_kernel(), {args_, cells_});
-    const int64_t cells = scan(ranges);
+    const int64_t cells = scan(cells_.range_ranks, ranges);
     if (!args_.sub_m) check_outputs(cells);
     launch(context_, "list_cells", task_dim_, Evenly{ranges}, list_cells_kernel(), {args_, cells_});
     if (!args_.sub_m) return cells;
     if (!ascending_) {
       const bool distinct = cells == args_.site_count;
       const int64_t bytes = cells * int64_t{sizeof(int32_t)};
-      if (!distinct) fill(memory_.rows, bytes, std::numeric_limits<int32_t>::max());
+      if (!distinct) fill(workspace_.rows, bytes, std::numeric_limits<int32_t>::max());
       launch(context_, "rows", task_dim_, Evenly{args_.site_count}, row_kernel(),
-             {args_, cells_, distinct, memory_.rows});
+             {args_, cells_, distinct, workspace_.rows});
     }
     copy_sites();
     return args_.site_count;
@@ -176,30 +165,31 @@ class Steps {
     const int64_t count = args_.indices_count();
     launch<Args>(
         context_, "copy", choose_task_dim(count, count * int64_t{sizeof(int32_t)}), Evenly{count},
-        [](const Args& call, int64_t begin, int64_t end, Task&) {
-          std::copy(call.indices + begin, call.indices + end, call.out_indices + begin);
+        [](const Args& args, int64_t begin, int64_t end, Task&) {
+          std::copy(args.indices + begin, args.indices + end, args.out_indices + begin);
         },
         args_);
   }
 
   void write_pairs() {
-    const PairArgs pairs{args_, cells_, ascending_ ? nullptr : memory_.rows, memory_.chunk_counts, tile_sites_};
+    const PairArgs pairs{args_, cells_, ascending_ ? nullptr : workspace_.rows, workspace_.chunk_counts,
+                         tile_sites_};
     const auto chunks = static_cast<int>(chunk_count(args_));
     launch_dynamic(context_, "pairs", task_dim_, chunks, Evenly{chunks}, pair_kernel(), pairs);
-    constexpr int64_t kMaxParts = 4096;
+    constexpr int64_t kMaxChunks = 4096;
     const int64_t rows = args_.pair_rows();
-    const auto row_parts = static_cast<int>(std::min(rows, kMaxParts));
-    launch_dynamic<PairArgs>(context_, "join", task_dim_, row_parts, Evenly{rows}, join_chunks, pairs);
+    const auto row_chunks = static_cast<int>(std::min(rows, kMaxChunks));
+    launch_dynamic(context_, "join", task_dim_, row_chunks, Evenly{rows}, join_chunks, pairs);
     const int64_t bytes = args_.pairs_count() * int64_t{sizeof(int32_t)};
     constexpr int64_t kPadBytes = 256 << 10;
-    const auto parts = static_cast<int>(std::min(ceil_div(bytes, kPadBytes), kMaxParts));
-    launch_dynamic(context_, "pad", task_dim_, parts, Evenly{args_.pairs_count()}, pad_kernel(),
+    const auto pad_chunks = static_cast<int>(std::min(ceil_div(bytes, kPadBytes), kMaxChunks));
+    launch_dynamic(context_, "pad", task_dim_, pad_chunks, Evenly{args_.pairs_count()}, pad_kernel(),
                    {args_, exceeds_caches(bytes)});
   }
 
   Context& context_;
   const Args& args_;
-  Workspace memory_;
+  Workspace workspace_;
   Cells& cells_;
   int task_dim_;
   int64_t tile_sites_;
@@ -208,48 +198,9 @@ class Steps {
 
 }  // namespace
 
-void check_sites(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
-  const Args& call = args.call;
-  const auto inside = [&](const Site& site) {
-    return 0 <= site.b && site.b < call.batch_size && 0 <= site.d && site.d < call.depth().input_extent &&
-           0 <= site.h && site.h < call.height().input_extent && 0 <= site.w && site.w < call.width().input_extent;
-  };
-  // Only the sites of a submanifold convolution are cells.
-  bool ascending = call.sub_m;
-  int64_t before = -1;
-  if (ascending && begin > 0 && inside(call.site(begin - 1))) before = call.cell(call.site(begin - 1));
-  for (int64_t l = begin; l < end; ++l) {
-    const Site site = call.site(l);
-    if (!inside(site)) {
-      args.bad_site.report(l);
-      return;
-    }
-    if (!ascending) continue;
-    const int64_t cell = call.cell(site);
-    ascending = before < cell;
-    before = cell;
-  }
-  if (!ascending) args.unordered.store(true, std::memory_order_relaxed);
-}
-
-void join_chunks(const PairArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t offsets = args.call.offset_count();
-  for (int64_t row = begin; row < end; ++row) {
-    int32_t* const pairs = args.call.indice_pairs + row * args.call.site_count;
-    int32_t* to = pairs;
-    for (int64_t chunk = 0; chunk < chunk_count(args.call); ++chunk) {
-      const int32_t* from = pairs + chunk * kChunkSites;
-      const int32_t count = args.counts[chunk * offsets + row / 2];
-      if (to != from) std::memmove(to, from, static_cast<size_t>(count) * sizeof(int32_t));
-      to += count;
-    }
-    if (row % 2 == 0) args.call.indice_num[row / 2] = static_cast<int32_t>(to - pairs);
-  }
-}
-
 size_t workspace_bytes(const Args& args) { return workspace_bytes_of<Workspace>(args, CellSizes(args)); }
 
-int run(Call& call, const Args& args, Arena workspace) { return Steps(call, args, workspace).run(); }
+int run(Call& call, const Args& args, Arena arena) { return Steps(call, args, arena).run(); }
 
 int run_empty(const Args& args) {
   std::fill_n(args.indice_num, args.offset_count(), 0);

@@ -1,8 +1,8 @@
-#include "ops/voxelization/native/plan.h"
+#include "ops/voxelization/voxelization_native.h"
 
 #include <algorithm>
 
-#include "ops/voxelization/native/kernels.h"
+#include "ops/voxelization/voxelization_native_kernels.h"
 #include "primitives/fill.h"
 
 namespace mluop::voxelization::native {
@@ -28,37 +28,37 @@ int64_t scan(int64_t* numbers, int64_t count) {
 
 }  // namespace
 
-size_t workspace_bytes(int64_t N) { return workspace_bytes_of<Buffers>(Sizes(N)); }
+size_t workspace_bytes(int64_t N) { return workspace_bytes_of<Workspace>(Sizes(N)); }
 
-void run(Call& call, const Args& args, Arena workspace) {
+void run(Call& call, const Args& args, Arena arena) {
   Context& context = call.context();
   context.reserve(0);
   const Sizes sizes(args.N);
-  const Buffers buffers(workspace, sizes);
-  const KernelArgs kernel_args{args, sizes, buffers};
-  const auto over_chunks = [&](const char* name, int64_t point_bytes, Kernel kernel) {
+  const Workspace workspace(arena, sizes);
+  const KernelArgs kernel_args{args, sizes, workspace};
+  const auto over_chunks = [&](const char* name, int64_t point_bytes, RangeKernel<KernelArgs> kernel) {
     launch(context, name, choose_task_dim(sizes.chunks, args.N * point_bytes), Evenly{sizes.chunks}, kernel,
            kernel_args);
   };
 
   over_chunks("locate", kLocateBytes, locate_kernel());
-  int64_t* const starts = buffers.bucket_starts;
+  int64_t* const starts = workspace.bucket_starts;
   launch(context, "count", choose_task_dim(sizes.buckets, sizes.chunks * sizes.buckets * kCountBytes),
-         Evenly{sizes.buckets}, count_kernel(), kernel_args);
+         Evenly{sizes.buckets}, count_points, kernel_args);
   starts[0] = 0;
   for (int64_t bucket = 0; bucket < sizes.buckets; ++bucket) starts[bucket + 1] += starts[bucket];
-  over_chunks("partition", kPartitionBytes, partition_kernel());
+  over_chunks("partition", kPartitionBytes, partition_points);
   const auto by_points = [&](int task_dim, int task_id) {
     return split_cost(sizes.buckets, task_dim, task_id, [&](int64_t bucket) { return starts[bucket]; });
   };
   const int match_task_dim = choose_task_dim(sizes.buckets, starts[sizes.buckets] * kMatchBytes);
-  launch(context, "match", match_task_dim, by_points, match_kernel(), kernel_args);
-  over_chunks("count_first", kCountBytes, count_first_kernel());
-  const int64_t voxels = std::min(scan(buffers.first_counts, sizes.chunks), args.max_voxels);
+  launch(context, "match", match_task_dim, by_points, match_points, kernel_args);
+  over_chunks("count_first", kCountBytes, count_first_points);
+  const int64_t voxels = std::min(scan(workspace.first_counts, sizes.chunks), args.max_voxels);
   call.log_detail("native, buckets ", sizes.buckets, ", voxels ", voxels);
 
-  over_chunks("number", kWriteBytes, number_kernel());
-  over_chunks("copy", kWriteBytes, copy_kernel());
+  over_chunks("number", kWriteBytes, number_voxels);
+  over_chunks("copy", kWriteBytes, copy_points);
   const int64_t unused = args.max_voxels - voxels;
   const auto fill = [&](auto* tensor, int64_t voxel_elements) {
     if (unused == 0) return;

@@ -1,9 +1,9 @@
-#include "ops/ball_query/native/plan.h"
+#include "ops/ball_query/ball_query_native.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "ops/ball_query/native/kernels.h"
+#include "ops/ball_query/ball_query_native_kernels.h"
 
 namespace mluop::ball_query::native {
 namespace {
@@ -18,8 +18,8 @@ constexpr int64_t kChunksPerTask = 16;
 
 void run(Call& call, const Args& args) {
   Context& context = call.context();
-  Arena pool = context.reserve(bytes_of<Planes>(args.B, args.N));
-  const Planes planes(pool, args.B, args.N);
+  Arena arena = context.reserve(bytes_of<Planes>(args.B, args.N));
+  const Planes planes(arena, args.B, args.N);
   const int64_t groups = args.B * planes.groups, group_bytes = Planes::kGroupPoints * 3 * int64_t{sizeof(float)};
   launch(context, "separate", choose_task_dim(groups, groups * group_bytes), Evenly{groups},
          separate_kernel(args.dtype), {args, planes});

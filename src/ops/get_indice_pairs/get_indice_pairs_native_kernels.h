@@ -1,10 +1,11 @@
-// Get indice pairs: arguments and range kernels, in the order of their launches.
+// Get indice pairs, native algorithm: arguments and range kernels, in the order of their launches.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
-#include "ops/get_indice_pairs/native/cells.h"
+#include "ops/get_indice_pairs/get_indice_pairs_native_cells.h"
+#include "primitives/radix_sort.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
@@ -17,8 +18,7 @@ inline int64_t chunk_count(const Args& args) { return ceil_div(args.site_count, 
 
 // Work items: sites. Reports the first site outside the input space; submanifold: also whether the sites do not
 // ascend strictly.
-struct CheckArgs {
-  const Args& call;
+struct CheckArgs : Args {
   FirstBadItem& bad_site;
   std::atomic<bool>& unordered;
 };
@@ -32,35 +32,64 @@ struct FillArgs {
 RangeKernel<FillArgs> fill_kernel();
 
 // Work items: sites. Enters the words of the active cells: direct, sets bits of `present`; hashed, claims slots.
-struct ClaimArgs {
-  const Args& call;
+struct ClaimArgs : Args {
   const Cells& cells;
   std::atomic<int64_t>& claimed_words;  // hashed only; more than max_words if the slots do not suffice
 };
 RangeKernel<ClaimArgs> claim_kernel();
 
-struct MarkArgs {
-  const Args& call;
+struct CellArgs : Args {
   const Cells& cells;
 };
 
 // Direct only. Work items: ranges of groups. Counts their words; then, with their ranks known, writes the words in
 // ascending order and the ranks of the groups, and clears the bits of the words.
-RangeKernel<MarkArgs> count_words_kernel();
-RangeKernel<MarkArgs> list_words_kernel();
+RangeKernel<CellArgs> count_words_kernel();
+RangeKernel<CellArgs> list_words_kernel();
+
+// Hashed only: the words in the slots in use, and the memory of their sort.
+struct SortMemory {
+  // Ranges of slots: fixed, so that the memory does not depend on the number of tasks.
+  static constexpr int kRanges = 64;
+
+  SortMemory(Arena& arena, int64_t max_words)
+      : words(arena, max_words), first_places(arena.take<int64_t>("places of ranges", {kRanges})) {}
+
+  RadixSortMemory<int64_t> words;  // values: slots
+  int64_t* first_places;           // [kRanges], words of a range of slots; then those of the ranges before
+};
+
+// Hashed only. Work items: ranges of slots. Counts those in use; then, with the places of the ranges known, copies
+// the words of those in use, and the slots as their values.
+struct SlotArgs {
+  Range slots(int64_t range) const {
+    return split(cells.sizes.slot_count, SortMemory::kRanges, static_cast<int>(range));
+  }
+
+  const Cells& cells;
+  const SortMemory& sort;
+};
+void count_slots(const SlotArgs& args, int64_t begin, int64_t end, Task& task);
+void collect_words(const SlotArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Hashed only. Work items: words, sorted. Writes the positions of the words to their slots, and clears their bits.
+struct PlaceArgs {
+  const Cells& cells;
+  const uint32_t* slots;  // of the words
+};
+void place_words(const PlaceArgs& args, int64_t begin, int64_t end, Task& task);
 
 // Work items: sites. Sets the bits of the active cells.
-RangeKernel<MarkArgs> mark_kernel();
+RangeKernel<CellArgs> mark_kernel();
 
 // Work items: ranges of words. Counts their active cells; then, with their ranks known, writes the ranks of the
 // words and, unless submanifold, the cells as rows of out_indices.
-RangeKernel<MarkArgs> count_cells_kernel();
-RangeKernel<MarkArgs> list_cells_kernel();
+RangeKernel<CellArgs> count_cells_kernel();
+RangeKernel<CellArgs> list_cells_kernel();
 
 // Submanifold. Work items: sites. Writes the first row of each active cell to `rows` by rank; unless the sites are
 // distinct, `rows` holds INT32_MAX before.
-struct RowArgs {
-  const Args& call;
+struct RowArgs : Args {
   const Cells& cells;
   bool distinct;
   int32_t* rows;  // [L]
@@ -78,8 +107,7 @@ struct PairTile {
 };
 
 // Work items: chunks of sites. Writes their pairs from the first site of the chunk on, and the numbers of pairs.
-struct PairArgs {
-  const Args& call;
+struct PairArgs : Args {
   const Cells& cells;
   const int32_t* rows;  // submanifold: rows of ranks; null: ranks are rows
   int32_t* counts;      // [chunks, K]
@@ -92,8 +120,7 @@ RangeKernel<PairArgs> pair_kernel();
 void join_chunks(const PairArgs& args, int64_t begin, int64_t end, Task& task);
 
 // Work items: elements of indice_pairs. Sets those past the last pair to -1.
-struct PadArgs {
-  const Args& call;
+struct PadArgs : Args {
   bool stream;  // they bypass the caches
 };
 RangeKernel<PadArgs> pad_kernel();

@@ -1,16 +1,18 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/ball_query/native/query_kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/ball_query/ball_query_native_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "ops/ball_query/native/kernels.h"
+#include "ops/ball_query/ball_query_native_kernels.h"
 #include "primitives/distance-inl.h"
+#include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::ball_query::native {
@@ -22,6 +24,48 @@ using Di = hn::RebindToSigned<D>;
 using V = hn::Vec<D>;
 using Mask = hn::Mask<D>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+static_assert(Planes::kGroupPoints % kLanes == 0);
+
+HWY_INLINE void load(const float* from, V& x, V& y, V& z) { hn::LoadInterleaved3(D(), from, x, y, z); }
+
+HWY_INLINE void load(const Half* from, V& x, V& y, V& z) {
+  const hn::Rebind<uint16_t, D> d;
+  hn::Vec<decltype(d)> of_x, of_y, of_z;
+  hn::LoadInterleaved3(d, reinterpret_cast<const uint16_t*>(from), of_x, of_y, of_z);
+  x = mluop::HWY_NAMESPACE::f16_to_f32(D(), of_x);
+  y = mluop::HWY_NAMESPACE::f16_to_f32(D(), of_y);
+  z = mluop::HWY_NAMESPACE::f16_to_f32(D(), of_z);
+}
+
+// T: float or Half.
+template <class T>
+void separate(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
+  const D d;
+  const Planes& planes = args.planes;
+  const int64_t N = args.N;
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t b = item / planes.groups;
+    const int64_t first = item % planes.groups * Planes::kGroupPoints;
+    const int64_t last = first + Planes::kGroupPoints;
+    const T* points = static_cast<const T*>(args.xyz) + b * N * 3;
+    float* const to[3] = {planes.plane(b, 0), planes.plane(b, 1), planes.plane(b, 2)};
+    int64_t n = first;
+    for (; n + kLanes <= std::min(last, N); n += kLanes) {
+      V x, y, z;
+      load(points + n * 3, x, y, z);
+      hn::Store(x, d, to[0] + n);
+      hn::Store(y, d, to[1] + n);
+      hn::Store(z, d, to[2] + n);
+    }
+    for (; n < last; ++n) {
+      for (int64_t dim = 0; dim < 3; ++dim) {
+        to[dim][n] = n < N ? to_f32(points[n * 3 + dim]) : std::numeric_limits<float>::quiet_NaN();
+      }
+    }
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(separate, KernelArgs);
 
 // Vectors of points that are compared before a branch.
 constexpr int64_t kUnroll = 4;
@@ -32,11 +76,11 @@ static_assert(Planes::kGroupPoints % (kUnroll * kLanes) == 0);
 template <class T, bool kFromZero>
 class Ball {
  public:
-  HWY_INLINE Ball(const Args& call, int64_t center)
-      : low_(hn::Set(D(), call.min_squared_radius)),
-        high_(hn::Set(D(), call.max_squared_radius)),
-        candidate_high_(hn::Set(D(), call.max_squared_radius * (1 + kRelativeError) + kAbsoluteError)) {
-    const T* at = static_cast<const T*>(call.new_xyz) + center * 3;
+  HWY_INLINE Ball(const Args& args, int64_t center)
+      : low_(hn::Set(D(), args.min_squared_radius)),
+        high_(hn::Set(D(), args.max_squared_radius)),
+        candidate_high_(hn::Set(D(), args.max_squared_radius * (1 + kRelativeError) + kAbsoluteError)) {
+    const T* at = static_cast<const T*>(args.new_xyz) + center * 3;
     x_ = hn::Set(D(), to_f32(at[0]));
     y_ = hn::Set(D(), to_f32(at[1]));
     z_ = hn::Set(D(), to_f32(at[2]));
@@ -48,7 +92,7 @@ class Ball {
     return std::is_same_v<T, float> ? in_shell(d2) : hn::Lt(d2, candidate_high_);
   }
 
-  // Which are, of points some of which are candidates.
+  // Which of the points are members, if some are candidates.
   HWY_INLINE Mask members(Mask candidates, const float* x, const float* y, const float* z) const {
     return std::is_same_v<T, float> ? candidates : in_shell(squared_distance<T>(x, y, z));
   }
@@ -110,15 +154,14 @@ class Row {
 };
 
 template <class T, bool kFromZero>
-void query(const QueryArgs& args, int64_t begin, int64_t end, Task&) {
+void query(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
   const D d;
-  const Args& call = args.call;
   const Planes& planes = args.planes;
   for (int64_t center = begin; center < end; ++center) {
-    const int64_t b = center / call.M;
+    const int64_t b = center / args.M;
     const float *x = planes.plane(b, 0), *y = planes.plane(b, 1), *z = planes.plane(b, 2);
-    const Ball<T, kFromZero> ball(call, center);
-    Row row(call.idx + center * call.nsample, call.nsample);
+    const Ball<T, kFromZero> ball(args, center);
+    Row row(args.idx + center * args.nsample, args.nsample);
     for (int64_t n = 0; n < planes.size(); n += kUnroll * kLanes) {
       Mask masks[kUnroll];
       for (int64_t i = 0; i < kUnroll; ++i) {
@@ -138,8 +181,8 @@ void query(const QueryArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-RangeKernel<QueryArgs> select_query(mluOpDataType_t dtype, bool from_zero) {
-  return dispatch_dtype(dtype, [from_zero](auto element) -> RangeKernel<QueryArgs> {
+RangeKernel<KernelArgs> select_query(mluOpDataType_t dtype, bool from_zero) {
+  return dispatch_dtype(dtype, [from_zero](auto element) -> RangeKernel<KernelArgs> {
     return from_zero ? query<decltype(element), true> : query<decltype(element), false>;
   });
 }
@@ -151,10 +194,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::ball_query::native {
 
+MLUOP_EXPORT_KERNEL_OF_DTYPE(separate_kernel, separate, KernelArgs);
+
 HWY_EXPORT(select_query);
 
-RangeKernel<QueryArgs> query_kernel(const Args& call) {
-  return MLUOP_DISPATCH(select_query)(call.dtype, call.min_squared_radius == 0 && call.max_squared_radius > 0);
+RangeKernel<KernelArgs> query_kernel(const Args& args) {
+  return MLUOP_DISPATCH(select_query)(args.dtype, args.min_squared_radius == 0 && args.max_squared_radius > 0);
 }
 
 }  // namespace mluop::ball_query::native

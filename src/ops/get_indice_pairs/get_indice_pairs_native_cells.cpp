@@ -1,4 +1,4 @@
-#include "ops/get_indice_pairs/native/cells.h"
+#include "ops/get_indice_pairs/get_indice_pairs_native_cells.h"
 
 #include <bit>
 #include <limits>

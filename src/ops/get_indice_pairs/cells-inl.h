@@ -8,8 +8,8 @@
 
 #include <hwy/highway.h>
 
-#include "ops/get_indice_pairs/native/axis.h"
-#include "ops/get_indice_pairs/native/cells.h"
+#include "ops/get_indice_pairs/get_indice_pairs_native_cells.h"
+#include "ops/get_indice_pairs/hits.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::get_indice_pairs::native {
@@ -48,27 +48,6 @@ HWY_INLINE int64_t find_word(const Cells& cells, int64_t word) {
   return group.rank + count_bits(group.present & low_bits(in_group));
 }
 
-// A stored word and the active cells of a line in it.
-struct Found {
-  const Word* word;
-  uint64_t bits;
-};
-
-// The cells `line` of a word that are active. Direct: without branches.
-template <bool kHashed>
-HWY_INLINE Found find_cells(const Cells& cells, int64_t word, uint64_t line) {
-  if constexpr (kHashed) {
-    const int64_t position = find_word<true>(cells, word);
-    if (position < 0) return {cells.words, 0};
-    return {cells.words + position, cells.words[position].bits & line};
-  }
-  const Group& group = cells.groups[word / kGroupWords];
-  const int64_t in_group = word % kGroupWords;
-  const Word* const at = cells.words + group.rank + count_bits(group.present & ((uint64_t{1} << in_group) - 1));
-  const uint64_t stored = group.present >> in_group & 1;
-  return {at, at->bits & line & (0 - stored)};
-}
-
 // The rank of an active cell of a word.
 HWY_INLINE int64_t rank_in(const Word& word, int64_t in_word) {
   return word.rank + count_bits(word.bits & ((uint64_t{1} << in_word) - 1));
@@ -83,17 +62,17 @@ HWY_INLINE int64_t rank_of(const Cells& cells, int64_t cell) {
 // Calls visit(k, last) for each line of cells that a site contributes to: the first offset of the filter, and the
 // cell at coordinate w.o. Its offsets and cells are those of the hits w along the width.
 template <class Visit>
-HWY_INLINE void for_each_line(const Args& call, int32_t batch, const Hits& d, const Hits& h, const Hits& w,
+HWY_INLINE void for_each_line(const Args& args, int32_t batch, const Hits& d, const Hits& h, const Hits& w,
                               const Visit& visit) {
-  const Axis& depth = call.depth();
-  const Axis& height = call.height();
+  const Axis& depth = args.depth();
+  const Axis& height = args.height();
   for (int64_t i = 0; i < d.n; ++i) {
     const int64_t plane = batch * depth.output_extent + d.o - i * depth.dilation;
     const int64_t first_k = (d.k + i * depth.stride) * height.kernel;
     for (int64_t j = 0; j < h.n; ++j) {
       const int64_t line = plane * height.output_extent + h.o - j * height.dilation;
-      visit((first_k + h.k + j * height.stride) * call.width().kernel + w.k,
-            line * call.width().output_extent + w.o);
+      visit((first_k + h.k + j * height.stride) * args.width().kernel + w.k,
+            line * args.width().output_extent + w.o);
     }
   }
 }

@@ -1,10 +1,10 @@
-// Ball query: range kernels of the native algorithm.
+// Ball query, native algorithm: arguments and range kernels, in the order of their launches.
 #pragma once
 
 #include <cstdint>
 
 #include "core/sizes.h"
-#include "ops/ball_query/args.h"
+#include "ops/ball_query/ball_query_args.h"
 #include "team/launch.h"
 
 namespace mluop::ball_query::native {
@@ -14,9 +14,9 @@ struct Planes {
   // Planes are padded to whole groups. Padding is NaN, which is in no ball.
   static constexpr int64_t kGroupPoints = 64;
 
-  Planes(Arena& pool, int64_t B, int64_t N)
+  Planes(Arena& arena, int64_t B, int64_t N)
       : groups(ceil_div(N, kGroupPoints)),
-        coordinates(pool.take<float>("coordinates", {B, 3, groups * kGroupPoints})) {}
+        coordinates(arena.take<float>("coordinates", {B, 3, groups * kGroupPoints})) {}
 
   int64_t size() const { return groups * kGroupPoints; }
   float* plane(int64_t b, int64_t dim) const { return coordinates + (b * 3 + dim) * size(); }
@@ -25,18 +25,14 @@ struct Planes {
   float* coordinates;  // [B, 3, size()]
 };
 
-// Work items: (b, group of points). Writes the planes.
-struct SeparateArgs {
-  const Args& call;
+struct KernelArgs : Args {
   const Planes& planes;
 };
-RangeKernel<SeparateArgs> separate_kernel(mluOpDataType_t dtype);
+
+// Work items: (b, group of points). Writes the planes.
+RangeKernel<KernelArgs> separate_kernel(mluOpDataType_t dtype);
 
 // Work items: centers. Writes the rows of idx that have a member.
-struct QueryArgs {
-  const Args& call;
-  const Planes& planes;
-};
-RangeKernel<QueryArgs> query_kernel(const Args& call);
+RangeKernel<KernelArgs> query_kernel(const Args& args);
 
 }  // namespace mluop::ball_query::native

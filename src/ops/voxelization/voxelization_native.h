@@ -1,4 +1,4 @@
-// Voxelization: the workspace and the launches of the native algorithm. A stable partition divides the points into
+// Voxelization, native algorithm: its workspace and its launches. A stable partition divides the points into
 // buckets by the hash of their cells; in a bucket, whose points are in ascending order, a hash table matches each
 // point with the first one of its cell. Prefix sums over the first points number the voxels.
 #pragma once
@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "core/arena.h"
-#include "ops/voxelization/args.h"
+#include "ops/voxelization/voxelization_args.h"
 #include "team/operator_call.h"
 
 namespace mluop::voxelization::native {
@@ -15,6 +15,6 @@ namespace mluop::voxelization::native {
 size_t workspace_bytes(int64_t N);
 
 // Computes the outputs. Throws std::bad_alloc before it writes them.
-void run(Call& call, const Args& args, Arena workspace);
+void run(Call& call, const Args& args, Arena arena);
 
 }  // namespace mluop::voxelization::native
