@@ -1,4 +1,4 @@
-#include "ops/voxel_pooling_backward/native/plan.h"
+#include "ops/voxel_pooling_backward/voxel_pooling_backward_native.h"
 
 #include <algorithm>
 #include <array>

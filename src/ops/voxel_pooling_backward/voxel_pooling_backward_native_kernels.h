@@ -1,4 +1,4 @@
-// Voxel pooling backward: range kernels of the native algorithm.
+// Voxel pooling backward, native algorithm: arguments and range kernels, in the order of their launches.
 #pragma once
 
 #include <cstddef>
@@ -6,18 +6,16 @@
 
 #include "core/caches.h"
 #include "core/sizes.h"
-#include "ops/voxel_pooling_backward/args.h"
+#include "ops/voxel_pooling_backward/voxel_pooling_backward_args.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
 namespace mluop::voxel_pooling_backward::native {
 
-struct CheckArgs {
-  const Args& call;
+// Work items: points. Reports the first whose pos_memo is neither a cell nor three times kNoCell.
+struct CheckArgs : Args {
   FirstBadItem& bad_point;
 };
-
-// Work items: points. Reports the first whose pos_memo is neither a cell nor three times kNoCell.
 RangeKernel<CheckArgs> check_kernel();
 
 // How the rows of grad_output reach grad_input.
@@ -27,16 +25,14 @@ enum class Store {
   kTiles,   // bypassing the caches, assembled in NRAM to whole cache lines
 };
 
-struct GatherArgs {
-  const Args& call;
+// Work items: kCacheLine bytes of grad_input. Copies the rows of cells, and writes zeros for points without one.
+struct GatherArgs : Args {
   Store store;
   int64_t tile_bytes;  // of kTiles: whole cache lines
 };
-
-// Work items: kCacheLine bytes of grad_input. Copies the rows of cells, and writes zeros for points without one.
 RangeKernel<GatherArgs> gather_kernel();
 
-inline int64_t line_count(const Args& call) { return ceil_div(call.output_bytes(), kCacheLine); }
+inline int64_t line_count(const Args& args) { return ceil_div(args.output_bytes(), kCacheLine); }
 
 // The NRAM of kTiles.
 struct GatherTile {

@@ -1,8 +1,8 @@
-// Voxel pooling backward: the launches of the native algorithm. The first checks pos_memo, the second gathers the
-// rows of grad_output. No memory but a tile in NRAM.
+// Voxel pooling backward, native algorithm: the decisions of a call, and its launches. The first checks pos_memo,
+// the second gathers the rows of grad_output. The only memory is a tile in NRAM.
 #pragma once
 
-#include "ops/voxel_pooling_backward/native/kernels.h"
+#include "ops/voxel_pooling_backward/voxel_pooling_backward_native_kernels.h"
 #include "team/operator_call.h"
 
 namespace mluop::voxel_pooling_backward::native {
