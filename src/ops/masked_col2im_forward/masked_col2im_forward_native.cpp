@@ -1,6 +1,6 @@
-#include "ops/masked_col2im_forward/native/plan.h"
+#include "ops/masked_col2im_forward/masked_col2im_forward_native.h"
 
-#include "ops/masked_col2im_forward/native/kernels.h"
+#include "ops/masked_col2im_forward/masked_col2im_forward_native_kernels.h"
 
 namespace mluop::masked_col2im_forward::native {
 namespace {
@@ -9,9 +9,9 @@ namespace {
 // expanding 4 planes takes 1.4 to 2 times as long as scattering, 256 planes 0.7 to 0.9 times.
 constexpr int64_t kMinChannels = 16;
 
-struct Pool {
-  Pool(Arena& pool, const Args& args, bool may_expand)
-      : chunks(pool, args.mask_cnt), expansion(pool, may_expand ? args.plane() : 0, vector_pixels()) {}
+struct Scratch {
+  Scratch(Arena& arena, const Args& args, bool may_expand)
+      : chunks(arena, args.mask_cnt), expansion(arena, may_expand ? args.plane() : 0, vector_pixels()) {}
 
   MaskChunks chunks;
   Expansion expansion;
@@ -33,27 +33,28 @@ void run(Call& call, const Args& args) {
   const int64_t elements = args.channels * args.plane();
   const int task_dim = choose_task_dim(elements, elements * args.element_size);
   const bool may_expand = args.channels >= kMinChannels && args.mask_cnt >= vector_pixels();
-  Arena memory = context.reserve(bytes_of<Pool>(args, may_expand));
-  const Pool pool(memory, args, may_expand);
+  Arena arena = context.reserve(bytes_of<Scratch>(args, may_expand));
+  const Scratch scratch(arena, args, may_expand);
 
   FirstBadItem bad_mask, disorder;
-  const int64_t chunks = pool.chunks.count();
+  const int64_t chunks = scratch.chunks.count();
   const int64_t mask_bytes = args.mask_cnt * static_cast<int64_t>(2 * sizeof(int32_t));
   launch(context, "check", choose_task_dim(chunks, mask_bytes), Evenly{chunks}, check_kernel(),
-         {args, pool.chunks, bad_mask, disorder});
+         {args, scratch.chunks, bad_mask, disorder});
   check_masks(args, bad_mask);
 
   const bool expands = may_expand && !disorder.found();
   call.log_detail("native, ", expands ? "expand" : "scatter", ", taskDim ", task_dim);
   if (expands) {
-    const Expansion& expansion = pool.expansion;
+    const Expansion& expansion = scratch.expansion;
     const int64_t offset_bytes = args.plane() * static_cast<int64_t>(sizeof(int32_t));
     launch(context, "index", choose_task_dim(expansion.vectors, offset_bytes), Evenly{expansion.vectors},
            index_kernel(), {args, expansion});
     launch(context, "expand", task_dim, Evenly{args.channels * expansion.vectors},
            expand_kernel(args.element_size), {args, expansion});
   } else {
-    launch(context, "scatter", task_dim, Evenly{elements}, scatter_kernel(args.element_size), {args, pool.chunks});
+    launch(context, "scatter", task_dim, Evenly{elements}, scatter_kernel(args.element_size),
+           {args, scratch.chunks});
   }
 }
 
