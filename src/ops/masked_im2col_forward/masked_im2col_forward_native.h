@@ -1,17 +1,17 @@
-// Masked im2col forward: the decisions of a call, and its launch.
+// Masked im2col forward, native algorithm: the decisions of a call, and its launch.
 #pragma once
 
 #include <cstdint>
 
-#include "ops/masked_im2col_forward/native/kernels.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward_native_kernels.h"
 #include "team/operator_call.h"
 
 namespace mluop::masked_im2col_forward::native {
 
 struct Plan {
   int task_dim;
-  bool packed;            // packed_kernel, else direct_kernel
-  int64_t located_masks;  // packed_kernel only: masks whose pixels are located at a time, whole lines
+  bool packed;            // packed_kernel(), else direct_kernel()
+  int64_t located_masks;  // packed_kernel() only: masks whose pixels are located at a time, whole lines
   int64_t tile_masks;     // masks whose output rows are in NRAM at a time, whole lines
   bool stream;            // the output bypasses the caches
 };

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/masked_im2col_forward/device/transpose_kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/masked_im2col_forward/masked_im2col_forward_device_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/simd.h"
-#include "ops/masked_im2col_forward/device/kernels.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward_device_kernels.h"
 #include "primitives/stream-inl.h"
 #include "team/transfer.h"
 
@@ -73,7 +73,7 @@ void transpose_tile(const T* from, int64_t from_stride, int64_t rows, int64_t co
 
 // T: an unsigned integer of the size of an element.
 template <class T>
-void transpose_matrices(const TransposeMatricesArgs& args, int64_t begin, int64_t end, Task& task) {
+void transpose(const TransposeArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kBytes = sizeof(T);
   const TransposeTile tile(task.nram, args.tile_rows, args.tile_columns, kBytes);
   T* const rows = reinterpret_cast<T*>(tile.rows_of_matrix);
@@ -104,8 +104,8 @@ void transpose_matrices(const TransposeMatricesArgs& args, int64_t begin, int64_
   }
 }
 
-RangeKernel<TransposeMatricesArgs> transpose_kernel_for(int32_t element_size) {
-  return element_size == 2 ? transpose_matrices<uint16_t> : transpose_matrices<uint32_t>;
+RangeKernel<TransposeArgs> select_transpose(int32_t element_size) {
+  return element_size == 2 ? transpose<uint16_t> : transpose<uint32_t>;
 }
 
 }  // namespace HWY_NAMESPACE
@@ -115,10 +115,43 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::masked_im2col_forward::device {
 
-HWY_EXPORT(transpose_kernel_for);
+HWY_EXPORT(select_transpose);
 
-RangeKernel<TransposeMatricesArgs> transpose_kernel(int32_t element_size) {
-  return MLUOP_DISPATCH(transpose_kernel_for)(element_size);
+RangeKernel<TransposeArgs> transpose_kernel(int32_t element_size) {
+  return MLUOP_DISPATCH(select_transpose)(element_size);
+}
+
+// copy_windows() uses no vectors: one function for all instruction sets.
+namespace {
+
+int32_t load_coordinate(Task& task, const int32_t* coordinates, int64_t mask) {
+  int32_t coordinate;
+  load(task, &coordinate, coordinates + mask, sizeof(coordinate));
+  return coordinate;
+}
+
+// One strided copy from GDRAM to GDRAM: loaded and stored.
+void copy_rows(Task& task, std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride,
+               int64_t row_bytes, int64_t rows) {
+  load_rows(task, to, to_stride, from, from_stride, row_bytes, rows);
+  task.statistics->bytes_stored += row_bytes * rows;
+}
+
+}  // namespace
+
+void copy_windows(const CopyArgs& args, int64_t begin, int64_t end, Task& task) {
+  const int64_t pixel = args.pixel_bytes();
+  for (int64_t mask = begin; mask < end; ++mask) {
+    const int64_t h = load_coordinate(task, args.mask_h_idx, mask) - args.pad_h;
+    const int64_t w = load_coordinate(task, args.mask_w_idx, mask) - args.pad_w;
+    const Range rows{std::max<int64_t>(h, 0), std::min(h + args.kernel_h, args.height)};
+    const Range columns{std::max<int64_t>(w, 0), std::min(w + args.kernel_w, args.width)};
+    if (rows.size() <= 0 || columns.size() <= 0) continue;
+    const int64_t offset = mask * args.kernel_size() + (rows.begin - h) * args.kernel_w + (columns.begin - w);
+    copy_rows(task, args.windows + offset * pixel, args.kernel_w * pixel,
+              args.pixels + (rows.begin * args.width + columns.begin) * pixel, args.width * pixel,
+              columns.size() * pixel, rows.size());
+  }
 }
 
 }  // namespace mluop::masked_im2col_forward::device

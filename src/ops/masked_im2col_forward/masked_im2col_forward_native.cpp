@@ -1,9 +1,8 @@
-#include "ops/masked_im2col_forward/native/plan.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward_native.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "ops/masked_im2col_forward/native/packed_plane.h"
 #include "team/fit_tile.h"
 
 namespace mluop::masked_im2col_forward::native {

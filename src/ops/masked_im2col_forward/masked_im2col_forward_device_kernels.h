@@ -1,26 +1,18 @@
-// Masked im2col forward: range kernels of the device algorithm.
+// Masked im2col forward, device algorithm: arguments, NRAM and range kernels.
 #pragma once
 
 #include <cstddef>
 
 #include "core/caches.h"
 #include "core/sizes.h"
-#include "ops/masked_im2col_forward/args.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward_args.h"
 #include "team/launch.h"
 
 namespace mluop::masked_im2col_forward::device {
 
-struct CopyArgs {
-  const Args& call;
-  const std::byte* feature;  // [H, W, C]
-  std::byte* data_col;       // [mask_cnt, kernel_h * kernel_w, C], zeros
-};
-
-// Work items: masks. Copies the part of each window that lies in the feature, from GDRAM to GDRAM.
-void copy_windows(const CopyArgs& args, int64_t begin, int64_t end, Task& task);
-
-// Matrices of one size, each transposed to rows of its own; distances in elements.
-struct TransposeMatricesArgs {
+// Work items: tiles of rows, times matrices, times segments of columns; tiles outermost, so that consecutive work
+// items read the same pages. Matrices have one size; each is transposed to rows of its own. Distances in elements.
+struct TransposeArgs {
   int64_t segment_count() const { return ceil_div(columns, tile_columns); }
   int64_t item_count() const { return ceil_div(rows, tile_rows) * matrices * segment_count(); }
 
@@ -33,10 +25,7 @@ struct TransposeMatricesArgs {
   int64_t tile_rows = 0, tile_columns = 0;  // the plan fits them to NRAM
   bool stream;                              // the output bypasses the caches
 };
-
-// Work items: tiles of rows, times matrices, times segments of columns; tiles outermost, so that consecutive work
-// items read the same pages.
-RangeKernel<TransposeMatricesArgs> transpose_kernel(int32_t element_size);
+RangeKernel<TransposeArgs> transpose_kernel(int32_t element_size);
 
 // The NRAM of transpose_kernel().
 struct TransposeTile {
@@ -53,5 +42,12 @@ struct TransposeTile {
   std::byte* rows_of_matrix;          // [rows, columns] elements
   std::byte* columns_of_matrix;       // [columns, rows] elements
 };
+
+// Work items: masks. Copies the part of each window that lies in the feature, from GDRAM to GDRAM.
+struct CopyArgs : Args {
+  const std::byte* pixels;  // [H, W, C]
+  std::byte* windows;       // [mask_cnt, kernel_h * kernel_w, C], zeros
+};
+void copy_windows(const CopyArgs& args, int64_t begin, int64_t end, Task& task);
 
 }  // namespace mluop::masked_im2col_forward::device
