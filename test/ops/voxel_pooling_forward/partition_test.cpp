@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "ops/voxel_pooling_forward/native/kernels.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward_native_kernels.h"
 #include "support/camera_rig.h"
 #include "support/team_context.h"
 

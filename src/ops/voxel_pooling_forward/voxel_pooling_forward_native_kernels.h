@@ -1,31 +1,26 @@
-// Voxel pooling forward: arguments and range kernels.
-//
-// Letters as in the design document: B batches, N points, C channels, X, Y, Z voxels. A cell is one (b, y, x) of
-// the output; cells are numbered in the order of the output.
+// Voxel pooling forward, native algorithm: arguments and range kernels, in the order of their launches: the steps
+// of primitives/key_partition.h, with cells as keys. Letters as in voxel_pooling_forward_args.h.
 #pragma once
 
 #include <cstdint>
 
-#include "ops/voxel_pooling_forward/args.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward_args.h"
 #include "primitives/key_partition.h"
 #include "team/launch.h"
 
 namespace mluop::voxel_pooling_forward::native {
 
-// The steps of primitives/key_partition.h, with cells as keys.
 static_assert(kNoCell == KeyedPoints::kNoKey);
 
 // Work items: sampled runs. Counts their points.
-struct SampleArgs {
-  const Args& call;
+struct SampleArgs : Args {
   const SampledRuns& sample;
   KeyPartition& partition;
 };
 RangeKernel<SampleArgs> sample_kernel();
 
 // Work items: chunks of points. Computes the cells of the points and the ranks of these, and writes pos_memo.
-struct LocateArgs {
-  const Args& call;
+struct LocateArgs : Args {
   const KeyPartition& partition;
   const KeyedPoints& points;
   int32_t* cells;  // [B, N], the keys of `points`
@@ -39,22 +34,22 @@ struct LocateTile {
   int32_t* memo;  // [points, 3]
 };
 
-// What a task sums at a time: `channels` channels of the cells of `ranks` consecutive buckets.
-struct Chunk {
+// The size of a pass, in which a task visits its points of all chunks: it computes the sums of at most `channels`
+// channels of the cells of at most `ranks` consecutive buckets.
+struct Pass {
   int64_t ranks, channels;
 };
 
 // Work items: ranks of buckets. Adds the feature rows of each cell in the order of the points.
-struct SumArgs {
+struct SumArgs : Args {
   // The sums of a task.
-  float* sums_of(int task_id) const { return sums + task_id * (chunk.ranks << partition.shift) * chunk.channels; }
+  float* sums_of(int task_id) const { return sums + task_id * (pass.ranks << partition.shift) * pass.channels; }
 
-  const Args& call;
   const KeyPartition& partition;
   const KeyedPoints& points;
   uint8_t* initialized;  // [B, Y, X], whether the sum of the cell is initialized
-  Chunk chunk;
-  float* sums;  // HALF: [taskDim, cells of chunk.ranks, chunk.channels]; FLOAT: null, output_features holds sums
+  Pass pass;
+  float* sums;  // HALF: [taskDim, cells of pass.ranks, pass.channels]; FLOAT: null, output_features holds sums
   int64_t tile_points;
 };
 RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype);

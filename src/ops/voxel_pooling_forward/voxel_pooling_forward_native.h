@@ -1,9 +1,9 @@
-// Voxel pooling forward: the decisions of a call, and its launches.
+// Voxel pooling forward, native algorithm: the decisions of a call, and its launches.
 #pragma once
 
 #include <cstdint>
 
-#include "ops/voxel_pooling_forward/native/kernels.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward_native_kernels.h"
 #include "team/operator_call.h"
 
 namespace mluop::voxel_pooling_forward::native {
