@@ -76,9 +76,9 @@ HWY_INLINE void enqueue_chunk(const KeyedPoints& points, int64_t chunk, Range ra
   }
 }
 
-// Visits the queued points except the last `remaining`, which stay queued.
+// Takes points out of the queue and visits them, except the last `remaining`.
 template <class Visitor>
-HWY_INLINE void visit_queued(const Visitor& visitor, int64_t remaining, VisitQueue& queue) {
+HWY_INLINE void drain(const Visitor& visitor, int64_t remaining, VisitQueue& queue) {
   const int64_t count = queue.count - remaining;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t next = i + visitor.lookahead;
@@ -98,10 +98,10 @@ HWY_INLINE void visit_owned(const KeyedPoints& points, Range chunks, Range ranks
   for (int64_t chunk = chunks.begin; chunk < chunks.end; ++chunk) {
     const KeyedPoints::RankBounds& bounds = points.chunk_bounds[chunk];
     if (bounds.lowest >= ranks.end || bounds.highest < ranks.begin) continue;
-    if (queue.count + KeyedPoints::kChunkPoints > queue.capacity) visit_queued(visitor, visitor.lookahead, queue);
+    if (queue.count + KeyedPoints::kChunkPoints > queue.capacity) drain(visitor, visitor.lookahead, queue);
     enqueue_chunk(points, chunk, ranks, queue);
   }
-  visit_queued(visitor, 0, queue);
+  drain(visitor, 0, queue);
 }
 
 // The number of rows of `row_bytes` bytes to prefetch ahead of their use. Measured on rows of 80 channels of voxel

@@ -1,6 +1,9 @@
 // mluOpMaskedCol2imForward and its workspace query: entries and checks.
+// Start with the entries below, then run() in masked_col2im_forward_native.cpp, then the kernels in the order of
+// their launches: masked_col2im_forward_native_kernels.h, and check(), index(), expand() and scatter() in
+// masked_col2im_forward_native_kernels.cpp.
 #include "core/dtype.h"
-#include "ops/masked_col2im_forward/native/plan.h"
+#include "ops/masked_col2im_forward/masked_col2im_forward_native.h"
 
 namespace mluop {
 namespace {

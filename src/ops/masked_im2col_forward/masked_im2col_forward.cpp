@@ -1,10 +1,13 @@
 // mluOpMaskedIm2colForward and its workspace query: entries and checks.
+// Start with the entries below, then run() and make_plan() in masked_im2col_forward_native.cpp, then
+// gather_packed() and gather_direct() in masked_im2col_forward_native_kernels.cpp, with the work items and NRAM of
+// its header. The device algorithm: run() in masked_im2col_forward_device.cpp, then its kernels.
 #include <optional>
 
 #include "core/dtype.h"
 #include "core/sizes.h"
-#include "ops/masked_im2col_forward/device/plan.h"
-#include "ops/masked_im2col_forward/native/plan.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward_device.h"
+#include "ops/masked_im2col_forward/masked_im2col_forward_native.h"
 
 namespace mluop {
 namespace {

@@ -1,7 +1,10 @@
 // mluOpOmpVoxelPoolingBackward: entry and checks.
+// Start with the entry below, then run() in voxel_pooling_backward_native.cpp, then the kernels in the order of
+// their launches: voxel_pooling_backward_native_kernels.h, and check() and gather() in
+// voxel_pooling_backward_native_kernels.cpp.
 #include "core/dtype.h"
 #include "mlu_op_omp.h"
-#include "ops/voxel_pooling_backward/native/plan.h"
+#include "ops/voxel_pooling_backward/voxel_pooling_backward_native.h"
 
 namespace mluop {
 namespace {

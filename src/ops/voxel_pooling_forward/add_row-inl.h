@@ -17,33 +17,20 @@ namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One vector: sum += row; with kFirst, sum = +0 + row. T: float or Half.
-template <bool kFirst, class D, class T>
-HWY_INLINE void add_vector(D d, float* HWY_RESTRICT sum, const T* HWY_RESTRICT row) {
-  const auto before = kFirst ? hn::Zero(d) : hn::LoadU(d, sum);
-  hn::StoreU(hn::Add(before, mluop::HWY_NAMESPACE::load_f32(d, row)), d, sum);
-}
-
-// The channels that do not fill a vector, by vectors of half, a quarter, ... of the lanes down to one.
-template <bool kFirst, size_t kLanes, class T>
-HWY_INLINE void add_rest(float* HWY_RESTRICT sum, const T* HWY_RESTRICT row, int64_t channels) {
-  const hn::CappedTag<float, kLanes> d;
-  for (; channels >= static_cast<int64_t>(kLanes); channels -= kLanes) {
-    add_vector<kFirst>(d, sum, row);
-    sum += kLanes;
-    row += kLanes;
-  }
-  if constexpr (kLanes > 1) add_rest<kFirst, kLanes / 2>(sum, row, channels);
-}
-
-// sum[0, channels) += row[0, channels); with kFirst, as if the sum were zero before.
-template <bool kFirst, class T>
+// sum[0, channels) += row[0, channels), or = +0 + row[0, channels) with kFirst, by vectors of kLanes lanes, the
+// rest by vectors of half, a quarter, ... of the lanes down to one. T: float or Half.
+template <bool kFirst, size_t kLanes = hn::MaxLanes(hn::ScalableTag<float>()), class T>
 HWY_INLINE void add_row(float* HWY_RESTRICT sum, const T* HWY_RESTRICT row, int64_t channels) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const hn::CappedTag<float, kLanes> d;
+  constexpr auto kStep = static_cast<int64_t>(kLanes);
   int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes) add_vector<kFirst>(d, sum + c, row + c);
-  if (c < channels) add_rest<kFirst, hn::MaxLanes(d)>(sum + c, row + c, channels - c);
+  for (; c + kStep <= channels; c += kStep) {
+    const auto before = kFirst ? hn::Zero(d) : hn::LoadU(d, sum + c);
+    hn::StoreU(hn::Add(before, mluop::HWY_NAMESPACE::load_f32(d, row + c)), d, sum + c);
+  }
+  if constexpr (kLanes > 1) {
+    if (c < channels) add_row<kFirst, kLanes / 2>(sum + c, row + c, channels - c);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "ops/voxel_pooling_forward/native/kernels.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward_native_kernels.h"
 #include "support/camera_rig.h"
 #include "support/team_context.h"
 

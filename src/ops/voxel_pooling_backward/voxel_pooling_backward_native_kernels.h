@@ -1,0 +1,43 @@
+// Voxel pooling backward, native algorithm: arguments and range kernels, in the order of their launches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/caches.h"
+#include "core/sizes.h"
+#include "ops/voxel_pooling_backward/voxel_pooling_backward_args.h"
+#include "team/atomics.h"
+#include "team/launch.h"
+
+namespace mluop::voxel_pooling_backward::native {
+
+// Work items: points. Reports the first whose pos_memo is neither a cell nor three times kNoCell.
+struct CheckArgs : Args {
+  FirstBadItem& bad_point;
+};
+RangeKernel<CheckArgs> check_kernel();
+
+// How the rows of grad_output reach grad_input.
+enum class Store {
+  kCached,  // by stores that the caches keep
+  kRows,    // bypassing the caches, row by row: rows are whole cache lines
+  kTiles,   // bypassing the caches, assembled in NRAM to whole cache lines
+};
+
+// Work items: kCacheLine bytes of grad_input. Copies the rows of cells, and writes zeros for points without one.
+struct GatherArgs : Args {
+  Store store;
+  int64_t tile_bytes;  // of kTiles: whole cache lines
+};
+RangeKernel<GatherArgs> gather_kernel();
+
+inline int64_t line_count(const Args& args) { return ceil_div(args.output_bytes(), kCacheLine); }
+
+// The NRAM of kTiles.
+struct GatherTile {
+  GatherTile(Arena& nram, int64_t bytes) : rows(nram.take<std::byte>("rows", {bytes})) {}
+  std::byte* rows;  // [bytes] of grad_input
+};
+
+}  // namespace mluop::voxel_pooling_backward::native

@@ -1,0 +1,77 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/voxel_pooling_forward/voxel_pooling_forward_device_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/simd.h"
+#include "ops/voxel_pooling_forward/add_row-inl.h"
+#include "ops/voxel_pooling_forward/locate-inl.h"
+#include "ops/voxel_pooling_forward/voxel_pooling_forward_device_kernels.h"
+#include "primitives/prefetch.h"
+#include "team/row_guard.h"
+#include "team/transfer.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::voxel_pooling_forward::device {
+namespace HWY_NAMESPACE {
+using voxel_pooling_forward::HWY_NAMESPACE::add_row;
+using voxel_pooling_forward::HWY_NAMESPACE::locate_points;
+
+// Points from a prefetch to the use of the row.
+constexpr int64_t kLookahead = 12;
+
+// Prefetches the feature row of a point and the sums of its cell.
+template <class T>
+HWY_INLINE void prefetch(const PoolArgs& args, int64_t point, int32_t cell) {
+  if (cell == kNoCell) return;
+  const int64_t channels = args.num_channels;
+  const T* features = static_cast<const T*>(args.input_features) + point * channels;
+  prefetch_row<Use::kReadOnce>(features, channels * int64_t{sizeof(T)});
+  prefetch_row<Use::kWrite>(args.sums + int64_t{cell} * channels, channels * int64_t{sizeof(float)});
+}
+
+// T: float or Half.
+template <class T>
+void pool(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
+  const int64_t channels = args.num_channels;
+  const int64_t tile_channels = Tile::tile_channels(args.tile_points, sizeof(T));
+  const Tile tile(task.nram, args.tile_points);
+  for (int64_t first = begin; first < end; first += args.tile_points) {
+    const int64_t count = std::min(args.tile_points, end - first);
+    const int64_t bytes = count * 3 * int64_t{sizeof(int32_t)};
+    ++task.statistics->tiles;
+    load(task, tile.geom_xyz, args.geom_xyz + first * 3, bytes);
+    locate_points(args, first, count, tile.geom_xyz, tile.cells, tile.pos_memo);
+    store(task, args.pos_memo + first * 3, tile.pos_memo, bytes);
+    for (int64_t i = 0; i < std::min(kLookahead, count); ++i) prefetch<T>(args, first + i, tile.cells[i]);
+    for (int64_t i = 0; i < count; ++i) {
+      if (i + kLookahead < count) prefetch<T>(args, first + i + kLookahead, tile.cells[i + kLookahead]);
+      if (tile.cells[i] == kNoCell) continue;
+      const T* features = static_cast<const T*>(args.input_features) + (first + i) * channels;
+      float* sum = args.sums + int64_t{tile.cells[i]} * channels;
+      for (int64_t c = 0; c < channels; c += tile_channels) {
+        const int64_t width = std::min(tile_channels, channels - c);
+        load(task, tile.features, features + c, width * int64_t{sizeof(T)});
+        const RowGuard guard(task, sum + c, width);
+        add_row<false>(sum + c, static_cast<const T*>(tile.features), width);
+      }
+    }
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(pool, PoolArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::voxel_pooling_forward::device
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::voxel_pooling_forward::device {
+
+MLUOP_EXPORT_KERNEL_OF_DTYPE(pool_kernel, pool, PoolArgs);
+
+}  // namespace mluop::voxel_pooling_forward::device
+#endif
