@@ -103,11 +103,6 @@ void Buffer::reset() {
   if (byte_count_ > 0) std::memset(data_, static_cast<int>(kPattern), byte_count_);
 }
 
-bool Buffer::is_reset() const {
-  // All bytes are equal to their successors.
-  return byte_count_ == 0 || (*data_ == kPattern && std::memcmp(data_, data_ + 1, byte_count_ - 1) == 0);
-}
-
 void Buffer::store() { stored_.assign(data_, data_ + byte_count_); }
 
 bool Buffer::is_as_stored() const {

@@ -30,14 +30,9 @@ class Buffer {
 
   std::byte* data() const { return data_; }
   size_t byte_count() const { return byte_count_; }
-  template <class T>
-  T* as() const {
-    return reinterpret_cast<T*>(data_);
-  }
 
-  // Fills the data with the pattern again; whether they hold it.
+  // Fills the data with the pattern again.
   void reset();
-  bool is_reset() const;
   // Stores the data; whether they are as stored.
   void store();
   bool is_as_stored() const;

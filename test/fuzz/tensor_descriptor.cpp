@@ -1,13 +1,17 @@
-// Fuzzer of the functions of tensor descriptors: a sequence of calls, compared with a model.
+// Fuzzer of the functions of tensor descriptors, a sequence of calls compared with a model, and of the environment
+// that handles read.
 #include <algorithm>
 #include <array>
+#include <climits>
+#include <cstdlib>
 #include <memory>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "fuzz/check.h"
-#include "fuzz/descriptor_model.h"
 #include "fuzz/fuzzer.h"
-#include "fuzz/handle_fuzzer.h"
+#include "support/descriptor_functions.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -15,12 +19,81 @@ namespace {
 constexpr auto kSuccess = MLUOP_STATUS_SUCCESS;
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
+using Numbers = std::vector<int64_t>;
+
+// Bytes of an element; 0 for MLUOP_DTYPE_INVALID and numbers that are no data type.
+int64_t element_bytes(int dtype) {
+  constexpr int64_t kBytes[] = {0, 2, 4, 1, 2, 4, 4, 1, 1, 8, 0, 4, 8, 2, 8, 4, 8, 2};
+  return 0 <= dtype && dtype < static_cast<int>(std::size(kBytes)) ? kBytes[dtype] : 0;
+}
+
+bool has_negative(const Numbers& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(), [](int64_t number) { return number < 0; });
+}
+
+bool exceeds_int(const Numbers& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(), [](int64_t number) { return number > INT_MAX; });
+}
+
+// A tensor descriptor by its documentation: what the functions of the API must store and return.
+struct Model {
+  // The product of the dimensions, each at least `least`; -1 if it exceeds int64_t.
+  int64_t product(int64_t least) const {
+    int64_t result = 1;
+    bool overflows = false;
+    for (const int64_t dim : dims) {
+      overflows = __builtin_mul_overflow(result, std::max(dim, least), &result) || overflows;
+    }
+    return overflows ? -1 : result;
+  }
+
+  uint64_t element_count() const { return dims.empty() ? 0 : static_cast<uint64_t>(product(0)); }
+  bool has_format() const { return 0 <= layout && layout <= MLUOP_LAYOUT_NCL && element_bytes(dtype) > 0; }
+  bool has_shape(int count) const {
+    return 1 <= count && count <= MLUOP_DIM_MAX && !has_negative(dims) && !has_negative(strides) && fits();
+  }
+
+  // Whether sizes in bytes fit int64_t: of the elements, and of the span of the strides.
+  bool fits() const {
+    const int64_t bytes = std::max<int64_t>(element_bytes(dtype), 1);
+    int64_t unused = 0;
+    if (product(1) < 0 || __builtin_mul_overflow(product(1), bytes, &unused)) return false;
+    __int128 span = 1;
+    for (size_t i = 0; i < strides.size(); ++i) {
+      span += static_cast<__int128>(std::max<int64_t>(dims[i] - 1, 0)) * strides[i];
+    }
+    return span * bytes <= INT64_MAX;
+  }
+
+  void set_contiguous() {
+    strides.assign(dims.size(), 1);
+    for (size_t i = strides.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * std::max<int64_t>(dims[i], 1);
+  }
+
+  int layout = MLUOP_LAYOUT_ARRAY;
+  int dtype = MLUOP_DTYPE_INVALID;
+  Numbers dims, strides;
+};
+
 // Exactly `values` on the heap, as Int.
 template <class Int>
-std::unique_ptr<Int[]> array_of(const std::vector<int64_t>& values) {
+std::unique_ptr<Int[]> array_of(const Numbers& values) {
   auto array = std::make_unique<Int[]>(values.size());
   std::transform(values.begin(), values.end(), array.get(), [](int64_t value) { return static_cast<Int>(value); });
   return array;
+}
+
+// Numbers for an array of dimensions or strides of `count`; small ones unless decoded otherwise.
+template <class Int>
+Numbers decode_numbers(Decoder& decoder, int count) {
+  Numbers numbers(static_cast<size_t>(std::clamp(count, 0, MLUOP_DIM_MAX)));
+  for (int64_t& number : numbers) {
+    const int64_t magnitude = decoder.number(0, 63);
+    number = magnitude < 16 ? magnitude - (magnitude == 15 ? 16 : 0)
+                            : static_cast<int64_t>((uint64_t{1} << magnitude) - (magnitude % 3 == 0 ? 1 : 0));
+    if (std::is_same_v<Int, int>) number = static_cast<int>(number);
+  }
+  return numbers;
 }
 
 class Descriptor {
@@ -32,12 +105,15 @@ class Descriptor {
 
   void call(Decoder& decoder) {
     switch (decoder.number(0, 9)) {
-      case 0: reset(); break;
-      case 1: set<int>(decoder); break;
+      case 0:
+        check_success(mluOpResetTensorDescriptor(desc_), "mluOpResetTensorDescriptor");
+        model_ = {};
+        break;
+      case 1: set<int>(decoder, false); break;
       case 2:
-      case 3: set<int64_t>(decoder); break;
-      case 4: set_dims<int>(decoder); break;
-      case 5: set_dims<int64_t>(decoder); break;
+      case 3: set<int64_t>(decoder, false); break;
+      case 4: set<int>(decoder, true); break;
+      case 5: set<int64_t>(decoder, true); break;
       case 6: get<int>(decoder); break;
       case 7: get<int64_t>(decoder); break;
       case 8: check(mluOpGetTensorElementNum(desc_) == model_.element_count(), "wrong number of elements"); break;
@@ -47,142 +123,79 @@ class Descriptor {
   }
 
  private:
-  void reset() {
-    check_success(mluOpResetTensorDescriptor(desc_), "mluOpResetTensorDescriptor");
-    model_ = {};
-  }
-
-  // Numbers for an array of dimensions or strides of `count`; small ones unless decoded otherwise.
+  // Sets the dimensions alone, or all with or without strides.
   template <class Int>
-  static std::vector<int64_t> decode_numbers(Decoder& decoder, int count) {
-    std::vector<int64_t> numbers(static_cast<size_t>(std::clamp(count, 0, MLUOP_DIM_MAX)));
-    for (int64_t& number : numbers) {
-      const int64_t magnitude = decoder.number(0, 63);
-      number = magnitude < 16 ? magnitude - (magnitude == 15 ? 16 : 0)
-                              : static_cast<int64_t>((uint64_t{1} << magnitude) - (magnitude % 3 == 0 ? 1 : 0));
-      if (std::is_same_v<Int, int>) number = static_cast<int>(number);
+  void set(Decoder& decoder, bool dims_alone) {
+    using Functions = test::DescriptorFunctions<Int>;
+    Model changed = model_;
+    if (!dims_alone) {
+      changed.layout = static_cast<int>(decoder.number(-1, 16));
+      changed.dtype = static_cast<int>(decoder.number(-1, 32));
     }
-    return numbers;
-  }
+    const auto count =
+        static_cast<int>(decoder.one_in(16) ? decoder.any_number() : decoder.number(0, MLUOP_DIM_MAX + 1));
+    const bool with_strides = !dims_alone && decoder.flag();
+    changed.dims = decode_numbers<Int>(decoder, count);
+    changed.strides = with_strides ? decode_numbers<Int>(decoder, count) : Numbers();
+    const bool null_dims = decoder.one_in(16), null_strides = !dims_alone && decoder.one_in(16),
+               null_desc = decoder.one_in(32);
 
-  static bool has_negative(const std::vector<int64_t>& numbers) {
-    return std::any_of(numbers.begin(), numbers.end(), [](int64_t number) { return number < 0; });
-  }
-  static int decode_dim_count(Decoder& decoder) {
-    return static_cast<int>(decoder.one_in(16) ? decoder.any_number() : decoder.number(0, MLUOP_DIM_MAX + 1));
-  }
-
-  // mluOpSetTensorDescriptor, with and without strides.
-  template <class Int>
-  void set(Decoder& decoder) {
-    const int layout = static_cast<int>(decoder.number(-1, 16)), dtype = static_cast<int>(decoder.number(-1, 32));
-    const int count = decode_dim_count(decoder);
-    const bool with_strides = decoder.flag();
-    const auto dims = decode_numbers<Int>(decoder, count);
-    const auto strides = with_strides ? decode_numbers<Int>(decoder, count) : std::vector<int64_t>();
-    const bool null_dims = decoder.one_in(16), null_strides = decoder.one_in(16), null_desc = decoder.one_in(32);
-
-    DescriptorModel changed{layout, dtype, dims, strides};
-    const bool has_format = 0 <= layout && layout <= MLUOP_LAYOUT_NCL && element_bytes(dtype) > 0;
-    const bool has_arrays = !null_dims && !(with_strides && null_strides) && !null_desc;
-    const bool valid = has_format && has_arrays && is_valid(changed, count);
     const auto desc = null_desc ? nullptr : desc_;
-    const auto dim_array = array_of<Int>(dims);
-    const auto stride_array = array_of<Int>(strides);
-    const Int* given_dims = null_dims ? nullptr : dim_array.get();
-    const Int* given_strides = null_strides ? nullptr : stride_array.get();
-    const auto status =
-        call_setter(desc, static_cast<mluOpTensorLayout_t>(layout), static_cast<mluOpDataType_t>(dtype), count,
-                    given_dims, given_strides, with_strides);
+    const auto layout = static_cast<mluOpTensorLayout_t>(changed.layout);
+    const auto dtype = static_cast<mluOpDataType_t>(changed.dtype);
+    const auto dim_array = array_of<Int>(changed.dims), stride_array = array_of<Int>(changed.strides);
+    const Int* dims = null_dims ? nullptr : dim_array.get();
+    const Int* strides = null_strides ? nullptr : stride_array.get();
+    const mluOpStatus_t status = dims_alone     ? Functions::set_dim(desc, count, dims)
+                                 : with_strides ? Functions::set_ex(desc, layout, dtype, count, dims, strides)
+                                                : Functions::set(desc, layout, dtype, count, dims);
+    const bool has_pointers = !null_desc && !null_dims && !(with_strides && null_strides);
+    const bool valid = has_pointers && (dims_alone || changed.has_format()) && changed.has_shape(count);
     check(status == (valid ? kSuccess : kBadParam), "setting a descriptor returns ", mluOpGetErrorString(status));
     if (!valid) return;
     if (!with_strides) changed.set_contiguous();
     model_ = changed;
   }
 
-  static mluOpStatus_t call_setter(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout, mluOpDataType_t dtype,
-                                   int count, const int* dims, const int* strides, bool with_strides) {
-    return with_strides ? mluOpSetTensorDescriptorEx(desc, layout, dtype, count, dims, strides)
-                        : mluOpSetTensorDescriptor(desc, layout, dtype, count, dims);
-  }
-  static mluOpStatus_t call_setter(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t layout, mluOpDataType_t dtype,
-                                   int count, const int64_t* dims, const int64_t* strides, bool with_strides) {
-    return with_strides ? mluOpSetTensorDescriptorEx_v2(desc, layout, dtype, count, dims, strides)
-                        : mluOpSetTensorDescriptor_v2(desc, layout, dtype, count, dims);
-  }
-
-  static bool is_valid(const DescriptorModel& model, int count) {
-    return 1 <= count && count <= MLUOP_DIM_MAX && !has_negative(model.dims) && !has_negative(model.strides) &&
-           model.fits();
-  }
-
-  template <class Int>
-  void set_dims(Decoder& decoder) {
-    const int count = decode_dim_count(decoder);
-    DescriptorModel changed = model_;
-    changed.dims = decode_numbers<Int>(decoder, count);
-    changed.strides.clear();
-    const bool null_dims = decoder.one_in(16), null_desc = decoder.one_in(32);
-    const bool valid = !null_dims && !null_desc && is_valid(changed, count);
-    const auto array = array_of<Int>(changed.dims);
-    const auto desc = null_desc ? nullptr : desc_;
-    const Int* given = null_dims ? nullptr : array.get();
-    mluOpStatus_t status{};
-    if constexpr (std::is_same_v<Int, int>) {
-      status = mluOpSetTensorDescriptorDim(desc, count, given);
-    } else {
-      status = mluOpSetTensorDescriptorDim_v2(desc, count, given);
-    }
-    check(status == (valid ? kSuccess : kBadParam), "setting dimensions returns ", mluOpGetErrorString(status));
-    if (!valid) return;
-    changed.set_contiguous();
-    model_ = changed;
-  }
-
   // mluOpGetTensorDescriptor or, with strides, mluOpGetTensorDescriptorEx. Null outputs are skipped.
   template <class Int>
   void get(Decoder& decoder) const {
+    using Functions = test::DescriptorFunctions<Int>;
     const bool with_strides = decoder.flag();
     const bool null_dims = decoder.flag(), null_strides = decoder.flag(), null_scalars = decoder.flag();
-    const bool null_desc = decoder.one_in(16);
+    const auto desc = decoder.one_in(16) ? nullptr : desc_;
     constexpr Int kUnwritten = -7;
     const size_t count = model_.dims.size();
-    const auto dims = array_of<Int>(std::vector<int64_t>(count, kUnwritten));
-    const auto strides = array_of<Int>(std::vector<int64_t>(count, kUnwritten));
+    const auto dim_array = array_of<Int>(Numbers(count, kUnwritten));
+    const auto stride_array = array_of<Int>(Numbers(count, kUnwritten));
     mluOpTensorLayout_t layout = MLUOP_LAYOUT_TNC;
     mluOpDataType_t dtype = MLUOP_DTYPE_BOOL;
     int dim_count = kUnwritten;
-    const auto status =
-        call_getter(null_desc ? nullptr : desc_, null_scalars ? nullptr : &layout, null_scalars ? nullptr : &dtype,
-                    null_scalars ? nullptr : &dim_count, null_dims ? nullptr : dims.get(),
-                    null_strides ? nullptr : strides.get(), with_strides);
-    const bool overflows = std::is_same_v<Int, int> &&
-                           ((!null_dims && DescriptorModel::exceeds_int(model_.dims)) ||
-                            (with_strides && !null_strides && DescriptorModel::exceeds_int(model_.strides)));
-    const auto expected = null_desc ? kBadParam : overflows ? MLUOP_STATUS_NUMERICAL_OVERFLOW : kSuccess;
-    check(status == expected, "reading a descriptor returns ", mluOpGetErrorString(status));
-    const bool success = expected == kSuccess;
-    check(layout == (success && !null_scalars ? model_.layout : MLUOP_LAYOUT_TNC), "wrong layout");
-    check(dtype == (success && !null_scalars ? model_.dtype : MLUOP_DTYPE_BOOL), "wrong data type");
-    check(dim_count == (success && !null_scalars ? static_cast<int>(count) : kUnwritten), "wrong dimNb");
+    mluOpTensorLayout_t* const layout_out = null_scalars ? nullptr : &layout;
+    mluOpDataType_t* const dtype_out = null_scalars ? nullptr : &dtype;
+    int* const count_out = null_scalars ? nullptr : &dim_count;
+    Int* const dims = null_dims ? nullptr : dim_array.get();
+    Int* const strides = null_strides ? nullptr : stride_array.get();
+    const mluOpStatus_t status = with_strides
+                                     ? Functions::get_ex(desc, layout_out, dtype_out, count_out, dims, strides)
+                                     : Functions::get(desc, layout_out, dtype_out, count_out, dims);
+    const bool overflows =
+        std::is_same_v<Int, int> && ((!null_dims && exceeds_int(model_.dims)) ||
+                                     (with_strides && !null_strides && exceeds_int(model_.strides)));
+    const bool success = desc != nullptr && !overflows;
+    check(status == (desc == nullptr ? kBadParam
+                     : overflows     ? MLUOP_STATUS_NUMERICAL_OVERFLOW
+                                     : kSuccess),
+          "reading a descriptor returns ", mluOpGetErrorString(status));
+    const bool has_scalars = success && !null_scalars;
+    check(layout == (has_scalars ? model_.layout : MLUOP_LAYOUT_TNC), "wrong layout");
+    check(dtype == (has_scalars ? model_.dtype : MLUOP_DTYPE_BOOL), "wrong data type");
+    check(dim_count == (has_scalars ? static_cast<int>(count) : kUnwritten), "wrong dimNb");
     for (size_t i = 0; i < count; ++i) {
-      check(dims[i] == (success && !null_dims ? model_.dims[i] : kUnwritten), "wrong dimension");
-      check(strides[i] == (success && with_strides && !null_strides ? model_.strides[i] : kUnwritten),
+      check(dim_array[i] == (success && !null_dims ? model_.dims[i] : kUnwritten), "wrong dimension");
+      check(stride_array[i] == (success && with_strides && !null_strides ? model_.strides[i] : kUnwritten),
             "wrong stride");
     }
-  }
-
-  static mluOpStatus_t call_getter(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t* layout,
-                                   mluOpDataType_t* dtype, int* count, int* dims, int* strides,
-                                   bool with_strides) {
-    return with_strides ? mluOpGetTensorDescriptorEx(desc, layout, dtype, count, dims, strides)
-                        : mluOpGetTensorDescriptor(desc, layout, dtype, count, dims);
-  }
-  static mluOpStatus_t call_getter(mluOpTensorDescriptor_t desc, mluOpTensorLayout_t* layout,
-                                   mluOpDataType_t* dtype, int* count, int64_t* dims, int64_t* strides,
-                                   bool with_strides) {
-    return with_strides ? mluOpGetTensorDescriptorEx_v2(desc, layout, dtype, count, dims, strides)
-                        : mluOpGetTensorDescriptor_v2(desc, layout, dtype, count, dims);
   }
 
   static void call_without_descriptor(Decoder& decoder) {
@@ -192,11 +205,6 @@ class Descriptor {
     const auto expected = static_cast<size_t>(element_bytes(dtype));
     check(status == (expected > 0 ? kSuccess : kBadParam), "mluOpGetSizeOfDataType returns another status");
     check(bytes == (expected > 0 ? expected : 99), "wrong size of an element");
-    check(mluOpGetSizeOfDataType(MLUOP_DTYPE_FLOAT, nullptr) == kBadParam, "null is accepted");
-    check(mluOpCreateTensorDescriptor(nullptr) == kBadParam, "null is accepted");
-    check(mluOpDestroyTensorDescriptor(nullptr) == kBadParam, "null is accepted");
-    check(mluOpResetTensorDescriptor(nullptr) == kBadParam, "null is accepted");
-    check(mluOpGetTensorElementNum(nullptr) == 0, "null has elements");
     check(mluOpGetErrorString(static_cast<mluOpStatus_t>(decoder.number(-1, 16))) != nullptr, "no text");
   }
 
@@ -215,13 +223,37 @@ class Descriptor {
   }
 
   mluOpTensorDescriptor_t desc_ = nullptr;
-  DescriptorModel model_;
+  Model model_;
 };
+
+// A variable of any text: a handle is created, or the error names the variable. ApiEnvironment tests which texts are
+// valid.
+void fuzz_environment(Decoder& decoder) {
+  constexpr const char* kNames[] = {"MLUOP_OMP_DEVICE", "MLUOP_OMP_NRAM_KB", "MLUOP_OMP_MAX_THREADS",
+                                    "MLUOP_OMP_ALGORITHM", "MLUOP_GEN_CASE_OP_NAME"};
+  constexpr const char* kTexts[] = {"",       "1",      "1048577",     "18446744073709551617",
+                                    "mlu370", "native", "-ball_query;"};
+  const std::string name = decoder.pick(kNames);
+  std::string text = decoder.pick(kTexts);
+  while (!decoder.used_up()) text += static_cast<char>(decoder.number(1, 127));
+  setenv(name.c_str(), text.c_str(), 1);
+  mluOpHandle_t handle = nullptr;
+  if (mluOpCreate(&handle) == kSuccess) {
+    check_success(mluOpUpdateContextInformation(handle), "mluOpUpdateContextInformation");
+    check_success(mluOpDestroy(handle), "mluOpDestroy");
+  } else {
+    check(std::string(mluOpOmpGetLastError())
+              .starts_with("[mluOpCreate] " + name + " is \"" + text + "\", expected "),
+          "no error of the variable");
+    check(handle == nullptr, "a failing mluOpCreate writes its output");
+  }
+  unsetenv(name.c_str());
+}
 
 }  // namespace
 
 void fuzz_one(Decoder& decoder) {
-  if (decoder.one_in(4)) return fuzz_handle(decoder);
+  if (decoder.one_in(4)) return fuzz_environment(decoder);
   Descriptor descriptors[2];
   do descriptors[decoder.index(2)].call(decoder);
   while (!decoder.used_up());
