@@ -166,24 +166,32 @@ TEST(ApiHandle, StatisticsErrors) {
   EXPECT_EQ(task.item_count, 16);
 }
 
-// mluOpOmpReleaseMemory: the memory of earlier calls is freed, and later calls have the same results.
+// mluOpOmpReleaseMemory: the memory and the statistics of earlier calls are freed, settings are kept, and later calls
+// have the same results.
 TEST(ApiReleaseMemory, FreesNramAndKeepsResults) {
   const ScopedThreads threads(3);
   for (const OperatorCase& test : operator_cases()) {
     for (const auto algorithm : kAlgorithms) {
       SCOPED_TRACE(test.name + ' ' + text_of(algorithm));
       const Handle handle(algorithm);
+      require(mluOpOmpSetStatistics(handle, 1));
+      require(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED));
+      const Settings before = settings_of(handle);
       const mluOpContext& context = *static_cast<mluOpHandle_t>(handle);
       const OperatorCall first(handle, test.made), second(handle, test.made);
       require(first.run());
       EXPECT_NO_THROW(context.nram(0));
+      const size_t launches = launches_of(handle).size();
       // The second time, without memory.
       for (int times = 0; times < 2; ++times) {
         EXPECT_EQ(mluOpOmpReleaseMemory(handle), MLUOP_STATUS_SUCCESS);
         EXPECT_THROW(context.nram(0), Failure);
+        EXPECT_TRUE(launches_of(handle).empty());
+        EXPECT_EQ(settings_of(handle), before);
       }
       EXPECT_EQ(second.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
       EXPECT_TRUE(second.intact());
+      EXPECT_EQ(launches_of(handle).size(), launches);
       if (algorithm == MLUOP_OMP_ALGORITHM_NATIVE || !first.op().atomic_sums) {
         EXPECT_TRUE(second.contents() == first.contents());
       }
@@ -207,22 +215,6 @@ TEST(ApiReleaseMemory, TheNextCallAllocatesAgain) {
   require(mluOpOmpReleaseMemory(handle));
   EXPECT_EQ(allocations(), of_first);
   EXPECT_LT(of_later, of_first);
-}
-
-TEST(ApiReleaseMemory, KeepsSettingsAndForgetsStatistics) {
-  const auto cases = operator_cases();
-  const Handle handle(MLUOP_OMP_ALGORITHM_DEVICE);
-  require(mluOpOmpSetStatistics(handle, 1));
-  require(mluOpSetAtomicsMode(handle, MLUOP_ATOMICS_ALLOWED));
-  const Settings before = settings_of(handle);
-  const OperatorCall call(handle, cases.front().made);
-  require(call.run());
-  EXPECT_FALSE(launches_of(handle).empty());
-  require(mluOpOmpReleaseMemory(handle));
-  EXPECT_TRUE(launches_of(handle).empty());
-  EXPECT_EQ(settings_of(handle), before);
-  require(call.run());
-  EXPECT_FALSE(launches_of(handle).empty());
 }
 
 // Bytes that malloc has handed out, its caches of freed blocks among them, and bytes of resident memory.

@@ -16,9 +16,7 @@
 #include "support/environment.h"
 #include "support/sanitizers.h"
 #include "support/solved_case.h"
-#include "support/temporary_folder.h"
 #include "support/trace.h"
-#include "support/trace_file.h"
 #include "support/values.h"
 
 namespace mluop::test {
@@ -52,30 +50,6 @@ TEST(ApiProcess, ForkAfterUse) {
     EXPECT_EQ(exit_status_of_child([&] { return exit_status_of_child(solves) == 0; }), 0);
     EXPECT_TRUE(solves());
   }
-}
-
-// Each process writes a trace of its own.
-TEST(ApiProcess, ForkWithATrace) {
-  const TemporaryFolder folder;
-  const auto file = [&](const std::string& pid) { return (folder.path() / ("trace-" + pid)).string(); };
-  const ScopedEnvironment trace("MLUOP_OMP_TRACE", file("%p").c_str());
-  const ScopedThreads threads(3);
-  const SolvedCase sums = sums_of_integers();
-  const Handle inherited(MLUOP_OMP_ALGORITHM_DEVICE);
-  const auto event_count = [&] { return read_trace(file(std::to_string(getpid()))).size(); };
-  ASSERT_TRUE(sums.solved_by(inherited));
-  const size_t events = event_count();
-  // With libomp, the child has the number of threads of its environment: its calls may have other numbers of
-  // events.
-  EXPECT_EQ(exit_status_of_child([&] {
-              if (!sums.solved_by(inherited)) return false;
-              const size_t events_of_child = event_count();
-              return sums.solved_by(inherited) && event_count() == 2 * events_of_child;
-            }),
-            0);
-  EXPECT_EQ(event_count(), events);
-  ASSERT_TRUE(sums.solved_by(inherited));
-  EXPECT_EQ(event_count(), 2 * events);
 }
 
 class ApiProcessDeathTest : public ::testing::Test {

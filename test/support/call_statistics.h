@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -31,13 +30,6 @@ inline std::vector<Launch> launches_of(mluOpHandle_t handle) {
   return launches;
 }
 
-// The statistics of one task of the last call.
-inline mluOpOmpTaskStatistics_t task_statistics(mluOpHandle_t handle, int launch, int task) {
-  mluOpOmpTaskStatistics_t statistics{};
-  require(mluOpOmpGetTaskStatistics(handle, launch, task, &statistics));
-  return statistics;
-}
-
 // Checks the launches of a call: their kernels, in order, and that each had `task_dim` tasks.
 inline void expect_launches(const std::vector<Launch>& launches, const std::vector<std::string>& kernels,
                             int task_dim) {
@@ -46,9 +38,6 @@ inline void expect_launches(const std::vector<Launch>& launches, const std::vect
     EXPECT_EQ(launches[i].kernel, kernels[i]);
     EXPECT_EQ(launches[i].task_dim, task_dim);
   }
-}
-inline void expect_launches(mluOpHandle_t handle, const std::vector<std::string>& kernels, int task_dim) {
-  expect_launches(launches_of(handle), kernels, task_dim);
 }
 
 }  // namespace mluop::test
