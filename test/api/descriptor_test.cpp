@@ -2,12 +2,10 @@
 // every rule. A setter that fails does not change the descriptor.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -159,9 +157,10 @@ struct SetterArguments {
   }
   mluOpStatus_t set_dim() const { return Functions::set_dim(desc, count, dims_pointer); }
 
-  void set_shape(std::initializer_list<Int> wanted) {
-    count = static_cast<int>(wanted.size());
-    std::copy(wanted.begin(), wanted.end(), dims);
+  template <class... Dims>
+  void set_shape(Dims... wanted) {
+    count = 0;
+    ((dims[count++] = wanted), ...);
   }
 
   mluOpTensorDescriptor_t desc;
@@ -190,17 +189,10 @@ TYPED_TEST(ApiTensorDescriptor, SetterErrors) {
       {[](auto& a) { a.dims_pointer = nullptr; }, "dimSize is null"},
       {[](auto& a) { a.dims[0] = -1; }, "dimSize[0] is -1, expected 0 or more"},
       {[](auto& a) { a.dims[1] = INT_MIN; }, "dimSize[1] is -2147483648, expected 0 or more"},
-      {[](auto& a) {
-         a.set_shape({1 << 30, 1 << 30, 2});
-       },
-       size + "shape [1073741824, 1073741824, 2]" + exceeds},
-      {[](auto& a) {
-         a.set_shape({INT_MAX, INT_MAX, INT_MAX, 2});
-       },
+      {[](auto& a) { a.set_shape(1 << 30, 1 << 30, 2); }, size + "shape [1073741824, 1073741824, 2]" + exceeds},
+      {[](auto& a) { a.set_shape(INT_MAX, INT_MAX, INT_MAX, 2); },
        size + "shape [2147483647, 2147483647, 2147483647, 2]" + exceeds},
-      {[](auto& a) {
-         a.set_shape({0, INT_MAX, INT_MAX, INT_MAX});
-       },
+      {[](auto& a) { a.set_shape(0, INT_MAX, INT_MAX, INT_MAX); },
        size + "shape [0, 2147483647, 2147483647, 2147483647]" + exceeds},
   };
   const std::string layouts = ", expected a value of mluOpTensorLayout_t";
@@ -217,7 +209,7 @@ TYPED_TEST(ApiTensorDescriptor, SetterErrors) {
       {[](auto& a) { a.strides[0] = -1; }, "dimStride[0] is -1, expected 0 or more"},
       {[](auto& a) { a.strides[1] = INT_MIN; }, "dimStride[1] is -2147483648, expected 0 or more"},
       {[](auto& a) {
-         a.set_shape({INT_MAX});
+         a.set_shape(INT_MAX);
          a.strides[0] = INT_MAX;
        },
        size + "shape [2147483647]" + exceeds},
@@ -368,37 +360,42 @@ TEST(ApiSparseConvolutionDescriptor, NullPointers) {
   EXPECT_EQ(count, 5);
 }
 
+constexpr struct {
+  const char* name;
+  std::vector<int> Parameters::*array;
+  int least;
+} kArrays[] = {
+    {"pad", &Parameters::pad, 0},
+    {"stride", &Parameters::stride, 1},
+    {"dilation", &Parameters::dilation, 1},
+    {"input_space", &Parameters::input_space, 1},
+    {"filter_space", &Parameters::filter_space, 1},
+    {"output_space", &Parameters::output_space, 1},
+};
+
 TEST(ApiSparseConvolutionDescriptor, Values) {
-  const struct {
-    std::function<void(Parameters&)> change;
-    const char* message;
-  } rows[] = {
-      {[](auto& v) { v.dimNb = 3; }, "dimNb is 3, expected 4 or 5"},
-      {[](auto& v) { v.dimNb = 6; }, "dimNb is 6, expected 4 or 5"},
-      {[](auto& v) { v.batch_size = 0; }, "batch_size is 0, expected at least 1"},
-      {[](auto& v) { v.batch_size = INT_MIN; }, "batch_size is -2147483648, expected at least 1"},
-      {[](auto& v) { v.pad = {}; }, "pad is null"},
-      {[](auto& v) { v.stride = {}; }, "stride is null"},
-      {[](auto& v) { v.dilation = {}; }, "dilation is null"},
-      {[](auto& v) { v.input_space = {}; }, "input_space is null"},
-      {[](auto& v) { v.filter_space = {}; }, "filter_space is null"},
-      {[](auto& v) { v.output_space = {}; }, "output_space is null"},
-      {[](auto& v) { v.pad[1] = -1; }, "pad[1] is -1, expected at least 0"},
-      {[](auto& v) { v.stride[2] = 0; }, "stride[2] is 0, expected at least 1"},
-      {[](auto& v) { v.dilation[0] = 0; }, "dilation[0] is 0, expected at least 1"},
-      {[](auto& v) { v.input_space[2] = 0; }, "input_space[2] is 0, expected at least 1"},
-      {[](auto& v) { v.filter_space[1] = -3; }, "filter_space[1] is -3, expected at least 1"},
-      {[](auto& v) { v.output_space[0] = 0; }, "output_space[0] is 0, expected at least 1"},
-      {[](auto& v) { v.transpose = 1; }, "transpose is 1, expected 0"},
-      {[](auto& v) { v.inverse = -1; }, "inverse is -1, expected 0"},
-  };
   SparseConvolutionDescriptor desc;
-  for (const auto& row : rows) {
-    SCOPED_TRACE(row.message);
+  const auto expect = [&](const std::string& message, const auto& change) {
+    SCOPED_TRACE(message);
     Parameters values;
-    row.change(values);
+    change(values);
     expect_failure([&] { return values.set(desc); }, MLUOP_STATUS_BAD_PARAM,
-                   std::string("[mluOpSetSparseConvolutionDescriptor] ") + row.message);
+                   "[mluOpSetSparseConvolutionDescriptor] " + message);
+  };
+  expect("dimNb is 3, expected 4 or 5", [](auto& v) { v.dimNb = 3; });
+  expect("dimNb is 6, expected 4 or 5", [](auto& v) { v.dimNb = 6; });
+  expect("batch_size is 0, expected at least 1", [](auto& v) { v.batch_size = 0; });
+  expect("batch_size is -2147483648, expected at least 1", [](auto& v) { v.batch_size = INT_MIN; });
+  expect("transpose is 1, expected 0", [](auto& v) { v.transpose = 1; });
+  expect("inverse is -1, expected 0", [](auto& v) { v.inverse = -1; });
+  for (const auto& row : kArrays) {
+    const std::string name = row.name, least = std::to_string(row.least);
+    expect(name + " is null", [&](auto& v) { (v.*row.array).clear(); });
+    for (const size_t i : {0, 1, 2}) {
+      expect(name + '[' + std::to_string(i) + "] is " + std::to_string(row.least - 1) + ", expected at least " +
+                 least,
+             [&](auto& v) { (v.*row.array)[i] = row.least - 1; });
+    }
   }
 }
 
@@ -413,10 +410,7 @@ TEST(ApiSparseConvolutionDescriptor, ValidValues) {
       Parameters values;
       values.dimNb = dim_count;
       values.sub_m = sub_m;
-      for (auto* array : {&values.pad, &values.stride, &values.dilation, &values.input_space, &values.filter_space,
-                          &values.output_space}) {
-        *array = std::vector<int>(array->begin(), array->begin() + dim_count - 2);
-      }
+      for (const auto& row : kArrays) (values.*row.array).resize(static_cast<size_t>(dim_count - 2));
       EXPECT_EQ(values.set(desc), kOk) << mluOpOmpGetLastError();
     }
   }

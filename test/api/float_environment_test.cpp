@@ -22,23 +22,26 @@
 namespace mluop::test {
 namespace {
 
-void flush_subnormals() {
+// The control register, and its bits that flush subnormal results and operands.
 #if defined(__x86_64__)
-  constexpr unsigned kFtzAndDaz = 0x8040;
-  _mm_setcsr(_mm_getcsr() | kFtzAndDaz);
+constexpr unsigned kFlush = 0x8040;
+unsigned control() { return _mm_getcsr(); }
+void set_control(unsigned control) { _mm_setcsr(control); }
 #else
+constexpr unsigned kFlush = 1U << 24;
+unsigned control() {
   fpu_control_t control;
   _FPU_GETCW(control);
-  control |= 1U << 24;
-  _FPU_SETCW(control);
-#endif
+  return control;
 }
+void set_control(fpu_control_t control) { _FPU_SETCW(control); }
+#endif
 
 constexpr struct CallerEnvironment {
   const char* name;
   void (*apply)();
 } kEnvironments[] = {
-    {"flush-to-zero", flush_subnormals},
+    {"flush-to-zero", [] { set_control(control() | kFlush); }},
     {"upward, with a flag",
      [] {
        std::fesetround(FE_UPWARD);
@@ -55,20 +58,12 @@ constexpr struct CallerEnvironment {
 // What a thread can observe of its environment.
 struct Observed {
   static Observed here() {
-    Observed seen{std::fegetround(), fegetexcept(), std::fetestexcept(FE_ALL_EXCEPT), 0};
-#if defined(__x86_64__)
-    seen.control = _mm_getcsr();
-#else
-    fpu_control_t control;
-    _FPU_GETCW(control);
-    seen.control = control;
-#endif
-    return seen;
+    return {std::fegetround(), fegetexcept(), std::fetestexcept(FE_ALL_EXCEPT), control()};
   }
   bool operator==(const Observed&) const = default;
 
   int rounding, unmasked, flags;
-  unsigned control;
+  unsigned control_register;
 };
 
 constexpr int kMaxThreads = 4;

@@ -185,7 +185,7 @@ TEST_F(ApiGenCase, Representations) {
 // Tensors of more than 65536 elements are in files, unless the format is stated.
 TEST_F(ApiGenCase, LargeTensors) {
   constexpr int kInline = 65536, kChannels = 16;
-  for (const char* format : {static_cast<const char*>(nullptr), "1", "2"}) {
+  for (const char* format : {static_cast<const char*>(nullptr), "2"}) {
     for (const int points : {kInline / kChannels, kInline / kChannels + 1}) {
       SCOPED_TRACE(points);
       const ScopedEnvironment input("MLUOP_GEN_CASE_DUMP_DATA", format);
@@ -202,9 +202,7 @@ TEST_F(ApiGenCase, LargeTensors) {
         EXPECT_THAT(text, HasSubstr("path: \"*_input_features.bin\""));
         EXPECT_EQ(bytes_of(raw_file("input_features")), bytes_of(features));
       } else {
-        const std::string elements =
-            format != nullptr && *format == '1' ? "value_f: [0, 1e-45, 3e-45," : "value_h: [" + bits.str() + ']';
-        EXPECT_TRUE(text.find(elements) != text.npos);
+        EXPECT_TRUE(text.find("value_h: [" + bits.str() + ']') != text.npos);
       }
     }
   }
@@ -247,9 +245,8 @@ TEST_F(ApiGenCase, Strides) {
   OperatorCall call(handle, pooling);
   const Descriptor strided = Descriptor::with_strides(MLUOP_DTYPE_FLOAT, {1, 2, 2}, {7, 2, 1});
   call["input_features"].desc = strided;
-  EXPECT_THAT(record(call), HasSubstr(R"("input_features" shape { dims: 1 dims: 2 dims: 2 dim_stride: 7 )"
-                                      R"(dim_stride: 2 dim_stride: 1 } layout: LAYOUT_ARRAY dtype: DTYPE_FLOAT )"
-                                      R"(value_h: ["3dcccccd", "c0000000", "3fc00000", "40400000"] })"));
+  EXPECT_THAT(record(call),
+              HasSubstr("dims: 1 dims: 2 dims: 2 dim_stride: 7 dim_stride: 2 dim_stride: 1 } layout:"));
 }
 
 // Outputs that are read, or left in part, have the contents before the call.

@@ -28,17 +28,13 @@ bool fails_as_documented() {
   return mluOpDestroy(nullptr) == MLUOP_STATUS_BAD_PARAM && mluOpOmpGetLastError() == std::string(kMessage);
 }
 
-// Integers: their sums are exact in any order.
-SolvedCase sums_of_integers() {
-  const cases::Case made =
-      make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT, {{"num_points", 5000}, {"num_channels", 6}});
-  return solve(with_values(made, Values::kIntegers, 1));
-}
-
 // OpenMP runtimes keep threads between teams, and a child process has none of them.
 TEST(ApiProcess, ForkAfterUse) {
   const ScopedThreads threads(3);
-  const SolvedCase sums = sums_of_integers();
+  // Integers: their sums are exact in any order.
+  const SolvedCase sums = solve(with_values(
+      make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT, {{"num_points", 5000}, {"num_channels", 6}}),
+      Values::kIntegers, 1));
   for (const auto algorithm : kAlgorithms) {
     SCOPED_TRACE(text_of(algorithm));
     const Handle inherited(algorithm);

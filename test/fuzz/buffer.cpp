@@ -62,20 +62,11 @@ __attribute__((no_sanitize("address"))) bool zone_is_filled(const std::byte* beg
   return true;
 }
 
-std::byte* zone_begin(const std::byte* first, std::byte* data) {
-  return data - std::min(kZone, static_cast<size_t>(data - first));
-}
-std::byte* zone_end(std::byte* first, std::byte* data_end) {
-  return data_end + std::min(kZone, static_cast<size_t>(first + Buffer::kMaxBytes - data_end));
-}
-
 }  // namespace
 
 Place decode_place(Decoder& decoder) {
-  Place place{};
-  place.against_end = decoder.flag();
-  place.offset = static_cast<int>(decoder.number(0, 16));
-  return place;
+  const bool against_end = decoder.flag();
+  return {against_end, static_cast<int>(decoder.number(0, 16))};
 }
 
 Buffer::Buffer(size_t byte_count, size_t element_size, Place place)
@@ -84,8 +75,10 @@ Buffer::Buffer(size_t byte_count, size_t element_size, Place place)
   std::byte* first = Slots::instance().first(slot_);
   data_ = place.against_end ? first + kMaxBytes - byte_count
                             : first + static_cast<size_t>(place.offset) * element_size;
-  fill_zone(zone_begin(first, data_), data_);
-  fill_zone(data_ + byte_count, zone_end(first, data_ + byte_count));
+  zone_begin_ = data_ - std::min(kZone, static_cast<size_t>(data_ - first));
+  zone_end_ = data_ + byte_count + std::min(kZone, static_cast<size_t>(first + kMaxBytes - data_) - byte_count);
+  fill_zone(zone_begin_, data_);
+  fill_zone(data_ + byte_count, zone_end_);
   ASAN_UNPOISON_MEMORY_REGION(data_, byte_count_);
   reset();
 }
@@ -111,9 +104,7 @@ bool Buffer::is_as_stored() const {
 }
 
 bool Buffer::intact() const {
-  std::byte* first = Slots::instance().first(slot_);
-  return zone_is_filled(zone_begin(first, data_), data_) &&
-         zone_is_filled(data_ + byte_count_, zone_end(first, data_ + byte_count_));
+  return zone_is_filled(zone_begin_, data_) && zone_is_filled(data_ + byte_count_, zone_end_);
 }
 
 }  // namespace mluop::fuzz

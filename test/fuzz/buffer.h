@@ -42,7 +42,7 @@ class Buffer {
  private:
   size_t slot_;
   size_t byte_count_;
-  std::byte* data_;
+  std::byte *data_, *zone_begin_, *zone_end_;
   std::vector<std::byte> stored_;
 };
 

@@ -23,14 +23,9 @@ class Decoder {
   }
   // Any number, often one at a limit or next to it.
   int64_t any_number() {
-    constexpr int64_t kLimits[] = {0,
-                                   int64_t{1} << 31,
-                                   int64_t{1} << 32,
-                                   int64_t{1} << 56,
-                                   INT64_MAX - 1,
-                                   INT64_MIN + 1,
-                                   -(int64_t{1} << 31),
-                                   int64_t{1} << 60};
+    constexpr int64_t kOne = 1;
+    constexpr int64_t kLimits[] = {
+        0, kOne << 31, kOne << 32, kOne << 56, INT64_MAX - 1, INT64_MIN + 1, -(kOne << 31), kOne << 60};
     return flag() ? bytes_.ConsumeIntegral<int64_t>() : pick(kLimits) + number(-1, 1);
   }
   bool used_up() { return bytes_.remaining_bytes() == 0; }

@@ -6,14 +6,6 @@
 #include "support/api_errors.h"
 
 namespace mluop::test {
-namespace {
-
-void put(OperatorCall& call, std::string_view tensor, size_t i, double value) {
-  const cases::Operand& operand = call[tensor];
-  cases::put_bits(operand.data, operand.dtype, i, cases::bits_of_number(operand.dtype, value));
-}
-
-}  // namespace
 
 Change set(std::string_view parameter, int64_t value) {
   return [=, name = std::string(parameter)](OperatorCall& call) { call.parameters.set(name, value); };
@@ -40,12 +32,11 @@ Change set_desc(std::string_view tensor, Descriptor desc) {
   };
 }
 
-Change set_element(std::string_view tensor, size_t i, int32_t value) {
-  return [=, id = std::string(tensor)](OperatorCall& call) { put(call, id, i, value); };
-}
-
-Change set_element(std::string_view tensor, size_t i, float value) {
-  return [=, id = std::string(tensor)](OperatorCall& call) { put(call, id, i, double{value}); };
+Change set_element(std::string_view tensor, size_t i, double value) {
+  return [=, id = std::string(tensor)](OperatorCall& call) {
+    const cases::Operand& operand = call[id];
+    cases::put_bits(operand.data, operand.dtype, i, cases::bits_of_number(operand.dtype, value));
+  };
 }
 
 Change with_sizes(std::string_view op_name, const std::map<std::string, int64_t>& sizes, mluOpDataType_t dtype) {

@@ -29,9 +29,8 @@ Change set_list(std::string_view parameter, std::vector<int64_t> values);
 // Changes of a descriptor: of its shape alone, or another descriptor.
 Change set_shape(std::string_view tensor, const cases::Dims& dims);
 Change set_desc(std::string_view tensor, Descriptor desc);
-// Changes of one element of a tensor.
-Change set_element(std::string_view tensor, size_t i, int32_t value);
-Change set_element(std::string_view tensor, size_t i, float value);
+// A change of one element of a tensor.
+Change set_element(std::string_view tensor, size_t i, double value);
 // A change of all arguments to those of generated sizes. The data are at addresses that are far apart, which the
 // call does not access.
 Change with_sizes(std::string_view op, const std::map<std::string, int64_t>& sizes,
