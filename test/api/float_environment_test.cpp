@@ -17,6 +17,7 @@
 
 #include "ops/operator_cases.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -134,9 +135,20 @@ void expect_independence(Magnitude magnitude) {
   }
 }
 
-TEST(ApiFloatEnvironment, FractionalValues) { expect_independence(Magnitude::kUsual); }
-TEST(ApiFloatEnvironment, SubnormalValues) { expect_independence(Magnitude::kSubnormal); }
-TEST(ApiFloatEnvironment, SpecialValues) { expect_independence(Magnitude::kOverflow); }
+TEST(ApiFloatEnvironment, FractionalValues) {
+  MLUOP_LABELS(kSlow);
+  expect_independence(Magnitude::kUsual);
+}
+
+TEST(ApiFloatEnvironment, SubnormalValues) {
+  MLUOP_LABELS(kSlow);
+  expect_independence(Magnitude::kSubnormal);
+}
+
+TEST(ApiFloatEnvironment, SpecialValues) {
+  MLUOP_LABELS(kSlow);
+  expect_independence(Magnitude::kOverflow);
+}
 
 // Threads that OpenMP starts in a call inherit the environment of the caller, as those of its own regions do.
 TEST(ApiFloatEnvironment, NewThreadsInheritThatOfTheCaller) {

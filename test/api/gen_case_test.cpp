@@ -12,6 +12,7 @@
 #include "api/recording_test.h"
 #include "core/dtype.h"
 #include "ops/operator_cases.h"
+#include "support/labels.h"
 #include "support/special_values.h"
 
 namespace mluop::test {
@@ -162,6 +163,7 @@ TEST_F(ApiGenCase, Representations) {
 
 // Tensors of more than 65536 elements are in files, unless the format is stated.
 TEST_F(ApiGenCase, LargeTensors) {
+  MLUOP_LABELS(kNotEmulated);
   constexpr int kInline = 65536;
   for (const char* format : {static_cast<const char*>(nullptr), "1", "2"}) {
     for (const int points : {kInline / 16, kInline / 16 + 1}) {
@@ -277,6 +279,7 @@ void expect_parameters(const TextMessage& recorded, const cases::Parameters& par
 }
 
 TEST_F(ApiGenCase, EveryOperator) {
+  MLUOP_LABELS(kSlow);
   for (const char* files : {"0", "1"}) {
     const ScopedEnvironment variable("MLUOP_GEN_CASE_DUMP_DATA_FILE", files);
     for (const OperatorCase& test : operator_cases()) {
