@@ -70,6 +70,7 @@ Case make_forward(const Recipe& r) {
   Integers random(r.seed);
   std::vector<int32_t> geometry;
   const bool is_inline = count <= r.max_inline || r["crowded"] != 0;
+  if (is_inline) checked_product({count});
   for (int64_t point = 0; point < (is_inline ? count / 3 : 0); ++point) {
     const bool in_first = is_crowded(r, point);
     geometry.push_back(in_first ? 0 : random.below(r["num_voxel_x"] * 5 / 4 + 1) - 1);

@@ -17,6 +17,7 @@
 
 #include "ops/operator_cases.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -118,20 +119,19 @@ void expect_independence(const OperatorCase& test, mluOpOmpAlgorithm_t algorithm
   }
 }
 
-void expect_independence(Magnitude magnitude) {
-  for (const OperatorCase& test : operator_cases(magnitude)) {
-    for (const auto algorithm : kAlgorithms) {
-      for (const int threads : {1, 2, kMaxThreads}) {
-        SCOPED_TRACE(test.name + ' ' + text_of(algorithm) + ' ' + std::to_string(threads));
-        expect_independence(test, algorithm, threads);
+TEST(ApiFloatEnvironment, OperatorsAreIndependent) {
+  MLUOP_LABELS(kSlow);
+  for (const auto magnitude : {Magnitude::kUsual, Magnitude::kSubnormal, Magnitude::kOverflow}) {
+    for (const OperatorCase& test : operator_cases(magnitude)) {
+      for (const auto algorithm : kAlgorithms) {
+        for (const int threads : {1, 2, kMaxThreads}) {
+          SCOPED_TRACE(test.name + ' ' + text_of(algorithm) + ' ' + std::to_string(threads));
+          expect_independence(test, algorithm, threads);
+        }
       }
     }
   }
 }
-
-TEST(ApiFloatEnvironment, FractionalValues) { expect_independence(Magnitude::kUsual); }
-TEST(ApiFloatEnvironment, SubnormalValues) { expect_independence(Magnitude::kSubnormal); }
-TEST(ApiFloatEnvironment, SpecialValues) { expect_independence(Magnitude::kOverflow); }
 
 // Threads that OpenMP starts in a call inherit the environment of the caller, as those of its own regions do.
 TEST(ApiFloatEnvironment, NewThreadsInheritThatOfTheCaller) {

@@ -5,6 +5,7 @@
 
 #include "networks/expectations.h"
 #include "support/environment.h"
+#include "support/labels.h"
 
 namespace mluop::test::bev_depth {
 namespace {
@@ -32,6 +33,7 @@ TEST(NetworksBevDepth, CameraToBirdsEyeView) {
 }
 
 TEST(NetworksBevDepth, GradientsAreThoseOfFiniteDifferences) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   View view = random_view(random);
   expect_finite_differences(view, {&view.context, &view.depths}, view.grad_output);

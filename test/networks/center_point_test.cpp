@@ -7,6 +7,7 @@
 
 #include "networks/expectations.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/site_set.h"
 
 namespace mluop::test::center_point {
@@ -40,6 +41,7 @@ TEST(NetworksCenterPoint, SparseEncoder) {
 }
 
 TEST(NetworksCenterPoint, GradientsAreThoseOfFiniteDifferences) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   Encoder encoder = random_sparse_encoder(8, random);
   std::vector<Matrix*> inputs = {&encoder.features};

@@ -7,6 +7,7 @@
 
 #include "networks/expectations.h"
 #include "support/environment.h"
+#include "support/labels.h"
 
 namespace mluop::test::mvx_net {
 namespace {
@@ -36,6 +37,7 @@ TEST(NetworksMvxNet, DynamicVoxelEncoder) {
 
 // With a larger step, maxima move to other points.
 TEST(NetworksMvxNet, GradientsAreThoseOfFiniteDifferences) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   Encoder encoder = random_encoder(random);
   expect_finite_differences(encoder, {&encoder.points, &encoder.first, &encoder.second}, encoder.grad_output,

@@ -5,6 +5,7 @@
 
 #include "networks/expectations.h"
 #include "support/environment.h"
+#include "support/labels.h"
 
 namespace mluop::test::point_net {
 namespace {
@@ -19,6 +20,7 @@ TEST(NetworksPointNet, FeaturePropagation) {
 }
 
 TEST(NetworksPointNet, GradientsAreThoseOfFiniteDifferences) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   Level level = random_level({2, 256, 64, 64, 19}, random);
   expect_finite_differences(level, {&level.known_features, &level.unknown_features}, level.grad_features);

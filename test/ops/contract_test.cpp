@@ -7,6 +7,7 @@
 
 #include "ops/operator_cases.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/operator_call.h"
 #include "support/trace.h"
 #include "support/values.h"
@@ -66,6 +67,7 @@ TEST_F(OpsContract, RandomSizes) {
 // The native algorithm has the same bits at any number of threads and in any memory. The workspace has the same
 // size: the number of threads may change after the query.
 TEST_F(OpsContract, ThreadCounts) {
+  MLUOP_LABELS(kManyThreads);
   for (const Operator& op : cases::operators()) {
     for (const mluOpDataType_t dtype : op.dtypes) {
       Recipe recipe = cases::draw_recipe(
@@ -97,6 +99,7 @@ TEST_F(OpsContract, ThreadCounts) {
 // Every extent up to two of the longest vectors, and those around further ones, with rows that end at a guard
 // page.
 TEST_F(OpsContract, Tails) {
+  MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
   for (const Operator& op : cases::operators()) {
     for (const SizeRule& size : op.sizes) {
@@ -118,6 +121,7 @@ TEST_F(OpsContract, Tails) {
 
 // Consecutive calls of different sizes with one handle.
 TEST_F(OpsContract, ReusedHandle) {
+  MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
   for (const auto algorithm : kAlgorithms) {
     const Handle handle(algorithm);
@@ -185,6 +189,7 @@ TEST_F(OpsContract, EmptyExtents) {
 
 // Every NRAM size around the smallest that suffices: the output is complete, or unchanged.
 TEST(OpsSmallNram, CompleteOrUnchanged) {
+  MLUOP_LABELS(kOnce, kSlow);
   const ScopedThreads threads(3);
   int failures = 0;
   for (const auto& [name, made] : operator_cases()) {

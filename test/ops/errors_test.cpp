@@ -13,6 +13,7 @@
 #include "ops/operator_cases.h"
 #include "support/call_errors.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/operator_call.h"
 #include "support/trace.h"
 
@@ -197,6 +198,7 @@ bool query_checks(mluOpHandle_t handle, const Case& made, size_t i) {
 }
 
 TEST(OpsErrors, EachArgument) {
+  MLUOP_LABELS(kOnce, kSlow);
   for (const Operator& op : cases::operators()) {
     for (const mluOpDataType_t dtype : op.dtypes) {
       const Case made = op.make(default_recipe(op, dtype));

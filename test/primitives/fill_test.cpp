@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/guarded_buffer.h"
+#include "support/labels.h"
 #include "support/team_context.h"
 #include "support/trace.h"
 
@@ -13,6 +14,7 @@ namespace mluop::test {
 namespace {
 
 TEST(PrimitivesFill, AllBytesAndNoOther) {
+  MLUOP_LABELS(kSlow);
   constexpr size_t kStreamed = (64 << 20) + 5;
   for (const int threads : {1, 7, 64}) {
     TeamContext context(threads);

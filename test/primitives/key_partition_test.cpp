@@ -69,6 +69,7 @@ HWY_AFTER_NAMESPACE();
 #include <string>
 
 #include "support/guarded_buffer.h"
+#include "support/labels.h"
 #include "support/team_context.h"
 
 namespace mluop::test {
@@ -219,6 +220,7 @@ TEST(PrimitivesKeyPartition, BucketsAreAsNarrowAsTheirNumberAllows) {
 }
 
 TEST(PrimitivesKeyPartition, OwnersVisitEachPointOnce) {
+  MLUOP_LABELS(kNotEmulated);
   for (const int task_dim : {1, 2, 3, 7, 64}) {
     SCOPED_TRACE(task_dim);
     TeamContext context(task_dim);

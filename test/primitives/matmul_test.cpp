@@ -9,6 +9,7 @@
 #include "core/boundary.h"
 #include "support/guarded_buffer.h"
 #include "support/half.h"
+#include "support/labels.h"
 #include "support/team_context.h"
 #include "support/trace.h"
 
@@ -61,6 +62,7 @@ void expect_product(Context& context, const Sizes& sizes, Placement placement, s
 }
 
 TEST(PrimitivesMatmul, SizesThreadsAndPlacements) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   for (const auto& [threads, placement] : {std::pair{1, Placement::kAgainstEnd},
                                            {2, Placement::kMisaligned},

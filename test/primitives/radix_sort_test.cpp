@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/guarded_buffer.h"
+#include "support/labels.h"
 #include "support/team_context.h"
 
 namespace mluop::test {
@@ -37,6 +38,7 @@ void expect_sorted(Context& context, int64_t count, int bits, int task_dim, std:
 }
 
 TEST(PrimitivesRadixSort, SortsStably) {
+  MLUOP_LABELS(kNotEmulated);
   std::mt19937_64 random(7);
   for (const int task_dim : {1, 3, 100}) {
     TeamContext context(task_dim);

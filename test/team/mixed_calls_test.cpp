@@ -12,6 +12,7 @@
 
 #include "support/call_statistics.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/sanitizers.h"
 #include "support/solved_case.h"
 #include "support/trace.h"
@@ -138,6 +139,7 @@ TEST(TeamMixedCalls, InTasksOfTheCaller) {
 // Teams of 512 tasks, on a thread each and on two threads in turn: all operators, and one whose operands pay for
 // as many native tasks, 32 KiB each. The numbers are exact unless OMP_THREAD_LIMIT provides fewer threads.
 TEST(TeamMixedCalls, ManyTasks) {
+  MLUOP_LABELS(kSlow);
   constexpr int kManyTasks = kThreadSanitizer ? 64 : 512;
   const std::vector<SolvedCase> calls = mixed_calls();
   const cases::Case made = make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,

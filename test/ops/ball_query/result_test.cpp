@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/operator_call.h"
 #include "support/point_distributions.h"
 #include "support/special_values.h"
@@ -36,6 +37,7 @@ void expect_oracles(const Problem& p) {
 }
 
 TEST(OpsBallQuery, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
   // Vectors of points, groups of them, less and plus one; rows shorter and longer than a vector.
   for (const int64_t N : {1, 3, 4, 5, 7, 8, 15, 16, 17, 63, 64, 65, 127, 129, 1000}) {
@@ -123,6 +125,7 @@ TEST(OpsBallQuery, WorkedExamples) {
 }
 
 TEST(OpsBallQuery, Distributions) {
+  MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const PointDistribution& distribution : kPointDistributions) {

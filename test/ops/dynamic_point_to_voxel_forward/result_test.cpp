@@ -9,6 +9,7 @@
 
 #include "support/compare.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/lidar_map.h"
 #include "support/recorded_run.h"
 #include "support/sized_case.h"
@@ -70,6 +71,7 @@ TEST(OpsDynamicPointToVoxelForward, WorkedExample) {
 
 // Sorting and reductions are independent: not every combination.
 TEST(OpsDynamicPointToVoxelForward, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   const std::vector<int64_t> kSizes[] = {
       {40, 300, 2, kSum},           // rows longer than what is prefetched
       {40, 300, 2, kMax},           //
@@ -105,6 +107,7 @@ TEST(OpsDynamicPointToVoxelForward, HostileSizes) {
 
 // An output large enough for nontemporal stores, with rows of whole and of partial cache lines.
 TEST(OpsDynamicPointToVoxelForward, StreamedOutput) {
+  MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
   for (const int channels : {128, 120}) {
     const Case made = make({21000, channels, 70, kMean});
@@ -198,6 +201,7 @@ void expect_shared_reduction(const Oracle& oracle, mluOpReduceMode_t reduce_type
 }
 
 TEST(OpsDynamicPointToVoxelForwardSharedVoxels, PointsOrChannels) {
+  MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
   for (const auto& [channels, reduce_type] :
        {std::pair(1, kSum), {64, kSum}, {21, kMean}, {1, kMax}, {21, kMax}, {64, kMax}}) {

@@ -7,6 +7,7 @@
 
 #include "ops/dynamic_scatter_backward/scatter_case.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/recorded_run.h"
 
 namespace mluop::test {
@@ -58,6 +59,7 @@ void expect_task(const std::vector<Launch>& launches, const ExpectedTask& expect
 
 // The example of the network: 255 points a tile in an NRAM of 640 KiB.
 TEST(OpsDynamicScatterBackwardDevice, SplitTilesAndTraffic) {
+  MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
   const Case made = lidar_scatter({17176, 13743, 128, 13743}, 64, random);
   const Oracle oracle(made);

@@ -9,6 +9,7 @@
 #include "support/api_errors.h"
 #include "support/call_errors.h"
 #include "support/environment.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -85,6 +86,7 @@ TEST(OpsDynamicScatterBackwardErrors, Counts) {
 
 // The message names the first of several points out of range, for every number of tasks.
 TEST(OpsDynamicScatterBackwardErrors, FirstPointOutOfRangeOfManyTasks) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   Case made = random_scatter({40000, 900, 2, 900}, random);
   std::vector<int32_t> map = int32s_of(made, "point2voxel_map");

@@ -12,6 +12,7 @@
 #include "ops/dynamic_scatter_backward/scatter_case.h"
 #include "support/compare.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/recorded_run.h"
 #include "support/trace.h"
 
@@ -81,6 +82,7 @@ constexpr ScatterSizes kSizes[] = {
 
 // Sums and means need no workspace.
 TEST(OpsDynamicScatterBackward, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
   for (const ScatterSizes& sizes : kSizes) {
     Case made = random_scatter(sizes, random);
@@ -101,6 +103,7 @@ TEST(OpsDynamicScatterBackward, HostileSizes) {
 
 // An output large enough for nontemporal stores, with rows of whole and of partial cache lines.
 TEST(OpsDynamicScatterBackward, StreamedOutput) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const int64_t channels : {64, 71}) {
@@ -113,6 +116,7 @@ TEST(OpsDynamicScatterBackward, StreamedOutput) {
 }
 
 TEST(OpsDynamicScatterBackward, NramSizes) {
+  MLUOP_LABELS(kOnce, kSlow);
   auto random = seeded_random();
   for (const ScatterSizes& sizes : {ScatterSizes{30000, 9000, 5, 9000},
                                     {50, 20, 3000, 20},
@@ -230,6 +234,7 @@ Case crowded(const ScatterSizes& sizes, bool all, std::mt19937& random) {
 }
 
 TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
+  MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
   for (const int channels : {1, 16, 17, 64, 131}) {
     for (const bool all : {false, true}) {
@@ -242,6 +247,7 @@ TEST(OpsDynamicScatterBackwardSharedVoxels, FirstMatches) {
 // Several tasks find points of one voxel that have its value: the smallest point receives the gradient in every
 // run.
 TEST(OpsDynamicScatterBackwardSharedVoxels, TiesGoToTheFirstPoint) {
+  MLUOP_LABELS(kManyThreads);
   std::vector<int32_t> map(30000);
   for (size_t n = 0; n < map.size(); ++n) map[n] = static_cast<int32_t>(n % 2);
   const Case made = make_scatter({30000, 2, 18, 2}, map, std::vector<float>(map.size() * 18, 1.0F));
@@ -266,6 +272,7 @@ TEST(OpsDynamicScatterBackwardSharedVoxels, Buckets) {
 
 // An output large enough for nontemporal stores.
 TEST(OpsDynamicScatterBackwardSharedVoxels, StreamedOutput) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   expect_shared_voxels(crowded({10000, 2000, 128, 2000}, false, random), {3, 7});
 }

@@ -6,6 +6,7 @@
 #include "ops/indice_convolution/convolution_cases.h"
 #include "support/center_point.h"
 #include "support/dense_convolution.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -39,6 +40,7 @@ std::vector<Site> sites_of(const std::vector<int32_t>& out_indices) {
 }
 
 TEST(OpsGetIndicePairs, DenseConvolution) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const SparseConvolution& convolution : kLayers) {
@@ -67,7 +69,10 @@ void expect_level(const SparseTensor& tensor, const SparseConvolution& step) {
   }
 }
 
-TEST(OpsGetIndicePairs, CenterPoint) { expect_level(center_point_tensor({1, 6000, 1}), kCenterPointSteps[1]); }
+TEST(OpsGetIndicePairs, CenterPoint) {
+  MLUOP_LABELS(kNetworkSize);
+  expect_level(center_point_tensor({1, 6000, 1}), kCenterPointSteps[1]);
+}
 
 // The levels of the most sites and of padding that differs along the axes.
 TEST(BigGetIndicePairs, CenterPoint) {

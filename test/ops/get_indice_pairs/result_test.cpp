@@ -10,6 +10,7 @@
 #include "ops/get_indice_pairs/convolution_case.h"
 #include "support/call_statistics.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -56,6 +57,7 @@ IndicePairsProblem ascending(IndicePairsProblem problem) {
 
 // Sites in any order, and in the order of a network.
 TEST(OpsGetIndicePairs, Convolutions) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   for (const IndicePairsProblem& convolution : kConvolutions) {
     SCOPED_TRACE(&convolution - kConvolutions);
@@ -71,6 +73,7 @@ TEST(OpsGetIndicePairs, Convolutions) {
 // Repeated sites in any order, ascending, and all the same. There may be more rows of sites and of out_indices
 // than cells.
 TEST(OpsGetIndicePairs, RepeatedSites) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   for (const IndicePairsProblem& convolution : kConvolutions) {
     SCOPED_TRACE(&convolution - kConvolutions);
@@ -110,6 +113,7 @@ TEST(OpsGetIndicePairs, Chunks) {
 
 // Outputs large enough for non-temporal stores.
 TEST(OpsGetIndicePairs, StreamedOutputs) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   const auto convolution = submanifold_problem({20, 150, 150}, {3, 3, 3}, {1, 1, 1});
   expect_pairs(convolution_case(with_random_sites(convolution, 50001, random)), {2},
@@ -119,6 +123,7 @@ TEST(OpsGetIndicePairs, StreamedOutputs) {
 // Spaces up to the largest whose bitmap exceeds all memory: the cells are hashed. Rows of out_indices past the
 // last output site are unchanged.
 TEST(OpsGetIndicePairs, SparseSpaces) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   for (const auto& space : {IndicePairsProblem::Extent{40, 2000, 3000},
                             {1 << 12, 1 << 20, 1 << 20},

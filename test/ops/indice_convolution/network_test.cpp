@@ -8,6 +8,7 @@
 #include "ops/indice_convolution/convolution_cases.h"
 #include "support/center_point.h"
 #include "support/environment.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -54,6 +55,7 @@ void expect_layer(const SparseTensor& tensor, const SparseConvolution& sparse, i
 }
 
 TEST(OpsIndiceConvolution, CenterPoint) {
+  MLUOP_LABELS(kNetworkSize);
   const SparseTensor tensor = center_point_tensor({3, 6000});
   expect_layer(tensor, kCenterPointSteps[3], 128, 128);
   expect_layer(tensor, submanifold({3, 3, 3}), 16, 16);

@@ -9,6 +9,7 @@
 
 #include "ops/indice_convolution/convolution_cases.h"
 #include "support/environment.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -82,6 +83,7 @@ constexpr IndiceConvolutionSizes kOrderSizes[] = {
 };
 
 TEST(OpsIndiceConvolution, InvariantBits) {
+  MLUOP_LABELS(kManyThreads, kSlow);
   auto random = seeded_random();
   for (const IndiceConvolution& convolution : kIndiceConvolutions) {
     for (const IndiceConvolutionSizes& sizes : kOrderSizes) {
@@ -113,6 +115,7 @@ constexpr int32_t (*kOrders[])(int32_t l) = {
 };
 
 TEST(OpsIndiceConvolution, HostileOrders) {
+  MLUOP_LABELS(kManyThreads);
   constexpr IndiceConvolutionSizes kSizesOfOrders = {kRows, kRows, 3, 18, 2, 2, 2};
   auto random = seeded_random();
   for (const bool skips : {false, true}) {

@@ -13,6 +13,7 @@
 #include "ops/indice_convolution/convolution_cases.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -48,6 +49,7 @@ constexpr IndiceConvolutionSizes kHostileSizes[] = {
 };
 
 TEST(OpsIndiceConvolution, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   constexpr FilterShape kShapes[] = {{MLUOP_LAYOUT_NDHWC},   {MLUOP_LAYOUT_NCDHW},   {MLUOP_LAYOUT_ARRAY},
                                      {MLUOP_LAYOUT_NHWC, 4}, {MLUOP_LAYOUT_NCHW, 4}, {MLUOP_LAYOUT_HWCN, 4},
                                      {MLUOP_LAYOUT_ARRAY, 4}};
@@ -73,6 +75,7 @@ TEST(OpsIndiceConvolution, HostileSizes) {
 
 // Outputs large enough for nontemporal stores, which only rows of whole cache lines have.
 TEST(OpsIndiceConvolutionForward, StreamedOutputs) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const auto dtype : kFloatingDtypes) {
@@ -86,6 +89,7 @@ TEST(OpsIndiceConvolutionForward, StreamedOutputs) {
 // Numbers of pairs around those of chunks, and of segments of a reduction; channels of one block and of several
 // panels with tails.
 TEST(OpsIndiceConvolution, NumbersOfPairs) {
+  MLUOP_LABELS(kSlow);
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const auto& [Ci, Co] : {std::pair<int64_t, int64_t>{3, 18}, {64, 64}, {145, 37}, {37, 145}}) {
@@ -103,6 +107,7 @@ TEST(OpsIndiceConvolution, NumbersOfPairs) {
 }
 
 TEST(OpsIndiceConvolution, NramSizes) {
+  MLUOP_LABELS(kOnce, kSlow);
   constexpr IndiceConvolutionSizes kSizes[] = {{900, 2500, 33, 70, 3, 3, 1},
                                                {300, 250, 70, 33, 1, 3, 1},
                                                {60, 50, 256, 256, 1, 1, 3},

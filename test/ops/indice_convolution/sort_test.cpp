@@ -8,6 +8,7 @@
 #include "support/api.h"
 #include "support/environment.h"
 #include "support/guarded_buffer.h"
+#include "support/labels.h"
 #include "support/trace.h"
 
 namespace mluop::test {
@@ -39,6 +40,7 @@ void place(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
 }
 
 TEST(OpsCountingSort, SortsLikeStableSort) {
+  MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(64);
   const Handle handle;
   Context& context = *handle;

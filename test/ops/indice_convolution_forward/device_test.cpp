@@ -9,6 +9,7 @@
 #include "ops/indice_convolution/convolution_cases.h"
 #include "support/call_statistics.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "team/split.h"
 
 namespace mluop::test {
@@ -77,6 +78,7 @@ Case one_offset(mluOpDataType_t dtype, const IndiceConvolutionSizes& sizes, mluO
 // The example of the document: 35064 pairs of one offset, 32 channels to 64, NDHWC. With these counts the tasks have
 // the numbers of the document's table.
 TEST(OpsIndiceConvolutionForwardDevice, TrafficOfTheExample) {
+  MLUOP_LABELS(kManyThreads);
   constexpr int64_t kPairs = 35064, kCi = 32, kCo = 64, kOutputs = 9000, kFilterBytes = kCi * kCo * 4;
   const Case made = one_offset(MLUOP_DTYPE_FLOAT, {kPairs, kOutputs, kCi, kCo, 1, 1, 1}, MLUOP_LAYOUT_NDHWC);
   for (const int task_dim : {1, 4, 16}) {

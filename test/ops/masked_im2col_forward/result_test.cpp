@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/operator_call.h"
 #include "support/trace.h"
 #include "support/values.h"
@@ -73,6 +74,7 @@ constexpr Sizes kHostileSizes[] = {
 };
 
 TEST(OpsMaskedIm2colForward, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   for (const auto dtype : kFloatingDtypes) {
     for (const Sizes& sizes : kHostileSizes) {
       SCOPED_TRACE(name_of(sizes));
@@ -83,6 +85,7 @@ TEST(OpsMaskedIm2colForward, HostileSizes) {
 
 // Outputs large enough for nontemporal stores. With 16 KiB the planes do not fit NRAM.
 TEST(OpsMaskedIm2colForward, StreamedOutputs) {
+  MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
   for (const auto dtype : kFloatingDtypes) {
     const int64_t masks = 27'000'000 / (65 * 9 * (dtype == MLUOP_DTYPE_HALF ? 2 : 4));
@@ -99,6 +102,7 @@ TEST(OpsMaskedIm2colForward, StreamedOutputs) {
 
 // Tiles of one line of masks to all masks, of packed and of direct kernels.
 TEST(OpsMaskedIm2colForward, NramSizes) {
+  MLUOP_LABELS(kOnce, kSlow);
   constexpr Sizes kSizes[] = {
       {9, 25, 31, 3000, 3, 3, 1, 1}, {20, 8, 8, 500, 3, 3, 1, 1}, {4, 40, 200, 4000, 2, 3, 1, 1}};
   const ScopedThreads threads(2);

@@ -12,6 +12,7 @@
 #include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/run_with_statistics.h"
 #include "team/split.h"
 
@@ -82,6 +83,7 @@ TEST(OpsThreeInterpolateBackwardDevice, FeaturesFillRounds) {
 }
 
 TEST(OpsThreeInterpolateBackwardDevice, TilesFitNram) {
+  MLUOP_LABELS(kNotEmulated);
   constexpr BackwardSizes kSizes[] = {{1, 1, 1, 1},      {2, 33, 65, 1000},     {16, 1024, 4096, 128},
                                       {1, 3, 9, 70000},  {29, 2047, 999, 2033}, {1, 1, 1, int64_t{1} << 61},
                                       {1, 5, 1 << 20, 7}};
@@ -163,6 +165,7 @@ void expect_call(const Oracle& oracle, const BackwardSizes& s, int task_dim, siz
 }
 
 TEST(OpsThreeInterpolateBackwardDevice, Statistics) {
+  MLUOP_LABELS(kOnce, kSlow);
   for (const auto dtype : kFloatingDtypes) {
     // Case 4 with fewer points.
     constexpr BackwardSizes kFewPoints = {16, 128, 40, 1024};

@@ -11,6 +11,7 @@
 #include "support/compare.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
+#include "support/labels.h"
 #include "support/special_values.h"
 
 namespace mluop::test {
@@ -54,6 +55,7 @@ constexpr BackwardSizes kHostileSizes[] = {
 };
 
 TEST(OpsThreeInterpolateBackward, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   for (const auto dtype : kFloatingDtypes) {
     for (const BackwardSizes& sizes : kHostileSizes) {
       SCOPED_TRACE(text_of(sizes));
@@ -75,6 +77,7 @@ TEST(OpsThreeInterpolateBackward, GroupedUnevenly) {
 
 // Outputs large enough for nontemporal stores, and in fp32 for software prefetch.
 TEST(OpsThreeInterpolateBackward, StreamedOutputs) {
+  MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
   for (const auto dtype : kFloatingDtypes) {
     const Case made = make_backward(dtype, {2, 67, 100, 66001});
@@ -87,6 +90,7 @@ TEST(OpsThreeInterpolateBackward, StreamedOutputs) {
 
 // Tiles of the smallest NRAM and of larger ones: parts of the features and channels, with remainders.
 TEST(OpsThreeInterpolateBackward, NramSizes) {
+  MLUOP_LABELS(kOnce, kSlow);
   for (const BackwardSizes& sizes : {BackwardSizes{2, 21, 555, 3001},
                                      {1, 3, 70, 20011},
                                      {2, 70, 333, 9},

@@ -9,6 +9,7 @@
 #include "case/reduce.h"
 #include "support/call_errors.h"
 #include "support/environment.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -41,6 +42,7 @@ TEST(OpsThreeInterpolateErrors, NoElements) {
 
 // The message names the first index out of range, independent of the task that finds one first.
 TEST(OpsThreeInterpolateErrors, IndicesOutOfRange) {
+  MLUOP_LABELS(kSlow);
   const auto put = [](size_t i, int32_t index) { return set_element("indices", i, index); };
   for (const Interpolation& interpolation : kInterpolations) {
     // With features that are not packed and packed, and pairs that are not grouped and grouped.

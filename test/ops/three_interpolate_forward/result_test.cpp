@@ -9,6 +9,7 @@
 #include "ops/three_interpolate_forward/three_interpolate_forward_native.h"
 #include "support/compare.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/operator_call.h"
 #include "support/trace.h"
 
@@ -45,6 +46,7 @@ constexpr ForwardSizes kForwardSizes[] = {
 };
 
 TEST(OpsThreeInterpolateForward, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   for (const auto dtype : kFloatingDtypes) {
     for (const ForwardSizes& sizes : kForwardSizes) {
       SCOPED_TRACE(text_of(sizes));
@@ -55,6 +57,7 @@ TEST(OpsThreeInterpolateForward, HostileSizes) {
 
 // Outputs large enough for nontemporal stores: of the packed kernel, and of the direct kernel.
 TEST(OpsThreeInterpolateForward, StreamedOutputs) {
+  MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
   for (const ForwardSizes& sizes : {ForwardSizes{2, 67, 100, 33001}, {2, 1, 100, 300001}}) {
     for (const auto dtype : kFloatingDtypes) {

@@ -8,6 +8,7 @@
 
 #include "ops/three_nn_forward/three_nn_forward_native.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/operator_call.h"
 #include "support/point_distributions.h"
 #include "support/special_values.h"
@@ -39,6 +40,7 @@ void expect_oracles(const std::vector<Sizes>& sizes) {
 }
 
 TEST(OpsThreeNNForward, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
   expect_oracles({
       {2, 17, 2},  // fewer known points than neighbors
@@ -74,6 +76,7 @@ TEST(OpsThreeNNForward, SmallNram) {
 
 // The workspace suffices for every number of threads, also those set after the query.
 TEST(OpsThreeNNForward, WorkspaceOfFewerThreads) {
+  MLUOP_LABELS(kNotEmulated);
   const Case made = make(MLUOP_DTYPE_HALF, {2, 400, kTree * 3});
   const Handle handle;
   const ScopedThreads one(1);
@@ -85,6 +88,7 @@ TEST(OpsThreeNNForward, WorkspaceOfFewerThreads) {
 }
 
 TEST(OpsThreeNNForward, Distributions) {
+  MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
   const ScopedThreads threads(2);
   for (const PointDistribution& distribution : kPointDistributions) {

@@ -6,6 +6,7 @@
 
 #include "support/call_errors.h"
 #include "support/environment.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -62,6 +63,7 @@ TEST(OpsVoxelPoolingBackwardErrors, PosMemo) {
 
 // The first of two bad points in a call of several tasks: the second is in the last task.
 TEST(OpsVoxelPoolingBackwardErrors, PosMemoOfSeveralTasks) {
+  MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
   std::vector<CallError> rows;
   for (int point = 0; point < 69'999; point += point % 5000 < 40 ? 5 : 1331) {

@@ -9,6 +9,7 @@
 #include "core/caches.h"
 #include "support/camera_rig.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/sized_case.h"
 #include "support/trace.h"
 
@@ -38,6 +39,7 @@ TEST(OpsVoxelPoolingBackward, WorkedExample) {
 }
 
 TEST(OpsVoxelPoolingBackward, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   const std::vector<int64_t> kSizes[] = {
       {1, 2, 5000, 2, 2},     // tasks share a row
       {2, 3, 20'011, 3, 1},   // few long rows
@@ -62,6 +64,7 @@ TEST(OpsVoxelPoolingBackward, HostileSizes) {
 // Outputs that bypass the caches: short and long rows, of whole cache lines and others, in tiles of several sizes,
 // the smallest shorter than a row.
 TEST(OpsVoxelPoolingBackward, StreamedOutputs) {
+  MLUOP_LABELS(kSlow);
   const struct {
     mluOpDataType_t dtype;
     int64_t channels;

@@ -8,6 +8,7 @@
 
 #include "support/camera_rig.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/recorded_run.h"
 #include "support/sized_case.h"
 #include "support/trace.h"
@@ -91,6 +92,7 @@ void expect_formulas(mluOpDataType_t dtype, const std::vector<int64_t>& sizes, c
 }
 
 TEST(OpsVoxelPoolingForwardDevice, StatisticsFollowTheFormulas) {
+  MLUOP_LABELS(kOnce, kSlow);
   for (const auto dtype : kFloatingDtypes) {
     // Tiles of 28, 455 and all points: splits with remainders, whole and partial tiles, tiles across batches.
     expect_formulas(dtype, {2, 1731, 40, 32, 32}, {1, 3, 16, 64}, {1, 16, 640});

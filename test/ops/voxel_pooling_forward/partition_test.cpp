@@ -7,6 +7,7 @@
 
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_native_kernels.h"
 #include "support/camera_rig.h"
+#include "support/labels.h"
 #include "support/team_context.h"
 
 namespace mluop::test {
@@ -73,6 +74,7 @@ std::vector<PointsOfBatches> points_of_tasks(const std::vector<int32_t>& geometr
 // Most points are in the cells near a camera. Tasks still have equal numbers of points; with two tasks and two
 // batches, each task owns the cells of one batch, and so reads the points of one batch.
 TEST(OpsVoxelPoolingForwardPartition, BalancedOnCameras) {
+  MLUOP_LABELS(kNotEmulated);
   const std::vector<int32_t> geometry = camera_geometry(2, 28);
   for (const int task_dim : {2, 3, 16, 64}) {
     SCOPED_TRACE(task_dim);

@@ -11,6 +11,7 @@
 #include "support/camera_rig.h"
 #include "support/environment.h"
 #include "support/half_sums.h"
+#include "support/labels.h"
 #include "support/recorded_run.h"
 #include "support/sized_case.h"
 #include "support/trace.h"
@@ -65,6 +66,7 @@ const Sizes kHostileSizes[] = {
 };
 
 TEST(OpsVoxelPoolingForward, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   for (const auto dtype : kFloatingDtypes) {
     for (const Sizes& sizes : kHostileSizes) {
       SCOPED_TRACE(::testing::PrintToString(sizes));
@@ -80,6 +82,7 @@ TEST(OpsVoxelPoolingForward, HostileSizes) {
 
 // The sums of one cell exceed the memory of a task: several chunks of channels.
 TEST(OpsVoxelPoolingForward, LongRows) {
+  MLUOP_LABELS(kOnce, kSlow);
   const int64_t channels = cache_sizes().llc / 4 / int64_t{sizeof(float)} + 37;
   const ScopedThreads threads(2);
   for (const auto dtype : kFloatingDtypes) {
@@ -90,6 +93,7 @@ TEST(OpsVoxelPoolingForward, LongRows) {
 
 // Outputs large enough for nontemporal stores, which write pos_memo.
 TEST(OpsVoxelPoolingForward, StreamedOutputs) {
+  MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
   const Case made = make(MLUOP_DTYPE_FLOAT, {1, 40000, 67, 63, 65});
   const Oracle oracle(made);
@@ -133,6 +137,7 @@ TEST(OpsVoxelPoolingForward, ExtremeCoordinates) {
 
 // One cell, x, y = 3, 4, has nine points in ten: tasks share its channels.
 TEST(OpsVoxelPoolingForwardSharedCells, SerialBits) {
+  MLUOP_LABELS(kSlow);
   constexpr int32_t kCell[] = {3, 4, 0};
   auto random = seeded_random();
   for (const auto dtype : kFloatingDtypes) {

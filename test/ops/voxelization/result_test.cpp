@@ -7,6 +7,7 @@
 
 #include "ops/voxelization/voxelization_native_kernels.h"
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/lidar_scan.h"
 #include "support/sized_case.h"
 #include "support/special_values.h"
@@ -32,6 +33,7 @@ Case with_grid(Case made, const std::vector<float>& voxel_size, const std::vecto
 }
 
 TEST(OpsVoxelization, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   constexpr int64_t kBucket = VoxelizationBuckets::kBucketPoints, kChunk = VoxelizationBuckets::kChunkPoints;
   std::vector<std::vector<int64_t>> all = {
       // Columns beyond two vectors of a copy.
@@ -58,6 +60,7 @@ TEST(OpsVoxelization, HostileSizes) {
 
 // Many chunks, with a tail.
 TEST(OpsVoxelization, ThreadCounts) {
+  MLUOP_LABELS(kManyThreads);
   const Case made = make({50001, 5, 6, 2500, 20});
   const Oracle oracle(made);
   for (const int count : {1, 2, 3, 7, 64}) {
@@ -150,6 +153,7 @@ const Distribution kDistributions[] = {
 };
 
 TEST(OpsVoxelization, Distributions) {
+  MLUOP_LABELS(kNotEmulated);
   auto random = seeded_random();
   const ScopedThreads threads(3);
   Case made = with_grid(make({20000, 4, 7, 900}), {0x1p-14F, 0.125F, 0.125F}, {-1, -1, -1, 1, 1, 1});
@@ -165,6 +169,7 @@ TEST(OpsVoxelization, Distributions) {
 
 // A turn of a LiDAR, in the grid of SECOND on KITTI.
 TEST(OpsVoxelization, NetworkSize) {
+  MLUOP_LABELS(kNetworkSize);
   std::vector<float> points;
   for (const Position& position : lidar_turn({64, 1800, -24.9, 2.0, 1.73}, 0, 0)) {
     for (const size_t axis : {2, 1, 0}) points.push_back(static_cast<float>(position[axis]));
