@@ -14,12 +14,34 @@
 #include "core/tensor.h"
 #include "support/api.h"
 #include "support/api_errors.h"
-#include "support/descriptor_functions.h"
 
 namespace mluop::test {
 namespace {
 
 constexpr auto kOk = MLUOP_STATUS_SUCCESS;
+
+template <class Int>
+struct DescriptorFunctions;
+
+template <>
+struct DescriptorFunctions<int> {
+  static constexpr auto set = mluOpSetTensorDescriptor;
+  static constexpr auto set_ex = mluOpSetTensorDescriptorEx;
+  static constexpr auto set_dim = mluOpSetTensorDescriptorDim;
+  static constexpr auto get = mluOpGetTensorDescriptor;
+  static constexpr auto get_ex = mluOpGetTensorDescriptorEx;
+  static constexpr const char* suffix = "";
+};
+
+template <>
+struct DescriptorFunctions<int64_t> {
+  static constexpr auto set = mluOpSetTensorDescriptor_v2;
+  static constexpr auto set_ex = mluOpSetTensorDescriptorEx_v2;
+  static constexpr auto set_dim = mluOpSetTensorDescriptorDim_v2;
+  static constexpr auto get = mluOpGetTensorDescriptor_v2;
+  static constexpr auto get_ex = mluOpGetTensorDescriptorEx_v2;
+  static constexpr const char* suffix = "_v2";
+};
 
 // For the names of typed tests: ApiTensorDescriptor/int.
 struct DescriptorIntNames {

@@ -12,6 +12,7 @@
 
 #include "api/recording_test.h"
 #include "case/values.h"
+#include "recording/case_settings.h"
 #include "support/special_values.h"
 
 namespace mluop::test {
@@ -376,6 +377,22 @@ TEST_F(ApiGenCase, DynamicScatterBackward) {
   const std::string text = text_of_recording(case_files(folder()).at(0));
   EXPECT_THAT(text, StartsWith("op_name: \"dynamic_scatter_backward\" "));
   EXPECT_THAT(text, EndsWith(" } dynamic_scatter_backward_param { reduce_type: REDUCE_MODE_MAX }"));
+}
+
+TEST(RecordingCaseSettings, OperatorNames) {
+  constexpr struct {
+    const char *function, *name;
+  } kTable[] = {
+      {"mluOpVoxelPoolingForward", "voxel_pooling_forward"},
+      {"mluOpOmpVoxelPoolingBackward", "voxel_pooling_backward"},
+      {"mluOpThreeNNForward", "three_nn_forward"},
+      {"mluOpMaskedIm2colForward", "masked_im2col_forward"},
+      {"mluOpGetIndicePairs", "get_indice_pairs"},
+      {"mluOpAB", "ab"},
+      {"example", "example"},
+      {"mluOp", ""},
+  };
+  for (const auto& row : kTable) EXPECT_EQ(op_name_of(row.function), row.name);
 }
 
 }  // namespace

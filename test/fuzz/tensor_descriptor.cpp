@@ -1,17 +1,14 @@
-// Fuzzer of the setters of tensor descriptors, a sequence of calls compared with a model, and of the environment that
-// handles read.
+// Fuzzer of the setters of tensor descriptors that take int64_t, a sequence of calls compared with a model, and of the
+// environment that handles read.
 #include <algorithm>
 #include <array>
-#include <climits>
 #include <cstdlib>
-#include <memory>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "fuzz/check.h"
 #include "fuzz/fuzzer.h"
-#include "support/descriptor_functions.h"
+#include "support/api.h"
 
 namespace mluop::fuzz {
 namespace {
@@ -29,10 +26,6 @@ int64_t element_bytes(int dtype) {
 
 bool has_negative(const Numbers& numbers) {
   return std::any_of(numbers.begin(), numbers.end(), [](int64_t number) { return number < 0; });
-}
-
-bool exceeds_int(const Numbers& numbers) {
-  return std::any_of(numbers.begin(), numbers.end(), [](int64_t number) { return number > INT_MAX; });
 }
 
 // A tensor descriptor by its documentation: what the functions of the API must store and return.
@@ -75,56 +68,34 @@ struct Model {
   Numbers dims, strides;
 };
 
-// Exactly `values` on the heap, as Int.
-template <class Int>
-std::unique_ptr<Int[]> array_of(const Numbers& values) {
-  auto array = std::make_unique<Int[]>(values.size());
-  std::transform(values.begin(), values.end(), array.get(), [](int64_t value) { return static_cast<Int>(value); });
-  return array;
-}
-
 // Numbers for an array of dimensions or strides of `count`; small ones unless decoded otherwise.
-template <class Int>
 Numbers decode_numbers(Decoder& decoder, int count) {
   Numbers numbers(static_cast<size_t>(std::clamp(count, 0, MLUOP_DIM_MAX)));
   for (int64_t& number : numbers) {
     const int64_t magnitude = decoder.number(0, 63);
     number = magnitude < 16 ? magnitude - (magnitude == 15 ? 16 : 0)
                             : static_cast<int64_t>((uint64_t{1} << magnitude) - (magnitude % 3 == 0 ? 1 : 0));
-    if (std::is_same_v<Int, int>) number = static_cast<int>(number);
   }
   return numbers;
 }
 
-class Descriptor {
+class DescriptorFuzzer {
  public:
-  Descriptor() { check_success(mluOpCreateTensorDescriptor(&desc_), "mluOpCreateTensorDescriptor"); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { check_success(mluOpDestroyTensorDescriptor(desc_), "mluOpDestroyTensorDescriptor"); }
-
   void call(Decoder& decoder) {
-    switch (decoder.number(0, 5)) {
-      case 0:
-        check_success(mluOpResetTensorDescriptor(desc_), "mluOpResetTensorDescriptor");
-        model_ = {};
-        break;
-      case 1: set<int>(decoder, false); break;
-      case 2:
-      case 3: set<int64_t>(decoder, false); break;
-      case 4: set<int>(decoder, true); break;
-      default: set<int64_t>(decoder, true); break;
+    const int64_t setter = decoder.number(0, 4);
+    if (setter == 0) {
+      check_success(mluOpResetTensorDescriptor(desc_), "mluOpResetTensorDescriptor");
+      model_ = {};
+    } else {
+      set(decoder, setter == 1);
     }
-    check_getter<int>();
-    check_getter<int64_t>();
+    check_unchanged();
     check(mluOpGetTensorElementNum(desc_) == model_.element_count(), "wrong number of elements");
   }
 
  private:
   // Sets the dimensions alone, or all with or without strides.
-  template <class Int>
   void set(Decoder& decoder, bool dims_alone) {
-    using Functions = test::DescriptorFunctions<Int>;
     Model changed = model_;
     if (!dims_alone) {
       changed.layout = static_cast<int>(decoder.number(-1, 16));
@@ -133,20 +104,20 @@ class Descriptor {
     const auto count =
         static_cast<int>(decoder.one_in(16) ? decoder.any_number() : decoder.number(0, MLUOP_DIM_MAX + 1));
     const bool with_strides = !dims_alone && decoder.flag();
-    changed.dims = decode_numbers<Int>(decoder, count);
-    changed.strides = with_strides ? decode_numbers<Int>(decoder, count) : Numbers();
+    changed.dims = decode_numbers(decoder, count);
+    changed.strides = with_strides ? decode_numbers(decoder, count) : Numbers();
     const bool null_dims = decoder.one_in(16), null_strides = !dims_alone && decoder.one_in(16),
                null_desc = decoder.one_in(32);
 
-    const auto desc = null_desc ? nullptr : desc_;
+    const auto desc = null_desc ? nullptr : mluOpTensorDescriptor_t{desc_};
     const auto layout = static_cast<mluOpTensorLayout_t>(changed.layout);
     const auto dtype = static_cast<mluOpDataType_t>(changed.dtype);
-    const auto dim_array = array_of<Int>(changed.dims), stride_array = array_of<Int>(changed.strides);
-    const Int* dims = null_dims ? nullptr : dim_array.get();
-    const Int* strides = null_strides ? nullptr : stride_array.get();
-    const mluOpStatus_t status = dims_alone     ? Functions::set_dim(desc, count, dims)
-                                 : with_strides ? Functions::set_ex(desc, layout, dtype, count, dims, strides)
-                                                : Functions::set(desc, layout, dtype, count, dims);
+    const int64_t* dims = null_dims ? nullptr : changed.dims.data();
+    const int64_t* strides = null_strides ? nullptr : changed.strides.data();
+    const mluOpStatus_t status = dims_alone ? mluOpSetTensorDescriptorDim_v2(desc, count, dims)
+                                 : with_strides
+                                     ? mluOpSetTensorDescriptorEx_v2(desc, layout, dtype, count, dims, strides)
+                                     : mluOpSetTensorDescriptor_v2(desc, layout, dtype, count, dims);
     const bool has_pointers = !null_desc && !null_dims && !(with_strides && null_strides);
     const bool valid = has_pointers && (dims_alone || changed.has_format()) && changed.has_shape(count);
     check(status == (valid ? kSuccess : kBadParam), "setting a descriptor returns ", mluOpGetErrorString(status));
@@ -156,25 +127,20 @@ class Descriptor {
   }
 
   // Every call leaves what the model holds.
-  template <class Int>
-  void check_getter() const {
+  void check_unchanged() const {
     mluOpTensorLayout_t layout{};
     mluOpDataType_t dtype{};
     int count = 0;
-    std::array<Int, MLUOP_DIM_MAX> dims{}, strides{};
-    const mluOpStatus_t status =
-        test::DescriptorFunctions<Int>::get_ex(desc_, &layout, &dtype, &count, dims.data(), strides.data());
-    const bool overflows = std::is_same_v<Int, int> && (exceeds_int(model_.dims) || exceeds_int(model_.strides));
-    check(status == (overflows ? MLUOP_STATUS_NUMERICAL_OVERFLOW : kSuccess), "reading a descriptor returns ",
-          mluOpGetErrorString(status));
-    if (overflows) return;
+    std::array<int64_t, MLUOP_DIM_MAX> dims{}, strides{};
+    check_success(mluOpGetTensorDescriptorEx_v2(desc_, &layout, &dtype, &count, dims.data(), strides.data()),
+                  "mluOpGetTensorDescriptorEx_v2");
     check(layout == model_.layout && dtype == model_.dtype && count == static_cast<int>(model_.dims.size()) &&
               std::equal(model_.dims.begin(), model_.dims.end(), dims.begin()) &&
               std::equal(model_.strides.begin(), model_.strides.end(), strides.begin()),
           "the descriptor differs from the model");
   }
 
-  mluOpTensorDescriptor_t desc_ = nullptr;
+  const test::Descriptor desc_;
   Model model_;
 };
 
@@ -206,7 +172,7 @@ void fuzz_environment(Decoder& decoder) {
 
 void fuzz_one(Decoder& decoder) {
   if (decoder.one_in(4)) return fuzz_environment(decoder);
-  Descriptor descriptors[2];
+  DescriptorFuzzer descriptors[2];
   do descriptors[decoder.index(2)].call(decoder);
   while (!decoder.used_up());
 }

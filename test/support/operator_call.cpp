@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "case/data.h"
-#include "case/values.h"
 #include "support/environment.h"
 #include "support/trace.h"
+#include "support/values.h"
 
 namespace mluop::test {
 namespace {
@@ -50,16 +50,12 @@ std::vector<T> elements_of(const Case& made, std::string_view id) {
 
 // Throws if the tensor has another number of elements.
 template <class T>
-void set_elements(cases::Tensor& tensor, const std::vector<T>& values) {
+void set_numbers(cases::Tensor& tensor, const std::vector<T>& values) {
   if (static_cast<size_t>(element_count(tensor)) != values.size()) {
     throw std::logic_error(tensor.id + " has another number of elements");
   }
-  tensor.elements.source = cases::Elements::Source::kInline;
-  tensor.elements.bytes.resize(byte_count(tensor));
-  for (size_t i = 0; i < values.size(); ++i) {
-    const uint64_t bits = cases::bits_of_number(tensor.dtype, static_cast<double>(values[i]));
-    cases::put_bits(tensor.elements.bytes.data(), tensor.dtype, i, bits);
-  }
+  set_elements(tensor,
+               [&](size_t i) { return cases::bits_of_number(tensor.dtype, static_cast<double>(values[i])); });
 }
 
 // Whether a message is about a tensor or a parameter of the case.
@@ -87,10 +83,10 @@ Case make_case(std::string_view op_name, mluOpDataType_t dtype, const std::map<s
 }
 
 void set_values(Case& made, std::string_view id, const std::vector<int32_t>& values) {
-  set_elements(input_of(made, id), values);
+  set_numbers(input_of(made, id), values);
 }
 void set_values(Case& made, std::string_view id, const std::vector<float>& values) {
-  set_elements(input_of(made, id), values);
+  set_numbers(input_of(made, id), values);
 }
 
 std::vector<int32_t> int32s_of(const Case& made, std::string_view id) { return elements_of<int32_t>(made, id); }

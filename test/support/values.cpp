@@ -5,7 +5,6 @@
 #include <random>
 
 #include "case/data.h"
-#include "case/values.h"
 
 namespace mluop::test {
 namespace {
@@ -50,13 +49,10 @@ bool holds_any_values(const cases::Tensor& tensor) {
 // Replaces the elements of a tensor by change(i, element).
 template <class Change>
 void change_elements(cases::Tensor& tensor, const Change& change) {
-  tensor.elements.bytes = cases::load(tensor, tensor.elements, "");
-  tensor.elements.source = cases::Elements::Source::kInline;
-  std::byte* data = tensor.elements.bytes.data();
-  for (size_t i = 0; i < static_cast<size_t>(element_count(tensor)); ++i) {
-    const double element = cases::number_at(data, tensor.dtype, i);
-    cases::put_bits(data, tensor.dtype, i, cases::bits_of_number(tensor.dtype, change(i, element)));
-  }
+  const cases::Bytes before = cases::load(tensor, tensor.elements, "");
+  set_elements(tensor, [&](size_t i) {
+    return cases::bits_of_number(tensor.dtype, change(i, cases::number_at(before.data(), tensor.dtype, i)));
+  });
 }
 
 }  // namespace
@@ -71,11 +67,7 @@ cases::Case with_values(const cases::Case& made, Values values, int32_t seed) {
   for (cases::Tensor& tensor : result.inputs) {
     if (!holds_any_values(tensor)) continue;
     Generator generator(values, tensor.dtype, seed++);
-    tensor.elements.source = cases::Elements::Source::kInline;
-    tensor.elements.bytes.resize(byte_count(tensor));
-    for (size_t i = 0; i < static_cast<size_t>(element_count(tensor)); ++i) {
-      cases::put_bits(tensor.elements.bytes.data(), tensor.dtype, i, generator.next());
-    }
+    set_elements(tensor, [&](size_t) { return generator.next(); });
   }
   return result;
 }

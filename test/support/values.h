@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "case/model.h"
+#include "case/values.h"
 
 namespace mluop::test {
 
@@ -17,6 +17,16 @@ enum class Values {
 };
 
 const char* text_of(Values values);
+
+// Replaces the elements of a tensor by those of the bits bits_of(i).
+template <class Bits>
+void set_elements(cases::Tensor& tensor, const Bits& bits_of) {
+  tensor.elements.source = cases::Elements::Source::kInline;
+  tensor.elements.bytes.resize(byte_count(tensor));
+  for (size_t i = 0; i < static_cast<size_t>(element_count(tensor)); ++i) {
+    cases::put_bits(tensor.elements.bytes.data(), tensor.dtype, i, bits_of(i));
+  }
+}
 
 // The case with other values in the inputs that a case may hold any values in: those that its generator draws.
 cases::Case with_values(const cases::Case& made, Values values, int32_t seed);
