@@ -70,7 +70,8 @@ class Build:
     def _read_commands(self):
         commands = {}
         for entry in json.loads(self._ninja("compdb")):
-            if entry["output"].endswith(".cpp.o"):
+            # Without the objects of the workflow coverage, which the same folder may hold.
+            if entry["output"].endswith(".cpp.o") and "coverage" not in entry["output"]:
                 command = shlex.split(entry["command"])
                 command = command[next(i for i, part in enumerate(command) if part.endswith("++")):]
                 # Dependencies stay those of the build, and an unused variable is no reason to discard a mutant.
