@@ -97,7 +97,8 @@ Fault Tensor::change_dims(Decoder& decoder) {
   } else {
     const bool is_free = std::find(rule_.free_dims.begin(), rule_.free_dims.end(), at) != rule_.free_dims.end();
     dims[at] = decoder.flag() ? decoder.any_number() : dims[at] + decoder.number(-1, 1);
-    if (is_free) dims[at] = dims_[at];
+    // Filters without elements may have any other dimensions: the call knows their number of offsets alone.
+    if (is_free || (rule_.is_filters && count_ == 0)) dims[at] = dims_[at];
   }
   if (dims != dims_ && set_faulty(layout_, dtype_, dims)) return Fault::kHarmful;
   desc_ = valid_desc_;

@@ -35,9 +35,8 @@ inline bool is_left_out(std::initializer_list<Label> labels) {
 }  // namespace mluop::test
 
 // The first statement of a test with labels.
-#define MLUOP_LABELS(...)                        \
-  do {                                           \
-    using enum mluop::test::Label;               \
-    if (mluop::test::is_left_out({__VA_ARGS__})) \
-      GTEST_SKIP();                              \
+#define MLUOP_LABELS(...)                                      \
+  do {                                                         \
+    using enum mluop::test::Label;                             \
+    if (mluop::test::is_left_out({__VA_ARGS__})) GTEST_SKIP(); \
   } while (false)
