@@ -48,12 +48,12 @@ struct Timing {
 };
 
 struct Outcome {
-  std::string file, op, algorithm;
+  std::string file = {}, op = {}, algorithm = {};
   Status status = Status::kPassed;
-  std::string message;  // of a call that failed, or an invalid case
-  std::vector<OutputOutcome> outputs;
+  std::string message = {};  // of a call that failed, or an invalid case
+  std::vector<OutputOutcome> outputs = {};
   double seconds = 0;  // of everything, with the oracle
-  std::optional<Timing> timing;
+  std::optional<Timing> timing = {};
 };
 
 // Receives each outcome before the next algorithm runs.

@@ -284,9 +284,9 @@ TEST(CaseCommands, OneInfinity) {
 TEST(CaseCommands, DiffOfRawFiles) {
   const std::string path = folder();
   const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 2, 3, 4, 5, 7};
-  write_file(path + "/a", reinterpret_cast<const char*>(a), sizeof(a));
-  write_file(path + "/b", reinterpret_cast<const char*>(b), sizeof(b));
-  write_file(path + "/c", reinterpret_cast<const char*>(b), 7);
+  write_file(path + "/a", {reinterpret_cast<const char*>(a), sizeof(a)});
+  write_file(path + "/b", {reinterpret_cast<const char*>(b), sizeof(b)});
+  write_file(path + "/c", {reinterpret_cast<const char*>(b), 7});
   DiffCommand command{path + "/a", path + "/b"};
   command.shape = {2, 3};
   ::testing::internal::CaptureStdout();
