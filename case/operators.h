@@ -92,7 +92,7 @@ struct SizeRule {
 
 // What a case is generated from: `mluop_case new`.
 struct Recipe {
-  std::map<std::string, int64_t, std::less<>> sizes;
+  std::map<std::string, int64_t, std::less<>> sizes = {};
   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
   int32_t seed = 1;
   // The most elements that the case holds before random numbers that it only describes replace them.

@@ -47,6 +47,7 @@ void fit_forward(Case& c) {
 }
 
 std::vector<int32_t> random_coordinates(const Recipe& r, Integers& random) {
+  checked_product({r["n"], 3});
   std::vector<int32_t> coors;
   for (int64_t n = 0; n < r["n"]; ++n) {
     const int64_t grid = is_crowded(r, n) ? 1 : r["grid"];
