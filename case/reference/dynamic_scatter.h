@@ -1,6 +1,6 @@
-// Dynamic point to voxel, forward and backward, by their definitions: serial loops. The oracles of the tests and the
-// baselines of the perf suite. Sums are those of an fp32 loop over the points, whose bits the operator has; gradients
-// are exact, quotients rounded once.
+// Dynamic point to voxel, forward and backward, by their definitions: serial loops. The oracles of the tests and
+// the baselines of the perf suite. Sums are those of an fp32 loop over the points, whose bits the operator has;
+// gradients are exact, quotients rounded once.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Masked im2col and col2im forward by their definitions, serial loops. The oracles of the tests and the baselines of
-// the perf suite.
+// Masked im2col and col2im forward by their definitions, serial loops. The oracles of the tests and the baselines
+// of the perf suite.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@ struct ThreeInterpolateForwardSizes {
   int64_t B, C, M, N;
 };
 
-// T: float or Half. Output: double for sums in double; T for products and sums in fp32, rounded to half once at the
-// end, whose bits the library must return.
+// T: float or Half. Output: double for sums in double; T for products and sums in fp32, rounded to half once at
+// the end, whose bits the library must return.
 template <class T, class Output>
 void three_interpolate_forward(const ThreeInterpolateForwardSizes& sizes, const T* features,
                                const int32_t* indices, const T* weights, Output* output);

@@ -78,7 +78,7 @@ Case with_broken_channel() {
 
 RunOptions both_algorithms() { return {.algorithms = {"native", "device"}}; }
 
-// An outcome of a stored case that names another file of weights, which the case of `path`/x.prototxt does.
+// The outcome of a stored case, written to `path`, that names this file of weights.
 Outcome outcome_of(const std::string& path, const std::string& weights, const RunOptions& options = {}) {
   Case named = stored_case("three_interpolate_backward/by_hand");
   named.inputs[2].elements.path = weights;
