@@ -26,30 +26,41 @@ inline void require(mluOpStatus_t status) {
   }
 }
 
-class Handle {
+// Owns an object of the library.
+template <class Object, mluOpStatus_t (*kCreate)(Object*), mluOpStatus_t (*kDestroy)(Object)>
+class Owned {
  public:
-  explicit Handle(mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) {
-    require(mluOpCreate(&handle_));
-    require(mluOpOmpSetAlgorithm(handle_, algorithm));
+  Owned() { require(kCreate(&object_)); }
+  Owned(Owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
   }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() { mluOpDestroy(handle_); }
+  ~Owned() {
+    if (object_ != nullptr) kDestroy(object_);
+  }
 
-  operator mluOpHandle_t() const { return handle_; }  // NOLINT(google-explicit-constructor)
+  operator Object() const { return object_; }  // NOLINT(google-explicit-constructor)
 
  private:
-  mluOpHandle_t handle_ = nullptr;
+  Object object_ = nullptr;
 };
 
-class Descriptor {
+class Handle : public Owned<mluOpHandle_t, mluOpCreate, mluOpDestroy> {
+ public:
+  explicit Handle(mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE) {
+    require(mluOpOmpSetAlgorithm(*this, algorithm));
+  }
+};
+
+class Descriptor
+    : public Owned<mluOpTensorDescriptor_t, mluOpCreateTensorDescriptor, mluOpDestroyTensorDescriptor> {
  public:
   // An empty descriptor.
-  Descriptor() { require(mluOpCreateTensorDescriptor(&desc_)); }
+  Descriptor() = default;
   Descriptor(mluOpDataType_t dtype, const std::vector<int64_t>& dims,
-             mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY)
-      : Descriptor() {
-    require(mluOpSetTensorDescriptor_v2(desc_, layout, dtype, static_cast<int>(dims.size()), dims.data()));
+             mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY) {
+    require(mluOpSetTensorDescriptor_v2(*this, layout, dtype, static_cast<int>(dims.size()), dims.data()));
   }
   static Descriptor with_strides(mluOpDataType_t dtype, const std::vector<int64_t>& dims,
                                  const std::vector<int64_t>& strides,
@@ -59,39 +70,11 @@ class Descriptor {
                                           strides.data()));
     return desc;
   }
-  Descriptor(Descriptor&& other) noexcept : desc_(std::exchange(other.desc_, nullptr)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(desc_, other.desc_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (desc_ != nullptr) mluOpDestroyTensorDescriptor(desc_);
-  }
-
-  operator mluOpTensorDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  mluOpTensorDescriptor_t desc_ = nullptr;
 };
 
-class SparseConvolutionDescriptor {
- public:
-  // A descriptor that is not set.
-  SparseConvolutionDescriptor() { require(mluOpCreateSparseConvolutionDescriptor(&desc_)); }
-  SparseConvolutionDescriptor(SparseConvolutionDescriptor&& other) noexcept
-      : desc_(std::exchange(other.desc_, nullptr)) {}
-  SparseConvolutionDescriptor& operator=(SparseConvolutionDescriptor&& other) noexcept {
-    std::swap(desc_, other.desc_);
-    return *this;
-  }
-  ~SparseConvolutionDescriptor() {
-    if (desc_ != nullptr) mluOpDestroySparseConvolutionDescriptor(desc_);
-  }
-
-  operator mluOpSparseConvolutionDescriptor_t() const { return desc_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  mluOpSparseConvolutionDescriptor_t desc_ = nullptr;
-};
+// A descriptor that is not set.
+using SparseConvolutionDescriptor =
+    Owned<mluOpSparseConvolutionDescriptor_t, mluOpCreateSparseConvolutionDescriptor,
+          mluOpDestroySparseConvolutionDescriptor>;
 
 }  // namespace mluop::cases

@@ -40,21 +40,12 @@ LoadedCase::LoadedCase(const Case& the_case)
   const std::string folder = std::filesystem::path(the_case.file).parent_path().string();
   for (size_t i = 0; i < bound_.size(); ++i) {
     const auto& [tensor, before, after] = bound_[i];
-    const Role role = op_.tensors[i].role;
-    if (tensor->is_null()) {
-      before_.emplace_back();
-      after_.emplace_back();
-      continue;
-    }
-    before_.push_back(before != nullptr ? load(*tensor, *before, folder) : unspecified(*tensor, role));
-    after_.push_back(after != nullptr ? load(*tensor, *after, folder) : Bytes());
+    before_.emplace_back();
+    after_.emplace_back();
+    if (tensor->is_null()) continue;
+    before_[i] = before != nullptr ? load(*tensor, *before, folder) : unspecified(*tensor, op_.tensors[i].role);
+    if (after != nullptr) after_[i] = load(*tensor, *after, folder);
   }
-}
-
-int64_t LoadedCase::bytes() const {
-  size_t sum = 0;
-  for (const Bytes& tensor : before_) sum += tensor.size();
-  return static_cast<int64_t>(sum);
 }
 
 Run::Run(const LoadedCase& loaded, mluOpOmpAlgorithm_t algorithm) : loaded_(loaded), handle_(algorithm) {
@@ -62,10 +53,7 @@ Run::Run(const LoadedCase& loaded, mluOpOmpAlgorithm_t algorithm) : loaded_(load
   arguments_.parameters = &loaded.case_.parameters;
   for (size_t i = 0; i < loaded.bound_.size(); ++i) {
     const Tensor& tensor = *loaded.bound_[i].tensor;
-    Operand operand;
-    operand.dtype = tensor.dtype;
-    operand.layout = tensor.layout;
-    operand.dims = tensor.dims;
+    Operand operand{.dtype = tensor.dtype, .layout = tensor.layout, .dims = tensor.dims};
     if (!tensor.is_null()) {
       descriptors_.push_back(descriptor_of(tensor));
       operand.desc = descriptors_.back();

@@ -41,7 +41,6 @@ class LoadedCase {
   // The contents of tensor i before the call; after it, empty if the case does not state them.
   const Bytes& before(size_t i) const { return before_[i]; }
   const Bytes& after(size_t i) const { return after_[i]; }
-  int64_t bytes() const;
 
  private:
   friend class Run;

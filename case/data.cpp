@@ -108,6 +108,13 @@ std::string read_file(const std::string& file, const Place& place) {
   return std::move(contents).str();
 }
 
+Bytes read_bytes(const std::string& file, const Place& place) {
+  const std::string contents = read_file(file, place);
+  Bytes bytes(contents.size());
+  if (!bytes.empty()) std::memcpy(bytes.data(), contents.data(), bytes.size());
+  return bytes;
+}
+
 Bytes load(const Tensor& tensor, const Elements& elements, const std::string& folder) {
   const size_t bytes = byte_count(tensor);
   switch (elements.source) {
@@ -122,10 +129,7 @@ Bytes load(const Tensor& tensor, const Elements& elements, const std::string& fo
     fail(elements.place, path + " has " + std::to_string(size) + " bytes, expected " + std::to_string(bytes) +
                              " for " + std::string(dtype_name(tensor.dtype)) + ' ' + text_of(tensor.dims));
   }
-  const std::string contents = read_file(path, elements.place);
-  Bytes result(bytes);
-  if (bytes > 0) std::memcpy(result.data(), contents.data(), bytes);
-  return result;
+  return read_bytes(path, elements.place);
 }
 
 void require_own_files(const Case& the_case) {

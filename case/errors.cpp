@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <numeric>
 
 #include "case/values.h"
 
 namespace mluop::cases {
 namespace {
+
+int64_t count_of(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
 
 Dims position_of(int64_t index, const Dims& dims) {
   Dims position(dims.size());
@@ -64,11 +69,7 @@ struct Axis {
 std::vector<Axis> axes_of(const std::vector<int64_t>& wrong, const Dims& dims,
                           const std::vector<std::string>& names) {
   std::vector<std::vector<char>> seen;
-  int64_t total = 1;
-  for (const int64_t extent : dims) {
-    seen.emplace_back(static_cast<size_t>(extent), 0);
-    total *= extent;
-  }
+  for (const int64_t extent : dims) seen.emplace_back(static_cast<size_t>(extent), 0);
   for (const int64_t index : wrong) {
     const Dims position = position_of(index, dims);
     for (size_t dim = 0; dim < dims.size(); ++dim) seen[dim][static_cast<size_t>(position[dim])] = 1;
@@ -76,7 +77,7 @@ std::vector<Axis> axes_of(const std::vector<int64_t>& wrong, const Dims& dims,
   std::vector<Axis> axes;
   for (size_t dim = 0; dim < dims.size(); ++dim) {
     if (dims[dim] == 1) continue;
-    Axis axis{dim < names.size() ? names[dim] : "index", dim, dims[dim], {}, total / dims[dim]};
+    Axis axis{dim < names.size() ? names[dim] : "index", dim, dims[dim], {}, count_of(dims) / dims[dim]};
     for (int64_t i = 0; i < axis.extent; ++i) {
       if (seen[dim][static_cast<size_t>(i)] != 0) axis.hit.push_back(i);
     }
@@ -101,11 +102,12 @@ std::string list_of(const Axis& axis) {
   if (axis.hits() > 1 && axis.contiguous()) {
     return std::to_string(axis.hit.front()) + " to " + std::to_string(axis.hit.back());
   }
-  std::string list;
+  std::vector<std::string> listed;
   for (int64_t i = 0; i < std::min(axis.hits(), kMaxListed); ++i) {
-    list += (i == 0 ? "" : ", ") + std::to_string(axis.hit[static_cast<size_t>(i)]);
+    listed.push_back(std::to_string(axis.hit[static_cast<size_t>(i)]));
   }
-  return axis.hits() > kMaxListed ? list + ", ..." : list;
+  if (axis.hits() > kMaxListed) listed.emplace_back("...");
+  return joined(listed);
 }
 
 // One index of an axis, if it is the only such axis.
@@ -133,9 +135,7 @@ std::string tile(const std::vector<Axis>& axes, int64_t count, size_t rank) {
   }
   constexpr int64_t kFew = 4;
   if (count <= kFew || restricted < 2 || count < volume / 2) return "";
-  std::string text = "a tile: [";
-  for (size_t dim = 0; dim < rank; ++dim) text += (dim == 0 ? "" : ", ") + ranges[dim];
-  return text + "]" + of_its(count, volume, "its");
+  return "a tile: [" + joined(ranges) + ']' + of_its(count, volume, "its");
 }
 
 // Indices of an axis at a constant distance, such as one lane of vectors.
@@ -171,24 +171,11 @@ std::string some_indices(const std::vector<Axis>& axes, int64_t count) {
          ": " + list_of(*found) + found->dim_text() + of_its(count, found->hits() * found->slice, "their");
 }
 
-std::string number(double value) {
-  char buffer[40];
-  std::snprintf(buffer, sizeof(buffer), "%.9g", value);
-  return buffer;
-}
-
-std::string percentage(int64_t part, int64_t whole) {
-  char buffer[40];
-  std::snprintf(buffer, sizeof(buffer), "%.2g %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
-  return buffer;
-}
-
 }  // namespace
 
 std::string distribution_of(const std::vector<int64_t>& wrong, const Dims& dims,
                             const std::vector<std::string>& names) {
-  int64_t total = 1;
-  for (const int64_t extent : dims) total *= extent;
+  const int64_t total = count_of(dims);
   const auto count = static_cast<int64_t>(wrong.size());
   if (count == 0) return "no element";
   if (count * 10 >= total * 9) return "everything" + of_its(count, total, "all");
@@ -199,7 +186,8 @@ std::string distribution_of(const std::vector<int64_t>& wrong, const Dims& dims,
   }
   constexpr int64_t kFew = 16;
   if (count <= kFew) return count == 1 ? "one element" : "a few elements: " + std::to_string(count);
-  return "scattered: " + percentage(count, total) + " of all elements, in no pattern";
+  return "scattered: " + text_of(100 * static_cast<double>(count) / static_cast<double>(total), 2) +
+         " % of all elements, in no pattern";
 }
 
 ErrorReport errors_of(const Results& results, const Dims& dims, const std::vector<std::string>& axes,
@@ -234,10 +222,11 @@ std::string text_of(const ErrorReport& report, const std::string& indent) {
   std::snprintf(line, sizeof(line), "%-20s %16s %16s %11s %11s\n", "index", "expected", "found", "absolute",
                 "relative");
   text += indent + line;
+  constexpr int kDigits = 9;
   for (const WrongElement& element : report.worst) {
     std::snprintf(line, sizeof(line), "%-20s %16s %16s %11.3g %11.3g\n", text_of(element.position).c_str(),
-                  number(element.expected).c_str(), number(element.found).c_str(), element.absolute,
-                  element.relative);
+                  text_of(element.expected, kDigits).c_str(), text_of(element.found, kDigits).c_str(),
+                  element.absolute, element.relative);
     text += indent + line;
   }
   return text;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -58,18 +57,10 @@ std::string value_of(const Parameter& parameter) {
   return text.str();
 }
 
-Bytes raw_file(const std::string& file) {
-  const std::string contents = read_file(file, {});
-  Bytes bytes(contents.size());
-  if (!bytes.empty()) std::memcpy(bytes.data(), contents.data(), contents.size());
-  return bytes;
-}
-
 std::string names_of(const std::vector<SizeRule>& sizes) {
-  std::string names;
-  for (const SizeRule& size : sizes)
-    names += (names.empty() ? "" : ", ") + size.name + '=' + std::to_string(size.value);
-  return names;
+  std::vector<std::string> names;
+  for (const SizeRule& size : sizes) names.push_back(size.name + '=' + std::to_string(size.value));
+  return joined(names);
 }
 
 // Whether a call succeeded with a wrong result.
@@ -106,7 +97,7 @@ int diff_command(const DiffCommand& command) {
   const mluOpDataType_t dtype = dtype_of_name(command.dtype);
   if (dtype == MLUOP_DTYPE_INVALID)
     fail({}, "unknown data type '" + command.dtype + "', expected float, half, int32, ...");
-  const Bytes found = raw_file(command.found), expected = raw_file(command.expected);
+  const Bytes found = read_bytes(command.found, {}), expected = read_bytes(command.expected, {});
   if (found.size() != expected.size() || found.size() % element_size(dtype) != 0) {
     fail({}, command.found + " has " + std::to_string(found.size()) + " bytes and " + command.expected + " has " +
                  std::to_string(expected.size()) + ", expected as many, and a multiple of " +

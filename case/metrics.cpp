@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "case/values.h"
 
@@ -59,18 +58,15 @@ Statistics statistics_of(const Results& results, double epsilon) {
   return s;
 }
 
-std::string text(long double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof(buffer), "%.3Lg", value);
-  return buffer;
-}
+constexpr int kDigits = 3;
 
 Judgment judge_shares(const Statistics& s, const Criterion& criterion, Verdict verdict) {
   constexpr int64_t kMinDiffering = 100;
   const int64_t differing = s.above + s.below;
   const long double above = ratio(static_cast<long double>(s.above), static_cast<long double>(differing));
   const long double below = ratio(static_cast<long double>(s.below), static_cast<long double>(differing));
-  const std::string value = text(above) + '/' + text(below) + " of " + std::to_string(differing);
+  const std::string value =
+      text_of(above, kDigits) + '/' + text_of(below, kDigits) + " of " + std::to_string(differing);
   const bool passed = verdict == Verdict::kStrict
                           ? !s.special_mismatch && std::max(above, below) <= criterion.threshold
                           : differing < kMinDiffering || (above > 0 && below > 0);
@@ -89,7 +85,7 @@ Judgment judge_one(const Statistics& s, const Criterion& criterion, Verdict verd
     case Metric::kBits: return {criterion, s.same_bits ? "equal" : "differ", s.same_bits};
   }
   if (s.special_mismatch) return {criterion, "NaN or infinity", false};
-  return {criterion, text(value), value <= criterion.threshold};
+  return {criterion, text_of(value, kDigits), value <= criterion.threshold};
 }
 
 }  // namespace

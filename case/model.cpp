@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iomanip>
 #include <limits>
+#include <sstream>
 
 #include "case/values.h"
 
@@ -29,12 +31,7 @@ Parameter& slot(Parameters& parameters, std::string_view name, Parameter::Kind k
       return each;
     }
   }
-  Parameter added;
-  added.name = name;
-  added.kind = kind;
-  added.present = true;
-  parameters.all.push_back(std::move(added));
-  return parameters.all.back();
+  return parameters.all.emplace_back(Parameter{.name = std::string(name), .kind = kind, .present = true});
 }
 
 }  // namespace
@@ -105,22 +102,27 @@ size_t byte_count(const Tensor& tensor) {
   return bytes;
 }
 
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (size_t i = 0; i < texts.size(); ++i) all += (i == 0 ? "" : ", ") + texts[i];
+  return all;
+}
+
 std::string text_of(const Dims& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(dims[i]);
-  return text + "]";
+  std::vector<std::string> texts;
+  for (const int64_t dim : dims) texts.push_back(std::to_string(dim));
+  return '[' + joined(texts) + ']';
+}
+
+std::string text_of(long double value, int digits) {
+  std::ostringstream text;
+  text << std::setprecision(digits) << value;
+  return text.str();
 }
 
 std::string_view name_of(Metric metric) {
-  switch (metric) {
-    case Metric::kDiff1: return "diff1";
-    case Metric::kDiff2: return "diff2";
-    case Metric::kDiff3: return "diff3";
-    case Metric::kDiff3_2: return "diff3_2";
-    case Metric::kDiff4: return "diff4";
-    case Metric::kBits: break;
-  }
-  return "bits";
+  constexpr std::string_view kNames[] = {"diff1", "diff2", "diff3", "diff3_2", "diff4", "bits"};
+  return kNames[static_cast<size_t>(metric)];
 }
 
 }  // namespace mluop::cases

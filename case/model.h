@@ -46,22 +46,22 @@ struct Elements {
   enum class Source { kNone, kInline, kFile, kRandom };
 
   Source source = Source::kNone;
-  Bytes bytes;       // kInline: elements of the tensor's data type
-  std::string path;  // kFile
-  Random random;     // kRandom
-  Place place;
+  Bytes bytes = {};       // kInline: elements of the tensor's data type
+  std::string path = {};  // kFile
+  Random random = {};     // kRandom
+  Place place = {};
 };
 
 struct Tensor {
-  std::string id;
+  std::string id = {};
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
-  Dims dims;
-  Dims strides;  // empty: contiguous
-  Elements elements;
-  std::optional<Elements> initial;  // of an output: before the call
-  std::optional<Elements> result;   // of an input: after the call
-  Place place;
+  Dims dims = {};
+  Dims strides = {};  // empty: contiguous
+  Elements elements = {};
+  std::optional<Elements> initial = {};  // of an output: before the call
+  std::optional<Elements> result = {};   // of an input: after the call
+  Place place = {};
 
   // A tensor that the call receives as a null pointer.
   bool is_null() const { return id.find("NULL") != std::string::npos; }
@@ -76,8 +76,8 @@ struct Parameter {
   bool present = false;  // in the file; else a default
   int64_t integer = 0;
   double real = 0;
-  std::string text;
-  std::vector<int64_t> list;
+  std::string text = {};
+  std::vector<int64_t> list = {};
 };
 
 struct Parameters {
@@ -120,9 +120,13 @@ struct Case {
 int64_t element_count(const Tensor& tensor);
 size_t byte_count(const Tensor& tensor);
 
+// "2, 3"
+std::string joined(const std::vector<std::string>& texts);
 // "[2, 3]"
 std::string text_of(const Dims& dims);
 // "diff3_2"
 std::string_view name_of(Metric metric);
+// A number of at most `digits` significant digits: "1.2e-07".
+std::string text_of(long double value, int digits);
 
 }  // namespace mluop::cases

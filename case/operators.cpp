@@ -20,18 +20,12 @@ std::vector<Operator> voxelization_operators();
 
 namespace {
 
-size_t count_of(const Operator& op, bool written) {
-  return static_cast<size_t>(std::count_if(op.tensors.begin(), op.tensors.end(),
-                                           [&](const TensorRule& rule) { return rule.is_read() != written; }));
-}
-
-std::string ids_of(const Operator& op) {
-  std::string inputs, outputs;
+std::vector<std::string> ids_of(const Operator& op, bool outputs) {
+  std::vector<std::string> ids;
   for (const TensorRule& rule : op.tensors) {
-    std::string& list = rule.is_read() ? inputs : outputs;
-    list += (list.empty() ? "" : ", ") + rule.id;
+    if (rule.is_read() != outputs) ids.push_back(rule.id);
   }
-  return inputs + " -> " + outputs;
+  return ids;
 }
 
 const TensorRule* rule_of(const Operator& op, const std::string& id) {
@@ -40,11 +34,9 @@ const TensorRule* rule_of(const Operator& op, const std::string& id) {
   return found == op.tensors.end() ? nullptr : &*found;
 }
 
-const Elements* pointer(const std::optional<Elements>& elements) { return elements ? &*elements : nullptr; }
-
-BoundTensor bound_input(const Tensor& tensor) { return {&tensor, &tensor.elements, pointer(tensor.result)}; }
-
-BoundTensor bound_output(const Tensor& tensor) {
+BoundTensor bound_tensor(const Tensor& tensor, bool is_output) {
+  const auto pointer = [](const std::optional<Elements>& elements) { return elements ? &*elements : nullptr; };
+  if (!is_output) return {&tensor, &tensor.elements, pointer(tensor.result)};
   const bool stated = tensor.elements.source != Elements::Source::kNone;
   return {&tensor, pointer(tensor.initial), stated ? &tensor.elements : nullptr};
 }
@@ -72,7 +64,7 @@ std::vector<BoundTensor> bind_by_id(const Case& the_case, const Operator& op) {
     if (is_output ? !rule->is_written() : !rule->is_read()) {
       fail(tensor.place, tensor.id + (is_output ? " is an input of " : " is an output of ") + op.name);
     }
-    slot = is_output ? bound_output(tensor) : bound_input(tensor);
+    slot = bound_tensor(tensor, is_output);
   };
   for (const Tensor& tensor : the_case.inputs) bind_one(tensor, false);
   for (const Tensor& tensor : the_case.outputs) bind_one(tensor, true);
@@ -116,17 +108,17 @@ const Operator& operator_of(const std::string& name, const Place& place) {
 
 std::vector<BoundTensor> bind(const Case& the_case, const Operator& op) {
   if (all_ids_are_names(the_case, op)) return bind_by_id(the_case, op);
-  const size_t inputs = count_of(op, false), outputs = count_of(op, true);
-  if (the_case.inputs.size() != inputs || the_case.outputs.size() != outputs) {
-    fail(the_case.place, op.name + " has " + std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
-                             " outputs (" + ids_of(op) + "), found " + std::to_string(the_case.inputs.size()) +
-                             " and " + std::to_string(the_case.outputs.size()));
+  const std::vector<std::string> inputs = ids_of(op, false), outputs = ids_of(op, true);
+  if (the_case.inputs.size() != inputs.size() || the_case.outputs.size() != outputs.size()) {
+    fail(the_case.place, op.name + " has " + std::to_string(inputs.size()) + " inputs and " +
+                             std::to_string(outputs.size()) + " outputs (" + joined(inputs) + " -> " +
+                             joined(outputs) + "), found " + std::to_string(the_case.inputs.size()) + " and " +
+                             std::to_string(the_case.outputs.size()));
   }
   std::vector<BoundTensor> bound;
-  size_t input = 0, output = 0;
+  auto input = the_case.inputs.begin(), output = the_case.outputs.begin();
   for (const TensorRule& rule : op.tensors) {
-    bound.push_back(rule.is_read() ? bound_input(the_case.inputs[input++])
-                                   : bound_output(the_case.outputs[output++]));
+    bound.push_back(rule.is_read() ? bound_tensor(*input++, false) : bound_tensor(*output++, true));
   }
   return bound;
 }
@@ -141,8 +133,7 @@ Recipe default_recipe(const Operator& op, mluOpDataType_t dtype) {
 Recipe draw_recipe(const Operator& op, mluOpDataType_t dtype,
                    const std::function<int64_t(int64_t, int64_t)>& number, int64_t max_bytes) {
   constexpr int64_t kSmall = 17;
-  Recipe recipe;
-  recipe.dtype = dtype;
+  Recipe recipe = default_recipe(op, dtype);
   for (const SizeRule& size : op.sizes) {
     const int64_t highest = number(0, 1) == 0 ? std::min(size.highest, kSmall) : size.highest;
     recipe.sizes[size.name] = number(size.lowest, highest);
@@ -199,17 +190,11 @@ Tensor slices_of(const Tensor& tensor, size_t dim, const std::vector<int64_t>& k
   return slices;
 }
 
-Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims, void (*fit)(Case&)) {
-  Reduction reduction;
-  reduction.name = std::move(name);
-  reduction.count = [dims](const Case& from) { return from.inputs[dims.front().first].dims[dims.front().second]; };
-  reduction.keep = [dims, fit](const Case& from, const std::vector<int64_t>& kept) {
-    Case smaller = from;
-    for (const auto& [input, dim] : dims) smaller.inputs[input] = slices_of(smaller.inputs[input], dim, kept);
-    fit(smaller);
-    return smaller;
-  };
-  return reduction;
+Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims) {
+  return {std::move(name), [dims](const Case& c) { return c.inputs[dims[0].first].dims[dims[0].second]; },
+          [dims](Case& c, const std::vector<int64_t>& kept) {
+            for (const auto& [input, dim] : dims) c.inputs[input] = slices_of(c.inputs[input], dim, kept);
+          }};
 }
 
 }  // namespace mluop::cases

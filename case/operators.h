@@ -40,10 +40,11 @@ struct TensorRule {
 struct Operand {
   mluOpDataType_t dtype = MLUOP_DTYPE_INVALID;
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
-  Dims dims;
+  Dims dims = {};
   mluOpTensorDescriptor_t desc = nullptr;
   std::byte* data = nullptr;
-  std::vector<double> sums;  // the oracle's result in double, which is then rounded; empty: the result is data
+  std::vector<double> sums =
+      {};  // the oracle's result in double, which is then rounded; empty: the result is data
 
   template <class T>
   T* as() const {
@@ -91,7 +92,7 @@ struct SizeRule {
 
 // What a case is generated from: `mluop_case new`.
 struct Recipe {
-  std::map<std::string, int64_t, std::less<>> sizes;
+  std::map<std::string, int64_t, std::less<>> sizes = {};
   mluOpDataType_t dtype = MLUOP_DTYPE_FLOAT;
   int32_t seed = 1;
   // The most elements that the case holds before random numbers that it only describes replace them.
@@ -105,8 +106,8 @@ struct Recipe {
 struct Reduction {
   std::string name;
   std::function<int64_t(const Case&)> count;
-  // The case with the elements `kept` only, ascending.
-  std::function<Case(const Case&, const std::vector<int64_t>& kept)> keep;
+  // Removes all elements but `kept`, ascending, from the inputs and parameters.
+  std::function<void(Case&, const std::vector<int64_t>& kept)> keep;
 };
 
 struct Operator {
@@ -143,6 +144,8 @@ struct Operator {
   std::vector<mluOpDataType_t> dtypes = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF};
   Case (*make)(const Recipe&) = nullptr;
   std::vector<Reduction> reductions = {};
+  // Sets what follows from the inputs of a case: the shapes of outputs, and parameters.
+  void (*fit)(Case&) = nullptr;
 };
 
 const std::vector<Operator>& operators();

@@ -1,7 +1,6 @@
 #include "case/read.h"
 
-#include <fstream>
-#include <sstream>
+#include <cstring>
 #include <utility>
 
 #include "case/data.h"
@@ -15,51 +14,22 @@ namespace {
 
 namespace pb = google::protobuf;
 
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 mluOpDataType_t dtype_of(mluoptest::DataType dtype) {
-  switch (dtype) {
-    case mluoptest::DTYPE_HALF: return MLUOP_DTYPE_HALF;
-    case mluoptest::DTYPE_FLOAT: return MLUOP_DTYPE_FLOAT;
-    case mluoptest::DTYPE_INT8: return MLUOP_DTYPE_INT8;
-    case mluoptest::DTYPE_INT16: return MLUOP_DTYPE_INT16;
-    case mluoptest::DTYPE_INT31: return MLUOP_DTYPE_INT31;
-    case mluoptest::DTYPE_INT32: return MLUOP_DTYPE_INT32;
-    case mluoptest::DTYPE_BFLOAT16: return MLUOP_DTYPE_BFLOAT16;
-    case mluoptest::DTYPE_DOUBLE: return MLUOP_DTYPE_DOUBLE;
-    case mluoptest::DTYPE_UINT8: return MLUOP_DTYPE_UINT8;
-    case mluoptest::DTYPE_UINT16: return MLUOP_DTYPE_UINT16;
-    case mluoptest::DTYPE_UINT32: return MLUOP_DTYPE_UINT32;
-    case mluoptest::DTYPE_BOOL: return MLUOP_DTYPE_BOOL;
-    case mluoptest::DTYPE_INT64: return MLUOP_DTYPE_INT64;
-    case mluoptest::DTYPE_UINT64: return MLUOP_DTYPE_UINT64;
-  }
-  return MLUOP_DTYPE_INVALID;
+  return dtype_of_name(lower(mluoptest::DataType_Name(dtype).substr(std::strlen("DTYPE_"))));
 }
 
 mluOpTensorLayout_t layout_of(mluoptest::TensorLayout layout) {
-  switch (layout) {
-    case mluoptest::LAYOUT_NCHW: return MLUOP_LAYOUT_NCHW;
-    case mluoptest::LAYOUT_NHWC: return MLUOP_LAYOUT_NHWC;
-    case mluoptest::LAYOUT_HWCN: return MLUOP_LAYOUT_HWCN;
-    case mluoptest::LAYOUT_NDHWC: return MLUOP_LAYOUT_NDHWC;
-    case mluoptest::LAYOUT_TNC: return MLUOP_LAYOUT_TNC;
-    case mluoptest::LAYOUT_NTC: return MLUOP_LAYOUT_NTC;
-    case mluoptest::LAYOUT_NCDHW: return MLUOP_LAYOUT_NCDHW;
-    case mluoptest::LAYOUT_NC: return MLUOP_LAYOUT_NC;
-    case mluoptest::LAYOUT_NLC: return MLUOP_LAYOUT_NLC;
-    case mluoptest::LAYOUT_NCL: return MLUOP_LAYOUT_NCL;
-    case mluoptest::LAYOUT_ARRAY: break;
-  }
-  return MLUOP_LAYOUT_ARRAY;
+  return layout_of_name(mluoptest::TensorLayout_Name(layout).substr(std::strlen("LAYOUT_")));
 }
 
 Metric metric_of(mluoptest::EvaluationCriterion criterion, const Place& place) {
-  switch (criterion) {
-    case mluoptest::DIFF1: return Metric::kDiff1;
-    case mluoptest::DIFF2: return Metric::kDiff2;
-    case mluoptest::DIFF3: return Metric::kDiff3;
-    case mluoptest::DIFF3_2: return Metric::kDiff3_2;
-    case mluoptest::DIFF4: return Metric::kDiff4;
-    case mluoptest::DIFF_KL: break;
+  for (const Metric metric : {Metric::kDiff1, Metric::kDiff2, Metric::kDiff3, Metric::kDiff3_2, Metric::kDiff4}) {
+    if (lower(mluoptest::EvaluationCriterion_Name(criterion)) == name_of(metric)) return metric;
   }
   fail(place, "DIFF_KL is not supported, expected DIFF1, DIFF2, DIFF3, DIFF3_2 or DIFF4");
 }
@@ -69,32 +39,24 @@ template <class T>
 Elements read_elements(const T& from, const Part& part, const Tensor& tensor) {
   Elements elements;
   const auto is_read = [&] { return elements.source != Elements::Source::kNone; };
-  const auto read = [&](const char* name, const auto& values, auto add) {
-    if (is_read() || values.empty()) return;
-    ElementsReader reader(tensor, part.of(name, 0));
-    reader.resize(values.size());
-    for (const auto& value : values) (reader.*add)(value);
-    elements = reader.take();
+  const auto read = [&](const char* name, const auto& values) {
+    if (!is_read() && !values.empty()) elements = ElementsReader(tensor, part.of(name)).read(values);
   };
-  read("value_h", from.value_h(), &ElementsReader::add_hexadecimal);
-  read("value_f", from.value_f(), &ElementsReader::add_number);
-  read("value_i", from.value_i(), &ElementsReader::add_integer<int32_t>);
-  read("value_l", from.value_l(), &ElementsReader::add_integer<int64_t>);
-  read("value_ui", from.value_ui(), &ElementsReader::add_integer<uint32_t>);
-  read("value_ul", from.value_ul(), &ElementsReader::add_integer<uint64_t>);
+  read("value_h", from.value_h());
+  read("value_f", from.value_f());
+  read("value_i", from.value_i());
+  read("value_l", from.value_l());
+  read("value_ui", from.value_ui());
+  read("value_ul", from.value_ul());
   if (!is_read() && from.has_path()) {
-    elements.source = Elements::Source::kFile;
-    elements.path = from.path();
-    elements.place = part.of("path", -1);
+    elements = {.source = Elements::Source::kFile, .path = from.path(), .place = part.of("path")};
     if (elements.path.find('\0') != std::string::npos) fail(elements.place, "contains a null character");
   }
   return elements;
 }
 
 Elements read_random(const mluoptest::RandomData& from, Place place) {
-  Elements elements;
-  elements.source = Elements::Source::kRandom;
-  elements.place = place;
+  Elements elements{.source = Elements::Source::kRandom, .place = place};
   Random& random = elements.random;
   random.seed = from.seed();
   const bool doubles = !from.has_lower_bound() && !from.has_upper_bound() &&
@@ -121,8 +83,7 @@ Elements read_random(const mluoptest::RandomData& from, Place place) {
 std::optional<Elements> read_contents(const Part& tensor_part, const char* name, bool present,
                                       const mluoptest::Contents& from, const Tensor& tensor) {
   if (!present) return std::nullopt;
-  const Part part{from, tensor_part.subtree(name, -1), tensor_part.of(name, -1)};
-  return read_elements(from, part, tensor);
+  return read_elements(from, tensor_part.nested(from, name), tensor);
 }
 
 Tensor read_tensor(const mluoptest::Tensor& from, const Part& part) {
@@ -136,7 +97,7 @@ Tensor read_tensor(const mluoptest::Tensor& from, const Part& part) {
   tensor.strides.assign(from.shape().dim_stride().begin(), from.shape().dim_stride().end());
   if (tensor.is_null()) return tensor;
   Place shape = part.place;
-  if (from.has_shape()) shape = part.of("shape", -1);
+  if (from.has_shape()) shape = part.of("shape");
   if (tensor.dims.empty()) fail(shape, "has no shape: shape { dims: ... }");
   if (!tensor.strides.empty() && tensor.strides.size() != tensor.dims.size()) {
     fail(shape, std::to_string(tensor.strides.size()) + " values of dim_stride, expected " +
@@ -147,7 +108,7 @@ Tensor read_tensor(const mluoptest::Tensor& from, const Part& part) {
   std::swap(tensor.place, shape);
   tensor.elements = read_elements(from, part, tensor);
   if (tensor.elements.source == Elements::Source::kNone && from.has_random_data()) {
-    tensor.elements = read_random(from.random_data(), part.of("random_data", -1));
+    tensor.elements = read_random(from.random_data(), part.of("random_data"));
   }
   tensor.initial = read_contents(part, "initial", from.has_initial(), from.initial(), tensor);
   tensor.result = read_contents(part, "result", from.has_result(), from.result(), tensor);
@@ -197,7 +158,7 @@ Parameters read_parameters(const Part& node, const Operator& op, const Place& pl
     const pb::FieldDescriptor* field = node.message.GetDescriptor()->FindFieldByName(name);
     if (!fields.HasField(node.message, field)) continue;
     parameters.message = name;
-    parameters.place = node.of(name.c_str(), -1);
+    parameters.place = node.of(name.c_str());
     const pb::Message& message = fields.GetMessage(node.message, field);
     for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
       read_parameter(message, *message.GetDescriptor()->field(i), parameters);
@@ -230,23 +191,21 @@ Case read_node(const mluoptest::Node& node, const Part& part) {
   Case result;
   result.file = part.place.file;
   if (!node.has_op_name()) fail(part.place, "op_name is missing");
-  const Operator& op = operator_of(node.op_name(), part.of("op_name", -1));
-  result.place = {part.place.file, part.of("op_name", -1).line};
+  const Operator& op = operator_of(node.op_name(), part.of("op_name"));
+  result.place = {part.place.file, part.of("op_name").line};
   result.op_name = node.op_name();
-  for (int i = 0; i < node.input_size(); ++i) {
-    Place place = part.of("input", i);
-    place.field += " (" + node.input(i).id() + ')';
-    result.inputs.push_back(read_tensor(node.input(i), {node.input(i), part.subtree("input", i), place}));
-  }
-  for (int i = 0; i < node.output_size(); ++i) {
-    Place place = part.of("output", i);
-    place.field += " (" + node.output(i).id() + ')';
-    result.outputs.push_back(read_tensor(node.output(i), {node.output(i), part.subtree("output", i), place}));
-  }
+  const auto read_tensors = [&](const char* name, const auto& tensors, std::vector<Tensor>& to) {
+    for (int i = 0; i < tensors.size(); ++i) {
+      Part tensor = part.nested(tensors[i], name, i);
+      tensor.place.field += " (" + tensors[i].id() + ')';
+      to.push_back(read_tensor(tensors[i], tensor));
+    }
+  };
+  read_tensors("input", node.input(), result.inputs);
+  read_tensors("output", node.output(), result.outputs);
   if (node.has_test_param()) {
-    const Part test{node.test_param(), part.subtree("test_param", -1), part.of("test_param", -1)};
-    read_criteria(test, "error_func", "error_threshold", node.test_param().error_func(),
-                  node.test_param().error_threshold(), result);
+    read_criteria(part.nested(node.test_param(), "test_param"), "error_func", "error_threshold",
+                  node.test_param().error_func(), node.test_param().error_threshold(), result);
   }
   read_criteria(part, "evaluation_criterion", "evaluation_threshold", node.evaluation_criterion(),
                 node.evaluation_threshold(), result);
@@ -254,7 +213,7 @@ Case read_node(const mluoptest::Node& node, const Part& part) {
   if (node.omp_settings().has_algorithm()) {
     result.algorithm = node.omp_settings().algorithm();
     if (*result.algorithm != "native" && *result.algorithm != "device") {
-      fail(part.of("omp_settings", -1), "algorithm is '" + *result.algorithm + "', expected native or device");
+      fail(part.of("omp_settings"), "algorithm is '" + *result.algorithm + "', expected native or device");
     }
   }
   if (node.omp_settings().has_tasks()) result.tasks = node.omp_settings().tasks();
@@ -274,11 +233,11 @@ Case parse_case(const std::string& contents, Format format, const std::string& f
   }
   TextError error, ignored;
   FieldTree tree;
-  if (!parse_text(contents, node, &tree, error)) {
+  if (!parse_text(contents, node, tree, error)) {
     mluoptest::CaseName name;
     FieldTree name_tree;
-    if (parse_text(contents, name, &name_tree, ignored) && name.has_op_name()) {
-      operator_of(name.op_name(), Part{name, &name_tree, {file}}.of("op_name", -1));
+    if (parse_text(contents, name, name_tree, ignored) && name.has_op_name()) {
+      operator_of(name.op_name(), Part{name, &name_tree, {file}}.of("op_name"));
     }
     error.report(contents, file);
   }

@@ -20,7 +20,7 @@ Indices without(const Indices& all, size_t begin, size_t end) {
 }
 
 // Removes halves, then quarters, down to single elements, of one collection. Every attempt keeps at least one.
-Case reduce_collection(const Case& the_case, const Reduction& reduction, const Fails& fails) {
+Case reduce_collection(const Case& the_case, const Operator& op, const Reduction& reduction, const Fails& fails) {
   Case smallest = the_case;
   Indices kept(static_cast<size_t>(reduction.count(the_case)));
   std::iota(kept.begin(), kept.end(), int64_t{0});
@@ -29,13 +29,15 @@ Case reduce_collection(const Case& the_case, const Reduction& reduction, const F
     for (size_t begin = 0; begin < kept.size() && kept.size() > 1;) {
       const size_t end = std::min(begin + length, kept.size());
       const Indices rest = without(kept, begin, end);
-      Case smaller = rest.empty() ? Case{} : reduction.keep(the_case, rest);
-      if (!rest.empty() && fails(smaller)) {
-        kept = rest;
-        smallest = std::move(smaller);
-      } else {
-        begin = end;
-      }
+      begin = end;
+      if (rest.empty()) continue;
+      Case smaller = the_case;
+      reduction.keep(smaller, rest);
+      op.fit(smaller);
+      if (!fails(smaller)) continue;
+      begin -= kept.size() - rest.size();
+      kept = rest;
+      smallest = std::move(smaller);
     }
   }
   return smallest;
@@ -51,23 +53,16 @@ Case self_contained(const Case& the_case) {
   result.inputs.clear();
   result.outputs.clear();
   for (size_t i = 0; i < bound.size(); ++i) {
-    Tensor tensor = *bound[i].tensor;
     const bool is_input = op.tensors[i].is_read();
+    Tensor& tensor = (is_input ? result.inputs : result.outputs).emplace_back(*bound[i].tensor);
     tensor.id = op.tensors[i].id;
     tensor.elements = {};
     tensor.initial.reset();
     tensor.result.reset();
-    if (bound[i].before != nullptr || is_input) {
-      Elements before;
-      before.source = Elements::Source::kInline;
-      before.bytes = load(*bound[i].tensor, bound[i].before != nullptr ? *bound[i].before : Elements{}, folder);
-      if (is_input) {
-        tensor.elements = std::move(before);
-      } else {
-        tensor.initial = std::move(before);
-      }
-    }
-    (is_input ? result.inputs : result.outputs).push_back(std::move(tensor));
+    if (bound[i].before == nullptr) continue;
+    Elements& before = is_input ? tensor.elements : tensor.initial.emplace();
+    before.source = Elements::Source::kInline;
+    before.bytes = load(*bound[i].tensor, *bound[i].before, folder);
   }
   for (Parameter& parameter : result.parameters.all) {
     if (parameter.name == "num_act_out") parameter.present = false;
@@ -84,7 +79,7 @@ Case reduce(const Case& the_case, const Fails& fails, std::ostream& progress) {
     for (const Reduction& reduction : op.reductions) {
       const int64_t before = reduction.count(smallest);
       if (before <= 1) continue;
-      smallest = reduce_collection(smallest, reduction, fails);
+      smallest = reduce_collection(smallest, op, reduction, fails);
       const int64_t after = reduction.count(smallest);
       if (after == before) continue;
       progress << reduction.name << ": " << before << " -> " << after << '\n';

@@ -15,20 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* name_of(Status status) {
-  switch (status) {
-    case Status::kPassed: return "PASS ";
-    case Status::kFailed: return "FAIL ";
-    case Status::kInvalid: break;
-  }
-  return "ERROR";
-}
-
-std::string threshold_text(double threshold) {
-  std::ostringstream text;
-  text << threshold;
-  return text.str();
-}
+// Of an outcome, by its status: in lines and in JSON.
+constexpr const char* kLineNames[] = {"PASS ", "FAIL ", "ERROR"};
+constexpr const char* kJsonNames[] = {"passed", "failed", "invalid"};
 
 // The judgments of all outputs, or of those that failed, in one line.
 std::string judgments_of(const Outcome& outcome) {
@@ -58,57 +47,31 @@ std::string details_of(const Outcome& outcome) {
   return text;
 }
 
-// The UTF-8 character at the beginning of a text: its bytes and code point. Not valid: one byte, code point 0.
-struct Character {
-  size_t length;
-  uint32_t code;
-};
+// A value as JSON. Names of files and messages may hold any bytes: what is not valid UTF-8 becomes U+FFFD.
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-Character first_character(std::string_view text) {
-  constexpr Character kInvalid{1, 0};
-  const auto byte = [&](size_t i) { return uint32_t{static_cast<unsigned char>(text[i])}; };
-  const uint32_t lead = byte(0);
-  if (lead < 0x80) return {1, lead};
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  constexpr uint32_t kLeast[] = {0x80, 0x800, 0x10000};
-  if (lead < 0xC0 || lead > 0xF7 || text.size() < length) return kInvalid;
-  uint32_t code = lead & (0x7FU >> length);
-  for (size_t i = 1; i < length; ++i) {
-    if (byte(i) >> 6 != 2) return kInvalid;
-    code = code << 6 | (byte(i) & 0x3F);
-  }
-  if (code < kLeast[length - 2] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return kInvalid;
-  return {length, code};
-}
-
-// Whether XML can hold the character.
-bool is_in_xml(uint32_t code) {
-  if (code < 0x20) return code == '\n' || code == '\t' || code == '\r';
-  return code != 0xFFFE && code != 0xFFFF;
-}
-
-// A character with a meaning in XML; "" for others.
-std::string entity_of(uint32_t code, bool in_attribute) {
-  switch (code) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    case '\r': return "&#13;";
-    case '\n': return in_attribute ? "&#10;" : "";
-    case '\t': return in_attribute ? "&#9;" : "";
-    default: return "";
-  }
-}
-
-// What is not valid UTF-8, and characters that XML cannot hold, become U+FFFD.
-std::string xml(std::string_view text, bool in_attribute = true) {
+// Makes a text one of XML: characters that it cannot hold become U+FFFD.
+std::string xml(const std::string& text, bool in_attribute = true) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  const std::string valid = Json::parse(dump(text)).get<std::string>();
   std::string escaped;
-  while (!text.empty()) {
-    const auto [length, code] = first_character(text);
-    const std::string entity = is_in_xml(code) ? entity_of(code, in_attribute) : "\xEF\xBF\xBD";
-    escaped += entity.empty() ? text.substr(0, length) : entity;
-    text.remove_prefix(length);
+  for (size_t i = 0; i < valid.size(); ++i) {
+    const std::string_view rest = std::string_view(valid).substr(i);
+    if (rest.starts_with("\xEF\xBF\xBE") || rest.starts_with("\xEF\xBF\xBF")) {  // U+FFFE, U+FFFF
+      escaped += kReplacement;
+      i += kReplacement.size() - 1;
+      continue;
+    }
+    switch (const char c = valid[i]) {
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      case '\r': escaped += "&#13;"; break;
+      case '\n': escaped += in_attribute ? "&#10;" : "\n"; break;
+      case '\t': escaped += in_attribute ? "&#9;" : "\t"; break;
+      default: escaped += static_cast<unsigned char>(c) < 0x20 ? kReplacement : std::string_view(&c, 1);
+    }
   }
   return escaped;
 }
@@ -142,13 +105,10 @@ Json json_of(const OutputOutcome& output) {
 }
 
 Json json_of(const Outcome& outcome) {
-  const char* status = outcome.status == Status::kPassed   ? "passed"
-                       : outcome.status == Status::kFailed ? "failed"
-                                                           : "invalid";
   Json json = {{"file", outcome.file},
                {"operator", outcome.op},
                {"algorithm", outcome.algorithm},
-               {"status", status},
+               {"status", kJsonNames[static_cast<size_t>(outcome.status)]},
                {"seconds", outcome.seconds}};
   if (!outcome.message.empty()) json["message"] = outcome.message;
   json["outputs"] = Json::array();
@@ -174,23 +134,25 @@ void Summary::add(const Outcome& outcome) {
 int Summary::exit_status() const { return invalid > 0 ? 2 : failed > 0 ? 1 : 0; }
 
 std::string text_of(const std::vector<Judgment>& judgments, bool thresholds) {
-  std::string text;
+  constexpr int kThresholdDigits = 6;
+  std::vector<std::string> texts;
   for (const Judgment& judgment : judgments) {
-    text += (text.empty() ? "" : ", ") + std::string(name_of(judgment.criterion.metric)) + ' ' + judgment.value;
+    std::string& text = texts.emplace_back(name_of(judgment.criterion.metric));
+    text += ' ' + judgment.value;
     if (!thresholds || judgment.criterion.metric == Metric::kBits) continue;
     text += (judgment.passed ? " (at most " : " (expected at most ") +
-            threshold_text(judgment.criterion.threshold) + ')';
+            text_of(judgment.criterion.threshold, kThresholdDigits) + ')';
   }
-  return text;
+  return joined(texts);
 }
 
 void print(std::ostream& out, const Outcome& outcome) {
   if (outcome.status == Status::kInvalid) {
-    out << name_of(outcome.status) << "  " << outcome.message << '\n';
+    out << kLineNames[static_cast<size_t>(outcome.status)] << "  " << outcome.message << '\n';
     return;
   }
-  out << name_of(outcome.status) << "  " << outcome.algorithm << "  " << outcome.file << "  "
-      << judgments_of(outcome);
+  out << kLineNames[static_cast<size_t>(outcome.status)] << "  " << outcome.algorithm << "  " << outcome.file
+      << "  " << judgments_of(outcome);
   if (outcome.timing) {
     const Timing& timing = *outcome.timing;
     out << std::setprecision(3) << "  " << timing.latency * 1e3 << " ms, io " << timing.io_efficiency * 100
@@ -228,8 +190,7 @@ void write_junit(const std::string& file, const std::vector<Outcome>& outcomes) 
         << "\">" << xml(details, false) << "</" << element << ">\n    </testcase>\n";
   }
   out << "  </testsuite>\n</testsuites>\n";
-  const std::string text = std::move(out).str();
-  write_file(file, text.data(), text.size());
+  write_file(file, out.str());
 }
 
 JsonReport::JsonReport(const std::string& file) : file_(file), out_(file, std::ios::binary) {
@@ -243,9 +204,7 @@ JsonReport::~JsonReport() {
 }
 
 void JsonReport::add(const Outcome& outcome) {
-  // Names of files and messages may hold any bytes.
-  const std::string line = json_of(outcome).dump(-1, ' ', false, Json::error_handler_t::replace);
-  out_ << (empty_ ? "\n" : ",\n") << line << std::flush;
+  out_ << (empty_ ? "\n" : ",\n") << dump(json_of(outcome)) << std::flush;
   empty_ = false;
 }
 

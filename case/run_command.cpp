@@ -63,15 +63,6 @@ std::string common_folder(const std::vector<std::string>& paths) {
   return common->string();
 }
 
-// What the file holds if the run is killed.
-Outcome unfinished() {
-  Outcome outcome;
-  outcome.file = "mluop_case run";
-  outcome.status = Status::kInvalid;
-  outcome.message = "the run did not end";
-  return outcome;
-}
-
 // One line of a terminal on stderr that is rewritten for each case.
 class ProgressBar {
  public:
@@ -106,8 +97,9 @@ int run_command(const RunCommand& command) {
   if (files.empty()) fail({}, "no case found: expected files, or folders with .prototxt or .pb files");
   RunOptions options = command.options;
   if (!options.save_output.empty()) options.save_root = common_folder(command.paths);
-  // Fails before the cases run.
-  if (!command.junit.empty()) write_junit(command.junit, {unfinished()});
+  // Fails before the cases run. The file holds this outcome if the run is killed.
+  const Outcome unfinished{.file = "mluop_case run", .status = Status::kInvalid, .message = "the run did not end"};
+  if (!command.junit.empty()) write_junit(command.junit, {unfinished});
   std::optional<JsonReport> json;
   if (!command.json.empty()) json.emplace(command.json);
   std::vector<Outcome> outcomes;

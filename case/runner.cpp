@@ -33,32 +33,13 @@ double tolerance_of(const std::vector<Judgment>& judgments) {
   return 0;
 }
 
-class Comparer {
- public:
-  Comparer(const Operator& op, const RunOptions& options, std::vector<OutputOutcome>& outcomes)
-      : op_(op), options_(options), outcomes_(outcomes) {}
-
-  void compare(size_t i, const char* baseline, const Results& results, const Dims& dims,
-               const std::vector<Criterion>& criteria) {
-    OutputOutcome outcome{op_.tensors[i].id, baseline, judge(results, criteria, options_.verdict), std::nullopt};
-    if (!outcome.passed()) {
-      outcome.errors =
-          errors_of(results, dims, op_.tensors[i].axes, tolerance_of(outcome.judgments), options_.worst);
-    }
-    outcomes_.push_back(std::move(outcome));
-  }
-
- private:
-  const Operator& op_;
-  const RunOptions& options_;
-  std::vector<OutputOutcome>& outcomes_;
-};
+const std::vector<Criterion> kSameBits = {{Metric::kBits, 0}};
 
 std::vector<Criterion> criteria_of(const Case& the_case, const Operator& op, const Operand& output,
                                    mluOpOmpAlgorithm_t algorithm) {
   if (!the_case.criteria.empty()) return the_case.criteria;
   if (op.criteria != nullptr) return op.criteria(output, algorithm);
-  return {{Metric::kBits, 0}};
+  return kSameBits;
 }
 
 void save(const LoadedCase& loaded, const Run& run, const Case& the_case, const std::string& algorithm,
@@ -74,8 +55,8 @@ void save(const LoadedCase& loaded, const Run& run, const Case& the_case, const 
   for (size_t i = 0; i < loaded.op().tensors.size(); ++i) {
     const TensorRule& rule = loaded.op().tensors[i];
     if (!rule.is_written()) continue;
-    const std::string file = (target / (stem + rule.id + ".bin")).string();
-    write_file(file, run[i].as<char>(), static_cast<size_t>(run[i].bytes()));
+    write_file((target / (stem + rule.id + ".bin")).string(),
+               {run[i].as<char>(), static_cast<size_t>(run[i].bytes())});
   }
 }
 
@@ -106,29 +87,35 @@ struct Session {
 void run_loaded(Session& session, const Case& the_case, const RunOptions& options, Outcome& outcome) {
   const mluOpOmpAlgorithm_t algorithm = algorithm_of(outcome.algorithm);
   const LoadedCase& loaded = session.loaded;
+  const Operator& op = loaded.op();
   Run run(loaded, algorithm);
   run.call();
   check_inputs(loaded, run);
   const Run& oracle = session.expected();
-  Comparer comparer(loaded.op(), options, outcome.outputs);
-  for (size_t i = 0; i < loaded.op().tensors.size(); ++i) {
-    if (!loaded.op().tensors[i].is_written()) continue;
+  for (size_t i = 0; i < op.tensors.size(); ++i) {
+    const TensorRule& rule = op.tensors[i];
+    if (!rule.is_written()) continue;
     const Operand& found = run[i];
-    const auto count = static_cast<size_t>(found.count());
-    const std::vector<Criterion> criteria = criteria_of(the_case, loaded.op(), found, algorithm);
-    const bool copies = loaded.op().copies;
-    const Dims dims = loaded.op().report_shape != nullptr ? loaded.op().report_shape(run.arguments()) : found.dims;
-    comparer.compare(i, "oracle", {found.dtype, count, found.data, oracle[i].data, copies}, dims, criteria);
+    const Dims dims = op.report_shape != nullptr ? op.report_shape(run.arguments()) : found.dims;
+    const auto compare = [&](const char* baseline, const std::byte* expected,
+                             const std::vector<Criterion>& criteria) {
+      const Results results{found.dtype, static_cast<size_t>(found.count()), found.data, expected, op.copies};
+      OutputOutcome output{rule.id, baseline, judge(results, criteria, options.verdict), std::nullopt};
+      if (!output.passed()) {
+        output.errors = errors_of(results, dims, rule.axes, tolerance_of(output.judgments), options.worst);
+      }
+      outcome.outputs.push_back(std::move(output));
+    };
+    const std::vector<Criterion> criteria = criteria_of(the_case, op, found, algorithm);
+    compare("oracle", oracle[i].data, criteria);
     const Bytes& stored = loaded.after(i);
     if (stored.size() != static_cast<size_t>(found.bytes()) || stored.empty()) continue;
-    const bool any_order = loaded.op().atomic_sums && outcome.algorithm == "device" && is_floating(found.dtype);
-    comparer.compare(i, "stored", {found.dtype, count, found.data, stored.data(), copies}, dims,
-                     options.bits && !any_order ? std::vector<Criterion>{{Metric::kBits, 0}} : criteria);
+    const bool any_order = op.atomic_sums && algorithm == MLUOP_OMP_ALGORITHM_DEVICE && is_floating(found.dtype);
+    compare("stored", stored.data(), options.bits && !any_order ? kSameBits : criteria);
   }
   if (!options.save_output.empty()) save(loaded, run, the_case, outcome.algorithm, options);
   if (options.repeat > 0) {
-    const Work work = loaded.op().work != nullptr ? loaded.op().work(run.arguments())
-                                                  : work_of_tensors(loaded.op(), run.arguments());
+    const Work work = op.work != nullptr ? op.work(run.arguments()) : work_of_tensors(op, run.arguments());
     outcome.timing = measure([&] { run.repeat(); }, work, options.repeat);
   }
 }
@@ -137,10 +124,7 @@ Outcome run_one(const Case& the_case, const std::string& algorithm, const RunOpt
                 std::optional<Session>& session) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  Outcome outcome;
-  outcome.file = the_case.file;
-  outcome.op = the_case.op_name;
-  outcome.algorithm = algorithm;
+  Outcome outcome{.file = the_case.file, .op = the_case.op_name, .algorithm = algorithm};
   set_tasks(options.tasks > 0 ? options.tasks : the_case.tasks.value_or(0));
   try {
     if (!session) session.emplace(the_case);
@@ -188,10 +172,8 @@ std::vector<Outcome> run_file(const std::string& file, const RunOptions& options
     if (options.own_files) require_own_files(*the_case);
   } catch (const std::exception& error) {
     const bool names_file = dynamic_cast<const Problem*>(&error) != nullptr;
-    Outcome outcome;
-    outcome.file = file;
-    outcome.status = Status::kInvalid;
-    outcome.message = names_file ? error.what() : file + ": " + error.what();
+    const std::string message = names_file ? error.what() : file + ": " + error.what();
+    const Outcome outcome{.file = file, .status = Status::kInvalid, .message = message};
     if (report) report(outcome);
     return {outcome};
   }

@@ -20,15 +20,15 @@ enum class Status {
 };
 
 struct RunOptions {
-  std::vector<std::string> algorithms;  // empty: that of the case, else native
-  int tasks = 0;                        // 0: those of the case, else OMP_NUM_THREADS
-  int repeat = 0;                       // 0: do not measure
+  std::vector<std::string> algorithms = {};  // empty: that of the case, else native
+  int tasks = 0;                             // 0: those of the case, else OMP_NUM_THREADS
+  int repeat = 0;                            // 0: do not measure
   Verdict verdict = Verdict::kStrict;
   bool bits = false;       // stored outputs must have the same bits, except sums that atomics add in any order
   bool own_files = false;  // a case that names a file outside its folder is invalid
   // A folder: <folder of the case in save_root>/<file name>.<algorithm>.<tensor>.bin in it.
-  std::string save_output;
-  std::string save_root;  // canonical, contains all cases; empty: the folder of the case
+  std::string save_output = {};
+  std::string save_root = {};  // canonical, contains all cases; empty: the folder of the case
   size_t worst = 5;
 };
 
@@ -48,12 +48,12 @@ struct Timing {
 };
 
 struct Outcome {
-  std::string file, op, algorithm;
+  std::string file = {}, op = {}, algorithm = {};
   Status status = Status::kPassed;
-  std::string message;  // of a call that failed, or an invalid case
-  std::vector<OutputOutcome> outputs;
+  std::string message = {};  // of a call that failed, or an invalid case
+  std::vector<OutputOutcome> outputs = {};
   double seconds = 0;  // of everything, with the oracle
-  std::optional<Timing> timing;
+  std::optional<Timing> timing = {};
 };
 
 // Receives each outcome before the next algorithm runs.

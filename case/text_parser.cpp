@@ -1,7 +1,6 @@
 #include "case/text_parser.h"
 
 #include <google/protobuf/descriptor.h>
-#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
@@ -30,18 +29,6 @@ std::string field_before(std::string_view text, int line, int column) {
   return std::string(text.substr(first, end + 1 - first));
 }
 
-class FirstError : public pb::io::ErrorCollector {
- public:
-  explicit FirstError(TextError& error) : error_(error) {}
-  void AddError(int line, int column, const std::string& message) override {
-    if (error_.message.empty()) error_ = {line, column, message};
-  }
-  void AddWarning(int, int, const std::string&) override {}
-
- private:
-  TextError& error_;
-};
-
 }  // namespace
 
 void TextError::report(std::string_view text, const std::string& file) const {
@@ -53,15 +40,14 @@ void silence_protobuf() {
   static_cast<void>(previous);
 }
 
-bool parse_text(const std::string& text, pb::Message& message, FieldTree* tree, TextError& error) {
-  FirstError errors(error);
+bool parse_text(const std::string& text, pb::Message& message, FieldTree& tree, TextError& error) {
   pb::TextFormat::Parser parser;
   parser.AllowUnknownField(true);
   parser.AllowUnknownExtension(true);
   parser.AllowPartialMessage(true);
   parser.SetRecursionLimit(kMaxDepth);
-  parser.RecordErrorsTo(&errors);
-  if (tree != nullptr) parser.WriteLocationsTo(tree);
+  parser.RecordErrorsTo(&error);
+  parser.WriteLocationsTo(&tree);
   return parser.ParseFromString(text, &message);
 }
 
@@ -76,9 +62,9 @@ Place Part::of(const char* name, int index) const {
   return {place.file, line > 0 ? line : place.line, path};
 }
 
-FieldTree* Part::subtree(const char* name, int index) const {
+Part Part::nested(const pb::Message& nested, const char* name, int index) const {
   const pb::FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
-  return tree == nullptr ? nullptr : tree->GetTreeForNested(field, index);
+  return {nested, tree == nullptr ? nullptr : tree->GetTreeForNested(field, index), of(name, index)};
 }
 
 }  // namespace mluop::cases

@@ -1,11 +1,13 @@
 // Text and binary messages with the places of their fields. A header of read.cpp only.
 #pragma once
 
+#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
 
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "case/model.h"
 
@@ -14,17 +16,20 @@ namespace mluop::cases {
 using FieldTree = google::protobuf::TextFormat::ParseInfoTree;
 
 // The first error of a text.
-struct TextError {
+struct TextError : google::protobuf::io::ErrorCollector {
   int line = -1, column = 0;
   std::string message;
 
+  void AddError(int error_line, int error_column, const std::string& text) override {
+    if (message.empty()) std::tie(line, column, message) = std::tie(error_line, error_column, text);
+  }
   // Throws Problem with the line, and the field in front of the error.
   [[noreturn]] void report(std::string_view text, const std::string& file) const;
 };
 
-// Parses text with unknown fields, extensions and missing required fields. tree may be null. Returns false and the
+// Parses text with unknown fields, extensions and missing required fields. Returns false and the
 // error if the text is not valid.
-bool parse_text(const std::string& text, google::protobuf::Message& message, FieldTree* tree, TextError& error);
+bool parse_text(const std::string& text, google::protobuf::Message& message, FieldTree& tree, TextError& error);
 
 // protobuf logs to stderr what it also returns: not after this call.
 void silence_protobuf();
@@ -35,9 +40,10 @@ struct Part {
   const FieldTree* tree;
   Place place;
 
-  // The place of a field; index: of a repeated field, else ignored.
-  Place of(const char* name, int index) const;
-  FieldTree* subtree(const char* name, int index) const;
+  // The place of a field; index: of a message of the outermost one's repeated fields.
+  Place of(const char* name, int index = -1) const;
+  // A field that is a message.
+  Part nested(const google::protobuf::Message& field, const char* name, int index = -1) const;
 };
 
 }  // namespace mluop::cases

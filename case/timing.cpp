@@ -20,9 +20,9 @@ double median_of(std::vector<double>& samples) {
 
 double fma_peak(int threads) {
   static std::map<int, double> peaks;
-  const auto found = peaks.find(threads);
-  return found != peaks.end() ? found->second
-                              : peaks.emplace(threads, perf::measure_fma_peak(threads)).first->second;
+  const auto [peak, added] = peaks.try_emplace(threads);
+  if (added) peak->second = perf::measure_fma_peak(threads);
+  return peak->second;
 }
 
 }  // namespace

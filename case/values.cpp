@@ -1,5 +1,6 @@
 #include "case/values.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -40,6 +41,10 @@ constexpr std::array<Type, kTypeLimit> kTypeOf = [] {
   return table;
 }();
 
+// By layout.
+constexpr std::string_view kLayoutNames[] = {"NCHW", "NHWC", "HWCN", "NDHWC", "ARRAY", "NCDHW",
+                                             "TNC",  "NTC",  "NC",   "NLC",   "NCL"};
+
 const Type& type_of(mluOpDataType_t dtype) { return kTypeOf[static_cast<size_t>(dtype)]; }
 
 }  // namespace
@@ -55,10 +60,11 @@ mluOpDataType_t dtype_of_name(std::string_view name) {
   return MLUOP_DTYPE_INVALID;
 }
 
-std::string_view layout_name(mluOpTensorLayout_t layout) {
-  constexpr std::string_view kNames[] = {"NCHW", "NHWC", "HWCN", "NDHWC", "ARRAY", "NCDHW",
-                                         "TNC",  "NTC",  "NC",   "NLC",   "NCL"};
-  return kNames[static_cast<size_t>(layout)];
+std::string_view layout_name(mluOpTensorLayout_t layout) { return kLayoutNames[static_cast<size_t>(layout)]; }
+
+mluOpTensorLayout_t layout_of_name(std::string_view name) {
+  const auto* found = std::find(std::begin(kLayoutNames), std::end(kLayoutNames), name);
+  return static_cast<mluOpTensorLayout_t>(found - kLayoutNames);
 }
 
 uint64_t bits_at(const std::byte* data, mluOpDataType_t dtype, size_t i) {

@@ -14,11 +14,15 @@ namespace {
 
 namespace pb = google::protobuf;
 
+std::string upper(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return result;
+}
+
 mluoptest::DataType dtype_field(mluOpDataType_t dtype) {
   mluoptest::DataType value = mluoptest::DTYPE_FLOAT;
-  std::string name = "DTYPE_";
-  for (const char c : dtype_name(dtype)) name += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  mluoptest::DataType_Parse(name, &value);
+  mluoptest::DataType_Parse("DTYPE_" + upper(dtype_name(dtype)), &value);
   return value;
 }
 
@@ -28,16 +32,11 @@ mluoptest::TensorLayout layout_field(mluOpTensorLayout_t layout) {
   return value;
 }
 
+// DIFF3 for bits, which the schema does not have.
 mluoptest::EvaluationCriterion criterion_field(Metric metric) {
-  switch (metric) {
-    case Metric::kDiff1: return mluoptest::DIFF1;
-    case Metric::kDiff2: return mluoptest::DIFF2;
-    case Metric::kDiff3:
-    case Metric::kBits: return mluoptest::DIFF3;
-    case Metric::kDiff3_2: return mluoptest::DIFF3_2;
-    case Metric::kDiff4: break;
-  }
-  return mluoptest::DIFF4;
+  mluoptest::EvaluationCriterion value = mluoptest::DIFF3;
+  mluoptest::EvaluationCriterion_Parse(upper(name_of(metric)), &value);
+  return value;
 }
 
 // Whether value_f has all bits of the elements.
@@ -58,19 +57,16 @@ void write_elements(const Elements& elements, mluOpDataType_t dtype, To& to) {
   const size_t size = element_size(dtype), count = bytes.size() / size;
   const bool numbers = has_exact_numbers(bytes, dtype);
   for (size_t i = 0; i < count; ++i) {
+    const auto bits = static_cast<int64_t>(bits_at(bytes.data(), dtype, i));
+    const double number = number_at(bytes.data(), dtype, i);
     if (numbers) {
-      to.add_value_f(static_cast<float>(number_at(bytes.data(), dtype, i)));
-    } else if (size == 8) {
-      to.add_value_l(static_cast<int64_t>(bits_at(bytes.data(), dtype, i)));
-    } else if (is_floating(dtype)) {
-      to.add_value_i(static_cast<int32_t>(bits_at(bytes.data(), dtype, i)));
+      to.add_value_f(static_cast<float>(number));
+    } else if (dtype == MLUOP_DTYPE_INT32 || (is_floating(dtype) && size < 8)) {
+      to.add_value_i(static_cast<int32_t>(bits));
     } else {
-      to.add_value_l(static_cast<int64_t>(number_at(bytes.data(), dtype, i)));
+      to.add_value_l(size == 8 ? bits : static_cast<int64_t>(number));
     }
   }
-  if (dtype != MLUOP_DTYPE_INT32) return;
-  to.mutable_value_i()->Assign(to.value_l().begin(), to.value_l().end());
-  to.clear_value_l();
 }
 
 void write_random(const Random& random, mluoptest::RandomData& to) {
@@ -157,17 +153,15 @@ std::string text_of(const Case& the_case) {
   return text;
 }
 
-void write_file(const std::string& file, const char* data, size_t size) {
+void write_file(const std::string& file, std::string_view contents) {
   std::ofstream out(file, std::ios::binary);
-  out.write(data, static_cast<std::streamsize>(size));
+  out << contents;
   out.close();
   if (!out) fail({}, "cannot write " + file);
 }
 
 void write_case(const Case& the_case, const std::string& file) {
-  const std::string contents =
-      format_of(file) == Format::kBinary ? node_of(the_case).SerializeAsString() : text_of(the_case);
-  write_file(file, contents.data(), contents.size());
+  write_file(file, format_of(file) == Format::kBinary ? node_of(the_case).SerializeAsString() : text_of(the_case));
 }
 
 }  // namespace mluop::cases

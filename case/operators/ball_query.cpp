@@ -21,22 +21,11 @@ float radius(const Arguments& a, const std::string& name) {
   return std::bit_cast<float>(value);
 }
 
-mluOpStatus_t run(const Arguments& a) {
-  return mluOpBallQuery(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, radius(a, "min_radius"),
-                        radius(a, "max_radius"), a.int32("nsample"), a[2].desc, a[2].data);
-}
-
 void expect(Arguments& a) {
   const reference::BallQueryProblem problem{
       a[0].dim(0), a[0].dim(1), a[1].dim(1), a[2].dim(2), radius(a, "min_radius"), radius(a, "max_radius")};
-  with_element_type(a[0], [&](auto element) {
-    using T = decltype(element);
-    reference::ball_query(problem, a[0].as<T>(), a[1].as<T>(), a[2].as<int32_t>());
-  });
-}
-
-Work work(const Arguments& a) {
-  return {a[0].bytes() + a[1].bytes(), a[2].bytes(), 8 * a[0].dim(0) * a[0].dim(1) * a[1].dim(1)};
+  with_element_type(
+      a[0], [&]<class T>() { reference::ball_query(problem, a[0].as<T>(), a[1].as<T>(), a[2].as<int32_t>()); });
 }
 
 void fit(Case& c) {
@@ -44,15 +33,12 @@ void fit(Case& c) {
 }
 
 Case make(const Recipe& r) {
-  Case c;
-  c.op_name = "ball_query";
-  c.parameters.message = "ball_query_param";
+  Case c = new_case("ball_query", r, {"nsample"});
   c.parameters.set_real("min_radius", 0);
   c.parameters.set_real("max_radius", 0.375);
-  c.parameters.set("nsample", r["nsample"]);
   c.inputs = {with_uniform(make_tensor("new_xyz", r.dtype, {r["b"], r["m"], 3}), r.seed),
               with_uniform(make_tensor("xyz", r.dtype, {r["b"], r["n"], 3}), r.seed + 1)};
-  c.outputs = {make_tensor("idx", MLUOP_DTYPE_INT32, {})};
+  c.outputs = {make_tensor("idx", MLUOP_DTYPE_INT32)};
   fit(c);
   return c;
 }
@@ -67,13 +53,17 @@ std::vector<Operator> ball_query_operators() {
                 {"idx", Role::kKeptOutput, {"batch", "center", "sample"}, kAnyLayout}};
   op.function = "mluOpBallQuery";
   op.parameter_messages = {"ball_query_param"};
-  op.run = run;
+  op.run = [](const Arguments& a) {
+    return call(mluOpBallQuery, a.handle, a[0], a[1], radius(a, "min_radius"), radius(a, "max_radius"),
+                a.int32("nsample"), a[2]);
+  };
   op.expect = expect;
-  op.work = work;
+  op.work = [](const Arguments& a) { return each_once(a, 2, 8 * a[0].dim(0) * a[0].dim(1) * a[1].dim(1)); };
   op.sizes = {{"b", 2, 1, 4}, {"m", 32, 1, 300}, {"n", 200, 1, 300}, {"nsample", 16, 1, 40}};
   op.make = make;
-  op.reductions = {axis_reduction("points", {{1, 1}}, fit), axis_reduction("centers", {{0, 1}}, fit),
-                   axis_reduction("batches", {{0, 0}, {1, 0}}, fit)};
+  op.fit = fit;
+  op.reductions = {axis_reduction("points", {{1, 1}}), axis_reduction("centers", {{0, 1}}),
+                   axis_reduction("batches", {{0, 0}, {1, 0}})};
   return {op};
 }
 

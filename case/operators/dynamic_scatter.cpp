@@ -2,8 +2,7 @@
 #include <map>
 
 #include "case/operators/support.h"
-#include "reference/dynamic_point_to_voxel_forward.h"
-#include "reference/dynamic_scatter_backward.h"
+#include "reference/dynamic_scatter.h"
 
 namespace mluop::cases {
 namespace {
@@ -22,16 +21,6 @@ reference::Reduction reduction_of(mluOpReduceMode_t reduce_type) {
 }
 
 // Forward.
-
-mluOpStatus_t query_forward(const Arguments& a, size_t* bytes) {
-  return mluOpGetDynamicPointToVoxelForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, bytes);
-}
-
-mluOpStatus_t run_forward(const Arguments& a) {
-  return mluOpDynamicPointToVoxelForward(a.handle, reduce_type(a), a[0].desc, a[0].data, a[1].desc, a[1].data,
-                                         a.workspace, a.workspace_size, a[2].desc, a[2].data, a[3].desc, a[3].data,
-                                         a[4].desc, a[4].data, a[5].desc, a[5].data, a[6].desc, a[6].data);
-}
 
 void expect_forward(Arguments& a) {
   const auto result = reference::dynamic_point_to_voxel_forward(reduction_of(reduce_type(a)), a[0].dim(0),
@@ -78,15 +67,11 @@ Tensor coordinates(const Recipe& r) {
 }
 
 Case make_forward(const Recipe& r) {
-  Case c;
-  c.op_name = "dynamic_point_to_voxel_forward";
-  c.parameters.message = "dynamic_point_to_voxel_forward_param";
-  c.parameters.set("reduce_type", r["reduce_type"]);
+  Case c = new_case("dynamic_point_to_voxel_forward", r, {"reduce_type"});
   c.inputs = {with_uniform(make_tensor("feats", MLUOP_DTYPE_FLOAT, {r["n"], r["c"]}), r.seed + 1), coordinates(r)};
-  c.outputs = {
-      make_tensor("voxel_feats", MLUOP_DTYPE_FLOAT, {}), make_tensor("voxel_coors", MLUOP_DTYPE_INT32, {}),
-      make_tensor("point2voxel_map", MLUOP_DTYPE_INT32, {}),
-      make_tensor("voxel_points_count", MLUOP_DTYPE_INT32, {}), make_tensor("voxel_num", MLUOP_DTYPE_INT32, {})};
+  c.outputs = {make_tensor("voxel_feats", MLUOP_DTYPE_FLOAT), make_tensor("voxel_coors", MLUOP_DTYPE_INT32),
+               make_tensor("point2voxel_map", MLUOP_DTYPE_INT32),
+               make_tensor("voxel_points_count", MLUOP_DTYPE_INT32), make_tensor("voxel_num", MLUOP_DTYPE_INT32)};
   fit_forward(c);
   return c;
 }
@@ -98,24 +83,14 @@ mluOpStatus_t query_backward(const Arguments& a, size_t* bytes) {
                                                           a[2].desc, a[3].desc, a[4].desc, a[5].desc, bytes);
 }
 
-mluOpStatus_t run_backward(const Arguments& a) {
-  return mluOpDynamicPointToVoxelBackward(
-      a.handle, reduce_type(a), a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data, a[3].desc,
-      a[3].data, a[4].desc, a[4].data, a[5].desc, a[5].data, a.workspace, a.workspace_size, a[6].desc, a[6].data);
-}
-
 void expect_backward(Arguments& a) {
-  const int64_t N = a[1].dim(0), M = a[2].dim(0), C = a[1].dim(1);
-  if (N == 0 || C == 0 || M == 0) return set_zero(a[6]);
-  const reference::DynamicScatterBackwardSizes sizes{static_cast<int>(N), static_cast<int>(M), static_cast<int>(C),
-                                                     *a[5].as<int32_t>()};
-  if (sizes.voxel_num == 0) return set_zero(a[6]);
+  if (a[1].count() == 0 || a[2].count() == 0 || *a[5].as<int32_t>() == 0) return set_zero(a[6]);
+  const reference::DynamicScatterBackwardSizes sizes{static_cast<int>(a[1].dim(0)), static_cast<int>(a[2].dim(0)),
+                                                     static_cast<int>(a[1].dim(1)), *a[5].as<int32_t>()};
   const mluOpReduceMode_t reduce = reduce_type(a);
   if (reduce == MLUOP_REDUCE_DMAX) {
-    std::vector<int32_t> sources(static_cast<size_t>(sizes.voxel_feats_count()));
-    reference::dynamic_scatter_backward(sizes, a[0].as<float>(), a[1].as<float>(), a[2].as<float>(),
-                                        a[3].as<int32_t>(), sources.data(), a[6].as<float>());
-    return;
+    return reference::dynamic_scatter_backward(sizes, a[0].as<float>(), a[1].as<float>(), a[2].as<float>(),
+                                               a[3].as<int32_t>(), a[6].as<float>());
   }
   reference::dynamic_scatter_backward_of_sums(sizes, a[0].as<float>(), a[3].as<int32_t>(),
                                               reduce == MLUOP_REDUCE_DMEAN ? a[4].as<int32_t>() : nullptr,
@@ -165,16 +140,13 @@ void hold_forward_pass(const Recipe& r, Case& c) {
 }
 
 Case make_backward(const Recipe& r) {
-  Case c;
-  c.op_name = "dynamic_point_to_voxel_backward";
-  c.parameters.message = "dynamic_point_to_voxel_backward_param";
-  c.parameters.set("reduce_type", r["reduce_type"]);
+  Case c = new_case("dynamic_point_to_voxel_backward", r, {"reduce_type"});
   if (checked_product({r["n"], r["c"]}) > r.max_inline && r["reduce_type"] != MLUOP_REDUCE_DMAX) {
     describe_sums(r, c);
   } else {
     hold_forward_pass(r, c);
   }
-  c.outputs = {make_tensor("grad_feats", MLUOP_DTYPE_FLOAT, {})};
+  c.outputs = {make_tensor("grad_feats", MLUOP_DTYPE_FLOAT)};
   fit_backward(c);
   return c;
 }
@@ -183,22 +155,16 @@ Case make_backward(const Recipe& r) {
 Reduction voxels_reduction() {
   return {"voxels",
           [](const Case& c) { return std::min<int64_t>(c.inputs[2].dims[0], values_of<int32_t>(c.inputs[5])[0]); },
-          [](const Case& c, const std::vector<int64_t>& kept) {
-            Case smaller = c;
-            for (const size_t input : {0U, 2U, 4U}) smaller.inputs[input] = slices_of(c.inputs[input], 0, kept);
-            std::map<int32_t, int32_t> numbers;
-            for (const int64_t voxel : kept) {
-              numbers.emplace(static_cast<int32_t>(voxel), static_cast<int32_t>(numbers.size()));
-            }
+          [](Case& c, const std::vector<int64_t>& kept) {
+            for (const size_t input : {0U, 2U, 4U}) c.inputs[input] = slices_of(c.inputs[input], 0, kept);
+            const std::map<int32_t, int32_t> positions = positions_of(kept);
             std::vector<int32_t> map = values_of<int32_t>(c.inputs[3]);
             for (int32_t& voxel : map) {
-              const auto found = numbers.find(voxel);
-              voxel = found == numbers.end() ? -1 : found->second;
+              const auto found = positions.find(voxel);
+              voxel = found == positions.end() ? -1 : found->second;
             }
-            smaller.inputs[3] = with_values(c.inputs[3], map);
-            smaller.inputs[5] = with_values<int32_t>(c.inputs[5], {static_cast<int32_t>(kept.size())});
-            fit_backward(smaller);
-            return smaller;
+            c.inputs[3] = with_values(c.inputs[3], map);
+            c.inputs[5] = with_values<int32_t>(c.inputs[5], {static_cast<int32_t>(kept.size())});
           }};
 }
 
@@ -218,8 +184,13 @@ std::vector<Operator> dynamic_scatter_operators() {
                      {"voxel_num", Role::kOutput, {"element"}}};
   for (TensorRule& tensor : forward.tensors) tensor.other_layouts = kAnyLayout;
   forward.parameter_messages = {"dynamic_point_to_voxel_forward_param"};
-  forward.query = query_forward;
-  forward.run = run_forward;
+  forward.query = [](const Arguments& a, size_t* bytes) {
+    return mluOpGetDynamicPointToVoxelForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, bytes);
+  };
+  forward.run = [](const Arguments& a) {
+    return call(mluOpDynamicPointToVoxelForward, a.handle, reduce_type(a), a[0], a[1], a.workspace,
+                a.workspace_size, a[2], a[3], a[4], a[5], a[6]);
+  };
   forward.expect = expect_forward;
   forward.work = work_forward;
   forward.sizes = {{"n", 100, 1, 5000},
@@ -229,8 +200,8 @@ std::vector<Operator> dynamic_scatter_operators() {
                    kCrowded};
   forward.dtypes = {MLUOP_DTYPE_FLOAT};
   forward.make = make_forward;
-  forward.reductions = {axis_reduction("points", {{0, 0}, {1, 0}}, fit_forward),
-                        axis_reduction("channels", {{0, 1}}, fit_forward)};
+  forward.fit = fit_forward;
+  forward.reductions = {axis_reduction("points", {{0, 0}, {1, 0}}), axis_reduction("channels", {{0, 1}})};
   Operator backward = forward;
   backward.name = "dynamic_point_to_voxel_backward";
   backward.aliases = {"dynamic_scatter_backward"};
@@ -244,13 +215,17 @@ std::vector<Operator> dynamic_scatter_operators() {
   for (TensorRule& tensor : backward.tensors) tensor.other_layouts = kAnyLayout;
   backward.parameter_messages = {"dynamic_point_to_voxel_backward_param", "dynamic_scatter_backward_param"};
   backward.query = query_backward;
-  backward.run = run_backward;
+  backward.run = [](const Arguments& a) {
+    return call(mluOpDynamicPointToVoxelBackward, a.handle, reduce_type(a), a[0], a[1], a[2], a[3], a[4], a[5],
+                a.workspace, a.workspace_size, a[6]);
+  };
   backward.has_device_algorithm = true;
   backward.expect = expect_backward;
   backward.work = work_backward;
   backward.make = make_backward;
-  backward.reductions = {voxels_reduction(), axis_reduction("points", {{1, 0}, {3, 0}}, fit_backward),
-                         axis_reduction("channels", {{0, 1}, {1, 1}, {2, 1}}, fit_backward)};
+  backward.fit = fit_backward;
+  backward.reductions = {voxels_reduction(), axis_reduction("points", {{1, 0}, {3, 0}}),
+                         axis_reduction("channels", {{0, 1}, {1, 1}, {2, 1}})};
   return {forward, backward};
 }
 

@@ -42,8 +42,8 @@ mluOpStatus_t run(const Arguments& a) {
   const SparseConvolutionDescriptor desc;
   mluOpStatus_t status = set(a, desc);
   if (status != MLUOP_STATUS_SUCCESS) return status;
-  status = mluOpGetIndicePairs(a.handle, desc, a[0].desc, a[0].data, a.workspace, a.workspace_size, a[2].desc,
-                               a[2].data, a[1].desc, a[1].data, a[3].desc, a[3].data);
+  status = call(mluOpGetIndicePairs, a.handle, mluOpSparseConvolutionDescriptor_t{desc}, a[0], a.workspace,
+                a.workspace_size, a[2], a[1], a[3]);
   if (status != MLUOP_STATUS_SUCCESS) return status;
   int num_act_out = 0;
   status = mluOpGetSparseConvolutionNumActOut(desc, &num_act_out);
@@ -100,9 +100,6 @@ void fit(Case& c) {
   set_shape(c.outputs[0], {capacity, c.inputs[0].dims[1]});
   set_shape(c.outputs[1], {K, 2, L});
   set_shape(c.outputs[2], {K});
-  for (Parameter& parameter : c.parameters.all) {
-    if (parameter.name == "num_act_out") parameter.present = false;
-  }
 }
 
 // Sites spread over the grid, or a corner of it, in ascending or any order, distinct or some of them several times.
@@ -165,10 +162,8 @@ std::vector<Axis> draw_axes(const Recipe& r) {
 }
 
 Case make(const Recipe& r) {
-  Case c;
-  c.op_name = "get_indice_pairs";
+  Case c = new_case("get_indice_pairs", r, {"batch", "sub_m"});
   Parameters& p = c.parameters;
-  p.message = "get_indice_pairs_param";
   if (r["stride"] == 0) fail({}, "stride is 0, expected at least 1");
   const int64_t kernel = r["kernel"], reach = checked_product({r["dilation"], kernel}) + 4;
   checked_product({r["sites"]});
@@ -182,14 +177,12 @@ Case make(const Recipe& r) {
     p.set(name, values);
   };
   p.set("dimnb", axes + 2);
-  p.set("batch", r["batch"]);
   each_axis("pad", &Axis::pad);
   each_axis("stride", &Axis::stride);
   each_axis("dilation", &Axis::dilation);
   each_axis("input_space", &Axis::space);
   each_axis("filter_space", &Axis::kernel);
   each_axis("output_space", &Axis::output);
-  p.set("sub_m", r["sub_m"]);
   p.set("transpose", 0);
   p.set("inverse", 0);
   const std::vector<std::vector<int32_t>> rows = draw_sites(r, p.list("input_space"));
@@ -197,18 +190,10 @@ Case make(const Recipe& r) {
   for (const auto& row : rows) indices.insert(indices.end(), row.begin(), row.end());
   const auto sites = static_cast<int64_t>(rows.size());
   c.inputs = {with_values(make_tensor("indices", MLUOP_DTYPE_INT32, {sites, axes + 1}), indices)};
-  c.outputs = {make_tensor("out_indices", MLUOP_DTYPE_INT32, {}),
-               make_tensor("indice_pairs", MLUOP_DTYPE_INT32, {}),
-               make_tensor("indice_num", MLUOP_DTYPE_INT32, {})};
+  c.outputs = {make_tensor("out_indices", MLUOP_DTYPE_INT32), make_tensor("indice_pairs", MLUOP_DTYPE_INT32),
+               make_tensor("indice_num", MLUOP_DTYPE_INT32)};
   fit(c);
   return c;
-}
-
-Work work(const Arguments& a) {
-  int64_t written = a[2].bytes() + a[3].bytes();
-  // The rows of out_indices that the call writes are at most those of the capacity.
-  written += a[1].bytes();
-  return {a[0].bytes(), written, 0};
 }
 
 }  // namespace
@@ -228,7 +213,6 @@ std::vector<Operator> get_indice_pairs_operators() {
   op.query = query;
   op.run = run;
   op.expect = expect;
-  op.work = work;
   op.sizes = {{"batch", 2, 1, 4},
               {"depth", 4, 1, 1 << 19, false},
               {"height", 10, 1, 1 << 19, false},
@@ -245,7 +229,8 @@ std::vector<Operator> get_indice_pairs_operators() {
               {"uneven", 0, 0, INT16_MAX, false}};
   op.dtypes = {MLUOP_DTYPE_INT32};
   op.make = make;
-  op.reductions = {axis_reduction("sites", {{0, 0}}, fit)};
+  op.fit = fit;
+  op.reductions = {axis_reduction("sites", {{0, 0}})};
   return {op};
 }
 

@@ -13,16 +13,15 @@ struct FilterDims {
 };
 
 FilterDims filter_dims(mluOpTensorLayout_t layout, size_t rank);
+inline FilterDims filter_dims(const Tensor& filters) { return filter_dims(filters.layout, filters.dims.size()); }
 
-// Each sets what follows from the inputs with `fit`.
-Reduction pairs_reduction(void (*fit)(Case&));
+Reduction pairs_reduction();
 // The rows of features (side 0), which are as many as indice_pairs has places. input: whether features are an
 // input.
-Reduction input_rows_reduction(bool input, void (*fit)(Case&));
+Reduction input_rows_reduction(bool input);
 // The rows of output_grad, which is that input, or of features_out.
-Reduction output_rows_reduction(std::optional<size_t> input, void (*fit)(Case&));
+Reduction output_rows_reduction(std::optional<size_t> input);
 // Channels: of filters, the second input, and of an input [rows, channels] that has them.
-Reduction channels_reduction(const char* name, size_t FilterDims::*channel, std::optional<size_t> input,
-                             void (*fit)(Case&));
+Reduction channels_reduction(const char* name, size_t FilterDims::*channel, std::optional<size_t> input);
 
 }  // namespace mluop::cases

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "case/operators/index_pair_reductions.h"
@@ -29,33 +30,28 @@ const int64_t* indice_num(const Arguments& a) {
   return numbers.empty() ? &kNone : numbers.data();
 }
 
-Sizes sizes_of_filters(const Operand& filters, mluOpTensorLayout_t layout) {
-  const FilterDims dims = filter_dims(layout, filters.dims.size());
-  Sizes sizes{};
-  sizes.D = filters.dims.size() == 5 ? filters.dim(dims.first_offset) : 1;
-  sizes.H = filters.dim(dims.first_offset + filters.dims.size() - 4);
-  sizes.W = filters.dim(dims.first_offset + filters.dims.size() - 3);
-  sizes.Ci = filters.dim(dims.Ci);
-  sizes.Co = filters.dim(dims.Co);
-  return sizes;
+Sizes sizes_of(const Operand& filters, mluOpTensorLayout_t layout, int64_t num_act_in, int64_t num_act_out) {
+  const size_t rank = filters.dims.size();
+  const FilterDims dims = filter_dims(layout, rank);
+  const int64_t D = rank == 5 ? filters.dim(dims.first_offset) : 1;
+  const int64_t H = filters.dim(dims.first_offset + rank - 4), W = filters.dim(dims.first_offset + rank - 3);
+  return {num_act_in, num_act_out, filters.dim(dims.Ci), filters.dim(dims.Co), D, H, W};
 }
 
 FilterLayout filter_layout(mluOpTensorLayout_t layout) {
-  const FilterDims dims = filter_dims(layout, 5);
-  return dims.first_offset == 1   ? FilterLayout::kNdhwc
-         : dims.first_offset == 2 ? FilterLayout::kNcdhw
-                                  : FilterLayout::kArray;
+  switch (filter_dims(layout, 5).first_offset) {
+    case 1: return FilterLayout::kNdhwc;
+    case 2: return FilterLayout::kNcdhw;
+    default: return FilterLayout::kArray;
+  }
 }
 
-Work work_of(const Arguments& a, const Sizes& sizes) {
-  int64_t pairs = 0;
-  for (const int64_t number : a.parameters->list("indice_num")) pairs += number;
+// products: of a pair, Ci * Co.
+Work work_of(const Arguments& a, int64_t products) {
+  const std::vector<int64_t>& numbers = a.parameters->list("indice_num");
+  const int64_t pairs = std::accumulate(numbers.begin(), numbers.end(), int64_t{0});
   constexpr int64_t kPairBytes = 8;
-  return {a[0].bytes() + a[1].bytes() + pairs * kPairBytes, a[kOutput].bytes(), 2 * pairs * sizes.Ci * sizes.Co};
-}
-
-std::vector<Criterion> criteria(const Operand& output, mluOpOmpAlgorithm_t) {
-  return mean_errors(output.is_half() ? 3e-3 : 1e-5);
+  return {a[0].bytes() + a[1].bytes() + pairs * kPairBytes, a[kOutput].bytes(), 2 * pairs * products};
 }
 
 // The most pairs that name a row, of inputs (side 0) or of outputs (side 1).
@@ -77,69 +73,28 @@ bool any_empty(const Arguments& a) {
   return std::any_of(a.tensors.begin(), a.tensors.end(), [](const Operand& t) { return t.count() == 0; });
 }
 
-// Forward.
-
-mluOpStatus_t query_forward(const Arguments& a, size_t* bytes) {
-  return mluOpGetIndiceConvolutionForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
-                                                       indice_num(a), a.integer("num_active_out"),
-                                                       a.integer("inverse"), a.integer("sub_m"), bytes);
-}
-
-mluOpStatus_t run_forward(const Arguments& a) {
-  return mluOpIndiceConvolutionForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
-                                       indice_num(a), a.integer("num_active_out"), a.integer("inverse"),
-                                       a.integer("sub_m"), a.workspace, a.workspace_size, a[3].desc, a[3].data);
-}
-
 void expect_forward(Arguments& a) {
+  double* sums = sums_of(a[kOutput]);
   // The library has not checked the pairs.
-  if (a[0].count() == 0 || a[kOutput].count() == 0) {
-    set_zero(a[kOutput]);
-    return;
-  }
-  Sizes sizes = sizes_of_filters(a[1], a[1].layout);
-  sizes.num_act_in = a[0].dim(0);
-  sizes.num_act_out = a[kOutput].dim(0);
-  with_element_type(a[0], [&](auto element) {
-    using T = decltype(element);
-    reference::indice_convolution_forward(sizes, a[0].as<T>(), filter_layout(a[1].layout), a[1].as<T>(),
-                                          a[2].as<int32_t>(), indice_num(a), 0, sizes.Co, sums_of(a[kOutput]));
+  if (any_empty(a)) return;
+  const Sizes sizes = sizes_of(a[1], a[1].layout, a[0].dim(0), a[kOutput].dim(0));
+  with_element_type(a[0], [&]<class T>() {
+    reference::indice_convolution_forward(sizes, a[0].as<const T>(), filter_layout(a[1].layout),
+                                          a[1].as<const T>(), a[2].as<int32_t>(), indice_num(a), 0, sizes.Co,
+                                          sums);
   });
 }
 
-Work work_forward(const Arguments& a) { return work_of(a, sizes_of_filters(a[1], a[1].layout)); }
-
 void fit_forward(Case& c) {
-  const Tensor& filters = c.inputs[1];
-  const int64_t Co = filters.dims[filter_dims(filters.layout, filters.dims.size()).Co];
+  const int64_t Co = c.inputs[1].dims[filter_dims(c.inputs[1]).Co];
   set_shape(c.outputs[0], {c.parameters.integer("num_active_out"), Co});
 }
 
-int64_t terms_forward(const Arguments& a) { return most_pairs_of_row(a, 1) * a[0].dim(1); }
-
-// Backward data.
-
-mluOpStatus_t query_data(const Arguments& a, size_t* bytes) {
-  return mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
-                                                            indice_num(a), a.integer("inverse"), bytes);
-}
-
-mluOpStatus_t run_data(const Arguments& a) {
-  return mluOpIndiceConvolutionBackwardData(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc,
-                                            a[2].data, indice_num(a), a.integer("inverse"), a.integer("sub_m"),
-                                            a.workspace, a.workspace_size, a[3].desc, a[3].data);
-}
-
 void expect_data(Arguments& a) {
-  if (any_empty(a)) {
-    set_zero(a[kOutput]);
-    return;
-  }
-  Sizes sizes = sizes_of_filters(a[1], a[1].layout);
-  sizes.num_act_in = a[kOutput].dim(0);
-  sizes.num_act_out = a[0].dim(0);
-  with_element_type(a[0], [&](auto element) {
-    using T = decltype(element);
+  double* sums = sums_of(a[kOutput]);
+  if (any_empty(a)) return;
+  const Sizes sizes = sizes_of(a[1], a[1].layout, a[kOutput].dim(0), a[0].dim(0));
+  with_element_type(a[0], [&]<class T>() {
     // [K, Ci, Co]
     std::vector<T> filters;
     for (int64_t k = 0; k < sizes.K(); ++k) {
@@ -149,54 +104,26 @@ void expect_data(Arguments& a) {
         }
       }
     }
-    reference::indice_convolution_backward_data(sizes, static_cast<const T*>(a[0].as<T>()),
-                                                static_cast<const T*>(filters.data()), a[2].as<int32_t>(),
-                                                indice_num(a), sums_of(a[kOutput]));
+    const T* first = filters.data();
+    reference::indice_convolution_backward_data(sizes, a[0].as<const T>(), first, a[2].as<int32_t>(),
+                                                indice_num(a), sums);
   });
 }
 
-int64_t terms_data(const Arguments& a) { return most_pairs_of_row(a, 0) * a[0].dim(1); }
-
 void fit_data(Case& c) {
-  const Tensor& filters = c.inputs[1];
-  const int64_t Ci = filters.dims[filter_dims(filters.layout, filters.dims.size()).Ci];
+  const int64_t Ci = c.inputs[1].dims[filter_dims(c.inputs[1]).Ci];
   set_shape(c.outputs[0], {c.inputs[kPairs].dims[2], Ci});
 }
 
-// Backward filter. The filters are read by the position of their dimensions.
-
-mluOpStatus_t query_filter(const Arguments& a, size_t* bytes) {
-  return mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
-                                                              indice_num(a), a.integer("inverse"),
-                                                              a.integer("sub_m"), bytes);
-}
-
-mluOpStatus_t run_filter(const Arguments& a) {
-  return mluOpIndiceConvolutionBackwardFilter(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc,
-                                              a[2].data, indice_num(a), a.integer("inverse"), a.integer("sub_m"),
-                                              a.workspace, a.workspace_size, a[3].desc, a[3].data);
-}
-
+// The filters are read by the position of their dimensions.
 void expect_filter(Arguments& a) {
-  if (any_empty(a)) {
-    set_zero(a[kOutput]);
-    return;
-  }
-  Sizes sizes = sizes_of_filters(a[kOutput], MLUOP_LAYOUT_ARRAY);
-  sizes.num_act_in = a[0].dim(0);
-  sizes.num_act_out = a[1].dim(0);
-  with_element_type(a[0], [&](auto element) {
-    using T = const decltype(element);
-    reference::indice_convolution_backward_filter(sizes, a[0].as<T>(), a[1].as<T>(), a[2].as<int32_t>(),
-                                                  indice_num(a), sums_of(a[kOutput]));
+  double* sums = sums_of(a[kOutput]);
+  if (any_empty(a)) return;
+  const Sizes sizes = sizes_of(a[kOutput], MLUOP_LAYOUT_ARRAY, a[0].dim(0), a[1].dim(0));
+  with_element_type(a[0], [&]<class T>() {
+    reference::indice_convolution_backward_filter(sizes, a[0].as<const T>(), a[1].as<const T>(),
+                                                  a[2].as<int32_t>(), indice_num(a), sums);
   });
-}
-
-Work work_filter(const Arguments& a) { return work_of(a, sizes_of_filters(a[kOutput], MLUOP_LAYOUT_ARRAY)); }
-
-int64_t terms_filter(const Arguments& a) {
-  const std::vector<int64_t>& numbers = a.parameters->list("indice_num");
-  return numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end());
 }
 
 void fit_filter(Case& c) {
@@ -206,18 +133,18 @@ void fit_filter(Case& c) {
   set_shape(c.outputs[0], filters);
 }
 
-// Generators.
+// What the cases of the three operators have.
+struct Generated {
+  Tensor features, output_grad, filters, indice_pairs;
+  std::vector<int64_t> indice_num;
+};
 
-enum class Kind { kForward, kData, kFilter };
-
-template <Kind kKind>
-Case make(const Recipe& r) {
+Generated generate(const Recipe& r) {
   const int64_t L = r["num_act_in"], Y = r["num_act_out"], Ci = r["ci"], Co = r["co"];
   // One pair in `skips` has a negative index; 0: none has.
   const int64_t skips = r["skips"], D = r["d"], H = r["h"], W = r["w"], K = checked_product({D, H, W});
   const int64_t places = checked_product({K, 2, L}) / 2;
   Integers random(r.seed);
-  Case c;
   std::vector<int32_t> pairs(static_cast<size_t>(K * 2 * L), -1);
   std::vector<int64_t> numbers;
   for (int64_t k = 0; k < K; ++k) {
@@ -233,31 +160,47 @@ Case make(const Recipe& r) {
   const Tensor indice_pairs = places > r.max_inline
                                   ? with_uniform(shape, r.seed, 0, static_cast<double>(std::min(L, Y)))
                                   : with_values(shape, pairs);
-  const Tensor features = with_uniform(make_tensor("features", r.dtype, {L, Ci}), r.seed + 1);
-  const Tensor output_grad = with_uniform(make_tensor("output_grad", r.dtype, {Y, Co}), r.seed + 2);
-  const Tensor filters =
-      with_uniform(make_tensor("filters", r.dtype, {Co, D, H, W, Ci}, MLUOP_LAYOUT_NDHWC), r.seed + 3);
-  if constexpr (kKind == Kind::kForward) {
-    c.op_name = "indice_convolution_forward";
-    c.parameters.message = "indice_convolution_forward_param";
-    c.parameters.set("num_active_out", Y);
-    c.inputs = {features, filters, indice_pairs};
-    c.outputs = {make_tensor("features_out", r.dtype, {Y, Co})};
-  } else if constexpr (kKind == Kind::kData) {
-    c.op_name = "indice_convolution_backward_data";
-    c.parameters.message = "indice_convolution_backward_data_param";
-    c.inputs = {output_grad, filters, indice_pairs};
-    c.outputs = {make_tensor("input_grad", r.dtype, {L, Ci})};
-  } else {
-    c.op_name = "indice_convolution_backward_filter";
-    c.parameters.message = "indice_convolution_backward_param";
-    c.inputs = {features, output_grad, indice_pairs};
-    c.outputs = {make_tensor("filters_grad", r.dtype, {D, H, W, Ci, Co})};
-  }
+  return {with_uniform(make_tensor("features", r.dtype, {L, Ci}), r.seed + 1),
+          with_uniform(make_tensor("output_grad", r.dtype, {Y, Co}), r.seed + 2),
+          with_uniform(make_tensor("filters", r.dtype, {Co, D, H, W, Ci}, MLUOP_LAYOUT_NDHWC), r.seed + 3),
+          indice_pairs, numbers};
+}
+
+Case make(const Recipe& r, const std::string& name, const std::string& message, std::vector<Tensor> inputs,
+          Tensor output, const std::vector<int64_t>& indice_num) {
+  Case c = new_case(name, r);
+  c.parameters.message = message;
+  c.inputs = std::move(inputs);
+  c.outputs = {std::move(output)};
   c.parameters.set("inverse", 0);
   c.parameters.set("sub_m", 0);
-  c.parameters.set("indice_num", numbers);
+  c.parameters.set("indice_num", indice_num);
   return c;
+}
+
+Case make_forward(const Recipe& r) {
+  const Generated g = generate(r);
+  Case c = make(r, "indice_convolution_forward", "indice_convolution_forward_param",
+                {g.features, g.filters, g.indice_pairs}, make_tensor("features_out", r.dtype), g.indice_num);
+  c.parameters.set("num_active_out", r["num_act_out"]);
+  fit_forward(c);
+  return c;
+}
+
+Case make_data(const Recipe& r) {
+  const Generated g = generate(r);
+  Case c = make(r, "indice_convolution_backward_data", "indice_convolution_backward_data_param",
+                {g.output_grad, g.filters, g.indice_pairs}, make_tensor("input_grad", r.dtype), g.indice_num);
+  fit_data(c);
+  return c;
+}
+
+Case make_filter(const Recipe& r) {
+  const Generated g = generate(r);
+  const Dims filters = {r["d"], r["h"], r["w"], r["ci"], r["co"]};
+  return make(r, "indice_convolution_backward_filter", "indice_convolution_backward_param",
+              {g.features, g.output_grad, g.indice_pairs}, make_tensor("filters_grad", r.dtype, filters),
+              g.indice_num);
 }
 
 }  // namespace
@@ -273,12 +216,22 @@ std::vector<Operator> indice_convolution_operators() {
   forward.query_function = "mluOpGetIndiceConvolutionForwardWorkspaceSize";
   forward.tensors = {features, filters, pairs, {"features_out", Role::kOutput, {"output row", "channel"}}};
   forward.parameter_messages = {"indice_convolution_forward_param"};
-  forward.query = query_forward;
-  forward.run = run_forward;
+  forward.query = [](const Arguments& a, size_t* bytes) {
+    return mluOpGetIndiceConvolutionForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
+                                                         indice_num(a), a.integer("num_active_out"),
+                                                         a.integer("inverse"), a.integer("sub_m"), bytes);
+  };
+  forward.run = [](const Arguments& a) {
+    return call(mluOpIndiceConvolutionForward, a.handle, a[0], a[1], a[2], indice_num(a),
+                a.integer("num_active_out"), a.integer("inverse"), a.integer("sub_m"), a.workspace,
+                a.workspace_size, a[3]);
+  };
   forward.expect = expect_forward;
-  forward.work = work_forward;
-  forward.terms = terms_forward;
-  forward.criteria = criteria;
+  forward.work = [](const Arguments& a) { return work_of(a, a[0].dim(1) * a[kOutput].dim(1)); };
+  forward.terms = [](const Arguments& a) { return most_pairs_of_row(a, 1) * a[0].dim(1); };
+  forward.criteria = [](const Operand& output, mluOpOmpAlgorithm_t) {
+    return mean_errors(output.is_half() ? 3e-3 : 1e-5);
+  };
   forward.has_device_algorithm = true;
   forward.atomic_sums = true;
   forward.sizes = {{"num_act_in", 40, 1, 3000},
@@ -289,11 +242,11 @@ std::vector<Operator> indice_convolution_operators() {
                    {"h", 3, 1, 3},
                    {"w", 3, 1, 5},
                    {"skips", 0, 0, 8, false}};
-  forward.make = make<Kind::kForward>;
-  forward.reductions = {pairs_reduction(fit_forward), input_rows_reduction(true, fit_forward),
-                        output_rows_reduction(std::nullopt, fit_forward),
-                        channels_reduction("output channels", &FilterDims::Co, std::nullopt, fit_forward),
-                        channels_reduction("input channels", &FilterDims::Ci, 0, fit_forward)};
+  forward.make = make_forward;
+  forward.fit = fit_forward;
+  forward.reductions = {pairs_reduction(), input_rows_reduction(true), output_rows_reduction(std::nullopt),
+                        channels_reduction("output channels", &FilterDims::Co, std::nullopt),
+                        channels_reduction("input channels", &FilterDims::Ci, 0)};
   Operator data = forward;
   data.name = "indice_convolution_backward_data";
   data.has_device_algorithm = data.atomic_sums = false;
@@ -301,15 +254,21 @@ std::vector<Operator> indice_convolution_operators() {
   data.query_function = "mluOpGetIndiceConvolutionBackwardDataWorkspaceSize";
   data.tensors = {output_grad, filters, pairs, {"input_grad", Role::kOutput, {"input row", "channel"}}};
   data.parameter_messages = {"indice_convolution_backward_data_param"};
-  data.query = query_data;
-  data.run = run_data;
-  data.terms = terms_data;
+  data.query = [](const Arguments& a, size_t* bytes) {
+    return mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
+                                                              indice_num(a), a.integer("inverse"), bytes);
+  };
+  data.run = [](const Arguments& a) {
+    return call(mluOpIndiceConvolutionBackwardData, a.handle, a[0], a[1], a[2], indice_num(a),
+                a.integer("inverse"), a.integer("sub_m"), a.workspace, a.workspace_size, a[3]);
+  };
+  data.terms = [](const Arguments& a) { return most_pairs_of_row(a, 0) * a[0].dim(1); };
   data.expect = expect_data;
-  data.make = make<Kind::kData>;
-  data.reductions = {pairs_reduction(fit_data), input_rows_reduction(false, fit_data),
-                     output_rows_reduction(0, fit_data),
-                     channels_reduction("output channels", &FilterDims::Co, 0, fit_data),
-                     channels_reduction("input channels", &FilterDims::Ci, std::nullopt, fit_data)};
+  data.make = make_data;
+  data.fit = fit_data;
+  data.reductions = {pairs_reduction(), input_rows_reduction(false), output_rows_reduction(0),
+                     channels_reduction("output channels", &FilterDims::Co, 0),
+                     channels_reduction("input channels", &FilterDims::Ci, std::nullopt)};
   Operator filter = forward;
   filter.name = "indice_convolution_backward_filter";
   filter.has_device_algorithm = filter.atomic_sums = false;
@@ -325,16 +284,25 @@ std::vector<Operator> indice_convolution_operators() {
                      {},
                      true}};
   filter.parameter_messages = {"indice_convolution_backward_param", "indice_convolution_backward_filter_param"};
-  filter.query = query_filter;
-  filter.run = run_filter;
-  filter.terms = terms_filter;
+  filter.query = [](const Arguments& a, size_t* bytes) {
+    return mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc,
+                                                                a[3].desc, indice_num(a), a.integer("inverse"),
+                                                                a.integer("sub_m"), bytes);
+  };
+  filter.run = [](const Arguments& a) {
+    return call(mluOpIndiceConvolutionBackwardFilter, a.handle, a[0], a[1], a[2], indice_num(a),
+                a.integer("inverse"), a.integer("sub_m"), a.workspace, a.workspace_size, a[3]);
+  };
+  filter.terms = [](const Arguments& a) {
+    const std::vector<int64_t>& numbers = a.parameters->list("indice_num");
+    return numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end());
+  };
   filter.expect = expect_filter;
-  filter.work = work_filter;
-  filter.make = make<Kind::kFilter>;
-  filter.reductions = {pairs_reduction(fit_filter), input_rows_reduction(true, fit_filter),
-                       output_rows_reduction(1, fit_filter),
-                       axis_reduction("output channels", {{1, 1}}, fit_filter),
-                       axis_reduction("input channels", {{0, 1}}, fit_filter)};
+  filter.work = [](const Arguments& a) { return work_of(a, a[0].dim(1) * a[1].dim(1)); };
+  filter.make = make_filter;
+  filter.fit = fit_filter;
+  filter.reductions = {pairs_reduction(), input_rows_reduction(true), output_rows_reduction(1),
+                       axis_reduction("output channels", {{1, 1}}), axis_reduction("input channels", {{0, 1}})};
   return {forward, data, filter};
 }
 

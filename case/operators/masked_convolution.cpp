@@ -1,34 +1,18 @@
 #include <algorithm>
 
 #include "case/operators/support.h"
-#include "reference/masked_col2im_forward.h"
-#include "reference/masked_im2col_forward.h"
+#include "reference/masked_convolution.h"
 
 namespace mluop::cases {
 namespace {
-
-mluOpStatus_t query_im2col(const Arguments& a, size_t* bytes) {
-  return mluOpGetMaskedIm2colForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a.int32("kernel_h"),
-                                                  a.int32("kernel_w"), a[3].desc, bytes);
-}
-
-mluOpStatus_t run_im2col(const Arguments& a) {
-  return mluOpMaskedIm2colForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
-                                  a.int32("kernel_h"), a.int32("kernel_w"), a.int32("pad_h"), a.int32("pad_w"),
-                                  a.workspace, a.workspace_size, a[3].desc, a[3].data);
-}
 
 void expect_im2col(Arguments& a) {
   const reference::MaskedIm2colForwardSizes sizes{a[0].dim(1),      a[0].dim(2),         a[0].dim(3),
                                                   a[1].dim(0),      a.int32("kernel_h"), a.int32("kernel_w"),
                                                   a.int32("pad_h"), a.int32("pad_w")};
-  if (a[0].is_half()) {
-    reference::masked_im2col_forward(sizes, a[0].as<uint16_t>(), a[1].as<int32_t>(), a[2].as<int32_t>(),
-                                     a[3].as<uint16_t>());
-  } else {
-    reference::masked_im2col_forward(sizes, a[0].as<uint32_t>(), a[1].as<int32_t>(), a[2].as<int32_t>(),
-                                     a[3].as<uint32_t>());
-  }
+  with_bits_type(a[0], [&]<class T>() {
+    reference::masked_im2col_forward(sizes, a[0].as<T>(), a[1].as<int32_t>(), a[2].as<int32_t>(), a[3].as<T>());
+  });
 }
 
 // The pixels of the image in a window only.
@@ -50,30 +34,17 @@ Work work_im2col(const Arguments& a) {
   return {pixels * pixel_bytes + a[1].bytes() + a[2].bytes(), a[3].bytes(), 0};
 }
 
-// The rows of data_col are those of channels and offsets.
-Dims shape_im2col(const Arguments& a) {
-  return {a[0].dim(1), a.integer("kernel_h") * a.integer("kernel_w"), a[1].dim(0)};
-}
-
 void fit_im2col(Case& c) {
   const Parameters& p = c.parameters;
   set_shape(c.outputs[0],
             {c.inputs[0].dims[1] * p.integer("kernel_h") * p.integer("kernel_w"), c.inputs[1].dims[0]});
 }
 
-struct Masks {
-  std::vector<int32_t> rows, columns;
-
-  void add_pixel(int64_t pixel, int64_t width) {
-    rows.push_back(static_cast<int32_t>(pixel / std::max<int64_t>(width, 1)));
-    columns.push_back(static_cast<int32_t>(pixel % std::max<int64_t>(width, 1)));
-  }
-  std::vector<Tensor> tensors() const {
-    const auto count = static_cast<int64_t>(rows.size());
-    return {with_values(make_tensor("mask_h_idx", MLUOP_DTYPE_INT32, {count}), rows),
-            with_values(make_tensor("mask_w_idx", MLUOP_DTYPE_INT32, {count}), columns)};
-  }
-};
+std::vector<Tensor> masks_of(const std::vector<int32_t>& rows, const std::vector<int32_t>& columns) {
+  const auto count = static_cast<int64_t>(rows.size());
+  return {with_values(make_tensor("mask_h_idx", MLUOP_DTYPE_INT32, {count}), rows),
+          with_values(make_tensor("mask_w_idx", MLUOP_DTYPE_INT32, {count}), columns)};
+}
 
 // The pixels of the image; times the number of masks they fit int64_t.
 int64_t pixels_of(const Recipe& r) { return checked_product({r["height"], r["width"]}, INT64_MAX >> 27); }
@@ -89,8 +60,7 @@ int32_t any_coordinate(Integers& random, int64_t extent, int64_t kernel, int64_t
 // Masks in the image; with `outside`, windows across its edges and outside it too.
 std::vector<Tensor> im2col_masks(const Recipe& r) {
   Integers random(r.seed);
-  Masks masks;
-  const int64_t pixels = pixels_of(r), count = r["mask_cnt"];
+  const int64_t pixels = pixels_of(r), count = r["mask_cnt"], width = std::max<int64_t>(r["width"], 1);
   if (r["outside"] == 0 && count > r.max_inline) {
     return {with_uniform(make_tensor("mask_h_idx", MLUOP_DTYPE_INT32, {count}), r.seed + 2, 0,
                          static_cast<double>(r["height"])),
@@ -98,65 +68,54 @@ std::vector<Tensor> im2col_masks(const Recipe& r) {
                          static_cast<double>(r["width"]))};
   }
   checked_product({count});
+  std::vector<int32_t> rows, columns;
   for (int64_t k = 0; k < count; ++k) {
     if (r["outside"] == 0) {
-      masks.add_pixel(random.below(pixels), r["width"]);
+      const int32_t pixel = random.below(pixels);
+      rows.push_back(static_cast<int32_t>(pixel / width));
+      columns.push_back(static_cast<int32_t>(pixel % width));
     } else {
-      masks.rows.push_back(any_coordinate(random, r["height"], r["kernel_h"], r["pad_h"]));
-      masks.columns.push_back(any_coordinate(random, r["width"], r["kernel_w"], r["pad_w"]));
+      rows.push_back(any_coordinate(random, r["height"], r["kernel_h"], r["pad_h"]));
+      columns.push_back(any_coordinate(random, r["width"], r["kernel_w"], r["pad_w"]));
     }
   }
-  return masks.tensors();
+  return masks_of(rows, columns);
 }
 
 // Distinct pixels in row-major order; without `ordered`, in any order, some of them equal.
 std::vector<Tensor> col2im_masks(const Recipe& r) {
   Integers random(r.seed);
-  Masks masks;
   checked_product({r["mask_cnt"]});
-  const int64_t pixels = pixels_of(r);
+  const int64_t pixels = pixels_of(r), width = std::max<int64_t>(r["width"], 1);
   const bool ordered = r["ordered"] != 0;
   const int64_t count = ordered ? std::min(r["mask_cnt"], pixels) : r["mask_cnt"];
+  std::vector<int32_t> rows, columns;
   for (int64_t k = 0; k < count; ++k) {
-    masks.add_pixel(ordered ? k * pixels / count : random.below(pixels), r["width"]);
+    const int64_t pixel = ordered ? k * pixels / count : random.below(pixels);
+    rows.push_back(static_cast<int32_t>(pixel / width));
+    columns.push_back(static_cast<int32_t>(pixel % width));
   }
-  return masks.tensors();
+  return masks_of(rows, columns);
 }
 
 Case make_im2col(const Recipe& r) {
-  Case c;
-  c.op_name = "masked_im2col_forward";
-  c.parameters.message = "masked_im2col_forward_param";
+  Case c = new_case("masked_im2col_forward", r, {"kernel_h", "kernel_w", "pad_h", "pad_w"});
   checked_product({r["channels"], r["kernel_h"], r["kernel_w"]});
-  for (const char* name : {"kernel_h", "kernel_w", "pad_h", "pad_w"}) c.parameters.set(name, r[name]);
   c.inputs = im2col_masks(r);
   c.inputs.insert(
       c.inputs.begin(),
       with_uniform(make_tensor("feature", r.dtype, {1, r["channels"], r["height"], r["width"]}, MLUOP_LAYOUT_NCHW),
                    r.seed + 1));
-  c.outputs = {make_tensor("data_col", r.dtype, {})};
+  c.outputs = {make_tensor("data_col", r.dtype)};
   fit_im2col(c);
   return c;
 }
 
-mluOpStatus_t query_col2im(const Arguments& a, size_t* bytes) {
-  return mluOpGetMaskedCol2imForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc, bytes);
-}
-
-mluOpStatus_t run_col2im(const Arguments& a) {
-  return mluOpMaskedCol2imForward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
-                                  a.workspace_size, a.workspace, a[3].desc, a[3].data);
-}
-
 void expect_col2im(Arguments& a) {
   const reference::MaskedCol2imForwardSizes sizes{a[3].dim(1), a[3].dim(2), a[3].dim(3), a[1].dim(0)};
-  if (a[0].is_half()) {
-    reference::masked_col2im_forward(sizes, a[0].as<uint16_t>(), a[1].as<int32_t>(), a[2].as<int32_t>(),
-                                     a[3].as<uint16_t>());
-  } else {
-    reference::masked_col2im_forward(sizes, a[0].as<uint32_t>(), a[1].as<int32_t>(), a[2].as<int32_t>(),
-                                     a[3].as<uint32_t>());
-  }
+  with_bits_type(a[0], [&]<class T>() {
+    reference::masked_col2im_forward(sizes, a[0].as<T>(), a[1].as<int32_t>(), a[2].as<int32_t>(), a[3].as<T>());
+  });
 }
 
 void fit_col2im(Case& c) {
@@ -166,8 +125,7 @@ void fit_col2im(Case& c) {
 }
 
 Case make_col2im(const Recipe& r) {
-  Case c;
-  c.op_name = "masked_col2im_forward";
+  Case c = new_case("masked_col2im_forward", r);
   c.inputs = col2im_masks(r);
   c.inputs.insert(c.inputs.begin(),
                   with_uniform(make_tensor("col", r.dtype, {r["channels"], c.inputs[0].dims[0]}), r.seed + 1));
@@ -189,8 +147,14 @@ std::vector<Operator> masked_convolution_operators() {
                     columns,
                     {"data_col", Role::kOutput, {"channel", "offset", "mask"}}};
   im2col.parameter_messages = {"masked_im2col_forward_param"};
-  im2col.query = query_im2col;
-  im2col.run = run_im2col;
+  im2col.query = [](const Arguments& a, size_t* bytes) {
+    return mluOpGetMaskedIm2colForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a.int32("kernel_h"),
+                                                    a.int32("kernel_w"), a[3].desc, bytes);
+  };
+  im2col.run = [](const Arguments& a) {
+    return call(mluOpMaskedIm2colForward, a.handle, a[0], a[1], a[2], a.int32("kernel_h"), a.int32("kernel_w"),
+                a.int32("pad_h"), a.int32("pad_w"), a.workspace, a.workspace_size, a[3]);
+  };
   im2col.has_device_algorithm = true;
   im2col.expect = expect_im2col;
   im2col.work = work_im2col;
@@ -203,11 +167,14 @@ std::vector<Operator> masked_convolution_operators() {
                   {"pad_h", 1, 0, 4, false},
                   {"pad_w", 1, 0, 4, false},
                   {"outside", 0, 0, 1, false}};
-  im2col.report_shape = shape_im2col;
+  // The rows of data_col are those of channels and offsets.
+  im2col.report_shape = [](const Arguments& a) {
+    return Dims{a[0].dim(1), a.integer("kernel_h") * a.integer("kernel_w"), a[1].dim(0)};
+  };
   im2col.make = make_im2col;
   im2col.copies = true;
-  im2col.reductions = {axis_reduction("masks", {{1, 0}, {2, 0}}, fit_im2col),
-                       axis_reduction("channels", {{0, 1}}, fit_im2col)};
+  im2col.fit = fit_im2col;
+  im2col.reductions = {axis_reduction("masks", {{1, 0}, {2, 0}}), axis_reduction("channels", {{0, 1}})};
   Operator col2im;
   col2im.name = "masked_col2im_forward";
   col2im.function = "mluOpMaskedCol2imForward";
@@ -216,15 +183,19 @@ std::vector<Operator> masked_convolution_operators() {
                     rows,
                     columns,
                     {"im", Role::kOutput, {"batch", "channel", "row", "column"}, {}, {2, 3}}};
-  col2im.query = query_col2im;
-  col2im.run = run_col2im;
+  col2im.query = [](const Arguments& a, size_t* bytes) {
+    return mluOpGetMaskedCol2imForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc, bytes);
+  };
+  col2im.run = [](const Arguments& a) {
+    return call(mluOpMaskedCol2imForward, a.handle, a[0], a[1], a[2], a.workspace_size, a.workspace, a[3]);
+  };
   col2im.expect = expect_col2im;
   col2im.sizes = {
       {"channels", 8}, {"height", 12}, {"width", 16}, {"mask_cnt", 40, 1, 400}, {"ordered", 1, 0, 1, false}};
   col2im.make = make_col2im;
   col2im.copies = true;
-  col2im.reductions = {axis_reduction("masks", {{0, 1}, {1, 0}, {2, 0}}, fit_col2im),
-                       axis_reduction("channels", {{0, 0}}, fit_col2im)};
+  col2im.fit = fit_col2im;
+  col2im.reductions = {axis_reduction("masks", {{0, 1}, {1, 0}, {2, 0}}), axis_reduction("channels", {{0, 0}})};
   return {im2col, col2im};
 }
 

@@ -3,8 +3,10 @@
 
 #include <cstring>
 #include <initializer_list>
+#include <map>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,13 +21,38 @@ inline const std::vector<mluOpTensorLayout_t> kAnyLayout = {
     MLUOP_LAYOUT_NCHW, MLUOP_LAYOUT_NHWC, MLUOP_LAYOUT_HWCN, MLUOP_LAYOUT_NDHWC, MLUOP_LAYOUT_NCDHW,
     MLUOP_LAYOUT_TNC,  MLUOP_LAYOUT_NTC,  MLUOP_LAYOUT_NC,   MLUOP_LAYOUT_NLC,   MLUOP_LAYOUT_NCL};
 
-// Calls body(T{}) with T the element type, float or Half.
+// What call() passes for an argument: a tensor's descriptor and data, or the argument itself.
+inline std::tuple<mluOpTensorDescriptor_t, void*> passed(const Operand& tensor) {
+  return {tensor.desc, tensor.data};
+}
+template <class T>
+std::tuple<T> passed(const T& argument) {
+  return {argument};
+}
+
+// Calls a function of the library, with both arguments of each tensor.
+template <class... Parameters, class... Arguments>
+mluOpStatus_t call(mluOpStatus_t (*function)(Parameters...), const Arguments&... arguments) {
+  return std::apply(function, std::tuple_cat(passed(arguments)...));
+}
+
+// Calls body<T>() with T the element type, float or Half.
 template <class Body>
 void with_element_type(const Operand& operand, const Body& body) {
   if (operand.is_half()) {
-    body(reference::Half{});
+    body.template operator()<reference::Half>();
   } else {
-    body(float{});
+    body.template operator()<float>();
+  }
+}
+
+// The same with the unsigned integer of the element type's size, for outputs that are copies.
+template <class Body>
+void with_bits_type(const Operand& operand, const Body& body) {
+  if (operand.is_half()) {
+    body.template operator()<uint16_t>();
+  } else {
+    body.template operator()<uint32_t>();
   }
 }
 
@@ -39,28 +66,37 @@ inline void set_zero(Operand& output) {
   if (output.bytes() > 0) std::memset(output.data, 0, static_cast<size_t>(output.bytes()));
 }
 
+// The work of a call that reads the first `inputs` tensors and writes the others, each once.
+inline Work each_once(const Arguments& a, size_t inputs, int64_t ops) {
+  Work work{0, 0, ops};
+  for (size_t i = 0; i < a.tensors.size(); ++i) (i < inputs ? work.read_bytes : work.write_bytes) += a[i].bytes();
+  return work;
+}
+
 // diff1 and diff2 of at most `threshold`.
 inline std::vector<Criterion> mean_errors(double threshold) {
   return {{Metric::kDiff1, threshold}, {Metric::kDiff2, threshold}};
 }
 
 // For generators.
-inline Tensor make_tensor(std::string id, mluOpDataType_t dtype, Dims dims,
+
+// A case without tensors. Its parameters are these sizes.
+inline Case new_case(const std::string& op, const Recipe& r, std::initializer_list<const char*> parameters = {}) {
+  Case c;
+  c.op_name = op;
+  if (parameters.size() > 0) c.parameters.message = op + "_param";
+  for (const char* name : parameters) c.parameters.set(name, r[name]);
+  return c;
+}
+
+inline Tensor make_tensor(const std::string& id, mluOpDataType_t dtype, Dims dims = {},
                           mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY) {
-  Tensor tensor;
-  tensor.id = std::move(id);
-  tensor.dtype = dtype;
-  tensor.dims = std::move(dims);
-  tensor.layout = layout;
-  tensor.place.field = tensor.id;
-  return tensor;
+  return {.id = id, .layout = layout, .dtype = dtype, .dims = std::move(dims), .place = {.field = id}};
 }
 
 inline Tensor with_uniform(Tensor tensor, int32_t seed, double lower = -1, double upper = 1) {
-  tensor.elements.source = Elements::Source::kRandom;
-  tensor.elements.random.seed = seed;
-  tensor.elements.random.lower = lower;
-  tensor.elements.random.upper = upper;
+  tensor.elements = {.source = Elements::Source::kRandom,
+                     .random = {.seed = seed, .lower = lower, .upper = upper}};
   return tensor;
 }
 
@@ -119,8 +155,16 @@ inline void set_shape(Tensor& output, Dims dims) {
   output.elements = {};
   output.initial.reset();
 }
-// Slices the given dimensions of inputs (input, dimension); `fit` then sets what follows from the inputs: shapes
-// of outputs and parameters.
-Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims, void (*fit)(Case&));
+
+// The position of each element of `kept`.
+inline std::map<int32_t, int32_t> positions_of(const std::vector<int64_t>& kept) {
+  std::map<int32_t, int32_t> positions;
+  for (const int64_t each : kept)
+    positions.emplace(static_cast<int32_t>(each), static_cast<int32_t>(positions.size()));
+  return positions;
+}
+
+// Slices the given dimensions of inputs (input, dimension).
+Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims);
 
 }  // namespace mluop::cases

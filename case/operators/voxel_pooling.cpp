@@ -7,21 +7,19 @@
 namespace mluop::cases {
 namespace {
 
-mluOpStatus_t run_forward(const Arguments& a) {
-  return mluOpVoxelPoolingForward(a.handle, a.int32("batch_size"), a.int32("num_points"), a.int32("num_channels"),
-                                  a.int32("num_voxel_x"), a.int32("num_voxel_y"), a.int32("num_voxel_z"),
-                                  a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data, a[3].desc,
-                                  a[3].data);
-}
-
 reference::VoxelPoolingForwardSizes forward_sizes(const Arguments& a) {
   return {a.int32("batch_size"),  a.int32("num_points"),  a.int32("num_channels"),
           a.int32("num_voxel_x"), a.int32("num_voxel_y"), a.int32("num_voxel_z")};
 }
 
+mluOpStatus_t run_forward(const Arguments& a) {
+  const reference::VoxelPoolingForwardSizes s = forward_sizes(a);
+  return call(mluOpVoxelPoolingForward, a.handle, s.batch_size, s.num_points, s.num_channels, s.num_voxel_x,
+              s.num_voxel_y, s.num_voxel_z, a[0], a[1], a[2], a[3]);
+}
+
 void expect_forward(Arguments& a) {
-  with_element_type(a[1], [&](auto element) {
-    using T = decltype(element);
+  with_element_type(a[1], [&]<class T>() {
     reference::voxel_pooling_forward(forward_sizes(a), a[0].as<int32_t>(), a[1].as<T>(), a[2].as<T>(),
                                      a[3].as<int32_t>());
   });
@@ -60,10 +58,7 @@ void fit_forward(Case& c) {
 }
 
 Case make_forward(const Recipe& r) {
-  Case c;
-  c.op_name = "voxel_pooling_forward";
-  c.parameters.message = "voxel_pooling_forward_param";
-  for (const char* name : {"num_voxel_x", "num_voxel_y", "num_voxel_z"}) c.parameters.set(name, r[name]);
+  Case c = new_case("voxel_pooling_forward", r, {"num_voxel_x", "num_voxel_y", "num_voxel_z"});
   // A quarter of the points along each axis is out of range.
   const Dims points = {r["batch_size"], r["num_points"], 3};
   const int64_t count = checked_product({points[0], points[1], 3}, INT64_MAX);
@@ -82,23 +77,17 @@ Case make_forward(const Recipe& r) {
   c.inputs = {
       is_inline ? with_values(geom_xyz, geometry) : with_uniform(geom_xyz, r.seed, -1, large),
       with_uniform(make_tensor("input_features", r.dtype, {points[0], points[1], r["num_channels"]}), r.seed + 1)};
-  c.outputs = {make_tensor("output_features", r.dtype, {}), make_tensor("pos_memo", MLUOP_DTYPE_INT32, {})};
+  c.outputs = {make_tensor("output_features", r.dtype), make_tensor("pos_memo", MLUOP_DTYPE_INT32)};
   fit_forward(c);
   return c;
-}
-
-mluOpStatus_t run_backward(const Arguments& a) {
-  return mluOpOmpVoxelPoolingBackward(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data);
 }
 
 void expect_backward(Arguments& a) {
   const reference::VoxelPoolingBackwardSizes sizes{a[2].dim(0), a[2].dim(1), a[2].dim(2), a[0].dim(2),
                                                    a[0].dim(1)};
-  if (a[0].is_half()) {
-    reference::voxel_pooling_backward(sizes, a[0].as<uint16_t>(), a[1].as<int32_t>(), a[2].as<uint16_t>());
-  } else {
-    reference::voxel_pooling_backward(sizes, a[0].as<uint32_t>(), a[1].as<int32_t>(), a[2].as<uint32_t>());
-  }
+  with_bits_type(a[0], [&]<class T>() {
+    reference::voxel_pooling_backward(sizes, a[0].as<T>(), a[1].as<int32_t>(), a[2].as<T>());
+  });
 }
 
 // The rows of cells that have points only.
@@ -119,8 +108,7 @@ void fit_backward(Case& c) {
 }
 
 Case make_backward(const Recipe& r) {
-  Case c;
-  c.op_name = "voxel_pooling_backward";
+  Case c = new_case("voxel_pooling_backward", r);
   Integers random(r.seed);
   const Dims memo = {r["batch_size"], r["num_points"], 3};
   std::vector<int32_t> values;
@@ -134,7 +122,7 @@ Case make_backward(const Recipe& r) {
                                        {memo[0], r["num_voxel_y"], r["num_voxel_x"], r["num_channels"]}),
                            r.seed + 1),
               with_values(make_tensor("pos_memo", MLUOP_DTYPE_INT32, memo), values)};
-  c.outputs = {make_tensor("grad_input_features", r.dtype, {})};
+  c.outputs = {make_tensor("grad_input_features", r.dtype)};
   fit_backward(c);
   return c;
 }
@@ -164,16 +152,16 @@ std::vector<Operator> voxel_pooling_operators() {
                    {"num_voxel_z", 1, 1, 4, false},
                    kCrowded};
   forward.make = make_forward;
-  forward.reductions = {axis_reduction("points", {{0, 1}, {1, 1}}, fit_forward),
-                        axis_reduction("channels", {{1, 2}}, fit_forward),
-                        axis_reduction("batches", {{0, 0}, {1, 0}}, fit_forward)};
+  forward.fit = fit_forward;
+  forward.reductions = {axis_reduction("points", {{0, 1}, {1, 1}}), axis_reduction("channels", {{1, 2}}),
+                        axis_reduction("batches", {{0, 0}, {1, 0}})};
   Operator backward;
   backward.name = "voxel_pooling_backward";
   backward.function = "mluOpOmpVoxelPoolingBackward";
   backward.tensors = {{"grad_output_features", Role::kInput, {"batch", "y", "x", "channel"}, {}, {1, 2}},
                       {"pos_memo", Role::kInput, {"batch", "point", "coordinate"}},
                       {"grad_input_features", Role::kOutput, {"batch", "point", "channel"}}};
-  backward.run = run_backward;
+  backward.run = [](const Arguments& a) { return call(mluOpOmpVoxelPoolingBackward, a.handle, a[0], a[1], a[2]); };
   backward.expect = expect_backward;
   backward.work = backward_work;
   backward.sizes = {{"batch_size", 2, 1, 4},
@@ -183,8 +171,8 @@ std::vector<Operator> voxel_pooling_operators() {
                     {"num_voxel_y", 8}};
   backward.make = make_backward;
   backward.copies = true;
-  backward.reductions = {axis_reduction("points", {{1, 1}}, fit_backward),
-                         axis_reduction("channels", {{0, 3}}, fit_backward)};
+  backward.fit = fit_backward;
+  backward.reductions = {axis_reduction("points", {{1, 1}}), axis_reduction("channels", {{0, 3}})};
   return {forward, backward};
 }
 

@@ -12,10 +12,9 @@ mluOpStatus_t query(const Arguments& a, size_t* bytes) {
 }
 
 mluOpStatus_t run(const Arguments& a) {
-  return mluOpVoxelization(a.handle, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc, a[2].data,
-                           a.int32("max_points"), a.int32("max_voxels"), a.int32("ndim"),
-                           a.integer("deterministic") != 0, a.workspace, a.workspace_size, a[3].desc, a[3].data,
-                           a[4].desc, a[4].data, a[5].desc, a[5].data, a[6].desc, a[6].data);
+  return call(mluOpVoxelization, a.handle, a[0], a[1], a[2], a.int32("max_points"), a.int32("max_voxels"),
+              a.int32("ndim"), a.integer("deterministic") != 0, a.workspace, a.workspace_size, a[3], a[4], a[5],
+              a[6]);
 }
 
 void expect(Arguments& a) {
@@ -30,13 +29,6 @@ void expect(Arguments& a) {
                           a[6].as<int32_t>());
 }
 
-// Three subtractions and divisions a point.
-Work work(const Arguments& a) {
-  int64_t read_bytes = 0, write_bytes = 0;
-  for (size_t i = 0; i < a.tensors.size(); ++i) (i < 3 ? read_bytes : write_bytes) += a[i].bytes();
-  return {read_bytes, write_bytes, 6 * a[0].dim(0)};
-}
-
 void fit(Case& c) {
   const int64_t voxels = c.parameters.integer("max_voxels");
   set_shape(c.outputs[0], {voxels, c.parameters.integer("max_points"), c.inputs[0].dims[1]});
@@ -46,11 +38,7 @@ void fit(Case& c) {
 }
 
 Case make(const Recipe& r) {
-  Case c;
-  c.op_name = "voxelization";
-  c.parameters.message = "voxelization_param";
-  c.parameters.set("max_points", r["max_points"]);
-  c.parameters.set("max_voxels", r["max_voxels"]);
+  Case c = new_case("voxelization", r, {"max_points", "max_voxels"});
   c.parameters.set("ndim", 3);
   c.parameters.set("deterministic", 1);
   if (r["cells"] == 0) fail({}, "cells is 0, expected at least 1");
@@ -61,9 +49,9 @@ Case make(const Recipe& r) {
               with_values<float>(make_tensor("voxel_size", MLUOP_DTYPE_FLOAT, {3}), {side, side, side}),
               with_values<float>(make_tensor("coors_range", MLUOP_DTYPE_FLOAT, {6}),
                                  {kLower, kLower, kLower, kUpper, kUpper, kUpper})};
-  c.outputs = {make_tensor("voxels", MLUOP_DTYPE_FLOAT, {}), make_tensor("coors", MLUOP_DTYPE_INT32, {}),
-               make_tensor("num_points_per_voxel", MLUOP_DTYPE_INT32, {}),
-               make_tensor("voxel_num", MLUOP_DTYPE_INT32, {})};
+  c.outputs = {make_tensor("voxels", MLUOP_DTYPE_FLOAT), make_tensor("coors", MLUOP_DTYPE_INT32),
+               make_tensor("num_points_per_voxel", MLUOP_DTYPE_INT32),
+               make_tensor("voxel_num", MLUOP_DTYPE_INT32)};
   fit(c);
   return c;
 }
@@ -92,10 +80,12 @@ std::vector<Operator> voxelization_operators() {
               {"max_points", 4, 1, 10},
               {"max_voxels", 60, 1, 300},
               {"cells", 7, 1, 1 << 20, false}};
-  op.work = work;
+  // Three subtractions and divisions a point.
+  op.work = [](const Arguments& a) { return each_once(a, 3, 6 * a[0].dim(0)); };
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.make = make;
-  op.reductions = {axis_reduction("points", {{0, 0}}, fit)};
+  op.fit = fit;
+  op.reductions = {axis_reduction("points", {{0, 0}})};
   return {op};
 }
 

@@ -1,12 +1,13 @@
 #include "reference/ball_query.h"
 
+#include <algorithm>
+
 #include "reference/squared_distance.h"
 
 namespace mluop::reference {
-namespace {
 
 template <class T>
-void find(const BallQueryProblem& problem, const T* new_xyz, const T* xyz, int32_t* idx) {
+void ball_query(const BallQueryProblem& problem, const T* new_xyz, const T* xyz, int32_t* idx) {
   const float min2 = problem.min_radius * problem.min_radius, max2 = problem.max_radius * problem.max_radius;
   for (int64_t center = 0; center < problem.B * problem.M; ++center) {
     const T* points = xyz + center / problem.M * problem.N * 3;
@@ -16,22 +17,13 @@ void find(const BallQueryProblem& problem, const T* new_xyz, const T* xyz, int32
       const auto d2 = squared_distance(new_xyz + center * 3, points + n * 3);
       const bool member = d2 == 0 || (d2 >= min2 && d2 < max2);
       if (!member) continue;
-      if (count == 0) {
-        for (int64_t i = 0; i < problem.nsample; ++i) row[i] = static_cast<int32_t>(n);
-      }
+      if (count == 0) std::fill_n(row, problem.nsample, static_cast<int32_t>(n));
       row[count++] = static_cast<int32_t>(n);
     }
   }
 }
 
-}  // namespace
-
-void ball_query(const BallQueryProblem& problem, const float* new_xyz, const float* xyz, int32_t* idx) {
-  find(problem, new_xyz, xyz, idx);
-}
-
-void ball_query(const BallQueryProblem& problem, const Half* new_xyz, const Half* xyz, int32_t* idx) {
-  find(problem, new_xyz, xyz, idx);
-}
+template void ball_query(const BallQueryProblem&, const float*, const float*, int32_t*);
+template void ball_query(const BallQueryProblem&, const Half*, const Half*, int32_t*);
 
 }  // namespace mluop::reference

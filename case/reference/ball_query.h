@@ -4,22 +4,16 @@
 
 #include <cstdint>
 
-#include "reference/half.h"
-
 namespace mluop::reference {
 
 struct BallQueryProblem {
   int64_t B, M, N, nsample;
   float min_radius, max_radius;
-
-  int64_t centers_count() const { return B * M * 3; }
-  int64_t points_count() const { return B * N * 3; }
-  int64_t idx_count() const { return B * M * nsample; }
 };
 
-// Each difference, product and sum is rounded to the element type. The library must return the same indices, and
-// leave rows without a member as they are.
-void ball_query(const BallQueryProblem& problem, const float* new_xyz, const float* xyz, int32_t* idx);
-void ball_query(const BallQueryProblem& problem, const Half* new_xyz, const Half* xyz, int32_t* idx);
+// T: float or Half. Each difference, product and sum is rounded to it. The library must return the same indices,
+// and leave rows without a member as they are.
+template <class T>
+void ball_query(const BallQueryProblem& problem, const T* new_xyz, const T* xyz, int32_t* idx);
 
 }  // namespace mluop::reference

@@ -1,10 +1,11 @@
 #include "reference/half.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace mluop::reference {
+namespace {
 
 double half_value(uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 0x1F);
@@ -13,6 +14,8 @@ double half_value(uint32_t bits) {
   if (exponent == 31) return mantissa == 0 ? sign * HUGE_VAL : std::numeric_limits<double>::quiet_NaN();
   return exponent == 0 ? sign * std::ldexp(mantissa, -24) : sign * std::ldexp(1024 + mantissa, exponent - 25);
 }
+
+}  // namespace
 
 float to_f32(Half half) {
   static const std::vector<float> kAll = [] {
@@ -34,12 +37,6 @@ Half to_f16(double value) {
   // Adding 2^52 rounds to an integer number of units.
   const auto units = static_cast<uint32_t>((std::ldexp(magnitude, 10 - exponent) + 0x1p52) - 0x1p52);
   return {static_cast<uint16_t>(sign | (units + static_cast<uint32_t>(exponent + 14) * 1024))};
-}
-
-std::vector<float> floats_of(const std::vector<Half>& values) {
-  std::vector<float> floats(values.size());
-  std::transform(values.begin(), values.end(), floats.begin(), [](Half value) { return to_f32(value); });
-  return floats;
 }
 
 }  // namespace mluop::reference

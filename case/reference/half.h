@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <type_traits>
 
 namespace mluop::reference {
 
@@ -12,8 +12,6 @@ struct Half {
   bool operator==(const Half&) const = default;
 };
 
-double half_value(uint32_t bits);
-
 // Exact; NaN of any payload becomes the quiet NaN.
 float to_f32(Half half);
 inline float to_f32(float value) { return value; }
@@ -21,8 +19,14 @@ inline float to_f32(float value) { return value; }
 // Rounded to nearest even; a NaN becomes the quiet NaN.
 Half to_f16(double value);
 
-// For comparisons: the conversion is exact, so equal bits of fp32 are equal bits of half.
-std::vector<float> floats_of(const std::vector<Half>& values);
-inline std::vector<float> floats_of(std::vector<float> values) { return values; }
+// Writes a result, which has the type of the output or is rounded to half.
+template <class T>
+void put(T value, T* to) {
+  *to = value;
+}
+inline void put(double value, Half* to) { *to = to_f16(value); }
+// The type of sums for an output of type Output.
+template <class Output>
+using SumOf = std::conditional_t<std::is_same_v<Output, double>, double, float>;
 
 }  // namespace mluop::reference

@@ -4,23 +4,8 @@
 #include <vector>
 
 namespace mluop::reference {
-namespace {
 
 using Sizes = IndiceConvolutionForwardSizes;
-
-// Calls body(k, input, output) for each valid pair.
-template <class Body>
-void for_each_pair(const Sizes& sizes, const int32_t* indice_pairs, const int64_t* indice_num, const Body& body) {
-  for (int64_t k = 0; k < sizes.K(); ++k) {
-    const int32_t* inputs = indice_pairs + k * 2 * sizes.num_act_in;
-    const int32_t* outputs = inputs + sizes.num_act_in;
-    for (int64_t l = 0; l < indice_num[k]; ++l) {
-      if (inputs[l] >= 0 && outputs[l] >= 0) body(k, int64_t{inputs[l]}, int64_t{outputs[l]});
-    }
-  }
-}
-
-}  // namespace
 
 template <class Sum, class T>
 void indice_convolution_backward_data(const Sizes& sizes, const T* output_grad, const T* filters,

@@ -4,29 +4,39 @@
 #include <vector>
 
 namespace mluop::reference {
-namespace {
 
 using Sizes = IndiceConvolutionForwardSizes;
 
-// Calls body(k, input, output) for each valid pair.
-template <class Body>
-void for_each_pair(const Sizes& sizes, const int32_t* indice_pairs, const int64_t* indice_num, const Body& body) {
-  for (int64_t k = 0; k < sizes.K(); ++k) {
-    const int32_t* inputs = indice_pairs + k * 2 * sizes.num_act_in;
-    const int32_t* outputs = inputs + sizes.num_act_in;
-    for (int64_t l = 0; l < indice_num[k]; ++l) {
-      if (inputs[l] >= 0 && outputs[l] >= 0) body(k, int64_t{inputs[l]}, int64_t{outputs[l]});
-    }
+int64_t filter_index(const Sizes& sizes, FilterLayout layout, int64_t k, int64_t ci, int64_t co) {
+  switch (layout) {
+    case FilterLayout::kNdhwc: return (co * sizes.K() + k) * sizes.Ci + ci;
+    case FilterLayout::kNcdhw: return (co * sizes.Ci + ci) * sizes.K() + k;
+    case FilterLayout::kArray: break;
   }
+  return (k * sizes.Ci + ci) * sizes.Co + co;
+}
+
+void indice_convolution_forward(const Sizes& sizes, const float* features, const float* filters,
+                                const int32_t* indice_pairs, const int64_t* indice_num, float* features_out) {
+  std::fill_n(features_out, sizes.features_out_count(), 0.0F);
+  for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
+    const float* feature = features + input * sizes.Ci;
+    for (int64_t co = 0; co < sizes.Co; ++co) {
+      const float* weight = filters + (co * sizes.K() + k) * sizes.Ci;
+      float sum = 0;
+      for (int64_t ci = 0; ci < sizes.Ci; ++ci) sum += feature[ci] * weight[ci];
+      features_out[output * sizes.Co + co] += sum;
+    }
+  });
 }
 
 // The number of channels with sums in registers. The loop is naive in every other respect.
 constexpr int64_t kBlock = 16;
 
 template <class T>
-void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, const T* filters,
-                   const int32_t* indice_pairs, const int64_t* indice_num, int64_t first_channel,
-                   int64_t last_channel, double* features_out) {
+void indice_convolution_forward(const Sizes& sizes, const T* features, FilterLayout layout, const T* filters,
+                                const int32_t* indice_pairs, const int64_t* indice_num, int64_t first_channel,
+                                int64_t last_channel, double* features_out) {
   for (int64_t first = first_channel; first < last_channel; first += kBlock) {
     const int64_t channels = std::min(kBlock, last_channel - first);
     std::vector<double> weights(static_cast<size_t>(sizes.K() * sizes.Ci * kBlock));
@@ -53,43 +63,9 @@ void sum_in_double(const Sizes& sizes, const T* features, FilterLayout layout, c
   }
 }
 
-}  // namespace
-
-int64_t filter_index(const Sizes& sizes, FilterLayout layout, int64_t k, int64_t ci, int64_t co) {
-  switch (layout) {
-    case FilterLayout::kNdhwc: return (co * sizes.K() + k) * sizes.Ci + ci;
-    case FilterLayout::kNcdhw: return (co * sizes.Ci + ci) * sizes.K() + k;
-    case FilterLayout::kArray: break;
-  }
-  return (k * sizes.Ci + ci) * sizes.Co + co;
-}
-
-void indice_convolution_forward(const Sizes& sizes, const float* features, const float* filters,
-                                const int32_t* indice_pairs, const int64_t* indice_num, float* features_out) {
-  std::fill_n(features_out, sizes.features_out_count(), 0.0F);
-  for_each_pair(sizes, indice_pairs, indice_num, [&](int64_t k, int64_t input, int64_t output) {
-    const float* feature = features + input * sizes.Ci;
-    for (int64_t co = 0; co < sizes.Co; ++co) {
-      const float* weight = filters + (co * sizes.K() + k) * sizes.Ci;
-      float sum = 0;
-      for (int64_t ci = 0; ci < sizes.Ci; ++ci) sum += feature[ci] * weight[ci];
-      features_out[output * sizes.Co + co] += sum;
-    }
-  });
-}
-
-void indice_convolution_forward(const Sizes& sizes, const float* features, FilterLayout layout,
-                                const float* filters, const int32_t* indice_pairs, const int64_t* indice_num,
-                                int64_t first_channel, int64_t last_channel, double* features_out) {
-  sum_in_double(sizes, features, layout, filters, indice_pairs, indice_num, first_channel, last_channel,
-                features_out);
-}
-
-void indice_convolution_forward(const Sizes& sizes, const Half* features, FilterLayout layout, const Half* filters,
-                                const int32_t* indice_pairs, const int64_t* indice_num, int64_t first_channel,
-                                int64_t last_channel, double* features_out) {
-  sum_in_double(sizes, features, layout, filters, indice_pairs, indice_num, first_channel, last_channel,
-                features_out);
-}
+template void indice_convolution_forward(const Sizes&, const float*, FilterLayout, const float*, const int32_t*,
+                                         const int64_t*, int64_t, int64_t, double*);
+template void indice_convolution_forward(const Sizes&, const Half*, FilterLayout, const Half*, const int32_t*,
+                                         const int64_t*, int64_t, int64_t, double*);
 
 }  // namespace mluop::reference

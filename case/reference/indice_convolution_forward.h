@@ -18,6 +18,19 @@ struct IndiceConvolutionForwardSizes {
   int64_t features_out_count() const { return num_act_out * Co; }
 };
 
+// Calls body(k, input, output) for each valid pair.
+template <class Body>
+void for_each_pair(const IndiceConvolutionForwardSizes& sizes, const int32_t* indice_pairs,
+                   const int64_t* indice_num, const Body& body) {
+  for (int64_t k = 0; k < sizes.K(); ++k) {
+    const int32_t* inputs = indice_pairs + k * 2 * sizes.num_act_in;
+    const int32_t* outputs = inputs + sizes.num_act_in;
+    for (int64_t l = 0; l < indice_num[k]; ++l) {
+      if (inputs[l] >= 0 && outputs[l] >= 0) body(k, int64_t{inputs[l]}, int64_t{outputs[l]});
+    }
+  }
+}
+
 enum class FilterLayout {
   kNdhwc,  // [Co, D, H, W, Ci]
   kNcdhw,  // [Co, Ci, D, H, W]
@@ -34,14 +47,10 @@ void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, cons
                                 float* features_out);
 
 // The channels [first_channel, last_channel) of the output in double. Threads may compute different channels
-// concurrently.
-void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const float* features,
-                                FilterLayout layout, const float* filters, const int32_t* indice_pairs,
-                                const int64_t* indice_num, int64_t first_channel, int64_t last_channel,
-                                double* features_out);
-void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const Half* features,
-                                FilterLayout layout, const Half* filters, const int32_t* indice_pairs,
-                                const int64_t* indice_num, int64_t first_channel, int64_t last_channel,
-                                double* features_out);
+// concurrently. T: float or Half.
+template <class T>
+void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const T* features, FilterLayout layout,
+                                const T* filters, const int32_t* indice_pairs, const int64_t* indice_num,
+                                int64_t first_channel, int64_t last_channel, double* features_out);
 
 }  // namespace mluop::reference

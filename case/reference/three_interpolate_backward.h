@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "reference/half.h"
-
 namespace mluop::reference {
 
 struct ThreeInterpolateBackwardSizes {
@@ -16,16 +14,10 @@ struct ThreeInterpolateBackwardSizes {
   int64_t grad_features_count() const { return B * C * M; }
 };
 
-// Products and sums in fp32, rounded to half once at the end. The library must return the same bits.
-void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const float* grad_output,
-                                const int32_t* indices, const float* weights, float* grad_features);
-void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const Half* grad_output,
-                                const int32_t* indices, const Half* weights, Half* grad_features);
-
-// The sums in double.
-void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const float* grad_output,
-                                const int32_t* indices, const float* weights, double* grad_features);
-void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const Half* grad_output,
-                                const int32_t* indices, const Half* weights, double* grad_features);
+// T: float or Half. Output: double for sums in double; T for products and sums in fp32, rounded to half once at
+// the end, whose bits the library must return.
+template <class T, class Output>
+void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const T* grad_output,
+                                const int32_t* indices, const T* weights, Output* grad_features);
 
 }  // namespace mluop::reference

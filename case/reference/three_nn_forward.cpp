@@ -5,15 +5,11 @@
 #include "reference/squared_distance.h"
 
 namespace mluop::reference {
-namespace {
 
 using Sizes = ThreeNNForwardSizes;
 
-void put(float value, float* to) { *to = value; }
-void put(double value, Half* to) { *to = to_f16(value); }
-
 template <class T>
-void find(const Sizes& sizes, const T* unknown, const T* known, T* dist2, int32_t* idx) {
+void three_nn_forward(const Sizes& sizes, const T* unknown, const T* known, T* dist2, int32_t* idx) {
   using Distance = decltype(squared_distance(unknown, known));
   for (int64_t query = 0; query < sizes.B * sizes.N; ++query) {
     const T* candidates = known + query / sizes.N * sizes.M * 3;
@@ -39,14 +35,7 @@ void find(const Sizes& sizes, const T* unknown, const T* known, T* dist2, int32_
   }
 }
 
-}  // namespace
-
-void three_nn_forward(const Sizes& sizes, const float* unknown, const float* known, float* dist2, int32_t* idx) {
-  find(sizes, unknown, known, dist2, idx);
-}
-
-void three_nn_forward(const Sizes& sizes, const Half* unknown, const Half* known, Half* dist2, int32_t* idx) {
-  find(sizes, unknown, known, dist2, idx);
-}
+template void three_nn_forward(const Sizes&, const float*, const float*, float*, int32_t*);
+template void three_nn_forward(const Sizes&, const Half*, const Half*, Half*, int32_t*);
 
 }  // namespace mluop::reference

@@ -1,5 +1,5 @@
 // Voxel pooling backward by its definition, a serial loop. The oracle of the tests and the baseline of the perf
-// suite. Elements are bit patterns of 2 or 4 bytes, which the loop copies.
+// suite.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,9 @@ struct VoxelPoolingBackwardSizes {
   int64_t batch_size, num_points, num_channels, num_voxel_x, num_voxel_y;
 
   int64_t points() const { return batch_size * num_points; }
-  int64_t memo_count() const { return points() * 3; }
-  int64_t input_count() const { return points() * num_channels; }
-  int64_t output_count() const { return batch_size * num_voxel_y * num_voxel_x * num_channels; }
 };
 
-// T: uint16_t for half, uint32_t for float.
+// T: uint16_t for half, uint32_t for float: the loop copies bits.
 template <class T>
 void voxel_pooling_backward(const VoxelPoolingBackwardSizes& sizes, const T* grad_output, const int32_t* pos_memo,
                             T* grad_input);

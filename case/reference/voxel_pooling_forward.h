@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "reference/half.h"
-
 namespace mluop::reference {
 
 struct VoxelPoolingForwardSizes {
@@ -19,10 +17,9 @@ struct VoxelPoolingForwardSizes {
 };
 
 // Fills output_features with 0 and pos_memo with -1, then runs the loop. Sums in fp32, rounded to half once at the
-// end. The native algorithm must return the same bits.
-void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz,
-                           const float* input_features, float* output_features, int32_t* pos_memo);
-void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz,
-                           const Half* input_features, Half* output_features, int32_t* pos_memo);
+// end. The native algorithm must return the same bits. T: float or Half.
+template <class T>
+void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz, const T* input_features,
+                           T* output_features, int32_t* pos_memo);
 
 }  // namespace mluop::reference

@@ -11,7 +11,6 @@ struct VoxelizationProblem {
   float voxel_size[3];   // x, y, z
   float coors_range[6];  // minima, then maxima
 
-  int64_t points_count() const { return N * F; }
   int64_t voxels_count() const { return max_voxels * max_points * F; }
 };
 

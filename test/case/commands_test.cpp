@@ -23,6 +23,7 @@ namespace mluop::cases {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
@@ -53,18 +54,36 @@ void state(Elements& elements, mluOpDataType_t dtype, const std::vector<double>&
   }
 }
 
-// The results that the library has, as what the case states, with channel 5 changed.
-Case with_broken_channel() {
-  Case broken = stored_case("voxel_pooling_forward/small_float");
-  const LoadedCase loaded(broken);
+// A stored case that states the library's result as that of its first output.
+Case with_stated_result(const std::string& name) {
+  Case stated = stored_case(name);
+  const LoadedCase loaded(stated);
   Run library(loaded, MLUOP_OMP_ALGORITHM_NATIVE);
   library.call();
-  std::vector<double> numbers;
-  for (size_t i = 0; i < static_cast<size_t>(library[2].count()); ++i) {
-    numbers.push_back(number_at(library[2].data, MLUOP_DTYPE_FLOAT, i) + (i % 8 == 5 ? 1 : 0));
+  const Operand& result = library[stated.inputs.size()];
+  stated.outputs[0].elements = {.source = Elements::Source::kInline,
+                                .bytes = Bytes(result.data, result.data + result.bytes())};
+  return stated;
+}
+
+Case with_broken_channel() {
+  Case broken = with_stated_result("voxel_pooling_forward/small_float");
+  std::byte* data = broken.outputs[0].elements.bytes.data();
+  for (size_t i = 5; i < static_cast<size_t>(element_count(broken.outputs[0])); i += 8) {
+    const double number = number_at(data, MLUOP_DTYPE_FLOAT, i);
+    put_bits(data, MLUOP_DTYPE_FLOAT, i, bits_of_number(MLUOP_DTYPE_FLOAT, number + 1));
   }
-  state(broken.outputs[0].elements, MLUOP_DTYPE_FLOAT, numbers);
   return broken;
+}
+
+RunOptions both_algorithms() { return {.algorithms = {"native", "device"}}; }
+
+// The outcome of a stored case, written to `path`, that names this file of weights.
+Outcome outcome_of(const std::string& path, const std::string& weights, const RunOptions& options = {}) {
+  Case named = stored_case("three_interpolate_backward/by_hand");
+  named.inputs[2].elements.path = weights;
+  write_case(named, path + "/x.prototxt");
+  return run_file(path + "/x.prototxt", options).front();
 }
 
 // A failing case in both algorithms, an invalid one, and one that passes.
@@ -75,29 +94,28 @@ TEST(CaseCommands, Reports) {
   fs::copy_file(kCases + "/ball_query/by_hand.prototxt", path + "/good.prototxt");
   RunCommand command;
   command.paths = {path};
-  command.options.algorithms = {"native", "device"};
+  command.options = both_algorithms();
   command.options.repeat = 1;
   command.junit = path + "/junit.xml";
   command.json = path + "/report.json";
   ::testing::internal::CaptureStdout();
   EXPECT_EQ(run_command(command), kInvalid);
   const std::string output = ::testing::internal::GetCapturedStdout();
-  EXPECT_THAT(output, HasSubstr("output_features against the stored: bits differ"));
-  EXPECT_THAT(output, HasSubstr("distribution: one channel: 5 of 8 (dim 3)"));
-  EXPECT_THAT(output, HasSubstr("5 runs: 2 passed, 2 failed, 1 invalid"));
-  const std::string junit = read_file(command.junit, {});
-  EXPECT_THAT(junit, HasSubstr("tests=\"5\" failures=\"2\" errors=\"1\""));
-  EXPECT_THAT(junit, HasSubstr("unknown operator '&lt;unknown&gt;'"));
-  EXPECT_THAT(junit, HasSubstr("one channel: 5 of 8 (dim 3)"));
-  const auto report = nlohmann::json::parse(read_file(command.json, {}));
-  ASSERT_EQ(report.at("cases").size(), 5U);
-  const auto& first = report.at("cases")[0];
-  EXPECT_EQ(first.at("status"), "failed");
-  EXPECT_EQ(first.at("outputs")[1].at("baseline"), "stored");
-  EXPECT_EQ(first.at("outputs")[1].at("errors").at("worst").size(), 5U);
-  EXPECT_EQ(report.at("cases")[2].at("status"), "passed");
-  EXPECT_GT(report.at("cases")[2].at("latency"), 0);
-  EXPECT_EQ(report.at("cases")[4].at("status"), "invalid");
+  EXPECT_THAT(output, AllOf(HasSubstr("output_features against the stored: bits differ"),
+                            HasSubstr("distribution: one channel: 5 of 8 (dim 3)"),
+                            HasSubstr("5 runs: 2 passed, 2 failed, 1 invalid")));
+  EXPECT_THAT(read_file(command.junit, {}),
+              AllOf(HasSubstr("tests=\"5\" failures=\"2\" errors=\"1\""),
+                    HasSubstr("unknown operator '&lt;unknown&gt;'"), HasSubstr("one channel: 5 of 8 (dim 3)")));
+  const auto cases = nlohmann::json::parse(read_file(command.json, {})).at("cases");
+  ASSERT_EQ(cases.size(), 5U);
+  const auto& stated = cases[0].at("outputs")[1];
+  EXPECT_EQ(stated.at("baseline"), "stored");
+  EXPECT_EQ(stated.at("errors").at("worst").size(), 5U);
+  EXPECT_GT(cases[2].at("latency"), 0);
+  for (const auto& [i, status] : {std::pair(0, "failed"), {2, "passed"}, {4, "invalid"}}) {
+    EXPECT_EQ(cases[static_cast<size_t>(i)].at("status"), status);
+  }
 }
 
 // Outputs that a call may leave in part start at 0, others at values that show elements that the call does not
@@ -148,10 +166,7 @@ TEST(CaseCommands, PathsOfNoFile) {
   for (const auto& [message, files] : files_of_messages) {
     for (const std::string& file : files) {
       SCOPED_TRACE(file);
-      Case named = stored_case("three_interpolate_backward/by_hand");
-      named.inputs[2].elements.path = file;
-      write_case(named, path + "/x.prototxt");
-      const Outcome outcome = run_file(path + "/x.prototxt", {}).front();
+      const Outcome outcome = outcome_of(path, file);
       expect_outcome(outcome, Status::kInvalid, message);
       EXPECT_THAT(outcome.message, MatchesRegex(".*/x.prototxt:[0-9]+: input.2. .weights..path: .*"));
     }
@@ -169,20 +184,16 @@ TEST(CaseCommands, FilesOutsideTheFolder) {
   fs::create_symlink("../w.bin", path + "/own/packed");
   fs::create_symlink("..", path + "/own/up");
   fs::create_symlink("own", path + "/alias");
-  RunOptions options;
-  options.own_files = true;
+  const RunOptions own_files{.own_files = true};
   const std::vector<std::string> inside = {"w.bin",        path + "/own/w.bin", "sub/../w.bin",
                                            "../own/w.bin", "up/own/w.bin",      "z.zst"};
   const std::vector<std::string> outside = {"../w.bin", path + "/w.bin",  "sub/../../w.bin", "link.bin",
                                             "up/w.bin", "../owner/w.bin", "packed.zst"};
   const auto expect_status = [&](const std::string& file, Status status, const std::string& message) {
     SCOPED_TRACE(file);
-    Case named = stored_case("three_interpolate_backward/by_hand");
-    named.inputs[2].elements.path = file;
-    write_case(named, path + "/own/x.prototxt");
-    for (const std::string& of_case : {path + "/own/x.prototxt", path + "/alias/x.prototxt"}) {
-      expect_outcome(run_file(of_case, {}).front(), Status::kPassed, "");
-      expect_outcome(run_file(of_case, options).front(), status, message);
+    for (const std::string& of_case : {path + "/own", path + "/alias"}) {
+      expect_outcome(outcome_of(of_case, file), Status::kPassed, "");
+      expect_outcome(outcome_of(of_case, file, own_files), status, message);
     }
   };
   for (const std::string& file : inside) expect_status(file, Status::kPassed, "");
@@ -191,9 +202,7 @@ TEST(CaseCommands, FilesOutsideTheFolder) {
   }
   Case contents = stored_case("ball_query/by_hand");
   contents.file = path + "/own/x.prototxt";
-  Elements elsewhere;
-  elsewhere.source = Elements::Source::kFile;
-  elsewhere.path = "../w.bin";
+  const Elements elsewhere{.source = Elements::Source::kFile, .path = "../w.bin"};
   for (std::optional<Elements>* elements : {&contents.outputs[0].initial, &contents.inputs[0].result}) {
     const std::optional<Elements> own = *elements;
     *elements = elsewhere;
@@ -227,8 +236,7 @@ TEST(CaseCommands, JsonOfAnUnfinishedRun) {
 // One outcome is reported before the next algorithm runs.
 TEST(CaseCommands, OutcomesAreReportedInTurn) {
   size_t reported = 0;
-  RunOptions options;
-  options.algorithms = {"native", "device"};
+  const RunOptions options = both_algorithms();
   const Report report = [&](const Outcome& outcome) {
     EXPECT_EQ(outcome.algorithm, options.algorithms[reported++]);
   };
@@ -238,9 +246,7 @@ TEST(CaseCommands, OutcomesAreReportedInTurn) {
 
 // Three features of the value, weights 1, or the value if that is less: the sum is rounded to the data type once.
 Case sum_of_three(mluOpDataType_t dtype, double value) {
-  Recipe recipe;
-  recipe.sizes = {{"b", 1}, {"c", 1}, {"m", 3}, {"n", 5}};
-  recipe.dtype = dtype;
+  const Recipe recipe{.sizes = {{"b", 1}, {"c", 1}, {"m", 3}, {"n", 5}}, .dtype = dtype};
   Case sum = operator_of("three_interpolate_forward", {}).make(recipe);
   state(sum.inputs[0].elements, dtype, std::vector<double>(3, value));
   state(sum.inputs[2].elements, dtype, std::vector<double>(15, std::min(value, 1.0)));
@@ -248,8 +254,7 @@ Case sum_of_three(mluOpDataType_t dtype, double value) {
 }
 
 TEST(CaseCommands, SumsBeyondTheRangeOfTheDataType) {
-  RunOptions options;
-  options.algorithms = {"native", "device"};
+  const RunOptions options = both_algorithms();
   for (const Metric metric :
        {Metric::kDiff1, Metric::kDiff2, Metric::kDiff3, Metric::kDiff3_2, Metric::kDiff4, Metric::kBits}) {
     for (const double value : {60000.0, -60000.0, 0x1p-14, 0x1.8p-13}) {
@@ -284,9 +289,9 @@ TEST(CaseCommands, OneInfinity) {
 TEST(CaseCommands, DiffOfRawFiles) {
   const std::string path = folder();
   const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {1, 2, 3, 4, 5, 7};
-  write_file(path + "/a", reinterpret_cast<const char*>(a), sizeof(a));
-  write_file(path + "/b", reinterpret_cast<const char*>(b), sizeof(b));
-  write_file(path + "/c", reinterpret_cast<const char*>(b), 7);
+  write_file(path + "/a", {reinterpret_cast<const char*>(a), sizeof(a)});
+  write_file(path + "/b", {reinterpret_cast<const char*>(b), sizeof(b)});
+  write_file(path + "/c", {reinterpret_cast<const char*>(b), 7});
   DiffCommand command{path + "/a", path + "/b"};
   command.shape = {2, 3};
   ::testing::internal::CaptureStdout();
@@ -301,23 +306,12 @@ TEST(CaseCommands, DiffOfRawFiles) {
 
 // Stated results must have the same bits if --bits requires it, in either algorithm whose result they are.
 TEST(CaseCommands, BitsOfStatedResults) {
-  Case stated = stored_case("three_interpolate_backward/small_float");
-  const std::string saved = folder(), file = saved + "/stated.prototxt";
-  const std::string result = "small_float.prototxt.native.grad_features.bin";
-  RunOptions saving, bits;
-  saving.save_output = saved;
-  bits.bits = true;
-  run_case(stated, saving);
-  stated.outputs[0].elements.source = Elements::Source::kFile;
-  stated.outputs[0].elements.path = result;
-  write_case(stated, file);
-  EXPECT_EQ(run_file(file, bits).front().status, Status::kPassed);
-  std::fstream raw(saved + "/" + result, std::ios::in | std::ios::out | std::ios::binary);
-  const int last_bit = raw.get() ^ 1;
-  raw.seekp(0).put(static_cast<char>(last_bit));
-  raw.close();
-  EXPECT_EQ(run_file(file, bits).front().status, Status::kFailed);
-  EXPECT_EQ(run_file(file, {}).front().status, Status::kPassed);
+  Case stated = with_stated_result("three_interpolate_backward/small_float");
+  const RunOptions bits{.bits = true};
+  EXPECT_EQ(run_case(stated, bits).front().status, Status::kPassed);
+  stated.outputs[0].elements.bytes[0] ^= std::byte{1};
+  EXPECT_EQ(run_case(stated, bits).front().status, Status::kFailed);
+  EXPECT_EQ(run_case(stated, {}).front().status, Status::kPassed);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <type_traits>
 
@@ -35,12 +34,11 @@ using Floats = Data<float>;
 
 TEST(CaseMetrics, Formulas) {
   const Floats data{{2, 4, -1}, {1, 4, -4}};
-  EXPECT_EQ(data.judge(Metric::kDiff1, 1).value, "0.444");  // 4 / 9
-  EXPECT_EQ(data.judge(Metric::kDiff2, 1).value, "0.55");   // sqrt(10 / 33)
-  EXPECT_EQ(data.judge(Metric::kDiff3, 1).value, "1");
-  EXPECT_EQ(data.judge(Metric::kDiff3_2, 1).value, "3");
-  EXPECT_EQ(data.judge(Metric::kDiff4, 1).value, "1/0 of 2");
-  EXPECT_EQ(data.judge(Metric::kBits, 0).value, "differ");
+  const std::pair<Metric, const char*> values[] = {{Metric::kDiff1, "0.444"},  // 4 / 9
+                                                   {Metric::kDiff2, "0.55"},   // sqrt(10 / 33)
+                                                   {Metric::kDiff3, "1"},        {Metric::kDiff3_2, "3"},
+                                                   {Metric::kDiff4, "1/0 of 2"}, {Metric::kBits, "differ"}};
+  for (const auto& [metric, value] : values) EXPECT_EQ(data.judge(metric, 1).value, value);
   EXPECT_TRUE(data.judge(Metric::kDiff3_2, 3).passed);
   EXPECT_FALSE(data.judge(Metric::kDiff3_2, 2.9).passed);
 }
@@ -115,45 +113,39 @@ TEST(CaseMetrics, IntegersAreExact) {
   EXPECT_TRUE(data.judge(Metric::kDiff1, 0.1, Verdict::kUpstream).passed);
 }
 
-const Dims kDims = {2, 6, 7, 16};
-const std::vector<std::string> kAxes = {"batch", "y", "x", "channel"};
-
-// The distribution of the elements for which `is_wrong(b, y, x, c)`.
-std::string distribution(const std::function<bool(int64_t, int64_t, int64_t, int64_t)>& is_wrong) {
-  std::vector<int64_t> wrong;
-  for (int64_t i = 0; i < 2 * 6 * 7 * 16; ++i) {
-    if (is_wrong(i / (6 * 7 * 16), i / (7 * 16) % 6, i / 16 % 7, i % 16)) wrong.push_back(i);
-  }
-  return distribution_of(wrong, kDims, kAxes);
-}
-
+// How the elements at wrong positions (batch, y, x, channel) are distributed.
 TEST(CaseErrors, Distributions) {
-  using I = int64_t;
-  EXPECT_EQ(distribution([](I, I, I, I) { return true; }), "everything, 1344 of all 1344 elements");
-  EXPECT_EQ(distribution([](I, I, I, I c) { return c == 3; }),
-            "one channel: 3 of 16 (dim 3), 84 of its 84 elements");
-  // A channel of which only the occupied cells are wrong.
-  EXPECT_EQ(distribution([](I, I y, I x, I c) { return c == 3 && (x + y) % 3 == 0; }),
-            "one channel: 3 of 16 (dim 3), 28 of its 84 elements");
-  EXPECT_EQ(distribution([](I b, I, I, I) { return b == 1; }),
-            "one batch: 1 of 2 (dim 0), 672 of its 672 elements");
-  EXPECT_EQ(distribution([](I b, I y, I x, I c) { return b == 1 && y < 2 && x >= 5 && c < 8; }),
-            "a tile: [1:2, 0:2, 5:7, 0:8], 32 of its 32 elements");
-  EXPECT_EQ(distribution([](I, I, I, I c) { return c % 4 == 1; }),
-            "every 4th channel from 1 (dim 3), 336 of their 336 elements");
-  EXPECT_EQ(distribution([](I, I, I, I c) { return c == 1 || c == 2 || c == 9; }),
-            "3 of 16 indices of channel: 1, 2, 9 (dim 3), 252 of their 252 elements");
-  EXPECT_EQ(distribution([](I, I, I, I c) { return c >= 4 && c < 8; }),
-            "4 of 16 indices of channel: 4 to 7 (dim 3), 336 of their 336 elements");
-  EXPECT_EQ(distribution([](I b, I y, I x, I c) { return b == 0 && y == 1 && x == 2 && c == 3; }), "one element");
-  EXPECT_EQ(distribution([](I b, I y, I x, I c) {
-              return (b * 42 + y * 7 + x) * 16 + c == 100 || (b + y + x == 0 && c == 5);
-            }),
-            "a few elements: 2");
-  EXPECT_EQ(distribution([](I b, I y, I x, I c) {
-              return (b * 7919 + y * 104729 + x * 1299709 + c * 15485863) % 11 == 0;
-            }).substr(0, 10),
-            "scattered:");
+  struct Position {
+    int64_t b, y, x, c;
+  };
+  using P = const Position&;
+  const std::pair<const char*, bool (*)(P)> distributions[] = {
+      {"everything, 1344 of all 1344 elements", [](P) { return true; }},
+      {"one channel: 3 of 16 (dim 3), 84 of its 84 elements", [](P p) { return p.c == 3; }},
+      // A channel of which only the occupied cells are wrong.
+      {"one channel: 3 of 16 (dim 3), 28 of its 84 elements",
+       [](P p) { return p.c == 3 && (p.x + p.y) % 3 == 0; }},
+      {"one batch: 1 of 2 (dim 0), 672 of its 672 elements", [](P p) { return p.b == 1; }},
+      {"a tile: [1:2, 0:2, 5:7, 0:8], 32 of its 32 elements",
+       [](P p) { return p.b == 1 && p.y < 2 && p.x >= 5 && p.c < 8; }},
+      {"every 4th channel from 1 (dim 3), 336 of their 336 elements", [](P p) { return p.c % 4 == 1; }},
+      {"3 of 16 indices of channel: 1, 2, 9 (dim 3), 252 of their 252 elements",
+       [](P p) { return p.c == 1 || p.c == 2 || p.c == 9; }},
+      {"4 of 16 indices of channel: 4 to 7 (dim 3), 336 of their 336 elements",
+       [](P p) { return p.c >= 4 && p.c < 8; }},
+      {"one element", [](P p) { return p.b == 0 && p.y == 1 && p.x == 2 && p.c == 3; }},
+      {"a few elements: 2",
+       [](P p) { return p.b + p.y == 0 && ((p.x == 6 && p.c == 4) || (p.x == 0 && p.c == 5)); }},
+      {"scattered: 9.1 % of all elements, in no pattern",
+       [](P p) { return (p.b * 7919 + p.y * 104729 + p.x * 1299709 + p.c * 15485863) % 11 == 0; }},
+  };
+  for (const auto& [text, is_wrong] : distributions) {
+    std::vector<int64_t> wrong;
+    for (int64_t i = 0; i < 2 * 6 * 7 * 16; ++i) {
+      if (is_wrong({i / (6 * 7 * 16), i / (7 * 16) % 6, i / 16 % 7, i % 16})) wrong.push_back(i);
+    }
+    EXPECT_EQ(distribution_of(wrong, {2, 6, 7, 16}, {"batch", "y", "x", "channel"}), text);
+  }
 }
 
 TEST(CaseErrors, WorstElementsFirst) {

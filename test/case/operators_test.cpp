@@ -18,9 +18,7 @@ Case make(const Operator& op, mluOpDataType_t dtype) { return op.make(default_re
 
 // Empty if the case passes with both algorithms.
 std::string failure_of(const Case& the_case) {
-  RunOptions options;
-  options.algorithms = {"native", "device"};
-  for (const Outcome& outcome : run_case(the_case, options)) {
+  for (const Outcome& outcome : run_case(the_case, {.algorithms = {"native", "device"}})) {
     if (outcome.status == Status::kPassed) continue;
     std::string text = outcome.op + ' ' + outcome.algorithm + ": " + outcome.message;
     for (const OutputOutcome& output : outcome.outputs) {

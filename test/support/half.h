@@ -5,9 +5,7 @@
 
 namespace mluop::test {
 
-using reference::floats_of;
 using reference::Half;
-using reference::half_value;
 using reference::to_f16;
 using reference::to_f32;
 
