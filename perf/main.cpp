@@ -11,69 +11,61 @@
 #include <string>
 #include <vector>
 
-#include "perf/ops/catalogue.h"
+#include "perf/google_benchmark.h"
 #include "perf/options.h"
-#include "perf/support/compare.h"
+#include "perf/support/fma_peak.h"
 #include "perf/support/npy_folder.h"
-#include "perf/support/read_report.h"
 #include "perf/support/report.h"
+#include "perf/support/table.h"
 #include "perf/support/task_table.h"
 
 namespace mluop::perf {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string title(const Settings& settings) {
-  return "size " + settings.size.name + ", " + std::to_string(settings.threads) +
-         (settings.threads == 1 ? " thread" : " threads");
-}
-
-// Opens the file to append, so that an interrupted run keeps the contents of an existing file.
-bool is_writable(const std::string& file) { return std::ofstream(file, std::ios::app).good(); }
-
 Report measure_all(const std::vector<CaseSpec>& cases, const Options& options) {
-  std::cerr << "measuring the FMA peak ..." << std::flush;
   Report report{describe_machine(), {}};
-  update_fma_peak(report.machine, options.threads);
-  for (const auto& [threads, peak] : report.machine.fma_peak) std::cerr << ' ' << peak / 1e9 << " GFLOP/s";
-  std::cerr << std::endl;
+  // Measured before and after the cases: the first measurement may be too low, as the threads have just started.
+  const auto measure_fma_peaks = [&] {
+    std::cerr << "measuring the FMA peak ..." << std::flush;
+    for (const int threads : options.threads) {
+      double& peak = report.machine.fma_peak[threads];
+      peak = std::max(peak, measure_fma_peak(threads));
+      std::cerr << ' ' << peak / 1e9 << " GFLOP/s";
+    }
+    std::cerr << std::endl;
+  };
+  measure_fma_peaks();
   for (size_t i = 0; i < cases.size(); ++i) {
     for (const Size& size : options.sizes) {
       for (const int threads : options.threads) {
-        const Settings settings{size, threads, options.caches};
-        std::cerr << '[' << i + 1 << '/' << cases.size() << "] " << title(cases[i]) << ", " << title(settings)
-                  << ':';
-        const auto results = measure(cases[i], settings, std::cerr);
+        std::cerr << '[' << i + 1 << '/' << cases.size() << "] " << title(cases[i]) << ", size " << size.name
+                  << ", " << thread_text(threads) << ':';
+        const auto results = measure(cases[i], {size, threads, options.caches}, std::cerr).results;
         report.results.insert(report.results.end(), results.begin(), results.end());
       }
     }
   }
-  // Measured again at the end: the first measurement may be too low, as the threads have just started.
-  update_fma_peak(report.machine, options.threads);
-  std::cerr << std::endl;
+  measure_fma_peaks();
+  for (Result& result : report.results) result.fma_peak = report.machine.fma_peak[result.threads];
   return report;
 }
 
 int measure_and_report(const std::vector<CaseSpec>& cases, const Options& options) {
-  std::optional<Json> old_run;
+  std::optional<Report> old_run;
   if (!options.compare.empty()) old_run = read_report(options.compare.front());
   const Report report = measure_all(cases, options);
   write_table(std::cout, report);
-  const Json figures = report_json(report);
   if (old_run) {
     std::cout << "\ncomparison with " << options.compare.front() << '\n';
-    write_comparison(std::cout, *old_run, figures);
+    write_comparison(std::cout, *old_run, report);
   }
   if (!options.json.empty()) {
     std::ofstream file(options.json);
-    write_json(file, figures);
+    write_json(file, report_json(report));
     file.close();
     if (!file) throw std::runtime_error("cannot write " + options.json);
   }
-  const bool all_verified = std::all_of(report.results.begin(), report.results.end(),
-                                        [](const Result& result) { return result.problem.empty(); });
-  return all_verified ? 0 : kFailure;
+  return std::ranges::all_of(report.results, &std::string::empty, &Result::problem) ? 0 : kFailure;
 }
 
 // Writes to FOLDER/operator/case_dtype. Both algorithms of a case have the same inputs.
@@ -106,9 +98,7 @@ int show_tasks(std::vector<CaseSpec> cases, const Options& options) {
     }
   }
   write_task_table(std::cout, rows);
-  const bool all_succeeded =
-      std::all_of(rows.begin(), rows.end(), [](const TaskRow& r) { return r.problem.empty(); });
-  return all_succeeded ? 0 : kFailure;
+  return std::ranges::all_of(rows, &std::string::empty, &TaskRow::problem) ? 0 : kFailure;
 }
 
 int run(const Options& options) {
@@ -129,9 +119,12 @@ int run(const Options& options) {
     dump_inputs(cases, options);
     return 0;
   }
+  if (!options.google_benchmark.empty()) return run_google_benchmark(cases, options);
   if (!options.tasks.empty()) return show_tasks(cases, options);
-  if (!options.json.empty() && !is_writable(options.json))
+  // Opens the file to append, so that an interrupted run keeps the contents of an existing file.
+  if (!options.json.empty() && !std::ofstream(options.json, std::ios::app)) {
     throw std::runtime_error("cannot write " + options.json);
+  }
   return measure_and_report(cases, options);
 }
 

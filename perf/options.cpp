@@ -2,9 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <iomanip>
-#include <memory>
-#include <sstream>
 
 #include "perf/support/parallel.h"
 
@@ -20,142 +17,104 @@ constexpr auto kDescription =
     "medians. Writes progress to stderr and tables to stdout.";
 
 constexpr auto kFooter =
+    "Google Benchmark:\n"
+    "  --benchmark_...             Run each case as a benchmark with these options of Google Benchmark, e.g.\n"
+    "                              --benchmark_filter=<regex> --benchmark_format=json\n\n"
     "Environment:\n"
-    "  OMP_NUM_THREADS     Number of threads if --threads is not given\n"
+    "  OMP_NUM_THREADS             Number of threads if --threads is not given\n"
     "  MLUOP_OMP_..., MLUOP_LOG_LEVEL\n"
-    "                      Settings of the library, see docs/settings.md\n\n"
+    "                              Settings of the library, see docs/settings.md\n\n"
     "Exit status:\n"
     "  0  All cases verified and measured\n"
     "  1  A case failed, or a file could not be read or written\n"
     "  2  Invalid command line\n";
 
-// Prints one option per line, as Google Benchmark does.
-class Help : public CLI::Formatter {
- public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
-    std::ostringstream help;
-    help << app->get_description() << "\n\n" << name;
-    const std::string indent(name.size(), ' ');
-    bool first = true;
-    for (const CLI::Option* option : app->get_options()) {
-      const std::string value = option->get_items_expected_max() == 0 ? "" : '=' + option->get_type_name();
-      if (!first) help << indent;
-      first = false;
-      help << std::left << std::setw(36) << " [" + option->get_name() + value + ']' << option->get_description()
-           << '\n';
-    }
-    help << '\n' << app->get_footer();
-    return help.str();
-  }
-};
-
-// Parses all of the text as a number in (0, max].
-template <class T>
-std::optional<T> parse_number(std::string_view text, T max) {
-  T value{};
+// Parses all of the text as a number in (0, kMaxSize].
+std::optional<double> parse_number(std::string_view text) {
+  double value = 0;
   const auto [end, error] = std::from_chars(text.begin(), text.end(), value);
-  if (error != std::errc() || end != text.end() || !(value > 0) || value > max) return std::nullopt;
+  if (error != std::errc() || end != text.end() || !(value > 0) || value > kMaxSize) return std::nullopt;
   return value;
 }
 
-std::optional<int> parse_threads(const std::string& text) { return parse_number(text, kMaxThreads); }
-
 // "2", "0.5" or "1/8".
-std::optional<Size> parse_size(const std::string& text) {
+std::optional<double> parse_size(std::string_view text) {
   const size_t slash = text.find('/');
-  const auto numerator = parse_number(std::string_view(text).substr(0, slash), kMaxSize);
-  const auto denominator = slash == text.npos ? std::optional<double>(1)
-                                              : parse_number(std::string_view(text).substr(slash + 1), kMaxSize);
+  const auto numerator = parse_number(text.substr(0, slash));
+  const auto denominator = slash == text.npos ? 1 : parse_number(text.substr(slash + 1));
   if (!numerator || !denominator) return std::nullopt;
-  return Size{text, *numerator / *denominator};
+  return *numerator / *denominator;
 }
 
-std::optional<std::string> parse_algorithm(const std::string& text) {
-  for (const auto& [algorithm, name] : kAlgorithms) {
-    if (text == name) return text;
-  }
-  return std::nullopt;
-}
-
-// Unlike CLI11's delimiter(), keeps empty elements, also the last one.
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> elements{""};
-  for (const char c : list) {
-    if (c == ',') {
-      elements.emplace_back();
-    } else {
-      elements.back() += c;
-    }
-  }
-  return elements;
-}
-
-// Adds an option NAME=<n,...>, or another type. Its values replace `values`; `parse` returns nothing for an
-// invalid element.
-template <class T>
-CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<T>& values,
-                      std::optional<T> (*parse)(const std::string&), const char* description,
-                      const std::string& noun, const std::string& expected, const char* type = "<n,...>") {
-  const auto parse_list = [=, &values](const std::string& list) {
-    values.clear();
-    for (const std::string& element : split(list)) {
-      const auto value = parse(element);
-      if (!value) throw CLI::ValidationError(name, "invalid " + noun + " '" + element + "': expected " + expected);
-      values.push_back(*value);
-    }
-  };
-  return app.add_option_function<std::string>(name, parse_list, description)->type_name(type);
-}
-
-std::vector<Cache> caches_of(const std::string& name) {
-  if (name == "both") return {Cache::kWarm, Cache::kCold};
-  return {name == "cold" ? Cache::kCold : Cache::kWarm};
+std::string require_size(const std::string& text) {
+  if (parse_size(text)) return {};
+  return "invalid size '" + text + "': expected a number or a fraction such as 1/8, above 0 and at most 64";
 }
 
 }  // namespace
 
 std::optional<int> parse(int argc, char** argv, Options& options) {
+  const auto google = std::stable_partition(argv, argv + argc, [](const char* argument) {
+    return !std::string_view(argument).starts_with("--benchmark_");
+  });
+  options.google_benchmark.assign(google, argv + argc);
+  options.threads = {thread_count()};
+  std::vector<std::string> sizes = {"1"};
+  std::string cache = "warm";
   CLI::App app(kDescription, "mluop_perf");
-  app.formatter(std::make_shared<Help>());
   app.footer(kFooter);
   app.get_help_ptr()->disable_flag_override();
-  options.threads = {thread_count()};
-  options.sizes = {{"1", 1}};
-  std::string cache = "warm";
-  const auto text = [&](const char* name, std::string& value, const char* type, const char* description) {
+  const auto text = [&](const char* name, auto& value, const char* type, const char* description) {
     return app.add_option(name, value, description)->type_name(type);
   };
+  const auto list = [&](const char* name, auto& values, const char* type, const char* description,
+                        CLI::Validator valid) {
+    const auto option = text(name, values, type, description);
+    return option->delimiter(',')->allow_extra_args(false)->check(valid.description(""));
+  };
+  const CLI::Range thread_numbers(1, kMaxThreads);
   text("--op", options.filter.op, "<text>", "Select operators whose name contains text");
   text("--case", options.filter.name, "<text>", "Select cases whose name contains text");
   text("--dtype", options.filter.dtype, "<text>", "Select a data type: half, float");
-  add_list(app, "--algorithm", options.filter.algorithms, parse_algorithm, "Select algorithms: native, device",
-           "algorithm", "native or device", "<text,...>");
+  list("--algorithm", options.filter.algorithms, "<text,...>", "Select algorithms: native, device",
+       CLI::IsMember({"native", "device"}));
   const auto threads =
-      add_list(app, "--threads", options.threads, parse_threads, "Run each case with n threads, e.g. 1,2,4",
-               "number of threads", "an integer from 1 to 1024");
-  const auto tasks = add_list(app, "--tasks", options.tasks, parse_threads,
-                              "Show the division of work over n tasks, do not time the cases", "number of tasks",
-                              "an integer from 1 to 1024");
-  add_list(app, "--size", options.sizes, parse_size, "Run each case at n times the network size, e.g. 1/8,2",
-           "size", "a number or a fraction such as 1/8, above 0 and at most 64");
+      list("--threads", options.threads, "<n,...>", "Run each case with n threads, e.g. 1,2,4", thread_numbers);
+  const auto tasks = list("--tasks", options.tasks, "<n,...>",
+                          "Show the division of work over n tasks, do not time the cases", thread_numbers);
+  list("--size", sizes, "<n,...>", "Run each case at n times the network size, e.g. 1/8,2",
+       CLI::Validator(require_size, ""));
   const auto caches =
       text("--cache", cache, "<warm|cold|both>", "Caches: as the previous call left them, flushed, or both")
           ->check(CLI::IsMember({"warm", "cold", "both"}).description(""));
-  app.add_flag("--list", options.list, "List the selected cases, do not run them")->disable_flag_override();
+  const auto list_cases =
+      app.add_flag("--list", options.list, "List the selected cases, do not run them")->disable_flag_override();
   const auto dump =
       text("--dump", options.dump, "<folder>", "Write the inputs as NumPy files, do not run the cases");
   const auto json = text("--json", options.json, "<file>", "Write all results with every sample");
   const auto compare =
-      app.add_option("--compare", options.compare, "Compare this run, or the run <new>, with the run <old>")
-          ->type_name("<old> [<new>]")
+      text("--compare", options.compare, "<old> [<new>]", "Compare this run, or the run <new>, with the run <old>")
           ->expected(1, 2);
-  for (CLI::Option* timing : {threads, caches, dump, json, compare}) tasks->excludes(timing);
+  const auto exclude = [](const char* name, const std::vector<const CLI::Option*>& others) {
+    for (const CLI::Option* other : others) {
+      if (other->count() > 0) throw CLI::ExcludesError(other->get_name(), name);
+    }
+  };
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(google - argv), argv);
+    if (!options.tasks.empty()) exclude("--tasks", {threads, caches, dump, json, compare});
+    if (!options.google_benchmark.empty()) {
+      exclude("--benchmark_...", {tasks, caches, list_cases, dump, json, compare});
+      if (options.threads.size() * sizes.size() > 1) {
+        throw CLI::ValidationError("--benchmark_...", "requires one number of --threads and one --size");
+      }
+    }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
-  options.caches = caches_of(cache);
+  for (const std::string& size : sizes) options.sizes.push_back({size, *parse_size(size)});
+  if (cache != "cold") options.caches.push_back(Cache::kWarm);
+  if (cache != "warm") options.caches.push_back(Cache::kCold);
   return std::nullopt;
 }
 

@@ -13,16 +13,16 @@ namespace mluop::perf {
 inline constexpr int kFailure = 1;
 inline constexpr int kBadUsage = 2;
 
+// Empty values are not given.
 struct Options {
   Filter filter;
-  std::vector<int> threads;
-  std::vector<int> tasks;  // empty: not given
+  std::vector<int> threads, tasks;
   std::vector<Size> sizes;
   std::vector<Cache> caches;
   bool list = false;
-  std::string dump;                  // empty: not given
-  std::string json;                  // empty: not given
-  std::vector<std::string> compare;  // empty: not given; one file: compared with this run; two: with each other
+  std::string dump, json;
+  std::vector<std::string> compare;     // one file: compared with this run; two: with each other
+  std::vector<char*> google_benchmark;  // its arguments: --benchmark_...
 };
 
 // Sets `options`. If the command line asks for help or is invalid, prints the help or the error and returns the

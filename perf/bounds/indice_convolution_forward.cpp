@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
-#include "perf/bounds/pair_tiles.h"
 #include "perf/support/buffer.h"
 #include "primitives/gemm_microkernel-inl.h"
 #include "primitives/half-inl.h"
@@ -23,22 +23,26 @@
 #define MLUOP_PERF_GEMM_TILE
 namespace mluop::perf {
 
-// One tile of the output, which one thread computes.
-struct GemmTile {
-  const PairTiles& pairs;
-  size_t tile;
-  int64_t Ci, Co;
-  const float* filters;  // packed: [K][panels][Ci][NR]
-  const void* features;  // [N, Ci]
-  float* converted;      // [pairs of a chunk, Ci], rows of half converted to fp32
-  float* sums;           // [rows of a tile + 1, Co]
-  void* output;          // [rows of the tile, Co]
+// Of a chunk, so that its input rows fit in L1.
+constexpr size_t kMaxPairs = 96;
+
+// Consecutive pairs of one filter offset.
+struct PairChunk {
+  int64_t k;
+  size_t begin, count;
 };
 
-struct GemmKernels {
-  int64_t (*block_rows)(int64_t Co);
-  void (*gemm_f32)(const GemmTile&);
-  void (*gemm_f16)(const GemmTile&);
+// The index pairs of a tile of the output, sorted by filter offset.
+struct TilePairs {
+  std::vector<PairChunk> chunks;
+  std::vector<int32_t> inputs, outputs;  // row of features and row of the tile
+};
+
+struct GemmPlan {
+  ConvolutionTensors tensors;
+  int64_t tile_rows;
+  std::vector<TilePairs> tiles;
+  Buffer<float> filters;  // packed: [K][panels][Ci][NR]
 };
 
 }  // namespace mluop::perf
@@ -49,123 +53,74 @@ namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::kLanes;
-using mluop::HWY_NAMESPACE::kMr;
-using mluop::HWY_NAMESPACE::kNrVectors;
-using mluop::HWY_NAMESPACE::load_f32;
-using mluop::HWY_NAMESPACE::store_f32;
+using mluop::HWY_NAMESPACE::kNr;
 using D = mluop::HWY_NAMESPACE::PanelTag;
 
-// Vectors of a panel, such that the panels divide Co evenly.
-int vectors_of(int64_t Co) {
-  int vectors = kNrVectors;
-  while (Co / kLanes % vectors != 0) vectors /= 2;
-  return vectors;
-}
-
-int64_t block_rows(int64_t Co) { return kMr(vectors_of(Co)); }
-
-// Adds the products of MR rows and a panel to the sums of the rows.
-template <int kBlockVectors>
-HWY_NOINLINE void microkernel(const float* HWY_RESTRICT panel, int64_t Ci, const float* const* rows,
-                              const uint32_t* output_offsets, float* sums) {
-  constexpr auto kMR = static_cast<int>(kMr(kBlockVectors));
-  const D d;
-  const float* elements[kMR];
-  float* to[kMR];
-  hn::Vec<D> sum[kMR][kBlockVectors];
-  HWY_UNROLL(12) for (int r = 0; r < kMR; ++r) {
-    elements[r] = rows[r];
-    to[r] = sums + output_offsets[r];
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sum[r][v] = hn::Load(d, to[r] + v * kLanes);
-  }
-  for (int64_t i = 0; i < Ci; ++i, panel += kBlockVectors * kLanes) {
-    hn::Vec<D> column[kBlockVectors];
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) column[v] = hn::Load(d, panel + v * kLanes);
-    HWY_UNROLL(12) for (int r = 0; r < kMR; ++r) {
-      const auto element = hn::Set(d, elements[r][i]);
-      HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
-        sum[r][v] = hn::MulAdd(element, column[v], sum[r][v]);
-      }
-    }
-  }
-  HWY_UNROLL(12) for (int r = 0; r < kMR; ++r) {
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) hn::Store(sum[r][v], d, to[r] + v * kLanes);
-  }
-}
-
-// Sets rows[i] to the fp32 row of the i-th pair of a chunk. Converts rows of half.
-HWY_INLINE void load_rows(const GemmTile& tile, const PairChunk& chunk, const float*, const float** rows) {
-  const auto* features = static_cast<const float*>(tile.features);
-  for (size_t i = 0; i < chunk.count; ++i) rows[i] = features + tile.pairs.input_offsets[chunk.begin + i];
-}
-HWY_INLINE void load_rows(const GemmTile& tile, const PairChunk& chunk, const Half*, const float** rows) {
-  const D d;
-  float* to = tile.converted;
-  for (size_t i = 0; i < chunk.count; ++i, to += tile.Ci) {
-    const Half* from = static_cast<const Half*>(tile.features) + tile.pairs.input_offsets[chunk.begin + i];
-    for (int64_t c = 0; c < tile.Ci; c += kLanes) hn::Store(load_f32(d, from + c), d, to + c);
-    rows[i] = to;
-  }
-}
-
+// A tile of the output. Scratch of the thread: converted [kMaxPairs, Ci], for rows of half converted to fp32, and
+// sums [tile_rows, Co].
 template <class T>
-HWY_INLINE void write_tile(const GemmTile& tile, size_t rows) {
+void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
+  constexpr bool kIsHalf = !std::is_same_v<T, float>;
   const D d;
-  const int64_t count = static_cast<int64_t>(rows) * tile.Co;
-  auto* to = static_cast<T*>(tile.output);
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const auto sum = hn::Load(d, tile.sums + i);
-    if constexpr (std::is_same_v<T, float>) {
-      hn::Stream(sum, d, to + i);
-    } else {
-      store_f32(sum, d, to + i);
-    }
-  }
-}
-
-template <class T, int kBlockVectors>
-void gemm_panels(const GemmTile& tile) {
-  constexpr int64_t kNR = kBlockVectors * kLanes;
-  constexpr auto kMR = static_cast<size_t>(kMr(kBlockVectors));
-  const auto [first_chunk, last_chunk] = tile.pairs.chunks_of(tile.tile);
-  const auto* features = static_cast<const T*>(tile.features);
-  const size_t tile_rows = tile.pairs.rows_of(tile.tile);
-  std::fill_n(tile.sums, static_cast<int64_t>(tile_rows) * tile.Co, 0.0F);
-  for (const PairChunk* chunk = first_chunk; chunk < last_chunk; ++chunk) {
-    const float* rows[PairTiles::kMaxPairs];
-    load_rows(tile, *chunk, static_cast<const T*>(nullptr), rows);
-    // Prefetches of the next chunk's rows are spread over the blocks of this one.
-    const PairChunk& next = chunk + 1 < last_chunk ? chunk[1] : *chunk;
-    const size_t blocks = chunk->count / kMR * static_cast<size_t>(tile.Co / kNR);
-    const size_t step = (next.count + blocks - 1) / blocks;
-    size_t prefetched = next.begin;
-    const float* panel = tile.filters + chunk->k * tile.Ci * tile.Co;
-    for (int64_t channel = 0; channel < tile.Co; channel += kNR, panel += tile.Ci * kNR) {
-      for (size_t i = 0; i < chunk->count; i += kMR) {
-        microkernel<kBlockVectors>(panel, tile.Ci, rows + i, tile.pairs.output_offsets.data() + chunk->begin + i,
-                                   tile.sums + channel);
-        for (const size_t end = std::min(prefetched + step, next.begin + next.count); prefetched < end;
-             ++prefetched) {
-          prefetch_row<Use::kRead>(features + tile.pairs.input_offsets[prefetched],
-                                   tile.Ci * static_cast<int64_t>(sizeof(T)));
+  const int64_t Ci = plan.tensors.sizes.Ci, Co = plan.tensors.sizes.Co;
+  const TilePairs& tile_pairs = plan.tiles[tile];
+  const int64_t first_row = static_cast<int64_t>(tile) * plan.tile_rows;
+  const int64_t count = std::min(plan.tile_rows, plan.tensors.sizes.num_act_out - first_row) * Co;
+  const auto row_bytes = Ci * static_cast<int64_t>(sizeof(T));
+  const auto* features = static_cast<const T*>(plan.tensors.features);
+  int32_t converted_rows[kMaxPairs];
+  std::iota(converted_rows, converted_rows + kMaxPairs, 0);
+  std::fill_n(sums, count, 0.0F);
+  for (const PairChunk& chunk : tile_pairs.chunks) {
+    const int32_t* inputs = tile_pairs.inputs.data() + chunk.begin;
+    const int32_t* outputs = tile_pairs.outputs.data() + chunk.begin;
+    const auto pairs = static_cast<int64_t>(chunk.count);
+    if constexpr (kIsHalf) {
+      float* to = converted;
+      for (int64_t i = 0; i < pairs; ++i) {
+        const T* from = features + inputs[i] * Ci;
+        for (const T* end = from + Ci; from < end; from += kLanes, to += kLanes) {
+          hn::Store(mluop::HWY_NAMESPACE::load_f32(d, from), d, to);
         }
       }
     }
+    // Prefetches of the next chunk's rows are spread over the blocks of this one.
+    const PairChunk& next = &chunk == &tile_pairs.chunks.back() ? chunk : *(&chunk + 1);
+    const int64_t block_rows = mluop::HWY_NAMESPACE::kMr(std::min(Co, kNr) / kLanes);
+    const int64_t blocks = (pairs + block_rows - 1) / block_rows * ((Co + kNr - 1) / kNr);
+    const size_t step = next.count / static_cast<size_t>(blocks) + 1;
+    size_t prefetched = next.begin;
+    const auto prefetch = [&] {
+      for (const size_t end = std::min(prefetched + step, next.begin + next.count); prefetched < end;
+           ++prefetched) {
+        prefetch_row<Use::kRead>(features + tile_pairs.inputs[prefetched] * Ci, row_bytes);
+      }
+    };
+    const float* panel = plan.filters.data() + chunk.k * Ci * Co;
+    for (int64_t channel = 0; channel < Co; channel += kNr) {
+      const int64_t width = std::min(kNr, Co - channel);
+      const float* rows = kIsHalf ? converted : static_cast<const float*>(plan.tensors.features);
+      mluop::HWY_NAMESPACE::gemm_panel(width, {panel, Ci, rows, Ci, sums + channel, Co, 0},
+                                       kIsHalf ? converted_rows : inputs, outputs, pairs, prefetch);
+      panel += Ci * width;
+    }
   }
-  write_tile<T>(tile, tile_rows);
+  T* to = static_cast<T*>(plan.tensors.features_out) + first_row * Co;
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const auto sum = hn::Load(d, sums + i);
+    if constexpr (kIsHalf) {
+      mluop::HWY_NAMESPACE::store_f32(sum, d, to + i);
+    } else {
+      hn::Stream(sum, d, to + i);
+    }
+  }
   hwy::FlushStream();
 }
 
-template <class T>
-void gemm_tile(const GemmTile& tile) {
-  switch (vectors_of(tile.Co)) {
-    case 1: return gemm_panels<T, 1>(tile);
-    case 2: return gemm_panels<T, 2>(tile);
-    default: return gemm_panels<T, kNrVectors>(tile);
-  }
+int64_t panel_columns() { return kNr; }
+void gemm_tile(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
+  (plan.tensors.half ? gemm<Half> : gemm<float>)(plan, tile, converted, sums);
 }
-
-GemmKernels gemm_kernels() { return {block_rows, gemm_tile<float>, gemm_tile<Half>}; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::perf
@@ -175,73 +130,88 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::perf {
 namespace {
 
-HWY_EXPORT(gemm_kernels);
-
-const GemmKernels& selected_kernels() {
-  static const GemmKernels kernels = HWY_DYNAMIC_DISPATCH(gemm_kernels)();
-  return kernels;
-}
+HWY_EXPORT(panel_columns);
+HWY_EXPORT(gemm_tile);
 
 using Sizes = reference::IndiceConvolutionForwardSizes;
 
-template <class T>
-class GemmBound {
- public:
-  GemmBound(const Sizes& sizes, const T* features, const int32_t* indice_pairs, const int64_t* indice_num,
-            int threads)
-      : sizes_(sizes),
-        features_(features),
-        pairs_(sizes, indice_pairs, indice_num, selected_kernels().block_rows(sizes.Co), threads),
-        filters_(sizes.filters_count()),
-        output_(sizes.features_out_count()) {
-    fill_uniform(filters_, 1);
-    for (int id = 0; id < threads; ++id) {
-      sums_.emplace_back((pairs_.tile_rows + 1) * sizes.Co);
-      converted_.emplace_back(static_cast<int64_t>(PairTiles::kMaxPairs) * sizes.Ci);
+constexpr int64_t kTileBytes = 256 << 10;
+constexpr size_t kChunkBytes = 24 << 10;
+// Per thread: limits the time that threads wait for the last tile.
+constexpr int64_t kMinTiles = 32;
+// A multiple of the rows of most register blocks.
+constexpr size_t kBlocks = 12;
+
+int64_t rows_per_tile(const Sizes& sizes, int threads) {
+  int64_t rows = kTileBytes / (sizes.Co * static_cast<int64_t>(sizeof(float)));
+  while (rows > 1 && sizes.num_act_out / rows < kMinTiles * threads) rows /= 2;
+  return rows;
+}
+
+// Linear in the number of pairs.
+std::vector<TilePairs> tiles_of(const ConvolutionTensors& tensors, int64_t tile_rows) {
+  const Sizes& sizes = tensors.sizes;
+  const auto row_bytes = static_cast<size_t>(sizes.Ci) * sizeof(float);
+  const size_t max_pairs = std::clamp(kChunkBytes / row_bytes / kBlocks * kBlocks, kBlocks, kMaxPairs);
+  std::vector<TilePairs> tiles(static_cast<size_t>((sizes.num_act_out + tile_rows - 1) / tile_rows));
+  for (int64_t k = 0; k < sizes.K(); ++k) {
+    const int32_t* rows_in = tensors.indice_pairs + 2 * k * sizes.num_act_in;
+    const int32_t* rows_out = rows_in + sizes.num_act_in;
+    for (int64_t l = 0; l < tensors.indice_num[k]; ++l) {
+      auto& [chunks, inputs, outputs] = tiles[static_cast<size_t>(rows_out[l] / tile_rows)];
+      if (chunks.empty() || chunks.back().k != k || chunks.back().count == max_pairs) {
+        chunks.push_back({k, inputs.size(), 0});
+      }
+      ++chunks.back().count;
+      inputs.push_back(rows_in[l]);
+      outputs.push_back(static_cast<int32_t>(rows_out[l] % tile_rows));
     }
   }
+  return tiles;
+}
 
-  void run() {
-    constexpr auto gemm = std::is_same_v<T, float> ? &GemmKernels::gemm_f32 : &GemmKernels::gemm_f16;
-    std::atomic<size_t> next_tile = 0;
-    parallel(static_cast<int>(sums_.size()), [&](int id) {
-      const auto thread = static_cast<size_t>(id);
-      for (size_t tile; (tile = next_tile++) < pairs_.tile_count();) {
-        (selected_kernels().*gemm)({pairs_, tile, sizes_.Ci, sizes_.Co, filters_.data(), features_,
-                                    converted_[thread].data(), sums_[thread].data(),
-                                    output_.data() + static_cast<int64_t>(tile) * pairs_.tile_rows * sizes_.Co});
-      }
-    });
-  }
-
- private:
-  Sizes sizes_;
-  const T* features_;
-  PairTiles pairs_;
-  Buffer<float> filters_;
-  Buffer<T> output_;
-  std::vector<Buffer<float>> sums_, converted_;  // scratch, one buffer per thread
-};
-
+// [K, Ci, Co] to [K][panels][Ci][NR]
 template <class T>
-std::function<void()> make_bound(const Sizes& sizes, const T* features, const int32_t* indice_pairs,
-                                 const int64_t* indice_num, int threads) {
-  const auto bound = std::make_shared<GemmBound<T>>(sizes, features, indice_pairs, indice_num, threads);
-  return [bound] { bound->run(); };
+Buffer<float> packed(const Sizes& sizes, const T* filters) {
+  Buffer<float> result(sizes.filters_count());
+  float* to = result.data();
+  const int64_t panel = HWY_DYNAMIC_DISPATCH(panel_columns)();
+  for (int64_t k = 0; k < sizes.K(); ++k, filters += sizes.Ci * sizes.Co) {
+    for (int64_t first = 0; first < sizes.Co; first += panel) {
+      for (int64_t row = 0; row < sizes.Ci; ++row) {
+        const T* from = filters + row * sizes.Co;
+        to = std::transform(from + first, from + std::min(first + panel, sizes.Co), to,
+                            [](T element) { return to_f32(element); });
+      }
+    }
+  }
+  return result;
 }
 
 }  // namespace
 
-std::function<void()> indice_convolution_forward_bound(const Sizes& sizes, const float* features,
-                                                       const int32_t* indice_pairs, const int64_t* indice_num,
-                                                       int threads) {
-  return make_bound(sizes, features, indice_pairs, indice_num, threads);
-}
-
-std::function<void()> indice_convolution_forward_bound(const Sizes& sizes, const test::Half* features,
-                                                       const int32_t* indice_pairs, const int64_t* indice_num,
-                                                       int threads) {
-  return make_bound(sizes, features, indice_pairs, indice_num, threads);
+std::function<void()> indice_convolution_forward_bound(const ConvolutionTensors& tensors, int threads) {
+  const Sizes& sizes = tensors.sizes;
+  const int64_t tile_rows = rows_per_tile(sizes, threads);
+  const auto plan = std::make_shared<GemmPlan>(
+      GemmPlan{tensors, tile_rows, tiles_of(tensors, tile_rows),
+               tensors.half ? packed(sizes, static_cast<const Half*>(tensors.filters))
+                            : packed(sizes, static_cast<const float*>(tensors.filters))});
+  const auto converted = std::make_shared<std::vector<Buffer<float>>>(),
+             sums = std::make_shared<std::vector<Buffer<float>>>();
+  for (int id = 0; id < threads; ++id) {
+    converted->emplace_back(static_cast<int64_t>(kMaxPairs) * sizes.Ci);
+    sums->emplace_back(tile_rows * sizes.Co);
+  }
+  return [=] {
+    std::atomic<size_t> next_tile = 0;
+    parallel(threads, [&](int id) {
+      const auto thread = static_cast<size_t>(id);
+      for (size_t tile; (tile = next_tile++) < plan->tiles.size();) {
+        HWY_DYNAMIC_DISPATCH(gemm_tile)(*plan, tile, (*converted)[thread].data(), (*sums)[thread].data());
+      }
+    });
+  };
 }
 
 }  // namespace mluop::perf

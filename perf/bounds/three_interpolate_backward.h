@@ -20,10 +20,9 @@ struct InterpolateTensors {
 
 // Returns a function that, for each whole square of grad_output, does 16 loads, a transposition in registers and
 // the addition of 48 products to the sums of their features; and for each whole square of grad_features 16 loads,
-// a transposition and 16 stores. Decoding the indices, copying the weights [B, N, 3] and grouping the points by
-// feature are preparation, which also selects the fastest variant: additions in the order of the points or by
-// feature, with or without prefetches, ordinary or non-temporal stores. Returns an empty function if the tensors
-// have no whole square.
+// a transposition and 16 stores. Decoding the indices and copying the weights [B, N, 3] are preparation, which
+// also decides whether to prefetch. Returns an empty function if the tensors have no whole square, and for fewer
+// than 96 features: grouping the points by feature is then faster.
 std::function<void()> three_interpolate_backward_bound(const InterpolateTensors& tensors,
                                                        std::span<const float> weights, int threads);
 

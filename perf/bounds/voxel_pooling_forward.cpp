@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
-#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -30,18 +28,19 @@ struct PooledRow {
   bool first;
 };
 
+// What one thread owns.
+struct PoolWork {
+  std::vector<PooledRow> rows;       // in the order of memory
+  std::vector<int32_t> cells;        // of the rows, each once
+  std::vector<int32_t> empty_cells;  // without points
+};
+
 // What one thread reads and writes.
 struct PoolRange {
-  std::span<const PooledRow> rows;
-  std::span<const int32_t> cells;  // of the rows, each once
-  std::span<const int32_t> empty_cells;
-  const void* input_features;
-  float* sums;  // output_features, or for half those that are rounded to it
-  void* output_features;
-  int64_t channels;
-  const int32_t* geometry;  // aligned to a cache line
-  int32_t* memo;            // aligned to a cache line
-  int64_t coordinates;
+  const PoolTensors& tensors;
+  const PoolWork& work;
+  float* sums;         // output_features, or for half those that are rounded to it
+  int64_t begin, end;  // coordinates, from one cache line to another
 };
 
 }  // namespace mluop::perf
@@ -59,10 +58,11 @@ constexpr int64_t kPrefetchBytes = 5 << 10;
 HWY_INLINE void stream_memo(const PoolRange& range) {
   const hn::CappedTag<int32_t, 16> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= range.coordinates; i += lanes)
-    hn::Stream(hn::Load(d, range.geometry + i), d, range.memo + i);
-  std::copy(range.geometry + i, range.geometry + range.coordinates, range.memo + i);
+  const int32_t* geometry = range.tensors.geom_xyz;
+  int32_t* memo = range.tensors.pos_memo;
+  int64_t i = range.begin;
+  for (; i + lanes <= range.end; i += lanes) hn::Stream(hn::Load(d, geometry + i), d, memo + i);
+  std::copy(geometry + i, geometry + range.end, memo + i);
   hwy::FlushStream();
 }
 
@@ -81,33 +81,32 @@ HWY_INLINE void add_row(const T* HWY_RESTRICT row, float* HWY_RESTRICT sum, int6
 template <class T>
 void pool(const PoolRange& range) {
   stream_memo(range);
-  const int64_t channels = range.channels;
+  const int64_t channels = range.tensors.sizes.num_channels;
   const auto row_bytes = channels * static_cast<int64_t>(sizeof(T));
   const auto sum_bytes = channels * static_cast<int64_t>(sizeof(float));
-  const auto* const input = static_cast<const T*>(range.input_features);
-  auto* const output = static_cast<T*>(range.output_features);
+  const auto* const input = static_cast<const T*>(range.tensors.input_features);
+  auto* const output = static_cast<T*>(range.tensors.output_features);
   const auto lookahead = static_cast<size_t>(std::max<int64_t>(kPrefetchBytes / row_bytes, 1));
-  for (size_t i = 0; i < range.rows.size(); ++i) {
-    if (i + lookahead < range.rows.size()) {
-      const PooledRow& next = range.rows[i + lookahead];
+  for (size_t i = 0; i < range.work.rows.size(); ++i) {
+    if (i + lookahead < range.work.rows.size()) {
+      const PooledRow& next = range.work.rows[i + lookahead];
       prefetch_row<Use::kReadOnce>(input + next.point * channels, row_bytes);
       prefetch_row<Use::kWrite>(range.sums + next.cell * channels, sum_bytes);
     }
-    const PooledRow& current = range.rows[i];
+    const PooledRow& current = range.work.rows[i];
     const T* row = input + current.point * channels;
     float* sum = range.sums + current.cell * channels;
     current.first ? add_row<true>(row, sum, channels) : add_row<false>(row, sum, channels);
   }
   if constexpr (!std::is_same_v<T, float>) {
-    for (const int32_t cell : range.cells) {
+    for (const int32_t cell : range.work.cells) {
       mluop::HWY_NAMESPACE::round_to_half(range.sums + cell * channels, output + cell * channels, channels);
     }
   }
-  for (const int32_t cell : range.empty_cells) std::fill_n(output + cell * channels, channels, T{});
+  for (const int32_t cell : range.work.empty_cells) std::fill_n(output + cell * channels, channels, T{});
 }
 
-void pool_float(const PoolRange& range) { pool<float>(range); }
-void pool_half(const PoolRange& range) { pool<Half>(range); }
+void pool_range(const PoolRange& range) { range.tensors.half ? pool<Half>(range) : pool<float>(range); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::perf
@@ -117,23 +116,17 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::perf {
 namespace {
 
-HWY_EXPORT(pool_float);
-HWY_EXPORT(pool_half);
+HWY_EXPORT(pool_range);
 
-// The rows of each thread, in the order of memory, its cells, and the cells without points.
-struct PoolLists {
-  std::vector<std::vector<PooledRow>> rows;
-  std::vector<std::vector<int32_t>> cells;
-  std::vector<int32_t> empty_cells;
-};
-
-PoolLists lists_of(const reference::VoxelPoolingForwardSizes& sizes, const int32_t* geometry, int threads) {
+// The work of each thread.
+std::vector<PoolWork> works_of(const PoolTensors& tensors, int threads) {
+  const reference::VoxelPoolingForwardSizes& sizes = tensors.sizes;
   const auto inside = [](int32_t coordinate, int32_t bound) { return 0 <= coordinate && coordinate < bound; };
   std::vector<PooledRow> all;
   std::vector<int32_t> cells;  // with points, in the order of their first points
   std::vector<int64_t> counts(static_cast<size_t>(sizes.cells()));
   for (int64_t point = 0; point < sizes.points(); ++point) {
-    const int32_t *xyz = geometry + point * 3, batch = static_cast<int32_t>(point / sizes.num_points);
+    const int32_t *xyz = tensors.geom_xyz + point * 3, batch = static_cast<int32_t>(point / sizes.num_points);
     if (!inside(xyz[0], sizes.num_voxel_x) || !inside(xyz[1], sizes.num_voxel_y) ||
         !inside(xyz[2], sizes.num_voxel_z)) {
       continue;
@@ -144,51 +137,37 @@ PoolLists lists_of(const reference::VoxelPoolingForwardSizes& sizes, const int32
     all.push_back({static_cast<int32_t>(point), cell, count == 0});
     ++count;
   }
-  std::vector<size_t> owners(counts.size());
+  std::vector<PoolWork> works(static_cast<size_t>(threads));
+  std::vector<PoolWork*> owners(counts.size());
   int64_t before = 0;
   for (const int32_t cell : cells) {
-    owners[static_cast<size_t>(cell)] = static_cast<size_t>(before * threads / static_cast<int64_t>(all.size()));
+    PoolWork& work = works[static_cast<size_t>(before * threads / static_cast<int64_t>(all.size()))];
+    work.cells.push_back(cell);
+    owners[static_cast<size_t>(cell)] = &work;
     before += counts[static_cast<size_t>(cell)];
   }
-  const auto thread_count = static_cast<size_t>(threads);
-  PoolLists lists{
-      std::vector<std::vector<PooledRow>>(thread_count), std::vector<std::vector<int32_t>>(thread_count), {}};
-  for (const PooledRow& row : all) lists.rows[owners[static_cast<size_t>(row.cell)]].push_back(row);
-  for (const int32_t cell : cells) lists.cells[owners[static_cast<size_t>(cell)]].push_back(cell);
-  for (size_t cell = 0; cell < counts.size(); ++cell) {
-    if (counts[cell] == 0) lists.empty_cells.push_back(static_cast<int32_t>(cell));
+  for (const PooledRow& row : all) owners[static_cast<size_t>(row.cell)]->rows.push_back(row);
+  const size_t empty_cells = counts.size() - cells.size();
+  for (size_t cell = 0, empty = 0; cell < counts.size(); ++cell) {
+    if (counts[cell] != 0) continue;
+    works[empty++ * works.size() / empty_cells].empty_cells.push_back(static_cast<int32_t>(cell));
   }
-  return lists;
+  return works;
 }
 
 }  // namespace
 
-std::function<void()> voxel_pooling_forward_bound(const reference::VoxelPoolingForwardSizes& sizes, bool is_half,
-                                                  const int32_t* geom_xyz, const void* input_features,
-                                                  void* output_features, int32_t* pos_memo, int threads) {
-  const auto lists = std::make_shared<const PoolLists>(lists_of(sizes, geom_xyz, threads));
-  const auto half_sums = std::make_shared<Buffer<float>>(is_half ? sizes.output_count() : 0);
-  float* const sums = is_half ? half_sums->data() : static_cast<float*>(output_features);
-  return [=, memory = half_sums] {
+std::function<void()> voxel_pooling_forward_bound(const PoolTensors& tensors, int threads) {
+  const auto works = std::make_shared<const std::vector<PoolWork>>(works_of(tensors, threads));
+  const auto half_sums = std::make_shared<Buffer<float>>(tensors.half ? tensors.sizes.output_count() : 0);
+  return [=] {
+    float* sums = tensors.half ? half_sums->data() : static_cast<float*>(tensors.output_features);
     constexpr int64_t kLine = 16;
-    const int64_t lines = sizes.geom_count() / kLine;
-    const auto empty = static_cast<int64_t>(lists->empty_cells.size());
+    const int64_t lines = tensors.sizes.geom_count() / kLine;
     parallel(threads, [&](int id) {
-      const int64_t begin = share(lines, threads, id) * kLine, end = share(lines, threads, id + 1) * kLine;
-      const int64_t first_empty = share(empty, threads, id);
-      const std::span empty_cells(lists->empty_cells);
-      const PoolRange range{lists->rows[static_cast<size_t>(id)],
-                            lists->cells[static_cast<size_t>(id)],
-                            empty_cells.subspan(static_cast<size_t>(first_empty),
-                                                static_cast<size_t>(share(empty, threads, id + 1) - first_empty)),
-                            input_features,
-                            sums,
-                            output_features,
-                            sizes.num_channels,
-                            geom_xyz + begin,
-                            pos_memo + begin,
-                            end - begin};
-      is_half ? HWY_DYNAMIC_DISPATCH(pool_half)(range) : HWY_DYNAMIC_DISPATCH(pool_float)(range);
+      const PoolRange range{tensors, (*works)[static_cast<size_t>(id)], sums, share(lines, threads, id) * kLine,
+                            share(lines, threads, id + 1) * kLine};
+      HWY_DYNAMIC_DISPATCH(pool_range)(range);
     });
   };
 }

@@ -3,17 +3,13 @@
 // as many points as in their data.
 #include "reference/ball_query.h"
 
-#include <algorithm>
-
 #include "perf/ops/catalogue.h"
-#include "perf/support/npy_folder.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf {
 namespace {
 
 using Problem = reference::BallQueryProblem;
-enum class Points { kUniform, kEqual, kCluster, kFar };
 
 struct Row {
   const char* name;
@@ -29,41 +25,22 @@ constexpr Row kCases[] = {{"pointnet2_sa1 16x512_n1024", {16, 512, 1024, 32, 0, 
                           {"pointrcnn_sa2 2x1024_n4096", {2, 1024, 4096, 32, 0.1F, 0.2F}},
                           {"1x4096_n16384", {1, 4096, 16384, 32, 0, 0.05F}}};
 constexpr Problem kCliff = {2, 4096, 16384, 32, 0, 0.05F};
-constexpr Row kCliffCases[] = {{"ball_query uniform", kCliff, Points::kUniform},
+constexpr Row kCliffCases[] = {{"ball_query uniform", kCliff},
                                {"ball_query equal", kCliff, Points::kEqual},
                                {"ball_query cluster", kCliff, Points::kCluster},
                                {"ball_query far", kCliff, Points::kFar}};
 
-// Scales the batch if the case has more than one, else the centers.
-Problem scaled(Problem problem, double size) {
-  int64_t& extent = problem.B > 1 ? problem.B : problem.M;
-  extent = perf::scaled(extent, size);
-  return problem;
-}
-
-// Cliffs are float.
-void move_points(Points points, int64_t N, std::span<float> xyz) {
-  for (size_t i = 0; i < xyz.size(); ++i) {
-    if (points == Points::kEqual) xyz[i] = xyz[0];
-    // All points but the first of a batch in a corner.
-    if (points == Points::kCluster && i / 3 % static_cast<size_t>(N) != 0) xyz[i] *= 0x1p-8F;
-    if (points == Points::kFar) xyz[i] *= 100;
-  }
-}
-
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
-  const Problem p = scaled(row.problem, size);
-  cases::Parameters parameters;
-  parameters.set_real("min_radius", p.min_radius);
-  parameters.set_real("max_radius", p.max_radius);
-  parameters.set("nsample", p.nsample);
-  auto made =
-      std::make_unique<OperatorCase>("ball_query", variant.algorithm, parameters,
-                                     std::vector<TensorShape>{{"new_xyz", variant.dtype, {p.B, p.M, 3}},
-                                                              {"xyz", variant.dtype, {p.B, p.N, 3}},
-                                                              {"idx", MLUOP_DTYPE_INT32, {p.B, p.M, p.nsample}}});
-  made->fill_uniform("xyz", 1);
-  if (row.points != Points::kUniform) move_points(row.points, p.N, made->values<float>("xyz"));
+  Problem p = row.problem;
+  // The batch if there is more than one, else the centers.
+  int64_t& extent = p.B > 1 ? p.B : p.M;
+  extent = scaled(extent, size);
+  auto made = make_case("ball_query", variant,
+                        {{"min_radius", p.min_radius}, {"max_radius", p.max_radius}, {"nsample", p.nsample}},
+                        {{"new_xyz", variant.dtype, {p.B, p.M, 3}},
+                         {"xyz", variant.dtype, {p.B, p.N, 3}},
+                         {"idx", MLUOP_DTYPE_INT32, {p.B, p.M, p.nsample}}});
+  made->fill_points("xyz", 1, row.points);
   // Every (N / M)-th point.
   const auto point_bytes = static_cast<int64_t>(3 * cases::element_size(variant.dtype));
   for (int64_t center = 0; center < p.B * p.M; ++center) {
@@ -71,11 +48,8 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
     std::copy_n(made->bytes("xyz").begin() + point * point_bytes, point_bytes,
                 made->bytes("new_xyz").begin() + center * point_bytes);
   }
-  made->set_parameter_writer([p](const NpyFolder& folder) {
-    const float radii[] = {p.min_radius, p.max_radius};
-    folder.write("radii", {2}, std::span<const float>(radii));
-    folder.write("nsample", {p.nsample});
-  });
+  made->dump<float>("radii", {p.min_radius, p.max_radius});
+  made->dump("nsample", {p.nsample});
   return made;
 }
 
@@ -84,11 +58,6 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
 std::vector<CaseSpec> ball_query_cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "ball_query", kNative, kCases, make);
-  return specs;
-}
-
-std::vector<CaseSpec> ball_query_cliffs() {
-  std::vector<CaseSpec> specs;
   append_cases(specs, kCliffs, kNativeFloat, kCliffCases, make);
   return specs;
 }

@@ -13,15 +13,13 @@ namespace mluop::perf {
 // A filter has to name it.
 inline constexpr auto kCliffs = "cliffs";
 
-// Cases of an operator are consecutive, the native algorithm first.
-std::vector<CaseSpec> all_cases();
-
 // Substrings of the names of a case, of which the empty string selects all, and names of algorithms.
 struct Filter {
   std::string op, name, dtype;
   std::vector<std::string> algorithms{"native", "device"};
 };
 
+// Cases of an operator are consecutive, the native algorithm first. Cliffs come last.
 std::vector<CaseSpec> matching_cases(const Filter& filter);
 
 // "operator/case dtype algorithm".
@@ -42,14 +40,5 @@ std::vector<CaseSpec> center_point_cases();
 std::vector<CaseSpec> point_net_cases();
 std::vector<CaseSpec> mvx_net_cases();
 std::vector<CaseSpec> bev_depth_cases();
-
-std::vector<CaseSpec> voxel_pooling_cliffs();
-std::vector<CaseSpec> three_nn_forward_cliffs();
-std::vector<CaseSpec> three_interpolate_cliffs();
-std::vector<CaseSpec> ball_query_cliffs();
-std::vector<CaseSpec> masked_convolution_cliffs();
-std::vector<CaseSpec> voxelization_cliffs();
-std::vector<CaseSpec> dynamic_scatter_cliffs();
-std::vector<CaseSpec> indice_convolution_cliffs();
 
 }  // namespace mluop::perf

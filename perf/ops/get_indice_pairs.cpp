@@ -7,8 +7,7 @@
 #include <string>
 
 #include "perf/ops/catalogue.h"
-#include "perf/ops/center_point_convolutions.h"
-#include "perf/support/npy_folder.h"
+#include "perf/ops/center_point_inputs.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf {
@@ -40,37 +39,33 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
   const int64_t batch = tensor.grid[0], K = sparse.offsets();
   const std::vector<int64_t> input_space = space_of(tensor.grid),
                              output_space = space_of(test::output_grid(tensor.grid, sparse));
-  cases::Parameters parameters;
-  parameters.set("dimnb", 5);
-  parameters.set("batch", batch);
-  parameters.set("pad", list(sparse.padding));
-  parameters.set("stride", list(sparse.stride));
-  parameters.set("dilation", list(sparse.dilation));
-  parameters.set("input_space", input_space);
-  parameters.set("filter_space", list(sparse.kernel));
-  parameters.set("output_space", output_space);
-  parameters.set("sub_m", sparse.submanifold ? 1 : 0);
-  parameters.set("transpose", 0);
-  parameters.set("inverse", 0);
-  auto made =
-      std::make_unique<OperatorCase>("get_indice_pairs", variant.algorithm, parameters,
-                                     std::vector<TensorShape>{{"indices", MLUOP_DTYPE_INT32, {L, 4}},
-                                                              {"out_indices", MLUOP_DTYPE_INT32, {outputs, 4}},
-                                                              {"indice_pairs", MLUOP_DTYPE_INT32, {K, 2, L}},
-                                                              {"indice_num", MLUOP_DTYPE_INT32, {K}}});
+  auto made = make_case("get_indice_pairs", variant,
+                        {{"dimnb", 5},
+                         {"batch", batch},
+                         {"pad", list(sparse.padding)},
+                         {"stride", list(sparse.stride)},
+                         {"dilation", list(sparse.dilation)},
+                         {"input_space", input_space},
+                         {"filter_space", list(sparse.kernel)},
+                         {"output_space", output_space},
+                         {"sub_m", sparse.submanifold ? 1 : 0},
+                         {"transpose", 0},
+                         {"inverse", 0}},
+                        {{"indices", MLUOP_DTYPE_INT32, {L, 4}},
+                         {"out_indices", MLUOP_DTYPE_INT32, {outputs, 4}},
+                         {"indice_pairs", MLUOP_DTYPE_INT32, {K, 2, L}},
+                         {"indice_num", MLUOP_DTYPE_INT32, {K}}});
   std::memcpy(made->bytes("indices").data(), tensor.sites.data(), made->bytes("indices").size());
-  made->measure_memory();
-  made->set_checksummed({made->bytes("out_indices"), made->bytes("indice_pairs")});
-  made->set_parameter_writer([=](const NpyFolder& folder) {
-    folder.write("batch_size", {batch});
-    folder.write("input_space", input_space);
-    folder.write("output_space", output_space);
-    folder.write("kernel", list(sparse.kernel));
-    folder.write("stride", list(sparse.stride));
-    folder.write("pad", list(sparse.padding));
-    folder.write("sub_m", {sparse.submanifold ? 1 : 0});
-    folder.write("num_act_out", {outputs});
-  });
+  made->options.measures_memory = true;
+  made->options.checksummed = {made->bytes("out_indices"), made->bytes("indice_pairs")};
+  made->dump("batch_size", {batch});
+  made->dump("input_space", input_space);
+  made->dump("output_space", output_space);
+  made->dump("kernel", list(sparse.kernel));
+  made->dump("stride", list(sparse.stride));
+  made->dump("pad", list(sparse.padding));
+  made->dump("sub_m", {sparse.submanifold ? 1 : 0});
+  made->dump("num_act_out", {outputs});
   return made;
 }
 

@@ -5,25 +5,20 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
-#include <optional>
 #include <random>
 #include <string>
 
 #include "perf/bounds/indice_convolution_forward.h"
 #include "perf/ops/catalogue.h"
-#include "perf/ops/center_point_convolutions.h"
+#include "perf/ops/center_point_inputs.h"
 #include "perf/ops/gather_sgemm_scatter.h"
-#include "perf/support/npy_folder.h"
 #include "perf/support/operator_case.h"
 #include "perf/support/verify.h"
-#include "reference/indice_convolution_backward.h"
 
 namespace mluop::perf {
 namespace {
 
 using Sizes = reference::IndiceConvolutionForwardSizes;
-
-enum class Kind { kForward, kData, kFilter };
 
 // The pairs of a convolution, the sizes that follow from them, and the baselines that are measured.
 struct Problem {
@@ -54,30 +49,49 @@ Problem random_problem(int64_t inputs, int64_t rows, bool distinct) {
   return problem;
 }
 
-Problem problem_of(const Convolution& convolution, double size) {
-  const test::SparseConvolution& sparse = convolution.sparse;
-  const auto tensor = test::center_point_tensor(scaled(convolution.input, size));
+struct Row {
+  const char* name;
+  test::CenterPointInput input;
+  test::SparseConvolution sparse;
+  int64_t Ci, Co;
+};
+
+// Strided ones, submanifold ones on the same inputs, and the last submanifold ones of deep networks: few sites and
+// wide filters.
+std::vector<Row> rows() {
+  const auto& inputs = test::kCenterPointInputs;
+  const auto& steps = test::kCenterPointSteps;
+  const test::SparseConvolution cube = test::submanifold({3, 3, 3});
+  return {{"k333_16x32", inputs[0], steps[0], 16, 32},
+          {"k333_32x64", inputs[1], steps[1], 32, 64},
+          {"k333_64x128", inputs[2], steps[2], 64, 128},
+          {"k311_128x128", inputs[3], steps[3], 128, 128},
+          {"subm_16x16", inputs[0], cube, 16, 16},
+          {"subm_32x32", inputs[1], cube, 32, 32},
+          {"subm_64x64", inputs[2], cube, 64, 64},
+          {"subm_128x128", inputs[3], cube, 128, 128},
+          {"60_sites_512x512", {3, 60, 1}, cube, 512, 512},
+          {"292_sites_512x512", {3, 292, 1}, cube, 512, 512},
+          {"1000_sites_256x256", {3, 1000, 1}, cube, 256, 256}};
+}
+
+Problem problem_of(const Row& row, double size) {
+  const test::SparseConvolution& sparse = row.sparse;
+  const auto tensor = test::center_point_tensor(scaled(row.input, size));
   Problem problem{test::indice_pairs(tensor.sites, tensor.grid, sparse), {}, sparse.submanifold};
-  // For other convolutions the serial loop takes seconds.
-  problem.with_serial = sparse.submanifold && convolution.input.level == 0;
+  problem.with_serial = sparse.submanifold && row.input.level == 0;
   problem.with_sgemm = true;
   const auto& [depth, height, width] = sparse.kernel;
-  problem.sizes = {static_cast<int64_t>(tensor.sites.size()),
-                   static_cast<int64_t>(problem.pairs.outputs.size()),
-                   convolution.Ci,
-                   convolution.Co,
-                   depth,
-                   height,
-                   width};
+  const auto inputs = static_cast<int64_t>(tensor.sites.size());
+  const auto outputs = static_cast<int64_t>(problem.pairs.outputs.size());
+  problem.sizes = {inputs, outputs, row.Ci, row.Co, depth, height, width};
   return problem;
 }
 
-cases::Parameters parameters_of(Kind kind, const Problem& problem) {
-  cases::Parameters parameters;
-  if (kind == Kind::kForward) parameters.set("num_active_out", problem.sizes.num_act_out);
-  parameters.set("inverse", 0);
-  parameters.set("sub_m", problem.submanifold ? 1 : 0);
-  parameters.set("indice_num", problem.pairs.num);
+std::vector<NamedValue> parameters_of(Kind kind, const Problem& problem) {
+  std::vector<NamedValue> parameters = {
+      {"inverse", 0}, {"sub_m", problem.submanifold ? 1 : 0}, {"indice_num", problem.pairs.num}};
+  if (kind == Kind::kForward) parameters.push_back({"num_active_out", problem.sizes.num_act_out});
   return parameters;
 }
 
@@ -98,141 +112,77 @@ std::vector<TensorShape> tensors_of(Kind kind, const Sizes& s, mluOpDataType_t d
 constexpr const char* kOps[] = {"indice_convolution_forward", "indice_convolution_backward_data",
                                 "indice_convolution_backward_filter"};
 
-class IndiceConvolution : public OperatorCase {
- public:
-  IndiceConvolution(Kind kind, const Variant& variant, const Problem& problem)
-      : OperatorCase(kOps[static_cast<int>(kind)], variant.algorithm, parameters_of(kind, problem),
-                     tensors_of(kind, problem.sizes, variant.dtype)),
-        kind_(kind),
-        sizes_(problem.sizes),
-        num_(problem.pairs.num),
-        with_serial_(problem.with_serial) {
-    set("indice_pairs", problem.pairs.pairs);
-    if (kind != Kind::kData) fill_uniform("features", 1);
-    if (kind != Kind::kForward) fill_uniform("output_grad", 2);
-    if (kind != Kind::kFilter) fill_uniform("filters", kind == Kind::kForward ? 2 : 3);
-    set_largest_input(kind == Kind::kForward ? "features" : "output_grad");
-    measure_memory();
-    set_parameter_writer([this, sub_m = problem.submanifold ? 1 : 0](const NpyFolder& folder) {
-      folder.write("indice_num", num_);
-      folder.write("sub_m", {sub_m});
-      if (kind_ == Kind::kForward) folder.write("num_act_out", {sizes_.num_act_out});
+constexpr size_t kPairs = 2, kOutput = 3;
+
+const int64_t* indice_num(const cases::Arguments& a) { return a.parameters->list("indice_num").data(); }
+
+// The oracle of the description on all threads.
+void expect_forward(const Sizes& sizes, cases::Arguments& a) {
+  std::vector<double>& sums = a[kOutput].sums;
+  sums.assign(static_cast<size_t>(a[kOutput].count()), 0);
+  const int threads = thread_count();
+  const auto compute = [&]<class T>(const T* features) {
+    parallel(threads, [&](int id) {
+      reference::indice_convolution_forward(sizes, features, reference::FilterLayout::kArray, a[1].as<T>(),
+                                            a[kPairs].as<int32_t>(), indice_num(a), share(sizes.Co, threads, id),
+                                            share(sizes.Co, threads, id + 1), sums.data());
     });
-    if (kind == Kind::kForward) set_bound([this] { return forward_bound(); });
-    if (variant.dtype == MLUOP_DTYPE_HALF || !problem.with_sgemm) return;
-    result_.emplace(arguments()[kOutput].count());
-    sgemm_.emplace(sizes_, pairs(), num_.data(), *std::ranges::max_element(num_));
-  }
+  };
+  a[0].is_half() ? compute(a[0].as<test::Half>()) : compute(a[0].as<float>());
+}
 
-  std::vector<Baseline> baselines() override {
-    std::vector<Baseline> all;
-    if (!result_) return all;
-    if (with_serial_) all.push_back({"serial", serial()});
-    all.push_back({"gather-sgemm-scatter", [this] { run_sgemm(); }});
-    return all;
-  }
-
- protected:
-  // The oracle of the description on all threads.
-  void expect() override {
-    if (kind_ != Kind::kForward) return OperatorCase::expect();
-    cases::Operand& output = expected()[kOutput];
-    output.sums.assign(static_cast<size_t>(output.count()), 0);
-    const int threads = thread_count();
-    const auto compute = [&]<class T>(const T* features, const T* filters) {
-      parallel(threads, [&](int id) {
-        reference::indice_convolution_forward(sizes_, features, reference::FilterLayout::kArray, filters, pairs(),
-                                              num_.data(), share(sizes_.Co, threads, id),
-                                              share(sizes_.Co, threads, id + 1), output.sums.data());
-      });
-    };
-    if (output.is_half()) {
-      compute(arguments()[0].as<test::Half>(), arguments()[1].as<test::Half>());
-    } else {
-      compute(arguments()[0].as<float>(), arguments()[1].as<float>());
-    }
-  }
-
-  // The error of a sum in fp32 grows with the square root of the number of its products.
-  double tolerance(double threshold) const override {
-    if (kind_ != Kind::kForward) return threshold;
-    const auto products = static_cast<double>(std::accumulate(num_.begin(), num_.end(), int64_t{0}) * sizes_.Ci) /
-                          static_cast<double>(sizes_.num_act_out);
-    return std::max(threshold, std::sqrt(products) * 0x1p-24);
-  }
-
-  std::string verify_baselines() override {
-    if (!sgemm_) return {};
-    run_sgemm();
+// Gather-GEMM-scatter, and the oracle where it does not take seconds.
+void set_baselines(OperatorCase& made, Kind kind, const Problem& problem) {
+  const cases::Arguments& a = made.expected();
+  const auto result = std::make_shared<Buffer<float>>(a[kOutput].count());
+  const auto sgemm = std::make_shared<GatherSgemmScatter>(problem.sizes, a[kPairs].as<int32_t>(), indice_num(a),
+                                                          *std::ranges::max_element(problem.pairs.num));
+  const auto run = [=, first = a[0].as<float>(), second = a[1].as<float>()] {
+    sgemm->run(kind, first, second, result->data());
+  };
+  if (!problem.with_serial) made.options.baselines.clear();
+  made.options.baselines.push_back({"gather-sgemm-scatter", run});
+  made.options.verify_baselines = [=, &a] {
+    run();
     constexpr double kTolerance = 1e-5;
-    return too_different("gather-sgemm-scatter", result_->values(), expected_values(kOutput), kTolerance);
-  }
+    return too_different("gather-sgemm-scatter", result->values(), floats_of(a[kOutput]), kTolerance);
+  };
+}
 
- private:
-  static constexpr size_t kPairs = 2, kOutput = 3;
-
-  const int32_t* pairs() const { return arguments()[kPairs].as<int32_t>(); }
-
-  std::function<void()> forward_bound() const {
-    const cases::Operand& features = arguments()[0];
-    return features.is_half() ? indice_convolution_forward_bound(sizes_, features.as<test::Half>(), pairs(),
-                                                                 num_.data(), thread_count())
-                              : indice_convolution_forward_bound(sizes_, features.as<float>(), pairs(),
-                                                                 num_.data(), thread_count());
-  }
-
-  // The definition's loop in fp32.
-  std::function<void()> serial() {
-    const float *first = arguments()[0].as<float>(), *second = arguments()[1].as<float>();
-    switch (kind_) {
-      case Kind::kForward: break;
-      case Kind::kData:
-        return [=, this] {
-          reference::indice_convolution_backward_data(sizes_, first, second, pairs(), num_.data(),
-                                                      result_->data());
-        };
-      case Kind::kFilter:
-        return [=, this] {
-          reference::indice_convolution_backward_filter(sizes_, first, second, pairs(), num_.data(),
-                                                        result_->data());
-        };
-    }
-    // [Co, D, H, W, Ci]
-    std::vector<float> filters;
-    for (int64_t co = 0; co < sizes_.Co; ++co) {
-      for (int64_t row = 0; row < sizes_.K() * sizes_.Ci; ++row) filters.push_back(second[row * sizes_.Co + co]);
-    }
-    return [=, this] {
-      reference::indice_convolution_forward(sizes_, first, filters.data(), pairs(), num_.data(), result_->data());
-    };
-  }
-
-  void run_sgemm() {
-    const float *first = arguments()[0].as<float>(), *second = arguments()[1].as<float>();
-    switch (kind_) {
-      case Kind::kForward: return sgemm_->forward(first, second, result_->data());
-      case Kind::kData: return sgemm_->backward_data(first, second, result_->data());
-      case Kind::kFilter: return sgemm_->backward_filter(first, second, result_->data());
-    }
-  }
-
-  Kind kind_;
-  Sizes sizes_;
-  std::vector<int64_t> num_;
-  bool with_serial_;
-  // Results of the baselines, which are in float only.
-  std::optional<Buffer<float>> result_;
-  std::optional<GatherSgemmScatter> sgemm_;
-};
-
-struct Row {
-  std::string name;
-  Convolution convolution;
-};
+std::unique_ptr<Case> make_convolution(Kind kind, const Variant& variant, const Problem& problem) {
+  const bool is_forward = kind == Kind::kForward;
+  const Sizes sizes = problem.sizes;
+  auto made = make_case(kOps[static_cast<int>(kind)], variant, parameters_of(kind, problem),
+                        tensors_of(kind, sizes, variant.dtype));
+  made->set("indice_pairs", problem.pairs.pairs);
+  if (kind != Kind::kData) made->fill_uniform("features", 1);
+  if (!is_forward) made->fill_uniform("output_grad", 2);
+  if (kind != Kind::kFilter) made->fill_uniform("filters", is_forward ? 2 : 3);
+  made->options.largest_input = made->bytes(is_forward ? "features" : "output_grad");
+  made->options.measures_memory = true;
+  made->dump("indice_num", problem.pairs.num);
+  made->dump("sub_m", {problem.submanifold ? 1 : 0});
+  if (problem.with_sgemm && variant.dtype == MLUOP_DTYPE_FLOAT) set_baselines(*made, kind, problem);
+  if (!is_forward) return made;
+  made->dump("num_act_out", {sizes.num_act_out});
+  made->options.oracle = [sizes](cases::Arguments& a) { expect_forward(sizes, a); };
+  // The error of a sum in fp32 grows with the square root of the number of its products.
+  const std::vector<int64_t>& num = problem.pairs.num;
+  const auto products = static_cast<double>(std::accumulate(num.begin(), num.end(), int64_t{0}) * sizes.Ci) /
+                        static_cast<double>(sizes.num_act_out);
+  made->options.min_tolerance = std::sqrt(products) * 0x1p-24;
+  made->options.bound = [&made = *made, sizes] {
+    const cases::Arguments& a = made.expected();
+    return indice_convolution_forward_bound(
+        {sizes, a[0].is_half(), a[0].data, a[1].data, a[kPairs].as<int32_t>(), indice_num(a), a[kOutput].data},
+        thread_count());
+  };
+  return made;
+}
 
 template <Kind kKind>
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
-  return std::make_unique<IndiceConvolution>(kKind, variant, problem_of(row.convolution, size));
+  return make_convolution(kKind, variant, problem_of(row, size));
 }
 
 struct Cliff {
@@ -250,24 +200,16 @@ constexpr Cliff kCliffCases[] = {{"indice_convolution distinct", 200000, true},
 std::unique_ptr<Case> make_cliff(const Cliff& cliff, const Variant& variant, double size) {
   constexpr int64_t kInputs = 66667;
   const int64_t inputs = std::min(scaled(kInputs, size), cliff.distinct ? cliff.rows : INT64_MAX);
-  return std::make_unique<IndiceConvolution>(Kind::kForward, variant,
-                                             random_problem(inputs, cliff.rows, cliff.distinct));
+  return make_convolution(Kind::kForward, variant, random_problem(inputs, cliff.rows, cliff.distinct));
 }
 
 }  // namespace
 
 std::vector<CaseSpec> indice_convolution_cases() {
-  std::vector<Row> rows;
-  for (const Convolution& convolution : convolutions()) rows.push_back({name_of(convolution), convolution});
   std::vector<CaseSpec> specs;
-  append_cases(specs, kOps[0], kNativeAndDevice, rows, make<Kind::kForward>);
-  append_cases(specs, kOps[1], kNative, rows, make<Kind::kData>);
-  append_cases(specs, kOps[2], kNative, rows, make<Kind::kFilter>);
-  return specs;
-}
-
-std::vector<CaseSpec> indice_convolution_cliffs() {
-  std::vector<CaseSpec> specs;
+  append_cases(specs, kOps[0], kNativeAndDevice, rows(), make<Kind::kForward>);
+  append_cases(specs, kOps[1], kNative, rows(), make<Kind::kData>);
+  append_cases(specs, kOps[2], kNative, rows(), make<Kind::kFilter>);
   append_cases(specs, kCliffs, kNativeAndDevice, kCliffCases, make_cliff);
   return specs;
 }

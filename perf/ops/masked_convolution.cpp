@@ -7,7 +7,6 @@
 #include <random>
 
 #include "perf/ops/catalogue.h"
-#include "perf/support/npy_folder.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf {
@@ -70,15 +69,12 @@ std::unique_ptr<Case> make_im2col(const Im2col& row, const Variant& variant, dou
   const Image image = scaled(row.image, size);
   const auto& [channels, height, width, mask_cnt] = image;
   const int64_t kernel = row.kernel;
-  cases::Parameters parameters;
-  for (const char* name : {"kernel_h", "kernel_w"}) parameters.set(name, kernel);
-  for (const char* name : {"pad_h", "pad_w"}) parameters.set(name, kPad);
-  auto made = std::make_unique<OperatorCase>(
-      "masked_im2col_forward", variant.algorithm, parameters,
-      std::vector<TensorShape>{{"feature", variant.dtype, {1, channels, height, width}, MLUOP_LAYOUT_NCHW},
-                               {"mask_h_idx", MLUOP_DTYPE_INT32, {mask_cnt}},
-                               {"mask_w_idx", MLUOP_DTYPE_INT32, {mask_cnt}},
-                               {"data_col", variant.dtype, {channels * kernel * kernel, mask_cnt}}});
+  auto made = make_case("masked_im2col_forward", variant,
+                        {{"kernel_h", kernel}, {"kernel_w", kernel}, {"pad_h", kPad}, {"pad_w", kPad}},
+                        {{"feature", variant.dtype, {1, channels, height, width}, MLUOP_LAYOUT_NCHW},
+                         {"mask_h_idx", MLUOP_DTYPE_INT32, {mask_cnt}},
+                         {"mask_w_idx", MLUOP_DTYPE_INT32, {mask_cnt}},
+                         {"data_col", variant.dtype, {channels * kernel * kernel, mask_cnt}}});
   std::mt19937 random(1);
   made->fill_bits("feature", random);
   set_masks(*made, image, random_pixels(image, random));
@@ -87,31 +83,26 @@ std::unique_ptr<Case> make_im2col(const Im2col& row, const Variant& variant, dou
       std::ranges::fill(made->values<int32_t>(id), *row.one_position);
     }
   }
-  made->set_parameter_writer([kernel](const NpyFolder& folder) {
-    folder.write("kernel", {kernel, kernel});
-    folder.write("pad", {kPad, kPad});
-  });
+  made->dump("kernel", {kernel, kernel});
+  made->dump("pad", {kPad, kPad});
   return made;
 }
 
 std::unique_ptr<Case> make_col2im(const Col2im& row, const Variant& variant, double size) {
   const Image image = scaled(row.image, size);
   const auto& [channels, height, width, mask_cnt] = image;
-  auto made = std::make_unique<OperatorCase>(
-      "masked_col2im_forward", variant.algorithm, cases::Parameters(),
-      std::vector<TensorShape>{{"col", variant.dtype, {channels, mask_cnt}},
-                               {"mask_h_idx", MLUOP_DTYPE_INT32, {mask_cnt}},
-                               {"mask_w_idx", MLUOP_DTYPE_INT32, {mask_cnt}},
-                               {"im", variant.dtype, {1, channels, height, width}, MLUOP_LAYOUT_NCHW}});
+  auto made = make_case("masked_col2im_forward", variant, {},
+                        {{"col", variant.dtype, {channels, mask_cnt}},
+                         {"mask_h_idx", MLUOP_DTYPE_INT32, {mask_cnt}},
+                         {"mask_w_idx", MLUOP_DTYPE_INT32, {mask_cnt}},
+                         {"im", variant.dtype, {1, channels, height, width}, MLUOP_LAYOUT_NCHW}});
   std::mt19937 random(1);
   made->fill_bits("col", random);
   std::vector<int32_t> pixels = random_pixels(image, random);
   if (row.order == Order::kRandom) std::ranges::shuffle(pixels, random);
   if (row.order == Order::kEqual) std::ranges::fill(pixels, pixels.front());
   set_masks(*made, image, pixels);
-  made->set_parameter_writer([image](const NpyFolder& folder) {
-    folder.write("image", {image.height, image.width});
-  });
+  made->dump("image", {height, width});
   return made;
 }
 
@@ -121,11 +112,6 @@ std::vector<CaseSpec> masked_convolution_cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "masked_im2col_forward", kNativeAndDevice, kIm2col, make_im2col);
   append_cases(specs, "masked_col2im_forward", kNative, kCol2im, make_col2im);
-  return specs;
-}
-
-std::vector<CaseSpec> masked_convolution_cliffs() {
-  std::vector<CaseSpec> specs;
   append_cases(specs, kCliffs, kNativeAndDevice, kIm2colCliffs, make_im2col);
   append_cases(specs, kCliffs, kNative, kCol2imCliffs, make_col2im);
   return specs;

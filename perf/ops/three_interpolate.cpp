@@ -5,7 +5,6 @@
 
 #include "perf/bounds/three_interpolate_backward.h"
 #include "perf/ops/catalogue.h"
-#include "perf/support/npy_folder.h"
 #include "perf/support/operator_case.h"
 
 namespace mluop::perf {
@@ -44,46 +43,27 @@ void fill_indices_and_weights(OperatorCase& made, int64_t M, bool equal) {
   });
 }
 
-std::unique_ptr<Case> make_forward(const Row& row, const Variant& variant, double size) {
+// One dimension of the input is that of the output in the other direction.
+template <bool kForward>
+std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
   const auto [whole_B, C, M, N] = row.sizes;
   const int64_t B = scaled(whole_B, size);
-  auto made = std::make_unique<OperatorCase>("three_interpolate_forward", variant.algorithm, cases::Parameters(),
-                                             std::vector<TensorShape>{{"features", variant.dtype, {B, C, M}},
-                                                                      {"indices", MLUOP_DTYPE_INT32, {B, N, 3}},
-                                                                      {"weights", variant.dtype, {B, N, 3}},
-                                                                      {"output", variant.dtype, {B, C, N}}});
-  made->fill_uniform("features", 1);
-  made->set_largest_input("features");
+  const char* input = kForward ? "features" : "grad_output";
+  auto made = make_case(kForward ? "three_interpolate_forward" : "three_interpolate_backward", variant, {},
+                        {{input, variant.dtype, {B, C, kForward ? M : N}},
+                         {"indices", MLUOP_DTYPE_INT32, {B, N, 3}},
+                         {"weights", variant.dtype, {B, N, 3}},
+                         {kForward ? "output" : "grad_features", variant.dtype, {B, C, kForward ? N : M}}});
+  made->fill_uniform(input, 1);
+  made->options.largest_input = made->bytes(input);
   fill_indices_and_weights(*made, M, row.equal_indices);
-  return made;
-}
-
-std::unique_ptr<Case> make_backward(const Row& row, const Variant& variant, double size) {
-  const auto [whole_B, C, M, N] = row.sizes;
-  const int64_t B = scaled(whole_B, size);
-  auto made =
-      std::make_unique<OperatorCase>("three_interpolate_backward", variant.algorithm, cases::Parameters(),
-                                     std::vector<TensorShape>{{"grad_output", variant.dtype, {B, C, N}},
-                                                              {"indices", MLUOP_DTYPE_INT32, {B, N, 3}},
-                                                              {"weights", variant.dtype, {B, N, 3}},
-                                                              {"grad_features", variant.dtype, {B, C, M}}});
-  made->fill_uniform("grad_output", 1);
-  made->set_largest_input("grad_output");
-  fill_indices_and_weights(*made, M, row.equal_indices);
-  made->set_parameter_writer([M = M](const NpyFolder& folder) { folder.write("M", {M}); });
-  made->set_bound([&made = *made, sizes = reference::ThreeInterpolateBackwardSizes{B, C, N, M}] {
-    const bool half = made.expected()[0].is_half();
-    std::vector<float> weights;
-    if (half) {
-      std::ranges::transform(made.values<test::Half>("weights"), std::back_inserter(weights),
-                             [](test::Half weight) { return test::to_f32(weight); });
-    } else {
-      std::ranges::copy(made.values<float>("weights"), std::back_inserter(weights));
-    }
-    return three_interpolate_backward_bound({sizes, half, made.bytes("grad_output").data(),
-                                             made.values<int32_t>("indices").data(), made.expected()[3].data},
-                                            weights, thread_count());
-  });
+  if (kForward) return made;
+  made->dump("M", {M});
+  made->options.bound = [&made = *made, sizes = reference::ThreeInterpolateBackwardSizes{B, C, N, M}] {
+    const cases::Arguments& a = made.expected();
+    return three_interpolate_backward_bound({sizes, a[0].is_half(), a[0].data, a[1].as<int32_t>(), a[3].data},
+                                            floats_of(a[2]), thread_count());
+  };
   return made;
 }
 
@@ -102,15 +82,10 @@ std::vector<Row> rows(bool forward) {
 
 std::vector<CaseSpec> three_interpolate_cases() {
   std::vector<CaseSpec> specs;
-  append_cases(specs, "three_interpolate_forward", kNative, rows(true), make_forward);
-  append_cases(specs, "three_interpolate_backward", kNativeAndDevice, rows(false), make_backward);
-  return specs;
-}
-
-std::vector<CaseSpec> three_interpolate_cliffs() {
-  std::vector<CaseSpec> specs;
-  append_cases(specs, kCliffs, kNative, kForwardCliffs, make_forward);
-  append_cases(specs, kCliffs, kNativeAndDevice, kBackwardCliffs, make_backward);
+  append_cases(specs, "three_interpolate_forward", kNative, rows(true), make<true>);
+  append_cases(specs, "three_interpolate_backward", kNativeAndDevice, rows(false), make<false>);
+  append_cases(specs, kCliffs, kNative, kForwardCliffs, make<true>);
+  append_cases(specs, kCliffs, kNativeAndDevice, kBackwardCliffs, make<false>);
   return specs;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "perf/ops/catalogue.h"
-#include "perf/support/npy_folder.h"
 #include "perf/support/operator_case.h"
 #include "support/lidar_scan.h"
 
@@ -13,7 +12,7 @@ namespace mluop::perf {
 namespace {
 
 using Problem = reference::VoxelizationProblem;
-enum class Points { kScan, kUniform, kOneCell, kOutOfRange };
+enum class Placement { kScan, kUniform, kOneCell, kOutOfRange };
 
 constexpr test::Lidar kKitti = {64, 1900, -24.9, 2.0, 1.73}, kNuScenes = {32, 1085, -30.67, 10.67, 1.84};
 constexpr double kTravelOfTurn = 0.5;  // m
@@ -22,7 +21,7 @@ struct Row {
   const char* name;
   test::Lidar lidar;
   Problem problem;
-  Points points = Points::kScan;
+  Placement placement = Placement::kScan;
 };
 
 constexpr Row kCases[] = {{"second_kitti 121600x4_5x20000",
@@ -38,23 +37,23 @@ constexpr Row kCases[] = {{"second_kitti 121600x4_5x20000",
                            kNuScenes,
                            {253999, 5, 20, 30000, {0.25F, 0.25F, 8}, {-50, -50, -5, 50, 50, 3}}}};
 constexpr Problem kCliff = {253999, 5, 20, 30000, {0.5F, 0.5F, 8}, {-50, -50, -5, 50, 50, 3}};
-constexpr Row kCliffCases[] = {{"voxelization uniform", kNuScenes, kCliff, Points::kUniform},
-                               {"voxelization scan", kNuScenes, kCliff, Points::kScan},
-                               {"voxelization one cell", kNuScenes, kCliff, Points::kOneCell},
-                               {"voxelization out of range", kNuScenes, kCliff, Points::kOutOfRange}};
+constexpr Row kCliffCases[] = {{"voxelization uniform", kNuScenes, kCliff, Placement::kUniform},
+                               {"voxelization scan", kNuScenes, kCliff, Placement::kScan},
+                               {"voxelization one cell", kNuScenes, kCliff, Placement::kOneCell},
+                               {"voxelization out of range", kNuScenes, kCliff, Placement::kOutOfRange}};
 
 // Turns of the sensor until there are enough points; uniform points in the range; or one of them.
-void set_coordinates(const Problem& p, const test::Lidar& lidar, Points points, float* values) {
-  for (int64_t i = 0; points != Points::kScan && i < p.N; ++i) {
+void set_coordinates(const Problem& p, const test::Lidar& lidar, Placement placement, float* values) {
+  for (int64_t i = 0; placement != Placement::kScan && i < p.N; ++i) {
     float* point = values + i * p.F;
     for (int axis = 0; axis < 3; ++axis) {
       const float low = p.coors_range[axis], high = p.coors_range[axis + 3];
-      if (points == Points::kUniform) point[axis] = low + (point[axis] + 1) / 2 * (high - low);
-      if (points == Points::kOneCell) point[axis] = low;
-      if (points == Points::kOutOfRange) point[axis] = high;
+      if (placement == Placement::kUniform) point[axis] = low + (point[axis] + 1) / 2 * (high - low);
+      if (placement == Placement::kOneCell) point[axis] = low;
+      if (placement == Placement::kOutOfRange) point[axis] = high;
     }
   }
-  for (int64_t i = 0, turn = 0; points == Points::kScan && i < p.N; ++turn) {
+  for (int64_t i = 0, turn = 0; placement == Placement::kScan && i < p.N; ++turn) {
     for (const test::Position& position : test::lidar_turn(lidar, 0, static_cast<double>(turn) * kTravelOfTurn)) {
       if (i == p.N) break;
       float* point = values + i * p.F;
@@ -68,29 +67,23 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
   Problem p = row.problem;
   p.N = scaled(p.N, size);
   p.max_voxels = scaled(p.max_voxels, size);
-  cases::Parameters parameters;
-  parameters.set("max_points", p.max_points);
-  parameters.set("max_voxels", p.max_voxels);
-  parameters.set("ndim", 3);
-  parameters.set("deterministic", 1);
-  auto made = std::make_unique<OperatorCase>(
-      "voxelization", variant.algorithm, parameters,
-      std::vector<TensorShape>{{"points", MLUOP_DTYPE_FLOAT, {p.N, p.F}},
-                               {"voxel_size", MLUOP_DTYPE_FLOAT, {3}},
-                               {"coors_range", MLUOP_DTYPE_FLOAT, {6}},
-                               {"voxels", MLUOP_DTYPE_FLOAT, {p.max_voxels, p.max_points, p.F}},
-                               {"coors", MLUOP_DTYPE_INT32, {p.max_voxels, 3}},
-                               {"num_points_per_voxel", MLUOP_DTYPE_INT32, {p.max_voxels}},
-                               {"voxel_num", MLUOP_DTYPE_INT32, {1}}});
+  auto made =
+      make_case("voxelization", variant,
+                {{"max_points", p.max_points}, {"max_voxels", p.max_voxels}, {"ndim", 3}, {"deterministic", 1}},
+                {{"points", MLUOP_DTYPE_FLOAT, {p.N, p.F}},
+                 {"voxel_size", MLUOP_DTYPE_FLOAT, {3}},
+                 {"coors_range", MLUOP_DTYPE_FLOAT, {6}},
+                 {"voxels", MLUOP_DTYPE_FLOAT, {p.max_voxels, p.max_points, p.F}},
+                 {"coors", MLUOP_DTYPE_INT32, {p.max_voxels, 3}},
+                 {"num_points_per_voxel", MLUOP_DTYPE_INT32, {p.max_voxels}},
+                 {"voxel_num", MLUOP_DTYPE_INT32, {1}}});
   made->fill_uniform("points", 1);
-  set_coordinates(p, row.lidar, row.points, made->values<float>("points").data());
+  set_coordinates(p, row.lidar, row.placement, made->values<float>("points").data());
   std::ranges::copy(p.voxel_size, made->values<float>("voxel_size").begin());
   std::ranges::copy(p.coors_range, made->values<float>("coors_range").begin());
-  made->measure_memory();
-  made->set_checksummed({made->bytes("voxels"), made->bytes("coors")});
-  made->set_parameter_writer([p](const NpyFolder& folder) {
-    folder.write("limits", {p.max_points, p.max_voxels});
-  });
+  made->options.measures_memory = true;
+  made->options.checksummed = {made->bytes("voxels"), made->bytes("coors")};
+  made->dump("limits", {p.max_points, p.max_voxels});
   return made;
 }
 
@@ -99,11 +92,6 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
 std::vector<CaseSpec> voxelization_cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "voxelization", kNativeFloat, kCases, make);
-  return specs;
-}
-
-std::vector<CaseSpec> voxelization_cliffs() {
-  std::vector<CaseSpec> specs;
   append_cases(specs, kCliffs, kNativeFloat, kCliffCases, make);
   return specs;
 }

@@ -14,7 +14,7 @@
 
 namespace mluop::perf {
 
-inline constexpr int64_t kLineBytes = 64;
+inline constexpr int64_t kLineBytes = 64, kLineWords = kLineBytes / int64_t{sizeof(uint64_t)};
 
 // [count] elements, initialized to zero. Each thread of the team touches its share first.
 template <class T>
@@ -24,17 +24,7 @@ class Buffer {
     const int64_t bytes = (count * static_cast<int64_t>(sizeof(T)) + kLineBytes - 1) / kLineBytes * kLineBytes;
     memory_.reset(static_cast<T*>(std::aligned_alloc(kLineBytes, static_cast<size_t>(bytes))));
     if (memory_ == nullptr && bytes > 0) throw std::bad_alloc();
-    set_bytes(0);
-  }
-
-  // Sets every byte.
-  void set_bytes(int value) {
-    const int threads = thread_count();
-    parallel(threads, [&](int id) {
-      const int64_t begin = share(count_, threads, id);
-      const int64_t end = share(count_, threads, id + 1);
-      std::memset(static_cast<void*>(data() + begin), value, static_cast<size_t>(end - begin) * sizeof(T));
-    });
+    parallel_for(count, [this](int64_t i) { std::memset(static_cast<void*>(data() + i), 0, sizeof(T)); });
   }
 
   T* data() { return memory_.get(); }
@@ -51,16 +41,12 @@ class Buffer {
 
 // Uniform in [-1, 1). The values depend on the seed only, not on the number of threads.
 inline void fill_uniform(std::span<float> values, uint64_t seed) {
-  const int threads = thread_count();
-  const auto count = static_cast<int64_t>(values.size());
-  parallel(threads, [&](int id) {
-    for (int64_t i = share(count, threads, id); i < share(count, threads, id + 1); ++i) {
-      // SplitMix64 of seed and position.
-      uint64_t bits = (seed << 40) + static_cast<uint64_t>(i + 1) * 0x9E3779B97F4A7C15U;
-      bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9U;
-      bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBU;
-      values[static_cast<size_t>(i)] = static_cast<float>(bits >> 40) * 0x1p-23F - 1.0F;
-    }
+  parallel_for(static_cast<int64_t>(values.size()), [=](int64_t i) {
+    // SplitMix64 of seed and position.
+    uint64_t bits = (seed << 40) + static_cast<uint64_t>(i + 1) * 0x9E3779B97F4A7C15U;
+    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9U;
+    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBU;
+    values[static_cast<size_t>(i)] = static_cast<float>(bits >> 40) * 0x1p-23F - 1.0F;
   });
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "case/operators.h"
 #include "perf/support/timing.h"
 #include "support/api.h"
 
@@ -23,23 +24,18 @@ class NpyFolder;
 
 // The compulsory work of a call: bytes of the inputs that the result depends on and of the outputs, each counted
 // once, and floating-point operations. Independent of the implementation.
-struct Work {
-  int64_t read_bytes;
-  int64_t write_bytes;
-  int64_t ops;
-};
+using cases::Work;
 
 // Another implementation of the operator, for speed-ups.
 struct Baseline {
-  std::string name;  // "serial": the serial loop of the definition
-  std::function<void()>
-      run;  // reads the inputs of the case, writes other outputs; valid during the case's lifetime
+  std::string name;           // "serial": the serial loop of the definition
+  std::function<void()> run;  // reads the inputs of the case, writes other outputs; valid as long as the case is
 };
 
-// Memory that the caller of the operator provides.
-struct Footprint {
-  int64_t tensor_bytes;
-  int64_t workspace_bytes;
+// The memory of a call.
+struct Memory {
+  int64_t tensor_bytes, workspace_bytes;
+  int64_t resident_growth = 0;  // of the process, during the first call of a handle
 };
 
 // A prepared case: inputs, outputs and handle. Every function may throw.
@@ -78,8 +74,8 @@ class Case {
   // operator.
   virtual std::vector<NamedSamples> steps() const { return {}; }
 
-  // Set by cases whose memory is measured.
-  virtual std::optional<Footprint> footprint() const { return std::nullopt; }
+  // Memory that the caller of the operator provides. Set by cases whose memory is measured.
+  virtual std::optional<Memory> memory() const { return std::nullopt; }
 
   // Fills the outputs with invalid values, calls the operator and compares with the oracle. Returns an empty
   // string if they agree, else a description of the difference.
@@ -89,6 +85,7 @@ class Case {
   virtual uint64_t checksum() const = 0;
 
  protected:
+  mluOpOmpAlgorithm_t algorithm() const { return algorithm_; }
   bool is_native() const { return algorithm_ == MLUOP_OMP_ALGORITHM_NATIVE; }
 
  private:
@@ -96,21 +93,19 @@ class Case {
   std::optional<test::Handle> handle_;
 };
 
-inline constexpr std::pair<mluOpOmpAlgorithm_t, const char*> kAlgorithms[] = {
-    {MLUOP_OMP_ALGORITHM_NATIVE, "native"}, {MLUOP_OMP_ALGORITHM_DEVICE, "device"}};
-
 // A dimension at `size` times the network size.
 inline int64_t scaled(int64_t extent, double size) {
   return std::max<int64_t>(std::llround(static_cast<double>(extent) * size), 1);
 }
 
+// algorithm: "native" or "device".
+struct CaseName {
+  std::string op, name, dtype, algorithm;
+};
+
 // A case by name. prepare(size) allocates and generates the case with its work multiplied by `size`, for the
 // current thread_count(); only the case that is measured holds memory.
-struct CaseSpec {
-  std::string op;
-  std::string name;
-  std::string dtype;
-  std::string algorithm;  // "native" or "device"
+struct CaseSpec : CaseName {
   std::function<std::unique_ptr<Case>(double size)> prepare;
 };
 

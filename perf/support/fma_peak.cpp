@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
 #include "perf/support/parallel.h"
 #include "perf/support/timing.h"
@@ -21,25 +19,21 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Independent chains: enough for two FMA units with a latency of six cycles; with both operands they fit 16
 // registers.
-constexpr size_t kChains = 12;
+constexpr int kChains = 12;
 constexpr int64_t kSteps = int64_t{1} << 20;
-
-template <size_t... kChain>
-HWY_INLINE float multiply_add(float start, std::index_sequence<kChain...>) {
-  const hn::ScalableTag<float> d;
-  // Converges to 1: no overflow, no subnormals. Different start values keep the compiler from merging the chains.
-  const auto factor = hn::Set(d, 0.5F), addend = hn::Set(d, 0.5F);
-  hn::Vec<decltype(d)> chains[] = {hn::Set(d, start + static_cast<float>(kChain))...};
-  for (int64_t step = 0; step < kSteps; ++step) {
-    ((chains[kChain] = hn::MulAdd(chains[kChain], factor, addend)), ...);
-  }
-  return (hn::GetLane(chains[kChain]) + ...);
-}
 
 // Returns the number of operations. Reads and writes *result, so that the compiler keeps the loop.
 double fma_loop(float* result) {
-  *result = multiply_add(*result, std::make_index_sequence<kChains>());
-  return 2.0 * kSteps * kChains * static_cast<double>(hn::Lanes(hn::ScalableTag<float>()));
+  const hn::ScalableTag<float> d;
+  // Converges to 1: no overflow, no subnormals. Different start values keep the compiler from merging the chains.
+  const auto factor = hn::Set(d, 0.5F), addend = hn::Set(d, 0.5F);
+  hn::Vec<decltype(d)> chains[kChains];
+  HWY_UNROLL(12) for (int i = 0; i < kChains; ++i) chains[i] = hn::Set(d, *result + static_cast<float>(i));
+  for (int64_t step = 0; step < kSteps; ++step) {
+    HWY_UNROLL(12) for (int i = 0; i < kChains; ++i) chains[i] = hn::MulAdd(chains[i], factor, addend);
+  }
+  for (const auto& chain : chains) *result += hn::GetLane(chain);
+  return 2.0 * kSteps * kChains * static_cast<double>(hn::Lanes(d));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -57,13 +51,11 @@ constexpr int kRepetitions = 15;
 }  // namespace
 
 double measure_fma_peak(int threads) {
-  std::vector<float> results(static_cast<size_t>(threads));
   double ops = 0;
   const auto run = [&] {
     parallel(threads, [&](int id) {
       float result = 0;
       const double done = HWY_DYNAMIC_DISPATCH(fma_loop)(&result);
-      results[static_cast<size_t>(id)] = result;
       if (id == 0) ops = done * threads;
     });
   };

@@ -2,13 +2,10 @@
 
 #include <hwy/highway.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 
 #include "mlu_op_omp.h"
-#include "perf/support/fma_peak.h"
 
 namespace mluop::perf {
 namespace {
@@ -29,26 +26,14 @@ std::string instruction_set() {
   return name.starts_with("AVX3") ? "AVX-512" : name;
 }
 
-std::string library_version() {
-  int major = 0, minor = 0, patch = 0;
-  mluOpOmpGetVersion(&major, &minor, &patch);
-  std::ostringstream version;
-  version << major << '.' << minor << '.' << patch;
-  return version.str();
-}
-
 }  // namespace
 
 Machine describe_machine() {
+  int major = 0, minor = 0, patch = 0;
+  mluOpOmpGetVersion(&major, &minor, &patch);
+  const auto version = std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch);
   const char* simd_limit = std::getenv("MLUOP_OMP_SIMD");
-  return {library_version(), cpu_name(), instruction_set(), simd_limit == nullptr ? "" : simd_limit, {}};
-}
-
-void update_fma_peak(Machine& machine, const std::vector<int>& threads) {
-  for (const int count : threads) {
-    double& peak = machine.fma_peak[count];
-    peak = std::max(peak, measure_fma_peak(count));
-  }
+  return {version, cpu_name(), instruction_set(), simd_limit == nullptr ? "" : simd_limit, {}};
 }
 
 }  // namespace mluop::perf

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 namespace mluop::perf {
 
@@ -17,9 +16,5 @@ struct Machine {
 
 // Leaves fma_peak empty.
 Machine describe_machine();
-
-// Measures the FMA peak for each number of threads and keeps the maximum of the old and the new figure. Takes a
-// fraction of a second per number.
-void update_fma_peak(Machine& machine, const std::vector<int>& threads);
 
 }  // namespace mluop::perf

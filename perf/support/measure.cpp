@@ -1,187 +1,190 @@
 #include "perf/support/measure.h"
 
+#include <malloc.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <iomanip>
+#include <fstream>
 #include <limits>
 #include <ostream>
 
-#include "perf/support/evict.h"
+#include "perf/support/buffer.h"
 #include "perf/support/parallel.h"
-#include "perf/support/resident.h"
 #include "perf/support/stream_bound.h"
+#include "perf/support/table.h"
 #include "perf/support/verify.h"
 
 namespace mluop::perf {
 namespace {
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // The number of repetitions follows from the time limit of a case, between minimum and maximum.
-constexpr int kMaxRepetitions = 21, kMinRepetitions = 5;
-constexpr double kCaseSeconds = 1.5;
-constexpr int kMaxFirstCalls = 5, kMinFirstCalls = 2;
-constexpr double kFirstCallSeconds = 0.4;
+constexpr double kMaxRepetitions = 21, kMinRepetitions = 5, kCaseSeconds = 1.5;
+constexpr double kMaxFirstCalls = 5, kMinFirstCalls = 2, kFirstCallSeconds = 0.4;
 
-// Times a prepared case with its bounds and baselines.
-class Bench {
- public:
-  Bench(Case& measured, Result& result)
-      : case_(measured),
-        stream_bound_(result.work.read_bytes, result.work.write_bytes, result.threads, measured.largest_input()) {}
+// The value of a line of /proc/self/status, in bytes.
+std::optional<int64_t> status_bytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string label; status >> label;) {
+    int64_t kib = 0;
+    if (label == name + ':' && status >> kib) return kib * 1024;
+  }
+  return std::nullopt;
+}
 
-  void time_warm(Result& result) {
-    const auto algorithmic_bound = case_.algorithmic_bound();
-    const auto baselines = case_.baselines();
-    // As many calls of the stream bound as of the operator, so that the state of the caches is the same.
-    const auto [calls, seconds] = repetition_of(run_);
-    auto entries = base_entries(calls, nullptr);
-    double all_seconds = 3 * seconds;
-    const auto add = [&](const std::string& name, const std::function<void()>& run, const Repetition& repetition) {
-      entries.push_back({name, run, repetition.calls});
-      all_seconds += repetition.seconds;
-    };
-    for (const Baseline& baseline : baselines) {
-      const auto repetition = repetition_of(baseline.run);
-      const bool once = repetition.seconds > kLongCallSeconds;
-      result.baselines.push_back({baseline.name, once ? Samples{repetition.seconds} : Samples{}});
-      if (!once) add(baseline.name, baseline.run, repetition);
+// By how many bytes the peak of resident memory during `run` exceeds the resident memory before it. Releases
+// unused memory of the allocator first. The error is a few hundred KiB. Nothing without Linux's /proc.
+std::optional<int64_t> resident_growth(const std::function<void()>& run) {
+  malloc_trim(0);
+  const auto before = status_bytes("VmRSS");
+  // Sets the peak to the current resident memory.
+  const bool reset = static_cast<bool>(std::ofstream("/proc/self/clear_refs") << '5' << std::flush);
+  run();
+  const auto peak = status_bytes("VmHWM");
+  if (!before || !reset || !peak) return std::nullopt;
+  return std::max(*peak - *before, int64_t{0});
+}
+
+// Returns a function that reads and writes memory of twice the size of the LLC, at least 64 and at most 512 MiB:
+// virtual machines report the LLC of the host.
+std::function<void()> evictor() {
+  int64_t llc_bytes = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  llc_bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+  const int64_t lines = std::clamp(2 * llc_bytes, int64_t{64} << 20, int64_t{512} << 20) / kLineBytes;
+  const auto memory = std::make_shared<Buffer<uint64_t>>(lines * kLineWords);
+  return [=] { parallel_for(lines, [&](int64_t line) { ++memory->data()[line * kLineWords]; }); };
+}
+
+int repetitions_for(double seconds_per_repetition) {
+  return static_cast<int>(std::clamp(kCaseSeconds / seconds_per_repetition, kMinRepetitions, kMaxRepetitions));
+}
+
+// The operator and the stream bound.
+std::vector<Timed> base_entries(Case& measured, StreamBound& bound, Result& result, int64_t calls,
+                                const std::function<void()>& before) {
+  return {{result.latency, [&] { measured.run(); }, calls, before},
+          {result.stream_bound_ordinary, [&] { bound.run(Stores::kOrdinary); }, calls, before},
+          {result.stream_bound_non_temporal, [&] { bound.run(Stores::kNonTemporal); }, calls, before}};
+}
+
+void time_warm(Case& measured, StreamBound& stream_bound, Result& result) {
+  const auto run = [&] { measured.run(); };
+  const auto algorithmic_bound = measured.algorithmic_bound();
+  const auto baselines = measured.baselines();
+  // As many calls of the stream bound as of the operator, so that the state of the caches is the same.
+  const auto [calls, seconds] = repetition_of(run);
+  auto entries = base_entries(measured, stream_bound, result, calls, nullptr);
+  double all_seconds = 3 * seconds;
+  const auto add = [&](Samples& samples, const std::function<void()>& other, const Repetition& repetition) {
+    entries.push_back({samples, other, repetition.calls});
+    all_seconds += repetition.seconds;
+  };
+  result.baselines.reserve(baselines.size());
+  for (const auto& [name, baseline] : baselines) {
+    Samples& samples = result.baselines.emplace_back(NamedSamples{name, {}}).samples;
+    const auto repetition = repetition_of(baseline);
+    if (repetition.seconds > kLongCallSeconds) {
+      samples = {repetition.seconds};
+    } else {
+      add(samples, baseline, repetition);
     }
-    if (algorithmic_bound) add("algorithmic_bound", algorithmic_bound, repetition_of(algorithmic_bound));
-    const auto samples = time_entries(result, entries, repetitions_for(all_seconds));
-    auto next = samples.begin() + kBaseEntries;
-    for (NamedSamples& baseline : result.baselines) {
-      if (baseline.samples.empty()) baseline.samples = *next++;
-    }
-    if (algorithmic_bound) result.algorithmic_bound = samples.back();
-    const int first_calls = static_cast<int>(
-        std::clamp(kFirstCallSeconds / median(result.latency), double{kMinFirstCalls}, double{kMaxFirstCalls}));
-    result.steps = case_.steps();
-    result.first_call =
-        time_interleaved({{"first_call", run_, 1, [this] { case_.renew_handle(); }}}, first_calls).front();
   }
+  if (algorithmic_bound) add(result.algorithmic_bound, algorithmic_bound, repetition_of(algorithmic_bound));
+  time_interleaved(entries, repetitions_for(all_seconds));
+  result.steps = measured.steps();
+  const double first_calls = kFirstCallSeconds / median(result.latency);
+  time_interleaved({{result.first_call, run, 1, [&] { measured.renew_handle(); }}},
+                   static_cast<int>(std::clamp(first_calls, kMinFirstCalls, kMaxFirstCalls)));
+}
 
-  void time_cold(Result& result) {
-    Evictor evictor;
-    const auto evict = [&] { evictor.evict(); };
-    const double seconds = repetition_of(evict).seconds + repetition_of(run_).seconds;
-    time_entries(result, base_entries(1, evict), repetitions_for(3 * seconds));
-  }
+void time_cold(Case& measured, StreamBound& stream_bound, Result& result) {
+  const auto evict = evictor();
+  const double seconds = repetition_of(evict).seconds + repetition_of([&] { measured.run(); }).seconds;
+  time_interleaved(base_entries(measured, stream_bound, result, 1, evict), repetitions_for(3 * seconds));
+}
 
- private:
-  static constexpr size_t kBaseEntries = 3;
-
-  static int repetitions_for(double seconds_per_repetition) {
-    return static_cast<int>(
-        std::clamp(kCaseSeconds / seconds_per_repetition, double{kMinRepetitions}, double{kMaxRepetitions}));
-  }
-
-  // The entries of every cache setting.
-  std::vector<Timed> base_entries(int64_t calls, const std::function<void()>& before) {
-    return {{"operator", run_, calls, before},
-            {"stream_bound_ordinary", [this] { stream_bound_.run(Stores::kOrdinary); }, calls, before},
-            {"stream_bound_non_temporal", [this] { stream_bound_.run(Stores::kNonTemporal); }, calls, before}};
-  }
-
-  // Stores the samples of the base entries in the result. Returns the samples of all entries.
-  static std::vector<Samples> time_entries(Result& result, const std::vector<Timed>& entries, int repetitions) {
-    auto samples = time_interleaved(entries, repetitions);
-    result.latency = samples[0];
-    result.stream_bound_ordinary = samples[1];
-    result.stream_bound_non_temporal = samples[2];
-    return samples;
-  }
-
-  Case& case_;
-  StreamBound stream_bound_;
-  std::function<void()> run_ = [this] { case_.run(); };
-};
-
-void measure_into(std::vector<Result>& results, const CaseSpec& spec, const Settings& settings,
-                  std::ostream& progress) {
+void measure_into(MeasuredCase& measured, const CaseSpec& spec, const Settings& settings, std::ostream& progress) {
   progress << " preparing ..." << std::flush;
   set_thread_count(settings.threads);
-  const auto measured = spec.prepare(settings.size.factor);
-  Result& shared = results.front();
-  shared.work = measured->work();
-  if (const auto footprint = measured->footprint()) {
-    const auto growth = resident_growth([&] { measured->run(); });
-    if (growth) shared.memory = {*footprint, *growth};
+  measured.prepared = spec.prepare(settings.size.factor);
+  Case& prepared = *measured.prepared;
+  Result& shared = measured.results.front();
+  shared.work = prepared.work();
+  if (auto memory = prepared.memory()) {
+    const auto growth = resident_growth([&] { prepared.run(); });
+    memory->resident_growth = growth.value_or(0);
+    if (growth) shared.memory = memory;
   }
   progress << " verifying ..." << std::flush;
-  shared.problem = measured->verify();
+  shared.problem = prepared.verify();
   if (!shared.problem.empty()) return;
-  shared.checksum = measured->checksum();
+  shared.checksum = prepared.checksum();
   progress << ' ' << checksum_text(shared.checksum) << ", timing ..." << std::flush;
-  Bench bench(*measured, shared);
-  results.resize(settings.caches.size(), shared);
-  for (size_t i = 0; i < results.size(); ++i) {
-    Result& result = results[i];
+  StreamBound stream_bound(shared.work.read_bytes, shared.work.write_bytes, shared.threads,
+                           prepared.largest_input());
+  measured.results.resize(settings.caches.size(), shared);
+  for (size_t i = 0; i < measured.results.size(); ++i) {
+    Result& result = measured.results[i];
     result.cache = settings.caches[i];
     if (result.cache == Cache::kWarm) {
-      bench.time_warm(result);
+      time_warm(prepared, stream_bound, result);
     } else {
       result.memory.reset();
-      bench.time_cold(result);
+      time_cold(prepared, stream_bound, result);
     }
-    progress << ' ' << std::fixed << std::setprecision(3) << median(result.latency) * 1e3 << " ms"
+    progress << ' ' << figure(median(result.latency) * 1e3, 3, " ms")
              << (result.cache == Cache::kCold ? " cold" : "") << std::flush;
   }
   progress << std::endl;
 }
 
-double overhead(const std::optional<Memory>& memory) {
-  if (!memory) return std::numeric_limits<double>::quiet_NaN();
-  return static_cast<double>(memory->provided.workspace_bytes + memory->resident_growth) /
-         static_cast<double>(memory->provided.tensor_bytes);
-}
-
 }  // namespace
 
-Figures figures(const Result& result, const std::map<int, double>& fma_peak) {
-  const double latency = median(result.latency);
-  const double stream_bound =
-      std::min(median(result.stream_bound_ordinary), median(result.stream_bound_non_temporal));
-  const auto ops = static_cast<double>(result.work.ops);
-  const double compute_bound = ops / fma_peak.at(result.threads);
-  const double algorithmic_bound = median(result.algorithmic_bound);
-  const double max_bound = std::isnan(algorithmic_bound)
-                               ? std::numeric_limits<double>::quiet_NaN()
-                               : std::max({stream_bound, compute_bound, algorithmic_bound});
-  std::vector<double> speed_ups;
-  for (const NamedSamples& baseline : result.baselines) speed_ups.push_back(median(baseline.samples) / latency);
-  return {latency,
-          stream_bound,
-          median(result.first_call),
-          ops / latency,
-          stream_bound / latency,
-          compute_bound / latency,
-          stream_bound >= compute_bound,
-          std::max(stream_bound, compute_bound) / latency,
-          algorithmic_bound,
-          max_bound / latency,
-          speed_ups,
-          overhead(result.memory)};
+Figures::Figures(const Result& result)
+    : latency(median(result.latency)),
+      stream_bound(std::min(median(result.stream_bound_ordinary), median(result.stream_bound_non_temporal))),
+      compute_bound(static_cast<double>(result.work.ops) / result.fma_peak),
+      algorithmic_bound(median(result.algorithmic_bound)),
+      io_efficiency(stream_bound / latency),
+      compute_efficiency(compute_bound / latency),
+      max_bound_efficiency(std::isnan(algorithmic_bound)
+                               ? kNaN
+                               : std::max({stream_bound, compute_bound, algorithmic_bound}) / latency) {}
+
+double speed_up(const Result& result, const std::string& baseline) {
+  const auto found = std::ranges::find(result.baselines, baseline, &NamedSamples::name);
+  return found == result.baselines.end() ? kNaN : median(found->samples) / median(result.latency);
 }
 
 std::string cache_name(Cache cache) { return cache == Cache::kWarm ? "warm" : "cold"; }
 
-std::vector<Result> measure(const CaseSpec& spec, const Settings& settings, std::ostream& progress) {
+std::string title(const Result& result, bool with_size) {
+  std::string text =
+      result.name + ' ' + result.dtype + ' ' + result.algorithm + " t" + std::to_string(result.threads);
+  if (with_size && result.size.name != "1") text += " x" + result.size.name;
+  if (result.cache == Cache::kCold) text += " cold";
+  return text;
+}
+
+MeasuredCase measure(const CaseSpec& spec, const Settings& settings, std::ostream& progress) {
   Result unmeasured;
-  unmeasured.op = spec.op;
-  unmeasured.name = spec.name;
-  unmeasured.dtype = spec.dtype;
-  unmeasured.algorithm = spec.algorithm;
+  static_cast<CaseName&>(unmeasured) = spec;
   unmeasured.size = settings.size;
   unmeasured.threads = settings.threads;
-  std::vector<Result> results{unmeasured};
+  MeasuredCase measured{nullptr, {unmeasured}};
   try {
-    measure_into(results, spec, settings, progress);
+    measure_into(measured, spec, settings, progress);
   } catch (const std::exception& error) {
-    results.resize(1);
-    results.front().problem = error.what();
+    measured.results.resize(1);
+    measured.results.front().problem = error.what();
   }
-  if (!results.front().problem.empty()) progress << " FAILED: " << results.front().problem << std::endl;
-  return results;
+  const std::string& problem = measured.results.front().problem;
+  if (!problem.empty()) progress << " FAILED: " << problem << std::endl;
+  return measured;
 }
 
 }  // namespace mluop::perf

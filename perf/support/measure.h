@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <iosfwd>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,20 +30,14 @@ struct Settings {
   std::vector<Cache> caches;
 };
 
-// The memory of a call.
-struct Memory {
-  Footprint provided;
-  int64_t resident_growth;  // of the process, during the first call of a handle
-};
-
-struct Result {
-  std::string op, name, dtype, algorithm;
+struct Result : CaseName {
   Size size;
   int threads = 0;
   Cache cache = Cache::kWarm;
   std::string problem;  // empty: verified and measured
   uint64_t checksum = 0;
   Work work{};
+  double fma_peak = 0;  // of `threads` threads: operations per second
   Samples latency;
   Samples stream_bound_ordinary, stream_bound_non_temporal;  // by kind of store
   // Warm caches only.
@@ -56,28 +50,37 @@ struct Result {
 
 // Derived from a measured result. Times are median seconds; a figure that does not exist is NaN.
 struct Figures {
+  explicit Figures(const Result& result);
+
+  // The stream bound is larger than the compute bound.
+  bool io_bound() const { return stream_bound >= compute_bound; }
+  double binding_efficiency() const { return std::max(io_efficiency, compute_efficiency); }
+
   double latency;
-  double stream_bound;  // of the faster kind of store
-  double first_call;
-  double flops;               // operations per second
-  double io_efficiency;       // stream bound / latency
-  double compute_efficiency;  // compute bound (operations / FMA peak) / latency
-  bool io_bound;              // the stream bound is larger than the compute bound
-  double binding_efficiency;  // the larger of stream and compute bound / latency
+  double stream_bound;   // of the faster kind of store
+  double compute_bound;  // operations / FMA peak
   double algorithmic_bound;
-  double max_bound_efficiency;    // the largest of stream, compute and algorithmic bound / latency
-  std::vector<double> speed_ups;  // over each baseline
-  double memory_overhead;         // workspace and resident growth / tensors
+  double io_efficiency;         // stream bound / latency
+  double compute_efficiency;    // compute bound / latency
+  double max_bound_efficiency;  // the largest of stream, compute and algorithmic bound / latency
 };
 
-// fma_peak has an entry for the number of threads of the result.
-Figures figures(const Result& result, const std::map<int, double>& fma_peak);
+// Over a baseline. NaN if the result does not have it.
+double speed_up(const Result& result, const std::string& baseline);
 
 // "warm" or "cold".
 std::string cache_name(Cache cache);
 
-// Prepares, verifies, times and frees one case. Returns a result per cache setting; for a case that throws or
-// fails verification, a single result with the problem. Writes one line to `progress`.
-std::vector<Result> measure(const CaseSpec& spec, const Settings& settings, std::ostream& progress);
+// "case dtype algorithm t2 x1/2 cold". Without the size if `with_size` is not set, or if it is 1.
+std::string title(const Result& result, bool with_size);
+
+// A case and a result for each cache setting; if it threw or failed verification, a single one with the problem.
+struct MeasuredCase {
+  std::unique_ptr<Case> prepared;
+  std::vector<Result> results;
+};
+
+// Prepares, verifies and times a case. Leaves fma_peak to the caller. Writes one line to `progress`.
+MeasuredCase measure(const CaseSpec& spec, const Settings& settings, std::ostream& progress);
 
 }  // namespace mluop::perf

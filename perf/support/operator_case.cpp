@@ -1,12 +1,9 @@
 #include "perf/support/operator_case.h"
 
 #include <algorithm>
-#include <cstring>
-#include <limits>
-#include <sstream>
+#include <cstdio>
 #include <stdexcept>
 
-#include "perf/support/npy_folder.h"
 #include "perf/support/verify.h"
 
 namespace mluop::perf {
@@ -17,18 +14,30 @@ std::span<std::byte> bytes_of(const cases::Operand& operand) {
 }
 
 // Bit by bit.
-std::string differing_bits(std::string_view name, const cases::Operand& found, const cases::Operand& expected) {
+std::string differing_bits(const std::string& name, const cases::Operand& found, const cases::Operand& expected) {
   const auto [bad, end] = std::ranges::mismatch(bytes_of(found), bytes_of(expected));
   if (bad == bytes_of(found).end()) return {};
   const size_t i = static_cast<size_t>(bad - bytes_of(found).begin()) / cases::element_size(found.dtype);
-  std::ostringstream message;
-  message.precision(std::numeric_limits<double>::max_digits10);
-  message << name << "[" << i << "] is " << cases::number_at(found.data, found.dtype, i) << std::hex << " (bits 0x"
-          << cases::bits_at(found.data, found.dtype, i) << "), expected "
-          << cases::number_at(expected.data, expected.dtype, i) << " (bits 0x"
-          << cases::bits_at(expected.data, expected.dtype, i) << ')';
-  return message.str();
+  const auto text = [i](const cases::Operand& operand) {
+    char buffer[64];
+    std::snprintf(buffer, sizeof(buffer), "%.17g (bits 0x%llx)", cases::number_at(operand.data, operand.dtype, i),
+                  static_cast<unsigned long long>(cases::bits_at(operand.data, operand.dtype, i)));
+    return std::string(buffer);
+  };
+  return name + '[' + std::to_string(i) + "] is " + text(found) + ", expected " + text(expected);
 }
+
+cases::Parameters parameters_of(const std::vector<NamedValue>& settings) {
+  cases::Parameters parameters;
+  for (const auto& [name, value] : settings) {
+    if (const auto* real = std::get_if<double>(&value)) parameters.set_real(name, *real);
+    if (const auto* integer = std::get_if<int64_t>(&value)) parameters.set(name, *integer);
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) parameters.set(name, *list);
+  }
+  return parameters;
+}
+
+}  // namespace
 
 std::vector<float> floats_of(const cases::Operand& operand) {
   if (!operand.sums.empty()) return {operand.sums.begin(), operand.sums.end()};
@@ -39,11 +48,11 @@ std::vector<float> floats_of(const cases::Operand& operand) {
   return values;
 }
 
-}  // namespace
-
-OperatorCase::OperatorCase(const std::string& op, mluOpOmpAlgorithm_t algorithm, cases::Parameters parameters,
-                           const std::vector<TensorShape>& tensors)
-    : Case(algorithm), op_(cases::operator_of(op, {})), algorithm_(algorithm), parameters_(std::move(parameters)) {
+OperatorCase::OperatorCase(const std::string& op, const Variant& variant,
+                           const std::vector<NamedValue>& parameters, const std::vector<TensorShape>& tensors)
+    : Case(variant.algorithm), op_(cases::operator_of(op, {})), parameters_(parameters_of(parameters)) {
+  options.oracle = op_.expect_bits != nullptr ? op_.expect_bits : op_.expect;
+  options.baselines = {{"serial", [this, serial = options.oracle] { serial(expected()); }}};
   if (tensors.size() != op_.tensors.size()) throw std::logic_error(op + ": wrong number of tensors");
   arguments_.handle = handle();
   arguments_.parameters = &parameters_;
@@ -58,7 +67,7 @@ OperatorCase::OperatorCase(const std::string& op, mluOpOmpAlgorithm_t algorithm,
     operand.data = buffers_.emplace_back(operand.bytes()).data();
     arguments_.tensors.push_back(std::move(operand));
     const std::span<const std::byte> input = bytes_of(arguments_[i]);
-    if (op_.tensors[i].is_read() && input.size() > largest_input_.size()) largest_input_ = input;
+    if (op_.tensors[i].is_read() && input.size() > options.largest_input.size()) options.largest_input = input;
   }
   if (op_.query == nullptr) return;
   test::require(op_.query(arguments_, &arguments_.workspace_size));
@@ -82,12 +91,22 @@ void OperatorCase::fill_uniform(std::string_view id, uint64_t seed) {
   }
 }
 
-void OperatorCase::fill_bits(std::string_view id, std::mt19937& random) {
-  if (arguments_[index_of(id)].is_half()) {
-    std::ranges::generate(values<uint16_t>(id), [&] { return static_cast<uint16_t>(random()); });
-  } else {
-    std::ranges::generate(values<uint32_t>(id), [&] { return static_cast<uint32_t>(random()); });
+void OperatorCase::fill_points(std::string_view id, uint64_t seed, Points points) {
+  fill_uniform(id, seed);
+  if (points == Points::kUniform) return;
+  const std::span<float> all = values<float>(id);
+  const auto count = static_cast<size_t>(arguments_[index_of(id)].dim(1));
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (points == Points::kEqual) all[i] = all[0];
+    if (points == Points::kCluster && i / 3 % count != 0) all[i] *= 0x1p-8F;
+    if (points == Points::kFar) all[i] *= 100;
   }
+}
+
+void OperatorCase::fill_bits(std::string_view id, std::mt19937& random) {
+  const cases::Operand& operand = arguments_[index_of(id)];
+  const auto count = static_cast<size_t>(operand.count());
+  for (size_t i = 0; i < count; ++i) cases::put_bits(operand.data, operand.dtype, i, random());
 }
 
 cases::Arguments& OperatorCase::expected() {
@@ -102,27 +121,18 @@ cases::Arguments& OperatorCase::expected() {
   return *expected_;
 }
 
-std::vector<float> OperatorCase::expected_values(size_t i) { return floats_of(expected()[i]); }
-
 Work OperatorCase::work() const {
-  const cases::Work work = op_.work != nullptr ? op_.work(arguments_) : cases::work_of_tensors(op_, arguments_);
-  return {work.read_bytes, work.write_bytes, work.ops};
+  return op_.work != nullptr ? op_.work(arguments_) : cases::work_of_tensors(op_, arguments_);
 }
 
 void OperatorCase::write_inputs(const NpyFolder& folder) const {
   for (size_t i = 0; i < op_.tensors.size(); ++i) {
-    const cases::Operand& tensor = arguments_[i];
-    const auto write = [&]<class T>(const T* data) {
-      folder.write(op_.tensors[i].id, tensor.dims, std::span(data, static_cast<size_t>(tensor.count())));
-    };
     if (!op_.tensors[i].is_read()) continue;
-    switch (tensor.dtype) {
-      case MLUOP_DTYPE_FLOAT: write(tensor.as<float>()); break;
-      case MLUOP_DTYPE_HALF: write(tensor.as<test::Half>()); break;
-      default: write(tensor.as<int32_t>());
-    }
+    const cases::Operand& tensor = arguments_[i];
+    const char kind = cases::is_floating(tensor.dtype) ? 'f' : 'i';
+    folder.write(op_.tensors[i].id, kind, cases::element_size(tensor.dtype), tensor.dims, bytes_of(tensor));
   }
-  if (write_parameters_) write_parameters_(folder);
+  for (const auto& dump : dumps_) dump(folder);
 }
 
 void OperatorCase::run() {
@@ -130,21 +140,15 @@ void OperatorCase::run() {
   test::require(op_.run(arguments_));
 }
 
-void OperatorCase::expect() { (op_.expect_bits != nullptr ? op_.expect_bits : op_.expect)(expected()); }
-
-std::vector<Baseline> OperatorCase::baselines() {
-  return {{"serial", [this] { expect(); }}};
-}
-
 std::function<void()> OperatorCase::algorithmic_bound() {
-  return is_native() && bound_ ? bound_() : std::function<void()>();
+  return is_native() && options.bound ? options.bound() : std::function<void()>();
 }
 
-std::optional<Footprint> OperatorCase::footprint() const {
-  if (!measures_memory_) return std::nullopt;
-  Footprint footprint{0, static_cast<int64_t>(arguments_.workspace_size)};
-  for (const cases::Operand& tensor : arguments_.tensors) footprint.tensor_bytes += tensor.bytes();
-  return footprint;
+std::optional<Memory> OperatorCase::memory() const {
+  if (!options.measures_memory) return std::nullopt;
+  Memory memory{0, static_cast<int64_t>(arguments_.workspace_size)};
+  for (const cases::Operand& tensor : arguments_.tensors) memory.tensor_bytes += tensor.bytes();
+  return memory;
 }
 
 // No result has these values, except elements that the call may leave unchanged.
@@ -161,31 +165,32 @@ std::string OperatorCase::difference(size_t i) {
   const std::string& name = op_.tensors[i].id;
   std::vector<cases::Criterion> criteria;
   const bool same_bits = is_native() && op_.expect_bits != nullptr;
-  if (!same_bits && op_.criteria != nullptr) criteria = op_.criteria(arguments_[i], algorithm_);
+  if (!same_bits && op_.criteria != nullptr) criteria = op_.criteria(arguments_[i], algorithm());
   if (criteria.empty() || criteria.front().metric == cases::Metric::kBits) {
     return differing_bits(name, arguments_[i], expected()[i]);
   }
-  return too_different(name, floats_of(arguments_[i]), expected_values(i), tolerance(criteria.front().threshold));
+  return too_different(name, floats_of(arguments_[i]), floats_of(expected()[i]),
+                       std::max(criteria.front().threshold, options.min_tolerance));
 }
 
 std::string OperatorCase::verify() {
   fill_outputs(arguments_);
   fill_outputs(expected());
   run();
-  expect();
+  options.oracle(expected());
   std::string problem;
   for (size_t i = 0; problem.empty() && i < op_.tensors.size(); ++i) {
     if (op_.tensors[i].is_written()) problem = difference(i);
   }
-  if (problem.empty()) problem = verify_baselines();
+  if (problem.empty() && options.verify_baselines) problem = options.verify_baselines();
   for (cases::Operand& operand : expected().tensors) operand.sums = {};
   return problem;
 }
 
 uint64_t OperatorCase::checksum() const {
   uint64_t hash = kEmptyChecksum;
-  for (const std::span<const std::byte> part : checksummed_) hash = checksum_bytes(part, hash);
-  if (!checksummed_.empty()) return hash;
+  for (const std::span<const std::byte> part : options.checksummed) hash = checksum_bytes(part, hash);
+  if (!options.checksummed.empty()) return hash;
   for (size_t i = 0; i < op_.tensors.size(); ++i) {
     if (op_.tensors[i].is_written()) hash = checksum_bytes(bytes_of(arguments_[i]), hash);
   }

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "case/api.h"
@@ -20,6 +21,7 @@
 #include "case/values.h"
 #include "perf/support/buffer.h"
 #include "perf/support/case.h"
+#include "perf/support/npy_folder.h"
 
 namespace mluop::perf {
 
@@ -31,10 +33,40 @@ struct TensorShape {
   mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY;
 };
 
+// A parameter of the description: an integer, a real number or a list.
+struct NamedValue {
+  std::string name;
+  std::variant<int64_t, double, std::vector<int64_t>> value;
+};
+
+// Data type and algorithm of a case.
+struct Variant {
+  mluOpDataType_t dtype;
+  mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE;
+};
+
+// Where points are: anywhere in the cube; all in one place; but for the first of a batch, in a corner; far apart.
+enum class Points { kUniform, kEqual, kCluster, kFar };
+
+// The values of a floating-point tensor, unrounded if an oracle computed sums in double.
+std::vector<float> floats_of(const cases::Operand& operand);
+
+// What the description of the operator does not say of a case.
+struct CaseOptions {
+  std::span<const std::byte> largest_input;             // empty: the one with the most bytes
+  std::vector<std::span<const std::byte>> checksummed;  // empty: all outputs
+  bool measures_memory = false;
+  std::function<std::function<void()>()> bound;   // prepares the algorithmic bound of the native algorithm
+  std::function<void(cases::Arguments&)> oracle;  // by default that of the description, of the bits if it has one
+  double min_tolerance = 0;                       // where the criterion of the description is smaller
+  std::vector<Baseline> baselines;                // by default the oracle of the description
+  std::function<std::string()> verify_baselines;  // compares the results of other baselines with expected()
+};
+
 class OperatorCase : public Case {
  public:
   // All tensors in the order of the description, which are zero at first. Allocates the workspace.
-  OperatorCase(const std::string& op, mluOpOmpAlgorithm_t algorithm, cases::Parameters parameters,
+  OperatorCase(const std::string& op, const Variant& variant, const std::vector<NamedValue>& parameters,
                const std::vector<TensorShape>& tensors);
 
   // The contents of a tensor.
@@ -44,51 +76,37 @@ class OperatorCase : public Case {
     const std::span<std::byte> all = bytes(id);
     return {reinterpret_cast<T*>(all.data()), all.size() / sizeof(T)};
   }
-  // Set the contents of an input: uniform in [-1, 1) as float or half; random bits, of operators that copy
-  // elements; the given values.
+  // Set the contents of an input: uniform in [-1, 1) as float or half; points of that cube, which are float unless
+  // they are uniform; random bits, of operators that copy elements; the given values.
   void fill_uniform(std::string_view id, uint64_t seed);
+  void fill_points(std::string_view id, uint64_t seed, Points points);
   void fill_bits(std::string_view id, std::mt19937& random);
   template <class T>
   void set(std::string_view id, const std::vector<T>& from) {
     std::copy(from.begin(), from.end(), values<T>(id).begin());
   }
 
-  // The input of the stream bound, if it is not the one with the most bytes.
-  void set_largest_input(std::string_view id) { largest_input_ = bytes(id); }
-  // What the checksum is computed over, if not all outputs.
-  void set_checksummed(std::vector<std::span<const std::byte>> parts) { checksummed_ = std::move(parts); }
-  void measure_memory() { measures_memory_ = true; }
-  // Parameters as write_inputs() writes them.
-  void set_parameter_writer(std::function<void(const NpyFolder&)> write) { write_parameters_ = std::move(write); }
-  // The algorithmic bound of the native algorithm: a function that prepares it.
-  void set_bound(std::function<std::function<void()>()> prepare) { bound_ = std::move(prepare); }
+  // Parameters that write_inputs() writes.
+  template <class T = int64_t>
+  void dump(const std::string& name, const std::vector<T>& values) {
+    dumps_.push_back([=](const NpyFolder& folder) { folder.write(name, values); });
+  }
 
   // The arguments of the oracle: the inputs of the case, outputs of its own.
   cases::Arguments& expected();
 
+  CaseOptions options;
+
   // Work that depends on outputs is that of the last call.
   Work work() const override;
-  std::span<const std::byte> largest_input() const override { return largest_input_; }
+  std::span<const std::byte> largest_input() const override { return options.largest_input; }
   void write_inputs(const NpyFolder& folder) const override;
   void run() override;
-  // The oracle.
-  std::vector<Baseline> baselines() override;
+  std::vector<Baseline> baselines() override { return options.baselines; }
   std::function<void()> algorithmic_bound() override;
-  std::optional<Footprint> footprint() const override;
+  std::optional<Memory> memory() const override;
   std::string verify() override;
   uint64_t checksum() const override;
-
- protected:
-  const cases::Arguments& arguments() const { return arguments_; }
-  // The expected values of tensor i, unrounded if the oracle computes sums in double.
-  std::vector<float> expected_values(size_t i);
-
-  // Computes expected(). By default the oracle of the description: that of the bits if there is one.
-  virtual void expect();
-  // The error to accept where the criterion of the description is `threshold`.
-  virtual double tolerance(double threshold) const { return threshold; }
-  // Compares the results of other baselines with expected().
-  virtual std::string verify_baselines() { return {}; }
 
  private:
   size_t index_of(std::string_view id) const;
@@ -96,25 +114,21 @@ class OperatorCase : public Case {
   std::string difference(size_t i);
 
   const cases::Operator& op_;
-  mluOpOmpAlgorithm_t algorithm_;
   cases::Parameters parameters_;
   std::vector<cases::Descriptor> descriptors_;
   std::vector<Buffer<std::byte>> buffers_, expected_buffers_;
   std::optional<Buffer<std::byte>> workspace_;
   cases::Arguments arguments_;
   std::optional<cases::Arguments> expected_;
-  std::span<const std::byte> largest_input_;
-  std::vector<std::span<const std::byte>> checksummed_;
-  bool measures_memory_ = false;
-  std::function<void(const NpyFolder&)> write_parameters_;
-  std::function<std::function<void()>()> bound_;
+  std::vector<std::function<void(const NpyFolder&)>> dumps_;
 };
 
-// Data type and algorithm of a case.
-struct Variant {
-  mluOpDataType_t dtype;
-  mluOpOmpAlgorithm_t algorithm = MLUOP_OMP_ALGORITHM_NATIVE;
-};
+inline std::unique_ptr<OperatorCase> make_case(const std::string& op, const Variant& variant,
+                                               const std::vector<NamedValue>& parameters,
+                                               const std::vector<TensorShape>& tensors) {
+  return std::make_unique<OperatorCase>(op, variant, parameters, tensors);
+}
+
 inline constexpr Variant kNativeFloat[] = {{MLUOP_DTYPE_FLOAT}};
 inline constexpr Variant kNativeInt32[] = {{MLUOP_DTYPE_INT32}};
 inline constexpr Variant kDeviceFloat[] = {{MLUOP_DTYPE_FLOAT, MLUOP_OMP_ALGORITHM_DEVICE}};

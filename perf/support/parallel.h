@@ -24,4 +24,14 @@ void parallel(int threads, const Body& body) {
 // 1)).
 inline int64_t share(int64_t total, int threads, int64_t id) { return total * id / threads; }
 
+// Runs body(i) for each i in [0, total), with consecutive ones on each of thread_count() threads.
+template <class Body>
+void parallel_for(int64_t total, const Body& body) {
+  const int threads = thread_count();
+  parallel(threads, [&](int id) {
+    const int64_t end = share(total, threads, id + 1);
+    for (int64_t i = share(total, threads, id); i < end; ++i) body(i);
+  });
+}
+
 }  // namespace mluop::perf

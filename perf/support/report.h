@@ -1,8 +1,9 @@
-// The results of a run as a table and as JSON.
+// The results of a run as tables and as JSON, and the comparison of two runs. Tables have at most 100 columns.
 #pragma once
 
 #include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
 #include "perf/support/machine.h"
@@ -15,16 +16,22 @@ struct Report {
   std::vector<Result> results;  // cases of an operator are consecutive, and in it those of a dtype and algorithm
 };
 
-// Writes the machine, a section per operator, a summary, the linearity and a legend. At most 100 columns.
+// Writes the machine, a section per operator, a summary, the linearity and a legend.
 void write_table(std::ostream& out, const Report& report);
 
-// Incremented by each incompatible change of the JSON.
-inline constexpr int kSchemaVersion = 3;
+// Writes, for each case that both runs have, the ratio of the median latencies and its noise: the confidence
+// intervals of both medians and the change of the stream bound, which no change of an operator affects. Flags
+// ratios beyond the noise.
+void write_comparison(std::ostream& out, const Report& old_run, const Report& new_run);
 
 // All results with every sample, and the meaning of each field.
 nlohmann::ordered_json report_json(const Report& report);
 
 // Writes one line per case.
 void write_json(std::ostream& out, const nlohmann::ordered_json& report);
+
+// What write_comparison() requires of a file that mluop_perf --json wrote. Throws an exception that names the file
+// if it cannot be read, is not such a file, or lacks a value.
+Report read_report(const std::string& file);
 
 }  // namespace mluop::perf

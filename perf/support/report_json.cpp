@@ -1,5 +1,7 @@
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
-#include <ostream>
+#include <stdexcept>
 
 #include "perf/support/report.h"
 #include "perf/support/verify.h"
@@ -8,6 +10,10 @@ namespace mluop::perf {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr auto kSchema = "mluop_perf";
+// Incremented by each incompatible change of the JSON.
+constexpr int kSchemaVersion = 3;
 
 Json fields() {
   return {{"algorithm", "native, or device: that of the design document"},
@@ -47,13 +53,7 @@ Json machine_json(const Machine& machine) {
 
 Json timed(const Samples& samples) { return {{"median", median(samples)}, {"samples", samples}}; }
 
-Json memory_json(const Memory& memory) {
-  return {{"tensor_bytes", memory.provided.tensor_bytes},
-          {"workspace_bytes", memory.provided.workspace_bytes},
-          {"resident_growth_bytes", memory.resident_growth}};
-}
-
-Json result_json(const Result& result, const std::map<int, double>& fma_peak) {
+Json result_json(const Result& result) {
   Json json = {{"operator", result.op},
                {"case", result.name},
                {"dtype", result.dtype},
@@ -67,38 +67,80 @@ Json result_json(const Result& result, const std::map<int, double>& fma_peak) {
     json["problem"] = result.problem;
     return json;
   }
-  const Figures f = figures(result, fma_peak);
-  json["checksum"] = checksum_text(result.checksum);
-  json["theory_io_read_bytes"] = result.work.read_bytes;
-  json["theory_io_write_bytes"] = result.work.write_bytes;
-  json["theory_ops"] = result.work.ops;
-  json["io_efficiency"] = f.io_efficiency;
-  json["compute_efficiency"] = f.compute_efficiency;
-  json["binding_bound"] = f.io_bound ? "io" : "compute";
-  json["binding_efficiency"] = f.binding_efficiency;
-  json["latency"] = timed(result.latency);
-  json["stream_bound_ordinary"] = timed(result.stream_bound_ordinary);
-  json["stream_bound_non_temporal"] = timed(result.stream_bound_non_temporal);
+  const Figures figures(result);
+  json.update({{"checksum", checksum_text(result.checksum)},
+               {"theory_io_read_bytes", result.work.read_bytes},
+               {"theory_io_write_bytes", result.work.write_bytes},
+               {"theory_ops", result.work.ops},
+               {"io_efficiency", figures.io_efficiency},
+               {"compute_efficiency", figures.compute_efficiency},
+               {"binding_bound", figures.io_bound() ? "io" : "compute"},
+               {"binding_efficiency", figures.binding_efficiency()},
+               {"latency", timed(result.latency)},
+               {"stream_bound_ordinary", timed(result.stream_bound_ordinary)},
+               {"stream_bound_non_temporal", timed(result.stream_bound_non_temporal)}});
   if (!result.first_call.empty()) json["first_call"] = timed(result.first_call);
   if (!result.algorithmic_bound.empty()) {
     json["algorithmic_bound"] = timed(result.algorithmic_bound);
-    json["max_bound_efficiency"] = f.max_bound_efficiency;
+    json["max_bound_efficiency"] = figures.max_bound_efficiency;
   }
-  for (size_t i = 0; i < result.baselines.size(); ++i) {
-    json["speed_up"][result.baselines[i].name] = f.speed_ups[i];
-    json["baselines"][result.baselines[i].name] = timed(result.baselines[i].samples);
+  for (const auto& [name, samples] : result.baselines) {
+    json["speed_up"][name] = speed_up(result, name);
+    json["baselines"][name] = timed(samples);
   }
-  for (const NamedSamples& step : result.steps) json["steps"][step.name] = timed(step.samples);
-  if (result.memory) json["memory"] = memory_json(*result.memory);
+  for (const auto& [name, samples] : result.steps) json["steps"][name] = timed(samples);
+  if (const auto& memory = result.memory) {
+    json["memory"] = {{"tensor_bytes", memory->tensor_bytes},
+                      {"workspace_bytes", memory->workspace_bytes},
+                      {"resident_growth_bytes", memory->resident_growth}};
+  }
   return json;
+}
+
+Samples samples_of(const Json& times) {
+  Samples samples = times.at("samples");
+  if (samples.empty()) throw std::runtime_error("a case has no samples");
+  for (const double seconds : samples) {
+    if (!(seconds > 0)) throw std::runtime_error("a time is " + Json(seconds).dump() + ", expected above 0");
+  }
+  return samples;
+}
+
+Result result_of(const Json& json) {
+  Result result;
+  result.op = json.at("operator");
+  result.name = json.at("case");
+  result.dtype = json.at("dtype");
+  result.algorithm = json.at("algorithm");
+  result.size.name = json.at("size");
+  result.threads = json.at("threads");
+  result.cache = json.at("cache") == cache_name(Cache::kCold) ? Cache::kCold : Cache::kWarm;
+  if (!json.at("verified").get<bool>()) {
+    result.problem = json.at("problem");
+    return result;
+  }
+  result.latency = samples_of(json.at("latency"));
+  result.stream_bound_ordinary = samples_of(json.at("stream_bound_ordinary"));
+  result.stream_bound_non_temporal = samples_of(json.at("stream_bound_non_temporal"));
+  return result;
+}
+
+Report report_of(const Json& json) {
+  const Json& machine = json.at("machine");
+  Report report{{machine.at("library"), machine.at("cpu"), machine.at("instruction_set"), "", {}}, {}};
+  for (const auto& [threads, peak] : machine.at("fma_peak_flops").items()) {
+    report.machine.fma_peak[std::stoi(threads)] = peak;
+  }
+  for (const Json& result : json.at("cases")) report.results.push_back(result_of(result));
+  return report;
 }
 
 }  // namespace
 
 Json report_json(const Report& report) {
   Json cases = Json::array();
-  for (const Result& result : report.results) cases.push_back(result_json(result, report.machine.fma_peak));
-  return {{"schema", "mluop_perf"},
+  for (const Result& result : report.results) cases.push_back(result_json(result));
+  return {{"schema", kSchema},
           {"schema_version", kSchemaVersion},
           {"units", {{"times", "s"}, {"bytes", "B"}, {"flops", "1/s"}, {"efficiencies, speed_up", "1"}}},
           {"fields", fields()},
@@ -107,22 +149,32 @@ Json report_json(const Report& report) {
 }
 
 void write_json(std::ostream& out, const Json& report) {
-  const char* separator = "{\n";
-  for (const auto& [name, value] : report.items()) {
-    out << separator << Json(name) << ": ";
-    separator = ",\n";
-    if (!value.is_array()) {
-      out << value.dump(value.is_object() ? 2 : -1);
-      continue;
-    }
-    const char* line = "[\n";
-    for (const Json& element : value) {
-      out << line << element;
-      line = ",\n";
-    }
-    out << (value.empty() ? "[]" : "\n]");
+  const std::string text = report.dump(), first = "{\"operator\":";
+  size_t written = 0;
+  for (size_t next = text.find(first); next != text.npos; next = text.find(first, next + 1)) {
+    out << text.substr(written, next - written) << '\n';
+    written = next;
   }
-  out << "\n}\n";
+  out << text.substr(written) << '\n';
+}
+
+Report read_report(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream || std::filesystem::is_directory(file)) throw std::runtime_error("cannot read " + file);
+  const Json json = Json::parse(stream, nullptr, false);
+  if (json.is_discarded()) throw std::runtime_error(file + " is not complete, valid JSON");
+  if (!json.is_object() || json.value("schema", Json()) != kSchema) {
+    throw std::runtime_error(file + " was not written by mluop_perf --json");
+  }
+  if (const Json version = json.value("schema_version", Json()); version != kSchemaVersion) {
+    throw std::runtime_error(file + " has schema_version " + version.dump() + ", expected " +
+                             std::to_string(kSchemaVersion));
+  }
+  try {
+    return report_of(json);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(file + " is invalid: " + error.what());
+  }
 }
 
 }  // namespace mluop::perf

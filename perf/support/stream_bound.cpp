@@ -11,23 +11,6 @@
 
 #include "perf/support/parallel.h"
 
-#ifndef MLUOP_PERF_STREAM_RANGE
-#define MLUOP_PERF_STREAM_RANGE
-namespace mluop::perf {
-
-constexpr int64_t kLineWords = kLineBytes / static_cast<int64_t>(sizeof(uint64_t));
-
-// What one thread reads and writes.
-struct StreamRange {
-  const uint64_t* source;
-  int64_t read_lines;
-  uint64_t* target;
-  int64_t written_lines;
-};
-
-}  // namespace mluop::perf
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace mluop::perf {
 namespace HWY_NAMESPACE {
@@ -36,29 +19,30 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Granularity at which reads and writes alternate, in lines of the larger side.
 constexpr int64_t kStepLines = 4096 / kLineBytes;
 
+// What one thread reads and writes.
 template <bool kNonTemporal>
-HWY_INLINE uint64_t stream(const StreamRange& range) {
+HWY_INLINE uint64_t stream(const uint64_t* source, int64_t read_lines, uint64_t* target, int64_t written_lines) {
   const hn::CappedTag<uint64_t, kLineWords> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t steps = (std::max(range.read_lines, range.written_lines) + kStepLines - 1) / kStepLines;
+  const int64_t steps = (std::max(read_lines, written_lines) + kStepLines - 1) / kStepLines;
   auto sum0 = hn::Zero(d), sum1 = hn::Zero(d), sum2 = hn::Zero(d), sum3 = hn::Zero(d);
   int64_t read = 0, written = 0;
   for (int64_t step = 1; step <= steps; ++step) {
-    const int64_t read_end = range.read_lines * step / steps * kLineWords;
+    const int64_t read_end = read_lines * step / steps * kLineWords;
     for (; read + 4 * lanes <= read_end; read += 4 * lanes) {
-      const uint64_t* from = range.source + read;
+      const uint64_t* from = source + read;
       sum0 = hn::Add(sum0, hn::Load(d, from));
       sum1 = hn::Add(sum1, hn::Load(d, from + lanes));
       sum2 = hn::Add(sum2, hn::Load(d, from + 2 * lanes));
       sum3 = hn::Add(sum3, hn::Load(d, from + 3 * lanes));
     }
-    for (; read < read_end; read += lanes) sum0 = hn::Add(sum0, hn::Load(d, range.source + read));
-    const int64_t written_end = range.written_lines * step / steps * kLineWords;
+    for (; read < read_end; read += lanes) sum0 = hn::Add(sum0, hn::Load(d, source + read));
+    const int64_t written_end = written_lines * step / steps * kLineWords;
     for (; written < written_end; written += lanes) {
       if constexpr (kNonTemporal) {
-        hn::Stream(sum0, d, range.target + written);
+        hn::Stream(sum0, d, target + written);
       } else {
-        hn::Store(sum0, d, range.target + written);
+        hn::Store(sum0, d, target + written);
       }
     }
   }
@@ -66,8 +50,10 @@ HWY_INLINE uint64_t stream(const StreamRange& range) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sum0, sum1), hn::Add(sum2, sum3))));
 }
 
-uint64_t stream_range(const StreamRange& range, Stores stores) {
-  return stores == Stores::kNonTemporal ? stream<true>(range) : stream<false>(range);
+uint64_t stream_range(const uint64_t* source, int64_t read_lines, uint64_t* target, int64_t written_lines,
+                      Stores stores) {
+  const auto stream_with = stores == Stores::kNonTemporal ? stream<true> : stream<false>;
+  return stream_with(source, read_lines, target, written_lines);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -105,9 +91,8 @@ void StreamBound::run(Stores stores) {
     const int64_t read = share(read_lines, threads_, id);
     const int64_t written = share(written_lines, threads_, id);
     sums_.data()[id] = HWY_DYNAMIC_DISPATCH(stream_range)(
-        {source_ + read * kLineWords, share(read_lines, threads_, id + 1) - read,
-         target_.data() + written * kLineWords, share(written_lines, threads_, id + 1) - written},
-        stores);
+        source_ + read * kLineWords, share(read_lines, threads_, id + 1) - read,
+        target_.data() + written * kLineWords, share(written_lines, threads_, id + 1) - written, stores);
   });
 }
 

@@ -1,16 +1,14 @@
 #include "perf/support/task_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <exception>
-#include <iomanip>
 #include <limits>
 #include <ostream>
-#include <sstream>
 #include <string_view>
 
 #include "perf/support/parallel.h"
+#include "perf/support/table.h"
 
 namespace mluop::perf {
 namespace {
@@ -21,22 +19,11 @@ double ratio(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : kNaN;
 }
 
-// The sum and the maximum over the tasks of a launch.
-struct Totals {
-  Totals(const LaunchTasks& launch, int64_t (*value)(const mluOpOmpTaskStatistics_t&))
-      : tasks(static_cast<int64_t>(launch.size())) {
-    for (const auto& task : launch) {
-      sum += value(task);
-      max = std::max(max, value(task));
-    }
-  }
-
-  double balance() const { return ratio(sum, max * tasks); }
-
-  int64_t tasks, sum = 0, max = 0;
-};
-
-int64_t item_count(const mluOpOmpTaskStatistics_t& task) { return task.item_count; }
+// The traffic of a task: bytes loaded and stored, and 8 bytes for each element that an atomic reads and writes.
+int64_t traffic(const mluOpOmpTaskStatistics_t& task) {
+  constexpr int64_t kElementBytes = 4;
+  return task.bytes_loaded + task.bytes_stored + 2 * kElementBytes * task.atomic_elements;
+}
 
 // The NRAM of a task, from the variables that the library reads.
 int64_t nram_capacity() {
@@ -66,58 +53,29 @@ std::vector<LaunchTasks> record_call(Case& prepared) {
   return launches;
 }
 
-// Writes a figure, or a dash for NaN.
-void write_figure(std::ostream& out, int width, double figure, int digits, const char* unit) {
-  std::ostringstream text;
-  if (std::isfinite(figure)) {
-    text << std::fixed << std::setprecision(digits) << figure << unit;
-  } else {
-    text << '-';
-  }
-  out << std::setw(width) << text.str();
-}
-
-void write_row(std::ostream& out, int name_width, const TaskRow& row) {
-  out << "  " << std::left << std::setw(name_width) << row.name << ' ' << std::setw(5) << row.dtype << std::right
-      << std::setw(6) << row.tasks;
-  if (!row.problem.empty()) {
-    out << "  FAILED\n    " << row.problem << '\n';
-    return;
-  }
-  const TaskFigures& f = row.figures;
-  write_figure(out, 7, f.item_balance, 2, "");
-  write_figure(out, 7, f.byte_balance, 2, "");
-  out << std::setw(9) << f.tiles;
-  write_figure(out, 7, f.nram_share * 100, 1, "%");
-  out << std::setw(11) << f.atomics;
-  write_figure(out, 10, f.contended_share * 100, 2, "%");
-  write_figure(out, 11, f.compulsory_share * 100, 1, "%");
-  out << '\n';
-}
-
 }  // namespace
-
-int64_t traffic(const mluOpOmpTaskStatistics_t& task) {
-  constexpr int64_t kElementBytes = 4;
-  return task.bytes_loaded + task.bytes_stored + 2 * kElementBytes * task.atomic_elements;
-}
 
 TaskFigures task_figures(std::span<const LaunchTasks> launches, const Work& work, int64_t nram_bytes) {
   TaskFigures figures{};
   int64_t all_bytes = 0, contended = 0, max_nram = 0;
   for (const LaunchTasks& tasks : launches) {
-    const Totals items(tasks, item_count), bytes(tasks, traffic);
-    if (bytes.sum > 0) {
-      all_bytes += bytes.sum;
-      figures.item_balance += items.max > 0 ? items.balance() * static_cast<double>(bytes.sum) : 0;
-      figures.byte_balance += bytes.balance() * static_cast<double>(bytes.sum);
-    }
+    int64_t items = 0, max_items = 0, bytes = 0, max_bytes = 0;
     for (const auto& task : tasks) {
+      items += task.item_count;
+      max_items = std::max(max_items, task.item_count);
+      bytes += traffic(task);
+      max_bytes = std::max(max_bytes, traffic(task));
       figures.tiles += task.tiles;
       figures.atomics += task.atomics;
       contended += task.contended;
       max_nram = std::max(max_nram, task.nram_bytes);
     }
+    all_bytes += bytes;
+    if (bytes == 0) continue;
+    const auto task_count = static_cast<int64_t>(tasks.size());
+    const auto weight = static_cast<double>(bytes);
+    if (items > 0) figures.item_balance += ratio(items, max_items * task_count) * weight;
+    figures.byte_balance += ratio(bytes, max_bytes * task_count) * weight;
   }
   figures.item_balance /= static_cast<double>(all_bytes);
   figures.byte_balance /= static_cast<double>(all_bytes);
@@ -151,18 +109,27 @@ std::vector<TaskRow> task_rows(const CaseSpec& spec, double size, std::span<cons
   return rows;
 }
 
-void write_task_table(std::ostream& out, std::span<const TaskRow> rows) {
-  size_t name_width = 4;
-  for (const TaskRow& row : rows) name_width = std::max(name_width, row.name.size());
-  const auto width = static_cast<int>(name_width);
+void write_task_table(std::ostream& out, const std::vector<TaskRow>& rows) {
+  const std::vector<Column<TaskRow>> settings = {
+      name_column("case", rows, &TaskRow::name),
+      {" dtype", -6, [](const TaskRow& row) { return ' ' + row.dtype; }},
+      {"tasks", 6, [](const TaskRow& row) { return std::to_string(row.tasks); }}};
+  const std::vector<Column<TaskFigures>> figures = {
+      {"items", 7, [](const TaskFigures& f) { return figure(f.item_balance, 2); }},
+      {"bytes", 7, [](const TaskFigures& f) { return figure(f.byte_balance, 2); }},
+      {"tiles", 9, [](const TaskFigures& f) { return std::to_string(f.tiles); }},
+      {"NRAM", 7, [](const TaskFigures& f) { return figure(f.nram_share * 100, 1, "%"); }},
+      {"atomics", 11, [](const TaskFigures& f) { return std::to_string(f.atomics); }},
+      {"contended", 10, [](const TaskFigures& f) { return figure(f.contended_share * 100, 2, "%"); }},
+      {"compulsory", 11, [](const TaskFigures& f) { return figure(f.compulsory_share * 100, 1, "%"); }}};
   std::string op;
   for (const TaskRow& row : rows) {
     if (row.op != op) {
-      out << (op.empty() ? "" : "\n") << row.op << "\n  " << std::left << std::setw(width) << "case" << std::right
-          << " dtype tasks  items  bytes    tiles   NRAM    atomics contended compulsory\n";
+      out << (op.empty() ? "" : "\n") << row.op << '\n' << titles(settings) << titles(figures) << '\n';
     }
     op = row.op;
-    write_row(out, width, row);
+    out << cells(settings, row)
+        << (row.problem.empty() ? cells(figures, row.figures) : "  FAILED\n    " + row.problem) << '\n';
   }
   out << "\nOne call per line. items, bytes: balance of the work items and of the traffic over the tasks,\n"
          "mean / max, launches weighted by their traffic. tiles, atomics: of all tasks. NRAM: the largest use\n"

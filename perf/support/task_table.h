@@ -26,9 +26,6 @@ struct TaskFigures {
   double compulsory_share;  // compulsory bytes / traffic
 };
 
-// The traffic of a task: bytes loaded and stored, and 8 bytes for each element that an atomic reads and writes.
-int64_t traffic(const mluOpOmpTaskStatistics_t& task);
-
 TaskFigures task_figures(std::span<const LaunchTasks> launches, const Work& work, int64_t nram_bytes);
 
 // A line of the table.
@@ -44,6 +41,6 @@ std::vector<TaskRow> task_rows(const CaseSpec& spec, double size, std::span<cons
                                std::ostream& progress);
 
 // Writes a section per operator and a legend. At most 100 columns.
-void write_task_table(std::ostream& out, std::span<const TaskRow> rows);
+void write_task_table(std::ostream& out, const std::vector<TaskRow>& rows);
 
 }  // namespace mluop::perf

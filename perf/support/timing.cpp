@@ -1,10 +1,8 @@
 #include "perf/support/timing.h"
 
-#include <benchmark/benchmark.h>
-
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <random>
 
 namespace mluop::perf {
 namespace {
@@ -12,55 +10,19 @@ namespace {
 constexpr double kMinRepetitionSeconds = 0.005;
 constexpr double kMinCallSeconds = 1e-7;  // resolution of a single measurement
 
-// Collects the samples, prints nothing.
-class Collector : public benchmark::BenchmarkReporter {
- public:
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs) {
-      if (run.run_type != Run::RT_Iteration) continue;
-      samples[run.run_name.function_name].push_back(run.real_accumulated_time /
-                                                    static_cast<double>(run.iterations));
+double seconds_of_repetition(const Timed& entry) {
+  double seconds = 0;
+  if (entry.before) {
+    for (int64_t call = 0; call < entry.calls; ++call) {
+      entry.before();
+      seconds += seconds_of(entry.run);
     }
+    return seconds;
   }
-  std::map<std::string, Samples> samples;
-};
-
-// Google Benchmark's registry is global; the destructor clears it, also after an exception.
-struct Registration {
-  Registration() {
-    static const bool initialized = [] {
-      std::string program = "mluop_perf", interleaving = "--benchmark_enable_random_interleaving=true";
-      char* arguments[] = {program.data(), interleaving.data(), nullptr};
-      int count = 2;
-      benchmark::Initialize(&count, arguments);
-      return true;
-    }();
-    static_cast<void>(initialized);
-  }
-  Registration(const Registration&) = delete;
-  Registration& operator=(const Registration&) = delete;
-  ~Registration() { benchmark::ClearRegisteredBenchmarks(); }
-};
-
-void register_entry(const Timed& entry, int repetitions) {
-  auto* registered = benchmark::RegisterBenchmark(entry.name.c_str(), [&entry](benchmark::State& state) {
-    if (entry.before == nullptr) entry.run();  // not timed: fills the caches
-    for (auto _ : state) {
-      if (entry.before == nullptr) {
-        entry.run();
-      } else {
-        entry.before();
-        state.SetIterationTime(seconds_of(entry.run));
-      }
-    }
+  entry.run();  // not timed: fills the caches
+  return seconds_of([&] {
+    for (int64_t call = 0; call < entry.calls; ++call) entry.run();
   });
-  if (entry.before == nullptr) {
-    registered->UseRealTime();
-  } else {
-    registered->UseManualTime();
-  }
-  registered->Iterations(entry.calls)->Repetitions(repetitions);
 }
 
 }  // namespace
@@ -72,14 +34,14 @@ Repetition repetition_of(const std::function<void()>& run) {
   return {calls, static_cast<double>(calls) * seconds};
 }
 
-std::vector<Samples> time_interleaved(const std::vector<Timed>& entries, int repetitions) {
-  const Registration registration;
-  for (const Timed& entry : entries) register_entry(entry, repetitions);
-  Collector collector;
-  benchmark::RunSpecifiedBenchmarks(&collector, "all");
-  std::vector<Samples> samples;
-  for (const Timed& entry : entries) samples.push_back(collector.samples[entry.name]);
-  return samples;
+void time_interleaved(const std::vector<Timed>& entries, int repetitions) {
+  std::vector<const Timed*> order;
+  for (const Timed& entry : entries) order.insert(order.end(), static_cast<size_t>(repetitions), &entry);
+  static std::mt19937 random{std::random_device()()};
+  std::ranges::shuffle(order, random);
+  for (const Timed* entry : order) {
+    entry->samples.push_back(seconds_of_repetition(*entry) / static_cast<double>(entry->calls));
+  }
 }
 
 double median(Samples samples) {

@@ -1,5 +1,4 @@
-// Interleaved timing with Google Benchmark: drift of the machine (memory bandwidth, clock, other load) affects all
-// entries alike.
+// Interleaved timing: drift of the machine (memory bandwidth, clock, other load) affects all entries alike.
 #pragma once
 
 #include <chrono>
@@ -19,14 +18,15 @@ struct NamedSamples {
 };
 
 struct Timed {
-  std::string name;
+  Samples& samples;  // receives one sample per repetition
   std::function<void()> run;
   int64_t calls;                      // consecutive calls of a repetition
   std::function<void()> before = {};  // runs before each call, not timed
 };
 
 // Wall-clock seconds of one call.
-inline double seconds_of(const std::function<void()>& run) {
+template <class Run>
+double seconds_of(const Run& run) {
   const auto start = std::chrono::steady_clock::now();
   run();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
@@ -45,8 +45,8 @@ constexpr double kLongCallSeconds = 0.25;
 // Calls `run` twice, the first time to fill the caches, but a long call once.
 Repetition repetition_of(const std::function<void()>& run);
 
-// Runs the repetitions of all entries in random order. Returns the samples of each entry, in the order of entries.
-std::vector<Samples> time_interleaved(const std::vector<Timed>& entries, int repetitions);
+// Runs the repetitions of all entries in random order.
+void time_interleaved(const std::vector<Timed>& entries, int repetitions);
 
 // Returns the mean of the two middle samples if their number is even, NaN if there are none.
 double median(Samples samples);

@@ -1,6 +1,7 @@
-// The table and the JSON of results with and without an algorithmic bound.
+// The tables and the JSON of results.
 #include "perf/support/report.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -8,27 +9,36 @@
 #include <sstream>
 #include <string>
 
-#include "perf/support/read_report.h"
 #include "support/temporary_folder.h"
 
 namespace mluop::perf {
 namespace {
 
+using ::testing::HasSubstr;
+
+constexpr int kThreads = 2;
 constexpr double kPeak = 1e12;
+const Size kHalf{"1/2", 0.5}, kOne{"1", 1}, kTwo{"2", 2};
+
+Result result_of(const Size& size, double seconds, double stream_seconds, int64_t bytes, int64_t ops = 0) {
+  Result measured;
+  measured.op = "indice_convolution_forward";
+  measured.name = "some_case";
+  measured.dtype = "float";
+  measured.algorithm = "native";
+  measured.size = size;
+  measured.threads = kThreads;
+  measured.fma_peak = kPeak;
+  measured.work = {bytes / 2, bytes - bytes / 2, ops};
+  measured.latency = {seconds};
+  measured.stream_bound_ordinary = {stream_seconds};
+  measured.stream_bound_non_temporal = {2 * stream_seconds};
+  return measured;
+}
 
 // Latency 100 ms, stream bound 20 ms, compute bound 50 ms.
 Result result() {
-  Result measured;
-  measured.op = "indice_convolution_forward";
-  measured.name = "k311_128x128";
-  measured.dtype = "float";
-  measured.algorithm = "native";
-  measured.size = {"1", 1};
-  measured.threads = 2;
-  measured.work = {1000, 1000, 50'000'000'000};
-  measured.latency = {0.1};
-  measured.stream_bound_ordinary = {0.02};
-  measured.stream_bound_non_temporal = {0.03};
+  Result measured = result_of(kOne, 0.1, 0.02, 2000, 50'000'000'000);
   measured.first_call = {0.2};
   return measured;
 }
@@ -40,7 +50,7 @@ Result with_bound(double seconds) {
 }
 
 Report report_of(const std::vector<Result>& results) {
-  return {{"0.1.0", "Some CPU", "AVX2", "", {{2, kPeak}, {16, kPeak}}}, results};
+  return {{"0.1.0", "Some CPU", "AVX2", "", {{kThreads, kPeak}, {16, kPeak}}}, results};
 }
 
 std::string table(const std::vector<Result>& results) {
@@ -49,26 +59,31 @@ std::string table(const std::vector<Result>& results) {
   return out.str();
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
-TEST(PerfReport, ColumnOfTheAlgorithmicBound) {
-  const std::string text = table({with_bound(0.08), result()});
-  EXPECT_TRUE(has(text, "  stream    algo GFLOP/s")) << text;
-  EXPECT_TRUE(has(text, "  20.000  80.000   500.0")) << text;
-  EXPECT_TRUE(has(text, "  20.000       -   500.0")) << text;
-}
-
-TEST(PerfReport, NoColumnWithoutAlgorithmicBound) {
-  const std::string text = table({result()});
-  EXPECT_TRUE(has(text, "  stream GFLOP/s")) << text;
-  EXPECT_FALSE(has(text, "max bound / latency")) << text;
+TEST(PerfReport, Table) {
+  Result failed = result();
+  failed.problem = "output differs";
+  EXPECT_THAT(
+      table({with_bound(0.08), result(), failed}),
+      ::testing::StartsWith("mluop-omp 0.1.0 on Some CPU, AVX2\n"
+                            "FMA peak: 1000.0 GFLOP/s with 2 threads, 1000.0 GFLOP/s with 16 threads\n"
+                            "all cases: 2 threads, network size, warm caches\n\n"
+                            "indice_convolution_forward\n"
+                            "  case      latency   first  stream    algo GFLOP/s   io compute\n"
+                            "  - float, native\n"
+                            "  some_case 100.000 200.000  20.000  80.000   500.0 0.20   0.50*\n"
+                            "  some_case 100.000 200.000  20.000       -   500.0 0.20   0.50*\n"
+                            "  some_case   FAILED\n    output differs\n\n"
+                            "summary\n"
+                            "indice_convolution_forward          2 of 3 verified; native: efficiency 0.50 to "
+                            "0.50, median 0.50\n"
+                            "    max bound / latency: median 0.80\n\n"));
+  EXPECT_THAT(table({result()}), HasSubstr("  case      latency   first  stream GFLOP/s   io compute\n"));
 }
 
 // The largest of stream, compute and algorithmic bound / latency.
 TEST(PerfReport, SummaryOfTheLargestBound) {
-  EXPECT_TRUE(has(table({with_bound(0.08)}), "max bound / latency: median 0.80\n"));
-  EXPECT_TRUE(has(table({with_bound(0.04)}), "max bound / latency: median 0.50\n"));
-  EXPECT_TRUE(has(table({with_bound(0.08), with_bound(0.06), result(), with_bound(0.09)}), "median 0.80\n"));
+  EXPECT_THAT(table({with_bound(0.04)}), HasSubstr("max bound / latency: median 0.50\n"));
+  EXPECT_THAT(table({with_bound(0.08), with_bound(0.06), result(), with_bound(0.09)}), HasSubstr("median 0.80\n"));
 }
 
 // The rest of the latency belongs to the layers between the operators. Only rows of networks have steps.
@@ -79,31 +94,39 @@ TEST(PerfReport, StepsOfANetwork) {
   network.latency = {2.5};
   network.steps = {{"a_long_name_of_an_operator", {1.9, 2, 2.1}}, {"short", {0.1}}};
   const std::string text = table({result(), network});
-  EXPECT_TRUE(has(text, "\n  net                           2500.0 200.000")) << text;
-  EXPECT_TRUE(has(text,
-                  "\n    a_long_name_of_an_operator  2000.0\n    short                      100.000\n"
-                  "    dense layers               400.000\n"))
-      << text;
-  EXPECT_EQ(text.find("    dense layers"), text.rfind("    dense layers")) << text;
+  EXPECT_THAT(text, HasSubstr("\n  net                           2500.0 200.000"));
+  EXPECT_THAT(text, HasSubstr("\n    a_long_name_of_an_operator  2000.0\n    short                      100.000\n"
+                              "    dense layers               400.000\n"));
+  EXPECT_EQ(text.find("    dense layers"), text.rfind("    dense layers"));
   const auto json = report_json(report_of({result(), network}));
   EXPECT_FALSE(json["cases"][0].contains("steps"));
   EXPECT_EQ(json["cases"][1]["steps"]["a_long_name_of_an_operator"]["median"].get<double>(), 2);
 }
 
-TEST(PerfReport, AtMost100Columns) {
+// Settings that differ have a column and a legend, baselines a common one.
+TEST(PerfReport, AllColumnsAreAtMost100) {
   std::vector<Result> results{with_bound(0.08), with_bound(0.07), with_bound(9.8765)};
   results[1].size = {"1/16", 1.0 / 16};
   results[1].threads = 16;
   results[1].cache = Cache::kCold;
   for (Result& each : results) {
-    each.memory = {{1000, 100}, 100};
+    each.name = "k311_128x128";
+    each.memory = {1000, 100, 100};
     each.baselines = {{"gather-sgemm-scatter", {0.5}}, {"serial", {12.5}}};
   }
-  std::istringstream lines(table(results));
+  const std::string text = table(results);
+  EXPECT_THAT(text, HasSubstr("forward; speed-up over gather-sgemm-scatter, serial\n"
+                              "  case         size thr    $ latency   first  stream    algo GFLOP/s   io compute"
+                              " memory    speed-up\n"));
+  EXPECT_THAT(text, HasSubstr("\n  k311_128x128 1/16  16 cold 100.000 200.000  20.000  70.000   500.0 0.20   0.50*"
+                              "  20.0%   5.0 125.0\n"));
+  EXPECT_THAT(text, HasSubstr("over gather-sgemm-scatter 5.0, over serial 125.0\n"));
+  for (const char* legend : {"\nsize: ", "\nthr: ", "\n$: "}) EXPECT_THAT(text, HasSubstr(legend));
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 }
 
-TEST(PerfReport, JsonOfTheAlgorithmicBound) {
+TEST(PerfReport, Json) {
   Result measured = with_bound(0.08);
   measured.algorithmic_bound = {0.07, 0.08, 0.09};
   const auto json = report_json(report_of({measured, result()}));
@@ -117,7 +140,60 @@ TEST(PerfReport, JsonOfTheAlgorithmicBound) {
   std::ofstream file(name);
   write_json(file, json);
   file.close();
-  EXPECT_EQ(read_report(name), json);
+  EXPECT_EQ(nlohmann::ordered_json::parse(std::ifstream(name)), json);
+  const Report read = read_report(name);
+  EXPECT_EQ(read.machine.fma_peak, report_of({}).machine.fma_peak);
+  ASSERT_EQ(read.results.size(), 2U);
+  EXPECT_EQ(title(read.results[1], true), title(result(), true));
+  EXPECT_EQ(read.results[1].latency, result().latency);
+}
+
+// The ratios of the only case.
+std::string linearity(const std::vector<Result>& results) {
+  const std::string text = table(results);
+  const size_t begin = text.find("  some_case float native t2 ");
+  if (begin == text.npos) return "";
+  return text.substr(begin + 28, text.find('\n', begin) - begin - 28);
+}
+
+TEST(PerfLinearity, LatencyByWorkAndByStreamBound) {
+  constexpr auto kOps = static_cast<int64_t>(kPeak * 0.6);
+  const Result one = result_of(kOne, 1, 0.5, 1000);
+  const struct {
+    const char* what;
+    std::vector<Result> results;
+    const char* expected;
+  } cases[] = {
+      {"proportional to the bytes",
+       {result_of(kHalf, 0.5, 0.25, 500), one, result_of(kTwo, 2, 1, 2000)},
+       "1.00 (1.00)  1.00 (1.00) "},
+      {"fixed costs; any order of the sizes",
+       {result_of(kTwo, 1.6, 1, 2000), one, result_of(kHalf, 0.7, 0.25, 500)},
+       "1.40 (1.40)! 0.80 (0.80)!"},
+      {"proportional to the stream bound: out of a cache", {one, result_of(kTwo, 3, 1.5, 2000)}, "1.50 (1.00) "},
+      {"proportional to the bytes only", {one, result_of(kTwo, 2, 0.5, 2000)}, "1.00 (2.00) "},
+      {"memory-bound for a part of the time", {one, result_of(kTwo, 3, 2.5, 2000)}, "1.50 (0.60) "},
+      {"proportional to the operations, whose bound is the larger one",
+       {result_of(kOne, 1, 0.5, 1000, kOps), result_of(kTwo, 2, 0.5, 1200, 2 * kOps)},
+       "1.00 (2.00) "},
+      {"above, within the tolerance", {one, result_of(kTwo, 2.28, 1, 2000)}, "1.14 (1.14) "},
+      {"above, beyond the tolerance", {one, result_of(kTwo, 2.32, 1, 2000)}, "1.16 (1.16)!"},
+      {"below, within the tolerance", {one, result_of(kTwo, 1.72, 1, 2000)}, "0.86 (0.86) "},
+      {"below, beyond the tolerance", {one, result_of(kTwo, 1.68, 1, 2000)}, "0.84 (0.84)!"},
+      {"no other size", {one}, ""},
+      {"no network size", {result_of(kHalf, 1, 0.5, 1000), result_of(kTwo, 2, 1, 2000)}, ""},
+  };
+  for (const auto& [what, results, expected] : cases) EXPECT_EQ(linearity(results), expected) << what;
+}
+
+// Compares verified results of the same settings only.
+TEST(PerfLinearity, NothingToCompare) {
+  std::vector<Result> results = {result_of(kOne, 1, 0.5, 1000), result_of(kTwo, 2, 1, 2000)};
+  results[1].cache = Cache::kCold;
+  EXPECT_EQ(linearity(results), "");
+  results[1].cache = Cache::kWarm;
+  results[1].problem = "wrong";
+  EXPECT_EQ(linearity(results), "");
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+// The cases as benchmarks of Google Benchmark, with its options and output formats.
+#pragma once
+
+#include <vector>
+
+#include "perf/options.h"
+
+namespace mluop::perf {
+
+// Runs those of the cases that --benchmark_filter selects, with one benchmark "operator/case/dtype/algorithm" for
+// each. Returns the exit status of the program.
+int run_google_benchmark(const std::vector<CaseSpec>& cases, const Options& options);
+
+}  // namespace mluop::perf
