@@ -102,7 +102,7 @@ void fit(Case& c) {
   set_shape(c.outputs[2], {K});
 }
 
-// Sites spread over the grid, or a corner of it, in ascending or any order, distinct or some of them several times.
+// Sites spread over the grid or a corner of it, in ascending or any order, distinct or some of them repeated.
 std::vector<std::vector<int32_t>> draw_sites(const Recipe& r, const std::vector<int64_t>& space) {
   Integers random(r.seed);
   std::vector<int64_t> corner = space, first(space.size());
@@ -139,9 +139,9 @@ struct Axis {
   int64_t space, kernel, stride, dilation, pad, output;
 };
 
-// All axes have the kernel, stride and dilation of the recipe, and half the kernel as pad; with `uneven`, each has
-// its own, up to these, and any output. A submanifold convolution has the sites of its input; others are strided or
-// dilated.
+// All axes have the kernel, stride and dilation of the recipe, and half the kernel as pad. With `uneven`, each has
+// its own, up to these, and any output. A submanifold convolution has the sites of its input; others are strided
+// or dilated.
 std::vector<Axis> draw_axes(const Recipe& r) {
   std::vector<int64_t> space = {r["height"], r["width"]};
   if (r["two_dimensions"] == 0) space.insert(space.begin(), r["depth"]);
