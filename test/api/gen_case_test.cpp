@@ -221,8 +221,8 @@ TEST_F(ApiGenCase, Values) {
       {"2",
        MLUOP_DTYPE_FLOAT,
        {0x7FC00001, 0xFF800123, 0x7F800000, 0xFF800000, 0x80000000, 0, 1, 0x807FFFFF, 0x7F7FFFFF, 0xFFFFFFFF, 0xA},
-       R"(value_h: ["7fc00001", "ff800123", "7f800000", "ff800000", "80000000", "0", "1", "807fffff", "7f7fffff", )"
-       R"("ffffffff", "a"])"},
+       R"(value_h: ["7fc00001", "ff800123", "7f800000", "ff800000", "80000000", "0", "1", "807fffff", )"
+       R"("7f7fffff", "ffffffff", "a"])"},
       {"1",
        MLUOP_DTYPE_FLOAT,
        {0x3DCCCCCD, 0xFF800000, 0x7F800000, 0x80000000, 1, 0x7F7FFFFF, 0x4B800000},

@@ -156,8 +156,8 @@ TEST(ApiHandle, StatisticsErrors) {
   EXPECT_EQ(task.item_count, 16);
 }
 
-// mluOpOmpReleaseMemory: the memory and the statistics of earlier calls are freed, settings are kept, and later calls
-// have the same results.
+// mluOpOmpReleaseMemory: the memory and the statistics of earlier calls are freed, settings are kept, and later
+// calls have the same results.
 TEST(ApiReleaseMemory, FreesNramAndKeepsResults) {
   const ScopedThreads threads(3);
   for (const OperatorCase& test : operator_cases()) {

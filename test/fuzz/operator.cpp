@@ -35,8 +35,8 @@ const Operator& op() {
   return found;
 }
 
-// Mostly few bytes, so that an execution is fast, else enough for several tasks of the native algorithm, or for tasks
-// that share a row of the output. Products of matrices would take too long.
+// Mostly few bytes, so that an execution is fast, else enough for several tasks of the native algorithm, or for
+// tasks that share a row of the output. Products of matrices would take too long.
 int64_t decode_max_bytes(Decoder& decoder) {
   constexpr int64_t kSmall = 1 << 12, kTasks = 1 << 16, kSharedRows = 1 << 19;
   if (!decoder.one_in(16)) return kSmall;

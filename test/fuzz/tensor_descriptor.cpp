@@ -1,5 +1,5 @@
-// Fuzzer of the setters of tensor descriptors that take int64_t, a sequence of calls compared with a model, and of the
-// environment that handles read.
+// Fuzzer of the setters of tensor descriptors that take int64_t, a sequence of calls compared with a model, and of
+// the environment that handles read.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -144,8 +144,8 @@ class DescriptorFuzzer {
   Model model_;
 };
 
-// A variable of any text: a handle is created, or the error names the variable. ApiEnvironment tests which texts are
-// valid.
+// A variable of any text: a handle is created, or the error names the variable. ApiEnvironment tests which texts
+// are valid.
 void fuzz_environment(Decoder& decoder) {
   constexpr const char* kNames[] = {"MLUOP_OMP_DEVICE", "MLUOP_OMP_NRAM_KB", "MLUOP_OMP_MAX_THREADS",
                                     "MLUOP_OMP_ALGORITHM", "MLUOP_GEN_CASE_OP_NAME"};

@@ -31,8 +31,8 @@ inline mluOpTensorDescriptor_t descriptor(mluOpDataType_t dtype, const std::vect
   return desc;
 }
 
-// Voxel pooling of integers in a row of cells, compared with the serial loop. Prints the number of tasks and threads
-// of a launch if `print`.
+// Voxel pooling of integers in a row of cells, compared with the serial loop. Prints the number of tasks and
+// threads of a launch if `print`.
 inline void pool(mluOpOmpAlgorithm_t algorithm, bool print) {
   constexpr int kPoints = 2000, kChannels = 24, kCells = 6;
   std::vector<int> points;

@@ -89,7 +89,8 @@ TEST_F(RecordingTrace, AllocationFailures) {
   EXPECT_TRUE(read_trace(file_).is_array());
 }
 
-// A slice for the call, each launch and each task, with the values of the statistics, inside the slice of the call.
+// A slice for the call, each launch and each task, with the values of the statistics, inside the slice of the
+// call.
 TEST_F(RecordingTrace, EventsOfACall) {
   const ScopedEnvironment trace("MLUOP_OMP_TRACE", file_.c_str());
   const ScopedThreads threads(3);
@@ -154,8 +155,8 @@ TEST_F(RecordingTrace, UpdateStartsAndEndsTheTrace) {
   EXPECT_EQ(read_trace(file_).size(), events);
 }
 
-// The child of a fork writes a file of its own, the parent continues with its file. %p is the number of the process;
-// without it the child appends the number to the name.
+// The child of a fork writes a file of its own, the parent continues with its file. %p is the number of the
+// process; without it the child appends the number to the name.
 TEST_F(RecordingTrace, ChildOfFork) {
   const ScopedThreads threads(3);
   for (const bool has_number : {false, true}) {

@@ -21,8 +21,8 @@
 namespace mluop::test {
 namespace {
 
-// Calls of all operators and element types, with the results of a run on one thread. These are the same bits in both
-// algorithms, in any order of additions.
+// Calls of all operators and element types, with the results of a run on one thread. These are the same bits in
+// both algorithms, in any order of additions.
 std::vector<SolvedCase> mixed_calls(int64_t bytes = 24 << 10) {
   std::vector<SolvedCase> calls;
   const auto highest = [](int64_t, int64_t high) { return high; };
@@ -95,8 +95,8 @@ TEST(TeamMixedCalls, ThreadCountChangesBetweenCalls) {
 // Each thread of a region, and of a region inside a region, calls with a handle of its own and with one for all. A
 // team of such a call has one thread unless OpenMP may nest regions.
 TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
-  // Without nested teams under ThreadSanitizer: libarcher loses the end of a nested team whose threads libomp moves
-  // to another one, and reports races between the two.
+  // Without nested teams under ThreadSanitizer: libarcher loses the end of a nested team whose threads libomp
+  // moves to another one, and reports races between the two.
   constexpr int kMaxLevels = kThreadSanitizer ? 1 : 3;
   const std::vector<SolvedCase> calls = mixed_calls();
   const int levels_before = omp_get_max_active_levels();

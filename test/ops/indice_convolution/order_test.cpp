@@ -1,5 +1,5 @@
-// The three indice convolutions in the native algorithm: each sum has the same bits at any number of tasks, size of
-// NRAM and address. Those of the forward operator are in the order that the header specifies.
+// The three indice convolutions in the native algorithm: each sum has the same bits at any number of tasks, size
+// of NRAM and address. Those of the forward operator are in the order that the header specifies.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,8 +16,8 @@ namespace {
 
 using cases::Case;
 
-// Returns the output. The native algorithm also runs where an operator has no other and the handle requests the device
-// algorithm.
+// Returns the output. The native algorithm also runs where an operator has no other and the handle requests the
+// device algorithm.
 std::vector<float> invariant_result_of(const Case& made) {
   struct Run {
     const char* nram_kib;

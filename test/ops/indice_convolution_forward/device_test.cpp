@@ -75,8 +75,8 @@ Case one_offset(mluOpDataType_t dtype, const IndiceConvolutionSizes& sizes, mluO
   return made;
 }
 
-// The example of the document: 35064 pairs of one offset, 32 channels to 64, NDHWC. With these counts the tasks have
-// the numbers of the document's table.
+// The example of the document: 35064 pairs of one offset, 32 channels to 64, NDHWC. With these counts the tasks
+// have the numbers of the document's table.
 TEST(OpsIndiceConvolutionForwardDevice, TrafficOfTheExample) {
   MLUOP_LABELS(kManyThreads);
   constexpr int64_t kPairs = 35064, kCi = 32, kCo = 64, kOutputs = 9000, kFilterBytes = kCi * kCo * 4;
@@ -111,8 +111,8 @@ TEST(OpsIndiceConvolutionForwardDevice, OrderOfOffsets) {
   expect_tasks(launches[6], 2, 3, expected);
 }
 
-// Half: fp32 sums are rounded by a launch of their own. Skipped pairs are neither loaded nor added: an infinite weight
-// does not reach their outputs.
+// Half: fp32 sums are rounded by a launch of their own. Skipped pairs are neither loaded nor added: an infinite
+// weight does not reach their outputs.
 TEST(OpsIndiceConvolutionForwardDevice, HalfAndSkippedPairs) {
   Case made = one_offset(MLUOP_DTYPE_HALF, {50, 40, 6, 9, 1, 1, 1}, MLUOP_LAYOUT_ARRAY);
   std::vector<int32_t> pairs = int32s_of(made, "indice_pairs");
