@@ -56,8 +56,8 @@ class Handle : public Owned<mluOpHandle_t, mluOpCreate, mluOpDestroy> {
 class Descriptor
     : public Owned<mluOpTensorDescriptor_t, mluOpCreateTensorDescriptor, mluOpDestroyTensorDescriptor> {
  public:
-  // An empty descriptor.
-  Descriptor() = default;
+  // An empty descriptor. Clang 14 has no const objects of a class with a defaulted constructor.
+  Descriptor() {}  // NOLINT(modernize-use-equals-default)
   Descriptor(mluOpDataType_t dtype, const std::vector<int64_t>& dims,
              mluOpTensorLayout_t layout = MLUOP_LAYOUT_ARRAY) {
     require(mluOpSetTensorDescriptor_v2(*this, layout, dtype, static_cast<int>(dims.size()), dims.data()));
