@@ -12,13 +12,12 @@ std::vector<float> dense_convolution_rows(const Site& grid, const std::vector<Si
                                           const std::vector<Site>& outputs, const std::vector<float>& features,
                                           const std::vector<float>& filters) {
   const auto Ci = static_cast<int64_t>(features.size() / sites.size());
-  std::vector<double> dense;
+  std::vector<double> dense(static_cast<size_t>(int64_t{grid[0]} * grid[1] * grid[2] * grid[3] * Ci));
   // The channels of a site.
   const auto at = [&](const Site& site) {
     const int32_t row = ((site[0] * grid[1] + site[1]) * grid[2] + site[2]) * grid[3] + site[3];
     return dense.begin() + row * Ci;
   };
-  dense.resize(static_cast<size_t>(at({grid[0], 0, 0, 0}) - dense.begin()));
   auto feature = features.begin();
   for (const Site& site : sites) {
     std::copy_n(feature, Ci, at(site));
