@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of an outcome, by its status: in lines and in JSON.
+// Names of Status, in its order: in lines and in JSON.
 constexpr const char* kLineNames[] = {"PASS ", "FAIL ", "ERROR"};
 constexpr const char* kJsonNames[] = {"passed", "failed", "invalid"};
 

@@ -11,7 +11,8 @@
 namespace mluop::perf {
 namespace {
 
-// Of the latency that Google Benchmark measures, and of the interleaved measurement of the suite.
+// bytes_per_second follows from the time that Google Benchmark measures, the others from the interleaved
+// measurement of the suite.
 void set_counters(benchmark::State& state, const Result& result) {
   const Figures figures(result);
   state.SetBytesProcessed(state.iterations() * (result.work.read_bytes + result.work.write_bytes));

@@ -31,12 +31,12 @@ struct DynamicScatterBackwardSizes {
   int64_t feats_count() const { return int64_t{points} * channels; }
 };
 
-// Of maxima.
+// The gradient of maxima.
 void dynamic_scatter_backward(const DynamicScatterBackwardSizes& sizes, const float* grad_voxel_feats,
                               const float* feats, const float* voxel_feats, const int32_t* point2voxel_map,
                               float* grad_feats);
 
-// Of sums and, with counts [voxels], of means: grad_feats is the gradient of the voxel, divided by its count.
+// The gradient of sums, and with counts [voxels] of means: that of the voxel, divided by its count.
 void dynamic_scatter_backward_of_sums(const DynamicScatterBackwardSizes& sizes, const float* grad_voxel_feats,
                                       const int32_t* point2voxel_map, const int32_t* counts, float* grad_feats);
 

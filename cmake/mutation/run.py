@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mutants import mutants_of
 
-FOLDERS = ("core", "team", "primitives", "ops")
+FOLDERS = ("core", "recording", "team", "primitives", "ops")
 # Suites that read the source tree, and suites of large tensors.
 EXCLUDED_SUITES = "Architecture*:Big*:Large*"
 # Kernels are compiled for one instruction set, which the other objects then select at run time.

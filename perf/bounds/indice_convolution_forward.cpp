@@ -23,18 +23,18 @@
 #define MLUOP_PERF_GEMM_TILE
 namespace mluop::perf {
 
-// Of a chunk, so that its input rows fit in L1.
+// The most pairs of a batch: its input rows fit in L1.
 constexpr size_t kMaxPairs = 96;
 
 // Consecutive pairs of one filter offset.
-struct PairChunk {
+struct PairBatch {
   int64_t k;
   size_t begin, count;
 };
 
 // The index pairs of a tile of the output, sorted by filter offset.
 struct TilePairs {
-  std::vector<PairChunk> chunks;
+  std::vector<PairBatch> batches;
   std::vector<int32_t> inputs, outputs;  // row of features and row of the tile
 };
 
@@ -71,10 +71,10 @@ void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
   int32_t converted_rows[kMaxPairs];
   std::iota(converted_rows, converted_rows + kMaxPairs, 0);
   std::fill_n(sums, count, 0.0F);
-  for (const PairChunk& chunk : tile_pairs.chunks) {
-    const int32_t* inputs = tile_pairs.inputs.data() + chunk.begin;
-    const int32_t* outputs = tile_pairs.outputs.data() + chunk.begin;
-    const auto pairs = static_cast<int64_t>(chunk.count);
+  for (const PairBatch& batch : tile_pairs.batches) {
+    const int32_t* inputs = tile_pairs.inputs.data() + batch.begin;
+    const int32_t* outputs = tile_pairs.outputs.data() + batch.begin;
+    const auto pairs = static_cast<int64_t>(batch.count);
     if constexpr (kIsHalf) {
       float* to = converted;
       for (int64_t i = 0; i < pairs; ++i) {
@@ -84,8 +84,8 @@ void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
         }
       }
     }
-    // Prefetches of the next chunk's rows are spread over the blocks of this one.
-    const PairChunk& next = &chunk == &tile_pairs.chunks.back() ? chunk : *(&chunk + 1);
+    // Prefetches of the next batch's rows are spread over the blocks of this one.
+    const PairBatch& next = &batch == &tile_pairs.batches.back() ? batch : *(&batch + 1);
     const int64_t block_rows = mluop::HWY_NAMESPACE::kMr(std::min(Co, kNr) / kLanes);
     const int64_t blocks = (pairs + block_rows - 1) / block_rows * ((Co + kNr - 1) / kNr);
     const size_t step = next.count / static_cast<size_t>(blocks) + 1;
@@ -96,7 +96,7 @@ void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
         prefetch_row<Use::kRead>(features + tile_pairs.inputs[prefetched] * Ci, row_bytes);
       }
     };
-    const float* panel = plan.filters.data() + chunk.k * Ci * Co;
+    const float* panel = plan.filters.data() + batch.k * Ci * Co;
     for (int64_t channel = 0; channel < Co; channel += kNr) {
       const int64_t width = std::min(kNr, Co - channel);
       const float* rows = kIsHalf ? converted : static_cast<const float*>(plan.tensors.features);
@@ -136,7 +136,7 @@ HWY_EXPORT(gemm_tile);
 using Sizes = reference::IndiceConvolutionForwardSizes;
 
 constexpr int64_t kTileBytes = 256 << 10;
-constexpr size_t kChunkBytes = 24 << 10;
+constexpr size_t kBatchBytes = 24 << 10;
 // Per thread: limits the time that threads wait for the last tile.
 constexpr int64_t kMinTiles = 32;
 // A multiple of the rows of most register blocks.
@@ -152,17 +152,17 @@ int64_t rows_per_tile(const Sizes& sizes, int threads) {
 std::vector<TilePairs> tiles_of(const ConvolutionTensors& tensors, int64_t tile_rows) {
   const Sizes& sizes = tensors.sizes;
   const auto row_bytes = static_cast<size_t>(sizes.Ci) * sizeof(float);
-  const size_t max_pairs = std::clamp(kChunkBytes / row_bytes / kBlocks * kBlocks, kBlocks, kMaxPairs);
+  const size_t max_pairs = std::clamp(kBatchBytes / row_bytes / kBlocks * kBlocks, kBlocks, kMaxPairs);
   std::vector<TilePairs> tiles(static_cast<size_t>((sizes.num_act_out + tile_rows - 1) / tile_rows));
   for (int64_t k = 0; k < sizes.K(); ++k) {
     const int32_t* rows_in = tensors.indice_pairs + 2 * k * sizes.num_act_in;
     const int32_t* rows_out = rows_in + sizes.num_act_in;
     for (int64_t l = 0; l < tensors.indice_num[k]; ++l) {
-      auto& [chunks, inputs, outputs] = tiles[static_cast<size_t>(rows_out[l] / tile_rows)];
-      if (chunks.empty() || chunks.back().k != k || chunks.back().count == max_pairs) {
-        chunks.push_back({k, inputs.size(), 0});
+      auto& [batches, inputs, outputs] = tiles[static_cast<size_t>(rows_out[l] / tile_rows)];
+      if (batches.empty() || batches.back().k != k || batches.back().count == max_pairs) {
+        batches.push_back({k, inputs.size(), 0});
       }
-      ++chunks.back().count;
+      ++batches.back().count;
       inputs.push_back(rows_in[l]);
       outputs.push_back(static_cast<int32_t>(rows_out[l] % tile_rows));
     }

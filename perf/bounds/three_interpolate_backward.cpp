@@ -30,7 +30,7 @@ struct InterpolatePlan {
   InterpolateTensors tensors;
   int64_t strips;            // of a batch
   int64_t points, features;  // in whole squares
-  // Of these points. Offsets of the sums of two features, [features, kSquare], 32 bits each.
+  // For these points: two offsets of 32 bits each, of the sums of two features in [features, kSquare].
   std::vector<uint64_t> paired_offsets;  // [B, points * 3 / 2]
   std::vector<float> weights;            // [B, points, 3]
 };

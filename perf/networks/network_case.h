@@ -19,7 +19,7 @@
 
 namespace mluop::perf {
 
-// Of the random numbers that networks are made of.
+// Seeds the inputs and parameters of the networks.
 inline constexpr uint32_t kNetworkSeed = 1;
 
 // Times each operator.

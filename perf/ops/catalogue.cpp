@@ -5,6 +5,23 @@
 
 namespace mluop::perf {
 
+// The cases of operators, one function for each file of this folder.
+std::vector<CaseSpec> voxel_pooling_cases();
+std::vector<CaseSpec> three_nn_forward_cases();
+std::vector<CaseSpec> three_interpolate_cases();
+std::vector<CaseSpec> ball_query_cases();
+std::vector<CaseSpec> masked_convolution_cases();
+std::vector<CaseSpec> voxelization_cases();
+std::vector<CaseSpec> dynamic_scatter_cases();
+std::vector<CaseSpec> get_indice_pairs_cases();
+std::vector<CaseSpec> indice_convolution_cases();
+
+// Networks, in the files of perf/networks.
+std::vector<CaseSpec> center_point_cases();
+std::vector<CaseSpec> point_net_cases();
+std::vector<CaseSpec> mvx_net_cases();
+std::vector<CaseSpec> bev_depth_cases();
+
 std::vector<CaseSpec> matching_cases(const Filter& filter) {
   const auto has = [](const std::string& name, const std::string& text) {
     return name.find(text) != std::string::npos;

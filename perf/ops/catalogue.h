@@ -25,20 +25,4 @@ std::vector<CaseSpec> matching_cases(const Filter& filter);
 // "operator/case dtype algorithm".
 std::string title(const CaseSpec& spec);
 
-std::vector<CaseSpec> voxel_pooling_cases();
-std::vector<CaseSpec> three_nn_forward_cases();
-std::vector<CaseSpec> three_interpolate_cases();
-std::vector<CaseSpec> ball_query_cases();
-std::vector<CaseSpec> masked_convolution_cases();
-std::vector<CaseSpec> voxelization_cases();
-std::vector<CaseSpec> dynamic_scatter_cases();
-std::vector<CaseSpec> get_indice_pairs_cases();
-std::vector<CaseSpec> indice_convolution_cases();
-
-// Networks, in the files of perf/networks.
-std::vector<CaseSpec> center_point_cases();
-std::vector<CaseSpec> point_net_cases();
-std::vector<CaseSpec> mvx_net_cases();
-std::vector<CaseSpec> bev_depth_cases();
-
 }  // namespace mluop::perf

@@ -115,7 +115,7 @@ TEST(CaseRead, InvertedBoundsStayInRange) {
   }
 }
 
-// Of a case that is parsed, bound and loaded; empty: it is valid.
+// What is wrong with a case, which is parsed, bound and loaded; empty: it is valid.
 std::string message_of(const std::string& text) {
   try {
     const Case parsed = parse(text);

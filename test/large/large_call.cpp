@@ -45,7 +45,7 @@ struct Dim {
   const LargeAxis* axis;
   int64_t extent, small_bytes, large_bytes;
 
-  // Of slice i of the small tensor, or the end.
+  // Where slice i of the small tensor lies in the large one; past the last slice, the end.
   int64_t place(int64_t i) const {
     if (axis == nullptr) return i;
     return i < extent ? axis->places[static_cast<size_t>(i)] : axis->extent;

@@ -57,7 +57,7 @@ TEST(PrimitivesGatherScatter, RowsByIndex) {
   auto random = seeded_random();
   for (const int threads : {1, 2, 7, 64}) {
     TeamContext context(threads);
-    // Of the row of 3 elements: all tasks add to one.
+    // With 3 rows, all tasks add to one.
     for (const PairSizes& sizes :
          {PairSizes{0, 5, 3}, PairSizes{1, 1, 3}, PairSizes{3, 16, 50}, PairSizes{300, 17, 100},
           PairSizes{20000, 3, 3}, PairSizes{5000, 33, 50}, PairSizes{5000, 64, 900}}) {

@@ -80,7 +80,7 @@ TEST(RecordingStatistics, LaunchesAndTasksOfACall) {
   }
 }
 
-// Takes a tile of so many words, and counts its work items as tiles.
+// Takes a tile of `tile_words` words, and counts its work items as tiles.
 void take_tile(const int64_t& tile_words, int64_t begin, int64_t end, Task& task) {
   task.nram.take<int32_t>("tile", {tile_words});
   task.statistics->tiles += end - begin;

@@ -34,7 +34,7 @@ std::vector<T> elements_at(const std::byte* data, mluOpDataType_t dtype, int64_t
   return elements;
 }
 
-// Of a Case or a const Case.
+// The input `id` of a Case or a const Case.
 auto& input_of(auto& made, std::string_view id) {
   for (auto& tensor : made.inputs) {
     if (tensor.id == id) return tensor;

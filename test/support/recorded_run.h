@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/call_statistics.h"
+#include "support/environment.h"
 #include "support/operator_call.h"
 
 namespace mluop::test {
@@ -21,6 +22,12 @@ inline std::vector<Launch> run_recorded(const Oracle& oracle, mluOpOmpAlgorithm_
   EXPECT_TRUE(oracle.agrees(call, algorithm));
   EXPECT_TRUE(call.intact());
   return launches_of(handle);
+}
+
+// On `thread_count` threads.
+inline std::vector<Launch> run_recorded(const Oracle& oracle, mluOpOmpAlgorithm_t algorithm, int thread_count) {
+  const ScopedThreads threads(thread_count);
+  return run_recorded(oracle, algorithm);
 }
 
 // Runs the native algorithm of a case with keys that tasks share: the kernel `shared` has the tasks of `kernel`,

@@ -77,7 +77,7 @@ constexpr IndiceConvolutionSizes kOrderSizes[] = {
     {2000, 100, 40, 64, 1, 1, 3},     // outputs with 20 pairs per filter offset
     {700, 900, 150, 48, 3, 1, 1},     // rows that do not fit a small NRAM
     {90, 30, 1100, 17, 1, 1, 2},      // long rows; outputs with several pairs per filter offset
-    {900, 7, 35, 70, 1, 1, 2},        // fewer outputs than a chunk has pairs
+    {900, 7, 35, 70, 1, 1, 2},        // fewer outputs than a batch has pairs
     {300, 1, 20, 33, 1, 1, 2},        // one output
     {30000, 20000, 18, 35, 3, 1, 1},  // many pairs per filter offset: several segments of a reduction
 };

@@ -86,7 +86,7 @@ TEST(OpsIndiceConvolutionForward, StreamedOutputs) {
   }
 }
 
-// Numbers of pairs around those of chunks, and of segments of a reduction; channels of one block and of several
+// Numbers of pairs around those of batches, and of segments of a reduction; channels of one block and of several
 // panels with tails.
 TEST(OpsIndiceConvolution, NumbersOfPairs) {
   MLUOP_LABELS(kSlow);

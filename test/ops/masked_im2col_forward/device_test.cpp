@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/run_with_statistics.h"
+#include "support/recorded_run.h"
 
 namespace mluop::test {
 namespace {
@@ -37,7 +37,7 @@ struct ExpectedTask {
 // Checks tasks of the copy, which is the third launch of a call, and the traffic of all transposes.
 void expect_tasks(const Case& made, int task_dim, const std::vector<ExpectedTask>& tasks) {
   SCOPED_TRACE(task_dim);
-  const std::vector<Launch> launches = run_with_statistics(made, MLUOP_OMP_ALGORITHM_DEVICE, task_dim);
+  const std::vector<Launch> launches = run_recorded(made, MLUOP_OMP_ALGORITHM_DEVICE, task_dim);
   expect_launches(launches, {"transpose", "fill", "copy_windows", "transpose"}, task_dim);
   for (const auto& [id, first, masks, loaded, stored] : tasks) {
     SCOPED_TRACE(id);

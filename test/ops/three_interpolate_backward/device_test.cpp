@@ -13,7 +13,7 @@
 #include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
 #include "support/environment.h"
 #include "support/labels.h"
-#include "support/run_with_statistics.h"
+#include "support/recorded_run.h"
 #include "team/split.h"
 
 namespace mluop::test {
@@ -140,7 +140,7 @@ void expect_call(const Oracle& oracle, const BackwardSizes& s, int task_dim, siz
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", std::to_string(nram_kib).c_str());
   const mluOpDataType_t dtype = oracle.made().inputs[0].dtype;
   const Tiling tiling = plan_of(s, dtype, nram_kib).tiling;
-  const std::vector<Launch> launches = run_with_statistics(oracle, MLUOP_OMP_ALGORITHM_DEVICE, task_dim);
+  const std::vector<Launch> launches = run_recorded(oracle, MLUOP_OMP_ALGORITHM_DEVICE, task_dim);
   expect_launches(launches, {"check_indices", "interpolate"}, task_dim);
   for (int task = 0; task < task_dim; ++task) {
     SCOPED_TRACE(task);
