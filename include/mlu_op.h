@@ -485,6 +485,89 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
     const mluOpTensorDescriptor_t num_points_per_voxel_desc, void* num_points_per_voxel,
     const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num);
 
+/* IoU of rotated boxes (mmcv box_iou_rotated): how much of each pair of boxes overlaps, in a plane.
+ *
+ *   A box (x, y, w, h, a) is the rectangle with center (x, y), of width w and height h, turned by a:
+ *     its corners are (x + u cos a - v sin a, y + u sin a + v cos a) with u = -w/2, w/2 and v = -h/2, h/2.
+ *   area(A) = w h; I(A, B) = the area of the intersection of both rectangles, at most area(A) and area(B)
+ *   of(A, B) = I / (area(A) + area(B) - I) if mode is 0: intersection over union
+ *            = I / area(A)                 if mode is 1: intersection over foreground
+ *   ious[n,m] = of(bbox1[n], bbox2[m]), or, if aligned, ious[n] = of(bbox1[n], bbox2[n])
+ *
+ * | tensor | shape                  | dtype | layout |
+ * |--------|------------------------|-------|--------|
+ * | bbox1  | [N, 5]: x, y, w, h, a  | FLOAT | any    |
+ * | bbox2  | [M, 5]; aligned [N, 5] | FLOAT | any    |
+ * | ious   | [N, M]; aligned [N]    | FLOAT | any    |
+ *
+ * Units: a is in radians, from the x axis to the y axis: counter-clockwise if y points up. x, y, w and h have one
+ *   unit. Two negative sides are those of the same rectangle.
+ * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if w h of
+ *   one of both boxes is less than 1e-14, so also if one side is negative; NaN if w h of a box is NaN; else 0 if a
+ *   number of one of both is NaN or infinite. If N or M is 0, ious has no elements; data may be null.
+ * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
+ *   computed in double from the float numbers and rounded once: the relative error is about 1e-7 where the overlap
+ *   is not tiny. mmcv's kernels compute in fp32 with absolute tolerances: they agree within 1e-6 but for boxes
+ *   whose edges are nearly parallel, and for boxes below a millimeter, where they return values up to 3.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 80 bytes a box.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      mode is neither 0 nor 1
+ *   NOT_SUPPORTED  N or M is 2^31 or more
+ *
+ * Definition: MLU-OPS design document box_iou_rotated; mmcv box_iou_rotated; arXiv:1703.01086. */
+mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int mode, const bool aligned,
+                                               const mluOpTensorDescriptor_t bbox1_desc, const void* bbox1,
+                                               const mluOpTensorDescriptor_t bbox2_desc, const void* bbox2,
+                                               const mluOpTensorDescriptor_t ious_desc, void* ious);
+
+/* NMS of rotated boxes (mmcv nms_rotated): of overlapping boxes, keeps those with the higher scores.
+ *
+ *   In descending order of scores, a box is kept unless a box that is kept before overlaps it: unless the IoU of
+ *   both, as mluOpBoxIouRotated computes it with mode 0, is greater than iou_threshold.
+ *   Of equal scores, the lower index comes first; NaN come before all numbers.
+ *   output[0 .. result_num[0] - 1] = the indices of the boxes that are kept, in this order
+ *
+ * | tensor     | shape                                        | dtype | layout |
+ * |------------|----------------------------------------------|-------|--------|
+ * | boxes      | [N, 5]: x, y, w, h, a; or [N, 6] with labels | FLOAT | any    |
+ * | scores     | [N]                                          | FLOAT | any    |
+ * | output     | [N]                                          | INT32 | any    |
+ * | result_num | one number, without descriptor               | INT32 |        |
+ *
+ * Units: those of mluOpBoxIouRotated. Labels are not read, as in MLU-OPS and mmcv: boxes of all classes suppress
+ *   each other.
+ * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; the data
+ *   of tensors and the workspace may be null. MLU-OPS leaves these elements, and result_num if N is 0, unchanged.
+ *   A box of which a number is NaN or infinite, or of which w h is less than 1e-14, overlaps no other. If
+ *   iou_threshold is negative, a box without overlap is suppressed too: its IoU of 0 is greater. If it is NaN, no
+ *   box is suppressed. Boxes with score -infinity are kept; the device omits them.
+ * Determinism: the result is exact: that of the serial definition, at every thread count. mmcv's kernel for CPUs
+ *   suppresses also if the IoU equals the threshold; those of CUDA and MLU do not.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 110 bytes a box.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      dim 1 of boxes is neither 5 nor 6; result_num is null; workspace_size is less than the query
+ *                  returns, or workspace is null although that is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: boxes are numbered by int32
+ *
+ * Definition: MLU-OPS design document nms_rotated; mmcv nms_rotated; arXiv:1703.01086. */
+mluOpStatus_t MLUOP_WIN_API mluOpNmsRotated(mluOpHandle_t handle, const float iou_threshold,
+                                            const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                            const mluOpTensorDescriptor_t scores_desc, const void* scores,
+                                            void* workspace, size_t workspace_size,
+                                            const mluOpTensorDescriptor_t output_desc, void* output,
+                                            int32_t* result_num);
+
+/* Writes the bytes of workspace that mluOpNmsRotated needs for boxes_desc [N, 5] or [N, 6]; 0 if N is 0.
+ * Returns BAD_PARAM if an argument is null or boxes_desc is not as the operator requires; NOT_SUPPORTED if N is
+ * 2^31 or more or the tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle,
+                                                            const mluOpTensorDescriptor_t boxes_desc,
+                                                            size_t* workspace_size);
+
 /* Ball query (PointNet++): the first nsample points in the ball, or the shell, around each center.
  *
  *   d2(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch
