@@ -1,0 +1,46 @@
+// Which boxes of a group meet another box. Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H
+#undef MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H
+#else
+#define MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "primitives/box_bounds.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Bit i: whether box `first` + i meets `other`, for the kGroupBoxes boxes from `first`, the first of a group. Boxes
+// that touch meet.
+HWY_INLINE uint64_t boxes_that_meet(const Bounds& other, const BoxBounds& boxes, int64_t first) {
+  const hn::CappedTag<float, 16> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  static_assert(BoxBounds::kGroupBoxes % kLanes == 0);
+  const auto min_x = hn::Set(d, other.min_x), min_y = hn::Set(d, other.min_y);
+  const auto max_x = hn::Set(d, other.max_x), max_y = hn::Set(d, other.max_y);
+  uint64_t bits = 0;
+  for (int64_t i = 0; i < BoxBounds::kGroupBoxes; i += kLanes) {
+    const int64_t at = first + i;
+    const auto meets_x = hn::And(hn::Le(hn::Load(d, boxes.min_x + at), max_x),
+                                 hn::Ge(hn::Load(d, boxes.max_x + at), min_x));
+    const auto meets_y = hn::And(hn::Le(hn::Load(d, boxes.min_y + at), max_y),
+                                 hn::Ge(hn::Load(d, boxes.max_y + at), min_y));
+    uint8_t lanes[8] = {};
+    hn::StoreMaskBits(d, hn::And(meets_x, meets_y), lanes);
+    bits |= (lanes[0] | uint64_t{lanes[1]} << 8) << i;
+  }
+  return bits;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

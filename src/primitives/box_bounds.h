@@ -1,0 +1,47 @@
+// Bounding boxes of the boxes of a plane, a coordinate at a time, and the pairs of them that meet: what an exact
+// and expensive intersection of two boxes is worth computing for.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/sizes.h"
+
+namespace mluop {
+
+// An axis-aligned rectangle that contains a box. One with NaN meets no other.
+struct Bounds {
+  float min_x, min_y, max_x, max_y;
+};
+
+// The least Bounds of float that contain the given ones.
+Bounds bounds_around(double min_x, double min_y, double max_x, double max_y);
+
+struct BoxBounds {
+  // Arrays are padded to whole groups with bounds that meet no other.
+  static constexpr int64_t kGroupBoxes = 64;
+
+  BoxBounds(Arena& arena, int64_t box_count)
+      : count(box_count),
+        padded_count(ceil_div(box_count, kGroupBoxes) * kGroupBoxes),
+        min_x(arena.take<float>("min x", {padded_count})),
+        min_y(arena.take<float>("min y", {padded_count})),
+        max_x(arena.take<float>("max x", {padded_count})),
+        max_y(arena.take<float>("max y", {padded_count})) {}
+
+  void set(int64_t i, const Bounds& bounds) const {
+    min_x[i] = bounds.min_x;
+    min_y[i] = bounds.min_y;
+    max_x[i] = bounds.max_x;
+    max_y[i] = bounds.max_y;
+  }
+  Bounds operator[](int64_t i) const { return {min_x[i], min_y[i], max_x[i], max_y[i]}; }
+
+  // Sets the padding; by whoever sets the last box.
+  void pad() const;
+
+  int64_t count, padded_count;
+  float *min_x, *min_y, *max_x, *max_y;  // [padded_count]
+};
+
+}  // namespace mluop
