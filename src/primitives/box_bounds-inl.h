@@ -28,10 +28,10 @@ HWY_INLINE uint64_t boxes_that_meet(const Bounds& other, const BoxBounds& boxes,
   uint64_t bits = 0;
   for (int64_t i = 0; i < BoxBounds::kGroupBoxes; i += kLanes) {
     const int64_t at = first + i;
-    const auto meets_x = hn::And(hn::Le(hn::Load(d, boxes.min_x + at), max_x),
-                                 hn::Ge(hn::Load(d, boxes.max_x + at), min_x));
-    const auto meets_y = hn::And(hn::Le(hn::Load(d, boxes.min_y + at), max_y),
-                                 hn::Ge(hn::Load(d, boxes.max_y + at), min_y));
+    const auto meets_x =
+        hn::And(hn::Le(hn::Load(d, boxes.min_x + at), max_x), hn::Ge(hn::Load(d, boxes.max_x + at), min_x));
+    const auto meets_y =
+        hn::And(hn::Le(hn::Load(d, boxes.min_y + at), max_y), hn::Ge(hn::Load(d, boxes.max_y + at), min_y));
     uint8_t lanes[8] = {};
     hn::StoreMaskBits(d, hn::And(meets_x, meets_y), lanes);
     bits |= (lanes[0] | uint64_t{lanes[1]} << 8) << i;

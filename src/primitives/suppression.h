@@ -25,8 +25,13 @@ struct SuppressionArgs {
   uint8_t* is_suppressed;  // [bounds.padded_count], written
 };
 
-// The boxes that a block has.
-inline constexpr int64_t kSuppressionBlock = BoxBounds::kGroupBoxes;
+// A block of kBoxes boxes from `first` on.
+struct SuppressionBlock : SuppressionArgs {
+  static constexpr int64_t kBoxes = BoxBounds::kGroupBoxes;
+
+  int64_t first;
+  uint64_t* kept;  // bit i: whether the i-th box is kept
+};
 
 // Sets is_suppressed of each box.
 void suppress(Context& context, const SuppressionArgs& args);

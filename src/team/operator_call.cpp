@@ -122,6 +122,11 @@ void Call::output(std::string_view name, const TensorDescriptor* desc, void* dat
   declare(Argument::Kind::kOutput, name, desc, data, dtype, layout, shape);
 }
 
+void Call::output(std::string_view name, int32_t* number) {
+  static constexpr TensorDescriptor kNumber{MLUOP_LAYOUT_ARRAY, MLUOP_DTYPE_INT32, 1, {1}, {1}};
+  declare(Argument::Kind::kOutput, name, &kNumber, number, MLUOP_DTYPE_INT32, kAnyLayout, {1});
+}
+
 void Call::inout(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
                  std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape) {
   declare(Argument::Kind::kInOut, name, desc, data, dtype, layout, shape);

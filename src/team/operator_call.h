@@ -64,6 +64,8 @@ class Call {
              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   void output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
               std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
+  // An output of one number that has no descriptor.
+  void output(std::string_view name, int32_t* number);
   // An output whose contents before the call matter: it is read, or elements of it are left unchanged.
   void inout(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);

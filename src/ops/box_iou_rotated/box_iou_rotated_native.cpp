@@ -1,0 +1,54 @@
+#include "ops/box_iou_rotated/box_iou_rotated_native.h"
+
+#include <algorithm>
+
+#include "ops/box_iou_rotated/box_iou_rotated_native_kernels.h"
+
+namespace mluop::box_iou_rotated::native {
+namespace {
+
+// The bytes that are moved in the time of a step.
+constexpr int64_t kPrepareBytes = 512;   // a box
+constexpr int64_t kAlignedBytes = 1024;  // a pair of boxes that are not prepared
+constexpr int64_t kGroupBytes = 1024;    // a box with a group of boxes
+
+// Boxes lie in clusters: rows differ in the number of pairs that overlap.
+constexpr int64_t kChunksPerTask = 16;
+
+struct Scratch {
+  Scratch(Arena& arena, const Args& args) : first(arena, args.N), second(arena, args.M) {}
+
+  Boxes first, second;
+};
+
+void prepare_boxes(Context& context, const float* from, const Boxes& to) {
+  const int64_t count = to.bounds.count;
+  launch<PrepareArgs>(context, "prepare", choose_task_dim(count, count * kPrepareBytes), Evenly{count}, prepare,
+                      {from, to});
+}
+
+void compute_pairs(Context& context, const Args& args, Arena arena) {
+  const Scratch scratch(arena, args);
+  prepare_boxes(context, args.bbox1, scratch.first);
+  prepare_boxes(context, args.bbox2, scratch.second);
+  const int64_t items = args.N * (scratch.second.bounds.padded_count / BoxBounds::kGroupBoxes);
+  const int task_dim = choose_task_dim(items, items * kGroupBytes);
+  const auto chunks = static_cast<int>(std::min(items, kChunksPerTask * task_dim));
+  launch_dynamic(context, "pairs", task_dim, chunks, Evenly{items}, pairs_kernel(),
+                 {args, scratch.first, scratch.second});
+}
+
+}  // namespace
+
+void run(Call& call, const Args& args) {
+  Context& context = call.context();
+  if (args.aligned) {
+    context.reserve(0);
+    launch(context, "aligned", choose_task_dim(args.N, args.N * kAlignedBytes), Evenly{args.N}, compute_aligned,
+           args);
+  } else {
+    compute_pairs(context, args, context.reserve(bytes_of<Scratch>(args)));
+  }
+}
+
+}  // namespace mluop::box_iou_rotated::native

@@ -1,0 +1,73 @@
+// mluOpNmsRotated and its workspace query: entries and checks.
+// Start with the entry at the end of this file, then run() in nms_rotated_native.cpp, and suppress() in
+// primitives/suppression.cpp.
+#include "ops/nms_rotated/nms_rotated_native.h"
+
+namespace mluop {
+namespace {
+
+// Declares the boxes of the operator and of its query.
+void declare_boxes(Call& call, const TensorDescriptor* desc, const void* boxes) {
+  const int64_t N = dim_of(desc, 0), columns = dim_of(desc, 1);
+  // Boxes that there are not may have any number of columns.
+  call.input("boxes", desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, N == 0 || columns == 6 ? kAny : 5});
+  if (N == 0) call.reads_nothing();
+}
+
+// Indices of boxes are int32.
+void check_box_count(int64_t N) {
+  require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "boxes dim 0 is ", N, ", expected fewer than 2^31");
+}
+
+}  // namespace
+}  // namespace mluop
+
+mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle,
+                                                            const mluOpTensorDescriptor_t boxes_desc,
+                                                            size_t* workspace_size) {
+  using namespace mluop;
+  return run_workspace_query("mluOpGetNmsRotatedWorkspaceSize", handle, workspace_size, [&](Call& call) {
+    declare_boxes(call, boxes_desc, nullptr);
+    call.check_pointers();
+    check_box_count(dim_of(boxes_desc, 0));
+    call.check_tensors();
+    return nms_rotated::native::workspace_bytes(boxes_desc->dims[0]);
+  });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpNmsRotated(mluOpHandle_t handle, const float iou_threshold,
+                                            const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                            const mluOpTensorDescriptor_t scores_desc, const void* scores,
+                                            void* workspace, size_t workspace_size,
+                                            const mluOpTensorDescriptor_t output_desc, void* output,
+                                            int32_t* result_num) {
+  using namespace mluop;
+  return run_operator("mluOpNmsRotated", handle, [&](Call& call) {
+    const int64_t N = dim_of(boxes_desc, 0);
+    call.parameter("iou_threshold", iou_threshold);
+    declare_boxes(call, boxes_desc, boxes);
+    call.input("scores", scores_desc, scores, MLUOP_DTYPE_FLOAT, kAnyLayout, {N});
+    call.output("output", output_desc, output, MLUOP_DTYPE_INT32, kAnyLayout, {N});
+    call.output("result_num", result_num);
+
+    call.check_pointers();
+    check_box_count(N);
+    call.check_tensors();
+    const Arena arena = call.workspace(workspace, workspace_size, nms_rotated::native::workspace_bytes(N));
+    if (N == 0) {
+      *result_num = 0;
+      return;
+    }
+    nms_rotated::native::run(call,
+                             {
+                                 .N = N,
+                                 .columns = boxes_desc->dims[1],
+                                 .iou_threshold = iou_threshold,
+                                 .boxes = static_cast<const float*>(boxes),
+                                 .scores = static_cast<const float*>(scores),
+                                 .output = static_cast<int32_t*>(output),
+                                 .result_num = result_num,
+                             },
+                             arena);
+  });
+}
