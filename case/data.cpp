@@ -124,12 +124,16 @@ Bytes load(const Tensor& tensor, const Elements& elements, const std::string& fo
     case Elements::Source::kFile: break;
   }
   const std::string path = resolved(tensor, elements, folder);
-  const uintmax_t size = fs::file_size(path);
-  if (size != bytes) {
+  const auto require_size = [&](uintmax_t size) {
+    if (size == bytes) return;
     fail(elements.place, path + " has " + std::to_string(size) + " bytes, expected " + std::to_string(bytes) +
                              " for " + std::string(dtype_name(tensor.dtype)) + ' ' + text_of(tensor.dims));
-  }
-  return read_bytes(path, elements.place);
+  };
+  require_size(fs::file_size(path));
+  Bytes contents = read_bytes(path, elements.place);
+  // The file may have changed in between.
+  require_size(contents.size());
+  return contents;
 }
 
 void require_own_files(const Case& the_case) {
