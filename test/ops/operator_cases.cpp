@@ -14,9 +14,11 @@ struct Sizes {
 };
 
 // Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and
-// trees, hashed and direct cells.
+// trees, hashed and direct cells, all pairs and those of a row or near each other.
 const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
+    {"box_iou_rotated", {{"n", 300}, {"m", 400}, {"mode", 1}}},
+    {"box_iou_rotated", {{"n", 5000}, {"all_pairs", 0}}},
     {"dynamic_point_to_voxel_backward",
      {{"n", 3000}, {"c", 20}, {"grid", 10}, {"reduce_type", MLUOP_REDUCE_DSUM}}},
     {"dynamic_point_to_voxel_backward",
@@ -41,6 +43,8 @@ const Sizes kSizes[] = {
      {{"num_act_in", 500}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}},
     {"masked_col2im_forward", {{"channels", 40}, {"height", 30}, {"width", 31}, {"mask_cnt", 900}}},
     {"masked_im2col_forward", {{"channels", 20}, {"height", 15}, {"width", 16}, {"mask_cnt", 900}}},
+    {"nms_rotated", {{"n", 2000}, {"columns", 6}, {"iou_percent", 25}}},
+    {"nms_rotated", {{"n", 500}, {"iou_percent", -10}, {"specials", 1}}},
     {"three_interpolate_backward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
     {"three_interpolate_backward", {{"b", 4}, {"c", 67}, {"m", 30}, {"n", 501}}},
     {"three_interpolate_forward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
