@@ -234,6 +234,7 @@ TEST(OpsErrors, Devices) {
   const std::string kOnEachDevice[] = {
       "ball_query",
       "box_iou_rotated",
+      "boxes_overlap_bev",
       "dynamic_point_to_voxel_backward",
       "masked_col2im_forward",
       "masked_im2col_forward",

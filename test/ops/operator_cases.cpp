@@ -19,6 +19,8 @@ const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
     {"box_iou_rotated", {{"n", 300}, {"m", 400}, {"mode", 1}}},
     {"box_iou_rotated", {{"n", 5000}, {"all_pairs", 0}}},
+    {"boxes_overlap_bev", {{"n", 150}, {"m", 200}}},
+    {"boxes_overlap_bev", {{"n", 65}, {"m", 300}, {"uniform", 1}}},
     {"dynamic_point_to_voxel_backward",
      {{"n", 3000}, {"c", 20}, {"grid", 10}, {"reduce_type", MLUOP_REDUCE_DSUM}}},
     {"dynamic_point_to_voxel_backward",
@@ -58,7 +60,7 @@ const Sizes kSizes[] = {
 
 // Operators that multiply values of two tensors or square them: their products are subnormal.
 bool multiplies(const std::string& op) {
-  return op.starts_with("indice") || op.starts_with("three") || op == "ball_query";
+  return op.starts_with("indice") || op.starts_with("three") || op == "ball_query" || op == "boxes_overlap_bev";
 }
 
 Case of_magnitude(const Case& made, Magnitude magnitude, mluOpDataType_t dtype) {
