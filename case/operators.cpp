@@ -90,7 +90,7 @@ const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
     for (const auto& table :
-         {boxes_overlap_bev_operators, ball_query_operators, dynamic_scatter_operators, get_indice_pairs_operators,
+         {ball_query_operators, boxes_overlap_bev_operators, dynamic_scatter_operators, get_indice_pairs_operators,
           indice_convolution_operators, masked_convolution_operators, rotated_box_operators,
           three_interpolate_operators, three_nn_operators, voxel_pooling_operators, voxelization_operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
