@@ -176,10 +176,7 @@ typedef enum {
 } mluOpNmsMethodMode_t;
 
 /* Whether offset counts: see mluOpSetNmsDescriptor. */
-typedef enum {
-  MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY = 0,
-  MLUOP_NMS_ALGO_INCLUDE_BOUNDARY = 1
-} mluOpNmsAlgo_t;
+typedef enum { MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY = 0, MLUOP_NMS_ALGO_INCLUDE_BOUNDARY = 1 } mluOpNmsAlgo_t;
 
 /* The context of a team of tasks: device profile, algorithm, atomics mode, scratch memory and
  * queue. */
@@ -677,7 +674,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit.
  *   HALF is converted to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: about 75 bytes a box of a batch, of 3-D
+ * Memory: a workspace, at any address, of the size that the query returns: about 70 bytes a box of a batch, of 3-D
  *   boxes about 80.
  *
  * Returns, in addition to the statuses of every operator:

@@ -23,8 +23,7 @@ struct Args {
   // Boxes without confidence are the candidates, in their order.
   bool has_confidence() const { return box_kind == BoxKind::kCorners || box_kind == BoxKind::kCenter; }
   int64_t box_columns() const { return has_confidence() ? 4 : 7; }
-  int64_t row_count() const { return B * C * max_output_size; }
-  bool is_empty() const { return N == 0 || row_count() == 0; }
+  bool is_empty() const { return N == 0 || row_count == 0; }
 
   int64_t B, C, N;
   BoxKind box_kind;
@@ -32,10 +31,11 @@ struct Args {
   bool by_column;         // boxes are [B, box_columns, N], not [B, N, box_columns]
   float offset, iou_threshold, confidence_threshold;
   int64_t max_output_size;  // of a suppression
+  int64_t row_count;        // B * C * max_output_size
   mluOpNmsOutputMode_t output_mode;
   const void* boxes;
   const void* confidence;  // [B, C, N]
-  void* output;            // row_count() rows; in mode 2 columns
+  void* output;            // row_count rows; in mode 2 columns
   int32_t* output_size;    // [1]
 };
 
