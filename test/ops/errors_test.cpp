@@ -232,6 +232,7 @@ TEST(OpsErrors, EachArgument) {
 TEST(OpsErrors, Devices) {
   const std::string kOnEachDevice[] = {
       "ball_query",
+      "boxes_overlap_bev",
       "dynamic_point_to_voxel_backward",
       "masked_col2im_forward",
       "masked_im2col_forward",

@@ -17,6 +17,8 @@ struct Sizes {
 // trees, hashed and direct cells.
 const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
+    {"boxes_overlap_bev", {{"n", 150}, {"m", 200}}},
+    {"boxes_overlap_bev", {{"n", 65}, {"m", 300}, {"uniform", 1}}},
     {"dynamic_point_to_voxel_backward",
      {{"n", 3000}, {"c", 20}, {"grid", 10}, {"reduce_type", MLUOP_REDUCE_DSUM}}},
     {"dynamic_point_to_voxel_backward",
@@ -58,7 +60,8 @@ const Sizes kSizes[] = {
 
 // Operators that multiply values of two tensors or square them: their products are subnormal.
 bool multiplies(const std::string& op) {
-  return op.starts_with("indice") || op.starts_with("three") || op.starts_with("nms") || op == "ball_query";
+  return op.starts_with("indice") || op.starts_with("three") || op.starts_with("nms") || op == "ball_query" ||
+         op == "boxes_overlap_bev";
 }
 
 Case of_magnitude(const Case& made, Magnitude magnitude, mluOpDataType_t dtype) {
