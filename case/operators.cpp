@@ -15,6 +15,7 @@ std::vector<Operator> get_indice_pairs_operators();
 std::vector<Operator> indice_convolution_operators();
 std::vector<Operator> masked_convolution_operators();
 std::vector<Operator> nms_operators();
+std::vector<Operator> rotated_box_operators();
 std::vector<Operator> three_interpolate_operators();
 std::vector<Operator> three_nn_operators();
 std::vector<Operator> voxel_pooling_operators();
@@ -94,8 +95,8 @@ const std::vector<Operator>& operators() {
     std::vector<Operator> list;
     for (const auto& table :
          {ball_query_operators, boxes_overlap_bev_operators, dynamic_scatter_operators, get_indice_pairs_operators,
-          indice_convolution_operators, masked_convolution_operators, nms_operators, three_interpolate_operators,
-          three_nn_operators, voxel_pooling_operators, voxelization_operators}) {
+          indice_convolution_operators, masked_convolution_operators, nms_operators, rotated_box_operators,
+          three_interpolate_operators, three_nn_operators, voxel_pooling_operators, voxelization_operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

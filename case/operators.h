@@ -134,7 +134,7 @@ struct Operator {
   Work (*work)(const Arguments&) = nullptr;
   // The shape of an output in reports, if one of its dimensions combines several. null: that of the tensor.
   Dims (*report_shape)(const Arguments&) = nullptr;
-  // Criteria of cases without any. null: bits.
+  // Criteria of cases without any. null: bits. Tests require them of results that are neither exact nor sums.
   std::vector<Criterion> (*criteria)(const Operand& output, mluOpOmpAlgorithm_t algorithm) = nullptr;
   // The most products that an element of the result adds, if the oracle computes sums in double.
   int64_t (*terms)(const Arguments&) = nullptr;

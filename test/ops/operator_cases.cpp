@@ -14,9 +14,11 @@ struct Sizes {
 };
 
 // Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and
-// trees, hashed and direct cells.
+// trees, hashed and direct cells, all pairs and those of a row or near each other.
 const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
+    {"box_iou_rotated", {{"n", 300}, {"m", 400}, {"mode", 1}}},
+    {"box_iou_rotated", {{"n", 5000}, {"all_pairs", 0}}},
     {"boxes_overlap_bev", {{"n", 150}, {"m", 200}}},
     {"boxes_overlap_bev", {{"n", 65}, {"m", 300}, {"uniform", 1}}},
     {"dynamic_point_to_voxel_backward",
@@ -47,6 +49,8 @@ const Sizes kSizes[] = {
     {"nms", {{"n", 700}, {"batches", 1}, {"input_layout", 1}, {"box_mode", 1}}},
     {"nms", {{"n", 700}, {"planar", 0}}},
     {"nms3d_normal", {{"n", 3000}}},
+    {"nms_rotated", {{"n", 2000}, {"columns", 6}, {"iou_percent", 25}}},
+    {"nms_rotated", {{"n", 500}, {"iou_percent", -10}, {"specials", 1}}},
     {"three_interpolate_backward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
     {"three_interpolate_backward", {{"b", 4}, {"c", 67}, {"m", 30}, {"n", 501}}},
     {"three_interpolate_forward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
