@@ -17,9 +17,9 @@ Change without_data(const char* tensor) {
 // The rules that operator and query share.
 TEST(OpsNmsRotatedErrors, Sizes) {
   expect_errors(make_case(kOp, MLUOP_DTYPE_FLOAT, {}),
-                {{set_shape("boxes", {100, 4}), "boxes dim 1 is 4, expected 5"},
-                 {set_shape("boxes", {100, 7}), "boxes dim 1 is 7, expected 5"},
-                 {set_shape("boxes", {100, 0}), "boxes dim 1 is 0, expected 5"},
+                {{set_shape("boxes", {100, 4}), "boxes dim 1 is 4, expected 5, or 6 with labels"},
+                 {set_shape("boxes", {100, 7}), "boxes dim 1 is 7, expected 5, or 6 with labels"},
+                 {set_shape("boxes", {100, 0}), "boxes dim 1 is 0, expected 5, or 6 with labels"},
                  {set_shape("boxes", {int64_t{1} << 31, 5}), "boxes dim 0 is 2147483648, expected fewer than 2^31",
                   MLUOP_STATUS_NOT_SUPPORTED}},
                 {.query = Query::kFails});
