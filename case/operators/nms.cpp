@@ -258,7 +258,7 @@ Operator nms_operator() {
   op.run = run;
   op.expect = expect;
   op.copies = true;
-  op.sizes = {{"n", 100, 1, 1000},
+  op.sizes = {{"n", 100, 1, 400},
               {"b", 2, 1, 3},
               {"c", 3, 1, 4},
               {"max_output_size", 40, 1, 100},
@@ -313,7 +313,7 @@ Operator upright_operator() {
     reference::nms3d({a[0].dim(0), false, false, real(a, "iou_threshold")}, a[0].as<float>(), a[1].as<int32_t>(),
                      a[2].as<int32_t>());
   };
-  op.sizes = {{"n", 100, 1, 1000}, kIouPercent, kPlaces};
+  op.sizes = {{"n", 100, 1, 400}, kIouPercent, kPlaces};
   op.work = [](const Arguments& a) { return work_of(a, 1, a[0].dim(0)); };
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.make = make_upright;

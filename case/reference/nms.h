@@ -1,5 +1,5 @@
-// Non-maximum suppression by its definition: the serial loops over the boxes, in fp32. The oracles of the tests and
-// the baselines of the perf suite. The library must return the same bits.
+// Non-maximum suppression by its definition: the serial loops over the boxes, in fp32. The oracles of the tests
+// and the baselines of the perf suite. The library must return the same bits.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct NmsProblem {
   bool has_center;  // boxes are x, y, width, height, not x1, y1, x2, y2
   float offset, iou_threshold, confidence_threshold;
   int64_t max_output_size;  // of a batch and a class
-  // 0: indices; 1: rows of confidence and box; 2: columns of these; 3: rows of batch, class and index. Modes 0 and 3
-  // are int32.
+  // 0: indices; 1: rows of confidence and box; 2: columns of these; 3: rows of batch, class and index. Modes 0
+  // and 3 are int32.
   int mode;
 };
 

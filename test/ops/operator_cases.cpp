@@ -48,7 +48,7 @@ const Sizes kSizes[] = {
     {"nms", {{"n", 3000}, {"max_output_size", 200}, {"mode", 1}}},
     {"nms", {{"n", 700}, {"batches", 1}, {"input_layout", 1}, {"box_mode", 1}}},
     {"nms", {{"n", 700}, {"planar", 0}}},
-    {"nms3d_normal", {{"n", 3000}}},
+    {"nms3d_normal", {{"n", 2000}}},
     {"nms_rotated", {{"n", 2000}, {"columns", 6}, {"iou_percent", 25}}},
     {"nms_rotated", {{"n", 500}, {"iou_percent", -10}, {"specials", 1}}},
     {"three_interpolate_backward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},

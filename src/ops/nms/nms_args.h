@@ -1,6 +1,6 @@
 // NMS: the arguments of a call.
 //
-// Letters as in the header: B batches, C classes, N boxes of a batch. A suppression is that of a batch and a class;
+// Letters as in the header: B batches, C classes, N boxes of a batch. A suppression is that of a batch and class;
 // its candidates are the boxes that take part, in descending order of confidence.
 #pragma once
 
