@@ -101,7 +101,7 @@ void prepare(const CandidateArgs& args, int64_t begin, int64_t end, Task&) {
       continue;
     }
     Rectangle& rectangle = candidates.rectangles[i] = rectangle_of(args, box);
-    // Its NaN would be taken for those of the other rectangle.
+    // Minima and maxima of a NaN and a corner of another rectangle may be the corner.
     if (args.box_kind == BoxKind::kUpright && !may_overlap(rectangle, args.offset)) rectangle = kEmpty;
     candidates.bounds.set(i, bounds_of(rectangle, args.offset));
   }
