@@ -15,6 +15,7 @@ import verify
 from networks import bev_depth, center_point, mvx_net, point_net
 from ops import (
     ball_query,
+    box_iou_rotated,
     dynamic_point_to_voxel_forward,
     dynamic_scatter_backward,
     dynamic_scatter_backward_sum,
@@ -22,6 +23,8 @@ from ops import (
     indice_convolution_forward,
     masked_col2im_forward,
     masked_im2col_forward,
+    nms,
+    nms_rotated,
     three_interpolate_backward,
     three_interpolate_forward,
     three_nn_forward,
@@ -46,6 +49,9 @@ _OPERATORS = (
     get_indice_pairs,
     ball_query,
     voxelization,
+    box_iou_rotated,
+    nms_rotated,
+    nms,
 )
 # Folders of `networks`, by the name of the network.
 _NETWORKS = (center_point, point_net, mvx_net, bev_depth)
