@@ -1,4 +1,4 @@
-"""NMS of boxes whose sides are parallel to the axes (mmcv, torchvision)."""
+"""NMS of boxes whose sides are parallel to the axes (mmcv, torchvision), and of 3-D boxes (mmcv)."""
 
 import torch
 
@@ -12,8 +12,11 @@ except (ImportError, RuntimeError):  # its wheel is of another version of PyTorc
 
 
 def ours(inputs: Inputs) -> Peer:
-    arguments = inputs["boxes"], inputs["confidence"], float(inputs["iou_threshold"])
-    return Peer("ours", lambda: (mt.nms(*arguments),))
+    boxes, scores, threshold = inputs["boxes"], inputs["confidence"], float(inputs["iou_threshold"])
+    if boxes.shape[1] == 7:
+        descending = -torch.arange(len(boxes), dtype=torch.float32)
+        return Peer("ours", lambda: (mt.nms3d(boxes, descending, threshold),))
+    return Peer("ours", lambda: (mt.nms(boxes, scores, threshold),))
 
 
 def peers(inputs: Inputs) -> list[Peer]:
@@ -32,6 +35,8 @@ def peers(inputs: Inputs) -> list[Peer]:
             order = order[~(common / (areas[best] + areas[order] - common) > threshold)]
         return (torch.stack(keep).int(),)
 
+    if boxes.shape[1] == 7:
+        return []
     all_peers = [Peer("greedy loop", greedy, idiomatic=True)]
     if torchvision is not None:
         all_peers.append(Peer("torchvision", lambda: (torchvision.ops.nms(boxes, scores, threshold).int(),)))
