@@ -31,6 +31,8 @@ struct TensorRule {
   std::vector<size_t> free_dims = {};
   // Whether layout and number of dimensions say what the dimensions are.
   bool is_filters = false;
+  // Whether the call takes a descriptor. Without, the tensor is one number.
+  bool has_descriptor = true;
 
   bool is_read() const { return role == Role::kInput || role == Role::kInOut; }
   bool is_written() const { return role != Role::kInput; }

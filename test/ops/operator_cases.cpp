@@ -14,7 +14,7 @@ struct Sizes {
 };
 
 // Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and
-// trees, hashed and direct cells.
+// trees, hashed and direct cells; steps in one launch, and a launch for each.
 const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
     {"dynamic_point_to_voxel_backward",
@@ -41,6 +41,9 @@ const Sizes kSizes[] = {
      {{"num_act_in", 500}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}},
     {"masked_col2im_forward", {{"channels", 40}, {"height", 30}, {"width", 31}, {"mask_cnt", 900}}},
     {"masked_im2col_forward", {{"channels", 20}, {"height", 15}, {"width", 16}, {"mask_cnt", 900}}},
+    {"nms_match", {{"n", 1500}, {"side", 20}}},
+    {"soft_nms", {{"n", 500}, {"method", MLUOP_OMP_SOFT_NMS_GAUSSIAN}}},
+    {"soft_nms", {{"n", 20000}, {"method", MLUOP_OMP_SOFT_NMS_NAIVE}}},
     {"three_interpolate_backward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
     {"three_interpolate_backward", {{"b", 4}, {"c", 67}, {"m", 30}, {"n", 501}}},
     {"three_interpolate_forward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
