@@ -263,6 +263,13 @@ def int32s(name: str, values: Any, count: int) -> tuple[int, ...]:
     return found
 
 
+def enumerator(name: str, value: Any, values: dict[str, int]) -> int:
+    """Returns the number of one of the words."""
+    if value not in values:
+        raise bad_param(f"{name} is {value!r}, expected one of {', '.join(values)}")
+    return values[value]
+
+
 def extent(size: int) -> int:
     """Returns the extent to allocate for a size that the library has yet to check."""
     return max(size, 0)

@@ -11,7 +11,8 @@ _requirements.require("torch")
 import torch  # noqa: E402
 
 Function = Callable[..., Any]
-_COMPUTED = {torch.float16, torch.bfloat16, torch.float32, torch.float64}
+SINGLE = frozenset((torch.float16, torch.bfloat16, torch.float32))
+SINGLE_AND_DOUBLE = SINGLE | {torch.float64}
 
 
 def first_tensor(arguments: tuple, named: dict[str, Any]) -> torch.Tensor | None:
@@ -19,18 +20,18 @@ def first_tensor(arguments: tuple, named: dict[str, Any]) -> torch.Tensor | None
     return next((value for value in values if isinstance(value, torch.Tensor)), None)
 
 
-def on_cpu(ours: Function, original: Function, has_cpu_kernel: bool) -> Function:
+def on_cpu(ours: Function, original: Function, dtypes: frozenset[torch.dtype] | None) -> Function:
     """Returns a function that calls `ours` if its first tensor is on the CPU, else `original`.
 
-    An original with a CPU kernel remains that of the element types that `ours` does not compute.
+    An original with a CPU kernel remains that of other element types than `dtypes`.
     """
 
     @functools.wraps(ours)
     def dispatch(*arguments: Any, **named: Any) -> Any:
         tensor = first_tensor(arguments, named)
         is_ours = tensor is not None and tensor.is_cpu
-        if is_ours and has_cpu_kernel:
-            is_ours = tensor.dtype in _COMPUTED
+        if is_ours and dtypes is not None:
+            is_ours = tensor.dtype in dtypes
         return (ours if is_ours else original)(*arguments, **named)
 
     return dispatch
@@ -45,6 +46,8 @@ def wrap(owner: Any, name: str, make: Callable[[Function], Function]) -> None:
         setattr(owner, name, replacement)
 
 
-def replace(module: Any, name: str, ours: Function, has_cpu_kernel: bool = False) -> None:
-    """Replaces a function of a module for tensors of the CPU, once."""
-    wrap(module, name, lambda original: on_cpu(ours, original, has_cpu_kernel))
+def replace(
+    module: Any, name: str, ours: Function, dtypes: frozenset[torch.dtype] | None = None
+) -> None:
+    """Replaces a function of a module for tensors of the CPU, as `on_cpu` does, once."""
+    wrap(module, name, lambda original: on_cpu(ours, original, dtypes))

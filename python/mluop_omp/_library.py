@@ -31,6 +31,9 @@ DECLARATIONS = {
     "mluOpVoxelPoolingForward": "piiiiiipppppppp",
     "mluOpGetVoxelizationWorkspaceSize": "ppppiiibppppp",
     "mluOpVoxelization": "pppppppiiibpspppppppp",
+    "mluOpBoxIouRotated": "pibpppppp",
+    "mluOpGetNmsRotatedWorkspaceSize": "ppp",
+    "mluOpNmsRotated": "pfpppppsppp",
     "mluOpBallQuery": "pppppffipp",
     "mluOpThreeNNForward": "ppppppspppp",
     "mluOpGetThreeNNForwardWorkspaceSize": "ppp",
@@ -56,6 +59,7 @@ DECLARATIONS = {
     "mluOpOmpSetAlgorithm": "pi",
     "mluOpOmpReleaseMemory": "p",
     "mluOpOmpVoxelPoolingBackward": "ppppppp",
+    "mluOpOmpBoxesOverlapBev": "ppppppp",
 }
 # An integer of any type is passed as a pointer, which takes a third of the time. On 64-bit machines
 # both have a register or 8 bytes of the stack, of which the function reads the bytes of its type.

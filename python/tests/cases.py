@@ -28,6 +28,8 @@ DIFFERENTIABLE = {
     "indice_conv_backward_data": [0, 1],
     "indice_conv_backward_filter": [0, 1],
 }
+# Those whose first output has none, although it is of floats.
+WITHOUT_GRADIENT = ["box_iou_rotated", "boxes_overlap_bev", "voxelization"]
 
 
 def generator() -> torch.Generator:
@@ -78,6 +80,26 @@ def _dynamic_scatter_backward(N=40, V=9, C=3, reduce="mean"):
     feats, voxel_map = floats(N, C), integers(-1, V, N)
     voxel_feats = feats[:V] if V <= N else floats(V, C)
     return floats(V, C), feats, voxel_feats.clone(), voxel_map, integers(1, 5, V), reduce
+
+
+def boxes(count: int, columns: int, first_side: int) -> torch.Tensor:
+    """Returns boxes of sides from 0.5 on, the first of which is in this column."""
+    numbers = floats(count, columns)
+    sides = slice(first_side, first_side + 2)
+    numbers[:, sides] = numbers[:, sides].abs() + 0.5
+    return numbers
+
+
+def _box_iou_rotated(N=9, M=7, mode="iou", aligned=False):
+    return boxes(N, 5, 2), boxes(M, 5, 2).flip(0), mode, aligned
+
+
+def _nms_rotated(N=20):
+    return boxes(N, 5, 2), floats(N), 0.3
+
+
+def _boxes_overlap_bev(N=9, M=7):
+    return boxes(N, 7, 3), boxes(M, 7, 3).flip(0)
 
 
 def _ball_query(B=2, M=5, N=20, nsample=4):

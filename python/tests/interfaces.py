@@ -7,6 +7,7 @@ provides are full of NaN, or of a number that no result has.
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 import types
 from typing import Any, Callable
@@ -66,6 +67,23 @@ class Mmcv:
             nsample=nsample,
         )
         return (idx,)
+
+    def box_iou_rotated(self, boxes1, boxes2, mode, aligned):
+        shape = (len(boxes1),) if aligned else (len(boxes1), len(boxes2))
+        ious = unwritten(boxes1, math.prod(shape))  # Flat, as mmcv's.
+        mode_flag = ("iou", "iof").index(mode)
+        self.ext.box_iou_rotated(boxes1, boxes2, ious, mode_flag=mode_flag, aligned=aligned)
+        return (ious.view(shape),)
+
+    def nms_rotated(self, boxes, scores, iou_threshold):
+        none = torch.zeros(0, dtype=torch.int64)
+        arguments = (boxes, scores, none, boxes, none, iou_threshold, False)
+        return (self.ext.nms_rotated(*arguments),)
+
+    def boxes_overlap_bev(self, boxes_a, boxes_b):
+        overlaps = unwritten(boxes_a, len(boxes_a), len(boxes_b))
+        self.ext.iou3d_boxes_overlap_bev_forward(boxes_a, boxes_b, overlaps)
+        return (overlaps,)
 
     def three_nn(self, unknown, known):
         dist2, idx = unwritten(unknown, *unknown.shape), _integers(*unknown.shape)

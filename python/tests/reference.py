@@ -1,4 +1,7 @@
-"""The definitions of the operators as plain loops in NumPy, accumulating in double."""
+"""The definitions of the operators as plain loops in NumPy, accumulating in double.
+
+boxes_overlap_bev alone is computed in float32: its definition includes the rounding errors.
+"""
 
 from __future__ import annotations
 
@@ -76,6 +79,117 @@ def dynamic_scatter_backward(grad, feats, voxel_feats, mapping, counts, reduce):
                     out[source[0], c] = grad[v, c]
         else:
             out[members] = grad[v] / (counts[v] if reduce == "mean" else 1)
+    return out
+
+
+def _rotation(angle):
+    return np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+
+
+def _intersection(a, b):
+    """The area of b in a: b is cut along the four sides of a, in the frame of a."""
+    corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * b[2:4] / 2
+    polygon = corners @ _rotation(b[4] - a[4]) + (b[:2] - a[:2]) @ _rotation(-a[4])
+    for axis, sign in itertools.product((0, 1), (-1, 1)):
+        depth = abs(a[2 + axis]) / 2 - sign * polygon[:, axis]
+        cut = []
+        for p, q, d, e in zip(polygon, np.roll(polygon, -1, 0), depth, np.roll(depth, -1)):
+            if d >= 0:
+                cut.append(p)
+            if (d >= 0) != (e >= 0):
+                cut.append(p + (q - p) * (d / (d - e)))
+        polygon = np.reshape(cut, (-1, 2))
+    x, y = polygon.T
+    return abs(x @ np.roll(y, -1) - y @ np.roll(x, -1)) / 2
+
+
+def _overlap_of_rotated_boxes(a, b, mode):
+    areas = a[2] * a[3], b[2] * b[3]
+    if min(np.nan_to_num(areas, nan=1)) < 1e-14:
+        return 0
+    if np.isnan(areas).any():
+        return np.nan
+    if not np.isfinite((a, b)).all():
+        return 0
+    shared = min(_intersection(a, b), *areas)
+    return shared / (areas[0] if mode == "iof" else sum(areas) - shared)
+
+
+def box_iou_rotated(boxes1, boxes2, mode="iou", aligned=False):
+    boxes1, boxes2 = boxes1.astype(np.float64), boxes2.astype(np.float64)
+    if aligned:
+        pairs = zip(boxes1, boxes2)
+        return np.array([_overlap_of_rotated_boxes(a, b, mode) for a, b in pairs])
+    out = np.zeros((len(boxes1), len(boxes2)))
+    for n, m in np.ndindex(*out.shape):
+        out[n, m] = _overlap_of_rotated_boxes(boxes1[n], boxes2[m], mode)
+    return out
+
+
+def nms_rotated(boxes, scores, iou_threshold):
+    kept: list[int] = []
+    for i in np.lexsort((-scores, ~np.isnan(scores))):
+        ious = box_iou_rotated(boxes[kept, :5], boxes[i : i + 1, :5])
+        if not (np.float32(ious) > np.float32(iou_threshold)).any():
+            kept.append(i)
+    return np.array(kept, np.int32)
+
+
+def _corners_bev(center, sides, cos, sin):
+    """Returns the corners of a box, the first again at the end."""
+    low, high = center - sides / 2, center + sides / 2
+    x = np.array([low[0], high[0], high[0], low[0]]) - center[0]
+    y = np.array([low[1], low[1], high[1], high[1]]) - center[1]
+    corners = np.stack((x * cos + y * -sin + center[0], x * sin + y * cos + center[1]), 1)
+    return corners[[0, 1, 2, 3, 0]]
+
+
+def _are_inside_bev(points, center, sides, cos, sin):
+    x, y = (points - center).T
+    margin = sides / 2 + np.float32(0.01)
+    return (abs(x * cos + y * sin) < margin[0]) & (abs(x * -sin + y * cos) < margin[1])
+
+
+def _cross_bev(p1, p2, p0):
+    (x1, y1), (x2, y2) = (np.moveaxis(p - p0, -1, 0) for p in (p1, p2))
+    return x1 * y2 - x2 * y1
+
+
+def _crossings_bev(corners_a, corners_b):
+    p0, p1, q0, q1 = corners_a[:-1, None], corners_a[1:, None], corners_b[:-1], corners_b[1:]
+    meet = (np.minimum(p0, p1) <= np.maximum(q0, q1)) & (np.minimum(q0, q1) <= np.maximum(p0, p1))
+    s1, s2 = _cross_bev(q0, p1, p0), _cross_bev(p1, q1, p0)
+    s3, s4 = _cross_bev(p0, q1, q0), _cross_bev(q1, p1, q0)
+    cross = meet.all(2) & (s1 * s2 > 0) & (s3 * s4 > 0)
+    s5 = _cross_bev(q1, p1, p0)
+    a, b = np.nonzero(cross)
+    s1, s5 = s1[a, b, None], s5[a, b, None]
+    return (s5 * q0[b] - s1 * q1[b]) / (s5 - s1)
+
+
+def _overlap_bev(a, b):
+    box_a, box_b = (
+        (box[:2], box[3:5], *np.float32((np.cos(box[6], dtype=float), np.sin(box[6], dtype=float))))
+        for box in (a, b)
+    )
+    corners_a, corners_b = _corners_bev(*box_a), _corners_bev(*box_b)
+    b_in_a = corners_b[:-1][_are_inside_bev(corners_b[:-1], *box_a)]
+    a_in_b = corners_a[:-1][_are_inside_bev(corners_a[:-1], *box_b)]
+    points = np.concatenate((_crossings_bev(corners_a, corners_b), b_in_a, a_in_b))
+    if len(points) == 0:
+        return 0
+    x, y = (points - points.mean(0)).T
+    points = points[np.argsort(np.arctan2(y, x), kind="stable")]
+    return abs(_cross_bev(points[:-1], points[1:], points[0]).sum()) / 2
+
+
+def boxes_overlap_bev(boxes_a, boxes_b):
+    boxes_a, boxes_b = boxes_a.astype(np.float32), boxes_b.astype(np.float32)
+    out = np.zeros((len(boxes_a), len(boxes_b)), np.float32)
+    read = [0, 1, 3, 4, 6]
+    for n, m in np.ndindex(*out.shape):
+        if np.isfinite((boxes_a[n, read], boxes_b[m, read])).all():
+            out[n, m] = _overlap_bev(boxes_a[n], boxes_b[m])
     return out
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import math
 import subprocess
 import sys
 
 import cases
 import pytest
+import test_boxes
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -50,6 +52,73 @@ def test_ball_query():
     new_xyz, xyz, *_ = cases.arguments("ball_query")
     actual = ops.ball_query(0, 1.0, 4, xyz, new_xyz)
     assert torch.equal(actual, mt.ball_query(new_xyz, xyz, 0, 1.0, 4))
+
+
+def test_box_iou_rotated():
+    first, second, *_ = cases.arguments("box_iou_rotated")
+    for mode in ("iou", "iof"):
+        for boxes, aligned in ((second, False), (first.flip(0), True)):
+            expected = mt.box_iou_rotated(first, boxes, mode, aligned)
+            for a, b in ((first, boxes), (first.t().contiguous().t(), boxes.t().contiguous().t())):
+                assert torch.equal(ops.box_iou_rotated(a, b, mode, aligned), expected)
+            halves = ops.box_iou_rotated(first.half(), boxes.half(), mode, aligned)
+            assert halves.dtype is torch.half
+            torch.testing.assert_close(halves.float(), expected, rtol=1e-2, atol=1e-2)
+    assert ops.box_iou_rotated(first[:0], second).shape == (0, len(second))
+
+
+def test_box_iou_rotated_writes_outputs_of_two_dimensions():
+    first, second, *_ = cases.arguments("box_iou_rotated")
+    ious = torch.full((len(second), len(first)), torch.nan).t()
+    extension = importlib.import_module("mmcv._ext")
+    extension.box_iou_rotated(first, second, ious, mode_flag=0, aligned=False)
+    assert torch.equal(ious, mt.box_iou_rotated(first, second))
+    with pytest.raises(mluop_omp.MluOpError, match="ious has 2 elements, expected 63"):
+        extension.box_iou_rotated(first, second, ious[0, :2], mode_flag=0, aligned=False)
+    with pytest.raises(mluop_omp.MluOpError, match="mode is 2, expected one of iou, iof"):
+        extension.box_iou_rotated(first, second, ious, mode_flag=2, aligned=False)
+
+
+def test_the_direction_of_angles():
+    a, b, _ = test_boxes.EXAMPLES["direction"]
+    boxes, scores = torch.tensor([a, b]), torch.tensor([0.5, 0.9])
+    for clockwise, iou, kept in ((True, 0, [1, 0]), (False, 0.3687586, [1])):
+        found = ops.box_iou_rotated(boxes[:1], boxes[1:], clockwise=clockwise)
+        torch.testing.assert_close(found, torch.tensor([[iou]], dtype=torch.float32))
+        dets, keep = ops.nms_rotated(boxes, scores, 0.3, clockwise=clockwise)
+        assert keep.tolist() == kept
+        assert torch.equal(dets, torch.cat((boxes, scores[:, None]), 1)[keep])
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.7])
+def test_nms_rotated(threshold):
+    boxes, scores = torch.tensor(test_boxes.NMS_BOXES), torch.tensor(test_boxes.NMS_SCORES)
+    kept = test_boxes.NMS_KEPT[threshold]
+    labels = torch.arange(6)
+    for each in (boxes, boxes.t().contiguous().t(), boxes.bfloat16()):
+        for options in ({}, {"labels": labels}):
+            dets, keep = ops.nms_rotated(each, scores, threshold, **options)
+            assert keep.dtype is torch.int64 and keep.tolist() == kept
+            assert torch.equal(dets, torch.cat((each[keep], scores[keep, None]), 1))
+    dets, keep = ops.nms_rotated(boxes[:0], scores[:0], threshold)
+    assert dets.shape == (0, 5) and keep is None
+    # batched_nms moves the boxes of each class to a place of their own.
+    _, keep = ops.batched_nms(boxes, scores, labels, {"type": "nms_rotated", "iou_threshold": 0.3})
+    assert sorted(keep.tolist()) == list(range(6))
+
+
+def test_overlaps_of_boxes():
+    first = torch.tensor([[0, 0, 0, 4, 2, 1.5, math.pi / 6]])
+    second = torch.tensor([[1, 0.5, 0.5, 4, 2, 1.5, -math.pi / 6]])
+    overlap = torch.tensor([[4.0514428415]])
+    torch.testing.assert_close(ops.boxes_overlap_bev(first, second), overlap)
+    torch.testing.assert_close(ops.boxes_iou3d(first, second), overlap / (24 - overlap))
+    boxes_a, boxes_b = cases.arguments("boxes_overlap_bev")
+    expected = mt.boxes_overlap_bev(boxes_a, boxes_b)
+    assert torch.equal(ops.boxes_overlap_bev(boxes_a.t().contiguous().t(), boxes_b), expected)
+    halves = ops.boxes_overlap_bev(boxes_a.half(), boxes_b.half())
+    torch.testing.assert_close(halves.float(), expected, rtol=1e-2, atol=1e-2)
+    assert ops.boxes_iou3d(boxes_a[:0], boxes_b).shape == (0, len(boxes_b))
 
 
 @pytest.mark.parametrize("average", [True, False])
@@ -318,6 +387,7 @@ extension = types.ModuleType("mmcv._ext")
 extension.three_nn_forward = lambda *a, **k: calls.append("three_nn")
 extension.hard_voxelize_forward = lambda *a, **k: calls.append("hard_voxelize")
 extension.nms = lambda *a: calls.append("nms")
+extension.nms_rotated = lambda *a: calls.append("nms_rotated")
 def missing(name):
     if name.startswith("__"): raise AttributeError(name)
     return lambda *a, **k: calls.append(name)
@@ -343,6 +413,11 @@ for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
 assert len(calls) == 2, calls
 voxelize(cloud.int())
 assert calls[2:] == ["hard_voxelize"], calls
+box, score, none = torch.tensor([[0, 0, 4, 2, 0.0]]), torch.ones(1), torch.zeros(0)
+for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+    keep = extension.nms_rotated(box.to(dtype), score.to(dtype), none, box, none, 0.3, False)
+    assert dtype is torch.float64 or keep.tolist() == [0]
+assert calls[3:] == ["nms_rotated"], calls
 """
 
 

@@ -134,8 +134,9 @@ KINDS: dict[str, Callable[[Arguments], Arguments]] = {
     "negative bit": on_floats(negative),
 }
 MEMORY_FORMATS = {"transposed", "channels last", "strided", "expanded", "offset", "negative bit"}
-SINGLE_ALONE = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization"}
-SINGLE_AND_HALF = {"ball_query", "masked_col2im", "masked_im2col", "three_nn"}
+BOXES = {"box_iou_rotated", "boxes_overlap_bev", "nms_rotated"}
+WITHOUT_HALF = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization", *BOXES}
+WITHOUT_DOUBLE = {"ball_query", "masked_col2im", "masked_im2col", "three_nn", *BOXES}
 
 
 def must_be_right(kind: str, interface: str, name: str) -> bool:
@@ -143,11 +144,11 @@ def must_be_right(kind: str, interface: str, name: str) -> bool:
     if kind in MEMORY_FORMATS:
         return interface != "NumPy" or kind == "offset"
     if kind == "bfloat16":
-        return interface == "mmcv" and name in SINGLE_ALONE
+        return interface == "mmcv" and name in WITHOUT_HALF
     if kind == "float64":
-        return name not in SINGLE_AND_HALF
+        return name not in WITHOUT_DOUBLE
     if kind == "float16":
-        return interface not in ("NumPy", "PyTorch") or name not in SINGLE_ALONE
+        return interface not in ("NumPy", "PyTorch") or name not in WITHOUT_HALF
     return kind == "contiguous"
 
 

@@ -15,6 +15,7 @@ from mluop_omp._arrays import (
     Arrays,
     Descriptor,
     Tensor,
+    enumerator,
     extent,
     handle,
     int32,
@@ -132,12 +133,6 @@ def indice_pairs(
     return arrays.first_rows(sites, (capacity, columns), found), pairs, num
 
 
-def _layout(name: str) -> int:
-    if name not in LAYOUTS:
-        raise bad_param(f"layout is {name!r}, expected one of {', '.join(LAYOUTS)}")
-    return LAYOUTS[name]
-
-
 def _counts(arrays: Arrays, num: Any, pairs_desc: Descriptor) -> bytes:
     """Returns the numbers of pairs as int64."""
     counts, K = arrays.counts(num), pairs_desc.shape[0]
@@ -152,7 +147,7 @@ def _counts(arrays: Arrays, num: Any, pairs_desc: Descriptor) -> bytes:
 
 
 def _filters(arrays: Arrays, filters: Any, layout: str) -> Tensor:
-    code = _layout(layout)
+    code = enumerator("layout", layout, LAYOUTS)
     dimensions = "D H W Ci Co" if code == ARRAY else "Co D H W Ci"
     return arrays.tensor("filters", filters, dimensions, code)
 

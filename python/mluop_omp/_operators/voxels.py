@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mluop_omp._arrays import NUMBER, Arrays, extent, floats, handle, int32, int32s
-from mluop_omp._library import bad_param, functions, require
+from mluop_omp._arrays import (
+    NUMBER,
+    Arrays,
+    enumerator,
+    extent,
+    floats,
+    handle,
+    int32,
+    int32s,
+)
+from mluop_omp._library import functions, require
 from mluop_omp._operators import _double
 from mluop_omp._operators._double import also_double
 
 REDUCTIONS = {"sum": 0, "mean": 1, "max": 2}
-
-
-def _reduction(name: str) -> int:
-    if name not in REDUCTIONS:
-        raise bad_param(f"reduce is {name!r}, expected one of {', '.join(REDUCTIONS)}")
-    return REDUCTIONS[name]
 
 
 @also_double(_double.voxel_pooling, 1)
@@ -116,7 +119,7 @@ def voxelization(
 def dynamic_scatter(
     arrays: Arrays, feats: Any, coors: Any, reduce: str
 ) -> tuple[Any, Any, Any, Any]:
-    reduction = _reduction(reduce)
+    reduction = enumerator("reduce", reduce, REDUCTIONS)
     feats_desc, feats_data = arrays.tensor("feats", feats, "N C")
     coors_desc, _ = arrays.tensor("coors", coors, "N 3")
     # Overwritten where a coordinate is negative.
@@ -159,7 +162,7 @@ def dynamic_scatter_backward(
     reduce: str,
     out: Any = None,
 ) -> Any:
-    reduction = _reduction(reduce)
+    reduction = enumerator("reduce", reduce, REDUCTIONS)
     feats_desc, feats_data = arrays.tensor("feats", feats, "N C")
     grad_desc, grad_data = arrays.tensor("grad_voxel_feats", grad_voxel_feats, "V C")
     grad_feats, *grad_tensor = arrays.output("grad_feats", feats_desc.shape, feats, out)

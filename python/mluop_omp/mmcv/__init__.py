@@ -5,10 +5,12 @@
 
 or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes the Python classes of
 mmcv compute tensors of the CPU with this library: ThreeInterpolate, three_nn, BallQuery,
-DynamicScatter, Voxelization, MaskedConv2d, and the sparse convolutions SparseConv2d, SparseConv3d,
-SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d and SparseInverseConv3d. It
-works with mmcv-lite, which has no kernels, and with a full mmcv, whose kernels remain those of all
-other functions and devices. Transposed sparse convolutions and sparse pooling have no kernel here.
+DynamicScatter, Voxelization, MaskedConv2d, the sparse convolutions SparseConv2d, SparseConv3d,
+SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d and SparseInverseConv3d, and
+the functions box_iou_rotated, nms_rotated, boxes_overlap_bev and boxes_iou3d. It works with
+mmcv-lite, which has no kernels, and with a full mmcv, whose kernels remain those of all other
+functions and devices, and of float64 in box_iou_rotated and nms_rotated. Transposed sparse
+convolutions and sparse pooling have no kernel here.
 """
 
 from __future__ import annotations
@@ -23,8 +25,14 @@ from mluop_omp import _dispatch, _requirements
 from mluop_omp.mmcv import _functions
 
 _MODULE = "mmcv._ext"
-# Those that a full mmcv has of the functions provided here.
-_CPU_KERNELS = ("dynamic_voxelize_forward", "hard_voxelize_forward")
+# The functions provided here of which a full mmcv has a CPU kernel, and the element types that are
+# computed here.
+_CPU_KERNELS = {
+    "box_iou_rotated": _dispatch.SINGLE,
+    "dynamic_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
+    "hard_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
+    "nms_rotated": _dispatch.SINGLE,
+}
 
 
 class _StandIn(types.ModuleType):
@@ -66,6 +74,7 @@ def install() -> None:
     masked_conv = importlib.import_module("mmcv.ops.masked_conv")
     _dispatch.replace(masked_conv, "masked_conv2d", _functions.masked_conv2d)
     setattr(sys.modules["mmcv.ops"], "masked_conv2d", masked_conv.masked_conv2d)  # noqa: B010
+    cpu_kernels = {} if isinstance(extension, _StandIn) else _CPU_KERNELS
     for name in _functions.__all__:
-        has_cpu_kernel = name in _CPU_KERNELS and not isinstance(extension, _StandIn)
-        _dispatch.replace(extension, name, getattr(_functions, name), has_cpu_kernel)
+        ours = getattr(_functions, name)
+        _dispatch.replace(extension, name, ours, cpu_kernels.get(name))

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param, not_supported
-from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
+from mluop_omp._operators import boxes, masked_conv, points, sparse_conv, voxels
 from mluop_omp.torch import _rulebooks, modules
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, to_int32, widened, write
 
 __all__ = [
     "ball_query_forward",
+    "box_iou_rotated",
     "dynamic_point_to_voxel_backward",
     "dynamic_point_to_voxel_forward",
     "dynamic_voxelize_forward",
@@ -25,8 +26,10 @@ __all__ = [
     "hard_voxelize_forward",
     "indice_conv_backward",
     "indice_conv_forward",
+    "iou3d_boxes_overlap_bev_forward",
     "masked_col2im_forward",
     "masked_im2col_forward",
+    "nms_rotated",
     "three_interpolate_backward",
     "three_interpolate_forward",
     "three_nn_forward",
@@ -85,6 +88,47 @@ def ball_query_forward(
     apply_num_threads()
     arguments = (*widened(new_xyz_tensor, xyz_tensor), min_radius, max_radius, nsample)
     write({"idx_tensor": idx_tensor}, torch.int32, points.ball_query, *arguments)
+
+
+def box_iou_rotated(
+    boxes1: Tensor, boxes2: Tensor, ious: Tensor, mode_flag: int, aligned: bool
+) -> None:
+    """Writes ious [N] if aligned, else [N, M] or, as mmcv's Python passes it, [N * M]."""
+    apply_num_threads()
+    first, second = widened(boxes1, boxes2, least=torch.float32)
+    shape = (len(first),) if aligned else (len(first), len(second))
+    if ious.numel() != math.prod(shape):
+        raise bad_param(f"ious has {ious.numel()} elements, expected {math.prod(shape)}")
+    mode = dict(enumerate(boxes.MODES)).get(mode_flag, mode_flag)
+    arguments = (first, second, mode, bool(aligned))
+    write({"ious": ious.view(shape)}, first.dtype, boxes.box_iou_rotated, *arguments)
+
+
+def nms_rotated(
+    dets: Tensor,
+    scores: Tensor,
+    order: Tensor,
+    dets_sorted: Tensor,
+    labels: Tensor,
+    iou_threshold: float,
+    multi_label: bool,
+) -> Tensor:
+    """Returns the boxes that are kept, int64 [K].
+
+    A box is suppressed if an IoU is greater than the threshold, as by mmcv's kernels for GPUs;
+    mmcv's kernel for CPUs suppresses it also if they are equal. Labels, the last column of dets if
+    multi_label, are not read, as by all kernels of mmcv.
+    """
+    apply_num_threads()
+    rows, scores = widened(dets, scores, least=torch.float32)
+    return boxes.nms_rotated(TORCH, rows, scores, iou_threshold).long()
+
+
+def iou3d_boxes_overlap_bev_forward(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:
+    """Writes the shared areas, not IoUs, to ans_iou [N, M]."""
+    apply_num_threads()
+    first, second = widened(boxes_a, boxes_b, least=torch.float32)
+    write({"ans_iou": ans_iou}, first.dtype, boxes.boxes_overlap_bev, first, second)
 
 
 def masked_im2col_forward(

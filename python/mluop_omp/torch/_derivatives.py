@@ -299,6 +299,8 @@ DERIVATIVES = {
         _save_memo_and_shape, _voxel_pooling_backward, _linear_in("voxel_pooling_backward", 0)
     ),
     "voxelization": _refuse("voxelization"),
+    "box_iou_rotated": _refuse("box_iou_rotated"),
+    "boxes_overlap_bev": _refuse("boxes_overlap_bev"),
     "dynamic_scatter": Derivative(_save_scatter, _dynamic_scatter, _dynamic_scatter_jvp),
     "dynamic_scatter_backward": Derivative(
         _save_gathered, _dynamic_scatter_backward, _dynamic_scatter_backward_jvp

@@ -9,7 +9,7 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
-from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
+from mluop_omp._operators import boxes, masked_conv, points, sparse_conv, voxels
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense
 
 NAMESPACE = "mluop_omp"
@@ -85,6 +85,20 @@ def _dynamic_scatter_fake(feats: Tensor, coors: Tensor, reduce: str) -> tuple[Te
 
 def _dynamic_scatter_backward_fake(grad: Tensor, feats: Tensor, *_: Any) -> Tensor:
     return feats.new_empty(feats.shape)
+
+
+def _box_iou_rotated_fake(
+    boxes1: Tensor, boxes2: Tensor, mode: str = "iou", aligned: bool = False
+) -> Tensor:
+    return boxes1.new_empty(boxes1.shape[:1] if aligned else (boxes1.shape[0], boxes2.shape[0]))
+
+
+def _nms_rotated_fake(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    return _int32(boxes, _dynamic_size())
+
+
+def _boxes_overlap_bev_fake(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
+    return boxes_a.new_empty(boxes_a.shape[0], boxes_b.shape[0])
 
 
 def _ball_query_fake(
@@ -188,6 +202,24 @@ _define(
     "-> Tensor",
     voxels.dynamic_scatter_backward,
     _dynamic_scatter_backward_fake,
+)
+_define(
+    "box_iou_rotated",
+    '(Tensor boxes1, Tensor boxes2, str mode="iou", bool aligned=False) -> Tensor',
+    boxes.box_iou_rotated,
+    _box_iou_rotated_fake,
+)
+_define(
+    "nms_rotated",
+    "(Tensor boxes, Tensor scores, float iou_threshold) -> Tensor",
+    boxes.nms_rotated,
+    _nms_rotated_fake,
+)
+_define(
+    "boxes_overlap_bev",
+    "(Tensor boxes_a, Tensor boxes_b) -> Tensor",
+    boxes.boxes_overlap_bev,
+    _boxes_overlap_bev_fake,
 )
 _define(
     "ball_query",

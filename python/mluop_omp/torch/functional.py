@@ -5,9 +5,9 @@ document shapes and dtypes. Tensors are on the device cpu. Those that are not co
 results are contiguous.
 
 Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
-torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`
-has none and says so; `ball_query` and `indice_pairs` return integers. Under torch.autocast,
-operators compute in float32.
+torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
+`box_iou_rotated` and `boxes_overlap_bev` have none and say so; `ball_query`, `indice_pairs` and
+`nms_rotated` return integers. Under torch.autocast, operators compute in float32.
 """
 
 from __future__ import annotations
@@ -44,6 +44,23 @@ def dynamic_scatter(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Reduces the features of the points of each voxel: `mluop_omp.dynamic_scatter`."""
     return _ops.dynamic_scatter(feats, coors, reduce)
+
+
+def box_iou_rotated(
+    boxes1: Tensor, boxes2: Tensor, mode: str = "iou", aligned: bool = False
+) -> Tensor:
+    """Returns how much of each pair of rotated boxes overlaps: `mluop_omp.box_iou_rotated`."""
+    return _ops.box_iou_rotated(boxes1, boxes2, mode, aligned)
+
+
+def nms_rotated(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """Keeps the boxes with the higher scores of those that overlap: `mluop_omp.nms_rotated`."""
+    return _ops.nms_rotated(boxes, scores, iou_threshold)
+
+
+def boxes_overlap_bev(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
+    """Returns the area that each pair of 3-D boxes shares: `mluop_omp.boxes_overlap_bev`."""
+    return _ops.boxes_overlap_bev(boxes_a, boxes_b)
 
 
 def ball_query(

@@ -1,0 +1,98 @@
+"""Operators on boxes, on NumPy arrays: overlaps and suppression."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mluop_omp._arrays import NUMPY
+from mluop_omp._operators import boxes as _boxes
+
+
+def box_iou_rotated(
+    boxes1: np.ndarray, boxes2: np.ndarray, mode: str = "iou", aligned: bool = False
+) -> np.ndarray:
+    """Returns how much of each pair of rotated boxes overlaps, in a plane (mmcv).
+
+    A box ``(x, y, w, h, a)`` is the rectangle with center ``(x, y)``, of width w and height h,
+    turned by a. With I the area of the intersection of both rectangles, the result of "iou" is
+    ``I / (area1 + area2 - I)``, intersection over union, and that of "iof" is ``I / area1``,
+    intersection over foreground.
+
+    Args:
+        boxes1: float32 [N, 5]. x, y, w and h have one unit; a is in radians, from the x axis to the
+            y axis. For angles of the opposite direction, which mmcv takes with clockwise=False,
+            negate the angles of both arguments.
+        boxes2: float32 [M, 5]; [N, 5] if aligned.
+        mode: "iou" or "iof".
+        aligned: pairs boxes1[n] with boxes2[n] only.
+
+    Returns:
+        float32 [N, M], or [N] if aligned. The area of the intersection is exact: computed in double
+            and rounded once, the same in every run and at any number of threads. mmcv's kernels,
+            in fp32, differ for nearly parallel edges and for boxes below a millimeter. An element
+            is 0 if w h of a box is less than 1e-14; else NaN if w h of a box is NaN; else 0 if
+            another number of a box is NaN or infinite. Two negative sides are those of the same
+            rectangle.
+
+    Raises:
+        MluOpError: mode is another word; aligned, N and M differ; shapes or dtypes differ from
+            those above.
+
+    Source: mluOpBoxIouRotated; arXiv:1703.01086; mmcv box_iou_rotated.
+    """
+    return _boxes.box_iou_rotated(NUMPY, boxes1, boxes2, mode, aligned)
+
+
+def nms_rotated(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
+    """Keeps the boxes with the higher scores of those that overlap: NMS (mmcv).
+
+    In descending order of scores, a box is kept unless its `box_iou_rotated` with a box that is
+    kept before is greater than the threshold. Of equal scores, the lower index comes first; NaN
+    come before all numbers. Both sides of the comparison are float32.
+
+    Args:
+        boxes: float32 [N, 5]: x, y, w, h, a as in `box_iou_rotated`, which says how to pass angles
+            of the opposite direction; or [N, 6], whose last column is not read. Boxes of all
+            classes suppress each other: shift those of each class to a place of their own, as
+            batched_nms of mmcv does.
+        scores: float32 [N].
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+
+    Returns:
+        int32 [K], the indices of the boxes that are kept, in descending order of scores; the same
+            in every run and at any number of threads. (nms_rotated of mmcv._ext returns int64.)
+            mmcv's kernel for CPUs also suppresses a box whose IoU equals the threshold; those for
+            GPUs do not.
+
+    Raises:
+        MluOpError: dim 1 of boxes is neither 5 nor 6; shapes or dtypes differ from those above.
+
+    Source: mluOpNmsRotated; arXiv:1703.01086; mmcv nms_rotated.
+    """
+    return _boxes.nms_rotated(NUMPY, boxes, scores, iou_threshold)
+
+
+def boxes_overlap_bev(boxes_a: np.ndarray, boxes_b: np.ndarray) -> np.ndarray:
+    """Returns the area that each pair of 3-D boxes shares in the ground plane (iou3d of mmcv).
+
+    A box ``(x, y, z, dx, dy, dz, yaw)`` covers the rectangle with center ``(x, y)`` and sides dx
+    and dy, turned by yaw. The area is that of the polygon of the crossings of the edges, and of the
+    corners of each box in the other one enlarged by 0.01 on each side, in fp32 as by mmcv's kernel:
+    boxes less than 0.01 apart have a small overlap, and at coordinates beyond 1000 errors exceed
+    0.001. `box_iou_rotated` has the exact intersection.
+
+    Args:
+        boxes_a: float32 [N, 7]. x, y, dx and dy are in meters; yaw is in radians, from the x axis
+            to the y axis; z and dz are not read.
+        boxes_b: float32 [M, 7].
+
+    Returns:
+        float32 [N, M]: the bits of the serial loop, in every run and at any number of threads; 0 if
+            x, y, dx, dy or yaw of a box is NaN or infinite.
+
+    Raises:
+        MluOpError: shapes or dtypes differ from those above.
+
+    Source: mluOpOmpBoxesOverlapBev; PointRCNN, arXiv:1812.04244; mmcv boxes_overlap_bev.
+    """
+    return _boxes.boxes_overlap_bev(NUMPY, boxes_a, boxes_b)
