@@ -235,6 +235,8 @@ TEST(OpsErrors, Devices) {
       "dynamic_point_to_voxel_backward",
       "masked_col2im_forward",
       "masked_im2col_forward",
+      "nms_match",
+      "soft_nms",
       "three_interpolate_backward",
       "three_interpolate_forward",
       "three_nn_forward",

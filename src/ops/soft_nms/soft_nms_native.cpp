@@ -9,8 +9,7 @@ namespace {
 
 // The bytes that are moved in the time in which a box is copied.
 constexpr int64_t kLoadBytes = 48;
-// Decay takes the time of four times as many bytes, and each step has a launch: two tasks gain from steps of twice
-// the time of a launch on, which is that of 16,000 boxes.
+// A quarter of those of the time in which its score is decayed, because each step has a launch of its own.
 constexpr int64_t kDecayBytes = 2;
 
 }  // namespace
