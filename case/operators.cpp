@@ -10,10 +10,12 @@ namespace mluop::cases {
 // The tables, one for each file of operators/.
 std::vector<Operator> axis_aligned_nms_operators();
 std::vector<Operator> ball_query_operators();
+std::vector<Operator> boxes_overlap_bev_operators();
 std::vector<Operator> dynamic_scatter_operators();
 std::vector<Operator> get_indice_pairs_operators();
 std::vector<Operator> indice_convolution_operators();
 std::vector<Operator> masked_convolution_operators();
+std::vector<Operator> rotated_box_operators();
 std::vector<Operator> three_interpolate_operators();
 std::vector<Operator> three_nn_operators();
 std::vector<Operator> voxel_pooling_operators();
@@ -88,10 +90,10 @@ int64_t Operand::bytes() const { return count() * static_cast<int64_t>(element_s
 const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
-    for (const auto& table :
-         {axis_aligned_nms_operators, ball_query_operators, dynamic_scatter_operators, get_indice_pairs_operators,
-          indice_convolution_operators, masked_convolution_operators, three_interpolate_operators,
-          three_nn_operators, voxel_pooling_operators, voxelization_operators}) {
+    for (const auto& table : {axis_aligned_nms_operators, ball_query_operators, boxes_overlap_bev_operators,
+                              dynamic_scatter_operators, get_indice_pairs_operators, indice_convolution_operators,
+                              masked_convolution_operators, rotated_box_operators, three_interpolate_operators,
+                              three_nn_operators, voxel_pooling_operators, voxelization_operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

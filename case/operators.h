@@ -31,7 +31,7 @@ struct TensorRule {
   std::vector<size_t> free_dims = {};
   // Whether layout and number of dimensions say what the dimensions are.
   bool is_filters = false;
-  // Whether the call takes a descriptor. Without, the tensor is one number.
+  // Whether the call takes a descriptor; else it knows data type and shape.
   bool has_descriptor = true;
 
   bool is_read() const { return role == Role::kInput || role == Role::kInOut; }
@@ -132,7 +132,7 @@ struct Operator {
   Work (*work)(const Arguments&) = nullptr;
   // The shape of an output in reports, if one of its dimensions combines several. null: that of the tensor.
   Dims (*report_shape)(const Arguments&) = nullptr;
-  // Criteria of cases without any. null: bits.
+  // Criteria of cases without any. null: bits. Tests require them of results that are neither exact nor sums.
   std::vector<Criterion> (*criteria)(const Operand& output, mluOpOmpAlgorithm_t algorithm) = nullptr;
   // The most products that an element of the result adds, if the oracle computes sums in double.
   int64_t (*terms)(const Arguments&) = nullptr;

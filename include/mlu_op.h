@@ -504,7 +504,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
  *   unit. Two negative sides are those of the same rectangle.
  * Outputs: the call writes every element of ious; the caller need not initialize them. An element is 0 if w h of
  *   one of both boxes is less than 1e-14, so also if one side is negative; NaN if w h of a box is NaN; else 0 if a
- *   number of one of both is NaN or infinite. If N or M is 0, ious has no elements; data may be null.
+ *   number of one of both is NaN or infinite. If N or M is 0, ious has no elements: data may be null, and
+ *   dim 1 of the boxes that there are not may have any size.
  * Determinism: the result is the same at every thread count, in every run and on every instruction set. It is
  *   computed in double from the float numbers and rounded once: the relative error is about 1e-7 where the overlap
  *   is not tiny. mmcv's kernels compute in fp32 with absolute tolerances: they agree within 1e-6 but for boxes
@@ -539,7 +540,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int m
  * Units: those of mluOpBoxIouRotated. Labels are not read, as in MLU-OPS and mmcv: boxes of all classes suppress
  *   each other.
  * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; the data
- *   of tensors and the workspace may be null. MLU-OPS leaves these elements, and result_num if N is 0, unchanged.
+ *   of tensors and the workspace may be null, and dim 1 of boxes may have any size. MLU-OPS leaves these elements,
+ *   and result_num if N is 0, unchanged.
  *   A box of which a number is NaN or infinite, or of which w h is less than 1e-14, overlaps no other. If
  *   iou_threshold is negative, a box without overlap is suppressed too: its IoU of 0 is greater. If it is NaN, no
  *   box is suppressed. Boxes with score -infinity are kept; the device omits them.

@@ -159,13 +159,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
     const void* grad_output_features, const mluOpTensorDescriptor_t pos_memo_desc, const void* pos_memo,
     const mluOpTensorDescriptor_t grad_input_features_desc, void* grad_input_features);
 
-/* Bird's-eye overlap of 3-D boxes (mmcv iou3d, OpenPCDet iou3d_nms): the area that each pair of boxes shares in the
- * ground plane.
+/* Bird's-eye overlap of 3-D boxes (mmcv iou3d, OpenPCDet iou3d_nms): the area that each pair of boxes shares in
+ * the ground plane.
  *
  *   A box (x, y, z, dx, dy, dz, yaw) covers the rectangle with center (x, y) and sides dx and dy, turned by yaw.
- *   overlaps[n,m] = the area of the intersection of boxes_a[n] and boxes_b[m], computed in fp32 as by mmcv's kernel:
- *     the polygon of the crossings of their edges and of the corners of each box in the other, enlarged by 0.01 on
- *     each side, ordered by their angles about their mean
+ *   overlaps[n,m] = the area of the intersection of boxes_a[n] and boxes_b[m], computed in fp32 as by mmcv's
+ *     kernel: the polygon of the crossings of their edges and of the corners of each box in the other, enlarged by
+ *     0.01 on each side, ordered by their angles about their mean
  *
  * | tensor   | shape  | dtype | layout |
  * |----------|--------|-------|--------|
@@ -177,8 +177,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
  *   not read.
  * Outputs: the call writes every element; the caller need not initialize them. Boxes less than 0.01 apart have a
  *   small overlap, and at coordinates beyond 1000 errors exceed 0.001: this is the definition that detectors are
- *   trained with. mluOpBoxIouRotated has the exact intersection. If N or M is 0, overlaps has no elements; data may
- *   be null. A box with NaN or infinity has overlap 0.
+ *   trained with. mluOpBoxIouRotated has the exact intersection. If N or M is 0, overlaps has no elements; data
+ *   may be null. A box with NaN, or with an infinite center or yaw, has overlap 0; one with an infinite side
+ *   contains corners as any other, and overlaps that overflow are infinite or NaN.
  * Determinism: the result is exact: the bits of the serial loop of the definition, at every thread count and on
  *   every instruction set. Products are rounded before they are added; sine and cosine are computed in double and
  *   rounded. CUDA compilers fuse products and additions: last bits differ.
@@ -190,8 +191,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
  *
  * Definition: mmcv iou3d_boxes_overlap_bev_forward; PointRCNN, arXiv:1812.04244. */
 mluOpStatus_t MLUOP_WIN_API mluOpOmpBoxesOverlapBev(mluOpHandle_t handle,
-                                                    const mluOpTensorDescriptor_t boxes_a_desc, const void* boxes_a,
-                                                    const mluOpTensorDescriptor_t boxes_b_desc, const void* boxes_b,
+                                                    const mluOpTensorDescriptor_t boxes_a_desc,
+                                                    const void* boxes_a,
+                                                    const mluOpTensorDescriptor_t boxes_b_desc,
+                                                    const void* boxes_b,
                                                     const mluOpTensorDescriptor_t overlaps_desc, void* overlaps);
 
 /* How mluOpOmpSoftNms decays the score of a box that overlaps a chosen one. */

@@ -96,11 +96,14 @@ Bounds RotatedBox::bounds() const {
 }
 
 double intersection_area(const RotatedBox& a, const RotatedBox& b) {
-  Polygon polygon = relative(a, b);
-  polygon = clip(polygon, [&](const Point& p) { return b.half_width - p.x; });
-  polygon = clip(polygon, [&](const Point& p) { return b.half_width + p.x; });
-  polygon = clip(polygon, [&](const Point& p) { return b.half_height - p.y; });
-  polygon = clip(polygon, [&](const Point& p) { return b.half_height + p.y; });
+  // The larger box clips the smaller one, whose corners are small numbers: the error is that of the smaller box.
+  const bool is_a_larger = a.half_width + a.half_height > b.half_width + b.half_height;
+  const RotatedBox &larger = is_a_larger ? a : b, &smaller = is_a_larger ? b : a;
+  Polygon polygon = relative(smaller, larger);
+  polygon = clip(polygon, [&](const Point& p) { return larger.half_width - p.x; });
+  polygon = clip(polygon, [&](const Point& p) { return larger.half_width + p.x; });
+  polygon = clip(polygon, [&](const Point& p) { return larger.half_height - p.y; });
+  polygon = clip(polygon, [&](const Point& p) { return larger.half_height + p.y; });
   return std::min({area_of(polygon), a.area, b.area});
 }
 

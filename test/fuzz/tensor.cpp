@@ -57,6 +57,7 @@ bool Tensor::holds(const std::vector<std::byte>& copy) const {
 }
 
 Fault Tensor::change_desc(Decoder& decoder) {
+  if (!rule_.has_descriptor) return Fault::kNone;
   desc_ = faulty_desc_;
   check_success(mluOpResetTensorDescriptor(desc_), "mluOpResetTensorDescriptor");
   switch (decoder.number(0, 5)) {

@@ -57,6 +57,7 @@ class RulesOf {
   std::vector<Rule> descriptor(size_t i) {
     rules_.clear();
     const TensorRule& rule = op_.tensors[i];
+    if (!rule.has_descriptor) return rules_;
     const cases::Tensor& tensor = *bound_[i].tensor;
     add(
         rule.id + " without descriptor", [i](OperatorCall& call) { call.arguments[i].desc = nullptr; },
@@ -232,10 +233,13 @@ TEST(OpsErrors, EachArgument) {
 TEST(OpsErrors, Devices) {
   const std::string kOnEachDevice[] = {
       "ball_query",
+      "box_iou_rotated",
+      "boxes_overlap_bev",
       "dynamic_point_to_voxel_backward",
       "masked_col2im_forward",
       "masked_im2col_forward",
       "nms_match",
+      "nms_rotated",
       "soft_nms",
       "three_interpolate_backward",
       "three_interpolate_forward",

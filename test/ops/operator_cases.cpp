@@ -14,9 +14,14 @@ struct Sizes {
 };
 
 // Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and
-// trees, hashed and direct cells; steps in one launch, and a launch for each.
+// trees, hashed and direct cells, all pairs and those of a row or near each other, steps in one launch
+// and in one each.
 const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
+    {"box_iou_rotated", {{"n", 300}, {"m", 400}, {"mode", 1}}},
+    {"box_iou_rotated", {{"n", 5000}, {"all_pairs", 0}}},
+    {"boxes_overlap_bev", {{"n", 150}, {"m", 200}}},
+    {"boxes_overlap_bev", {{"n", 65}, {"m", 300}, {"uniform", 1}}},
     {"dynamic_point_to_voxel_backward",
      {{"n", 3000}, {"c", 20}, {"grid", 10}, {"reduce_type", MLUOP_REDUCE_DSUM}}},
     {"dynamic_point_to_voxel_backward",
@@ -42,8 +47,10 @@ const Sizes kSizes[] = {
     {"masked_col2im_forward", {{"channels", 40}, {"height", 30}, {"width", 31}, {"mask_cnt", 900}}},
     {"masked_im2col_forward", {{"channels", 20}, {"height", 15}, {"width", 16}, {"mask_cnt", 900}}},
     {"nms_match", {{"n", 1500}, {"side", 20}}},
-    {"soft_nms", {{"n", 500}, {"method", MLUOP_OMP_SOFT_NMS_GAUSSIAN}}},
+    {"nms_rotated", {{"n", 2000}, {"columns", 6}, {"iou_percent", 25}}},
+    {"nms_rotated", {{"n", 500}, {"iou_percent", -10}, {"specials", 1}}},
     {"soft_nms", {{"n", 20000}, {"method", MLUOP_OMP_SOFT_NMS_NAIVE}}},
+    {"soft_nms", {{"n", 500}, {"method", MLUOP_OMP_SOFT_NMS_GAUSSIAN}}},
     {"three_interpolate_backward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
     {"three_interpolate_backward", {{"b", 4}, {"c", 67}, {"m", 30}, {"n", 501}}},
     {"three_interpolate_forward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
@@ -57,7 +64,7 @@ const Sizes kSizes[] = {
 
 // Operators that multiply values of two tensors or square them: their products are subnormal.
 bool multiplies(const std::string& op) {
-  return op.starts_with("indice") || op.starts_with("three") || op == "ball_query";
+  return op.starts_with("indice") || op.starts_with("three") || op == "ball_query" || op == "boxes_overlap_bev";
 }
 
 Case of_magnitude(const Case& made, Magnitude magnitude, mluOpDataType_t dtype) {

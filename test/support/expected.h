@@ -17,8 +17,8 @@ class Expected {
   Expected(const cases::Operator& op, const cases::Arguments& arguments);
 
   // Empty if the outputs of a call are those of the definition: their bits; sums, of which the oracle has those in
-  // double, within the error of fp32; sums of atomics within the criteria of the operator. Else the first
-  // difference. Results are computed when they are first compared.
+  // double, within the error of fp32; other results, and sums of atomics, within the criteria of the operator.
+  // Else the first difference. Results are computed when they are first compared.
   std::string difference(const cases::Arguments& found, mluOpOmpAlgorithm_t algorithm);
 
  private:

@@ -81,7 +81,7 @@ class Oracle {
 
   const cases::Case& made() const { return made_; }
   // Whether the outputs of a call are those of the oracle: their bits; sums, of which the oracle has those in
-  // double, within the error of fp32; sums of atomics within the criteria of the operator.
+  // double, within the error of fp32; other results, and sums of atomics, within the criteria of the operator.
   ::testing::AssertionResult agrees(const OperatorCall& found, mluOpOmpAlgorithm_t algorithm) const;
 
  private:

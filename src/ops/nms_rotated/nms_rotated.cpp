@@ -8,15 +8,19 @@ namespace {
 
 // Declares the boxes of the operator and of its query.
 void declare_boxes(Call& call, const TensorDescriptor* desc, const void* boxes) {
-  const int64_t N = dim_of(desc, 0), columns = dim_of(desc, 1);
-  // Boxes that there are not may have any number of columns.
-  call.input("boxes", desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, N == 0 || columns == 6 ? kAny : 5});
-  if (N == 0) call.reads_nothing();
+  call.input("boxes", desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny});
+  if (dim_of(desc, 0) == 0) call.reads_nothing();
 }
 
-// Indices of boxes are int32.
-void check_box_count(int64_t N) {
+// Checks all but data and workspace. Indices of boxes are int32.
+void check_boxes(Call& call, const TensorDescriptor* desc) {
+  call.check_pointers();
+  const int64_t N = dim_of(desc, 0), columns = dim_of(desc, 1);
   require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "boxes dim 0 is ", N, ", expected fewer than 2^31");
+  call.check_tensors();
+  // Boxes that there are not may have any number of columns.
+  require(N == 0 || columns == 5 || columns == 6, MLUOP_STATUS_BAD_PARAM, "boxes dim 1 is ", columns,
+          ", expected 5, or 6 with labels");
 }
 
 }  // namespace
@@ -28,9 +32,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
   using namespace mluop;
   return run_workspace_query("mluOpGetNmsRotatedWorkspaceSize", handle, workspace_size, [&](Call& call) {
     declare_boxes(call, boxes_desc, nullptr);
-    call.check_pointers();
-    check_box_count(dim_of(boxes_desc, 0));
-    call.check_tensors();
+    check_boxes(call, boxes_desc);
     return nms_rotated::native::workspace_bytes(boxes_desc->dims[0]);
   });
 }
@@ -50,9 +52,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpNmsRotated(mluOpHandle_t handle, const float io
     call.output("output", output_desc, output, MLUOP_DTYPE_INT32, kAnyLayout, {N});
     call.output("result_num", result_num);
 
-    call.check_pointers();
-    check_box_count(N);
-    call.check_tensors();
+    check_boxes(call, boxes_desc);
     const Arena arena = call.workspace(workspace, workspace_size, nms_rotated::native::workspace_bytes(N));
     if (N == 0) {
       *result_num = 0;

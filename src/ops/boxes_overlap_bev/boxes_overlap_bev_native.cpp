@@ -1,0 +1,35 @@
+#include "ops/boxes_overlap_bev/boxes_overlap_bev_native.h"
+
+#include <algorithm>
+
+#include "ops/boxes_overlap_bev/boxes_overlap_bev_native_kernels.h"
+
+namespace mluop::boxes_overlap_bev::native {
+namespace {
+
+// The bytes that are moved in the time of a step: the corners and bounds of a box; a group of a row, a fraction of
+// which meets the box of the row.
+constexpr int64_t kPrepareBytes = 1024;
+constexpr int64_t kGroupBytes = 1024;
+
+// Rows whose boxes meet many others cost more.
+constexpr int64_t kChunksPerTask = 16;
+
+}  // namespace
+
+void run(Call& call, const Args& args) {
+  Context& context = call.context();
+  Arena arena = context.reserve(bytes_of<PreparedBoxes>(args.N, args.M));
+  const PreparedBoxes boxes(arena, args.N, args.M);
+  const int64_t groups = boxes.a.group_count() + boxes.b.group_count();
+  launch(context, "prepare", choose_task_dim(groups, (args.N + args.M) * kPrepareBytes), Evenly{groups},
+         prepare_kernel(), {args, boxes});
+
+  const int64_t items = args.N * boxes.b.group_count();
+  const int task_dim = choose_task_dim(items, checked_product(items, kGroupBytes).value_or(INT64_MAX));
+  const auto chunks = static_cast<int>(std::min(items, kChunksPerTask * task_dim));
+  call.log_detail("native, taskDim ", task_dim);
+  launch_dynamic(context, "intersect", task_dim, chunks, Evenly{items}, intersect_kernel(), {args, boxes});
+}
+
+}  // namespace mluop::boxes_overlap_bev::native
