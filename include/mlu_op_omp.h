@@ -218,13 +218,13 @@ typedef enum {
  *   Last, from the first box to the last, one whose score is less than min_score is dropped; the last box takes
  *   its place and is examined next.
  *
- * | tensor     | shape                                  | dtype | layout |
- * |------------|----------------------------------------|-------|--------|
- * | boxes      | [N, 4]: x1, y1, x2, y2                 | FLOAT | any    |
- * | scores     | [N]                                    | FLOAT | any    |
- * | dets       | [N, 5]: x1, y1, x2, y2, decayed score  | FLOAT | any    |
- * | inds       | [N]                                    | INT32 | any    |
- * | result_num | one number, without descriptor         | INT32 |        |
+ * | tensor     | shape                                 | dtype | layout |
+ * |------------|---------------------------------------|-------|--------|
+ * | boxes      | [N, 4]: x1, y1, x2, y2                | FLOAT | any    |
+ * | scores     | [N]                                   | FLOAT | any    |
+ * | dets       | [N, 5]: x1, y1, x2, y2, decayed score | FLOAT | any    |
+ * | inds       | [N]                                   | INT32 | any    |
+ * | result_num | one number, without descriptor        | INT32 |        |
  *
  * Units: coordinates have one unit; offset is 1 if x2 and y2 are the last pixels of a box, 0 if its edges.
  * Outputs: the call writes every element. The first result_num[0] rows of dets and elements of inds are the boxes
@@ -268,12 +268,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetSoftNmsWorkspaceSize(mluOpHandle_t handle
  *   members = the indices of the boxes of each group, one group after the other, in this order
  *   group_sizes[0 .. group_num[0] - 1] = the boxes of each group
  *
- * | tensor      | shape                         | dtype | layout |
- * |-------------|-------------------------------|-------|--------|
- * | dets        | [N, 5]: x1, y1, x2, y2, score | FLOAT | any    |
- * | members     | [N]                           | INT32 | any    |
- * | group_sizes | [N]                           | INT32 | any    |
- * | group_num   | one number, without descriptor | INT32 |       |
+ * | tensor      | shape                          | dtype | layout |
+ * |-------------|--------------------------------|-------|--------|
+ * | dets        | [N, 5]: x1, y1, x2, y2, score  | FLOAT | any    |
+ * | members     | [N]                            | INT32 | any    |
+ * | group_sizes | [N]                            | INT32 | any    |
+ * | group_num   | one number, without descriptor | INT32 |        |
  *
  * Outputs: the call writes every element: group_sizes is 0 from group_num[0] on. Every box is in one group, whose
  *   first member is the box that is kept. N = 0: group_num[0] is 0; the data of tensors and the workspace may be

@@ -22,8 +22,8 @@ struct Summary {
 struct Candidates {
   // Chunks start at `chosen`.
   static constexpr int64_t kChunkBoxes = 512;
-  // The longest vector. A vector from any box on may end past the last one; scores there are NaN, which are neither
-  // chosen nor dropped.
+  // The longest vector. A vector from any box on may end past the last one; scores there are NaN, which are
+  // neither chosen nor dropped.
   static constexpr int64_t kPadding = 16;
 
   Candidates(Arena& arena, int64_t N)

@@ -1,5 +1,5 @@
-// mluOpOmpNmsMatch against the serial loop of its definition, at sizes and with values that its kernels treat apart,
-// and what it requires of its sizes. test/ops/contract_test.cpp has those of every operator.
+// mluOpOmpNmsMatch against the serial loop of its definition, at sizes and with values that its kernels treat
+// apart, and what it requires of its sizes. test/ops/contract_test.cpp has those of every operator.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// mluOpOmpSoftNms against the serial loop of its definition, bit for bit, at sizes and with values that its kernels
-// treat apart. test/ops/contract_test.cpp has those of every operator.
+// mluOpOmpSoftNms against the serial loop of its definition, bit for bit, at sizes and with values that its
+// kernels treat apart. test/ops/contract_test.cpp has those of every operator.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
