@@ -77,4 +77,6 @@ using SparseConvolutionDescriptor =
     Owned<mluOpSparseConvolutionDescriptor_t, mluOpCreateSparseConvolutionDescriptor,
           mluOpDestroySparseConvolutionDescriptor>;
 
+using NmsDescriptor = Owned<mluOpNmsDescriptor_t, mluOpCreateNmsDescriptor, mluOpDestroyNmsDescriptor>;
+
 }  // namespace mluop::cases

@@ -15,6 +15,7 @@ std::vector<Operator> dynamic_scatter_operators();
 std::vector<Operator> get_indice_pairs_operators();
 std::vector<Operator> indice_convolution_operators();
 std::vector<Operator> masked_convolution_operators();
+std::vector<Operator> nms_operators();
 std::vector<Operator> rotated_box_operators();
 std::vector<Operator> three_interpolate_operators();
 std::vector<Operator> three_nn_operators();
@@ -59,6 +60,7 @@ bool all_ids_are_names(const Case& the_case, const Operator& op) {
 }
 
 std::vector<BoundTensor> bind_by_id(const Case& the_case, const Operator& op) {
+  static const Tensor kAbsent{.id = "NULL", .dims = {0}};
   std::vector<BoundTensor> bound(op.tensors.size(), BoundTensor{nullptr, nullptr, nullptr});
   const auto bind_one = [&](const Tensor& tensor, bool is_output) {
     const TensorRule* rule = rule_of(op, tensor.id);
@@ -72,7 +74,9 @@ std::vector<BoundTensor> bind_by_id(const Case& the_case, const Operator& op) {
   for (const Tensor& tensor : the_case.inputs) bind_one(tensor, false);
   for (const Tensor& tensor : the_case.outputs) bind_one(tensor, true);
   for (size_t i = 0; i < bound.size(); ++i) {
-    if (bound[i].tensor == nullptr) fail(the_case.place, op.name + ": tensor " + op.tensors[i].id + " is missing");
+    if (bound[i].tensor != nullptr) continue;
+    if (!op.tensors[i].is_optional) fail(the_case.place, op.name + ": tensor " + op.tensors[i].id + " is missing");
+    bound[i].tensor = &kAbsent;
   }
   return bound;
 }
@@ -90,10 +94,11 @@ int64_t Operand::bytes() const { return count() * static_cast<int64_t>(element_s
 const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
-    for (const auto& table : {axis_aligned_nms_operators, ball_query_operators, boxes_overlap_bev_operators,
-                              dynamic_scatter_operators, get_indice_pairs_operators, indice_convolution_operators,
-                              masked_convolution_operators, rotated_box_operators, three_interpolate_operators,
-                              three_nn_operators, voxel_pooling_operators, voxelization_operators}) {
+    for (const auto& table :
+         {axis_aligned_nms_operators, ball_query_operators, boxes_overlap_bev_operators, dynamic_scatter_operators,
+          get_indice_pairs_operators, indice_convolution_operators, masked_convolution_operators, nms_operators,
+          rotated_box_operators, three_interpolate_operators, three_nn_operators, voxel_pooling_operators,
+          voxelization_operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

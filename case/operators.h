@@ -33,6 +33,8 @@ struct TensorRule {
   bool is_filters = false;
   // Whether the call takes a descriptor; else it knows data type and shape.
   bool has_descriptor = true;
+  // Whether a case may lack the tensor. It then has no elements, and `run` passes null.
+  bool is_optional = false;
 
   bool is_read() const { return role == Role::kInput || role == Role::kInOut; }
   bool is_written() const { return role != Role::kInput; }

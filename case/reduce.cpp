@@ -53,6 +53,7 @@ Case self_contained(const Case& the_case) {
   result.inputs.clear();
   result.outputs.clear();
   for (size_t i = 0; i < bound.size(); ++i) {
+    if (bound[i].tensor->is_null()) continue;
     const bool is_input = op.tensors[i].is_read();
     Tensor& tensor = (is_input ? result.inputs : result.outputs).emplace_back(*bound[i].tensor);
     tensor.id = op.tensors[i].id;

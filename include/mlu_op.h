@@ -154,6 +154,30 @@ typedef enum {
   MLUOP_ATOMICS_ALLOWED = 2
 } mluOpAtomicsMode_t;
 
+/* What the four numbers of a box are. */
+typedef enum {
+  MLUOP_NMS_BOX_DIAGONAL = 0, /* x1, y1, x2, y2: two opposite corners */
+  MLUOP_NMS_BOX_CENTER = 1    /* x, y, width, height: the center and the sides */
+} mluOpNmsBoxPointMode_t;
+
+/* What mluOpNms writes of each box that it keeps. */
+typedef enum {
+  MLUOP_NMS_OUTPUT_TARGET_INDICES = 0,              /* its index */
+  MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_1 = 1, /* its confidence and its four numbers: a row */
+  MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_2 = 2, /* the same: a column */
+  MLUOP_NMS_OUTPUT_TARGET_BATCH_AND_CLASS = 3       /* its batch, class and index: a row */
+} mluOpNmsOutputMode_t;
+
+/* What a box that is kept does to those that overlap it. This backend implements HARD_NMS. */
+typedef enum {
+  MLUOP_NMS_HARD_NMS = 0,         /* suppresses them */
+  MLUOP_NMS_SOFT_NMS_LINEAR = 1,  /* multiplies their confidence by 1 - IoU */
+  MLUOP_NMS_SOFT_NMS_GAUSSIAN = 2 /* multiplies their confidence by exp(-IoU^2 / (2 sigma)) */
+} mluOpNmsMethodMode_t;
+
+/* Whether offset counts: see mluOpSetNmsDescriptor. */
+typedef enum { MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY = 0, MLUOP_NMS_ALGO_INCLUDE_BOUNDARY = 1 } mluOpNmsAlgo_t;
+
 /* The context of a team of tasks: device profile, algorithm, atomics mode, scratch memory and
  * queue. */
 typedef struct mluOpContext* mluOpHandle_t;
@@ -164,6 +188,9 @@ typedef struct mluOpTensorStruct* mluOpTensorDescriptor_t;
 /* A sparse convolution: spaces, filter, stride, padding, dilation, and the number of output sites that
  * mluOpGetIndicePairs found last. */
 typedef struct mluOpSparseConvolutionStruct* mluOpSparseConvolutionDescriptor_t;
+
+/* A non-maximum suppression: thresholds, and what boxes and outputs are. */
+typedef struct mluOpNmsStruct* mluOpNmsDescriptor_t;
 
 /* A queue of the accelerator's runtime. This backend stores and returns it, and does not use it. */
 #ifndef MLUOP_OMP_HAS_CNRT
@@ -355,6 +382,33 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetSparseConvolutionDescriptor(
  * Returns NOT_INITIALIZED if an argument is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpGetSparseConvolutionNumActOut(mluOpSparseConvolutionDescriptor_t sparse_conv_desc,
                                                                int* num_act_out);
+
+/* ---------------------------------------------------------------------------------------------------
+ * NMS descriptor
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a descriptor that is not set.
+ * Returns BAD_PARAM if desc is null, ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateNmsDescriptor(mluOpNmsDescriptor_t* desc);
+
+/* Frees a descriptor. Returns BAD_PARAM if desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyNmsDescriptor(mluOpNmsDescriptor_t desc);
+
+/* Sets the suppression that mluOpNms computes; see there for what the values mean.
+ * algo has no effect, as in MLU-OPS, whose code does not pass it on: offset alone decides whether boundaries are
+ * included. soft_nms_sigma and pad_to_max_output_size have no effect: methods other than HARD_NMS are not
+ * supported, and outputs are always padded with zeros.
+ * confidence_threshold may be any number; MLU-OPS accepts those from 0 to 1. If it is NaN, no box is dropped.
+ * input_layout: 0 if the numbers of a box are adjacent; 1 if those of all boxes are, a number of the boxes at a
+ * time.
+ * Returns BAD_PARAM if nms_desc is null, box_mode, output_mode, algo or method_mode is not a valid enumerator,
+ * soft_nms_sigma is negative or NaN, max_output_size is negative, or offset or input_layout is neither 0 nor 1;
+ * NOT_SUPPORTED if method_mode is not MLUOP_NMS_HARD_NMS. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetNmsDescriptor(
+    mluOpNmsDescriptor_t nms_desc, const mluOpNmsBoxPointMode_t box_mode, const mluOpNmsOutputMode_t output_mode,
+    const mluOpNmsAlgo_t algo, const mluOpNmsMethodMode_t method_mode, const float iou_threshold,
+    const float soft_nms_sigma, const int max_output_size, const float confidence_threshold, const float offset,
+    const int input_layout, const bool pad_to_max_output_size);
 
 /* ---------------------------------------------------------------------------------------------------
  * Operators
@@ -569,6 +623,83 @@ mluOpStatus_t MLUOP_WIN_API mluOpNmsRotated(mluOpHandle_t handle, const float io
 mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle,
                                                             const mluOpTensorDescriptor_t boxes_desc,
                                                             size_t* workspace_size);
+
+/* NMS of boxes whose sides are parallel to the axes (mmcv nms, torchvision nms): of overlapping boxes, keeps those
+ * with the higher confidence. With boxes of 7 numbers: NMS of 3-D boxes (mmcv nms3d).
+ *
+ *   In descending order of confidence, a box is kept unless a box that is kept before overlaps it: unless the IoU
+ *   of both is greater than iou_threshold. Of equal confidences, the lower index comes first; NaN come before all
+ *   numbers. Boxes whose confidence is not above confidence_threshold take no part. Each batch and each class is a
+ *   suppression of its own, of which the first max_output_size boxes that are kept are written.
+ *   In fp32, each operation rounded, with o = offset:
+ *     area(A)  = (x2 - x1 + o) (y2 - y1 + o)
+ *     I(A, B)  = max(min(x2 of both) - max(x1 of both) + o, 0) max(min(y2 of both) - max(y1 of both) + o, 0)
+ *     IoU      = I / (area(A) + area(B) - I)
+ *     A box of center (x, y) and sides (w, h) has x1 = x - w / 2, x2 = x1 + w, and y1, y2 likewise.
+ *   3-D boxes (x, y, z, dx, dy, dz, yaw) are in order of confidence already: confidence_desc and confidence are
+ *   null, and of the descriptor only iou_threshold and input_layout are read. With I the overlap of
+ *   mluOpOmpBoxesOverlapBev (mlu_op_omp.h), which is not symmetric in its last bits, of the box that is kept and
+ *   the other one, IoU = I / max(dx dy of A + dx dy of B - I, 1e-8).
+ *   output_size[0] = the number K of boxes that are written, in the order of batches, classes and confidence
+ *
+ * | boxes, input_layout 0 | input_layout 1 | confidence | output                                              |
+ * |-----------------------|----------------|------------|-----------------------------------------------------|
+ * | [N, 4]                | [4, N]         | [N]        | see below; B and C are 1                            |
+ * | [B, N, 4]             | [B, 4, N]      | [B, C, N]  | see below; B and C must be 1 in output modes 0 to 2 |
+ * | [N, 7]                | [7, N]         | null       | [N]: indices                                        |
+ *
+ * | tensor      | output_mode | shape                         | dtype                        | layout |
+ * |-------------|-------------|-------------------------------|------------------------------|--------|
+ * | boxes       | any         | as above                      | FLOAT or HALF; of 7: FLOAT   | any    |
+ * | confidence  | any         | as above                      | that of boxes                | any    |
+ * | output      | 0           | [max_output_size]             | INT32                        | any    |
+ * |             | 1           | [max_output_size, 5]          | that of boxes                | any    |
+ * |             | 2           | [5, max_output_size]          | that of boxes                | any    |
+ * |             | 3           | [B * C * max_output_size, 3]  | INT32                        | any    |
+ * | output_size | any         | one number, no descriptor     | INT32                        |        |
+ *
+ * MLU-OPS also accepts HALF confidence with FLOAT boxes, and UINT32 for the outputs.
+ *
+ * Units: coordinates have one unit. offset is 1 if coordinates are those of pixels that belong to the box, else 0.
+ * Outputs: the call writes every element; the caller need not initialize them. What is past the K boxes is 0, in
+ *   mode 2 past K in each row. MLU-OPS leaves it unchanged unless pad_to_max_output_size. Confidences and the
+ *   numbers of boxes are copied bit for bit: in center mode output modes 1 and 2 yield center and sides.
+ *   Without boxes, batches or classes, or with max_output_size 0: output_size[0] is 0; inputs and workspace may
+ *   be null.
+ *   A confidence_threshold of 0 drops confidences of 0 and below, as MLU-OPS does; mmcv and torchvision keep them:
+ *   theirs is -infinity, or NaN if -infinity occurs.
+ *   x1 < x2 and y1 < y2 are expected. The corners are not sorted: as in mmcv, other boxes overlap none. An IoU of
+ *   NaN, of boxes with NaN or of two boxes without area, suppresses nothing. If iou_threshold is negative, boxes
+ *   without overlap are suppressed too: their IoU of 0 is greater. If it is NaN, no box is suppressed.
+ *   In the header of MLU-OPS an IoU that equals iou_threshold suppresses; in its tests, and here, it does not.
+ * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
+ *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit.
+ *   HALF is converted to fp32.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 70 bytes a box of a batch, of 3-D
+ *   boxes about 80.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      nms_desc is null or not set; boxes is neither FLOAT nor HALF; boxes have 7 numbers and
+ *                  confidence_desc is not null, or 4 and it is; B or C is not 1 in output modes 0 to 2;
+ *                  output_size is null; workspace_size is less than the query returns, or workspace is null
+ *                  although that is not 0
+ *   NOT_SUPPORTED  N or B * C * max_output_size is 2^31 or more: both are numbered by int32
+ *
+ * Definition: MLU-OPS header, mluOpNms; mmcv nms and iou3d_nms3d_forward. */
+mluOpStatus_t MLUOP_WIN_API mluOpNms(mluOpHandle_t handle, const mluOpNmsDescriptor_t nms_desc,
+                                     const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                     const mluOpTensorDescriptor_t confidence_desc, const void* confidence,
+                                     void* workspace, size_t workspace_size,
+                                     const mluOpTensorDescriptor_t output_desc, void* output, void* output_size);
+
+/* Writes the bytes of workspace that mluOpNms needs; 0 if it has nothing to do. confidence_desc is null if the
+ * boxes have 7 numbers.
+ * Returns BAD_PARAM if another argument is null or not as the operator requires; NOT_SUPPORTED as the operator, or
+ * if a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(mluOpHandle_t handle, mluOpNmsDescriptor_t nms_desc,
+                                                     const mluOpTensorDescriptor_t boxes_desc,
+                                                     const mluOpTensorDescriptor_t confidence_desc, size_t* size);
 
 /* Ball query (PointNet++): the first nsample points in the ball, or the shell, around each center.
  *

@@ -197,6 +197,51 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpBoxesOverlapBev(mluOpHandle_t handle,
                                                     const void* boxes_b,
                                                     const mluOpTensorDescriptor_t overlaps_desc, void* overlaps);
 
+/* NMS of 3-D boxes without yaw (mmcv nms3d_normal): of boxes whose rectangles in the ground plane overlap, keeps
+ * the earlier ones. mluOpNms with boxes of 7 numbers regards yaw.
+ *
+ *   A box (x, y, z, dx, dy, dz, yaw) covers the rectangle from (x - dx / 2, y - dy / 2) to
+ *   (x + dx / 2, y + dy / 2).
+ *   In ascending order of indices, which is that of descending scores, a box is kept unless a box that is kept
+ *   before overlaps it: unless the IoU of both is greater than iou_threshold. With I the area that both rectangles
+ *   share, IoU = I / max(dx dy of one + dx dy of the other - I, 1e-8), in fp32, each operation rounded.
+ *   output[0 .. result_num[0] - 1] = the indices of the boxes that are kept, ascending
+ *
+ * | tensor     | shape                          | dtype | layout |
+ * |------------|--------------------------------|-------|--------|
+ * | boxes      | [N, 7], in descending scores   | FLOAT | any    |
+ * | output     | [N]                            | INT32 | any    |
+ * | result_num | one number, without descriptor | INT32 |        |
+ *
+ * Units: x, y, dx and dy have one unit. z, dz and yaw are not read.
+ * Outputs: the call writes every element: output is 0 from result_num[0] on. N = 0: result_num[0] is 0; the data
+ *   of tensors and the workspace may be null. A box overlaps no other if dx or dy is not positive, or if a corner
+ *   or the area is NaN or infinite. If iou_threshold is negative, boxes without overlap are suppressed too: their
+ *   IoU of 0 is greater. If it is NaN, no box is suppressed.
+ * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
+ *   set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 45 bytes a box.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      result_num is null; workspace_size is less than the query returns, or workspace is null
+ *                  although that is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: boxes are numbered by int32
+ *
+ * Definition: mmcv iou3d_nms3d_normal_forward. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpNms3dNormal(mluOpHandle_t handle, const float iou_threshold,
+                                                const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                                void* workspace, size_t workspace_size,
+                                                const mluOpTensorDescriptor_t output_desc, void* output,
+                                                int32_t* result_num);
+
+/* Writes the bytes of workspace that mluOpOmpNms3dNormal needs for boxes_desc [N, 7]; 0 if N is 0.
+ * Returns BAD_PARAM if an argument is null or boxes_desc is not as the operator requires; NOT_SUPPORTED if N is
+ * 2^31 or more or the tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetNms3dNormalWorkspaceSize(mluOpHandle_t handle,
+                                                                const mluOpTensorDescriptor_t boxes_desc,
+                                                                size_t* workspace_size);
+
 /* How mluOpOmpSoftNms decays the score of a box that overlaps a chosen one. */
 typedef enum {
   MLUOP_OMP_SOFT_NMS_NAIVE = 0,   /* 0 from iou_threshold on */

@@ -42,6 +42,8 @@ const struct {
      [](auto, auto) {
        return create_and_destroy(mluOpCreateSparseConvolutionDescriptor, mluOpDestroySparseConvolutionDescriptor);
      }},
+    {"mluOpCreateNmsDescriptor",
+     [](auto, auto) { return create_and_destroy(mluOpCreateNmsDescriptor, mluOpDestroyNmsDescriptor); }},
     {"mluOpCreate", [](auto, auto) { return mluOpCreate(nullptr); }, MLUOP_STATUS_BAD_PARAM},
     {"mluOpOmpSetStatistics", [](auto h, auto) { return mluOpOmpSetStatistics(h, 2); }, MLUOP_STATUS_BAD_PARAM},
     {"mluOpSetTensorDescriptorDim_v2",

@@ -57,7 +57,8 @@ bool Tensor::holds(const std::vector<std::byte>& copy) const {
 }
 
 Fault Tensor::change_desc(Decoder& decoder) {
-  if (!rule_.has_descriptor) return Fault::kNone;
+  // It may be absent.
+  if (!rule_.has_descriptor || (rule_.is_optional && count_ == 0)) return Fault::kNone;
   desc_ = faulty_desc_;
   check_success(mluOpResetTensorDescriptor(desc_), "mluOpResetTensorDescriptor");
   switch (decoder.number(0, 5)) {

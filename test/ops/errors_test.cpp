@@ -238,6 +238,8 @@ TEST(OpsErrors, Devices) {
       "dynamic_point_to_voxel_backward",
       "masked_col2im_forward",
       "masked_im2col_forward",
+      "nms",
+      "nms3d_normal",
       "nms_match",
       "nms_rotated",
       "soft_nms",

@@ -46,6 +46,10 @@ const Sizes kSizes[] = {
      {{"num_act_in", 500}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}},
     {"masked_col2im_forward", {{"channels", 40}, {"height", 30}, {"width", 31}, {"mask_cnt", 900}}},
     {"masked_im2col_forward", {{"channels", 20}, {"height", 15}, {"width", 16}, {"mask_cnt", 900}}},
+    {"nms", {{"n", 3000}, {"max_output_size", 200}, {"mode", 1}}},
+    {"nms", {{"n", 700}, {"batches", 1}, {"input_layout", 1}, {"box_mode", 1}}},
+    {"nms", {{"n", 700}, {"planar", 0}}},
+    {"nms3d_normal", {{"n", 2000}}},
     {"nms_match", {{"n", 1500}, {"side", 20}}},
     {"nms_rotated", {{"n", 2000}, {"columns", 6}, {"iou_percent", 25}}},
     {"nms_rotated", {{"n", 500}, {"iou_percent", -10}, {"specials", 1}}},
@@ -64,7 +68,8 @@ const Sizes kSizes[] = {
 
 // Operators that multiply values of two tensors or square them: their products are subnormal.
 bool multiplies(const std::string& op) {
-  return op.starts_with("indice") || op.starts_with("three") || op == "ball_query" || op == "boxes_overlap_bev";
+  return op.starts_with("indice") || op.starts_with("three") || op.starts_with("nms") || op == "ball_query" ||
+         op == "boxes_overlap_bev";
 }
 
 Case of_magnitude(const Case& made, Magnitude magnitude, mluOpDataType_t dtype) {
