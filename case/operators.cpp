@@ -8,6 +8,7 @@
 namespace mluop::cases {
 
 // The tables, one for each file of operators/.
+std::vector<Operator> axis_aligned_nms_operators();
 std::vector<Operator> ball_query_operators();
 std::vector<Operator> boxes_overlap_bev_operators();
 std::vector<Operator> dynamic_scatter_operators();
@@ -94,9 +95,10 @@ const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
     for (const auto& table :
-         {ball_query_operators, boxes_overlap_bev_operators, dynamic_scatter_operators, get_indice_pairs_operators,
-          indice_convolution_operators, masked_convolution_operators, nms_operators, rotated_box_operators,
-          three_interpolate_operators, three_nn_operators, voxel_pooling_operators, voxelization_operators}) {
+         {axis_aligned_nms_operators, ball_query_operators, boxes_overlap_bev_operators, dynamic_scatter_operators,
+          get_indice_pairs_operators, indice_convolution_operators, masked_convolution_operators, nms_operators,
+          rotated_box_operators, three_interpolate_operators, three_nn_operators, voxel_pooling_operators,
+          voxelization_operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

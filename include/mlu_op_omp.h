@@ -242,6 +242,113 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetNms3dNormalWorkspaceSize(mluOpHandle_t ha
                                                                 const mluOpTensorDescriptor_t boxes_desc,
                                                                 size_t* workspace_size);
 
+/* How mluOpOmpSoftNms decays the score of a box that overlaps a chosen one. */
+typedef enum {
+  MLUOP_OMP_SOFT_NMS_NAIVE = 0,   /* 0 from iou_threshold on */
+  MLUOP_OMP_SOFT_NMS_LINEAR = 1,  /* times 1 - IoU from iou_threshold on */
+  MLUOP_OMP_SOFT_NMS_GAUSSIAN = 2 /* times exp(-IoU^2 / sigma) */
+} mluOpOmpSoftNmsMethod_t;
+
+/* Soft NMS (mmcv softnms): chooses the box of the highest score, decays the scores of the boxes that overlap it,
+ * drops those below min_score, and repeats with the boxes that remain.
+ *
+ *   area(a) = (x2 - x1 + offset) (y2 - y1 + offset)
+ *   I(a, b) = max(0, min(x2_a, x2_b) - max(x1_a, x1_b) + offset) max(0, the same of y)
+ *   IoU(a, b) = I / (area(a) + area(b) - I)
+ *   Step k chooses the first box of the highest score. It becomes row k of the outputs, and the first of the
+ *   remaining boxes takes its place. Then the score of each remaining box b is multiplied by
+ *     naive:    0 if IoU(chosen, b) >= iou_threshold, else 1
+ *     linear:   1 - IoU(chosen, b) if IoU(chosen, b) >= iou_threshold, else 1
+ *     gaussian: exp(-IoU(chosen, b)^2 / sigma)
+ *   Last, from the first box to the last, one whose score is less than min_score is dropped; the last box takes
+ *   its place and is examined next.
+ *
+ * | tensor     | shape                                 | dtype | layout |
+ * |------------|---------------------------------------|-------|--------|
+ * | boxes      | [N, 4]: x1, y1, x2, y2                | FLOAT | any    |
+ * | scores     | [N]                                   | FLOAT | any    |
+ * | dets       | [N, 5]: x1, y1, x2, y2, decayed score | FLOAT | any    |
+ * | inds       | [N]                                   | INT32 | any    |
+ * | result_num | one number, without descriptor        | INT32 |        |
+ *
+ * Units: coordinates have one unit; offset is 1 if x2 and y2 are the last pixels of a box, 0 if its edges.
+ * Outputs: the call writes every element. The first result_num[0] rows of dets and elements of inds are the boxes
+ *   in the order in which they are chosen; the others are 0 (mmcv leaves those of dets as they are). The first box
+ *   is chosen even if its score is less than min_score. N = 0: result_num[0] is 0; the data of tensors and the
+ *   workspace may be null. Of equal scores, the first in the order that the moves above leave is chosen, which is
+ *   not always the one of the lowest index. A box whose score is NaN is never dropped; it is chosen when it is
+ *   the first of those that remain. An IoU of NaN leaves a score unchanged; in gaussian, it makes the score NaN.
+ * Determinism: the result is exact: the bits of the serial loop of the definition in fp32, at every thread count
+ *   and on every instruction set. exp is expf of the C library, as in mmcv.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 30 bytes a box.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      method is not a valid enumerator; offset is neither 0 nor 1; result_num is null; workspace_size
+ *                  is less than the query returns, or workspace is null although that is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: boxes are numbered by int32
+ *
+ * Definition: mmcv softnms; arXiv:1704.04503. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpSoftNms(mluOpHandle_t handle, const mluOpOmpSoftNmsMethod_t method,
+                                            const float iou_threshold, const float sigma, const float min_score,
+                                            const int offset, const mluOpTensorDescriptor_t boxes_desc,
+                                            const void* boxes, const mluOpTensorDescriptor_t scores_desc,
+                                            const void* scores, void* workspace, size_t workspace_size,
+                                            const mluOpTensorDescriptor_t dets_desc, void* dets,
+                                            const mluOpTensorDescriptor_t inds_desc, void* inds,
+                                            int32_t* result_num);
+
+/* Writes the bytes of workspace that mluOpOmpSoftNms needs for boxes_desc [N, 4]; 0 if N is 0.
+ * Returns BAD_PARAM if an argument is null or boxes_desc is not as the operator requires; NOT_SUPPORTED if N is
+ * 2^31 or more or the tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetSoftNmsWorkspaceSize(mluOpHandle_t handle,
+                                                            const mluOpTensorDescriptor_t boxes_desc,
+                                                            size_t* workspace_size);
+
+/* NMS match (mmcv nms_match): groups boxes by the box that NMS keeps of them.
+ *
+ *   In descending order of scores, a box that no group has yet starts a group, and takes each later one that no
+ *   group has and whose IoU with it is iou_threshold or more: the IoU of mluOpOmpSoftNms with offset 0.
+ *   Of equal scores, the lower index comes first; NaN come before all numbers.
+ *   members = the indices of the boxes of each group, one group after the other, in this order
+ *   group_sizes[0 .. group_num[0] - 1] = the boxes of each group
+ *
+ * | tensor      | shape                          | dtype | layout |
+ * |-------------|--------------------------------|-------|--------|
+ * | dets        | [N, 5]: x1, y1, x2, y2, score  | FLOAT | any    |
+ * | members     | [N]                            | INT32 | any    |
+ * | group_sizes | [N]                            | INT32 | any    |
+ * | group_num   | one number, without descriptor | INT32 |        |
+ *
+ * Outputs: the call writes every element: group_sizes is 0 from group_num[0] on. Every box is in one group, whose
+ *   first member is the box that is kept. N = 0: group_num[0] is 0; the data of tensors and the workspace may be
+ *   null. An IoU of NaN, as of boxes with NaN or of two boxes without area, is less than any threshold. If
+ *   iou_threshold is NaN, each box is a group; if it is 0 or less, boxes without overlap are in one group too.
+ * Determinism: the result is exact: that of the serial definition in fp32, at every thread count and on every
+ *   instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 50 bytes a box.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      group_num is null; workspace_size is less than the query returns, or workspace is null although
+ *                  that is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: boxes are numbered by int32
+ *
+ * Definition: mmcv nms_match; arXiv:1904.04821. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpNmsMatch(mluOpHandle_t handle, const float iou_threshold,
+                                             const mluOpTensorDescriptor_t dets_desc, const void* dets,
+                                             void* workspace, size_t workspace_size,
+                                             const mluOpTensorDescriptor_t members_desc, void* members,
+                                             const mluOpTensorDescriptor_t group_sizes_desc, void* group_sizes,
+                                             int32_t* group_num);
+
+/* Writes the bytes of workspace that mluOpOmpNmsMatch needs for dets_desc [N, 5]; 0 if N is 0.
+ * Returns BAD_PARAM if an argument is null or dets_desc is not as the operator requires; NOT_SUPPORTED if N is
+ * 2^31 or more or the tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetNmsMatchWorkspaceSize(mluOpHandle_t handle,
+                                                             const mluOpTensorDescriptor_t dets_desc,
+                                                             size_t* workspace_size);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

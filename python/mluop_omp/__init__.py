@@ -18,7 +18,13 @@ MLUOP_LOG_LEVEL is off unless it is set, as exceptions carry the messages of the
 from mluop_omp._install import install
 from mluop_omp._library import MluOpError, Status
 from mluop_omp._settings import __version__, algorithm, info, release_memory, threads
-from mluop_omp.boxes import box_iou_rotated, boxes_overlap_bev, nms_rotated
+from mluop_omp.boxes import (
+    box_iou_rotated,
+    boxes_overlap_bev,
+    nms_match,
+    nms_rotated,
+    soft_nms,
+)
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
 from mluop_omp.points import ball_query, three_interpolate, three_interpolate_backward, three_nn
 from mluop_omp.sparse_conv import (
@@ -53,8 +59,10 @@ __all__ = [
     "install",
     "masked_col2im",
     "masked_im2col",
+    "nms_match",
     "nms_rotated",
     "release_memory",
+    "soft_nms",
     "three_interpolate",
     "three_interpolate_backward",
     "three_nn",

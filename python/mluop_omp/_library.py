@@ -60,6 +60,10 @@ DECLARATIONS = {
     "mluOpOmpReleaseMemory": "p",
     "mluOpOmpVoxelPoolingBackward": "ppppppp",
     "mluOpOmpBoxesOverlapBev": "ppppppp",
+    "mluOpOmpSoftNms": "pifffipppppsppppp",
+    "mluOpOmpGetSoftNmsWorkspaceSize": "ppp",
+    "mluOpOmpNmsMatch": "pfpppsppppp",
+    "mluOpOmpGetNmsMatchWorkspaceSize": "ppp",
 }
 # An integer of any type is passed as a pointer, which takes a third of the time. On 64-bit machines
 # both have a register or 8 bytes of the stack, of which the function reads the bytes of its type.

@@ -96,3 +96,73 @@ def boxes_overlap_bev(boxes_a: np.ndarray, boxes_b: np.ndarray) -> np.ndarray:
     Source: mluOpOmpBoxesOverlapBev; PointRCNN, arXiv:1812.04244; mmcv boxes_overlap_bev.
     """
     return _boxes.boxes_overlap_bev(NUMPY, boxes_a, boxes_b)
+
+
+def soft_nms(
+    boxes: np.ndarray,
+    scores: np.ndarray,
+    iou_threshold: float = 0.3,
+    sigma: float = 0.5,
+    min_score: float = 1e-3,
+    method: str = "linear",
+    offset: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Decays the scores of boxes that overlap one of a higher score: soft NMS (mmcv).
+
+    A step chooses the box of the highest score, multiplies those of the remaining boxes by a weight
+    that depends on their IoU with it, and drops boxes whose score is less than min_score. The
+    weight is
+
+    - "naive": 0 if the IoU is iou_threshold or more, else 1;
+    - "linear": 1 - IoU if the IoU is iou_threshold or more, else 1;
+    - "gaussian": exp(-IoU^2 / sigma).
+
+    Args:
+        boxes: float32 [N, 4]: x1, y1, x2, y2.
+        scores: float32 [N].
+        iou_threshold: not read by "gaussian".
+        sigma: read by "gaussian" only.
+        min_score: the first box is chosen even if its score is less.
+        method: "naive", "linear" or "gaussian".
+        offset: 1 if x2 and y2 are the last pixels of a box, 0 if its edges.
+
+    Returns:
+        dets: float32 [K, 5]: the boxes with their decayed scores, in the order in which they are
+            chosen.
+        inds: int32 [K], their indices. (softnms of mmcv._ext returns int64.) Both have the bits of
+            mmcv's serial loop, with its order of equal scores, at any number of threads.
+
+    Raises:
+        MluOpError: method is another word; offset is neither 0 nor 1; shapes or dtypes differ from
+            those above.
+
+    Source: mluOpOmpSoftNms; arXiv:1704.04503; mmcv soft_nms.
+    """
+    arguments = (boxes, scores, iou_threshold, sigma, min_score, method, offset)
+    return _boxes.soft_nms(NUMPY, *arguments)
+
+
+def nms_match(dets: np.ndarray, iou_threshold: float) -> tuple[np.ndarray, np.ndarray]:
+    """Groups boxes by the box that NMS keeps of them (mmcv).
+
+    In descending order of scores, a box that no group has yet starts a group, and takes each later
+    one that no group has and whose IoU with it is iou_threshold or more. Of equal scores, the lower
+    index comes first; NaN come before all numbers.
+
+    Args:
+        dets: float32 [N, 5]: x1, y1, x2, y2, score.
+        iou_threshold: of 0 or less, boxes without overlap are in one group too; NaN makes each box
+            a group.
+
+    Returns:
+        members: int32 [N], the indices of the boxes of each group, one group after the other: the
+            one that is kept, then the others in descending order of scores.
+        group_sizes: int32 [K], the boxes of each group. ``np.split(members,
+            group_sizes.cumsum()[:-1])`` is the list that mmcv returns.
+
+    Raises:
+        MluOpError: shapes or dtypes differ from those above.
+
+    Source: mluOpOmpNmsMatch; arXiv:1904.04821; mmcv nms_match.
+    """
+    return _boxes.nms_match(NUMPY, dets, iou_threshold)

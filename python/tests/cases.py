@@ -29,7 +29,7 @@ DIFFERENTIABLE = {
     "indice_conv_backward_filter": [0, 1],
 }
 # Those whose first output has none, although it is of floats.
-WITHOUT_GRADIENT = ["box_iou_rotated", "boxes_overlap_bev", "voxelization"]
+WITHOUT_GRADIENT = ["box_iou_rotated", "boxes_overlap_bev", "soft_nms", "voxelization"]
 
 
 def generator() -> torch.Generator:
@@ -100,6 +100,20 @@ def _nms_rotated(N=20):
 
 def _boxes_overlap_bev(N=9, M=7):
     return boxes(N, 7, 3), boxes(M, 7, 3).flip(0)
+
+
+def _corners(N: int) -> torch.Tensor:
+    numbers = boxes(N, 4, 2)
+    numbers[:, 2:] += numbers[:, :2]
+    return numbers
+
+
+def _soft_nms(N=20, method="gaussian"):
+    return _corners(N), floats(N).abs(), 0.3, 0.5, 0.05, method, 0
+
+
+def _nms_match(N=20):
+    return torch.cat((_corners(N), floats(N, 1)), 1), 0.3
 
 
 def _ball_query(B=2, M=5, N=20, nsample=4):

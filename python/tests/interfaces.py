@@ -85,6 +85,18 @@ class Mmcv:
         self.ext.iou3d_boxes_overlap_bev_forward(boxes_a, boxes_b, overlaps)
         return (overlaps,)
 
+    def soft_nms(self, boxes, scores, *arguments):
+        *numbers, method, offset = arguments
+        dets = unwritten(boxes, len(boxes), 5)
+        method = ("naive", "linear", "gaussian").index(method)
+        inds = self.ext.softnms(boxes, scores, dets, *numbers, method=method, offset=offset)
+        return dets[: len(inds)], inds
+
+    def nms_match(self, dets, iou_threshold):
+        groups = self.ext.nms_match(dets, iou_threshold)
+        sizes = torch.tensor([len(group) for group in groups], dtype=torch.int32)
+        return torch.tensor(sum(groups, []), dtype=torch.int32), sizes
+
     def three_nn(self, unknown, known):
         dist2, idx = unwritten(unknown, *unknown.shape), _integers(*unknown.shape)
         self.ext.three_nn_forward(unknown, known, dist2, idx, b=0, n=0, m=0)

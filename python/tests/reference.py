@@ -135,6 +135,56 @@ def nms_rotated(boxes, scores, iou_threshold):
     return np.array(kept, np.int32)
 
 
+def _overlaps_of_boxes(box, boxes, offset):
+    """Returns the IoU of a box with others, in float32."""
+    low, high = np.maximum(box[:2], boxes[:, :2]), np.minimum(box[2:4], boxes[:, 2:4])
+    shared = np.maximum(high - low + np.float32(offset), 0).prod(1)
+    of_box, of_boxes = (
+        (each[..., 2:4] - each[..., :2] + np.float32(offset)).prod(-1) for each in (box, boxes)
+    )
+    with np.errstate(invalid="ignore"):
+        return shared / (of_box + of_boxes - shared)
+
+
+def _weights(ious, method, iou_threshold, sigma):
+    if method == "gaussian":
+        return np.exp(-(ious * ious) / np.float32(sigma))
+    return np.where(ious >= np.float32(iou_threshold), 0 if method == "naive" else 1 - ious, 1)
+
+
+def soft_nms(boxes, scores, iou_threshold, sigma, min_score, method, offset):
+    dets = np.concatenate((boxes, scores[:, np.newaxis]), 1).astype(np.float32)
+    inds, k = np.arange(len(dets), dtype=np.int32), 0
+    while k < len(dets):
+        chosen = k if np.isnan(dets[k, 4]) else k + np.nanargmax(dets[k:, 4])
+        for array in (dets, inds):
+            array[[k, chosen]] = array[[chosen, k]]
+        ious = _overlaps_of_boxes(dets[k], dets[k + 1 :], offset)
+        dets[k + 1 :, 4] *= _weights(ious, method, iou_threshold, sigma).astype(np.float32)
+        k, i = k + 1, k + 1
+        while i < len(dets):
+            if dets[i, 4] < np.float32(min_score):
+                dets[i], inds[i] = dets[-1], inds[-1]
+                dets, inds = dets[:-1], inds[:-1]
+            else:
+                i += 1
+    return dets, inds
+
+
+def nms_match(dets, iou_threshold):
+    dets = dets.astype(np.float32)
+    remaining = np.lexsort((-dets[:, 4], ~np.isnan(dets[:, 4])))
+    groups = []
+    while len(remaining):
+        ious = _overlaps_of_boxes(dets[remaining[0]], dets[remaining], 0)
+        is_member = ious >= np.float32(iou_threshold)
+        is_member[0] = True
+        groups.append(remaining[is_member])
+        remaining = remaining[~is_member]
+    sizes = [len(group) for group in groups]
+    return np.array([i for group in groups for i in group], np.int32), np.array(sizes, np.int32)
+
+
 def _corners_bev(center, sides, cos, sin):
     """Returns the corners of a box, the first again at the end."""
     low, high = center - sides / 2, center + sides / 2

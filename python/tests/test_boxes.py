@@ -197,3 +197,88 @@ def test_arguments_that_do_not_fit_are_refused(arguments, text):
 def test_aligned_boxes_are_pairs():
     with pytest.raises(mluop_omp.MluOpError, match="bbox2"):
         mluop_omp.box_iou_rotated(np.ones((3, 5), "f"), np.ones((2, 5), "f"), aligned=True)
+
+
+# Boxes, scores, and by method the order and the scores of the chosen boxes: the example of mmcv.
+SOFT_NMS_BOXES = ((6, 3, 8, 7), (3, 6, 9, 11), (3, 7, 10, 12), (1, 4, 13, 7))
+SOFT_NMS_SCORES = (0.6, 0.9, 0.7, 0.2)
+SOFT_NMS_CHOSEN = {
+    "naive": ([1, 0, 3], (0.9, 0.6, 0.2)),
+    "linear": ([1, 0, 2, 3], (0.9, 0.6, 0.29024392, 0.2)),
+    "gaussian": ([1, 0, 2, 3], (0.9, 0.59630775, 0.35275510, 0.18650459)),
+}
+
+
+@pytest.mark.parametrize("method", SOFT_NMS_CHOSEN)
+def test_soft_nms_of_the_example(method):
+    boxes, scores = box_array(*SOFT_NMS_BOXES), box_array(*SOFT_NMS_SCORES)
+    chosen, decayed = SOFT_NMS_CHOSEN[method]
+    dets, inds = mluop_omp.soft_nms(boxes, scores, method=method)
+    assert dets.dtype == np.float32 and inds.dtype == np.int32
+    assert_array_equal(inds, chosen)
+    assert_array_equal(dets[:, :4], boxes[chosen])
+    assert_allclose(dets[:, 4], decayed, rtol=1e-6)
+
+
+def test_soft_nms_keeps_the_order_of_mmcv_for_equal_scores():
+    boxes = np.arange(16, dtype=np.float32).reshape(4, 4)
+    # The first box takes the place of a chosen one, and the last that of a dropped one.
+    assert_array_equal(mluop_omp.soft_nms(boxes[:3], box_array(0.5, 0.5, 1))[1], [2, 1, 0])
+    dropped = mluop_omp.soft_nms(boxes, box_array(1, 0.25, 0.5, 0.5), min_score=0.375)
+    assert_array_equal(dropped[1], [0, 3, 2])
+
+
+def corner_boxes(rng, count, extent):
+    corners = rng.uniform(-extent, extent, (count, 2))
+    return np.concatenate((corners, corners + rng.uniform(1, 4, (count, 2))), 1).astype(np.float32)
+
+
+@pytest.mark.parametrize("method", SOFT_NMS_CHOSEN)
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 300])
+def test_soft_nms(rng, count, method):
+    scores = rng.choice([0.125, 0.25, 0.5, 0.75], count).astype(np.float32)
+    for offset in (0, 1):
+        arguments = (corner_boxes(rng, count, 8), scores, 0.3, 0.5, 0.1, method, offset)
+        dets, inds = mluop_omp.soft_nms(*arguments)
+        expected_dets, expected_inds = reference.soft_nms(*arguments)
+        assert_allclose(dets, expected_dets, rtol=1e-5)
+        if method != "gaussian":  # NumPy's exp may differ in the last bit, and with it the order.
+            assert_array_equal(inds, expected_inds)
+
+
+def test_soft_nms_refuses_other_methods_and_offsets():
+    boxes, scores = np.ones((3, 4), "f"), np.ones(3, "f")
+    with pytest.raises(mluop_omp.MluOpError, match="expected one of naive, linear, gaussian"):
+        mluop_omp.soft_nms(boxes, scores, method="hard")
+    with pytest.raises(mluop_omp.MluOpError, match="offset is 2, expected 0 or 1"):
+        mluop_omp.soft_nms(boxes, scores, offset=2)
+
+
+# The IoU of boxes 1 and 3, and of 1 and 0, is 0.5; of 3 and 4 0.6.
+MATCHED = (
+    *((0, 0, 4, 2, 0.5), (0, 0, 4, 1, 0.9), (10, 0, 12, 2, 0.7)),
+    *((0, 0, 4, 2, 0.9), (1, 0, 5, 2, 0.6)),
+)
+# By threshold.
+GROUPS = {
+    0.5: [[1, 3, 0], [2], [4]],
+    0.55: [[1], [3, 4, 0], [2]],
+    0: [[1, 3, 2, 4, 0]],
+    math.nan: [[1], [3], [2], [4], [0]],
+}
+
+
+@pytest.mark.parametrize("threshold", GROUPS)
+def test_nms_match_of_the_example(threshold):
+    members, sizes = mluop_omp.nms_match(box_array(*MATCHED), threshold)
+    assert members.dtype == sizes.dtype == np.int32
+    groups = np.split(members, sizes.cumsum()[:-1])
+    assert [group.tolist() for group in groups] == GROUPS[threshold]
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 300])
+def test_nms_match(rng, count):
+    scores = rng.choice([0.0, -0.0, 0.5, np.nan, np.inf, -np.inf], (count, 1))
+    dets = np.concatenate((corner_boxes(rng, count, 8), scores), 1).astype(np.float32)
+    for found, expected in zip(mluop_omp.nms_match(dets, 0.3), reference.nms_match(dets, 0.3)):
+        assert_array_equal(found, expected)

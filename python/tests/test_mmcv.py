@@ -107,6 +107,36 @@ def test_nms_rotated(threshold):
     assert sorted(keep.tolist()) == list(range(6))
 
 
+@pytest.mark.parametrize("method", test_boxes.SOFT_NMS_CHOSEN)
+def test_soft_nms(method):
+    boxes = torch.tensor(test_boxes.SOFT_NMS_BOXES, dtype=torch.float32)
+    scores = torch.tensor(test_boxes.SOFT_NMS_SCORES)
+    for each in (boxes, boxes.t().contiguous().t(), boxes.bfloat16()):
+        dets, inds = ops.soft_nms(each, scores, 0.3, 0.5, 1e-3, method)
+        expected_dets, expected_inds = mt.soft_nms(boxes, scores, 0.3, 0.5, 1e-3, method)
+        assert inds.dtype is torch.int64 and inds.tolist() == expected_inds.tolist()
+        assert torch.equal(dets, expected_dets.to(each.dtype))
+    dets, inds = ops.soft_nms(boxes[:0], scores[:0], method=method)
+    assert dets.shape == (0, 5) and inds.shape == (0,)
+    extension = importlib.import_module("mmcv._ext")
+    dets = torch.zeros(3, 5)
+    with pytest.raises(mluop_omp.MluOpError, match="dets has shape"):
+        extension.softnms(boxes, scores, dets, 0.3, 0.5, 1e-3, method=1, offset=0)
+    with pytest.raises(mluop_omp.MluOpError, match="method is 3, expected one of"):
+        extension.softnms(boxes[:3], scores[:3], dets, 0.3, 0.5, 1e-3, method=3, offset=0)
+
+
+def test_nms_match():
+    dets = torch.tensor(test_boxes.MATCHED)
+    for each in (dets, dets.t().contiguous().t()):
+        groups = ops.nms_match(each, 0.5)
+        assert [group.tolist() for group in groups] == test_boxes.GROUPS[0.5]
+    groups = ops.nms_match(dets.numpy(), 0.5)
+    assert [group.tolist() for group in groups] == test_boxes.GROUPS[0.5]
+    assert ops.nms_match(dets[:0], 0.5) == []
+    assert importlib.import_module("mmcv._ext").nms_match(dets[:0], 0.5) == []
+
+
 def test_overlaps_of_boxes():
     first = torch.tensor([[0, 0, 0, 4, 2, 1.5, math.pi / 6]])
     second = torch.tensor([[1, 0.5, 0.5, 4, 2, 1.5, -math.pi / 6]])

@@ -39,6 +39,7 @@ HWY_INLINE uint64_t suppress_some(const SuppressionArgs& args, int64_t kept, int
     const int i = std::countr_zero(bits);
     if (!args.suppresses(args.boxes, kept, first + i)) continue;
     args.is_suppressed[first + i] = 1;
+    if (args.suppressor != nullptr) args.suppressor[first + i] = static_cast<uint32_t>(kept);
     suppressed |= uint64_t{1} << i;
   }
   return tested & ~suppressed;

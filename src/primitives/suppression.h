@@ -23,6 +23,8 @@ struct SuppressionArgs {
   const void* boxes;
   bool tests_all_pairs;
   uint8_t* is_suppressed;  // [bounds.padded_count], written
+  // [bounds.count], written where a box is suppressed: the first box that does. null: not wanted
+  uint32_t* suppressor = nullptr;
 };
 
 // A block of kBoxes boxes from `first` on.

@@ -14,7 +14,8 @@ struct Sizes {
 };
 
 // Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and
-// trees, hashed and direct cells, all pairs and those of a row or near each other.
+// trees, hashed and direct cells, all pairs and those of a row or near each other, steps in one launch
+// and in one each.
 const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
     {"box_iou_rotated", {{"n", 300}, {"m", 400}, {"mode", 1}}},
@@ -49,8 +50,11 @@ const Sizes kSizes[] = {
     {"nms", {{"n", 700}, {"batches", 1}, {"input_layout", 1}, {"box_mode", 1}}},
     {"nms", {{"n", 700}, {"planar", 0}}},
     {"nms3d_normal", {{"n", 2000}}},
+    {"nms_match", {{"n", 1500}, {"side", 20}}},
     {"nms_rotated", {{"n", 2000}, {"columns", 6}, {"iou_percent", 25}}},
     {"nms_rotated", {{"n", 500}, {"iou_percent", -10}, {"specials", 1}}},
+    {"soft_nms", {{"n", 20000}, {"method", MLUOP_OMP_SOFT_NMS_NAIVE}}},
+    {"soft_nms", {{"n", 500}, {"method", MLUOP_OMP_SOFT_NMS_GAUSSIAN}}},
     {"three_interpolate_backward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
     {"three_interpolate_backward", {{"b", 4}, {"c", 67}, {"m", 30}, {"n", 501}}},
     {"three_interpolate_forward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param, not_supported
-from mluop_omp._operators import boxes, masked_conv, points, sparse_conv, voxels
+from mluop_omp._operators import boxes as box_operators
+from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
 from mluop_omp.torch import _rulebooks, modules
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, to_int32, widened, write
 
@@ -29,7 +30,9 @@ __all__ = [
     "iou3d_boxes_overlap_bev_forward",
     "masked_col2im_forward",
     "masked_im2col_forward",
+    "nms_match",
     "nms_rotated",
+    "softnms",
     "three_interpolate_backward",
     "three_interpolate_forward",
     "three_nn_forward",
@@ -99,9 +102,9 @@ def box_iou_rotated(
     shape = (len(first),) if aligned else (len(first), len(second))
     if ious.numel() != math.prod(shape):
         raise bad_param(f"ious has {ious.numel()} elements, expected {math.prod(shape)}")
-    mode = dict(enumerate(boxes.MODES)).get(mode_flag, mode_flag)
+    mode = dict(enumerate(box_operators.MODES)).get(mode_flag, mode_flag)
     arguments = (first, second, mode, bool(aligned))
-    write({"ious": ious.view(shape)}, first.dtype, boxes.box_iou_rotated, *arguments)
+    write({"ious": ious.view(shape)}, first.dtype, box_operators.box_iou_rotated, *arguments)
 
 
 def nms_rotated(
@@ -121,14 +124,43 @@ def nms_rotated(
     """
     apply_num_threads()
     rows, scores = widened(dets, scores, least=torch.float32)
-    return boxes.nms_rotated(TORCH, rows, scores, iou_threshold).long()
+    return box_operators.nms_rotated(TORCH, rows, scores, iou_threshold).long()
 
 
 def iou3d_boxes_overlap_bev_forward(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:
     """Writes the shared areas, not IoUs, to ans_iou [N, M]."""
     apply_num_threads()
     first, second = widened(boxes_a, boxes_b, least=torch.float32)
-    write({"ans_iou": ans_iou}, first.dtype, boxes.boxes_overlap_bev, first, second)
+    write({"ans_iou": ans_iou}, first.dtype, box_operators.boxes_overlap_bev, first, second)
+
+
+def softnms(
+    boxes: Tensor,
+    scores: Tensor,
+    dets: Tensor,
+    iou_threshold: float,
+    sigma: float,
+    min_score: float,
+    method: int,
+    offset: int,
+) -> Tensor:
+    """Writes the first rows of dets [N, 5], one for each element of the result, int64 [K]."""
+    apply_num_threads()
+    rows, scores = widened(boxes, scores, least=torch.float32)
+    if dets.shape != (len(rows), 5):
+        raise bad_param(f"dets has shape {list(dets.shape)}, expected {[len(rows), 5]}")
+    name = dict(enumerate(box_operators.METHODS)).get(method, method)
+    arguments = (rows, scores, iou_threshold, sigma, min_score, name, offset)
+    chosen, inds = box_operators.soft_nms(TORCH, *arguments)
+    dets[: len(chosen)] = chosen
+    return inds.long()
+
+
+def nms_match(dets: Tensor, iou_threshold: float) -> list[list[int]]:
+    apply_num_threads()
+    (rows,) = widened(dets, least=torch.float32)
+    members, sizes = box_operators.nms_match(TORCH, rows, iou_threshold)
+    return [group.tolist() for group in members.split(sizes.tolist())] if len(rows) else []
 
 
 def masked_im2col_forward(

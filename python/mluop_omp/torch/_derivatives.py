@@ -301,6 +301,7 @@ DERIVATIVES = {
     "voxelization": _refuse("voxelization"),
     "box_iou_rotated": _refuse("box_iou_rotated"),
     "boxes_overlap_bev": _refuse("boxes_overlap_bev"),
+    "soft_nms": _refuse("soft_nms"),
     "dynamic_scatter": Derivative(_save_scatter, _dynamic_scatter, _dynamic_scatter_jvp),
     "dynamic_scatter_backward": Derivative(
         _save_gathered, _dynamic_scatter_backward, _dynamic_scatter_backward_jvp

@@ -101,6 +101,15 @@ def _boxes_overlap_bev_fake(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
     return boxes_a.new_empty(boxes_a.shape[0], boxes_b.shape[0])
 
 
+def _soft_nms_fake(boxes: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    K = _dynamic_size()
+    return boxes.new_empty(K, 5), _int32(boxes, K)
+
+
+def _nms_match_fake(dets: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor]:
+    return _int32(dets, dets.shape[0]), _int32(dets, _dynamic_size())
+
+
 def _ball_query_fake(
     new_xyz: Tensor, xyz: Tensor, min_radius: float, max_radius: float, nsample: int
 ) -> Tensor:
@@ -220,6 +229,19 @@ _define(
     "(Tensor boxes_a, Tensor boxes_b) -> Tensor",
     boxes.boxes_overlap_bev,
     _boxes_overlap_bev_fake,
+)
+_define(
+    "soft_nms",
+    "(Tensor boxes, Tensor scores, float iou_threshold=0.3, float sigma=0.5, "
+    'float min_score=1e-3, str method="linear", int offset=0) -> (Tensor dets, Tensor inds)',
+    boxes.soft_nms,
+    _soft_nms_fake,
+)
+_define(
+    "nms_match",
+    "(Tensor dets, float iou_threshold) -> (Tensor members, Tensor group_sizes)",
+    boxes.nms_match,
+    _nms_match_fake,
 )
 _define(
     "ball_query",

@@ -6,8 +6,9 @@ results are contiguous.
 
 Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
 torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
-`box_iou_rotated` and `boxes_overlap_bev` have none and say so; `ball_query`, `indice_pairs` and
-`nms_rotated` return integers. Under torch.autocast, operators compute in float32.
+`box_iou_rotated`, `boxes_overlap_bev` and `soft_nms` have none and say so; `ball_query`,
+`indice_pairs`, `nms_match` and `nms_rotated` return integers. Under torch.autocast, operators
+compute in float32.
 """
 
 from __future__ import annotations
@@ -61,6 +62,24 @@ def nms_rotated(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
 def boxes_overlap_bev(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
     """Returns the area that each pair of 3-D boxes shares: `mluop_omp.boxes_overlap_bev`."""
     return _ops.boxes_overlap_bev(boxes_a, boxes_b)
+
+
+def soft_nms(
+    boxes: Tensor,
+    scores: Tensor,
+    iou_threshold: float = 0.3,
+    sigma: float = 0.5,
+    min_score: float = 1e-3,
+    method: str = "linear",
+    offset: int = 0,
+) -> tuple[Tensor, Tensor]:
+    """Decays the scores of boxes that overlap one of a higher score: `mluop_omp.soft_nms`."""
+    return _ops.soft_nms(boxes, scores, iou_threshold, sigma, min_score, method, offset)
+
+
+def nms_match(dets: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor]:
+    """Groups boxes by the box that NMS keeps of them: `mluop_omp.nms_match`."""
+    return _ops.nms_match(dets, iou_threshold)
 
 
 def ball_query(
