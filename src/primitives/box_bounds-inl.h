@@ -17,8 +17,8 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Bit i: whether box `first` + i meets `other`, for the kGroupBoxes boxes from `first`, the first of a group. Boxes
-// that touch meet.
+// Bit i: whether box `first` + i meets `other`, for the kGroupBoxes boxes from `first`, the first of a group.
+// Boxes that touch meet.
 HWY_INLINE uint64_t boxes_that_meet(const Bounds& other, const BoxBounds& boxes, int64_t first) {
   const hn::CappedTag<float, 16> d;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
