@@ -18,7 +18,14 @@ MLUOP_LOG_LEVEL is off unless it is set, as exceptions carry the messages of the
 from mluop_omp._install import install
 from mluop_omp._library import MluOpError, Status
 from mluop_omp._settings import __version__, algorithm, info, release_memory, threads
-from mluop_omp.boxes import box_iou_rotated, boxes_overlap_bev, nms_rotated
+from mluop_omp.boxes import (
+    box_iou_rotated,
+    boxes_overlap_bev,
+    nms,
+    nms3d,
+    nms3d_normal,
+    nms_rotated,
+)
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
 from mluop_omp.points import ball_query, three_interpolate, three_interpolate_backward, three_nn
 from mluop_omp.sparse_conv import (
@@ -53,6 +60,9 @@ __all__ = [
     "install",
     "masked_col2im",
     "masked_im2col",
+    "nms",
+    "nms3d",
+    "nms3d_normal",
     "nms_rotated",
     "release_memory",
     "three_interpolate",

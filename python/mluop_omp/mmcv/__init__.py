@@ -7,10 +7,11 @@ or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes t
 mmcv compute tensors of the CPU with this library: ThreeInterpolate, three_nn, BallQuery,
 DynamicScatter, Voxelization, MaskedConv2d, the sparse convolutions SparseConv2d, SparseConv3d,
 SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d and SparseInverseConv3d, and
-the functions box_iou_rotated, nms_rotated, boxes_overlap_bev and boxes_iou3d. It works with
-mmcv-lite, which has no kernels, and with a full mmcv, whose kernels remain those of all other
-functions and devices, and of float64 in box_iou_rotated and nms_rotated. Transposed sparse
-convolutions and sparse pooling have no kernel here.
+the functions nms, nms_rotated, batched_nms, nms3d, nms3d_normal, box_iou_rotated,
+boxes_overlap_bev and boxes_iou3d. It works with mmcv-lite, which has no kernels, and with a full
+mmcv, whose kernels remain those of all other functions and devices, and of float64 in nms,
+nms_rotated and box_iou_rotated. Transposed sparse convolutions and sparse pooling have no kernel
+here.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _CPU_KERNELS = {
     "box_iou_rotated": _dispatch.SINGLE,
     "dynamic_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
     "hard_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
+    "nms": _dispatch.SINGLE,
     "nms_rotated": _dispatch.SINGLE,
 }
 

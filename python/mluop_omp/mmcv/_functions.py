@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param, not_supported
-from mluop_omp._operators import boxes, masked_conv, points, sparse_conv, voxels
+from mluop_omp._operators import boxes as box_operators
+from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
 from mluop_omp.torch import _rulebooks, modules
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, to_int32, widened, write
 
@@ -27,8 +29,11 @@ __all__ = [
     "indice_conv_backward",
     "indice_conv_forward",
     "iou3d_boxes_overlap_bev_forward",
+    "iou3d_nms3d_forward",
+    "iou3d_nms3d_normal_forward",
     "masked_col2im_forward",
     "masked_im2col_forward",
+    "nms",
     "nms_rotated",
     "three_interpolate_backward",
     "three_interpolate_forward",
@@ -99,9 +104,16 @@ def box_iou_rotated(
     shape = (len(first),) if aligned else (len(first), len(second))
     if ious.numel() != math.prod(shape):
         raise bad_param(f"ious has {ious.numel()} elements, expected {math.prod(shape)}")
-    mode = dict(enumerate(boxes.MODES)).get(mode_flag, mode_flag)
+    mode = dict(enumerate(box_operators.MODES)).get(mode_flag, mode_flag)
     arguments = (first, second, mode, bool(aligned))
-    write({"ious": ious.view(shape)}, first.dtype, boxes.box_iou_rotated, *arguments)
+    write({"ious": ious.view(shape)}, first.dtype, box_operators.box_iou_rotated, *arguments)
+
+
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, offset: int) -> Tensor:
+    """Returns the boxes that are kept, int64 [K]."""
+    apply_num_threads()
+    rows, scores = widened(boxes, scores, least=torch.float32)
+    return box_operators.nms(TORCH, rows, scores, iou_threshold, offset).long()
 
 
 def nms_rotated(
@@ -121,14 +133,43 @@ def nms_rotated(
     """
     apply_num_threads()
     rows, scores = widened(dets, scores, least=torch.float32)
-    return boxes.nms_rotated(TORCH, rows, scores, iou_threshold).long()
+    return box_operators.nms_rotated(TORCH, rows, scores, iou_threshold).long()
 
 
 def iou3d_boxes_overlap_bev_forward(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:
     """Writes the shared areas, not IoUs, to ans_iou [N, M]."""
     apply_num_threads()
     first, second = widened(boxes_a, boxes_b, least=torch.float32)
-    write({"ans_iou": ans_iou}, first.dtype, boxes.boxes_overlap_bev, first, second)
+    write({"ans_iou": ans_iou}, first.dtype, box_operators.boxes_overlap_bev, first, second)
+
+
+def iou3d_nms3d_forward(
+    boxes: Tensor, keep: Tensor, num_out: Tensor, nms_overlap_thresh: float
+) -> None:
+    """Writes which of the boxes, in descending order of scores, are kept, and their number.
+
+    The elements of keep beyond this number are left, as by mmcv's kernels.
+    """
+    _write_kept(box_operators.nms3d_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
+
+
+def iou3d_nms3d_normal_forward(
+    boxes: Tensor, keep: Tensor, num_out: Tensor, nms_overlap_thresh: float
+) -> None:
+    """As `iou3d_nms3d_forward`, without yaw."""
+    _write_kept(box_operators.nms3d_normal_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
+
+
+def _write_kept(
+    nms_of_sorted: Any, boxes: Tensor, keep: Tensor, num_out: Tensor, iou_threshold: float
+) -> None:
+    apply_num_threads()
+    (rows,) = widened(boxes, least=torch.float32)
+    if keep.shape != rows.shape[:1]:
+        raise bad_param(f"keep has shape {list(keep.shape)}, expected {list(rows.shape[:1])}")
+    kept = nms_of_sorted(TORCH, rows, iou_threshold)
+    keep[: len(kept)] = kept
+    num_out.fill_(len(kept))
 
 
 def masked_im2col_forward(
