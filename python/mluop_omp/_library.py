@@ -32,6 +32,11 @@ DECLARATIONS = {
     "mluOpGetVoxelizationWorkspaceSize": "ppppiiibppppp",
     "mluOpVoxelization": "pppppppiiibpspppppppp",
     "mluOpBoxIouRotated": "pibpppppp",
+    "mluOpCreateNmsDescriptor": "p",
+    "mluOpDestroyNmsDescriptor": "p",
+    "mluOpSetNmsDescriptor": "piiiiffiffib",
+    "mluOpGetNmsWorkspaceSize": "ppppp",
+    "mluOpNms": "pppppppsppp",
     "mluOpGetNmsRotatedWorkspaceSize": "ppp",
     "mluOpNmsRotated": "pfpppppsppp",
     "mluOpBallQuery": "pppppffipp",
@@ -64,6 +69,8 @@ DECLARATIONS = {
     "mluOpOmpGetSoftNmsWorkspaceSize": "ppp",
     "mluOpOmpNmsMatch": "pfpppsppppp",
     "mluOpOmpGetNmsMatchWorkspaceSize": "ppp",
+    "mluOpOmpGetNms3dNormalWorkspaceSize": "ppp",
+    "mluOpOmpNms3dNormal": "pfpppsppp",
 }
 # An integer of any type is passed as a pointer, which takes a third of the time. On 64-bit machines
 # both have a register or 8 bytes of the stack, of which the function reads the bytes of its type.

@@ -43,6 +43,36 @@ def box_iou_rotated(
     return _boxes.box_iou_rotated(NUMPY, boxes1, boxes2, mode, aligned)
 
 
+def nms(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, offset: int = 0) -> np.ndarray:
+    """Keeps the boxes with the higher scores of those that overlap: NMS (mmcv, torchvision).
+
+    In descending order of scores, a box is kept unless its IoU, intersection over union, with a box
+    that is kept before is greater than the threshold. Of equal scores, the lower index comes first;
+    NaN come before all numbers. Boxes of any score take part: of 0, negative, -infinity and NaN.
+
+    Args:
+        boxes: float16 or float32 [N, 4]: x1, y1, x2, y2 with x1 < x2 and y1 < y2. Other boxes
+            overlap none. Boxes of all classes suppress each other: shift those of each class to a
+            place of their own, as batched_nms of mmcv does.
+        scores: [N], of the dtype of boxes.
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+        offset: 0, or 1 if x2 and y2 are those of the last pixel of a box: it is added to each width
+            and height.
+
+    Returns:
+        int32 [K], the indices of the boxes that are kept, in descending order of scores: in every
+            run and at any number of threads those of mmcv's and torchvision's functions for CPUs,
+            which return int64. The IoU is computed in float32; one of NaN, of boxes with NaN or of
+            two boxes without area, suppresses nothing.
+
+    Raises:
+        MluOpError: offset is neither 0 nor 1; shapes or dtypes differ from those above.
+
+    Source: mluOpNms; mmcv nms; torchvision nms.
+    """
+    return _boxes.nms(NUMPY, boxes, scores, iou_threshold, offset)
+
+
 def nms_rotated(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
     """Keeps the boxes with the higher scores of those that overlap: NMS (mmcv).
 
@@ -70,6 +100,56 @@ def nms_rotated(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> 
     Source: mluOpNmsRotated; arXiv:1703.01086; mmcv nms_rotated.
     """
     return _boxes.nms_rotated(NUMPY, boxes, scores, iou_threshold)
+
+
+def nms3d(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
+    """Keeps the 3-D boxes with the higher scores of those that overlap in the ground plane (mmcv).
+
+    In descending order of scores, a box is kept unless its IoU with a box that is kept before is
+    greater than the threshold. Of equal scores, the lower index comes first; NaN come before all
+    numbers. With I the `boxes_overlap_bev` of the box that is kept and the other one,
+    ``IoU = I / max(dx1 dy1 + dx2 dy2 - I, 1e-8)``, in float32.
+
+    Args:
+        boxes: float32 [N, 7]: x, y, z, dx, dy, dz, yaw as in `boxes_overlap_bev`.
+        scores: float32 [N].
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+
+    Returns:
+        int32 [K], the indices of the boxes that are kept, in descending order of scores; the same
+            in every run and at any number of threads.
+
+    Raises:
+        MluOpError: shapes or dtypes differ from those above.
+
+    Source: mluOpNms with boxes of 7 numbers; PointRCNN, arXiv:1812.04244; mmcv nms3d.
+    """
+    return _boxes.nms3d(NUMPY, boxes, scores, iou_threshold)
+
+
+def nms3d_normal(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
+    """Keeps the 3-D boxes with the higher scores of those that overlap without yaw (mmcv).
+
+    As `nms3d`, but I is the area that both rectangles share if yaw is 0: those from
+    ``(x - dx / 2, y - dy / 2)`` to ``(x + dx / 2, y + dy / 2)``, without a margin.
+
+    Args:
+        boxes: float32 [N, 7]: x, y, z, dx, dy, dz, yaw. x, y, dx and dy have one unit; z, dz and
+            yaw are not read. A box overlaps no other if dx or dy is not positive, or if a corner or
+            the area is NaN or infinite.
+        scores: float32 [N].
+        iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
+
+    Returns:
+        int32 [K], the indices of the boxes that are kept, in descending order of scores; the same
+            in every run and at any number of threads.
+
+    Raises:
+        MluOpError: shapes or dtypes differ from those above.
+
+    Source: mluOpOmpNms3dNormal; mmcv nms3d_normal.
+    """
+    return _boxes.nms3d_normal(NUMPY, boxes, scores, iou_threshold)
 
 
 def boxes_overlap_bev(boxes_a: np.ndarray, boxes_b: np.ndarray) -> np.ndarray:

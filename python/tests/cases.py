@@ -94,6 +94,19 @@ def _box_iou_rotated(N=9, M=7, mode="iou", aligned=False):
     return boxes(N, 5, 2), boxes(M, 5, 2).flip(0), mode, aligned
 
 
+def _nms(N=20, offset=0):
+    corners = floats(N, 4)
+    corners[:, 2:] = corners[:, :2] + corners[:, 2:].abs() + 0.5
+    return corners, floats(N), 0.3, offset
+
+
+def _nms3d(N=20):
+    return boxes(N, 7, 3), floats(N), 0.3
+
+
+_nms3d_normal = _nms3d
+
+
 def _nms_rotated(N=20):
     return boxes(N, 5, 2), floats(N), 0.3
 

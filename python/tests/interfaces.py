@@ -80,6 +80,21 @@ class Mmcv:
         arguments = (boxes, scores, none, boxes, none, iou_threshold, False)
         return (self.ext.nms_rotated(*arguments),)
 
+    def nms(self, boxes, scores, iou_threshold, offset):
+        return (self.ext.nms(boxes, scores, iou_threshold=iou_threshold, offset=offset),)
+
+    def nms3d(self, boxes, scores, iou_threshold):
+        return self._kept(self.ext.iou3d_nms3d_forward, boxes, scores, iou_threshold)
+
+    def nms3d_normal(self, boxes, scores, iou_threshold):
+        return self._kept(self.ext.iou3d_nms3d_normal_forward, boxes, scores, iou_threshold)
+
+    def _kept(self, nms_of_sorted, boxes, scores, iou_threshold):
+        order = scores.sort(0, descending=True)[1]
+        keep, num_out = unwritten(order, len(order)), unwritten(order)
+        nms_of_sorted(boxes[order], keep, num_out, nms_overlap_thresh=iou_threshold)
+        return (order[keep[:num_out]],)
+
     def boxes_overlap_bev(self, boxes_a, boxes_b):
         overlaps = unwritten(boxes_a, len(boxes_a), len(boxes_b))
         self.ext.iou3d_boxes_overlap_bev_forward(boxes_a, boxes_b, overlaps)

@@ -1,6 +1,7 @@
 """The definitions of the operators as plain loops in NumPy, accumulating in double.
 
-boxes_overlap_bev alone is computed in float32: its definition includes the rounding errors.
+boxes_overlap_bev, nms, nms3d and nms3d_normal are computed in float32: their definitions include
+the rounding errors.
 """
 
 from __future__ import annotations
@@ -126,10 +127,13 @@ def box_iou_rotated(boxes1, boxes2, mode="iou", aligned=False):
     return out
 
 
-def nms_rotated(boxes, scores, iou_threshold):
+def _kept(boxes, scores, iou_threshold, iou):
+    """Returns the boxes that are kept. iou(boxes, box): of kept boxes and another one."""
+    numbers = np.where(np.isnan(scores), np.inf, scores)
+    order = sorted(range(len(boxes)), key=lambda i: (not np.isnan(scores[i]), -numbers[i]))
     kept: list[int] = []
-    for i in np.lexsort((-scores, ~np.isnan(scores))):
-        ious = box_iou_rotated(boxes[kept, :5], boxes[i : i + 1, :5])
+    for i in order:
+        ious = iou(boxes[kept], boxes[i : i + 1])
         if not (np.float32(ious) > np.float32(iou_threshold)).any():
             kept.append(i)
     return np.array(kept, np.int32)
@@ -183,6 +187,26 @@ def nms_match(dets, iou_threshold):
         remaining = remaining[~is_member]
     sizes = [len(group) for group in groups]
     return np.array([i for group in groups for i in group], np.int32), np.array(sizes, np.int32)
+
+
+def nms_rotated(boxes, scores, iou_threshold):
+    return _kept(boxes[:, :5], scores, iou_threshold, box_iou_rotated)
+
+
+def _sides(a, b, offset=0):
+    """Returns the width and height that rectangles (x1, y1, x2, y2) share."""
+    shared = np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]) + np.float32(offset)
+    return np.maximum(shared, 0)
+
+
+@np.errstate(invalid="ignore", divide="ignore")
+def nms(boxes, scores, iou_threshold, offset=0):
+    def iou(a, b):
+        areas = [np.prod(box[:, 2:] - box[:, :2] + np.float32(offset), 1) for box in (a, b)]
+        shared = np.prod(_sides(a, b, offset), 1)
+        return shared / (areas[0] + areas[1] - shared)
+
+    return _kept(boxes.astype(np.float32), scores, iou_threshold, iou)
 
 
 def _corners_bev(center, sides, cos, sin):
@@ -241,6 +265,29 @@ def boxes_overlap_bev(boxes_a, boxes_b):
         if np.isfinite((boxes_a[n, read], boxes_b[m, read])).all():
             out[n, m] = _overlap_bev(boxes_a[n], boxes_b[m])
     return out
+
+
+def _iou_bev(a, b, shared):
+    areas = [box[:, 3] * box[:, 4] for box in (a, b)]
+    return shared / np.fmax(areas[0] + areas[1] - shared, np.float32(1e-8))
+
+
+def nms3d(boxes, scores, iou_threshold):
+    def iou(a, b):
+        return _iou_bev(a, b, boxes_overlap_bev(a, b)[:, 0])
+
+    return _kept(boxes.astype(np.float32), scores, iou_threshold, iou)
+
+
+def nms3d_normal(boxes, scores, iou_threshold):
+    def iou(a, b):
+        first, second = (
+            np.concatenate((box[:, :2] - box[:, 3:5] / 2, box[:, :2] + box[:, 3:5] / 2), 1)
+            for box in (a, b)
+        )
+        return _iou_bev(a, b, np.prod(_sides(first, second), 1))
+
+    return _kept(boxes.astype(np.float32), scores, iou_threshold, iou)
 
 
 def ball_query(new_xyz, xyz, min_radius, max_radius, nsample):

@@ -158,6 +158,95 @@ def test_nms_rotated(rng, count):
     assert_array_equal(mluop_omp.nms_rotated(*arguments), reference.nms_rotated(*arguments))
 
 
+# The IoU of boxes 0 and 1 is 0.6, of 0 and 2 1/3, of 1 and 2 0.6; 3 and 4 share an edge.
+CORNERS = ((0, 0, 4, 1), (1, 0, 5, 1), (2, 0, 6, 1), (0, 3, 2, 5), (2, 3, 4, 5))
+CORNER_SCORES = (0.9, 0.8, -0.5, 0, -math.inf)
+# By threshold and offset. With offset 1, the IoU are 2/3, 3/7 and 2/3, and of 3 and 4 0.2.
+CORNERS_KEPT = {
+    (0.5, 0): [0, 3, 2, 4],
+    (0.65, 0): [0, 1, 3, 2, 4],
+    (0.3, 0): [0, 3, 4],
+    (0.65, 1): [0, 3, 2, 4],
+    (0.1, 1): [0, 3],
+    (-0.1, 0): [0],
+    (math.nan, 0): [0, 1, 3, 2, 4],
+}
+
+
+@pytest.mark.parametrize(("threshold", "offset"), CORNERS_KEPT)
+def test_nms_of_corners(threshold, offset):
+    boxes, scores = box_array(*CORNERS), box_array(*CORNER_SCORES)
+    for dtype in (np.float32, np.float16):
+        keep = mluop_omp.nms(boxes.astype(dtype), scores.astype(dtype), threshold, offset)
+        assert keep.dtype == np.int32
+        assert_array_equal(keep, CORNERS_KEPT[threshold, offset])
+
+
+def random_corners(rng, count):
+    corners = rng.uniform(0, 100, (count, 4)).astype(np.float32)
+    corners[:, 2:] = corners[:, :2] + rng.uniform(1, 40, (count, 2))
+    return corners
+
+
+SCORES = (0.0, -0.0, -1.0, 0.5, np.nan, np.inf, -np.inf)
+
+
+@pytest.mark.parametrize("count", [0, 1, 64, 65, 500])
+def test_nms(rng, count):
+    boxes, scores = random_corners(rng, count), rng.choice(SCORES, count).astype(np.float32)
+    boxes[::7] = np.round(boxes[::7] / 20) * 20  # Some are equal, without area or NaN.
+    boxes[::50, 2] = np.nan
+    for threshold, offset in ((0.2, 0), (0.5, 1), (0, 0), (-1, 0)):
+        arguments = (boxes, scores, threshold, offset)
+        assert_array_equal(mluop_omp.nms(*arguments), reference.nms(*arguments))
+
+
+def test_nms_against_torchvision(rng):
+    torch = pytest.importorskip("torch")
+    operators = pytest.importorskip("torchvision.ops")
+    boxes, scores = random_corners(rng, 1000), rng.choice(SCORES, 1000).astype(np.float32)
+    for threshold in (0, 0.2, 0.5):
+        expected = operators.nms(torch.from_numpy(boxes), torch.from_numpy(scores), threshold)
+        assert_array_equal(mluop_omp.nms(boxes, scores, threshold), expected)
+
+
+def boxes_3d(boxes):
+    """Returns 3-D boxes of rotated boxes."""
+    turned = np.full((len(boxes), 7), np.nan, np.float32)
+    turned[:, [0, 1, 3, 4, 6]] = boxes
+    return turned
+
+
+# The IoU without yaw of boxes 0 and 1 is 0.78, of 0 and 2 0.39, of 1 and 2 0.49, of 3 and 4, as of
+# 0 and 5, 1/3.
+NORMAL_KEPT = {0.3: [1, 4], 0.36: [1, 4, 5, 3], 0.5: [1, 2, 4, 5, 3], 0.8: [1, 2, 4, 0, 5, 3]}
+
+
+@pytest.mark.parametrize("threshold", NMS_KEPT)
+def test_nms3d_of_the_example(threshold):
+    boxes, scores = boxes_3d(NMS_BOXES), box_array(*NMS_SCORES)
+    keep = mluop_omp.nms3d(boxes, scores, threshold)
+    assert keep.dtype == np.int32
+    assert_array_equal(keep, NMS_KEPT[threshold])
+
+
+@pytest.mark.parametrize("threshold", NORMAL_KEPT)
+def test_nms3d_normal_of_the_example(threshold):
+    boxes, scores = boxes_3d(NMS_BOXES), box_array(*NMS_SCORES)
+    keep = mluop_omp.nms3d_normal(boxes, scores, threshold)
+    assert keep.dtype == np.int32
+    assert_array_equal(keep, NORMAL_KEPT[threshold])
+
+
+@pytest.mark.parametrize("name", ["nms3d", "nms3d_normal"])
+@pytest.mark.parametrize("count", [0, 1, 64, 65, 200])
+def test_nms3d(rng, name, count):
+    boxes, scores = boxes_3d(random_boxes(rng, count, 10)), rng.choice(SCORES, count)
+    arguments = (boxes, scores.astype(np.float32), 0.2)
+    functions = (getattr(module, name) for module in (mluop_omp, reference))
+    assert_array_equal(*(function(*arguments) for function in functions))
+
+
 def test_boxes_overlap_bev(rng):
     boxes = [np.zeros((count, 7), np.float32) for count in (20, 30)]
     for array in boxes:
@@ -192,6 +281,24 @@ def test_arguments_that_do_not_fit_are_refused(arguments, text):
     boxes = np.ones((3, columns1), np.float32), np.ones((2, columns2), np.float32)
     with pytest.raises(mluop_omp.MluOpError, match=text):
         mluop_omp.box_iou_rotated(*boxes, *mode)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "scores", "extra", "text"),
+    [
+        ("nms", 4, np.ones(3, "f"), (2,), "offset is 2"),
+        ("nms", 5, np.ones(3, "f"), (), "boxes dim 1 is 5"),
+        ("nms", 7, np.ones(3, "f"), (), "boxes dim 1 is 7"),
+        ("nms", 4, np.ones(2, "f"), (), "confidence"),
+        ("nms3d", 6, np.ones(3, "f"), (), "boxes dim 1 is 6"),
+        ("nms3d", 7, np.ones(2, "f"), (), r"scores has shape \[2\], expected \[3\]"),
+        ("nms3d_normal", 7, np.ones(3, "i"), (), "scores has dtype int32, expected float32"),
+        ("nms3d_normal", 8, np.ones(3, "f"), (), "boxes dim 1 is 8"),
+    ],
+)
+def test_boxes_and_scores_that_do_not_fit_are_refused(name, columns, scores, extra, text):
+    with pytest.raises(mluop_omp.MluOpError, match=text):
+        getattr(mluop_omp, name)(np.ones((3, columns), np.float32), scores, 0.5, *extra)
 
 
 def test_aligned_boxes_are_pairs():

@@ -137,6 +137,55 @@ def test_nms_match():
     assert importlib.import_module("mmcv._ext").nms_match(dets[:0], 0.5) == []
 
 
+@pytest.mark.parametrize(("threshold", "offset"), [(0.3, 0), (0.65, 0), (0.65, 1)])
+def test_nms(threshold, offset):
+    boxes, scores = torch.tensor(test_boxes.CORNERS).float(), torch.tensor(test_boxes.CORNER_SCORES)
+    kept = test_boxes.CORNERS_KEPT[threshold, offset]
+    for each in (boxes, boxes.t().contiguous().t(), boxes.half(), boxes.bfloat16()):
+        dets, keep = ops.nms(each, scores, threshold, offset)
+        assert keep.dtype is torch.int64 and keep.tolist() == kept
+        assert torch.equal(dets, torch.cat((each[keep], scores[keep, None]), 1))
+    _, keep = ops.nms(boxes, scores, threshold, offset, score_threshold=0.85)
+    assert keep.tolist() == [0]
+    dets, keep = ops.nms(boxes[:0], scores[:0], threshold, offset)
+    assert dets.shape == (0, 5) and keep.shape == (0,)
+
+
+def test_batched_nms():
+    boxes, scores, *_ = cases.arguments("nms", N=60)
+    labels = cases.integers(0, 3, 60)
+    dets, keep = ops.batched_nms(boxes, scores, labels, {"type": "nms", "iou_threshold": 0.3})
+    members = [(labels == label).nonzero()[:, 0] for label in range(3)]
+    kept = torch.cat([each[mt.nms(boxes[each], scores[each], 0.3)] for each in members])
+    assert torch.equal(keep, kept[scores[kept].argsort(descending=True)])
+    assert torch.equal(dets, torch.cat((boxes, scores[:, None]), 1)[keep])
+
+
+@pytest.mark.parametrize("name", ["nms3d", "nms3d_normal"])
+def test_nms3d(name):
+    boxes, scores, threshold = cases.arguments(name)
+    expected = getattr(mt, name)(boxes, scores, threshold)
+    assert 1 < len(expected) < len(boxes)
+    for each in (boxes, boxes.t().contiguous().t()):
+        keep = getattr(ops, name)(each, scores, threshold)
+        assert keep.dtype is torch.int64 and torch.equal(keep, expected.long())
+    rounded = boxes.bfloat16()
+    expected = getattr(mt, name)(rounded.float(), scores, threshold)
+    assert torch.equal(getattr(ops, name)(rounded, scores, threshold), expected.long())
+    assert getattr(ops, name)(boxes[:0], scores[:0], threshold).shape == (0,)
+
+
+@pytest.mark.parametrize("name", ["iou3d_nms3d_forward", "iou3d_nms3d_normal_forward"])
+def test_what_is_past_the_kept_boxes_is_left(name):
+    function = getattr(importlib.import_module("mmcv._ext"), name)
+    boxes = torch.tensor([[0.0, 0, 0, 4, 2, 1, 0], [0.5, 0, 0, 4, 2, 1, 0], [9, 0, 0, 4, 2, 1, 0]])
+    keep, num_out = torch.full((3,), 7), torch.tensor(7)
+    function(boxes, keep, num_out, nms_overlap_thresh=0.5)
+    assert keep.tolist() == [0, 2, 7] and num_out.item() == 2
+    with pytest.raises(mluop_omp.MluOpError, match=r"keep has shape \[2\], expected \[3\]"):
+        function(boxes, keep[:2], num_out, nms_overlap_thresh=0.5)
+
+
 def test_overlaps_of_boxes():
     first = torch.tensor([[0, 0, 0, 4, 2, 1.5, math.pi / 6]])
     second = torch.tensor([[1, 0.5, 0.5, 4, 2, 1.5, -math.pi / 6]])
@@ -417,6 +466,7 @@ extension = types.ModuleType("mmcv._ext")
 extension.three_nn_forward = lambda *a, **k: calls.append("three_nn")
 extension.hard_voxelize_forward = lambda *a, **k: calls.append("hard_voxelize")
 extension.nms = lambda *a: calls.append("nms")
+extension.softnms = lambda *a: calls.append("softnms")
 extension.nms_rotated = lambda *a: calls.append("nms_rotated")
 def missing(name):
     if name.startswith("__"): raise AttributeError(name)
@@ -431,9 +481,9 @@ assert sys.modules["mmcv._ext"] is extension
 points = torch.rand(1, 5, 3)
 distance, _ = mmcv.ops.three_nn(points, points)
 assert not distance[..., 0].any() and not calls
-extension.nms(points)
+extension.softnms(points)
 extension.three_nn_forward(points.to("meta"), points.to("meta"), None, None)
-assert calls == ["nms", "three_nn"], calls
+assert calls == ["softnms", "three_nn"], calls
 voxelize = mmcv.ops.Voxelization([1, 1, 1], [0, 0, 0, 4, 4, 4], 2, 5)
 cloud = torch.tensor([[1.5, 2.5, 3.5, 9.0]])
 for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
@@ -447,7 +497,9 @@ box, score, none = torch.tensor([[0, 0, 4, 2, 0.0]]), torch.ones(1), torch.zeros
 for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
     keep = extension.nms_rotated(box.to(dtype), score.to(dtype), none, box, none, 0.3, False)
     assert dtype is torch.float64 or keep.tolist() == [0]
-assert calls[3:] == ["nms_rotated"], calls
+    keep = extension.nms(box[:, :4].to(dtype), score.to(dtype), 0.3, 0)
+    assert dtype is torch.float64 or keep.tolist() == [0]
+assert calls[3:] == ["nms_rotated", "nms"], calls
 """
 
 

@@ -134,9 +134,12 @@ KINDS: dict[str, Callable[[Arguments], Arguments]] = {
     "negative bit": on_floats(negative),
 }
 MEMORY_FORMATS = {"transposed", "channels last", "strided", "expanded", "offset", "negative bit"}
-BOXES = {"box_iou_rotated", "boxes_overlap_bev", "nms_match", "nms_rotated", "soft_nms"}
+BOXES = {
+    *("box_iou_rotated", "boxes_overlap_bev", "nms3d", "nms3d_normal"),
+    *("nms_match", "nms_rotated", "soft_nms"),
+}
 WITHOUT_HALF = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization", *BOXES}
-WITHOUT_DOUBLE = {"ball_query", "masked_col2im", "masked_im2col", "three_nn", *BOXES}
+WITHOUT_DOUBLE = {"ball_query", "masked_col2im", "masked_im2col", "nms", "three_nn", *BOXES}
 
 
 def must_be_right(kind: str, interface: str, name: str) -> bool:

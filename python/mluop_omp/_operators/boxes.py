@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import math
+from typing import Any, Callable
 
-from mluop_omp._arrays import Arrays, enumerator, handle, int32
-from mluop_omp._library import functions, require
+import numpy as np
+
+from mluop_omp import _library
+from mluop_omp._arrays import NUMPY, Arrays, Tensor, enumerator, handle, int32
+from mluop_omp._library import bad_param, functions, require
 
 MODES = {"iou": 0, "iof": 1}
 METHODS = {"naive": 0, "linear": 1, "gaussian": 2}
@@ -34,22 +39,116 @@ def box_iou_rotated(
     return ious
 
 
+def _kept(
+    arrays: Arrays,
+    count: int,
+    function: Callable[..., int],
+    arguments: tuple,
+    query: Callable[..., int],
+    *queried: Any,
+) -> Any:
+    """Calls a function that writes which of `count` boxes it keeps; returns their indices."""
+    keep, *keep_tensor = arrays.output("keep", (count,))
+    with handle() as own:
+        workspace = own.workspace(query, *queried)
+        require(function(own.pointer, *arguments, *workspace, *keep_tensor, own.number_address))
+        found = own.number.value
+    return arrays.first_rows(keep, (count,), found)
+
+
+class _Descriptor(_library.Object):
+    """A descriptor of a suppression. It is never modified, so calls of all threads may share it."""
+
+    _destroy = functions.mluOpDestroyNmsDescriptor
+
+
+@functools.lru_cache(maxsize=256)
+def _suppression(iou_threshold: float, offset: int = 0, max_output_size: int = 0) -> _Descriptor:
+    """Returns the descriptor of a suppression that yields indices, of boxes of any confidence."""
+    descriptor = _Descriptor.create(functions.mluOpCreateNmsDescriptor)
+    corners = indices = algo = hard = layout = 0
+    require(
+        functions.mluOpSetNmsDescriptor(
+            *(descriptor, corners, indices, algo, hard, iou_threshold, 0.0, max_output_size),
+            # A confidence threshold of NaN drops no box.
+            *(math.nan, float(offset), layout, False),
+        )
+    )
+    return descriptor
+
+
+def _boxes(arrays: Arrays, boxes: Any, columns: int) -> Tensor:
+    """Requires the number of columns, by which mluOpNms selects what it computes."""
+    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, f"N {columns}")
+    if boxes_desc.shape[1] != columns:
+        raise bad_param(f"boxes dim 1 is {boxes_desc.shape[1]}, expected {columns}")
+    return boxes_desc, boxes_data
+
+
+def nms(arrays: Arrays, boxes: Any, scores: Any, iou_threshold: float, offset: int = 0) -> Any:
+    boxes_desc, boxes_data = _boxes(arrays, boxes, 4)
+    scores_desc, scores_data = arrays.tensor("scores", scores)
+    N = int32("boxes dim 0", boxes_desc.shape[0])
+    suppression = _suppression(float(iou_threshold), int32("offset", offset), N)
+    return _kept(
+        *(arrays, N, functions.mluOpNms),
+        (suppression, boxes_desc, boxes_data, scores_desc, scores_data),
+        *(functions.mluOpGetNmsWorkspaceSize, suppression, boxes_desc, scores_desc),
+    )
+
+
 def nms_rotated(arrays: Arrays, boxes: Any, scores: Any, iou_threshold: float) -> Any:
     boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "N 5")
-    N = boxes_desc.shape[0]
-    keep, *keep_tensor = arrays.output("keep", (N,))
-    with handle() as own:
-        require(
-            functions.mluOpNmsRotated(
-                *(own.pointer, float(iou_threshold), boxes_desc, boxes_data),
-                *arrays.tensor("scores", scores),
-                *own.workspace(functions.mluOpGetNmsRotatedWorkspaceSize, boxes_desc),
-                *keep_tensor,
-                own.number_address,
-            )
-        )
-        found = own.number.value
-    return arrays.first_rows(keep, (N,), found)
+    return _kept(
+        *(arrays, boxes_desc.shape[0], functions.mluOpNmsRotated),
+        (float(iou_threshold), boxes_desc, boxes_data, *arrays.tensor("scores", scores)),
+        *(functions.mluOpGetNmsRotatedWorkspaceSize, boxes_desc),
+    )
+
+
+def nms3d_of_sorted(arrays: Arrays, boxes: Any, iou_threshold: float) -> Any:
+    """Returns the indices of the boxes kept of those in descending order of scores."""
+    boxes_desc, boxes_data = _boxes(arrays, boxes, 7)
+    suppression = _suppression(float(iou_threshold))
+    return _kept(
+        *(arrays, boxes_desc.shape[0], functions.mluOpNms),
+        (suppression, boxes_desc, boxes_data, None, None),
+        *(functions.mluOpGetNmsWorkspaceSize, suppression, boxes_desc, None),
+    )
+
+
+def nms3d_normal_of_sorted(arrays: Arrays, boxes: Any, iou_threshold: float) -> Any:
+    """Returns the indices of the boxes kept of those in descending order of scores."""
+    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "N 7")
+    return _kept(
+        *(arrays, boxes_desc.shape[0], functions.mluOpOmpNms3dNormal),
+        (float(iou_threshold), boxes_desc, boxes_data),
+        *(functions.mluOpOmpGetNms3dNormalWorkspaceSize, boxes_desc),
+    )
+
+
+def _of_any_order(
+    nms_of_sorted: Callable[..., Any], arrays: Arrays, boxes: Any, scores: Any, iou_threshold: float
+) -> Any:
+    """Sorts the boxes by their scores: NaN first; of equal scores, the lower index first."""
+    N = arrays.tensor("boxes", boxes, "N 7")[0].shape[0]
+    shape = arrays.tensor("scores", scores)[0].shape
+    if shape != (N,):
+        raise bad_param(f"scores has shape {list(shape)}, expected [{N}]")
+    keys = arrays.to_numpy("scores", scores)
+    if keys.dtype != np.float32:
+        raise bad_param(f"scores has dtype {keys.dtype}, expected float32")
+    order = np.lexsort((-keys, ~np.isnan(keys))).astype(np.int32)
+    kept = nms_of_sorted(NUMPY, arrays.to_numpy("boxes", boxes)[order], iou_threshold)
+    return arrays.from_numpy(order[kept])
+
+
+def nms3d(arrays: Arrays, boxes: Any, scores: Any, iou_threshold: float) -> Any:
+    return _of_any_order(nms3d_of_sorted, arrays, boxes, scores, iou_threshold)
+
+
+def nms3d_normal(arrays: Arrays, boxes: Any, scores: Any, iou_threshold: float) -> Any:
+    return _of_any_order(nms3d_normal_of_sorted, arrays, boxes, scores, iou_threshold)
 
 
 def boxes_overlap_bev(arrays: Arrays, boxes_a: Any, boxes_b: Any, out: Any = None) -> Any:

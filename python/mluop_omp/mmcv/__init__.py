@@ -7,10 +7,10 @@ or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes t
 mmcv compute tensors of the CPU with this library: ThreeInterpolate, three_nn, BallQuery,
 DynamicScatter, Voxelization, MaskedConv2d, the sparse convolutions SparseConv2d, SparseConv3d,
 SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d and SparseInverseConv3d, and
-the functions box_iou_rotated, nms_rotated, soft_nms, nms_match, boxes_overlap_bev and boxes_iou3d.
-It works with mmcv-lite, which has no kernels, and with a full mmcv, whose kernels remain those of
-all other functions and devices, and of float64 in those on boxes. Transposed sparse convolutions
-and sparse pooling have no kernel here.
+the functions nms, soft_nms, nms_match, batched_nms, nms_rotated, nms3d, nms3d_normal,
+box_iou_rotated, boxes_overlap_bev and boxes_iou3d. It works with mmcv-lite, which has no kernels,
+and with a full mmcv, whose kernels remain those of all other functions and devices, and of float64
+in those on boxes. Transposed sparse convolutions and sparse pooling have no kernel here.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _CPU_KERNELS = {
     "dynamic_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
     "hard_voxelize_forward": _dispatch.SINGLE_AND_DOUBLE,
     "nms_match": _dispatch.SINGLE,
+    "nms": _dispatch.SINGLE,
     "nms_rotated": _dispatch.SINGLE,
     "softnms": _dispatch.SINGLE,
 }

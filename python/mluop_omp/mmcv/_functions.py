@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -28,9 +29,12 @@ __all__ = [
     "indice_conv_backward",
     "indice_conv_forward",
     "iou3d_boxes_overlap_bev_forward",
+    "iou3d_nms3d_forward",
+    "iou3d_nms3d_normal_forward",
     "masked_col2im_forward",
     "masked_im2col_forward",
     "nms_match",
+    "nms",
     "nms_rotated",
     "softnms",
     "three_interpolate_backward",
@@ -107,6 +111,13 @@ def box_iou_rotated(
     write({"ious": ious.view(shape)}, first.dtype, box_operators.box_iou_rotated, *arguments)
 
 
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, offset: int) -> Tensor:
+    """Returns the boxes that are kept, int64 [K]."""
+    apply_num_threads()
+    rows, scores = widened(boxes, scores, least=torch.float32)
+    return box_operators.nms(TORCH, rows, scores, iou_threshold, offset).long()
+
+
 def nms_rotated(
     dets: Tensor,
     scores: Tensor,
@@ -161,6 +172,35 @@ def nms_match(dets: Tensor, iou_threshold: float) -> list[list[int]]:
     (rows,) = widened(dets, least=torch.float32)
     members, sizes = box_operators.nms_match(TORCH, rows, iou_threshold)
     return [group.tolist() for group in members.split(sizes.tolist())] if len(rows) else []
+
+
+def iou3d_nms3d_forward(
+    boxes: Tensor, keep: Tensor, num_out: Tensor, nms_overlap_thresh: float
+) -> None:
+    """Writes which of the boxes, in descending order of scores, are kept, and their number.
+
+    The elements of keep beyond this number are left, as by mmcv's kernels.
+    """
+    _write_kept(box_operators.nms3d_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
+
+
+def iou3d_nms3d_normal_forward(
+    boxes: Tensor, keep: Tensor, num_out: Tensor, nms_overlap_thresh: float
+) -> None:
+    """As `iou3d_nms3d_forward`, without yaw."""
+    _write_kept(box_operators.nms3d_normal_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
+
+
+def _write_kept(
+    nms_of_sorted: Any, boxes: Tensor, keep: Tensor, num_out: Tensor, iou_threshold: float
+) -> None:
+    apply_num_threads()
+    (rows,) = widened(boxes, least=torch.float32)
+    if keep.shape != rows.shape[:1]:
+        raise bad_param(f"keep has shape {list(keep.shape)}, expected {list(rows.shape[:1])}")
+    kept = nms_of_sorted(TORCH, rows, iou_threshold)
+    keep[: len(kept)] = kept
+    num_out.fill_(len(kept))
 
 
 def masked_im2col_forward(

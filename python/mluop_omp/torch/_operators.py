@@ -93,7 +93,7 @@ def _box_iou_rotated_fake(
     return boxes1.new_empty(boxes1.shape[:1] if aligned else (boxes1.shape[0], boxes2.shape[0]))
 
 
-def _nms_rotated_fake(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+def _nms_fake(boxes: Tensor, scores: Tensor, iou_threshold: float, offset: int = 0) -> Tensor:
     return _int32(boxes, _dynamic_size())
 
 
@@ -219,11 +219,18 @@ _define(
     _box_iou_rotated_fake,
 )
 _define(
-    "nms_rotated",
-    "(Tensor boxes, Tensor scores, float iou_threshold) -> Tensor",
-    boxes.nms_rotated,
-    _nms_rotated_fake,
+    "nms",
+    "(Tensor boxes, Tensor scores, float iou_threshold, int offset=0) -> Tensor",
+    boxes.nms,
+    _nms_fake,
 )
+for _kernel in (boxes.nms_rotated, boxes.nms3d, boxes.nms3d_normal):
+    _define(
+        _kernel.__name__,
+        "(Tensor boxes, Tensor scores, float iou_threshold) -> Tensor",
+        _kernel,
+        _nms_fake,
+    )
 _define(
     "boxes_overlap_bev",
     "(Tensor boxes_a, Tensor boxes_b) -> Tensor",

@@ -7,8 +7,8 @@ results are contiguous.
 Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
 torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
 `box_iou_rotated`, `boxes_overlap_bev` and `soft_nms` have none and say so; `ball_query`,
-`indice_pairs`, `nms_match` and `nms_rotated` return integers. Under torch.autocast, operators
-compute in float32.
+`indice_pairs`, `nms`, `nms_match`, `nms_rotated`, `nms3d` and `nms3d_normal` return integers. Under
+torch.autocast, operators compute in float32.
 """
 
 from __future__ import annotations
@@ -54,9 +54,24 @@ def box_iou_rotated(
     return _ops.box_iou_rotated(boxes1, boxes2, mode, aligned)
 
 
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, offset: int = 0) -> Tensor:
+    """Keeps the boxes with the higher scores of those that overlap: `mluop_omp.nms`."""
+    return _ops.nms(boxes, scores, iou_threshold, offset)
+
+
 def nms_rotated(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
     """Keeps the boxes with the higher scores of those that overlap: `mluop_omp.nms_rotated`."""
     return _ops.nms_rotated(boxes, scores, iou_threshold)
+
+
+def nms3d(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """Keeps the boxes with the higher scores of those that overlap: `mluop_omp.nms3d`."""
+    return _ops.nms3d(boxes, scores, iou_threshold)
+
+
+def nms3d_normal(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """Keeps the boxes with the higher scores of those that overlap: `mluop_omp.nms3d_normal`."""
+    return _ops.nms3d_normal(boxes, scores, iou_threshold)
 
 
 def boxes_overlap_bev(boxes_a: Tensor, boxes_b: Tensor) -> Tensor:
