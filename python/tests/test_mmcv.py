@@ -466,7 +466,6 @@ extension = types.ModuleType("mmcv._ext")
 extension.three_nn_forward = lambda *a, **k: calls.append("three_nn")
 extension.hard_voxelize_forward = lambda *a, **k: calls.append("hard_voxelize")
 extension.nms = lambda *a: calls.append("nms")
-extension.softnms = lambda *a: calls.append("softnms")
 extension.nms_rotated = lambda *a: calls.append("nms_rotated")
 def missing(name):
     if name.startswith("__"): raise AttributeError(name)
@@ -481,9 +480,9 @@ assert sys.modules["mmcv._ext"] is extension
 points = torch.rand(1, 5, 3)
 distance, _ = mmcv.ops.three_nn(points, points)
 assert not distance[..., 0].any() and not calls
-extension.softnms(points)
+extension.roi_pool_forward(points)
 extension.three_nn_forward(points.to("meta"), points.to("meta"), None, None)
-assert calls == ["softnms", "three_nn"], calls
+assert calls == ["roi_pool_forward", "three_nn"], calls
 voxelize = mmcv.ops.Voxelization([1, 1, 1], [0, 0, 0, 4, 4, 4], 2, 5)
 cloud = torch.tensor([[1.5, 2.5, 3.5, 9.0]])
 for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
