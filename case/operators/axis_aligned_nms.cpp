@@ -63,7 +63,7 @@ Tensor boxes_tensor(const Recipe& r, const std::string& id, int64_t columns) {
 
 Case make_soft_nms(const Recipe& r) {
   Case c = new_case("soft_nms", r, {"method", "offset"});
-  c.parameters.set_real("iou_threshold", 0.3);
+  c.parameters.set_real("iou_threshold", double{0.3F});
   c.parameters.set_real("sigma", 0.5);
   c.parameters.set_real("min_score", 0.125);
   c.inputs = {boxes_tensor(r, "boxes", 4),
@@ -77,7 +77,7 @@ Case make_soft_nms(const Recipe& r) {
 Case make_nms_match(const Recipe& r) {
   Case c = new_case("nms_match", r);
   c.parameters.message = "nms_match_param";
-  c.parameters.set_real("iou_threshold", 0.3);
+  c.parameters.set_real("iou_threshold", double{0.3F});
   c.inputs = {boxes_tensor(r, "dets", 5)};
   c.outputs = {make_tensor("members", MLUOP_DTYPE_INT32), make_tensor("group_sizes", MLUOP_DTYPE_INT32),
                make_tensor("group_num", MLUOP_DTYPE_INT32)};

@@ -170,7 +170,7 @@ Tensor make_boxes(const Recipe& r, mluOpDataType_t dtype, int64_t batches, int64
                                 : values);
 }
 
-double iou_threshold_of(const Recipe& r) { return static_cast<double>(r["iou_percent"]) / 100; }
+double iou_threshold_of(const Recipe& r) { return double{static_cast<float>(r["iou_percent"]) / 100}; }
 
 Case make(const Recipe& r) {
   const bool is_turned = r["planar"] == 0, has_batches = !is_turned && r["batches"] != 0;

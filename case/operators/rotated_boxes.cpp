@@ -128,7 +128,7 @@ void fit_nms(Case& c) {
 Case make_nms(const Recipe& r) {
   Case c = new_case("nms_rotated", r);
   c.parameters.message = "nms_rotated_param";
-  c.parameters.set_real("iou_threshold", static_cast<double>(r["iou_percent"]) / 100);
+  c.parameters.set_real("iou_threshold", double{static_cast<float>(r["iou_percent"]) / 100});
   const int64_t N = r["n"], columns = r["columns"];
   if (columns < kBoxColumns) fail({}, "columns is " + std::to_string(columns) + ", expected at least 5");
   checked_product({N, columns});

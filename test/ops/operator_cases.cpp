@@ -68,8 +68,8 @@ const Sizes kSizes[] = {
 
 // Operators that multiply values of two tensors or square them: their products are subnormal.
 bool multiplies(const std::string& op) {
-  return op.starts_with("indice") || op.starts_with("three") || op.starts_with("nms") || op == "ball_query" ||
-         op == "boxes_overlap_bev";
+  return op.starts_with("indice") || op.starts_with("three") || op.starts_with("box") || op.starts_with("nms") ||
+         op == "ball_query" || op == "soft_nms";
 }
 
 Case of_magnitude(const Case& made, Magnitude magnitude, mluOpDataType_t dtype) {

@@ -42,6 +42,7 @@ void compute_pairs(Context& context, const Args& args, Arena arena) {
 
 void run(Call& call, const Args& args) {
   Context& context = call.context();
+  call.log_detail("native");
   if (args.aligned) {
     context.reserve(0);
     launch(context, "aligned", choose_task_dim(args.N, args.N * kAlignedBytes), Evenly{args.N}, compute_aligned,

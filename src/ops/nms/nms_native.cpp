@@ -85,6 +85,7 @@ size_t workspace_bytes(const Args& args) { return args.is_empty() ? 0 : workspac
 void run(Call& call, const Args& args, Arena arena) {
   Context& context = call.context();
   context.reserve(0);
+  call.log_detail("native, ", args.B * args.C, " suppressions");
   int64_t rows = 0;
   if (!args.is_empty()) {
     const Selection selection(arena, selected_count(args));
@@ -96,7 +97,6 @@ void run(Call& call, const Args& args, Arena arena) {
   }
   fill_rest(context, args, rows);
   *args.output_size = static_cast<int32_t>(rows);
-  call.log_detail("native, kept ", rows);
 }
 
 }  // namespace mluop::nms::native

@@ -92,6 +92,7 @@ size_t workspace_bytes(int64_t N) { return N == 0 ? 0 : workspace_bytes_of<Works
 void run(Call& call, const Args& args, Arena arena) {
   Context& context = call.context();
   context.reserve(0);
+  call.log_detail("native");
   const Workspace workspace(arena, args.N);
   KernelArgs kernel_args{args, workspace, nullptr};
   const int task_dim = choose_task_dim(args.N, args.N * kRowBytes);

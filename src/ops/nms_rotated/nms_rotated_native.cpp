@@ -58,6 +58,7 @@ size_t workspace_bytes(int64_t N) { return N == 0 ? 0 : workspace_bytes_of<Works
 void run(Call& call, const Args& args, Arena arena) {
   Context& context = call.context();
   context.reserve(0);
+  call.log_detail("native");
   const Workspace sorted(arena, args.N);
   const uint32_t* const indices = sort_by_score(context, args.scores, args.N, sorted.order);
   launch<PrepareArgs>(context, "prepare", choose_task_dim(args.N, args.N * kPrepareBytes), Evenly{args.N}, prepare,

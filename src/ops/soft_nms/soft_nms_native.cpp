@@ -19,6 +19,7 @@ size_t workspace_bytes(int64_t N) { return N == 0 ? 0 : workspace_bytes_of<Candi
 void run(Call& call, const Args& args, Arena arena) {
   Context& context = call.context();
   context.reserve(0);
+  call.log_detail("native");
   Candidates candidates(arena, args.N);
   const KernelArgs kernel_args{args, candidates};
   const auto each_chunk = [&](const char* name, int64_t box_bytes, RangeKernel<KernelArgs> kernel) {
