@@ -12,7 +12,7 @@ namespace mluop::test {
 namespace {
 
 constexpr std::byte kPattern{0xA5};
-constexpr size_t kAlignment = 64;
+constexpr size_t kBufferAlignment = 64;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ GuardedMemory::GuardedMemory(size_t byte_count, size_t element_size, Placement p
     : byte_count_(byte_count) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   // Space for the data and one alignment on each side, in whole pages.
-  const size_t inner = (byte_count + 2 * kAlignment + page - 1) / page * page;
+  const size_t inner = (byte_count + 2 * kBufferAlignment + page - 1) / page * page;
   mapped_bytes_ = inner + 2 * page;
   void* mapping = mmap(nullptr, mapped_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
@@ -31,7 +31,7 @@ GuardedMemory::GuardedMemory(size_t byte_count, size_t element_size, Placement p
   madvise(first, inner, MADV_HUGEPAGE);
   std::fill_n(first, inner, kPattern);
   switch (placement) {
-    case Placement::kAligned: data_ = first + kAlignment; break;
+    case Placement::kAligned: data_ = first + kBufferAlignment; break;
     case Placement::kMisaligned: data_ = first + element_size; break;
     case Placement::kAgainstEnd: data_ = first + inner - byte_count; break;
   }
