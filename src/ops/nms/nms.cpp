@@ -105,7 +105,7 @@ void declare_outputs(Call& call, const TensorDescriptor* output_desc, const Args
     case MLUOP_NMS_OUTPUT_TARGET_INDICES: declare(MLUOP_DTYPE_INT32, {rows}); break;
     case MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_1: declare(args.dtype, {rows, 5}); break;
     case MLUOP_NMS_OUTPUT_TARGET_CONFIDENCE_AND_POS_2: declare(args.dtype, {5, rows}); break;
-    case MLUOP_NMS_OUTPUT_TARGET_BATCH_AND_CLASS: declare(MLUOP_DTYPE_INT32, {rows, 3}); break;
+    default: declare(MLUOP_DTYPE_INT32, {rows, 3});  // MLUOP_NMS_OUTPUT_TARGET_BATCH_AND_CLASS
   }
   call.output("output_size", args.output_size);
 }

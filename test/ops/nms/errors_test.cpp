@@ -124,6 +124,7 @@ TEST(OpsNmsErrors, Descriptor) {
     mluOpStatus_t status = MLUOP_STATUS_BAD_PARAM;
   } kTable[] = {
       {[](auto& v) { v.box_mode = 2; }, "box_mode is 2, expected 0 to 1"},
+      {[](auto& v) { v.box_mode = -1; }, "box_mode is -1, expected 0 to 1"},
       {[](auto& v) { v.output_mode = 4; }, "output_mode is 4, expected 0 to 3"},
       {[](auto& v) { v.algo = 2; }, "algo is 2, expected 0 to 1"},
       {[](auto& v) { v.method_mode = 3; }, "method_mode is 3, expected 0 to 2"},
