@@ -11,7 +11,8 @@ namespace {
 constexpr int64_t kTurnedColumns = 7;
 enum Mode { kIndices, kRows, kColumns, kBatchAndClass };
 
-// Boxes of any number, or in a scene of so many places, where boxes touch, contain and equal each other.
+// Boxes with arbitrary numbers, or boxes at a given number of places, where they touch, contain and equal each
+// other.
 const SizeRule kPlaces = {"places", 3, 0, 3, false};
 const SizeRule kIouPercent = {"iou_percent", 50, 0, 70, false};
 
@@ -209,7 +210,7 @@ Case make(const Recipe& r) {
   return c;
 }
 
-// Of each batch.
+// For each batch.
 Reduction box_reduction() {
   return {"boxes",
           [](const Case& c) {

@@ -10,7 +10,7 @@
 namespace mluop::cases {
 namespace {
 
-// Of both generators: one in 8 boxes has a number that is not finite, 0 or negative.
+// For both generators: one in 8 boxes has a number that is not finite, 0 or negative.
 const SizeRule kSpecials = {"specials", 0, 0, 1, false};
 
 using Box = std::vector<float>;
@@ -18,7 +18,7 @@ enum Column { kX, kY, kWidth, kHeight, kAngle, kBoxColumns };
 
 class Boxes {
  public:
-  // Of a scene in which a box overlaps a few others.
+  // `count` boxes are a scene in which a box overlaps a few others.
   Boxes(const Recipe& r, int64_t count)
       : random_(r.seed), side_(std::sqrt(static_cast<float>(count))), has_specials_(r["specials"] != 0) {}
 

@@ -322,11 +322,11 @@ def compare(prediction, expected, least=1.0):
 def test_network(name, mm, monkeypatch):
     pattern, parts, kernels = NETWORKS[name]
     model, config = build(mm, pattern, parts)
-    twin, data = copy.deepcopy(model), scenes(mm, config)
+    copied, data = copy.deepcopy(model), scenes(mm, config)
     losses, gradients = train(model, data)
     prediction = predict(model, data)
     called = install_definitions(monkeypatch)
-    expected_losses, expected_gradients = train(twin, data)
+    expected_losses, expected_gradients = train(copied, data)
     # Voxels of points are copies: all that follows from them is the same.
     is_exact = not kernels - HARD - ROTATED
     compare(prediction, predict(model, data), 1.0 if is_exact else 0.95)

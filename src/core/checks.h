@@ -27,6 +27,12 @@ inline void require_positive(std::string_view name, int64_t value) {
   require(value > 0, MLUOP_STATUS_BAD_PARAM, name, " is ", value, ", expected at least 1");
 }
 
+// For elements that int32 indices number.
+inline void require_int32_count(std::string_view name, int64_t count) {
+  require(count < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, name, " is ", count,
+          ", expected fewer than 2^31");
+}
+
 inline void require_float_or_half(std::string_view name, mluOpDataType_t dtype) {
   require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM, name, " has data type ",
           name_of(dtype), ", expected FLOAT or HALF");

@@ -2,6 +2,7 @@
 // and expensive intersection of two boxes is worth computing for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/arena.h"
@@ -13,6 +14,14 @@ namespace mluop {
 struct Bounds {
   float min_x, min_y, max_x, max_y;
 };
+
+// The area that two boxes share, in fp32; offset is added to its width and height. A coordinate of b that is NaN
+// gives way to that of a; a width or height that is NaN is 0.
+inline float shared_area(const Bounds& a, const Bounds& b, float offset) {
+  const float width = std::max(0.0F, std::min(a.max_x, b.max_x) - std::max(a.min_x, b.min_x) + offset);
+  const float height = std::max(0.0F, std::min(a.max_y, b.max_y) - std::max(a.min_y, b.min_y) + offset);
+  return width * height;
+}
 
 // The least Bounds of float that contain the given ones.
 Bounds bounds_around(double min_x, double min_y, double max_x, double max_y);

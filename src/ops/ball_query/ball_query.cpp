@@ -3,17 +3,6 @@
 // ball_query_native_kernels.cpp; query() uses Ball, which compares vectors of points, and Row, above it.
 #include "ops/ball_query/ball_query_native.h"
 
-namespace mluop {
-namespace {
-
-// Indices of points are int32.
-void check_point_count(int64_t N) {
-  require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "xyz dim 1 is ", N, ", expected fewer than 2^31");
-}
-
-}  // namespace
-}  // namespace mluop
-
 mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTensorDescriptor_t new_xyz_desc,
                                            const void* new_xyz, const mluOpTensorDescriptor_t xyz_desc,
                                            const void* xyz, const float min_radius, const float max_radius,
@@ -32,7 +21,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
     if (N == 0 || nsample == 0) call.reads_nothing();
 
     call.check_pointers();
-    check_point_count(N);
+    require_int32_count("xyz dim 1", N);
     require_float_or_half("new_xyz", dtype);
     call.check_parameters();
     call.check_tensors();

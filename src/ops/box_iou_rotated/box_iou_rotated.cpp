@@ -3,17 +3,6 @@
 // box_iou_rotated_native_kernels.cpp, and overlap() in primitives/rotated_box.cpp.
 #include "ops/box_iou_rotated/box_iou_rotated_native.h"
 
-namespace mluop {
-namespace {
-
-void check_box_count(std::string_view name, int64_t count) {
-  require(count < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, name, " dim 0 is ", count,
-          ", expected fewer than 2^31");
-}
-
-}  // namespace
-}  // namespace mluop
-
 mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int mode, const bool aligned,
                                                const mluOpTensorDescriptor_t bbox1_desc, const void* bbox1,
                                                const mluOpTensorDescriptor_t bbox2_desc, const void* bbox2,
@@ -36,8 +25,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpBoxIouRotated(mluOpHandle_t handle, const int m
 
     call.check_pointers();
     require(mode == 0 || mode == 1, MLUOP_STATUS_BAD_PARAM, "mode is ", mode, ", expected 0 (IoU) or 1 (IoF)");
-    check_box_count("bbox1", N);
-    check_box_count("bbox2", M);
+    require_int32_count("bbox1 dim 0", N);
+    require_int32_count("bbox2 dim 0", M);
     call.check_tensors();
     if (N == 0 || M == 0) return;
 

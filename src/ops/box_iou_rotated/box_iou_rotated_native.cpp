@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/sizes.h"
 #include "ops/box_iou_rotated/box_iou_rotated_native_kernels.h"
 
 namespace mluop::box_iou_rotated::native {
@@ -32,7 +33,7 @@ void compute_pairs(Context& context, const Args& args, Arena arena) {
   prepare_boxes(context, args.bbox1, scratch.first);
   prepare_boxes(context, args.bbox2, scratch.second);
   const int64_t items = args.N * (scratch.second.bounds.padded_count / BoxBounds::kGroupBoxes);
-  const int task_dim = choose_task_dim(items, items * kGroupBytes);
+  const int task_dim = choose_task_dim(items, checked_product(items, kGroupBytes).value_or(INT64_MAX));
   const auto chunks = static_cast<int>(std::min(items, kChunksPerTask * task_dim));
   launch_dynamic(context, "pairs", task_dim, chunks, Evenly{items}, pairs_kernel(),
                  {args, scratch.first, scratch.second});

@@ -4,17 +4,6 @@
 #include "mlu_op_omp.h"
 #include "ops/boxes_overlap_bev/boxes_overlap_bev_native.h"
 
-namespace mluop {
-namespace {
-
-void check_box_count(std::string_view name, int64_t count) {
-  require(count < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, name, " dim 0 is ", count,
-          ", expected fewer than 2^31");
-}
-
-}  // namespace
-}  // namespace mluop
-
 mluOpStatus_t MLUOP_WIN_API mluOpOmpBoxesOverlapBev(mluOpHandle_t handle,
                                                     const mluOpTensorDescriptor_t boxes_a_desc,
                                                     const void* boxes_a,
@@ -31,8 +20,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpBoxesOverlapBev(mluOpHandle_t handle,
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    check_box_count("boxes_a", N);
-    check_box_count("boxes_b", M);
+    require_int32_count("boxes_a dim 0", N);
+    require_int32_count("boxes_b dim 0", M);
     call.check_tensors();
     if (is_empty) return;
 

@@ -34,8 +34,7 @@ Args declare_boxes(Call& call, const TensorDescriptor* desc, const void* boxes) 
 
 void check_arguments(Call& call, const Args& args) {
   call.check_pointers();
-  require(args.N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "boxes dim 0 is ", args.N,
-          ", expected fewer than 2^31");
+  require_int32_count("boxes dim 0", args.N);
   call.check_tensors();
 }
 

@@ -53,16 +53,17 @@ void collect_selected(const SelectArgs& args, int64_t begin, int64_t end, Task&)
 Rectangle rectangle_of(const Args& args, const float* box) {
   Rectangle made{};
   switch (args.box_kind) {
-    case BoxKind::kCorners: made = {box[0], box[1], box[2], box[3], 0}; break;
+    case BoxKind::kCorners: made = {{box[0], box[1], box[2], box[3]}, 0}; break;
     case BoxKind::kCenter:
-      made = {box[0] - box[2] / 2, box[1] - box[3] / 2, 0, 0, 0};
-      made.x2 = made.x1 + box[2];
-      made.y2 = made.y1 + box[3];
+      made = {{box[0] - box[2] / 2, box[1] - box[3] / 2, 0, 0}, 0};
+      made.max_x = made.min_x + box[2];
+      made.max_y = made.min_y + box[3];
       break;
     default:
-      return {box[0] - box[3] / 2, box[1] - box[4] / 2, box[0] + box[3] / 2, box[1] + box[4] / 2, box[3] * box[4]};
+      return {{box[0] - box[3] / 2, box[1] - box[4] / 2, box[0] + box[3] / 2, box[1] + box[4] / 2},
+              box[3] * box[4]};
   }
-  made.area = (made.x2 - made.x1 + args.offset) * (made.y2 - made.y1 + args.offset);
+  made.area = (made.max_x - made.min_x + args.offset) * (made.max_y - made.min_y + args.offset);
   return made;
 }
 
@@ -70,22 +71,23 @@ Rectangle rectangle_of(const Args& args, const float* box) {
 // formula, as differences and sums are rounded monotonically, or the IoU is NaN, or a finite number over infinity.
 // None of these is above a threshold that is not negative.
 bool may_overlap(const Rectangle& r, float offset) {
-  const float width = r.x2 - r.x1 + offset, height = r.y2 - r.y1 + offset;
+  const float width = r.max_x - r.min_x + offset, height = r.max_y - r.min_y + offset;
   return width > 0 && height > 0 && std::isfinite(width) && std::isfinite(height) && std::isfinite(r.area);
 }
 
-// Rectangles that share an area have bounds that meet. A shared width min(x2) - max(x1) + offset above 0 implies
-// x2 + offset > x1 for the x2 and x1 of each of both, in exact numbers: if the difference is at most -offset, then
-// so is the rounded one. As rounding is monotonic and x1 is a float, the rounded x2 + offset is x1 or more.
+// Rectangles that share an area have bounds that meet. With x1 and x2 the least and the greatest x of a rectangle,
+// a shared width min(x2) - max(x1) + offset above 0 implies x2 + offset > x1 for the x2 and x1 of each of both, in
+// exact numbers: if the difference is at most -offset, then so is the rounded one. As rounding is monotonic and x1
+// is a float, the rounded x2 + offset is x1 or more.
 Bounds bounds_of(const Rectangle& r, float offset) {
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
   if (!may_overlap(r, offset)) return {kNone, kNone, kNone, kNone};
-  return {r.x1, r.y1, r.x2 + offset, r.y2 + offset};
+  return {r.min_x, r.min_y, r.max_x + offset, r.max_y + offset};
 }
 
 // A rectangle that overlaps none.
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr Rectangle kEmpty = {kInfinity, kInfinity, -kInfinity, -kInfinity, 0};
+constexpr Rectangle kEmpty = {{kInfinity, kInfinity, -kInfinity, -kInfinity}, 0};
 
 template <class T>
 void prepare(const CandidateArgs& args, int64_t begin, int64_t end, Task&) {
@@ -108,12 +110,6 @@ void prepare(const CandidateArgs& args, int64_t begin, int64_t end, Task&) {
   if (end == candidates.bounds.count) candidates.bounds.pad();
 }
 
-float intersection_of(const Rectangle& a, const Rectangle& b, float offset) {
-  const float width = std::max(0.0F, std::min(a.x2, b.x2) - std::max(a.x1, b.x1) + offset);
-  const float height = std::max(0.0F, std::min(a.y2, b.y2) - std::max(a.y1, b.y1) + offset);
-  return width * height;
-}
-
 // The IoU of 3-D boxes. A union that is NaN is the least one.
 float iou_over_least(float intersection, float area_a, float area_b) {
   constexpr float kLeastUnion = 1e-8F;
@@ -123,14 +119,14 @@ float iou_over_least(float intersection, float area_a, float area_b) {
 bool suppresses_rectangle(const void* opaque, int64_t kept, int64_t other) {
   const PairTest& test = *static_cast<const PairTest*>(opaque);
   const Rectangle &a = test.candidates.rectangles[kept], &b = test.candidates.rectangles[other];
-  const float intersection = intersection_of(a, b, test.offset);
+  const float intersection = shared_area(a, b, test.offset);
   return intersection / (a.area + b.area - intersection) > test.iou_threshold;
 }
 
 bool suppresses_upright(const void* opaque, int64_t kept, int64_t other) {
   const PairTest& test = *static_cast<const PairTest*>(opaque);
   const Rectangle &a = test.candidates.rectangles[kept], &b = test.candidates.rectangles[other];
-  return iou_over_least(intersection_of(a, b, 0), a.area, b.area) > test.iou_threshold;
+  return iou_over_least(shared_area(a, b, 0), a.area, b.area) > test.iou_threshold;
 }
 
 bool suppresses_turned(const void* opaque, int64_t kept, int64_t other) {

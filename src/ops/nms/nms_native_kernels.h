@@ -35,8 +35,9 @@ struct Selection {
   ScoreOrder order;
 };
 
-struct Rectangle {
-  float x1, y1, x2, y2, area;
+// A box whose sides are parallel to the axes.
+struct Rectangle : Bounds {
+  float area;
 };
 
 struct TurnedBox {

@@ -12,11 +12,6 @@ void declare_dets(Call& call, const TensorDescriptor* desc, const void* dets) {
   if (dim_of(desc, 0) == 0) call.reads_nothing();
 }
 
-// Indices of boxes are int32.
-void check_box_count(int64_t N) {
-  require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "dets dim 0 is ", N, ", expected fewer than 2^31");
-}
-
 }  // namespace
 }  // namespace mluop
 
@@ -27,7 +22,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetNmsMatchWorkspaceSize(mluOpHandle_t handl
   return run_workspace_query("mluOpOmpGetNmsMatchWorkspaceSize", handle, workspace_size, [&](Call& call) {
     declare_dets(call, dets_desc, nullptr);
     call.check_pointers();
-    check_box_count(dim_of(dets_desc, 0));
+    require_int32_count("dets dim 0", dim_of(dets_desc, 0));
     call.check_tensors();
     return nms_match::native::workspace_bytes(dets_desc->dims[0]);
   });
@@ -49,7 +44,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpNmsMatch(mluOpHandle_t handle, const float i
     call.output("group_num", group_num);
 
     call.check_pointers();
-    check_box_count(N);
+    require_int32_count("dets dim 0", N);
     call.check_tensors();
     const Arena arena = call.workspace(workspace, workspace_size, nms_match::native::workspace_bytes(N));
     if (N == 0) {

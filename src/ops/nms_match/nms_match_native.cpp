@@ -57,16 +57,14 @@ float area(const Bounds& box) { return (box.max_x - box.min_x) * (box.max_y - bo
 bool suppresses(const void* opaque, int64_t kept, int64_t other) {
   const Test& test = *static_cast<const Test*>(opaque);
   const Bounds a = test.boxes[kept], b = test.boxes[other];
-  const float width = std::max(0.0F, std::min(a.max_x, b.max_x) - std::max(a.min_x, b.min_x));
-  const float height = std::max(0.0F, std::min(a.max_y, b.max_y) - std::max(a.min_y, b.min_y));
-  const float overlap = width * height;
+  const float overlap = shared_area(a, b, 0);
   return overlap / (area(a) + area(b) - overlap) >= test.iou_threshold;
 }
 
 // Writes the outputs.
 void write_groups(const KernelArgs& args) {
   const Workspace& workspace = args.workspace;
-  // Of each box; a box comes after the one that suppresses it.
+  // The group of each box. A box comes after the one that suppresses it.
   uint32_t* const group = workspace.suppressor;
   int32_t group_num = 0;
   std::fill_n(args.group_sizes, args.N, 0);

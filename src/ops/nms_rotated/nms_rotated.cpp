@@ -12,11 +12,11 @@ void declare_boxes(Call& call, const TensorDescriptor* desc, const void* boxes) 
   if (dim_of(desc, 0) == 0) call.reads_nothing();
 }
 
-// Checks all but data and workspace. Indices of boxes are int32.
+// Checks all but data and workspace.
 void check_boxes(Call& call, const TensorDescriptor* desc) {
   call.check_pointers();
   const int64_t N = dim_of(desc, 0), columns = dim_of(desc, 1);
-  require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "boxes dim 0 is ", N, ", expected fewer than 2^31");
+  require_int32_count("boxes dim 0", N);
   call.check_tensors();
   // Boxes that there are not may have any number of columns.
   require(N == 0 || columns == 5 || columns == 6, MLUOP_STATUS_BAD_PARAM, "boxes dim 1 is ", columns,

@@ -11,11 +11,6 @@ void declare_boxes(Call& call, const TensorDescriptor* desc, const void* boxes) 
   if (dim_of(desc, 0) == 0) call.reads_nothing();
 }
 
-// Indices of boxes are int32.
-void check_box_count(int64_t N) {
-  require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "boxes dim 0 is ", N, ", expected fewer than 2^31");
-}
-
 void check_scalars(int method, int offset) {
   require(method >= MLUOP_OMP_SOFT_NMS_NAIVE && method <= MLUOP_OMP_SOFT_NMS_GAUSSIAN, MLUOP_STATUS_BAD_PARAM,
           "method is ", method,
@@ -34,7 +29,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetSoftNmsWorkspaceSize(mluOpHandle_t handle
   return run_workspace_query("mluOpOmpGetSoftNmsWorkspaceSize", handle, workspace_size, [&](Call& call) {
     declare_boxes(call, boxes_desc, nullptr);
     call.check_pointers();
-    check_box_count(dim_of(boxes_desc, 0));
+    require_int32_count("boxes dim 0", dim_of(boxes_desc, 0));
     call.check_tensors();
     return soft_nms::native::workspace_bytes(boxes_desc->dims[0]);
   });
@@ -64,7 +59,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSoftNms(mluOpHandle_t handle, const mluOpOmp
 
     call.check_pointers();
     check_scalars(method, offset);
-    check_box_count(N);
+    require_int32_count("boxes dim 0", N);
     call.check_tensors();
     const Arena arena = call.workspace(workspace, workspace_size, soft_nms::native::workspace_bytes(N));
     if (N == 0) {

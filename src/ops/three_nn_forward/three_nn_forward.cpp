@@ -10,11 +10,6 @@ namespace {
 
 using three_nn_forward::KnownSizes;
 
-// Indices of known points are int32.
-void check_known_count(int64_t M) {
-  require(M < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "known dim 1 is ", M, ", expected fewer than 2^31");
-}
-
 // Requires a checked descriptor.
 KnownSizes known_sizes(const TensorDescriptor& desc) { return {desc.dims[0], desc.dims[1], desc.dtype}; }
 
@@ -29,7 +24,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandl
     call.input("known", known_desc, nullptr, dtype_of(known_desc), kAnyLayout, {kAny, kAny, 3});
     call.check_pointers();
     require_float_or_half("known", known_desc->dtype);
-    check_known_count(dim_of(known_desc, 1));
+    require_int32_count("known dim 1", dim_of(known_desc, 1));
     call.check_tensors();
     require_positive("known dim 0", known_desc->dims[0]);
     return three_nn_forward::native::workspace_bytes(known_sizes(*known_desc));
@@ -53,7 +48,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeNNForward(const mluOpHandle_t handle,
 
     call.check_pointers();
     require_float_or_half("unknown", dtype);
-    check_known_count(dim_of(known_desc, 1));
+    require_int32_count("known dim 1", dim_of(known_desc, 1));
     call.check_tensors();
     require_positive("unknown dim 0", B);
     require_positive("unknown dim 1", N);

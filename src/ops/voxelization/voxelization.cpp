@@ -55,7 +55,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   require(p.NDim == 3, kBadParam, "NDim is ", p.NDim, ", expected 3");
   require(p.deterministic, kBadParam, "deterministic is false, expected true");
   call.check_parameters();
-  require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "points dim 0 is ", N, ", expected fewer than 2^31");
+  require_int32_count("points dim 0", N);
   call.check_tensors();
   require_positive("points dim 0", N);
   require(F >= 3, kBadParam, "points dim 1 is ", F, ", expected at least NDim, which is 3");

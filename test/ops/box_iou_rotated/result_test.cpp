@@ -77,7 +77,7 @@ const Example kExamples[] = {
      2.4603955e-4},
 };
 
-// Of the library, and of the oracle.
+// The library and the oracle return them.
 TEST(OpsBoxIouRotated, WorkedExamples) {
   Boxes bbox1, bbox2;
   for (const auto& [a, b, area] : kExamples) {

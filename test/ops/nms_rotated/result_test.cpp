@@ -105,7 +105,7 @@ Boxes disjoint_boxes(size_t count) {
   return boxes;
 }
 
-// Of equal scores the lower index comes first, zeros of both signs and NaN included.
+// Ties go to the lower index, also of zeros with both signs and of NaN.
 TEST(OpsNmsRotated, ScoreOrder) {
   const float negative_nan = -kNan;
   const struct {
