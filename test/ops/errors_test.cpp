@@ -236,6 +236,8 @@ TEST(OpsErrors, Devices) {
       "box_iou_rotated",
       "boxes_overlap_bev",
       "dynamic_point_to_voxel_backward",
+      "gather_points_backward",
+      "gather_points_forward",
       "masked_col2im_forward",
       "masked_im2col_forward",
       "nms",

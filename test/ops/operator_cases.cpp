@@ -13,7 +13,7 @@ struct Sizes {
   std::map<std::string, int64_t> sizes;
 };
 
-// Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and
+// Two of an operator that has two ways: direct and grouped sums, packed and direct channels or points, comparisons and
 // trees, hashed and direct cells, all pairs and those of a row or near each other, steps in one launch
 // and in one each.
 const Sizes kSizes[] = {
@@ -34,6 +34,10 @@ const Sizes kSizes[] = {
     {"dynamic_point_to_voxel_forward", {{"n", 3000}, {"c", 20}, {"grid", 1}, {"reduce_type", MLUOP_REDUCE_DSUM}}},
     {"dynamic_point_to_voxel_forward",
      {{"n", 3000}, {"c", 20}, {"grid", 1 << 30}, {"reduce_type", MLUOP_REDUCE_DSUM}}},
+    {"gather_points_backward", {{"b", 2}, {"c", 20}, {"n", 90}, {"m", 3003}}},
+    {"gather_points_backward", {{"b", 1}, {"c", 3}, {"n", 2003}, {"m", 1001}, {"samples", 3}}},
+    {"gather_points_forward", {{"b", 2}, {"c", 40}, {"n", 90}, {"m", 3003}}},
+    {"gather_points_forward", {{"b", 2}, {"c", 3}, {"n", 2003}, {"m", 1001}, {"samples", 3}}},
     {"get_indice_pairs", {{"depth", 20}, {"height", 30}, {"width", 40}, {"sites", 3000}, {"stride", 2}}},
     {"get_indice_pairs", {{"depth", 20}, {"height", 30}, {"width", 40}, {"sites", 3000}, {"sub_m", 1}}},
     {"get_indice_pairs",

@@ -1,0 +1,225 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/gather_points_forward/gather_points_forward_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "core/simd.h"
+#include "ops/gather_points_forward/gather_points_forward_native_kernels.h"
+#include "primitives/stream-inl.h"
+#include "primitives/transpose_square-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::gather_points_forward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::load_transposed;
+using mluop::HWY_NAMESPACE::load_transposed_rows;
+using mluop::HWY_NAMESPACE::StreamWriter;
+
+using D = hn::CappedTag<float, kStrip>;
+using Du = hn::RebindToUnsigned<D>;
+using Di = hn::RebindToSigned<D>;
+constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+
+// A chunk of the points of a batch.
+struct PointChunk {
+  PointChunk(const GatherArgs& args, int64_t b, int64_t chunk)
+      : first(chunk * args.chunk_points),
+        count(std::min(args.chunk_points, args.M - first)),
+        indices(args.indices + b * args.M + first) {}
+
+  int64_t first, count;
+  const int32_t* indices;  // [count]
+};
+
+// Copies elements to the output.
+template <class T>
+HWY_INLINE void write(const GatherArgs& args, const StreamWriter& stream, const T* from, int64_t count, T* to) {
+  if (args.stream) {
+    stream.copy(to, from, static_cast<size_t>(count));
+  } else {
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+  }
+}
+
+// Transposes kLanes channels by kLanes features, rows of `stride` elements at `from`, to rows of kStrip lanes at
+// `to`. Not inlined: in the loop over features, the compiler would keep a multiple of the stride for each row in
+// vectors.
+HWY_NOINLINE void pack_square(const float* from, int64_t stride, uint32_t* to) {
+  const D d;
+  const Du du;
+  hn::Vec<D> columns[kLanes];
+  load_transposed(d, from, stride, columns);
+  HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) hn::Store(hn::BitCast(du, columns[i]), du, to + i * kStrip);
+}
+
+// The same for the channels c and c + kStrip in each lane, and 2 kLanes features.
+HWY_NOINLINE void pack_square(const Half* from, int64_t stride, uint32_t* to) {
+  const D d;
+  const Du du;
+  hn::Vec<D> lower[kLanes], upper[kLanes];
+  load_transposed(d, from, stride, lower);
+  load_transposed(d, from + kStrip * stride, stride, upper);
+  const auto low_half = hn::Set(du, 0xFFFFU);
+  HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+    // Two features of a channel each.
+    const auto c0 = hn::BitCast(du, lower[i]), c1 = hn::BitCast(du, upper[i]);
+    hn::Store(hn::Or(hn::And(c0, low_half), hn::ShiftLeft<16>(c1)), du, to);
+    hn::Store(hn::Or(hn::ShiftRight<16>(c0), hn::AndNot(low_half, c1)), du, to + kStrip);
+    to += 2 * kStrip;
+  }
+}
+
+// tile.features[n] = the channels of feature n, rows of N elements at `from`. Those that a strip does not have are
+// of any value.
+template <class T>
+HWY_INLINE void pack(const T* from, int64_t N, int64_t channels, const PackedTile<T>& tile) {
+  constexpr int64_t kSquare = kLanes * kPacked<T>;
+  static_assert(kSquare <= PackedTile<T>::kMaxSquare);
+  for (int64_t n = 0; n < N; n += kSquare) {
+    const T* rows = from + n;
+    int64_t stride = N;
+    const int64_t count = std::min(kSquare, N - n);
+    if (count < kSquare || channels < kLineChannels<T>) {
+      for (int64_t c = 0; c < channels; ++c) {
+        std::memcpy(tile.edge + c * kSquare, rows + c * N, static_cast<size_t>(count) * sizeof(T));
+      }
+      rows = tile.edge;
+      stride = kSquare;
+    }
+    for (int64_t lane = 0; lane < kStrip; lane += kLanes) {
+      pack_square(rows + lane * stride, stride, tile.features + n * kStrip + lane);
+    }
+  }
+}
+
+// Stores the points of a lane to the rows of its channels, `rows` and the one kStrip rows of `stride` elements
+// further.
+HWY_INLINE void store_channels(hn::Vec<Du> lane, int64_t, float* rows) { hn::Store(lane, Du(), reinterpret_cast<uint32_t*>(rows)); }
+HWY_INLINE void store_channels(hn::Vec<Du> lane, int64_t stride, Half* rows) {
+  const hn::Rebind<uint16_t, Du> dh;
+  auto* const halves = reinterpret_cast<uint16_t*>(rows);
+  hn::Store(hn::TruncateTo(dh, lane), dh, halves);
+  hn::Store(hn::TruncateTo(dh, hn::ShiftRight<16>(lane)), dh, halves + kStrip * stride);
+}
+
+// rows[c, i] = feature indices[i] of channel c, for kStrip points; rows of `stride` elements.
+template <class T>
+HWY_NOINLINE void gather_points(const uint32_t* features, const int32_t* indices, T* rows, int64_t stride) {
+  const D d;
+  for (int64_t i = 0; i < kStrip; i += kLanes) {
+    for (int64_t lane = 0; lane < kStrip; lane += kLanes) {
+      hn::Vec<D> columns[kLanes];
+      load_transposed_rows(
+          d,
+          [=](int64_t row) {
+            return reinterpret_cast<const float*>(features + int64_t{indices[i + row]} * kStrip + lane);
+          },
+          columns);
+      HWY_UNROLL(16) for (int64_t j = 0; j < kLanes; ++j) {
+        store_channels(hn::BitCast(Du(), columns[j]), stride, rows + (lane + j) * stride + i);
+      }
+    }
+  }
+}
+
+// tile.rows = the points of a chunk.
+template <class T>
+HWY_INLINE void gather_chunk(const PointChunk& chunk, int64_t stride, const PackedTile<T>& tile) {
+  const int64_t whole = chunk.count / kStrip * kStrip;
+  for (int64_t i = 0; i < whole; i += kStrip) gather_points(tile.features, chunk.indices + i, tile.rows + i, stride);
+  if (whole == chunk.count) return;
+  // Feature 0 fills the last vectors.
+  int32_t last[kStrip] = {};
+  std::copy(chunk.indices + whole, chunk.indices + chunk.count, last);
+  gather_points(tile.features, last, tile.rows + whole, stride);
+}
+
+template <class T>
+void packed(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
+  const PackedTile<T> tile(task.nram, args.N, args.chunk_points);
+  const StreamWriter stream;
+  // pack() also reads the elements that a square does not have.
+  std::fill_n(tile.edge, kLineChannels<T> * PackedTile<T>::kMaxSquare, T{});
+  const int64_t chunks = args.chunk_count(), strips = strip_count(args);
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t b = item / chunks / strips;
+    const int64_t first_channel = item / chunks % strips * kLineChannels<T>;
+    const int64_t channels = std::min(kLineChannels<T>, args.C - first_channel);
+    const int64_t row = b * args.C + first_channel;
+    if (item == begin || item % chunks == 0) {
+      pack(static_cast<const T*>(args.features) + row * args.N, args.N, channels, tile);
+    }
+    const PointChunk chunk(args, b, item % chunks);
+    gather_chunk(chunk, args.chunk_points, tile);
+    T* to = static_cast<T*>(args.output) + row * args.M + chunk.first;
+    for (int64_t c = 0; c < channels; ++c) {
+      write(args, stream, tile.rows + c * args.chunk_points, chunk.count, to + c * args.M);
+    }
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(packed, GatherArgs);
+
+// Whether the target loads a vector of elements by their indices. On x86 the better target has the lower number.
+template <class T>
+constexpr bool kHasGather = HWY_ARCH_X86&& HWY_TARGET <= HWY_AVX2&& std::is_same_v<T, float>;
+
+// row[i] = features[indices[i]]
+template <class T>
+HWY_INLINE void gather_row(const T* HWY_RESTRICT features, const int32_t* indices, int64_t count,
+                           T* HWY_RESTRICT row) {
+  int64_t i = 0;
+  if constexpr (kHasGather<T>) {
+    const D d;
+    for (; i + kLanes <= count; i += kLanes) {
+      hn::Store(hn::GatherIndex(d, features, hn::LoadU(Di(), indices + i)), d, row + i);
+    }
+  }
+  for (; i < count; ++i) row[i] = features[indices[i]];
+}
+
+// Prefetches a share of the row of features after `row`: the chunks of a row share it evenly.
+template <class T>
+HWY_INLINE void prefetch_next_row(const GatherArgs& args, int64_t row, int64_t chunk) {
+  if (row + 1 == args.B * args.C) return;
+  const T* next = static_cast<const T*>(args.features) + (row + 1) * args.N;
+  const int64_t share = ceil_div(args.N, args.chunk_count());
+  const int64_t last = std::min((chunk + 1) * share, args.N);
+  for (int64_t n = chunk * share; n < last; n += kLineChannels<T>) __builtin_prefetch(next + n);
+}
+
+template <class T>
+void direct(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
+  const DirectTile<T> tile(task.nram, args.chunk_points);
+  const StreamWriter stream;
+  const int64_t chunks = args.chunk_count();
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t row = item / chunks;
+    if (args.prefetch) prefetch_next_row<T>(args, row, item % chunks);
+    const PointChunk chunk(args, row / args.C, item % chunks);
+    gather_row(static_cast<const T*>(args.features) + row * args.N, chunk.indices, chunk.count, tile.row);
+    write(args, stream, tile.row, chunk.count, static_cast<T*>(args.output) + row * args.M + chunk.first);
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(direct, GatherArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::gather_points_forward::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::gather_points_forward::native {
+
+MLUOP_EXPORT_KERNEL_OF_DTYPE(packed_kernel, packed, GatherArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(direct_kernel, direct, GatherArgs);
+
+}  // namespace mluop::gather_points_forward::native
+#endif
