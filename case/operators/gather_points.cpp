@@ -51,9 +51,7 @@ Dims points_shape(const Dims& indices, int64_t channels) {
   return shape;
 }
 
-void fit_forward(Case& c) {
-  set_shape(c.outputs[0], points_shape(c.inputs[1].dims, c.inputs[0].dims[1]));
-}
+void fit_forward(Case& c) { set_shape(c.outputs[0], points_shape(c.inputs[1].dims, c.inputs[0].dims[1])); }
 
 // The number of features is kept.
 void fit_backward(Case& c) {
@@ -88,8 +86,8 @@ std::vector<Operator> gather_points_operators() {
   forward.work = forward_work;
   forward.copies = true;
   // Indices [b, m], or [b, m, samples] of any samples.
-  forward.sizes = {{"b", 2, 1, 4}, {"c", 20, 1, 100}, {"n", 40, 1, 400}, {"m", 50, 1, 1000},
-                   {"samples", 0, 0, 5, false}};
+  forward.sizes = {
+      {"b", 2, 1, 4}, {"c", 20, 1, 100}, {"n", 40, 1, 400}, {"m", 50, 1, 1000}, {"samples", 0, 0, 5, false}};
   forward.make = [](const Recipe& r) { return make(r, true); };
   forward.fit = fit_forward;
   forward.reductions = {axis_reduction("points", {{1, 1}}), axis_reduction("channels", {{0, 1}}),
@@ -99,7 +97,13 @@ std::vector<Operator> gather_points_operators() {
   backward.function = "mluOpOmpGatherPointsBackward";
   backward.tensors = {
       {"grad_output", Role::kInput, points}, indices, {"grad_features", Role::kOutput, features, {}, {2}}};
-  backward.run = [](const Arguments& a) { return call(mluOpOmpGatherPointsBackward, a.handle, a[0], a[1], a[2]); };
+  backward.query_function = "mluOpOmpGetGatherPointsBackwardWorkspaceSize";
+  backward.query = [](const Arguments& a, size_t* bytes) {
+    return mluOpOmpGetGatherPointsBackwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, bytes);
+  };
+  backward.run = [](const Arguments& a) {
+    return call(mluOpOmpGatherPointsBackward, a.handle, a[0], a[1], a.workspace, a.workspace_size, a[2]);
+  };
   backward.expect = expect_backward<false>;
   backward.expect_bits = expect_backward<true>;
   // All points may name one feature.

@@ -1,5 +1,5 @@
-// The input and output of a strip of channels: squares of points that are transposed in registers, and the way of
-// sums to the output. Per-target code of Highway: include it inside foreach_target.
+// Strips of channels: their points in squares that are transposed in registers, the rows of their sums in NRAM, and
+// the way of sums to the output. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H
 #undef MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H
@@ -67,9 +67,9 @@ HWY_INLINE void copy_edge(const T* from, int64_t stride, int64_t points, int64_t
   for (int64_t c = 0; c < channels; ++c) std::memcpy(edge + c * kSquarePoints<T>, from + c * stride, bytes);
 }
 
-// Transposes the sums of kStripLanes features and of a strip of channels, rows Co apart, to rows of `stride` elements
-// at `to`; zeroes them if kClear. Not inlined: in the loop over features, the compiler would keep a multiple of
-// the stride for each row in vectors.
+// Transposes the sums of kStripLanes features and of a strip of channels, rows Co apart, to rows of `stride`
+// elements at `to`; zeroes them if kClear. Not inlined: in the loop over features, the compiler would keep a
+// multiple of the stride for each row in vectors.
 template <bool kClear, class T>
 HWY_NOINLINE void transpose_square(float* sums, int64_t Co, T* to, int64_t stride) {
   const StripTag d;
@@ -97,7 +97,8 @@ HWY_INLINE void write_strip(float* sums, int64_t Co, int64_t features, int64_t c
   constexpr int64_t kRun = RowBuffer<T>::kRunFeatures;
   // Whole squares are transposed into the output unless it bypasses the caches. Non-temporal stores pay for whole
   // lines only: the features of an incomplete line are written with the next run.
-  const int64_t start = stream != nullptr || channels < kStripChannels ? 0 : features / kStripChannels * kStripChannels;
+  const int64_t start =
+      stream != nullptr || channels < kStripChannels ? 0 : features / kStripChannels * kStripChannels;
   transpose_sums<kClear>(sums, Co, start, to, M);
   for (int64_t first = start; first < features; first += kRun) {
     const int64_t last = std::min(first + kRun, features);

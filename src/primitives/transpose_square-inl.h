@@ -78,9 +78,7 @@ HWY_INLINE void load_transposed_rows(D d, const RowOf& row_of, hn::Vec<D>* HWY_R
   constexpr size_t kSquare = hn::MaxLanes(D());
   static_assert(kSquare == 4 || kSquare == 8 || kSquare == 16);
   if constexpr (kSquare == 4) {
-    HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
-      columns[i] = load_packed(d, row_of(static_cast<int64_t>(i)));
-    }
+    HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) { columns[i] = load_packed(d, row_of(static_cast<int64_t>(i))); }
     transpose_4x4(d, columns[0], columns[1], columns[2], columns[3]);
   } else {
     constexpr size_t kHalf = kSquare / 2;
@@ -90,7 +88,7 @@ HWY_INLINE void load_transposed_rows(D d, const RowOf& row_of, hn::Vec<D>* HWY_R
       HWY_UNROLL(8) for (size_t i = 0; i < kHalf; ++i) {
         const auto* lower = row_of(static_cast<int64_t>(i));
         const auto* upper = row_of(static_cast<int64_t>(i + kHalf));
-        const int64_t at = static_cast<int64_t>(first) * kPacked<std::remove_cvref_t<decltype(*lower)>>;
+        const int64_t at = static_cast<int64_t>(first) * kPacked<std::remove_cvref_t<decltype(*lower)> >;
         half[i] = hn::Combine(d, load_packed(half_d, upper + at), load_packed(half_d, lower + at));
       }
       transpose_4x4(d, half[0], half[1], half[2], half[3]);

@@ -53,8 +53,8 @@ struct WorkItem {
   T* grad_features;        // [channels, features], rows N apart
 };
 
-// The rows in the sums of `count` points from `first` on, and for the padding up to whole squares a row that is not
-// written: the indices themselves if all features are in the tile and there is no padding.
+// The rows in the sums of `count` points from `first` on, and for the padding up to whole squares a row that is
+// not written: the indices themselves if all features are in the tile and there is no padding.
 template <class T>
 HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, const SumArgs& args, int64_t first,
                                          int64_t count, const SumTile<T>& tile) {

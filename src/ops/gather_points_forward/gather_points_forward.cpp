@@ -1,6 +1,6 @@
 // mluOpOmpGatherPointsForward: entry and checks.
-// Start with the entry below, then run() and make_plan() in gather_points_forward_native.cpp; the kernels: packed()
-// and direct() in gather_points_forward_native_kernels.cpp, which follow their helpers.
+// Start with the entry below, then run() and make_plan() in gather_points_forward_native.cpp; the kernels:
+// packed() and direct() in gather_points_forward_native_kernels.cpp, which follow their helpers.
 #include "mlu_op_omp.h"
 #include "ops/gather_points_forward/gather_points_forward_native.h"
 #include "primitives/point_indices.h"

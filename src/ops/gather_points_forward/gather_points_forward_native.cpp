@@ -53,7 +53,9 @@ Plan make_plan(const Context& context, const Args& args) {
   const int64_t points = ceil_div(args.M, ceil_div(int64_t{plan.task_dim}, strips));
   const int64_t wanted = plan.task_dim == 1 ? args.M : ceil_div(points, kMinChunksPerTask);
   // Chunks are multiples of kStrip points.
-  const auto max_chunk = [&](int64_t max_points) { return std::min(ceil_div(wanted, kStrip), max_points / kStrip); };
+  const auto max_chunk = [&](int64_t max_points) {
+    return std::min(ceil_div(wanted, kStrip), max_points / kStrip);
+  };
   const auto packed_bytes = [&](int64_t point_strips) {
     return dispatch_dtype(args.dtype, [&](auto element) {
       return bytes_of<PackedTile<decltype(element)>>(args.N, point_strips * kStrip);

@@ -51,16 +51,15 @@ HWY_INLINE void write(const GatherArgs& args, const StreamWriter& stream, const 
 // Transposes kLanes channels by kLanes features, rows of `stride` elements at `from`, to rows of kStrip lanes at
 // `to`. Not inlined: in the loop over features, the compiler would keep a multiple of the stride for each row in
 // vectors.
-HWY_NOINLINE void pack_square(const float* from, int64_t stride, uint32_t* to) {
+HWY_NOINLINE void pack_square(const float* from, int64_t stride, float* to) {
   const D d;
-  const Du du;
   hn::Vec<D> columns[kLanes];
   load_transposed(d, from, stride, columns);
-  HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) hn::Store(hn::BitCast(du, columns[i]), du, to + i * kStrip);
+  HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) hn::Store(columns[i], d, to + i * kStrip);
 }
 
 // The same for the channels c and c + kStrip in each lane, and 2 kLanes features.
-HWY_NOINLINE void pack_square(const Half* from, int64_t stride, uint32_t* to) {
+HWY_NOINLINE void pack_square(const Half* from, int64_t stride, float* to) {
   const D d;
   const Du du;
   hn::Vec<D> lower[kLanes], upper[kLanes];
@@ -70,8 +69,8 @@ HWY_NOINLINE void pack_square(const Half* from, int64_t stride, uint32_t* to) {
   HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
     // Two features of a channel each.
     const auto c0 = hn::BitCast(du, lower[i]), c1 = hn::BitCast(du, upper[i]);
-    hn::Store(hn::Or(hn::And(c0, low_half), hn::ShiftLeft<16>(c1)), du, to);
-    hn::Store(hn::Or(hn::ShiftRight<16>(c0), hn::AndNot(low_half, c1)), du, to + kStrip);
+    hn::Store(hn::BitCast(d, hn::Or(hn::And(c0, low_half), hn::ShiftLeft<16>(c1))), d, to);
+    hn::Store(hn::BitCast(d, hn::Or(hn::ShiftRight<16>(c0), hn::AndNot(low_half, c1))), d, to + kStrip);
     to += 2 * kStrip;
   }
 }
@@ -101,29 +100,26 @@ HWY_INLINE void pack(const T* from, int64_t N, int64_t channels, const PackedTil
 
 // Stores the points of a lane to the rows of its channels, `rows` and the one kStrip rows of `stride` elements
 // further.
-HWY_INLINE void store_channels(hn::Vec<Du> lane, int64_t, float* rows) { hn::Store(lane, Du(), reinterpret_cast<uint32_t*>(rows)); }
-HWY_INLINE void store_channels(hn::Vec<Du> lane, int64_t stride, Half* rows) {
-  const hn::Rebind<uint16_t, Du> dh;
+HWY_INLINE void store_channels(hn::Vec<D> lane, int64_t, float* rows) { hn::Store(lane, D(), rows); }
+HWY_INLINE void store_channels(hn::Vec<D> lane, int64_t stride, Half* rows) {
+  const hn::Rebind<uint16_t, D> dh;
+  const auto bits = hn::BitCast(Du(), lane);
   auto* const halves = reinterpret_cast<uint16_t*>(rows);
-  hn::Store(hn::TruncateTo(dh, lane), dh, halves);
-  hn::Store(hn::TruncateTo(dh, hn::ShiftRight<16>(lane)), dh, halves + kStrip * stride);
+  hn::Store(hn::TruncateTo(dh, bits), dh, halves);
+  hn::Store(hn::TruncateTo(dh, hn::ShiftRight<16>(bits)), dh, halves + kStrip * stride);
 }
 
 // rows[c, i] = feature indices[i] of channel c, for kStrip points; rows of `stride` elements.
 template <class T>
-HWY_NOINLINE void gather_points(const uint32_t* features, const int32_t* indices, T* rows, int64_t stride) {
+HWY_NOINLINE void gather_points(const float* features, const int32_t* indices, T* rows, int64_t stride) {
   const D d;
   for (int64_t i = 0; i < kStrip; i += kLanes) {
     for (int64_t lane = 0; lane < kStrip; lane += kLanes) {
       hn::Vec<D> columns[kLanes];
       load_transposed_rows(
-          d,
-          [=](int64_t row) {
-            return reinterpret_cast<const float*>(features + int64_t{indices[i + row]} * kStrip + lane);
-          },
-          columns);
+          d, [=](int64_t row) { return features + int64_t{indices[i + row]} * kStrip + lane; }, columns);
       HWY_UNROLL(16) for (int64_t j = 0; j < kLanes; ++j) {
-        store_channels(hn::BitCast(Du(), columns[j]), stride, rows + (lane + j) * stride + i);
+        store_channels(columns[j], stride, rows + (lane + j) * stride + i);
       }
     }
   }
@@ -133,7 +129,9 @@ HWY_NOINLINE void gather_points(const uint32_t* features, const int32_t* indices
 template <class T>
 HWY_INLINE void gather_chunk(const PointChunk& chunk, int64_t stride, const PackedTile<T>& tile) {
   const int64_t whole = chunk.count / kStrip * kStrip;
-  for (int64_t i = 0; i < whole; i += kStrip) gather_points(tile.features, chunk.indices + i, tile.rows + i, stride);
+  for (int64_t i = 0; i < whole; i += kStrip) {
+    gather_points(tile.features, chunk.indices + i, tile.rows + i, stride);
+  }
   if (whole == chunk.count) return;
   // Feature 0 fills the last vectors.
   int32_t last[kStrip] = {};

@@ -42,13 +42,13 @@ struct PackedTile {
   static constexpr int64_t kMaxSquare = 2 * kStrip;
 
   PackedTile(Arena& nram, int64_t N, int64_t chunk_points)
-      : features(nram.take<uint32_t>("features", {round_up(N, kMaxSquare), kStrip})),
+      : features(nram.take<float>("features", {round_up(N, kMaxSquare), kStrip})),
         rows(nram.take<T>("rows", {kLineChannels<T>, chunk_points})),
         edge(nram.take<T>("edge", {kLineChannels<T>, kMaxSquare})) {}
 
-  uint32_t* features;  // [N, kStrip], and those that fill the last square
-  T* rows;             // [kLineChannels, chunk_points] of the output
-  T* edge;             // [kLineChannels, kMaxSquare] features: the part of a square that the tensor has
+  float* features;  // [N, kStrip] lanes, and those that fill the last square
+  T* rows;          // [kLineChannels, chunk_points] of the output
+  T* edge;          // [kLineChannels, kMaxSquare] features: the part of a square that the tensor has
 };
 
 // The NRAM of direct_kernel().

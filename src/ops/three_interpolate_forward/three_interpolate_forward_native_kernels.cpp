@@ -65,7 +65,8 @@ HWY_INLINE Range points_of(const InterpolateArgs& args, int64_t chunk) {
 
 // Copies elements to the output.
 template <class T>
-HWY_INLINE void write(const InterpolateArgs& args, const StreamWriter& stream, const T* from, int64_t count, T* to) {
+HWY_INLINE void write(const InterpolateArgs& args, const StreamWriter& stream, const T* from, int64_t count,
+                      T* to) {
   if (args.stream) {
     stream.copy(to, from, static_cast<size_t>(count));
   } else {
