@@ -135,7 +135,7 @@ TEST(OpsGatherPointsBackward, SpecialValues) {
   }
 }
 
-// Overflow to infinity, subnormal sums and ties.
+// Overflow to infinity and ties.
 TEST(OpsGatherPointsBackwardHalf, RoundsOnceToNearestEven) {
   for (const auto& [addends, factor, sum] : half_sums()) {
     if (factor != 1) continue;
