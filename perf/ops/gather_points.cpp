@@ -1,6 +1,7 @@
 // Gather points forward and backward at the sizes of PointNet++, VoteNet, 3DSSD, PointRCNN and DGCNN.
 #include <algorithm>
 #include <random>
+#include <span>
 #include <string>
 
 #include "perf/ops/catalogue.h"
@@ -58,17 +59,14 @@ constexpr Row kBackwardCliffs[] = {{"gather_backward uniform", 8, 128, 2048, 102
 void fill_indices(std::span<int32_t> indices, const Row& row) {
   std::mt19937 random(2);
   const auto below = [&](int64_t limit) { return static_cast<int64_t>(random() % static_cast<uint64_t>(limit)); };
-  const auto group = static_cast<size_t>(std::max<int64_t>(row.samples, 1));
-  for (size_t first = 0; first < indices.size(); first += group) {
-    const auto found = static_cast<size_t>(below(static_cast<int64_t>(group)) + 1);
-    for (size_t i = 0; i < group; ++i) {
-      int32_t& index = indices[first + i];
-      const bool repeats = row.neighbors == Neighbors::kRepeated && i >= found;
-      index = row.neighbors == Neighbors::kEqual ? static_cast<int32_t>(row.N / 2)
-              : repeats                          ? indices[first]
-                                                 : static_cast<int32_t>(below(row.N));
-    }
+  const int64_t group = std::max<int64_t>(row.samples, 1);
+  for (size_t first = 0; first < indices.size(); first += static_cast<size_t>(group)) {
+    const std::span<int32_t> samples = indices.subspan(first, static_cast<size_t>(group));
+    for (int32_t& index : samples) index = static_cast<int32_t>(below(row.N));
+    const int64_t found = row.neighbors == Neighbors::kRepeated ? 1 + below(group) : group;
+    std::fill(samples.begin() + found, samples.end(), samples.front());
   }
+  if (row.neighbors == Neighbors::kEqual) std::ranges::fill(indices, static_cast<int32_t>(row.N / 2));
 }
 
 template <bool kForward>
