@@ -11,9 +11,9 @@
 namespace mluop::gather_points_forward::native {
 namespace {
 
-// Packed rows of this many points stay in L1 until they are copied, and their distance is not a power of two, so
-// they do not compete for the same lines of it.
-constexpr int64_t kMaxPackedPoints = 240;
+// Packed rows of this many points stay in L1 until they are copied. They are whole cache lines, also of halves,
+// whose number is not a power of two, so that the rows do not compete for the same lines of L1.
+constexpr int64_t kMaxPackedPoints = 224;
 // A row of the direct kernel and its indices stay in L1.
 constexpr int64_t kMaxDirectPoints = 1024;
 // Chunks of a strip and a task, at least: tasks have equal shares.

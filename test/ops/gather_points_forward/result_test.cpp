@@ -33,9 +33,9 @@ Case make_gather(mluOpDataType_t dtype, const GatherSizes& s) {
 }
 
 constexpr GatherSizes kHostileGathers[] = {
-    {2, 32, 33, 239},       // packed: a chunk of points minus one, a square of features plus one
-    {2, 32, 32, 240},       // a chunk of points, whole squares of features
-    {2, 33, 31, 241},       // a chunk of points plus one, a strip of channels plus one
+    {2, 32, 33, 223},       // packed: a chunk of points minus one, a square of features plus one
+    {2, 32, 32, 224},       // a chunk of points, whole squares of features
+    {2, 33, 31, 225},       // a chunk of points plus one, a strip of channels plus one
     {2, 79, 64, 512},       // whole strips of points, a partial one of channels
     {1, 7, 1, 1000},        // one feature for all points
     {1, 2, 5000, 3},        // most features are gathered nowhere
