@@ -13,8 +13,10 @@ namespace mluop {
 
 // Whether indices, and the tensor of the points that they name, have a dimension of samples. Null-safe.
 inline bool has_samples(const TensorDescriptor* indices_desc, const TensorDescriptor* points_desc) {
-  return indices_desc != nullptr && indices_desc->dim_count == 3 && points_desc != nullptr &&
-         points_desc->dim_count == 4;
+  const auto has_dims = [](const TensorDescriptor* desc, int count) {
+    return desc != nullptr && desc->dim_count == count;
+  };
+  return has_dims(indices_desc, 3) && has_dims(points_desc, 4);
 }
 
 // Null-safe.
