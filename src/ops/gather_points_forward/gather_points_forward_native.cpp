@@ -19,8 +19,8 @@ constexpr int64_t kMaxDirectPoints = 1024;
 // Chunks of a strip and a task, at least: tasks have equal shares.
 constexpr int64_t kMinChunksPerTask = 4;
 
-// The time of transposing a feature of a strip, and of gathering a point of it, relative to gathering an element
-// directly.
+// The time of transposing a feature of kMaxLanes lanes, and of gathering a point of it, relative to gathering an
+// element directly. It is proportional to the lanes.
 constexpr int64_t kPackCost = 4;
 constexpr int64_t kPackedPointCost = 5;
 
@@ -34,8 +34,9 @@ int64_t bytes_moved(const Args& args) {
 
 // `points`: those of a strip that a task gathers.
 bool packing_pays(const Args& args, int64_t points) {
-  const int64_t channels = std::min(args.C, strip_channels(args));
-  return args.N / points * kPackCost + kPackedPointCost < channels;
+  const int64_t lanes = strip_lanes(args);
+  const int64_t channels = std::min(args.C, lanes * lane_channels(args));
+  return (args.N / points * kPackCost + kPackedPointCost) * lanes < channels * kMaxLanes;
 }
 
 // Whether the points of a row have most of its cache lines.
@@ -47,29 +48,29 @@ Plan make_plan(const Context& context, const Args& args) {
   Plan plan{};
   const int64_t bytes = bytes_moved(args);
   const int64_t strips = args.B * strip_count(args);
-  plan.task_dim = choose_task_dim(strips * ceil_div(args.M, kStrip), bytes);
+  plan.task_dim = choose_task_dim(strips * ceil_div(args.M, kBlockPoints), bytes);
   plan.stream = exceeds_caches(bytes);
   // Tasks share a strip if there are fewer strips than tasks.
   const int64_t points = ceil_div(args.M, ceil_div(int64_t{plan.task_dim}, strips));
   const int64_t wanted = plan.task_dim == 1 ? args.M : ceil_div(points, kMinChunksPerTask);
-  // Chunks are multiples of kStrip points.
+  // Chunks are whole blocks of points.
   const auto max_chunk = [&](int64_t max_points) {
-    return std::min(ceil_div(wanted, kStrip), max_points / kStrip);
+    return std::min(ceil_div(wanted, kBlockPoints), max_points / kBlockPoints);
   };
-  const auto packed_bytes = [&](int64_t point_strips) {
+  const auto packed_bytes = [&](int64_t blocks) {
     return dispatch_dtype(args.dtype, [&](auto element) {
-      return bytes_of<PackedTile<decltype(element)>>(args.N, point_strips * kStrip);
+      return bytes_of<PackedTile<decltype(element)>>(args.N, strip_lanes(args), blocks * kBlockPoints);
     });
   };
-  const auto direct_bytes = [&](int64_t point_strips) {
+  const auto direct_bytes = [&](int64_t blocks) {
     return dispatch_dtype(
-        args.dtype, [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(point_strips * kStrip); });
+        args.dtype, [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(blocks * kBlockPoints); });
   };
   // More features alone exceed NRAM.
-  const bool representable = args.N <= static_cast<int64_t>(context.nram_capacity) / kStrip;
+  const bool representable = args.N <= static_cast<int64_t>(context.nram_capacity);
   plan.packed = representable && packing_pays(args, points) && packed_bytes(1) <= context.nram_capacity;
-  plan.chunk_points = kStrip * (plan.packed ? fit_tile(context, max_chunk(kMaxPackedPoints), packed_bytes)
-                                            : fit_tile(context, max_chunk(kMaxDirectPoints), direct_bytes));
+  plan.chunk_points = kBlockPoints * (plan.packed ? fit_tile(context, max_chunk(kMaxPackedPoints), packed_bytes)
+                                                  : fit_tile(context, max_chunk(kMaxDirectPoints), direct_bytes));
   plan.prefetch = bytes >= cache_sizes().llc && reads_most_lines(args);
   return plan;
 }

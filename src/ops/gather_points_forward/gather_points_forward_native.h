@@ -12,7 +12,7 @@ namespace mluop::gather_points_forward::native {
 struct Plan {
   int task_dim;
   bool packed;           // packed_kernel(), else direct_kernel()
-  int64_t chunk_points;  // a multiple of kStrip
+  int64_t chunk_points;  // a multiple of kBlockPoints
   bool stream;           // the output bypasses the caches
   bool prefetch;         // features come from memory
 };

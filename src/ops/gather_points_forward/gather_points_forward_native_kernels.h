@@ -1,6 +1,8 @@
 // Gather points forward, native algorithm: arguments and range kernels, of which a call launches one.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "core/arena.h"
@@ -12,16 +14,26 @@
 
 namespace mluop::gather_points_forward::native {
 
-// The 32-bit lanes of a strip of channels, a cache line: a float each, or the halves of channels c and c + kStrip.
-inline constexpr int64_t kStrip = 16;
+// A strip of channels has 4, 8 or 16 lanes of 32 bits, a cache line at most. A lane is a float, or the halves of two
+// channels: of the first and of the second half of the strip.
+inline constexpr int64_t kMinLanes = 4, kMaxLanes = 16;
+// Points that are transposed at a time.
+inline constexpr int64_t kBlockPoints = 16;
 
-inline int64_t strip_channels(const Args& args) { return kCacheLine / static_cast<int64_t>(size_of(args.dtype)); }
-inline int64_t strip_count(const Args& args) { return ceil_div(args.C, strip_channels(args)); }
+inline int64_t lane_channels(const Args& args) {
+  return int64_t{sizeof(float)} / static_cast<int64_t>(size_of(args.dtype));
+}
+// The fewest lanes that have all channels, else the most.
+inline int64_t strip_lanes(const Args& args) {
+  const int64_t lanes = std::clamp(ceil_div(args.C, lane_channels(args)), kMinLanes, kMaxLanes);
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(lanes)));
+}
+inline int64_t strip_count(const Args& args) { return ceil_div(args.C, strip_lanes(args) * lane_channels(args)); }
 
 struct GatherArgs : Args {
   int64_t chunk_count() const { return ceil_div(M, chunk_points); }
 
-  int64_t chunk_points;  // a multiple of kStrip
+  int64_t chunk_points;  // a multiple of kBlockPoints
   bool stream;           // the output bypasses the caches
   bool prefetch;         // features come from memory
 };
@@ -38,17 +50,18 @@ RangeKernel<GatherArgs> direct_kernel(mluOpDataType_t dtype);
 // The NRAM of packed_kernel(). T: float or Half.
 template <class T>
 struct PackedTile {
+  static constexpr int64_t kLaneChannels = int64_t{sizeof(float) / sizeof(T)};
   // Features are transposed in squares of at most this many.
-  static constexpr int64_t kMaxSquare = 2 * kStrip;
+  static constexpr int64_t kMaxSquare = kMaxLanes * kLaneChannels;
 
-  PackedTile(Arena& nram, int64_t N, int64_t chunk_points)
-      : features(nram.take<float>("features", {round_up(N, kMaxSquare), kStrip})),
-        rows(nram.take<T>("rows", {kLineChannels<T>, chunk_points})),
-        edge(nram.take<T>("edge", {kLineChannels<T>, kMaxSquare})) {}
+  PackedTile(Arena& nram, int64_t N, int64_t lanes, int64_t chunk_points)
+      : features(nram.take<float>("features", {round_up(N, kMaxSquare), lanes})),
+        rows(nram.take<T>("rows", {lanes * kLaneChannels, chunk_points})),
+        edge(nram.take<T>("edge", {lanes * kLaneChannels, kMaxSquare})) {}
 
-  float* features;  // [N, kStrip] lanes, and those that fill the last square
-  T* rows;          // [kLineChannels, chunk_points] of the output
-  T* edge;          // [kLineChannels, kMaxSquare] features: the part of a square that the tensor has
+  float* features;  // [N, lanes], and those that fill the last square
+  T* rows;          // [channels of a strip, chunk_points] of the output
+  T* edge;          // [channels of a strip, kMaxSquare] features: the part of a square that the tensor has
 };
 
 // The NRAM of direct_kernel().

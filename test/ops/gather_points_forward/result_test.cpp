@@ -41,9 +41,12 @@ constexpr GatherSizes kHostileGathers[] = {
     {1, 2, 5000, 3},        // most features are gathered nowhere
     {70, 1, 5, 9},          // more batches than tasks
     {1, 130, 9, 40},        // more strips than tasks
-    {1, 3, 100, 5000},      // fewer strips than tasks, direct
-    {1, 3, 100, 1023},      // a chunk of a row minus one
-    {1, 3, 100, 1025},      // a chunk of a row plus one
+    {2, 3, 77, 1000},       // strips of 4 lanes
+    {2, 8, 77, 1000},       // of 4 or 8 lanes
+    {2, 9, 77, 1000},       // of 8 or 16 lanes
+    {1, 1, 100, 5000},      // fewer strips than tasks, direct
+    {1, 1, 100, 1023},      // a chunk of a row minus one
+    {1, 1, 100, 1025},      // a chunk of a row plus one
     {4, 40, 203, 250, 4},   // many work items, packed
     {1, 14, 203, 5000, 4},  // few work items: tasks share a strip, packed
     {1, 2, 20001, 2003},    // and direct
@@ -64,7 +67,7 @@ TEST(OpsGatherPointsForward, HostileSizes) {
 TEST(OpsGatherPointsForward, StreamedOutputs) {
   MLUOP_LABELS(kSlow);
   const ScopedThreads threads(2);
-  for (const GatherSizes& sizes : {GatherSizes{2, 67, 100, 33001}, {2, 3, 100, 700001}, {1, 5, 700001, 900001}}) {
+  for (const GatherSizes& sizes : {GatherSizes{2, 67, 100, 33001}, {2, 1, 100, 2000001}, {1, 5, 800001, 900001}}) {
     for (const auto dtype : kFloatingDtypes) {
       SCOPED_TRACE(text_of(sizes));
       const Case made = make_gather(dtype, sizes);
@@ -78,7 +81,7 @@ TEST(OpsGatherPointsForward, StreamedOutputs) {
 // Chunks of points that the smallest NRAM limits, packed and direct.
 TEST(OpsGatherPointsForward, SmallNram) {
   const ScopedThreads threads(2);
-  for (const GatherSizes& sizes : {GatherSizes{2, 41, 17, 3001}, {2, 41, 555, 3001}, {1, 3, 2001, 70}}) {
+  for (const GatherSizes& sizes : {GatherSizes{2, 41, 17, 3001}, {2, 41, 555, 3001}, {1, 1, 2001, 70}}) {
     SCOPED_TRACE(text_of(sizes));
     for (const auto dtype : kFloatingDtypes) {
       const Case made = make_gather(dtype, sizes);
@@ -102,7 +105,8 @@ TEST(OpsGatherPointsForward, Plan) {
   };
   EXPECT_TRUE(plan({16, 128, 1024, 8192}).packed);
   EXPECT_TRUE(plan({2, 16, 100, 1000}).packed);
-  EXPECT_FALSE(plan({2, 3, 100, 1000}).packed);
+  EXPECT_TRUE(plan({2, 2, 100, 1000}).packed);
+  EXPECT_FALSE(plan({2, 1, 100, 1000}).packed);
   EXPECT_FALSE(plan({2, 16, 5000, 10}).packed);
   EXPECT_FALSE(plan({2, 16, 1024, 40960}, 64).packed);
   EXPECT_FALSE(plan({1, 16, int64_t{1} << 55, int64_t{1} << 55}).packed);
