@@ -1,5 +1,5 @@
-// Strips of channels: their points in squares that are transposed in registers, the rows of their sums in NRAM, and
-// the way of sums to the output. Per-target code of Highway: include it inside foreach_target.
+// Strips of channels: their points in squares that are transposed in registers, the rows of their sums in NRAM,
+// and the way of sums to the output. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H
 #undef MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H

@@ -1,5 +1,5 @@
-// Strips of channels: 16 rows of a tensor [B, C, N], which kernels transpose so that a vector has the channels of a
-// feature. Their sums, [features, kStripChannels] in NRAM, are transposed back on their way to the output.
+// Strips of channels: 16 rows of a tensor [B, C, N], which kernels transpose so that a vector has the channels of
+// a feature. Their sums, [features, kStripChannels] in NRAM, are transposed back on their way to the output.
 #pragma once
 
 #include <algorithm>

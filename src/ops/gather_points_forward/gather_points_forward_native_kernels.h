@@ -14,8 +14,8 @@
 
 namespace mluop::gather_points_forward::native {
 
-// A strip of channels has 4, 8 or 16 lanes of 32 bits, a cache line at most. A lane is a float, or the halves of two
-// channels: of the first and of the second half of the strip.
+// A strip of channels has 4, 8 or 16 lanes of 32 bits, a cache line at most. A lane is a float, or the halves of
+// two channels: of the first and of the second half of the strip.
 inline constexpr int64_t kMinLanes = 4, kMaxLanes = 16;
 // Points that are transposed at a time.
 inline constexpr int64_t kBlockPoints = 16;
