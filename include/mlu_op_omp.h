@@ -349,6 +349,80 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetNmsMatchWorkspaceSize(mluOpHandle_t handl
                                                              const mluOpTensorDescriptor_t dets_desc,
                                                              size_t* workspace_size);
 
+/* Gather points forward (PointNet++): the features of chosen points, and of the points in the neighborhoods of
+ * chosen points: gather_points and grouping_operation of mmcv.
+ *
+ *   output[b,c,m] = features[b,c,indices[b,m]]
+ *   output[b,c,p,s] = features[b,c,indices[b,p,s]]
+ *
+ * | tensor   | shape                     | dtype            | layout |
+ * |----------|---------------------------|------------------|--------|
+ * | features | [B, C, N]                 | HALF or FLOAT    | ARRAY  |
+ * | indices  | [B, M] or [B, P, S]       | INT32            | ARRAY  |
+ * | output   | [B, C, M] or [B, C, P, S] | that of features | ARRAY  |
+ *
+ * Units: indices number the features of their batch, 0 to N - 1.
+ * Outputs: the call writes every element of output; the caller need not initialize it. Elements are copied bit
+ *   for bit, NaN with their payload. If output has no elements, no data are read: pointers may be null, and
+ *   indices may have any value.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      N is 0 and output has elements; an index is outside [0, N - 1]: the message names the first
+ *                  such element, [batch, point] or [batch, point, sample], and its value
+ *
+ * Definition: mmcv gather_points_forward, group_points_forward; PointNet++, arXiv:1706.02413. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsForward(mluOpHandle_t handle,
+                                                        const mluOpTensorDescriptor_t features_desc,
+                                                        const void* features,
+                                                        const mluOpTensorDescriptor_t indices_desc,
+                                                        const void* indices,
+                                                        const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Gather points backward (PointNet++): the gradient of mluOpOmpGatherPointsForward. Adds the gradient of each
+ * point to that of the feature that it is a copy of.
+ *
+ *   grad_features[b,c,n] = sum over the points m of batch b with indices[b,m] = n of grad_output[b,c,m]
+ *                        = sum over the points p and samples s with indices[b,p,s] = n of grad_output[b,c,p,s]
+ *
+ * | tensor        | shape                     | dtype               | layout |
+ * |---------------|---------------------------|---------------------|--------|
+ * | grad_output   | [B, C, M] or [B, C, P, S] | HALF or FLOAT       | ARRAY  |
+ * | indices       | [B, M] or [B, P, S]       | INT32               | ARRAY  |
+ * | grad_features | [B, C, N]                 | that of grad_output | ARRAY  |
+ *
+ * Units: indices number the features of their batch, 0 to N - 1.
+ * Outputs: the call writes every element of grad_features; the caller need not initialize it. A feature of no
+ *   point has the gradient +0. NaN and infinity propagate through the additions. If grad_features has no elements,
+ *   no data are read: pointers may be null, and indices may have any value.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   sums are rounded in fp32, in the order of the indices, starting at +0: for FLOAT bit-identical to the serial
+ *   loop of the definition, for HALF these sums rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace of the size that the query returns, 0; it may be null.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      N is 0 and grad_output has elements; an index is outside [0, N - 1]: the message names the
+ *                  first such element, [batch, point] or [batch, point, sample], and its value; workspace is null
+ *                  although workspace_size is not 0
+ *
+ * Definition: mmcv gather_points_backward, group_points_backward, which add to grad_features in any order;
+ *   PointNet++, arXiv:1706.02413. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices, void* workspace, size_t workspace_size,
+    const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
+
+/* Writes the bytes of workspace that mluOpOmpGatherPointsBackward needs for these tensors: 0.
+ * Returns BAD_PARAM if an argument is null or the tensors are not as the operator requires; NOT_SUPPORTED if a
+ * tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetGatherPointsBackwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc,
+    const mluOpTensorDescriptor_t indices_desc, const mluOpTensorDescriptor_t grad_features_desc,
+    size_t* workspace_size);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -5,10 +5,13 @@
 //   require(n > 0, MLUOP_STATUS_BAD_PARAM, "n is ", n, ", expected at least 1");
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 #include "core/boundary.h"
 #include "core/dtype.h"
+#include "core/sizes.h"
 #include "core/text.h"
 
 namespace mluop {
@@ -36,6 +39,17 @@ inline void require_int32_count(std::string_view name, int64_t count) {
 inline void require_float_or_half(std::string_view name, mluOpDataType_t dtype) {
   require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM, name, " has data type ",
           name_of(dtype), ", expected FLOAT or HALF");
+}
+
+// The sum of the bytes of all tensors of a call. Throws Failure with BAD_PARAM if it exceeds int64_t.
+inline int64_t total_bytes(std::initializer_list<int64_t> tensors) {
+  int64_t total = 0;
+  for (const int64_t bytes : tensors) {
+    const auto sum = checked_sum(total, bytes);
+    require(sum.has_value(), MLUOP_STATUS_BAD_PARAM, "the size in bytes of all tensors exceeds 2^63 - 1");
+    total = *sum;
+  }
+  return total;
 }
 
 }  // namespace mluop

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/half.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
@@ -54,6 +56,10 @@ class StreamWriter {
     size_t i = head;
     for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(d, from + i), d, to + i);
     std::memcpy(to + i, from + i, (count - i) * sizeof(T));
+  }
+
+  void copy(Half* to, const Half* from, size_t count) const {
+    copy(reinterpret_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from), count);
   }
 
   // data[0, count) = 0

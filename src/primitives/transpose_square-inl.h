@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <cstring>
+#include <type_traits>
 
 #include "primitives/half-inl.h"
 
@@ -36,10 +37,10 @@ HWY_INLINE hn::Vec<D> unpack(D d, hn::Vec<D> column) {
 
 #if HWY_TARGET == HWY_SCALAR
 
-template <class D, class T>
-HWY_INLINE void load_transposed(D d, const T* from, int64_t, hn::Vec<D>* columns) {
+template <class D, class RowOf>
+HWY_INLINE void load_transposed_rows(D d, const RowOf& row_of, hn::Vec<D>* columns) {
   float lane;
-  std::memcpy(&lane, from, sizeof(lane));
+  std::memcpy(&lane, row_of(0), sizeof(lane));
   columns[0] = hn::Set(d, lane);
 }
 
@@ -70,26 +71,24 @@ HWY_INLINE hn::Vec<D> load_packed(D d, const Half* from) {
   return hn::BitCast(d, hn::LoadU(hn::Repartition<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
 }
 
-// Loads a square: lane i of columns[j] is the kPacked<T> elements at from + i * stride + j * kPacked<T>, for i and
-// j below Lanes(d). Rows are loaded in halves, which replaces the last round of shuffles by loads.
-template <class D, class T>
-HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* HWY_RESTRICT columns) {
+// Loads a square: lane i of columns[j] is the kPacked<T> elements at row_of(i) + j * kPacked<T>, for i and j below
+// Lanes(d). Rows are loaded in halves, which replaces the last round of shuffles by loads.
+template <class D, class RowOf>
+HWY_INLINE void load_transposed_rows(D d, const RowOf& row_of, hn::Vec<D>* HWY_RESTRICT columns) {
   constexpr size_t kSquare = hn::MaxLanes(D());
   static_assert(kSquare == 4 || kSquare == 8 || kSquare == 16);
   if constexpr (kSquare == 4) {
-    HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) {
-      columns[i] = load_packed(d, from + static_cast<int64_t>(i) * stride);
-    }
+    HWY_UNROLL(4) for (size_t i = 0; i < 4; ++i) { columns[i] = load_packed(d, row_of(static_cast<int64_t>(i))); }
     transpose_4x4(d, columns[0], columns[1], columns[2], columns[3]);
   } else {
     constexpr size_t kHalf = kSquare / 2;
     const hn::Half<D> half_d;
-    const T* lower = from;
-    const T* upper = from + static_cast<int64_t>(kHalf) * stride;
     HWY_UNROLL(2) for (size_t first = 0; first < kSquare; first += kHalf) {
       hn::Vec<D>* half = columns + first;
       HWY_UNROLL(8) for (size_t i = 0; i < kHalf; ++i) {
-        const int64_t at = static_cast<int64_t>(i) * stride + static_cast<int64_t>(first) * kPacked<T>;
+        const auto* lower = row_of(static_cast<int64_t>(i));
+        const auto* upper = row_of(static_cast<int64_t>(i + kHalf));
+        const int64_t at = static_cast<int64_t>(first) * kPacked<std::remove_cvref_t<decltype(*lower)> >;
         half[i] = hn::Combine(d, load_packed(half_d, upper + at), load_packed(half_d, lower + at));
       }
       transpose_4x4(d, half[0], half[1], half[2], half[3]);
@@ -107,6 +106,13 @@ HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* 
 }
 
 #endif
+
+// The same of rows that are `stride` elements apart.
+template <class D, class T>
+HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* HWY_RESTRICT columns) {
+  load_transposed_rows(
+      d, [=](int64_t row) { return from + row * stride; }, columns);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop

@@ -107,6 +107,52 @@ TEST(LargeThreeInterpolateBackward, FeaturesWithoutAnIndex) {
       .expect_result();
 }
 
+cases::Case forward_gather(int64_t C, int64_t N, int64_t M) {
+  return make_case("gather_points_forward", MLUOP_DTYPE_HALF, {{"b", 2}, {"c", C}, {"n", N}, {"m", M}});
+}
+
+TEST(LargeGatherPointsForward, Features) {
+  LargeCall({.small = forward_gather(1024, 140, 50),
+             .axes = {random_axis("feature", 140, 1'048'700)},
+             .indices = {{"indices", {"feature"}}},
+             .large = {"features"}})
+      .expect_result();
+}
+
+TEST(LargeGatherPointsForward, Output) {
+  MLUOP_REQUIRE_MEMORY(5);
+  LargeCall({.small = forward_gather(315, 64, 262'000),
+             .axes = {random_axis("channel", 315, 4100)},
+             .large = {"output"}})
+      .expect_result();
+}
+
+cases::Case backward_gather(int64_t B, int64_t C, int64_t N, int64_t M) {
+  return with_values(
+      make_case("gather_points_backward", MLUOP_DTYPE_HALF, {{"b", B}, {"c", C}, {"n", N}, {"m", M}}),
+      Values::kIntegers, 1);
+}
+
+TEST(LargeGatherPointsBackward, GradOutput) {
+  MLUOP_REQUIRE_MEMORY(1);
+  LargeCall({.small = backward_gather(2, 43, 64, 262'000),
+             .axes = {random_axis("channel", 43, 4100)},
+             .large = {"grad_output"}})
+      .expect_result();
+}
+
+// Features past 2^31 - 1 have no index: their gradient is 0.
+TEST(LargeGatherPointsBackward, FeaturesWithoutAnIndex) {
+  MLUOP_REQUIRE_MEMORY(5);
+  LargeAxis features = random_axis("feature", 140, kLimit);
+  features.extent += 12345;
+  LargeCall({.small = backward_gather(1, 1, 140, 50),
+             .axes = {features},
+             .indices = {{"indices", {"feature"}}},
+             .large = {"grad_features"}})
+      .expect_result();
+}
+
 // Every point has a voxel of its own, in another order.
 TEST(LargeDynamicPointToVoxelForward, FeatsAndVoxelFeats) {
   MLUOP_REQUIRE_MEMORY(10);

@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "core/caches.h"
+#include "core/checks.h"
 #include "core/dtype.h"
+#include "primitives/check_indices.h"
 #include "primitives/neighbor_indices.h"
 #include "team/fit_tile.h"
 
@@ -28,27 +30,11 @@ constexpr int64_t kMaxPointBytes = 32 << 10;
 
 // The bytes that are moved in the time of grouping a pair.
 constexpr int64_t kGroupBytes = 32;
-// The speed of checking an index relative to moving its bytes.
-constexpr int64_t kCheckSpeed = 4;
 
-// The bytes of all tensors. Those of one tensor fit int64_t: an invariant of its descriptor.
 int64_t bytes_moved(const Args& args) {
   const auto element = static_cast<int64_t>(size_of(args.dtype));
-  std::optional<int64_t> total = 0;
-  for (const int64_t bytes : {args.index_count() * int64_t{sizeof(int32_t)}, args.index_count() * element,
-                              args.B * args.C * args.N * element, args.B * args.C * args.M * element}) {
-    if (total) total = checked_sum(*total, bytes);
-  }
-  require(total.has_value(), MLUOP_STATUS_BAD_PARAM, "the size in bytes of all tensors exceeds 2^63 - 1");
-  return *total;
-}
-
-// Mo: at most `max`; less only where tasks would have no work item, because each feature tile reads all points of
-// its batch. `items_per_tile`: the work items of a feature tile.
-int64_t choose_features(const Args& args, int64_t items_per_tile, int64_t max, int task_dim) {
-  const int64_t strips = ceil_div(args.M, kStrip);
-  const int64_t busy_tiles = std::min(ceil_div(int64_t{task_dim}, items_per_tile), strips);
-  return ceil_div(strips, std::max(ceil_div(args.M, max), busy_tiles)) * kStrip;
+  return total_bytes({args.index_count() * int64_t{sizeof(int32_t)}, args.index_count() * element,
+                      args.B * args.C * args.N * element, args.B * args.C * args.M * element});
 }
 
 // Nothing if grouping does not pay, or its tile does not fit NRAM.
@@ -62,7 +48,7 @@ std::optional<Tiling> tile_grouped(const Context& context, const Args& args, int
   while (strips > 1 && args.B * ceil_div(args.C, strips * kStrip) < kMinItemsPerTask * task_dim) --strips;
   Tiling tiling{};
   tiling.channels = strips * kStrip;
-  tiling.features = choose_features(args, args.B * tiling.channel_tiles(args), args.M, task_dim);
+  tiling.features = choose_tile_features(args.M, args.B * tiling.channel_tiles(args), args.M, task_dim);
 
   constexpr int64_t kUnit = kLineElements<T>;
   const auto tile_bytes = [&](int64_t units) {
@@ -85,7 +71,7 @@ Tiling tile_direct(const Context& context, const Args& args, int task_dim) {
   Tiling tiling{};
   tiling.channels = kStrip;
   tiling.points = args.N;
-  tiling.features = choose_features(args, args.B * ceil_div(args.C, kStrip), max_features, task_dim);
+  tiling.features = choose_tile_features(args.M, args.B * ceil_div(args.C, kStrip), max_features, task_dim);
   return tiling;
 }
 
@@ -93,7 +79,7 @@ void run_grouped(Context& context, const Plan& plan, const Args& args) {
   Arena arena = context.reserve(bytes_of<Scratch>(args, plan.tiling));
   const Scratch scratch(arena, args, plan.tiling);
   FirstBadItem first_bad_index;
-  launch(context, "group", plan.index_task_dim, Evenly{args.B * plan.tiling.point_tiles(args)},
+  launch(context, "group", plan.group_task_dim, Evenly{args.B * plan.tiling.point_tiles(args)},
          group_kernel(args.dtype), {args, plan.tiling, scratch, first_bad_index});
   check_neighbor_indices(args.indices, args.N, args.M, first_bad_index);
   launch(context, "sum", plan.task_dim, Evenly{plan.tiling.work_items(args)}, sum_kernel(args.dtype),
@@ -102,10 +88,8 @@ void run_grouped(Context& context, const Plan& plan, const Args& args) {
 
 void run_direct(Context& context, const Plan& plan, const Args& args) {
   context.reserve(0);
-  FirstBadItem first_bad_index;
-  launch(context, "check_indices", plan.index_task_dim, Evenly{args.index_count()}, check_kernel(),
-         {args, first_bad_index});
-  check_neighbor_indices(args.indices, args.N, args.M, first_bad_index);
+  check_neighbor_indices(args.indices, args.N, args.M,
+                         check_indices(context, {args.indices, args.index_count(), args.M}));
   launch(context, "direct", plan.task_dim, Evenly{plan.tiling.work_items(args)}, direct_kernel(args.dtype),
          {args, plan.tiling, plan.stream, plan.prefetch});
 }
@@ -123,13 +107,11 @@ Plan make_plan(const Context& context, const Args& args) {
   if (grouped_tiling) {
     plan.grouped = true;
     plan.tiling = *grouped_tiling;
-    plan.index_task_dim =
+    plan.group_task_dim =
         choose_task_dim(args.B * plan.tiling.point_tiles(args), args.index_count() * kGroupBytes);
   } else {
     plan.tiling = dispatch_dtype(
         args.dtype, [&](auto element) { return tile_direct<decltype(element)>(context, args, plan.task_dim); });
-    plan.index_task_dim =
-        choose_task_dim(args.index_count(), args.index_count() * int64_t{sizeof(int32_t)} / kCheckSpeed);
   }
   plan.stream = exceeds_caches(bytes);
   // If the points are in a cache, prefetches cost more than they save. Measured with an LLC of 32 MiB: prefetches

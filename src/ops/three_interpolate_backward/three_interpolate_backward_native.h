@@ -7,8 +7,8 @@
 namespace mluop::three_interpolate_backward::native {
 
 struct Plan {
-  int index_task_dim;  // of the first launch: group_kernel() or check_kernel()
-  int task_dim;        // of the second launch: sum_kernel() or direct_kernel()
+  int group_task_dim;  // of group_kernel()
+  int task_dim;        // of sum_kernel() or direct_kernel()
   bool grouped;        // group_kernel() and sum_kernel()
   bool stream;         // the output bypasses the caches
   bool prefetch;       // points come from memory

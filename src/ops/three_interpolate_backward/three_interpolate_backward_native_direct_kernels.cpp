@@ -12,19 +12,12 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "core/sizes.h"
-#include "ops/three_interpolate_backward/strip-inl.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
-#include "primitives/find_bad_index-inl.h"
+#include "ops/three_interpolate_backward/work_item-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::native {
 namespace HWY_NAMESPACE {
-using mluop::HWY_NAMESPACE::find_bad_index;
-
-void check(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t bad = find_bad_index(args.indices, begin, end, args.M);
-  if (bad < end) args.first_bad_index.report(bad);
-}
 
 // Adds all points of an item to a row of sums; position(index) is the element of a feature in it.
 template <class T, class Position>
@@ -86,24 +79,6 @@ struct PointRun {
   int64_t first, count;
   int64_t padded;  // count, rounded up to whole squares
 };
-
-// local[0, count) = the rows of indices[0, count) in the sums. Features of other work items have the rows from
-// `features` on, each lane its own: additions to one row would wait for each other.
-HWY_INLINE void localize_indices(const int32_t* indices, int64_t count, int64_t first_feature, int64_t features,
-                                 int32_t* local) {
-  const hn::CappedTag<uint32_t, kStrip> d;
-  const auto first = static_cast<uint32_t>(first_feature), other = static_cast<uint32_t>(features);
-  const auto first_of_lanes = hn::Set(d, first);
-  const auto other_of_lanes = hn::Iota(d, other);
-  // Unsigned differences: those of features before the first are large.
-  const auto* values = reinterpret_cast<const uint32_t*>(indices);
-  auto* to = reinterpret_cast<uint32_t*>(local);
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    hn::Store(hn::Min(hn::Sub(hn::LoadU(d, values + i), first_of_lanes), other_of_lanes), d, to + i);
-  }
-  for (; i < count; ++i) to[i] = std::min(values[i] - first, other);
-}
 
 // The local features of a run: the indices themselves if all features are in the tile.
 template <class T>
@@ -186,18 +161,6 @@ HWY_NOINLINE void add_square(const T* from, int64_t stride, const int32_t* featu
   }
 }
 
-// Lookahead in the rows of a strip of channels; 256 and 512 bytes are slower. Measured on rows of 4 to 16 KiB.
-constexpr int64_t kLookaheadBytes = 384;
-
-// Prefetches the points at the lookahead from point n: of the item, or of the next one, whose rows follow in
-// memory.
-template <class T>
-HWY_INLINE void prefetch_points(const WorkItem<T>& item, int64_t n, int64_t N) {
-  const int64_t ahead = n + std::min(kLookaheadBytes / static_cast<int64_t>(sizeof(T)), N);
-  const T* from = item.grad_output + (ahead < N ? ahead : ahead - N + item.channels * N);
-  for (int64_t c = 0; c < item.channels; ++c) __builtin_prefetch(from + c * N);
-}
-
 template <class T>
 HWY_INLINE void add_points(const WorkItem<T>& item, const DirectArgs& args, const DirectTile<T>& tile) {
   constexpr int64_t kStep = kSquarePoints<T>;
@@ -210,7 +173,9 @@ HWY_INLINE void add_points(const WorkItem<T>& item, const DirectArgs& args, cons
     const int32_t* features = local_features(item, args.M, run, tile);
     const float* weights = f32_weights(item, run, tile);
     for (int64_t n = 0; n < count; n += kStep) {
-      if (args.prefetch && n % kLineElements<T> == 0) prefetch_points(item, first + n, N);
+      if (args.prefetch && n % kLineElements<T> == 0) {
+        prefetch_points(item.grad_output, first + n, N, item.channels);
+      }
       const T* from = item.grad_output + first + n;
       int64_t stride = N;
       if (n + kStep > count || item.channels < kStrip) {
@@ -258,7 +223,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_backward::native {
 
-MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(direct_kernel, direct, DirectArgs);
 
 }  // namespace mluop::three_interpolate_backward::native

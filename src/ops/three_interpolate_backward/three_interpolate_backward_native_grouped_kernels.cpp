@@ -10,8 +10,8 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "core/sizes.h"
-#include "ops/three_interpolate_backward/strip-inl.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
+#include "ops/three_interpolate_backward/work_item-inl.h"
 #include "primitives/find_bad_index-inl.h"
 
 HWY_BEFORE_NAMESPACE();

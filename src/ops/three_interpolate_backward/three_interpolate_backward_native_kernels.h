@@ -1,15 +1,14 @@
 // Three interpolate backward, native algorithm: arguments, tiles in NRAM and range kernels. A call launches
-// group_kernel() and sum_kernel(), or check_kernel() and direct_kernel(). Letters as in
-// three_interpolate_backward_args.h.
+// group_kernel() and sum_kernel(), or direct_kernel(). Letters as in three_interpolate_backward_args.h.
 #pragma once
 
 #include <cstdint>
 
 #include "core/arena.h"
-#include "core/caches.h"
 #include "core/sizes.h"
 #include "mlu_op.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_args.h"
+#include "primitives/channel_strip.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
@@ -22,8 +21,8 @@ struct Tiling {
   int64_t point_tiles(const Args& args) const { return ceil_div(args.N, points); }
   int64_t work_items(const Args& args) const { return args.B * feature_tiles(args) * channel_tiles(args); }
 
-  // A strip of channels: a cache line of floats.
-  static constexpr int64_t kStrip = 16;
+  // A strip of channels.
+  static constexpr int64_t kStrip = kStripChannels;
 
   int64_t channels;  // Co, a multiple of kStrip
   int64_t points;    // No
@@ -55,27 +54,7 @@ struct Scratch {
   GroupedPair* pairs;  // [B, N, 3]
 };
 
-// Elements in a cache line: the most points that a kernel transposes at a time. T, here and below: float or Half.
-template <class T>
-inline constexpr int64_t kLineElements = kCacheLine / int64_t{sizeof(T)};
-
-// Sums of a strip of channels on their way to the output: a row per channel.
-template <class T>
-struct RowBuffer {
-  // Features that are transposed before they are written: a run.
-  static constexpr int64_t kRunFeatures = 8 * kLineElements<T>;
-  // A row begins with the features of the previous run that do not fill a cache line of the output.
-  static constexpr int64_t kStride = kLineElements<T> + kRunFeatures;
-
-  explicit RowBuffer(Arena& nram) : data(nram.take<T>("output rows", {Tiling::kStrip, kStride})) {}
-
-  // The current run of a channel.
-  T* run_of(int64_t channel) const { return data + channel * kStride + kLineElements<T>; }
-
-  T* data;  // [kStrip, kStride]
-};
-
-// Work items: (b, point tile). Checks the indices as check_kernel() does, and sorts the pairs of the tile.
+// Work items: (b, point tile). Checks the indices and sorts the pairs of the tile.
 struct GroupArgs : Args {
   const Tiling& tiling;
   const Scratch& scratch;
@@ -113,12 +92,6 @@ struct SumTile {
   RowBuffer<T> rows;  // transposed sums
   T* edge;            // [kStrip, kLineElements], see copy_edge()
 };
-
-// Work items: indices. Reports the first that is outside [0, M).
-struct CheckArgs : Args {
-  FirstBadItem& first_bad_index;
-};
-RangeKernel<CheckArgs> check_kernel();
 
 // Work items: those of Tiling; Co is kStrip. Transposes points in registers, adds each to its three features in
 // NRAM, and writes the sums transposed back. For few channels, and for features of few pairs.

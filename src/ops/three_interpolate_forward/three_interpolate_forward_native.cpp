@@ -1,10 +1,11 @@
 #include "ops/three_interpolate_forward/three_interpolate_forward_native.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/caches.h"
+#include "core/checks.h"
 #include "core/dtype.h"
+#include "primitives/check_indices.h"
 #include "primitives/neighbor_indices.h"
 #include "team/fit_tile.h"
 
@@ -22,23 +23,10 @@ constexpr int64_t kMinChunksPerTask = 4;
 constexpr int64_t kPackCost = 2;
 constexpr int64_t kPackedPointCost = 3;
 
-// The speed of checking an index relative to moving its bytes.
-constexpr int64_t kCheckSpeed = 4;
-
-int64_t output_bytes(const Args& args) {
-  return args.B * args.C * args.N * static_cast<int64_t>(size_of(args.dtype));
-}
-
-// The bytes of all tensors. Those of one tensor fit int64_t: an invariant of its descriptor.
 int64_t bytes_moved(const Args& args) {
   const auto element = static_cast<int64_t>(size_of(args.dtype));
-  std::optional<int64_t> total = 0;
-  for (const int64_t bytes : {args.index_count() * int64_t{sizeof(int32_t)}, args.index_count() * element,
-                              args.B * args.C * args.M * element, output_bytes(args)}) {
-    if (total) total = checked_sum(*total, bytes);
-  }
-  require(total.has_value(), MLUOP_STATUS_BAD_PARAM, "the size in bytes of all tensors exceeds 2^63 - 1");
-  return *total;
+  return total_bytes({args.index_count() * int64_t{sizeof(int32_t)}, args.index_count() * element,
+                      args.B * args.C * args.M * element, args.B * args.C * args.N * element});
 }
 
 // `points`: those of a strip that a task interpolates.
@@ -54,8 +42,6 @@ Plan make_plan(const Context& context, const Args& args) {
   const int64_t bytes = bytes_moved(args);
   const int64_t strips = args.B * strip_count(args);
   plan.task_dim = choose_task_dim(strips * ceil_div(args.N, kStrip), bytes);
-  plan.check_task_dim =
-      choose_task_dim(args.index_count(), args.index_count() * int64_t{sizeof(int32_t)} / kCheckSpeed);
   plan.stream = exceeds_caches(bytes);
   // Tasks share a strip if there are fewer strips than tasks.
   const int64_t points = ceil_div(args.N, ceil_div(int64_t{plan.task_dim}, strips));
@@ -85,10 +71,8 @@ void run(Call& call, const Args& args) {
   call.log_detail(plan.packed ? "packed" : "direct", ", taskDim ", plan.task_dim, ", chunks of ",
                   plan.chunk_points, " points");
   context.reserve(0);
-  FirstBadItem first_bad_index;
-  launch(context, "check_indices", plan.check_task_dim, Evenly{args.index_count()}, check_kernel(),
-         {args, first_bad_index});
-  check_neighbor_indices(args.indices, args.N, args.M, first_bad_index);
+  check_neighbor_indices(args.indices, args.N, args.M,
+                         check_indices(context, {args.indices, args.index_count(), args.M}));
   const InterpolateArgs interpolate{args, plan.chunk_points, plan.stream};
   launch(context, plan.packed ? "interpolate_packed" : "interpolate_direct", plan.task_dim,
          Evenly{args.B * strip_count(args) * interpolate.chunk_count()},

@@ -9,7 +9,7 @@
 namespace mluop::three_interpolate_forward::native {
 
 struct Plan {
-  int task_dim, check_task_dim;
+  int task_dim;
   bool packed;           // packed_kernel(), else direct_kernel()
   int64_t chunk_points;  // a multiple of kStrip
   bool stream;           // the output bypasses the caches

@@ -11,7 +11,6 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/three_interpolate_forward/three_interpolate_forward_native_kernels.h"
-#include "primitives/find_bad_index-inl.h"
 #include "primitives/half-inl.h"
 #include "primitives/stream-inl.h"
 #include "primitives/transpose_square-inl.h"
@@ -20,7 +19,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_forward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::find_bad_index;
 using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::load_transposed;
@@ -31,11 +29,6 @@ using mluop::HWY_NAMESPACE::unpack;
 using D = hn::CappedTag<float, kStrip>;
 using Di = hn::RebindToSigned<D>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-
-void check(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t bad = find_bad_index(args.indices, begin, end, args.M);
-  if (bad < end) args.first_bad_index.report(bad);
-}
 
 // A strip of channels and consecutive chunks of its points, as parts of the tensors. T: float or Half.
 template <class T>
@@ -71,21 +64,13 @@ HWY_INLINE Range points_of(const InterpolateArgs& args, int64_t chunk) {
 }
 
 // Copies elements to the output.
-HWY_INLINE void write(const InterpolateArgs& args, const StreamWriter& stream, const float* from, int64_t count,
-                      float* to) {
+template <class T>
+HWY_INLINE void write(const InterpolateArgs& args, const StreamWriter& stream, const T* from, int64_t count,
+                      T* to) {
   if (args.stream) {
     stream.copy(to, from, static_cast<size_t>(count));
   } else {
-    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
-  }
-}
-HWY_INLINE void write(const InterpolateArgs& args, const StreamWriter& stream, const Half* from, int64_t count,
-                      Half* to) {
-  if (args.stream) {
-    stream.copy(reinterpret_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from),
-                static_cast<size_t>(count));
-  } else {
-    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Half));
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
   }
 }
 
@@ -309,7 +294,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_interpolate_forward::native {
 
-MLUOP_EXPORT_KERNEL(check_kernel, check, CheckArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(packed_kernel, interpolate_packed, InterpolateArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(direct_kernel, interpolate_direct, InterpolateArgs);
 

@@ -1,4 +1,4 @@
-// Three interpolate forward, native algorithm: arguments and range kernels, in the order of their launches.
+// Three interpolate forward, native algorithm: arguments and range kernels, of which a call launches one.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,6 @@
 #include "core/arena.h"
 #include "core/sizes.h"
 #include "ops/three_interpolate_forward/three_interpolate_forward_args.h"
-#include "team/atomics.h"
 #include "team/launch.h"
 
 namespace mluop::three_interpolate_forward::native {
@@ -15,12 +14,6 @@ namespace mluop::three_interpolate_forward::native {
 inline constexpr int64_t kStrip = 16;
 
 inline int64_t strip_count(const Args& args) { return ceil_div(args.C, kStrip); }
-
-// Work items: indices. Reports the first that is outside [0, M).
-struct CheckArgs : Args {
-  FirstBadItem& first_bad_index;
-};
-RangeKernel<CheckArgs> check_kernel();
 
 // Work items: (b, strip of channels, chunk of points), chunks fastest.
 struct InterpolateArgs : Args {

@@ -1,0 +1,57 @@
+#include "ops/gather_points_backward/gather_points_backward_native.h"
+
+#include <algorithm>
+
+#include "core/caches.h"
+#include "core/checks.h"
+#include "core/dtype.h"
+#include "primitives/point_indices.h"
+#include "team/fit_tile.h"
+
+namespace mluop::gather_points_backward::native {
+namespace {
+
+int64_t bytes_moved(const Args& args) {
+  const int64_t row_bytes = args.B * args.C * static_cast<int64_t>(size_of(args.dtype));
+  return total_bytes({args.index_count() * int64_t{sizeof(int32_t)}, row_bytes * args.M, row_bytes * args.N});
+}
+
+// The most features whose tile fits NRAM.
+int64_t max_tile_features(const Context& context, const Args& args) {
+  constexpr int64_t kStripBytes = kStripChannels * kStripChannels * int64_t{sizeof(float)};
+  // The sums of more strips of features alone exceed NRAM.
+  const int64_t max_strips =
+      std::min(ceil_div(args.N, kStripChannels), static_cast<int64_t>(context.nram_capacity) / kStripBytes);
+  return kStripChannels * fit_tile(context, max_strips, [&](int64_t strips) {
+           return dispatch_dtype(args.dtype, [&](auto element) {
+             return bytes_of<SumTile<decltype(element)>>(strips * kStripChannels);
+           });
+         });
+}
+
+}  // namespace
+
+Plan make_plan(const Context& context, const Args& args) {
+  Plan plan{};
+  const int64_t bytes = bytes_moved(args);
+  const int64_t strips = args.B * strip_count(args);
+  plan.task_dim = choose_task_dim(strips * ceil_div(args.N, kStripChannels), bytes);
+  plan.features = choose_tile_features(args.N, strips, max_tile_features(context, args), plan.task_dim);
+  plan.stream = exceeds_caches(bytes);
+  // As in three interpolate backward: if the points are in a cache, prefetches cost more than they save.
+  plan.prefetch = bytes >= cache_sizes().llc;
+  return plan;
+}
+
+void run(Call& call, const Args& args) {
+  Context& context = call.context();
+  const Plan plan = make_plan(context, args);
+  call.log_detail("taskDim ", plan.task_dim, ", tile of ", plan.features, " features");
+  context.reserve(0);
+  check_point_indices(context, {args.indices, args.index_count(), args.N}, args.indices_shape);
+  const SumArgs sum{args, plan.features, plan.stream, plan.prefetch};
+  launch(context, "sum", plan.task_dim, Evenly{args.B * sum.tile_count() * strip_count(args)},
+         sum_kernel(args.dtype), sum);
+}
+
+}  // namespace mluop::gather_points_backward::native

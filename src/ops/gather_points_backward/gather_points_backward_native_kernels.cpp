@@ -1,0 +1,144 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/gather_points_backward/gather_points_backward_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+#include "ops/gather_points_backward/gather_points_backward_native_kernels.h"
+#include "primitives/channel_strip-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::gather_points_backward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::copy_edge;
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::kSquarePoints;
+using mluop::HWY_NAMESPACE::load_transposed;
+using mluop::HWY_NAMESPACE::localize_indices;
+using mluop::HWY_NAMESPACE::prefetch_points;
+using mluop::HWY_NAMESPACE::StreamWriter;
+using mluop::HWY_NAMESPACE::unpack;
+using mluop::HWY_NAMESPACE::write_strip;
+
+using D = mluop::HWY_NAMESPACE::StripTag;
+constexpr int64_t kLanes = mluop::HWY_NAMESPACE::kStripLanes;
+
+// A work item as its part of the tensors. T, here and below: float or Half.
+template <class T>
+struct WorkItem {
+  WorkItem(const SumArgs& args, int64_t number) {
+    const int64_t strips = strip_count(args), tiles = args.tile_count();
+    const int64_t b = number / strips / tiles;
+    const int64_t first_channel = number % strips * kStripChannels;
+    first_feature = number / strips % tiles * args.tile_features;
+    features = std::min(args.tile_features, args.N - first_feature);
+    channels = std::min(kStripChannels, args.C - first_channel);
+    grad_output = static_cast<const T*>(args.grad_output) + (b * args.C + first_channel) * args.M;
+    indices = args.indices + b * args.M;
+    grad_features = static_cast<T*>(args.grad_features) + (b * args.C + first_channel) * args.N + first_feature;
+  }
+
+  // Whether an int32_t can be the index of one of the features.
+  bool indexable() const { return first_feature <= std::numeric_limits<int32_t>::max(); }
+
+  int64_t first_feature, features, channels;
+  const T* grad_output;    // [channels, M]
+  const int32_t* indices;  // [M]
+  T* grad_features;        // [channels, features], rows N apart
+};
+
+// The rows in the sums of `count` points from `first` on, and for the padding up to whole squares a row that is
+// not written: the indices themselves if all features are in the tile and there is no padding.
+template <class T>
+HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, const SumArgs& args, int64_t first,
+                                         int64_t count, const SumTile<T>& tile) {
+  const int32_t* indices = item.indices + first;
+  const int64_t padded = round_up(count, kSquarePoints<T>);
+  if (item.features == args.N && padded == count) return indices;
+  localize_indices(indices, count, item.first_feature, tile.features, tile.local_features);
+  std::fill(tile.local_features + count, tile.local_features + padded, static_cast<int32_t>(tile.features));
+  return tile.local_features;
+}
+
+// Adds a point to the sums of a feature.
+HWY_INLINE void add_point(hn::Vec<D> channels, float* sums) {
+  const D d;
+  hn::Store(hn::Add(hn::Load(d, sums), channels), d, sums);
+}
+
+// Adds kSquarePoints points, whose channels are rows of `stride` elements at `from`, to the sums of their
+// features. Not inlined: in the loop over points, the compiler would keep a multiple of the stride for each row in
+// vectors.
+template <class T>
+HWY_NOINLINE void add_square(const T* from, int64_t stride, const int32_t* features, float* sums) {
+  const D d;
+  for (int64_t channel = 0; channel < kStripChannels; channel += kLanes) {
+    hn::Vec<D> columns[kLanes];
+    load_transposed(d, from + channel * stride, stride, columns);
+    float* to = sums + channel;
+    HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+      const int32_t* feature = features + i * kPacked<T>;
+      add_point(unpack<T, 0>(d, columns[i]), to + feature[0] * kStripChannels);
+      if constexpr (kPacked<T> == 2) add_point(unpack<T, 1>(d, columns[i]), to + feature[1] * kStripChannels);
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void add_points(const WorkItem<T>& item, const SumArgs& args, const SumTile<T>& tile) {
+  constexpr int64_t kStep = kSquarePoints<T>;
+  constexpr int64_t kRunPoints = SumTile<T>::kRunPoints;
+  if (!item.indexable()) return;
+  for (int64_t first = 0; first < args.M; first += kRunPoints) {
+    const int64_t count = std::min(kRunPoints, args.M - first);
+    const int32_t* features = local_features(item, args, first, count, tile);
+    for (int64_t i = 0; i < count; i += kStep) {
+      if (args.prefetch && i % kLineElements<T> == 0) {
+        prefetch_points(item.grad_output, first + i, args.M, item.channels);
+      }
+      const T* from = item.grad_output + first + i;
+      int64_t stride = args.M;
+      if (i + kStep > count || item.channels < kStripChannels) {
+        copy_edge(from, args.M, std::min(kStep, count - i), item.channels, tile.edge);
+        from = tile.edge;
+        stride = kStep;
+      }
+      add_square(from, stride, features + i, tile.sums);
+    }
+  }
+}
+
+template <class T>
+void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
+  const SumTile<T> tile(task.nram, args.tile_features);
+  // add_square() also reads the elements that an edge does not have.
+  std::fill_n(tile.edge, kStripChannels * kLineElements<T>, T{});
+  std::fill_n(tile.sums, (args.tile_features + kStripChannels) * kStripChannels, 0.0F);
+  const StreamWriter stream;
+  for (int64_t number = begin; number < end; ++number) {
+    const WorkItem<T> item(args, number);
+    add_points(item, args, tile);
+    write_strip<true>(tile.sums, kStripChannels, item.features, item.channels, item.grad_features, args.N,
+                      args.stream ? &stream : nullptr, tile.rows);
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(sum, SumArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::gather_points_backward::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::gather_points_backward::native {
+
+MLUOP_EXPORT_KERNEL_OF_DTYPE(sum_kernel, sum, SumArgs);
+
+}  // namespace mluop::gather_points_backward::native
+#endif

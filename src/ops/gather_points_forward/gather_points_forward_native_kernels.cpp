@@ -1,0 +1,245 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/gather_points_forward/gather_points_forward_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "core/simd.h"
+#include "ops/gather_points_forward/gather_points_forward_native_kernels.h"
+#include "primitives/stream-inl.h"
+#include "primitives/transpose_square-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::gather_points_forward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::load_transposed;
+using mluop::HWY_NAMESPACE::load_transposed_rows;
+using mluop::HWY_NAMESPACE::StreamWriter;
+
+// Vectors of at most kStrip lanes.
+template <int64_t kStrip>
+using Tag = hn::CappedTag<float, size_t{kStrip}>;
+template <int64_t kStrip>
+constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(Tag<kStrip>()));
+
+// A chunk of the points of a batch.
+struct PointChunk {
+  PointChunk(const GatherArgs& args, int64_t b, int64_t chunk)
+      : first(chunk * args.chunk_points),
+        count(std::min(args.chunk_points, args.M - first)),
+        indices(args.indices + b * args.M + first) {}
+
+  int64_t first, count;
+  const int32_t* indices;  // [count]
+};
+
+// Copies elements to the output.
+template <class T>
+HWY_INLINE void write(const GatherArgs& args, const StreamWriter& stream, const T* from, int64_t count, T* to) {
+  if (args.stream) {
+    stream.copy(to, from, static_cast<size_t>(count));
+  } else {
+    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+  }
+}
+
+// Transposes kLanes channels by kLanes features, rows of `stride` elements at `from`, to rows of kStrip lanes at
+// `to`. Not inlined: in the loop over features, the compiler would keep a multiple of the stride for each row in
+// vectors.
+template <int64_t kStrip>
+HWY_NOINLINE void pack_square(const float* from, int64_t stride, float* to) {
+  constexpr int64_t kSquare = kLanes<kStrip>;
+  const Tag<kStrip> d;
+  hn::Vec<Tag<kStrip>> columns[kSquare];
+  load_transposed(d, from, stride, columns);
+  HWY_UNROLL(16) for (int64_t i = 0; i < kSquare; ++i) hn::Store(columns[i], d, to + i * kStrip);
+}
+
+// The same for the channels c and c + kStrip in each lane, and 2 kLanes features.
+template <int64_t kStrip>
+HWY_NOINLINE void pack_square(const Half* from, int64_t stride, float* to) {
+  constexpr int64_t kSquare = kLanes<kStrip>;
+  const Tag<kStrip> d;
+  const hn::RebindToUnsigned<Tag<kStrip>> du;
+  hn::Vec<Tag<kStrip>> lower[kSquare], upper[kSquare];
+  load_transposed(d, from, stride, lower);
+  load_transposed(d, from + kStrip * stride, stride, upper);
+  const auto low_half = hn::Set(du, 0xFFFFU);
+  HWY_UNROLL(16) for (int64_t i = 0; i < kSquare; ++i) {
+    // Two features of a channel each.
+    const auto c0 = hn::BitCast(du, lower[i]), c1 = hn::BitCast(du, upper[i]);
+    hn::Store(hn::BitCast(d, hn::Or(hn::And(c0, low_half), hn::ShiftLeft<16>(c1))), d, to);
+    hn::Store(hn::BitCast(d, hn::Or(hn::ShiftRight<16>(c0), hn::AndNot(low_half, c1))), d, to + kStrip);
+    to += 2 * kStrip;
+  }
+}
+
+// tile.features[n] = the channels of feature n, rows of N elements at `from`. Those that a strip does not have are
+// of any value.
+template <int64_t kStrip, class T>
+HWY_INLINE void pack(const T* from, int64_t N, int64_t channels, const PackedTile<T>& tile) {
+  constexpr int64_t kSquare = kLanes<kStrip> * kPacked<T>;
+  static_assert(kSquare <= PackedTile<T>::kMaxSquare);
+  for (int64_t n = 0; n < N; n += kSquare) {
+    const T* rows = from + n;
+    int64_t stride = N;
+    const int64_t count = std::min(kSquare, N - n);
+    if (count < kSquare || channels < kStrip * kPacked<T>) {
+      for (int64_t c = 0; c < channels; ++c) {
+        std::memcpy(tile.edge + c * kSquare, rows + c * N, static_cast<size_t>(count) * sizeof(T));
+      }
+      rows = tile.edge;
+      stride = kSquare;
+    }
+    for (int64_t lane = 0; lane < kStrip; lane += kLanes<kStrip>) {
+      pack_square<kStrip>(rows + lane * stride, stride, tile.features + n * kStrip + lane);
+    }
+  }
+}
+
+// Stores the points of a lane to the rows of its channels, `rows` and the one kStrip rows of `stride` elements
+// further.
+template <int64_t kStrip>
+HWY_INLINE void store_channels(hn::Vec<Tag<kStrip>> lane, int64_t, float* rows) {
+  hn::Store(lane, Tag<kStrip>(), rows);
+}
+template <int64_t kStrip>
+HWY_INLINE void store_channels(hn::Vec<Tag<kStrip>> lane, int64_t stride, Half* rows) {
+  const hn::Rebind<uint16_t, Tag<kStrip>> dh;
+  const auto bits = hn::BitCast(hn::RebindToUnsigned<Tag<kStrip>>(), lane);
+  auto* const halves = reinterpret_cast<uint16_t*>(rows);
+  hn::Store(hn::TruncateTo(dh, bits), dh, halves);
+  hn::Store(hn::TruncateTo(dh, hn::ShiftRight<16>(bits)), dh, halves + kStrip * stride);
+}
+
+// rows[c, i] = feature indices[i] of channel c, for kBlockPoints points; rows of `stride` elements.
+template <int64_t kStrip, class T>
+HWY_NOINLINE void gather_block(const float* features, const int32_t* indices, T* rows, int64_t stride) {
+  constexpr int64_t kSquare = kLanes<kStrip>;
+  for (int64_t i = 0; i < kBlockPoints; i += kSquare) {
+    for (int64_t lane = 0; lane < kStrip; lane += kSquare) {
+      hn::Vec<Tag<kStrip>> columns[kSquare];
+      load_transposed_rows(
+          Tag<kStrip>(), [=](int64_t row) { return features + int64_t{indices[i + row]} * kStrip + lane; },
+          columns);
+      HWY_UNROLL(16) for (int64_t j = 0; j < kSquare; ++j) {
+        store_channels<kStrip>(columns[j], stride, rows + (lane + j) * stride + i);
+      }
+    }
+  }
+}
+
+// tile.rows = the points of a chunk.
+template <int64_t kStrip, class T>
+HWY_INLINE void gather_chunk(const PointChunk& chunk, int64_t stride, const PackedTile<T>& tile) {
+  const int64_t whole = chunk.count / kBlockPoints * kBlockPoints;
+  for (int64_t i = 0; i < whole; i += kBlockPoints) {
+    gather_block<kStrip>(tile.features, chunk.indices + i, tile.rows + i, stride);
+  }
+  if (whole == chunk.count) return;
+  // Feature 0 fills the last block.
+  int32_t last[kBlockPoints] = {};
+  std::copy(chunk.indices + whole, chunk.indices + chunk.count, last);
+  gather_block<kStrip>(tile.features, last, tile.rows + whole, stride);
+}
+
+template <int64_t kStrip, class T>
+HWY_INLINE void gather_strips(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
+  constexpr int64_t kChannels = kStrip * kPacked<T>;
+  const PackedTile<T> tile(task.nram, args.N, kStrip, args.chunk_points);
+  const StreamWriter stream;
+  // pack() also reads the elements that a square does not have.
+  std::fill_n(tile.edge, kChannels * PackedTile<T>::kMaxSquare, T{});
+  const int64_t chunks = args.chunk_count(), strips = strip_count(args);
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t b = item / chunks / strips;
+    const int64_t first_channel = item / chunks % strips * kChannels;
+    const int64_t channels = std::min(kChannels, args.C - first_channel);
+    const int64_t row = b * args.C + first_channel;
+    if (item == begin || item % chunks == 0) {
+      pack<kStrip>(static_cast<const T*>(args.features) + row * args.N, args.N, channels, tile);
+    }
+    const PointChunk chunk(args, b, item % chunks);
+    gather_chunk<kStrip>(chunk, args.chunk_points, tile);
+    T* to = static_cast<T*>(args.output) + row * args.M + chunk.first;
+    for (int64_t c = 0; c < channels; ++c) {
+      write(args, stream, tile.rows + c * args.chunk_points, chunk.count, to + c * args.M);
+    }
+  }
+}
+
+template <class T>
+void packed(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
+  switch (strip_lanes(args)) {
+    case 4: return gather_strips<4, T>(args, begin, end, task);
+    case 8: return gather_strips<8, T>(args, begin, end, task);
+    default: return gather_strips<16, T>(args, begin, end, task);
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(packed, GatherArgs);
+
+// Whether the target loads a vector of elements by their indices. On x86 the better target has the lower number.
+template <class T>
+constexpr bool kHasGather = HWY_ARCH_X86&& HWY_TARGET <= HWY_AVX2&& std::is_same_v<T, float>;
+
+// row[i] = features[indices[i]]
+template <class T>
+HWY_INLINE void gather_row(const T* HWY_RESTRICT features, const int32_t* indices, int64_t count,
+                           T* HWY_RESTRICT row) {
+  int64_t i = 0;
+  if constexpr (kHasGather<T>) {
+    const hn::ScalableTag<float> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    for (; i + lanes <= count; i += lanes) {
+      const auto at = hn::LoadU(hn::RebindToSigned<decltype(d)>(), indices + i);
+      hn::Store(hn::GatherIndex(d, features, at), d, row + i);
+    }
+  }
+  for (; i < count; ++i) row[i] = features[indices[i]];
+}
+
+// Prefetches a share of the row of features after `row`: the chunks of a row share it evenly.
+template <class T>
+HWY_INLINE void prefetch_next_row(const GatherArgs& args, int64_t row, int64_t chunk) {
+  if (row + 1 == args.B * args.C) return;
+  const T* next = static_cast<const T*>(args.features) + (row + 1) * args.N;
+  const int64_t share = ceil_div(args.N, args.chunk_count());
+  const int64_t last = std::min((chunk + 1) * share, args.N);
+  for (int64_t n = chunk * share; n < last; n += kLineChannels<T>) __builtin_prefetch(next + n);
+}
+
+template <class T>
+void direct(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
+  const DirectTile<T> tile(task.nram, args.chunk_points);
+  const StreamWriter stream;
+  const int64_t chunks = args.chunk_count();
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t row = item / chunks;
+    if (args.prefetch) prefetch_next_row<T>(args, row, item % chunks);
+    const PointChunk chunk(args, row / args.C, item % chunks);
+    gather_row(static_cast<const T*>(args.features) + row * args.N, chunk.indices, chunk.count, tile.row);
+    write(args, stream, tile.row, chunk.count, static_cast<T*>(args.output) + row * args.M + chunk.first);
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(direct, GatherArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::gather_points_forward::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::gather_points_forward::native {
+
+MLUOP_EXPORT_KERNEL_OF_DTYPE(packed_kernel, packed, GatherArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(direct_kernel, direct, GatherArgs);
+
+}  // namespace mluop::gather_points_forward::native
+#endif

@@ -1,0 +1,75 @@
+// Gather points forward, native algorithm: arguments and range kernels, of which a call launches one.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/dtype.h"
+#include "core/sizes.h"
+#include "ops/gather_points_forward/gather_points_forward_args.h"
+#include "primitives/channel_lines.h"
+#include "team/launch.h"
+
+namespace mluop::gather_points_forward::native {
+
+// A strip of channels has 4, 8 or 16 lanes of 32 bits, a cache line at most. A lane is a float, or the halves of
+// two channels: of the first and of the second half of the strip.
+inline constexpr int64_t kMinLanes = 4, kMaxLanes = 16;
+// Points that are transposed at a time.
+inline constexpr int64_t kBlockPoints = 16;
+
+inline int64_t lane_channels(const Args& args) {
+  return int64_t{sizeof(float)} / static_cast<int64_t>(size_of(args.dtype));
+}
+// The fewest lanes that have all channels, else the most.
+inline int64_t strip_lanes(const Args& args) {
+  const int64_t lanes = std::clamp(ceil_div(args.C, lane_channels(args)), kMinLanes, kMaxLanes);
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(lanes)));
+}
+inline int64_t strip_count(const Args& args) { return ceil_div(args.C, strip_lanes(args) * lane_channels(args)); }
+
+struct GatherArgs : Args {
+  int64_t chunk_count() const { return ceil_div(M, chunk_points); }
+
+  int64_t chunk_points;  // a multiple of kBlockPoints
+  bool stream;           // the output bypasses the caches
+  bool prefetch;         // features come from memory
+};
+
+// Work items: (b, strip of channels, chunk of points), chunks fastest. Transposes the features of a strip into
+// NRAM, so that one load fetches a feature of all its channels, and transposes points back in registers. Pays
+// where the points outnumber the features.
+RangeKernel<GatherArgs> packed_kernel(mluOpDataType_t dtype);
+
+// Work items: (b, channel, chunk of points), chunks fastest. Reads features element by element, a channel after
+// the other, whose row stays in a cache: for few channels, for few points, and for features that do not fit NRAM.
+RangeKernel<GatherArgs> direct_kernel(mluOpDataType_t dtype);
+
+// The NRAM of packed_kernel(). T: float or Half.
+template <class T>
+struct PackedTile {
+  static constexpr int64_t kLaneChannels = int64_t{sizeof(float) / sizeof(T)};
+  // Features are transposed in squares of at most this many.
+  static constexpr int64_t kMaxSquare = kMaxLanes * kLaneChannels;
+
+  PackedTile(Arena& nram, int64_t N, int64_t lanes, int64_t chunk_points)
+      : features(nram.take<float>("features", {round_up(N, kMaxSquare), lanes})),
+        rows(nram.take<T>("rows", {lanes * kLaneChannels, chunk_points})),
+        edge(nram.take<T>("edge", {lanes * kLaneChannels, kMaxSquare})) {}
+
+  float* features;  // [N, lanes], and those that fill the last square
+  T* rows;          // [channels of a strip, chunk_points] of the output
+  T* edge;          // [channels of a strip, kMaxSquare] features: the part of a square that the tensor has
+};
+
+// The NRAM of direct_kernel().
+template <class T>
+struct DirectTile {
+  DirectTile(Arena& nram, int64_t chunk_points) : row(nram.take<T>("row", {chunk_points})) {}
+
+  T* row;  // [chunk_points] of the output
+};
+
+}  // namespace mluop::gather_points_forward::native

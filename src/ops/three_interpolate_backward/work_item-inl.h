@@ -1,0 +1,89 @@
+// Three interpolate backward, native algorithm: work items, and conversions to fp32. Per-target code of Highway:
+// include it inside foreach_target.
+#if defined(MLUOP_THREE_INTERPOLATE_BACKWARD_WORK_ITEM_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_THREE_INTERPOLATE_BACKWARD_WORK_ITEM_INL_H
+#undef MLUOP_THREE_INTERPOLATE_BACKWARD_WORK_ITEM_INL_H
+#else
+#define MLUOP_THREE_INTERPOLATE_BACKWARD_WORK_ITEM_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
+#include "primitives/channel_strip-inl.h"
+#include "primitives/half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::three_interpolate_backward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::copy_edge;
+using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::kSquarePoints;
+using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::load_transposed;
+using mluop::HWY_NAMESPACE::localize_indices;
+using mluop::HWY_NAMESPACE::prefetch_points;
+using mluop::HWY_NAMESPACE::store_f32;
+using mluop::HWY_NAMESPACE::StreamWriter;
+using mluop::HWY_NAMESPACE::unpack;
+using mluop::HWY_NAMESPACE::write_strip;
+
+constexpr int64_t kStrip = Tiling::kStrip;
+using D = mluop::HWY_NAMESPACE::StripTag;
+constexpr int64_t kLanes = mluop::HWY_NAMESPACE::kStripLanes;
+
+// A work item as its part of the tensors. T, here and below: float or Half.
+template <class T>
+struct WorkItem {
+  WorkItem(const Args& args, const Tiling& tiling, int64_t number) {
+    const int64_t channel_tiles = tiling.channel_tiles(args);
+    const int64_t feature_tiles = tiling.feature_tiles(args);
+    const int64_t first_channel = number % channel_tiles * tiling.channels;
+    b = number / channel_tiles / feature_tiles;
+    first_feature = number / channel_tiles % feature_tiles * tiling.features;
+    features = std::min(tiling.features, args.M - first_feature);
+    channels = std::min(tiling.channels, args.C - first_channel);
+    grad_output = static_cast<const T*>(args.grad_output) + (b * args.C + first_channel) * args.N;
+    indices = args.indices + b * args.N * 3;
+    weights = static_cast<const T*>(args.weights) + b * args.N * 3;
+    grad_features = static_cast<T*>(args.grad_features) + (b * args.C + first_channel) * args.M + first_feature;
+  }
+
+  // Whether an int32_t can be the index of one of the features.
+  bool indexable() const { return first_feature <= std::numeric_limits<int32_t>::max(); }
+
+  int64_t b, first_feature, features, channels;
+  const T* grad_output;    // [channels, N]
+  const int32_t* indices;  // [N, 3]
+  const T* weights;        // [N, 3]
+  T* grad_features;        // [channels, features], rows M apart
+};
+
+// to[0, count) = from[0, count) as fp32; `to` is aligned.
+HWY_INLINE void to_f32(const float* from, int64_t count, float* to) {
+  std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
+}
+HWY_INLINE void to_f32(const Half* from, int64_t count, float* to) {
+  const D d;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) hn::Store(load_f32(d, from + i), d, to + i);
+  for (; i < count; ++i) to[i] = mluop::f16_to_f32(from[i]);
+}
+
+// from[0, count) as fp32: in place, or converted into `buffer`.
+HWY_INLINE const float* as_f32(const float* from, int64_t, float*) { return from; }
+HWY_INLINE const float* as_f32(const Half* from, int64_t count, float* buffer) {
+  to_f32(from, count, buffer);
+  return buffer;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::three_interpolate_backward::native
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
