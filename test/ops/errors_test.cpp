@@ -236,6 +236,8 @@ TEST(OpsErrors, Devices) {
       "box_iou_rotated",
       "boxes_overlap_bev",
       "dynamic_point_to_voxel_backward",
+      "furthest_point_sample",
+      "furthest_point_sample_with_dist",
       "masked_col2im_forward",
       "masked_im2col_forward",
       "nms",

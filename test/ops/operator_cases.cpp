@@ -15,7 +15,7 @@ struct Sizes {
 
 // Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and
 // trees, hashed and direct cells, all pairs and those of a row or near each other, steps in one launch
-// and in one each.
+// and in one each, buckets and all points.
 const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
     {"box_iou_rotated", {{"n", 300}, {"m", 400}, {"mode", 1}}},
@@ -34,6 +34,9 @@ const Sizes kSizes[] = {
     {"dynamic_point_to_voxel_forward", {{"n", 3000}, {"c", 20}, {"grid", 1}, {"reduce_type", MLUOP_REDUCE_DSUM}}},
     {"dynamic_point_to_voxel_forward",
      {{"n", 3000}, {"c", 20}, {"grid", 1 << 30}, {"reduce_type", MLUOP_REDUCE_DSUM}}},
+    {"furthest_point_sample", {{"n", 2000}, {"m", 500}}},
+    {"furthest_point_sample", {{"n", 3000}, {"m", 15}}},
+    {"furthest_point_sample_with_dist", {{"n", 150}, {"m", 60}}},
     {"get_indice_pairs", {{"depth", 20}, {"height", 30}, {"width", 40}, {"sites", 3000}, {"stride", 2}}},
     {"get_indice_pairs", {{"depth", 20}, {"height", 30}, {"width", 40}, {"sites", 3000}, {"sub_m", 1}}},
     {"get_indice_pairs",
@@ -69,7 +72,7 @@ const Sizes kSizes[] = {
 // Operators that multiply values of two tensors or square them: their products are subnormal.
 bool multiplies(const std::string& op) {
   return op.starts_with("indice") || op.starts_with("three") || op.starts_with("box") || op.starts_with("nms") ||
-         op == "ball_query" || op == "soft_nms";
+         op == "ball_query" || op == "furthest_point_sample" || op == "soft_nms";
 }
 
 Case of_magnitude(const Case& made, Magnitude magnitude, mluOpDataType_t dtype) {
