@@ -49,10 +49,10 @@ void set_bucket(const BucketShape& shape, const Cloud& cloud, int64_t bucket) {
 // A sample is compared with the bounds of all buckets, and with the points of the few around it: with 2 sqrt(N)
 // buckets, about as much of either. Few samples are not worth many levels: with none, a sample is compared with
 // all points.
-BucketShape::BucketShape(int64_t point_count, int64_t M) : N(point_count) {
+BucketShape::BucketShape(int64_t point_count, int64_t sample_count) : N(point_count) {
   const auto log2 = [](int64_t count) { return int64_t{63} - std::countl_zero(static_cast<uint64_t>(count)); };
   const int64_t largest = N < kMinBucketPoints ? 0 : log2(N / kMinBucketPoints);
-  levels = static_cast<int>(std::min({log2(N) / 2 + 1, largest, M / kSamplesPerLevel}));
+  levels = static_cast<int>(std::min({log2(N) / 2 + 1, largest, sample_count / kSamplesPerLevel}));
   buckets = int64_t{1} << levels;
   bucket_size = round_up(ceil_div(N, buckets), kPadding);
   padded_count = round_up(buckets, kPadding);

@@ -16,8 +16,7 @@ struct BucketShape {
   // Arrays of points and of buckets are padded to the longest vector.
   static constexpr int64_t kPadding = 16;
 
-  // N points, M samples.
-  BucketShape(int64_t N, int64_t M);
+  BucketShape(int64_t point_count, int64_t sample_count);
 
   // The first point of a node of a level, and the end of the node before it.
   int64_t first_point(int level, int64_t node) const { return N * node >> level; }

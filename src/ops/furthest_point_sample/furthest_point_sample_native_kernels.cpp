@@ -58,12 +58,11 @@ struct Sample {
     return length([&](int dim) { return hn::Sub(hn::Load(D(), cloud.coordinates[dim] + i), coordinates[dim]); });
   }
 
-  // A lower bound of the distances of this sample to the points of each bucket, as distance_to_points() computes
-  // them. In exact arithmetic, no point is nearer than the bounds of its bucket in any dimension; roundings to
-  // nearest are monotonic and symmetric, squares and sums of numbers from 0 on as well, so the same operations on
-  // the lesser differences yield the lesser result. Points with infinite coordinates are outside of the bounds:
-  // their distances are infinite or NaN, and never change. So are all distances to a sample that is not finite,
-  // whatever the bound is.
+  // Lower bounds of the distances of this sample to the points of each bucket, as distance_to_points() computes
+  // them: a bucket whose maximum is not greater does not change. In each dimension, the sample is at most as far
+  // from the bounds, 0 within them, as from a point. Rounding is monotonic and symmetric: the same holds for the
+  // rounded differences, therefore for their squares, and for the sums. Points that are not finite are outside of
+  // the bounds, and a sample may be one; but a distance that is infinite or NaN changes nothing.
   HWY_INLINE V distance_to_bounds(const Cloud& cloud, int64_t bucket) const {
     return length([&](int dim) {
       const V below = hn::Sub(hn::Load(D(), cloud.low[dim] + bucket), coordinates[dim]);
@@ -171,7 +170,11 @@ HWY_INLINE int32_t add_row(const float* row, int64_t N, float* distances) {
   };
   int64_t i = 0;
   for (; i + kLanes <= N; i += kLanes) add(hn::LoadU(d, row + i), i);
-  if (i < N) add(hn::LoadN(d, row + i, static_cast<size_t>(N - i)), i);
+  if (i < N) {
+    alignas(64) float rest[kLanes] = {};
+    std::copy(row + i, row + N, rest);
+    add(hn::Load(d, rest), i);
+  }
 
   const float furthest = hn::GetLane(hn::MaxOfLanes(d, max));
   if (furthest == kLeast) return 0;
@@ -184,7 +187,7 @@ HWY_INLINE int32_t add_row(const float* row, int64_t N, float* distances) {
 }
 
 void sample_distances(const SampleDistancesArgs& args, int64_t begin, int64_t end, Task&) {
-  // Less than each maximum, also after zeros are loaded past the end of a row.
+  // Less than each maximum, and than the zeros that complete a row.
   constexpr float kPaddingDistance = -std::numeric_limits<float>::infinity();
   for (int64_t b = begin; b < end; ++b) {
     float* distances = args.distances.to_samples + b * args.distances.size;
