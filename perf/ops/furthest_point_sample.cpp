@@ -1,9 +1,11 @@
-// Furthest point sampling at the sizes of PointNet++, VoteNet, PointRCNN and 3DSSD. Points are uniform in a cube.
+// Furthest point sampling at the sizes of PointNet++, VoteNet, PointRCNN, PV-RCNN and 3DSSD. Points are uniform in a
+// cube, or a LiDAR scan.
 // The matrix of distances is that of the features of 3DSSD in size only: its values are random.
 #include "reference/furthest_point_sample.h"
 
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
+#include "support/lidar_scan.h"
 
 namespace mluop::perf {
 namespace {
@@ -12,6 +14,7 @@ struct Row {
   const char* name;
   reference::FurthestPointSampleSizes sizes;
   Points points = Points::kUniform;
+  bool is_scan = false;
 };
 
 constexpr Row kCases[] = {{"pointnet2_sa1 16x4096_m1024", {16, 4096, 1024}},
@@ -19,6 +22,7 @@ constexpr Row kCases[] = {{"pointnet2_sa1 16x4096_m1024", {16, 4096, 1024}},
                           {"votenet_sa1 8x20000_m2048", {8, 20000, 2048}},
                           {"votenet_sa2 8x2048_m1024", {8, 2048, 1024}},
                           {"pointrcnn_sa1 2x16384_m4096", {2, 16384, 4096}},
+                          {"pvrcnn_scan 1x121600_m2048", {1, 121600, 2048}, Points::kUniform, true},
                           {"1x4096_m1024", {1, 4096, 1024}},
                           {"1x16384_m4096", {1, 16384, 4096}},
                           {"1x20000_m2048", {1, 20000, 2048}},
@@ -29,11 +33,12 @@ constexpr Row kCliffCases[] = {{"furthest_point uniform", kCliff},
                                {"furthest_point equal", kCliff, Points::kEqual},
                                {"furthest_point cluster", kCliff, Points::kCluster},
                                {"furthest_point far", kCliff, Points::kFar},
+                               {"furthest_point scan", {1, 121600, 2048}, Points::kUniform, true},
                                {"furthest_point m15", {2, 16384, 15}},
                                {"furthest_point m31", {2, 16384, 31}},
                                {"furthest_point m127", {2, 16384, 127}},
                                {"furthest_point m128", {2, 16384, 128}}};
-constexpr Row kWithDistCases[] = {{"3dssd_sa2 4x4096_m512", {4, 4096, 512}},
+constexpr Row kWithDistCases[] = {{"3dssd_sa2 2x4096_m512", {2, 4096, 512}},
                                   {"3dssd_sa3 4x512_m256", {4, 512, 256}},
                                   {"1x4096_m512", {1, 4096, 512}}};
 
@@ -44,11 +49,18 @@ reference::FurthestPointSampleSizes scaled_sizes(reference::FurthestPointSampleS
   return sizes;
 }
 
+// A turn of the sensor, which has all points.
+void set_scan(std::span<float> points) {
+  const std::vector<test::Position> turn = test::lidar_turn(test::kKittiLidar, 0, 0);
+  for (size_t i = 0; i < points.size(); ++i) points[i] = static_cast<float>(turn[i / 3 % turn.size()][2 - i % 3]);
+}
+
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
   const auto [B, N, M] = scaled_sizes(row.sizes, size);
   auto made = make_case("furthest_point_sample", variant, {},
                         {{"points", MLUOP_DTYPE_FLOAT, {B, N, 3}}, {"idx", MLUOP_DTYPE_INT32, {B, M}}});
   made->fill_points("points", 1, row.points);
+  if (row.is_scan) set_scan(made->values<float>("points"));
   made->dump("samples", {M});
   return made;
 }
