@@ -1,6 +1,5 @@
 // Furthest point sampling at the sizes of PointNet++, VoteNet, PointRCNN, PV-RCNN and 3DSSD. Points are uniform in a
-// cube, or a LiDAR scan.
-// The matrix of distances is that of the features of 3DSSD in size only: its values are random.
+// cube, or a LiDAR scan. The matrices of distances are those of 3DSSD in size; their values are random.
 #include "reference/furthest_point_sample.h"
 
 #include "perf/ops/catalogue.h"
@@ -33,7 +32,6 @@ constexpr Row kCliffCases[] = {{"furthest_point uniform", kCliff},
                                {"furthest_point equal", kCliff, Points::kEqual},
                                {"furthest_point cluster", kCliff, Points::kCluster},
                                {"furthest_point far", kCliff, Points::kFar},
-                               {"furthest_point scan", {1, 121600, 2048}, Points::kUniform, true},
                                {"furthest_point m15", {2, 16384, 15}},
                                {"furthest_point m31", {2, 16384, 31}},
                                {"furthest_point m127", {2, 16384, 127}},
