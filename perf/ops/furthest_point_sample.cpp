@@ -1,5 +1,5 @@
-// Furthest point sampling at the sizes of PointNet++, VoteNet, PointRCNN, PV-RCNN and 3DSSD. Points are uniform in a
-// cube, or a LiDAR scan. The matrices of distances are those of 3DSSD in size; their values are random.
+// Furthest point sampling at the sizes of PointNet++, VoteNet, PointRCNN, PV-RCNN and 3DSSD. Points are uniform in
+// a cube, or a LiDAR scan. The matrices of distances are those of 3DSSD in size; their values are random.
 #include "reference/furthest_point_sample.h"
 
 #include "perf/ops/catalogue.h"
