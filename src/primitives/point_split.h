@@ -1,6 +1,8 @@
 // Points in space, and the split of a k-d tree: what searches sort points with.
 #pragma once
 
+#include <hwy/base.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -33,7 +35,8 @@ struct PointBox {
   static bool is_finite(const IndexedPoint& point) { return point.coordinates[0] < kInfinity; }
   void add(const IndexedPoint& point) {
     if (!is_finite(point)) return;
-    for (int dim = 0; dim < 3; ++dim) {
+    // Else GCC keeps the bounds in memory.
+    HWY_UNROLL(3) for (int dim = 0; dim < 3; ++dim) {
       low[dim] = std::min(low[dim], point.coordinates[dim]);
       high[dim] = std::max(high[dim], point.coordinates[dim]);
     }

@@ -44,6 +44,16 @@ void set_bucket(const BucketShape& shape, const Cloud& cloud, int64_t bucket) {
   set_bounds(cloud, bucket, box, kFirstDistance);
 }
 
+// Sorts the points of a node into its buckets. Depth first: they remain in the caches.
+void sort(const BucketShape& shape, const Cloud& cloud, int level, int64_t node) {
+  if (level == shape.levels) return set_bucket(shape, cloud, node);
+  const int64_t first = shape.first_point(level, node);
+  const int64_t middle = shape.first_point(level + 1, 2 * node + 1);
+  split_points(cloud.points + first, shape.first_point(level, node + 1) - first, middle - first);
+  sort(shape, cloud, level + 1, 2 * node);
+  sort(shape, cloud, level + 1, 2 * node + 1);
+}
+
 }  // namespace
 
 // A sample is compared with the bounds of all buckets, and with the points of the few around it: with 2 sqrt(N)
@@ -71,14 +81,7 @@ Cloud::Cloud(Arena& arena, const BucketShape& shape) {
 
 void build(const float* points, const BucketShape& shape, const Cloud& cloud) {
   for (int64_t k = 0; k < shape.N; ++k) cloud.points[k] = load_point(points + k * 3, k);
-  for (int level = 0; level < shape.levels; ++level) {
-    for (int64_t node = 0; node < int64_t{1} << level; ++node) {
-      const int64_t first = shape.first_point(level, node);
-      const int64_t middle = shape.first_point(level + 1, 2 * node + 1);
-      split_points(cloud.points + first, shape.first_point(level, node + 1) - first, middle - first);
-    }
-  }
-  for (int64_t bucket = 0; bucket < shape.buckets; ++bucket) set_bucket(shape, cloud, bucket);
+  sort(shape, cloud, 0, 0);
   for (int64_t bucket = shape.buckets; bucket < shape.padded_count; ++bucket) {
     set_bounds(cloud, bucket, {}, kPaddingDistance);
   }
