@@ -68,7 +68,10 @@ std::unique_ptr<Case> make_with_dist(const Row& row, const Variant& variant, dou
   auto made = make_case("furthest_point_sample_with_dist", variant, {},
                         {{"distances", MLUOP_DTYPE_FLOAT, {B, N, N}}, {"idx", MLUOP_DTYPE_INT32, {B, M}}});
   made->fill_uniform("distances", 1);
-  for (float& distance : made->values<float>("distances")) distance += 1;
+  const std::span<float> distances = made->values<float>("distances");
+  for (float& distance : distances) distance += 1;
+  // Of points to themselves: else a sample may remain the furthest point, and repeat.
+  for (int64_t row = 0; row < B * N; ++row) distances[static_cast<size_t>(row * N + row % N)] = 0;
   made->dump("samples", {M});
   return made;
 }
