@@ -71,7 +71,7 @@ std::unique_ptr<Case> make_with_dist(const Row& row, const Variant& variant, dou
   const std::span<float> distances = made->values<float>("distances");
   for (float& distance : distances) distance += 1;
   // Of points to themselves: else a sample may remain the furthest point, and repeat.
-  for (int64_t row = 0; row < B * N; ++row) distances[static_cast<size_t>(row * N + row % N)] = 0;
+  for (int64_t i = 0; i < B * N; ++i) distances[static_cast<size_t>(i * N + i % N)] = 0;
   made->dump("samples", {M});
   return made;
 }
