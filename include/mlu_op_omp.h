@@ -401,26 +401,107 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsForward(mluOpHandle_t handle,
  *   sums are rounded in fp32, in the order of the indices, starting at +0: for FLOAT bit-identical to the serial
  *   loop of the definition, for HALF these sums rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace of the size that the query returns, 0; it may be null.
+ * Memory: no workspace.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      N is 0 and grad_output has elements; an index is outside [0, N - 1]: the message names the
- *                  first such element, [batch, point] or [batch, point, sample], and its value; workspace is null
- *                  although workspace_size is not 0
+ *                  first such element, [batch, point] or [batch, point, sample], and its value
  *
  * Definition: mmcv gather_points_backward, group_points_backward, which add to grad_features in any order;
  *   PointNet++, arXiv:1706.02413. */
-mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsBackward(
-    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
-    const mluOpTensorDescriptor_t indices_desc, const void* indices, void* workspace, size_t workspace_size,
-    const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsBackward(mluOpHandle_t handle,
+                                                         const mluOpTensorDescriptor_t grad_output_desc,
+                                                         const void* grad_output,
+                                                         const mluOpTensorDescriptor_t indices_desc,
+                                                         const void* indices,
+                                                         const mluOpTensorDescriptor_t grad_features_desc,
+                                                         void* grad_features);
 
-/* Writes the bytes of workspace that mluOpOmpGatherPointsBackward needs for these tensors: 0.
- * Returns BAD_PARAM if an argument is null or the tensors are not as the operator requires; NOT_SUPPORTED if a
- * tensor is not contiguous. Nothing is then written. */
-mluOpStatus_t MLUOP_WIN_API mluOpOmpGetGatherPointsBackwardWorkspaceSize(
-    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc,
-    const mluOpTensorDescriptor_t indices_desc, const mluOpTensorDescriptor_t grad_features_desc,
+/* Furthest point sampling (PointNet++): chooses points one after the other, each the furthest from those that are
+ * chosen before.
+ *
+ *   d2(k,l) = ((x_k - x_l)^2 + (y_k - y_l)^2) + (z_k - z_l)^2
+ *   idx[b,0] = 0
+ *   idx[b,j] = the k of the greatest min(1e10, d2(k, idx[b,0]), ..., d2(k, idx[b,j-1])), points of batch b
+ *
+ * | tensor | shape     | dtype | layout |
+ * |--------|-----------|-------|--------|
+ * | points | [B, N, 3] | FLOAT | any    |
+ * | idx    | [B, M]    | INT32 | any    |
+ *
+ * Units: coordinates are x, y, z, in one unit.
+ * Outputs: the call writes every element; the caller need not initialize them. If B or M is 0, idx has no
+ *   elements; the data of tensors and the workspace may be null.
+ *   Of points that are equally far, the k of the least (the bits of k mod 1024 in reverse order, k / 1024) is
+ *   chosen, as by the kernel of mmcv with 1024 threads; fewer threads, which mmcv has for N < 1024, choose the
+ *   same point. After all points that differ, idx repeats: M may exceed N.
+ *   A distance of NaN is not less than any number: a point with a coordinate that is not finite remains at 1e10,
+ *   and repeats from where it is chosen. Points more than 1e5 apart tie.
+ * Determinism: the result is exact: that of the serial definition in fp32, at every thread count and on every
+ *   instruction set. Products are rounded before they are added; CUDA compilers fuse both, so that the nearly
+ *   equal distances of other than coarse coordinates may compare otherwise.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm. Batches run in parallel; the points of one do not.
+ * Memory: a workspace, at any address, of the size that the query returns: about 40 bytes a point.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      N is 0, but B and M are not; workspace_size is less than the query returns, or workspace is
+ *                  null although that is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
+ *
+ * Definition: mmcv furthest_point_sampling_forward; PointNet++, arXiv:1706.02413. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpFurthestPointSample(mluOpHandle_t handle,
+                                                        const mluOpTensorDescriptor_t points_desc,
+                                                        const void* points, void* workspace, size_t workspace_size,
+                                                        const mluOpTensorDescriptor_t idx_desc, void* idx);
+
+/* Writes the bytes of workspace that mluOpOmpFurthestPointSample needs for points_desc [B, N, 3] and idx_desc
+ * [B, M]; 0 if B or M is 0.
+ * Returns BAD_PARAM if an argument is null, a descriptor is not as the operator requires, or the bytes exceed
+ * 2^63 - 1; NOT_SUPPORTED if N is 2^31 or more or a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetFurthestPointSampleWorkspaceSize(mluOpHandle_t handle,
+                                                                        const mluOpTensorDescriptor_t points_desc,
+                                                                        const mluOpTensorDescriptor_t idx_desc,
+                                                                        size_t* workspace_size);
+
+/* Furthest point sampling by given distances (3DSSD): mluOpOmpFurthestPointSample, of which d2(k,l) is
+ * distances[b,l,k].
+ *
+ *   idx[b,0] = 0
+ *   idx[b,j] = the k of the greatest min(1e10, distances[b, idx[b,0], k], ..., distances[b, idx[b,j-1], k])
+ *
+ * | tensor    | shape     | dtype | layout |
+ * |-----------|-----------|-------|--------|
+ * | distances | [B, N, N] | FLOAT | any    |
+ * | idx       | [B, M]    | INT32 | any    |
+ *
+ * Units: distances have any unit, squared or not. The matrix need not be symmetric: the row of a chosen point is
+ *   read.
+ * Outputs: the call writes every element; the caller need not initialize them. If B or M is 0, idx has no
+ *   elements; the data of tensors and the workspace may be null. Ties are those of mluOpOmpFurthestPointSample.
+ *   A distance of NaN is not less than any number. If no minimum is greater than -1, point 0 is chosen.
+ * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
+ *   set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm. Batches run in parallel; the points of one do not.
+ * Memory: a workspace, at any address, of the size that the query returns: about 4 bytes a point.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      N is 0, but B and M are not; workspace_size is less than the query returns, or workspace is
+ *                  null although that is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
+ *
+ * Definition: mmcv furthest_point_sampling_with_dist_forward; 3DSSD, arXiv:2002.10187. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpFurthestPointSampleWithDist(mluOpHandle_t handle,
+                                                                const mluOpTensorDescriptor_t distances_desc,
+                                                                const void* distances, void* workspace,
+                                                                size_t workspace_size,
+                                                                const mluOpTensorDescriptor_t idx_desc, void* idx);
+
+/* Writes the bytes of workspace that mluOpOmpFurthestPointSampleWithDist needs for distances_desc [B, N, N] and
+ * idx_desc [B, M]; 0 if B or M is 0.
+ * Returns BAD_PARAM if an argument is null, a descriptor is not as the operator requires, or the bytes exceed
+ * 2^63 - 1; NOT_SUPPORTED if N is 2^31 or more or a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetFurthestPointSampleWithDistWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t distances_desc, const mluOpTensorDescriptor_t idx_desc,
     size_t* workspace_size);
 
 #if defined(__GNUC__)

@@ -99,13 +99,7 @@ std::vector<Operator> gather_points_operators() {
   backward.function = "mluOpOmpGatherPointsBackward";
   backward.tensors = {
       {"grad_output", Role::kInput, points}, indices, {"grad_features", Role::kOutput, features, {}, {2}}};
-  backward.query_function = "mluOpOmpGetGatherPointsBackwardWorkspaceSize";
-  backward.query = [](const Arguments& a, size_t* bytes) {
-    return mluOpOmpGetGatherPointsBackwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, bytes);
-  };
-  backward.run = [](const Arguments& a) {
-    return call(mluOpOmpGatherPointsBackward, a.handle, a[0], a[1], a.workspace, a.workspace_size, a[2]);
-  };
+  backward.run = [](const Arguments& a) { return call(mluOpOmpGatherPointsBackward, a.handle, a[0], a[1], a[2]); };
   backward.expect = expect_backward<false>;
   backward.expect_bits = expect_backward<true>;
   // All points may name one feature.

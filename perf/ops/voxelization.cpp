@@ -14,7 +14,7 @@ namespace {
 using Problem = reference::VoxelizationProblem;
 enum class Placement { kScan, kUniform, kOneCell, kOutOfRange };
 
-constexpr test::Lidar kKitti = {64, 1900, -24.9, 2.0, 1.73}, kNuScenes = {32, 1085, -30.67, 10.67, 1.84};
+constexpr test::Lidar kNuScenes = {32, 1085, -30.67, 10.67, 1.84};
 constexpr double kTravelOfTurn = 0.5;  // m
 
 struct Row {
@@ -25,10 +25,10 @@ struct Row {
 };
 
 constexpr Row kCases[] = {{"second_kitti 121600x4_5x20000",
-                           kKitti,
+                           test::kKittiLidar,
                            {121600, 4, 5, 20000, {0.05F, 0.05F, 0.1F}, {0, -40, -3, 70.4F, 40, 1}}},
                           {"pointpillars_kitti 121600x4_32x16000",
-                           kKitti,
+                           test::kKittiLidar,
                            {121600, 4, 32, 16000, {0.16F, 0.16F, 4}, {0, -39.68F, -3, 69.12F, 39.68F, 1}}},
                           {"centerpoint_nuscenes 347200x5_10x120000",
                            kNuScenes,

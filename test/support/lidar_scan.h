@@ -17,6 +17,9 @@ struct Lidar {
   double height;                               // above the ground, m
 };
 
+// The sensor of KITTI.
+inline constexpr Lidar kKittiLidar = {64, 1900, -24.9, 2.0, 1.73};
+
 // The points that the beams hit during a turn, by column, in a column from the highest beam to the lowest. Walls
 // enclose the street, so every beam hits a point. `place` is the position of the origin on the street in m,
 // `travelled` the distance of the car from the origin in m. The result depends on the arguments only.

@@ -2,16 +2,12 @@
 // indices, the second sums. The only memory is a tile in NRAM.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "ops/gather_points_backward/gather_points_backward_native_kernels.h"
 #include "team/operator_call.h"
 
 namespace mluop::gather_points_backward::native {
-
-// The caller's workspace is not used.
-inline constexpr size_t kWorkspaceBytes = 0;
 
 struct Plan {
   int task_dim;

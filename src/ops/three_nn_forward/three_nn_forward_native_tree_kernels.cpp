@@ -1,6 +1,5 @@
 // The kernels that build the search trees of the known points, in the order of their launches.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -14,14 +13,11 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// The bounds of the finite points.
-struct Box {
+// The bounds of the finite points, and the lowest index.
+struct Box : PointBox {
   void add(const Point& point) {
-    if (point.coordinates[0] == kInfinity) return;
-    for (int dim = 0; dim < 3; ++dim) {
-      low[dim] = std::min(low[dim], point.coordinates[dim]);
-      high[dim] = std::max(high[dim], point.coordinates[dim]);
-    }
+    if (!is_finite(point)) return;
+    PointBox::add(point);
     first_index = std::min(first_index, point.index);
   }
   void add_children(const Node& node) {
@@ -53,49 +49,20 @@ struct Box {
     return box;
   }
 
-  float low[3] = {kInfinity, kInfinity, kInfinity};
-  float high[3] = {-kInfinity, -kInfinity, -kInfinity};
   int32_t first_index = std::numeric_limits<int32_t>::max();
 };
-
-int widest_dim(const Point* points, int64_t count) {
-  Box box;
-  for (int64_t i = 0; i < count; ++i) box.add(points[i]);
-  int widest = 0;
-  for (int dim = 1; dim < 3; ++dim) {
-    if (box.high[dim] - box.low[dim] > box.high[widest] - box.low[widest]) widest = dim;
-  }
-  return widest;
-}
-
-// Partitions points[0, count) by the dimension in which they extend farthest: those before `middle` have lesser
-// (coordinate, index) than those from it on, and points[middle] has the least of the latter. Returns the
-// dimension. Linear cost.
-int split_at(Point* points, int64_t count, int64_t middle) {
-  const int dim = widest_dim(points, count);
-  std::nth_element(points, points + middle, points + count, [dim](const Point& a, const Point& b) {
-    const float x = a.coordinates[dim], y = b.coordinates[dim];
-    return x < y || (x == y && a.index < b.index);
-  });
-  return dim;
-}
 
 // T: float or Half.
 template <class T>
 Point load_point(const Args& args, int64_t b, int64_t m) {
-  const T* from = static_cast<const T*>(args.known) + (b * args.M + m) * 3;
-  Point point{{to_f32(from[0]), to_f32(from[1]), to_f32(from[2])}, static_cast<int32_t>(m)};
-  const bool finite = std::isfinite(point.coordinates[0]) && std::isfinite(point.coordinates[1]) &&
-                      std::isfinite(point.coordinates[2]);
-  if (!finite) std::fill_n(point.coordinates, 3, kInfinity);
-  return point;
+  return mluop::load_point(static_cast<const T*>(args.known) + (b * args.M + m) * 3, m);
 }
 
 // Writes the subtree of split `node`, of splits below `cells`, for points[0, count).
 void split_sample(Point* points, int64_t count, Split* splits, int64_t cells, int64_t node) {
   if (node >= cells) return;
   const int64_t middle = count / 2;
-  const int dim = split_at(points, count, middle);
+  const int dim = split_points(points, count, middle);
   splits[node] = {dim, points[middle].coordinates[dim], points[middle].index};
   split_sample(points, middle, splits, cells, 2 * node);
   split_sample(points + middle, count - middle, splits, cells, 2 * node + 1);
@@ -206,7 +173,7 @@ class CellBlocks {
   void sort(int64_t block, int64_t count) const {
     if (count <= kWidth) return make_block(block, count);
     const int64_t half = ceil_div(count / 2, kWidth);
-    split_at(reinterpret_cast<Point*>(blocks_ + block), count, half * kWidth);
+    split_points(reinterpret_cast<Point*>(blocks_ + block), count, half * kWidth);
     sort(block, half * kWidth);
     sort(block + half, count - half * kWidth);
   }

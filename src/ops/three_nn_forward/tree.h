@@ -15,6 +15,7 @@
 
 #include "core/arena.h"
 #include "core/sizes.h"
+#include "primitives/point_split.h"
 
 namespace mluop::three_nn_forward::native {
 
@@ -22,10 +23,7 @@ namespace mluop::three_nn_forward::native {
 inline constexpr int64_t kWidth = 16;
 
 // A known point while it is sorted.
-struct Point {
-  float coordinates[3];
-  int32_t index;
-};
+using Point = IndexedPoint;
 
 // Sorted points. Padding has infinite coordinates.
 struct Block {
