@@ -14,6 +14,10 @@ struct Bounds {
   float min_x, min_y, max_x, max_y;
 };
 
+// The nearest float that is not above, or not below, the value; NaN for NaN.
+float rounded_down(double value);
+float rounded_up(double value);
+
 // The least Bounds of float that contain the given ones.
 Bounds bounds_around(double min_x, double min_y, double max_x, double max_y);
 

@@ -14,8 +14,8 @@ struct Sizes {
 };
 
 // Two of an operator that has two ways: direct and grouped sums, packed and direct channels, comparisons and
-// trees, hashed and direct cells, all pairs and those of a row or near each other, steps in one launch
-// and in one each.
+// trees, distinct and equal distances, hashed and direct cells, all pairs and those of a row or near each other,
+// steps in one launch and in one each.
 const Sizes kSizes[] = {
     {"ball_query", {{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}},
     {"box_iou_rotated", {{"n", 300}, {"m", 400}, {"mode", 1}}},
@@ -44,6 +44,8 @@ const Sizes kSizes[] = {
      {{"num_act_in", 3000}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}},
     {"indice_convolution_forward",
      {{"num_act_in", 500}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}},
+    {"knn", {{"b", 2}, {"m", 150}, {"n", 5000}, {"k", 20}}},
+    {"knn", {{"b", 2}, {"m", 150}, {"n", 1200}, {"k", 33}, {"ties", 1}}},
     {"masked_col2im_forward", {{"channels", 40}, {"height", 30}, {"width", 31}, {"mask_cnt", 900}}},
     {"masked_im2col_forward", {{"channels", 20}, {"height", 15}, {"width", 16}, {"mask_cnt", 900}}},
     {"nms", {{"n", 3000}, {"max_output_size", 200}, {"mode", 1}}},
@@ -53,6 +55,9 @@ const Sizes kSizes[] = {
     {"nms_match", {{"n", 1500}, {"side", 20}}},
     {"nms_rotated", {{"n", 2000}, {"columns", 6}, {"iou_percent", 25}}},
     {"nms_rotated", {{"n", 500}, {"iou_percent", -10}, {"specials", 1}}},
+    {"points_in_boxes", {{"b", 2}, {"m", 5000}, {"t", 70}}},
+    {"points_in_boxes_all", {{"b", 2}, {"m", 3000}, {"t", 70}, {"specials", 1}}},
+    {"points_in_boxes_part", {{"b", 2}, {"m", 5000}, {"t", 70}, {"uniform", 1}}},
     {"soft_nms", {{"n", 20000}, {"method", MLUOP_OMP_SOFT_NMS_NAIVE}}},
     {"soft_nms", {{"n", 500}, {"method", MLUOP_OMP_SOFT_NMS_GAUSSIAN}}},
     {"three_interpolate_backward", {{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}}},
@@ -69,7 +74,7 @@ const Sizes kSizes[] = {
 // Operators that multiply values of two tensors or square them: their products are subnormal.
 bool multiplies(const std::string& op) {
   return op.starts_with("indice") || op.starts_with("three") || op.starts_with("box") || op.starts_with("nms") ||
-         op == "ball_query" || op == "soft_nms";
+         op == "ball_query" || op == "knn" || op == "soft_nms";
 }
 
 Case of_magnitude(const Case& made, Magnitude magnitude, mluOpDataType_t dtype) {

@@ -1,0 +1,193 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/knn/knn_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "core/simd.h"
+#include "ops/knn/knn_native_kernels.h"
+#include "ops/knn/neighbor_heap.h"
+#include "primitives/distance-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::knn::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<float, 16>;
+using Di = hn::RebindToSigned<D>;
+using V = hn::Vec<D>;
+constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+
+constexpr int64_t kGroupPoints = PointPlanes::kGroupPoints;
+constexpr int64_t kVectors = kGroupPoints / kLanes;
+// The k + 1 least of as many minima bound the k + 1 nearest points.
+static_assert(kMaxK < kGroupPoints);
+
+// The largest distance of a neighbor: the unit in its last place is 1024.
+constexpr float kMaxDistance = kNoNeighbor - 1024;
+
+class Center {
+ public:
+  HWY_INLINE Center(const SearchArgs& args, int64_t center) {
+    const float* const at = args.new_xyz + center * 3;
+    cx_ = hn::Set(D(), at[0]);
+    cy_ = hn::Set(D(), at[1]);
+    cz_ = hn::Set(D(), at[2]);
+    const int64_t b = center / args.M;
+    x_ = args.planes.plane(b, 0);
+    y_ = args.planes.plane(b, 1);
+    z_ = args.planes.plane(b, 2);
+  }
+
+  // The squared distances of the points from n on.
+  HWY_INLINE V distances(int64_t n) const {
+    const D d;
+    return mluop::HWY_NAMESPACE::squared_length<float>(d, hn::Sub(cx_, hn::Load(d, x_ + n)),
+                                                       hn::Sub(cy_, hn::Load(d, y_ + n)),
+                                                       hn::Sub(cz_, hn::Load(d, z_ + n)));
+  }
+
+ private:
+  V cx_, cy_, cz_;
+  const float *x_, *y_, *z_;
+};
+
+// to[0, count) = the distances of whole groups of points from n on. Returns what k + 1 of them or more do not
+// exceed: the (k + 1)-th of the least distances of each kGroupPoints-th point; infinity if there are fewer.
+HWY_INLINE float measure(const Center& center, int64_t n, int64_t count, int64_t k, float* to) {
+  const D d;
+  V minima[kVectors];
+  HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) {
+    minima[v] = hn::Set(d, std::numeric_limits<float>::infinity());
+  }
+  for (int64_t first = 0; first < count; first += kGroupPoints) {
+    HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) {
+      const int64_t at = first + v * kLanes;
+      const V distances = center.distances(n + at);
+      hn::Store(distances, d, to + at);
+      // Comparisons are false for NaN.
+      minima[v] = hn::IfThenElse(hn::Lt(distances, minima[v]), distances, minima[v]);
+    }
+  }
+  alignas(64) float least[kGroupPoints];
+  HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) hn::Store(minima[v], d, least + v * kLanes);
+  std::nth_element(least, least + k, least + kGroupPoints);
+  return least[k];
+}
+
+// to = the positions of the distances that are at most `limit`, ascending. Returns their number; if that exceeds
+// kMaxCandidates, not all of them.
+HWY_INLINE int64_t collect(const float* distances, int64_t count, float limit, int32_t* to) {
+  const D d;
+  const Di di;
+  const V most = hn::Set(d, limit);
+  int64_t found = 0;
+  for (int64_t first = 0; first < count && found <= kMaxCandidates; first += kGroupPoints) {
+    for (int64_t i = first; i < first + kGroupPoints; i += kLanes) {
+      const auto is_near = hn::Le(hn::Load(d, distances + i), most);
+      if (hn::AllFalse(d, is_near)) continue;
+      found += static_cast<int64_t>(hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)),
+                                                      hn::RebindMask(di, is_near), di, to + found));
+    }
+  }
+  return found;
+}
+
+HWY_INLINE Key key_of(float distance, int64_t index) {
+  return Key{std::bit_cast<uint32_t>(distance)} << 32 | static_cast<uint32_t>(index);
+}
+HWY_INLINE float distance_of(Key key) { return std::bit_cast<float>(static_cast<uint32_t>(key >> 32)); }
+
+// tile.nearest = the k + 1 nearest points, ascending. Returns their number: k + 1, or that of all points that may
+// be neighbors; -1 if there were too many candidates.
+HWY_INLINE int64_t find_nearest(const SearchArgs& args, const Center& center, const SearchTile& tile) {
+  const int64_t most = args.k + 1;
+  int64_t found = 0;
+  float limit = kMaxDistance;
+  for (int64_t first = 0; first < args.planes.size(); first += tile.points) {
+    const int64_t count = std::min(tile.points, args.planes.size() - first);
+    limit = std::min(limit, measure(center, first, count, args.k, tile.distances));
+    const int64_t candidates = collect(tile.distances, count, limit, tile.candidates);
+    if (candidates > kMaxCandidates) return -1;
+    for (int64_t i = 0; i < candidates; ++i) {
+      const int32_t at = tile.candidates[i];
+      tile.nearest[found + i] = key_of(tile.distances[at], first + at);
+    }
+    found += candidates;
+    if (found <= most) continue;
+    std::nth_element(tile.nearest, tile.nearest + args.k, tile.nearest + found);
+    found = most;
+    limit = distance_of(tile.nearest[args.k]);
+  }
+  std::sort(tile.nearest, tile.nearest + found);
+  return found;
+}
+
+HWY_INLINE bool are_distinct(const Key* keys, int64_t count) {
+  for (int64_t i = 1; i < count; ++i) {
+    if (distance_of(keys[i - 1]) == distance_of(keys[i])) return false;
+  }
+  return true;
+}
+
+// The order of distances is that of the points for which none are equal.
+HWY_INLINE void write_nearest(const Key* nearest, int64_t found, int64_t k, int32_t* idx, float* dist2) {
+  const int64_t count = std::min(found, k);
+  for (int64_t i = 0; i < count; ++i) {
+    idx[i] = static_cast<int32_t>(nearest[i] & UINT32_MAX);
+    dist2[i] = distance_of(nearest[i]);
+  }
+  std::fill(idx + count, idx + k, 0);
+  std::fill(dist2 + count, dist2 + k, kNoNeighbor);
+}
+
+// Shows all points to the heap that may enter it, in ascending order.
+HWY_INLINE void run_heap(const SearchArgs& args, const Center& center, int32_t* idx, float* dist2) {
+  const D d;
+  NeighborHeap heap(args.k);
+  for (int64_t n = 0; n < args.planes.size(); n += kLanes) {
+    const V distances = center.distances(n);
+    const auto may_enter = hn::Lt(distances, hn::Set(d, heap.largest()));
+    if (hn::AllFalse(d, may_enter)) continue;
+    alignas(64) float of_lanes[kLanes];
+    hn::Store(distances, d, of_lanes);
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      if (of_lanes[lane] < heap.largest()) {
+        heap.replace_largest(of_lanes[lane], static_cast<int32_t>(n + lane));
+      }
+    }
+  }
+  heap.write_sorted(idx, dist2);
+}
+
+void search(const SearchArgs& args, int64_t begin, int64_t end, Task& task) {
+  const SearchTile tile(task.nram, args.tile_groups);
+  for (int64_t item = begin; item < end; ++item) {
+    const Center center(args, item);
+    int32_t* const idx = args.idx + item * args.k;
+    float* const dist2 = args.dist2 + item * args.k;
+    const int64_t found = find_nearest(args, center, tile);
+    if (found >= 0 && are_distinct(tile.nearest, found)) {
+      write_nearest(tile.nearest, found, args.k, idx, dist2);
+    } else {
+      run_heap(args, center, idx, dist2);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::knn::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::knn::native {
+
+MLUOP_EXPORT_KERNEL(search_kernel, search, SearchArgs);
+
+}  // namespace mluop::knn::native
+#endif
