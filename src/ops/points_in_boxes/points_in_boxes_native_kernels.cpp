@@ -176,7 +176,7 @@ namespace {
 Box make_box(const float* from, BoxRule rule) {
   const bool is_centered = rule == BoxRule::kCentered;
   const double margin = is_centered ? double{1e-5F} : 0;
-  const double half_dz = double{from[5]} / 2, yaw = from[6];
+  const double half_dz = double{from[5]} / 2, yaw{from[6]};
   return {.x = from[0],
           .y = from[1],
           .z = is_centered ? from[2] : static_cast<float>(double{from[2]} + half_dz),

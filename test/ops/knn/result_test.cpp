@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
+#include <utility>
 #include <vector>
 
 #include "support/environment.h"
@@ -67,7 +67,8 @@ TEST(OpsKnn, WorkedExamples) {
 TEST(OpsKnn, Limit) {
   Case made = make({1, 1, 5, 4});
   constexpr float kFar = 1e5F;
-  set_values(made, "xyz", {kFar, 0, 0, 99999.99F, 0, 0, kNan, 0, 0, kInfinity, 0, 0, 3e38F, 0, 0});
+  set_values(made, "xyz",
+             std::vector<float>{kFar, 0, 0, 99999.99F, 0, 0, kNan, 0, 0, kInfinity, 0, 0, 3e38F, 0, 0});
   set_values(made, "new_xyz", std::vector<float>(3));
   expect_oracle(made);
   const Handle handle;
@@ -108,8 +109,8 @@ TEST(OpsKnn, Distributions) {
   }
 }
 
-// Points in rows whose length is a multiple of the groups: neighbors in a column have the same place in a group. In
-// the last order, each point is nearer than those before.
+// Points in rows whose length is a multiple of the groups: neighbors in a column have the same place in a group.
+// In the last order, each point is nearer than those before.
 TEST(OpsKnn, Orders) {
   constexpr int64_t kRow = 256, kCount = 40 * kRow;
   Case made = make({1, 20, kCount, 30});
@@ -127,7 +128,7 @@ TEST(OpsKnn, Orders) {
   expect_oracle(made);
 }
 
-// NRAM holds one group of points.
+// NRAM holds a few groups of points.
 TEST(OpsKnn, SmallNram) {
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "16");
   for (const int64_t ties : {0, 1}) expect_oracle(make({2, 20, 5000, 50}, ties));

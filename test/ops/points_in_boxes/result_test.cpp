@@ -1,9 +1,10 @@
-// The operators of points in boxes: points whose boxes are known, and those at faces, where rounding decides, against
-// the serial loop of the definition. test/ops/contract_test.cpp has those of every operator.
+// The operators of points in boxes: points whose boxes are known, and those at faces, where rounding decides,
+// against the serial loop of the definition. test/ops/contract_test.cpp has those of every operator.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <string>
 #include <utility>
@@ -121,15 +122,16 @@ TEST(OpsPointsInBoxes, HostileSizes) {
     for (const int64_t M : {1, 15, 16, 17, 63, 64, 65, 127, 129, 1000}) {
       for (const int64_t T : {1, 63, 64, 65, 200}) {
         SCOPED_TRACE(std::string(op) + ' ' + product_text({M, T}));
-        const cases::Case made = make_case(op, MLUOP_DTYPE_FLOAT, {{"b", 3}, {"m", M}, {"t", T}, {"specials", 1}});
+        const std::map<std::string, int64_t> sizes = {{"b", 3}, {"m", M}, {"t", T}, {"specials", 1}};
+        const cases::Case made = make_case(op, MLUOP_DTYPE_FLOAT, sizes);
         expect_oracle(made, Placement::kAgainstEnd);
       }
     }
   }
 }
 
-// Points on the corners and on the faces of boxes at any yaw, at coordinates and sides of any size, one float to each
-// side of where they are: the bounds of the boxes cut none off.
+// Points on the corners and on the faces of boxes at any yaw, at coordinates and sides of any size, one float to
+// each side of where they are: the bounds of the boxes cut none off.
 TEST(OpsPointsInBoxes, Faces) {
   MLUOP_LABELS(kNotEmulated);
   std::vector<Box> boxes;
