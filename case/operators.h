@@ -138,13 +138,19 @@ struct Operator {
   std::vector<Criterion> (*criteria)(const Operand& output, mluOpOmpAlgorithm_t algorithm) = nullptr;
   // The most products that an element of the result adds, if the oracle computes sums in double.
   int64_t (*terms)(const Arguments&) = nullptr;
+  // A handle of a device of the 200 series is refused.
+  bool refuses_200_series = false;
   // The device algorithm differs from the native one.
   bool has_device_algorithm = false;
   // It adds with atomics, in any order.
   bool atomic_sums = false;
   // The outputs are copies of elements: NaN keep their payload.
   bool copies = false;
+  // The elements of a result are products of two elements, which are subnormal before the elements are.
+  bool multiplies = false;
   std::vector<SizeRule> sizes;
+  // Sizes at which several tasks share the work, for each way of the kernels.
+  std::vector<std::map<std::string, int64_t>> parallel_sizes = {};
   std::vector<mluOpDataType_t> dtypes = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF};
   Case (*make)(const Recipe&) = nullptr;
   std::vector<Reduction> reductions = {};

@@ -104,6 +104,9 @@ Operator soft_nms() {
               {"side", 5, 1, 40, false},
               {"method", MLUOP_OMP_SOFT_NMS_LINEAR, MLUOP_OMP_SOFT_NMS_NAIVE, MLUOP_OMP_SOFT_NMS_GAUSSIAN, false},
               {"offset", 0, 0, 1, false}};
+  op.multiplies = true;
+  op.parallel_sizes = {{{"n", 20000}, {"method", MLUOP_OMP_SOFT_NMS_NAIVE}},
+                       {{"n", 500}, {"method", MLUOP_OMP_SOFT_NMS_GAUSSIAN}}};
   op.make = make_soft_nms;
   op.fit = fit_soft_nms;
   op.reductions = {axis_reduction("boxes", {{0, 0}, {1, 0}})};
@@ -125,6 +128,8 @@ Operator nms_match() {
   op.run = run_nms_match;
   op.expect = expect_nms_match;
   op.sizes = {{"n", 100, 1, 3000}, {"side", 5, 1, 40, false}};
+  op.multiplies = true;
+  op.parallel_sizes = {{{"n", 1500}, {"side", 20}}};
   op.make = make_nms_match;
   op.fit = fit_nms_match;
   op.reductions = {axis_reduction("boxes", {{0, 0}})};

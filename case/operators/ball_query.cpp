@@ -60,6 +60,8 @@ std::vector<Operator> ball_query_operators() {
   op.expect = expect;
   op.work = [](const Arguments& a) { return each_once(a, 2, 8 * a[0].dim(0) * a[0].dim(1) * a[1].dim(1)); };
   op.sizes = {{"b", 2, 1, 4}, {"m", 32, 1, 300}, {"n", 200, 1, 300}, {"nsample", 16, 1, 40}};
+  op.multiplies = true;
+  op.parallel_sizes = {{{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}};
   op.make = make;
   op.fit = fit;
   op.reductions = {axis_reduction("points", {{1, 1}}), axis_reduction("centers", {{0, 1}}),

@@ -114,6 +114,8 @@ std::vector<Operator> boxes_overlap_bev_operators() {
   // Four comparisons of bounds for each pair.
   op.work = [](const Arguments& a) { return each_once(a, 2, 4 * a[0].dim(0) * a[1].dim(0)); };
   op.sizes = {{"n", 40, 1, 300}, {"m", 50, 1, 300}, {"uniform", 0, 0, 1, false}};
+  op.multiplies = true;
+  op.parallel_sizes = {{{"n", 150}, {"m", 200}}, {{"n", 65}, {"m", 300}, {"uniform", 1}}};
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.make = make;
   op.fit = fit;

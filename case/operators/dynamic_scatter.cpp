@@ -173,6 +173,7 @@ Reduction voxels_reduction() {
 std::vector<Operator> dynamic_scatter_operators() {
   Operator forward;
   forward.name = "dynamic_point_to_voxel_forward";
+  forward.refuses_200_series = true;
   forward.function = "mluOpDynamicPointToVoxelForward";
   forward.query_function = "mluOpGetDynamicPointToVoxelForwardWorkspaceSize";
   forward.tensors = {{"feats", Role::kInput, {"point", "channel"}},
@@ -198,12 +199,20 @@ std::vector<Operator> dynamic_scatter_operators() {
                    {"grid", 4, 1, 1 << 30, false},
                    {"reduce_type", MLUOP_REDUCE_DMAX, MLUOP_REDUCE_DSUM, MLUOP_REDUCE_DMAX, false},
                    kCrowded};
+  forward.parallel_sizes = {{{"n", 3000}, {"c", 20}, {"grid", 12}, {"reduce_type", MLUOP_REDUCE_DMAX}},
+                            {{"n", 3000}, {"c", 20}, {"grid", 12}, {"reduce_type", MLUOP_REDUCE_DMEAN}},
+                            {{"n", 3000}, {"c", 20}, {"grid", 1}, {"reduce_type", MLUOP_REDUCE_DSUM}},
+                            {{"n", 3000}, {"c", 20}, {"grid", 1 << 30}, {"reduce_type", MLUOP_REDUCE_DSUM}}};
   forward.dtypes = {MLUOP_DTYPE_FLOAT};
   forward.make = make_forward;
   forward.fit = fit_forward;
   forward.reductions = {axis_reduction("points", {{0, 0}, {1, 0}}), axis_reduction("channels", {{0, 1}})};
   Operator backward = forward;
   backward.name = "dynamic_point_to_voxel_backward";
+  backward.parallel_sizes = {{{"n", 3000}, {"c", 20}, {"grid", 10}, {"reduce_type", MLUOP_REDUCE_DSUM}},
+                             {{"n", 3000}, {"c", 20}, {"grid", 10}, {"reduce_type", MLUOP_REDUCE_DMEAN}},
+                             {{"n", 3000}, {"c", 20}, {"grid", 10}, {"reduce_type", MLUOP_REDUCE_DMAX}}};
+  backward.refuses_200_series = false;
   backward.aliases = {"dynamic_scatter_backward"};
   backward.function = "mluOpDynamicPointToVoxelBackward";
   backward.query_function = "mluOpGetDynamicPointToVoxelBackwardWorkspaceSize";

@@ -201,6 +201,7 @@ Case make(const Recipe& r) {
 std::vector<Operator> get_indice_pairs_operators() {
   Operator op;
   op.name = "get_indice_pairs";
+  op.refuses_200_series = true;
   op.function = "mluOpGetIndicePairs";
   op.query_function = "mluOpGetIndicePairsWorkspaceSize";
   op.tensors = {{"indices", Role::kInput, {"site", "coordinate"}},
@@ -227,6 +228,10 @@ std::vector<Operator> get_indice_pairs_operators() {
               {"repeated", 0, 0, 1, false},
               {"corner", 0, 0, 20, false},
               {"uneven", 0, 0, INT16_MAX, false}};
+  op.parallel_sizes = {
+      {{"depth", 20}, {"height", 30}, {"width", 40}, {"sites", 3000}, {"stride", 2}},
+      {{"depth", 20}, {"height", 30}, {"width", 40}, {"sites", 3000}, {"sub_m", 1}},
+      {{"depth", 1 << 20}, {"height", 1 << 20}, {"width", 1 << 20}, {"sites", 3000}, {"stride", 2}}};
   op.dtypes = {MLUOP_DTYPE_INT32};
   op.make = make;
   op.fit = fit;

@@ -212,6 +212,7 @@ std::vector<Operator> indice_convolution_operators() {
   const TensorRule pairs{"indice_pairs", Role::kInput, {"offset", "side", "position"}};
   Operator forward;
   forward.name = "indice_convolution_forward";
+  forward.refuses_200_series = true;
   forward.function = "mluOpIndiceConvolutionForward";
   forward.query_function = "mluOpGetIndiceConvolutionForwardWorkspaceSize";
   forward.tensors = {features, filters, pairs, {"features_out", Role::kOutput, {"output row", "channel"}}};
@@ -242,6 +243,9 @@ std::vector<Operator> indice_convolution_operators() {
                    {"h", 3, 1, 3},
                    {"w", 3, 1, 5},
                    {"skips", 0, 0, 8, false}};
+  forward.multiplies = true;
+  forward.parallel_sizes = {
+      {{"num_act_in", 500}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}};
   forward.make = make_forward;
   forward.fit = fit_forward;
   forward.reductions = {pairs_reduction(), input_rows_reduction(true), output_rows_reduction(std::nullopt),
@@ -249,6 +253,8 @@ std::vector<Operator> indice_convolution_operators() {
                         channels_reduction("input channels", &FilterDims::Ci, 0)};
   Operator data = forward;
   data.name = "indice_convolution_backward_data";
+  data.parallel_sizes = {
+      {{"num_act_in", 500}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}};
   data.has_device_algorithm = data.atomic_sums = false;
   data.function = "mluOpIndiceConvolutionBackwardData";
   data.query_function = "mluOpGetIndiceConvolutionBackwardDataWorkspaceSize";
@@ -271,6 +277,8 @@ std::vector<Operator> indice_convolution_operators() {
                      channels_reduction("input channels", &FilterDims::Ci, std::nullopt)};
   Operator filter = forward;
   filter.name = "indice_convolution_backward_filter";
+  filter.parallel_sizes = {
+      {{"num_act_in", 3000}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}};
   filter.has_device_algorithm = filter.atomic_sums = false;
   filter.function = "mluOpIndiceConvolutionBackwardFilter";
   filter.query_function = "mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize";

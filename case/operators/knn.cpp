@@ -57,6 +57,9 @@ std::vector<Operator> knn_operators() {
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.sizes = {
       {"b", 2, 1, 4}, {"m", 40, 1, 200}, {"n", 300, 1, 5000}, {"k", 16, 1, 100, false}, {"ties", 0, 0, 1, false}};
+  op.multiplies = true;
+  op.parallel_sizes = {{{"b", 2}, {"m", 150}, {"n", 5000}, {"k", 20}},
+                       {{"b", 2}, {"m", 150}, {"n", 1200}, {"k", 33}, {"ties", 1}}};
   op.make = make;
   op.fit = fit;
   op.reductions = {axis_reduction("points", {{0, 1}}), axis_reduction("centers", {{1, 1}}),

@@ -167,6 +167,7 @@ std::vector<Operator> masked_convolution_operators() {
                   {"pad_h", 1, 0, 4, false},
                   {"pad_w", 1, 0, 4, false},
                   {"outside", 0, 0, 1, false}};
+  im2col.parallel_sizes = {{{"channels", 20}, {"height", 15}, {"width", 16}, {"mask_cnt", 900}}};
   // The rows of data_col are those of channels and offsets.
   im2col.report_shape = [](const Arguments& a) {
     return Dims{a[0].dim(1), a.integer("kernel_h") * a.integer("kernel_w"), a[1].dim(0)};
@@ -192,6 +193,7 @@ std::vector<Operator> masked_convolution_operators() {
   col2im.expect = expect_col2im;
   col2im.sizes = {
       {"channels", 8}, {"height", 12}, {"width", 16}, {"mask_cnt", 40, 1, 400}, {"ordered", 1, 0, 1, false}};
+  col2im.parallel_sizes = {{{"channels", 40}, {"height", 30}, {"width", 31}, {"mask_cnt", 900}}};
   col2im.make = make_col2im;
   col2im.copies = true;
   col2im.fit = fit_col2im;

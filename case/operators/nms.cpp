@@ -270,6 +270,10 @@ Operator nms_operator() {
               {"planar", 1, 0, 1, false},
               kIouPercent,
               kPlaces};
+  op.multiplies = true;
+  op.parallel_sizes = {{{"n", 3000}, {"max_output_size", 200}, {"mode", 1}},
+                       {{"n", 700}, {"batches", 1}, {"input_layout", 1}, {"box_mode", 1}},
+                       {{"n", 700}, {"planar", 0}}};
   op.work = [](const Arguments& a) { return work_of(a, 2, a[0].dims[count_dim(*a.parameters, a[0].dims)]); };
   op.make = make;
   op.fit = fit;
@@ -314,6 +318,8 @@ Operator upright_operator() {
                      a[2].as<int32_t>());
   };
   op.sizes = {{"n", 100, 1, 400}, kIouPercent, kPlaces};
+  op.multiplies = true;
+  op.parallel_sizes = {{{"n", 2000}}};
   op.work = [](const Arguments& a) { return work_of(a, 1, a[0].dim(0)); };
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.make = make_upright;

@@ -220,6 +220,7 @@ std::vector<Operator> points_in_boxes_operators() {
                 {"t", 12, 1, 150},
                 {"specials", 0, 0, 1, false},
                 {"uniform", 0, 0, 1, false}};
+    op.parallel_sizes = {{{"b", 2}, {"m", 5000}, {"t", 70}}, {{"b", 2}, {"m", 3000}, {"t", 70}, {"uniform", 1}}};
   }
   return ops;
 }

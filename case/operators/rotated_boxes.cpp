@@ -171,6 +171,8 @@ std::vector<Operator> rotated_box_operators() {
   ious.dtypes = {MLUOP_DTYPE_FLOAT};
   ious.sizes = {
       {"n", 40, 1, 300}, {"m", 30, 1, 300}, {"mode", 0, 0, 1, false}, {"all_pairs", 1, 0, 1, false}, kSpecials};
+  ious.multiplies = true;
+  ious.parallel_sizes = {{{"n", 300}, {"m", 400}, {"mode", 1}}, {{"n", 5000}, {"all_pairs", 0}}};
   ious.make = make_ious;
   ious.fit = fit_ious;
   ious.reductions = {box_reduction(0), box_reduction(1)};
@@ -196,6 +198,9 @@ std::vector<Operator> rotated_box_operators() {
   nms.work = [](const Arguments& a) { return each_once(a, 2, 4 * a[0].dim(0) * *a[3].as<int32_t>()); };
   nms.dtypes = {MLUOP_DTYPE_FLOAT};
   nms.sizes = {{"n", 100, 1, 1000}, {"columns", 5, 5, 6, false}, {"iou_percent", 50, -10, 70, false}, kSpecials};
+  nms.multiplies = true;
+  nms.parallel_sizes = {{{"n", 2000}, {"columns", 6}, {"iou_percent", 25}},
+                        {{"n", 500}, {"iou_percent", -10}, {"specials", 1}}};
   nms.make = make_nms;
   nms.fit = fit_nms;
   nms.reductions = {axis_reduction("boxes", {{0, 0}, {1, 0}})};

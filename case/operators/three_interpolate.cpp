@@ -74,12 +74,17 @@ std::vector<Operator> three_interpolate_operators() {
   forward.work = [](const Arguments& a) { return each_once(a, 3, 5 * a[3].count()); };
   forward.criteria = [](const Operand&, mluOpOmpAlgorithm_t) { return mean_errors(3e-3); };
   forward.sizes = {{"b", 2, 1, 4}, {"c", 16, 1, 100}, {"m", 32, 1, 400}, {"n", 50, 1, 400}};
+  forward.multiplies = true;
+  forward.parallel_sizes = {{{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}},
+                            {{"b", 2}, {"c", 20}, {"m", 2003}, {"n", 403}}};
   forward.make = [](const Recipe& r) { return make(r, true); };
   forward.fit = fit_forward;
   forward.reductions = {axis_reduction("points", {{1, 1}, {2, 1}}), axis_reduction("channels", {{0, 1}}),
                         axis_reduction("batches", {{0, 0}, {1, 0}, {2, 0}})};
   Operator backward = forward;
   backward.name = "three_interpolate_backward";
+  backward.parallel_sizes = {{{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}},
+                             {{"b", 4}, {"c", 67}, {"m", 30}, {"n", 501}}};
   backward.function = "mluOpThreeInterpolateBackward";
   backward.tensors = {{"grad_output", Role::kInput, {"batch", "channel", "point"}},
                       indices,

@@ -45,6 +45,8 @@ std::vector<Operator> three_nn_operators() {
   op.expect = expect;
   op.work = [](const Arguments& a) { return each_once(a, 2, 8 * a[0].dim(0) * a[0].dim(1) * a[1].dim(1)); };
   op.sizes = {{"b", 2, 1, 4}, {"n", 64, 1, 100}, {"m", 32, 1, 1500}};
+  op.multiplies = true;
+  op.parallel_sizes = {{{"b", 2}, {"n", 301}, {"m", 300}}, {{"b", 2}, {"n", 101}, {"m", 1500}}};
   op.make = make;
   op.fit = fit;
   op.reductions = {axis_reduction("points", {{0, 1}}), axis_reduction("known points", {{1, 1}}),

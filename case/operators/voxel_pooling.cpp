@@ -132,6 +132,7 @@ Case make_backward(const Recipe& r) {
 std::vector<Operator> voxel_pooling_operators() {
   Operator forward;
   forward.name = "voxel_pooling_forward";
+  forward.refuses_200_series = true;
   forward.function = "mluOpVoxelPoolingForward";
   forward.tensors = {{"geom_xyz", Role::kInput, {"batch", "point", "coordinate"}},
                      {"input_features", Role::kInput, {"batch", "point", "channel"}},
@@ -151,12 +152,14 @@ std::vector<Operator> voxel_pooling_operators() {
                    {"num_voxel_y", 8, 1, 80},
                    {"num_voxel_z", 1, 1, 4, false},
                    kCrowded};
+  forward.parallel_sizes = {{{"num_points", 3000}, {"num_channels", 19}, {"num_voxel_x", 9}}};
   forward.make = make_forward;
   forward.fit = fit_forward;
   forward.reductions = {axis_reduction("points", {{0, 1}, {1, 1}}), axis_reduction("channels", {{1, 2}}),
                         axis_reduction("batches", {{0, 0}, {1, 0}})};
   Operator backward;
   backward.name = "voxel_pooling_backward";
+  backward.refuses_200_series = true;
   backward.function = "mluOpOmpVoxelPoolingBackward";
   backward.tensors = {{"grad_output_features", Role::kInput, {"batch", "y", "x", "channel"}, {}, {1, 2}},
                       {"pos_memo", Role::kInput, {"batch", "point", "coordinate"}},
@@ -169,6 +172,7 @@ std::vector<Operator> voxel_pooling_operators() {
                     {"num_channels", 8, 1, 100},
                     {"num_voxel_x", 8},
                     {"num_voxel_y", 8}};
+  backward.parallel_sizes = {{{"num_points", 3000}, {"num_channels", 19}, {"num_voxel_x", 9}}};
   backward.make = make_backward;
   backward.copies = true;
   backward.fit = fit_backward;

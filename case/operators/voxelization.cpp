@@ -61,6 +61,7 @@ Case make(const Recipe& r) {
 std::vector<Operator> voxelization_operators() {
   Operator op;
   op.name = "voxelization";
+  op.refuses_200_series = true;
   op.function = "mluOpVoxelization";
   op.query_function = "mluOpGetVoxelizationWorkspaceSize";
   op.tensors = {
@@ -80,6 +81,7 @@ std::vector<Operator> voxelization_operators() {
               {"max_points", 4, 1, 10},
               {"max_voxels", 60, 1, 300},
               {"cells", 7, 1, 1 << 20, false}};
+  op.parallel_sizes = {{{"n", 20000}, {"max_voxels", 300}, {"max_points", 10}}};
   // Three subtractions and divisions a point.
   op.work = [](const Arguments& a) { return each_once(a, 3, 6 * a[0].dim(0)); };
   op.dtypes = {MLUOP_DTYPE_FLOAT};

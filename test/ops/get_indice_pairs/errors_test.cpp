@@ -158,15 +158,6 @@ TEST(OpsGetIndicePairsErrors, SmallNram) {
   expect(17, "57", "59072");
 }
 
-TEST(OpsGetIndicePairsErrors, Devices) {
-  for (const std::string device : {"mlu270", "mlu290"}) {
-    const ScopedEnvironment profile("MLUOP_OMP_DEVICE", device.c_str());
-    expect_errors(make(2),
-                  {{no_change, "device is " + device + ", expected mlu370 or mlu590", MLUOP_STATUS_ARCH_MISMATCH}},
-                  kQueryFails);
-  }
-}
-
 TEST(OpsGetIndicePairsErrors, ConvolutionDescriptor) {
   const Handle handle;
   const OperatorCall call(handle, make(2));

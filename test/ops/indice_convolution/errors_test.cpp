@@ -226,19 +226,6 @@ TEST(OpsIndiceConvolutionErrors, WorkspaceOfSegments) {
       kOfOperator);
 }
 
-TEST(OpsIndiceConvolutionErrors, Devices) {
-  for (const IndiceConvolution& convolution : kIndiceConvolutions) {
-    for (const std::string device : {"mlu270", "mlu290"}) {
-      const ScopedEnvironment environment("MLUOP_OMP_DEVICE", device.c_str());
-      expect_errors(
-          make_valid(convolution),
-          {{no_change, "device is " + device + ", expected mlu370 or mlu590", MLUOP_STATUS_ARCH_MISMATCH}}, kBoth);
-    }
-    const ScopedEnvironment environment("MLUOP_OMP_DEVICE", "mlu370");
-    expect_oracle(make_valid(convolution));
-  }
-}
-
 // The output of empty tensors is 0, without data of inputs or a workspace. Descriptors, scalars and the output are
 // checked.
 TEST(OpsIndiceConvolutionErrors, EmptyTensors) {
