@@ -57,9 +57,30 @@ class Center {
   const float *x_, *y_, *z_;
 };
 
+// Returns what k + 1 of kGroupPoints distances, and few more, do not exceed; `limit` if that is less.
+HWY_INLINE float bound_least(const V (&distances)[kVectors], int64_t k, float limit) {
+  const D d;
+  const auto count_within = [&](uint32_t bits) {
+    const V most = hn::Set(d, std::bit_cast<float>(bits));
+    size_t count = 0;
+    HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) count += hn::CountTrue(d, hn::Le(distances[v], most));
+    return static_cast<int64_t>(count);
+  };
+  // Bisects: numbers that are not negative have the order of their bits.
+  uint32_t low = 0, high = std::bit_cast<uint32_t>(limit);
+  if (count_within(high) <= k) return limit;
+  while (high - low > 1) {
+    const uint32_t middle = low + (high - low) / 2;
+    const int64_t count = count_within(middle);
+    (count <= k ? low : high) = middle;
+    if (count > k && count <= k + 1 + k / 4) break;
+  }
+  return std::bit_cast<float>(high);
+}
+
 // to[0, count) = the distances of whole groups of points from n on. Returns what k + 1 of them or more do not
-// exceed: the (k + 1)-th of the least distances of each kGroupPoints-th point; infinity if there are fewer.
-HWY_INLINE float measure(const Center& center, int64_t n, int64_t count, int64_t k, float* to) {
+// exceed, a bound of the least distances of each kGroupPoints-th point; `limit` if that is less.
+HWY_INLINE float measure(const Center& center, int64_t n, int64_t count, int64_t k, float limit, float* to) {
   const D d;
   V minima[kVectors];
   HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) {
@@ -74,10 +95,7 @@ HWY_INLINE float measure(const Center& center, int64_t n, int64_t count, int64_t
       minima[v] = hn::IfThenElse(hn::Lt(distances, minima[v]), distances, minima[v]);
     }
   }
-  alignas(64) float least[kGroupPoints];
-  HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) hn::Store(minima[v], d, least + v * kLanes);
-  std::nth_element(least, least + k, least + kGroupPoints);
-  return least[k];
+  return bound_least(minima, k, limit);
 }
 
 // to = the positions of the distances that are at most `limit`, ascending. Returns their number; if that exceeds
@@ -111,7 +129,7 @@ HWY_INLINE int64_t find_nearest(const SearchArgs& args, const Center& center, co
   float limit = kMaxDistance;
   for (int64_t first = 0; first < args.planes.size(); first += tile.points) {
     const int64_t count = std::min(tile.points, args.planes.size() - first);
-    limit = std::min(limit, measure(center, first, count, args.k, tile.distances));
+    limit = measure(center, first, count, args.k, limit, tile.distances);
     const int64_t candidates = collect(tile.distances, count, limit, tile.candidates);
     if (candidates > kMaxCandidates) return -1;
     for (int64_t i = 0; i < candidates; ++i) {
