@@ -25,8 +25,13 @@ class Scene {
     constexpr float kYaws[] = {0, 1.57079633F, -3.14159265F, 1e4F};
     const float spot = kSpots[random_.below(std::size(kSpots))];
     const int32_t turn = random_.below(8);
-    return {spot + between(-4, 4), spot + between(-4, 4), spot + dyadic(4), dyadic(8) + 0.125F, dyadic(8) + 0.125F,
-            dyadic(4) + 0.125F,    turn < 4 ? kYaws[turn] : between(-4, 4)};
+    return {spot + between(-4, 4),
+            spot + between(-4, 4),
+            spot + dyadic(4),
+            dyadic(8) + 0.125F,
+            dyadic(8) + 0.125F,
+            dyadic(4) + 0.125F,
+            turn < 4 ? kYaws[turn] : between(-4, 4)};
   }
 
   // One of 4 anywhere; each other coordinate is on a face, about the margin of 1e-5 from it, or between the faces.

@@ -14,12 +14,10 @@ struct Row {
   Points points = Points::kUniform;
 };
 
-constexpr Row kCases[] = {{"dgcnn 2x4096_k20", {2, 4096, 4096, 20}},
-                          {"paconv_sa1 8x1024_n4096_k32", {8, 1024, 4096, 32}},
-                          {"paconv_sa2 8x256_n1024_k32", {8, 256, 1024, 32}},
-                          {"1x4096_k20", {1, 4096, 4096, 20}},
-                          {"1x1024_n4096_k32", {1, 1024, 4096, 32}},
-                          {"1x4096_n16384_k20", {1, 4096, 16384, 20}}};
+constexpr Row kCases[] = {
+    {"dgcnn 2x4096_k20", {2, 4096, 4096, 20}},          {"paconv_sa1 8x1024_n4096_k32", {8, 1024, 4096, 32}},
+    {"paconv_sa2 8x256_n1024_k32", {8, 256, 1024, 32}}, {"1x4096_k20", {1, 4096, 4096, 20}},
+    {"1x1024_n4096_k32", {1, 1024, 4096, 32}},          {"1x4096_n16384_k20", {1, 4096, 16384, 20}}};
 // Equal distances run the heap.
 constexpr Row kCliffCases[] = {{"knn uniform", {2, 1024, 4096, 32}},
                                {"knn equal", {2, 1024, 4096, 32}, Points::kEqual},

@@ -13,7 +13,6 @@
 #include "core/simd.h"
 #include "primitives/half-inl.h"
 
-
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {

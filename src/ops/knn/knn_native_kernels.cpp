@@ -109,8 +109,8 @@ HWY_INLINE int64_t collect(const float* distances, int64_t count, float limit, i
     for (int64_t i = first; i < first + kGroupPoints; i += kLanes) {
       const auto is_near = hn::Le(hn::Load(d, distances + i), most);
       if (hn::AllFalse(d, is_near)) continue;
-      found += static_cast<int64_t>(hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)),
-                                                      hn::RebindMask(di, is_near), di, to + found));
+      found += static_cast<int64_t>(
+          hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), hn::RebindMask(di, is_near), di, to + found));
     }
   }
   return found;
