@@ -57,23 +57,24 @@ class Center {
   const float *x_, *y_, *z_;
 };
 
-// Returns what k + 1 of kGroupPoints distances, and few more, do not exceed; `limit` if that is less.
-HWY_INLINE float bound_least(const V (&distances)[kVectors], int64_t k, float limit) {
+// Returns what k + 1 of the distances, and few more, do not exceed; `limit` if that is less. count: whole vectors.
+HWY_INLINE float bound_least(const float* distances, int64_t count, int64_t k, float limit) {
   const D d;
   const auto count_within = [&](uint32_t bits) {
     const V most = hn::Set(d, std::bit_cast<float>(bits));
-    size_t count = 0;
-    HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) count += hn::CountTrue(d, hn::Le(distances[v], most));
-    return static_cast<int64_t>(count);
+    size_t within = 0;
+    for (int64_t i = 0; i < count; i += kLanes)
+      within += hn::CountTrue(d, hn::Le(hn::Load(d, distances + i), most));
+    return static_cast<int64_t>(within);
   };
   // Bisects: numbers that are not negative have the order of their bits.
   uint32_t low = 0, high = std::bit_cast<uint32_t>(limit);
   if (count_within(high) <= k) return limit;
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
-    const int64_t count = count_within(middle);
-    (count <= k ? low : high) = middle;
-    if (count > k && count <= k + 1 + k / 4) break;
+    const int64_t within = count_within(middle);
+    (within <= k ? low : high) = middle;
+    if (within > k && within <= k + 1 + k / 4) break;
   }
   return std::bit_cast<float>(high);
 }
@@ -95,72 +96,89 @@ HWY_INLINE float measure(const Center& center, int64_t n, int64_t count, int64_t
       minima[v] = hn::IfThenElse(hn::Lt(distances, minima[v]), distances, minima[v]);
     }
   }
-  return bound_least(minima, k, limit);
+  alignas(64) float least[kGroupPoints];
+  HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) hn::Store(minima[v], d, least + v * kLanes);
+  return bound_least(least, kGroupPoints, k, limit);
 }
 
-// to = the positions of the distances that are at most `limit`, ascending. Returns their number; if that exceeds
-// kMaxCandidates, not all of them.
-HWY_INLINE int64_t collect(const float* distances, int64_t count, float limit, int32_t* to) {
+// Appends the points of the tile, which starts with point `first`, whose distances are at most `limit` to the
+// `before` candidates. Returns their number; if that exceeds kMaxTileCandidates, not all are there.
+HWY_INLINE int64_t collect(const SearchTile& tile, int64_t first, int64_t count, float limit, int64_t before) {
   const D d;
   const Di di;
   const V most = hn::Set(d, limit);
   int64_t found = 0;
-  for (int64_t first = 0; first < count && found <= kMaxCandidates; first += kGroupPoints) {
-    for (int64_t i = first; i < first + kGroupPoints; i += kLanes) {
-      const auto is_near = hn::Le(hn::Load(d, distances + i), most);
+  for (int64_t group = 0; group < count && found <= kMaxTileCandidates; group += kGroupPoints) {
+    for (int64_t i = group; i < group + kGroupPoints; i += kLanes) {
+      const V distances = hn::Load(d, tile.distances + i);
+      const auto is_near = hn::Le(distances, most);
       if (hn::AllFalse(d, is_near)) continue;
-      found += static_cast<int64_t>(
-          hn::CompressStore(hn::Iota(di, static_cast<int32_t>(i)), hn::RebindMask(di, is_near), di, to + found));
+      const int64_t at = before + found;
+      // CompressStore is slow on AMD.
+      hn::StoreU(hn::Compress(distances, is_near), d, tile.candidates.distances + at);
+      const auto indices = hn::Iota(di, static_cast<int32_t>(first + i));
+      hn::StoreU(hn::Compress(indices, hn::RebindMask(di, is_near)), di, tile.candidates.indices + at);
+      found += static_cast<int64_t>(hn::CountTrue(d, is_near));
     }
   }
   return found;
 }
 
-HWY_INLINE Key key_of(float distance, int64_t index) {
-  return Key{std::bit_cast<uint32_t>(distance)} << 32 | static_cast<uint32_t>(index);
+// Sorts the `count` candidates by distance and keeps the first `most`. Returns their number; -1 if some of them are
+// at equal distances.
+HWY_INLINE int64_t sort_candidates(const SearchTile& tile, int64_t count, int64_t most) {
+  const D d;
+  const auto& [distances, indices] = tile.candidates;
+  const int64_t padded = round_up(count, kLanes), kept = std::min(count, most);
+  std::fill(distances + count, distances + padded, std::numeric_limits<float>::infinity());
+  std::fill_n(tile.sorted.distances, kept, -1.0F);
+  for (int64_t i = 0; i < count; ++i) {
+    const V distance = hn::Set(d, distances[i]);
+    size_t rank = 0;
+    for (int64_t j = 0; j < padded; j += kLanes) {
+      rank += hn::CountTrue(d, hn::Lt(hn::Load(d, distances + j), distance));
+    }
+    tile.sorted.distances[rank] = distances[i];
+    tile.sorted.indices[rank] = indices[i];
+  }
+  // Equal distances have the rank of the first one, and leave those of the others.
+  if (std::find(tile.sorted.distances, tile.sorted.distances + kept, -1.0F) != tile.sorted.distances + kept) {
+    return -1;
+  }
+  std::copy_n(tile.sorted.distances, kept, distances);
+  std::copy_n(tile.sorted.indices, kept, indices);
+  return kept;
 }
-HWY_INLINE float distance_of(Key key) { return std::bit_cast<float>(static_cast<uint32_t>(key >> 32)); }
 
-// tile.nearest = the k + 1 nearest points, ascending. Returns their number: k + 1, or that of all points that may
-// be neighbors; -1 if there were too many candidates.
+// tile.candidates = the k + 1 nearest points, ascending. Returns their number: k + 1, or that of all points that may
+// be neighbors; -1 if some are at equal distances.
 HWY_INLINE int64_t find_nearest(const SearchArgs& args, const Center& center, const SearchTile& tile) {
   const int64_t most = args.k + 1;
-  int64_t found = 0;
+  int64_t nearest = 0;
   float limit = kMaxDistance;
   for (int64_t first = 0; first < args.planes.size(); first += tile.points) {
     const int64_t count = std::min(tile.points, args.planes.size() - first);
     limit = measure(center, first, count, args.k, limit, tile.distances);
-    const int64_t candidates = collect(tile.distances, count, limit, tile.candidates);
-    if (candidates > kMaxCandidates) return -1;
-    for (int64_t i = 0; i < candidates; ++i) {
-      const int32_t at = tile.candidates[i];
-      tile.nearest[found + i] = key_of(tile.distances[at], first + at);
+    int64_t found = collect(tile, first, count, limit, nearest);
+    if (found > kMaxTileCandidates) {
+      // Near points have the same places in their groups.
+      limit = bound_least(tile.distances, count, args.k, limit);
+      found = collect(tile, first, count, limit, nearest);
     }
-    found += candidates;
-    if (found <= most) continue;
-    std::nth_element(tile.nearest, tile.nearest + args.k, tile.nearest + found);
-    found = most;
-    limit = distance_of(tile.nearest[args.k]);
+    if (found > kMaxTileCandidates) return -1;
+    nearest = sort_candidates(tile, nearest + found, most);
+    if (nearest < 0) return -1;
+    if (nearest == most) limit = tile.candidates.distances[args.k];
   }
-  std::sort(tile.nearest, tile.nearest + found);
-  return found;
+  return nearest;
 }
 
-HWY_INLINE bool are_distinct(const Key* keys, int64_t count) {
-  for (int64_t i = 1; i < count; ++i) {
-    if (distance_of(keys[i - 1]) == distance_of(keys[i])) return false;
-  }
-  return true;
-}
-
-// The order of distances is that of the points for which none are equal.
-HWY_INLINE void write_nearest(const Key* nearest, int64_t found, int64_t k, int32_t* idx, float* dist2) {
+// Distances of which none are equal have one order.
+HWY_INLINE void write_nearest(const Candidates& nearest, int64_t found, int64_t k, int32_t* idx, float* dist2) {
   const int64_t count = std::min(found, k);
-  for (int64_t i = 0; i < count; ++i) {
-    idx[i] = static_cast<int32_t>(nearest[i] & UINT32_MAX);
-    dist2[i] = distance_of(nearest[i]);
-  }
+  std::copy_n(nearest.indices, count, idx);
   std::fill(idx + count, idx + k, 0);
+  std::copy_n(nearest.distances, count, dist2);
   std::fill(dist2 + count, dist2 + k, kNoNeighbor);
 }
 
@@ -190,8 +208,8 @@ void search(const SearchArgs& args, int64_t begin, int64_t end, Task& task) {
     int32_t* const idx = args.idx + item * args.k;
     float* const dist2 = args.dist2 + item * args.k;
     const int64_t found = find_nearest(args, center, tile);
-    if (found >= 0 && are_distinct(tile.nearest, found)) {
-      write_nearest(tile.nearest, found, args.k, idx, dist2);
+    if (found >= 0) {
+      write_nearest(tile.candidates, found, args.k, idx, dist2);
     } else {
       run_heap(args, center, idx, dist2);
     }

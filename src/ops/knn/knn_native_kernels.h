@@ -17,25 +17,32 @@ struct SearchArgs : Args {
 // Work items: centers. Writes their rows.
 RangeKernel<SearchArgs> search_kernel();
 
-// Points of a tile that may be among the nearest. If there are more, most distances are equal, or the points are
-// in an order that is hostile to the search; the heap is as fast then.
-inline constexpr int64_t kMaxCandidates = 1024;
+// Points of a tile that may be among the nearest. If there are more, most distances are equal.
+inline constexpr int64_t kMaxTileCandidates = 256;
 
-// A point with its squared distance in the upper bits: keys order points by distance, then by index.
-using Key = uint64_t;
+struct Candidates {
+  explicit Candidates(Arena& nram)
+      : distances(nram.take<float>("distances of candidates", {kCapacity})),
+        indices(nram.take<int32_t>("indices of candidates", {kCapacity})) {}
+
+  // The k + 1 nearest of the tiles before, those of a tile, and a group more.
+  static constexpr int64_t kCapacity = kMaxK + 1 + kMaxTileCandidates + PointPlanes::kGroupPoints;
+
+  float* distances;  // [kCapacity]
+  int32_t* indices;  // [kCapacity]
+};
 
 // The NRAM of search_kernel().
 struct SearchTile {
   SearchTile(Arena& nram, int64_t groups)
       : points(groups * PointPlanes::kGroupPoints),
         distances(nram.take<float>("distances", {points})),
-        candidates(nram.take<int32_t>("candidates", {kMaxCandidates + PointPlanes::kGroupPoints})),
-        nearest(nram.take<Key>("nearest", {kMaxK + 1 + kMaxCandidates})) {}
+        candidates(nram),
+        sorted(nram) {}
 
   int64_t points;
-  float* distances;     // [points], of a center
-  int32_t* candidates;  // [kMaxCandidates], and a group more: positions in the tile
-  Key* nearest;         // [kMaxK + 1 + kMaxCandidates]: of the tiles before, then of this one
+  float* distances;  // [points], of a center
+  Candidates candidates, sorted;
 };
 
 }  // namespace mluop::knn::native
