@@ -124,8 +124,8 @@ HWY_INLINE int64_t collect(const SearchTile& tile, int64_t first, int64_t count,
   return found;
 }
 
-// Sorts the `count` candidates by distance and keeps the first `most`. Returns their number; -1 if some of them are
-// at equal distances.
+// Sorts the `count` candidates by distance and keeps the first `most`. Returns their number; -1 if some of them
+// are at equal distances.
 HWY_INLINE int64_t sort_candidates(const SearchTile& tile, int64_t count, int64_t most) {
   const D d;
   const auto& [distances, indices] = tile.candidates;
@@ -150,8 +150,8 @@ HWY_INLINE int64_t sort_candidates(const SearchTile& tile, int64_t count, int64_
   return kept;
 }
 
-// tile.candidates = the k + 1 nearest points, ascending. Returns their number: k + 1, or that of all points that may
-// be neighbors; -1 if some are at equal distances.
+// tile.candidates = the k + 1 nearest points, ascending. Returns their number: k + 1, or that of all points that
+// may be neighbors; -1 if some are at equal distances.
 HWY_INLINE int64_t find_nearest(const SearchArgs& args, const Center& center, const SearchTile& tile) {
   const int64_t most = args.k + 1;
   int64_t nearest = 0;
