@@ -12,12 +12,14 @@ std::vector<Operator> axis_aligned_nms_operators();
 std::vector<Operator> ball_query_operators();
 std::vector<Operator> boxes_overlap_bev_operators();
 std::vector<Operator> dynamic_scatter_operators();
-std::vector<Operator> gather_points_operators();
 std::vector<Operator> furthest_point_sample_operators();
+std::vector<Operator> gather_points_operators();
 std::vector<Operator> get_indice_pairs_operators();
 std::vector<Operator> indice_convolution_operators();
+std::vector<Operator> knn_operators();
 std::vector<Operator> masked_convolution_operators();
 std::vector<Operator> nms_operators();
+std::vector<Operator> points_in_boxes_operators();
 std::vector<Operator> rotated_box_operators();
 std::vector<Operator> three_interpolate_operators();
 std::vector<Operator> three_nn_operators();
@@ -98,9 +100,10 @@ const std::vector<Operator>& operators() {
     std::vector<Operator> list;
     for (const auto& table :
          {axis_aligned_nms_operators, ball_query_operators, boxes_overlap_bev_operators, dynamic_scatter_operators,
-          furthest_point_sample_operators, gather_points_operators, get_indice_pairs_operators,
-          indice_convolution_operators, masked_convolution_operators, nms_operators, rotated_box_operators,
-          three_interpolate_operators, three_nn_operators, voxel_pooling_operators, voxelization_operators}) {
+          knn_operators, points_in_boxes_operators, furthest_point_sample_operators, gather_points_operators,
+          get_indice_pairs_operators, indice_convolution_operators, masked_convolution_operators, nms_operators,
+          rotated_box_operators, three_interpolate_operators, three_nn_operators, voxel_pooling_operators,
+          voxelization_operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

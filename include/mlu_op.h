@@ -701,6 +701,41 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(mluOpHandle_t handle, mluOp
                                                      const mluOpTensorDescriptor_t boxes_desc,
                                                      const mluOpTensorDescriptor_t confidence_desc, size_t* size);
 
+/* Points in boxes (OpenPCDet): the first box that contains each point.
+ *
+ *   A box (x, y, z, dx, dy, dz, yaw) contains the point (px, py, pz) if, with
+ *     lx =  (px - x) cos(yaw) + (py - y) sin(yaw)
+ *     ly = -(px - x) sin(yaw) + (py - y) cos(yaw),
+ *   |pz - z| <= dz / 2, |lx| < dx / 2 + 1e-5 and |ly| < dy / 2 + 1e-5.
+ *   points_indices[b,m] = the lowest t whose box boxes[b,t] contains points[b,m]; -1 if there is none
+ *
+ * | tensor         | shape     | dtype | layout |
+ * |----------------|-----------|-------|--------|
+ * | points         | [B, M, 3] | FLOAT | ARRAY  |
+ * | boxes          | [B, T, 7] | FLOAT | ARRAY  |
+ * | points_indices | [B, M]    | INT32 | ARRAY  |
+ *
+ * Units: x, y and z, the center, and dx, dy and dz are in meters, as the 1e-5 is; yaw is in radians, from the x
+ *   axis to the y axis. mluOpOmpPointsInBoxesPart has the rule of mmcv, whose z is that of the bottom face.
+ * Outputs: the call writes every element of points_indices; the caller need not initialize it. If B, M or T is 0,
+ *   points_indices is unchanged and the data may be null. A point whose x or y is NaN is in no box; a z of NaN is
+ *   within every height, as in MLU-OPS, and so are all z for a dz of NaN.
+ * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
+ *   set. Differences, products and sums are rounded to fp32, sine and cosine are computed in double and rounded,
+ *   and the results are compared with the halves of the sides in double.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 50 bytes a box, of 64 boxes or more a batch.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   NOT_SUPPORTED  T is 2^31 or more: boxes are numbered by int32. MLU-OPS limits T by the memory of the device.
+ *
+ * Definition: MLU-OPS design document points_in_boxes; OpenPCDet points_in_boxes_gpu. */
+mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc,
+                                               const void* points, const mluOpTensorDescriptor_t boxes_desc,
+                                               const void* boxes,
+                                               const mluOpTensorDescriptor_t points_indices_desc,
+                                               void* points_indices);
+
 /* Ball query (PointNet++): the first nsample points in the ball, or the shell, around each center.
  *
  *   d2(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch

@@ -504,6 +504,118 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetFurthestPointSampleWithDistWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t distances_desc, const mluOpTensorDescriptor_t idx_desc,
     size_t* workspace_size);
 
+/* Points in boxes, the first (mmcv points_in_boxes_part): the first box that contains each point.
+ *
+ *   A box (x, y, z, dx, dy, dz, yaw) contains the point (px, py, pz) if, with
+ *     lx =  (px - x) cos(yaw) + (py - y) sin(yaw)
+ *     ly = -(px - x) sin(yaw) + (py - y) cos(yaw),
+ *   |pz - (z + dz / 2)| <= dz / 2, |lx| < dx / 2 and |ly| < dy / 2.
+ *   indices[b,m] = the lowest t whose box boxes[b,t] contains points[b,m]; -1 if there is none
+ *
+ * | tensor  | shape     | dtype | layout |
+ * |---------|-----------|-------|--------|
+ * | boxes   | [B, T, 7] | FLOAT | any    |
+ * | points  | [B, M, 3] | FLOAT | any    |
+ * | indices | [B, M]    | INT32 | any    |
+ *
+ * Units: x, y and z, the center of the bottom face, and dx, dy and dz have one unit; yaw is in radians, from the x
+ *   axis to the y axis. mluOpPointsInBoxes has another rule, and takes points first.
+ * Outputs: the call writes every element of indices; the caller need not initialize it. With T = 0 all are -1, and
+ *   the data of boxes may be null; with B = 0 or M = 0 there are none: all data may be null. A point whose x or y
+ *   is NaN is in no box; a z of NaN is within every height, as in mmcv, and so are all z for a dz of NaN.
+ * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
+ *   set. Differences, products and sums are rounded to fp32, sine and cosine are computed in double and rounded,
+ *   and the results are compared with the halves of the sides in double: the bits of mmcv's function for CPUs.
+ *   CUDA compilers fuse products and additions: points on the faces may differ.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 50 bytes a box, of 64 boxes or more a batch.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   NOT_SUPPORTED  T is 2^31 or more: boxes are numbered by int32
+ *
+ * Definition: mmcv points_in_boxes_part. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesPart(mluOpHandle_t handle,
+                                                      const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                                      const mluOpTensorDescriptor_t points_desc,
+                                                      const void* points,
+                                                      const mluOpTensorDescriptor_t indices_desc, void* indices);
+
+/* Points in boxes, all (mmcv points_in_boxes_all and points_in_boxes_cpu): which boxes contain each point.
+ *
+ *   is_inside[b,m,t] = 1 if boxes[b,t] contains points[b,m] by the rule of mluOpOmpPointsInBoxesPart, else 0
+ *
+ * | tensor    | shape     | dtype | layout |
+ * |-----------|-----------|-------|--------|
+ * | boxes     | [B, T, 7] | FLOAT | any    |
+ * | points    | [B, M, 3] | FLOAT | any    |
+ * | is_inside | [B, M, T] | INT32 | any    |
+ *
+ * Units: those of mluOpOmpPointsInBoxesPart.
+ * Outputs: the call writes every element of is_inside; the caller need not initialize it. If B, M or T is 0, there
+ *   are none, and all data may be null. NaN counts as in mluOpOmpPointsInBoxesPart.
+ * Determinism: the result is exact, as that of mluOpOmpPointsInBoxesPart.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps about 50 bytes a box, of 64 boxes or more a batch.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   NOT_SUPPORTED  T is 2^31 or more
+ *
+ * Definition: mmcv points_in_boxes_all, points_in_boxes_cpu. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
+                                                     const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                                     const mluOpTensorDescriptor_t points_desc, const void* points,
+                                                     const mluOpTensorDescriptor_t is_inside_desc,
+                                                     void* is_inside);
+
+/* k nearest neighbors (mmcv knn): the k points nearest to each center.
+ *
+ *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch
+ *   dist2[b,m,0..k-1] = the k least d(m,n) that are less than 1e10, ascending: the squares of the distances
+ *   idx[b,m,0..k-1]   = their n
+ *   Equal distances have the order in which mmcv's heap leaves them: a binary heap of k entries (1e10, 0), whose
+ *   largest is the root. Each point, in ascending order, whose distance is less than that of the root replaces it.
+ *   The root moves down: it is exchanged with the larger child, of equal ones the left, until it is larger than
+ *   both; with an equal one, too. At the end, from the last place to the second, the root is exchanged with the
+ *   entry of the place, and the new root moves down in the places before.
+ *
+ * | tensor  | shape     | dtype | layout |
+ * |---------|-----------|-------|--------|
+ * | xyz     | [B, N, 3] | FLOAT | any    |
+ * | new_xyz | [B, M, 3] | FLOAT | any    |
+ * | idx     | [B, M, k] | INT32 | any    |
+ * | dist2   | [B, M, k] | FLOAT | any    |
+ *
+ * Units: coordinates are x, y, z; dist2 is in their unit squared. mmcv's knn returns idx as [B, k, M].
+ * Outputs: the call writes every element of idx and dist2; the caller need not initialize them. A distance that is
+ *   NaN, or 1e10 or more, is none: where fewer than k points are left, the other elements are 1e10 in dist2 and
+ *   0 in idx. With N = 0 all elements are; xyz and workspace may be null. With B = 0 or M = 0 there are none: all
+ *   data may be null.
+ * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
+ *   set. Each difference, square and sum is rounded to fp32, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: 12 bytes a point.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      k is not from 1 to 100; workspace_size is less than the query returns, or workspace is
+ *                  null although that is not 0
+ *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
+ *
+ * Definition: mmcv knn; DGCNN, arXiv:1801.07829; PAConv, arXiv:2103.14635. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpKnn(mluOpHandle_t handle, const int k, const mluOpTensorDescriptor_t xyz_desc,
+                                        const void* xyz, const mluOpTensorDescriptor_t new_xyz_desc,
+                                        const void* new_xyz, void* workspace, size_t workspace_size,
+                                        const mluOpTensorDescriptor_t idx_desc, void* idx,
+                                        const mluOpTensorDescriptor_t dist2_desc, void* dist2);
+
+/* Writes the bytes of workspace that mluOpOmpKnn needs for xyz_desc [B, N, 3] and new_xyz_desc [B, M, 3]; 0 if one
+ * of both is empty.
+ * Returns BAD_PARAM if an argument is null, k is not from 1 to 100, or a descriptor is not as the operator
+ * requires; NOT_SUPPORTED if N is 2^31 or more or a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetKnnWorkspaceSize(mluOpHandle_t handle, const int k,
+                                                        const mluOpTensorDescriptor_t xyz_desc,
+                                                        const mluOpTensorDescriptor_t new_xyz_desc,
+                                                        size_t* workspace_size);
+
 #if defined(__GNUC__)
 #pragma GCC visibility pop
 #endif

@@ -12,8 +12,10 @@ std::vector<CaseSpec> three_interpolate_cases();
 std::vector<CaseSpec> ball_query_cases();
 std::vector<CaseSpec> boxes_overlap_bev_cases();
 std::vector<CaseSpec> gather_points_cases();
+std::vector<CaseSpec> knn_cases();
 std::vector<CaseSpec> masked_convolution_cases();
 std::vector<CaseSpec> nms_cases();
+std::vector<CaseSpec> points_in_boxes_cases();
 std::vector<CaseSpec> voxelization_cases();
 std::vector<CaseSpec> dynamic_scatter_cases();
 std::vector<CaseSpec> furthest_point_sample_cases();
@@ -38,12 +40,27 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
            std::ranges::find(filter.algorithms, spec.algorithm) != filter.algorithms.end();
   };
   std::vector<CaseSpec> matching;
-  for (const auto cases :
-       {voxel_pooling_cases, three_nn_forward_cases, three_interpolate_cases, ball_query_cases,
-        furthest_point_sample_cases, gather_points_cases, boxes_overlap_bev_cases, axis_aligned_nms_cases,
-        masked_convolution_cases, nms_cases, rotated_box_cases, voxelization_cases, dynamic_scatter_cases,
-        get_indice_pairs_cases, indice_convolution_cases, center_point_cases, point_net_cases, mvx_net_cases,
-        bev_depth_cases}) {
+  for (const auto cases : {knn_cases,
+                           points_in_boxes_cases,
+                           voxel_pooling_cases,
+                           three_nn_forward_cases,
+                           three_interpolate_cases,
+                           ball_query_cases,
+                           furthest_point_sample_cases,
+                           gather_points_cases,
+                           boxes_overlap_bev_cases,
+                           axis_aligned_nms_cases,
+                           masked_convolution_cases,
+                           nms_cases,
+                           rotated_box_cases,
+                           voxelization_cases,
+                           dynamic_scatter_cases,
+                           get_indice_pairs_cases,
+                           indice_convolution_cases,
+                           center_point_cases,
+                           point_net_cases,
+                           mvx_net_cases,
+                           bev_depth_cases}) {
     std::ranges::copy_if(cases(), std::back_inserter(matching), matches);
   }
   std::ranges::stable_partition(matching, [](const CaseSpec& spec) { return spec.op != kCliffs; });

@@ -5,18 +5,13 @@
 #include <limits>
 
 namespace mluop {
-namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 float rounded_down(double value) {
   const auto nearest = static_cast<float>(value);
-  return double{nearest} > value ? std::nextafter(nearest, -kInfinity) : nearest;
+  return double{nearest} > value ? std::nextafter(nearest, -std::numeric_limits<float>::infinity()) : nearest;
 }
 
 float rounded_up(double value) { return -rounded_down(-value); }
-
-}  // namespace
 
 Bounds bounds_around(double min_x, double min_y, double max_x, double max_y) {
   return {rounded_down(min_x), rounded_down(min_y), rounded_up(max_x), rounded_up(max_y)};

@@ -23,6 +23,10 @@ inline float shared_area(const Bounds& a, const Bounds& b, float offset) {
   return width * height;
 }
 
+// The nearest float that is not above, or not below, the value; NaN for NaN.
+float rounded_down(double value);
+float rounded_up(double value);
+
 // The least Bounds of float that contain the given ones.
 Bounds bounds_around(double min_x, double min_y, double max_x, double max_y);
 

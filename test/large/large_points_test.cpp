@@ -23,6 +23,15 @@ TEST(LargeBallQuery, Idx) {
       .expect_result();
 }
 
+// Boxes without extent contain nothing.
+TEST(LargePointsInBoxesAll, IsInside) {
+  MLUOP_REQUIRE_MEMORY(9);
+  LargeCall({.small = make_case("points_in_boxes_all", MLUOP_DTYPE_FLOAT, {{"b", 1}, {"m", 40'000}, {"t", 50}}),
+             .axes = {random_axis("box", 50, 53'700)},
+             .large = {"is_inside"}})
+      .expect_result();
+}
+
 // The other points are the origin, in pages without memory.
 TEST(LargeThreeNNForward, Unknown) {
   MLUOP_REQUIRE_MEMORY(14);

@@ -18,11 +18,9 @@ constexpr int64_t kChunksPerTask = 16;
 
 void run(Call& call, const Args& args) {
   Context& context = call.context();
-  Arena arena = context.reserve(bytes_of<Planes>(args.B, args.N));
-  const Planes planes(arena, args.B, args.N);
-  const int64_t groups = args.B * planes.groups, group_bytes = Planes::kGroupPoints * 3 * int64_t{sizeof(float)};
-  launch(context, "separate", choose_task_dim(groups, groups * group_bytes), Evenly{groups},
-         separate_kernel(args.dtype), {args, planes});
+  Arena arena = context.reserve(bytes_of<PointPlanes>(args.B, args.N));
+  const PointPlanes planes(arena, args.B, args.N);
+  separate_coordinates(context, planes, args.dtype, args.xyz);
 
   const int64_t centers = args.center_count();
   const int task_dim =

@@ -5,14 +5,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/ball_query/ball_query_native_kernels.h"
 #include "primitives/distance-inl.h"
-#include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::ball_query::native {
@@ -24,52 +22,10 @@ using Di = hn::RebindToSigned<D>;
 using V = hn::Vec<D>;
 using Mask = hn::Mask<D>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-static_assert(Planes::kGroupPoints % kLanes == 0);
-
-HWY_INLINE void load(const float* from, V& x, V& y, V& z) { hn::LoadInterleaved3(D(), from, x, y, z); }
-
-HWY_INLINE void load(const Half* from, V& x, V& y, V& z) {
-  const hn::Rebind<uint16_t, D> d;
-  hn::Vec<decltype(d)> of_x, of_y, of_z;
-  hn::LoadInterleaved3(d, reinterpret_cast<const uint16_t*>(from), of_x, of_y, of_z);
-  x = mluop::HWY_NAMESPACE::f16_to_f32(D(), of_x);
-  y = mluop::HWY_NAMESPACE::f16_to_f32(D(), of_y);
-  z = mluop::HWY_NAMESPACE::f16_to_f32(D(), of_z);
-}
-
-// T: float or Half.
-template <class T>
-void separate(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
-  const D d;
-  const Planes& planes = args.planes;
-  const int64_t N = args.N;
-  for (int64_t item = begin; item < end; ++item) {
-    const int64_t b = item / planes.groups;
-    const int64_t first = item % planes.groups * Planes::kGroupPoints;
-    const int64_t last = first + Planes::kGroupPoints;
-    const T* points = static_cast<const T*>(args.xyz) + b * N * 3;
-    float* const to[3] = {planes.plane(b, 0), planes.plane(b, 1), planes.plane(b, 2)};
-    int64_t n = first;
-    for (; n + kLanes <= std::min(last, N); n += kLanes) {
-      V x, y, z;
-      load(points + n * 3, x, y, z);
-      hn::Store(x, d, to[0] + n);
-      hn::Store(y, d, to[1] + n);
-      hn::Store(z, d, to[2] + n);
-    }
-    for (; n < last; ++n) {
-      for (int64_t dim = 0; dim < 3; ++dim) {
-        to[dim][n] = n < N ? to_f32(points[n * 3 + dim]) : std::numeric_limits<float>::quiet_NaN();
-      }
-    }
-  }
-}
-
-MLUOP_SELECT_BY_DTYPE(separate, KernelArgs);
 
 // Vectors of points that are compared before a branch.
 constexpr int64_t kUnroll = 4;
-static_assert(Planes::kGroupPoints % (kUnroll * kLanes) == 0);
+static_assert(PointPlanes::kGroupPoints % (kUnroll * kLanes) == 0);
 
 // The members of a ball whose squared radii are [low, high).
 // T: float or Half. kFromZero: low is 0, and high is not.
@@ -156,7 +112,7 @@ class Row {
 template <class T, bool kFromZero>
 void query(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
   const D d;
-  const Planes& planes = args.planes;
+  const PointPlanes& planes = args.planes;
   for (int64_t center = begin; center < end; ++center) {
     const int64_t b = center / args.M;
     const float *x = planes.plane(b, 0), *y = planes.plane(b, 1), *z = planes.plane(b, 2);
@@ -193,8 +149,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mluop::ball_query::native {
-
-MLUOP_EXPORT_KERNEL_OF_DTYPE(separate_kernel, separate, KernelArgs);
 
 HWY_EXPORT(select_query);
 

@@ -1,0 +1,229 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/knn/knn_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "core/simd.h"
+#include "ops/knn/knn_native_kernels.h"
+#include "ops/knn/neighbor_heap.h"
+#include "primitives/distance-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::knn::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::CappedTag<float, 16>;
+using Di = hn::RebindToSigned<D>;
+using V = hn::Vec<D>;
+constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+
+constexpr int64_t kGroupPoints = PointPlanes::kGroupPoints;
+constexpr int64_t kVectors = kGroupPoints / kLanes;
+// The k + 1 least of as many minima bound the k + 1 nearest points.
+static_assert(kMaxK < kGroupPoints);
+
+// The largest distance of a neighbor: the unit in its last place is 1024.
+constexpr float kMaxDistance = kNoNeighbor - 1024;
+
+class Center {
+ public:
+  HWY_INLINE Center(const SearchArgs& args, int64_t center) {
+    const float* const at = args.new_xyz + center * 3;
+    cx_ = hn::Set(D(), at[0]);
+    cy_ = hn::Set(D(), at[1]);
+    cz_ = hn::Set(D(), at[2]);
+    const int64_t b = center / args.M;
+    x_ = args.planes.plane(b, 0);
+    y_ = args.planes.plane(b, 1);
+    z_ = args.planes.plane(b, 2);
+  }
+
+  // The squared distances of the points from n on.
+  HWY_INLINE V distances(int64_t n) const {
+    const D d;
+    return mluop::HWY_NAMESPACE::squared_length<float>(d, hn::Sub(cx_, hn::Load(d, x_ + n)),
+                                                       hn::Sub(cy_, hn::Load(d, y_ + n)),
+                                                       hn::Sub(cz_, hn::Load(d, z_ + n)));
+  }
+
+ private:
+  V cx_, cy_, cz_;
+  const float *x_, *y_, *z_;
+};
+
+// Returns what k + 1 of the distances, and few more, do not exceed; `limit` if that is less. count: whole vectors.
+HWY_INLINE float bound_least(const float* distances, int64_t count, int64_t k, float limit) {
+  const D d;
+  const auto count_within = [&](uint32_t bits) {
+    const V most = hn::Set(d, std::bit_cast<float>(bits));
+    size_t within = 0;
+    for (int64_t i = 0; i < count; i += kLanes)
+      within += hn::CountTrue(d, hn::Le(hn::Load(d, distances + i), most));
+    return static_cast<int64_t>(within);
+  };
+  // Bisects: numbers that are not negative have the order of their bits.
+  uint32_t low = 0, high = std::bit_cast<uint32_t>(limit);
+  if (count_within(high) <= k) return limit;
+  while (high - low > 1) {
+    const uint32_t middle = low + (high - low) / 2;
+    const int64_t within = count_within(middle);
+    (within <= k ? low : high) = middle;
+    if (within > k && within <= k + 1 + k / 4) break;
+  }
+  return std::bit_cast<float>(high);
+}
+
+// to[0, count) = the distances of whole groups of points from n on. Returns what k + 1 of them or more do not
+// exceed, a bound of the least distances of each kGroupPoints-th point; `limit` if that is less.
+HWY_INLINE float measure(const Center& center, int64_t n, int64_t count, int64_t k, float limit, float* to) {
+  const D d;
+  V minima[kVectors];
+  HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) {
+    minima[v] = hn::Set(d, std::numeric_limits<float>::infinity());
+  }
+  for (int64_t first = 0; first < count; first += kGroupPoints) {
+    HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) {
+      const int64_t at = first + v * kLanes;
+      const V distances = center.distances(n + at);
+      hn::Store(distances, d, to + at);
+      // Comparisons are false for NaN.
+      minima[v] = hn::IfThenElse(hn::Lt(distances, minima[v]), distances, minima[v]);
+    }
+  }
+  alignas(64) float least[kGroupPoints];
+  HWY_UNROLL(32) for (int64_t v = 0; v < kVectors; ++v) hn::Store(minima[v], d, least + v * kLanes);
+  return bound_least(least, kGroupPoints, k, limit);
+}
+
+// Appends the points of the tile, which starts with point `first`, whose distances are at most `limit` to the
+// `before` candidates. Returns their number; if that exceeds kMaxTileCandidates, not all are there.
+HWY_INLINE int64_t collect(const SearchTile& tile, int64_t first, int64_t count, float limit, int64_t before) {
+  const D d;
+  const Di di;
+  const V most = hn::Set(d, limit);
+  int64_t found = 0;
+  for (int64_t group = 0; group < count && found <= kMaxTileCandidates; group += kGroupPoints) {
+    for (int64_t i = group; i < group + kGroupPoints; i += kLanes) {
+      const V distances = hn::Load(d, tile.distances + i);
+      const auto is_near = hn::Le(distances, most);
+      if (hn::AllFalse(d, is_near)) continue;
+      const int64_t at = before + found;
+      // CompressStore is slow on AMD.
+      hn::StoreU(hn::Compress(distances, is_near), d, tile.candidates.distances + at);
+      const auto indices = hn::Iota(di, static_cast<int32_t>(first + i));
+      hn::StoreU(hn::Compress(indices, hn::RebindMask(di, is_near)), di, tile.candidates.indices + at);
+      found += static_cast<int64_t>(hn::CountTrue(d, is_near));
+    }
+  }
+  return found;
+}
+
+// Sorts the `count` candidates by distance and keeps the first `most`. Returns their number; -1 if some of them
+// are at equal distances.
+HWY_INLINE int64_t sort_candidates(const SearchTile& tile, int64_t count, int64_t most) {
+  const D d;
+  const auto& [distances, indices] = tile.candidates;
+  const int64_t padded = round_up(count, kLanes), kept = std::min(count, most);
+  std::fill(distances + count, distances + padded, std::numeric_limits<float>::infinity());
+  std::fill_n(tile.sorted.distances, kept, -1.0F);
+  for (int64_t i = 0; i < count; ++i) {
+    const V distance = hn::Set(d, distances[i]);
+    size_t rank = 0;
+    for (int64_t j = 0; j < padded; j += kLanes) {
+      rank += hn::CountTrue(d, hn::Lt(hn::Load(d, distances + j), distance));
+    }
+    tile.sorted.distances[rank] = distances[i];
+    tile.sorted.indices[rank] = indices[i];
+  }
+  // Equal distances have the rank of the first one, and leave those of the others.
+  if (std::find(tile.sorted.distances, tile.sorted.distances + kept, -1.0F) != tile.sorted.distances + kept) {
+    return -1;
+  }
+  std::copy_n(tile.sorted.distances, kept, distances);
+  std::copy_n(tile.sorted.indices, kept, indices);
+  return kept;
+}
+
+// tile.candidates = the k + 1 nearest points, ascending. Returns their number: k + 1, or that of all points that
+// may be neighbors; -1 if some are at equal distances.
+HWY_INLINE int64_t find_nearest(const SearchArgs& args, const Center& center, const SearchTile& tile) {
+  const int64_t most = args.k + 1;
+  int64_t nearest = 0;
+  float limit = kMaxDistance;
+  for (int64_t first = 0; first < args.planes.size(); first += tile.points) {
+    const int64_t count = std::min(tile.points, args.planes.size() - first);
+    limit = measure(center, first, count, args.k, limit, tile.distances);
+    int64_t found = collect(tile, first, count, limit, nearest);
+    if (found > kMaxTileCandidates) {
+      // Near points have the same places in their groups.
+      limit = bound_least(tile.distances, count, args.k, limit);
+      found = collect(tile, first, count, limit, nearest);
+    }
+    if (found > kMaxTileCandidates) return -1;
+    nearest = sort_candidates(tile, nearest + found, most);
+    if (nearest < 0) return -1;
+    if (nearest == most) limit = tile.candidates.distances[args.k];
+  }
+  return nearest;
+}
+
+// Distances of which none are equal have one order.
+HWY_INLINE void write_nearest(const Candidates& nearest, int64_t found, int64_t k, int32_t* idx, float* dist2) {
+  const int64_t count = std::min(found, k);
+  std::copy_n(nearest.indices, count, idx);
+  std::fill(idx + count, idx + k, 0);
+  std::copy_n(nearest.distances, count, dist2);
+  std::fill(dist2 + count, dist2 + k, kNoNeighbor);
+}
+
+// Shows all points to the heap that may enter it, in ascending order.
+HWY_INLINE void run_heap(const SearchArgs& args, const Center& center, int32_t* idx, float* dist2) {
+  const D d;
+  NeighborHeap heap(args.k);
+  for (int64_t n = 0; n < args.planes.size(); n += kLanes) {
+    const V distances = center.distances(n);
+    const auto may_enter = hn::Lt(distances, hn::Set(d, heap.largest()));
+    if (hn::AllFalse(d, may_enter)) continue;
+    alignas(64) float of_lanes[kLanes];
+    hn::Store(distances, d, of_lanes);
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      if (of_lanes[lane] < heap.largest()) {
+        heap.replace_largest(of_lanes[lane], static_cast<int32_t>(n + lane));
+      }
+    }
+  }
+  heap.write_sorted(idx, dist2);
+}
+
+void search(const SearchArgs& args, int64_t begin, int64_t end, Task& task) {
+  const SearchTile tile(task.nram, args.tile_groups);
+  for (int64_t item = begin; item < end; ++item) {
+    const Center center(args, item);
+    int32_t* const idx = args.idx + item * args.k;
+    float* const dist2 = args.dist2 + item * args.k;
+    const int64_t found = find_nearest(args, center, tile);
+    if (found >= 0) {
+      write_nearest(tile.candidates, found, args.k, idx, dist2);
+    } else {
+      run_heap(args, center, idx, dist2);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::knn::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::knn::native {
+
+MLUOP_EXPORT_KERNEL(search_kernel, search, SearchArgs);
+
+}  // namespace mluop::knn::native
+#endif

@@ -1,0 +1,117 @@
+// mluOpPointsInBoxes, mluOpOmpPointsInBoxesPart and mluOpOmpPointsInBoxesAll: entries and checks.
+// Start with the entries below, then run() in points_in_boxes_native.cpp. The kernels: prepare(), then
+// find_first() or mark() in points_in_boxes_native_kernels.cpp; these use BoxTest and PointGroup, above them.
+#include "mlu_op_omp.h"
+#include "ops/points_in_boxes/points_in_boxes_native.h"
+
+namespace mluop {
+namespace {
+
+using points_in_boxes::BoxRule;
+using points_in_boxes::Result;
+
+// Indices of boxes are int32.
+void check_box_count(int64_t T) {
+  require(T < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "boxes dim 1 is ", T, ", expected fewer than 2^31");
+}
+
+}  // namespace
+}  // namespace mluop
+
+mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc,
+                                               const void* points, const mluOpTensorDescriptor_t boxes_desc,
+                                               const void* boxes,
+                                               const mluOpTensorDescriptor_t points_indices_desc,
+                                               void* points_indices) {
+  using namespace mluop;
+  return run_operator("mluOpPointsInBoxes", handle, [&](Call& call) {
+    constexpr auto kArray = MLUOP_LAYOUT_ARRAY;
+    const int64_t B = dim_of(points_desc, 0), M = dim_of(points_desc, 1), T = dim_of(boxes_desc, 1);
+    call.input("points", points_desc, points, MLUOP_DTYPE_FLOAT, kArray, {kAny, kAny, 3});
+    call.input("boxes", boxes_desc, boxes, MLUOP_DTYPE_FLOAT, kArray, {B, kAny, 7});
+    // Unchanged without boxes.
+    call.inout("points_indices", points_indices_desc, points_indices, MLUOP_DTYPE_INT32, kArray, {B, M});
+    const bool is_empty = B == 0 || M == 0 || T == 0;
+    if (is_empty) call.reads_nothing();
+
+    call.check_pointers();
+    check_box_count(T);
+    call.check_tensors();
+    if (is_empty) return;
+
+    points_in_boxes::native::run(call, {
+                                           .B = B,
+                                           .M = M,
+                                           .T = T,
+                                           .rule = BoxRule::kCentered,
+                                           .result = Result::kFirstBox,
+                                           .points = static_cast<const float*>(points),
+                                           .boxes = static_cast<const float*>(boxes),
+                                           .results = static_cast<int32_t*>(points_indices),
+                                       });
+  });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesPart(mluOpHandle_t handle,
+                                                      const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                                      const mluOpTensorDescriptor_t points_desc,
+                                                      const void* points,
+                                                      const mluOpTensorDescriptor_t indices_desc, void* indices) {
+  using namespace mluop;
+  return run_operator("mluOpOmpPointsInBoxesPart", handle, [&](Call& call) {
+    const int64_t B = dim_of(boxes_desc, 0), T = dim_of(boxes_desc, 1), M = dim_of(points_desc, 1);
+    call.input("boxes", boxes_desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny, 7});
+    call.input("points", points_desc, points, MLUOP_DTYPE_FLOAT, kAnyLayout, {B, kAny, 3});
+    call.output("indices", indices_desc, indices, MLUOP_DTYPE_INT32, kAnyLayout, {B, M});
+    const bool is_empty = B == 0 || M == 0;
+    if (is_empty) call.reads_nothing();
+
+    call.check_pointers();
+    check_box_count(T);
+    call.check_tensors();
+    if (is_empty) return;
+
+    points_in_boxes::native::run(call, {
+                                           .B = B,
+                                           .M = M,
+                                           .T = T,
+                                           .rule = BoxRule::kOnItsBottom,
+                                           .result = Result::kFirstBox,
+                                           .points = static_cast<const float*>(points),
+                                           .boxes = static_cast<const float*>(boxes),
+                                           .results = static_cast<int32_t*>(indices),
+                                       });
+  });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
+                                                     const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                                     const mluOpTensorDescriptor_t points_desc, const void* points,
+                                                     const mluOpTensorDescriptor_t is_inside_desc,
+                                                     void* is_inside) {
+  using namespace mluop;
+  return run_operator("mluOpOmpPointsInBoxesAll", handle, [&](Call& call) {
+    const int64_t B = dim_of(boxes_desc, 0), T = dim_of(boxes_desc, 1), M = dim_of(points_desc, 1);
+    call.input("boxes", boxes_desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny, 7});
+    call.input("points", points_desc, points, MLUOP_DTYPE_FLOAT, kAnyLayout, {B, kAny, 3});
+    call.output("is_inside", is_inside_desc, is_inside, MLUOP_DTYPE_INT32, kAnyLayout, {B, M, T});
+    const bool is_empty = B == 0 || M == 0 || T == 0;
+    if (is_empty) call.reads_nothing();
+
+    call.check_pointers();
+    check_box_count(T);
+    call.check_tensors();
+    if (is_empty) return;
+
+    points_in_boxes::native::run(call, {
+                                           .B = B,
+                                           .M = M,
+                                           .T = T,
+                                           .rule = BoxRule::kOnItsBottom,
+                                           .result = Result::kEachBox,
+                                           .points = static_cast<const float*>(points),
+                                           .boxes = static_cast<const float*>(boxes),
+                                           .results = static_cast<int32_t*>(is_inside),
+                                       });
+  });
+}

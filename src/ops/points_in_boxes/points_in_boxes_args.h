@@ -1,0 +1,32 @@
+// Points in boxes: the arguments of a call, of each of the three operators.
+//
+// Letters: B batches, M points, T boxes. A box is x, y, z, dx, dy, dz, yaw.
+#pragma once
+
+#include <cstdint>
+
+namespace mluop::points_in_boxes {
+
+// Which points a box contains.
+enum class BoxRule {
+  kCentered,    // z is that of the center; dx / 2 and dy / 2 are 1e-5 more: MLU-OPS, OpenPCDet
+  kOnItsBottom  // z is that of the bottom face; points on the other faces are outside: mmcv
+};
+
+// What is computed for a point.
+enum class Result {
+  kFirstBox,  // the lowest index of a box that contains it, or -1
+  kEachBox    // for each box: 1 if it contains the point, else 0
+};
+
+// The arguments of the call, checked.
+struct Args {
+  int64_t B, M, T;
+  BoxRule rule;
+  Result result;
+  const float* points;  // [B, M, 3]
+  const float* boxes;   // [B, T, 7]
+  int32_t* results;     // [B, M], or [B, M, T] of each box
+};
+
+}  // namespace mluop::points_in_boxes

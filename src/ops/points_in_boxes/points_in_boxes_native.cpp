@@ -1,0 +1,43 @@
+#include "ops/points_in_boxes/points_in_boxes_native.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/points_in_boxes/points_in_boxes_native_kernels.h"
+#include "primitives/fill.h"
+
+namespace mluop::points_in_boxes::native {
+namespace {
+
+// The bytes that are moved in the time of a step: a box; a group of points, without and with each group of boxes.
+constexpr int64_t kPrepareBytes = 512;
+constexpr int64_t kPointGroupBytes = 2048;
+constexpr int64_t kBoxGroupBytes = 512;
+
+// Groups of points that meet many boxes cost more.
+constexpr int64_t kChunksPerTask = 16;
+
+}  // namespace
+
+void run(Call& call, const Args& args) {
+  Context& context = call.context();
+  Arena arena = context.reserve(bytes_of<PreparedBoxes>(args.B, args.T));
+  const PreparedBoxes boxes(arena, args.B, args.T);
+  const int64_t box_groups = boxes.per_batch / BoxBounds::kGroupBoxes;
+  const int64_t items = args.B * ceil_div(args.M, kGroupPoints);
+  const auto item_bytes = checked_product(box_groups, kBoxGroupBytes).value_or(INT64_MAX / 2) + kPointGroupBytes;
+  const int task_dim = choose_task_dim(items, checked_product(items, item_bytes).value_or(INT64_MAX));
+  const auto chunks = static_cast<int>(std::min(items, kChunksPerTask * task_dim));
+  call.log_detail("native, taskDim ", task_dim);
+
+  const int64_t prepared = args.B * box_groups;
+  launch(context, "prepare", choose_task_dim(prepared, args.B * args.T * kPrepareBytes), Evenly{prepared},
+         prepare_kernel(), {args, boxes});
+  if (args.result == Result::kEachBox) {
+    fill_zero(context, args.results, args.B * args.M * args.T * int64_t{sizeof(int32_t)});
+  }
+  launch_dynamic(context, args.result == Result::kEachBox ? "mark" : "find first", task_dim, chunks, Evenly{items},
+                 test_kernel(args.result), {args, boxes});
+}
+
+}  // namespace mluop::points_in_boxes::native
