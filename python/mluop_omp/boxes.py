@@ -253,8 +253,8 @@ def points_in_boxes(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
 
     A box ``(x, y, z, dx, dy, dz, yaw)`` has its center at ``(x, y, z)`` and is turned by yaw about
     the z axis. A point is in it if ``|pz - z| <= dz / 2`` and, in the axes of the box, ``|lx| < dx
-    / 2 + 1e-5`` and ``|ly| < dy / 2 + 1e-5``. Cosine and sine are rounded from double, each further
-    step to float32.
+    / 2 + 1e-5`` and ``|ly| < dy / 2 + 1e-5``. Differences, products and sums, cosine and sine are
+    rounded to float32.
 
     Args:
         points: float32 [B, M, 3].

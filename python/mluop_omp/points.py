@@ -38,7 +38,8 @@ def furthest_point_sample_with_dist(distances: np.ndarray, num_points: int) -> n
     """Samples points that are far from each other, of any distances (3DSSD).
 
     As `furthest_point_sample`, with ``distances[b, i, k]`` in place of the square of the distance
-    between the sample i and point k. Rows only are read, so that it need not be symmetric.
+    between the sample i and point k. Rows only are read, so that it need not be symmetric. Point 0
+    is the sample if no distance is greater than -1.
 
     Args:
         distances: float32 [B, N, N].

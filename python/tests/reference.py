@@ -303,7 +303,8 @@ def _are_in_boxes(points, boxes, bottom, margin):
     along_y = (px - x) * sin + (py - y) * cos
     # A coordinate z that is NaN is inside.
     inside = ~(abs(pz - z) > dz / 2)
-    return inside & (abs(along_x) < dx / 2 + margin) & (abs(along_y) < dy / 2 + margin)
+    half_x, half_y = (side.astype(float) / 2 + margin for side in (dx, dy))
+    return inside & (abs(along_x) < half_x) & (abs(along_y) < half_y)
 
 
 def _first_of(is_inside):
@@ -313,7 +314,7 @@ def _first_of(is_inside):
 
 
 def points_in_boxes(points, boxes):
-    return _first_of(_are_in_boxes(points, boxes, bottom=False, margin=np.float32(1e-5)))
+    return _first_of(_are_in_boxes(points, boxes, bottom=False, margin=1e-5))
 
 
 def points_in_boxes_part(points, boxes):
@@ -342,7 +343,8 @@ def _furthest(count, num_points, distances_from):
     while len(samples) < num_points:
         # A distance that is NaN does not count.
         nearest = np.fmin(nearest, distances_from(samples[-1]))
-        samples.append(order[np.argmax(nearest[order])])
+        furthest = order[np.argmax(nearest[order])]
+        samples.append(furthest if nearest[furthest] > -1 else 0)
     return samples[:num_points]
 
 
@@ -364,7 +366,7 @@ def furthest_point_sample_with_dist(distances, num_points):
 
 def gather_points(features, indices):
     out = np.zeros((*features.shape[:2], *indices.shape[1:]), features.dtype)
-    for position in np.ndindex(*indices.shape):
+    for position in np.ndindex(*indices.shape if out.size else (0,)):
         b, *rest = position
         out[(b, slice(None), *rest)] = features[b, :, indices[position]]
     return out
@@ -372,7 +374,7 @@ def gather_points(features, indices):
 
 def gather_points_backward(grad_output, indices, N):
     out = np.zeros((*grad_output.shape[:2], N))
-    for position in np.ndindex(*indices.shape):
+    for position in np.ndindex(*indices.shape if grad_output.size else (0,)):
         b, *rest = position
         out[b, :, indices[position]] += grad_output[(b, slice(None), *rest)]
     return out

@@ -92,15 +92,19 @@ def _add_columns(sums: np.ndarray, indices: np.ndarray, columns: np.ndarray) -> 
 
 
 def gather_points(single: Operator, features: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    shape = single(_zeros("features", features), indices).shape
+    zeros = single(_zeros("features", features), indices)
+    if zeros.size == 0:  # The indices may have any value.
+        return np.zeros(zeros.shape)
     B, K = indices.shape[0], math.prod(indices.shape[1:])
-    return np.take_along_axis(features, indices.reshape(B, 1, K), 2).reshape(shape)
+    return np.take_along_axis(features, indices.reshape(B, 1, K), 2).reshape(zeros.shape)
 
 
 def gather_points_backward(
     single: Operator, grad_output: np.ndarray, indices: np.ndarray, N: int
 ) -> np.ndarray:
     grad_features = np.zeros(single(_zeros("grad_output", grad_output), indices, N).shape)
+    if grad_features.size == 0:
+        return grad_features
     B, C, _ = grad_features.shape
     K = math.prod(indices.shape[1:])
     _add_columns(grad_features, indices.reshape(B, K), grad_output.reshape(B, C, K))
