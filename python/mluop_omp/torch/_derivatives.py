@@ -148,9 +148,7 @@ def _grad_of_distances(
     return grads.sum(2), grad_known
 
 
-def _tangent_of_distances(
-    points: tuple, tangents: tuple, outputs: tuple, missing: float
-) -> Tensor:
+def _tangent_of_distances(points: tuple, tangents: tuple, outputs: tuple, missing: float) -> Tensor:
     """As `_grad_of_distances`; points and tangents are of the unknown and the known points."""
     unknown, known = points
     dist2, idx = outputs
