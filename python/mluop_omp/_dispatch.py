@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import sys
+import types
 from typing import Any, Callable
 
 from mluop_omp import _requirements
@@ -43,7 +45,8 @@ def wrap(owner: Any, name: str, make: Callable[[Function], Function]) -> None:
     if not hasattr(original, "original"):
         replacement = make(original)
         replacement.original = original  # type: ignore[attr-defined]
-        setattr(owner, name, replacement)
+        is_static = isinstance(vars(owner).get(name), staticmethod)
+        setattr(owner, name, staticmethod(replacement) if is_static else replacement)
 
 
 def replace(
@@ -51,3 +54,12 @@ def replace(
 ) -> None:
     """Replaces a function of a module for tensors of the CPU, as `on_cpu` does, once."""
     wrap(module, name, lambda original: on_cpu(ours, original, dtypes))
+
+
+def replace_copies(module: Any, name: str, ours: Function) -> None:
+    """As `replace`, also in the modules that have imported the function by its name."""
+    original = getattr(module, name)
+    replace(module, name, ours)
+    for each in list(sys.modules.values()):
+        if isinstance(each, types.ModuleType) and vars(each).get(name) is original:
+            setattr(each, name, getattr(module, name))

@@ -40,6 +40,7 @@ DECLARATIONS = {
     "mluOpGetNmsRotatedWorkspaceSize": "ppp",
     "mluOpNmsRotated": "pfpppppsppp",
     "mluOpBallQuery": "pppppffipp",
+    "mluOpPointsInBoxes": "ppppppp",
     "mluOpThreeNNForward": "ppppppspppp",
     "mluOpGetThreeNNForwardWorkspaceSize": "ppp",
     "mluOpThreeInterpolateForward": "ppppppppp",
@@ -71,6 +72,17 @@ DECLARATIONS = {
     "mluOpOmpGetNmsMatchWorkspaceSize": "ppp",
     "mluOpOmpGetNms3dNormalWorkspaceSize": "ppp",
     "mluOpOmpNms3dNormal": "pfpppsppp",
+    "mluOpOmpFurthestPointSample": "ppppspp",
+    "mluOpOmpGetFurthestPointSampleWorkspaceSize": "pppp",
+    "mluOpOmpFurthestPointSampleWithDist": "ppppspp",
+    "mluOpOmpGetFurthestPointSampleWithDistWorkspaceSize": "pppp",
+    "mluOpOmpGatherPointsForward": "ppppppp",
+    "mluOpOmpGatherPointsBackward": "ppppppspp",
+    "mluOpOmpGetGatherPointsBackwardWorkspaceSize": "ppppp",
+    "mluOpOmpPointsInBoxesPart": "ppppppp",
+    "mluOpOmpPointsInBoxesAll": "ppppppp",
+    "mluOpOmpKnn": "pipppppspppp",
+    "mluOpOmpGetKnnWorkspaceSize": "pippp",
 }
 # An integer of any type is passed as a pointer, which takes a third of the time. On 64-bit machines
 # both have a register or 8 bytes of the stack, of which the function reads the bytes of its type.

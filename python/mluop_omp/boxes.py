@@ -1,4 +1,4 @@
-"""Operators on boxes, on NumPy arrays: overlaps and suppression."""
+"""Operators on boxes, on NumPy arrays: overlaps, suppression, and the points in them."""
 
 from __future__ import annotations
 
@@ -246,3 +246,66 @@ def nms_match(dets: np.ndarray, iou_threshold: float) -> tuple[np.ndarray, np.nd
     Source: mluOpOmpNmsMatch; arXiv:1904.04821; mmcv nms_match.
     """
     return _boxes.nms_match(NUMPY, dets, iou_threshold)
+
+
+def points_in_boxes(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Finds the first box in which each point is, as MLU-OPS does.
+
+    A box ``(x, y, z, dx, dy, dz, yaw)`` has its center at ``(x, y, z)`` and is turned by yaw about
+    the z axis. A point is in it if ``|pz - z| <= dz / 2`` and, in the axes of the box, ``|lx| < dx
+    / 2 + 1e-5`` and ``|ly| < dy / 2 + 1e-5``. Differences, products and sums, cosine and sine are
+    rounded to float32.
+
+    Args:
+        points: float32 [B, M, 3].
+        boxes: float32 [B, T, 7]; yaw in radians, from the x axis to the y axis.
+
+    Returns:
+        int32 [B, M], the lowest index of the boxes that the point is in; -1 if there is none. A
+            coordinate z that is NaN counts as inside, x or y outside.
+
+    Raises:
+        MluOpError: shapes or dtypes differ from those above.
+
+    Source: mluOpPointsInBoxes. `points_in_boxes_part` has the rule of mmcv.
+    """
+    return _boxes.points_in_boxes(NUMPY, points, boxes)
+
+
+def points_in_boxes_part(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Finds the first box in which each point is, as mmcv does.
+
+    As `points_in_boxes`, but ``(x, y, z)`` is the center of the bottom, and a point is in a box if
+    ``|pz - (z + dz / 2)| <= dz / 2``, ``|lx| < dx / 2`` and ``|ly| < dy / 2``, without a margin.
+
+    Args:
+        points: float32 [B, M, 3].
+        boxes: float32 [B, T, 7]: x, y, z of the bottom, dx, dy, dz, yaw in radians.
+
+    Returns:
+        int32 [B, M], the lowest index of the boxes that the point is in; -1 if there is none.
+
+    Raises:
+        MluOpError: shapes or dtypes differ from those above.
+
+    Source: mluOpOmpPointsInBoxesPart; mmcv points_in_boxes_part.
+    """
+    return _boxes.points_in_boxes_part(NUMPY, points, boxes)
+
+
+def points_in_boxes_all(points: np.ndarray, boxes: np.ndarray) -> np.ndarray:
+    """Finds all boxes in which each point is, as mmcv does: by the rule of `points_in_boxes_part`.
+
+    Args:
+        points: float32 [B, M, 3].
+        boxes: float32 [B, T, 7]: x, y, z of the bottom, dx, dy, dz, yaw in radians.
+
+    Returns:
+        int32 [B, M, T]: 1 if the point is in the box, else 0.
+
+    Raises:
+        MluOpError: shapes or dtypes differ from those above.
+
+    Source: mluOpOmpPointsInBoxesAll; mmcv points_in_boxes_all, points_in_boxes_cpu.
+    """
+    return _boxes.points_in_boxes_all(NUMPY, points, boxes)

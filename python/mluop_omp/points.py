@@ -1,4 +1,4 @@
-"""Operators on point sets, on NumPy arrays: neighbors and interpolation."""
+"""Operators on point sets, on NumPy arrays: sampling, gathering, neighbors, interpolation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,98 @@ import numpy as np
 
 from mluop_omp._arrays import NUMPY
 from mluop_omp._operators import points as _points
+
+
+def furthest_point_sample(points: np.ndarray, num_points: int) -> np.ndarray:
+    """Samples points that are far from each other (PointNet++).
+
+    The first sample is point 0. Each further one is the point whose distance to the nearest sample
+    is the largest. Differences, squares and sums ``(dx**2 + dy**2) + dz**2`` are rounded to
+    float32; squares of more than 1e10 count as 1e10; distances that are NaN do not count.
+
+    Of equal distances, the point comes first whose index, as a number of b bits, has the smallest
+    reversal, with b = floor(log2(min(N, 1024))); of those, the lowest index. So do the kernels of
+    mmcv and OpenPCDet.
+
+    Args:
+        points: float32 [B, N, 3].
+        num_points: samples of each cloud. If there are more than different points, 0 repeats.
+
+    Returns:
+        int32 [B, num_points], the indices of the samples, in their order.
+
+    Raises:
+        MluOpError: N is 0 and there are samples; shapes or dtypes differ from those above.
+
+    Source: mluOpOmpFurthestPointSample; PointNet++, arXiv:1706.02413; mmcv furthest_point_sample.
+    """
+    return _points.furthest_point_sample(NUMPY, points, num_points)
+
+
+def furthest_point_sample_with_dist(distances: np.ndarray, num_points: int) -> np.ndarray:
+    """Samples points that are far from each other, of any distances (3DSSD).
+
+    As `furthest_point_sample`, with ``distances[b, i, k]`` in place of the square of the distance
+    between the sample i and point k. Rows only are read, so that it need not be symmetric. Point 0
+    is the sample if no distance is greater than -1.
+
+    Args:
+        distances: float32 [B, N, N].
+        num_points: samples of each cloud.
+
+    Returns:
+        int32 [B, num_points], the indices of the samples, in their order.
+
+    Raises:
+        MluOpError: N is 0 and there are samples; shapes or dtypes differ from those above.
+
+    Source: mluOpOmpFurthestPointSampleWithDist; 3DSSD, arXiv:2002.10187; mmcv
+        furthest_point_sample_with_dist.
+    """
+    return _points.furthest_point_sample_with_dist(NUMPY, distances, num_points)
+
+
+def gather_points(features: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Copies the features of points (PointNet++).
+
+    ``output[b, c, m] = features[b, c, indices[b, m]]``; for groups of points, ``output[b, c, p, s]
+    = features[b, c, indices[b, p, s]]``, which mmcv calls grouping_operation.
+
+    Args:
+        features: float16, float32 or float64 [B, C, N].
+        indices: int32 [B, M] or [B, P, S], 0 to N - 1.
+
+    Returns:
+        [B, C, M] or [B, C, P, S] of the dtype of features.
+
+    Raises:
+        MluOpError: an index is outside [0, N - 1]; shapes or dtypes differ from those above.
+
+    Source: mluOpOmpGatherPointsForward; PointNet++, arXiv:1706.02413; mmcv gather_points,
+        grouping_operation.
+    """
+    return _points.gather_points(NUMPY, features, indices)
+
+
+def gather_points_backward(grad_output: np.ndarray, indices: np.ndarray, N: int) -> np.ndarray:
+    """Returns the gradient of the features of `gather_points`.
+
+    Args:
+        grad_output: float16, float32 or float64 [B, C, M] or [B, C, P, S].
+        indices: int32 [B, M] or [B, P, S], 0 to N - 1.
+        N: the number of points.
+
+    Returns:
+        [B, C, N] of the dtype of grad_output. Sums are fp32, in the order of the indices; fp64 for
+            float64.
+
+    Raises:
+        MluOpError: an index is outside [0, N - 1]; shapes or dtypes differ from those above.
+
+    Source: mluOpOmpGatherPointsBackward; PointNet++, arXiv:1706.02413; mmcv gather_points,
+        grouping_operation.
+    """
+    return _points.gather_points_backward(NUMPY, grad_output, indices, N)
 
 
 def ball_query(
@@ -57,6 +149,34 @@ def three_nn(unknown: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.nda
     Source: mluOpThreeNNForward; PointNet++, arXiv:1706.02413; mmcv three_nn.
     """
     return _points.three_nn(NUMPY, unknown, known)
+
+
+def knn(xyz: np.ndarray, new_xyz: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Finds the k points nearest to each center (PAConv).
+
+    Differences, squares and sums ``(dx**2 + dy**2) + dz**2`` are rounded to float32.
+
+    Of equal distances, which points are found, and their order, are those of mmcv's kernels: a heap
+    that holds the k nearest, with the farthest at its root, takes each point that is nearer than
+    its root in ascending order of indices; a heap sort ends it.
+
+    Args:
+        xyz: float32 [B, N, 3], the points.
+        new_xyz: float32 [B, M, 3], the centers.
+        k: 1 to 100.
+
+    Returns:
+        dist2: float32 [B, M, k], the squares of the distances, ascending. 1e10 where there are
+            fewer than k points at a square of less than 1e10.
+        idx: int32 [B, M, k], the points; 0 where dist2 is 1e10. (knn of mmcv returns [B, k, M], and
+            no distances.)
+
+    Raises:
+        MluOpError: k is outside [1, 100]; shapes or dtypes differ from those above.
+
+    Source: mluOpOmpKnn; PAConv, arXiv:2103.14635; mmcv knn.
+    """
+    return _points.knn(NUMPY, xyz, new_xyz, k)
 
 
 def three_interpolate(features: np.ndarray, indices: np.ndarray, weights: np.ndarray) -> np.ndarray:

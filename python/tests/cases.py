@@ -19,6 +19,9 @@ DIFFERENTIABLE = {
     "voxel_pooling_backward": [0],
     "dynamic_scatter": [0],
     "dynamic_scatter_backward": [0],
+    "gather_points": [0],
+    "gather_points_backward": [0],
+    "knn": [0, 1],
     "three_nn": [0, 1],
     "three_interpolate": [0, 2],
     "three_interpolate_backward": [0, 2],
@@ -127,6 +130,36 @@ def _soft_nms(N=20, method="gaussian"):
 
 def _nms_match(N=20):
     return torch.cat((_corners(N), floats(N, 1)), 1), 0.3
+
+
+def _points_in_boxes(B=2, M=20, T=4):
+    numbers = floats(B, T, 7)
+    numbers[..., 3:6] = numbers[..., 3:6].abs() + 1
+    return floats(B, M, 3).flip(1), numbers
+
+
+_points_in_boxes_part = _points_in_boxes
+_points_in_boxes_all = _points_in_boxes
+
+
+def _furthest_point_sample(B=2, N=20, num_points=6):
+    return floats(B, N, 3), num_points
+
+
+def _furthest_point_sample_with_dist(B=2, N=9, num_points=5):
+    return floats(B, N, N).abs(), num_points
+
+
+def _gather_points(B=2, C=4, N=6, M=9):
+    return floats(B, C, N), integers(0, N, B, M)
+
+
+def _gather_points_backward(B=2, C=4, N=6, M=9):
+    return floats(B, C, M), integers(0, N, B, M), N
+
+
+def _knn(B=2, N=20, M=5, k=4):
+    return floats(B, N, 3).flip(1), floats(B, M, 3) / 2, k
 
 
 def _ball_query(B=2, M=5, N=20, nsample=4):

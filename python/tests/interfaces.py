@@ -112,6 +112,45 @@ class Mmcv:
         sizes = torch.tensor([len(group) for group in groups], dtype=torch.int32)
         return torch.tensor(sum(groups, []), dtype=torch.int32), sizes
 
+    def points_in_boxes_part(self, points, boxes):
+        indices = torch.full(points.shape[:2], -1, dtype=torch.int32)
+        self.ext.points_in_boxes_part_forward(boxes, points, indices)
+        return (indices,)
+
+    def points_in_boxes_all(self, points, boxes):
+        is_inside = _integers(*points.shape[:2], boxes.shape[1])
+        self.ext.points_in_boxes_all_forward(boxes, points, is_inside)
+        return (is_inside,)
+
+    def furthest_point_sample(self, points, num_points):
+        return self._sample(self.ext.furthest_point_sampling_forward, points, num_points)
+
+    def furthest_point_sample_with_dist(self, distances, num_points):
+        function = self.ext.furthest_point_sampling_with_dist_forward
+        return self._sample(function, distances, num_points)
+
+    def _sample(self, function, points, num_points):
+        B, N, _ = points.shape
+        temp, idx = points.new_full((B, N), 1e10), _integers(B, num_points)
+        function(points, temp, idx, b=B, n=N, m=num_points)
+        return (idx,)
+
+    def gather_points(self, features, indices):
+        out = unwritten(features, *features.shape[:2], indices.shape[1])
+        self.ext.gather_points_forward(features, indices, out, b=0, c=0, n=0, npoints=0)
+        return (out,)
+
+    def gather_points_backward(self, grad_output, indices, N):
+        grad = grad_output.new_zeros(*grad_output.shape[:2], N)
+        self.ext.gather_points_backward(grad_output, indices, grad, b=0, c=0, n=0, npoints=0)
+        return (grad,)
+
+    def knn(self, xyz, new_xyz, k):
+        (B, M, _), N = new_xyz.shape, xyz.shape[1]
+        dist2, idx = torch.full((B, M, k), torch.nan), _integers(B, M, k)
+        self.ext.knn_forward(xyz, new_xyz, idx, dist2, b=B, n=N, m=M, nsample=k)
+        return dist2, idx
+
     def three_nn(self, unknown, known):
         dist2, idx = unwritten(unknown, *unknown.shape), _integers(*unknown.shape)
         self.ext.three_nn_forward(unknown, known, dist2, idx, b=0, n=0, m=0)
@@ -176,6 +215,24 @@ class Mmcv:
         filters = features.new_zeros(*kernel, features.shape[1], grad_output.shape[1])
         arguments = (features, filters, grad_output, pairs, num, 0, False)
         return (self.ext.indice_conv_backward(*arguments)[1],)
+
+
+class MmcvGroups:
+    """Groups of one point each."""
+
+    def __init__(self) -> None:
+        self.ext = Mmcv().ext
+
+    def gather_points(self, features, indices):
+        out = unwritten(features, *features.shape[:2], indices.shape[1], 1)
+        self.ext.group_points_forward(features, indices.unsqueeze(2), out, b=0, nsample=0)
+        return (out.squeeze(3),)
+
+    def gather_points_backward(self, grad_output, indices, N):
+        grad = grad_output.new_zeros(*grad_output.shape[:2], N)
+        arguments = grad_output.unsqueeze(3), indices.unsqueeze(2), grad
+        self.ext.group_points_backward(*arguments, b=0, c=0, n=0, npoints=0, nsample=0)
+        return (grad,)
 
 
 class Mmcv4d:
@@ -331,6 +388,7 @@ def _add(name: str, interface: Callable[[], Any]) -> None:
 for _name, _interface in {
     "mmcv": Mmcv,
     "mmcv 4-D": Mmcv4d,
+    "mmcv groups": MmcvGroups,
     "spconv": Spconv,
     "BEVDepth": BevDepth,
     "BEVDepth inference": BevDepthInference,

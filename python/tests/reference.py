@@ -1,7 +1,7 @@
 """The definitions of the operators as plain loops in NumPy, accumulating in double.
 
-boxes_overlap_bev, nms, nms3d and nms3d_normal are computed in float32: their definitions include
-the rounding errors.
+boxes_overlap_bev, furthest_point_sample, knn, nms, nms3d, nms3d_normal and the functions on points
+in boxes are computed in float32: their definitions include the rounding errors.
 """
 
 from __future__ import annotations
@@ -290,11 +290,135 @@ def nms3d_normal(boxes, scores, iou_threshold):
     return _kept(boxes.astype(np.float32), scores, iou_threshold, iou)
 
 
+def _are_in_boxes(points, boxes, bottom, margin):
+    """Returns [B, M, T], computed in float32. Each box is at the center of its bottom, or at its
+    center.
+    """
+    points, boxes = points.astype(np.float32), boxes.astype(np.float32)
+    x, y, z, dx, dy, dz, yaw = np.moveaxis(boxes[:, np.newaxis], -1, 0)
+    px, py, pz = np.moveaxis(points[:, :, np.newaxis], -1, 0)
+    z = z + dz / 2 if bottom else z
+    cos, sin = (f(-yaw, dtype=float).astype(np.float32) for f in (np.cos, np.sin))
+    along_x = (px - x) * cos - (py - y) * sin
+    along_y = (px - x) * sin + (py - y) * cos
+    # A coordinate z that is NaN is inside.
+    inside = ~(abs(pz - z) > dz / 2)
+    half_x, half_y = (side.astype(float) / 2 + margin for side in (dx, dy))
+    return inside & (abs(along_x) < half_x) & (abs(along_y) < half_y)
+
+
+def _first_of(is_inside):
+    none = np.ones((*is_inside.shape[:2], 1), bool)
+    first = np.argmax(np.concatenate((is_inside, none), 2), 2)
+    return np.where(first == is_inside.shape[2], -1, first).astype(np.int32)
+
+
+def points_in_boxes(points, boxes):
+    return _first_of(_are_in_boxes(points, boxes, bottom=False, margin=1e-5))
+
+
+def points_in_boxes_part(points, boxes):
+    return _first_of(_are_in_boxes(points, boxes, bottom=True, margin=0))
+
+
+def points_in_boxes_all(points, boxes):
+    return _are_in_boxes(points, boxes, bottom=True, margin=0).astype(np.int32)
+
+
+def _squares(d):
+    """Returns the squares of lengths, of which each step is rounded to the type of d."""
+    return (d[..., 0] ** 2 + d[..., 1] ** 2) + d[..., 2] ** 2
+
+
+def _by_reversed_bits(count):
+    """Returns the order in which points at equal distances are sampled."""
+    bits = min(count, 1024).bit_length() - 1
+    return sorted(range(count), key=lambda k: (f"{k % 2**bits:0{bits}b}"[::-1], k))
+
+
+def _furthest(count, num_points, distances_from):
+    """Returns samples of one cloud."""
+    order = np.array(_by_reversed_bits(count)) if count else []
+    nearest, samples = np.full(count, 1e10, np.float32), list(range(count))[:1]
+    while len(samples) < num_points:
+        # A distance that is NaN does not count.
+        nearest = np.fmin(nearest, distances_from(samples[-1]))
+        furthest = order[np.argmax(nearest[order])]
+        samples.append(furthest if nearest[furthest] > -1 else 0)
+    return samples[:num_points]
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def furthest_point_sample(points, num_points):
+    clouds = points.astype(np.float32)
+    out = np.zeros((len(points), num_points), np.int32)
+    for samples, cloud in zip(out, clouds):
+        samples[:] = _furthest(len(cloud), num_points, lambda i, c=cloud: _squares(c - c[i]))
+    return out
+
+
+def furthest_point_sample_with_dist(distances, num_points):
+    out = np.zeros((len(distances), num_points), np.int32)
+    for samples, rows in zip(out, distances.astype(np.float32)):
+        samples[:] = _furthest(len(rows), num_points, rows.__getitem__)
+    return out
+
+
+def gather_points(features, indices):
+    out = np.zeros((*features.shape[:2], *indices.shape[1:]), features.dtype)
+    for position in np.ndindex(*indices.shape if out.size else (0,)):
+        b, *rest = position
+        out[(b, slice(None), *rest)] = features[b, :, indices[position]]
+    return out
+
+
+def gather_points_backward(grad_output, indices, N):
+    out = np.zeros((*grad_output.shape[:2], N))
+    for position in np.ndindex(*indices.shape if grad_output.size else (0,)):
+        b, *rest = position
+        out[b, :, indices[position]] += grad_output[(b, slice(None), *rest)]
+    return out
+
+
+def _sift_down(dist2, idx, rows, size):
+    """Exchanges the root of each heap with its greater child, the left of equal ones, until it is
+    greater than both.
+    """
+    root = np.zeros_like(rows)
+    while len(rows):
+        left = 2 * root + 1
+        rows, root, left = (each[left < size] for each in (rows, root, left))
+        right = np.minimum(left + 1, size - 1)
+        child = np.where(dist2[rows, right] > dist2[rows, left], right, left)
+        moves = ~(dist2[rows, root] > dist2[rows, child])
+        rows, root, child = rows[moves], root[moves], child[moves]
+        for array in (dist2, idx):
+            array[rows, root], array[rows, child] = array[rows, child], array[rows, root]
+        root = child
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def knn(xyz, new_xyz, k):
+    (B, M, _), N = new_xyz.shape, xyz.shape[1]
+    difference = new_xyz.astype(np.float32)[:, :, None] - xyz.astype(np.float32)[:, None]
+    d2 = _squares(difference).reshape(B * M, N)
+    dist2, idx = np.full((B * M, k), 1e10, np.float32), np.zeros((B * M, k), np.int32)
+    for i in range(N):
+        rows = np.flatnonzero(d2[:, i] < dist2[:, 0])
+        dist2[rows, 0], idx[rows, 0] = d2[rows, i], i
+        _sift_down(dist2, idx, rows, k)
+    for size in range(k - 1, 0, -1):
+        for array in (dist2, idx):
+            array[:, [0, size]] = array[:, [size, 0]]
+        _sift_down(dist2, idx, np.arange(B * M), size)
+    return dist2.reshape(B, M, k), idx.reshape(B, M, k)
+
+
 def ball_query(new_xyz, xyz, min_radius, max_radius, nsample):
     out = np.zeros((*new_xyz.shape[:2], nsample), np.int32)
     for b, m in np.ndindex(*new_xyz.shape[:2]):
         d = xyz[b] - new_xyz[b, m]
-        d2 = (d[:, 0] ** 2 + d[:, 1] ** 2) + d[:, 2] ** 2
+        d2 = _squares(d)
         low, high = np.float32(min_radius) ** 2, np.float32(max_radius) ** 2
         members = np.flatnonzero((d2 == 0) | ((d2 >= low) & (d2 < high)))[:nsample]
         if len(members):
@@ -305,7 +429,7 @@ def ball_query(new_xyz, xyz, min_radius, max_radius, nsample):
 
 def three_nn(unknown, known):
     d = unknown[:, :, None] - known[:, None]
-    d2 = (d[..., 0] ** 2 + d[..., 1] ** 2) + d[..., 2] ** 2
+    d2 = _squares(d)
     # Known points that do not exist are infinitely far, and have the number 0.
     d2 = np.concatenate([d2, np.full((*d2.shape[:2], 3), np.inf, d2.dtype)], 2)
     idx = np.argsort(d2, axis=2, kind="stable")[..., :3]

@@ -1,23 +1,22 @@
 """Detectors of mmdetection3d and mmdetection: a step of training, and a prediction.
 
 Their code and configurations are those of the packages; weights and scenes are random. Each network
-is computed twice: with mluop_omp, and with the definitions below as mmcv's kernels. Losses,
-gradients, boxes, scores and labels have to agree.
+is computed twice: with mluop_omp, and with definitions.py as mmcv's kernels. Losses, gradients,
+boxes, scores and labels have to agree.
 """
 
 from __future__ import annotations
 
 import copy
 import importlib
-import math
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
+import definitions
 import numpy as np
 import pytest
-import reference
 import torch
 
 pytestmark = [
@@ -31,6 +30,14 @@ DYNAMIC = MEAN | {"dynamic_point_to_voxel_backward"}
 SPARSE = {"get_indice_pairs_3d_forward", "indice_conv_forward", "indice_conv_backward"}
 ROTATED = {"nms_rotated"}
 UPRIGHT = {"nms"}
+SAMPLE = {"furthest_point_sampling_forward", "gather_points_forward"}
+SAMPLE_FEATURES = {"furthest_point_sampling_with_dist_forward"}
+SAMPLE_VOTES = SAMPLE | {"gather_points_backward"}
+GROUP = {"group_points_forward", "group_points_backward"}
+BALLS = GROUP | {"ball_query_forward"}
+NEIGHBORS = GROUP | {"knn_forward"}
+INTERPOLATE = {"three_nn_forward", "three_interpolate_forward", "three_interpolate_backward"}
+INSIDE = {"points_in_boxes_all_forward"}
 
 # The configuration; by what its extents along x and y are divided; the kernels that it calls.
 NETWORKS = {
@@ -46,11 +53,27 @@ NETWORKS = {
     "MVX-Net": ("mvxnet/*3class*", 4, DYNAMIC | SPARSE | ROTATED),
 }
 
+# The configuration; the points of a scene; the kernels that it calls.
+_VOTES = SAMPLE_VOTES | BALLS | INTERPOLATE | INSIDE
+_SEGMENTS = SAMPLE | INTERPOLATE
+POINT_NETWORKS = {
+    "VoteNet": ("votenet/votenet_8xb16_sunrgbd-3d", 3000, _VOTES),
+    "GroupFree3D": ("groupfree3d/*_head-L6-O256_*", 3000, _VOTES),
+    "H3DNet": ("h3dnet/h3dnet_*", 3000, _VOTES),
+    "3DSSD": ("3dssd/3dssd_*", 5000, SAMPLE | SAMPLE_FEATURES | BALLS | INSIDE | UPRIGHT),
+    "PointNet++, one scale": ("pointnet2/*_ssg_*_s3dis-seg", 2048, _SEGMENTS | BALLS),
+    "PointNet++, several scales": ("pointnet2/*_msg_*_s3dis-seg", 2048, _SEGMENTS | BALLS),
+    "PAConv": ("paconv/paconv_ssg_8xb8*", 2048, _SEGMENTS | NEIGHBORS),
+    "DGCNN": ("dgcnn/*_test-area5", 512, NEIGHBORS),
+}
+
 # Where a configuration has extents along x and y: in meters, in cells.
 METERS = {"point_cloud_range": (0, 1, 3, 4), "ranges": (0, 1, 3, 4), "pc_range": (0, 1)}
 CELLS = {"output_shape": (0, 1), "sparse_shape": (1, 2), "grid_size": (0, 1)}
 # Random weights give low scores.
 SELECTION = {"score_thr": 0.0, "score_threshold": 0.0, "nms_pre": 100, "max_num": 200}
+# Its random numbers would belong to other elements if rounding changed an order.
+DROPOUT = {"attn_drop": 0.0, "drop_prob": 0.0, "ffn_drop": 0.0, "dropout_ratio": 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +92,13 @@ def mm():
         MODELS=importlib.import_module("mmdet3d.registry").MODELS,
         Sample=structures.Det3DDataSample,
         Boxes=structures.LiDARInstance3DBoxes,
+        DepthBoxes=structures.DepthInstance3DBoxes,
+        PointData=structures.PointData,
     )
 
 
 def adapt(node, parts):
-    """Divides extents along x and y, and sets how many boxes a prediction selects from."""
+    """Divides extents along x and y, and sets how many boxes are selected from. No dropout."""
 
     def divided(values, axes):
         return [value / parts if i in axes else value for i, value in enumerate(values)]
@@ -89,6 +114,8 @@ def adapt(node, parts):
             node[key] = [round(each) for each in divided(value, CELLS[key])]
         elif key in SELECTION:
             node[key] = SELECTION[key]
+        elif key in DROPOUT:
+            node[key] = DROPOUT[key]
 
 
 def build(mm, pattern, parts=1, package="mmdet3d"):
@@ -135,6 +162,51 @@ def scenes(mm, config):
     return {"inputs": inputs, "data_samples": samples}
 
 
+def room(rng, count):
+    """Returns boxes [8, 7], points [count, 3], and the box of each; of a quarter none, the last."""
+    boxes = rng.uniform(-1.5, 1.5, (8, 7))
+    boxes[:, :3] = rng.uniform([0.6, 0.6, 0.6], [4.4, 4.4, 1.2], (8, 3))
+    boxes[:, 3:6] = rng.uniform(0.6, 1.2, (8, 3))
+    box = rng.integers(0, 8, count)
+    points = boxes[box, :3] + rng.uniform(-0.5, 0.5, (count, 3)) * boxes[box, 3:6]
+    points[::4], box[::4] = rng.uniform(0, [5, 5, 2.5], points[::4].shape), 8
+    return boxes, points, box
+
+
+def point_scenes(mm, config, count):
+    """Two rooms, to train with and to predict of."""
+    head = config.get("bbox_head") or config.get("rpn_head") or config.decode_head
+    columns = config.backbone.get("backbones", config.backbone).in_channels
+    box_type = mm.Boxes if config.type == "SSD3DNet" else mm.DepthBoxes
+    is_segmentor = "decode_head" in config
+    with_yaw = not is_segmentor and head.bbox_coder.with_rot
+    box_dim = 7 if with_yaw else 6
+    rng, inputs, samples = np.random.default_rng(0), [], []
+    for _ in range(2):
+        boxes, points, box = room(rng, count)
+        label = np.arange(8) % head.num_classes
+        features = rng.uniform(0, 1, (count, columns - 3))
+        if is_segmentor:  # Of a square meter, with relative coordinates as last columns.
+            points /= 5
+            features[:, 3:] = points / points.max(0)
+        inputs.append(torch.from_numpy(np.concatenate((points, features), 1)).float())
+        boxes = torch.from_numpy(boxes[:, :box_dim]).float()
+        samples.append(mm.Sample(metainfo={"box_type_3d": box_type}))
+        samples[-1].gt_instances_3d = mm.InstanceData(
+            bboxes_3d=box_type(boxes, box_dim, with_yaw, origin=(0.5, 0.5, 0.5)),
+            labels_3d=torch.from_numpy(label),
+        )
+        samples[-1].gt_pts_seg = mm.PointData(
+            pts_semantic_mask=torch.from_numpy(np.append(label, head.num_classes)[box]),
+            pts_instance_mask=torch.from_numpy(box),
+        )
+    # When it predicts, a segmentor computes these columns itself.
+    predicted = [points[:, :6] if is_segmentor else points for points in inputs]
+    return tuple(
+        {"inputs": {"points": points}, "data_samples": samples} for points in (inputs, predicted)
+    )
+
+
 def train(model, data):
     """One step; returns the losses, and the gradients by their names."""
     model.train()
@@ -148,155 +220,13 @@ def train(model, data):
 
 @torch.no_grad()
 def predict(model, data):
-    """Returns boxes, scores and labels of each scene, by their names."""
+    """Returns boxes, scores and labels of each scene, or scores of points, by their names."""
+    torch.manual_seed(0)  # of the order of points
     model.eval()
     samples = model(**model.data_preprocessor(copy.deepcopy(data), False), mode="predict")
-    found = [sample.get("pred_instances_3d", sample.get("pred_instances")) for sample in samples]
+    kinds = ("pred_instances_3d", "pred_instances", "pts_seg_logits")
+    found = [next(sample.get(kind) for kind in kinds if kind in sample) for sample in samples]
     return [{key: getattr(each, "tensor", each) for key, each in f.items()} for f in found]
-
-
-# Functions of mmcv._ext, in double.
-
-
-def hard_voxelize_forward(
-    points, size, bounds, voxels, coors, counts, voxel_num, max_points, max_voxels, **_
-):
-    arguments = points.numpy(), size.tolist(), bounds.tolist(), max_points, max_voxels
-    results = reference.voxelization(*arguments)
-    for output, result in zip((voxels, coors, counts), results):
-        output[: len(result)] = torch.from_numpy(result)
-    voxel_num.fill_(len(results[0]))
-
-
-def dynamic_voxelize_forward(points, size, bounds, coors, NDim):
-    low, high = bounds.view(2, 3)
-    cell = ((points[:, :3] - low) / size).floor()
-    inside = (cell >= 0) & (cell < ((high - low) / size).round())
-    coors.copy_(torch.where(inside.all(1, keepdim=True), cell, -1).flip(1))
-
-
-def reduced(feats, rank, num, kind):
-    index = rank.long().unsqueeze(1).expand(-1, feats.shape[1])
-    kind = {"max": "amax"}.get(kind, kind)
-    zeros = feats.new_zeros(num, feats.shape[1])
-    return zeros.scatter_reduce(0, index, feats, kind, include_self=False)
-
-
-def dynamic_point_to_voxel_forward(feats, coors, kind):
-    assert (coors >= 0).all()
-    voxels, rank, counts = coors.unique(dim=0, return_inverse=True, return_counts=True)
-    out = reduced(feats.double(), rank, len(voxels), kind)
-    return [out.to(feats.dtype), voxels, rank.int(), counts.int()]
-
-
-def dynamic_point_to_voxel_backward(grad_feats, grad, feats, voxel_feats, rank, counts, kind):
-    grad_feats.copy_(gradients(lambda x: reduced(x, rank, len(grad), kind), grad, feats)[0])
-
-
-def gradients(function, grad, *arguments):
-    with torch.enable_grad():
-        variables = [each.detach().double().requires_grad_() for each in arguments]
-        return torch.autograd.grad(function(*variables), variables, grad.double())
-
-
-def get_indice_pairs_3d_forward(
-    sites, batch, out_space, space, kernel, stride, pad, dilation, out_padding, subm, transposed
-):
-    # mmcv's submanifold convolutions are centered whatever their stride and padding are.
-    stride, pad = ([1] * 3, [k // 2 for k in kernel]) if subm else (stride, pad)
-    offsets = torch.cartesian_prod(*map(torch.arange, kernel)).unsqueeze(1)
-    scaled = sites[:, 1:] + torch.tensor(pad) - offsets * torch.tensor(dilation)
-    cells = scaled.div(torch.tensor(stride), rounding_mode="floor")
-    valid = (cells * torch.tensor(stride) == scaled) & (cells >= 0)
-    valid = (valid & (cells < torch.tensor(out_space))).all(2)
-    strides = torch.tensor([math.prod(out_space[i:]) for i in range(4)])
-    keys = sites[:, 0] * strides[0] + (cells * strides[1:]).sum(2)
-    of_outputs = (sites * strides).sum(1) if subm else keys[valid].unique()
-    ordered, order = of_outputs.sort()
-    position = torch.searchsorted(ordered, keys).clamp(max=len(ordered) - 1)
-    found = valid & (ordered[position] == keys)
-    offset, row = found.nonzero().unbind(1)
-    slot = (found.cumsum(1) - 1)[offset, row]
-    pairs = torch.full((len(keys), 2, len(sites)), -1, dtype=torch.int32)
-    pairs[offset, 0, slot] = row.int()
-    pairs[offset, 1, slot] = order[position[offset, row]].int()
-    outputs = torch.stack(torch.unravel_index(of_outputs, (int(batch), *out_space)), 1).int()
-    return [outputs, pairs, found.sum(1).int()]
-
-
-def convolved(features, filters, pairs, num, num_out):
-    out = features.new_zeros(num_out, filters.shape[-1])
-    for each, count, matrix in zip(pairs, num, filters.flatten(0, 2)):
-        inputs, outputs = each[:, :count].long()
-        out = out.index_add(0, outputs, features.index_select(0, inputs) @ matrix)
-    return out
-
-
-def indice_conv_forward(features, filters, pairs, num, num_out, inverse, subm):
-    return convolved(features.double(), filters.double(), pairs, num, num_out).to(features.dtype)
-
-
-def indice_conv_backward(features, filters, grad, pairs, num, inverse, subm):
-    found = gradients(lambda x, w: convolved(x, w, pairs, num, len(grad)), grad, features, filters)
-    return [each.to(features.dtype) for each in found]
-
-
-def nms_rotated(dets, scores, order, dets_sorted, labels, iou_threshold, multi_label):
-    """Without labels, which mmdet3d does not use."""
-    shapely = importlib.import_module("shapely")
-    x, y, w, h, yaw = dets.double().numpy().T[:, :, None]
-    u, v = w / 2 * [-1, 1, 1, -1], h / 2 * [-1, -1, 1, 1]
-    cos, sin = np.cos(yaw), np.sin(yaw)
-    boxes = shapely.polygons(np.stack([x + u * cos - v * sin, y + u * sin + v * cos], 2))
-
-    def overlap(i, others):
-        return shapely.area(shapely.intersection(boxes[i], boxes[others]))
-
-    return suppress(scores, shapely.area(boxes), overlap, iou_threshold)
-
-
-def nms(boxes, scores, iou_threshold, offset):
-    low, high = boxes[:, :2].double().numpy(), boxes[:, 2:].double().numpy() + offset
-
-    def overlap(i, others):
-        sides = np.minimum(high[i], high[others]) - np.maximum(low[i], low[others])
-        return sides.clip(min=0).prod(1)
-
-    return suppress(scores, (high - low).prod(1), overlap, iou_threshold)
-
-
-def suppress(scores, areas, overlap, iou_threshold):
-    keep, rest = [], np.argsort(-scores.numpy(), kind="stable")
-    while len(rest):
-        best, rest = rest[0], rest[1:]
-        keep.append(best)
-        common = overlap(best, rest)
-        rest = rest[common <= iou_threshold * (areas[best] + areas[rest] - common)]
-    return torch.tensor(keep)
-
-
-def install_definitions(patch):
-    """Returns the set of the functions that have been called.
-
-    What a kernel returns is compared at each call: given the same arguments, it differs by rounding
-    only, which the layers of a network amplify.
-    """
-    called, extension = set(), sys.modules["mmcv._ext"]
-
-    def checked(name, kernel, definition):
-        def function(*arguments, **named):
-            called.add(name)
-            expected = definition(*arguments, **named)
-            if expected is not None:
-                actual = kernel(*arguments, **named)
-                torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
-            return expected
-
-        patch.setattr(extension, name, function)
-
-    for name in HARD | DYNAMIC | SPARSE | ROTATED | UPRIGHT:
-        checked(name, getattr(extension, name), globals()[name])
-    return called
 
 
 def rows(prediction):
@@ -318,18 +248,16 @@ def compare(prediction, expected, least=1.0):
             assert (nearest < 1e-3).double().mean() >= least
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_network(name, mm, monkeypatch):
-    pattern, parts, kernels = NETWORKS[name]
-    model, config = build(mm, pattern, parts)
-    copied, data = copy.deepcopy(model), scenes(mm, config)
+def check(model, data, test_data, kernels, patch):
+    """Compares a step and a prediction with those of the definitions of these kernels."""
+    twin = copy.deepcopy(model)
     losses, gradients = train(model, data)
-    prediction = predict(model, data)
-    called = install_definitions(monkeypatch)
-    expected_losses, expected_gradients = train(copied, data)
+    prediction = predict(model, test_data)
+    called = definitions.install(patch)
+    expected_losses, expected_gradients = train(twin, data)
     # Voxels of points are copies: all that follows from them is the same.
     is_exact = not kernels - HARD - ROTATED
-    compare(prediction, predict(model, data), 1.0 if is_exact else 0.95)
+    compare(prediction, predict(model, test_data), 1.0 if is_exact else 0.95)
     assert called == kernels
     torch.testing.assert_close(losses, expected_losses, rtol=1e-5, atol=1e-5)
     assert gradients.keys() == expected_gradients.keys()
@@ -341,12 +269,29 @@ def test_network(name, mm, monkeypatch):
         assert difference <= tolerance * max(expected.norm(), least), parameter
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+def test_network(name, mm, monkeypatch):
+    pattern, parts, kernels = NETWORKS[name]
+    model, config = build(mm, pattern, parts)
+    data = scenes(mm, config)
+    check(model, data, data, kernels, monkeypatch)
+
+
+@pytest.mark.parametrize("name", POINT_NETWORKS)
+def test_network_of_points(name, mm, monkeypatch):
+    pattern, count, kernels = POINT_NETWORKS[name]
+    model, config = build(mm, pattern)
+    if "decode_head" in config:
+        model.test_cfg.num_points = count
+    check(model, *point_scenes(mm, config, count), kernels, monkeypatch)
+
+
 def test_retinanet_predicts(mm, monkeypatch):
     model, _ = build(mm, "retinanet/retinanet_r50_fpn_1x_coco", package="mmdet")
     image = torch.from_numpy(np.random.default_rng(0).uniform(0, 255, (3, 256, 320))).float()
     meta = {"img_shape": (256, 320), "scale_factor": (1.0, 1.0)}
     data = {"inputs": [image], "data_samples": [mm.Sample(metainfo=meta)]}
     prediction = predict(model, data)
-    called = install_definitions(monkeypatch)
+    called = definitions.install(monkeypatch)
     compare(prediction, predict(model, data))
     assert called == UPRIGHT

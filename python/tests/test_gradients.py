@@ -31,6 +31,14 @@ def dynamic_scatter(feats, coors, reduce):
     return zeros.scatter_reduce(0, index, feats[valid], kind, include_self=False)
 
 
+def gather_points(feats, idx):
+    return feats.gather(2, idx.long().unsqueeze(1).expand(-1, feats.shape[1], -1))
+
+
+def knn(xyz, new_xyz, k):
+    return torch.cdist(new_xyz, xyz).square().topk(k, largest=False).values
+
+
 def three_nn(unknown, known):
     return torch.cdist(unknown, known).square().topk(3, largest=False).values
 
@@ -124,12 +132,23 @@ def test_half_gradients():
     assert feats.grad.dtype is torch.half
 
 
-def test_neighbors_that_do_not_exist_have_no_gradient():
+def test_groups_of_points():
+    feats, idx = cases.with_gradients("gather_points")
+    groups = mt.gather_points(feats, idx.view(2, 3, 3))
+    points = mt.gather_points(feats, idx)
+    assert torch.equal(groups, points.view(2, 4, 3, 3))
+    weights = cases.floats(2, 4, 3, 3)
+    expected = torch.autograd.grad(points, feats, weights.view(2, 4, 9))
+    assert torch.equal(torch.autograd.grad(groups, feats, weights)[0], expected[0])
+
+
+@pytest.mark.parametrize("name", ["three_nn", "knn"])
+def test_neighbors_that_do_not_exist_have_no_gradient(name):
     unknown, known = (
         torch.zeros(1, 1, 3, requires_grad=True),
         torch.ones(1, 1, 3, requires_grad=True),
     )
-    dist2, _ = mt.three_nn(unknown, known)
+    dist2, _ = mt.three_nn(unknown, known) if name == "three_nn" else mt.knn(known, unknown, 3)
     dist2[dist2.isfinite()].sum().backward()
     torch.testing.assert_close(unknown.grad, torch.full((1, 1, 3), -2.0))
     torch.testing.assert_close(known.grad, torch.full((1, 1, 3), 2.0))

@@ -54,6 +54,137 @@ def test_ball_query():
     assert torch.equal(actual, mt.ball_query(new_xyz, xyz, 0, 1.0, 4))
 
 
+def test_points_sampler():
+    points, features = cases.floats(2, 40, 3), cases.floats(2, 5, 40)
+    sampler = ops.PointsSampler([6, 4], ["FS", "D-FPS"], [30, -1])
+    both = torch.cat((points[:, :30], features[..., :30].transpose(1, 2)), 2)
+    expected = [
+        mt.furthest_point_sample_with_dist(torch.cdist(both, both).square(), 6),
+        mt.furthest_point_sample(points[:, :30], 6),
+        mt.furthest_point_sample(points[:, 30:], 4) + 30,
+    ]
+    assert torch.equal(sampler(points, features), torch.cat(expected, 1))
+    # The name that other modules have copied.
+    for each in (points, points.half(), points.bfloat16(), points.transpose(0, 1)):
+        found = ops.furthest_point_sample(each, 5)
+        assert found.dtype is torch.int32
+        assert torch.equal(found, mt.furthest_point_sample(each.float(), 5))
+    assert ops.furthest_point_sample(points, 0).shape == (2, 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_gather_points(dtype):
+    feats, idx = cases.arguments("gather_points")
+    feats = feats.to(dtype).requires_grad_()
+    groups = idx.view(2, 3, 3)
+    for actual, expected in (
+        (ops.gather_points(feats, idx), mt.gather_points(feats, idx)),
+        (ops.grouping_operation(feats, groups), mt.gather_points(feats, groups)),
+        (ops.grouping_operation(feats.mT.contiguous().mT, groups), mt.gather_points(feats, groups)),
+    ):
+        assert torch.equal(actual, expected)
+        torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
+
+
+@pytest.mark.parametrize("name", ["gather_points_backward", "group_points_backward"])
+def test_gradients_are_added(name):
+    function = getattr(importlib.import_module("mmcv._ext"), name)
+    grad, idx = torch.tensor([[[1.0, 2, 4]]]), torch.tensor([[1, 1, 0]], dtype=torch.int32)
+    if name == "group_points_backward":
+        grad, idx = grad[..., None], idx[..., None]
+    for dtype in (torch.float32, torch.half):
+        sums = torch.tensor([[[10, 20, 30]]], dtype=dtype)
+        function(grad.to(dtype), idx, sums, b=1, c=1, n=3, npoints=3)
+        assert sums.tolist() == [[[14, 23, 30]]]
+    with pytest.raises(mluop_omp.MluOpError, match="grad_points_tensor has shape"):
+        function(grad, idx, torch.zeros(2, 1, 3), b=1, c=1, n=3, npoints=3)
+    with pytest.raises(mluop_omp.MluOpError, match="indices"):
+        function(grad, idx, sums[..., :1], b=1, c=1, n=1, npoints=3)
+
+
+def test_knn():
+    xyz, centers, k = cases.arguments("knn")
+    expected = mt.knn(xyz, centers, k)[1].transpose(1, 2)
+    for found in (
+        ops.knn(k, xyz, centers),
+        ops.knn(k, xyz.mT.contiguous(), centers.mT.contiguous(), True),
+        ops.knn(k, xyz.mT.contiguous().mT, centers),
+        ops.knn(k, xyz.double().float(), centers.requires_grad_()),
+    ):
+        assert found.dtype is torch.int32 and found.is_contiguous()
+        assert torch.equal(found, expected)
+    assert torch.equal(ops.knn(3, xyz), mt.knn(xyz, xyz, 3)[1].transpose(1, 2))
+    halves = ops.knn(k, xyz.half(), centers.half())
+    assert torch.equal(halves, mt.knn(xyz.half().float(), centers.half().float(), k)[1].mT)
+    grouped = ops.QueryAndGroup(None, k)(xyz, centers.detach(), cases.floats(2, 5, 20))
+    assert grouped.shape == (2, 8, 5, k)
+
+
+def test_both_orders_of_the_arguments_of_knn():
+    function = importlib.import_module("mmcv._ext").knn_forward
+    xyz, centers, k = cases.arguments("knn")
+    numbers = 2, 20, 5, k
+    for after in (True, False):
+        idx, dist2 = torch.zeros(2, 5, k, dtype=torch.int32), torch.zeros(2, 5, k)
+        tensors = xyz, centers, idx, dist2
+        function(*(tensors + numbers if after else numbers + tensors))
+        expected_dist2, expected = mt.knn(xyz, centers, k)
+        assert torch.equal(idx, expected) and torch.equal(dist2, expected_dist2)
+
+
+def test_knn_of_features_reads_rows_of_three():
+    """As mmcv's kernels, with whose neighbors DGCNN has been trained."""
+    feats = cases.floats(2, 9, 8)
+    points = feats.flatten()[:54].view(2, 9, 3)
+    assert torch.equal(ops.knn(4, feats), ops.knn(4, points))
+    with pytest.raises(mluop_omp.MluOpError, match="xyz_tensor has 2 columns, expected x, y and z"):
+        ops.knn(4, feats[..., :2])
+
+
+def test_points_in_boxes():
+    points, boxes = cases.arguments("points_in_boxes_all")
+    part, all_of = mt.points_in_boxes_part(points, boxes), mt.points_in_boxes_all(points, boxes)
+    assert (part >= 0).any() and (part < 0).any()
+    for each in (points, points.transpose(0, 1).contiguous().transpose(0, 1)):
+        assert torch.equal(ops.points_in_boxes_part(each, boxes), part)
+        assert torch.equal(ops.points_in_boxes_all(each, boxes), all_of)
+        assert torch.equal(ops.points_in_boxes_cpu(each, boxes), all_of)
+    rounded = points.half(), boxes.half()
+    expected = mt.points_in_boxes_part(*(each.float() for each in rounded))
+    assert torch.equal(ops.points_in_boxes_part(*rounded), expected)
+    assert (ops.points_in_boxes_part(points, boxes[:, :0]) == -1).all()
+    assert ops.points_in_boxes_all(points, boxes[:, :0]).shape == (2, 20, 0)
+
+
+COPIES = """
+import sys, types, torch
+extension = types.ModuleType("mmcv._ext")
+extension.__getattr__ = lambda name: None
+sys.modules["mmcv._ext"] = extension
+import mmcv.ops
+user = types.ModuleType("user")
+exec("from mmcv.ops import furthest_point_sample, knn, points_in_boxes_all", vars(user))
+exec("from mmcv.ops import points_in_boxes_part, masked_conv2d", vars(user))
+sys.modules["user"] = user
+import mluop_omp.mmcv.auto
+points = torch.rand(1, 9, 3)
+assert user.furthest_point_sample(points, 9).unique().numel() == 9
+assert user.knn(1, points).flatten().tolist() == list(range(9))
+boxes = torch.tensor([[[0.5, 0.5, -1, 9, 9, 9, 0]]])
+assert not user.points_in_boxes_part(points, boxes).any()
+assert user.points_in_boxes_all(points, boxes).all()
+assert user.masked_conv2d is mmcv.ops.masked_conv2d
+original = mmcv.ops.points_in_boxes_all.original
+assert original.__module__ == "mmcv.ops.points_in_boxes"
+mluop_omp.mmcv.install()
+assert user.points_in_boxes_all.original is original
+"""
+
+
+def test_modules_that_have_imported_functions_before():
+    subprocess.run([sys.executable, "-c", COPIES], check=True, timeout=120)
+
+
 def test_box_iou_rotated():
     first, second, *_ = cases.arguments("box_iou_rotated")
     for mode in ("iou", "iof"):
@@ -467,6 +598,7 @@ extension.three_nn_forward = lambda *a, **k: calls.append("three_nn")
 extension.hard_voxelize_forward = lambda *a, **k: calls.append("hard_voxelize")
 extension.nms = lambda *a: calls.append("nms")
 extension.nms_rotated = lambda *a: calls.append("nms_rotated")
+extension.points_in_boxes_cpu_forward = lambda *a: calls.append("points_in_boxes_cpu")
 def missing(name):
     if name.startswith("__"): raise AttributeError(name)
     return lambda *a, **k: calls.append(name)
@@ -499,6 +631,10 @@ for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
     keep = extension.nms(box[:, :4].to(dtype), score.to(dtype), 0.3, 0)
     assert dtype is torch.float64 or keep.tolist() == [0]
 assert calls[3:] == ["nms_rotated", "nms"], calls
+for dtype in (torch.float16, torch.float32, torch.float64):
+    arguments = torch.ones(2, 7, dtype=dtype), torch.ones(3, 3, dtype=dtype)
+    extension.points_in_boxes_cpu_forward(*arguments, torch.zeros(2, 3, dtype=torch.int32))
+assert calls[5:] == ["points_in_boxes_cpu"], calls
 """
 
 

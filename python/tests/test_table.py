@@ -137,9 +137,11 @@ MEMORY_FORMATS = {"transposed", "channels last", "strided", "expanded", "offset"
 BOXES = {
     *("box_iou_rotated", "boxes_overlap_bev", "nms3d", "nms3d_normal"),
     *("nms_match", "nms_rotated", "soft_nms"),
+    *("points_in_boxes", "points_in_boxes_all", "points_in_boxes_part"),
 }
-WITHOUT_HALF = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization", *BOXES}
-WITHOUT_DOUBLE = {"ball_query", "masked_col2im", "masked_im2col", "nms", "three_nn", *BOXES}
+SINGLE = {"furthest_point_sample", "furthest_point_sample_with_dist", "knn", *BOXES}
+WITHOUT_HALF = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization", *SINGLE}
+WITHOUT_DOUBLE = {"ball_query", "masked_col2im", "masked_im2col", "nms", "three_nn", *SINGLE}
 
 
 def must_be_right(kind: str, interface: str, name: str) -> bool:

@@ -9,7 +9,8 @@ from torch.autograd import forward_ad
 
 import mluop_omp.torch as mt
 
-DOUBLE = sorted(set(cases.DIFFERENTIABLE) - {"three_nn", "masked_im2col", "masked_col2im"})
+SINGLE = {"knn", "masked_col2im", "masked_im2col", "three_nn"}
+DOUBLE = sorted(set(cases.DIFFERENTIABLE) - SINGLE)
 NMS = {"nms", "nms3d", "nms3d_normal", "nms_match", "nms_rotated", "soft_nms"}
 ANY_SHAPE = {"dynamic_scatter", "indice_pairs", "voxelization", *NMS}
 FIXED_SHAPE = sorted(set(cases.NAMES) - ANY_SHAPE)

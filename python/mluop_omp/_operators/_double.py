@@ -83,6 +83,34 @@ def voxel_pooling_backward(
     return grad_features
 
 
+def _add_columns(sums: np.ndarray, indices: np.ndarray, columns: np.ndarray) -> None:
+    """Adds columns [B, C, K] to those of sums [B, C, N] that indices [B, K] name."""
+    B, C, _ = sums.shape
+    batch, channel = np.ogrid[:B, :C]
+    index = batch[..., np.newaxis], channel[..., np.newaxis], indices[:, np.newaxis]
+    np.add.at(sums, index, columns)
+
+
+def gather_points(single: Operator, features: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    zeros = single(_zeros("features", features), indices)
+    if zeros.size == 0:  # The indices may have any value.
+        return np.zeros(zeros.shape)
+    B, K = indices.shape[0], math.prod(indices.shape[1:])
+    return np.take_along_axis(features, indices.reshape(B, 1, K), 2).reshape(zeros.shape)
+
+
+def gather_points_backward(
+    single: Operator, grad_output: np.ndarray, indices: np.ndarray, N: int
+) -> np.ndarray:
+    grad_features = np.zeros(single(_zeros("grad_output", grad_output), indices, N).shape)
+    if grad_features.size == 0:
+        return grad_features
+    B, C, _ = grad_features.shape
+    K = math.prod(indices.shape[1:])
+    _add_columns(grad_features, indices.reshape(B, K), grad_output.reshape(B, C, K))
+    return grad_features
+
+
 def three_interpolate(
     single: Operator, features: np.ndarray, indices: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
@@ -101,9 +129,7 @@ def three_interpolate_backward(
     )
     B, C, N = grad_output.shape
     products = grad_output[..., np.newaxis] * weights[:, np.newaxis]
-    batch, channel = np.ogrid[:B, :C]
-    index = batch[..., np.newaxis], channel[..., np.newaxis], indices.reshape(B, 1, 3 * N)
-    np.add.at(grad_features, index, products.reshape(B, C, 3 * N))
+    _add_columns(grad_features, indices.reshape(B, 3 * N), products.reshape(B, C, 3 * N))
     return grad_features
 
 

@@ -1,4 +1,4 @@
-"""Operators on boxes: overlaps and suppression."""
+"""Operators on boxes: overlaps, suppression, and the points in them."""
 
 from __future__ import annotations
 
@@ -209,3 +209,47 @@ def nms_match(arrays: Arrays, dets: Any, iou_threshold: float) -> tuple[Any, Any
         )
         found = own.number.value
     return members, arrays.first_rows(sizes, (N,), found)
+
+
+def points_in_boxes(arrays: Arrays, points: Any, boxes: Any, out: Any = None) -> Any:
+    points_desc, points_data = arrays.tensor("points", points, "B M 3")
+    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "B T 7")
+    indices, *indices_tensor = arrays.output("points_indices", points_desc.shape[:2], out=out)
+    with handle() as own:
+        require(
+            functions.mluOpPointsInBoxes(
+                *(own.pointer, points_desc, points_data, boxes_desc, boxes_data),
+                *indices_tensor,
+            )
+        )
+    if boxes_desc.shape[1] == 0:  # The library leaves the output.
+        arrays.fill(indices, -1)
+    return indices
+
+
+def points_in_boxes_part(arrays: Arrays, points: Any, boxes: Any, out: Any = None) -> Any:
+    points_desc, points_data = arrays.tensor("points", points, "B M 3")
+    indices, *indices_tensor = arrays.output("indices", points_desc.shape[:2], out=out)
+    with handle() as own:
+        require(
+            functions.mluOpOmpPointsInBoxesPart(
+                *(own.pointer, *arrays.tensor("boxes", boxes, "B T 7"), points_desc, points_data),
+                *indices_tensor,
+            )
+        )
+    return indices
+
+
+def points_in_boxes_all(arrays: Arrays, points: Any, boxes: Any, out: Any = None) -> Any:
+    points_desc, points_data = arrays.tensor("points", points, "B M 3")
+    boxes_desc, boxes_data = arrays.tensor("boxes", boxes, "B T 7")
+    shape = (*points_desc.shape[:2], boxes_desc.shape[1])
+    is_inside, *is_inside_tensor = arrays.output("is_inside", shape, out=out)
+    with handle() as own:
+        require(
+            functions.mluOpOmpPointsInBoxesAll(
+                *(own.pointer, boxes_desc, boxes_data, points_desc, points_data),
+                *is_inside_tensor,
+            )
+        )
+    return is_inside

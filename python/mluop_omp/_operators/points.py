@@ -1,13 +1,95 @@
-"""Operators on point sets: neighbors and interpolation."""
+"""Operators on point sets: sampling, gathering, neighbors and interpolation."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
-from mluop_omp._arrays import Arrays, extent, handle, int32
-from mluop_omp._library import functions, require
+from mluop_omp._arrays import Arrays, Tensor, extent, handle, int32
+from mluop_omp._library import bad_param, functions, require
 from mluop_omp._operators import _double
 from mluop_omp._operators._double import also_double
+
+
+def _size(name: str, size: Any) -> int:
+    size = int32(name, size)
+    if size < 0:
+        raise bad_param(f"{name} is {size}, expected at least 0")
+    return size
+
+
+def _sample(
+    arrays: Arrays,
+    function: Callable[..., int],
+    query: Callable[..., int],
+    tensor: Tensor,
+    num_points: int,
+    out: Any,
+) -> Any:
+    descriptor, data = tensor
+    shape = (descriptor.shape[0], _size("num_points", num_points))
+    idx, idx_desc, idx_data = arrays.output("idx", shape, out=out)
+    with handle() as own:
+        workspace = own.workspace(query, descriptor, idx_desc)
+        require(function(own.pointer, descriptor, data, *workspace, idx_desc, idx_data))
+    return idx
+
+
+def furthest_point_sample(arrays: Arrays, points: Any, num_points: int, out: Any = None) -> Any:
+    return _sample(
+        *(arrays, functions.mluOpOmpFurthestPointSample),
+        functions.mluOpOmpGetFurthestPointSampleWorkspaceSize,
+        *(arrays.tensor("points", points, "B N 3"), num_points, out),
+    )
+
+
+def furthest_point_sample_with_dist(
+    arrays: Arrays, distances: Any, num_points: int, out: Any = None
+) -> Any:
+    return _sample(
+        *(arrays, functions.mluOpOmpFurthestPointSampleWithDist),
+        functions.mluOpOmpGetFurthestPointSampleWithDistWorkspaceSize,
+        *(arrays.tensor("distances", distances, "B N N"), num_points, out),
+    )
+
+
+@also_double(_double.gather_points, 0)
+def gather_points(arrays: Arrays, features: Any, indices: Any, out: Any = None) -> Any:
+    features_desc, features_data = arrays.tensor("features", features, "B C N")
+    indices_desc, indices_data = arrays.tensor("indices", indices)
+    shape = (*features_desc.shape[:2], *indices_desc.shape[1:])
+    output, *output_tensor = arrays.output("output", shape, features, out)
+    with handle() as own:
+        require(
+            functions.mluOpOmpGatherPointsForward(
+                *(own.pointer, features_desc, features_data, indices_desc, indices_data),
+                *output_tensor,
+            )
+        )
+    return output
+
+
+@also_double(_double.gather_points_backward, 0)
+def gather_points_backward(
+    arrays: Arrays, grad_output: Any, indices: Any, N: int, out: Any = None
+) -> Any:
+    grad_desc, grad_data = arrays.tensor("grad_output", grad_output)
+    indices_desc, indices_data = arrays.tensor("indices", indices)
+    if len(grad_desc.shape) < 2:
+        raise bad_param(f"grad_output has {len(grad_desc.shape)} dimensions, expected 3 or 4")
+    shape = (*grad_desc.shape[:2], _size("N", N))
+    grad_features, features_desc, features_data = arrays.output(
+        "grad_features", shape, grad_output, out
+    )
+    with handle() as own:
+        query = functions.mluOpOmpGetGatherPointsBackwardWorkspaceSize
+        require(
+            functions.mluOpOmpGatherPointsBackward(
+                *(own.pointer, grad_desc, grad_data, indices_desc, indices_data),
+                *own.workspace(query, grad_desc, indices_desc, features_desc),
+                *(features_desc, features_data),
+            )
+        )
+    return grad_features
 
 
 def ball_query(
@@ -54,6 +136,27 @@ def three_nn(
                 *own.workspace(functions.mluOpGetThreeNNForwardWorkspaceSize, known_desc),
                 *dist2_tensor,
                 *idx_tensor,
+            )
+        )
+    return dist2, idx
+
+
+def knn(
+    arrays: Arrays, xyz: Any, new_xyz: Any, k: int, out: tuple[Any, Any] | None = None
+) -> tuple[Any, Any]:
+    xyz_desc, xyz_data = arrays.tensor("xyz", xyz, "B N 3")
+    new_xyz_desc, new_xyz_data = arrays.tensor("new_xyz", new_xyz, "B M 3")
+    k = int32("k", k)
+    shape = (*new_xyz_desc.shape[:2], extent(k))
+    of_dist2, of_idx = out or (None, None)
+    dist2, *dist2_tensor = arrays.output("dist2", shape, xyz, of_dist2)
+    idx, *idx_tensor = arrays.output("idx", shape, out=of_idx)
+    with handle() as own:
+        require(
+            functions.mluOpOmpKnn(
+                *(own.pointer, k, xyz_desc, xyz_data, new_xyz_desc, new_xyz_data),
+                *own.workspace(functions.mluOpOmpGetKnnWorkspaceSize, k, xyz_desc, new_xyz_desc),
+                *(*idx_tensor, *dist2_tensor),
             )
         )
     return dist2, idx

@@ -4,13 +4,16 @@
     mluop_omp.mmcv.install()
 
 or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes the Python classes of
-mmcv compute tensors of the CPU with this library: ThreeInterpolate, three_nn, BallQuery,
-DynamicScatter, Voxelization, MaskedConv2d, the sparse convolutions SparseConv2d, SparseConv3d,
-SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d and SparseInverseConv3d, and
-the functions nms, soft_nms, nms_match, batched_nms, nms_rotated, nms3d, nms3d_normal,
+mmcv compute tensors of the CPU with this library: PointsSampler, QueryAndGroup, ThreeInterpolate,
+BallQuery, DynamicScatter, Voxelization, MaskedConv2d, the sparse convolutions SparseConv2d,
+SparseConv3d, SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d and
+SparseInverseConv3d, and the functions furthest_point_sample, furthest_point_sample_with_dist,
+gather_points, grouping_operation, knn, three_nn, points_in_boxes_part, points_in_boxes_all,
+points_in_boxes_cpu, nms, soft_nms, nms_match, batched_nms, nms_rotated, nms3d, nms3d_normal,
 box_iou_rotated, boxes_overlap_bev and boxes_iou3d. It works with mmcv-lite, which has no kernels,
 and with a full mmcv, whose kernels remain those of all other functions and devices, and of float64
-in those on boxes. Transposed sparse convolutions and sparse pooling have no kernel here.
+in those on boxes. Transposed sparse convolutions, sparse pooling and stacked clouds have no kernel
+here.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ import types
 from typing import Any
 
 from mluop_omp import _dispatch, _requirements
-from mluop_omp.mmcv import _functions
+from mluop_omp.mmcv import _boxes, _functions, _ops, _points
 
 _MODULE = "mmcv._ext"
 # The functions provided here of which a full mmcv has a CPU kernel, and the element types that are
@@ -34,6 +37,7 @@ _CPU_KERNELS = {
     "nms_match": _dispatch.SINGLE,
     "nms": _dispatch.SINGLE,
     "nms_rotated": _dispatch.SINGLE,
+    "points_in_boxes_cpu_forward": _dispatch.SINGLE,
     "softnms": _dispatch.SINGLE,
 }
 
@@ -74,10 +78,19 @@ def _extension() -> types.ModuleType:
 def install() -> None:
     """Provides functions of mmcv._ext for tensors of the CPU; once, if repeated."""
     extension = _extension()
-    masked_conv = importlib.import_module("mmcv.ops.masked_conv")
-    _dispatch.replace(masked_conv, "masked_conv2d", _functions.masked_conv2d)
-    setattr(sys.modules["mmcv.ops"], "masked_conv2d", masked_conv.masked_conv2d)  # noqa: B010
     cpu_kernels = {} if isinstance(extension, _StandIn) else _CPU_KERNELS
-    for name in _functions.__all__:
-        ours = getattr(_functions, name)
-        _dispatch.replace(extension, name, ours, cpu_kernels.get(name))
+    for functions in (_boxes, _functions, _points):
+        for name in functions.__all__:
+            ours = getattr(functions, name)
+            _dispatch.replace(extension, name, ours, cpu_kernels.get(name))
+    # Other modules have copies of the functions, but apply the classes.
+    for module, name in (
+        ("masked_conv", "masked_conv2d"),
+        ("points_in_boxes", "points_in_boxes_all"),
+        ("points_in_boxes", "points_in_boxes_part"),
+    ):
+        of_mmcv = importlib.import_module(f"mmcv.ops.{module}")
+        _dispatch.replace_copies(of_mmcv, name, getattr(_ops, name))
+    sampling = importlib.import_module("mmcv.ops.furthest_point_sample").FurthestPointSampling
+    _dispatch.replace(sampling, "forward", _ops.furthest_point_sampling)
+    _dispatch.replace(importlib.import_module("mmcv.ops.knn").KNN, "forward", _ops.knn)

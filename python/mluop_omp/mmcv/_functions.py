@@ -1,23 +1,21 @@
-"""The functions of mmcv._ext, with the names, arguments and outputs of mmcv."""
+"""The functions of mmcv._ext on voxels and of convolutions, with the names, arguments and outputs
+of mmcv.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from mluop_omp._library import bad_param, not_supported
-from mluop_omp._operators import boxes as box_operators
-from mluop_omp._operators import masked_conv, points, sparse_conv, voxels
-from mluop_omp.torch import _rulebooks, modules
+from mluop_omp._operators import masked_conv, sparse_conv, voxels
+from mluop_omp.torch import _rulebooks
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, to_int32, widened, write
 
 __all__ = [
-    "ball_query_forward",
-    "box_iou_rotated",
     "dynamic_point_to_voxel_backward",
     "dynamic_point_to_voxel_forward",
     "dynamic_voxelize_forward",
@@ -28,179 +26,9 @@ __all__ = [
     "hard_voxelize_forward",
     "indice_conv_backward",
     "indice_conv_forward",
-    "iou3d_boxes_overlap_bev_forward",
-    "iou3d_nms3d_forward",
-    "iou3d_nms3d_normal_forward",
     "masked_col2im_forward",
     "masked_im2col_forward",
-    "nms_match",
-    "nms",
-    "nms_rotated",
-    "softnms",
-    "three_interpolate_backward",
-    "three_interpolate_forward",
-    "three_nn_forward",
 ]
-
-
-def three_interpolate_forward(
-    points_tensor: Tensor, idx_tensor: Tensor, weight_tensor: Tensor, out_tensor: Tensor, **_: int
-) -> None:
-    apply_num_threads()
-    features, weights = widened(points_tensor, weight_tensor)
-    arguments = (features, dense(idx_tensor), weights)
-    write({"out_tensor": out_tensor}, features.dtype, points.three_interpolate, *arguments)
-
-
-def three_interpolate_backward(
-    grad_out_tensor: Tensor,
-    idx_tensor: Tensor,
-    weight_tensor: Tensor,
-    grad_points_tensor: Tensor,
-    **_: int,
-) -> None:
-    apply_num_threads()
-    grad, weights = widened(grad_out_tensor, weight_tensor)
-    arguments = (grad, dense(idx_tensor), weights, grad_points_tensor.shape[2])
-    output = {"grad_points_tensor": grad_points_tensor}
-    write(output, grad.dtype, points.three_interpolate_backward, *arguments)
-
-
-def three_nn_forward(
-    unknown_tensor: Tensor, known_tensor: Tensor, dist2_tensor: Tensor, idx_tensor: Tensor, **_: int
-) -> None:
-    apply_num_threads()
-    for name, points_of in (("unknown_tensor", unknown_tensor), ("known_tensor", known_tensor)):
-        if points_of.shape[-1] != 3:
-            raise bad_param(
-                f"{name} has {points_of.shape[-1]} columns, expected x, y and z: mmcv's kernel "
-                "reads rows of three numbers, which would be other points"
-            )
-    unknown, known = widened(unknown_tensor, known_tensor)
-    outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
-    write(outputs, unknown.dtype, points.three_nn, unknown, known)
-
-
-def ball_query_forward(
-    new_xyz_tensor: Tensor,
-    xyz_tensor: Tensor,
-    idx_tensor: Tensor,
-    b: int,
-    n: int,
-    m: int,
-    min_radius: float,
-    max_radius: float,
-    nsample: int,
-) -> None:
-    apply_num_threads()
-    arguments = (*widened(new_xyz_tensor, xyz_tensor), min_radius, max_radius, nsample)
-    write({"idx_tensor": idx_tensor}, torch.int32, points.ball_query, *arguments)
-
-
-def box_iou_rotated(
-    boxes1: Tensor, boxes2: Tensor, ious: Tensor, mode_flag: int, aligned: bool
-) -> None:
-    """Writes ious [N] if aligned, else [N, M] or, as mmcv's Python passes it, [N * M]."""
-    apply_num_threads()
-    first, second = widened(boxes1, boxes2, least=torch.float32)
-    shape = (len(first),) if aligned else (len(first), len(second))
-    if ious.numel() != math.prod(shape):
-        raise bad_param(f"ious has {ious.numel()} elements, expected {math.prod(shape)}")
-    mode = dict(enumerate(box_operators.MODES)).get(mode_flag, mode_flag)
-    arguments = (first, second, mode, bool(aligned))
-    write({"ious": ious.view(shape)}, first.dtype, box_operators.box_iou_rotated, *arguments)
-
-
-def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, offset: int) -> Tensor:
-    """Returns the boxes that are kept, int64 [K]."""
-    apply_num_threads()
-    rows, scores = widened(boxes, scores, least=torch.float32)
-    return box_operators.nms(TORCH, rows, scores, iou_threshold, offset).long()
-
-
-def nms_rotated(
-    dets: Tensor,
-    scores: Tensor,
-    order: Tensor,
-    dets_sorted: Tensor,
-    labels: Tensor,
-    iou_threshold: float,
-    multi_label: bool,
-) -> Tensor:
-    """Returns the boxes that are kept, int64 [K].
-
-    A box is suppressed if an IoU is greater than the threshold, as by mmcv's kernels for GPUs;
-    mmcv's kernel for CPUs suppresses it also if they are equal. Labels, the last column of dets if
-    multi_label, are not read, as by all kernels of mmcv.
-    """
-    apply_num_threads()
-    rows, scores = widened(dets, scores, least=torch.float32)
-    return box_operators.nms_rotated(TORCH, rows, scores, iou_threshold).long()
-
-
-def iou3d_boxes_overlap_bev_forward(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:
-    """Writes the shared areas, not IoUs, to ans_iou [N, M]."""
-    apply_num_threads()
-    first, second = widened(boxes_a, boxes_b, least=torch.float32)
-    write({"ans_iou": ans_iou}, first.dtype, box_operators.boxes_overlap_bev, first, second)
-
-
-def softnms(
-    boxes: Tensor,
-    scores: Tensor,
-    dets: Tensor,
-    iou_threshold: float,
-    sigma: float,
-    min_score: float,
-    method: int,
-    offset: int,
-) -> Tensor:
-    """Writes the first rows of dets [N, 5], one for each element of the result, int64 [K]."""
-    apply_num_threads()
-    rows, scores = widened(boxes, scores, least=torch.float32)
-    if dets.shape != (len(rows), 5):
-        raise bad_param(f"dets has shape {list(dets.shape)}, expected {[len(rows), 5]}")
-    name = dict(enumerate(box_operators.METHODS)).get(method, method)
-    arguments = (rows, scores, iou_threshold, sigma, min_score, name, offset)
-    chosen, inds = box_operators.soft_nms(TORCH, *arguments)
-    dets[: len(chosen)] = chosen
-    return inds.long()
-
-
-def nms_match(dets: Tensor, iou_threshold: float) -> list[list[int]]:
-    apply_num_threads()
-    (rows,) = widened(dets, least=torch.float32)
-    members, sizes = box_operators.nms_match(TORCH, rows, iou_threshold)
-    return [group.tolist() for group in members.split(sizes.tolist())] if len(rows) else []
-
-
-def iou3d_nms3d_forward(
-    boxes: Tensor, keep: Tensor, num_out: Tensor, nms_overlap_thresh: float
-) -> None:
-    """Writes which of the boxes, in descending order of scores, are kept, and their number.
-
-    The elements of keep beyond this number are left, as by mmcv's kernels.
-    """
-    _write_kept(box_operators.nms3d_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
-
-
-def iou3d_nms3d_normal_forward(
-    boxes: Tensor, keep: Tensor, num_out: Tensor, nms_overlap_thresh: float
-) -> None:
-    """As `iou3d_nms3d_forward`, without yaw."""
-    _write_kept(box_operators.nms3d_normal_of_sorted, boxes, keep, num_out, nms_overlap_thresh)
-
-
-def _write_kept(
-    nms_of_sorted: Any, boxes: Tensor, keep: Tensor, num_out: Tensor, iou_threshold: float
-) -> None:
-    apply_num_threads()
-    (rows,) = widened(boxes, least=torch.float32)
-    if keep.shape != rows.shape[:1]:
-        raise bad_param(f"keep has shape {list(keep.shape)}, expected {list(rows.shape[:1])}")
-    kept = nms_of_sorted(TORCH, rows, iou_threshold)
-    keep[: len(kept)] = kept
-    num_out.fill_(len(kept))
 
 
 def masked_im2col_forward(
@@ -233,28 +61,6 @@ def masked_col2im_forward(
     (columns,) = widened(col)
     masks = to_int32("mask_h_idx", mask_h_idx), to_int32("mask_w_idx", mask_w_idx)
     write({"im": im}, columns.dtype, masked_conv.masked_col2im, columns, *masks, (height, width))
-
-
-def masked_conv2d(
-    features: Tensor,
-    mask: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    padding: int | Sequence[int] = 0,
-    stride: int | Sequence[int] = 1,
-) -> Tensor:
-    """The function of mmcv.ops, whose own needs a bias and weights in the default memory format.
-
-    Without gradients, as mmcv's.
-    """
-    if any(each != 1 for each in _pair(stride)):
-        raise ValueError(f"stride is {stride}, expected 1")
-    with torch.no_grad():
-        return modules.masked_conv2d(features, mask, weight, bias, _pair(padding))
-
-
-def _pair(value: int | Sequence[int]) -> tuple[int, ...]:
-    return (value, value) if isinstance(value, int) else tuple(value)
 
 
 def dynamic_point_to_voxel_forward(feats: Tensor, coors: Tensor, reduce_type: str) -> list[Tensor]:

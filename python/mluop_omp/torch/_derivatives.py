@@ -6,6 +6,7 @@ derivatives themselves, so that derivatives of any order follow.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, NamedTuple
 
 import torch
@@ -126,28 +127,30 @@ def _save_neighbors(ctx: Any, inputs: tuple, output: tuple) -> None:
 
 
 def _neighbors(known: Tensor, idx: Tensor) -> Tensor:
-    """Returns the known points [B, N, 3, 3] of indices [B, N, 3]."""
-    B, N, _ = idx.shape
-    flat = idx.reshape(B, 3 * N, 1).expand(-1, -1, 3).long()
-    return known.gather(1, flat).view(B, N, 3, 3)
+    """Returns the known points [B, N, K, 3] of indices [B, N, K]."""
+    B, N, K = idx.shape
+    flat = idx.reshape(B, N * K, 1).expand(-1, -1, 3).long()
+    return known.gather(1, flat).view(B, N, K, 3)
 
 
-def _three_nn(ctx: Any, grad: Tensor) -> tuple:
-    unknown, known, dist2, idx = ctx.saved_tensors
-    B, N, _ = unknown.shape
+def _grad_of_distances(
+    grad: Tensor, unknown: Tensor, known: Tensor, dist2: Tensor, idx: Tensor, missing: float
+) -> tuple[Tensor, Tensor]:
+    """Returns the gradients of both points. `missing` is the distance of no known point."""
+    B, N, K = idx.shape
     if known.shape[1] == 0:
         return torch.zeros_like(unknown), torch.zeros_like(known)
     difference = unknown.unsqueeze(2) - _neighbors(known, idx)
-    # An infinite distance is that of no known point.
-    weight = torch.where(dist2.isfinite(), 2 * grad, 0).unsqueeze(3)
+    weight = torch.where(dist2 < missing, 2 * grad, 0).unsqueeze(3)
     grads = torch.where(weight == 0, 0, weight * difference)
-    flat = idx.reshape(B, 3 * N, 1).expand(-1, -1, 3).long()
-    grad_known = torch.zeros_like(known).scatter_add(1, flat, -grads.view(B, 3 * N, 3))
+    flat = idx.reshape(B, N * K, 1).expand(-1, -1, 3).long()
+    grad_known = torch.zeros_like(known).scatter_add(1, flat, -grads.view(B, N * K, 3))
     return grads.sum(2), grad_known
 
 
-def _three_nn_jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
-    unknown, known = inputs
+def _tangent_of_distances(points: tuple, tangents: tuple, outputs: tuple, missing: float) -> Tensor:
+    """As `_grad_of_distances`; points and tangents are of the unknown and the known points."""
+    unknown, known = points
     dist2, idx = outputs
     if known.shape[1] == 0:
         return torch.zeros_like(dist2)
@@ -157,7 +160,49 @@ def _three_nn_jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
     if known_tangent is not None:
         tangent = tangent - _neighbors(known_tangent, idx)
     difference = unknown.unsqueeze(2) - _neighbors(known, idx)
-    return torch.where(dist2.isfinite(), 2 * (difference * tangent).sum(3), 0)
+    return torch.where(dist2 < missing, 2 * (difference * tangent).sum(3), 0)
+
+
+def _three_nn(ctx: Any, grad: Tensor) -> tuple:
+    return _grad_of_distances(grad, *ctx.saved_tensors, math.inf)
+
+
+def _three_nn_jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
+    return _tangent_of_distances(inputs, tangents, outputs, math.inf)
+
+
+_KNN_MISSING = 1e10
+
+
+def _save_knn(ctx: Any, inputs: tuple, output: tuple) -> None:
+    ctx.save_for_backward(*inputs[1::-1], *output)
+
+
+def _knn(ctx: Any, grad: Tensor) -> tuple:
+    grad_new_xyz, grad_xyz = _grad_of_distances(grad, *ctx.saved_tensors, _KNN_MISSING)
+    return grad_xyz, grad_new_xyz, None
+
+
+def _knn_jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
+    return _tangent_of_distances(inputs[1::-1], tangents[1::-1], outputs, _KNN_MISSING)
+
+
+def _save_idx_and_points(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    feats, idx = inputs
+    ctx.points = feats.shape[2]
+    ctx.save_for_backward(idx)
+
+
+def _gather_points(ctx: Any, grad: Tensor) -> tuple:
+    return _ops.gather_points_backward(grad, *ctx.saved_tensors, ctx.points), None
+
+
+def _save_idx(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    ctx.save_for_backward(inputs[1])
+
+
+def _gather_points_backward(ctx: Any, grad: Tensor) -> tuple:
+    return _ops.gather_points(grad, *ctx.saved_tensors), None, None
 
 
 def _save_inputs(ctx: Any, inputs: tuple, output: Tensor) -> None:
@@ -306,6 +351,13 @@ DERIVATIVES = {
     "dynamic_scatter_backward": Derivative(
         _save_gathered, _dynamic_scatter_backward, _dynamic_scatter_backward_jvp
     ),
+    "gather_points": Derivative(
+        _save_idx_and_points, _gather_points, _linear_in("gather_points", 0)
+    ),
+    "gather_points_backward": Derivative(
+        _save_idx, _gather_points_backward, _linear_in("gather_points_backward", 0)
+    ),
+    "knn": Derivative(_save_knn, _knn, _knn_jvp),
     "three_nn": Derivative(_save_neighbors, _three_nn, _three_nn_jvp),
     "three_interpolate": Derivative(
         _save_inputs, _three_interpolate, _linear_in("three_interpolate", 0, 2)

@@ -110,6 +110,31 @@ def _nms_match_fake(dets: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor]
     return _int32(dets, dets.shape[0]), _int32(dets, _dynamic_size())
 
 
+def _points_in_boxes_fake(points: Tensor, boxes: Tensor) -> Tensor:
+    return _int32(points, *points.shape[:2])
+
+
+def _points_in_boxes_all_fake(points: Tensor, boxes: Tensor) -> Tensor:
+    return _int32(points, *points.shape[:2], boxes.shape[1])
+
+
+def _furthest_point_sample_fake(points: Tensor, num_points: int) -> Tensor:
+    return _int32(points, points.shape[0], num_points)
+
+
+def _gather_points_fake(feats: Tensor, idx: Tensor) -> Tensor:
+    return feats.new_empty(*feats.shape[:2], *idx.shape[1:])
+
+
+def _gather_points_backward_fake(grad: Tensor, idx: Tensor, n: int) -> Tensor:
+    return grad.new_empty(*grad.shape[:2], n)
+
+
+def _knn_fake(xyz: Tensor, new_xyz: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    shape = (*new_xyz.shape[:2], k)
+    return xyz.new_empty(shape), _int32(xyz, *shape)
+
+
 def _ball_query_fake(
     new_xyz: Tensor, xyz: Tensor, min_radius: float, max_radius: float, nsample: int
 ) -> Tensor:
@@ -249,6 +274,42 @@ _define(
     "(Tensor dets, float iou_threshold) -> (Tensor members, Tensor group_sizes)",
     boxes.nms_match,
     _nms_match_fake,
+)
+for _kernel, _fake in (
+    (boxes.points_in_boxes, _points_in_boxes_fake),
+    (boxes.points_in_boxes_part, _points_in_boxes_fake),
+    (boxes.points_in_boxes_all, _points_in_boxes_all_fake),
+):
+    _define(_kernel.__name__, "(Tensor points, Tensor boxes) -> Tensor", _kernel, _fake)
+_define(
+    "furthest_point_sample",
+    "(Tensor points, SymInt num_points) -> Tensor",
+    points.furthest_point_sample,
+    _furthest_point_sample_fake,
+)
+_define(
+    "furthest_point_sample_with_dist",
+    "(Tensor distances, SymInt num_points) -> Tensor",
+    points.furthest_point_sample_with_dist,
+    _furthest_point_sample_fake,
+)
+_define(
+    "gather_points",
+    "(Tensor feats, Tensor idx) -> Tensor",
+    points.gather_points,
+    _gather_points_fake,
+)
+_define(
+    "gather_points_backward",
+    "(Tensor grad, Tensor idx, SymInt n) -> Tensor",
+    points.gather_points_backward,
+    _gather_points_backward_fake,
+)
+_define(
+    "knn",
+    "(Tensor xyz, Tensor new_xyz, SymInt k) -> (Tensor dist2, Tensor idx)",
+    points.knn,
+    _knn_fake,
 )
 _define(
     "ball_query",

@@ -7,8 +7,9 @@ results are contiguous.
 Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
 torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
 `box_iou_rotated`, `boxes_overlap_bev` and `soft_nms` have none and say so; `ball_query`,
-`indice_pairs`, `nms`, `nms_match`, `nms_rotated`, `nms3d` and `nms3d_normal` return integers. Under
-torch.autocast, operators compute in float32.
+`furthest_point_sample`, `indice_pairs`, `nms`, `nms_match`, `nms_rotated`, `nms3d`, `nms3d_normal`
+and `points_in_boxes`, and their variants, return integers. Under torch.autocast, operators compute
+in float32.
 """
 
 from __future__ import annotations
@@ -95,6 +96,41 @@ def soft_nms(
 def nms_match(dets: Tensor, iou_threshold: float) -> tuple[Tensor, Tensor]:
     """Groups boxes by the box that NMS keeps of them: `mluop_omp.nms_match`."""
     return _ops.nms_match(dets, iou_threshold)
+
+
+def points_in_boxes(points: Tensor, boxes: Tensor) -> Tensor:
+    """Finds the first box of each point, by the rule of MLU-OPS: `mluop_omp.points_in_boxes`."""
+    return _ops.points_in_boxes(points, boxes)
+
+
+def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
+    """Finds the first box of each point, by the rule of mmcv: `mluop_omp.points_in_boxes_part`."""
+    return _ops.points_in_boxes_part(points, boxes)
+
+
+def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
+    """Finds all boxes of each point, by the rule of mmcv: `mluop_omp.points_in_boxes_all`."""
+    return _ops.points_in_boxes_all(points, boxes)
+
+
+def furthest_point_sample(points: Tensor, num_points: int) -> Tensor:
+    """Samples points that are far from each other: `mluop_omp.furthest_point_sample`."""
+    return _ops.furthest_point_sample(points, num_points)
+
+
+def furthest_point_sample_with_dist(distances: Tensor, num_points: int) -> Tensor:
+    """Samples points, of any distances: `mluop_omp.furthest_point_sample_with_dist`."""
+    return _ops.furthest_point_sample_with_dist(distances, num_points)
+
+
+def gather_points(feats: Tensor, idx: Tensor) -> Tensor:
+    """Copies the features of points, or of groups of points: `mluop_omp.gather_points`."""
+    return _ops.gather_points(feats, idx)
+
+
+def knn(xyz: Tensor, new_xyz: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Finds the k points nearest to each center: `mluop_omp.knn`."""
+    return _ops.knn(xyz, new_xyz, k)
 
 
 def ball_query(

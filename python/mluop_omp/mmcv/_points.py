@@ -1,0 +1,165 @@
+"""The functions of mmcv._ext on points, with the names, arguments and outputs of mmcv."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mluop_omp._library import bad_param
+from mluop_omp._operators import points
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, widened, write
+
+__all__ = [
+    "ball_query_forward",
+    "furthest_point_sampling_forward",
+    "furthest_point_sampling_with_dist_forward",
+    "gather_points_backward",
+    "gather_points_forward",
+    "group_points_backward",
+    "group_points_forward",
+    "knn_forward",
+    "three_interpolate_backward",
+    "three_interpolate_forward",
+    "three_nn_forward",
+]
+
+
+def _sample(operator: Any, cloud: Tensor, idx_tensor: Tensor, count: int) -> None:
+    apply_num_threads()
+    (cloud,) = widened(cloud, least=torch.float32)
+    write({"idx_tensor": idx_tensor}, torch.int32, operator, cloud, count)
+
+
+def furthest_point_sampling_forward(
+    points_tensor: Tensor, temp_tensor: Tensor, idx_tensor: Tensor, b: int, n: int, m: int
+) -> None:
+    """Neither reads nor writes temp_tensor, where mmcv's kernels hold distances."""
+    _sample(points.furthest_point_sample, points_tensor, idx_tensor, m)
+
+
+def furthest_point_sampling_with_dist_forward(
+    points_tensor: Tensor, temp_tensor: Tensor, idx_tensor: Tensor, b: int, n: int, m: int
+) -> None:
+    """As `furthest_point_sampling_forward`; points_tensor are the distances [B, N, N]."""
+    _sample(points.furthest_point_sample_with_dist, points_tensor, idx_tensor, m)
+
+
+def gather_points_forward(
+    points_tensor: Tensor, idx_tensor: Tensor, out_tensor: Tensor, **_: int
+) -> None:
+    apply_num_threads()
+    (features,) = widened(points_tensor)
+    arguments = (features, dense(idx_tensor))
+    write({"out_tensor": out_tensor}, features.dtype, points.gather_points, *arguments)
+
+
+def gather_points_backward(
+    grad_out_tensor: Tensor, idx_tensor: Tensor, grad_points_tensor: Tensor, **_: int
+) -> None:
+    """Adds the sums to grad_points_tensor. Those of half are computed in float32."""
+    apply_num_threads()
+    (grad,) = widened(grad_out_tensor)
+    arguments = (grad, dense(idx_tensor), grad_points_tensor.shape[2])
+    sums = points.gather_points_backward(TORCH, *arguments)
+    if grad_points_tensor.shape != sums.shape:
+        shapes = list(grad_points_tensor.shape), list(sums.shape)
+        raise bad_param("grad_points_tensor has shape {}, expected {}".format(*shapes))
+    grad_points_tensor += sums
+
+
+group_points_forward = gather_points_forward
+group_points_backward = gather_points_backward
+
+
+def _rows_of_three(name: str, tensor: Tensor) -> Tensor:
+    """Returns the points that mmcv's kernel reads of a tensor [B, N, C]: rows of three numbers.
+
+    If C is not 3, they are other points. mmdetection3d's DGCNN calls knn with features of 64
+    channels, so its weights belong to these neighbors.
+    """
+    if tensor.dim() != 3 or tensor.shape[2] == 3:
+        return tensor  # The operator refuses other dimensions.
+    B, N, C = tensor.shape
+    if C < 3:
+        raise bad_param(f"{name} has {C} columns, expected x, y and z")
+    return tensor.reshape(B * N * C)[: B * N * 3].view(B, N, 3)
+
+
+def knn_forward(*arguments: Any, **named: Any) -> None:
+    """Takes the numbers b, n, m, nsample after the tensors or before them, as mmcv."""
+    if arguments and not isinstance(arguments[0], Tensor):
+        arguments = arguments[4:] + arguments[:4]
+    _knn_forward(*arguments, **named)
+
+
+def _knn_forward(
+    xyz_tensor: Tensor,
+    new_xyz_tensor: Tensor,
+    idx_tensor: Tensor,
+    dist2_tensor: Tensor,
+    b: int,
+    n: int,
+    m: int,
+    nsample: int,
+) -> None:
+    apply_num_threads()
+    xyz, new_xyz = widened(xyz_tensor, new_xyz_tensor, least=torch.float32)
+    xyz, new_xyz = _rows_of_three("xyz_tensor", xyz), _rows_of_three("new_xyz_tensor", new_xyz)
+    outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
+    write(outputs, xyz.dtype, points.knn, xyz, new_xyz, nsample)
+
+
+def three_interpolate_forward(
+    points_tensor: Tensor, idx_tensor: Tensor, weight_tensor: Tensor, out_tensor: Tensor, **_: int
+) -> None:
+    apply_num_threads()
+    features, weights = widened(points_tensor, weight_tensor)
+    arguments = (features, dense(idx_tensor), weights)
+    write({"out_tensor": out_tensor}, features.dtype, points.three_interpolate, *arguments)
+
+
+def three_interpolate_backward(
+    grad_out_tensor: Tensor,
+    idx_tensor: Tensor,
+    weight_tensor: Tensor,
+    grad_points_tensor: Tensor,
+    **_: int,
+) -> None:
+    apply_num_threads()
+    grad, weights = widened(grad_out_tensor, weight_tensor)
+    arguments = (grad, dense(idx_tensor), weights, grad_points_tensor.shape[2])
+    output = {"grad_points_tensor": grad_points_tensor}
+    write(output, grad.dtype, points.three_interpolate_backward, *arguments)
+
+
+def three_nn_forward(
+    unknown_tensor: Tensor, known_tensor: Tensor, dist2_tensor: Tensor, idx_tensor: Tensor, **_: int
+) -> None:
+    apply_num_threads()
+    for name, points_of in (("unknown_tensor", unknown_tensor), ("known_tensor", known_tensor)):
+        if points_of.shape[-1] != 3:
+            raise bad_param(
+                f"{name} has {points_of.shape[-1]} columns, expected x, y and z: mmcv's kernel "
+                "reads rows of three numbers, which would be other points"
+            )
+    unknown, known = widened(unknown_tensor, known_tensor)
+    outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
+    write(outputs, unknown.dtype, points.three_nn, unknown, known)
+
+
+def ball_query_forward(
+    new_xyz_tensor: Tensor,
+    xyz_tensor: Tensor,
+    idx_tensor: Tensor,
+    b: int,
+    n: int,
+    m: int,
+    min_radius: float,
+    max_radius: float,
+    nsample: int,
+) -> None:
+    apply_num_threads()
+    arguments = (*widened(new_xyz_tensor, xyz_tensor), min_radius, max_radius, nsample)
+    write({"idx_tensor": idx_tensor}, torch.int32, points.ball_query, *arguments)

@@ -1,0 +1,252 @@
+"""The functions of mmcv._ext that networks call, by their definitions, in double where rounding is
+not a part of them. `install` puts them in place of the kernels.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+import sys
+
+import numpy as np
+import reference
+import torch
+
+
+def hard_voxelize_forward(
+    points, size, bounds, voxels, coors, counts, voxel_num, max_points, max_voxels, **_
+):
+    arguments = points.numpy(), size.tolist(), bounds.tolist(), max_points, max_voxels
+    results = reference.voxelization(*arguments)
+    for output, result in zip((voxels, coors, counts), results):
+        output[: len(result)] = torch.from_numpy(result)
+    voxel_num.fill_(len(results[0]))
+
+
+def dynamic_voxelize_forward(points, size, bounds, coors, NDim):
+    low, high = bounds.view(2, 3)
+    cell = ((points[:, :3] - low) / size).floor()
+    inside = (cell >= 0) & (cell < ((high - low) / size).round())
+    coors.copy_(torch.where(inside.all(1, keepdim=True), cell, -1).flip(1))
+
+
+def reduced(feats, rank, num, kind):
+    index = rank.long().unsqueeze(1).expand(-1, feats.shape[1])
+    kind = {"max": "amax"}.get(kind, kind)
+    zeros = feats.new_zeros(num, feats.shape[1])
+    return zeros.scatter_reduce(0, index, feats, kind, include_self=False)
+
+
+def dynamic_point_to_voxel_forward(feats, coors, kind):
+    assert (coors >= 0).all()
+    voxels, rank, counts = coors.unique(dim=0, return_inverse=True, return_counts=True)
+    out = reduced(feats.double(), rank, len(voxels), kind)
+    return [out.to(feats.dtype), voxels, rank.int(), counts.int()]
+
+
+def dynamic_point_to_voxel_backward(grad_feats, grad, feats, voxel_feats, rank, counts, kind):
+    grad_feats.copy_(gradients(lambda x: reduced(x, rank, len(grad), kind), grad, feats)[0])
+
+
+def gradients(function, grad, *arguments):
+    with torch.enable_grad():
+        variables = [each.detach().double().requires_grad_() for each in arguments]
+        return torch.autograd.grad(function(*variables), variables, grad.double())
+
+
+def get_indice_pairs_3d_forward(
+    sites, batch, out_space, space, kernel, stride, pad, dilation, out_padding, subm, transposed
+):
+    # mmcv's submanifold convolutions are centered whatever their stride and padding are.
+    stride, pad = ([1] * 3, [k // 2 for k in kernel]) if subm else (stride, pad)
+    offsets = torch.cartesian_prod(*map(torch.arange, kernel)).unsqueeze(1)
+    scaled = sites[:, 1:] + torch.tensor(pad) - offsets * torch.tensor(dilation)
+    cells = scaled.div(torch.tensor(stride), rounding_mode="floor")
+    valid = (cells * torch.tensor(stride) == scaled) & (cells >= 0)
+    valid = (valid & (cells < torch.tensor(out_space))).all(2)
+    strides = torch.tensor([math.prod(out_space[i:]) for i in range(4)])
+    keys = sites[:, 0] * strides[0] + (cells * strides[1:]).sum(2)
+    of_outputs = (sites * strides).sum(1) if subm else keys[valid].unique()
+    ordered, order = of_outputs.sort()
+    position = torch.searchsorted(ordered, keys).clamp(max=len(ordered) - 1)
+    found = valid & (ordered[position] == keys)
+    offset, row = found.nonzero().unbind(1)
+    slot = (found.cumsum(1) - 1)[offset, row]
+    pairs = torch.full((len(keys), 2, len(sites)), -1, dtype=torch.int32)
+    pairs[offset, 0, slot] = row.int()
+    pairs[offset, 1, slot] = order[position[offset, row]].int()
+    outputs = torch.stack(torch.unravel_index(of_outputs, (int(batch), *out_space)), 1).int()
+    return [outputs, pairs, found.sum(1).int()]
+
+
+def convolved(features, filters, pairs, num, num_out):
+    out = features.new_zeros(num_out, filters.shape[-1])
+    for each, count, matrix in zip(pairs, num, filters.flatten(0, 2)):
+        inputs, outputs = each[:, :count].long()
+        out = out.index_add(0, outputs, features.index_select(0, inputs) @ matrix)
+    return out
+
+
+def indice_conv_forward(features, filters, pairs, num, num_out, inverse, subm):
+    return convolved(features.double(), filters.double(), pairs, num, num_out).to(features.dtype)
+
+
+def indice_conv_backward(features, filters, grad, pairs, num, inverse, subm):
+    found = gradients(lambda x, w: convolved(x, w, pairs, num, len(grad)), grad, features, filters)
+    return [each.to(features.dtype) for each in found]
+
+
+def nms_rotated(dets, scores, order, dets_sorted, labels, iou_threshold, multi_label):
+    """Without labels, which mmdet3d does not use."""
+    shapely = importlib.import_module("shapely")
+    x, y, w, h, yaw = dets.double().numpy().T[:, :, None]
+    u, v = w / 2 * [-1, 1, 1, -1], h / 2 * [-1, -1, 1, 1]
+    cos, sin = np.cos(yaw), np.sin(yaw)
+    boxes = shapely.polygons(np.stack([x + u * cos - v * sin, y + u * sin + v * cos], 2))
+
+    def overlap(i, others):
+        return shapely.area(shapely.intersection(boxes[i], boxes[others]))
+
+    return suppress(scores, shapely.area(boxes), overlap, iou_threshold)
+
+
+def nms(boxes, scores, iou_threshold, offset):
+    low, high = boxes[:, :2].double().numpy(), boxes[:, 2:].double().numpy() + offset
+
+    def overlap(i, others):
+        sides = np.minimum(high[i], high[others]) - np.maximum(low[i], low[others])
+        return sides.clip(min=0).prod(1)
+
+    return suppress(scores, (high - low).prod(1), overlap, iou_threshold)
+
+
+def suppress(scores, areas, overlap, iou_threshold):
+    keep, rest = [], np.argsort(-scores.numpy(), kind="stable")
+    while len(rest):
+        best, rest = rest[0], rest[1:]
+        keep.append(best)
+        common = overlap(best, rest)
+        rest = rest[common <= iou_threshold * (areas[best] + areas[rest] - common)]
+    return torch.tensor(keep)
+
+
+def numpy_of(*tensors):
+    return [each.detach().numpy() for each in tensors]
+
+
+def copy_results(outputs, results):
+    for output, result in zip(outputs, results):
+        output.copy_(torch.from_numpy(result))
+
+
+def furthest_point_sampling_forward(points, temp, idx, b, n, m):
+    copy_results([idx], [reference.furthest_point_sample(*numpy_of(points), m)])
+
+
+def furthest_point_sampling_with_dist_forward(distances, temp, idx, b, n, m):
+    copy_results([idx], [reference.furthest_point_sample_with_dist(*numpy_of(distances), m)])
+
+
+def columns(idx, channels):
+    """Returns indices [B, ...] as those of gather, [B, C, K]."""
+    return idx.long().flatten(1).unsqueeze(1).expand(-1, channels, -1)
+
+
+def gather_points_forward(features, idx, out, **_):
+    out.copy_(features.gather(2, columns(idx, features.shape[1])).view(out.shape))
+
+
+def gather_points_backward(grad, idx, grad_features, **_):
+    sums = grad_features.double()
+    grad_features.copy_(sums.scatter_add(2, columns(idx, sums.shape[1]), grad.flatten(2).double()))
+
+
+def knn_forward(xyz, new_xyz, idx, dist2, b, n, m, nsample):
+    # Of features, too, the kernel reads rows of three numbers.
+    clouds = xyz.flatten()[: b * n * 3], new_xyz.flatten()[: b * m * 3]
+    points = numpy_of(*(each.view(b, -1, 3) for each in clouds))
+    copy_results([dist2, idx], reference.knn(*points, nsample))
+
+
+def ball_query_forward(new_xyz, xyz, idx, b, n, m, min_radius, max_radius, nsample):
+    arguments = (*numpy_of(new_xyz, xyz), min_radius, max_radius, nsample)
+    copy_results([idx], [reference.ball_query(*arguments)])
+
+
+def three_nn_forward(unknown, known, dist2, idx, **_):
+    copy_results([dist2, idx], reference.three_nn(*numpy_of(unknown, known)))
+
+
+def interpolated(features, idx, weights):
+    neighbors = features.gather(2, columns(idx, features.shape[1]))
+    return (neighbors.view(*features.shape[:2], -1, 3) * weights.unsqueeze(1)).sum(3)
+
+
+def three_interpolate_forward(features, idx, weights, out, **_):
+    out.copy_(interpolated(features.double(), idx, weights.double()))
+
+
+def three_interpolate_backward(grad, idx, weights, grad_features, **_):
+    (found,) = gradients(lambda x: interpolated(x, idx, weights.double()), grad, grad_features)
+    grad_features.copy_(found)
+
+
+def points_in_boxes_all_forward(boxes, points, out):
+    copy_results([out], [reference.points_in_boxes_all(*numpy_of(points, boxes))])
+
+
+OF_POINTS = {
+    "ball_query_forward": ball_query_forward,
+    "furthest_point_sampling_forward": furthest_point_sampling_forward,
+    "furthest_point_sampling_with_dist_forward": furthest_point_sampling_with_dist_forward,
+    "gather_points_backward": gather_points_backward,
+    "gather_points_forward": gather_points_forward,
+    "group_points_backward": gather_points_backward,
+    "group_points_forward": gather_points_forward,
+    "knn_forward": knn_forward,
+    "points_in_boxes_all_forward": points_in_boxes_all_forward,
+    "three_interpolate_backward": three_interpolate_backward,
+    "three_interpolate_forward": three_interpolate_forward,
+    "three_nn_forward": three_nn_forward,
+}
+ALL = {
+    **OF_POINTS,
+    "dynamic_point_to_voxel_backward": dynamic_point_to_voxel_backward,
+    "dynamic_point_to_voxel_forward": dynamic_point_to_voxel_forward,
+    "dynamic_voxelize_forward": dynamic_voxelize_forward,
+    "get_indice_pairs_3d_forward": get_indice_pairs_3d_forward,
+    "hard_voxelize_forward": hard_voxelize_forward,
+    "indice_conv_backward": indice_conv_backward,
+    "indice_conv_forward": indice_conv_forward,
+    "nms": nms,
+    "nms_rotated": nms_rotated,
+}
+
+
+def install(patch):
+    """Returns the set of the functions that have been called.
+
+    What a kernel returns, and what those on points write, is compared at each call: given the same
+    arguments, it differs by rounding only, which the layers of a network amplify.
+    """
+    called, extension = set(), sys.modules["mmcv._ext"]
+    close = functools.partial(torch.testing.assert_close, rtol=1e-4, atol=1e-4)
+
+    def checked(name, kernel, definition):
+        def function(*arguments, **named):
+            called.add(name)
+            copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
+            expected = definition(*arguments, **named)
+            if expected is not None:
+                close(kernel(*copies, **named), expected)
+            elif name in OF_POINTS:
+                kernel(*copies, **named)
+                close(copies, list(arguments))
+            return expected
+
+        patch.setattr(extension, name, function)
+
+    for name, definition in ALL.items():
+        checked(name, getattr(extension, name), definition)
+    return called
