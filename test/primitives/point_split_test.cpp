@@ -11,7 +11,7 @@
 namespace mluop::test {
 namespace {
 
-TEST(PointSplit, MiddlesOfAnyPoints) {
+TEST(PrimitivesPointSplit, MiddlesOfAnyPoints) {
   auto random = seeded_random();
   for (const int64_t count : {1, 2, 17, 64, 65, 100, 1000, 5000}) {
     for (const uint32_t values : {1U, 3U, 1000U}) {
@@ -43,7 +43,7 @@ TEST(PointSplit, MiddlesOfAnyPoints) {
 }
 
 // A dimension that is wide only by points that are not finite is not split.
-TEST(PointSplit, WidestDimension) {
+TEST(PrimitivesPointSplit, WidestDimension) {
   const float coordinates[][3] = {{0, 1, 2}, {1, -1, 2}, {0, 0, kInfinity}, {-kInfinity, 0, 0}, {kNan, 9, 9}};
   std::vector<IndexedPoint> points;
   for (const auto& each : coordinates) points.push_back(load_point(each, static_cast<int64_t>(points.size())));

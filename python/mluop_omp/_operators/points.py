@@ -81,11 +81,9 @@ def gather_points_backward(
         "grad_features", shape, grad_output, out
     )
     with handle() as own:
-        query = functions.mluOpOmpGetGatherPointsBackwardWorkspaceSize
         require(
             functions.mluOpOmpGatherPointsBackward(
                 *(own.pointer, grad_desc, grad_data, indices_desc, indices_data),
-                *own.workspace(query, grad_desc, indices_desc, features_desc),
                 *(features_desc, features_data),
             )
         )
