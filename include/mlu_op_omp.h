@@ -409,13 +409,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsForward(mluOpHandle_t handle,
  *
  * Definition: mmcv gather_points_backward, group_points_backward, which add to grad_features in any order;
  *   PointNet++, arXiv:1706.02413. */
-mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsBackward(mluOpHandle_t handle,
-                                                         const mluOpTensorDescriptor_t grad_output_desc,
-                                                         const void* grad_output,
-                                                         const mluOpTensorDescriptor_t indices_desc,
-                                                         const void* indices,
-                                                         const mluOpTensorDescriptor_t grad_features_desc,
-                                                         void* grad_features);
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices,
+    const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
 
 /* Furthest point sampling (PointNet++): chooses points one after the other, each the furthest from those that are
  * chosen before.

@@ -180,11 +180,13 @@ def three_nn_forward(unknown, known, dist2, idx, **_):
 
 def interpolated(features, idx, weights):
     neighbors = features.gather(2, columns(idx, features.shape[1]))
-    return (neighbors.view(*features.shape[:2], -1, 3) * weights.unsqueeze(1)).sum(3)
+    first, second, third = (neighbors.unflatten(2, (-1, 3)) * weights.unsqueeze(1)).unbind(3)
+    return first + second + third
 
 
 def three_interpolate_forward(features, idx, weights, out, **_):
-    out.copy_(interpolated(features.double(), idx, weights.double()))
+    """In the dtype of the features: a center that is rounded otherwise may have other neighbors."""
+    out.copy_(interpolated(features, idx, weights))
 
 
 def three_interpolate_backward(grad, idx, weights, grad_features, **_):

@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using PanelTag = hn::CappedTag<float, kMaxLanes>;
 
-inline constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(PanelTag()));
+inline constexpr auto kPanelLanes = static_cast<int64_t>(hn::MaxLanes(PanelTag()));
 
 // Vector registers of the target; on x86 the better target has the lower number.
 #if (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3) || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
@@ -34,7 +34,7 @@ inline constexpr int kVectorRegisters = 32;
 // a broadcast element of A and the panel's vectors. 32 registers would hold half as many rows again, but a block
 // starts while the one before it stores its sums, and the earlier the fewer these are.
 inline constexpr int kNrVectors = kVectorRegisters == 32 ? 4 : 2;
-inline constexpr int64_t kNr = kNrVectors * kLanes;
+inline constexpr int64_t kNr = kNrVectors * kPanelLanes;
 inline constexpr auto kMr = [](int64_t panel_vectors) -> int64_t {
   constexpr int kOf32Registers[] = {8, 6, 6, 4};
   constexpr int kOf16Registers[] = {12, 6};
@@ -43,7 +43,7 @@ inline constexpr auto kMr = [](int64_t panel_vectors) -> int64_t {
 
 // What the blocks of one panel have in common.
 struct MicrokernelArgs {
-  const float* panel;  // [kc, panel_vectors * kLanes]
+  const float* panel;  // [kc, panel_vectors * kPanelLanes]
   int64_t kc;          // elements of a row of A that are multiplied
   const float* a;      // the first of them, of row 0
   int64_t a_stride;
@@ -62,22 +62,22 @@ HWY_NOINLINE void gemm_microkernel(const MicrokernelArgs& args, const int32_t* H
   hn::Vec<PanelTag> sums[kBlockRows][kBlockVectors];
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
     c[r] = args.c + (int64_t{c_rows[r]} - args.first_c_row) * args.c_stride;
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::LoadU(d, c[r] + v * kLanes);
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::LoadU(d, c[r] + v * kPanelLanes);
   }
   const float* HWY_RESTRICT panel = args.panel;
   const float* a[kBlockRows];
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) a[r] = args.a + a_rows[r] * args.a_stride;
   for (int64_t k = 0; k < args.kc; ++k) {
     hn::Vec<PanelTag> b[kBlockVectors];
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) b[v] = hn::LoadU(d, panel + v * kLanes);
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) b[v] = hn::LoadU(d, panel + v * kPanelLanes);
     HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
       const auto element = hn::Set(d, a[r][k]);
       HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::MulAdd(element, b[v], sums[r][v]);
     }
-    panel += kBlockVectors * kLanes;
+    panel += kBlockVectors * kPanelLanes;
   }
   HWY_UNROLL(24) for (int r = 0; r < kBlockRows; ++r) {
-    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) hn::StoreU(sums[r][v], d, c[r] + v * kLanes);
+    HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) hn::StoreU(sums[r][v], d, c[r] + v * kPanelLanes);
   }
 }
 
@@ -106,7 +106,7 @@ void gemm_rows(const MicrokernelArgs& args, const int32_t* a_rows, const int32_t
 template <class AfterBlock>
 void gemm_panel(int64_t width, const MicrokernelArgs& args, const int32_t* a_rows, const int32_t* c_rows,
                 int64_t count, const AfterBlock& after_block) {
-  const int64_t vectors = width / kLanes;
+  const int64_t vectors = width / kPanelLanes;
   if (vectors == 1) return gemm_rows<1>(args, a_rows, c_rows, count, after_block);
   if constexpr (kNrVectors == 4) {
     if (vectors == 2) return gemm_rows<2>(args, a_rows, c_rows, count, after_block);

@@ -67,7 +67,7 @@ inline void convert(const float* from, float* to, int64_t count) {
 inline void convert(const Half* from, float* to, int64_t count) {
   const PanelTag d;
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
+  for (; i + kPanelLanes <= count; i += kPanelLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
   for (; i < count; ++i) to[i] = mluop::f16_to_f32(from[i]);
 }
 
@@ -90,7 +90,7 @@ struct MatmulStep {
   const MatmulArgs& call;
   const MatmulTile& tile;
   int64_t first, kc, column, filled;
-  int64_t width = round_up(filled, kLanes);
+  int64_t width = round_up(filled, kPanelLanes);
 
   void pack_panels(Task& task) const {
     const T* from = static_cast<const T*>(call.b) + first * call.columns + column;

@@ -22,8 +22,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::backward_filter {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::kLanes;
 using mluop::HWY_NAMESPACE::kNr;
+using mluop::HWY_NAMESPACE::kPanelLanes;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::store_f32;
@@ -89,12 +89,12 @@ HWY_INLINE void prefetch_to_l2(const void* row, int64_t row_bytes) {
   for (int64_t i = 0; i < row_bytes; i += kCacheLine) __builtin_prefetch(static_cast<const char*>(row) + i, 0, 2);
 }
 
-// to[0, width) = from[0, count) in fp32, and zeros; width - count is less than kLanes.
+// to[0, width) = from[0, count) in fp32, and zeros; width - count is less than kPanelLanes.
 template <class T>
 HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, float* to) {
   const PanelTag d;
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
+  for (; i + kPanelLanes <= count; i += kPanelLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
   for (; i < count; ++i) to[i] = mluop::to_f32(from[i]);
   for (; i < width; ++i) to[i] = 0;
 }
@@ -127,7 +127,7 @@ template <class T>
 HWY_INLINE void round_row(const float* from, int64_t count, T* to) {
   const PanelTag d;
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store_f32(hn::LoadU(d, from + i), d, to + i);
+  for (; i + kPanelLanes <= count; i += kPanelLanes) store_f32(hn::LoadU(d, from + i), d, to + i);
   for (; i < count; ++i) round_to(from[i], to + i);
 }
 
@@ -144,7 +144,7 @@ class TileProduct {
     rows_ = std::min(tiling.rows, args_.Ci - row_);
     column_ = number % column_tiles * tiling.columns;
     columns_ = std::min(tiling.columns, args_.Co - column_);
-    width_ = round_up(columns_, kLanes);
+    width_ = round_up(columns_, kPanelLanes);
     features_ = static_cast<const T*>(args_.features) + row_;
     output_grad_ = static_cast<const T*>(args_.output_grad) + column_;
     feature_in_place_ = is_read_in_place<T>(args_.Ci);
@@ -211,7 +211,7 @@ class TileProduct {
   // Adds the products of the rows found, and prefetches the rows of the next batch between blocks.
   void multiply_batch(int64_t pairs, const PairBatch& next) {
     const int64_t panels = ceil_div(width_, kNr);
-    const int64_t blocks = panels * ceil_div(rows_, kOuterProductMr(std::min(width_, kNr) / kLanes));
+    const int64_t blocks = panels * ceil_div(rows_, kOuterProductMr(std::min(width_, kNr) / kPanelLanes));
     const int64_t step = ceil_div(next.count, blocks);
     int64_t prefetched = 0;
     const auto prefetch_step = [&] {
@@ -331,18 +331,18 @@ void add_rows(const float* partials, int64_t terms, int64_t stride, int64_t coun
   const PanelTag d;
   constexpr int kVectors = 8;
   int64_t i = 0;
-  for (; i + kVectors * kLanes <= count; i += kVectors * kLanes) {
+  for (; i + kVectors * kPanelLanes <= count; i += kVectors * kPanelLanes) {
     hn::Vec<PanelTag> sums[kVectors];
     const float* from = partials + i;
     HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) sums[v] = hn::LoadU(d, from + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) sums[v] = hn::LoadU(d, from + v * kPanelLanes);
     for (int64_t t = 1; t < terms; ++t) {
       from += stride;
       HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], hn::LoadU(d, from + v * kLanes));
+      for (int v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], hn::LoadU(d, from + v * kPanelLanes));
     }
     HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) store_f32(sums[v], d, out + i + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) store_f32(sums[v], d, out + i + v * kPanelLanes);
   }
   for (; i < count; ++i) {
     float sum = partials[i];

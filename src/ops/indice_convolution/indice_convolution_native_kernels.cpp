@@ -23,10 +23,10 @@ namespace mluop::indice_convolution::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::gemm_panel;
-using mluop::HWY_NAMESPACE::kLanes;
 using mluop::HWY_NAMESPACE::kMr;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kPacked;
+using mluop::HWY_NAMESPACE::kPanelLanes;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::MicrokernelArgs;
@@ -55,7 +55,7 @@ void copy_vectors(const T* from, int64_t ci_stride, int64_t inputs, int64_t outp
     if (ci + kPrefetchedRows < inputs) {
       prefetch_row<Use::kReadOnce>(from + kPrefetchedRows * ci_stride, outputs * int64_t{sizeof(T)});
     }
-    for (int64_t co = 0; co < outputs; co += kLanes) hn::Store(load_f32(d, from + co), d, to + co);
+    for (int64_t co = 0; co < outputs; co += kPanelLanes) hn::Store(load_f32(d, from + co), d, to + co);
   }
 }
 
@@ -63,12 +63,12 @@ void copy_vectors(const T* from, int64_t ci_stride, int64_t inputs, int64_t outp
 template <class T>
 void copy_squares(const T* from, int64_t co_stride, int64_t inputs, int64_t outputs, float* to, int64_t stride) {
   const PanelTag d;
-  for (int64_t co = 0; co < outputs; co += kLanes) {
-    for (int64_t ci = 0; ci < inputs; ci += kLanes * kPacked<T>) {
-      hn::Vec<PanelTag> columns[kLanes];
+  for (int64_t co = 0; co < outputs; co += kPanelLanes) {
+    for (int64_t ci = 0; ci < inputs; ci += kPanelLanes * kPacked<T>) {
+      hn::Vec<PanelTag> columns[kPanelLanes];
       load_transposed(d, from + co * co_stride + ci, co_stride, columns);
       float* row = to + ci * stride + co;
-      HWY_UNROLL(16) for (int64_t j = 0; j < kLanes; ++j) {
+      HWY_UNROLL(16) for (int64_t j = 0; j < kPanelLanes; ++j) {
         hn::Store(unpack<T, 0>(d, columns[j]), d, row);
         row += stride;
         if constexpr (kPacked<T> == 2) {
@@ -86,13 +86,13 @@ template <class T>
 void pack_panel(const Args& args, int64_t k, int64_t co, int64_t outputs, float* to) {
   const FilterStrides& strides = args.strides;
   const T* from = static_cast<const T*>(args.filters) + k * strides.k + co * strides.co;
-  const int64_t stride = round_up(outputs, kLanes);
-  int64_t copied_inputs = 0, copied_outputs = outputs / kLanes * kLanes;
+  const int64_t stride = round_up(outputs, kPanelLanes);
+  int64_t copied_inputs = 0, copied_outputs = outputs / kPanelLanes * kPanelLanes;
   if (strides.co == 1) {
     copied_inputs = args.Ci;
     copy_vectors(from, strides.ci, copied_inputs, copied_outputs, to, stride);
   } else if (strides.ci == 1) {
-    copied_inputs = args.Ci / (kLanes * kPacked<T>)*(kLanes * kPacked<T>);
+    copied_inputs = args.Ci / (kPanelLanes * kPacked<T>)*(kPanelLanes * kPacked<T>);
     copy_squares(from, strides.co, copied_inputs, copied_outputs, to, stride);
   }
   // What is left: some outputs of the inputs that have been copied, and the other inputs.
@@ -107,7 +107,7 @@ void pack_panel(const Args& args, int64_t k, int64_t co, int64_t outputs, float*
 
 template <class T>
 void pack_filters(const PackArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t channels = round_up(args.Co, kLanes);
+  const int64_t channels = round_up(args.Co, kPanelLanes);
   const int64_t panels = ceil_div(channels, kNr);
   for (int64_t item = begin; item < end; ++item) {
     const int64_t k = item / panels;
@@ -151,7 +151,7 @@ class Convolution {
       : args_(args),
         tile_(tile),
         stream_(stream),
-        all_channels_(round_up(args.Co, kLanes)),
+        all_channels_(round_up(args.Co, kPanelLanes)),
         channel_(channel),
         channels_(std::min(args.tiling.output_channels, all_channels_ - channel)) {}
 
@@ -184,7 +184,7 @@ class Convolution {
   // A lower bound of the number of microkernel blocks in the products of `pairs` pairs.
   int64_t block_count(int64_t pairs) const {
     const int64_t panels = ceil_div(args_.Ci, args_.tiling.input_channels) * std::max(channels_ / kNr, int64_t{1});
-    return panels * ceil_div(pairs, kMr(std::min(channels_, kNr) / kLanes));
+    return panels * ceil_div(pairs, kMr(std::min(channels_, kNr) / kPanelLanes));
   }
 
   // Adds the products of a batch to the sums, and prefetches rows of the next batch between blocks.
@@ -229,7 +229,7 @@ class Convolution {
   // Converts channels [input, input + width) of the batch's rows to fp32.
   void convert_rows(const PairBatch& batch, int64_t input, int64_t width) {
     const PanelTag d;
-    const int64_t whole = width / kLanes * kLanes;
+    const int64_t whole = width / kPanelLanes * kPanelLanes;
     // Local copies: members would be loaded again after each vector store, which may alias them.
     const T* const features = static_cast<const T*>(args_.features) + input;
     const int32_t* const inputs = batch.inputs;
@@ -237,7 +237,7 @@ class Convolution {
     float* to = tile_.features;
     for (int64_t i = 0; i < count; ++i, to += stride) {
       const T* from = features + inputs[i] * row_stride;
-      for (int64_t j = 0; j < whole; j += kLanes) hn::Store(load_f32(d, from + j), d, to + j);
+      for (int64_t j = 0; j < whole; j += kPanelLanes) hn::Store(load_f32(d, from + j), d, to + j);
       for (int64_t j = whole; j < width; ++j) to[j] = mluop::f16_to_f32(from[j]);
     }
   }
@@ -263,7 +263,8 @@ class Convolution {
     T* const halves = tile_.output;
     for (int64_t first = 0; first < count; first += max) {
       const int64_t converted = std::min(max, count - first);
-      for (int64_t i = 0; i < converted; i += kLanes) store_f32(hn::LoadU(d, sums + first + i), d, halves + i);
+      for (int64_t i = 0; i < converted; i += kPanelLanes)
+        store_f32(hn::LoadU(d, sums + first + i), d, halves + i);
       copy(reinterpret_cast<uint16_t*>(out + first), reinterpret_cast<const uint16_t*>(halves), converted);
     }
   }

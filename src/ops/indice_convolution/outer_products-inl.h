@@ -19,8 +19,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::backward_filter {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::kLanes;
 using mluop::HWY_NAMESPACE::kNrVectors;
+using mluop::HWY_NAMESPACE::kPanelLanes;
 using mluop::HWY_NAMESPACE::kVectorRegisters;
 using mluop::HWY_NAMESPACE::PanelTag;
 
@@ -51,7 +51,7 @@ HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_
   hn::Vec<PanelTag> sums[kBlockRows][kBlockVectors];
   HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
     HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
-      sums[r][v] = args.starts ? hn::Zero(d) : hn::LoadU(d, to + r * args.sum_stride + v * kLanes);
+      sums[r][v] = args.starts ? hn::Zero(d) : hn::LoadU(d, to + r * args.sum_stride + v * kPanelLanes);
     }
   }
   const float* const* const features = args.features;
@@ -64,7 +64,7 @@ HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_
     asm("" : "+r"(feature), "+r"(panel));
     hn::Vec<PanelTag> b[kBlockVectors];
     HWY_UNROLL(4)
-    for (int v = 0; v < kBlockVectors; ++v) b[v] = hn::LoadU(d, panel + v * kLanes);
+    for (int v = 0; v < kBlockVectors; ++v) b[v] = hn::LoadU(d, panel + v * kPanelLanes);
     HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
       const auto element = hn::Set(d, feature[r]);
       HWY_UNROLL(4)
@@ -73,7 +73,7 @@ HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_
   }
   HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
     HWY_UNROLL(4) for (int v = 0; v < kBlockVectors; ++v) {
-      hn::StoreU(sums[r][v], d, to + r * args.sum_stride + v * kLanes);
+      hn::StoreU(sums[r][v], d, to + r * args.sum_stride + v * kPanelLanes);
     }
   }
 }
@@ -103,7 +103,7 @@ void outer_product_rows(const OuterProductArgs& args, int64_t rows, const AfterB
 template <class AfterBlock>
 void outer_product_panel(int64_t width, const OuterProductArgs& args, int64_t rows,
                          const AfterBlock& after_block) {
-  const int64_t vectors = width / kLanes;
+  const int64_t vectors = width / kPanelLanes;
   if (vectors == 1) return outer_product_rows<1>(args, rows, after_block);
   if constexpr (kNrVectors == 4) {
     if (vectors == 2) return outer_product_rows<2>(args, rows, after_block);
