@@ -435,8 +435,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsBackward(
  *   A distance of NaN is not less than any number: a point with a coordinate that is not finite remains at 1e10,
  *   and repeats from where it is chosen. Points more than 1e5 apart tie.
  * Determinism: the result is exact: that of the serial definition in fp32, at every thread count and on every
- *   instruction set. Products are rounded before they are added; CUDA compilers fuse both, so that the nearly
- *   equal distances of other than coarse coordinates may compare otherwise.
+ *   instruction set. Squares are rounded before they are added. CUDA compilers fuse the two: of points that are
+ *   almost equally far, mmcv's kernel may choose another one.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm. Batches run in parallel; the points of one do not.
  * Memory: a workspace, at any address, of the size that the query returns: about 40 bytes a point.
  *
