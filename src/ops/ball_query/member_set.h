@@ -1,0 +1,80 @@
+// The members of a ball in any order, which are then taken in ascending order: a bitmap.
+#pragma once
+
+#include <hwy/base.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/sizes.h"
+
+namespace mluop::ball_query::native {
+
+class MemberSet {
+ public:
+  // A vector is stored at a time, of which elements past the members do not count.
+  static constexpr int64_t kMaxLanes = 16;
+
+  // In NRAM; empty.
+  MemberSet(Arena& nram, int64_t points)
+      : words_count_(ceil_div(points, kWordBits)),
+        summary_count_(ceil_div(words_count_, kWordBits)),
+        listed_(nram.take<int32_t>("listed members", {kMaxListed + kMaxLanes})),
+        words_(nram.take<uint64_t>("members", {words_count_})),
+        summary_(nram.take<uint64_t>("words with members", {summary_count_})) {}
+
+  void clear() {
+    std::fill_n(words_, words_count_, 0);
+    std::fill_n(summary_, summary_count_, 0);
+  }
+
+  // Where the next members are stored, and their number once they are.
+  HWY_INLINE int32_t* next() const { return listed_ + listed_count_; }
+  HWY_INLINE void advance(int64_t count) {
+    listed_count_ += count;
+    if (listed_count_ > kMaxListed) insert_listed();
+  }
+
+  // Calls take(member) for each member, once, in ascending order. The set is then empty.
+  template <class Take>
+  HWY_INLINE void take_ascending(const Take& take) {
+    insert_listed();
+    for (int64_t i = 0; i < summary_count_; ++i) {
+      for_each_bit(summary_[i], [&](int bit) {
+        const int64_t word = i * kWordBits + bit;
+        for_each_bit(words_[word], [&](int member) { take(word * kWordBits + member); });
+        words_[word] = 0;
+      });
+      summary_[i] = 0;
+    }
+  }
+
+ private:
+  static constexpr int64_t kWordBits = 64;
+  static constexpr int64_t kMaxListed = 1024;
+
+  template <class Visit>
+  HWY_INLINE static void for_each_bit(uint64_t bits, const Visit& visit) {
+    for (; bits != 0; bits &= bits - 1) visit(std::countr_zero(bits));
+  }
+
+  HWY_INLINE void insert_listed() {
+    for (int64_t i = 0; i < listed_count_; ++i) {
+      const auto member = static_cast<uint32_t>(listed_[i]);
+      const uint32_t word = member / kWordBits;
+      words_[word] |= uint64_t{1} << (member % kWordBits);
+      summary_[word / kWordBits] |= uint64_t{1} << (word % kWordBits);
+    }
+    listed_count_ = 0;
+  }
+
+  int64_t words_count_, summary_count_;
+  int64_t listed_count_ = 0;
+  int32_t* listed_;    // [kMaxListed + kMaxLanes]
+  uint64_t* words_;    // [words_count_], a bit for each point
+  uint64_t* summary_;  // [summary_count_], a bit for each word that is not 0
+};
+
+}  // namespace mluop::ball_query::native
