@@ -38,6 +38,8 @@ struct PointGrid {
   static constexpr int64_t kMaxParts = 4;
   // The integers up to here are fp32 numbers.
   static constexpr int64_t kMaxCells = 1 << 24;
+  // Of find_runs(): 4 x 4 rows of cells, which no side more than half a diameter exceeds.
+  static constexpr int64_t kMaxRuns = 16;
   // Vectors may be loaded that begin before the end of a run.
   static constexpr int64_t kPadding = 16;
 
@@ -62,24 +64,28 @@ struct PointGrid {
   // ends of the cells, which are the begins of the next ones.
   int32_t* next_places(int64_t b, int64_t part) const { return places + (b * parts + part) * place_count() + 1; }
 
-  // Calls visit(begin, end) for runs of sorted points that include all finite ones whose coordinates differ from
-  // the center's by `radius` at most. A point p >= c - radius is not below c - radius rounded to fp32, as rounding
-  // is monotonic and p is an fp32 number, and so is not in a lower cell; likewise for c + radius.
-  template <class Visit>
-  HWY_INLINE void for_each_run(int64_t b, const float (&center)[3], float radius, const Visit& visit) const {
+  // Finds runs of sorted points that include all finite ones whose coordinates differ from the center's by `radius`
+  // at most, and returns their number; kMaxRuns + 1 if there are more. A point p >= c - radius is not below
+  // c - radius rounded to fp32, as rounding is monotonic and p is an fp32 number, and so is not in a lower cell;
+  // likewise for c + radius.
+  HWY_INLINE int64_t find_runs(int64_t b, const float (&center)[3], float radius, Range (&runs)[kMaxRuns]) const {
     const GridCells& grid = cells[b];
     int64_t first[3], last[3];
     for (int dim = 0; dim < 3; ++dim) {
       first[dim] = grid.cell(dim, center[dim] - radius);
       last[dim] = grid.cell(dim, center[dim] + radius);
     }
+    if ((last[1] - first[1] + 1) * (last[2] - first[2] + 1) > kMaxRuns) return kMaxRuns + 1;
     const int32_t* const ends = next_places(b, parts - 1);
+    int64_t count = 0;
     for (int64_t z = first[2]; z <= last[2]; ++z) {
       for (int64_t y = first[1]; y <= last[1]; ++y) {
         const int64_t row = (z * grid.extent(1) + y) * grid.extent(0);
-        visit(int64_t{ends[row + first[0] - 1]}, int64_t{ends[row + last[0]]});
+        runs[count] = {ends[row + first[0] - 1], ends[row + last[0]]};
+        count += runs[count].size() > 0 ? 1 : 0;
       }
     }
+    return count;
   }
 
   const PointPlanes& planes;

@@ -84,10 +84,8 @@ class Row {
   HWY_INLINE bool is_full() const { return count_ == nsample_; }
   HWY_INLINE int64_t count() const { return count_; }
 
-  // Appends a point if there is room.
-  HWY_INLINE void append(int64_t n) {
-    if (!is_full()) to_[count_++] = static_cast<int32_t>(n);
-  }
+  // Appends all members, as far as there is room, to an empty row.
+  HWY_INLINE void take(MemberSet& members) { count_ = members.take_ascending(to_, nsample_); }
 
   // Appends the points of a mask that is not empty, as far as there is room; `n` is the point of its first lane.
   HWY_INLINE void append(Mask mask, int64_t n) {
@@ -150,23 +148,25 @@ HWY_INLINE bool compare_near(const KernelArgs& args, int64_t b, const Ball<T, kF
   const D d;
   const Di di;
   const PointGrid& grid = *args.grid;
+  Range runs[PointGrid::kMaxRuns];
+  const int64_t run_count = grid.find_runs(b, ball.center(), args.grid_radius, runs);
+  if (run_count > PointGrid::kMaxRuns) return false;
   int64_t candidates = 0;
-  grid.for_each_run(b, ball.center(), args.grid_radius,
-                    [&](int64_t begin, int64_t end) { candidates += end - begin; });
+  for (int64_t i = 0; i < run_count; ++i) candidates += runs[i].size();
   if (candidates > args.max_candidates) return false;
   const float *x = grid.plane(b, 0), *y = grid.plane(b, 1), *z = grid.plane(b, 2);
   const int32_t* const indices = grid.sorted_indices(b);
-  grid.for_each_run(b, ball.center(), args.grid_radius, [&](int64_t begin, int64_t end) {
+  for (int64_t i = 0; i < run_count; ++i) {
     // Points past the end are of other cells. Those that are members are inserted, perhaps twice.
-    for (int64_t at = begin; at < end; at += kLanes) {
+    for (int64_t at = runs[i].begin; at < runs[i].end; at += kLanes) {
       const Mask near = ball.candidates(x + at, y + at, z + at);
       if (!std::is_same_v<T, float> && hn::AllFalse(d, near)) continue;
       const auto found = hn::RebindMask(di, ball.members(near, x + at, y + at, z + at));
       hn::StoreU(hn::Compress(hn::LoadU(di, indices + at), found), di, members.next());
       members.advance(static_cast<int64_t>(hn::CountTrue(di, found)));
     }
-  });
-  members.take_ascending([&](int64_t n) { row.append(n); });
+  }
+  row.take(members);
   return true;
 }
 

@@ -37,28 +37,26 @@ class MemberSet {
     if (listed_count_ > kMaxListed) insert_listed();
   }
 
-  // Calls take(member) for each member, once, in ascending order. The set is then empty.
-  template <class Take>
-  HWY_INLINE void take_ascending(const Take& take) {
+  // Writes the members in ascending order, each once, as far as there is room. Returns how many. The set is then
+  // empty.
+  HWY_INLINE int64_t take_ascending(int32_t* to, int64_t room) {
     insert_listed();
+    int64_t count = 0;
     for (int64_t i = 0; i < summary_count_; ++i) {
-      for_each_bit(summary_[i], [&](int bit) {
-        const int64_t word = i * kWordBits + bit;
-        for_each_bit(words_[word], [&](int member) { take(word * kWordBits + member); });
+      for (; summary_[i] != 0; summary_[i] &= summary_[i] - 1) {
+        const int64_t word = i * kWordBits + std::countr_zero(summary_[i]);
+        for (uint64_t bits = words_[word]; bits != 0 && count < room; bits &= bits - 1) {
+          to[count++] = static_cast<int32_t>(word * kWordBits + std::countr_zero(bits));
+        }
         words_[word] = 0;
-      });
-      summary_[i] = 0;
+      }
     }
+    return count;
   }
 
  private:
   static constexpr int64_t kWordBits = 64;
   static constexpr int64_t kMaxListed = 1024;
-
-  template <class Visit>
-  HWY_INLINE static void for_each_bit(uint64_t bits, const Visit& visit) {
-    for (; bits != 0; bits &= bits - 1) visit(std::countr_zero(bits));
-  }
 
   HWY_INLINE void insert_listed() {
     for (int64_t i = 0; i < listed_count_; ++i) {
