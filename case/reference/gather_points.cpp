@@ -1,5 +1,6 @@
 #include "reference/gather_points.h"
 
+#include <cstddef>
 #include <vector>
 
 #include "reference/half.h"

@@ -181,23 +181,36 @@ GridCells cells_of(const GridBounds& bounds, double side, int64_t max_cells) {
   return cells;
 }
 
+Evenly parts_of(const PointGrid& grid) { return {grid.planes.B * grid.parts}; }
+
+int task_dim_of_parts(const PointGrid& grid) {
+  constexpr int64_t kPointBytes = 12;
+  return choose_task_dim(parts_of(grid).total, grid.planes.B * grid.planes.size() * kPointBytes);
+}
+
 }  // namespace
 
 MLUOP_EXPORT_KERNEL(find_bounds_kernel, find_bounds, PointGrid);
 MLUOP_EXPORT_KERNEL(count_points_kernel, count_points, PointGrid);
 MLUOP_EXPORT_KERNEL(move_points_kernel, move_points, PointGrid);
 
-void build_grid(Context& context, const PointGrid& grid, float side) {
+int64_t choose_cells(Context& context, const PointGrid& grid, float side) {
+  launch(context, "find_bounds", task_dim_of_parts(grid), parts_of(grid), find_bounds_kernel(), grid);
+  int64_t count = 0;
+  for (int64_t b = 0; b < grid.planes.B; ++b) {
+    grid.cells[b] = cells_of(bounds_of(grid, b), side, grid.max_cells);
+    count += grid.cells[b].count();
+  }
+  return count;
+}
+
+void sort_points(Context& context, const PointGrid& grid) {
   const int64_t B = grid.planes.B;
-  const Evenly parts{B * grid.parts};
-  constexpr int64_t kPointBytes = 16;
-  const int64_t bytes = B * grid.planes.size() * kPointBytes;
-  const int task_dim = choose_task_dim(parts.total, bytes);
-  launch(context, "find_bounds", task_dim, parts, find_bounds_kernel(), grid);
-  for (int64_t b = 0; b < B; ++b) grid.cells[b] = cells_of(bounds_of(grid, b), side, grid.max_cells);
-  launch(context, "count_points", task_dim, parts, count_points_kernel(), grid);
-  launch<PointGrid>(context, "scan_cells", choose_task_dim(B, bytes), Evenly{B}, scan_cells, grid);
-  launch(context, "move_points", task_dim, parts, move_points_kernel(), grid);
+  const int task_dim = task_dim_of_parts(grid);
+  launch(context, "count_points", task_dim, parts_of(grid), count_points_kernel(), grid);
+  launch<PointGrid>(context, "scan_cells", static_cast<int>(std::min<int64_t>(task_dim, B)), Evenly{B}, scan_cells,
+                    grid);
+  launch(context, "move_points", task_dim, parts_of(grid), move_points_kernel(), grid);
 }
 
 }  // namespace mluop

@@ -38,7 +38,7 @@ struct PointGrid {
   static constexpr int64_t kMaxParts = 4;
   // The integers up to here are fp32 numbers.
   static constexpr int64_t kMaxCells = 1 << 24;
-  // Of find_runs(): 4 x 4 rows of cells, which no side more than half a diameter exceeds.
+  // Of find_runs(): with sides above the radius, there are 3 x 3 rows of cells, and few more by roundings.
   static constexpr int64_t kMaxRuns = 16;
   // Vectors may be loaded that begin before the end of a run.
   static constexpr int64_t kPadding = 16;
@@ -99,8 +99,11 @@ struct PointGrid {
   int32_t* indices;        // [B, sorted_size()], in the batch
 };
 
-// Sorts the points of the planes into cells of sides of about `side`; longer ones if that are too many cells.
-// The result does not depend on the number of parts. Linear cost.
-void build_grid(Context& context, const PointGrid& grid, float side);
+// Chooses cells of sides of about `side`; longer ones if that are too many cells. Returns their number in all
+// batches. Cost: a read of the coordinates.
+int64_t choose_cells(Context& context, const PointGrid& grid, float side);
+
+// Sorts the points into the chosen cells. The result does not depend on the number of parts. Linear cost.
+void sort_points(Context& context, const PointGrid& grid);
 
 }  // namespace mluop

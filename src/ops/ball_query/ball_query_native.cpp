@@ -17,20 +17,22 @@ constexpr int64_t kCompareBytes = 4;
 // Centers whose balls fill early cost less than others.
 constexpr int64_t kChunksPerTask = 16;
 
-// Costs in comparisons of a center with a point, measured on an AMD EPYC with AVX-512: of a grid, for each point;
-// of a search in it, and of each of its candidates.
-constexpr double kLaunchCost = 100000;
+// Costs in comparisons of a center with a point, measured on an AMD EPYC with AVX-512: of a member that is found by
+// comparisons in ascending order; of a search in a grid, and of each of its candidates; of the grid, for each point.
+constexpr double kMemberCost = 120;
+constexpr double kSearchCost = 800;
+constexpr double kCandidateCost = 4.5;
 constexpr double kSortCost = 60;
-constexpr double kSearchCost = 500;
-constexpr double kCandidateCost = 3;
+constexpr double kLaunchesCost = 100000;
 // The part of the points in the cells around a center that are in its ball: that of a ball with a radius of a side
 // in 3 x 3 x 3 cells.
 constexpr double kMemberShare = 0.155;
 
 constexpr int64_t kProbes = 16;
-// With fewer centers of a batch, or points, a grid does not pay.
+// With fewer centers of a batch, points of a batch or cells of a batch, a grid does not pay.
 constexpr int64_t kMinCenters = 128;
 constexpr int64_t kMinPoints = 512;
+constexpr int64_t kMinCells = 64;
 
 bool may_use_grid(const Context& context, const Args& args) {
   return args.M >= kMinCenters && args.N >= kMinPoints && bytes_of<MemberSet>(args.N) <= context.nram_capacity;
@@ -65,28 +67,31 @@ float coordinate_radius(float squared_radius) {
   return static_cast<float>(std::sqrt(double{squared_radius}) * (1 + kRelativeError) + kAbsoluteError);
 }
 
-// The number of candidates up to which a search costs less than comparisons with all points until the ball is
-// full: kSearchCost + kCandidateCost * c < min(N, nsample * N / (kMemberShare * c)).
+// The number c of candidates up to which a search costs less than comparisons with all points, whether the ball
+// becomes full or not:
+// kSearchCost + kCandidateCost * c = nsample * N / (kMemberShare * c) + kMemberCost * nsample or = N.
 int64_t max_candidates(const Args& args) {
   const auto N = static_cast<double>(args.N), nsample = static_cast<double>(args.nsample);
-  const double half_search = kSearchCost / (2 * kCandidateCost);
+  const double middle = (kMemberCost * nsample - kSearchCost) / (2 * kCandidateCost);
   const double until_full = nsample * N / (kMemberShare * kCandidateCost);
-  return static_cast<int64_t>(std::min((N - kSearchCost) / kCandidateCost,
-                                       std::sqrt(half_search * half_search + until_full) - half_search));
+  return static_cast<int64_t>(
+      std::min(middle + std::sqrt(middle * middle + until_full), (N - kSearchCost) / kCandidateCost));
 }
 
-// Whether a grid saves more comparisons than it costs, by what the probes have compared.
+// Whether searches in a grid save more than it costs, by what the probes have compared.
 bool grid_pays(const Args& args, const Probes& probes) {
-  double compared = 0, found = 0;
-  for (int64_t i = 0; i < args.B * probes.count; ++i) {
-    compared += static_cast<double>(probes.results[i].compared);
-    found += static_cast<double>(probes.results[i].found);
+  const auto N = static_cast<double>(args.N);
+  const int64_t probe_count = args.B * probes.count;
+  double saved = 0;
+  for (int64_t i = 0; i < probe_count; ++i) {
+    const auto compared = static_cast<double>(probes.results[i].compared);
+    const auto found = static_cast<double>(probes.results[i].found);
+    const double candidates = found * N / (compared * kMemberShare);
+    saved += std::max(0.0, compared + kMemberCost * found - kSearchCost - kCandidateCost * candidates);
   }
-  const auto B = static_cast<double>(args.B), N = static_cast<double>(args.N);
-  const auto centers = static_cast<double>(args.B * probes.count);
-  const double candidates = found * N / (compared * kMemberShare);
-  const double saved = compared / centers - kSearchCost - kCandidateCost * candidates;
-  return saved * static_cast<double>(args.center_count()) > kSortCost * N * B + kLaunchCost;
+  const auto centers = static_cast<double>(args.center_count());
+  const double grid_cost = kSortCost * N * static_cast<double>(args.B) + kLaunchesCost;
+  return saved / static_cast<double>(probe_count) * centers > grid_cost;
 }
 
 }  // namespace
@@ -114,9 +119,10 @@ void run(Call& call, const Args& args) {
   if (with_grid) {
     const int64_t probes = args.B * memory.probes.count;
     launch(context, "probe", choose_compare_task_dim(probes), Evenly{probes}, probe_kernel(args), kernel_args);
-    if (grid_pays(args, memory.probes)) {
-      // Sides above the radius: a ball extends over 3 cells.
-      build_grid(context, *memory.grid, kernel_args.grid_radius * (1 + 0x1p-10F));
+    // Sides above the radius: a ball extends over 3 cells.
+    const float side = kernel_args.grid_radius * (1 + 0x1p-10F);
+    if (grid_pays(args, memory.probes) && choose_cells(context, *memory.grid, side) >= kMinCells * args.B) {
+      sort_points(context, *memory.grid);
       kernel_args.grid = &*memory.grid;
     }
   }

@@ -16,8 +16,8 @@ struct Probes {
     int64_t compared, found;  // points, and members of them
   };
 
-  int64_t center(int64_t probe) const { return probe * step; }
-  bool contain(int64_t m) const { return m < count * step && m % step == 0; }
+  int64_t center(int64_t probe) const { return probe * step + step / 2; }
+  bool contain(int64_t m) const { return m < count * step && m % step == step / 2; }
 
   int64_t count;  // of a batch; 0: none
   int64_t step;
