@@ -28,6 +28,9 @@ constexpr double kLaunchesCost = 100000;
 // in 3 x 3 x 3 cells.
 constexpr double kMemberShare = 0.155;
 
+// Fewer members than expected do not make a search of this part of the points much slower than comparisons.
+constexpr double kMaxCandidateShare = 0.5;
+
 constexpr int64_t kProbes = 16;
 // With fewer centers of a batch, points of a batch or cells of a batch, a grid does not pay.
 constexpr int64_t kMinCenters = 128;
@@ -67,15 +70,13 @@ float coordinate_radius(float squared_radius) {
   return static_cast<float>(std::sqrt(double{squared_radius}) * (1 + kRelativeError) + kAbsoluteError);
 }
 
-// The number c of candidates up to which a search costs less than comparisons with all points, whether the ball
-// becomes full or not:
-// kSearchCost + kCandidateCost * c = nsample * N / (kMemberShare * c) + kMemberCost * nsample or = N.
+// The number of candidates up to which a search costs less than comparisons until the ball is full. It is the c with
+// kSearchCost + kCandidateCost * c = nsample * N / (kMemberShare * c) + kMemberCost * nsample.
 int64_t max_candidates(const Args& args) {
   const auto N = static_cast<double>(args.N), nsample = static_cast<double>(args.nsample);
   const double middle = (kMemberCost * nsample - kSearchCost) / (2 * kCandidateCost);
   const double until_full = nsample * N / (kMemberShare * kCandidateCost);
-  return static_cast<int64_t>(
-      std::min(middle + std::sqrt(middle * middle + until_full), (N - kSearchCost) / kCandidateCost));
+  return static_cast<int64_t>(std::min(middle + std::sqrt(middle * middle + until_full), kMaxCandidateShare * N));
 }
 
 // Whether searches in a grid save more than it costs, by what the probes have compared.

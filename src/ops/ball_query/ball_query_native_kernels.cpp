@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <type_traits>
 
@@ -84,8 +85,10 @@ class Row {
   HWY_INLINE bool is_full() const { return count_ == nsample_; }
   HWY_INLINE int64_t count() const { return count_; }
 
-  // Appends all members, as far as there is room, to an empty row.
-  HWY_INLINE void take(MemberSet& members) { count_ = members.take_ascending(to_, nsample_); }
+  // Takes the members of the set in ascending order, as far as there is room. The row is empty before.
+  HWY_INLINE void take(MemberSet& members) {
+    count_ = members.is_few() ? take_few(members) : members.take_ascending(to_, nsample_);
+  }
 
   // Appends the points of a mask that is not empty, as far as there is room; `n` is the point of its first lane.
   HWY_INLINE void append(Mask mask, int64_t n) {
@@ -110,6 +113,27 @@ class Row {
   }
 
  private:
+  // The place of a member is the number of lesser ones.
+  HWY_INLINE int64_t take_few(MemberSet& members) const {
+    const Di di;
+    const int64_t count = members.count(), padded = round_up(count, kLanes);
+    int32_t* const listed = members.listed();
+    std::fill(listed + count, listed + padded, std::numeric_limits<int32_t>::max());
+    int32_t sorted[MemberSet::kMaxFew];
+    for (int64_t i = 0; i < count; ++i) {
+      const auto member = hn::Set(di, listed[i]);
+      size_t place = 0;
+      for (int64_t j = 0; j < padded; j += kLanes) {
+        place += hn::CountTrue(di, hn::Lt(hn::Load(di, listed + j), member));
+      }
+      sorted[place] = listed[i];
+    }
+    members.forget();
+    const int64_t taken = std::min(count, nsample_);
+    std::copy_n(sorted, taken, to_);
+    return taken;
+  }
+
   int32_t* to_;
   int64_t nsample_;
   int64_t count_ = 0;
@@ -157,11 +181,11 @@ HWY_INLINE bool compare_near(const KernelArgs& args, int64_t b, const Ball<T, kF
   const float *x = grid.plane(b, 0), *y = grid.plane(b, 1), *z = grid.plane(b, 2);
   const int32_t* const indices = grid.sorted_indices(b);
   for (int64_t i = 0; i < run_count; ++i) {
-    // Points past the end are of other cells. Those that are members are inserted, perhaps twice.
     for (int64_t at = runs[i].begin; at < runs[i].end; at += kLanes) {
-      const Mask near = ball.candidates(x + at, y + at, z + at);
+      const Mask near =
+          hn::And(hn::FirstN(d, static_cast<size_t>(runs[i].end - at)), ball.candidates(x + at, y + at, z + at));
       if (!std::is_same_v<T, float> && hn::AllFalse(d, near)) continue;
-      const auto found = hn::RebindMask(di, ball.members(near, x + at, y + at, z + at));
+      const auto found = hn::RebindMask(di, hn::And(near, ball.members(near, x + at, y + at, z + at)));
       hn::StoreU(hn::Compress(hn::LoadU(di, indices + at), found), di, members.next());
       members.advance(static_cast<int64_t>(hn::CountTrue(di, found)));
     }
