@@ -17,13 +17,15 @@ constexpr int64_t kCompareBytes = 4;
 // Centers whose balls fill early cost less than others.
 constexpr int64_t kChunksPerTask = 16;
 
-// Costs in comparisons of a center with a point, measured on an AMD EPYC with AVX-512: of a member that is found by
-// comparisons in ascending order; of a search in a grid, and of each of its candidates; of the grid, for each point.
-constexpr double kMemberCost = 120;
-constexpr double kSearchCost = 800;
-constexpr double kCandidateCost = 4.5;
-constexpr double kSortCost = 60;
-constexpr double kLaunchesCost = 100000;
+// Costs in comparisons of a center with a point, measured on an AMD EPYC. The time of a comparison is that of vectors
+// of points; mispredicted branches and steps of single points take a constant time.
+struct Costs {
+  const double vector_size = static_cast<double>(vector_points());
+  const double member = 7.5 * vector_size;         // that is found by comparisons in ascending order
+  const double search = 800;                       // of a grid
+  const double candidate = 2 + 40 / vector_size;   // of a search
+  const double sorted_point = 60, launches = 1e5;  // of a grid
+};
 // The part of the points in the cells around a center that are in its ball: that of a ball with a radius of a side
 // in 3 x 3 x 3 cells.
 constexpr double kMemberShare = 0.155;
@@ -71,16 +73,16 @@ float coordinate_radius(float squared_radius) {
 }
 
 // The number of candidates up to which a search costs less than comparisons until the ball is full. It is the c with
-// kSearchCost + kCandidateCost * c = nsample * N / (kMemberShare * c) + kMemberCost * nsample.
-int64_t max_candidates(const Args& args) {
+// search + candidate * c = nsample * N / (kMemberShare * c) + member * nsample.
+int64_t max_candidates(const Args& args, const Costs& costs) {
   const auto N = static_cast<double>(args.N), nsample = static_cast<double>(args.nsample);
-  const double middle = (kMemberCost * nsample - kSearchCost) / (2 * kCandidateCost);
-  const double until_full = nsample * N / (kMemberShare * kCandidateCost);
+  const double middle = (costs.member * nsample - costs.search) / (2 * costs.candidate);
+  const double until_full = nsample * N / (kMemberShare * costs.candidate);
   return static_cast<int64_t>(std::min(middle + std::sqrt(middle * middle + until_full), kMaxCandidateShare * N));
 }
 
 // Whether searches in a grid save more than it costs, by what the probes have compared.
-bool grid_pays(const Args& args, const Probes& probes) {
+bool grid_pays(const Args& args, const Costs& costs, const Probes& probes) {
   const auto N = static_cast<double>(args.N);
   const int64_t probe_count = args.B * probes.count;
   double saved = 0;
@@ -88,10 +90,10 @@ bool grid_pays(const Args& args, const Probes& probes) {
     const auto compared = static_cast<double>(probes.results[i].compared);
     const auto found = static_cast<double>(probes.results[i].found);
     const double candidates = found * N / (compared * kMemberShare);
-    saved += std::max(0.0, compared + kMemberCost * found - kSearchCost - kCandidateCost * candidates);
+    saved += std::max(0.0, compared + costs.member * found - costs.search - costs.candidate * candidates);
   }
   const auto centers = static_cast<double>(args.center_count());
-  const double grid_cost = kSortCost * N * static_cast<double>(args.B) + kLaunchesCost;
+  const double grid_cost = costs.sorted_point * N * static_cast<double>(args.B) + costs.launches;
   return saved / static_cast<double>(probe_count) * centers > grid_cost;
 }
 
@@ -109,20 +111,21 @@ void run(Call& call, const Args& args) {
   const Memory memory(arena, args, task_dim, with_grid);
   separate_coordinates(context, memory.planes, args.dtype, args.xyz);
 
+  const Costs costs;
   const float squared_radius = candidate_squared_radius(args);
   KernelArgs kernel_args{args,
                          memory.planes,
                          memory.probes,
                          squared_radius,
                          nullptr,
-                         max_candidates(args),
+                         max_candidates(args, costs),
                          coordinate_radius(squared_radius)};
   if (with_grid) {
     const int64_t probes = args.B * memory.probes.count;
     launch(context, "probe", choose_compare_task_dim(probes), Evenly{probes}, probe_kernel(args), kernel_args);
     // Sides above the radius: a ball extends over 3 cells.
     const float side = kernel_args.grid_radius * (1 + 0x1p-10F);
-    if (grid_pays(args, memory.probes) && choose_cells(context, *memory.grid, side) >= kMinCells * args.B) {
+    if (grid_pays(args, costs, memory.probes) && choose_cells(context, *memory.grid, side) >= kMinCells * args.B) {
       sort_points(context, *memory.grid);
       kernel_args.grid = &*memory.grid;
     }

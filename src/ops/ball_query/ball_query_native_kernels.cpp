@@ -49,23 +49,21 @@ class Ball {
 
   HWY_INLINE const float (&center() const)[3] { return center_; }
 
-  // Which of the points from these coordinates on may be members; for float, which are.
-  HWY_INLINE Mask candidates(const float* x, const float* y, const float* z) const {
+  // Which of the points of these coordinates may be members; for float, which are.
+  HWY_INLINE Mask candidates(V x, V y, V z) const {
     const V d2 = squared_distance<float>(x, y, z);
     return std::is_same_v<T, float> ? in_shell(d2) : hn::Lt(d2, candidate_high_);
   }
 
   // Which of the points are members, if some are candidates.
-  HWY_INLINE Mask members(Mask candidates, const float* x, const float* y, const float* z) const {
+  HWY_INLINE Mask members(Mask candidates, V x, V y, V z) const {
     return std::is_same_v<T, float> ? candidates : in_shell(squared_distance<T>(x, y, z));
   }
 
  private:
   template <class Element>
-  HWY_INLINE V squared_distance(const float* x, const float* y, const float* z) const {
-    const D d;
-    return mluop::HWY_NAMESPACE::squared_length<Element>(
-        d, hn::Sub(x_, hn::LoadU(d, x)), hn::Sub(y_, hn::LoadU(d, y)), hn::Sub(z_, hn::LoadU(d, z)));
+  HWY_INLINE V squared_distance(V x, V y, V z) const {
+    return mluop::HWY_NAMESPACE::squared_length<Element>(D(), hn::Sub(x_, x), hn::Sub(y_, y), hn::Sub(z_, z));
   }
 
   HWY_INLINE Mask in_shell(V d2) const {
@@ -95,15 +93,17 @@ class Row {
     const Di di;
     // CompressStore is slow on AMD.
     const auto members = hn::Compress(hn::Iota(di, static_cast<int32_t>(n)), hn::RebindMask(di, mask));
-    const int64_t room = std::min(static_cast<int64_t>(hn::CountTrue(D(), mask)), nsample_ - count_);
+    const auto found = static_cast<int64_t>(hn::CountTrue(D(), mask));
     if (count_ + kLanes <= nsample_) {
       // Elements past the members are written later.
       hn::StoreU(members, di, to_ + count_);
-    } else {
-      alignas(64) int32_t all[kLanes];
-      hn::Store(members, di, all);
-      std::copy_n(all, room, to_ + count_);
+      count_ += found;
+      return;
     }
+    alignas(64) int32_t all[kLanes];
+    hn::Store(members, di, all);
+    const int64_t room = std::min(found, nsample_ - count_);
+    std::copy_n(all, room, to_ + count_);
     count_ += room;
   }
 
@@ -151,13 +151,13 @@ HWY_INLINE int64_t compare_all(const PointPlanes& planes, int64_t b, const Ball<
     Mask masks[kUnroll];
     for (int64_t i = 0; i < kUnroll; ++i) {
       const int64_t at = first + i * kLanes;
-      masks[i] = ball.candidates(x + at, y + at, z + at);
+      masks[i] = ball.candidates(hn::Load(d, x + at), hn::Load(d, y + at), hn::Load(d, z + at));
     }
     if (hn::AllFalse(d, hn::Or(hn::Or(masks[0], masks[1]), hn::Or(masks[2], masks[3])))) continue;
     for (int64_t i = 0; i < kUnroll; ++i) {
       if (hn::AllFalse(d, masks[i])) continue;
       const int64_t at = first + i * kLanes;
-      const Mask members = ball.members(masks[i], x + at, y + at, z + at);
+      const Mask members = ball.members(masks[i], hn::Load(d, x + at), hn::Load(d, y + at), hn::Load(d, z + at));
       if (!hn::AllFalse(d, members)) row.append(members, at);
     }
   }
@@ -182,10 +182,11 @@ HWY_INLINE bool compare_near(const KernelArgs& args, int64_t b, const Ball<T, kF
   const int32_t* const indices = grid.sorted_indices(b);
   for (int64_t i = 0; i < run_count; ++i) {
     for (int64_t at = runs[i].begin; at < runs[i].end; at += kLanes) {
-      const Mask near =
-          hn::And(hn::FirstN(d, static_cast<size_t>(runs[i].end - at)), ball.candidates(x + at, y + at, z + at));
+      const V xs = hn::LoadU(d, x + at), ys = hn::LoadU(d, y + at), zs = hn::LoadU(d, z + at);
+      const Mask in_run = hn::FirstN(d, static_cast<size_t>(runs[i].end - at));
+      const Mask near = hn::And(in_run, ball.candidates(xs, ys, zs));
       if (!std::is_same_v<T, float> && hn::AllFalse(d, near)) continue;
-      const auto found = hn::RebindMask(di, hn::And(near, ball.members(near, x + at, y + at, z + at)));
+      const auto found = hn::RebindMask(di, hn::And(near, ball.members(near, xs, ys, zs)));
       hn::StoreU(hn::Compress(hn::LoadU(di, indices + at), found), di, members.next());
       members.advance(static_cast<int64_t>(hn::CountTrue(di, found)));
     }
@@ -223,6 +224,8 @@ void probe(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
+int64_t lanes() { return kLanes; }
+
 RangeKernel<KernelArgs> select_probe(mluOpDataType_t dtype, bool from_zero) {
   return dispatch_dtype(dtype, [from_zero](auto element) -> RangeKernel<KernelArgs> {
     return from_zero ? probe<decltype(element), true> : probe<decltype(element), false>;
@@ -248,8 +251,11 @@ bool from_zero(const Args& args) { return args.min_squared_radius == 0 && args.m
 
 }  // namespace
 
+HWY_EXPORT(lanes);
 HWY_EXPORT(select_probe);
 HWY_EXPORT(select_query);
+
+int64_t vector_points() { return MLUOP_DISPATCH(lanes)(); }
 
 RangeKernel<KernelArgs> probe_kernel(const Args& args) {
   return MLUOP_DISPATCH(select_probe)(args.dtype, from_zero(args));

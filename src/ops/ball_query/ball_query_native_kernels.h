@@ -37,6 +37,9 @@ struct KernelArgs : Args {
   float grid_radius;
 };
 
+// The number of points that are compared with a center at a time.
+int64_t vector_points();
+
 // Work items: the probes of all batches. Writes their results and their rows of idx.
 RangeKernel<KernelArgs> probe_kernel(const Args& args);
 
