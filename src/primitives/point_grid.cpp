@@ -145,7 +145,7 @@ void scan_cells(const PointGrid& grid, int64_t begin, int64_t end, Task&) {
   }
 }
 
-GridBounds bounds_of(const PointGrid& grid, int64_t b) {
+GridBounds bounds_of_batch(const PointGrid& grid, int64_t b) {
   GridBounds all = grid.bounds[b * grid.parts];
   for (int64_t part = 1; part < grid.parts; ++part) {
     const GridBounds& bounds = grid.bounds[b * grid.parts + part];
@@ -198,7 +198,7 @@ int64_t choose_cells(Context& context, const PointGrid& grid, float side) {
   launch(context, "find_bounds", task_dim_of_parts(grid), parts_of(grid), find_bounds_kernel(), grid);
   int64_t count = 0;
   for (int64_t b = 0; b < grid.planes.B; ++b) {
-    grid.cells[b] = cells_of(bounds_of(grid, b), side, grid.max_cells);
+    grid.cells[b] = cells_of(bounds_of_batch(grid, b), side, grid.max_cells);
     count += grid.cells[b].count();
   }
   return count;

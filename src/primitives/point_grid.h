@@ -1,6 +1,6 @@
 // Points sorted by the cells of a uniform grid: a search compares the points of the cells around a center instead
-// of all points. In a cell, the points are ascending. Consecutive cells of a row, which extends in x, are one run of
-// points.
+// of all points. In a cell, the points are ascending. Consecutive cells of a row, which extends in x, are one run
+// of points.
 #pragma once
 
 #include <hwy/base.h>
@@ -14,8 +14,8 @@ namespace mluop {
 
 // The cells of a batch. They cover the finite points; the outer ones extend to infinity.
 struct GridCells {
-  // The cell of a coordinate in a dimension. Each step is monotonic: a greater coordinate has no lower cell. NaN is
-  // in cell 0.
+  // The cell of a coordinate in a dimension. Each step is monotonic: a greater coordinate has no lower cell. NaN
+  // is in cell 0.
   int64_t cell(int dim, float coordinate) const {
     const float position = (coordinate - low[dim]) * scale[dim];
     return position > 0 ? static_cast<int64_t>(std::min(position, last[dim])) : 0;
@@ -64,10 +64,10 @@ struct PointGrid {
   // ends of the cells, which are the begins of the next ones.
   int32_t* next_places(int64_t b, int64_t part) const { return places + (b * parts + part) * place_count() + 1; }
 
-  // Finds runs of sorted points that include all finite ones whose coordinates differ from the center's by `radius`
-  // at most, and returns their number; kMaxRuns + 1 if there are more. A point p >= c - radius is not below
-  // c - radius rounded to fp32, as rounding is monotonic and p is an fp32 number, and so is not in a lower cell;
-  // likewise for c + radius.
+  // Finds runs of sorted points that include all finite ones whose coordinates differ from the center's by
+  // `radius` at most, and returns their number; kMaxRuns + 1 if there are more than kMaxRuns. A point
+  // p >= c - radius is not below c - radius rounded to fp32, as rounding is monotonic and p is an fp32 number, and
+  // so is not in a lower cell; likewise for c + radius.
   HWY_INLINE int64_t find_runs(int64_t b, const float (&center)[3], float radius, Range (&runs)[kMaxRuns]) const {
     const GridCells& grid = cells[b];
     int64_t first[3], last[3];

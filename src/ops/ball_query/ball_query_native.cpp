@@ -17,20 +17,22 @@ constexpr int64_t kCompareBytes = 4;
 // Centers whose balls fill early cost less than others.
 constexpr int64_t kChunksPerTask = 16;
 
-// Costs in comparisons of a center with a point, measured on an AMD EPYC. The time of a comparison is that of vectors
-// of points; mispredicted branches and steps of single points take a constant time.
+// Costs in comparisons of a center with a point, measured on an AMD EPYC. Comparisons take the time of vectors of
+// points; mispredicted branches and steps of single points take a constant time.
 struct Costs {
-  const double vector_size = static_cast<double>(vector_points());
-  const double member = 7.5 * vector_size;         // that is found by comparisons in ascending order
-  const double search = 800;                       // of a grid
-  const double candidate = 2 + 40 / vector_size;   // of a search
-  const double sorted_point = 60, launches = 1e5;  // of a grid
+  double vector_size = static_cast<double>(vector_points());
+  double member = 7.5 * vector_size;         // that is found by comparisons in ascending order
+  double search = 800;                       // of a grid
+  double candidate = 2 + 40 / vector_size;   // of a search
+  double sorted_point = 60, launches = 1e5;  // of a grid
 };
+
 // The part of the points in the cells around a center that are in its ball: that of a ball with a radius of a side
 // in 3 x 3 x 3 cells.
 constexpr double kMemberShare = 0.155;
 
-// Fewer members than expected do not make a search of this part of the points much slower than comparisons.
+// Where members are fewer than expected, a search of this part of the points does not cost much more than
+// comparisons with all.
 constexpr double kMaxCandidateShare = 0.5;
 
 constexpr int64_t kProbes = 16;
@@ -65,15 +67,16 @@ float candidate_squared_radius(const Args& args) {
   return args.max_squared_radius * (1 + kRelativeError) + kAbsoluteError;
 }
 
-// No square of a difference exceeds their rounded sum, which is less than squared_radius or 0: the difference is at
-// most the root, but for two roundings, or its square is less than the least subnormal number.
+// At least the difference of a coordinate of a candidate from the center's: no square of a difference exceeds
+// their rounded sum, which is less than squared_radius or is 0. So the difference is at most the root, but for
+// the roundings of difference and square, or its square is rounded to 0.
 float coordinate_radius(float squared_radius) {
   constexpr double kRelativeError = 0x1p-20, kAbsoluteError = 0x1p-70;
   return static_cast<float>(std::sqrt(double{squared_radius}) * (1 + kRelativeError) + kAbsoluteError);
 }
 
-// The number of candidates up to which a search costs less than comparisons until the ball is full. It is the c with
-// search + candidate * c = nsample * N / (kMemberShare * c) + member * nsample.
+// The number of candidates up to which a search costs less than comparisons until the ball is full. It is the c
+// with search + candidate * c = nsample * N / (kMemberShare * c) + member * nsample.
 int64_t max_candidates(const Args& args, const Costs& costs) {
   const auto N = static_cast<double>(args.N), nsample = static_cast<double>(args.nsample);
   const double middle = (costs.member * nsample - costs.search) / (2 * costs.candidate);

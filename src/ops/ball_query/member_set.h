@@ -42,7 +42,8 @@ class MemberSet {
     if (listed_count_ > kMaxListed) insert_listed();
   }
 
-  // Whether there are at most kMaxFew members. They are then at listed(), in any order, and forget() empties the set.
+  // Whether there are at most kMaxFew members. They are then at listed(), in any order, and forget() empties the
+  // set.
   HWY_INLINE bool is_few() const { return count_ <= kMaxFew; }
   HWY_INLINE int64_t count() const { return count_; }
   HWY_INLINE int32_t* listed() const { return listed_; }
