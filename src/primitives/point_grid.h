@@ -36,6 +36,8 @@ struct GridBounds {
 struct PointGrid {
   // Parts of a batch are sorted in parallel. Each has a histogram, so few are best.
   static constexpr int64_t kMaxParts = 4;
+  // Places are int32.
+  static constexpr int64_t kMaxPoints = 1 << 30;
   // The integers up to here are fp32 numbers.
   static constexpr int64_t kMaxCells = 1 << 24;
   // Of find_runs(): with sides above the radius, there are 3 x 3 rows of cells, and few more by roundings.

@@ -42,7 +42,8 @@ constexpr int64_t kMinPoints = 512;
 constexpr int64_t kMinCells = 64;
 
 bool may_use_grid(const Context& context, const Args& args) {
-  return args.M >= kMinCenters && args.N >= kMinPoints && bytes_of<MemberSet>(args.N) <= context.nram_capacity;
+  return args.M >= kMinCenters && args.N >= kMinPoints && args.N <= PointGrid::kMaxPoints &&
+         bytes_of<MemberSet>(args.N) <= context.nram_capacity;
 }
 
 struct Memory {
