@@ -756,7 +756,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
  *   Each difference, square and sum is rounded to the data type, to nearest even, for HALF as well; the squares
  *   of the radii are rounded to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps 12 bytes a point of xyz.
+ * Memory: no workspace. The handle keeps up to 48 bytes a point of xyz.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      B or M is 0; a radius is negative or NaN; nsample is negative or not that of idx

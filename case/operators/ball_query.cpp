@@ -35,7 +35,8 @@ void fit(Case& c) {
 Case make(const Recipe& r) {
   Case c = new_case("ball_query", r, {"nsample"});
   c.parameters.set_real("min_radius", 0);
-  c.parameters.set_real("max_radius", 0.375);
+  // Small balls of many points, which are then sorted by cells.
+  c.parameters.set_real("max_radius", r["n"] < 1000 ? 0.375 : 0.125);
   c.inputs = {with_uniform(make_tensor("new_xyz", r.dtype, {r["b"], r["m"], 3}), r.seed),
               with_uniform(make_tensor("xyz", r.dtype, {r["b"], r["n"], 3}), r.seed + 1)};
   c.outputs = {make_tensor("idx", MLUOP_DTYPE_INT32)};
@@ -61,7 +62,8 @@ std::vector<Operator> ball_query_operators() {
   op.work = [](const Arguments& a) { return each_once(a, 2, 8 * a[0].dim(0) * a[0].dim(1) * a[1].dim(1)); };
   op.sizes = {{"b", 2, 1, 4}, {"m", 32, 1, 300}, {"n", 200, 1, 300}, {"nsample", 16, 1, 40}};
   op.multiplies = true;
-  op.parallel_sizes = {{{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}}};
+  op.parallel_sizes = {{{"b", 2}, {"m", 501}, {"n", 300}, {"nsample", 16}},
+                       {{"b", 2}, {"m", 501}, {"n", 2000}, {"nsample", 16}}};
   op.make = make;
   op.fit = fit;
   op.reductions = {axis_reduction("points", {{1, 1}}), axis_reduction("centers", {{0, 1}}),

@@ -1,9 +1,12 @@
 #include "ops/ball_query/ball_query_native.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 
 #include "ops/ball_query/ball_query_native_kernels.h"
+#include "ops/ball_query/member_set.h"
 
 namespace mluop::ball_query::native {
 namespace {
@@ -14,20 +17,126 @@ constexpr int64_t kCompareBytes = 4;
 // Centers whose balls fill early cost less than others.
 constexpr int64_t kChunksPerTask = 16;
 
+// Costs in comparisons of a center with a point, measured on an AMD EPYC. Comparisons take the time of vectors of
+// points; mispredicted branches and steps of single points take a constant time.
+struct Costs {
+  double vector_size = static_cast<double>(vector_points());
+  double member = 7.5 * vector_size;         // that is found by comparisons in ascending order
+  double search = 800;                       // of a grid
+  double candidate = 2 + 40 / vector_size;   // of a search
+  double sorted_point = 60, launches = 1e5;  // of a grid
+};
+
+// The part of the points in the cells around a center that are in its ball: that of a ball with a radius of a side
+// in 3 x 3 x 3 cells.
+constexpr double kMemberShare = 0.155;
+
+// Where members are fewer than expected, a search of this part of the points does not cost much more than
+// comparisons with all.
+constexpr double kMaxCandidateShare = 0.5;
+
+constexpr int64_t kProbes = 16;
+// With fewer centers of a batch, points of a batch or cells of a batch, a grid does not pay.
+constexpr int64_t kMinCenters = 128;
+constexpr int64_t kMinPoints = 512;
+constexpr int64_t kMinCells = 64;
+
+bool may_use_grid(const Context& context, const Args& args) {
+  return args.M >= kMinCenters && args.N >= kMinPoints && args.N <= PointGrid::kMaxPoints &&
+         bytes_of<MemberSet>(args.N) <= context.nram_capacity;
+}
+
+struct Memory {
+  Memory(Arena& arena, const Args& args, int task_dim, bool with_grid) : planes(arena, args.B, args.N) {
+    if (!with_grid) return;
+    probes.count = kProbes;
+    probes.step = args.M / kProbes;
+    probes.results = arena.take<Probes::Result>("results of probes", {args.B, kProbes});
+    grid.emplace(arena, planes, task_dim);
+  }
+
+  PointPlanes planes;  // of xyz
+  Probes probes{};
+  std::optional<PointGrid> grid;
+};
+
+// Squared distances in half differ from those in fp32: by three relative errors of each square and two of the sum,
+// or 2^-25 for each below the normal numbers. These bounds have a margin.
+float candidate_squared_radius(const Args& args) {
+  if (args.dtype == MLUOP_DTYPE_FLOAT) return args.max_squared_radius;
+  constexpr float kRelativeError = 0x1p-7F, kAbsoluteError = 0x1p-20F;
+  return args.max_squared_radius * (1 + kRelativeError) + kAbsoluteError;
+}
+
+// At least the difference of a coordinate of a candidate from the center's: no square of a difference exceeds
+// their rounded sum, which is less than squared_radius or is 0. So the difference is at most the root, but for
+// the roundings of difference and square, or its square is rounded to 0.
+float coordinate_radius(float squared_radius) {
+  constexpr double kRelativeError = 0x1p-20, kAbsoluteError = 0x1p-70;
+  return static_cast<float>(std::sqrt(double{squared_radius}) * (1 + kRelativeError) + kAbsoluteError);
+}
+
+// The number of candidates up to which a search costs less than comparisons until the ball is full. It is the c
+// with search + candidate * c = nsample * N / (kMemberShare * c) + member * nsample.
+int64_t max_candidates(const Args& args, const Costs& costs) {
+  const auto N = static_cast<double>(args.N), nsample = static_cast<double>(args.nsample);
+  const double middle = (costs.member * nsample - costs.search) / (2 * costs.candidate);
+  const double until_full = nsample * N / (kMemberShare * costs.candidate);
+  return static_cast<int64_t>(std::min(middle + std::sqrt(middle * middle + until_full), kMaxCandidateShare * N));
+}
+
+// Whether searches in a grid save more than it costs, by what the probes have compared.
+bool grid_pays(const Args& args, const Costs& costs, const Probes& probes) {
+  const auto N = static_cast<double>(args.N);
+  const int64_t probe_count = args.B * probes.count;
+  double saved = 0;
+  for (int64_t i = 0; i < probe_count; ++i) {
+    const auto compared = static_cast<double>(probes.results[i].compared);
+    const auto found = static_cast<double>(probes.results[i].found);
+    const double candidates = found * N / (compared * kMemberShare);
+    saved += std::max(0.0, compared + costs.member * found - costs.search - costs.candidate * candidates);
+  }
+  const auto centers = static_cast<double>(args.center_count());
+  const double grid_cost = costs.sorted_point * N * static_cast<double>(args.B) + costs.launches;
+  return saved / static_cast<double>(probe_count) * centers > grid_cost;
+}
+
 }  // namespace
 
 void run(Call& call, const Args& args) {
   Context& context = call.context();
-  Arena arena = context.reserve(bytes_of<PointPlanes>(args.B, args.N));
-  const PointPlanes planes(arena, args.B, args.N);
-  separate_coordinates(context, planes, args.dtype, args.xyz);
-
   const int64_t centers = args.center_count();
-  const int task_dim =
-      choose_task_dim(centers, checked_product(centers, args.N * kCompareBytes).value_or(INT64_MAX));
+  const auto choose_compare_task_dim = [&](int64_t items) {
+    return choose_task_dim(items, checked_product(items, args.N * kCompareBytes).value_or(INT64_MAX));
+  };
+  const int task_dim = choose_compare_task_dim(centers);
+  const bool with_grid = may_use_grid(context, args);
+  Arena arena = context.reserve(bytes_of<Memory>(args, task_dim, with_grid));
+  const Memory memory(arena, args, task_dim, with_grid);
+  separate_coordinates(context, memory.planes, args.dtype, args.xyz);
+
+  const Costs costs;
+  const float squared_radius = candidate_squared_radius(args);
+  KernelArgs kernel_args{args,
+                         memory.planes,
+                         memory.probes,
+                         squared_radius,
+                         nullptr,
+                         max_candidates(args, costs),
+                         coordinate_radius(squared_radius)};
+  if (with_grid) {
+    const int64_t probes = args.B * memory.probes.count;
+    launch(context, "probe", choose_compare_task_dim(probes), Evenly{probes}, probe_kernel(args), kernel_args);
+    // Sides above the radius: a ball extends over 3 cells.
+    const float side = kernel_args.grid_radius * (1 + 0x1p-10F);
+    if (grid_pays(args, costs, memory.probes) && choose_cells(context, *memory.grid, side) >= kMinCells * args.B) {
+      sort_points(context, *memory.grid);
+      kernel_args.grid = &*memory.grid;
+    }
+  }
   const auto chunks = static_cast<int>(std::min(centers, kChunksPerTask * task_dim));
-  call.log_detail("native, taskDim ", task_dim);
-  launch_dynamic(context, "query", task_dim, chunks, Evenly{centers}, query_kernel(args), {args, planes});
+  call.log_detail("native, taskDim ", task_dim, kernel_args.grid == nullptr ? "" : ", grid");
+  launch_dynamic(context, "query", task_dim, chunks, Evenly{centers}, query_kernel(args), kernel_args);
 }
 
 }  // namespace mluop::ball_query::native

@@ -1,5 +1,7 @@
-// Ball query: the launches of the native algorithm. The first separates the coordinates of the points; then each
-// center is compared with vectors of points, in ascending order, until its ball is full.
+// Ball query: the launches of the native algorithm. The first separates the coordinates of the points. Then some
+// centers, the probes, are compared with vectors of points, in ascending order, until their balls are full. If
+// they show that the others would take many comparisons, the points are sorted by the cells of a grid. Each other
+// center is compared with the points of the cells around it, or as the probes where that is likely to cost less.
 #pragma once
 
 #include "ops/ball_query/ball_query_args.h"

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "support/call_statistics.h"
 #include "support/environment.h"
 #include "support/labels.h"
 #include "support/operator_call.h"
@@ -131,10 +133,67 @@ TEST(OpsBallQuery, Distributions) {
   for (const PointDistribution& distribution : kPointDistributions) {
     SCOPED_TRACE(distribution.name);
     for (const auto dtype : kFloatingDtypes) {
-      for (const auto& [nsample, radius] : {std::pair{int64_t{5}, 0.3F}, {int64_t{64}, 1.0F}}) {
-        Case made = make(dtype, {2, 60, 3000, nsample, 0, radius});
+      // The last: a grid of small cells.
+      for (const auto& [nsample, radius] :
+           {std::pair{int64_t{5}, 0.3F}, {int64_t{64}, 1.0F}, {int64_t{16}, 0.06F}}) {
+        Case made = make(dtype, {2, 130, 3000, nsample, 0, radius});
         distribute(made, distribution, random);
         expect_oracle(made);
+      }
+    }
+  }
+}
+
+// Runs a case, whose points are sorted by cells.
+void expect_grid(const Case& made) {
+  const Handle handle;
+  ASSERT_EQ(mluOpOmpSetStatistics(handle, 1), MLUOP_STATUS_SUCCESS);
+  const OperatorCall call(handle, made);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  EXPECT_TRUE(std::ranges::any_of(
+      launches_of(handle), [](const Launch& launch) { return launch.kernel == std::string_view("move_points"); }));
+  expect_oracle(made);
+}
+
+// Distances are equal to radii and to sides of cells; centers are between points, at them, outside and not finite.
+TEST(OpsBallQuery, GridOfPointsAtTheRadius) {
+  MLUOP_LABELS(kNotEmulated);
+  auto random = seeded_random();
+  const std::pair<float, float> radii[] = {{0, 0.125F}, {0, 0.126F}, {0.0625F, 0.125F}, {0.1F, 0.125F}, {0, 0}};
+  for (const auto& [min_radius, max_radius] : radii) {
+    for (const int64_t nsample : {3, 7, 64}) {
+      for (const auto dtype : kFloatingDtypes) {
+        SCOPED_TRACE(testing::Message() << min_radius << " to " << max_radius << ", nsample " << nsample);
+        Case made = make(dtype, {2, 300, 4000, nsample, min_radius, max_radius});
+        std::vector<float> xyz(2 * 4000 * 3), new_xyz(2 * 300 * 3);
+        for (float& coordinate : xyz) coordinate = static_cast<float>(random() % 33) * 0.0625F - 1;
+        for (float& coordinate : new_xyz) coordinate = static_cast<float>(random() % 73) * 0.03125F - 1.125F;
+        for (const auto& [i, value] : {std::pair{30, kNan}, {301, kInfinity}, {601, -kInfinity}, {900, 3.0e38F}}) {
+          new_xyz[static_cast<size_t>(i)] = value;
+          xyz[static_cast<size_t>(i)] = value;
+        }
+        set_values(made, "xyz", xyz);
+        set_values(made, "new_xyz", new_xyz);
+        expect_grid(made);
+      }
+    }
+  }
+}
+
+// Among sparse points, a cluster that balls contain, of as many points as NRAM lists and more.
+TEST(OpsBallQuery, GridWithCluster) {
+  for (const int64_t clustered : {47, 48, 49, 1023, 1024, 1025, 2500}) {
+    SCOPED_TRACE(clustered);
+    for (const int64_t nsample : {40, 8000}) {
+      for (const auto dtype : kFloatingDtypes) {
+        Case made = make(dtype, {1, 200, 8000, nsample, 0, 0.05F});
+        std::vector<float> xyz = floats_of(made, "xyz"), new_xyz = floats_of(made, "new_xyz");
+        // Every third point.
+        for (size_t i = 0; i < static_cast<size_t>(clustered); ++i) std::fill_n(xyz.data() + i * 9, 3, 0.5F);
+        std::fill_n(new_xyz.data(), 9, 0.51F);
+        set_values(made, "xyz", xyz);
+        set_values(made, "new_xyz", new_xyz);
+        expect_grid(made);
       }
     }
   }
