@@ -52,8 +52,8 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::perf {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::kLanes;
 using mluop::HWY_NAMESPACE::kNr;
+using mluop::HWY_NAMESPACE::kPanelLanes;
 using D = mluop::HWY_NAMESPACE::PanelTag;
 
 // A tile of the output. Scratch of the thread: converted [kMaxPairs, Ci], for rows of half converted to fp32, and
@@ -79,14 +79,14 @@ void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
       float* to = converted;
       for (int64_t i = 0; i < pairs; ++i) {
         const T* from = features + inputs[i] * Ci;
-        for (const T* end = from + Ci; from < end; from += kLanes, to += kLanes) {
+        for (const T* end = from + Ci; from < end; from += kPanelLanes, to += kPanelLanes) {
           hn::Store(mluop::HWY_NAMESPACE::load_f32(d, from), d, to);
         }
       }
     }
     // Prefetches of the next batch's rows are spread over the blocks of this one.
     const PairBatch& next = &batch == &tile_pairs.batches.back() ? batch : *(&batch + 1);
-    const int64_t block_rows = mluop::HWY_NAMESPACE::kMr(std::min(Co, kNr) / kLanes);
+    const int64_t block_rows = mluop::HWY_NAMESPACE::kMr(std::min(Co, kNr) / kPanelLanes);
     const int64_t blocks = (pairs + block_rows - 1) / block_rows * ((Co + kNr - 1) / kNr);
     const size_t step = next.count / static_cast<size_t>(blocks) + 1;
     size_t prefetched = next.begin;
@@ -106,7 +106,7 @@ void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
     }
   }
   T* to = static_cast<T*>(plan.tensors.features_out) + first_row * Co;
-  for (int64_t i = 0; i < count; i += kLanes) {
+  for (int64_t i = 0; i < count; i += kPanelLanes) {
     const auto sum = hn::Load(d, sums + i);
     if constexpr (kIsHalf) {
       mluop::HWY_NAMESPACE::store_f32(sum, d, to + i);
