@@ -19,9 +19,7 @@ Sizes check_arguments(Call& call, const char* name, const TensorDescriptor* desc
   if (sizes.is_empty()) call.reads_nothing();
 
   call.check_pointers();
-  // Indices of points are int32.
-  require(sizes.N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, name, " dim 1 is ", sizes.N,
-          ", expected fewer than 2^31");
+  require_int32_count(std::string(name) + " dim 1", sizes.N);
   call.check_tensors();
   require(sizes.is_empty() || sizes.N > 0, MLUOP_STATUS_BAD_PARAM, name, " dim 1 is 0, expected at least 1");
   return sizes;

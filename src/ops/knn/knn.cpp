@@ -22,9 +22,7 @@ void check(Call& call, int k, const TensorDescriptor* xyz_desc) {
   call.check_pointers();
   require(knn::kMinK <= k && k <= knn::kMaxK, MLUOP_STATUS_BAD_PARAM, "k is ", k, ", expected ", knn::kMinK,
           " to ", knn::kMaxK);
-  // Indices of points are int32.
-  const int64_t N = dim_of(xyz_desc, 1);
-  require(N < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "xyz dim 1 is ", N, ", expected fewer than 2^31");
+  require_int32_count("xyz dim 1", dim_of(xyz_desc, 1));
   call.check_tensors();
 }
 

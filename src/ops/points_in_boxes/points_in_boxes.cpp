@@ -4,26 +4,13 @@
 #include "mlu_op_omp.h"
 #include "ops/points_in_boxes/points_in_boxes_native.h"
 
-namespace mluop {
-namespace {
-
-using points_in_boxes::BoxRule;
-using points_in_boxes::Result;
-
-// Indices of boxes are int32.
-void check_box_count(int64_t T) {
-  require(T < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, "boxes dim 1 is ", T, ", expected fewer than 2^31");
-}
-
-}  // namespace
-}  // namespace mluop
-
 mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc,
                                                const void* points, const mluOpTensorDescriptor_t boxes_desc,
                                                const void* boxes,
                                                const mluOpTensorDescriptor_t points_indices_desc,
                                                void* points_indices) {
   using namespace mluop;
+  using namespace mluop::points_in_boxes;
   return run_operator("mluOpPointsInBoxes", handle, [&](Call& call) {
     constexpr auto kArray = MLUOP_LAYOUT_ARRAY;
     const int64_t B = dim_of(points_desc, 0), M = dim_of(points_desc, 1), T = dim_of(boxes_desc, 1);
@@ -35,20 +22,20 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    check_box_count(T);
+    require_int32_count("boxes dim 1", T);
     call.check_tensors();
     if (is_empty) return;
 
-    points_in_boxes::native::run(call, {
-                                           .B = B,
-                                           .M = M,
-                                           .T = T,
-                                           .rule = BoxRule::kCentered,
-                                           .result = Result::kFirstBox,
-                                           .points = static_cast<const float*>(points),
-                                           .boxes = static_cast<const float*>(boxes),
-                                           .results = static_cast<int32_t*>(points_indices),
-                                       });
+    native::run(call, {
+                          .B = B,
+                          .M = M,
+                          .T = T,
+                          .rule = BoxRule::kCentered,
+                          .result = Result::kFirstBox,
+                          .points = static_cast<const float*>(points),
+                          .boxes = static_cast<const float*>(boxes),
+                          .results = static_cast<int32_t*>(points_indices),
+                      });
   });
 }
 
@@ -58,6 +45,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesPart(mluOpHandle_t handle,
                                                       const void* points,
                                                       const mluOpTensorDescriptor_t indices_desc, void* indices) {
   using namespace mluop;
+  using namespace mluop::points_in_boxes;
   return run_operator("mluOpOmpPointsInBoxesPart", handle, [&](Call& call) {
     const int64_t B = dim_of(boxes_desc, 0), T = dim_of(boxes_desc, 1), M = dim_of(points_desc, 1);
     call.input("boxes", boxes_desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny, 7});
@@ -67,20 +55,20 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesPart(mluOpHandle_t handle,
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    check_box_count(T);
+    require_int32_count("boxes dim 1", T);
     call.check_tensors();
     if (is_empty) return;
 
-    points_in_boxes::native::run(call, {
-                                           .B = B,
-                                           .M = M,
-                                           .T = T,
-                                           .rule = BoxRule::kOnItsBottom,
-                                           .result = Result::kFirstBox,
-                                           .points = static_cast<const float*>(points),
-                                           .boxes = static_cast<const float*>(boxes),
-                                           .results = static_cast<int32_t*>(indices),
-                                       });
+    native::run(call, {
+                          .B = B,
+                          .M = M,
+                          .T = T,
+                          .rule = BoxRule::kOnItsBottom,
+                          .result = Result::kFirstBox,
+                          .points = static_cast<const float*>(points),
+                          .boxes = static_cast<const float*>(boxes),
+                          .results = static_cast<int32_t*>(indices),
+                      });
   });
 }
 
@@ -90,6 +78,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
                                                      const mluOpTensorDescriptor_t is_inside_desc,
                                                      void* is_inside) {
   using namespace mluop;
+  using namespace mluop::points_in_boxes;
   return run_operator("mluOpOmpPointsInBoxesAll", handle, [&](Call& call) {
     const int64_t B = dim_of(boxes_desc, 0), T = dim_of(boxes_desc, 1), M = dim_of(points_desc, 1);
     call.input("boxes", boxes_desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny, 7});
@@ -99,19 +88,19 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    check_box_count(T);
+    require_int32_count("boxes dim 1", T);
     call.check_tensors();
     if (is_empty) return;
 
-    points_in_boxes::native::run(call, {
-                                           .B = B,
-                                           .M = M,
-                                           .T = T,
-                                           .rule = BoxRule::kOnItsBottom,
-                                           .result = Result::kEachBox,
-                                           .points = static_cast<const float*>(points),
-                                           .boxes = static_cast<const float*>(boxes),
-                                           .results = static_cast<int32_t*>(is_inside),
-                                       });
+    native::run(call, {
+                          .B = B,
+                          .M = M,
+                          .T = T,
+                          .rule = BoxRule::kOnItsBottom,
+                          .result = Result::kEachBox,
+                          .points = static_cast<const float*>(points),
+                          .boxes = static_cast<const float*>(boxes),
+                          .results = static_cast<int32_t*>(is_inside),
+                      });
   });
 }
