@@ -119,6 +119,7 @@ def _points_in_boxes_all_fake(points: Tensor, boxes: Tensor) -> Tensor:
 
 
 def _furthest_point_sample_fake(points: Tensor, num_points: int) -> Tensor:
+    torch._check(num_points >= 0, lambda: f"num_points is {num_points}, expected at least 0")
     return _int32(points, points.shape[0], num_points)
 
 
@@ -127,10 +128,12 @@ def _gather_points_fake(feats: Tensor, idx: Tensor) -> Tensor:
 
 
 def _gather_points_backward_fake(grad: Tensor, idx: Tensor, n: int) -> Tensor:
+    torch._check(n >= 0, lambda: f"N is {n}, expected at least 0")
     return grad.new_empty(*grad.shape[:2], n)
 
 
 def _knn_fake(xyz: Tensor, new_xyz: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    torch._check(k >= 1, lambda: f"k is {k}, expected 1 to 100")
     shape = (*new_xyz.shape[:2], k)
     return xyz.new_empty(shape), _int32(xyz, *shape)
 
