@@ -123,8 +123,8 @@ def _furthest_point_sample_fake(points: Tensor, num_points: int) -> Tensor:
     return _int32(points, points.shape[0], num_points)
 
 
-def _gather_points_fake(feats: Tensor, idx: Tensor) -> Tensor:
-    return feats.new_empty(*feats.shape[:2], *idx.shape[1:])
+def _gather_points_fake(features: Tensor, indices: Tensor) -> Tensor:
+    return features.new_empty(*features.shape[:2], *indices.shape[1:])
 
 
 def _gather_points_backward_fake(grad: Tensor, idx: Tensor, n: int) -> Tensor:
@@ -298,7 +298,7 @@ _define(
 )
 _define(
     "gather_points",
-    "(Tensor feats, Tensor idx) -> Tensor",
+    "(Tensor features, Tensor indices) -> Tensor",
     points.gather_points,
     _gather_points_fake,
 )
