@@ -59,6 +59,21 @@ def _voxel_pooling() -> Case:
     return Case("voxel_pooling", "BEVDepth", "mask + index_add", inputs, ours, theirs)
 
 
+def _gather_points(name: str, B: int, C: int, N: int, *neighborhoods: int) -> Case:
+    """Indices [B, M] of samples, or [B, P, S] of neighborhoods: mmcv's gather_points, grouping_operation."""
+    indices = _integers(N, B, *neighborhoods)
+
+    def theirs(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        index = indices.long().view(B, 1, -1).expand(-1, C, -1)
+        return features.gather(2, index).view(B, C, *neighborhoods)
+
+    def ours(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        return mt.gather_points(features, indices)
+
+    inputs = torch.randn(B, C, N), torch.empty(0)
+    return Case("gather_points", name, "gather", inputs, ours, theirs)
+
+
 def _three_interpolate() -> Case:
     B, C, M, N = 16, 128, 1024, 4096
     # The weights follow from coordinates, which have no gradient.
@@ -160,6 +175,9 @@ def main() -> int:
     verified = True
     makers: list[tuple[str, Callable[[], Case]]] = [
         ("voxel_pooling", _voxel_pooling),
+        ("gather_points", lambda: _gather_points("VoteNet, samples", 8, 256, 1024, 256)),
+        ("gather_points", lambda: _gather_points("VoteNet, neighborhoods", 8, 64, 2048, 1024, 32)),
+        ("gather_points", lambda: _gather_points("PointNet++", 16, 128, 256, 64, 32)),
         ("three_interpolate", _three_interpolate),
         ("dynamic_scatter", lambda: _dynamic_scatter("mean")),
         ("dynamic_scatter", lambda: _dynamic_scatter("max")),

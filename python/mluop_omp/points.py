@@ -71,7 +71,8 @@ def gather_points(features: np.ndarray, indices: np.ndarray) -> np.ndarray:
         [B, C, M] or [B, C, P, S] of the dtype of features.
 
     Raises:
-        MluOpError: an index is outside [0, N - 1]; shapes or dtypes differ from those above.
+        MluOpError: an index is outside [0, N - 1]; N is 0 and there are results; shapes or dtypes
+            differ from those above.
 
     Source: mluOpOmpGatherPointsForward; PointNet++, arXiv:1706.02413; mmcv gather_points,
         grouping_operation.
@@ -92,7 +93,8 @@ def gather_points_backward(grad_output: np.ndarray, indices: np.ndarray, N: int)
             float64.
 
     Raises:
-        MluOpError: an index is outside [0, N - 1]; shapes or dtypes differ from those above.
+        MluOpError: an index is outside [0, N - 1]; N is negative, or 0 and there are gradients;
+            shapes or dtypes differ from those above.
 
     Source: mluOpOmpGatherPointsBackward; PointNet++, arXiv:1706.02413; mmcv gather_points,
         grouping_operation.

@@ -4,7 +4,6 @@ not a part of them. `install` puts them in place of the kernels.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import math
 import sys
@@ -233,7 +232,19 @@ def install(patch):
     arguments, it differs by rounding only, which the layers of a network amplify.
     """
     called, extension = set(), sys.modules["mmcv._ext"]
-    close = functools.partial(torch.testing.assert_close, rtol=1e-4, atol=1e-4)
+
+    def close(actual, expected):
+        if isinstance(expected, list):
+            assert len(actual) == len(expected)
+            for pair in zip(actual, expected):
+                close(*pair)
+        elif not is_same(actual, expected):  # takes a tenth of the time
+            torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-4)
+
+    def is_same(actual, expected):
+        both = actual, expected
+        is_typed = all(isinstance(each, torch.Tensor) for each in both)
+        return is_typed and actual.dtype is expected.dtype and torch.equal(*both)
 
     def checked(name, kernel, definition):
         def function(*arguments, **named):

@@ -131,7 +131,7 @@ class Mmcv:
 
     def _sample(self, function, points, num_points):
         B, N, _ = points.shape
-        temp, idx = points.new_full((B, N), 1e10), _integers(B, num_points)
+        temp, idx = torch.full((B, N), 1e10), _integers(B, num_points)
         function(points, temp, idx, b=B, n=N, m=num_points)
         return (idx,)
 

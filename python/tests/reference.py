@@ -432,8 +432,13 @@ def three_nn(unknown, known):
     d2 = _squares(d)
     # Known points that do not exist are infinitely far, and have the number 0.
     d2 = np.concatenate([d2, np.full((*d2.shape[:2], 3), np.inf, d2.dtype)], 2)
-    idx = np.argsort(d2, axis=2, kind="stable")[..., :3]
-    dist2 = np.take_along_axis(d2, idx, 2)
+    d2[np.isnan(d2)] = np.inf
+    dist2, idx = np.full(unknown.shape, np.inf, d2.dtype), np.zeros(unknown.shape, np.int32)
+    for k in range(3):
+        nearest = np.argmin(d2, axis=2, keepdims=True)  # the first of equal ones
+        dist2[..., k : k + 1] = np.take_along_axis(d2, nearest, 2)
+        idx[..., k : k + 1] = nearest
+        np.put_along_axis(d2, nearest, np.inf, 2)
     return dist2, np.where(np.isinf(dist2), 0, idx).astype(np.int32)
 
 

@@ -84,6 +84,15 @@ def test_an_index_without_point_is_refused(index):
             mluop_omp.gather_points_backward(features[..., :2].copy(), indices, 7)
 
 
+@pytest.mark.parametrize("dimensions", [1, 4])
+def test_indices_have_2_or_3_dimensions(dimensions):
+    features, indices = np.ones((1, 5, 7), np.float32), np.zeros((1,) * dimensions, np.int32)
+    with pytest.raises(mluop_omp.MluOpError, match="indices has . dimensions, expected 2 or 3"):
+        mluop_omp.gather_points(features, indices)
+    with pytest.raises(mluop_omp.MluOpError, match="indices has . dimensions, expected 2 or 3"):
+        mluop_omp.gather_points_backward(features, indices, 7)
+
+
 # Points, and by k the neighbors of the center 0.
 NEIGHBORS = {
     "equal": (
@@ -131,8 +140,10 @@ def test_knn_against_a_search_tree(rng):
 
 @pytest.mark.parametrize("k", [-1, 0, 101, 2**31 - 1])
 def test_the_number_of_neighbors_is_1_to_100(k):
-    with pytest.raises(mluop_omp.MluOpError, match=f"k is {k}"):
-        mluop_omp.knn(cloud(0, 1), cloud(0), k)
+    # No machine has the memory for the results of the largest number.
+    new_xyz = np.zeros((1, 4096, 3), np.float32)
+    with pytest.raises(mluop_omp.MluOpError, match=f"k is {k}, expected 1 to 100"):
+        mluop_omp.knn(cloud(0, 1), new_xyz, k)
 
 
 def test_a_negative_number_of_points_is_refused():

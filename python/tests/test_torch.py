@@ -52,6 +52,22 @@ def test_compiled_functions_give_the_same(name):
     torch.testing.assert_close(actual, expected, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize(
+    ("name", "number", "message"),
+    [
+        ("furthest_point_sample", -1, "num_points is -1, expected at least 0"),
+        ("gather_points_backward", -1, "N is -1, expected at least 0"),
+        ("knn", 0, "k is 0, expected 1 to 100"),
+    ],
+)
+def test_the_compiler_names_a_wrong_number(name, number, message):
+    torch._dynamo.reset()
+    arguments = (*cases.arguments(name)[:-1], number)
+    compiled = torch.compile(lambda *a: operator(name)(*a), backend="eager", fullgraph=True)
+    with pytest.raises(Exception, match=message):
+        compiled(*arguments)
+
+
 def test_inductor_compiles_forward_and_backward():
     torch._dynamo.reset()
     geom_xyz, feats, voxel_num = cases.arguments("voxel_pooling")

@@ -52,10 +52,18 @@ def furthest_point_sample_with_dist(
     )
 
 
+def _indices(arrays: Arrays, indices: Any) -> Tensor:
+    descriptor, data = arrays.tensor("indices", indices)
+    dimensions = len(descriptor.shape)
+    if dimensions not in (2, 3):
+        raise bad_param(f"indices has {dimensions} dimensions, expected 2 or 3")
+    return descriptor, data
+
+
 @also_double(_double.gather_points, 0)
 def gather_points(arrays: Arrays, features: Any, indices: Any, out: Any = None) -> Any:
     features_desc, features_data = arrays.tensor("features", features, "B C N")
-    indices_desc, indices_data = arrays.tensor("indices", indices)
+    indices_desc, indices_data = _indices(arrays, indices)
     shape = (*features_desc.shape[:2], *indices_desc.shape[1:])
     output, *output_tensor = arrays.output("output", shape, features, out)
     with handle() as own:
@@ -73,7 +81,7 @@ def gather_points_backward(
     arrays: Arrays, grad_output: Any, indices: Any, N: int, out: Any = None
 ) -> Any:
     grad_desc, grad_data = arrays.tensor("grad_output", grad_output)
-    indices_desc, indices_data = arrays.tensor("indices", indices)
+    indices_desc, indices_data = _indices(arrays, indices)
     if len(grad_desc.shape) < 2:
         raise bad_param(f"grad_output has {len(grad_desc.shape)} dimensions, expected 3 or 4")
     shape = (*grad_desc.shape[:2], _size("N", N))
@@ -147,14 +155,16 @@ def knn(
     k = int32("k", k)
     shape = (*new_xyz_desc.shape[:2], extent(k))
     of_dist2, of_idx = out or (None, None)
-    dist2, *dist2_tensor = arrays.output("dist2", shape, xyz, of_dist2)
-    idx, *idx_tensor = arrays.output("idx", shape, out=of_idx)
     with handle() as own:
+        # Refuses a k for which there may be no memory.
+        query = functions.mluOpOmpGetKnnWorkspaceSize
+        workspace = own.workspace(query, k, xyz_desc, new_xyz_desc)
+        dist2, *dist2_tensor = arrays.output("dist2", shape, xyz, of_dist2)
+        idx, *idx_tensor = arrays.output("idx", shape, out=of_idx)
         require(
             functions.mluOpOmpKnn(
                 *(own.pointer, k, xyz_desc, xyz_data, new_xyz_desc, new_xyz_data),
-                *own.workspace(functions.mluOpOmpGetKnnWorkspaceSize, k, xyz_desc, new_xyz_desc),
-                *(*idx_tensor, *dist2_tensor),
+                *(*workspace, *idx_tensor, *dist2_tensor),
             )
         )
     return dist2, idx

@@ -119,18 +119,21 @@ def _points_in_boxes_all_fake(points: Tensor, boxes: Tensor) -> Tensor:
 
 
 def _furthest_point_sample_fake(points: Tensor, num_points: int) -> Tensor:
+    torch._check(num_points >= 0, lambda: f"num_points is {num_points}, expected at least 0")
     return _int32(points, points.shape[0], num_points)
 
 
-def _gather_points_fake(feats: Tensor, idx: Tensor) -> Tensor:
-    return feats.new_empty(*feats.shape[:2], *idx.shape[1:])
+def _gather_points_fake(features: Tensor, indices: Tensor) -> Tensor:
+    return features.new_empty(*features.shape[:2], *indices.shape[1:])
 
 
 def _gather_points_backward_fake(grad: Tensor, idx: Tensor, n: int) -> Tensor:
+    torch._check(n >= 0, lambda: f"N is {n}, expected at least 0")
     return grad.new_empty(*grad.shape[:2], n)
 
 
 def _knn_fake(xyz: Tensor, new_xyz: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    torch._check(k >= 1, lambda: f"k is {k}, expected 1 to 100")
     shape = (*new_xyz.shape[:2], k)
     return xyz.new_empty(shape), _int32(xyz, *shape)
 
@@ -295,7 +298,7 @@ _define(
 )
 _define(
     "gather_points",
-    "(Tensor feats, Tensor idx) -> Tensor",
+    "(Tensor features, Tensor indices) -> Tensor",
     points.gather_points,
     _gather_points_fake,
 )

@@ -123,9 +123,9 @@ def furthest_point_sample_with_dist(distances: Tensor, num_points: int) -> Tenso
     return _ops.furthest_point_sample_with_dist(distances, num_points)
 
 
-def gather_points(feats: Tensor, idx: Tensor) -> Tensor:
+def gather_points(features: Tensor, indices: Tensor) -> Tensor:
     """Copies the features of points, or of groups of points: `mluop_omp.gather_points`."""
-    return _ops.gather_points(feats, idx)
+    return _ops.gather_points(features, indices)
 
 
 def knn(xyz: Tensor, new_xyz: Tensor, k: int) -> tuple[Tensor, Tensor]:
