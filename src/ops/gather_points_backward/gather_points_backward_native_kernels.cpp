@@ -66,8 +66,8 @@ HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, const SumArgs&
   return tile.local_features;
 }
 
-// Adds points, one after the other, to kLanes channels of the sums of their features. Groups of ball query repeat a
-// feature: its sums stay in a register, where additions wait for each other a quarter as long as in memory.
+// Adds points, one after the other, to kLanes channels of the sums of their features. Groups of ball query repeat
+// a feature: its sums stay in a register, where the next addition does not wait for the store of the last.
 class PointAdder {
  public:
   explicit PointAdder(float* sums) : sums_(sums) {}
