@@ -85,8 +85,8 @@ HWY_INLINE void write_rows(const GatherArgs& args, const StreamWriter& stream, c
   }
 }
 
-// Transposes kLanes channels, whose rows are `rows`, by kLanes features, from feature n on, to rows of kStrip lanes
-// at `to`. Not inlined: in the loop over features, the compiler would keep the rows in vectors.
+// Transposes kLanes channels, with their rows at `rows`, by kLanes features, from feature n on, to rows of kStrip
+// lanes at `to`. Not inlined: in the loop over features, the compiler would keep the rows in vectors.
 template <int64_t kStrip>
 HWY_NOINLINE void pack_square(const float* const* rows, int64_t n, float* to) {
   constexpr int64_t kSquare = kLanes<kStrip>;
