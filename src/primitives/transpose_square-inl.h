@@ -44,6 +44,16 @@ HWY_INLINE void load_transposed_rows(D d, const RowOf& row_of, hn::Vec<D>* colum
   columns[0] = hn::Set(d, lane);
 }
 
+template <class D, class RowOf>
+HWY_INLINE void load_transposed_blocks(D d, const RowOf& row_of, hn::Vec<D>* columns) {
+  for (int64_t j = 0; j < 4; ++j) columns[j] = hn::Set(d, row_of(0)[j]);
+}
+
+template <int kHalf, class D>
+HWY_INLINE hn::Vec<D> load_halves(D d, const uint16_t* lanes) {
+  return hn::Set(d, lanes[kHalf]);
+}
+
 #else
 
 // Transposes the 4 x 4 lanes in each 128-bit block of four vectors, the unit in which instructions interleave:
@@ -69,6 +79,28 @@ HWY_INLINE hn::Vec<D> load_packed(D d, const float* from) {
 template <class D>
 HWY_INLINE hn::Vec<D> load_packed(D d, const Half* from) {
   return hn::BitCast(d, hn::LoadU(hn::Repartition<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
+}
+
+// Loads a vector from blocks of four lanes.
+template <class D, class BlockOf>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const BlockOf& block_of) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return hn::LoadU(d, block_of(0));
+  } else {
+    const hn::Half<D> half_d;
+    constexpr auto kHalfBlocks = static_cast<int64_t>(hn::MaxLanes(half_d) / 4);
+    return hn::Combine(d, load_blocks(half_d, [=](int64_t block) { return block_of(kHalfBlocks + block); }),
+                       load_blocks(half_d, block_of));
+  }
+}
+
+// Loads rows of four floats: lane i of columns[j], j below 4, is row_of(i)[j], for i below Lanes(d), 4 or more.
+template <class D, class RowOf>
+HWY_INLINE void load_transposed_blocks(D d, const RowOf& row_of, hn::Vec<D>* HWY_RESTRICT columns) {
+  HWY_UNROLL(4) for (int64_t i = 0; i < 4; ++i) {
+    columns[i] = load_blocks(d, [=](int64_t block) { return row_of(4 * block + i); });
+  }
+  transpose_4x4(d, columns[0], columns[1], columns[2], columns[3]);
 }
 
 // Loads a square: lane i of columns[j] is the kPacked<T> elements at row_of(i) + j * kPacked<T>, for i and j below
@@ -105,9 +137,16 @@ HWY_INLINE void load_transposed_rows(D d, const RowOf& row_of, hn::Vec<D>* HWY_R
   }
 }
 
+// Halves kHalf, 0 or 1, of the Lanes(d) lanes of 32 bits at `lanes`, of any alignment.
+template <int kHalf, class D>
+HWY_INLINE hn::Vec<D> load_halves(D d, const uint16_t* lanes) {
+  const auto lower = hn::LoadU(d, lanes), upper = hn::LoadU(d, lanes + hn::Lanes(d));
+  return kHalf == 0 ? hn::ConcatEven(d, upper, lower) : hn::ConcatOdd(d, upper, lower);
+}
+
 #endif
 
-// The same of rows that are `stride` elements apart.
+// load_transposed_rows() of rows that are `stride` elements apart.
 template <class D, class T>
 HWY_INLINE void load_transposed(D d, const T* from, int64_t stride, hn::Vec<D>* HWY_RESTRICT columns) {
   load_transposed_rows(

@@ -66,11 +66,26 @@ HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, const SumArgs&
   return tile.local_features;
 }
 
-// Adds a point to the sums of a feature.
-HWY_INLINE void add_point(hn::Vec<D> channels, float* sums) {
-  const D d;
-  hn::Store(hn::Add(hn::Load(d, sums), channels), d, sums);
-}
+// Adds points, one after the other, to kLanes channels of the sums of their features. Groups of ball query repeat
+// a feature: its sums stay in a register, where the next addition does not wait for the store of the last.
+class PointAdder {
+ public:
+  explicit PointAdder(float* sums) : sums_(sums) {}
+
+  HWY_INLINE void add(int32_t feature, hn::Vec<D> channels) {
+    const D d;
+    float* to = sums_ + feature * kStripChannels;
+    if (feature != feature_) current_ = hn::Load(d, to);
+    current_ = hn::Add(current_, channels);
+    hn::Store(current_, d, to);
+    feature_ = feature;
+  }
+
+ private:
+  float* sums_;
+  int32_t feature_ = -1;
+  hn::Vec<D> current_ = hn::Zero(D());  // sums of feature_
+};
 
 // Adds kSquarePoints points, whose channels are rows of `stride` elements at `from`, to the sums of their
 // features. Not inlined: in the loop over points, the compiler would keep a multiple of the stride for each row in
@@ -81,11 +96,11 @@ HWY_NOINLINE void add_square(const T* from, int64_t stride, const int32_t* featu
   for (int64_t channel = 0; channel < kStripChannels; channel += kLanes) {
     hn::Vec<D> columns[kLanes];
     load_transposed(d, from + channel * stride, stride, columns);
-    float* to = sums + channel;
+    PointAdder adder(sums + channel);
     HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
       const int32_t* feature = features + i * kPacked<T>;
-      add_point(unpack<T, 0>(d, columns[i]), to + feature[0] * kStripChannels);
-      if constexpr (kPacked<T> == 2) add_point(unpack<T, 1>(d, columns[i]), to + feature[1] * kStripChannels);
+      adder.add(feature[0], unpack<T, 0>(d, columns[i]));
+      if constexpr (kPacked<T> == 2) adder.add(feature[1], unpack<T, 1>(d, columns[i]));
     }
   }
 }

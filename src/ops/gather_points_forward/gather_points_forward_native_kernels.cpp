@@ -18,7 +18,8 @@ namespace mluop::gather_points_forward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::kPacked;
-using mluop::HWY_NAMESPACE::load_transposed;
+using mluop::HWY_NAMESPACE::load_halves;
+using mluop::HWY_NAMESPACE::load_transposed_blocks;
 using mluop::HWY_NAMESPACE::load_transposed_rows;
 using mluop::HWY_NAMESPACE::StreamWriter;
 
@@ -49,27 +50,64 @@ HWY_INLINE void write(const GatherArgs& args, const StreamWriter& stream, const 
   }
 }
 
-// Transposes kLanes channels by kLanes features, rows of `stride` elements at `from`, to rows of kStrip lanes at
-// `to`. Not inlined: in the loop over features, the compiler would keep a multiple of the stride for each row in
-// vectors.
+// to[0, count) = the halves kHalf of lanes.
+template <int kHalf, bool kStream>
+HWY_INLINE void copy_halves(const StreamWriter& stream, const float* lanes, int64_t count, uint16_t* to) {
+  const hn::CappedTag<uint16_t, kLineChannels<Half>> d;
+  const auto* from = reinterpret_cast<const uint16_t*>(lanes);
+  constexpr auto kHalves = static_cast<int64_t>(hn::MaxLanes(d));
+  const auto into_vector = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(uint16_t)) % kHalves;
+  const int64_t head = std::min((kHalves - into_vector) % kHalves, count);
+  int64_t i = 0;
+  for (; i < head; ++i) to[i] = from[2 * i + kHalf];
+  for (; i + kHalves <= count; i += kHalves) {
+    stream.write<kStream>(load_halves<kHalf>(d, from + 2 * i), d, to + i);
+  }
+  for (; i < count; ++i) to[i] = from[2 * i + kHalf];
+}
+
+// Writes `channels` rows of the output, M elements apart, from rows of lanes.
 template <int64_t kStrip>
-HWY_NOINLINE void pack_square(const float* from, int64_t stride, float* to) {
+HWY_INLINE void write_rows(const GatherArgs& args, const StreamWriter& stream, const float* lanes, int64_t count,
+                           int64_t channels, float* to) {
+  for (int64_t c = 0; c < channels; ++c) {
+    write(args, stream, lanes + c * args.chunk_points, count, to + c * args.M);
+  }
+}
+template <int64_t kStrip>
+HWY_INLINE void write_rows(const GatherArgs& args, const StreamWriter& stream, const float* lanes, int64_t count,
+                           int64_t channels, Half* to) {
+  const auto copy_lower = args.stream ? copy_halves<0, true> : copy_halves<0, false>;
+  const auto copy_upper = args.stream ? copy_halves<1, true> : copy_halves<1, false>;
+  for (int64_t c = 0; c < channels; ++c) {
+    const auto copy = c < kStrip ? copy_lower : copy_upper;
+    copy(stream, lanes + c % kStrip * args.chunk_points, count, reinterpret_cast<uint16_t*>(to + c * args.M));
+  }
+}
+
+// Transposes kLanes channels, with their rows at `rows`, by kLanes features, from feature n on, to rows of kStrip
+// lanes at `to`. Not inlined: in the loop over features, the compiler would keep the rows in vectors.
+template <int64_t kStrip>
+HWY_NOINLINE void pack_square(const float* const* rows, int64_t n, float* to) {
   constexpr int64_t kSquare = kLanes<kStrip>;
   const Tag<kStrip> d;
   hn::Vec<Tag<kStrip>> columns[kSquare];
-  load_transposed(d, from, stride, columns);
+  load_transposed_rows(
+      d, [=](int64_t i) { return rows[i] + n; }, columns);
   HWY_UNROLL(16) for (int64_t i = 0; i < kSquare; ++i) hn::Store(columns[i], d, to + i * kStrip);
 }
 
 // The same for the channels c and c + kStrip in each lane, and 2 kLanes features.
 template <int64_t kStrip>
-HWY_NOINLINE void pack_square(const Half* from, int64_t stride, float* to) {
+HWY_NOINLINE void pack_square(const Half* const* rows, int64_t n, float* to) {
   constexpr int64_t kSquare = kLanes<kStrip>;
   const Tag<kStrip> d;
   const hn::RebindToUnsigned<Tag<kStrip>> du;
   hn::Vec<Tag<kStrip>> lower[kSquare], upper[kSquare];
-  load_transposed(d, from, stride, lower);
-  load_transposed(d, from + kStrip * stride, stride, upper);
+  load_transposed_rows(
+      d, [=](int64_t i) { return rows[i] + n; }, lower);
+  load_transposed_rows(
+      d, [=](int64_t i) { return rows[kStrip + i] + n; }, upper);
   const auto low_half = hn::Set(du, 0xFFFFU);
   HWY_UNROLL(16) for (int64_t i = 0; i < kSquare; ++i) {
     // Two features of a channel each.
@@ -81,55 +119,50 @@ HWY_NOINLINE void pack_square(const Half* from, int64_t stride, float* to) {
 }
 
 // tile.features[n] = the channels of feature n, rows of N elements at `from`. Those that a strip does not have are
-// of any value.
+// equal to its last one.
 template <int64_t kStrip, class T>
 HWY_INLINE void pack(const T* from, int64_t N, int64_t channels, const PackedTile<T>& tile) {
   constexpr int64_t kSquare = kLanes<kStrip> * kPacked<T>;
   static_assert(kSquare <= PackedTile<T>::kMaxSquare);
-  for (int64_t n = 0; n < N; n += kSquare) {
-    const T* rows = from + n;
-    int64_t stride = N;
-    const int64_t count = std::min(kSquare, N - n);
-    if (count < kSquare || channels < kStrip * kPacked<T>) {
-      for (int64_t c = 0; c < channels; ++c) {
-        std::memcpy(tile.edge + c * kSquare, rows + c * N, static_cast<size_t>(count) * sizeof(T));
-      }
-      rows = tile.edge;
-      stride = kSquare;
+  const T* source = from;
+  int64_t stride = N;
+  if (N < kSquare) {
+    source = tile.edge;
+    stride = kSquare;
+    for (int64_t c = 0; c < channels; ++c) {
+      std::memcpy(tile.edge + c * kSquare, from + c * N, static_cast<size_t>(N) * sizeof(T));
     }
+  }
+  constexpr int64_t kChannels = kStrip * kPacked<T>;
+  const T* rows[kChannels];
+  for (int64_t c = 0; c < kChannels; ++c) rows[c] = source + std::min(c, channels - 1) * stride;
+  for (int64_t n = 0; n < N; n += kSquare) {
+    // The last square overlaps the one before it.
+    const int64_t first = std::max(std::min(n, N - kSquare), int64_t{0});
     for (int64_t lane = 0; lane < kStrip; lane += kLanes<kStrip>) {
-      pack_square<kStrip>(rows + lane * stride, stride, tile.features + n * kStrip + lane);
+      pack_square<kStrip>(rows + lane, first, tile.features + first * kStrip + lane);
     }
   }
 }
 
-// Stores the points of a lane to the rows of its channels, `rows` and the one kStrip rows of `stride` elements
-// further.
+// rows[lane, i] = that lane of feature indices[i], for kBlockPoints points; rows of `stride` lanes.
 template <int64_t kStrip>
-HWY_INLINE void store_channels(hn::Vec<Tag<kStrip>> lane, int64_t, float* rows) {
-  hn::Store(lane, Tag<kStrip>(), rows);
-}
-template <int64_t kStrip>
-HWY_INLINE void store_channels(hn::Vec<Tag<kStrip>> lane, int64_t stride, Half* rows) {
-  const hn::Rebind<uint16_t, Tag<kStrip>> dh;
-  const auto bits = hn::BitCast(hn::RebindToUnsigned<Tag<kStrip>>(), lane);
-  auto* const halves = reinterpret_cast<uint16_t*>(rows);
-  hn::Store(hn::TruncateTo(dh, bits), dh, halves);
-  hn::Store(hn::TruncateTo(dh, hn::ShiftRight<16>(bits)), dh, halves + kStrip * stride);
-}
-
-// rows[c, i] = feature indices[i] of channel c, for kBlockPoints points; rows of `stride` elements.
-template <int64_t kStrip, class T>
-HWY_NOINLINE void gather_block(const float* features, const int32_t* indices, T* rows, int64_t stride) {
-  constexpr int64_t kSquare = kLanes<kStrip>;
-  for (int64_t i = 0; i < kBlockPoints; i += kSquare) {
-    for (int64_t lane = 0; lane < kStrip; lane += kSquare) {
-      hn::Vec<Tag<kStrip>> columns[kSquare];
-      load_transposed_rows(
-          Tag<kStrip>(), [=](int64_t row) { return features + int64_t{indices[i + row]} * kStrip + lane; },
-          columns);
-      HWY_UNROLL(16) for (int64_t j = 0; j < kSquare; ++j) {
-        store_channels<kStrip>(columns[j], stride, rows + (lane + j) * stride + i);
+HWY_NOINLINE void gather_block(const float* features, const int32_t* indices, float* rows, int64_t stride) {
+  // Four lanes need no square: each vector has as many points as it can hold.
+  const std::conditional_t<kStrip == 4, Tag<kBlockPoints>, Tag<kStrip>> d;
+  constexpr auto kPoints = static_cast<int64_t>(hn::MaxLanes(d));
+  constexpr int64_t kColumns = std::min(kStrip, kPoints);
+  for (int64_t i = 0; i < kBlockPoints; i += kPoints) {
+    for (int64_t lane = 0; lane < kStrip; lane += kColumns) {
+      hn::Vec<decltype(d)> columns[kColumns];
+      const auto row_of = [=](int64_t row) { return features + int64_t{indices[i + row]} * kStrip + lane; };
+      if constexpr (kColumns == 4) {
+        load_transposed_blocks(d, row_of, columns);
+      } else {
+        load_transposed_rows(d, row_of, columns);
+      }
+      HWY_UNROLL(16) for (int64_t j = 0; j < kColumns; ++j) {
+        hn::Store(columns[j], d, rows + (lane + j) * stride + i);
       }
     }
   }
@@ -168,9 +201,7 @@ HWY_INLINE void gather_strips(const GatherArgs& args, int64_t begin, int64_t end
     const PointChunk chunk(args, b, item % chunks);
     gather_chunk<kStrip>(chunk, args.chunk_points, tile);
     T* to = static_cast<T*>(args.output) + row * args.M + chunk.first;
-    for (int64_t c = 0; c < channels; ++c) {
-      write(args, stream, tile.rows + c * args.chunk_points, chunk.count, to + c * args.M);
-    }
+    write_rows<kStrip>(args, stream, tile.rows, chunk.count, channels, to);
   }
 }
 

@@ -56,11 +56,11 @@ struct PackedTile {
 
   PackedTile(Arena& nram, int64_t N, int64_t lanes, int64_t chunk_points)
       : features(nram.take<float>("features", {round_up(N, kMaxSquare), lanes})),
-        rows(nram.take<T>("rows", {lanes * kLaneChannels, chunk_points})),
+        rows(nram.take<float>("rows", {lanes, chunk_points})),
         edge(nram.take<T>("edge", {lanes * kLaneChannels, kMaxSquare})) {}
 
   float* features;  // [N, lanes], and those that fill the last square
-  T* rows;          // [channels of a strip, chunk_points] of the output
+  float* rows;      // [lanes, chunk_points] of the output
   T* edge;          // [channels of a strip, kMaxSquare] features: the part of a square that the tensor has
 };
 
