@@ -6,6 +6,7 @@
 #include <hwy/base.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "primitives/point_planes.h"
@@ -40,8 +41,9 @@ struct PointGrid {
   static constexpr int64_t kMaxPoints = 1 << 30;
   // The integers up to here are fp32 numbers.
   static constexpr int64_t kMaxCells = 1 << 24;
-  // Of find_runs(): with sides above the radius, there are 3 x 3 rows of cells, and few more by roundings.
-  static constexpr int64_t kMaxRuns = 16;
+  // Of find_runs(): with sides above the radius, there are 3 x 3 rows of cells, and few more by roundings; with a
+  // quarter of it, 9 x 9.
+  static constexpr int64_t kMaxRuns = 81;
   // Vectors may be loaded that begin before the end of a run.
   static constexpr int64_t kPadding = 16;
 
@@ -88,6 +90,14 @@ struct PointGrid {
       }
     }
     return count;
+  }
+
+  // At least the difference of a coordinate from the center's, of a point whose squared distance in fp32 is
+  // `squared_radius` at most: no square of a difference exceeds their rounded sum. So the difference is at most the
+  // root, but for the roundings of difference and square, or its square is rounded to 0.
+  static HWY_INLINE float coordinate_radius(float squared_radius) {
+    constexpr double kRelativeError = 0x1p-20, kAbsoluteError = 0x1p-70;
+    return static_cast<float>(std::sqrt(double{squared_radius}) * (1 + kRelativeError) + kAbsoluteError);
   }
 
   const PointPlanes& planes;

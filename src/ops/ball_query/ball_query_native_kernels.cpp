@@ -219,7 +219,7 @@ void probe(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
     const Ball<T, kFromZero> ball(args, center);
     Row row(args.idx + center * args.nsample, args.nsample);
     const int64_t compared = compare_all(args.planes, b, ball, row);
-    args.probes.results[item] = {compared, row.count()};
+    args.probe_results[item] = {compared, row.count()};
     row.pad();
   }
 }

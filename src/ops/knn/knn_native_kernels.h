@@ -4,7 +4,9 @@
 #include <cstdint>
 
 #include "ops/knn/knn_args.h"
+#include "primitives/point_grid.h"
 #include "primitives/point_planes.h"
+#include "primitives/probes.h"
 #include "team/launch.h"
 
 namespace mluop::knn::native {
@@ -12,9 +14,22 @@ namespace mluop::knn::native {
 struct SearchArgs : Args {
   const PointPlanes& planes;  // of xyz
   int64_t tile_groups;
+  Probes probes;
+  float* probe_distances;  // [B, probes.count], the squared distance of the (k + 1)-th neighbor; infinity if unknown
+  // Null: each center is compared with all points.
+  const PointGrid* grid;
+  // The points within this squared distance of a center are searched first.
+  float squared_radius;
+  // A center with fewer points in the cells around it is searched in a greater radius.
+  int64_t min_candidates;
+  // A center with more points in the cells around it is compared with all points.
+  int64_t max_candidates;
 };
 
-// Work items: centers. Writes their rows.
+// Work items: the probes of all batches. Writes their distances and their rows.
+RangeKernel<SearchArgs> probe_kernel();
+
+// Work items: centers. Writes their rows, except those of probes.
 RangeKernel<SearchArgs> search_kernel();
 
 // Points of a tile that may be among the nearest. If there are more, most distances are equal.
