@@ -122,7 +122,8 @@ void run(Call& call, const Args& args) {
     launch(context, "probe", choose_compare_task_dim(probes), Evenly{probes}, probe_kernel(args), kernel_args);
     // Sides above the radius: a ball extends over 3 cells.
     const float side = kernel_args.grid_radius * (1 + 0x1p-10F);
-    if (grid_pays(args, costs, probes, memory.probe_results) && choose_cells(context, *memory.grid, side) >= kMinCells * args.B) {
+    if (grid_pays(args, costs, probes, memory.probe_results) &&
+        choose_cells(context, *memory.grid, side) >= kMinCells * args.B) {
       sort_points(context, *memory.grid);
       kernel_args.grid = &*memory.grid;
     }

@@ -1,8 +1,6 @@
 #include "ops/knn/knn_native.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <optional>
 
 #include "ops/knn/knn_native_kernels.h"
@@ -21,41 +19,79 @@ constexpr int64_t kChunksPerTask = 16;
 // Groups of points whose distances are kept in L1; more gain nothing.
 constexpr int64_t kMaxTileGroups = 32;
 
-const auto ev = [](const char* n, double d) { const char* s = getenv(n); return s ? atof(s) : d; };
-// Probes of all batches, if there are few; and of a batch.
-const int64_t kProbes = static_cast<int64_t>(ev("KP", 32)), kMinProbes = static_cast<int64_t>(ev("KPM", 8));
-// With fewer centers or points of a batch, a grid does not pay.
-const int64_t kMinCenters = static_cast<int64_t>(ev("KMC", 128));
-const int64_t kMinPoints = static_cast<int64_t>(ev("KMP", 1024));
+// With fewer centers of a batch, points of a batch or cells of a batch, a grid does not pay.
+constexpr int64_t kMinCenters = 256;
+constexpr int64_t kMinPoints = 1024;
+constexpr int64_t kMinCells = 27;
 
-// The part of the probes whose neighbors are within the radius that is searched first.
-const double kQuantile = ev("KQ", 0.5);
-// Sides of cells, in units of this radius.
-const double kSide = ev("KSIDE", 1);
-const double kRadius = ev("KR", 1.1);
+// Probes of all batches, but at least those of a batch.
+constexpr int64_t kProbes = 32, kMinBatchProbes = 8;
 
-const double kMinCandidates = ev("KMIN", 2);
-// Comparisons with more points around a center than this part of all do not pay.
-const double kMaxCandidateShare = ev("KSHARE", 0.3);
+// Half the probes have k + 1 neighbors within the radius that is searched first, and a margin.
+constexpr float kRadiusMargin = 1.1F;
 
-bool may_use_grid(const Args& args) {
-  return args.M >= kMinCenters && args.N >= kMinPoints && args.N <= PointGrid::kMaxPoints;
+// Below this many candidates for each of the k + 1 nearest, most searches would be repeated.
+constexpr int64_t kMinCandidates = 2;
+
+// Searches of more candidates cost more than comparisons with all points: of a part of the points, and of those
+// that the choice of the k + 1 nearest of all points takes the time of.
+constexpr int64_t kMaxCandidatePart = 4, kSelectCandidates = 8;
+
+// Without this part of the probes, the grid is not used.
+constexpr int64_t kMinNearPart = 4;
+
+Probes choose_probes(const Args& args) {
+  if (args.M < kMinCenters || args.N < kMinPoints || args.N > PointGrid::kMaxPoints) return {};
+  const int64_t count = std::max(kProbes / args.B, kMinBatchProbes);
+  return {count, args.M / count};
 }
 
 // The memory of searches in a grid.
 struct GridMemory {
-  GridMemory(Arena& arena, const PointPlanes& planes, int task_dim, int64_t probes)
-      : probe_distances(arena.take<float>("distances of probes", {planes.B, probes})), grid(arena, planes, task_dim) {}
+  GridMemory(Arena& arena, const PointPlanes& planes, int task_dim, const Probes& probes)
+      : distances(arena.take<float>("distances of probes", {planes.B, probes.count})),
+        ordered_distances(arena.take<float>("ordered distances", {planes.B, probes.count})),
+        grid(arena, planes, task_dim) {}
 
-  float* probe_distances;
+  float* distances;          // [B, probes.count]
+  float* ordered_distances;  // the same, up to their median
   PointGrid grid;
 };
 
-// The squared radius within which kQuantile of the probes have k + 1 neighbors; infinity if fewer have.
-float typical_distance(float* distances, int64_t probes) {
-  float* const at = distances + static_cast<int64_t>(static_cast<double>(probes) * kQuantile);
-  std::nth_element(distances, at, distances + probes);
-  return *at;
+float median_distance(const GridMemory& memory, int64_t probes) {
+  float* const all = memory.ordered_distances;
+  std::copy_n(memory.distances, probes, all);
+  std::nth_element(all, all + probes / 2, all + probes);
+  return all[probes / 2];
+}
+
+// Whether the grid serves enough of the probes.
+bool grid_pays(const SearchArgs& args, const PointGrid& grid) {
+  const int64_t probes = args.B * args.probes.count;
+  int64_t near = 0;
+  for (int64_t probe = 0; probe < probes; ++probe) {
+    const int64_t b = probe / args.probes.count;
+    float center[3];
+    std::copy_n(args.new_xyz + (b * args.M + args.probes.center(probe % args.probes.count)) * 3, 3, center);
+    const float squared_radius = std::max(args.probe_distances[probe], args.squared_radius);
+    near += NearRuns(grid, b, center, squared_radius).candidates <= args.max_candidates ? 1 : 0;
+  }
+  return near >= probes / kMinNearPart;
+}
+
+// Chooses the radius of the first search, by the probes, and sorts the points into cells of that side. Sets
+// args.grid if that pays.
+void choose_grid(Context& context, const GridMemory& memory, SearchArgs& args) {
+  const float distance = median_distance(memory, args.B * args.probes.count) * kRadiusMargin;
+  if (!(distance <= kMaxDistance)) return;
+  args.squared_radius = distance;
+  args.min_candidates = kMinCandidates * (args.k + 1);
+  args.max_candidates = args.N / kMaxCandidatePart + kSelectCandidates * args.k;
+  // Sides above the radius: a search extends over 3 cells.
+  const float side = PointGrid::coordinate_radius(distance) * (1 + 0x1p-10F);
+  if (choose_cells(context, memory.grid, side) < kMinCells * args.B) return;
+  sort_points(context, memory.grid);
+  if (grid_pays(args, memory.grid)) args.grid = &memory.grid;
 }
 
 }  // namespace
@@ -69,38 +105,25 @@ void run(Call& call, const Args& args, Arena workspace) {
   const PointPlanes planes(workspace, args.B, args.N);
   const int64_t tile_groups = fit_tile(context, std::clamp<int64_t>(planes.groups, 1, kMaxTileGroups),
                                        [](int64_t groups) { return bytes_of<SearchTile>(groups); });
-  const auto task_dim_of_centers = [&](int64_t centers) {
+  const auto choose_search_task_dim = [&](int64_t centers) {
     return choose_task_dim(centers,
                            checked_product(centers, args.N * kCompareBytes + kSelectBytes).value_or(INT64_MAX));
   };
   const int64_t centers = args.B * args.M;
-  const int task_dim = task_dim_of_centers(centers);
-
-  Probes probes{};
-  if (may_use_grid(args)) {
-    probes.count = std::max(kProbes / args.B, kMinProbes);
-    probes.step = args.M / probes.count;
-  }
-  const int64_t probe_count = args.B * probes.count;
-  Arena pool = context.reserve(probe_count == 0 ? 0 : bytes_of<GridMemory>(planes, task_dim, probes.count));
-  SearchArgs search_args{args, planes, tile_groups, probes, nullptr, nullptr, 0, 0, 0};
+  const int task_dim = choose_search_task_dim(centers);
+  const Probes probes = choose_probes(args);
+  const bool with_probes = probes.count > 0;
+  Arena pool = context.reserve(with_probes ? bytes_of<GridMemory>(planes, task_dim, probes) : 0);
 
   separate_coordinates(context, planes, MLUOP_DTYPE_FLOAT, args.xyz);
+  SearchArgs search_args{args, planes, tile_groups, probes, nullptr, nullptr, 0, 0, 0};
   std::optional<GridMemory> memory;
-  if (probe_count > 0) {
-    memory.emplace(pool, planes, task_dim, probes.count);
-    search_args.probe_distances = memory->probe_distances;
-    launch(context, "probe", task_dim_of_centers(probe_count), Evenly{probe_count}, probe_kernel(), search_args);
-    const float distance = typical_distance(memory->probe_distances, probe_count);
-    if (distance <= kMaxDistance) {
-      search_args.squared_radius = distance * static_cast<float>(kRadius);
-      search_args.min_candidates = static_cast<int64_t>(kMinCandidates * static_cast<double>(args.k + 1));
-      search_args.max_candidates = static_cast<int64_t>(kMaxCandidateShare * static_cast<double>(args.N));
-      choose_cells(context, memory->grid,
-                   PointGrid::coordinate_radius(search_args.squared_radius) * static_cast<float>(kSide));
-      sort_points(context, memory->grid);
-      search_args.grid = &memory->grid;
-    }
+  if (with_probes) {
+    memory.emplace(pool, planes, task_dim, probes);
+    search_args.probe_distances = memory->distances;
+    const int64_t count = args.B * probes.count;
+    launch(context, "probe", choose_search_task_dim(count), Evenly{count}, probe_kernel(), search_args);
+    choose_grid(context, *memory, search_args);
   }
   const auto chunks = static_cast<int>(std::min(centers, kChunksPerTask * task_dim));
   call.log_detail("native, taskDim ", task_dim, search_args.grid == nullptr ? "" : ", grid");

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <limits>
 
 #include "core/simd.h"
@@ -31,11 +30,12 @@ static_assert(kMaxK < kGroupPoints);
 static_assert(kLanes <= PointGrid::kPadding);
 
 // With fewer candidates past the (k + 1)-th, it takes longer to drop than to sort them.
-const int64_t kMaxSurplus = getenv("KS") ? atoi(getenv("KS")) : 24;
+constexpr int64_t kMaxSurplus = 24;
 
-// A search of the cells around a center is repeated with a squared radius that is this much greater.
-const int64_t kTries = getenv("KT") ? atoi(getenv("KT")) : 4;
-const float kGrowth = getenv("KG") ? static_cast<float>(atof(getenv("KG"))) : 2.0F;
+// Searches of a center in the grid. Where neighbors are missing, the squared radius grows as the candidates should,
+// up to this many for each of the k + 1: in space, 6.4 cells of the 27 are in the ball.
+constexpr int64_t kMaxSearches = 4;
+constexpr float kWantedCandidates = 6, kMinGrowth = 2, kMaxGrowth = 8;
 
 // No number of candidates.
 constexpr int64_t kUnknown = -2;
@@ -217,18 +217,19 @@ HWY_INLINE int64_t drop_far(const Candidates& candidates, int64_t count, int64_t
 
 // tile.candidates = the points of the runs whose distances are at most `limit`; without some that are not among
 // the k + 1 nearest. Returns their number; -1 if they are too many, as most are at equal distances.
-HWY_INLINE int64_t collect_runs(const PointGrid& grid, const Center& center, const Range* runs, int64_t run_count,
-                                float limit, int64_t k, const SearchTile& tile) {
+HWY_INLINE int64_t collect_near(const PointGrid& grid, const Center& center, const NearRuns& near, float limit,
+                                int64_t k, const SearchTile& tile) {
   const D d;
   const Di di;
   const int64_t b = center.b();
   const float *const x = grid.plane(b, 0), *const y = grid.plane(b, 1), *const z = grid.plane(b, 2);
   const int32_t* const indices = grid.sorted_indices(b);
   int64_t found = 0;
-  for (int64_t run = 0; run < run_count; ++run) {
-    for (int64_t at = runs[run].begin; at < runs[run].end; at += kLanes) {
+  for (int64_t i = 0; i < near.count; ++i) {
+    const Range run = near.runs[i];
+    for (int64_t at = run.begin; at < run.end; at += kLanes) {
       const V distances = center.distances(hn::LoadU(d, x + at), hn::LoadU(d, y + at), hn::LoadU(d, z + at));
-      const auto in_run = hn::FirstN(d, static_cast<size_t>(runs[run].end - at));
+      const auto in_run = hn::FirstN(d, static_cast<size_t>(run.end - at));
       const auto is_near = hn::And(in_run, hn::Le(distances, hn::Set(d, limit)));
       hn::StoreU(hn::Compress(distances, is_near), d, tile.candidates.distances + found);
       hn::StoreU(hn::Compress(hn::LoadU(di, indices + at), hn::RebindMask(di, is_near)), di,
@@ -244,26 +245,22 @@ HWY_INLINE int64_t collect_runs(const PointGrid& grid, const Center& center, con
   return found;
 }
 
-// The same as find_nearest(), by the points of the cells around the center. kUnknown: they do not tell.
-HWY_INLINE int64_t find_near(const SearchArgs& args, const Center& center, const SearchTile& tile) {
-  const PointGrid& grid = *args.grid;
+// The same as find_nearest(), by the points of the cells around the center; kUnknown if these do not tell or are
+// too many. Not inlined: the other loops keep their registers.
+HWY_NOINLINE int64_t find_near(const SearchArgs& args, const Center& center, const SearchTile& tile) {
+  const auto wanted = kWantedCandidates * static_cast<float>(args.k + 1);
   float squared_radius = args.squared_radius;
-  for (int64_t tries = 0; tries < kTries; ++tries) {
+  for (int64_t i = 0; i < kMaxSearches; ++i) {
     squared_radius = std::min(squared_radius, kMaxDistance);
-    Range runs[PointGrid::kMaxRuns];
-    const int64_t run_count =
-        grid.find_runs(center.b(), center.at(), PointGrid::coordinate_radius(squared_radius), runs);
-    if (run_count > PointGrid::kMaxRuns) return kUnknown;
-    int64_t candidates = 0;
-    for (int64_t run = 0; run < run_count; ++run) candidates += runs[run].size();
-    if (candidates > args.max_candidates) return kUnknown;
-    if (candidates >= args.min_candidates) {
-      const int64_t found = collect_runs(grid, center, runs, run_count, squared_radius, args.k, tile);
+    const NearRuns near(*args.grid, center.b(), center.at(), squared_radius);
+    if (near.candidates > args.max_candidates) return kUnknown;
+    if (near.candidates >= args.min_candidates) {
+      const int64_t found = collect_near(*args.grid, center, near, squared_radius, args.k, tile);
       if (found < 0) return -1;
-      // All other points are farther than squared_radius.
+      // No other point is within squared_radius.
       if (found > args.k) return sort_candidates(tile, found, args.k + 1);
     }
-    squared_radius *= kGrowth;
+    squared_radius *= std::clamp(wanted / static_cast<float>(near.candidates + 1), kMinGrowth, kMaxGrowth);
   }
   return kUnknown;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "ops/knn/knn_args.h"
 #include "primitives/point_grid.h"
@@ -11,19 +12,35 @@
 
 namespace mluop::knn::native {
 
+// The runs of the grid that include all points whose squared distance in fp32 is `squared_radius` at most.
+struct NearRuns {
+  HWY_INLINE NearRuns(const PointGrid& grid, int64_t b, const float (&center)[3], float squared_radius)
+      : count(grid.find_runs(b, center, PointGrid::coordinate_radius(squared_radius), runs)) {
+    if (count > PointGrid::kMaxRuns) {
+      candidates = std::numeric_limits<int64_t>::max();
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) candidates += runs[i].size();
+  }
+
+  Range runs[PointGrid::kMaxRuns];
+  int64_t count;
+  int64_t candidates = 0;  // the points of the runs; the greatest number if there are too many runs
+};
+
 struct SearchArgs : Args {
   const PointPlanes& planes;  // of xyz
   int64_t tile_groups;
   Probes probes;
-  float* probe_distances;  // [B, probes.count], the squared distance of the (k + 1)-th neighbor; infinity if unknown
+  float*
+      probe_distances;  // [B, probes.count], the squared distance of the (k + 1)-th neighbor; infinity if unknown
   // Null: each center is compared with all points.
   const PointGrid* grid;
   // The points within this squared distance of a center are searched first.
   float squared_radius;
-  // A center with fewer points in the cells around it is searched in a greater radius.
-  int64_t min_candidates;
-  // A center with more points in the cells around it is compared with all points.
-  int64_t max_candidates;
+  // A center with fewer points in the cells around it is searched in a greater radius; one with more than
+  // max_candidates is compared with all points.
+  int64_t min_candidates, max_candidates;
 };
 
 // Work items: the probes of all batches. Writes their distances and their rows.
