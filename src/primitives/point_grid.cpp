@@ -119,7 +119,7 @@ struct GridBounds {
 
 // The bounds of the bulk of the finite points, by a sample. Without finite points in it, they are 0.
 GridBounds bounds_of_bulk(const PointPlanes& planes, int64_t b) {
-  constexpr int64_t kSamples = 256;
+  constexpr int64_t kSamples = 128;
   // The part of the samples that is left out on each side, and by what part of the rest the bounds are wider.
   constexpr int64_t kOutliers = 32, kMargin = 16;
   const int64_t samples = std::min(planes.N, kSamples);
@@ -137,9 +137,13 @@ GridBounds bounds_of_bulk(const PointPlanes& planes, int64_t b) {
   }
   GridBounds bounds{};
   for (int dim = 0; dim < 3 && count > 0; ++dim) {
-    std::sort(sampled[dim], sampled[dim] + count);
-    const double low = sampled[dim][count / kOutliers], high = sampled[dim][count - 1 - count / kOutliers];
-    bounds.low[dim] = low - (high - low) / kMargin;
+    float* const all = sampled[dim];
+    const auto nth = [&](int64_t n) {
+      std::nth_element(all, all + n, all + count);
+      return double{all[n]};
+    };
+    const double low = nth(count / kOutliers), high = nth(count - 1 - count / kOutliers);
+    bounds.low[dim] = std::max(low - (high - low) / kMargin, double{std::numeric_limits<float>::lowest()});
     bounds.high[dim] = high + (high - low) / kMargin;
   }
   return bounds;

@@ -87,8 +87,8 @@ struct PointGrid {
   }
 
   // At least the difference of a coordinate from the center's, of a point whose squared distance in fp32 is
-  // `squared_radius` at most: no square of a difference exceeds their rounded sum. So the difference is at most the
-  // root, but for the roundings of difference and square, or its square is rounded to 0.
+  // `squared_radius` at most: no square of a difference exceeds their rounded sum. So the difference is at most
+  // the root, but for the roundings of difference and square, or its square is rounded to 0.
   static HWY_INLINE float coordinate_radius(float squared_radius) {
     constexpr double kRelativeError = 0x1p-20, kAbsoluteError = 0x1p-70;
     return static_cast<float>(std::sqrt(double{squared_radius}) * (1 + kRelativeError) + kAbsoluteError);

@@ -24,7 +24,7 @@ constexpr int64_t kMinCenters = 256;
 constexpr int64_t kMinPoints = 1024;
 constexpr int64_t kMinCells = 27;
 
-// Probes of all batches, but at least those of a batch.
+// The probes of all batches, and the fewest of a batch.
 constexpr int64_t kProbes = 32, kMinBatchProbes = 8;
 
 // Half the probes have k + 1 neighbors within the radius that is searched first, and a margin.
@@ -33,12 +33,12 @@ constexpr float kRadiusMargin = 1.1F;
 // Below this many candidates for each of the k + 1 nearest, most searches would be repeated.
 constexpr int64_t kMinCandidates = 2;
 
-// Searches of more candidates cost more than comparisons with all points: of a part of the points, and of those
-// that the choice of the k + 1 nearest of all points takes the time of.
+// A search of more candidates costs more than comparisons with all points: a part of these, and a number for each
+// neighbor, as the choice of the nearest takes longer among all points.
 constexpr int64_t kMaxCandidatePart = 4, kSelectCandidates = 8;
 
-// Without this part of the probes, the grid is not used.
-constexpr int64_t kMinNearPart = 4;
+// A grid that serves less than this part of the probes is not used.
+constexpr int64_t kMinServedPart = 4;
 
 Probes choose_probes(const Args& args) {
   if (args.M < kMinCenters || args.N < kMinPoints || args.N > PointGrid::kMaxPoints) return {};
@@ -68,15 +68,15 @@ float median_distance(const GridMemory& memory, int64_t probes) {
 // Whether the grid serves enough of the probes.
 bool grid_pays(const SearchArgs& args, const PointGrid& grid) {
   const int64_t probes = args.B * args.probes.count;
-  int64_t near = 0;
+  int64_t served = 0;
   for (int64_t probe = 0; probe < probes; ++probe) {
     const int64_t b = probe / args.probes.count;
     float center[3];
     std::copy_n(args.new_xyz + (b * args.M + args.probes.center(probe % args.probes.count)) * 3, 3, center);
     const float squared_radius = std::max(args.probe_distances[probe], args.squared_radius);
-    near += NearRuns(grid, b, center, squared_radius).candidates <= args.max_candidates ? 1 : 0;
+    served += NearRuns(grid, b, center, squared_radius).candidates <= args.max_candidates ? 1 : 0;
   }
-  return near >= probes / kMinNearPart;
+  return served >= probes / kMinServedPart;
 }
 
 // Chooses the radius of the first search, by the probes, and sorts the points into cells of that side. Sets

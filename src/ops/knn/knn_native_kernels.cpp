@@ -32,8 +32,8 @@ static_assert(kLanes <= PointGrid::kPadding);
 // With fewer candidates past the (k + 1)-th, it takes longer to drop than to sort them.
 constexpr int64_t kMaxSurplus = 24;
 
-// Searches of a center in the grid. Where neighbors are missing, the squared radius grows as the candidates should,
-// up to this many for each of the k + 1: in space, 6.4 cells of the 27 are in the ball.
+// Searches of a center in the grid. Where neighbors are missing, the squared radius grows as candidates should,
+// to this many for each of the k + 1: where points fill the space, 4.2 of the 27 cells are in the ball.
 constexpr int64_t kMaxSearches = 4;
 constexpr float kWantedCandidates = 6, kMinGrowth = 2, kMaxGrowth = 8;
 
@@ -257,7 +257,7 @@ HWY_NOINLINE int64_t find_near(const SearchArgs& args, const Center& center, con
     if (near.candidates >= args.min_candidates) {
       const int64_t found = collect_near(*args.grid, center, near, squared_radius, args.k, tile);
       if (found < 0) return -1;
-      // No other point is within squared_radius.
+      // Other points are farther than squared_radius, or than k + 1 of the candidates.
       if (found > args.k) return sort_candidates(tile, found, args.k + 1);
     }
     squared_radius *= std::clamp(wanted / static_cast<float>(near.candidates + 1), kMinGrowth, kMaxGrowth);

@@ -32,8 +32,8 @@ struct SearchArgs : Args {
   const PointPlanes& planes;  // of xyz
   int64_t tile_groups;
   Probes probes;
-  float*
-      probe_distances;  // [B, probes.count], the squared distance of the (k + 1)-th neighbor; infinity if unknown
+  // [B, probes.count], the squared distance of the (k + 1)-th nearest point; infinity if it is not known.
+  float* probe_distances;
   // Null: each center is compared with all points.
   const PointGrid* grid;
   // The points within this squared distance of a center are searched first.
