@@ -36,9 +36,8 @@ struct PointGrid {
   static constexpr int64_t kMaxPoints = 1 << 30;
   // The integers up to here are fp32 numbers.
   static constexpr int64_t kMaxCells = 1 << 24;
-  // Of find_runs(): with sides above the radius, there are 3 x 3 rows of cells, and few more by roundings; with a
-  // quarter of it, 9 x 9.
-  static constexpr int64_t kMaxRuns = 81;
+  // With sides above the radius of find_runs(), there are 3 x 3 rows of cells, and few more by roundings.
+  static constexpr int64_t kMaxRuns = 16;
   // Vectors may be loaded that begin before the end of a run.
   static constexpr int64_t kPadding = 16;
 
@@ -63,17 +62,18 @@ struct PointGrid {
   int32_t* next_places(int64_t b, int64_t part) const { return places + (b * parts + part) * place_count() + 1; }
 
   // Finds runs of sorted points that include all finite ones whose coordinates differ from the center's by
-  // `radius` at most, and returns their number; kMaxRuns + 1 if there are more than kMaxRuns. A point
-  // p >= c - radius is not below c - radius rounded to fp32, as rounding is monotonic and p is an fp32 number, and
-  // so is not in a lower cell; likewise for c + radius.
-  HWY_INLINE int64_t find_runs(int64_t b, const float (&center)[3], float radius, Range (&runs)[kMaxRuns]) const {
+  // `radius` at most, and returns their number; max_runs + 1 if there are more than max_runs rows of cells. A
+  // point p >= c - radius is not below c - radius rounded to fp32, as rounding is monotonic and p is an fp32
+  // number, and so is not in a lower cell; likewise for c + radius.
+  HWY_INLINE int64_t find_runs(int64_t b, const float (&center)[3], float radius, int64_t max_runs,
+                               Range* runs) const {
     const GridCells& grid = cells[b];
     int64_t first[3], last[3];
     for (int dim = 0; dim < 3; ++dim) {
       first[dim] = grid.cell(dim, center[dim] - radius);
       last[dim] = grid.cell(dim, center[dim] + radius);
     }
-    if ((last[1] - first[1] + 1) * (last[2] - first[2] + 1) > kMaxRuns) return kMaxRuns + 1;
+    if ((last[1] - first[1] + 1) * (last[2] - first[2] + 1) > max_runs) return max_runs + 1;
     const int32_t* const ends = next_places(b, parts - 1);
     int64_t count = 0;
     for (int64_t z = first[2]; z <= last[2]; ++z) {

@@ -37,6 +37,9 @@ constexpr int64_t kMinCandidates = 2;
 // neighbor, as the choice of the nearest takes longer among all points.
 constexpr int64_t kMaxCandidatePart = 4, kSelectCandidates = 8;
 
+// Points that are compared in the time of finding a run. Up to 9 x 9 are worth a try.
+constexpr int64_t kRunPoints = 64, kMinRuns = 81;
+
 // A grid that serves less than this part of the probes is not used.
 constexpr int64_t kMinServedPart = 4;
 
@@ -74,7 +77,8 @@ bool grid_pays(const SearchArgs& args, const PointGrid& grid) {
     float center[3];
     std::copy_n(args.new_xyz + (b * args.M + args.probes.center(probe % args.probes.count)) * 3, 3, center);
     const float squared_radius = std::max(args.probe_distances[probe], args.squared_radius);
-    served += NearRuns(grid, b, center, squared_radius).candidates <= args.max_candidates ? 1 : 0;
+    const NearRuns near(grid, b, center, squared_radius, args.max_runs);
+    served += near.candidates <= args.max_candidates ? 1 : 0;
   }
   return served >= probes / kMinServedPart;
 }
@@ -87,6 +91,7 @@ void choose_grid(Context& context, const GridMemory& memory, SearchArgs& args) {
   args.squared_radius = distance;
   args.min_candidates = kMinCandidates * (args.k + 1);
   args.max_candidates = args.N / kMaxCandidatePart + kSelectCandidates * args.k;
+  args.max_runs = std::clamp(args.N / kRunPoints, kMinRuns, NearRuns::kMaxRuns);
   // Sides above the radius: a search extends over 3 cells.
   const float side = PointGrid::coordinate_radius(distance) * (1 + 0x1p-10F);
   if (choose_cells(context, memory.grid, side) < kMinCells * args.B) return;
@@ -116,7 +121,7 @@ void run(Call& call, const Args& args, Arena workspace) {
   Arena pool = context.reserve(with_probes ? bytes_of<GridMemory>(planes, task_dim, probes) : 0);
 
   separate_coordinates(context, planes, MLUOP_DTYPE_FLOAT, args.xyz);
-  SearchArgs search_args{args, planes, tile_groups, probes, nullptr, nullptr, 0, 0, 0};
+  SearchArgs search_args{args, planes, tile_groups, probes, nullptr, nullptr, 0, 0, 0, 0};
   std::optional<GridMemory> memory;
   if (with_probes) {
     memory.emplace(pool, planes, task_dim, probes);

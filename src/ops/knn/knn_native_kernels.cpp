@@ -34,7 +34,7 @@ constexpr int64_t kMaxSurplus = 24;
 
 // Searches of a center in the grid. Where neighbors are missing, the squared radius grows as candidates should,
 // to this many for each of the k + 1: where points fill the space, 4.2 of the 27 cells are in the ball.
-constexpr int64_t kMaxSearches = 4;
+constexpr int64_t kMaxSearches = 6;
 constexpr float kWantedCandidates = 6, kMinGrowth = 2, kMaxGrowth = 8;
 
 // No number of candidates.
@@ -252,7 +252,7 @@ HWY_NOINLINE int64_t find_near(const SearchArgs& args, const Center& center, con
   float squared_radius = args.squared_radius;
   for (int64_t i = 0; i < kMaxSearches; ++i) {
     squared_radius = std::min(squared_radius, kMaxDistance);
-    const NearRuns near(*args.grid, center.b(), center.at(), squared_radius);
+    const NearRuns near(*args.grid, center.b(), center.at(), squared_radius, args.max_runs);
     if (near.candidates > args.max_candidates) return kUnknown;
     if (near.candidates >= args.min_candidates) {
       const int64_t found = collect_near(*args.grid, center, near, squared_radius, args.k, tile);

@@ -14,16 +14,20 @@ namespace mluop::knn::native {
 
 // The runs of the grid that include all points whose squared distance in fp32 is `squared_radius` at most.
 struct NearRuns {
-  HWY_INLINE NearRuns(const PointGrid& grid, int64_t b, const float (&center)[3], float squared_radius)
-      : count(grid.find_runs(b, center, PointGrid::coordinate_radius(squared_radius), runs)) {
-    if (count > PointGrid::kMaxRuns) {
+  // 25 x 25 rows of cells.
+  static constexpr int64_t kMaxRuns = 625;
+
+  HWY_INLINE NearRuns(const PointGrid& grid, int64_t b, const float (&center)[3], float squared_radius,
+                      int64_t max_runs)
+      : count(grid.find_runs(b, center, PointGrid::coordinate_radius(squared_radius), max_runs, runs)) {
+    if (count > max_runs) {
       candidates = std::numeric_limits<int64_t>::max();
       return;
     }
     for (int64_t i = 0; i < count; ++i) candidates += runs[i].size();
   }
 
-  Range runs[PointGrid::kMaxRuns];
+  Range runs[kMaxRuns];
   int64_t count;
   int64_t candidates = 0;  // the points of the runs; the greatest number if there are too many runs
 };
@@ -39,8 +43,8 @@ struct SearchArgs : Args {
   // The points within this squared distance of a center are searched first.
   float squared_radius;
   // A center with fewer points in the cells around it is searched in a greater radius; one with more than
-  // max_candidates is compared with all points.
-  int64_t min_candidates, max_candidates;
+  // max_candidates, or more rows of cells than max_runs, is compared with all points.
+  int64_t min_candidates, max_candidates, max_runs;
 };
 
 // Work items: the probes of all batches. Writes their distances and their rows.
