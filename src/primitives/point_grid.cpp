@@ -119,7 +119,7 @@ struct GridBounds {
 
 // The bounds of the bulk of the finite points, by a sample. Without finite points in it, they are 0.
 GridBounds bounds_of_bulk(const PointPlanes& planes, int64_t b) {
-  constexpr int64_t kSamples = 128;
+  constexpr int64_t kSamples = 64;
   // The part of the samples that is left out on each side, and by what part of the rest the bounds are wider.
   constexpr int64_t kOutliers = 32, kMargin = 16;
   const int64_t samples = std::min(planes.N, kSamples);
