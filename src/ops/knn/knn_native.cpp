@@ -38,10 +38,10 @@ constexpr int64_t kMinCandidates = 2;
 constexpr int64_t kMaxCandidatePart = 4, kSelectCandidates = 8;
 
 // Points that are compared in the time of finding a run. Up to 9 x 9 are worth a try.
-constexpr int64_t kRunPoints = 64, kMinRuns = 81;
+constexpr int64_t kRunPoints = 128, kMinRuns = 81;
 
 // A grid that serves less than this part of the probes is not used.
-constexpr int64_t kMinServedPart = 4;
+constexpr int64_t kMinServedPart = 2;
 
 Probes choose_probes(const Args& args) {
   if (args.M < kMinCenters || args.N < kMinPoints || args.N > PointGrid::kMaxPoints) return {};
