@@ -250,11 +250,13 @@ HWY_INLINE int64_t collect_near(const PointGrid& grid, const Center& center, con
 HWY_NOINLINE int64_t find_near(const SearchArgs& args, const Center& center, const SearchTile& tile) {
   const auto wanted = kWantedCandidates * static_cast<float>(args.k + 1);
   float squared_radius = args.squared_radius;
+  int64_t rest = args.max_candidates;
   for (int64_t i = 0; i < kMaxSearches; ++i) {
     squared_radius = std::min(squared_radius, kMaxDistance);
     const NearRuns near(*args.grid, center.b(), center.at(), squared_radius, args.max_runs);
-    if (near.candidates > args.max_candidates) return kUnknown;
+    if (near.candidates > rest) return kUnknown;
     if (near.candidates >= args.min_candidates) {
+      rest -= near.candidates;
       const int64_t found = collect_near(*args.grid, center, near, squared_radius, args.k, tile);
       if (found < 0) return -1;
       // Other points are farther than squared_radius, or than k + 1 of the candidates.

@@ -43,7 +43,7 @@ struct SearchArgs : Args {
   // The points within this squared distance of a center are searched first.
   float squared_radius;
   // A center with fewer points in the cells around it is searched in a greater radius; one with more than
-  // max_candidates, or more rows of cells than max_runs, is compared with all points.
+  // max_candidates in all its searches, or more rows of cells than max_runs, is compared with all points.
   int64_t min_candidates, max_candidates, max_runs;
 };
 
