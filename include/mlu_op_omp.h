@@ -590,7 +590,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
  * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
  *   set. Each difference, square and sum is rounded to fp32, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: a workspace, at any address, of the size that the query returns: 12 bytes a point.
+ * Memory: a workspace, at any address, of the size that the query returns: 12 bytes a point. The handle keeps up
+ *   to 36 bytes a point.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      k is not from 1 to 100; workspace_size is less than the query returns, or workspace is

@@ -56,9 +56,10 @@ std::vector<Operator> knn_operators() {
   op.work = [](const Arguments& a) { return each_once(a, 2, 8 * a[1].dim(0) * a[1].dim(1) * a[0].dim(1)); };
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.sizes = {
-      {"b", 2, 1, 4}, {"m", 40, 1, 200}, {"n", 300, 1, 5000}, {"k", 16, 1, 100, false}, {"ties", 0, 0, 1, false}};
+      {"b", 2, 1, 4}, {"m", 40, 1, 400}, {"n", 300, 1, 5000}, {"k", 16, 1, 100, false}, {"ties", 0, 0, 1, false}};
   op.multiplies = true;
   op.parallel_sizes = {{{"b", 2}, {"m", 150}, {"n", 5000}, {"k", 20}},
+                       {{"b", 2}, {"m", 300}, {"n", 2000}, {"k", 9}},
                        {{"b", 2}, {"m", 150}, {"n", 1200}, {"k", 33}, {"ties", 1}}};
   op.make = make;
   op.fit = fit;

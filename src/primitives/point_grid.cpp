@@ -32,38 +32,6 @@ HWY_INLINE GridMask finite_points(const float* const (&planes)[3], int64_t n) {
                  hn::IsFinite(hn::Load(d, planes[2] + n)));
 }
 
-// Work items: (b, part). The bounds of the points.
-void find_bounds(const PointGrid& grid, int64_t begin, int64_t end, Task&) {
-  const GridTag d;
-  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (int64_t item = begin; item < end; ++item) {
-    const int64_t b = item / grid.parts;
-    const float* const planes[3] = {grid.planes.plane(b, 0), grid.planes.plane(b, 1), grid.planes.plane(b, 2)};
-    hn::Vec<GridTag> low[3], high[3];
-    for (int dim = 0; dim < 3; ++dim) {
-      low[dim] = hn::Set(d, kInfinity);
-      high[dim] = hn::Set(d, -kInfinity);
-    }
-    const Range points = points_of_part(grid, item % grid.parts);
-    for (int64_t n = points.begin; n < points.end; n += kLanes) {
-      const GridMask finite = finite_points(planes, n);
-      HWY_UNROLL(3) for (int dim = 0; dim < 3; ++dim) {
-        const auto coordinates = hn::Load(d, planes[dim] + n);
-        low[dim] = hn::Min(low[dim], hn::IfThenElse(finite, coordinates, low[dim]));
-        high[dim] = hn::Max(high[dim], hn::IfThenElse(finite, coordinates, high[dim]));
-      }
-    }
-    for (int dim = 0; dim < 3; ++dim) {
-      alignas(64) float lows[kLanes], highs[kLanes];
-      hn::Store(low[dim], d, lows);
-      hn::Store(high[dim], d, highs);
-      grid.bounds[item].low[dim] = *std::min_element(lows, lows + kLanes);
-      grid.bounds[item].high[dim] = *std::max_element(highs, highs + kLanes);
-    }
-  }
-}
-
 // Work items: (b, part). The cells of the points, and how many each holds.
 void count_points(const PointGrid& grid, int64_t begin, int64_t end, Task&) {
   const GridTag d;
@@ -73,11 +41,11 @@ void count_points(const PointGrid& grid, int64_t begin, int64_t end, Task&) {
     const int64_t b = item / grid.parts, part = item % grid.parts;
     const float* const planes[3] = {grid.planes.plane(b, 0), grid.planes.plane(b, 1), grid.planes.plane(b, 2)};
     const GridCells& cells = grid.cells[b];
-    // As GridCells::cell(): here, coordinates are not below the bounds.
+    // As GridCells::cell().
     const auto cells_of = [&](int dim, int64_t n) {
       const auto position =
           hn::Mul(hn::Sub(hn::Load(d, planes[dim] + n), hn::Set(d, cells.low[dim])), hn::Set(d, cells.scale[dim]));
-      return hn::ConvertTo(di, hn::Min(position, hn::Set(d, cells.last[dim])));
+      return hn::ConvertTo(di, hn::Min(hn::Max(position, hn::Zero(d)), hn::Set(d, cells.last[dim])));
     };
     const auto extent_x = hn::Set(di, static_cast<int32_t>(cells.extent(0)));
     const auto extent_y = hn::Set(di, static_cast<int32_t>(cells.extent(1)));
@@ -145,25 +113,48 @@ void scan_cells(const PointGrid& grid, int64_t begin, int64_t end, Task&) {
   }
 }
 
-GridBounds bounds_of_batch(const PointGrid& grid, int64_t b) {
-  GridBounds all = grid.bounds[b * grid.parts];
-  for (int64_t part = 1; part < grid.parts; ++part) {
-    const GridBounds& bounds = grid.bounds[b * grid.parts + part];
-    for (int dim = 0; dim < 3; ++dim) {
-      all.low[dim] = std::min(all.low[dim], bounds.low[dim]);
-      all.high[dim] = std::max(all.high[dim], bounds.high[dim]);
-    }
+struct GridBounds {
+  double low[3], high[3];
+};
+
+// The bounds of the bulk of the finite points, by a sample. Without finite points in it, they are 0.
+GridBounds bounds_of_bulk(const PointPlanes& planes, int64_t b) {
+  constexpr int64_t kSamples = 64;
+  // The part of the samples that is left out on each side, and by what part of the rest the bounds are wider.
+  constexpr int64_t kOutliers = 32, kMargin = 16;
+  const int64_t samples = std::min(planes.N, kSamples);
+  const int64_t step = samples == 0 ? 1 : planes.N / samples;
+  float sampled[3][kSamples];
+  int64_t count = 0;
+  for (int64_t i = 0; i < samples; ++i) {
+    // Points may repeat in periods.
+    constexpr uint32_t kGoldenRatio = 0x9E3779B1;
+    const int64_t n = i * step + static_cast<uint32_t>(i) * kGoldenRatio % step;
+    const float point[3] = {planes.plane(b, 0)[n], planes.plane(b, 1)[n], planes.plane(b, 2)[n]};
+    if (!std::all_of(point, point + 3, [](float coordinate) { return std::isfinite(coordinate); })) continue;
+    for (int dim = 0; dim < 3; ++dim) sampled[dim][count] = point[dim];
+    ++count;
   }
-  return all;
+  GridBounds bounds{};
+  for (int dim = 0; dim < 3 && count > 0; ++dim) {
+    float* const all = sampled[dim];
+    const auto nth = [&](int64_t n) {
+      std::nth_element(all, all + n, all + count);
+      return double{all[n]};
+    };
+    const double low = nth(count / kOutliers), high = nth(count - 1 - count / kOutliers);
+    bounds.low[dim] = std::max(low - (high - low) / kMargin, double{std::numeric_limits<float>::lowest()});
+    bounds.high[dim] = high + (high - low) / kMargin;
+  }
+  return bounds;
 }
 
 // Cells of equal sides, `side` or longer, as many as there may be.
 GridCells cells_of(const GridBounds& bounds, double side, int64_t max_cells) {
-  if (!(bounds.low[0] <= bounds.high[0])) return {{0, 0, 0}, {1, 1, 1}, {0, 0, 0}};
   double last[3];
   for (;;) {
     for (int dim = 0; dim < 3; ++dim) {
-      last[dim] = std::floor((double{bounds.high[dim]} - double{bounds.low[dim]}) / side);
+      last[dim] = std::floor((bounds.high[dim] - bounds.low[dim]) / side);
     }
     const double excess = (last[0] + 1) * (last[1] + 1) * (last[2] + 1) / static_cast<double>(max_cells);
     if (excess <= 1) break;
@@ -174,7 +165,7 @@ GridCells cells_of(const GridBounds& bounds, double side, int64_t max_cells) {
   const float scale = std::max(static_cast<float>(1 / side), std::numeric_limits<float>::min());
   GridCells cells{};
   for (int dim = 0; dim < 3; ++dim) {
-    cells.low[dim] = bounds.low[dim];
+    cells.low[dim] = static_cast<float>(bounds.low[dim]);
     cells.scale[dim] = scale;
     cells.last[dim] = static_cast<float>(last[dim]);
   }
@@ -190,17 +181,26 @@ int task_dim_of_parts(const PointGrid& grid) {
 
 }  // namespace
 
-MLUOP_EXPORT_KERNEL(find_bounds_kernel, find_bounds, PointGrid);
 MLUOP_EXPORT_KERNEL(count_points_kernel, count_points, PointGrid);
 MLUOP_EXPORT_KERNEL(move_points_kernel, move_points, PointGrid);
 
 int64_t choose_cells(Context& context, const PointGrid& grid, float side) {
-  launch(context, "find_bounds", task_dim_of_parts(grid), parts_of(grid), find_bounds_kernel(), grid);
+  struct CellsArgs {
+    const PointGrid& grid;
+    float side;
+  };
+  // Work items: batches.
+  const auto choose = [](const CellsArgs& args, int64_t begin, int64_t end, Task&) {
+    for (int64_t b = begin; b < end; ++b) {
+      const GridBounds bounds = bounds_of_bulk(args.grid.planes, b);
+      args.grid.cells[b] = cells_of(bounds, args.side, args.grid.max_cells);
+    }
+  };
+  const int64_t B = grid.planes.B;
+  constexpr int64_t kBatchBytes = 1 << 16;
+  launch<CellsArgs>(context, "choose_cells", choose_task_dim(B, B * kBatchBytes), Evenly{B}, choose, {grid, side});
   int64_t count = 0;
-  for (int64_t b = 0; b < grid.planes.B; ++b) {
-    grid.cells[b] = cells_of(bounds_of_batch(grid, b), side, grid.max_cells);
-    count += grid.cells[b].count();
-  }
+  for (int64_t b = 0; b < B; ++b) count += grid.cells[b].count();
   return count;
 }
 

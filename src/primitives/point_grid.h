@@ -6,13 +6,14 @@
 #include <hwy/base.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "primitives/point_planes.h"
 
 namespace mluop {
 
-// The cells of a batch. They cover the finite points; the outer ones extend to infinity.
+// The cells of a batch. They cover most of the finite points; the outer ones extend to infinity.
 struct GridCells {
   // The cell of a coordinate in a dimension. Each step is monotonic: a greater coordinate has no lower cell. NaN
   // is in cell 0.
@@ -28,11 +29,6 @@ struct GridCells {
   float last[3];   // the last cell, an integer
 };
 
-// The bounds of finite points. Without any, low is +infinity and high -infinity.
-struct GridBounds {
-  float low[3], high[3];
-};
-
 struct PointGrid {
   // Parts of a batch are sorted in parallel. Each has a histogram, so few are best.
   static constexpr int64_t kMaxParts = 4;
@@ -40,7 +36,7 @@ struct PointGrid {
   static constexpr int64_t kMaxPoints = 1 << 30;
   // The integers up to here are fp32 numbers.
   static constexpr int64_t kMaxCells = 1 << 24;
-  // Of find_runs(): with sides above the radius, there are 3 x 3 rows of cells, and few more by roundings.
+  // With sides above the radius of find_runs(), there are 3 x 3 rows of cells, and few more by roundings.
   static constexpr int64_t kMaxRuns = 16;
   // Vectors may be loaded that begin before the end of a run.
   static constexpr int64_t kPadding = 16;
@@ -50,7 +46,6 @@ struct PointGrid {
         parts(std::clamp<int64_t>(task_dim / planes.B, 1, kMaxParts)),
         max_cells(std::min(planes.size(), kMaxCells)),
         cells(arena.take<GridCells>("cells", {planes.B})),
-        bounds(arena.take<GridBounds>("bounds", {planes.B, parts})),
         cell_of_point(arena.take<int32_t>("cell of point", {planes.B, planes.size()})),
         places(arena.take<int32_t>("places", {planes.B, parts, place_count()})),
         coordinates(arena.take<float>("sorted coordinates", {planes.B, 3, sorted_size()})),
@@ -67,17 +62,18 @@ struct PointGrid {
   int32_t* next_places(int64_t b, int64_t part) const { return places + (b * parts + part) * place_count() + 1; }
 
   // Finds runs of sorted points that include all finite ones whose coordinates differ from the center's by
-  // `radius` at most, and returns their number; kMaxRuns + 1 if there are more than kMaxRuns. A point
-  // p >= c - radius is not below c - radius rounded to fp32, as rounding is monotonic and p is an fp32 number, and
-  // so is not in a lower cell; likewise for c + radius.
-  HWY_INLINE int64_t find_runs(int64_t b, const float (&center)[3], float radius, Range (&runs)[kMaxRuns]) const {
+  // `radius` at most, and returns their number; max_runs + 1 if there are more than max_runs rows of cells. A
+  // point p >= c - radius is not below c - radius rounded to fp32, as rounding is monotonic and p is an fp32
+  // number, and so is not in a lower cell; likewise for c + radius.
+  HWY_INLINE int64_t find_runs(int64_t b, const float (&center)[3], float radius, int64_t max_runs,
+                               Range* runs) const {
     const GridCells& grid = cells[b];
     int64_t first[3], last[3];
     for (int dim = 0; dim < 3; ++dim) {
       first[dim] = grid.cell(dim, center[dim] - radius);
       last[dim] = grid.cell(dim, center[dim] + radius);
     }
-    if ((last[1] - first[1] + 1) * (last[2] - first[2] + 1) > kMaxRuns) return kMaxRuns + 1;
+    if ((last[1] - first[1] + 1) * (last[2] - first[2] + 1) > max_runs) return max_runs + 1;
     const int32_t* const ends = next_places(b, parts - 1);
     int64_t count = 0;
     for (int64_t z = first[2]; z <= last[2]; ++z) {
@@ -90,11 +86,18 @@ struct PointGrid {
     return count;
   }
 
+  // At least the difference of a coordinate from the center's, of a point whose squared distance in fp32 is
+  // `squared_radius` at most: no square of a difference exceeds their rounded sum. So the difference is at most
+  // the root, but for the roundings of difference and square, or its square is rounded to 0.
+  static HWY_INLINE float coordinate_radius(float squared_radius) {
+    constexpr double kRelativeError = 0x1p-20, kAbsoluteError = 0x1p-70;
+    return static_cast<float>(std::sqrt(double{squared_radius}) * (1 + kRelativeError) + kAbsoluteError);
+  }
+
   const PointPlanes& planes;
   int64_t parts;           // of a batch
   int64_t max_cells;       // of a batch
   GridCells* cells;        // [B]
-  GridBounds* bounds;      // [B, parts]
   int32_t* cell_of_point;  // [B, planes.size()]
   int32_t* places;         // [B, parts, place_count()]
   float* coordinates;      // [B, 3, sorted_size()], of the sorted points, then NaN
@@ -102,7 +105,7 @@ struct PointGrid {
 };
 
 // Chooses cells of sides of about `side`; longer ones if that are too many cells. Returns their number in all
-// batches. Cost: a read of the coordinates.
+// batches. The cells cover the bulk of the points, which a sample shows: few outliers do not enlarge them.
 int64_t choose_cells(Context& context, const PointGrid& grid, float side);
 
 // Sorts the points into the chosen cells. The result does not depend on the number of parts. Linear cost.

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/api.h"
+#include "support/operator_call.h"
 
 namespace mluop::test {
 
@@ -28,6 +31,17 @@ inline std::vector<Launch> launches_of(mluOpHandle_t handle) {
     }
   }
   return launches;
+}
+
+// Runs a case against the oracle, and checks that a launch of its call has this kernel.
+inline void expect_kernel(const cases::Case& made, std::string_view kernel) {
+  const Handle handle;
+  require(mluOpOmpSetStatistics(handle, 1));
+  const OperatorCall call(handle, made);
+  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  EXPECT_TRUE(
+      std::ranges::any_of(launches_of(handle), [&](const Launch& launch) { return launch.kernel == kernel; }));
+  expect_oracle(made);
 }
 
 // Checks the launches of a call: their kernels, in order, and that each had `task_dim` tasks.

@@ -51,12 +51,13 @@ struct Memory {
     if (!with_grid) return;
     probes.count = kProbes;
     probes.step = args.M / kProbes;
-    probes.results = arena.take<Probes::Result>("results of probes", {args.B, kProbes});
+    probe_results = arena.take<ProbeResult>("results of probes", {args.B, kProbes});
     grid.emplace(arena, planes, task_dim);
   }
 
   PointPlanes planes;  // of xyz
   Probes probes{};
+  ProbeResult* probe_results = nullptr;
   std::optional<PointGrid> grid;
 };
 
@@ -66,14 +67,6 @@ float candidate_squared_radius(const Args& args) {
   if (args.dtype == MLUOP_DTYPE_FLOAT) return args.max_squared_radius;
   constexpr float kRelativeError = 0x1p-7F, kAbsoluteError = 0x1p-20F;
   return args.max_squared_radius * (1 + kRelativeError) + kAbsoluteError;
-}
-
-// At least the difference of a coordinate of a candidate from the center's: no square of a difference exceeds
-// their rounded sum, which is less than squared_radius or is 0. So the difference is at most the root, but for
-// the roundings of difference and square, or its square is rounded to 0.
-float coordinate_radius(float squared_radius) {
-  constexpr double kRelativeError = 0x1p-20, kAbsoluteError = 0x1p-70;
-  return static_cast<float>(std::sqrt(double{squared_radius}) * (1 + kRelativeError) + kAbsoluteError);
 }
 
 // The number of candidates up to which a search costs less than comparisons until the ball is full. It is the c
@@ -86,13 +79,12 @@ int64_t max_candidates(const Args& args, const Costs& costs) {
 }
 
 // Whether searches in a grid save more than it costs, by what the probes have compared.
-bool grid_pays(const Args& args, const Costs& costs, const Probes& probes) {
+bool grid_pays(const Args& args, const Costs& costs, int64_t probe_count, const ProbeResult* results) {
   const auto N = static_cast<double>(args.N);
-  const int64_t probe_count = args.B * probes.count;
   double saved = 0;
   for (int64_t i = 0; i < probe_count; ++i) {
-    const auto compared = static_cast<double>(probes.results[i].compared);
-    const auto found = static_cast<double>(probes.results[i].found);
+    const auto compared = static_cast<double>(results[i].compared);
+    const auto found = static_cast<double>(results[i].found);
     const double candidates = found * N / (compared * kMemberShare);
     saved += std::max(0.0, compared + costs.member * found - costs.search - costs.candidate * candidates);
   }
@@ -120,16 +112,18 @@ void run(Call& call, const Args& args) {
   KernelArgs kernel_args{args,
                          memory.planes,
                          memory.probes,
+                         memory.probe_results,
                          squared_radius,
                          nullptr,
                          max_candidates(args, costs),
-                         coordinate_radius(squared_radius)};
+                         PointGrid::coordinate_radius(squared_radius)};
   if (with_grid) {
     const int64_t probes = args.B * memory.probes.count;
     launch(context, "probe", choose_compare_task_dim(probes), Evenly{probes}, probe_kernel(args), kernel_args);
     // Sides above the radius: a ball extends over 3 cells.
     const float side = kernel_args.grid_radius * (1 + 0x1p-10F);
-    if (grid_pays(args, costs, memory.probes) && choose_cells(context, *memory.grid, side) >= kMinCells * args.B) {
+    if (grid_pays(args, costs, probes, memory.probe_results) &&
+        choose_cells(context, *memory.grid, side) >= kMinCells * args.B) {
       sort_points(context, *memory.grid);
       kernel_args.grid = &*memory.grid;
     }

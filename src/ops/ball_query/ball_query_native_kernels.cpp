@@ -173,7 +173,7 @@ HWY_INLINE bool compare_near(const KernelArgs& args, int64_t b, const Ball<T, kF
   const Di di;
   const PointGrid& grid = *args.grid;
   Range runs[PointGrid::kMaxRuns];
-  const int64_t run_count = grid.find_runs(b, ball.center(), args.grid_radius, runs);
+  const int64_t run_count = grid.find_runs(b, ball.center(), args.grid_radius, PointGrid::kMaxRuns, runs);
   if (run_count > PointGrid::kMaxRuns) return false;
   int64_t candidates = 0;
   for (int64_t i = 0; i < run_count; ++i) candidates += runs[i].size();
@@ -219,7 +219,7 @@ void probe(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
     const Ball<T, kFromZero> ball(args, center);
     Row row(args.idx + center * args.nsample, args.nsample);
     const int64_t compared = compare_all(args.planes, b, ball, row);
-    args.probes.results[item] = {compared, row.count()};
+    args.probe_results[item] = {compared, row.count()};
     row.pad();
   }
 }

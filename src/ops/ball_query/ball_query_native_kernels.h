@@ -6,27 +6,20 @@
 #include "ops/ball_query/ball_query_args.h"
 #include "primitives/point_grid.h"
 #include "primitives/point_planes.h"
+#include "primitives/probes.h"
 #include "team/launch.h"
 
 namespace mluop::ball_query::native {
 
-// Evenly spaced centers of each batch, which are compared with all points before the others.
-struct Probes {
-  struct Result {
-    int64_t compared, found;  // points, and members of them
-  };
-
-  int64_t center(int64_t probe) const { return probe * step + step / 2; }
-  bool contain(int64_t m) const { return m < count * step && m % step == step / 2; }
-
-  int64_t count;  // of a batch; 0: none
-  int64_t step;
-  Result* results;  // [B, count]
+// Of a probe, which is compared with all points.
+struct ProbeResult {
+  int64_t compared, found;  // points, and members of them
 };
 
 struct KernelArgs : Args {
   const PointPlanes& planes;  // of xyz
   Probes probes;
+  ProbeResult* probe_results;  // [B, probes.count]
   // The bound of the squared distance, with the roundings of fp32, of a member.
   float candidate_squared_radius;
   // Null: each center is compared with all points.

@@ -14,6 +14,8 @@ inline constexpr int kMinK = 1, kMaxK = 100;
 // What a row has in the places of neighbors that there are not: index 0 and this squared distance. Only points
 // that are nearer are neighbors.
 inline constexpr float kNoNeighbor = 1e10F;
+// The largest distance of a neighbor: the unit in its last place is 1024.
+inline constexpr float kMaxDistance = kNoNeighbor - 1024;
 
 // The sizes of a call, and of its workspace query.
 struct Sizes {

@@ -27,32 +27,48 @@ constexpr int64_t kGroupPoints = PointPlanes::kGroupPoints;
 constexpr int64_t kVectors = kGroupPoints / kLanes;
 // The k + 1 least of as many minima bound the k + 1 nearest points.
 static_assert(kMaxK < kGroupPoints);
+static_assert(kLanes <= PointGrid::kPadding);
 
-// The largest distance of a neighbor: the unit in its last place is 1024.
-constexpr float kMaxDistance = kNoNeighbor - 1024;
+// With fewer candidates past the (k + 1)-th, it takes longer to drop than to sort them.
+constexpr int64_t kMaxSurplus = 24;
+
+// Searches of a center in the grid. Where neighbors are missing, the squared radius grows as candidates should,
+// to this many for each of the k + 1: where points fill the space, 4.2 of the 27 cells are in the ball.
+constexpr int64_t kMaxSearches = 6;
+constexpr float kWantedCandidates = 6, kMinGrowth = 2, kMaxGrowth = 8;
+
+// No number of candidates.
+constexpr int64_t kUnknown = -2;
 
 class Center {
  public:
-  HWY_INLINE Center(const SearchArgs& args, int64_t center) {
-    const float* const at = args.new_xyz + center * 3;
-    cx_ = hn::Set(D(), at[0]);
-    cy_ = hn::Set(D(), at[1]);
-    cz_ = hn::Set(D(), at[2]);
-    const int64_t b = center / args.M;
-    x_ = args.planes.plane(b, 0);
-    y_ = args.planes.plane(b, 1);
-    z_ = args.planes.plane(b, 2);
+  HWY_INLINE Center(const SearchArgs& args, int64_t center) : b_(center / args.M) {
+    std::copy_n(args.new_xyz + center * 3, 3, at_);
+    cx_ = hn::Set(D(), at_[0]);
+    cy_ = hn::Set(D(), at_[1]);
+    cz_ = hn::Set(D(), at_[2]);
+    x_ = args.planes.plane(b_, 0);
+    y_ = args.planes.plane(b_, 1);
+    z_ = args.planes.plane(b_, 2);
   }
+
+  HWY_INLINE int64_t b() const { return b_; }
+  HWY_INLINE const float (&at() const)[3] { return at_; }
 
   // The squared distances of the points from n on.
   HWY_INLINE V distances(int64_t n) const {
     const D d;
-    return mluop::HWY_NAMESPACE::squared_length<float>(d, hn::Sub(cx_, hn::Load(d, x_ + n)),
-                                                       hn::Sub(cy_, hn::Load(d, y_ + n)),
-                                                       hn::Sub(cz_, hn::Load(d, z_ + n)));
+    return distances(hn::Load(d, x_ + n), hn::Load(d, y_ + n), hn::Load(d, z_ + n));
+  }
+
+  // Those of the points of these coordinates.
+  HWY_INLINE V distances(V x, V y, V z) const {
+    return mluop::HWY_NAMESPACE::squared_length<float>(D(), hn::Sub(cx_, x), hn::Sub(cy_, y), hn::Sub(cz_, z));
   }
 
  private:
+  int64_t b_;
+  float at_[3];
   V cx_, cy_, cz_;
   const float *x_, *y_, *z_;
 };
@@ -173,6 +189,84 @@ HWY_INLINE int64_t find_nearest(const SearchArgs& args, const Center& center, co
   return nearest;
 }
 
+// Keeps those of the `count` candidates whose distances are at most `limit`. Returns their number.
+HWY_INLINE int64_t keep_within(const Candidates& candidates, int64_t count, float limit) {
+  const D d;
+  const Di di;
+  const auto& [distances, indices] = candidates;
+  int64_t kept = 0;
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const V vector = hn::Load(d, distances + i);
+    const auto is_near = hn::And(hn::Le(vector, hn::Set(d, limit)), hn::FirstN(d, static_cast<size_t>(count - i)));
+    const auto points = hn::Load(di, indices + i);
+    hn::StoreU(hn::Compress(vector, is_near), d, distances + kept);
+    hn::StoreU(hn::Compress(points, hn::RebindMask(di, is_near)), di, indices + kept);
+    kept += static_cast<int64_t>(hn::CountTrue(d, is_near));
+  }
+  return kept;
+}
+
+// Drops candidates that are not among the k + 1 nearest of `count`, until few more are left. Lowers `limit` to
+// what those that are dropped exceed. Returns the number left.
+HWY_INLINE int64_t drop_far(const Candidates& candidates, int64_t count, int64_t k, float& limit) {
+  const int64_t padded = round_up(count, kLanes);
+  std::fill(candidates.distances + count, candidates.distances + padded, std::numeric_limits<float>::infinity());
+  limit = bound_least(candidates.distances, padded, k, limit);
+  return keep_within(candidates, count, limit);
+}
+
+// tile.candidates = the points of the runs whose distances are at most `limit`; without some that are not among
+// the k + 1 nearest. Returns their number; -1 if they are too many, as most are at equal distances.
+HWY_INLINE int64_t collect_near(const PointGrid& grid, const Center& center, const NearRuns& near, float limit,
+                                int64_t k, const SearchTile& tile) {
+  const D d;
+  const Di di;
+  const int64_t b = center.b();
+  const float *const x = grid.plane(b, 0), *const y = grid.plane(b, 1), *const z = grid.plane(b, 2);
+  const int32_t* const indices = grid.sorted_indices(b);
+  int64_t found = 0;
+  for (int64_t i = 0; i < near.count; ++i) {
+    const Range run = near.runs[i];
+    for (int64_t at = run.begin; at < run.end; at += kLanes) {
+      const V distances = center.distances(hn::LoadU(d, x + at), hn::LoadU(d, y + at), hn::LoadU(d, z + at));
+      const auto in_run = hn::FirstN(d, static_cast<size_t>(run.end - at));
+      const auto is_near = hn::And(in_run, hn::Le(distances, hn::Set(d, limit)));
+      hn::StoreU(hn::Compress(distances, is_near), d, tile.candidates.distances + found);
+      hn::StoreU(hn::Compress(hn::LoadU(di, indices + at), hn::RebindMask(di, is_near)), di,
+                 tile.candidates.indices + found);
+      found += static_cast<int64_t>(hn::CountTrue(d, is_near));
+      if (found > kMaxTileCandidates) {
+        found = drop_far(tile.candidates, found, k, limit);
+        if (found > kMaxTileCandidates) return -1;
+      }
+    }
+  }
+  if (found > k + 1 + kMaxSurplus) found = drop_far(tile.candidates, found, k, limit);
+  return found;
+}
+
+// The same as find_nearest(), by the points of the cells around the center; kUnknown if these do not tell or are
+// too many. Not inlined: the other loops keep their registers.
+HWY_NOINLINE int64_t find_near(const SearchArgs& args, const Center& center, const SearchTile& tile) {
+  const auto wanted = kWantedCandidates * static_cast<float>(args.k + 1);
+  float squared_radius = args.squared_radius;
+  int64_t rest = args.max_candidates;
+  for (int64_t i = 0; i < kMaxSearches; ++i) {
+    squared_radius = std::min(squared_radius, kMaxDistance);
+    const NearRuns near(*args.grid, center.b(), center.at(), squared_radius, args.max_runs);
+    if (near.candidates > rest) return kUnknown;
+    if (near.candidates >= args.min_candidates) {
+      rest -= near.candidates;
+      const int64_t found = collect_near(*args.grid, center, near, squared_radius, args.k, tile);
+      if (found < 0) return -1;
+      // Other points are farther than squared_radius, or than k + 1 of the candidates.
+      if (found > args.k) return sort_candidates(tile, found, args.k + 1);
+    }
+    squared_radius *= std::clamp(wanted / static_cast<float>(near.candidates + 1), kMinGrowth, kMaxGrowth);
+  }
+  return kUnknown;
+}
+
 // Distances of which none are equal have one order.
 HWY_INLINE void write_nearest(const Candidates& nearest, int64_t found, int64_t k, int32_t* idx, float* dist2) {
   const int64_t count = std::min(found, k);
@@ -201,18 +295,38 @@ HWY_INLINE void run_heap(const SearchArgs& args, const Center& center, int32_t* 
   heap.write_sorted(idx, dist2);
 }
 
+// Writes the row of a center, of which `found` candidates are the nearest.
+HWY_INLINE void write_row(const SearchArgs& args, int64_t item, const Center& center, const SearchTile& tile,
+                          int64_t found) {
+  int32_t* const idx = args.idx + item * args.k;
+  float* const dist2 = args.dist2 + item * args.k;
+  if (found >= 0) {
+    write_nearest(tile.candidates, found, args.k, idx, dist2);
+  } else {
+    run_heap(args, center, idx, dist2);
+  }
+}
+
+void probe(const SearchArgs& args, int64_t begin, int64_t end, Task& task) {
+  const SearchTile tile(task.nram, args.tile_groups);
+  for (int64_t probe = begin; probe < end; ++probe) {
+    const int64_t item = probe / args.probes.count * args.M + args.probes.center(probe % args.probes.count);
+    const Center center(args, item);
+    const int64_t found = find_nearest(args, center, tile);
+    args.probe_distances[probe] =
+        found > args.k ? tile.candidates.distances[args.k] : std::numeric_limits<float>::infinity();
+    write_row(args, item, center, tile, found);
+  }
+}
+
 void search(const SearchArgs& args, int64_t begin, int64_t end, Task& task) {
   const SearchTile tile(task.nram, args.tile_groups);
   for (int64_t item = begin; item < end; ++item) {
+    if (args.probes.contain(item % args.M)) continue;
     const Center center(args, item);
-    int32_t* const idx = args.idx + item * args.k;
-    float* const dist2 = args.dist2 + item * args.k;
-    const int64_t found = find_nearest(args, center, tile);
-    if (found >= 0) {
-      write_nearest(tile.candidates, found, args.k, idx, dist2);
-    } else {
-      run_heap(args, center, idx, dist2);
-    }
+    int64_t found = args.grid == nullptr ? kUnknown : find_near(args, center, tile);
+    if (found == kUnknown) found = find_nearest(args, center, tile);
+    write_row(args, item, center, tile, found);
   }
 }
 
@@ -223,6 +337,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::knn::native {
 
+MLUOP_EXPORT_KERNEL(probe_kernel, probe, SearchArgs);
 MLUOP_EXPORT_KERNEL(search_kernel, search, SearchArgs);
 
 }  // namespace mluop::knn::native

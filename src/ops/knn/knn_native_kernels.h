@@ -2,19 +2,55 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "ops/knn/knn_args.h"
+#include "primitives/point_grid.h"
 #include "primitives/point_planes.h"
+#include "primitives/probes.h"
 #include "team/launch.h"
 
 namespace mluop::knn::native {
 
+// The runs of the grid that include all points whose squared distance in fp32 is `squared_radius` at most.
+struct NearRuns {
+  // 25 x 25 rows of cells.
+  static constexpr int64_t kMaxRuns = 625;
+
+  HWY_INLINE NearRuns(const PointGrid& grid, int64_t b, const float (&center)[3], float squared_radius,
+                      int64_t max_runs)
+      : count(grid.find_runs(b, center, PointGrid::coordinate_radius(squared_radius), max_runs, runs)) {
+    if (count > max_runs) {
+      candidates = std::numeric_limits<int64_t>::max();
+      return;
+    }
+    for (int64_t i = 0; i < count; ++i) candidates += runs[i].size();
+  }
+
+  Range runs[kMaxRuns];
+  int64_t count;
+  int64_t candidates = 0;  // the points of the runs; the greatest number if there are too many runs
+};
+
 struct SearchArgs : Args {
   const PointPlanes& planes;  // of xyz
   int64_t tile_groups;
+  Probes probes;
+  // [B, probes.count], the squared distance of the (k + 1)-th nearest point; infinity if it is not known.
+  float* probe_distances;
+  // Null: each center is compared with all points.
+  const PointGrid* grid;
+  // The points within this squared distance of a center are searched first.
+  float squared_radius;
+  // A center with fewer points in the cells around it is searched in a greater radius; one with more than
+  // max_candidates in all its searches, or more rows of cells than max_runs, is compared with all points.
+  int64_t min_candidates, max_candidates, max_runs;
 };
 
-// Work items: centers. Writes their rows.
+// Work items: the probes of all batches. Writes their distances and their rows.
+RangeKernel<SearchArgs> probe_kernel();
+
+// Work items: centers. Writes their rows, except those of probes.
 RangeKernel<SearchArgs> search_kernel();
 
 // Points of a tile that may be among the nearest. If there are more, most distances are equal.

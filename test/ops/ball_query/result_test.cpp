@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -144,17 +143,6 @@ TEST(OpsBallQuery, Distributions) {
   }
 }
 
-// Runs a case, whose points are sorted by cells.
-void expect_grid(const Case& made) {
-  const Handle handle;
-  ASSERT_EQ(mluOpOmpSetStatistics(handle, 1), MLUOP_STATUS_SUCCESS);
-  const OperatorCall call(handle, made);
-  ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-  EXPECT_TRUE(std::ranges::any_of(
-      launches_of(handle), [](const Launch& launch) { return launch.kernel == std::string_view("move_points"); }));
-  expect_oracle(made);
-}
-
 // Distances are equal to radii and to sides of cells; centers are between points, at them, outside and not finite.
 TEST(OpsBallQuery, GridOfPointsAtTheRadius) {
   MLUOP_LABELS(kNotEmulated);
@@ -174,7 +162,7 @@ TEST(OpsBallQuery, GridOfPointsAtTheRadius) {
         }
         set_values(made, "xyz", xyz);
         set_values(made, "new_xyz", new_xyz);
-        expect_grid(made);
+        expect_kernel(made, "move_points");
       }
     }
   }
@@ -193,7 +181,7 @@ TEST(OpsBallQuery, GridWithCluster) {
         std::fill_n(new_xyz.data(), 9, 0.51F);
         set_values(made, "xyz", xyz);
         set_values(made, "new_xyz", new_xyz);
-        expect_grid(made);
+        expect_kernel(made, "move_points");
       }
     }
   }

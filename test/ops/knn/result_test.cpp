@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/call_statistics.h"
 #include "support/environment.h"
 #include "support/labels.h"
 #include "support/operator_call.h"
@@ -126,6 +127,31 @@ TEST(OpsKnn, Orders) {
   for (int64_t i = 0; i < kCount; ++i) points[static_cast<size_t>(3 * i)] = 4 - static_cast<float>(i) * 0x1p-12F;
   set_values(made, "xyz", points);
   expect_oracle(made);
+}
+
+// Points of several densities, some of them twice; centers at points, between them, far away and not finite.
+TEST(OpsKnn, Grid) {
+  MLUOP_LABELS(kNotEmulated);
+  auto random = seeded_random();
+  const ScopedThreads threads(3);
+  for (const int64_t k : {1, 2, 20, 100}) {
+    for (const float part : {0.5F, 0.05F}) {
+      SCOPED_TRACE(testing::Message() << "k " << k << ", dense part of the extent " << part);
+      Case made = make({2, 300, 5000, k});
+      std::vector<float> xyz = floats_of(made, "xyz"), new_xyz = floats_of(made, "new_xyz");
+      for (size_t i = 0; i < xyz.size(); ++i) xyz[i] *= i / 3 % 3 == 0 ? part : 1;
+      for (size_t i = 600; i < xyz.size(); i += 300) std::copy_n(xyz.data() + i - 600, 3, xyz.data() + i);
+      for (size_t i = 0; i < new_xyz.size(); i += 6) std::copy_n(xyz.data() + i, 3, new_xyz.data() + i);
+      for (size_t i = 3; i < new_xyz.size(); i += 60) new_xyz[i] = static_cast<float>(random() % 100) - 50;
+      for (const auto& [i, value] : {std::pair{30, kNan}, {301, kInfinity}, {601, -kInfinity}, {900, 3.0e38F}}) {
+        new_xyz[static_cast<size_t>(i)] = value;
+        xyz[static_cast<size_t>(i)] = value;
+      }
+      set_values(made, "xyz", xyz);
+      set_values(made, "new_xyz", new_xyz);
+      expect_kernel(made, "move_points");
+    }
+  }
 }
 
 // NRAM holds a few groups of points.

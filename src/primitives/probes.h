@@ -1,0 +1,16 @@
+// Evenly spaced centers of each batch, which are searched before the others: what they take decides on the others.
+#pragma once
+
+#include <cstdint>
+
+namespace mluop {
+
+struct Probes {
+  int64_t center(int64_t probe) const { return probe * step + step / 2; }
+  bool contain(int64_t m) const { return m < count * step && m % step == step / 2; }
+
+  int64_t count;  // of a batch; 0: none
+  int64_t step;
+};
+
+}  // namespace mluop
