@@ -117,6 +117,8 @@ void run(Call& call, const Args& args) {
                          nullptr,
                          max_candidates(args, costs),
                          PointGrid::coordinate_radius(squared_radius)};
+  // Probes write their rows: what may fail comes before.
+  call.log_detail("native, taskDim ", task_dim);
   if (with_grid) {
     const int64_t probes = args.B * memory.probes.count;
     launch(context, "probe", choose_compare_task_dim(probes), Evenly{probes}, probe_kernel(args), kernel_args);
@@ -129,7 +131,6 @@ void run(Call& call, const Args& args) {
     }
   }
   const auto chunks = static_cast<int>(std::min(centers, kChunksPerTask * task_dim));
-  call.log_detail("native, taskDim ", task_dim, kernel_args.grid == nullptr ? "" : ", grid");
   launch_dynamic(context, "query", task_dim, chunks, Evenly{centers}, query_kernel(args), kernel_args);
 }
 

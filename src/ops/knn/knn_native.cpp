@@ -123,6 +123,8 @@ void run(Call& call, const Args& args, Arena workspace) {
   separate_coordinates(context, planes, MLUOP_DTYPE_FLOAT, args.xyz);
   SearchArgs search_args{args, planes, tile_groups, probes, nullptr, nullptr, 0, 0, 0, 0};
   std::optional<GridMemory> memory;
+  // Probes write their rows: what may fail comes before.
+  call.log_detail("native, taskDim ", task_dim);
   if (with_probes) {
     memory.emplace(pool, planes, task_dim, probes);
     search_args.probe_distances = memory->distances;
@@ -131,7 +133,6 @@ void run(Call& call, const Args& args, Arena workspace) {
     choose_grid(context, *memory, search_args);
   }
   const auto chunks = static_cast<int>(std::min(centers, kChunksPerTask * task_dim));
-  call.log_detail("native, taskDim ", task_dim, search_args.grid == nullptr ? "" : ", grid");
   launch_dynamic(context, "search", task_dim, chunks, Evenly{centers}, search_kernel(), search_args);
 }
 
