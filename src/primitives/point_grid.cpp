@@ -129,7 +129,8 @@ GridBounds bounds_of_bulk(const PointPlanes& planes, int64_t b) {
   for (int64_t i = 0; i < samples; ++i) {
     // Points may repeat in periods.
     constexpr uint32_t kGoldenRatio = 0x9E3779B1;
-    const int64_t n = i * step + static_cast<uint32_t>(i) * kGoldenRatio % step;
+    const uint32_t offset = static_cast<uint32_t>(i) * kGoldenRatio;
+    const int64_t n = i * step + offset % step;
     const float point[3] = {planes.plane(b, 0)[n], planes.plane(b, 1)[n], planes.plane(b, 2)[n]};
     if (!std::all_of(point, point + 3, [](float coordinate) { return std::isfinite(coordinate); })) continue;
     for (int dim = 0; dim < 3; ++dim) sampled[dim][count] = point[dim];

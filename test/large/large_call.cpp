@@ -21,10 +21,13 @@ bool contains(const Enlargement::Names& names, std::string_view id) {
   return std::find(names.begin(), names.end(), id) != names.end();
 }
 
-// A dimension for each axis of the tensor.
+// A dimension for each axis of the tensor: 1 for the last ones, if the tensor does not have them.
 Dims shape_of(const cases::Operator& op, const cases::Arguments& arguments, size_t i) {
-  const bool combines_axes = arguments[i].dims.size() < op.tensors[i].axes.size();
-  return combines_axes ? op.report_shape(arguments) : arguments[i].dims;
+  Dims dims = arguments[i].dims;
+  const size_t axes = op.tensors[i].axes.size();
+  if (dims.size() < axes && op.report_shape != nullptr) return op.report_shape(arguments);
+  dims.resize(axes, 1);
+  return dims;
 }
 
 // Memory that is zero.
@@ -127,6 +130,7 @@ void LargeCall::enlarge(size_t i) {
   for (size_t dim = 0; dim < rule.axes.size(); ++dim) {
     if (const LargeAxis* axis = find_axis(rule.axes[dim])) shape[dim] = axis->extent;
   }
+  if (op_.report_shape == nullptr) shape.resize(operand.dims.size());
   while (shape.size() > operand.dims.size()) {
     shape[1] *= shape[0];
     shape.erase(shape.begin());

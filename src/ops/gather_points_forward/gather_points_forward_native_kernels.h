@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/arena.h"
 #include "core/dtype.h"
@@ -50,7 +51,7 @@ RangeKernel<GatherArgs> direct_kernel(mluOpDataType_t dtype);
 // The NRAM of packed_kernel(). T: float or Half.
 template <class T>
 struct PackedTile {
-  static constexpr int64_t kLaneChannels = int64_t{sizeof(float) / sizeof(T)};
+  static constexpr int64_t kLaneChannels = std::is_same_v<T, float> ? 1 : 2;
   // Features are transposed in squares of at most this many.
   static constexpr int64_t kMaxSquare = kMaxLanes * kLaneChannels;
 

@@ -1,4 +1,4 @@
-#include "ops/furthest_point_sample/buckets.h"
+#include "ops/furthest_point_sample/furthest_point_sample_native_buckets.h"
 
 #include <algorithm>
 #include <bit>
