@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "core/sizes.h"
-#include "ops/furthest_point_sample/furthest_point_sample_native_buckets.h"
 #include "ops/furthest_point_sample/furthest_point_sample_args.h"
+#include "ops/furthest_point_sample/furthest_point_sample_native_buckets.h"
 #include "team/launch.h"
 
 namespace mluop::furthest_point_sample::native {
