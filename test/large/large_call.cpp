@@ -25,7 +25,8 @@ bool contains(const Enlargement::Names& names, std::string_view id) {
 Dims shape_of(const cases::Operator& op, const cases::Arguments& arguments, size_t i) {
   Dims dims = arguments[i].dims;
   const size_t axes = op.tensors[i].axes.size();
-  if (dims.size() < axes && op.report_shape != nullptr) return op.report_shape(arguments);
+  if (dims.size() >= axes) return dims;
+  if (op.report_shape != nullptr) return op.report_shape(arguments);
   dims.resize(axes, 1);
   return dims;
 }
