@@ -40,7 +40,7 @@ constexpr Row kWithDistCases[] = {{"3dssd_sa2 2x4096_m512", {2, 4096, 512}},
                                   {"3dssd_sa3 4x512_m256", {4, 512, 256}},
                                   {"1x4096_m512", {1, 4096, 512}}};
 
-// Of several clouds the number is scaled, else that of the samples.
+// Scales the number of clouds if there are several, else that of the samples.
 reference::FurthestPointSampleSizes scaled_sizes(reference::FurthestPointSampleSizes sizes, double size) {
   int64_t& extent = sizes.B > 1 ? sizes.B : sizes.M;
   extent = scaled(extent, size);
@@ -70,7 +70,7 @@ std::unique_ptr<Case> make_with_dist(const Row& row, const Variant& variant, dou
   made->fill_uniform("distances", 1);
   const std::span<float> distances = made->values<float>("distances");
   for (float& distance : distances) distance += 1;
-  // Of points to themselves: else a sample may remain the furthest point, and repeat.
+  // The diagonal: a sample whose distance to itself is not 0 may remain the furthest point, and repeat.
   for (int64_t i = 0; i < B * N; ++i) distances[static_cast<size_t>(i * N + i % N)] = 0;
   made->dump("samples", {M});
   return made;

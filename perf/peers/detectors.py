@@ -96,9 +96,9 @@ def _row(network: tuple, detectors: ModuleType, definitions: Functions, repetiti
     model, data, test_data = network
 
     def step() -> tuple[float, float, Any]:
-        twin = copy.deepcopy(model)
+        copied = copy.deepcopy(model)
         torch.manual_seed(0)
-        return _measure(lambda: detectors.train(twin, data), list(definitions))
+        return _measure(lambda: detectors.train(copied, data), list(definitions))
 
     def predict() -> tuple[float, float, Any]:
         return _measure(lambda: detectors.predict(model, test_data), list(definitions))

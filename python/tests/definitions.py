@@ -162,7 +162,7 @@ def gather_points_backward(grad, idx, grad_features, **_):
 
 
 def knn_forward(xyz, new_xyz, idx, dist2, b, n, m, nsample):
-    # Of features, too, the kernel reads rows of three numbers.
+    # The kernel reads rows of three numbers from features, too.
     clouds = xyz.flatten()[: b * n * 3], new_xyz.flatten()[: b * m * 3]
     points = numpy_of(*(each.view(b, -1, 3) for each in clouds))
     copy_results([dist2, idx], reference.knn(*points, nsample))

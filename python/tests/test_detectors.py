@@ -48,11 +48,11 @@ def compare(prediction, expected, least=1.0):
 
 def check(model, data, test_data, kernels, patch):
     """Compares a step and a prediction with those of the definitions of these kernels."""
-    twin = copy.deepcopy(model)
+    copied = copy.deepcopy(model)
     losses, gradients = train(model, data)
     prediction = predict(model, test_data)
     called = definitions.install(patch)
-    expected_losses, expected_gradients = train(twin, data)
+    expected_losses, expected_gradients = train(copied, data)
     # Voxels of points are copies: all that follows from them is the same.
     is_exact = not kernels - HARD - ROTATED
     compare(prediction, predict(model, test_data), 1.0 if is_exact else 0.8)

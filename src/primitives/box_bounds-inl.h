@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "primitives/box_bounds.h"
+#include "primitives/mask_bits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
@@ -32,9 +33,7 @@ HWY_INLINE uint64_t boxes_that_meet(const Bounds& other, const BoxBounds& boxes,
         hn::And(hn::Le(hn::Load(d, boxes.min_x + at), max_x), hn::Ge(hn::Load(d, boxes.max_x + at), min_x));
     const auto meets_y =
         hn::And(hn::Le(hn::Load(d, boxes.min_y + at), max_y), hn::Ge(hn::Load(d, boxes.max_y + at), min_y));
-    uint8_t lanes[8] = {};
-    hn::StoreMaskBits(d, hn::And(meets_x, meets_y), lanes);
-    bits |= (lanes[0] | uint64_t{lanes[1]} << 8) << i;
+    bits |= bits_of(d, hn::And(meets_x, meets_y)) << i;
   }
   return bits;
 }

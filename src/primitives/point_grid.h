@@ -57,8 +57,8 @@ struct PointGrid {
 
   // A cell past the last one holds the points that are not finite, and the padding of the planes.
   int64_t place_count() const { return max_cells + 2; }
-  // Of each cell, the place of its next point of a part; -1 is 0. After the sort, those of the last part are the
-  // ends of the cells, which are the begins of the next ones.
+  // Element c is the place of the next point of a part in cell c; element -1 is 0. After the sort, the elements of
+  // the last part are the ends of the cells, where the next ones begin.
   int32_t* next_places(int64_t b, int64_t part) const { return places + (b * parts + part) * place_count() + 1; }
 
   // Finds runs of sorted points that include all finite ones whose coordinates differ from the center's by

@@ -11,7 +11,7 @@
 
 namespace mluop::ball_query::native {
 
-// Of a probe, which is compared with all points.
+// What a probe found, which is compared with all points.
 struct ProbeResult {
   int64_t compared, found;  // points, and members of them
 };

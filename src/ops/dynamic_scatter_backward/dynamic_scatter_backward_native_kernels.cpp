@@ -12,6 +12,7 @@
 #include "ops/dynamic_scatter_backward/count_valid-inl.h"
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_native_kernels.h"
 #include "primitives/key_partition-inl.h"
+#include "primitives/mask_bits-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/stream-inl.h"
 #include "team/atomics.h"
@@ -21,6 +22,7 @@ namespace mluop::dynamic_scatter_backward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using dynamic_scatter_backward::HWY_NAMESPACE::count_valid;
+using mluop::HWY_NAMESPACE::bits_of;
 using mluop::HWY_NAMESPACE::rank_chunk;
 using mluop::HWY_NAMESPACE::row_lookahead;
 using mluop::HWY_NAMESPACE::StreamWriter;
@@ -158,11 +160,6 @@ struct Claims {
     const uint64_t bits = bits_of(d, hn::Or(before, added));
     std::memcpy(claimed, &bits, kBitBytes<D>);
   }
-  static HWY_INLINE uint64_t bits_of(D d, hn::Mask<D> mask) {
-    uint64_t bits = 0;
-    hn::StoreMaskBits(d, mask, reinterpret_cast<uint8_t*>(&bits));
-    return bits;
-  }
 
   hn::Mask<D> before, added;
 };
@@ -272,7 +269,7 @@ struct ClaimRows {
       const Claims<D> claims(d, features + c, maxima + c, claimed);
       if (HWY_LIKELY(hn::AllFalse(d, claims.added))) return;
       claims.store(d, claimed);
-      for (uint64_t bits = claims.bits_of(d, claims.added); bits != 0; bits &= bits - 1) {
+      for (uint64_t bits = bits_of(d, claims.added); bits != 0; bits &= bits - 1) {
         atomic_min(first_points + c + std::countr_zero(bits), point);
       }
     }

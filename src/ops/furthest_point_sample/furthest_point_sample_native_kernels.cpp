@@ -12,11 +12,13 @@
 #include "ops/furthest_point_sample/furthest_point_sample_native_kernels.h"
 #include "ops/furthest_point_sample/rank.h"
 #include "primitives/distance-inl.h"
+#include "primitives/mask_bits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::furthest_point_sample::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::bits_of;
 
 using D = hn::CappedTag<float, BucketShape::kPadding>;
 using Di = hn::RebindToSigned<D>;
@@ -40,13 +42,6 @@ HWY_INLINE void sample(int64_t M, int32_t* idx, const Furthest& furthest) {
 // The lesser of the distances to a sample and to the others, which fmin is: NaN is not less.
 HWY_INLINE V nearer(V distance, V to_others) {
   return hn::IfThenElse(hn::Lt(distance, to_others), distance, to_others);
-}
-
-// The lanes of a mask.
-HWY_INLINE uint32_t bits_of(Mask mask) {
-  uint8_t bytes[8] = {};
-  hn::StoreMaskBits(D(), mask, bytes);
-  return bytes[0] | uint32_t{bytes[1]} << 8;
 }
 
 // A sample, in all lanes.
@@ -127,7 +122,7 @@ HWY_INLINE int32_t add_sample(const BucketShape& shape, const Cloud& cloud, cons
   for (int64_t first = 0; first < shape.padded_count; first += kLanes) {
     const Mask changes = hn::Lt(added.distance_to_bounds(cloud, first), hn::Load(d, cloud.max_distances + first));
     if (!hn::AllFalse(d, changes)) {
-      for (uint32_t bits = bits_of(changes); bits != 0; bits &= bits - 1) {
+      for (uint64_t bits = bits_of(d, changes); bits != 0; bits &= bits - 1) {
         update_bucket(shape, cloud, first + std::countr_zero(bits), added);
       }
     }
@@ -138,7 +133,7 @@ HWY_INLINE int32_t add_sample(const BucketShape& shape, const Cloud& cloud, cons
   for (int64_t first = 0; first < shape.padded_count; first += kLanes) {
     const Mask has = hn::Eq(hn::Load(d, cloud.max_distances + first), hn::Set(d, furthest));
     if (hn::AllFalse(d, has)) continue;
-    for (uint32_t bits = bits_of(has); bits != 0; bits &= bits - 1) {
+    for (uint64_t bits = bits_of(d, has); bits != 0; bits &= bits - 1) {
       rank = std::min(rank, furthest_rank(shape, cloud, first + std::countr_zero(bits), furthest));
     }
   }

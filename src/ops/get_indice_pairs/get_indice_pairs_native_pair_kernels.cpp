@@ -12,6 +12,7 @@
 #include "core/simd.h"
 #include "ops/get_indice_pairs/cells-inl.h"
 #include "ops/get_indice_pairs/get_indice_pairs_native_kernels.h"
+#include "primitives/mask_bits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::get_indice_pairs::native {
@@ -169,12 +170,6 @@ class SiteRun {
     return hn::And(hn::Gt(coordinate, hn::Set(d, -1)), hn::Lt(coordinate, hn::Set(d, extent)));
   }
 
-  static HWY_INLINE uint64_t bits_of(hn::Mask<Tag> mask) {
-    uint64_t bits = 0;
-    hn::StoreMaskBits(Tag(), mask, reinterpret_cast<uint8_t*>(&bits));
-    return bits;
-  }
-
   // Finds the lines of a vector of sites, from i on.
   HWY_INLINE void find_lines(const Cells& cells, int64_t i, int64_t above, int64_t beside, int64_t distance,
                              Lines& lines) const {
@@ -208,8 +203,8 @@ class SiteRun {
     // Lines of a whole word or more are treated as if they crossed its end: they are as rare.
     const auto crosses = hn::Or(hn::Gt(hn::Add(in_word, count), hn::Set(d, kWordCells)), hn::Gt(count, six_bits));
     const auto found = hn::Or(hn::Ne(hn::BitCast(d, active), hn::Zero(d)), crosses);
-    lines.crossing |= bits_of(hn::And(valid, crosses)) << i;
-    lines.found |= bits_of(hn::And(valid, found)) << i;
+    lines.crossing |= mluop::HWY_NAMESPACE::bits_of(Tag(), hn::And(valid, crosses)) << i;
+    lines.found |= mluop::HWY_NAMESPACE::bits_of(Tag(), hn::And(valid, found)) << i;
   }
 
   const Args& args_;

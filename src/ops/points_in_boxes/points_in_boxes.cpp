@@ -1,8 +1,51 @@
 // mluOpPointsInBoxes, mluOpOmpPointsInBoxesPart and mluOpOmpPointsInBoxesAll: entries and checks.
-// Start with the entries below, then run() in points_in_boxes_native.cpp. The kernels: prepare(), then
-// find_first() or mark() in points_in_boxes_native_kernels.cpp; these use BoxTest and PointGroup, above them.
+// Start with the entries at the end of this file, then run() in points_in_boxes_native.cpp. The kernels:
+// prepare(), then find_first() or mark() in points_in_boxes_native_kernels.cpp; these use BoxTest and PointGroup,
+// above them.
 #include "mlu_op_omp.h"
 #include "ops/points_in_boxes/points_in_boxes_native.h"
+
+namespace mluop {
+namespace {
+
+using points_in_boxes::Result;
+
+// The operators of mmcv: `results` are [B, M] of the first box, [B, M, T] of each box.
+mluOpStatus_t run_of_mmcv(const char* function, mluOpHandle_t handle, const TensorDescriptor* boxes_desc,
+                          const void* boxes, const TensorDescriptor* points_desc, const void* points,
+                          Result result, const char* name, const TensorDescriptor* results_desc, void* results) {
+  return run_operator(function, handle, [&](Call& call) {
+    const int64_t B = dim_of(boxes_desc, 0), T = dim_of(boxes_desc, 1), M = dim_of(points_desc, 1);
+    call.input("boxes", boxes_desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny, 7});
+    call.input("points", points_desc, points, MLUOP_DTYPE_FLOAT, kAnyLayout, {B, kAny, 3});
+    if (result == Result::kFirstBox) {
+      call.output(name, results_desc, results, MLUOP_DTYPE_INT32, kAnyLayout, {B, M});
+    } else {
+      call.output(name, results_desc, results, MLUOP_DTYPE_INT32, kAnyLayout, {B, M, T});
+    }
+    const bool is_empty = B == 0 || M == 0 || (result == Result::kEachBox && T == 0);
+    if (is_empty) call.reads_nothing();
+
+    call.check_pointers();
+    require_int32_count("boxes dim 1", T);
+    call.check_tensors();
+    if (is_empty) return;
+
+    points_in_boxes::native::run(call, {
+                                           .B = B,
+                                           .M = M,
+                                           .T = T,
+                                           .rule = points_in_boxes::BoxRule::kOnItsBottom,
+                                           .result = result,
+                                           .points = static_cast<const float*>(points),
+                                           .boxes = static_cast<const float*>(boxes),
+                                           .results = static_cast<int32_t*>(results),
+                                       });
+  });
+}
+
+}  // namespace
+}  // namespace mluop
 
 mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc,
                                                const void* points, const mluOpTensorDescriptor_t boxes_desc,
@@ -45,31 +88,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesPart(mluOpHandle_t handle,
                                                       const void* points,
                                                       const mluOpTensorDescriptor_t indices_desc, void* indices) {
   using namespace mluop;
-  using namespace mluop::points_in_boxes;
-  return run_operator("mluOpOmpPointsInBoxesPart", handle, [&](Call& call) {
-    const int64_t B = dim_of(boxes_desc, 0), T = dim_of(boxes_desc, 1), M = dim_of(points_desc, 1);
-    call.input("boxes", boxes_desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny, 7});
-    call.input("points", points_desc, points, MLUOP_DTYPE_FLOAT, kAnyLayout, {B, kAny, 3});
-    call.output("indices", indices_desc, indices, MLUOP_DTYPE_INT32, kAnyLayout, {B, M});
-    const bool is_empty = B == 0 || M == 0;
-    if (is_empty) call.reads_nothing();
-
-    call.check_pointers();
-    require_int32_count("boxes dim 1", T);
-    call.check_tensors();
-    if (is_empty) return;
-
-    native::run(call, {
-                          .B = B,
-                          .M = M,
-                          .T = T,
-                          .rule = BoxRule::kOnItsBottom,
-                          .result = Result::kFirstBox,
-                          .points = static_cast<const float*>(points),
-                          .boxes = static_cast<const float*>(boxes),
-                          .results = static_cast<int32_t*>(indices),
-                      });
-  });
+  return run_of_mmcv("mluOpOmpPointsInBoxesPart", handle, boxes_desc, boxes, points_desc, points,
+                     Result::kFirstBox, "indices", indices_desc, indices);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
@@ -78,29 +98,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
                                                      const mluOpTensorDescriptor_t is_inside_desc,
                                                      void* is_inside) {
   using namespace mluop;
-  using namespace mluop::points_in_boxes;
-  return run_operator("mluOpOmpPointsInBoxesAll", handle, [&](Call& call) {
-    const int64_t B = dim_of(boxes_desc, 0), T = dim_of(boxes_desc, 1), M = dim_of(points_desc, 1);
-    call.input("boxes", boxes_desc, boxes, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny, 7});
-    call.input("points", points_desc, points, MLUOP_DTYPE_FLOAT, kAnyLayout, {B, kAny, 3});
-    call.output("is_inside", is_inside_desc, is_inside, MLUOP_DTYPE_INT32, kAnyLayout, {B, M, T});
-    const bool is_empty = B == 0 || M == 0 || T == 0;
-    if (is_empty) call.reads_nothing();
-
-    call.check_pointers();
-    require_int32_count("boxes dim 1", T);
-    call.check_tensors();
-    if (is_empty) return;
-
-    native::run(call, {
-                          .B = B,
-                          .M = M,
-                          .T = T,
-                          .rule = BoxRule::kOnItsBottom,
-                          .result = Result::kEachBox,
-                          .points = static_cast<const float*>(points),
-                          .boxes = static_cast<const float*>(boxes),
-                          .results = static_cast<int32_t*>(is_inside),
-                      });
-  });
+  return run_of_mmcv("mluOpOmpPointsInBoxesAll", handle, boxes_desc, boxes, points_desc, points, Result::kEachBox,
+                     "is_inside", is_inside_desc, is_inside);
 }

@@ -13,6 +13,7 @@
 
 #include "core/simd.h"
 #include "primitives/box_bounds-inl.h"
+#include "primitives/mask_bits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::points_in_boxes::native {
@@ -144,7 +145,6 @@ void find_first(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
 }
 
 void mark(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
-  const D d;
   const int64_t groups = ceil_div(args.M, kGroupPoints);
   for (int64_t item = begin; item < end; ++item) {
     const int64_t b = item / groups, first = item % groups * kGroupPoints;
@@ -152,9 +152,8 @@ void mark(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
     int32_t* const rows = args.results + (b * args.M + first) * args.T;
     for_each_near_box(args, b, points, [&](int64_t t, const BoxTest& box) {
       for (int64_t i = 0; i < kGroupPoints; i += kLanes) {
-        uint8_t lanes[8] = {};
-        hn::StoreMaskBits(d, box.contains(points, i), lanes);
-        for (uint32_t inside = lanes[0] | uint32_t{lanes[1]} << 8; inside != 0; inside &= inside - 1) {
+        uint64_t inside = mluop::HWY_NAMESPACE::bits_of(D(), box.contains(points, i));
+        for (; inside != 0; inside &= inside - 1) {
           rows[(i + std::countr_zero(inside)) * args.T + t] = 1;
         }
       }

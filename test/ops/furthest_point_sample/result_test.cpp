@@ -74,7 +74,7 @@ struct Example {
 };
 
 const Example kExamples[] = {
-    // Of the points at a squared distance of 4, the reversed bits of point 4 mod 4 are the least.
+    // Four points are at a squared distance of 4; point 4 has the least reversed bits.
     {{0, 0, 0, 2, 0, 0, 0, 2, 0, -2, 0, 0, 0, -2, 0}, {0, 4, 2, 1, 3}},
     {{0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 4, 0, 0, 5, 0, 0, 6, 0, 0, 7, 0, 0}, {0, 7, 4, 2, 6, 1, 5, 3}},
     // More samples than points.

@@ -32,7 +32,7 @@ struct Example {
   std::vector<int32_t> idx;
 };
 
-// Of equal distances, the order of the heap, not that of the indices; at the k-th distance, its choice.
+// Points at equal distances have the order of the heap, not that of the indices; it chooses those at the k-th.
 const Example kExamples[] = {
     {{1, 0, -1, 0, 0, 1, 0, -1}, {0}},
     {{1, 0, -1, 0, 0, 1, 0, -1}, {1, 0}},
