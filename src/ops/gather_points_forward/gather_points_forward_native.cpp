@@ -49,7 +49,8 @@ Plan make_plan(const Context& context, const Args& args) {
   const int64_t bytes = bytes_moved(args);
   const int64_t strips = args.B * strip_count(args);
   plan.task_dim = choose_task_dim(strips * ceil_div(args.M, kBlockPoints), bytes);
-  plan.stream = exceeds_caches(bytes);
+  // Floats that are not streamed need no tile.
+  plan.stream = args.dtype == MLUOP_DTYPE_HALF ? exceeds_caches(bytes) : bytes >= cache_sizes().llc;
   // Tasks share a strip if there are fewer strips than tasks.
   const int64_t points = ceil_div(args.M, ceil_div(int64_t{plan.task_dim}, strips));
   const int64_t wanted = plan.task_dim == 1 ? args.M : ceil_div(points, kMinChunksPerTask);

@@ -145,9 +145,11 @@ HWY_INLINE void pack(const T* from, int64_t N, int64_t channels, const PackedTil
   }
 }
 
-// rows[lane, i] = that lane of feature indices[i], for kBlockPoints points; rows of `stride` lanes.
-template <int64_t kStrip>
-HWY_NOINLINE void gather_block(const float* features, const int32_t* indices, float* rows, int64_t stride) {
+// rows[lane, i] = that lane of feature indices[i], for kBlockPoints points and the first `lanes` lanes, kStrip if
+// kAll; rows of `stride` lanes.
+template <int64_t kStrip, bool kAll>
+HWY_NOINLINE void gather_block(const float* features, const int32_t* indices, int64_t lanes, float* rows,
+                               int64_t stride) {
   // Four lanes need no square: each vector has as many points as it can hold.
   const std::conditional_t<kStrip == 4, Tag<kBlockPoints>, Tag<kStrip>> d;
   constexpr auto kPoints = static_cast<int64_t>(hn::MaxLanes(d));
@@ -162,24 +164,42 @@ HWY_NOINLINE void gather_block(const float* features, const int32_t* indices, fl
         load_transposed_rows(d, row_of, columns);
       }
       HWY_UNROLL(16) for (int64_t j = 0; j < kColumns; ++j) {
-        hn::Store(columns[j], d, rows + (lane + j) * stride + i);
+        if (kAll || lane + j < lanes) hn::StoreU(columns[j], d, rows + (lane + j) * stride + i);
       }
     }
   }
 }
 
-// tile.rows = the points of a chunk.
-template <int64_t kStrip, class T>
-HWY_INLINE void gather_chunk(const PointChunk& chunk, int64_t stride, const PackedTile<T>& tile) {
-  const int64_t whole = chunk.count / kBlockPoints * kBlockPoints;
-  for (int64_t i = 0; i < whole; i += kBlockPoints) {
-    gather_block<kStrip>(tile.features, chunk.indices + i, tile.rows + i, stride);
+// rows[lane, i] = that lane of the points of a chunk, for the first `lanes` lanes; rows of `stride` lanes.
+template <int64_t kStrip>
+HWY_INLINE void gather_rows(const PointChunk& chunk, const float* features, int64_t lanes, float* rows,
+                            int64_t stride) {
+  const auto gather = lanes == kStrip ? gather_block<kStrip, true> : gather_block<kStrip, false>;
+  int64_t i = 0;
+  for (; i + kBlockPoints <= chunk.count; i += kBlockPoints) {
+    gather(features, chunk.indices + i, lanes, rows + i, stride);
   }
-  if (whole == chunk.count) return;
+  if (i == chunk.count) return;
   // Feature 0 fills the last block.
   int32_t last[kBlockPoints] = {};
-  std::copy(chunk.indices + whole, chunk.indices + chunk.count, last);
-  gather_block<kStrip>(tile.features, last, tile.rows + whole, stride);
+  std::copy(chunk.indices + i, chunk.indices + chunk.count, last);
+  float block[kStrip * kBlockPoints];
+  gather(features, last, lanes, block, kBlockPoints);
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    std::copy_n(block + lane * kBlockPoints, chunk.count - i, rows + lane * stride + i);
+  }
+}
+
+// Writes the points of a chunk to `channels` rows of the output; floats that are not streamed as they are
+// transposed, which is faster than from a tile.
+template <int64_t kStrip, class T>
+HWY_INLINE void gather_chunk(const GatherArgs& args, const PointChunk& chunk, const PackedTile<T>& tile,
+                             int64_t channels, const StreamWriter& stream, T* to) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (!args.stream) return gather_rows<kStrip>(chunk, tile.features, channels, to, args.M);
+  }
+  gather_rows<kStrip>(chunk, tile.features, kStrip, tile.rows, args.chunk_points);
+  write_rows<kStrip>(args, stream, tile.rows, chunk.count, channels, to);
 }
 
 template <int64_t kStrip, class T>
@@ -199,9 +219,8 @@ HWY_INLINE void gather_strips(const GatherArgs& args, int64_t begin, int64_t end
       pack<kStrip>(static_cast<const T*>(args.features) + row * args.N, args.N, channels, tile);
     }
     const PointChunk chunk(args, b, item % chunks);
-    gather_chunk<kStrip>(chunk, args.chunk_points, tile);
     T* to = static_cast<T*>(args.output) + row * args.M + chunk.first;
-    write_rows<kStrip>(args, stream, tile.rows, chunk.count, channels, to);
+    gather_chunk<kStrip>(args, chunk, tile, channels, stream, to);
   }
 }
 
@@ -230,7 +249,7 @@ HWY_INLINE void gather_row(const T* HWY_RESTRICT features, const int32_t* indice
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     for (; i + lanes <= count; i += lanes) {
       const auto at = hn::LoadU(hn::RebindToSigned<decltype(d)>(), indices + i);
-      hn::Store(hn::GatherIndex(d, features, at), d, row + i);
+      hn::StoreU(hn::GatherIndex(d, features, at), d, row + i);
     }
   }
   for (; i < count; ++i) row[i] = features[indices[i]];
@@ -255,8 +274,14 @@ void direct(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
     const int64_t row = item / chunks;
     if (args.prefetch) prefetch_next_row<T>(args, row, item % chunks);
     const PointChunk chunk(args, row / args.C, item % chunks);
-    gather_row(static_cast<const T*>(args.features) + row * args.N, chunk.indices, chunk.count, tile.row);
-    write(args, stream, tile.row, chunk.count, static_cast<T*>(args.output) + row * args.M + chunk.first);
+    const T* features = static_cast<const T*>(args.features) + row * args.N;
+    T* to = static_cast<T*>(args.output) + row * args.M + chunk.first;
+    if (args.stream) {
+      gather_row(features, chunk.indices, chunk.count, tile.row);
+      stream.copy(to, tile.row, static_cast<size_t>(chunk.count));
+    } else {
+      gather_row(features, chunk.indices, chunk.count, to);
+    }
   }
 }
 
