@@ -1,4 +1,5 @@
-// The histogram of distances in representable values. Per-target code of Highway: include it inside foreach_target.
+// The histogram of distances in representable values. Per-target code of Highway: include it inside
+// foreach_target.
 #if defined(MLUOP_COMPARE_HISTOGRAM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_COMPARE_HISTOGRAM_INL_H
 #undef MLUOP_COMPARE_HISTOGRAM_INL_H
