@@ -31,6 +31,7 @@ from mluop_omp.boxes import (
     points_in_boxes_part,
     soft_nms,
 )
+from mluop_omp.comparison import Comparison, SparseSites, compare
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
 from mluop_omp.points import (
     ball_query,
@@ -58,13 +59,16 @@ from mluop_omp.voxels import (
 )
 
 __all__ = [
+    "Comparison",
     "MluOpError",
+    "SparseSites",
     "Status",
     "__version__",
     "algorithm",
     "ball_query",
     "box_iou_rotated",
     "boxes_overlap_bev",
+    "compare",
     "dynamic_scatter",
     "dynamic_scatter_backward",
     "furthest_point_sample",
