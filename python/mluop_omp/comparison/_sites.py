@@ -43,17 +43,19 @@ def linear_keys(indices: np.ndarray) -> np.ndarray:
     return keys
 
 
-def occurrences(keys: np.ndarray) -> np.ndarray:
-    """Returns how many earlier rows have the key of each row."""
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    positions = np.arange(len(keys))
-    is_first = np.ones(len(keys), bool)
+def occurrences(ordered: np.ndarray) -> np.ndarray:
+    """Returns how many of the keys before each key, in ascending order, are equal to it."""
+    positions = np.arange(len(ordered))
+    is_first = np.ones(len(ordered), bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
-    starts = np.maximum.accumulate(np.where(is_first, positions, 0))
-    counts = np.empty(len(keys), np.int64)
-    counts[order] = positions - starts
-    return counts
+    return positions - np.maximum.accumulate(np.where(is_first, positions, 0))
+
+
+def repeated_rows(indices: np.ndarray) -> np.ndarray:
+    """Returns the rows whose site an earlier row has."""
+    keys = linear_keys(indices)
+    order = np.argsort(keys, kind="stable")
+    return np.sort(order[occurrences(keys[order]) > 0])
 
 
 class Join:
@@ -69,27 +71,23 @@ class Join:
 
     def __init__(self, found: np.ndarray, expected: np.ndarray) -> None:
         keys = linear_keys(np.concatenate([found, expected]))
-        split = len(found)
-        repeats = np.concatenate([occurrences(keys[:split]), occurrences(keys[split:])])
-        if repeats.any():
-            # Ranks below the number of rows, so that the product is in range.
-            keys = np.unique(keys, return_inverse=True)[1].reshape(-1)
-            keys = keys.astype(np.int64) * (int(repeats.max()) + 1) + repeats
-        _, rows_found, rows_expected = np.intersect1d(
-            keys[:split], keys[split:], assume_unique=True, return_indices=True
-        )
-        order = np.argsort(rows_expected)
-        self.found, self.expected = rows_found[order], rows_expected[order]
-        self.only_found = _others(self.found, split)
-        self.only_expected = _others(self.expected, len(expected))
-        self.repeated_found = np.flatnonzero(repeats[:split])
-        self.repeated_expected = np.flatnonzero(repeats[split:])
-
-
-def _others(rows: np.ndarray, count: int) -> np.ndarray:
-    is_other = np.ones(count, bool)
-    is_other[rows] = False
-    return np.flatnonzero(is_other)
+        keys_found, keys_expected = keys[: len(found)], keys[len(found) :]
+        order_found = np.argsort(keys_found, kind="stable")
+        order_expected = np.argsort(keys_expected, kind="stable")
+        keys_found, keys_expected = keys_found[order_found], keys_expected[order_expected]
+        repeats = occurrences(keys_found)
+        position = np.searchsorted(keys_expected, keys_found) + repeats
+        is_common = position < len(expected)
+        is_common[is_common] = keys_expected[position[is_common]] == keys_found[is_common]
+        # For each row of expected, that of found.
+        rows = np.full(len(expected), -1)
+        rows[order_expected[position[is_common]]] = order_found[is_common]
+        self.expected = np.flatnonzero(rows >= 0)
+        self.found = rows[self.expected]
+        self.only_expected = np.flatnonzero(rows < 0)
+        self.only_found = np.sort(order_found[~is_common])
+        self.repeated_found = np.sort(order_found[repeats > 0])
+        self.repeated_expected = np.sort(order_expected[occurrences(keys_expected) > 0])
 
 
 def out_of_range(indices: np.ndarray, extents: tuple[int | None, ...]) -> np.ndarray:

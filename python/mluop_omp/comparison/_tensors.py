@@ -223,7 +223,7 @@ def compare_with_dense(
     pair = (gathered, features) if dense_is_found else (features, gathered)
     result = _at_sites(*pair, sparse.indices, rows, options)
     elsewhere, examples = _nonzero_elsewhere(dense, sites)
-    repeated = np.flatnonzero(_sites.occurrences(_sites.linear_keys(sparse.indices)))
+    repeated = _sites.repeated_rows(sparse.indices)
     side, other = ("expected", "found") if dense_is_found else ("found", "expected")
     report = SiteReport(
         common=len(rows),
