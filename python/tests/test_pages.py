@@ -26,6 +26,7 @@ OUTPUTS = {
     "mmcv": r"Size\(\[\d+, 4\]\) torch.Size\(\[\d+, 3\]\)",
     "spconv": r"Size\(\[3, 32\]\)",
     "numpy": r"\[11\. 22\.\]",
+    "mluop_omp.filters": r"Size\(\[27, 16, 32\]\) equal after .* and reversal of the offsets",
 }
 
 
