@@ -259,6 +259,20 @@ def test_filter_layouts_are_proposed(rng):
     assert "reversal of the offsets" in str(compare(offsets[::-1], offsets))
 
 
+@pytest.mark.parametrize("dim", [1, 2])
+def test_a_factor_and_an_offset_of_each_channel_are_found(rng, dim):
+    expected = normal(rng, 4, 6, 7)
+    shape = [1] * 3
+    shape[dim] = expected.shape[dim]
+    factors = np.linspace(1, 2, shape[dim], dtype=np.float32).reshape(shape)
+    found = expected * factors + (factors - 1)
+    (note,) = compare(found, expected).notes
+    assert f"of {shape[dim]} channels (dim {dim}) of found are a * expected + b" in note
+    assert "to 2, b" in note and note.startswith(f"{shape[dim] - 1} of ")
+    found[3, 2, 1] += 0.01
+    assert not compare(found, expected).notes
+
+
 def test_indices_are_compared_as_sets_too():
     expected = np.array([[[4, 7, 9], [1, 2, 2], [5, 6, 7]]])
     found = np.array([[[9, 4, 7], [1, 1, 2], [5, 6, 8]]])
@@ -330,7 +344,7 @@ def test_tensors_of_many_kinds_equal_themselves(rng):
         (np.zeros(3), None, ValueError, "expected is None"),
         (torch.zeros(3, device="meta"), np.zeros(3), TypeError, "meta"),
         (torch.zeros(3).to(torch.float8_e5m2), np.zeros(3), TypeError, "float8_e5m2"),
-        (torch.zeros(3, 3).to_sparse_csr(), np.zeros((3, 3)), TypeError, "sparse_csr"),
+        (torch.zeros(3, 3).to_mkldnn(), np.zeros((3, 3)), TypeError, "mkldnn"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(found, expected, exception, text):

@@ -177,7 +177,7 @@ FILES = {
     "huge.npz": (npz(npy(f"({2**40},)", bytes(96))), "96 bytes of elements, expected"),
     "objects.npz": (npz(npy("(1,)", pickle.dumps(Evil()), "|O")), "Python objects"),
     "none.npz": (b"PK\x05\x06" + bytes(18), "no arrays"),
-    "pickle.pt": (pickle.dumps(Evil()), "weights_only=True"),
+    "pickle.pt": (pickle.dumps(Evil(), 2), "weights_only=True"),
     "text.pt": (b"hello", "weights_only=True"),
     "empty.safetensors": (b"", "header"),
     "huge.safetensors": ((2**60).to_bytes(8, "little"), "header has 1152921504606846976 bytes"),

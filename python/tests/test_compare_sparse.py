@@ -51,7 +51,8 @@ def test_sparse_tensors_of_each_library(sparse, kind):
         spconv = pytest.importorskip("spconv.pytorch")
         other = spconv.SparseConvTensor(*tensors, list(SPACE), 2)
     elif kind == "COO":
-        other = torch.sparse_coo_tensor(tensors[1].T, tensors[0], (2, *SPACE, CHANNELS))
+        size = (2, *SPACE, CHANNELS)
+        other = torch.sparse_coo_tensor(tensors[1].T, tensors[0], size, check_invariants=True)
     else:
         other = SimpleNamespace(**dict(zip(kind.split(), tensors)))
     expected = SparseSites(features[::-1], indices[::-1])
@@ -101,6 +102,14 @@ def test_wrong_values_are_at_their_sites(rng, sparse):
     spoiled[:, 3] *= 2
     result = compare(SparseSites(spoiled[order], indices[order]), SparseSites(features, indices))
     assert re.search("one channel: .*3 of 8", result.pattern)
+
+
+def test_what_wrong_sites_have_in_common_is_named(sparse):
+    features, indices = sparse
+    wrong = features + (indices[:, 1:2] == 3)
+    notes = compare(SparseSites(wrong, indices), SparseSites(features, indices)).notes
+    count = (indices[:, 1] == 3).sum()
+    assert f"{count} of 500 sites are wrong; their indices are 3 in column 1" in notes
 
 
 # How the sites of found are made of those of expected, and the mapping that is proposed.

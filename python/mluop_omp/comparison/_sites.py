@@ -182,16 +182,16 @@ def propose_mapping(found: np.ndarray, expected: np.ndarray, common: int) -> Sit
     return dataclasses.replace(best, matches=matches)
 
 
-def location(indices: np.ndarray, is_wrong: np.ndarray) -> str:
-    """Returns which columns of indices are the same, or in a short range, at all wrong sites."""
+def location(indices: np.ndarray, is_wrong: np.ndarray) -> list[str]:
+    """Returns a note on the columns of indices that have a short range at all wrong sites."""
     wrong, parts = indices[is_wrong], []
     if len(wrong) < _MIN_LOCATED:
-        return ""
+        return []
     for position, (column, of_all) in enumerate(zip(wrong.T, indices.T)):
         low, high = int(column.min()), int(column.max())
         if 2 * (high - low + 1) <= int(of_all.max()) - int(of_all.min()) + 1:
             values = f"{low}" if low == high else f"{low} to {high}"
             parts.append(f"{values} in column {position}")
     if not parts:
-        return ""
-    return f"{len(wrong)} of {len(indices)} sites are wrong; their indices are {', '.join(parts)}"
+        return []
+    return [f"{len(wrong)} of {len(indices)} sites are wrong; their indices are {', '.join(parts)}"]

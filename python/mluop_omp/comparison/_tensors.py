@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mluop_omp.comparison import _criteria, _engine, _shapes, _sites
+from mluop_omp.comparison._channels import channel_fit
 from mluop_omp.comparison._result import Comparison, SiteReport, WrongElement
 from mluop_omp.comparison._values import Sparse, Tensor
 
@@ -35,7 +36,11 @@ def compare_dense(found: Tensor, expected: Tensor, options: Options) -> Comparis
     result = _elements(found, expected, options, options.axes)
     if result.equal:
         return result
-    notes = [*_sets(found, expected), *_shapes.layouts(found, expected, options)]
+    notes = [
+        *_sets(found, expected),
+        *_shapes.layouts(found, expected, options),
+        *channel_fit(found, expected, result.rtol, result.atol),
+    ]
     return dataclasses.replace(result, notes=tuple(notes))
 
 
@@ -180,7 +185,8 @@ def _at_sites(
         if len(rows) < len(indices):
             notes.append("values are compared at common sites only")
         is_wrong = _wrong_rows(found, expected, result)
-        notes += filter(None, [_sites.location(indices[rows], is_wrong)])
+        notes += _sites.location(indices[rows], is_wrong)
+        notes += channel_fit(found, expected, result.rtol, result.atol)
     return dataclasses.replace(result, worst=tuple(worst), notes=tuple(notes))
 
 
