@@ -16,7 +16,8 @@ _ROUNDINGS = 4
 def channel_fit(found: Tensor, expected: Tensor, rtol: float, atol: float) -> list[str]:
     """Returns a note if each channel of found is a factor times that of expected plus an offset.
 
-    Channels are dimension 1, or the last one. A channel that fits no line ends the search.
+    A factor alone, the same for all channels that differ, is part of the pattern. Channels are
+    dimension 1, or the last one. A channel that fits no line ends the search.
     """
     if found.is_integer() or expected.is_integer() or len(found.shape) < 2:
         return []
@@ -24,8 +25,14 @@ def channel_fit(found: Tensor, expected: Tensor, rtol: float, atol: float) -> li
         fits = _fits(found, expected, dim, rtol, atol)
         if fits is None:
             continue
-        changed = fits[(np.abs(fits - (1, 0)) > (rtol, atol)).any(axis=1)]
+        fits[:, 1] *= np.abs(fits[:, 1]) > atol
+        changed = fits[(np.abs(fits - (1, 0)) > (rtol, 0)).any(axis=1)]
+        if len(changed) == 0:
+            continue
         (low, offset_low), (high, offset_high) = changed.min(axis=0), changed.max(axis=0)
+        if offset_low == offset_high == 0 and high - low <= _ROUNDINGS * rtol * abs(high):
+            # The pattern has it.
+            continue
         return [
             f"{len(changed)} of {len(fits)} channels (dim {dim}) of found are a * expected + b, "
             f"a {_range(low, high)}, b {_range(offset_low, offset_high)}; the others are equal"
