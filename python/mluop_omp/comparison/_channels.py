@@ -35,7 +35,7 @@ def channel_fit(found: Tensor, expected: Tensor, rtol: float, atol: float) -> li
             continue
         return [
             f"{len(changed)} of {len(fits)} channels (dim {dim}) of found are a * expected + b, "
-            f"a {_range(low, high)}, b {_range(offset_low, offset_high)}; the others are equal"
+            f"a {_range(low, high)}, b {_range(offset_low, offset_high)}; the others agree"
         ]
     return []
 
@@ -51,20 +51,23 @@ def _fits(found: Tensor, expected: Tensor, dim: int, rtol: float, atol: float) -
     if not 1 < channels <= _MAX_CHANNELS or found.array.size < _MIN_ELEMENTS * channels:
         return None
     fits = np.empty((channels, 2))
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        for channel in range(channels):
-            e, b = (
-                t.with_array(np.take(t.array, channel, axis=dim)).numbers()
-                for t in (found, expected)
-            )
-            deviation, mean = b - b.mean(), e.mean()
-            variance = (deviation * deviation).sum()
-            factor = 1.0 if variance == 0 else (deviation * (e - mean)).sum() / variance
-            offset = mean - factor * b.mean()
-            if np.array_equal(e, b):
-                factor, offset = 1.0, 0.0
+    for channel in range(channels):
+        e, b = (
+            tensor.with_array(np.take(tensor.array, channel, axis=dim)).numbers()
+            for tensor in (found, expected)
+        )
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            factor, offset = (1, 0) if np.array_equal(e, b) else _line(e, b)
             error = np.abs(e - (factor * b + offset))
             if not (error <= _ROUNDINGS * (atol + rtol * np.abs(e))).all():
                 return None
-            fits[channel] = factor, offset
+        fits[channel] = factor, offset
     return fits
+
+
+def _line(e: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Returns the factor and the offset of least squares."""
+    deviation, mean = b - b.mean(), e.mean()
+    variance = (deviation * deviation).sum()
+    factor = 1.0 if variance == 0 else (deviation * (e - mean)).sum() / variance
+    return factor, mean - factor * b.mean()
