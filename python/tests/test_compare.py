@@ -387,9 +387,11 @@ def test_bad_arguments_are_refused(arguments, text):
 
 
 def test_a_container_that_holds_itself_is_refused():
-    loop = {}
+    loop, cycle = {}, []
     loop["loop"] = loop
+    cycle.append(cycle)
     assert "nested more than" in str(compare(loop, loop))
+    assert "nested more than" in str(compare(cycle, cycle))
 
 
 def test_the_report_and_its_dict(rng):
