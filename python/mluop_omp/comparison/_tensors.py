@@ -52,13 +52,12 @@ def _elements(
     thresholds = options.criteria
     if not thresholds or (options.rtol, options.atol) != (None, None):
         thresholds = {"allclose": None, **thresholds}
-    exact = found.is_integer() and found.dtype == expected.dtype and rtol == atol == 0
     difference = _engine.difference(
         found,
         expected,
         rtol=rtol,
         atol=atol,
-        bits=exact or set(thresholds) == {"bits"},
+        bits=set(thresholds) == {"bits"},
         worst=options.worst,
         axes=axes,
     )
