@@ -392,12 +392,23 @@ class TaskMeasure {
   }
 
   HWY_NOINLINE void add_worst(const T* e, const T* b, int64_t first) {
+    if (worst_.is_full() && !has_larger_error(e, b, worst_.least())) return;
     for (int k = 0; k < kStep; ++k) {
       const double number = number_of(b[k]), error = std::abs(number_of(e[k]) - number);
       const bool differs = std::memcmp(e + k, b + k, sizeof(T)) != 0;
       if (args_.options.bits != 0 ? differs : args_.exceeds(error, number)) worst_.add(error, first + k);
     }
     least_worst_ = below(worst_.least());
+  }
+
+  HWY_INLINE static bool has_larger_error(const T* e_at, const T* b_at, double least) {
+    const DD dd;
+    const Step e(e_at), b(b_at);
+    auto largest = hn::Zero(dd);
+    HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
+      largest = hn::Max(largest, hn::Abs(hn::Sub(e.number(j), b.number(j))));
+    }
+    return !hn::AllFalse(dd, hn::Gt(largest, hn::Set(dd, least)));
   }
 
   HWY_NOINLINE void raise_maxima(const T* e_at, const T* b_at) {
