@@ -252,8 +252,7 @@ class TaskMeasure {
     for (int64_t i = 0; i < count; ++i) {
       const double e_number = number_of(e[i]), b_number = number_of(b[i]);
       if (std::isfinite(e_number) && std::isfinite(b_number)) continue;
-      const bool bits_differ = std::memcmp(e + i, b + i, sizeof(T)) != 0;
-      add_special(args_, e_number, b_number, bits_differ, first + i, *partial_, worst_);
+      add_special(args_, e_number, b_number, !has_bits_of(e[i], b[i]), first + i, *partial_, worst_);
       e_finite[i] = b_finite[i] = T{};
       --partial_->finite;
     }
@@ -324,7 +323,7 @@ class TaskMeasure {
     const DU du;
     const bool by_bits = args_.options.bits != 0;
     auto max_distance = hn::Zero(du);
-    size_t differing = 0, above = 0, below_count = 0, flushed = 0;
+    size_t differing = 0, above = 0, same = 0, flushed = 0;
     for (int64_t i = 0; i < kChunk; i += kStep) {
       const Step e(e_at + i), b(b_at + i);
       hn::Mask<D> maybe_wrong[kVectors], maybe_maximum[kVectors], maybe_worst[kVectors];
@@ -332,7 +331,7 @@ class TaskMeasure {
         const auto differs = hn::Ne(e.bits[v], b.bits[v]);
         differing += hn::CountTrue(di, differs);
         above += hn::CountTrue(d, hn::Gt(e.value[v], b.value[v]));
-        below_count += hn::CountTrue(d, hn::Lt(e.value[v], b.value[v]));
+        same += hn::CountTrue(d, hn::Eq(e.value[v], b.value[v]));
         const auto is_zero = hn::Eq(e.magnitude[v], hn::Zero(di));
         flushed += hn::CountTrue(di, hn::And(is_zero, hn::Gt(b.magnitude[v], hn::Zero(di))));
 
@@ -361,7 +360,7 @@ class TaskMeasure {
     partial_->differing += static_cast<int64_t>(differing);
     if (by_bits) partial_->wrong += static_cast<int64_t>(differing);
     partial_->above += static_cast<int64_t>(above);
-    partial_->below += static_cast<int64_t>(below_count);
+    partial_->below += kChunk - static_cast<int64_t>(above + same);
     partial_->flushed += static_cast<int64_t>(flushed);
     partial_->max_ulp = std::max<uint64_t>(partial_->max_ulp, hn::GetLane(hn::MaxOfLanes(du, max_distance)));
   }
@@ -395,8 +394,8 @@ class TaskMeasure {
     if (worst_.is_full() && !has_larger_error(e, b, worst_.least())) return;
     for (int k = 0; k < kStep; ++k) {
       const double number = number_of(b[k]), error = std::abs(number_of(e[k]) - number);
-      const bool differs = std::memcmp(e + k, b + k, sizeof(T)) != 0;
-      if (args_.options.bits != 0 ? differs : args_.exceeds(error, number)) worst_.add(error, first + k);
+      const bool wrong = args_.options.bits != 0 ? !has_bits_of(e[k], b[k]) : args_.exceeds(error, number);
+      if (wrong) worst_.add(error, first + k);
     }
     least_worst_ = below(worst_.least());
   }
