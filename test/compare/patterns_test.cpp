@@ -151,6 +151,19 @@ TEST(ComparePatterns, OneUlpAndFlushedHalves) {
   EXPECT_EQ(pattern(), "everything, 64 of all 64 elements; each is 0");
 }
 
+TEST(ComparePatterns, Integers) {
+  const auto pattern = [](const std::vector<int32_t>& found, const std::vector<int32_t>& expected) {
+    const std::vector<int64_t> dims = {static_cast<int64_t>(found.size())};
+    return Compared(DenseTensor::of(MLUOP_DTYPE_INT32, dims, found),
+                    DenseTensor::of(MLUOP_DTYPE_INT32, dims, expected))
+        .pattern();
+  };
+  EXPECT_EQ(pattern({2, 3, 4, 8, 10}, {1, 2, 3, 9, 11}), "everything, 5 of all 5 elements; each is off by 1");
+  EXPECT_EQ(pattern({3, 5, 7, 10, 100}, {6, 10, 14, 20, 200}),
+            "everything, 5 of all 5 elements; each is 0.5 times what is expected");
+  EXPECT_EQ(pattern({3, 5, 7, 10, 100}, {6, 10, 14, 23, 200}), "everything, 5 of all 5 elements");
+}
+
 TEST(ComparePatterns, Transpositions) {
   const std::vector<float> expected = random_floats(kCount);
   std::vector<float> found;

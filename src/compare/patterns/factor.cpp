@@ -27,8 +27,8 @@ struct FactorArgs {
 // Work items: blocks.
 void verify_factor(const FactorArgs& args, int64_t begin, int64_t end, Task&) {
   const Operands& operands = args.problem.operands;
-  // Integers are rounded, or their fractions dropped.
-  const double relative = roundings(operands.found.dtype), absolute = is_floating(operands.found.dtype) ? 0 : 1;
+  // Integers are rounded.
+  const double relative = roundings(operands.found.dtype), absolute = is_floating(operands.found.dtype) ? 0 : 0.5;
   bool holds = true;
   for (int64_t block = begin; holds && block < end; ++block) {
     if (args.problem.measured.wrong_in_block[static_cast<size_t>(block)] == 0) continue;

@@ -129,7 +129,8 @@ std::string common_trait(const Problem& problem, const Hits& hits) {
   };
   for (const auto& [trait, text] : kTexts) {
     const bool is_rounding = trait == kIsHalf || trait == kIsBFloat16;
-    if ((hits.traits & trait) != 0 && (!is_rounding || problem.wrong() >= kEnough)) return text;
+    if ((hits.traits & trait) == 0 || (is_rounding && problem.wrong() < kEnough)) continue;
+    return trait == kIsOneUlp && !is_floating(problem.operands.found.dtype) ? "each is off by 1" : text;
   }
   return "";
 }
