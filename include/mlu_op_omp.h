@@ -223,8 +223,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetWrongElements(mluOpOmpComparison_t compar
 
 /* How the wrong elements are distributed, or what they have in common, in one line, such as
  *   "one channel: 3 of 16 (dim 3), 84 of its 84 elements";
- * "" if no element is wrong, the option `worst` was 0, or comparison is null. What it states holds for every wrong element. Valid until the
- * comparison is destroyed. */
+ * "" if no element is wrong, the option `worst` was 0, or comparison is null. What it states holds for every wrong
+ * element. Valid until the comparison is destroyed. */
 const char* MLUOP_WIN_API mluOpOmpGetComparisonPattern(mluOpOmpComparison_t comparison);
 
 /* ---------------------------------------------------------------------------------------------------

@@ -12,17 +12,14 @@
 #include <cstring>
 #include <limits>
 
+#include "compare/histogram-inl.h"
 #include "compare/measure_kernels.h"
+#include "compare/steps-inl.h"
 #include "core/simd.h"
-#include "primitives/half-inl.h"
 
 #ifndef MLUOP_COMPARE_MEASURE_VECTORS
 #define MLUOP_COMPARE_MEASURE_VECTORS
 namespace mluop::compare {
-
-inline constexpr int64_t kStep = 16;
-// Doubles that are added in parallel: element i to lane i % kSumLanes, on every instruction set.
-inline constexpr int kSumLanes = 8;
 
 // A float that is smaller by more than the errors of a few operations in fp32.
 inline float below(double bound) {
@@ -33,25 +30,6 @@ inline float below(double bound) {
 // More than the error of a product in fp32 that underflows.
 inline constexpr float kUnderflow = 0x1p-126F;
 
-// The formats as integers of 32 bits with the sign on top: consecutive numbers are 2^kShift apart.
-template <class T>
-struct Format;
-template <>
-struct Format<float> {
-  static constexpr int kShift = 0;
-  static constexpr int32_t kInfinity = 0x7F800000;
-};
-template <>
-struct Format<Half> {
-  static constexpr int kShift = 16;
-  static constexpr int32_t kInfinity = 0x7C000000;
-};
-template <>
-struct Format<BFloat16> {
-  static constexpr int kShift = 16;
-  static constexpr int32_t kInfinity = 0x7F800000;
-};
-
 }  // namespace mluop::compare
 #endif
 
@@ -59,68 +37,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::compare {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-using D = hn::CappedTag<float, kStep>;
-using DI = hn::RebindToSigned<D>;
-using DU = hn::RebindToUnsigned<D>;
-// The vectors of double that a vector of float becomes.
-#if HWY_TARGET == HWY_SCALAR
-using DD = hn::Rebind<double, D>;
-constexpr int kHalves = 1;
-#else
-using DD = hn::Repartition<double, D>;
-constexpr int kHalves = 2;
-#endif
-constexpr int kVectors = kStep / hn::MaxLanes(D());          // of a step
-constexpr int kDoubles = kHalves * kVectors;                 // vectors of double of a step
-constexpr int kSumVectors = kSumLanes / hn::MaxLanes(DD());  // of a sum
-
-HWY_INLINE void load(const float* from, hn::Vec<D>& value, hn::Vec<DI>& bits) {
-  value = hn::LoadU(D(), from);
-  bits = hn::BitCast(DI(), value);
-}
-HWY_INLINE void load(const Half* from, hn::Vec<D>& value, hn::Vec<DI>& bits) {
-  const auto half = hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from));
-  value = mluop::HWY_NAMESPACE::f16_to_f32(D(), half);
-  bits = hn::ShiftLeft<16>(hn::PromoteTo(DI(), half));
-}
-HWY_INLINE void load(const BFloat16* from, hn::Vec<D>& value, hn::Vec<DI>& bits) {
-  const auto bfloat = hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from));
-  bits = hn::ShiftLeft<16>(hn::PromoteTo(DI(), bfloat));
-  value = hn::BitCast(D(), bits);
-}
-
-// A step of a tensor.
-struct Step {
-  template <class T>
-  HWY_INLINE explicit Step(const T* from) {
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-      load(from + v * kStep / kVectors, value[v], bits[v]);
-      magnitude[v] = hn::And(bits[v], hn::Set(DI(), 0x7FFFFFFF));
-    }
-  }
-
-  // Vector j of the numbers in double.
-  HWY_INLINE hn::Vec<DD> number(int j) const {
-#if HWY_TARGET == HWY_SCALAR
-    return hn::PromoteTo(DD(), value[j]);
-#else
-    const hn::Half<D> half;
-    return hn::PromoteTo(DD(), j % 2 == 0 ? hn::LowerHalf(half, value[j / 2]) : hn::UpperHalf(half, value[j / 2]));
-#endif
-  }
-
-  hn::Vec<D> value[kVectors];
-  hn::Vec<DI> bits[kVectors];
-  hn::Vec<DI> magnitude[kVectors];
-};
-
-template <class Mask>
-HWY_INLINE Mask any_of(const Mask* masks) {
-  Mask any = masks[0];
-  HWY_UNROLL(4) for (int v = 1; v < kVectors; ++v) any = hn::Or(any, masks[v]);
-  return any;
-}
 
 // What a chunk of both tensors has.
 struct ChunkContents {
@@ -141,61 +57,6 @@ HWY_NOINLINE ChunkContents contents_of(const T* e_at, const T* b_at) {
   return {!hn::AllFalse(di, hn::Gt(magnitude, hn::Set(di, Format<T>::kInfinity - 1))),
           !hn::AllTrue(di, hn::Eq(difference, hn::Zero(di)))};
 }
-
-// The entries of ulp_histogram, of which 0 is not counted: collects those of many steps, then counts each.
-class Histogram {
- public:
-  // Of vector v of a step.
-  HWY_INLINE void add(hn::Vec<DU> distance, int v) {
-    const DU du;
-    const DI di;
-    const hn::Rebind<uint8_t, D> d8;
-    // bucket_of(): the exponent of distance - 1 as a float. It does not round up without the bit below the first.
-    const auto before = hn::Sub(distance, hn::Set(du, 1));
-    const auto number = hn::ConvertTo(D(), hn::BitCast(di, hn::AndNot(hn::ShiftRight<1>(before), before)));
-    const auto exponent = hn::BitCast(di, hn::ShiftRight<23>(hn::BitCast(du, number)));
-    constexpr int32_t kOfBucket0 = 127 - 2;
-    const auto bucket =
-        hn::Min(hn::Max(hn::Sub(exponent, hn::Set(di, kOfBucket0)), hn::Set(di, 1)), hn::Set(di, kMoreUlp));
-    const auto counted = hn::IfThenZeroElse(hn::Eq(hn::BitCast(di, distance), hn::Zero(di)), bucket);
-    hn::StoreU(hn::DemoteTo(d8, counted), d8, buckets_ + used_ + v * kStep / kVectors);
-  }
-  HWY_INLINE void next_step() {
-    used_ += kStep;
-    if (used_ == kCapacity) count();
-  }
-  void add_to(int64_t* histogram) {
-    std::fill(buckets_ + used_, buckets_ + kCapacity, uint8_t{0});
-    count();
-    for (int k = 1; k <= kMoreUlp; ++k) histogram[k] += counts_[k];
-    std::fill_n(counts_, kMoreUlp + 1, 0);
-  }
-
- private:
-  static constexpr int64_t kCapacity = 4096;
-
-  HWY_NOINLINE void count() {
-    const hn::CappedTag<uint8_t, 64> d;
-    constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-    auto max = hn::Zero(d);
-    for (int64_t i = 0; i < kCapacity; i += kLanes) max = hn::Max(max, hn::LoadU(d, buckets_ + i));
-    uint8_t lanes[kLanes];
-    hn::StoreU(max, d, lanes);
-    const int last = *std::max_element(lanes, lanes + kLanes);
-    for (int k = 1; k <= last; ++k) {
-      size_t equal = 0;
-      for (int64_t i = 0; i < kCapacity; i += kLanes) {
-        equal += hn::CountTrue(d, hn::Eq(hn::LoadU(d, buckets_ + i), hn::Set(d, static_cast<uint8_t>(k))));
-      }
-      counts_[k] += static_cast<int64_t>(equal);
-    }
-    used_ = 0;
-  }
-
-  int64_t used_ = 0;
-  uint8_t buckets_[kCapacity];
-  int64_t counts_[kMoreUlp + 1] = {};
-};
 
 template <class T>
 class TaskMeasure {

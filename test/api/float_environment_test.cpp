@@ -120,7 +120,7 @@ void expect_independence(const OperatorCase& test, mluOpOmpAlgorithm_t algorithm
 }
 
 TEST(ApiFloatEnvironment, OperatorsAreIndependent) {
-  MLUOP_LABELS(kSlow);
+  MLUOP_LABELS(kManyThreads, kSlow);
   for (const auto magnitude : {Magnitude::kUsual, Magnitude::kSubnormal, Magnitude::kOverflow}) {
     for (const OperatorCase& test : operator_cases(magnitude)) {
       for (const auto algorithm : kAlgorithms) {

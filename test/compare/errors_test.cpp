@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "compare/compared.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -34,6 +35,7 @@ struct Arguments {
 };
 
 TEST(CompareErrors, OfEachArgument) {
+  MLUOP_LABELS(kOnce);
   using A = Arguments&;
   const struct {
     std::function<void(A)> spoil;
@@ -84,6 +86,7 @@ TEST(CompareErrors, OfEachArgument) {
 }
 
 TEST(CompareErrors, OfReaders) {
+  MLUOP_LABELS(kOnce);
   Arguments arguments;
   arguments.e[1] = arguments.e[4] = 1;
   require(arguments.run());

@@ -12,6 +12,7 @@
 #include "compare/compared.h"
 #include "support/environment.h"
 #include "support/guarded_buffer.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -324,6 +325,7 @@ TEST(CompareFigures, OfEachDataType) {
 }
 
 TEST(CompareFigures, OfUnlikeDataTypes) {
+  MLUOP_LABELS(kOnce);
   for (const mluOpDataType_t found : kDtypes) {
     for (const mluOpDataType_t expected : kDtypes) {
       if (found != expected) expect_figures_of_data(found, expected, 600);
@@ -332,12 +334,14 @@ TEST(CompareFigures, OfUnlikeDataTypes) {
 }
 
 TEST(CompareFigures, OfSeveralBlocks) {
+  MLUOP_LABELS(kSlow);
   for (const mluOpDataType_t dtype : {MLUOP_DTYPE_HALF, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_INT32}) {
     expect_figures_of_data(dtype, dtype, dtype == MLUOP_DTYPE_FLOAT ? 140000 : 65537);
   }
 }
 
 TEST(CompareFigures, AreTheSameBitsAtEveryThreadCount) {
+  MLUOP_LABELS(kManyThreads, kSlow);
   std::mt19937 random = seeded_random();
   const auto [found, expected] = numbers_of(Data::kRounding, 200000, random);
   for (const mluOpDataType_t dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF, MLUOP_DTYPE_DOUBLE}) {

@@ -11,6 +11,7 @@
 #include "case/values.h"
 #include "compare/compared.h"
 #include "support/environment.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 namespace {
@@ -151,6 +152,16 @@ TEST(ComparePatterns, OneUlpAndFlushedHalves) {
   EXPECT_EQ(pattern(), "everything, 64 of all 64 elements; each is 0");
 }
 
+TEST(ComparePatterns, EightDimensions) {
+  const std::vector<float> expected = random_floats(96);
+  std::vector<float> found = expected;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (i / 8 % 3 == 1) found[i] += expected[95 - i];
+  }
+  EXPECT_EQ(pattern_of(found, expected, {1, 2, 1, 2, 3, 2, 1, 4}),
+            "one index: 1 of 3 (dim 4), 32 of its 32 elements");
+}
+
 TEST(ComparePatterns, Integers) {
   const auto pattern = [](const std::vector<int32_t>& found, const std::vector<int32_t>& expected) {
     const std::vector<int64_t> dims = {static_cast<int64_t>(found.size())};
@@ -216,6 +227,7 @@ TEST(ComparePatterns, Permutations) {
 
 // Thousands of rows in another order, of which many are equal, with rounding errors.
 TEST(ComparePatterns, PermutedRows) {
+  MLUOP_LABELS(kOnce);
   constexpr size_t kRows = 20000, kColumns = 5;
   std::vector<float> expected = random_floats(kRows * kColumns);
   std::fill_n(expected.begin() + 500 * kColumns, 1000 * kColumns, 0.0F);

@@ -44,8 +44,8 @@ class OpsContract : public ::testing::Test {
 };
 
 TEST_F(OpsContract, RandomSizes) {
-  // Fewer where the kernels are those of another instruction set than the best, or slow.
-  const int rounds = is_left_out({Label::kOnce, Label::kSlow}) ? 20 : 60;
+  // Fewer where the kernels are those of another instruction set than the best, or slow, or emulated.
+  const int rounds = is_left_out({Label::kNotEmulated}) ? 5 : is_left_out({Label::kOnce, Label::kSlow}) ? 20 : 60;
   constexpr const char* kNram[] = {"64", "65", "128", "384", "768", "1024"};
   for (const Operator& op : cases::operators()) {
     for (int round = 0; round < rounds; ++round) {
@@ -161,6 +161,7 @@ TEST_F(OpsContract, Layouts) {
 
 // Each subset of the extents is 0, or the lowest.
 TEST_F(OpsContract, EmptyExtents) {
+  MLUOP_LABELS(kNotEmulated);
   int succeeded = 0;
   for (const Operator& op : cases::operators()) {
     std::vector<const SizeRule*> extents;

@@ -192,13 +192,13 @@ std::string describe(const Slices& slices, const std::vector<int64_t>& match) {
   if (count > 2 && count == slices.extent && all([&](int64_t s) { return (s + shift) % count; })) {
     return text("rotated by ", shift);
   }
-  constexpr int64_t kMaxListed = 4;
+  constexpr int64_t kMaxPairs = 4;
   std::string pairs;
-  for (int64_t s = 0; s < std::min(count, kMaxListed); ++s) {
+  for (int64_t s = 0; s < std::min(count, kMaxPairs); ++s) {
     pairs += text(s == 0 ? "" : ", ", slices.indices[static_cast<size_t>(s)], " -> ",
                   slices.indices[static_cast<size_t>(match[static_cast<size_t>(s)])]);
   }
-  return text("permuted: ", pairs, count > kMaxListed ? ", ..." : "");
+  return text("permuted: ", pairs, count > kMaxPairs ? ", ..." : "");
 }
 
 std::string permutation_of(const Problem& problem, const Hits& hits, size_t dim) {

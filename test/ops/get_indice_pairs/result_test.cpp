@@ -91,6 +91,7 @@ TEST(OpsGetIndicePairs, RepeatedSites) {
 // Several chunks of sites, with a tail, and tiles of a few sites up to a whole chunk; more offsets than MLU-OPS
 // allows: 4913.
 TEST(OpsGetIndicePairs, Chunks) {
+  MLUOP_LABELS(kNotEmulated);
   using Extent = IndicePairsProblem::Extent;
   auto random = seeded_random();
   const auto expect_sites = [&](const Extent& space, const Extent& kernel, const Extent& stride, const Extent& pad,
