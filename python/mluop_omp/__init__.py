@@ -32,6 +32,7 @@ from mluop_omp.boxes import (
     points_in_boxes_part,
     soft_nms,
 )
+from mluop_omp.comparison import Comparison, SparseSites, compare
 from mluop_omp.filters import FILTER_LAYOUTS, convert_filters, matching_layouts
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
 from mluop_omp.points import (
@@ -60,14 +61,17 @@ from mluop_omp.voxels import (
 )
 
 __all__ = [
+    "Comparison",
     "FILTER_LAYOUTS",
     "MluOpError",
+    "SparseSites",
     "Status",
     "__version__",
     "algorithm",
     "ball_query",
     "box_iou_rotated",
     "boxes_overlap_bev",
+    "compare",
     "convert_filters",
     "dynamic_scatter",
     "dynamic_scatter_backward",
