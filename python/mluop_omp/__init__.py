@@ -43,6 +43,7 @@ from mluop_omp.points import (
     three_interpolate_backward,
     three_nn,
 )
+from mluop_omp.runs import Run, RunComparison, compare_runs, record, recording
 from mluop_omp.sparse_conv import (
     indice_conv,
     indice_conv_backward_data,
@@ -59,12 +60,15 @@ from mluop_omp.voxels import (
 
 __all__ = [
     "MluOpError",
+    "Run",
+    "RunComparison",
     "Status",
     "__version__",
     "algorithm",
     "ball_query",
     "box_iou_rotated",
     "boxes_overlap_bev",
+    "compare_runs",
     "dynamic_scatter",
     "dynamic_scatter_backward",
     "furthest_point_sample",
@@ -88,6 +92,8 @@ __all__ = [
     "points_in_boxes",
     "points_in_boxes_all",
     "points_in_boxes_part",
+    "record",
+    "recording",
     "release_memory",
     "soft_nms",
     "three_interpolate",

@@ -1,0 +1,39 @@
+"""`python -m mluop_omp compare` of two runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from mluop_omp.runs._compare import compare_runs
+from mluop_omp.runs._names import read_rules
+
+
+def add_arguments(parser: Any) -> None:
+    parser.add_argument(
+        "--map",
+        metavar="OLD=NEW",
+        action="append",
+        default=[],
+        help="of runs: the name in EXPECTED of modules whose name in FOUND matches the regular "
+        "expression OLD; @FILE: such lines of a file; repeat for several",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the report and returns the exit status. Raises ValueError or OSError."""
+    result = compare_runs(
+        arguments.found,
+        arguments.expected,
+        names=[rule for text in arguments.map for rule in read_rules(text)],
+        rtol=arguments.rtol,
+        atol=arguments.atol,
+        criteria=arguments.criterion,
+        worst=arguments.worst,
+    )
+    print(result)
+    if arguments.json is not None:
+        Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
+    return 0 if result.equal else 1
