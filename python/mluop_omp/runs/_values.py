@@ -70,10 +70,15 @@ class ValueComparer:
             shapes = f"found {list(found.shape)}, expected {list(expected.shape)}"
             raise _Incomparable(f"shapes differ: {shapes}")
         count = min(each.count for each in (found, expected) if each.count is not None)
+        # A sample that has been read is as large as its count says.
+        own = [
+            (run, recorded, run.array(recorded.name))
+            for run, recorded in ((self._found, found), (self._expected, expected))
+        ]
         elements = _sampling.elements(self._found.seed, count, found.size)
         arrays = [
-            _tensor(_elements_of(run, recorded, elements), recorded)
-            for run, recorded in ((self._found, found), (self._expected, expected))
+            _tensor(_elements_of(run, recorded, array, elements), recorded)
+            for run, recorded, array in own
         ]
         result = self._call(*arrays)
         indices = (elements[wrong.index[0]] for wrong in result.worst)
@@ -137,9 +142,10 @@ def _tensor(array: np.ndarray, recorded: Recorded) -> Any:
     return Tensor(array, recorded.dtype) if recorded.dtype == "bfloat16" else array
 
 
-def _elements_of(run: Run, recorded: Recorded, elements: np.ndarray) -> np.ndarray:
+def _elements_of(
+    run: Run, recorded: Recorded, array: np.ndarray, elements: np.ndarray
+) -> np.ndarray:
     """Returns elements that are in the sample that the run has."""
-    array = run.array(recorded.name)
     if recorded.count is None:
         return array.reshape(-1)[elements]
     own = _sampling.elements(run.seed, recorded.count, recorded.size)
