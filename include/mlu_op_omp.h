@@ -124,6 +124,110 @@ const char* MLUOP_WIN_API mluOpOmpGetLastError(void);
 mluOpStatus_t MLUOP_WIN_API mluOpOmpSetDefaultLogLevel(const char* level);
 
 /* ---------------------------------------------------------------------------------------------------
+ * Comparison of tensors
+ *
+ * mluOpOmpCompare compares a tensor that a program has found, e, with the one expected, b, of the same shape, in
+ * any two real data types: figures of accuracy, the worst elements, and how the wrong elements are distributed.
+ * Numbers are compared in double. What depends on a data type (bits, representable values, subnormal numbers)
+ * depends on that of e: b is then rounded to it, to nearest even, integers saturated.
+ *
+ * Sums of magnitudes and squares have relative errors below 1e-11; counts and maxima are exact. Results are the
+ * same bits at every thread count and on every instruction set. Like pairs (two NaN, two infinities of one sign)
+ * have no error; other pairs with a NaN or an infinity are special mismatches, whose error is infinite. Neither
+ * take part in sums and maxima.
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct mluOpOmpComparisonStruct* mluOpOmpComparison_t;
+
+typedef struct {
+  double rtol, atol;       /* an element is wrong if !(|e - b| <= atol + rtol |b|), or if it is a special mismatch;
+                              finite, 0 or more */
+  int bits;                /* 1: an element is wrong if its bits differ, whatever the tolerances */
+  int nan_payloads;        /* 1: bits of two NaN differ if their signs or payloads do; 0: they are equal */
+  double epsilon;          /* is added to the denominators of relative errors, diff1 and diff2; as rtol */
+  int worst;               /* the wrong elements to keep, 0 to 1000; with 0, no pattern is searched */
+  const char* const* axes; /* a name for each dimension in the pattern; null, and null for one: "index" */
+} mluOpOmpCompareOptions_t;
+
+/* rtol 1e-5, atol 1e-8, worst 5, and 0 otherwise. */
+mluOpOmpCompareOptions_t MLUOP_WIN_API mluOpOmpDefaultCompareOptions(void);
+
+/* The entries of ulp_histogram. */
+#define MLUOP_OMP_ULP_BUCKETS 35
+
+typedef struct {
+  int64_t elements;
+  int64_t differing; /* of other bits */
+  int64_t wrong;
+  int64_t above, below; /* e > b, e < b; without special mismatches */
+  int64_t found_nan, expected_nan;
+  int64_t found_inf, expected_inf;
+  int64_t special_mismatches;
+  int64_t overflowed; /* e infinite, b finite */
+  int64_t flushed;    /* e is 0, b is not */
+  double diff1;       /* sum |e - b| / sum |b| */
+  double diff2;       /* sqrt(sum (e - b)^2 / sum b^2) */
+  /* Maxima of |e - b| / |b| where |b| is above a threshold, and of |e - b| elsewhere. The threshold is 1e-4 if e
+   * is HALF, else 1e-6. */
+  double diff3_relative, diff3_absolute;
+  double max_relative, max_absolute; /* of |e - b| / |b|, and of |e - b|: diff3_1 and diff3_2 */
+  double mean_magnitude;             /* of b */
+  double cosine;                     /* sum e b / sqrt(sum e^2 sum b^2) */
+  double pcc;                        /* Pearson's correlation coefficient */
+  double factor;                     /* F that minimizes sum (e - F b)^2 */
+  double factor_residual;            /* sqrt(sum (e - F b)^2 / sum e^2) */
+  int64_t max_ulp; /* distances in representable values; +0 and -0 are one value; at most INT64_MAX */
+  /* Numbers of elements with these distances: 0, 1, 2, 3 to 4, 5 to 8, ..., 2^30 + 1 to 2^31, more, and special
+   * mismatches. */
+  int64_t ulp_histogram[MLUOP_OMP_ULP_BUCKETS];
+} mluOpOmpDifference_t;
+
+typedef struct {
+  int64_t index; /* in row-major order */
+  double expected, found;
+  double absolute, relative; /* |e - b|, |e - b| / |b| */
+} mluOpOmpWrongElement_t;
+
+/* Compares two contiguous tensors, which are left unchanged, and makes a comparison of them, which the caller
+ * destroys. options: null stands for mluOpOmpDefaultCompareOptions(). Tensors without elements are equal: cosine
+ * and pcc are 1, other figures 0; their data may be null.
+ *
+ * Ratios: 0 / 0 is 0, other numbers over 0 are infinite. cosine and pcc: if both norms or variances are 0, 1 where
+ * no element is wrong, else 0; if one is 0, 0. factor: 1 if both norms are 0, 0 if one is. Where data of DOUBLE
+ * exceed 2^500 in magnitude, sums leave out what is 2^1000 times smaller.
+ *
+ * Memory: the handle keeps about 500 bytes for each 65536 elements. A search for a pattern allocates up to 32 MiB,
+ *   of tensors beyond 1 GiB up to 1/32 of their bytes.
+ *
+ * Returns BAD_PARAM if an argument other than options is null, a data type is not HALF, BFLOAT16, FLOAT, DOUBLE,
+ * an integer or BOOL, shapes differ, or an option is out of range; NOT_SUPPORTED if a tensor is not contiguous;
+ * ALLOC_FAILED if out of memory. comparison is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpCompare(mluOpHandle_t handle, const mluOpTensorDescriptor_t found_desc,
+                                            const void* found, const mluOpTensorDescriptor_t expected_desc,
+                                            const void* expected, const mluOpOmpCompareOptions_t* options,
+                                            mluOpOmpComparison_t* comparison);
+
+/* Frees a comparison. Returns BAD_PARAM if it is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpDestroyComparison(mluOpOmpComparison_t comparison);
+
+/* Writes the figures. Returns BAD_PARAM if an argument is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetDifference(mluOpOmpComparison_t comparison,
+                                                  mluOpOmpDifference_t* difference);
+
+/* Writes up to `capacity` of the wrong elements that were kept, the largest absolute error first, of equal ones
+ * the smallest index, and their number.
+ * Returns BAD_PARAM if comparison or count is null, capacity is negative, or elements is null although capacity is
+ * not 0. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpGetWrongElements(mluOpOmpComparison_t comparison, int capacity,
+                                                     mluOpOmpWrongElement_t* elements, int* count);
+
+/* How the wrong elements are distributed, or what they have in common, in one line, such as
+ *   "one channel: 3 of 16 (dim 3), 84 of its 84 elements";
+ * "" if no element is wrong, the option `worst` was 0, or comparison is null. What it states holds for every wrong element. Valid until the
+ * comparison is destroyed. */
+const char* MLUOP_WIN_API mluOpOmpGetComparisonPattern(mluOpOmpComparison_t comparison);
+
+/* ---------------------------------------------------------------------------------------------------
  * Operators that MLU-OPS lacks. They return the statuses of every operator; see "Operators" in mlu_op.h.
  * ------------------------------------------------------------------------------------------------ */
 

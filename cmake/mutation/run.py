@@ -20,7 +20,7 @@ from pathlib import Path
 
 from mutants import mutants_of
 
-FOLDERS = ("core", "recording", "team", "primitives", "ops")
+FOLDERS = ("core", "recording", "team", "primitives", "compare", "ops")
 # Suites that read the source tree, and suites of large tensors.
 EXCLUDED_SUITES = "Architecture*:Big*:Large*"
 # Kernels are compiled for one instruction set, which the other objects then select at run time.
@@ -41,7 +41,8 @@ def stages(file, seconds, operators):
     quick ones before the slow ones, then the others. seconds: of each test without a mutant. operators: all of them.
     They do not use each other, hence the tests of one do not run for another."""
     folders = Path(file).parts[1:]
-    near = {"core": ("Core", "Api"), "team": ("Team",), "recording": ("Recording", "Api"), "primitives": ("Primitives",)}.get(folders[0])
+    near = {"core": ("Core", "Api"), "team": ("Team",), "recording": ("Recording", "Api"), "primitives": ("Primitives",),
+            "compare": ("Compare",)}.get(folders[0])
     if near is None:
         near = (suites_of(folders[1]),)
     first = sorted((test for test in seconds if test.startswith(near)), key=seconds.get)

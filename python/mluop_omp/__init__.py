@@ -1,6 +1,7 @@
 """The operators of 3-D perception networks on CPUs.
 
-The functions of this module take and return NumPy arrays, which must be contiguous;
+The functions of this module take and return NumPy arrays, which must be contiguous; those on
+layouts of filters take tensors, too.
 `mluop_omp.torch` provides the operators to PyTorch, `mluop_omp.mmcv`, `mluop_omp.spconv`,
 `mluop_omp.bevdepth`, `mluop_omp.bevdet` and `mluop_omp.bevfusion` to these libraries. An argument
 that an operator refuses raises `MluOpError`; no element type is converted to a narrower one.
@@ -31,6 +32,8 @@ from mluop_omp.boxes import (
     points_in_boxes_part,
     soft_nms,
 )
+from mluop_omp.comparison import Comparison, SparseSites, compare
+from mluop_omp.filters import FILTER_LAYOUTS, convert_filters, matching_layouts
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
 from mluop_omp.points import (
     ball_query,
@@ -59,16 +62,21 @@ from mluop_omp.voxels import (
 )
 
 __all__ = [
+    "Comparison",
+    "FILTER_LAYOUTS",
     "MluOpError",
     "Run",
     "RunComparison",
+    "SparseSites",
     "Status",
     "__version__",
     "algorithm",
     "ball_query",
     "box_iou_rotated",
     "boxes_overlap_bev",
+    "compare",
     "compare_runs",
+    "convert_filters",
     "dynamic_scatter",
     "dynamic_scatter_backward",
     "furthest_point_sample",
@@ -84,6 +92,7 @@ __all__ = [
     "knn",
     "masked_col2im",
     "masked_im2col",
+    "matching_layouts",
     "nms_match",
     "nms",
     "nms3d",

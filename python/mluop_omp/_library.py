@@ -82,6 +82,10 @@ DECLARATIONS = {
     "mluOpOmpPointsInBoxesAll": "ppppppp",
     "mluOpOmpKnn": "pipppppspppp",
     "mluOpOmpGetKnnWorkspaceSize": "pippp",
+    "mluOpOmpCompare": "ppppppp",
+    "mluOpOmpDestroyComparison": "p",
+    "mluOpOmpGetDifference": "pp",
+    "mluOpOmpGetWrongElements": "pipp",
 }
 # An integer of any type is passed as a pointer, which takes a third of the time. On 64-bit machines
 # both have a register or 8 bytes of the stack, of which the function reads the bytes of its type.
@@ -156,6 +160,8 @@ def _declare(functions: ctypes.CDLL) -> None:
         function.argtypes = [_TYPES[parameter] for parameter in parameters]
         function.restype = ctypes.c_int
     functions.mluOpOmpGetLastError.restype = ctypes.c_char_p
+    functions.mluOpOmpGetComparisonPattern.argtypes = [ctypes.c_void_p]
+    functions.mluOpOmpGetComparisonPattern.restype = ctypes.c_char_p
 
 
 functions = _load()

@@ -17,7 +17,7 @@ import mluop_omp
 from mluop_omp import _arrays, _library
 
 ROOT = Path(__file__).resolve().parents[2]
-HANDLES = r"\b(mluOpHandle_t|mluOp\w*Descriptor_t)\b"
+HANDLES = r"\b(mluOpHandle_t|mluOp\w*Descriptor_t|mluOpOmpComparison_t)\b"
 SCALARS = {"int64_t": "l", "size_t": "s", "float": "f", "bool": "b"}
 
 

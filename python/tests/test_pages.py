@@ -1,9 +1,10 @@
-"""The Python examples of README.md and docs/, each run as a program of its own."""
+"""The Python examples of README.md and docs/, each a program of its own, and walk-throughs."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = "".join(page.read_text() for page in (ROOT / "README.md", *ROOT.glob("docs/*.md")))
+# Pages whose blocks run one after another in one folder.
+WALK_THROUGHS = ("compare", "record")
+PAGES = "".join(
+    page.read_text()
+    for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
+    if page.stem not in WALK_THROUGHS
+)
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGES, flags=re.DOTALL)
 # A regular expression of what each prints.
 OUTPUTS = {
@@ -19,6 +26,7 @@ OUTPUTS = {
     "mmcv": r"Size\(\[\d+, 4\]\) torch.Size\(\[\d+, 3\]\)",
     "spconv": r"Size\(\[3, 32\]\)",
     "numpy": r"\[11\. 22\.\]",
+    "mluop_omp.filters": r"Size\(\[27, 16, 32\]\) equal after .* and reversal of the offsets",
 }
 
 
@@ -32,3 +40,25 @@ def test_example(library):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     assert re.search(OUTPUTS[library], run.stdout), run.stdout
+
+
+@pytest.mark.parametrize("page", WALK_THROUGHS)
+def test_walk_through(page, tmp_path):
+    """Python blocks are programs; in console blocks, the lines after a command are its output."""
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    blocks = re.findall(r"```(python|console)\n(.*?)```", text, flags=re.DOTALL)
+    assert blocks
+
+    def output(command: list[str]) -> str:
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        return done.stdout + done.stderr
+
+    python = shlex.quote(sys.executable)
+    for language, block in blocks:
+        if language == "python":
+            assert output([sys.executable, "-c", block]) == ""
+            continue
+        for command, expected in re.findall(
+            r"^\$ (.*)\n((?:[^$].*\n|\n)*)", block, flags=re.MULTILINE
+        ):
+            assert output(["sh", "-c", re.sub(r"^python ", f"{python} ", command)]) == expected

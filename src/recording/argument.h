@@ -17,7 +17,7 @@ namespace mluop {
 // A tensor or an array of numbers.
 struct Argument {
   enum class Kind { kInput, kOutput, kInOut, kHostArray };
-  static constexpr size_t kMaxDims = 5;
+  static constexpr size_t kMaxDims = MLUOP_DIM_MAX;
 
   // A host array has no descriptor.
   bool is_tensor() const { return kind != Kind::kHostArray; }

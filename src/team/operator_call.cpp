@@ -117,6 +117,13 @@ void Call::input(std::string_view name, const TensorDescriptor* desc, const void
   declare(Argument::Kind::kInput, name, desc, data, dtype, layout, shape);
 }
 
+void Call::input(std::string_view name, const TensorDescriptor* desc, const void* data) {
+  Argument argument{Argument::Kind::kInput, name, desc, data, dtype_of(desc), kAnyLayout, {}, 0};
+  argument.dim_count = desc == nullptr ? 0 : desc->shape().size();
+  argument.shape.fill(kAny);
+  arguments_.push_back(argument);
+}
+
 void Call::output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
                   std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape) {
   declare(Argument::Kind::kOutput, name, desc, data, dtype, layout, shape);

@@ -64,6 +64,8 @@ class Call {
              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   void output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
               std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
+  // An input of any element type, layout and shape.
+  void input(std::string_view name, const TensorDescriptor* desc, const void* data);
   // An output of one number that has no descriptor.
   void output(std::string_view name, int32_t* number);
   // An output whose contents before the call matter: it is read, or elements of it are left unchanged.
@@ -76,6 +78,9 @@ class Call {
   void parameter(std::string_view name, Parameter::Value value, AtLeast least) {
     declare({name, value, least.value});
   }
+
+  // Declares that the call is no operator, of which cases are recorded.
+  void not_recorded() { records_ = false; }
 
   // Declares that the call reads no input, because there is nothing to compute: the data of inputs and the
   // workspace may then be null, and the debug line says "nothing to do".

@@ -9,6 +9,7 @@ from typing import Any
 
 from mluop_omp.runs._compare import compare_runs
 from mluop_omp.runs._names import read_rules
+from mluop_omp.runs._run import is_run
 
 
 def add_arguments(parser: Any) -> None:
@@ -22,6 +23,15 @@ def add_arguments(parser: Any) -> None:
     )
 
 
+def applies(arguments: argparse.Namespace) -> bool:
+    """Returns whether one of both files is that of a run."""
+    if is_run(arguments.found) or is_run(arguments.expected):
+        return True
+    if arguments.map:
+        raise ValueError("--map is for runs, which mluop_omp.record writes: found other files")
+    return False
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError or OSError."""
     result = compare_runs(
@@ -32,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         atol=arguments.atol,
         criteria=arguments.criterion,
         worst=arguments.worst,
+        axes=arguments.axes,
     )
     print(result)
     if arguments.json is not None:

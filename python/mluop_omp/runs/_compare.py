@@ -148,7 +148,8 @@ def compare_runs(
             replacements, such as {r"module\\.(.*)": r"\\1"}; pairs of them; or texts
             r"module\\.(.*)=\\1". The first expression that matches a whole name of the found run
             replaces it.
-        options: rtol, atol, criteria and worst of `mluop_omp.compare`, which compares the tensors.
+        options: rtol, atol, criteria, worst and axes of `mluop_omp.compare`, which compares the
+            tensors.
 
     Returns:
         A `RunComparison`.

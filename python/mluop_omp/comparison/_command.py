@@ -1,0 +1,114 @@
+"""`python -m mluop_omp compare`: two files or folders."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from mluop_omp.comparison import _files, compare
+from mluop_omp.runs import _command as runs
+
+_DESCRIPTION = """
+Compares FOUND with EXPECTED: .npy, .npz, .pt, .pth, .safetensors, raw elements (.bin, .raw, or any
+other name if --dtype is given), or folders of such files, which are matched by relative name.
+Of two runs of a model, files of mluop_omp.record, shows the first module that differs.
+An .npz of the arrays features [N, C] and indices [N, 1 + dims] (batch first), and of nothing else
+but spatial_shape and batch_size, is a sparse tensor: rows are joined by coordinate.
+"""
+_EPILOG = """
+Metrics: at most their threshold have to be diff1, diff2, diff3, diff3_1, diff3_2, diff4,
+max_absolute, max_relative, max_ulp; at least theirs cosine, pcc. Without a threshold: allclose (no
+element is wrong), bits (the same bits).
+
+Exit status: 0 equal, 1 different, 2 cannot be compared.
+"""
+
+
+def add_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="compare two files or folders of tensors",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("found", metavar="FOUND", help="the result")
+    parser.add_argument("expected", metavar="EXPECTED", help="what it should be")
+    parser.add_argument(
+        "--rtol", type=float, help="relative tolerance; default: by element type, 1.3e-6 of float32"
+    )
+    parser.add_argument(
+        "--atol", type=float, help="absolute tolerance; default: by element type, 1e-5 of float32"
+    )
+    parser.add_argument(
+        "--criterion",
+        metavar="NAME=VALUE",
+        action="append",
+        help="a metric and its threshold, in place of the tolerances; repeat for several",
+    )
+    parser.add_argument(
+        "--worst", metavar="N", type=int, default=5, help="wrong elements to print; default: 5"
+    )
+    parser.add_argument(
+        "--axes", metavar="N,C,H,W", type=_names, help="names of the dimensions, for the pattern"
+    )
+    parser.add_argument("--dtype", help="element type of raw files, such as float32 or half")
+    parser.add_argument(
+        "--expected-dtype", metavar="DTYPE", help="that of EXPECTED; default: that of --dtype"
+    )
+    parser.add_argument(
+        "--shape", metavar="D,D,...", type=_extents, help="shape of raw files; default: one row"
+    )
+    runs.add_arguments(parser)
+    parser.add_argument("--json", metavar="FILE", help="write the result as JSON")
+    parser.set_defaults(run=run)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+def _extents(text: str) -> tuple[int, ...]:
+    extents = tuple(int(extent) for extent in text.split(",")) if text else ()
+    if any(extent < 0 for extent in extents):
+        raise ValueError
+    return extents
+
+
+def _of_one_kind(found: Any, expected: Any) -> tuple[Any, Any]:
+    """Compares the only tensor of an archive with a file that is no archive."""
+    values = [found, expected]
+    for this, other in ((0, 1), (1, 0)):
+        is_single = isinstance(values[this], dict) and len(values[this]) == 1
+        if is_single and not isinstance(values[other], dict):
+            values[this] = next(iter(values[this].values()))
+    return values[0], values[1]
+
+
+# What argparse calls the types in its messages.
+_names.__name__, _extents.__name__ = "names", "shape"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
+    if runs.applies(arguments):
+        return runs.run(arguments)
+    dtype, shape = arguments.dtype, arguments.shape
+    formats = [_files.RawFormat(name, shape) for name in (dtype, arguments.expected_dtype or dtype)]
+    found, expected = (
+        _files.read(path, raw) for path, raw in zip((arguments.found, arguments.expected), formats)
+    )
+    result = compare(
+        *_of_one_kind(found, expected),
+        rtol=arguments.rtol,
+        atol=arguments.atol,
+        criteria=arguments.criterion,
+        worst=arguments.worst,
+        axes=arguments.axes,
+    )
+    print(result)
+    if arguments.json is not None:
+        Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
+    return 2 if not result.comparable else 0 if result.equal else 1

@@ -1,0 +1,156 @@
+"""When two tensors are equal: tolerances by element type, and the metrics of each community."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, Union
+
+Figures = dict[str, Any]
+Criteria = Union[Mapping[str, Union[float, None]], Iterable[str], str, None]
+
+# rtol and atol, those of torch.testing.assert_close. All other types are exact.
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+}
+
+
+def _larger_share(figures: Figures) -> float:
+    return max(figures["above"], figures["below"]) / max(figures["differing"], 1)
+
+
+# The value of each metric, and whether it has to be at most or at least the threshold.
+_METRICS: dict[str, tuple[Callable[[Figures], float], str]] = {
+    "diff1": (lambda figures: figures["diff1"], "<="),
+    "diff2": (lambda figures: figures["diff2"], "<="),
+    "diff3": (lambda f: max(f["diff3_relative"], f["diff3_absolute"]), "<="),
+    "diff3_1": (lambda figures: figures["max_relative"], "<="),
+    "diff3_2": (lambda figures: figures["max_absolute"], "<="),
+    "diff4": (_larger_share, "<="),
+    "max_absolute": (lambda figures: figures["max_absolute"], "<="),
+    "max_relative": (lambda figures: figures["max_relative"], "<="),
+    "max_ulp": (lambda figures: figures["max_ulp"], "<="),
+    "cosine": (lambda figures: figures["cosine"], ">="),
+    "pcc": (lambda figures: figures["pcc"], ">="),
+}
+# Those without a threshold: no element may be outside the tolerance, or have other bits.
+_COUNTS = {"allclose": "wrong", "bits": "differing"}
+NAMES = (*_METRICS, *_COUNTS)
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgment:
+    """A criterion and its verdict.
+
+    Attributes:
+        name: that of the metric.
+        value: its value; of "allclose" and "bits", the number of elements that fail.
+        threshold: None for "allclose" and "bits".
+        passed: False, too, if a NaN or an infinity is in one of both tensors only.
+    """
+
+    name: str
+    value: float
+    threshold: float | None
+    passed: bool
+
+    def __str__(self) -> str:
+        if self.threshold is None:
+            return f"{self.name} {'holds' if self.passed else 'fails'}"
+        relation = _METRICS[self.name][1]
+        holds = self.value <= self.threshold if relation == "<=" else self.value >= self.threshold
+        # A NaN or an infinity fails although the value is within the threshold.
+        relation = relation if holds else {"<=": ">", ">=": "<"}[relation]
+        value = _digits(self.value, self.threshold)
+        return f"{self.name} {value} {relation} {self.threshold:g}"
+
+
+def _digits(value: float, threshold: float) -> str:
+    """Returns the value with as many digits as tell it from the threshold."""
+    for digits in (4, 9, 17):
+        text = f"{value:.{digits}g}"
+        if float(text) != threshold or value == threshold:
+            break
+    return text
+
+
+def tolerances(
+    dtypes: tuple[str, str], rtol: float | None, atol: float | None
+) -> tuple[float, float]:
+    """Returns rtol and atol, by default those of the coarser of two element types."""
+    defaults = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in dtypes]
+    return (
+        max(default[0] for default in defaults) if rtol is None else rtol,
+        max(default[1] for default in defaults) if atol is None else atol,
+    )
+
+
+def check_tolerance(name: str, value: float | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise ValueError(f"{name} is {value!r}, expected a finite number, at least 0")
+    return number
+
+
+def parse(criteria: Criteria) -> dict[str, float | None]:
+    """Returns thresholds by name, from a dict of them, a text such as "pcc>=0.99", or several."""
+    if criteria is None:
+        return {}
+    if isinstance(criteria, Mapping):
+        parsed = {name: (threshold, None) for name, threshold in criteria.items()}
+    else:
+        texts = [criteria] if isinstance(criteria, str) else list(criteria)
+        parsed = dict(_parse_text(text) for text in texts)
+    return {name: _threshold(name, *pair) for name, pair in parsed.items()}
+
+
+def _parse_text(text: str) -> tuple[str, tuple[Any, str | None]]:
+    match = re.fullmatch(r"\s*(\w+)\s*(?:(<=|>=|=)\s*(\S+)\s*)?", str(text))
+    if match is None:
+        raise ValueError(f"criterion is {text!r}, expected a text such as 'pcc>=0.99' or 'bits'")
+    name, relation, threshold = match.groups()
+    return name, (threshold, relation)
+
+
+def _threshold(name: str, threshold: Any, relation: str | None) -> float | None:
+    if name not in NAMES:
+        raise ValueError(f"criterion is {name!r}, expected one of {', '.join(NAMES)}")
+    if name in _COUNTS:
+        if threshold is not None:
+            raise ValueError(f"{name} has the threshold {threshold}, expected none")
+        return None
+    if relation not in (None, "=", _METRICS[name][1]):
+        raise ValueError(f"{name} is compared by {relation}, expected {_METRICS[name][1]}")
+    try:
+        number = float(threshold)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number):
+        raise ValueError(f"the threshold of {name} is {threshold!r}, expected a number")
+    return number
+
+
+def judge(figures: Figures, thresholds: Mapping[str, float | None]) -> tuple[Judgment, ...]:
+    """Returns the verdict of each criterion."""
+    judgments = []
+    for name, threshold in thresholds.items():
+        if name in _COUNTS:
+            value = figures[_COUNTS[name]]
+            passed = value == 0
+        else:
+            metric, relation = _METRICS[name]
+            value = metric(figures)
+            passed = value <= threshold if relation == "<=" else value >= threshold
+        passed = passed and figures["special_mismatches"] == 0
+        judgments.append(Judgment(name, value, threshold, bool(passed)))
+    return tuple(judgments)

@@ -1,0 +1,246 @@
+"""Tensors in files: .npy, .npz, .pt, .safetensors, raw elements, and folders of them.
+
+Files are untrusted: sizes are checked before memory is allocated or mapped, nothing is unpickled.
+Large tensors are mapped, where the format stores them as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import math
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, Callable
+
+import numpy as np
+
+from mluop_omp import _requirements
+from mluop_omp.comparison._values import DTYPES, Deferred, SparseSites, Tensor
+
+# Names of mlu_op.h, besides those of NumPy.
+_ALIASES = {"half": "float16", "float": "float32", "double": "float64"}
+_SAFETENSORS_DTYPES = {
+    **{"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "BOOL": "bool"},
+    **{f"I{bits}": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"U{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)},
+    **{"C64": "complex64"},
+}
+_SAFETENSORS_MAX_HEADER = 100_000_000
+
+
+@dataclasses.dataclass(frozen=True)
+class RawFormat:
+    """Element type and shape of raw files. shape: None for as many elements as there are."""
+
+    dtype: str | None = None
+    shape: tuple[int, ...] | None = None
+
+
+def read(path: str | os.PathLike[str], raw: RawFormat) -> Any:
+    """Returns what `compare` takes. Raises OSError or ValueError, which name the path."""
+    path = Path(path)
+    with _named(path):
+        if path.is_dir():
+            return _read_folder(path, raw)
+        return _reader(path, raw)(path)
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Makes an exception a ValueError that names the file; OSError does."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{path}: {str(error).strip() or type(error).__name__}") from error
+
+
+def _deferred(path: Path, function: Callable[..., Any], *arguments: Any) -> Deferred:
+    def read() -> Any:
+        with _named(path):
+            return function(path, *arguments)
+
+    return Deferred(read)
+
+
+def _reader(path: Path, raw: RawFormat) -> Any:
+    reader = _READERS.get(path.suffix.lower())
+    if reader is not None:
+        return reader
+    if path.suffix.lower() not in _RAW_SUFFIXES and raw.dtype is None:
+        raise ValueError(
+            f"the name ends in {path.suffix!r}, expected {', '.join(_READERS)}, or a raw file, "
+            "whose --dtype is stated"
+        )
+    return lambda file: _read_raw(file, raw)
+
+
+def _read_folder(folder: Path, raw: RawFormat) -> dict[str, Deferred]:
+    """Returns the files by their names relative to the folder."""
+    suffixes = {*_READERS, *_RAW_SUFFIXES}
+    files = {
+        path.relative_to(folder).as_posix(): Deferred(functools.partial(read, path, raw))
+        for path in sorted(folder.rglob("*"))
+        if path.suffix.lower() in suffixes and path.is_file()
+    }
+    if not files:
+        raise ValueError(f"the folder has no files that end in {', '.join(sorted(suffixes))}")
+    return files
+
+
+def _bytes_of(dtype: np.dtype, shape: Sequence[int]) -> int:
+    if any(extent < 0 for extent in shape):
+        raise ValueError(f"the shape is {list(shape)}, expected extents of 0 or more")
+    return math.prod(shape) * dtype.itemsize
+
+
+def _require_size(what: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{what} has {found} bytes of elements, expected {expected}")
+
+
+def _map(path: Path, dtype: np.dtype, shape: tuple[int, ...], offset: int) -> np.ndarray:
+    """Maps elements whose bytes are in the file."""
+    if math.prod(shape) == 0:
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype, "r", offset, shape)
+
+
+def _read_raw(path: Path, raw: RawFormat) -> Tensor:
+    if raw.dtype is None:
+        raise ValueError("a raw file requires --dtype, and --shape if it is not one row")
+    dtype, stored = dtype_of(raw.dtype)
+    size = path.stat().st_size
+    shape = (size // stored.itemsize,) if raw.shape is None else raw.shape
+    _require_size("the file", size, _bytes_of(stored, shape))
+    return Tensor(_map(path, stored, shape, 0), dtype)
+
+
+def dtype_of(name: str) -> tuple[str, np.dtype]:
+    """Returns an element type by its name in mlu_op.h or NumPy, and how it is stored."""
+    dtype = _ALIASES.get(name.lower(), name.lower())
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype is {name!r}, expected {', '.join([*DTYPES, *_ALIASES])}")
+    return dtype, np.dtype("uint16" if dtype == "bfloat16" else dtype)
+
+
+def _read_npy(path: Path) -> np.ndarray:
+    with path.open("rb") as file:
+        shape, is_fortran, dtype = _npy_header(file)
+        offset = file.tell()
+    _require_size("the file", path.stat().st_size - offset, _bytes_of(dtype, shape))
+    return _arranged(_map(path, dtype, (math.prod(shape),), offset), shape, is_fortran)
+
+
+def _arranged(elements: np.ndarray, shape: tuple[int, ...], is_fortran: bool) -> np.ndarray:
+    return elements.reshape(shape, order="F" if is_fortran else "C")
+
+
+def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"the version of the .npy format is {version}, expected (1, 0) or (2, 0)")
+    read_header = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+    try:
+        shape, is_fortran, dtype = read_header(file)
+    except Exception as error:
+        raise ValueError(f"the header is not valid: {error}") from error
+    if dtype.hasobject:
+        raise ValueError("the array has Python objects, expected numbers")
+    return shape, is_fortran, dtype
+
+
+def _read_npz(path: Path) -> Any:
+    """Returns the arrays by name, or a sparse tensor if they are `features` and `indices`."""
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: info for info in archive.infolist()}
+    if len(members) == 0:
+        raise ValueError("the archive has no arrays")
+    members = {name[:-4] if name.endswith(".npy") else name: m for name, m in members.items()}
+    if {"features", "indices"} <= members.keys() <= {"features", "indices", *_SPARSE_EXTRAS}:
+        arrays = {name: _read_npz_member(path, member) for name, member in members.items()}
+        if "spatial_shape" in arrays:
+            arrays["spatial_shape"] = np.atleast_1d(arrays["spatial_shape"]).tolist()
+        if "batch_size" in arrays:
+            arrays["batch_size"] = int(arrays["batch_size"])
+        return SparseSites(**arrays)
+    return {name: _deferred(path, _read_npz_member, member) for name, member in members.items()}
+
+
+def _read_npz_member(path: Path, info: zipfile.ZipInfo) -> np.ndarray:
+    with zipfile.ZipFile(path) as archive, archive.open(info) as member:
+        shape, is_fortran, dtype = _npy_header(member)
+        size = _bytes_of(dtype, shape)
+        _require_size(info.filename, info.file_size - member.tell(), size)
+        # What the archive has is allocated, whatever its headers say.
+        elements = member.read()
+    _require_size(info.filename, len(elements), size)
+    return _arranged(np.frombuffer(elements, dtype), shape, is_fortran)
+
+
+def _read_pt(path: Path) -> Any:
+    message = _requirements.missing("torch")
+    if message is not None:
+        raise ValueError(message)
+    import torch
+
+    try:
+        is_zip = zipfile.is_zipfile(path)
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip or None)
+    except Exception as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"torch.load(weights_only=True): {reason}") from error
+
+
+def _read_safetensors(path: Path) -> dict[str, Deferred]:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if size < 8 or length > min(size - 8, _SAFETENSORS_MAX_HEADER):
+            raise ValueError(f"the header has {length} bytes, of {max(size - 8, 0)} after its size")
+        header = json.loads(file.read(length))
+    if not isinstance(header, dict):
+        raise ValueError("the header is not an object of JSON")
+    header.pop("__metadata__", None)
+    begin = 8 + length
+    return {
+        name: _deferred(path, _map_entry, name, entry, begin, size)
+        for name, entry in header.items()
+    }
+
+
+def _map_entry(path: Path, name: str, entry: Any, begin: int, size: int) -> Any:
+    try:
+        shape, (first, last) = tuple(entry["shape"]), entry["data_offsets"]
+        dtype = _SAFETENSORS_DTYPES[entry["dtype"]]
+        if not all(type(number) is int for number in (*shape, first, last)):
+            raise TypeError
+    except (KeyError, TypeError, ValueError):
+        known = ", ".join(_SAFETENSORS_DTYPES)
+        raise ValueError(
+            f"the entry of {name} is {json.dumps(entry)[:200]}, expected shape, data_offsets and a "
+            f"dtype of {known}"
+        ) from None
+    stored = np.dtype("uint16" if dtype == "bfloat16" else dtype)
+    if not 0 <= first <= last <= size - begin:
+        raise ValueError(f"{name} is at {first} to {last} of {size - begin} bytes")
+    _require_size(name, last - first, _bytes_of(stored, shape))
+    array = _map(path, stored, shape, begin + first)
+    return Tensor(array, dtype) if dtype == "bfloat16" else array
+
+
+_SPARSE_EXTRAS = ("spatial_shape", "batch_size")
+_RAW_SUFFIXES = (".bin", ".raw")
+_READERS = {
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".pt": _read_pt,
+    ".pth": _read_pt,
+    ".safetensors": _read_safetensors,
+}

@@ -1,0 +1,73 @@
+"""Comparison of values of any kind, and of containers of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mluop_omp._library import MluOpError
+from mluop_omp.comparison import _tensors
+from mluop_omp.comparison._result import Comparison
+from mluop_omp.comparison._tensors import Options
+from mluop_omp.comparison._values import Sparse, Tensor, convert
+
+# Dicts and lists in each other; more is most likely an object that holds itself.
+_MAX_DEPTH = 64
+
+
+def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) -> Comparison:
+    """Raises ValueError or TypeError if the two cannot be compared."""
+    found, expected = convert(found), convert(expected)
+    if isinstance(found, dict) and isinstance(expected, dict):
+        if depth == _MAX_DEPTH:
+            raise ValueError(f"containers are nested more than {_MAX_DEPTH} deep")
+        return _compare_dicts(found, expected, options, depth)
+    if isinstance(found, Tensor) and isinstance(expected, Tensor):
+        return _tensors.compare_dense(found, expected, options)
+    if isinstance(found, Sparse) and isinstance(expected, Sparse):
+        return _tensors.compare_sparse(found, expected, options)
+    if isinstance(found, Sparse) and isinstance(expected, Tensor):
+        return _tensors.compare_with_dense(found, expected, options, dense_is_found=False)
+    if isinstance(found, Tensor) and isinstance(expected, Sparse):
+        return _tensors.compare_with_dense(expected, found, options, dense_is_found=True)
+    kinds = _kind(found), _kind(expected)
+    if kinds[0] != kinds[1] or isinstance(found, (dict, Tensor, Sparse)):
+        raise ValueError(f"found is {kinds[0]}, expected is {kinds[1]}")
+    equal = bool(found == expected)
+    note = "" if equal else f"found {_short(found)}, expected {_short(expected)}"
+    return Comparison(equal, kind="other", notes=(note,) if note else ())
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a container"
+    if isinstance(value, (Tensor, Sparse)):
+        return str(value)
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _compare_dicts(found: dict, expected: dict, options: Options, depth: int) -> Comparison:
+    missing = sorted(expected.keys() - found.keys(), key=_natural)
+    extra = sorted(found.keys() - expected.keys(), key=_natural)
+    children = {}
+    for name in sorted(found.keys() & expected.keys(), key=_natural):
+        try:
+            children[name] = compare_values(found[name], expected[name], options, depth + 1)
+        except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
+            children[name] = Comparison(False, kind="error", error=str(error) or "out of memory")
+    return Comparison(
+        equal=not missing and not extra and all(children.values()),
+        kind="nested",
+        children=children,
+        missing=tuple(missing),
+        extra=tuple(extra),
+    )
+
+
+def _natural(name: str) -> tuple[int, str]:
+    """Sorts the positions of lists as numbers, all else as text."""
+    return (int(name), name) if name.isdecimal() and len(name) < 19 else (10**19, name)

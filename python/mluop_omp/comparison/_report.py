@@ -1,0 +1,229 @@
+"""The text of a comparison: a few lines, the first of which is the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from mluop_omp.comparison._result import Comparison, SiteMapping, SiteReport
+
+# Children with a whole report; others have a line.
+_MAX_REPORTS = 5
+_MAX_NAMES = 8
+_FIGURES = (
+    *("diff1", "diff2", "max_absolute", "max_relative", "cosine", "pcc", "max_ulp"),
+    "factor",
+)
+_SPECIALS = {
+    "found_nan": "NaN in found",
+    "expected_nan": "NaN in expected",
+    "found_inf": "infinite in found",
+    "expected_inf": "infinite in expected",
+    "overflowed": "overflowed",
+    "flushed": "flushed to zero",
+}
+
+
+def text_of(comparison: Comparison) -> str:
+    return "\n".join(lines_of(comparison))
+
+
+def verdict_of(comparison: Comparison) -> str:
+    """Returns the first line of the report."""
+    if comparison.error:
+        return f"cannot be compared: {comparison.error}"
+    reasons = {"nested": _nested, "dense": _elements, "sparse": _sites}.get(comparison.kind)
+    verdict = "equal" if comparison.equal else "differ"
+    reason = reasons(comparison) if reasons else "; ".join(comparison.notes)
+    return f"{verdict}: {reason}" if reason else verdict
+
+
+def lines_of(comparison: Comparison) -> list[str]:
+    lines = [verdict_of(comparison)]
+    if comparison.kind == "nested":
+        return lines + _children(comparison)
+    if comparison.kind in ("other", "error"):
+        return lines
+    if comparison.sites is not None:
+        lines += _site_lines(comparison.sites)
+    lines += comparison.notes
+    if comparison.pattern:
+        lines.append(f"pattern: {comparison.pattern}")
+    lines += _worst(comparison)
+    if comparison.figures.get("differing"):
+        lines += _figures(comparison)
+    return lines
+
+
+def _elements(comparison: Comparison) -> str:
+    figures = comparison.figures
+    tensor = f"{_dtypes(comparison)} {list(comparison.shape)}"
+    total, differing, outside = (figures[name] for name in ("elements", "differing", "wrong"))
+    if total == 0:
+        return f"{tensor} has no elements"
+    named = [judgment for judgment in comparison.criteria if judgment.threshold is not None]
+    if named:
+        # The criteria that fail, or all that hold.
+        failed = [judgment for judgment in comparison.criteria if not judgment.passed]
+        text = ", ".join(map(str, failed or comparison.criteria)) + f"; {tensor}"
+        return text + (", NaN or infinity in one only" if figures["special_mismatches"] else "")
+    if differing == 0:
+        return f"{tensor}, all {total} elements have the same bits"
+    by_bits = any(judgment.name == "bits" for judgment in comparison.criteria)
+    if by_bits or comparison.rtol == comparison.atol == 0:
+        return f"{tensor}, {differing} of {total} elements differ"
+    tolerance = f"rtol {comparison.rtol:g}, atol {comparison.atol:g}"
+    if outside == 0:
+        return f"{tensor}, all {total} elements are within {tolerance}"
+    return f"{tensor}, {outside} of {total} elements are outside {tolerance}"
+
+
+def _dtypes(comparison: Comparison) -> str:
+    found, expected = comparison.dtypes
+    return found if found == expected else f"{found} (expected {expected})"
+
+
+def _sites(comparison: Comparison) -> str:
+    sites = comparison.sites
+    assert sites is not None
+    parts = []
+    if sites.only_found:
+        parts.append(f"{_count(sites.only_found, 'site')} only in found")
+    if sites.only_expected:
+        parts.append(f"{_count(sites.only_expected, 'site')} only in expected")
+    if sites.elsewhere:
+        parts.append(f"{_count(sites.elsewhere, 'element')} other than 0 outside the sites")
+    if sites.equal:
+        parts.append("the same sites")
+    return "; ".join([*parts, _elements(comparison)])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _site_lines(sites: SiteReport) -> list[str]:
+    lines = [f"sites: found {sites.found}, expected {sites.expected}, common {sites.common}"]
+    if not sites.same_order:
+        lines.append("rows are in another order, which is no difference")
+    for name, text in (
+        ("only_found", "only in found"),
+        ("only_expected", "only in expected"),
+        ("repeated_found", "repeated in found"),
+        ("repeated_expected", "repeated in expected"),
+        ("outside_found", "out of range in found"),
+        ("outside_expected", "out of range in expected"),
+        ("elsewhere", "other than 0 outside the sites"),
+    ):
+        count = getattr(sites, name)
+        if count:
+            listed = sites.examples.get(name, [])
+            lines.append(f"{text}: {count}: {_some(map(str, listed), count)}")
+    if sites.mapping is not None:
+        lines.append(_mapping(sites.mapping, sites.found))
+    return lines
+
+
+def _mapping(mapping: SiteMapping, rows: int) -> str:
+    axes = len(mapping.columns)
+    parts = []
+    if mapping.columns != tuple(range(axes)):
+        parts.append(f"columns of found in the order {list(mapping.columns)}")
+        if mapping.columns[0] == axes - 1:
+            parts[-1] += ", the batch last"
+    if mapping.multiply != 1:
+        parts.append(f"coordinates times {mapping.multiply}")
+    if mapping.divide != 1:
+        parts.append(f"coordinates divided by {mapping.divide}")
+    if any(mapping.offset):
+        parts.append(f"coordinates plus {list(mapping.offset)}")
+    return (
+        f"{mapping.matches} of {rows} sites of found would match with {', '.join(parts)}; "
+        f"{_count(mapping.wrong, 'element')} would be wrong"
+    )
+
+
+def _worst(comparison: Comparison) -> list[str]:
+    if not comparison.worst:
+        return []
+    sparse = comparison.worst[0].site is not None
+    rows: list[Sequence[str]] = [
+        ("site, channel" if sparse else "index", "expected", "found", "absolute", "relative")
+    ]
+    for element in comparison.worst:
+        index = _tuple(element.index)
+        if element.site is not None:
+            index = f"{_tuple(element.site)} {_tuple(element.index[1:])}"
+        values = map(_value, (element.expected, element.found), reversed(comparison.dtypes))
+        errors = (f"{error:.3g}" for error in (element.absolute, element.relative))
+        rows.append((index, *values, *errors))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(row[1:], widths[1:]))])
+        for row in rows
+    ]
+
+
+def _value(value: float, dtype: str) -> str:
+    """Returns the shortest text that tells the number from others of its type."""
+    if dtype in ("float16", "float32"):
+        return str(np.dtype(dtype).type(value))
+    if dtype == "bfloat16":
+        return f"{value:.4g}"
+    return str(value) if dtype == "float64" else f"{value:.0f}"
+
+
+def _tuple(values: Sequence[int]) -> str:
+    return "(" + ",".join(map(str, values)) + ")"
+
+
+def _figures(comparison: Comparison) -> list[str]:
+    figures = comparison.figures
+    values = [f"{name} {_number(figures[name])}" for name in _FIGURES if name in figures]
+    lines = [", ".join(values)]
+    counts = [f"{figures[name]} {text}" for name, text in _SPECIALS.items() if figures.get(name)]
+    if counts:
+        lines.append(", ".join(counts))
+    return lines
+
+
+def _number(value: Any) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
+
+
+def _some(names: Iterable[str], count: int) -> str:
+    listed = list(names)[:_MAX_NAMES]
+    return ", ".join(listed) + (", ..." if count > len(listed) else "")
+
+
+def _nested(comparison: Comparison) -> str:
+    children = comparison.children.values()
+    differing = sum(not child.equal and child.comparable for child in children)
+    errors = sum(not child.comparable for child in children)
+    parts = []
+    if comparison.missing:
+        parts.append(f"{len(comparison.missing)} missing")
+    if comparison.extra:
+        parts.append(f"{len(comparison.extra)} extra")
+    if errors:
+        parts.append(f"{errors} cannot be compared")
+    if differing:
+        parts.append(f"{differing} of {len(comparison.children)} differ")
+    return ", ".join(parts) or f"all {len(comparison.children)}"
+
+
+def _children(comparison: Comparison) -> list[str]:
+    lines = []
+    for text, names in (("missing", comparison.missing), ("extra", comparison.extra)):
+        if names:
+            lines.append(f"{text}: {_some(names, len(names))}")
+    wrong = [(name, child) for name, child in comparison.children.items() if not child.equal]
+    for position, (name, child) in enumerate(wrong):
+        first, *others = lines_of(child)
+        lines.append(f"{name}: {first}")
+        if position < _MAX_REPORTS:
+            lines += [f"  {line}" for line in others]
+    return lines

@@ -1,0 +1,95 @@
+"""What would make two tensors equal: an order of the dimensions, a filter layout."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mluop_omp.comparison import _criteria, _engine
+from mluop_omp.comparison._values import Tensor
+from mluop_omp.filters import matching_layouts
+
+if TYPE_CHECKING:
+    from mluop_omp.comparison._tensors import Options
+
+# Elements of a tensor that is rearranged and compared again, and of filters.
+_MAX_ELEMENTS = 1 << 26
+_MAX_FILTERS = 1 << 23
+# Orders of dimensions that are tried.
+_MAX_ORDERS = 24
+
+
+def mismatch(found: Tensor, expected: Tensor, options: Options) -> str:
+    """Returns a message that names both shapes, and what would fit."""
+    message = f"the shape of found is {list(found.shape)}, of expected {list(expected.shape)}"
+    return "; ".join([message, *_rearranged(found, expected, options)])
+
+
+def _rearranged(found: Tensor, expected: Tensor, options: Options) -> list[str]:
+    filters = layouts(found, expected, options)
+    if found.array.size != expected.array.size:
+        return filters
+    if _squeezed(found) == _squeezed(expected):
+        outcome = _outcome(found.array.reshape(expected.shape), found, expected, options)
+        return [f"without the dimensions of extent 1, {outcome}", *filters]
+    outcomes = {
+        order: _outcome(found.array.transpose(order), found, expected, options)
+        for order in _orders(found.shape, expected.shape)
+    }
+    if outcomes:
+        # An order that makes both equal, or else the first.
+        order = min(outcomes, key=lambda each: outcomes[each] != _EQUAL)
+        return [f"with found.transpose{order}, {outcomes[order]}", *filters]
+    outcome = _outcome(found.array.reshape(expected.shape), found, expected, options)
+    return [f"both have {found.array.size} elements; reshaped, {outcome}", *filters]
+
+
+_EQUAL = "both are equal"
+
+
+def _outcome(array: np.ndarray, found: Tensor, expected: Tensor, options: Options) -> str:
+    """Compares found, rearranged to the shape of expected, if it is not large."""
+    if array.size > _MAX_ELEMENTS:
+        return "the shapes are equal"
+    rtol, atol = _criteria.tolerances((found.dtype, expected.dtype), options.rtol, options.atol)
+    rearranged = found.with_array(array)
+    difference = _engine.difference(rearranged, expected, rtol=rtol, atol=atol, pattern=False)
+    wrong = difference.figures["wrong"]
+    return f"{wrong} of {array.size} elements differ" if wrong else _EQUAL
+
+
+def _squeezed(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(extent for extent in tensor.shape if extent != 1)
+
+
+def _orders(found: tuple[int, ...], expected: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yields orders of the dimensions of found that give the shape of expected."""
+    if len(found) > 8 or sorted(found) != sorted(expected):
+        return iter(())
+    orders = (
+        order
+        for order in itertools.permutations(range(len(found)))
+        if tuple(found[dim] for dim in order) == expected
+    )
+    return itertools.islice(orders, _MAX_ORDERS)
+
+
+def layouts(found: Tensor, expected: Tensor, options: Options) -> list[str]:
+    """Returns the filter layouts that make both equal, if they can be filters."""
+    ranks = len(found.shape), len(expected.shape)
+    if (
+        not all(2 <= rank <= 6 for rank in ranks)
+        or max(ranks) == 2
+        or found.is_integer()
+        or expected.is_integer()
+        or found.array.size != expected.array.size
+        or not 0 < found.array.size <= _MAX_FILTERS
+    ):
+        return []
+    rtol, atol = _criteria.tolerances((found.dtype, expected.dtype), options.rtol, options.atol)
+    matches = matching_layouts(found.numbers(), expected.numbers(), rtol, atol)
+    match = next((each for each in matches if each.source != each.target or each.reversed), None)
+    return [] if match is None else [f"as filters, {match}"]

@@ -1,0 +1,207 @@
+"""What `compare` compares: tensors in memory of the host, sparse tensors, containers of both."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable
+
+import numpy as np
+
+# The element types that the library compares.
+DTYPES = (
+    *("float16", "bfloat16", "float32", "float64", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tensor:
+    """A tensor. NumPy has no bfloat16, whose elements are the bits as uint16."""
+
+    array: np.ndarray
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def with_array(self, array: np.ndarray) -> Tensor:
+        return Tensor(array, self.dtype)
+
+    def rows(self, rows: np.ndarray) -> Tensor:
+        """Returns a copy of rows, of all rows in order the tensor itself."""
+        if len(rows) == self.shape[0] and (rows == np.arange(len(rows))).all():
+            return self
+        return self.with_array(self.array[rows])
+
+    def numbers(self) -> np.ndarray:
+        """Returns the elements as numbers of NumPy: float64, integers as they are."""
+        if self.dtype == "bfloat16":
+            return (self.array.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        return self.array if self.is_integer() else self.array.astype(np.float64)
+
+    def is_integer(self) -> bool:
+        return "float" not in self.dtype
+
+    def __str__(self) -> str:
+        return f"{self.dtype} {list(self.shape)}"
+
+
+@dataclasses.dataclass(frozen=True)
+class SparseSites:
+    """A sparse tensor for `compare`: NumPy arrays, or PyTorch's tensors.
+
+    Attributes:
+        features: [N, C], or [N, ...].
+        indices: integers [N, 1 + dims], the sites: the batch, then a coordinate for each axis.
+        spatial_shape: the extents of the axes, if sites out of range are to be reported.
+        batch_size: the number of batches, likewise.
+    """
+
+    features: Any
+    indices: Any
+    spatial_shape: Sequence[int] | None = None
+    batch_size: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Sparse:
+    """A sparse tensor. The extents of the columns of the indices are None where unknown."""
+
+    features: Tensor
+    indices: np.ndarray  # int64
+    extents: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        rows, columns = self.indices.shape
+        return f"sparse {self.features} at {rows} sites of {columns - 1} dimensions"
+
+
+@dataclasses.dataclass(frozen=True)
+class Deferred:
+    """A value that is read when it is compared, so that one at a time is in memory."""
+
+    read: Callable[[], Any]
+
+
+def convert(value: Any) -> Any:
+    """Returns a Tensor, a Sparse, a dict of values to convert; what is none of them as it is.
+
+    Raises TypeError for arrays that cannot be compared, ValueError for sparse tensors whose
+    features and indices do not match.
+    """
+    if isinstance(value, Deferred):
+        value = value.read()
+    if isinstance(value, (Tensor, Sparse)) or value is None or isinstance(value, (str, bytes)):
+        return value
+    if isinstance(value, SparseSites):
+        extents = value.batch_size, value.spatial_shape
+        return _sparse(value.features, value.indices, *extents)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _from_torch(value)
+    if isinstance(value, (np.ndarray, np.generic, bool, int, float, complex)):
+        return _from_numpy(value)
+    if isinstance(value, Mapping):
+        named = {str(key): value[key] for key in value}
+        if len(named) != len(value):
+            raise ValueError("two keys of a dict have the same text, expected different names")
+        return named
+    if isinstance(value, (list, tuple)):
+        if value and _is_numbers(value):
+            return _from_numpy(np.asarray(value))
+        return {str(index): element for index, element in enumerate(value)}
+    features = _attribute(value, "features", "feats", "F")
+    indices = _attribute(value, "indices", "coords", "coordinates", "C")
+    if features is not None and indices is not None:
+        shape, batch_size = _attribute(value, "spatial_shape"), _attribute(value, "batch_size")
+        return _sparse(features, indices, batch_size, shape)
+    if hasattr(value, "__array__"):
+        return _from_numpy(np.asarray(value))
+    return value
+
+
+def _attribute(value: Any, *names: str) -> Any:
+    return next((getattr(value, name) for name in names if hasattr(value, name)), None)
+
+
+def _is_numbers(values: Sequence[Any]) -> bool:
+    """Returns whether the elements are Python's numbers, or sequences of them, of one shape."""
+    if all(isinstance(value, (bool, int, float, complex)) for value in values):
+        return True
+    nested = all(isinstance(value, (list, tuple)) and value for value in values)
+    return (
+        nested
+        and len({len(value) for value in values}) == 1
+        and _is_numbers([element for value in values for element in value])
+    )
+
+
+def _from_numpy(value: Any) -> Any:
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError("a tensor is of type MaskedArray, expected numpy.ndarray")
+    array = np.asarray(value)
+    # That of ml_dtypes, and as numpy.save writes it.
+    if array.dtype.name == "bfloat16" or array.dtype == np.dtype("V2"):
+        return Tensor(array.view(np.uint16), "bfloat16")
+    if array.dtype.kind in "US":
+        return array.tolist()
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.name in ("complex64", "complex128"):
+        parts = np.float32 if array.dtype.itemsize == 8 else np.float64
+        array = np.array(array, order="C").reshape(*array.shape, 1).view(parts)
+    if array.dtype.name not in DTYPES:
+        raise TypeError(f"a tensor has dtype {array.dtype}, expected {', '.join(DTYPES)}")
+    return Tensor(array, array.dtype.name)
+
+
+def _from_torch(tensor: Any) -> Tensor | Sparse:
+    import torch
+
+    tensor = tensor.detach()
+    if tensor.layout == torch.sparse_coo:
+        spatial = tuple(tensor.shape[1 : tensor.sparse_dim()])
+        return _sparse(tensor._values(), tensor._indices().T, tensor.shape[0], spatial)
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
+        kind = "quantized" if tensor.is_quantized else "meta" if tensor.is_meta else tensor.layout
+        raise TypeError(f"a tensor is {kind}, expected a strided or COO tensor with elements")
+    tensor = tensor.cpu().resolve_conj().resolve_neg()
+    if tensor.dtype == torch.bfloat16:
+        return Tensor(tensor.view(torch.int16).numpy().view(np.uint16), "bfloat16")
+    try:
+        return _from_numpy(tensor.numpy())
+    except TypeError:
+        dtype = str(tensor.dtype).partition(".")[2]
+        raise TypeError(f"a tensor has dtype {dtype}, expected {', '.join(DTYPES)}") from None
+
+
+def _sparse(features: Any, indices: Any, batch_size: Any, spatial_shape: Any) -> Sparse:
+    features, sites = convert(features), convert(indices)
+    if not isinstance(features, Tensor) or not isinstance(sites, Tensor):
+        raise TypeError("features and indices of a sparse tensor must be tensors")
+    if len(features.shape) < 1 or len(sites.shape) != 2 or sites.shape[1] < 2:
+        raise ValueError(
+            f"a sparse tensor has features {list(features.shape)} and indices {list(sites.shape)}, "
+            "expected [N, C] and [N, 1 + dims]"
+        )
+    if features.shape[0] != sites.shape[0]:
+        raise ValueError(
+            f"a sparse tensor has {features.shape[0]} rows of features and {sites.shape[0]} rows "
+            "of indices, expected as many of both"
+        )
+    if not sites.is_integer() or sites.dtype == "bool":
+        raise TypeError(f"indices of a sparse tensor have dtype {sites.dtype}, expected integers")
+    if sites.dtype == "uint64" and sites.array.size and int(sites.array.max()) >= 2**63:
+        raise ValueError(f"an index of a sparse tensor is {sites.array.max()}, expected int64")
+    columns = sites.shape[1]
+    shape = [None] * (columns - 1) if spatial_shape is None else [int(n) for n in spatial_shape]
+    if len(shape) != columns - 1:
+        raise ValueError(
+            f"spatial_shape has {len(shape)} extents, expected {columns - 1}, one for each column "
+            "of indices after the batch"
+        )
+    extents = None if batch_size is None else int(batch_size), *shape
+    return Sparse(features, sites.array.astype(np.int64, copy=False), extents)

@@ -1,0 +1,297 @@
+"""Filters of sparse convolutions: conversion between the layouts of libraries, and recognition."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mluop_omp import _filter_layouts as _layouts
+from mluop_omp._filter_layouts import COORDINATES, FILTER_LAYOUTS
+from mluop_omp._library import MluOpError, bad_param
+
+# Offsets along an axis of the kernels that `matching_layouts` tries if no argument states them.
+_MAX_SIDE = 15
+
+
+def convert_filters(
+    filters: Any,
+    source: str,
+    target: str,
+    *,
+    kernel_size: int | Sequence[int] | None = None,
+    coordinates: str = "xyz",
+) -> Any:
+    """Converts the filters of a convolution from the layout of one library to that of another.
+
+    The weight of an offset, an input and an output channel becomes that of the same offset and the
+    same channels. In every library, offset i of the k along an axis connects output o and the input
+    at ``o * stride + (i - center) * dilation``; in a transposed convolution, input o and the output
+    there. Layers of torch, spconv, mmcv and MLU-OPS have ``center = padding / dilation``, those of
+    the other libraries the center below:
+
+    ================== ================== ==========================================================
+    layout             shape              order of K; center
+    ================== ================== ==========================================================
+    "torch"            [Co, Ci, D, H, W]
+    "mmcv", "spconv1"  [D, H, W, Ci, Co]
+    "spconv2"          [Co, D, H, W, Ci]  spconv 2.2 and later; 1x1: see below
+    "spconv2_native"   [D, H, W, Co, Ci]  spconv 2.0, algorithm Native of 2.1; 1x1: see below
+    "minkowski"        [K, Ci, Co]        first coordinate fastest; (k - 1) / 2 if k is odd, else 0
+    "torchsparse"      [K, Ci, Co]        K odd: as "minkowski"; padding has to be the center
+                                          K even: last coordinate fastest; 0 or (k - 1) // 2
+    "warpconvnet"      [K, Ci, Co]        last coordinate fastest; as "minkowski"
+    "NDHWC" (MLU-OPS)  [Co, D, H, W, Ci]
+    "NCDHW" (MLU-OPS)  [Co, Ci, D, H, W]
+    "ARRAY" (MLU-OPS)  [D, H, W, Ci, Co]
+    "KRSC"             [Co, D, H, W, Ci]  "spconv2", but 1x1 as the shape says
+    "RSKC"             [D, H, W, Co, Ci]  "spconv2_native", but 1x1 as the shape says
+    "RSCK"             [D, H, W, Ci, Co]
+    "torch_transposed" [Ci, Co, D, H, W]  torch.nn.ConvTranspose
+    ================== ================== ==========================================================
+
+    D, H and W are the coordinates z, y and x: the columns of the indices of spconv and mmcv, in
+    this order. The columns of MinkowskiEngine, torchsparse and WarpConvNet are x, y and z; those of
+    networks that give them z, y and x, such as torchsparse's plugin for OpenPCDet, are
+    ``coordinates="zyx"``. Filters of one, two or four axes have as many in place of D, H, W, and as
+    many coordinates, in the opposite order for "xyz".
+
+    1x1: a layer of spconv 2 with a single offset, if it is submanifold or its stride is 1,
+    multiplies by the memory of its filters [Co, 1, 1, 1, Ci] as [Ci, Co], which is not their
+    transpose, and so do "spconv2" and "spconv2_native". For regular layers with another stride,
+    since spconv 2.1.11, choose "KRSC" or "RSKC".
+
+    Args:
+        filters: a NumPy array or a PyTorch tensor of any type, on any device, of the shape of
+            source. With a single offset, those of MinkowskiEngine and torchsparse are [Ci, Co] or
+            [1, Ci, Co].
+        source, target: layouts, of `FILTER_LAYOUTS`.
+        kernel_size: an integer, or one for each axis, as the layer of source takes it: in the order
+            of D, H, W if source has them, of the coordinates if it has K. It is required if source
+            has K and the kernel is not a cube of three axes.
+        coordinates: the columns of the coordinates of libraries with K: "xyz" or "zyx".
+
+    Returns:
+        A contiguous copy in the layout target, of the kind, type and device of filters. With a
+            single offset, "minkowski" and "torchsparse" are [Ci, Co]; layers with a stride need
+            [1, Ci, Co]. A tensor is differentiable.
+
+    Raises:
+        MluOpError: a layout or coordinates is another word; the shape of filters is not that of
+            source or contradicts kernel_size; layers of target do not have as many axes; the
+            centers differ, between "torchsparse" and "minkowski" or "warpconvnet", if K is even and
+            an axis has more than 2 offsets. (A conversion by way of "torch" ignores centers.)
+        TypeError: filters is neither an array nor a dense tensor.
+
+    Source: SparseConvolution of spconv 1.2.1, 2.0.0, 2.1.25, 2.3.8 and mmcv 2.2; kernel_region of
+        MinkowskiEngine 0.5.4; get_kernel_offsets and kernel maps of torchsparse 2.1;
+        kernel_offsets_from_size of WarpConvNet; mluOpIndiceConvolutionForward.
+    """
+    layouts = _layouts.find_layout("source", source), _layouts.find_layout("target", target)
+    if coordinates not in COORDINATES:
+        raise bad_param(f"coordinates is {coordinates!r}, expected one of {', '.join(COORDINATES)}")
+    filters = _layouts.require_array("filters", filters)
+    kernel = _layouts.kernel_of(filters, source, kernel_size, coordinates)
+    _layouts.require_kernel(source, target, kernel, coordinates)
+    return _layouts.convert(filters, layouts, kernel, coordinates)
+
+
+@dataclass(frozen=True)
+class LayoutMatch:
+    """A conversion that makes two arrays of filters equal.
+
+    Attributes:
+        source, target: the layouts of found and of expected. If they are the same, so are the
+            arrays, as they are or once the offsets are reversed.
+        reversed: the offsets of each axis are in the opposite order, last to first. In [K, Ci, Co],
+            K is reversed.
+        kernel_size, coordinates: further arguments of `convert_filters`.
+        max_error: the largest difference of two elements.
+        exact: all elements are equal, NaN to NaN.
+    """
+
+    source: str
+    target: str
+    reversed: bool
+    kernel_size: tuple[int, ...]
+    coordinates: str
+    max_error: float
+    exact: bool
+
+    def convert(self, filters: Any) -> Any:
+        """Returns filters in the layout of found as those of expected are."""
+        filters = _layouts.require_array("filters", filters)
+        kernel = _layouts.kernel_of(filters, self.source, self.kernel_size, self.coordinates)
+        layouts = FILTER_LAYOUTS[self.source], FILTER_LAYOUTS[self.target]
+        return _layouts.convert(filters, layouts, kernel, self.coordinates, self.reversed)
+
+    def __str__(self) -> str:
+        steps = []
+        if self.source != self.target:
+            columns = "" if self.coordinates == "xyz" else f" with coordinates {self.coordinates}"
+            steps.append(f"conversion from {self.source} to {self.target}{columns}")
+        if self.reversed:
+            steps.append("reversal of the offsets")
+        equal = "equal" if self.exact else f"equal within {self.max_error:.3g}"
+        return f"{equal} after {' and '.join(steps)}" if steps else f"{equal} as they are"
+
+
+def matching_layouts(
+    found: Any,
+    expected: Any,
+    rtol: float = 1e-5,
+    atol: float = 1e-8,
+    *,
+    kernel_size: int | Sequence[int] | None = None,
+) -> list[LayoutMatch]:
+    """Finds the layouts that explain why two arrays of filters differ.
+
+    Every conversion of `convert_filters` whose shapes fit is tried, with both orders of the
+    coordinates, as it is and with the offsets reversed. Elements are equal if ``|found - expected|
+    <= atol + rtol * |expected|``, in double, or if both are NaN or the same infinity.
+
+    Args:
+        found, expected: NumPy arrays or PyTorch tensors of any types, on any devices.
+        rtol, atol: the relative and the absolute tolerance.
+        kernel_size: as in `convert_filters`, if both are [K, Ci, Co]. By default, each kernel of
+            three axes with K offsets is tried, cubes first.
+
+    Returns:
+        The conversions that make found equal to expected; exact ones first, of those the ones
+        without reversal, then in the order of `FILTER_LAYOUTS`. Of conversions that move all
+        elements alike, it has the first. It is empty if there is none.
+
+    Raises:
+        MluOpError: an array is not of numbers; kernel_size is not positive.
+        TypeError: an argument is neither an array nor a tensor.
+
+    Source: the layouts of `convert_filters`.
+    """
+    arrays = _values("found", found), _values("expected", expected)
+    sizes = None if kernel_size is None else _layouts.positive_sizes(kernel_size, 3)
+    if arrays[0].size != arrays[1].size:
+        return []
+    matches, tried = [], set()
+    for source, target, kernel, coordinates, mirrored in _candidates(*arrays, sizes):
+        pair = [
+            _layouts.canonical(array, FILTER_LAYOUTS[name], kernel, coordinates)
+            for array, name in zip(arrays, (source, target))
+        ]
+        if pair[0].shape != pair[1].shape:
+            continue
+        if mirrored:
+            pair[0] = _layouts.mirror(pair[0])
+        mapping = _mapping(*pair)
+        if mapping in tried:
+            continue
+        tried.add(mapping)
+        # The first channels refute nearly all.
+        error = _error(*(each[..., :4, :4] for each in pair), rtol, atol)
+        if error is not None:
+            error = _error(*pair, rtol, atol)
+        if error is not None:
+            # The order of kernel_size is that of the source.
+            has_columns = FILTER_LAYOUTS[source].fastest is not None
+            size = kernel[:: _layouts.step(coordinates)] if has_columns else kernel
+            matches.append(
+                LayoutMatch(source, target, mirrored, size, coordinates, error, error == 0)
+            )
+    return sorted(matches, key=lambda match: (not match.exact, match.reversed))
+
+
+def _values(name: str, array: Any) -> np.ndarray:
+    """Returns a contiguous array of doubles."""
+    array = _layouts.require_array(name, array)
+    if not isinstance(array, np.ndarray):
+        torch = sys.modules["torch"]
+        wide = torch.complex128 if array.is_complex() else torch.float64
+        array = array.detach().cpu().to(wide).resolve_conj().numpy()
+    try:
+        wide = np.complex128 if array.dtype.kind == "c" else np.float64
+        return np.ascontiguousarray(array, wide).reshape(array.shape)
+    except (TypeError, ValueError):
+        raise bad_param(f"{name} has dtype {array.dtype}, expected numbers") from None
+
+
+def _kernels(
+    found: np.ndarray, source: str, expected: np.ndarray, target: str, sizes: Any, coordinates: str
+) -> Iterator[tuple[int, ...]]:
+    """Yields the sizes of D, H, W that both arrays can have in these layouts."""
+    given, counts = [], []
+    for array, name in ((found, source), (expected, target)):
+        if FILTER_LAYOUTS[name].fastest is None:
+            try:
+                given.append(_layouts.kernel_of(array, name, None, coordinates))
+            except MluOpError:
+                return
+        elif array.ndim == 3 or (array.ndim == 2 and FILTER_LAYOUTS[name].flat_1x1):
+            counts.append(1 if array.ndim == 2 else len(array))
+        else:
+            return
+    if given:
+        kernels = given[:1] if given[0] == given[-1] else []
+    elif sizes is not None:
+        kernels = [sizes[:: _layouts.step(coordinates)]]
+    else:
+        kernels = _kernels_of_three_axes(counts[0])
+    layouts = FILTER_LAYOUTS[source], FILTER_LAYOUTS[target]
+    for kernel in kernels:
+        if all(len(kernel) in layout.axes for layout in layouts) and all(
+            count == math.prod(kernel) > 0 for count in counts
+        ):
+            yield kernel
+
+
+@functools.lru_cache(maxsize=16)
+def _kernels_of_three_axes(count: int) -> list[tuple[int, ...]]:
+    """Returns kernels with this number of offsets, those nearest to a cube first."""
+    sides = [side for side in range(1, _MAX_SIDE + 1) if count % side == 0]
+    triples = itertools.product(sides, repeat=3)
+    kernels = [triple for triple in triples if math.prod(triple) == count]
+    # The last one serves many offsets, as they are or reversed.
+    return [*sorted(kernels, key=max), (1, 1, count)]
+
+
+def _candidates(
+    found: np.ndarray, expected: np.ndarray, sizes: tuple[int, ...] | None
+) -> Iterator[tuple[str, str, tuple[int, ...], str, bool]]:
+    """Yields source, target, D, H, W, coordinates, and whether the offsets are reversed."""
+    names = list(FILTER_LAYOUTS)
+    pairs = [(name, name) for name in names] + list(itertools.permutations(names, 2))
+    for coordinates, mirrored in itertools.product(COORDINATES, (False, True)):
+        for source, target in pairs:
+            for kernel in _kernels(found, source, expected, target, sizes, coordinates):
+                if _layouts.has_one_center(source, target, kernel):
+                    yield source, target, kernel, coordinates, mirrored
+
+
+def _mapping(found: np.ndarray, expected: np.ndarray) -> tuple[tuple[int, int, int], ...]:
+    """Returns which element of one view belongs to which of the other, the same for the same."""
+    mapping: list[tuple[int, int, int]] = []
+    if found.size == 0:
+        return ()
+    for stride, size, other in sorted(zip(expected.strides, expected.shape, found.strides))[::-1]:
+        if size == 1:
+            continue
+        if mapping and (mapping[-1][0], mapping[-1][2]) == (stride * size, other * size):
+            mapping[-1] = (stride, mapping[-1][1] * size, other)
+        else:
+            mapping.append((stride, size, other))
+    return tuple(mapping)
+
+
+def _error(found: np.ndarray, expected: np.ndarray, rtol: float, atol: float) -> float | None:
+    """Returns the largest difference, None if one exceeds the tolerance."""
+    equal = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    if equal.all():
+        return 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        difference = np.where(equal, 0, np.abs(found - expected))
+        within = np.isfinite(difference) & (difference <= atol + rtol * np.abs(expected))
+    return float(difference.max()) if (equal | within).all() else None

@@ -1,0 +1,52 @@
+// The elements of a tensor of any real data type: a chunk at a time as numbers, and as bits.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "mlu_op.h"
+
+namespace mluop::compare {
+
+struct BFloat16 {
+  uint16_t bits;
+};
+
+struct Elements {
+  mluOpDataType_t dtype;
+  const std::byte* data;
+};
+
+// What the functions below read at most at once: their callers keep numbers and bits on the stack.
+inline constexpr int64_t kChunk = 512;
+
+// Whether tensors of the type can be compared: real numbers, except INT31.
+bool is_comparable(mluOpDataType_t dtype);
+bool is_floating(mluOpDataType_t dtype);
+bool is_64_bit_integer(mluOpDataType_t dtype);
+
+// Elements [first, first + count), count <= kChunk, as double.
+void read_numbers(const Elements& elements, int64_t first, int64_t count, double* numbers);
+
+// Their bits, zero-extended.
+void read_bits(const Elements& elements, int64_t first, int64_t count, uint64_t* bits);
+
+// The bits of the elements rounded to `dtype`: to nearest even; integers saturated, NaN 0. numbers: the elements.
+void round_bits(mluOpDataType_t dtype, const Elements& elements, int64_t first, int64_t count,
+                const double* numbers, uint64_t* bits);
+
+// A number rounded to `dtype` and back.
+double rounded(mluOpDataType_t dtype, double number);
+
+// The place of an element among the values of its type: keys of consecutive values are consecutive, those of +0
+// and -0 equal, those of NaN unspecified.
+uint64_t key_of_bits(mluOpDataType_t dtype, uint64_t bits);
+
+// Whether elements [first, first + count) of both are the same bytes of one type.
+bool are_same(const Elements& one, const Elements& other, int64_t first, int64_t count);
+
+// The distance of two elements in values of their type.
+inline uint64_t distance_of(uint64_t key, uint64_t other) { return key < other ? other - key : key - other; }
+
+}  // namespace mluop::compare

@@ -1,0 +1,41 @@
+// The figures of a comparison. One pass over both tensors measures each block of elements by itself; the partial
+// results are added in the order of the blocks, so that they do not depend on the number of tasks. A second pass
+// follows if the sums of the first overflow, or cancel in the variances.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "compare/elements.h"
+#include "mlu_op_omp.h"
+#include "team/context.h"
+
+namespace mluop::compare {
+
+// Both tensors, contiguous and of `count` elements, and the options, checked.
+struct Operands {
+  // Whether the error of two finite numbers makes the element wrong, unless `bits` decides.
+  bool exceeds(double error, double b) const { return !(error <= options.atol + options.rtol * std::abs(b)); }
+
+  Elements found, expected;
+  int64_t count;
+  mluOpOmpCompareOptions_t options;
+};
+
+// The work items of all launches over elements.
+inline constexpr int64_t kBlockElements = 65536;
+inline int64_t block_count(const Operands& operands) {
+  return operands.count / kBlockElements + (operands.count % kBlockElements != 0 ? 1 : 0);
+}
+
+struct Measured {
+  mluOpOmpDifference_t difference;
+  std::vector<mluOpOmpWrongElement_t> worst;  // more than the options require
+  std::vector<uint32_t> wrong_in_block;
+};
+
+// Reserves memory of the context for this and all later launches of a comparison. Throws std::bad_alloc.
+Measured measure(Context& context, const Operands& operands);
+
+}  // namespace mluop::compare

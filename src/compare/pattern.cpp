@@ -1,0 +1,23 @@
+#include "compare/pattern.h"
+
+#include "compare/patterns/factor.h"
+#include "compare/patterns/hits.h"
+#include "compare/patterns/location.h"
+#include "compare/patterns/permutation.h"
+#include "compare/patterns/transposition.h"
+
+namespace mluop::compare {
+
+std::string pattern_of(Context& context, const Operands& operands, std::span<const int64_t> dims,
+                       const Measured& measured) {
+  const Problem problem{context, operands, dims, measured};
+  if (std::string text = transposition(problem); !text.empty()) return text;
+  const Hits hits = find_hits(problem);
+  if (std::string text = permutation(problem, hits); !text.empty()) return text;
+  std::string text = location(problem, hits);
+  if (std::string common = common_trait(hits); !common.empty()) return text + "; " + common;
+  if (std::string scaled = factor(problem, hits); !scaled.empty()) return text + "; " + scaled;
+  return text;
+}
+
+}  // namespace mluop::compare

@@ -1,0 +1,14 @@
+// A transposition: found holds the elements of expected in the order of other dimensions.
+#pragma once
+
+#include <string>
+
+#include "compare/patterns/problem.h"
+
+namespace mluop::compare {
+
+// "transposed: found has the dimensions of expected in the order 0, 2, 1"; "" if no order of up to 5 dimensions
+// with several indices makes all elements equal within the tolerance.
+std::string transposition(const Problem& problem);
+
+}  // namespace mluop::compare

@@ -1,0 +1,441 @@
+// The figures of a comparison, against plain loops over their definitions in long double.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "case/values.h"
+#include "compare/compared.h"
+#include "support/environment.h"
+#include "support/guarded_buffer.h"
+
+namespace mluop::test {
+namespace {
+
+using cases::bits_at;
+using cases::number_at;
+
+constexpr mluOpDataType_t kDtypes[] = {
+    MLUOP_DTYPE_HALF,   MLUOP_DTYPE_BFLOAT16, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_INT8,
+    MLUOP_DTYPE_INT16,  MLUOP_DTYPE_INT32,    MLUOP_DTYPE_INT64, MLUOP_DTYPE_UINT8,  MLUOP_DTYPE_UINT16,
+    MLUOP_DTYPE_UINT32, MLUOP_DTYPE_UINT64,   MLUOP_DTYPE_BOOL};
+
+struct IntegerRange {
+  long double least, most;
+};
+
+IntegerRange range_of(mluOpDataType_t dtype) {
+  const auto bits = static_cast<int>(8 * cases::element_size(dtype));
+  const bool is_signed = dtype == MLUOP_DTYPE_INT8 || dtype == MLUOP_DTYPE_INT16 || dtype == MLUOP_DTYPE_INT32 ||
+                         dtype == MLUOP_DTYPE_INT64;
+  if (is_signed)
+    return {-std::exp2(static_cast<long double>(bits - 1)), std::exp2(static_cast<long double>(bits - 1)) - 1};
+  return {0, std::exp2(static_cast<long double>(bits)) - 1};
+}
+
+// Element i exactly.
+long double exact_at(const DenseTensor& tensor, size_t i) {
+  const uint64_t bits = bits_at(tensor.bytes.data(), tensor.dtype, i);
+  if (tensor.dtype == MLUOP_DTYPE_INT64) return static_cast<long double>(static_cast<int64_t>(bits));
+  if (tensor.dtype == MLUOP_DTYPE_UINT64) return static_cast<long double>(bits);
+  return number_at(tensor.bytes.data(), tensor.dtype, i);
+}
+
+long double number_of(mluOpDataType_t dtype, uint64_t bits) {
+  std::byte bytes[8];
+  cases::put_bits(bytes, dtype, 0, bits);
+  return number_at(bytes, dtype, 0);
+}
+
+// The nearest of all finite values and infinity, of two the even one.
+uint64_t nearest_short_float(mluOpDataType_t dtype, long double number) {
+  const uint64_t infinity = dtype == MLUOP_DTYPE_HALF ? 0x7C00 : 0x7F80;
+  const long double size = std::abs(number);
+  uint64_t below = 0;
+  for (uint64_t step = 1 << 14; step > 0; step /= 2) {
+    if (below + step < infinity && number_of(dtype, below + step) <= size) below += step;
+  }
+  const long double low = number_of(dtype, below);
+  // Infinity has the place of the next value.
+  const long double high =
+      below + 1 == infinity ? 2 * low - number_of(dtype, below - 1) : number_of(dtype, below + 1);
+  const long double middle = (low + high) / 2;
+  const bool up = size > middle || (size == middle && below % 2 != 0);
+  return below + (up ? 1 : 0) + (std::signbit(number) ? 0x8000 : 0);
+}
+
+// The bits of element i of `from` in another type.
+uint64_t rounded_bits(mluOpDataType_t dtype, const DenseTensor& from, size_t i) {
+  if (dtype == from.dtype) return bits_at(from.bytes.data(), dtype, i);
+  const long double number = exact_at(from, i);
+  if (dtype == MLUOP_DTYPE_DOUBLE) return std::bit_cast<uint64_t>(static_cast<double>(number));
+  if (dtype == MLUOP_DTYPE_FLOAT) return std::bit_cast<uint32_t>(static_cast<float>(static_cast<double>(number)));
+  if (cases::is_floating(dtype)) {
+    const uint64_t nan = dtype == MLUOP_DTYPE_HALF ? 0x7E00 : 0x7FC0;
+    const uint64_t infinity = dtype == MLUOP_DTYPE_HALF ? 0x7C00 : 0x7F80;
+    if (std::isnan(number)) return nan;
+    if (std::isinf(number)) return infinity + (number < 0 ? 0x8000 : 0);
+    return nearest_short_float(dtype, number);
+  }
+  if (std::isnan(number)) return 0;
+  const IntegerRange range = range_of(dtype);
+  const long double nearest = std::clamp(std::nearbyint(number), range.least, range.most);
+  const uint64_t bits =
+      nearest < 0 ? static_cast<uint64_t>(static_cast<int64_t>(nearest)) : static_cast<uint64_t>(nearest);
+  const auto unused = static_cast<int>(64 - 8 * cases::element_size(dtype));
+  return bits << unused >> unused;
+}
+
+// The place among the values of the type.
+long double place_of(mluOpDataType_t dtype, uint64_t bits) {
+  const auto width = static_cast<int>(8 * cases::element_size(dtype));
+  if (cases::is_floating(dtype)) {
+    const uint64_t sign = uint64_t{1} << (width - 1);
+    const auto magnitude = static_cast<long double>(bits & ~sign);
+    return (bits & sign) != 0 ? -magnitude : magnitude;
+  }
+  if (range_of(dtype).least == 0) return static_cast<long double>(bits);
+  return static_cast<long double>(static_cast<int64_t>(bits << (64 - width)) >> (64 - width));
+}
+
+struct Plain {
+  mluOpOmpDifference_t figures{};
+  std::vector<mluOpOmpWrongElement_t> worst;
+};
+
+size_t bucket_of(long double distance) {
+  size_t bucket = 0;
+  for (long double bound = 0; distance > bound && bucket < 33; bound = bound == 0 ? 1 : 2 * bound) ++bucket;
+  return bucket;
+}
+
+long double ratio(long double a, long double b) { return a == 0 ? 0 : b == 0 ? HUGE_VALL : a / b; }
+
+Plain plain(const DenseTensor& found, const DenseTensor& expected, const mluOpOmpCompareOptions_t& options) {
+  Plain result;
+  auto& to = result.figures;
+  const size_t count = found.bytes.size() / cases::element_size(found.dtype);
+  const double from = found.dtype == MLUOP_DTYPE_HALF ? 1e-4 : 1e-6;
+  const bool exact = found.dtype == expected.dtype;
+  long double errors = 0, sizes = 0, error_squares = 0, n = 0, e_sum = 0, b_sum = 0, ee = 0, bb = 0, eb = 0;
+  std::vector<std::pair<long double, long double>> finite;
+  to.elements = static_cast<int64_t>(count);
+  for (size_t i = 0; i < count; ++i) {
+    const long double e = exact ? exact_at(found, i) : number_at(found.bytes.data(), found.dtype, i);
+    const long double b = exact ? exact_at(expected, i) : number_at(expected.bytes.data(), expected.dtype, i);
+    const uint64_t e_bits = bits_at(found.bytes.data(), found.dtype, i);
+    const uint64_t b_bits = rounded_bits(found.dtype, expected, i);
+    const bool both_nan = std::isnan(e) && std::isnan(b);
+    const bool differs = e_bits != b_bits && !(both_nan && (!exact || options.nan_payloads == 0));
+    const bool is_finite = std::isfinite(e) && std::isfinite(b), mismatch = !is_finite && e != b && !both_nan;
+    const double error = mismatch ? HUGE_VAL : is_finite ? static_cast<double>(std::abs(e - b)) : 0;
+    const double size = static_cast<double>(std::abs(b));
+    const double denominator = size + options.epsilon;
+    const double relative = error == 0 ? 0 : mismatch || denominator == 0 ? HUGE_VAL : error / denominator;
+    to.differing += differs;
+    to.found_nan += std::isnan(e);
+    to.expected_nan += std::isnan(b);
+    to.found_inf += std::isinf(e);
+    to.expected_inf += std::isinf(b);
+    to.special_mismatches += mismatch;
+    to.overflowed += std::isinf(e) && std::isfinite(b);
+    const bool wrong = options.bits != 0 ? differs
+                       : is_finite       ? !(error <= options.atol + options.rtol * size)
+                                         : mismatch;
+    to.wrong += wrong;
+    if (wrong) {
+      result.worst.push_back(
+          {static_cast<int64_t>(i), static_cast<double>(b), static_cast<double>(e), error, relative});
+    }
+    if (!is_finite) {
+      ++to.ulp_histogram[mismatch ? MLUOP_OMP_ULP_BUCKETS - 1 : 0];
+      continue;
+    }
+    to.above += e > b;
+    to.below += e < b;
+    to.flushed += e == 0 && b != 0;
+    const long double distance = std::abs(place_of(found.dtype, e_bits) - place_of(found.dtype, b_bits));
+    to.max_ulp = std::max(to.max_ulp, distance >= 0x1p63L ? INT64_MAX : static_cast<int64_t>(distance));
+    ++to.ulp_histogram[bucket_of(distance)];
+    to.max_absolute = std::max(to.max_absolute, error);
+    to.max_relative = std::max(to.max_relative, relative);
+    double& diff3 = size > from ? to.diff3_relative : to.diff3_absolute;
+    diff3 = std::max(diff3, size > from ? relative : error);
+    errors += std::abs(e - b);
+    sizes += std::abs(b);
+    error_squares += (e - b) * (e - b);
+    n += 1;
+    e_sum += e;
+    b_sum += b;
+    ee += e * e;
+    bb += b * b;
+    eb += e * b;
+    finite.emplace_back(e, b);
+  }
+  to.diff1 = static_cast<double>(ratio(errors, sizes + options.epsilon));
+  to.diff2 = static_cast<double>(std::sqrt(ratio(error_squares, bb + options.epsilon)));
+  to.mean_magnitude = static_cast<double>(ratio(sizes, n));
+  const double none = errors == 0 || to.wrong == 0 ? 1 : 0;
+  const auto correlation = [&](long double product, long double x, long double y) {
+    return x == 0 || y == 0 ? (x == y ? none : 0) : static_cast<double>(product / std::sqrt(x) / std::sqrt(y));
+  };
+  to.cosine = correlation(eb, ee, bb);
+  long double cc = 0, dd = 0, cd = 0, residual = 0;
+  const long double factor = bb == 0 ? (ee == 0 ? 1 : 0) : eb / bb;
+  for (const auto& [e, b] : finite) {
+    cc += (e - e_sum / n) * (e - e_sum / n);
+    dd += (b - b_sum / n) * (b - b_sum / n);
+    cd += (e - e_sum / n) * (b - b_sum / n);
+    residual += (e - factor * b) * (e - factor * b);
+  }
+  to.pcc = correlation(cd, cc, dd);
+  to.factor = static_cast<double>(factor);
+  to.factor_residual = static_cast<double>(std::sqrt(ratio(residual, ee)));
+  std::stable_sort(result.worst.begin(), result.worst.end(),
+                   [](const auto& a, const auto& b) { return a.absolute > b.absolute; });
+  result.worst.resize(std::min(result.worst.size(), static_cast<size_t>(options.worst)));
+  return result;
+}
+
+void expect_near(double value, double expected, double tolerance, const char* name) {
+  if (value == expected) return;
+  EXPECT_LE(std::abs(value - expected), tolerance * std::max(std::abs(expected), 1e-3))
+      << name << ": " << value << " " << expected;
+}
+
+void expect_figures(const DenseTensor& found, const DenseTensor& expected,
+                    const mluOpOmpCompareOptions_t& options) {
+  const Compared compared(found, expected, options);
+  const auto figures = compared.difference();
+  const Plain right = plain(found, expected, options);
+  const auto& to = right.figures;
+#define MLUOP_EXPECT(FIELD) EXPECT_EQ(figures.FIELD, to.FIELD) << #FIELD
+  MLUOP_EXPECT(elements);
+  MLUOP_EXPECT(differing);
+  MLUOP_EXPECT(wrong);
+  MLUOP_EXPECT(above);
+  MLUOP_EXPECT(below);
+  MLUOP_EXPECT(found_nan);
+  MLUOP_EXPECT(expected_nan);
+  MLUOP_EXPECT(found_inf);
+  MLUOP_EXPECT(expected_inf);
+  MLUOP_EXPECT(special_mismatches);
+  MLUOP_EXPECT(overflowed);
+  MLUOP_EXPECT(flushed);
+  MLUOP_EXPECT(max_absolute);
+  MLUOP_EXPECT(max_relative);
+  MLUOP_EXPECT(diff3_relative);
+  MLUOP_EXPECT(diff3_absolute);
+  MLUOP_EXPECT(max_ulp);
+#undef MLUOP_EXPECT
+  EXPECT_THAT(figures.ulp_histogram, ::testing::ElementsAreArray(to.ulp_histogram));
+#define MLUOP_EXPECT(FIELD, TOLERANCE) expect_near(figures.FIELD, to.FIELD, TOLERANCE, #FIELD)
+  MLUOP_EXPECT(diff1, 1e-11);
+  MLUOP_EXPECT(diff2, 1e-11);
+  MLUOP_EXPECT(mean_magnitude, 1e-11);
+  MLUOP_EXPECT(cosine, 1e-9);
+  MLUOP_EXPECT(pcc, 1e-9);
+  MLUOP_EXPECT(factor, 1e-9);
+  MLUOP_EXPECT(factor_residual, 1e-6);
+#undef MLUOP_EXPECT
+  const auto worst = compared.worst();
+  ASSERT_EQ(worst.size(), right.worst.size());
+  for (size_t k = 0; k < worst.size(); ++k) {
+    EXPECT_EQ(worst[k].index, right.worst[k].index);
+    EXPECT_EQ(worst[k].absolute, right.worst[k].absolute);
+    EXPECT_EQ(worst[k].relative, right.worst[k].relative);
+  }
+}
+
+enum class Data { kEqual, kFewErrors, kRounding, kSpecials, kUnrelated, kTiny };
+constexpr Data kAllData[] = {Data::kEqual,    Data::kFewErrors, Data::kRounding,
+                             Data::kSpecials, Data::kUnrelated, Data::kTiny};
+
+// Numbers for two tensors.
+std::pair<std::vector<double>, std::vector<double>> numbers_of(Data data, size_t count, std::mt19937& random) {
+  std::normal_distribution<double> normal;
+  std::vector<double> found(count), expected(count);
+  const double specials[] = {std::nan(""), HUGE_VAL, -HUGE_VAL, 0, -0.0, 1, 70000, 1e-7, -1e-7, 1e-40};
+  const auto any_special = [&] { return specials[random() % std::size(specials)]; };
+  for (size_t i = 0; i < count; ++i) {
+    const double b = data == Data::kTiny ? 1e-6 * normal(random) : random() % 5 == 0 ? 0 : 50 * normal(random);
+    found[i] = expected[i] = b;
+    switch (data) {
+      case Data::kEqual: break;
+      case Data::kFewErrors:
+        if (i % 97 == 5) found[i] = b + normal(random);
+        break;
+      case Data::kRounding: found[i] = b * (1 + 1e-3 * normal(random)); break;
+      case Data::kSpecials:
+        if (random() % 4 == 0) found[i] = any_special();
+        if (random() % 4 == 0) expected[i] = any_special();
+        break;
+      case Data::kUnrelated: found[i] = 50 * normal(random); break;
+      case Data::kTiny: found[i] = b * (1 + 0.1 * normal(random)); break;
+    }
+  }
+  return {found, expected};
+}
+
+DenseTensor tensor_of(mluOpDataType_t dtype, const std::vector<double>& numbers) {
+  DenseTensor made{dtype, {static_cast<int64_t>(numbers.size())}, {}};
+  made.bytes.resize(numbers.size() * cases::element_size(dtype));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const double number = cases::is_floating(dtype)   ? numbers[i]
+                          : std::isfinite(numbers[i]) ? std::rint(numbers[i])
+                                                      : 0;
+    const IntegerRange range = cases::is_floating(dtype) ? IntegerRange{-HUGE_VALL, HUGE_VALL} : range_of(dtype);
+    const double held = std::isnan(number)
+                            ? number
+                            : static_cast<double>(std::clamp<long double>(number, range.least, range.most));
+    cases::put_bits(made.bytes.data(), dtype, i, cases::bits_of_number(dtype, held));
+  }
+  return made;
+}
+
+void expect_figures_of_data(mluOpDataType_t found_dtype, mluOpDataType_t expected_dtype, size_t count) {
+  std::mt19937 random = seeded_random();
+  for (const Data data : kAllData) {
+    const auto [found, expected] = numbers_of(data, count, random);
+    mluOpOmpCompareOptions_t options = mluOpOmpDefaultCompareOptions();
+    const DenseTensor e = tensor_of(found_dtype, found), b = tensor_of(expected_dtype, expected);
+    for (const int bits : {0, 1}) {
+      SCOPED_TRACE(::testing::Message() << "data types " << found_dtype << ' ' << expected_dtype << ", " << count
+                                        << " elements, data " << static_cast<int>(data) << ", bits " << bits);
+      options.bits = bits;
+      options.nan_payloads = bits;
+      options.epsilon = bits * 1e-3;
+      options.worst = bits == 0 ? 5 : 40;
+      expect_figures(e, b, options);
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(CompareFigures, OfEachDataType) {
+  for (const mluOpDataType_t dtype : kDtypes) {
+    // Around a step, a chunk and a block.
+    for (const size_t count : {1, 15, 16, 17, 511, 513}) expect_figures_of_data(dtype, dtype, count);
+  }
+}
+
+TEST(CompareFigures, OfUnlikeDataTypes) {
+  for (const mluOpDataType_t found : kDtypes) {
+    for (const mluOpDataType_t expected : kDtypes) {
+      if (found != expected) expect_figures_of_data(found, expected, 600);
+    }
+  }
+}
+
+TEST(CompareFigures, OfSeveralBlocks) {
+  for (const mluOpDataType_t dtype : {MLUOP_DTYPE_HALF, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_INT32}) {
+    expect_figures_of_data(dtype, dtype, dtype == MLUOP_DTYPE_FLOAT ? 140000 : 65537);
+  }
+}
+
+TEST(CompareFigures, AreTheSameBitsAtEveryThreadCount) {
+  std::mt19937 random = seeded_random();
+  const auto [found, expected] = numbers_of(Data::kRounding, 200000, random);
+  for (const mluOpDataType_t dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF, MLUOP_DTYPE_DOUBLE}) {
+    const DenseTensor e = tensor_of(dtype, found), b = tensor_of(dtype, expected);
+    std::vector<mluOpOmpDifference_t> figures;
+    std::vector<std::vector<mluOpOmpWrongElement_t>> worst;
+    for (const int threads : {1, 2, 3, 7}) {
+      const ScopedThreads scope(threads);
+      const Compared compared(e, b);
+      figures.push_back(compared.difference());
+      worst.push_back(compared.worst());
+      EXPECT_EQ(std::memcmp(&figures.front(), &figures.back(), sizeof(figures.front())), 0);
+      ASSERT_EQ(worst.back().size(), 5U);
+      EXPECT_EQ(std::memcmp(worst.front().data(), worst.back().data(), 5 * sizeof(worst[0][0])), 0);
+    }
+  }
+}
+
+TEST(CompareFigures, OfNoElements) {
+  const DenseTensor empty{MLUOP_DTYPE_FLOAT, {3, 0, 2}, {}};
+  const Compared compared(empty, empty);
+  mluOpOmpDifference_t figures = compared.difference();
+  EXPECT_EQ(figures.cosine, 1);
+  EXPECT_EQ(figures.pcc, 1);
+  figures.cosine = figures.pcc = 0;
+  const mluOpOmpDifference_t zeros{};
+  EXPECT_EQ(std::memcmp(&figures, &zeros, sizeof(zeros)), 0);
+  EXPECT_EQ(compared.worst().size(), 0U);
+  EXPECT_EQ(compared.pattern(), "");
+}
+
+// Errors, and squares of numbers, beyond the range of double.
+TEST(CompareFigures, SumsDoNotOverflow) {
+  const auto e = DenseTensor::of<double>(MLUOP_DTYPE_DOUBLE, {3}, {1.5e308, 1e200, -1.5e308});
+  const auto b = DenseTensor::of<double>(MLUOP_DTYPE_DOUBLE, {3}, {-1.5e308, 1e200, 1.5e308});
+  const auto figures = Compared(e, b).difference();
+  EXPECT_DOUBLE_EQ(figures.diff1, 2);
+  EXPECT_DOUBLE_EQ(figures.diff2, 2);
+  EXPECT_DOUBLE_EQ(figures.max_relative, 2);
+  EXPECT_DOUBLE_EQ(figures.diff3_relative, 2);
+  EXPECT_DOUBLE_EQ(figures.cosine, -1);
+  EXPECT_EQ(figures.max_absolute, HUGE_VAL);
+  EXPECT_DOUBLE_EQ(figures.mean_magnitude, 1e308);
+}
+
+TEST(CompareFigures, CorrelationOfLargeMeans) {
+  std::mt19937 random = seeded_random();
+  std::normal_distribution<double> normal;
+  std::vector<double> e, b;
+  for (int i = 0; i < 5000; ++i) {
+    b.push_back(1e9 + normal(random));
+    e.push_back(b.back() + normal(random));
+  }
+  const auto found = DenseTensor::of(MLUOP_DTYPE_DOUBLE, {5000}, e),
+             expected = DenseTensor::of(MLUOP_DTYPE_DOUBLE, {5000}, b);
+  const auto options = mluOpOmpDefaultCompareOptions();
+  EXPECT_NEAR(Compared(found, expected).difference().pcc, plain(found, expected, options).figures.pcc, 1e-9);
+  // Constants.
+  const auto constant = DenseTensor::of(MLUOP_DTYPE_DOUBLE, {5000}, std::vector<double>(5000, 0.1));
+  EXPECT_EQ(Compared(constant, expected).difference().pcc, 0);
+  EXPECT_EQ(Compared(constant, constant).difference().pcc, 1);
+}
+
+// Integers that are one double differ all the same.
+TEST(CompareFigures, Of64BitIntegers) {
+  constexpr int64_t kLarge = (int64_t{1} << 60) + 1;
+  const auto e = DenseTensor::of<int64_t>(MLUOP_DTYPE_INT64, {3}, {kLarge, -5, INT64_MIN});
+  const auto b = DenseTensor::of<int64_t>(MLUOP_DTYPE_INT64, {3}, {kLarge + 1, -5, INT64_MAX});
+  mluOpOmpCompareOptions_t options = mluOpOmpDefaultCompareOptions();
+  options.rtol = options.atol = 0;
+  const Compared compared(e, b, options);
+  EXPECT_EQ(compared.difference().differing, 2);
+  EXPECT_EQ(compared.difference().wrong, 2);
+  EXPECT_EQ(compared.difference().max_ulp, INT64_MAX);
+  EXPECT_EQ(compared.difference().below, 2);
+  EXPECT_EQ(compared.worst()[1].absolute, 1);
+}
+
+TEST(CompareFigures, ReadNothingBesideTheTensors) {
+  for (const size_t count : {1, 15, 16, 17, 33, 512, 700}) {
+    for (const mluOpDataType_t dtype : kDtypes) {
+      for (const Placement placement : kPlacements) {
+        const size_t size = cases::element_size(dtype);
+        const GuardedMemory e(count * size, size, placement), b(count * size, size, placement);
+        std::memset(e.bytes(), 1, count * size);
+        std::memset(b.bytes(), 2, count * size);
+        const Handle handle;
+        const Descriptor desc(dtype, {static_cast<int64_t>(count)});
+        mluOpOmpComparison_t comparison = nullptr;
+        require(mluOpOmpCompare(handle, desc, e.bytes(), desc, b.bytes(), nullptr, &comparison));
+        mluOpOmpDifference_t figures;
+        require(mluOpOmpGetDifference(comparison, &figures));
+        EXPECT_EQ(figures.differing, static_cast<int64_t>(count));
+        mluOpOmpDestroyComparison(comparison);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test
