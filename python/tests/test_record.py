@@ -18,6 +18,7 @@ from torch import nn  # noqa: E402
 
 import mluop_omp.torch as mt  # noqa: E402
 from mluop_omp import Run, compare_runs, record, recording  # noqa: E402
+from mluop_omp.__main__ import main  # noqa: E402
 from mluop_omp.runs import _sampling  # noqa: E402
 
 
@@ -171,6 +172,47 @@ def test_element_types_are_recorded_without_loss(dtype, tmp_path):
         assert recorded.dtype == dtype
         array = run.array(recorded.name)
     assert (array == tensor.t().to(torch.complex64).numpy()).all()
+
+
+class Kinds(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.script = torch.jit.script(nn.Linear(4, 4))
+        self.embedding = nn.Embedding(9, 4, sparse=True)
+
+    def forward(self, x):
+        x = self.script(x) + self.embedding(torch.tensor([1, 2, 1]))
+        sparse = torch.eye(4).to_sparse()
+        quantized = torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)
+        nested = torch.nested.nested_tensor([x, x[:1]])
+        mirrored = torch._neg_view(x.detach()), x.detach().to(torch.complex64).conj()
+        return {"x": x, "coo": sparse, "csr": sparse.to_sparse_csr(), "quantized": quantized} | {
+            "nested": nested, "mirrored": mirrored, "meta": x.to("meta"), "list": [1, 2.5]
+        }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")  # of prototypes and what is deprecated
+def test_tensors_of_any_kind(tmp_path):
+    model, x = Kinds(), torch.ones(3, 4)
+    output = record(model, x, tmp_path / "run.npz", gradients=True, loss=lambda out: out["x"].sum())
+    with Run(tmp_path / "run.npz") as run:
+        embedding, whole = run.calls
+        assert (embedding.module, whole.module) == ("embedding", "")
+        outputs = {p: each for p, each in whole.outputs.items() if p != "meta"}
+        arrays = {path: run.array(each.tensor) for path, each in outputs.items()}
+        assert (
+            whole.outputs["coo"].indices
+            and not run.tensors[whole.outputs["meta"].tensor].has_values
+        )
+        np.testing.assert_array_equal(arrays["csr"], np.eye(4))
+        np.testing.assert_array_equal(arrays["quantized"], output["quantized"].dequantize())
+        np.testing.assert_array_equal(arrays["nested.1"], output["x"][:1].detach())
+        np.testing.assert_array_equal(arrays["mirrored.0"], -output["x"].detach())
+        np.testing.assert_array_equal(arrays["mirrored.1"], output["x"].detach())
+        np.testing.assert_array_equal(arrays["list"], [1, 2.5])
+        weight = next(g for g in run.gradients if g.parameter == "embedding.weight")
+        np.testing.assert_array_equal(run.array(weight.value.tensor)[:3, 0], [0, 2, 1])
+    assert "recorded without its elements" in str(compare_runs(*2 * [tmp_path / "run.npz"]))
 
 
 DEFECTS = {"encoder.conv": 1.0, "encoder.shared": 1.0, "last": 0.5}
@@ -488,6 +530,33 @@ def test_names_are_mapped(model, image, tmp_path):
         compare_runs(*files, names={r"(.+)": r"x.\1"})
 
 
+def test_the_command_compares_runs(model, image, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record(Renamed(spoiled(model, "last", add(1, 1.0))), image, "a.npz", modules="module.*")
+    record(model, image, "b.npz")
+    (tmp_path / "names.txt").write_text("# DataParallel\n\nmodule\\.?(.*)=\\1\n")
+    assert main(["compare", "b.npz", "b.npz"]) == 0
+    assert capsys.readouterr().out == "equal: 8 calls of both runs\n"
+    command = ["compare", "a.npz", "b.npz", "--map", "@names.txt"]
+    assert main([*command, "--json", "result.json", "--worst", "1"]) == 1
+    assert "first difference: last (Linear)\n  in found: module.last" in capsys.readouterr().out
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["first"]["module"] == "last" and len(result["first"]["outputs"]) == 1
+    assert main([*command, "--criterion", "max_absolute=1.5"]) == 0
+    np.savez("c.npz", a=1)
+    for arguments, message in (
+        (["a.npz", "c.npz"], "c.npz has no run.json"),
+        (["c.npz", "c.npz", "--map", "a=b"], "--map is for runs"),
+        (["a.npz", "b.npz"], "no call of a.npz is in b.npz"),
+        (["a.npz", "b.npz", "--map", "a"], "map is 'a', expected OLD=NEW"),
+        (["a.npz", "b.npz", "--map", "@none"], "none"),
+        (["a.npz", "b.npz", "--rtol", "-1"], "rtol is -1"),
+    ):
+        capsys.readouterr()
+        assert main(["compare", *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("names", ["a", {"(": "b"}, {"a": r"\1"}, {"a": r"\g<x>"}])
 def test_names_that_are_not_valid(names, model, image, tmp_path):
     record(model, image, tmp_path / "a.npz")
@@ -511,6 +580,7 @@ BAD_CALLS = {
     "too large a seed": (nn.Identity, {"seed": 2**64}, ValueError, "seed is 1844674407370955"),
     "max_bytes": (nn.Identity, {"max_bytes": 300}, ValueError, "max_bytes is 300"),
     "modules": (nn.Identity, {"modules": "a"}, ValueError, "modules is 'a', which matches"),
+    "script": (lambda: torch.jit.script(nn.ReLU()), {}, ValueError, "those of torch.jit cannot"),
     "expression": (nn.Identity, {"modules": "("}, ValueError, r"modules is '\('"),
     "no gradient": (nn.Identity, {"gradients": True}, ValueError, "no output requires a gradient"),
     "torch.compile": (lambda: compiled(False), {}, ValueError, "'0' is compiled by torch.compile"),

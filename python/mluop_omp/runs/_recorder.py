@@ -16,6 +16,7 @@ from mluop_omp.runs._writer import RunWriter, Sites
 
 Entry = dict[str, Any]
 _MAX_SPARSE = 16
+_WITHOUT_HOOKS = torch.jit.ScriptModule
 
 
 def _hook(function: Callable[..., None]) -> Callable[..., None]:
@@ -62,7 +63,7 @@ class Recorder:
     def install(self) -> None:
         require_eager(self._model)
         for name, module in self._model.named_modules():
-            if self._modules.fullmatch(name) is None:
+            if self._modules.fullmatch(name) is None or isinstance(module, _WITHOUT_HOOKS):
                 continue
             before = functools.partial(self._before, name)
             after = functools.partial(self._after, name)
@@ -70,7 +71,8 @@ class Recorder:
             self._handles.append(module.register_forward_hook(after, with_kwargs=True))
         if not self._handles:
             raise ValueError(
-                f"modules is {self._modules.pattern!r}, which matches the name of no module"
+                f"modules is {self._modules.pattern!r}, which matches the name of no module that "
+                "can be recorded; those of torch.jit cannot"
             )
         if self._gradients:
             for name, parameter in self._model.named_parameters():

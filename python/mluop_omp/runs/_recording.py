@@ -98,9 +98,10 @@ def recording(
             as the smaller sample has.
 
     Raises:
-        TypeError: model is not a torch.nn.Module.
-        ValueError: a module is compiled by torch.compile; modules matches no module; seed is out of
-            range; max_bytes is less than what the descriptions of the calls take.
+        TypeError: model is not a torch.nn.Module; a tensor is one of torch.func or torch.vmap.
+        ValueError: a module is compiled by torch.compile; modules matches no module, or only those
+            of torch.jit; seed is out of range; max_bytes is less than what the descriptions of the
+            calls take.
         OSError: the file cannot be written.
         ImportError: PyTorch is not installed.
     """

@@ -94,6 +94,8 @@ class Source:
 
 
 def _strided(tensor: Tensor) -> Tensor:
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        raise TypeError("a tensor of torch.func or torch.vmap has no elements that can be recorded")
     if tensor.is_quantized:
         return tensor.dequantize()
     return tensor if tensor.layout is torch.strided else tensor.to_dense()
@@ -129,7 +131,7 @@ def leaves(value: Any, path: str = "", parents: tuple[int, ...] = ()) -> Iterato
 def _tensors(tensor: Tensor, path: str) -> Iterator[tuple[str, Any]]:
     if tensor.is_nested:
         yield from leaves(list(tensor.unbind()), path)
-    elif tensor.layout is torch.sparse_coo:
+    elif tensor.layout is torch.sparse_coo and tensor.sparse_dim() > 1:
         sites = tensor.detach() if tensor.is_coalesced() else tensor.detach().coalesce()
         shape = list(tensor.shape[: tensor.sparse_dim()])
         yield path, SparseLeaf(sites.values(), sites.indices().T, shape[1:], shape[0])

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "mluop_omp run", 1
 DESCRIPTION = "run.json"
+_NO_VALUES = {"sample": {"values": False}}
 # Bytes of a tensor beside its elements: the headers of zip and .npy, and its line in run.json.
 _OVERHEAD = 640
 _MAX_LABEL = 80
@@ -63,7 +64,7 @@ class RunWriter:
     def dense(self, label: str, source: Source) -> dict[str, Any]:
         """Records a tensor, or a sample of its elements."""
         if not source.has_values:
-            return {"tensor": self._describe(label, source, None, {"values": False})}
+            return {"tensor": self._describe(label, source, None, _NO_VALUES)}
         count = self._share() // source.itemsize
         if source.size <= count:
             return {"tensor": self._add(label, source, source.read())}
