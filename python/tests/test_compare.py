@@ -199,11 +199,12 @@ PATTERNS = {
     "stride": (at(EVERY, EVERY, slice(1, None, 4)), "every 4th c from 1"),
     "factor": (lambda found: found * np.float32(1.5), r"1\.5"),
     "sign": (lambda found: -found, "sign|-1"),
-    "permutation of rows": (lambda found: found[[*range(1, 16), 0]], "permut"),
+    "rotation of rows": (lambda found: found[[*range(1, 16), 0]], "rotated"),
+    "permutation of rows": (lambda found: found[[3, 0, 2, 1, *range(4, 16)]], "permut"),
     "reversed channels": (lambda found: found[:, :, ::-1].copy(), "reversed"),
     "border": (lambda found: border(found), "border"),
     "NaN": (at_values(np.nan), "NaN"),
-    "flush": (at_values(0), "zero"),
+    "flush": (at_values(0), "each is 0"),
     "overflow": (at_values(np.inf), "overflow"),
 }
 

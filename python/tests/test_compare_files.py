@@ -250,6 +250,18 @@ def test_bad_arguments_give_a_message_and_status_2(tmp_path, run, monkeypatch, a
     assert status == 2 and text in err, err
 
 
+def test_names_in_files_do_not_control_the_terminal(tmp_path, run):
+    for name, number in (("a", 1), ("b", 2)):
+        np.savez(tmp_path / name, **{"\x1b[31mred": np.float32(number)})
+    text = (tmp_path / "a.npz").read_bytes()
+    assert b"\x1b" in text
+    write_safetensors(tmp_path / "c.safetensors", {"\ud800": torch.zeros(2)})
+    status, out, _ = run(tmp_path / "a.npz", tmp_path / "b.npz")
+    assert status == 1 and "?[31mred: differ" in out
+    status, out, _ = run(tmp_path / "a.npz", tmp_path / "c.safetensors")
+    assert status == 1 and "missing: ?" in out
+
+
 def test_a_pt_file_without_pytorch(tmp_path, run, monkeypatch):
     torch.save(torch.zeros(3), tmp_path / "a.pt")
     monkeypatch.setattr("mluop_omp._requirements.find_spec", lambda name: None)

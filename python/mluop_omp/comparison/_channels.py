@@ -16,7 +16,8 @@ _ROUNDINGS = 4
 def channel_fit(found: Tensor, expected: Tensor, rtol: float, atol: float) -> list[str]:
     """Returns a note if each channel of found is a factor times that of expected plus an offset.
 
-    Channels are dimension 1, or the last one. A channel that fits no line ends the search.
+    A factor alone, the same for all channels that differ, is part of the pattern. Channels are
+    dimension 1, or the last one. A channel that fits no line ends the search.
     """
     if found.is_integer() or expected.is_integer() or len(found.shape) < 2:
         return []
@@ -24,11 +25,17 @@ def channel_fit(found: Tensor, expected: Tensor, rtol: float, atol: float) -> li
         fits = _fits(found, expected, dim, rtol, atol)
         if fits is None:
             continue
-        changed = fits[(np.abs(fits - (1, 0)) > (rtol, atol)).any(axis=1)]
+        fits[:, 1] *= np.abs(fits[:, 1]) > atol
+        changed = fits[(np.abs(fits - (1, 0)) > (rtol, 0)).any(axis=1)]
+        if len(changed) == 0:
+            continue
         (low, offset_low), (high, offset_high) = changed.min(axis=0), changed.max(axis=0)
+        if offset_low == offset_high == 0 and high - low <= _ROUNDINGS * rtol * abs(high):
+            # The pattern has it.
+            continue
         return [
             f"{len(changed)} of {len(fits)} channels (dim {dim}) of found are a * expected + b, "
-            f"a {_range(low, high)}, b {_range(offset_low, offset_high)}; the others are equal"
+            f"a {_range(low, high)}, b {_range(offset_low, offset_high)}; the others agree"
         ]
     return []
 
@@ -44,20 +51,23 @@ def _fits(found: Tensor, expected: Tensor, dim: int, rtol: float, atol: float) -
     if not 1 < channels <= _MAX_CHANNELS or found.array.size < _MIN_ELEMENTS * channels:
         return None
     fits = np.empty((channels, 2))
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        for channel in range(channels):
-            e, b = (
-                t.with_array(np.take(t.array, channel, axis=dim)).numbers()
-                for t in (found, expected)
-            )
-            deviation, mean = b - b.mean(), e.mean()
-            variance = (deviation * deviation).sum()
-            factor = 1.0 if variance == 0 else (deviation * (e - mean)).sum() / variance
-            offset = mean - factor * b.mean()
-            if np.array_equal(e, b):
-                factor, offset = 1.0, 0.0
+    for channel in range(channels):
+        e, b = (
+            tensor.with_array(np.take(tensor.array, channel, axis=dim)).numbers()
+            for tensor in (found, expected)
+        )
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            factor, offset = (1, 0) if np.array_equal(e, b) else _line(e, b)
             error = np.abs(e - (factor * b + offset))
             if not (error <= _ROUNDINGS * (atol + rtol * np.abs(e))).all():
                 return None
-            fits[channel] = factor, offset
+        fits[channel] = factor, offset
     return fits
+
+
+def _line(e: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Returns the factor and the offset of least squares."""
+    deviation, mean = b - b.mean(), e.mean()
+    variance = (deviation * deviation).sum()
+    factor = 1.0 if variance == 0 else (deviation * (e - mean)).sum() / variance
+    return factor, mean - factor * b.mean()

@@ -108,7 +108,8 @@ def run(arguments: argparse.Namespace) -> int:
         worst=arguments.worst,
         axes=arguments.axes,
     )
-    print(result)
+    # Names in files may have characters that control a terminal, or that it cannot print.
+    print("".join(each if each.isprintable() or each == "\n" else "?" for each in str(result)))
     if arguments.json is not None:
         Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
     return 2 if not result.comparable else 0 if result.equal else 1

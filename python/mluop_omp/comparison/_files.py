@@ -203,7 +203,8 @@ def _read_safetensors(path: Path) -> dict[str, Deferred]:
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if size < 8 or length > min(size - 8, _SAFETENSORS_MAX_HEADER):
-            raise ValueError(f"the header has {length} bytes, of {max(size - 8, 0)} after its size")
+            limit = min(max(size - 8, 0), _SAFETENSORS_MAX_HEADER)
+            raise ValueError(f"the header has {length} bytes, expected at most {limit}")
         header = json.loads(file.read(length))
     if not isinstance(header, dict):
         raise ValueError("the header is not an object of JSON")

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 # Children with a whole report; others have a line.
 _MAX_REPORTS = 5
 _MAX_NAMES = 8
+_MAX_SITES = 4
 _FIGURES = (
-    *("diff1", "diff2", "max_absolute", "max_relative", "cosine", "pcc", "max_ulp"),
-    "factor",
+    ("diff1", "diff2", "max_absolute", "max_relative"),
+    ("cosine", "pcc", "max_ulp", "factor"),
 )
 _SPECIALS = {
     "found_nan": "NaN in found",
@@ -49,9 +50,9 @@ def lines_of(comparison: Comparison) -> list[str]:
         return lines
     if comparison.sites is not None:
         lines += _site_lines(comparison.sites)
-    lines += comparison.notes
     if comparison.pattern:
         lines.append(f"pattern: {comparison.pattern}")
+    lines += comparison.notes
     lines += _worst(comparison)
     if comparison.figures.get("differing"):
         lines += _figures(comparison)
@@ -71,7 +72,9 @@ def _elements(comparison: Comparison) -> str:
         text = ", ".join(map(str, failed or comparison.criteria)) + f"; {tensor}"
         return text + (", NaN or infinity in one only" if figures["special_mismatches"] else "")
     if differing == 0:
-        return f"{tensor}, all {total} elements have the same bits"
+        found, expected = comparison.dtypes
+        same = "have the same bits" if found == expected else f"are equal, rounded to {found}"
+        return f"{tensor}, all {total} elements {same}"
     by_bits = any(judgment.name == "bits" for judgment in comparison.criteria)
     if by_bits or comparison.rtol == comparison.atol == 0:
         return f"{tensor}, {differing} of {total} elements differ"
@@ -98,7 +101,8 @@ def _sites(comparison: Comparison) -> str:
         parts.append(f"{_count(sites.elsewhere, 'element')} other than 0 outside the sites")
     if sites.equal:
         parts.append("the same sites")
-    return "; ".join([*parts, _elements(comparison)])
+    parts.append(_elements(comparison) if sites.common else "no common sites")
+    return "; ".join(parts)
 
 
 def _count(number: int, noun: str) -> str:
@@ -120,8 +124,8 @@ def _site_lines(sites: SiteReport) -> list[str]:
     ):
         count = getattr(sites, name)
         if count:
-            listed = sites.examples.get(name, [])
-            lines.append(f"{text}: {count}: {_some(map(str, listed), count)}")
+            listed = sites.examples.get(name, [])[:_MAX_SITES]
+            lines.append(f"{text}: {count}: {_some(map(_tuple, listed), count)}")
     if sites.mapping is not None:
         lines.append(_mapping(sites.mapping, sites.found))
     return lines
@@ -182,8 +186,7 @@ def _tuple(values: Sequence[int]) -> str:
 
 def _figures(comparison: Comparison) -> list[str]:
     figures = comparison.figures
-    values = [f"{name} {_number(figures[name])}" for name in _FIGURES if name in figures]
-    lines = [", ".join(values)]
+    lines = [", ".join(f"{name} {_number(figures[name])}" for name in names) for names in _FIGURES]
     counts = [f"{figures[name]} {text}" for name, text in _SPECIALS.items() if figures.get(name)]
     if counts:
         lines.append(", ".join(counts))
