@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mluop_omp.comparison import _files, compare
+from mluop_omp.comparison import Comparison, _files, compare
 from mluop_omp.runs import _command as runs
 
 _DESCRIPTION = """
@@ -94,13 +94,28 @@ _names.__name__, _extents.__name__ = "names", "shape"
 def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
     if runs.applies(arguments):
-        return runs.run(arguments)
+        result, is_comparable = runs.compare(arguments), True
+    else:
+        result = _compare_files(arguments)
+        is_comparable = result.comparable
+    print(printable(str(result)))
+    if arguments.json is not None:
+        Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
+    return 2 if not is_comparable else 0 if result.equal else 1
+
+
+def printable(text: str) -> str:
+    """Replaces what controls a terminal, or what it cannot print, in names that files contain."""
+    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
+
+
+def _compare_files(arguments: argparse.Namespace) -> Comparison:
     dtype, shape = arguments.dtype, arguments.shape
     formats = [_files.RawFormat(name, shape) for name in (dtype, arguments.expected_dtype or dtype)]
     found, expected = (
         _files.read(path, raw) for path, raw in zip((arguments.found, arguments.expected), formats)
     )
-    result = compare(
+    return compare(
         *_of_one_kind(found, expected),
         rtol=arguments.rtol,
         atol=arguments.atol,
@@ -108,8 +123,3 @@ def run(arguments: argparse.Namespace) -> int:
         worst=arguments.worst,
         axes=arguments.axes,
     )
-    # Names in files may have characters that control a terminal, or that it cannot print.
-    print("".join(each if each.isprintable() or each == "\n" else "?" for each in str(result)))
-    if arguments.json is not None:
-        Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
-    return 2 if not result.comparable else 0 if result.equal else 1

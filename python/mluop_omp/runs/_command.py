@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 from typing import Any
 
-from mluop_omp.runs._compare import compare_runs
+from mluop_omp.runs._compare import RunComparison, compare_runs
 from mluop_omp.runs._names import read_rules
 from mluop_omp.runs._run import is_run
 
@@ -32,9 +30,9 @@ def applies(arguments: argparse.Namespace) -> bool:
     return False
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Prints the report and returns the exit status. Raises ValueError or OSError."""
-    result = compare_runs(
+def compare(arguments: argparse.Namespace) -> RunComparison:
+    """Raises ValueError or OSError if they cannot be compared."""
+    return compare_runs(
         arguments.found,
         arguments.expected,
         names=[rule for text in arguments.map for rule in read_rules(text)],
@@ -44,7 +42,3 @@ def run(arguments: argparse.Namespace) -> int:
         worst=arguments.worst,
         axes=arguments.axes,
     )
-    print(result)
-    if arguments.json is not None:
-        Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
-    return 0 if result.equal else 1
