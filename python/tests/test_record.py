@@ -521,9 +521,12 @@ def test_names_are_mapped(model, image, tmp_path):
         result = compare_runs(*files, names=names)
         assert result.first.call.module == "last" and result.first.found_module == "module.last"
         assert result.only_found == ("extra (Identity)",) and result.only_expected == ()
-        assert ("map unused matches no module" in result.notes) == (
-            len(names) == 2 and result.notes != ()
-        )
+    assert result.notes == ("map unused matches no module",)
+    for pair, rule in ((files, r"module\.(.*)=\1"), (files[::-1], r"(.+)=module.\1")):
+        with pytest.raises(ValueError, match="6 more modules would match") as raised:
+            compare_runs(*pair)
+        assert f"--map '{rule}'" in str(raised.value)
+        assert compare_runs(*pair, names=[rule]).compared == 7
     with pytest.raises(ValueError, match="both mapped to 'x'|both mapped to x"):
         compare_runs(*files, names={".*": "x"})
     with pytest.raises(ValueError, match=r"no call of .*a\.npz is in .*b\.npz: found x\.extra"):

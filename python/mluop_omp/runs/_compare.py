@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Union
 
 from mluop_omp.comparison import Comparison
-from mluop_omp.runs._names import NameMap, Names
+from mluop_omp.runs._names import NameMap, Names, suggest
 from mluop_omp.runs._run import Call, Gradient, Run, Value
 from mluop_omp.runs._values import ValueComparer
 
@@ -187,13 +187,14 @@ class _RunComparer:
             raise ValueError(
                 f"no call of {self._found.path} is in {self._expected.path}: "
                 f"found {_some(self._found_calls)}, expected {_some(self._expected_calls)}; "
-                "names of modules can be mapped"
+                f"{', '.join(self._suggestion()) or 'names of modules can be mapped'}"
             )
         compared = (self._difference(key) for key in common)
         differences = tuple(each for each in compared if each is not None)
         first = next((each for each in differences if each.inputs_agree), None)
         gradients, count = self._gradients()
         notes = [f"map {pattern} matches no module" for pattern in self._names.unused]
+        notes += self._suggestion()
         return RunComparison(
             equal=not differences and not gradients,
             compared=len(common),
@@ -309,6 +310,14 @@ class _RunComparer:
     def _label(self, call: Call) -> str:
         label = f"{_name(call.module)} ({call.kind.rpartition('.')[2]})"
         return f"{label}, call {call.number}" if call.module in self._repeated else label
+
+    def _suggestion(self) -> list[str]:
+        keys = self._found_calls.keys(), self._expected_calls.keys()
+        only = ({key[0] for key in own - other} for own, other in (keys, keys[::-1]))
+        suggestion = suggest(*only)
+        if suggestion is None:
+            return []
+        return [f"{_count(suggestion[0], 'more module')} would match by --map '{suggestion[1]}'"]
 
     def _samples(self) -> list[str]:
         sampled = [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Union
 
@@ -42,6 +43,32 @@ class NameMap:
     def unused(self) -> list[str]:
         """The patterns that have matched no name."""
         return list(self._unused)
+
+
+def suggest(found: Iterable[str], expected: Iterable[str]) -> tuple[int, str] | None:
+    """Returns how many names of one side only a prefix would make match, and the rule, or None.
+
+    The prefix is that of a wrapper, such as "module" of DistributedDataParallel.
+    """
+    found, expected = set(found), set(expected)
+    rules: collections.Counter[str] = collections.Counter()
+    for prefix in _prefixes(found, expected):
+        rules[re.escape(prefix) + r"\.(.*)=\1"] += 1
+    for prefix in _prefixes(expected, found):
+        rules[rf"(.+)={prefix}.\1"] += 1
+    for rule, count in rules.most_common(1):
+        if 2 * count > min(len(found), len(expected)):
+            return count, rule
+    return None
+
+
+def _prefixes(names: set[str], others: set[str]) -> Iterator[str]:
+    """Yields what stands before a name of the others."""
+    for name in names:
+        parts = name.split(".")
+        for count in range(1, len(parts)):
+            if ".".join(parts[count:]) in others:
+                yield ".".join(parts[:count])
 
 
 def read_rules(text: str) -> list[str]:
