@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import errno
 import importlib
 import json
 import os
@@ -261,6 +262,25 @@ def test_equal_runs_are_equal_files(model, image, tmp_path):
     assert files[0] == files[1]
 
 
+class Returns(nn.Module):
+    def __init__(self, result):
+        super().__init__()
+        self.scale, self.result = nn.Parameter(torch.ones(1)), result
+
+    def forward(self, x):
+        return self.result(x * self.scale)
+
+
+def test_structures_that_differ(image, tmp_path):
+    pair = Returns(lambda x: (x, x + 1)), Returns(lambda x: {"a": x, "b": x + 1})
+    assert both(tmp_path, *pair, [(image,), {"x": image}])
+    more = Returns(lambda x: (x, x + 1, x + 2))
+    assert "output 2 is only in found" in str(both(tmp_path, more, pair[0], image))
+    assert "output 2 is only in expected" in str(both(tmp_path, pair[0], more, image))
+    result = both(tmp_path, pair[0], Returns(lambda x: (x[:1], x + 1)), image)
+    assert "output 0: cannot be compared: the shape of found is [2, " in str(result)
+
+
 def test_without_calls_whose_inputs_agree_the_inputs_are_shown(model, image, tmp_path):
     result = both(tmp_path, model, model, [image + 1, image])
     assert not result and result.first is None
@@ -365,17 +385,28 @@ def test_a_loss_and_several_backward_passes(model, image, tmp_path):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_large_tensors_are_sampled_alike(sparse, model, tmp_path):
     if sparse:
-        inputs, model, name = sparse_input(sites=900), SparseNet(), "second"
+        inputs_of_model, model, name = sparse_input(sites=900), SparseNet(), "second"
     else:
-        inputs, name = torch.rand(2, 3, 40, 50, generator=cases.generator()), "encoder.conv"
+        inputs_of_model, name = (
+            torch.rand(2, 3, 40, 50, generator=cases.generator()),
+            "encoder.conv",
+        )
     found = spoiled(model, name, add(2, 1.0))
-    record(found, inputs, tmp_path / "found.npz", max_bytes=30_000)
-    record(model, inputs, tmp_path / "expected.npz", max_bytes=60_000)
-    record(model, inputs, tmp_path / "whole.npz")
+    record(found, inputs_of_model, tmp_path / "found.npz", max_bytes=30_000)
+    record(model, inputs_of_model, tmp_path / "expected.npz", max_bytes=60_000)
+    record(model, inputs_of_model, tmp_path / "whole.npz")
     for name_of, limit in (("found", 30_000), ("expected", 60_000)):
         assert os.path.getsize(tmp_path / f"{name_of}.npz") <= limit
     assert os.path.getsize(tmp_path / "whole.npz") > 60_000
+    for name_of in ("found", "expected"):
+        with Run(tmp_path / f"{name_of}.npz") as run:
+            # The input of a module is the sample of the output before it.
+            outputs, inputs = (run.calls[0].outputs[""], run.calls[1].inputs["0"])
+            assert outputs == inputs and name_of in run.path
     assert compare_runs(tmp_path / "expected.npz", tmp_path / "whole.npz")
+    record(model, inputs_of_model, tmp_path / "seed.npz", max_bytes=60_000, seed=1)
+    result = compare_runs(tmp_path / "seed.npz", tmp_path / "expected.npz")
+    assert not result and "samples of found is 1, of expected 0" in str(result)
     for other in ("expected", "whole"):
         result = compare_runs(tmp_path / "found.npz", tmp_path / f"{other}.npz")
         assert result.first.call.module == name and "a sample: " in str(result)
@@ -476,22 +507,39 @@ def test_an_exception_of_the_model_leaves_neither_file_nor_hooks(model, image, t
     assert hooks_of(model) == 0
 
 
+class Tries(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.wrong, self.right = nn.Linear(7, 7), nn.Conv2d(3, 2, 1)
+
+    def forward(self, x):
+        try:
+            return self.wrong(x + 1)
+        except (RuntimeError, OSError):
+            return self.right(x)
+
+
 def test_an_exception_that_the_model_handles_is_no_failure(image, tmp_path):
-    class Tries(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.wrong, self.right = nn.Linear(7, 7), nn.Conv2d(3, 2, 1)
-
-        def forward(self, x):
-            try:
-                return self.wrong(x + 1)
-            except RuntimeError:
-                return self.right(x)
-
     record(Tries(), image, tmp_path / "run.npz")
     with Run(tmp_path / "run.npz") as run:
         right, whole = run.calls
         assert (right.module, whole.module) == ("right", "") and right.inputs == whole.inputs
+
+
+def test_a_full_disk_is_a_failure_whatever_the_model_handles(image, tmp_path, monkeypatch):
+    write, sizes = np.lib.format.write_array, []
+
+    def write_array(file, array, **options):
+        sizes.append(array.size)
+        if len(sizes) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(file, array, **options)
+
+    monkeypatch.setattr(np.lib.format, "write_array", write_array)
+    model = Tries()
+    with pytest.raises(OSError, match="No space left"):
+        record(model, image, tmp_path / "run.npz")
+    assert os.listdir(tmp_path) == [] and hooks_of(model) == 0 and len(sizes) == 2
 
 
 def test_modules_selects_names(model, image, tmp_path):
@@ -531,6 +579,10 @@ def test_names_are_mapped(model, image, tmp_path):
         compare_runs(*files, names={".*": "x"})
     with pytest.raises(ValueError, match=r"no call of .*a\.npz is in .*b\.npz: found x\.extra"):
         compare_runs(*files, names={r"(.+)": r"x.\1"})
+    for each, path in zip((Renamed(model), model), files):
+        record(each, image, path, gradients=True)
+    result = compare_runs(*files, names=[r"module\.(.*)=\1"])
+    assert result and result.compared_gradients == 21 and len(result.only_found) == 2
 
 
 def test_the_command_compares_runs(model, image, tmp_path, capsys, monkeypatch):

@@ -43,8 +43,10 @@ class ValueComparer:
                 _dense(each) if each.inferred else each for each in (found, expected)
             )
         if is_sample and self._found.seed != self._expected.seed:
-            seeds = f"found {self._found.seed}, expected {self._expected.seed}"
-            raise _Incomparable(f"samples have different seeds: {seeds}")
+            raise _Incomparable(
+                f"the seed of the samples of found is {self._found.seed}, of expected "
+                f"{self._expected.seed}"
+            )
         if found.indices is not None and expected.indices is not None:
             return self._compare_sparse(found, expected, *pair)
         if found.indices is None and expected.indices is None and is_sample:
@@ -67,8 +69,9 @@ class ValueComparer:
 
     def _compare_samples(self, found: Recorded, expected: Recorded) -> Comparison:
         if found.shape != expected.shape:
-            shapes = f"found {list(found.shape)}, expected {list(expected.shape)}"
-            raise _Incomparable(f"shapes differ: {shapes}")
+            raise _Incomparable(
+                f"the shape of found is {list(found.shape)}, of expected {list(expected.shape)}"
+            )
         count = min(each.count for each in (found, expected) if each.count is not None)
         # A sample that has been read is as large as its count says.
         own = [
