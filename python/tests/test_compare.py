@@ -100,9 +100,20 @@ def test_integers_are_exact(dtype):
 
 def test_large_integers_are_compared_by_bits():
     expected = np.array([2**62, -(2**62)], np.int64)
-    assert not compare(expected + 1, expected)
+    result = compare(expected + 1, expected)
+    assert not result and (result.worst[0].expected, result.worst[0].found) == (2**62, 2**62 + 1)
     assert not compare(np.array([2**64 - 1], np.uint64), np.array([2**64 - 2], np.uint64))
-    assert not compare(np.array([2**31 - 1], np.int32), np.array([2**40], np.int64))
+    result = compare(np.array([2**31 - 1], np.int32), np.array([2**40], np.int64))
+    assert str(result).startswith("differ: int32 (expected int64) [1], 1 of 1 elements differ")
+
+
+def test_numbers_of_two_types_are_equal_once_rounded_or_not(rng):
+    values = rng.standard_normal(5)
+    assert "equal, rounded to float32" in str(compare(values.astype(np.float32), values))
+    exact = compare(values.astype(np.float32), values, rtol=0, atol=0)
+    assert str(exact).startswith("differ: float32 (expected float64) [5], 5 of 5 elements differ")
+    bits = compare(values.astype(np.float32), values, criteria="bits")
+    assert bits.equal
 
 
 def special(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -376,9 +387,11 @@ def test_bad_arguments_are_refused(arguments, text):
 
 
 def test_a_container_that_holds_itself_is_refused():
-    loop = {}
+    loop, cycle = {}, []
     loop["loop"] = loop
+    cycle.append(cycle)
     assert "nested more than" in str(compare(loop, loop))
+    assert "nested more than" in str(compare(cycle, cycle))
 
 
 def test_the_report_and_its_dict(rng):

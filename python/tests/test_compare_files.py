@@ -112,7 +112,7 @@ def test_folders(tmp_path, run):
     assert status == 2 and "sub/x.npy: cannot be compared: the shape" in out
 
 
-def test_a_sparse_tensor_in_an_npz(tmp_path, run, rng):
+def test_a_sparse_tensor_in_a_file(tmp_path, run, rng):
     features, order = rng.random((40, 3)), rng.permutation(40)
     indices = np.stack([np.arange(40) % 2, np.arange(40), np.arange(40) // 3], 1)
     extras = {"spatial_shape": [41, 20], "batch_size": 2}
@@ -120,6 +120,14 @@ def test_a_sparse_tensor_in_an_npz(tmp_path, run, rng):
     np.savez(tmp_path / "b.npz", features=features[order], indices=indices[order])
     status, out, _ = run(tmp_path / "b.npz", tmp_path / "a.npz")
     assert status == 0 and "rows are in another order" in out
+    parts = {"features": features[order].astype(np.float32), "indices": indices[order]}
+    tensors = {name: torch.from_numpy(part) for name, part in parts.items()}
+    torch.save(
+        {**tensors, "spatial_shape": torch.Size([41, 20]), "batch_size": 2}, tmp_path / "c.pt"
+    )
+    write_safetensors(tmp_path / "d.safetensors", tensors)
+    for name in ("c.pt", "d.safetensors"):
+        assert run(tmp_path / name, tmp_path / "a.npz")[0] == 0, name
     np.savez(tmp_path / "b.npz", features=features[order][1:], indices=indices[order][1:])
     assert run(tmp_path / "b.npz", tmp_path / "a.npz")[0] == 1
 

@@ -64,7 +64,7 @@ def test_missing_extra_repeated_and_outside_sites_are_counted(sparse):
     expected = SparseSites(features[:-3], indices[:-3], SPACE, 2)
     rows = [*range(5, 500), 7, 7]
     found = SparseSites(features[rows], indices[rows].copy(), SPACE, 2)
-    found.indices[-1] = [0, -1, 99, 0]
+    found.indices[-1] = [0, SPACE[0], 0, 0]
     result = compare(found, expected)
     sites = result.sites
     assert not result
@@ -74,7 +74,7 @@ def test_missing_extra_repeated_and_outside_sites_are_counted(sparse):
     assert (sites.repeated_found, sites.repeated_expected) == (1, 0)
     assert (sites.outside_found, sites.outside_expected) == (1, 0)
     assert set(sites.examples["only_expected"]) == set(map(tuple, indices[:5].tolist()))
-    assert sites.examples["outside_found"] == [(0, -1, 99, 0)]
+    assert sites.examples["outside_found"] == [(0, SPACE[0], 0, 0)]
     assert result.figures["differing"] == 0 and result.figures["elements"] == 492 * CHANNELS
     first = str(result).splitlines()[0]
     assert first.startswith("differ: 5 sites only in found; 5 sites only in expected; ")
@@ -98,6 +98,9 @@ def test_wrong_values_are_at_their_sites(rng, sparse):
     (worst,) = result.worst
     assert worst.index == (123, 6) and worst.site == tuple(indices[123].tolist())
     assert f"({','.join(map(str, worst.site))}) (6)" in str(result)
+    later = [row for row in order if row > 9]
+    result = compare(SparseSites(spoiled[later], indices[later]), SparseSites(features, indices))
+    assert result.worst == (worst,)
     spoiled = features.copy()
     spoiled[:, 3] *= 2
     result = compare(SparseSites(spoiled[order], indices[order]), SparseSites(features, indices))
@@ -141,6 +144,7 @@ def test_no_mapping_is_proposed_where_none_is(rng, sparse):
     few = compare(SparseSites(features[:400], indices[:400]), SparseSites(features, indices))
     assert few.sites.mapping is None
     other = indices + rng.integers(100, 10**6, indices.shape)
+    other[:240] = indices[:240] + [0, 1, 1, 1]  # less than half of them
     assert (
         compare(SparseSites(features, other), SparseSites(features, indices)).sites.mapping is None
     )
@@ -169,9 +173,10 @@ def test_a_dense_tensor_is_compared_at_the_sites(sparse):
     assert compare(tensor, dense).worst[0].site == tuple(indices[17].tolist())
 
 
-def test_keys_of_any_coordinates_join(rng):
-    limits = np.array([-(2**63), 2**63 - 1, 0, 1, -1, 2**40])
-    rows = rng.choice(limits, (200, 5))
+@pytest.mark.parametrize("values", [[-(2**63), 2**63 - 1, 0, 1, -1, 2**40], range(0, 2**30, 3**9)])
+def test_keys_of_any_coordinates_join(rng, values):
+    rows = rng.choice(np.array(values), (200, 5))
+    rows[100:, :3] = rows[:100, :3]
     keys = _sites.linear_keys(rows)
     order = np.lexsort(rows.T[::-1])
     assert (np.diff(keys[order]) >= 0).all()

@@ -14,8 +14,8 @@ _DESCRIPTION = """
 Compares FOUND with EXPECTED: .npy, .npz, .pt, .pth, .safetensors, raw elements (.bin, .raw, or any
 other name if --dtype is given), or folders of such files, which are matched by relative name.
 Of two runs of a model, files of mluop_omp.record, shows the first module that differs.
-An .npz of the arrays features [N, C] and indices [N, 1 + dims] (batch first), and of nothing else
-but spatial_shape and batch_size, is a sparse tensor: rows are joined by coordinate.
+A file of several tensors that has features [N, C] and indices [N, 1 + dims] (batch first), and
+nothing else but spatial_shape and batch_size, is a sparse tensor: rows are joined by coordinate.
 """
 _EPILOG = """
 Metrics: at most their threshold have to be diff1, diff2, diff3, diff3_1, diff3_2, diff4,

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Callable
 import numpy as np
 
 from mluop_omp import _requirements
-from mluop_omp.comparison._values import DTYPES, Deferred, SparseSites, Tensor
+from mluop_omp.comparison._values import DTYPES, Deferred, SparseSites, Tensor, convert
 
 # Names of mlu_op.h, besides those of NumPy.
 _ALIASES = {"half": "float16", "float": "float32", "double": "float64"}
@@ -156,21 +156,27 @@ def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
     return shape, is_fortran, dtype
 
 
+def _sparse_or_named(named: dict[str, Any]) -> Any:
+    """Returns a sparse tensor if the names are those of its parts, else the tensors by name."""
+    if not {"features", "indices"} <= named.keys() <= _SPARSE_PARTS:
+        return named
+    parts = {name: convert(value) for name, value in named.items()}
+    for name in ("spatial_shape", "batch_size"):
+        if name in parts:
+            integers = np.atleast_1d(parts[name].array).tolist()
+            parts[name] = integers if name == "spatial_shape" else integers[0]
+    return SparseSites(**parts)
+
+
 def _read_npz(path: Path) -> Any:
-    """Returns the arrays by name, or a sparse tensor if they are `features` and `indices`."""
     with zipfile.ZipFile(path) as archive:
         members = {info.filename: info for info in archive.infolist()}
     if len(members) == 0:
         raise ValueError("the archive has no arrays")
     members = {name[:-4] if name.endswith(".npy") else name: m for name, m in members.items()}
-    if {"features", "indices"} <= members.keys() <= {"features", "indices", *_SPARSE_EXTRAS}:
-        arrays = {name: _read_npz_member(path, member) for name, member in members.items()}
-        if "spatial_shape" in arrays:
-            arrays["spatial_shape"] = np.atleast_1d(arrays["spatial_shape"]).tolist()
-        if "batch_size" in arrays:
-            arrays["batch_size"] = int(arrays["batch_size"])
-        return SparseSites(**arrays)
-    return {name: _deferred(path, _read_npz_member, member) for name, member in members.items()}
+    return _sparse_or_named(
+        {name: _deferred(path, _read_npz_member, member) for name, member in members.items()}
+    )
 
 
 def _read_npz_member(path: Path, info: zipfile.ZipInfo) -> np.ndarray:
@@ -192,13 +198,14 @@ def _read_pt(path: Path) -> Any:
 
     try:
         is_zip = zipfile.is_zipfile(path)
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip or None)
+        value = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip or None)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise ValueError(f"torch.load(weights_only=True): {reason}") from error
+    return _sparse_or_named(value) if isinstance(value, dict) else value
 
 
-def _read_safetensors(path: Path) -> dict[str, Deferred]:
+def _read_safetensors(path: Path) -> Any:
     size = path.stat().st_size
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -210,10 +217,12 @@ def _read_safetensors(path: Path) -> dict[str, Deferred]:
         raise ValueError("the header is not an object of JSON")
     header.pop("__metadata__", None)
     begin = 8 + length
-    return {
-        name: _deferred(path, _map_entry, name, entry, begin, size)
-        for name, entry in header.items()
-    }
+    return _sparse_or_named(
+        {
+            name: _deferred(path, _map_entry, name, entry, begin, size)
+            for name, entry in header.items()
+        }
+    )
 
 
 def _map_entry(path: Path, name: str, entry: Any, begin: int, size: int) -> Any:
@@ -236,7 +245,7 @@ def _map_entry(path: Path, name: str, entry: Any, begin: int, size: int) -> Any:
     return Tensor(array, dtype) if dtype == "bfloat16" else array
 
 
-_SPARSE_EXTRAS = ("spatial_shape", "batch_size")
+_SPARSE_PARTS = {"features", "indices", "spatial_shape", "batch_size"}
 _RAW_SUFFIXES = (".bin", ".raw")
 _READERS = {
     ".npy": _read_npy,

@@ -62,7 +62,7 @@ def lines_of(comparison: Comparison) -> list[str]:
 def _elements(comparison: Comparison) -> str:
     figures = comparison.figures
     tensor = f"{_dtypes(comparison)} {list(comparison.shape)}"
-    total, differing, outside = (figures[name] for name in ("elements", "differing", "wrong"))
+    total, differing, wrong = (figures[name] for name in ("elements", "differing", "wrong"))
     if total == 0:
         return f"{tensor} has no elements"
     named = [judgment for judgment in comparison.criteria if judgment.threshold is not None]
@@ -71,17 +71,18 @@ def _elements(comparison: Comparison) -> str:
         failed = [judgment for judgment in comparison.criteria if not judgment.passed]
         text = ", ".join(map(str, failed or comparison.criteria)) + f"; {tensor}"
         return text + (", NaN or infinity in one only" if figures["special_mismatches"] else "")
-    if differing == 0:
+    if differing == wrong == 0:
         found, expected = comparison.dtypes
         same = "have the same bits" if found == expected else f"are equal, rounded to {found}"
         return f"{tensor}, all {total} elements {same}"
-    by_bits = any(judgment.name == "bits" for judgment in comparison.criteria)
-    if by_bits or comparison.rtol == comparison.atol == 0:
-        return f"{tensor}, {differing} of {total} elements differ"
+    if any(judgment.name == "bits" for judgment in comparison.criteria):
+        return f"{tensor}, {differing} of {total} elements have other bits"
     tolerance = f"rtol {comparison.rtol:g}, atol {comparison.atol:g}"
-    if outside == 0:
+    if wrong == 0:
         return f"{tensor}, all {total} elements are within {tolerance}"
-    return f"{tensor}, {outside} of {total} elements are outside {tolerance}"
+    if comparison.rtol == comparison.atol == 0:
+        return f"{tensor}, {wrong} of {total} elements differ"
+    return f"{tensor}, {wrong} of {total} elements are outside {tolerance}"
 
 
 def _dtypes(comparison: Comparison) -> str:
@@ -177,7 +178,7 @@ def _value(value: float, dtype: str) -> str:
         return str(np.dtype(dtype).type(value))
     if dtype == "bfloat16":
         return f"{value:.4g}"
-    return str(value) if dtype == "float64" else f"{value:.0f}"
+    return str(value)
 
 
 def _tuple(values: Sequence[int]) -> str:

@@ -16,7 +16,7 @@ class WrongElement:
 
     Attributes:
         index: its position; of sparse tensors, the row of expected and the position in it.
-        expected, found: the values, as float64.
+        expected, found: the values: integers, or numbers of the type double.
         absolute, relative: the error; infinity for a NaN or infinity without its like.
         site: the coordinate of the row of a sparse tensor, batch first.
     """

@@ -52,14 +52,12 @@ def _elements(
     thresholds = options.criteria
     if not thresholds or (options.rtol, options.atol) != (None, None):
         thresholds = {"allclose": None, **thresholds}
-    # Integers beyond 2**53 are not numbers of the type double.
-    exact = found.is_integer() and found.dtype == expected.dtype and rtol == atol == 0
     difference = _engine.difference(
         found,
         expected,
         rtol=rtol,
         atol=atol,
-        bits=exact or set(thresholds) == {"bits"},
+        bits=set(thresholds) == {"bits"},
         worst=options.worst,
         axes=axes,
     )
@@ -72,12 +70,19 @@ def _elements(
         criteria=judgments,
         rtol=rtol,
         atol=atol,
-        worst=tuple(
-            WrongElement(tuple(map(int, np.unravel_index(index, found.shape))), *values)
-            for index, *values in difference.worst
-        ),
+        worst=tuple(_wrong_element(found, expected, *element) for element in difference.worst),
         pattern=difference.pattern,
     )
+
+
+def _wrong_element(
+    found: Tensor, expected: Tensor, linear: int, b: float, e: float, *errors: float
+) -> WrongElement:
+    index = tuple(map(int, np.unravel_index(linear, found.shape)))
+    # Integers beyond 2**53 are not numbers of the type double.
+    b = int(expected.array[index]) if expected.is_integer() else b
+    e = int(found.array[index]) if found.is_integer() else e
+    return WrongElement(index, b, e, *errors)
 
 
 def _wrong(found: Tensor, expected: Tensor, options: Options) -> int:

@@ -16,6 +16,10 @@ DTYPES = (
 )
 
 
+# Dimensions of a list of numbers; more is most likely a list that holds itself.
+_MAX_DEPTH = 32
+
+
 @dataclasses.dataclass(frozen=True)
 class Tensor:
     """A tensor. NumPy has no bfloat16, whose elements are the bits as uint16."""
@@ -127,15 +131,16 @@ def _attribute(value: Any, *names: str) -> Any:
     return next((getattr(value, name) for name in names if hasattr(value, name)), None)
 
 
-def _is_numbers(values: Sequence[Any]) -> bool:
+def _is_numbers(values: Sequence[Any], depth: int = 0) -> bool:
     """Returns whether the elements are Python's numbers, or sequences of them, of one shape."""
     if all(isinstance(value, (bool, int, float, complex)) for value in values):
         return True
     nested = all(isinstance(value, (list, tuple)) and value for value in values)
     return (
         nested
+        and depth < _MAX_DEPTH
         and len({len(value) for value in values}) == 1
-        and _is_numbers([element for value in values for element in value])
+        and _is_numbers([element for value in values for element in value], depth + 1)
     )
 
 

@@ -158,6 +158,8 @@ def compare_runs(
         ValueError: a file is not that of a run, or damaged; no call is in both runs; two modules
             are mapped to one name; a name or an option is not valid.
         OSError: a file cannot be read.
+
+    Source: mluOpOmpCompare; docs/record.md.
     """
     with _opened(found) as found_run, _opened(expected) as expected_run:
         return _RunComparer(found_run, expected_run, NameMap(names), options).compare()

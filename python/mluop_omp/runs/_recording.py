@@ -50,6 +50,8 @@ def record(
     Raises:
         ValueError: as `recording` does; no output requires a gradient.
         TypeError, OSError: as `recording` does.
+
+    Source: docs/record.md defines the file.
     """
     args = inputs if isinstance(inputs, tuple) else () if isinstance(inputs, dict) else (inputs,)
     kwargs = inputs if isinstance(inputs, dict) else {}
@@ -76,9 +78,9 @@ def recording(
     """Records the inputs and outputs of the modules of a model that are called in the block.
 
     Modules, inputs and results are not changed; the file contains the values at the time of the
-    call. Its format, .npy files and JSON in a zip file, is described in docs/record.md. An
-    exception removes what has been written; an earlier file of the name stays until the end of the
-    block. Tensors are copied to the host one at a time.
+    call, as .npy files and JSON in a zip file. An exception removes what has been written; an
+    earlier file of the name stays until the end of the block. Tensors are copied to the host one at
+    a time.
 
     Recorded are calls through hooks, of modules that exist at the beginning of the block, from any
     thread: not those of modules in torch.jit scripts, nor those that torch.utils.checkpoint
@@ -97,6 +99,9 @@ def recording(
             elements of a tensor, and the same sites of sparse tensors in rows of any order, as many
             as the smaller sample has.
 
+    Returns:
+        A context manager.
+
     Raises:
         TypeError: model is not a torch.nn.Module; a tensor is one of torch.func or torch.vmap.
         ValueError: a module is compiled by torch.compile; modules matches no module, or only those
@@ -104,6 +109,8 @@ def recording(
             calls take.
         OSError: the file cannot be written.
         ImportError: PyTorch is not installed.
+
+    Source: docs/record.md defines the file.
     """
     _requirements.require("torch")
     import torch
