@@ -82,9 +82,9 @@ def recording(
     earlier file of the name stays until the end of the block. Tensors are copied to the host one at
     a time.
 
-    Recorded are calls through hooks, of modules that exist at the beginning of the block, from any
-    thread: not those of modules in torch.jit scripts, nor those that torch.utils.checkpoint
-    repeats.
+    Hooks record the calls, from any thread, of the modules that exist at the beginning of the
+    block. Modules of torch.jit have no hooks; calls that torch.utils.checkpoint repeats are not
+    recorded again.
 
     Args:
         model: a torch.nn.Module. Modules that are shared are recorded under their first name.
