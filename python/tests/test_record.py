@@ -232,6 +232,18 @@ def test_the_first_difference_is_the_spoiled_module(name, model, image, tmp_path
     assert f"contain {name}" in text
 
 
+def test_parameters_and_buffers_of_the_first_difference_are_compared(image, tmp_path):
+    model = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)).eval()
+    loaded = copy.deepcopy(model)
+    loaded[1].running_mean[2] += 1
+    result = both(tmp_path, loaded, model, image)
+    assert result.first.call.module == "1" and list(result.first.state) == ["running_mean"]
+    assert "  running_mean: differ" in str(result) and result.first.compared_state == 5
+    result = both(tmp_path, spoiled(model, "1", add(2, 1.0)), model, image)
+    assert "parameters and buffers agree: 5 tensors" in str(result)
+    assert not both(tmp_path, loaded, model, image, state=False).first.state
+
+
 def test_a_later_module_that_differs_more_is_not_the_first(model, image, tmp_path):
     found = spoiled(spoiled(model, "encoder.conv", add(1, 0.01)), "last", add(0, 1e6))
     result = both(tmp_path, found, model, image)

@@ -30,6 +30,8 @@ class CallDifference:
         outputs: the comparison of each output that differs, by path.
         inputs: of each input that differs.
         changed: what is in one run only: "input 1 is only in found".
+        state: of each parameter and buffer of the module that differs.
+        compared_state: how many of them both runs have.
     """
 
     call: Call
@@ -38,6 +40,8 @@ class CallDifference:
     outputs: dict[str, Comparison]
     inputs: dict[str, Comparison]
     changed: tuple[str, ...] = ()
+    state: dict[str, Comparison] = dataclasses.field(default_factory=dict)
+    compared_state: int = 0
 
     @property
     def inputs_agree(self) -> bool:
@@ -128,6 +132,7 @@ def _to_dict(difference: CallDifference) -> dict[str, Any]:
         "outputs": {path: each.to_dict() for path, each in difference.outputs.items()},
         "inputs": {path: each.to_dict() for path, each in difference.inputs.items()},
         "changed": list(difference.changed),
+        "state": {path: each.to_dict() for path, each in difference.state.items()},
     }
 
 
@@ -230,9 +235,17 @@ class _RunComparer:
             return None
         inputs, changed_inputs = self._values("input", found.inputs, expected.inputs)
         changes = (*changed_inputs, *changed)
-        return CallDifference(
-            expected, self._label(expected), found.module, outputs, inputs, changes
-        )
+        state, count = self._state((key[0], 0))
+        label = self._label(expected)
+        return CallDifference(expected, label, found.module, outputs, inputs, changes, state, count)
+
+    def _state(self, key: _Key) -> tuple[dict[str, Comparison], int]:
+        """Returns the comparisons of the parameters and buffers of a module that differ."""
+        calls = self._found_calls.get(key), self._expected_calls.get(key)
+        found, expected = ({} if call is None else call.state for call in calls)
+        common = [path for path in expected if path in found]
+        results = {path: self._compare_values(found[path], expected[path]) for path in common}
+        return {path: each for path, each in results.items() if not each}, len(common)
 
     def _values(
         self, role: str, found: dict[str, Value], expected: dict[str, Value]
@@ -372,6 +385,10 @@ def _first(first: CallDifference, first_input: str | None) -> list[str]:
     if first.found_module != first.call.module:
         lines.append(f"  in found: {_name(first.found_module)}")
     lines.append(f"  inputs agree: {_count(len(first.call.inputs), 'tensor')}")
+    if first.compared_state and not first.state:
+        lines.append(f"  parameters and buffers agree: {_count(first.compared_state, 'tensor')}")
+    for path, comparison in first.state.items():
+        lines.append(f"  {path}: {str(comparison).splitlines()[0]}")
     if first_input is not None:
         lines.append(f"  its own code computes the first tensor that differs: {first_input}")
     lines += [f"  {each}" for each in first.changed]

@@ -44,9 +44,16 @@ class Recorder:
     """
 
     def __init__(
-        self, model: nn.Module, writer: RunWriter, gradients: bool, modules: str | None
+        self,
+        model: nn.Module,
+        writer: RunWriter,
+        *,
+        state: bool,
+        gradients: bool,
+        modules: str | None,
     ) -> None:
         self.failure: BaseException | None = None
+        self._state = state
         self._model, self._writer, self._gradients = model, writer, gradients
         try:
             self._modules = re.compile(".*" if modules is None else modules)
@@ -93,8 +100,15 @@ class Recorder:
         number = self._counts[name]
         self._counts[name] += 1
         found = [leaf for k, each in enumerate(args) for leaf in leaves(each, str(k))]
-        inputs = self._record([*found, *leaves(kwargs)], name, number, "input")
-        self._stack().append((module, number, inputs))
+        call: Entry = {"module": name, "call": number}
+        if self._state and number == 0:
+            state = (*module.named_parameters(recurse=False), *module.named_buffers(recurse=False))
+            call["state"] = [
+                {"path": path, **self._writer.dense(f"{name}.{path}", Source(tensor))}
+                for path, tensor in state
+            ]
+        call["inputs"] = self._record([*found, *leaves(kwargs)], name, number, "input")
+        self._stack().append((module, call))
 
     @_hook
     def _after(self, name: str, module: nn.Module, args: tuple, kwargs: dict, output: Any) -> None:
@@ -106,10 +120,9 @@ class Recorder:
             stack.pop()
         if not stack:
             return  # begun before the recording
-        _, number, inputs = stack.pop()
-        outputs = self._record(leaves(output), name, number, "output")
-        kind = f"{type(module).__module__}.{type(module).__qualname__}"
-        call = {"module": name, "call": number, "class": kind, "inputs": inputs, "outputs": outputs}
+        _, call = stack.pop()
+        call["class"] = f"{type(module).__module__}.{type(module).__qualname__}"
+        call["outputs"] = self._record(leaves(output), name, call["call"], "output")
         self._writer.call(call)
 
     @_hook
@@ -172,7 +185,7 @@ class Recorder:
         hook = functools.partial(self._gradient, entry, label, sites)
         self._handles.append(variable.register_hook(hook))
 
-    def _stack(self) -> list[tuple[nn.Module, int, list[Entry]]]:
+    def _stack(self) -> list[tuple[nn.Module, Entry]]:
         if not hasattr(self._begun, "stack"):
             self._begun.stack = []
         return self._begun.stack

@@ -26,6 +26,7 @@ def record(
     *,
     gradients: bool = False,
     loss: Callable[[Any], torch.Tensor] | None = None,
+    state: bool = True,
     modules: str | None = None,
     max_bytes: int = _MAX_BYTES,
     seed: int = 0,
@@ -42,7 +43,7 @@ def record(
             nor changed.
         loss: a function of the outputs that returns a scalar; None: the sum of all outputs of
             floating-point numbers that require a gradient.
-        modules, max_bytes, seed: see `recording`.
+        state, modules, max_bytes, seed: see `recording`.
 
     Returns:
         The outputs of the model.
@@ -55,7 +56,7 @@ def record(
     """
     args = inputs if isinstance(inputs, tuple) else () if isinstance(inputs, dict) else (inputs,)
     kwargs = inputs if isinstance(inputs, dict) else {}
-    options = {"modules": modules, "max_bytes": max_bytes, "seed": seed}
+    options = {"state": state, "modules": modules, "max_bytes": max_bytes, "seed": seed}
     with recording(model, path, gradients=gradients, **options):
         outputs = model(*args, **kwargs)
         if gradients:
@@ -71,6 +72,7 @@ def recording(
     path: str | os.PathLike[str],
     *,
     gradients: bool = False,
+    state: bool = True,
     modules: str | None = None,
     max_bytes: int = _MAX_BYTES,
     seed: int = 0,
@@ -91,6 +93,7 @@ def recording(
         path: the file to write.
         gradients: also records the gradients that backward passes in the block compute of
             parameters, inputs and outputs.
+        state: also records parameters and buffers, as they are when a module is first called.
         modules: a regular expression of the whole names of modules to record, such as
             r"backbone\\..*"; None: all. The name of the model is "".
         max_bytes: the largest size of the file. A tensor that is larger than its share, the bytes
@@ -124,11 +127,12 @@ def recording(
     require_eager(model)
     # An output of each module, and an input that is no output of another one; their gradients.
     count = 2 * len(list(model.modules()))
-    if gradients:
-        count = 2 * count + len(list(model.parameters()))
+    parameters, buffers = len(list(model.parameters())), len(list(model.buffers()))
+    count += (count + parameters if gradients else 0) + (parameters + buffers if state else 0)
     writer = RunWriter(Path(path), type(model).__qualname__, seed, operator.index(max_bytes), count)
     try:
-        recorder = Recorder(model, writer, gradients, modules)
+        options = {"state": state, "gradients": gradients, "modules": modules}
+        recorder = Recorder(model, writer, **options)
         try:
             recorder.install()
             yield

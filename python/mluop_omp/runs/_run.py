@@ -52,6 +52,7 @@ class Call:
         number: how many calls of the module began before.
         kind: the class of the module.
         inputs, outputs: by path: names and positions within arguments and results.
+        state: of the first call of a module, its own parameters and buffers by name.
     """
 
     module: str
@@ -59,6 +60,7 @@ class Call:
     kind: str
     inputs: dict[str, Value]
     outputs: dict[str, Value]
+    state: dict[str, Value]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -222,12 +224,14 @@ class Run:
         self.gradients = tuple(self._gradient(item) for item in head.objects("gradients"))
 
     def _call(self, item: _Object) -> Call:
-        inputs, outputs = (
+        inputs, outputs, state = (
             {each.get("path", str): self._value(each) for each in item.objects(part)}
-            for part in ("inputs", "outputs")
+            if part != "state" or part in item.members
+            else {}
+            for part in ("inputs", "outputs", "state")
         )
         kind, number = item.get("class", str), item.get("call", int)
-        return Call(item.get("module", str), number, kind, inputs, outputs)
+        return Call(item.get("module", str), number, kind, inputs, outputs, state)
 
     def _gradient(self, item: _Object) -> Gradient:
         value, backward = self._value(item), item.get("backward", int)
