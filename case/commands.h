@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct DiffCommand {
   std::string dtype = "float";
   std::vector<int64_t> shape = {};  // empty: one dimension
   size_t worst = 5;
+  // An element may differ by atol + rtol times its magnitude; neither: bits must be equal.
+  std::optional<double> rtol = {}, atol = {};
 };
 int diff_command(const DiffCommand& command);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "case/metrics.h"
+#include "mlu_op_omp.h"
 
 namespace mluop::cases {
 
@@ -17,20 +18,20 @@ struct WrongElement {
 
 struct ErrorReport {
   int64_t wrong = 0, total = 0;
-  std::vector<WrongElement> worst;  // the largest errors first
+  mluOpOmpDifference_t figures = {};
+  std::vector<WrongElement> worst = {};  // the largest errors first
   // "one channel: index 3 of 16 (dim 3), 60 of its 64 elements"
-  std::string distribution;
+  std::string distribution = {};
 };
 
-// The elements that differ from the baseline by more than `tolerance` times its magnitude, at least the mean
-// magnitude. If there are none: all that differ. Tolerance 0: all that differ in bits. axes: names of the
-// dimensions, which may be fewer or empty.
+// The elements that differ from the baseline by more than `tolerance` times the sum of its magnitude and the mean
+// magnitude. If there are none, and for tolerance 0: all that differ in bits. axes: names of the dimensions, which
+// may be fewer or empty.
 ErrorReport errors_of(const Results& results, const Dims& dims, const std::vector<std::string>& axes,
                       double tolerance, size_t worst_count);
-
-// How the elements with these indices, ascending, are distributed over a tensor.
-std::string distribution_of(const std::vector<int64_t>& wrong, const Dims& dims,
-                            const std::vector<std::string>& axes);
+// The elements that are wrong by these options.
+ErrorReport errors_of(const Results& results, const Dims& dims, const std::vector<std::string>& axes,
+                      mluOpOmpCompareOptions_t options, size_t worst_count);
 
 // Several lines, each after `indent`.
 std::string text_of(const ErrorReport& report, const std::string& indent);

@@ -93,34 +93,6 @@ int show_command(const ShowCommand& command) {
   return kPassed;
 }
 
-int diff_command(const DiffCommand& command) {
-  const mluOpDataType_t dtype = dtype_of_name(command.dtype);
-  if (dtype == MLUOP_DTYPE_INVALID)
-    fail({}, "unknown data type '" + command.dtype + "', expected float, half, int32, ...");
-  const Bytes found = read_bytes(command.found, {}), expected = read_bytes(command.expected, {});
-  if (found.size() != expected.size() || found.size() % element_size(dtype) != 0) {
-    fail({}, command.found + " has " + std::to_string(found.size()) + " bytes and " + command.expected + " has " +
-                 std::to_string(expected.size()) + ", expected as many, and a multiple of " +
-                 std::to_string(element_size(dtype)));
-  }
-  Tensor tensor;
-  tensor.dims = command.shape;
-  const size_t count = found.size() / element_size(dtype);
-  if (tensor.dims.empty()) tensor.dims = {static_cast<int64_t>(count)};
-  if (static_cast<size_t>(element_count(tensor)) != count) {
-    fail({}, "--shape has " + std::to_string(element_count(tensor)) + " elements, the files have " +
-                 std::to_string(count));
-  }
-  const Results results{dtype, count, found.data(), expected.data(), true};
-  const std::vector<Criterion> criteria = {{Metric::kDiff1, 0},   {Metric::kDiff2, 0}, {Metric::kDiff3, 0},
-                                           {Metric::kDiff3_2, 0}, {Metric::kDiff4, 0}, {Metric::kBits, 0}};
-  const std::vector<Judgment> judgments = judge(results, criteria, Verdict::kStrict);
-  std::cout << text_of(judgments, false) << '\n';
-  if (judgments.back().passed) return kPassed;
-  std::cout << text_of(errors_of(results, tensor.dims, {}, 0, command.worst), "");
-  return kFailed;
-}
-
 int new_command(const NewCommand& command) {
   const Operator& op = operator_of(command.op, {});
   Recipe recipe = default_recipe(op, command.dtype.empty() ? op.dtypes.front() : dtype_of_name(command.dtype));

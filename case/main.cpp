@@ -19,7 +19,8 @@ constexpr auto kDescription =
 
 constexpr auto kFooter =
     "Exit status:\n"
-    "  0  All cases passed; for diff: the files are equal; for reduce: a reduced case was written\n"
+    "  0  All cases passed; for diff: the files are equal, or as near as required; for reduce: a reduced case was "
+    "written\n"
     "  1  A case failed; for diff: the files differ\n"
     "  2  A case or the command line is invalid, or an output cannot be written; for reduce: the case does not\n"
     "     fail\n\n"
@@ -114,12 +115,20 @@ class Commands {
   }
 
   void add_diff() {
-    CLI::App* command = app_.add_subcommand("diff", "Compare two raw files: metrics and the worst elements");
+    CLI::App* command =
+        app_.add_subcommand("diff", "Compare two raw files: figures, the worst elements and their pattern");
     command->add_option("found", diff_.found, "The evaluated result")->type_name("FILE")->required();
     command->add_option("expected", diff_.expected, "The baseline")->type_name("FILE")->required();
     command->add_option("--dtype", diff_.dtype, "float (default), half, int32, ...")->type_name("NAME");
     command->add_option("--shape", diff_.shape, "Dimensions, e.g. 2,8,8,64")->type_name("N,...")->delimiter(',');
-    command->add_option("--worst", diff_.worst, "Number of elements to print; default 5")->type_name("N");
+    command->add_option("--worst", diff_.worst, "Number of elements to print; default 5")
+        ->type_name("N")
+        ->check(CLI::Range(0, 1000).description(""));
+    command
+        ->add_option("--rtol", diff_.rtol,
+                     "Allow differences up to ATOL + RTOL |expected|; default: bits are equal")
+        ->type_name("RTOL");
+    command->add_option("--atol", diff_.atol, "The absolute part; default 0")->type_name("ATOL");
     command->callback([this] { chosen_ = [this] { return diff_command(diff_); }; });
   }
 

@@ -35,10 +35,6 @@ struct Results {
   bool same_bits(size_t i) const;
 };
 
-// Whether both are finite. If not: whether they are NaN, or infinities of a sign, in both.
-bool is_finite_pair(double e, double b);
-bool is_same_special(double e, double b);
-
 struct Judgment {
   Criterion criterion;
   std::string value;  // "1.2e-07", of diff4 "0.5/0.5 of 12"

@@ -7,7 +7,7 @@ import itertools
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,7 @@ class LayoutMatch:
         kernel_size, coordinates: further arguments of `convert_filters`.
         max_error: the largest difference of two elements.
         exact: all elements are equal, NaN to NaN.
+        others: source, target and coordinates of other conversions that move all elements alike.
     """
 
     source: str
@@ -123,6 +124,7 @@ class LayoutMatch:
     coordinates: str
     max_error: float
     exact: bool
+    others: list[tuple[str, str, str]] = field(default_factory=list, repr=False)
 
     def convert(self, filters: Any) -> Any:
         """Returns filters in the layout of found as those of expected are."""
@@ -134,8 +136,15 @@ class LayoutMatch:
     def __str__(self) -> str:
         steps = []
         if self.source != self.target:
-            columns = "" if self.coordinates == "xyz" else f" with coordinates {self.coordinates}"
-            steps.append(f"conversion from {self.source} to {self.target}{columns}")
+            ways = [(self.source, self.target, self.coordinates), *self.others]
+            # The columns of a network's coordinates are as unknown as its library.
+            pairs = {way[:2] for way in ways if way[2] == self.coordinates}
+            ways = ways[:1] + [way for way in ways if way[:2] not in pairs][:1]
+            conversions = (
+                f"from {source} to {target}" + f" with coordinates {columns}" * (columns != "xyz")
+                for source, target, columns in ways
+            )
+            steps.append(f"conversion {' or '.join(conversions)}")
         if self.reversed:
             steps.append("reversal of the offsets")
         equal = "equal" if self.exact else f"equal within {self.max_error:.3g}"
@@ -164,8 +173,8 @@ def matching_layouts(
 
     Returns:
         The conversions that make found equal to expected; exact ones first, of those the ones
-        without reversal, then in the order of `FILTER_LAYOUTS`. Of conversions that move all
-        elements alike, it has the first. It is empty if there is none.
+            without reversal, then in the order of `FILTER_LAYOUTS`. Conversions that move all
+            elements alike are one match. Without a match, the list is empty.
 
     Raises:
         MluOpError: an array is not of numbers; kernel_size is not positive.
@@ -175,9 +184,7 @@ def matching_layouts(
     """
     arrays = _values("found", found), _values("expected", expected)
     sizes = None if kernel_size is None else _layouts.positive_sizes(kernel_size, 3)
-    if arrays[0].size != arrays[1].size:
-        return []
-    matches, tried = [], set()
+    matches: dict[Any, LayoutMatch | None] = {}
     for source, target, kernel, coordinates, mirrored in _candidates(*arrays, sizes):
         pair = [
             _layouts.canonical(array, FILTER_LAYOUTS[name], kernel, coordinates)
@@ -188,9 +195,12 @@ def matching_layouts(
         if mirrored:
             pair[0] = _layouts.mirror(pair[0])
         mapping = _mapping(*pair)
-        if mapping in tried:
+        if mapping in matches:
+            match = matches[mapping]
+            if match is not None:
+                match.others.append((source, target, coordinates))
             continue
-        tried.add(mapping)
+        matches[mapping] = None
         # The first channels refute nearly all.
         error = _error(*(each[..., :4, :4] for each in pair), rtol, atol)
         if error is not None:
@@ -199,10 +209,10 @@ def matching_layouts(
             # The order of kernel_size is that of the source.
             has_columns = FILTER_LAYOUTS[source].fastest is not None
             size = kernel[:: _layouts.step(coordinates)] if has_columns else kernel
-            matches.append(
-                LayoutMatch(source, target, mirrored, size, coordinates, error, error == 0)
-            )
-    return sorted(matches, key=lambda match: (not match.exact, match.reversed))
+            arguments = (source, target, mirrored, size, coordinates, error, error == 0)
+            matches[mapping] = LayoutMatch(*arguments)
+    found_matches = [match for match in matches.values() if match is not None]
+    return sorted(found_matches, key=lambda match: (not match.exact, match.reversed))
 
 
 def _values(name: str, array: Any) -> np.ndarray:
@@ -266,6 +276,10 @@ def _candidates(
     pairs = [(name, name) for name in names] + list(itertools.permutations(names, 2))
     for coordinates, mirrored in itertools.product(COORDINATES, (False, True)):
         for source, target in pairs:
+            # Without K, coordinates have no effect.
+            has_columns = any(FILTER_LAYOUTS[name].fastest for name in (source, target))
+            if coordinates != COORDINATES[0] and not has_columns:
+                continue
             for kernel in _kernels(found, source, expected, target, sizes, coordinates):
                 if _layouts.has_one_center(source, target, kernel):
                     yield source, target, kernel, coordinates, mirrored
@@ -274,8 +288,6 @@ def _candidates(
 def _mapping(found: np.ndarray, expected: np.ndarray) -> tuple[tuple[int, int, int], ...]:
     """Returns which element of one view belongs to which of the other, the same for the same."""
     mapping: list[tuple[int, int, int]] = []
-    if found.size == 0:
-        return ()
     for stride, size, other in sorted(zip(expected.strides, expected.shape, found.strides))[::-1]:
         if size == 1:
             continue

@@ -262,6 +262,24 @@ def test_other_shapes_are_refused_with_what_would_fit(rng, found, texts):
         assert text in str(error.value)
 
 
+def test_of_several_orders_of_the_dimensions_the_one_that_makes_both_equal_is_named(rng):
+    expected = normal(rng, 4, 4, 3)
+    with pytest.raises(ValueError, match=re.escape("found.transpose(2, 1, 0), both are equal")):
+        compare(expected.transpose(2, 1, 0), expected)
+    with pytest.raises(ValueError, match=r"found.transpose\(1, 2, 0\), 48 of 48 elements differ"):
+        compare(normal(rng, 3, 4, 4), expected)
+
+
+def test_complex_numbers_are_pairs(rng):
+    for dtype, part in ((np.complex64, "float32"), (np.complex128, "float64")):
+        expected = np.arange(6).reshape(2, 3).astype(dtype)
+        found = expected.copy()
+        found[1, 2] += 1j
+        result = compare(found, expected)
+        assert (result.dtypes, result.shape) == ((part, part), (2, 3, 2))
+        assert (result.worst[0].index, result.worst[0].found) == ((1, 2, 1), 1)
+
+
 def test_filter_layouts_are_proposed(rng):
     filters = normal(rng, 3, 3, 3, 4, 6)
     spconv = mluop_omp.convert_filters(filters, "mmcv", "spconv2")

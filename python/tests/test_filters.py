@@ -233,7 +233,10 @@ def test_layers_of_spconv(kernel, stride, subm, layout, rng):
         sites = torch.from_numpy(sites_in((4, 5, 6), rng))
         features = torch.from_numpy(rng.integers(-4, 5, (len(sites), 3))).float()
         input = spconv.SparseConvTensor(features, sites, [4, 5, 6], 1)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # spconv's kernels race.
         found = module(input)
+        torch.set_num_threads(threads)
         stride = 1 if subm else stride
         expected = F.conv3d(input.dense(), weight, stride=stride, padding=padding)
     rows = expected[0].movedim(0, -1)[tuple(found.indices.long().T[1:])]
@@ -355,12 +358,14 @@ MATCHES = {
     "layout and reversal": (
         mmcv(WEIGHTS[::-1, ::-1, ::-1], "minkowski"),
         mmcv(WEIGHTS, "spconv2"),
-        "equal after conversion from minkowski to spconv2 and reversal of the offsets",
+        "equal after conversion from minkowski to spconv2 "
+        "or from warpconvnet to spconv2 with coordinates zyx and reversal of the offsets",
     ),
     "coordinates": (
         mmcv(WEIGHTS, "minkowski", coordinates="zyx"),
         WEIGHTS,
-        "equal after conversion from warpconvnet to mmcv",
+        "equal after conversion from warpconvnet to mmcv "
+        "or from minkowski to mmcv with coordinates zyx",
     ),
     "coordinates of a kernel": (
         mmcv(NOT_CUBIC, "minkowski"),
@@ -388,7 +393,7 @@ MATCHES = {
         "equal after conversion from mmcv to spconv2",
     ),
     "other values": (WEIGHTS, mmcv(WEIGHTS + 1e-2, "torch"), None),
-    "one other value": (WEIGHTS, ONE_OTHER, None),
+    "one other value": (WEIGHTS, mmcv(ONE_OTHER, "torch"), None),
     "other sizes": (WEIGHTS, WEIGHTS[..., 0], None),
     "other dimensions": (WEIGHTS, WEIGHTS.reshape(-1), None),
 }
@@ -401,11 +406,20 @@ def test_matching_layouts(name):
     if text is None:
         assert matches == []
         return
-    assert re.fullmatch(text, str(matches[0])), matches
-    for match in matches:
-        converted = torch.as_tensor(match.convert(found)).double()
-        error = (converted - torch.as_tensor(expected).double()).abs().max().item()
-        assert (match.max_error, match.exact) == (error, error == 0)
+    (match,) = matches
+    assert re.fullmatch(text, str(match))
+    converted = torch.as_tensor(match.convert(found)).double()
+    error = (converted - torch.as_tensor(expected).double()).abs().max().item()
+    assert (match.max_error, match.exact) == (error, error == 0)
+    columns = {way[2] for way in match.others}
+    assert columns == {"xyz"} if found.ndim == expected.ndim == 5 else columns <= {"xyz", "zyx"}
+
+
+def test_order_of_matches():
+    expected = mmcv(WEIGHTS, "minkowski")
+    matches = matching_layouts(expected[::-1], expected, atol=100)
+    ranks = [(not match.exact, match.reversed) for match in matches]
+    assert ranks[0] == (False, True) and (True, False) in ranks and ranks == sorted(ranks)
 
 
 def test_matches_of_special_values():
@@ -417,15 +431,17 @@ def test_matches_of_special_values():
     assert matching_layouts(other, weights) == matching_layouts(weights, other) == []
     # Filters of equal weights do not tell the layout.
     assert len(matching_layouts(np.zeros((3, 3, 3, 2, 2)), np.zeros((2, 3, 3, 3, 2)))) > 1
-    assert matching_layouts(weights[:0], weights[:0])[0].exact
+    (match,) = matching_layouts(weights[:0], weights[:0])
+    assert match.exact
 
 
-@pytest.mark.parametrize(("kernel", "size"), [((2, 3, 1), None), ((3, 5), (5, 3))])
+@pytest.mark.parametrize(("kernel", "size"), [((2, 2, 3), None), ((3, 5), (5, 3))])
 def test_matches_of_kernels_that_are_no_cubes(kernel, size):
     weights = np.random.default_rng(5).standard_normal((*kernel, 4, 5))
     found, expected = in_layout("minkowski", weights), in_layout("warpconvnet", weights)
     match = matching_layouts(found, expected, kernel_size=size)[0]
-    assert match.exact and not match.reversed
+    assert match.exact and not match.reversed and match.coordinates == "xyz"
+    assert match.kernel_size == kernel[::-1]
     assert_array_equal(match.convert(found), expected)
 
 

@@ -38,11 +38,13 @@ T element_at(const Elements& elements, int64_t i) {
   return element;
 }
 
-double number_of(Half element) { return f16_to_f32(element); }
-double number_of(BFloat16 element) { return std::bit_cast<float>(uint32_t{element.bits} << 16); }
 template <class T>
-double number_of(T element) {
-  return static_cast<double>(element);
+double as_double(T element) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    return static_cast<double>(element);
+  } else {
+    return number_of(element);
+  }
 }
 
 template <class T>
@@ -125,7 +127,7 @@ bool are_same(const Elements& one, const Elements& other, int64_t first, int64_t
 
 void read_numbers(const Elements& elements, int64_t first, int64_t count, double* numbers) {
   dispatch(elements.dtype, [&](auto type) {
-    for (int64_t i = 0; i < count; ++i) numbers[i] = number_of(element_at<decltype(type)>(elements, first + i));
+    for (int64_t i = 0; i < count; ++i) numbers[i] = as_double(element_at<decltype(type)>(elements, first + i));
   });
 }
 
@@ -160,7 +162,7 @@ double rounded(mluOpDataType_t dtype, double number) {
   double back = 0;
   dispatch(dtype, [&](auto type) {
     round_number(number, &type);
-    back = number_of(type);
+    back = as_double(type);
   });
   return back;
 }

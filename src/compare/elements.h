@@ -1,10 +1,12 @@
 // The elements of a tensor of any real data type: a chunk at a time as numbers, and as bits.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 
+#include "core/half.h"
 #include "mlu_op.h"
 
 namespace mluop::compare {
@@ -12,6 +14,17 @@ namespace mluop::compare {
 struct BFloat16 {
   uint16_t bits;
 };
+
+// As a number of double.
+inline double number_of(float element) { return element; }
+inline double number_of(Half element) { return f16_to_f32(element); }
+inline double number_of(BFloat16 element) { return std::bit_cast<float>(uint32_t{element.bits} << 16); }
+
+inline bool has_bits_of(float element, float other) {
+  return std::bit_cast<uint32_t>(element) == std::bit_cast<uint32_t>(other);
+}
+inline bool has_bits_of(Half element, Half other) { return element.bits == other.bits; }
+inline bool has_bits_of(BFloat16 element, BFloat16 other) { return element.bits == other.bits; }
 
 struct Elements {
   mluOpDataType_t dtype;

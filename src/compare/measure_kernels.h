@@ -80,8 +80,9 @@ class WorstElements {
     *count_ = 0;
   }
 
-  // Errors below this are not kept.
-  double least() const { return *count_ < capacity_ ? 0 : entries_[0].absolute; }
+  bool is_full() const { return *count_ == capacity_; }
+  // Errors below this are not kept, nor, once it is full and indices ascend, equal ones.
+  double least() const { return is_full() ? entries_[0].absolute : 0; }
   void add(double absolute, int64_t index) {
     const WorstEntry entry{absolute, index};
     if (*count_ < capacity_) {

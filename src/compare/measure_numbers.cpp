@@ -38,15 +38,18 @@ class BlockMeasure {
 
   // The sums of all chunks.
   void finish() {
-    for (int sum = 0; sum < kSumCount; ++sum) {
-      const double* const lanes = lanes_[sum];
-      to_.sums[sum] =
-          ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-    }
+    for (int sum = 0; sum < kSumCount; ++sum) to_.sums[sum] = total_of(lanes_[sum]);
+    to_.sums[kMagnitudes] += total_of(magnitudes_);
+    for (const Sum sum : {kFound, kExpected}) to_.sums[sum] += total_of(numbers_);
+    for (const Sum sum : {kFoundSquares, kExpectedSquares, kProducts}) to_.sums[sum] += total_of(squares_);
     to_.maxima = maxima_;
   }
 
  private:
+  static double total_of(const double* lanes) {
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+  }
+
   // Payloads of different types are not compared.
   bool unlike_nan(double e, double b) const {
     return args_.found.dtype != args_.expected.dtype && std::isnan(e) && std::isnan(b);
@@ -55,7 +58,10 @@ class BlockMeasure {
   void add_equal(double b, int64_t i) {
     if (!std::isfinite(b)) return add_special(args_, b, b, false, i, to_, worst_);
     ++to_.finite;
-    add_sums(b * args_.scale, b * args_.scale, i % kLanes);
+    const double number = b * args_.scale;
+    magnitudes_[i % kLanes] += std::abs(number);
+    numbers_[i % kLanes] += number;
+    squares_[i % kLanes] += number * number;
   }
 
   void add_finite(double e, double b, uint64_t e_bits, uint64_t b_bits, int64_t i) {
@@ -106,6 +112,7 @@ class BlockMeasure {
   WorstElements& worst_;
   Partial& to_;
   double lanes_[kSumCount][kLanes] = {};
+  double magnitudes_[kLanes] = {}, numbers_[kLanes] = {}, squares_[kLanes] = {};  // of equal elements
 };
 
 // Calls visit(first, count) for the chunks of a block.

@@ -1,10 +1,12 @@
-// The measurement of two tensors of HALF, BFLOAT16 or FLOAT, at the speed of memory. Steps of 16 elements whose
-// bits are equal add to three sums only. Of others, all sums are added in double; errors in fp32, rounded down,
-// tell which steps may raise a maximum or have wrong elements, and only these compute errors in double.
+// The measurement of two tensors of HALF, BFLOAT16 or FLOAT, at the speed of memory, by chunks that remain in L1.
+// Of chunks whose bits are equal, only b is added up. Of others, all sums are added in double, without a branch;
+// then errors in fp32, rounded down, tell which steps may raise a maximum or have wrong elements, and only these
+// compute errors in double.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compare/measure_vectors.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstring>
@@ -31,8 +33,7 @@ inline float below(double bound) {
 // More than the error of a product in fp32 that underflows.
 inline constexpr float kUnderflow = 0x1p-126F;
 
-// The formats as integers of 32 bits with the sign on top: elements with equal exponents and mantissas are
-// neighbors at a distance of 2^kShift.
+// The formats as integers of 32 bits with the sign on top: consecutive numbers are 2^kShift apart.
 template <class T>
 struct Format;
 template <>
@@ -49,12 +50,6 @@ template <>
 struct Format<BFloat16> {
   static constexpr int kShift = 16;
   static constexpr int32_t kInfinity = 0x7F800000;
-};
-
-// The bounds that an error must reach to matter.
-struct Bounds {
-  float absolute = 0, large = 0;
-  float worst = 0;
 };
 
 }  // namespace mluop::compare
@@ -77,7 +72,7 @@ using DD = hn::Repartition<double, D>;
 constexpr int kHalves = 2;
 #endif
 constexpr int kVectors = kStep / hn::MaxLanes(D());          // of a step
-constexpr int kDoubles = kHalves * kVectors;                       // vectors of double of a step
+constexpr int kDoubles = kHalves * kVectors;                 // vectors of double of a step
 constexpr int kSumVectors = kSumLanes / hn::MaxLanes(DD());  // of a sum
 
 HWY_INLINE void load(const float* from, hn::Vec<D>& value, hn::Vec<DI>& bits) {
@@ -115,29 +110,10 @@ struct Step {
 #endif
   }
 
-  // Replaces elements by zeros.
-  HWY_INLINE void clear(const hn::Mask<DI>* where) {
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-      value[v] = hn::IfThenZeroElse(hn::RebindMask(D(), where[v]), value[v]);
-      bits[v] = hn::IfThenZeroElse(where[v], bits[v]);
-      magnitude[v] = hn::IfThenZeroElse(where[v], magnitude[v]);
-    }
-  }
-
   hn::Vec<D> value[kVectors];
   hn::Vec<DI> bits[kVectors];
   hn::Vec<DI> magnitude[kVectors];
 };
-
-using Masks = hn::Mask<DI>[kVectors];
-
-// Where a number of the pair is not finite.
-template <class T>
-HWY_INLINE void find_specials(const Step& e, const Step& b, Masks& special) {
-  HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-    special[v] = hn::Gt(hn::Max(e.magnitude[v], b.magnitude[v]), hn::Set(DI(), Format<T>::kInfinity - 1));
-  }
-}
 
 template <class Mask>
 HWY_INLINE Mask any_of(const Mask* masks) {
@@ -145,6 +121,81 @@ HWY_INLINE Mask any_of(const Mask* masks) {
   HWY_UNROLL(4) for (int v = 1; v < kVectors; ++v) any = hn::Or(any, masks[v]);
   return any;
 }
+
+// What a chunk of both tensors has.
+struct ChunkContents {
+  bool specials, differences;
+};
+
+template <class T>
+HWY_NOINLINE ChunkContents contents_of(const T* e_at, const T* b_at) {
+  const DI di;
+  auto magnitude = hn::Zero(di), difference = hn::Zero(di);
+  for (int64_t i = 0; i < kChunk; i += kStep) {
+    const Step e(e_at + i), b(b_at + i);
+    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
+      magnitude = hn::Max(magnitude, hn::Max(e.magnitude[v], b.magnitude[v]));
+      difference = hn::Or(difference, hn::Xor(e.bits[v], b.bits[v]));
+    }
+  }
+  return {!hn::AllFalse(di, hn::Gt(magnitude, hn::Set(di, Format<T>::kInfinity - 1))),
+          !hn::AllTrue(di, hn::Eq(difference, hn::Zero(di)))};
+}
+
+// The entries of ulp_histogram, of which 0 is not counted: collects those of many steps, then counts each.
+class Histogram {
+ public:
+  // Of vector v of a step.
+  HWY_INLINE void add(hn::Vec<DU> distance, int v) {
+    const DU du;
+    const DI di;
+    const hn::Rebind<uint8_t, D> d8;
+    // bucket_of(): the exponent of distance - 1 as a float. It does not round up without the bit below the first.
+    const auto before = hn::Sub(distance, hn::Set(du, 1));
+    const auto number = hn::ConvertTo(D(), hn::BitCast(di, hn::AndNot(hn::ShiftRight<1>(before), before)));
+    const auto exponent = hn::BitCast(di, hn::ShiftRight<23>(hn::BitCast(du, number)));
+    constexpr int32_t kOfBucket0 = 127 - 2;
+    const auto bucket =
+        hn::Min(hn::Max(hn::Sub(exponent, hn::Set(di, kOfBucket0)), hn::Set(di, 1)), hn::Set(di, kMoreUlp));
+    const auto counted = hn::IfThenZeroElse(hn::Eq(hn::BitCast(di, distance), hn::Zero(di)), bucket);
+    hn::StoreU(hn::DemoteTo(d8, counted), d8, buckets_ + used_ + v * kStep / kVectors);
+  }
+  HWY_INLINE void next_step() {
+    used_ += kStep;
+    if (used_ == kCapacity) count();
+  }
+  void add_to(int64_t* histogram) {
+    std::fill(buckets_ + used_, buckets_ + kCapacity, uint8_t{0});
+    count();
+    for (int k = 1; k <= kMoreUlp; ++k) histogram[k] += counts_[k];
+    std::fill_n(counts_, kMoreUlp + 1, 0);
+  }
+
+ private:
+  static constexpr int64_t kCapacity = 4096;
+
+  HWY_NOINLINE void count() {
+    const hn::CappedTag<uint8_t, 64> d;
+    constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+    auto max = hn::Zero(d);
+    for (int64_t i = 0; i < kCapacity; i += kLanes) max = hn::Max(max, hn::LoadU(d, buckets_ + i));
+    uint8_t lanes[kLanes];
+    hn::StoreU(max, d, lanes);
+    const int last = *std::max_element(lanes, lanes + kLanes);
+    for (int k = 1; k <= last; ++k) {
+      size_t equal = 0;
+      for (int64_t i = 0; i < kCapacity; i += kLanes) {
+        equal += hn::CountTrue(d, hn::Eq(hn::LoadU(d, buckets_ + i), hn::Set(d, static_cast<uint8_t>(k))));
+      }
+      counts_[k] += static_cast<int64_t>(equal);
+    }
+    used_ = 0;
+  }
+
+  int64_t used_ = 0;
+  uint8_t buckets_[kCapacity];
+  int64_t counts_[kMoreUlp + 1] = {};
+};
 
 template <class T>
 class TaskMeasure {
@@ -158,214 +209,217 @@ class TaskMeasure {
     if (double{relative_from_} > args.relative_from) relative_from_ = std::nextafter(relative_from_, 0.0F);
   }
 
-  HWY_NOINLINE void measure(int64_t begin, int64_t end, Partial& partial) {
+  // Elements [begin, end), a block.
+  void measure(int64_t begin, int64_t end, Partial& partial) {
+    partial_ = &partial;
+    std::memset(sums_, 0, sizeof(sums_));
+    partial.finite = end - begin;
+    const T* const found = reinterpret_cast<const T*>(args_.found.data);
+    const T* const expected = reinterpret_cast<const T*>(args_.expected.data);
+    int64_t i = begin;
+    for (; i + kChunk <= end; i += kChunk) add_chunk(found + i, expected + i, kChunk, i);
+    if (i < end) {
+      // Zeros in both are equal and add nothing.
+      T e[kChunk] = {}, b[kChunk] = {};
+      std::copy(found + i, found + end, e);
+      std::copy(expected + i, expected + end, b);
+      add_chunk(e, b, end - i, i);
+    }
+    histogram_.add_to(partial.histogram.data());
+    for (size_t sum = 0; sum < kSumCount; ++sum) {
+      const double* const lanes = sums_[sum];
+      partial.sums[sum] =
+          ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+    }
+    partial.maxima = maxima_;
+  }
+
+ private:
+  // `count` elements from `first` on, followed by zeros up to a chunk.
+  void add_chunk(const T* e, const T* b, int64_t count, int64_t first) {
+    const auto [specials, differences] = contents_of(e, b);
+    if (specials) return add_special_chunk(e, b, count, first);
+    if (!differences) return add_equal(b);
+    add_sums(e, b);
+    add_errors(e, b, first);
+  }
+
+  // Counts the pairs that are not finite, and replaces them by zeros.
+  HWY_NOINLINE void add_special_chunk(const T* e, const T* b, int64_t count, int64_t first) {
+    T e_finite[kChunk], b_finite[kChunk];
+    std::copy(e, e + kChunk, e_finite);
+    std::copy(b, b + kChunk, b_finite);
+    for (int64_t i = 0; i < count; ++i) {
+      const double e_number = number_of(e[i]), b_number = number_of(b[i]);
+      if (std::isfinite(e_number) && std::isfinite(b_number)) continue;
+      add_special(args_, e_number, b_number, !has_bits_of(e[i], b[i]), first + i, *partial_, worst_);
+      e_finite[i] = b_finite[i] = T{};
+      --partial_->finite;
+    }
+    least_worst_ = below(worst_.least());
+    add_chunk(e_finite, b_finite, count, first);
+  }
+
+  // The sums of a chunk without differences.
+  HWY_NOINLINE void add_equal(const T* b_at) {
+    const DD dd;
+    hn::Vec<DD> magnitudes[kSumVectors], numbers[kSumVectors], squares[kSumVectors];
+    HWY_UNROLL(4) for (int v = 0; v < kSumVectors; ++v) magnitudes[v] = numbers[v] = squares[v] = hn::Zero(dd);
+    for (int64_t i = 0; i < kChunk; i += kStep) {
+      const Step b(b_at + i);
+      HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
+        const int v = j % kSumVectors;
+        const auto number = b.number(j);
+        magnitudes[v] = hn::Add(magnitudes[v], hn::Abs(number));
+        numbers[v] = hn::Add(numbers[v], number);
+        squares[v] = hn::MulAdd(number, number, squares[v]);
+      }
+    }
+    HWY_UNROLL(4) for (int v = 0; v < kSumVectors; ++v) {
+      add_lanes(kMagnitudes, v, magnitudes[v]);
+      for (const Sum sum : {kFound, kExpected}) add_lanes(sum, v, numbers[v]);
+      for (const Sum sum : {kFoundSquares, kExpectedSquares, kProducts}) add_lanes(sum, v, squares[v]);
+    }
+  }
+
+  // All sums of a chunk. Products of two numbers of fp32 are exact: fused or not, the sums are the same.
+  HWY_NOINLINE void add_sums(const T* e_at, const T* b_at) {
+    const DD dd;
+    hn::Vec<DD> sums[kSumCount][kSumVectors], max_error[kSumVectors];
+    HWY_UNROLL(4) for (int v = 0; v < kSumVectors; ++v) {
+      HWY_UNROLL(16) for (int sum = 0; sum < kSumCount; ++sum) sums[sum][v] = hn::Zero(dd);
+      max_error[v] = hn::Zero(dd);
+    }
+    for (int64_t i = 0; i < kChunk; i += kStep) {
+      // The next chunk, while this one is computed.
+      hwy::Prefetch(e_at + i + kChunk);
+      hwy::Prefetch(b_at + i + kChunk);
+      const Step e_step(e_at + i), b_step(b_at + i);
+      HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
+        const int v = j % kSumVectors;
+        const auto e = e_step.number(j), b = b_step.number(j), error = hn::Sub(e, b), size = hn::Abs(error);
+        sums[kMagnitudes][v] = hn::Add(sums[kMagnitudes][v], hn::Abs(b));
+        sums[kErrors][v] = hn::Add(sums[kErrors][v], size);
+        sums[kFound][v] = hn::Add(sums[kFound][v], e);
+        sums[kExpected][v] = hn::Add(sums[kExpected][v], b);
+        sums[kFoundSquares][v] = hn::MulAdd(e, e, sums[kFoundSquares][v]);
+        sums[kExpectedSquares][v] = hn::MulAdd(b, b, sums[kExpectedSquares][v]);
+        sums[kProducts][v] = hn::MulAdd(e, b, sums[kProducts][v]);
+        sums[kErrorSquares][v] = hn::Add(sums[kErrorSquares][v], hn::Mul(error, error));
+        sums[kErrorProducts][v] = hn::Add(sums[kErrorProducts][v], hn::Mul(error, b));
+        max_error[v] = hn::Max(max_error[v], size);
+      }
+    }
+    HWY_UNROLL(4) for (int v = 0; v < kSumVectors; ++v) {
+      HWY_UNROLL(16) for (int sum = 0; sum < kSumCount; ++sum) add_lanes(sum, v, sums[sum][v]);
+      maxima_.absolute = std::max(maxima_.absolute, hn::GetLane(hn::MaxOfLanes(dd, max_error[v])));
+    }
+  }
+
+  // Counts, distances and maxima of a chunk, and its wrong elements.
+  HWY_NOINLINE void add_errors(const T* e_at, const T* b_at, int64_t first) {
     const D d;
     const DI di;
     const DU du;
-    const DD dd;
-    const T* const found = reinterpret_cast<const T*>(args_.found.data);
-    const T* const expected = reinterpret_cast<const T*>(args_.expected.data);
     const bool by_bits = args_.options.bits != 0;
-    // The sums of steps that are not equal, and two of those that are.
-    hn::Vec<DD> sums[kSumCount][kSumVectors], equal[kSumVectors], equal_squares[kSumVectors];
-    HWY_UNROLL(4) for (int v = 0; v < kSumVectors; ++v) {
-      HWY_UNROLL(16) for (int sum = 0; sum < kSumCount; ++sum) sums[sum][v] = hn::Zero(dd);
-      equal[v] = equal_squares[v] = hn::Zero(dd);
-    }
     auto max_distance = hn::Zero(du);
-    size_t differing = 0, above = 0, below_count = 0, flushed = 0, same_values = 0, wrong = 0;
-    int64_t specials = 0;
-    uint32_t distances[kStep][kMoreUlp + 1] = {};
-    T tails[2][kStep];
-    for (int64_t i = begin; i < end; i += kStep) {
-      const T *e_at = found + i, *b_at = expected + i;
-      const auto count = static_cast<int>(std::min(kStep, end - i));
-      if (count < kStep) {
-        // Zeros in both are equal and add nothing.
-        std::memset(tails, 0, sizeof(tails));
-        std::memcpy(tails[0], e_at, static_cast<size_t>(count) * sizeof(T));
-        std::memcpy(tails[1], b_at, static_cast<size_t>(count) * sizeof(T));
-        e_at = tails[0];
-        b_at = tails[1];
-      }
-      Step e(e_at), b(b_at);
-      Masks special, differs;
-      find_specials<T>(e, b, special);
-      if (HWY_UNLIKELY(!hn::AllFalse(di, any_of(special)))) {
-        specials += add_specials(e_at, b_at, count, i, partial);
-        e.clear(special);
-        b.clear(special);
-      }
-      HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) differs[v] = hn::Ne(e.bits[v], b.bits[v]);
-      if (hn::AllFalse(di, any_of(differs))) {
-        HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
-          const int v = j % kSumVectors;
-          const auto number = b.number(j);
-          sums[kMagnitudes][v] = hn::Add(sums[kMagnitudes][v], hn::Abs(number));
-          equal[v] = hn::Add(equal[v], number);
-          equal_squares[v] = hn::MulAdd(number, number, equal_squares[v]);
-        }
-        continue;
-      }
-
-      // Products of two fp32 numbers are exact: fused or not, the sums are the same.
-      HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
-        const int v = j % kSumVectors;
-        const auto e_number = e.number(j), b_number = b.number(j), error = hn::Sub(e_number, b_number);
-        sums[kMagnitudes][v] = hn::Add(sums[kMagnitudes][v], hn::Abs(b_number));
-        sums[kErrors][v] = hn::Add(sums[kErrors][v], hn::Abs(error));
-        sums[kFound][v] = hn::Add(sums[kFound][v], e_number);
-        sums[kExpected][v] = hn::Add(sums[kExpected][v], b_number);
-        sums[kFoundSquares][v] = hn::MulAdd(e_number, e_number, sums[kFoundSquares][v]);
-        sums[kExpectedSquares][v] = hn::MulAdd(b_number, b_number, sums[kExpectedSquares][v]);
-        sums[kProducts][v] = hn::MulAdd(e_number, b_number, sums[kProducts][v]);
-        sums[kErrorSquares][v] = hn::Add(sums[kErrorSquares][v], hn::Mul(error, error));
-        sums[kErrorProducts][v] = hn::Add(sums[kErrorProducts][v], hn::Mul(error, b_number));
-      }
-
-      alignas(64) uint32_t step_distances[kStep];
+    size_t differing = 0, above = 0, same = 0, flushed = 0;
+    for (int64_t i = 0; i < kChunk; i += kStep) {
+      const Step e(e_at + i), b(b_at + i);
       hn::Mask<D> maybe_wrong[kVectors], maybe_maximum[kVectors], maybe_worst[kVectors];
       HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-        differing += hn::CountTrue(di, differs[v]);
+        const auto differs = hn::Ne(e.bits[v], b.bits[v]);
+        differing += hn::CountTrue(di, differs);
         above += hn::CountTrue(d, hn::Gt(e.value[v], b.value[v]));
-        below_count += hn::CountTrue(d, hn::Lt(e.value[v], b.value[v]));
-        flushed +=
-            hn::CountTrue(di, hn::And(hn::Eq(e.magnitude[v], hn::Zero(di)), hn::Gt(b.magnitude[v], hn::Zero(di))));
+        same += hn::CountTrue(d, hn::Eq(e.value[v], b.value[v]));
+        const auto is_zero = hn::Eq(e.magnitude[v], hn::Zero(di));
+        flushed += hn::CountTrue(di, hn::And(is_zero, hn::Gt(b.magnitude[v], hn::Zero(di))));
 
         const auto e_place = place_of(e.bits[v], e.magnitude[v]), b_place = place_of(b.bits[v], b.magnitude[v]);
         const auto distance = hn::ShiftRight<Format<T>::kShift>(
             hn::BitCast(du, hn::Sub(hn::Max(e_place, b_place), hn::Min(e_place, b_place))));
         max_distance = hn::Max(max_distance, distance);
-        same_values += hn::CountTrue(di, hn::Eq(e_place, b_place));
-        hn::Store(distance, du, step_distances + v * kStep / kVectors);
+        histogram_.add(distance, v);
 
         const auto error = hn::Abs(hn::Sub(e.value[v], b.value[v])), size = hn::Abs(b.value[v]);
-        const auto is_different = hn::RebindMask(d, differs[v]);
+        const auto is_different = hn::RebindMask(d, differs);
         const auto is_small = hn::Le(size, hn::Set(d, relative_from_));
-        const auto least_relative = hn::MulSub(hn::Set(d, bounds_.large), size, hn::Set(d, kUnderflow));
-        maybe_maximum[v] = hn::Or(hn::Gt(error, hn::Set(d, bounds_.absolute)),
-                                  hn::And(is_different, hn::Or(is_small, hn::Ge(error, least_relative))));
+        const auto least_relative = hn::MulSub(hn::Set(d, least_relative_), size, hn::Set(d, kUnderflow));
+        maybe_maximum[v] = hn::And(is_different, hn::Or(is_small, hn::Ge(error, least_relative)));
         const auto tolerance = hn::MulAdd(hn::Set(d, rtol_), size, hn::Set(d, atol_));
         maybe_wrong[v] = by_bits ? is_different : hn::And(is_different, hn::Ge(error, tolerance));
-        maybe_worst[v] = hn::And(maybe_wrong[v], hn::Ge(error, hn::Set(d, bounds_.worst)));
+        maybe_worst[v] = hn::And(maybe_wrong[v], hn::Ge(error, hn::Set(d, least_worst_)));
       }
-      HWY_UNROLL(16) for (int lane = 0; lane < kStep; ++lane) {
-        // bucket_of(), except that 0 is counted with the last.
-        ++distances[lane][kMoreUlp - std::countl_zero(step_distances[lane] - 1)];
-      }
+      histogram_.next_step();
       if (!hn::AllFalse(d, any_of(maybe_wrong))) {
-        if (!by_bits) wrong += count_wrong(e_at, b_at);
-        if (!hn::AllFalse(d, any_of(maybe_worst))) add_worst(e_at, b_at, count, i);
+        if (!by_bits) partial_->wrong += count_wrong(e_at + i, b_at + i);
+        if (!hn::AllFalse(d, any_of(maybe_worst))) add_worst(e_at + i, b_at + i, first + i);
       }
-      if (!hn::AllFalse(d, any_of(maybe_maximum))) raise_maxima(e_at, b_at);
+      if (!hn::AllFalse(d, any_of(maybe_maximum))) raise_maxima(e_at + i, b_at + i);
     }
-
-    partial.finite = end - begin - specials;
-    partial.differing += static_cast<int64_t>(differing);
-    partial.wrong += static_cast<int64_t>(by_bits ? differing : wrong);
-    partial.above = static_cast<int64_t>(above);
-    partial.below = static_cast<int64_t>(below_count);
-    partial.flushed = static_cast<int64_t>(flushed);
-    partial.max_ulp = hn::GetLane(hn::MaxOfLanes(du, max_distance));
-    for (const auto& lane : distances) {
-      for (size_t k = 1; k <= kMoreUlp; ++k) partial.histogram[k] += lane[k];
-    }
-    partial.histogram[kMoreUlp] -= static_cast<int64_t>(same_values);
-    for (int v = 0; v < kSumVectors; ++v) {
-      sums[kFound][v] = hn::Add(sums[kFound][v], equal[v]);
-      sums[kExpected][v] = hn::Add(sums[kExpected][v], equal[v]);
-      for (const Sum squares : {kFoundSquares, kExpectedSquares, kProducts}) {
-        sums[squares][v] = hn::Add(sums[squares][v], equal_squares[v]);
-      }
-    }
-    for (size_t sum = 0; sum < kSumCount; ++sum) partial.sums[sum] = total_of(sums[sum]);
-    partial.maxima = maxima_;
+    partial_->differing += static_cast<int64_t>(differing);
+    if (by_bits) partial_->wrong += static_cast<int64_t>(differing);
+    partial_->above += static_cast<int64_t>(above);
+    partial_->below += kChunk - static_cast<int64_t>(above + same);
+    partial_->flushed += static_cast<int64_t>(flushed);
+    partial_->max_ulp = std::max<uint64_t>(partial_->max_ulp, hn::GetLane(hn::MaxOfLanes(du, max_distance)));
   }
 
- private:
   // The place of a number among those of its format, times 2^kShift.
   static HWY_INLINE hn::Vec<DI> place_of(hn::Vec<DI> bits, hn::Vec<DI> magnitude) {
     const auto sign = hn::ShiftRight<31>(bits);
     return hn::Sub(hn::Xor(magnitude, sign), sign);
   }
 
-  static double total_of(const hn::Vec<DD>* sum) {
-    alignas(64) double lanes[kSumLanes];
-    for (int v = 0; v < kSumVectors; ++v) hn::Store(sum[v], DD(), lanes + v * kSumLanes / kSumVectors);
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-  }
-
-  // The functions below are called for few steps. They load these again, so that the others stay in registers.
-  struct Finite {
-    HWY_INLINE Finite(const T* e_at, const T* b_at) : e(e_at), b(b_at) {
-      Masks special;
-      find_specials<T>(e, b, special);
-      e.clear(special);
-      b.clear(special);
-    }
-    Step e, b;
-  };
-
-  struct Stored {
-    HWY_INLINE explicit Stored(const Step& step) {
-      for (int v = 0; v < kVectors; ++v) {
-        hn::Store(step.value[v], D(), value + v * kStep / kVectors);
-        hn::Store(step.bits[v], DI(), bits + v * kStep / kVectors);
-      }
-    }
-    alignas(64) float value[kStep];
-    alignas(64) int32_t bits[kStep];
-  };
-
-  // Returns the number of pairs that are not finite.
-  HWY_NOINLINE int64_t add_specials(const T* e_at, const T* b_at, int count, int64_t first, Partial& partial) {
-    const Stored e{Step(e_at)}, b{Step(b_at)};
-    int64_t specials = 0;
-    for (int k = 0; k < count; ++k) {
-      if (std::isfinite(e.value[k]) && std::isfinite(b.value[k])) continue;
-      ++specials;
-      add_special(args_, e.value[k], b.value[k], e.bits[k] != b.bits[k], first + k, partial, worst_);
-    }
-    bounds_.worst = below(worst_.least());
-    return specials;
-  }
-
-  HWY_NOINLINE size_t count_wrong(const T* e_at, const T* b_at) const {
+  HWY_INLINE void add_lanes(int sum, int v, hn::Vec<DD> addends) {
     const DD dd;
-    const Finite pairs(e_at, b_at);
+    double* const lanes = sums_[sum] + v * kSumLanes / kSumVectors;
+    hn::StoreU(hn::Add(hn::LoadU(dd, lanes), addends), dd, lanes);
+  }
+
+  HWY_NOINLINE int64_t count_wrong(const T* e_at, const T* b_at) const {
+    const DD dd;
+    const Step e(e_at), b(b_at);
     size_t wrong = 0;
     HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
-      const auto number = pairs.b.number(j), error = hn::Abs(hn::Sub(pairs.e.number(j), number));
+      const auto number = b.number(j), error = hn::Abs(hn::Sub(e.number(j), number));
       const auto tolerance =
           hn::Add(hn::Set(dd, args_.options.atol), hn::Mul(hn::Set(dd, args_.options.rtol), hn::Abs(number)));
       wrong += hn::CountTrue(dd, hn::Not(hn::Le(error, tolerance)));
     }
-    return wrong;
+    return static_cast<int64_t>(wrong);
   }
 
-  HWY_NOINLINE void add_worst(const T* e_at, const T* b_at, int count, int64_t first) {
-    const Finite pairs(e_at, b_at);
-    const Stored e(pairs.e), b(pairs.b);
-    for (int k = 0; k < count; ++k) {
-      const double number = b.value[k], error = std::abs(double{e.value[k]} - number);
-      const bool wrong = args_.options.bits != 0 ? e.bits[k] != b.bits[k] : args_.exceeds(error, number);
+  HWY_NOINLINE void add_worst(const T* e, const T* b, int64_t first) {
+    if (worst_.is_full() && !has_larger_error(e, b, worst_.least())) return;
+    for (int k = 0; k < kStep; ++k) {
+      const double number = number_of(b[k]), error = std::abs(number_of(e[k]) - number);
+      const bool wrong = args_.options.bits != 0 ? !has_bits_of(e[k], b[k]) : args_.exceeds(error, number);
       if (wrong) worst_.add(error, first + k);
     }
-    bounds_.worst = below(worst_.least());
+    least_worst_ = below(worst_.least());
+  }
+
+  HWY_INLINE static bool has_larger_error(const T* e_at, const T* b_at, double least) {
+    const DD dd;
+    const Step e(e_at), b(b_at);
+    auto largest = hn::Zero(dd);
+    HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
+      largest = hn::Max(largest, hn::Abs(hn::Sub(e.number(j), b.number(j))));
+    }
+    return !hn::AllFalse(dd, hn::Gt(largest, hn::Set(dd, least)));
   }
 
   HWY_NOINLINE void raise_maxima(const T* e_at, const T* b_at) {
     const DD dd;
-    const Finite pairs(e_at, b_at);
     const auto zero = hn::Zero(dd);
-    auto absolute = zero, relative = zero, large = zero, small = zero;
+    const Step e(e_at), b(b_at);
+    auto relative = zero, large = zero, small = zero;
     HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
-      const auto number = pairs.b.number(j), size = hn::Abs(number);
-      const auto error = hn::Abs(hn::Sub(pairs.e.number(j), number));
+      const auto number = b.number(j), size = hn::Abs(number), error = hn::Abs(hn::Sub(e.number(j), number));
       const auto is_large = hn::Gt(size, hn::Set(dd, args_.relative_from));
       const auto ratio = hn::IfThenZeroElse(hn::Eq(error, zero),
                                             hn::Div(error, hn::Add(size, hn::Set(dd, args_.options.epsilon))));
-      absolute = hn::Max(absolute, error);
       relative = hn::Max(relative, ratio);
       large = hn::Max(large, hn::IfThenElseZero(is_large, ratio));
       small = hn::Max(small, hn::IfThenZeroElse(is_large, error));
@@ -373,19 +427,21 @@ class TaskMeasure {
     const auto raise = [&](double& maximum, hn::Vec<DD> lanes) {
       maximum = std::max(maximum, hn::GetLane(hn::MaxOfLanes(dd, lanes)));
     };
-    raise(maxima_.absolute, absolute);
     raise(maxima_.relative, relative);
     raise(maxima_.large, large);
     raise(maxima_.small, small);
-    bounds_.absolute = below(maxima_.absolute);
-    bounds_.large = below(maxima_.large);
+    least_relative_ = below(maxima_.large);
   }
 
   const MeasureArgs& args_;
   WorstElements worst_;
   Maxima maxima_;
-  Bounds bounds_;
+  // Smaller errors raise no maximum and are not kept; the first is relative to numbers above relative_from_.
+  float least_relative_ = 0, least_worst_ = 0;
   float rtol_, atol_, relative_from_;
+  Partial* partial_ = nullptr;
+  Histogram histogram_;
+  double sums_[kSumCount][kSumLanes];
 };
 
 template <class T>

@@ -15,8 +15,8 @@ std::string pattern_of(Context& context, const Operands& operands, std::span<con
   const Hits hits = find_hits(problem);
   if (std::string text = permutation(problem, hits); !text.empty()) return text;
   std::string text = location(problem, hits);
-  if (std::string common = common_trait(hits); !common.empty()) return text + "; " + common;
-  if (std::string scaled = factor(problem, hits); !scaled.empty()) return text + "; " + scaled;
+  if (std::string common = common_trait(problem, hits); !common.empty()) return text + "; " + common;
+  if (std::string scaled = factor(problem); !scaled.empty()) return text + "; " + scaled;
   return text;
 }
 

@@ -299,6 +299,17 @@ TEST(CaseCommands, DiffOfRawFiles) {
   const std::string output = ::testing::internal::GetCapturedStdout();
   EXPECT_THAT(output, HasSubstr("diff1 0.0455"));
   EXPECT_THAT(output, HasSubstr("[1, 2]"));
+  EXPECT_THAT(output, HasSubstr("  max absolute     1\n"));
+  EXPECT_THAT(output, HasSubstr("0: 5, 1048577 to 2097152: 1\n"));
+  command.rtol = 0.1;
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(diff_command(command), kFailed);
+  command.atol = 0.3;
+  EXPECT_EQ(diff_command(command), kPassed);
+  command.atol = -1;
+  EXPECT_THROW(diff_command(command), CallFailed);
+  ::testing::internal::GetCapturedStdout();
+  command.rtol = command.atol = std::nullopt;
   EXPECT_THROW(diff_command({path + "/a", path + "/c"}), Problem);
   command.shape = {4};
   EXPECT_THROW(diff_command(command), Problem);

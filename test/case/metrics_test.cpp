@@ -1,4 +1,4 @@
-// The metrics and both verdicts; how reports describe the distribution of wrong elements, and which they show.
+// Both verdicts on the metrics, and the wrong elements that reports show. test/compare/ tests the figures.
 #include "case/metrics.h"
 
 #include <gtest/gtest.h>
@@ -97,55 +97,11 @@ TEST(CaseMetrics, Bits) {
   EXPECT_FALSE(passes(0x7FC00001, 0x7FC00002, true));
 }
 
-// Errors, and squares of numbers, beyond the range of double.
-TEST(CaseMetrics, SumsDoNotOverflow) {
-  const Data<double> data{{1.5e308, 1e200, -1.5e308}, {-1.5e308, 1e200, 1.5e308}};
-  for (const Metric metric : {Metric::kDiff1, Metric::kDiff2, Metric::kDiff3}) {
-    EXPECT_EQ(data.judge(metric, 2).value, "2");
-    EXPECT_TRUE(data.judge(metric, 2).passed);
-  }
-}
-
 // Thresholds of a file do not admit wrong integers.
 TEST(CaseMetrics, IntegersAreExact) {
   const Data<int32_t> data{{1000000, 5}, {1000001, 5}};
   EXPECT_FALSE(judge(data.results(), {{Metric::kDiff1, 0.1}}, Verdict::kStrict).back().passed);
   EXPECT_TRUE(data.judge(Metric::kDiff1, 0.1, Verdict::kUpstream).passed);
-}
-
-// How the elements at wrong positions (batch, y, x, channel) are distributed.
-TEST(CaseErrors, Distributions) {
-  struct Position {
-    int64_t b, y, x, c;
-  };
-  using P = const Position&;
-  const std::pair<const char*, bool (*)(P)> distributions[] = {
-      {"everything, 1344 of all 1344 elements", [](P) { return true; }},
-      {"one channel: 3 of 16 (dim 3), 84 of its 84 elements", [](P p) { return p.c == 3; }},
-      // A channel of which only the occupied cells are wrong.
-      {"one channel: 3 of 16 (dim 3), 28 of its 84 elements",
-       [](P p) { return p.c == 3 && (p.x + p.y) % 3 == 0; }},
-      {"one batch: 1 of 2 (dim 0), 672 of its 672 elements", [](P p) { return p.b == 1; }},
-      {"a tile: [1:2, 0:2, 5:7, 0:8], 32 of its 32 elements",
-       [](P p) { return p.b == 1 && p.y < 2 && p.x >= 5 && p.c < 8; }},
-      {"every 4th channel from 1 (dim 3), 336 of their 336 elements", [](P p) { return p.c % 4 == 1; }},
-      {"3 of 16 indices of channel: 1, 2, 9 (dim 3), 252 of their 252 elements",
-       [](P p) { return p.c == 1 || p.c == 2 || p.c == 9; }},
-      {"4 of 16 indices of channel: 4 to 7 (dim 3), 336 of their 336 elements",
-       [](P p) { return p.c >= 4 && p.c < 8; }},
-      {"one element", [](P p) { return p.b == 0 && p.y == 1 && p.x == 2 && p.c == 3; }},
-      {"a few elements: 2",
-       [](P p) { return p.b + p.y == 0 && ((p.x == 6 && p.c == 4) || (p.x == 0 && p.c == 5)); }},
-      {"scattered: 9.1 % of all elements, in no pattern",
-       [](P p) { return (p.b * 7919 + p.y * 104729 + p.x * 1299709 + p.c * 15485863) % 11 == 0; }},
-  };
-  for (const auto& [text, is_wrong] : distributions) {
-    std::vector<int64_t> wrong;
-    for (int64_t i = 0; i < 2 * 6 * 7 * 16; ++i) {
-      if (is_wrong({i / (6 * 7 * 16), i / (7 * 16) % 6, i / 16 % 7, i % 16})) wrong.push_back(i);
-    }
-    EXPECT_EQ(distribution_of(wrong, {2, 6, 7, 16}, {"batch", "y", "x", "channel"}), text);
-  }
 }
 
 TEST(CaseErrors, WorstElementsFirst) {

@@ -356,6 +356,24 @@ TEST(CompareFigures, AreTheSameBitsAtEveryThreadCount) {
   }
 }
 
+// This test runs on each of them.
+TEST(CompareFigures, AreTheSameBitsOnEveryInstructionSet) {
+  std::mt19937 random(1);
+  std::vector<float> e(100000), b(100000);
+  for (size_t i = 0; i < e.size(); ++i) {
+    b[i] = static_cast<float>(random()) * 0x1p-31F - 1;
+    e[i] = b[i] + static_cast<float>(random()) * 0x1p-50F;
+  }
+  const auto dims = std::vector<int64_t>{100000};
+  const auto figures =
+      Compared(DenseTensor::of(MLUOP_DTYPE_FLOAT, dims, e), DenseTensor::of(MLUOP_DTYPE_FLOAT, dims, b))
+          .difference();
+  EXPECT_EQ(figures.diff1, 0x1.fd4ea8f25e04fp-19);
+  EXPECT_EQ(figures.diff2, 0x1.fde8ce9c23ce8p-19);
+  EXPECT_EQ(figures.pcc, 0x1.fffffffffc06fp-1);
+  EXPECT_EQ(figures.factor_residual, 0x1.fde8b403c7af2p-19);
+}
+
 TEST(CompareFigures, OfNoElements) {
   const DenseTensor empty{MLUOP_DTYPE_FLOAT, {3, 0, 2}, {}};
   const Compared compared(empty, empty);

@@ -18,9 +18,9 @@ A file of several tensors that has features [N, C] and indices [N, 1 + dims] (ba
 nothing else but spatial_shape and batch_size, is a sparse tensor: rows are joined by coordinate.
 """
 _EPILOG = """
-Metrics: at most their threshold have to be diff1, diff2, diff3, diff3_1, diff3_2, diff4,
-max_absolute, max_relative, max_ulp; at least theirs cosine, pcc. Without a threshold: allclose (no
-element is wrong), bits (the same bits).
+Metrics that pass up to their threshold: diff1, diff2, diff3, diff3_1, diff3_2, diff4,
+max_absolute, max_relative, max_ulp. Metrics that pass from their threshold on: cosine, pcc.
+Without a threshold: allclose (no element is wrong), bits (no element has other bits).
 
 Exit status: 0 equal, 1 different, 2 cannot be compared.
 """

@@ -52,7 +52,7 @@ def read(path: str | os.PathLike[str], raw: RawFormat) -> Any:
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Makes an exception a ValueError that names the file; OSError does."""
+    """Turns exceptions into ValueError with the path, which OSError has."""
     try:
         yield
     except OSError:

@@ -100,7 +100,7 @@ class Comparison:
         worst: the wrong elements with the largest errors.
         pattern: how the wrong elements are distributed; "" if there are none.
         sites: of sparse tensors.
-        children: by their names, of containers. missing, extra: names in only expected, only found.
+        children: of containers, by name. missing, extra: names that only expected, only found has.
         notes: further findings, a line each, such as a filter layout that makes both equal.
         error: why the two cannot be compared, within a container; "" if they can.
     """

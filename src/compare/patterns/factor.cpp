@@ -27,8 +27,8 @@ struct FactorArgs {
 // Work items: blocks.
 void verify_factor(const FactorArgs& args, int64_t begin, int64_t end, Task&) {
   const Operands& operands = args.problem.operands;
-  // Integers are rounded, or their fractions dropped.
-  const double relative = roundings(operands.found.dtype), absolute = is_floating(operands.found.dtype) ? 0 : 1;
+  // Integers are rounded.
+  const double relative = roundings(operands.found.dtype), absolute = is_floating(operands.found.dtype) ? 0 : 0.5;
   bool holds = true;
   for (int64_t block = begin; holds && block < end; ++block) {
     if (args.problem.measured.wrong_in_block[static_cast<size_t>(block)] == 0) continue;
@@ -42,11 +42,12 @@ void verify_factor(const FactorArgs& args, int64_t begin, int64_t end, Task&) {
 
 }  // namespace
 
-std::string factor(const Problem& problem, const Hits& hits) {
+std::string factor(const Problem& problem) {
   constexpr int64_t kSeveral = 4;
-  const Pair largest = pair_of(problem.operands, hits.largest, hits.largest);
-  const double factor = largest.e / largest.b;
-  if (hits.count < kSeveral || !std::isfinite(factor) || factor == 0) return "";
+  // Its b is the largest, if the errors are a multiple of b.
+  const mluOpOmpWrongElement_t& worst = problem.measured.worst.front();
+  const double factor = worst.found / worst.expected;
+  if (problem.wrong() < kSeveral || !std::isfinite(factor) || factor == 0) return "";
   FirstBadItem first_bad;
   launch(problem.context, "verify_factor", problem.task_dim(), Evenly{block_count(problem.operands)},
          RangeKernel<FactorArgs>(verify_factor), {problem, factor, first_bad});

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "compare/patterns/hits.h"
+#include "compare/patterns/problem.h"
 
 namespace mluop::compare {
 
 // "each is 2 times what is expected"; "" unless it holds for every wrong element, of which there are several, up
 // to a few roundings.
-std::string factor(const Problem& problem, const Hits& hits);
+std::string factor(const Problem& problem);
 
 }  // namespace mluop::compare

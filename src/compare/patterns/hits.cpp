@@ -23,9 +23,6 @@ double least_normal(mluOpDataType_t dtype) {
 struct TaskHits {
   std::vector<int64_t> borders;
   uint32_t traits = kAllTraits;
-  double largest = -1;  // |b|
-  int64_t largest_at = 0;
-  int64_t count = 0;
 };
 
 struct HitArgs {
@@ -71,15 +68,11 @@ void find_in_blocks(const HitArgs& args, int64_t begin, int64_t end, Task& task)
   const std::span<const int64_t> dims = problem.dims;
   TaskHits& found = args.tasks[static_cast<size_t>(task.taskId)];
   for (int64_t block = begin; block < end; ++block) {
+    if (!args.locates && found.traits == 0) return;
     if (problem.measured.wrong_in_block[static_cast<size_t>(block)] == 0) continue;
     for_each_wrong(problem.operands, block, [&](int64_t i, const Pair& pair) {
-      ++found.count;
       if (found.traits != 0) found.traits = traits_of(problem.operands.found.dtype, pair, found.traits);
-      if (std::isfinite(pair.b) && std::abs(pair.b) > found.largest) {
-        found.largest = std::abs(pair.b);
-        found.largest_at = i;
-      }
-      if (!args.locates) return true;
+      if (!args.locates) return found.traits != 0;
       size_t border = 0;
       int64_t rest = i;
       for (size_t dim = dims.size(); dim-- > 0;) {
@@ -113,21 +106,15 @@ Hits find_hits(const Problem& problem) {
   for (TaskHits& task : tasks) task.borders.resize(borders);
   launch(problem.context, "find_hits", task_dim, Evenly{block_count(problem.operands)},
          RangeKernel<HitArgs>(find_in_blocks), {problem, locates, hits.bits, tasks});
-  double largest = -1;
   hits.borders.resize(borders);
   for (const TaskHits& task : tasks) {
     hits.traits &= task.traits;
-    hits.count += task.count;
-    if (task.largest > largest) {
-      largest = task.largest;
-      hits.largest = task.largest_at;
-    }
     for (size_t border = 0; border < borders; ++border) hits.borders[border] += task.borders[border];
   }
   return hits;
 }
 
-std::string common_trait(const Hits& hits) {
+std::string common_trait(const Problem& problem, const Hits& hits) {
   // Numbers such as 1 and 0.5 are values of every type.
   constexpr int64_t kEnough = 8;
   constexpr std::pair<Trait, const char*> kTexts[] = {
@@ -142,7 +129,8 @@ std::string common_trait(const Hits& hits) {
   };
   for (const auto& [trait, text] : kTexts) {
     const bool is_rounding = trait == kIsHalf || trait == kIsBFloat16;
-    if ((hits.traits & trait) != 0 && (!is_rounding || hits.count >= kEnough)) return text;
+    if ((hits.traits & trait) == 0 || (is_rounding && problem.wrong() < kEnough)) continue;
+    return trait == kIsOneUlp && !is_floating(problem.operands.found.dtype) ? "each is off by 1" : text;
   }
   return "";
 }

@@ -32,15 +32,13 @@ struct Hits {
   std::vector<std::vector<uint64_t>> bits;  // of each dimension
   // The wrong elements by the set of dimensions, of 3 and more indices, whose first or last index they have.
   std::vector<int64_t> borders;
-  uint32_t traits;      // of all wrong elements
-  int64_t largest = 0;  // the wrong element whose b is the largest finite magnitude
-  int64_t count = 0;
+  uint32_t traits;  // of all wrong elements
 };
 
 // If all are wrong, without indices and borders.
 Hits find_hits(const Problem& problem);
 
 // "each is NaN"; "" if the wrong elements have nothing in common.
-std::string common_trait(const Hits& hits);
+std::string common_trait(const Problem& problem, const Hits& hits);
 
 }  // namespace mluop::compare

@@ -99,14 +99,16 @@ inline Pair pair_of(const Operands& operands, int64_t found, int64_t expected) {
 // Calls visit(i, pair) for the wrong elements of a block, as long as it returns true.
 template <class Visit>
 void for_each_wrong(const Operands& operands, int64_t block, const Visit& visit) {
-  PairChunk chunk;
+  // Most groups of few wrong elements are the same bytes.
+  constexpr int64_t kGroup = 64;
+  PairChunk group;
   const int64_t end = std::min((block + 1) * kBlockElements, operands.count);
-  for (int64_t first = block * kBlockElements; first < end; first += kChunk) {
-    const int64_t count = std::min(kChunk, end - first);
+  for (int64_t first = block * kBlockElements; first < end; first += kGroup) {
+    const int64_t count = std::min(kGroup, end - first);
     if (are_same(operands.found, operands.expected, first, count)) continue;
-    chunk.read(operands, first, first, count);
+    group.read(operands, first, first, count);
     for (int64_t i = 0; i < count; ++i) {
-      const Pair pair = chunk[i];
+      const Pair pair = group[i];
       if (is_wrong(operands, pair) && !visit(first + i, pair)) return;
     }
   }
