@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 import mluop_omp
 from mluop_omp import _arrays, _library
+from mluop_omp.comparison import _engine
 
 ROOT = Path(__file__).resolve().parents[2]
 HANDLES = r"\b(mluOpHandle_t|mluOp\w*Descriptor_t|mluOpOmpComparison_t)\b"
@@ -44,6 +46,30 @@ def test_declarations_are_those_of_the_headers():
 
 
 @pytest.mark.parametrize(
+    ("name", "structure"),
+    [
+        ("mluOpOmpCompareOptions_t", _engine._Options),
+        ("mluOpOmpDifference_t", _engine._Difference),
+        ("mluOpOmpWrongElement_t", _engine._WrongElement),
+    ],
+)
+def test_structures_are_those_of_the_header(name, structure):
+    types = {"double": ctypes.c_double, "int": ctypes.c_int, "int64_t": ctypes.c_int64}
+    (body,) = re.findall(rf"typedef struct \{{([^{{}}]*)\}} {name};", header())
+    fields = []
+    for declaration in filter(None, map(str.strip, body.split(";"))):
+        declared, names = (
+            declaration.rsplit("* ", 1) if "*" in declaration else declaration.split(" ", 1)
+        )
+        fields += [(each.strip(), types.get(declared)) for each in names.split(",")]
+    for (field, declared), (own, own_type) in zip(fields, structure._fields_):
+        assert field.partition("[")[0] == own
+        assert declared in (None, own_type, getattr(own_type, "_type_", None)), field
+    assert len(fields) == len(structure._fields_)
+    assert f"MLUOP_OMP_ULP_BUCKETS {_engine._ULP_BUCKETS}\n" in header()
+
+
+@pytest.mark.parametrize(
     ("prefix", "values"),
     [
         ("MLUOP_STATUS_", {status.name: status.value for status in mluop_omp.Status}),
@@ -58,8 +84,6 @@ def test_enumerators_are_those_of_the_headers(prefix, values):
 
 
 def test_element_types_have_the_sizes_of_the_library():
-    import ctypes
-
     size = ctypes.c_size_t()
     for name, code in _arrays.DTYPES.items():
         _library.require(_library.functions.mluOpGetSizeOfDataType(code, ctypes.byref(size)))
