@@ -46,6 +46,7 @@ from mluop_omp.points import (
     three_interpolate_backward,
     three_nn,
 )
+from mluop_omp.runs import Run, RunComparison, compare_runs, record, recording
 from mluop_omp.sparse_conv import (
     indice_conv,
     indice_conv_backward_data,
@@ -64,6 +65,8 @@ __all__ = [
     "Comparison",
     "FILTER_LAYOUTS",
     "MluOpError",
+    "Run",
+    "RunComparison",
     "SparseSites",
     "Status",
     "__version__",
@@ -72,6 +75,7 @@ __all__ = [
     "box_iou_rotated",
     "boxes_overlap_bev",
     "compare",
+    "compare_runs",
     "convert_filters",
     "dynamic_scatter",
     "dynamic_scatter_backward",
@@ -97,6 +101,8 @@ __all__ = [
     "points_in_boxes",
     "points_in_boxes_all",
     "points_in_boxes_part",
+    "record",
+    "recording",
     "release_memory",
     "soft_nms",
     "three_interpolate",

@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return parsed.run(parsed)
     except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
-        print(f"{parser.prog}: {error or 'out of memory'}", file=sys.stderr)
+        message = compare.printable(str(error)) or "out of memory"
+        print(f"{parser.prog}: {message}", file=sys.stderr)
         return 2
 
 

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # Pages whose blocks run one after another in one folder.
-WALK_THROUGHS = ("compare",)
+WALK_THROUGHS = ("compare", "record")
 PAGES = "".join(
     page.read_text()
     for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"))

@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mluop_omp.comparison import _files, compare
+from mluop_omp.comparison import Comparison, _files, compare
+from mluop_omp.runs import _command as runs
 
 _DESCRIPTION = """
 Compares FOUND with EXPECTED: .npy, .npz, .pt, .pth, .safetensors, raw elements (.bin, .raw, or any
 other name if --dtype is given), or folders of such files, which are matched by relative name.
+Of two runs of a model, files of mluop_omp.record, shows the first module that differs.
 A file of several tensors that has features [N, C] and indices [N, 1 + dims] (batch first), and
 nothing else but spatial_shape and batch_size, is a sparse tensor: rows are joined by coordinate.
 """
@@ -59,6 +61,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--shape", metavar="D,D,...", type=_extents, help="shape of raw files; default: one row"
     )
+    runs.add_arguments(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON")
     parser.set_defaults(run=run)
 
@@ -90,12 +93,29 @@ _names.__name__, _extents.__name__ = "names", "shape"
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
+    if runs.applies(arguments):
+        result, is_comparable = runs.compare(arguments), True
+    else:
+        result = _compare_files(arguments)
+        is_comparable = result.comparable
+    print(printable(str(result)))
+    if arguments.json is not None:
+        Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
+    return 2 if not is_comparable else 0 if result.equal else 1
+
+
+def printable(text: str) -> str:
+    """Replaces what controls a terminal, or what it cannot print, in names that files contain."""
+    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
+
+
+def _compare_files(arguments: argparse.Namespace) -> Comparison:
     dtype, shape = arguments.dtype, arguments.shape
     formats = [_files.RawFormat(name, shape) for name in (dtype, arguments.expected_dtype or dtype)]
     found, expected = (
         _files.read(path, raw) for path, raw in zip((arguments.found, arguments.expected), formats)
     )
-    result = compare(
+    return compare(
         *_of_one_kind(found, expected),
         rtol=arguments.rtol,
         atol=arguments.atol,
@@ -103,8 +123,3 @@ def run(arguments: argparse.Namespace) -> int:
         worst=arguments.worst,
         axes=arguments.axes,
     )
-    # Names in files may have characters that control a terminal, or that it cannot print.
-    print("".join(each if each.isprintable() or each == "\n" else "?" for each in str(result)))
-    if arguments.json is not None:
-        Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
-    return 2 if not result.comparable else 0 if result.equal else 1

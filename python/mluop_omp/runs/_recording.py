@@ -1,0 +1,146 @@
+"""Recording the calls of the modules of a PyTorch model in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+from mluop_omp import _requirements
+from mluop_omp.runs import _sampling
+from mluop_omp.runs._writer import RunWriter
+
+if TYPE_CHECKING:
+    import torch
+
+_MAX_BYTES = 2**30
+
+
+def record(
+    model: torch.nn.Module,
+    inputs: Any,
+    path: str | os.PathLike[str],
+    *,
+    gradients: bool = False,
+    loss: Callable[[Any], torch.Tensor] | None = None,
+    state: bool = True,
+    modules: str | None = None,
+    max_bytes: int = _MAX_BYTES,
+    seed: int = 0,
+) -> Any:
+    """Runs a model and records the outputs of all its modules, as `recording` does.
+
+    Args:
+        model: runs as it is: in its mode, on its device, under the caller's torch.no_grad and
+            torch.autocast.
+        inputs: the arguments of the model: a tuple of positional ones, a dict of those with
+            names, or the only one.
+        path: the file to write.
+        gradients: also records the gradients of the loss. The `grad` of parameters is neither read
+            nor changed.
+        loss: a function of the outputs that returns a scalar; None: the sum of all outputs of
+            floating-point numbers that require a gradient.
+        state, modules, max_bytes, seed: see `recording`.
+
+    Returns:
+        The outputs of the model.
+
+    Raises:
+        ValueError: as `recording` does; no output requires a gradient.
+        TypeError, OSError: as `recording` does.
+
+    Source: docs/record.md defines the file.
+    """
+    args = inputs if isinstance(inputs, tuple) else () if isinstance(inputs, dict) else (inputs,)
+    kwargs = inputs if isinstance(inputs, dict) else {}
+    options = {"state": state, "modules": modules, "max_bytes": max_bytes, "seed": seed}
+    with recording(model, path, gradients=gradients, **options):
+        outputs = model(*args, **kwargs)
+        if gradients:
+            from mluop_omp.runs._recorder import differentiate
+
+            differentiate(model, inputs, outputs if loss is None else loss(outputs))
+    return outputs
+
+
+@contextlib.contextmanager
+def recording(
+    model: torch.nn.Module,
+    path: str | os.PathLike[str],
+    *,
+    gradients: bool = False,
+    state: bool = True,
+    modules: str | None = None,
+    max_bytes: int = _MAX_BYTES,
+    seed: int = 0,
+) -> Iterator[None]:
+    """Records the inputs and outputs of the modules of a model that are called in the block.
+
+    Modules, inputs and results are not changed; the file contains the values at the time of the
+    call, as .npy files and JSON in a zip file. An exception removes what has been written; an
+    earlier file of the name stays until the end of the block. Tensors are copied to the host one at
+    a time.
+
+    Hooks record the calls, from any thread, of the modules that exist at the beginning of the
+    block. Modules of torch.jit have no hooks; calls that torch.utils.checkpoint repeats are not
+    recorded again.
+
+    Args:
+        model: a torch.nn.Module. Modules that are shared are recorded under their first name.
+        path: the file to write.
+        gradients: also records the gradients that backward passes in the block compute of
+            parameters, inputs and outputs.
+        state: also records parameters and buffers, as they are when a module is first called.
+        modules: a regular expression of the whole names of modules to record, such as
+            r"backbone\\..*"; None: all. The name of the model is "".
+        max_bytes: the largest size of the file. A tensor that is larger than its share, the bytes
+            that are left for the tensors to come, is sampled.
+        seed: chooses the sample: at least 0, less than 2^64. Runs of the same seed have the same
+            elements of a tensor, and the same sites of sparse tensors in rows of any order, as many
+            as the smaller sample has.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        TypeError: model is not a torch.nn.Module; a tensor is one of torch.func or torch.vmap.
+        ValueError: a module is compiled by torch.compile; modules matches no module, or only those
+            of torch.jit; seed is out of range; max_bytes is less than what the descriptions of the
+            calls take.
+        OSError: the file cannot be written.
+        ImportError: PyTorch is not installed.
+
+    Source: docs/record.md defines the file.
+    """
+    _requirements.require("torch")
+    import torch
+
+    from mluop_omp.runs._recorder import Recorder, require_eager
+
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"model is of type {type(model).__name__}, expected torch.nn.Module")
+    if not 0 <= operator.index(seed) < _sampling.SEEDS:
+        raise ValueError(f"seed is {seed}, expected at least 0 and less than 2^64")
+    require_eager(model)
+    # An output of each module, and an input that is no output of another one; their gradients.
+    count = 2 * len(list(model.modules()))
+    parameters, buffers = len(list(model.parameters())), len(list(model.buffers()))
+    count += (count + parameters if gradients else 0) + (parameters + buffers if state else 0)
+    writer = RunWriter(Path(path), type(model).__qualname__, seed, operator.index(max_bytes), count)
+    try:
+        options = {"state": state, "gradients": gradients, "modules": modules}
+        recorder = Recorder(model, writer, **options)
+        try:
+            recorder.install()
+            yield
+        finally:
+            recorder.remove()
+        if recorder.failure is not None:
+            raise recorder.failure
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise

@@ -1,0 +1,344 @@
+"""Reading the file of a run, which may come from anywhere."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mluop_omp.runs import _sampling
+from mluop_omp.runs._writer import DESCRIPTION, FORMAT, VERSION
+
+# What zipfile, json and numpy raise for damaged files.
+_DAMAGES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
+# The dtypes that are recorded as another one.
+_STORED_AS = {"bfloat16": "uint16", "complex32": "complex64"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Value:
+    """A tensor that a call takes or returns, by names of recorded tensors.
+
+    Attributes:
+        tensor: a dense tensor, or the features of a sparse one.
+        indices: the sites of a sparse tensor.
+        spatial_shape, batch_size: of a sparse tensor, where known.
+        inferred: whether it is a dense tensor that has as many rows as an earlier sparse tensor,
+            whose sites these are.
+    """
+
+    tensor: str
+    indices: str | None = None
+    spatial_shape: tuple[int, ...] | None = None
+    batch_size: int | None = None
+    inferred: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A call of a module. Calls are in the order in which they return.
+
+    Attributes:
+        module: the name in the model; "" is the model itself.
+        number: how many calls of the module began before.
+        kind: the class of the module.
+        inputs, outputs: by path: names and positions within arguments and results.
+        state: of the first call of a module, its own parameters and buffers by name.
+    """
+
+    module: str
+    number: int
+    kind: str
+    inputs: dict[str, Value]
+    outputs: dict[str, Value]
+    state: dict[str, Value]
+
+
+@dataclasses.dataclass(frozen=True)
+class Gradient:
+    """A gradient that a backward pass computed. They are in the order of their computation.
+
+    Attributes:
+        value: the gradient.
+        backward: how many gradients of the same tensor were computed before.
+        parameter: the name of a parameter, or None.
+        module, call, of, path: the call, "input" or "output", and the path of another tensor.
+    """
+
+    value: Value
+    backward: int
+    parameter: str | None = None
+    module: str = ""
+    call: int = 0
+    of: str = ""
+    path: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """What a run has of a tensor.
+
+    Attributes:
+        name: the name of the tensor, that of the member of the file without .npy.
+        dtype: the name of its dtype. The elements of bfloat16 are recorded as uint16.
+        shape: the shape of the whole tensor.
+        count: of a sample of elements, how many are drawn; else None.
+        limit, checksum: of a sample of sites, the hash below which sites are recorded, and the sum
+            of the hashes of all; else None.
+        has_values: False if the tensor had no memory.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    count: int | None = None
+    limit: int | None = None
+    checksum: int | None = None
+    has_values: bool = True
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class Run:
+    """The file of a run that `mluop_omp.record` has written.
+
+    Attributes:
+        path: that of the file.
+        model: the class of the model.
+        seed: that of the samples.
+        calls, gradients: what was recorded.
+        tensors: the recorded tensors by their names; `array()` reads one.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Raises ValueError if the file is not that of a run, OSError if it cannot be opened."""
+        self.path = os.fspath(path)
+        with _errors(self.path):
+            # Held open until the run is closed.
+            self._zip = zipfile.ZipFile(self.path)  # noqa: SIM115
+        try:
+            with _errors(self.path):
+                self._read()
+        except BaseException:
+            self._zip.close()
+            raise
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._zip.close()
+
+    def array(self, name: str) -> np.ndarray:
+        """Returns the recorded elements of a tensor: of a sample, elements [K] or rows [K, ...].
+
+        Raises ValueError if the file is damaged, KeyError if it has no tensor of this name.
+        """
+        recorded = self.tensors[name]
+        with _errors(self.path):
+            array = self._array(f"{name}.npy")
+            expected = _STORED_AS.get(recorded.dtype, recorded.dtype)
+            if not recorded.dtype.startswith("float8") and array.dtype.name != expected:
+                raise _Invalid(f"{name}.npy has dtype {array.dtype}, expected {expected}")
+            if recorded.count is not None:
+                if recorded.count > 2 * array.size:
+                    raise _Invalid(f"{name}.npy has {array.size} of {recorded.count} elements")
+                indices = _sampling.elements(self.seed, recorded.count, recorded.size)
+                shape: tuple[int, ...] = indices.shape
+            elif recorded.limit is not None:
+                shape = (len(array) if array.ndim else -1, *recorded.shape[1:])
+            else:
+                shape = recorded.shape
+            if array.shape != shape:
+                raise _Invalid(f"{name}.npy has shape {list(array.shape)}, expected {list(shape)}")
+            return array
+
+    def _array(self, member: str) -> np.ndarray:
+        size = self._zip.getinfo(member).file_size
+        # The most that members which are compressed can hold.
+        if size > 1100 * os.path.getsize(self.path):
+            raise _Invalid(f"{member} has {size} bytes, more than the file can hold")
+        with self._zip.open(member) as stream:
+            version = np.lib.format.read_magic(stream)
+            if version == (1, 0):
+                shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+            elif version == (2, 0):
+                shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)
+            else:
+                raise _Invalid(f"{member} has version {version} of .npy, expected 1.0 or 2.0")
+            if dtype.kind not in "biufc":
+                raise _Invalid(f"{member} has dtype {dtype}, expected numbers")
+            bytes_of = math.prod(shape) * dtype.itemsize
+            # Before memory is allocated for elements that the file does not have.
+            if bytes_of != size - stream.tell():
+                raise _Invalid(f"{member} has {size} bytes, which does not fit shape {list(shape)}")
+            array = np.empty(bytes_of, np.uint8)
+            view, filled = memoryview(array), 0
+            while filled < bytes_of:
+                read = stream.readinto(view[filled : filled + 2**24])  # type: ignore[attr-defined]
+                if not read:
+                    raise _Invalid(f"{member} is truncated")
+                filled += read
+            stream.read(1)  # the checksum
+            array = array.view(dtype).reshape(shape, order="F" if fortran else "C")
+            return array.astype(dtype.newbyteorder("="), copy=False)
+
+    def _read(self) -> None:
+        if DESCRIPTION not in self._zip.namelist():
+            raise _Invalid(
+                f"has no {DESCRIPTION}, expected a file that mluop_omp.record has written"
+            )
+        members = set(self._zip.namelist())
+        try:
+            text = json.loads(self._zip.read(DESCRIPTION))
+        except (UnicodeDecodeError, RecursionError) as error:
+            raise _Invalid(f"{DESCRIPTION} is no JSON: {error}") from None
+        head = _Object(text, DESCRIPTION)
+        if head.get("format", str) != FORMAT:
+            raise _Invalid(f"{DESCRIPTION} has format {text['format']!r}, expected {FORMAT!r}")
+        if head.get("version", int) != VERSION:
+            raise _Invalid(f"has version {text['version']} of the format, expected {VERSION}")
+        self.model = head.get("model", str)
+        self.seed = _number(head.get("seed", str), 10, f"{DESCRIPTION}: seed")
+        self.tensors = {}
+        for item in head.objects("tensors"):
+            recorded = _recorded(item)
+            if recorded.has_values and f"{recorded.name}.npy" not in members:
+                raise _Invalid(f"has no {recorded.name}.npy, which {item.where} names")
+            self.tensors[recorded.name] = recorded
+        self.calls = tuple(self._call(item) for item in head.objects("calls"))
+        self.gradients = tuple(self._gradient(item) for item in head.objects("gradients"))
+
+    def _call(self, item: _Object) -> Call:
+        inputs, outputs, state = (
+            {each.get("path", str): self._value(each) for each in item.objects(part)}
+            if part != "state" or part in item.members
+            else {}
+            for part in ("inputs", "outputs", "state")
+        )
+        kind, number = item.get("class", str), item.get("call", int)
+        return Call(item.get("module", str), number, kind, inputs, outputs, state)
+
+    def _gradient(self, item: _Object) -> Gradient:
+        value, backward = self._value(item), item.get("backward", int)
+        if "parameter" in item.members:
+            return Gradient(value, backward, parameter=item.get("parameter", str))
+        texts = (item.get(name, str) for name in ("module", "of", "path"))
+        module, of, path = texts
+        return Gradient(value, backward, None, module, item.get("call", int), of, path)
+
+    def _value(self, item: _Object) -> Value:
+        tensor = item.get("tensor", str)
+        indices = item.get("indices", str) if "indices" in item.members else None
+        for name in (tensor, indices):
+            if name is not None and name not in self.tensors:
+                raise _Invalid(f"{item.where} names the tensor {name!r}, which is not described")
+        if indices is not None:
+            features, sites = self.tensors[tensor], self.tensors[indices]
+            if features.limit != sites.limit or len(sites.shape) != 2:
+                raise _Invalid(f"{item.where} has features and indices of different samples")
+            if features.shape[:1] != sites.shape[:1]:
+                raise _Invalid(
+                    f"{item.where} has features {list(features.shape)} and indices "
+                    f"{list(sites.shape)}, expected as many rows of both"
+                )
+        shape = item.integers("spatial_shape") if "spatial_shape" in item.members else None
+        batch = item.get("batch_size", int) if "batch_size" in item.members else None
+        return Value(tensor, indices, shape, batch, item.members.get("inferred") is True)
+
+
+def is_run(path: str | os.PathLike[str]) -> bool:
+    """Returns whether a file claims to be that of a run."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return DESCRIPTION in file.namelist()
+    except (OSError, zipfile.BadZipFile, ValueError):
+        return False
+
+
+class _Invalid(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def _errors(path: str) -> Iterator[None]:
+    """Raises ValueError that names the file for what a damaged file causes."""
+    try:
+        yield
+    except _Invalid as error:
+        raise ValueError(f"{path} {error}") from None
+    except _DAMAGES as error:
+        raise ValueError(f"{path} is damaged or not a run: {error}") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Object:
+    """An object of JSON, and where it is."""
+
+    members: dict[str, Any]
+    where: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.members, dict):
+            raise _Invalid(f"{self.where} is {type(self.members).__name__}, expected an object")
+
+    def get(self, name: str, kind: type) -> Any:
+        value = self.members.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            found = "missing" if value is None else repr(value)[:80]
+            raise _Invalid(f"{self.where}: {name} is {found}, expected {kind.__name__}")
+        return value
+
+    def objects(self, name: str) -> list[_Object]:
+        values = self.get(name, list)
+        return [_Object(each, f"{self.where}: {name}[{k}]") for k, each in enumerate(values)]
+
+    def integers(self, name: str) -> tuple[int, ...]:
+        values = self.get(name, list)
+        if not all(type(each) is int and 0 <= each < 2**63 for each in values):
+            raise _Invalid(f"{self.where}: {name} is {values!r:.80}, expected sizes")
+        return tuple(values)
+
+
+def _number(text: str, base: int, where: str) -> int:
+    """Returns a number of 64 bits, which are texts in JSON, whose numbers are doubles elsewhere."""
+    try:
+        number = int(text, base)
+    except ValueError:
+        number = -1
+    if not 0 <= number < 2**64:
+        raise _Invalid(f"{where} is {text!r}, expected a number of 64 bits")
+    return number
+
+
+def _recorded(item: _Object) -> Recorded:
+    name, dtype, shape = item.get("name", str), item.get("dtype", str), item.integers("shape")
+    if "sample" not in item.members:
+        return Recorded(name, dtype, shape)
+    sample = _Object(item.members["sample"], f"{item.where}: sample")
+    if "values" in sample.members:
+        return Recorded(name, dtype, shape, has_values=False)
+    if "count" in sample.members:
+        count = sample.get("count", int)
+        if not 0 < count <= max(math.prod(shape), 1):
+            raise _Invalid(f"{sample.where}: count is {count}, expected 1 to {math.prod(shape)}")
+        return Recorded(name, dtype, shape, count)
+    limit, checksum = (
+        _number(sample.get(part, str), 16, f"{sample.where}: {part}")
+        for part in ("limit", "checksum")
+    )
+    return Recorded(name, dtype, shape, None, limit, checksum)

@@ -1,0 +1,181 @@
+"""The tensors in what a module takes and returns."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+# Objects of other classes, such as the samples of mmdetection3d, contain tensors in attributes.
+_MAX_DEPTH = 12
+_WITHOUT_TENSORS = (
+    *(str, bytes, type, torch.nn.Module, torch.device, torch.dtype, types.ModuleType),
+    *(types.FunctionType, types.BuiltinFunctionType, types.MethodType),
+)
+# By dtypes that NumPy lacks: one that holds all values.
+_WIDER = {
+    **{f"float8_{kind}": "float32" for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz")},
+    "complex32": "complex64",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class SparseLeaf:
+    """A sparse tensor: features [N, ...] of sites [N, 1 + dims].
+
+    inferred: whether it is a dense tensor of as many rows as an earlier sparse tensor has.
+    """
+
+    features: Any
+    indices: Any
+    spatial_shape: list[int] | None = None
+    batch_size: int | None = None
+    inferred: bool = False
+
+
+class Source:
+    """A tensor to record. Elements are copied to the memory of the host as they are read.
+
+    Attributes:
+        dtype: the name that NumPy or PyTorch has for it.
+        shape: the shape.
+        itemsize: bytes of an element in the file.
+        has_values: False for tensors without memory, such as those of the device "meta".
+    """
+
+    def __init__(self, tensor: Any) -> None:
+        if isinstance(tensor, Tensor):
+            tensor = _strided(tensor.detach())
+            self.dtype = str(tensor.dtype).partition(".")[2]
+        else:
+            tensor = np.asarray(tensor)
+            self.dtype = tensor.dtype.name
+        self.shape = tuple(tensor.shape)
+        self.has_values = not getattr(tensor, "is_meta", False)
+        self._tensor = tensor
+        wider = _WIDER.get(self.dtype)
+        self.itemsize = np.dtype(wider).itemsize if wider else tensor.dtype.itemsize
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def read(self) -> np.ndarray:
+        return self._host(self._tensor)
+
+    def elements(self, indices: np.ndarray) -> np.ndarray:
+        """Returns elements [K] by their indices in the flattened tensor."""
+        return self._host(self._tensor.reshape(-1)[self._index(indices)])
+
+    def rows(self, indices: np.ndarray) -> np.ndarray:
+        """Returns rows [K, ...]."""
+        return self._host(self._tensor[self._index(indices)])
+
+    def _index(self, indices: np.ndarray) -> Any:
+        if isinstance(self._tensor, Tensor):
+            return torch.from_numpy(indices).to(self._tensor.device)
+        return indices
+
+    def _host(self, values: Any) -> np.ndarray:
+        if isinstance(values, Tensor):
+            values = values.cpu().resolve_conj().resolve_neg().contiguous()
+            if self.dtype in _WIDER:
+                values = values.to(getattr(torch, _WIDER[self.dtype]))
+            elif self.dtype == "bfloat16":
+                return values.view(torch.int16).numpy().view(np.uint16)
+            values = values.numpy()
+        values = np.asarray(values, values.dtype.newbyteorder("="))
+        return np.ascontiguousarray(values).reshape(values.shape)
+
+
+def _strided(tensor: Tensor) -> Tensor:
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        raise TypeError("a tensor of torch.func or torch.vmap has no elements that can be recorded")
+    if tensor.is_quantized:
+        return tensor.dequantize()
+    return tensor if tensor.layout is torch.strided else tensor.to_dense()
+
+
+def leaves(value: Any, path: str = "", parents: tuple[int, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Yields the tensors in a value with their paths: names and positions, joined by dots.
+
+    A tensor is one of PyTorch, an array of numbers of NumPy, a number, a sequence of numbers, or a
+    SparseLeaf. Members of containers, dataclasses and other objects follow in their order.
+    """
+    if value is None or isinstance(value, _WITHOUT_TENSORS):
+        return
+    if isinstance(value, Tensor):
+        yield from _tensors(value, path)
+        return
+    sparse = _sparse(value)
+    if sparse is not None:
+        yield path, sparse
+        return
+    if isinstance(value, (bool, int, float, np.ndarray, np.generic)) or _is_numbers(value):
+        array = np.asarray(value)
+        if array.dtype.kind in "biufc":
+            yield path, array
+        return
+    if id(value) in parents or len(parents) == _MAX_DEPTH:
+        return
+    for name, member in _members(value):
+        below = f"{path}.{name}" if path else str(name)
+        yield from leaves(member, below, (*parents, id(value)))
+
+
+def _tensors(tensor: Tensor, path: str) -> Iterator[tuple[str, Any]]:
+    if tensor.is_nested:
+        yield from leaves(list(tensor.unbind()), path)
+    elif tensor.layout is torch.sparse_coo and tensor.sparse_dim() > 1:
+        sites = tensor.detach() if tensor.is_coalesced() else tensor.detach().coalesce()
+        shape = list(tensor.shape[: tensor.sparse_dim()])
+        yield path, SparseLeaf(sites.values(), sites.indices().T, shape[1:], shape[0])
+    else:
+        yield path, tensor
+
+
+def _sparse(value: Any) -> SparseLeaf | None:
+    """Returns the sparse tensor of spconv, mmcv, MinkowskiEngine, torchsparse or this package."""
+    if isinstance(value, (Mapping, list, tuple)):
+        return None
+    for names in (("features", "indices"), ("feats", "coords"), ("F", "C")):
+        features, indices = (getattr(value, name, None) for name in names)
+        if not isinstance(features, Tensor) or not isinstance(indices, Tensor):
+            continue
+        is_sites = indices.dim() == 2 and not indices.is_floating_point()
+        if is_sites and features.dim() >= 1 and len(features) == len(indices):
+            shape, batch_size = (getattr(value, n, None) for n in ("spatial_shape", "batch_size"))
+            shape = _integers(shape)
+            batch = _integers([batch_size])
+            return SparseLeaf(features, indices, shape, batch[0] if batch else None)
+    return None
+
+
+def _integers(values: Any) -> list[int] | None:
+    try:
+        return [int(value) for value in values]
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_numbers(value: Any) -> bool:
+    return (
+        isinstance(value, (list, tuple))
+        and bool(value)
+        and all(isinstance(each, (bool, int, float)) for each in value)
+    )
+
+
+def _members(value: Any) -> list[tuple[Any, Any]]:
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return list(zip(value._fields, value))
+    if isinstance(value, (list, tuple)):
+        return list(enumerate(value))
+    return list(getattr(value, "__dict__", {}).items())
