@@ -12,12 +12,17 @@ namespace mluop::cases {
 
 inline constexpr int kPassed = 0, kFailed = 1, kInvalid = 2;
 
+// The part `index`, from 1, of the cases of a run.
+struct Shard {
+  size_t index = 1, count = 1;
+};
+
 struct RunCommand {
   std::vector<std::string> paths;    // files, and folders with cases at any depth
   std::vector<std::string> filters;  // globs of paths or file names; empty: all
   RunOptions options;
   std::string junit, json;
-};
+  Shard shard = {};
   std::string resume = {};  // the JSON report of an interrupted run
   int jobs = 0;             // cases at a time, each in a process of its own; 0: one by one, in this process
 };

@@ -80,9 +80,26 @@ class Commands {
         ->type_name("GLOB")
         ->allow_extra_args(false);
     add_run_options(*command);
-    command->add_option("--repeat", run_.options.repeat, "Print latency and efficiencies of N calls")
+    CLI::Option* repeat =
+        command->add_option("--repeat", run_.options.repeat, "Print latency and efficiencies of N calls")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1000000).description(""));
+    command
+        ->add_option("--jobs", run_.jobs,
+                     "Run N cases at a time, each in a process of its own with OMP_NUM_THREADS threads;\n"
+                     "a process that crashes is a failure of its case. Output and reports keep the order")
         ->type_name("N")
-        ->check(CLI::Range(1, 1000000).description(""));
+        ->check(CLI::Range(1, 1024).description(""))
+        ->excludes(repeat);
+    command
+        ->add_option("--shard", shard_,
+                     "Run part K of N: each Nth case from the Kth on, in the order of the whole run")
+        ->type_name("K/N");
+    command
+        ->add_option("--resume", run_.resume,
+                     "Keep what passed according to the --json report of an interrupted run with the same\n"
+                     "options, and run the rest; a missing FILE keeps nothing. May be the FILE of --json")
+        ->type_name("FILE");
     command->add_flag("--bits", run_.options.bits,
                       "Require the bits of stated results, except of sums by atomics");
     command->add_option("--junit", run_.junit, "Write a report in JUnit XML, at the end of the run")
@@ -97,7 +114,12 @@ class Commands {
                      "Write the outputs as raw files, DIR/<folder>/<file name>.<algorithm>.<tensor>.bin;\n"
                      "<folder>: of the case, in the innermost folder that contains all FILE and DIR")
         ->type_name("DIR");
-    command->callback([this] { chosen_ = [this] { return run_command(run_); }; });
+    command->callback([this] {
+      chosen_ = [this] {
+        if (!shard_.empty()) run_.shard = shard_of(shard_);
+        return run_command(run_);
+      };
+    });
   }
 
   void add_run_options(CLI::App& command) {
@@ -177,6 +199,15 @@ class Commands {
       fail({}, "invalid " + what + " '" + option + "': expected " + expected);
     }
     return value;
+  }
+
+  static Shard shard_of(const std::string& text) {
+    const std::string expected = "K/N with K from 1 to N";
+    const size_t slash = text.find('/');
+    const std::string count = slash == text.npos ? "" : text.substr(slash + 1);
+    const int64_t K = number_of(text, text.substr(0, slash), "shard", expected, 1);
+    const int64_t N = number_of(text, count, "shard", expected, K);
+    return {static_cast<size_t>(K), static_cast<size_t>(N)};
   }
 
   void add_export() {
@@ -269,7 +300,7 @@ class Commands {
   ExportCommand export_;
   ImportCommand import_;
   ReduceCommand reduce_;
-  std::string algorithm_, verdict_ = "strict", format_, results_;
+  std::string algorithm_, verdict_ = "strict", shard_, format_, results_;
   std::vector<std::string> sizes_, parameters_, shapes_, layouts_;
 };
 
