@@ -8,8 +8,8 @@
 
 namespace mluop::cases {
 
-// Throws Problem if an input is missing, or has a type or a number of dimensions that no generated case has, and if
-// the shape of an output does not follow from inputs and parameters.
+// Throws Problem if an input is missing, or has a type or a number of dimensions that no generated case has, and
+// if the shape of an output does not follow from inputs and parameters.
 Case assemble(const std::string& folder, const FolderSettings& settings);
 
 }  // namespace mluop::cases

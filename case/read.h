@@ -20,8 +20,8 @@ Format format_of(const std::string& file);
 Case parse_case(const std::string& contents, Format format, const std::string& file);
 Case read_case(const std::string& file);
 
-// The parameters of an operator from texts: numbers, names of enumerators, and for lists any number of them. Others
-// have the defaults of the schema. Throws Problem that names the parameter.
+// The parameters of an operator from texts: numbers, names of enumerators, and for lists any number of them.
+// Others have the defaults of the schema. Throws Problem that names the parameter.
 Parameters parse_parameters(const Operator& op, const std::map<std::string, std::vector<std::string>>& texts,
                             const Place& place);
 

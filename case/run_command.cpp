@@ -192,6 +192,7 @@ int run_command(const RunCommand& command) {
     outcomes.add(position, outcome);
   };
   if (command.jobs > 0) {
+    if (!positions.empty()) outcomes.show(files[positions.front()]);
     run_jobs(files, positions, options, static_cast<size_t>(command.jobs),
              [&](size_t position, const std::vector<Outcome>& of_case) {
                for (const Outcome& outcome : of_case) add(position, outcome);

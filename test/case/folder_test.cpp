@@ -427,7 +427,7 @@ TEST(CaseFolder, RefusalsByHand) {
   expect_refusal(query, "xyz_.npy: ball_query has no tensor 'xyz_', expected some of new_xyz, xyz, idx");
 }
 
-// Headers as other writers have them: versions 2.0 and 3.0, other spaces, quotes and order, long integers of Python 2.
+// Headers of other writers: versions 2.0 and 3.0, other spaces, quotes and order, long integers of Python 2.
 TEST(CaseFolder, HeadersOfOtherWriters) {
   const std::string file = empty_folder() + "/x.npy";
   for (const std::string text : {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), }",
