@@ -18,7 +18,9 @@ namespace mluop::cases {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+// To write, and to read: objects of the former copy their members, by recursion, as they grow.
+using OrderedJson = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 constexpr const char* kDescription = "case.json";
 constexpr int64_t kVersion = 1;
@@ -70,13 +72,13 @@ class FolderWriter {
     fs::create_directories(folder_, error);
     if (error) fail({}, "cannot create " + folder_.string() + ": " + error.message());
     std::string text = "{\n \"version\": " + std::to_string(kVersion) + ",\n";
-    const auto add = [&](const char* key, const Json& value) {
+    const auto add = [&](const char* key, const OrderedJson& value) {
       text += " \"" + std::string(key) + "\": " + value.dump() + ",\n";
     };
     add("operator", case_.op_name);
     add("parameters", parameters(true));
     add("defaults", parameters(false));
-    Json criteria = Json::array();
+    OrderedJson criteria = OrderedJson::array();
     for (const Criterion& criterion : case_.criteria) {
       criteria.push_back({{"metric", name_of(criterion.metric)}, {"threshold", number(criterion.threshold)}});
     }
@@ -89,10 +91,12 @@ class FolderWriter {
 
  private:
   // JSON has no infinity or NaN: their names.
-  static Json number(double value) { return std::isfinite(value) ? Json(value) : Json(std::to_string(value)); }
+  static OrderedJson number(double value) {
+    return std::isfinite(value) ? OrderedJson(value) : OrderedJson(std::to_string(value));
+  }
 
-  Json parameters(bool present) const {
-    Json json = Json::object();
+  OrderedJson parameters(bool present) const {
+    OrderedJson json = OrderedJson::object();
     for (const Parameter& parameter : case_.parameters.all) {
       if (parameter.present != present || (!present && parameter.kind == Parameter::Kind::kText)) continue;
       switch (parameter.kind) {
@@ -114,11 +118,11 @@ class FolderWriter {
   }
 
   // Writes the elements of a tensor.
-  Json description(const Tensor& tensor, bool is_output) const {
-    Json json = {{"id", tensor.id},
-                 {"dtype", dtype_name(tensor.dtype)},
-                 {"shape", tensor.dims},
-                 {"layout", layout_name(tensor.layout)}};
+  OrderedJson description(const Tensor& tensor, bool is_output) const {
+    OrderedJson json = {{"id", tensor.id},
+                        {"dtype", dtype_name(tensor.dtype)},
+                        {"shape", tensor.dims},
+                        {"layout", layout_name(tensor.layout)}};
     if (!tensor.strides.empty()) json["strides"] = tensor.strides;
     if (tensor.is_null()) return json;
     size_t i = 0;
@@ -218,7 +222,9 @@ class Value {
 
   [[noreturn]] void expected(const std::string& what) const {
     constexpr size_t kShown = 40;
-    cases::fail(place_, "found " + json_.dump().substr(0, kShown) + ", expected " + what);
+    // Lists may be nested more deeply than dump() can recurse.
+    const std::string found = json_.is_structured() ? json_.is_array() ? "a list" : "an object" : json_.dump();
+    cases::fail(place_, "found " + found.substr(0, kShown) + ", expected " + what);
   }
 
  private:

@@ -295,6 +295,11 @@ void replace(const std::string& file, const std::string& from, const std::string
   write_file(file, text.replace(position, from.size(), to));
 }
 
+std::string nested_lists() {
+  constexpr size_t kDepth = 200000;
+  return std::string(kDepth, '[') + std::string(kDepth, ']');
+}
+
 // Bytes of a header of version 1.0 with this dictionary.
 std::string header(std::string text) {
   text.resize((text.size() + 10 + 63) / 64 * 64 - 10, ' ');
@@ -334,6 +339,9 @@ TEST(CaseFolder, Refusals) {
       {"criterion", json("\"criteria\": []", "\"criteria\": [{\"metric\":\"diff9\",\"threshold\":0}]"),
        "criteria[0].metric: found \"diff9\", expected diff1"},
       {"no id", json("\"id\":\"xyz\"", "\"i\":\"xyz\""), "inputs[1]: id is missing"},
+      {"deep lists",
+       [](const std::string& path) { replace(path + "/case.json", "\"ball_query\"", nested_lists()); },
+       "operator: found a list, expected a text"},
       {"cut JSON", [](const std::string& path) { fs::resize_file(path + "/case.json", 99); }, "parse error"},
       {"empty", xyz(""), "xyz.npy: is truncated"},
       {"other file", xyz(elements), "is not a file of numpy.save"},

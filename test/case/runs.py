@@ -177,12 +177,14 @@ def test_killed_resumed_run(run):
     report = run.path("x.json")
     for jobs in ([], ["--jobs", "2"]):
         run.run(*files, "--json", report)
-        for _ in range(2):
-            with run.start(pipe, *files, "--json", report, "--resume", report, *jobs) as process:
+        for target in (report, report, run.path("new.json")):
+            with run.start(pipe, *files, "--json", target, "--resume", report, *jobs) as process:
                 line = process.stdout.readline()
                 assert line.startswith("2 of 3 cases passed"), line
                 time.sleep(0.1)
                 process.kill()
+            contents = open(target).read()
+            assert all(is_passed(contents, file) for file in files), contents
     os.remove(pipe)
     shutil.copy(files[0], pipe)
     assert "2 of 3 cases passed" in run.run(pipe, *files, "--json", report, "--resume", report)
