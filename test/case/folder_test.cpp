@@ -431,8 +431,15 @@ TEST(CaseFolder, RefusalsByHand) {
   array("idx.results", "<i4", {2, 4, 1});
   expect_refusal(query, "idx.results.npy: is not a file of idx, expected idx.npy");
   fs::remove(folder + "/idx.results.npy");
+  const FolderSettings huge{.op = "masked_im2col_forward",
+                            .parameters = {{"kernel_h", {"2147483647"}}, {"kernel_w", {"2147483647"}}}};
   array("xyz_", "<i4", {1});
   expect_refusal(query, "xyz_.npy: ball_query has no tensor 'xyz_', expected some of new_xyz, xyz, idx");
+  fs::remove_all(folder);
+  fs::create_directory(folder);
+  array("feature", "<f4", {1, 8, 2, 2});
+  for (const char* name : {"mask_h_idx", "mask_w_idx"}) array(name, "<i4", {3});
+  expect_refusal(huge, "a product of them exceeds");
 }
 
 // Headers of other writers: versions 2.0 and 3.0, other spaces, quotes and order, long integers of Python 2.
