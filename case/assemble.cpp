@@ -20,6 +20,10 @@ constexpr std::string_view kInitial = ".initial", kResult = ".result";
 // The arrays of a folder by tensor, and by tensor with .initial or .result.
 using Arrays = std::map<std::string, NpyArray>;
 
+std::string file_of(const std::string& folder, const std::string& name) {
+  return (fs::path(folder) / (name + ".npy")).string();
+}
+
 std::vector<std::string> names_of(const Operator& op) {
   std::vector<std::string> names;
   for (const TensorRule& rule : op.tensors) names.push_back(rule.id);
@@ -40,7 +44,7 @@ Arrays read_arrays(const std::string& folder, const Operator& op) {
   }
   Arrays arrays;
   for (const std::string& name : names) {
-    const std::string file = (fs::path(folder) / (name + ".npy")).string();
+    const std::string file = file_of(folder, name);
     const size_t dot = name.find('.');
     const std::string suffix = dot == name.npos ? "" : name.substr(dot);
     const TensorRule& rule = rule_of(op, name.substr(0, dot), {file});
@@ -210,21 +214,70 @@ void check_parameters(const Parameters& stated, const Parameters& fitted) {
   }
 }
 
+void check_inputs(const std::string& folder, const Arrays& arrays, const Operator& op,
+                  const std::vector<Case>& examples) {
+  for (const TensorRule& rule : op.tensors) {
+    if (!rule.is_read()) continue;
+    const std::string file = file_of(folder, rule.id);
+    if (const auto array = arrays.find(rule.id); array != arrays.end()) {
+      check_input(file, array->second, rule.id, examples);
+    } else if (!rule.is_optional) {
+      fail({file}, "is missing, an input of " + op.name);
+    }
+  }
+}
+
+// The shapes of outputs that the settings or the arrays state.
+std::map<std::string, Dims> stated_shapes(const Case& the_case, const Operator& op, const std::string& folder,
+                                          const Arrays& arrays, const FolderSettings& settings) {
+  for (const auto& [id, dims] : settings.shapes) {
+    if (rule_of(op, id, {}).is_read())
+      fail({}, id + " is an input of " + op.name + ", whose file states the shape");
+  }
+  std::map<std::string, Dims> shapes = settings.shapes;
+  for (const Tensor& output : the_case.outputs) {
+    for (const std::string& name : {output.id, output.id + std::string(kInitial)}) {
+      const auto found = arrays.find(name);
+      if (found == arrays.end()) continue;
+      const NpyArray& array = found->second;
+      if (array.dtype != output.dtype) {
+        fail({file_of(folder, name)}, "holds " + std::string(dtype_name(array.dtype)) + ", expected " +
+                                          std::string(dtype_name(output.dtype)));
+      }
+      const Dims& expected = shapes.emplace(output.id, array.dims).first->second;
+      if (expected != array.dims) {
+        fail({file_of(folder, name)}, "has shape " + text_of(array.dims) + ", expected " + text_of(expected));
+      }
+    }
+  }
+  return shapes;
+}
+
+// The results of outputs, their contents before the call, and the contents of inputs after it, as far as there are
+// arrays of them.
+void set_contents(Case& the_case, const std::string& folder, const Arrays& arrays) {
+  for (Tensor& output : the_case.outputs) {
+    const auto result = arrays.find(output.id), initial = arrays.find(output.id + std::string(kInitial));
+    if (result != arrays.end()) output.elements = inline_elements(result->second);
+    if (initial != arrays.end()) output.initial = inline_elements(initial->second);
+  }
+  for (Tensor& input : the_case.inputs) {
+    const auto result = arrays.find(input.id + std::string(kResult));
+    if (result == arrays.end()) continue;
+    if (result->second.dtype != input.dtype || result->second.dims != input.dims) {
+      fail({file_of(folder, result->first)}, "differs from " + input.id + " in type or shape");
+    }
+    input.result = inline_elements(result->second);
+  }
+}
+
 }  // namespace
 
 Case assemble(const std::string& folder, const FolderSettings& settings) {
   const Operator& op = operator_of(settings.op, {});
-  const auto file = [&](const std::string& name) { return (fs::path(folder) / (name + ".npy")).string(); };
   const Arrays arrays = read_arrays(folder, op);
   const std::vector<Case> examples = examples_of(op);
-  for (const TensorRule& rule : op.tensors) {
-    if (!rule.is_read()) continue;
-    if (const auto array = arrays.find(rule.id); array != arrays.end()) {
-      check_input(file(rule.id), array->second, rule.id, examples);
-    } else if (!rule.is_optional) {
-      fail({file(rule.id)}, "is missing, an input of " + op.name);
-    }
-  }
+  check_inputs(folder, arrays, op, examples);
   const Parameters parameters = parse_parameters(op, settings.parameters, {});
   const Case* example = closest(examples, arrays, op, parameters);
   if (example == nullptr) {
@@ -239,48 +292,14 @@ Case assemble(const std::string& folder, const FolderSettings& settings) {
     input.dims = arrays.at(input.id).dims;
     input.elements = inline_elements(arrays.at(input.id));
   }
-  std::map<std::string, Dims> shapes;
-  for (const auto& [id, dims] : settings.shapes) {
-    if (!rule_of(op, id, {}).is_written() || rule_of(op, id, {}).is_read()) {
-      fail({}, id + " is an input of " + op.name + ", whose shape its file states");
-    }
-    shapes[id] = dims;
-  }
   for (Tensor& output : result.outputs) {
     output.elements = {};
     output.initial.reset();
-    for (const std::string& name : {output.id, output.id + std::string(kInitial)}) {
-      const auto array = arrays.find(name);
-      if (array == arrays.end()) continue;
-      if (array->second.dtype != output.dtype) {
-        fail({file(name)}, "holds " + std::string(dtype_name(array->second.dtype)) + ", expected " +
-                               std::string(dtype_name(output.dtype)));
-      }
-      const auto [shape, is_new] = shapes.emplace(output.id, array->second.dims);
-      if (shape->second != array->second.dims) {
-        fail({file(name)}, "has shape " + text_of(array->second.dims) + ", expected " + text_of(shape->second));
-      }
-    }
   }
   set_layouts(result, settings.layouts);
-  shape_outputs(result, op, shapes);
+  shape_outputs(result, op, stated_shapes(result, op, folder, arrays, settings));
   check_parameters(parameters, result.parameters);
-  for (Tensor& output : result.outputs) {
-    if (const auto array = arrays.find(output.id); array != arrays.end()) {
-      output.elements = inline_elements(array->second);
-    }
-    if (const auto array = arrays.find(output.id + std::string(kInitial)); array != arrays.end()) {
-      output.initial = inline_elements(array->second);
-    }
-  }
-  for (Tensor& input : result.inputs) {
-    const auto array = arrays.find(input.id + std::string(kResult));
-    if (array == arrays.end()) continue;
-    if (array->second.dtype != input.dtype || array->second.dims != input.dims) {
-      fail({file(array->first)}, "differs from " + input.id + " in type or shape");
-    }
-    input.result = inline_elements(array->second);
-  }
+  set_contents(result, folder, arrays);
   return result;
 }
 

@@ -10,6 +10,9 @@
 
 namespace mluop::cases {
 
+inline constexpr const char* kFolderDescription = "case.json";
+inline constexpr int64_t kFolderVersion = 1;
+
 enum class FolderFormat { kNpy, kRaw };
 
 // The results of outputs that a folder holds.
