@@ -106,8 +106,8 @@ void check_input(const std::string& file, const NpyArray& array, const std::stri
   }
 }
 
-// The example with the inputs' types and numbers of dimensions, and with as many of the values of parameters as
-// there is one. null: there is none.
+// The example whose inputs have the types and numbers of dimensions of the arrays, and of these the one whose
+// parameters agree most. null: there is none.
 const Case* closest(const std::vector<Case>& examples, const Arrays& arrays, const Operator& op,
                     const Parameters& parameters) {
   const Case* best = nullptr;
@@ -177,11 +177,11 @@ void shape_outputs(Case& the_case, const Operator& op, const std::map<std::strin
     if (shape == stated.end()) {
       if (shapes[i] != others[i]) {
         fail({the_case.file}, "the shape of " + output.id + ", of " + std::to_string(shapes[i].size()) +
-                                  " dimensions, does not follow from the inputs: state it");
+                                  " dimensions, does not follow from the inputs: --shape " + output.id + "=N,...");
       }
     } else if (differ(shape->second, shapes[i], rule_of(op, output.id, {}).free_dims)) {
       fail({the_case.file}, "the shape of " + output.id + " is " + text_of(shape->second) + ", expected " +
-                                text_of(shapes[i]) + " of these inputs and parameters");
+                                text_of(shapes[i]) + " for these inputs and parameters");
     }
     output.dims = shape == stated.end() ? shapes[i] : shape->second;
     byte_count(output);

@@ -116,6 +116,14 @@ class Outcomes {
   // After the last outcome of a case.
   void end(size_t position) { close(position, State::kEnded); }
 
+  // The positions of the cases that have not ended.
+  std::vector<size_t> open() const {
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < state_.size(); ++i) {
+      if (state_[i] == State::kOpen) positions.push_back(i);
+    }
+    return positions;
+  }
   std::vector<Outcome> all() const {
     std::vector<Outcome> outcomes;
     for (const auto& each : of_case_) outcomes.insert(outcomes.end(), each.begin(), each.end());
@@ -147,6 +155,20 @@ class Outcomes {
   size_t closed_ = 0, next_ = 0;
 };
 
+// Keeps the outcomes of the cases that have passed according to a report.
+void keep_passed(const std::string& report, const RunOptions& options, const std::vector<std::string>& files,
+                 Outcomes& outcomes) {
+  const PastRun past(report, options);
+  size_t kept = 0;
+  for (size_t i = 0; i < files.size(); ++i) {
+    std::vector<Outcome> passed = past.passed(files[i]);
+    if (passed.empty()) continue;
+    outcomes.keep(i, std::move(passed));
+    ++kept;
+  }
+  std::cout << kept << " of " << files.size() << " cases passed according to " << report << '\n' << std::flush;
+}
+
 }  // namespace
 
 int run_command(const RunCommand& command) {
@@ -158,23 +180,8 @@ int run_command(const RunCommand& command) {
   if (!options.save_output.empty()) options.save_root = common_folder(command.paths);
 
   Outcomes outcomes(files.size());
-  std::vector<size_t> positions;
-  if (!command.resume.empty()) {
-    const PastRun past(command.resume, options);
-    for (size_t i = 0; i < files.size(); ++i) {
-      std::vector<Outcome> passed = past.passed(files[i]);
-      if (passed.empty()) {
-        positions.push_back(i);
-      } else {
-        outcomes.keep(i, std::move(passed));
-      }
-    }
-    std::cout << files.size() - positions.size() << " of " << files.size() << " cases passed according to "
-              << command.resume << '\n'
-              << std::flush;
-  } else {
-    for (size_t i = 0; i < files.size(); ++i) positions.push_back(i);
-  }
+  if (!command.resume.empty()) keep_passed(command.resume, options, files, outcomes);
+  const std::vector<size_t> positions = outcomes.open();
 
   // Reports of shards have suites of different names.
   const Shard& shard = command.shard;

@@ -422,7 +422,7 @@ TEST(CaseFolder, RefusalsByHand) {
   array("idx", "<i8", {2, 4, 1});
   expect_refusal(query, "idx.npy: holds int64, expected int32");
   array("idx", "<i4", {2, 4, 9});
-  expect_refusal(query, "the shape of idx is [2, 4, 9], expected [2, 4, 1] of these inputs and parameters");
+  expect_refusal(query, "the shape of idx is [2, 4, 9], expected [2, 4, 1] for these inputs and parameters");
   array("idx", "<i4", {2, 4, 1});
   EXPECT_EQ(read_folder(folder, query).outputs[0].elements.bytes.size(), 32U);
   array("idx.initial", "<i4", {2, 4, 2});
