@@ -16,8 +16,9 @@ namespace mluop::cases {
 namespace {
 
 constexpr auto kDescription =
-    "Runs operator cases, one prototxt or pb file each, as MLU-OPS teams exchange them: calls mluop-omp and\n"
-    "compares its results with those of serial loops in double, and with results that the case states.";
+    "Runs operator cases, one prototxt or pb file each, as MLU-OPS teams exchange them, or case.json of a folder\n"
+    "that export writes: calls mluop-omp and compares its results with those of serial loops in double, and with\n"
+    "results that the case states.";
 
 constexpr auto kFooter =
     "Exit status:\n"

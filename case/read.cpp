@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "case/case_folder.h"
 #include "case/data.h"
 #include "case/elements.h"
 #include "case/operators.h"
@@ -299,6 +300,13 @@ std::filesystem::path folder_of(const std::string& file) {
   return std::filesystem::canonical(folder.empty() ? "." : folder);
 }
 
-Case read_case(const std::string& file) { return parse_case(read_file(file, {file}), format_of(file), file); }
+Case read_case(const std::string& file) {
+  const std::filesystem::path path(file);
+  if (path.filename() != kFolderDescription) return parse_case(read_file(file, {file}), format_of(file), file);
+  const std::filesystem::path folder = path.parent_path();
+  Case result = read_folder(folder.empty() ? "." : folder.string(), {});
+  result.file = file;
+  return result;
+}
 
 }  // namespace mluop::cases

@@ -18,6 +18,7 @@ Format format_of(const std::string& file);
 // Throw Problem: of a text with line and field of the first error. Elements of files and random elements are not
 // read or drawn, and no shape is trusted: memory is proportional to the contents.
 Case parse_case(const std::string& contents, Format format, const std::string& file);
+// Also reads case.json of a folder, with the elements of its files.
 Case read_case(const std::string& file);
 
 // The parameters of an operator from texts: numbers, names of enumerators, and for lists any number of them.

@@ -18,7 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_case(const fs::path& path) { return path.extension() == ".prototxt" || path.extension() == ".pb"; }
+bool is_case(const fs::path& path) {
+  return path.extension() == ".prototxt" || path.extension() == ".pb" || path.filename() == kFolderDescription;
+}
 
 // One of the globs matches the path, or its last part.
 bool matches(const std::vector<std::string>& filters, const fs::path& path) {
@@ -175,7 +177,7 @@ int run_command(const RunCommand& command) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const std::vector<std::string> whole = files_of(command), files = part_of(whole, command.shard);
-  if (whole.empty()) fail({}, "no case found: expected files, or folders with .prototxt or .pb files");
+  if (whole.empty()) fail({}, "no case found: expected files, or folders with .prototxt, .pb or case.json files");
   RunOptions options = command.options;
   if (!options.save_output.empty()) options.save_root = common_folder(command.paths);
 

@@ -41,6 +41,9 @@ expect(2 "nothing to reduce" reduce ${CASES}/ball_query/by_hand.prototxt --outpu
 
 # Folders: bit for bit the case, described or made by hand.
 expect(0 "" export new.pb folder.npy)
+expect(0 "1 run: 1 passed" run folder.npy --bits --json folder.json)
+expect(0 "1 of 1 cases passed.*1 passed" run folder.npy --bits --resume folder.json)
+expect(0 "parameter  nsample = 16" show folder.npy/case.json)
 expect(0 "" import folder.npy --output again.pb)
 expect(0 "1 passed" run again.pb --bits)
 expect(0 "" export again.pb folder.bin --format bin+json --results stated)
