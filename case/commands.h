@@ -6,17 +6,26 @@
 #include <string>
 #include <vector>
 
+#include "case/case_folder.h"
 #include "case/runner.h"
 
 namespace mluop::cases {
 
 inline constexpr int kPassed = 0, kFailed = 1, kInvalid = 2;
 
+// The part `index`, from 1, of the cases of a run.
+struct Shard {
+  size_t index = 1, count = 1;
+};
+
 struct RunCommand {
   std::vector<std::string> paths;    // files, and folders with cases at any depth
   std::vector<std::string> filters;  // globs of paths or file names; empty: all
   RunOptions options;
   std::string junit, json;
+  Shard shard = {};
+  std::string resume = {};  // the JSON report of an interrupted run
+  int jobs = 0;             // cases at a time, each in a process of its own; 0: one by one, in this process
 };
 int run_command(const RunCommand& command);
 
@@ -44,6 +53,21 @@ struct NewCommand {
   std::string output;  // empty: text to stdout
 };
 int new_command(const NewCommand& command);
+
+struct ExportCommand {
+  std::string file, folder;
+  FolderFormat format = FolderFormat::kNpy;
+  FolderResults results = FolderResults::kAll;
+  bool own_files = false;  // as in RunOptions
+};
+int export_command(const ExportCommand& command);
+
+struct ImportCommand {
+  std::string folder;
+  FolderSettings settings;
+  std::string output;  // empty: text to stdout
+};
+int import_command(const ImportCommand& command);
 
 struct ReduceCommand {
   std::string file;

@@ -3,9 +3,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
+#include <algorithm>
+#include <charconv>
 #include <exception>
 #include <iostream>
+#include <map>
 
 #include "case/commands.h"
 #include "mlu_op_omp.h"
@@ -14,8 +16,9 @@ namespace mluop::cases {
 namespace {
 
 constexpr auto kDescription =
-    "Runs operator cases, one prototxt or pb file each, as MLU-OPS teams exchange them: calls mluop-omp and\n"
-    "compares its results with those of serial loops in double, and with results that the case states.";
+    "Runs operator cases, one prototxt or pb file each, as MLU-OPS teams exchange them, or case.json of a folder\n"
+    "that export writes: calls mluop-omp and compares its results with those of serial loops in double, and with\n"
+    "results that the case states.";
 
 constexpr auto kFooter =
     "Exit status:\n"
@@ -32,6 +35,16 @@ std::vector<std::string> algorithms_of(const std::string& name) {
   return {name};
 }
 
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 class Commands {
  public:
   Commands() : app_(kDescription, "mluop_case") {
@@ -41,6 +54,8 @@ class Commands {
     add_show();
     add_diff();
     add_new();
+    add_export();
+    add_import();
     add_reduce();
   }
 
@@ -67,9 +82,26 @@ class Commands {
         ->type_name("GLOB")
         ->allow_extra_args(false);
     add_run_options(*command);
-    command->add_option("--repeat", run_.options.repeat, "Print latency and efficiencies of N calls")
+    CLI::Option* repeat =
+        command->add_option("--repeat", run_.options.repeat, "Print latency and efficiencies of N calls")
+            ->type_name("N")
+            ->check(CLI::Range(1, 1000000).description(""));
+    command
+        ->add_option("--jobs", run_.jobs,
+                     "Run N cases at a time, each in a process of its own with OMP_NUM_THREADS threads;\n"
+                     "a process that crashes is a failure of its case. Output and reports keep the order")
         ->type_name("N")
-        ->check(CLI::Range(1, 1000000).description(""));
+        ->check(CLI::Range(1, 1024).description(""))
+        ->excludes(repeat);
+    command
+        ->add_option("--shard", shard_,
+                     "Run part K of N: each Nth case from the Kth on, in the order of the whole run")
+        ->type_name("K/N");
+    command
+        ->add_option("--resume", run_.resume,
+                     "Keep what passed according to the --json report of an interrupted run with the same\n"
+                     "options, and run the rest; a missing FILE keeps nothing. May be the FILE of --json")
+        ->type_name("FILE");
     command->add_flag("--bits", run_.options.bits,
                       "Require the bits of stated results, except of sums by atomics");
     command->add_option("--junit", run_.junit, "Write a report in JUnit XML, at the end of the run")
@@ -84,7 +116,12 @@ class Commands {
                      "Write the outputs as raw files, DIR/<folder>/<file name>.<algorithm>.<tensor>.bin;\n"
                      "<folder>: of the case, in the innermost folder that contains all FILE and DIR")
         ->type_name("DIR");
-    command->callback([this] { chosen_ = [this] { return run_command(run_); }; });
+    command->callback([this] {
+      chosen_ = [this] {
+        if (!shard_.empty()) run_.shard = shard_of(shard_);
+        return run_command(run_);
+      };
+    });
   }
 
   void add_run_options(CLI::App& command) {
@@ -147,20 +184,112 @@ class Commands {
         ->type_name("FILE");
     command->callback([this] {
       chosen_ = [this] {
-        for (const std::string& size : sizes_) add_size(size);
+        for (const std::string& text : sizes_) {
+          const auto [name, value] = named(text, "size");
+          new_.sizes[name] = number_of(text, value, "size", "NAME=N with N from 0 to 2147483647", 0);
+        }
         return new_command(new_);
       };
     });
   }
 
-  void add_size(const std::string& text) {
+  // The parts of "NAME=VALUE".
+  static std::pair<std::string, std::string> named(const std::string& text, const std::string& what) {
     const size_t equals = text.find('=');
-    char* end = nullptr;
-    const int64_t value = equals == text.npos ? -1 : std::strtoll(text.c_str() + equals + 1, &end, 10);
-    if (value < 0 || value > INT32_MAX || end == text.c_str() + equals + 1 || *end != '\0') {
-      fail({}, "invalid size '" + text + "': expected NAME=N with N from 0 to 2147483647");
+    if (equals == text.npos || equals == 0) fail({}, "invalid " + what + " '" + text + "': expected NAME=VALUE");
+    return {text.substr(0, equals), text.substr(equals + 1)};
+  }
+
+  // A number of an option, from `lowest` to the largest int32.
+  static int64_t number_of(const std::string& option, const std::string& text, const std::string& what,
+                           const std::string& expected, int64_t lowest) {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < lowest || value > INT32_MAX) {
+      fail({}, "invalid " + what + " '" + option + "': expected " + expected);
     }
-    new_.sizes[text.substr(0, equals)] = value;
+    return value;
+  }
+
+  static Shard shard_of(const std::string& text) {
+    const std::string expected = "K/N with K from 1 to N";
+    const size_t slash = text.find('/');
+    const std::string count = slash == text.npos ? "" : text.substr(slash + 1);
+    const int64_t K = number_of(text, text.substr(0, slash), "shard", expected, 1);
+    const int64_t N = number_of(text, count, "shard", expected, K);
+    return {static_cast<size_t>(K), static_cast<size_t>(N)};
+  }
+
+  void add_export() {
+    CLI::App* command = app_.add_subcommand(
+        "export", "Write a case into a folder: a file for each tensor, and case.json, which describes them");
+    command->add_option("file", export_.file, "The case")->type_name("FILE")->required();
+    command->add_option("folder", export_.folder, "The folder; created if it does not exist")
+        ->type_name("DIR")
+        ->required();
+    command->add_option("--format", format_, "npy (default): files of NumPy; bin+json: raw little-endian elements")
+        ->type_name("NAME")
+        ->check(CLI::IsMember({"npy", "bin+json"}).description(""));
+    command
+        ->add_option("--results", results_,
+                     "Results of the outputs: stated, by the case; oracle; none. Default: stated, and those of\n"
+                     "the oracle for outputs whose results the case does not state")
+        ->type_name("NAME")
+        ->check(CLI::IsMember({"stated", "oracle", "none"}).description(""));
+    add_own_files(*command, export_.own_files);
+    command->callback([this] {
+      chosen_ = [this] {
+        if (format_ == "bin+json") export_.format = FolderFormat::kRaw;
+        if (results_ == "stated") export_.results = FolderResults::kStated;
+        if (results_ == "oracle") export_.results = FolderResults::kOracle;
+        if (results_ == "none") export_.results = FolderResults::kNone;
+        return export_command(export_);
+      };
+    });
+  }
+
+  void add_import() {
+    CLI::App* command = app_.add_subcommand(
+        "import", "Write the case of a folder of export, or of files TENSOR.npy of the inputs of an operator");
+    command->add_option("folder", import_.folder, "The folder")->type_name("DIR")->required();
+    command
+        ->add_option("operator", import_.settings.op, "The operator, e.g. ball_query; default: that of case.json")
+        ->type_name("OP");
+    command->add_option("--output", import_.output, "File, binary if it ends in .pb; default: text to stdout")
+        ->type_name("FILE");
+    const auto add_pairs = [&](const char* name, std::vector<std::string>& texts, const char* description,
+                               const char* type) {
+      command->add_option(name, texts, description)->type_name(type)->allow_extra_args(false);
+    };
+    add_pairs("--set", parameters_, "A parameter, e.g. nsample=16 or stride=1,2,2; repeatable", "NAME=VALUE");
+    add_pairs("--shape", shapes_, "Shape of an output that does not follow from the inputs, e.g. idx=2,64",
+              "TENSOR=N,...");
+    add_pairs("--layout", layouts_, "Layout of a tensor, e.g. filters=NCDHW", "TENSOR=NAME");
+    command->callback([this] {
+      chosen_ = [this] {
+        set_import();
+        return import_command(import_);
+      };
+    });
+  }
+
+  void set_import() {
+    FolderSettings& settings = import_.settings;
+    for (const std::string& text : parameters_) {
+      const auto [name, value] = named(text, "parameter");
+      settings.parameters[name] = split(value);
+    }
+    for (const std::string& text : shapes_) {
+      const auto [name, value] = named(text, "shape");
+      Dims& dims = settings.shapes[name];
+      for (const std::string& extent : split(value)) {
+        dims.push_back(number_of(text, extent, "shape", "TENSOR=N,... with N from 0 to 2147483647", 0));
+      }
+    }
+    for (const std::string& text : layouts_) {
+      const auto [name, value] = named(text, "layout");
+      settings.layouts[name] = value;
+    }
   }
 
   void add_reduce() {
@@ -178,9 +307,11 @@ class Commands {
   ShowCommand show_;
   DiffCommand diff_;
   NewCommand new_;
+  ExportCommand export_;
+  ImportCommand import_;
   ReduceCommand reduce_;
-  std::string algorithm_, verdict_ = "strict";
-  std::vector<std::string> sizes_;
+  std::string algorithm_, verdict_ = "strict", shard_, format_, results_;
+  std::vector<std::string> sizes_, parameters_, shapes_, layouts_;
 };
 
 // A file must not get the descriptor of a standard stream that the caller has closed. Writing to these fails.

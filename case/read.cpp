@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "case/case_folder.h"
 #include "case/data.h"
 #include "case/elements.h"
 #include "case/operators.h"
@@ -149,6 +150,12 @@ void read_parameter(const pb::Message& message, const pb::FieldDescriptor& field
   parameters.all.push_back(std::move(parameter));
 }
 
+void read_fields(const pb::Message& message, Parameters& parameters) {
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    read_parameter(message, *message.GetDescriptor()->field(i), parameters);
+  }
+}
+
 // The message among the parameters that belongs to the operator. place: of the operator's name.
 Parameters read_parameters(const Part& node, const Operator& op, const Place& place) {
   Parameters parameters;
@@ -159,14 +166,27 @@ Parameters read_parameters(const Part& node, const Operator& op, const Place& pl
     if (!fields.HasField(node.message, field)) continue;
     parameters.message = name;
     parameters.place = node.of(name.c_str());
-    const pb::Message& message = fields.GetMessage(node.message, field);
-    for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
-      read_parameter(message, *message.GetDescriptor()->field(i), parameters);
-    }
+    read_fields(fields.GetMessage(node.message, field), parameters);
     return parameters;
   }
   if (!op.parameter_messages.empty()) fail(place, op.parameter_messages.front() + " is missing");
   return parameters;
+}
+
+// Sets a field, or appends to a list.
+void set_field(pb::Message& message, const pb::FieldDescriptor& field, const std::string& text,
+               const Place& place) {
+  if (field.cpp_type() == pb::FieldDescriptor::CPPTYPE_STRING) {
+    message.GetReflection()->SetString(&message, &field, text);
+    return;
+  }
+  TextError error;
+  pb::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFieldValueFromString(text, &field, &message)) {
+    fail(place, "parameter " + std::string(field.name()) + " is '" + text +
+                    "': " + (error.message.empty() ? "expected one value" : error.message));
+  }
 }
 
 // The thresholds of `criteria` are `thresholds`, by position.
@@ -244,11 +264,49 @@ Case parse_case(const std::string& contents, Format format, const std::string& f
   return read_node(node, {node, &tree, {file}});
 }
 
+Parameters parse_parameters(const Operator& op, const std::map<std::string, std::vector<std::string>>& texts,
+                            const Place& place) {
+  silence_protobuf();
+  Parameters parameters;
+  parameters.place = place;
+  if (op.parameter_messages.empty()) {
+    if (!texts.empty()) fail(place, op.name + " has no parameters, found " + texts.begin()->first);
+    return parameters;
+  }
+  parameters.message = op.parameter_messages.front();
+  mluoptest::Node node;
+  const pb::FieldDescriptor* field = node.GetDescriptor()->FindFieldByName(parameters.message);
+  pb::Message& message = *node.GetReflection()->MutableMessage(&node, field);
+  for (const auto& [name, values] : texts) {
+    const pb::FieldDescriptor* parameter = message.GetDescriptor()->FindFieldByName(name);
+    if (parameter == nullptr) {
+      std::vector<std::string> names;
+      for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+        names.emplace_back(message.GetDescriptor()->field(i)->name());
+      }
+      fail(place, op.name + " has no parameter '" + name + "', expected some of " + joined(names));
+    }
+    if (!parameter->is_repeated() && values.size() != 1) {
+      fail(place, "parameter " + name + " has " + std::to_string(values.size()) + " values, expected 1");
+    }
+    for (const std::string& value : values) set_field(message, *parameter, value, place);
+  }
+  read_fields(message, parameters);
+  return parameters;
+}
+
 std::filesystem::path folder_of(const std::string& file) {
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   return std::filesystem::canonical(folder.empty() ? "." : folder);
 }
 
-Case read_case(const std::string& file) { return parse_case(read_file(file, {file}), format_of(file), file); }
+Case read_case(const std::string& file) {
+  const std::filesystem::path path(file);
+  if (path.filename() != kFolderDescription) return parse_case(read_file(file, {file}), format_of(file), file);
+  const std::filesystem::path folder = path.parent_path();
+  Case result = read_folder(folder.empty() ? "." : folder.string(), {});
+  result.file = file;
+  return result;
+}
 
 }  // namespace mluop::cases

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <vector>
 
-#include "case/model.h"
+#include "case/operators.h"
 
 namespace mluop::cases {
 
@@ -16,7 +18,13 @@ Format format_of(const std::string& file);
 // Throw Problem: of a text with line and field of the first error. Elements of files and random elements are not
 // read or drawn, and no shape is trusted: memory is proportional to the contents.
 Case parse_case(const std::string& contents, Format format, const std::string& file);
+// Also reads case.json of a folder, with the elements of its files.
 Case read_case(const std::string& file);
+
+// The parameters of an operator from texts: numbers, names of enumerators, and for lists any number of them.
+// Others have the defaults of the schema. Throws Problem that names the parameter.
+Parameters parse_parameters(const Operator& op, const std::map<std::string, std::vector<std::string>>& texts,
+                            const Place& place);
 
 // The canonical folder of an existing file.
 std::filesystem::path folder_of(const std::string& file);

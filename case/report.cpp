@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iomanip>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -17,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 // Names of Status, in its order: in lines and in JSON.
 constexpr const char* kLineNames[] = {"PASS ", "FAIL ", "ERROR"};
-constexpr const char* kJsonNames[] = {"passed", "failed", "invalid"};
+constexpr std::string_view kJsonNames[] = {"passed", "failed", "invalid"};
 
 // The judgments of all outputs, or of those that failed, in one line.
 std::string judgments_of(const Outcome& outcome) {
@@ -108,7 +109,7 @@ Json json_of(const Outcome& outcome) {
   Json json = {{"file", outcome.file},
                {"operator", outcome.op},
                {"algorithm", outcome.algorithm},
-               {"status", kJsonNames[static_cast<size_t>(outcome.status)]},
+               {"status", name_of(outcome.status)},
                {"seconds", outcome.seconds}};
   if (!outcome.message.empty()) json["message"] = outcome.message;
   json["outputs"] = Json::array();
@@ -121,7 +122,35 @@ Json json_of(const Outcome& outcome) {
   return json;
 }
 
+std::string lines_of(const std::vector<Outcome>& outcomes) {
+  std::string lines;
+  for (const Outcome& outcome : outcomes) lines += (lines.empty() ? "\n" : ",\n") + json_line(outcome);
+  return lines;
+}
+
+// A reader sees the former contents or these, also if the process is killed.
+void replace_file(const std::string& file, const std::string& contents) {
+  // Of a link: the file that it names.
+  const std::string target = std::filesystem::canonical(file).string(), temporary = target + ".part";
+  write_file(temporary, contents);
+  std::error_code error;
+  std::filesystem::rename(temporary, target, error);
+  if (error) fail({}, "cannot write " + file + ": " + error.message());
+}
+
 }  // namespace
+
+std::string_view name_of(Status status) { return kJsonNames[static_cast<size_t>(status)]; }
+
+std::string json_line(const Outcome& outcome) { return dump(json_of(outcome)); }
+
+std::string settings_json(const RunOptions& options) {
+  return dump({{"algorithms", options.algorithms},
+               {"tasks", options.tasks},
+               {"verdict", options.verdict == Verdict::kUpstream ? "upstream" : "strict"},
+               {"bits", options.bits},
+               {"external_files", !options.own_files}});
+}
 
 void Summary::add(const Outcome& outcome) {
   switch (outcome.status) {
@@ -151,8 +180,8 @@ void print(std::ostream& out, const Outcome& outcome) {
     out << kLineNames[static_cast<size_t>(outcome.status)] << "  " << outcome.message << '\n';
     return;
   }
-  out << kLineNames[static_cast<size_t>(outcome.status)] << "  " << outcome.algorithm << "  " << outcome.file
-      << "  " << judgments_of(outcome);
+  out << kLineNames[static_cast<size_t>(outcome.status)] << "  " << outcome.algorithm
+      << (outcome.algorithm.empty() ? "" : "  ") << outcome.file << "  " << judgments_of(outcome);
   if (outcome.timing) {
     const Timing& timing = *outcome.timing;
     out << std::setprecision(3) << "  " << timing.latency * 1e3 << " ms, io " << timing.io_efficiency * 100
@@ -170,11 +199,11 @@ void print(std::ostream& out, const Summary& summary, double seconds) {
       << std::defaultfloat;
 }
 
-void write_junit(const std::string& file, const std::vector<Outcome>& outcomes) {
+void write_junit(const std::string& file, const std::vector<Outcome>& outcomes, const std::string& suite) {
   Summary summary;
   for (const Outcome& outcome : outcomes) summary.add(outcome);
   std::ostringstream out;
-  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"mluop_case\" tests=\""
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"" << suite << "\" tests=\""
       << outcomes.size() << "\" failures=\"" << summary.failed << "\" errors=\"" << summary.invalid << "\">\n";
   for (const Outcome& outcome : outcomes) {
     out << "    <testcase classname=\"" << xml(outcome.op) << "\" name=\"" << xml(outcome.file)
@@ -193,8 +222,17 @@ void write_junit(const std::string& file, const std::vector<Outcome>& outcomes) 
   write_file(file, out.str());
 }
 
-JsonReport::JsonReport(const std::string& file) : file_(file), out_(file, std::ios::binary) {
-  out_ << "{\"cases\": [" << std::flush;
+JsonReport::JsonReport(const std::string& file, const RunOptions& options, const std::vector<Outcome>& kept)
+    : file_(file), head_("{\"settings\": " + settings_json(options) + ", \"cases\": [") {
+  const std::string begin = head_ + lines_of(kept);
+  if (!kept.empty() && std::filesystem::is_regular_file(file)) {
+    replace_file(file, begin);
+    out_.open(file, std::ios::binary | std::ios::app);
+  } else {
+    out_.open(file, std::ios::binary);
+    out_ << begin << std::flush;
+  }
+  empty_ = kept.empty();
   if (!out_) fail({}, "cannot write " + file);
 }
 
@@ -204,7 +242,7 @@ JsonReport::~JsonReport() {
 }
 
 void JsonReport::add(const Outcome& outcome) {
-  out_ << (empty_ ? "\n" : ",\n") << dump(json_of(outcome)) << std::flush;
+  out_ << (empty_ ? "\n" : ",\n") << json_line(outcome) << std::flush;
   empty_ = false;
 }
 
@@ -212,6 +250,10 @@ void JsonReport::finish() {
   out_ << "\n]}\n";
   out_.close();
   if (!out_) fail({}, "cannot write " + file_);
+}
+
+void JsonReport::rewrite(const std::vector<Outcome>& outcomes) const {
+  if (std::filesystem::is_regular_file(file_)) replace_file(file_, head_ + lines_of(outcomes) + "\n]}\n");
 }
 
 }  // namespace mluop::cases

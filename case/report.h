@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "case/runner.h"
@@ -23,13 +24,23 @@ void print(std::ostream& out, const Outcome& outcome);
 void print(std::ostream& out, const Summary& summary, double seconds);
 
 // Throws Problem if the file cannot be written.
-void write_junit(const std::string& file, const std::vector<Outcome>& outcomes);
+void write_junit(const std::string& file, const std::vector<Outcome>& outcomes,
+                 const std::string& suite = "mluop_case");
 
-// {"cases": [...]} with one line for each outcome, which is in the file when add() returns.
+// "passed", "failed", "invalid"
+std::string_view name_of(Status status);
+// An outcome as JSON, in one line.
+std::string json_line(const Outcome& outcome);
+// The options that decide about outcomes, as JSON.
+std::string settings_json(const RunOptions& options);
+
+// {"settings": {...}, "cases": [...]} with one line for each outcome, which is in the file when add() returns.
 class JsonReport {
  public:
-  // Throws Problem if the file cannot be written.
-  explicit JsonReport(const std::string& file);
+  // The list begins with `kept`. A regular file then has either its former contents or these, whenever the run is
+  // killed. Throws Problem if the file cannot be written.
+  explicit JsonReport(const std::string& file, const RunOptions& options = {},
+                      const std::vector<Outcome>& kept = {});
   JsonReport(const JsonReport&) = delete;
   JsonReport& operator=(const JsonReport&) = delete;
   ~JsonReport();
@@ -37,9 +48,11 @@ class JsonReport {
   void add(const Outcome& outcome);
   // Completes the list. Throws Problem if any of it could not be written.
   void finish();
+  // After finish(): writes a regular file anew, with these outcomes. Throws Problem if it cannot be written.
+  void rewrite(const std::vector<Outcome>& outcomes) const;
 
  private:
-  std::string file_;
+  std::string file_, head_;
   std::ofstream out_;
   bool empty_ = true;
 };

@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "case/commands.h"
+#include "case/jobs.h"
+#include "case/past_run.h"
 #include "case/read.h"
 #include "case/report.h"
 
@@ -16,7 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_case(const fs::path& path) { return path.extension() == ".prototxt" || path.extension() == ".pb"; }
+bool is_case(const fs::path& path) {
+  return path.extension() == ".prototxt" || path.extension() == ".pb" || path.filename() == kFolderDescription;
+}
 
 // One of the globs matches the path, or its last part.
 bool matches(const std::vector<std::string>& filters, const fs::path& path) {
@@ -88,38 +92,140 @@ class ProgressBar {
   bool shown_;
 };
 
+std::vector<std::string> part_of(const std::vector<std::string>& files, const Shard& shard) {
+  std::vector<std::string> part;
+  for (size_t i = shard.index - 1; i < files.size(); i += shard.count) part.push_back(files[i]);
+  return part;
+}
+
+// The outcomes of a run, whose cases end in any order. Prints them in the order of the cases.
+class Outcomes {
+ public:
+  explicit Outcomes(size_t cases) : bar_(cases), of_case_(cases), state_(cases, State::kOpen) {}
+
+  // Takes the outcomes of a case that does not run. They are not printed.
+  void keep(size_t position, std::vector<Outcome> outcomes) {
+    of_case_[position] = std::move(outcomes);
+    close(position, State::kKept);
+  }
+  void show(const std::string& file) const {
+    if (closed_ < state_.size()) bar_.show(closed_, file);
+  }
+  void add(size_t position, const Outcome& outcome) {
+    of_case_[position].push_back(outcome);
+    if (position == next_) print_one(outcome);
+  }
+  // After the last outcome of a case.
+  void end(size_t position) { close(position, State::kEnded); }
+
+  // The positions of the cases that have not ended.
+  std::vector<size_t> open() const {
+    std::vector<size_t> positions;
+    for (size_t i = 0; i < state_.size(); ++i) {
+      if (state_[i] == State::kOpen) positions.push_back(i);
+    }
+    return positions;
+  }
+  std::vector<Outcome> all() const {
+    std::vector<Outcome> outcomes;
+    for (const auto& each : of_case_) outcomes.insert(outcomes.end(), each.begin(), each.end());
+    return outcomes;
+  }
+
+ private:
+  enum class State { kOpen, kKept, kEnded };
+
+  void close(size_t position, State state) {
+    state_[position] = state;
+    ++closed_;
+    while (next_ < state_.size() && state_[next_] != State::kOpen) {
+      if (++next_ == state_.size() || state_[next_] == State::kKept) continue;
+      for (const Outcome& outcome : of_case_[next_]) print_one(outcome);
+    }
+    if (closed_ == state_.size()) bar_.clear();
+  }
+  void print_one(const Outcome& outcome) const {
+    bar_.clear();
+    print(std::cout, outcome);
+    std::cout << std::flush;
+  }
+
+  ProgressBar bar_;
+  std::vector<std::vector<Outcome>> of_case_;
+  std::vector<State> state_;
+  // Cases that are not open, and the first that is open.
+  size_t closed_ = 0, next_ = 0;
+};
+
+// Keeps the outcomes of the cases that have passed according to a report.
+void keep_passed(const std::string& report, const RunOptions& options, const std::vector<std::string>& files,
+                 Outcomes& outcomes) {
+  const PastRun past(report, options);
+  size_t kept = 0;
+  for (size_t i = 0; i < files.size(); ++i) {
+    std::vector<Outcome> passed = past.passed(files[i]);
+    if (passed.empty()) continue;
+    outcomes.keep(i, std::move(passed));
+    ++kept;
+  }
+  std::cout << kept << " of " << files.size() << " cases passed according to " << report << '\n' << std::flush;
+}
+
 }  // namespace
 
 int run_command(const RunCommand& command) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  const std::vector<std::string> files = files_of(command);
-  if (files.empty()) fail({}, "no case found: expected files, or folders with .prototxt or .pb files");
+  const std::vector<std::string> whole = files_of(command), files = part_of(whole, command.shard);
+  if (whole.empty()) fail({}, "no case found: expected files, or folders with .prototxt, .pb or case.json files");
   RunOptions options = command.options;
   if (!options.save_output.empty()) options.save_root = common_folder(command.paths);
+
+  Outcomes outcomes(files.size());
+  if (!command.resume.empty()) keep_passed(command.resume, options, files, outcomes);
+  const std::vector<size_t> positions = outcomes.open();
+
+  // Reports of shards have suites of different names.
+  const Shard& shard = command.shard;
+  const std::string part =
+      shard.count == 1 ? "" : ' ' + std::to_string(shard.index) + '/' + std::to_string(shard.count);
+  const std::string suite = "mluop_case" + part;
   // Fails before the cases run. The file holds this outcome if the run is killed.
-  const Outcome unfinished{.file = "mluop_case run", .status = Status::kInvalid, .message = "the run did not end"};
-  if (!command.junit.empty()) write_junit(command.junit, {unfinished});
+  const Outcome unfinished{
+      .file = "mluop_case run" + part, .status = Status::kInvalid, .message = "the run did not end"};
+  if (!command.junit.empty()) write_junit(command.junit, {unfinished}, suite);
   std::optional<JsonReport> json;
-  if (!command.json.empty()) json.emplace(command.json);
-  std::vector<Outcome> outcomes;
-  Summary summary;
-  const ProgressBar bar(files.size());
-  for (size_t i = 0; i < files.size(); ++i) {
-    bar.show(i, files[i]);
-    run_file(files[i], options, [&](const Outcome& outcome) {
-      bar.clear();
-      print(std::cout, outcome);
-      std::cout << std::flush;
-      summary.add(outcome);
-      if (json) json->add(outcome);
-      outcomes.push_back(outcome);
-    });
+  if (!command.json.empty()) json.emplace(command.json, options, outcomes.all());
+  const auto add = [&](size_t position, const Outcome& outcome) {
+    if (json) json->add(outcome);
+    outcomes.add(position, outcome);
+  };
+  if (command.jobs > 0) {
+    if (!positions.empty()) outcomes.show(files[positions.front()]);
+    run_jobs(files, positions, options, static_cast<size_t>(command.jobs),
+             [&](size_t position, const std::vector<Outcome>& of_case) {
+               for (const Outcome& outcome : of_case) add(position, outcome);
+               outcomes.end(position);
+               outcomes.show(files[position]);
+             });
+  } else {
+    for (const size_t position : positions) {
+      outcomes.show(files[position]);
+      run_file(files[position], options, [&](const Outcome& outcome) { add(position, outcome); });
+      outcomes.end(position);
+    }
   }
-  bar.clear();
+
+  const std::vector<Outcome> all = outcomes.all();
+  Summary summary;
+  for (const Outcome& outcome : all) summary.add(outcome);
   print(std::cout, summary, std::chrono::duration<double>(Clock::now() - start).count());
-  if (!command.junit.empty()) write_junit(command.junit, outcomes);
-  if (json) json->finish();
+  if (!command.junit.empty()) write_junit(command.junit, all, suite);
+  if (json) {
+    json->finish();
+    const bool in_order = command.resume.empty() && command.jobs < 2;
+    if (!in_order) json->rewrite(all);
+  }
   return summary.exit_status();
 }
 

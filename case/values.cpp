@@ -62,6 +62,10 @@ mluOpDataType_t dtype_of_name(std::string_view name) {
 
 std::string_view layout_name(mluOpTensorLayout_t layout) { return kLayoutNames[static_cast<size_t>(layout)]; }
 
+bool is_layout_name(std::string_view name) {
+  return std::find(std::begin(kLayoutNames), std::end(kLayoutNames), name) != std::end(kLayoutNames);
+}
+
 mluOpTensorLayout_t layout_of_name(std::string_view name) {
   const auto* found = std::find(std::begin(kLayoutNames), std::end(kLayoutNames), name);
   return static_cast<mluOpTensorLayout_t>(found - kLayoutNames);

@@ -16,6 +16,7 @@ std::string_view dtype_name(mluOpDataType_t dtype);
 // MLUOP_DTYPE_INVALID for a name that is not valid.
 mluOpDataType_t dtype_of_name(std::string_view name);
 std::string_view layout_name(mluOpTensorLayout_t layout);
+bool is_layout_name(std::string_view name);
 // A name that is valid.
 mluOpTensorLayout_t layout_of_name(std::string_view name);
 bool is_floating(mluOpDataType_t dtype);

@@ -161,7 +161,12 @@ void write_file(const std::string& file, std::string_view contents) {
 }
 
 void write_case(const Case& the_case, const std::string& file) {
-  write_file(file, format_of(file) == Format::kBinary ? node_of(the_case).SerializeAsString() : text_of(the_case));
+  if (format_of(file) == Format::kText) return write_file(file, text_of(the_case));
+  std::string message;
+  if (!node_of(the_case).SerializeToString(&message)) {
+    fail({}, "cannot write " + file + ": more than the 2 GiB of a binary message");
+  }
+  write_file(file, message);
 }
 
 }  // namespace mluop::cases

@@ -93,10 +93,13 @@ void expect(Arguments& a) {
 void fit(Case& c) {
   const int64_t L = c.inputs[0].dims[0];
   int64_t K = 1;
-  for (const int64_t extent : c.parameters.list("filter_space")) K *= extent;
+  for (const int64_t extent : c.parameters.list("filter_space")) K = checked_product({K, extent}, INT64_MAX);
   int64_t cells = c.parameters.integer("batch");
-  for (const int64_t extent : c.parameters.list("output_space")) cells *= extent;
-  const int64_t capacity = c.parameters.integer("sub_m") != 0 ? L : std::min(cells, K * L);
+  for (const int64_t extent : c.parameters.list("output_space")) {
+    if (__builtin_mul_overflow(cells, extent, &cells)) cells = INT64_MAX;
+  }
+  const bool is_sub_m = c.parameters.integer("sub_m") != 0;
+  const int64_t capacity = is_sub_m ? L : std::min(cells, checked_product({K, L}, INT64_MAX));
   set_shape(c.outputs[0], {capacity, c.inputs[0].dims[1]});
   set_shape(c.outputs[1], {K, 2, L});
   set_shape(c.outputs[2], {K});

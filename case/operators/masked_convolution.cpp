@@ -37,7 +37,8 @@ Work work_im2col(const Arguments& a) {
 void fit_im2col(Case& c) {
   const Parameters& p = c.parameters;
   set_shape(c.outputs[0],
-            {c.inputs[0].dims[1] * p.integer("kernel_h") * p.integer("kernel_w"), c.inputs[1].dims[0]});
+            {checked_product({c.inputs[0].dims[1], p.integer("kernel_h"), p.integer("kernel_w")}, INT64_MAX),
+             c.inputs[1].dims[0]});
 }
 
 std::vector<Tensor> masks_of(const std::vector<int32_t>& rows, const std::vector<int32_t>& columns) {

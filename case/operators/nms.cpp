@@ -91,8 +91,8 @@ void fit(Case& c) {
     return set_shape(c.outputs[0], {boxes[count_dim(c.parameters, boxes)]});
   }
   const bool has_batches = boxes.size() == 3;
-  const int64_t suppressions = has_batches ? boxes[0] * c.inputs[1].dims[1] : 1;
-  const int64_t rows = suppressions * c.parameters.integer("max_output_boxes");
+  const int64_t batches = has_batches ? boxes[0] : 1, classes = has_batches ? c.inputs[1].dims[1] : 1;
+  const int64_t rows = checked_product({batches, classes, c.parameters.integer("max_output_boxes")}, INT64_MAX);
   switch (c.parameters.integer("mode")) {
     case kRows: return set_shape(c.outputs[0], {rows, 5});
     case kColumns: return set_shape(c.outputs[0], {5, rows});

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -11,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "case/npy.h"
 
 namespace mluop::perf {
 
@@ -28,12 +29,7 @@ class NpyFolder {
   // an existing file.
   void write(const std::string& name, char kind, size_t size, const std::vector<int64_t>& shape,
              std::span<const std::byte> bytes) const {
-    const std::filesystem::path path = path_ / (name + ".npy");
-    std::ofstream file(path, std::ios::binary);
-    file << header(kind + std::to_string(size), shape);
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    file.close();
-    if (!file) throw std::runtime_error("cannot write " + path.string());
+    cases::write_npy((path_ / (name + ".npy")).string(), cases::npy_type(kind, size), shape, bytes);
   }
 
   // `values` has as many elements as the shape.
@@ -50,18 +46,6 @@ class NpyFolder {
   }
 
  private:
-  // Version 1.0 of the format: magic, version, length in two bytes, a Python dictionary padded to 64 bytes.
-  static std::string header(const std::string& type, const std::vector<int64_t>& shape) {
-    constexpr size_t kPrefixBytes = 10, kAlignment = 64;
-    std::string text = "{'descr': '<" + type + "', 'fortran_order': False, 'shape': (";
-    for (const int64_t extent : shape) text += std::to_string(extent) + ',';
-    text += ")}";
-    while ((kPrefixBytes + text.size() + 1) % kAlignment != 0) text += ' ';
-    text += '\n';
-    const std::string length = {static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
-    return std::string("\x93NUMPY\x01\x00", 8) + length + text;
-  }
-
   std::filesystem::path path_;
 };
 
