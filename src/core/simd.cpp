@@ -1,6 +1,6 @@
 #include "core/simd.h"
 
-#include <hwy/highway.h>
+#include <hwy/targets.h>
 
 #include <utility>
 
