@@ -132,7 +132,7 @@ def dtype_of(name: str) -> tuple[str, np.dtype]:
 
 def _read_npy(path: Path) -> np.ndarray:
     with path.open("rb") as file:
-        shape, is_fortran, dtype = _npy_header(file)
+        shape, is_fortran, dtype = npy_header(file)
         offset = file.tell()
     _require_size("the file", path.stat().st_size - offset, _bytes_of(dtype, shape))
     return _arranged(_map(path, dtype, (math.prod(shape),), offset), shape, is_fortran)
@@ -142,7 +142,8 @@ def _arranged(elements: np.ndarray, shape: tuple[int, ...], is_fortran: bool) ->
     return elements.reshape(shape, order="F" if is_fortran else "C")
 
 
-def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+def npy_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Reads the header of a .npy: the shape, whether the order is that of Fortran, the dtype."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"the version of the .npy format is {version}, expected (1, 0) or (2, 0)")
@@ -181,7 +182,7 @@ def _read_npz(path: Path) -> Any:
 
 def _read_npz_member(path: Path, info: zipfile.ZipInfo) -> np.ndarray:
     with zipfile.ZipFile(path) as archive, archive.open(info) as member:
-        shape, is_fortran, dtype = _npy_header(member)
+        shape, is_fortran, dtype = npy_header(member)
         size = _bytes_of(dtype, shape)
         _require_size(info.filename, info.file_size - member.tell(), size)
         # What the archive has is allocated, whatever its headers say.

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mluop_omp.comparison._files import npy_header
 from mluop_omp.runs import _sampling
 from mluop_omp.runs._writer import DESCRIPTION, FORMAT, VERSION
 
@@ -173,13 +174,10 @@ class Run:
         if size > 1100 * os.path.getsize(self.path):
             raise _Invalid(f"{member} has {size} bytes, more than the file can hold")
         with self._zip.open(member) as stream:
-            version = np.lib.format.read_magic(stream)
-            if version == (1, 0):
-                shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-            elif version == (2, 0):
-                shape, fortran, dtype = np.lib.format.read_array_header_2_0(stream)
-            else:
-                raise _Invalid(f"{member} has version {version} of .npy, expected 1.0 or 2.0")
+            try:
+                shape, fortran, dtype = npy_header(stream)
+            except ValueError as error:
+                raise _Invalid(f"{member}: {error}") from error
             if dtype.kind not in "biufc":
                 raise _Invalid(f"{member} has dtype {dtype}, expected numbers")
             bytes_of = math.prod(shape) * dtype.itemsize
