@@ -29,8 +29,10 @@ ErrorReport errors_of(const Results& results, const Dims& dims, const std::vecto
     options.bits = 0;
     options.rtol = tolerance;
     options.atol = tolerance * mean;
+    ErrorReport report = errors_of(results, dims, axes, options, worst_count);
+    if (report.wrong > 0) return report;
     // Errors below the tolerance everywhere, whose sum exceeds it, are all shown.
-    if (Comparison(results, dims, options).difference().wrong == 0) options.bits = 1;
+    options.bits = 1;
   }
   return errors_of(results, dims, axes, options, worst_count);
 }

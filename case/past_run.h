@@ -9,7 +9,7 @@
 
 namespace mluop::cases {
 
-// Of a line that report.h writes for an outcome. Throws Problem if it is none.
+// Reads the line that report.h writes for an outcome. Throws Problem if it is not one.
 Outcome outcome_of_json(const std::string& line);
 
 // The outcomes of a report by case, in its order. A report that a killed run left ends in a line that is not

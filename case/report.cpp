@@ -130,7 +130,7 @@ std::string lines_of(const std::vector<Outcome>& outcomes) {
 
 // A reader sees the former contents or these, also if the process is killed.
 void replace_file(const std::string& file, const std::string& contents) {
-  // Of a link: the file that it names.
+  // For a link, the file that it names.
   const std::string target = std::filesystem::canonical(file).string(), temporary = target + ".part";
   write_file(temporary, contents);
   std::error_code error;

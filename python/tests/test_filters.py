@@ -18,7 +18,7 @@ from mluop_omp import FILTER_LAYOUTS, convert_filters, matching_layouts
 KERNELS = [(1,), (4,), (3, 5), (1, 2), (1, 1, 1), (3, 3, 3), (2, 2, 2), (1, 3, 5), (2, 1, 2)]
 KERNELS += [(3, 3, 2), (4, 4, 4), (1, 1, 1, 1), (1, 3, 2, 3)]
 CONVOLVE = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
-# Of layouts with axes: the shape, and the matrix [Ci, Co] of an offset.
+# For each layout with axes: the shape, and the matrix [Ci, Co] of an offset.
 TORCH = (lambda kernel, Ci, Co: (Co, Ci, *kernel), lambda filters, at: filters[(..., *at)].T)
 RSCK = (lambda kernel, Ci, Co: (*kernel, Ci, Co), lambda filters, at: filters[at])
 KRSC = (lambda kernel, Ci, Co: (Co, *kernel, Ci), lambda filters, at: filters[(slice(None), *at)].T)

@@ -139,6 +139,7 @@ void read_bits(const Elements& elements, int64_t first, int64_t count, uint64_t*
 
 void round_bits(mluOpDataType_t dtype, const Elements& elements, int64_t first, int64_t count,
                 const double* numbers, uint64_t* bits) {
+  if (elements.dtype == dtype) return read_bits(elements, first, count, bits);
   const bool is_exact = is_64_bit_integer(elements.dtype);
   dispatch(dtype, [&](auto type) {
     using To = decltype(type);

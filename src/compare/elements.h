@@ -45,7 +45,8 @@ void read_numbers(const Elements& elements, int64_t first, int64_t count, double
 // Their bits, zero-extended.
 void read_bits(const Elements& elements, int64_t first, int64_t count, uint64_t* bits);
 
-// The bits of the elements rounded to `dtype`: to nearest even; integers saturated, NaN 0. numbers: the elements.
+// The bits of the elements rounded to `dtype`, if that is not theirs: to nearest even; integers saturated, NaN 0.
+// numbers: the elements.
 void round_bits(mluOpDataType_t dtype, const Elements& elements, int64_t first, int64_t count,
                 const double* numbers, uint64_t* bits);
 

@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // The entries of ulp_histogram, of which 0 is not counted: collects those of many steps, then counts each.
 class Histogram {
  public:
-  // Of vector v of a step.
+  // Takes the distances in vector v of a step.
   HWY_INLINE void add(hn::Vec<DU> distance, int v) {
     const DU du;
     const DI di;

@@ -1,17 +1,17 @@
 #include "compare/measure.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
 #include "compare/measure_kernels.h"
-#include "core/dtype.h"
 #include "core/sizes.h"
 
 namespace mluop::compare {
 namespace {
 
-// Of numbers whose squares overflow.
+// Scales numbers whose squares overflow.
 constexpr double kDownScale = 0x1p-560;
 
 // The worst elements that patterns look at.
@@ -89,7 +89,7 @@ class Measurement {
       : context_(context),
         operands_(operands),
         blocks_(block_count(operands)),
-        task_dim_(choose_task_dim(blocks_, bytes())),
+        task_dim_(choose_task_dim(blocks_, operands.bytes())),
         worst_(std::max(operands.options.worst, kLeastWorst)) {
     Arena arena = context.reserve(bytes_of<MeasureMemory>(blocks_, int64_t{task_dim_}, worst_));
     memory_.emplace(arena, blocks_, int64_t{task_dim_}, worst_);
@@ -110,11 +110,6 @@ class Measurement {
   }
 
  private:
-  int64_t bytes() const {
-    const size_t size = size_of(operands_.found.dtype) + size_of(operands_.expected.dtype);
-    return operands_.count * static_cast<int64_t>(size);
-  }
-
   Partial measure(double scale) {
     const mluOpDataType_t dtype = operands_.found.dtype;
     const bool by_vectors =

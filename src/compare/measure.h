@@ -3,11 +3,13 @@
 // follows if the sums of the first overflow, or cancel in the variances.
 #pragma once
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "compare/elements.h"
+#include "core/dtype.h"
 #include "mlu_op_omp.h"
 #include "team/context.h"
 
@@ -15,6 +17,10 @@ namespace mluop::compare {
 
 // Both tensors, contiguous and of `count` elements, and the options, checked.
 struct Operands {
+  // Of both tensors.
+  int64_t bytes() const { return count * static_cast<int64_t>(size_of(found.dtype) + size_of(expected.dtype)); }
+  // Whether both hold integers that a double may not.
+  bool are_64_bit_integers() const { return found.dtype == expected.dtype && is_64_bit_integer(found.dtype); }
   // Whether the error of two finite numbers makes the element wrong, unless `bits` decides.
   bool exceeds(double error, double b) const { return !(error <= options.atol + options.rtol * std::abs(b)); }
 
@@ -27,6 +33,11 @@ struct Operands {
 inline constexpr int64_t kBlockElements = 65536;
 inline int64_t block_count(const Operands& operands) {
   return operands.count / kBlockElements + (operands.count % kBlockElements != 0 ? 1 : 0);
+}
+
+// The end of the elements of a block.
+inline int64_t block_end(const Operands& operands, int64_t block) {
+  return std::min((block + 1) * kBlockElements, operands.count);
 }
 
 struct Measured {

@@ -28,6 +28,12 @@ enum Sum {
 };
 using Sums = std::array<double, kSumCount>;
 
+// Doubles that are added in parallel: element i to lane i % kSumLanes, on every instruction set.
+inline constexpr int kSumLanes = 8;
+inline double sum_of_lanes(const double* lanes) {
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
 inline constexpr int kMoreUlp = MLUOP_OMP_ULP_BUCKETS - 2, kIncomparable = MLUOP_OMP_ULP_BUCKETS - 1;
 
 // The entry of ulp_histogram for a distance.

@@ -4,9 +4,6 @@
 namespace mluop::compare {
 namespace {
 
-// The additions of a sum are independent ones of as many elements.
-constexpr int kLanes = 8;
-
 class BlockMeasure {
  public:
   BlockMeasure(const MeasureArgs& args, Maxima& maxima, WorstElements& worst, Partial& to)
@@ -22,11 +19,7 @@ class BlockMeasure {
     }
     read_numbers(args_.found, first, count, e);
     read_bits(args_.found, first, count, e_bits);
-    if (args_.found.dtype == args_.expected.dtype) {
-      read_bits(args_.expected, first, count, b_bits);
-    } else {
-      round_bits(args_.found.dtype, args_.expected, first, count, b, b_bits);
-    }
+    round_bits(args_.found.dtype, args_.expected, first, count, b, b_bits);
     for (int64_t i = 0; i < count; ++i) {
       if (std::isfinite(e[i]) && std::isfinite(b[i])) {
         add_finite(e[i], b[i], e_bits[i], b_bits[i], first + i);
@@ -38,18 +31,14 @@ class BlockMeasure {
 
   // The sums of all chunks.
   void finish() {
-    for (int sum = 0; sum < kSumCount; ++sum) to_.sums[sum] = total_of(lanes_[sum]);
-    to_.sums[kMagnitudes] += total_of(magnitudes_);
-    for (const Sum sum : {kFound, kExpected}) to_.sums[sum] += total_of(numbers_);
-    for (const Sum sum : {kFoundSquares, kExpectedSquares, kProducts}) to_.sums[sum] += total_of(squares_);
+    for (int sum = 0; sum < kSumCount; ++sum) to_.sums[sum] = sum_of_lanes(lanes_[sum]);
+    to_.sums[kMagnitudes] += sum_of_lanes(magnitudes_);
+    for (const Sum sum : {kFound, kExpected}) to_.sums[sum] += sum_of_lanes(numbers_);
+    for (const Sum sum : {kFoundSquares, kExpectedSquares, kProducts}) to_.sums[sum] += sum_of_lanes(squares_);
     to_.maxima = maxima_;
   }
 
  private:
-  static double total_of(const double* lanes) {
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-  }
-
   // Payloads of different types are not compared.
   bool unlike_nan(double e, double b) const {
     return args_.found.dtype != args_.expected.dtype && std::isnan(e) && std::isnan(b);
@@ -59,21 +48,20 @@ class BlockMeasure {
     if (!std::isfinite(b)) return add_special(args_, b, b, false, i, to_, worst_);
     ++to_.finite;
     const double number = b * args_.scale;
-    magnitudes_[i % kLanes] += std::abs(number);
-    numbers_[i % kLanes] += number;
-    squares_[i % kLanes] += number * number;
+    magnitudes_[i % kSumLanes] += std::abs(number);
+    numbers_[i % kSumLanes] += number;
+    squares_[i % kSumLanes] += number * number;
   }
 
   void add_finite(double e, double b, uint64_t e_bits, uint64_t b_bits, int64_t i) {
     ++to_.finite;
-    add_sums(e * args_.scale, b * args_.scale, i % kLanes);
+    add_sums(e * args_.scale, b * args_.scale, i % kSumLanes);
     if (e_bits == b_bits && e == b) return;
     const uint64_t e_key = key_of_bits(args_.found.dtype, e_bits), b_key = key_of_bits(args_.found.dtype, b_bits);
     const uint64_t distance = distance_of(e_key, b_key);
     double error = std::abs(e - b), relative = relative_error(e, b, args_.options.epsilon);
     bool above = e > b, below = e < b;
-    if (args_.found.dtype == args_.expected.dtype && is_64_bit_integer(args_.found.dtype)) {
-      // Doubles do not hold all of these.
+    if (args_.are_64_bit_integers()) {
       error = static_cast<double>(distance);
       relative = distance == 0 ? 0 : error / (std::abs(b) + args_.options.epsilon);
       above = e_key > b_key;
@@ -111,14 +99,14 @@ class BlockMeasure {
   Maxima& maxima_;
   WorstElements& worst_;
   Partial& to_;
-  double lanes_[kSumCount][kLanes] = {};
-  double magnitudes_[kLanes] = {}, numbers_[kLanes] = {}, squares_[kLanes] = {};  // of equal elements
+  double lanes_[kSumCount][kSumLanes] = {};
+  double magnitudes_[kSumLanes] = {}, numbers_[kSumLanes] = {}, squares_[kSumLanes] = {};  // of equal elements
 };
 
 // Calls visit(first, count) for the chunks of a block.
 template <class Visit>
-void for_each_chunk(int64_t block, int64_t count, const Visit& visit) {
-  const int64_t end = std::min((block + 1) * kBlockElements, count);
+void for_each_chunk(const Operands& operands, int64_t block, const Visit& visit) {
+  const int64_t end = block_end(operands, block);
   for (int64_t first = block * kBlockElements; first < end; first += kChunk) {
     visit(first, std::min(kChunk, end - first));
   }
@@ -130,7 +118,7 @@ void measure_numbers(const MeasureArgs& args, int64_t begin, int64_t end, Task& 
   for (int64_t block = begin; block < end; ++block) {
     args.partials[block] = {};
     BlockMeasure measured(args, maxima, worst, args.partials[block]);
-    for_each_chunk(block, args.count, [&](int64_t first, int64_t count) { measured.add_chunk(first, count); });
+    for_each_chunk(args, block, [&](int64_t first, int64_t count) { measured.add_chunk(first, count); });
     measured.finish();
   }
 }
@@ -139,7 +127,7 @@ void center(const CenterArgs& args, int64_t begin, int64_t end, Task&) {
   double e[kChunk], b[kChunk];
   for (int64_t block = begin; block < end; ++block) {
     Centered sums{};
-    for_each_chunk(block, args.count, [&](int64_t first, int64_t count) {
+    for_each_chunk(args, block, [&](int64_t first, int64_t count) {
       read_numbers(args.found, first, count, e);
       read_numbers(args.expected, first, count, b);
       for (int64_t i = 0; i < count; ++i) {

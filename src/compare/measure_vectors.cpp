@@ -1,6 +1,6 @@
 // The measurement of two tensors of HALF, BFLOAT16 or FLOAT, at the speed of memory, by chunks that remain in L1.
-// Of chunks whose bits are equal, only b is added up. Of others, all sums are added in double, without a branch;
-// then errors in fp32, rounded down, tell which steps may raise a maximum or have wrong elements, and only these
+// A chunk whose bits are equal is summed from b alone. Others add to all sums, in double, without a branch; then
+// errors in fp32, rounded down, tell which steps may raise a maximum or have wrong elements, and only these
 // compute errors in double.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compare/measure_vectors.cpp"
@@ -87,11 +87,7 @@ class TaskMeasure {
       add_chunk(e, b, end - i, i);
     }
     histogram_.add_to(partial.histogram.data());
-    for (size_t sum = 0; sum < kSumCount; ++sum) {
-      const double* const lanes = sums_[sum];
-      partial.sums[sum] =
-          ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
-    }
+    for (size_t sum = 0; sum < kSumCount; ++sum) partial.sums[sum] = sum_of_lanes(sums_[sum]);
     partial.maxima = maxima_;
   }
 
@@ -310,8 +306,7 @@ void measure_vectors(const MeasureArgs& args, int64_t begin, int64_t end, Task& 
   TaskMeasure<T> measured(args, task);
   for (int64_t block = begin; block < end; ++block) {
     args.partials[block] = {};
-    measured.measure(block * kBlockElements, std::min((block + 1) * kBlockElements, args.count),
-                     args.partials[block]);
+    measured.measure(block * kBlockElements, block_end(args, block), args.partials[block]);
   }
 }
 

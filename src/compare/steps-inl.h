@@ -19,8 +19,6 @@
 namespace mluop::compare {
 
 inline constexpr int64_t kStep = 16;
-// Doubles that are added in parallel: element i to lane i % kSumLanes, on every instruction set.
-inline constexpr int kSumLanes = 8;
 
 // The formats as integers of 32 bits with the sign on top: consecutive numbers are 2^kShift apart.
 template <class T>

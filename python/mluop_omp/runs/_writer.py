@@ -157,7 +157,7 @@ class RunWriter:
         if values is not None:
             with self._member(f"{name}.npy", values.nbytes) as member:
                 np.lib.format.write_array(member, values, allow_pickle=False)
-            # Of the directory of the zip file.
+            # The directory of the zip file.
             self._described += 74 + len(name)
             self._check()
         return name

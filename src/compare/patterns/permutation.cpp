@@ -43,7 +43,7 @@ void project(const ProjectArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t outer = 0; outer < slices.outer_count(total); ++outer) {
     for (int64_t s = begin; s < end;) {
       const int64_t index = slices.indices[static_cast<size_t>(s)];
-      // Of slices of single elements, consecutive ones are read at once.
+      // Consecutive slices of one element each are read at once.
       int64_t run = 1;
       while (slices.inner == 1 && s + run < end && run < kChunk &&
              slices.indices[static_cast<size_t>(s + run)] == index + run) {

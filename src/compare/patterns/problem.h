@@ -8,7 +8,6 @@
 #include <string>
 
 #include "compare/measure.h"
-#include "core/dtype.h"
 #include "core/text.h"
 #include "team/launch.h"
 
@@ -16,17 +15,11 @@ namespace mluop::compare {
 
 struct Problem {
   int64_t wrong() const { return measured.difference.wrong; }
-  // All elements are wrong, or so many that only what they have in common tells more.
+  // Whether the location of the wrong elements tells nothing, since nearly all are.
   bool all_wrong() const { return wrong() * 10 >= operands.count * 9; }
-  int task_dim() const {
-    const size_t bytes = size_of(operands.found.dtype) + size_of(operands.expected.dtype);
-    return choose_task_dim(block_count(operands), operands.count * static_cast<int64_t>(bytes));
-  }
+  int task_dim() const { return choose_task_dim(block_count(operands), operands.bytes()); }
   // The bytes that a hypothesis may allocate.
-  int64_t memory() const {
-    const size_t bytes = size_of(operands.found.dtype) + size_of(operands.expected.dtype);
-    return std::max(int64_t{32} << 20, operands.count / 32 * static_cast<int64_t>(bytes));
-  }
+  int64_t memory() const { return std::max(int64_t{32} << 20, operands.bytes() / 32); }
   std::string name_of_dim(size_t dim) const {
     const char* const* axes = operands.options.axes;
     return axes == nullptr || axes[dim] == nullptr ? "index" : axes[dim];
@@ -61,7 +54,7 @@ inline bool is_wrong(const Operands& operands, const Pair& pair) {
     return !both_nan || (operands.options.nan_payloads != 0 && operands.found.dtype == operands.expected.dtype);
   }
   if (!pair.is_finite()) return !(pair.e == pair.b || both_nan);
-  if (operands.found.dtype == operands.expected.dtype && is_64_bit_integer(operands.found.dtype)) {
+  if (operands.are_64_bit_integers()) {
     const mluOpDataType_t dtype = operands.found.dtype;
     const uint64_t distance = distance_of(key_of_bits(dtype, pair.e_bits), key_of_bits(dtype, pair.b_bits));
     return operands.exceeds(static_cast<double>(distance), pair.b);
@@ -77,11 +70,7 @@ class PairChunk {
     read_numbers(operands.found, found_first, count, e_);
     read_bits(operands.found, found_first, count, e_bits_);
     read_numbers(operands.expected, expected_first, count, b_);
-    if (operands.found.dtype == operands.expected.dtype) {
-      read_bits(operands.expected, expected_first, count, b_bits_);
-    } else {
-      round_bits(operands.found.dtype, operands.expected, expected_first, count, b_, b_bits_);
-    }
+    round_bits(operands.found.dtype, operands.expected, expected_first, count, b_, b_bits_);
   }
   Pair operator[](int64_t i) const { return {e_[i], b_[i], e_bits_[i], b_bits_[i]}; }
 
@@ -102,7 +91,7 @@ void for_each_wrong(const Operands& operands, int64_t block, const Visit& visit)
   // Most groups of few wrong elements are the same bytes.
   constexpr int64_t kGroup = 64;
   PairChunk group;
-  const int64_t end = std::min((block + 1) * kBlockElements, operands.count);
+  const int64_t end = block_end(operands, block);
   for (int64_t first = block * kBlockElements; first < end; first += kGroup) {
     const int64_t count = std::min(kGroup, end - first);
     if (are_same(operands.found, operands.expected, first, count)) continue;

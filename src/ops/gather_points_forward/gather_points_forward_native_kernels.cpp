@@ -40,16 +40,6 @@ struct PointChunk {
   const int32_t* indices;  // [count]
 };
 
-// Copies elements to the output.
-template <class T>
-HWY_INLINE void write(const GatherArgs& args, const StreamWriter& stream, const T* from, int64_t count, T* to) {
-  if (args.stream) {
-    stream.copy(to, from, static_cast<size_t>(count));
-  } else {
-    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
-  }
-}
-
 // to[0, count) = the halves kHalf of lanes.
 template <int kHalf, bool kStream>
 HWY_INLINE void copy_halves(const StreamWriter& stream, const float* lanes, int64_t count, uint16_t* to) {
@@ -66,12 +56,12 @@ HWY_INLINE void copy_halves(const StreamWriter& stream, const float* lanes, int6
   for (; i < count; ++i) to[i] = from[2 * i + kHalf];
 }
 
-// Writes `channels` rows of the output, M elements apart, from rows of lanes.
+// Writes `channels` rows of the output, M elements apart, from rows of lanes; floats by non-temporal stores.
 template <int64_t kStrip>
 HWY_INLINE void write_rows(const GatherArgs& args, const StreamWriter& stream, const float* lanes, int64_t count,
                            int64_t channels, float* to) {
   for (int64_t c = 0; c < channels; ++c) {
-    write(args, stream, lanes + c * args.chunk_points, count, to + c * args.M);
+    stream.copy(to + c * args.M, lanes + c * args.chunk_points, static_cast<size_t>(count));
   }
 }
 template <int64_t kStrip>
