@@ -1,0 +1,416 @@
+"""mluop_omp.check: devices are functions of mmcv and spconv that are wrong on purpose."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import threading
+
+import cases
+import pytest
+import torch
+from torch import nn
+
+import mluop_omp
+
+pytest.importorskip("mmcv", reason="requires mmcv-lite")
+importlib.import_module("mluop_omp.mmcv.auto")
+ops = importlib.import_module("mmcv.ops")
+ext = importlib.import_module("mmcv._ext")
+rules = importlib.import_module("mluop_omp.checking._rules")
+points = importlib.import_module("mluop_omp.mmcv._points")
+functions = importlib.import_module("mluop_omp.mmcv._functions")
+
+
+def on_device(function):
+    """A function that this package does not know as its own."""
+
+    def device(*arguments, **named):
+        return function(*arguments, **named)
+
+    return device
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """Registers functions as those of a device: all right, but for those given by name."""
+
+    def register(**wrong):
+        for rule in rules.mmcv_rules():
+            right = points.knn_forward if rule.name == "knn_forward" else rule.ours
+            monkeypatch.setattr(ext, rule.name, wrong.get(rule.name) or on_device(right))
+
+    register()
+    return register
+
+
+def then(function, spoil):
+    """The function, with its result or its last outputs spoiled."""
+
+    def device(*arguments, **named):
+        result = function(*arguments, **named)
+        spoil(result if result is not None else arguments)
+        return result
+
+    return device
+
+
+class Net(nn.Module):
+    def __init__(self, channels=(16, 32)):
+        super().__init__()
+        torch.manual_seed(0)
+        first, second = channels
+        self.conv1 = ops.SubMConv3d(first, second, 3, bias=False, indice_key="subm")
+        self.down = ops.SparseConv3d(second, second, 3, 2, 1, bias=False, indice_key="down")
+        self.up = ops.SparseInverseConv3d(second, first, 3, bias=False, indice_key="down")
+
+    def forward(self, input):
+        return self.up(self.down(self.conv1(input)))
+
+
+def sparse_input(channels=16, dtype=torch.float32, rows=200):
+    generator = torch.Generator().manual_seed(1)
+    linear = torch.randperm(2 * 8 * 9 * 10, generator=generator)[:rows]
+    sites = torch.stack(torch.unravel_index(linear, (2, 8, 9, 10)), 1).int()
+    features = torch.randn(rows, channels, generator=generator).to(dtype).requires_grad_()
+    return ops.SparseConvTensor(features, sites, [8, 9, 10], 2)
+
+
+def run(net=None, input=None, backward=False):
+    output = (net or Net())(input or sparse_input())
+    if backward:
+        output.features.square().sum().backward()
+    return output
+
+
+def test_what_is_right_is_equal(device):
+    net = Net()
+    with mluop_omp.check(net) as report:
+        run(net, backward=True)
+    assert report and not report.failures
+    names = [call.operator for call in report.calls]
+    assert names.count("indice_conv_forward") == names.count("indice_conv_backward") == 3
+    assert names.count("get_indice_pairs_3d_forward") == 2
+    assert {call.verdict for call in report.calls} == {"equal"}
+    modules = [call.module for call in report.calls if "conv" in call.operator]
+    assert modules == [
+        f"{n} ({t})"
+        for n, t in (
+            ("conv1", "SubMConv3d"),
+            ("down", "SparseConv3d"),
+            ("up", "SparseInverseConv3d"),
+            ("up", "SparseInverseConv3d"),
+            ("down", "SparseConv3d"),
+            ("conv1", "SubMConv3d"),
+        )
+    ]
+    assert all("test_check.py:" in call.caller for call in report.calls)
+    assert "features float32 [200, 16]" in str(report)
+    assert str(report).startswith("equal: 8 calls\ncopied to the CPU: ")
+    assert report.copied_bytes > 200 * 16 * 4
+
+
+def half_sums(features, filters, pairs, num, rows, inverse, subm):
+    """The products of each offset are added to half."""
+    pairs = pairs.flip(1) if inverse else pairs
+    flat = filters.reshape(-1, *filters.shape[-2:])
+    output = torch.zeros(rows, filters.shape[-1], dtype=torch.half)
+    for k, count in enumerate(num.tolist()):
+        inputs, outputs = pairs[k, :, :count].long()
+        for c in range(features.shape[1]):
+            products = features[inputs, c : c + 1].float() * flat[k, c].float()
+            output[outputs] = (output[outputs].float() + products).half()
+    return output
+
+
+def flipped(features, filters, *others):
+    return functions.indice_conv_forward(features, filters.flip(0, 1, 2), *others)
+
+
+def read_as_torch(features, filters, *others):
+    shape = (*filters.shape[-1:], *filters.shape[-2:-1], *filters.shape[:3])
+    weight = filters.reshape(shape).permute(2, 3, 4, 1, 0)
+    return functions.indice_conv_forward(features, weight, *others)
+
+
+def scaled_channel(output):
+    output[:, 5] *= 1.25
+
+
+def one_site(output):
+    output[7] += 1
+
+
+def one_tile(output):
+    output[32:64, 8:16] = 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "texts"),
+    [
+        (then(functions.indice_conv_forward, scaled_channel), ["one channel: 5", "1.25 times"]),
+        (then(functions.indice_conv_forward, one_site), ["one row: 7", "row 7 is the site ("]),
+        (then(functions.indice_conv_forward, one_tile), ["rows 32 to 63", "channels 8 to 15"]),
+        (flipped, ["reproduced by filters with the offsets reversed"]),
+        (read_as_torch, ["reproduced by filters that are read as torch"]),
+    ],
+    ids=["channel", "site", "tile", "reversed", "layout"],
+)
+def test_a_wrong_convolution_is_named(device, wrong, texts):
+    device(indice_conv_forward=wrong)
+    net = Net()
+    with mluop_omp.check(net) as report:
+        run(net)
+    first = report.failures[0]
+    assert first.module == "conv1 (SubMConv3d)" and first.operator == "indice_conv_forward"
+    for text in texts:
+        assert text in str(first), str(first)
+    assert "differ: 3 of 5 calls, first indice_conv_forward in conv1 (SubMConv3d)" in str(report)
+
+
+def test_sums_in_half_are_named(device):
+    net, input = Net((64, 32)).half(), sparse_input(64, torch.half)
+    with torch.no_grad(), mluop_omp.check(net) as report:
+        run(net, input)
+    assert report  # Sums in float32, rounded to half.
+    device(indice_conv_forward=half_sums)
+    with torch.no_grad(), mluop_omp.check(net) as report:
+        run(net, input)
+    assert "the errors are those of sums in half" in str(report.failures[0]), report
+
+
+def wrong_gradient(result):
+    result[1][0, 0, 0, 3] = 0
+
+
+def test_gradients_are_checked(device):
+    device(indice_conv_backward=then(functions.indice_conv_backward, wrong_gradient))
+    net = Net()
+    with mluop_omp.check(net) as report:
+        run(net, backward=True)
+    assert [call.module.partition(" ")[0] for call in report.failures] == ["up", "down", "conv1"]
+    assert list(report.failures[0].differences) == ["grad_filters"]
+
+
+def shuffled(*arguments):
+    """Output sites and pairs in another order, as of a hash table."""
+    sites, pairs, num = functions._get_indice_pairs(*arguments)
+    order = torch.randperm(len(sites), generator=torch.Generator().manual_seed(2))
+    if not arguments[-2]:  # Submanifold layers have the sites of their input.
+        pairs[:, 1] = torch.where(pairs[:, 1] < 0, -1, order.argsort()[pairs[:, 1].long()].int())
+        sites = sites[order]
+    for k, count in enumerate(num.tolist()):
+        pairs[k, :, :count] = pairs[k, :, :count].flip(1)
+    return [sites, pairs, num]
+
+
+def test_the_order_of_pairs_and_sites_is_open(device):
+    device(get_indice_pairs_3d_forward=shuffled)
+    with mluop_omp.check() as report:
+        run()
+    assert report, report
+
+
+def reversed_pairs(result):
+    for each in result[1:]:
+        each.copy_(each.flip(0))
+
+
+def lost_pair(result):
+    result[2][3] -= 1
+
+
+def moved_site(result):
+    result[0][4, 1] += 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "text"),
+    [
+        (reversed_pairs, "the pairs are right with the offsets reversed"),
+        (lost_pair, "1 of 1"),
+        (moved_site, "sites only in"),
+    ],
+)
+def test_wrong_pairs_are_named(device, spoil, text):
+    wrong = then(functions._get_indice_pairs, spoil)
+    device(get_indice_pairs_3d_forward=wrong)
+    layer = ops.SparseConv3d(16, 4, (3, 3, 3), 2, 1, bias=False)
+    with mluop_omp.check(operators="get_*") as report:
+        layer(sparse_input())
+    assert text in str(report) and not report
+
+
+def test_ties_of_samples(device):
+    square = torch.tensor([[[0.0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]]])
+    right = ops.furthest_point_sample(square, 3).tolist()
+    assert right == [[0, 3, 1]]
+
+    def other_tie(cloud, temp, idx, **_):
+        idx.copy_(torch.tensor([[0, 3, 2]]))
+
+    device(furthest_point_sampling_forward=other_tie)
+    with mluop_omp.check() as report:
+        ops.furthest_point_sample(square, 3)
+    assert "wrong tie: samples 1 and 2 are both the furthest" in str(report)
+    square[0, 1, 0] = 1e-7  # Rounding decides.
+    with mluop_omp.check() as report:
+        ops.furthest_point_sample(square, 3)
+    assert report and report.calls[0].verdict == "rounding"
+    square[0, 2, 0] = 0.9
+    with mluop_omp.check() as report:
+        ops.furthest_point_sample(square, 3)
+    assert "sample 2 is at the squared distance" in str(report)
+
+
+def test_ties_of_neighbors_and_balls(device):
+    cloud = torch.tensor([[[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [5, 5, 5]]])
+    center = torch.zeros(1, 1, 3)
+    right = ops.knn(2, cloud, center).flatten().tolist()
+    other = [each for each in (0, 1, 2) if each not in right][0]
+
+    def other_tie(*arguments, **named):
+        points.knn_forward(*arguments, **named)
+        idx = arguments[2]
+        idx[0, 0, 1] = other
+
+    def other_order(*arguments):
+        points.ball_query_forward(*arguments)
+        arguments[2].copy_(torch.tensor([[[1, 0]]]))
+
+    device(knn_forward=other_tie, ball_query_forward=other_order)
+    with mluop_omp.check() as report:
+        ops.knn(2, cloud, center)
+        ops.ball_query(0, 2.0, 2, cloud, center)
+    assert len(report.failures) == 2
+    assert "wrong tie: all 1 are points at the same distance" in str(report.failures[0])
+    assert "wrong order: each ball has the right points" in str(report.failures[1])
+    cloud[0, other, 0] = 0.5
+    with mluop_omp.check(operators="knn_forward") as report:
+        ops.knn(2, cloud, center)
+    assert "wrong tie" not in str(report) and not report
+
+
+def test_points_operators_of_a_right_device(device):
+    cloud, centers = cases.floats(2, 40, 3), cases.floats(2, 9, 3)
+    feats = cases.floats(2, 5, 40).requires_grad_()
+    with mluop_omp.check() as report:
+        idx = ops.ball_query(0, 1.0, 4, cloud, centers)
+        ops.grouping_operation(feats, idx).sum().backward()
+        distance, nearest = ops.three_nn(centers, cloud)
+        ops.three_interpolate(feats, nearest, distance).square().sum().backward()
+        ops.gather_points(feats, ops.furthest_point_sample(cloud, 6)).sum().backward()
+        ops.knn(3, cloud, centers)
+        boxes = torch.rand(2, 6, 7)
+        ops.points_in_boxes_all(cloud, boxes)
+        ops.points_in_boxes_part(cloud, boxes)
+        ops.nms(torch.rand(20, 4).cumsum(1), torch.rand(20), 0.3)
+        ops.Voxelization([1, 1, 1], [-4, -4, -4, 4, 4, 4], 5, 100)(cloud[0])
+        voxels = ops.Voxelization([1, 1, 1], [-4, -4, -4, 4, 4, 4], -1)(cloud[0])
+        ops.DynamicScatter([1, 1, 1], [-4, -4, -4, 4, 4, 4], True)(cloud[0], voxels)
+    assert report and {call.verdict for call in report.calls} == {"equal"}, report
+    assert len(report.calls) >= 15
+
+
+def test_selection(device):
+    net = Net()
+    for operators, calls, count in (
+        ("indice_conv_*", None, 6),
+        (["indice_conv_forward", "get_*"], None, 10),
+        (None, 1, 5),
+        (None, range(2, 4), 2),
+        (None, 0, 0),
+    ):
+        with mluop_omp.check(net, operators=operators, calls=calls) as report:
+            for _ in range(2):
+                run(net)
+        assert len(report.calls) == count, (operators, calls)
+
+
+def test_failures_are_raised_and_functions_restored(device):
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    before = {rule.name: getattr(ext, rule.name) for rule in rules.mmcv_rules()}
+    report = mluop_omp.check(Net(), raise_on_failure=True)
+    with pytest.raises(mluop_omp.CheckFailure, match="row 7") as failure, report:
+        run()
+    assert failure.value.call is report.failures[0]
+    with pytest.raises(ZeroDivisionError), mluop_omp.check() as report:
+        1 / 0  # noqa: B018
+    assert {name: getattr(ext, name) for name in before} == before
+    with pytest.raises(RuntimeError, match="for one block"):
+        report.__enter__()  # The second time.
+    assert not torch.nn.modules.module._global_forward_hooks
+
+
+def test_nested_blocks_end_in_any_order(device):
+    before = ext.indice_conv_forward
+    outer, inner = mluop_omp.check(), mluop_omp.check()
+    outer.__enter__()
+    inner.__enter__()
+    run()
+    outer.__exit__(None, None, None)
+    run()
+    inner.__exit__(None, None, None)
+    assert ext.indice_conv_forward is before
+    run()
+    assert len(outer.calls) == 5 and len(inner.calls) == 10
+    assert outer and inner
+
+
+def test_threads(device):
+    net = Net()
+    with mluop_omp.check(net) as report:
+        threads = [threading.Thread(target=run, args=(net,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert report and len(report.calls) == 20
+    assert sorted(call.number for call in report.calls) == list(range(20))
+
+
+def test_own_calls_and_refused_arguments(device, monkeypatch):
+    monkeypatch.undo()  # The functions of mluop_omp.mmcv.
+    with mluop_omp.check() as report:
+        run()
+    assert not report.calls and report.own_calls == 5
+    assert "computed by mluop_omp itself, not checked: 5 calls" in str(report)
+    monkeypatch.setattr(ext, "gather_points_forward", lambda *_, **__: None)
+    with mluop_omp.check() as report:
+        ops.gather_points(cases.floats(1, 2, 3), torch.tensor([[7]], dtype=torch.int32))
+    assert report.calls[0].verdict == "not checked" and "MluOpError" in str(report)
+
+
+def test_tolerances(device):
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    for tolerance, right in ((2, True), (0.5, False)):
+        with mluop_omp.check(atol=tolerance) as report:
+            ops.SubMConv3d(16, 8, 3, bias=False)(sparse_input())
+        assert bool(report) is right
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"model": 3}, TypeError),
+        ({"operators": "conv_*"}, ValueError),
+        ({"calls": -1}, ValueError),
+        ({"rtol": -1}, ValueError),
+        ({"cases": "/dev/null/cases"}, OSError),
+    ],
+)
+def test_arguments(arguments, error):
+    with pytest.raises(error), mluop_omp.check(**arguments):
+        pass
+
+
+def test_cases(device, tmp_path):
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    with mluop_omp.check(Net(), cases=tmp_path) as report:
+        run()
+    text = tmp_path / "0001-indice_conv_forward.prototxt"
+    assert report.failures[0].case == str(text)
+    assert 'op_name: "indice_convolution_forward"' in text.read_text()
+    elements = (tmp_path / "0001-indice_conv_forward.features_out.bin").read_bytes()
+    assert len(elements) == 200 * 32 * 4
+    gc.collect()
