@@ -30,7 +30,7 @@ def difference(
 ) -> Difference | None:
     """Returns how values differ, None if no error exceeds the tolerance.
 
-    Elements within it count as equal in the report, whatever the tolerances of others are.
+    Elements within it are equal in the comparison, whose other elements differ at any tolerance.
     """
     if not isinstance(found, Tensor) or not isinstance(expected, Tensor):
         return None if found == expected else compare(found, expected)
@@ -45,8 +45,7 @@ def difference(
     if not wrong.any():
         return None
     merged = torch.where(wrong, expected.to(found.dtype), found)
-    result = compare(found, merged, rtol=torch.finfo(found.dtype).eps, atol=0, axes=axes)
-    return compare(found, merged, rtol=0, atol=0, axes=axes) if result.equal else result
+    return compare(found, merged, rtol=0, atol=0, axes=axes)
 
 
 def wrong_elements(found: Tensor, expected: Tensor, tolerance: Tensor | float) -> Tensor:

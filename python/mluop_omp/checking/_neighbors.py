@@ -85,8 +85,8 @@ def nearest(centers: str, points: str, idx: str, dist2: str) -> Callable[[Call],
 def _tie_note(wrong: Tensor, found: Tensor, right: Tensor) -> str:
     first = tuple(wrong.nonzero()[0].tolist())
     return (
-        f"wrong tie: all {int(wrong.sum())} are points at the same distance; at {list(first)} the "
-        f"definition chooses {int(right[first])}, found {int(found[first])}"
+        f"wrong tie: each is as near as the right one; at {list(first)} the definition chooses "
+        f"{int(right[first])}, found {int(found[first])}"
     )
 
 
