@@ -104,7 +104,7 @@ def test_what_is_right_is_equal(device):
         )
     ]
     assert all("test_check.py:" in call.caller for call in report.calls)
-    assert "features float32 [200, 16]" in str(report)
+    assert "200x16, 3x3x3x16x32, 27x2x200, 27" in str(report)
     assert str(report).startswith("equal: 8 calls\ncopied to the CPU: ")
     assert report.copied_bytes > 200 * 16 * 4
 
@@ -289,25 +289,69 @@ def test_ties_of_neighbors_and_balls(device):
     assert "wrong tie" not in str(report) and not report
 
 
-def test_points_operators_of_a_right_device(device):
+def call_operators():
+    """Calls those on points, voxels, masks and boxes."""
     cloud, centers = cases.floats(2, 40, 3), cases.floats(2, 9, 3)
     feats = cases.floats(2, 5, 40).requires_grad_()
+    idx = ops.ball_query(0, 1.0, 4, cloud, centers)
+    ops.grouping_operation(feats, idx).sum().backward()
+    distance, nearest = ops.three_nn(centers, cloud)
+    ops.three_interpolate(feats, nearest, distance).square().sum().backward()
+    ops.gather_points(feats, ops.furthest_point_sample(cloud, 6)).sum().backward()
+    ops.furthest_point_sample_with_dist(torch.cdist(cloud, cloud), 6)
+    ops.knn(3, cloud, centers)
+    ops.points_in_boxes_all(cloud, cases.floats(2, 6, 7).abs() + 0.1)
+    ops.points_in_boxes_part(cloud, cases.floats(2, 6, 7).abs() + 0.1)
+    corners, scores = cases.floats(20, 4).abs().cumsum(1), cases.floats(20)
+    ops.nms(corners, scores, 0.3)
+    ops.soft_nms(corners, scores.abs())
+    ops.nms_rotated(cases.floats(20, 5).abs(), scores, 0.3)
+    ops.box_iou_rotated(cases.floats(6, 5).abs(), cases.floats(7, 5).abs())
+    ops.nms3d(cases.floats(20, 7).abs(), scores, 0.3)
+    ops.nms3d_normal(cases.floats(20, 7).abs(), scores, 0.3)
+    ops.boxes_overlap_bev(cases.floats(6, 7).abs(), cases.floats(6, 7).abs())
+    size, extent = [1, 1, 1], [-4, -4, -4, 4, 4, 4]
+    ops.Voxelization(size, extent, 5, 100)(cloud[0])
+    voxels = ops.Voxelization(size, extent, -1)(cloud[0])
+    points_of_voxels = cloud[0].clone().requires_grad_()
+    ops.DynamicScatter(size, extent, True)(points_of_voxels, voxels)[0].square().sum().backward()
+    mask = torch.ones(1, 6, 7, dtype=torch.int32)
+    col, im = torch.zeros(2 * 9, 42), torch.zeros(1, 4, 6, 7)
+    rows, columns = (each.int().contiguous() for each in mask[0].nonzero().unbind(1))
+    ext.masked_im2col_forward(cases.floats(1, 2, 6, 7), rows, columns, col, 3, 3, 1, 1)
+    ext.masked_col2im_forward(cases.floats(4, 42), rows, columns, im, 6, 7, 4)
+
+
+# Those of call_operators.
+NAMES = [
+    rule.name
+    for rule in rules.mmcv_rules()
+    if "indice" not in rule.name and rule.name not in ("nms_match", "points_in_boxes_cpu_forward")
+]
+
+
+def test_operators_of_a_right_device(device):
     with mluop_omp.check() as report:
-        idx = ops.ball_query(0, 1.0, 4, cloud, centers)
-        ops.grouping_operation(feats, idx).sum().backward()
-        distance, nearest = ops.three_nn(centers, cloud)
-        ops.three_interpolate(feats, nearest, distance).square().sum().backward()
-        ops.gather_points(feats, ops.furthest_point_sample(cloud, 6)).sum().backward()
-        ops.knn(3, cloud, centers)
-        boxes = torch.rand(2, 6, 7)
-        ops.points_in_boxes_all(cloud, boxes)
-        ops.points_in_boxes_part(cloud, boxes)
-        ops.nms(torch.rand(20, 4).cumsum(1), torch.rand(20), 0.3)
-        ops.Voxelization([1, 1, 1], [-4, -4, -4, 4, 4, 4], 5, 100)(cloud[0])
-        voxels = ops.Voxelization([1, 1, 1], [-4, -4, -4, 4, 4, 4], -1)(cloud[0])
-        ops.DynamicScatter([1, 1, 1], [-4, -4, -4, 4, 4, 4], True)(cloud[0], voxels)
+        call_operators()
     assert report and {call.verdict for call in report.calls} == {"equal"}, report
-    assert len(report.calls) >= 15
+    assert {call.operator for call in report.calls} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_element_is_noticed(device, name):
+    (rule,) = (rule for rule in rules.mmcv_rules() if rule.name == name)
+
+    def wrong(*arguments, **named):
+        bound = rule.bind(arguments, named)
+        result = rule.call(bound)
+        first = next(iter(rule.collect(bound, result).values()))
+        first.flatten()[0].add_(1) if first.is_contiguous() else first.add_(1)
+        return result
+
+    device(**{name: wrong})
+    with mluop_omp.check(operators=name) as report:
+        call_operators()
+    assert report.failures and {call.verdict for call in report.failures} == {"differs"}, report
 
 
 def test_selection(device):

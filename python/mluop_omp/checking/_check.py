@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Container, Iterator
 from types import TracebackType
 from typing import Any
@@ -144,7 +145,7 @@ class Check:
         copies, given = Copies(), None
         try:
             bound = rule.bind(arguments, named)
-            call.shapes = _report.shapes_of(bound)
+            call.tensors = _report.tensors_of(bound)
             given = {name: copies.of(value) for name, value in bound.items()}
         except Exception as error:  # What cannot be copied, or has other arguments, is not checked.
             call.notes.append(_reason(error))
@@ -165,7 +166,8 @@ class Check:
         context = _places.autograd_context()
         if context is not None:
             # A gradient belongs to the forward call.
-            module, caller = context.__dict__.setdefault("_mluop_omp_place", (module, caller))
+            places = context.__dict__.setdefault("_mluop_omp_places", weakref.WeakKeyDictionary())
+            module, caller = places.setdefault(self, (module, caller))
         with self._lock:
             number = self._begun
             self._begun += 1

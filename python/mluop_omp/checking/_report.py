@@ -22,7 +22,7 @@ class CheckedCall:
         module: the innermost module that runs, with its class; "" outside of modules. That of a
             gradient is the one of the forward call.
         caller: "file:line" outside of the libraries; of a gradient, that of the forward call.
-        shapes: type and dimensions of the tensors that it takes, by name.
+        tensors: type and dimensions of those that it takes, by name.
         verdict: "equal"; "rounding", equal but for choices that rounding decides; "differs"; "not
             checked".
         differences: of each output that is wrong, a `Comparison` or a text.
@@ -34,7 +34,7 @@ class CheckedCall:
     operator: str
     module: str
     caller: str
-    shapes: str = ""
+    tensors: dict[str, tuple[str, tuple[int, ...]]] = dataclasses.field(default_factory=dict)
     verdict: str = UNCHECKED
     differences: dict[str, Comparison | str] = dataclasses.field(default_factory=dict)
     notes: list[str] = dataclasses.field(default_factory=list)
@@ -46,11 +46,12 @@ class CheckedCall:
 
     def __str__(self) -> str:
         place = "".join(f", {each}" for each in (self.module, self.caller) if each)
-        lines = [f"{self.operator}, call {self.number}{place}: {self.verdict}", f"  {self.shapes}"]
+        tensors = (f"{name} {dtype} {list(shape)}" for name, (dtype, shape) in self.tensors.items())
+        lines = [f"{self.operator}, call {self.number}{place}: {self.verdict}"]
+        lines += [f"  {', '.join(tensors)}", *(f"  {note}" for note in self.notes)]
         for name, difference in self.differences.items():
             first, *others = str(difference).splitlines()
             lines += [f"  {name}: {first}", *(f"  {line}" for line in others)]
-        lines += [f"  {note}" for note in self.notes]
         if self.case:
             lines.append(f"  case: {self.case}")
         return "\n".join(lines)
@@ -108,8 +109,9 @@ def _table(sites: Iterable[list[CheckedCall]]) -> list[str]:
         count = verdicts.count(worst)
         verdict = worst if count == len(calls) else f"{worst}: {count}"
         shown = next(call for call in calls if call.verdict == worst)
-        place = (shown.operator, shown.module, shown.caller, shown.shapes)
-        rows.append((str(len(calls)), verdict, *place))
+        shapes = ("x".join(map(str, shape)) for _, shape in shown.tensors.values())
+        place = (shown.operator, shown.module, shown.caller)
+        rows.append((str(len(calls)), verdict, *place, ", ".join(shapes)))
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = []
     for row in rows:
@@ -131,10 +133,10 @@ def _size(count: int) -> str:
     return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
 
 
-def shapes_of(arguments: dict[str, Any]) -> str:
-    """Returns "features float32 [20, 4], ..." of tensors."""
+def tensors_of(arguments: dict[str, Any]) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Returns type and dimensions of the tensors among arguments."""
     tensors = ((n, v) for n, v in arguments.items() if hasattr(v, "dtype") and hasattr(v, "shape"))
-    return ", ".join(
-        f"{name} {str(each.dtype).removeprefix('torch.')} {list(each.shape)}"
+    return {
+        name: (str(each.dtype).removeprefix("torch."), tuple(map(int, each.shape)))
         for name, each in tensors
-    )
+    }

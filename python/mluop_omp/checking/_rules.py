@@ -42,9 +42,19 @@ def _scatter(call: Call) -> Any:
     return exact(call) if call.given["reduce_type"] == "max" else sums(call)
 
 
-def _most_terms(name: str) -> Any:
-    """Of a sum over the elements of an argument."""
-    return lambda call: call.given[name].numel()
+def _most_uses(call: Call) -> int:
+    """The most terms of a sum over the places of idx_tensor."""
+    idx = call.given["idx_tensor"].long().flatten()
+    return int(idx.clamp(min=0).bincount().max()) if len(idx) else 1
+
+
+def _most_points(call: Call) -> int:
+    counts = call.expected["voxel_points_count"]
+    return int(counts.max()) if len(counts) else 1
+
+
+def _terms_of_pool(call: Call) -> int:
+    return call.given["indice_pairs"].shape[-2]
 
 
 def _terms_of_convolution(call: Call) -> int:
@@ -114,7 +124,7 @@ def mmcv_rules() -> list[Rule]:
             "grad_points_tensor",
             axes=_OF_FEATURES,
             widened=True,
-            terms=_most_terms("idx_tensor"),
+            terms=_most_uses,
         ),
         *(
             _rule(
@@ -123,7 +133,7 @@ def mmcv_rules() -> list[Rule]:
                 "grad_points_tensor",
                 axes=_OF_FEATURES,
                 widened=True,
-                terms=_most_terms("idx_tensor"),
+                terms=_most_uses,
                 name=name,
             )
             for name in ("gather_points_backward", "group_points_backward")
@@ -136,7 +146,8 @@ def mmcv_rules() -> list[Rule]:
             results=("voxel_feats", "voxel_coors", "point2voxel_map", "voxel_points_count"),
             many=True,
             axes=_ROWS,
-            terms=_most_terms("coors"),
+            widened=True,
+            terms=_most_points,
         ),
         _rule(
             voxels.dynamic_point_to_voxel_backward,
@@ -318,19 +329,30 @@ def spconv_rules() -> list[Rule]:
         _rule(_convolutions.indice_conv_backward, pairs="indice_pairs", **gradients),
         _rule(implicit_gemm_backward, pairs="pair_fwd", **gradients),
         _rule(_pools.indice_maxpool, _maxima, results=("maxima",), axes=_ROWS),
-        _rule(_pools.indice_maxpool_backward, sums, results=("grad_features",), axes=_ROWS),
+        _rule(
+            _pools.indice_maxpool_backward,
+            sums,
+            results=("grad_features",),
+            axes=_ROWS,
+            widened=True,
+            terms=_terms_of_pool,
+        ),
         _rule(
             _pools.indice_avgpool_implicit_gemm,
             sums,
             results=("output", "count"),
             many=True,
             axes=_ROWS,
+            widened=True,
+            terms=_terms_of_pool,
         ),
         _rule(
             _pools.indice_avgpool_implicit_gemm_backward,
             sums,
             results=("grad_features",),
             axes=_ROWS,
+            widened=True,
+            terms=_terms_of_pool,
         ),
         _rule(_pools.global_pool_rearrange, _rearranged, results=("rows", "counts"), many=True),
     ]
