@@ -173,10 +173,16 @@ Case self_contained(const Case& the_case, bool with_results) {
 Case reduce(const Case& the_case, const Fails& fails, std::ostream& progress) {
   const Operator& op = operator_of(the_case.op_name, the_case.place);
   Reducer reducer(the_case, op, fails);
+  // Stated results depend on most of the inputs until few of them are left.
+  const bool has_results = std::any_of(the_case.outputs.begin(), the_case.outputs.end(), is_stated);
+  std::vector<Reduction> reductions = op.reductions;
+  std::stable_partition(reductions.begin(), reductions.end(), [&](const Reduction& reduction) {
+    return !has_results || !reduction.result_dims.empty();
+  });
   // What one collection no longer needs, another may have needed.
   for (bool changed = true; changed;) {
     changed = false;
-    for (const Reduction& reduction : op.reductions) {
+    for (const Reduction& reduction : reductions) {
       const int64_t before = reduction.count(reducer.smallest());
       if (before <= 1) continue;
       reducer.reduce_collection(reduction);

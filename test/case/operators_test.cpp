@@ -130,7 +130,7 @@ TEST(CaseOperators, StatedResultsAreReducedAlongWithTheInputs) {
     Dims result = {};  // shape of the first output
   } const rows[] = {
       {"indice_convolution_forward", 3 * 16 + 5, "output rows, output channels", {1, 1}},
-      {"indice_convolution_backward_data", 7 * 8 + 2, "input rows, input channels", {1, 1}},
+      {"indice_convolution_backward_data", 7 * 8 + 2, "input channels", {}},
       {"indice_convolution_backward_filter", 9, "output channels, input channels", {1, 3, 3, 1, 1}},
       {"ball_query", 40, "centers, batches", {1, 1, 16}},
       {"knn", 7, "centers, batches", {}},
