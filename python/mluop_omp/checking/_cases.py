@@ -27,11 +27,11 @@ _Names = Mapping[str, str]
 def write(folder: str, number: int, call: Call, findings: Findings) -> str:
     """Writes what the device was given and has found; returns the name of the text file.
 
-    Raises ValueError if no operator of the C API computes this call alone.
+    Raises ValueError if there is no such case: one operator of the C API has to compute the call.
     """
     make = _CASES.get(call.rule.name)
     if make is None:
-        raise ValueError(f"{call.rule.name} is not one operator of the C API")
+        raise ValueError(f"there are no cases of {call.rule.name}")
     operator, inputs, outputs, parameters = make(call, findings)
     name = os.path.join(folder, f"{number:04}-{call.rule.name}")
     lines = [f"op_name: {json.dumps(operator)}"]
@@ -139,6 +139,17 @@ def _gather_backward(call: Call, _: Findings) -> _Case:
         raise ValueError("the sums are added to other numbers than 0")
     inputs = {"grad_output": call.given["grad_out_tensor"], "indices": call.given["idx_tensor"]}
     return "gather_points_backward", inputs, {"grad_features": call.found["grad_points_tensor"]}, {}
+
+
+def _image(make: Callable[[Call, Findings], _Case]) -> Callable[[Call, Findings], _Case]:
+    def make_with_layout(call: Call, findings: Findings) -> _Case:
+        operator, inputs, outputs, parameters = make(call, findings)
+        for tensors, name in ((inputs, "feature"), (outputs, "im")):
+            if name in tensors:
+                tensors[name] = tensors[name], "NCHW"
+        return operator, inputs, outputs, parameters
+
+    return make_with_layout
 
 
 def _voxelization(call: Call, findings: Findings) -> _Case:
@@ -286,14 +297,16 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
         "boxes_overlap_bev", _OVERLAP, {"overlaps": "ans_iou"}
     ),
     "knn_forward": _knn,
-    "masked_col2im_forward": _simple(
-        "masked_col2im_forward", {"col": "col", **_MASKS}, {"im": "im"}
+    "masked_col2im_forward": _image(
+        _simple("masked_col2im_forward", {"col": "col", **_MASKS}, {"im": "im"})
     ),
-    "masked_im2col_forward": _simple(
-        "masked_im2col_forward",
-        {"feature": "im", **_MASKS},
-        {"data_col": "col"},
-        _numbers(("kernel_h", "kernel_w", "pad_h", "pad_w")),
+    "masked_im2col_forward": _image(
+        _simple(
+            "masked_im2col_forward",
+            {"feature": "im", **_MASKS},
+            {"data_col": "col"},
+            _numbers(("kernel_h", "kernel_w", "pad_h", "pad_w")),
+        )
     ),
     "points_in_boxes_all_forward": _simple(
         "points_in_boxes_all", _POINTS_IN_BOXES, {"is_inside": "box_idx_of_points_tensor"}

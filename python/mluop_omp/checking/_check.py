@@ -209,6 +209,8 @@ class Check:
         if self._cases is not None and is_first:
             try:
                 call.case = _cases.write(self._cases, call.number, on_cpu, findings)
+            except ValueError as error:
+                call.notes.append(f"no case is written: {error}")
             except Exception as error:  # Such as a full disk: the network goes on.
                 call.notes.append(f"no case is written: {_reason(error)}")
 
