@@ -283,10 +283,61 @@ def test_ties_of_neighbors_and_balls(device):
     assert len(report.failures) == 2
     assert "wrong tie: each is as near as the right one" in str(report.failures[0])
     assert "wrong order: each ball has the right points" in str(report.failures[1])
+    cloud[0, other] *= 1 + 2.0**-22
+    with mluop_omp.check(operators="knn_forward") as report:
+        ops.knn(2, cloud, center)
+    assert report and report.calls[0].verdict == "rounding"
     cloud[0, other, 0] = 0.5
     with mluop_omp.check(operators="knn_forward") as report:
         ops.knn(2, cloud, center)
     assert "wrong tie" not in str(report) and not report
+
+
+def test_what_rounding_and_order_decide(device):
+    """Either result at a bound, a face and a threshold; equal scores in any order."""
+
+    def ball(new_xyz, xyz, idx, **_):
+        idx.copy_(torch.tensor([[[0, 1]]]))
+
+    def inside(boxes, cloud, output):
+        functions_of_boxes.points_in_boxes_all_forward(boxes, cloud, output)
+        output.copy_(1 - output)
+
+    def second(boxes, scores, **_):
+        return torch.tensor([1])
+
+    def other_voxels(*arguments, **named):
+        functions.hard_voxelize_forward(*arguments, **named)
+        count = int(arguments[6])
+        for each in arguments[3:6]:
+            each[:count] = each[:count].flip(0)
+        arguments[3][0, :2] = arguments[3][0, :2].flip(0)
+
+    functions_of_boxes = importlib.import_module("mluop_omp.mmcv._boxes")
+    device(
+        ball_query_forward=ball,
+        points_in_boxes_all_forward=inside,
+        nms=second,
+        hard_voxelize_forward=other_voxels,
+    )
+    corners = torch.tensor([[0.0, 0, 2, 2], [0, 0, 2, 2]])
+    box, origin = torch.tensor([[[0.0, 0, 0, 2, 2, 2, 0]]]), torch.zeros(1, 1, 3)
+    cloud = torch.tensor([[0.5, 0.5, 0.5], [0.25, 0.5, 0.5], [2.5, 0.5, 0.5], [2.75, 0.5, 0.5]])
+    voxelize = ops.Voxelization([1, 1, 1], [0, 0, 0, 4, 4, 4], 2, 9, deterministic=False)
+
+    def call(edge, score, top):
+        ops.ball_query(0, 1.0, 2, torch.tensor([[[edge, 0, 0], [0, edge, 0]]]), origin)
+        ops.points_in_boxes_all(torch.tensor([[[0, 0, top]]]), box)
+        ops.nms(corners, torch.tensor([0.5, score]), 0.3)
+        voxelize(cloud)
+
+    with mluop_omp.check() as report:
+        call(1.0, 0.5, 2.0)
+    verdicts = {call.operator: call.verdict for call in report.calls}
+    assert report and list(verdicts.values()) == ["rounding"] * 3 + ["equal"], report
+    with mluop_omp.check() as report:
+        call(1.1, 0.4, 2.1)
+    assert [call.operator for call in report.failures] == list(verdicts)[:3], report
 
 
 def call_operators():
