@@ -506,6 +506,12 @@ def test_cases(device, tmp_path):
     assert 'op_name: "indice_convolution_forward"' in text.read_text()
     elements = (tmp_path / "0001-indice_conv_forward.features_out.bin").read_bytes()
     assert len(elements) == 200 * 32 * 4
+    sums = then(points.gather_points_backward, lambda arguments: arguments[2].add_(1))
+    device(gather_points_backward=sums)
+    feats, idx = cases.floats(1, 2, 3).requires_grad_(), torch.zeros(1, 4, dtype=torch.int32)
+    with mluop_omp.check(cases=tmp_path) as report:
+        ops.gather_points(feats, idx).sum().backward()
+    assert report.failures[0].case == str(tmp_path / "0001-gather_points_backward.prototxt")
 
 
 @pytest.fixture
