@@ -189,6 +189,10 @@ def test_gradients_are_checked(device):
         run(net, backward=True)
     assert [call.module.partition(" ")[0] for call in report.failures] == ["up", "down", "conv1"]
     assert list(report.failures[0].differences) == ["grad_filters"]
+    report = mluop_omp.check(net, raise_on_failure=True)
+    with pytest.raises(mluop_omp.CheckFailure, match="grad_filters"), report:
+        run(net, backward=True)
+    assert [call.operator for call in report.calls].count("indice_conv_backward") == 1
 
 
 def shuffled(*arguments):
