@@ -1,4 +1,4 @@
-"""A progress bar on stderr for the commands, if that is a terminal and rich or tqdm is installed."""
+"""A progress bar of the commands on stderr, if that is a terminal and tqdm or rich is installed."""
 
 from __future__ import annotations
 

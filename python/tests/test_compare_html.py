@@ -79,7 +79,7 @@ def normal(rng, *shape) -> np.ndarray:
 def test_a_channel_has_a_map(tmp_path, rng):
     expected = normal(rng, 2, 16, 24, 20)
     found = expected.copy()
-    found[:, 5] *= 1.25
+    found[:, 5, 2:] *= 1.25
     page = page_of(compare(found, expected, axes=("n", "c", "h", "w")), tmp_path / "page.html")
     assert page.captions == [
         "Largest absolute error of wrong elements at c = 5 over all n",
@@ -152,7 +152,7 @@ def test_a_single_element_stays_visible(dtype, tmp_path):
     found[1, 997, 1] = 1 if dtype != "bfloat16" else 0x3F80
     pair = Tensor(found, dtype), Tensor(expected, dtype)
     (each,), _ = _elements.examine(*pair, MEASURE, None)
-    assert each.fixed == (1, 1) or each.fixed == (0, 1)
+    assert each.fixed == (0, 1)
     assert np.argwhere(each.errors).tolist() == [[997 // each.steps[0], 0]]
     assert each.errors.max() == 1
     page_of(compare(*pair), tmp_path / "page.html")
@@ -181,7 +181,7 @@ def test_memory_is_bounded(tmp_path):
     maps, _ = _elements.examine(*map(convert, arrays), MEASURE, None)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 16 << 20 and np.count_nonzero(maps[0].errors) == 1
+    assert peak < 32 << 20 and np.count_nonzero(maps[0].errors) == 1
 
 
 def sparse_pair(rng):
@@ -266,12 +266,12 @@ def test_names_are_escaped(tmp_path):
 
 
 def test_many_tensors(tmp_path):
-    names = [f"layer {k}" for k in range(4000)]
+    names = [f"layer {k:04}" for k in range(2500)]
     result = compare(dict.fromkeys(names, np.ones(4)), dict.fromkeys(names, np.zeros(4)))
     result.html(tmp_path / "page.html")
     page = Page(tmp_path / "page.html")
-    assert page.tags.count("section") == 8 and "layer 7" in page.text
-    assert any("3992 more tensors" in text for text in page.text)
+    assert page.tags.count("section") == 8 and "layer 0007" in page.text
+    assert any("2492 more tensors" in text for text in page.text)
     assert re.search(r"\.\.\. \d+ more lines$", page.report)
 
 
@@ -370,4 +370,4 @@ def test_screenshot(tmp_path, rng):
         is_error = (picture[:, :, 0] > 0.6) & (picture[:, :, 1] < 0.35) & (picture[:, :, 2] < 0.5)
         assert np.count_nonzero(is_error) > 2000
         differs = np.abs(picture - picture[0, 0]).max(axis=2) > 0.1
-        assert differs.mean() > 0.1 and not differs[:, -8:].any()
+        assert differs.mean() > 0.03 and not differs[:, -8:].any()

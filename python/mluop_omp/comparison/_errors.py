@@ -20,7 +20,7 @@ def right_elements(found: Tensor, expected: Tensor, rtol: float, atol: float) ->
     e, b = found.numbers(), expected.numbers()
     right = (e == b) | ((e != e) & (b != b))
     if rtol or atol:
-        e, b = e.astype(np.float64), b.astype(np.float64)
+        e, b = (each.astype(np.float64, copy=False) for each in (e, b))
         with np.errstate(invalid="ignore", over="ignore"):
             within = np.abs(e - b) <= atol + rtol * np.abs(b)
         right |= within & np.isfinite(e) & np.isfinite(b)
@@ -30,8 +30,9 @@ def right_elements(found: Tensor, expected: Tensor, rtol: float, atol: float) ->
 def errors(
     found: Tensor, expected: Tensor, rtol: float, atol: float, *, bits: bool = False
 ) -> np.ndarray:
-    """Returns |found - expected| of wrong elements, infinity if only one is NaN or infinite; else 0.
+    """Returns |found - expected| of wrong elements, 0 of others.
 
+    Infinity stands for a NaN or an infinity in one tensor only.
     bits: elements are wrong if their bits differ, those of NaN aside.
     """
     right = right_elements(found, expected, 0 if bits else rtol, 0 if bits else atol)

@@ -176,7 +176,9 @@ class Comparison:
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         pairs = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {name: _plain(each) for name, each in pairs if not _is_empty(each) and name[0] != "_"}
+        return {
+            name: _plain(each) for name, each in pairs if not _is_empty(each) and name[0] != "_"
+        }
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

@@ -103,10 +103,10 @@ class RunComparison:
     __repr__ = __str__
 
     def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report as `Comparison.html` does, and draws the outputs of the first difference.
+        """Writes the report as `Comparison.html` does.
 
-        Without one, the inputs of the first call that differs, or the first gradient. Tensors are
-        read again from the files of both runs.
+        It draws the outputs of the first difference; without one, the inputs of the first call that
+        differs, or the first gradient. Tensors are read again from the files of both runs.
         """
         from mluop_omp.comparison import page
 

@@ -97,9 +97,7 @@ class ValueComparer:
         limits = [each.limit for each in (found_rows, expected_rows) if each.limit is not None]
         if not limits:
             return self._compare_by(_read, found, expected)
-        result = self._compare_by(
-            functools.partial(_sites_below, min(limits)), found, expected
-        )
+        result = self._compare_by(functools.partial(_sites_below, min(limits)), found, expected)
         counts = [each.shape[0] for each in (found_rows, expected_rows)]
         sampled = 0 if result.sites is None else result.sites.found
         note = f"a sample: {sampled} of {counts[0]} sites"

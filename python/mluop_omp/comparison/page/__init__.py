@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +50,10 @@ def write(path: str | os.PathLike[str], result: Any, parts: Iterator[Part]) -> N
     _requirements.require("matplotlib")
     listed = list(parts)
     numbers = iter(range(1 << 30))
+    drawn = listed[:_MAX_PARTS]
     sections = [
         _template.section(printable(each.name), *_drawn(each.comparison, numbers))
-        for each in track(listed[:_MAX_PARTS], "drawing")
+        for each in (track(drawn, "drawing") if len(drawn) > 1 else drawn)
     ]
     lines = printable(str(result)).splitlines()
     more = len(lines) - _MAX_LINES
@@ -68,28 +69,25 @@ def _drawn(comparison: Comparison, numbers: Iterator[int]) -> tuple[str, list[tu
     figures, message = [], ""
     try:
         if comparison._operands is None:
-            message = "The tensors are not at hand: they cannot be drawn."
+            message = "Not drawn: where wrong elements lie, of a sample, or of what is not at hand."
         else:
             figures += _of_tensors(comparison, comparison._operands, numbers)
     except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
         message = f"The tensors cannot be read again: {error or 'out of memory'}"
     histogram = comparison.figures.get("ulp_histogram")
     if histogram and comparison.figures["elements"]:
-        with _figures.style(next(numbers)):
-            figures.append((_ULP_CAPTION, _figures.draw_ulp(histogram)))
+        svg = _figures.render(next(numbers), _figures.draw_ulp, histogram)
+        figures.append(("Elements by distance", svg))
     if message:
         figures.append((printable(message), ""))
     return printable(verdict_of(comparison)), figures
-
-
-_ULP_CAPTION = "Elements by distance"
 
 
 def _of_tensors(
     comparison: Comparison, operands: Operands, numbers: Iterator[int]
 ) -> Iterator[tuple[str, str]]:
     found, expected = convert(operands.found), convert(operands.expected)
-    measure = _measure(comparison)
+    measure, what = _measure(comparison)
     if isinstance(found, Tensor) and isinstance(expected, Tensor):
         if found.shape != comparison.shape or expected.shape != comparison.shape:
             raise ValueError(
@@ -97,63 +95,73 @@ def _of_tensors(
                 f"{list(comparison.shape)}, that of the comparison"
             )
         if found.array.size and found.shape:
-            yield from _of_elements(found, expected, measure, operands.axes, numbers)
+            yield from _of_elements(found, expected, measure, what, operands.axes, numbers)
     elif all(isinstance(each, (Sparse, Tensor)) for each in (found, expected)):
-        yield from _of_sites(found, expected, measure, numbers)
+        yield from _of_sites(found, expected, measure, what, numbers)
 
 
-def _measure(comparison: Comparison) -> Measure:
-    """Returns what is wrong; where criteria fail although nothing is, what differs at all."""
+def _measure(comparison: Comparison) -> tuple[Measure, str]:
+    """Returns which elements are drawn: those that differ at all if criteria fail without them."""
     if comparison.figures.get("wrong", 0) == 0:
-        return Measure(0, 0)
+        return Measure(0, 0), "differing"
     bits = {judgment.name for judgment in comparison.criteria} == {"bits"}
-    return Measure(comparison.rtol, comparison.atol, bits)
+    return Measure(comparison.rtol, comparison.atol, bits), "wrong"
 
 
 def _of_elements(
-    found: Tensor, expected: Tensor, measure: Measure, axes: Any, numbers: Iterator[int]
+    found: Tensor,
+    expected: Tensor,
+    measure: Measure,
+    what: str,
+    axes: Sequence[str] | None,
+    numbers: Iterator[int],
 ) -> Iterator[tuple[str, str]]:
     maps, counts = _elements.examine(found, expected, measure, axes)
     names = [printable(name) for name in _elements.names_of(found.shape, axes)]
     for each in maps:
         if each.errors.any():
-            with _figures.style(next(numbers)):
-                yield _map_caption(each, names), _figures.draw_map(each, names)
-    yield from _of_counts(counts, "wrong elements", numbers)
+            svg = _figures.render(next(numbers), _figures.draw_map, each, names, what)
+            yield _map_caption(each, found.shape, names, what), svg
+    yield from _of_counts(counts, f"{what} elements", numbers)
 
 
-def _map_caption(each: Map, names: list[str]) -> str:
-    others = [name for dim, name in enumerate(names) if dim not in (each.rows, each.columns)]
-    parts = ["Largest absolute error of wrong elements"]
+def _map_caption(each: Map, shape: tuple[int, ...], names: list[str], what: str) -> str:
+    others = {
+        dim: name
+        for dim, name in enumerate(names)
+        if dim not in (each.rows, each.columns) and shape[dim] > 1
+    }
+    parts = [f"Largest absolute error of {what} elements"]
     if each.fixed is not None:
         dim, index = each.fixed
         parts.append(f"at {names[dim]} = {index}")
-        others.remove(names[dim])
+        others.pop(dim)
     if others:
-        parts.append(f"over all {', '.join(others)}")
+        parts.append(f"over all {', '.join(others.values())}")
     caption = " ".join(parts)
-    if each.steps != (1, 1):
-        caption += f"; a cell has {each.steps[0]} x {each.steps[1]} elements of the plane"
-    return caption
+    if each.steps == (1, 1):
+        return caption
+    return f"{caption}; cells of {each.steps[0]} x {each.steps[1]}"
 
 
 def _of_sites(
-    found: Sparse | Tensor, expected: Sparse | Tensor, measure: Measure, numbers: Iterator[int]
+    found: Sparse | Tensor,
+    expected: Sparse | Tensor,
+    measure: Measure,
+    what: str,
+    numbers: Iterator[int],
 ) -> Iterator[tuple[str, str]]:
     data = _plan.examine(found, expected, measure)
     for plan in data.plans:
-        columns = range(max(axis for axis in plan.axes if axis is not None) + 1)
-        names = [f"column {column} of the indices" for column in columns]
         caption = f"Sites of batch {plan.batch} from above"
         if plan.step > 1:
-            caption += f"; a cell has {plan.step} x {plan.step} coordinates"
-        with _figures.style(next(numbers)):
-            yield caption, _figures.draw_plan(plan, names)
+            caption += f"; cells of {plan.step} x {plan.step}"
+        yield caption, _figures.render(next(numbers), _figures.draw_plan, plan, what)
     if data.batches > len(data.plans):
         yield f"{data.batches - len(data.plans)} more batches differ.", ""
     elements = [each for each in data.counts if each.name == "channel"]
     sites = [each for each in data.counts if each.name != "channel"]
-    yield from _of_counts(elements, "wrong elements", numbers)
+    yield from _of_counts(elements, f"{what} elements", numbers)
     yield from _of_counts(sites, "differing sites", numbers)
 
 
@@ -161,6 +169,6 @@ def _of_counts(
     counts: list[Counts], what: str, numbers: Iterator[int]
 ) -> Iterator[tuple[str, str]]:
     if counts and any(each.wrong.any() for each in counts):
-        caption = f"{what.capitalize()} along each dimension"
-        with _figures.style(next(numbers)):
-            yield caption, _figures.draw_counts(counts, what)
+        svg = _figures.render(next(numbers), _figures.draw_counts, counts, what)
+        along = "along each dimension" if len(counts) > 1 else f"by {printable(counts[0].name)}"
+        yield f"{what.capitalize()} {along}", svg

@@ -109,7 +109,9 @@ class _Accumulator:
         rows, columns = dims
         self.extents = (1 if rows is None else shape[rows], shape[columns])
         self.steps = (cell_step(self.extents[0]), cell_step(self.extents[1]))
-        self.cells = np.zeros([-(-extent // step) for extent, step in zip(self.extents, self.steps)])
+        self.cells = np.zeros(
+            [-(-extent // step) for extent, step in zip(self.extents, self.steps)]
+        )
         self.counted = [
             1 if extent <= _MAX_INDICES else -(-extent // _MAX_INDICES) for extent in shape
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def _row_errors(
     """Returns the largest error of each row, and the number of wrong rows of each channel."""
     error = np.zeros(found.shape[0])
     channels = np.zeros(found.shape[1] if len(found.shape) == 2 else 0, np.int64)
-    rows = (found.shape[0], int(np.prod(found.shape[1:])))
+    rows = (found.shape[0], math.prod(found.shape[1:]))
     pair = [tensor.with_array(tensor.array.reshape(rows)) for tensor in (found, expected)]
     for block in track(blocks(rows), "drawing"):
         part = measure.errors(*(each.with_array(each.array[block]) for each in pair))
@@ -149,7 +150,7 @@ def _plan(batch: int, axes: tuple[int | None, int], joined: _Joined, error: np.n
     missing, extra = joined.missing[is_missing], joined.extra[is_extra]
     everything = np.concatenate([common, missing, extra])
     lows, highs = everything.min(axis=0), everything.max(axis=0)
-    extents = [1 if axis is None else int(highs[axis] - lows[axis]) + 1 for axis in axes]
+    extents = [1 if axis is None else int(highs[axis]) - int(lows[axis]) + 1 for axis in axes]
     step = max(map(cell_step, extents))
     shape = tuple(-(-extent // step) for extent in extents)
 

@@ -32,8 +32,8 @@ pre { background: var(--field); border-radius: 6px; padding: .8rem 1rem; overflo
   font: 13px/1.45 "DejaVu Sans Mono", ui-monospace, monospace; }
 section { border-top: 1px solid var(--line); }
 p { margin: .2rem 0 .6rem; overflow-wrap: anywhere; }
-.figures { display: flex; flex-wrap: wrap; gap: 1rem 2rem; align-items: flex-start; }
-figure { margin: 0; flex: 1 1 30rem; max-width: 40rem; min-width: 0; }
+.figures { columns: 2 30rem; column-gap: 2rem; margin-top: .8rem; }
+figure { margin: 0 0 1.2rem; max-width: 42rem; break-inside: avoid; }
 figcaption { font-weight: 600; font-size: .9rem; margin-bottom: .2rem; }
 svg { width: 100%; height: auto; display: block; }
 </style>
@@ -62,7 +62,9 @@ def page(equal: bool, lines: Sequence[str], sections: Sequence[str], omitted: in
 
 def section(name: str, verdict: str, figures: Sequence[tuple[str, str]]) -> str:
     """Returns the part of a tensor. figures: captions, and elements of SVG; "" for text only."""
-    parts = [_figure(caption, svg) if svg else f"<p>{escape(caption)}</p>" for caption, svg in figures]
+    parts = [
+        _figure(caption, svg) if svg else f"<p>{escape(caption)}</p>" for caption, svg in figures
+    ]
     head = f"<h2>{escape(name)}</h2>\n<p>{escape(verdict)}</p>\n" if name else ""
     drawings = "\n".join(parts)
     return f'<section>\n{head}<div class="figures">\n{drawings}\n</div>\n</section>'
