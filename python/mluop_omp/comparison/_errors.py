@@ -35,6 +35,8 @@ def errors(
     Infinity stands for a NaN or an infinity in one tensor only.
     bits: elements are wrong if their bits differ, those of NaN aside.
     """
+    if not bits and found.dtype == expected.dtype and (found.array == expected.array).all():
+        return np.zeros(found.shape)
     right = right_elements(found, expected, 0 if bits else rtol, 0 if bits else atol)
     if bits and not (found.is_integer() or expected.is_integer()):
         signs = (np.signbit(tensor.numbers()) for tensor in (found, expected))

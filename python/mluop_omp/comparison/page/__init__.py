@@ -141,7 +141,8 @@ def _map_caption(each: Map, shape: tuple[int, ...], names: list[str], what: str)
     caption = " ".join(parts)
     if each.steps == (1, 1):
         return caption
-    return f"{caption}; cells of {each.steps[0]} x {each.steps[1]}"
+    steps = each.steps[1:] if each.rows is None else each.steps
+    return f"{caption}; cells of {' x '.join(map(str, steps))}"
 
 
 def _of_sites(
