@@ -122,12 +122,17 @@ int new_command(const NewCommand& command) {
 int reduce_command(const ReduceCommand& command) {
   const Case read = read_case(command.file);
   if (command.options.own_files) require_own_files(read);
-  const Case the_case = self_contained(read);
-  const std::vector<Outcome> original = run_case(the_case, command.options);
+  Case the_case = self_contained(read);
+  std::vector<Outcome> original = run_case(the_case, command.options);
+  if (!is_wrong(original)) {
+    // What the library computes is right: what the case states may not be.
+    the_case = self_contained(read, true);
+    original = run_case(the_case, command.options);
+  }
   if (!is_wrong(original)) {
     const std::string& message = original.back().message;
-    fail({command.file}, message.empty() ? "passes against the oracle: nothing to reduce"
-                                         : "the call is rejected: nothing to reduce: " + message);
+    fail({command.file},
+         message.empty() ? "passes: nothing to reduce" : "the call is rejected: nothing to reduce: " + message);
   }
   const Fails fails = [&](const Case& smaller) { return is_wrong(run_case(smaller, command.options)); };
   Case smallest = reduce(the_case, fails, std::cout);

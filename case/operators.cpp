@@ -203,11 +203,13 @@ Tensor slices_of(const Tensor& tensor, size_t dim, const std::vector<int64_t>& k
   return slices;
 }
 
-Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims) {
+Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims,
+                         std::vector<std::pair<size_t, int>> result_dims, std::vector<size_t> position_outputs) {
   return {std::move(name), [dims](const Case& c) { return c.inputs[dims[0].first].dims[dims[0].second]; },
           [dims](Case& c, const std::vector<int64_t>& kept) {
             for (const auto& [input, dim] : dims) c.inputs[input] = slices_of(c.inputs[input], dim, kept);
-          }};
+          },
+          std::move(result_dims), std::move(position_outputs)};
 }
 
 }  // namespace mluop::cases

@@ -112,6 +112,10 @@ struct Reduction {
   std::function<int64_t(const Case&)> count;
   // Removes all elements but `kept`, ascending, from the inputs and parameters.
   std::function<void(Case&, const std::vector<int64_t>& kept)> keep;
+  // Where results that a case states have the collection: dimensions (output, dimension; from the end if negative)
+  // and outputs whose elements are positions in it.
+  std::vector<std::pair<size_t, int>> result_dims = {};
+  std::vector<size_t> position_outputs = {};
 };
 
 struct Operator {

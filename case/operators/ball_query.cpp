@@ -66,8 +66,8 @@ std::vector<Operator> ball_query_operators() {
                        {{"b", 2}, {"m", 501}, {"n", 2000}, {"nsample", 16}}};
   op.make = make;
   op.fit = fit;
-  op.reductions = {axis_reduction("points", {{1, 1}}), axis_reduction("centers", {{0, 1}}),
-                   axis_reduction("batches", {{0, 0}, {1, 0}})};
+  op.reductions = {axis_reduction("points", {{1, 1}}, {}, {0}), axis_reduction("centers", {{0, 1}}, {{0, 1}}),
+                   axis_reduction("batches", {{0, 0}, {1, 0}}, {{0, 0}})};
   return {op};
 }
 

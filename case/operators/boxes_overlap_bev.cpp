@@ -119,7 +119,7 @@ std::vector<Operator> boxes_overlap_bev_operators() {
   op.dtypes = {MLUOP_DTYPE_FLOAT};
   op.make = make;
   op.fit = fit;
-  op.reductions = {axis_reduction("boxes a", {{0, 0}}), axis_reduction("boxes b", {{1, 0}})};
+  op.reductions = {axis_reduction("boxes a", {{0, 0}}, {{0, 0}}), axis_reduction("boxes b", {{1, 0}}, {{0, 1}})};
   return {op};
 }
 

@@ -233,8 +233,8 @@ std::vector<Operator> dynamic_scatter_operators() {
   backward.work = work_backward;
   backward.make = make_backward;
   backward.fit = fit_backward;
-  backward.reductions = {voxels_reduction(), axis_reduction("points", {{1, 0}, {3, 0}}),
-                         axis_reduction("channels", {{0, 1}, {1, 1}, {2, 1}})};
+  backward.reductions = {voxels_reduction(), axis_reduction("points", {{1, 0}, {3, 0}}, {{0, 0}}),
+                         axis_reduction("channels", {{0, 1}, {1, 1}, {2, 1}}, {{0, 1}})};
   return {forward, backward};
 }
 

@@ -23,8 +23,10 @@ Case make(const char* op, const Recipe& r, const char* input, int64_t columns) {
 
 Reduction samples() {
   return {
-      "samples", [](const Case& c) { return c.outputs[0].dims[1]; },
-      [](Case& c, const std::vector<int64_t>& kept) { c.outputs[0].dims[1] = static_cast<int64_t>(kept.size()); }};
+      "samples",
+      [](const Case& c) { return c.outputs[0].dims[1]; },
+      [](Case& c, const std::vector<int64_t>& kept) { c.outputs[0].dims[1] = static_cast<int64_t>(kept.size()); },
+      {{0, 1}}};
 }
 
 Operator furthest_point_sample() {
@@ -47,7 +49,8 @@ Operator furthest_point_sample() {
   op.multiplies = true;
   op.parallel_sizes = {{{"n", 2000}, {"m", 500}}, {{"n", 3000}, {"m", 15}}};
   op.make = [](const Recipe& r) { return make("furthest_point_sample", r, "points", 3); };
-  op.reductions = {axis_reduction("points", {{0, 1}}), samples(), axis_reduction("batches", {{0, 0}})};
+  op.reductions = {axis_reduction("points", {{0, 1}}, {}, {0}), samples(),
+                   axis_reduction("batches", {{0, 0}}, {{0, 0}})};
   return op;
 }
 
@@ -77,7 +80,8 @@ Operator furthest_point_sample_with_dist() {
   op.sizes = {{"b", 2, 1, 4}, {"n", 50, 1, 200}, {"m", 20, 1, 300}};
   op.parallel_sizes = {{{"n", 150}, {"m", 60}}};
   op.make = [](const Recipe& r) { return make("furthest_point_sample_with_dist", r, "distances", r["n"]); };
-  op.reductions = {axis_reduction("points", {{0, 1}, {0, 2}}), samples(), axis_reduction("batches", {{0, 0}})};
+  op.reductions = {axis_reduction("points", {{0, 1}, {0, 2}}, {}, {0}), samples(),
+                   axis_reduction("batches", {{0, 0}}, {{0, 0}})};
   return op;
 }
 

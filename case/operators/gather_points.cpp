@@ -92,8 +92,9 @@ std::vector<Operator> gather_points_operators() {
                             {{"b", 2}, {"c", 3}, {"n", 2003}, {"m", 1001}, {"samples", 3}}};
   forward.make = [](const Recipe& r) { return make(r, true); };
   forward.fit = fit_forward;
-  forward.reductions = {axis_reduction("points", {{1, 1}}), axis_reduction("channels", {{0, 1}}),
-                        axis_reduction("batches", {{0, 0}, {1, 0}})};
+  forward.reductions = {axis_reduction("points", {{1, 1}}, {{0, 2}}),
+                        axis_reduction("channels", {{0, 1}}, {{0, 1}}),
+                        axis_reduction("batches", {{0, 0}, {1, 0}}, {{0, 0}})};
   Operator backward;
   backward.name = "gather_points_backward";
   backward.function = "mluOpOmpGatherPointsBackward";
@@ -111,8 +112,9 @@ std::vector<Operator> gather_points_operators() {
                              {{"b", 1}, {"c", 3}, {"n", 2003}, {"m", 1001}, {"samples", 3}}};
   backward.make = [](const Recipe& r) { return make(r, false); };
   backward.fit = fit_backward;
-  backward.reductions = {axis_reduction("points", {{0, 2}, {1, 1}}), axis_reduction("channels", {{0, 1}}),
-                         axis_reduction("batches", {{0, 0}, {1, 0}})};
+  backward.reductions = {axis_reduction("points", {{0, 2}, {1, 1}}),
+                         axis_reduction("channels", {{0, 1}}, {{0, 1}}),
+                         axis_reduction("batches", {{0, 0}, {1, 0}}, {{0, 0}})};
   return {forward, backward};
 }
 

@@ -80,15 +80,16 @@ Reduction pairs_reduction() {
           }};
 }
 
-Reduction input_rows_reduction(bool input) {
+Reduction input_rows_reduction(bool input, const ResultDims& result_dims) {
   return {"input rows", [](const Case& c) { return c.inputs[kPairs].dims[2]; },
           [input](Case& c, const Kept& kept) {
             if (input) c.inputs[0] = slices_of(c.inputs[0], 0, kept);
             keep_rows(c, 0, kept, static_cast<int64_t>(kept.size()));
-          }};
+          },
+          result_dims};
 }
 
-Reduction output_rows_reduction(std::optional<size_t> input) {
+Reduction output_rows_reduction(std::optional<size_t> input, const ResultDims& result_dims) {
   return {
       "output rows",
       [input](const Case& c) { return input ? c.inputs[*input].dims[0] : c.parameters.integer("num_active_out"); },
@@ -99,16 +100,19 @@ Reduction output_rows_reduction(std::optional<size_t> input) {
           c.parameters.set("num_active_out", static_cast<int64_t>(kept.size()));
         }
         keep_rows(c, 1, kept, c.inputs[kPairs].dims[2]);
-      }};
+      },
+      result_dims};
 }
 
-Reduction channels_reduction(const char* name, size_t FilterDims::*channel, std::optional<size_t> input) {
+Reduction channels_reduction(const char* name, size_t FilterDims::*channel, std::optional<size_t> input,
+                             const ResultDims& result_dims) {
   const auto dim_of = [channel](const Case& c) { return filter_dims(c.inputs[1]).*channel; };
   return {name, [dim_of](const Case& c) { return c.inputs[1].dims[dim_of(c)]; },
           [dim_of, input](Case& c, const Kept& kept) {
             c.inputs[1] = slices_of(c.inputs[1], dim_of(c), kept);
             if (input) c.inputs[*input] = slices_of(c.inputs[*input], 1, kept);
-          }};
+          },
+          result_dims};
 }
 
 }  // namespace mluop::cases

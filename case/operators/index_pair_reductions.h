@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "case/operators.h"
 
@@ -15,13 +17,16 @@ struct FilterDims {
 FilterDims filter_dims(mluOpTensorLayout_t layout, size_t rank);
 inline FilterDims filter_dims(const Tensor& filters) { return filter_dims(filters.layout, filters.dims.size()); }
 
+using ResultDims = std::vector<std::pair<size_t, int>>;  // Reduction::result_dims
+
 Reduction pairs_reduction();
 // The rows of features (side 0), which are as many as indice_pairs has places. input: whether features are an
 // input.
-Reduction input_rows_reduction(bool input);
+Reduction input_rows_reduction(bool input, const ResultDims& result_dims = {});
 // The rows of output_grad, which is that input, or of features_out.
-Reduction output_rows_reduction(std::optional<size_t> input);
+Reduction output_rows_reduction(std::optional<size_t> input, const ResultDims& result_dims = {});
 // Channels: of filters, the second input, and of an input [rows, channels] that has them.
-Reduction channels_reduction(const char* name, size_t FilterDims::*channel, std::optional<size_t> input);
+Reduction channels_reduction(const char* name, size_t FilterDims::*channel, std::optional<size_t> input,
+                             const ResultDims& result_dims = {});
 
 }  // namespace mluop::cases

@@ -248,8 +248,9 @@ std::vector<Operator> indice_convolution_operators() {
       {{"num_act_in", 500}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}};
   forward.make = make_forward;
   forward.fit = fit_forward;
-  forward.reductions = {pairs_reduction(), input_rows_reduction(true), output_rows_reduction(std::nullopt),
-                        channels_reduction("output channels", &FilterDims::Co, std::nullopt),
+  forward.reductions = {pairs_reduction(), input_rows_reduction(true),
+                        output_rows_reduction(std::nullopt, {{0, 0}}),
+                        channels_reduction("output channels", &FilterDims::Co, std::nullopt, {{0, 1}}),
                         channels_reduction("input channels", &FilterDims::Ci, 0)};
   Operator data = forward;
   data.name = "indice_convolution_backward_data";
@@ -272,9 +273,9 @@ std::vector<Operator> indice_convolution_operators() {
   data.expect = expect_data;
   data.make = make_data;
   data.fit = fit_data;
-  data.reductions = {pairs_reduction(), input_rows_reduction(false), output_rows_reduction(0),
+  data.reductions = {pairs_reduction(), input_rows_reduction(false, {{0, 0}}), output_rows_reduction(0),
                      channels_reduction("output channels", &FilterDims::Co, 0),
-                     channels_reduction("input channels", &FilterDims::Ci, std::nullopt)};
+                     channels_reduction("input channels", &FilterDims::Ci, std::nullopt, {{0, 1}})};
   Operator filter = forward;
   filter.name = "indice_convolution_backward_filter";
   filter.parallel_sizes = {
@@ -310,7 +311,8 @@ std::vector<Operator> indice_convolution_operators() {
   filter.make = make_filter;
   filter.fit = fit_filter;
   filter.reductions = {pairs_reduction(), input_rows_reduction(true), output_rows_reduction(1),
-                       axis_reduction("output channels", {{1, 1}}), axis_reduction("input channels", {{0, 1}})};
+                       axis_reduction("output channels", {{1, 1}}, {{0, -1}}),
+                       axis_reduction("input channels", {{0, 1}}, {{0, -2}})};
   return {forward, data, filter};
 }
 

@@ -63,8 +63,9 @@ std::vector<Operator> knn_operators() {
                        {{"b", 2}, {"m", 150}, {"n", 1200}, {"k", 33}, {"ties", 1}}};
   op.make = make;
   op.fit = fit;
-  op.reductions = {axis_reduction("points", {{0, 1}}), axis_reduction("centers", {{1, 1}}),
-                   axis_reduction("batches", {{0, 0}, {1, 0}})};
+  op.reductions = {axis_reduction("points", {{0, 1}}, {}, {0}),
+                   axis_reduction("centers", {{1, 1}}, {{0, 1}, {1, 1}}),
+                   axis_reduction("batches", {{0, 0}, {1, 0}}, {{0, 0}, {1, 0}})};
   return {op};
 }
 

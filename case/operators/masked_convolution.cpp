@@ -176,7 +176,7 @@ std::vector<Operator> masked_convolution_operators() {
   im2col.make = make_im2col;
   im2col.copies = true;
   im2col.fit = fit_im2col;
-  im2col.reductions = {axis_reduction("masks", {{1, 0}, {2, 0}}), axis_reduction("channels", {{0, 1}})};
+  im2col.reductions = {axis_reduction("masks", {{1, 0}, {2, 0}}, {{0, 1}}), axis_reduction("channels", {{0, 1}})};
   Operator col2im;
   col2im.name = "masked_col2im_forward";
   col2im.function = "mluOpMaskedCol2imForward";
@@ -198,7 +198,8 @@ std::vector<Operator> masked_convolution_operators() {
   col2im.make = make_col2im;
   col2im.copies = true;
   col2im.fit = fit_col2im;
-  col2im.reductions = {axis_reduction("masks", {{0, 1}, {1, 0}, {2, 0}}), axis_reduction("channels", {{0, 0}})};
+  col2im.reductions = {axis_reduction("masks", {{0, 1}, {1, 0}, {2, 0}}),
+                       axis_reduction("channels", {{0, 0}}, {{0, 1}})};
   return {im2col, col2im};
 }
 

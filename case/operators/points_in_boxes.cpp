@@ -150,8 +150,8 @@ Operator part_of_mlu() {
     return c;
   };
   op.fit = [](Case& c) { fit_indices(c, kPointsFirst); };
-  op.reductions = {axis_reduction("points", {{0, 1}}), axis_reduction("boxes", {{1, 1}}),
-                   axis_reduction("batches", {{0, 0}, {1, 0}})};
+  op.reductions = {axis_reduction("points", {{0, 1}}, {{0, 1}}), axis_reduction("boxes", {{1, 1}}, {}, {0}),
+                   axis_reduction("batches", {{0, 0}, {1, 0}}, {{0, 0}})};
   return op;
 }
 
@@ -214,8 +214,10 @@ std::vector<Operator> points_in_boxes_operators() {
   std::vector<Operator> ops = {part_of_mmcv(), all_of_mmcv()};
   for (Operator& op : ops) {
     op.work = [](const Arguments& a) { return each_once(a, 2, tests(a, kBoxesFirst)); };
-    op.reductions = {axis_reduction("boxes", {{0, 1}}), axis_reduction("points", {{1, 1}}),
-                     axis_reduction("batches", {{0, 0}, {1, 0}})};
+    const Reduction boxes = op.name == "points_in_boxes_all" ? axis_reduction("boxes", {{0, 1}}, {{0, 2}})
+                                                             : axis_reduction("boxes", {{0, 1}}, {}, {0});
+    op.reductions = {boxes, axis_reduction("points", {{1, 1}}, {{0, 1}}),
+                     axis_reduction("batches", {{0, 0}, {1, 0}}, {{0, 0}})};
   }
   ops.push_back(part_of_mlu());
   for (Operator& op : ops) {

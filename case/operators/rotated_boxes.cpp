@@ -110,7 +110,8 @@ Reduction box_reduction(size_t input) {
             for (size_t i = 0; i < 2; ++i) {
               if (i == input || is_aligned(c.parameters)) c.inputs[i] = slices_of(c.inputs[i], 0, kept);
             }
-          }};
+          },
+          {{0, static_cast<int>(input)}}};
 }
 
 float iou_threshold(const Arguments& a) { return static_cast<float>(a.parameters->real("iou_threshold")); }

@@ -164,7 +164,9 @@ inline std::map<int32_t, int32_t> positions_of(const std::vector<int64_t>& kept)
   return positions;
 }
 
-// Slices the given dimensions of inputs (input, dimension).
-Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims);
+// Slices the given dimensions of inputs (input, dimension). result_dims, position_outputs: of the Reduction.
+Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>> dims,
+                         std::vector<std::pair<size_t, int>> result_dims = {},
+                         std::vector<size_t> position_outputs = {});
 
 }  // namespace mluop::cases

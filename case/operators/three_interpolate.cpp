@@ -79,8 +79,9 @@ std::vector<Operator> three_interpolate_operators() {
                             {{"b", 2}, {"c", 20}, {"m", 2003}, {"n", 403}}};
   forward.make = [](const Recipe& r) { return make(r, true); };
   forward.fit = fit_forward;
-  forward.reductions = {axis_reduction("points", {{1, 1}, {2, 1}}), axis_reduction("channels", {{0, 1}}),
-                        axis_reduction("batches", {{0, 0}, {1, 0}, {2, 0}})};
+  forward.reductions = {axis_reduction("points", {{1, 1}, {2, 1}}, {{0, 2}}),
+                        axis_reduction("channels", {{0, 1}}, {{0, 1}}),
+                        axis_reduction("batches", {{0, 0}, {1, 0}, {2, 0}}, {{0, 0}})};
   Operator backward = forward;
   backward.name = "three_interpolate_backward";
   backward.parallel_sizes = {{{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}},
@@ -101,8 +102,9 @@ std::vector<Operator> three_interpolate_operators() {
   backward.work = [](const Arguments& a) { return each_once(a, 3, 2 * 3 * a[0].count()); };
   backward.make = [](const Recipe& r) { return make(r, false); };
   backward.fit = fit_backward;
-  backward.reductions = {axis_reduction("points", {{0, 2}, {1, 1}, {2, 1}}), axis_reduction("channels", {{0, 1}}),
-                         axis_reduction("batches", {{0, 0}, {1, 0}, {2, 0}})};
+  backward.reductions = {axis_reduction("points", {{0, 2}, {1, 1}, {2, 1}}),
+                         axis_reduction("channels", {{0, 1}}, {{0, 1}}),
+                         axis_reduction("batches", {{0, 0}, {1, 0}, {2, 0}}, {{0, 0}})};
   return {forward, backward};
 }
 

@@ -49,8 +49,9 @@ std::vector<Operator> three_nn_operators() {
   op.parallel_sizes = {{{"b", 2}, {"n", 301}, {"m", 300}}, {{"b", 2}, {"n", 101}, {"m", 1500}}};
   op.make = make;
   op.fit = fit;
-  op.reductions = {axis_reduction("points", {{0, 1}}), axis_reduction("known points", {{1, 1}}),
-                   axis_reduction("batches", {{0, 0}, {1, 0}})};
+  op.reductions = {axis_reduction("points", {{0, 1}}, {{0, 1}, {1, 1}}),
+                   axis_reduction("known points", {{1, 1}}, {}, {1}),
+                   axis_reduction("batches", {{0, 0}, {1, 0}}, {{0, 0}, {1, 0}})};
   return {op};
 }
 

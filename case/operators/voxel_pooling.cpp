@@ -155,8 +155,9 @@ std::vector<Operator> voxel_pooling_operators() {
   forward.parallel_sizes = {{{"num_points", 3000}, {"num_channels", 19}, {"num_voxel_x", 9}}};
   forward.make = make_forward;
   forward.fit = fit_forward;
-  forward.reductions = {axis_reduction("points", {{0, 1}, {1, 1}}), axis_reduction("channels", {{1, 2}}),
-                        axis_reduction("batches", {{0, 0}, {1, 0}})};
+  forward.reductions = {axis_reduction("points", {{0, 1}, {1, 1}}, {{1, 1}}),
+                        axis_reduction("channels", {{1, 2}}, {{0, 3}}),
+                        axis_reduction("batches", {{0, 0}, {1, 0}}, {{0, 0}, {1, 0}})};
   Operator backward;
   backward.name = "voxel_pooling_backward";
   backward.refuses_200_series = true;
@@ -176,7 +177,8 @@ std::vector<Operator> voxel_pooling_operators() {
   backward.make = make_backward;
   backward.copies = true;
   backward.fit = fit_backward;
-  backward.reductions = {axis_reduction("points", {{1, 1}}), axis_reduction("channels", {{0, 3}})};
+  backward.reductions = {axis_reduction("points", {{1, 1}}, {{0, 1}}),
+                         axis_reduction("channels", {{0, 3}}, {{0, 2}})};
   return {forward, backward};
 }
 

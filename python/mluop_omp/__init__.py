@@ -32,6 +32,7 @@ from mluop_omp.boxes import (
     points_in_boxes_part,
     soft_nms,
 )
+from mluop_omp.checking import CheckedCall, CheckFailure, check
 from mluop_omp.comparison import Comparison, SparseSites, compare
 from mluop_omp.filters import FILTER_LAYOUTS, convert_filters, matching_layouts
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
@@ -62,6 +63,8 @@ from mluop_omp.voxels import (
 )
 
 __all__ = [
+    "CheckFailure",
+    "CheckedCall",
     "Comparison",
     "FILTER_LAYOUTS",
     "MluOpError",
@@ -74,6 +77,7 @@ __all__ = [
     "ball_query",
     "box_iou_rotated",
     "boxes_overlap_bev",
+    "check",
     "compare",
     "compare_runs",
     "convert_filters",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from mluop_omp import __version__
 from mluop_omp._library import MluOpError
 from mluop_omp.comparison import _command as compare
+from mluop_omp.comparison._report import printable
 
 _COMMANDS = (compare,)
 
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return parsed.run(parsed)
     except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
-        message = compare.printable(str(error)) or "out of memory"
+        message = printable(str(error)) or "out of memory"
         print(f"{parser.prog}: {message}", file=sys.stderr)
         return 2
 

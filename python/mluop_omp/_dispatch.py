@@ -28,14 +28,16 @@ def on_cpu(ours: Function, original: Function, dtypes: frozenset[torch.dtype] | 
     An original with a CPU kernel remains that of other element types than `dtypes`.
     """
 
+    def is_ours(arguments: tuple, named: dict[str, Any]) -> bool:
+        tensor = first_tensor(arguments, named)
+        return tensor is not None and tensor.is_cpu and (dtypes is None or tensor.dtype in dtypes)
+
     @functools.wraps(ours)
     def dispatch(*arguments: Any, **named: Any) -> Any:
-        tensor = first_tensor(arguments, named)
-        is_ours = tensor is not None and tensor.is_cpu
-        if is_ours and dtypes is not None:
-            is_ours = tensor.dtype in dtypes
-        return (ours if is_ours else original)(*arguments, **named)
+        function = ours if is_ours(arguments, named) else original
+        return function(*arguments, **named)
 
+    dispatch.is_ours = is_ours  # type: ignore[attr-defined]
     return dispatch
 
 

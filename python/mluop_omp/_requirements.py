@@ -8,6 +8,7 @@ from importlib.util import find_spec
 _LIBRARIES = {
     "torch": ("PyTorch", "torch"),
     "mmcv": ("mmcv", "mmcv-lite==2.1.0 mmengine==0.10.7"),
+    "matplotlib": ("matplotlib", "matplotlib"),
     "spconv": ("spconv", "spconv==2.3.8"),
 }
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # Pages whose blocks run one after another in one folder.
-WALK_THROUGHS = ("compare", "record")
+WALK_THROUGHS = ("check", "compare", "record", "walkthrough")
+# What the blocks of a page import.
+REQUIREMENTS = {"check": "mmcv"}
+# That of a build in the source folder, unless it is in PATH.
+MLUOP_CASE = shutil.which("mluop_case", path=f"{os.environ['PATH']}:{ROOT}/build/release/case")
 PAGES = "".join(
     page.read_text()
     for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
@@ -44,21 +50,39 @@ def test_example(library):
 
 @pytest.mark.parametrize("page", WALK_THROUGHS)
 def test_walk_through(page, tmp_path):
-    """Python blocks are programs; in console blocks, the lines after a command are its output."""
+    """Python blocks are programs, and files if their first line names one; in console blocks, the
+    lines after a command are its output.
+    """
+    requirement = REQUIREMENTS.get(page, "numpy")
+    if importlib.util.find_spec(requirement) is None:
+        pytest.skip(f"requires {requirement}")
     text = (ROOT / "docs" / f"{page}.md").read_text()
     blocks = re.findall(r"```(python|console)\n(.*?)```", text, flags=re.DOTALL)
     assert blocks
+    environment = dict(os.environ)
+    if MLUOP_CASE is not None:
+        environment["PATH"] += f":{Path(MLUOP_CASE).parent}"
 
     def output(command: list[str]) -> str:
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
         return done.stdout + done.stderr
 
     python = shlex.quote(sys.executable)
     for language, block in blocks:
         if language == "python":
+            name = re.match(r"# (\w+\.py)\n", block)
+            if name is not None:
+                (tmp_path / name.group(1)).write_text(block)
             assert output([sys.executable, "-c", block]) == ""
             continue
         for command, expected in re.findall(
             r"^\$ (.*)\n((?:[^$].*\n|\n)*)", block, flags=re.MULTILINE
         ):
-            assert output(["sh", "-c", re.sub(r"^python ", f"{python} ", command)]) == expected
+            program = re.sub(r"(^|(?<= ))python ", f"{python} ", command, count=1)
+            if command.startswith("mluop_case ") and MLUOP_CASE is None:
+                pytest.skip("the rest of the page requires mluop_case")
+            if " --html " in command and importlib.util.find_spec("matplotlib") is None:
+                pytest.skip("the rest of the page requires matplotlib")
+            assert output(["sh", "-c", program]) == expected

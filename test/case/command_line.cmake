@@ -70,6 +70,13 @@ string(REPLACE "nsample: 4" "nsample: 5" rejected "${rejected}")
 file(WRITE ${WORK_DIR}/rejected.prototxt "${rejected}")
 expect(2 "rejected: nothing to reduce: MLUOP_STATUS_BAD_PARAM" reduce rejected.prototxt)
 
+# Results that a case states are reduced along with its inputs.
+file(READ ${CASES}/ball_query/by_hand.prototxt stated)
+string(REPLACE "[1, 2, 1, 1, 7" "[1, 2, 1, 2, 7" stated "${stated}")
+file(WRITE ${WORK_DIR}/stated.prototxt "${stated}")
+expect(1 "idx against the stored" run stated.prototxt)
+expect(0 "centers: 2 -> 1.*points: 3 -> 2.*idx against the stored" reduce stated.prototxt)
+
 # A case that cannot be run does not keep the others from running.
 file(WRITE ${WORK_DIR}/folder/a.prototxt "op_name: \"ball_query\"\ninput {\n  shape { dims: two }\n}\n")
 file(COPY ${CASES}/masked_im2col_forward/by_hand.prototxt DESTINATION ${WORK_DIR}/folder)

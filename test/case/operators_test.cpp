@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <sstream>
 
+#include "case/call.h"
 #include "case/read.h"
 #include "case/reduce.h"
 #include "case/runner.h"
@@ -91,6 +93,73 @@ TEST(CaseOperators, ReductionKeepsWhatFails) {
   EXPECT_EQ(smallest.inputs[1].dims, (Dims{1, 1, 1}));
   EXPECT_EQ(progress.str(), "points: 100 -> 1\nchannels: 8 -> 1\nbatches: 2 -> 1\n");
   EXPECT_EQ(smallest.parameters.integer("num_points"), 1);
+}
+
+// The result of a case, with a wrong element of the first output.
+Case with_wrong_result(const Case& made, size_t element) {
+  Case c = made;
+  const LoadedCase loaded(made);
+  Run oracle(loaded, MLUOP_OMP_ALGORITHM_NATIVE);
+  oracle.call();
+  oracle.expect();
+  size_t next = 0;
+  for (size_t i = 0; i < loaded.bound().size(); ++i) {
+    if (loaded.op().tensors[i].is_read()) continue;
+    Elements& elements = c.outputs[next++].elements;
+    elements.source = Elements::Source::kInline;
+    elements.bytes.assign(oracle[i].data, oracle[i].data + oracle[i].bytes());
+  }
+  std::byte* const bits = c.outputs[0].elements.bytes.data() + 4 * element;
+  if (c.outputs[0].dtype == MLUOP_DTYPE_FLOAT) {
+    float value = 0;
+    std::memcpy(&value, bits, sizeof value);
+    value += 1;
+    std::memcpy(bits, &value, sizeof value);
+  } else {
+    *bits ^= std::byte{1};
+  }
+  return c;
+}
+
+// Stated results stay with their rows and channels, and what they depend on stays.
+TEST(CaseOperators, StatedResultsAreReducedAlongWithTheInputs) {
+  struct {
+    const char* op;
+    size_t element;
+    const char* kept;  // collections with one element in the end
+    Dims result = {};  // shape of the first output
+  } const rows[] = {
+      {"indice_convolution_forward", 3 * 16 + 5, "output rows, output channels", {1, 1}},
+      {"indice_convolution_backward_data", 7 * 8 + 2, "input channels", {}},
+      {"indice_convolution_backward_filter", 9, "output channels, input channels", {1, 3, 3, 1, 1}},
+      {"ball_query", 40, "centers, batches", {1, 1, 16}},
+      {"knn", 7, "centers, batches", {}},
+      {"three_nn_forward", 7, "points, batches", {1, 1, 3}},
+      {"gather_points_forward", 11, "points, channels, batches", {}},
+      {"points_in_boxes_all", 3, "points, boxes, batches", {1, 1, 1}},
+      {"box_iou_rotated", 3, "first boxes, second boxes", {}},
+      {"boxes_overlap_bev", 3, "boxes a, boxes b", {1, 1}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.op);
+    const Operator& op = operator_of(row.op, {});
+    const Case made = self_contained(make(op, op.dtypes.front()));
+    const Case wrong = with_wrong_result(made, row.element);
+    ASSERT_NE(failure_of(wrong), "");
+    std::ostringstream progress;
+    const Case smallest = reduce(
+        wrong, [](const Case& part) { return !failure_of(part).empty(); }, progress);
+    for (const Reduction& reduction : op.reductions) {
+      if (std::string_view(row.kept).find(reduction.name) == std::string_view::npos) continue;
+      EXPECT_EQ(reduction.count(smallest), 1) << reduction.name;
+    }
+    if (!row.result.empty()) {
+      EXPECT_EQ(smallest.outputs[0].dims, row.result);
+    }
+    EXPECT_EQ(smallest.outputs[0].elements.bytes.size(), byte_count(smallest.outputs[0]));
+    EXPECT_NE(failure_of(smallest), "");
+    EXPECT_EQ(failure_of(self_contained(smallest)), "");
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 Start with _nested.py, which leads containers to _tensors.py; that joins sparse tensors by _sites.py
 and has the library compare (_engine.py). _criteria.py judges, _report.py writes. _command.py is
-`python -m mluop_omp compare`, for which _files.py reads.
+`python -m mluop_omp compare`, for which _files.py reads. page/ draws what differs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def compare(
 
     Returns:
         A `Comparison`: the verdict, also as bool(); figures; the worst elements; the pattern of the
-        wrong ones; a report as its text.
+        wrong ones; a report as its text, and as a page of pictures by `html`.
 
     Raises:
         ValueError: shapes differ, with what would fit as far as that is known; a sparse tensor is

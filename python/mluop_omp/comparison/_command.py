@@ -7,7 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from mluop_omp import _progress, _requirements
 from mluop_omp.comparison import Comparison, _files, compare
+from mluop_omp.comparison._report import printable
 from mluop_omp.runs import _command as runs
 
 _DESCRIPTION = """
@@ -63,6 +65,11 @@ def add_parser(commands: Any) -> None:
     )
     runs.add_arguments(parser)
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON")
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="write a page that draws the tensors that differ; requires matplotlib",
+    )
     parser.set_defaults(run=run)
 
 
@@ -93,20 +100,22 @@ _names.__name__, _extents.__name__ = "names", "shape"
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the report and returns the exit status. Raises ValueError, TypeError or OSError."""
-    if runs.applies(arguments):
-        result, is_comparable = runs.compare(arguments), True
-    else:
-        result = _compare_files(arguments)
-        is_comparable = result.comparable
-    print(printable(str(result)))
+    if arguments.html is not None:
+        message = _requirements.missing("matplotlib")
+        if message is not None:
+            raise ValueError(f"--html: {message}")
+    with _progress.shown():
+        if runs.applies(arguments):
+            result, is_comparable = runs.compare(arguments), True
+        else:
+            result = _compare_files(arguments)
+            is_comparable = result.comparable
+        print(printable(str(result)), flush=True)
+        if arguments.html is not None:
+            result.html(arguments.html)
     if arguments.json is not None:
         Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
     return 2 if not is_comparable else 0 if result.equal else 1
-
-
-def printable(text: str) -> str:
-    """Replaces what controls a terminal, or what it cannot print, in names that files contain."""
-    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
 
 
 def _compare_files(arguments: argparse.Namespace) -> Comparison:

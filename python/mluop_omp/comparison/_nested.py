@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from mluop_omp._library import MluOpError
+from mluop_omp._progress import track
 from mluop_omp.comparison import _tensors
-from mluop_omp.comparison._result import Comparison
+from mluop_omp.comparison._result import Comparison, Operands
 from mluop_omp.comparison._tensors import Options
 from mluop_omp.comparison._values import Sparse, Tensor, convert
 
@@ -16,11 +18,25 @@ _MAX_DEPTH = 64
 
 def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) -> Comparison:
     """Raises ValueError or TypeError if the two cannot be compared."""
+    operands = Operands(found, expected, options.axes)
     found, expected = convert(found), convert(expected)
     if isinstance(found, dict) and isinstance(expected, dict):
         if depth == _MAX_DEPTH:
             raise ValueError(f"containers are nested more than {_MAX_DEPTH} deep")
         return _compare_dicts(found, expected, options, depth)
+    result = _compare_tensors(found, expected, options)
+    if result is not None:
+        return result if result.equal else dataclasses.replace(result, _operands=operands)
+    kinds = _kind(found), _kind(expected)
+    if kinds[0] != kinds[1] or isinstance(found, (dict, Tensor, Sparse)):
+        raise ValueError(f"found is {kinds[0]}, expected is {kinds[1]}")
+    equal = bool(found == expected)
+    note = "" if equal else f"found {_short(found)}, expected {_short(expected)}"
+    return Comparison(equal, kind="other", notes=(note,) if note else ())
+
+
+def _compare_tensors(found: Any, expected: Any, options: Options) -> Comparison | None:
+    """Returns None if one of both is not a tensor."""
     if isinstance(found, Tensor) and isinstance(expected, Tensor):
         return _tensors.compare_dense(found, expected, options)
     if isinstance(found, Sparse) and isinstance(expected, Sparse):
@@ -29,12 +45,7 @@ def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) 
         return _tensors.compare_with_dense(found, expected, options, dense_is_found=False)
     if isinstance(found, Tensor) and isinstance(expected, Sparse):
         return _tensors.compare_with_dense(expected, found, options, dense_is_found=True)
-    kinds = _kind(found), _kind(expected)
-    if kinds[0] != kinds[1] or isinstance(found, (dict, Tensor, Sparse)):
-        raise ValueError(f"found is {kinds[0]}, expected is {kinds[1]}")
-    equal = bool(found == expected)
-    note = "" if equal else f"found {_short(found)}, expected {_short(expected)}"
-    return Comparison(equal, kind="other", notes=(note,) if note else ())
+    return None
 
 
 def _kind(value: Any) -> str:
@@ -54,7 +65,8 @@ def _compare_dicts(found: dict, expected: dict, options: Options, depth: int) ->
     missing = sorted(expected.keys() - found.keys(), key=_natural)
     extra = sorted(found.keys() - expected.keys(), key=_natural)
     children = {}
-    for name in sorted(found.keys() & expected.keys(), key=_natural):
+    common = sorted(found.keys() & expected.keys(), key=_natural)
+    for name in track(common, "comparing"):
         try:
             children[name] = compare_values(found[name], expected[name], options, depth + 1)
         except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:

@@ -28,6 +28,11 @@ _SPECIALS = {
 }
 
 
+def printable(text: str) -> str:
+    """Replaces what controls a terminal, or what it cannot print, in names that files contain."""
+    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
+
+
 def text_of(comparison: Comparison) -> str:
     return "\n".join(lines_of(comparison))
 

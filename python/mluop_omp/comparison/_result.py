@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from typing import Any
 
 from mluop_omp.comparison import _report
@@ -85,6 +86,15 @@ class SiteReport:
 
 
 @dataclasses.dataclass(frozen=True)
+class Operands:
+    """What was compared, as `compare` takes it, to be read again."""
+
+    found: Any
+    expected: Any
+    axes: tuple[str, ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class Comparison:
     """The result of `mluop_omp.compare`; its text is a report, whose first line is the verdict.
 
@@ -121,6 +131,8 @@ class Comparison:
     extra: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     error: str = ""
+    # Of tensors that differ: what `html` draws. A copy or a pickle is without it.
+    _operands: Operands | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.equal
@@ -135,6 +147,24 @@ class Comparison:
         """Whether all parts could be compared."""
         return not self.error and all(child.comparable for child in self.children.values())
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_operands": None}
+
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report as a page of HTML, one file that refers to no other.
+
+        Tensors that differ are drawn: where wrong elements lie, by dimensions and from above, and
+        the errors in ULP. They are read again for that, so that they must not have changed; the
+        result refers to them as long as it exists.
+
+        Raises:
+            ImportError: matplotlib is not installed.
+            OSError: the file cannot be written.
+        """
+        from mluop_omp.comparison import page
+
+        page.write(path, self, page.parts_of(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Returns what json.dumps takes; NaN and infinities are texts, as JSON has no such numbers.
 
@@ -146,7 +176,9 @@ class Comparison:
 def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         pairs = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {name: _plain(each) for name, each in pairs if not _is_empty(each)}
+        return {
+            name: _plain(each) for name, each in pairs if not _is_empty(each) and name[0] != "_"
+        }
     if isinstance(value, dict):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

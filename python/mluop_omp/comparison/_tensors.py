@@ -10,6 +10,7 @@ import numpy as np
 
 from mluop_omp.comparison import _criteria, _engine, _shapes, _sites
 from mluop_omp.comparison._channels import channel_fit
+from mluop_omp.comparison._errors import right_elements
 from mluop_omp.comparison._result import Comparison, SiteReport, WrongElement
 from mluop_omp.comparison._values import Sparse, Tensor
 
@@ -201,14 +202,9 @@ def _wrong_rows(found: Tensor, expected: Tensor, result: Comparison) -> np.ndarr
     step = max(1, _BLOCK // max(1, math.prod(found.shape[1:])))
     for start in range(0, len(is_wrong), step):
         block = slice(start, start + step)
-        e, b = (t.with_array(t.array[block]).numbers() for t in (found, expected))
-        equal = (e == b) | ((e != e) & (b != b))
-        if result.rtol or result.atol:
-            e, b = e.astype(np.float64), b.astype(np.float64)
-            with np.errstate(invalid="ignore", over="ignore"):
-                within = np.abs(e - b) <= result.atol + result.rtol * np.abs(b)
-            equal |= within & np.isfinite(e) & np.isfinite(b)
-        is_wrong[block] = ~equal.reshape(len(equal), -1).all(axis=1)
+        pair = (tensor.with_array(tensor.array[block]) for tensor in (found, expected))
+        right = right_elements(*pair, result.rtol, result.atol)
+        is_wrong[block] = ~right.reshape(len(right), -1).all(axis=1)
     return is_wrong
 
 
@@ -216,21 +212,8 @@ def compare_with_dense(
     sparse: Sparse, dense: Tensor, options: Options, *, dense_is_found: bool
 ) -> Comparison:
     """Compares at the sites; other elements of the dense tensor have to be 0."""
-    columns = sparse.indices.shape[1]
-    channels = sparse.features.shape[1:]
-    if len(dense.shape) != columns + 1 or (dense.shape[1],) != channels:
-        name = "found" if dense_is_found else "expected"
-        raise ValueError(
-            f"the shape of {name} is {list(dense.shape)}, expected [batches, "
-            f"{', '.join(map(str, channels))}, and {columns - 1} extents], as the other is {sparse}"
-        )
-    extents = (dense.shape[0], *dense.shape[2:])
-    is_inside = np.ones(len(sparse.indices), bool)
-    is_inside[_sites.out_of_range(sparse.indices, extents)] = False
-    rows, outside = np.flatnonzero(is_inside), np.flatnonzero(~is_inside)
-    sites = sparse.indices[rows]
-    at = (sites[:, 0], slice(None), *sites[:, 1:].T)
-    features, gathered = sparse.features.rows(rows), dense.with_array(dense.array[at])
+    rows, outside, gathered = gather(sparse, dense, dense_is_found=dense_is_found)
+    features, sites = sparse.features.rows(rows), sparse.indices[rows]
     pair = (gathered, features) if dense_is_found else (features, gathered)
     result = _at_sites(*pair, sparse.indices, rows, options)
     elsewhere, examples = _nonzero_elsewhere(dense, sites)
@@ -256,6 +239,30 @@ def compare_with_dense(
     )
 
 
+def gather(
+    sparse: Sparse, dense: Tensor, *, dense_is_found: bool
+) -> tuple[np.ndarray, np.ndarray, Tensor]:
+    """Returns the rows of sites within a dense tensor, those outside, and its values at the first.
+
+    Raises ValueError if the shapes do not fit.
+    """
+    columns = sparse.indices.shape[1]
+    channels = sparse.features.shape[1:]
+    if len(dense.shape) != columns + 1 or (dense.shape[1],) != channels:
+        name = "found" if dense_is_found else "expected"
+        raise ValueError(
+            f"the shape of {name} is {list(dense.shape)}, expected [batches, "
+            f"{', '.join(map(str, channels))}, and {columns - 1} extents], as the other is {sparse}"
+        )
+    extents = (dense.shape[0], *dense.shape[2:])
+    is_inside = np.ones(len(sparse.indices), bool)
+    is_inside[_sites.out_of_range(sparse.indices, extents)] = False
+    rows, outside = np.flatnonzero(is_inside), np.flatnonzero(~is_inside)
+    sites = sparse.indices[rows]
+    at = (sites[:, 0], slice(None), *sites[:, 1:].T)
+    return rows, outside, dense.with_array(dense.array[at])
+
+
 def _nonzero_elsewhere(dense: Tensor, sites: np.ndarray) -> tuple[int, list[tuple[int, ...]]]:
     """Returns how many elements outside the sites are not 0, and the first positions.
 
@@ -266,10 +273,7 @@ def _nonzero_elsewhere(dense: Tensor, sites: np.ndarray) -> tuple[int, list[tupl
         is_elsewhere = np.ones(dense.shape[2:], bool)
         is_elsewhere[tuple(sites[sites[:, 0] == batch, 1:].T)] = False
         for channel in range(dense.shape[1]):
-            plane = dense.array[batch, channel]
-            # Bits of bfloat16: without the sign.
-            values = plane & 0x7FFF if dense.dtype == "bfloat16" else plane
-            is_wrong = (values != 0) & is_elsewhere
+            is_wrong = _nonzero(dense, batch, channel) & is_elsewhere
             wrong = int(np.count_nonzero(is_wrong))
             count += wrong
             if wrong and len(first) < _EXAMPLES:
@@ -287,3 +291,23 @@ def _first_true(values: np.ndarray, count: int) -> np.ndarray:
         if len(found) >= count:
             break
     return found[:count]
+
+
+def sites_elsewhere(dense: Tensor, sites: np.ndarray, count: int) -> np.ndarray:
+    """Returns the first sites, batch first, with elements other than 0 that are not in `sites`."""
+    found, batches = [np.zeros((0, len(dense.shape) - 1), np.int64)], range(dense.shape[0])
+    for batch in batches:
+        is_nonzero = np.zeros(dense.shape[2:], bool)
+        for channel in range(dense.shape[1]):
+            is_nonzero |= _nonzero(dense, batch, channel)
+        is_nonzero[tuple(sites[sites[:, 0] == batch, 1:].T)] = False
+        positions = np.unravel_index(_first_true(is_nonzero.reshape(-1), count), is_nonzero.shape)
+        found.append(np.stack([np.full_like(positions[0], batch), *positions], axis=1))
+        count -= len(found[-1])
+    return np.concatenate(found)
+
+
+def _nonzero(dense: Tensor, batch: int, channel: int) -> np.ndarray:
+    plane = dense.array[batch, channel]
+    # Bits of bfloat16: without the sign.
+    return (plane & 0x7FFF if dense.dtype == "bfloat16" else plane) != 0

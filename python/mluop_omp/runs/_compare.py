@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Union
 
+from mluop_omp._progress import track
 from mluop_omp.comparison import Comparison
 from mluop_omp.runs._names import NameMap, Names, suggest
 from mluop_omp.runs._run import Call, Gradient, Run, Value
@@ -101,6 +102,16 @@ class RunComparison:
 
     __repr__ = __str__
 
+    def html(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report as `Comparison.html` does.
+
+        It draws the outputs of the first difference; without one, the inputs of the first call that
+        differs, or the first gradient. Tensors are read again from the files of both runs.
+        """
+        from mluop_omp.comparison import page
+
+        page.write(path, self, (p for name, c in _shown(self) for p in page.parts_of(c, name)))
+
     def to_dict(self) -> dict[str, Any]:
         """Returns what json.dumps takes: the verdict and the attributes."""
         first = None if self.first is None else _to_dict(self.first)
@@ -119,6 +130,17 @@ class RunComparison:
             "only_expected": list(self.only_expected),
             "notes": list(self.notes),
         }
+
+
+def _shown(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
+    """Yields the names and comparisons of the tensors that the report shows."""
+    if result.differences:
+        call = result.first or result.differences[0]
+        role = "input" if result.first is None else "output"
+        for path, each in (call.inputs if result.first is None else call.outputs).items():
+            yield f"{_path(role, path)} of {call.label}", each
+    elif result.gradients:
+        yield f"gradient of {result.gradients[0].name}", result.gradients[0].comparison
 
 
 def _to_dict(difference: CallDifference) -> dict[str, Any]:
@@ -196,7 +218,7 @@ class _RunComparer:
                 f"found {_some(self._found_calls)}, expected {_some(self._expected_calls)}; "
                 f"{', '.join(self._suggestion()) or 'names of modules can be mapped'}"
             )
-        compared = (self._difference(key) for key in common)
+        compared = (self._difference(key) for key in track(common, "comparing"))
         differences = tuple(each for each in compared if each is not None)
         first = next((each for each in differences if each.inputs_agree), None)
         gradients, count = self._gradients()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+import functools
+import os
+from typing import Any, Callable
 
 import numpy as np
 
 from mluop_omp.comparison import Comparison, SparseSites, compare
-from mluop_omp.comparison._values import Tensor
+from mluop_omp.comparison._result import Operands
+from mluop_omp.comparison._values import Deferred, Tensor
 from mluop_omp.runs import _sampling
 from mluop_omp.runs._run import Recorded, Run, Value
 
@@ -53,19 +56,12 @@ class ValueComparer:
             return self._compare_samples(*pair)
         if is_sample:
             raise _Incomparable("one is sparse, one is dense, and a sample of one is recorded")
-        return self._call(self._read(self._found, found), self._read(self._expected, expected))
+        return self._compare_by(_read, found, expected)
 
     def _compare_inferred(self, found: Value, expected: Value) -> Comparison:
         """Compares tensors whose rows may be those of sites, or have an order of their own."""
-        by_row = self._call(
-            *(
-                self._read(r, _dense(v))
-                for r, v in ((self._found, found), (self._expected, expected))
-            )
-        )
-        if by_row.equal:
-            return by_row
-        return self._call(self._read(self._found, found), self._read(self._expected, expected))
+        by_row = self._compare_by(_read, _dense(found), _dense(expected))
+        return by_row if by_row.equal else self._compare_by(_read, found, expected)
 
     def _compare_samples(self, found: Recorded, expected: Recorded) -> Comparison:
         if found.shape != expected.shape:
@@ -100,14 +96,11 @@ class ValueComparer:
     ) -> Comparison:
         limits = [each.limit for each in (found_rows, expected_rows) if each.limit is not None]
         if not limits:
-            return self._call(self._read(self._found, found), self._read(self._expected, expected))
-        values = [
-            _sites_below(min(limits), run, value)
-            for run, value in ((self._found, found), (self._expected, expected))
-        ]
-        result = self._call(*values)
+            return self._compare_by(_read, found, expected)
+        result = self._compare_by(functools.partial(_sites_below, min(limits)), found, expected)
         counts = [each.shape[0] for each in (found_rows, expected_rows)]
-        note = f"a sample: {len(values[0].indices)} of {counts[0]} sites"
+        sampled = 0 if result.sites is None else result.sites.found
+        note = f"a sample: {sampled} of {counts[0]} sites"
         notes = (note, *result.notes)
         sums = [
             _checksum(run, value)
@@ -119,17 +112,43 @@ class ValueComparer:
             return dataclasses.replace(result, equal=False, notes=notes)
         return dataclasses.replace(result, notes=notes)
 
+    def _compare_by(
+        self, read: Callable[[Run, Value], Any], found: Value, expected: Value
+    ) -> Comparison:
+        """Compares what `read` returns of both; the result can read that again."""
+        pairs = (self._found, found), (self._expected, expected)
+        result = self._call(*(read(*pair) for pair in pairs))
+        if result.equal:
+            return result
+        again = (_deferred(run, functools.partial(read, value=value)) for run, value in pairs)
+        axes = self._options.get("axes")
+        operands = Operands(*again, None if axes is None else tuple(map(str, axes)))
+        return dataclasses.replace(result, _operands=operands)
+
     def _call(self, found: Any, expected: Any) -> Comparison:
         try:
-            return compare(found, expected, **self._options)
+            result = compare(found, expected, **self._options)
         except (ValueError, TypeError) as error:
             raise _Incomparable(str(error)) from None
+        # The tensors are not kept in memory.
+        return dataclasses.replace(result, _operands=None)
 
-    def _read(self, run: Run, value: Value) -> Any:
-        tensor = _tensor(run.array(value.tensor), run.tensors[value.tensor])
-        if value.indices is None:
-            return tensor
-        return SparseSites(tensor, run.array(value.indices), value.spatial_shape, value.batch_size)
+
+def _deferred(run: Run, read: Callable[[Run], Any]) -> Deferred:
+    path = os.path.abspath(run.path)
+
+    def read_again() -> Any:
+        with Run(path) as opened:
+            return read(opened)
+
+    return Deferred(read_again)
+
+
+def _read(run: Run, value: Value) -> Any:
+    tensor = _tensor(run.array(value.tensor), run.tensors[value.tensor])
+    if value.indices is None:
+        return tensor
+    return SparseSites(tensor, run.array(value.indices), value.spatial_shape, value.batch_size)
 
 
 def _dense(value: Value) -> Value:

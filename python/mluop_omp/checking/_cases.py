@@ -1,0 +1,342 @@
+"""Operator cases of calls: a text file, and a file of raw elements for each tensor."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable
+
+import torch
+from torch import Tensor
+
+from mluop_omp.checking._calls import Call, Findings
+from mluop_omp.checking._rulebooks import by_output
+from mluop_omp.comparison import Comparison
+from mluop_omp.mmcv import _functions, _points
+from mluop_omp.torch import _rulebooks
+
+_DTYPES = {torch.float16: "HALF", torch.float32: "FLOAT", torch.int32: "INT32"}
+
+# Operator, inputs, outputs, parameters. A tensor may come with its layout.
+_Case = tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]
+_Names = Mapping[str, str]
+
+
+def write(folder: str, number: int, call: Call, findings: Findings) -> str:
+    """Writes what the device was given and has found; returns the name of the text file.
+
+    Raises ValueError if there is no such case: one operator of the C API has to compute the call.
+    """
+    make = _CASES.get(call.rule.name)
+    if make is None:
+        raise ValueError(f"there are no cases of {call.rule.name}")
+    operator, inputs, outputs, parameters = make(call, findings)
+    name = os.path.join(folder, f"{number:04}-{call.rule.name}")
+    lines = [f"op_name: {json.dumps(operator)}"]
+    for field, tensors in (("input", inputs), ("output", outputs)):
+        for identifier, value in tensors.items():
+            tensor, layout = value if isinstance(value, tuple) else (value, "ARRAY")
+            lines += _tensor(field, identifier, tensor, layout, f"{name}.{identifier}.bin")
+    threshold = _threshold(findings) if call.rule.widened else None
+    if threshold is not None:
+        criterion = f"error_func: DIFF3_2 error_threshold: {threshold!r}"
+        lines.append(f"test_param {{ {criterion} baseline_device: CPU }}")
+    if parameters:
+        lines += [f"{_MESSAGES.get(operator, operator)}_param {{", *_fields(parameters), "}"]
+    text = f"{name}.prototxt"
+    with open(text, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    return text
+
+
+_MESSAGES = {"indice_convolution_backward_filter": "indice_convolution_backward"}
+
+
+def _tensor(field: str, identifier: str, tensor: Tensor, layout: str, file: str) -> list[str]:
+    if tensor.dtype in (torch.int64, torch.bool):
+        tensor = tensor.int()
+    if tensor.dtype not in _DTYPES:
+        raise ValueError(f"{identifier} has dtype {tensor.dtype}, expected float16 or float32")
+    tensor.contiguous().numpy().tofile(file)
+    dims = ", ".join(map(str, tensor.shape))
+    return [
+        f"{field} {{",
+        f"  id: {json.dumps(identifier)}",
+        f"  shape {{ dims: [{dims}] }}",
+        f"  layout: LAYOUT_{layout}",
+        f"  dtype: DTYPE_{_DTYPES[tensor.dtype]}",
+        f"  path: {json.dumps(os.path.basename(file))}",
+        "}",
+    ]
+
+
+def _fields(parameters: dict[str, Any]) -> list[str]:
+    lines = []
+    for name, value in parameters.items():
+        if isinstance(value, (list, tuple)):
+            text = f"[{', '.join(map(str, value))}]"
+        elif isinstance(value, float):
+            text = f"{value:.9g}"
+        else:
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+        lines.append(f"  {name}: {text}")
+    return lines
+
+
+def _threshold(findings: Findings) -> float | None:
+    """Half of the largest error: that of a sum in another order is less."""
+    errors = [
+        difference.worst[0].absolute
+        for difference in findings.differences.values()
+        if isinstance(difference, Comparison) and difference.worst
+    ]
+    finite = [error for error in errors if math.isfinite(error)]
+    return max(finite) / 2 if finite else None
+
+
+def _simple(
+    operator: str,
+    inputs: _Names,
+    outputs: _Names,
+    parameters: Callable[[Call], dict] = lambda _: {},
+) -> Callable[[Call, Findings], _Case]:
+    def make(call: Call, _: Findings) -> _Case:
+        return (
+            operator,
+            {name: call.given[of] for name, of in inputs.items()},
+            {name: call.found[of] for name, of in outputs.items()},
+            parameters(call),
+        )
+
+    return make
+
+
+def _numbers(names: Sequence[str], kind: Callable[[Any], Any] = int) -> Callable[[Call], dict]:
+    return lambda call: {name: kind(call.given[name]) for name in names}
+
+
+def _ball_query(call: Call) -> dict[str, Any]:
+    radii = {name: float(call.given[name]) for name in ("min_radius", "max_radius")}
+    return {**radii, "nsample": int(call.given["nsample"])}
+
+
+def _knn(call: Call, findings: Findings) -> _Case:
+    make = _simple(
+        "knn",
+        {"xyz": "xyz_tensor", "new_xyz": "new_xyz_tensor"},
+        {"idx": "idx_tensor", "dist2": "dist2_tensor"},
+        lambda call: {"k": int(call.given["nsample"])},
+    )
+    operator, inputs, *others = make(call, findings)
+    rows = {name: _points._rows_of_three(name, each).float() for name, each in inputs.items()}
+    return operator, rows, *others
+
+
+def _gather_backward(call: Call, _: Findings) -> _Case:
+    if call.given["grad_points_tensor"].any():
+        raise ValueError("the sums are added to other numbers than 0")
+    inputs = {"grad_output": call.given["grad_out_tensor"], "indices": call.given["idx_tensor"]}
+    return "gather_points_backward", inputs, {"grad_features": call.found["grad_points_tensor"]}, {}
+
+
+def _image(make: Callable[[Call, Findings], _Case]) -> Callable[[Call, Findings], _Case]:
+    def make_with_layout(call: Call, findings: Findings) -> _Case:
+        operator, inputs, outputs, parameters = make(call, findings)
+        for tensors, name in ((inputs, "feature"), (outputs, "im")):
+            if name in tensors:
+                tensors[name] = tensors[name], "NCHW"
+        return operator, inputs, outputs, parameters
+
+    return make_with_layout
+
+
+def _voxelization(call: Call, findings: Findings) -> _Case:
+    if not call.given.get("deterministic", True):
+        raise ValueError("deterministic is False")
+    names = {name: name for name in ("points", "voxel_size", "coors_range")}
+    results = {n: n for n in ("voxels", "coors", "num_points_per_voxel", "voxel_num")}
+    make = _simple("voxelization", names, results, _numbers(("max_points", "max_voxels")))
+    operator, inputs, outputs, parameters = make(call, findings)
+    outputs["voxel_num"] = outputs["voxel_num"].view(1)
+    return operator, inputs, outputs, {**parameters, "ndim": 3, "deterministic": True}
+
+
+def _scatter_backward(call: Call, _: Findings) -> _Case:
+    given = call.given
+    inputs = {
+        "grad_voxel_feats": given["grad_reduced_feats"],
+        "feats": given["feats"],
+        "voxel_feats": given["reduced_feats"],
+        "point2voxel_map": given["coors_idx"],
+        "voxel_points_count": given["reduce_count"],
+        "voxel_num": torch.tensor([len(given["reduced_feats"])], dtype=torch.int32),
+    }
+    parameters = {"reduce_type": f"REDUCE_MODE_{given['reduce_type'].upper()}"}
+    outputs = {"grad_feats": call.found["grad_feats"]}
+    return "dynamic_point_to_voxel_backward", inputs, outputs, parameters
+
+
+def _box_ious(call: Call, findings: Findings) -> _Case:
+    make = _simple("box_iou_rotated", {"bbox1": "boxes1", "bbox2": "boxes2"}, {"ious": "ious"})
+    operator, inputs, outputs, _ = make(call, findings)
+    aligned = bool(call.given["aligned"])
+    sizes = [len(each) for each in inputs.values()]
+    outputs["ious"] = outputs["ious"].view(sizes[:1] if aligned else sizes)
+    return operator, inputs, outputs, {"mode": int(call.given["mode_flag"]), "aligned": aligned}
+
+
+# Features, filters with their layout, pairs [K, 2, L], their numbers; of rows in and out.
+_Convolution = tuple[Tensor, tuple[Tensor, str], Tensor, Tensor]
+
+
+def _mmcv_convolution(call: Call) -> _Convolution:
+    given, features = call.given, call.given["features"]
+    pairs = given["indicePairs"]
+    pairs = _rulebooks.directed_pairs(pairs, bool(given["_inverse"]), len(features))
+    filters = _functions._filters(given["filters"], pairs)
+    return features, (filters, "ARRAY"), pairs, given["indiceNum"]
+
+
+def _native_convolution(call: Call) -> _Convolution:
+    from mluop_omp.spconv import _convolutions
+
+    given, features = call.given, call.given["features"]
+    inverse, subm = bool(given.get("inverse", False)), bool(given.get("subm", False))
+    arguments = (given["indice_pairs"], given["indice_pair_num"], len(features), inverse, subm)
+    filters = _convolutions._filters(given["filters"])
+    return features, (filters, "NDHWC"), *_convolutions._rulebook(*arguments)
+
+
+def _implicit_convolution(call: Call) -> _Convolution:
+    from mluop_omp.spconv import _convolutions
+
+    features = call.given["features"]
+    pairs, num = by_output(call.given["pair_fwd"], len(features))
+    pairs = _rulebooks.directed_pairs(pairs, False, len(features))
+    return features, (_convolutions._filters(call.given["filters"]), "NDHWC"), pairs, num
+
+
+def _convolution(parts: Callable[[Call], _Convolution]) -> Callable[[Call, Findings], _Case]:
+    def make(call: Call, _: Findings) -> _Case:
+        activation = call.given.get("act_type")
+        has_activation = activation is not None and activation.name != "None_"
+        if call.given.get("bias") is not None or has_activation:
+            raise ValueError("the call adds a bias or applies an activation")
+        features, filters, pairs, num = parts(call)
+        output = call.found["output"]
+        inputs = {"features": features, "filters": filters, "indice_pairs": pairs}
+        parameters = {"num_active_out": len(output), **_numbers_of_pairs(num)}
+        return "indice_convolution_forward", inputs, {"features_out": output}, parameters
+
+    return make
+
+
+def _gradient(
+    parts: Callable[[Call], _Convolution], out_grad: str
+) -> Callable[[Call, Findings], _Case]:
+    def make(call: Call, findings: Findings) -> _Case:
+        features, filters, pairs, num = parts(call)
+        grad, parameters = call.given[out_grad], _numbers_of_pairs(num)
+        if "grad_features" in findings.differences:
+            inputs = {"output_grad": grad, "filters": filters, "indice_pairs": pairs}
+            outputs = {"input_grad": call.found["grad_features"]}
+            return "indice_convolution_backward_data", inputs, outputs, parameters
+        inputs = {"features": features, "output_grad": grad, "indice_pairs": pairs}
+        found = call.found["grad_filters"]
+        if call.rule.layout == "KRSC":
+            found = found.flatten(1, -2).permute(1, 2, 0)
+        K, (Ci, Co) = len(pairs), (features.shape[1], grad.shape[1])
+        found = found.reshape(-1, 1, 1, Ci, Co)[:K]
+        outputs = {"filters_grad": found}
+        return "indice_convolution_backward_filter", inputs, outputs, parameters
+
+    return make
+
+
+def _numbers_of_pairs(num: Tensor) -> dict[str, Any]:
+    return {"inverse": 0, "sub_m": 0, "indice_num": num.tolist()}
+
+
+_OVERLAP = {"boxes_a": "boxes_a", "boxes_b": "boxes_b"}
+_GATHER = _simple(
+    "gather_points_forward",
+    {"features": "points_tensor", "indices": "idx_tensor"},
+    {"output": "out_tensor"},
+)
+_INTERPOLATION = {"indices": "idx_tensor", "weights": "weight_tensor"}
+_MASKS = {"mask_h_idx": "mask_h_idx", "mask_w_idx": "mask_w_idx"}
+_POINTS_IN_BOXES = {"boxes": "boxes_tensor", "points": "pts_tensor"}
+_CASES: dict[str, Callable[[Call, Findings], _Case]] = {
+    "ball_query_forward": _simple(
+        "ball_query",
+        {"new_xyz": "new_xyz_tensor", "xyz": "xyz_tensor"},
+        {"idx": "idx_tensor"},
+        _ball_query,
+    ),
+    "box_iou_rotated": _box_ious,
+    "dynamic_point_to_voxel_backward": _scatter_backward,
+    "fused_indice_conv_forward": _convolution(_mmcv_convolution),
+    "furthest_point_sampling_forward": _simple(
+        "furthest_point_sample", {"points": "points_tensor"}, {"idx": "idx_tensor"}
+    ),
+    "furthest_point_sampling_with_dist_forward": _simple(
+        "furthest_point_sample_with_dist", {"distances": "points_tensor"}, {"idx": "idx_tensor"}
+    ),
+    "gather_points_backward": _gather_backward,
+    "gather_points_forward": _GATHER,
+    "group_points_backward": _gather_backward,
+    "group_points_forward": _GATHER,
+    "hard_voxelize_forward": _voxelization,
+    "implicit_gemm": _convolution(_implicit_convolution),
+    "implicit_gemm_backward": _gradient(_implicit_convolution, "out_bp"),
+    "indice_conv": _convolution(_native_convolution),
+    "indice_conv_forward": _convolution(_mmcv_convolution),
+    "iou3d_boxes_overlap_bev_forward": _simple(
+        "boxes_overlap_bev", _OVERLAP, {"overlaps": "ans_iou"}
+    ),
+    "knn_forward": _knn,
+    "masked_col2im_forward": _image(
+        _simple("masked_col2im_forward", {"col": "col", **_MASKS}, {"im": "im"})
+    ),
+    "masked_im2col_forward": _image(
+        _simple(
+            "masked_im2col_forward",
+            {"feature": "im", **_MASKS},
+            {"data_col": "col"},
+            _numbers(("kernel_h", "kernel_w", "pad_h", "pad_w")),
+        )
+    ),
+    "points_in_boxes_all_forward": _simple(
+        "points_in_boxes_all", _POINTS_IN_BOXES, {"is_inside": "box_idx_of_points_tensor"}
+    ),
+    "points_in_boxes_part_forward": _simple(
+        "points_in_boxes_part", _POINTS_IN_BOXES, {"indices": "box_idx_of_points_tensor"}
+    ),
+    "three_interpolate_backward": _simple(
+        "three_interpolate_backward",
+        {"grad_output": "grad_out_tensor", **_INTERPOLATION},
+        {"grad_features": "grad_points_tensor"},
+    ),
+    "three_interpolate_forward": _simple(
+        "three_interpolate_forward",
+        {"features": "points_tensor", **_INTERPOLATION},
+        {"output": "out_tensor"},
+    ),
+    "three_nn_forward": _simple(
+        "three_nn_forward",
+        {"unknown": "unknown_tensor", "known": "known_tensor"},
+        {"dist2": "dist2_tensor", "idx": "idx_tensor"},
+    ),
+}
+
+
+def _backward(call: Call, findings: Findings) -> _Case:
+    """indice_conv_backward of mmcv and of spconv have one name."""
+    if call.rule.layout == "KRSC":
+        return _gradient(_native_convolution, "out_bp")(call, findings)
+    return _gradient(_mmcv_convolution, "outGrad")(call, findings)
+
+
+_CASES["indice_conv_backward"] = _backward

@@ -1,0 +1,145 @@
+"""Differences of values: exact, within rounding, and of sums in any order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from mluop_omp.checking._calls import LOWER_PRECISION, Call, Difference, Findings
+from mluop_omp.checking._filters import reproducing_filters
+from mluop_omp.comparison import compare
+
+# The rounding of a product of numbers of 11 bits: half, and the TF32 of tensor cores.
+_HALF_ROUNDING = 2.0**-11
+
+
+def rounded(values: Tensor, dtype: torch.dtype) -> Tensor:
+    """Returns values as a device rounds them to its type, in the larger of both types."""
+    return values.to(dtype).to(torch.promote_types(values.dtype, dtype))
+
+
+def difference(
+    found: Any,
+    expected: Any,
+    tolerance: Tensor | float = 0.0,
+    axes: Sequence[str] | None = None,
+) -> Difference | None:
+    """Returns how values differ, None if no error exceeds the tolerance.
+
+    Elements within it are equal in the comparison, whose other elements differ at any tolerance.
+    """
+    if not isinstance(found, Tensor) or not isinstance(expected, Tensor):
+        return None if found == expected else compare(found, expected)
+    if found.shape != expected.shape:
+        return f"has shape {list(found.shape)}, expected {list(expected.shape)}"
+    if found.is_floating_point() != expected.is_floating_point():
+        return f"has dtype {found.dtype}, expected {expected.dtype}"
+    if not found.is_floating_point():
+        expected = expected.to(found.dtype)
+        return None if torch.equal(found, expected) else compare(found, expected, axes=axes)
+    wrong = wrong_elements(found, expected, tolerance)
+    if not wrong.any():
+        return None
+    merged = torch.where(wrong, expected.to(found.dtype), found)
+    return compare(found, merged, rtol=0, atol=0, axes=axes)
+
+
+def wrong_elements(found: Tensor, expected: Tensor, tolerance: Tensor | float) -> Tensor:
+    actual, right = found.double(), expected.to(found.dtype).double()
+    equal = (actual == right) | (actual.isnan() & right.isnan())
+    # NaN and infinite errors are not within.
+    return ~(equal | ((actual - expected.double()).abs() <= tolerance))
+
+
+def tolerance_of(call: Call, expected: Tensor, default: Tensor | float) -> Tensor | float:
+    if call.rtol is None and call.atol is None:
+        return default
+    return (call.atol or 0) + (call.rtol or 0) * expected.double().abs()
+
+
+def exact(call: Call) -> Findings:
+    findings = Findings()
+    for name, found in call.found.items():
+        findings.add(name, difference(found, call.expected[name], 0.0, call.rule.axes.get(name)))
+    return findings
+
+
+def near(rtol: float, atol: float) -> Any:
+    """Judges floating-point outputs by fixed tolerances, others exactly."""
+
+    def judge(call: Call) -> Findings:
+        findings = Findings()
+        for name, found in call.found.items():
+            expected, tolerance = call.expected[name], 0.0
+            if isinstance(expected, Tensor) and expected.is_floating_point():
+                default = atol + rtol * expected.double().abs()
+                tolerance = tolerance_of(call, expected, default)
+            findings.add(name, difference(found, expected, tolerance, call.rule.axes.get(name)))
+        return findings
+
+    return judge
+
+
+def sums(call: Call) -> Findings:
+    """Judges sums of products, whose order is open.
+
+    The error of a sum of n terms is within max(8, 4 sqrt(n)) roundings of the sum of their absolute
+    values, as it is in float32, or float64, in any order; then the result is rounded to its type.
+    """
+    findings, magnitudes = Findings(), None
+    errors: list[Tensor] = []
+    for name, found in call.found.items():
+        expected, tolerance = call.expected[name], 0.0
+        is_sum = isinstance(found, Tensor) and found.is_floating_point()
+        if is_sum and isinstance(expected, Tensor) and found.shape == expected.shape:
+            magnitudes = magnitudes or call.compute(absolute=True)
+            bound = sum_tolerance(found, expected, magnitudes[name], call.rule.terms(call))
+            tolerance = tolerance_of(call, expected, bound)
+            # Of a magnitude of 0, all terms are.
+            error = (found.double() - expected.double()).abs() / magnitudes[name].double()
+            errors.append(error.nan_to_num(0, math.inf))
+        findings.add(name, difference(found, expected, tolerance, call.rule.axes.get(name)))
+    if not findings.differences:
+        return findings
+    if call.rule.layout:
+        findings.notes += reproducing_filters(call, _reproduces)
+    largest = max((float(error.max()) for error in errors if error.numel()), default=math.inf)
+    if not findings.notes and largest <= 32 * _HALF_ROUNDING and _is_spread(errors[0]):
+        findings.notes.append(
+            "the errors are those of sums in half, or of factors rounded to half or TF32, in place "
+            "of float32"
+        )
+    return findings
+
+
+def sum_tolerance(found: Tensor, expected: Tensor, magnitude: Tensor, terms: int) -> Tensor:
+    info = torch.finfo(found.dtype)
+    unit = 2.0**-53 if found.dtype is torch.float64 else 2.0**-24
+    roundings = max(8.0, 4 * math.sqrt(max(terms, 1)))
+    spacing = info.eps * torch.clamp(expected.double().abs(), min=info.smallest_normal)
+    return spacing + roundings * unit * magnitude.double()
+
+
+def _is_spread(error: Tensor) -> bool:
+    """Whether errors are in several rows and columns."""
+    if error.dim() < 2:
+        return bool((error > 0).sum() > 1)
+    flat = error.flatten(1) > 2.0**-20
+    return bool(flat.any(0).sum() > 1 and flat.any(1).sum() > 1)
+
+
+def _reproduces(call: Call, changes: dict[str, Any]) -> bool:
+    """Whether the first output is that of other arguments."""
+    name, found = next(iter(call.found.items()))
+    expected = call.compute(**changes)[name]
+    if not isinstance(found, Tensor) or found.shape != expected.shape:
+        return False
+    magnitude = call.compute(absolute=True, **changes)[name]
+    # Its order of sums may be that of half, too.
+    extra = 4 if found.dtype in LOWER_PRECISION else 1
+    bound = extra * sum_tolerance(found, expected, magnitude, call.rule.terms(call))
+    return not bool(wrong_elements(found, expected, bound).any())

@@ -1,0 +1,56 @@
+"""Filters in another layout, or with the offsets reversed, that reproduce a wrong convolution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Callable
+
+import torch
+from torch import Tensor
+
+from mluop_omp._library import MluOpError
+from mluop_omp.checking._calls import Call
+from mluop_omp.filters import FILTER_LAYOUTS, convert_filters
+
+
+def reproducing_filters(
+    call: Call, reproduces: Callable[[Call, dict[str, Any]], bool]
+) -> list[str]:
+    """Returns a line that says with which filters the device computes what it should with those
+    given; none if no layout does.
+    """
+    for text, filters in _readings(call.given["filters"], call.rule.layout):
+        if reproduces(call, {"filters": filters}):
+            return [f"reproduced by {text}"]
+    return []
+
+
+def _readings(filters: Tensor, layout: str) -> Iterator[tuple[str, Tensor]]:
+    """Yields other filters of the same memory: each distinct tensor once."""
+    seen = [filters]
+    for reversed_offsets in (True, False):
+        for name, reading in _of_layouts(filters, layout):
+            text = [] if name == layout else [f"filters that are read as {name}"]
+            if reversed_offsets:
+                reading = reading.flip(_kernel_axes(reading, layout))
+                text.append(f"{'' if text else 'filters with '}the offsets reversed")
+            if not any(torch.equal(reading, other) for other in seen):
+                seen.append(reading)
+                yield " and ".join(text), reading
+
+
+def _of_layouts(filters: Tensor, layout: str) -> Iterator[tuple[str, Tensor]]:
+    yield layout, filters
+    kernel = [filters.shape[axis] for axis in _kernel_axes(filters, layout)]
+    for name in FILTER_LAYOUTS:
+        try:
+            shape = convert_filters(filters, layout, name).shape
+            sizes = {"kernel_size": kernel[::-1]} if len(shape) < filters.dim() else {}
+            yield name, convert_filters(filters.reshape(shape), name, layout, **sizes)
+        except MluOpError:  # Layers of this layout have no such kernel.
+            continue
+
+
+def _kernel_axes(filters: Tensor, layout: str) -> list[int]:
+    first = 1 if layout == "KRSC" else 0
+    return list(range(first, first + filters.dim() - 2))

@@ -1,0 +1,180 @@
+"""Judges of chosen points: neighbors, balls and samples.
+
+The definition states which of two points at the same distance is chosen. Devices may round
+distances otherwise, such as by fused multiplication and addition: where the choice is between
+distances that differ by rounding, both are right.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import torch
+from torch import Tensor
+
+from mluop_omp.checking._calls import Call, Findings
+from mluop_omp.checking._differences import difference, tolerance_of
+from mluop_omp.mmcv._points import _rows_of_three
+
+# Roundings of a squared distance: of two differences, products and sums each.
+_ROUNDINGS = 16
+
+
+def _squares(points: Tensor, others: Tensor) -> Tensor:
+    """Returns squared distances, as the definition rounds them."""
+    x, y, z = (points - others).unbind(-1)
+    return x * x + y * y + z * z
+
+
+def _points(tensor: Tensor) -> Tensor:
+    return _rows_of_three("points", tensor).to(torch.promote_types(tensor.dtype, torch.float32))
+
+
+def _eps(tensor: Tensor) -> float:
+    return _ROUNDINGS * torch.finfo(tensor.dtype).eps
+
+
+def _take(points: Tensor, idx: Tensor) -> Tensor:
+    """Returns the points [B, ..., 3] of rows idx [B, ...] of points [B, N, 3]."""
+    flat = idx.long().flatten(1).unsqueeze(2).expand(-1, -1, 3)
+    return points.gather(1, flat).view(*idx.shape, 3)
+
+
+def _invalid(name: str, idx: Tensor, expected: Tensor, count: int) -> str | None:
+    if idx.shape != expected.shape:
+        return f"has shape {list(idx.shape)}, expected {list(expected.shape)}"
+    outside = ((idx < 0) | (idx >= count)).nonzero()
+    if len(outside):
+        first = tuple(outside[0].tolist())
+        return f"{name}{list(first)} is {int(idx[first])}, expected 0 to {count - 1}"
+    return None
+
+
+def nearest(centers: str, points: str, idx: str, dist2: str) -> Callable[[Call], Findings]:
+    """Judges neighbors idx [B, M, k] in the order of their distances, and squared distances."""
+
+    def judge(call: Call) -> Findings:
+        findings, expected = Findings(), call.expected
+        found_idx, right_idx, found_dist = call.found[idx], expected[idx], call.found[dist2]
+        distances = expected[dist2].double()
+        tolerance = tolerance_of(call, distances, _eps(found_dist) * distances)
+        findings.add(dist2, difference(found_dist, expected[dist2], tolerance))
+        cloud, queries = _points(call.given[points]), _points(call.given[centers]).unsqueeze(2)
+        invalid = _invalid(idx, found_idx, right_idx, cloud.shape[1])
+        if invalid or torch.equal(found_idx.long(), right_idx.long()):
+            findings.add(idx, invalid)
+            return findings
+        wrong = found_idx.long() != right_idx.long()
+        found, right = (_squares(queries, _take(cloud, each)) for each in (found_idx, right_idx))
+        tie = wrong & (found == right)
+        # Rounding of coordinates in half counts, too.
+        near = wrong & ~tie & ((found - right).abs() <= _eps(call.given[points]) * right)
+        # Of equal distances, which one is chosen depends on all of the row.
+        open_rows = near.any(-1, keepdim=True)
+        wrong = wrong & ~near & ~(tie & open_rows)
+        merged = torch.where(wrong, right_idx, found_idx)
+        findings.rounding = int((near | (tie & open_rows)).sum())
+        findings.add(idx, difference(found_idx, merged))
+        if wrong.any() and not (wrong & ~tie).any():
+            findings.notes.append(_tie_note(wrong, found_idx, right_idx))
+        return findings
+
+    return judge
+
+
+def _tie_note(wrong: Tensor, found: Tensor, right: Tensor) -> str:
+    first = tuple(wrong.nonzero()[0].tolist())
+    return (
+        f"wrong tie: each is as near as the right one; at {list(first)} the definition chooses "
+        f"{int(right[first])}, found {int(found[first])}"
+    )
+
+
+def ball(call: Call) -> Findings:
+    """Judges the first nsample points within a ball, in the order of their rows."""
+    findings = Findings()
+    found, right = call.found["idx_tensor"], call.expected["idx_tensor"]
+    cloud, centers = _points(call.given["xyz_tensor"]), _points(call.given["new_xyz_tensor"])
+    invalid = _invalid("idx", found, right, cloud.shape[1])
+    if invalid or torch.equal(found.long(), right.long()):
+        findings.add("idx_tensor", invalid)
+        return findings
+    batch, row = (found != right).any(-1).nonzero(as_tuple=True)
+    merged, bounds = found.clone(), []
+    for name in ("min_radius", "max_radius"):
+        bounds.append(float(call.given[name]) ** 2)
+    eps, same_sets, chunk = _eps(call.given["xyz_tensor"]), True, 4096
+    for begin in range(0, len(batch), chunk):
+        b, m = batch[begin : begin + chunk], row[begin : begin + chunk]
+        pair = found[b, m], right[b, m]
+        excused = torch.zeros(len(b), dtype=torch.bool)
+        for one, other in (pair, pair[::-1]):
+            missing = ~(one.unsqueeze(2) == other.unsqueeze(1)).any(2)
+            same_sets = same_sets and not bool(missing.any())
+            squares = _squares(centers[b, m].unsqueeze(1), cloud[b.unsqueeze(1), one.long()])
+            at_bound = torch.zeros_like(missing)
+            for bound in bounds:
+                at_bound |= (squares - bound).abs() <= eps * bound
+            excused |= (missing & at_bound).any(1)
+        findings.rounding += int(excused.sum())
+        merged[b[~excused], m[~excused]] = pair[1][~excused].to(merged.dtype)
+    axes = call.rule.axes.get("idx_tensor")
+    findings.add("idx_tensor", difference(found, merged, axes=axes))
+    if findings.differences and same_sets:
+        findings.notes.append(
+            "wrong order: each ball has the right points; the definition takes them in the order "
+            "of their rows and repeats the first"
+        )
+    return findings
+
+
+def samples(with_distances: bool) -> Callable[[Call], Findings]:
+    """Judges furthest point sampling: of a cloud [B, N, 3], or of distances [B, N, N]."""
+
+    def judge(call: Call) -> Findings:
+        findings, name = Findings(), "idx_tensor"
+        found, right = call.found[name], call.expected[name]
+        cloud = call.given["points_tensor"]
+        invalid = _invalid("idx", found, right, cloud.shape[1])
+        if invalid or torch.equal(found.long(), right.long()):
+            findings.add(name, invalid)
+            return findings
+        cloud = cloud.float() if with_distances else _points(cloud)
+        merged = found.clone()
+        for b in (found != right).any(1).nonzero().flatten().tolist():
+            fault = _first_fault(cloud[b], found[b].tolist(), right[b].tolist(), with_distances)
+            if fault is None:
+                findings.rounding += int((found[b] != right[b]).sum())
+                continue
+            merged[b] = right[b].to(merged.dtype)
+            if not findings.notes:
+                findings.notes.append(f"first in batch {b}: {fault}")
+        findings.add(name, difference(found, merged, axes=call.rule.axes.get(name)))
+        return findings
+
+    return judge
+
+
+def _first_fault(cloud: Tensor, found: list[int], right: list[int], is_matrix: bool) -> str | None:
+    """Returns the first sample that is not the furthest from those before it, rounding apart."""
+    if found[0] != 0:
+        return f"sample 0 is {found[0]}, expected 0"
+    nearest_square = torch.full((len(cloud),), 1e10)
+    eps, same = _eps(cloud), True
+    for step in range(1, len(found)):
+        last = found[step - 1]
+        squares = cloud[last] if is_matrix else _squares(cloud, cloud[last])
+        nearest_square = torch.fmin(nearest_square, squares)
+        best, chosen = float(nearest_square.max()), float(nearest_square[found[step]])
+        if chosen < best * (1 - eps):
+            return (
+                f"sample {step} is at the squared distance {chosen:.9g}, the furthest at {best:.9g}"
+            )
+        if same and found[step] != right[step]:
+            if chosen == best == float(nearest_square[right[step]]):
+                return (
+                    f"wrong tie: samples {right[step]} and {found[step]} are both the furthest; at "
+                    f"{step} the definition chooses {right[step]}"
+                )
+            same = False
+    return None

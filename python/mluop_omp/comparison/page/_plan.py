@@ -1,0 +1,197 @@
+"""The sites of a sparse tensor seen from above: which are right, wrong, missing and extra."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from mluop_omp._progress import track
+from mluop_omp.comparison import _sites, _tensors
+from mluop_omp.comparison._errors import blocks
+from mluop_omp.comparison._values import Sparse, Tensor
+from mluop_omp.comparison.page._elements import Counts, Measure, binned, cell_step
+
+# Batches that are drawn, those with the most sites that differ.
+_MAX_BATCHES = 4
+# Sites other than 0 of a dense tensor that are marked.
+_MAX_ELSEWHERE = 1 << 20
+# Coordinates up to which wrong sites are counted along an axis.
+_MAX_EXTENT = 1 << 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A batch from above. Cells of masks and errors are [rows, columns].
+
+    Attributes:
+        batch: its index.
+        axes: the columns of the indices that rows and columns of the cells are of; None: no rows.
+        starts: the first coordinates of both.
+        step: coordinates of a cell along both.
+        right, missing, extra: which cells have such a site; missing: only in expected.
+        errors: the largest of each cell, 0 where no site is wrong.
+        sites: the numbers of right, wrong, missing and extra sites.
+    """
+
+    batch: int
+    axes: tuple[int | None, int]
+    starts: tuple[int, int]
+    step: int
+    right: np.ndarray
+    missing: np.ndarray
+    extra: np.ndarray
+    errors: np.ndarray
+    sites: dict[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class SiteData:
+    """What is drawn of two sparse tensors."""
+
+    plans: list[Plan]
+    counts: list[Counts]
+    batches: int
+
+
+@dataclasses.dataclass(frozen=True)
+class _Joined:
+    """Common sites, whose features are rows of two tensors, and the sites of one side only."""
+
+    sites: np.ndarray
+    found: Tensor
+    expected: Tensor
+    missing: np.ndarray
+    extra: np.ndarray
+
+
+def examine(found: Sparse | Tensor, expected: Sparse | Tensor, measure: Measure) -> SiteData:
+    """One of both may be a dense tensor [N, C, ...], the other is sparse."""
+    joined = _join(found, expected)
+    error, channels = _row_errors(joined.found, joined.expected, measure)
+    everything = [joined.sites, joined.missing, joined.extra]
+    differing = np.concatenate([joined.sites[error > 0], joined.missing, joined.extra])
+    axes = _axes(np.concatenate(everything))
+    batches, numbers = np.unique(differing[:, 0], return_counts=True)
+    chosen = np.sort(batches[np.argsort(-numbers, kind="stable")][:_MAX_BATCHES])
+    plans = [_plan(int(batch), axes, joined, error) for batch in chosen]
+    counts = [] if channels is None else [channels]
+    for column in range(differing.shape[1]):
+        counts += _along(column, differing[:, column], np.concatenate(everything)[:, column])
+    return SiteData(plans, counts, len(batches))
+
+
+def _join(found: Sparse | Tensor, expected: Sparse | Tensor) -> _Joined:
+    if isinstance(found, Sparse) and isinstance(expected, Sparse):
+        join = _sites.Join(found.indices, expected.indices)
+        return _Joined(
+            expected.indices[join.expected],
+            found.features.rows(join.found),
+            expected.features.rows(join.expected),
+            expected.indices[join.only_expected],
+            found.indices[join.only_found],
+        )
+    dense_is_found = isinstance(found, Tensor)
+    sparse, dense = (expected, found) if dense_is_found else (found, expected)
+    assert isinstance(sparse, Sparse) and isinstance(dense, Tensor)
+    rows, outside, gathered = _tensors.gather(sparse, dense, dense_is_found=dense_is_found)
+    sites, features = sparse.indices[rows], sparse.features.rows(rows)
+    elsewhere = _tensors.sites_elsewhere(dense, sites, _MAX_ELSEWHERE)
+    if dense_is_found:
+        return _Joined(sites, gathered, features, sparse.indices[outside], elsewhere)
+    return _Joined(sites, features, gathered, elsewhere, sparse.indices[outside])
+
+
+def _row_errors(
+    found: Tensor, expected: Tensor, measure: Measure
+) -> tuple[np.ndarray, Counts | None]:
+    """Returns the largest error of each row, and the number of wrong rows of each channel."""
+    error = np.zeros(found.shape[0])
+    channels = np.zeros(found.shape[1] if len(found.shape) == 2 else 0, np.int64)
+    rows = (found.shape[0], math.prod(found.shape[1:]))
+    pair = [tensor.with_array(tensor.array.reshape(rows)) for tensor in (found, expected)]
+    for block in track(blocks(rows), "drawing"):
+        part = measure.errors(*(each.with_array(each.array[block]) for each in pair))
+        if not part.any():
+            continue
+        if len(block) == 2:
+            # A row that is more than a block.
+            row, columns = block
+            error[row] = max(error[row], part.max())
+            if len(channels):
+                channels[columns] += part > 0
+        else:
+            error[block] = part.max(axis=1)
+            if len(channels):
+                channels += np.count_nonzero(part, axis=0)
+    return error, binned("channel", channels) if len(channels) > 1 else None
+
+
+def _axes(sites: np.ndarray) -> tuple[int | None, int]:
+    """Returns the columns of the two widest axes: without the height, which is the narrowest."""
+    columns = range(1, sites.shape[1])
+    if len(columns) == 1 or len(sites) == 0:
+        return (None, 1) if len(columns) == 1 else (columns[-2], columns[-1])
+    # Differences of any int64.
+    widths = (sites.max(axis=0) - sites.min(axis=0)).view(np.uint64)
+    # Of equal widths the last columns.
+    widest = sorted(columns, key=lambda column: (widths[column], column))[-2:]
+    rows, across = sorted(widest)
+    # x, y, z: x across; z, y, x: x across.
+    return (across, rows) if len(columns) == 3 and across == 2 and rows == 1 else (rows, across)
+
+
+def _plan(batch: int, axes: tuple[int | None, int], joined: _Joined, error: np.ndarray) -> Plan:
+    is_common, is_missing, is_extra = (
+        sites[:, 0] == batch for sites in (joined.sites, joined.missing, joined.extra)
+    )
+    common, error = joined.sites[is_common], error[is_common]
+    missing, extra = joined.missing[is_missing], joined.extra[is_extra]
+    everything = np.concatenate([common, missing, extra])
+    lows, highs = everything.min(axis=0), everything.max(axis=0)
+    extents = [1 if axis is None else int(highs[axis]) - int(lows[axis]) + 1 for axis in axes]
+    step = max(map(cell_step, extents))
+    shape = tuple(-(-extent // step) for extent in extents)
+
+    def cells_of(sites: np.ndarray) -> np.ndarray:
+        row, column = (
+            np.zeros(len(sites), np.uint64)
+            if axis is None
+            else (sites[:, axis] - lows[axis]).view(np.uint64) // np.uint64(step)
+            for axis in axes
+        )
+        return (row * np.uint64(shape[1]) + column).astype(np.int64)
+
+    def mask(sites: np.ndarray) -> np.ndarray:
+        cells = np.zeros(shape, bool)
+        cells.reshape(-1)[cells_of(sites)] = True
+        return cells
+
+    errors = np.zeros(shape)
+    np.maximum.at(errors.reshape(-1), cells_of(common), error)
+    wrong = int(np.count_nonzero(error))
+    numbers = (len(common) - wrong, wrong, len(missing), len(extra))
+    starts = tuple(0 if axis is None else int(lows[axis]) for axis in axes)
+    return Plan(
+        batch,
+        axes,
+        (starts[0], starts[1]),
+        step,
+        mask(common[error == 0]),
+        mask(missing),
+        mask(extra),
+        errors,
+        dict(zip(("right", "wrong", "missing", "extra"), numbers)),
+    )
+
+
+def _along(column: int, differing: np.ndarray, everything: np.ndarray) -> list[Counts]:
+    """Returns how many sites differ along a column of the indices."""
+    if len(differing) == 0:
+        return []
+    low, high = int(everything.min()), int(everything.max())
+    if not 1 < high - low + 1 <= _MAX_EXTENT:
+        return []
+    counts = np.bincount(differing - low, minlength=high - low + 1)
+    return [binned("batch" if column == 0 else f"column {column}", counts, low)]

@@ -1,0 +1,625 @@
+"""mluop_omp.check: devices are functions of mmcv and spconv that are wrong on purpose."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+
+import cases
+import pytest
+import torch
+from torch import nn
+
+import mluop_omp
+
+pytest.importorskip("mmcv", reason="requires mmcv-lite")
+importlib.import_module("mluop_omp.mmcv.auto")
+ops = importlib.import_module("mmcv.ops")
+ext = importlib.import_module("mmcv._ext")
+rules = importlib.import_module("mluop_omp.checking._rules")
+points = importlib.import_module("mluop_omp.mmcv._points")
+functions = importlib.import_module("mluop_omp.mmcv._functions")
+
+
+def on_device(function):
+    """A function that this package does not know as its own."""
+
+    def device(*arguments, **named):
+        return function(*arguments, **named)
+
+    return device
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """Registers functions as those of a device: all right, but for those given by name."""
+
+    def register(**wrong):
+        for rule in rules.mmcv_rules():
+            right = points.knn_forward if rule.name == "knn_forward" else rule.ours
+            monkeypatch.setattr(ext, rule.name, wrong.get(rule.name) or on_device(right))
+
+    register()
+    return register
+
+
+def then(function, spoil):
+    """The function, with its result or its last outputs spoiled."""
+
+    def device(*arguments, **named):
+        result = function(*arguments, **named)
+        spoil(result if result is not None else arguments)
+        return result
+
+    return device
+
+
+class Net(nn.Module):
+    def __init__(self, channels=(16, 32)):
+        super().__init__()
+        torch.manual_seed(0)
+        first, second = channels
+        self.conv1 = ops.SubMConv3d(first, second, 3, bias=False, indice_key="subm")
+        self.down = ops.SparseConv3d(second, second, 3, 2, 1, bias=False, indice_key="down")
+        self.up = ops.SparseInverseConv3d(second, first, 3, bias=False, indice_key="down")
+
+    def forward(self, input):
+        return self.up(self.down(self.conv1(input)))
+
+
+def sparse_input(channels=16, dtype=torch.float32, rows=200):
+    generator = torch.Generator().manual_seed(1)
+    linear = torch.randperm(2 * 8 * 9 * 10, generator=generator)[:rows]
+    sites = torch.stack(torch.unravel_index(linear, (2, 8, 9, 10)), 1).int()
+    features = torch.randn(rows, channels, generator=generator).to(dtype).requires_grad_()
+    return ops.SparseConvTensor(features, sites, [8, 9, 10], 2)
+
+
+def run(net=None, input=None, backward=False):
+    output = (net or Net())(input or sparse_input())
+    if backward:
+        output.features.square().sum().backward()
+    return output
+
+
+def test_what_is_right_is_equal(device):
+    net = Net()
+    with mluop_omp.check(net) as report:
+        run(net, backward=True)
+    assert report and not report.failures
+    names = [call.operator for call in report.calls]
+    assert names.count("indice_conv_forward") == names.count("indice_conv_backward") == 3
+    assert names.count("get_indice_pairs_3d_forward") == 2
+    assert {call.verdict for call in report.calls} == {"equal"}
+    modules = [call.module for call in report.calls if "conv" in call.operator]
+    assert modules == [
+        f"{n} ({t})"
+        for n, t in (
+            ("conv1", "SubMConv3d"),
+            ("down", "SparseConv3d"),
+            ("up", "SparseInverseConv3d"),
+            ("up", "SparseInverseConv3d"),
+            ("down", "SparseConv3d"),
+            ("conv1", "SubMConv3d"),
+        )
+    ]
+    assert all("test_check.py:" in call.caller for call in report.calls)
+    assert "200x16, 3x3x3x16x32, 27x2x200, 27" in str(report)
+    assert str(report).startswith("equal: 8 calls\ncopied to the CPU: ")
+    assert report.copied_bytes > 200 * 16 * 4
+
+
+def half_sums(features, filters, pairs, num, rows, inverse, subm):
+    """The products of each offset are added to half."""
+    pairs = pairs.flip(1) if inverse else pairs
+    flat = filters.reshape(-1, *filters.shape[-2:])
+    output = torch.zeros(rows, filters.shape[-1], dtype=torch.half)
+    for k, count in enumerate(num.tolist()):
+        inputs, outputs = pairs[k, :, :count].long()
+        for c in range(features.shape[1]):
+            products = features[inputs, c : c + 1].float() * flat[k, c].float()
+            output[outputs] = (output[outputs].float() + products).half()
+    return output
+
+
+def flipped(features, filters, *others):
+    return functions.indice_conv_forward(features, filters.flip(0, 1, 2), *others)
+
+
+def read_as_torch(features, filters, *others):
+    shape = (*filters.shape[-1:], *filters.shape[-2:-1], *filters.shape[:3])
+    weight = filters.reshape(shape).permute(2, 3, 4, 1, 0)
+    return functions.indice_conv_forward(features, weight, *others)
+
+
+def scaled_channel(output):
+    output[:, 5] *= 1.25
+
+
+def one_site(output):
+    output[7] += 1
+
+
+def one_tile(output):
+    output[32:64, 8:16] = 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "texts"),
+    [
+        (then(functions.indice_conv_forward, scaled_channel), ["one channel: 5", "1.25 times"]),
+        (then(functions.indice_conv_forward, one_site), ["one row: 7", "row 7 is the site ("]),
+        (then(functions.indice_conv_forward, one_tile), ["a tile: [32:64, 8:16]"]),
+        (flipped, ["reproduced by filters with the offsets reversed"]),
+        (read_as_torch, ["reproduced by filters that are read as torch"]),
+    ],
+    ids=["channel", "site", "tile", "reversed", "layout"],
+)
+def test_a_wrong_convolution_is_named(device, wrong, texts):
+    device(indice_conv_forward=wrong)
+    net = Net()
+    with mluop_omp.check(net) as report:
+        run(net)
+    first = report.failures[0]
+    assert first.module == "conv1 (SubMConv3d)" and first.operator == "indice_conv_forward"
+    for text in texts:
+        assert text in str(first), str(first)
+    assert "differ: 3 of 5 calls, first indice_conv_forward in conv1 (SubMConv3d)" in str(report)
+
+
+def test_sums_in_half_are_named(device):
+    net, input = Net((64, 32)).half(), sparse_input(64, torch.half)
+    with torch.no_grad(), mluop_omp.check(net) as report:
+        run(net, input)
+    assert report  # Sums in float32, rounded to half.
+    device(indice_conv_forward=half_sums)
+    with torch.no_grad(), mluop_omp.check(net) as report:
+        run(net, input)
+    assert "the errors are those of sums in half" in str(report.failures[0]), report
+
+
+def wrong_gradient(result):
+    result[1][0, 0, 0, 3] = 0
+
+
+def test_gradients_are_checked(device):
+    device(indice_conv_backward=then(functions.indice_conv_backward, wrong_gradient))
+    net = Net()
+    with mluop_omp.check(net) as report:
+        run(net, backward=True)
+    assert [call.module.partition(" ")[0] for call in report.failures] == ["up", "down", "conv1"]
+    assert list(report.failures[0].differences) == ["grad_filters"]
+    report = mluop_omp.check(net, raise_on_failure=True)
+    with pytest.raises(mluop_omp.CheckFailure, match="grad_filters"), report:
+        run(net, backward=True)
+    assert [call.operator for call in report.calls].count("indice_conv_backward") == 1
+
+
+def shuffled(*arguments):
+    """Output sites and pairs in another order, as of a hash table."""
+    sites, pairs, num = functions._get_indice_pairs(*arguments)
+    order = torch.randperm(len(sites), generator=torch.Generator().manual_seed(2))
+    if not arguments[-2]:  # Submanifold layers have the sites of their input.
+        pairs[:, 1] = torch.where(pairs[:, 1] < 0, -1, order.argsort()[pairs[:, 1].long()].int())
+        sites = sites[order]
+    for k, count in enumerate(num.tolist()):
+        pairs[k, :, :count] = pairs[k, :, :count].flip(1)
+    return [sites, pairs, num]
+
+
+def test_the_order_of_pairs_and_sites_is_open(device):
+    device(get_indice_pairs_3d_forward=shuffled)
+    with mluop_omp.check() as report:
+        run()
+    assert report, report
+
+
+def reversed_pairs(result):
+    for each in result[1:]:
+        each.copy_(each.flip(0))
+
+
+def lost_pair(result):
+    result[2][3] -= 1
+
+
+def moved_site(result):
+    result[0][4, 1] += 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "text"),
+    [
+        (reversed_pairs, "the pairs are right with the offsets reversed"),
+        (lost_pair, "1 of 1"),
+        (moved_site, "site only in expected"),
+    ],
+)
+def test_wrong_pairs_are_named(device, spoil, text):
+    wrong = then(functions._get_indice_pairs, spoil)
+    device(get_indice_pairs_3d_forward=wrong)
+    layer = ops.SparseConv3d(16, 4, (3, 3, 3), 2, 1, bias=False)
+    with mluop_omp.check(operators="get_*") as report:
+        layer(sparse_input())
+    assert text in str(report) and not report
+
+
+def test_ties_of_samples(device):
+    square = torch.tensor([[[0.0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]]])
+    right = ops.furthest_point_sample(square, 3).tolist()
+    assert right == [[0, 3, 2]]
+
+    def other_tie(cloud, temp, idx, **_):
+        idx.copy_(torch.tensor([[0, 3, 1]]))
+
+    device(furthest_point_sampling_forward=other_tie)
+    with mluop_omp.check() as report:
+        ops.furthest_point_sample(square, 3)
+    assert "wrong tie: samples 2 and 1 are both the furthest" in str(report)
+    square[0, 1, 0] = 1e-7  # Rounding decides between 2 and 1.
+    with mluop_omp.check() as report:
+        ops.furthest_point_sample(square, 3)
+    assert report and report.calls[0].verdict == "rounding"
+    square[0, 1, 0] = 0.1
+    with mluop_omp.check() as report:
+        ops.furthest_point_sample(square, 3)
+    assert "sample 2 is at the squared distance" in str(report)
+
+
+def test_ties_of_neighbors_and_balls(device):
+    cloud = torch.tensor([[[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [5, 5, 5]]])
+    center = torch.zeros(1, 1, 3)
+    right = ops.knn(2, cloud, center).flatten().tolist()
+    other = [each for each in (0, 1, 2) if each not in right][0]
+
+    def other_tie(*arguments, **named):
+        points.knn_forward(*arguments, **named)
+        idx = arguments[2]
+        idx[0, 0, 1] = other
+
+    def other_order(*arguments, **_):
+        arguments[2].copy_(torch.tensor([[[1, 0]]]))
+
+    device(knn_forward=other_tie, ball_query_forward=other_order)
+    with mluop_omp.check() as report:
+        ops.knn(2, cloud, center)
+        ops.ball_query(0, 2.0, 2, cloud, center)
+    assert len(report.failures) == 2
+    assert "wrong tie: each is as near as the right one" in str(report.failures[0])
+    assert "wrong order: each ball has the right points" in str(report.failures[1])
+    cloud[0, other] *= 1 + 2.0**-22
+    with mluop_omp.check(operators="knn_forward") as report:
+        ops.knn(2, cloud, center)
+    assert report and report.calls[0].verdict == "rounding"
+    cloud[0, other, 0] = 0.5
+    with mluop_omp.check(operators="knn_forward") as report:
+        ops.knn(2, cloud, center)
+    assert "wrong tie" not in str(report) and not report
+
+
+def test_what_rounding_and_order_decide(device):
+    """Either result at a bound, a face and a threshold; equal scores in any order."""
+
+    def ball(new_xyz, xyz, idx, **_):
+        idx.copy_(torch.tensor([[[0, 1]]]))
+
+    def inside(boxes, cloud, output):
+        functions_of_boxes.points_in_boxes_all_forward(boxes, cloud, output)
+        output.copy_(1 - output)
+
+    def second(boxes, scores, **_):
+        return torch.tensor([1])
+
+    def other_voxels(*arguments, **named):
+        functions.hard_voxelize_forward(*arguments, **named)
+        count = int(arguments[6])
+        for each in arguments[3:6]:
+            each[:count] = each[:count].flip(0)
+        arguments[3][0, :2] = arguments[3][0, :2].flip(0)
+
+    functions_of_boxes = importlib.import_module("mluop_omp.mmcv._boxes")
+    device(
+        ball_query_forward=ball,
+        points_in_boxes_all_forward=inside,
+        nms=second,
+        hard_voxelize_forward=other_voxels,
+    )
+    corners = torch.tensor([[0.0, 0, 2, 2], [0, 0, 2, 2]])
+    box, origin = torch.tensor([[[0.0, 0, 0, 2, 2, 2, 0]]]), torch.zeros(1, 1, 3)
+    cloud = torch.tensor([[0.5, 0.5, 0.5], [0.25, 0.5, 0.5], [2.5, 0.5, 0.5], [2.75, 0.5, 0.5]])
+    voxelize = ops.Voxelization([1, 1, 1], [0, 0, 0, 4, 4, 4], 2, 9, deterministic=False)
+
+    def call(edge, score, top):
+        ops.ball_query(0, 1.0, 2, torch.tensor([[[edge, 0, 0], [0, edge, 0]]]), origin)
+        ops.points_in_boxes_all(torch.tensor([[[0, 0, top]]]), box)
+        ops.nms(corners, torch.tensor([0.5, score]), 0.3)
+        voxelize(cloud)
+
+    with mluop_omp.check() as report:
+        call(1.0, 0.5, 2.0)
+    verdicts = {call.operator: call.verdict for call in report.calls}
+    assert report and list(verdicts.values()) == ["rounding"] * 3 + ["equal"], report
+    with mluop_omp.check() as report:
+        call(1.1, 0.4, 2.1)
+    assert [call.operator for call in report.failures] == list(verdicts)[:3], report
+
+
+def call_operators():
+    """Calls those on points, voxels, masks and boxes."""
+    cloud, centers = cases.floats(2, 40, 3), cases.floats(2, 9, 3)
+    feats = cases.floats(2, 5, 40).requires_grad_()
+    idx = ops.ball_query(0, 1.0, 4, cloud, centers)
+    ops.grouping_operation(feats, idx).sum().backward()
+    distance, nearest = ops.three_nn(centers, cloud)
+    ops.three_interpolate(feats, nearest, distance).square().sum().backward()
+    ops.gather_points(feats, ops.furthest_point_sample(cloud, 6)).sum().backward()
+    ops.furthest_point_sample_with_dist(torch.cdist(cloud, cloud), 6)
+    ops.knn(3, cloud, centers)
+    ops.points_in_boxes_all(cloud, cases.floats(2, 6, 7).abs() + 0.1)
+    ops.points_in_boxes_part(cloud, cases.floats(2, 6, 7).abs() + 0.1)
+    corners, scores = cases.floats(20, 4).abs().cumsum(1), cases.floats(20)
+    ops.nms(corners, scores, 0.3)
+    ops.soft_nms(corners, scores.abs())
+    ops.nms_rotated(cases.floats(20, 5).abs(), scores, 0.3)
+    ops.box_iou_rotated(cases.floats(6, 5).abs(), cases.floats(7, 5).abs())
+    ops.nms3d(cases.floats(20, 7).abs(), scores, 0.3)
+    ops.nms3d_normal(cases.floats(20, 7).abs(), scores, 0.3)
+    ops.boxes_overlap_bev(cases.floats(6, 7).abs(), cases.floats(6, 7).abs())
+    size, extent = [1, 1, 1], [-4, -4, -4, 4, 4, 4]
+    ops.Voxelization(size, extent, 5, 100)(cloud[0])
+    voxels = ops.Voxelization(size, extent, -1)(cloud[0])
+    points_of_voxels = cloud[0].clone().requires_grad_()
+    ops.DynamicScatter(size, extent, True)(points_of_voxels, voxels)[0].square().sum().backward()
+    mask = torch.ones(1, 6, 7, dtype=torch.int32)
+    col, im = torch.zeros(2 * 9, 42), torch.zeros(1, 4, 6, 7)
+    rows, columns = (each.int().contiguous() for each in mask[0].nonzero().unbind(1))
+    ext.masked_im2col_forward(cases.floats(1, 2, 6, 7), rows, columns, col, 3, 3, 1, 1)
+    ext.masked_col2im_forward(cases.floats(4, 42), rows, columns, im, 6, 7, 4)
+
+
+# Those of call_operators.
+NAMES = [
+    rule.name
+    for rule in rules.mmcv_rules()
+    if "indice" not in rule.name and rule.name not in ("nms_match", "points_in_boxes_cpu_forward")
+]
+
+
+def test_operators_of_a_right_device(device):
+    with mluop_omp.check() as report:
+        call_operators()
+    assert report and {call.verdict for call in report.calls} == {"equal"}, report
+    assert {call.operator for call in report.calls} == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_wrong_element_is_noticed(device, name):
+    (rule,) = (rule for rule in rules.mmcv_rules() if rule.name == name)
+
+    def wrong(*arguments, **named):
+        bound = rule.bind(arguments, named)
+        result = rule.call(bound)
+        first = next(iter(rule.collect(bound, result).values()))
+        first.flatten()[0].add_(1) if first.is_contiguous() else first.add_(1)
+        return result
+
+    device(**{name: wrong})
+    with mluop_omp.check(operators=name) as report:
+        call_operators()
+    assert report.failures and {call.verdict for call in report.failures} == {"differs"}, report
+
+
+def test_selection(device):
+    net = Net()
+    for operators, calls, count in (
+        ("indice_conv_*", None, 6),
+        (["indice_conv_forward", "get_*"], None, 10),
+        (None, 1, 5),
+        (None, range(2, 4), 2),
+        (None, 0, 0),
+    ):
+        with mluop_omp.check(net, operators=operators, calls=calls) as report:
+            for _ in range(2):
+                run(net)
+        assert len(report.calls) == count, (operators, calls)
+
+
+def test_failures_are_raised_and_functions_restored(device):
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    before = {rule.name: getattr(ext, rule.name) for rule in rules.mmcv_rules()}
+    report = mluop_omp.check(Net(), raise_on_failure=True)
+    with pytest.raises(mluop_omp.CheckFailure, match="row 7") as failure, report:
+        run()
+    assert failure.value.call is report.failures[0]
+    with pytest.raises(ZeroDivisionError), mluop_omp.check() as report:
+        1 / 0  # noqa: B018
+    assert {name: getattr(ext, name) for name in before} == before
+    with pytest.raises(RuntimeError, match="for one block"):
+        report.__enter__()  # The second time.
+    assert not torch.nn.modules.module._global_forward_hooks
+
+
+def test_nested_blocks_end_in_any_order(device):
+    before = ext.indice_conv_forward
+    outer, inner = mluop_omp.check(), mluop_omp.check()
+    outer.__enter__()
+    inner.__enter__()
+    run()
+    outer.__exit__(None, None, None)
+    run()
+    inner.__exit__(None, None, None)
+    assert ext.indice_conv_forward is before
+    run()
+    assert len(outer.calls) == 5 and len(inner.calls) == 10
+    assert outer and inner
+
+
+def test_threads(device):
+    net = Net()
+    with mluop_omp.check(net) as report:
+        threads = [threading.Thread(target=run, args=(net,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert report and len(report.calls) == 20
+    assert sorted(call.number for call in report.calls) == list(range(20))
+
+
+def test_own_calls_and_refused_arguments(device, monkeypatch):
+    monkeypatch.undo()  # The functions of mluop_omp.mmcv.
+    with mluop_omp.check() as report:
+        run()
+    assert not report.calls and report.own_calls == 5
+    assert "computed by mluop_omp itself, not checked: 5 calls" in str(report)
+    monkeypatch.setattr(ext, "gather_points_forward", lambda *_, **__: None)
+    with mluop_omp.check() as report:
+        ops.gather_points(cases.floats(1, 2, 3), torch.tensor([[7]], dtype=torch.int32))
+    assert report.calls[0].verdict == "not checked" and "MluOpError" in str(report)
+
+
+def test_tolerances(device):
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    for tolerance, right in ((2, True), (0.5, False)):
+        with mluop_omp.check(atol=tolerance) as report:
+            ops.SubMConv3d(16, 8, 3, bias=False)(sparse_input())
+        assert bool(report) is right
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"model": 3}, TypeError),
+        ({"operators": "conv_*"}, ValueError),
+        ({"calls": -1}, ValueError),
+        ({"rtol": -1}, ValueError),
+        ({"cases": "/dev/null/cases"}, OSError),
+    ],
+)
+def test_arguments(arguments, error):
+    with pytest.raises(error), mluop_omp.check(**arguments):
+        pass
+
+
+def test_cases(device, tmp_path):
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    with mluop_omp.check(Net(), cases=tmp_path) as report:
+        run()
+    text = tmp_path / "0001-indice_conv_forward.prototxt"
+    assert report.failures[0].case == str(text)
+    assert 'op_name: "indice_convolution_forward"' in text.read_text()
+    elements = (tmp_path / "0001-indice_conv_forward.features_out.bin").read_bytes()
+    assert len(elements) == 200 * 32 * 4
+    sums = then(points.gather_points_backward, lambda arguments: arguments[2].add_(1))
+    device(gather_points_backward=sums)
+    feats, idx = cases.floats(1, 2, 3).requires_grad_(), torch.zeros(1, 4, dtype=torch.int32)
+    with mluop_omp.check(cases=tmp_path) as report:
+        ops.gather_points(feats, idx).sum().backward()
+    assert report.failures[0].case == str(tmp_path / "0001-gather_points_backward.prototxt")
+
+
+@pytest.fixture
+def spconv_device(monkeypatch):
+    """spconv.pytorch and a function as `device`."""
+    spconv = pytest.importorskip("spconv.pytorch", reason="requires spconv")
+    importlib.import_module("mluop_omp.spconv").install()
+
+    def register(**wrong):
+        for rule in rules.spconv_rules():
+            right = on_device(rule.ours)
+            monkeypatch.setattr(spconv.ops, rule.name, wrong.get(rule.name) or right)
+
+    register()
+    return spconv, register
+
+
+def spconv_net(spconv):
+    torch.manual_seed(0)
+    return nn.Sequential(
+        spconv.SubMConv3d(16, 32, 3, indice_key="subm"),
+        spconv.SubMConv3d(32, 32, 3, indice_key="subm", bias=False),
+        spconv.SparseConv3d(32, 8, 3, 2, 1, indice_key="down", bias=False),
+        spconv.SparseInverseConv3d(8, 4, 3, indice_key="down", bias=False),
+    )
+
+
+def spconv_input(spconv):
+    input = sparse_input()
+    arguments = (input.features, input.indices, input.spatial_shape, input.batch_size)
+    return spconv.SparseConvTensor(*arguments)
+
+
+def test_spconv(spconv_device):
+    spconv, _ = spconv_device
+    net = spconv_net(spconv)
+    with mluop_omp.check(net) as report:
+        net(spconv_input(spconv)).features.square().sum().backward()
+    assert report and {call.verdict for call in report.calls} == {"equal"}, report
+    names = [call.operator for call in report.calls]
+    assert names.count("indice_conv") == names.count("indice_conv_backward") == 4
+    assert [call.module for call in report.calls[-4:]] == [
+        "3 (SparseInverseConv3d)",
+        "2 (SparseConv3d)",
+        "1 (SubMConv3d)",
+        "0 (SubMConv3d)",
+    ]
+
+
+def test_a_wrong_convolution_of_spconv_is_named(spconv_device, tmp_path):
+    spconv, register = spconv_device
+    convolutions = importlib.import_module("mluop_omp.spconv._convolutions")
+
+    def flipped(features, filters, *others, **named):
+        return convolutions.indice_conv(features, filters.flip(1, 2, 3), *others, **named)
+
+    register(indice_conv=flipped)
+    net = spconv_net(spconv)
+    with torch.no_grad(), mluop_omp.check(net, cases=tmp_path) as report:
+        net(spconv_input(spconv))
+    assert len(report.failures) == 4
+    for call in report.failures:
+        assert "reproduced by filters with the offsets reversed" in call.notes
+    assert len(list(tmp_path.glob("*.prototxt"))) == 4
+
+
+def test_implicit_gemm(spconv_device):
+    spconv, register = spconv_device
+    sparse, none = importlib.import_module("spconv.pytorch.ops"), []
+    sites = sparse_input().indices
+    triple = [3, 3, 3], [2, 2, 2], [1, 1, 1], [1, 1, 1], [0, 0, 0]
+    geometry = (sites, 2, [8, 9, 10], None, *triple)
+
+    def convolve():
+        pairs = sparse.get_indice_pairs_implicit_gemm(*geometry)
+        features, filters = cases.floats(200, 8), cases.floats(6, 3, 3, 3, 8)
+        arguments = (features, filters, pairs[2], none, none, len(pairs[0]), none, True, False)
+        (output, *_) = sparse.implicit_gemm(*arguments)
+        backward = (features, filters, output, pairs[2], None, *4 * [none], None, none, 1, False)
+        sparse.implicit_gemm_backward(*backward)
+
+    with mluop_omp.check() as report:
+        convolve()
+    assert report and {call.verdict for call in report.calls} == {"equal"}, report
+    register(implicit_gemm=then(rules.implicit_gemm, lambda result: scaled_channel(result[0])))
+    with mluop_omp.check() as report:
+        convolve()
+    (failure,) = report.failures
+    assert "one channel: 5" in str(failure) and "is the site (" in str(failure)
+
+
+def test_pools_of_spconv(spconv_device):
+    spconv, register = spconv_device
+    pools = importlib.import_module("mluop_omp.spconv._pools")
+
+    def from_zero(*arguments):
+        return pools.indice_maxpool(*arguments).clamp(min=0)
+
+    def wrong(*arguments):
+        return pools.indice_maxpool(*arguments) + 1
+
+    pool = spconv.SparseMaxPool3d(3, 2, 1)
+    for function, right in ((pools.indice_maxpool, True), (from_zero, True), (wrong, False)):
+        register(indice_maxpool=on_device(function))
+        with mluop_omp.check(operators="*pool*") as report:
+            pool(spconv_input(spconv)).features.sum().backward()
+        assert bool(report) is right and len(report.calls) == 2, report
