@@ -8,23 +8,25 @@
 namespace mluop::cases {
 
 // The tables, one for each file of operators/.
-std::vector<Operator> axis_aligned_nms_operators();
-std::vector<Operator> ball_query_operators();
-std::vector<Operator> boxes_overlap_bev_operators();
-std::vector<Operator> dynamic_scatter_operators();
-std::vector<Operator> furthest_point_sample_operators();
-std::vector<Operator> gather_points_operators();
-std::vector<Operator> get_indice_pairs_operators();
-std::vector<Operator> indice_convolution_operators();
-std::vector<Operator> knn_operators();
-std::vector<Operator> masked_convolution_operators();
-std::vector<Operator> nms_operators();
-std::vector<Operator> points_in_boxes_operators();
-std::vector<Operator> rotated_box_operators();
-std::vector<Operator> three_interpolate_operators();
-std::vector<Operator> three_nn_operators();
-std::vector<Operator> voxel_pooling_operators();
-std::vector<Operator> voxelization_operators();
+// clang-format off
+namespace axis_aligned_nms { std::vector<Operator> operators(); }
+namespace ball_query { std::vector<Operator> operators(); }
+namespace boxes_overlap_bev { std::vector<Operator> operators(); }
+namespace dynamic_scatter { std::vector<Operator> operators(); }
+namespace furthest_point_sample { std::vector<Operator> operators(); }
+namespace gather_points { std::vector<Operator> operators(); }
+namespace get_indice_pairs { std::vector<Operator> operators(); }
+namespace indice_convolution { std::vector<Operator> operators(); }
+namespace knn { std::vector<Operator> operators(); }
+namespace masked_convolution { std::vector<Operator> operators(); }
+namespace nms { std::vector<Operator> operators(); }
+namespace points_in_boxes { std::vector<Operator> operators(); }
+namespace rotated_boxes { std::vector<Operator> operators(); }
+namespace three_interpolate { std::vector<Operator> operators(); }
+namespace three_nn_forward { std::vector<Operator> operators(); }
+namespace voxel_pooling { std::vector<Operator> operators(); }
+namespace voxelization { std::vector<Operator> operators(); }
+// clang-format on
 
 namespace {
 
@@ -99,11 +101,11 @@ const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
     for (const auto& table :
-         {axis_aligned_nms_operators, ball_query_operators, boxes_overlap_bev_operators, dynamic_scatter_operators,
-          knn_operators, points_in_boxes_operators, furthest_point_sample_operators, gather_points_operators,
-          get_indice_pairs_operators, indice_convolution_operators, masked_convolution_operators, nms_operators,
-          rotated_box_operators, three_interpolate_operators, three_nn_operators, voxel_pooling_operators,
-          voxelization_operators}) {
+         {axis_aligned_nms::operators, ball_query::operators, boxes_overlap_bev::operators,
+          dynamic_scatter::operators, knn::operators, points_in_boxes::operators, furthest_point_sample::operators,
+          gather_points::operators, get_indice_pairs::operators, indice_convolution::operators,
+          masked_convolution::operators, nms::operators, rotated_boxes::operators, three_interpolate::operators,
+          three_nn_forward::operators, voxel_pooling::operators, voxelization::operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

@@ -2,7 +2,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::axis_aligned_nms {
 namespace {
 
 float real(const Arguments& a, std::string_view name) { return static_cast<float>(a.parameters->real(name)); }
@@ -138,7 +138,7 @@ Operator nms_match() {
 
 }  // namespace
 
-std::vector<Operator> axis_aligned_nms_operators() {
+std::vector<Operator> operators() {
   std::vector<Operator> ops = {soft_nms(), nms_match()};
   for (Operator& op : ops) {
     op.parameter_messages = {op.name + "_param"};
@@ -147,4 +147,4 @@ std::vector<Operator> axis_aligned_nms_operators() {
   return ops;
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::axis_aligned_nms

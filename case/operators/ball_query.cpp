@@ -5,7 +5,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::ball_query {
 namespace {
 
 // The radius of the bits `<name>_h` if they are present.
@@ -46,7 +46,7 @@ Case make(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> ball_query_operators() {
+std::vector<Operator> operators() {
   Operator op;
   op.name = "ball_query";
   op.tensors = {{"new_xyz", Role::kInput, {"batch", "center", "coordinate"}, kAnyLayout},
@@ -71,4 +71,4 @@ std::vector<Operator> ball_query_operators() {
   return {op};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::ball_query

@@ -6,7 +6,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::boxes_overlap_bev {
 namespace {
 
 using Box = std::array<float, 7>;  // x, y, z, dx, dy, dz, yaw
@@ -102,7 +102,7 @@ Case make(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> boxes_overlap_bev_operators() {
+std::vector<Operator> operators() {
   Operator op;
   op.name = "boxes_overlap_bev";
   op.function = "mluOpOmpBoxesOverlapBev";
@@ -123,4 +123,4 @@ std::vector<Operator> boxes_overlap_bev_operators() {
   return {op};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::boxes_overlap_bev

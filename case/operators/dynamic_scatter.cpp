@@ -4,7 +4,7 @@
 #include "case/operators/support.h"
 #include "reference/dynamic_scatter.h"
 
-namespace mluop::cases {
+namespace mluop::cases::dynamic_scatter {
 namespace {
 
 mluOpReduceMode_t reduce_type(const Arguments& a) {
@@ -170,7 +170,7 @@ Reduction voxels_reduction() {
 
 }  // namespace
 
-std::vector<Operator> dynamic_scatter_operators() {
+std::vector<Operator> operators() {
   Operator forward;
   forward.name = "dynamic_point_to_voxel_forward";
   forward.refuses_200_series = true;
@@ -238,4 +238,4 @@ std::vector<Operator> dynamic_scatter_operators() {
   return {forward, backward};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::dynamic_scatter

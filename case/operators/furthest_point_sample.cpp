@@ -4,7 +4,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::furthest_point_sample {
 namespace {
 
 reference::FurthestPointSampleSizes sizes_of(const Arguments& a) {
@@ -87,7 +87,7 @@ Operator furthest_point_sample_with_dist() {
 
 }  // namespace
 
-std::vector<Operator> furthest_point_sample_operators() {
+std::vector<Operator> operators() {
   std::vector<Operator> ops = {furthest_point_sample(), furthest_point_sample_with_dist()};
   for (Operator& op : ops) {
     op.dtypes = {MLUOP_DTYPE_FLOAT};
@@ -96,4 +96,4 @@ std::vector<Operator> furthest_point_sample_operators() {
   return ops;
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::furthest_point_sample

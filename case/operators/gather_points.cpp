@@ -4,7 +4,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::gather_points {
 namespace {
 
 // The points of a batch.
@@ -73,7 +73,7 @@ Case make(const Recipe& r, bool forward) {
 
 }  // namespace
 
-std::vector<Operator> gather_points_operators() {
+std::vector<Operator> operators() {
   const TensorRule indices{"indices", Role::kInput, {"batch", "point", "sample"}};
   const std::vector<std::string> features = {"batch", "channel", "feature"},
                                  points = {"batch", "channel", "point", "sample"};
@@ -118,4 +118,4 @@ std::vector<Operator> gather_points_operators() {
   return {forward, backward};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::gather_points

@@ -5,7 +5,7 @@
 #include "case/api.h"
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::get_indice_pairs {
 namespace {
 
 // The arrays of the sparse convolution descriptor.
@@ -201,7 +201,7 @@ Case make(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> get_indice_pairs_operators() {
+std::vector<Operator> operators() {
   Operator op;
   op.name = "get_indice_pairs";
   op.refuses_200_series = true;
@@ -242,4 +242,4 @@ std::vector<Operator> get_indice_pairs_operators() {
   return {op};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::get_indice_pairs

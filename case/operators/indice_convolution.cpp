@@ -8,7 +8,7 @@
 #include "reference/indice_convolution_backward.h"
 #include "reference/indice_convolution_forward.h"
 
-namespace mluop::cases {
+namespace mluop::cases::indice_convolution {
 namespace {
 
 using Sizes = reference::IndiceConvolutionForwardSizes;
@@ -205,7 +205,7 @@ Case make_filter(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> indice_convolution_operators() {
+std::vector<Operator> operators() {
   const TensorRule features{"features", Role::kInput, {"input row", "channel"}};
   const TensorRule output_grad{"output_grad", Role::kInput, {"output row", "channel"}, {}, {0}};
   const TensorRule filters{"filters", Role::kInput, {}, {MLUOP_LAYOUT_NCDHW, MLUOP_LAYOUT_ARRAY}, {}, true};
@@ -316,4 +316,4 @@ std::vector<Operator> indice_convolution_operators() {
   return {forward, data, filter};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::indice_convolution

@@ -2,7 +2,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::knn {
 namespace {
 
 void fit(Case& c) {
@@ -33,7 +33,7 @@ Case make(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> knn_operators() {
+std::vector<Operator> operators() {
   Operator op;
   op.name = "knn";
   op.function = "mluOpOmpKnn";
@@ -69,4 +69,4 @@ std::vector<Operator> knn_operators() {
   return {op};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::knn

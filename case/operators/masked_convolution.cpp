@@ -3,7 +3,7 @@
 #include "case/operators/support.h"
 #include "reference/masked_convolution.h"
 
-namespace mluop::cases {
+namespace mluop::cases::masked_convolution {
 namespace {
 
 void expect_im2col(Arguments& a) {
@@ -136,7 +136,7 @@ Case make_col2im(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> masked_convolution_operators() {
+std::vector<Operator> operators() {
   const TensorRule rows{"mask_h_idx", Role::kInput, {"mask"}, kAnyLayout};
   const TensorRule columns{"mask_w_idx", Role::kInput, {"mask"}, kAnyLayout};
   Operator im2col;
@@ -203,4 +203,4 @@ std::vector<Operator> masked_convolution_operators() {
   return {im2col, col2im};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::masked_convolution

@@ -5,7 +5,7 @@
 #include "case/api.h"
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::nms {
 namespace {
 
 constexpr int64_t kTurnedColumns = 7;
@@ -331,6 +331,6 @@ Operator upright_operator() {
 
 }  // namespace
 
-std::vector<Operator> nms_operators() { return {nms_operator(), upright_operator()}; }
+std::vector<Operator> operators() { return {nms_operator(), upright_operator()}; }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::nms

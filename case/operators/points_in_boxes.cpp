@@ -7,7 +7,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::points_in_boxes {
 namespace {
 
 using Box = std::array<float, 7>;  // x, y, z, dx, dy, dz, yaw
@@ -210,7 +210,7 @@ Operator all_of_mmcv() {
 
 }  // namespace
 
-std::vector<Operator> points_in_boxes_operators() {
+std::vector<Operator> operators() {
   std::vector<Operator> ops = {part_of_mmcv(), all_of_mmcv()};
   for (Operator& op : ops) {
     op.work = [](const Arguments& a) { return each_once(a, 2, tests(a, kBoxesFirst)); };
@@ -232,4 +232,4 @@ std::vector<Operator> points_in_boxes_operators() {
   return ops;
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::points_in_boxes

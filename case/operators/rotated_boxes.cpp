@@ -7,7 +7,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::rotated_boxes {
 namespace {
 
 // For both generators: one in 8 boxes has a number that is not finite, 0 or negative.
@@ -152,7 +152,7 @@ Case make_nms(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> rotated_box_operators() {
+std::vector<Operator> operators() {
   Operator ious;
   ious.name = "box_iou_rotated";
   ious.function = "mluOpBoxIouRotated";
@@ -208,4 +208,4 @@ std::vector<Operator> rotated_box_operators() {
   return {ious, nms};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::rotated_boxes

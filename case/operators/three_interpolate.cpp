@@ -2,7 +2,7 @@
 #include "reference/three_interpolate_backward.h"
 #include "reference/three_interpolate_forward.h"
 
-namespace mluop::cases {
+namespace mluop::cases::three_interpolate {
 namespace {
 
 // The place of the oracle's result: of the bits of the serial loop, or of the sums in double.
@@ -54,7 +54,7 @@ Case make(const Recipe& r, bool forward) {
 
 }  // namespace
 
-std::vector<Operator> three_interpolate_operators() {
+std::vector<Operator> operators() {
   const TensorRule indices{"indices", Role::kInput, {"batch", "point", "slot"}};
   const TensorRule weights{"weights", Role::kInput, {"batch", "point", "slot"}};
   Operator forward;
@@ -108,4 +108,4 @@ std::vector<Operator> three_interpolate_operators() {
   return {forward, backward};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::three_interpolate

@@ -2,7 +2,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::three_nn_forward {
 namespace {
 
 void expect(Arguments& a) {
@@ -27,7 +27,7 @@ Case make(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> three_nn_operators() {
+std::vector<Operator> operators() {
   Operator op;
   op.name = "three_nn_forward";
   op.function = "mluOpThreeNNForward";
@@ -55,4 +55,4 @@ std::vector<Operator> three_nn_operators() {
   return {op};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::three_nn_forward

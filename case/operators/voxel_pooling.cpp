@@ -4,7 +4,7 @@
 #include "reference/voxel_pooling_backward.h"
 #include "reference/voxel_pooling_forward.h"
 
-namespace mluop::cases {
+namespace mluop::cases::voxel_pooling {
 namespace {
 
 reference::VoxelPoolingForwardSizes forward_sizes(const Arguments& a) {
@@ -129,7 +129,7 @@ Case make_backward(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> voxel_pooling_operators() {
+std::vector<Operator> operators() {
   Operator forward;
   forward.name = "voxel_pooling_forward";
   forward.refuses_200_series = true;
@@ -182,4 +182,4 @@ std::vector<Operator> voxel_pooling_operators() {
   return {forward, backward};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::voxel_pooling

@@ -2,7 +2,7 @@
 
 #include "case/operators/support.h"
 
-namespace mluop::cases {
+namespace mluop::cases::voxelization {
 namespace {
 
 mluOpStatus_t query(const Arguments& a, size_t* bytes) {
@@ -58,7 +58,7 @@ Case make(const Recipe& r) {
 
 }  // namespace
 
-std::vector<Operator> voxelization_operators() {
+std::vector<Operator> operators() {
   Operator op;
   op.name = "voxelization";
   op.refuses_200_series = true;
@@ -91,4 +91,4 @@ std::vector<Operator> voxelization_operators() {
   return {op};
 }
 
-}  // namespace mluop::cases
+}  // namespace mluop::cases::voxelization

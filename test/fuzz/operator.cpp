@@ -1,4 +1,4 @@
-// Fuzzer of an operator: MLUOP_FUZZED_OPERATOR, as its description names it. The bytes choose settings, data type,
+// Fuzzer of an operator: the environment variable MLUOP_FUZZED_OPERATOR, as its description names it. The bytes choose settings, data type,
 // sizes, values and up to three changes of the arguments, for which it checks
 //   - that the status is documented, and that a failing call states its function and changes no tensor,
 //   - that a call with an invalid descriptor or pointer fails,
@@ -7,6 +7,7 @@
 // another number of tasks and another NRAM.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <deque>
 #include <optional>
 #include <string>
@@ -31,7 +32,8 @@ using cases::Operator;
 using Bytes = std::vector<std::byte>;
 
 const Operator& op() {
-  static const Operator& found = cases::operator_of(MLUOP_FUZZED_OPERATOR, {});
+  static const char* const name = std::getenv("MLUOP_FUZZED_OPERATOR");
+  static const Operator& found = cases::operator_of(name != nullptr ? name : "", {});
   return found;
 }
 
