@@ -7,7 +7,7 @@
 #include "perf/networks/network_case.h"
 #include "support/camera_rig.h"
 
-namespace mluop::perf {
+namespace mluop::perf::bev_depth {
 namespace {
 
 namespace network = test::bev_depth;
@@ -62,6 +62,6 @@ class BevDepth : public NetworkCase<network::View> {
 
 }  // namespace
 
-std::vector<CaseSpec> bev_depth_cases() { return forward_and_training<BevDepth>("bev_depth"); }
+std::vector<CaseSpec> cases() { return forward_and_training<BevDepth>("bev_depth"); }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::bev_depth

@@ -13,7 +13,7 @@
 #include "perf/networks/network_case.h"
 #include "support/center_point.h"
 
-namespace mluop::perf {
+namespace mluop::perf::center_point {
 namespace {
 
 namespace network = test::center_point;
@@ -156,6 +156,6 @@ class CenterPoint : public NetworkCase<Encoder> {
 
 }  // namespace
 
-std::vector<CaseSpec> center_point_cases() { return forward_and_training<CenterPoint>("center_point"); }
+std::vector<CaseSpec> cases() { return forward_and_training<CenterPoint>("center_point"); }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::center_point

@@ -7,7 +7,7 @@
 #include "perf/networks/network_case.h"
 #include "support/lidar_map.h"
 
-namespace mluop::perf {
+namespace mluop::perf::mvx_net {
 namespace {
 
 namespace network = test::mvx_net;
@@ -53,6 +53,6 @@ class MvxNet : public NetworkCase<network::Encoder> {
 
 }  // namespace
 
-std::vector<CaseSpec> mvx_net_cases() { return forward_and_training<MvxNet>("mvx_net"); }
+std::vector<CaseSpec> cases() { return forward_and_training<MvxNet>("mvx_net"); }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::mvx_net

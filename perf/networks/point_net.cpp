@@ -6,7 +6,7 @@
 
 #include "perf/networks/network_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::point_net {
 namespace {
 
 namespace network = test::point_net;
@@ -45,6 +45,6 @@ class PointNet : public NetworkCase<network::Level> {
 
 }  // namespace
 
-std::vector<CaseSpec> point_net_cases() { return forward_and_training<PointNet>("point_net"); }
+std::vector<CaseSpec> cases() { return forward_and_training<PointNet>("point_net"); }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::point_net

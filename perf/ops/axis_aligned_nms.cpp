@@ -7,7 +7,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::axis_aligned_nms {
 namespace {
 
 struct SoftNmsRow {
@@ -97,7 +97,7 @@ std::unique_ptr<Case> make_nms_match(const NmsMatchRow& row, const Variant& vari
 
 }  // namespace
 
-std::vector<CaseSpec> axis_aligned_nms_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "soft_nms", kNativeFloat, kSoftNmsCases, make_soft_nms);
   append_cases(specs, "nms_match", kNativeFloat, kNmsMatchCases, make_nms_match);
@@ -106,4 +106,4 @@ std::vector<CaseSpec> axis_aligned_nms_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::axis_aligned_nms

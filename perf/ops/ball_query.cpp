@@ -6,7 +6,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::ball_query {
 namespace {
 
 using Problem = reference::BallQueryProblem;
@@ -55,11 +55,11 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
 
 }  // namespace
 
-std::vector<CaseSpec> ball_query_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "ball_query", kNative, kCases, make);
   append_cases(specs, kCliffs, kNativeFloat, kCliffCases, make);
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::ball_query

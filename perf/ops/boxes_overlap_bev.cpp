@@ -8,7 +8,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::boxes_overlap_bev {
 namespace {
 
 enum class Boxes { kScene, kCluster, kEqual };
@@ -60,11 +60,11 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
 
 }  // namespace
 
-std::vector<CaseSpec> boxes_overlap_bev_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "boxes_overlap_bev", kNativeFloat, kCases, make);
   append_cases(specs, kCliffs, kNativeFloat, kCliffCases, make);
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::boxes_overlap_bev

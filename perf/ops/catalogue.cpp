@@ -6,29 +6,30 @@
 namespace mluop::perf {
 
 // The cases of operators, one function for each file of this folder.
-std::vector<CaseSpec> voxel_pooling_cases();
-std::vector<CaseSpec> three_nn_forward_cases();
-std::vector<CaseSpec> three_interpolate_cases();
-std::vector<CaseSpec> ball_query_cases();
-std::vector<CaseSpec> boxes_overlap_bev_cases();
-std::vector<CaseSpec> gather_points_cases();
-std::vector<CaseSpec> knn_cases();
-std::vector<CaseSpec> masked_convolution_cases();
-std::vector<CaseSpec> nms_cases();
-std::vector<CaseSpec> points_in_boxes_cases();
-std::vector<CaseSpec> voxelization_cases();
-std::vector<CaseSpec> dynamic_scatter_cases();
-std::vector<CaseSpec> furthest_point_sample_cases();
-std::vector<CaseSpec> get_indice_pairs_cases();
-std::vector<CaseSpec> indice_convolution_cases();
-std::vector<CaseSpec> rotated_box_cases();
-std::vector<CaseSpec> axis_aligned_nms_cases();
-
+// clang-format off
+namespace voxel_pooling { std::vector<CaseSpec> cases(); }
+namespace three_nn_forward { std::vector<CaseSpec> cases(); }
+namespace three_interpolate { std::vector<CaseSpec> cases(); }
+namespace ball_query { std::vector<CaseSpec> cases(); }
+namespace boxes_overlap_bev { std::vector<CaseSpec> cases(); }
+namespace gather_points { std::vector<CaseSpec> cases(); }
+namespace knn { std::vector<CaseSpec> cases(); }
+namespace masked_convolution { std::vector<CaseSpec> cases(); }
+namespace nms { std::vector<CaseSpec> cases(); }
+namespace points_in_boxes { std::vector<CaseSpec> cases(); }
+namespace voxelization { std::vector<CaseSpec> cases(); }
+namespace dynamic_scatter { std::vector<CaseSpec> cases(); }
+namespace furthest_point_sample { std::vector<CaseSpec> cases(); }
+namespace get_indice_pairs { std::vector<CaseSpec> cases(); }
+namespace indice_convolution { std::vector<CaseSpec> cases(); }
+namespace rotated_boxes { std::vector<CaseSpec> cases(); }
+namespace axis_aligned_nms { std::vector<CaseSpec> cases(); }
 // Networks, in the files of perf/networks.
-std::vector<CaseSpec> center_point_cases();
-std::vector<CaseSpec> point_net_cases();
-std::vector<CaseSpec> mvx_net_cases();
-std::vector<CaseSpec> bev_depth_cases();
+namespace center_point { std::vector<CaseSpec> cases(); }
+namespace point_net { std::vector<CaseSpec> cases(); }
+namespace mvx_net { std::vector<CaseSpec> cases(); }
+namespace bev_depth { std::vector<CaseSpec> cases(); }
+// clang-format on
 
 std::vector<CaseSpec> matching_cases(const Filter& filter) {
   const auto has = [](const std::string& name, const std::string& text) {
@@ -40,27 +41,27 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
            std::ranges::find(filter.algorithms, spec.algorithm) != filter.algorithms.end();
   };
   std::vector<CaseSpec> matching;
-  for (const auto cases : {knn_cases,
-                           points_in_boxes_cases,
-                           voxel_pooling_cases,
-                           three_nn_forward_cases,
-                           three_interpolate_cases,
-                           ball_query_cases,
-                           furthest_point_sample_cases,
-                           gather_points_cases,
-                           boxes_overlap_bev_cases,
-                           axis_aligned_nms_cases,
-                           masked_convolution_cases,
-                           nms_cases,
-                           rotated_box_cases,
-                           voxelization_cases,
-                           dynamic_scatter_cases,
-                           get_indice_pairs_cases,
-                           indice_convolution_cases,
-                           center_point_cases,
-                           point_net_cases,
-                           mvx_net_cases,
-                           bev_depth_cases}) {
+  for (const auto cases : {knn::cases,
+                           points_in_boxes::cases,
+                           voxel_pooling::cases,
+                           three_nn_forward::cases,
+                           three_interpolate::cases,
+                           ball_query::cases,
+                           furthest_point_sample::cases,
+                           gather_points::cases,
+                           boxes_overlap_bev::cases,
+                           axis_aligned_nms::cases,
+                           masked_convolution::cases,
+                           nms::cases,
+                           rotated_boxes::cases,
+                           voxelization::cases,
+                           dynamic_scatter::cases,
+                           get_indice_pairs::cases,
+                           indice_convolution::cases,
+                           center_point::cases,
+                           point_net::cases,
+                           mvx_net::cases,
+                           bev_depth::cases}) {
     std::ranges::copy_if(cases(), std::back_inserter(matching), matches);
   }
   std::ranges::stable_partition(matching, [](const CaseSpec& spec) { return spec.op != kCliffs; });

@@ -10,7 +10,7 @@
 #include "perf/support/operator_case.h"
 #include "support/lidar_map.h"
 
-namespace mluop::perf {
+namespace mluop::perf::dynamic_scatter {
 namespace {
 
 // Scales the number of columns of a turn of the sensor.
@@ -120,7 +120,7 @@ std::unique_ptr<Case> make_backward(const Row& row, const Variant& variant, doub
 
 }  // namespace
 
-std::vector<CaseSpec> dynamic_scatter_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "dynamic_point_to_voxel_forward", kNativeFloat, kForward, make_forward);
   append_cases(specs, "dynamic_scatter_backward", kNativeFloat, kBackwardMax, make_backward);
@@ -132,4 +132,4 @@ std::vector<CaseSpec> dynamic_scatter_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::dynamic_scatter

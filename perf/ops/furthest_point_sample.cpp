@@ -6,7 +6,7 @@
 #include "perf/support/operator_case.h"
 #include "support/lidar_scan.h"
 
-namespace mluop::perf {
+namespace mluop::perf::furthest_point_sample {
 namespace {
 
 struct Row {
@@ -78,7 +78,7 @@ std::unique_ptr<Case> make_with_dist(const Row& row, const Variant& variant, dou
 
 }  // namespace
 
-std::vector<CaseSpec> furthest_point_sample_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "furthest_point_sample", kNativeFloat, kCases, make);
   append_cases(specs, "furthest_point_sample_with_dist", kNativeFloat, kWithDistCases, make_with_dist);
@@ -86,4 +86,4 @@ std::vector<CaseSpec> furthest_point_sample_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::furthest_point_sample

@@ -7,7 +7,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::gather_points {
 namespace {
 
 // How points choose features: at random; as ball query does, which repeats the first neighbor if there are fewer
@@ -91,7 +91,7 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
 
 }  // namespace
 
-std::vector<CaseSpec> gather_points_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "gather_points_forward", kNative, kForwardCases, make<true>);
   append_cases(specs, "gather_points_backward", kNative, kBackwardCases, make<false>);
@@ -100,4 +100,4 @@ std::vector<CaseSpec> gather_points_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::gather_points

@@ -10,7 +10,7 @@
 #include "perf/ops/center_point_inputs.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::get_indice_pairs {
 namespace {
 
 struct Row {
@@ -90,10 +90,10 @@ std::vector<Row> rows() {
 
 }  // namespace
 
-std::vector<CaseSpec> get_indice_pairs_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "get_indice_pairs", kNativeInt32, rows(), make);
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::get_indice_pairs

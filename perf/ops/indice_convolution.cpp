@@ -15,7 +15,7 @@
 #include "perf/support/operator_case.h"
 #include "perf/support/verify.h"
 
-namespace mluop::perf {
+namespace mluop::perf::indice_convolution {
 namespace {
 
 using Sizes = reference::IndiceConvolutionForwardSizes;
@@ -205,7 +205,7 @@ std::unique_ptr<Case> make_cliff(const Cliff& cliff, const Variant& variant, dou
 
 }  // namespace
 
-std::vector<CaseSpec> indice_convolution_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, kOps[0], kNativeAndDevice, rows(), make<Kind::kForward>);
   append_cases(specs, kOps[1], kNative, rows(), make<Kind::kData>);
@@ -214,4 +214,4 @@ std::vector<CaseSpec> indice_convolution_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::indice_convolution

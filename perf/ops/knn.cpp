@@ -5,7 +5,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::knn {
 namespace {
 
 struct Row {
@@ -47,11 +47,11 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
 
 }  // namespace
 
-std::vector<CaseSpec> knn_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "knn", kNativeFloat, kCases, make);
   append_cases(specs, kCliffs, kNativeFloat, kCliffCases, make);
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::knn

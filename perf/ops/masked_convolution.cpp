@@ -9,7 +9,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::masked_convolution {
 namespace {
 
 struct Image {
@@ -108,7 +108,7 @@ std::unique_ptr<Case> make_col2im(const Col2im& row, const Variant& variant, dou
 
 }  // namespace
 
-std::vector<CaseSpec> masked_convolution_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "masked_im2col_forward", kNativeAndDevice, kIm2col, make_im2col);
   append_cases(specs, "masked_col2im_forward", kNative, kCol2im, make_col2im);
@@ -117,4 +117,4 @@ std::vector<CaseSpec> masked_convolution_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::masked_convolution

@@ -8,7 +8,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::nms {
 namespace {
 
 enum class Arrangement { kScene, kEqual, kApart };
@@ -148,7 +148,7 @@ std::unique_ptr<Case> make_upright(const Row& row, const Variant& variant, doubl
 
 }  // namespace
 
-std::vector<CaseSpec> nms_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "nms", kNativeFloat, kImageCases, make_image);
   append_cases(specs, "nms", kNativeFloat, kTurnedCases, make_turned);
@@ -157,4 +157,4 @@ std::vector<CaseSpec> nms_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::nms

@@ -12,7 +12,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::points_in_boxes {
 namespace {
 
 using Sizes = reference::PointsInBoxesSizes;
@@ -83,7 +83,7 @@ std::unique_ptr<OperatorCase> make(const std::string& op, const Row& row, const 
 
 }  // namespace
 
-std::vector<CaseSpec> points_in_boxes_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   const auto make_of = [](const std::string& op) {
     return [op](const Row& row, const Variant& variant, double size) { return make(op, row, variant, size); };
@@ -95,4 +95,4 @@ std::vector<CaseSpec> points_in_boxes_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::points_in_boxes

@@ -10,7 +10,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::rotated_boxes {
 namespace {
 
 enum class Placement {
@@ -136,7 +136,7 @@ std::unique_ptr<Case> make_nms(const NmsRow& row, const Variant& variant, double
 
 }  // namespace
 
-std::vector<CaseSpec> rotated_box_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "box_iou_rotated", kNativeFloat, kIouCases, make_ious);
   append_cases(specs, "nms_rotated", kNativeFloat, kNmsCases, make_nms);
@@ -145,4 +145,4 @@ std::vector<CaseSpec> rotated_box_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::rotated_boxes

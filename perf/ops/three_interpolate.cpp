@@ -7,7 +7,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::three_interpolate {
 namespace {
 
 struct Sizes {
@@ -80,7 +80,7 @@ std::vector<Row> rows(bool forward) {
 
 }  // namespace
 
-std::vector<CaseSpec> three_interpolate_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "three_interpolate_forward", kNative, rows(true), make<true>);
   append_cases(specs, "three_interpolate_backward", kNativeAndDevice, rows(false), make<false>);
@@ -89,4 +89,4 @@ std::vector<CaseSpec> three_interpolate_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::three_interpolate

@@ -5,7 +5,7 @@
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 
-namespace mluop::perf {
+namespace mluop::perf::three_nn_forward {
 namespace {
 
 struct Row {
@@ -39,11 +39,11 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
 
 }  // namespace
 
-std::vector<CaseSpec> three_nn_forward_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "three_nn_forward", kNative, kCases, make);
   append_cases(specs, kCliffs, kNativeFloat, kCliffCases, make);
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::three_nn_forward

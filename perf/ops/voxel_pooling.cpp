@@ -8,7 +8,7 @@
 #include "perf/support/operator_case.h"
 #include "support/camera_rig.h"
 
-namespace mluop::perf {
+namespace mluop::perf::voxel_pooling {
 namespace {
 
 using Sizes = reference::VoxelPoolingForwardSizes;
@@ -131,7 +131,7 @@ std::unique_ptr<Case> make_backward(const Row& row, const Variant& variant, doub
 
 }  // namespace
 
-std::vector<CaseSpec> voxel_pooling_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "voxel_pooling_forward", kNativeAndDevice, kForward, make_forward);
   append_cases(specs, "voxel_pooling_backward", kNative, kBackward, make_backward);
@@ -140,4 +140,4 @@ std::vector<CaseSpec> voxel_pooling_cases() {
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::voxel_pooling

@@ -8,7 +8,7 @@
 #include "perf/support/operator_case.h"
 #include "support/lidar_scan.h"
 
-namespace mluop::perf {
+namespace mluop::perf::voxelization {
 namespace {
 
 using Problem = reference::VoxelizationProblem;
@@ -89,11 +89,11 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
 
 }  // namespace
 
-std::vector<CaseSpec> voxelization_cases() {
+std::vector<CaseSpec> cases() {
   std::vector<CaseSpec> specs;
   append_cases(specs, "voxelization", kNativeFloat, kCases, make);
   append_cases(specs, kCliffs, kNativeFloat, kCliffCases, make);
   return specs;
 }
 
-}  // namespace mluop::perf
+}  // namespace mluop::perf::voxelization
