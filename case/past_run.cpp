@@ -11,7 +11,7 @@
 namespace mluop::cases {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 template <class T, size_t kCount, class NameOf>
 T value_of_name(const T (&values)[kCount], const NameOf& name_of, const std::string& name) {

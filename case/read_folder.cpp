@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 // Its objects do not copy their members, by recursion, as they grow.
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // A value of case.json and its place, such as inputs[0].shape.
 class Value {
