@@ -1,17 +1,14 @@
 #include "case/past_run.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "case/data.h"
+#include "case/json.h"
 #include "case/report.h"
 
 namespace mluop::cases {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 template <class T, size_t kCount, class NameOf>
 T value_of_name(const T (&values)[kCount], const NameOf& name_of, const std::string& name) {
@@ -19,11 +16,6 @@ T value_of_name(const T (&values)[kCount], const NameOf& name_of, const std::str
     if (name_of(value) == name) return value;
   }
   fail({}, "unknown name '" + name + "'");
-}
-
-// Infinities and NaN are texts.
-double number(const Json& json) {
-  return json.is_string() ? std::strtod(json.get<std::string>().c_str(), nullptr) : json.get<double>();
 }
 
 ErrorReport errors_of(const Json& json) {

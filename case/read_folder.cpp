@@ -1,11 +1,11 @@
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "case/assemble.h"
 #include "case/case_folder.h"
 #include "case/data.h"
+#include "case/json.h"
 #include "case/npy.h"
 #include "case/operators.h"
 #include "case/read.h"
@@ -15,8 +15,6 @@ namespace mluop::cases {
 namespace {
 
 namespace fs = std::filesystem;
-// Its objects do not copy their members, by recursion, as they grow.
-using Json = nlohmann::ordered_json;
 
 // A value of case.json and its place, such as inputs[0].shape.
 class Value {

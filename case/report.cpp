@@ -1,20 +1,17 @@
 #include "case/report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iomanip>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
 #include <string_view>
 
+#include "case/json.h"
 #include "case/write.h"
 
 namespace mluop::cases {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Names of Status, in its order: in lines and in JSON.
 constexpr const char* kLineNames[] = {"PASS ", "FAIL ", "ERROR"};
@@ -49,12 +46,14 @@ std::string details_of(const Outcome& outcome) {
 }
 
 // A value as JSON. Names of files and messages may hold any bytes: what is not valid UTF-8 becomes U+FFFD.
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
 
 // Makes a text one of XML: characters that it cannot hold become U+FFFD.
 std::string xml(const std::string& text, bool in_attribute = true) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-  const std::string valid = Json::parse(dump(text)).get<std::string>();
+  const std::string valid = OrderedJson::parse(dump(text)).get<std::string>();
   std::string escaped;
   for (size_t i = 0; i < valid.size(); ++i) {
     const std::string_view rest = std::string_view(valid).substr(i);
@@ -77,42 +76,40 @@ std::string xml(const std::string& text, bool in_attribute = true) {
   return escaped;
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(std::to_string(value)); }
-
-Json json_of(const ErrorReport& report) {
-  Json worst = Json::array();
+OrderedJson json_of(const ErrorReport& report) {
+  OrderedJson worst = OrderedJson::array();
   for (const WrongElement& element : report.worst) {
     worst.push_back({{"index", element.position},
-                     {"expected", number(element.expected)},
-                     {"found", number(element.found)},
-                     {"absolute", number(element.absolute)},
-                     {"relative", number(element.relative)}});
+                     {"expected", to_json(element.expected)},
+                     {"found", to_json(element.found)},
+                     {"absolute", to_json(element.absolute)},
+                     {"relative", to_json(element.relative)}});
   }
   return {
       {"wrong", report.wrong}, {"total", report.total}, {"distribution", report.distribution}, {"worst", worst}};
 }
 
-Json json_of(const OutputOutcome& output) {
-  Json criteria = Json::array();
+OrderedJson json_of(const OutputOutcome& output) {
+  OrderedJson criteria = OrderedJson::array();
   for (const Judgment& judgment : output.judgments) {
     criteria.push_back({{"metric", mluop::cases::name_of(judgment.criterion.metric)},
                         {"value", judgment.value},
                         {"threshold", judgment.criterion.threshold},
                         {"passed", judgment.passed}});
   }
-  Json json = {{"name", output.name}, {"baseline", output.baseline}, {"criteria", criteria}};
+  OrderedJson json = {{"name", output.name}, {"baseline", output.baseline}, {"criteria", criteria}};
   if (output.errors) json["errors"] = json_of(*output.errors);
   return json;
 }
 
-Json json_of(const Outcome& outcome) {
-  Json json = {{"file", outcome.file},
-               {"operator", outcome.op},
-               {"algorithm", outcome.algorithm},
-               {"status", name_of(outcome.status)},
-               {"seconds", outcome.seconds}};
+OrderedJson json_of(const Outcome& outcome) {
+  OrderedJson json = {{"file", outcome.file},
+                      {"operator", outcome.op},
+                      {"algorithm", outcome.algorithm},
+                      {"status", name_of(outcome.status)},
+                      {"seconds", outcome.seconds}};
   if (!outcome.message.empty()) json["message"] = outcome.message;
-  json["outputs"] = Json::array();
+  json["outputs"] = OrderedJson::array();
   for (const OutputOutcome& output : outcome.outputs) json["outputs"].push_back(json_of(output));
   if (outcome.timing) {
     json["latency"] = outcome.timing->latency;

@@ -1,10 +1,9 @@
-#include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "case/call.h"
 #include "case/case_folder.h"
+#include "case/json.h"
 #include "case/npy.h"
 #include "case/values.h"
 #include "case/write.h"
@@ -13,8 +12,6 @@ namespace mluop::cases {
 namespace {
 
 namespace fs = std::filesystem;
-// In the order of the text.
-using Json = nlohmann::ordered_json;
 
 // The oracle's results by tensor of the operator, of arguments that the library accepts.
 std::vector<Bytes> oracle_results(const Case& the_case, const LoadedCase& loaded) {
@@ -63,15 +60,15 @@ class FolderWriter {
     fs::create_directories(folder_, error);
     if (error) fail({}, "cannot create " + folder_.string() + ": " + error.message());
     std::string text = "{\n \"version\": " + std::to_string(kFolderVersion) + ",\n";
-    const auto add = [&](const char* key, const Json& value) {
+    const auto add = [&](const char* key, const OrderedJson& value) {
       text += " \"" + std::string(key) + "\": " + value.dump() + ",\n";
     };
     add("operator", case_.op_name);
     add("parameters", parameters(true));
     add("defaults", parameters(false));
-    Json criteria = Json::array();
+    OrderedJson criteria = OrderedJson::array();
     for (const Criterion& criterion : case_.criteria) {
-      criteria.push_back({{"metric", name_of(criterion.metric)}, {"threshold", number(criterion.threshold)}});
+      criteria.push_back({{"metric", name_of(criterion.metric)}, {"threshold", to_json(criterion.threshold)}});
     }
     add("criteria", criteria);
     if (case_.algorithm) add("algorithm", *case_.algorithm);
@@ -81,16 +78,13 @@ class FolderWriter {
   }
 
  private:
-  // JSON has no infinity or NaN: their names.
-  static Json number(double value) { return std::isfinite(value) ? Json(value) : Json(std::to_string(value)); }
-
-  Json parameters(bool present) const {
-    Json json = Json::object();
+  OrderedJson parameters(bool present) const {
+    OrderedJson json = OrderedJson::object();
     for (const Parameter& parameter : case_.parameters.all) {
       if (parameter.present != present || (!present && parameter.kind == Parameter::Kind::kText)) continue;
       switch (parameter.kind) {
         case Parameter::Kind::kInteger: json[parameter.name] = parameter.integer; break;
-        case Parameter::Kind::kReal: json[parameter.name] = number(parameter.real); break;
+        case Parameter::Kind::kReal: json[parameter.name] = to_json(parameter.real); break;
         case Parameter::Kind::kText: json[parameter.name] = parameter.text; break;
         case Parameter::Kind::kList: json[parameter.name] = parameter.list; break;
       }
@@ -107,11 +101,11 @@ class FolderWriter {
   }
 
   // Writes the elements of a tensor.
-  Json description(const Tensor& tensor, bool is_output) const {
-    Json json = {{"id", tensor.id},
-                 {"dtype", dtype_name(tensor.dtype)},
-                 {"shape", tensor.dims},
-                 {"layout", layout_name(tensor.layout)}};
+  OrderedJson description(const Tensor& tensor, bool is_output) const {
+    OrderedJson json = {{"id", tensor.id},
+                        {"dtype", dtype_name(tensor.dtype)},
+                        {"shape", tensor.dims},
+                        {"layout", layout_name(tensor.layout)}};
     if (!tensor.strides.empty()) json["strides"] = tensor.strides;
     if (tensor.is_null()) return json;
     size_t i = 0;
