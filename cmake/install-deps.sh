@@ -2,9 +2,10 @@
 # Installs the Debian packages that the build, the tests and the perf suite require. Silent if all are installed.
 # Runs as root, or as a user with sudo.
 #
-#   install-deps.sh           all but the preset aarch64
-#   install-deps.sh aarch64   the preset aarch64 as well: adds the foreign architecture arm64 to dpkg
-#   install-deps.sh python    what `pip install .` requires, and no more
+#   install-deps.sh                all but the preset aarch64
+#   install-deps.sh aarch64        the preset aarch64 as well: adds the foreign architecture arm64 to dpkg
+#   install-deps.sh python         what `pip install .` requires, and no more
+#   install-deps.sh python-tests   the same and Chromium, which takes the screenshot of a test
 set -eu
 
 packages="
@@ -29,12 +30,13 @@ aarch64)
     done
   fi
   ;;
-python)
+python | python-tests)
   packages="cmake ninja-build g++ libspdlog-dev libhwy-dev python3-venv python3-pip"
+  [ "$1" = python ] || packages="$packages chromium"
   sanitizers=""
   ;;
 *)
-  echo "install-deps.sh: invalid argument '$1', expected aarch64, python or none" >&2
+  echo "install-deps.sh: invalid argument '$1', expected aarch64, python, python-tests or none" >&2
   exit 2
   ;;
 esac
