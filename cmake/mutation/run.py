@@ -173,7 +173,7 @@ def select(build, options):
     for path in sorted((build.source / "src").rglob("*")):
         file = str(path.relative_to(build.source))
         objects = build.objects_of.get(file, [])
-        if path.suffix not in (".cpp", ".h") or file.split("/")[1] not in FOLDERS or options.files not in file:
+        if path.suffix not in (".cpp", ".h") or file.split("/")[1] not in FOLDERS or not re.search(options.files, file):
             continue
         if not 0 < len(objects) <= options.max_objects:
             continue
@@ -218,7 +218,7 @@ def main():
     parser.add_argument("build", type=Path, help="build directory of the preset release")
     parser.add_argument("--count", type=int, default=120, help="mutants that count (default: 120)")
     parser.add_argument("--seed", type=int, default=1, help="of the selection (default: 1)")
-    parser.add_argument("--files", default="", help="mutate files whose path contains this text")
+    parser.add_argument("--files", default="", metavar="REGEX", help="mutate files whose path matches this")
     parser.add_argument("--match", default="", metavar="REGEX",
                         help="mutate tokens or statements that begin like this: 'require|check|call.check' removes "
                              "each rule")
