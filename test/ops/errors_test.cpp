@@ -91,6 +91,22 @@ class RulesOf {
     return rules_;
   }
 
+  // All tensors of the element type `dtype` have one that the operator does not support.
+  std::vector<Rule> element_types(mluOpDataType_t dtype) {
+    rules_.clear();
+    for (const mluOpDataType_t other : kDtypes) {
+      if (std::find(op_.dtypes.begin(), op_.dtypes.end(), other) != op_.dtypes.end()) continue;
+      std::vector<Change> changes;
+      for (size_t i = 0; i < bound_.size(); ++i) {
+        const cases::Tensor& tensor = *bound_[i].tensor;
+        if (tensor.dtype != dtype || !op_.tensors[i].has_descriptor) continue;
+        changes.push_back(set_desc(op_.tensors[i].id, Descriptor(other, tensor.dims, tensor.layout)));
+      }
+      add("element type", all_of(changes), "\\w+ has data type \\w+, expected .+");
+    }
+    return rules_;
+  }
+
   std::vector<Rule> data(mluOpHandle_t handle) {
     rules_.clear();
     for (size_t i = 0; i < bound_.size(); ++i) {
@@ -217,6 +233,7 @@ TEST(OpsErrors, EachArgument) {
             expect_rule(handle, made, rule, of_query[i] && (query_takes_all || !rule.relates));
           }
         }
+        for (const Rule& rule : rules.element_types(dtype)) expect_rule(handle, made, rule, query_takes_all);
         for (const Rule& rule : rules.data(handle)) expect_rule(handle, made, rule, false);
         const Rule handle_rule{"no handle", [](OperatorCall& call) { call.arguments.handle = nullptr; },
                                "handle is null"};
