@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Callable
 
 import numpy as np
@@ -26,6 +29,13 @@ class Table:
 
 
 _TABLE = Table()
+
+
+@pytest.fixture
+def mluop_case() -> str | None:
+    """The program in PATH, or that of a build in the source folder."""
+    build = Path(__file__).resolve().parents[2] / "build/release/case"
+    return shutil.which("mluop_case", path=f"{os.environ['PATH']}:{build}")
 
 
 @pytest.fixture

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import re
+import subprocess
 import threading
 
 import cases
@@ -357,9 +360,12 @@ def call_operators():
     ops.knn(3, cloud, centers)
     ops.points_in_boxes_all(cloud, cases.floats(2, 6, 7).abs() + 0.1)
     ops.points_in_boxes_part(cloud, cases.floats(2, 6, 7).abs() + 0.1)
+    inside = torch.zeros(7, 40, dtype=torch.int32)
+    ext.points_in_boxes_cpu_forward(cases.floats(7, 7).abs() + 0.1, cloud[0], inside)
     corners, scores = cases.floats(20, 4).abs().cumsum(1), cases.floats(20)
     ops.nms(corners, scores, 0.3)
     ops.soft_nms(corners, scores.abs())
+    ops.nms_match(torch.cat((corners, scores[:, None]), 1), 0.3)
     ops.nms_rotated(cases.floats(20, 5).abs(), scores, 0.3)
     ops.box_iou_rotated(cases.floats(6, 5).abs(), cases.floats(7, 5).abs())
     ops.nms3d(cases.floats(20, 7).abs(), scores, 0.3)
@@ -378,11 +384,7 @@ def call_operators():
 
 
 # Those of call_operators.
-NAMES = [
-    rule.name
-    for rule in rules.mmcv_rules()
-    if "indice" not in rule.name and rule.name not in ("nms_match", "points_in_boxes_cpu_forward")
-]
+NAMES = [rule.name for rule in rules.mmcv_rules() if "indice" not in rule.name]
 
 
 def test_operators_of_a_right_device(device):
@@ -393,20 +395,79 @@ def test_operators_of_a_right_device(device):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_wrong_element_is_noticed(device, name):
+def test_a_wrong_element_is_noticed(device, name, tmp_path, mluop_case):
     (rule,) = (rule for rule in rules.mmcv_rules() if rule.name == name)
 
     def wrong(*arguments, **named):
         bound = rule.bind(arguments, named)
         result = rule.call(bound)
         first = next(iter(rule.collect(bound, result).values()))
-        first.flatten()[0].add_(1) if first.is_contiguous() else first.add_(1)
+        if isinstance(first, list):  # Groups of boxes.
+            first.reverse()
+        else:
+            first.flatten()[0].add_(1) if first.is_contiguous() else first.add_(1)
         return result
 
     device(**{name: wrong})
-    with mluop_omp.check(operators=name) as report:
+    with mluop_omp.check(operators=name, cases=tmp_path) as report:
         call_operators()
     assert report.failures and {call.verdict for call in report.failures} == {"differs"}, report
+    assert_case_fails(mluop_case, report)
+
+
+def assert_case_fails(mluop_case, report):
+    """The case of the first failure fails against what the device found, not against the oracle."""
+    failure = report.failures[0]
+    if failure.operator == "dynamic_voxelize_forward":  # PyTorch computes it.
+        assert not failure.case
+        return
+    assert failure.case, failure
+    if mluop_case is not None:
+        done = subprocess.run([mluop_case, "run", failure.case], capture_output=True, text=True)
+        assert done.returncode == 1, done.stderr
+        assert re.search(r"^  \w+ against the stored: ", done.stdout, re.MULTILINE), done.stdout
+        assert " against the oracle" not in done.stdout
+
+
+@pytest.fixture
+def all_wrong(monkeypatch):
+    """Every call is a failure, whatever it found."""
+    judged = importlib.import_module("mluop_omp.checking._calls").Findings
+
+    def wrong(rule):
+        def judge(call):
+            rule.judge(call)
+            return judged({"output": "as if"})
+
+        return dataclasses.replace(rule, judge=judge)
+
+    all_rules = rules.mmcv_rules
+
+    def wrong_rules():
+        return list(map(wrong, all_rules()))
+
+    check = importlib.import_module("mluop_omp.checking._check")
+    monkeypatch.setattr(check, "mmcv_rules", wrong_rules)
+
+
+def test_cases_of_right_results_pass(device, all_wrong, tmp_path, mluop_case):
+    features, pairs = sparse_input().features.detach(), submanifold_pairs()
+    with mluop_omp.check(cases=tmp_path) as report:
+        call_operators()
+        run(backward=True)
+        weights = cases.floats(3, 3, 3, 16, 8), torch.arange(8.0)
+        ext.fused_indice_conv_forward(features, *weights, *pairs, 200, 0, 1)
+    without = {call.operator for call in report.calls if not call.case}
+    assert without == {"dynamic_voxelize_forward", "get_indice_pairs_3d_forward"}
+    if mluop_case is not None:
+        done = subprocess.run([mluop_case, "run", tmp_path], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+
+
+def submanifold_pairs():
+    grid, ones = [8, 9, 10], [1, 1, 1]
+    geometry = (2, grid, grid, [3, 3, 3], ones, ones, ones, [0, 0, 0], 1, 0)
+    return ext.get_indice_pairs_3d_forward(sparse_input().indices, *geometry)[1:]
 
 
 def test_selection(device):
