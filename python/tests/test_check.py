@@ -347,6 +347,28 @@ def test_what_rounding_and_order_decide(device):
     assert [call.operator for call in report.failures] == list(verdicts)[:3], report
 
 
+def test_a_point_at_a_bound_excuses_no_other(device):
+    """Balls have their center, at distance 0, and points at the bound of another rounding."""
+    inside = [[0.0, 0, 0], [0.5, 0, 0], [0, 0.5, 0], [1, 0, 0], [0, 0, 0.25], [3, 0, 0]]
+    cloud, center = torch.tensor([inside]), torch.zeros(1, 1, 3)
+    for found, verdict in (
+        ([0, 1, 2, 4], "equal"),
+        ([0, 1, 2, 3], "rounding"),
+        ([1, 1, 2, 4], "differs"),  # without the center
+        ([5, 1, 2, 4], "differs"),
+        ([0, 1, 3, 5], "differs"),
+        ([0, 1, 3, 4], "differs"),
+    ):
+
+        def ball(new_xyz, xyz, idx, *, found=found, **_):
+            idx.copy_(torch.tensor([[found]]))
+
+        device(ball_query_forward=ball)
+        with mluop_omp.check() as report:
+            ops.ball_query(0, 1.0, 4, cloud, center)
+        assert report.calls[0].verdict == verdict, (found, report)
+
+
 def call_operators():
     """Calls those on points, voxels, masks and boxes."""
     cloud, centers = cases.floats(2, 40, 3), cases.floats(2, 9, 3)
@@ -470,6 +492,30 @@ def submanifold_pairs():
     return ext.get_indice_pairs_3d_forward(sparse_input().indices, *geometry)[1:]
 
 
+def test_the_default_device_is_not_that_of_the_check(device):
+    """Of torch.set_default_device("cuda"), of which there is none here."""
+    net, input, cloud = Net(), sparse_input(), cases.floats(1, 20, 3)
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    with mluop_omp.check(net) as report, torch.device("meta"):
+        run(net, input)
+        ops.furthest_point_sample(cloud, 4)
+        ops.ball_query(0, 1.0, 4, cloud, cloud)
+    verdicts = [call.verdict for call in report.calls if call.operator == "indice_conv_forward"]
+    assert verdicts == ["differs"] * 3 and len(report.failures) == 3 and len(report.calls) == 7
+
+
+def test_nothing_was_checked(device):
+    with mluop_omp.check() as report:
+        pass
+    assert str(report).startswith("nothing was checked: no operator was called")
+
+
+def test_the_caller_is_outside_of_the_libraries(device):
+    with mluop_omp.check() as report:  # A decorator of mmengine calls mmcv's function.
+        ops.nms(torch.rand(4, 4), torch.rand(4), iou_threshold=0.5)
+    assert "test_check.py:" in report.calls[0].caller
+
+
 def test_selection(device):
     net = Net()
     for operators, calls, count in (
@@ -553,6 +599,8 @@ def test_tolerances(device):
         ({"model": 3}, TypeError),
         ({"operators": "conv_*"}, ValueError),
         ({"calls": -1}, ValueError),
+        ({"calls": 1.5}, TypeError),
+        ({"calls": "1"}, TypeError),
         ({"rtol": -1}, ValueError),
         ({"cases": "/dev/null/cases"}, OSError),
     ],

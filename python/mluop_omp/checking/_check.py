@@ -51,6 +51,8 @@ class Check:
             raise TypeError(f"model is of type {type(model).__name__}, expected torch.nn.Module")
         if isinstance(calls, int) and calls < 0:
             raise ValueError(f"calls is {calls}, expected at least 0")
+        if not isinstance(calls, (int, Container, type(None))) or isinstance(calls, str):
+            raise TypeError(f"calls is {calls!r}, expected an integer or a container of integers")
         self.calls: list[CheckedCall] = []
         self.copied_bytes = self.own_calls = 0
         self._operators, self._selected = operators, calls
@@ -236,10 +238,12 @@ def _reason(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _working() -> Iterator[None]:
-    """Computes on the CPU, as outside of the network: without gradients and autocast."""
+    """Computes on the CPU, as outside of the network: without gradients, autocast and the device
+    of torch.set_default_device.
+    """
     _local.working = True
     try:
-        with torch.no_grad(), torch.autocast("cpu", enabled=False):
+        with torch.device("cpu"), torch.no_grad(), torch.autocast("cpu", enabled=False):
             yield
     finally:
         _local.working = False

@@ -100,22 +100,27 @@ def ball(call: Call) -> Findings:
         findings.add("idx_tensor", invalid)
         return findings
     batch, row = (found != right).any(-1).nonzero(as_tuple=True)
-    merged, bounds = found.clone(), []
-    for name in ("min_radius", "max_radius"):
-        bounds.append(float(call.given[name]) ** 2)
+    merged = found.clone()
+    low, high = (float(call.given[name]) ** 2 for name in ("min_radius", "max_radius"))
     eps, same_sets, chunk = _eps(call.given["xyz_tensor"]), True, 4096
     for begin in range(0, len(batch), chunk):
         b, m = batch[begin : begin + chunk], row[begin : begin + chunk]
         pair = found[b, m], right[b, m]
-        excused = torch.zeros(len(b), dtype=torch.bool)
+        explained, at_any_bound = (torch.full((len(b),), value) for value in (True, False))
         for one, other in (pair, pair[::-1]):
             missing = ~(one.unsqueeze(2) == other.unsqueeze(1)).any(2)
             same_sets = same_sets and not bool(missing.any())
             squares = _squares(centers[b, m].unsqueeze(1), cloud[b.unsqueeze(1), one.long()])
-            at_bound = torch.zeros_like(missing)
-            for bound in bounds:
-                at_bound |= (squares - bound).abs() <= eps * bound
-            excused |= (missing & at_bound).any(1)
+            is_inside = ((squares >= low) & (squares < high)) | (squares == 0)
+            at_bound = (squares != 0) & (
+                ((squares - low).abs() <= eps * low) | ((squares - high).abs() <= eps * high)
+            )
+            # Points at a bound displace the last ones. A ball without points is all 0.
+            is_displaced = is_inside & (one > other.max(1, keepdim=True).values)
+            is_empty = ((one == 0) & ~is_inside).all(1, keepdim=True)
+            explained &= (~missing | at_bound | is_displaced | is_empty).all(1)
+            at_any_bound |= (missing & at_bound).any(1)
+        excused = explained & at_any_bound
         findings.rounding += int(excused.sum())
         merged[b[~excused], m[~excused]] = pair[1][~excused].to(merged.dtype)
     axes = call.rule.axes.get("idx_tensor")

@@ -12,7 +12,7 @@ import torch
 from torch.nn.modules import module as torch_modules
 
 # Packages whose frames are not the caller.
-_LIBRARIES = frozenset(("mluop_omp", "mmcv", "spconv", "torch"))
+_LIBRARIES = frozenset(("mluop_omp", "mmcv", "mmengine", "spconv", "torch"))
 
 
 def _frames() -> Any:

@@ -94,9 +94,9 @@ def _verdict(calls: Sequence[CheckedCall], failures: Sequence[CheckedCall]) -> s
         return f"differ: {len(failures)} of {_calls(len(calls))}, first {first.operator}{place}"
     unchecked = sum(call.verdict == UNCHECKED for call in calls)
     if not calls:
-        return "equal: no operator was called"
+        return "nothing was checked: no operator was called"
     if unchecked == len(calls):
-        return f"equal: none of {_calls(len(calls))} was checked"
+        return f"nothing was checked: none of {_calls(len(calls))}"
     return f"equal: {_calls(len(calls))}" + f", {unchecked} not checked" * bool(unchecked)
 
 
