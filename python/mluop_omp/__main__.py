@@ -23,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     try:
         return parsed.run(parsed)
+    except KeyboardInterrupt:
+        return 130
     except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
         message = printable(str(error)) or "out of memory"
         print(f"{parser.prog}: {message}", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
 import re
 import subprocess
@@ -108,8 +109,10 @@ def test_folders(tmp_path, run):
     assert lines[3].startswith("sub/y.npy: differ: ")
     assert run(tmp_path / "a", tmp_path / "a")[0] == 0
     np.save(tmp_path / "b" / "sub" / "x.npy", VALUES[:2])
+    (tmp_path / "b" / "sub" / "z.npy").symlink_to("nowhere")
     status, out, _ = run(tmp_path / "a", tmp_path / "b")
     assert status == 2 and "sub/x.npy: cannot be compared: the shape" in out
+    assert "sub/z.npy: cannot be compared: [Errno 2]" in out
 
 
 def test_a_sparse_tensor_in_a_file(tmp_path, run, rng):
@@ -235,6 +238,9 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, run, name):
         (["a.npy", "b.npy"], "the shape of found is [4, 6], of expected [4, 5]"),
         (["a.npy", "c.bin"], "requires --dtype"),
         (["a.npy", "c.bin", "--dtype", "float5"], "dtype is 'float5', expected float16"),
+        (["a.npy", "odd.bin", "--dtype", "half"], "has 3 bytes, expected a multiple of 2"),
+        (["a.npy", "pipe.npy"], "pipe.npy: is neither a regular file nor a folder"),
+        (["pipe.npy", "a.npy"], "pipe.npy: is neither a regular file nor a folder"),
         (["a.npy", "c.bin", "--dtype", "half", "--shape", "x"], "invalid shape"),
         (["a.npy", "c.bin", "--dtype", "half", "--shape", "-4"], "--shape"),
         (["a.npy", "a.npy", "--rtol", "-1"], "rtol is -1"),
@@ -250,6 +256,8 @@ def test_bad_arguments_give_a_message_and_status_2(tmp_path, run, monkeypatch, a
     np.save("a.npy", VALUES)
     np.save("b.npy", VALUES[:, :5])
     VALUES.tofile("c.bin")
+    (tmp_path / "odd.bin").write_bytes(b"odd")
+    os.mkfifo("pipe.npy")
     (tmp_path / "empty").mkdir()
     for name in "xy":
         (tmp_path / "folder").mkdir(exist_ok=True)
@@ -285,3 +293,25 @@ def test_the_module_runs_as_a_program(tmp_path):
         assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == status
     done = subprocess.run([sys.executable, "-m", "mluop_omp", "--help"], capture_output=True)
     assert done.returncode == 0 and b"compare" in done.stdout
+
+
+def test_a_reader_that_stops_early(tmp_path):
+    """As of `compare ... | head -n 1`, which does not change the exit status."""
+    for name in ("a", "b"):
+        arrays = {f"tensor {number}": VALUES * (name == "a") for number in range(500)}
+        np.savez(tmp_path / f"{name}.npz", **arrays)
+    command = [sys.executable, "-m", "mluop_omp", "compare", "a.npz", "b.npz"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=tmp_path, **pipes) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b"" and process.wait() == 1
+
+
+def test_the_directory_of_an_archive_is_read_once(tmp_path, run, monkeypatch):
+    opened, archive = [], zipfile.ZipFile
+    monkeypatch.setattr(zipfile, "ZipFile", lambda *a, **k: opened.append(a) or archive(*a, **k))
+    for name in ("a", "b"):
+        np.savez(tmp_path / f"{name}.npz", **{f"{number}": VALUES for number in range(100)})
+    opened.clear()
+    assert run(tmp_path / "a.npz", tmp_path / "b.npz")[0] == 0
+    assert len(opened) <= 4  # Both, which may be runs.

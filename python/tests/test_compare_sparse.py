@@ -194,6 +194,7 @@ def test_tensors_without_sites(rng, found, expected):
         SparseSites(features[:expected], indices[:expected]),
     )
     assert result.equal == (found == expected)
+    assert str(result).startswith("equal: no sites" if result.equal else "differ: ")
     assert (result.sites.only_found, result.sites.only_expected) == (found, expected)
 
 

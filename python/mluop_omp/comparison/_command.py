@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -110,12 +112,20 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             result = _compare_files(arguments)
             is_comparable = result.comparable
-        print(printable(str(result)), flush=True)
+        _print(printable(str(result)))
         if arguments.html is not None:
             result.html(arguments.html)
     if arguments.json is not None:
         Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
     return 2 if not is_comparable else 0 if result.equal else 1
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # The reader, such as head, has read enough. What is buffered has to go somewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _compare_files(arguments: argparse.Namespace) -> Comparison:

@@ -47,6 +47,8 @@ def read(path: str | os.PathLike[str], raw: RawFormat) -> Any:
     with _named(path):
         if path.is_dir():
             return _read_folder(path, raw)
+        if path.exists() and not path.is_file():
+            raise ValueError("is neither a regular file nor a folder")
         return _reader(path, raw)(path)
 
 
@@ -87,7 +89,7 @@ def _read_folder(folder: Path, raw: RawFormat) -> dict[str, Deferred]:
     files = {
         path.relative_to(folder).as_posix(): Deferred(functools.partial(read, path, raw))
         for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in suffixes and path.is_file()
+        if path.suffix.lower() in suffixes and not path.is_dir()
     }
     if not files:
         raise ValueError(f"the folder has no files that end in {', '.join(sorted(suffixes))}")
@@ -117,6 +119,8 @@ def _read_raw(path: Path, raw: RawFormat) -> Tensor:
         raise ValueError("a raw file requires --dtype, and --shape if it is not one row")
     dtype, stored = dtype_of(raw.dtype)
     size = path.stat().st_size
+    if raw.shape is None and size % stored.itemsize:
+        raise ValueError(f"the file has {size} bytes, expected a multiple of {stored.itemsize}")
     shape = (size // stored.itemsize,) if raw.shape is None else raw.shape
     _require_size("the file", size, _bytes_of(stored, shape))
     return Tensor(_map(path, stored, shape, 0), dtype)
@@ -169,9 +173,19 @@ def _sparse_or_named(named: dict[str, Any]) -> Any:
     return SparseSites(**parts)
 
 
+@functools.lru_cache(maxsize=2)
+def _archive(path: Path, *_: int) -> zipfile.ZipFile:
+    """Returns the archive, whose directory is read once for the members of both files."""
+    return zipfile.ZipFile(path)
+
+
+def _open_archive(path: Path) -> zipfile.ZipFile:
+    status = path.stat()
+    return _archive(path.resolve(), status.st_ino, status.st_size, status.st_mtime_ns)
+
+
 def _read_npz(path: Path) -> Any:
-    with zipfile.ZipFile(path) as archive:
-        members = {info.filename: info for info in archive.infolist()}
+    members = {info.filename: info for info in _open_archive(path).infolist()}
     if len(members) == 0:
         raise ValueError("the archive has no arrays")
     members = {name[:-4] if name.endswith(".npy") else name: m for name, m in members.items()}
@@ -181,7 +195,7 @@ def _read_npz(path: Path) -> Any:
 
 
 def _read_npz_member(path: Path, info: zipfile.ZipInfo) -> np.ndarray:
-    with zipfile.ZipFile(path) as archive, archive.open(info) as member:
+    with _open_archive(path).open(info) as member:
         shape, is_fortran, dtype = npy_header(member)
         size = _bytes_of(dtype, shape)
         _require_size(info.filename, info.file_size - member.tell(), size)

@@ -98,6 +98,8 @@ def _dtypes(comparison: Comparison) -> str:
 def _sites(comparison: Comparison) -> str:
     sites = comparison.sites
     assert sites is not None
+    if sites.equal and not sites.common:
+        return "no sites"
     parts = []
     if sites.only_found:
         parts.append(f"{_count(sites.only_found, 'site')} only in found")

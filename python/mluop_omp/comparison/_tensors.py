@@ -252,7 +252,8 @@ def gather(
         name = "found" if dense_is_found else "expected"
         raise ValueError(
             f"the shape of {name} is {list(dense.shape)}, expected [batches, "
-            f"{', '.join(map(str, channels))}, and {columns - 1} extents], as the other is {sparse}"
+            f"{'channels' if not channels else ', '.join(map(str, channels))}, and {columns - 1} "
+            f"extents], as the other is {sparse}"
         )
     extents = (dense.shape[0], *dense.shape[2:])
     is_inside = np.ones(len(sparse.indices), bool)

@@ -261,6 +261,8 @@ class Run:
 
 def is_run(path: str | os.PathLike[str]) -> bool:
     """Returns whether a file claims to be that of a run."""
+    if not os.path.isfile(path):
+        return False
     try:
         with zipfile.ZipFile(path) as file:
             return DESCRIPTION in file.namelist()
