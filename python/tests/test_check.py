@@ -500,8 +500,8 @@ def test_the_default_device_is_not_that_of_the_check(device):
         run(net, input)
         ops.furthest_point_sample(cloud, 4)
         ops.ball_query(0, 1.0, 4, cloud, cloud)
-    verdicts = [call.verdict for call in report.calls if call.operator == "indice_conv_forward"]
-    assert verdicts == ["differs"] * 3 and len(report.failures) == 3 and len(report.calls) == 7
+    verdicts = [call.verdict for call in report.calls]
+    assert verdicts == ["equal", "differs"] * 2 + ["differs", "equal", "equal"], report
 
 
 def test_nothing_was_checked(device):
