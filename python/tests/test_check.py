@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import itertools
 import re
 import subprocess
 import threading
@@ -447,7 +448,8 @@ def assert_case_fails(mluop_case, report):
     if mluop_case is not None:
         done = subprocess.run([mluop_case, "run", failure.case], capture_output=True, text=True)
         assert done.returncode == 1, done.stderr
-        assert re.search(r"^  \w+ against the stored: ", done.stdout, re.MULTILINE), done.stdout
+        expected = r"^  \w+ against the stored: |  num_act_out is "
+        assert re.search(expected, done.stdout, re.MULTILINE), done.stdout
         assert " against the oracle" not in done.stdout
 
 
@@ -463,16 +465,34 @@ def all_wrong(monkeypatch):
 
         return dataclasses.replace(rule, judge=judge)
 
-    all_rules = rules.mmcv_rules
-
-    def wrong_rules():
-        return list(map(wrong, all_rules()))
-
     check = importlib.import_module("mluop_omp.checking._check")
-    monkeypatch.setattr(check, "mmcv_rules", wrong_rules)
+    for name in ("mmcv_rules", "spconv_rules"):
+        right = getattr(rules, name)
+        monkeypatch.setattr(check, name, lambda right=right: list(map(wrong, right())))
+
+
+def assert_cases_pass(mluop_case, folder):
+    if mluop_case is not None:
+        done = subprocess.run([mluop_case, "run", folder], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+
+
+def in_another_order(sites, pairs, num):
+    """Sites, and the pairs of each offset, last to first."""
+    row = torch.arange(len(sites)).flip(0).int()
+    for of_offset, count in zip(pairs, num.tolist()):
+        of_offset[:, :count] = of_offset[:, :count].flip(1)
+        of_offset[1, :count] = row[of_offset[1, :count].long()]
+    return [sites.flip(0), pairs, num]
 
 
 def test_cases_of_right_results_pass(device, all_wrong, tmp_path, mluop_case):
+    def unordered(*arguments):
+        results = functions.get_indice_pairs_3d_forward(*arguments)
+        is_submanifold = arguments[-2]
+        return results if is_submanifold else in_another_order(*results)
+
+    device(get_indice_pairs_3d_forward=unordered)
     features, pairs = sparse_input().features.detach(), submanifold_pairs()
     with mluop_omp.check(cases=tmp_path) as report:
         call_operators()
@@ -480,10 +500,28 @@ def test_cases_of_right_results_pass(device, all_wrong, tmp_path, mluop_case):
         weights = cases.floats(3, 3, 3, 16, 8), torch.arange(8.0)
         ext.fused_indice_conv_forward(features, *weights, *pairs, 200, 0, 1)
     without = {call.operator for call in report.calls if not call.case}
-    assert without == {"dynamic_voxelize_forward", "get_indice_pairs_3d_forward"}
-    if mluop_case is not None:
-        done = subprocess.run([mluop_case, "run", tmp_path], capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout
+    assert without == {"dynamic_voxelize_forward"}
+    assert_cases_pass(mluop_case, tmp_path)
+
+
+def test_cases_of_wrong_pairs_fail(device, tmp_path, mluop_case):
+    def no_last_site(result):
+        result[0] = result[0][:-1]
+        sites, pairs, num = result
+        for of_offset, count in zip(pairs, num):
+            kept = of_offset[:, :count][:, of_offset[1, :count] != len(sites)]
+            count.fill_(kept.shape[1])
+            of_offset[:, :count] = kept
+
+    def other_pair(result):
+        result[1][0, 1, 0] += 1
+
+    for spoil in (no_last_site, other_pair):
+        device(get_indice_pairs_3d_forward=then(functions.get_indice_pairs_3d_forward, spoil))
+        folder = tmp_path / spoil.__name__
+        with mluop_omp.check(operators="get_indice_pairs*", cases=folder) as report:
+            ops.SparseConv3d(16, 4, 3, 2, 1, bias=False)(sparse_input())
+        assert_case_fails(mluop_case, report)
 
 
 def submanifold_pairs():
@@ -714,6 +752,26 @@ def test_implicit_gemm(spconv_device):
         convolve()
     (failure,) = report.failures
     assert "one channel: 5" in str(failure) and "is the site (" in str(failure)
+
+
+def test_cases_of_spconv_pass(spconv_device, all_wrong, tmp_path, mluop_case):
+    spconv, _ = spconv_device
+    sites, ones = sparse_input().indices, [1, 1, 1]
+    for implicit, subm, dilation in itertools.product((0, 1), (0, 1), (1, 2)):
+        name = "get_indice_pairs" + "_implicit_gemm" * implicit
+        stride = [1 if subm or dilation > 1 else 2] * 3
+        geometry = (ones, [dilation] * 3, [0, 0, 0])
+        folder = tmp_path / f"{implicit}{subm}{dilation}"
+        with mluop_omp.check(cases=folder) as report:
+            arguments = (sites, 2, [8, 9, 10], spconv.ConvAlgo.Native, [3, 3, 3], stride, *geometry)
+            getattr(spconv.ops, name)(*arguments, bool(subm))
+        assert bool(report.failures[0].case) != (subm and dilation > 1), report
+    net = spconv_net(spconv)
+    with torch.no_grad(), mluop_omp.check(net, operators="indice_conv", cases=tmp_path):
+        net(spconv_input(spconv))
+    assert len(list(tmp_path.glob("*/*.prototxt"))) == 6
+    assert len(list(tmp_path.glob("*.prototxt"))) == 4
+    assert_cases_pass(mluop_case, tmp_path)
 
 
 def test_pools_of_spconv(spconv_device):

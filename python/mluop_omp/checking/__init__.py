@@ -3,7 +3,7 @@
 Start with _check.py, which replaces functions by _shadows.py and runs each call twice. _rules.py
 lists the operators; _differences.py, _neighbors.py, _rulebooks.py and _boxes.py judge their
 results; _filters.py finds filters that reproduce a wrong one. _report.py writes the report,
-_cases.py operator cases.
+_cases.py operator cases, _pair_cases.py those of index pairs.
 """
 
 from __future__ import annotations

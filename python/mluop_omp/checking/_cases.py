@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp.checking._calls import Call, Findings
+from mluop_omp.checking._pair_cases import of_pairs
 from mluop_omp.checking._rulebooks import by_output
 from mluop_omp.comparison import Comparison
 from mluop_omp.mmcv import _functions, _points
@@ -377,6 +378,10 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     "gather_points_forward": _GATHER,
     "group_points_backward": _gather_backward,
     "group_points_forward": _GATHER,
+    "get_indice_pairs": of_pairs,
+    "get_indice_pairs_2d_forward": of_pairs,
+    "get_indice_pairs_3d_forward": of_pairs,
+    "get_indice_pairs_implicit_gemm": of_pairs,
     "hard_voxelize_forward": _voxelization,
     "implicit_gemm": _convolution(_implicit_convolution),
     "implicit_gemm_backward": _gradient(_implicit_convolution, "out_bp"),
