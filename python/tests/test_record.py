@@ -646,6 +646,8 @@ BAD_CALLS = {
     "seed": (nn.Identity, {"seed": -1}, ValueError, "seed is -1, expected at least 0"),
     "too large a seed": (nn.Identity, {"seed": 2**64}, ValueError, "seed is 1844674407370955"),
     "max_bytes": (nn.Identity, {"max_bytes": 300}, ValueError, "max_bytes is 300"),
+    "type of modules": (nn.Identity, {"modules": 3}, TypeError, "modules is 3, expected"),
+    "type of loss": (nn.Identity, {"loss": 3}, TypeError, "loss is 3, expected a function"),
     "modules": (nn.Identity, {"modules": "a"}, ValueError, "modules is 'a', which matches"),
     "script": (lambda: torch.jit.script(nn.ReLU()), {}, ValueError, "those of torch.jit cannot"),
     "expression": (nn.Identity, {"modules": "("}, ValueError, r"modules is '\('"),

@@ -54,6 +54,8 @@ def record(
 
     Source: docs/record.md defines the file.
     """
+    if loss is not None and not callable(loss):
+        raise TypeError(f"loss is {loss!r}, expected a function of the outputs")
     args = inputs if isinstance(inputs, tuple) else () if isinstance(inputs, dict) else (inputs,)
     kwargs = inputs if isinstance(inputs, dict) else {}
     options = {"state": state, "modules": modules, "max_bytes": max_bytes, "seed": seed}
