@@ -554,6 +554,17 @@ def test_the_caller_is_outside_of_the_libraries(device):
     assert "test_check.py:" in report.calls[0].caller
 
 
+def test_failures_of_a_site_keep_the_tensors_of_one(device, tmp_path):
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    net = Net()
+    with mluop_omp.check(net, operators="indice_conv_forward") as report:
+        for _ in range(3):
+            run(net)
+    kept = [call.differences["output"]._operands is not None for call in report.failures]
+    assert kept == [True] * 3 + [False] * 6
+    assert str(report.failures[0]).splitlines()[1:] == str(report.failures[3]).splitlines()[1:]
+
+
 def test_selection(device):
     net = Net()
     for operators, calls, count in (

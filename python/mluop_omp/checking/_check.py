@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import fnmatch
 import importlib
 import os
@@ -208,6 +209,8 @@ class Check:
         with self._lock:
             is_first = call.site not in self._failed_sites
             self._failed_sites.add(call.site)
+        if not is_first:  # Of each site, the tensors of one failure remain in memory, for `html`.
+            call.differences = copy.deepcopy(call.differences)
         if self._cases is not None and is_first:
             try:
                 call.case = _cases.write(self._cases, call.number, on_cpu, findings)
