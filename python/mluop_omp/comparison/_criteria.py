@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, Union
+
+from mluop_omp.comparison._values import Tensor
 
 Figures = dict[str, Any]
 Criteria = Union[Mapping[str, Union[float, None]], Iterable[str], str, None]
 
+MAX_WORST = 1000
 # rtol and atol, those of torch.testing.assert_close. All other types are exact.
 _TOLERANCES = {
     "float16": (1e-3, 1e-5),
@@ -79,15 +83,47 @@ def _digits(value: float, threshold: float) -> str:
     return text
 
 
-def tolerances(
-    dtypes: tuple[str, str], rtol: float | None, atol: float | None
-) -> tuple[float, float]:
-    """Returns rtol and atol, by default those of the coarser of two element types."""
-    defaults = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in dtypes]
-    return (
-        max(default[0] for default in defaults) if rtol is None else rtol,
-        max(default[1] for default in defaults) if atol is None else atol,
-    )
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The keyword arguments of `compare`, checked."""
+
+    rtol: float | None
+    atol: float | None
+    criteria: dict[str, float | None]
+    worst: int
+    axes: tuple[str, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        rtol: float | None,
+        atol: float | None,
+        criteria: Criteria,
+        worst: int,
+        axes: Sequence[str] | None,
+    ) -> Options:
+        return cls(
+            check_tolerance("rtol", rtol),
+            check_tolerance("atol", atol),
+            parse(criteria),
+            check_integer("worst", worst, 0, MAX_WORST),
+            None if axes is None else tuple(map(str, axes)),
+        )
+
+    def tolerances(self, found: Tensor, expected: Tensor) -> tuple[float, float]:
+        """Returns rtol and atol, by default those of the coarser of two element types."""
+        rtol, atol = map(max, *(_TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (found, expected)))
+        return rtol if self.rtol is None else self.rtol, atol if self.atol is None else self.atol
+
+
+def check_integer(name: str, value: Any, low: int, high: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = low - 1
+    if not low <= number <= high:
+        raise ValueError(f"{name} is {value!r}, expected an integer from {low} to {high}")
+    return number
 
 
 def check_tolerance(name: str, value: float | None) -> float | None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union
 
 from mluop_omp._progress import track
+from mluop_omp._text import counted, labeled, listed
 from mluop_omp.comparison import Comparison
+from mluop_omp.comparison._criteria import Criteria, Options
+from mluop_omp.comparison._report import verdict_of
 from mluop_omp.runs._names import NameMap, Names, suggest
 from mluop_omp.runs._run import Call, Gradient, Run, Value
 from mluop_omp.runs._values import ValueComparer
 
-# Calls that a report lists.
-_MAX_NAMES = 8
 _Source = Union[str, "os.PathLike[str]", Run]
 _Key = tuple
 
@@ -126,9 +127,9 @@ class RunComparison:
                 {"name": each.name, "comparison": each.comparison.to_dict()}
                 for each in self.gradients
             ],
-            "only_found": list(self.only_found),
-            "only_expected": list(self.only_expected),
-            "notes": list(self.notes),
+            **{
+                name: list(getattr(self, name)) for name in ("only_found", "only_expected", "notes")
+            },
         }
 
 
@@ -144,22 +145,31 @@ def _shown(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
 
 
 def _to_dict(difference: CallDifference) -> dict[str, Any]:
-    call = difference.call
+    call, parts = difference.call, ("outputs", "inputs", "state")
     return {
         "module": call.module,
         "call": call.number,
         "class": call.kind,
         "found_module": difference.found_module,
         "inputs_agree": difference.inputs_agree,
-        "outputs": {path: each.to_dict() for path, each in difference.outputs.items()},
-        "inputs": {path: each.to_dict() for path, each in difference.inputs.items()},
+        **{
+            part: {path: each.to_dict() for path, each in getattr(difference, part).items()}
+            for part in parts
+        },
         "changed": list(difference.changed),
-        "state": {path: each.to_dict() for path, each in difference.state.items()},
     }
 
 
 def compare_runs(
-    found: _Source, expected: _Source, *, names: Names = None, **options: Any
+    found: _Source,
+    expected: _Source,
+    *,
+    names: Names = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    criteria: Criteria = None,
+    worst: int = 5,
+    axes: Sequence[str] | None = None,
 ) -> RunComparison:
     """Compares two runs that `mluop_omp.record` has written, call by call.
 
@@ -175,8 +185,7 @@ def compare_runs(
             replacements, such as {r"module\\.(.*)": r"\\1"}; pairs of them; or texts
             r"module\\.(.*)=\\1". The first expression that matches a whole name of the found run
             replaces it.
-        options: rtol, atol, criteria, worst and axes of `mluop_omp.compare`, which compares the
-            tensors.
+        rtol, atol, criteria, worst, axes: those of `mluop_omp.compare`, which compares the tensors.
 
     Returns:
         A `RunComparison`.
@@ -188,6 +197,7 @@ def compare_runs(
 
     Source: mluOpOmpCompare; docs/record.md.
     """
+    options = Options.of(rtol, atol, criteria, worst, axes)
     with _opened(found) as found_run, _opened(expected) as expected_run:
         return _RunComparer(found_run, expected_run, NameMap(names), options).compare()
 
@@ -202,7 +212,7 @@ def _opened(source: _Source) -> Iterator[Run]:
 
 
 class _RunComparer:
-    def __init__(self, found: Run, expected: Run, names: NameMap, options: dict[str, Any]) -> None:
+    def __init__(self, found: Run, expected: Run, names: NameMap, options: Options) -> None:
         self._compare_values = ValueComparer(found, expected, options)
         self._found, self._expected, self._names = found, expected, names
         self._found_calls = self._mapped(found.calls)
@@ -215,7 +225,7 @@ class _RunComparer:
         if not common:
             raise ValueError(
                 f"no call of {self._found.path} is in {self._expected.path}: "
-                f"found {_some(self._found_calls)}, expected {_some(self._expected_calls)}; "
+                f"found {_modules(self._found_calls)}, expected {_modules(self._expected_calls)}; "
                 f"{', '.join(self._suggestion()) or 'names of modules can be mapped'}"
             )
         compared = (self._difference(key) for key in track(common, "comparing"))
@@ -265,9 +275,12 @@ class _RunComparer:
         """Returns the comparisons of the parameters and buffers of a module that differ."""
         calls = self._found_calls.get(key), self._expected_calls.get(key)
         found, expected = ({} if call is None else call.state for call in calls)
-        common = [path for path in expected if path in found]
-        results = {path: self._compare_values(found[path], expected[path]) for path in common}
-        return {path: each for path, each in results.items() if not each}, len(common)
+        pairs = _pairs(found, expected)
+        return self._differing(pairs), len(pairs)
+
+    def _differing(self, pairs: dict[str, tuple[Value, Value]]) -> dict[str, Comparison]:
+        results = {path: self._compare_values(*pair) for path, pair in pairs.items()}
+        return {path: each for path, each in results.items() if not each}
 
     def _values(
         self, role: str, found: dict[str, Value], expected: dict[str, Value]
@@ -276,14 +289,13 @@ class _RunComparer:
         if found.keys() != expected.keys() and len(found) == len(expected):
             pairs = dict(zip(expected, zip(found.values(), expected.values())))
         else:
-            pairs = {path: (found[path], expected[path]) for path in expected if path in found}
-        results = {path: self._compare_values(*pair) for path, pair in pairs.items()}
+            pairs = _pairs(found, expected)
         changed = []
         if len(found) != len(expected):
             sides = (("found", found, expected), ("expected", expected, found))
             for side, own, other in sides:
                 changed += [_path(role, p) + f" is only in {side}" for p in own if p not in other]
-        return {path: each for path, each in results.items() if not each}, tuple(changed)
+        return self._differing(pairs), tuple(changed)
 
     def _first_input(self, first: CallDifference, common: list[_Key]) -> str | None:
         """Returns the first input that differs of the calls within a module."""
@@ -300,13 +312,9 @@ class _RunComparer:
 
     def _gradients(self) -> tuple[tuple[GradientDifference, ...], int]:
         found = {self._gradient_key(each, True): each for each in self._found.gradients}
-        pairs = []
-        for gradient in self._expected.gradients:
-            other = found.get(self._gradient_key(gradient, False))
-            if other is not None:
-                pairs.append((other, gradient))
-        differences = []
-        for other, gradient in pairs:
+        expected = {self._gradient_key(each, False): each for each in self._expected.gradients}
+        pairs, differences = _pairs(found, expected), []
+        for other, gradient in pairs.values():
             result = self._compare_values(other.value, gradient.value)
             if not result:
                 name, computed_by = self._gradient_name(gradient), self._computed_by(gradient)
@@ -331,11 +339,8 @@ class _RunComparer:
     def _computed_by(self, gradient: Gradient) -> tuple[str, ...]:
         if gradient.parameter is not None:
             return (_name(gradient.parameter.rpartition(".")[0]),)
-        readers = [
-            each
-            for each in self._expected.gradients
-            if each.of == "input" and each.value == gradient.value
-        ]
+        gradients = self._expected.gradients
+        readers = (g for g in gradients if g.of == "input" and g.value == gradient.value)
         modules = dict.fromkeys(each.module for each in readers)
         # Those that contain another one take its inputs.
         inner = [m for m in modules if not any(_contains(m, each) for each in modules)]
@@ -354,18 +359,18 @@ class _RunComparer:
         suggestion = suggest(*only)
         if suggestion is None:
             return []
-        return [f"{_count(suggestion[0], 'more module')} would match by --map '{suggestion[1]}'"]
+        return [f"{counted(suggestion[0], 'more module')} would match by --map '{suggestion[1]}'"]
 
     def _samples(self) -> list[str]:
-        sampled = [
-            name
-            for run in (self._found, self._expected)
-            for name, each in run.tensors.items()
-            if each.count is not None or each.limit is not None
-        ]
-        if not sampled:
-            return []
-        return [f"samples are compared of {len(sampled)} tensors larger than their share of bytes"]
+        tensors = (*self._found.tensors.values(), *self._expected.tensors.values())
+        count = sum(each.is_sample for each in tensors)
+        text = f"samples are compared of {count} tensors larger than their share of bytes"
+        return [text] if count else []
+
+
+def _pairs(found: dict[Any, Any], expected: dict[Any, Any]) -> dict[Any, tuple[Any, Any]]:
+    """Returns what both have by the same key, in the order of expected."""
+    return {key: (found[key], expected[key]) for key in expected if key in found}
 
 
 def _name(module: str) -> str:
@@ -376,18 +381,16 @@ def _path(role: str, path: str) -> str:
     return f"{role} {path}" if path else role
 
 
-def _some(names: Iterable[Any]) -> str:
-    listed = list(names)
-    texts = [each if isinstance(each, str) else _name(each[0]) for each in listed[:_MAX_NAMES]]
-    return (", ".join(texts) or "none") + (", ..." if len(listed) > _MAX_NAMES else "")
+def _modules(keys: Iterable[_Key]) -> str:
+    return listed(_name(key[0]) for key in keys) or "none"
 
 
 def _report(result: RunComparison) -> list[str]:
     lines = []
     if result.equal:
-        lines.append(f"equal: {_count(result.compared, 'call')} of both runs")
+        lines.append(f"equal: {counted(result.compared, 'call')} of both runs")
     elif not result.differences:
-        lines.append(f"outputs agree: {_count(result.compared, 'call')} of both runs")
+        lines.append(f"outputs agree: {counted(result.compared, 'call')} of both runs")
     if result.first is not None:
         lines += _first(result.first, result.first_input)
         lines.append(_later(result))
@@ -398,7 +401,7 @@ def _report(result: RunComparison) -> list[str]:
     for side in ("found", "expected"):
         calls = getattr(result, f"only_{side}")
         if calls:
-            lines.append(f"calls only in {side}: {len(calls)}: {_some(calls)}")
+            lines.append(f"calls only in {side}: {len(calls)}: {listed(calls)}")
     return [*lines, *result.notes]
 
 
@@ -406,11 +409,11 @@ def _first(first: CallDifference, first_input: str | None) -> list[str]:
     lines = [f"first difference: {first.label}"]
     if first.found_module != first.call.module:
         lines.append(f"  in found: {_name(first.found_module)}")
-    lines.append(f"  inputs agree: {_count(len(first.call.inputs), 'tensor')}")
+    lines.append(f"  inputs agree: {counted(len(first.call.inputs), 'tensor')}")
     if first.compared_state and not first.state:
-        lines.append(f"  parameters and buffers agree: {_count(first.compared_state, 'tensor')}")
+        lines.append(f"  parameters and buffers agree: {counted(first.compared_state, 'tensor')}")
     for path, comparison in first.state.items():
-        lines.append(f"  {path}: {str(comparison).splitlines()[0]}")
+        lines.append(f"  {path}: {verdict_of(comparison)}")
     if first_input is not None:
         lines.append(f"  its own code computes the first tensor that differs: {first_input}")
     lines += [f"  {each}" for each in first.changed]
@@ -418,12 +421,8 @@ def _first(first: CallDifference, first_input: str | None) -> list[str]:
 
 
 def _comparisons(role: str, comparisons: dict[str, Comparison]) -> list[str]:
-    lines = []
-    for path, comparison in comparisons.items():
-        head, *rest = str(comparison).splitlines()
-        lines.append(f"  {_path(role, path)}: {head}")
-        lines += [f"    {line}" for line in rest]
-    return lines
+    pairs = comparisons.items()
+    return [f"  {line}" for path, each in pairs for line in labeled(_path(role, path), each)]
 
 
 def _later(result: RunComparison) -> str:
@@ -436,7 +435,7 @@ def _later(result: RunComparison) -> str:
     if containing:
         text += f"; {len(containing)} contain {_name(module)}"
     if others:
-        text += f"; inputs agree, too, of {_some(each.label for each in others)}"
+        text += f"; inputs agree, too, of {listed(each.label for each in others)}"
     return text
 
 
@@ -457,16 +456,12 @@ def _only_inputs(result: RunComparison) -> list[str]:
 def _gradient_lines(result: RunComparison) -> list[str]:
     count = result.compared_gradients
     if not result.gradients:
-        return [f"{_count(count, 'gradient')} agree"]
+        return [f"{counted(count, 'gradient')} agree"]
     first = result.gradients[0]
     if result.differences:
         return [f"gradients that differ: {len(result.gradients)} of {count}"]
     lines = [f"first gradient that differs: of {first.name}"]
     if first.computed_by:
-        lines.append(f"  computed by the backward pass of {_some(first.computed_by)}")
+        lines.append(f"  computed by the backward pass of {listed(first.computed_by)}")
     lines += [f"  {line}" for line in str(first.comparison).splitlines()]
     return [*lines, f"gradients that differ: {len(result.gradients)} of {count}"]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

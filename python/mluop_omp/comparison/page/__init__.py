@@ -15,11 +15,13 @@ from typing import Any
 from mluop_omp import _requirements
 from mluop_omp._library import MluOpError
 from mluop_omp._progress import track
-from mluop_omp.comparison._report import printable, verdict_of
+from mluop_omp._text import printable
+from mluop_omp.comparison._errors import Measure
+from mluop_omp.comparison._report import verdict_of
 from mluop_omp.comparison._result import Comparison, Operands
 from mluop_omp.comparison._values import Sparse, Tensor, convert
 from mluop_omp.comparison.page import _elements, _figures, _plan, _template
-from mluop_omp.comparison.page._elements import Counts, Map, Measure
+from mluop_omp.comparison.page._elements import Counts, Map
 
 # Tensors that are drawn, and lines of text.
 _MAX_PARTS = 8
@@ -104,8 +106,7 @@ def _measure(comparison: Comparison) -> tuple[Measure, str]:
     """Returns which elements are drawn: those that differ at all if criteria fail without them."""
     if comparison.figures.get("wrong", 0) == 0:
         return Measure(0, 0), "differing"
-    bits = {judgment.name for judgment in comparison.criteria} == {"bits"}
-    return Measure(comparison.rtol, comparison.atol, bits), "wrong"
+    return Measure.of(comparison), "wrong"
 
 
 def _of_elements(
