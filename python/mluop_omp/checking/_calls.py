@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from mluop_omp.comparison import Comparison
-
-LOWER_PRECISION = (torch.float16, torch.bfloat16)
+from mluop_omp.torch._arrays import LOWER_PRECISION
 
 
 @dataclasses.dataclass(frozen=True)

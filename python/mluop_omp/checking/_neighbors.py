@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp.checking._calls import Call, Findings
-from mluop_omp.checking._differences import difference, tolerance_of
+from mluop_omp.checking._differences import difference, other_shape, tolerance_of
 from mluop_omp.mmcv._points import _rows_of_three
 
 # Roundings of a squared distance: of two differences, products and sums each.
@@ -41,13 +41,11 @@ def _take(points: Tensor, idx: Tensor) -> Tensor:
 
 
 def _invalid(name: str, idx: Tensor, expected: Tensor, count: int) -> str | None:
-    if idx.shape != expected.shape:
-        return f"has shape {list(idx.shape)}, expected {list(expected.shape)}"
     outside = ((idx < 0) | (idx >= count)).nonzero()
-    if len(outside):
-        first = tuple(outside[0].tolist())
-        return f"{name}{list(first)} is {int(idx[first])}, expected 0 to {count - 1}"
-    return None
+    if idx.shape != expected.shape or len(outside) == 0:
+        return other_shape(idx, expected)
+    first = tuple(outside[0].tolist())
+    return f"{name}{list(first)} is {int(idx[first])}, expected 0 to {count - 1}"
 
 
 def nearest(centers: str, points: str, idx: str, dist2: str) -> Callable[[Call], Findings]:

@@ -10,6 +10,7 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
+from mluop_omp._text import listed
 from mluop_omp.checking._calls import Call, Difference, Findings
 from mluop_omp.checking._differences import difference
 from mluop_omp.comparison import Comparison, SparseSites, compare
@@ -102,10 +103,9 @@ class _Codes:
         ]
         extra, missing = counts[0] > counts[1], counts[1] > counts[0]
         offsets = (codes[extra | missing] // self._sites**2).unique().tolist()
-        names = ", ".join(map(str, offsets[:8])) + ", ..." * (len(offsets) > 8)
         return (
             f"differ: {int(missing.sum())} of {len(right)} pairs are missing, {int(extra.sum())} "
-            f"are additional; offsets {names}"
+            f"are additional; offsets {listed(offsets)}"
         )
 
 
