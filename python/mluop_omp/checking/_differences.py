@@ -22,10 +22,7 @@ _HALF_ROUNDING = 2.0**-11
 
 
 def difference(
-    found: Any,
-    expected: Any,
-    tolerance: Tensor | float = 0.0,
-    axes: Sequence[str] | None = None,
+    found: Any, expected: Any, tolerance: Tensor | float = 0.0, axes: Sequence[str] | None = None
 ) -> Difference | None:
     """Returns how values differ, None if no error exceeds the tolerance.
 
