@@ -22,25 +22,17 @@ _TOLERANCES = {
     "float32": (1.3e-6, 1e-5),
     "float64": (1e-7, 1e-7),
 }
-
-
-def _larger_share(figures: Figures) -> float:
-    return max(figures["above"], figures["below"]) / max(figures["differing"], 1)
-
-
-# The value of each metric, and whether it has to be at most or at least the threshold.
-_METRICS: dict[str, tuple[Callable[[Figures], float], str]] = {
-    "diff1": (lambda figures: figures["diff1"], "<="),
-    "diff2": (lambda figures: figures["diff2"], "<="),
-    "diff3": (lambda f: max(f["diff3_relative"], f["diff3_absolute"]), "<="),
-    "diff3_1": (lambda figures: figures["max_relative"], "<="),
-    "diff3_2": (lambda figures: figures["max_absolute"], "<="),
-    "diff4": (_larger_share, "<="),
-    "max_absolute": (lambda figures: figures["max_absolute"], "<="),
-    "max_relative": (lambda figures: figures["max_relative"], "<="),
-    "max_ulp": (lambda figures: figures["max_ulp"], "<="),
-    "cosine": (lambda figures: figures["cosine"], ">="),
-    "pcc": (lambda figures: figures["pcc"], ">="),
+# Metrics that have to be at least the threshold, others at most.
+_SIMILARITIES = ("cosine", "pcc")
+_METRICS: dict[str, Callable[[Figures], float]] = {
+    "diff1": operator.itemgetter("diff1"),
+    "diff2": operator.itemgetter("diff2"),
+    "diff3": lambda figures: max(figures["diff3_relative"], figures["diff3_absolute"]),
+    "diff3_1": operator.itemgetter("max_relative"),
+    "diff3_2": operator.itemgetter("max_absolute"),
+    "diff4": lambda figures: max(figures["above"], figures["below"]) / max(figures["differing"], 1),
+    **{name: operator.itemgetter(name) for name in ("max_absolute", "max_relative", "max_ulp")},
+    **{name: operator.itemgetter(name) for name in _SIMILARITIES},
 }
 # Those without a threshold: no element may be outside the tolerance, or have other bits.
 _COUNTS = {"allclose": "wrong", "bits": "differing"}
@@ -66,12 +58,20 @@ class Judgment:
     def __str__(self) -> str:
         if self.threshold is None:
             return f"{self.name} {'holds' if self.passed else 'fails'}"
-        relation = _METRICS[self.name][1]
-        holds = self.value <= self.threshold if relation == "<=" else self.value >= self.threshold
+        relation = _relation(self.name)
         # A NaN or an infinity fails although the value is within the threshold.
-        relation = relation if holds else {"<=": ">", ">=": "<"}[relation]
+        if not _is_within(self.name, self.value, self.threshold):
+            relation = {"<=": ">", ">=": "<"}[relation]
         value = _digits(self.value, self.threshold)
         return f"{self.name} {value} {relation} {self.threshold:g}"
+
+
+def _relation(name: str) -> str:
+    return ">=" if name in _SIMILARITIES else "<="
+
+
+def _is_within(name: str, value: float, threshold: float) -> bool:
+    return value <= threshold if _relation(name) == "<=" else value >= threshold
 
 
 def _digits(value: float, threshold: float) -> str:
@@ -165,8 +165,8 @@ def _threshold(name: str, threshold: Any, relation: str | None) -> float | None:
         if threshold is not None:
             raise ValueError(f"{name} has the threshold {threshold}, expected none")
         return None
-    if relation not in (None, "=", _METRICS[name][1]):
-        raise ValueError(f"{name} is compared by {relation}, expected {_METRICS[name][1]}")
+    if relation not in (None, "=", _relation(name)):
+        raise ValueError(f"{name} is compared by {relation}, expected {_relation(name)}")
     try:
         number = float(threshold)
     except (TypeError, ValueError):
@@ -184,9 +184,8 @@ def judge(figures: Figures, thresholds: Mapping[str, float | None]) -> tuple[Jud
             value = figures[_COUNTS[name]]
             passed = value == 0
         else:
-            metric, relation = _METRICS[name]
-            value = metric(figures)
-            passed = value <= threshold if relation == "<=" else value >= threshold
+            value = _METRICS[name](figures)
+            passed = _is_within(name, value, threshold)
         passed = passed and figures["special_mismatches"] == 0
         judgments.append(Judgment(name, value, threshold, bool(passed)))
     return tuple(judgments)

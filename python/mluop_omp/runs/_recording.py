@@ -81,9 +81,9 @@ def recording(
     """Records the inputs and outputs of the modules of a model that are called in the block.
 
     Modules, inputs and results are not changed; the file contains the values at the time of the
-    call, as .npy files and JSON in a zip file. An exception removes what has been written; an
-    earlier file of the name stays until the end of the block. Tensors are copied to the host one at
-    a time.
+    call, as .npy files and JSON in a zip file. Files of equal runs are equal. An exception removes
+    what has been written; an earlier file of the name stays until the end of the block. Tensors are
+    copied to the host one at a time.
 
     Hooks record the calls, from any thread, of the modules that exist at the beginning of the
     block. Modules of torch.jit have no hooks; calls that torch.utils.checkpoint repeats are not
