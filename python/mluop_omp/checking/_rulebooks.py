@@ -14,6 +14,7 @@ from mluop_omp._text import listed
 from mluop_omp.checking._calls import Call, Difference, Findings
 from mluop_omp.checking._differences import difference
 from mluop_omp.comparison import Comparison, SparseSites, compare
+from mluop_omp.torch._rulebooks import directed_pairs
 
 # Of arguments and results: input sites; output sites, pairs [K, 2, L], their numbers; the kernel.
 Parts = Callable[[Call, dict[str, Any]], tuple[Tensor, Tensor, Tensor, Tensor, Sequence[int]]]
@@ -167,3 +168,9 @@ def by_output(pair_fwd: Tensor, rows: int) -> tuple[Tensor, Tensor]:
     result[k, 0, place] = pair_fwd[valid].int()
     result[k, 1, place] = outputs.int()
     return result, num.int()
+
+
+def directed_by_output(pair_fwd: Tensor, rows: int) -> tuple[Tensor, Tensor]:
+    """Returns the same as the convolution of this package takes them."""
+    pairs, num = by_output(pair_fwd, rows)
+    return directed_pairs(pairs, False, rows), num

@@ -332,7 +332,7 @@ def implicit_gemm(
     from mluop_omp.spconv import _convolutions
 
     _require_no_quantization(features, scale, output_add)
-    pairs, num = _pairs_by_output(pair_fwd, len(features))
+    pairs, num = rulebooks.directed_by_output(pair_fwd, len(features))
     output = _rulebooks.convolve(
         features, _convolutions._filters(filters), pairs, num, num_activate_out, "NDHWC"
     )
@@ -344,13 +344,8 @@ def implicit_gemm_backward(
 ) -> tuple[Tensor, Tensor]:
     from mluop_omp.spconv import _convolutions
 
-    pairs, num = _pairs_by_output(pair_fwd, len(features))
+    pairs, num = rulebooks.directed_by_output(pair_fwd, len(features))
     grad_features, grad_filters = _rulebooks.convolve_backward(
         features, _convolutions._filters(filters), out_bp, pairs, num, "NDHWC"
     )
     return grad_features, grad_filters.permute(2, 0, 1).reshape(filters.shape)
-
-
-def _pairs_by_output(pair_fwd: Tensor, rows: int) -> tuple[Tensor, Tensor]:
-    pairs, num = rulebooks.by_output(pair_fwd, rows)
-    return _rulebooks.directed_pairs(pairs, False, rows), num

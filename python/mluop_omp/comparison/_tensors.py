@@ -8,6 +8,7 @@ import itertools
 import math
 import operator
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -122,34 +123,30 @@ def compare_sparse(found: Sparse, expected: Sparse, options: Options) -> Compari
             mapped = _sites.Join(_sites.apply(mapping, found.indices), expected.indices)
             pair = found.features.rows(mapped.found), expected.features.rows(mapped.expected)
             mapping = dataclasses.replace(mapping, wrong=_engine.count_wrong(*pair, options))
-    rows = {
-        "only_found": join.only_found,
-        "only_expected": join.only_expected,
-        "repeated_found": join.repeated_found,
-        "repeated_expected": join.repeated_expected,
-        "outside_found": _sites.out_of_range(found.indices, found.extents),
-        "outside_expected": _sites.out_of_range(expected.indices, expected.extents),
-    }
+    sites = {}
+    for name, sparse in (("found", found), ("expected", expected)):
+        outside = _sites.out_of_range(sparse.indices, sparse.extents)
+        sites[f"only_{name}"] = sparse.indices[getattr(join, f"only_{name}")]
+        sites[f"repeated_{name}"] = sparse.indices[getattr(join, f"repeated_{name}")]
+        sites[f"outside_{name}"] = sparse.indices[outside]
     report = SiteReport(
         found=len(found.indices),
         expected=len(expected.indices),
         common=len(join.found),
         same_order=bool((join.found[1:] > join.found[:-1]).all()),
         mapping=mapping,
-        **_counted(rows, found.indices, expected.indices),
+        **_numbers_of(sites),
     )
     features = found.features.rows(join.found), expected.features.rows(join.expected)
     return _at_sites(*features, expected.indices, join.expected, report, options)
 
 
-def _counted(rows: dict[str, np.ndarray], found: np.ndarray, expected: np.ndarray) -> dict:
-    """Returns the numbers of rows by name, and the first sites, of indices of found or expected."""
-    examples = {}
-    for name, positions in rows.items():
-        if len(positions):
-            indices = found if name.endswith("found") else expected
-            examples[name] = list(map(tuple, indices[positions[:_EXAMPLES]].tolist()))
-    return {"examples": examples, **{name: len(positions) for name, positions in rows.items()}}
+def _numbers_of(sites: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Returns the numbers of sites by name, and the first of each."""
+    named = sites.items()
+    first = {name: each[:_EXAMPLES].tolist() for name, each in named if len(each)}
+    examples = {name: list(map(tuple, each)) for name, each in first.items()}
+    return {"examples": examples, **{name: len(each) for name, each in named}}
 
 
 def _at_sites(
@@ -193,9 +190,9 @@ def compare_with_dense(
     rows, outside, gathered = gather(sparse, dense, side)
     features, sites = sparse.features.rows(rows), sparse.indices[rows]
     other = "expected" if side == "found" else "found"
-    repeated = _sites.repeated_rows(sparse.indices)
-    of_side = {f"only_{side}": outside, f"repeated_{side}": repeated}
-    counted = _counted(of_side, sparse.indices, sparse.indices)
+    repeated = sparse.indices[_sites.repeated_rows(sparse.indices)]
+    only = sparse.indices[outside]
+    numbers = _numbers_of({f"only_{side}": only, f"repeated_{side}": repeated})
     elsewhere, examples = 0, []
     for batch, channel, is_wrong in _nonzero_elsewhere(dense, sites):
         wrong = int(np.count_nonzero(is_wrong))
@@ -203,9 +200,9 @@ def compare_with_dense(
         if wrong and len(examples) < _EXAMPLES:
             positions = _first_true(is_wrong, _EXAMPLES - len(examples)).tolist()
             examples += [(batch, channel, *position) for position in positions]
-    counted["examples"]["elsewhere"] = examples
+    numbers["examples"]["elsewhere"] = examples
     extents = {side: len(sparse.indices), other: len(rows)}
-    report = SiteReport(common=len(rows), elsewhere=elsewhere, **extents, **counted)
+    report = SiteReport(common=len(rows), elsewhere=elsewhere, **extents, **numbers)
     pair = (features, gathered) if side == "found" else (gathered, features)
     return _at_sites(*pair, sparse.indices, rows, report, options)
 
