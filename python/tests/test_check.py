@@ -68,11 +68,8 @@ class Net(nn.Module):
 
 
 def sparse_input(channels=16, dtype=torch.float32, rows=200):
-    generator = torch.Generator().manual_seed(1)
-    linear = torch.randperm(2 * 8 * 9 * 10, generator=generator)[:rows]
-    sites = torch.stack(torch.unravel_index(linear, (2, 8, 9, 10)), 1).int()
-    features = torch.randn(rows, channels, generator=generator).to(dtype).requires_grad_()
-    return ops.SparseConvTensor(features, sites, [8, 9, 10], 2)
+    features = cases.floats(rows, channels).to(dtype).requires_grad_()
+    return ops.SparseConvTensor(features, cases.sites(rows, 2, (8, 9, 10)), [8, 9, 10], 2)
 
 
 def run(net=None, input=None, backward=False):

@@ -86,13 +86,10 @@ def add(channel, value):
     """A defect of a channel."""
 
     def defect(output):
-        output = copy.copy(output)
         features = output if isinstance(output, torch.Tensor) else output.features
         changed = features.clone()
         changed[:, channel] += value
-        if isinstance(output, torch.Tensor):
-            return changed
-        return output.replace_feature(changed)
+        return changed if features is output else output.replace_feature(changed)
 
     return defect
 
@@ -109,9 +106,7 @@ def image():
 
 
 def sparse_input(order=None, library=None, sites=40):
-    cells = torch.randperm(2 * 8**3, generator=cases.generator())[:sites]
-    indices = torch.stack(torch.unravel_index(cells, (2, 8, 8, 8)), 1).int()
-    features = cases.floats(sites, 4)
+    indices, features = cases.sites(sites, 2, (8, 8, 8)), cases.floats(sites, 4)
     if order is not None:
         indices, features = indices[order], features[order]
     if library is None:
