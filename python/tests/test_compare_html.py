@@ -96,12 +96,12 @@ MAP, COUNTS, ULP = (
     ("found", "expected", "criteria", "captions"),
     [
         ([1, 1, 1], [1, 1, 1], None, []),
-        ([0, 1, np.nan], [-0.0, 1, np.nan], "bits", [f"{MAP} wrong elements", "Wrong", ULP]),
+        ([0, 1, np.nan], [-0.0, 1, np.nan], "bits", [f"{MAP}wrong", "Wrong", ULP]),
         (
             [1, 2, 4],
             [1, 2, 4.000002],
             "max_ulp<=1",
-            [f"{MAP} differing elements", "Differing", ULP],
+            [f"{MAP}differing", "Differing", ULP],
         ),
     ],
     ids=["equal", "bits", "nothing wrong but a criterion"],
