@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Callable
+from typing import Any, Callable, Union
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from mluop_omp._numbers import right_elements, tolerated
 from mluop_omp.checking._calls import Call, Difference, Findings
 from mluop_omp.checking._filters import reproducing_filters
 from mluop_omp.comparison import compare
-from mluop_omp.comparison._errors import right_elements
 from mluop_omp.comparison._values import convert
 from mluop_omp.torch._arrays import LOWER_PRECISION
 
+Tolerance = Union[Tensor, np.ndarray, float]
 # The rounding of a product of numbers of 11 bits: half, and the TF32 of tensor cores.
 _HALF_ROUNDING = 2.0**-11
 
 
 def difference(
-    found: Any, expected: Any, tolerance: Tensor | float = 0.0, axes: Sequence[str] | None = None
+    found: Any, expected: Any, tolerance: Tolerance = 0.0, axes: Sequence[str] | None = None
 ) -> Difference | None:
     """Returns how values differ, None if no error exceeds the tolerance.
 
@@ -50,21 +51,24 @@ def other_shape(found: Tensor, expected: Tensor) -> str | None:
     return f"has shape {list(found.shape)}, expected {list(expected.shape)}"
 
 
-def wrong_elements(found: Tensor, expected: Tensor, tolerance: Tensor | float) -> Tensor:
+def wrong_elements(found: Tensor, expected: Tensor, tolerance: Tolerance) -> Tensor:
     """Returns which elements are neither the expected ones, rounded, nor within the tolerance."""
-    values = found, expected, expected.to(found.dtype)
-    e, b, rounded = (convert(each).numbers() for each in values)
+    e, b, rounded = map(_numbers, (found, expected, expected.to(found.dtype)))
     right = right_elements(e, rounded) | right_elements(e, b, np.asarray(tolerance))
     return torch.as_tensor(~right)
 
 
-def tolerance_of(call: Call, expected: Tensor, default: Tensor | float) -> Tensor | float:
+def tolerance_of(call: Call, expected: Tensor, default: Tolerance) -> Tolerance:
     if call.rtol is None and call.atol is None:
         return default
-    return (call.atol or 0) + (call.rtol or 0) * expected.double().abs()
+    return tolerated(_numbers(expected), call.rtol or 0, call.atol or 0)
 
 
-def _judge(call: Call, default: Callable[[str], Tensor | float]) -> Findings:
+def _numbers(tensor: Tensor) -> np.ndarray:
+    return convert(tensor).numbers()
+
+
+def _judge(call: Call, default: Callable[[str], Tolerance]) -> Findings:
     """Judges floating-point outputs by the tolerance of the user or a default, others exactly."""
     findings = Findings()
     for name, found in call.found.items():
@@ -84,7 +88,9 @@ def _is_pair(found: Any, expected: Any) -> bool:
 
 def near(rtol: float, atol: float) -> Callable[[Call], Findings]:
     """Judges by fixed tolerances."""
-    return lambda call: _judge(call, lambda name: atol + rtol * call.expected[name].double().abs())
+    return lambda call: _judge(
+        call, lambda name: tolerated(_numbers(call.expected[name]), rtol, atol)
+    )
 
 
 exact = near(0, 0)

@@ -1,6 +1,6 @@
 """Which elements are wrong, and by how much, in plain NumPy, for a block of elements at a time.
 
-The library counts wrong elements by the same rule; it does not say which these are.
+The library counts wrong elements by the same rule; it does not say which ones they are.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mluop_omp._numbers import right_elements, tolerated
 from mluop_omp._progress import track
 from mluop_omp.comparison._values import Tensor
 
@@ -21,17 +22,6 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 18
 # The error of elements that differ although the difference is 0 in double.
 _LEAST = np.nextafter(0.0, 1.0)
-
-
-def right_elements(e: np.ndarray, b: np.ndarray, tolerance: np.ndarray | float = 0) -> np.ndarray:
-    """Returns which numbers are equal, both NaN, or finite and no further apart than tolerated."""
-    right = (e == b) | ((e != e) & (b != b))
-    if np.any(tolerance):
-        e, b = (each.astype(np.float64, copy=False) for each in (e, b))
-        with np.errstate(invalid="ignore", over="ignore"):
-            within = np.abs(e - b) <= tolerance
-        right |= within & np.isfinite(e) & np.isfinite(b)
-    return right
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,9 +45,7 @@ class Measure:
             if not (found.is_integer() or expected.is_integer()):
                 right &= (np.signbit(e) == np.signbit(b)) | np.isnan(e)
             return right
-        with np.errstate(invalid="ignore", over="ignore"):
-            tolerance = self.atol + self.rtol * np.abs(b.astype(np.float64, copy=False))
-        return right_elements(e, b, tolerance)
+        return right_elements(e, b, tolerated(b, self.rtol, self.atol))
 
     def errors(self, found: Tensor, expected: Tensor) -> np.ndarray:
         """Returns |found - expected| of wrong elements, 0 of others.

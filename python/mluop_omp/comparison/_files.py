@@ -20,7 +20,8 @@ from typing import Any, BinaryIO, Callable
 import numpy as np
 
 from mluop_omp import _requirements
-from mluop_omp.comparison._values import DTYPES, STORED_AS, Deferred, SparseSites, Tensor, convert
+from mluop_omp._numbers import STORED_AS
+from mluop_omp.comparison._values import DTYPES, Deferred, SparseSites, Tensor, convert
 
 # Names of mlu_op.h, besides those of NumPy.
 _ALIASES = {"half": "float16", "float": "float32", "double": "float64"}

@@ -9,16 +9,13 @@ from typing import Any, Callable
 
 import numpy as np
 
+from mluop_omp._numbers import to_numpy
+
 # The element types that the library compares.
 DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
-# How arrays hold elements of types that NumPy lacks: as bits, or in a type with all their values.
-STORED_AS = {
-    **{f"float8_{kind}": "float32" for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz")},
-    **{"bfloat16": "uint16", "complex32": "complex64"},
-}
 # Attributes of sparse tensors: of spconv, mmcv and mluop_omp.torch; torchsparse; MinkowskiEngine.
 _FEATURES, _INDICES = ("features", "feats", "F"), ("indices", "coords", "coordinates", "C")
 # Dimensions of a list of numbers; more is most likely a list that holds itself.
@@ -168,16 +165,6 @@ def _from_numpy(value: Any) -> Any:
     if array.dtype.name not in DTYPES:
         raise TypeError(f"a tensor has dtype {array.dtype}, expected {', '.join(DTYPES)}")
     return Tensor(array, array.dtype.name)
-
-
-def to_numpy(tensor: Any) -> np.ndarray:
-    """Returns the elements of a tensor of PyTorch. Raises TypeError for types that NumPy lacks."""
-    import torch
-
-    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
-    if tensor.dtype == torch.bfloat16:
-        return tensor.view(torch.int16).numpy().view(np.uint16)
-    return tensor.numpy()
 
 
 def _from_torch(tensor: Any) -> Tensor | Sparse:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from mluop_omp._numbers import STORED_AS
 from mluop_omp.comparison._files import read_member
-from mluop_omp.comparison._values import STORED_AS
 from mluop_omp.runs import _sampling
 from mluop_omp.runs._writer import DESCRIPTION, FORMAT, VERSION
 

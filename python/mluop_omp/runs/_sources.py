@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mluop_omp.comparison._values import STORED_AS, SparseSites, sparse_sites, to_numpy
+from mluop_omp._numbers import STORED_AS, to_numpy
+from mluop_omp.comparison._values import SparseSites, sparse_sites
 
 # Objects of other classes, such as the samples of mmdetection3d, contain tensors in attributes.
 _MAX_DEPTH = 12
