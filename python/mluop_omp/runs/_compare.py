@@ -3,161 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union
 
 from mluop_omp._progress import track
-from mluop_omp._text import counted, labeled, listed
+from mluop_omp._text import counted, listed
 from mluop_omp.comparison import Comparison
 from mluop_omp.comparison._criteria import Criteria, Options
-from mluop_omp.comparison._report import verdict_of
 from mluop_omp.runs._names import NameMap, Names, suggest
+from mluop_omp.runs._report import contains, name_of, path_of
+from mluop_omp.runs._result import CallDifference, GradientDifference, RunComparison
 from mluop_omp.runs._run import Call, Gradient, Run, Value
 from mluop_omp.runs._values import ValueComparer
 
 _Source = Union[str, "os.PathLike[str]", Run]
 _Key = tuple
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class CallDifference:
-    """A call whose outputs differ.
-
-    Attributes:
-        call: in the expected run.
-        label: the name of the module, its class and, if there are several, the number of the call.
-        found_module: the name of the module in the found run.
-        outputs: the comparison of each output that differs, by path.
-        inputs: of each input that differs.
-        changed: what is in one run only: "input 1 is only in found".
-        state: of each parameter and buffer of the module that differs.
-        compared_state: how many of them both runs have.
-    """
-
-    call: Call
-    label: str
-    found_module: str
-    outputs: dict[str, Comparison]
-    inputs: dict[str, Comparison]
-    changed: tuple[str, ...] = ()
-    state: dict[str, Comparison] = dataclasses.field(default_factory=dict)
-    compared_state: int = 0
-
-    @property
-    def inputs_agree(self) -> bool:
-        return not self.inputs and not any(each.startswith("input") for each in self.changed)
-
-
-@dataclasses.dataclass(frozen=True)
-class GradientDifference:
-    """A gradient that differs.
-
-    Attributes:
-        name: whose gradient it is.
-        comparison: how it differs.
-        computed_by: the modules whose backward passes computed it, as far as they were recorded.
-    """
-
-    name: str
-    comparison: Comparison
-    computed_by: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class RunComparison:
-    """The result of `mluop_omp.compare_runs`; its text is a report.
-
-    bool() is the verdict.
-
-    Attributes:
-        equal: whether all outputs and gradients that both runs have are equal.
-        compared: how many calls both runs have.
-        differences: the calls whose outputs differ, in the order in which they return.
-        first: the first of these whose inputs agree, or None.
-        first_input: the name of the first input that differs within the module of `first`, where
-            no output of the modules before differs: the module's own code computes it; or None.
-        gradients: the gradients that differ, in the order of their computation.
-        compared_gradients: how many gradients both runs have.
-        only_found, only_expected: calls of one run only.
-        notes: further findings, a line each.
-    """
-
-    equal: bool
-    compared: int
-    differences: tuple[CallDifference, ...] = ()
-    first: CallDifference | None = None
-    first_input: str | None = None
-    gradients: tuple[GradientDifference, ...] = ()
-    compared_gradients: int = 0
-    only_found: tuple[str, ...] = ()
-    only_expected: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return self.equal
-
-    def __str__(self) -> str:
-        return "\n".join(_report(self))
-
-    __repr__ = __str__
-
-    def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report as `Comparison.html` does.
-
-        It draws the outputs of the first difference; without one, the inputs of the first call that
-        differs, or the first gradient. Tensors are read again from the files of both runs.
-        """
-        from mluop_omp.comparison import page
-
-        page.write(path, self, (p for name, c in _shown(self) for p in page.parts_of(c, name)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns what json.dumps takes: the verdict and the attributes."""
-        first = None if self.first is None else _to_dict(self.first)
-        return {
-            "equal": self.equal,
-            "compared": self.compared,
-            "first": first,
-            "first_input": self.first_input,
-            "differences": [_to_dict(each) for each in self.differences],
-            "compared_gradients": self.compared_gradients,
-            "gradients": [
-                {"name": each.name, "comparison": each.comparison.to_dict()}
-                for each in self.gradients
-            ],
-            **{
-                name: list(getattr(self, name)) for name in ("only_found", "only_expected", "notes")
-            },
-        }
-
-
-def _shown(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
-    """Yields the names and comparisons of the tensors that the report shows."""
-    if result.differences:
-        call = result.first or result.differences[0]
-        role = "input" if result.first is None else "output"
-        for path, each in (call.inputs if result.first is None else call.outputs).items():
-            yield f"{_path(role, path)} of {call.label}", each
-    elif result.gradients:
-        yield f"gradient of {result.gradients[0].name}", result.gradients[0].comparison
-
-
-def _to_dict(difference: CallDifference) -> dict[str, Any]:
-    call, parts = difference.call, ("outputs", "inputs", "state")
-    return {
-        "module": call.module,
-        "call": call.number,
-        "class": call.kind,
-        "found_module": difference.found_module,
-        "inputs_agree": difference.inputs_agree,
-        **{
-            part: {path: each.to_dict() for path, each in getattr(difference, part).items()}
-            for part in parts
-        },
-        "changed": list(difference.changed),
-    }
 
 
 def compare_runs(
@@ -255,8 +116,8 @@ class _RunComparer:
             other = mapped.setdefault(key, call)
             if other is not call:
                 raise ValueError(
-                    f"{_name(other.module)} and {_name(call.module)} are both mapped to "
-                    f"{_name(key[0])}"
+                    f"{name_of(other.module)} and {name_of(call.module)} are both mapped to "
+                    f"{name_of(key[0])}"
                 )
         return mapped
 
@@ -294,7 +155,7 @@ class _RunComparer:
         if len(found) != len(expected):
             sides = (("found", found, expected), ("expected", expected, found))
             for side, own, other in sides:
-                changed += [_path(role, p) + f" is only in {side}" for p in own if p not in other]
+                changed += [path_of(role, p) + f" is only in {side}" for p in own if p not in other]
         return self._differing(pairs), tuple(changed)
 
     def _first_input(self, first: CallDifference, common: list[_Key]) -> str | None:
@@ -307,7 +168,7 @@ class _RunComparer:
             if call.module.startswith(below):
                 inputs, _ = self._values("input", self._found_calls[key].inputs, call.inputs)
                 for path in inputs:
-                    return f"{_path('input', path)} of {self._label(call)}"
+                    return f"{path_of('input', path)} of {self._label(call)}"
         return None
 
     def _gradients(self) -> tuple[tuple[GradientDifference, ...], int]:
@@ -333,24 +194,24 @@ class _RunComparer:
         if gradient.parameter is not None:
             return gradient.parameter
         call = self._expected_calls.get((gradient.module, gradient.call))
-        label = _name(gradient.module) if call is None else self._label(call)
-        return f"{_path(gradient.of, gradient.path)} of {label}"
+        label = name_of(gradient.module) if call is None else self._label(call)
+        return f"{path_of(gradient.of, gradient.path)} of {label}"
 
     def _computed_by(self, gradient: Gradient) -> tuple[str, ...]:
         if gradient.parameter is not None:
-            return (_name(gradient.parameter.rpartition(".")[0]),)
+            return (name_of(gradient.parameter.rpartition(".")[0]),)
         gradients = self._expected.gradients
         readers = (g for g in gradients if g.of == "input" and g.value == gradient.value)
         modules = dict.fromkeys(each.module for each in readers)
         # Those that contain another one take its inputs.
-        inner = [m for m in modules if not any(_contains(m, each) for each in modules)]
-        return tuple(map(_name, inner))
+        inner = [m for m in modules if not any(contains(m, each) for each in modules)]
+        return tuple(map(name_of, inner))
 
     def _only(self, calls: dict[_Key, Call], others: dict[_Key, Call]) -> tuple[str, ...]:
         return tuple(self._label(call) for key, call in calls.items() if key not in others)
 
     def _label(self, call: Call) -> str:
-        label = f"{_name(call.module)} ({call.kind.rpartition('.')[2]})"
+        label = f"{name_of(call.module)} ({call.kind.rpartition('.')[2]})"
         return f"{label}, call {call.number}" if call.module in self._repeated else label
 
     def _suggestion(self) -> list[str]:
@@ -368,100 +229,10 @@ class _RunComparer:
         return [text] if count else []
 
 
+def _modules(keys: Iterable[_Key]) -> str:
+    return listed(name_of(key[0]) for key in keys) or "none"
+
+
 def _pairs(found: dict[Any, Any], expected: dict[Any, Any]) -> dict[Any, tuple[Any, Any]]:
     """Returns what both have by the same key, in the order of expected."""
     return {key: (found[key], expected[key]) for key in expected if key in found}
-
-
-def _name(module: str) -> str:
-    return module or "(model)"
-
-
-def _path(role: str, path: str) -> str:
-    return f"{role} {path}" if path else role
-
-
-def _modules(keys: Iterable[_Key]) -> str:
-    return listed(_name(key[0]) for key in keys) or "none"
-
-
-def _report(result: RunComparison) -> list[str]:
-    lines = []
-    if result.equal:
-        lines.append(f"equal: {counted(result.compared, 'call')} of both runs")
-    elif not result.differences:
-        lines.append(f"outputs agree: {counted(result.compared, 'call')} of both runs")
-    if result.first is not None:
-        lines += _first(result.first, result.first_input)
-        lines.append(_later(result))
-    elif result.differences:
-        lines += _only_inputs(result)
-    if result.compared_gradients:
-        lines += _gradient_lines(result)
-    for side in ("found", "expected"):
-        calls = getattr(result, f"only_{side}")
-        if calls:
-            lines.append(f"calls only in {side}: {len(calls)}: {listed(calls)}")
-    return [*lines, *result.notes]
-
-
-def _first(first: CallDifference, first_input: str | None) -> list[str]:
-    lines = [f"first difference: {first.label}"]
-    if first.found_module != first.call.module:
-        lines.append(f"  in found: {_name(first.found_module)}")
-    lines.append(f"  inputs agree: {counted(len(first.call.inputs), 'tensor')}")
-    if first.compared_state and not first.state:
-        lines.append(f"  parameters and buffers agree: {counted(first.compared_state, 'tensor')}")
-    for path, comparison in first.state.items():
-        lines.append(f"  {path}: {verdict_of(comparison)}")
-    if first_input is not None:
-        lines.append(f"  its own code computes the first tensor that differs: {first_input}")
-    lines += [f"  {each}" for each in first.changed]
-    return lines + _comparisons("output", first.outputs)
-
-
-def _comparisons(role: str, comparisons: dict[str, Comparison]) -> list[str]:
-    pairs = comparisons.items()
-    return [f"  {line}" for path, each in pairs for line in labeled(_path(role, path), each)]
-
-
-def _later(result: RunComparison) -> str:
-    assert result.first is not None
-    later = result.differences[result.differences.index(result.first) + 1 :]
-    module = result.first.call.module
-    containing = [each for each in later if _contains(each.call.module, module)]
-    others = [each for each in later if each.inputs_agree and each not in containing]
-    text = f"later calls that differ: {len(later)}"
-    if containing:
-        text += f"; {len(containing)} contain {_name(module)}"
-    if others:
-        text += f"; inputs agree, too, of {listed(each.label for each in others)}"
-    return text
-
-
-def _contains(module: str, inner: str) -> bool:
-    return inner.startswith(f"{module}." if module else "") and module != inner
-
-
-def _only_inputs(result: RunComparison) -> list[str]:
-    first = result.differences[0]
-    lines = [
-        f"no first difference: no call whose inputs agree has other outputs; of "
-        f"{len(result.differences)} calls that differ, the first is {first.label}"
-    ]
-    lines += [f"  {each}" for each in first.changed]
-    return lines + _comparisons("input", first.inputs)
-
-
-def _gradient_lines(result: RunComparison) -> list[str]:
-    count = result.compared_gradients
-    if not result.gradients:
-        return [f"{counted(count, 'gradient')} agree"]
-    first = result.gradients[0]
-    if result.differences:
-        return [f"gradients that differ: {len(result.gradients)} of {count}"]
-    lines = [f"first gradient that differs: of {first.name}"]
-    if first.computed_by:
-        lines.append(f"  computed by the backward pass of {listed(first.computed_by)}")
-    lines += [f"  {line}" for line in str(first.comparison).splitlines()]
-    return [*lines, f"gradients that differ: {len(result.gradients)} of {count}"]
