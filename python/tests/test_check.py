@@ -77,8 +77,8 @@ def run(net=None, input=None):
     return (net or Net())(input or sparse_input())
 
 
-def train(net):
-    run(net).features.square().sum().backward()
+def train(net, input=None):
+    run(net, input).features.square().sum().backward()
 
 
 def checked(call, *arguments, **options):
@@ -134,6 +134,10 @@ def scaled_channel(output):
 
 def one_site(output):
     output[7] += 1
+
+
+def one_column(arguments):
+    arguments[-1][..., 0] = 2
 
 
 def one_tile(output):
@@ -463,6 +467,13 @@ def test_tolerances(device):
     layer = ops.SubMConv3d(16, 8, 3, bias=False)
     for tolerance, right in ((2, True), (0.5, False)):
         assert bool(checked(layer, sparse_input(), atol=tolerance)) is right
+    # Copies are judged by it, too; no tolerance contains a finite number in place of infinity.
+    device(gather_points_forward=then(points.gather_points_forward, one_column))
+    idx = torch.zeros(1, 4, dtype=torch.int32)
+    for value, right in ((1.0, True), (float("inf"), False)):
+        feats = torch.full((1, 2, 3), value)
+        assert bool(checked(ops.gather_points, feats, idx, rtol=1)) is right
+        assert not checked(ops.gather_points, feats, idx)
 
 
 @pytest.mark.parametrize(
@@ -533,8 +544,7 @@ def spconv_input(spconv):
 def test_spconv(spconv_device):
     spconv, _ = spconv_device
     net = spconv_net(spconv)
-    with mluop_omp.check(net) as report:
-        net(spconv_input(spconv)).features.square().sum().backward()
+    report = checked(train, net, spconv_input(spconv), model=net)
     assert report and {call.verdict for call in report.calls} == {"equal"}, report
     names = [call.operator for call in report.calls]
     assert names.count("indice_conv") == names.count("indice_conv_backward") == 4
@@ -555,8 +565,8 @@ def test_a_wrong_convolution_of_spconv_is_named(spconv_device, tmp_path):
 
     register(indice_conv=flipped)
     net = spconv_net(spconv)
-    with torch.no_grad(), mluop_omp.check(net, cases=tmp_path) as report:
-        net(spconv_input(spconv))
+    with torch.no_grad():
+        report = checked(net, spconv_input(spconv), model=net, cases=tmp_path)
     assert len(report.failures) == 4
     for call in report.failures:
         assert "reproduced by filters with the offsets reversed" in call.notes

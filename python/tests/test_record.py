@@ -639,6 +639,8 @@ BAD_CALLS = {
     "folder": (nn.Identity, {"path": "."}, OSError, "is a folder"),
     "no folder": (nn.Identity, {"path": "x/y.npz"}, FileNotFoundError, "x/y.npz"),
     "seed": (nn.Identity, {"seed": -1}, ValueError, "seed is -1, expected an integer from 0"),
+    "no integer": (nn.Identity, {"seed": 1.5}, ValueError, "seed is 1.5, expected an integer"),
+    "no bytes": (nn.Identity, {"max_bytes": "1"}, ValueError, "max_bytes is '1', expected an int"),
     "too large a seed": (nn.Identity, {"seed": 2**64}, ValueError, "seed is 1844674407370955"),
     "max_bytes": (nn.Identity, {"max_bytes": 300}, ValueError, "max_bytes is 300"),
     "modules": (nn.Identity, {"modules": "a"}, ValueError, "modules is 'a', which matches"),

@@ -101,14 +101,16 @@ def _simple(
     inputs: _Names,
     outputs: _Names,
     parameters: Callable[[Call], dict] = lambda _: {},
+    image: str = "",
 ) -> Callable[[Call, Findings], _Case]:
+    """image: the tensor whose layout is NCHW."""
+
+    def tensors(names: _Names, values: dict[str, Any]) -> dict[str, Any]:
+        named = ((name, values[of]) for name, of in names.items())
+        return {name: (each, "NCHW") if name == image else each for name, each in named}
+
     def make(call: Call, _: Findings) -> _Case:
-        return (
-            operator,
-            {name: call.given[of] for name, of in inputs.items()},
-            {name: call.found[of] for name, of in outputs.items()},
-            parameters(call),
-        )
+        return operator, tensors(inputs, call.given), tensors(outputs, call.found), parameters(call)
 
     return make
 
@@ -139,17 +141,6 @@ def _gather_backward(call: Call, _: Findings) -> _Case:
         raise ValueError("the sums are added to other numbers than 0")
     inputs = {"grad_output": call.given["grad_out_tensor"], "indices": call.given["idx_tensor"]}
     return "gather_points_backward", inputs, {"grad_features": call.found["grad_points_tensor"]}, {}
-
-
-def _image(make: Callable[[Call, Findings], _Case]) -> Callable[[Call, Findings], _Case]:
-    def make_with_layout(call: Call, findings: Findings) -> _Case:
-        operator, inputs, outputs, parameters = make(call, findings)
-        for tensors, name in ((inputs, "feature"), (outputs, "im")):
-            if name in tensors:
-                tensors[name] = tensors[name], "NCHW"
-        return operator, inputs, outputs, parameters
-
-    return make_with_layout
 
 
 def _voxelization(call: Call, findings: Findings) -> _Case:
@@ -305,16 +296,15 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
         "boxes_overlap_bev", _OVERLAP, {"overlaps": "ans_iou"}
     ),
     "knn_forward": _knn,
-    "masked_col2im_forward": _image(
-        _simple("masked_col2im_forward", {"col": "col", **_MASKS}, {"im": "im"})
+    "masked_col2im_forward": _simple(
+        "masked_col2im_forward", {"col": "col", **_MASKS}, {"im": "im"}, image="im"
     ),
-    "masked_im2col_forward": _image(
-        _simple(
-            "masked_im2col_forward",
-            {"feature": "im", **_MASKS},
-            {"data_col": "col"},
-            _numbers("kernel_h", "kernel_w", "pad_h", "pad_w"),
-        )
+    "masked_im2col_forward": _simple(
+        "masked_im2col_forward",
+        {"feature": "im", **_MASKS},
+        {"data_col": "col"},
+        _numbers("kernel_h", "kernel_w", "pad_h", "pad_w"),
+        "feature",
     ),
     "points_in_boxes_all_forward": _simple(
         "points_in_boxes_all", _POINTS_IN_BOXES, {"is_inside": "box_idx_of_points_tensor"}
