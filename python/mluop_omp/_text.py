@@ -29,6 +29,11 @@ def labeled(label: str, report: object) -> list[str]:
     return f"{label}: {report}".replace("\n", "\n  ").split("\n")
 
 
+def module_label(name: str, kind: str) -> str:
+    """Returns the name of a module in its model, and its class."""
+    return f"{name or '(model)'} ({kind})"
+
+
 def table(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
     """Returns a line for each row. alignment: "<" or ">" for each column."""
     widths = [max(map(len, column)) for column in zip(*rows)]

@@ -40,12 +40,14 @@ def _take(points: Tensor, idx: Tensor) -> Tensor:
     return points.gather(1, flat).view(*idx.shape, 3)
 
 
-def _invalid(name: str, idx: Tensor, expected: Tensor, count: int) -> str | None:
-    outside = ((idx < 0) | (idx >= count)).nonzero()
-    if idx.shape != expected.shape or len(outside) == 0:
-        return other_shape(idx, expected)
-    first = tuple(outside[0].tolist())
-    return f"{name}{list(first)} is {int(idx[first])}, expected 0 to {count - 1}"
+def _is_settled(findings: Findings, name: str, idx: Tensor, right: Tensor, count: int) -> bool:
+    """Adds what is not valid; returns whether there is nothing to judge."""
+    invalid, outside = other_shape(idx, right), ((idx < 0) | (idx >= count)).nonzero()
+    if invalid is None and len(outside):
+        first = tuple(outside[0].tolist())
+        invalid = f"idx{list(first)} is {int(idx[first])}, expected 0 to {count - 1}"
+    findings.add(name, invalid)
+    return invalid is not None or torch.equal(idx.long(), right.long())
 
 
 def nearest(centers: str, points: str, idx: str, dist2: str) -> Callable[[Call], Findings]:
@@ -58,9 +60,7 @@ def nearest(centers: str, points: str, idx: str, dist2: str) -> Callable[[Call],
         tolerance = tolerance_of(call, distances, _eps(found_dist) * distances)
         findings.add(dist2, difference(found_dist, expected[dist2], tolerance))
         cloud, queries = _points(call.given[points]), _points(call.given[centers]).unsqueeze(2)
-        invalid = _invalid(idx, found_idx, right_idx, cloud.shape[1])
-        if invalid or torch.equal(found_idx.long(), right_idx.long()):
-            findings.add(idx, invalid)
+        if _is_settled(findings, idx, found_idx, right_idx, cloud.shape[1]):
             return findings
         wrong = found_idx.long() != right_idx.long()
         found, right = (_squares(queries, _take(cloud, each)) for each in (found_idx, right_idx))
@@ -93,14 +93,11 @@ def ball(call: Call) -> Findings:
     findings = Findings()
     found, right = call.found["idx_tensor"], call.expected["idx_tensor"]
     cloud, centers = _points(call.given["xyz_tensor"]), _points(call.given["new_xyz_tensor"])
-    invalid = _invalid("idx", found, right, cloud.shape[1])
-    if invalid or torch.equal(found.long(), right.long()):
-        findings.add("idx_tensor", invalid)
+    if _is_settled(findings, "idx_tensor", found, right, cloud.shape[1]):
         return findings
     batch, row = (found != right).any(-1).nonzero(as_tuple=True)
-    merged, bounds = found.clone(), []
-    for name in ("min_radius", "max_radius"):
-        bounds.append(float(call.given[name]) ** 2)
+    merged = found.clone()
+    bounds = [float(call.given[name]) ** 2 for name in ("min_radius", "max_radius")]
     eps, same_sets, chunk = _eps(call.given["xyz_tensor"]), True, 4096
     for begin in range(0, len(batch), chunk):
         b, m = batch[begin : begin + chunk], row[begin : begin + chunk]
@@ -133,9 +130,7 @@ def samples(with_distances: bool) -> Callable[[Call], Findings]:
         findings, name = Findings(), "idx_tensor"
         found, right = call.found[name], call.expected[name]
         cloud = call.given["points_tensor"]
-        invalid = _invalid("idx", found, right, cloud.shape[1])
-        if invalid or torch.equal(found.long(), right.long()):
-            findings.add(name, invalid)
+        if _is_settled(findings, name, found, right, cloud.shape[1]):
             return findings
         cloud = cloud.float() if with_distances else _points(cloud)
         merged = found.clone()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union
 
 from mluop_omp._progress import track
-from mluop_omp._text import counted, listed
+from mluop_omp._text import counted, listed, module_label
 from mluop_omp.comparison import Comparison
 from mluop_omp.comparison._criteria import Criteria, Options
 from mluop_omp.runs._names import NameMap, Names, suggest
@@ -211,7 +211,7 @@ class _RunComparer:
         return tuple(self._label(call) for key, call in calls.items() if key not in others)
 
     def _label(self, call: Call) -> str:
-        label = f"{name_of(call.module)} ({call.kind.rpartition('.')[2]})"
+        label = module_label(call.module, call.kind.rpartition(".")[2])
         return f"{label}, call {call.number}" if call.module in self._repeated else label
 
     def _suggestion(self) -> list[str]:
