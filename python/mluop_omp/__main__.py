@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from mluop_omp import __version__
 from mluop_omp._library import MluOpError
+from mluop_omp._text import printable
 from mluop_omp.comparison import _command as compare
-from mluop_omp.comparison._report import printable
 
 _COMMANDS = (compare,)
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import mluop_omp
+from mluop_omp.__main__ import main
 
 
 class Table:
@@ -90,6 +91,28 @@ def poisoned_memory(monkeypatch) -> None:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20)
+
+
+@pytest.fixture
+def normal(rng) -> Callable[..., np.ndarray]:
+    """Normally distributed float32 of a shape."""
+    return lambda *shape: rng.standard_normal(shape).astype(np.float32)
+
+
+@pytest.fixture
+def command(capsys) -> Callable[..., tuple[int, str, str]]:
+    """Runs `python -m mluop_omp compare` and returns its status and what it printed."""
+
+    def call(*arguments) -> tuple[int, str, str]:
+        try:
+            status = main(["compare", *map(str, arguments)])
+        except SystemExit as exit:
+            status = exit.code
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err and (status == 2) >= bool(printed.err)
+        return status, printed.out, printed.err
+
+    return call
 
 
 @pytest.fixture

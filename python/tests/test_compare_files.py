@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 import torch
 
-from mluop_omp.__main__ import main
-
 VALUES = np.arange(24, dtype=np.float32).reshape(4, 6) / 7
 
 
@@ -45,37 +43,21 @@ WRITERS = {
 }
 
 
-@pytest.fixture
-def run(capsys):
-    """Runs the command and returns its status and what it printed."""
-
-    def call(*arguments) -> tuple[int, str, str]:
-        try:
-            status = main(["compare", *map(str, arguments)])
-        except SystemExit as exit:
-            status = exit.code
-        printed = capsys.readouterr()
-        assert "Traceback" not in printed.err and (status == 2) >= bool(printed.err)
-        return status, printed.out, printed.err
-
-    return call
-
-
 @pytest.mark.parametrize("expected", list(WRITERS))
 @pytest.mark.parametrize("found", list(WRITERS))
-def test_each_format_with_each(tmp_path, run, found, expected):
+def test_each_format_with_each(tmp_path, command, found, expected):
     paths = tmp_path / f"found.{found}", tmp_path / f"expected.{expected}"
     WRITERS[found](paths[0], VALUES)
     WRITERS[expected](paths[1], VALUES)
     options = ["--dtype", "float", "--shape", "4,6"] if "bin" in (found, expected) else []
-    status, out, _ = run(*paths, *options)
+    status, out, _ = command(*paths, *options)
     assert status == 0 and out.startswith("equal")
     WRITERS[found](paths[0], VALUES + (np.arange(6) == 2).astype(np.float32))
-    status, out, _ = run(*paths, *options)
+    status, out, _ = command(*paths, *options)
     assert status == 1 and "4 of 24 elements are outside" in out
 
 
-def test_bfloat16_in_files(tmp_path, run):
+def test_bfloat16_in_files(tmp_path, command):
     tensor = torch.from_numpy(VALUES).bfloat16()
     bits = tensor.view(torch.int16).numpy()
     write_safetensors(tmp_path / "a.safetensors", {"x": tensor})
@@ -85,43 +67,43 @@ def test_bfloat16_in_files(tmp_path, run):
     np.save(tmp_path / "e.npy", VALUES)
     for name in ("b.pt", "c.bin", "d.npy", "e.npy"):
         options = ["--dtype", "bfloat16", "--shape", "4,6"] if name == "c.bin" else []
-        status, out, _ = run(tmp_path / "a.safetensors", tmp_path / name, *options)
+        status, out, _ = command(tmp_path / "a.safetensors", tmp_path / name, *options)
         assert status == 0 and "bfloat16" in out, name
 
 
 @pytest.mark.parametrize("array", [VALUES.T, VALUES[:0], VALUES[0, 0], np.arange(3), VALUES > 1])
-def test_npy_of_any_order_and_shape(tmp_path, run, array):
+def test_npy_of_any_order_and_shape(tmp_path, command, array):
     np.save(tmp_path / "a.npy", np.array(array, order="F"))
     np.savez_compressed(tmp_path / "b.npz", x=array)
-    assert run(tmp_path / "a.npy", tmp_path / "b.npz")[0] == 0
+    assert command(tmp_path / "a.npy", tmp_path / "b.npz")[0] == 0
 
 
-def test_folders(tmp_path, run):
+def test_folders(tmp_path, command):
     for side, names in (("a", "xyz"), ("b", "xyw")):
         (tmp_path / side / "sub").mkdir(parents=True)
         (tmp_path / side / "notes.txt").write_text(side)
         for name in names:
             np.save(tmp_path / side / "sub" / f"{name}.npy", VALUES + (side + name == "by"))
-    status, out, _ = run(tmp_path / "a", tmp_path / "b")
+    status, out, _ = command(tmp_path / "a", tmp_path / "b")
     lines = out.splitlines()
     assert status == 1 and lines[0] == "differ: 1 missing, 1 extra, 1 of 2 differ"
     assert lines[1:3] == ["missing: sub/w.npy", "extra: sub/z.npy"]
     assert lines[3].startswith("sub/y.npy: differ: ")
-    assert run(tmp_path / "a", tmp_path / "a")[0] == 0
+    assert command(tmp_path / "a", tmp_path / "a")[0] == 0
     np.save(tmp_path / "b" / "sub" / "x.npy", VALUES[:2])
     (tmp_path / "b" / "sub" / "z.npy").symlink_to("nowhere")
-    status, out, _ = run(tmp_path / "a", tmp_path / "b")
+    status, out, _ = command(tmp_path / "a", tmp_path / "b")
     assert status == 2 and "sub/x.npy: cannot be compared: the shape" in out
     assert "sub/z.npy: cannot be compared: [Errno 2]" in out
 
 
-def test_a_sparse_tensor_in_a_file(tmp_path, run, rng):
+def test_a_sparse_tensor_in_a_file(tmp_path, command, rng):
     features, order = rng.random((40, 3)), rng.permutation(40)
     indices = np.stack([np.arange(40) % 2, np.arange(40), np.arange(40) // 3], 1)
     extras = {"spatial_shape": [41, 20], "batch_size": 2}
     np.savez(tmp_path / "a.npz", features=features, indices=indices, **extras)
     np.savez(tmp_path / "b.npz", features=features[order], indices=indices[order])
-    status, out, _ = run(tmp_path / "b.npz", tmp_path / "a.npz")
+    status, out, _ = command(tmp_path / "b.npz", tmp_path / "a.npz")
     assert status == 0 and "rows are in another order" in out
     parts = {"features": features[order].astype(np.float32), "indices": indices[order]}
     tensors = {name: torch.from_numpy(part) for name, part in parts.items()}
@@ -130,21 +112,21 @@ def test_a_sparse_tensor_in_a_file(tmp_path, run, rng):
     )
     write_safetensors(tmp_path / "d.safetensors", tensors)
     for name in ("c.pt", "d.safetensors"):
-        assert run(tmp_path / name, tmp_path / "a.npz")[0] == 0, name
+        assert command(tmp_path / name, tmp_path / "a.npz")[0] == 0, name
     np.savez(tmp_path / "b.npz", features=features[order][1:], indices=indices[order][1:])
-    assert run(tmp_path / "b.npz", tmp_path / "a.npz")[0] == 1
+    assert command(tmp_path / "b.npz", tmp_path / "a.npz")[0] == 1
 
 
-def test_criteria_worst_axes_and_json(tmp_path, run):
+def test_criteria_worst_axes_and_json(tmp_path, command):
     np.save(tmp_path / "a.npy", VALUES * np.float32(1.001))
     np.save(tmp_path / "b.npy", VALUES)
     paths = tmp_path / "a.npy", tmp_path / "b.npy"
-    assert run(*paths)[0] == 1 and run(*paths, "--rtol", 0.01)[0] == 0
-    assert run(*paths, "--criterion", "pcc>=0.99", "--criterion", "diff1=2e-3")[0] == 0
-    status, out, _ = run(*paths, "--criterion", "diff1=1e-4", "--worst", 2, "--axes", "n,c")
+    assert command(*paths)[0] == 1 and command(*paths, "--rtol", 0.01)[0] == 0
+    assert command(*paths, "--criterion", "pcc>=0.99", "--criterion", "diff1=2e-3")[0] == 0
+    status, out, _ = command(*paths, "--criterion", "diff1=1e-4", "--worst", 2, "--axes", "n,c")
     assert status == 1 and out.startswith("differ: diff1 0.001 > 0.0001")
     assert sum(line.startswith("(") for line in out.splitlines()) == 2
-    run(*paths, "--json", tmp_path / "result.json")
+    command(*paths, "--json", tmp_path / "result.json")
     assert json.loads((tmp_path / "result.json").read_text())["equal"] is False
 
 
@@ -218,14 +200,14 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", list(FILES))
-def test_a_file_that_cannot_be_read_is_refused(tmp_path, run, name):
+def test_a_file_that_cannot_be_read_is_refused(tmp_path, command, name):
     contents, text = FILES[name]
     path, good = tmp_path / name, tmp_path / "good.npy"
     path.write_bytes(contents)
     np.save(good, VALUES)
     options = ["--dtype", "float", "--shape", "4,6"] if name.endswith("bin") else []
     for pair in ((path, good), (good, path)):
-        status, out, err = run(*pair, *options)
+        status, out, err = command(*pair, *options)
         assert status == 2 and "unpickled" not in out
         assert re.search(text, err), err
 
@@ -251,7 +233,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, run, name):
         (["a.npy", "folder"], "expected is a container"),
     ],
 )
-def test_bad_arguments_give_a_message_and_status_2(tmp_path, run, monkeypatch, arguments, text):
+def test_bad_arguments_give_a_message_and_status_2(tmp_path, command, monkeypatch, arguments, text):
     monkeypatch.chdir(tmp_path)
     np.save("a.npy", VALUES)
     np.save("b.npy", VALUES[:, :5])
@@ -262,26 +244,26 @@ def test_bad_arguments_give_a_message_and_status_2(tmp_path, run, monkeypatch, a
     for name in "xy":
         (tmp_path / "folder").mkdir(exist_ok=True)
         np.save(tmp_path / "folder" / name, VALUES)
-    status, _, err = run(*arguments)
+    status, _, err = command(*arguments)
     assert status == 2 and text in err, err
 
 
-def test_names_in_files_do_not_control_the_terminal(tmp_path, run):
+def test_names_in_files_do_not_control_the_terminal(tmp_path, command):
     for name, number in (("a", 1), ("b", 2)):
         np.savez(tmp_path / name, **{"\x1b[31mred": np.float32(number)})
     text = (tmp_path / "a.npz").read_bytes()
     assert b"\x1b" in text
     write_safetensors(tmp_path / "c.safetensors", {"\ud800": torch.zeros(2)})
-    status, out, _ = run(tmp_path / "a.npz", tmp_path / "b.npz")
+    status, out, _ = command(tmp_path / "a.npz", tmp_path / "b.npz")
     assert status == 1 and "?[31mred: differ" in out
-    status, out, _ = run(tmp_path / "a.npz", tmp_path / "c.safetensors")
+    status, out, _ = command(tmp_path / "a.npz", tmp_path / "c.safetensors")
     assert status == 1 and "missing: ?" in out
 
 
-def test_a_pt_file_without_pytorch(tmp_path, run, monkeypatch):
+def test_a_pt_file_without_pytorch(tmp_path, command, monkeypatch):
     torch.save(torch.zeros(3), tmp_path / "a.pt")
     monkeypatch.setattr("mluop_omp._requirements.find_spec", lambda name: None)
-    status, _, err = run(tmp_path / "a.pt", tmp_path / "a.pt")
+    status, _, err = command(tmp_path / "a.pt", tmp_path / "a.pt")
     assert status == 2 and "PyTorch is not installed: pip install torch" in err
 
 
@@ -307,11 +289,11 @@ def test_a_reader_that_stops_early(tmp_path):
         assert process.stderr.read() == b"" and process.wait() == 1
 
 
-def test_the_directory_of_an_archive_is_read_once(tmp_path, run, monkeypatch):
+def test_the_directory_of_an_archive_is_read_once(tmp_path, command, monkeypatch):
     opened, archive = [], zipfile.ZipFile
     monkeypatch.setattr(zipfile, "ZipFile", lambda *a, **k: opened.append(a) or archive(*a, **k))
     for name in ("a", "b"):
         np.savez(tmp_path / f"{name}.npz", **{f"{number}": VALUES for number in range(100)})
     opened.clear()
-    assert run(tmp_path / "a.npz", tmp_path / "b.npz")[0] == 0
+    assert command(tmp_path / "a.npz", tmp_path / "b.npz")[0] == 0
     assert len(opened) <= 4  # Both, which may be runs.

@@ -29,13 +29,18 @@ def sparse(rng):
     return make(rng)
 
 
+def against(sparse, features, indices):
+    """Compares features at sites with others."""
+    return compare(SparseSites(features, indices), SparseSites(*sparse))
+
+
 def test_rows_in_another_order_are_equal(rng, sparse):
     features, indices = sparse
     order = rng.permutation(len(features))
-    result = compare(SparseSites(features[order], indices[order]), SparseSites(features, indices))
+    result = against(sparse, features[order], indices[order])
     assert result and result.figures["differing"] == 0 and not result.sites.same_order
     assert "rows are in another order, which is no difference" in str(result)
-    same = compare(SparseSites(features, indices), SparseSites(features, indices))
+    same = against(sparse, features, indices)
     assert same and same.sites.same_order and "another order" not in str(same)
 
 
@@ -85,7 +90,7 @@ def test_rows_of_a_site_are_joined_in_their_order(rng, sparse):
     indices = np.concatenate([indices, indices[:9], indices[:3]])
     features = rng.standard_normal((len(indices), CHANNELS))
     stable = sorted(range(len(indices)), key=lambda row: tuple(indices[row]))
-    result = compare(SparseSites(features[stable], indices[stable]), SparseSites(features, indices))
+    result = against((features, indices), features[stable], indices[stable])
     assert result and result.sites.repeated_found == result.sites.repeated_expected == 12
 
 
@@ -94,23 +99,23 @@ def test_wrong_values_are_at_their_sites(rng, sparse):
     order = rng.permutation(len(features))
     spoiled = features.copy()
     spoiled[123, 6] += 10
-    result = compare(SparseSites(spoiled[order], indices[order]), SparseSites(features, indices))
+    result = against(sparse, spoiled[order], indices[order])
     (worst,) = result.worst
     assert worst.index == (123, 6) and worst.site == tuple(indices[123].tolist())
     assert f"({','.join(map(str, worst.site))}) (6)" in str(result)
     later = [row for row in order if row > 9]
-    result = compare(SparseSites(spoiled[later], indices[later]), SparseSites(features, indices))
+    result = against(sparse, spoiled[later], indices[later])
     assert result.worst == (worst,)
     spoiled = features.copy()
     spoiled[:, 3] *= 2
-    result = compare(SparseSites(spoiled[order], indices[order]), SparseSites(features, indices))
+    result = against(sparse, spoiled[order], indices[order])
     assert re.search("one channel: .*3 of 8", result.pattern)
 
 
 def test_what_wrong_sites_have_in_common_is_named(sparse):
     features, indices = sparse
     wrong = features + (indices[:, 1:2] == 3)
-    notes = compare(SparseSites(wrong, indices), SparseSites(features, indices)).notes
+    notes = against(sparse, wrong, indices).notes
     count = (indices[:, 1] == 3).sum()
     assert f"{count} of 500 sites are wrong; their indices are 3 in column 1" in notes
 
@@ -131,7 +136,7 @@ MAPPINGS = {
 def test_a_mapping_of_the_sites_is_proposed(sparse, name):
     change, expected = MAPPINGS[name]
     features, indices = sparse
-    result = compare(SparseSites(features, change(indices)), SparseSites(features, indices))
+    result = against(sparse, features, change(indices))
     mapping = result.sites.mapping
     assert not result
     assert (mapping.columns, mapping.multiply, mapping.divide, mapping.offset) == expected
@@ -141,13 +146,11 @@ def test_a_mapping_of_the_sites_is_proposed(sparse, name):
 
 def test_no_mapping_is_proposed_where_none_is(rng, sparse):
     features, indices = sparse
-    few = compare(SparseSites(features[:400], indices[:400]), SparseSites(features, indices))
+    few = against(sparse, features[:400], indices[:400])
     assert few.sites.mapping is None
     other = indices + rng.integers(100, 10**6, indices.shape)
     other[:240] = indices[:240] + [0, 1, 1, 1]  # less than half of them
-    assert (
-        compare(SparseSites(features, other), SparseSites(features, indices)).sites.mapping is None
-    )
+    assert against(sparse, features, other).sites.mapping is None
 
 
 def dense_of(features: np.ndarray, indices: np.ndarray) -> np.ndarray:

@@ -86,13 +86,10 @@ def add(channel, value):
     """A defect of a channel."""
 
     def defect(output):
-        output = copy.copy(output)
         features = output if isinstance(output, torch.Tensor) else output.features
         changed = features.clone()
         changed[:, channel] += value
-        if isinstance(output, torch.Tensor):
-            return changed
-        return output.replace_feature(changed)
+        return changed if features is output else output.replace_feature(changed)
 
     return defect
 
@@ -109,9 +106,7 @@ def image():
 
 
 def sparse_input(order=None, library=None, sites=40):
-    cells = torch.randperm(2 * 8**3, generator=cases.generator())[:sites]
-    indices = torch.stack(torch.unravel_index(cells, (2, 8, 8, 8)), 1).int()
-    features = cases.floats(sites, 4)
+    indices, features = cases.sites(sites, 2, (8, 8, 8)), cases.floats(sites, 4)
     if order is not None:
         indices, features = indices[order], features[order]
     if library is None:
@@ -643,7 +638,9 @@ BAD_CALLS = {
     "no module": (lambda: len, {}, TypeError, "model is of type builtin_function"),
     "folder": (nn.Identity, {"path": "."}, OSError, "is a folder"),
     "no folder": (nn.Identity, {"path": "x/y.npz"}, FileNotFoundError, "x/y.npz"),
-    "seed": (nn.Identity, {"seed": -1}, ValueError, "seed is -1, expected at least 0"),
+    "seed": (nn.Identity, {"seed": -1}, ValueError, "seed is -1, expected an integer from 0"),
+    "no integer": (nn.Identity, {"seed": 1.5}, ValueError, "seed is 1.5, expected an integer"),
+    "no bytes": (nn.Identity, {"max_bytes": "1"}, ValueError, "max_bytes is '1', expected an int"),
     "too large a seed": (nn.Identity, {"seed": 2**64}, ValueError, "seed is 1844674407370955"),
     "max_bytes": (nn.Identity, {"max_bytes": 300}, ValueError, "max_bytes is 300"),
     "type of modules": (nn.Identity, {"modules": 3}, TypeError, "modules is 3, expected"),
@@ -707,7 +704,7 @@ BAD_FILES = {
     ),
     "seed": (lambda d, m: d.update(seed="-1"), "seed is '-1', expected a number of 64 bits"),
     "not JSON": (lambda d, m: m.update(json=b"{"), "is damaged or not a run"),
-    "huge": (lambda d, m: m.update({first(m): header(HUGE)}), "does not fit shape"),
+    "huge": (lambda d, m: m.update({first(m): header(HUGE)}), "found 0 bytes of elements"),
     "objects": (lambda d, m: m.update({first(m): header(OBJECTS)}), "expected numbers"),
     "no member": (lambda d, m: m.pop(first(m)), "has no 00000.*npy, which"),
 }

@@ -13,10 +13,10 @@ from torch import Tensor
 
 from mluop_omp.checking._calls import Call, Findings
 from mluop_omp.checking._pair_cases import of_pairs
-from mluop_omp.checking._rulebooks import by_output
+from mluop_omp.checking._rulebooks import directed_by_output
 from mluop_omp.comparison import Comparison
 from mluop_omp.mmcv import _functions, _points
-from mluop_omp.torch import _rulebooks
+from mluop_omp.torch._rulebooks import directed_pairs
 
 _DTYPES = {torch.float16: "HALF", torch.float32: "FLOAT", torch.int32: "INT32"}
 # How the names of operators begin that take half; the others take float.
@@ -112,20 +112,22 @@ def _simple(
     inputs: _Names,
     outputs: _Names,
     parameters: Callable[[Call], dict] = lambda _: {},
+    image: str = "",
 ) -> Callable[[Call, Findings], _Case]:
+    """image: the tensor whose layout is NCHW."""
+
+    def tensors(names: _Names, values: dict[str, Any]) -> dict[str, Any]:
+        named = ((name, values[of]) for name, of in names.items())
+        return {name: (each, "NCHW") if name == image else each for name, each in named}
+
     def make(call: Call, _: Findings) -> _Case:
-        return (
-            operator,
-            {name: call.given[of] for name, of in inputs.items()},
-            {name: call.found[of] for name, of in outputs.items()},
-            parameters(call),
-        )
+        return operator, tensors(inputs, call.given), tensors(outputs, call.found), parameters(call)
 
     return make
 
 
-def _numbers(names: Sequence[str], kind: Callable[[Any], Any] = int) -> Callable[[Call], dict]:
-    return lambda call: {name: kind(call.given[name]) for name in names}
+def _numbers(*names: str) -> Callable[[Call], dict]:
+    return lambda call: {name: int(call.given[name]) for name in names}
 
 
 def _ball_query(call: Call) -> dict[str, Any]:
@@ -152,23 +154,12 @@ def _gather_backward(call: Call, _: Findings) -> _Case:
     return "gather_points_backward", inputs, {"grad_features": call.found["grad_points_tensor"]}, {}
 
 
-def _image(make: Callable[[Call, Findings], _Case]) -> Callable[[Call, Findings], _Case]:
-    def make_with_layout(call: Call, findings: Findings) -> _Case:
-        operator, inputs, outputs, parameters = make(call, findings)
-        for tensors, name in ((inputs, "feature"), (outputs, "im")):
-            if name in tensors:
-                tensors[name] = tensors[name], "NCHW"
-        return operator, inputs, outputs, parameters
-
-    return make_with_layout
-
-
 def _voxelization(call: Call, findings: Findings) -> _Case:
     if not call.given.get("deterministic", True):
         raise ValueError("deterministic is False")
     names = {name: name for name in ("points", "voxel_size", "coors_range")}
     results = {n: n for n in ("voxels", "coors", "num_points_per_voxel", "voxel_num")}
-    make = _simple("voxelization", names, results, _numbers(("max_points", "max_voxels")))
+    make = _simple("voxelization", names, results, _numbers("max_points", "max_voxels"))
     operator, inputs, outputs, parameters = make(call, findings)
     outputs["voxel_num"] = outputs["voxel_num"].view(1)
     return operator, inputs, outputs, {**parameters, "ndim": 3, "deterministic": True}
@@ -280,7 +271,7 @@ _Convolution = tuple[Tensor, tuple[Tensor, str], Tensor, Tensor]
 def _mmcv_convolution(call: Call) -> _Convolution:
     given, features = call.given, call.given["features"]
     pairs = given["indicePairs"]
-    pairs = _rulebooks.directed_pairs(pairs, bool(given["_inverse"]), len(features))
+    pairs = directed_pairs(pairs, bool(given["_inverse"]), len(features))
     filters = _functions._filters(given["filters"], pairs)
     return features, (filters, "ARRAY"), pairs, given["indiceNum"]
 
@@ -299,9 +290,9 @@ def _implicit_convolution(call: Call) -> _Convolution:
     from mluop_omp.spconv import _convolutions
 
     features = call.given["features"]
-    pairs, num = by_output(call.given["pair_fwd"], len(features))
-    pairs = _rulebooks.directed_pairs(pairs, False, len(features))
-    return features, (_convolutions._filters(call.given["filters"]), "NDHWC"), pairs, num
+    filters = _convolutions._filters(call.given["filters"])
+    pairs = directed_by_output(call.given["pair_fwd"], len(features))
+    return features, (filters, "NDHWC"), *pairs
 
 
 def _convolution(parts: Callable[[Call], _Convolution]) -> Callable[[Call, Findings], _Case]:
@@ -347,6 +338,13 @@ def _numbers_of_pairs(num: Tensor) -> dict[str, Any]:
     return {"inverse": 0, "sub_m": 0, "indice_num": num.tolist()}
 
 
+def _backward(call: Call, findings: Findings) -> _Case:
+    """indice_conv_backward of mmcv and of spconv have one name."""
+    if call.rule.layout == "KRSC":
+        return _gradient(_native_convolution, "out_bp")(call, findings)
+    return _gradient(_mmcv_convolution, "outGrad")(call, findings)
+
+
 _KEPT = ("output", "result_num")
 _OVERLAP = {"boxes_a": "boxes_a", "boxes_b": "boxes_b"}
 _GATHER = _simple(
@@ -386,6 +384,7 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     "implicit_gemm": _convolution(_implicit_convolution),
     "implicit_gemm_backward": _gradient(_implicit_convolution, "out_bp"),
     "indice_conv": _convolution(_native_convolution),
+    "indice_conv_backward": _backward,
     "indice_conv_forward": _convolution(_mmcv_convolution),
     "iou3d_boxes_overlap_bev_forward": _simple(
         "boxes_overlap_bev", _OVERLAP, {"overlaps": "ans_iou"}
@@ -405,16 +404,15 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
         _kept_of_sorted,
     ),
     "knn_forward": _knn,
-    "masked_col2im_forward": _image(
-        _simple("masked_col2im_forward", {"col": "col", **_MASKS}, {"im": "im"})
+    "masked_col2im_forward": _simple(
+        "masked_col2im_forward", {"col": "col", **_MASKS}, {"im": "im"}, image="im"
     ),
-    "masked_im2col_forward": _image(
-        _simple(
-            "masked_im2col_forward",
-            {"feature": "im", **_MASKS},
-            {"data_col": "col"},
-            _numbers(("kernel_h", "kernel_w", "pad_h", "pad_w")),
-        )
+    "masked_im2col_forward": _simple(
+        "masked_im2col_forward",
+        {"feature": "im", **_MASKS},
+        {"data_col": "col"},
+        _numbers("kernel_h", "kernel_w", "pad_h", "pad_w"),
+        "feature",
     ),
     "nms": _suppression(
         "nms", {"boxes": "boxes", "confidence": "scores"}, ("output", "output_size"), _nms
@@ -462,13 +460,3 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
         {"dist2": "dist2_tensor", "idx": "idx_tensor"},
     ),
 }
-
-
-def _backward(call: Call, findings: Findings) -> _Case:
-    """indice_conv_backward of mmcv and of spconv have one name."""
-    if call.rule.layout == "KRSC":
-        return _gradient(_native_convolution, "out_bp")(call, findings)
-    return _gradient(_mmcv_convolution, "outGrad")(call, findings)
-
-
-_CASES["indice_conv_backward"] = _backward

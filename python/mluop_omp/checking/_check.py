@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -23,7 +23,7 @@ from mluop_omp.checking._report import CheckedCall, CheckFailure
 from mluop_omp.checking._rulebooks import SitesOfPairs
 from mluop_omp.checking._rules import mmcv_rules, spconv_rules
 from mluop_omp.checking._shadows import Function, Shadows
-from mluop_omp.comparison._criteria import check_tolerance
+from mluop_omp.comparison._criteria import check_integer, check_tolerance
 
 # In each thread, whether this library computes: its calls are not checked.
 _local = threading.local()
@@ -41,23 +41,25 @@ class Check:
     def __init__(
         self,
         model: torch.nn.Module | None,
-        operators: tuple[str, ...] | None,
+        operators: str | Iterable[str] | None,
         calls: int | Container[int] | None,
         raise_on_failure: bool,
-        cases: str | None,
+        cases: str | os.PathLike[str] | None,
         rtol: float | None,
         atol: float | None,
     ) -> None:
         if model is not None and not isinstance(model, torch.nn.Module):
             raise TypeError(f"model is of type {type(model).__name__}, expected torch.nn.Module")
-        if isinstance(calls, int) and calls < 0:
-            raise ValueError(f"calls is {calls}, expected at least 0")
-        if not isinstance(calls, (int, Container, type(None))) or isinstance(calls, str):
-            raise TypeError(f"calls is {calls!r}, expected an integer or a container of integers")
+        if operators is not None and not isinstance(operators, Iterable):
+            raise TypeError(f"operators is of type {type(operators).__name__}, expected names")
+        if calls is not None and (isinstance(calls, str) or not isinstance(calls, Container)):
+            calls = check_integer("calls", calls, 0, sys.maxsize)
         self.calls: list[CheckedCall] = []
         self.copied_bytes = self.own_calls = 0
-        self._operators, self._selected = operators, calls
-        self._raise, self._cases = raise_on_failure, cases
+        names = (operators,) if isinstance(operators, str) else operators
+        self._operators = None if names is None else tuple(names)
+        self._selected, self._raise = calls, raise_on_failure
+        self._cases = None if cases is None else os.fspath(cases)
         self._rtol, self._atol = check_tolerance("rtol", rtol), check_tolerance("atol", atol)
         self._modules = _places.ModulePath(model)
         self._shadows = Shadows()

@@ -8,8 +8,8 @@ from typing import Any
 from mluop_omp._library import MluOpError
 from mluop_omp._progress import track
 from mluop_omp.comparison import _tensors
+from mluop_omp.comparison._criteria import Options
 from mluop_omp.comparison._result import Comparison, Operands
-from mluop_omp.comparison._tensors import Options
 from mluop_omp.comparison._values import Sparse, Tensor, convert
 
 # Dicts and lists in each other; more is most likely an object that holds itself.
@@ -41,10 +41,8 @@ def _compare_tensors(found: Any, expected: Any, options: Options) -> Comparison 
         return _tensors.compare_dense(found, expected, options)
     if isinstance(found, Sparse) and isinstance(expected, Sparse):
         return _tensors.compare_sparse(found, expected, options)
-    if isinstance(found, Sparse) and isinstance(expected, Tensor):
-        return _tensors.compare_with_dense(found, expected, options, dense_is_found=False)
-    if isinstance(found, Tensor) and isinstance(expected, Sparse):
-        return _tensors.compare_with_dense(expected, found, options, dense_is_found=True)
+    if all(isinstance(each, (Tensor, Sparse)) for each in (found, expected)):
+        return _tensors.compare_with_dense(found, expected, options)
     return None
 
 

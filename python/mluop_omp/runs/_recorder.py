@@ -70,7 +70,6 @@ class Recorder:
         self._begun = threading.local()
 
     def install(self) -> None:
-        require_eager(self._model)
         for name, module in self._model.named_modules():
             if self._modules.fullmatch(name) is None or isinstance(module, _WITHOUT_HOOKS):
                 continue
