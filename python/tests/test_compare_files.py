@@ -169,6 +169,7 @@ FILES = {
     "truncated.npz": (npz(npy("(4, 6)", bytes(96)))[:-30], "zip"),
     "huge.npz": (npz(npy(f"({2**40},)", bytes(96))), "96 bytes of elements, expected"),
     "objects.npz": (npz(npy("(1,)", pickle.dumps(Evil()), "|O")), "Python objects"),
+    "version.npz": (npz(b"").replace(b"PK\1\2\x14\3\x14", b"PK\1\2\x14\3\xc8"), "zip file version"),
     "none.npz": (b"PK\x05\x06" + bytes(18), "no arrays"),
     "pickle.pt": (pickle.dumps(Evil(), 2), "weights_only=True"),
     "text.pt": (b"hello", "weights_only=True"),

@@ -243,7 +243,7 @@ def is_run(path: str | os.PathLike[str]) -> bool:
     try:
         with zipfile.ZipFile(path) as file:
             return DESCRIPTION in file.namelist()
-    except (OSError, zipfile.BadZipFile, ValueError):
+    except (OSError, *_DAMAGES):
         return False
 
 
