@@ -159,7 +159,11 @@ def test_the_file_is_read_with_numpy_alone(image, tmp_path):
         assert (widened == image.bfloat16().float().numpy()).all()
 
 
-@pytest.mark.parametrize("dtype", ["float16", "int64", "bool", "complex64", "float8_e5m2", "uint8"])
+ELEMENTS = ("float16", "int64", "bool", "complex64", "complex32", "float8_e5m2", "uint8")
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+@pytest.mark.parametrize("dtype", ELEMENTS)
 def test_element_types_are_recorded_without_loss(dtype, tmp_path):
     tensor = torch.arange(6).view(2, 3).to(getattr(torch, dtype))
     record(nn.Identity(), tensor.t(), tmp_path / "run.npz")

@@ -171,10 +171,9 @@ def _sparse_or_named(named: dict[str, Any]) -> Any:
 
 def _read_npz(path: Path) -> Any:
     with zipfile.ZipFile(path) as archive:
-        members = {info.filename: info for info in archive.infolist()}
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
     if len(members) == 0:
         raise ValueError("the archive has no arrays")
-    members = {name[:-4] if name.endswith(".npy") else name: m for name, m in members.items()}
     return _sparse_or_named(
         {name: _deferred(path, _read_npz_member, member) for name, member in members.items()}
     )
