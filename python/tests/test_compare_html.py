@@ -19,10 +19,11 @@ import pytest
 pytest.importorskip("matplotlib", reason="requires matplotlib")
 
 from mluop_omp import SparseSites, _progress, _requirements, compare  # noqa: E402
+from mluop_omp.comparison._errors import Measure  # noqa: E402
 from mluop_omp.comparison._values import Tensor, convert  # noqa: E402
 from mluop_omp.comparison.page import _elements, _plan  # noqa: E402
 
-MEASURE = _elements.Measure(1.3e-6, 1e-5)
+MEASURE = Measure(1.3e-6, 1e-5)
 LINKS = ("href", "src", "xlink:href", "action", "data", "srcset")
 
 
