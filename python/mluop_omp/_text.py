@@ -19,9 +19,8 @@ def counted(number: int, noun: str) -> str:
 def listed(names: Iterable[object], count: int = 0) -> str:
     """Returns the first names. count: how many there are, if `names` has not all of them."""
     texts = list(map(str, names))
-    return ", ".join(texts[:_MAX_NAMES]) + ", ..." * (
-        max(count, len(texts)) > len(texts[:_MAX_NAMES])
-    )
+    shown = texts[:_MAX_NAMES]
+    return ", ".join(shown) + ", ..." * (max(count, len(texts)) > len(shown))
 
 
 def labeled(label: str, report: object) -> list[str]:

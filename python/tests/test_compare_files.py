@@ -18,6 +18,11 @@ import torch
 VALUES = np.arange(24, dtype=np.float32).reshape(4, 6) / 7
 
 
+def safetensors(header: object, data: bytes = b"") -> bytes:
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
 def write_safetensors(path, tensors: dict[str, torch.Tensor]) -> None:
     names = {torch.float32: "F32", torch.bfloat16: "BF16", torch.int64: "I64"}
     header, data = {"__metadata__": {"format": "pt"}}, b""
@@ -29,8 +34,7 @@ def write_safetensors(path, tensors: dict[str, torch.Tensor]) -> None:
             "data_offsets": [len(data), len(data) + len(raw)],
         }
         data += raw
-    text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    path.write_bytes(safetensors(header, data))
 
 
 WRITERS = {
@@ -135,9 +139,9 @@ def npy(shape: str, data: bytes = b"", dtype: str = "<f4") -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
 
 
-def safetensors(entry: object, data: bytes = b"") -> bytes:
-    text = json.dumps({"x": entry}).encode()
-    return len(text).to_bytes(8, "little") + text + data
+def entry(shape: list[int], size: int = 96, dtype: str = "F32", end: int = 96) -> bytes:
+    tensor = {"dtype": dtype, "shape": shape, "data_offsets": [0, end]}
+    return safetensors({"x": tensor}, bytes(size))
 
 
 def npz(member: bytes) -> bytes:
@@ -178,23 +182,11 @@ FILES = {
     "text.safetensors": ((4).to_bytes(8, "little") + b"oops", "Expecting value"),
     "list.safetensors": ((2).to_bytes(8, "little") + b"[]", "not an object"),
     "deep.safetensors": ((200000).to_bytes(8, "little") + b"[" * 200000, "recursion|nested"),
-    "entry.safetensors": (safetensors(3), "entry of x is 3"),
-    "dtype.safetensors": (
-        safetensors({"dtype": "F8_E4M3", "shape": [1], "data_offsets": [0, 1]}, b"1"),
-        "F8_E4M3",
-    ),
-    "range.safetensors": (
-        safetensors({"dtype": "F32", "shape": [24], "data_offsets": [0, 96]}, bytes(95)),
-        "x is at 0 to 96 of 95 bytes",
-    ),
-    "size.safetensors": (
-        safetensors({"dtype": "F32", "shape": [2**62, 4], "data_offsets": [0, 96]}, bytes(96)),
-        "96 bytes of elements, expected 7378",
-    ),
-    "negative.safetensors": (
-        safetensors({"dtype": "F32", "shape": [-24], "data_offsets": [0, 96]}, bytes(96)),
-        r"\[-24\]",
-    ),
+    "entry.safetensors": (safetensors({"x": 3}), "entry of x is 3"),
+    "dtype.safetensors": (entry([1], 1, "F8_E4M3", 1), "F8_E4M3"),
+    "range.safetensors": (entry([24], 95), "x is at 0 to 96 of 95 bytes"),
+    "size.safetensors": (entry([2**62, 4]), "96 bytes of elements, expected 7378"),
+    "negative.safetensors": (entry([-24]), r"\[-24\]"),
     "short.bin": (bytes(95), "95 bytes of elements, expected 96"),
     "name.xyz": (bytes(96), "name ends in '.xyz'"),
 }

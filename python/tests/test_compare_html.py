@@ -19,10 +19,11 @@ import pytest
 pytest.importorskip("matplotlib", reason="requires matplotlib")
 
 from mluop_omp import SparseSites, _progress, _requirements, compare  # noqa: E402
+from mluop_omp.comparison._errors import Measure  # noqa: E402
 from mluop_omp.comparison._values import Tensor, convert  # noqa: E402
 from mluop_omp.comparison.page import _elements, _plan  # noqa: E402
 
-MEASURE = _elements.Measure(1.3e-6, 1e-5)
+MEASURE = Measure(1.3e-6, 1e-5)
 LINKS = ("href", "src", "xlink:href", "action", "data", "srcset")
 
 
@@ -106,6 +107,21 @@ def test_captions(found, expected, criteria, drawn, tmp_path):
     assert f'class="{"differ" if drawn else "equal"}"' in page.source
 
 
+def definition(found, expected) -> np.ndarray:
+    error = np.abs(found.astype(np.float64) - expected)
+    return np.where(error <= MEASURE.atol + MEASURE.rtol * np.abs(expected), 0, error)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (70_000, 8), (3, 300_000), (4, 2, 5), (0, 3)])
+def test_rows_have_the_errors_of_the_definition(shape, rng, normal):
+    expected, found = normal(*shape), normal(*shape)
+    found = np.where(rng.random(shape) < 0.3, found, expected)
+    largest, wrong = MEASURE.row_errors(convert(found), convert(expected))
+    error = definition(found, expected).reshape(shape[0], np.prod(shape[1:]))
+    np.testing.assert_array_equal(largest, error.max(axis=1, initial=0))
+    np.testing.assert_array_equal(wrong, np.count_nonzero(error, axis=0))
+
+
 # The shape, the axes, and the dimensions of the map.
 MAPS = [
     ((7,), None, (None, 0)),
@@ -126,8 +142,7 @@ def test_maps_and_counts_are_those_of_the_definition(shape, axes, dims, rng, nor
     expected, found = normal(*shape), normal(*shape)
     found = np.where(rng.random(shape) < 0.3, found, expected)
     found.reshape(-1)[rng.integers(0, found.size, 2)] = np.nan, np.inf
-    error = np.abs(found.astype(np.float64) - expected)
-    error = np.where(error <= 1e-5 + 1.3e-6 * np.abs(expected), 0, error)
+    error = definition(found, expected)
     error[~np.isfinite(found)] = np.inf
     maps, counts = _elements.examine(convert(found), convert(expected), MEASURE, axes)
     assert (maps[0].rows, maps[0].columns) == dims

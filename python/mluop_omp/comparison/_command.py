@@ -95,14 +95,10 @@ def _extents(text: str) -> tuple[int, ...]:
     return extents
 
 
-def _of_one_kind(found: Any, expected: Any) -> tuple[Any, Any]:
-    """Compares the only tensor of an archive with a file that is no archive."""
-    values = [found, expected]
-    for this, other in ((0, 1), (1, 0)):
-        is_single = isinstance(values[this], dict) and len(values[this]) == 1
-        if is_single and not isinstance(values[other], dict):
-            values[this] = next(iter(values[this].values()))
-    return values[0], values[1]
+def _only(value: Any, other: Any) -> Any:
+    """Returns the only tensor of an archive if the other file is not an archive."""
+    is_single = isinstance(value, dict) and len(value) == 1 and not isinstance(other, dict)
+    return next(iter(value.values())) if is_single else value
 
 
 # What argparse calls the types in its messages.
@@ -150,4 +146,5 @@ def _compare(arguments: argparse.Namespace) -> Comparison | RunComparison:
         raise ValueError("--map is for runs, which mluop_omp.record writes: found other files")
     dtypes = arguments.dtype, arguments.expected_dtype or arguments.dtype
     formats = [_files.RawFormat(dtype, arguments.shape) for dtype in dtypes]
-    return compare(*_of_one_kind(*map(_files.read, paths, formats)), **options)
+    found, expected = map(_files.read, paths, formats)
+    return compare(_only(found, expected), _only(expected, found), **options)

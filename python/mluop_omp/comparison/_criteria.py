@@ -6,7 +6,7 @@ import dataclasses
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Union
 
 from mluop_omp.comparison._values import Tensor
@@ -94,14 +94,7 @@ class Options:
     axes: tuple[str, ...] | None
 
     @classmethod
-    def of(
-        cls,
-        rtol: float | None,
-        atol: float | None,
-        criteria: Criteria,
-        worst: int,
-        axes: Sequence[str] | None,
-    ) -> Options:
+    def of(cls, rtol: Any, atol: Any, criteria: Criteria, worst: Any, axes: Any) -> Options:
         return cls(
             check_tolerance("rtol", rtol),
             check_tolerance("atol", atol),

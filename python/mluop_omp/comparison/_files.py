@@ -185,10 +185,10 @@ def _open_archive(path: Path) -> zipfile.ZipFile:
 
 
 def _read_npz(path: Path) -> Any:
-    members = {info.filename: info for info in _open_archive(path).infolist()}
+    infos = _open_archive(path).infolist()
+    members = {info.filename.removesuffix(".npy"): info for info in infos}
     if len(members) == 0:
         raise ValueError("the archive has no arrays")
-    members = {name[:-4] if name.endswith(".npy") else name: m for name, m in members.items()}
     return _sparse_or_named(
         {name: _deferred(path, _read_npz_member, member) for name, member in members.items()}
     )

@@ -113,15 +113,10 @@ def _site_lines(sites: SiteReport) -> list[str]:
     lines = [f"sites: found {sites.found}, expected {sites.expected}, common {sites.common}"]
     if not sites.same_order:
         lines.append("rows are in another order, which is no difference")
-    for name, text in (
-        ("only_found", "only in found"),
-        ("only_expected", "only in expected"),
-        ("repeated_found", "repeated in found"),
-        ("repeated_expected", "repeated in expected"),
-        ("outside_found", "out of range in found"),
-        ("outside_expected", "out of range in expected"),
-        ("elsewhere", "other than 0 outside the sites"),
-    ):
+    kinds = (("only", "only"), ("repeated", "repeated"), ("outside", "out of range"))
+    sides = ("found", "expected")
+    texts = {f"{kind}_{side}": f"{text} in {side}" for kind, text in kinds for side in sides}
+    for name, text in {**texts, "elsewhere": "other than 0 outside the sites"}.items():
         count = getattr(sites, name)
         if count:
             examples = sites.examples.get(name, [])[:_MAX_SITES]

@@ -114,7 +114,10 @@ class ValueComparer:
         if result._operands is None:
             return result
         # The tensors are not kept in memory.
-        again = (_deferred(run, functools.partial(read, value=value)) for run, value in pairs)
+        again = (
+            Deferred(functools.partial(_read_again, os.path.abspath(run.path), read, value))
+            for run, value in pairs
+        )
         operands = Operands(*again, result._operands.axes)
         return dataclasses.replace(result, _operands=operands)
 
@@ -125,14 +128,9 @@ class ValueComparer:
             raise _Incomparable(str(error)) from None
 
 
-def _deferred(run: Run, read: Callable[[Run], Any]) -> Deferred:
-    path = os.path.abspath(run.path)
-
-    def read_again() -> Any:
-        with Run(path) as opened:
-            return read(opened)
-
-    return Deferred(read_again)
+def _read_again(path: str, read: Callable[[Run, Value], Any], value: Value) -> Any:
+    with Run(path) as run:
+        return read(run, value)
 
 
 def _read(run: Run, value: Value) -> Any:
