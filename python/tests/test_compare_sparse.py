@@ -176,6 +176,19 @@ def test_a_dense_tensor_is_compared_at_the_sites(sparse):
     assert compare(tensor, dense).worst[0].site == tuple(indices[17].tolist())
 
 
+def test_a_coo_tensor_and_a_dense_one(tmp_path):
+    dense = torch.arange(24.0).view(2, 3, 4) - 7
+    assert compare(dense.to_sparse(), dense) and compare(dense, dense.to_sparse())
+    result = compare(dense + (dense == 3), dense.to_sparse())
+    assert result.worst[0].site == (0, 2, 2) and result.figures["wrong"] == 1
+    pytest.importorskip("matplotlib")
+    result.html(tmp_path / "page.html")
+    with pytest.raises(
+        ValueError, match=r"shape of found is \[2, 1, 3\], expected \[batches, 1, and"
+    ):
+        compare(dense[:, :, 0], dense.to_sparse())
+
+
 @pytest.mark.parametrize("values", [[-(2**63), 2**63 - 1, 0, 1, -1, 2**40], range(0, 2**30, 3**9)])
 def test_keys_of_any_coordinates_join(rng, values):
     rows = rng.choice(np.array(values), (200, 5))

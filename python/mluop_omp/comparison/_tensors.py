@@ -208,10 +208,17 @@ def compare_with_dense(
 
 
 def sides(found: Sparse | Tensor, expected: Sparse | Tensor) -> tuple[Sparse, Tensor, str]:
-    """Returns the sparse and the dense one of two tensors, and which is sparse."""
-    if isinstance(found, Sparse):
-        return found, expected, "found"
-    return expected, found, "expected"
+    """Returns the sparse and the dense one of two tensors, and which is sparse.
+
+    Without channels, as of PyTorch's COO tensors, both get one.
+    """
+    is_found = isinstance(found, Sparse)
+    sparse, dense = (found, expected) if is_found else (expected, found)
+    if len(sparse.features.shape) == 1 and dense.shape:
+        features = sparse.features.with_array(sparse.features.array[:, None])
+        sparse = dataclasses.replace(sparse, features=features)
+        dense = dense.with_array(dense.array[:, None])
+    return sparse, dense, "found" if is_found else "expected"
 
 
 def gather(sparse: Sparse, dense: Tensor, side: str) -> tuple[np.ndarray, np.ndarray, Tensor]:
@@ -225,8 +232,7 @@ def gather(sparse: Sparse, dense: Tensor, side: str) -> tuple[np.ndarray, np.nda
         name = "expected" if side == "found" else "found"
         raise ValueError(
             f"the shape of {name} is {list(dense.shape)}, expected [batches, "
-            f"{'channels' if not channels else ', '.join(map(str, channels))}, and {columns - 1} "
-            f"extents], as the other is {sparse}"
+            f"{', '.join(map(str, channels))}, and {columns - 1} extents], as the other is {sparse}"
         )
     extents = (dense.shape[0], *dense.shape[2:])
     is_inside = np.ones(len(sparse.indices), bool)
