@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import itertools
 import json
 import math
 import os
@@ -173,29 +174,32 @@ def _sparse_or_named(named: dict[str, Any]) -> Any:
     return SparseSites(**parts)
 
 
+# A number for each reading of a file, which may have changed since the last one.
+_READINGS = itertools.count()
+
+
 @functools.lru_cache(maxsize=2)
-def _archive(path: Path, *_: int) -> zipfile.ZipFile:
+def _archive(path: Path, reading: int) -> zipfile.ZipFile:
     """Returns the archive, whose directory is read once for the members of both files."""
     return zipfile.ZipFile(path)
 
 
-def _open_archive(path: Path) -> zipfile.ZipFile:
-    status = path.stat()
-    return _archive(path.resolve(), status.st_ino, status.st_size, status.st_mtime_ns)
-
-
 def _read_npz(path: Path) -> Any:
-    members = {info.filename: info for info in _open_archive(path).infolist()}
+    reading = next(_READINGS)
+    members = {info.filename: info for info in _archive(path, reading).infolist()}
     if len(members) == 0:
         raise ValueError("the archive has no arrays")
     members = {name[:-4] if name.endswith(".npy") else name: m for name, m in members.items()}
     return _sparse_or_named(
-        {name: _deferred(path, _read_npz_member, member) for name, member in members.items()}
+        {
+            name: _deferred(path, _read_npz_member, reading, member)
+            for name, member in members.items()
+        }
     )
 
 
-def _read_npz_member(path: Path, info: zipfile.ZipInfo) -> np.ndarray:
-    with _open_archive(path).open(info) as member:
+def _read_npz_member(path: Path, reading: int, info: zipfile.ZipInfo) -> np.ndarray:
+    with _archive(path, reading).open(info) as member:
         shape, is_fortran, dtype = npy_header(member)
         size = _bytes_of(dtype, shape)
         _require_size(info.filename, info.file_size - member.tell(), size)
