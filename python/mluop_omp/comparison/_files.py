@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import itertools
 import json
 import math
 import os
@@ -173,29 +174,32 @@ def _sparse_or_named(named: dict[str, Any]) -> Any:
     return SparseSites(**parts)
 
 
+# A number for each reading of a file, which may have changed since the last one.
+_READINGS = itertools.count()
+
+
 @functools.lru_cache(maxsize=2)
-def _archive(path: Path, *_: int) -> zipfile.ZipFile:
+def _archive(path: Path, reading: int) -> zipfile.ZipFile:
     """Returns the archive, whose directory is read once for the members of both files."""
     return zipfile.ZipFile(path)
 
 
-def _open_archive(path: Path) -> zipfile.ZipFile:
-    status = path.stat()
-    return _archive(path.resolve(), status.st_ino, status.st_size, status.st_mtime_ns)
-
-
 def _read_npz(path: Path) -> Any:
-    infos = _open_archive(path).infolist()
+    reading = next(_READINGS)
+    infos = _archive(path, reading).infolist()
     members = {info.filename.removesuffix(".npy"): info for info in infos}
     if len(members) == 0:
         raise ValueError("the archive has no arrays")
     return _sparse_or_named(
-        {name: _deferred(path, _read_npz_member, member) for name, member in members.items()}
+        {
+            name: _deferred(path, _read_npz_member, reading, member)
+            for name, member in members.items()
+        }
     )
 
 
-def _read_npz_member(path: Path, info: zipfile.ZipInfo) -> np.ndarray:
-    return read_member(_open_archive(path), info)
+def _read_npz_member(path: Path, reading: int, info: zipfile.ZipInfo) -> np.ndarray:
+    return read_member(_archive(path, reading), info)
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
