@@ -63,7 +63,7 @@ def write(
     Path(path).write_text(page, encoding="utf-8")
 
 
-def _rendered(comparison: Comparison, numbers: Iterator[int]) -> list[tuple[str, str]]:
+def _rendered(comparison: Comparison, numbers: Iterator[int]) -> list[tuple[str, str | None]]:
     """Returns captions and figures, whose ids contain their numbers."""
     rendered, message = [], ""
     try:
