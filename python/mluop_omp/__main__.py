@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from mluop_omp import __version__
 from mluop_omp._library import MluOpError
+from mluop_omp._text import printable
 from mluop_omp.comparison import _command as compare
-from mluop_omp.comparison._report import printable
 
 _COMMANDS = (compare,)
 
@@ -23,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     try:
         return parsed.run(parsed)
+    except KeyboardInterrupt:
+        return 130
     except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
         message = printable(str(error)) or "out of memory"
         print(f"{parser.prog}: {message}", file=sys.stderr)

@@ -15,6 +15,7 @@ import numpy as np
 from mluop_omp import _filter_layouts as _layouts
 from mluop_omp._filter_layouts import COORDINATES, FILTER_LAYOUTS
 from mluop_omp._library import MluOpError, bad_param
+from mluop_omp._numbers import right_elements, to_numpy, tolerated
 
 # Offsets along an axis of the kernels that `matching_layouts` tries if no argument states them.
 _MAX_SIDE = 15
@@ -221,7 +222,7 @@ def _values(name: str, array: Any) -> np.ndarray:
     if not isinstance(array, np.ndarray):
         torch = sys.modules["torch"]
         wide = torch.complex128 if array.is_complex() else torch.float64
-        array = array.detach().cpu().to(wide).resolve_conj().numpy()
+        array = to_numpy(array.to(wide))
     try:
         wide = np.complex128 if array.dtype.kind == "c" else np.float64
         return np.ascontiguousarray(array, wide).reshape(array.shape)
@@ -300,10 +301,7 @@ def _mapping(found: np.ndarray, expected: np.ndarray) -> tuple[tuple[int, int, i
 
 def _error(found: np.ndarray, expected: np.ndarray, rtol: float, atol: float) -> float | None:
     """Returns the largest difference, None if one exceeds the tolerance."""
-    equal = (found == expected) | (np.isnan(found) & np.isnan(expected))
-    if equal.all():
-        return 0.0
+    if not right_elements(found, expected, tolerated(expected, rtol, atol)).all():
+        return None
     with np.errstate(invalid="ignore", over="ignore"):
-        difference = np.where(equal, 0, np.abs(found - expected))
-        within = np.isfinite(difference) & (difference <= atol + rtol * np.abs(expected))
-    return float(difference.max()) if (equal | within).all() else None
+        return float(np.fmax.reduce(np.abs(found - expected), axis=None, initial=0))

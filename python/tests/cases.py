@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,9 +48,9 @@ def floats(*shape: int) -> torch.Tensor:
     return torch.randn(shape, generator=generator())
 
 
-def sites(count: int = 20, batches: int = 2) -> torch.Tensor:
-    cells = torch.randperm(batches * SPACE[0] * SPACE[1] * SPACE[2], generator=generator())[:count]
-    axes = torch.unravel_index(cells, (batches, *SPACE))
+def sites(count: int = 20, batches: int = 2, space: tuple[int, ...] = SPACE) -> torch.Tensor:
+    cells = torch.randperm(batches * math.prod(space), generator=generator())[:count]
+    axes = torch.unravel_index(cells, (batches, *space))
     return torch.stack(axes, 1).int()
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Callable
 
 import numpy as np
 import pytest
 
 import mluop_omp
+from mluop_omp.__main__ import main
 
 
 class Table:
@@ -26,6 +30,13 @@ class Table:
 
 
 _TABLE = Table()
+
+
+@pytest.fixture
+def mluop_case() -> str | None:
+    """The program in PATH, or that of a build in the source folder."""
+    build = Path(__file__).resolve().parents[2] / "build/release/case"
+    return shutil.which("mluop_case", path=f"{os.environ['PATH']}:{build}")
 
 
 @pytest.fixture
@@ -80,6 +91,28 @@ def poisoned_memory(monkeypatch) -> None:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20)
+
+
+@pytest.fixture
+def normal(rng) -> Callable[..., np.ndarray]:
+    """Normally distributed float32 of a shape."""
+    return lambda *shape: rng.standard_normal(shape).astype(np.float32)
+
+
+@pytest.fixture
+def command(capsys) -> Callable[..., tuple[int, str, str]]:
+    """Runs `python -m mluop_omp compare` and returns its status and what it printed."""
+
+    def call(*arguments) -> tuple[int, str, str]:
+        try:
+            status = main(["compare", *map(str, arguments)])
+        except SystemExit as exit:
+            status = exit.code
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err and (status == 2) >= bool(printed.err)
+        return status, printed.out, printed.err
+
+    return call
 
 
 @pytest.fixture

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import itertools
+import re
+import subprocess
 import threading
 
 import cases
@@ -68,41 +72,36 @@ class Net(nn.Module):
 
 
 def sparse_input(channels=16, dtype=torch.float32, rows=200):
-    generator = torch.Generator().manual_seed(1)
-    linear = torch.randperm(2 * 8 * 9 * 10, generator=generator)[:rows]
-    sites = torch.stack(torch.unravel_index(linear, (2, 8, 9, 10)), 1).int()
-    features = torch.randn(rows, channels, generator=generator).to(dtype).requires_grad_()
-    return ops.SparseConvTensor(features, sites, [8, 9, 10], 2)
+    features = cases.floats(rows, channels).to(dtype).requires_grad_()
+    return ops.SparseConvTensor(features, cases.sites(rows, 2, (8, 9, 10)), [8, 9, 10], 2)
 
 
-def run(net=None, input=None, backward=False):
-    output = (net or Net())(input or sparse_input())
-    if backward:
-        output.features.square().sum().backward()
-    return output
+def run(net=None, input=None):
+    return (net or Net())(input or sparse_input())
+
+
+def train(net, input=None):
+    run(net, input).features.square().sum().backward()
+
+
+def checked(call, *arguments, **options):
+    """Returns the report of a call in a block."""
+    with mluop_omp.check(**options) as report:
+        call(*arguments)
+    return report
 
 
 def test_what_is_right_is_equal(device):
     net = Net()
-    with mluop_omp.check(net) as report:
-        run(net, backward=True)
+    report = checked(train, net, model=net)
     assert report and not report.failures
     names = [call.operator for call in report.calls]
     assert names.count("indice_conv_forward") == names.count("indice_conv_backward") == 3
     assert names.count("get_indice_pairs_3d_forward") == 2
     assert {call.verdict for call in report.calls} == {"equal"}
     modules = [call.module for call in report.calls if "conv" in call.operator]
-    assert modules == [
-        f"{n} ({t})"
-        for n, t in (
-            ("conv1", "SubMConv3d"),
-            ("down", "SparseConv3d"),
-            ("up", "SparseInverseConv3d"),
-            ("up", "SparseInverseConv3d"),
-            ("down", "SparseConv3d"),
-            ("conv1", "SubMConv3d"),
-        )
-    ]
+    forward = ["conv1 (SubMConv3d)", "down (SparseConv3d)", "up (SparseInverseConv3d)"]
+    assert modules == forward + forward[::-1]
     assert all("test_check.py:" in call.caller for call in report.calls)
     assert "200x16, 3x3x3x16x32, 27x2x200, 27" in str(report)
     assert str(report).startswith("equal: 8 calls\ncopied to the CPU: ")
@@ -140,6 +139,10 @@ def one_site(output):
     output[7] += 1
 
 
+def one_column(arguments):
+    arguments[-1][..., 0] = 2
+
+
 def one_tile(output):
     output[32:64, 8:16] = 0
 
@@ -158,8 +161,7 @@ def one_tile(output):
 def test_a_wrong_convolution_is_named(device, wrong, texts):
     device(indice_conv_forward=wrong)
     net = Net()
-    with mluop_omp.check(net) as report:
-        run(net)
+    report = checked(run, net, model=net)
     first = report.failures[0]
     assert first.module == "conv1 (SubMConv3d)" and first.operator == "indice_conv_forward"
     for text in texts:
@@ -169,12 +171,10 @@ def test_a_wrong_convolution_is_named(device, wrong, texts):
 
 def test_sums_in_half_are_named(device):
     net, input = Net((64, 32)).half(), sparse_input(64, torch.half)
-    with torch.no_grad(), mluop_omp.check(net) as report:
-        run(net, input)
-    assert report  # Sums in float32, rounded to half.
-    device(indice_conv_forward=half_sums)
-    with torch.no_grad(), mluop_omp.check(net) as report:
-        run(net, input)
+    with torch.no_grad():
+        assert checked(run, net, input)  # Sums in float32, rounded to half.
+        device(indice_conv_forward=half_sums)
+        report = checked(run, net, input)
     assert "the errors are those of sums in half" in str(report.failures[0]), report
 
 
@@ -185,13 +185,12 @@ def wrong_gradient(result):
 def test_gradients_are_checked(device):
     device(indice_conv_backward=then(functions.indice_conv_backward, wrong_gradient))
     net = Net()
-    with mluop_omp.check(net) as report:
-        run(net, backward=True)
+    report = checked(train, net, model=net)
     assert [call.module.partition(" ")[0] for call in report.failures] == ["up", "down", "conv1"]
     assert list(report.failures[0].differences) == ["grad_filters"]
     report = mluop_omp.check(net, raise_on_failure=True)
     with pytest.raises(mluop_omp.CheckFailure, match="grad_filters"), report:
-        run(net, backward=True)
+        train(net)
     assert [call.operator for call in report.calls].count("indice_conv_backward") == 1
 
 
@@ -209,8 +208,7 @@ def shuffled(*arguments):
 
 def test_the_order_of_pairs_and_sites_is_open(device):
     device(get_indice_pairs_3d_forward=shuffled)
-    with mluop_omp.check() as report:
-        run()
+    report = checked(run)
     assert report, report
 
 
@@ -239,8 +237,7 @@ def test_wrong_pairs_are_named(device, spoil, text):
     wrong = then(functions._get_indice_pairs, spoil)
     device(get_indice_pairs_3d_forward=wrong)
     layer = ops.SparseConv3d(16, 4, (3, 3, 3), 2, 1, bias=False)
-    with mluop_omp.check(operators="get_*") as report:
-        layer(sparse_input())
+    report = checked(layer, sparse_input(), operators="get_*")
     assert text in str(report) and not report
 
 
@@ -253,16 +250,13 @@ def test_ties_of_samples(device):
         idx.copy_(torch.tensor([[0, 3, 1]]))
 
     device(furthest_point_sampling_forward=other_tie)
-    with mluop_omp.check() as report:
-        ops.furthest_point_sample(square, 3)
+    report = checked(ops.furthest_point_sample, square, 3)
     assert "wrong tie: samples 2 and 1 are both the furthest" in str(report)
     square[0, 1, 0] = 1e-7  # Rounding decides between 2 and 1.
-    with mluop_omp.check() as report:
-        ops.furthest_point_sample(square, 3)
+    report = checked(ops.furthest_point_sample, square, 3)
     assert report and report.calls[0].verdict == "rounding"
     square[0, 1, 0] = 0.1
-    with mluop_omp.check() as report:
-        ops.furthest_point_sample(square, 3)
+    report = checked(ops.furthest_point_sample, square, 3)
     assert "sample 2 is at the squared distance" in str(report)
 
 
@@ -288,12 +282,10 @@ def test_ties_of_neighbors_and_balls(device):
     assert "wrong tie: each is as near as the right one" in str(report.failures[0])
     assert "wrong order: each ball has the right points" in str(report.failures[1])
     cloud[0, other] *= 1 + 2.0**-22
-    with mluop_omp.check(operators="knn_forward") as report:
-        ops.knn(2, cloud, center)
+    report = checked(ops.knn, 2, cloud, center, operators="knn_forward")
     assert report and report.calls[0].verdict == "rounding"
     cloud[0, other, 0] = 0.5
-    with mluop_omp.check(operators="knn_forward") as report:
-        ops.knn(2, cloud, center)
+    report = checked(ops.knn, 2, cloud, center, operators="knn_forward")
     assert "wrong tie" not in str(report) and not report
 
 
@@ -335,13 +327,33 @@ def test_what_rounding_and_order_decide(device):
         ops.nms(corners, torch.tensor([0.5, score]), 0.3)
         voxelize(cloud)
 
-    with mluop_omp.check() as report:
-        call(1.0, 0.5, 2.0)
+    report = checked(call, 1.0, 0.5, 2.0)
     verdicts = {call.operator: call.verdict for call in report.calls}
     assert report and list(verdicts.values()) == ["rounding"] * 3 + ["equal"], report
-    with mluop_omp.check() as report:
-        call(1.1, 0.4, 2.1)
+    report = checked(call, 1.1, 0.4, 2.1)
     assert [call.operator for call in report.failures] == list(verdicts)[:3], report
+
+
+def test_a_point_at_a_bound_excuses_no_other(device):
+    """Balls have their center, at distance 0, and points at the bound of another rounding."""
+    inside = [[0.0, 0, 0], [0.5, 0, 0], [0, 0.5, 0], [1, 0, 0], [0, 0, 0.25], [3, 0, 0]]
+    cloud, center = torch.tensor([inside]), torch.zeros(1, 1, 3)
+    for found, verdict in (
+        ([0, 1, 2, 4], "equal"),
+        ([0, 1, 2, 3], "rounding"),
+        ([1, 1, 2, 4], "differs"),  # without the center
+        ([5, 1, 2, 4], "differs"),
+        ([0, 1, 3, 5], "differs"),
+        ([0, 1, 3, 4], "differs"),
+    ):
+
+        def ball(new_xyz, xyz, idx, *, found=found, **_):
+            idx.copy_(torch.tensor([[found]]))
+
+        device(ball_query_forward=ball)
+        with mluop_omp.check() as report:
+            ops.ball_query(0, 1.0, 4, cloud, center)
+        assert report.calls[0].verdict == verdict, (found, report)
 
 
 def call_operators():
@@ -357,9 +369,12 @@ def call_operators():
     ops.knn(3, cloud, centers)
     ops.points_in_boxes_all(cloud, cases.floats(2, 6, 7).abs() + 0.1)
     ops.points_in_boxes_part(cloud, cases.floats(2, 6, 7).abs() + 0.1)
+    inside = torch.zeros(7, 40, dtype=torch.int32)
+    ext.points_in_boxes_cpu_forward(cases.floats(7, 7).abs() + 0.1, cloud[0], inside)
     corners, scores = cases.floats(20, 4).abs().cumsum(1), cases.floats(20)
     ops.nms(corners, scores, 0.3)
     ops.soft_nms(corners, scores.abs())
+    ops.nms_match(torch.cat((corners, scores[:, None]), 1), 0.3)
     ops.nms_rotated(cases.floats(20, 5).abs(), scores, 0.3)
     ops.box_iou_rotated(cases.floats(6, 5).abs(), cases.floats(7, 5).abs())
     ops.nms3d(cases.floats(20, 7).abs(), scores, 0.3)
@@ -378,35 +393,163 @@ def call_operators():
 
 
 # Those of call_operators.
-NAMES = [
-    rule.name
-    for rule in rules.mmcv_rules()
-    if "indice" not in rule.name and rule.name not in ("nms_match", "points_in_boxes_cpu_forward")
-]
+NAMES = [rule.name for rule in rules.mmcv_rules() if "indice" not in rule.name]
 
 
 def test_operators_of_a_right_device(device):
-    with mluop_omp.check() as report:
-        call_operators()
+    report = checked(call_operators)
     assert report and {call.verdict for call in report.calls} == {"equal"}, report
     assert {call.operator for call in report.calls} == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_wrong_element_is_noticed(device, name):
+def test_a_wrong_element_is_noticed(device, name, tmp_path, mluop_case):
     (rule,) = (rule for rule in rules.mmcv_rules() if rule.name == name)
 
     def wrong(*arguments, **named):
         bound = rule.bind(arguments, named)
         result = rule.call(bound)
         first = next(iter(rule.collect(bound, result).values()))
-        first.flatten()[0].add_(1) if first.is_contiguous() else first.add_(1)
+        if isinstance(first, list):  # Groups of boxes.
+            first.reverse()
+        else:
+            first.flatten()[0].add_(1) if first.is_contiguous() else first.add_(1)
         return result
 
     device(**{name: wrong})
-    with mluop_omp.check(operators=name) as report:
-        call_operators()
+    report = checked(call_operators, operators=name, cases=tmp_path)
     assert report.failures and {call.verdict for call in report.failures} == {"differs"}, report
+    assert_case_fails(mluop_case, report)
+
+
+def assert_case_fails(mluop_case, report):
+    """The case of the first failure fails against what the device found, not against the oracle."""
+    failure = report.failures[0]
+    if failure.operator == "dynamic_voxelize_forward":  # PyTorch computes it.
+        assert not failure.case
+        return
+    assert failure.case, failure
+    if mluop_case is not None:
+        done = subprocess.run([mluop_case, "run", failure.case], capture_output=True, text=True)
+        assert done.returncode == 1, done.stderr
+        expected = r"^  \w+ against the stored: |  num_act_out is "
+        assert re.search(expected, done.stdout, re.MULTILINE), done.stdout
+        assert " against the oracle" not in done.stdout
+
+
+@pytest.fixture
+def all_wrong(monkeypatch):
+    """Every call is a failure, whatever it found."""
+    judged = importlib.import_module("mluop_omp.checking._calls").Findings
+
+    def wrong(rule):
+        def judge(call):
+            rule.judge(call)
+            return judged({"output": "as if"})
+
+        return dataclasses.replace(rule, judge=judge)
+
+    check = importlib.import_module("mluop_omp.checking._check")
+    for name in ("mmcv_rules", "spconv_rules"):
+        right = getattr(rules, name)
+        monkeypatch.setattr(check, name, lambda right=right: list(map(wrong, right())))
+
+
+def assert_cases_pass(mluop_case, folder):
+    if mluop_case is not None:
+        done = subprocess.run([mluop_case, "run", folder], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+
+
+def in_another_order(sites, pairs, num):
+    """Sites, and the pairs of each offset, last to first."""
+    row = torch.arange(len(sites)).flip(0).int()
+    for of_offset, count in zip(pairs, num.tolist()):
+        of_offset[:, :count] = of_offset[:, :count].flip(1)
+        of_offset[1, :count] = row[of_offset[1, :count].long()]
+    return [sites.flip(0), pairs, num]
+
+
+def test_cases_of_right_results_pass(device, all_wrong, tmp_path, mluop_case):
+    def unordered(*arguments):
+        results = functions.get_indice_pairs_3d_forward(*arguments)
+        is_submanifold = arguments[-2]
+        return results if is_submanifold else in_another_order(*results)
+
+    device(get_indice_pairs_3d_forward=unordered)
+    features, pairs = sparse_input().features.detach(), submanifold_pairs()
+    with mluop_omp.check(cases=tmp_path) as report:
+        call_operators()
+        train(Net())
+        weights = cases.floats(3, 3, 3, 16, 8), torch.arange(8.0)
+        ext.fused_indice_conv_forward(features, *weights, *pairs, 200, 0, 1)
+    without = {call.operator for call in report.calls if not call.case}
+    assert without == {"dynamic_voxelize_forward"}
+    assert_cases_pass(mluop_case, tmp_path)
+
+
+def test_cases_of_wrong_pairs_fail(device, tmp_path, mluop_case):
+    def no_last_site(result):
+        result[0] = result[0][:-1]
+        sites, pairs, num = result
+        for of_offset, count in zip(pairs, num):
+            kept = of_offset[:, :count][:, of_offset[1, :count] != len(sites)]
+            count.fill_(kept.shape[1])
+            of_offset[:, :count] = kept
+
+    def other_pair(result):
+        result[1][0, 1, 0] += 1
+
+    for spoil in (no_last_site, other_pair):
+        device(get_indice_pairs_3d_forward=then(functions.get_indice_pairs_3d_forward, spoil))
+        folder = tmp_path / spoil.__name__
+        with mluop_omp.check(operators="get_indice_pairs*", cases=folder) as report:
+            ops.SparseConv3d(16, 4, 3, 2, 1, bias=False)(sparse_input())
+        assert_case_fails(mluop_case, report)
+
+
+def submanifold_pairs():
+    grid, ones = [8, 9, 10], [1, 1, 1]
+    geometry = (2, grid, grid, [3, 3, 3], ones, ones, ones, [0, 0, 0], 1, 0)
+    return ext.get_indice_pairs_3d_forward(sparse_input().indices, *geometry)[1:]
+
+
+def test_the_default_device_is_not_that_of_the_check(device):
+    """Of torch.set_default_device("cuda"), of which there is none here."""
+    net, input, cloud = Net(), sparse_input(), cases.floats(1, 20, 3)
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    with mluop_omp.check(net) as report, torch.device("meta"):
+        run(net, input)
+        ops.furthest_point_sample(cloud, 4)
+        ops.ball_query(0, 1.0, 4, cloud, cloud)
+    verdicts = [call.verdict for call in report.calls]
+    assert verdicts == ["equal", "differs"] * 2 + ["differs", "equal", "equal"], report
+
+
+def test_nothing_was_checked(device):
+    with mluop_omp.check() as report:
+        pass
+    assert str(report).startswith("nothing was checked: no operator was called")
+
+
+def test_the_caller_is_outside_of_the_libraries(device):
+    with mluop_omp.check() as report:  # A decorator of mmengine calls mmcv's function.
+        ops.nms(torch.rand(4, 4), torch.rand(4), iou_threshold=0.5)
+    assert "test_check.py:" in report.calls[0].caller
+
+
+def test_failures_of_a_site_keep_the_tensors_of_one(device, tmp_path):
+    device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    net = Net()
+    with mluop_omp.check(net, operators="indice_conv_forward") as report:
+        for _ in range(3):
+            run(net)
+    kept = [call.differences["output"]._operands is not None for call in report.failures]
+    assert kept == [True] * 3 + [False] * 6
+    assert str(report.failures[0]).splitlines()[1:] == str(report.failures[3]).splitlines()[1:]
+    pytest.importorskip("matplotlib")
+    report.failures[0].differences["output"].html(tmp_path / "page.html")
+    assert "Elements by distance" in (tmp_path / "page.html").read_text()
 
 
 def test_selection(device):
@@ -468,43 +611,50 @@ def test_threads(device):
 
 def test_own_calls_and_refused_arguments(device, monkeypatch):
     monkeypatch.undo()  # The functions of mluop_omp.mmcv.
-    with mluop_omp.check() as report:
-        run()
+    report = checked(run)
     assert not report.calls and report.own_calls == 5
     assert "computed by mluop_omp itself, not checked: 5 calls" in str(report)
     monkeypatch.setattr(ext, "gather_points_forward", lambda *_, **__: None)
-    with mluop_omp.check() as report:
-        ops.gather_points(cases.floats(1, 2, 3), torch.tensor([[7]], dtype=torch.int32))
+    idx = torch.tensor([[7]], dtype=torch.int32)
+    report = checked(ops.gather_points, cases.floats(1, 2, 3), idx)
     assert report.calls[0].verdict == "not checked" and "MluOpError" in str(report)
 
 
 def test_tolerances(device):
     device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
+    layer = ops.SubMConv3d(16, 8, 3, bias=False)
     for tolerance, right in ((2, True), (0.5, False)):
-        with mluop_omp.check(atol=tolerance) as report:
-            ops.SubMConv3d(16, 8, 3, bias=False)(sparse_input())
-        assert bool(report) is right
+        assert bool(checked(layer, sparse_input(), atol=tolerance)) is right
+    # Copies are judged by it, too; no tolerance contains a finite number in place of infinity.
+    device(gather_points_forward=then(points.gather_points_forward, one_column))
+    idx = torch.zeros(1, 4, dtype=torch.int32)
+    for value, right in ((1.0, True), (float("inf"), False)):
+        feats = torch.full((1, 2, 3), value)
+        assert bool(checked(ops.gather_points, feats, idx, rtol=1)) is right
+        assert not checked(ops.gather_points, feats, idx)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error"),
+    ("arguments", "error", "text"),
     [
-        ({"model": 3}, TypeError),
-        ({"operators": "conv_*"}, ValueError),
-        ({"calls": -1}, ValueError),
-        ({"rtol": -1}, ValueError),
-        ({"cases": "/dev/null/cases"}, OSError),
+        ({"model": 3}, TypeError, "model is of type int, expected torch.nn.Module"),
+        ({"operators": "conv_*"}, ValueError, "operators has 'conv_*', expected some of"),
+        ({"operators": 3}, TypeError, "operators is of type int, expected names"),
+        ({"calls": -1}, ValueError, "calls is -1, expected an integer from 0"),
+        ({"calls": "3"}, ValueError, "calls is '3', expected an integer from 0"),
+        ({"calls": 2.5}, ValueError, "calls is 2.5, expected an integer from 0"),
+        ({"rtol": -1}, ValueError, "rtol is -1, expected a finite number"),
+        ({"cases": "/dev/null/cases"}, OSError, "/dev/null/cases"),
     ],
 )
-def test_arguments(arguments, error):
-    with pytest.raises(error), mluop_omp.check(**arguments):
+def test_arguments(arguments, error, text):
+    with pytest.raises(error, match=re.escape(text)), mluop_omp.check(**arguments):
         pass
 
 
 def test_cases(device, tmp_path):
     device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
-    with mluop_omp.check(Net(), cases=tmp_path) as report:
-        run()
+    report = checked(run, model=Net(), cases=tmp_path)
     text = tmp_path / "0001-indice_conv_forward.prototxt"
     assert report.failures[0].case == str(text)
     assert 'op_name: "indice_convolution_forward"' in text.read_text()
@@ -552,8 +702,7 @@ def spconv_input(spconv):
 def test_spconv(spconv_device):
     spconv, _ = spconv_device
     net = spconv_net(spconv)
-    with mluop_omp.check(net) as report:
-        net(spconv_input(spconv)).features.square().sum().backward()
+    report = checked(train, net, spconv_input(spconv), model=net)
     assert report and {call.verdict for call in report.calls} == {"equal"}, report
     names = [call.operator for call in report.calls]
     assert names.count("indice_conv") == names.count("indice_conv_backward") == 4
@@ -574,8 +723,8 @@ def test_a_wrong_convolution_of_spconv_is_named(spconv_device, tmp_path):
 
     register(indice_conv=flipped)
     net = spconv_net(spconv)
-    with torch.no_grad(), mluop_omp.check(net, cases=tmp_path) as report:
-        net(spconv_input(spconv))
+    with torch.no_grad():
+        report = checked(net, spconv_input(spconv), model=net, cases=tmp_path)
     assert len(report.failures) == 4
     for call in report.failures:
         assert "reproduced by filters with the offsets reversed" in call.notes
@@ -597,14 +746,32 @@ def test_implicit_gemm(spconv_device):
         backward = (features, filters, output, pairs[2], None, *4 * [none], None, none, 1, False)
         sparse.implicit_gemm_backward(*backward)
 
-    with mluop_omp.check() as report:
-        convolve()
+    report = checked(convolve)
     assert report and {call.verdict for call in report.calls} == {"equal"}, report
     register(implicit_gemm=then(rules.implicit_gemm, lambda result: scaled_channel(result[0])))
-    with mluop_omp.check() as report:
-        convolve()
+    report = checked(convolve)
     (failure,) = report.failures
     assert "one channel: 5" in str(failure) and "is the site (" in str(failure)
+
+
+def test_cases_of_spconv_pass(spconv_device, all_wrong, tmp_path, mluop_case):
+    spconv, _ = spconv_device
+    sites, ones = sparse_input().indices, [1, 1, 1]
+    for implicit, subm, dilation in itertools.product((0, 1), (0, 1), (1, 2)):
+        name = "get_indice_pairs" + "_implicit_gemm" * implicit
+        stride = [1 if subm or dilation > 1 else 2] * 3
+        geometry = (ones, [dilation] * 3, [0, 0, 0])
+        folder = tmp_path / f"{implicit}{subm}{dilation}"
+        with mluop_omp.check(cases=folder) as report:
+            arguments = (sites, 2, [8, 9, 10], spconv.ConvAlgo.Native, [3, 3, 3], stride, *geometry)
+            getattr(spconv.ops, name)(*arguments, bool(subm))
+        assert bool(report.failures[0].case) != (subm and dilation > 1), report
+    net = spconv_net(spconv)
+    with torch.no_grad(), mluop_omp.check(net, operators="indice_conv", cases=tmp_path):
+        net(spconv_input(spconv))
+    assert len(list(tmp_path.glob("*/*.prototxt"))) == 6
+    assert len(list(tmp_path.glob("*.prototxt"))) == 4
+    assert_cases_pass(mluop_case, tmp_path)
 
 
 def test_pools_of_spconv(spconv_device):

@@ -19,11 +19,11 @@ import pytest
 pytest.importorskip("matplotlib", reason="requires matplotlib")
 
 from mluop_omp import SparseSites, _progress, _requirements, compare  # noqa: E402
-from mluop_omp.__main__ import main  # noqa: E402
+from mluop_omp.comparison._errors import Measure  # noqa: E402
 from mluop_omp.comparison._values import Tensor, convert  # noqa: E402
 from mluop_omp.comparison.page import _elements, _plan  # noqa: E402
 
-MEASURE = _elements.Measure(1.3e-6, 1e-5)
+MEASURE = Measure(1.3e-6, 1e-5)
 LINKS = ("href", "src", "xlink:href", "action", "data", "srcset")
 
 
@@ -72,12 +72,8 @@ def page_of(result, path) -> Page:
     return page
 
 
-def normal(rng, *shape) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
-
-
-def test_a_channel_has_a_map(tmp_path, rng):
-    expected = normal(rng, 2, 16, 24, 20)
+def test_a_channel_has_a_map(tmp_path, normal):
+    expected = normal(2, 16, 24, 20)
     found = expected.copy()
     found[:, 5, 2:] *= 1.25
     page = page_of(compare(found, expected, axes=("n", "c", "h", "w")), tmp_path / "page.html")
@@ -90,9 +86,40 @@ def test_a_channel_has_a_map(tmp_path, rng):
     assert page.source.count("data:image/png") >= 1
 
 
-def test_equal_tensors_are_not_drawn(tmp_path):
-    page = page_of(compare(np.ones(3), np.ones(3)), tmp_path / "page.html")
-    assert page.captions == [] and 'class="equal"' in page.source
+@pytest.mark.parametrize(
+    ("found", "expected", "criteria", "drawn"),
+    [
+        ([1, 1, 1], [1, 1, 1], None, None),
+        ([0, 1, np.nan], [-0.0, 1, np.nan], "bits", "wrong"),
+        ([1, 2, 4], [1, 2, 4.000002], "max_ulp<=1", "differing"),
+    ],
+    ids=["equal", "bits", "nothing wrong but a criterion"],
+)
+def test_captions(found, expected, criteria, drawn, tmp_path):
+    result = compare(np.float32(found), np.float32(expected), criteria=criteria)
+    page = page_of(result, tmp_path / "page.html")
+    captions = [
+        f"Largest absolute error of {drawn} elements",
+        f"{drawn} elements by dim 0".capitalize(),
+        "Elements by distance",
+    ]
+    assert page.captions == (captions if drawn else [])
+    assert f'class="{"differ" if drawn else "equal"}"' in page.source
+
+
+def definition(found, expected) -> np.ndarray:
+    error = np.abs(found.astype(np.float64) - expected)
+    return np.where(error <= MEASURE.atol + MEASURE.rtol * np.abs(expected), 0, error)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (70_000, 8), (3, 300_000), (4, 2, 5), (0, 3)])
+def test_rows_have_the_errors_of_the_definition(shape, rng, normal):
+    expected, found = normal(*shape), normal(*shape)
+    found = np.where(rng.random(shape) < 0.3, found, expected)
+    largest, wrong = MEASURE.row_errors(convert(found), convert(expected))
+    error = definition(found, expected).reshape(shape[0], np.prod(shape[1:]))
+    np.testing.assert_array_equal(largest, error.max(axis=1, initial=0))
+    np.testing.assert_array_equal(wrong, np.count_nonzero(error, axis=0))
 
 
 # The shape, the axes, and the dimensions of the map.
@@ -111,12 +138,11 @@ MAPS = [
 
 
 @pytest.mark.parametrize("shape, axes, dims", MAPS)
-def test_maps_and_counts_are_those_of_the_definition(shape, axes, dims, rng):
-    expected, found = normal(rng, *shape), normal(rng, *shape)
+def test_maps_and_counts_are_those_of_the_definition(shape, axes, dims, rng, normal):
+    expected, found = normal(*shape), normal(*shape)
     found = np.where(rng.random(shape) < 0.3, found, expected)
     found.reshape(-1)[rng.integers(0, found.size, 2)] = np.nan, np.inf
-    error = np.abs(found.astype(np.float64) - expected)
-    error = np.where(error <= 1e-5 + 1.3e-6 * np.abs(expected), 0, error)
+    error = definition(found, expected)
     error[~np.isfinite(found)] = np.inf
     maps, counts = _elements.examine(convert(found), convert(expected), MEASURE, axes)
     assert (maps[0].rows, maps[0].columns) == dims
@@ -124,12 +150,9 @@ def test_maps_and_counts_are_those_of_the_definition(shape, axes, dims, rng):
         part, kept = error, [dim for dim in dims if dim is not None]
         if each.fixed is not None:
             dim, index = each.fixed
-            part = np.where(
-                np.arange(shape[dim]).reshape([-1 if d == dim else 1 for d in range(len(shape))])
-                == index,
-                error,
-                0,
-            )
+            part = np.zeros(shape)
+            at = (slice(None),) * dim + (index,)
+            part[at] = error[at]
         plane = part.max(axis=tuple(d for d in range(len(shape)) if d not in kept))
         plane = plane.reshape(each.extents)
         for axis, step in enumerate(each.steps):
@@ -158,18 +181,6 @@ def test_a_single_element_stays_visible(dtype, tmp_path):
     page_of(compare(*pair), tmp_path / "page.html")
 
 
-def test_bits(tmp_path):
-    found, expected = np.float32([0, 1, np.nan]), np.float32([-0.0, 1, np.nan])
-    page = page_of(compare(found, expected, criteria="bits"), tmp_path / "page.html")
-    assert "Largest absolute error of wrong elements" in page.captions
-
-
-def test_nothing_wrong_but_a_criterion(tmp_path):
-    found, expected = np.float32([1, 2, 3, 4]), np.float32([1, 2, 3, 4.000002])
-    page = page_of(compare(found, expected, criteria="max_ulp<=1"), tmp_path / "page.html")
-    assert len(page.captions) == 3
-
-
 def test_memory_is_bounded(tmp_path):
     arrays = []
     for name in ("found", "expected"):
@@ -184,23 +195,21 @@ def test_memory_is_bounded(tmp_path):
     assert peak < 32 << 20 and np.count_nonzero(maps[0].errors) == 1
 
 
-def sparse_pair(rng):
+@pytest.fixture
+def sparse_pair(rng, normal):
     """30 rows of 200 are wrong, 5 are missing, 3 extra."""
     linear = rng.permutation(2 * 5 * 40 * 60)[:203]
     sites = np.stack(np.unravel_index(linear, (2, 5, 40, 60)), axis=1)
-    features = normal(rng, 203, 4)
+    features = normal(203, 4)
     wrong = features.copy()
     wrong[:30, 2] += 1
     order = rng.permutation(np.r_[0:195, 200:203])
-    return (
-        SparseSites(wrong[order], sites[order]),
-        SparseSites(features[:200], sites[:200]),
-        sites,
-    )
+    found = SparseSites(wrong[order], sites[order])
+    return found, SparseSites(features[:200], sites[:200]), sites
 
 
-def test_sites_from_above(tmp_path, rng):
-    found, expected, sites = sparse_pair(rng)
+def test_sites_from_above(tmp_path, sparse_pair):
+    found, expected, sites = sparse_pair
     data = _plan.examine(convert(found), convert(expected), MEASURE)
     parts = {"wrong": sites[:30], "right": sites[30:195]}
     parts.update(missing=sites[195:200], extra=sites[200:])
@@ -225,8 +234,8 @@ def test_sites_from_above(tmp_path, rng):
     assert sum(int(mark.rpartition(" ")[2]) for mark in marks) == 203
 
 
-def test_a_sparse_and_a_dense_tensor(tmp_path, rng):
-    _, expected, sites = sparse_pair(rng)
+def test_a_sparse_and_a_dense_tensor(tmp_path, sparse_pair):
+    _, expected, sites = sparse_pair
     dense = np.zeros((2, 4, 5, 40, 60), np.float32)
     b, z, y, x = sites[:200].T
     dense[b, :, z, y, x] = expected.features
@@ -286,17 +295,16 @@ def test_after_the_comparison(tmp_path):
     assert "_operands" not in str(result.to_dict())
 
 
-def test_command(tmp_path, capsys, monkeypatch):
+def test_command(tmp_path, command, monkeypatch):
     np.save(tmp_path / "a.npy", np.ones((4, 4)))
     np.save(tmp_path / "b.npy", np.eye(4))
-    files = [str(tmp_path / name) for name in ("a.npy", "b.npy")]
-    assert main(["compare", *files, "--html", str(tmp_path / "page.html")]) == 1
+    arguments = tmp_path / "a.npy", tmp_path / "b.npy", "--html"
+    assert command(*arguments, tmp_path / "page.html")[0] == 1
     assert len(Page(tmp_path / "page.html").captions) == 3
-    assert main(["compare", *files, "--html", str(tmp_path / "none" / "page.html")]) == 2
-    assert "none" in capsys.readouterr().err
+    assert "none" in command(*arguments, tmp_path / "none" / "page.html")[2]
     monkeypatch.setattr(_requirements, "find_spec", lambda name: None)
-    assert main(["compare", *files, "--html", str(tmp_path / "other.html")]) == 2
-    assert "matplotlib is not installed: pip install matplotlib" in capsys.readouterr().err
+    message = "matplotlib is not installed: pip install matplotlib"
+    assert message in command(*arguments, tmp_path / "other.html")[2]
     with pytest.raises(ImportError, match="pip install matplotlib"):
         compare(1.0, 2.0).html(tmp_path / "other.html")
     assert not (tmp_path / "other.html").exists()
@@ -346,11 +354,11 @@ def chromium() -> str | None:
 
 
 @pytest.mark.skipif(chromium() is None, reason="requires Chromium")
-def test_screenshot(tmp_path, rng):
+def test_screenshot(tmp_path, normal):
     """The page as a browser draws it: in both color schemes, figures within the page."""
     from matplotlib.image import imread
 
-    expected = normal(rng, 1, 4, 32, 32)
+    expected = normal(1, 4, 32, 32)
     found = expected.copy()
     found[0, 2, 8:16, 8:16] += 1
     compare(found, expected, axes="nchw").html(tmp_path / "page.html")

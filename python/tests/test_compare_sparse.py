@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from mluop_omp import SparseSites, compare
-from mluop_omp.comparison import _sites
+from mluop_omp.comparison import _sites, _tensors
 from mluop_omp.torch import SparseTensor
 
 SPACE = (9, 40, 30)
@@ -29,13 +29,18 @@ def sparse(rng):
     return make(rng)
 
 
+def against(sparse, features, indices):
+    """Compares features at sites with others."""
+    return compare(SparseSites(features, indices), SparseSites(*sparse))
+
+
 def test_rows_in_another_order_are_equal(rng, sparse):
     features, indices = sparse
     order = rng.permutation(len(features))
-    result = compare(SparseSites(features[order], indices[order]), SparseSites(features, indices))
+    result = against(sparse, features[order], indices[order])
     assert result and result.figures["differing"] == 0 and not result.sites.same_order
     assert "rows are in another order, which is no difference" in str(result)
-    same = compare(SparseSites(features, indices), SparseSites(features, indices))
+    same = against(sparse, features, indices)
     assert same and same.sites.same_order and "another order" not in str(same)
 
 
@@ -85,7 +90,7 @@ def test_rows_of_a_site_are_joined_in_their_order(rng, sparse):
     indices = np.concatenate([indices, indices[:9], indices[:3]])
     features = rng.standard_normal((len(indices), CHANNELS))
     stable = sorted(range(len(indices)), key=lambda row: tuple(indices[row]))
-    result = compare(SparseSites(features[stable], indices[stable]), SparseSites(features, indices))
+    result = against((features, indices), features[stable], indices[stable])
     assert result and result.sites.repeated_found == result.sites.repeated_expected == 12
 
 
@@ -94,23 +99,23 @@ def test_wrong_values_are_at_their_sites(rng, sparse):
     order = rng.permutation(len(features))
     spoiled = features.copy()
     spoiled[123, 6] += 10
-    result = compare(SparseSites(spoiled[order], indices[order]), SparseSites(features, indices))
+    result = against(sparse, spoiled[order], indices[order])
     (worst,) = result.worst
     assert worst.index == (123, 6) and worst.site == tuple(indices[123].tolist())
     assert f"({','.join(map(str, worst.site))}) (6)" in str(result)
     later = [row for row in order if row > 9]
-    result = compare(SparseSites(spoiled[later], indices[later]), SparseSites(features, indices))
+    result = against(sparse, spoiled[later], indices[later])
     assert result.worst == (worst,)
     spoiled = features.copy()
     spoiled[:, 3] *= 2
-    result = compare(SparseSites(spoiled[order], indices[order]), SparseSites(features, indices))
+    result = against(sparse, spoiled[order], indices[order])
     assert re.search("one channel: .*3 of 8", result.pattern)
 
 
 def test_what_wrong_sites_have_in_common_is_named(sparse):
     features, indices = sparse
     wrong = features + (indices[:, 1:2] == 3)
-    notes = compare(SparseSites(wrong, indices), SparseSites(features, indices)).notes
+    notes = against(sparse, wrong, indices).notes
     count = (indices[:, 1] == 3).sum()
     assert f"{count} of 500 sites are wrong; their indices are 3 in column 1" in notes
 
@@ -131,7 +136,7 @@ MAPPINGS = {
 def test_a_mapping_of_the_sites_is_proposed(sparse, name):
     change, expected = MAPPINGS[name]
     features, indices = sparse
-    result = compare(SparseSites(features, change(indices)), SparseSites(features, indices))
+    result = against(sparse, features, change(indices))
     mapping = result.sites.mapping
     assert not result
     assert (mapping.columns, mapping.multiply, mapping.divide, mapping.offset) == expected
@@ -141,13 +146,11 @@ def test_a_mapping_of_the_sites_is_proposed(sparse, name):
 
 def test_no_mapping_is_proposed_where_none_is(rng, sparse):
     features, indices = sparse
-    few = compare(SparseSites(features[:400], indices[:400]), SparseSites(features, indices))
+    few = against(sparse, features[:400], indices[:400])
     assert few.sites.mapping is None
     other = indices + rng.integers(100, 10**6, indices.shape)
     other[:240] = indices[:240] + [0, 1, 1, 1]  # less than half of them
-    assert (
-        compare(SparseSites(features, other), SparseSites(features, indices)).sites.mapping is None
-    )
+    assert against(sparse, features, other).sites.mapping is None
 
 
 def dense_of(features: np.ndarray, indices: np.ndarray) -> np.ndarray:
@@ -156,14 +159,15 @@ def dense_of(features: np.ndarray, indices: np.ndarray) -> np.ndarray:
     return np.moveaxis(dense, -1, 1)
 
 
-def test_a_dense_tensor_is_compared_at_the_sites(sparse):
+def test_a_dense_tensor_is_compared_at_the_sites(sparse, monkeypatch):
+    monkeypatch.setattr(_tensors, "_BLOCK", 1000)
     features, indices = sparse
     dense, tensor = dense_of(features, indices), SparseSites(features, indices)
     assert compare(dense, tensor) and compare(tensor, dense)
     torch_dense = torch.from_numpy(dense).bfloat16()
     torch_dense[0, 0][torch_dense[0, 0] == 0] = -0.0
     assert compare(tensor, torch_dense)
-    free = next(s for s in np.ndindex(2, *SPACE) if s not in set(map(tuple, indices.tolist())))
+    free = max(set(np.ndindex(2, *SPACE)) - set(map(tuple, indices.tolist())))
     dense[free[0], 5][free[1:]] = np.nan
     result = compare(dense, tensor)
     assert not result and result.sites.elsewhere == 1
@@ -171,6 +175,19 @@ def test_a_dense_tensor_is_compared_at_the_sites(sparse):
     dense = dense_of(features, indices)
     dense[indices[17][0], 2][tuple(indices[17][1:])] += 1
     assert compare(tensor, dense).worst[0].site == tuple(indices[17].tolist())
+
+
+def test_a_coo_tensor_and_a_dense_one(tmp_path):
+    dense = torch.arange(24.0).view(2, 3, 4) - 7
+    assert compare(dense.to_sparse(), dense) and compare(dense, dense.to_sparse())
+    result = compare(dense + (dense == 3), dense.to_sparse())
+    assert result.worst[0].site == (0, 2, 2) and result.figures["wrong"] == 1
+    pytest.importorskip("matplotlib")
+    result.html(tmp_path / "page.html")
+    with pytest.raises(
+        ValueError, match=r"shape of found is \[2, 1, 3\], expected \[batches, 1, and"
+    ):
+        compare(dense[:, :, 0], dense.to_sparse())
 
 
 @pytest.mark.parametrize("values", [[-(2**63), 2**63 - 1, 0, 1, -1, 2**40], range(0, 2**30, 3**9)])
@@ -194,6 +211,7 @@ def test_tensors_without_sites(rng, found, expected):
         SparseSites(features[:expected], indices[:expected]),
     )
     assert result.equal == (found == expected)
+    assert str(result).startswith("equal: no sites" if result.equal else "differ: ")
     assert (result.sites.only_found, result.sites.only_expected) == (found, expected)
 
 

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +17,6 @@ ROOT = Path(__file__).resolve().parents[2]
 WALK_THROUGHS = ("check", "compare", "record", "walkthrough")
 # What the blocks of a page import.
 REQUIREMENTS = {"check": "mmcv"}
-# That of a build in the source folder, unless it is in PATH.
-MLUOP_CASE = shutil.which("mluop_case", path=f"{os.environ['PATH']}:{ROOT}/build/release/case")
 PAGES = "".join(
     page.read_text()
     for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
@@ -49,7 +46,7 @@ def test_example(library):
 
 
 @pytest.mark.parametrize("page", WALK_THROUGHS)
-def test_walk_through(page, tmp_path):
+def test_walk_through(page, tmp_path, mluop_case):
     """Python blocks are programs, and files if their first line names one; in console blocks, the
     lines after a command are its output.
     """
@@ -60,8 +57,8 @@ def test_walk_through(page, tmp_path):
     blocks = re.findall(r"```(python|console)\n(.*?)```", text, flags=re.DOTALL)
     assert blocks
     environment = dict(os.environ)
-    if MLUOP_CASE is not None:
-        environment["PATH"] += f":{Path(MLUOP_CASE).parent}"
+    if mluop_case is not None:
+        environment["PATH"] += f":{Path(mluop_case).parent}"
 
     def output(command: list[str]) -> str:
         done = subprocess.run(
@@ -81,7 +78,7 @@ def test_walk_through(page, tmp_path):
             r"^\$ (.*)\n((?:[^$].*\n|\n)*)", block, flags=re.MULTILINE
         ):
             program = re.sub(r"(^|(?<= ))python ", f"{python} ", command, count=1)
-            if command.startswith("mluop_case ") and MLUOP_CASE is None:
+            if command.startswith("mluop_case ") and mluop_case is None:
                 pytest.skip("the rest of the page requires mluop_case")
             if " --html " in command and importlib.util.find_spec("matplotlib") is None:
                 pytest.skip("the rest of the page requires matplotlib")

@@ -3,7 +3,7 @@
 Start with _check.py, which replaces functions by _shadows.py and runs each call twice. _rules.py
 lists the operators; _differences.py, _neighbors.py, _rulebooks.py and _boxes.py judge their
 results; _filters.py finds filters that reproduce a wrong one. _report.py writes the report,
-_cases.py operator cases.
+_cases.py operator cases, _pair_cases.py those of index pairs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def check(
         cases: a folder to write the first failure of each call site to, as an operator case for
             `mluop_case run` and `mluop_case reduce`.
         rtol, atol: the tolerance of floating-point outputs, instead of the one above: an element is
-            wrong unless ``|found - expected| <= atol + rtol * |expected|``.
+            wrong unless ``|found - expected| <= atol + rtol * |expected|``. None is 0 there.
 
     Returns:
         A context manager; its value is the report: bool() is the verdict, the text has a line for
@@ -67,9 +67,11 @@ def check(
     Raises:
         CheckFailure: in the block, if raise_on_failure; its ``call`` says which.
         ImportError: PyTorch is not installed.
-        TypeError: model is not a torch.nn.Module.
-        ValueError: neither mmcv.ops nor spconv.pytorch has been imported, at the beginning of the
-            block; operators name none; calls, rtol or atol is negative.
+        TypeError: model is not a torch.nn.Module; operators or cases is of another type.
+        ValueError: calls is neither an integer from 0 on nor a container; rtol or atol is not a
+            finite number, or negative; at the beginning of the block: neither mmcv.ops nor
+            spconv.pytorch has been imported; operators name none.
+        RuntimeError: at the beginning of a second block.
         OSError: cases cannot be created.
 
     Source: docs/check.md.
@@ -77,13 +79,4 @@ def check(
     _requirements.require("torch")
     from mluop_omp.checking._check import Check
 
-    names = (operators,) if isinstance(operators, str) else operators
-    return Check(
-        model,
-        None if names is None else tuple(names),
-        calls,
-        raise_on_failure,
-        None if cases is None else os.fspath(cases),
-        rtol,
-        atol,
-    )
+    return Check(model, operators, calls, raise_on_failure, cases, rtol, atol)

@@ -44,19 +44,17 @@ def kept(threshold: str, count: str = "", scores: str = "") -> Callable[[Call], 
     """
 
     def judge(call: Call) -> Findings:
-        found = _cut(call.found, count)
+        found, expected = _cut(call.found, count), _cut(call.expected, count)
         findings = Findings()
         for name, each in found.items():
-            findings.add(name, difference(each, _cut(call.expected, count)[name]))
+            findings.add(name, difference(each, expected[name]))
         if not findings.differences:
             return findings
         limit = float(call.given[threshold])
-        changes: list[dict[str, Any]] = [{}, {threshold: limit * (1 - _RELATIVE) - 1e-7}]
-        changes.append({threshold: limit * (1 + _RELATIVE) + 1e-7})
-        for change in changes:
-            if _same(found, _cut(call.compute(**change), count)):
-                return Findings(rounding=1)
-            if scores and _is_result_of_ties(call, scores, change):
+        margin = limit * _RELATIVE + 1e-7
+        for change in ({}, {threshold: limit - margin}, {threshold: limit + margin}):
+            is_same = _same(found, _cut(call.compute(**change), count))
+            if is_same or (scores and _is_result_of_ties(call, scores, change)):
                 return Findings(rounding=1)
         return findings
 

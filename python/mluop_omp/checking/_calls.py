@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from mluop_omp.comparison import Comparison
-
-LOWER_PRECISION = (torch.float16, torch.bfloat16)
+from mluop_omp.torch._arrays import LOWER_PRECISION
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,8 +24,8 @@ class Rule:
         ours: computes it, with the arguments of the original, tensors of the CPU.
         judge: compares what the device has found with it.
         outputs: the arguments that it writes.
-        results: names of what it returns: the elements of a tuple or list if `many`, of which those
-            after the names are not compared.
+        results: the name of what it returns; or names of the first elements of a tuple or list,
+            the others of which are not compared.
         axes: names of the dimensions of an output.
         widened: ours is computed in float32 where the arguments are half or bfloat16.
         terms: the most terms of a sum.
@@ -40,8 +39,7 @@ class Rule:
     ours: Callable[..., Any]
     judge: Callable[[Call], Findings]
     outputs: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
-    many: bool = False
+    results: str | tuple[str, ...] = ()
     axes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     widened: bool = False
     terms: Callable[[Call], int] = lambda _: 1
@@ -65,8 +63,9 @@ class Rule:
     def collect(self, arguments: dict[str, Any], result: Any) -> dict[str, Any]:
         """Returns outputs and results by name."""
         outputs = {name: arguments[name] for name in self.outputs}
-        results = result if self.many else (result,)
-        return outputs | dict(zip(self.results, results))
+        if isinstance(self.results, str):
+            return {**outputs, self.results: result}
+        return outputs | dict(zip(self.results, result if self.results else ()))
 
 
 # Of outputs by name: how they differ.

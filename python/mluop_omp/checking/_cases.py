@@ -12,12 +12,15 @@ import torch
 from torch import Tensor
 
 from mluop_omp.checking._calls import Call, Findings
-from mluop_omp.checking._rulebooks import by_output
+from mluop_omp.checking._pair_cases import of_pairs
+from mluop_omp.checking._rulebooks import directed_by_output
 from mluop_omp.comparison import Comparison
 from mluop_omp.mmcv import _functions, _points
-from mluop_omp.torch import _rulebooks
+from mluop_omp.torch._rulebooks import directed_pairs
 
 _DTYPES = {torch.float16: "HALF", torch.float32: "FLOAT", torch.int32: "INT32"}
+# How the names of operators begin that take half; the others take float.
+_WITH_HALF = ("ball_query", "gather_points", "indice_convolution", "masked", "three")
 
 # Operator, inputs, outputs, parameters. A tensor may come with its layout.
 _Case = tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]
@@ -38,6 +41,7 @@ def write(folder: str, number: int, call: Call, findings: Findings) -> str:
     for field, tensors in (("input", inputs), ("output", outputs)):
         for identifier, value in tensors.items():
             tensor, layout = value if isinstance(value, tuple) else (value, "ARRAY")
+            tensor = _converted(tensor, operator)
             lines += _tensor(field, identifier, tensor, layout, f"{name}.{identifier}.bin")
     threshold = _threshold(findings) if call.rule.widened else None
     if threshold is not None:
@@ -54,11 +58,18 @@ def write(folder: str, number: int, call: Call, findings: Findings) -> str:
 _MESSAGES = {"indice_convolution_backward_filter": "indice_convolution_backward"}
 
 
-def _tensor(field: str, identifier: str, tensor: Tensor, layout: str, file: str) -> list[str]:
+def _converted(tensor: Tensor, operator: str) -> Tensor:
+    """Returns the tensor with the element type that the operator takes, if it holds the values."""
     if tensor.dtype in (torch.int64, torch.bool):
-        tensor = tensor.int()
+        return tensor.int()
+    is_half = tensor.dtype == torch.float16 and not operator.startswith(_WITH_HALF)
+    return tensor.float() if is_half or tensor.dtype == torch.bfloat16 else tensor
+
+
+def _tensor(field: str, identifier: str, tensor: Tensor, layout: str, file: str) -> list[str]:
     if tensor.dtype not in _DTYPES:
-        raise ValueError(f"{identifier} has dtype {tensor.dtype}, expected float16 or float32")
+        expected = "float16, bfloat16 or float32"
+        raise ValueError(f"{identifier} has dtype {tensor.dtype}, expected {expected}")
     tensor.contiguous().numpy().tofile(file)
     dims = ", ".join(map(str, tensor.shape))
     return [
@@ -101,20 +112,22 @@ def _simple(
     inputs: _Names,
     outputs: _Names,
     parameters: Callable[[Call], dict] = lambda _: {},
+    image: str = "",
 ) -> Callable[[Call, Findings], _Case]:
+    """image: the tensor whose layout is NCHW."""
+
+    def tensors(names: _Names, values: dict[str, Any]) -> dict[str, Any]:
+        named = ((name, values[of]) for name, of in names.items())
+        return {name: (each, "NCHW") if name == image else each for name, each in named}
+
     def make(call: Call, _: Findings) -> _Case:
-        return (
-            operator,
-            {name: call.given[of] for name, of in inputs.items()},
-            {name: call.found[of] for name, of in outputs.items()},
-            parameters(call),
-        )
+        return operator, tensors(inputs, call.given), tensors(outputs, call.found), parameters(call)
 
     return make
 
 
-def _numbers(names: Sequence[str], kind: Callable[[Any], Any] = int) -> Callable[[Call], dict]:
-    return lambda call: {name: kind(call.given[name]) for name in names}
+def _numbers(*names: str) -> Callable[[Call], dict]:
+    return lambda call: {name: int(call.given[name]) for name in names}
 
 
 def _ball_query(call: Call) -> dict[str, Any]:
@@ -130,7 +143,7 @@ def _knn(call: Call, findings: Findings) -> _Case:
         lambda call: {"k": int(call.given["nsample"])},
     )
     operator, inputs, *others = make(call, findings)
-    rows = {name: _points._rows_of_three(name, each).float() for name, each in inputs.items()}
+    rows = {name: _points._rows_of_three(name, each) for name, each in inputs.items()}
     return operator, rows, *others
 
 
@@ -141,23 +154,12 @@ def _gather_backward(call: Call, _: Findings) -> _Case:
     return "gather_points_backward", inputs, {"grad_features": call.found["grad_points_tensor"]}, {}
 
 
-def _image(make: Callable[[Call, Findings], _Case]) -> Callable[[Call, Findings], _Case]:
-    def make_with_layout(call: Call, findings: Findings) -> _Case:
-        operator, inputs, outputs, parameters = make(call, findings)
-        for tensors, name in ((inputs, "feature"), (outputs, "im")):
-            if name in tensors:
-                tensors[name] = tensors[name], "NCHW"
-        return operator, inputs, outputs, parameters
-
-    return make_with_layout
-
-
 def _voxelization(call: Call, findings: Findings) -> _Case:
     if not call.given.get("deterministic", True):
         raise ValueError("deterministic is False")
     names = {name: name for name in ("points", "voxel_size", "coors_range")}
     results = {n: n for n in ("voxels", "coors", "num_points_per_voxel", "voxel_num")}
-    make = _simple("voxelization", names, results, _numbers(("max_points", "max_voxels")))
+    make = _simple("voxelization", names, results, _numbers("max_points", "max_voxels"))
     operator, inputs, outputs, parameters = make(call, findings)
     outputs["voxel_num"] = outputs["voxel_num"].view(1)
     return operator, inputs, outputs, {**parameters, "ndim": 3, "deterministic": True}
@@ -178,6 +180,81 @@ def _scatter_backward(call: Call, _: Findings) -> _Case:
     return "dynamic_point_to_voxel_backward", inputs, outputs, parameters
 
 
+def _padded(values: Tensor, rows: int) -> Tensor:
+    """Returns rows of values, and zeros past them."""
+    return torch.cat((values, values.new_zeros(rows - len(values), *values.shape[1:])))
+
+
+def _scatter(call: Call, _: Findings) -> _Case:
+    given, found, expected = call.given, call.found, call.expected
+    voxels = len(found["voxel_feats"])
+    rows = max(voxels, len(expected["voxel_feats"]))
+    outputs = {name: _padded(found[name], rows) for name in ("voxel_feats", "voxel_coors")}
+    outputs["point2voxel_map"] = found["point2voxel_map"]
+    outputs["voxel_points_count"] = _padded(found["voxel_points_count"], rows)
+    outputs["voxel_num"] = torch.tensor([voxels])
+    parameters = {"reduce_type": f"REDUCE_MODE_{given['reduce_type'].upper()}"}
+    inputs = {name: given[name] for name in ("feats", "coors")}
+    return "dynamic_point_to_voxel_forward", inputs, outputs, parameters
+
+
+def _suppression(
+    operator: str,
+    inputs: _Names,
+    outputs: Sequence[str],
+    parameters: Callable[[Call], dict],
+    found: Callable[[Call], Sequence[Tensor]] = lambda call: [call.found["kept"]],
+) -> Callable[[Call, Findings], _Case]:
+    """Of outputs with a row for each box, zeros past the ones that are found; last, their number.
+
+    found: returns those rows, the last of which are as many as the number states.
+    """
+
+    def make(call: Call, _: Findings) -> _Case:
+        operands, values = {name: call.given[of] for name, of in inputs.items()}, found(call)
+        boxes = len(next(iter(operands.values())))
+        tensors = [*(_padded(each, boxes) for each in values), torch.tensor([len(values[-1])])]
+        return operator, operands, dict(zip(outputs, tensors)), parameters(call)
+
+    return make
+
+
+def _inside(call: Call, _: Findings) -> _Case:
+    inputs = {"boxes": call.given["boxes_tensor"][None], "points": call.given["pts_tensor"][None]}
+    outputs = {"is_inside": call.found["pts_indices_tensor"].t()[None]}
+    return "points_in_boxes_all", inputs, outputs, {}
+
+
+def _kept_of_sorted(call: Call) -> Sequence[Tensor]:
+    return [call.found["keep"][: max(int(call.found["num_out"]), 0)]]
+
+
+def _threshold_of(name: str) -> Callable[[Call], dict]:
+    return lambda call: {"iou_threshold": float(call.given[name])}
+
+
+def _nms(call: Call) -> dict[str, Any]:
+    given = call.given
+    return {
+        "max_output_boxes": len(given["boxes"]),
+        "iou_threshold": float(given["iou_threshold"]),
+        "confidence_threshold": math.nan,  # drops no box
+        "offset": int(given["offset"]),
+    }
+
+
+def _soft_nms(call: Call) -> dict[str, Any]:
+    given = call.given
+    reals = {name: float(given[name]) for name in ("iou_threshold", "sigma", "min_score")}
+    return {**reals, "method": int(given["method"]), "offset": int(given["offset"])}
+
+
+def _groups(call: Call) -> Sequence[Tensor]:
+    groups = [list(map(int, group)) for group in call.found["groups"]]
+    members = torch.tensor([box for group in groups for box in group], dtype=torch.int32)
+    return [members, torch.tensor([len(group) for group in groups], dtype=torch.int32)]
+
+
 def _box_ious(call: Call, findings: Findings) -> _Case:
     make = _simple("box_iou_rotated", {"bbox1": "boxes1", "bbox2": "boxes2"}, {"ious": "ious"})
     operator, inputs, outputs, _ = make(call, findings)
@@ -194,7 +271,7 @@ _Convolution = tuple[Tensor, tuple[Tensor, str], Tensor, Tensor]
 def _mmcv_convolution(call: Call) -> _Convolution:
     given, features = call.given, call.given["features"]
     pairs = given["indicePairs"]
-    pairs = _rulebooks.directed_pairs(pairs, bool(given["_inverse"]), len(features))
+    pairs = directed_pairs(pairs, bool(given["_inverse"]), len(features))
     filters = _functions._filters(given["filters"], pairs)
     return features, (filters, "ARRAY"), pairs, given["indiceNum"]
 
@@ -213,19 +290,21 @@ def _implicit_convolution(call: Call) -> _Convolution:
     from mluop_omp.spconv import _convolutions
 
     features = call.given["features"]
-    pairs, num = by_output(call.given["pair_fwd"], len(features))
-    pairs = _rulebooks.directed_pairs(pairs, False, len(features))
-    return features, (_convolutions._filters(call.given["filters"]), "NDHWC"), pairs, num
+    filters = _convolutions._filters(call.given["filters"])
+    pairs = directed_by_output(call.given["pair_fwd"], len(features))
+    return features, (filters, "NDHWC"), *pairs
 
 
 def _convolution(parts: Callable[[Call], _Convolution]) -> Callable[[Call, Findings], _Case]:
     def make(call: Call, _: Findings) -> _Case:
         activation = call.given.get("act_type")
         has_activation = activation is not None and activation.name != "None_"
-        if call.given.get("bias") is not None or has_activation:
-            raise ValueError("the call adds a bias or applies an activation")
+        if has_activation:
+            raise ValueError("the call applies an activation")
         features, filters, pairs, num = parts(call)
-        output = call.found["output"]
+        output, bias = call.found["output"], call.given.get("bias")
+        if bias is not None:  # The operator has none.
+            output = (output.double() - bias.double()).to(output.dtype)
         inputs = {"features": features, "filters": filters, "indice_pairs": pairs}
         parameters = {"num_active_out": len(output), **_numbers_of_pairs(num)}
         return "indice_convolution_forward", inputs, {"features_out": output}, parameters
@@ -259,6 +338,14 @@ def _numbers_of_pairs(num: Tensor) -> dict[str, Any]:
     return {"inverse": 0, "sub_m": 0, "indice_num": num.tolist()}
 
 
+def _backward(call: Call, findings: Findings) -> _Case:
+    """indice_conv_backward of mmcv and of spconv have one name."""
+    if call.rule.layout == "KRSC":
+        return _gradient(_native_convolution, "out_bp")(call, findings)
+    return _gradient(_mmcv_convolution, "outGrad")(call, findings)
+
+
+_KEPT = ("output", "result_num")
 _OVERLAP = {"boxes_a": "boxes_a", "boxes_b": "boxes_b"}
 _GATHER = _simple(
     "gather_points_forward",
@@ -277,6 +364,7 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     ),
     "box_iou_rotated": _box_ious,
     "dynamic_point_to_voxel_backward": _scatter_backward,
+    "dynamic_point_to_voxel_forward": _scatter,
     "fused_indice_conv_forward": _convolution(_mmcv_convolution),
     "furthest_point_sampling_forward": _simple(
         "furthest_point_sample", {"points": "points_tensor"}, {"idx": "idx_tensor"}
@@ -288,31 +376,73 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     "gather_points_forward": _GATHER,
     "group_points_backward": _gather_backward,
     "group_points_forward": _GATHER,
+    "get_indice_pairs": of_pairs,
+    "get_indice_pairs_2d_forward": of_pairs,
+    "get_indice_pairs_3d_forward": of_pairs,
+    "get_indice_pairs_implicit_gemm": of_pairs,
     "hard_voxelize_forward": _voxelization,
     "implicit_gemm": _convolution(_implicit_convolution),
     "implicit_gemm_backward": _gradient(_implicit_convolution, "out_bp"),
     "indice_conv": _convolution(_native_convolution),
+    "indice_conv_backward": _backward,
     "indice_conv_forward": _convolution(_mmcv_convolution),
     "iou3d_boxes_overlap_bev_forward": _simple(
         "boxes_overlap_bev", _OVERLAP, {"overlaps": "ans_iou"}
     ),
-    "knn_forward": _knn,
-    "masked_col2im_forward": _image(
-        _simple("masked_col2im_forward", {"col": "col", **_MASKS}, {"im": "im"})
+    "iou3d_nms3d_forward": _suppression(
+        "nms",
+        {"boxes": "boxes"},
+        ("output", "output_size"),
+        _threshold_of("nms_overlap_thresh"),
+        _kept_of_sorted,
     ),
-    "masked_im2col_forward": _image(
-        _simple(
-            "masked_im2col_forward",
-            {"feature": "im", **_MASKS},
-            {"data_col": "col"},
-            _numbers(("kernel_h", "kernel_w", "pad_h", "pad_w")),
-        )
+    "iou3d_nms3d_normal_forward": _suppression(
+        "nms3d_normal",
+        {"boxes": "boxes"},
+        _KEPT,
+        _threshold_of("nms_overlap_thresh"),
+        _kept_of_sorted,
+    ),
+    "knn_forward": _knn,
+    "masked_col2im_forward": _simple(
+        "masked_col2im_forward", {"col": "col", **_MASKS}, {"im": "im"}, image="im"
+    ),
+    "masked_im2col_forward": _simple(
+        "masked_im2col_forward",
+        {"feature": "im", **_MASKS},
+        {"data_col": "col"},
+        _numbers("kernel_h", "kernel_w", "pad_h", "pad_w"),
+        "feature",
+    ),
+    "nms": _suppression(
+        "nms", {"boxes": "boxes", "confidence": "scores"}, ("output", "output_size"), _nms
+    ),
+    "nms_match": _suppression(
+        "nms_match",
+        {"dets": "dets"},
+        ("members", "group_sizes", "group_num"),
+        _threshold_of("iou_threshold"),
+        _groups,
+    ),
+    "nms_rotated": _suppression(
+        "nms_rotated",
+        {"boxes": "dets", "scores": "scores"},
+        _KEPT,
+        _threshold_of("iou_threshold"),
     ),
     "points_in_boxes_all_forward": _simple(
         "points_in_boxes_all", _POINTS_IN_BOXES, {"is_inside": "box_idx_of_points_tensor"}
     ),
+    "points_in_boxes_cpu_forward": _inside,
     "points_in_boxes_part_forward": _simple(
         "points_in_boxes_part", _POINTS_IN_BOXES, {"indices": "box_idx_of_points_tensor"}
+    ),
+    "softnms": _suppression(
+        "soft_nms",
+        {"boxes": "boxes", "scores": "scores"},
+        ("dets", "inds", "result_num"),
+        _soft_nms,
+        lambda call: [call.found["dets"], call.found["inds"]],
     ),
     "three_interpolate_backward": _simple(
         "three_interpolate_backward",
@@ -330,13 +460,3 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
         {"dist2": "dist2_tensor", "idx": "idx_tensor"},
     ),
 }
-
-
-def _backward(call: Call, findings: Findings) -> _Case:
-    """indice_conv_backward of mmcv and of spconv have one name."""
-    if call.rule.layout == "KRSC":
-        return _gradient(_native_convolution, "out_bp")(call, findings)
-    return _gradient(_mmcv_convolution, "outGrad")(call, findings)
-
-
-_CASES["indice_conv_backward"] = _backward

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import fnmatch
 import importlib
 import os
 import sys
 import threading
 import weakref
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
@@ -22,7 +23,7 @@ from mluop_omp.checking._report import CheckedCall, CheckFailure
 from mluop_omp.checking._rulebooks import SitesOfPairs
 from mluop_omp.checking._rules import mmcv_rules, spconv_rules
 from mluop_omp.checking._shadows import Function, Shadows
-from mluop_omp.comparison._criteria import check_tolerance
+from mluop_omp.comparison._criteria import check_integer, check_tolerance
 
 # In each thread, whether this library computes: its calls are not checked.
 _local = threading.local()
@@ -40,21 +41,25 @@ class Check:
     def __init__(
         self,
         model: torch.nn.Module | None,
-        operators: tuple[str, ...] | None,
+        operators: str | Iterable[str] | None,
         calls: int | Container[int] | None,
         raise_on_failure: bool,
-        cases: str | None,
+        cases: str | os.PathLike[str] | None,
         rtol: float | None,
         atol: float | None,
     ) -> None:
         if model is not None and not isinstance(model, torch.nn.Module):
             raise TypeError(f"model is of type {type(model).__name__}, expected torch.nn.Module")
-        if isinstance(calls, int) and calls < 0:
-            raise ValueError(f"calls is {calls}, expected at least 0")
+        if operators is not None and not isinstance(operators, Iterable):
+            raise TypeError(f"operators is of type {type(operators).__name__}, expected names")
+        if calls is not None and (isinstance(calls, str) or not isinstance(calls, Container)):
+            calls = check_integer("calls", calls, 0, sys.maxsize)
         self.calls: list[CheckedCall] = []
         self.copied_bytes = self.own_calls = 0
-        self._operators, self._selected = operators, calls
-        self._raise, self._cases = raise_on_failure, cases
+        names = (operators,) if isinstance(operators, str) else operators
+        self._operators = None if names is None else tuple(names)
+        self._selected, self._raise = calls, raise_on_failure
+        self._cases = None if cases is None else os.fspath(cases)
         self._rtol, self._atol = check_tolerance("rtol", rtol), check_tolerance("atol", atol)
         self._modules = _places.ModulePath(model)
         self._shadows = Shadows()
@@ -206,6 +211,8 @@ class Check:
         with self._lock:
             is_first = call.site not in self._failed_sites
             self._failed_sites.add(call.site)
+        if not is_first:  # Of each site, the tensors of one failure remain in memory, for `html`.
+            call.differences = copy.deepcopy(call.differences)
         if self._cases is not None and is_first:
             try:
                 call.case = _cases.write(self._cases, call.number, on_cpu, findings)
@@ -236,10 +243,12 @@ def _reason(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _working() -> Iterator[None]:
-    """Computes on the CPU, as outside of the network: without gradients and autocast."""
+    """Computes on the CPU, as outside of the network: without gradients, autocast and the device
+    of torch.set_default_device.
+    """
     _local.working = True
     try:
-        with torch.no_grad(), torch.autocast("cpu", enabled=False):
+        with torch.device("cpu"), torch.no_grad(), torch.autocast("cpu", enabled=False):
             yield
     finally:
         _local.working = False

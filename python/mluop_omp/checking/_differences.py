@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Callable, Union
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from mluop_omp.checking._calls import LOWER_PRECISION, Call, Difference, Findings
+from mluop_omp._numbers import right_elements, tolerated
+from mluop_omp.checking._calls import Call, Difference, Findings
 from mluop_omp.checking._filters import reproducing_filters
 from mluop_omp.comparison import compare
+from mluop_omp.comparison._values import convert
+from mluop_omp.torch._arrays import LOWER_PRECISION
 
+Tolerance = Union[Tensor, np.ndarray, float]
 # The rounding of a product of numbers of 11 bits: half, and the TF32 of tensor cores.
 _HALF_ROUNDING = 2.0**-11
 
 
-def rounded(values: Tensor, dtype: torch.dtype) -> Tensor:
-    """Returns values as a device rounds them to its type, in the larger of both types."""
-    return values.to(dtype).to(torch.promote_types(values.dtype, dtype))
-
-
 def difference(
-    found: Any,
-    expected: Any,
-    tolerance: Tensor | float = 0.0,
-    axes: Sequence[str] | None = None,
+    found: Any, expected: Any, tolerance: Tolerance = 0.0, axes: Sequence[str] | None = None
 ) -> Difference | None:
     """Returns how values differ, None if no error exceeds the tolerance.
 
@@ -35,7 +32,7 @@ def difference(
     if not isinstance(found, Tensor) or not isinstance(expected, Tensor):
         return None if found == expected else compare(found, expected)
     if found.shape != expected.shape:
-        return f"has shape {list(found.shape)}, expected {list(expected.shape)}"
+        return other_shape(found, expected)
     if found.is_floating_point() != expected.is_floating_point():
         return f"has dtype {found.dtype}, expected {expected.dtype}"
     if not found.is_floating_point():
@@ -48,40 +45,55 @@ def difference(
     return compare(found, merged, rtol=0, atol=0, axes=axes)
 
 
-def wrong_elements(found: Tensor, expected: Tensor, tolerance: Tensor | float) -> Tensor:
-    actual, right = found.double(), expected.to(found.dtype).double()
-    equal = (actual == right) | (actual.isnan() & right.isnan())
-    # NaN and infinite errors are not within.
-    return ~(equal | ((actual - expected.double()).abs() <= tolerance))
+def other_shape(found: Tensor, expected: Tensor) -> str | None:
+    if found.shape == expected.shape:
+        return None
+    return f"has shape {list(found.shape)}, expected {list(expected.shape)}"
 
 
-def tolerance_of(call: Call, expected: Tensor, default: Tensor | float) -> Tensor | float:
+def wrong_elements(found: Tensor, expected: Tensor, tolerance: Tolerance) -> Tensor:
+    """Returns which elements are neither the expected ones, rounded, nor within the tolerance."""
+    e, b, rounded = map(_numbers, (found, expected, expected.to(found.dtype)))
+    right = right_elements(e, rounded) | right_elements(e, b, np.asarray(tolerance))
+    return torch.as_tensor(~right)
+
+
+def tolerance_of(call: Call, expected: Tensor, default: Tolerance) -> Tolerance:
     if call.rtol is None and call.atol is None:
         return default
-    return (call.atol or 0) + (call.rtol or 0) * expected.double().abs()
+    return tolerated(_numbers(expected), call.rtol or 0, call.atol or 0)
 
 
-def exact(call: Call) -> Findings:
+def _numbers(tensor: Tensor) -> np.ndarray:
+    return convert(tensor).numbers()
+
+
+def _judge(call: Call, default: Callable[[str], Tolerance]) -> Findings:
+    """Judges floating-point outputs by the tolerance of the user or a default, others exactly."""
     findings = Findings()
     for name, found in call.found.items():
-        findings.add(name, difference(found, call.expected[name], 0.0, call.rule.axes.get(name)))
+        expected, tolerance = call.expected[name], 0.0
+        if _is_pair(found, expected):
+            tolerance = tolerance_of(call, expected, default(name))
+        findings.add(name, difference(found, expected, tolerance, call.rule.axes.get(name)))
     return findings
 
 
-def near(rtol: float, atol: float) -> Any:
-    """Judges floating-point outputs by fixed tolerances, others exactly."""
+def _is_pair(found: Any, expected: Any) -> bool:
+    """Whether both are floating-point numbers of one shape."""
+    both = (found, expected)
+    are_floating = all(isinstance(each, Tensor) and each.is_floating_point() for each in both)
+    return are_floating and found.shape == expected.shape
 
-    def judge(call: Call) -> Findings:
-        findings = Findings()
-        for name, found in call.found.items():
-            expected, tolerance = call.expected[name], 0.0
-            if isinstance(expected, Tensor) and expected.is_floating_point():
-                default = atol + rtol * expected.double().abs()
-                tolerance = tolerance_of(call, expected, default)
-            findings.add(name, difference(found, expected, tolerance, call.rule.axes.get(name)))
-        return findings
 
-    return judge
+def near(rtol: float, atol: float) -> Callable[[Call], Findings]:
+    """Judges by fixed tolerances."""
+    return lambda call: _judge(
+        call, lambda name: tolerated(_numbers(call.expected[name]), rtol, atol)
+    )
+
+
+exact = near(0, 0)
 
 
 def sums(call: Call) -> Findings:
@@ -90,21 +102,22 @@ def sums(call: Call) -> Findings:
     The error of a sum of n terms is within max(8, 4 sqrt(n)) roundings of the sum of their absolute
     values, as it is in float32, or float64, in any order; then the result is rounded to its type.
     """
-    findings, magnitudes = Findings(), None
-    errors: list[Tensor] = []
-    for name, found in call.found.items():
-        expected, tolerance = call.expected[name], 0.0
-        is_sum = isinstance(found, Tensor) and found.is_floating_point()
-        if is_sum and isinstance(expected, Tensor) and found.shape == expected.shape:
-            magnitudes = magnitudes or call.compute(absolute=True)
-            bound = sum_tolerance(found, expected, magnitudes[name], call.rule.terms(call))
-            tolerance = tolerance_of(call, expected, bound)
-            # Of a magnitude of 0, all terms are.
-            error = (found.double() - expected.double()).abs() / magnitudes[name].double()
-            errors.append(error.nan_to_num(0, math.inf))
-        findings.add(name, difference(found, expected, tolerance, call.rule.axes.get(name)))
+    magnitudes: dict[str, Any] = {}
+
+    def bound(name: str) -> Tensor:
+        magnitudes.update(magnitudes or call.compute(absolute=True))
+        values = call.found[name], call.expected[name], magnitudes[name]
+        return sum_tolerance(*values, call.rule.terms(call))
+
+    findings = _judge(call, bound)
     if not findings.differences:
         return findings
+    errors: list[Tensor] = []
+    for name, found in call.found.items():
+        if _is_pair(found, call.expected[name]):
+            error = (found.double() - call.expected[name].double()).abs()
+            # Of a magnitude of 0, all terms are.
+            errors.append((error / magnitudes[name].double()).nan_to_num(0, math.inf))
     if call.rule.layout:
         findings.notes += reproducing_filters(call, _reproduces)
     largest = max((float(error.max()) for error in errors if error.numel()), default=math.inf)

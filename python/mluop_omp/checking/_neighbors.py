@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp.checking._calls import Call, Findings
-from mluop_omp.checking._differences import difference, tolerance_of
+from mluop_omp.checking._differences import difference, other_shape, tolerance_of
 from mluop_omp.mmcv._points import _rows_of_three
 
 # Roundings of a squared distance: of two differences, products and sums each.
@@ -40,14 +40,14 @@ def _take(points: Tensor, idx: Tensor) -> Tensor:
     return points.gather(1, flat).view(*idx.shape, 3)
 
 
-def _invalid(name: str, idx: Tensor, expected: Tensor, count: int) -> str | None:
-    if idx.shape != expected.shape:
-        return f"has shape {list(idx.shape)}, expected {list(expected.shape)}"
-    outside = ((idx < 0) | (idx >= count)).nonzero()
-    if len(outside):
+def _is_settled(findings: Findings, name: str, idx: Tensor, right: Tensor, count: int) -> bool:
+    """Adds what is not valid; returns whether there is nothing to judge."""
+    invalid, outside = other_shape(idx, right), ((idx < 0) | (idx >= count)).nonzero()
+    if invalid is None and len(outside):
         first = tuple(outside[0].tolist())
-        return f"{name}{list(first)} is {int(idx[first])}, expected 0 to {count - 1}"
-    return None
+        invalid = f"idx{list(first)} is {int(idx[first])}, expected 0 to {count - 1}"
+    findings.add(name, invalid)
+    return invalid is not None or torch.equal(idx.long(), right.long())
 
 
 def nearest(centers: str, points: str, idx: str, dist2: str) -> Callable[[Call], Findings]:
@@ -60,9 +60,7 @@ def nearest(centers: str, points: str, idx: str, dist2: str) -> Callable[[Call],
         tolerance = tolerance_of(call, distances, _eps(found_dist) * distances)
         findings.add(dist2, difference(found_dist, expected[dist2], tolerance))
         cloud, queries = _points(call.given[points]), _points(call.given[centers]).unsqueeze(2)
-        invalid = _invalid(idx, found_idx, right_idx, cloud.shape[1])
-        if invalid or torch.equal(found_idx.long(), right_idx.long()):
-            findings.add(idx, invalid)
+        if _is_settled(findings, idx, found_idx, right_idx, cloud.shape[1]):
             return findings
         wrong = found_idx.long() != right_idx.long()
         found, right = (_squares(queries, _take(cloud, each)) for each in (found_idx, right_idx))
@@ -95,27 +93,30 @@ def ball(call: Call) -> Findings:
     findings = Findings()
     found, right = call.found["idx_tensor"], call.expected["idx_tensor"]
     cloud, centers = _points(call.given["xyz_tensor"]), _points(call.given["new_xyz_tensor"])
-    invalid = _invalid("idx", found, right, cloud.shape[1])
-    if invalid or torch.equal(found.long(), right.long()):
-        findings.add("idx_tensor", invalid)
+    if _is_settled(findings, "idx_tensor", found, right, cloud.shape[1]):
         return findings
     batch, row = (found != right).any(-1).nonzero(as_tuple=True)
-    merged, bounds = found.clone(), []
-    for name in ("min_radius", "max_radius"):
-        bounds.append(float(call.given[name]) ** 2)
+    merged = found.clone()
+    low, high = (float(call.given[name]) ** 2 for name in ("min_radius", "max_radius"))
     eps, same_sets, chunk = _eps(call.given["xyz_tensor"]), True, 4096
     for begin in range(0, len(batch), chunk):
         b, m = batch[begin : begin + chunk], row[begin : begin + chunk]
         pair = found[b, m], right[b, m]
-        excused = torch.zeros(len(b), dtype=torch.bool)
+        explained, at_any_bound = (torch.full((len(b),), value) for value in (True, False))
         for one, other in (pair, pair[::-1]):
             missing = ~(one.unsqueeze(2) == other.unsqueeze(1)).any(2)
             same_sets = same_sets and not bool(missing.any())
             squares = _squares(centers[b, m].unsqueeze(1), cloud[b.unsqueeze(1), one.long()])
-            at_bound = torch.zeros_like(missing)
-            for bound in bounds:
-                at_bound |= (squares - bound).abs() <= eps * bound
-            excused |= (missing & at_bound).any(1)
+            is_inside = ((squares >= low) & (squares < high)) | (squares == 0)
+            at_bound = (squares != 0) & (
+                ((squares - low).abs() <= eps * low) | ((squares - high).abs() <= eps * high)
+            )
+            # Points at a bound displace the last ones. A ball without points is all 0.
+            is_displaced = is_inside & (one > other.max(1, keepdim=True).values)
+            is_empty = ((one == 0) & ~is_inside).all(1, keepdim=True)
+            explained &= (~missing | at_bound | is_displaced | is_empty).all(1)
+            at_any_bound |= (missing & at_bound).any(1)
+        excused = explained & at_any_bound
         findings.rounding += int(excused.sum())
         merged[b[~excused], m[~excused]] = pair[1][~excused].to(merged.dtype)
     axes = call.rule.axes.get("idx_tensor")
@@ -135,9 +136,7 @@ def samples(with_distances: bool) -> Callable[[Call], Findings]:
         findings, name = Findings(), "idx_tensor"
         found, right = call.found[name], call.expected[name]
         cloud = call.given["points_tensor"]
-        invalid = _invalid("idx", found, right, cloud.shape[1])
-        if invalid or torch.equal(found.long(), right.long()):
-            findings.add(name, invalid)
+        if _is_settled(findings, name, found, right, cloud.shape[1]):
             return findings
         cloud = cloud.float() if with_distances else _points(cloud)
         merged = found.clone()

@@ -11,8 +11,10 @@ from typing import Any
 import torch
 from torch.nn.modules import module as torch_modules
 
+from mluop_omp._text import module_label
+
 # Packages whose frames are not the caller.
-_LIBRARIES = frozenset(("mluop_omp", "mmcv", "spconv", "torch"))
+_LIBRARIES = frozenset(("mluop_omp", "mmcv", "mmengine", "spconv", "torch"))
 
 
 def _frames() -> Any:
@@ -82,7 +84,7 @@ class ModulePath:
         for module in reversed(stack):
             name = self._names.get(id(module))
             if name is not None:
-                return f"{name} ({type(module).__name__})" if name else type(module).__name__
+                return module_label(name, type(module).__name__)
         return "/".join(type(module).__name__ for module in stack)
 
     def _stack(self) -> list[torch.nn.Module]:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mluop_omp._text import counted, labeled, table
 from mluop_omp.comparison import Comparison
 
 # Verdicts.
@@ -50,8 +51,7 @@ class CheckedCall:
         lines = [f"{self.operator}, call {self.number}{place}: {self.verdict}"]
         lines += [f"  {', '.join(tensors)}", *(f"  {note}" for note in self.notes)]
         for name, difference in self.differences.items():
-            first, *others = str(difference).splitlines()
-            lines += [f"  {name}: {first}", *(f"  {line}" for line in others)]
+            lines += labeled(f"  {name}", difference)
         if self.case:
             lines.append(f"  case: {self.case}")
         return "\n".join(lines)
@@ -76,7 +76,7 @@ def text_of(calls: Sequence[CheckedCall], copied_bytes: int, own: int) -> str:
     failures = [call for call in calls if call.verdict == DIFFERS]
     lines = [_verdict(calls, failures), f"copied to the CPU: {_size(copied_bytes)}"]
     if own:
-        lines.append(f"computed by mluop_omp itself, not checked: {_calls(own)}")
+        lines.append(f"computed by mluop_omp itself, not checked: {counted(own, 'call')}")
     if sites:
         lines += ["", *_table(sites.values())]
     for of_site in sites.values():
@@ -88,16 +88,17 @@ def text_of(calls: Sequence[CheckedCall], copied_bytes: int, own: int) -> str:
 
 
 def _verdict(calls: Sequence[CheckedCall], failures: Sequence[CheckedCall]) -> str:
+    count = counted(len(calls), "call")
     if failures:
         first = failures[0]
         place = f" in {first.module}" if first.module else ""
-        return f"differ: {len(failures)} of {_calls(len(calls))}, first {first.operator}{place}"
+        return f"differ: {len(failures)} of {count}, first {first.operator}{place}"
     unchecked = sum(call.verdict == UNCHECKED for call in calls)
     if not calls:
-        return "equal: no operator was called"
+        return "nothing was checked: no operator was called"
     if unchecked == len(calls):
-        return f"equal: none of {_calls(len(calls))} was checked"
-    return f"equal: {_calls(len(calls))}" + f", {unchecked} not checked" * bool(unchecked)
+        return f"nothing was checked: none of {count}"
+    return f"equal: {count}" + f", {unchecked} not checked" * bool(unchecked)
 
 
 def _table(sites: Iterable[list[CheckedCall]]) -> list[str]:
@@ -112,16 +113,7 @@ def _table(sites: Iterable[list[CheckedCall]]) -> list[str]:
         shapes = ("x".join(map(str, shape)) for _, shape in shown.tensors.values())
         place = (shown.operator, shown.module, shown.caller)
         rows.append((str(len(calls)), verdict, *place, ", ".join(shapes)))
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = []
-    for row in rows:
-        cells = [row[0].rjust(widths[0]), *map(str.ljust, row[1:], widths[1:])]
-        lines.append("  ".join(cells).rstrip())
-    return lines
-
-
-def _calls(count: int) -> str:
-    return f"{count} call" if count == 1 else f"{count} calls"
+    return table(rows, "><<<<<")
 
 
 def _size(count: int) -> str:

@@ -10,9 +10,11 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
+from mluop_omp._text import listed
 from mluop_omp.checking._calls import Call, Difference, Findings
 from mluop_omp.checking._differences import difference
 from mluop_omp.comparison import Comparison, SparseSites, compare
+from mluop_omp.torch._rulebooks import directed_pairs
 
 # Of arguments and results: input sites; output sites, pairs [K, 2, L], their numbers; the kernel.
 Parts = Callable[[Call, dict[str, Any]], tuple[Tensor, Tensor, Tensor, Tensor, Sequence[int]]]
@@ -102,10 +104,9 @@ class _Codes:
         ]
         extra, missing = counts[0] > counts[1], counts[1] > counts[0]
         offsets = (codes[extra | missing] // self._sites**2).unique().tolist()
-        names = ", ".join(map(str, offsets[:8])) + ", ..." * (len(offsets) > 8)
         return (
             f"differ: {int(missing.sum())} of {len(right)} pairs are missing, {int(extra.sum())} "
-            f"are additional; offsets {names}"
+            f"are additional; offsets {listed(offsets)}"
         )
 
 
@@ -167,3 +168,9 @@ def by_output(pair_fwd: Tensor, rows: int) -> tuple[Tensor, Tensor]:
     result[k, 0, place] = pair_fwd[valid].int()
     result[k, 1, place] = outputs.int()
     return result, num.int()
+
+
+def directed_by_output(pair_fwd: Tensor, rows: int) -> tuple[Tensor, Tensor]:
+    """Returns the same as the convolution of this package takes them."""
+    pairs, num = by_output(pair_fwd, rows)
+    return directed_pairs(pairs, False, rows), num

@@ -66,16 +66,22 @@ def _terms_of_gradients(call: Call) -> int:
     return max(_terms_of_convolution(call), len(call.given["features"]))
 
 
+_GRADIENTS: dict[str, Any] = {
+    "results": ("grad_features", "grad_filters"),
+    "terms": _terms_of_gradients,
+}
+
+
 def mmcv_rules() -> list[Rule]:
     """The functions of mmcv._ext."""
     ball = {"idx_tensor": ("batch", "center", "sample")}
     nearest = neighbors.nearest
-    convolution = {"judge": sums, "widened": True, "layout": "mmcv", "axes": _ROWS}
-    convolution["pairs"] = "indicePairs"
+    convolution = {"layout": "mmcv", "axes": _ROWS, "pairs": "indicePairs"}
+    uses = {"axes": _OF_FEATURES, "terms": _most_uses}
     points, voxels, of_boxes = mmcv_points, mmcv_functions, mmcv_boxes
+    kept = boxes.kept("iou_threshold", scores="scores")
     kept3d = boxes.kept("nms_overlap_thresh", count="num_out")
-    gradients = ("grad_features", "grad_filters")
-    rules = [
+    return [
         _rule(points.ball_query_forward, neighbors.ball, "idx_tensor", axes=ball),
         _rule(
             points.furthest_point_sampling_forward,
@@ -104,38 +110,11 @@ def mmcv_rules() -> list[Rule]:
             axes=_NEIGHBORS,
         ),
         _rule(points.gather_points_forward, exact, "out_tensor", axes=_OF_POINTS),
-        _rule(
-            points.group_points_forward,
-            exact,
-            "out_tensor",
-            name="group_points_forward",
-        ),
-        _rule(
-            points.three_interpolate_forward,
-            sums,
-            "out_tensor",
-            axes=_OF_POINTS,
-            widened=True,
-            terms=lambda _: 3,
-        ),
-        _rule(
-            points.three_interpolate_backward,
-            sums,
-            "grad_points_tensor",
-            axes=_OF_FEATURES,
-            widened=True,
-            terms=_most_uses,
-        ),
+        _rule(points.group_points_forward, exact, "out_tensor", name="group_points_forward"),
+        _sum(points.three_interpolate_forward, "out_tensor", axes=_OF_POINTS, terms=lambda _: 3),
+        _sum(points.three_interpolate_backward, "grad_points_tensor", **uses),
         *(
-            _rule(
-                points.gather_points_backward,
-                sums,
-                "grad_points_tensor",
-                axes=_OF_FEATURES,
-                widened=True,
-                terms=_most_uses,
-                name=name,
-            )
+            _sum(points.gather_points_backward, "grad_points_tensor", name=name, **uses)
             for name in ("gather_points_backward", "group_points_backward")
         ),
         _rule(voxels.masked_im2col_forward, exact, "col"),
@@ -144,18 +123,11 @@ def mmcv_rules() -> list[Rule]:
             voxels.dynamic_point_to_voxel_forward,
             _scatter,
             results=("voxel_feats", "voxel_coors", "point2voxel_map", "voxel_points_count"),
-            many=True,
             axes=_ROWS,
             widened=True,
             terms=_most_points,
         ),
-        _rule(
-            voxels.dynamic_point_to_voxel_backward,
-            sums,
-            "grad_feats",
-            axes=_ROWS,
-            widened=True,
-        ),
+        _sum(voxels.dynamic_point_to_voxel_backward, "grad_feats", axes=_ROWS),
         _rule(
             voxels.hard_voxelize_forward,
             boxes.voxels,
@@ -171,7 +143,6 @@ def mmcv_rules() -> list[Rule]:
                 voxels._get_indice_pairs,
                 rulebooks.pairs(_pairs_of_mmcv),
                 results=("out_indices", "indice_pairs", "indice_num"),
-                many=True,
                 pairs="indice_pairs",
                 sites="out_indices",
                 name=f"get_indice_pairs_{axes}d_forward",
@@ -179,29 +150,15 @@ def mmcv_rules() -> list[Rule]:
             for axes in (2, 3, 4)
         ),
         *(
-            _rule(function, results=("output",), terms=_terms_of_convolution, **convolution)
+            _sum(function, results="output", terms=_terms_of_convolution, **convolution)
             for function in (voxels.indice_conv_forward, voxels.fused_indice_conv_forward)
         ),
-        _rule(
-            voxels.indice_conv_backward,
-            results=gradients,
-            many=True,
-            terms=_terms_of_gradients,
-            **convolution,
-        ),
+        _sum(voxels.indice_conv_backward, **_GRADIENTS, **convolution),
         _rule(of_boxes.box_iou_rotated, near(1e-4, 1e-4), "ious"),
-        _rule(
-            of_boxes.nms,
-            boxes.kept("iou_threshold", scores="scores"),
-            results=("kept",),
-        ),
-        _rule(
-            of_boxes.nms_rotated,
-            boxes.kept("iou_threshold", scores="scores"),
-            results=("kept",),
-        ),
-        _rule(of_boxes.nms_match, exact, results=("groups",)),
-        _rule(of_boxes.softnms, _soft_nms, "dets", results=("inds",)),
+        _rule(of_boxes.nms, kept, results="kept"),
+        _rule(of_boxes.nms_rotated, kept, results="kept"),
+        _rule(of_boxes.nms_match, exact, results="groups"),
+        _rule(of_boxes.softnms, _soft_nms, "dets", results="inds"),
         _rule(of_boxes.iou3d_nms3d_forward, kept3d, "keep", "num_out"),
         _rule(of_boxes.iou3d_nms3d_normal_forward, kept3d, "keep", "num_out"),
         _rule(of_boxes.iou3d_boxes_overlap_bev_forward, near(1e-4, 1e-3), "ans_iou"),
@@ -224,11 +181,14 @@ def mmcv_rules() -> list[Rule]:
             axes={"pts_indices_tensor": ("box", "point")},
         ),
     ]
-    return rules
 
 
 def _rule(function: Any, judge: Any, *outputs: str, name: str = "", **others: Any) -> Rule:
     return Rule(name or function.__name__, function, judge, outputs, **others)
+
+
+def _sum(function: Any, *outputs: str, **others: Any) -> Rule:
+    return _rule(function, sums, *outputs, widened=True, **others)
 
 
 def _soft_nms(call: Call) -> Any:
@@ -288,16 +248,15 @@ def spconv_rules() -> list[Rule]:
         pairs = rulebooks.by_output(values["pair_fwd"], len(indices))
         return (indices, values["sites"], *pairs, call.given["ksize"])
 
-    convolution = {"judge": sums, "widened": True, "layout": "KRSC", "axes": _ROWS}
-    gradients = {"results": ("grad_features", "grad_filters"), "many": True}
-    gradients |= {"terms": _terms_of_gradients, **convolution}
-    linear = {"act_type": None}
+    shared = {"layout": "KRSC", "axes": _ROWS}
+    convolution = {"terms": _terms_of_convolution, "linear": {"act_type": None}, **shared}
+    gradients = {**_GRADIENTS, **shared}
+    pooled = {"terms": _terms_of_pool, "axes": _ROWS}
     return [
         _rule(
             native_pairs,
             rulebooks.pairs(native_parts),
             results=("sites", "pairs", "num"),
-            many=True,
             pairs="pairs",
             sites="sites",
         ),
@@ -305,56 +264,18 @@ def spconv_rules() -> list[Rule]:
             get_indice_pairs_implicit_gemm,
             rulebooks.pairs(implicit_parts),
             results=("sites", "num", "pair_fwd"),
-            many=True,
             pairs="pair_fwd",
             sites="sites",
         ),
-        _rule(
-            _convolutions.indice_conv,
-            results=("output",),
-            terms=_terms_of_convolution,
-            linear=linear,
-            pairs="indice_pairs",
-            **convolution,
-        ),
-        _rule(
-            implicit_gemm,
-            results=("output",),
-            many=True,
-            terms=_terms_of_convolution,
-            linear=linear,
-            pairs="pair_fwd",
-            **convolution,
-        ),
-        _rule(_convolutions.indice_conv_backward, pairs="indice_pairs", **gradients),
-        _rule(implicit_gemm_backward, pairs="pair_fwd", **gradients),
-        _rule(_pools.indice_maxpool, _maxima, results=("maxima",), axes=_ROWS),
-        _rule(
-            _pools.indice_maxpool_backward,
-            sums,
-            results=("grad_features",),
-            axes=_ROWS,
-            widened=True,
-            terms=_terms_of_pool,
-        ),
-        _rule(
-            _pools.indice_avgpool_implicit_gemm,
-            sums,
-            results=("output", "count"),
-            many=True,
-            axes=_ROWS,
-            widened=True,
-            terms=_terms_of_pool,
-        ),
-        _rule(
-            _pools.indice_avgpool_implicit_gemm_backward,
-            sums,
-            results=("grad_features",),
-            axes=_ROWS,
-            widened=True,
-            terms=_terms_of_pool,
-        ),
-        _rule(_pools.global_pool_rearrange, _rearranged, results=("rows", "counts"), many=True),
+        _sum(_convolutions.indice_conv, results="output", pairs="indice_pairs", **convolution),
+        _sum(implicit_gemm, results=("output",), pairs="pair_fwd", **convolution),
+        _sum(_convolutions.indice_conv_backward, pairs="indice_pairs", **gradients),
+        _sum(implicit_gemm_backward, pairs="pair_fwd", **gradients),
+        _rule(_pools.indice_maxpool, _maxima, results="maxima", axes=_ROWS),
+        _sum(_pools.indice_maxpool_backward, results="grad_features", **pooled),
+        _sum(_pools.indice_avgpool_implicit_gemm, results=("output", "count"), **pooled),
+        _sum(_pools.indice_avgpool_implicit_gemm_backward, results="grad_features", **pooled),
+        _rule(_pools.global_pool_rearrange, _rearranged, results=("rows", "counts")),
     ]
 
 
@@ -411,7 +332,7 @@ def implicit_gemm(
     from mluop_omp.spconv import _convolutions
 
     _require_no_quantization(features, scale, output_add)
-    pairs, num = _pairs_by_output(pair_fwd, len(features))
+    pairs, num = rulebooks.directed_by_output(pair_fwd, len(features))
     output = _rulebooks.convolve(
         features, _convolutions._filters(filters), pairs, num, num_activate_out, "NDHWC"
     )
@@ -423,13 +344,8 @@ def implicit_gemm_backward(
 ) -> tuple[Tensor, Tensor]:
     from mluop_omp.spconv import _convolutions
 
-    pairs, num = _pairs_by_output(pair_fwd, len(features))
+    pairs, num = rulebooks.directed_by_output(pair_fwd, len(features))
     grad_features, grad_filters = _rulebooks.convolve_backward(
         features, _convolutions._filters(filters), out_bp, pairs, num, "NDHWC"
     )
     return grad_features, grad_filters.permute(2, 0, 1).reshape(filters.shape)
-
-
-def _pairs_by_output(pair_fwd: Tensor, rows: int) -> tuple[Tensor, Tensor]:
-    pairs, num = rulebooks.by_output(pair_fwd, rows)
-    return _rulebooks.directed_pairs(pairs, False, rows), num

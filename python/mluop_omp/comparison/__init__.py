@@ -1,20 +1,19 @@
 """Comparison of two results: verdict, figures, the worst elements, and what they have in common.
 
 Start with _nested.py, which leads containers to _tensors.py; that joins sparse tensors by _sites.py
-and has the library compare (_engine.py). _criteria.py judges, _report.py writes. _command.py is
-`python -m mluop_omp compare`, for which _files.py reads. page/ draws what differs.
+and has the library compare (_engine.py). _values.py has what is compared, _errors.py the rule of
+what is wrong; _criteria.py judges, _report.py writes. _command.py is `python -m mluop_omp compare`,
+for which _files.py reads. page/ draws what differs.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
-from mluop_omp.comparison import _criteria, _engine
+from mluop_omp.comparison._criteria import Criteria, Options
 from mluop_omp.comparison._nested import compare_values
 from mluop_omp.comparison._result import Comparison
-from mluop_omp.comparison._tensors import Options
 from mluop_omp.comparison._values import SparseSites
 
 __all__ = ["Comparison", "SparseSites", "compare"]
@@ -26,7 +25,7 @@ def compare(
     *,
     rtol: float | None = None,
     atol: float | None = None,
-    criteria: _criteria.Criteria = None,
+    criteria: Criteria = None,
     worst: int = 5,
     axes: Sequence[str] | None = None,
 ) -> Comparison:
@@ -41,7 +40,7 @@ def compare(
     one have to be 0.
 
     Containers are compared by names, or by positions. What cannot be compared within them differs,
-    and says why.
+    and says why. Results are the same bits at every number of threads.
 
     Args:
         found, expected: NumPy arrays; PyTorch tensors on any device, also COO; numbers, and lists
@@ -60,7 +59,8 @@ def compare(
             a threshold, "allclose" if no element is wrong, "bits" if none has other bits, those of
             NaN aside. All fail if a NaN or an infinity is in one tensor only. Wrong elements remain
             those outside the tolerances, unless "bits" is the only criterion.
-        worst: the wrong elements to report, at most 1000.
+        worst: the wrong elements to report, at most 1000: those with the largest absolute errors,
+            of equal ones the first.
         axes: names of the dimensions for the pattern, such as ("n", "c", "h", "w"); tensors with
             another number of dimensions go without.
 
@@ -76,17 +76,4 @@ def compare(
 
     Source: mluOpOmpCompare.
     """
-    try:
-        count = operator.index(worst)
-    except TypeError:
-        count = -1
-    if not 0 <= count <= _engine.MAX_WORST:
-        raise ValueError(f"worst is {worst!r}, expected an integer from 0 to {_engine.MAX_WORST}")
-    options = Options(
-        _criteria.check_tolerance("rtol", rtol),
-        _criteria.check_tolerance("atol", atol),
-        _criteria.parse(criteria),
-        count,
-        None if axes is None else tuple(map(str, axes)),
-    )
-    return compare_values(found, expected, options)
+    return compare_values(found, expected, Options.of(rtol, atol, criteria, worst, axes))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 from mluop_omp import _progress, _requirements
+from mluop_omp._text import printable
 from mluop_omp.comparison import Comparison, _files, compare
-from mluop_omp.comparison._report import printable
-from mluop_omp.runs import _command as runs
+from mluop_omp.runs import RunComparison, compare_runs
+from mluop_omp.runs._names import read_rules
+from mluop_omp.runs._run import is_run
 
 _DESCRIPTION = """
 Compares FOUND with EXPECTED: .npy, .npz, .pt, .pth, .safetensors, raw elements (.bin, .raw, or any
@@ -63,7 +67,14 @@ def add_parser(commands: Any) -> None:
     parser.add_argument(
         "--shape", metavar="D,D,...", type=_extents, help="shape of raw files; default: one row"
     )
-    runs.add_arguments(parser)
+    parser.add_argument(
+        "--map",
+        metavar="OLD=NEW",
+        action="append",
+        default=[],
+        help="of runs: the name in EXPECTED of modules whose name in FOUND matches the regular "
+        "expression OLD; @FILE: such lines of a file; repeat for several",
+    )
     parser.add_argument("--json", metavar="FILE", help="write the result as JSON")
     parser.add_argument(
         "--html",
@@ -84,14 +95,10 @@ def _extents(text: str) -> tuple[int, ...]:
     return extents
 
 
-def _of_one_kind(found: Any, expected: Any) -> tuple[Any, Any]:
-    """Compares the only tensor of an archive with a file that is no archive."""
-    values = [found, expected]
-    for this, other in ((0, 1), (1, 0)):
-        is_single = isinstance(values[this], dict) and len(values[this]) == 1
-        if is_single and not isinstance(values[other], dict):
-            values[this] = next(iter(values[this].values()))
-    return values[0], values[1]
+def _only(value: Any, other: Any) -> Any:
+    """Returns the only tensor of an archive if the other file is not an archive."""
+    is_single = isinstance(value, dict) and len(value) == 1 and not isinstance(other, dict)
+    return next(iter(value.values())) if is_single else value
 
 
 # What argparse calls the types in its messages.
@@ -105,30 +112,39 @@ def run(arguments: argparse.Namespace) -> int:
         if message is not None:
             raise ValueError(f"--html: {message}")
     with _progress.shown():
-        if runs.applies(arguments):
-            result, is_comparable = runs.compare(arguments), True
-        else:
-            result = _compare_files(arguments)
-            is_comparable = result.comparable
-        print(printable(str(result)), flush=True)
+        result = _compare(arguments)
+        _print(printable(str(result)))
         if arguments.html is not None:
             result.html(arguments.html)
     if arguments.json is not None:
         Path(arguments.json).write_text(json.dumps(result.to_dict(), indent=1) + "\n")
-    return 2 if not is_comparable else 0 if result.equal else 1
+    # Runs of which nothing can be compared are refused.
+    return 2 if not getattr(result, "comparable", True) else 0 if result.equal else 1
 
 
-def _compare_files(arguments: argparse.Namespace) -> Comparison:
-    dtype, shape = arguments.dtype, arguments.shape
-    formats = [_files.RawFormat(name, shape) for name in (dtype, arguments.expected_dtype or dtype)]
-    found, expected = (
-        _files.read(path, raw) for path, raw in zip((arguments.found, arguments.expected), formats)
-    )
-    return compare(
-        *_of_one_kind(found, expected),
-        rtol=arguments.rtol,
-        atol=arguments.atol,
-        criteria=arguments.criterion,
-        worst=arguments.worst,
-        axes=arguments.axes,
-    )
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # The reader, such as head, has read enough. What is buffered has to go somewhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _compare(arguments: argparse.Namespace) -> Comparison | RunComparison:
+    paths = arguments.found, arguments.expected
+    options = {
+        "rtol": arguments.rtol,
+        "atol": arguments.atol,
+        "criteria": arguments.criterion,
+        "worst": arguments.worst,
+        "axes": arguments.axes,
+    }
+    if any(map(is_run, paths)):
+        rules = [rule for text in arguments.map for rule in read_rules(text)]
+        return compare_runs(*paths, names=rules, **options)
+    if arguments.map:
+        raise ValueError("--map is for runs, which mluop_omp.record writes: found other files")
+    dtypes = arguments.dtype, arguments.expected_dtype or arguments.dtype
+    formats = [_files.RawFormat(dtype, arguments.shape) for dtype in dtypes]
+    found, expected = map(_files.read, paths, formats)
+    return compare(_only(found, expected), _only(expected, found), **options)

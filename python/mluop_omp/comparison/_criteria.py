@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Callable, Union
 
+from mluop_omp.comparison._values import Tensor
+
 Figures = dict[str, Any]
 Criteria = Union[Mapping[str, Union[float, None]], Iterable[str], str, None]
 
+MAX_WORST = 1000
 # rtol and atol, those of torch.testing.assert_close. All other types are exact.
 _TOLERANCES = {
     "float16": (1e-3, 1e-5),
@@ -18,25 +22,17 @@ _TOLERANCES = {
     "float32": (1.3e-6, 1e-5),
     "float64": (1e-7, 1e-7),
 }
-
-
-def _larger_share(figures: Figures) -> float:
-    return max(figures["above"], figures["below"]) / max(figures["differing"], 1)
-
-
-# The value of each metric, and whether it has to be at most or at least the threshold.
-_METRICS: dict[str, tuple[Callable[[Figures], float], str]] = {
-    "diff1": (lambda figures: figures["diff1"], "<="),
-    "diff2": (lambda figures: figures["diff2"], "<="),
-    "diff3": (lambda f: max(f["diff3_relative"], f["diff3_absolute"]), "<="),
-    "diff3_1": (lambda figures: figures["max_relative"], "<="),
-    "diff3_2": (lambda figures: figures["max_absolute"], "<="),
-    "diff4": (_larger_share, "<="),
-    "max_absolute": (lambda figures: figures["max_absolute"], "<="),
-    "max_relative": (lambda figures: figures["max_relative"], "<="),
-    "max_ulp": (lambda figures: figures["max_ulp"], "<="),
-    "cosine": (lambda figures: figures["cosine"], ">="),
-    "pcc": (lambda figures: figures["pcc"], ">="),
+# Metrics that have to be at least the threshold, others at most.
+_SIMILARITIES = ("cosine", "pcc")
+_METRICS: dict[str, Callable[[Figures], float]] = {
+    "diff1": operator.itemgetter("diff1"),
+    "diff2": operator.itemgetter("diff2"),
+    "diff3": lambda figures: max(figures["diff3_relative"], figures["diff3_absolute"]),
+    "diff3_1": operator.itemgetter("max_relative"),
+    "diff3_2": operator.itemgetter("max_absolute"),
+    "diff4": lambda figures: max(figures["above"], figures["below"]) / max(figures["differing"], 1),
+    **{name: operator.itemgetter(name) for name in ("max_absolute", "max_relative", "max_ulp")},
+    **{name: operator.itemgetter(name) for name in _SIMILARITIES},
 }
 # Those without a threshold: no element may be outside the tolerance, or have other bits.
 _COUNTS = {"allclose": "wrong", "bits": "differing"}
@@ -62,12 +58,20 @@ class Judgment:
     def __str__(self) -> str:
         if self.threshold is None:
             return f"{self.name} {'holds' if self.passed else 'fails'}"
-        relation = _METRICS[self.name][1]
-        holds = self.value <= self.threshold if relation == "<=" else self.value >= self.threshold
+        relation = _relation(self.name)
         # A NaN or an infinity fails although the value is within the threshold.
-        relation = relation if holds else {"<=": ">", ">=": "<"}[relation]
+        if not _is_within(self.name, self.value, self.threshold):
+            relation = {"<=": ">", ">=": "<"}[relation]
         value = _digits(self.value, self.threshold)
         return f"{self.name} {value} {relation} {self.threshold:g}"
+
+
+def _relation(name: str) -> str:
+    return ">=" if name in _SIMILARITIES else "<="
+
+
+def _is_within(name: str, value: float, threshold: float) -> bool:
+    return value <= threshold if _relation(name) == "<=" else value >= threshold
 
 
 def _digits(value: float, threshold: float) -> str:
@@ -79,15 +83,40 @@ def _digits(value: float, threshold: float) -> str:
     return text
 
 
-def tolerances(
-    dtypes: tuple[str, str], rtol: float | None, atol: float | None
-) -> tuple[float, float]:
-    """Returns rtol and atol, by default those of the coarser of two element types."""
-    defaults = [_TOLERANCES.get(dtype, (0.0, 0.0)) for dtype in dtypes]
-    return (
-        max(default[0] for default in defaults) if rtol is None else rtol,
-        max(default[1] for default in defaults) if atol is None else atol,
-    )
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """The keyword arguments of `compare`, checked."""
+
+    rtol: float | None
+    atol: float | None
+    criteria: dict[str, float | None]
+    worst: int
+    axes: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, rtol: Any, atol: Any, criteria: Criteria, worst: Any, axes: Any) -> Options:
+        return cls(
+            check_tolerance("rtol", rtol),
+            check_tolerance("atol", atol),
+            parse(criteria),
+            check_integer("worst", worst, 0, MAX_WORST),
+            None if axes is None else tuple(map(str, axes)),
+        )
+
+    def tolerances(self, found: Tensor, expected: Tensor) -> tuple[float, float]:
+        """Returns rtol and atol, by default those of the coarser of two element types."""
+        rtol, atol = map(max, *(_TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (found, expected)))
+        return rtol if self.rtol is None else self.rtol, atol if self.atol is None else self.atol
+
+
+def check_integer(name: str, value: Any, low: int, high: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = low - 1
+    if not low <= number <= high:
+        raise ValueError(f"{name} is {value!r}, expected an integer from {low} to {high}")
+    return number
 
 
 def check_tolerance(name: str, value: float | None) -> float | None:
@@ -129,8 +158,8 @@ def _threshold(name: str, threshold: Any, relation: str | None) -> float | None:
         if threshold is not None:
             raise ValueError(f"{name} has the threshold {threshold}, expected none")
         return None
-    if relation not in (None, "=", _METRICS[name][1]):
-        raise ValueError(f"{name} is compared by {relation}, expected {_METRICS[name][1]}")
+    if relation not in (None, "=", _relation(name)):
+        raise ValueError(f"{name} is compared by {relation}, expected {_relation(name)}")
     try:
         number = float(threshold)
     except (TypeError, ValueError):
@@ -148,9 +177,8 @@ def judge(figures: Figures, thresholds: Mapping[str, float | None]) -> tuple[Jud
             value = figures[_COUNTS[name]]
             passed = value == 0
         else:
-            metric, relation = _METRICS[name]
-            value = metric(figures)
-            passed = value <= threshold if relation == "<=" else value >= threshold
+            value = _METRICS[name](figures)
+            passed = _is_within(name, value, threshold)
         passed = passed and figures["special_mismatches"] == 0
         judgments.append(Judgment(name, value, threshold, bool(passed)))
     return tuple(judgments)

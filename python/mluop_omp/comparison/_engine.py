@@ -12,9 +12,9 @@ import numpy as np
 
 from mluop_omp import _arrays, _library
 from mluop_omp._library import functions, require
+from mluop_omp.comparison._criteria import Options
 from mluop_omp.comparison._values import Tensor
 
-MAX_WORST = 1000
 _ULP_BUCKETS = 35
 # Dimensions of a descriptor. Those before the last ones are one in tensors of more.
 _MAX_DIMENSIONS = 8
@@ -110,6 +110,13 @@ def difference(
         _worst(comparison, worst),
         functions.mluOpOmpGetComparisonPattern(comparison).decode(),
     )
+
+
+def count_wrong(found: Tensor, expected: Tensor, options: Options) -> int:
+    """Returns the number of wrong elements of tensors of one shape."""
+    rtol, atol = options.tolerances(found, expected)
+    compared = difference(found, expected, rtol=rtol, atol=atol, pattern=False)
+    return compared.figures["wrong"]
 
 
 def _figures(comparison: _Comparison) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import itertools
 import json
 import math
 import os
@@ -20,6 +21,7 @@ from typing import Any, BinaryIO, Callable
 import numpy as np
 
 from mluop_omp import _requirements
+from mluop_omp._numbers import STORED_AS
 from mluop_omp.comparison._values import DTYPES, Deferred, SparseSites, Tensor, convert
 
 # Names of mlu_op.h, besides those of NumPy.
@@ -47,11 +49,13 @@ def read(path: str | os.PathLike[str], raw: RawFormat) -> Any:
     with _named(path):
         if path.is_dir():
             return _read_folder(path, raw)
+        if path.exists() and not path.is_file():
+            raise ValueError("is neither a regular file nor a folder")
         return _reader(path, raw)(path)
 
 
 @contextlib.contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _named(path: Path | str) -> Iterator[None]:
     """Turns exceptions into ValueError with the path, which OSError has."""
     try:
         yield
@@ -87,7 +91,7 @@ def _read_folder(folder: Path, raw: RawFormat) -> dict[str, Deferred]:
     files = {
         path.relative_to(folder).as_posix(): Deferred(functools.partial(read, path, raw))
         for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in suffixes and path.is_file()
+        if path.suffix.lower() in suffixes and not path.is_dir()
     }
     if not files:
         raise ValueError(f"the folder has no files that end in {', '.join(sorted(suffixes))}")
@@ -100,9 +104,9 @@ def _bytes_of(dtype: np.dtype, shape: Sequence[int]) -> int:
     return math.prod(shape) * dtype.itemsize
 
 
-def _require_size(what: str, found: int, expected: int) -> None:
+def _require_size(found: int, expected: int) -> None:
     if found != expected:
-        raise ValueError(f"{what} has {found} bytes of elements, expected {expected}")
+        raise ValueError(f"found {found} bytes of elements, expected {expected}")
 
 
 def _map(path: Path, dtype: np.dtype, shape: tuple[int, ...], offset: int) -> np.ndarray:
@@ -115,26 +119,27 @@ def _map(path: Path, dtype: np.dtype, shape: tuple[int, ...], offset: int) -> np
 def _read_raw(path: Path, raw: RawFormat) -> Tensor:
     if raw.dtype is None:
         raise ValueError("a raw file requires --dtype, and --shape if it is not one row")
-    dtype, stored = dtype_of(raw.dtype)
-    size = path.stat().st_size
+    dtype = _ALIASES.get(raw.dtype.lower(), raw.dtype.lower())
+    if dtype not in DTYPES:
+        expected = ", ".join([*DTYPES, *_ALIASES])
+        raise ValueError(f"dtype is {raw.dtype!r}, expected {expected}")
+    stored, size = _stored(dtype), path.stat().st_size
+    if raw.shape is None and size % stored.itemsize:
+        raise ValueError(f"the file has {size} bytes, expected a multiple of {stored.itemsize}")
     shape = (size // stored.itemsize,) if raw.shape is None else raw.shape
-    _require_size("the file", size, _bytes_of(stored, shape))
+    _require_size(size, _bytes_of(stored, shape))
     return Tensor(_map(path, stored, shape, 0), dtype)
 
 
-def dtype_of(name: str) -> tuple[str, np.dtype]:
-    """Returns an element type by its name in mlu_op.h or NumPy, and how it is stored."""
-    dtype = _ALIASES.get(name.lower(), name.lower())
-    if dtype not in DTYPES:
-        raise ValueError(f"dtype is {name!r}, expected {', '.join([*DTYPES, *_ALIASES])}")
-    return dtype, np.dtype("uint16" if dtype == "bfloat16" else dtype)
+def _stored(dtype: str) -> np.dtype:
+    return np.dtype(STORED_AS.get(dtype, dtype))
 
 
 def _read_npy(path: Path) -> np.ndarray:
     with path.open("rb") as file:
-        shape, is_fortran, dtype = npy_header(file)
+        shape, is_fortran, dtype = _npy_header(file)
         offset = file.tell()
-    _require_size("the file", path.stat().st_size - offset, _bytes_of(dtype, shape))
+    _require_size(path.stat().st_size - offset, _bytes_of(dtype, shape))
     return _arranged(_map(path, dtype, (math.prod(shape),), offset), shape, is_fortran)
 
 
@@ -142,7 +147,7 @@ def _arranged(elements: np.ndarray, shape: tuple[int, ...], is_fortran: bool) ->
     return elements.reshape(shape, order="F" if is_fortran else "C")
 
 
-def npy_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Reads the header of a .npy: the shape, whether the order is that of Fortran, the dtype."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0)):
@@ -169,26 +174,46 @@ def _sparse_or_named(named: dict[str, Any]) -> Any:
     return SparseSites(**parts)
 
 
+# A number for each reading of a file, which may have changed since the last one.
+_READINGS = itertools.count()
+
+
+@functools.lru_cache(maxsize=2)
+def _archive(path: Path, reading: int) -> zipfile.ZipFile:
+    """Returns the archive, whose directory is read once for the members of both files."""
+    return zipfile.ZipFile(path)
+
+
 def _read_npz(path: Path) -> Any:
-    with zipfile.ZipFile(path) as archive:
-        members = {info.filename: info for info in archive.infolist()}
+    reading = next(_READINGS)
+    infos = _archive(path, reading).infolist()
+    members = {info.filename.removesuffix(".npy"): info for info in infos}
     if len(members) == 0:
         raise ValueError("the archive has no arrays")
-    members = {name[:-4] if name.endswith(".npy") else name: m for name, m in members.items()}
     return _sparse_or_named(
-        {name: _deferred(path, _read_npz_member, member) for name, member in members.items()}
+        {
+            name: _deferred(path, _read_npz_member, reading, member)
+            for name, member in members.items()
+        }
     )
 
 
-def _read_npz_member(path: Path, info: zipfile.ZipInfo) -> np.ndarray:
-    with zipfile.ZipFile(path) as archive, archive.open(info) as member:
-        shape, is_fortran, dtype = npy_header(member)
+def _read_npz_member(path: Path, reading: int, info: zipfile.ZipInfo) -> np.ndarray:
+    return read_member(_archive(path, reading), info)
+
+
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
+    """Reads an array of a .npz. Raises ValueError with its name if it is damaged."""
+    with _named(info.filename), archive.open(info) as member:
+        shape, is_fortran, dtype = _npy_header(member)
         size = _bytes_of(dtype, shape)
-        _require_size(info.filename, info.file_size - member.tell(), size)
+        _require_size(info.file_size - member.tell(), size)
         # What the archive has is allocated, whatever its headers say.
-        elements = member.read()
-    _require_size(info.filename, len(elements), size)
-    return _arranged(np.frombuffer(elements, dtype), shape, is_fortran)
+        elements = bytearray()
+        while chunk := member.read(1 << 24):
+            elements += chunk
+        _require_size(len(elements), size)
+        return _arranged(np.frombuffer(elements, dtype), shape, is_fortran)
 
 
 def _read_pt(path: Path) -> Any:
@@ -238,10 +263,10 @@ def _map_entry(path: Path, name: str, entry: Any, begin: int, size: int) -> Any:
             f"the entry of {name} is {json.dumps(entry)[:200]}, expected shape, data_offsets and a "
             f"dtype of {known}"
         ) from None
-    stored = np.dtype("uint16" if dtype == "bfloat16" else dtype)
+    stored = _stored(dtype)
     if not 0 <= first <= last <= size - begin:
         raise ValueError(f"{name} is at {first} to {last} of {size - begin} bytes")
-    _require_size(name, last - first, _bytes_of(stored, shape))
+    _require_size(last - first, _bytes_of(stored, shape))
     array = _map(path, stored, shape, begin + first)
     return Tensor(array, dtype) if dtype == "bfloat16" else array
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Callable
 
 from mluop_omp._library import MluOpError
 from mluop_omp._progress import track
 from mluop_omp.comparison import _tensors
+from mluop_omp.comparison._criteria import Options
 from mluop_omp.comparison._result import Comparison, Operands
-from mluop_omp.comparison._tensors import Options
 from mluop_omp.comparison._values import Sparse, Tensor, convert
 
 # Dicts and lists in each other; more is most likely an object that holds itself.
@@ -24,8 +24,9 @@ def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) 
         if depth == _MAX_DEPTH:
             raise ValueError(f"containers are nested more than {_MAX_DEPTH} deep")
         return _compare_dicts(found, expected, options, depth)
-    result = _compare_tensors(found, expected, options)
-    if result is not None:
+    compare = _COMPARISONS.get((type(found), type(expected)))
+    if compare is not None:
+        result = compare(found, expected, options)
         return result if result.equal else dataclasses.replace(result, _operands=operands)
     kinds = _kind(found), _kind(expected)
     if kinds[0] != kinds[1] or isinstance(found, (dict, Tensor, Sparse)):
@@ -35,17 +36,12 @@ def compare_values(found: Any, expected: Any, options: Options, depth: int = 0) 
     return Comparison(equal, kind="other", notes=(note,) if note else ())
 
 
-def _compare_tensors(found: Any, expected: Any, options: Options) -> Comparison | None:
-    """Returns None if one of both is not a tensor."""
-    if isinstance(found, Tensor) and isinstance(expected, Tensor):
-        return _tensors.compare_dense(found, expected, options)
-    if isinstance(found, Sparse) and isinstance(expected, Sparse):
-        return _tensors.compare_sparse(found, expected, options)
-    if isinstance(found, Sparse) and isinstance(expected, Tensor):
-        return _tensors.compare_with_dense(found, expected, options, dense_is_found=False)
-    if isinstance(found, Tensor) and isinstance(expected, Sparse):
-        return _tensors.compare_with_dense(expected, found, options, dense_is_found=True)
-    return None
+_COMPARISONS: dict[tuple[type, type], Callable[[Any, Any, Options], Comparison]] = {
+    (Tensor, Tensor): _tensors.compare_dense,
+    (Sparse, Sparse): _tensors.compare_sparse,
+    (Sparse, Tensor): _tensors.compare_with_dense,
+    (Tensor, Sparse): _tensors.compare_with_dense,
+}
 
 
 def _kind(value: Any) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mluop_omp._text import counted, labeled, listed, table
 
 if TYPE_CHECKING:
     from mluop_omp.comparison._result import Comparison, SiteMapping, SiteReport
 
 # Children with a whole report; others have a line.
 _MAX_REPORTS = 5
-_MAX_NAMES = 8
 _MAX_SITES = 4
 _FIGURES = (
     ("diff1", "diff2", "max_absolute", "max_relative"),
@@ -28,15 +29,6 @@ _SPECIALS = {
 }
 
 
-def printable(text: str) -> str:
-    """Replaces what controls a terminal, or what it cannot print, in names that files contain."""
-    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
-
-
-def text_of(comparison: Comparison) -> str:
-    return "\n".join(lines_of(comparison))
-
-
 def verdict_of(comparison: Comparison) -> str:
     """Returns the first line of the report."""
     if comparison.error:
@@ -47,7 +39,11 @@ def verdict_of(comparison: Comparison) -> str:
     return f"{verdict}: {reason}" if reason else verdict
 
 
-def lines_of(comparison: Comparison) -> list[str]:
+def text_of(comparison: Comparison) -> str:
+    return "\n".join(_lines(comparison))
+
+
+def _lines(comparison: Comparison) -> list[str]:
     lines = [verdict_of(comparison)]
     if comparison.kind == "nested":
         return lines + _children(comparison)
@@ -98,40 +94,33 @@ def _dtypes(comparison: Comparison) -> str:
 def _sites(comparison: Comparison) -> str:
     sites = comparison.sites
     assert sites is not None
+    if sites.equal and not sites.common:
+        return "no sites"
     parts = []
     if sites.only_found:
-        parts.append(f"{_count(sites.only_found, 'site')} only in found")
+        parts.append(f"{counted(sites.only_found, 'site')} only in found")
     if sites.only_expected:
-        parts.append(f"{_count(sites.only_expected, 'site')} only in expected")
+        parts.append(f"{counted(sites.only_expected, 'site')} only in expected")
     if sites.elsewhere:
-        parts.append(f"{_count(sites.elsewhere, 'element')} other than 0 outside the sites")
+        parts.append(f"{counted(sites.elsewhere, 'element')} other than 0 outside the sites")
     if sites.equal:
         parts.append("the same sites")
     parts.append(_elements(comparison) if sites.common else "no common sites")
     return "; ".join(parts)
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
 def _site_lines(sites: SiteReport) -> list[str]:
     lines = [f"sites: found {sites.found}, expected {sites.expected}, common {sites.common}"]
     if not sites.same_order:
         lines.append("rows are in another order, which is no difference")
-    for name, text in (
-        ("only_found", "only in found"),
-        ("only_expected", "only in expected"),
-        ("repeated_found", "repeated in found"),
-        ("repeated_expected", "repeated in expected"),
-        ("outside_found", "out of range in found"),
-        ("outside_expected", "out of range in expected"),
-        ("elsewhere", "other than 0 outside the sites"),
-    ):
+    kinds = (("only", "only"), ("repeated", "repeated"), ("outside", "out of range"))
+    sides = ("found", "expected")
+    texts = {f"{kind}_{side}": f"{text} in {side}" for kind, text in kinds for side in sides}
+    for name, text in {**texts, "elsewhere": "other than 0 outside the sites"}.items():
         count = getattr(sites, name)
         if count:
-            listed = sites.examples.get(name, [])[:_MAX_SITES]
-            lines.append(f"{text}: {count}: {_some(map(_tuple, listed), count)}")
+            examples = sites.examples.get(name, [])[:_MAX_SITES]
+            lines.append(f"{text}: {count}: {listed(map(_tuple, examples), count)}")
     if sites.mapping is not None:
         lines.append(_mapping(sites.mapping, sites.found))
     return lines
@@ -152,7 +141,7 @@ def _mapping(mapping: SiteMapping, rows: int) -> str:
         parts.append(f"coordinates plus {list(mapping.offset)}")
     return (
         f"{mapping.matches} of {rows} sites of found would match with {', '.join(parts)}; "
-        f"{_count(mapping.wrong, 'element')} would be wrong"
+        f"{counted(mapping.wrong, 'element')} would be wrong"
     )
 
 
@@ -160,9 +149,7 @@ def _worst(comparison: Comparison) -> list[str]:
     if not comparison.worst:
         return []
     sparse = comparison.worst[0].site is not None
-    rows: list[Sequence[str]] = [
-        ("site, channel" if sparse else "index", "expected", "found", "absolute", "relative")
-    ]
+    rows = [("site, channel" if sparse else "index", "expected", "found", "absolute", "relative")]
     for element in comparison.worst:
         index = _tuple(element.index)
         if element.site is not None:
@@ -170,11 +157,7 @@ def _worst(comparison: Comparison) -> list[str]:
         values = map(_value, (element.expected, element.found), reversed(comparison.dtypes))
         errors = (f"{error:.3g}" for error in (element.absolute, element.relative))
         rows.append((index, *values, *errors))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(row[1:], widths[1:]))])
-        for row in rows
-    ]
+    return table(rows, "<>>>>")
 
 
 def _value(value: float, dtype: str) -> str:
@@ -203,11 +186,6 @@ def _number(value: Any) -> str:
     return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
-def _some(names: Iterable[str], count: int) -> str:
-    listed = list(names)[:_MAX_NAMES]
-    return ", ".join(listed) + (", ..." if count > len(listed) else "")
-
-
 def _nested(comparison: Comparison) -> str:
     children = comparison.children.values()
     differing = sum(not child.equal and child.comparable for child in children)
@@ -228,11 +206,8 @@ def _children(comparison: Comparison) -> list[str]:
     lines = []
     for text, names in (("missing", comparison.missing), ("extra", comparison.extra)):
         if names:
-            lines.append(f"{text}: {_some(names, len(names))}")
+            lines.append(f"{text}: {listed(names)}")
     wrong = [(name, child) for name, child in comparison.children.items() if not child.equal]
     for position, (name, child) in enumerate(wrong):
-        first, *others = lines_of(child)
-        lines.append(f"{name}: {first}")
-        if position < _MAX_REPORTS:
-            lines += [f"  {line}" for line in others]
+        lines += labeled(name, child if position < _MAX_REPORTS else verdict_of(child))
     return lines

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mluop_omp.comparison import _criteria, _engine
+from mluop_omp.comparison import _engine
+from mluop_omp.comparison._criteria import Options
 from mluop_omp.comparison._values import Tensor
 from mluop_omp.filters import matching_layouts
-
-if TYPE_CHECKING:
-    from mluop_omp.comparison._tensors import Options
 
 # Elements of a tensor that is rearranged and compared again, and of filters.
 _MAX_ELEMENTS = 1 << 26
@@ -54,10 +51,7 @@ def _outcome(array: np.ndarray, found: Tensor, expected: Tensor, options: Option
     """Compares found, rearranged to the shape of expected, if it is not large."""
     if array.size > _MAX_ELEMENTS:
         return "the shapes are equal"
-    rtol, atol = _criteria.tolerances((found.dtype, expected.dtype), options.rtol, options.atol)
-    rearranged = found.with_array(array)
-    difference = _engine.difference(rearranged, expected, rtol=rtol, atol=atol, pattern=False)
-    wrong = difference.figures["wrong"]
+    wrong = _engine.count_wrong(found.with_array(array), expected, options)
     return f"{wrong} of {array.size} elements differ" if wrong else _EQUAL
 
 
@@ -89,7 +83,7 @@ def layouts(found: Tensor, expected: Tensor, options: Options) -> list[str]:
         or not 0 < found.array.size <= _MAX_FILTERS
     ):
         return []
-    rtol, atol = _criteria.tolerances((found.dtype, expected.dtype), options.rtol, options.atol)
-    matches = matching_layouts(found.numbers(), expected.numbers(), rtol, atol)
+    tolerances = options.tolerances(found, expected)
+    matches = matching_layouts(found.numbers(), expected.numbers(), *tolerances)
     match = next((each for each in matches if each.source != each.target or each.reversed), None)
     return [] if match is None else [f"as filters, {match}"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -129,7 +128,7 @@ def apply(mapping: SiteMapping, indices: np.ndarray) -> np.ndarray:
     return mapped
 
 
-def _mappings(columns: int) -> Iterator[SiteMapping]:
+def _mappings(columns: int) -> list[SiteMapping]:
     """Returns what is tried, the simplest first."""
     axes = columns - 1
     orders = [
@@ -142,15 +141,18 @@ def _mappings(columns: int) -> Iterator[SiteMapping]:
     if axes > 1:
         for axis, step in itertools.product(range(axes), (-1, 1)):
             offsets.append(tuple(step * (each == axis) for each in range(axes)))
-    combinations = itertools.product(offsets, factors, orders)
-    changes = [
-        (order != tuple(range(columns))) + (factor != (1, 1)) + any(offset)
+
+    def changes(mapping: SiteMapping) -> int:
+        is_permuted = mapping.columns != tuple(range(columns))
+        is_scaled = mapping.multiply * mapping.divide != 1
+        return is_permuted + is_scaled + any(mapping.offset)
+
+    tried = [
+        SiteMapping(order, *factor, offset)
         for offset, factor, order in itertools.product(offsets, factors, orders)
     ]
-    ranked = sorted(zip(changes, itertools.count(), combinations))
-    for changed, _, (offset, (multiply, divide), order) in ranked:
-        if changed:
-            yield SiteMapping(order, multiply, divide, offset)
+    # Without the first, which changes nothing.
+    return sorted(tried, key=changes)[1:]
 
 
 def propose_mapping(found: np.ndarray, expected: np.ndarray, common: int) -> SiteMapping | None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from mluop_omp.comparison import _criteria, _engine, _shapes, _sites
 from mluop_omp.comparison._channels import channel_fit
-from mluop_omp.comparison._errors import right_elements
+from mluop_omp.comparison._criteria import Options
+from mluop_omp.comparison._errors import Measure
 from mluop_omp.comparison._result import Comparison, SiteReport, WrongElement
 from mluop_omp.comparison._values import Sparse, Tensor
 
@@ -18,17 +23,6 @@ from mluop_omp.comparison._values import Sparse, Tensor
 _BLOCK = 1 << 22
 # Coordinates that a report lists of a kind.
 _EXAMPLES = 8
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """The keyword arguments of `compare`, checked."""
-
-    rtol: float | None
-    atol: float | None
-    criteria: dict[str, float | None]
-    worst: int
-    axes: tuple[str, ...] | None
 
 
 def compare_dense(found: Tensor, expected: Tensor, options: Options) -> Comparison:
@@ -49,7 +43,7 @@ def _elements(
     found: Tensor, expected: Tensor, options: Options, axes: Sequence[str] | None
 ) -> Comparison:
     """Compares tensors of one shape."""
-    rtol, atol = _criteria.tolerances((found.dtype, expected.dtype), options.rtol, options.atol)
+    rtol, atol = options.tolerances(found, expected)
     thresholds = options.criteria
     if not thresholds or (options.rtol, options.atol) != (None, None):
         thresholds = {"allclose": None, **thresholds}
@@ -84,13 +78,6 @@ def _wrong_element(
     b = int(expected.array[index]) if expected.is_integer() else b
     e = int(found.array[index]) if found.is_integer() else e
     return WrongElement(index, b, e, *errors)
-
-
-def _wrong(found: Tensor, expected: Tensor, options: Options) -> int:
-    """Returns the number of wrong elements of tensors of one shape."""
-    rtol, atol = _criteria.tolerances((found.dtype, expected.dtype), options.rtol, options.atol)
-    difference = _engine.difference(found, expected, rtol=rtol, atol=atol, pattern=False)
-    return difference.figures["wrong"]
 
 
 def _sets(found: Tensor, expected: Tensor) -> list[str]:
@@ -135,48 +122,40 @@ def compare_sparse(found: Sparse, expected: Sparse, options: Options) -> Compari
         if mapping is not None:
             mapped = _sites.Join(_sites.apply(mapping, found.indices), expected.indices)
             pair = found.features.rows(mapped.found), expected.features.rows(mapped.expected)
-            mapping = dataclasses.replace(mapping, wrong=_wrong(*pair, options))
-    rows = {
-        "only_found": join.only_found,
-        "only_expected": join.only_expected,
-        "repeated_found": join.repeated_found,
-        "repeated_expected": join.repeated_expected,
-        "outside_found": _sites.out_of_range(found.indices, found.extents),
-        "outside_expected": _sites.out_of_range(expected.indices, expected.extents),
-    }
+            mapping = dataclasses.replace(mapping, wrong=_engine.count_wrong(*pair, options))
+    sites = {}
+    for name, sparse in (("found", found), ("expected", expected)):
+        outside = _sites.out_of_range(sparse.indices, sparse.extents)
+        sites[f"only_{name}"] = sparse.indices[getattr(join, f"only_{name}")]
+        sites[f"repeated_{name}"] = sparse.indices[getattr(join, f"repeated_{name}")]
+        sites[f"outside_{name}"] = sparse.indices[outside]
     report = SiteReport(
         found=len(found.indices),
         expected=len(expected.indices),
         common=len(join.found),
-        **{name: len(positions) for name, positions in rows.items()},
-        examples={
-            name: _coordinates(
-                (found if "found" in name else expected).indices[positions[:_EXAMPLES]]
-            )
-            for name, positions in rows.items()
-            if len(positions)
-        },
         same_order=bool((join.found[1:] > join.found[:-1]).all()),
         mapping=mapping,
+        **_numbers_of(sites),
     )
-    result = _at_sites(
-        found.features.rows(join.found),
-        expected.features.rows(join.expected),
-        expected.indices,
-        join.expected,
-        options,
-    )
-    return dataclasses.replace(
-        result, equal=result.equal and report.equal, sites=report, kind="sparse"
-    )
+    features = found.features.rows(join.found), expected.features.rows(join.expected)
+    return _at_sites(*features, expected.indices, join.expected, report, options)
 
 
-def _coordinates(rows: np.ndarray) -> list[tuple[int, ...]]:
-    return [tuple(row) for row in rows.tolist()]
+def _numbers_of(sites: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Returns the numbers of sites by name, and the first of each."""
+    named = sites.items()
+    first = {name: each[:_EXAMPLES].tolist() for name, each in named if len(each)}
+    examples = {name: list(map(tuple, each)) for name, each in first.items()}
+    return {"examples": examples, **{name: len(each) for name, each in named}}
 
 
 def _at_sites(
-    found: Tensor, expected: Tensor, indices: np.ndarray, rows: np.ndarray, options: Options
+    found: Tensor,
+    expected: Tensor,
+    indices: np.ndarray,
+    rows: np.ndarray,
+    report: SiteReport,
+    options: Options,
 ) -> Comparison:
     """Compares features whose row k is that of the site indices[rows[k]]."""
     names = ("site", "channel") if len(found.shape) == 2 else None
@@ -190,58 +169,59 @@ def _at_sites(
     if result.figures["wrong"]:
         if len(rows) < len(indices):
             notes.append("values are compared at common sites only")
-        is_wrong = _wrong_rows(found, expected, result)
-        notes += _sites.location(indices[rows], is_wrong)
+        errors, _ = Measure.of(result).row_errors(found, expected)
+        notes += _sites.location(indices[rows], errors > 0)
         notes += channel_fit(found, expected, result.rtol, result.atol)
-    return dataclasses.replace(result, worst=tuple(worst), notes=tuple(notes))
-
-
-def _wrong_rows(found: Tensor, expected: Tensor, result: Comparison) -> np.ndarray:
-    """Returns which rows have a wrong element."""
-    is_wrong = np.zeros(found.shape[0], bool)
-    step = max(1, _BLOCK // max(1, math.prod(found.shape[1:])))
-    for start in range(0, len(is_wrong), step):
-        block = slice(start, start + step)
-        pair = (tensor.with_array(tensor.array[block]) for tensor in (found, expected))
-        right = right_elements(*pair, result.rtol, result.atol)
-        is_wrong[block] = ~right.reshape(len(right), -1).all(axis=1)
-    return is_wrong
+    return dataclasses.replace(
+        result,
+        equal=result.equal and report.equal,
+        kind="sparse",
+        sites=report,
+        worst=tuple(worst),
+        notes=tuple(notes),
+    )
 
 
 def compare_with_dense(
-    sparse: Sparse, dense: Tensor, options: Options, *, dense_is_found: bool
+    found: Sparse | Tensor, expected: Sparse | Tensor, options: Options
 ) -> Comparison:
-    """Compares at the sites; other elements of the dense tensor have to be 0."""
-    rows, outside, gathered = gather(sparse, dense, dense_is_found=dense_is_found)
+    """Compares a sparse and a dense tensor, whose elements outside the sites have to be 0."""
+    sparse, dense, side = sides(found, expected)
+    rows, outside, gathered = gather(sparse, dense, side)
     features, sites = sparse.features.rows(rows), sparse.indices[rows]
-    pair = (gathered, features) if dense_is_found else (features, gathered)
-    result = _at_sites(*pair, sparse.indices, rows, options)
-    elsewhere, examples = _nonzero_elsewhere(dense, sites)
-    repeated = _sites.repeated_rows(sparse.indices)
-    side, other = ("expected", "found") if dense_is_found else ("found", "expected")
-    report = SiteReport(
-        common=len(rows),
-        elsewhere=elsewhere,
-        **{
-            side: len(sparse.indices),
-            other: len(rows),
-            f"only_{side}": len(outside),
-            f"repeated_{side}": len(repeated),
-        },
-        examples={
-            f"only_{side}": _coordinates(sparse.indices[outside[:_EXAMPLES]]),
-            f"repeated_{side}": _coordinates(sparse.indices[repeated[:_EXAMPLES]]),
-            "elsewhere": examples,
-        },
-    )
-    return dataclasses.replace(
-        result, equal=result.equal and report.equal, sites=report, kind="sparse"
-    )
+    other = "expected" if side == "found" else "found"
+    repeated = sparse.indices[_sites.repeated_rows(sparse.indices)]
+    only = sparse.indices[outside]
+    numbers = _numbers_of({f"only_{side}": only, f"repeated_{side}": repeated})
+    elsewhere, examples = 0, []
+    for batch, channel, is_wrong in _nonzero_elsewhere(dense, sites):
+        wrong = int(np.count_nonzero(is_wrong))
+        elsewhere += wrong
+        if wrong and len(examples) < _EXAMPLES:
+            positions = _first_true(is_wrong, _EXAMPLES - len(examples)).tolist()
+            examples += [(batch, channel, *position) for position in positions]
+    numbers["examples"]["elsewhere"] = examples
+    extents = {side: len(sparse.indices), other: len(rows)}
+    report = SiteReport(common=len(rows), elsewhere=elsewhere, **extents, **numbers)
+    pair = (features, gathered) if side == "found" else (gathered, features)
+    return _at_sites(*pair, sparse.indices, rows, report, options)
 
 
-def gather(
-    sparse: Sparse, dense: Tensor, *, dense_is_found: bool
-) -> tuple[np.ndarray, np.ndarray, Tensor]:
+def sides(found: Sparse | Tensor, expected: Sparse | Tensor) -> tuple[Sparse, Tensor, str]:
+    """Returns the sparse and the dense one of two tensors, and which is sparse.
+
+    Without channels, as of PyTorch's COO tensors, both get one.
+    """
+    is_found = isinstance(found, Sparse)
+    sparse, dense = (found, expected) if is_found else (expected, found)
+    if len(sparse.features.shape) == 1 and dense.shape:
+        features = sparse.features.with_array(sparse.features.array[:, None])
+        sparse = dataclasses.replace(sparse, features=features)
+        dense = dense.with_array(dense.array[:, None])
+    return sparse, dense, "found" if is_found else "expected"
+
+
+def gather(sparse: Sparse, dense: Tensor, side: str) -> tuple[np.ndarray, np.ndarray, Tensor]:
     """Returns the rows of sites within a dense tensor, those outside, and its values at the first.
 
     Raises ValueError if the shapes do not fit.
@@ -249,7 +229,7 @@ def gather(
     columns = sparse.indices.shape[1]
     channels = sparse.features.shape[1:]
     if len(dense.shape) != columns + 1 or (dense.shape[1],) != channels:
-        name = "found" if dense_is_found else "expected"
+        name = "expected" if side == "found" else "found"
         raise ValueError(
             f"the shape of {name} is {list(dense.shape)}, expected [batches, "
             f"{', '.join(map(str, channels))}, and {columns - 1} extents], as the other is {sparse}"
@@ -263,51 +243,34 @@ def gather(
     return rows, outside, dense.with_array(dense.array[at])
 
 
-def _nonzero_elsewhere(dense: Tensor, sites: np.ndarray) -> tuple[int, list[tuple[int, ...]]]:
-    """Returns how many elements outside the sites are not 0, and the first positions.
-
-    A plane of a batch and a channel at a time.
-    """
-    count, first = 0, []
-    for batch in range(dense.shape[0]):
-        is_elsewhere = np.ones(dense.shape[2:], bool)
-        is_elsewhere[tuple(sites[sites[:, 0] == batch, 1:].T)] = False
-        for channel in range(dense.shape[1]):
-            is_wrong = _nonzero(dense, batch, channel) & is_elsewhere
-            wrong = int(np.count_nonzero(is_wrong))
-            count += wrong
-            if wrong and len(first) < _EXAMPLES:
-                positions = np.unravel_index(
-                    _first_true(is_wrong.reshape(-1), _EXAMPLES - len(first)), is_wrong.shape
-                )
-                first += [(batch, channel, *map(int, position)) for position in zip(*positions)]
-    return count, first
-
-
-def _first_true(values: np.ndarray, count: int) -> np.ndarray:
-    found = np.zeros(0, np.int64)
-    for start in range(0, len(values), _BLOCK):
-        found = np.append(found, start + np.flatnonzero(values[start : start + _BLOCK]))
-        if len(found) >= count:
-            break
-    return found[:count]
-
-
 def sites_elsewhere(dense: Tensor, sites: np.ndarray, count: int) -> np.ndarray:
     """Returns the first sites, batch first, with elements other than 0 that are not in `sites`."""
-    found, batches = [np.zeros((0, len(dense.shape) - 1), np.int64)], range(dense.shape[0])
-    for batch in batches:
-        is_nonzero = np.zeros(dense.shape[2:], bool)
-        for channel in range(dense.shape[1]):
-            is_nonzero |= _nonzero(dense, batch, channel)
-        is_nonzero[tuple(sites[sites[:, 0] == batch, 1:].T)] = False
-        positions = np.unravel_index(_first_true(is_nonzero.reshape(-1), count), is_nonzero.shape)
-        found.append(np.stack([np.full_like(positions[0], batch), *positions], axis=1))
+    found = [np.zeros((0, len(dense.shape) - 1), np.int64)]
+    planes = _nonzero_elsewhere(dense, sites)
+    for batch, of_batch in itertools.groupby(planes, operator.itemgetter(0)):
+        is_nonzero = functools.reduce(np.logical_or, (plane for _, _, plane in of_batch))
+        found.append(np.insert(_first_true(is_nonzero, count), 0, batch, axis=1))
         count -= len(found[-1])
     return np.concatenate(found)
 
 
-def _nonzero(dense: Tensor, batch: int, channel: int) -> np.ndarray:
-    plane = dense.array[batch, channel]
-    # Bits of bfloat16: without the sign.
-    return (plane & 0x7FFF if dense.dtype == "bfloat16" else plane) != 0
+def _nonzero_elsewhere(dense: Tensor, sites: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yields each batch and channel, and which of its elements outside the sites are not 0."""
+    for batch in range(dense.shape[0]):
+        at_sites = tuple(sites[sites[:, 0] == batch, 1:].T)
+        for channel in range(dense.shape[1]):
+            plane = dense.array[batch, channel]
+            # Bits of bfloat16: without the sign.
+            is_nonzero = (plane & 0x7FFF if dense.dtype == "bfloat16" else plane) != 0
+            is_nonzero[at_sites] = False
+            yield batch, channel, is_nonzero
+
+
+def _first_true(values: np.ndarray, count: int) -> np.ndarray:
+    """Returns the positions [n, dims] of the first true values, at most `count`."""
+    flat, found = values.reshape(-1), np.zeros(0, np.int64)
+    for start in range(0, len(flat), _BLOCK):
+        found = np.append(found, start + np.flatnonzero(flat[start : start + _BLOCK]))
+        if len(found) >= count:
+            break
+    return np.stack(np.unravel_index(found[:count], values.shape), axis=1)

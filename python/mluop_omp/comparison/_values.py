@@ -9,20 +9,22 @@ from typing import Any, Callable
 
 import numpy as np
 
+from mluop_omp._numbers import to_numpy
+
 # The element types that the library compares.
 DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
-
-
+# Attributes of sparse tensors: of spconv, mmcv and mluop_omp.torch; torchsparse; MinkowskiEngine.
+_FEATURES, _INDICES = ("features", "feats", "F"), ("indices", "coords", "coordinates", "C")
 # Dimensions of a list of numbers; more is most likely a list that holds itself.
 _MAX_DEPTH = 32
 
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-    """A tensor. NumPy has no bfloat16, whose elements are the bits as uint16."""
+    """A tensor. The elements of bfloat16 are their bits as uint16."""
 
     array: np.ndarray
     dtype: str
@@ -100,9 +102,6 @@ def convert(value: Any) -> Any:
         value = value.read()
     if isinstance(value, (Tensor, Sparse)) or value is None or isinstance(value, (str, bytes)):
         return value
-    if isinstance(value, SparseSites):
-        extents = value.batch_size, value.spatial_shape
-        return _sparse(value.features, value.indices, *extents)
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return _from_torch(value)
@@ -117,14 +116,19 @@ def convert(value: Any) -> Any:
         if value and _is_numbers(value):
             return _from_numpy(np.asarray(value))
         return {str(index): element for index, element in enumerate(value)}
-    features = _attribute(value, "features", "feats", "F")
-    indices = _attribute(value, "indices", "coords", "coordinates", "C")
-    if features is not None and indices is not None:
-        shape, batch_size = _attribute(value, "spatial_shape"), _attribute(value, "batch_size")
-        return _sparse(features, indices, batch_size, shape)
+    sites = sparse_sites(value)
+    if sites is not None:
+        return _sparse(sites)
     if hasattr(value, "__array__"):
         return _from_numpy(np.asarray(value))
     return value
+
+
+def sparse_sites(value: Any) -> SparseSites | None:
+    """Returns the parts of a sparse tensor of any library; None if it is not one."""
+    names = (_FEATURES, _INDICES, ("spatial_shape",), ("batch_size",))
+    features, indices, *extents = (_attribute(value, *each) for each in names)
+    return None if features is None or indices is None else SparseSites(features, indices, *extents)
 
 
 def _attribute(value: Any, *names: str) -> Any:
@@ -169,22 +173,21 @@ def _from_torch(tensor: Any) -> Tensor | Sparse:
     tensor = tensor.detach()
     if tensor.layout == torch.sparse_coo:
         spatial = tuple(tensor.shape[1 : tensor.sparse_dim()])
-        return _sparse(tensor._values(), tensor._indices().T, tensor.shape[0], spatial)
+        sites = tensor._indices().T
+        return _sparse(SparseSites(tensor._values(), sites, spatial, tensor.shape[0]))
     if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
         kind = "quantized" if tensor.is_quantized else "meta" if tensor.is_meta else tensor.layout
         raise TypeError(f"a tensor is {kind}, expected a strided or COO tensor with elements")
-    tensor = tensor.cpu().resolve_conj().resolve_neg()
-    if tensor.dtype == torch.bfloat16:
-        return Tensor(tensor.view(torch.int16).numpy().view(np.uint16), "bfloat16")
+    dtype = str(tensor.dtype).partition(".")[2]
     try:
-        return _from_numpy(tensor.numpy())
+        array = to_numpy(tensor)
+        return Tensor(array, dtype) if dtype == "bfloat16" else _from_numpy(array)
     except TypeError:
-        dtype = str(tensor.dtype).partition(".")[2]
         raise TypeError(f"a tensor has dtype {dtype}, expected {', '.join(DTYPES)}") from None
 
 
-def _sparse(features: Any, indices: Any, batch_size: Any, spatial_shape: Any) -> Sparse:
-    features, sites = convert(features), convert(indices)
+def _sparse(parts: SparseSites) -> Sparse:
+    features, sites = convert(parts.features), convert(parts.indices)
     if not isinstance(features, Tensor) or not isinstance(sites, Tensor):
         raise TypeError("features and indices of a sparse tensor must be tensors")
     if len(features.shape) < 1 or len(sites.shape) != 2 or sites.shape[1] < 2:
@@ -201,12 +204,12 @@ def _sparse(features: Any, indices: Any, batch_size: Any, spatial_shape: Any) ->
         raise TypeError(f"indices of a sparse tensor have dtype {sites.dtype}, expected integers")
     if sites.dtype == "uint64" and sites.array.size and int(sites.array.max()) >= 2**63:
         raise ValueError(f"an index of a sparse tensor is {sites.array.max()}, expected int64")
-    columns = sites.shape[1]
-    shape = [None] * (columns - 1) if spatial_shape is None else [int(n) for n in spatial_shape]
-    if len(shape) != columns - 1:
+    dims = sites.shape[1] - 1
+    shape = [None] * dims if parts.spatial_shape is None else list(map(int, parts.spatial_shape))
+    if len(shape) != dims:
         raise ValueError(
-            f"spatial_shape has {len(shape)} extents, expected {columns - 1}, one for each column "
-            "of indices after the batch"
+            f"spatial_shape has {len(shape)} extents, expected {dims}, one for each column of "
+            "indices after the batch"
         )
-    extents = None if batch_size is None else int(batch_size), *shape
+    extents = None if parts.batch_size is None else int(parts.batch_size), *shape
     return Sparse(features, sites.array.astype(np.int64, copy=False), extents)

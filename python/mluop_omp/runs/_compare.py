@@ -3,163 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union
 
 from mluop_omp._progress import track
+from mluop_omp._text import counted, listed, module_label
 from mluop_omp.comparison import Comparison
+from mluop_omp.comparison._criteria import Criteria, Options
 from mluop_omp.runs._names import NameMap, Names, suggest
+from mluop_omp.runs._report import contains, name_of, path_of
+from mluop_omp.runs._result import CallDifference, GradientDifference, RunComparison
 from mluop_omp.runs._run import Call, Gradient, Run, Value
 from mluop_omp.runs._values import ValueComparer
 
-# Calls that a report lists.
-_MAX_NAMES = 8
 _Source = Union[str, "os.PathLike[str]", Run]
 _Key = tuple
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class CallDifference:
-    """A call whose outputs differ.
-
-    Attributes:
-        call: in the expected run.
-        label: the name of the module, its class and, if there are several, the number of the call.
-        found_module: the name of the module in the found run.
-        outputs: the comparison of each output that differs, by path.
-        inputs: of each input that differs.
-        changed: what is in one run only: "input 1 is only in found".
-        state: of each parameter and buffer of the module that differs.
-        compared_state: how many of them both runs have.
-    """
-
-    call: Call
-    label: str
-    found_module: str
-    outputs: dict[str, Comparison]
-    inputs: dict[str, Comparison]
-    changed: tuple[str, ...] = ()
-    state: dict[str, Comparison] = dataclasses.field(default_factory=dict)
-    compared_state: int = 0
-
-    @property
-    def inputs_agree(self) -> bool:
-        return not self.inputs and not any(each.startswith("input") for each in self.changed)
-
-
-@dataclasses.dataclass(frozen=True)
-class GradientDifference:
-    """A gradient that differs.
-
-    Attributes:
-        name: whose gradient it is.
-        comparison: how it differs.
-        computed_by: the modules whose backward passes computed it, as far as they were recorded.
-    """
-
-    name: str
-    comparison: Comparison
-    computed_by: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class RunComparison:
-    """The result of `mluop_omp.compare_runs`; its text is a report.
-
-    bool() is the verdict.
-
-    Attributes:
-        equal: whether all outputs and gradients that both runs have are equal.
-        compared: how many calls both runs have.
-        differences: the calls whose outputs differ, in the order in which they return.
-        first: the first of these whose inputs agree, or None.
-        first_input: the name of the first input that differs within the module of `first`, where
-            no output of the modules before differs: the module's own code computes it; or None.
-        gradients: the gradients that differ, in the order of their computation.
-        compared_gradients: how many gradients both runs have.
-        only_found, only_expected: calls of one run only.
-        notes: further findings, a line each.
-    """
-
-    equal: bool
-    compared: int
-    differences: tuple[CallDifference, ...] = ()
-    first: CallDifference | None = None
-    first_input: str | None = None
-    gradients: tuple[GradientDifference, ...] = ()
-    compared_gradients: int = 0
-    only_found: tuple[str, ...] = ()
-    only_expected: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return self.equal
-
-    def __str__(self) -> str:
-        return "\n".join(_report(self))
-
-    __repr__ = __str__
-
-    def html(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report as `Comparison.html` does.
-
-        It draws the outputs of the first difference; without one, the inputs of the first call that
-        differs, or the first gradient. Tensors are read again from the files of both runs.
-        """
-        from mluop_omp.comparison import page
-
-        page.write(path, self, (p for name, c in _shown(self) for p in page.parts_of(c, name)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns what json.dumps takes: the verdict and the attributes."""
-        first = None if self.first is None else _to_dict(self.first)
-        return {
-            "equal": self.equal,
-            "compared": self.compared,
-            "first": first,
-            "first_input": self.first_input,
-            "differences": [_to_dict(each) for each in self.differences],
-            "compared_gradients": self.compared_gradients,
-            "gradients": [
-                {"name": each.name, "comparison": each.comparison.to_dict()}
-                for each in self.gradients
-            ],
-            "only_found": list(self.only_found),
-            "only_expected": list(self.only_expected),
-            "notes": list(self.notes),
-        }
-
-
-def _shown(result: RunComparison) -> Iterator[tuple[str, Comparison]]:
-    """Yields the names and comparisons of the tensors that the report shows."""
-    if result.differences:
-        call = result.first or result.differences[0]
-        role = "input" if result.first is None else "output"
-        for path, each in (call.inputs if result.first is None else call.outputs).items():
-            yield f"{_path(role, path)} of {call.label}", each
-    elif result.gradients:
-        yield f"gradient of {result.gradients[0].name}", result.gradients[0].comparison
-
-
-def _to_dict(difference: CallDifference) -> dict[str, Any]:
-    call = difference.call
-    return {
-        "module": call.module,
-        "call": call.number,
-        "class": call.kind,
-        "found_module": difference.found_module,
-        "inputs_agree": difference.inputs_agree,
-        "outputs": {path: each.to_dict() for path, each in difference.outputs.items()},
-        "inputs": {path: each.to_dict() for path, each in difference.inputs.items()},
-        "changed": list(difference.changed),
-        "state": {path: each.to_dict() for path, each in difference.state.items()},
-    }
-
-
 def compare_runs(
-    found: _Source, expected: _Source, *, names: Names = None, **options: Any
+    found: _Source,
+    expected: _Source,
+    *,
+    names: Names = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    criteria: Criteria = None,
+    worst: int = 5,
+    axes: Sequence[str] | None = None,
 ) -> RunComparison:
     """Compares two runs that `mluop_omp.record` has written, call by call.
 
@@ -175,8 +46,7 @@ def compare_runs(
             replacements, such as {r"module\\.(.*)": r"\\1"}; pairs of them; or texts
             r"module\\.(.*)=\\1". The first expression that matches a whole name of the found run
             replaces it.
-        options: rtol, atol, criteria, worst and axes of `mluop_omp.compare`, which compares the
-            tensors.
+        rtol, atol, criteria, worst, axes: those of `mluop_omp.compare`, which compares the tensors.
 
     Returns:
         A `RunComparison`.
@@ -188,6 +58,7 @@ def compare_runs(
 
     Source: mluOpOmpCompare; docs/record.md.
     """
+    options = Options.of(rtol, atol, criteria, worst, axes)
     with _opened(found) as found_run, _opened(expected) as expected_run:
         return _RunComparer(found_run, expected_run, NameMap(names), options).compare()
 
@@ -202,7 +73,7 @@ def _opened(source: _Source) -> Iterator[Run]:
 
 
 class _RunComparer:
-    def __init__(self, found: Run, expected: Run, names: NameMap, options: dict[str, Any]) -> None:
+    def __init__(self, found: Run, expected: Run, names: NameMap, options: Options) -> None:
         self._compare_values = ValueComparer(found, expected, options)
         self._found, self._expected, self._names = found, expected, names
         self._found_calls = self._mapped(found.calls)
@@ -215,7 +86,7 @@ class _RunComparer:
         if not common:
             raise ValueError(
                 f"no call of {self._found.path} is in {self._expected.path}: "
-                f"found {_some(self._found_calls)}, expected {_some(self._expected_calls)}; "
+                f"found {_modules(self._found_calls)}, expected {_modules(self._expected_calls)}; "
                 f"{', '.join(self._suggestion()) or 'names of modules can be mapped'}"
             )
         compared = (self._difference(key) for key in track(common, "comparing"))
@@ -245,8 +116,8 @@ class _RunComparer:
             other = mapped.setdefault(key, call)
             if other is not call:
                 raise ValueError(
-                    f"{_name(other.module)} and {_name(call.module)} are both mapped to "
-                    f"{_name(key[0])}"
+                    f"{name_of(other.module)} and {name_of(call.module)} are both mapped to "
+                    f"{name_of(key[0])}"
                 )
         return mapped
 
@@ -265,9 +136,12 @@ class _RunComparer:
         """Returns the comparisons of the parameters and buffers of a module that differ."""
         calls = self._found_calls.get(key), self._expected_calls.get(key)
         found, expected = ({} if call is None else call.state for call in calls)
-        common = [path for path in expected if path in found]
-        results = {path: self._compare_values(found[path], expected[path]) for path in common}
-        return {path: each for path, each in results.items() if not each}, len(common)
+        pairs = _pairs(found, expected)
+        return self._differing(pairs), len(pairs)
+
+    def _differing(self, pairs: dict[str, tuple[Value, Value]]) -> dict[str, Comparison]:
+        results = {path: self._compare_values(*pair) for path, pair in pairs.items()}
+        return {path: each for path, each in results.items() if not each}
 
     def _values(
         self, role: str, found: dict[str, Value], expected: dict[str, Value]
@@ -276,14 +150,13 @@ class _RunComparer:
         if found.keys() != expected.keys() and len(found) == len(expected):
             pairs = dict(zip(expected, zip(found.values(), expected.values())))
         else:
-            pairs = {path: (found[path], expected[path]) for path in expected if path in found}
-        results = {path: self._compare_values(*pair) for path, pair in pairs.items()}
+            pairs = _pairs(found, expected)
         changed = []
         if len(found) != len(expected):
             sides = (("found", found, expected), ("expected", expected, found))
             for side, own, other in sides:
-                changed += [_path(role, p) + f" is only in {side}" for p in own if p not in other]
-        return {path: each for path, each in results.items() if not each}, tuple(changed)
+                changed += [path_of(role, p) + f" is only in {side}" for p in own if p not in other]
+        return self._differing(pairs), tuple(changed)
 
     def _first_input(self, first: CallDifference, common: list[_Key]) -> str | None:
         """Returns the first input that differs of the calls within a module."""
@@ -295,18 +168,14 @@ class _RunComparer:
             if call.module.startswith(below):
                 inputs, _ = self._values("input", self._found_calls[key].inputs, call.inputs)
                 for path in inputs:
-                    return f"{_path('input', path)} of {self._label(call)}"
+                    return f"{path_of('input', path)} of {self._label(call)}"
         return None
 
     def _gradients(self) -> tuple[tuple[GradientDifference, ...], int]:
         found = {self._gradient_key(each, True): each for each in self._found.gradients}
-        pairs = []
-        for gradient in self._expected.gradients:
-            other = found.get(self._gradient_key(gradient, False))
-            if other is not None:
-                pairs.append((other, gradient))
-        differences = []
-        for other, gradient in pairs:
+        expected = {self._gradient_key(each, False): each for each in self._expected.gradients}
+        pairs, differences = _pairs(found, expected), []
+        for other, gradient in pairs.values():
             result = self._compare_values(other.value, gradient.value)
             if not result:
                 name, computed_by = self._gradient_name(gradient), self._computed_by(gradient)
@@ -325,27 +194,24 @@ class _RunComparer:
         if gradient.parameter is not None:
             return gradient.parameter
         call = self._expected_calls.get((gradient.module, gradient.call))
-        label = _name(gradient.module) if call is None else self._label(call)
-        return f"{_path(gradient.of, gradient.path)} of {label}"
+        label = name_of(gradient.module) if call is None else self._label(call)
+        return f"{path_of(gradient.of, gradient.path)} of {label}"
 
     def _computed_by(self, gradient: Gradient) -> tuple[str, ...]:
         if gradient.parameter is not None:
-            return (_name(gradient.parameter.rpartition(".")[0]),)
-        readers = [
-            each
-            for each in self._expected.gradients
-            if each.of == "input" and each.value == gradient.value
-        ]
+            return (name_of(gradient.parameter.rpartition(".")[0]),)
+        gradients = self._expected.gradients
+        readers = (g for g in gradients if g.of == "input" and g.value == gradient.value)
         modules = dict.fromkeys(each.module for each in readers)
         # Those that contain another one take its inputs.
-        inner = [m for m in modules if not any(_contains(m, each) for each in modules)]
-        return tuple(map(_name, inner))
+        inner = [m for m in modules if not any(contains(m, each) for each in modules)]
+        return tuple(map(name_of, inner))
 
     def _only(self, calls: dict[_Key, Call], others: dict[_Key, Call]) -> tuple[str, ...]:
         return tuple(self._label(call) for key, call in calls.items() if key not in others)
 
     def _label(self, call: Call) -> str:
-        label = f"{_name(call.module)} ({call.kind.rpartition('.')[2]})"
+        label = module_label(call.module, call.kind.rpartition(".")[2])
         return f"{label}, call {call.number}" if call.module in self._repeated else label
 
     def _suggestion(self) -> list[str]:
@@ -354,119 +220,19 @@ class _RunComparer:
         suggestion = suggest(*only)
         if suggestion is None:
             return []
-        return [f"{_count(suggestion[0], 'more module')} would match by --map '{suggestion[1]}'"]
+        return [f"{counted(suggestion[0], 'more module')} would match by --map '{suggestion[1]}'"]
 
     def _samples(self) -> list[str]:
-        sampled = [
-            name
-            for run in (self._found, self._expected)
-            for name, each in run.tensors.items()
-            if each.count is not None or each.limit is not None
-        ]
-        if not sampled:
-            return []
-        return [f"samples are compared of {len(sampled)} tensors larger than their share of bytes"]
+        tensors = (*self._found.tensors.values(), *self._expected.tensors.values())
+        count = sum(each.is_sample for each in tensors)
+        text = f"samples are compared of {count} tensors larger than their share of bytes"
+        return [text] if count else []
 
 
-def _name(module: str) -> str:
-    return module or "(model)"
+def _modules(keys: Iterable[_Key]) -> str:
+    return listed(name_of(key[0]) for key in keys) or "none"
 
 
-def _path(role: str, path: str) -> str:
-    return f"{role} {path}" if path else role
-
-
-def _some(names: Iterable[Any]) -> str:
-    listed = list(names)
-    texts = [each if isinstance(each, str) else _name(each[0]) for each in listed[:_MAX_NAMES]]
-    return (", ".join(texts) or "none") + (", ..." if len(listed) > _MAX_NAMES else "")
-
-
-def _report(result: RunComparison) -> list[str]:
-    lines = []
-    if result.equal:
-        lines.append(f"equal: {_count(result.compared, 'call')} of both runs")
-    elif not result.differences:
-        lines.append(f"outputs agree: {_count(result.compared, 'call')} of both runs")
-    if result.first is not None:
-        lines += _first(result.first, result.first_input)
-        lines.append(_later(result))
-    elif result.differences:
-        lines += _only_inputs(result)
-    if result.compared_gradients:
-        lines += _gradient_lines(result)
-    for side in ("found", "expected"):
-        calls = getattr(result, f"only_{side}")
-        if calls:
-            lines.append(f"calls only in {side}: {len(calls)}: {_some(calls)}")
-    return [*lines, *result.notes]
-
-
-def _first(first: CallDifference, first_input: str | None) -> list[str]:
-    lines = [f"first difference: {first.label}"]
-    if first.found_module != first.call.module:
-        lines.append(f"  in found: {_name(first.found_module)}")
-    lines.append(f"  inputs agree: {_count(len(first.call.inputs), 'tensor')}")
-    if first.compared_state and not first.state:
-        lines.append(f"  parameters and buffers agree: {_count(first.compared_state, 'tensor')}")
-    for path, comparison in first.state.items():
-        lines.append(f"  {path}: {str(comparison).splitlines()[0]}")
-    if first_input is not None:
-        lines.append(f"  its own code computes the first tensor that differs: {first_input}")
-    lines += [f"  {each}" for each in first.changed]
-    return lines + _comparisons("output", first.outputs)
-
-
-def _comparisons(role: str, comparisons: dict[str, Comparison]) -> list[str]:
-    lines = []
-    for path, comparison in comparisons.items():
-        head, *rest = str(comparison).splitlines()
-        lines.append(f"  {_path(role, path)}: {head}")
-        lines += [f"    {line}" for line in rest]
-    return lines
-
-
-def _later(result: RunComparison) -> str:
-    assert result.first is not None
-    later = result.differences[result.differences.index(result.first) + 1 :]
-    module = result.first.call.module
-    containing = [each for each in later if _contains(each.call.module, module)]
-    others = [each for each in later if each.inputs_agree and each not in containing]
-    text = f"later calls that differ: {len(later)}"
-    if containing:
-        text += f"; {len(containing)} contain {_name(module)}"
-    if others:
-        text += f"; inputs agree, too, of {_some(each.label for each in others)}"
-    return text
-
-
-def _contains(module: str, inner: str) -> bool:
-    return inner.startswith(f"{module}." if module else "") and module != inner
-
-
-def _only_inputs(result: RunComparison) -> list[str]:
-    first = result.differences[0]
-    lines = [
-        f"no first difference: no call whose inputs agree has other outputs; of "
-        f"{len(result.differences)} calls that differ, the first is {first.label}"
-    ]
-    lines += [f"  {each}" for each in first.changed]
-    return lines + _comparisons("input", first.inputs)
-
-
-def _gradient_lines(result: RunComparison) -> list[str]:
-    count = result.compared_gradients
-    if not result.gradients:
-        return [f"{_count(count, 'gradient')} agree"]
-    first = result.gradients[0]
-    if result.differences:
-        return [f"gradients that differ: {len(result.gradients)} of {count}"]
-    lines = [f"first gradient that differs: of {first.name}"]
-    if first.computed_by:
-        lines.append(f"  computed by the backward pass of {_some(first.computed_by)}")
-    lines += [f"  {line}" for line in str(first.comparison).splitlines()]
-    return [*lines, f"gradients that differ: {len(result.gradients)} of {count}"]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _pairs(found: dict[Any, Any], expected: dict[Any, Any]) -> dict[Any, tuple[Any, Any]]:
+    """Returns what both have by the same key, in the order of expected."""
+    return {key: (found[key], expected[key]) for key in expected if key in found}

@@ -57,6 +57,8 @@ class Recorder:
         self._model, self._writer, self._gradients = model, writer, gradients
         try:
             self._modules = re.compile(".*" if modules is None else modules)
+        except TypeError:
+            raise TypeError(f"modules is {modules!r}, expected a regular expression") from None
         except re.error as error:
             raise ValueError(f"modules is {modules!r}, no regular expression: {error}") from None
         self._lock = threading.RLock()
@@ -68,7 +70,6 @@ class Recorder:
         self._begun = threading.local()
 
     def install(self) -> None:
-        require_eager(self._model)
         for name, module in self._model.named_modules():
             if self._modules.fullmatch(name) is None or isinstance(module, _WITHOUT_HOOKS):
                 continue

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import operator
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from mluop_omp import _requirements
+from mluop_omp.comparison._criteria import check_integer
 from mluop_omp.runs import _sampling
 from mluop_omp.runs._writer import RunWriter
 
@@ -54,6 +55,8 @@ def record(
 
     Source: docs/record.md defines the file.
     """
+    if loss is not None and not callable(loss):
+        raise TypeError(f"loss is {loss!r}, expected a function of the outputs")
     args = inputs if isinstance(inputs, tuple) else () if isinstance(inputs, dict) else (inputs,)
     kwargs = inputs if isinstance(inputs, dict) else {}
     options = {"state": state, "modules": modules, "max_bytes": max_bytes, "seed": seed}
@@ -80,9 +83,9 @@ def recording(
     """Records the inputs and outputs of the modules of a model that are called in the block.
 
     Modules, inputs and results are not changed; the file contains the values at the time of the
-    call, as .npy files and JSON in a zip file. An exception removes what has been written; an
-    earlier file of the name stays until the end of the block. Tensors are copied to the host one at
-    a time.
+    call, as .npy files and JSON in a zip file. Files of equal runs are equal. An exception removes
+    what has been written; an earlier file of the name stays until the end of the block. Tensors are
+    copied to the host one at a time.
 
     Hooks record the calls, from any thread, of the modules that exist at the beginning of the
     block. Modules of torch.jit have no hooks; calls that torch.utils.checkpoint repeats are not
@@ -107,9 +110,9 @@ def recording(
 
     Raises:
         TypeError: model is not a torch.nn.Module; a tensor is one of torch.func or torch.vmap.
-        ValueError: a module is compiled by torch.compile; modules matches no module, or only those
-            of torch.jit; seed is out of range; max_bytes is less than what the descriptions of the
-            calls take.
+        ValueError: a module is compiled by torch.compile; modules is not a regular expression, or
+            matches no module, or only those of torch.jit; seed or max_bytes is not an integer in
+            its range; max_bytes is less than what the descriptions of the calls take.
         OSError: the file cannot be written.
         ImportError: PyTorch is not installed.
 
@@ -122,14 +125,14 @@ def recording(
 
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"model is of type {type(model).__name__}, expected torch.nn.Module")
-    if not 0 <= operator.index(seed) < _sampling.SEEDS:
-        raise ValueError(f"seed is {seed}, expected at least 0 and less than 2^64")
+    seed = check_integer("seed", seed, 0, _sampling.SEEDS - 1)
+    max_bytes = check_integer("max_bytes", max_bytes, 0, sys.maxsize)
     require_eager(model)
     # An output of each module, and an input that is no output of another one; their gradients.
     count = 2 * len(list(model.modules()))
     parameters, buffers = len(list(model.parameters())), len(list(model.buffers()))
     count += (count + parameters if gradients else 0) + (parameters + buffers if state else 0)
-    writer = RunWriter(Path(path), type(model).__qualname__, seed, operator.index(max_bytes), count)
+    writer = RunWriter(Path(path), type(model).__qualname__, seed, max_bytes, count)
     try:
         options = {"state": state, "gradients": gradients, "modules": modules}
         recorder = Recorder(model, writer, **options)

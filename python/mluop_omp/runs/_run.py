@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from mluop_omp.comparison._files import npy_header
+from mluop_omp._numbers import STORED_AS
+from mluop_omp.comparison._files import read_member
 from mluop_omp.runs import _sampling
 from mluop_omp.runs._writer import DESCRIPTION, FORMAT, VERSION
 
 # What zipfile, json and numpy raise for damaged files.
 _DAMAGES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError)
-# The dtypes that are recorded as another one.
-_STORED_AS = {"bfloat16": "uint16", "complex32": "complex64"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +89,8 @@ class Recorded:
 
     Attributes:
         name: the name of the tensor, that of the member of the file without .npy.
-        dtype: the name of its dtype. The elements of bfloat16 are recorded as uint16.
+        dtype: the name of its dtype. The elements of bfloat16 are recorded as uint16, those of
+            complex32 and float8 as complex64 and float32.
         shape: the shape of the whole tensor.
         count: of a sample of elements, how many are drawn; else None.
         limit, checksum: of a sample of sites, the hash below which sites are recorded, and the sum
@@ -109,6 +109,10 @@ class Recorded:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def is_sample(self) -> bool:
+        return self.count is not None or self.limit is not None
 
 
 class Run:
@@ -151,9 +155,9 @@ class Run:
         """
         recorded = self.tensors[name]
         with _errors(self.path):
-            array = self._array(f"{name}.npy")
-            expected = _STORED_AS.get(recorded.dtype, recorded.dtype)
-            if not recorded.dtype.startswith("float8") and array.dtype.name != expected:
+            array = read_member(self._zip, self._zip.getinfo(f"{name}.npy"))
+            expected = STORED_AS.get(recorded.dtype, recorded.dtype)
+            if array.dtype.name != expected:
                 raise _Invalid(f"{name}.npy has dtype {array.dtype}, expected {expected}")
             if recorded.count is not None:
                 if recorded.count > 2 * array.size:
@@ -166,34 +170,7 @@ class Run:
                 shape = recorded.shape
             if array.shape != shape:
                 raise _Invalid(f"{name}.npy has shape {list(array.shape)}, expected {list(shape)}")
-            return array
-
-    def _array(self, member: str) -> np.ndarray:
-        size = self._zip.getinfo(member).file_size
-        # The most that members which are compressed can hold.
-        if size > 1100 * os.path.getsize(self.path):
-            raise _Invalid(f"{member} has {size} bytes, more than the file can hold")
-        with self._zip.open(member) as stream:
-            try:
-                shape, fortran, dtype = npy_header(stream)
-            except ValueError as error:
-                raise _Invalid(f"{member}: {error}") from error
-            if dtype.kind not in "biufc":
-                raise _Invalid(f"{member} has dtype {dtype}, expected numbers")
-            bytes_of = math.prod(shape) * dtype.itemsize
-            # Before memory is allocated for elements that the file does not have.
-            if bytes_of != size - stream.tell():
-                raise _Invalid(f"{member} has {size} bytes, which does not fit shape {list(shape)}")
-            array = np.empty(bytes_of, np.uint8)
-            view, filled = memoryview(array), 0
-            while filled < bytes_of:
-                read = stream.readinto(view[filled : filled + 2**24])  # type: ignore[attr-defined]
-                if not read:
-                    raise _Invalid(f"{member} is truncated")
-                filled += read
-            stream.read(1)  # the checksum
-            array = array.view(dtype).reshape(shape, order="F" if fortran else "C")
-            return array.astype(dtype.newbyteorder("="), copy=False)
+            return array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def _read(self) -> None:
         if DESCRIPTION not in self._zip.namelist():
@@ -261,10 +238,12 @@ class Run:
 
 def is_run(path: str | os.PathLike[str]) -> bool:
     """Returns whether a file claims to be that of a run."""
+    if not os.path.isfile(path):
+        return False
     try:
         with zipfile.ZipFile(path) as file:
             return DESCRIPTION in file.namelist()
-    except (OSError, zipfile.BadZipFile, ValueError):
+    except (OSError, *_DAMAGES):
         return False
 
 

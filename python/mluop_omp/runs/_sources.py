@@ -11,30 +11,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from mluop_omp._numbers import STORED_AS, to_numpy
+from mluop_omp.comparison._values import SparseSites, sparse_sites
+
 # Objects of other classes, such as the samples of mmdetection3d, contain tensors in attributes.
 _MAX_DEPTH = 12
 _WITHOUT_TENSORS = (
     *(str, bytes, type, torch.nn.Module, torch.device, torch.dtype, types.ModuleType),
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType),
 )
-# By dtypes that NumPy lacks: one that holds all values.
-_WIDER = {
-    **{f"float8_{kind}": "float32" for kind in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz")},
-    "complex32": "complex64",
-}
 
 
 @dataclasses.dataclass(frozen=True)
-class SparseLeaf:
-    """A sparse tensor: features [N, ...] of sites [N, 1 + dims].
+class SparseLeaf(SparseSites):
+    """A sparse tensor.
 
     inferred: whether it is a dense tensor of as many rows as an earlier sparse tensor has.
     """
 
-    features: Any
-    indices: Any
-    spatial_shape: list[int] | None = None
-    batch_size: int | None = None
     inferred: bool = False
 
 
@@ -58,8 +52,8 @@ class Source:
         self.shape = tuple(tensor.shape)
         self.has_values = not getattr(tensor, "is_meta", False)
         self._tensor = tensor
-        wider = _WIDER.get(self.dtype)
-        self.itemsize = np.dtype(wider).itemsize if wider else tensor.dtype.itemsize
+        stored = STORED_AS.get(self.dtype)
+        self.itemsize = np.dtype(stored).itemsize if stored else tensor.dtype.itemsize
 
     @property
     def size(self) -> int:
@@ -83,12 +77,9 @@ class Source:
 
     def _host(self, values: Any) -> np.ndarray:
         if isinstance(values, Tensor):
-            values = values.cpu().resolve_conj().resolve_neg().contiguous()
-            if self.dtype in _WIDER:
-                values = values.to(getattr(torch, _WIDER[self.dtype]))
-            elif self.dtype == "bfloat16":
-                return values.view(torch.int16).numpy().view(np.uint16)
-            values = values.numpy()
+            if self.dtype in STORED_AS and self.dtype != "bfloat16":
+                values = values.to(getattr(torch, STORED_AS[self.dtype]))
+            values = to_numpy(values)
         values = np.asarray(values, values.dtype.newbyteorder("="))
         return np.ascontiguousarray(values).reshape(values.shape)
 
@@ -140,20 +131,16 @@ def _tensors(tensor: Tensor, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _sparse(value: Any) -> SparseLeaf | None:
-    """Returns the sparse tensor of spconv, mmcv, MinkowskiEngine, torchsparse or this package."""
-    if isinstance(value, (Mapping, list, tuple)):
+    sites = None if isinstance(value, (Mapping, list, tuple)) else sparse_sites(value)
+    if sites is None:
         return None
-    for names in (("features", "indices"), ("feats", "coords"), ("F", "C")):
-        features, indices = (getattr(value, name, None) for name in names)
-        if not isinstance(features, Tensor) or not isinstance(indices, Tensor):
-            continue
-        is_sites = indices.dim() == 2 and not indices.is_floating_point()
-        if is_sites and features.dim() >= 1 and len(features) == len(indices):
-            shape, batch_size = (getattr(value, n, None) for n in ("spatial_shape", "batch_size"))
-            shape = _integers(shape)
-            batch = _integers([batch_size])
-            return SparseLeaf(features, indices, shape, batch[0] if batch else None)
-    return None
+    features, indices = sites.features, sites.indices
+    if not isinstance(features, Tensor) or not isinstance(indices, Tensor):
+        return None
+    if indices.dim() != 2 or indices.is_floating_point() or features.shape[:1] != indices.shape[:1]:
+        return None
+    shape, batch = _integers(sites.spatial_shape), _integers([sites.batch_size])
+    return SparseLeaf(features, indices, shape, batch[0] if batch else None)
 
 
 def _integers(values: Any) -> list[int] | None:

@@ -1,4 +1,4 @@
-"""Comparison of the tensors of two runs, the only place that calls `mluop_omp.compare`."""
+"""Comparison of the tensors of two runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from typing import Any, Callable
 
 import numpy as np
 
-from mluop_omp.comparison import Comparison, SparseSites, compare
+from mluop_omp.comparison import Comparison, SparseSites
+from mluop_omp.comparison._criteria import Options
+from mluop_omp.comparison._errors import Measure
+from mluop_omp.comparison._nested import compare_values
 from mluop_omp.comparison._result import Operands
-from mluop_omp.comparison._values import Deferred, Tensor
+from mluop_omp.comparison._values import Deferred, Tensor, convert
 from mluop_omp.runs import _sampling
 from mluop_omp.runs._run import Recorded, Run, Value
 
@@ -19,8 +22,7 @@ from mluop_omp.runs._run import Recorded, Run, Value
 class ValueComparer:
     """Compares values of two runs, each pair of tensors once."""
 
-    def __init__(self, found: Run, expected: Run, options: dict[str, Any]) -> None:
-        compare(0.0, 0.0, **options)  # raises for options that are not valid
+    def __init__(self, found: Run, expected: Run, options: Options) -> None:
         self._found, self._expected, self._options = found, expected, options
         self._results: dict[tuple[Value, Value], Comparison] = {}
 
@@ -38,30 +40,24 @@ class ValueComparer:
         pair = self._found.tensors[found.tensor], self._expected.tensors[expected.tensor]
         if not all(each.has_values for each in pair):
             raise _Incomparable("a tensor was recorded without its elements")
-        is_sample = any(each.count is not None or each.limit is not None for each in pair)
-        if found.inferred and expected.inferred and not is_sample:
-            return self._compare_inferred(found, expected)
-        if (found.inferred or expected.inferred) and not is_sample:
-            found, expected = (
-                _dense(each) if each.inferred else each for each in (found, expected)
-            )
-        if is_sample and self._found.seed != self._expected.seed:
-            raise _Incomparable(
-                f"the seed of the samples of found is {self._found.seed}, of expected "
-                f"{self._expected.seed}"
-            )
-        if found.indices is not None and expected.indices is not None:
-            return self._compare_sparse(found, expected, *pair)
-        if found.indices is None and expected.indices is None and is_sample:
+        is_sparse = [each.indices is not None for each in (found, expected)]
+        if any(each.is_sample for each in pair):
+            seeds = self._found.seed, self._expected.seed
+            if seeds[0] != seeds[1]:
+                raise _Incomparable(
+                    "the seed of the samples of found is {}, of expected {}".format(*seeds)
+                )
+            if is_sparse == [True, True]:
+                return self._compare_sparse(found, expected, *pair)
+            if any(is_sparse):
+                raise _Incomparable("one is sparse, one is dense, and a sample of one is recorded")
             return self._compare_samples(*pair)
-        if is_sample:
-            raise _Incomparable("one is sparse, one is dense, and a sample of one is recorded")
-        return self._compare_by(_read, found, expected)
-
-    def _compare_inferred(self, found: Value, expected: Value) -> Comparison:
-        """Compares tensors whose rows may be those of sites, or have an order of their own."""
-        by_row = self._compare_by(_read, _dense(found), _dense(expected))
-        return by_row if by_row.equal else self._compare_by(_read, found, expected)
+        dense = [Value(each.tensor) if each.inferred else each for each in (found, expected)]
+        result = self._compare_by(_read, *dense)
+        # The rows of both may be those of sites, or have an order of their own.
+        if found.inferred and expected.inferred and not result.equal:
+            return self._compare_by(_read, found, expected)
+        return result
 
     def _compare_samples(self, found: Recorded, expected: Recorded) -> Comparison:
         if found.shape != expected.shape:
@@ -69,27 +65,28 @@ class ValueComparer:
                 f"the shape of found is {list(found.shape)}, of expected {list(expected.shape)}"
             )
         count = min(each.count for each in (found, expected) if each.count is not None)
+        sides = (self._found, found), (self._expected, expected)
         # A sample that has been read is as large as its count says.
-        own = [
-            (run, recorded, run.array(recorded.name))
-            for run, recorded in ((self._found, found), (self._expected, expected))
-        ]
+        arrays = [run.array(recorded.name) for run, recorded in sides]
         elements = _sampling.elements(self._found.seed, count, found.size)
-        arrays = [
-            _tensor(_elements_of(run, recorded, array, elements), recorded)
-            for run, recorded, array in own
+        tensors = [
+            _tensor(_elements_of(*side, array, elements), side[1].dtype)
+            for side, array in zip(sides, arrays)
         ]
-        result = self._call(*arrays)
-        indices = (elements[wrong.index[0]] for wrong in result.worst)
-        worst = tuple(
-            dataclasses.replace(wrong, index=_unravel(index, found.shape))
-            for wrong, index in zip(result.worst, indices)
+        result = self._call(*tensors)
+        worst = []
+        for wrong in result.worst:
+            index = np.unravel_index(elements[wrong.index[0]], found.shape)
+            worst.append(dataclasses.replace(wrong, index=tuple(map(int, index))))
+        errors, _ = Measure.of(result).row_errors(*map(convert, tensors))
+        return dataclasses.replace(
+            result,
+            worst=tuple(worst),
+            # That of the engine is of the sample, which has one dimension.
+            pattern=_common_indices(elements[errors > 0], found.shape),
+            notes=(f"a sample: {len(elements)} of {found.size} elements",),
+            _operands=None,
         )
-        wrong = elements[_wrong(*arrays, result)]
-        # Those of the engine are of the sample, which has one dimension.
-        pattern = _common_indices(wrong, found.shape)
-        note = f"a sample: {len(elements)} of {found.size} elements"
-        return dataclasses.replace(result, worst=worst, pattern=pattern, notes=(note,))
 
     def _compare_sparse(
         self, found: Value, expected: Value, found_rows: Recorded, expected_rows: Recorded
@@ -100,17 +97,13 @@ class ValueComparer:
         result = self._compare_by(functools.partial(_sites_below, min(limits)), found, expected)
         counts = [each.shape[0] for each in (found_rows, expected_rows)]
         sampled = 0 if result.sites is None else result.sites.found
-        note = f"a sample: {sampled} of {counts[0]} sites"
-        notes = (note, *result.notes)
-        sums = [
-            _checksum(run, value)
-            for run, value in ((self._found, found), (self._expected, expected))
-        ]
-        if result.equal and (counts[0] != counts[1] or sums[0] != sums[1]):
-            text = f"found {counts[0]}, expected {counts[1]}"
-            notes = (*notes, f"sites outside of the sample differ: {text}")
-            return dataclasses.replace(result, equal=False, notes=notes)
-        return dataclasses.replace(result, notes=notes)
+        notes = [f"a sample: {sampled} of {counts[0]} sites", *result.notes]
+        sums = _checksum(self._found, found), _checksum(self._expected, expected)
+        equal = result.equal and counts[0] == counts[1] and sums[0] == sums[1]
+        if result.equal and not equal:
+            text = "sites outside of the sample differ: found {}, expected {}"
+            notes.append(text.format(*counts))
+        return dataclasses.replace(result, equal=equal, notes=tuple(notes))
 
     def _compare_by(
         self, read: Callable[[Run, Value], Any], found: Value, expected: Value
@@ -118,50 +111,42 @@ class ValueComparer:
         """Compares what `read` returns of both; the result can read that again."""
         pairs = (self._found, found), (self._expected, expected)
         result = self._call(*(read(*pair) for pair in pairs))
-        if result.equal:
+        if result._operands is None:
             return result
-        again = (_deferred(run, functools.partial(read, value=value)) for run, value in pairs)
-        axes = self._options.get("axes")
-        operands = Operands(*again, None if axes is None else tuple(map(str, axes)))
+        # The tensors are not kept in memory.
+        again = (
+            Deferred(functools.partial(_read_again, os.path.abspath(run.path), read, value))
+            for run, value in pairs
+        )
+        operands = Operands(*again, result._operands.axes)
         return dataclasses.replace(result, _operands=operands)
 
     def _call(self, found: Any, expected: Any) -> Comparison:
         try:
-            result = compare(found, expected, **self._options)
+            return compare_values(found, expected, self._options)
         except (ValueError, TypeError) as error:
             raise _Incomparable(str(error)) from None
-        # The tensors are not kept in memory.
-        return dataclasses.replace(result, _operands=None)
 
 
-def _deferred(run: Run, read: Callable[[Run], Any]) -> Deferred:
-    path = os.path.abspath(run.path)
-
-    def read_again() -> Any:
-        with Run(path) as opened:
-            return read(opened)
-
-    return Deferred(read_again)
+def _read_again(path: str, read: Callable[[Run, Value], Any], value: Value) -> Any:
+    with Run(path) as run:
+        return read(run, value)
 
 
 def _read(run: Run, value: Value) -> Any:
-    tensor = _tensor(run.array(value.tensor), run.tensors[value.tensor])
+    tensor = _tensor(run.array(value.tensor), run.tensors[value.tensor].dtype)
     if value.indices is None:
         return tensor
     return SparseSites(tensor, run.array(value.indices), value.spatial_shape, value.batch_size)
-
-
-def _dense(value: Value) -> Value:
-    return Value(value.tensor)
 
 
 class _Incomparable(Exception):
     pass
 
 
-def _tensor(array: np.ndarray, recorded: Recorded) -> Any:
+def _tensor(array: np.ndarray, dtype: str) -> Any:
     """Returns what `compare` takes."""
-    return Tensor(array, recorded.dtype) if recorded.dtype == "bfloat16" else array
+    return Tensor(array, dtype) if dtype == "bfloat16" else array
 
 
 def _elements_of(
@@ -177,7 +162,7 @@ def _elements_of(
 def _sites_below(limit: int, run: Run, value: Value) -> SparseSites:
     indices = run.array(value.indices or "")
     rows = np.flatnonzero(_sampling.site_hashes(run.seed, indices) < np.uint64(limit))
-    features = _tensor(run.array(value.tensor)[rows], run.tensors[value.tensor])
+    features = _tensor(run.array(value.tensor)[rows], run.tensors[value.tensor].dtype)
     return SparseSites(features, indices[rows], value.spatial_shape, value.batch_size)
 
 
@@ -186,22 +171,6 @@ def _checksum(run: Run, value: Value) -> int:
     if known is not None:
         return known
     return _sampling.checksum(_sampling.site_hashes(run.seed, run.array(value.indices or "")))
-
-
-def _wrong(found: Any, expected: Any, result: Comparison) -> np.ndarray:
-    """Returns the positions of the elements that are outside of the tolerance of a comparison."""
-    if not result.worst:
-        return np.empty(0, np.int64)
-    x, y = (_widened(each) for each in (found, expected))
-    with np.errstate(invalid="ignore", over="ignore"):
-        right = np.abs(x - y) <= result.atol + result.rtol * np.abs(y)
-    return np.flatnonzero(~(right | (x == y) | (np.isnan(x) & np.isnan(y))))
-
-
-def _widened(tensor: Any) -> np.ndarray:
-    if isinstance(tensor, Tensor):
-        return (tensor.array.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
-    return tensor if tensor.dtype.kind == "c" else tensor.astype(np.float64)
 
 
 def _common_indices(elements: np.ndarray, shape: tuple[int, ...]) -> str:
@@ -217,7 +186,3 @@ def _common_indices(elements: np.ndarray, shape: tuple[int, ...]) -> str:
     if not common:
         return ""
     return f"all {len(elements)} wrong elements of the sample have {' and '.join(common)}"
-
-
-def _unravel(index: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(each) for each in np.unravel_index(index, shape))

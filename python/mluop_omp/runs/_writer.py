@@ -72,13 +72,13 @@ class RunWriter:
         known = self._samples.get(kind)
         if known is not None and known != count:
             values = source.elements(_sampling.elements(self._seed, known, source.size))
-            name = self._names.get(_key(source, values, _elements(known)))
+            name = self._names.get(_key(source, values, {"count": known}))
             if name is not None:
                 return {"tensor": name}
         count = max(count, 1)
         self._samples[kind] = count
         values = source.elements(_sampling.elements(self._seed, count, source.size))
-        return {"tensor": self._add(label, source, values, _elements(count))}
+        return {"tensor": self._add(label, source, values, {"count": count})}
 
     def sites(self, label: str, indices: Source, features: Source) -> Sites:
         """Records the sites of a sparse tensor, or a sample of them."""
@@ -178,10 +178,6 @@ class RunWriter:
                 f"max_bytes is {self._max_bytes}, which the descriptions of "
                 f"{len(self._lines['calls'])} calls exceed: record more bytes or fewer modules"
             )
-
-
-def _elements(count: int) -> dict[str, Any]:
-    return {"count": count}
 
 
 def _key(source: Source, values: np.ndarray, sample: dict[str, Any] | None) -> tuple:

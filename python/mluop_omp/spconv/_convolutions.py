@@ -63,7 +63,7 @@ def _complete(pairs: Tensor, num: Tensor, rows: int, subm: bool) -> tuple[Tensor
     pairs, num = pairs.clone(), num.clone()
     num[middle + 1 :] = num[:middle].flip(0)
     num[middle] = rows
-    pairs[:, middle, :rows] = torch.arange(rows, dtype=pairs.dtype)
+    pairs[:, middle, :rows] = torch.arange(rows, dtype=pairs.dtype, device=pairs.device)
     return pairs, num
 
 

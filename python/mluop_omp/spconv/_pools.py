@@ -105,8 +105,8 @@ def indice_avgpool_implicit_gemm_backward(
 
 def global_pool_rearrange(coords: Tensor, batch_size: int) -> tuple[Tensor, Tensor]:
     """Returns the rows [batch_size, N] of each batch, ascending, and their numbers."""
-    rows = torch.zeros(batch_size, len(coords), dtype=torch.int32)
-    counts = torch.zeros(batch_size, dtype=torch.int32)
+    rows = coords.new_zeros(batch_size, len(coords), dtype=torch.int32)
+    counts = coords.new_zeros(batch_size, dtype=torch.int32)
     for batch in range(batch_size):
         (own,) = torch.nonzero(coords[:, 0] == batch, as_tuple=True)
         rows[batch, : len(own)] = own.int()
@@ -124,7 +124,8 @@ def with_means(generate: Callable[..., Any]) -> Callable[..., Any]:
         if pc.device.type != "cpu" or not empty_mean:
             return generate(self, pc, clear_voxels, empty_mean)
         voxels, indices, num, ids = generate(self, pc, clear_voxels, False)
-        has_point = torch.arange(voxels.shape[1]) < num.unsqueeze(1)
+        places = torch.arange(voxels.shape[1], device=voxels.device)
+        has_point = places < num.unsqueeze(1)
         points = torch.where(has_point.unsqueeze(2), voxels, 0)
         means = points.sum(1, keepdim=True) / num.clamp(min=1).view(-1, 1, 1)
         return torch.where(has_point.unsqueeze(2), voxels, means), indices, num, ids

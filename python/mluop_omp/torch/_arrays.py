@@ -92,6 +92,10 @@ def _address(name: str, tensor: torch.Tensor) -> int:
         ) from None
 
 
+# Whatever torch.set_default_device is.
+_CPU = torch.device("cpu")
+
+
 class TorchArrays(Arrays):
     _dtypes = {getattr(torch, name): code for name, code in DTYPES.items() if hasattr(torch, name)}
 
@@ -128,7 +132,7 @@ class TorchArrays(Arrays):
             return out, *self.tensor(name, out, layout=layout)
         dtype = torch.int32 if like is None else like.dtype
         # Sizes as separate arguments take 0.5 us less.
-        array = torch.empty(*shape, dtype=dtype)
+        array = torch.empty(*shape, dtype=dtype, device=_CPU)
         return array, describe(layout, self._dtypes[dtype], shape), _address(name, array)
 
     def fill(self, array: torch.Tensor, value: int) -> None:

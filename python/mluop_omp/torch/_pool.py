@@ -16,7 +16,8 @@ def points_of_intervals(starts: Tensor, lengths: Tensor, points: int) -> Tensor:
     starts = to_index("interval_starts", starts, points + 1)
     to_index("interval_starts + interval_lengths", starts + lengths, points + 1)
     first = lengths.cumsum(0) - lengths
-    return torch.arange(int(lengths.sum())) + (starts - first).repeat_interleave(lengths)
+    places = torch.arange(int(lengths.sum()), device=lengths.device)
+    return places + (starts - first).repeat_interleave(lengths)
 
 
 def pool_rows(rows: Tensor, cell: Tensor, cells: int) -> Tensor:

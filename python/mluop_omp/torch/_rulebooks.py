@@ -35,7 +35,7 @@ def pair_sites_with_themselves(pairs: Tensor, num: Tensor, kernel: Sequence[int]
     """
     if all(size % 2 for size in kernel):
         middle, rows = pairs.shape[0] // 2, pairs.shape[2]
-        pairs[middle] = torch.arange(rows, dtype=pairs.dtype)
+        pairs[middle] = torch.arange(rows, dtype=pairs.dtype, device=pairs.device)
         num[middle] = rows
 
 
@@ -45,7 +45,8 @@ def pair_as_spconv(pairs: Tensor, num: Tensor) -> None:
     They differ for repeated sites only: the middle offset pairs each row with itself, and the pairs
     of the offsets after it are those of their mirror images with the rows exchanged.
     """
-    middle, rows = pairs.shape[0] // 2, torch.arange(pairs.shape[2], dtype=pairs.dtype)
+    middle = pairs.shape[0] // 2
+    rows = torch.arange(pairs.shape[2], dtype=pairs.dtype, device=pairs.device)
     if torch.equal(pairs[middle, 1], rows):
         return
     pairs[middle] = rows
@@ -54,7 +55,7 @@ def pair_as_spconv(pairs: Tensor, num: Tensor) -> None:
 
 
 def _check_sites(indices: Tensor, batch_size: int, space: Sequence[int]) -> None:
-    bounds = torch.tensor([batch_size, *space])
+    bounds = torch.tensor([batch_size, *space], device=indices.device)
     if indices.shape[1] != len(bounds):
         raise bad_param(f"indices dim 1 is {indices.shape[1]}, expected {len(bounds)}")
     outside = ((indices < 0) | (indices >= bounds)).any(1)
@@ -86,9 +87,11 @@ def general_indice_pairs(
     _check_sites(indices, batch_size, space)
     batch, *site = indices.long().unbind(1)
     K, axes, L = math.prod(kernel), len(kernel), len(indices)
-    offsets = torch.cartesian_prod(*map(torch.arange, kernel)).view(K, axes)
+    device = indices.device
+    steps = (torch.arange(size, device=device) for size in kernel)
+    offsets = torch.cartesian_prod(*steps).view(K, axes)
     # The output cell of each offset and site, and whether there is one.
-    cells, valid = batch.expand(K, L), torch.ones(K, L, dtype=torch.bool)
+    cells, valid = batch.expand(K, L), torch.ones(K, L, dtype=torch.bool, device=device)
     linear = batch
     for axis in range(axes):
         shift = dilation[axis] * offsets[:, axis : axis + 1] - pad[axis]
@@ -113,8 +116,8 @@ def general_indice_pairs(
         out_indices = torch.stack(coordinates, 1).int()
     num = valid.sum(1)
     k, inputs = valid.nonzero(as_tuple=True)
-    column = torch.arange(len(k)) - (num.cumsum(0) - num)[k]
-    pairs = torch.full((K, 2, L), -1, dtype=torch.int32)
+    column = torch.arange(len(k), device=device) - (num.cumsum(0) - num)[k]
+    pairs = torch.full((K, 2, L), -1, dtype=torch.int32, device=device)
     pairs[k, 0, column] = inputs.int()
     pairs[k, 1, column] = rows[valid].int()
     return out_indices, pairs, num.int()

@@ -6,55 +6,54 @@ _template.py has the page.
 
 from __future__ import annotations
 
-import dataclasses
+import functools
+import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, Optional
 
 from mluop_omp import _requirements
 from mluop_omp._library import MluOpError
 from mluop_omp._progress import track
-from mluop_omp.comparison._report import printable, verdict_of
+from mluop_omp._text import printable
+from mluop_omp.comparison._errors import Measure
+from mluop_omp.comparison._report import verdict_of
 from mluop_omp.comparison._result import Comparison, Operands
 from mluop_omp.comparison._values import Sparse, Tensor, convert
 from mluop_omp.comparison.page import _elements, _figures, _plan, _template
-from mluop_omp.comparison.page._elements import Counts, Map, Measure
+from mluop_omp.comparison.page._elements import Counts, Map
 
 # Tensors that are drawn, and lines of text.
 _MAX_PARTS = 8
 _MAX_LINES = 2000
+# A caption, and what draws it; None: text only.
+_Drawing = tuple[str, Optional[Callable[[], Any]]]
 
 
-@dataclasses.dataclass(frozen=True)
-class Part:
-    """A tensor that differs, and what to call it."""
-
-    name: str
-    comparison: Comparison
-
-
-def parts_of(comparison: Comparison, name: str = "") -> Iterator[Part]:
-    """Yields the tensors that differ, at any depth of containers."""
+def parts_of(comparison: Comparison, name: str = "") -> Iterator[tuple[str, Comparison]]:
+    """Yields the tensors that differ, at any depth of containers, with their names."""
     if comparison.kind in ("dense", "sparse") and not comparison.equal:
-        yield Part(name, comparison)
+        yield name, comparison
     for child, each in comparison.children.items():
         yield from parts_of(each, f"{name}/{child}" if name else child)
 
 
-def write(path: str | os.PathLike[str], result: Any, parts: Iterator[Part]) -> None:
+def write(
+    path: str | os.PathLike[str], result: Any, parts: Iterable[tuple[str, Comparison]]
+) -> None:
     """Writes the report of a comparison, or of one of runs, with drawings of the first parts.
 
     Raises ImportError without matplotlib, OSError if the file cannot be written.
     """
     _requirements.require("matplotlib")
-    listed = list(parts)
-    numbers = iter(range(1 << 30))
+    listed, numbers = list(parts), itertools.count()
     drawn = listed[:_MAX_PARTS]
-    sections = [
-        _template.section(printable(each.name), *_drawn(each.comparison, numbers))
-        for each in (track(drawn, "drawing") if len(drawn) > 1 else drawn)
-    ]
+    sections = []
+    for name, comparison in track(drawn, "drawing") if len(drawn) > 1 else drawn:
+        figures = _rendered(comparison, numbers)
+        verdict = printable(verdict_of(comparison))
+        sections.append(_template.section(printable(name), verdict, figures))
     lines = printable(str(result)).splitlines()
     more = len(lines) - _MAX_LINES
     if more > 0:
@@ -64,28 +63,27 @@ def write(path: str | os.PathLike[str], result: Any, parts: Iterator[Part]) -> N
     Path(path).write_text(page, encoding="utf-8")
 
 
-def _drawn(comparison: Comparison, numbers: Iterator[int]) -> tuple[str, list[tuple[str, str]]]:
-    """Returns the verdict, and the figures with their captions."""
-    figures, message = [], ""
+def _rendered(comparison: Comparison, numbers: Iterator[int]) -> list[tuple[str, str | None]]:
+    """Returns captions and figures, whose ids contain their numbers."""
+    rendered, message = [], ""
     try:
         if comparison._operands is None:
             message = "Not drawn: where wrong elements lie, of a sample, or of what is not at hand."
         else:
-            figures += _of_tensors(comparison, comparison._operands, numbers)
+            for caption, draw in _drawings(comparison, comparison._operands):
+                rendered.append((caption, draw and _figures.render(next(numbers), draw)))
     except (OSError, ValueError, TypeError, MemoryError, MluOpError) as error:
         message = f"The tensors cannot be read again: {error or 'out of memory'}"
     histogram = comparison.figures.get("ulp_histogram")
     if histogram and comparison.figures["elements"]:
-        svg = _figures.render(next(numbers), _figures.draw_ulp, histogram)
-        figures.append(("Elements by distance", svg))
+        draw = functools.partial(_figures.draw_ulp, histogram)
+        rendered.append(("Elements by distance", _figures.render(next(numbers), draw)))
     if message:
-        figures.append((printable(message), ""))
-    return printable(verdict_of(comparison)), figures
+        rendered.append((printable(message), None))
+    return rendered
 
 
-def _of_tensors(
-    comparison: Comparison, operands: Operands, numbers: Iterator[int]
-) -> Iterator[tuple[str, str]]:
+def _drawings(comparison: Comparison, operands: Operands) -> Iterator[_Drawing]:
     found, expected = convert(operands.found), convert(operands.expected)
     measure, what = _measure(comparison)
     if isinstance(found, Tensor) and isinstance(expected, Tensor):
@@ -95,34 +93,28 @@ def _of_tensors(
                 f"{list(comparison.shape)}, that of the comparison"
             )
         if found.array.size and found.shape:
-            yield from _of_elements(found, expected, measure, what, operands.axes, numbers)
+            yield from _of_elements(found, expected, measure, what, operands.axes)
     elif all(isinstance(each, (Sparse, Tensor)) for each in (found, expected)):
-        yield from _of_sites(found, expected, measure, what, numbers)
+        yield from _of_sites(found, expected, measure, what)
 
 
 def _measure(comparison: Comparison) -> tuple[Measure, str]:
     """Returns which elements are drawn: those that differ at all if criteria fail without them."""
     if comparison.figures.get("wrong", 0) == 0:
         return Measure(0, 0), "differing"
-    bits = {judgment.name for judgment in comparison.criteria} == {"bits"}
-    return Measure(comparison.rtol, comparison.atol, bits), "wrong"
+    return Measure.of(comparison), "wrong"
 
 
 def _of_elements(
-    found: Tensor,
-    expected: Tensor,
-    measure: Measure,
-    what: str,
-    axes: Sequence[str] | None,
-    numbers: Iterator[int],
-) -> Iterator[tuple[str, str]]:
+    found: Tensor, expected: Tensor, measure: Measure, what: str, axes: Sequence[str] | None
+) -> Iterator[_Drawing]:
     maps, counts = _elements.examine(found, expected, measure, axes)
     names = [printable(name) for name in _elements.names_of(found.shape, axes)]
     for each in maps:
         if each.errors.any():
-            svg = _figures.render(next(numbers), _figures.draw_map, each, names, what)
-            yield _map_caption(each, found.shape, names, what), svg
-    yield from _of_counts(counts, f"{what} elements", numbers)
+            draw = functools.partial(_figures.draw_map, each, names, what)
+            yield _map_caption(each, found.shape, names, what), draw
+    yield from _of_counts(counts, f"{what} elements")
 
 
 def _map_caption(each: Map, shape: tuple[int, ...], names: list[str], what: str) -> str:
@@ -146,30 +138,24 @@ def _map_caption(each: Map, shape: tuple[int, ...], names: list[str], what: str)
 
 
 def _of_sites(
-    found: Sparse | Tensor,
-    expected: Sparse | Tensor,
-    measure: Measure,
-    what: str,
-    numbers: Iterator[int],
-) -> Iterator[tuple[str, str]]:
+    found: Sparse | Tensor, expected: Sparse | Tensor, measure: Measure, what: str
+) -> Iterator[_Drawing]:
     data = _plan.examine(found, expected, measure)
     for plan in data.plans:
         caption = f"Sites of batch {plan.batch} from above"
         if plan.step > 1:
             caption += f"; cells of {plan.step} x {plan.step}"
-        yield caption, _figures.render(next(numbers), _figures.draw_plan, plan, what)
+        yield caption, functools.partial(_figures.draw_plan, plan, what)
     if data.batches > len(data.plans):
-        yield f"{data.batches - len(data.plans)} more batches differ.", ""
+        yield f"{data.batches - len(data.plans)} more batches differ.", None
     elements = [each for each in data.counts if each.name == "channel"]
     sites = [each for each in data.counts if each.name != "channel"]
-    yield from _of_counts(elements, f"{what} elements", numbers)
-    yield from _of_counts(sites, "differing sites", numbers)
+    yield from _of_counts(elements, f"{what} elements")
+    yield from _of_counts(sites, "differing sites")
 
 
-def _of_counts(
-    counts: list[Counts], what: str, numbers: Iterator[int]
-) -> Iterator[tuple[str, str]]:
-    if counts and any(each.wrong.any() for each in counts):
-        svg = _figures.render(next(numbers), _figures.draw_counts, counts, what)
+def _of_counts(counts: list[Counts], what: str) -> Iterator[_Drawing]:
+    if any(each.wrong.any() for each in counts):
         along = "along each dimension" if len(counts) > 1 else f"by {printable(counts[0].name)}"
-        yield f"{what.capitalize()} {along}", svg
+        draw = functools.partial(_figures.draw_counts, counts, what)
+        yield f"{what.capitalize()} {along}", draw

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mluop_omp._progress import track
-from mluop_omp.comparison._errors import blocks, errors
+from mluop_omp.comparison._errors import Measure, blocks
 from mluop_omp.comparison._values import Tensor
 
 # Cells of a map along each of both dimensions, and parts of a dimension whose elements are counted.
@@ -23,18 +23,6 @@ _MAX_PLANES = 4
 # Extents up to which the indices with wrong elements are told apart.
 _MAX_INDICES = 1 << 16
 _SPATIAL = frozenset(("t", "d", "h", "w", "z", "y", "x", "depth", "height", "width"))
-
-
-@dataclasses.dataclass(frozen=True)
-class Measure:
-    """Which elements count as wrong."""
-
-    rtol: float
-    atol: float
-    bits: bool = False
-
-    def errors(self, found: Tensor, expected: Tensor) -> np.ndarray:
-        return errors(found, expected, self.rtol, self.atol, bits=self.bits)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +82,7 @@ def names_of(shape: Sequence[int], axes: Sequence[str] | None) -> list[str]:
 
 def map_dims(shape: Sequence[int], axes: Sequence[str] | None) -> tuple[int | None, int]:
     """Returns the last two spatial dimensions if axes have names of two, or else the last two."""
-    names = axes if axes is not None and len(axes) == len(shape) else ()
+    names = names_of(shape, axes)
     spatial = [dim for dim, name in enumerate(names) if name.lower() in _SPATIAL]
     if len(spatial) >= 2:
         return spatial[-2], spatial[-1]

@@ -35,12 +35,12 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def render(number: int, draw: Callable[..., Any], *arguments: Any) -> str:
+def render(number: int, draw: Callable[[], Any]) -> str:
     """Returns what a function of this module draws. number: that of the figure, for its ids."""
     import matplotlib
 
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": f"figure {number}"}):
-        return _svg(draw(*arguments))
+        return _svg(draw())
 
 
 def _figure(height: float, rows: int = 1, columns: int = 1) -> tuple[Any, np.ndarray]:
@@ -102,22 +102,33 @@ def _image(errors: np.ndarray, norm: Any) -> np.ndarray:
     return np.asarray(255 * pixels, np.uint8)
 
 
-def _legend(axes: Any, entries: Sequence[tuple[str, dict[str, Any]]]) -> None:
-    """A line of markers and texts below the axes."""
+def _explain(
+    axes: Any,
+    names: tuple[str | None, str],
+    errors: np.ndarray,
+    norm: Any,
+    entries: Sequence[tuple[str, dict[str, Any]]],
+) -> Any:
+    """Adds the names of rows and columns, the scale of errors, and a line of markers and texts."""
+    from matplotlib.cm import ScalarMappable
     from matplotlib.lines import Line2D
 
+    figure, (rows, columns) = axes.figure, names
+    axes.set_xlabel(columns)
+    _integers(axes.xaxis, axes.yaxis)
+    if rows is None:
+        axes.set_yticks([])
+    else:
+        axes.set_ylabel(rows)
+    if _has_scale(errors):
+        mappable = ScalarMappable(norm, _colors())
+        bar = figure.colorbar(mappable, ax=axes, label="absolute error", fraction=0.05, pad=0.02)
+        if norm.vmin > 0:
+            _powers(bar.ax.yaxis)
     lines = [Line2D([], [], linestyle="none", label=text, **marker) for text, marker in entries]
     if lines:
-        axes.figure.legend(handles=lines, loc="outside lower center", ncols=len(lines))
-
-
-def _scale(figure: Any, axes: Any, norm: Any, label: str) -> None:
-    from matplotlib.cm import ScalarMappable
-
-    mappable = ScalarMappable(norm, _colors())
-    bar = figure.colorbar(mappable, ax=axes, label=label, fraction=0.05, pad=0.02)
-    if norm.vmin > 0:
-        _powers(bar.ax.yaxis)
+        figure.legend(handles=lines, loc="outside lower center", ncols=len(lines))
+    return figure
 
 
 def _integers(*axes: Any) -> None:
@@ -166,7 +177,7 @@ def _alone(wrong: np.ndarray) -> np.ndarray:
 def draw_map(each: Map, names: Sequence[str], what: str) -> Any:
     """names: of the dimensions. what: which elements are drawn."""
     aspect, height = _cells_shape(*each.extents)
-    figure, ((axes,),) = _figure(height)
+    _, ((axes,),) = _figure(height)
     norm = _norm(each.errors)
     ends = [cells * step - 0.5 for cells, step in zip(each.errors.shape, each.steps)]
     axes.imshow(
@@ -180,22 +191,14 @@ def draw_map(each: Map, names: Sequence[str], what: str) -> Any:
     if len(alone) <= _MAX_CIRCLES and each.errors.size > 400:
         rows, columns = ((alone + 0.5) * each.steps - 0.5).T
         axes.scatter(columns, rows, s=60, facecolors="none", edgecolors=_WRONG, linewidths=1)
-    axes.set_xlabel(names[each.columns])
-    _integers(axes.xaxis, axes.yaxis)
-    if each.rows is None:
-        axes.set_yticks([])
-    else:
-        axes.set_ylabel(names[each.rows])
-    if _has_scale(each.errors):
-        _scale(figure, axes, norm, "absolute error")
     entries = []
     if (each.errors == 0).any():
         marker = {"marker": "s", "color": _FIELD, "markeredgecolor": _INK}
         entries.append((f"no {what} element", marker))
     if np.isinf(each.errors).any():
         entries.append(("NaN or infinity in one only", {"marker": "s", "color": _SPECIAL}))
-    _legend(axes, entries)
-    return figure
+    labels = None if each.rows is None else names[each.rows], names[each.columns]
+    return _explain(axes, labels, each.errors, norm, entries)
 
 
 def draw_plan(plan: Plan, what: str) -> Any:
@@ -203,7 +206,7 @@ def draw_plan(plan: Plan, what: str) -> Any:
 
     rows, columns = plan.right.shape
     aspect, height = _cells_shape(rows, columns)
-    figure, ((axes,),) = _figure(height + 0.2)
+    _, ((axes,),) = _figure(height + 0.2)
     norm = _norm(plan.errors)
     first = [start - 0.5 for start in plan.starts]
     last = [start + cells * plan.step for start, cells in zip(first, (rows, columns))]
@@ -246,17 +249,8 @@ def draw_plan(plan: Plan, what: str) -> Any:
             axes.scatter(x, y, s=28, marker=marker["marker"], linewidths=1, **fill)
     if np.isinf(plan.errors).any():
         entries.append(("NaN or infinity", {"color": _SPECIAL, "marker": "s"}))
-    row_axis, column_axis = plan.axes
-    axes.set_xlabel(f"column {column_axis} of the indices")
-    _integers(axes.xaxis, axes.yaxis)
-    if row_axis is None:
-        axes.set_yticks([])
-    else:
-        axes.set_ylabel(f"column {row_axis} of the indices")
-    if _has_scale(plan.errors):
-        _scale(figure, axes, norm, "absolute error")
-    _legend(axes, entries)
-    return figure
+    rows, columns = (None if k is None else f"column {k} of the indices" for k in plan.axes)
+    return _explain(axes, (rows, columns), plan.errors, norm, entries)
 
 
 def draw_counts(counts: Sequence[Counts], what: str) -> Any:

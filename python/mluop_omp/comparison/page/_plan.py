@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 
-from mluop_omp._progress import track
 from mluop_omp.comparison import _sites, _tensors
-from mluop_omp.comparison._errors import blocks
+from mluop_omp.comparison._errors import Measure
 from mluop_omp.comparison._values import Sparse, Tensor
-from mluop_omp.comparison.page._elements import Counts, Measure, binned, cell_step
+from mluop_omp.comparison.page._elements import Counts, binned, cell_step
 
 # Batches that are drawn, those with the most sites that differ.
 _MAX_BATCHES = 4
@@ -69,16 +67,17 @@ class _Joined:
 def examine(found: Sparse | Tensor, expected: Sparse | Tensor, measure: Measure) -> SiteData:
     """One of both may be a dense tensor [N, C, ...], the other is sparse."""
     joined = _join(found, expected)
-    error, channels = _row_errors(joined.found, joined.expected, measure)
-    everything = [joined.sites, joined.missing, joined.extra]
+    error, channels = measure.row_errors(joined.found, joined.expected)
+    everything = np.concatenate([joined.sites, joined.missing, joined.extra])
     differing = np.concatenate([joined.sites[error > 0], joined.missing, joined.extra])
-    axes = _axes(np.concatenate(everything))
+    axes = _axes(everything)
     batches, numbers = np.unique(differing[:, 0], return_counts=True)
     chosen = np.sort(batches[np.argsort(-numbers, kind="stable")][:_MAX_BATCHES])
     plans = [_plan(int(batch), axes, joined, error) for batch in chosen]
-    counts = [] if channels is None else [channels]
+    is_matrix = len(joined.found.shape) == 2 and len(channels) > 1
+    counts = [binned("channel", channels)] if is_matrix else []
     for column in range(differing.shape[1]):
-        counts += _along(column, differing[:, column], np.concatenate(everything)[:, column])
+        counts += _along(column, differing[:, column], everything[:, column])
     return SiteData(plans, counts, len(batches))
 
 
@@ -92,40 +91,13 @@ def _join(found: Sparse | Tensor, expected: Sparse | Tensor) -> _Joined:
             expected.indices[join.only_expected],
             found.indices[join.only_found],
         )
-    dense_is_found = isinstance(found, Tensor)
-    sparse, dense = (expected, found) if dense_is_found else (found, expected)
-    assert isinstance(sparse, Sparse) and isinstance(dense, Tensor)
-    rows, outside, gathered = _tensors.gather(sparse, dense, dense_is_found=dense_is_found)
+    sparse, dense, side = _tensors.sides(found, expected)
+    rows, outside, gathered = _tensors.gather(sparse, dense, side)
     sites, features = sparse.indices[rows], sparse.features.rows(rows)
     elsewhere = _tensors.sites_elsewhere(dense, sites, _MAX_ELSEWHERE)
-    if dense_is_found:
-        return _Joined(sites, gathered, features, sparse.indices[outside], elsewhere)
-    return _Joined(sites, features, gathered, elsewhere, sparse.indices[outside])
-
-
-def _row_errors(
-    found: Tensor, expected: Tensor, measure: Measure
-) -> tuple[np.ndarray, Counts | None]:
-    """Returns the largest error of each row, and the number of wrong rows of each channel."""
-    error = np.zeros(found.shape[0])
-    channels = np.zeros(found.shape[1] if len(found.shape) == 2 else 0, np.int64)
-    rows = (found.shape[0], math.prod(found.shape[1:]))
-    pair = [tensor.with_array(tensor.array.reshape(rows)) for tensor in (found, expected)]
-    for block in track(blocks(rows), "drawing"):
-        part = measure.errors(*(each.with_array(each.array[block]) for each in pair))
-        if not part.any():
-            continue
-        if len(block) == 2:
-            # A row that is more than a block.
-            row, columns = block
-            error[row] = max(error[row], part.max())
-            if len(channels):
-                channels[columns] += part > 0
-        else:
-            error[block] = part.max(axis=1)
-            if len(channels):
-                channels += np.count_nonzero(part, axis=0)
-    return error, binned("channel", channels) if len(channels) > 1 else None
+    if side == "found":
+        return _Joined(sites, features, gathered, elsewhere, sparse.indices[outside])
+    return _Joined(sites, gathered, features, sparse.indices[outside], elsewhere)
 
 
 def _axes(sites: np.ndarray) -> tuple[int | None, int]:

@@ -60,8 +60,8 @@ def page(equal: bool, lines: Sequence[str], sections: Sequence[str], omitted: in
     )
 
 
-def section(name: str, verdict: str, figures: Sequence[tuple[str, str]]) -> str:
-    """Returns the part of a tensor. figures: captions, and elements of SVG; "" for text only."""
+def section(name: str, verdict: str, figures: Sequence[tuple[str, str | None]]) -> str:
+    """Returns the part of a tensor. figures: captions, and elements of SVG; None: text only."""
     parts = [
         _figure(caption, svg) if svg else f"<p>{escape(caption)}</p>" for caption, svg in figures
     ]

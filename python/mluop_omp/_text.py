@@ -1,0 +1,39 @@
+"""The text of reports: counts, lists of names, labels, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+_MAX_NAMES = 8
+
+
+def printable(text: str) -> str:
+    """Replaces what controls a terminal, or what it cannot print, in names that files contain."""
+    return "".join(each if each.isprintable() or each == "\n" else "?" for each in text)
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" + "s" * (number != 1)
+
+
+def listed(names: Iterable[object], count: int = 0) -> str:
+    """Returns the first names. count: how many there are, if `names` has not all of them."""
+    texts = list(map(str, names))
+    shown = texts[:_MAX_NAMES]
+    return ", ".join(shown) + ", ..." * (max(count, len(texts)) > len(shown))
+
+
+def labeled(label: str, report: object) -> list[str]:
+    """Returns the lines of a report: the first after a label, the others indented."""
+    return f"{label}: {report}".replace("\n", "\n  ").split("\n")
+
+
+def module_label(name: str, kind: str) -> str:
+    """Returns the name of a module in its model, and its class."""
+    return f"{name or '(model)'} ({kind})"
+
+
+def table(rows: Sequence[Sequence[str]], alignment: str) -> list[str]:
+    """Returns a line for each row. alignment: "<" or ">" for each column."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join(map("{:{}{}}".format, row, alignment, widths)).rstrip() for row in rows]
