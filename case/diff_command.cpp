@@ -75,8 +75,8 @@ int diff_command(const DiffCommand& command) {
                  std::to_string(count));
   }
   const Results results{dtype, count, found.data(), expected.data(), true};
-  const std::vector<Criterion> criteria = {{Metric::kDiff1, 0},   {Metric::kDiff2, 0}, {Metric::kDiff3, 0},
-                                           {Metric::kDiff3_2, 0}, {Metric::kDiff4, 0}, {Metric::kBits, 0}};
+  std::vector<Criterion> criteria;
+  for (const Metric metric : kMetrics) criteria.push_back({metric, 0});
   std::cout << text_of(judge(results, criteria, Verdict::kStrict), false) << '\n';
   mluOpOmpCompareOptions_t options = Comparison::bits_of(results);
   if (command.rtol || command.atol) {

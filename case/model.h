@@ -98,6 +98,8 @@ struct Parameters {
 };
 
 enum class Metric { kDiff1, kDiff2, kDiff3, kDiff3_2, kDiff4, kBits };
+inline constexpr Metric kMetrics[] = {Metric::kDiff1,   Metric::kDiff2, Metric::kDiff3,
+                                      Metric::kDiff3_2, Metric::kDiff4, Metric::kBits};
 
 struct Criterion {
   Metric metric;

@@ -30,8 +30,6 @@ ErrorReport errors_of(const Json& json) {
 }
 
 OutputOutcome output_of(const Json& json) {
-  constexpr Metric kMetrics[] = {Metric::kDiff1,   Metric::kDiff2, Metric::kDiff3,
-                                 Metric::kDiff3_2, Metric::kDiff4, Metric::kBits};
   OutputOutcome output{json.at("name"), json.at("baseline"), {}, std::nullopt};
   for (const Json& criterion : json.at("criteria")) {
     const Metric metric = value_of_name(

@@ -29,7 +29,7 @@ mluOpTensorLayout_t layout_of(mluoptest::TensorLayout layout) {
 }
 
 Metric metric_of(mluoptest::EvaluationCriterion criterion, const Place& place) {
-  for (const Metric metric : {Metric::kDiff1, Metric::kDiff2, Metric::kDiff3, Metric::kDiff3_2, Metric::kDiff4}) {
+  for (const Metric metric : kMetrics) {
     if (lower(mluoptest::EvaluationCriterion_Name(criterion)) == name_of(metric)) return metric;
   }
   fail(place, "DIFF_KL is not supported, expected DIFF1, DIFF2, DIFF3, DIFF3_2 or DIFF4");

@@ -162,8 +162,8 @@ Tensor read_tensor(const Value& value, const std::string& folder, bool is_output
 Criterion read_criterion(const Value& value) {
   const Value metric = value.at("metric"), threshold = value.at("threshold");
   const std::string name = metric.text();
-  for (const Metric each : {Metric::kDiff1, Metric::kDiff2, Metric::kDiff3, Metric::kDiff3_2, Metric::kDiff4}) {
-    if (name_of(each) != name) continue;
+  for (const Metric each : kMetrics) {
+    if (each == Metric::kBits || name_of(each) != name) continue;
     if (!(threshold.number() >= 0)) threshold.expected("0 or more");
     return {each, threshold.number()};
   }

@@ -196,8 +196,8 @@ typedef struct {
  * no element is wrong, else 0; if one is 0, 0. factor: 1 if both norms are 0, 0 if one is. Where data of DOUBLE
  * exceed 2^500 in magnitude, sums leave out what is 2^1000 times smaller.
  *
- * Memory: the handle keeps about 500 bytes for each 65536 elements. A search for a pattern allocates up to 32 MiB,
- *   of tensors beyond 1 GiB up to 1/32 of their bytes.
+ * Memory: about 1 KiB for each 65536 elements, half of which the handle keeps. A search for a pattern allocates up
+ *   to 32 MiB, of tensors beyond 1 GiB up to 1/32 of their bytes.
  *
  * Returns BAD_PARAM if an argument other than options is null, a data type is not HALF, BFLOAT16, FLOAT, DOUBLE,
  * an integer or BOOL, shapes differ, or an option is out of range; NOT_SUPPORTED if a tensor is not contiguous;

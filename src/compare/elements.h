@@ -33,6 +33,8 @@ struct Elements {
 
 // What the functions below read at most at once: their callers keep numbers and bits on the stack.
 inline constexpr int64_t kChunk = 512;
+// Elements of a step, the least that is looked at once more to find a pattern.
+inline constexpr int64_t kStep = 16;
 
 // Whether tensors of the type can be compared: real numbers, except INT31.
 bool is_comparable(mluOpDataType_t dtype);

@@ -20,58 +20,60 @@ namespace mluop::compare {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The entries of ulp_histogram, of which 0 is not counted: collects those of many steps, then counts each.
+// The entries of ulp_histogram, of which 0 is not counted: collects those of several chunks, then counts each.
 class Histogram {
  public:
-  // Takes the distances in vector v of a step.
-  HWY_INLINE void add(hn::Vec<DU> distance, int v) {
-    const DU du;
+  // Takes the distances of elements from `place` in the chunk on.
+  HWY_INLINE void add(hn::Vec<DU> distance, int64_t place) {
     const DI di;
+    const DU du;
     const hn::Rebind<uint8_t, D> d8;
     // bucket_of(): the exponent of distance - 1 as a float. It does not round up without the bit below the first.
     const auto before = hn::Sub(distance, hn::Set(du, 1));
     const auto number = hn::ConvertTo(D(), hn::BitCast(di, hn::AndNot(hn::ShiftRight<1>(before), before)));
-    const auto exponent = hn::BitCast(di, hn::ShiftRight<23>(hn::BitCast(du, number)));
-    constexpr int32_t kOfBucket0 = 127 - 2;
-    const auto bucket =
-        hn::Min(hn::Max(hn::Sub(exponent, hn::Set(di, kOfBucket0)), hn::Set(di, 1)), hn::Set(di, kMoreUlp));
-    const auto counted = hn::IfThenZeroElse(hn::Eq(hn::BitCast(di, distance), hn::Zero(di)), bucket);
-    hn::StoreU(hn::DemoteTo(d8, counted), d8, buckets_ + used_ + v * kStep / kVectors);
+    const auto exponent = hn::ShiftRight<23>(hn::BitCast(du, number));
+    hn::StoreU(hn::TruncateTo(d8, hn::Min(exponent, hn::Set(du, kOther))), d8, exponents_ + used_ + place);
   }
-  HWY_INLINE void next_step() {
-    used_ += kStep;
+  // max: the largest distance of the chunk. unequal: the number of those that are not 0.
+  void end_chunk(uint32_t max, int64_t unequal) {
+    max_ = std::max(max_, max);
+    uncounted_ += unequal;
+    used_ += kChunk;
     if (used_ == kCapacity) count();
   }
-  void add_to(int64_t* histogram) {
-    std::fill(buckets_ + used_, buckets_ + kCapacity, uint8_t{0});
+  void add_to(Partial& partial) {
+    std::fill(exponents_ + used_, exponents_ + kCapacity, kOther);
     count();
-    for (int k = 1; k <= kMoreUlp; ++k) histogram[k] += counts_[k];
+    for (int k = 1; k <= kMoreUlp; ++k) partial.histogram[static_cast<size_t>(k)] += counts_[k];
+    partial.max_ulp = max_;
     std::fill_n(counts_, kMoreUlp + 1, 0);
+    max_ = 0;
   }
 
  private:
-  static constexpr int64_t kCapacity = 4096;
+  static constexpr int64_t kCapacity = 8 * kChunk;
+  // Of distances 0 and above 2^31, as floats of negative numbers.
+  static constexpr uint8_t kOther = 255;
 
   HWY_NOINLINE void count() {
     const hn::CappedTag<uint8_t, 64> d;
     constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-    auto max = hn::Zero(d);
-    for (int64_t i = 0; i < kCapacity; i += kLanes) max = hn::Max(max, hn::LoadU(d, buckets_ + i));
-    uint8_t lanes[kLanes];
-    hn::StoreU(max, d, lanes);
-    const int last = *std::max_element(lanes, lanes + kLanes);
-    for (int k = 1; k <= last; ++k) {
+    for (int k = std::min(bucket_of(max_), kMoreUlp - 1); k > 0 && uncounted_ > 0; --k) {
+      const auto exponent = hn::Set(d, static_cast<uint8_t>(k == 1 ? 0 : 127 + k - 2));
       size_t equal = 0;
       for (int64_t i = 0; i < kCapacity; i += kLanes) {
-        equal += hn::CountTrue(d, hn::Eq(hn::LoadU(d, buckets_ + i), hn::Set(d, static_cast<uint8_t>(k))));
+        equal += hn::CountTrue(d, hn::Eq(hn::LoadU(d, exponents_ + i), exponent));
       }
       counts_[k] += static_cast<int64_t>(equal);
+      uncounted_ -= static_cast<int64_t>(equal);
     }
-    used_ = 0;
+    counts_[kMoreUlp] += uncounted_;
+    uncounted_ = used_ = 0;
   }
 
-  int64_t used_ = 0;
-  uint8_t buckets_[kCapacity];
+  int64_t used_ = 0, uncounted_ = 0;
+  uint32_t max_ = 0;  // of the block
+  uint8_t exponents_[kCapacity];
   int64_t counts_[kMoreUlp + 1] = {};
 };
 

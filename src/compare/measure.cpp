@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "compare/measure_kernels.h"
 #include "core/sizes.h"
@@ -52,6 +53,21 @@ double ratio(double numerator, double denominator) {
   return denominator == 0 ? HUGE_VAL : numerator / denominator;
 }
 
+// The counters of a block and where the result has them.
+constexpr std::pair<int64_t Partial::*, int64_t mluOpOmpDifference_t::*> kCounters[] = {
+    {&Partial::differing, &mluOpOmpDifference_t::differing},
+    {&Partial::wrong, &mluOpOmpDifference_t::wrong},
+    {&Partial::above, &mluOpOmpDifference_t::above},
+    {&Partial::below, &mluOpOmpDifference_t::below},
+    {&Partial::found_nan, &mluOpOmpDifference_t::found_nan},
+    {&Partial::expected_nan, &mluOpOmpDifference_t::expected_nan},
+    {&Partial::found_inf, &mluOpOmpDifference_t::found_inf},
+    {&Partial::expected_inf, &mluOpOmpDifference_t::expected_inf},
+    {&Partial::mismatches, &mluOpOmpDifference_t::special_mismatches},
+    {&Partial::overflowed, &mluOpOmpDifference_t::overflowed},
+    {&Partial::flushed, &mluOpOmpDifference_t::flushed},
+};
+
 // The results of all blocks.
 Partial total_of(const Partial* partials, int64_t blocks) {
   Partial total;
@@ -66,17 +82,7 @@ Partial total_of(const Partial* partials, int64_t blocks) {
     raise(total.maxima.small, partial.maxima.small);
     raise(total.max_ulp, partial.max_ulp);
     total.finite += partial.finite;
-    total.differing += partial.differing;
-    total.wrong += partial.wrong;
-    total.above += partial.above;
-    total.below += partial.below;
-    total.found_nan += partial.found_nan;
-    total.expected_nan += partial.expected_nan;
-    total.found_inf += partial.found_inf;
-    total.expected_inf += partial.expected_inf;
-    total.mismatches += partial.mismatches;
-    total.overflowed += partial.overflowed;
-    total.flushed += partial.flushed;
+    for (const auto& [counter, field] : kCounters) total.*counter += partial.*counter;
     for (size_t k = 0; k < partial.histogram.size(); ++k) total.histogram[k] += partial.histogram[k];
   }
   for (size_t sum = 0; sum < kSumCount; ++sum) total.sums[sum] = sums[sum].value();
@@ -96,28 +102,23 @@ class Measurement {
   }
 
   Measured run() {
+    StepBits wrong_steps(blocks_);
     double scale = 1;
-    Partial total = measure(scale);
+    Partial total = measure(scale, wrong_steps);
     if (!std::all_of(total.sums.begin(), total.sums.end(), [](double sum) { return std::isfinite(sum); })) {
       scale = kDownScale;
-      total = measure(scale);
+      total = measure(scale, wrong_steps);
     }
-    Measured measured{difference_of(total, scale), worst_elements(), {}};
-    for (int64_t block = 0; block < blocks_; ++block) {
-      measured.wrong_in_block.push_back(static_cast<uint32_t>(memory_->partials[block].wrong));
-    }
-    return measured;
+    return {difference_of(total, scale), worst_elements(), std::move(wrong_steps)};
   }
 
  private:
-  Partial measure(double scale) {
+  Partial measure(double scale, StepBits& wrong_steps) {
     const mluOpDataType_t dtype = operands_.found.dtype;
-    const bool by_vectors =
-        scale == 1 && dtype == operands_.expected.dtype && is_floating(dtype) && dtype != MLUOP_DTYPE_DOUBLE;
     std::fill_n(memory_->worst_counts, task_dim_, 0);
     launch(context_, "measure", task_dim_, Evenly{blocks_},
-           by_vectors ? measure_vectors_kernel(dtype) : measure_numbers_kernel(),
-           {operands_, relative_from(dtype), scale, memory_->partials, worst_, memory_->worst,
+           scale == 1 && operands_.are_vectors() ? measure_vectors_kernel(dtype) : measure_numbers_kernel(),
+           {operands_, relative_from(dtype), scale, memory_->partials, wrong_steps, worst_, memory_->worst,
             memory_->worst_counts});
     return total_of(memory_->partials, blocks_);
   }
@@ -127,17 +128,7 @@ class Measurement {
     const auto& options = operands_.options;
     mluOpOmpDifference_t to{};
     to.elements = operands_.count;
-    to.differing = total.differing;
-    to.wrong = total.wrong;
-    to.above = total.above;
-    to.below = total.below;
-    to.found_nan = total.found_nan;
-    to.expected_nan = total.expected_nan;
-    to.found_inf = total.found_inf;
-    to.expected_inf = total.expected_inf;
-    to.special_mismatches = total.mismatches;
-    to.overflowed = total.overflowed;
-    to.flushed = total.flushed;
+    for (const auto& [counter, field] : kCounters) to.*field = total.*counter;
     to.diff1 = ratio(sums[kErrors], sums[kMagnitudes] + options.epsilon * scale);
     to.diff2 = std::sqrt(ratio(sums[kErrorSquares], sums[kExpectedSquares] + options.epsilon * scale * scale));
     to.diff3_relative = total.maxima.large;
@@ -193,7 +184,7 @@ class Measurement {
                             sums[kProducts] - sums[kFound] * b_mean};
     constexpr double kCancels = 1e-4;
     const bool exact =
-        centered.found > kCancels * sums[kFoundSquares] && centered.expected > kCancels * sums[kExpectedSquares];
+        centered.found >= kCancels * sums[kFoundSquares] && centered.expected >= kCancels * sums[kExpectedSquares];
     if (exact || scale != 1) return centered;
     launch(context_, "center", task_dim_, Evenly{blocks_}, center_kernel(),
            {operands_, e_mean, b_mean, memory_->centered});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -21,6 +22,10 @@ struct Operands {
   int64_t bytes() const { return count * static_cast<int64_t>(size_of(found.dtype) + size_of(expected.dtype)); }
   // Whether both hold integers that a double may not.
   bool are_64_bit_integers() const { return found.dtype == expected.dtype && is_64_bit_integer(found.dtype); }
+  // Whether they are read as vectors.
+  bool are_vectors() const {
+    return found.dtype == expected.dtype && is_floating(found.dtype) && found.dtype != MLUOP_DTYPE_DOUBLE;
+  }
   // Whether the error of two finite numbers makes the element wrong, unless `bits` decides.
   bool exceeds(double error, double b) const { return !(error <= options.atol + options.rtol * std::abs(b)); }
 
@@ -40,10 +45,36 @@ inline int64_t block_end(const Operands& operands, int64_t block) {
   return std::min((block + 1) * kBlockElements, operands.count);
 }
 
+// A bit for each step of elements.
+class StepBits {
+ public:
+  explicit StepBits(int64_t blocks) : words_(static_cast<size_t>(blocks * kWordsOfBlock)) {}
+
+  // Blocks may be set at the same time.
+  void set(int64_t element) {
+    const int64_t step = element / kStep;
+    words_[static_cast<size_t>(step / 64)] |= uint64_t{1} << (step % 64);
+  }
+  // Calls visit(first element) for the steps of a block that are set, as long as it returns true.
+  template <class Visit>
+  void for_each(int64_t block, const Visit& visit) const {
+    for (int64_t word = block * kWordsOfBlock; word < (block + 1) * kWordsOfBlock; ++word) {
+      for (uint64_t bits = words_[static_cast<size_t>(word)]; bits != 0; bits &= bits - 1) {
+        if (!visit((word * 64 + std::countr_zero(bits)) * kStep)) return;
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kWordsOfBlock = kBlockElements / kStep / 64;
+
+  std::vector<uint64_t> words_;
+};
+
 struct Measured {
   mluOpOmpDifference_t difference;
   std::vector<mluOpOmpWrongElement_t> worst;  // more than the options require
-  std::vector<uint32_t> wrong_in_block;
+  StepBits wrong_steps;                       // that have wrong elements
 };
 
 // Reserves memory of the context for this and all later launches of a comparison. Throws std::bad_alloc.

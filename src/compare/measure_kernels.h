@@ -71,6 +71,7 @@ struct MeasureArgs : Operands {
   double relative_from;  // the magnitude above which diff3 is relative
   double scale;          // of the numbers in sums, a power of two
   Partial* partials;     // of each block
+  StepBits& wrong_steps;
   int64_t worst_capacity;
   WorstEntry* worst;      // [task, worst_capacity]
   int64_t* worst_counts;  // of each task
@@ -131,6 +132,7 @@ inline void add_special(const MeasureArgs& args, double e, double b, bool bits_d
   to.histogram[kIncomparable] += mismatch ? 1 : 0;
   if (!wrong) return;
   ++to.wrong;
+  args.wrong_steps.set(i);
   worst.add(mismatch ? HUGE_VAL : 0, i);
 }
 

@@ -79,6 +79,7 @@ class BlockMeasure {
     diff3 = std::max(diff3, std::abs(b) > args_.relative_from ? relative : error);
     if (args_.options.bits != 0 ? e_bits == b_bits : !args_.exceeds(error, b)) return;
     ++to_.wrong;
+    args_.wrong_steps.set(i);
     worst_.add(error, i);
   }
 

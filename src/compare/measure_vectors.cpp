@@ -1,7 +1,7 @@
 // The measurement of two tensors of HALF, BFLOAT16 or FLOAT, at the speed of memory, by chunks that remain in L1.
 // A chunk whose bits are equal is summed from b alone. Others add to all sums, in double, without a branch; then
-// errors in fp32, rounded down, tell which steps may raise a maximum or have wrong elements, and only these
-// compute errors in double.
+// errors in fp32, with a margin, tell which elements are wrong, and which steps may raise a maximum or have the
+// worst; errors in double decide where the margin does not.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compare/measure_vectors.cpp"
 #include <hwy/foreach_target.h>
@@ -27,6 +27,14 @@ inline float below(double bound) {
   return static_cast<float>(std::min(bound, static_cast<double>(std::numeric_limits<float>::max())) * kSlack);
 }
 
+// A float that is larger by as much.
+inline float above(double bound) {
+  constexpr double kSlack = 1 + 0x1p-20;
+  const double larger = bound * kSlack;
+  return larger > static_cast<double>(std::numeric_limits<float>::max()) ? std::numeric_limits<float>::infinity()
+                                                                         : static_cast<float>(larger);
+}
+
 // More than the error of a product in fp32 that underflows.
 inline constexpr float kUnderflow = 0x1p-126F;
 
@@ -38,9 +46,11 @@ namespace mluop::compare {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+constexpr int kSumVectors = kSumLanes / hn::MaxLanes(DD());
+
 // What a chunk of both tensors has.
 struct ChunkContents {
-  bool specials, differences;
+  bool specials, differences, unlike_signs;
 };
 
 template <class T>
@@ -48,26 +58,36 @@ HWY_NOINLINE ChunkContents contents_of(const T* e_at, const T* b_at) {
   const DI di;
   auto magnitude = hn::Zero(di), difference = hn::Zero(di);
   for (int64_t i = 0; i < kChunk; i += kStep) {
-    const Step e(e_at + i), b(b_at + i);
     HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-      magnitude = hn::Max(magnitude, hn::Max(e.magnitude[v], b.magnitude[v]));
-      difference = hn::Or(difference, hn::Xor(e.bits[v], b.bits[v]));
+      const int64_t at = i + v * kStep / kVectors;
+      const auto e = load_bits(e_at + at), b = load_bits(b_at + at);
+      magnitude = hn::Max(magnitude, hn::Max(magnitude_of(e), magnitude_of(b)));
+      difference = hn::Or(difference, hn::Xor(e, b));
     }
   }
   return {!hn::AllFalse(di, hn::Gt(magnitude, hn::Set(di, Format<T>::kInfinity - 1))),
-          !hn::AllTrue(di, hn::Eq(difference, hn::Zero(di)))};
+          !hn::AllTrue(di, hn::Eq(difference, hn::Zero(di))), !hn::AllFalse(di, hn::Lt(difference, hn::Zero(di)))};
 }
+
+// A bound of errors in fp32 that grows with the magnitude of b.
+struct Tolerance {
+  HWY_INLINE hn::Vec<D> of(hn::Vec<D> size) const {
+    return hn::MulAdd(hn::Set(D(), relative), size, hn::Set(D(), absolute));
+  }
+
+  float relative, absolute;
+};
 
 template <class T>
 class TaskMeasure {
  public:
   TaskMeasure(const MeasureArgs& args, const Task& task) : args_(args), worst_(args, task) {
     const auto& options = args.options;
-    rtol_ = below(options.rtol);
-    atol_ = below(options.atol) - kUnderflow;
-    // Rounded down: numbers of fp32 are above one if they are above the other.
-    relative_from_ = static_cast<float>(args.relative_from);
-    if (double{relative_from_} > args.relative_from) relative_from_ = std::nextafter(relative_from_, 0.0F);
+    if (options.bits == 0) {
+      least_ = {below(options.rtol), below(options.atol) - kUnderflow};
+      most_ = {above(options.rtol), above(options.atol) + kUnderflow};
+    }
+    set_least_large();
   }
 
   // Elements [begin, end), a block.
@@ -86,7 +106,7 @@ class TaskMeasure {
       std::copy(expected + i, expected + end, b);
       add_chunk(e, b, end - i, i);
     }
-    histogram_.add_to(partial.histogram.data());
+    histogram_.add_to(partial);
     for (size_t sum = 0; sum < kSumCount; ++sum) partial.sums[sum] = sum_of_lanes(sums_[sum]);
     partial.maxima = maxima_;
   }
@@ -94,11 +114,11 @@ class TaskMeasure {
  private:
   // `count` elements from `first` on, followed by zeros up to a chunk.
   void add_chunk(const T* e, const T* b, int64_t count, int64_t first) {
-    const auto [specials, differences] = contents_of(e, b);
-    if (specials) return add_special_chunk(e, b, count, first);
-    if (!differences) return add_equal(b);
+    const ChunkContents contents = contents_of(e, b);
+    if (contents.specials) return add_special_chunk(e, b, count, first);
+    if (!contents.differences) return add_equal(b);
     add_sums(e, b);
-    add_errors(e, b, first);
+    add_errors(e, b, first, contents.unlike_signs);
   }
 
   // Counts the pairs that are not finite, and replaces them by zeros.
@@ -123,10 +143,9 @@ class TaskMeasure {
     hn::Vec<DD> magnitudes[kSumVectors], numbers[kSumVectors], squares[kSumVectors];
     HWY_UNROLL(4) for (int v = 0; v < kSumVectors; ++v) magnitudes[v] = numbers[v] = squares[v] = hn::Zero(dd);
     for (int64_t i = 0; i < kChunk; i += kStep) {
-      const Step b(b_at + i);
       HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
         const int v = j % kSumVectors;
-        const auto number = b.number(j);
+        const auto number = load_doubles(b_at + i, j);
         magnitudes[v] = hn::Add(magnitudes[v], hn::Abs(number));
         numbers[v] = hn::Add(numbers[v], number);
         squares[v] = hn::MulAdd(number, number, squares[v]);
@@ -151,10 +170,10 @@ class TaskMeasure {
       // The next chunk, while this one is computed.
       hwy::Prefetch(e_at + i + kChunk);
       hwy::Prefetch(b_at + i + kChunk);
-      const Step e_step(e_at + i), b_step(b_at + i);
       HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
         const int v = j % kSumVectors;
-        const auto e = e_step.number(j), b = b_step.number(j), error = hn::Sub(e, b), size = hn::Abs(error);
+        const auto e = load_doubles(e_at + i, j), b = load_doubles(b_at + i, j);
+        const auto error = hn::Sub(e, b), size = hn::Abs(error);
         sums[kMagnitudes][v] = hn::Add(sums[kMagnitudes][v], hn::Abs(b));
         sums[kErrors][v] = hn::Add(sums[kErrors][v], size);
         sums[kFound][v] = hn::Add(sums[kFound][v], e);
@@ -174,58 +193,54 @@ class TaskMeasure {
   }
 
   // Counts, distances and maxima of a chunk, and its wrong elements.
-  HWY_NOINLINE void add_errors(const T* e_at, const T* b_at, int64_t first) {
+  HWY_NOINLINE void add_errors(const T* e_at, const T* b_at, int64_t first, bool unlike_signs) {
     const D d;
-    const DI di;
     const DU du;
-    const bool by_bits = args_.options.bits != 0;
     auto max_distance = hn::Zero(du);
-    size_t differing = 0, above = 0, same = 0, flushed = 0;
+    size_t differing = 0, unequal = 0, above = 0, flushed = 0;
     for (int64_t i = 0; i < kChunk; i += kStep) {
-      const Step e(e_at + i), b(b_at + i);
-      hn::Mask<D> maybe_wrong[kVectors], maybe_maximum[kVectors], maybe_worst[kVectors];
+      hn::Mask<D> maybe_wrong[kVectors], surely_wrong[kVectors], maybe_worst[kVectors], maybe_maximum[kVectors];
       HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-        const auto differs = hn::Ne(e.bits[v], b.bits[v]);
-        differing += hn::CountTrue(di, differs);
-        above += hn::CountTrue(d, hn::Gt(e.value[v], b.value[v]));
-        same += hn::CountTrue(d, hn::Eq(e.value[v], b.value[v]));
-        const auto is_zero = hn::Eq(e.magnitude[v], hn::Zero(di));
-        flushed += hn::CountTrue(di, hn::And(is_zero, hn::Gt(b.magnitude[v], hn::Zero(di))));
+        const int64_t at = i + v * kStep / kVectors;
+        const auto e = load_values(d, e_at + at), b = load_values(d, b_at + at);
+        const auto e_bits = load_bits(e_at + at), b_bits = load_bits(b_at + at);
+        const auto differs = hn::RebindMask(d, hn::Ne(e_bits, b_bits)), is_unequal = hn::Ne(e, b);
+        differing += hn::CountTrue(d, differs);
+        unequal += hn::CountTrue(d, is_unequal);
+        above += hn::CountTrue(d, hn::Gt(e, b));
+        flushed += hn::CountTrue(d, hn::And(is_unequal, hn::Eq(e, hn::Zero(d))));
 
-        const auto e_place = place_of(e.bits[v], e.magnitude[v]), b_place = place_of(b.bits[v], b.magnitude[v]);
+        // Numbers of one sign are as far from each other as their bits.
+        const auto e_place = unlike_signs ? place_of(e_bits) : e_bits;
+        const auto b_place = unlike_signs ? place_of(b_bits) : b_bits;
         const auto distance = hn::ShiftRight<Format<T>::kShift>(
             hn::BitCast(du, hn::Sub(hn::Max(e_place, b_place), hn::Min(e_place, b_place))));
         max_distance = hn::Max(max_distance, distance);
-        histogram_.add(distance, v);
+        histogram_.add(distance, at);
 
-        const auto error = hn::Abs(hn::Sub(e.value[v], b.value[v])), size = hn::Abs(b.value[v]);
-        const auto is_different = hn::RebindMask(d, differs);
-        const auto is_small = hn::Le(size, hn::Set(d, relative_from_));
-        const auto least_relative = hn::MulSub(hn::Set(d, least_relative_), size, hn::Set(d, kUnderflow));
-        maybe_maximum[v] = hn::And(is_different, hn::Or(is_small, hn::Ge(error, least_relative)));
-        const auto tolerance = hn::MulAdd(hn::Set(d, rtol_), size, hn::Set(d, atol_));
-        maybe_wrong[v] = by_bits ? is_different : hn::And(is_different, hn::Ge(error, tolerance));
+        const auto error = hn::Abs(hn::Sub(e, b)), size = hn::Abs(b);
+        maybe_maximum[v] = hn::And(is_unequal, hn::Ge(error, least_large_.of(size)));
+        maybe_wrong[v] = hn::And(differs, hn::Ge(error, least_.of(size)));
+        surely_wrong[v] = hn::And(differs, hn::Gt(error, most_.of(size)));
         maybe_worst[v] = hn::And(maybe_wrong[v], hn::Ge(error, hn::Set(d, least_worst_)));
       }
-      histogram_.next_step();
       if (!hn::AllFalse(d, any_of(maybe_wrong))) {
-        if (!by_bits) partial_->wrong += count_wrong(e_at + i, b_at + i);
-        if (!hn::AllFalse(d, any_of(maybe_worst))) add_worst(e_at + i, b_at + i, first + i);
+        const int64_t wrong = count_wrong(maybe_wrong, surely_wrong, e_at + i, b_at + i);
+        partial_->wrong += wrong;
+        if (wrong > 0) args_.wrong_steps.set(first + i);
+        if (!hn::AllFalse(d, any_of(maybe_worst)) && may_have_worst(e_at + i, b_at + i)) {
+          add_worst(e_at + i, b_at + i, first + i);
+        }
       }
-      if (!hn::AllFalse(d, any_of(maybe_maximum))) raise_maxima(e_at + i, b_at + i);
+      if (!hn::AllFalse(d, any_of(maybe_maximum)) && has_larger_ratio(e_at + i, b_at + i)) {
+        raise_maxima(e_at + i, b_at + i);
+      }
     }
+    histogram_.end_chunk(hn::GetLane(hn::MaxOfLanes(du, max_distance)), static_cast<int64_t>(unequal));
     partial_->differing += static_cast<int64_t>(differing);
-    if (by_bits) partial_->wrong += static_cast<int64_t>(differing);
     partial_->above += static_cast<int64_t>(above);
-    partial_->below += kChunk - static_cast<int64_t>(above + same);
+    partial_->below += static_cast<int64_t>(unequal - above);
     partial_->flushed += static_cast<int64_t>(flushed);
-    partial_->max_ulp = std::max<uint64_t>(partial_->max_ulp, hn::GetLane(hn::MaxOfLanes(du, max_distance)));
-  }
-
-  // The place of a number among those of its format, times 2^kShift.
-  static HWY_INLINE hn::Vec<DI> place_of(hn::Vec<DI> bits, hn::Vec<DI> magnitude) {
-    const auto sign = hn::ShiftRight<31>(bits);
-    return hn::Sub(hn::Xor(magnitude, sign), sign);
   }
 
   HWY_INLINE void add_lanes(int sum, int v, hn::Vec<DD> addends) {
@@ -234,21 +249,35 @@ class TaskMeasure {
     hn::StoreU(hn::Add(hn::LoadU(dd, lanes), addends), dd, lanes);
   }
 
+  // Vector j of |e - b| of a step, in double.
+  static HWY_INLINE hn::Vec<DD> load_errors(const T* e_at, const T* b_at, int j) {
+    return hn::Abs(hn::Sub(load_doubles(e_at, j), load_doubles(b_at, j)));
+  }
+
+  // The wrong elements of a step, among those that may be.
+  HWY_INLINE int64_t count_wrong(const hn::Mask<D>* maybe, const hn::Mask<D>* surely, const T* e_at,
+                                 const T* b_at) const {
+    const D d;
+    size_t most = 0, wrong = 0;
+    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
+      most += hn::CountTrue(d, maybe[v]);
+      wrong += hn::CountTrue(d, surely[v]);
+    }
+    return wrong == most ? static_cast<int64_t>(wrong) : count_wrong(e_at, b_at);
+  }
+
   HWY_NOINLINE int64_t count_wrong(const T* e_at, const T* b_at) const {
     const DD dd;
-    const Step e(e_at), b(b_at);
     size_t wrong = 0;
     HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
-      const auto number = b.number(j), error = hn::Abs(hn::Sub(e.number(j), number));
-      const auto tolerance =
-          hn::Add(hn::Set(dd, args_.options.atol), hn::Mul(hn::Set(dd, args_.options.rtol), hn::Abs(number)));
-      wrong += hn::CountTrue(dd, hn::Not(hn::Le(error, tolerance)));
+      const auto relative = hn::Mul(hn::Set(dd, args_.options.rtol), hn::Abs(load_doubles(b_at, j)));
+      const auto tolerance = hn::Add(hn::Set(dd, args_.options.atol), relative);
+      wrong += hn::CountTrue(dd, hn::Not(hn::Le(load_errors(e_at, b_at, j), tolerance)));
     }
     return static_cast<int64_t>(wrong);
   }
 
   HWY_NOINLINE void add_worst(const T* e, const T* b, int64_t first) {
-    if (worst_.is_full() && !has_larger_error(e, b, worst_.least())) return;
     for (int k = 0; k < kStep; ++k) {
       const double number = number_of(b[k]), error = std::abs(number_of(e[k]) - number);
       const bool wrong = args_.options.bits != 0 ? !has_bits_of(e[k], b[k]) : args_.exceeds(error, number);
@@ -257,23 +286,38 @@ class TaskMeasure {
     least_worst_ = below(worst_.least());
   }
 
-  HWY_INLINE static bool has_larger_error(const T* e_at, const T* b_at, double least) {
+  // Whether a step may have elements to keep.
+  HWY_INLINE bool may_have_worst(const T* e_at, const T* b_at) const {
+    if (!worst_.is_full()) return true;
     const DD dd;
-    const Step e(e_at), b(b_at);
     auto largest = hn::Zero(dd);
+    HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) { largest = hn::Max(largest, load_errors(e_at, b_at, j)); }
+    return !hn::AllFalse(dd, hn::Gt(largest, hn::Set(dd, worst_.least())));
+  }
+
+  // Whether a step may raise a maximum. Where errors are a multiple of b, all ratios are near the largest: this
+  // avoids the divisions. An error up to the exact product of ratio and denominator raises none; the difference
+  // has the right sign if it is fused.
+  HWY_INLINE bool has_larger_ratio(const T* e_at, const T* b_at) const {
+    const DD dd;
+    constexpr double kSlack = HWY_NATIVE_FMA ? 1 : 1 + 0x1p-50;
+    auto least = hn::Zero(dd);
     HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
-      largest = hn::Max(largest, hn::Abs(hn::Sub(e.number(j), b.number(j))));
+      const auto error = load_errors(e_at, b_at, j), size = hn::Abs(load_doubles(b_at, j));
+      const auto is_large = hn::Gt(size, hn::Set(dd, args_.relative_from));
+      const auto ratio = hn::IfThenElseZero(is_large, hn::Set(dd, maxima_.large));
+      const auto denominator = hn::Add(size, hn::Set(dd, args_.options.epsilon));
+      least = hn::Min(least, hn::MulSub(ratio, denominator, hn::Mul(error, hn::Set(dd, kSlack))));
     }
-    return !hn::AllFalse(dd, hn::Gt(largest, hn::Set(dd, least)));
+    return !hn::AllTrue(dd, hn::Eq(least, hn::Zero(dd)));
   }
 
   HWY_NOINLINE void raise_maxima(const T* e_at, const T* b_at) {
     const DD dd;
     const auto zero = hn::Zero(dd);
-    const Step e(e_at), b(b_at);
     auto relative = zero, large = zero, small = zero;
     HWY_UNROLL(8) for (int j = 0; j < kDoubles; ++j) {
-      const auto number = b.number(j), size = hn::Abs(number), error = hn::Abs(hn::Sub(e.number(j), number));
+      const auto error = load_errors(e_at, b_at, j), size = hn::Abs(load_doubles(b_at, j));
       const auto is_large = hn::Gt(size, hn::Set(dd, args_.relative_from));
       const auto ratio = hn::IfThenZeroElse(hn::Eq(error, zero),
                                             hn::Div(error, hn::Add(size, hn::Set(dd, args_.options.epsilon))));
@@ -287,15 +331,23 @@ class TaskMeasure {
     raise(maxima_.relative, relative);
     raise(maxima_.large, large);
     raise(maxima_.small, small);
-    least_relative_ = below(maxima_.large);
+    set_least_large();
+  }
+
+  // Of numbers up to relative_from all errors may raise a maximum.
+  void set_least_large() {
+    const float relative = below(maxima_.large);
+    least_large_ = {relative, -above(relative * args_.relative_from) - kUnderflow};
   }
 
   const MeasureArgs& args_;
   WorstElements worst_;
   Maxima maxima_;
-  // Smaller errors raise no maximum and are not kept; the first is relative to numbers above relative_from_.
-  float least_relative_ = 0, least_worst_ = 0;
-  float rtol_, atol_, relative_from_;
+  // Smaller errors raise no maximum, and are not kept.
+  Tolerance least_large_;
+  float least_worst_ = 0;
+  // Errors of unlike bits from the first on may be wrong, above the second they are.
+  Tolerance least_{0, -1}, most_{0, -1};
   Partial* partial_ = nullptr;
   Histogram histogram_;
   double sums_[kSumCount][kSumLanes];

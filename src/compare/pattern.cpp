@@ -1,6 +1,5 @@
 #include "compare/pattern.h"
 
-#include "compare/patterns/factor.h"
 #include "compare/patterns/hits.h"
 #include "compare/patterns/location.h"
 #include "compare/patterns/permutation.h"
@@ -15,9 +14,8 @@ std::string pattern_of(Context& context, const Operands& operands, std::span<con
   const Hits hits = find_hits(problem);
   if (std::string text = permutation(problem, hits); !text.empty()) return text;
   std::string text = location(problem, hits);
-  if (std::string common = common_trait(problem, hits); !common.empty()) return text + "; " + common;
-  if (std::string scaled = factor(problem); !scaled.empty()) return text + "; " + scaled;
-  return text;
+  const std::string common = common_trait(problem, hits);
+  return common.empty() ? text : text + "; " + common;
 }
 
 }  // namespace mluop::compare

@@ -1,4 +1,4 @@
-// Steps of 16 elements of HALF, BFLOAT16 or FLOAT as vectors: the numbers in fp32 and in double, and their bits.
+// Steps of 16 elements of HALF, BFLOAT16 or FLOAT as vectors: the numbers in fp32 or in double, or their bits.
 // Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_COMPARE_STEPS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_COMPARE_STEPS_INL_H
@@ -17,8 +17,6 @@
 #ifndef MLUOP_COMPARE_STEPS_COMMON
 #define MLUOP_COMPARE_STEPS_COMMON
 namespace mluop::compare {
-
-inline constexpr int64_t kStep = 16;
 
 // The formats as integers of 32 bits with the sign on top: consecutive numbers are 2^kShift apart.
 template <class T>
@@ -50,57 +48,46 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kStep>;
 using DI = hn::RebindToSigned<D>;
 using DU = hn::RebindToUnsigned<D>;
-// The vectors of double that a vector of float becomes.
-#if HWY_TARGET == HWY_SCALAR
-using DD = hn::Rebind<double, D>;
-constexpr int kHalves = 1;
-#else
-using DD = hn::Repartition<double, D>;
-constexpr int kHalves = 2;
-#endif
-constexpr int kVectors = kStep / hn::MaxLanes(D());          // of a step
-constexpr int kDoubles = kHalves * kVectors;                 // vectors of double of a step
-constexpr int kSumVectors = kSumLanes / hn::MaxLanes(DD());  // of a sum
+using DD = hn::CappedTag<double, kStep / 2>;
+constexpr int kVectors = kStep / hn::MaxLanes(D());   // of a step
+constexpr int kDoubles = kStep / hn::MaxLanes(DD());  // vectors of double of a step
 
-HWY_INLINE void load(const float* from, hn::Vec<D>& value, hn::Vec<DI>& bits) {
-  value = hn::LoadU(D(), from);
-  bits = hn::BitCast(DI(), value);
+template <class DF>
+HWY_INLINE hn::Vec<DF> load_values(DF d, const float* from) {
+  return hn::LoadU(d, from);
 }
-HWY_INLINE void load(const Half* from, hn::Vec<D>& value, hn::Vec<DI>& bits) {
-  const auto half = hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from));
-  value = mluop::HWY_NAMESPACE::f16_to_f32(D(), half);
-  bits = hn::ShiftLeft<16>(hn::PromoteTo(DI(), half));
+template <class DF>
+HWY_INLINE hn::Vec<DF> load_values(DF d, const Half* from) {
+  const auto* const halves = reinterpret_cast<const uint16_t*>(from);
+  return mluop::HWY_NAMESPACE::f16_to_f32(d, hn::LoadU(hn::Rebind<uint16_t, DF>(), halves));
 }
-HWY_INLINE void load(const BFloat16* from, hn::Vec<D>& value, hn::Vec<DI>& bits) {
-  const auto bfloat = hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from));
-  bits = hn::ShiftLeft<16>(hn::PromoteTo(DI(), bfloat));
-  value = hn::BitCast(D(), bits);
+template <class DF>
+HWY_INLINE hn::Vec<DF> load_values(DF d, const BFloat16* from) {
+  const auto* const bfloats = reinterpret_cast<const uint16_t*>(from);
+  const auto bits = hn::PromoteTo(hn::RebindToSigned<DF>(), hn::LoadU(hn::Rebind<uint16_t, DF>(), bfloats));
+  return hn::BitCast(d, hn::ShiftLeft<16>(bits));
 }
 
-// A step of a tensor.
-struct Step {
-  template <class T>
-  HWY_INLINE explicit Step(const T* from) {
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-      load(from + v * kStep / kVectors, value[v], bits[v]);
-      magnitude[v] = hn::And(bits[v], hn::Set(DI(), 0x7FFFFFFF));
-    }
-  }
+// Vector j of a step in double.
+template <class T>
+HWY_INLINE hn::Vec<DD> load_doubles(const T* step, int j) {
+  return hn::PromoteTo(DD(), load_values(hn::Rebind<float, DD>(), step + j * kStep / kDoubles));
+}
 
-  // Vector j of the numbers in double.
-  HWY_INLINE hn::Vec<DD> number(int j) const {
-#if HWY_TARGET == HWY_SCALAR
-    return hn::PromoteTo(DD(), value[j]);
-#else
-    const hn::Half<D> half;
-    return hn::PromoteTo(DD(), j % 2 == 0 ? hn::LowerHalf(half, value[j / 2]) : hn::UpperHalf(half, value[j / 2]));
-#endif
-  }
+HWY_INLINE hn::Vec<DI> load_bits(const float* from) { return hn::BitCast(DI(), hn::LoadU(D(), from)); }
+template <class T>
+HWY_INLINE hn::Vec<DI> load_bits(const T* from) {
+  const auto bits = hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from));
+  return hn::ShiftLeft<16>(hn::PromoteTo(DI(), bits));
+}
 
-  hn::Vec<D> value[kVectors];
-  hn::Vec<DI> bits[kVectors];
-  hn::Vec<DI> magnitude[kVectors];
-};
+HWY_INLINE hn::Vec<DI> magnitude_of(hn::Vec<DI> bits) { return hn::And(bits, hn::Set(DI(), 0x7FFFFFFF)); }
+
+// The place of a number among those of its format, times 2^kShift.
+HWY_INLINE hn::Vec<DI> place_of(hn::Vec<DI> bits) {
+  const auto sign = hn::ShiftRight<31>(bits);
+  return hn::Sub(hn::Xor(magnitude_of(bits), sign), sign);
+}
 
 template <class Mask>
 HWY_INLINE Mask any_of(const Mask* masks) {

@@ -378,6 +378,19 @@ TEST(CompareFigures, AreTheSameBitsOnEveryInstructionSet) {
   EXPECT_EQ(figures.factor_residual, 0x1.fde8b403c7af2p-19);
 }
 
+// Errors that fp32 does not tell from the tolerance.
+TEST(CompareFigures, WrongByOneRoundingOfTheTolerance) {
+  mluOpOmpCompareOptions_t options = mluOpOmpDefaultCompareOptions();
+  const std::vector<float> b(40, 3), e(40, 3.25F);
+  const auto found = DenseTensor::of(MLUOP_DTYPE_FLOAT, {40}, e),
+             expected = DenseTensor::of(MLUOP_DTYPE_FLOAT, {40}, b);
+  options.rtol = 0;
+  options.atol = 0.25;
+  EXPECT_EQ(Compared(found, expected, options).difference().wrong, 0);
+  options.atol = std::nextafter(0.25, 0.0);
+  EXPECT_EQ(Compared(found, expected, options).difference().wrong, 40);
+}
+
 TEST(CompareFigures, OfNoElements) {
   const DenseTensor empty{MLUOP_DTYPE_FLOAT, {3, 0, 2}, {}};
   const Compared compared(empty, empty);

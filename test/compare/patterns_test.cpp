@@ -105,24 +105,50 @@ TEST(ComparePatterns, Traits) {
       {"each is 0", [](float) { return 0.0F; }},
       {"each has the other sign", [](float b) { return -b; }},
       {"each is 3 times what is expected", [](float b) { return 3 * b; }},
-      {"each is rounded to half", [](float b) { return std::rint(b * 0x1p8F + 3) * 0x1p-8F - 3 * 0x1p-8F; }},
+      {"each is rounded to half", [](float b) { return std::rint(b * 0x1p10F) * 0x1p-10F; }},
+      {"each is rounded to bfloat16", [](float b) { return std::rint(b * 0x1p7F) * 0x1p-7F; }},
   };
   for (const auto& [text, spoil] : traits) {
     std::vector<float> found = base, expected = base;
-    const bool is_rounding = std::string(text).find("half") != std::string::npos;
+    const auto states = [of = std::string(text)](const char* part) { return of.find(part) != std::string::npos; };
+    // Beyond the tolerance; for bfloat16, also from the nearest halves.
+    const float rounding = states("to half") ? 0x1p-12F : states("to bfloat16") ? 0x1p-9F : 0;
     for (size_t i = 3; i < found.size(); i += kC) {
-      if (is_rounding) {
-        // Neighbors of a half, beyond the tolerance.
-        found[i] = std::rint(expected[i] * 0x1p10F) * 0x1p-10F;
-        expected[i] = found[i] + 0x1p-12F;
-      } else {
-        found[i] = spoil(expected[i]);
-      }
+      found[i] = spoil(expected[i]);
+      if (rounding > 0) expected[i] = found[i] + rounding;
     }
     EXPECT_EQ(pattern_of(found, expected),
               std::string("one channel: 3 of 16 (dim 3), 84 of its 84 elements; ") + text);
     found[3 + 40 * kC] = expected[3 + 40 * kC] + 0.4711F;
     EXPECT_EQ(pattern_of(found, expected), "one channel: 3 of 16 (dim 3), 84 of its 84 elements") << text;
+  }
+}
+
+// In vectors, in what remains at the end, and beside NaN.
+TEST(ComparePatterns, TraitsOfEachElement) {
+  constexpr size_t kElements = 70;
+  for (const mluOpDataType_t dtype :
+       {MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_DOUBLE}) {
+    DenseTensor e{dtype, {kElements}, {}}, b = e;
+    e.bytes.resize(kElements * cases::element_size(dtype));
+    b.bytes.resize(e.bytes.size());
+    const auto put = [&](DenseTensor& tensor, size_t i, double number) {
+      cases::put_bits(tensor.bytes.data(), dtype, i, cases::bits_of_number(dtype, number));
+    };
+    for (size_t i = 0; i < kElements; ++i) {
+      put(b, i, static_cast<double>(i + 1));
+      put(e, i, -static_cast<double>(i + 1));
+    }
+    EXPECT_THAT(Compared(e, b).pattern(), HasSubstr("each has the other sign")) << dtype;
+    for (size_t i = 0; i < kElements; ++i) put(e, i, static_cast<double>(2 * i + 2));
+    EXPECT_THAT(Compared(e, b).pattern(), HasSubstr("each is 2 times what is expected")) << dtype;
+    for (size_t i = 0; i < kElements; ++i) {
+      for (const double other : {0.25, std::nan("")}) {
+        put(e, i, other);
+        EXPECT_THAT(Compared(e, b).pattern(), Not(HasSubstr("each"))) << dtype << ' ' << i << ' ' << other;
+      }
+      put(e, i, static_cast<double>(2 * i + 2));
+    }
   }
 }
 

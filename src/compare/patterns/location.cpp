@@ -23,13 +23,12 @@ struct Axis {
         dim(of_dim),
         extent(problem.dims[of_dim]),
         slice(problem.slice(of_dim)) {
-    for (int64_t index = 0; index < extent; ++index) {
-      if (!found.is_hit(dim, index)) continue;
+    found.for_each(dim, [&](int64_t index) {
       if (hits++ == 0) first = index;
-      distance = std::gcd(distance, index - first);
+      if (distance != 1) distance = std::gcd(distance, index - first);
       last = index;
       if (listed.size() < kMaxListed) listed.push_back(index);
-    }
+    });
   }
 
   int64_t span() const { return last - first + 1; }

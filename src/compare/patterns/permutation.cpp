@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "team/atomics.h"
 
@@ -28,6 +30,11 @@ struct Slices {
   const std::vector<int64_t>& indices;
   int64_t extent, inner;
 };
+
+// The tasks of a launch over `count` slices.
+int slice_task_dim(const Problem& problem, int64_t count) {
+  return static_cast<int>(std::min<int64_t>(problem.task_dim(), count));
+}
 
 struct ProjectArgs {
   Slices slices;
@@ -99,6 +106,27 @@ void verify_match(const MatchArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
+struct SampleArgs {
+  Slices slices;
+  const Operands& operands;
+  int64_t found;
+  std::span<const std::pair<int64_t, int64_t>> places;  // outer and inner
+  std::vector<char>& matched;                           // by each task
+};
+
+// Work items: slices of expected. Whether the elements of one of them at these places are those of `found`.
+void match_samples(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
+  const auto matches = [&](int64_t expected) {
+    return std::all_of(args.places.begin(), args.places.end(), [&](const auto& place) {
+      const int64_t inner = place.second, found = args.slices.first(place.first, args.found) + inner;
+      return !is_wrong(args.operands,
+                       pair_of(args.operands, found, args.slices.first(place.first, expected) + inner));
+    });
+  };
+  const auto indices = args.slices.indices.begin();
+  args.matched[static_cast<size_t>(task.taskId)] = std::any_of(indices + begin, indices + end, matches) ? 1 : 0;
+}
+
 // Whether a few elements of the slice of found that has the worst element are those of a slice of expected:
 // refutes most other patterns at once.
 bool may_be_permuted(const Problem& problem, const Slices& slices) {
@@ -112,19 +140,18 @@ bool may_be_permuted(const Problem& problem, const Slices& slices) {
     const auto any = static_cast<int64_t>(state >> 1);
     places.emplace_back(any % slices.outer_count(problem.operands.count), any / 7 % slices.inner);
   }
-  return std::any_of(slices.indices.begin(), slices.indices.end(), [&](int64_t expected) {
-    return std::all_of(places.begin(), places.end(), [&](const auto& place) {
-      const auto& [outer, inner] = place;
-      return !is_wrong(problem.operands, pair_of(problem.operands, slices.first(outer, found) + inner,
-                                                 slices.first(outer, expected) + inner));
-    });
-  });
+  const auto count = static_cast<int64_t>(slices.indices.size());
+  const int task_dim = slice_task_dim(problem, count);
+  std::vector<char> matched(static_cast<size_t>(task_dim));
+  launch(problem.context, "match_samples", task_dim, Evenly{count}, RangeKernel<SampleArgs>(match_samples),
+         {slices, problem.operands, found, places, matched});
+  return std::find(matched.begin(), matched.end(), 1) != matched.end();
 }
 
 std::vector<double> projections_of(const Problem& problem, const Slices& slices, const Elements& elements) {
   std::vector<double> projections(slices.indices.size());
   const auto count = static_cast<int64_t>(projections.size());
-  launch(problem.context, "project", static_cast<int>(std::min<int64_t>(problem.task_dim(), count)), Evenly{count},
+  launch(problem.context, "project", slice_task_dim(problem, count), Evenly{count},
          RangeKernel<ProjectArgs>(project), {slices, elements, problem.operands.count, projections});
   return projections;
 }
@@ -203,22 +230,26 @@ std::string describe(const Slices& slices, const std::vector<int64_t>& match) {
 
 std::string permutation_of(const Problem& problem, const Hits& hits, size_t dim) {
   std::vector<int64_t> indices;
-  for (int64_t index = 0; index < problem.dims[dim]; ++index) {
-    if (!problem.all_wrong() && !hits.is_hit(dim, index)) continue;
-    if (static_cast<int64_t>(indices.size()) == kMaxSlices) return "";
-    indices.push_back(index);
+  if (problem.all_wrong()) {
+    if (problem.dims[dim] > kMaxSlices) return "";
+    indices.resize(static_cast<size_t>(problem.dims[dim]));
+    std::iota(indices.begin(), indices.end(), 0);
+  } else {
+    hits.for_each(dim, [&](int64_t index) {
+      if (static_cast<int64_t>(indices.size()) <= kMaxSlices) indices.push_back(index);
+    });
   }
   const auto count = static_cast<int64_t>(indices.size());
   // Few elements are permuted by chance.
   constexpr int64_t kEnough = 8;
-  if (count < 2 || count * problem.slice(dim) < kEnough) return "";
+  if (count < 2 || count > kMaxSlices || count * problem.slice(dim) < kEnough) return "";
   const Slices slices{indices, problem.dims[dim], problem.stride(dim)};
   if (!may_be_permuted(problem, slices)) return "";
   const std::vector<int64_t> match = match_slices(problem, slices);
   if (match.empty()) return "";
   FirstBadItem first_bad;
-  launch(problem.context, "verify_match", static_cast<int>(std::min<int64_t>(problem.task_dim(), count)),
-         Evenly{count}, RangeKernel<MatchArgs>(verify_match), {slices, problem.operands, match, first_bad});
+  launch(problem.context, "verify_match", slice_task_dim(problem, count), Evenly{count},
+         RangeKernel<MatchArgs>(verify_match), {slices, problem.operands, match, first_bad});
   if (first_bad.found()) return "";
   const std::string who = count == slices.extent ? text("all ", count) : text(count, " of ", slices.extent);
   return text(who, " indices of ", problem.name_of_dim(dim), " (dim ", dim, ") are ", describe(slices, match));

@@ -85,24 +85,6 @@ inline Pair pair_of(const Operands& operands, int64_t found, int64_t expected) {
   return chunk[0];
 }
 
-// Calls visit(i, pair) for the wrong elements of a block, as long as it returns true.
-template <class Visit>
-void for_each_wrong(const Operands& operands, int64_t block, const Visit& visit) {
-  // Most groups of few wrong elements are the same bytes.
-  constexpr int64_t kGroup = 64;
-  PairChunk group;
-  const int64_t end = block_end(operands, block);
-  for (int64_t first = block * kBlockElements; first < end; first += kGroup) {
-    const int64_t count = std::min(kGroup, end - first);
-    if (are_same(operands.found, operands.expected, first, count)) continue;
-    group.read(operands, first, first, count);
-    for (int64_t i = 0; i < count; ++i) {
-      const Pair pair = group[i];
-      if (is_wrong(operands, pair) && !visit(first + i, pair)) return;
-    }
-  }
-}
-
 // ", 84 of its 84 elements"
 inline std::string of_its(int64_t wrong, int64_t elements, const char* its) {
   return text(", ", wrong, " of ", its, ' ', elements, " elements");
