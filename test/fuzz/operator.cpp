@@ -1,5 +1,5 @@
-// Fuzzer of an operator: the environment variable MLUOP_FUZZED_OPERATOR, as its description names it. The bytes choose settings, data type,
-// sizes, values and up to three changes of the arguments, for which it checks
+// Fuzzer of an operator: the environment variable MLUOP_FUZZED_OPERATOR, as its description names it. The bytes
+// choose settings, data type, sizes, values and up to three changes of the arguments, for which it checks
 //   - that the status is documented, and that a failing call states its function and changes no tensor,
 //   - that a call with an invalid descriptor or pointer fails,
 //   - that any call that succeeds has the result of the oracle and leaves its inputs,
