@@ -40,7 +40,7 @@ template <class T, class Test>
 HWY_INLINE uint32_t test_bits(const T* e, const T* b, const Test& test) {
   uint32_t bits = 0;
   HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-    const int at = v * kStep / kVectors;
+    const int64_t at = v * kStep / kVectors;
     bits |= bits_of(DI(), test(load_bits(e + at), load_bits(b + at)), v);
   }
   return bits;
