@@ -52,8 +52,9 @@ uint32_t traits_of(const TraitArgs& args, const Pair& pair, uint32_t candidates)
   set(kIsScaled, std::abs(e - product) <= args.relative * std::abs(product) + args.absolute);
   const bool has_more_bits = dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_DOUBLE;
   if (has_more_bits && (candidates & kIsHalf) != 0) set(kIsHalf, is_rounded_to(MLUOP_DTYPE_HALF, pair));
-  if (has_more_bits && (candidates & kIsBFloat16) != 0)
+  if (has_more_bits && (candidates & kIsBFloat16) != 0) {
     set(kIsBFloat16, is_rounded_to(MLUOP_DTYPE_BFLOAT16, pair));
+  }
   return candidates & traits;
 }
 
