@@ -197,7 +197,7 @@ def point_scenes(mm, config, count):
         boxes, points, box = room(rng, count)
         label = np.arange(8) % head.num_classes
         features = rng.uniform(0, 1, (count, columns - 3))
-        if is_segmentor:  # Of a square meter, with relative coordinates as last columns.
+        if is_segmentor:  # A square meter, with relative coordinates as last columns.
             points /= 5
             features[:, 3:] = points / points.max(0)
         inputs.append(torch.from_numpy(np.concatenate((points, features), 1)).float())

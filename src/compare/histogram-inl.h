@@ -52,7 +52,7 @@ class Histogram {
 
  private:
   static constexpr int64_t kCapacity = 8 * kChunk;
-  // Of distances 0 and above 2^31, as floats of negative numbers.
+  // The entry of distances 0 and above 2^31, as floats of negative numbers.
   static constexpr uint8_t kOther = 255;
 
   HWY_NOINLINE void count() {

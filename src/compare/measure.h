@@ -18,7 +18,7 @@ namespace mluop::compare {
 
 // Both tensors, contiguous and of `count` elements, and the options, checked.
 struct Operands {
-  // Of both tensors.
+  // The size of both tensors.
   int64_t bytes() const { return count * static_cast<int64_t>(size_of(found.dtype) + size_of(expected.dtype)); }
   // Whether both hold integers that a double may not.
   bool are_64_bit_integers() const { return found.dtype == expected.dtype && is_64_bit_integer(found.dtype); }

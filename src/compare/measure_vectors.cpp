@@ -334,7 +334,7 @@ class TaskMeasure {
     set_least_large();
   }
 
-  // Of numbers up to relative_from all errors may raise a maximum.
+  // All errors of numbers up to relative_from may raise a maximum.
   void set_least_large() {
     const float relative = below(maxima_.large);
     least_large_ = {relative, -above(relative * args_.relative_from) - kUnderflow};

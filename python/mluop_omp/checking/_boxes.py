@@ -10,7 +10,7 @@ from torch import Tensor
 from mluop_omp.checking._calls import Call, Findings
 from mluop_omp.checking._differences import difference, exact
 
-# Of IoUs and of extents of boxes: an overlap of that many roundings is on either side.
+# For IoUs and extents of boxes: an overlap of that many roundings is on either side.
 _RELATIVE = 1e-5
 
 

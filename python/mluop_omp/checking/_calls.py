@@ -68,7 +68,7 @@ class Rule:
         return outputs | dict(zip(self.results, result if self.results else ()))
 
 
-# Of outputs by name: how they differ.
+# How an output differs.
 Difference = Union[Comparison, str]
 
 

@@ -211,7 +211,7 @@ class Check:
         with self._lock:
             is_first = call.site not in self._failed_sites
             self._failed_sites.add(call.site)
-        if not is_first:  # Of each site, the tensors of one failure remain in memory, for `html`.
+        if not is_first:  # The tensors of one failure of a site remain in memory, for `html`.
             call.differences = copy.deepcopy(call.differences)
         if self._cases is not None and is_first:
             try:

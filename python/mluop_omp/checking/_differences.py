@@ -116,7 +116,7 @@ def sums(call: Call) -> Findings:
     for name, found in call.found.items():
         if _is_pair(found, call.expected[name]):
             error = (found.double() - call.expected[name].double()).abs()
-            # Of a magnitude of 0, all terms are.
+            # Where the magnitude is 0, all terms are 0.
             errors.append((error / magnitudes[name].double()).nan_to_num(0, math.inf))
     if call.rule.layout:
         findings.notes += reproducing_filters(call, _reproduces)

@@ -67,7 +67,7 @@ def nearest(centers: str, points: str, idx: str, dist2: str) -> Callable[[Call],
         tie = wrong & (found == right)
         # Rounding of coordinates in half counts, too.
         near = wrong & ~tie & ((found - right).abs() <= _eps(call.given[points]) * right)
-        # Of equal distances, which one is chosen depends on all of the row.
+        # Which of equal distances is chosen depends on the whole row.
         open_rows = near.any(-1, keepdim=True)
         wrong = wrong & ~near & ~(tie & open_rows)
         merged = torch.where(wrong, right_idx, found_idx)

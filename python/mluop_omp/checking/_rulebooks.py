@@ -16,7 +16,7 @@ from mluop_omp.checking._differences import difference
 from mluop_omp.comparison import Comparison, SparseSites, compare
 from mluop_omp.torch._rulebooks import directed_pairs
 
-# Of arguments and results: input sites; output sites, pairs [K, 2, L], their numbers; the kernel.
+# Arguments and results: input sites; output sites, pairs [K, 2, L], their numbers; the kernel.
 Parts = Callable[[Call, dict[str, Any]], tuple[Tensor, Tensor, Tensor, Tensor, Sequence[int]]]
 
 

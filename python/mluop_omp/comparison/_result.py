@@ -131,7 +131,7 @@ class Comparison:
     extra: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     error: str = ""
-    # Of tensors that differ: what `html` draws. A copy or a pickle is without it.
+    # What `html` draws of tensors that differ. A copy or a pickle is without it.
     _operands: Operands | None = dataclasses.field(default=None, repr=False, compare=False)
 
     def __bool__(self) -> bool:

@@ -38,7 +38,7 @@ struct StepTraits {
   uint32_t traits;  // those of the candidates that all wrong elements have
 };
 
-// Of the step that begins with element `first`.
+// The traits of the step that begins with element `first`.
 using StepFunction = StepTraits (*)(const TraitArgs& args, int64_t first, uint32_t candidates);
 
 // Any data types.

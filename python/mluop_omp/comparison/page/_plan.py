@@ -107,7 +107,7 @@ def _axes(sites: np.ndarray) -> tuple[int | None, int]:
         return (None, 1) if len(columns) == 1 else (columns[-2], columns[-1])
     # Differences of any int64.
     widths = (sites.max(axis=0) - sites.min(axis=0)).view(np.uint64)
-    # Of equal widths the last columns.
+    # The last columns, if widths are equal.
     widest = sorted(columns, key=lambda column: (widths[column], column))[-2:]
     rows, across = sorted(widest)
     # x, y, z: x across; z, y, x: x across.
