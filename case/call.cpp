@@ -84,4 +84,16 @@ void Run::expect() {
 
 void Run::repeat() { require(loaded_.op_.run(arguments_)); }
 
+std::vector<Bytes> oracle_results(const LoadedCase& loaded) {
+  Run(loaded, MLUOP_OMP_ALGORITHM_NATIVE).call();
+  Run oracle(loaded, MLUOP_OMP_ALGORITHM_NATIVE);
+  oracle.expect();
+  std::vector<Bytes> results(loaded.bound().size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!loaded.op().tensors[i].is_written() || oracle[i].data == nullptr) continue;
+    results[i].assign(oracle[i].data, oracle[i].data + oracle[i].bytes());
+  }
+  return results;
+}
+
 }  // namespace mluop::cases

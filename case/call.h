@@ -76,4 +76,8 @@ class Run {
   Arguments arguments_;
 };
 
+// The oracle's results by tensor of the operator, empty for those that it does not write. Throws what Run::call()
+// does if the library rejects the arguments.
+std::vector<Bytes> oracle_results(const LoadedCase& loaded);
+
 }  // namespace mluop::cases

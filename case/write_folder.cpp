@@ -13,23 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The oracle's results by tensor of the operator, of arguments that the library accepts.
-std::vector<Bytes> oracle_results(const Case& the_case, const LoadedCase& loaded) {
+std::vector<Bytes> required_results(const Case& the_case, const LoadedCase& loaded) {
   try {
-    Run(loaded, MLUOP_OMP_ALGORITHM_NATIVE).call();
+    return oracle_results(loaded);
   } catch (const Problem&) {
     throw;
   } catch (const std::runtime_error& error) {
     fail({the_case.file}, std::string("the call is rejected, so that there are no results: ") + error.what());
   }
-  Run oracle(loaded, MLUOP_OMP_ALGORITHM_NATIVE);
-  oracle.expect();
-  std::vector<Bytes> results(loaded.bound().size());
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!loaded.op().tensors[i].is_written() || oracle[i].data == nullptr) continue;
-    results[i].assign(oracle[i].data, oracle[i].data + oracle[i].bytes());
-  }
-  return results;
 }
 
 class FolderWriter {
@@ -48,7 +39,7 @@ class FolderWriter {
       }
     }
     if (complete || results == FolderResults::kStated || results == FolderResults::kNone) return;
-    std::vector<Bytes> computed = oracle_results(the_case, loaded_);
+    std::vector<Bytes> computed = required_results(the_case, loaded_);
     for (size_t i = 0; i < results_.size(); ++i) {
       const bool is_written = loaded_.op().tensors[i].is_written() && !loaded_.bound()[i].tensor->is_null();
       if (is_written && !results_[i]) results_[i] = std::move(computed[i]);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -215,28 +214,6 @@ def spconv_rules() -> list[Rule]:
 
     native_pairs = _convolutions.OPS["get_indice_pairs"](refuse)
 
-    def get_indice_pairs_implicit_gemm(
-        indices: Tensor,
-        batch_size: int,
-        spatial_shape: Sequence[int],
-        algo: Any,
-        ksize: Sequence[int],
-        stride: Sequence[int],
-        padding: Sequence[int],
-        dilation: Sequence[int],
-        out_padding: Sequence[int],
-        subm: bool = False,
-        transpose: bool = False,
-        *_: Any,
-        **__: Any,
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        geometry = (ksize, stride, padding, dilation, out_padding, subm, transpose)
-        sites, pairs, num = native_pairs(indices, batch_size, spatial_shape, algo, *geometry)
-        pair_fwd = pairs.new_full((pairs.shape[1], len(sites)), -1)
-        for k, (inputs, outputs) in enumerate(_pools._offsets(pairs, num)):
-            pair_fwd[k, outputs] = inputs.to(pairs.dtype)
-        return sites, num, pair_fwd
-
     def native_parts(call: Call, values: dict[str, Any]) -> tuple[Any, ...]:
         indices, subm = call.given["indices"], bool(call.given.get("subm", False))
         pairs, num = values["pairs"], values["num"]
@@ -261,7 +238,7 @@ def spconv_rules() -> list[Rule]:
             sites="sites",
         ),
         _rule(
-            get_indice_pairs_implicit_gemm,
+            _pools.pairs_of_implicit_gemm(native_pairs),
             rulebooks.pairs(implicit_parts),
             results=("sites", "num", "pair_fwd"),
             pairs="pair_fwd",

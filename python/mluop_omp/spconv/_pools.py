@@ -44,9 +44,11 @@ def indice_maxpool_backward(
     return grad
 
 
-def _get_indice_pairs_implicit_gemm(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The pairs by output and by input; of the other results of spconv, CPUs need none."""
-    from spconv.pytorch import ops
+def pairs_of_implicit_gemm(get_indice_pairs: Callable[..., Any]) -> Callable[..., Any]:
+    """The pairs by output and by input; of the other results of spconv, CPUs need none.
+
+    get_indice_pairs computes them by offset.
+    """
 
     def get_indice_pairs_implicit_gemm(
         indices: Tensor,
@@ -64,9 +66,7 @@ def _get_indice_pairs_implicit_gemm(original: Callable[..., Any]) -> Callable[..
         **__: Any,
     ) -> tuple[Any, ...]:
         geometry = (ksize, stride, padding, dilation, out_padding, subm, transpose)
-        sites, pairs, num = ops.get_indice_pairs(
-            indices, batch_size, spatial_shape, algo, *geometry
-        )
+        sites, pairs, num = get_indice_pairs(indices, batch_size, spatial_shape, algo, *geometry)
         by_output = pairs.new_full((pairs.shape[1], len(sites)), -1)
         by_input = pairs.new_full((pairs.shape[1], len(indices)), -1)
         for k, (inputs, outputs) in enumerate(_offsets(pairs, num)):
@@ -75,6 +75,12 @@ def _get_indice_pairs_implicit_gemm(original: Callable[..., Any]) -> Callable[..
         return sites, num, by_output, by_input, [], [], [], [], []
 
     return get_indice_pairs_implicit_gemm
+
+
+def _get_indice_pairs_implicit_gemm(original: Callable[..., Any]) -> Callable[..., Any]:
+    from spconv.pytorch import ops
+
+    return pairs_of_implicit_gemm(lambda *arguments: ops.get_indice_pairs(*arguments))
 
 
 def _sum_rows(rows: Tensor, pairs: Tensor) -> Tensor:
