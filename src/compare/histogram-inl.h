@@ -20,18 +20,29 @@ namespace mluop::compare {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// A float holds each smaller distance.
+constexpr int32_t kLeastDistant = 1 << 24;
+
 // The entries of ulp_histogram, of which 0 is not counted: collects those of several chunks, then counts each.
 class Histogram {
  public:
-  // Takes the distances of elements from `place` in the chunk on.
+  // Takes the distances of elements from `place` in the chunk on: less than kLeastDistant without kDistant.
+  template <bool kDistant>
   HWY_INLINE void add(hn::Vec<DU> distance, int64_t place) {
     const DI di;
     const DU du;
     const hn::Rebind<uint8_t, D> d8;
-    // bucket_of(): the exponent of distance - 1 as a float. It does not round up without the bit below the first.
-    const auto before = hn::Sub(distance, hn::Set(du, 1));
-    const auto number = hn::ConvertTo(D(), hn::BitCast(di, hn::AndNot(hn::ShiftRight<1>(before), before)));
-    const auto exponent = hn::ShiftRight<23>(hn::BitCast(du, number));
+    // bucket_of(): the exponent of the float before the distance, or, as a large distance may be rounded, of
+    // distance - 1, which does not round up without the bit below the first.
+    auto exponent = hn::Zero(du);
+    if constexpr (kDistant) {
+      const auto before = hn::Sub(distance, hn::Set(du, 1));
+      const auto number = hn::ConvertTo(D(), hn::BitCast(di, hn::AndNot(hn::ShiftRight<1>(before), before)));
+      exponent = hn::Max(hn::ShiftRight<23>(hn::BitCast(du, number)), hn::Set(du, kExponentOf1));
+    } else {
+      const auto number = hn::ConvertTo(D(), hn::BitCast(di, distance));
+      exponent = hn::ShiftRight<23>(hn::Sub(hn::BitCast(du, number), hn::Set(du, 1)));
+    }
     hn::StoreU(hn::TruncateTo(d8, hn::Min(exponent, hn::Set(du, kOther))), d8, exponents_ + used_ + place);
   }
   // max: the largest distance of the chunk. unequal: the number of those that are not 0.
@@ -54,12 +65,13 @@ class Histogram {
   static constexpr int64_t kCapacity = 8 * kChunk;
   // The entry of distances 0 and above 2^31, as floats of negative numbers.
   static constexpr uint8_t kOther = 255;
+  static constexpr int kExponentOf1 = 126;  // of the entry of distance 1
 
   HWY_NOINLINE void count() {
     const hn::CappedTag<uint8_t, 64> d;
     constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
     for (int k = std::min(bucket_of(max_), kMoreUlp - 1); k > 0 && uncounted_ > 0; --k) {
-      const auto exponent = hn::Set(d, static_cast<uint8_t>(k == 1 ? 0 : 127 + k - 2));
+      const auto exponent = hn::Set(d, static_cast<uint8_t>(kExponentOf1 + k - 1));
       size_t equal = 0;
       for (int64_t i = 0; i < kCapacity; i += kLanes) {
         equal += hn::CountTrue(d, hn::Eq(hn::LoadU(d, exponents_ + i), exponent));

@@ -154,18 +154,24 @@ class Measurement {
     const double e_norm = std::sqrt(sums[kFoundSquares]), b_norm = std::sqrt(sums[kExpectedSquares]);
     to.cosine = correlation(sums[kProducts], e_norm, b_norm, total.wrong == 0);
     const Centered centered = centered_of(total, scale);
-    to.pcc =
-        correlation(centered.product, std::sqrt(centered.found), std::sqrt(centered.expected), total.wrong == 0);
+    // Where numbers underflow, what remains of a variance may be negative.
+    const double e_deviation = std::sqrt(std::max(0.0, centered.found));
+    const double b_deviation = std::sqrt(std::max(0.0, centered.expected));
+    to.pcc = correlation(centered.product, e_deviation, b_deviation, total.wrong == 0);
     if (e_norm == 0 || b_norm == 0) {
       to.factor = e_norm == b_norm ? 1 : 0;
       to.factor_residual = e_norm == 0 ? 0 : 1;
       return;
     }
-    // F - 1, whose roundings are those of the errors.
+    // F - 1, whose roundings are those of the errors; of a small F they would be too large.
     const double excess = sums[kErrorProducts] / sums[kExpectedSquares];
     to.factor = 1 + excess;
-    const double residual = std::max(0.0, sums[kErrorSquares] - excess * sums[kErrorProducts]);
-    to.factor_residual = std::sqrt(ratio(residual, sums[kFoundSquares]));
+    double residual = sums[kErrorSquares] - excess * sums[kErrorProducts];
+    if (std::abs(to.factor) < 0x1p-6) {
+      to.factor = sums[kProducts] / sums[kExpectedSquares];
+      residual = sums[kFoundSquares] - to.factor * sums[kProducts];
+    }
+    to.factor_residual = std::sqrt(ratio(std::max(0.0, residual), sums[kFoundSquares]));
   }
 
   static double correlation(double product, double e_norm, double b_norm, bool none_is_wrong) {

@@ -55,6 +55,11 @@ class StepBits {
     const int64_t step = element / kStep;
     words_[static_cast<size_t>(step / 64)] |= uint64_t{1} << (step % 64);
   }
+  // Those of the steps from `element` on, whose words begin with it.
+  void set(int64_t element, uint64_t bits) {
+    const int64_t step = element / kStep;
+    words_[static_cast<size_t>(step / 64)] |= bits << (step % 64);
+  }
   // Calls visit(first element) for the steps of a block that are set, as long as it returns true.
   template <class Visit>
   void for_each(int64_t block, const Visit& visit) const {

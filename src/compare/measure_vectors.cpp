@@ -50,24 +50,34 @@ constexpr int kSumVectors = kSumLanes / hn::MaxLanes(DD());
 
 // What a chunk of both tensors has.
 struct ChunkContents {
-  bool specials, differences, unlike_signs;
+  bool specials, differences, unlike_signs, zeros, distant;
 };
 
 template <class T>
 HWY_NOINLINE ChunkContents contents_of(const T* e_at, const T* b_at) {
   const DI di;
-  auto magnitude = hn::Zero(di), difference = hn::Zero(di);
+  const auto zero = hn::Zero(di);
+  auto magnitude = zero, difference = zero, least = hn::Set(di, 1);
   for (int64_t i = 0; i < kChunk; i += kStep) {
     HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
       const int64_t at = i + v * kStep / kVectors;
-      const auto e = load_bits(e_at + at), b = load_bits(b_at + at);
-      magnitude = hn::Max(magnitude, hn::Max(magnitude_of(e), magnitude_of(b)));
+      const auto e = load_bits(e_at + at), b = load_bits(b_at + at), e_magnitude = magnitude_of(e);
+      magnitude = hn::Max(magnitude, hn::Max(e_magnitude, magnitude_of(b)));
       difference = hn::Or(difference, hn::Xor(e, b));
+      least = hn::Min(least, e_magnitude);
     }
   }
   return {!hn::AllFalse(di, hn::Gt(magnitude, hn::Set(di, Format<T>::kInfinity - 1))),
-          !hn::AllTrue(di, hn::Eq(difference, hn::Zero(di))), !hn::AllFalse(di, hn::Lt(difference, hn::Zero(di)))};
+          !hn::AllTrue(di, hn::Eq(difference, zero)), !hn::AllFalse(di, hn::Lt(difference, zero)),
+          !hn::AllFalse(di, hn::Eq(least, zero)),
+          !hn::AllFalse(di, hn::Gt(difference, hn::Set(di, kLeastDistant - 1)))};
 }
+
+// Counts by lanes, less than 2^31 each.
+HWY_INLINE hn::Vec<DI> count_lanes(hn::Vec<DI> counts, hn::Mask<D> mask) {
+  return hn::IfThenElse(hn::RebindMask(DI(), mask), hn::Add(counts, hn::Set(DI(), 1)), counts);
+}
+HWY_INLINE int64_t count_of(hn::Vec<DI> counts) { return hn::GetLane(hn::SumOfLanes(DI(), counts)); }
 
 // A bound of errors in fp32 that grows with the magnitude of b.
 struct Tolerance {
@@ -108,6 +118,7 @@ class TaskMeasure {
     }
     histogram_.add_to(partial);
     for (size_t sum = 0; sum < kSumCount; ++sum) partial.sums[sum] = sum_of_lanes(sums_[sum]);
+    add_products(found + begin, expected + begin, end - begin);
     partial.maxima = maxima_;
   }
 
@@ -118,7 +129,14 @@ class TaskMeasure {
     if (contents.specials) return add_special_chunk(e, b, count, first);
     if (!contents.differences) return add_equal(b);
     add_sums(e, b);
-    add_errors(e, b, first, contents.unlike_signs);
+    constexpr bool kMayBeDistant = Format<T>::kShift == 0;
+    if (contents.unlike_signs) {
+      add_errors<true, kMayBeDistant>(e, b, first, contents.zeros);
+    } else if (kMayBeDistant && contents.distant) {
+      add_errors<false, kMayBeDistant>(e, b, first, contents.zeros);
+    } else {
+      add_errors<false, false>(e, b, first, contents.zeros);
+    }
   }
 
   // Counts the pairs that are not finite, and replaces them by zeros.
@@ -133,7 +151,7 @@ class TaskMeasure {
       e_finite[i] = b_finite[i] = T{};
       --partial_->finite;
     }
-    least_worst_ = below(worst_.least());
+    set_least_worst();
     add_chunk(e_finite, b_finite, count, first);
   }
 
@@ -174,13 +192,11 @@ class TaskMeasure {
         const int v = j % kSumVectors;
         const auto e = load_doubles(e_at + i, j), b = load_doubles(b_at + i, j);
         const auto error = hn::Sub(e, b), size = hn::Abs(error);
-        sums[kMagnitudes][v] = hn::Add(sums[kMagnitudes][v], hn::Abs(b));
+        sums[kMagnitudes][v] = hn::MulAdd(hn::Abs(b), hn::Set(dd, 1), sums[kMagnitudes][v]);
         sums[kErrors][v] = hn::Add(sums[kErrors][v], size);
-        sums[kFound][v] = hn::Add(sums[kFound][v], e);
-        sums[kExpected][v] = hn::Add(sums[kExpected][v], b);
-        sums[kFoundSquares][v] = hn::MulAdd(e, e, sums[kFoundSquares][v]);
+        sums[kFound][v] = hn::MulAdd(e, hn::Set(dd, 1), sums[kFound][v]);
+        sums[kExpected][v] = hn::MulAdd(b, hn::Set(dd, 1), sums[kExpected][v]);
         sums[kExpectedSquares][v] = hn::MulAdd(b, b, sums[kExpectedSquares][v]);
-        sums[kProducts][v] = hn::MulAdd(e, b, sums[kProducts][v]);
         sums[kErrorSquares][v] = hn::Add(sums[kErrorSquares][v], hn::Mul(error, error));
         sums[kErrorProducts][v] = hn::Add(sums[kErrorProducts][v], hn::Mul(error, b));
         max_error[v] = hn::Max(max_error[v], size);
@@ -192,42 +208,88 @@ class TaskMeasure {
     }
   }
 
-  // Counts, distances and maxima of a chunk, and its wrong elements.
-  HWY_NOINLINE void add_errors(const T* e_at, const T* b_at, int64_t first, bool unlike_signs) {
+  // The sums of a block that follow from the others, in which a small e cancels.
+  void add_products(const T* e, const T* b, int64_t count) {
+    Sums& sums = partial_->sums;
+    const double squares = sums[kExpectedSquares], products = sums[kErrorProducts];
+    sums[kFoundSquares] = squares + 2 * products + sums[kErrorSquares];
+    sums[kProducts] = squares + products;
+    constexpr double kCancels = 0x1p-12;
+    if (sums[kFoundSquares] < kCancels * squares) recompute_products(e, b, count);
+  }
+
+  HWY_NOINLINE void recompute_products(const T* e_at, const T* b_at, int64_t count) {
+    double squares[kSumLanes] = {}, products[kSumLanes] = {};
+    for (int64_t i = 0; i < count; ++i) {
+      const double e = number_of(e_at[i]), b = number_of(b_at[i]);
+      if (!std::isfinite(e) || !std::isfinite(b)) continue;
+      squares[i % kSumLanes] += e * e;
+      products[i % kSumLanes] += e * b;
+    }
+    partial_->sums[kFoundSquares] = sum_of_lanes(squares);
+    partial_->sums[kProducts] = sum_of_lanes(products);
+  }
+
+  // Counts, distances and maxima of a chunk, and its wrong elements. The numbers of a pair have one sign without
+  // kUnlikeSigns, distances are less than kLeastDistant without kDistant, and no e is 0 without has_zeros.
+  template <bool kUnlikeSigns, bool kDistant>
+  HWY_NOINLINE void add_errors(const T* e_at, const T* b_at, int64_t first, bool has_zeros) {
     const D d;
+    const DI di;
     const DU du;
     auto max_distance = hn::Zero(du);
-    size_t differing = 0, unequal = 0, above = 0, flushed = 0;
+    auto differing = hn::Zero(di), unequal = differing, above = differing, flushed = differing, wrong = differing;
+    uint64_t wrong_steps = 0;
     for (int64_t i = 0; i < kChunk; i += kStep) {
-      hn::Mask<D> maybe_wrong[kVectors], surely_wrong[kVectors], maybe_worst[kVectors], maybe_maximum[kVectors];
+      hn::Vec<D> error[kVectors], size[kVectors];
+      hn::Mask<D> differs[kVectors], is_notable[kVectors];
       HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
         const int64_t at = i + v * kStep / kVectors;
         const auto e = load_values(d, e_at + at), b = load_values(d, b_at + at);
         const auto e_bits = load_bits(e_at + at), b_bits = load_bits(b_at + at);
-        const auto differs = hn::RebindMask(d, hn::Ne(e_bits, b_bits)), is_unequal = hn::Ne(e, b);
-        differing += hn::CountTrue(d, differs);
-        unequal += hn::CountTrue(d, is_unequal);
-        above += hn::CountTrue(d, hn::Gt(e, b));
-        flushed += hn::CountTrue(d, hn::And(is_unequal, hn::Eq(e, hn::Zero(d))));
+        differs[v] = kUnlikeSigns ? hn::RebindMask(d, hn::Ne(e_bits, b_bits)) : hn::Ne(e, b);
+        differing = count_lanes(differing, differs[v]);
+        above = count_lanes(above, hn::Gt(e, b));
+        auto distance = hn::Abs(hn::Sub(e_bits, b_bits));
+        if constexpr (kUnlikeSigns) {
+          unequal = count_lanes(unequal, hn::Ne(e, b));
+          const auto e_place = place_of(e_bits), b_place = place_of(b_bits);
+          distance = hn::Sub(hn::Max(e_place, b_place), hn::Min(e_place, b_place));
+        }
+        if (has_zeros) flushed = count_lanes(flushed, hn::And(hn::Ne(e, b), hn::Eq(e, hn::Zero(d))));
+        const auto ulp = hn::ShiftRight<Format<T>::kShift>(hn::BitCast(du, distance));
+        max_distance = hn::Max(max_distance, ulp);
+        histogram_.template add<kDistant>(ulp, at);
 
-        // Numbers of one sign are as far from each other as their bits.
-        const auto e_place = unlike_signs ? place_of(e_bits) : e_bits;
-        const auto b_place = unlike_signs ? place_of(b_bits) : b_bits;
-        const auto distance = hn::ShiftRight<Format<T>::kShift>(
-            hn::BitCast(du, hn::Sub(hn::Max(e_place, b_place), hn::Min(e_place, b_place))));
-        max_distance = hn::Max(max_distance, distance);
-        histogram_.add(distance, at);
+        error[v] = hn::Abs(hn::Sub(e, b));
+        size[v] = hn::Abs(b);
+        is_notable[v] = hn::And(differs[v], hn::Ge(error[v], least_notable_.of(size[v])));
+      }
+      if (hn::AllFalse(d, any_of(is_notable))) continue;
 
-        const auto error = hn::Abs(hn::Sub(e, b)), size = hn::Abs(b);
-        maybe_maximum[v] = hn::And(is_unequal, hn::Ge(error, least_large_.of(size)));
-        maybe_wrong[v] = hn::And(differs, hn::Ge(error, least_.of(size)));
-        surely_wrong[v] = hn::And(differs, hn::Gt(error, most_.of(size)));
-        maybe_worst[v] = hn::And(maybe_wrong[v], hn::Ge(error, hn::Set(d, least_worst_)));
+      hn::Mask<D> maybe_wrong[kVectors], maybe_maximum[kVectors];
+      HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
+        maybe_wrong[v] = hn::And(differs[v], hn::Ge(error[v], least_.of(size[v])));
+        maybe_maximum[v] = hn::And(differs[v], hn::Ge(error[v], least_large_.of(size[v])));
       }
       if (!hn::AllFalse(d, any_of(maybe_wrong))) {
-        const int64_t wrong = count_wrong(maybe_wrong, surely_wrong, e_at + i, b_at + i);
-        partial_->wrong += wrong;
-        if (wrong > 0) args_.wrong_steps.set(first + i);
+        hn::Mask<D> is_doubtful[kVectors], maybe_worst[kVectors];
+        HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
+          is_doubtful[v] = hn::And(maybe_wrong[v], hn::Le(error[v], most_.of(size[v])));
+          // An error below half of b is exact.
+          const auto is_exact = hn::Lt(error[v], hn::Mul(size[v], hn::Set(d, 0.5F)));
+          const auto least = hn::IfThenElse(is_exact, hn::Set(d, least_exact_worst_), hn::Set(d, least_worst_));
+          maybe_worst[v] = hn::And(maybe_wrong[v], hn::Ge(error[v], least));
+        }
+        bool has_wrong = true;
+        if (hn::AllFalse(d, any_of(is_doubtful))) {
+          HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) wrong = count_lanes(wrong, maybe_wrong[v]);
+        } else {
+          const int64_t count = count_wrong(e_at + i, b_at + i);
+          partial_->wrong += count;
+          has_wrong = count > 0;
+        }
+        wrong_steps |= uint64_t{has_wrong} << (i / kStep);
         if (!hn::AllFalse(d, any_of(maybe_worst)) && may_have_worst(e_at + i, b_at + i)) {
           add_worst(e_at + i, b_at + i, first + i);
         }
@@ -236,11 +298,14 @@ class TaskMeasure {
         raise_maxima(e_at + i, b_at + i);
       }
     }
-    histogram_.end_chunk(hn::GetLane(hn::MaxOfLanes(du, max_distance)), static_cast<int64_t>(unequal));
-    partial_->differing += static_cast<int64_t>(differing);
-    partial_->above += static_cast<int64_t>(above);
-    partial_->below += static_cast<int64_t>(unequal - above);
-    partial_->flushed += static_cast<int64_t>(flushed);
+    const int64_t unequal_count = count_of(kUnlikeSigns ? unequal : differing), above_count = count_of(above);
+    histogram_.end_chunk(hn::GetLane(hn::MaxOfLanes(du, max_distance)), unequal_count);
+    partial_->differing += count_of(differing);
+    partial_->above += above_count;
+    partial_->below += unequal_count - above_count;
+    partial_->flushed += count_of(flushed);
+    partial_->wrong += count_of(wrong);
+    args_.wrong_steps.set(first, wrong_steps);
   }
 
   HWY_INLINE void add_lanes(int sum, int v, hn::Vec<DD> addends) {
@@ -254,18 +319,7 @@ class TaskMeasure {
     return hn::Abs(hn::Sub(load_doubles(e_at, j), load_doubles(b_at, j)));
   }
 
-  // The wrong elements of a step, among those that may be.
-  HWY_INLINE int64_t count_wrong(const hn::Mask<D>* maybe, const hn::Mask<D>* surely, const T* e_at,
-                                 const T* b_at) const {
-    const D d;
-    size_t most = 0, wrong = 0;
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-      most += hn::CountTrue(d, maybe[v]);
-      wrong += hn::CountTrue(d, surely[v]);
-    }
-    return wrong == most ? static_cast<int64_t>(wrong) : count_wrong(e_at, b_at);
-  }
-
+  // The wrong elements of a step.
   HWY_NOINLINE int64_t count_wrong(const T* e_at, const T* b_at) const {
     const DD dd;
     size_t wrong = 0;
@@ -283,7 +337,7 @@ class TaskMeasure {
       const bool wrong = args_.options.bits != 0 ? !has_bits_of(e[k], b[k]) : args_.exceeds(error, number);
       if (wrong) worst_.add(error, first + k);
     }
-    least_worst_ = below(worst_.least());
+    set_least_worst();
   }
 
   // Whether a step may have elements to keep.
@@ -334,18 +388,28 @@ class TaskMeasure {
     set_least_large();
   }
 
+  void set_least_worst() {
+    least_worst_ = below(worst_.least());
+    // The next float above the least, if only larger errors are kept.
+    const auto least = static_cast<float>(std::min(worst_.least(), double{std::numeric_limits<float>::max()}));
+    const bool is_larger = !worst_.is_full() || double{least} > worst_.least();
+    least_exact_worst_ = is_larger ? least : std::nextafter(least, HUGE_VALF);
+  }
+
   // All errors of numbers up to relative_from may raise a maximum.
   void set_least_large() {
     const float relative = below(maxima_.large);
     least_large_ = {relative, -above(relative * args_.relative_from) - kUnderflow};
+    least_notable_ = {std::min(least_large_.relative, least_.relative),
+                      std::min(least_large_.absolute, least_.absolute)};
   }
 
   const MeasureArgs& args_;
   WorstElements worst_;
   Maxima maxima_;
-  // Smaller errors raise no maximum, and are not kept.
-  Tolerance least_large_;
-  float least_worst_ = 0;
+  // Smaller errors raise no maximum, or neither that nor are wrong, or are not kept.
+  Tolerance least_large_, least_notable_;
+  float least_worst_ = 0, least_exact_worst_ = 0;
   // Errors of unlike bits from the first on may be wrong, above the second they are.
   Tolerance least_{0, -1}, most_{0, -1};
   Partial* partial_ = nullptr;

@@ -252,9 +252,9 @@ void expect_figures(const DenseTensor& found, const DenseTensor& expected,
   }
 }
 
-enum class Data { kEqual, kFewErrors, kRounding, kSpecials, kUnrelated, kTiny };
-constexpr Data kAllData[] = {Data::kEqual,    Data::kFewErrors, Data::kRounding,
-                             Data::kSpecials, Data::kUnrelated, Data::kTiny};
+enum class Data { kEqual, kFewErrors, kRounding, kSpecials, kUnrelated, kTiny, kScaled, kShifted };
+constexpr Data kAllData[] = {Data::kEqual,     Data::kFewErrors, Data::kRounding, Data::kSpecials,
+                             Data::kUnrelated, Data::kTiny,      Data::kScaled,   Data::kShifted};
 
 // Numbers for two tensors.
 std::pair<std::vector<double>, std::vector<double>> numbers_of(Data data, size_t count, std::mt19937& random) {
@@ -277,6 +277,8 @@ std::pair<std::vector<double>, std::vector<double>> numbers_of(Data data, size_t
         break;
       case Data::kUnrelated: found[i] = 50 * normal(random); break;
       case Data::kTiny: found[i] = b * (1 + 0.1 * normal(random)); break;
+      case Data::kScaled: found[i] = 1e-4 * b * (1 + 0.1 * normal(random)); break;
+      case Data::kShifted: found[i] = b + 1e-3; break;
     }
   }
   return {found, expected};
@@ -391,6 +393,25 @@ TEST(CompareFigures, WrongByOneRoundingOfTheTolerance) {
   EXPECT_EQ(Compared(found, expected, options).difference().wrong, 40);
 }
 
+// Errors that are one number in fp32, or neighbors, and distances that fp32 rounds.
+TEST(CompareFigures, OfErrorsThatRiseSlowly) {
+  constexpr size_t kCount = 600;
+  std::vector<float> ones(kCount, 1), rising(kCount), halves(kCount, 2.5F), next(kCount), far(kCount);
+  for (size_t i = 0; i < kCount; ++i) {
+    rising[i] = -std::ldexp(static_cast<float>(i), -40);
+    next[i] = 1.5F - std::ldexp(static_cast<float>(i / 16), -23);
+    far[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(1.0F) + (1U << (i % 3 + 24)) + 1);
+  }
+  const auto tensor = [](const std::vector<float>& numbers) {
+    return DenseTensor::of(MLUOP_DTYPE_FLOAT, {kCount}, numbers);
+  };
+  const auto options = mluOpOmpDefaultCompareOptions();
+  expect_figures(tensor(rising), tensor(ones), options);
+  expect_figures(tensor(next), tensor(halves), options);
+  expect_figures(tensor(far), tensor(ones), options);
+  expect_figures(tensor(std::vector<float>(kCount)), tensor(ones), options);
+}
+
 TEST(CompareFigures, OfNoElements) {
   const DenseTensor empty{MLUOP_DTYPE_FLOAT, {3, 0, 2}, {}};
   const Compared compared(empty, empty);
@@ -416,6 +437,12 @@ TEST(CompareFigures, SumsDoNotOverflow) {
   EXPECT_DOUBLE_EQ(figures.cosine, -1);
   EXPECT_EQ(figures.max_absolute, HUGE_VAL);
   EXPECT_DOUBLE_EQ(figures.mean_magnitude, 1e308);
+  // Squares that underflow beside those that overflow.
+  for (int i = 0; i < 64; ++i) {
+    const double small = 1e7 * (1 + 0.03 * i);
+    const auto constant = DenseTensor::of<double>(MLUOP_DTYPE_DOUBLE, {3}, {small, small, small});
+    EXPECT_TRUE(std::isfinite(Compared(constant, b).difference().pcc)) << small;
+  }
 }
 
 TEST(CompareFigures, CorrelationOfLargeMeans) {
