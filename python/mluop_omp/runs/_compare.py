@@ -52,8 +52,8 @@ def compare_runs(
         A `RunComparison`.
 
     Raises:
-        ValueError: a file is not that of a run, or damaged; no call is in both runs; two modules
-            are mapped to one name; a name or an option is not valid.
+        ValueError: a file is not that of a run, or damaged; no call is in both runs; samples have
+            unlike seeds; two modules are mapped to one name; a name or an option is not valid.
         OSError: a file cannot be read.
 
     Source: mluOpOmpCompare; docs/record.md.

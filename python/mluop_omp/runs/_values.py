@@ -23,6 +23,12 @@ class ValueComparer:
     """Compares values of two runs, each pair of tensors once."""
 
     def __init__(self, found: Run, expected: Run, options: Options) -> None:
+        samples = any(each.is_sample for run in (found, expected) for each in run.tensors.values())
+        if samples and found.seed != expected.seed:
+            raise ValueError(
+                f"the seed of the samples of {found.path} is {found.seed}, of {expected.path} "
+                f"{expected.seed}: record both runs with one seed"
+            )
         self._found, self._expected, self._options = found, expected, options
         self._results: dict[tuple[Value, Value], Comparison] = {}
 
@@ -42,11 +48,6 @@ class ValueComparer:
             raise _Incomparable("a tensor was recorded without its elements")
         is_sparse = [each.indices is not None for each in (found, expected)]
         if any(each.is_sample for each in pair):
-            seeds = self._found.seed, self._expected.seed
-            if seeds[0] != seeds[1]:
-                raise _Incomparable(
-                    "the seed of the samples of found is {}, of expected {}".format(*seeds)
-                )
             if is_sparse == [True, True]:
                 return self._compare_sparse(found, expected, *pair)
             if any(is_sparse):
