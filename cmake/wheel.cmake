@@ -9,6 +9,14 @@ set_property(TARGET mluop_omp PROPERTY SOVERSION)
 set_target_properties(mluop_omp PROPERTIES INSTALL_RPATH "$ORIGIN")
 target_compile_definitions(mluop_omp_objects PRIVATE FMT_HEADER_ONLY=1)
 target_link_options(mluop_omp PRIVATE LINKER:--as-needed)
+# cmake/wheels.sh: for systems whose C and C++ libraries are older than those of this one. Exceptions do not leave the
+# library, so that another C++ library in the process does not matter.
+if(MLUOP_OMP_MANYLINUX)
+  target_sources(mluop_omp PRIVATE ${PROJECT_SOURCE_DIR}/cmake/glibc_2_27.c)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/cmake/glibc_2_27.c
+    TARGET_DIRECTORY mluop_omp PROPERTIES COMPILE_OPTIONS -fno-builtin)
+  target_link_options(mluop_omp PRIVATE -static-libstdc++)
+endif()
 install(TARGETS mluop_omp LIBRARY DESTINATION mluop_omp COMPONENT python)
 get_target_property(hwy_type hwy::hwy TYPE)
 if(hwy_type STREQUAL SHARED_LIBRARY)

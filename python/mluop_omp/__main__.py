@@ -1,4 +1,4 @@
-"""`python -m mluop_omp COMMAND`. Each command is a function of a module of its own."""
+"""`python -m mluop_omp [COMMAND]`. Each command is a function of a module of its own."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from mluop_omp import __version__
+from mluop_omp import __version__, _status
 from mluop_omp._library import MluOpError
 from mluop_omp._text import printable
 from mluop_omp.comparison import _command as compare
 
 _COMMANDS = (compare,)
+_DESCRIPTION = """
+Without a command: prints versions, instruction set, OpenMP runtime, threads and the libraries that
+are installed, and tests each operator on a small case against its definition.
+"""
+_EPILOG = "Exit status without a command: 0 if all operators passed, else 1."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m mluop_omp", description="Tools of mluop_omp.")
+    parser = argparse.ArgumentParser(
+        prog="python -m mluop_omp", description=_DESCRIPTION, epilog=_EPILOG
+    )
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    parser.set_defaults(run=_status.run)
+    commands = parser.add_subparsers(metavar="COMMAND")
     for command in _COMMANDS:
         command.add_parser(commands)
     parsed = parser.parse_args(arguments)

@@ -136,22 +136,28 @@ def not_supported(message: str) -> MluOpError:
 
 
 def _load() -> ctypes.CDLL:
-    path = str(Path(__file__).with_name("libmluop_omp.so"))
+    _load_openmp_runtime()
     try:
-        return ctypes.CDLL(path)
+        return ctypes.CDLL(str(Path(__file__).with_name("libmluop_omp.so")))
     except OSError as error:
         if "libgomp" not in str(error):
             raise
-    # The OpenMP runtime is not in the wheel, so that a process has one only. Without that of the
-    # system, PyTorch's serves.
-    torch = importlib.util.find_spec("torch")
-    runtimes = (
-        list(Path(torch.origin).parent.glob("lib/libgomp*.so*")) if torch and torch.origin else []
-    )
-    if not runtimes:
-        raise ImportError("mluop_omp requires libgomp.so.1: install libgomp1 (Debian) or PyTorch")
-    ctypes.CDLL(str(runtimes[0]), mode=ctypes.RTLD_GLOBAL)
-    return ctypes.CDLL(path)
+    raise ImportError("mluop_omp requires libgomp.so.1: install libgomp1 (Debian) or PyTorch")
+
+
+def _load_openmp_runtime() -> None:
+    """Loads the OpenMP runtime of PyTorch, so that the process has one only.
+
+    The wheel has none. libmluop_omp.so takes what is loaded as libgomp.so.1, else that of the
+    system, in place of which PyTorch loads its own if the name of that file is another.
+    """
+    try:
+        ctypes.CDLL("libgomp.so.1", mode=os.RTLD_NOLOAD)
+    except OSError:
+        torch = importlib.util.find_spec("torch")
+        if torch is not None and torch.origin is not None:
+            for runtime in Path(torch.origin).parent.glob("lib/libgomp*.so*"):
+                ctypes.CDLL(str(runtime))
 
 
 def _declare(functions: ctypes.CDLL) -> None:
@@ -160,6 +166,7 @@ def _declare(functions: ctypes.CDLL) -> None:
         function.argtypes = [_TYPES[parameter] for parameter in parameters]
         function.restype = ctypes.c_int
     functions.mluOpOmpGetLastError.restype = ctypes.c_char_p
+    functions.mluOpOmpGetInstructionSet.restype = ctypes.c_char_p
     functions.mluOpOmpGetComparisonPattern.argtypes = [ctypes.c_void_p]
     functions.mluOpOmpGetComparisonPattern.restype = ctypes.c_char_p
 

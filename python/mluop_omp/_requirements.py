@@ -2,24 +2,59 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from importlib import metadata
 from importlib.util import find_spec
+from typing import NamedTuple
 
-# By module: name, and the packages of versions that the tests run.
-_LIBRARIES = {
-    "torch": ("PyTorch", "torch"),
-    "mmcv": ("mmcv", "mmcv-lite==2.1.0 mmengine==0.10.7"),
-    "matplotlib": ("matplotlib", "matplotlib"),
-    "spconv": ("spconv", "spconv==2.3.8"),
+
+class Library(NamedTuple):
+    name: str
+    # The extra of the package that installs it, and what that extra adds to the package.
+    extra: str
+    packages: tuple[str, ...]
+
+
+# By module. A test compares them with pyproject.toml, and with the versions that the tests run.
+LIBRARIES = {
+    "torch": Library("PyTorch", "torch", ("torch>=2.8",)),
+    "mmcv": Library(
+        "mmcv", "mmcv", ("torch>=2.8", "mmcv-lite==2.1.0", "mmengine==0.10.7", "setuptools<82")
+    ),
+    "spconv": Library("spconv", "spconv", ("torch>=2.8", "spconv==2.3.8")),
+    "matplotlib": Library("matplotlib", "html", ("matplotlib",)),
 }
+
+
+def command(module: str) -> str:
+    """Returns the command that installs a library."""
+    return " ".join(("pip install", *map(shlex.quote, LIBRARIES[module].packages)))
 
 
 def missing(module: str) -> str | None:
     """Returns how to install a library that is not installed."""
-    name, packages = _LIBRARIES[module]
-    return None if find_spec(module) else f"{name} is not installed: pip install {packages}"
+    if find_spec(module) is not None:
+        return None
+    return f"{LIBRARIES[module].name} is not installed: {command(module)}"
 
 
 def require(module: str) -> None:
     message = missing(module)
     if message is not None:
         raise ImportError(message)
+
+
+def installed(module: str) -> str | None:
+    """Returns the distribution of a library and its version, without importing it; None if the
+    library is not installed.
+    """
+    if find_spec(module) is None:
+        return None
+    # Such as mmcv-lite, and spconv-cu120.
+    variant = re.compile(rf"{module}(-(lite|full|cpu|cu\d+))?", re.IGNORECASE)
+    for distribution in metadata.distributions():
+        name = distribution.metadata["Name"]
+        if name is not None and variant.fullmatch(name):
+            return f"{name} {distribution.version}"
+    return f"{module}, without metadata"

@@ -58,11 +58,14 @@ def _openmp_runtimes() -> list[str]:
 
 
 def info() -> dict[str, Any]:
-    """Returns versions, settings, and the OpenMP runtimes of the process: one, if all is well."""
+    """Returns versions, settings, the instruction set by its name in Highway, and the OpenMP
+    runtimes of the process: one, if all is well.
+    """
     return {
         "version": __version__,
         "mlu_ops_version": _version("mluOpGetLibVersion"),
         "library": functions._name,
+        "instruction_set": functions.mluOpOmpGetInstructionSet().decode(),
         "openmp": _openmp_runtimes(),
         "threads": threads(),
         "algorithm": algorithm(),

@@ -9,8 +9,9 @@ import math
 import sys
 
 import numpy as np
-import reference
 import torch
+
+from mluop_omp._self_test import _definitions as reference
 
 
 def hard_voxelize_forward(

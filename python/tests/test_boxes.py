@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-import reference
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mluop_omp
+from mluop_omp._self_test import _definitions as reference
 
 PI = math.pi
 # Two boxes, and their IoU.

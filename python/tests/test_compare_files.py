@@ -257,7 +257,7 @@ def test_a_pt_file_without_pytorch(tmp_path, command, monkeypatch):
     torch.save(torch.zeros(3), tmp_path / "a.pt")
     monkeypatch.setattr("mluop_omp._requirements.find_spec", lambda name: None)
     status, _, err = command(tmp_path / "a.pt", tmp_path / "a.pt")
-    assert status == 2 and "PyTorch is not installed: pip install torch" in err
+    assert status == 2 and "PyTorch is not installed: pip install 'torch>=2.8'" in err
 
 
 def test_the_module_runs_as_a_program(tmp_path):

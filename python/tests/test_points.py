@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 from numpy.testing import assert_array_equal
 
 import mluop_omp
+from mluop_omp._self_test import _definitions as reference
 
 
 def cloud(*points):

@@ -10,11 +10,11 @@ from typing import Any, Callable
 import cases
 import numpy as np
 import pytest
-import reference
 import torch
 from interfaces import INTERFACES
 
 import mluop_omp
+from mluop_omp._self_test import _definitions as reference
 
 REFUSED = (mluop_omp.MluOpError, TypeError)
 # As in "[mluOpVoxelPoolingForward] num_points is 0, expected at least 1".

@@ -4,6 +4,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/simd.h"
 #include "mlu_op_omp.h"
 
 void MLUOP_WIN_API mluOpGetLibVersion(int* major, int* minor, int* patch) {
@@ -16,6 +17,12 @@ void MLUOP_WIN_API mluOpOmpGetVersion(int* major, int* minor, int* patch) {
   if (major != nullptr) *major = MLUOP_OMP_VERSION_MAJOR;
   if (minor != nullptr) *minor = MLUOP_OMP_VERSION_MINOR;
   if (patch != nullptr) *patch = MLUOP_OMP_VERSION_PATCH;
+}
+
+const char* MLUOP_WIN_API mluOpOmpGetInstructionSet(void) {
+  const char* name = "";  // without memory
+  mluop::run_guarded("mluOpOmpGetInstructionSet", [&] { name = mluop::simd_name(); });
+  return name;
 }
 
 const char* MLUOP_WIN_API mluOpGetErrorString(mluOpStatus_t status) {

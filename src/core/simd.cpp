@@ -67,7 +67,7 @@ void configure_simd() {
   if (!choice().problem().empty()) throw Failure(MLUOP_STATUS_BAD_PARAM, choice().problem());
 }
 
-std::string simd_name() { return hwy::TargetName(choice().best()); }
+const char* simd_name() { return hwy::TargetName(choice().best()); }
 
 const hwy::ChosenTarget& simd_target() { return choice().target(); }
 

@@ -5,16 +5,14 @@
 
 #include <hwy/targets.h>
 
-#include <string>
-
 namespace mluop {
 
 // Reads MLUOP_OMP_SIMD (see mlu_op.h) on the first call in the process. Throws Failure, at every call, if the
 // variable was invalid.
 void configure_simd();
 
-// "AVX3" (Highway's name of AVX-512), for the log.
-std::string simd_name();
+// "AVX3": Highway's name of AVX-512.
+const char* simd_name();
 
 const hwy::ChosenTarget& simd_target();
 

@@ -11,6 +11,7 @@
 
 #include "core/environment.h"
 #include "core/simd.h"
+#include "mlu_op_omp.h"
 #include "support/api.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -47,14 +48,14 @@ TEST(OpsInstructionSet, IsTheRequestedOne) {
   const std::string expected = expected_name(wanted);
   if (expected.empty()) GTEST_SKIP() << "no instruction set is requested";
   const Handle handle;
-  EXPECT_EQ(simd_name(), expected);
+  EXPECT_EQ(mluOpOmpGetInstructionSet(), expected);
 }
 
-// simd_name() does not change the dispatch.
+// mluOpOmpGetInstructionSet() does not change the dispatch.
 TEST(OpsInstructionSet, IsThatOfKernels) {
   const Handle handle;
-  EXPECT_EQ(MLUOP_DISPATCH(running_name)(), simd_name());
-  EXPECT_EQ(MLUOP_DISPATCH(running_name)(), simd_name());
+  EXPECT_STREQ(MLUOP_DISPATCH(running_name)(), mluOpOmpGetInstructionSet());
+  EXPECT_STREQ(MLUOP_DISPATCH(running_name)(), mluOpOmpGetInstructionSet());
 }
 
 // Other users of Highway in the process run on the best instruction set of the machine, whatever MLUOP_OMP_SIMD

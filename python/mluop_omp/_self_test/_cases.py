@@ -1,0 +1,129 @@
+"""Small arguments of each function of mluop_omp that is an operator."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import numpy as np
+
+from mluop_omp._self_test import _definitions
+
+_SPACE, _ONES = (4, 5, 6), (1, 1, 1)
+
+
+class _Numbers:
+    """Random numbers, the same in every run."""
+
+    def __init__(self) -> None:
+        self._generator = np.random.default_rng(20)
+
+    def floats(self, *shape: int) -> np.ndarray:
+        return self._generator.standard_normal(shape, np.float32)
+
+    def sizes(self, *shape: int) -> np.ndarray:
+        return self._generator.uniform(0.5, 2, shape).astype(np.float32)
+
+    def integers(self, low: int, high: int, *shape: int) -> np.ndarray:
+        return self._generator.integers(low, high, shape, np.int32)
+
+    def sites(self, count: int) -> np.ndarray:
+        cells = self._generator.choice(2 * np.prod(_SPACE), count, replace=False)
+        return np.stack(np.unravel_index(cells, (2, *_SPACE)), 1).astype(np.int32)
+
+    def corners(self, count: int) -> np.ndarray:
+        """Returns boxes (x1, y1, x2, y2)."""
+        low = self.floats(count, 2)
+        return np.concatenate((low, low + self.sizes(count, 2)), 1)
+
+    def rotated(self, count: int) -> np.ndarray:
+        """Returns boxes (x, y, width, height, angle)."""
+        parts = self.floats(count, 2), self.sizes(count, 2), self.floats(count, 1)
+        return np.concatenate(parts, 1)
+
+    def boxes(self, *shape: int) -> np.ndarray:
+        """Returns boxes (x, y, z, dx, dy, dz, yaw)."""
+        parts = self.floats(*shape, 3), self.sizes(*shape, 3), self.floats(*shape, 1)
+        return np.concatenate(parts, -1)
+
+
+def _dynamic_scatter_backward(numbers: _Numbers) -> tuple[Any, ...]:
+    feats, coors = numbers.floats(70, 5), numbers.integers(-1, 3, 70, 3)
+    voxel_feats, _, voxel_map, counts = _definitions.dynamic_scatter(feats, coors, "max")
+    grad = numbers.floats(*voxel_feats.shape)
+    return grad, feats, voxel_feats.astype(np.float32), voxel_map, counts, "max"
+
+
+def _pairs() -> tuple[np.ndarray, np.ndarray, int]:
+    """Returns pairs and their numbers of a submanifold convolution of 40 sites."""
+    sites = _Numbers().sites(40)
+    arguments = 2, _SPACE, (3, 3, 3), _ONES, _ONES, _ONES, True
+    _, pairs, num = _definitions.indice_pairs(sites, *arguments)
+    return pairs, num, len(sites)
+
+
+def _indice_conv(numbers: _Numbers) -> tuple[Any, ...]:
+    pairs, num, count = _pairs()
+    return numbers.floats(count, 8), numbers.floats(3, 3, 3, 8, 7), pairs, num, count
+
+
+def _indice_conv_backward_data(numbers: _Numbers) -> tuple[Any, ...]:
+    pairs, num, count = _pairs()
+    return numbers.floats(count, 7), numbers.floats(3, 3, 3, 8, 7), pairs, num
+
+
+def _indice_conv_backward_filter(numbers: _Numbers) -> tuple[Any, ...]:
+    pairs, num, count = _pairs()
+    return numbers.floats(count, 8), numbers.floats(count, 7), pairs, num, (3, 3, 3)
+
+
+_CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
+    "ball_query": lambda n: (n.floats(2, 9, 3), n.floats(2, 50, 3), 0.0, 0.8, 6),
+    "box_iou_rotated": lambda n: (n.rotated(9), n.rotated(7)),
+    "boxes_overlap_bev": lambda n: (n.boxes(9), n.boxes(7)),
+    "dynamic_scatter": lambda n: (n.floats(70, 5), n.integers(-1, 3, 70, 3), "mean"),
+    "dynamic_scatter_backward": _dynamic_scatter_backward,
+    "furthest_point_sample": lambda n: (n.floats(2, 60, 3), 9),
+    "furthest_point_sample_with_dist": lambda n: (n.sizes(2, 20, 20), 7),
+    "gather_points": lambda n: (n.floats(2, 5, 9), n.integers(0, 9, 2, 30)),
+    "gather_points_backward": lambda n: (n.floats(2, 5, 30), n.integers(0, 9, 2, 30), 9),
+    "indice_conv": _indice_conv,
+    "indice_conv_backward_data": _indice_conv_backward_data,
+    "indice_conv_backward_filter": _indice_conv_backward_filter,
+    "indice_pairs": lambda n: (
+        *(n.sites(40), 2, _SPACE, (3, 3, 3)),
+        *((2, 1, 1), (0, 1, 1), _ONES, False),
+    ),
+    "knn": lambda n: (n.floats(2, 60, 3), n.floats(2, 7, 3), 5),
+    "masked_col2im": lambda n: (
+        *(n.floats(5, 12), np.arange(12, dtype=np.int32) % 4),
+        *(np.arange(12, dtype=np.int32) % 5, (4, 5)),
+    ),
+    "masked_im2col": lambda n: (
+        *(n.floats(1, 5, 6, 7), n.integers(0, 6, 12), n.integers(0, 7, 12)),
+        *((3, 3), (1, 1)),
+    ),
+    "nms": lambda n: (n.corners(30), n.floats(30), 0.3),
+    "nms3d": lambda n: (n.boxes(30), n.floats(30), 0.3),
+    "nms3d_normal": lambda n: (n.boxes(30), n.floats(30), 0.3),
+    "nms_match": lambda n: (np.concatenate((n.corners(30), n.floats(30, 1)), 1), 0.3),
+    "nms_rotated": lambda n: (n.rotated(30), n.floats(30), 0.3),
+    "points_in_boxes": lambda n: (n.floats(2, 40, 3), n.boxes(2, 5)),
+    "points_in_boxes_all": lambda n: (n.floats(2, 40, 3), n.boxes(2, 5)),
+    "points_in_boxes_part": lambda n: (n.floats(2, 40, 3), n.boxes(2, 5)),
+    "soft_nms": lambda n: (n.corners(30), n.sizes(30), 0.3, 0.5, 0.05, "gaussian", 0),
+    "three_interpolate": lambda n: (
+        *(n.floats(2, 5, 9), n.integers(0, 9, 2, 30, 3), n.floats(2, 30, 3)),
+    ),
+    "three_interpolate_backward": lambda n: (
+        *(n.floats(2, 5, 30), n.integers(0, 9, 2, 30, 3), n.floats(2, 30, 3), 9),
+    ),
+    "three_nn": lambda n: (n.floats(2, 20, 3), n.floats(2, 60, 3)),
+    "voxel_pooling": lambda n: (n.integers(-1, 5, 2, 60, 3), n.floats(2, 60, 5), (4, 3, 2)),
+    "voxel_pooling_backward": lambda n: (*(n.floats(2, 3, 4, 5), n.integers(0, 2, 2, 60, 3)),),
+    "voxelization": lambda n: (n.floats(60, 4), (0.5, 0.5, 2), (-2, -2, -1, 2, 2, 1), 3, 20),
+}
+OPERATORS = tuple(_CASES)
+
+
+def arguments(operator: str) -> tuple[Any, ...]:
+    return _CASES[operator](_Numbers())
