@@ -1,47 +1,79 @@
 #!/bin/sh
-# Installs the Debian packages that the build, the tests and the perf suite require. Silent if all are installed.
-# Runs as root, or as a user with sudo.
+# Installs the packages that the build, the tests and the perf suite require, on Debian 12 and 13 and on Ubuntu 22.04
+# and 24.04. Silent if all are installed. Runs as root, or as a user with sudo. Status 1: something is missing, as on
+# Ubuntu 22.04, which lacks two packages; 3: another system; the names of the packages are printed.
 #
-#   install-deps.sh                all but the preset aarch64
-#   install-deps.sh aarch64        the preset aarch64 as well: adds the foreign architecture arm64 to dpkg
+#   install-deps.sh                all but the presets aarch64 and deb
+#   install-deps.sh aarch64        the preset aarch64 as well: adds the foreign architecture arm64 to dpkg; Debian only
+#   install-deps.sh deb            the preset deb as well, and cmake/debian/check.sh
 #   install-deps.sh python         what `pip install .` requires, and no more
-#   install-deps.sh python-tests   the same and Chromium, which takes the screenshot of a test
+#   install-deps.sh python-tests   the same and, on Debian, Chromium, which takes the screenshot of a test
 set -eu
 
 packages="
 cmake ninja-build g++
-clang libomp-dev clang-format clang-tidy gcovr python3 qemu-user
+clang libomp-dev clang-format clang-tidy gcovr pkg-config python3 qemu-user
 libspdlog-dev libhwy-dev
 libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev nlohmann-json3-dev
 libprotobuf-dev protobuf-compiler
 "
+
+# MLUOP_OMP_OS_RELEASE: another file, for the test of this script.
+ID=unknown VERSION_ID=""
+os_release=${MLUOP_OMP_OS_RELEASE-/etc/os-release}
+# shellcheck disable=SC1090
+[ ! -r "$os_release" ] || . "$os_release"
+case $ID-$VERSION_ID in
+debian-12 | debian-13 | ubuntu-22.04 | ubuntu-24.04) known=yes ;;
+*) known="" ;;
+esac
+
 foreign=""
 sanitizers="yes"
-own_architecture=$(dpkg --print-architecture)
 case "${1-}" in
 "") ;;
 aarch64)
-  packages="$packages g++-aarch64-linux-gnu"
-  # The libraries of the preset are those of the architecture arm64, beside the machine's own.
-  if [ "$own_architecture" != arm64 ]; then
-    foreign=arm64
-    for library in libspdlog-dev libhwy-dev libgtest-dev libgmock-dev libgomp1; do
-      packages="$packages $library:$foreign"
-    done
+  if [ "$ID" = ubuntu ]; then
+    echo "install-deps.sh: the preset aarch64 requires Debian: Ubuntu's archive has no libraries of arm64" >&2
+    exit 1
   fi
+  packages="$packages g++-aarch64-linux-gnu"
+  foreign=arm64
   ;;
+deb) packages="$packages debootstrap dpkg-dev file lintian" ;;
 python | python-tests)
   packages="cmake ninja-build g++ libspdlog-dev libhwy-dev python3-venv python3-pip"
-  [ "$1" = python ] || packages="$packages chromium"
+  # Chromium is no package of Ubuntu: the one of this name installs a snap.
+  [ "$1" = python ] || [ "$ID" = ubuntu ] || packages="$packages chromium"
   sanitizers=""
   ;;
 *)
-  echo "install-deps.sh: invalid argument '$1', expected aarch64, python, python-tests or none" >&2
+  echo "install-deps.sh: invalid argument '$1', expected aarch64, deb, python, python-tests or none" >&2
   exit 2
   ;;
 esac
 
-# The sanitizers' runtime libraries: libclang-rt-14-dev if clang depends on clang-14. None if clang is not known yet.
+if [ -z "$known" ]; then
+  echo "install-deps.sh: found $ID${VERSION_ID:+ $VERSION_ID}, expected Debian 12 or 13, or Ubuntu 22.04 or 24.04;" \
+    "these are the packages of Debian:" >&2
+  # shellcheck disable=SC2086
+  printf '%s\n' $packages
+  echo "Other names: cmake/dependencies.cmake has those of Fedora and conda-forge." >&2
+  exit 3
+fi
+
+own_architecture=$(dpkg --print-architecture)
+# The libraries of the preset aarch64 are those of the architecture arm64, beside the machine's own.
+[ "$own_architecture" != "$foreign" ] || foreign=""
+if [ -n "$foreign" ]; then
+  for library in libspdlog-dev libhwy-dev libgtest-dev libgmock-dev libgomp1; do
+    packages="$packages $library:$foreign"
+  done
+fi
+
+# The sanitizers' runtime libraries: libclang-rt-14-dev if clang depends on clang-14. None if clang is not known yet. On
+# Ubuntu 22.04 clang depends on them.
+[ "$ID-$VERSION_ID" != ubuntu-22.04 ] || sanitizers=""
 runtime_of() { sed -n 's/^Depends:.*clang-\([0-9][0-9]*\).*/libclang-rt-\1-dev/p' | head -n 1; }
 runtime=""
 if [ -n "$sanitizers" ]; then
@@ -49,6 +81,15 @@ if [ -n "$sanitizers" ]; then
   packages="$packages $runtime"
 fi
 
+# Ubuntu 22.04 has CMake 3.22 and Highway 0.16.
+end() {
+  [ "$ID-$VERSION_ID" = ubuntu-22.04 ] || exit 0
+  echo "install-deps.sh: Ubuntu 22.04 has too old a CMake and Highway, expected CMake 3.25 and Highway 1.0 or newer:" \
+    "conda install -c conda-forge cmake libhwy" >&2
+  exit 1
+}
+
+# Architecture all counts as the machine's own.
 installed=$(dpkg-query -W -f='${Package}:${Architecture} ${Status}\n' |
   sed -n -e "s/:all /:$own_architecture /" -e "s/ install ok installed\$//p")
 missing=""
@@ -59,7 +100,7 @@ for package in $packages; do
   esac
   echo "$installed" | grep -Fqx "$qualified" || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
+[ -n "$missing" ] || end
 
 if [ "$(id -u)" -eq 0 ]; then
   as_root=""
@@ -74,3 +115,4 @@ $as_root apt-get update
 [ -z "$sanitizers" ] || [ -n "$runtime" ] || missing="$missing $(apt-cache show clang | runtime_of)"
 # shellcheck disable=SC2086
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $missing
+end

@@ -144,8 +144,8 @@ void append_cases(std::vector<CaseSpec>& specs, const std::string& op, std::span
   for (const Variant& variant : variants) {
     for (const auto& row : rows) {
       specs.push_back(
-          {op, row.name, std::string(cases::dtype_name(variant.dtype)),
-           variant.algorithm == MLUOP_OMP_ALGORITHM_NATIVE ? "native" : "device",
+          {{op, row.name, std::string(cases::dtype_name(variant.dtype)),
+            variant.algorithm == MLUOP_OMP_ALGORITHM_NATIVE ? "native" : "device"},
            [row, variant, make](double size) -> std::unique_ptr<Case> { return make(row, variant, size); }});
     }
   }

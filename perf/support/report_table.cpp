@@ -252,8 +252,8 @@ void write_linearity(std::ostream& out, std::span<const Result> results) {
   sizes.erase(kNetworkSize);
   std::vector<Column<Sweep>> columns = {name_column("", sweeps, &Sweep::text)};
   for (const auto& [factor, name] : sizes) {
-    columns.push_back({name + ' ', kColumnWidth, [factor = factor](const Sweep& sweep) -> std::string {
-                         const auto found = sweep.results.find(factor);
+    columns.push_back({name + ' ', kColumnWidth, [size = factor](const Sweep& sweep) -> std::string {
+                         const auto found = sweep.results.find(size);
                          if (found == sweep.results.end()) return "- ";
                          return ratios(*found->second, *sweep.results.at(kNetworkSize));
                        }});

@@ -1,5 +1,5 @@
-# Installs the library into a new prefix, builds and runs two consumers, the example of the README and a C++17 program,
-# and runs mluop_case.
+# Installs the library into a new prefix, and builds and runs two consumers with CMake: the example of the README and a
+# C++17 program. Moves the prefix, builds the example with pkg-config, and runs mluop_case.
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 set(prefix ${WORK_DIR}/prefix)
@@ -54,9 +54,59 @@ string(APPEND definitions " -DMLUOP_OMP_EXPECTED_PATCH=${patch}")
 build_and_run(${WORK_DIR}/cpp17 consumer printed
   "-DCMAKE_CXX_FLAGS=${CXX_FLAGS} ${warnings} ${definitions}")
 
-# The installed command finds the installed library.
+# pkg-config, after the prefix has been moved. Its file is in the folder of the library.
+set(moved ${WORK_DIR}/moved)
+file(RENAME ${prefix} ${moved})
+file(GLOB_RECURSE pc ${moved}/mluop_omp.pc)
+cmake_path(GET pc PARENT_PATH folder)
+set(ENV{PKG_CONFIG_PATH} "${folder}:$ENV{PKG_CONFIG_PATH}")
+run(version ${PKG_CONFIG} --modversion mluop_omp)
+if(NOT version STREQUAL "${VERSION}\n")
+  message(FATAL_ERROR "${pc} is of version ${version}, expected ${VERSION}")
+endif()
+run(pkg_config_flags ${PKG_CONFIG} --cflags --libs mluop_omp)
+cmake_path(GET folder PARENT_PATH libraries)
+# UBSan's runtime for C++, which the static library calls, and which clang++ links.
+set(cxx_runtime "")
+if(C_COMPILER MATCHES "clang" AND C_FLAGS MATCHES "-fsanitize=.*undefined")
+  set(cxx_runtime -fsanitize-link-c++-runtime)
+endif()
+separate_arguments(flags UNIX_COMMAND
+  "${C_FLAGS} ${cxx_runtime} -std=c99 ${warnings} example.c ${pkg_config_flags} -Wl,-rpath,${libraries} -o with_pkg_config")
+run(ignored ${CMAKE_COMMAND} -E chdir ${WORK_DIR}/readme ${C_COMPILER} ${flags})
+run(printed ${WORK_DIR}/readme/with_pkg_config)
+if(NOT printed STREQUAL "0 0 11 22\n")
+  message(FATAL_ERROR "the README's example, built with ${pkg_config_flags}, printed \"${printed}\"")
+endif()
+
+# The installed commands find the installed library, and their man pages have the options of all subcommands.
+function(expect_man_page command)
+  run(help ${moved}/bin/${command} ${ARGN} --help)
+  file(READ ${moved}/share/man/man1/${command}.1 page)
+  string(REPLACE "\\-" "-" page "${page}")
+  string(REGEX MATCHALL "\n  --[a-z_-]+" options "${help}")
+  if(NOT options)
+    message(FATAL_ERROR "${command} ${ARGN} --help has no options: ${help}")
+  endif()
+  foreach(option IN LISTS options)
+    string(STRIP ${option} option)
+    if(NOT page MATCHES "\n\\.B ${option}")
+      message(FATAL_ERROR "${command}.1 lacks ${option} of ${command} ${ARGN}")
+    endif()
+  endforeach()
+endfunction()
+if(MAN_PAGES)
+  if(BUILD_CASE)
+    foreach(subcommand IN ITEMS run show diff new export import reduce)
+      expect_man_page(mluop_case ${subcommand})
+    endforeach()
+  endif()
+  if(BUILD_PERF)
+    expect_man_page(mluop_perf)
+  endif()
+endif()
 if(BUILD_CASE)
-  run(printed ${prefix}/bin/mluop_case run ${PROJECT_DIR}/test/cases/ball_query/by_hand.prototxt)
+  run(printed ${moved}/bin/mluop_case run ${PROJECT_DIR}/test/cases/ball_query/by_hand.prototxt)
   if(NOT printed MATCHES "1 run: 1 passed")
     message(FATAL_ERROR "mluop_case printed \"${printed}\"")
   endif()

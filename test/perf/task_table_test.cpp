@@ -75,7 +75,7 @@ TEST(PerfTaskTable, Table) {
 }
 
 TEST(PerfTaskTable, ProblemOfACase) {
-  const CaseSpec spec{"op", "case", "float", "device",
+  const CaseSpec spec{{"op", "case", "float", "device"},
                       [](double) -> std::unique_ptr<Case> { throw std::runtime_error("out of range"); }};
   std::ostringstream progress;
   const int counts[] = {1, 4};

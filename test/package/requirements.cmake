@@ -1,0 +1,37 @@
+# A configuration without a package, or without a compiler, ends with a message that names the package. On a system that
+# install-deps.sh does not know, it prints the names.
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+
+# Requires that a command fails, and that its output, with line breaks as spaces, matches the regex.
+function(expect_failure regex)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE printed ERROR_VARIABLE printed)
+  string(REGEX REPLACE "[ \n]+" " " printed "${printed}")
+  if(status EQUAL 0 OR NOT printed MATCHES "${regex}")
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nended with ${status}, expected a failure and '${regex}': ${printed}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${WORK_DIR})
+set(configure ${CMAKE_COMMAND} -S ${PROJECT_DIR} -B ${WORK_DIR} -G ${GENERATOR} -DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}
+  -DCMAKE_C_COMPILER=${C_COMPILER})
+expect_failure("CMAKE_CXX_COMPILER=no-g\\+\\+: .*apt install g\\+\\+ .*dnf install gcc-c\\+\\+ .*forge cxx-compiler"
+  ${configure} -DCMAKE_CXX_COMPILER=no-g++)
+list(APPEND configure -DCMAKE_CXX_COMPILER=${CXX_COMPILER})
+# Both in one message.
+expect_failure("requires spdlog, Highway 1.0 or newer: .*apt install libspdlog-dev libhwy-dev .*dnf install spdlog-devel highway-devel .*forge spdlog libhwy "
+  ${configure} -DCMAKE_DISABLE_FIND_PACKAGE_hwy=ON -DCMAKE_DISABLE_FIND_PACKAGE_spdlog=ON)
+expect_failure("requires OpenMP: .*apt install libomp-dev .*dnf install libomp-devel .*forge llvm-openmp "
+  ${configure} -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON -DCMAKE_DISABLE_FIND_PACKAGE_hwy=OFF
+  -DCMAKE_DISABLE_FIND_PACKAGE_spdlog=OFF)
+expect_failure("MLUOP_OMP_BUILD_TESTS=ON requires GoogleTest: .*apt install libgtest-dev libgmock-dev "
+  ${configure} -DCMAKE_DISABLE_FIND_PACKAGE_GTest=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=OFF
+  -DMLUOP_OMP_BUILD_CASE=OFF -DMLUOP_OMP_BUILD_PERF=OFF)
+
+file(WRITE ${WORK_DIR}/os-release "ID=arch\n")
+set(ENV{MLUOP_OMP_OS_RELEASE} ${WORK_DIR}/os-release)
+execute_process(COMMAND sh ${PROJECT_DIR}/cmake/install-deps.sh python RESULT_VARIABLE status OUTPUT_VARIABLE printed
+  ERROR_VARIABLE errors)
+if(NOT status EQUAL 3 OR NOT errors MATCHES "found arch, expected" OR NOT printed MATCHES "\nlibhwy-dev\n")
+  message(FATAL_ERROR "install-deps.sh ended with ${status}, expected 3: ${printed}${errors}")
+endif()
