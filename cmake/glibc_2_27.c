@@ -1,6 +1,6 @@
-// What the library, and the C++ library that a wheel links statically, take from a newer glibc than 2.28, in terms of
-// that version: the wheel runs where PyTorch's wheels do. Debian 12 has glibc 2.36, whose functions with a changed
-// version keep their old one. auditwheel names a function that is missing here.
+// What the library, and the C++ library that a wheel links statically, take from a glibc newer than 2.27, in terms
+// of that version, so that the wheel runs where PyTorch's wheels do. Debian 12 has glibc 2.36, whose functions
+// with a changed version keep their old one. auditwheel names a function that is missing here.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <math.h>

@@ -3,8 +3,9 @@
 # and 24.04. Silent if all are installed. Runs as root, or as a user with sudo. Status 1: something is missing, as on
 # Ubuntu 22.04, which lacks two packages; 3: another system; the names of the packages are printed.
 #
-#   install-deps.sh                all but the presets aarch64 and deb
+#   install-deps.sh                all but the presets aarch64 and deb, and the wheels
 #   install-deps.sh aarch64        the preset aarch64 as well: adds the foreign architecture arm64 to dpkg; Debian only
+#   install-deps.sh wheels         the same, cmake/wheels.sh and cmake/test_wheels.py
 #   install-deps.sh deb            the preset deb as well, and cmake/debian/check.sh
 #   install-deps.sh python         what `pip install .` requires, and no more
 #   install-deps.sh python-tests   the same and, on Debian, Chromium, which takes the screenshot of a test
@@ -12,7 +13,7 @@ set -eu
 
 packages="
 cmake ninja-build g++
-clang libomp-dev clang-format clang-tidy gcovr pkg-config python3 qemu-user
+clang libomp-dev clang-format clang-tidy gcovr pkg-config python3 qemu-user shellcheck
 libspdlog-dev libhwy-dev
 libgtest-dev libgmock-dev libbenchmark-dev libcli11-dev libdnnl-dev nlohmann-json3-dev
 libprotobuf-dev protobuf-compiler
@@ -32,12 +33,13 @@ foreign=""
 sanitizers="yes"
 case "${1-}" in
 "") ;;
-aarch64)
+aarch64 | wheels)
   if [ "$ID" = ubuntu ]; then
     echo "install-deps.sh: the preset aarch64 requires Debian: Ubuntu's archive has no libraries of arm64" >&2
     exit 1
   fi
   packages="$packages g++-aarch64-linux-gnu"
+  [ "$1" = aarch64 ] || packages="$packages debootstrap python3-venv"
   foreign=arm64
   ;;
 deb) packages="$packages debootstrap dpkg-dev file lintian" ;;
@@ -48,7 +50,7 @@ python | python-tests)
   sanitizers=""
   ;;
 *)
-  echo "install-deps.sh: invalid argument '$1', expected aarch64, deb, python, python-tests or none" >&2
+  echo "install-deps.sh: invalid argument '$1', expected aarch64, wheels, deb, python, python-tests or none" >&2
   exit 2
   ;;
 esac

