@@ -22,11 +22,13 @@ import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "wheels"
 PROGRAM = ROOT / "python" / "tests" / "typed_program.py"
+LICENSES = {"LICENSE", "Apache-2.0.txt", "libhwy.txt", "libspdlog.txt", "libfmt.txt"}
 MANYLINUX = ("1", "2010", "2014", "_2_5", "_2_12", "_2_17", "_2_24", "_2_27", "_2_28")
 # What python3 of Debian 12 needs to import NumPy, for another architecture.
 PYTHON_PACKAGES = (
@@ -50,6 +52,10 @@ def wheel(architecture: str) -> Path:
     wheels = list((ROOT / "dist").glob(f"mluop_omp-*{architecture}.whl"))
     if len(wheels) != 1:
         sys.exit(f"test_wheels.py: {len(wheels)} wheels of {architecture} in dist/, expected 1")
+    files = zipfile.ZipFile(wheels[0]).namelist()
+    licenses = {Path(name).name for name in files if re.search(r"\.dist-info/licenses/.", name)}
+    if licenses != LICENSES:
+        sys.exit(f"test_wheels.py: licenses {sorted(licenses)}, expected {sorted(LICENSES)}")
     return wheels[0]
 
 

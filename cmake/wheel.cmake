@@ -16,6 +16,12 @@ if(MLUOP_OMP_MANYLINUX)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/cmake/glibc_2_27.c
     TARGET_DIRECTORY mluop_omp PROPERTIES COMPILE_OPTIONS -fno-builtin)
   target_link_options(mluop_omp PRIVATE -static-libstdc++)
+  # The licenses of what the wheel contains, of Debian's packages: Highway's is Apache 2.0.
+  set(licenses ${SKBUILD_METADATA_DIR}/licenses)
+  foreach(package IN ITEMS libhwy libspdlog libfmt)
+    install(FILES /usr/share/doc/${package}-dev/copyright RENAME ${package}.txt DESTINATION ${licenses} COMPONENT python)
+  endforeach()
+  install(FILES /usr/share/common-licenses/Apache-2.0 RENAME Apache-2.0.txt DESTINATION ${licenses} COMPONENT python)
 endif()
 install(TARGETS mluop_omp LIBRARY DESTINATION mluop_omp COMPONENT python)
 get_target_property(hwy_type hwy::hwy TYPE)
