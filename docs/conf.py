@@ -1,0 +1,100 @@
+"""The documentation site: pages of the repository, the C API by Doxygen, the Python API by autodoc.
+
+    python -m sphinx -W --keep-going -c docs . build/site
+
+Requires docs/requirements.txt, Doxygen, and an installed mluop_omp with PyTorch. The source folder is that of the
+repository, so that links between pages are the same here and on GitHub.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "docs")]
+
+import google_sections  # noqa: E402
+import mathml  # noqa: E402
+
+project = "mluop-omp"
+author = "the authors of mluop-omp"
+version = release = re.search(
+    r"project\(mluop_omp VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()
+).group(1)
+
+extensions = ["myst_parser", "breathe", "sphinx.ext.autodoc"]
+root_doc = "docs/index"
+source_suffix = {".md": "markdown"}
+include_patterns = ["*.md", "docs/**", "perf/NOTES.md"]
+exclude_patterns = ["build", "docs/plots", "**/__pycache__", ".*"]
+# A language without pages of its own is no defect.
+suppress_warnings = ["toc.empty_glob"]
+# Code blocks that name no language are commands or output.
+highlight_language = "none"
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+
+html_theme = "furo"
+html_title = f"mluop-omp {version}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_math_renderer = "mathml"
+html_show_sphinx = False
+html_copy_source = False
+# The page of the address of the site itself.
+html_additional_pages = {"index": "redirect.html"}
+templates_path = ["templates"]
+
+default_role = "py:obj"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+
+breathe_default_project = "mluop_omp"
+breathe_domain_by_extension = {"h": "c"}
+breathe_show_include = False
+c_extra_keywords = []
+
+
+def run_doxygen(app, config):
+    """Runs Doxygen on the public headers."""
+    output = Path(app.doctreedir).parent / "doxygen"
+    output.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "PROJECT_NAME": project,
+        "INPUT": "include/mlu_op.h include/mlu_op_omp.h",
+        "INPUT_FILTER": f"{sys.executable} {ROOT}/docs/doxygen_filter.py",
+        "FILTER_SOURCE_FILES": "YES",
+        "OUTPUT_DIRECTORY": output,
+        "GENERATE_HTML": "NO",
+        "GENERATE_LATEX": "NO",
+        "GENERATE_XML": "YES",
+        "XML_PROGRAMLISTING": "NO",
+        "OPTIMIZE_OUTPUT_FOR_C": "YES",
+        "EXTRACT_ALL": "YES",
+        "MACRO_EXPANSION": "YES",
+        "EXPAND_ONLY_PREDEF": "YES",
+        "PREDEFINED": "MLUOP_WIN_API= MLUOP_OMP_DOXYGEN",
+        "ALIASES": r'"literal=\verbatim embed:rst" "endliteral=\endverbatim"',
+        "QUIET": "YES",
+        "WARN_IF_UNDOCUMENTED": "NO",
+        "WARN_AS_ERROR": "YES",
+        "STRIP_FROM_PATH": ROOT,
+    }
+    text = "".join(f"{name} = {value}\n" for name, value in settings.items())
+    subprocess.run(["doxygen", "-"], input=text, text=True, check=True, cwd=ROOT)
+    config.breathe_projects = {"mluop_omp": str(output / "xml")}
+
+
+def setup(app):
+    app.connect("config-inited", run_doxygen)
+    app.connect("autodoc-process-docstring", google_sections.process)
+    app.add_html_math_renderer("mathml", (mathml.inline, None), (mathml.block, None))
+
+
+# Imports of the package are silent, and read no settings of the machine.
+os.environ.setdefault("MLUOP_LOG_LEVEL", "off")

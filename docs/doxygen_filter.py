@@ -1,0 +1,63 @@
+"""Turns the comments of the public headers into those that Doxygen reads: INPUT_FILTER, writes the header to stdout.
+
+The comments are formatted by hand, as plain text with tables and aligned lists. Their first paragraph becomes one of the
+site; the rest is kept as it is. Of several declarations under one comment, the others refer to the first.
+"""
+
+import re
+import sys
+
+COMMENT = re.compile(r"/\*(?!\*)\s*(.*?)\s*\*/", re.DOTALL)
+
+
+def body(comment):
+    """Returns the lines of a comment without their asterisks."""
+    return [re.sub(r"^ \* ?", "", line) for line in comment.split("\n")]
+
+
+def paragraph(lines):
+    """Returns a paragraph of reStructuredText without markup: names are as they are."""
+    text = re.sub(r"([*`|\\])", r"\\\1", " ".join(lines))
+    return re.sub(r"(\w)_(?=\W|$)", r"\1\\_", text)
+
+
+def documentation(comment):
+    """Returns a comment as one of Doxygen."""
+    lines = body(comment)
+    first = next((i for i, line in enumerate(lines) if not line or line.startswith(" ")), None)
+    returns = next((i for i, line in enumerate(lines) if re.match(r"Returns? ", line)), None)
+    ends = [i for i in (first, returns) if i is not None]
+    cut = min(ends) if ends else len(lines)
+    head, rest = lines[:cut], lines[cut:]
+    result = ["/** \\literal", paragraph(head), ""]
+    while rest and not rest[0].strip():
+        rest.pop(0)
+    if any(not line or line.startswith((" ", "|")) for line in rest):
+        result += [".. code-block:: none", ""] + [f"   {line}".rstrip() for line in rest] + [""]
+    elif rest:
+        result += [paragraph(rest), ""]
+    return "\n".join(result) + "\\endliteral */"
+
+
+def convert(header):
+    """Returns a header with comments of Doxygen."""
+
+    def replace(match):
+        text = match.group(1)
+        line = header[header.rfind("\n", 0, match.start()) + 1 : match.start()]
+        if line.strip():  # past the end of an enumerator, a member or a macro
+            return f"/**< {' '.join(part.strip() for part in body(text))} */"
+        if text.startswith(("---", "mlu_op")) or re.match(r"\n(\n|#)", header[match.end() :]):
+            return match.group(0)
+        return documentation(text)
+
+    text = COMMENT.sub(replace, header)
+    # A declaration that directly follows another one has no comment of its own.
+    first = r"(\b(mluOp\w+)\([^;]*\);\n)"
+    next_one = r"((?:mluOpStatus_t|void|const char\*) MLUOP_WIN_API\s)"
+    return re.sub(first + next_one, r"\1/** See \2. */\n\3", text)
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1]) as file:
+        sys.stdout.write(convert(file.read()))

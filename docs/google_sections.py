@@ -1,0 +1,61 @@
+"""The sections Args, Returns, Raises and Attributes of docstrings as field lists, for autodoc.
+
+Unlike sphinx.ext.napoleon, it takes the text of Returns as a description: a colon in it ends no type.
+"""
+
+import re
+
+FIELDS = {
+    "Args": ("param", re.compile(r"([\w*, ]+): ")),
+    "Attributes": ("ivar", re.compile(r"([\w, ]+): ")),
+    "Raises": ("raises", re.compile(r"([\w.]+): ")),
+    "Returns": ("returns", None),
+    "Yields": ("yields", None),
+}
+
+
+def items(lines):
+    """Returns the items of a section: a line that is indented more continues the one above."""
+    found = []
+    for line in lines:
+        if line.startswith(" ") and found:
+            found[-1] += " " + line.strip()
+        elif line:
+            found.append(line)
+    return found
+
+
+def fields(section, lines):
+    """Returns the field list of a section."""
+    field, pattern = FIELDS[section]
+    found = items(lines)
+    if pattern is None:
+        names = [re.match(r"\w+: ", item) for item in found]
+        if len(found) > 1 and all(names):
+            found = [f"**{item.replace(': ', '** – ', 1)}" for item in found]
+            return [f":{field}:", ""] + [f"    - {item}" for item in found] + [""]
+        return [f":{field}: {' '.join(found)}", ""]
+    result = []
+    for item in found:
+        name = pattern.match(item)
+        rest = item[name.end() :] if name else item
+        result.append(f":{field} {name.group(1) if name else ''}: {rest}")
+    return result + [""]
+
+
+def process(app, what, name, obj, options, lines):
+    """Replaces the sections of a docstring, in place."""
+    result, i = [], 0
+    while i < len(lines):
+        section = lines[i].removesuffix(":")
+        if lines[i].endswith(":") and section in FIELDS:
+            body = []
+            i += 1
+            while i < len(lines) and (not lines[i] or lines[i].startswith(" ")):
+                body.append(lines[i][4:])
+                i += 1
+            result += fields(section, body)
+        else:
+            result.append(lines[i])
+            i += 1
+    lines[:] = result
