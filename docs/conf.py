@@ -2,8 +2,8 @@
 
     python -m sphinx -W --keep-going -c docs . build/site
 
-Requires docs/requirements.txt, Doxygen, and an installed mluop_omp with PyTorch. The source folder is that of the
-repository, so that links between pages are the same here and on GitHub.
+Requires docs/requirements.txt, Doxygen, and an installed mluop_omp with PyTorch. The source folder
+is that of the repository: links between pages are the same here and on GitHub.
 """
 
 import os
@@ -29,12 +29,12 @@ root_doc = "docs/index"
 source_suffix = {".md": "markdown"}
 include_patterns = ["*.md", "docs/**", "perf/NOTES.md"]
 exclude_patterns = ["build", "docs/plots", "**/__pycache__", ".*"]
-# A language without pages of its own is no defect.
-suppress_warnings = ["toc.empty_glob"]
 # Code blocks that name no language are commands or output.
 highlight_language = "none"
 
+# Formulas as GitHub renders them: $...$ and blocks of the language math.
 myst_enable_extensions = ["dollarmath"]
+myst_fence_as_directive = ["math"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
@@ -43,7 +43,9 @@ html_title = f"mluop-omp {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
+toc_object_entries_show_parents = "hide"
 html_show_sphinx = False
+html_show_copyright = False
 html_copy_source = False
 # The page of the address of the site itself.
 html_additional_pages = {"index": "redirect.html"}
@@ -57,7 +59,6 @@ autodoc_default_options = {"members": True}
 breathe_default_project = "mluop_omp"
 breathe_domain_by_extension = {"h": "c"}
 breathe_show_include = False
-c_extra_keywords = []
 
 
 def run_doxygen(app, config):
@@ -78,7 +79,7 @@ def run_doxygen(app, config):
         "EXTRACT_ALL": "YES",
         "MACRO_EXPANSION": "YES",
         "EXPAND_ONLY_PREDEF": "YES",
-        "PREDEFINED": "MLUOP_WIN_API= MLUOP_OMP_DOXYGEN",
+        "PREDEFINED": "MLUOP_WIN_API=",
         "ALIASES": r'"literal=\verbatim embed:rst" "endliteral=\endverbatim"',
         "QUIET": "YES",
         "WARN_IF_UNDOCUMENTED": "NO",

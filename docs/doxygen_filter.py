@@ -1,7 +1,8 @@
-"""Turns the comments of the public headers into those that Doxygen reads: INPUT_FILTER, writes the header to stdout.
+"""Turns the comments of the public headers into those that Doxygen reads: its INPUT_FILTER.
 
-The comments are formatted by hand, as plain text with tables and aligned lists. Their first paragraph becomes one of the
-site; the rest is kept as it is. Of several declarations under one comment, the others refer to the first.
+The comments are formatted by hand, as plain text with tables and aligned lists. Their first
+paragraph becomes one of the site; the rest is kept as it is. Of several declarations under one
+comment, the others refer to the first.
 """
 
 import re
@@ -21,37 +22,51 @@ def paragraph(lines):
     return re.sub(r"(\w)_(?=\W|$)", r"\1\\_", text)
 
 
-def documentation(comment):
-    """Returns a comment as one of Doxygen."""
-    lines = body(comment)
+def documentation(lines):
+    """Returns the lines of a comment as reStructuredText."""
     first = next((i for i, line in enumerate(lines) if not line or line.startswith(" ")), None)
     returns = next((i for i, line in enumerate(lines) if re.match(r"Returns? ", line)), None)
-    ends = [i for i in (first, returns) if i is not None]
-    cut = min(ends) if ends else len(lines)
+    cut = min((i for i in (first, returns) if i is not None), default=len(lines))
     head, rest = lines[:cut], lines[cut:]
-    result = ["/** \\literal", paragraph(head), ""]
+    result = ["\\literal", paragraph(head), ""]
     while rest and not rest[0].strip():
         rest.pop(0)
     if any(not line or line.startswith((" ", "|")) for line in rest):
         result += [".. code-block:: none", ""] + [f"   {line}".rstrip() for line in rest] + [""]
     elif rest:
         result += [paragraph(rest), ""]
-    return "\n".join(result) + "\\endliteral */"
+    return "\n".join(result) + "\\endliteral"
+
+
+def section(lines):
+    """Returns the comment at the head of a section as the start of a group of declarations."""
+    title, _, rest = lines[0].partition(". ")
+    lines = ([rest] if rest else []) + lines[1:]
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    return f"/** @}} */\n/** \\name {title}\n{documentation(lines) if lines else ''} */\n/** @{{ */"
 
 
 def convert(header):
     """Returns a header with comments of Doxygen."""
 
     def replace(match):
-        text = match.group(1)
+        lines = body(match.group(1))
         line = header[header.rfind("\n", 0, match.start()) + 1 : match.start()]
         if line.strip():  # past the end of an enumerator, a member or a macro
-            return f"/**< {' '.join(part.strip() for part in body(text))} */"
-        if text.startswith(("---", "mlu_op")) or re.match(r"\n(\n|#)", header[match.end() :]):
+            return f"/**< {' '.join(part.strip() for part in lines)} */"
+        if lines[0].startswith("---"):
+            return section(lines[1:-1])
+        if lines[0].startswith("mlu_op"):
+            return f"/** \\file\n{documentation(lines)} */"
+        if re.match(r"\n(\n|#)", header[match.end() :]):
             return match.group(0)
-        return documentation(text)
+        return f"/** {documentation(lines)} */"
 
     text = COMMENT.sub(replace, header)
+    # The first section has no predecessor to end; the last one ends with the declarations.
+    text = text.replace("/** @} */\n", "", 1)
+    text = re.sub(r"(\n#if [^\n]*\n#pragma GCC visibility pop)", r"\n/** @} */\n\1", text)
     # A declaration that directly follows another one has no comment of its own.
     first = r"(\b(mluOp\w+)\([^;]*\);\n)"
     next_one = r"((?:mluOpStatus_t|void|const char\*) MLUOP_WIN_API\s)"

@@ -1,17 +1,29 @@
 """The sections Args, Returns, Raises and Attributes of docstrings as field lists, for autodoc.
 
-Unlike sphinx.ext.napoleon, it takes the text of Returns as a description: a colon in it ends no type.
+Unlike sphinx.ext.napoleon, it takes the text of Returns as a description: a colon in it ends no
+type.
 """
 
 import re
 
 FIELDS = {
-    "Args": ("param", re.compile(r"([\w*, ]+): ")),
+    "Args": ("param", re.compile(r"([\w\\*, ]+): ")),
     "Attributes": ("ivar", re.compile(r"([\w, ]+): ")),
-    "Raises": ("raises", re.compile(r"([\w.]+): ")),
+    "Raises": ("raises", re.compile(r"([\w., ]+): ")),
     "Returns": ("returns", None),
     "Yields": ("yields", None),
 }
+
+
+CODE = re.compile(r"(``.*?``|`.*?`)")
+
+
+def escape(line):
+    """Returns a line whose asterisks and trailing underscores outside of code are as they are."""
+    parts = CODE.split(line)
+    # Also the colon of file:line, which is no address.
+    parts[::2] = [re.sub(r"(\*|_(?=\W|$)|(?<=file):)", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def items(lines):
@@ -39,12 +51,15 @@ def fields(section, lines):
     for item in found:
         name = pattern.match(item)
         rest = item[name.end() :] if name else item
-        result.append(f":{field} {name.group(1) if name else ''}: {rest}")
+        # Without a space: of "a b", autodoc takes a as the type of b.
+        names = name.group(1).replace(", ", ",") if name else ""
+        result.append(f":{field} {names}: {rest}")
     return result + [""]
 
 
 def process(app, what, name, obj, options, lines):
     """Replaces the sections of a docstring, in place."""
+    lines[:] = [escape(line) for line in lines]
     result, i = [], 0
     while i < len(lines):
         section = lines[i].removesuffix(":")

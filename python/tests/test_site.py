@@ -1,0 +1,88 @@
+"""The pages of the documentation site: functions, sections, cases of the perf suite, headers."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    (page for page in ROOT.glob("docs/operators/*.md") if page.stem != "index"),
+    key=lambda page: page.stem,
+)
+HEADERS = {name: (ROOT / "include" / name).read_text() for name in ("mlu_op.h", "mlu_op_omp.h")}
+SECTIONS = [
+    "Definition",
+    "Tensors",
+    "Special values",
+    "Outputs",
+    "Algorithms",
+    "Speed",
+    "Used by",
+    "Example",
+]
+FUNCTION = re.compile(r"MLUOP_WIN_API\s+(mluOp\w+)\(")
+
+
+def operator_functions() -> set[str]:
+    """Returns the functions of the section Operators of both headers."""
+    sections = re.compile(r"^ \* Operators(?: that MLU-OPS lacks.*)?$", re.MULTILINE)
+    return {
+        name for header in HEADERS.values() for name in FUNCTION.findall(sections.split(header)[1])
+    }
+
+
+def table_of_functions(page: Path) -> str:
+    return page.read_text().partition("\n## ")[0]
+
+
+def test_each_operator_has_a_page():
+    pages = {page.stem: re.findall(r"`(mluOp\w+)`", table_of_functions(page)) for page in PAGES}
+    described = [name for names in pages.values() for name in names]
+    assert len(described) == len(set(described)), "a function is on two pages"
+    declared = {name for header in HEADERS.values() for name in FUNCTION.findall(header)}
+    assert set(described) <= declared
+    assert operator_functions() <= set(described)
+
+
+def test_the_index_lists_each_page():
+    index = (ROOT / "docs" / "operators" / "index.md").read_text()
+    table, _, contents = index.partition("```{toctree}")
+    assert sorted(re.findall(r"\(([\w-]+)\.md\)", table)) == [page.stem for page in PAGES]
+    assert sorted(re.findall(r"^([\w-]+)$", contents, re.MULTILINE)) == [p.stem for p in PAGES]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_sections(page):
+    assert re.findall(r"^## (.*)$", page.read_text(), re.MULTILINE) == SECTIONS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_perf_cases(page):
+    """`mluop_perf --op` selects operators whose names contain the text."""
+    sources = "".join(source.read_text() for source in ROOT.glob("perf/ops/*.cpp"))
+    names = re.findall(r'"([a-z]\w+)"', sources)
+    selections = re.findall(r"--op\s+(\w+)", page.read_text())
+    assert selections
+    for selection in selections:
+        assert any(selection in name for name in names), selection
+
+
+@pytest.mark.parametrize("header", list(HEADERS))
+def test_comments_for_doxygen(header):
+    """The filter loses no text of a declaration, and each function has a comment."""
+    location = ROOT / "docs" / "doxygen_filter.py"
+    spec = importlib.util.spec_from_file_location("doxygen_filter", location)
+    doxygen_filter = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(doxygen_filter)
+    converted = doxygen_filter.convert(HEADERS[header])
+
+    def code(text: str) -> str:
+        return "".join(re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).split())
+
+    assert code(converted) == code(HEADERS[header])
+    comments = re.findall(r"\*/\n[\w* ]+MLUOP_WIN_API\s+(mluOp\w+)\(", converted)
+    assert comments == FUNCTION.findall(HEADERS[header])
