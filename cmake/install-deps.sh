@@ -8,7 +8,7 @@
 #   install-deps.sh wheels         the same, cmake/wheels.sh and cmake/test_wheels.py
 #   install-deps.sh deb            the preset deb as well, and cmake/debian/check.sh
 #   install-deps.sh python         what `pip install .` requires, and no more
-#   install-deps.sh python-tests   the same and, on Debian, Chromium, which takes the screenshot of a test
+#   install-deps.sh python-tests   the same, Doxygen for docs/ and, on Debian, Chromium, which takes the screenshot of a test
 set -eu
 
 packages="
@@ -45,6 +45,7 @@ aarch64 | wheels)
 deb) packages="$packages debootstrap dpkg-dev file lintian" ;;
 python | python-tests)
   packages="cmake ninja-build g++ libspdlog-dev libhwy-dev python3-venv python3-pip"
+  [ "$1" = python ] || packages="$packages doxygen"
   # Chromium is no package of Ubuntu: the one of this name installs a snap.
   [ "$1" = python ] || [ "$ID" = ubuntu ] || packages="$packages chromium"
   sanitizers=""

@@ -63,7 +63,7 @@ breathe_show_include = False
 
 def run_doxygen(app, config):
     """Runs Doxygen on the public headers."""
-    output = Path(app.doctreedir).parent / "doxygen"
+    output = Path(app.doctreedir) / "doxygen"
     output.mkdir(parents=True, exist_ok=True)
     settings = {
         "PROJECT_NAME": project,
@@ -77,6 +77,7 @@ def run_doxygen(app, config):
         "XML_PROGRAMLISTING": "NO",
         "OPTIMIZE_OUTPUT_FOR_C": "YES",
         "EXTRACT_ALL": "YES",
+        "SORT_MEMBER_DOCS": "NO",
         "MACRO_EXPANSION": "YES",
         "EXPAND_ONLY_PREDEF": "YES",
         "PREDEFINED": "MLUOP_WIN_API=",

@@ -13,13 +13,14 @@ COMMENT = re.compile(r"/\*(?!\*)\s*(.*?)\s*\*/", re.DOTALL)
 
 def body(comment):
     """Returns the lines of a comment without their asterisks."""
-    return [re.sub(r"^ \* ?", "", line) for line in comment.split("\n")]
+    return [re.sub(r"^ ?\* ?", "", line) for line in comment.split("\n")]
 
 
 def paragraph(lines):
-    """Returns a paragraph of reStructuredText without markup: names are as they are."""
-    text = re.sub(r"([*`|\\])", r"\\\1", " ".join(lines))
-    return re.sub(r"(\w)_(?=\W|$)", r"\1\\_", text)
+    """Returns a paragraph of reStructuredText whose only markup is code."""
+    text = re.sub(r"([*|\\])", r"\\\1", " ".join(lines))
+    text = re.sub(r"(\w)_(?=\W|$)", r"\1\\_", text)
+    return text.replace("`", "``")
 
 
 def documentation(lines):
@@ -44,7 +45,9 @@ def section(lines):
     lines = ([rest] if rest else []) + lines[1:]
     while lines and not lines[0].strip():
         lines.pop(0)
-    return f"/** @}} */\n/** \\name {title}\n{documentation(lines) if lines else ''} */\n/** @{{ */"
+    name = title.lower().replace(" ", "_").replace("-", "_")
+    text = documentation(lines) if lines else ""
+    return f"/** @}} */\n/** \\defgroup {name} {title}\n{text}\n@{{ */"
 
 
 def convert(header):

@@ -35,6 +35,19 @@ def operator_functions() -> set[str]:
     }
 
 
+@pytest.mark.parametrize("header", list(HEADERS))
+def test_sections_of_the_reference(header):
+    """The page of a header has its sections, in its order, and its macros outside of them."""
+    page = (ROOT / "docs" / "reference" / f"{Path(header).stem}.md").read_text()
+    titles = re.findall(r"^/\* -{20,}\n \* ([^.\n]*)", HEADERS[header], re.MULTILINE)
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == titles
+    groups = [re.sub(r"\W", "_", title.lower()) for title in titles]
+    assert re.findall(r"doxygengroup:: (.*)$", page, re.MULTILINE) == groups
+    first = HEADERS[header].partition("/* -----")[0]
+    macros = re.findall(r"^#define (MLUOP_\w+) \S", first, re.MULTILINE)
+    assert re.findall(r"doxygendefine:: (.*)$", page, re.MULTILINE) == macros
+
+
 def table_of_functions(page: Path) -> str:
     return page.read_text().partition("\n## ")[0]
 
