@@ -13,9 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 # English pages, and the Chinese page of each; docs/index.md is the table of contents of a site.
 PAGES = {"README.md": "README.zh.md"}
-for each in sorted(ROOT.glob("docs/*.md")):
+for each in sorted((*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md"))):
     if each.name != "index.md":
-        PAGES[f"docs/{each.name}"] = f"docs/zh/{each.name}"
+        path = each.relative_to(ROOT / "docs").as_posix()
+        PAGES[f"docs/{path}"] = f"docs/zh/{path}"
 ENGLISH = {chinese: english for english, chinese in PAGES.items()}
 # A page that only readers of Chinese need: the terms, in both languages.
 TERMS = "docs/zh/terms.md"
@@ -104,8 +105,8 @@ def cells_agree(chinese: str, english: str) -> bool:
 
 
 def test_each_page_has_a_translation():
-    chinese = {f"docs/zh/{each.name}" for each in ROOT.glob("docs/zh/*.md")} | {"README.zh.md"}
-    assert chinese - {TERMS} == set(ENGLISH)
+    chinese = {each.relative_to(ROOT).as_posix() for each in ROOT.glob("docs/zh/**/*.md")}
+    assert chinese - {TERMS} | {"README.zh.md"} == set(ENGLISH)
 
 
 @pytest.mark.parametrize("page", PAGES)
