@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "docs")]
 
 import google_sections  # noqa: E402
+import languages  # noqa: E402
 import mathml  # noqa: E402
 
 project = "mluop-omp"
@@ -95,6 +96,7 @@ def run_doxygen(app, config):
 def setup(app):
     app.connect("config-inited", run_doxygen)
     app.connect("autodoc-process-docstring", google_sections.process)
+    languages.setup(app)
     app.add_html_math_renderer("mathml", (mathml.inline, None), (mathml.block, None))
 
 

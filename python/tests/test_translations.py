@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# English pages, and the Chinese page of each; docs/index.md is the table of contents of a site.
+# English pages, and the Chinese page of each.
 PAGES = {"README.md": "README.zh.md"}
 for each in sorted((*ROOT.glob("docs/*.md"), *ROOT.glob("docs/guide/*.md"))):
-    if each.name != "index.md":
-        path = each.relative_to(ROOT / "docs").as_posix()
-        PAGES[f"docs/{path}"] = f"docs/zh/{path}"
+    path = each.relative_to(ROOT / "docs").as_posix()
+    PAGES[f"docs/{path}"] = f"docs/zh/{path}"
 ENGLISH = {chinese: english for english, chinese in PAGES.items()}
 # A page that only readers of Chinese need: the terms, in both languages.
 TERMS = "docs/zh/terms.md"
@@ -62,6 +61,16 @@ def target(page: str, link: str) -> str:
     return ENGLISH.get(file, file) + number
 
 
+def code_block(page: str, block: str) -> object:
+    """Returns a code block, or the English pages that a table of contents of the site lists."""
+    if not block.startswith("```{toctree}"):
+        return block
+    _, _, entries = block.removesuffix("\n```").partition("\n\n")
+    pages = [re.sub(r".*<(.*)>", r"\1", entry) + ".md" for entry in entries.splitlines()]
+    # Each language ends with a page that the other one lacks.
+    return [target(page, each) for each in pages if each not in ("terms.md", "zh/index.md")]
+
+
 def contents(page: str) -> list[dict]:
     """Returns what the sections of a page, each of one heading, share with their translation."""
     blocks = iter(CODE_BLOCK.findall(read(page)))
@@ -75,7 +84,7 @@ def contents(page: str) -> list[dict]:
         section = {
             "title": title,
             "level": level,
-            "code blocks": [next(blocks) for _ in range(text.count(BLOCK))],
+            "code blocks": [code_block(page, next(blocks)) for _ in range(text.count(BLOCK))],
             "paragraphs": len(re.findall(r"\n{2,}", text.strip())),
             "list items": len(re.findall(r"^(?:-|\d+\.) ", text, re.MULTILINE)),
             "links": sorted(link for image, link in links if not image),
