@@ -63,8 +63,8 @@ class Search(SearchEnglish):
     # The same as split(), without the characters that the template escapes.
     js_splitter_code = r"""
 var splitQuery = function (query) {
-  var runs = query.match(/[\u4e00-\u9fff]+|(?:(?![\u4e00-\u9fff])[\p{Letter}\p{Number}_])+/gu) || [];
-  return runs.flatMap(function (run) {
+  var runs = query.match(/[\u4e00-\u9fff]+|(?:(?![\u4e00-\u9fff])[\p{Letter}\p{Number}_])+/gu);
+  return (runs || []).flatMap(function (run) {
     if (!run.match(/^[\u4e00-\u9fff]{3}/)) return [run];
     return Array.from(run.slice(1), function (next, i) { return run[i] + next; });
   });
