@@ -8,7 +8,8 @@
 #   install-deps.sh wheels         the same, cmake/wheels.sh and cmake/test_wheels.py
 #   install-deps.sh deb            the preset deb as well, and cmake/debian/check.sh
 #   install-deps.sh python         what `pip install .` requires, and no more
-#   install-deps.sh python-tests   the same, Doxygen for docs/ and, on Debian, Chromium, which takes the screenshot of a test
+#   install-deps.sh python-tests   the same, Doxygen, which docs/ requires, and, on Debian, Chromium, which takes the
+#                                  screenshot of a test
 set -eu
 
 packages="
