@@ -8,12 +8,18 @@ from pathlib import Path
 
 import pytest
 
+import mluop_omp
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     (page for page in ROOT.glob("docs/operators/*.md") if page.stem != "index"),
     key=lambda page: page.stem,
 )
 HEADERS = {name: (ROOT / "include" / name).read_text() for name in ("mlu_op.h", "mlu_op_omp.h")}
+# Modules whose functions are operators.
+MODULES = [
+    f"mluop_omp.{name}" for name in ("boxes", "masked_conv", "points", "sparse_conv", "voxels")
+]
 SECTIONS = [
     "Definition",
     "Tensors",
@@ -59,6 +65,10 @@ def test_each_operator_has_a_page():
     declared = {name for header in HEADERS.values() for name in FUNCTION.findall(header)}
     assert set(described) <= declared
     assert operator_functions() <= set(described)
+    exported = ((name, getattr(mluop_omp, name)) for name in mluop_omp.__all__)
+    of_arrays = {name for name, value in exported if getattr(value, "__module__", "") in MODULES}
+    text = "".join(table_of_functions(page) for page in PAGES)
+    assert of_arrays <= set(re.findall(r"`mluop_omp\.(\w+)`", text))
 
 
 def test_the_index_lists_each_page():
