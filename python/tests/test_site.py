@@ -79,8 +79,11 @@ def test_the_index_lists_each_page():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_sections(page):
-    assert re.findall(r"^## (.*)$", page.read_text(), re.MULTILINE) == SECTIONS
+def test_sections_and_picture(page):
+    text = page.read_text()
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == SECTIONS
+    (picture,) = re.findall(r"^!\[.+\]\((.+)\)$", text.partition("\n## Tensors\n")[0], re.MULTILINE)
+    assert (page.parent / picture).stat().st_size < 100_000
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

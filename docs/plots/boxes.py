@@ -1,0 +1,141 @@
+"""Pictures of the operators on boxes."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+from drawing import COLORS, LIGHT, LINE, corners, outline, plane, shade_overlap, title
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import mluop_omp
+
+# x1, y1, x2, y2 and scores.
+UPRIGHT = np.array(
+    [[0.2, 0.6, 4.2, 3.6], [1, 0.2, 4.8, 3.1], [5.6, 0.6, 8.2, 2.6], [6.1, 0, 9.4, 1.8]], np.float32
+)
+SCORES = np.array([0.9, 0.8, 0.6, 0.7], np.float32)
+# x, y, dx, dy, yaw.
+ROTATED = np.array(
+    [
+        [2.2, 1.9, 3.4, 1.5, 0.4],
+        [2.7, 1.7, 3.4, 1.5, 0.7],
+        [6.6, 1.8, 3, 1.4, -0.4],
+        [7, 1.9, 3, 1.4, 0.9],
+    ],
+    np.float32,
+)
+
+
+def sides(x1: float, y1: float, x2: float, y2: float) -> np.ndarray:
+    return np.array([[x1, y1], [x2, y1], [x2, y2], [x1, y2]])
+
+
+def with_z(boxes: np.ndarray) -> np.ndarray:
+    """Returns boxes x, y, z, dx, dy, dz, yaw."""
+    x, y, dx, dy, yaw = boxes.T
+    zero, one = np.zeros_like(x), np.ones_like(x)
+    return np.stack([x, y, zero, dx, dy, one, yaw], 1)
+
+
+def label(axes: Axes, points: np.ndarray, text: str, color: str, below: bool) -> None:
+    """Writes above the highest corner, or below the lowest one."""
+    height = points[:, 1]
+    x, y = points[height.argmin() if below else height.argmax()]
+    style = {"ha": "center", "va": "top" if below else "bottom", "fontsize": 8}
+    axes.text(x, y - 0.1 if below else y + 0.08, text, color=color, **style)
+
+
+def suppression(boxes: list[np.ndarray], kept: np.ndarray, text: str) -> Figure:
+    """Draws the outlines of boxes with their scores: solid ones are kept."""
+    figure, axes = plt.subplots(figsize=(5, 2.4))
+    plane(axes, 9.6, 4.1)
+    for n, points in enumerate(boxes):
+        color = COLORS[0] if n in kept else LINE
+        outline(axes, points, color, dashed=n not in kept)
+        label(axes, points, f"{SCORES[n]:.1f}", color, below=n % 2 == 1)
+    axes.set_ylim(-0.5, 4.1)
+    title(axes, text)
+    return figure
+
+
+def overlap(first: tuple, second: tuple, text: str) -> Figure:
+    figure, axes = plt.subplots(figsize=(4, 2.3))
+    plane(axes, 6, 3.2)
+    patches = [outline(axes, corners(*box), COLORS[k]) for k, box in enumerate((first, second))]
+    shade_overlap(axes, *patches, LIGHT[2])
+    title(axes, text)
+    return figure
+
+
+def box_iou_rotated() -> Figure:
+    first, second = (2.6, 1.6, 3.6, 1.8, 0.3), (3.5, 1.6, 2.6, 2, -0.5)
+    boxes = np.array([[first], [second]], np.float32)
+    iou, iof = (mluop_omp.box_iou_rotated(*boxes, mode)[0, 0] for mode in ("iou", "iof"))
+    return overlap(first, second, f"iou {iou:.2f}, iof {iof:.2f}: green / union, green / blue")
+
+
+def boxes_overlap_bev() -> Figure:
+    first, second = (2.4, 1.6, 4, 1.8, 0.2), (4, 1.5, 3, 1.4, -0.4)
+    boxes = with_z(np.array([first, second], np.float32))
+    area = mluop_omp.boxes_overlap_bev(boxes[:1], boxes[1:])[0, 0]
+    return overlap(first, second, f"overlap from above: {area:.2f} m²")
+
+
+def nms() -> Figure:
+    kept = mluop_omp.nms(UPRIGHT, SCORES, 0.3)
+    text = "iou_threshold 0.3: solid boxes are kept"
+    return suppression([sides(*box) for box in UPRIGHT], kept, text)
+
+
+def nms_rotated() -> Figure:
+    kept = mluop_omp.nms_rotated(ROTATED, SCORES, 0.4)
+    text = "iou_threshold 0.4: solid boxes are kept"
+    return suppression([corners(*box) for box in ROTATED], kept, text)
+
+
+def nms3d_normal() -> Figure:
+    kept = mluop_omp.nms3d_normal(with_z(ROTATED), SCORES, 0.4)
+    unturned = [corners(x, y, dx, dy, 0) for x, y, dx, dy, _ in ROTATED]
+    figure = suppression(unturned, kept, "iou_threshold 0.4, without yaw: solid boxes are kept")
+    for box in ROTATED:
+        outline(figure.axes[0], corners(*box), "#d5d9de").set(zorder=1, linewidth=1)
+    return figure
+
+
+def soft_nms() -> Figure:
+    dets, inds = mluop_omp.soft_nms(UPRIGHT, SCORES, 0.1, method="linear")
+    figure, axes = plt.subplots(figsize=(5, 2.4))
+    plane(axes, 9.6, 4.1)
+    for det, n in zip(dets, inds):
+        decayed = det[4] < SCORES[n]
+        color = COLORS[1] if decayed else COLORS[0]
+        points = sides(*UPRIGHT[n])
+        outline(axes, points, color)
+        x, y = points[2 if n in (0, 2) else 1]
+        text = f"{SCORES[n]:.1f} → {det[4]:.2f}" if decayed else f"{SCORES[n]:.1f}"
+        style = {"ha": "right", "va": "bottom" if n in (0, 2) else "top"}
+        axes.text(x, y + (0.08 if n in (0, 2) else -0.1), text, color=color, fontsize=8, **style)
+    axes.set_ylim(-0.5, 4.1)
+    title(axes, "linear, iou_threshold 0.1: orange scores decay")
+    return figure
+
+
+def nms_match() -> Figure:
+    dets = np.concatenate([UPRIGHT, SCORES[:, None]], 1)
+    members, sizes = mluop_omp.nms_match(dets, 0.2)
+    figure, axes = plt.subplots(figsize=(5, 2.4))
+    plane(axes, 9.6, 4.1)
+    for group, of_group in enumerate(np.split(members, sizes.cumsum()[:-1])):
+        for n in of_group:
+            points = sides(*UPRIGHT[n])
+            outline(axes, points, COLORS[group], dashed=n != of_group[0])
+            lower = n in (1, 3)
+            x, y = points[1 if lower else 3]
+            style = {"ha": "right" if lower else "left", "va": "top" if lower else "bottom"}
+            y += -0.1 if lower else 0.08
+            axes.text(x, y, f"box {n}, {SCORES[n]:.1f}", color=COLORS[group], fontsize=8, **style)
+    axes.set_ylim(-0.5, 4.1)
+    text = ", ".join(str(list(map(int, each))) for each in np.split(members, sizes.cumsum()[:-1]))
+    title(axes, f"iou_threshold 0.2: groups {text}; solid boxes are kept")
+    return figure

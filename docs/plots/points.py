@@ -1,0 +1,162 @@
+"""Pictures of the operators on point sets."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+from drawing import COLORS, LIGHT, LINE, cell, corners, dot, outline, plane, title
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+
+import mluop_omp
+
+CLOUD = np.array(
+    [
+        [0.9, 0.8],
+        [2.0, 2.3],
+        [3.1, 1.0],
+        [2.6, 1.7],
+        [4.9, 2.6],
+        [1.3, 1.5],
+        [3.8, 2.2],
+        [5.3, 0.7],
+    ],
+    np.float32,
+)
+
+
+def flat(places: np.ndarray) -> np.ndarray:
+    """Returns points [1, N, 3] of the plane z = 0."""
+    return np.pad(np.asarray(places, np.float32), ((0, 0), (0, 1)))[None]
+
+
+def cloud(axes: Axes, chosen: list[int]) -> None:
+    """Draws CLOUD with the indices of its points."""
+    plane(axes, 6, 3.2)
+    for n, (x, y) in enumerate(CLOUD):
+        dot(axes, x, y, n, COLORS[0] if n in chosen else LINE)
+
+
+def ball_query() -> Figure:
+    center, radius = (2.5, 1.3), 1.25
+    members = mluop_omp.ball_query(flat([center]), flat(CLOUD), 0, radius, 3)[0, 0]
+    figure, axes = plt.subplots(figsize=(4.6, 2.6))
+    cloud(axes, list(members))
+    axes.add_patch(Circle(center, radius, fill=False, edgecolor=COLORS[1], linewidth=1.5))
+    dot(axes, *center, color=COLORS[1], marker="s", markersize=7)
+    title(axes, f"nsample 3: the first three in the ball, {list(map(int, members))}")
+    return figure
+
+
+def knn() -> Figure:
+    center = (3.4, 1.5)
+    dist2, idx = mluop_omp.knn(flat(CLOUD), flat([center]), 4)
+    figure, axes = plt.subplots(figsize=(4.6, 2.6))
+    cloud(axes, list(idx[0, 0]))
+    for rank, n in enumerate(idx[0, 0]):
+        x, y = CLOUD[n]
+        axes.plot([center[0], x], [center[1], y], color=COLORS[0], linewidth=1, zorder=2)
+        axes.text(x + 0.18, y + 0.16, f"d² {dist2[0, 0, rank]:.2f}", color=COLORS[0], fontsize=8)
+    dot(axes, *center, color=COLORS[1], marker="s", markersize=7)
+    title(axes, f"k 4: idx {list(map(int, idx[0, 0]))}, in ascending order of d²")
+    return figure
+
+
+def three_nn() -> Figure:
+    unknown = [(1.6, 0.9), (4.4, 1.6)]
+    _, idx = mluop_omp.three_nn(flat(unknown), flat(CLOUD))
+    figure, axes = plt.subplots(figsize=(4.6, 2.6))
+    cloud(axes, list(idx.ravel()))
+    for n, (x, y) in enumerate(unknown):
+        for u, v in CLOUD[idx[0, n]]:
+            axes.plot([x, u], [y, v], color=COLORS[n + 1], linewidth=1.5, zorder=2)
+        dot(axes, x, y, color=COLORS[n + 1], marker="s", markersize=7)
+    text = " and ".join(str(list(map(int, row))) for row in idx[0])
+    title(axes, f"idx of the two squares: {text}, the nearest first")
+    return figure
+
+
+def furthest_point_sampling() -> Figure:
+    samples = mluop_omp.furthest_point_sample(flat(CLOUD), 4)[0]
+    figure, axes = plt.subplots(figsize=(4.6, 2.6))
+    cloud(axes, list(samples))
+    for rank, n in enumerate(samples):
+        x, y = CLOUD[n]
+        axes.text(x + 0.2, y + 0.16, f"sample {rank}", color=COLORS[0], fontsize=8)
+    title(axes, f"num_points 4: {list(map(int, samples))}, each far from all before")
+    return figure
+
+
+def gather_points() -> Figure:
+    features = np.array([[[10, 11, 12, 13, 14], [20, 21, 22, 23, 24]]], np.float32)
+    indices = np.array([[3, 0, 3]], np.int32)
+    output = mluop_omp.gather_points(features, indices)[0]
+    figure, axes = plt.subplots(figsize=(5.2, 1.6))
+    for n in range(5):
+        place = list(indices[0]).index(n) if n in indices else None
+        color = "white" if place is None else LIGHT[place]
+        for c in range(2):
+            cell(axes, n, c, color, f"{features[0, c, n]:g}")
+    for m, n in enumerate(indices[0]):
+        for c in range(2):
+            cell(axes, m + 6.5, c, LIGHT[list(indices[0]).index(n)], f"{output[c, m]:g}")
+        axes.text(m + 7, -0.35, f"{n}", ha="center", va="center", color=COLORS[1], fontsize=8)
+    axes.text(6.2, -0.35, "indices", ha="right", va="center", color=COLORS[1], fontsize=8)
+    axes.set(xlim=(-0.1, 9.6), ylim=(2.1, -0.7), aspect="equal")
+    axes.axis("off")
+    title(axes, "features [2, 5] and output [2, 3]: a column for each index")
+    return figure
+
+
+def three_interpolate() -> Figure:
+    known = np.array([[0.2, 0.3, 0], [3.6, 0.5, 0], [1.6, 2.6, 0], [4.6, 2.7, 0]], np.float32)
+    unknown = np.array([[1.5, 1.1, 0]], np.float32)
+    dist2, idx = mluop_omp.three_nn(unknown[None], known[None])
+    inverse = 1 / dist2
+    weights = inverse / inverse.sum(-1, keepdims=True)
+    features = np.array([[[10, 20, 30, 40]]], np.float32)
+    output = mluop_omp.three_interpolate(features, idx, weights)[0, 0, 0]
+    figure, axes = plt.subplots(figsize=(4.6, 2.8))
+    x, y, _ = unknown[0]
+    for weight, m in zip(weights[0, 0], idx[0, 0]):
+        u, v, _ = known[m]
+        axes.plot(
+            [x, u],
+            [y, v],
+            color=COLORS[0],
+            linewidth=1 + 6 * weight,
+            alpha=0.5,
+            solid_capstyle="butt",
+        )
+        axes.text(
+            (x + u) / 2 + 0.15, (y + v) / 2 - 0.12, f"{weight:.2f}", color=COLORS[0], va="bottom"
+        )
+    for m, (u, v, _) in enumerate(known):
+        near = m in idx
+        axes.plot(u, v, "o", color=COLORS[0] if near else LINE, markersize=22)
+        axes.text(u, v, f"{features[0, 0, m]:g}", color="white", ha="center", va="center_baseline")
+    axes.plot(x, y, "s", color=COLORS[1], markersize=22)
+    axes.text(x, y, f"{output:.1f}", color="white", ha="center", va="center_baseline", fontsize=8)
+    axes.set(xlim=(-0.3, 5.1), ylim=(3.2, -0.2), aspect="equal")
+    axes.axis("off")
+    title(axes, "weights 1 / d², divided by their sum; 40 is no neighbor")
+    return figure
+
+
+def points_in_boxes() -> Figure:
+    boxes = [(2, 1.5, 2.6, 1.3, 0.5), (4, 1.6, 2, 1.6, -0.3)]
+    boxes7 = np.array([[[x, y, 0, dx, dy, 1, yaw] for x, y, dx, dy, yaw in boxes]], np.float32)
+    places = np.array([[1.2, 1.2], [2.6, 1.6], [3.2, 1.9], [4.3, 1.2], [5.6, 0.5], [0.6, 2.3]])
+    inside = mluop_omp.points_in_boxes(flat(places), boxes7)[0]
+    figure, axes = plt.subplots(figsize=(4.6, 2.4))
+    plane(axes, 6, 3)
+    for t, each in enumerate(boxes):
+        points = corners(*each)
+        outline(axes, points, COLORS[t])
+        x, y = points[3] if t == 0 else points[2]
+        axes.text(x, y + 0.08, f"box {t}", color=COLORS[t], fontsize=8, ha="center", va="bottom")
+    for (x, y), t in zip(places, inside):
+        dot(axes, x, y, t, LINE if t < 0 else COLORS[t])
+    title(axes, "each point has the lowest index of its boxes, or -1")
+    return figure
