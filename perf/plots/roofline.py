@@ -14,7 +14,9 @@ def _color(report: Report, operator: str) -> str:
 
 
 def _marker(report: Report, operator: str) -> str:
-    return MARKERS[report.operators.index(operator) % len(MARKERS)]
+    # Shifted with each turn of the colors: no two operators share marker and color.
+    turn, position = divmod(report.operators.index(operator), len(COLORS))
+    return MARKERS[(position + turn) % len(MARKERS)]
 
 
 def _point(axes: Axes, report: Report, case: Case, x: float, y: float, roof: float) -> None:
