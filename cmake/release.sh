@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds what a release consists of, into dist/: sdist, wheels, Debian packages, SHA256SUMS. Checks all, and uploads
-# nothing: prints the commands that do.
+# Builds what a release consists of, into dist/: sdist, wheels, Debian packages, documentation, SHA256SUMS. Checks all,
+# and uploads nothing: prints the commands that do.
 #
 #   release.sh [ENVIRONMENT ...]   environments of cmake/test_wheels.py; default: all
 #
@@ -32,16 +32,24 @@ export SOURCE_DATE_EPOCH
 
 sh cmake/install-deps.sh wheels
 sh cmake/install-deps.sh deb
+sh cmake/install-deps.sh python-tests
 sh cmake/wheels.sh
 rm -rf build/packages
 cmake --workflow --preset deb
 sh cmake/debian/check.sh
 python3 cmake/test_wheels.py "$@"
 
+python3 -m venv build/docs
+build/docs/bin/pip install --quiet -r docs/requirements.txt torch "dist/mluop_omp-$version-"*"_$(uname -m).whl"
+build/docs/bin/python -m sphinx -W --keep-going -q -c docs . build/site
+
 cp build/packages/*.deb dist
+tar -C build --transform "s,^site,mluop-omp-docs-$version," --exclude=.doctrees --exclude=.buildinfo --sort=name \
+  --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cJf "dist/mluop-omp-docs-$version.tar.xz" site
 cd dist
 expected="libmluop-omp${version%.*}_${version}_amd64.deb
 libmluop-omp-dev_${version}_amd64.deb
+mluop-omp-docs-$version.tar.xz
 mluop-omp-tools_${version}_amd64.deb
 mluop_omp-$version-py3-none-manylinux_2_27_aarch64.whl
 mluop_omp-$version-py3-none-manylinux_2_27_x86_64.whl
@@ -61,5 +69,5 @@ $(cat SHA256SUMS)
 Nothing has been uploaded. To publish:
   git tag -a v$version -m 'mluop-omp $version' $commit && git push origin v$version
   build/wheels/venv/bin/twine upload dist/*.tar.gz dist/*.whl
-and attach dist/*.deb and dist/SHA256SUMS to the release of the tag.
+and attach dist/*.deb, dist/*.tar.xz and dist/SHA256SUMS to the release of the tag.
 END
