@@ -112,3 +112,13 @@ def test_comments_for_doxygen(header):
     assert code(converted) == code(HEADERS[header])
     comments = re.findall(r"\*/\n[\w* ]+MLUOP_WIN_API\s+(mluOp\w+)\(", converted)
     assert comments == FUNCTION.findall(HEADERS[header])
+
+
+def test_the_search_splits_chinese(monkeypatch):
+    """Chinese has no spaces: two neighbors are a word of the index, as of the query."""
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import languages
+
+    words = ["NRAM", "体素", "素池", "池化", "和", "max_ulp"]
+    assert languages.split("NRAM，体素池化 和 max_ulp。") == words
