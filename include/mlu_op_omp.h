@@ -23,8 +23,8 @@ extern "C" {
  * skipped. */
 void MLUOP_WIN_API mluOpOmpGetVersion(int* major, int* minor, int* patch);
 
-/* Returns the instruction set that kernels run on, by its name in Google Highway, such as "AVX2", or "AVX3" for
- * AVX-512: the best that the machine has, or the best up to MLUOP_OMP_SIMD. The text is never freed. */
+/* Returns the instruction set that kernels run on, such as "AVX-512", "AVX2" or "NEON": the best that the machine
+ * has, or the best up to MLUOP_OMP_SIMD. The text is never freed. */
 const char* MLUOP_WIN_API mluOpOmpGetInstructionSet(void);
 
 /* ---------------------------------------------------------------------------------------------------

@@ -58,8 +58,9 @@ def _openmp_runtimes() -> list[str]:
 
 
 def info() -> dict[str, Any]:
-    """Returns versions, settings, the instruction set by its name in Highway, and the OpenMP
-    runtimes of the process: one, if all is well.
+    """Returns versions, settings, the instruction set, and the OpenMP runtimes of the process.
+
+    If all is well, there is one runtime.
     """
     return {
         "version": __version__,

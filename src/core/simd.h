@@ -11,7 +11,7 @@ namespace mluop {
 // variable was invalid.
 void configure_simd();
 
-// "AVX3": Highway's name of AVX-512.
+// "AVX-512", "AVX2", "NEON": Highway's names but for AVX-512, which it calls AVX3.
 const char* simd_name();
 
 const hwy::ChosenTarget& simd_target();
