@@ -135,7 +135,7 @@ TEST_F(ApiLog, OperatorsAtDebug) {
       require(OperatorCall(handle, made).run());
     });
     EXPECT_THAT(lines, ::testing::ContainsRegex(" mluop-omp debug \\[" + op.function + "\\] (.*, )?" + details +
-                                                ", [A-Z0-9_]+, [0-9.e-]+ ms\n"));
+                                                ", [A-Z0-9_-]+, [0-9.e-]+ ms\n"));
   }
 }
 
