@@ -129,14 +129,13 @@ class TaskMeasure {
     if (contents.specials) return add_special_chunk(e, b, count, first);
     if (!contents.differences) return add_equal(b);
     add_sums(e, b);
+    // No distance of a type of 16 bits is large.
     constexpr bool kMayBeDistant = Format<T>::kShift == 0;
-    if (contents.unlike_signs) {
-      add_errors<true, kMayBeDistant>(e, b, first, contents.zeros);
-    } else if (kMayBeDistant && contents.distant) {
-      add_errors<false, kMayBeDistant>(e, b, first, contents.zeros);
-    } else {
-      add_errors<false, false>(e, b, first, contents.zeros);
+    if (contents.unlike_signs) return add_errors<true, kMayBeDistant>(e, b, first, contents.zeros);
+    if constexpr (kMayBeDistant) {
+      if (contents.distant) return add_errors<false, true>(e, b, first, contents.zeros);
     }
+    add_errors<false, false>(e, b, first, contents.zeros);
   }
 
   // Counts the pairs that are not finite, and replaces them by zeros.
