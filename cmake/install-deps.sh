@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs the packages that the build, the tests and the perf suite require, on Debian 12 and 13 and on Ubuntu 22.04
-# and 24.04. Silent if all are installed. Runs as root, or as a user with sudo. Status 1: something is missing, as on
-# Ubuntu 22.04, which lacks two packages; 3: another system; the names of the packages are printed.
+# Installs the packages that the build, the tests and the perf suite require, on Debian 12, 13, testing and unstable and
+# on Ubuntu 22.04 and 24.04. Silent if all are installed. Runs as root, or as a user with sudo. Status 1: something is
+# missing, as on Ubuntu 22.04, which lacks two packages; 3: another system; the names of the packages are printed.
 #
 #   install-deps.sh                all but the presets aarch64 and deb, and the wheels
 #   install-deps.sh aarch64        the preset aarch64 as well: adds the foreign architecture arm64 to dpkg; Debian only
@@ -25,8 +25,9 @@ ID=unknown VERSION_ID=""
 os_release=${MLUOP_OMP_OS_RELEASE-/etc/os-release}
 # shellcheck disable=SC1090
 [ ! -r "$os_release" ] || . "$os_release"
+# Testing and unstable have no VERSION_ID.
 case $ID-$VERSION_ID in
-debian-12 | debian-13 | ubuntu-22.04 | ubuntu-24.04) known=yes ;;
+debian- | debian-12 | debian-13 | ubuntu-22.04 | ubuntu-24.04) known=yes ;;
 *) known="" ;;
 esac
 
@@ -58,8 +59,8 @@ python | python-tests)
 esac
 
 if [ -z "$known" ]; then
-  echo "install-deps.sh: found $ID${VERSION_ID:+ $VERSION_ID}, expected Debian 12 or 13, or Ubuntu 22.04 or 24.04;" \
-    "these are the packages of Debian:" >&2
+  echo "install-deps.sh: found $ID${VERSION_ID:+ $VERSION_ID}, expected Debian 12, 13, testing or unstable, or Ubuntu" \
+    "22.04 or 24.04; these are the packages of Debian:" >&2
   # shellcheck disable=SC2086
   printf '%s\n' $packages
   echo "Other names: cmake/dependencies.cmake has those of Fedora and conda-forge." >&2
