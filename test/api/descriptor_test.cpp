@@ -264,10 +264,11 @@ TYPED_TEST(ApiTensorDescriptor, SetterErrors) {
 
 TYPED_TEST(ApiTensorDescriptor, NullDescriptor) {
   const std::string suffix = std::string(TestFixture::Functions::suffix) + "] desc is null";
+  const auto get = TestFixture::Functions::get;
+  const auto get_ex = TestFixture::Functions::get_ex;
   expect_errors({
-      {[] { return TestFixture::Functions::get(nullptr, nullptr, nullptr, nullptr, nullptr); },
-       "[mluOpGetTensorDescriptor" + suffix},
-      {[] { return TestFixture::Functions::get_ex(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr); },
+      {[get] { return get(nullptr, nullptr, nullptr, nullptr, nullptr); }, "[mluOpGetTensorDescriptor" + suffix},
+      {[get_ex] { return get_ex(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr); },
        "[mluOpGetTensorDescriptorEx" + suffix},
       {[] { return mluOpCreateTensorDescriptor(nullptr); }, "[mluOpCreateTensorDescriptor] desc is null"},
       {[] { return mluOpDestroyTensorDescriptor(nullptr); }, "[mluOpDestroyTensorDescriptor] desc is null"},
