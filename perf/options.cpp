@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <memory>
 
+#include "perf/support/help_formatter.h"
 #include "perf/support/parallel.h"
 
 namespace mluop::perf {
@@ -62,6 +64,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   std::vector<std::string> sizes = {"1"};
   std::string cache = "warm";
   CLI::App app(kDescription, "mluop_perf");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.footer(kFooter);
   app.get_help_ptr()->disable_flag_override();
   const auto text = [&](const char* name, auto& value, const char* type, const char* description) {
