@@ -60,9 +60,14 @@ spdlog::logger& logger() {
   return *instance;
 }
 
+// Without a format: fmt 11 would format a long line in memory of malloc().
+void log_line(spdlog::logger& to, spdlog::level::level_enum level, std::string_view line) {
+  to.log(level, spdlog::string_view_t(line.data(), line.size()));
+}
+
 void write(spdlog::level::level_enum level, std::string_view line) noexcept {
   try {
-    logger().log(level, "{}", line);
+    log_line(logger(), level, line);
   } catch (...) {
     // No memory for the first logger: the status of the call still tells.
   }
@@ -92,7 +97,7 @@ void print(std::string_view text) noexcept {
   try {
     spdlog::logger printer("mluop-omp", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     printer.set_pattern("%v");
-    printer.info("{}", text);
+    log_line(printer, spdlog::level::info, text);
   } catch (...) {
     // No memory for it.
   }
