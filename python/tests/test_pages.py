@@ -30,7 +30,8 @@ WALK_THROUGHS = [
 # What the blocks of a page import.
 REQUIREMENTS = {"check": ("mmcv",), "frameworks": ("mmcv", "spconv")}
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Of the site, or run by the tests below; test/package compiles the C and CMake blocks of README.md.
+# Sphinx reads the first three, the tests below check the others; test/package compiles the C and
+# CMake blocks of README.md.
 LANGUAGES = {
     "{toctree}",
     "{eval-rst}",
@@ -138,10 +139,13 @@ def test_walk_through(page, tmp_path, prefix, mluop_case):
     if mluop_case is not None:
         environment["PATH"] += f":{Path(mluop_case).parent}"
 
-    def output(command: list[str]) -> str:
-        done = subprocess.run(
+    def run(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
         )
+
+    def output(*command: str) -> str:
+        done = run(*command)
         return done.stdout + done.stderr
 
     python = shlex.quote(sys.executable)
@@ -156,22 +160,15 @@ def test_walk_through(page, tmp_path, prefix, mluop_case):
         (code,) = re.findall(r"```c\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
         (tmp_path / "example.c").write_text(code)
         folders = [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib"]
-        assert output(["cc", "example.c", *folders, "-lmluop_omp", "-o", "example"]) == ""
+        assert output("cc", "example.c", *folders, "-lmluop_omp", "-o", "example") == ""
     for language, block, printed in blocks:
         if language == "python":
             name = re.match(r"# (\w+\.py)\n", block)
             if name is not None:
                 (tmp_path / name.group(1)).write_text(block)
-            run = subprocess.run(
-                [sys.executable, "-c", block],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=120,
-            )
-            assert run.returncode == 0, run.stderr
-            assert run.stdout == printed
+            program = run(sys.executable, "-c", block)
+            assert program.returncode == 0, program.stderr
+            assert program.stdout == printed
         elif language == "c":
             (tmp_path / "example.c").write_text(block)
         elif language == "cmake":
@@ -182,20 +179,13 @@ def test_walk_through(page, tmp_path, prefix, mluop_case):
         elif language == "sh":
             if "mluop_case" in block and mluop_case is None:
                 pytest.skip("the rest of the page requires mluop_case")
-            script = subprocess.run(
-                ["sh", "-e", "-c", block],
-                cwd=tmp_path,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=120,
-            )
+            script = run("sh", "-e", "-c", block)
             assert script.returncode == 0, script.stdout + script.stderr
         else:
             for command, expected in re.findall(
                 r"^\$ (.*)\n((?:[^$].*\n|\n)*)", block, flags=re.MULTILINE
             ):
-                program = re.sub(r"(^|(?<= ))python ", f"{python} ", command, count=1)
+                line = re.sub(r"(^|(?<= ))python ", f"{python} ", command, count=1)
                 for tool in ("mluop_case", "cc"):
                     if command.startswith(f"{tool} ") and not shutil.which(
                         tool, path=environment["PATH"]
@@ -203,7 +193,7 @@ def test_walk_through(page, tmp_path, prefix, mluop_case):
                         pytest.skip(f"the rest of the page requires {tool}")
                 if " --html " in command and importlib.util.find_spec("matplotlib") is None:
                     pytest.skip("the rest of the page requires matplotlib")
-                assert output(["sh", "-c", program]) == expected
+                assert output("sh", "-c", line) == expected
 
 
 def test_blocks_that_do_not_run():

@@ -50,13 +50,9 @@ class StepBits {
  public:
   explicit StepBits(int64_t blocks) : words_(static_cast<size_t>(blocks * kWordsOfBlock)) {}
 
-  // Blocks may be set at the same time.
-  void set(int64_t element) {
-    const int64_t step = element / kStep;
-    words_[static_cast<size_t>(step / 64)] |= uint64_t{1} << (step % 64);
-  }
-  // Those of the steps from `element` on, whose words begin with it.
-  void set(int64_t element, uint64_t bits) {
+  // Sets the step of an element, or, of the steps from it on, those of `bits`, all in one word. Blocks may be set
+  // at the same time.
+  void set(int64_t element, uint64_t bits = 1) {
     const int64_t step = element / kStep;
     words_[static_cast<size_t>(step / 64)] |= bits << (step % 64);
   }
