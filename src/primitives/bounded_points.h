@@ -1,5 +1,5 @@
-// Points with the bounds of each group of consecutive ones: a search for the points of a box skips the groups whose
-// bounds the box does not meet. The search is in bounded_points-inl.h.
+// Points with the bounds of each group of consecutive ones: a search for the points of a box skips the groups
+// whose bounds the box does not meet. The search is in bounded_points-inl.h.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // mluOpRoiPointPool3d and its workspace query: entries and checks.
-// Start with the entry at the end of this file, then run() in roipoint_pool3d_native.cpp. The kernels: prepare() in
-// primitives/point_boxes.cpp, bound() in primitives/bounded_points.cpp, then sample() in
+// Start with the entry at the end of this file, then run() in roipoint_pool3d_native.cpp. The kernels: prepare()
+// in primitives/point_boxes.cpp, bound() in primitives/bounded_points.cpp, then sample() in
 // roipoint_pool3d_native_kernels.cpp, which uses visit_points_in_box() of primitives/bounded_points-inl.h.
 #include "mlu_op.h"
 #include "ops/roipoint_pool3d/roipoint_pool3d_native.h"
@@ -41,12 +41,12 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
 
   call.check_pointers();
   require_float_or_half("points", dtype);
-  require_positive("batch_size", B);
-  require_positive("pts_num", N);
-  require_positive("boxes_num", M);
-  require_positive("feature_in_len", C);
-  require_positive("sampled_pts_num", S);
   call.check_tensors();
+  require_positive("points dim 0 (batch_size)", B);
+  require_positive("points dim 1 (pts_num)", N);
+  require_positive("boxes3d dim 1 (boxes_num)", M);
+  require_positive("point_features dim 2 (feature_in_len)", C);
+  require_positive("pooled_features dim 2 (sampled_pts_num)", S);
 }
 
 }  // namespace
