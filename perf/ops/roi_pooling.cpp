@@ -76,7 +76,9 @@ Scene make_scene(int64_t B, int64_t N, int64_t M, bool has_one_car) {
   return scene;
 }
 
-cases::Dims voxels(const AwareRow& row, int64_t R, int64_t last) { return {R, row.side, row.side, row.side, last}; }
+cases::Dims voxels(const AwareRow& row, int64_t R, int64_t last) {
+  return {R, row.side, row.side, row.side, last};
+}
 
 std::vector<NamedValue> parameters_of(const AwareRow& row, int64_t R) {
   return {{"pool_method", row.pool_method},

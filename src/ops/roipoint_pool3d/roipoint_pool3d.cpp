@@ -25,6 +25,11 @@ struct Data {
   void *pooled_features, *pooled_empty_flag;
 };
 
+// A scalar that an empty tensor states too; a negative one is none of its dimensions.
+void require_size(std::string_view dim, std::string_view scalar, int64_t size) {
+  require_positive(size == 0 ? dim : scalar, size);
+}
+
 // Declares the tensors, and checks all but the workspace.
 void check_arguments(Call& call, const Parameters& p, const Data& data) {
   const auto dtype = dtype_of(p.points_desc);
@@ -42,11 +47,11 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   call.check_pointers();
   require_float_or_half("points", dtype);
   call.check_tensors();
-  require_positive("points dim 0 (batch_size)", B);
-  require_positive("points dim 1 (pts_num)", N);
-  require_positive("boxes3d dim 1 (boxes_num)", M);
-  require_positive("point_features dim 2 (feature_in_len)", C);
-  require_positive("pooled_features dim 2 (sampled_pts_num)", S);
+  require_size("points dim 0", "batch_size", B);
+  require_size("points dim 1", "pts_num", N);
+  require_size("boxes3d dim 1", "boxes_num", M);
+  require_size("point_features dim 2", "feature_in_len", C);
+  require_size("pooled_features dim 2", "sampled_pts_num", S);
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ constexpr const char* kBackward = "roiaware_pool3d_backward";
 constexpr const char* kSizes[] = {"boxes_num", "channels", "max_pts_each_voxel", "out_x", "out_y", "out_z"};
 
 cases::Case make(const char* op, int64_t pool_method = 0) {
-  return make_case(op, MLUOP_DTYPE_FLOAT,
-                   {{"r", 2}, {"n", 50}, {"c", 3}, {"x", 2}, {"y", 3}, {"z", 4}, {"p", 5},
-                    {"pool_method", pool_method}});
+  return make_case(
+      op, MLUOP_DTYPE_FLOAT,
+      {{"r", 2}, {"n", 50}, {"c", 3}, {"x", 2}, {"y", 3}, {"z", 4}, {"p", 5}, {"pool_method", pool_method}});
 }
 
 TEST(OpsRoiawarePool3dErrors, Scalars) {
@@ -36,20 +36,19 @@ TEST(OpsRoiawarePool3dErrors, Scalars) {
                                  {set("pts_num", 49), "pts dim 0 is 50, expected 49"},
                                  {set("boxes_num", 3), "rois dim 0 is 2, expected 3"},
                                  {set("out_y", 4), "argmax dim 2 is 3, expected 4"}});
-  expect_errors(make(kBackward), {{set_shape("grad_in", {0, 3}), "grad_in dim 0 is 0, expected at least 1"},
-                                  {set_shape("grad_in", {int64_t{1} << 31, 3}),
-                                   "grad_in dim 0 is 2147483648, expected fewer than 2^31",
-                                   MLUOP_STATUS_NOT_SUPPORTED}});
+  expect_errors(make(kBackward),
+                {{set_shape("grad_in", {0, 3}), "grad_in dim 0 is 0, expected at least 1"},
+                 {set_shape("grad_in", {int64_t{1} << 31, 3}),
+                  "grad_in dim 0 is 2147483648, expected fewer than 2^31", MLUOP_STATUS_NOT_SUPPORTED}});
 }
 
 // Voxels are [2, 2, 3, 4]: element i of argmax is channel i % 3 of voxel i / 3. The first of several is named.
 TEST(OpsRoiawarePool3dErrors, Maxima) {
   const auto argmax = [](size_t i, double value) { return set_element("argmax", i, value); };
-  expect_errors(make(kBackward),
-                {{argmax(0, -2), "argmax[0, 0, 0, 0, 0] is -2, expected -1 to 49"},
-                 {argmax(143, 50), "argmax[1, 1, 2, 3, 2] is 50, expected -1 to 49"},
-                 {all_of({argmax(100, 60), argmax(52, 2147483647)}),
-                  "argmax[0, 1, 1, 1, 1] is 2147483647, expected -1 to 49"}});
+  expect_errors(make(kBackward), {{argmax(0, -2), "argmax[0, 0, 0, 0, 0] is -2, expected -1 to 49"},
+                                  {argmax(143, 50), "argmax[1, 1, 2, 3, 2] is 50, expected -1 to 49"},
+                                  {all_of({argmax(100, 60), argmax(52, 2147483647)}),
+                                   "argmax[0, 1, 1, 1, 1] is 2147483647, expected -1 to 49"}});
 }
 
 // Element i of pts_idx_of_voxels is number i % 5 of voxel i / 5.

@@ -21,11 +21,11 @@ cases::Case make(const std::map<std::string, int64_t>& sizes = {}) {
 
 // No size may be 0.
 TEST(OpsRoipointPool3dErrors, EmptyTensors) {
-  const std::pair<const char*, const char*> rows[] = {{"b", "points dim 0 (batch_size)"},
-                                                      {"n", "points dim 1 (pts_num)"},
-                                                      {"m", "boxes3d dim 1 (boxes_num)"},
-                                                      {"c", "point_features dim 2 (feature_in_len)"},
-                                                      {"s", "pooled_features dim 2 (sampled_pts_num)"}};
+  const std::pair<const char*, const char*> rows[] = {{"b", "points dim 0"},
+                                                      {"n", "points dim 1"},
+                                                      {"m", "boxes3d dim 1"},
+                                                      {"c", "point_features dim 2"},
+                                                      {"s", "pooled_features dim 2"}};
   for (const auto& [size, name] : rows) {
     expect_errors(make({{size, 0}}), {{no_change, std::string(name) + " is 0, expected at least 1"}},
                   {.query = Query::kFails});
@@ -46,8 +46,8 @@ TEST(OpsRoipointPool3dErrors, Scalars) {
       {{2, 40, 6, 4, 6}, "boxes3d dim 1 is 5, expected 6"},
       {{2, 40, 5, 3, 6}, "point_features dim 2 is 4, expected 3"},
       {{2, 40, 5, 4, 7}, "pooled_features dim 2 is 6, expected 7"},
-      {{-1, 40, 5, 4, 6}, "points dim 0 (batch_size) is -1, expected at least 1"},
-      {{2, 40, 5, 4, -1}, "pooled_features dim 2 (sampled_pts_num) is -1, expected at least 1"},
+      {{-1, 40, 5, 4, 6}, "batch_size is -1, expected at least 1"},
+      {{2, 40, 5, 4, -1}, "sampled_pts_num is -1, expected at least 1"},
   };
   for (const auto& [sizes, message] : rows) {
     const auto [b, n, m, c, s] = sizes;
