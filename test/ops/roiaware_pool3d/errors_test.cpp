@@ -1,5 +1,5 @@
-// What the operators of RoI-aware pooling require of their scalars and of the points of voxels, and their deprecated
-// names.
+// What the operators of RoI-aware pooling require of their scalars and of the points of voxels, and their
+// deprecated names.
 #include <gtest/gtest.h>
 
 #include <string>

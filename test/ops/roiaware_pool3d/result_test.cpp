@@ -1,5 +1,5 @@
-// RoI-aware pooling: points whose voxels are known, maxima and means of few points, and generated scenes against the
-// serial loops of the definition. test/ops/contract_test.cpp has what holds for every operator.
+// RoI-aware pooling: points whose voxels are known, maxima and means of few points, and generated scenes against
+// the serial loops of the definition. test/ops/contract_test.cpp has what holds for every operator.
 #include <gtest/gtest.h>
 
 #include <array>

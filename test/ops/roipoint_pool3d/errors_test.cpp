@@ -49,23 +49,23 @@ TEST(OpsRoipointPool3dErrors, Scalars) {
       {{-1, 40, 5, 4, 6}, "batch_size is -1, expected at least 1"},
       {{2, 40, 5, 4, -1}, "sampled_pts_num is -1, expected at least 1"},
   };
-  for (const auto& [sizes, message] : rows) {
-    const auto [b, n, m, c, s] = sizes;
+  for (const auto& row : rows) {
+    const auto& s = row.sizes;
     const auto before = call.contents();
     expect_failure(
         [&] {
-          return mluOpRoiPointPool3d(handle, b, n, m, c, s, a[0].desc, a[0].data, a[1].desc, a[1].data, a[2].desc,
-                                     a[2].data, a.workspace, a.workspace_size, a[3].desc, a[3].data, a[4].desc,
-                                     a[4].data);
+          return mluOpRoiPointPool3d(handle, s[0], s[1], s[2], s[3], s[4], a[0].desc, a[0].data, a[1].desc,
+                                     a[1].data, a[2].desc, a[2].data, a.workspace, a.workspace_size, a[3].desc,
+                                     a[3].data, a[4].desc, a[4].data);
         },
-        MLUOP_STATUS_BAD_PARAM, std::string("[mluOpRoiPointPool3d] ") + message);
+        MLUOP_STATUS_BAD_PARAM, std::string("[mluOpRoiPointPool3d] ") + row.message);
     size_t bytes = 1;
     expect_failure(
         [&] {
-          return mluOpGetRoiPointPool3dWorkspaceSize(handle, b, n, m, c, s, a[0].desc, a[1].desc, a[2].desc,
-                                                     a[3].desc, a[4].desc, &bytes);
+          return mluOpGetRoiPointPool3dWorkspaceSize(handle, s[0], s[1], s[2], s[3], s[4], a[0].desc, a[1].desc,
+                                                     a[2].desc, a[3].desc, a[4].desc, &bytes);
         },
-        MLUOP_STATUS_BAD_PARAM, std::string("[mluOpGetRoiPointPool3dWorkspaceSize] ") + message);
+        MLUOP_STATUS_BAD_PARAM, std::string("[mluOpGetRoiPointPool3dWorkspaceSize] ") + row.message);
     EXPECT_EQ(bytes, 1U);
     EXPECT_TRUE(call.contents() == before);
   }
