@@ -55,7 +55,7 @@ void run(Call& call, const BackwardArgs& args) {
   check_points(args, first_bad);
   const int task_dim = choose_task_dim(args.N, index_bytes / 2 + grad_bytes);
   call.log_detail("native, taskDim ", task_dim);
-  const auto chunks = static_cast<int>(std::min(args.N, kChunksPerTask * task_dim));
+  const auto chunks = static_cast<int>(task_dim == 1 ? 1 : std::min(args.N, kChunksPerTask * task_dim));
   float* const sums = args.dtype == MLUOP_DTYPE_HALF ? scratch.sums : static_cast<float*>(args.grad_in);
   launch_dynamic(context, "add", task_dim, chunks, Evenly{args.N}, add_kernel(args.dtype),
                  {args, scratch.has_points, sums});

@@ -15,13 +15,11 @@
 #include "core/sizes.h"
 #include "primitives/find_bad_index-inl.h"
 #include "primitives/half-inl.h"
-#include "primitives/mask_bits-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roiaware_pool3d::backward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::bits_of;
 using mluop::HWY_NAMESPACE::find_bad_index;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::round_to_half;
@@ -83,25 +81,29 @@ void find(const FindArgs& args, int64_t begin, int64_t end, Task&) {
   }
 }
 
-// Adds the gradient of each channel of a voxel to its point, if this is one of [begin, end). T, here and below:
-// float or Half.
+// Adds the gradient of each channel of a voxel to its point, if this is one of [begin, end). The channels of most
+// vectors have one point: many voxels have no other. T, here and below: float or Half.
 template <class T>
 HWY_INLINE void add_to_maxima(const AddArgs& args, int64_t voxel, int64_t begin, int64_t end) {
-  const hn::CappedTag<int32_t, 16> d;
+  const hn::CappedTag<float, 16> d;
+  const hn::RebindToSigned<decltype(d)> di;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   const int32_t* const points = args.argmax + voxel * args.C;
   const T* const grad = static_cast<const T*>(args.grad_out) + voxel * args.C;
-  const auto add = [&](int64_t c) { args.sums[points[c] * args.C + c] += to_f32(grad[c]); };
-  const auto first = hn::Set(d, static_cast<int32_t>(begin)), last = hn::Set(d, static_cast<int32_t>(end - 1));
+  const auto is_own = [&](int64_t c) { return begin <= points[c] && points[c] < end; };
+  const auto sum_of = [&](int64_t c) { return args.sums + points[c] * args.C + c; };
+  const auto add = [&](int64_t c) {
+    if (is_own(c)) *sum_of(c) += to_f32(grad[c]);
+  };
   int64_t c = 0;
   for (; c + kLanes <= args.C; c += kLanes) {
-    const auto point = hn::LoadU(d, points + c);
-    uint64_t own = bits_of(d, hn::And(hn::Ge(point, first), hn::Le(point, last)));
-    for (; own != 0; own &= own - 1) add(c + std::countr_zero(own));
+    if (hn::AllTrue(di, hn::Eq(hn::LoadU(di, points + c), hn::Set(di, points[c])))) {
+      if (is_own(c)) hn::StoreU(hn::Add(hn::LoadU(d, sum_of(c)), load_f32(d, grad + c)), d, sum_of(c));
+    } else {
+      for (int64_t i = c; i < c + kLanes; ++i) add(i);
+    }
   }
-  for (; c < args.C; ++c) {
-    if (begin <= points[c] && points[c] < end) add(c);
-  }
+  for (; c < args.C; ++c) add(c);
 }
 
 // sums[0, channels) += grad[0, channels) * scale, rounded before it is added; by vectors of kLanes lanes, the rest
