@@ -41,7 +41,10 @@ def roiaware_pool3d(rois, pts, feats, out_size, max_pts_each_voxel, method):
     along_x, along_y = (px - x) * cos + (py - y) * sin, (py - y) * cos - (px - x) * sin
     offset = torch.stack((along_x + dx / 2, along_y + dy / 2, pts[:, 2] - rois[:, 2:3]), 2)
     position, size = offset / rois[:, None, 3:6], torch.tensor(out_size)
-    inside, voxel = ((position > 0) & (position < 1)).all(2), (position * size).long()
+    # Top and bottom belong to a box, the other faces do not.
+    inside = ((position >= 0) & (position <= 1)).all(2)
+    inside &= ((position > 0) & (position < 1))[..., :2].all(2)
+    voxel = (position * size).long().clamp(max=size - 1)
     pooled = {"max": lambda rows: rows.amax(0), "mean": lambda rows: rows.mean(0)}[method]
     cells = []
     for r in range(len(rois)):
