@@ -372,8 +372,8 @@ def call_operators():
     inside = torch.zeros(7, 40, dtype=torch.int32)
     ext.points_in_boxes_cpu_forward(cases.floats(7, 7).abs() + 0.1, cloud[0], inside)
     rois, rows = cases.large_boxes(2, 3), cases.floats(40, 5).requires_grad_()
-    for mode in ("max", "avg"):
-        ops.RoIAwarePool3d(2, 6, mode)(rois[0], cloud[0], rows).square().sum().backward()
+    ops.RoIAwarePool3d(2, 6)(rois[0], cloud[0], rows).square().sum().backward()
+    ops.RoIAwarePool3d(2, 6, "avg")(rois[0], cloud[0], rows).square().sum().backward()
     ops.RoIPointPool3d(6)(cloud, cases.floats(2, 40, 5), rois)
     corners, scores = cases.floats(20, 4).abs().cumsum(1), cases.floats(20)
     ops.nms(corners, scores, 0.3)
