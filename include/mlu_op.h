@@ -736,8 +736,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
                                                const mluOpTensorDescriptor_t points_indices_desc,
                                                void* points_indices);
 
-/* RoI-aware pooling, forward (PartA2): pools the features of the points in each voxel of each box. Its gradient is
- * mluOpRoiAwarePool3dBackward.
+/* RoI-aware pooling, forward (Part-A2): pools the features of the points in each voxel of each box. Its gradient
+ * is mluOpRoiAwarePool3dBackward.
  *
  *   A roi (x, y, z, dx, dy, dz, yaw) contains points by the rule of mluOpOmpPointsInBoxesPart (mlu_op_omp.h). The
  *   voxel of a point in it, in fp32, with lx and ly as there, truncated and limited to the voxels of the axis:
@@ -781,7 +781,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
  * mluOpRoiawarePool3dForward and mluOpGetRoiawarePool3dForwardWorkspaceSize are the deprecated names of the same
  * functions, which mmcv calls.
  *
- * Definition: MLU-OPS header, mluOpRoiAwarePool3dForward; mmcv roiaware_pool3d_forward; PartA2,
+ * Definition: MLU-OPS header, mluOpRoiAwarePool3dForward; mmcv roiaware_pool3d_forward; Part-A2,
  * arXiv:1907.03670. */
 mluOpStatus_t MLUOP_WIN_API mluOpRoiAwarePool3dForward(
     mluOpHandle_t handle, const int pool_method, const int boxes_num, const int pts_num, const int channels,
@@ -810,7 +810,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiawarePool3dForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc, const mluOpTensorDescriptor_t pts_desc,
     const mluOpTensorDescriptor_t pts_feature_desc, size_t* workspace_size);
 
-/* RoI-aware pooling, backward (PartA2): the gradient of mluOpRoiAwarePool3dForward for pts_feature.
+/* RoI-aware pooling, backward (Part-A2): the gradient of mluOpRoiAwarePool3dForward for pts_feature.
  *
  *   pool_method 0, maximum: grad_in[n,c] = sum of grad_out[r,i,j,k,c] over the voxels with argmax[r,i,j,k,c] = n
  *   pool_method 1, mean: grad_in[n,c] = sum of grad_out[r,i,j,k,c] * (1 / count) over the voxels that list n, with

@@ -18,7 +18,7 @@ def roiaware_pool3d(
     max_pts_each_voxel: int = 128,
     method: str = "max",
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pools the features of the points in each voxel of each box (PartA2).
+    """Pools the features of the points in each voxel of each box (Part-A2).
 
     A roi ``(x, y, z, dx, dy, dz, yaw)`` contains points by the rule of `points_in_boxes_part`: z is
     that of the bottom. With lx and ly the coordinates of a point along its axes, the voxel is
@@ -46,7 +46,7 @@ def roiaware_pool3d(
     Raises:
         MluOpError: a size is 0; method is another word; shapes or dtypes differ from those above.
 
-    Source: mluOpRoiAwarePool3dForward; PartA2, arXiv:1907.03670; mmcv RoIAwarePool3d.
+    Source: mluOpRoiAwarePool3dForward; Part-A2, arXiv:1907.03670; mmcv RoIAwarePool3d.
     """
     arguments = (rois, pts, pts_feature, out_size, max_pts_each_voxel, method)
     return _rois.roiaware_pool3d(NUMPY, *arguments)

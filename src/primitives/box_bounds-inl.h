@@ -1,4 +1,5 @@
-// Bounds of points, and which boxes of a group meet another box. Per-target code of Highway: include it inside foreach_target.
+// Bounds of points, and which boxes of a group meet another box. Per-target code of Highway: include it inside
+// foreach_target.
 #if defined(MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H
 #undef MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H
