@@ -53,7 +53,7 @@ void run(Call& call, const BackwardArgs& args) {
   launch(context, "find", choose_task_dim(scratch.word_count, index_bytes), Evenly{scratch.word_count},
          find_kernel(), {args, scratch.has_points, first_bad});
   check_points(args, first_bad);
-  const int task_dim = choose_task_dim(args.N, index_bytes / 2 + grad_bytes);
+  const int task_dim = choose_task_dim(args.N, std::max(index_bytes, grad_bytes));
   call.log_detail("native, taskDim ", task_dim);
   const auto chunks = static_cast<int>(task_dim == 1 ? 1 : std::min(args.N, kChunksPerTask * task_dim));
   float* const sums = args.dtype == MLUOP_DTYPE_HALF ? scratch.sums : static_cast<float*>(args.grad_in);

@@ -1,9 +1,9 @@
 #include "ops/roiaware_pool3d/roiaware_pool3d_forward_native.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/caches.h"
+#include "core/checks.h"
 #include "core/dtype.h"
 #include "ops/roiaware_pool3d/roiaware_pool3d_forward_native_kernels.h"
 
@@ -31,11 +31,12 @@ struct Counts {
   int32_t* of_tasks;  // [task_dim, roi_voxels]
 };
 
-// They are in memory, so their number of bytes fits int64_t.
+// Throws Failure (BAD_PARAM) if they exceed int64_t.
 int64_t output_bytes(const ForwardArgs& args) {
   constexpr int64_t kIndexBytes = sizeof(int32_t);
-  const auto feature_bytes = static_cast<int64_t>(size_of(args.dtype));
-  return args.voxels() * (args.P * kIndexBytes + args.C * (kIndexBytes + feature_bytes));
+  const int64_t features = args.voxels() * args.C;
+  return total_bytes({args.voxels() * args.P * kIndexBytes, features * kIndexBytes,
+                      features * static_cast<int64_t>(size_of(args.dtype))});
 }
 
 }  // namespace
@@ -46,10 +47,8 @@ void run(Call& call, const ForwardArgs& args, Arena arena) {
   Context& context = call.context();
   const Workspace workspace(arena, args.R, args.N);
   const int64_t written = output_bytes(args);
-  const int64_t tested = args.R * args.N;
-  const int64_t moved =
-      tested < std::numeric_limits<int64_t>::max() / 2 / kTestBytes ? written / 2 + tested * kTestBytes : written;
-  const int task_dim = choose_task_dim(args.R, moved);
+  const int64_t test_bytes = checked_product(args.R * args.N, kTestBytes).value_or(INT64_MAX);
+  const int task_dim = choose_task_dim(args.R, std::max(written, test_bytes));
   Arena pool = context.reserve(bytes_of<Counts>(task_dim, args.roi_voxels()));
   const Counts counts(pool, task_dim, args.roi_voxels());
   call.log_detail("native, taskDim ", task_dim);

@@ -1,7 +1,6 @@
 #include "ops/roipoint_pool3d/roipoint_pool3d_native.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/caches.h"
 #include "core/dtype.h"
@@ -44,10 +43,8 @@ void run(Call& call, const Args& args, Arena arena) {
   const int64_t boxes = args.B * args.M;
   // The output is in memory, so its number of bytes fits int64_t.
   const int64_t written = boxes * args.S * args.row() * static_cast<int64_t>(size_of(args.dtype));
-  const int64_t tested = checked_product(boxes, args.N).value_or(std::numeric_limits<int64_t>::max());
-  const int64_t moved =
-      tested < std::numeric_limits<int64_t>::max() / 2 / kTestBytes ? written / 2 + tested * kTestBytes : tested;
-  const int task_dim = choose_task_dim(boxes, moved);
+  const int64_t test_bytes = checked_product(boxes, args.N * kTestBytes).value_or(INT64_MAX);
+  const int task_dim = choose_task_dim(boxes, std::max(written, test_bytes));
   const int64_t tile_rows = fit_tile(context, std::min(args.S, kMaxTileRows), [&](int64_t rows) {
     return dispatch_dtype(args.dtype,
                           [&](auto element) { return bytes_of<SampleTile<decltype(element)>>(rows, args.row()); });
