@@ -736,6 +736,178 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
                                                const mluOpTensorDescriptor_t points_indices_desc,
                                                void* points_indices);
 
+/* RoI-aware pooling, forward (Part-A2): pools the features of the points in each voxel of each box. Its gradient
+ * is mluOpRoiAwarePool3dBackward.
+ *
+ *   A roi (x, y, z, dx, dy, dz, yaw) contains points by the rule of mluOpOmpPointsInBoxesPart (mlu_op_omp.h). The
+ *   voxel of a point in it, in fp32, with lx and ly as there, truncated and limited to the voxels of the axis:
+ *     ((lx + dx / 2) / (dx / out_x), (ly + dy / 2) / (dy / out_y), (pz - z) / (dz / out_z))
+ *   pts_idx_of_voxels[r,i,j,k,:] = the number of points of voxel (i, j, k) of roi r, their indices, ascending, and
+ *     zeros; max_pts_each_voxel - 1 points at most: further ones are dropped
+ *   pool_method 0, maximum: pooled_features[r,i,j,k,c] = the greatest pts_feature[n,c] of these points n, and
+ *     argmax[r,i,j,k,c] the lowest n that has it; 0 and -1 if no feature is above -infinity
+ *   pool_method 1, mean: pooled_features[r,i,j,k,c] = the sum of pts_feature[n,c] divided by the number of points;
+ *     0 without points. argmax is 0.
+ *
+ * | tensor            | shape                                    | dtype         | layout |
+ * |-------------------|------------------------------------------|---------------|--------|
+ * | rois              | [boxes_num, 7]                           | HALF or FLOAT | any    |
+ * | pts               | [pts_num, 3]                             | that of rois  | any    |
+ * | pts_feature       | [pts_num, channels]                      | that of rois  | any    |
+ * | argmax            | [boxes_num, out_x, out_y, out_z,         | INT32         | any    |
+ * |                   |  channels]                               |               |        |
+ * | pts_idx_of_voxels | [boxes_num, out_x, out_y, out_z,         | INT32         | any    |
+ * |                   |  max_pts_each_voxel]                     |               |        |
+ * | pooled_features   | [boxes_num, out_x, out_y, out_z,         | that of rois  | any    |
+ * |                   |  channels]                               |               |        |
+ *
+ * Units: x, y and z, the center of the bottom face, and dx, dy and dz have one unit; yaw is in radians, from the x
+ *   axis to the y axis. OpenPCDet passes the z of the center.
+ * Outputs: the call writes every element; the caller need not initialize them. A feature of NaN is never a
+ *   maximum; NaN and infinity propagate through the sums. A position that is NaN is in voxel 0 of its axis.
+ * Determinism: argmax, pts_idx_of_voxels and maxima are exact: the same at every thread count and on every
+ *   instruction set, for HALF as well, whose geometry is computed in fp32; MLU-OPS and mmcv compute it in half.
+ *   Sums are those of the serial loop over the points in fp32; for HALF the mean is rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 12 bytes a point and 50 bytes a
+ *   roi. It depends on boxes_num and pts_num only. The handle keeps 4 bytes a voxel of one roi for each task.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      pool_method is neither 0 nor 1; another scalar is not positive, or does not match a shape;
+ *                  workspace_size is less than the query returns, or workspace is null
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ * MLU-OPS limits boxes_num, channels and max_pts_each_voxel by the memory of the device.
+ *
+ * mluOpRoiawarePool3dForward and mluOpGetRoiawarePool3dForwardWorkspaceSize are the deprecated names of the same
+ * functions, which mmcv calls.
+ *
+ * Definition: MLU-OPS header, mluOpRoiAwarePool3dForward; mmcv roiaware_pool3d_forward; Part-A2,
+ * arXiv:1907.03670. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAwarePool3dForward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int pts_num, const int channels,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const mluOpTensorDescriptor_t pts_desc,
+    const void* pts, const mluOpTensorDescriptor_t pts_feature_desc, const void* pts_feature, void* workspace,
+    size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y, const int out_z,
+    const mluOpTensorDescriptor_t argmax_desc, void* argmax, const mluOpTensorDescriptor_t pts_idx_of_voxels_desc,
+    void* pts_idx_of_voxels, const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features);
+mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dForward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int pts_num, const int channels,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const mluOpTensorDescriptor_t pts_desc,
+    const void* pts, const mluOpTensorDescriptor_t pts_feature_desc, const void* pts_feature, void* workspace,
+    size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y, const int out_z,
+    const mluOpTensorDescriptor_t argmax_desc, void* argmax, const mluOpTensorDescriptor_t pts_idx_of_voxels_desc,
+    void* pts_idx_of_voxels, const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features);
+
+/* Writes the bytes of workspace that mluOpRoiAwarePool3dForward needs for rois_desc [boxes_num, 7], pts_desc
+ * [pts_num, 3] and pts_feature_desc [pts_num, channels].
+ * Returns BAD_PARAM if an argument is null, a descriptor is not as the operator requires, or the bytes exceed
+ * 2^63 - 1; NOT_SUPPORTED if a tensor is not contiguous; ARCH_MISMATCH as the operator. Nothing is then
+ * written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetRoiAwarePool3dForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc, const mluOpTensorDescriptor_t pts_desc,
+    const mluOpTensorDescriptor_t pts_feature_desc, size_t* workspace_size);
+mluOpStatus_t MLUOP_WIN_API mluOpGetRoiawarePool3dForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc, const mluOpTensorDescriptor_t pts_desc,
+    const mluOpTensorDescriptor_t pts_feature_desc, size_t* workspace_size);
+
+/* RoI-aware pooling, backward (Part-A2): the gradient of mluOpRoiAwarePool3dForward for pts_feature.
+ *
+ *   pool_method 0, maximum: grad_in[n,c] = sum of grad_out[r,i,j,k,c] over the voxels with argmax[r,i,j,k,c] = n
+ *   pool_method 1, mean: grad_in[n,c] = sum of grad_out[r,i,j,k,c] * (1 / count) over the voxels that list n, with
+ *     count = pts_idx_of_voxels[r,i,j,k,0] and the points pts_idx_of_voxels[r,i,j,k,1..count]
+ *
+ * | tensor            | shape                                    | dtype            | layout |
+ * |-------------------|------------------------------------------|------------------|--------|
+ * | pts_idx_of_voxels | [boxes_num, out_x, out_y, out_z,         | INT32            | any    |
+ * |                   |  max_pts_each_voxel]                     |                  |        |
+ * | argmax            | [boxes_num, out_x, out_y, out_z,         | INT32            | any    |
+ * |                   |  channels]                               |                  |        |
+ * | grad_out          | [boxes_num, out_x, out_y, out_z,         | HALF or FLOAT    | any    |
+ * |                   |  channels]                               |                  |        |
+ * | grad_in           | [N, channels]                            | that of grad_out | any    |
+ *
+ * Units: none. pool_method 0 reads no element of pts_idx_of_voxels, pool_method 1 none of argmax.
+ * Outputs: the call writes every element of grad_in, zeros for points in no voxel; the caller need not initialize
+ *   it. NaN and infinity propagate through the additions.
+ * Determinism: the sums are those of the serial loop over the rois, their voxels and the points of a voxel, in
+ *   fp32, where 1 / count and products are rounded; for HALF they are rounded once, at the end, to nearest even.
+ *   The same bits at every thread count and on every instruction set. mmcv adds with atomics, in any order.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps a bit for each voxel; for HALF also 4 bytes an element of grad_in.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      pool_method is neither 0 nor 1; another scalar is not positive, or does not match a shape; N is
+ *                  0; an element of argmax is not -1 to N - 1; a count is not 0 to max_pts_each_voxel - 1, or one
+ *                  of its points is not 0 to N - 1: the message names the first
+ *   NOT_SUPPORTED  N is 2^31 or more: points are numbered by int32
+ *   ARCH_MISMATCH  MLUOP_OMP_DEVICE is mlu270 or mlu290
+ *
+ * mluOpRoiawarePool3dBackward is the deprecated name of the same function, which mmcv calls.
+ *
+ * Definition: MLU-OPS header, mluOpRoiAwarePool3dBackward; mmcv roiaware_pool3d_backward. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAwarePool3dBackward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int out_x, const int out_y,
+    const int out_z, const int channels, const int max_pts_each_voxel,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, const void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t argmax_desc, const void* argmax, const mluOpTensorDescriptor_t grad_out_desc,
+    const void* grad_out, const mluOpTensorDescriptor_t grad_in_desc, void* grad_in);
+mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dBackward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int out_x, const int out_y,
+    const int out_z, const int channels, const int max_pts_each_voxel,
+    const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, const void* pts_idx_of_voxels,
+    const mluOpTensorDescriptor_t argmax_desc, const void* argmax, const mluOpTensorDescriptor_t grad_out_desc,
+    const void* grad_out, const mluOpTensorDescriptor_t grad_in_desc, void* grad_in);
+
+/* RoI-point pooling (PointRCNN): the first points of each box, with their features.
+ *
+ *   The samples of box m are the points of its batch that it contains by the rule of mluOpOmpPointsInBoxesPart
+ *   (mlu_op_omp.h), ascending; of k points and S = sampled_pts_num:
+ *     pooled_features[b,m,j,:] = points[b,n,:], then point_features[b,n,:], for n the sample j modulo min(k, S)
+ *     pooled_empty_flag[b,m]   = 0
+ *   Without points, pooled_features[b,m,:,:] is 0 and pooled_empty_flag[b,m] is 1.
+ *
+ * | tensor            | shape                                    | dtype          | layout |
+ * |-------------------|------------------------------------------|----------------|--------|
+ * | points            | [batch_size, pts_num, 3]                 | HALF or FLOAT  | any    |
+ * | point_features    | [batch_size, pts_num, feature_in_len]    | that of points | any    |
+ * | boxes3d           | [batch_size, boxes_num, 7]               | that of points | any    |
+ * | pooled_features   | [batch_size, boxes_num, sampled_pts_num, | that of points | any    |
+ * |                   |  3 + feature_in_len]                     |                |        |
+ * | pooled_empty_flag | [batch_size, boxes_num]                  | INT32          | any    |
+ *
+ * Units: a box is x, y, z, dx, dy, dz, yaw, as in mluOpOmpPointsInBoxesPart: z is that of the bottom face.
+ *   OpenPCDet passes the z of the center. mmcv takes boxes before features.
+ * Outputs: the call writes every element; the caller need not initialize them. Points and features are copied bit
+ *   for bit.
+ * Determinism: the result is exact: the same at every thread count and on every instruction set. For HALF, the
+ *   geometry is computed in fp32; MLU-OPS and mmcv compute it in half.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: about 12 bytes a point and 50 bytes a
+ *   box, of 64 boxes or more a batch. The handle keeps 4 * sampled_pts_num bytes for each task.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  a scalar is not positive, or does not match a shape; workspace_size is less than the query returns,
+ *              or workspace is null; size is null
+ *
+ * Definition: MLU-OPS header, mluOpRoiPointPool3d; mmcv roipoint_pool3d_forward; PointRCNN, arXiv:1812.04244. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiPointPool3d(
+    mluOpHandle_t handle, const int batch_size, const int pts_num, const int boxes_num, const int feature_in_len,
+    const int sampled_pts_num, const mluOpTensorDescriptor_t points_desc, const void* points,
+    const mluOpTensorDescriptor_t point_features_desc, const void* point_features,
+    const mluOpTensorDescriptor_t boxes3d_desc, const void* boxes3d, void* workspace, size_t workspace_size,
+    const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features,
+    const mluOpTensorDescriptor_t pooled_empty_flag_desc, void* pooled_empty_flag);
+
+/* Writes the bytes of workspace that mluOpRoiPointPool3d needs. Arguments are those of the operator.
+ * Returns BAD_PARAM if an argument is null, a scalar or a descriptor is not as the operator requires, or the bytes
+ * exceed 2^63 - 1; NOT_SUPPORTED if a tensor is not contiguous. Nothing is then written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
+    mluOpHandle_t handle, const int batch_size, const int pts_num, const int boxes_num, const int feature_in_len,
+    const int sampled_pts_num, const mluOpTensorDescriptor_t points_desc,
+    const mluOpTensorDescriptor_t point_features_desc, const mluOpTensorDescriptor_t boxes3d_desc,
+    const mluOpTensorDescriptor_t pooled_features_desc, const mluOpTensorDescriptor_t pooled_empty_flag_desc,
+    size_t* size);
+
 /* Ball query (PointNet++): the first nsample points in the ball, or the shell, around each center.
  *
  *   d2(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch

@@ -1,107 +1,17 @@
 #include "reference/points_in_boxes.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
-
-#include "case/operators/support.h"
+#include "case/operators/box_scene.h"
 
 namespace mluop::cases::points_in_boxes {
 namespace {
 
-using Box = std::array<float, 7>;  // x, y, z, dx, dy, dz, yaw
-using Point = std::array<float, 3>;
 using reference::BoxRule;
 
-// Boxes of a scene, and points in them, near their faces and elsewhere.
-class Scene {
- public:
-  explicit Scene(const Recipe& r) : random_(r.seed), has_specials_(r["specials"] != 0) {}
-
-  Box box() {
-    // Far from the origin, the center of the height is rounded.
-    constexpr float kSpots[] = {0, 0, 0, 12, 1000};
-    constexpr float kYaws[] = {0, 1.57079633F, -3.14159265F, 1e4F};
-    const float spot = kSpots[random_.below(std::size(kSpots))];
-    const int32_t turn = random_.below(8);
-    return {spot + between(-4, 4),
-            spot + between(-4, 4),
-            spot + dyadic(4),
-            dyadic(8) + 0.125F,
-            dyadic(8) + 0.125F,
-            dyadic(4) + 0.125F,
-            turn < 4 ? kYaws[turn] : between(-4, 4)};
-  }
-
-  // One of 4 anywhere; each other coordinate is on a face, about the margin of 1e-5 from it, or between the faces.
-  Point point_of(const Box& box) {
-    constexpr float kOffsets[] = {0, 1e-7F, -1e-7F, 9e-6F, 1.1e-5F, -1.1e-5F};
-    if (random_.below(4) == 0) return {between(-16, 16), between(-16, 16), between(-4, 8)};
-    float local[3];
-    for (size_t dim = 0; dim < 3; ++dim) {
-      const bool at_face = random_.below(2) == 0;
-      const float half = box[3 + dim] / 2;
-      local[dim] = at_face ? half + kOffsets[random_.below(std::size(kOffsets))] : between(-half, half);
-      if (random_.below(2) == 0) local[dim] = -local[dim];
-    }
-    // z is that of the center for one rule, of the bottom for the other.
-    const float c = std::cos(box[6]), s = std::sin(box[6]), base = random_.below(2) == 0 ? 0 : box[5] / 2;
-    return {box[0] + local[0] * c - local[1] * s, box[1] + local[0] * s + local[1] * c, box[2] + base + local[2]};
-  }
-
-  template <size_t kCount>
-  void append(std::array<float, kCount> numbers, std::vector<float>& to) {
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    constexpr float kValues[] = {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity, 0, -1};
-    if (has_specials_ && random_.below(8) == 0) {
-      numbers[static_cast<size_t>(random_.below(kCount))] = kValues[random_.below(std::size(kValues))];
-    }
-    to.insert(to.end(), numbers.begin(), numbers.end());
-  }
-
-  int32_t below(int64_t count) { return random_.below(count); }
-
- private:
-  // A multiple of 1/8 below `limit`.
-  float dyadic(int64_t limit) { return static_cast<float>(random_.below(limit * 8)) / 8; }
-  float between(float low, float high) {
-    return low + (high - low) * static_cast<float>(random_.below(1 << 20)) * 0x1p-20F;
-  }
-
-  Integers random_;
-  bool has_specials_;
-};
-
 // The inputs of all three operators.
-struct Inputs {
-  explicit Inputs(const Recipe& r)
-      : points(make_tensor("points", MLUOP_DTYPE_FLOAT, {r["b"], r["m"], 3})),
-        boxes(make_tensor("boxes", MLUOP_DTYPE_FLOAT, {r["b"], r["t"], 7})) {
-    if (r["uniform"] != 0) {
-      points = with_uniform(points, r.seed);
-      boxes = with_uniform(boxes, r.seed + 1);
-      return;
-    }
-    checked_product({r["b"], r["m"], 3});
-    checked_product({r["b"], r["t"], 7});
-    Scene scene(r);
-    std::vector<float> of_points, of_boxes;
-    for (int64_t b = 0; b < r["b"]; ++b) {
-      std::vector<Box> all;
-      for (int64_t t = 0; t < r["t"]; ++t) scene.append(all.emplace_back(scene.box()), of_boxes);
-      const Box elsewhere = scene.box();
-      for (int64_t m = 0; m < r["m"]; ++m) {
-        const auto t = static_cast<size_t>(scene.below(r["t"]));
-        scene.append(scene.point_of(all.empty() ? elsewhere : all[t]), of_points);
-      }
-    }
-    points = with_values(points, of_points);
-    boxes = with_values(boxes, of_boxes);
-  }
-
-  Tensor points, boxes;
-};
+BoxScene make_inputs(const Recipe& r) {
+  return make_box_scene(r, make_tensor("points", MLUOP_DTYPE_FLOAT, {r["b"], r["m"], 3}),
+                        make_tensor("boxes", MLUOP_DTYPE_FLOAT, {r["b"], r["t"], 7}));
+}
 
 // The position of an input, by the order of the operator.
 struct Order {
@@ -143,7 +53,7 @@ Operator part_of_mlu() {
   op.work = [](const Arguments& a) { return each_once(a, 2, tests(a, kPointsFirst)); };
   op.make = [](const Recipe& r) {
     Case c = new_case("points_in_boxes", r);
-    const Inputs inputs(r);
+    const BoxScene inputs = make_inputs(r);
     c.inputs = {inputs.points, inputs.boxes};
     c.outputs = {make_tensor("points_indices", MLUOP_DTYPE_INT32)};
     fit_indices(c, kPointsFirst);
@@ -169,7 +79,7 @@ Operator part_of_mmcv() {
   };
   op.make = [](const Recipe& r) {
     Case c = new_case("points_in_boxes_part", r);
-    const Inputs inputs(r);
+    const BoxScene inputs = make_inputs(r);
     c.inputs = {inputs.boxes, inputs.points};
     c.outputs = {make_tensor("indices", MLUOP_DTYPE_INT32)};
     fit_indices(c, kBoxesFirst);
@@ -198,7 +108,7 @@ Operator all_of_mmcv() {
   };
   op.make = [](const Recipe& r) {
     Case c = new_case("points_in_boxes_all", r);
-    const Inputs inputs(r);
+    const BoxScene inputs = make_inputs(r);
     c.inputs = {inputs.boxes, inputs.points};
     c.outputs = {make_tensor("is_inside", MLUOP_DTYPE_INT32)};
     fit_all(c);
@@ -222,11 +132,7 @@ std::vector<Operator> operators() {
   ops.push_back(part_of_mlu());
   for (Operator& op : ops) {
     op.dtypes = {MLUOP_DTYPE_FLOAT};
-    op.sizes = {{"b", 2, 1, 4},
-                {"m", 150, 1, 1000},
-                {"t", 12, 1, 150},
-                {"specials", 0, 0, 1, false},
-                {"uniform", 0, 0, 1, false}};
+    op.sizes = {{"b", 2, 1, 4}, {"m", 150, 1, 1000}, {"t", 12, 1, 150}, kSpecials, kUniform};
     op.parallel_sizes = {{{"b", 2}, {"m", 5000}, {"t", 70}}, {{"b", 2}, {"m", 3000}, {"t", 70}, {"uniform", 1}}};
   }
   return ops;

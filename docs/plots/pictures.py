@@ -28,6 +28,8 @@ PICTURES = (
     points.three_nn,
     points.three_interpolate,
     points.points_in_boxes,
+    points.roiaware_pool3d,
+    points.roipoint_pool3d,
     boxes.box_iou_rotated,
     boxes.boxes_overlap_bev,
     boxes.nms,

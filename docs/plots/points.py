@@ -160,3 +160,59 @@ def points_in_boxes() -> Figure:
         dot(axes, x, y, t, LINE if t < 0 else COLORS[t])
     title(axes, "each point has the lowest index of its boxes, or -1")
     return figure
+
+
+ROI = (2.8, 1.8, 4.2, 2, 0.3)
+
+
+def in_roi(u: float, v: float) -> np.ndarray:
+    """Returns the place of a point by its coordinates along the axes of ROI."""
+    x, y, _, _, yaw = ROI
+    cos, sin = np.cos(yaw), np.sin(yaw)
+    return np.array([x + u * cos - v * sin, y + u * sin + v * cos])
+
+
+def roi7() -> np.ndarray:
+    x, y, dx, dy, yaw = ROI
+    return np.array([[x, y, 0, dx, dy, 1, yaw]], np.float32)
+
+
+def roiaware_pool3d() -> Figure:
+    own = [(-1.6, -0.6), (-1.0, -0.2), (0.2, 0.5), (-0.3, 0.3), (1.6, 0.6), (1.4, -0.5), (2.6, 0.4)]
+    places, features = np.array([in_roi(*each) for each in own]), [4, 7, 2, 5, 3, 8, 9]
+    values = np.array(features, np.float32)[:, None]
+    pooled, _, _ = mluop_omp.roiaware_pool3d(roi7(), flat(places)[0], values, (3, 2, 1), 4)
+    figure, axes = plt.subplots(figsize=(4.6, 2.9))
+    plane(axes, 6, 3.6)
+    _, _, dx, dy, yaw = ROI
+    for i in range(3):
+        for j in range(2):
+            u, v = (i + 0.5) * dx / 3 - dx / 2, (j + 0.5) * dy / 2 - dy / 2
+            value = pooled[0, i, j, 0, 0]
+            voxel = corners(*in_roi(u, v), dx / 3, dy / 2, yaw)
+            axes.fill(*voxel.T, facecolor=LIGHT[0] if value else "white", edgecolor=LINE)
+            axes.text(*in_roi(u - 0.4, v + 0.3), f"{value:g}", color=COLORS[1], ha="center")
+    outline(axes, corners(*ROI), COLORS[0])
+    for (px, py), feature in zip(places, features):
+        is_chosen = feature in pooled
+        dot(axes, px, py, feature, COLORS[0] if is_chosen else LINE)
+    title(axes, "out_size 3 x 2 x 1: the maximum of the points of each voxel")
+    return figure
+
+
+def roipoint_pool3d() -> Figure:
+    own = [(2.4, 1.0), (-1.2, 0.3), (0.6, -0.5), (-2.6, -0.4), (1.3, 0.5)]
+    places = np.array([in_roi(*each) for each in own])
+    numbers = np.arange(len(own), dtype=np.float32)[None, :, None]
+    rows, _ = mluop_omp.roipoint_pool3d(flat(places), numbers, roi7()[None], 5)
+    samples = rows[0, 0, :, 3].astype(int)
+    figure, axes = plt.subplots(figsize=(4.6, 3))
+    plane(axes, 6, 3.6)
+    outline(axes, corners(*ROI), COLORS[0])
+    for n, (px, py) in enumerate(places):
+        dot(axes, px, py, n, COLORS[0] if n in samples else LINE)
+    for j, n in enumerate(samples):
+        cell(axes, j + 0.5, -1.2, LIGHT[0], f"{n}")
+    axes.set(ylim=(-1.4, 3.7))
+    title(axes, "num_sampled_points 5: the points in the box, again from the first")
+    return figure

@@ -47,6 +47,7 @@ from mluop_omp.points import (
     three_interpolate_backward,
     three_nn,
 )
+from mluop_omp.rois import roiaware_pool3d, roiaware_pool3d_backward, roipoint_pool3d
 from mluop_omp.runs import Run, RunComparison, compare_runs, record, recording
 from mluop_omp.sparse_conv import (
     indice_conv,
@@ -108,6 +109,9 @@ __all__ = [
     "record",
     "recording",
     "release_memory",
+    "roiaware_pool3d",
+    "roiaware_pool3d_backward",
+    "roipoint_pool3d",
     "soft_nms",
     "three_interpolate",
     "three_interpolate_backward",

@@ -22,6 +22,8 @@ DIFFERENTIABLE = {
     "dynamic_scatter_backward": [0],
     "gather_points": [0],
     "gather_points_backward": [0],
+    "roiaware_pool3d": [2],
+    "roiaware_pool3d_backward": [0],
     "knn": [0, 1],
     "three_nn": [0, 1],
     "three_interpolate": [0, 2],
@@ -33,7 +35,9 @@ DIFFERENTIABLE = {
     "indice_conv_backward_filter": [0, 1],
 }
 # Those whose first output has none, although it is of floats.
-WITHOUT_GRADIENT = ["box_iou_rotated", "boxes_overlap_bev", "soft_nms", "voxelization"]
+WITHOUT_GRADIENT = [
+    *("box_iou_rotated", "boxes_overlap_bev", "roipoint_pool3d", "soft_nms", "voxelization"),
+]
 
 
 def generator() -> torch.Generator:
@@ -134,13 +138,32 @@ def _nms_match(N=20):
 
 
 def _points_in_boxes(B=2, M=20, T=4):
-    numbers = floats(B, T, 7)
-    numbers[..., 3:6] = numbers[..., 3:6].abs() + 1
-    return floats(B, M, 3).flip(1), numbers
+    return floats(B, M, 3).flip(1), large_boxes(B, T)
 
 
 _points_in_boxes_part = _points_in_boxes
 _points_in_boxes_all = _points_in_boxes
+
+
+def large_boxes(*shape: int) -> torch.Tensor:
+    """Returns boxes of sides from 1 on, in which some points of the cloud are."""
+    numbers = floats(*shape, 7)
+    numbers[..., 3:6] = numbers[..., 3:6].abs() + 1
+    return numbers
+
+
+def _roiaware_pool3d(R=3, N=40, C=4, X=3, Y=2, Z=2, P=5, method="max"):
+    return large_boxes(R), floats(N, 3).flip(0), floats(N, C), [X, Y, Z], P, method
+
+
+def _roiaware_pool3d_backward(R=2, N=12, C=4, X=2, Y=2, Z=1, P=4, method="max"):
+    listed = integers(0, N, R, X, Y, Z, P)
+    listed[..., :1] = integers(0, P, R, X, Y, Z, min(P, 1))
+    return floats(R, X, Y, Z, C), listed, integers(-1, N, R, X, Y, Z, C), N, method
+
+
+def _roipoint_pool3d(B=2, N=20, C=4, M=3, S=6):
+    return floats(B, N, 3).flip(1), floats(B, N, C), large_boxes(B, M), S
 
 
 def _furthest_point_sample(B=2, N=20, num_points=6):

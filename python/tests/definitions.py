@@ -198,6 +198,22 @@ def points_in_boxes_all_forward(boxes, points, out):
     copy_results([out], [reference.points_in_boxes_all(*numpy_of(points, boxes))])
 
 
+def roiaware_pool3d_forward(rois, pts, features, argmax, listed, pooled, pool_method):
+    sizes, method = tuple(argmax.shape[1:4]), ("max", "mean")[pool_method]
+    arguments = (*numpy_of(rois, pts, features), sizes, listed.shape[4], method)
+    copy_results([pooled, argmax, listed], reference.roiaware_pool3d(*arguments))
+
+
+def roiaware_pool3d_backward(listed, argmax, grad, grad_in, pool_method):
+    arguments = (*numpy_of(grad, listed, argmax), len(grad_in), ("max", "mean")[pool_method])
+    copy_results([grad_in], [reference.roiaware_pool3d_backward(*arguments)])
+
+
+def roipoint_pool3d_forward(points, boxes, features, pooled, is_empty):
+    arguments = (*numpy_of(points, features, boxes), pooled.shape[2])
+    copy_results([pooled, is_empty], reference.roipoint_pool3d(*arguments))
+
+
 OF_POINTS = {
     "ball_query_forward": ball_query_forward,
     "furthest_point_sampling_forward": furthest_point_sampling_forward,
@@ -208,6 +224,9 @@ OF_POINTS = {
     "group_points_forward": gather_points_forward,
     "knn_forward": knn_forward,
     "points_in_boxes_all_forward": points_in_boxes_all_forward,
+    "roiaware_pool3d_backward": roiaware_pool3d_backward,
+    "roiaware_pool3d_forward": roiaware_pool3d_forward,
+    "roipoint_pool3d_forward": roipoint_pool3d_forward,
     "three_interpolate_backward": three_interpolate_backward,
     "three_interpolate_forward": three_interpolate_forward,
     "three_nn_forward": three_nn_forward,

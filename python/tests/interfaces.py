@@ -122,6 +122,27 @@ class Mmcv:
         self.ext.points_in_boxes_all_forward(boxes, points, is_inside)
         return (is_inside,)
 
+    def roiaware_pool3d(self, rois, pts, pts_feature, out_size, max_pts_each_voxel, method):
+        voxels, C = (len(rois), *out_size), pts_feature.shape[1]
+        outputs = _integers(*voxels, C), _integers(*voxels, max_pts_each_voxel)
+        pooled, pool_method = unwritten(pts_feature, *voxels, C), ("max", "mean").index(method)
+        arguments = (rois, pts, pts_feature, *outputs, pooled)
+        self.ext.roiaware_pool3d_forward(*arguments, pool_method=pool_method)
+        return pooled, *outputs
+
+    def roiaware_pool3d_backward(self, grad_out, pts_idx_of_voxels, argmax, N, method):
+        grad, pool_method = grad_out.new_zeros(N, grad_out.shape[4]), ("max", "mean").index(method)
+        arguments = (pts_idx_of_voxels, argmax, grad_out, grad)
+        self.ext.roiaware_pool3d_backward(*arguments, pool_method=pool_method)
+        return (grad,)
+
+    def roipoint_pool3d(self, points, point_features, boxes3d, num_sampled_points):
+        (B, M, _), C = boxes3d.shape, point_features.shape[2]
+        pooled = unwritten(point_features, B, M, num_sampled_points, 3 + C)
+        flag = _integers(B, M)
+        self.ext.roipoint_pool3d_forward(points, boxes3d, point_features, pooled, flag)
+        return pooled, flag
+
     def furthest_point_sample(self, points, num_points):
         return self._sample(self.ext.furthest_point_sampling_forward, points, num_points)
 

@@ -35,6 +35,26 @@ def gather_points(feats, idx):
     return feats.gather(2, idx.long().unsqueeze(1).expand(-1, feats.shape[1], -1))
 
 
+def roiaware_pool3d(rois, pts, feats, out_size, max_pts_each_voxel, method):
+    x, y, _, dx, dy, _, yaw = rois.unsqueeze(1).unbind(2)
+    cos, sin, (px, py, _) = yaw.cos(), yaw.sin(), pts.unbind(1)
+    along_x, along_y = (px - x) * cos + (py - y) * sin, (py - y) * cos - (px - x) * sin
+    offset = torch.stack((along_x + dx / 2, along_y + dy / 2, pts[:, 2] - rois[:, 2:3]), 2)
+    position, size = offset / rois[:, None, 3:6], torch.tensor(out_size)
+    # Top and bottom belong to a box, the other faces do not.
+    inside = ((position >= 0) & (position <= 1)).all(2)
+    inside &= ((position > 0) & (position < 1))[..., :2].all(2)
+    voxel = (position * size).long().clamp(max=size - 1)
+    pooled = {"max": lambda rows: rows.amax(0), "mean": lambda rows: rows.mean(0)}[method]
+    cells = []
+    for r in range(len(rois)):
+        for cell in torch.cartesian_prod(*map(torch.arange, out_size)):
+            (members,) = (inside[r] & (voxel[r] == cell).all(1)).nonzero(as_tuple=True)
+            rows = feats[members[: max_pts_each_voxel - 1]]
+            cells.append(pooled(rows) if len(rows) else feats.new_zeros(feats.shape[1]))
+    return torch.stack(cells).view(len(rois), *out_size, feats.shape[1])
+
+
 def knn(xyz, new_xyz, k):
     return torch.cdist(new_xyz, xyz).square().topk(k, largest=False).values
 
@@ -110,6 +130,26 @@ def test_operator(name):
 def test_dynamic_scatter(reduce):
     feats, coors, _ = cases.with_gradients("dynamic_scatter")
     compare("dynamic_scatter", (feats, coors, reduce))
+
+
+def test_means_of_voxels():
+    *arguments, _ = cases.with_gradients("roiaware_pool3d")
+    compare("roiaware_pool3d", (*arguments, "mean"))
+
+
+@pytest.mark.parametrize("method", ["max", "mean"])
+def test_the_gradient_of_a_pool_has_derivatives(method):
+    """Of the gradient, the second operator: in both modes, those of a linear function."""
+    grad, *others = cases.arguments("roiaware_pool3d_backward", method=method)
+    operator = torch.ops.mluop_omp.roiaware_pool3d_backward
+
+    def function(value):
+        return operator(value, *others)
+
+    weights = cases.floats(*function(grad).shape)
+    (found,) = torch.autograd.grad(function(grad.requires_grad_()), grad, weights)
+    _, tangent = torch.func.jvp(function, (grad.detach(),), (found,))
+    torch.testing.assert_close((tangent * weights).sum(), found.square().sum())
 
 
 @pytest.mark.parametrize(

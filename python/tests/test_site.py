@@ -18,7 +18,8 @@ PAGES = sorted(
 HEADERS = {name: (ROOT / "include" / name).read_text() for name in ("mlu_op.h", "mlu_op_omp.h")}
 # Modules whose functions are operators.
 MODULES = [
-    f"mluop_omp.{name}" for name in ("boxes", "masked_conv", "points", "sparse_conv", "voxels")
+    f"mluop_omp.{name}"
+    for name in ("boxes", "masked_conv", "points", "rois", "sparse_conv", "voxels")
 ]
 SECTIONS = [
     "Definition",

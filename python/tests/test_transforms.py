@@ -9,7 +9,10 @@ from torch.autograd import forward_ad
 
 import mluop_omp.torch as mt
 
-SINGLE = {"knn", "masked_col2im", "masked_im2col", "three_nn"}
+SINGLE = {
+    *("knn", "masked_col2im", "masked_im2col", "three_nn"),
+    *("roiaware_pool3d", "roiaware_pool3d_backward"),
+}
 DOUBLE = sorted(set(cases.DIFFERENTIABLE) - SINGLE)
 NMS = {"nms", "nms3d", "nms3d_normal", "nms_match", "nms_rotated", "soft_nms"}
 ANY_SHAPE = {"dynamic_scatter", "indice_pairs", "voxelization", *NMS}

@@ -1,4 +1,5 @@
-// Which boxes of a group meet another box. Per-target code of Highway: include it inside foreach_target.
+// Bounds of points, and which boxes of a group meet another box. Per-target code of Highway: include it inside
+// foreach_target.
 #if defined(MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H
 #undef MLUOP_PRIMITIVES_BOX_BOUNDS_INL_H
@@ -9,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <limits>
 
 #include "primitives/box_bounds.h"
 #include "primitives/mask_bits-inl.h"
@@ -17,6 +19,25 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+// The bounds of `count` points, a multiple of 16; x and y are aligned to a vector. Of points with NaN or infinity,
+// which no box contains, they may contain none.
+HWY_INLINE Bounds bounds_of_points(const float* x, const float* y, int64_t count) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const hn::CappedTag<float, 16> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  auto min_x = hn::Set(d, kInfinity), min_y = min_x, max_x = hn::Set(d, -kInfinity), max_y = max_x;
+  // By comparisons, which are false for NaN.
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const auto of_x = hn::Load(d, x + i), of_y = hn::Load(d, y + i);
+    min_x = hn::IfThenElse(hn::Lt(of_x, min_x), of_x, min_x);
+    min_y = hn::IfThenElse(hn::Lt(of_y, min_y), of_y, min_y);
+    max_x = hn::IfThenElse(hn::Gt(of_x, max_x), of_x, max_x);
+    max_y = hn::IfThenElse(hn::Gt(of_y, max_y), of_y, max_y);
+  }
+  return {hn::GetLane(hn::MinOfLanes(d, min_x)), hn::GetLane(hn::MinOfLanes(d, min_y)),
+          hn::GetLane(hn::MaxOfLanes(d, max_x)), hn::GetLane(hn::MaxOfLanes(d, max_y))};
+}
 
 // Bit i: whether box `first` + i meets `other`, for the kGroupBoxes boxes from `first`, the first of a group.
 // Boxes that touch meet.

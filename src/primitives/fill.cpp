@@ -23,7 +23,7 @@ void write_zeros(const FillArgs& args, int64_t begin, int64_t end, Task&) {
   const StreamWriter stream;
   const auto bytes = static_cast<size_t>(end - begin);
   if (args.stream) {
-    stream.zero(args.data + begin, bytes);
+    stream.fill(args.data + begin, 0, bytes);
   } else {
     std::memset(args.data + begin, 0, bytes);
   }

@@ -62,16 +62,16 @@ class StreamWriter {
     copy(reinterpret_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from), count);
   }
 
-  // data[0, count) = 0
-  void zero(uint8_t* data, size_t count) const {
+  // data[0, count) = value
+  void fill(uint8_t* data, uint8_t value, size_t count) const {
     namespace hn = hwy::HWY_NAMESPACE;
     const hn::ScalableTag<uint8_t> d;
     const size_t lanes = hn::Lanes(d);
     const size_t head = HWY_MIN((lanes - reinterpret_cast<uintptr_t>(data) % lanes) % lanes, count);
-    std::memset(data, 0, head);
+    std::memset(data, value, head);
     size_t i = head;
-    for (; i + lanes <= count; i += lanes) hn::Stream(hn::Zero(d), d, data + i);
-    std::memset(data + i, 0, count - i);
+    for (; i + lanes <= count; i += lanes) hn::Stream(hn::Set(d, value), d, data + i);
+    std::memset(data + i, value, count - i);
   }
 };
 

@@ -32,6 +32,30 @@ TEST(LargePointsInBoxesAll, IsInside) {
       .expect_result();
 }
 
+TEST(LargeRoiawarePool3dForward, PtsIdxOfVoxels) {
+  MLUOP_REQUIRE_MEMORY(9);
+  LargeCall({.small = make_case("roiaware_pool3d_forward", MLUOP_DTYPE_FLOAT, {{"c", 1}, {"p", 200}}),
+             .axes = {random_axis("roi", 6, 447'500)},
+             .large = {"pts_idx_of_voxels"},
+             .negative = {"argmax"},
+             .parameters = {{"boxes_num", 447'500}}})
+      .expect_result();
+}
+
+// The first box and those beyond the small case have no extent.
+TEST(LargeRoipointPool3d, PooledFeatures) {
+  MLUOP_REQUIRE_MEMORY(5);
+  cases::Case small = make_case("roipoint_pool3d", MLUOP_DTYPE_HALF, {{"b", 1}, {"m", 40}, {"c", 97}, {"s", 200}});
+  auto boxes = floats_of(small, "boxes3d");
+  std::fill_n(boxes.begin(), 7, 0);
+  set_values(small, "boxes3d", boxes);
+  LargeCall({.small = small,
+             .axes = {random_axis("box", 40, 107'400)},
+             .large = {"pooled_features"},
+             .repeated = {"pooled_empty_flag"}})
+      .expect_result();
+}
+
 // The other points are the origin, in pages without memory.
 TEST(LargeThreeNNForward, Unknown) {
   MLUOP_REQUIRE_MEMORY(14);

@@ -15,7 +15,7 @@ using mluop::HWY_NAMESPACE::StreamWriter;
 
 void copy_2(int16_t* to, const int16_t* from, size_t count) { StreamWriter().copy(to, from, count); }
 void copy_4(int32_t* to, const int32_t* from, size_t count) { StreamWriter().copy(to, from, count); }
-void zero(uint8_t* data, size_t count) { StreamWriter().zero(data, count); }
+void fill(uint8_t* data, uint8_t value, size_t count) { StreamWriter().fill(data, value, count); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::test
@@ -35,7 +35,7 @@ namespace {
 
 HWY_EXPORT(copy_2);
 HWY_EXPORT(copy_4);
-HWY_EXPORT(zero);
+HWY_EXPORT(fill);
 
 constexpr size_t kLineBytes = 64;
 
@@ -86,15 +86,15 @@ TEST(PrimitivesStream, Copies) {
   expect_copies<int32_t>(MLUOP_DISPATCH(copy_4));
 }
 
-TEST(PrimitivesStream, Zeros) {
+TEST(PrimitivesStream, Fills) {
   constexpr size_t kBytes = 4 * kLineBytes;
   const GuardedBuffer<uint8_t> data(kLineBytes + kBytes);
   for (size_t offset = 0; offset < kLineBytes; ++offset) {
     for (size_t count = 0; count <= kBytes; ++count) {
       std::vector<uint8_t> expected(data.size(), 1);
       std::fill_n(data.data(), data.size(), uint8_t{1});
-      std::fill_n(expected.data() + offset, count, uint8_t{0});
-      MLUOP_DISPATCH(zero)(data.data() + offset, count);
+      std::fill_n(expected.data() + offset, count, uint8_t{0xFE});
+      MLUOP_DISPATCH(fill)(data.data() + offset, 0xFE, count);
       ASSERT_EQ(data.values(), expected) << count << " at " << offset;
     }
   }

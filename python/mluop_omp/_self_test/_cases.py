@@ -53,6 +53,15 @@ def _dynamic_scatter_backward(numbers: _Numbers) -> tuple[Any, ...]:
     return grad, feats, voxel_feats.astype(np.float32), voxel_map, counts, "max"
 
 
+def _roiaware_pool3d(numbers: _Numbers) -> tuple[Any, ...]:
+    return numbers.boxes(5), numbers.floats(60, 3), numbers.floats(60, 4), (3, 2, 2), 6, "max"
+
+
+def _roiaware_pool3d_backward(numbers: _Numbers) -> tuple[Any, ...]:
+    _, argmax, listed = _definitions.roiaware_pool3d(*_roiaware_pool3d(numbers))
+    return numbers.floats(*argmax.shape), listed, argmax, 60, "max"
+
+
 def _pairs() -> tuple[np.ndarray, np.ndarray, int]:
     """Returns pairs and their numbers of a submanifold convolution of 40 sites."""
     sites = _Numbers().sites(40)
@@ -110,6 +119,9 @@ _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
     "points_in_boxes": lambda n: (n.floats(2, 40, 3), n.boxes(2, 5)),
     "points_in_boxes_all": lambda n: (n.floats(2, 40, 3), n.boxes(2, 5)),
     "points_in_boxes_part": lambda n: (n.floats(2, 40, 3), n.boxes(2, 5)),
+    "roiaware_pool3d": _roiaware_pool3d,
+    "roiaware_pool3d_backward": _roiaware_pool3d_backward,
+    "roipoint_pool3d": lambda n: (n.floats(2, 40, 3), n.floats(2, 40, 4), n.boxes(2, 5), 6),
     "soft_nms": lambda n: (n.corners(30), n.sizes(30), 0.3, 0.5, 0.05, "gaussian", 0),
     "three_interpolate": lambda n: (
         *(n.floats(2, 5, 9), n.integers(0, 9, 2, 30, 3), n.floats(2, 30, 3)),

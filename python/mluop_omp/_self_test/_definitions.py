@@ -325,6 +325,70 @@ def points_in_boxes_all(points, boxes):
     return _are_in_boxes(points, boxes, bottom=True, margin=0).astype(np.int32)
 
 
+def _voxels_of_points(pts, roi, out_size):
+    """Returns the voxels [N, 3] of points in a roi, computed in float32."""
+    pts, roi = pts.astype(np.float32), roi.astype(np.float32)
+    cos, sin = (f(-roi[6], dtype=float).astype(np.float32) for f in (np.cos, np.sin))
+    x, y, z = (pts - roi[:3]).T
+    half_x, half_y = roi[3:5] / np.float32(2)
+    offset = np.stack((x * cos - y * sin + half_x, x * sin + y * cos + half_y, z), 1)
+    position = offset / (roi[3:6] / np.array(out_size, np.float32))
+    return np.clip(np.nan_to_num(position, nan=0), 0, np.array(out_size) - 1).astype(int)
+
+
+@np.errstate(invalid="ignore", divide="ignore", over="ignore")
+def roiaware_pool3d(rois, pts, pts_feature, out_size, max_pts_each_voxel, method):
+    is_inside = _are_in_boxes(pts[np.newaxis], rois[np.newaxis], bottom=True, margin=0)[0]
+    shape = (len(rois), *out_size)
+    listed = np.zeros((*shape, max_pts_each_voxel), np.int32)
+    for r, roi in enumerate(rois):
+        members = np.flatnonzero(is_inside[:, r])
+        for n, voxel in zip(members, _voxels_of_points(pts[members], roi, out_size)):
+            row = listed[(r, *voxel)]
+            if row[0] < max_pts_each_voxel - 1:
+                row[0] += 1
+                row[row[0]] = n
+    pooled = np.zeros((*shape, pts_feature.shape[1]), pts_feature.dtype)
+    argmax = np.full(pooled.shape, -1 if method == "max" else 0, np.int32)
+    for voxel in zip(*np.nonzero(listed[..., 0])):
+        points = listed[voxel][1 : listed[voxel][0] + 1]
+        features = pts_feature[points].astype(float)
+        if method == "mean":
+            pooled[voxel] = features.mean(0)
+            continue
+        features[np.isnan(features)] = -np.inf  # NaN is never a maximum.
+        found = features.max(0) > -np.inf
+        argmax[voxel] = np.where(found, points[features.argmax(0)], -1)
+        pooled[voxel] = np.where(found, features.max(0), 0)
+    return pooled, argmax, listed
+
+
+def roiaware_pool3d_backward(grad_out, pts_idx_of_voxels, argmax, N, method):
+    grad_in = np.zeros((N, grad_out.shape[4]))
+    for voxel in np.ndindex(grad_out.shape[:4]):
+        row, maxima = pts_idx_of_voxels[voxel], argmax[voxel]
+        if method == "max":
+            channels = np.flatnonzero(maxima >= 0)
+            grad_in[maxima[channels], channels] += grad_out[voxel][channels]
+        else:
+            np.add.at(grad_in, row[1 : row[0] + 1], grad_out[voxel] / max(row[0], 1))
+    return grad_in.astype(grad_out.dtype)
+
+
+def roipoint_pool3d(points, point_features, boxes3d, num_sampled_points):
+    is_inside = _are_in_boxes(points, boxes3d, bottom=True, margin=0)
+    rows = np.concatenate((points, point_features), 2)
+    B, _, M = is_inside.shape
+    pooled = np.zeros((B, M, num_sampled_points, rows.shape[2]), rows.dtype)
+    is_empty = np.ones((B, M), np.int32)
+    for b, m in np.ndindex(B, M):
+        samples = np.flatnonzero(is_inside[b, :, m])[:num_sampled_points]
+        if len(samples):
+            pooled[b, m] = rows[b, np.resize(samples, num_sampled_points)]
+            is_empty[b, m] = 0
+    return pooled, is_empty
+
+
 def _squares(d):
     """Returns the squares of lengths, of which each step is rounded to the type of d."""
     return (d[..., 0] ** 2 + d[..., 1] ** 2) + d[..., 2] ** 2

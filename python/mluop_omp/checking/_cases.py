@@ -20,7 +20,7 @@ from mluop_omp.torch._rulebooks import directed_pairs
 
 _DTYPES = {torch.float16: "HALF", torch.float32: "FLOAT", torch.int32: "INT32"}
 # How the names of operators begin that take half; the others take float.
-_WITH_HALF = ("ball_query", "gather_points", "indice_convolution", "masked", "three")
+_WITH_HALF = ("ball_query", "gather_points", "indice_convolution", "masked", "roi", "three")
 
 # Operator, inputs, outputs, parameters. A tensor may come with its layout.
 _Case = tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]
@@ -133,6 +133,17 @@ def _numbers(*names: str) -> Callable[[Call], dict]:
 def _ball_query(call: Call) -> dict[str, Any]:
     radii = {name: float(call.given[name]) for name in ("min_radius", "max_radius")}
     return {**radii, "nsample": int(call.given["nsample"])}
+
+
+def _voxel_numbers(call: Call, pooled: Tensor) -> dict[str, int]:
+    """The parameters of RoI-aware pooling that follow from the shapes of voxels."""
+    names = "boxes_num", "out_x", "out_y", "out_z", "channels"
+    listed = call.given["pts_idx_of_voxels"]
+    return {
+        **dict(zip(names, pooled.shape)),
+        "max_pts_each_voxel": listed.shape[4],
+        "pool_method": int(call.given["pool_method"]),
+    }
 
 
 def _knn(call: Call, findings: Findings) -> _Case:
@@ -436,6 +447,27 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     "points_in_boxes_cpu_forward": _inside,
     "points_in_boxes_part_forward": _simple(
         "points_in_boxes_part", _POINTS_IN_BOXES, {"indices": "box_idx_of_points_tensor"}
+    ),
+    "roiaware_pool3d_backward": _simple(
+        "roiaware_pool3d_backward",
+        {name: name for name in ("pts_idx_of_voxels", "argmax", "grad_out")},
+        {"grad_in": "grad_in"},
+        lambda call: _voxel_numbers(call, call.given["grad_out"]),
+    ),
+    "roiaware_pool3d_forward": _simple(
+        "roiaware_pool3d_forward",
+        {name: name for name in ("rois", "pts", "pts_feature")},
+        {name: name for name in ("argmax", "pts_idx_of_voxels", "pooled_features")},
+        lambda call: {
+            **_voxel_numbers(call, call.given["pooled_features"]),
+            "pts_num": len(call.given["pts"]),
+        },
+    ),
+    "roipoint_pool3d_forward": _simple(
+        "roipoint_pool3d",
+        {"points": "xyz", "point_features": "pts_feature", "boxes3d": "boxes3d"},
+        {name: name for name in ("pooled_features", "pooled_empty_flag")},
+        lambda call: {"num_sampled_points": call.given["pooled_features"].shape[2]},
     ),
     "softnms": _suppression(
         "soft_nms",

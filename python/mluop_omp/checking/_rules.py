@@ -16,6 +16,7 @@ from mluop_omp.checking._differences import exact, near, sums
 from mluop_omp.mmcv import _boxes as mmcv_boxes
 from mluop_omp.mmcv import _functions as mmcv_functions
 from mluop_omp.mmcv import _points as mmcv_points
+from mluop_omp.mmcv import _rois as mmcv_rois
 from mluop_omp.torch import _rulebooks
 
 _SAMPLES = {"idx_tensor": ("batch", "sample")}
@@ -24,7 +25,15 @@ _OF_FEATURES = {"grad_points_tensor": ("batch", "channel", "feature")}
 _NEIGHBORS = {name: ("batch", "center", "neighbor") for name in ("dist2_tensor", "idx_tensor")}
 _ROWS = {
     name: ("row", "channel")
-    for name in ("output", "grad_features", "voxel_feats", "grad_feats", "maxima")
+    for name in ("output", "grad_features", "voxel_feats", "grad_feats", "grad_in", "maxima")
+}
+_OF_VOXELS = {
+    name: ("roi", "x", "y", "z", last)
+    for name, last in (
+        ("argmax", "channel"),
+        ("pooled_features", "channel"),
+        ("pts_idx_of_voxels", "point"),
+    )
 }
 
 
@@ -50,6 +59,12 @@ def _most_uses(call: Call) -> int:
 def _most_points(call: Call) -> int:
     counts = call.expected["voxel_points_count"]
     return int(counts.max()) if len(counts) else 1
+
+
+def _most_voxels(call: Call) -> int:
+    """The most voxels that a point is in, by both tensors of indices."""
+    points = [call.given[name].long().flatten() for name in ("argmax", "pts_idx_of_voxels")]
+    return max(int(each.clamp(min=0).bincount().max()) if len(each) else 1 for each in points)
 
 
 def _terms_of_pool(call: Call) -> int:
@@ -178,6 +193,22 @@ def mmcv_rules() -> list[Rule]:
             boxes.inside("boxes_tensor"),
             "pts_indices_tensor",
             axes={"pts_indices_tensor": ("box", "point")},
+        ),
+        _rule(
+            mmcv_rois.roiaware_pool3d_forward,
+            near(1e-4, 1e-4),
+            "argmax",
+            "pts_idx_of_voxels",
+            "pooled_features",
+            axes=_OF_VOXELS,
+        ),
+        _sum(mmcv_rois.roiaware_pool3d_backward, "grad_in", axes=_ROWS, terms=_most_voxels),
+        _rule(
+            mmcv_rois.roipoint_pool3d_forward,
+            exact,
+            "pooled_features",
+            "pooled_empty_flag",
+            axes={"pooled_features": ("batch", "box", "sample", "channel")},
         ),
     ]
 

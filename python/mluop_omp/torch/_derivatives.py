@@ -122,6 +122,50 @@ def _dynamic_scatter_backward_jvp(inputs: tuple, tangents: tuple, output: Tensor
     return _ops.dynamic_scatter_backward(tangents[0], *inputs[1:])
 
 
+def _pool_as(values: Tensor, listed: Tensor, argmax: Tensor, method: str) -> Tensor:
+    """Pools values [N, C] as roiaware_pool3d pooled features; the transpose of its backward
+    operator.
+    """
+    if method == "max":
+        points = argmax.reshape(-1, argmax.shape[4]).long()
+        pooled = torch.where(points < 0, 0, values.gather(0, points.clamp(min=0)))
+        return pooled.view(argmax.shape)
+    count = listed[..., :1]
+    sums = torch.zeros_like(argmax, dtype=values.dtype)
+    for slot, point in enumerate(listed[..., 1:].long().unbind(-1)):
+        is_listed = slot < count
+        row = values[torch.where(is_listed.squeeze(-1), point, 0)]
+        sums = sums + torch.where(is_listed, row, 0)
+    return sums / count.clamp(min=1)
+
+
+def _save_pool(ctx: Any, inputs: tuple, output: tuple) -> None:
+    ctx.points, ctx.method = inputs[2].shape[0], inputs[5]
+    _, argmax, listed = output
+    ctx.save_for_backward(listed, argmax)
+
+
+def _roiaware_pool3d(ctx: Any, grad: Tensor) -> tuple:
+    grad_feature = _ops.roiaware_pool3d_backward(grad, *ctx.saved_tensors, ctx.points, ctx.method)
+    return None, None, grad_feature, None, None, None
+
+
+def _roiaware_pool3d_jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
+    pooled, argmax, listed = outputs
+    if tangents[2] is None:
+        return torch.zeros_like(pooled)
+    return _pool_as(tangents[2], listed, argmax, inputs[5])
+
+
+def _save_pooled_points(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    ctx.method = inputs[4]
+    ctx.save_for_backward(*inputs[1:3])
+
+
+def _roiaware_pool3d_backward(ctx: Any, grad: Tensor) -> tuple:
+    return _pool_as(grad, *ctx.saved_tensors, ctx.method), None, None, None, None
+
+
 def _save_neighbors(ctx: Any, inputs: tuple, output: tuple) -> None:
     ctx.save_for_backward(*inputs, *output)
 
@@ -346,6 +390,11 @@ DERIVATIVES = {
     "voxelization": _refuse("voxelization"),
     "box_iou_rotated": _refuse("box_iou_rotated"),
     "boxes_overlap_bev": _refuse("boxes_overlap_bev"),
+    "roiaware_pool3d": Derivative(_save_pool, _roiaware_pool3d, _roiaware_pool3d_jvp),
+    "roiaware_pool3d_backward": Derivative(
+        _save_pooled_points, _roiaware_pool3d_backward, _linear_in("roiaware_pool3d_backward", 0)
+    ),
+    "roipoint_pool3d": _refuse("roipoint_pool3d"),
     "soft_nms": _refuse("soft_nms"),
     "dynamic_scatter": Derivative(_save_scatter, _dynamic_scatter, _dynamic_scatter_jvp),
     "dynamic_scatter_backward": Derivative(

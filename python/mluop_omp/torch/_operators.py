@@ -9,7 +9,7 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
-from mluop_omp._operators import boxes, masked_conv, points, sparse_conv, voxels
+from mluop_omp._operators import boxes, masked_conv, points, rois, sparse_conv, voxels
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense
 
 NAMESPACE = "mluop_omp"
@@ -116,6 +116,32 @@ def _points_in_boxes_fake(points: Tensor, boxes: Tensor) -> Tensor:
 
 def _points_in_boxes_all_fake(points: Tensor, boxes: Tensor) -> Tensor:
     return _int32(points, *points.shape[:2], boxes.shape[1])
+
+
+def _roiaware_pool3d_fake(
+    rois: Tensor,
+    pts: Tensor,
+    pts_feature: Tensor,
+    out_size: Sequence[int],
+    max_pts_each_voxel: int,
+    method: str = "max",
+) -> tuple[Tensor, Tensor, Tensor]:
+    voxels_of, C = (rois.shape[0], *out_size), pts_feature.shape[1]
+    argmax, listed = (_int32(rois, *voxels_of, last) for last in (C, max_pts_each_voxel))
+    return pts_feature.new_empty(*voxels_of, C), argmax, listed
+
+
+def _roiaware_pool3d_backward_fake(
+    grad: Tensor, listed: Tensor, argmax: Tensor, n: int, method: str = "max"
+) -> Tensor:
+    return grad.new_empty(n, grad.shape[4])
+
+
+def _roipoint_pool3d_fake(
+    points: Tensor, point_features: Tensor, boxes3d: Tensor, num_sampled_points: int
+) -> tuple[Tensor, Tensor]:
+    (B, _, C), M = point_features.shape, boxes3d.shape[1]
+    return point_features.new_empty(B, M, num_sampled_points, 3 + C), _int32(points, B, M)
 
 
 def _furthest_point_sample_fake(points: Tensor, num_points: int) -> Tensor:
@@ -284,6 +310,26 @@ for _kernel, _fake in (
     (boxes.points_in_boxes_all, _points_in_boxes_all_fake),
 ):
     _define(_kernel.__name__, "(Tensor points, Tensor boxes) -> Tensor", _kernel, _fake)
+_define(
+    "roiaware_pool3d",
+    "(Tensor rois, Tensor pts, Tensor pts_feature, SymInt[3] out_size, SymInt max_pts_each_voxel, "
+    'str method="max") -> (Tensor pooled_features, Tensor argmax, Tensor pts_idx_of_voxels)',
+    rois.roiaware_pool3d,
+    _roiaware_pool3d_fake,
+)
+_define(
+    "roiaware_pool3d_backward",
+    '(Tensor grad, Tensor pts_idx_of_voxels, Tensor argmax, SymInt n, str method="max") -> Tensor',
+    rois.roiaware_pool3d_backward,
+    _roiaware_pool3d_backward_fake,
+)
+_define(
+    "roipoint_pool3d",
+    "(Tensor points, Tensor point_features, Tensor boxes3d, SymInt num_sampled_points) "
+    "-> (Tensor pooled_features, Tensor pooled_empty_flag)",
+    rois.roipoint_pool3d,
+    _roipoint_pool3d_fake,
+)
 _define(
     "furthest_point_sample",
     "(Tensor points, SymInt num_points) -> Tensor",

@@ -6,10 +6,10 @@ results are contiguous.
 
 Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
 torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
-`box_iou_rotated`, `boxes_overlap_bev` and `soft_nms` have none and say so; `ball_query`,
-`furthest_point_sample`, `indice_pairs`, `nms`, `nms_match`, `nms_rotated`, `nms3d`, `nms3d_normal`
-and `points_in_boxes`, and their variants, return integers. Under torch.autocast, operators compute
-in float32.
+`box_iou_rotated`, `boxes_overlap_bev`, `roipoint_pool3d` and `soft_nms` have none and say so;
+`ball_query`, `furthest_point_sample`, `indice_pairs`, `nms`, `nms_match`, `nms_rotated`, `nms3d`,
+`nms3d_normal` and `points_in_boxes`, and their variants, return integers. Under torch.autocast,
+operators compute in float32.
 """
 
 from __future__ import annotations
@@ -111,6 +111,28 @@ def points_in_boxes_part(points: Tensor, boxes: Tensor) -> Tensor:
 def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
     """Finds all boxes of each point, by the rule of mmcv: `mluop_omp.points_in_boxes_all`."""
     return _ops.points_in_boxes_all(points, boxes)
+
+
+def roiaware_pool3d(
+    rois: Tensor,
+    pts: Tensor,
+    pts_feature: Tensor,
+    out_size: Sequence[int],
+    max_pts_each_voxel: int = 128,
+    method: str = "max",
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Pools the features of the points in each voxel of each box: `mluop_omp.roiaware_pool3d`.
+
+    pooled_features has the derivative with respect to pts_feature; that for rois and pts is 0.
+    """
+    return _ops.roiaware_pool3d(rois, pts, pts_feature, out_size, max_pts_each_voxel, method)
+
+
+def roipoint_pool3d(
+    points: Tensor, point_features: Tensor, boxes3d: Tensor, num_sampled_points: int = 512
+) -> tuple[Tensor, Tensor]:
+    """Copies the first points of each box, with their features: `mluop_omp.roipoint_pool3d`."""
+    return _ops.roipoint_pool3d(points, point_features, boxes3d, num_sampled_points)
 
 
 def furthest_point_sample(points: Tensor, num_points: int) -> Tensor:

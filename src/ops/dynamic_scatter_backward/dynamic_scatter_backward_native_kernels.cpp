@@ -62,7 +62,7 @@ class RowWriter {
   HWY_INLINE void zero(int64_t point) const {
     float* const to = args_.grad_feats_row(point);
     if constexpr (kStream) {
-      stream_.zero(reinterpret_cast<uint8_t*>(to), static_cast<size_t>(args_.row_bytes()));
+      stream_.fill(reinterpret_cast<uint8_t*>(to), 0, static_cast<size_t>(args_.row_bytes()));
     } else {
       std::fill_n(to, args_.channels, 0.0F);
     }

@@ -1,7 +1,7 @@
 // mluOpPointsInBoxes, mluOpOmpPointsInBoxesPart and mluOpOmpPointsInBoxesAll: entries and checks.
 // Start with the entries at the end of this file, then run() in points_in_boxes_native.cpp. The kernels:
-// prepare(), then find_first() or mark() in points_in_boxes_native_kernels.cpp; these use BoxTest and PointGroup,
-// above them.
+// prepare() in primitives/point_boxes.cpp, then find_first() or mark() in points_in_boxes_native_kernels.cpp;
+// these use PointGroup, above them, and BoxTest of primitives/point_boxes-inl.h.
 #include "mlu_op_omp.h"
 #include "ops/points_in_boxes/points_in_boxes_native.h"
 
@@ -35,7 +35,7 @@ mluOpStatus_t run_of_mmcv(const char* function, mluOpHandle_t handle, const Tens
                                            .B = B,
                                            .M = M,
                                            .T = T,
-                                           .rule = points_in_boxes::BoxRule::kOnItsBottom,
+                                           .rule = BoxRule::kOnItsBottom,
                                            .result = result,
                                            .points = static_cast<const float*>(points),
                                            .boxes = static_cast<const float*>(boxes),

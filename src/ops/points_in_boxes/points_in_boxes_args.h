@@ -5,13 +5,9 @@
 
 #include <cstdint>
 
-namespace mluop::points_in_boxes {
+#include "primitives/point_boxes.h"
 
-// Which points a box contains.
-enum class BoxRule {
-  kCentered,    // z is that of the center; dx / 2 and dy / 2 are 1e-5 more: MLU-OPS, OpenPCDet
-  kOnItsBottom  // z is that of the bottom face; points on the other faces are outside: mmcv
-};
+namespace mluop::points_in_boxes {
 
 // What is computed for a point.
 enum class Result {

@@ -9,8 +9,7 @@
 namespace mluop::points_in_boxes::native {
 namespace {
 
-// The bytes that are moved in the time of a step: a box; a group of points, without and with each group of boxes.
-constexpr int64_t kPrepareBytes = 512;
+// The bytes that are moved in the time of a step: a group of points, without and with each group of boxes.
 constexpr int64_t kPointGroupBytes = 2048;
 constexpr int64_t kBoxGroupBytes = 512;
 
@@ -21,8 +20,8 @@ constexpr int64_t kChunksPerTask = 16;
 
 void run(Call& call, const Args& args) {
   Context& context = call.context();
-  Arena arena = context.reserve(bytes_of<PreparedBoxes>(args.B, args.T));
-  const PreparedBoxes boxes(arena, args.B, args.T);
+  Arena arena = context.reserve(bytes_of<PointBoxes>(args.B, args.T));
+  const PointBoxes boxes(arena, args.B, args.T);
   const int64_t box_groups = boxes.per_batch / BoxBounds::kGroupBoxes;
   const int64_t items = args.B * ceil_div(args.M, kGroupPoints);
   const auto item_bytes = checked_product(box_groups, kBoxGroupBytes).value_or(INT64_MAX / 2) + kPointGroupBytes;
@@ -30,9 +29,7 @@ void run(Call& call, const Args& args) {
   const auto chunks = static_cast<int>(std::min(items, kChunksPerTask * task_dim));
   call.log_detail("native, taskDim ", task_dim);
 
-  const int64_t prepared = args.B * box_groups;
-  launch(context, "prepare", choose_task_dim(prepared, args.B * args.T * kPrepareBytes), Evenly{prepared},
-         prepare_kernel(), {args, boxes});
+  prepare_boxes(context, boxes, args.rule, MLUOP_DTYPE_FLOAT, args.boxes);
   if (args.result == Result::kEachBox) {
     fill_zero(context, args.results, args.B * args.M * args.T * int64_t{sizeof(int32_t)});
   }

@@ -1,0 +1,104 @@
+"""Operators that pool the points in boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mluop_omp._arrays import Arrays, enumerator, extent, handle, int32, int32s
+from mluop_omp._library import functions, require
+
+METHODS = {"max": 0, "mean": 1}
+
+
+def roiaware_pool3d(
+    arrays: Arrays,
+    rois: Any,
+    pts: Any,
+    pts_feature: Any,
+    out_size: Sequence[int],
+    max_pts_each_voxel: int = 128,
+    method: str = "max",
+    out: Any = None,
+) -> tuple[Any, Any, Any]:
+    rois_desc, rois_data = arrays.tensor("rois", rois, "R 7")
+    pts_desc, pts_data = arrays.tensor("pts", pts, "N 3")
+    feature_desc, feature_data = arrays.tensor("pts_feature", pts_feature, "N C")
+    R, (N, C) = rois_desc.shape[0], feature_desc.shape
+    sizes = int32s("out_size", out_size, 3)
+    P, code = int32("max_pts_each_voxel", max_pts_each_voxel), enumerator("method", method, METHODS)
+    of_pooled, of_argmax, of_points = (None,) * 3 if out is None else out
+    voxels = (R, *map(extent, sizes))
+    pooled, *pooled_tensor = arrays.output("pooled_features", (*voxels, C), pts_feature, of_pooled)
+    argmax, *argmax_tensor = arrays.output("argmax", (*voxels, C), out=of_argmax)
+    points, *points_tensor = arrays.output("pts_idx_of_voxels", (*voxels, extent(P)), out=of_points)
+    with handle() as own:
+        workspace = own.workspace(
+            functions.mluOpGetRoiAwarePool3dForwardWorkspaceSize, rois_desc, pts_desc, feature_desc
+        )
+        require(
+            functions.mluOpRoiAwarePool3dForward(
+                *(own.pointer, code, R, N, C, rois_desc, rois_data, pts_desc, pts_data),
+                *(feature_desc, feature_data, *workspace, P, *sizes),
+                *(*argmax_tensor, *points_tensor, *pooled_tensor),
+            )
+        )
+    return pooled, argmax, points
+
+
+def roiaware_pool3d_backward(
+    arrays: Arrays,
+    grad_out: Any,
+    pts_idx_of_voxels: Any,
+    argmax: Any,
+    N: int,
+    method: str = "max",
+    out: Any = None,
+) -> Any:
+    grad_desc, grad_data = arrays.tensor("grad_out", grad_out, "R X Y Z C")
+    points_desc, points_data = arrays.tensor("pts_idx_of_voxels", pts_idx_of_voxels, "R X Y Z P")
+    *voxels, C = grad_desc.shape
+    code, shape = enumerator("method", method, METHODS), (extent(int32("N", N)), C)
+    grad_in, *grad_in_tensor = arrays.output("grad_in", shape, grad_out, out)
+    with handle() as own:
+        require(
+            functions.mluOpRoiAwarePool3dBackward(
+                *(own.pointer, code, *voxels, C, points_desc.shape[4], points_desc, points_data),
+                *(*arrays.tensor("argmax", argmax), grad_desc, grad_data, *grad_in_tensor),
+            )
+        )
+    return grad_in
+
+
+def roipoint_pool3d(
+    arrays: Arrays,
+    points: Any,
+    point_features: Any,
+    boxes3d: Any,
+    num_sampled_points: int = 512,
+    out: Any = None,
+) -> tuple[Any, Any]:
+    points_desc, points_data = arrays.tensor("points", points, "B N 3")
+    feature_desc, feature_data = arrays.tensor("point_features", point_features, "B N C")
+    boxes_desc, boxes_data = arrays.tensor("boxes3d", boxes3d, "B M 7")
+    (B, N, C), M = feature_desc.shape, boxes_desc.shape[1]
+    S = int32("num_sampled_points", num_sampled_points)
+    of_pooled, of_flag = (None, None) if out is None else out
+    pooled, *pooled_tensor = arrays.output(
+        "pooled_features", (B, M, extent(S), 3 + C), point_features, of_pooled
+    )
+    flag, *flag_tensor = arrays.output("pooled_empty_flag", (B, M), out=of_flag)
+    with handle() as own:
+        workspace = own.workspace(
+            functions.mluOpGetRoiPointPool3dWorkspaceSize,
+            *(B, N, M, C, S, points_desc, feature_desc, boxes_desc),
+            *(pooled_tensor[0], flag_tensor[0]),
+        )
+        require(
+            functions.mluOpRoiPointPool3d(
+                *(own.pointer, B, N, M, C, S, points_desc, points_data),
+                *(feature_desc, feature_data, boxes_desc, boxes_data, *workspace),
+                *(*pooled_tensor, *flag_tensor),
+            )
+        )
+    return pooled, flag

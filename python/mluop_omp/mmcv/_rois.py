@@ -1,0 +1,68 @@
+"""The functions of mmcv._ext that pool the points in boxes, with the names, arguments and outputs
+of mmcv.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from mluop_omp._operators import rois as operators
+from mluop_omp.torch._arrays import apply_num_threads, dense, widened, write
+
+__all__ = [
+    "roiaware_pool3d_backward",
+    "roiaware_pool3d_forward",
+    "roipoint_pool3d_forward",
+]
+
+
+def _method(pool_method: int) -> str | int:
+    """Returns its word; a number that mmcv does not have as it is."""
+    return dict(enumerate(operators.METHODS)).get(pool_method, pool_method)
+
+
+def roiaware_pool3d_forward(
+    rois: Tensor,
+    pts: Tensor,
+    pts_feature: Tensor,
+    argmax: Tensor,
+    pts_idx_of_voxels: Tensor,
+    pooled_features: Tensor,
+    pool_method: int,
+) -> None:
+    """The geometry of half is computed in float32, that of mmcv's kernel for GPUs in half."""
+    apply_num_threads()
+    tensors = widened(rois, pts, pts_feature)
+    sizes = tuple(pts_idx_of_voxels.shape)
+    arguments = (*tensors, sizes[1:-1], sizes[-1], _method(pool_method))
+    outputs = {
+        "pooled_features": pooled_features,
+        "argmax": argmax,
+        "pts_idx_of_voxels": pts_idx_of_voxels,
+    }
+    write(outputs, tensors[0].dtype, operators.roiaware_pool3d, *arguments)
+
+
+def roiaware_pool3d_backward(
+    pts_idx_of_voxels: Tensor, argmax: Tensor, grad_out: Tensor, grad_in: Tensor, pool_method: int
+) -> None:
+    """Writes all elements of grad_in, to which mmcv's kernel adds."""
+    apply_num_threads()
+    (grad,) = widened(grad_out)
+    arguments = (grad, dense(pts_idx_of_voxels), dense(argmax), len(grad_in), _method(pool_method))
+    write({"grad_in": grad_in}, grad.dtype, operators.roiaware_pool3d_backward, *arguments)
+
+
+def roipoint_pool3d_forward(
+    xyz: Tensor,
+    boxes3d: Tensor,
+    pts_feature: Tensor,
+    pooled_features: Tensor,
+    pooled_empty_flag: Tensor,
+) -> None:
+    """The geometry of half is computed in float32, that of mmcv's kernel for GPUs in half."""
+    apply_num_threads()
+    points, boxes, features = widened(xyz, boxes3d, pts_feature)
+    arguments = (points, features, boxes, pooled_features.shape[2])
+    outputs = {"pooled_features": pooled_features, "pooled_empty_flag": pooled_empty_flag}
+    write(outputs, points.dtype, operators.roipoint_pool3d, *arguments)

@@ -1,0 +1,113 @@
+"""The operators that pool the points in boxes: examples by hand, and the modules of mmcv."""
+
+from __future__ import annotations
+
+import importlib
+
+import cases
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_array_equal
+
+import mluop_omp
+import mluop_omp.torch as mt
+from mluop_omp._self_test import _definitions as reference
+
+TURNED = np.array([[0, 0, 0, 4, 2, 2, np.pi / 2]], np.float32)
+# Points and the voxels, of two along each axis, that they are in.
+PLACES = [
+    ((-0.9, -1.9, 1.99), (0, 1, 1)),
+    ((0.9, 0.1, 2.0), (1, 0, 1)),  # on the top face
+    ((0.99, -1.99, 1), (0, 0, 1)),
+    ((0, 1.9, 0.1), (1, 0, 0)),  # -8e-8 along y, by the rounding of the cosine
+]
+
+
+@pytest.mark.parametrize(("place", "voxel"), PLACES)
+def test_the_voxel_of_a_point(place, voxel):
+    pts = np.array([place], np.float32)
+    pooled, argmax, listed = mluop_omp.roiaware_pool3d(
+        TURNED, pts, np.array([[7]], np.float32), (2, 2, 2), 3
+    )
+    expected = np.zeros((1, 2, 2, 2, 1), np.float32)
+    expected[(0, *voxel)] = 7
+    assert_array_equal(pooled, expected)
+    assert_array_equal(argmax, np.where(expected == 7, 0, -1))
+    assert_array_equal(listed[..., :1], expected == 7)
+
+
+@pytest.mark.parametrize("method", ["max", "mean"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_pools_of_many_points(rng, method, dtype):
+    rois = rng.uniform(-2, 2, (9, 7)).astype(dtype)
+    rois[:, 3:6] = np.abs(rois[:, 3:6]) + dtype(1)
+    pts, features = (rng.uniform(-3, 3, (700, each)).astype(dtype) for each in (3, 5))
+    features[::7, 1] = np.nan
+    arguments = (rois, pts, features, (3, 4, 2), 3, method)
+    pooled, argmax, listed = mluop_omp.roiaware_pool3d(*arguments)
+    expected = reference.roiaware_pool3d(*arguments)
+    tolerance = 1e-3 if dtype == np.float16 else 1e-6
+    np.testing.assert_allclose(pooled, expected[0], rtol=tolerance, atol=tolerance)
+    assert_array_equal(argmax, expected[1])
+    assert_array_equal(listed, expected[2])
+    assert (listed[..., 0] == 2).any()
+    grad = rng.uniform(-1, 1, pooled.shape).astype(dtype)
+    gradient = mluop_omp.roiaware_pool3d_backward(grad, listed, argmax, 700, method)
+    expected = reference.roiaware_pool3d_backward(grad.astype(float), listed, argmax, 700, method)
+    np.testing.assert_allclose(gradient, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_samples_of_boxes():
+    points = np.array([[[3, 0, 1], [0.5, 0, 0], [-0.5, 0, 2]]], np.float32)
+    features = np.array([[[7], [8], [9]]], np.float32)
+    boxes = np.array([[[0, 0, 0, 2, 2, 2, 0], [5, 5, 0, 1, 1, 1, 0]]], np.float32)
+    pooled, is_empty = mluop_omp.roipoint_pool3d(points, features, boxes, 3)
+    assert_array_equal(is_empty, [[0, 1]])
+    assert_array_equal(pooled[0, 0], [[0.5, 0, 0, 8], [-0.5, 0, 2, 9], [0.5, 0, 0, 8]])
+    assert not pooled[0, 1].any()
+
+
+def test_refused_arguments():
+    rois, pts, features, sizes, count, method = cases.of_numpy(
+        "roiaware_pool3d", cases.arguments("roiaware_pool3d")
+    )
+    for arguments, text in (
+        ((rois, pts, features, sizes, count, "avg"), "method is 'avg', expected one of max, mean"),
+        ((rois, pts, features, sizes[:2], count), "out_size has 2 elements, expected 3"),
+        ((rois, pts, features, (3, -1, 2), count), "out_y is -1, expected at least 1"),
+        ((rois, pts[1:], features, sizes, count), "pts_feature dim 0 is 40, expected 39"),
+        ((rois[:0], pts, features, sizes, count), "rois dim 0 is 0, expected at least 1"),
+    ):
+        with pytest.raises(mluop_omp.MluOpError, match=text):
+            mluop_omp.roiaware_pool3d(*arguments)
+    grad, listed, argmax, N, _ = cases.of_numpy(
+        "roiaware_pool3d_backward", cases.arguments("roiaware_pool3d_backward")
+    )
+    listed[1, 0, 1, 0, 0], argmax[0, 1, 0, 0, 3] = 4, N
+    for method, text in (
+        ("mean", r"pts_idx_of_voxels\[1, 0, 1, 0, 0\] is 4, expected 0 to 3"),
+        ("max", rf"argmax\[0, 1, 0, 0, 3\] is {N}, expected -1 to {N - 1}"),
+    ):
+        with pytest.raises(mluop_omp.MluOpError, match=text):
+            mluop_omp.roiaware_pool3d_backward(grad, listed, argmax, N, method)
+
+
+@pytest.mark.parametrize("mode", ["max", "avg"])
+def test_modules_of_mmcv(mode):
+    ops = pytest.importorskip("mmcv.ops")
+    importlib.import_module("mluop_omp.mmcv.auto")
+    rois, pts, features, sizes, count, _ = cases.with_gradients("roiaware_pool3d")
+    pooled = ops.RoIAwarePool3d(tuple(sizes), count, mode)(rois, pts, features)
+    method = {"max": "max", "avg": "mean"}[mode]
+    expected, *_ = mt.roiaware_pool3d(rois, pts, features, sizes, count, method)
+    assert torch.equal(pooled, expected)
+    weights = cases.floats(*pooled.shape)
+    found, right = (torch.autograd.grad(each, features, weights)[0] for each in (pooled, expected))
+    assert torch.equal(found, right)
+
+    points, of_points, boxes, samples = cases.arguments("roipoint_pool3d")
+    rows, is_empty = ops.RoIPointPool3d(samples)(points, of_points, boxes)
+    right = mt.roipoint_pool3d(points, of_points, boxes, samples)
+    assert torch.equal(rows, right[0])
+    assert torch.equal(is_empty, right[1])

@@ -1,0 +1,45 @@
+// RoI-aware pooling: the arguments of a call, forward and backward.
+//
+// Letters: R rois, N points, C channels, P the numbers that a voxel has for its points: their count, and indices.
+// Voxels are numbered in all rois: ((r * X + x) * Y + y) * Z + z.
+#pragma once
+
+#include <cstdint>
+
+#include "mlu_op.h"
+
+namespace mluop::roiaware_pool3d {
+
+// The values are those of the parameter pool_method.
+enum class PoolMethod { kMax = 0, kMean = 1 };
+
+struct Sizes {
+  int64_t R, N, C, P;
+  int64_t X, Y, Z;  // voxels of a roi along its axes
+
+  int64_t roi_voxels() const { return X * Y * Z; }
+  int64_t voxels() const { return R * roi_voxels(); }
+};
+
+// The arguments of the call, checked.
+struct ForwardArgs : Sizes {
+  PoolMethod method;
+  mluOpDataType_t dtype;
+  const void* rois;            // [R, 7]
+  const void* pts;             // [N, 3]
+  const void* pts_feature;     // [N, C]
+  int32_t* argmax;             // [R, X, Y, Z, C]
+  int32_t* pts_idx_of_voxels;  // [R, X, Y, Z, P]
+  void* pooled_features;       // [R, X, Y, Z, C]
+};
+
+struct BackwardArgs : Sizes {
+  PoolMethod method;
+  mluOpDataType_t dtype;
+  const int32_t* pts_idx_of_voxels;  // [R, X, Y, Z, P]; not read for kMax
+  const int32_t* argmax;             // [R, X, Y, Z, C]; not read for kMean
+  const void* grad_out;              // [R, X, Y, Z, C]
+  void* grad_in;                     // [N, C]
+};
+
+}  // namespace mluop::roiaware_pool3d

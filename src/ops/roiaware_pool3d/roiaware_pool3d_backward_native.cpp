@@ -1,0 +1,64 @@
+#include "ops/roiaware_pool3d/roiaware_pool3d_backward_native.h"
+
+#include <algorithm>
+
+#include "core/checks.h"
+#include "core/dtype.h"
+#include "ops/roiaware_pool3d/roiaware_pool3d_backward_native_kernels.h"
+
+namespace mluop::roiaware_pool3d::backward::native {
+namespace {
+
+// Points in many voxels cost more. A chunk of points visits all voxels with points, so few are best.
+constexpr int64_t kChunksPerTask = 4;
+
+// The memory of the handle.
+struct Scratch {
+  Scratch(Arena& pool, const BackwardArgs& args)
+      : word_count(ceil_div(args.voxels(), kWordVoxels)),
+        has_points(pool.take<uint64_t>("voxels with points", {word_count})),
+        sums(pool.take<float>("sums", {args.dtype == MLUOP_DTYPE_HALF ? args.N : 0, args.C})) {}
+
+  int64_t word_count;
+  uint64_t* has_points;  // [word_count]
+  float* sums;           // [N, C]; without rows if grad_in holds them
+};
+
+// Throws Failure (BAD_PARAM) for the first count or point out of range: names it by its indices.
+void check_points(const BackwardArgs& args, const FirstBadItem& first_bad) {
+  if (!first_bad.found()) return;
+  const bool is_max = args.method == PoolMethod::kMax;
+  const int64_t row = is_max ? args.C : args.P;
+  const int64_t voxel = first_bad.item() / row, column = first_bad.item() % row;
+  const int64_t x_row = voxel / args.Z / args.Y;
+  const int32_t found = (is_max ? args.argmax : args.pts_idx_of_voxels)[first_bad.item()];
+  const auto element = text(is_max ? "argmax[" : "pts_idx_of_voxels[", x_row / args.X, ", ", x_row % args.X, ", ",
+                            voxel / args.Z % args.Y, ", ", voxel % args.Z, ", ", column, "] is ", found);
+  const bool is_count = !is_max && column == 0;
+  throw Failure(MLUOP_STATUS_BAD_PARAM, text(element, ", expected ", is_max ? -1 : 0, " to ",
+                                             is_count ? args.P - 1 : args.N - 1, is_count ? ", a count" : ""));
+}
+
+}  // namespace
+
+void run(Call& call, const BackwardArgs& args) {
+  Context& context = call.context();
+  Arena pool = context.reserve(bytes_of<Scratch>(args));
+  const Scratch scratch(pool, args);
+  const bool is_max = args.method == PoolMethod::kMax;
+  const int64_t index_bytes = args.voxels() * (is_max ? args.C : 1) * int64_t{sizeof(int32_t)};
+  const int64_t grad_bytes = args.N * args.C * static_cast<int64_t>(size_of(args.dtype));
+
+  FirstBadItem first_bad;
+  launch(context, "find", choose_task_dim(scratch.word_count, index_bytes), Evenly{scratch.word_count},
+         find_kernel(), {args, scratch.has_points, first_bad});
+  check_points(args, first_bad);
+  const int task_dim = choose_task_dim(args.N, std::max(index_bytes, grad_bytes));
+  call.log_detail("native, taskDim ", task_dim);
+  const auto chunks = static_cast<int>(task_dim == 1 ? 1 : std::min(args.N, kChunksPerTask * task_dim));
+  float* const sums = args.dtype == MLUOP_DTYPE_HALF ? scratch.sums : static_cast<float*>(args.grad_in);
+  launch_dynamic(context, "add", task_dim, chunks, Evenly{args.N}, add_kernel(args.dtype),
+                 {args, scratch.has_points, sums});
+}
+
+}  // namespace mluop::roiaware_pool3d::backward::native

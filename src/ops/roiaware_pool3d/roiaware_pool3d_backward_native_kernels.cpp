@@ -1,0 +1,169 @@
+#include "ops/roiaware_pool3d/roiaware_pool3d_backward_native_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/roiaware_pool3d/roiaware_pool3d_backward_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <type_traits>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+#include "core/sizes.h"
+#include "primitives/find_bad_index-inl.h"
+#include "primitives/half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::roiaware_pool3d::backward::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::find_bad_index;
+using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::round_to_half;
+
+constexpr size_t kMaxLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
+
+// The greatest of points + 1, as unsigned numbers: 0 if there is no point, more than N if one is out of range.
+HWY_INLINE uint32_t greatest_successor(const int32_t* points, int64_t count) {
+  const hn::CappedTag<uint32_t, 16> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  const auto* values = reinterpret_cast<const uint32_t*>(points);
+  auto greatest = hn::Zero(d);
+  uint32_t of_rest = 0;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    greatest = hn::Max(greatest, hn::Add(hn::LoadU(d, values + i), hn::Set(d, 1)));
+  }
+  for (; i < count; ++i) of_rest = std::max(of_rest, values[i] + 1);
+  return std::max(of_rest, hn::GetLane(hn::MaxOfLanes(d, greatest)));
+}
+
+// Returns whether a voxel has points; reports the first that is out of range.
+HWY_INLINE bool find_maxima(const FindArgs& args, int64_t voxel) {
+  const int32_t* const row = args.argmax + voxel * args.C;
+  const auto N = static_cast<uint32_t>(args.N);
+  const uint32_t greatest = greatest_successor(row, args.C);
+  if (greatest > N) {
+    const auto* bad = std::find_if(row, row + args.C, [=](int32_t n) { return static_cast<uint32_t>(n) + 1 > N; });
+    args.first_bad.report(bad - args.argmax);
+  }
+  return greatest > 0;
+}
+
+// The same by the count and the points of the voxel.
+HWY_INLINE bool find_listed(const FindArgs& args, int64_t voxel) {
+  const int64_t at = voxel * args.P;
+  const int32_t count = args.pts_idx_of_voxels[at];
+  if (count == 0) return false;
+  if (count < 0 || count >= args.P) {
+    args.first_bad.report(at);
+    return false;
+  }
+  const int64_t first = at + 1, last = first + count;
+  const int64_t bad = find_bad_index(args.pts_idx_of_voxels, first, last, args.N);
+  if (bad < last) args.first_bad.report(bad);
+  return true;
+}
+
+void find(const FindArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t word = begin; word < end; ++word) {
+    const int64_t first = word * kWordVoxels, last = std::min(first + kWordVoxels, args.voxels());
+    uint64_t bits = 0;
+    for (int64_t voxel = first; voxel < last; ++voxel) {
+      const bool has_points =
+          args.method == PoolMethod::kMax ? find_maxima(args, voxel) : find_listed(args, voxel);
+      bits |= uint64_t{has_points} << (voxel - first);
+    }
+    args.has_points[word] = bits;
+  }
+}
+
+// Adds the gradient of each channel of a voxel to its point, if this is one of [begin, end). The channels of most
+// vectors have one point: many voxels have no other. T, here and below: float or Half.
+template <class T>
+HWY_INLINE void add_to_maxima(const AddArgs& args, int64_t voxel, int64_t begin, int64_t end) {
+  const hn::CappedTag<float, 16> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  const int32_t* const points = args.argmax + voxel * args.C;
+  const T* const grad = static_cast<const T*>(args.grad_out) + voxel * args.C;
+  const auto is_own = [&](int64_t c) { return begin <= points[c] && points[c] < end; };
+  const auto sum_of = [&](int64_t c) { return args.sums + points[c] * args.C + c; };
+  const auto add = [&](int64_t c) {
+    if (is_own(c)) *sum_of(c) += to_f32(grad[c]);
+  };
+  int64_t c = 0;
+  for (; c + kLanes <= args.C; c += kLanes) {
+    if (hn::AllTrue(di, hn::Eq(hn::LoadU(di, points + c), hn::Set(di, points[c])))) {
+      if (is_own(c)) hn::StoreU(hn::Add(hn::LoadU(d, sum_of(c)), load_f32(d, grad + c)), d, sum_of(c));
+    } else {
+      for (int64_t i = c; i < c + kLanes; ++i) add(i);
+    }
+  }
+  for (; c < args.C; ++c) add(c);
+}
+
+// sums[0, channels) += grad[0, channels) * scale, rounded before it is added; by vectors of kLanes lanes, the rest
+// by vectors of half, a quarter, ... of the lanes down to one.
+template <size_t kLanes = kMaxLanes, class T>
+HWY_INLINE void add_scaled(const T* grad, float scale, int64_t channels, float* sums) {
+  const hn::CappedTag<float, kLanes> d;
+  constexpr auto kStep = static_cast<int64_t>(kLanes);
+  int64_t c = 0;
+  for (; c + kStep <= channels; c += kStep) {
+    const auto scaled = hn::Mul(load_f32(d, grad + c), hn::Set(d, scale));
+    hn::StoreU(hn::Add(hn::LoadU(d, sums + c), scaled), d, sums + c);
+  }
+  if constexpr (kLanes > 1) {
+    if (c < channels) add_scaled<kLanes / 2>(grad + c, scale, channels - c, sums + c);
+  }
+}
+
+// Adds its share of the gradient of a voxel to each of its points that is one of [begin, end).
+template <class T>
+HWY_INLINE void add_to_listed(const AddArgs& args, int64_t voxel, int64_t begin, int64_t end) {
+  const int32_t* const row = args.pts_idx_of_voxels + voxel * args.P;
+  const T* const grad = static_cast<const T*>(args.grad_out) + voxel * args.C;
+  const float scale = 1 / static_cast<float>(row[0]);
+  for (int32_t i = 1; i <= row[0]; ++i) {
+    if (begin <= row[i] && row[i] < end) add_scaled(grad, scale, args.C, args.sums + row[i] * args.C);
+  }
+}
+
+template <class T>
+void add(const AddArgs& args, int64_t begin, int64_t end, Task&) {
+  const int64_t words = ceil_div(args.voxels(), kWordVoxels);
+  std::fill(args.sums + begin * args.C, args.sums + end * args.C, 0.0F);
+  for (int64_t word = 0; word < words; ++word) {
+    for (uint64_t bits = args.has_points[word]; bits != 0; bits &= bits - 1) {
+      const int64_t voxel = word * kWordVoxels + std::countr_zero(bits);
+      if (args.method == PoolMethod::kMax) {
+        add_to_maxima<T>(args, voxel, begin, end);
+      } else {
+        add_to_listed<T>(args, voxel, begin, end);
+      }
+    }
+  }
+  if constexpr (std::is_same_v<T, Half>) {
+    round_to_half(args.sums + begin * args.C, static_cast<Half*>(args.grad_in) + begin * args.C,
+                  (end - begin) * args.C);
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(add, AddArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::roiaware_pool3d::backward::native
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::roiaware_pool3d::backward::native {
+
+MLUOP_EXPORT_KERNEL(find_kernel, find, FindArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(add_kernel, add, AddArgs);
+
+}  // namespace mluop::roiaware_pool3d::backward::native
+#endif

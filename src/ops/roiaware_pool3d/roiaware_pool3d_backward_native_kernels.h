@@ -1,0 +1,31 @@
+// RoI-aware pooling, backward, native algorithm: arguments and range kernels, in the order of their launches.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/roiaware_pool3d/roiaware_pool3d_args.h"
+#include "team/atomics.h"
+#include "team/launch.h"
+
+namespace mluop::roiaware_pool3d::backward::native {
+
+// Voxels that share a word of 64 bits.
+inline constexpr int64_t kWordVoxels = 64;
+
+struct FindArgs : BackwardArgs {
+  uint64_t* has_points;     // [ceil(voxels() / kWordVoxels)], a bit for each voxel
+  FirstBadItem& first_bad;  // an element of argmax for kMax, else of pts_idx_of_voxels
+};
+
+// Work items: words. Finds the voxels with points; reports the first count or point that is out of range.
+RangeKernel<FindArgs> find_kernel();
+
+struct AddArgs : BackwardArgs {
+  const uint64_t* has_points;
+  float* sums;  // [N, C]: grad_in itself if it is float
+};
+
+// Work items: points. Visits all voxels with points, and adds the gradients of those of its own.
+RangeKernel<AddArgs> add_kernel(mluOpDataType_t dtype);
+
+}  // namespace mluop::roiaware_pool3d::backward::native

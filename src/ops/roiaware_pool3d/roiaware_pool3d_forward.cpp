@@ -1,0 +1,127 @@
+// mluOpRoiAwarePool3dForward and its workspace query, by both of their spellings: entries and checks.
+// Start with run_forward(), then run() in roiaware_pool3d_forward_native.cpp. The kernels: prepare() in
+// primitives/point_boxes.cpp, bound() in primitives/bounded_points.cpp, then pool() in
+// roiaware_pool3d_forward_native_kernels.cpp, which uses the functions above it and visit_points_in_box() of
+// primitives/bounded_points-inl.h.
+#include "mlu_op.h"
+#include "ops/roiaware_pool3d/roiaware_pool3d_forward_native.h"
+
+namespace mluop {
+namespace {
+
+using roiaware_pool3d::PoolMethod;
+
+// The parameters of the operator that are no tensors.
+struct Parameters {
+  int pool_method, boxes_num, pts_num, channels, max_pts_each_voxel, out_x, out_y, out_z;
+};
+
+mluOpStatus_t run_forward(const char* function, mluOpHandle_t handle, const Parameters& p,
+                          const TensorDescriptor* rois_desc, const void* rois, const TensorDescriptor* pts_desc,
+                          const void* pts, const TensorDescriptor* pts_feature_desc, const void* pts_feature,
+                          void* workspace, size_t workspace_size, const TensorDescriptor* argmax_desc,
+                          void* argmax, const TensorDescriptor* pts_idx_of_voxels_desc, void* pts_idx_of_voxels,
+                          const TensorDescriptor* pooled_features_desc, void* pooled_features) {
+  return run_operator(function, handle, [&](Call& call) {
+    constexpr auto kInt = MLUOP_DTYPE_INT32;
+    const auto dtype = dtype_of(rois_desc);
+    const int64_t R = p.boxes_num, X = p.out_x, Y = p.out_y, Z = p.out_z, C = p.channels;
+    call.parameter("pool_method", p.pool_method);
+    call.parameter("boxes_num", p.boxes_num, AtLeast{1});
+    call.parameter("pts_num", p.pts_num, AtLeast{1});
+    call.parameter("channels", p.channels, AtLeast{1});
+    call.parameter("max_pts_each_voxel", p.max_pts_each_voxel, AtLeast{1});
+    call.parameter("out_x", p.out_x, AtLeast{1});
+    call.parameter("out_y", p.out_y, AtLeast{1});
+    call.parameter("out_z", p.out_z, AtLeast{1});
+    call.input("rois", rois_desc, rois, dtype, kAnyLayout, {R, 7});
+    call.input("pts", pts_desc, pts, dtype, kAnyLayout, {p.pts_num, 3});
+    call.input("pts_feature", pts_feature_desc, pts_feature, dtype, kAnyLayout, {p.pts_num, C});
+    call.output("argmax", argmax_desc, argmax, kInt, kAnyLayout, {R, X, Y, Z, C});
+    call.output("pts_idx_of_voxels", pts_idx_of_voxels_desc, pts_idx_of_voxels, kInt, kAnyLayout,
+                {R, X, Y, Z, p.max_pts_each_voxel});
+    call.output("pooled_features", pooled_features_desc, pooled_features, dtype, kAnyLayout, {R, X, Y, Z, C});
+
+    call.check_pointers();
+    call.check_not_200_series();
+    require_float_or_half("rois", dtype);
+    require(p.pool_method == 0 || p.pool_method == 1, MLUOP_STATUS_BAD_PARAM, "pool_method is ", p.pool_method,
+            ", expected 0 or 1");
+    call.check_parameters();
+    call.check_tensors();
+    const Arena arena =
+        call.workspace(workspace, workspace_size, roiaware_pool3d::forward::native::workspace_bytes(R, p.pts_num));
+
+    const roiaware_pool3d::Sizes sizes{R, p.pts_num, C, p.max_pts_each_voxel, X, Y, Z};
+    roiaware_pool3d::forward::native::run(
+        call,
+        {sizes, static_cast<PoolMethod>(p.pool_method), dtype, rois, pts, pts_feature,
+         static_cast<int32_t*>(argmax), static_cast<int32_t*>(pts_idx_of_voxels), pooled_features},
+        arena);
+  });
+}
+
+mluOpStatus_t query_forward(const char* function, mluOpHandle_t handle, const TensorDescriptor* rois_desc,
+                            const TensorDescriptor* pts_desc, const TensorDescriptor* pts_feature_desc,
+                            size_t* workspace_size) {
+  return run_workspace_query(function, handle, workspace_size, [&](Call& call) {
+    const auto dtype = dtype_of(rois_desc);
+    const int64_t R = dim_of(rois_desc, 0), N = dim_of(pts_desc, 0), C = dim_of(pts_feature_desc, 1);
+    call.input("rois", rois_desc, nullptr, dtype, kAnyLayout, {kAny, 7});
+    call.input("pts", pts_desc, nullptr, dtype, kAnyLayout, {kAny, 3});
+    call.input("pts_feature", pts_feature_desc, nullptr, dtype, kAnyLayout, {N, kAny});
+    call.check_pointers();
+    call.check_not_200_series();
+    require_float_or_half("rois", dtype);
+    call.check_tensors();
+    require_positive("rois dim 0", R);
+    require_positive("pts dim 0", N);
+    require_positive("pts_feature dim 1", C);
+    return roiaware_pool3d::forward::native::workspace_bytes(R, N);
+  });
+}
+
+}  // namespace
+}  // namespace mluop
+
+mluOpStatus_t MLUOP_WIN_API mluOpGetRoiAwarePool3dForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc, const mluOpTensorDescriptor_t pts_desc,
+    const mluOpTensorDescriptor_t pts_feature_desc, size_t* workspace_size) {
+  return mluop::query_forward("mluOpGetRoiAwarePool3dForwardWorkspaceSize", handle, rois_desc, pts_desc,
+                              pts_feature_desc, workspace_size);
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpGetRoiawarePool3dForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc, const mluOpTensorDescriptor_t pts_desc,
+    const mluOpTensorDescriptor_t pts_feature_desc, size_t* workspace_size) {
+  return mluop::query_forward("mluOpGetRoiawarePool3dForwardWorkspaceSize", handle, rois_desc, pts_desc,
+                              pts_feature_desc, workspace_size);
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAwarePool3dForward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int pts_num, const int channels,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const mluOpTensorDescriptor_t pts_desc,
+    const void* pts, const mluOpTensorDescriptor_t pts_feature_desc, const void* pts_feature, void* workspace,
+    size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y, const int out_z,
+    const mluOpTensorDescriptor_t argmax_desc, void* argmax, const mluOpTensorDescriptor_t pts_idx_of_voxels_desc,
+    void* pts_idx_of_voxels, const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features) {
+  return mluop::run_forward("mluOpRoiAwarePool3dForward", handle,
+                            {pool_method, boxes_num, pts_num, channels, max_pts_each_voxel, out_x, out_y, out_z},
+                            rois_desc, rois, pts_desc, pts, pts_feature_desc, pts_feature, workspace,
+                            workspace_size, argmax_desc, argmax, pts_idx_of_voxels_desc, pts_idx_of_voxels,
+                            pooled_features_desc, pooled_features);
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dForward(
+    mluOpHandle_t handle, const int pool_method, const int boxes_num, const int pts_num, const int channels,
+    const mluOpTensorDescriptor_t rois_desc, const void* rois, const mluOpTensorDescriptor_t pts_desc,
+    const void* pts, const mluOpTensorDescriptor_t pts_feature_desc, const void* pts_feature, void* workspace,
+    size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y, const int out_z,
+    const mluOpTensorDescriptor_t argmax_desc, void* argmax, const mluOpTensorDescriptor_t pts_idx_of_voxels_desc,
+    void* pts_idx_of_voxels, const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features) {
+  return mluop::run_forward("mluOpRoiawarePool3dForward", handle,
+                            {pool_method, boxes_num, pts_num, channels, max_pts_each_voxel, out_x, out_y, out_z},
+                            rois_desc, rois, pts_desc, pts, pts_feature_desc, pts_feature, workspace,
+                            workspace_size, argmax_desc, argmax, pts_idx_of_voxels_desc, pts_idx_of_voxels,
+                            pooled_features_desc, pooled_features);
+}

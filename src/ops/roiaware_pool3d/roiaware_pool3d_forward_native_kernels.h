@@ -1,0 +1,23 @@
+// RoI-aware pooling, forward, native algorithm: arguments and range kernel.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/roiaware_pool3d/roiaware_pool3d_args.h"
+#include "primitives/bounded_points.h"
+#include "primitives/point_boxes.h"
+#include "team/launch.h"
+
+namespace mluop::roiaware_pool3d::forward::native {
+
+struct PoolArgs : ForwardArgs {
+  const PointBoxes& prepared_rois;
+  const BoundedPoints& points;
+  int32_t* counts;  // [taskDim, roi_voxels()]: scratch
+  bool stream;      // the outputs bypass the caches
+};
+
+// Work items: rois. Writes all elements of the outputs of a roi.
+RangeKernel<PoolArgs> pool_kernel(mluOpDataType_t dtype);
+
+}  // namespace mluop::roiaware_pool3d::forward::native
