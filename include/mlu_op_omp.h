@@ -672,6 +672,46 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
                                                      const mluOpTensorDescriptor_t is_inside_desc,
                                                      void* is_inside);
 
+/* Stacked ball query (PV-RCNN): mluOpBallQuery of clouds of different sizes, whose centers and points are stacked.
+ *
+ *   Cloud b has the new_xyz_batch_cnt[b] rows of new_xyz and the xyz_batch_cnt[b] rows of xyz that follow those of
+ *   cloud b - 1.
+ *   d2(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the n-th point of its cloud
+ *   The members of m are the n with d2(m,n) < max_radius^2.
+ *   idx[m,i] = the i-th member of m, ascending; if there are fewer, the first member again
+ *   idx[m] = -1, 0, 0, ... if there is none
+ *
+ * | tensor            | shape        | dtype           | layout |
+ * |-------------------|--------------|-----------------|--------|
+ * | new_xyz           | [M, 3]       | HALF or FLOAT   | any    |
+ * | new_xyz_batch_cnt | [B]          | INT32           | any    |
+ * | xyz               | [N, 3]       | that of new_xyz | any    |
+ * | xyz_batch_cnt     | [B]          | INT32           | any    |
+ * | idx               | [M, nsample] | INT32           | any    |
+ *
+ * Units: coordinates are x, y, z; max_radius is in their unit. n counts the points of the cloud, from 0.
+ * Outputs: the call writes every element of idx; the caller need not initialize it. The -1 of a center without
+ *   members is mmcv's, which users mask before they group. A point whose distance is NaN or infinite, also because
+ *   it overflows the data type, is no member; with max_radius = 0, none is, unlike in mluOpBallQuery. If M or
+ *   nsample is 0, idx has no elements: all data may be null, and counts may have any value.
+ * Determinism: the result is exact: the same at every thread count, in every run and on every instruction set.
+ *   Each difference, square and sum is rounded to the data type, to nearest even, for HALF as well; the square of
+ *   the radius is rounded to fp32.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm. Clouds are queried one after the other.
+ * Memory: no workspace. The handle keeps up to 48 bytes a point of the largest cloud.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      max_radius is negative or NaN; nsample is negative or not that of idx; a count is negative, or
+ *                  the counts of new_xyz or xyz do not add up to its rows
+ *
+ * Definition: mmcv stack_ball_query_forward, whose min_radius has no effect; PV-RCNN, arXiv:1912.13192. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpStackBallQuery(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t new_xyz_desc, const void* new_xyz,
+    const mluOpTensorDescriptor_t new_xyz_batch_cnt_desc, const void* new_xyz_batch_cnt,
+    const mluOpTensorDescriptor_t xyz_desc, const void* xyz, const mluOpTensorDescriptor_t xyz_batch_cnt_desc,
+    const void* xyz_batch_cnt, const float max_radius, const int nsample, const mluOpTensorDescriptor_t idx_desc,
+    void* idx);
+
 /* k nearest neighbors (mmcv knn): the k points nearest to each center.
  *
  *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch
