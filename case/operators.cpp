@@ -22,6 +22,7 @@ namespace masked_convolution { std::vector<Operator> operators(); }
 namespace nms { std::vector<Operator> operators(); }
 namespace points_in_boxes { std::vector<Operator> operators(); }
 namespace rotated_boxes { std::vector<Operator> operators(); }
+namespace stack_group_points { std::vector<Operator> operators(); }
 namespace three_interpolate { std::vector<Operator> operators(); }
 namespace three_nn_forward { std::vector<Operator> operators(); }
 namespace voxel_pooling { std::vector<Operator> operators(); }
@@ -104,8 +105,9 @@ const std::vector<Operator>& operators() {
          {axis_aligned_nms::operators, ball_query::operators, boxes_overlap_bev::operators,
           dynamic_scatter::operators, knn::operators, points_in_boxes::operators, furthest_point_sample::operators,
           gather_points::operators, get_indice_pairs::operators, indice_convolution::operators,
-          masked_convolution::operators, nms::operators, rotated_boxes::operators, three_interpolate::operators,
-          three_nn_forward::operators, voxel_pooling::operators, voxelization::operators}) {
+          masked_convolution::operators, nms::operators, rotated_boxes::operators, stack_group_points::operators,
+          three_interpolate::operators, three_nn_forward::operators, voxel_pooling::operators,
+          voxelization::operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

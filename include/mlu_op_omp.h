@@ -712,6 +712,79 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackBallQuery(
     const void* xyz_batch_cnt, const float max_radius, const int nsample, const mluOpTensorDescriptor_t idx_desc,
     void* idx);
 
+/* Stack group points forward (PV-RCNN): the features of the points in the groups of stacked clouds, such as those
+ * that mluOpOmpStackBallQuery finds: grouping_operation of mmcv with counts.
+ *
+ *   Cloud b has the features_batch_cnt[b] rows of features and the indices_batch_cnt[b] groups that follow those of
+ *   cloud b - 1. With first(b) = features_batch_cnt[0] + ... + features_batch_cnt[b-1] and m a group of cloud b:
+ *   output[m,c,s] = features[first(b) + indices[m,s], c]
+ *
+ * | tensor             | shape     | dtype            | layout |
+ * |--------------------|-----------|------------------|--------|
+ * | features           | [N, C]    | HALF or FLOAT    | ARRAY  |
+ * | features_batch_cnt | [B]       | INT32            | ARRAY  |
+ * | indices            | [M, S]    | INT32            | ARRAY  |
+ * | indices_batch_cnt  | [B]       | INT32            | ARRAY  |
+ * | output             | [M, C, S] | that of features | ARRAY  |
+ *
+ * Units: indices number the features of their cloud, from 0.
+ * Outputs: the call writes every element of output; the caller need not initialize it. Elements are copied bit for
+ *   bit, NaN with their payload. If output has no elements, no data are read: pointers may be null, and counts and
+ *   indices may have any value.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 16 bytes a cloud.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      a count is negative; the counts of features or indices do not add up to its rows; a cloud with
+ *                  indices has no features; an index is outside the features of its cloud, as the -1 of
+ *                  mluOpOmpStackBallQuery is: the message names the first such element, [group, sample], and its
+ *                  value
+ *
+ * Definition: mmcv stack_group_points_forward; PV-RCNN, arXiv:1912.13192. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t features_batch_cnt_desc, const void* features_batch_cnt,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices,
+    const mluOpTensorDescriptor_t indices_batch_cnt_desc, const void* indices_batch_cnt,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Stack group points backward (PV-RCNN): the gradient of mluOpOmpStackGroupPointsForward. Adds the gradient of each
+ * sample to that of the feature that it is a copy of.
+ *
+ *   grad_features[first(b) + n, c] = sum over the groups m of cloud b and the samples s with indices[m,s] = n of
+ *     grad_output[m,c,s], with clouds and first(b) as in the forward operator
+ *
+ * | tensor             | shape     | dtype               | layout |
+ * |--------------------|-----------|---------------------|--------|
+ * | grad_output        | [M, C, S] | HALF or FLOAT       | ARRAY  |
+ * | indices            | [M, S]    | INT32               | ARRAY  |
+ * | indices_batch_cnt  | [B]       | INT32               | ARRAY  |
+ * | features_batch_cnt | [B]       | INT32               | ARRAY  |
+ * | grad_features      | [N, C]    | that of grad_output | ARRAY  |
+ *
+ * Units: indices number the features of their cloud, from 0.
+ * Outputs: the call writes every element of grad_features; the caller need not initialize it. A feature of no
+ *   sample has the gradient +0. NaN and infinity propagate through the additions. If grad_features has no elements,
+ *   no data are read: pointers may be null, and counts and indices may have any value.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   sums are rounded in fp32, in the order of groups and, in a group, of samples, starting at +0: for FLOAT
+ *   bit-identical to the serial loop of the definition, for HALF these sums rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 24 bytes a cloud.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      N is 0 and grad_output has elements; the rules of the forward operator for counts and indices
+ *
+ * Definition: mmcv stack_group_points_backward, which adds to grad_features in any order; PV-RCNN,
+ *   arXiv:1912.13192. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices,
+    const mluOpTensorDescriptor_t indices_batch_cnt_desc, const void* indices_batch_cnt,
+    const mluOpTensorDescriptor_t features_batch_cnt_desc, const void* features_batch_cnt,
+    const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
+
 /* k nearest neighbors (mmcv knn): the k points nearest to each center.
  *
  *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch

@@ -9,6 +9,7 @@ namespace mluop::perf {
 // clang-format off
 namespace voxel_pooling { std::vector<CaseSpec> cases(); }
 namespace three_nn_forward { std::vector<CaseSpec> cases(); }
+namespace stack_group_points { std::vector<CaseSpec> cases(); }
 namespace three_interpolate { std::vector<CaseSpec> cases(); }
 namespace ball_query { std::vector<CaseSpec> cases(); }
 namespace boxes_overlap_bev { std::vector<CaseSpec> cases(); }
@@ -49,6 +50,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            ball_query::cases,
                            furthest_point_sample::cases,
                            gather_points::cases,
+                           stack_group_points::cases,
                            boxes_overlap_bev::cases,
                            axis_aligned_nms::cases,
                            masked_convolution::cases,
