@@ -9,6 +9,7 @@ namespace mluop::cases {
 
 // The tables, one for each file of operators/.
 // clang-format off
+namespace assign_score_withk { std::vector<Operator> operators(); }
 namespace axis_aligned_nms { std::vector<Operator> operators(); }
 namespace ball_query { std::vector<Operator> operators(); }
 namespace boxes_overlap_bev { std::vector<Operator> operators(); }
@@ -102,12 +103,12 @@ const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
     for (const auto& table :
-         {axis_aligned_nms::operators, ball_query::operators, boxes_overlap_bev::operators,
-          dynamic_scatter::operators, knn::operators, points_in_boxes::operators, furthest_point_sample::operators,
-          gather_points::operators, get_indice_pairs::operators, indice_convolution::operators,
-          masked_convolution::operators, nms::operators, rotated_boxes::operators, stack_group_points::operators,
-          three_interpolate::operators, three_nn_forward::operators, voxel_pooling::operators,
-          voxelization::operators}) {
+         {assign_score_withk::operators, axis_aligned_nms::operators, ball_query::operators,
+          boxes_overlap_bev::operators, dynamic_scatter::operators, knn::operators, points_in_boxes::operators,
+          furthest_point_sample::operators, gather_points::operators, get_indice_pairs::operators,
+          indice_convolution::operators, masked_convolution::operators, nms::operators, rotated_boxes::operators,
+          stack_group_points::operators, three_interpolate::operators, three_nn_forward::operators,
+          voxel_pooling::operators, voxelization::operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

@@ -785,6 +785,79 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsBackward(
     const mluOpTensorDescriptor_t features_batch_cnt_desc, const void* features_batch_cnt,
     const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
 
+/* Assign score with k, forward (PAConv): assembles the features of neighbors from M kernels by their scores.
+ *
+ *   kn = knn_idx[b,n,k], cn = knn_idx[b,n,0]
+ *   output[b,o,n,k] = sum over m of scores[b,n,k,m] * (points[b,kn,m,o] - centers[b,cn,m,o])
+ *
+ * | tensor  | shape         | dtype          | layout |
+ * |---------|---------------|----------------|--------|
+ * | points  | [B, N0, M, O] | HALF or FLOAT  | ARRAY  |
+ * | centers | [B, N0, M, O] | that of points | ARRAY  |
+ * | scores  | [B, N1, K, M] | that of points | ARRAY  |
+ * | knn_idx | [B, N1, K]    | INT32          | ARRAY  |
+ * | output  | [B, O, N1, K] | that of points | ARRAY  |
+ *
+ * Units: knn_idx numbers the points of its batch, 0 to N0 - 1. mmcv has int64 there, and an argument `aggregate`
+ *   without effect.
+ * Outputs: the call writes every element of output; the caller need not initialize it. NaN and infinity propagate.
+ *   If output has no elements, no data are read: pointers may be null, and indices may have any value.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   differences, products and sums are rounded in fp32, in the order of m, starting at +0: the bits of the serial
+ *   loop of the definition; for HALF rounded once at the end, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      N0 is 0 and knn_idx has elements; an index is outside [0, N0 - 1]: the message names the first
+ *                  such element, [batch, center, neighbor], and its value
+ *
+ * Definition: mmcv assign_score_withk_forward, which skips the rest of a thread's work at an index out of range;
+ *   PAConv, arXiv:2103.14635. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc, const void* points,
+    const mluOpTensorDescriptor_t centers_desc, const void* centers, const mluOpTensorDescriptor_t scores_desc,
+    const void* scores, const mluOpTensorDescriptor_t knn_idx_desc, const void* knn_idx,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Assign score with k, backward (PAConv): the gradients of mluOpOmpAssignScoreWithkForward.
+ *
+ *   grad_points[b,i,m,o]  =  sum over the n and k with kn = i of scores[b,n,k,m] * grad_output[b,o,n,k]
+ *   grad_centers[b,i,m,o] = -sum over the n and k with cn = i of scores[b,n,k,m] * grad_output[b,o,n,k]
+ *   grad_scores[b,n,k,m]  =  sum over o of grad_output[b,o,n,k] * (points[b,kn,m,o] - centers[b,cn,m,o])
+ *
+ * | tensor                                 | shape         | dtype               | layout |
+ * |----------------------------------------|---------------|---------------------|--------|
+ * | grad_output                            | [B, O, N1, K] | HALF or FLOAT       | ARRAY  |
+ * | points, centers, scores                | as forward    | that of grad_output | ARRAY  |
+ * | knn_idx                                | [B, N1, K]    | INT32               | ARRAY  |
+ * | grad_points, grad_centers, grad_scores | as forward    | that of grad_output | ARRAY  |
+ *
+ * Units: those of the forward operator.
+ * Outputs: the call writes every element of the three gradients; the caller need not initialize them. A point that
+ *   no neighbor or center names has the gradient +0. NaN and infinity propagate. If they have no elements, no data
+ *   are read: pointers may be null, and indices may have any value.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   each operation is rounded in fp32, results of HALF once at the end. Gradients of points and centers add in the
+ *   order of n and k, starting at +0. Gradients of scores add channel o, ascending, to partial sum o mod 16; then
+ *   sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0 and 1, and 1 to 0.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps the gradients of a batch in fp32, 4 bytes for each of O N1 K elements, and
+ *   8 bytes for each index and point.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      the rules of the forward operator
+ *
+ * Definition: mmcv assign_score_withk_backward, which adds to its outputs; PAConv, arXiv:2103.14635. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t points_desc, const void* points, const mluOpTensorDescriptor_t centers_desc,
+    const void* centers, const mluOpTensorDescriptor_t scores_desc, const void* scores,
+    const mluOpTensorDescriptor_t knn_idx_desc, const void* knn_idx,
+    const mluOpTensorDescriptor_t grad_points_desc, void* grad_points,
+    const mluOpTensorDescriptor_t grad_centers_desc, void* grad_centers,
+    const mluOpTensorDescriptor_t grad_scores_desc, void* grad_scores);
+
 /* k nearest neighbors (mmcv knn): the k points nearest to each center.
  *
  *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch

@@ -7,6 +7,7 @@ namespace mluop::perf {
 
 // The cases of operators, one function for each file of this folder.
 // clang-format off
+namespace assign_score_withk { std::vector<CaseSpec> cases(); }
 namespace voxel_pooling { std::vector<CaseSpec> cases(); }
 namespace three_nn_forward { std::vector<CaseSpec> cases(); }
 namespace stack_group_points { std::vector<CaseSpec> cases(); }
@@ -51,6 +52,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            furthest_point_sample::cases,
                            gather_points::cases,
                            stack_group_points::cases,
+                           assign_score_withk::cases,
                            boxes_overlap_bev::cases,
                            axis_aligned_nms::cases,
                            masked_convolution::cases,

@@ -41,19 +41,38 @@ HWY_NOINLINE void transpose_square(const T* from, int64_t stride, float* to, int
   }
 }
 
-// The sum of gradients[o] * (point[o] - center[o]): of each lane, o ascending, then of the lanes.
+constexpr int64_t kPartialSums = BackwardArgs::kPartialSums;
+
+// The partial sums of gradients[o] * (point[o] - center[o]).
 template <class T>
-HWY_INLINE float dot(const float* gradients, const T* point, const T* center, int64_t O) {
+HWY_INLINE void add_channels(const float* gradients, const T* point, const T* center, int64_t O, float* sums) {
   const D d;
-  auto sums = hn::Zero(d);
+  constexpr int64_t kVectors = kPartialSums / kLanes;
+  hn::Vec<D> sum[kVectors];
+  HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) sum[i] = hn::Zero(d);
   int64_t o = 0;
-  for (; o + kLanes <= O; o += kLanes) {
-    const auto difference = hn::Sub(load_f32(d, point + o), load_f32(d, center + o));
-    sums = hn::MulAdd(hn::LoadU(d, gradients + o), difference, sums);
+  for (; o + kPartialSums <= O; o += kPartialSums) {
+    HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) {
+      const int64_t at = o + i * kLanes;
+      const auto difference = hn::Sub(load_f32(d, point + at), load_f32(d, center + at));
+      sum[i] = hn::Add(sum[i], hn::Mul(hn::LoadU(d, gradients + at), difference));
+    }
   }
-  float sum = hn::GetLane(hn::SumOfLanes(d, sums));
-  for (; o < O; ++o) sum += gradients[o] * (to_f32(point[o]) - to_f32(center[o]));
-  return sum;
+  HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) hn::Store(sum[i], d, sums + i * kLanes);
+  for (; o < O; ++o) sums[o % kPartialSums] += gradients[o] * (to_f32(point[o]) - to_f32(center[o]));
+}
+
+// to[0, kLanes) = the totals of the partial sums of kLanes kernels.
+HWY_INLINE void add_partial_sums(const float* sums, float* to) {
+  const D d;
+  hn::Vec<D> columns[kPartialSums];
+  HWY_UNROLL(16) for (int64_t i = 0; i < kPartialSums; i += kLanes) {
+    load_transposed(d, sums + i, kPartialSums, columns + i);
+  }
+  HWY_UNROLL(4) for (int64_t half = kPartialSums / 2; half > 0; half /= 2) {
+    HWY_UNROLL(8) for (int64_t i = 0; i < half; ++i) columns[i] = hn::Add(columns[i], columns[i + half]);
+  }
+  hn::StoreU(columns[0], d, to);
 }
 
 HWY_INLINE void put_rounded(const float* from, int64_t count, float* to) { std::copy_n(from, count, to); }
@@ -63,6 +82,8 @@ template <class T>
 void differentiate(const BatchArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kTileRows = BatchArgs::kTileRows, kStep = kSquarePoints<T>;
   const DifferentiateTile<T> tile(task.nram);
+  // Totals are those of whole vectors of kernels.
+  std::fill_n(tile.partial_sums, kLanes * kPartialSums, 0.0F);
   const int64_t rows = args.rows(), O = args.O;
   const T* const grad_output = static_cast<const T*>(args.grad_output) + args.b * O * rows;
   const int32_t* const indices = args.indices_of(args.b);
@@ -85,9 +106,14 @@ void differentiate(const BatchArgs& args, int64_t begin, int64_t end, Task& task
       const T* const point = args.template points_of<T>(args.b, indices[r]);
       const T* const center = args.template centers_of<T>(args.b, indices[r / args.K * args.K]);
       T* const grad_scores = static_cast<T*>(args.grad_scores) + (args.b * rows + r) * args.M;
-      for (int64_t m = 0; m < args.M; ++m) {
-        const float gradient = dot(args.gradients_of(r), point + m * O, center + m * O, O);
-        put_rounded(&gradient, 1, grad_scores + m);
+      for (int64_t m = 0; m < args.M; m += kLanes) {
+        const int64_t kernels = std::min(kLanes, args.M - m);
+        for (int64_t i = 0; i < kernels; ++i) {
+          const int64_t at = (m + i) * O;
+          add_channels(args.gradients_of(r), point + at, center + at, O, tile.partial_sums + i * kPartialSums);
+        }
+        add_partial_sums(tile.partial_sums, tile.totals);
+        put_rounded(tile.totals, kernels, grad_scores + m);
       }
     }
   }
@@ -105,7 +131,8 @@ HWY_INLINE void add_outer_products(const T* const* scores, const float* const* g
       auto sum = hn::Load(d, sums + m * stride + o);
       HWY_UNROLL(4) for (int i = 0; i < kRows; ++i) {
         const auto gradient = hn::LoadU(d, gradients[i] + o);
-        sum = kNegates ? hn::NegMulAdd(score[i], gradient, sum) : hn::MulAdd(score[i], gradient, sum);
+        const auto product = hn::Mul(score[i], gradient);
+        sum = kNegates ? hn::Sub(sum, product) : hn::Add(sum, product);
       }
       hn::Store(sum, d, sums + m * stride + o);
     }

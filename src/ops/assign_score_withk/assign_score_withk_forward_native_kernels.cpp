@@ -26,7 +26,8 @@ struct Row {
   const T* center;  // [M, O]
 };
 
-// sums[0, kVectors * lanes) = the sum over m of scores[m] * (point[m, o] - center[m, o]), m ascending.
+// sums[o, o + kVectors * lanes) = the sums over m of scores[m] * (point[m, o] - center[m, o]), m ascending, each
+// operation rounded.
 template <int kVectors, class D, class T>
 HWY_INLINE void add_products(D d, const Row<T>& row, int64_t o, int64_t M, int64_t O, float* sums) {
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
@@ -37,7 +38,7 @@ HWY_INLINE void add_products(D d, const Row<T>& row, int64_t o, int64_t M, int64
     const auto score = hn::Set(d, to_f32(row.scores[m]));
     HWY_UNROLL(4) for (int i = 0; i < kVectors; ++i) {
       const auto difference = hn::Sub(load_f32(d, point + i * kLanes), load_f32(d, center + i * kLanes));
-      sum[i] = hn::MulAdd(score, difference, sum[i]);
+      sum[i] = hn::Add(sum[i], hn::Mul(score, difference));
     }
     point += O;
     center += O;

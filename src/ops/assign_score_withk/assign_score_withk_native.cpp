@@ -97,6 +97,7 @@ void run_backward(Call& call, const BackwardArgs& args) {
   const int64_t stride = round_up(args.O, kStripChannels);
   const int64_t chunk_kernels =
       fit_tile(context, args.M, [&](int64_t kernels) { return bytes_of<SumTile>(kernels, stride); });
+  fit_tile(context, 1, [](int64_t) { return bytes_of<DifferentiateTile<float>>(); });
   Arena arena = context.reserve(bytes_of<Memory>(args));
   const Memory memory(arena, args);
   call.log_detail("chunks of ", chunk_kernels, " kernels");

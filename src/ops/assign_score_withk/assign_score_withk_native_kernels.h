@@ -68,9 +68,16 @@ RangeKernel<BatchArgs> differentiate_kernel(mluOpDataType_t dtype);
 
 template <class T>
 struct DifferentiateTile {
-  explicit DifferentiateTile(Arena& nram) : edge(nram.take<T>("edge", {kStripChannels, kLineElements<T>})) {}
+  static constexpr int64_t kMaxLanes = 16;
 
-  T* edge;  // see copy_edge()
+  explicit DifferentiateTile(Arena& nram)
+      : edge(nram.take<T>("edge", {kStripChannels, kLineElements<T>})),
+        partial_sums(nram.take<float>("partial sums", {kMaxLanes, BackwardArgs::kPartialSums})),
+        totals(nram.take<float>("totals", {kMaxLanes})) {}
+
+  T* edge;              // see copy_edge()
+  float* partial_sums;  // [kMaxLanes kernels, kPartialSums]
+  float* totals;        // [kMaxLanes]
 };
 
 // Work items: (point, chunk of kernels), chunks fastest. Writes the gradients of points: the sum of the outer
