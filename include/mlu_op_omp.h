@@ -858,6 +858,71 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
     const mluOpTensorDescriptor_t grad_centers_desc, void* grad_centers,
     const mluOpTensorDescriptor_t grad_scores_desc, void* grad_scores);
 
+/* Indice max pooling forward (SECOND): max pooling of a sparse tensor by its index pairs.
+ *
+ *   features_out[o,c] = max(0, features[i,c] of the pairs (i, o)): the maximum starts at 0, as in mmcv and spconv
+ *
+ * | tensor       | shape     | dtype            | layout |
+ * |--------------|-----------|------------------|--------|
+ * | features     | [N, C]    | HALF or FLOAT    | ARRAY  |
+ * | indice_pairs | [K, 2, N] | INT32            | ARRAY  |
+ * | features_out | [M, C]    | that of features | ARRAY  |
+ *
+ * Units: indice_pairs[k,0,l] is the row of the input and indice_pairs[k,1,l] that of the output of pair l of offset
+ *   k, for l below indice_num[k], as in mluOpIndiceConvolutionForward. indice_num has K numbers.
+ * Outputs: the call writes every element of features_out; the caller need not initialize it. A row without a pair,
+ *   and the maximum of numbers that are not positive, is +0. A NaN is no maximum. A pair with a negative index is
+ *   skipped. If features_out has no elements, no data but indice_num are read: pointers may be null.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 4 bytes a pair, and at most 16 more for the sort.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      indice_num is null, or one of its numbers is outside [0, N]; an index is not below the rows of
+ *                  its tensor: the message names the first such element of indice_pairs and its value
+ *   NOT_SUPPORTED  N, M or the number of pairs is 2^31 or more
+ *
+ * Definition: mmcv indice_maxpool_forward; SECOND, Sensors 2018, 18(10), 3337. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
+    const mluOpTensorDescriptor_t features_out_desc, void* features_out);
+
+/* Indice max pooling backward (SECOND): the gradient of mluOpOmpIndiceMaxpoolForward. Every input that is equal to
+ * its output receives the gradient of that output.
+ *
+ *   input_grad[i,c] = sum over the pairs (i, o) with features[i,c] = features_out[o,c] of output_grad[o,c]
+ *
+ * | tensor       | shape     | dtype            | layout |
+ * |--------------|-----------|------------------|--------|
+ * | features     | [N, C]    | HALF or FLOAT    | ARRAY  |
+ * | features_out | [M, C]    | that of features | ARRAY  |
+ * | output_grad  | [M, C]    | that of features | ARRAY  |
+ * | indice_pairs | [K, 2, N] | INT32            | ARRAY  |
+ * | input_grad   | [N, C]    | that of features | ARRAY  |
+ *
+ * Units: those of the forward operator.
+ * Outputs: the call writes every element of input_grad; the caller need not initialize it. Equal maxima receive the
+ *   full gradient each, and so does an input of 0 whose output is 0. A row that is no maximum has the gradient +0.
+ *   A pair with a negative index is skipped. If input_grad has no elements, no data but indice_num are read:
+ *   pointers may be null.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   sums are rounded in fp32, in the order of offsets and pairs, starting at +0: for FLOAT the bits of the serial
+ *   loop, for HALF these sums rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: that of the forward operator.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM, NOT_SUPPORTED  as the forward operator
+ *
+ * Definition: mmcv indice_maxpool_backward; SECOND, Sensors 2018, 18(10), 3337. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t features_out_desc, const void* features_out,
+    const mluOpTensorDescriptor_t output_grad_desc, const void* output_grad,
+    const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
+    const mluOpTensorDescriptor_t input_grad_desc, void* input_grad);
+
 /* k nearest neighbors (mmcv knn): the k points nearest to each center.
  *
  *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch
