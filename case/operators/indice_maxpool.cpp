@@ -108,7 +108,7 @@ Case make_backward(const Recipe& r) {
 std::vector<Operator> operators() {
   const std::vector<std::string> inputs = {"input row", "channel"}, outputs = {"output row", "channel"};
   const TensorRule features{"features", Role::kInput, inputs},
-      pairs{"indice_pairs", Role::kInput, {"offset", "side", "position"}};
+      pairs{"indice_pairs", Role::kInput, {"offset", "side", "position"}, {}, {0}};
   Operator forward;
   forward.name = "indice_maxpool_forward";
   forward.function = "mluOpOmpIndiceMaxpoolForward";

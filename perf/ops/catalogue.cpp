@@ -23,6 +23,7 @@ namespace voxelization { std::vector<CaseSpec> cases(); }
 namespace dynamic_scatter { std::vector<CaseSpec> cases(); }
 namespace furthest_point_sample { std::vector<CaseSpec> cases(); }
 namespace get_indice_pairs { std::vector<CaseSpec> cases(); }
+namespace indice_maxpool { std::vector<CaseSpec> cases(); }
 namespace indice_convolution { std::vector<CaseSpec> cases(); }
 namespace rotated_boxes { std::vector<CaseSpec> cases(); }
 namespace axis_aligned_nms { std::vector<CaseSpec> cases(); }
@@ -62,6 +63,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            dynamic_scatter::cases,
                            get_indice_pairs::cases,
                            indice_convolution::cases,
+                           indice_maxpool::cases,
                            center_point::cases,
                            point_net::cases,
                            mvx_net::cases,
