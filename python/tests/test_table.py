@@ -141,7 +141,11 @@ BOXES = {
 }
 SINGLE = {"furthest_point_sample", "furthest_point_sample_with_dist", "knn", *BOXES}
 WITHOUT_HALF = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization", *SINGLE}
-WITHOUT_DOUBLE = {"ball_query", "masked_col2im", "masked_im2col", "nms", "three_nn", *SINGLE}
+WITHOUT_DOUBLE = {
+    *("ball_query", "indice_maxpool", "indice_maxpool_backward", "masked_col2im"),
+    *("masked_im2col", "nms", "stack_ball_query", "three_nn"),
+    *SINGLE,
+}
 
 
 def must_be_right(kind: str, interface: str, name: str) -> bool:
