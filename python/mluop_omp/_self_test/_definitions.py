@@ -492,27 +492,6 @@ def assign_score_withk_backward(grad_output, scores, points, centers, knn_idx):
     return out
 
 
-def _pairs_of(pairs, num):
-    for k, count in enumerate(num):
-        for i, o in pairs[k, :, :count].T:
-            if i >= 0 and o >= 0:
-                yield i, o
-
-
-def indice_maxpool(features, pairs, num, num_out):
-    out = np.zeros((num_out, features.shape[1]), features.dtype)
-    for i, o in _pairs_of(pairs, num):
-        out[o] = np.where(features[i] > out[o], features[i], out[o])
-    return out
-
-
-def indice_maxpool_backward(features, features_out, output_grad, pairs, num):
-    out = np.zeros(features.shape)
-    for i, o in _pairs_of(pairs, num):
-        out[i] += np.where(features[i] == features_out[o], output_grad[o], 0)
-    return out
-
-
 def three_nn(unknown, known):
     d = unknown[:, :, None] - known[:, None]
     d2 = _squares(d)
@@ -623,3 +602,19 @@ def indice_conv_backward_filter(features, grad_output, pairs, num, kernel):
     for k, inputs, outputs in _pairs_of(pairs, num):
         out[k] = features[inputs].astype(np.float64).T @ grad_output[outputs]
     return out.reshape(*kernel, *out.shape[1:])
+
+
+def indice_maxpool(features, pairs, num, num_out):
+    out = np.zeros((num_out, features.shape[1]), features.dtype)
+    for _, *rows in _pairs_of(pairs, num):
+        for i, o in zip(*rows):
+            out[o] = np.where(features[i] > out[o], features[i], out[o])
+    return out
+
+
+def indice_maxpool_backward(features, features_out, output_grad, pairs, num):
+    out = np.zeros(features.shape)
+    for _, *rows in _pairs_of(pairs, num):
+        for i, o in zip(*rows):
+            out[i] += np.where(features[i] == features_out[o], output_grad[o], 0)
+    return out
