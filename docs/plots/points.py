@@ -89,23 +89,24 @@ def furthest_point_sampling() -> Figure:
 
 
 def stack_ball_query() -> Figure:
-    clouds, centers = CLOUD[[0, 1, 2, 3, 5]], np.array([[1.9, 1.4], [4.4, 1.7], [5.4, 2.6]])
-    points = np.concatenate((clouds, CLOUD[[6, 4, 7]]))
+    clouds = CLOUD[[0, 1, 2, 3, 5]], CLOUD[[6, 4, 7]]
+    centers = np.array([[1.9, 1.4], [4.4, 2.0], [3.0, 3.0]], np.float32)
     counts, centers_cnt = np.array([5, 3], np.int32), np.array([1, 2], np.int32)
-    radius = 1.1
+    points, radius = np.concatenate(clouds), 0.95
     idx = mluop_omp.stack_ball_query(
         flat(centers)[0], centers_cnt, flat(points)[0], counts, radius, 3
     )
-    figure, axes = plt.subplots(figsize=(5.2, 2.8))
-    plane(axes, 6.4, 3.4)
-    for row, (x, y) in enumerate(points):
-        cloud_of, n = (0, row) if row < counts[0] else (1, row - counts[0])
-        dot(axes, x, y, n, COLORS[2 * cloud_of])
-    for (x, y), members in zip(centers, idx):
-        axes.add_patch(Circle((x, y), radius, fill=False, edgecolor=COLORS[1], linewidth=1.5))
-        dot(axes, x, y, color=COLORS[1], marker="s", markersize=7)
-        axes.text(x, y - radius - 0.02, f"{list(map(int, members))}", ha="center", va="top")
-    title(axes, "two clouds, whose points are counted apart: nsample 3")
+    figure, axes = plt.subplots(figsize=(5.2, 3.4))
+    plane(axes, 6.2, 4.2)
+    for color, cloud_points in zip(COLORS, clouds):
+        for n, (x, y) in enumerate(cloud_points):
+            dot(axes, x, y, n, color)
+    for (x, y), color, members in zip(centers, [COLORS[0], COLORS[1], COLORS[1]], idx):
+        axes.add_patch(Circle((x, y), radius, fill=False, edgecolor=color, linewidth=1.5))
+        dot(axes, x, y, color=color, marker="s", markersize=7)
+        text = f"{list(map(int, members))}"
+        axes.text(x + 0.15, y, text, color=color, va="center", fontsize=8)
+    title(axes, "nsample 3: a ball holds points of its own cloud only")
     return figure
 
 
