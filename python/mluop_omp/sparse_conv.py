@@ -153,7 +153,7 @@ def indice_maxpool(
     """Pools the features of active sites by their maximum, which starts at 0 (mmcv, spconv).
 
     Args:
-        features: float16 or float32 [N, C].
+        features: float16, float32 or float64 [N, C].
         pairs: int32 [K, 2, N], as `indice_pairs` returns them. Pairs with a negative index are
             skipped.
         num: integers [K], the number of pairs of each offset.

@@ -142,8 +142,7 @@ BOXES = {
 SINGLE = {"furthest_point_sample", "furthest_point_sample_with_dist", "knn", *BOXES}
 WITHOUT_HALF = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization", *SINGLE}
 WITHOUT_DOUBLE = {
-    *("ball_query", "indice_maxpool", "indice_maxpool_backward", "masked_col2im"),
-    *("masked_im2col", "nms", "stack_ball_query", "three_nn"),
+    *("ball_query", "masked_col2im", "masked_im2col", "nms", "stack_ball_query", "three_nn"),
     *SINGLE,
 }
 

@@ -358,3 +358,33 @@ def indice_conv_backward_filter(
     for k, inputs, outputs in _offsets(pairs, num):
         matrices[k] = features[inputs].T @ grad_output[outputs]
     return grad_filters
+
+
+def indice_maxpool(
+    single: Operator, features: np.ndarray, pairs: np.ndarray, num: np.ndarray, num_out: int
+) -> np.ndarray:
+    output = np.zeros(single(_zeros("features", features), pairs, num, num_out).shape)
+    if output.size == 0:
+        return output
+    for _, inputs, outputs in _offsets(pairs, num):
+        np.fmax.at(output, outputs, features[inputs])  # NaN is no maximum.
+    return output
+
+
+def indice_maxpool_backward(
+    single: Operator,
+    features: np.ndarray,
+    features_out: np.ndarray,
+    output_grad: np.ndarray,
+    pairs: np.ndarray,
+    num: np.ndarray,
+) -> np.ndarray:
+    arrays = {"features": features, "features_out": features_out, "output_grad": output_grad}
+    zeros = (_zeros(name, array) for name, array in arrays.items())
+    input_grad = np.zeros(single(*zeros, pairs, num).shape)
+    if input_grad.size == 0:
+        return input_grad
+    for _, inputs, outputs in _offsets(pairs, num):
+        is_max = features[inputs] == features_out[outputs]
+        np.add.at(input_grad, inputs, np.where(is_max, output_grad[outputs], 0))
+    return input_grad

@@ -252,6 +252,7 @@ def indice_conv_backward_filter(
     return grad_filters
 
 
+@also_double(_double.indice_maxpool, 0)
 def indice_maxpool(arrays: Arrays, features: Any, pairs: Any, num: Any, num_out: int) -> Any:
     features_desc, features_data = arrays.tensor("features", features, "N C")
     pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 N")
@@ -268,6 +269,7 @@ def indice_maxpool(arrays: Arrays, features: Any, pairs: Any, num: Any, num_out:
     return output
 
 
+@also_double(_double.indice_maxpool_backward, 0)
 def indice_maxpool_backward(
     arrays: Arrays, features: Any, features_out: Any, output_grad: Any, pairs: Any, num: Any
 ) -> Any:

@@ -43,7 +43,7 @@ struct Memory {
   Memory(Arena& arena, const Sizes& sizes)
       : stride(round_up(sizes.O, kStripChannels)),
         of_points(arena, sizes.B, sizes.N0, sizes.rows()),
-        of_centers(arena, sizes.B, sizes.N0, sizes.N1),
+        of_centers(arena, sizes.B, sizes.N0, sizes.K > 0 ? sizes.N1 : 0),
         transposed(
             arena.take<float>("transposed gradients", {round_up(sizes.rows(), BatchArgs::kTileRows), stride})) {}
 
