@@ -715,8 +715,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackBallQuery(
 /* Stack group points forward (PV-RCNN): the features of the points in the groups of stacked clouds, such as those
  * that mluOpOmpStackBallQuery finds: grouping_operation of mmcv with counts.
  *
- *   Cloud b has the features_batch_cnt[b] rows of features and the indices_batch_cnt[b] groups that follow those of
- *   cloud b - 1. With first(b) = features_batch_cnt[0] + ... + features_batch_cnt[b-1] and m a group of cloud b:
+ *   Cloud b has the features_batch_cnt[b] rows of features and the indices_batch_cnt[b] groups that follow those
+ *   of cloud b - 1. With first(b) = features_batch_cnt[0] + ... + features_batch_cnt[b-1] and m a group of cloud b:
  *   output[m,c,s] = features[first(b) + indices[m,s], c]
  *
  * | tensor             | shape     | dtype            | layout |
@@ -749,8 +749,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
     const mluOpTensorDescriptor_t indices_batch_cnt_desc, const void* indices_batch_cnt,
     const mluOpTensorDescriptor_t output_desc, void* output);
 
-/* Stack group points backward (PV-RCNN): the gradient of mluOpOmpStackGroupPointsForward. Adds the gradient of each
- * sample to that of the feature that it is a copy of.
+/* Stack group points backward (PV-RCNN): the gradient of mluOpOmpStackGroupPointsForward. Adds the gradient of
+ * each sample to that of the feature that it is a copy of.
  *
  *   grad_features[first(b) + n, c] = sum over the groups m of cloud b and the samples s with indices[m,s] = n of
  *     grad_output[m,c,s], with clouds and first(b) as in the forward operator
@@ -765,8 +765,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
  *
  * Units: indices number the features of their cloud, from 0.
  * Outputs: the call writes every element of grad_features; the caller need not initialize it. A feature of no
- *   sample has the gradient +0. NaN and infinity propagate through the additions. If grad_features has no elements,
- *   no data are read: pointers may be null, and counts and indices may have any value.
+ *   sample has the gradient +0. NaN and infinity propagate through the additions. If grad_features has no
+ *   elements, no data are read: pointers may be null, and counts and indices may have any value.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
  *   sums are rounded in fp32, in the order of groups and, in a group, of samples, starting at +0: for FLOAT
  *   bit-identical to the serial loop of the definition, for HALF these sums rounded once, to nearest even.
@@ -842,8 +842,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkForward(
  *   order of n and k, starting at +0. Gradients of scores add channel o, ascending, to partial sum o mod 16; then
  *   sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0 and 1, and 1 to 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps the gradients of a batch in fp32, 4 bytes for each of O N1 K elements, and
- *   8 bytes for each index and point.
+ * Memory: no workspace. The handle keeps the gradients of a batch in fp32, 4 bytes for each of O N1 K elements,
+ *   and 8 bytes for each index and point.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      the rules of the forward operator
@@ -868,8 +868,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
  * | indice_pairs | [K, 2, N] | INT32            | ARRAY  |
  * | features_out | [M, C]    | that of features | ARRAY  |
  *
- * Units: indice_pairs[k,0,l] is the row of the input and indice_pairs[k,1,l] that of the output of pair l of offset
- *   k, for l below indice_num[k], as in mluOpIndiceConvolutionForward. indice_num has K numbers.
+ * Units: indice_pairs[k,0,l] is the row of the input and indice_pairs[k,1,l] that of the output of pair l of
+ *   offset k, for l below indice_num[k], as in mluOpIndiceConvolutionForward. indice_num has K numbers.
  * Outputs: the call writes every element of features_out; the caller need not initialize it. A row without a pair,
  *   and the maximum of numbers that are not positive, is +0. A NaN is no maximum. A pair with a negative index is
  *   skipped. If features_out has no elements, no data but indice_num are read: pointers may be null.
@@ -902,8 +902,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolForward(
  * | input_grad   | [N, C]    | that of features | ARRAY  |
  *
  * Units: those of the forward operator.
- * Outputs: the call writes every element of input_grad; the caller need not initialize it. Equal maxima receive the
- *   full gradient each, and so does an input of 0 whose output is 0. A row that is no maximum has the gradient +0.
+ * Outputs: the call writes every element of input_grad; the caller need not initialize it. Equal maxima receive
+ *   the full gradient each, and so does an input of 0 whose output is 0. A row that is no maximum has the gradient +0.
  *   A pair with a negative index is skipped. If input_grad has no elements, no data but indice_num are read:
  *   pointers may be null.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:

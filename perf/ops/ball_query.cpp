@@ -1,7 +1,7 @@
 // Ball query at the sizes of the set abstraction levels of PointNet++, VoteNet and PointRCNN. Points are uniform
 // in a cube; the centers are some of them. Scenes of VoteNet and PointRCNN are scaled so that the balls hold about
-// as many points as in their data. Stacked ball query: the key points of PV-RCNN among the points and the voxels of
-// its backbone, scaled likewise, and the grids of its RoIs.
+// as many points as in their data. Stacked ball query: the key points of PV-RCNN among the points and the voxels
+// of its backbone, scaled likewise, and the grids of its RoIs.
 #include "reference/ball_query.h"
 
 #include "perf/ops/catalogue.h"
