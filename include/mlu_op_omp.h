@@ -716,7 +716,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackBallQuery(
  * that mluOpOmpStackBallQuery finds: grouping_operation of mmcv with counts.
  *
  *   Cloud b has the features_batch_cnt[b] rows of features and the indices_batch_cnt[b] groups that follow those
- *   of cloud b - 1. With first(b) = features_batch_cnt[0] + ... + features_batch_cnt[b-1] and m a group of cloud b:
+ *   of cloud b - 1. With first(b) = features_batch_cnt[0] + ... + features_batch_cnt[b-1], and m a group of it:
  *   output[m,c,s] = features[first(b) + indices[m,s], c]
  *
  * | tensor             | shape     | dtype            | layout |
@@ -875,7 +875,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
  *   skipped. If features_out has no elements, no data but indice_num are read: pointers may be null.
  * Determinism: the result is exact.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps 4 bytes a pair, and at most 16 more for the sort.
+ * Memory: no workspace. The handle keeps 8 bytes a row of the result and up to 20 a pair.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      indice_num is null, or one of its numbers is outside [0, N]; an index is not below the rows of
@@ -903,9 +903,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolForward(
  *
  * Units: those of the forward operator.
  * Outputs: the call writes every element of input_grad; the caller need not initialize it. Equal maxima receive
- *   the full gradient each, and so does an input of 0 whose output is 0. A row that is no maximum has the gradient +0.
- *   A pair with a negative index is skipped. If input_grad has no elements, no data but indice_num are read:
- *   pointers may be null.
+ *   the full gradient each, and so does an input of 0 whose output is 0. An element that is no maximum has the
+ *   gradient +0. A pair with a negative index is skipped. If input_grad has no elements, no data but indice_num are
+ *   read: pointers may be null.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
  *   sums are rounded in fp32, in the order of offsets and pairs, starting at +0: for FLOAT the bits of the serial
  *   loop, for HALF these sums rounded once, to nearest even.
