@@ -904,8 +904,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolForward(
  * Units: those of the forward operator.
  * Outputs: the call writes every element of input_grad; the caller need not initialize it. Equal maxima receive
  *   the full gradient each, and so does an input of 0 whose output is 0. An element that is no maximum has the
- *   gradient +0. A pair with a negative index is skipped. If input_grad has no elements, no data but indice_num are
- *   read: pointers may be null.
+ *   gradient +0. A pair with a negative index is skipped. If input_grad has no elements, no data but indice_num
+ *   are read: pointers may be null.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
  *   sums are rounded in fp32, in the order of offsets and pairs, starting at +0: for FLOAT the bits of the serial
  *   loop, for HALF these sums rounded once, to nearest even.
