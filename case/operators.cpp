@@ -9,6 +9,7 @@ namespace mluop::cases {
 
 // The tables, one for each file of operators/.
 // clang-format off
+namespace assign_score_withk { std::vector<Operator> operators(); }
 namespace axis_aligned_nms { std::vector<Operator> operators(); }
 namespace ball_query { std::vector<Operator> operators(); }
 namespace boxes_overlap_bev { std::vector<Operator> operators(); }
@@ -17,12 +18,14 @@ namespace furthest_point_sample { std::vector<Operator> operators(); }
 namespace gather_points { std::vector<Operator> operators(); }
 namespace get_indice_pairs { std::vector<Operator> operators(); }
 namespace indice_convolution { std::vector<Operator> operators(); }
+namespace indice_maxpool { std::vector<Operator> operators(); }
 namespace knn { std::vector<Operator> operators(); }
 namespace masked_convolution { std::vector<Operator> operators(); }
 namespace nms { std::vector<Operator> operators(); }
 namespace points_in_boxes { std::vector<Operator> operators(); }
 namespace roi_pooling { std::vector<Operator> operators(); }
 namespace rotated_boxes { std::vector<Operator> operators(); }
+namespace stack_group_points { std::vector<Operator> operators(); }
 namespace three_interpolate { std::vector<Operator> operators(); }
 namespace three_nn_forward { std::vector<Operator> operators(); }
 namespace voxel_pooling { std::vector<Operator> operators(); }
@@ -102,10 +105,11 @@ const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
     for (const auto& table :
-         {axis_aligned_nms::operators, ball_query::operators, boxes_overlap_bev::operators,
-          dynamic_scatter::operators, knn::operators, points_in_boxes::operators, furthest_point_sample::operators,
-          gather_points::operators, get_indice_pairs::operators, indice_convolution::operators,
-          masked_convolution::operators, nms::operators, roi_pooling::operators, rotated_boxes::operators,
+         {assign_score_withk::operators, axis_aligned_nms::operators, ball_query::operators,
+          boxes_overlap_bev::operators, dynamic_scatter::operators, knn::operators, points_in_boxes::operators,
+          furthest_point_sample::operators, gather_points::operators, get_indice_pairs::operators,
+          indice_convolution::operators, indice_maxpool::operators, masked_convolution::operators, nms::operators,
+          roi_pooling::operators, rotated_boxes::operators, stack_group_points::operators,
           three_interpolate::operators, three_nn_forward::operators, voxel_pooling::operators,
           voxelization::operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));

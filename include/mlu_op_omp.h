@@ -672,6 +672,257 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
                                                      const mluOpTensorDescriptor_t is_inside_desc,
                                                      void* is_inside);
 
+/* Stacked ball query (PV-RCNN): mluOpBallQuery of clouds of different sizes, whose centers and points are stacked.
+ *
+ *   Cloud b has the new_xyz_batch_cnt[b] rows of new_xyz and the xyz_batch_cnt[b] rows of xyz that follow those of
+ *   cloud b - 1.
+ *   d2(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the n-th point of its cloud
+ *   The members of m are the n with d2(m,n) < max_radius^2.
+ *   idx[m,i] = the i-th member of m, ascending; if there are fewer, the first member again
+ *   idx[m] = -1, 0, 0, ... if there is none
+ *
+ * | tensor            | shape        | dtype           | layout |
+ * |-------------------|--------------|-----------------|--------|
+ * | new_xyz           | [M, 3]       | HALF or FLOAT   | any    |
+ * | new_xyz_batch_cnt | [B]          | INT32           | any    |
+ * | xyz               | [N, 3]       | that of new_xyz | any    |
+ * | xyz_batch_cnt     | [B]          | INT32           | any    |
+ * | idx               | [M, nsample] | INT32           | any    |
+ *
+ * Units: coordinates are x, y, z; max_radius is in their unit. n counts the points of the cloud, from 0.
+ * Outputs: the call writes every element of idx; the caller need not initialize it. The -1 of a center without
+ *   members is mmcv's, which users mask before they group. A point whose distance is NaN or infinite, also because
+ *   it overflows the data type, is no member; with max_radius = 0, none is, unlike in mluOpBallQuery. If M or
+ *   nsample is 0, idx has no elements: all data may be null, and counts may have any value.
+ * Determinism: the result is exact: the same at every thread count, in every run and on every instruction set.
+ *   Each difference, square and sum is rounded to the data type, to nearest even, for HALF as well; the square of
+ *   the radius is rounded to fp32.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm. Clouds are queried one after the other.
+ * Memory: no workspace. The handle keeps up to 48 bytes a point of the largest cloud.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      max_radius is negative or NaN; nsample is negative or not that of idx; a count is negative, or
+ *                  the counts of new_xyz or xyz do not add up to its rows
+ *
+ * Definition: mmcv stack_ball_query_forward, whose min_radius has no effect; PV-RCNN, arXiv:1912.13192. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpStackBallQuery(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t new_xyz_desc, const void* new_xyz,
+    const mluOpTensorDescriptor_t new_xyz_batch_cnt_desc, const void* new_xyz_batch_cnt,
+    const mluOpTensorDescriptor_t xyz_desc, const void* xyz, const mluOpTensorDescriptor_t xyz_batch_cnt_desc,
+    const void* xyz_batch_cnt, const float max_radius, const int nsample, const mluOpTensorDescriptor_t idx_desc,
+    void* idx);
+
+/* Stack group points forward (PV-RCNN): the features of the points in the groups of stacked clouds, such as those
+ * that mluOpOmpStackBallQuery finds: grouping_operation of mmcv with counts.
+ *
+ *   Cloud b has the features_batch_cnt[b] rows of features and the indices_batch_cnt[b] groups that follow those
+ *   of cloud b - 1. With first(b) = features_batch_cnt[0] + ... + features_batch_cnt[b-1], and m a group of it:
+ *   output[m,c,s] = features[first(b) + indices[m,s], c]
+ *
+ * | tensor             | shape     | dtype            | layout |
+ * |--------------------|-----------|------------------|--------|
+ * | features           | [N, C]    | HALF or FLOAT    | ARRAY  |
+ * | features_batch_cnt | [B]       | INT32            | ARRAY  |
+ * | indices            | [M, S]    | INT32            | ARRAY  |
+ * | indices_batch_cnt  | [B]       | INT32            | ARRAY  |
+ * | output             | [M, C, S] | that of features | ARRAY  |
+ *
+ * Units: indices number the features of their cloud, from 0.
+ * Outputs: the call writes every element of output; the caller need not initialize it. Elements are copied bit for
+ *   bit, NaN with their payload. If output has no elements, no data are read: pointers may be null, and counts and
+ *   indices may have any value.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 16 bytes a cloud.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      a count is negative; the counts of features or indices do not add up to its rows; a cloud with
+ *                  indices has no features; an index is outside the features of its cloud, as the -1 of
+ *                  mluOpOmpStackBallQuery is: the message names the first such element, [group, sample], and its
+ *                  value
+ *
+ * Definition: mmcv stack_group_points_forward; PV-RCNN, arXiv:1912.13192. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t features_batch_cnt_desc, const void* features_batch_cnt,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices,
+    const mluOpTensorDescriptor_t indices_batch_cnt_desc, const void* indices_batch_cnt,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Stack group points backward (PV-RCNN): the gradient of mluOpOmpStackGroupPointsForward. Adds the gradient of
+ * each sample to that of the feature that it is a copy of.
+ *
+ *   grad_features[first(b) + n, c] = sum over the groups m of cloud b and the samples s with indices[m,s] = n of
+ *     grad_output[m,c,s], with clouds and first(b) as in the forward operator
+ *
+ * | tensor             | shape     | dtype               | layout |
+ * |--------------------|-----------|---------------------|--------|
+ * | grad_output        | [M, C, S] | HALF or FLOAT       | ARRAY  |
+ * | indices            | [M, S]    | INT32               | ARRAY  |
+ * | indices_batch_cnt  | [B]       | INT32               | ARRAY  |
+ * | features_batch_cnt | [B]       | INT32               | ARRAY  |
+ * | grad_features      | [N, C]    | that of grad_output | ARRAY  |
+ *
+ * Units: indices number the features of their cloud, from 0.
+ * Outputs: the call writes every element of grad_features; the caller need not initialize it. A feature of no
+ *   sample has the gradient +0. NaN and infinity propagate through the additions. If grad_features has no
+ *   elements, no data are read: pointers may be null, and counts and indices may have any value.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   sums are rounded in fp32, in the order of groups and, in a group, of samples, starting at +0: for FLOAT
+ *   bit-identical to the serial loop of the definition, for HALF these sums rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 24 bytes a cloud.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      N is 0 and grad_output has elements; the rules of the forward operator for counts and indices
+ *
+ * Definition: mmcv stack_group_points_backward, which adds to grad_features in any order; PV-RCNN,
+ *   arXiv:1912.13192. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t indices_desc, const void* indices,
+    const mluOpTensorDescriptor_t indices_batch_cnt_desc, const void* indices_batch_cnt,
+    const mluOpTensorDescriptor_t features_batch_cnt_desc, const void* features_batch_cnt,
+    const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
+
+/* Assign score with k, forward (PAConv): assembles the features of neighbors from M kernels by their scores.
+ *
+ *   kn = knn_idx[b,n,k], cn = knn_idx[b,n,0]
+ *   output[b,o,n,k] = sum over m of scores[b,n,k,m] * (points[b,kn,m,o] - centers[b,cn,m,o])
+ *
+ * | tensor  | shape         | dtype          | layout |
+ * |---------|---------------|----------------|--------|
+ * | points  | [B, N0, M, O] | HALF or FLOAT  | ARRAY  |
+ * | centers | [B, N0, M, O] | that of points | ARRAY  |
+ * | scores  | [B, N1, K, M] | that of points | ARRAY  |
+ * | knn_idx | [B, N1, K]    | INT32          | ARRAY  |
+ * | output  | [B, O, N1, K] | that of points | ARRAY  |
+ *
+ * Units: knn_idx numbers the points of its batch, 0 to N0 - 1. mmcv has int64 there, and an argument `aggregate`
+ *   without effect.
+ * Outputs: the call writes every element of output; the caller need not initialize it. NaN and infinity propagate.
+ *   If output has no elements, no data are read: pointers may be null, and indices may have any value.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   differences, products and sums are rounded in fp32, in the order of m, starting at +0: the bits of the serial
+ *   loop of the definition; for HALF rounded once at the end, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      N0 is 0 and knn_idx has elements; an index is outside [0, N0 - 1]: the message names the first
+ *                  such element, [batch, center, neighbor], and its value
+ *
+ * Definition: mmcv assign_score_withk_forward, which skips the rest of a thread's work at an index out of range;
+ *   PAConv, arXiv:2103.14635. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc, const void* points,
+    const mluOpTensorDescriptor_t centers_desc, const void* centers, const mluOpTensorDescriptor_t scores_desc,
+    const void* scores, const mluOpTensorDescriptor_t knn_idx_desc, const void* knn_idx,
+    const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Assign score with k, backward (PAConv): the gradients of mluOpOmpAssignScoreWithkForward.
+ *
+ *   grad_points[b,i,m,o]  =  sum over the n and k with kn = i of scores[b,n,k,m] * grad_output[b,o,n,k]
+ *   grad_centers[b,i,m,o] = -sum over the n and k with cn = i of scores[b,n,k,m] * grad_output[b,o,n,k]
+ *   grad_scores[b,n,k,m]  =  sum over o of grad_output[b,o,n,k] * (points[b,kn,m,o] - centers[b,cn,m,o])
+ *
+ * | tensor                                 | shape         | dtype               | layout |
+ * |----------------------------------------|---------------|---------------------|--------|
+ * | grad_output                            | [B, O, N1, K] | HALF or FLOAT       | ARRAY  |
+ * | points, centers, scores                | as forward    | that of grad_output | ARRAY  |
+ * | knn_idx                                | [B, N1, K]    | INT32               | ARRAY  |
+ * | grad_points, grad_centers, grad_scores | as forward    | that of grad_output | ARRAY  |
+ *
+ * Units: those of the forward operator.
+ * Outputs: the call writes every element of the three gradients; the caller need not initialize them. A point that
+ *   no neighbor or center names has the gradient +0. NaN and infinity propagate. If they have no elements, no data
+ *   are read: pointers may be null, and indices may have any value.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   each operation is rounded in fp32, results of HALF once at the end. Gradients of points and centers add in the
+ *   order of n and k, starting at +0. Gradients of scores add channel o, ascending, to partial sum o mod 16; then
+ *   sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0 and 1, and 1 to 0.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps the gradients of a batch in fp32, 4 bytes for each of O N1 K elements,
+ *   and 8 bytes for each index and point.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      the rules of the forward operator
+ *
+ * Definition: mmcv assign_score_withk_backward, which adds to its outputs; PAConv, arXiv:2103.14635. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t points_desc, const void* points, const mluOpTensorDescriptor_t centers_desc,
+    const void* centers, const mluOpTensorDescriptor_t scores_desc, const void* scores,
+    const mluOpTensorDescriptor_t knn_idx_desc, const void* knn_idx,
+    const mluOpTensorDescriptor_t grad_points_desc, void* grad_points,
+    const mluOpTensorDescriptor_t grad_centers_desc, void* grad_centers,
+    const mluOpTensorDescriptor_t grad_scores_desc, void* grad_scores);
+
+/* Indice max pooling forward (SECOND): max pooling of a sparse tensor by its index pairs.
+ *
+ *   features_out[o,c] = max(0, features[i,c] of the pairs (i, o)): the maximum starts at 0, as in mmcv and spconv
+ *
+ * | tensor       | shape     | dtype            | layout |
+ * |--------------|-----------|------------------|--------|
+ * | features     | [N, C]    | HALF or FLOAT    | ARRAY  |
+ * | indice_pairs | [K, 2, N] | INT32            | ARRAY  |
+ * | features_out | [M, C]    | that of features | ARRAY  |
+ *
+ * Units: indice_pairs[k,0,l] is the row of the input and indice_pairs[k,1,l] that of the output of pair l of
+ *   offset k, for l below indice_num[k], as in mluOpIndiceConvolutionForward. indice_num has K numbers.
+ * Outputs: the call writes every element of features_out; the caller need not initialize it. A row without a pair,
+ *   and the maximum of numbers that are not positive, is +0. A NaN is no maximum. A pair with a negative index is
+ *   skipped. If features_out has no elements, no data but indice_num are read: pointers may be null.
+ * Determinism: the result is exact.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 8 bytes a row of the result and up to 20 a pair.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      indice_num is null, or one of its numbers is outside [0, N]; an index is not below the rows of
+ *                  its tensor: the message names the first such element of indice_pairs and its value
+ *   NOT_SUPPORTED  N, M or the number of pairs is 2^31 or more
+ *
+ * Definition: mmcv indice_maxpool_forward; SECOND, Sensors 2018, 18(10), 3337. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
+    const mluOpTensorDescriptor_t features_out_desc, void* features_out);
+
+/* Indice max pooling backward (SECOND): the gradient of mluOpOmpIndiceMaxpoolForward. Every input that is equal to
+ * its output receives the gradient of that output.
+ *
+ *   input_grad[i,c] = sum over the pairs (i, o) with features[i,c] = features_out[o,c] of output_grad[o,c]
+ *
+ * | tensor       | shape     | dtype            | layout |
+ * |--------------|-----------|------------------|--------|
+ * | features     | [N, C]    | HALF or FLOAT    | ARRAY  |
+ * | features_out | [M, C]    | that of features | ARRAY  |
+ * | output_grad  | [M, C]    | that of features | ARRAY  |
+ * | indice_pairs | [K, 2, N] | INT32            | ARRAY  |
+ * | input_grad   | [N, C]    | that of features | ARRAY  |
+ *
+ * Units: those of the forward operator.
+ * Outputs: the call writes every element of input_grad; the caller need not initialize it. Equal maxima receive
+ *   the full gradient each, and so does an input of 0 whose output is 0. An element that is no maximum has the
+ *   gradient +0. A pair with a negative index is skipped. If input_grad has no elements, no data but indice_num
+ *   are read: pointers may be null.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   sums are rounded in fp32, in the order of offsets and pairs, starting at +0: for FLOAT the bits of the serial
+ *   loop, for HALF these sums rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: that of the forward operator.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM, NOT_SUPPORTED  as the forward operator
+ *
+ * Definition: mmcv indice_maxpool_backward; SECOND, Sensors 2018, 18(10), 3337. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
+    const mluOpTensorDescriptor_t features_out_desc, const void* features_out,
+    const mluOpTensorDescriptor_t output_grad_desc, const void* output_grad,
+    const mluOpTensorDescriptor_t indice_pairs_desc, const void* indice_pairs, const int64_t indice_num[],
+    const mluOpTensorDescriptor_t input_grad_desc, void* input_grad);
+
 /* k nearest neighbors (mmcv knn): the k points nearest to each center.
  *
  *   d(m,n) = ((cx - px)^2 + (cy - py)^2) + (cz - pz)^2 of the center m and the point n of a batch

@@ -1,5 +1,5 @@
-// Ball query by its definition: the serial loop over batches, centers and points. The oracle of the tests and the
-// baseline of the perf suite.
+// Ball query and stacked ball query by their definitions: serial loops over batches, centers and points. The
+// oracles of the tests and the baselines of the perf suite.
 #pragma once
 
 #include <cstdint>
@@ -15,5 +15,16 @@ struct BallQueryProblem {
 // and leave rows without a member as they are.
 template <class T>
 void ball_query(const BallQueryProblem& problem, const T* new_xyz, const T* xyz, int32_t* idx);
+
+// Of stacked clouds, with the counts of their centers and points.
+struct StackBallQueryProblem {
+  int64_t B, nsample;
+  const int32_t *new_xyz_batch_cnt, *xyz_batch_cnt;
+  float max_radius;
+};
+
+// The same of stacked clouds; rows without a member are -1, 0, 0, ...
+template <class T>
+void stack_ball_query(const StackBallQueryProblem& problem, const T* new_xyz, const T* xyz, int32_t* idx);
 
 }  // namespace mluop::reference

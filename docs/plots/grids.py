@@ -224,3 +224,24 @@ def indice_convolution() -> Figure:
     axes.axis("off")
     title(axes, "a row of a sparse image, kernel 3, submanifold")
     return figure
+
+
+def indice_maxpool() -> Figure:
+    features = np.array([[3], [5], [-1], [-2], [4]], np.float32)
+    pairs = np.array([[[0, 1, 2, 3, 4], [0, 0, 1, 1, 2]]], np.int32)
+    output = mluop_omp.indice_maxpool(features, pairs, np.array([5]), 3)
+    figure, axes = plt.subplots(figsize=(5.6, 2.4))
+    for row, feature in enumerate(features[:, 0]):
+        cell(axes, 1.5 * row, 0, LIGHT[0], f"{feature:g}")
+    for row, feature in enumerate(output[:, 0]):
+        cell(axes, 3 * row + 0.75 if row < 2 else 6, 3, LIGHT[2], f"{feature:g}")
+    for i, o in pairs[0].T:
+        x = 3 * o + 1.25 if o < 2 else 6.5
+        arrow = FancyArrowPatch((1.5 * i + 0.5, 1), (x, 3), arrowstyle="-|>", mutation_scale=10)
+        axes.add_patch(arrow).set(color=COLORS[1], linewidth=1.5, zorder=4)
+    axes.text(7.6, 0.5, "features", va="center", fontsize=8, color=COLORS[0])
+    axes.text(7.6, 3.5, "features_out", va="center", fontsize=8, color=COLORS[2])
+    axes.set(xlim=(-0.1, 10.5), ylim=(4.1, -0.2), aspect="equal")
+    axes.axis("off")
+    title(axes, "the maximum of each output, which starts at 0")
+    return figure

@@ -88,6 +88,73 @@ def furthest_point_sampling() -> Figure:
     return figure
 
 
+def stack_ball_query() -> Figure:
+    clouds = CLOUD[[0, 1, 2, 3, 5]], CLOUD[[6, 4, 7]]
+    centers = np.array([[1.9, 1.4], [4.4, 2.0], [3.0, 3.0]], np.float32)
+    counts, centers_cnt = np.array([5, 3], np.int32), np.array([1, 2], np.int32)
+    points, radius = np.concatenate(clouds), 0.95
+    idx = mluop_omp.stack_ball_query(
+        flat(centers)[0], centers_cnt, flat(points)[0], counts, radius, 3
+    )
+    figure, axes = plt.subplots(figsize=(5.2, 3.4))
+    plane(axes, 6.2, 4.2)
+    for color, cloud_points in zip(COLORS, clouds):
+        for n, (x, y) in enumerate(cloud_points):
+            dot(axes, x, y, n, color)
+    for (x, y), color, members in zip(centers, [COLORS[0], COLORS[1], COLORS[1]], idx):
+        axes.add_patch(Circle((x, y), radius, fill=False, edgecolor=color, linewidth=1.5))
+        dot(axes, x, y, color=color, marker="s", markersize=7)
+        text = f"{list(map(int, members))}"
+        axes.text(x + 0.15, y, text, color=color, va="center", fontsize=8)
+    title(axes, "nsample 3: a ball holds points of its own cloud only")
+    return figure
+
+
+def stack_group_points() -> Figure:
+    features = np.array([[10], [11], [20], [21], [22]], np.float32)
+    counts = np.array([2, 3], np.int32)
+    indices, groups = np.array([[1, 0], [0, 2]], np.int32), np.array([1, 1], np.int32)
+    output = mluop_omp.stack_group_points(features, counts, indices, groups)
+    figure, axes = plt.subplots(figsize=(5.2, 1.6))
+    for row, feature in enumerate(features[:, 0]):
+        cell(axes, row, 0, LIGHT[0 if row < counts[0] else 1], f"{feature:g}")
+        local = row if row < counts[0] else row - counts[0]
+        axes.text(
+            row + 0.5, -0.35, f"{local}", ha="center", va="center", color=COLORS[1], fontsize=8
+        )
+    for m in range(2):
+        for s in range(2):
+            cell(axes, 6.5 + s, m, LIGHT[m], f"{output[m, 0, s]:g}")
+        text = f"indices {list(map(int, indices[m]))}"
+        axes.text(8.8, m + 0.5, text, va="center", color=COLORS[1], fontsize=8)
+    axes.set(xlim=(-0.1, 11.4), ylim=(2.1, -0.7), aspect="equal")
+    axes.axis("off")
+    title(axes, "features of two clouds, and a group of each")
+    return figure
+
+
+def assign_score_withk() -> Figure:
+    points = np.array([[1, 2], [5, 7]], np.float32).reshape(1, 2, 2, 1)
+    centers = np.array([[0, 0], [1, 1]], np.float32).reshape(1, 2, 2, 1)
+    scores = np.array([[0.5, 0.5], [1, 0]], np.float32).reshape(1, 1, 2, 2)
+    knn_idx = np.array([[[1, 0]]], np.int32)
+    output = mluop_omp.assign_score_withk(scores, points, centers, knn_idx)[0, 0, 0]
+    figure, axes = plt.subplots(figsize=(5.6, 2.0))
+    for k, i in enumerate(knn_idx[0, 0]):
+        for m in range(2):
+            difference = points[0, i, m, 0] - centers[0, knn_idx[0, 0, 0], m, 0]
+            cell(axes, 2 + m, k, LIGHT[0], f"{difference:g}")
+            cell(axes, 5 + m, k, LIGHT[1], f"{scores[0, 0, k, m]:g}")
+        cell(axes, 8, k, LIGHT[2], f"{output[k]:g}")
+        axes.text(1.8, k + 0.5, f"k = {k}: point {i}", ha="right", va="center", fontsize=8)
+    for x, text in ((3, "points - centers"), (6, "scores"), (8.5, "output")):
+        axes.text(x, -0.35, text, ha="center", va="center", color=COLORS[1], fontsize=8)
+    axes.set(xlim=(-1.2, 9.2), ylim=(2.1, -0.7), aspect="equal")
+    axes.axis("off")
+    title(axes, "M 2: the sum over the kernels of each neighbor")
+    return figure
+
+
 def gather_points() -> Figure:
     features = np.array([[[10, 11, 12, 13, 14], [20, 21, 22, 23, 24]]], np.float32)
     indices = np.array([[3, 0, 3]], np.int32)

@@ -7,8 +7,10 @@ namespace mluop::perf {
 
 // The cases of operators, one function for each file of this folder.
 // clang-format off
+namespace assign_score_withk { std::vector<CaseSpec> cases(); }
 namespace voxel_pooling { std::vector<CaseSpec> cases(); }
 namespace three_nn_forward { std::vector<CaseSpec> cases(); }
+namespace stack_group_points { std::vector<CaseSpec> cases(); }
 namespace three_interpolate { std::vector<CaseSpec> cases(); }
 namespace ball_query { std::vector<CaseSpec> cases(); }
 namespace boxes_overlap_bev { std::vector<CaseSpec> cases(); }
@@ -21,6 +23,7 @@ namespace voxelization { std::vector<CaseSpec> cases(); }
 namespace dynamic_scatter { std::vector<CaseSpec> cases(); }
 namespace furthest_point_sample { std::vector<CaseSpec> cases(); }
 namespace get_indice_pairs { std::vector<CaseSpec> cases(); }
+namespace indice_maxpool { std::vector<CaseSpec> cases(); }
 namespace indice_convolution { std::vector<CaseSpec> cases(); }
 namespace roi_pooling { std::vector<CaseSpec> cases(); }
 namespace rotated_boxes { std::vector<CaseSpec> cases(); }
@@ -50,6 +53,8 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            ball_query::cases,
                            furthest_point_sample::cases,
                            gather_points::cases,
+                           stack_group_points::cases,
+                           assign_score_withk::cases,
                            boxes_overlap_bev::cases,
                            axis_aligned_nms::cases,
                            masked_convolution::cases,
@@ -60,6 +65,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            dynamic_scatter::cases,
                            get_indice_pairs::cases,
                            indice_convolution::cases,
+                           indice_maxpool::cases,
                            center_point::cases,
                            point_net::cases,
                            mvx_net::cases,

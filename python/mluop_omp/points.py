@@ -129,6 +129,149 @@ def ball_query(
     return _points.ball_query(NUMPY, new_xyz, xyz, min_radius, max_radius, nsample)
 
 
+def stack_ball_query(
+    new_xyz: np.ndarray,
+    new_xyz_batch_cnt: np.ndarray,
+    xyz: np.ndarray,
+    xyz_batch_cnt: np.ndarray,
+    max_radius: float,
+    nsample: int,
+) -> np.ndarray:
+    """Finds the first points in the ball around each center of stacked clouds (PV-RCNN).
+
+    Cloud b has the centers and points that follow those of cloud b - 1. The members of a center are
+    the points of its cloud with ``d**2 < max_radius**2``, in ascending order. Differences, squares
+    and sums are rounded to the dtype.
+
+    Args:
+        new_xyz: float16 or float32 [M, 3], the centers of all clouds.
+        new_xyz_batch_cnt: int32 [B], the number of centers of each.
+        xyz: [N, 3] of the dtype of new_xyz, the points of all clouds.
+        xyz_batch_cnt: int32 [B], the number of points of each.
+        max_radius: in the unit of the coordinates.
+        nsample: members to return of a center.
+
+    Returns:
+        int32 [M, nsample]: the first members, counted in their cloud; if there are fewer, the first
+        of them again; if there are none, -1, 0, 0, ...
+
+    Raises:
+        MluOpError: counts do not add up to the rows; max_radius is negative or NaN; nsample is
+            negative.
+
+    Source: mluOpOmpStackBallQuery; PV-RCNN, arXiv:1912.13192; mmcv ball_query with counts.
+    """
+    counts = new_xyz_batch_cnt, xyz_batch_cnt
+    return _points.stack_ball_query(NUMPY, new_xyz, counts[0], xyz, counts[1], max_radius, nsample)
+
+
+def stack_group_points(
+    features: np.ndarray,
+    features_batch_cnt: np.ndarray,
+    indices: np.ndarray,
+    indices_batch_cnt: np.ndarray,
+) -> np.ndarray:
+    """Copies the features of the points in groups of stacked clouds (PV-RCNN).
+
+    ``output[m, c, s] = features[first + indices[m, s], c]`` with the first row of the cloud of m.
+
+    Args:
+        features: float16, float32 or float64 [N, C], of all clouds.
+        features_batch_cnt: int32 [B], the number of features of each.
+        indices: int32 [M, S], of the features of a cloud, from 0.
+        indices_batch_cnt: int32 [B], the number of groups of each.
+
+    Returns:
+        [M, C, S] of the dtype of features.
+
+    Raises:
+        MluOpError: an index is not of a feature of its cloud; counts do not add up to the rows;
+            shapes or dtypes differ from those above.
+
+    Source: mluOpOmpStackGroupPointsForward; PV-RCNN, arXiv:1912.13192; mmcv
+        grouping_operation.
+    """
+    return _points.stack_group_points(
+        NUMPY, features, features_batch_cnt, indices, indices_batch_cnt
+    )
+
+
+def stack_group_points_backward(
+    grad_output: np.ndarray,
+    indices: np.ndarray,
+    indices_batch_cnt: np.ndarray,
+    features_batch_cnt: np.ndarray,
+    N: int,
+) -> np.ndarray:
+    """Returns the gradient of the features of `stack_group_points`.
+
+    Args:
+        grad_output: float16, float32 or float64 [M, C, S].
+        indices, indices_batch_cnt, features_batch_cnt: as in `stack_group_points`.
+        N: the number of features of all clouds.
+
+    Returns:
+        [N, C] of the dtype of grad_output. Sums are fp32, in the order of the indices; fp64 for
+            float64.
+
+    Raises:
+        MluOpError: as `stack_group_points`.
+
+    Source: mluOpOmpStackGroupPointsBackward; PV-RCNN, arXiv:1912.13192; mmcv
+        grouping_operation.
+    """
+    counts = indices_batch_cnt, features_batch_cnt
+    return _points.stack_group_points_backward(NUMPY, grad_output, indices, *counts, N)
+
+
+def assign_score_withk(
+    scores: np.ndarray, points: np.ndarray, centers: np.ndarray, knn_idx: np.ndarray
+) -> np.ndarray:
+    """Assembles the features of neighbors from kernels, by their scores (PAConv).
+
+    ``output[b, :, n, k]`` is the sum over m of ``scores[b, n, k, m] * (points[b, i, m] -
+    centers[b, j, m])``, with ``i = knn_idx[b, n, k]`` and ``j = knn_idx[b, n, 0]``.
+
+    Args:
+        scores: float16, float32 or float64 [B, N1, K, M].
+        points, centers: [B, N0, M, O] of the dtype of scores.
+        knn_idx: int32 [B, N1, K], 0 to N0 - 1.
+
+    Returns:
+        [B, O, N1, K] of the dtype of scores. Sums are fp32, in the order of m; fp64 for float64.
+
+    Raises:
+        MluOpError: an index is outside [0, N0 - 1]; shapes or dtypes differ from those above.
+
+    Source: mluOpOmpAssignScoreWithkForward; PAConv, arXiv:2103.14635; mmcv assign_score_withk.
+    """
+    return _points.assign_score_withk(NUMPY, scores, points, centers, knn_idx)
+
+
+def assign_score_withk_backward(
+    grad_output: np.ndarray,
+    scores: np.ndarray,
+    points: np.ndarray,
+    centers: np.ndarray,
+    knn_idx: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the gradients of scores, points and centers of `assign_score_withk`.
+
+    Args:
+        grad_output: float16, float32 or float64 [B, O, N1, K].
+        scores, points, centers, knn_idx: as in `assign_score_withk`.
+
+    Returns:
+        Gradients of the shapes of scores, points and centers.
+
+    Raises:
+        MluOpError: as `assign_score_withk`.
+
+    Source: mluOpOmpAssignScoreWithkBackward; PAConv, arXiv:2103.14635; mmcv assign_score_withk.
+    """
+    return _points.assign_score_withk_backward(NUMPY, grad_output, scores, points, centers, knn_idx)
+
+
 def three_nn(unknown: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Finds the three known points nearest to each unknown point (PointNet++).
 

@@ -145,3 +145,55 @@ def indice_conv_backward_filter(
     return _sparse_conv.indice_conv_backward_filter(
         NUMPY, features, grad_output, pairs, num, kernel
     )
+
+
+def indice_maxpool(
+    features: np.ndarray, pairs: np.ndarray, num: np.ndarray, num_out: int
+) -> np.ndarray:
+    """Pools the features of active sites by their maximum, which starts at 0 (mmcv, spconv).
+
+    Args:
+        features: float16, float32 or float64 [N, C].
+        pairs: int32 [K, 2, N], as `indice_pairs` returns them. Pairs with a negative index are
+            skipped.
+        num: integers [K], the number of pairs of each offset.
+        num_out: the number of output sites.
+
+    Returns:
+        [num_out, C] of the dtype of features. NaN is no maximum.
+
+    Raises:
+        MluOpError: an index or a number is out of range; shapes or dtypes differ from those above.
+
+    Source: mluOpOmpIndiceMaxpoolForward; SECOND, Sensors 2018; mmcv SparseMaxPool2d, 3d.
+    """
+    return _sparse_conv.indice_maxpool(NUMPY, features, pairs, num, num_out)
+
+
+def indice_maxpool_backward(
+    features: np.ndarray,
+    features_out: np.ndarray,
+    output_grad: np.ndarray,
+    pairs: np.ndarray,
+    num: np.ndarray,
+) -> np.ndarray:
+    """Returns the gradient of the features of `indice_maxpool`.
+
+    Every input that is equal to its output receives the gradient of that output.
+
+    Args:
+        features, pairs, num: as in `indice_maxpool`.
+        features_out: [num_out, C], its result.
+        output_grad: [num_out, C], the gradient of the result.
+
+    Returns:
+        [N, C] of the dtype of features.
+
+    Raises:
+        MluOpError: as `indice_maxpool`.
+
+    Source: mluOpOmpIndiceMaxpoolBackward; SECOND, Sensors 2018; mmcv SparseMaxPool2d, 3d.
+    """
+    return _sparse_conv.indice_maxpool_backward(
+        NUMPY, features, features_out, output_grad, pairs, num
+    )

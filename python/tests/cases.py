@@ -20,23 +20,28 @@ DIFFERENTIABLE = {
     "voxel_pooling_backward": [0],
     "dynamic_scatter": [0],
     "dynamic_scatter_backward": [0],
+    "assign_score_withk": [0, 1, 2],
     "gather_points": [0],
     "gather_points_backward": [0],
     "roiaware_pool3d": [2],
     "roiaware_pool3d_backward": [0],
+    "stack_group_points": [0],
+    "stack_group_points_backward": [0],
     "knn": [0, 1],
     "three_nn": [0, 1],
     "three_interpolate": [0, 2],
     "three_interpolate_backward": [0, 2],
     "masked_im2col": [0],
     "masked_col2im": [0],
+    "indice_maxpool": [0],
     "indice_conv": [0, 1],
     "indice_conv_backward_data": [0, 1],
     "indice_conv_backward_filter": [0, 1],
 }
 # Those whose first output has none, although it is of floats.
 WITHOUT_GRADIENT = [
-    *("box_iou_rotated", "boxes_overlap_bev", "roipoint_pool3d", "soft_nms", "voxelization"),
+    *("assign_score_withk_backward", "box_iou_rotated", "boxes_overlap_bev"),
+    *("indice_maxpool_backward", "roipoint_pool3d", "soft_nms", "voxelization"),
 ]
 
 
@@ -190,6 +195,33 @@ def _ball_query(B=2, M=5, N=20, nsample=4):
     return floats(B, M, 3), floats(B, N, 3).flip(1), 0.0, 1.0, nsample
 
 
+def _cloud_counts(rows, B):
+    """Returns the counts of B clouds of these rows, which the last one completes."""
+    counts = torch.full((B,), rows // max(B, 1), dtype=torch.int32)
+    counts[B - 1 :] += rows % max(B, 1)
+    return counts
+
+
+def _stack_ball_query(B=2, M=9, N=41, nsample=4):
+    counts = _cloud_counts(M, B), _cloud_counts(N, B)
+    return floats(M, 3), counts[0], floats(N, 3).flip(0), counts[1], 1.0, nsample
+
+
+def _stack_group_points(B=2, N=9, C=4, M=7, S=3):
+    indices = integers(0, N // max(B, 1), M, S)
+    return floats(N, C), _cloud_counts(N, B), indices, _cloud_counts(M, B)
+
+
+def _stack_group_points_backward(B=2, N=9, C=4, M=7, S=3):
+    indices = integers(0, N // max(B, 1), M, S)
+    return floats(M, C, S), indices, _cloud_counts(M, B), _cloud_counts(N, B), N
+
+
+def _assign_score_withk(B=2, N0=6, N1=5, K=3, M=4, channels=7):
+    points = floats(B, N0, M, channels)
+    return floats(B, N1, K, M), points, points.flip(1), integers(0, N0, B, N1, K)
+
+
 def _three_nn(B=2, N=9, M=20):
     return floats(B, N, 3), floats(B, M, 3) / 2
 
@@ -233,6 +265,28 @@ def _indice_conv_backward_data(L=20, num_out=12, Ci=4, Co=6, K=3):
 
 def _indice_conv_backward_filter(L=20, num_out=12, Ci=4, Co=6, K=3):
     return floats(L, Ci), floats(num_out, Co), *rulebook(3 * K, L, num_out), (K, 1, 3)
+
+
+def _assign_score_withk_backward(B=2, N0=6, N1=5, K=3, M=4, channels=7):
+    arguments = _assign_score_withk(B, N0, N1, K, M, channels)
+    return floats(B, channels, N1, K), *arguments
+
+
+def _pooled(L, num_out, K):
+    """Returns pairs [K, 2, L], of which no two are equal, and their numbers [K]."""
+    row, k = torch.arange(L), torch.arange(K).unsqueeze(1)
+    outputs = (row + k) % max(num_out, 1)
+    pairs = torch.stack((row.expand(K, L), outputs), 1).int()
+    return pairs, integers(0, L + 1, K) if num_out else torch.zeros(K, dtype=torch.int32)
+
+
+def _indice_maxpool(L=20, num_out=12, C=4, K=3):
+    return floats(L, C), *_pooled(L, num_out, K), num_out
+
+
+def _indice_maxpool_backward(L=20, num_out=12, C=4, K=3):
+    feats, feats_out = integers(-1, 3, L, C).float(), integers(-1, 3, num_out, C).float()
+    return feats, feats_out, floats(num_out, C), *_pooled(L, num_out, K)
 
 
 _BUILDERS = {

@@ -166,6 +166,30 @@ class Mmcv:
         self.ext.gather_points_backward(grad_output, indices, grad, b=0, c=0, n=0, npoints=0)
         return (grad,)
 
+    def stack_ball_query(self, new_xyz, new_cnt, xyz, cnt, max_radius, nsample):
+        idx = _integers(len(new_xyz), nsample)
+        numbers = {"max_radius": max_radius, "nsample": nsample}
+        self.ext.stack_ball_query_forward(new_xyz, new_cnt, xyz, cnt, idx, **numbers)
+        return (idx,)
+
+    def stack_group_points(self, features, features_cnt, indices, indices_cnt):
+        out = unwritten(features, len(indices), features.shape[1], indices.shape[1])
+        tensors = features, features_cnt, indices, indices_cnt, out
+        self.ext.stack_group_points_forward(*tensors, b=0, m=0, c=0, nsample=0)
+        return (out,)
+
+    def stack_group_points_backward(self, grad_output, indices, indices_cnt, features_cnt, N):
+        grad = grad_output.new_zeros(N, grad_output.shape[1])
+        tensors = grad_output, indices, indices_cnt, features_cnt, grad
+        self.ext.stack_group_points_backward(*tensors, b=0, c=0, m=0, n=0, nsample=0)
+        return (grad,)
+
+    def assign_score_withk(self, scores, points, centers, knn_idx):
+        out = scores.new_zeros(len(scores), points.shape[3], *scores.shape[1:3])
+        numbers = dict.fromkeys(("B", "N0", "N1", "M", "K", "O", "aggregate"), 0)
+        self.ext.assign_score_withk_forward(points, centers, scores, knn_idx, out, **numbers)
+        return (out,)
+
     def knn(self, xyz, new_xyz, k):
         (B, M, _), N = new_xyz.shape, xyz.shape[1]
         dist2, idx = torch.full((B, M, k), torch.nan), _integers(B, M, k)
@@ -223,6 +247,20 @@ class Mmcv:
         out = mluop_omp._operators.sparse_conv.output_space(space, kernel, stride, pad, dilation)
         arguments = (batch, out, space, kernel, stride, pad, dilation, [0, 0, 0], subm, False)
         return tuple(self.ext.get_indice_pairs_3d_forward(indices, *arguments))
+
+    def assign_score_withk_backward(self, grad_output, scores, points, centers, knn_idx):
+        grads = [torch.zeros_like(each) for each in (points, centers, scores)]
+        tensors = grad_output, points, centers, scores, knn_idx, *grads
+        numbers = dict.fromkeys(("B", "N0", "N1", "M", "K", "O", "aggregate"), 0)
+        self.ext.assign_score_withk_backward(*tensors, **numbers)
+        return grads[2], *grads[:2]
+
+    def indice_maxpool(self, features, pairs, num, num_out):
+        return (self.ext.indice_maxpool_forward(features, pairs, num, num_out),)
+
+    def indice_maxpool_backward(self, features, features_out, output_grad, pairs, num):
+        arguments = features, features_out, output_grad, pairs, num
+        return (self.ext.indice_maxpool_backward(*arguments),)
 
     def indice_conv(self, features, filters, pairs, num, num_out, subm):
         return (self.ext.indice_conv_forward(features, filters, pairs, num, num_out, 0, subm),)

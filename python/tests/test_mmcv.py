@@ -86,6 +86,38 @@ def test_gather_points(dtype):
         torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
 
 
+def test_stacked_clouds():
+    centers, centers_cnt, xyz, cnt, radius, nsample = cases.arguments("stack_ball_query")
+    idx = ops.ball_query(0, radius, nsample, xyz, centers, cnt, centers_cnt)
+    assert torch.equal(idx, mt.stack_ball_query(centers, centers_cnt, xyz, cnt, radius, nsample))
+    feats, feats_cnt, idx, idx_cnt = cases.with_gradients("stack_group_points")
+    actual = ops.grouping_operation(feats, idx, feats_cnt, idx_cnt)
+    expected = mt.stack_group_points(feats, feats_cnt, idx, idx_cnt)
+    assert torch.equal(actual, expected)
+    torch.testing.assert_close(gradients(actual, feats), gradients(expected, feats))
+
+
+def test_assign_score_withk():
+    scores, points, centers, knn_idx = cases.with_gradients("assign_score_withk")
+    for aggregate in ("sum", "avg", "max"):  # It has no effect.
+        actual = ops.assign_score_withk(scores, points, centers, knn_idx.long(), aggregate)
+        expected = mt.assign_score_withk(scores, points, centers, knn_idx)
+        assert torch.equal(actual, expected)
+        tensors = scores, points, centers
+        torch.testing.assert_close(gradients(actual, tensors), gradients(expected, tensors))
+
+
+def test_sparse_max_pooling():
+    sites = cases.sites(30)
+    feats = cases.floats(30, 4).requires_grad_()
+    pooled = ops.SparseMaxPool3d(2, 2)(ops.SparseConvTensor(feats, sites, cases.SPACE, 2))
+    dense = ops.SparseConvTensor(feats.clamp(min=0), sites, cases.SPACE, 2).dense()
+    expected = torch.nn.functional.max_pool3d(dense, 2, 2)
+    assert torch.equal(pooled.dense(), expected)
+    grad = torch.autograd.grad(pooled.features.sum(), feats)[0]
+    assert grad.sum() == (pooled.features > 0).sum()
+
+
 @pytest.mark.parametrize("name", ["gather_points_backward", "group_points_backward"])
 def test_gradients_are_added(name):
     function = getattr(importlib.import_module("mmcv._ext"), name)

@@ -84,6 +84,26 @@ def test_an_index_without_point_is_refused(index):
             mluop_omp.gather_points_backward(features[..., :2].copy(), indices, 7)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_stack_group_points(rng, dtype):
+    features = rng.standard_normal((9, 5)).astype(dtype)
+    features_cnt, groups_cnt = (np.array(each, np.int32) for each in ((4, 5), (6, 2)))
+    indices = rng.integers(0, 4, (8, 3)).astype(np.int32)
+    output = mluop_omp.stack_group_points(features, features_cnt, indices, groups_cnt)
+    assert output.dtype == dtype
+    expected = reference.stack_group_points(features, features_cnt, indices, groups_cnt)
+    assert_array_equal(output, expected)
+    # Multiples of 1/8 have exact sums.
+    grad = (rng.integers(-8, 9, output.shape) / 8).astype(dtype)
+    arguments = grad, indices, groups_cnt, features_cnt, 9
+    grad_features = mluop_omp.stack_group_points_backward(*arguments)
+    assert grad_features.dtype == dtype
+    assert_array_equal(grad_features, reference.stack_group_points_backward(*arguments))
+    indices[7, 1] = -1
+    with pytest.raises(mluop_omp.MluOpError, match=r"indices\[7, 1\] is -1, expected 0 to 4"):
+        mluop_omp.stack_group_points(features, features_cnt, indices, groups_cnt)
+
+
 @pytest.mark.parametrize("dimensions", [1, 4])
 def test_indices_have_2_or_3_dimensions(dimensions):
     features, indices = np.ones((1, 5, 7), np.float32), np.zeros((1,) * dimensions, np.int32)

@@ -143,7 +143,7 @@ SINGLE = {"furthest_point_sample", "furthest_point_sample_with_dist", "knn", *BO
 WITHOUT_HALF = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization", *SINGLE}
 POOLS = {"roiaware_pool3d", "roiaware_pool3d_backward", "roipoint_pool3d"}
 WITHOUT_DOUBLE = {
-    *("ball_query", "masked_col2im", "masked_im2col", "nms", "three_nn"),
+    *("ball_query", "masked_col2im", "masked_im2col", "nms", "stack_ball_query", "three_nn"),
     *(*POOLS, *SINGLE),
 }
 

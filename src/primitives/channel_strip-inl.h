@@ -1,5 +1,6 @@
-// Strips of channels: their points in squares that are transposed in registers, the rows of their sums in NRAM,
-// and the way of sums to the output. Per-target code of Highway: include it inside foreach_target.
+// Strips of channels: their points in squares that are transposed in registers, the rows of their sums in NRAM, to
+// which points are added, and the way of sums to the output. Per-target code of Highway: include it inside
+// foreach_target.
 #if defined(MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H
 #undef MLUOP_PRIMITIVES_CHANNEL_STRIP_INL_H
@@ -65,6 +66,45 @@ template <class T>
 HWY_INLINE void copy_edge(const T* from, int64_t stride, int64_t points, int64_t channels, T* edge) {
   const auto bytes = static_cast<size_t>(points) * sizeof(T);
   for (int64_t c = 0; c < channels; ++c) std::memcpy(edge + c * kSquarePoints<T>, from + c * stride, bytes);
+}
+
+// Adds points, one after the other, to kStripLanes channels of the sums of their features. Groups of ball query
+// repeat a feature: its sums stay in a register, where the next addition does not wait for the store of the last.
+class PointAdder {
+ public:
+  explicit PointAdder(float* sums) : sums_(sums) {}
+
+  HWY_INLINE void add(int32_t feature, hn::Vec<StripTag> channels) {
+    const StripTag d;
+    float* to = sums_ + feature * kStripChannels;
+    if (feature != feature_) current_ = hn::Load(d, to);
+    current_ = hn::Add(current_, channels);
+    hn::Store(current_, d, to);
+    feature_ = feature;
+  }
+
+ private:
+  float* sums_;
+  int32_t feature_ = -1;
+  hn::Vec<StripTag> current_ = hn::Zero(StripTag());  // sums of feature_
+};
+
+// Adds kSquarePoints points, whose channels are rows of `stride` elements at `from`, to the sums of their
+// features. Not inlined: in the loop over points, the compiler would keep a multiple of the stride for each row in
+// vectors.
+template <class T>
+HWY_NOINLINE void add_square(const T* from, int64_t stride, const int32_t* features, float* sums) {
+  const StripTag d;
+  for (int64_t channel = 0; channel < kStripChannels; channel += kStripLanes) {
+    hn::Vec<StripTag> columns[kStripLanes];
+    load_transposed(d, from + channel * stride, stride, columns);
+    PointAdder adder(sums + channel);
+    HWY_UNROLL(16) for (int64_t i = 0; i < kStripLanes; ++i) {
+      const int32_t* feature = features + i * kPacked<T>;
+      adder.add(feature[0], unpack<T, 0>(d, columns[i]));
+      if constexpr (kPacked<T> == 2) adder.add(feature[1], unpack<T, 1>(d, columns[i]));
+    }
+  }
 }
 
 // Transposes the sums of kStripLanes features and of a strip of channels, rows Co apart, to rows of `stride`

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "core/boundary.h"
 #include "core/tensor.h"
@@ -23,8 +24,9 @@ inline bool has_samples(const TensorDescriptor* indices_desc, const TensorDescri
 inline bool has_no_elements(const TensorDescriptor* desc) { return desc != nullptr && element_count(*desc) == 0; }
 
 // Throws Failure (BAD_PARAM) if an index is outside [0, limit): names the first as [batch, point] or
-// [batch, point, sample], by the shape of the indices.
-inline void check_point_indices(Context& context, const CheckIndicesArgs& args, std::span<const int64_t> shape) {
+// [batch, point, sample], by the shape of the indices, whose tensor is `name`.
+inline void check_point_indices(Context& context, std::string_view name, const CheckIndicesArgs& args,
+                                std::span<const int64_t> shape) {
   const FirstBadItem first_bad = check_indices(context, args);
   if (!first_bad.found()) return;
   const int64_t i = first_bad.item();
@@ -32,7 +34,7 @@ inline void check_point_indices(Context& context, const CheckIndicesArgs& args, 
                             ? text(i / shape[1], ", ", i % shape[1])
                             : text(i / shape[2] / shape[1], ", ", i / shape[2] % shape[1], ", ", i % shape[2]);
   throw Failure(MLUOP_STATUS_BAD_PARAM,
-                text("indices[", position, "] is ", args.indices[i], ", expected 0 to ", args.limit - 1));
+                text(name, "[", position, "] is ", args.indices[i], ", expected 0 to ", args.limit - 1));
 }
 
 }  // namespace mluop

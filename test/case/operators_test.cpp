@@ -133,6 +133,7 @@ TEST(CaseOperators, StatedResultsAreReducedAlongWithTheInputs) {
       {"indice_convolution_backward_data", 7 * 8 + 2, "input channels", {}},
       {"indice_convolution_backward_filter", 9, "output channels, input channels", {1, 3, 3, 1, 1}},
       {"ball_query", 40, "centers, batches", {1, 1, 16}},
+      {"stack_ball_query", 40, "centers", {1, 16}},
       {"knn", 7, "centers, batches", {}},
       {"three_nn_forward", 7, "points, batches", {1, 1, 3}},
       {"gather_points_forward", 11, "points, channels, batches", {}},

@@ -111,6 +111,88 @@ def gather_points_backward(
     return grad_features
 
 
+def _stacked_rows(
+    indices: np.ndarray, indices_batch_cnt: np.ndarray, features_batch_cnt: np.ndarray
+) -> np.ndarray:
+    """Returns indices of stacked clouds as rows of all features."""
+    starts = np.cumsum(features_batch_cnt) - features_batch_cnt
+    return indices + np.repeat(starts, indices_batch_cnt)[:, np.newaxis]
+
+
+def stack_group_points(
+    single: Operator,
+    features: np.ndarray,
+    features_batch_cnt: np.ndarray,
+    indices: np.ndarray,
+    indices_batch_cnt: np.ndarray,
+) -> np.ndarray:
+    zeros = single(_zeros("features", features), features_batch_cnt, indices, indices_batch_cnt)
+    if zeros.size == 0:  # Counts and indices may have any value.
+        return np.zeros(zeros.shape)
+    rows = _stacked_rows(indices, indices_batch_cnt, features_batch_cnt)
+    return np.ascontiguousarray(features[rows].transpose(0, 2, 1))
+
+
+def stack_group_points_backward(
+    single: Operator,
+    grad_output: np.ndarray,
+    indices: np.ndarray,
+    indices_batch_cnt: np.ndarray,
+    features_batch_cnt: np.ndarray,
+    N: int,
+) -> np.ndarray:
+    counts = indices_batch_cnt, features_batch_cnt
+    zeros = single(_zeros("grad_output", grad_output), indices, *counts, N)
+    grad_features = np.zeros(zeros.shape)
+    if grad_features.size:
+        rows = _stacked_rows(indices, *counts)
+        np.add.at(grad_features, rows, grad_output.transpose(0, 2, 1))
+    return grad_features
+
+
+def _differences(points: np.ndarray, centers: np.ndarray, knn_idx: np.ndarray) -> np.ndarray:
+    batch = np.arange(len(points))[:, np.newaxis, np.newaxis]
+    return points[batch, knn_idx] - centers[batch, knn_idx[..., :1]]
+
+
+def assign_score_withk(
+    single: Operator,
+    scores: np.ndarray,
+    points: np.ndarray,
+    centers: np.ndarray,
+    knn_idx: np.ndarray,
+) -> np.ndarray:
+    arrays = {"scores": scores, "points": points, "centers": centers}
+    zeros = single(*(_zeros(name, array) for name, array in arrays.items()), knn_idx)
+    if zeros.size == 0:  # The indices may have any value.
+        return np.zeros(zeros.shape)
+    return np.einsum("bnkm,bnkmo->bonk", scores, _differences(points, centers, knn_idx))
+
+
+def assign_score_withk_backward(
+    single: Operator,
+    grad_output: np.ndarray,
+    scores: np.ndarray,
+    points: np.ndarray,
+    centers: np.ndarray,
+    knn_idx: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    arrays = {"grad_output": grad_output, "scores": scores, "points": points, "centers": centers}
+    zeros = single(*(_zeros(name, array) for name, array in arrays.items()), knn_idx)
+    grad_scores, grad_points, grad_centers = (np.zeros(each.shape) for each in zeros)
+    if knn_idx.size == 0 or points.size == 0:
+        return grad_scores, grad_points, grad_centers
+    differences = _differences(points, centers, knn_idx)
+    products = np.einsum("bnkm,bonk->bnkmo", scores, grad_output)
+    batch = np.arange(len(points))[:, np.newaxis, np.newaxis]
+    np.add.at(grad_points, (batch, knn_idx), products)
+    np.subtract.at(grad_centers, (batch[:, 0], knn_idx[..., 0]), products.sum(2))
+    return (
+        np.einsum("bonk,bnkmo->bnkm", grad_output, differences),
+        *(grad_points, grad_centers),
+    )
+
+
 def three_interpolate(
     single: Operator, features: np.ndarray, indices: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
@@ -276,3 +358,33 @@ def indice_conv_backward_filter(
     for k, inputs, outputs in _offsets(pairs, num):
         matrices[k] = features[inputs].T @ grad_output[outputs]
     return grad_filters
+
+
+def indice_maxpool(
+    single: Operator, features: np.ndarray, pairs: np.ndarray, num: np.ndarray, num_out: int
+) -> np.ndarray:
+    output = np.zeros(single(_zeros("features", features), pairs, num, num_out).shape)
+    if output.size == 0:
+        return output
+    for _, inputs, outputs in _offsets(pairs, num):
+        np.fmax.at(output, outputs, features[inputs])  # NaN is no maximum.
+    return output
+
+
+def indice_maxpool_backward(
+    single: Operator,
+    features: np.ndarray,
+    features_out: np.ndarray,
+    output_grad: np.ndarray,
+    pairs: np.ndarray,
+    num: np.ndarray,
+) -> np.ndarray:
+    arrays = {"features": features, "features_out": features_out, "output_grad": output_grad}
+    zeros = (_zeros(name, array) for name, array in arrays.items())
+    input_grad = np.zeros(single(*zeros, pairs, num).shape)
+    if input_grad.size == 0:
+        return input_grad
+    for _, inputs, outputs in _offsets(pairs, num):
+        is_max = features[inputs] == features_out[outputs]
+        np.add.at(input_grad, inputs, np.where(is_max, output_grad[outputs], 0))
+    return input_grad

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Callable
 
 from mluop_omp._arrays import Arrays, Tensor, extent, handle, int32
@@ -124,6 +125,142 @@ def ball_query(
             )
         )
     return idx
+
+
+def stack_ball_query(
+    arrays: Arrays,
+    new_xyz: Any,
+    new_xyz_batch_cnt: Any,
+    xyz: Any,
+    xyz_batch_cnt: Any,
+    max_radius: float,
+    nsample: int,
+    out: Any = None,
+) -> Any:
+    new_xyz_desc, new_xyz_data = arrays.tensor("new_xyz", new_xyz, "M 3")
+    nsample = int32("nsample", nsample)
+    shape = (new_xyz_desc.shape[0], extent(nsample))
+    idx, *idx_tensor = arrays.output("idx", shape, out=out)
+    with handle() as own:
+        require(
+            functions.mluOpOmpStackBallQuery(
+                *(own.pointer, new_xyz_desc, new_xyz_data),
+                *arrays.tensor("new_xyz_batch_cnt", new_xyz_batch_cnt, "B"),
+                *arrays.tensor("xyz", xyz, "N 3"),
+                *arrays.tensor("xyz_batch_cnt", xyz_batch_cnt, "B"),
+                *(float(max_radius), nsample),
+                *idx_tensor,
+            )
+        )
+    return idx
+
+
+@also_double(_double.stack_group_points, 0)
+def stack_group_points(
+    arrays: Arrays,
+    features: Any,
+    features_batch_cnt: Any,
+    indices: Any,
+    indices_batch_cnt: Any,
+    out: Any = None,
+) -> Any:
+    features_desc, features_data = arrays.tensor("features", features, "N C")
+    indices_desc, indices_data = arrays.tensor("indices", indices, "M S")
+    (M, S), C = indices_desc.shape, features_desc.shape[1]
+    output, *output_tensor = arrays.output("output", (M, C, S), features, out)
+    with handle() as own:
+        require(
+            functions.mluOpOmpStackGroupPointsForward(
+                *(own.pointer, features_desc, features_data),
+                *arrays.tensor("features_batch_cnt", features_batch_cnt, "B"),
+                *(indices_desc, indices_data),
+                *arrays.tensor("indices_batch_cnt", indices_batch_cnt, "B"),
+                *output_tensor,
+            )
+        )
+    return output
+
+
+@also_double(_double.stack_group_points_backward, 0)
+def stack_group_points_backward(
+    arrays: Arrays,
+    grad_output: Any,
+    indices: Any,
+    indices_batch_cnt: Any,
+    features_batch_cnt: Any,
+    N: int,
+    out: Any = None,
+) -> Any:
+    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "M C S")
+    shape = (_size("N", N), grad_desc.shape[1])
+    grad_features, *features_tensor = arrays.output("grad_features", shape, grad_output, out)
+    with handle() as own:
+        require(
+            functions.mluOpOmpStackGroupPointsBackward(
+                *(own.pointer, grad_desc, grad_data),
+                *arrays.tensor("indices", indices, "M S"),
+                *arrays.tensor("indices_batch_cnt", indices_batch_cnt, "B"),
+                *arrays.tensor("features_batch_cnt", features_batch_cnt, "B"),
+                *features_tensor,
+            )
+        )
+    return grad_features
+
+
+def _score_inputs(
+    arrays: Arrays, scores: Any, points: Any, centers: Any, knn_idx: Any
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return (
+        arrays.tensor("points", points, "B N0 M O"),
+        arrays.tensor("centers", centers, "B N0 M O"),
+        arrays.tensor("scores", scores, "B N1 K M"),
+        arrays.tensor("knn_idx", knn_idx, "B N1 K"),
+    )
+
+
+@also_double(_double.assign_score_withk, 0)
+def assign_score_withk(
+    arrays: Arrays, scores: Any, points: Any, centers: Any, knn_idx: Any, out: Any = None
+) -> Any:
+    inputs = _score_inputs(arrays, scores, points, centers, knn_idx)
+    (B, N1, K, _), channels = inputs[2][0].shape, inputs[0][0].shape[3]
+    output, *output_tensor = arrays.output("output", (B, channels, N1, K), scores, out)
+    with handle() as own:
+        require(
+            functions.mluOpOmpAssignScoreWithkForward(
+                own.pointer, *itertools.chain(*inputs), *output_tensor
+            )
+        )
+    return output
+
+
+@also_double(_double.assign_score_withk_backward, 0)
+def assign_score_withk_backward(
+    arrays: Arrays,
+    grad_output: Any,
+    scores: Any,
+    points: Any,
+    centers: Any,
+    knn_idx: Any,
+    out: tuple[Any, Any, Any] | None = None,
+) -> tuple[Any, Any, Any]:
+    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "B O N1 K")
+    inputs = _score_inputs(arrays, scores, points, centers, knn_idx)
+    of_scores, of_points, of_centers = out or (None, None, None)
+    shape = inputs[0][0].shape
+    grad_scores, *scores_tensor = arrays.output(
+        "grad_scores", inputs[2][0].shape, grad_output, of_scores
+    )
+    grad_points, *points_tensor = arrays.output("grad_points", shape, grad_output, of_points)
+    grad_centers, *centers_tensor = arrays.output("grad_centers", shape, grad_output, of_centers)
+    with handle() as own:
+        require(
+            functions.mluOpOmpAssignScoreWithkBackward(
+                *(own.pointer, grad_desc, grad_data, *itertools.chain(*inputs)),
+                *(*points_tensor, *centers_tensor, *scores_tensor),
+            )
+        )
+    return grad_scores, grad_points, grad_centers
 
 
 def three_nn(

@@ -250,3 +250,41 @@ def indice_conv_backward_filter(
             )
         )
     return grad_filters
+
+
+@also_double(_double.indice_maxpool, 0)
+def indice_maxpool(arrays: Arrays, features: Any, pairs: Any, num: Any, num_out: int) -> Any:
+    features_desc, features_data = arrays.tensor("features", features, "N C")
+    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 N")
+    shape = (extent(int32("num_out", num_out)), features_desc.shape[1])
+    output, *output_tensor = arrays.output("features_out", shape, features)
+    counts = _counts(arrays, num, pairs_desc)
+    with handle() as own:
+        require(
+            functions.mluOpOmpIndiceMaxpoolForward(
+                *(own.pointer, features_desc, features_data, pairs_desc, pairs_data, counts),
+                *output_tensor,
+            )
+        )
+    return output
+
+
+@also_double(_double.indice_maxpool_backward, 0)
+def indice_maxpool_backward(
+    arrays: Arrays, features: Any, features_out: Any, output_grad: Any, pairs: Any, num: Any
+) -> Any:
+    features_desc, features_data = arrays.tensor("features", features, "N C")
+    pairs_desc, pairs_data = arrays.tensor("indice_pairs", pairs, "K 2 N")
+    input_grad, *grad_tensor = arrays.output("input_grad", features_desc.shape, features)
+    counts = _counts(arrays, num, pairs_desc)
+    with handle() as own:
+        require(
+            functions.mluOpOmpIndiceMaxpoolBackward(
+                *(own.pointer, features_desc, features_data),
+                *arrays.tensor("features_out", features_out, "M C"),
+                *arrays.tensor("output_grad", output_grad, "M C"),
+                *(pairs_desc, pairs_data, counts),
+                *grad_tensor,
+            )
+        )
+    return input_grad

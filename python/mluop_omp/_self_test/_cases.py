@@ -85,7 +85,26 @@ def _indice_conv_backward_filter(numbers: _Numbers) -> tuple[Any, ...]:
     return numbers.floats(count, 8), numbers.floats(count, 7), pairs, num, (3, 3, 3)
 
 
+def _counts(*counts: int) -> np.ndarray:
+    return np.array(counts, np.int32)
+
+
+def _indice_maxpool_backward(numbers: _Numbers) -> tuple[Any, ...]:
+    pairs, num, count = _pairs()
+    features = numbers.integers(-1, 3, count, 5).astype(np.float32)
+    features_out = numbers.integers(-1, 3, count, 5).astype(np.float32)
+    return features, features_out, numbers.floats(count, 5), pairs, num
+
+
 _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
+    "assign_score_withk": lambda n: (
+        *(n.floats(2, 9, 4, 3), n.floats(2, 7, 3, 5), n.floats(2, 7, 3, 5)),
+        n.integers(0, 7, 2, 9, 4),
+    ),
+    "assign_score_withk_backward": lambda n: (
+        *(n.floats(2, 5, 9, 4), n.floats(2, 9, 4, 3), n.floats(2, 7, 3, 5)),
+        *(n.floats(2, 7, 3, 5), n.integers(0, 7, 2, 9, 4)),
+    ),
     "ball_query": lambda n: (n.floats(2, 9, 3), n.floats(2, 50, 3), 0.0, 0.8, 6),
     "box_iou_rotated": lambda n: (n.rotated(9), n.rotated(7)),
     "boxes_overlap_bev": lambda n: (n.boxes(9), n.boxes(7)),
@@ -98,6 +117,8 @@ _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
     "indice_conv": _indice_conv,
     "indice_conv_backward_data": _indice_conv_backward_data,
     "indice_conv_backward_filter": _indice_conv_backward_filter,
+    "indice_maxpool": lambda n: (n.floats(_pairs()[2], 5), *_pairs()),
+    "indice_maxpool_backward": _indice_maxpool_backward,
     "indice_pairs": lambda n: (
         *(n.sites(40), 2, _SPACE, (3, 3, 3)),
         *((2, 1, 1), (0, 1, 1), _ONES, False),
@@ -123,6 +144,15 @@ _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
     "roiaware_pool3d_backward": _roiaware_pool3d_backward,
     "roipoint_pool3d": lambda n: (n.floats(2, 40, 3), n.floats(2, 40, 4), n.boxes(2, 5), 6),
     "soft_nms": lambda n: (n.corners(30), n.sizes(30), 0.3, 0.5, 0.05, "gaussian", 0),
+    "stack_ball_query": lambda n: (
+        *(n.floats(9, 3), _counts(5, 0, 4), n.floats(70, 3), _counts(40, 10, 20), 0.8, 6),
+    ),
+    "stack_group_points": lambda n: (
+        *(n.floats(20, 5), _counts(8, 2, 10), n.integers(0, 8, 9, 4), _counts(5, 0, 4)),
+    ),
+    "stack_group_points_backward": lambda n: (
+        *(n.floats(9, 5, 4), n.integers(0, 8, 9, 4), _counts(5, 0, 4), _counts(8, 2, 10), 20),
+    ),
     "three_interpolate": lambda n: (
         *(n.floats(2, 5, 9), n.integers(0, 9, 2, 30, 3), n.floats(2, 30, 3)),
     ),

@@ -491,6 +491,71 @@ def ball_query(new_xyz, xyz, min_radius, max_radius, nsample):
     return out
 
 
+def _cloud_of_rows(counts):
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def stack_ball_query(new_xyz, new_xyz_batch_cnt, xyz, xyz_batch_cnt, max_radius, nsample):
+    out = np.zeros((len(new_xyz), nsample), np.int32)
+    out[:, :1] = -1
+    centers, points = _cloud_of_rows(new_xyz_batch_cnt), _cloud_of_rows(xyz_batch_cnt)
+    for m, cloud in enumerate(centers):
+        d2 = _squares(xyz[points == cloud] - new_xyz[m])
+        members = np.flatnonzero(d2 < np.float32(max_radius) ** 2)[:nsample]
+        if len(members):
+            out[m] = members[0]
+            out[m, : len(members)] = members
+    return out
+
+
+def _first_rows(features_batch_cnt, indices_batch_cnt):
+    starts = np.cumsum(features_batch_cnt) - features_batch_cnt
+    return np.repeat(starts, indices_batch_cnt)
+
+
+def stack_group_points(features, features_batch_cnt, indices, indices_batch_cnt):
+    out = np.zeros((len(indices), features.shape[1], indices.shape[1]), features.dtype)
+    first = _first_rows(features_batch_cnt, indices_batch_cnt)
+    for m, s in np.ndindex(*indices.shape if out.size else (0, 0)):
+        out[m, :, s] = features[first[m] + indices[m, s]]
+    return out
+
+
+def stack_group_points_backward(grad_output, indices, indices_batch_cnt, features_batch_cnt, N):
+    out = np.zeros((N, grad_output.shape[1]))
+    first = _first_rows(features_batch_cnt, indices_batch_cnt)
+    for m, s in np.ndindex(*indices.shape if grad_output.size else (0, 0)):
+        out[first[m] + indices[m, s]] += grad_output[m, :, s]
+    return out
+
+
+def _neighbors(knn_idx):
+    for b, n, k in np.ndindex(*knn_idx.shape):
+        yield (b, n, k), (b, knn_idx[b, n, k]), (b, knn_idx[b, n, 0])
+
+
+def assign_score_withk(scores, points, centers, knn_idx):
+    (B, N1, K, _), channels = scores.shape, points.shape[3]
+    out = np.zeros((B, channels, N1, K))
+    scores, points, centers = (each.astype(np.float64) for each in (scores, points, centers))
+    for (b, n, k), point, center in _neighbors(knn_idx):
+        out[b, :, n, k] = scores[b, n, k] @ (points[point] - centers[center])
+    return out
+
+
+def assign_score_withk_backward(grad_output, scores, points, centers, knn_idx):
+    grad_output, scores, points, centers = (
+        each.astype(np.float64) for each in (grad_output, scores, points, centers)
+    )
+    out = np.zeros(scores.shape), np.zeros(points.shape), np.zeros(centers.shape)
+    for (b, n, k), point, center in _neighbors(knn_idx):
+        grad, row = grad_output[b, :, n, k], (b, n, k)
+        out[0][row] = (points[point] - centers[center]) @ grad
+        out[1][point] += np.outer(scores[row], grad)
+        out[2][center] -= np.outer(scores[row], grad)
+    return out
+
+
 def three_nn(unknown, known):
     d = unknown[:, :, None] - known[:, None]
     d2 = _squares(d)
@@ -601,3 +666,19 @@ def indice_conv_backward_filter(features, grad_output, pairs, num, kernel):
     for k, inputs, outputs in _pairs_of(pairs, num):
         out[k] = features[inputs].astype(np.float64).T @ grad_output[outputs]
     return out.reshape(*kernel, *out.shape[1:])
+
+
+def indice_maxpool(features, pairs, num, num_out):
+    out = np.zeros((num_out, features.shape[1]), features.dtype)
+    for _, *rows in _pairs_of(pairs, num):
+        for i, o in zip(*rows):
+            out[o] = np.where(features[i] > out[o], features[i], out[o])
+    return out
+
+
+def indice_maxpool_backward(features, features_out, output_grad, pairs, num):
+    out = np.zeros(features.shape)
+    for _, *rows in _pairs_of(pairs, num):
+        for i, o in zip(*rows):
+            out[i] += np.where(features[i] == features_out[o], output_grad[o], 0)
+    return out

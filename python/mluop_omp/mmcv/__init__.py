@@ -7,13 +7,14 @@ or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes t
 mmcv compute tensors of the CPU with this library: PointsSampler, QueryAndGroup, ThreeInterpolate,
 BallQuery, RoIAwarePool3d, RoIPointPool3d, DynamicScatter, Voxelization, MaskedConv2d, the sparse
 convolutions SparseConv2d, SparseConv3d, SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d,
-SparseInverseConv2d and SparseInverseConv3d, and the functions furthest_point_sample,
-furthest_point_sample_with_dist, gather_points, grouping_operation, knn, three_nn,
+SparseInverseConv2d and SparseInverseConv3d, the sparse pooling SparseMaxPool2d and SparseMaxPool3d,
+and the functions furthest_point_sample, furthest_point_sample_with_dist, gather_points,
+grouping_operation and ball_query, also of stacked clouds, assign_score_withk, knn, three_nn,
 points_in_boxes_part, points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match,
 batched_nms, nms_rotated, nms3d, nms3d_normal, box_iou_rotated, boxes_overlap_bev and boxes_iou3d.
 It works with mmcv-lite, which has no kernels, and with a full mmcv, whose kernels remain those of
-all other functions and devices, and of float64 in those on boxes. Transposed sparse convolutions,
-sparse pooling and stacked clouds have no kernel here.
+all other functions and devices, and of float64 in those on boxes. Transposed sparse convolutions
+have no kernel here.
 """
 
 from __future__ import annotations

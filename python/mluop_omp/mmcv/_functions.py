@@ -26,6 +26,8 @@ __all__ = [
     "hard_voxelize_forward",
     "indice_conv_backward",
     "indice_conv_forward",
+    "indice_maxpool_backward",
+    "indice_maxpool_forward",
     "masked_col2im_forward",
     "masked_im2col_forward",
 ]
@@ -242,3 +244,20 @@ def indice_conv_backward(
     grad_filters = grad.new_zeros(math.prod(filters.shape[:-2]), *filters.shape[-2:])
     grad_filters[: len(grad)] = grad
     return [grad_feats, grad_filters.view(filters.shape)]
+
+
+def indice_maxpool_forward(
+    features: Tensor, indicePairs: Tensor, indiceNum: Tensor, numAct: int
+) -> Tensor:
+    apply_num_threads()
+    (dense_features,) = widened(features)
+    arguments = (dense_features, dense(indicePairs), indiceNum, numAct)
+    return sparse_conv.indice_maxpool(TORCH, *arguments)
+
+
+def indice_maxpool_backward(
+    features: Tensor, outFeatures: Tensor, outGrad: Tensor, indicePairs: Tensor, indiceNum: Tensor
+) -> Tensor:
+    apply_num_threads()
+    tensors = widened(features, outFeatures, outGrad)
+    return sparse_conv.indice_maxpool_backward(TORCH, *tensors, dense(indicePairs), indiceNum)

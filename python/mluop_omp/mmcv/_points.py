@@ -9,9 +9,18 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import points
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, widened, write
+from mluop_omp.torch._arrays import (
+    TORCH,
+    apply_num_threads,
+    dense,
+    to_int32,
+    widened,
+    write,
+)
 
 __all__ = [
+    "assign_score_withk_backward",
+    "assign_score_withk_forward",
     "ball_query_forward",
     "furthest_point_sampling_forward",
     "furthest_point_sampling_with_dist_forward",
@@ -20,6 +29,9 @@ __all__ = [
     "group_points_backward",
     "group_points_forward",
     "knn_forward",
+    "stack_ball_query_forward",
+    "stack_group_points_backward",
+    "stack_group_points_forward",
     "three_interpolate_backward",
     "three_interpolate_forward",
     "three_nn_forward",
@@ -46,6 +58,17 @@ def furthest_point_sampling_with_dist_forward(
     _sample(points.furthest_point_sample_with_dist, points_tensor, idx_tensor, m)
 
 
+def _add(outputs: dict[str, Tensor], operator: Any, *arguments: Any) -> None:
+    """Adds the results of an operator to tensors of the caller."""
+    results = operator(TORCH, *arguments)
+    results = results if isinstance(results, tuple) else (results,)
+    for (name, tensor), result in zip(outputs.items(), results):
+        if tensor.shape != result.shape:
+            raise bad_param(f"{name} has shape {list(tensor.shape)}, expected {list(result.shape)}")
+    for tensor, result in zip(outputs.values(), results):
+        tensor += result
+
+
 def gather_points_forward(
     points_tensor: Tensor, idx_tensor: Tensor, out_tensor: Tensor, **_: int
 ) -> None:
@@ -62,11 +85,7 @@ def gather_points_backward(
     apply_num_threads()
     (grad,) = widened(grad_out_tensor)
     arguments = (grad, dense(idx_tensor), grad_points_tensor.shape[2])
-    sums = points.gather_points_backward(TORCH, *arguments)
-    if grad_points_tensor.shape != sums.shape:
-        shapes = list(grad_points_tensor.shape), list(sums.shape)
-        raise bad_param("grad_points_tensor has shape {}, expected {}".format(*shapes))
-    grad_points_tensor += sums
+    _add({"grad_points_tensor": grad_points_tensor}, points.gather_points_backward, *arguments)
 
 
 group_points_forward = gather_points_forward
@@ -163,3 +182,85 @@ def ball_query_forward(
     apply_num_threads()
     arguments = (*widened(new_xyz_tensor, xyz_tensor), min_radius, max_radius, nsample)
     write({"idx_tensor": idx_tensor}, torch.int32, points.ball_query, *arguments)
+
+
+def stack_ball_query_forward(
+    new_xyz_tensor: Tensor,
+    new_xyz_batch_cnt: Tensor,
+    xyz_tensor: Tensor,
+    xyz_batch_cnt: Tensor,
+    idx_tensor: Tensor,
+    max_radius: float,
+    nsample: int,
+) -> None:
+    apply_num_threads()
+    new_xyz, xyz = widened(new_xyz_tensor, xyz_tensor)
+    counts = dense(new_xyz_batch_cnt), dense(xyz_batch_cnt)
+    arguments = (new_xyz, counts[0], xyz, counts[1], max_radius, nsample)
+    write({"idx_tensor": idx_tensor}, torch.int32, points.stack_ball_query, *arguments)
+
+
+def stack_group_points_forward(
+    features_tensor: Tensor,
+    features_batch_cnt_tensor: Tensor,
+    idx_tensor: Tensor,
+    idx_batch_cnt_tensor: Tensor,
+    out_tensor: Tensor,
+    **_: int,
+) -> None:
+    apply_num_threads()
+    (features,) = widened(features_tensor)
+    integers = (features_batch_cnt_tensor, idx_tensor, idx_batch_cnt_tensor)
+    arguments = (features, *map(dense, integers))
+    write({"out_tensor": out_tensor}, features.dtype, points.stack_group_points, *arguments)
+
+
+def stack_group_points_backward(
+    grad_out_tensor: Tensor,
+    idx_tensor: Tensor,
+    idx_batch_cnt_tensor: Tensor,
+    features_batch_cnt_tensor: Tensor,
+    grad_features_tensor: Tensor,
+    **_: int,
+) -> None:
+    """Adds the sums to grad_features_tensor. Those of half are computed in float32."""
+    apply_num_threads()
+    (grad,) = widened(grad_out_tensor)
+    integers = (idx_tensor, idx_batch_cnt_tensor, features_batch_cnt_tensor)
+    arguments = (grad, *map(dense, integers), grad_features_tensor.shape[0])
+    outputs = {"grad_features_tensor": grad_features_tensor}
+    _add(outputs, points.stack_group_points_backward, *arguments)
+
+
+def assign_score_withk_forward(
+    points_tensor: Tensor,
+    centers: Tensor,
+    scores: Tensor,
+    knn_idx: Tensor,
+    output: Tensor,
+    *_: int,
+    **__: int,
+) -> None:
+    """Adds the sums to output. `aggregate` has no effect, as in mmcv."""
+    apply_num_threads()
+    arguments = (*widened(scores, points_tensor, centers), to_int32("knn_idx", knn_idx))
+    _add({"output": output}, points.assign_score_withk, *arguments)
+
+
+def assign_score_withk_backward(
+    grad_out: Tensor,
+    points_tensor: Tensor,
+    centers: Tensor,
+    scores: Tensor,
+    knn_idx: Tensor,
+    grad_points: Tensor,
+    grad_centers: Tensor,
+    grad_scores: Tensor,
+    *_: int,
+    **__: int,
+) -> None:
+    """Adds the sums to the gradients."""
+    apply_num_threads()
+    tensors = widened(grad_out, scores, points_tensor, centers)
+    outputs = {"grad_scores": grad_scores, "grad_points": grad_points, "grad_centers": grad_centers}
+    _add(outputs, points.assign_score_withk_backward, *tensors, to_int32("knn_idx", knn_idx))

@@ -249,6 +249,107 @@ def _gather_points_backward(ctx: Any, grad: Tensor) -> tuple:
     return _ops.gather_points(grad, *ctx.saved_tensors), None, None
 
 
+def _save_clouds(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    features, features_cnt, indices, indices_cnt = inputs
+    ctx.points = features.shape[0]
+    ctx.save_for_backward(indices, indices_cnt, features_cnt)
+
+
+def _stack_group_points(ctx: Any, grad: Tensor) -> tuple:
+    grad_features = _ops.stack_group_points_backward(grad, *ctx.saved_tensors, ctx.points)
+    return grad_features, None, None, None
+
+
+def _save_groups(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    ctx.save_for_backward(*inputs[1:4])
+
+
+def _stack_group_points_backward(ctx: Any, grad: Tensor) -> tuple:
+    indices, indices_cnt, features_cnt = ctx.saved_tensors
+    grad_grad = _ops.stack_group_points(grad, features_cnt, indices, indices_cnt)
+    return grad_grad, None, None, None, None
+
+
+def _differentiable_scores_backward(
+    grad: Tensor, scores: Tensor, points: Tensor, centers: Tensor, knn_idx: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the result of assign_score_withk_backward, by operators of PyTorch."""
+    (B, N0, M, channels), rows = points.shape, knn_idx.long().flatten(1)
+    first = knn_idx[..., :1].expand_as(knn_idx).long().flatten(1)
+    of_point, of_first = (
+        each[..., None, None].expand(-1, -1, M, channels) for each in (rows, first)
+    )
+    differences = points.gather(1, of_point) - centers.gather(1, of_first)
+    flat_grad, flat_scores = grad.flatten(2), scores.flatten(1, 2)
+    grad_scores = torch.einsum("bor,brmo->brm", flat_grad, differences).view(scores.shape)
+    products = torch.einsum("brm,bor->brmo", flat_scores, flat_grad)
+    zeros = points.new_zeros(B, N0, M, channels)
+    return (
+        grad_scores,
+        zeros.scatter_add(1, of_point, products),
+        zeros.scatter_add(1, of_first, -products),
+    )
+
+
+def _assign_score_withk(ctx: Any, grad: Tensor) -> tuple:
+    # The gradients have no derivatives of their own: those of higher order are PyTorch's.
+    is_differentiated = torch.is_grad_enabled()
+    backward = (
+        _differentiable_scores_backward if is_differentiated else _ops.assign_score_withk_backward
+    )
+    return (*backward(grad, *ctx.saved_tensors), None)
+
+
+def _assign_score_withk_jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    scores, points, centers, knn_idx = inputs
+    of_scores, of_points, of_centers, _ = tangents
+    terms = []
+    if of_scores is not None:
+        terms.append(_ops.assign_score_withk(of_scores, points, centers, knn_idx))
+    if of_points is not None or of_centers is not None:
+        of_both = (
+            torch.zeros_like(points) if each is None else each for each in (of_points, of_centers)
+        )
+        terms.append(_ops.assign_score_withk(scores, *of_both, knn_idx))
+    return sum(terms[1:], terms[0])
+
+
+def _save_pooling(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    feats, pairs, num, _ = inputs
+    ctx.save_for_backward(feats, output, pairs, num)
+
+
+def _pooled_pairs(
+    feats: Tensor, output: Tensor, pairs: Tensor, num: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the rows of the input and of the output of all pairs, and in which channels they are
+    equal.
+    """
+    counted = torch.arange(pairs.shape[2]) < num.unsqueeze(1)
+    valid = counted & (pairs >= 0).all(1)
+    inputs, outputs = (torch.where(valid, pairs[:, side], 0).flatten().long() for side in (0, 1))
+    return inputs, outputs, valid.flatten().unsqueeze(1) & (feats[inputs] == output[outputs])
+
+
+def _indice_maxpool(ctx: Any, grad: Tensor) -> tuple:
+    feats, output, pairs, num = ctx.saved_tensors
+    if not torch.is_grad_enabled() or 0 in (len(feats), len(output)):
+        return _ops.indice_maxpool_backward(feats, output, grad, pairs, num), None, None, None
+    # Derivatives of higher order are PyTorch's.
+    inputs, outputs, is_max = _pooled_pairs(feats, output, pairs, num)
+    terms = torch.where(is_max, grad[outputs], 0)
+    return torch.zeros_like(feats).index_add(0, inputs, terms), None, None, None
+
+
+def _indice_maxpool_jvp(arguments: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    feats, pairs, num, _ = arguments
+    if 0 in (len(feats), len(output)):
+        return torch.zeros_like(output)
+    inputs, outputs, is_max = _pooled_pairs(feats, output, pairs, num)
+    terms = torch.where(is_max, tangents[0][inputs], 0)
+    return torch.zeros_like(output).index_add(0, outputs, terms)
+
+
 def _save_inputs(ctx: Any, inputs: tuple, output: Tensor) -> None:
     ctx.save_for_backward(*[each for each in inputs if isinstance(each, Tensor)])
 
@@ -406,6 +507,14 @@ DERIVATIVES = {
     "gather_points_backward": Derivative(
         _save_idx, _gather_points_backward, _linear_in("gather_points_backward", 0)
     ),
+    "stack_group_points": Derivative(
+        _save_clouds, _stack_group_points, _linear_in("stack_group_points", 0)
+    ),
+    "stack_group_points_backward": Derivative(
+        _save_groups, _stack_group_points_backward, _linear_in("stack_group_points_backward", 0)
+    ),
+    "assign_score_withk": Derivative(_save_inputs, _assign_score_withk, _assign_score_withk_jvp),
+    "assign_score_withk_backward": _refuse("assign_score_withk_backward"),
     "knn": Derivative(_save_knn, _knn, _knn_jvp),
     "three_nn": Derivative(_save_neighbors, _three_nn, _three_nn_jvp),
     "three_interpolate": Derivative(
@@ -416,6 +525,8 @@ DERIVATIVES = {
     ),
     "masked_im2col": Derivative(_save_windows, _masked_im2col, _linear_in("masked_im2col", 0)),
     "masked_col2im": Derivative(_save_masks, _masked_col2im, _linear_in("masked_col2im", 0)),
+    "indice_maxpool": Derivative(_save_pooling, _indice_maxpool, _indice_maxpool_jvp),
+    "indice_maxpool_backward": _refuse("indice_maxpool_backward"),
     "indice_conv": Derivative(_save_convolution, _indice_conv, _linear_in("indice_conv", 0, 1)),
     "indice_conv_backward_data": Derivative(
         _save_convolution, _indice_conv_backward_data, _linear_in("indice_conv_backward_data", 0, 1)

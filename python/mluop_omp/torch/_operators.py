@@ -170,6 +170,44 @@ def _ball_query_fake(
     return _int32(new_xyz, *new_xyz.shape[:2], nsample)
 
 
+def _stack_ball_query_fake(
+    new_xyz: Tensor,
+    new_xyz_batch_cnt: Tensor,
+    xyz: Tensor,
+    xyz_batch_cnt: Tensor,
+    max_radius: float,
+    nsample: int,
+) -> Tensor:
+    return _int32(new_xyz, new_xyz.shape[0], nsample)
+
+
+def _stack_group_points_fake(
+    features: Tensor, features_batch_cnt: Tensor, indices: Tensor, indices_batch_cnt: Tensor
+) -> Tensor:
+    return features.new_empty(indices.shape[0], features.shape[1], indices.shape[1])
+
+
+def _stack_group_points_backward_fake(
+    grad: Tensor, indices: Tensor, indices_batch_cnt: Tensor, features_batch_cnt: Tensor, n: int
+) -> Tensor:
+    torch._check(n >= 0, lambda: f"N is {n}, expected at least 0")
+    return grad.new_empty(n, grad.shape[1])
+
+
+def _assign_score_withk_fake(
+    scores: Tensor, points: Tensor, centers: Tensor, knn_idx: Tensor
+) -> Tensor:
+    B, N1, K, _ = scores.shape
+    return scores.new_empty(B, points.shape[3], N1, K)
+
+
+def _assign_score_withk_backward_fake(
+    grad: Tensor, scores: Tensor, points: Tensor, centers: Tensor, knn_idx: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    shapes = scores.shape, points.shape, centers.shape
+    return tuple(grad.new_empty(shape) for shape in shapes)
+
+
 def _three_nn_fake(unknown: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
     return unknown.new_empty(unknown.shape), _int32(unknown, *unknown.shape)
 
@@ -206,6 +244,17 @@ def _indice_pairs_fake(
     K = math.prod(kernel)
     sites = L if subm else _dynamic_size()
     return _int32(indices, sites, columns), _int32(indices, K, 2, L), _int32(indices, K)
+
+
+def _indice_maxpool_fake(feats: Tensor, pairs: Tensor, num: Tensor, num_out: int) -> Tensor:
+    torch._check(num_out >= 0, lambda: f"num_out is {num_out}, expected at least 0")
+    return feats.new_empty(num_out, feats.shape[1])
+
+
+def _indice_maxpool_backward_fake(
+    feats: Tensor, feats_out: Tensor, grad: Tensor, pairs: Tensor, num: Tensor
+) -> Tensor:
+    return feats.new_empty(feats.shape)
 
 
 def _indice_conv_fake(
@@ -367,6 +416,40 @@ _define(
     _ball_query_fake,
 )
 _define(
+    "stack_ball_query",
+    "(Tensor new_xyz, Tensor new_xyz_batch_cnt, Tensor xyz, Tensor xyz_batch_cnt, "
+    "float max_radius, SymInt nsample) -> Tensor",
+    points.stack_ball_query,
+    _stack_ball_query_fake,
+)
+_define(
+    "stack_group_points",
+    "(Tensor features, Tensor features_batch_cnt, Tensor indices, Tensor indices_batch_cnt) "
+    "-> Tensor",
+    points.stack_group_points,
+    _stack_group_points_fake,
+)
+_define(
+    "stack_group_points_backward",
+    "(Tensor grad, Tensor indices, Tensor indices_batch_cnt, Tensor features_batch_cnt, SymInt n) "
+    "-> Tensor",
+    points.stack_group_points_backward,
+    _stack_group_points_backward_fake,
+)
+_define(
+    "assign_score_withk",
+    "(Tensor scores, Tensor points, Tensor centers, Tensor knn_idx) -> Tensor",
+    points.assign_score_withk,
+    _assign_score_withk_fake,
+)
+_define(
+    "assign_score_withk_backward",
+    "(Tensor grad, Tensor scores, Tensor points, Tensor centers, Tensor knn_idx) "
+    "-> (Tensor grad_scores, Tensor grad_points, Tensor grad_centers)",
+    points.assign_score_withk_backward,
+    _assign_score_withk_backward_fake,
+)
+_define(
     "three_nn",
     "(Tensor unknown, Tensor known) -> (Tensor dist2, Tensor idx)",
     points.three_nn,
@@ -402,6 +485,18 @@ _define(
     "SymInt[] pad, SymInt[] dilation, bool subm) -> (Tensor out_indices, Tensor pairs, Tensor num)",
     sparse_conv.indice_pairs,
     _indice_pairs_fake,
+)
+_define(
+    "indice_maxpool",
+    "(Tensor feats, Tensor pairs, Tensor num, SymInt num_out) -> Tensor",
+    sparse_conv.indice_maxpool,
+    _indice_maxpool_fake,
+)
+_define(
+    "indice_maxpool_backward",
+    "(Tensor feats, Tensor feats_out, Tensor grad, Tensor pairs, Tensor num) -> Tensor",
+    sparse_conv.indice_maxpool_backward,
+    _indice_maxpool_backward_fake,
 )
 _define(
     "indice_conv",

@@ -7,9 +7,9 @@ results are contiguous.
 Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
 torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
 `box_iou_rotated`, `boxes_overlap_bev`, `roipoint_pool3d` and `soft_nms` have none and say so;
-`ball_query`, `furthest_point_sample`, `indice_pairs`, `nms`, `nms_match`, `nms_rotated`, `nms3d`,
-`nms3d_normal` and `points_in_boxes`, and their variants, return integers. Under torch.autocast,
-operators compute in float32.
+`ball_query`, `stack_ball_query`, `furthest_point_sample`, `indice_pairs`, `nms`, `nms_match`,
+`nms_rotated`, `nms3d`, `nms3d_normal` and `points_in_boxes`, and their variants, return integers.
+Under torch.autocast, operators compute in float32.
 """
 
 from __future__ import annotations
@@ -162,6 +162,31 @@ def ball_query(
     return _ops.ball_query(new_xyz, xyz, min_radius, max_radius, nsample)
 
 
+def stack_ball_query(
+    new_xyz: Tensor,
+    new_xyz_batch_cnt: Tensor,
+    xyz: Tensor,
+    xyz_batch_cnt: Tensor,
+    max_radius: float,
+    nsample: int,
+) -> Tensor:
+    """Finds the first points in the balls of stacked clouds: `mluop_omp.stack_ball_query`."""
+    counts = new_xyz_batch_cnt, xyz_batch_cnt
+    return _ops.stack_ball_query(new_xyz, counts[0], xyz, counts[1], max_radius, nsample)
+
+
+def stack_group_points(
+    features: Tensor, features_batch_cnt: Tensor, indices: Tensor, indices_batch_cnt: Tensor
+) -> Tensor:
+    """Copies the features of groups of stacked clouds: `mluop_omp.stack_group_points`."""
+    return _ops.stack_group_points(features, features_batch_cnt, indices, indices_batch_cnt)
+
+
+def assign_score_withk(scores: Tensor, points: Tensor, centers: Tensor, knn_idx: Tensor) -> Tensor:
+    """Assembles the features of neighbors from kernels: `mluop_omp.assign_score_withk`."""
+    return _ops.assign_score_withk(scores, points, centers, knn_idx)
+
+
 def three_nn(unknown: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
     """Finds the three known points nearest to each unknown point: `mluop_omp.three_nn`."""
     return _ops.three_nn(unknown, known)
@@ -209,3 +234,8 @@ def indice_conv(
 ) -> Tensor:
     """Convolves the features of active sites: `mluop_omp.indice_conv`."""
     return _ops.indice_conv(feats, filters, pairs, num, num_out, subm, layout)
+
+
+def indice_maxpool(feats: Tensor, pairs: Tensor, num: Tensor, num_out: int) -> Tensor:
+    """Pools the features of active sites by their maximum: `mluop_omp.indice_maxpool`."""
+    return _ops.indice_maxpool(feats, pairs, num, num_out)

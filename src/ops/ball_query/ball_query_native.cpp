@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <optional>
 
+#include "core/dtype.h"
 #include "ops/ball_query/ball_query_native_kernels.h"
 #include "ops/ball_query/member_set.h"
 
@@ -93,17 +95,18 @@ bool grid_pays(const Args& args, const Costs& costs, int64_t probe_count, const 
   return saved / static_cast<double>(probe_count) * centers > grid_cost;
 }
 
-}  // namespace
+int compare_task_dim(const Args& args, int64_t centers) {
+  return choose_task_dim(centers, checked_product(centers, args.N * kCompareBytes).value_or(INT64_MAX));
+}
 
-void run(Call& call, const Args& args) {
-  Context& context = call.context();
+size_t memory_bytes(const Context& context, const Args& args) {
+  return bytes_of<Memory>(args, compare_task_dim(args, args.center_count()), may_use_grid(context, args));
+}
+
+void query(Context& context, const Args& args, Arena& arena) {
   const int64_t centers = args.center_count();
-  const auto choose_compare_task_dim = [&](int64_t items) {
-    return choose_task_dim(items, checked_product(items, args.N * kCompareBytes).value_or(INT64_MAX));
-  };
-  const int task_dim = choose_compare_task_dim(centers);
+  const int task_dim = compare_task_dim(args, centers);
   const bool with_grid = may_use_grid(context, args);
-  Arena arena = context.reserve(bytes_of<Memory>(args, task_dim, with_grid));
   const Memory memory(arena, args, task_dim, with_grid);
   separate_coordinates(context, memory.planes, args.dtype, args.xyz);
 
@@ -117,11 +120,9 @@ void run(Call& call, const Args& args) {
                          nullptr,
                          max_candidates(args, costs),
                          PointGrid::coordinate_radius(squared_radius)};
-  // Probes write their rows: what may fail comes before.
-  call.log_detail("native, taskDim ", task_dim);
   if (with_grid) {
     const int64_t probes = args.B * memory.probes.count;
-    launch(context, "probe", choose_compare_task_dim(probes), Evenly{probes}, probe_kernel(args), kernel_args);
+    launch(context, "probe", compare_task_dim(args, probes), Evenly{probes}, probe_kernel(args), kernel_args);
     // Sides above the radius: a ball extends over 3 cells.
     const float side = kernel_args.grid_radius * (1 + 0x1p-10F);
     if (grid_pays(args, costs, probes, memory.probe_results) &&
@@ -132,6 +133,46 @@ void run(Call& call, const Args& args) {
   }
   const auto chunks = static_cast<int>(std::min(centers, kChunksPerTask * task_dim));
   launch_dynamic(context, "query", task_dim, chunks, Evenly{centers}, query_kernel(args), kernel_args);
+}
+
+const void* skip_points(const void* points, int64_t count, mluOpDataType_t dtype) {
+  return static_cast<const std::byte*>(points) + count * 3 * static_cast<int64_t>(size_of(dtype));
+}
+
+// Calls visit(args) for the query of each cloud that has centers.
+template <class Visit>
+void for_each_cloud(const StackArgs& stack, const Visit& visit) {
+  Args cloud = stack.first;
+  for (int64_t b = 0; b < stack.clouds; ++b) {
+    cloud.M = stack.center_counts[b];
+    cloud.N = stack.point_counts[b];
+    if (cloud.M > 0) visit(cloud);
+    cloud.new_xyz = skip_points(cloud.new_xyz, cloud.M, cloud.dtype);
+    cloud.xyz = skip_points(cloud.xyz, cloud.N, cloud.dtype);
+    cloud.idx += cloud.M * cloud.nsample;
+  }
+}
+
+}  // namespace
+
+void run(Call& call, const Args& args) {
+  Context& context = call.context();
+  Arena arena = context.reserve(memory_bytes(context, args));
+  call.log_detail("native, taskDim ", compare_task_dim(args, args.center_count()));
+  query(context, args, arena);
+}
+
+void run_stacked(Call& call, const StackArgs& stack) {
+  Context& context = call.context();
+  size_t bytes = 0;
+  for_each_cloud(stack, [&](const Args& cloud) { bytes = std::max(bytes, memory_bytes(context, cloud)); });
+  const Arena arena = context.reserve(bytes);
+  call.log_detail("native, clouds ", stack.clouds);
+  for_each_cloud(stack, [&](const Args& cloud) {
+    Arena memory = arena;
+    query(context, cloud, memory);
+    memory.release();
+  });
 }
 
 }  // namespace mluop::ball_query::native

@@ -31,9 +31,8 @@ constexpr int64_t kUnroll = 4;
 static_assert(PointPlanes::kGroupPoints % (kUnroll * kLanes) == 0);
 static_assert(kLanes <= MemberSet::kMaxLanes && kLanes <= PointGrid::kPadding);
 
-// The members of a ball whose squared radii are [low, high).
-// T: float or Half. kFromZero: low is 0, and high is not.
-template <class T, bool kFromZero>
+// The members of a ball or shell, see Args. T: float or Half.
+template <class T, bool kIsBall>
 class Ball {
  public:
   HWY_INLINE Ball(const KernelArgs& args, int64_t center)
@@ -67,7 +66,7 @@ class Ball {
   }
 
   HWY_INLINE Mask in_shell(V d2) const {
-    if constexpr (kFromZero) return hn::Lt(d2, high_);
+    if constexpr (kIsBall) return hn::Lt(d2, high_);
     return hn::Or(hn::Eq(d2, hn::Zero(D())), hn::And(hn::Ge(d2, low_), hn::Lt(d2, high_)));
   }
 
@@ -108,8 +107,13 @@ class Row {
   }
 
   // Repeats the first member.
-  HWY_INLINE void pad() const {
-    if (count_ > 0) std::fill(to_ + count_, to_ + nsample_, to_[0]);
+  HWY_INLINE void pad(bool marks_empty) const {
+    if (count_ > 0) {
+      std::fill(to_ + count_, to_ + nsample_, to_[0]);
+    } else if (marks_empty) {
+      to_[0] = -1;
+      std::fill(to_ + 1, to_ + nsample_, 0);
+    }
   }
 
  private:
@@ -140,8 +144,8 @@ class Row {
 };
 
 // Compares all points, in ascending order, until the ball is full. Returns the number of points compared.
-template <class T, bool kFromZero>
-HWY_INLINE int64_t compare_all(const PointPlanes& planes, int64_t b, const Ball<T, kFromZero>& ball, Row& row) {
+template <class T, bool kIsBall>
+HWY_INLINE int64_t compare_all(const PointPlanes& planes, int64_t b, const Ball<T, kIsBall>& ball, Row& row) {
   const D d;
   const float *x = planes.plane(b, 0), *y = planes.plane(b, 1), *z = planes.plane(b, 2);
   int64_t n = 0;
@@ -166,8 +170,8 @@ HWY_INLINE int64_t compare_all(const PointPlanes& planes, int64_t b, const Ball<
 
 // Compares the points of the cells around the center, unless all points are likely to cost less. Returns whether
 // it has.
-template <class T, bool kFromZero>
-HWY_INLINE bool compare_near(const KernelArgs& args, int64_t b, const Ball<T, kFromZero>& ball, MemberSet& members,
+template <class T, bool kIsBall>
+HWY_INLINE bool compare_near(const KernelArgs& args, int64_t b, const Ball<T, kIsBall>& ball, MemberSet& members,
                              Row& row) {
   const D d;
   const Di di;
@@ -196,45 +200,45 @@ HWY_INLINE bool compare_near(const KernelArgs& args, int64_t b, const Ball<T, kF
 }
 
 // Work items: centers.
-template <class T, bool kFromZero>
+template <class T, bool kIsBall>
 void query(const KernelArgs& args, int64_t begin, int64_t end, Task& task) {
   std::optional<MemberSet> members;
   if (args.grid != nullptr) members.emplace(task.nram, args.N).clear();
   for (int64_t center = begin; center < end; ++center) {
     if (args.probes.contain(center % args.M)) continue;
     const int64_t b = center / args.M;
-    const Ball<T, kFromZero> ball(args, center);
+    const Ball<T, kIsBall> ball(args, center);
     Row row(args.idx + center * args.nsample, args.nsample);
     if (!members || !compare_near(args, b, ball, *members, row)) compare_all(args.planes, b, ball, row);
-    row.pad();
+    row.pad(args.marks_empty);
   }
 }
 
 // Work items: probes of all batches.
-template <class T, bool kFromZero>
+template <class T, bool kIsBall>
 void probe(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t item = begin; item < end; ++item) {
     const int64_t b = item / args.probes.count;
     const int64_t center = b * args.M + args.probes.center(item % args.probes.count);
-    const Ball<T, kFromZero> ball(args, center);
+    const Ball<T, kIsBall> ball(args, center);
     Row row(args.idx + center * args.nsample, args.nsample);
     const int64_t compared = compare_all(args.planes, b, ball, row);
     args.probe_results[item] = {compared, row.count()};
-    row.pad();
+    row.pad(args.marks_empty);
   }
 }
 
 int64_t lanes() { return kLanes; }
 
-RangeKernel<KernelArgs> select_probe(mluOpDataType_t dtype, bool from_zero) {
-  return dispatch_dtype(dtype, [from_zero](auto element) -> RangeKernel<KernelArgs> {
-    return from_zero ? probe<decltype(element), true> : probe<decltype(element), false>;
+RangeKernel<KernelArgs> select_probe(mluOpDataType_t dtype, bool is_ball) {
+  return dispatch_dtype(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
+    return is_ball ? probe<decltype(element), true> : probe<decltype(element), false>;
   });
 }
 
-RangeKernel<KernelArgs> select_query(mluOpDataType_t dtype, bool from_zero) {
-  return dispatch_dtype(dtype, [from_zero](auto element) -> RangeKernel<KernelArgs> {
-    return from_zero ? query<decltype(element), true> : query<decltype(element), false>;
+RangeKernel<KernelArgs> select_query(mluOpDataType_t dtype, bool is_ball) {
+  return dispatch_dtype(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
+    return is_ball ? query<decltype(element), true> : query<decltype(element), false>;
   });
 }
 
@@ -244,12 +248,6 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace mluop::ball_query::native {
-namespace {
-
-// Whether d2 < max_radius^2 suffices.
-bool from_zero(const Args& args) { return args.min_squared_radius == 0 && args.max_squared_radius > 0; }
-
-}  // namespace
 
 HWY_EXPORT(lanes);
 HWY_EXPORT(select_probe);
@@ -258,11 +256,11 @@ HWY_EXPORT(select_query);
 int64_t vector_points() { return MLUOP_DISPATCH(lanes)(); }
 
 RangeKernel<KernelArgs> probe_kernel(const Args& args) {
-  return MLUOP_DISPATCH(select_probe)(args.dtype, from_zero(args));
+  return MLUOP_DISPATCH(select_probe)(args.dtype, args.is_ball);
 }
 
 RangeKernel<KernelArgs> query_kernel(const Args& args) {
-  return MLUOP_DISPATCH(select_query)(args.dtype, from_zero(args));
+  return MLUOP_DISPATCH(select_query)(args.dtype, args.is_ball);
 }
 
 }  // namespace mluop::ball_query::native

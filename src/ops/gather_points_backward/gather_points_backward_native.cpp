@@ -48,7 +48,7 @@ void run(Call& call, const Args& args) {
   const Plan plan = make_plan(context, args);
   call.log_detail("taskDim ", plan.task_dim, ", tile of ", plan.features, " features");
   context.reserve(0);
-  check_point_indices(context, {args.indices, args.index_count(), args.N}, args.indices_shape);
+  check_point_indices(context, "indices", {args.indices, args.index_count(), args.N}, args.indices_shape);
   const SumArgs sum{args, plan.features, plan.stream, plan.prefetch};
   launch(context, "sum", plan.task_dim, Evenly{args.B * sum.tile_count() * strip_count(args)},
          sum_kernel(args.dtype), sum);

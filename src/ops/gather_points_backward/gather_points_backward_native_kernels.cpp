@@ -15,19 +15,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace mluop::gather_points_backward::native {
 namespace HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::add_square;
 using mluop::HWY_NAMESPACE::copy_edge;
-using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::kSquarePoints;
-using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::localize_indices;
 using mluop::HWY_NAMESPACE::prefetch_points;
 using mluop::HWY_NAMESPACE::StreamWriter;
-using mluop::HWY_NAMESPACE::unpack;
 using mluop::HWY_NAMESPACE::write_strip;
-
-using D = mluop::HWY_NAMESPACE::StripTag;
-constexpr int64_t kLanes = mluop::HWY_NAMESPACE::kStripLanes;
 
 // A work item as its part of the tensors. T, here and below: float or Half.
 template <class T>
@@ -64,45 +58,6 @@ HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, const SumArgs&
   localize_indices(indices, count, item.first_feature, tile.features, tile.local_features);
   std::fill(tile.local_features + count, tile.local_features + padded, static_cast<int32_t>(tile.features));
   return tile.local_features;
-}
-
-// Adds points, one after the other, to kLanes channels of the sums of their features. Groups of ball query repeat
-// a feature: its sums stay in a register, where the next addition does not wait for the store of the last.
-class PointAdder {
- public:
-  explicit PointAdder(float* sums) : sums_(sums) {}
-
-  HWY_INLINE void add(int32_t feature, hn::Vec<D> channels) {
-    const D d;
-    float* to = sums_ + feature * kStripChannels;
-    if (feature != feature_) current_ = hn::Load(d, to);
-    current_ = hn::Add(current_, channels);
-    hn::Store(current_, d, to);
-    feature_ = feature;
-  }
-
- private:
-  float* sums_;
-  int32_t feature_ = -1;
-  hn::Vec<D> current_ = hn::Zero(D());  // sums of feature_
-};
-
-// Adds kSquarePoints points, whose channels are rows of `stride` elements at `from`, to the sums of their
-// features. Not inlined: in the loop over points, the compiler would keep a multiple of the stride for each row in
-// vectors.
-template <class T>
-HWY_NOINLINE void add_square(const T* from, int64_t stride, const int32_t* features, float* sums) {
-  const D d;
-  for (int64_t channel = 0; channel < kStripChannels; channel += kLanes) {
-    hn::Vec<D> columns[kLanes];
-    load_transposed(d, from + channel * stride, stride, columns);
-    PointAdder adder(sums + channel);
-    HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
-      const int32_t* feature = features + i * kPacked<T>;
-      adder.add(feature[0], unpack<T, 0>(d, columns[i]));
-      if constexpr (kPacked<T> == 2) adder.add(feature[1], unpack<T, 1>(d, columns[i]));
-    }
-  }
 }
 
 template <class T>

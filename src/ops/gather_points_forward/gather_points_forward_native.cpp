@@ -82,7 +82,7 @@ void run(Call& call, const Args& args) {
   call.log_detail(plan.packed ? "packed" : "direct", ", taskDim ", plan.task_dim, ", chunks of ",
                   plan.chunk_points, " points");
   context.reserve(0);
-  check_point_indices(context, {args.indices, args.index_count(), args.N}, args.indices_shape);
+  check_point_indices(context, "indices", {args.indices, args.index_count(), args.N}, args.indices_shape);
   const GatherArgs gather{args, plan.chunk_points, plan.stream, plan.prefetch};
   launch(context, plan.packed ? "gather_packed" : "gather_direct", plan.task_dim,
          Evenly{args.B * (plan.packed ? strip_count(args) : args.C) * gather.chunk_count()},

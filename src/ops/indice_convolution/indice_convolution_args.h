@@ -6,31 +6,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 
 #include "core/dtype.h"
+#include "primitives/index_pairs.h"
 
 namespace mluop::indice_convolution {
 
 // Elements from one co, k or ci of the filters to the next.
 struct FilterStrides {
   int64_t co, k, ci;
-};
-
-// Index pairs. All arguments are checked, except for the values of indice_pairs.
-struct IndexPairs {
-  const int32_t* inputs(int64_t k) const { return indice_pairs + (2 * k + input_side) * L; }
-  const int32_t* outputs(int64_t k) const { return indice_pairs + (2 * k + 1 - input_side) * L; }
-
-  int64_t K;
-  int64_t L;                    // the maximum number of pairs of an offset
-  int64_t N, M;                 // inputs are less than N, outputs less than M
-  int64_t pair_count;           // the sum of indice_num
-  int64_t input_side;           // 0 or 1: indice_pairs[k, input_side] are the inputs
-  const int32_t* indice_pairs;  // [K, 2, L]
-  const int64_t* indice_num;    // [K]
-  // The tensors whose rows are the inputs and the outputs.
-  std::string_view inputs_of, outputs_of;
 };
 
 // What the convolution and the gradient of its filters have in common.

@@ -111,16 +111,16 @@ Args check(Call& call, const Params& params) {
   call.check_not_200_series();
   require_float_or_half("output_grad", args.dtype);
   check_filters(*filters_desc, at);
-  indice_convolution::check_row_count("output_grad", output_rows);
-  indice_convolution::check_row_count("input_grad", input_rows);
+  check_row_count("output_grad", output_rows);
+  check_row_count("input_grad", input_rows);
   call.check_tensors();
   require(params.inverse == 0 || params.inverse == 1, kBadParam, "inverse is ", params.inverse, ", expected 0");
   require(params.inverse == 0, kNotSupported, "inverse is 1, expected 0");
   require(params.sub_m == 0 || params.sub_m == 1, kBadParam, "sub_m is ", params.sub_m, ", expected 0 or 1");
-  indice_convolution::check_pair_counts(args.indice_num, args.K, args.L);
+  check_pair_counts(args.indice_num, args.K, args.L);
   if (params.sub_m == 1 && !args.is_empty()) check_submanifold(args, input_rows, output_rows);
 
-  args.pair_count = indice_convolution::sum_of_pairs(args.indice_num, args.K);
+  args.pair_count = sum_of_pairs(args.indice_num, args.K);
   // The strides of the descriptor are arbitrary for dimensions of size 1.
   const auto stride = [&](int dim) {
     const int64_t* dims = filters_desc->dims.data();

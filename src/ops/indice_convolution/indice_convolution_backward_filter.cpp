@@ -64,13 +64,13 @@ Args check(Call& call, const Params& params) {
   require(filters->dim_count == offset_dims + 2, kBadParam, "filters_grad has ", filters->dim_count,
           " dimensions, expected 4 or 5");
   indice_convolution::check_filter_bytes("filters_grad", byte_count(*filters));
-  indice_convolution::check_row_count("features", args.N);
-  indice_convolution::check_row_count("output_grad", args.M);
+  check_row_count("features", args.N);
+  check_row_count("output_grad", args.M);
   call.check_tensors();
   require(params.inverse == 0, kBadParam, "inverse is ", params.inverse, ", expected 0");
-  indice_convolution::check_pair_counts(args.indice_num, args.K, args.L);
+  check_pair_counts(args.indice_num, args.K, args.L);
 
-  args.pair_count = indice_convolution::sum_of_pairs(args.indice_num, args.K);
+  args.pair_count = sum_of_pairs(args.indice_num, args.K);
   return args;
 }
 

@@ -6,7 +6,6 @@
 #include "core/checks.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.h"
-#include "ops/indice_convolution/indice_convolution_rules.h"
 #include "primitives/fill.h"
 
 namespace mluop::indice_convolution::backward_filter {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ops/indice_convolution/indice_convolution_device_kernels.h"
-#include "ops/indice_convolution/indice_convolution_rules.h"
 #include "primitives/f32_to_f16.h"
 #include "primitives/fill.h"
 #include "primitives/gather.h"

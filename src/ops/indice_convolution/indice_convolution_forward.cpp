@@ -89,17 +89,17 @@ Args check(Call& call, const Params& params) {
   call.check_not_200_series();
   require_float_or_half("features", args.dtype);
   check_filters(*filters_desc);
-  indice_convolution::check_row_count("features", args.N);
-  indice_convolution::check_row_count("features_out", args.M);
+  check_row_count("features", args.N);
+  check_row_count("features_out", args.M);
   call.check_tensors();
   require(params.num_act_out == args.M, kBadParam, "num_act_out is ", params.num_act_out,
           ", expected features_out dim 0, which is ", args.M);
   require(params.inverse == 0 || params.inverse == 1, kBadParam, "inverse is ", params.inverse, ", expected 0");
   require(params.inverse == 0, kNotSupported, "inverse is 1, expected 0");
   require(params.sub_m == 0 || params.sub_m == 1, kBadParam, "sub_m is ", params.sub_m, ", expected 0 or 1");
-  indice_convolution::check_pair_counts(args.indice_num, args.K, args.N);
+  check_pair_counts(args.indice_num, args.K, args.N);
 
-  args.pair_count = indice_convolution::sum_of_pairs(args.indice_num, args.K);
+  args.pair_count = sum_of_pairs(args.indice_num, args.K);
   // The strides of the descriptor are arbitrary for dimensions of size 1.
   const auto stride = [&](int dim) {
     const int64_t* dims = filters_desc->dims.data();

@@ -6,7 +6,6 @@
 #include "core/checks.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_native_kernels.h"
-#include "ops/indice_convolution/indice_convolution_rules.h"
 #include "primitives/fill.h"
 #include "primitives/matmul.h"
 

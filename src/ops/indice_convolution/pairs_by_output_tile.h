@@ -9,7 +9,7 @@
 #include "core/arena.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_args.h"
-#include "ops/indice_convolution/indice_convolution_native_sort.h"
+#include "primitives/counting_sort.h"
 
 namespace mluop::indice_convolution::native {
 

@@ -1,5 +1,5 @@
 // CountingSort: sorts elements by bucket, compared to std::stable_sort.
-#include "ops/indice_convolution/indice_convolution_native_sort.h"
+#include "primitives/counting_sort.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,6 @@
 
 namespace mluop::test {
 namespace {
-
-using indice_convolution::native::CountingSort;
 
 struct SortArgs {
   CountingSort& sort;
@@ -79,7 +77,7 @@ TEST(OpsCountingSort, SortsLikeStableSort) {
 TEST(OpsCountingSort, TaskDim) {
   for (const int64_t elements : {0, 1, 5, 1000, 1 << 30}) {
     for (const int32_t buckets : {1, 3, 1000, 1 << 30}) {
-      const int task_dim = indice_convolution::native::sort_task_dim(elements, buckets, 64);
+      const int task_dim = sort_task_dim(elements, buckets, 64);
       EXPECT_GE(task_dim, 1);
       EXPECT_LE(task_dim, 64);
       if (task_dim == 1) continue;

@@ -12,7 +12,7 @@
 #include "core/arena.h"
 #include "team/launch.h"
 
-namespace mluop::indice_convolution::native {
+namespace mluop {
 
 // Elements and buckets number less than 2^31.
 struct CountingSort {
@@ -47,4 +47,4 @@ struct ByElements {
   Range operator()(int task_dim, int task_id) const;
 };
 
-}  // namespace mluop::indice_convolution::native
+}  // namespace mluop

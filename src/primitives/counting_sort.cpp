@@ -1,8 +1,8 @@
-#include "ops/indice_convolution/indice_convolution_native_sort.h"
+#include "primitives/counting_sort.h"
 
 #include <algorithm>
 
-namespace mluop::indice_convolution::native {
+namespace mluop {
 namespace {
 
 struct ScanArgs {
@@ -73,4 +73,4 @@ Range ByElements::operator()(int task_dim, int task_id) const {
   });
 }
 
-}  // namespace mluop::indice_convolution::native
+}  // namespace mluop

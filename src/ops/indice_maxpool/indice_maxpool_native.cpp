@@ -1,0 +1,87 @@
+#include "ops/indice_maxpool/indice_maxpool_native.h"
+
+#include <algorithm>
+
+#include "core/dtype.h"
+#include "ops/indice_maxpool/indice_maxpool_native_kernels.h"
+
+namespace mluop::indice_maxpool::native {
+namespace {
+
+// The bytes that are moved in the time of sorting a pair.
+constexpr int64_t kPairBytes = 16;
+// The cost of writing a row, relative to reading one of a pair.
+constexpr int64_t kWriteCost = 2;
+
+// Calls visit(row, input) for the pairs [begin, end) that are not skipped. Stops at a pair with an index out of
+// bounds and returns its number; otherwise returns `end`.
+template <class Visit>
+int64_t for_each_pair(const IndexPairs& pairs, int64_t begin, int64_t end, const Visit& visit) {
+  int64_t first = 0, k = 0;
+  while (k < pairs.K && first + pairs.indice_num[k] <= begin) first += pairs.indice_num[k++];
+  for (int64_t pair = begin; pair < end; first += pairs.indice_num[k++]) {
+    const int32_t *inputs = pairs.inputs(k), *outputs = pairs.outputs(k);
+    for (const int64_t last = std::min(first + pairs.indice_num[k], end); pair < last; ++pair) {
+      const int32_t input = inputs[pair - first], output = outputs[pair - first];
+      if (input < 0 || output < 0) continue;
+      if (input >= pairs.N || output >= pairs.M) return pair;
+      visit(output, input);
+    }
+  }
+  return end;
+}
+
+int64_t sort_bytes(const PooledRows& args) { return args.pair_count * kPairBytes; }
+
+int sort_tasks(const PooledRows& args) {
+  return sort_task_dim(args.pair_count, static_cast<int32_t>(args.M),
+                       choose_task_dim(args.pair_count, sort_bytes(args)));
+}
+
+void sort_by_row(Call& call, const PooledRows& args, SortedPairs& sorted) {
+  Context& context = call.context();
+  FirstBadItem first_bad;
+  const SortArgs sort{args, sorted, first_bad};
+  const int task_dim = sorted.sort.task_dim;
+  launch<SortArgs>(context, "count_pairs", task_dim, Evenly{args.pair_count}, count_pairs, sort);
+  if (first_bad.found()) throw bad_index(args, first_bad.item());
+  sorted.sort.exclusive_scan(context);
+  launch<SortArgs>(context, "sort_pairs", task_dim, Evenly{args.pair_count}, sort_pairs, sort);
+}
+
+template <class KernelArgs, class Args>
+void run(Call& call, const Args& args, const char* name, RangeKernel<KernelArgs> kernel) {
+  Context& context = call.context();
+  const int64_t rows = args.pair_count + args.M;
+  const int task_dim = choose_task_dim(args.M, rows * args.C * static_cast<int64_t>(size_of(args.dtype)));
+  call.log_detail("taskDim ", task_dim);
+  Arena arena = context.reserve(bytes_of<SortedPairs>(args, sort_tasks(args)));
+  SortedPairs sorted(arena, args, sort_tasks(args));
+  sort_by_row(call, args, sorted);
+  launch(context, name, task_dim, ByElements{sorted.sort, kWriteCost, 1}, kernel, {args, sorted});
+}
+
+}  // namespace
+
+void count_pairs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
+  args.sorted.sort.clear_counts(task.taskId);
+  int32_t* const counts = args.sorted.sort.counts_of(task.taskId);
+  const int64_t reached = for_each_pair(args, begin, end, [&](int32_t row, int32_t) { ++counts[row]; });
+  if (reached < end) args.first_bad.report(reached);
+}
+
+void sort_pairs(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
+  int32_t* const positions = args.sorted.sort.positions_of(task.taskId);
+  for_each_pair(args, begin, end,
+                [&](int32_t row, int32_t input) { args.sorted.inputs[positions[row]++] = input; });
+}
+
+void run_forward(Call& call, const ForwardArgs& args) {
+  run<PoolArgs>(call, args, "pool", pool_kernel(args.dtype));
+}
+
+void run_backward(Call& call, const BackwardArgs& args) {
+  run<GradientArgs>(call, args, "add_gradients", gradient_kernel(args.dtype));
+}
+
+}  // namespace mluop::indice_maxpool::native

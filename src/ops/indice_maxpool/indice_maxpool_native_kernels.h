@@ -1,0 +1,43 @@
+// Indice max pooling, native algorithm: memory, arguments and range kernels.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "ops/indice_maxpool/indice_maxpool_args.h"
+#include "primitives/counting_sort.h"
+#include "team/atomics.h"
+#include "team/launch.h"
+
+namespace mluop::indice_maxpool::native {
+
+// The inputs of each row of the result, in the order of offsets and pairs.
+struct SortedPairs {
+  SortedPairs(Arena& arena, const IndexPairs& pairs, int task_dim)
+      : sort(arena, pairs.pair_count, static_cast<int32_t>(pairs.M), task_dim),
+        inputs(arena.take<int32_t>("inputs of rows", {pairs.pair_count})) {}
+
+  CountingSort sort;  // of pairs, in buckets that are rows
+  int32_t* inputs;    // [pair_count]
+};
+
+// Work items: pairs. The first counts those of each row, the second sorts. Pairs with a negative index are skipped;
+// others out of bounds are reported by the first.
+struct SortArgs : PooledRows {
+  SortedPairs& sorted;
+  FirstBadItem& first_bad;
+};
+void count_pairs(const SortArgs& args, int64_t begin, int64_t end, Task& task);
+void sort_pairs(const SortArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Work items: rows of the result.
+struct PoolArgs : ForwardArgs {
+  const SortedPairs& sorted;
+};
+struct GradientArgs : BackwardArgs {
+  const SortedPairs& sorted;
+};
+RangeKernel<PoolArgs> pool_kernel(mluOpDataType_t dtype);
+RangeKernel<GradientArgs> gradient_kernel(mluOpDataType_t dtype);
+
+}  // namespace mluop::indice_maxpool::native
