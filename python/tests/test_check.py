@@ -375,6 +375,19 @@ def call_operators():
     ops.RoIAwarePool3d(2, 6)(rois[0], cloud[0], rows).square().sum().backward()
     ops.RoIAwarePool3d(2, 6, "avg")(rois[0], cloud[0], rows).square().sum().backward()
     ops.RoIPointPool3d(6)(cloud, cases.floats(2, 40, 5), rois)
+    of_points, of_centers = (torch.tensor(each, dtype=torch.int32) for each in ([50, 30], [10, 8]))
+    clouds = cloud.flatten(0, 1), of_points, centers.flatten(0, 1), of_centers
+    within = ops.ball_query(0, 1.0, 4, clouds[0], clouds[2], clouds[1], clouds[3])
+    stacked = feats.detach().transpose(1, 2).flatten(0, 1).contiguous().requires_grad_()
+    ops.grouping_operation(stacked, within.clamp(min=0), of_points, of_centers).sum().backward()
+    matrices = [cases.floats(2, 40, 3, 4).requires_grad_() for _ in range(2)]
+    neighbors = ops.knn(3, cloud, centers).transpose(1, 2).long().contiguous()
+    weights = cases.floats(2, 9, 3, 3).requires_grad_()
+    ops.assign_score_withk(weights, *matrices, neighbors).square().sum().backward()
+    pairs, maxima = cases.integers(0, 40, 5, 2, 40).int(), cases.floats(40, 5)
+    numbers = torch.full((5,), 30, dtype=torch.int32)
+    pooled = ext.indice_maxpool_forward(maxima, pairs, numbers, 40)
+    ext.indice_maxpool_backward(maxima, pooled, cases.floats(40, 5), pairs, numbers)
     corners, scores = cases.floats(20, 4).abs().cumsum(1), cases.floats(20)
     ops.nms(corners, scores, 0.3)
     ops.soft_nms(corners, scores.abs())
@@ -397,7 +410,11 @@ def call_operators():
 
 
 # Those of call_operators.
-NAMES = [rule.name for rule in rules.mmcv_rules() if "indice" not in rule.name]
+NAMES = [
+    rule.name
+    for rule in rules.mmcv_rules()
+    if not re.search("get_indice_pairs|indice_conv", rule.name)
+]
 
 
 def test_operators_of_a_right_device(device):

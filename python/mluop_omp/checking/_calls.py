@@ -28,6 +28,7 @@ class Rule:
             the others of which are not compared.
         axes: names of the dimensions of an output.
         widened: ours is computed in float32 where the arguments are half or bfloat16.
+        subtracted: the arguments whose products are subtracted from the sums.
         terms: the most terms of a sum.
         layout: that of filters, of `FILTER_LAYOUTS`.
         linear: arguments without which the results are sums of products.
@@ -42,6 +43,7 @@ class Rule:
     results: str | tuple[str, ...] = ()
     axes: dict[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
     widened: bool = False
+    subtracted: tuple[str, ...] = ()
     terms: Callable[[Call], int] = lambda _: 1
     layout: str = ""
     linear: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -113,7 +115,7 @@ class Call:
         return self.compute()
 
     def compute(self, absolute: bool = False, **changes: Any) -> dict[str, Any]:
-        """Returns outputs and results of ours, of other arguments or of absolute values."""
+        """Returns outputs and results of ours, of other arguments, or the sums of absolute values."""
         arguments = {**self.given, **changes, **(self.rule.linear if absolute else {})}
         for name in self.rule.outputs:
             arguments[name] = arguments[name].clone()
@@ -121,9 +123,12 @@ class Call:
             if isinstance(value, torch.Tensor) and value.is_floating_point():
                 if self.rule.widened and value.dtype in LOWER_PRECISION:
                     value = value.float()
-                arguments[name] = value.abs() if absolute else value
+                if absolute:
+                    value = -value.abs() if name in self.rule.subtracted else value.abs()
+                arguments[name] = value
         result = self.rule.call(dict(arguments))
-        return self.rule.collect(arguments, result)
+        values = self.rule.collect(arguments, result)
+        return {name: abs(value) for name, value in values.items()} if absolute else values
 
 
 class Copies:

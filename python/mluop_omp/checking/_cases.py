@@ -20,7 +20,9 @@ from mluop_omp.torch._rulebooks import directed_pairs
 
 _DTYPES = {torch.float16: "HALF", torch.float32: "FLOAT", torch.int32: "INT32"}
 # How the names of operators begin that take half; the others take float.
-_WITH_HALF = ("ball_query", "gather_points", "indice_convolution", "masked", "roi", "three")
+_WITH_HALF = (
+    *("assign_score", "ball_query", "gather_points", "indice", "masked", "roi", "stack", "three"),
+)
 
 # Operator, inputs, outputs, parameters. A tensor may come with its layout.
 _Case = tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]
@@ -158,11 +160,28 @@ def _knn(call: Call, findings: Findings) -> _Case:
     return operator, rows, *others
 
 
-def _gather_backward(call: Call, _: Findings) -> _Case:
-    if call.given["grad_points_tensor"].any():
-        raise ValueError("the sums are added to other numbers than 0")
-    inputs = {"grad_output": call.given["grad_out_tensor"], "indices": call.given["idx_tensor"]}
-    return "gather_points_backward", inputs, {"grad_features": call.found["grad_points_tensor"]}, {}
+def _added(operator: str, inputs: _Names, outputs: _Names) -> Callable[[Call, Findings], _Case]:
+    """Of a function that adds sums to its outputs."""
+    make = _simple(operator, inputs, outputs)
+
+    def make_from_zeros(call: Call, findings: Findings) -> _Case:
+        if any(call.given[name].any() for name in outputs.values()):
+            raise ValueError("the sums are added to other numbers than 0")
+        return make(call, findings)
+
+    return make_from_zeros
+
+
+def _maxpool(operator: str, inputs: _Names, output: str) -> Callable[[Call, Findings], _Case]:
+    def make(call: Call, _: Findings) -> _Case:
+        if call.rule.ours.__module__ != _functions.__name__:
+            raise ValueError("there are no cases of spconv's pooling")
+        tensors = {name: call.given[of] for name, of in inputs.items()}
+        (found,) = call.found.values()
+        tensors["indice_pairs"] = call.given["indicePairs"]
+        return operator, tensors, {output: found}, {"indice_num": call.given["indiceNum"].tolist()}
+
+    return make
 
 
 def _voxelization(call: Call, findings: Findings) -> _Case:
@@ -364,9 +383,31 @@ _GATHER = _simple(
     {"output": "out_tensor"},
 )
 _INTERPOLATION = {"indices": "idx_tensor", "weights": "weight_tensor"}
+_GATHER_BACKWARD = _added(
+    "gather_points_backward",
+    {"grad_output": "grad_out_tensor", "indices": "idx_tensor"},
+    {"grad_features": "grad_points_tensor"},
+)
+_GROUPS = {
+    "features_batch_cnt": "features_batch_cnt_tensor",
+    "indices": "idx_tensor",
+    "indices_batch_cnt": "idx_batch_cnt_tensor",
+}
+_ASSIGNED = {
+    "points": "points_tensor",
+    **{name: name for name in ("centers", "scores", "knn_idx")},
+}
 _MASKS = {"mask_h_idx": "mask_h_idx", "mask_w_idx": "mask_w_idx"}
 _POINTS_IN_BOXES = {"boxes": "boxes_tensor", "points": "pts_tensor"}
 _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
+    "assign_score_withk_backward": _added(
+        "assign_score_withk_backward",
+        {"grad_output": "grad_out", **_ASSIGNED},
+        {name: name for name in ("grad_points", "grad_centers", "grad_scores")},
+    ),
+    "assign_score_withk_forward": _added(
+        "assign_score_withk_forward", _ASSIGNED, {"output": "output"}
+    ),
     "ball_query_forward": _simple(
         "ball_query",
         {"new_xyz": "new_xyz_tensor", "xyz": "xyz_tensor"},
@@ -383,9 +424,9 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     "furthest_point_sampling_with_dist_forward": _simple(
         "furthest_point_sample_with_dist", {"distances": "points_tensor"}, {"idx": "idx_tensor"}
     ),
-    "gather_points_backward": _gather_backward,
+    "gather_points_backward": _GATHER_BACKWARD,
     "gather_points_forward": _GATHER,
-    "group_points_backward": _gather_backward,
+    "group_points_backward": _GATHER_BACKWARD,
     "group_points_forward": _GATHER,
     "get_indice_pairs": of_pairs,
     "get_indice_pairs_2d_forward": of_pairs,
@@ -397,6 +438,14 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     "indice_conv": _convolution(_native_convolution),
     "indice_conv_backward": _backward,
     "indice_conv_forward": _convolution(_mmcv_convolution),
+    "indice_maxpool_backward": _maxpool(
+        "indice_maxpool_backward",
+        {"features": "features", "features_out": "outFeatures", "output_grad": "outGrad"},
+        "input_grad",
+    ),
+    "indice_maxpool_forward": _maxpool(
+        "indice_maxpool_forward", {"features": "features"}, "features_out"
+    ),
     "iou3d_boxes_overlap_bev_forward": _simple(
         "boxes_overlap_bev", _OVERLAP, {"overlaps": "ans_iou"}
     ),
@@ -475,6 +524,30 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
         ("dets", "inds", "result_num"),
         _soft_nms,
         lambda call: [call.found["dets"], call.found["inds"]],
+    ),
+    "stack_ball_query_forward": _simple(
+        "stack_ball_query",
+        {
+            "new_xyz": "new_xyz_tensor",
+            "new_xyz_batch_cnt": "new_xyz_batch_cnt",
+            "xyz": "xyz_tensor",
+            "xyz_batch_cnt": "xyz_batch_cnt",
+        },
+        {"idx": "idx_tensor"},
+        lambda call: {
+            "max_radius": float(call.given["max_radius"]),
+            "nsample": int(call.given["nsample"]),
+        },
+    ),
+    "stack_group_points_backward": _added(
+        "stack_group_points_backward",
+        {"grad_output": "grad_out_tensor", **_GROUPS},
+        {"grad_features": "grad_features_tensor"},
+    ),
+    "stack_group_points_forward": _simple(
+        "stack_group_points_forward",
+        {"features": "features_tensor", **_GROUPS},
+        {"output": "out_tensor"},
     ),
     "three_interpolate_backward": _simple(
         "three_interpolate_backward",

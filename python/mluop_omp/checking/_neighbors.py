@@ -40,12 +40,17 @@ def _take(points: Tensor, idx: Tensor) -> Tensor:
     return points.gather(1, flat).view(*idx.shape, 3)
 
 
-def _is_settled(findings: Findings, name: str, idx: Tensor, right: Tensor, count: int) -> bool:
+def _is_settled(
+    findings: Findings, name: str, idx: Tensor, right: Tensor, count: int | Tensor
+) -> bool:
     """Adds what is not valid; returns whether there is nothing to judge."""
-    invalid, outside = other_shape(idx, right), ((idx < 0) | (idx >= count)).nonzero()
-    if invalid is None and len(outside):
-        first = tuple(outside[0].tolist())
-        invalid = f"idx{list(first)} is {int(idx[first])}, expected 0 to {count - 1}"
+    invalid = other_shape(idx, right)
+    if invalid is None:
+        counts = torch.as_tensor(count).expand(idx.shape)
+        outside = ((idx < 0) | (idx >= counts)).nonzero()
+        if len(outside):
+            first = tuple(outside[0].tolist())
+            invalid = f"idx{list(first)} is {int(idx[first])}, expected 0 to {counts[first] - 1}"
     findings.add(name, invalid)
     return invalid is not None or torch.equal(idx.long(), right.long())
 
@@ -92,12 +97,40 @@ def ball(call: Call) -> Findings:
     """Judges the first nsample points within a ball, in the order of their rows."""
     findings = Findings()
     found, right = call.found["idx_tensor"], call.expected["idx_tensor"]
-    cloud, centers = _points(call.given["xyz_tensor"]), _points(call.given["new_xyz_tensor"])
-    if _is_settled(findings, "idx_tensor", found, right, cloud.shape[1]):
+    count = call.given["xyz_tensor"].shape[1]
+    if not _is_settled(findings, "idx_tensor", found, right, count):
+        _judge_balls(call, findings, found, right, torch.zeros(found.shape[:2], dtype=torch.long))
+    return findings
+
+
+def stack_ball(call: Call) -> Findings:
+    """Judges those of stacked clouds, where -1 is the first of a ball without points."""
+    findings, name = Findings(), "idx_tensor"
+    found, right = call.found[name], call.expected[name]
+    counts, centers = (
+        call.given[name].long() for name in ("xyz_batch_cnt", "new_xyz_batch_cnt")
+    )
+    cloud = torch.arange(len(counts)).repeat_interleave(centers)
+    numbers = counts[cloud].clamp(min=1).unsqueeze(1)
+    rows = [torch.where((each == -1) & (each[:, :1] == -1), 0, each) for each in (found, right)]
+    if _is_settled(findings, name, *rows, numbers):
+        findings.add(name, findings.differences.get(name) or difference(found, right))
         return findings
+    starts = (counts.cumsum(0) - counts)[cloud]
+    _judge_balls(call, findings, *(each.unsqueeze(0) for each in (*rows, starts)))
+    return findings
+
+
+def _judge_balls(call: Call, findings: Findings, found: Tensor, right: Tensor, starts: Tensor):
+    """found, right: rows [B, M, nsample] of the clouds that begin at the rows starts [B, M]."""
+    cloud, centers = (
+        _points(call.given[name]).view(len(found), -1, 3)
+        for name in ("xyz_tensor", "new_xyz_tensor")
+    )
     batch, row = (found != right).any(-1).nonzero(as_tuple=True)
     merged = found.clone()
-    low, high = (float(call.given[name]) ** 2 for name in ("min_radius", "max_radius"))
+    radii = call.given.get("min_radius", 0.0), call.given["max_radius"]
+    low, high = (float(radius) ** 2 for radius in radii)
     eps, same_sets, chunk = _eps(call.given["xyz_tensor"]), True, 4096
     for begin in range(0, len(batch), chunk):
         b, m = batch[begin : begin + chunk], row[begin : begin + chunk]
@@ -106,7 +139,8 @@ def ball(call: Call) -> Findings:
         for one, other in (pair, pair[::-1]):
             missing = ~(one.unsqueeze(2) == other.unsqueeze(1)).any(2)
             same_sets = same_sets and not bool(missing.any())
-            squares = _squares(centers[b, m].unsqueeze(1), cloud[b.unsqueeze(1), one.long()])
+            members = cloud[b.unsqueeze(1), starts[b, m].unsqueeze(1) + one]
+            squares = _squares(centers[b, m].unsqueeze(1), members)
             is_inside = ((squares >= low) & (squares < high)) | (squares == 0)
             at_bound = (squares != 0) & (
                 ((squares - low).abs() <= eps * low) | ((squares - high).abs() <= eps * high)
@@ -119,14 +153,13 @@ def ball(call: Call) -> Findings:
         excused = explained & at_any_bound
         findings.rounding += int(excused.sum())
         merged[b[~excused], m[~excused]] = pair[1][~excused].to(merged.dtype)
-    axes = call.rule.axes.get("idx_tensor")
-    findings.add("idx_tensor", difference(found, merged, axes=axes))
+    shape, axes = call.found["idx_tensor"].shape, call.rule.axes.get("idx_tensor")
+    findings.add("idx_tensor", difference(found.view(shape), merged.view(shape), axes=axes))
     if findings.differences and same_sets:
         findings.notes.append(
             "wrong order: each ball has the right points; the definition takes them in the order "
             "of their rows and repeats the first"
         )
-    return findings
 
 
 def samples(with_distances: bool) -> Callable[[Call], Findings]:

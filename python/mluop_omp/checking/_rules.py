@@ -25,7 +25,10 @@ _OF_FEATURES = {"grad_points_tensor": ("batch", "channel", "feature")}
 _NEIGHBORS = {name: ("batch", "center", "neighbor") for name in ("dist2_tensor", "idx_tensor")}
 _ROWS = {
     name: ("row", "channel")
-    for name in ("output", "grad_features", "voxel_feats", "grad_feats", "grad_in", "maxima")
+    for name in (
+        *("output", "grad_features", "grad_features_tensor", "voxel_feats", "grad_feats"),
+        *("grad_in", "maxima"),
+    )
 }
 _OF_VOXELS = {
     name: ("roi", "x", "y", "z", last)
@@ -65,6 +68,11 @@ def _most_voxels(call: Call) -> int:
     """The most voxels that a point is in, by both tensors of indices."""
     points = [call.given[name].long().flatten() for name in ("argmax", "pts_idx_of_voxels")]
     return max(int(each.clamp(min=0).bincount().max()) if len(each) else 1 for each in points)
+
+
+def _terms_of_assignment(call: Call) -> int:
+    """Of each gradient: a center is subtracted from each neighbor."""
+    return max(call.given["knn_idx"][0].numel(), call.given["scores"].shape[3])
 
 
 def _terms_of_pool(call: Call) -> int:
@@ -123,8 +131,35 @@ def mmcv_rules() -> list[Rule]:
             "idx_tensor",
             axes=_NEIGHBORS,
         ),
+        _rule(
+            points.stack_ball_query_forward,
+            neighbors.stack_ball,
+            "idx_tensor",
+            axes={"idx_tensor": ("center", "sample")},
+        ),
         _rule(points.gather_points_forward, exact, "out_tensor", axes=_OF_POINTS),
         _rule(points.group_points_forward, exact, "out_tensor", name="group_points_forward"),
+        _rule(
+            points.stack_group_points_forward,
+            exact,
+            "out_tensor",
+            axes={"out_tensor": ("group", "channel", "sample")},
+        ),
+        _sum(points.stack_group_points_backward, "grad_features_tensor", axes=_ROWS, terms=_most_uses),
+        _sum(
+            points.assign_score_withk_forward,
+            "output",
+            subtracted=("centers",),
+            terms=lambda call: call.given["scores"].shape[3],
+        ),
+        _sum(
+            points.assign_score_withk_backward,
+            "grad_points",
+            "grad_centers",
+            "grad_scores",
+            subtracted=("centers",),
+            terms=_terms_of_assignment,
+        ),
         _sum(points.three_interpolate_forward, "out_tensor", axes=_OF_POINTS, terms=lambda _: 3),
         _sum(points.three_interpolate_backward, "grad_points_tensor", **uses),
         *(
@@ -168,6 +203,13 @@ def mmcv_rules() -> list[Rule]:
             for function in (voxels.indice_conv_forward, voxels.fused_indice_conv_forward)
         ),
         _sum(voxels.indice_conv_backward, **_GRADIENTS, **convolution),
+        _rule(voxels.indice_maxpool_forward, exact, results="output", axes=_ROWS),
+        _sum(
+            voxels.indice_maxpool_backward,
+            results="grad_features",
+            axes=_ROWS,
+            terms=lambda call: len(call.given["indicePairs"]),
+        ),
         _rule(of_boxes.box_iou_rotated, near(1e-4, 1e-4), "ious"),
         _rule(of_boxes.nms, kept, results="kept"),
         _rule(of_boxes.nms_rotated, kept, results="kept"),

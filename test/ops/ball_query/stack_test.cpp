@@ -15,7 +15,7 @@ namespace {
 
 using cases::Case;
 
-constexpr const char* kOp = "stack_ball_query";
+constexpr const char* kStacked = "stack_ball_query";
 
 // Points on the x axis.
 std::vector<float> on_axis(const std::vector<float>& xs) {
@@ -29,7 +29,7 @@ TEST(OpsStackBallQuery, WorkedExample) {
       {1.5, {0, 1, 0, -1, 0, 0, 1, 1, 1}}, {1, {0, 0, 0, -1, 0, 0, 1, 1, 1}}, {0, {-1, 0, 0, -1, 0, 0, -1, 0, 0}}};
   for (const auto dtype : kFloatingDtypes) {
     for (const auto& [radius, idx] : expected) {
-      Case made = make_case(kOp, dtype, {{"b", 2}, {"m", 3}, {"n", 5}, {"nsample", 3}});
+      Case made = make_case(kStacked, dtype, {{"b", 2}, {"m", 3}, {"n", 5}, {"nsample", 3}});
       made.parameters.set_real("max_radius", radius);
       set_values(made, "xyz", on_axis({0, 1, 2, 0, 5}));
       set_values(made, "xyz_batch_cnt", std::vector<int32_t>{3, 2});
@@ -48,7 +48,7 @@ TEST(OpsStackBallQuery, UnevenClouds) {
   MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
   for (const auto dtype : kFloatingDtypes) {
-    Case made = make_case(kOp, dtype, {{"b", 6}, {"m", 1000}, {"n", 9000}, {"nsample", 5}});
+    Case made = make_case(kStacked, dtype, {{"b", 6}, {"m", 1000}, {"n", 9000}, {"nsample", 5}});
     set_values(made, "new_xyz_batch_cnt", std::vector<int32_t>{300, 0, 90, 400, 3, 207});
     set_values(made, "xyz_batch_cnt", std::vector<int32_t>{4000, 600, 0, 3400, 999, 1});
     for (const double radius : {0.06, 0.4}) {
@@ -59,7 +59,7 @@ TEST(OpsStackBallQuery, UnevenClouds) {
 }
 
 TEST(OpsStackBallQueryErrors, ScalarsAndCounts) {
-  Case made = make_case(kOp, MLUOP_DTYPE_FLOAT, {});
+  Case made = make_case(kStacked, MLUOP_DTYPE_FLOAT, {});
   set_values(made, "new_xyz_batch_cnt", std::vector<int32_t>{10, 0, 54});
   set_values(made, "xyz_batch_cnt", std::vector<int32_t>{400, 0, 0});
   expect_errors(made,
@@ -78,7 +78,7 @@ TEST(OpsStackBallQueryErrors, ScalarsAndCounts) {
 TEST(OpsStackBallQueryErrors, NothingToDo) {
   for (const char* size : {"m", "nsample"}) {
     const Handle handle;
-    OperatorCall call(handle, make_case(kOp, MLUOP_DTYPE_FLOAT, {{size, 0}}));
+    OperatorCall call(handle, make_case(kStacked, MLUOP_DTYPE_FLOAT, {{size, 0}}));
     for (const char* id : {"new_xyz", "new_xyz_batch_cnt", "xyz", "xyz_batch_cnt"}) call[id].data = nullptr;
     EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   }
