@@ -5,6 +5,7 @@
 namespace mluop::cases {
 
 Tensor draw_counts(const std::string& id, int64_t clouds, int64_t rows, int32_t seed) {
+  checked_product({clouds});
   Integers random(seed);
   std::vector<int32_t> counts(static_cast<size_t>(clouds));
   for (int32_t& count : counts) {

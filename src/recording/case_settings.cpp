@@ -89,6 +89,7 @@ std::string op_name_of(std::string_view function) {
       break;
     }
   }
+  const bool joins_roi = function.starts_with("RoiAware") || function.starts_with("RoiPoint");
   std::string name;
   for (size_t i = 0; i < function.size(); ++i) {
     // A word begins at an upper-case letter after another letter than that, or before a lower-case one:
@@ -96,7 +97,7 @@ std::string op_name_of(std::string_view function) {
     const bool begins_word =
         i > 0 && is_upper(function[i]) &&
         (!is_upper(function[i - 1]) || (i + 1 < function.size() && is_lower(function[i + 1])));
-    if (begins_word) name += '_';
+    if (begins_word && !(i == 3 && joins_roi)) name += '_';
     name += is_upper(function[i]) ? static_cast<char>(function[i] - 'A' + 'a') : function[i];
   }
   return name;

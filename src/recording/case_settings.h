@@ -47,7 +47,8 @@ void override_case_mode(int mode);
 // The mode in effect. Cost: one load.
 CaseMode case_mode_of(const CaseSettings& settings);
 
-// "three_nn_forward" for "mluOpThreeNNForward": snake case without mluOp and mluOpOmp.
+// "three_nn_forward" for "mluOpThreeNNForward": snake case without mluOp and mluOpOmp. As in the case schema,
+// roiaware and roipoint are one word.
 std::string op_name_of(std::string_view function);
 
 }  // namespace mluop

@@ -388,6 +388,7 @@ TEST(RecordingCaseSettings, OperatorNames) {
       {"mluOpThreeNNForward", "three_nn_forward"},
       {"mluOpMaskedIm2colForward", "masked_im2col_forward"},
       {"mluOpGetIndicePairs", "get_indice_pairs"},
+      {"mluOpRoiPointPool3d", "roipoint_pool3d"},
       {"mluOpAB", "ab"},
       {"example", "example"},
       {"mluOp", ""},

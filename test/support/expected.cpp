@@ -113,7 +113,7 @@ const Arguments& Expected::magnitudes() {
 }
 
 std::string Expected::difference(size_t i, const Arguments& found, mluOpOmpAlgorithm_t algorithm) {
-  const bool is_device = algorithm == MLUOP_OMP_ALGORITHM_DEVICE;
+  const bool is_device = algorithm == MLUOP_OMP_ALGORITHM_DEVICE && op_.has_device_algorithm;
   const bool has_bits = !is_device && op_.expect_bits != nullptr;
   const Operand &output = found[i], &expected = (has_bits ? bits() : results())[i];
   if (!expected.sums.empty()) {
