@@ -9,18 +9,24 @@
 namespace mluop::roiaware_pool3d::backward::native {
 namespace {
 
-// Points in many voxels cost more. A chunk of points visits all voxels with points, so few are best.
-constexpr int64_t kChunksPerTask = 4;
+// Points in many voxels cost more. Each group has a bit for each voxel.
+constexpr int64_t kGroupsPerTask = 4, kMaxGroups = 64;
+
+Groups groups_of(const BackwardArgs& args, int task_dim) {
+  const int64_t wanted = task_dim == 1 ? 1 : std::min(kGroupsPerTask * task_dim, kMaxGroups);
+  const int64_t size = ceil_div(args.N, wanted);
+  return {ceil_div(args.N, size), size};
+}
 
 // The memory of the handle.
 struct Scratch {
-  Scratch(Arena& pool, const BackwardArgs& args)
+  Scratch(Arena& pool, const BackwardArgs& args, const Groups& groups)
       : word_count(ceil_div(args.voxels(), kWordVoxels)),
-        has_points(pool.take<uint64_t>("voxels with points", {word_count})),
+        has_points(pool.take<uint64_t>("voxels with points", {word_count, groups.count})),
         sums(pool.take<float>("sums", {args.dtype == MLUOP_DTYPE_HALF ? args.N : 0, args.C})) {}
 
   int64_t word_count;
-  uint64_t* has_points;  // [word_count]
+  uint64_t* has_points;  // [word_count, groups.count]
   float* sums;           // [N, C]; without rows if grad_in holds them
 };
 
@@ -43,22 +49,22 @@ void check_points(const BackwardArgs& args, const FirstBadItem& first_bad) {
 
 void run(Call& call, const BackwardArgs& args) {
   Context& context = call.context();
-  Arena pool = context.reserve(bytes_of<Scratch>(args));
-  const Scratch scratch(pool, args);
   const bool is_max = args.method == PoolMethod::kMax;
   const int64_t index_bytes = args.voxels() * (is_max ? args.C : 1) * int64_t{sizeof(int32_t)};
   const int64_t grad_bytes = args.N * args.C * static_cast<int64_t>(size_of(args.dtype));
+  const int task_dim = choose_task_dim(args.N, std::max(index_bytes, grad_bytes));
+  const Groups groups = groups_of(args, task_dim);
+  Arena pool = context.reserve(bytes_of<Scratch>(args, groups));
+  const Scratch scratch(pool, args, groups);
 
   FirstBadItem first_bad;
   launch(context, "find", choose_task_dim(scratch.word_count, index_bytes), Evenly{scratch.word_count},
-         find_kernel(), {args, scratch.has_points, first_bad});
+         find_kernel(), {args, groups, scratch.has_points, first_bad});
   check_points(args, first_bad);
-  const int task_dim = choose_task_dim(args.N, std::max(index_bytes, grad_bytes));
   call.log_detail("native, taskDim ", task_dim);
-  const auto chunks = static_cast<int>(task_dim == 1 ? 1 : std::min(args.N, kChunksPerTask * task_dim));
   float* const sums = args.dtype == MLUOP_DTYPE_HALF ? scratch.sums : static_cast<float*>(args.grad_in);
-  launch_dynamic(context, "add", task_dim, chunks, Evenly{args.N}, add_kernel(args.dtype),
-                 {args, scratch.has_points, sums});
+  launch_dynamic(context, "add", task_dim, static_cast<int>(groups.count), Evenly{groups.count},
+                 add_kernel(args.dtype), {args, groups, scratch.has_points, sums});
 }
 
 }  // namespace mluop::roiaware_pool3d::backward::native
