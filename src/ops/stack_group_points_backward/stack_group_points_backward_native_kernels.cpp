@@ -10,18 +10,22 @@
 #include "core/simd.h"
 #include "ops/stack_group_points_backward/stack_group_points_backward_native_kernels.h"
 #include "primitives/channel_strip-inl.h"
+#include "primitives/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::stack_group_points_backward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::add_square;
-using mluop::HWY_NAMESPACE::copy_edge;
 using mluop::HWY_NAMESPACE::kSquarePoints;
 using mluop::HWY_NAMESPACE::kStripLanes;
+using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::localize_indices;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StripTag;
+
+// Groups ahead of the one in work that are prefetched.
+constexpr int64_t kLookahead = 2;
 
 // A work item. Features count from the first of the cloud.
 struct WorkItem {
@@ -42,7 +46,27 @@ struct WorkItem {
   int64_t first_channel, channels;
 };
 
-// Adds the samples of a group, rows of S elements at `from`. T, here and below: float or Half.
+// Adds `count` samples where a square has fewer points or channels. T, here and below: float or Half.
+template <class T>
+HWY_INLINE void add_edge(const WorkItem& item, const T* from, int64_t S, int64_t count, const int32_t* features,
+                         const SumTile<T>& tile) {
+  const StripTag d;
+  for (int64_t first = 0; first < count; first += kStripLanes) {
+    const int64_t points = std::min(kStripLanes, count - first);
+    for (int64_t c = 0; c < item.channels; ++c) {
+      const T* const row = from + c * S + first;
+      float* const to = tile.edge + c * kStripLanes;
+      if (points == kStripLanes) {
+        hn::Store(load_f32(d, row), d, to);
+      } else {
+        for (int64_t i = 0; i < points; ++i) to[i] = to_f32(row[i]);
+      }
+    }
+    add_square(tile.edge, kStripLanes, features + first, tile.sums);
+  }
+}
+
+// Adds the samples of a group, rows of S elements at `from`.
 template <class T>
 HWY_INLINE void add_group(const WorkItem& item, const T* from, const int32_t* indices, int64_t S,
                           const SumTile<T>& tile) {
@@ -54,14 +78,13 @@ HWY_INLINE void add_group(const WorkItem& item, const T* from, const int32_t* in
     std::fill(tile.local_features + count, tile.local_features + round_up(count, kStep),
               static_cast<int32_t>(item.features));
     for (int64_t s = 0; s < count; s += kStep) {
-      const T* square = from + first + s;
-      int64_t stride = S;
+      const T* const square = from + first + s;
+      const int32_t* const features = tile.local_features + s;
       if (s + kStep > count || item.channels < kStripChannels) {
-        copy_edge(square, S, std::min(kStep, count - s), item.channels, tile.edge);
-        square = tile.edge;
-        stride = kStep;
+        add_edge(item, square, S, std::min(kStep, count - s), features, tile);
+      } else {
+        add_square(square, S, features, tile.sums);
       }
-      add_square(square, stride, tile.local_features + s, tile.sums);
     }
   }
 }
@@ -83,13 +106,16 @@ template <class T>
 void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
   const SumTile<T> tile(task.nram, args.tile_features);
   // add_square() also reads the elements that an edge does not have.
-  std::fill_n(tile.edge, kStripChannels * kLineElements<T>, T{});
+  std::fill_n(tile.edge, kStripChannels * kStripLanes, 0.0F);
   const int64_t S = args.groups.samples;
   for (int64_t number = begin; number < end; ++number) {
     const WorkItem item(args, number);
     std::fill_n(tile.sums, (item.features + kStripChannels) * kStripChannels, 0.0F);
     for (int64_t m = item.groups.begin; m < item.groups.end; ++m) {
       const T* const from = static_cast<const T*>(args.grad_output) + (m * args.C + item.first_channel) * S;
+      if (m + kLookahead < item.groups.end) {
+        prefetch_row<Use::kReadOnce>(from + kLookahead * args.C * S, item.channels * S * int64_t{sizeof(T)});
+      }
       add_group(item, from, args.groups.indices + m * S, S, tile);
     }
     write_sums(item, tile, static_cast<T*>(args.grad_features) + item.first_row * args.C + item.first_channel,

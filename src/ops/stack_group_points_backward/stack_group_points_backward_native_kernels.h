@@ -34,12 +34,12 @@ struct SumTile {
   SumTile(Arena& nram, int64_t tile_features)
       : sums(nram.take<float>("sums", {tile_features + kStripChannels, kStripChannels})),
         local_features(nram.take<int32_t>("local features", {kRunSamples})),
-        edge(nram.take<T>("edge", {kStripChannels, kLineElements<T>})),
+        edge(nram.take<float>("edge", {kStripChannels, kStripChannels})),
         rounded(nram.take<T>("rounded sums", {kStripChannels})) {}
 
   float* sums;              // [features + kStripChannels, kStripChannels]; the last rows take other points
   int32_t* local_features;  // [kRunSamples], the row in `sums` of each sample
-  T* edge;                  // [kStripChannels, kLineElements], see copy_edge()
+  float* edge;              // [kStripChannels, kStripChannels], the points of an incomplete square
   T* rounded;               // [kStripChannels]
 };
 
