@@ -208,11 +208,13 @@ def _stack_ball_query(B=2, M=9, N=41, nsample=4):
 
 
 def _stack_group_points(B=2, N=9, C=4, M=7, S=3):
+    N, M = (N, M) if B > 0 else (0, 0)
     indices = integers(0, N // max(B, 1), M, S)
     return floats(N, C), _cloud_counts(N, B), indices, _cloud_counts(M, B)
 
 
 def _stack_group_points_backward(B=2, N=9, C=4, M=7, S=3):
+    N, M = (N, M) if B > 0 else (0, 0)
     indices = integers(0, N // max(B, 1), M, S)
     return floats(M, C, S), indices, _cloud_counts(M, B), _cloud_counts(N, B), N
 

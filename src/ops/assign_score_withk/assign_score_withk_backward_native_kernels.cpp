@@ -17,23 +17,23 @@ namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::copy_edge;
 using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::kSquarePoints;
+using mluop::HWY_NAMESPACE::kStripLanes;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::round_to_half;
 using mluop::HWY_NAMESPACE::unpack;
 
 using D = mluop::HWY_NAMESPACE::StripTag;
-constexpr int64_t kLanes = mluop::HWY_NAMESPACE::kStripLanes;
 
 // Writes kSquarePoints rows of a strip of channels, from rows of `stride` elements at `from`. T, here and below:
 // float or Half.
 template <class T>
 HWY_NOINLINE void transpose_square(const T* from, int64_t stride, float* to, int64_t to_stride) {
   const D d;
-  for (int64_t channel = 0; channel < kStripChannels; channel += kLanes) {
-    hn::Vec<D> columns[kLanes];
+  for (int64_t channel = 0; channel < kStripChannels; channel += kStripLanes) {
+    hn::Vec<D> columns[kStripLanes];
     load_transposed(d, from + channel * stride, stride, columns);
-    HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) {
+    HWY_UNROLL(16) for (int64_t i = 0; i < kStripLanes; ++i) {
       float* const row = to + i * kPacked<T> * to_stride + channel;
       hn::StoreU(unpack<T, 0>(d, columns[i]), d, row);
       if constexpr (kPacked<T> == 2) hn::StoreU(unpack<T, 1>(d, columns[i]), d, row + to_stride);
@@ -47,26 +47,26 @@ constexpr int64_t kPartialSums = BackwardArgs::kPartialSums;
 template <class T>
 HWY_INLINE void add_channels(const float* gradients, const T* point, const T* center, int64_t O, float* sums) {
   const D d;
-  constexpr int64_t kVectors = kPartialSums / kLanes;
+  constexpr int64_t kVectors = kPartialSums / kStripLanes;
   hn::Vec<D> sum[kVectors];
   HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) sum[i] = hn::Zero(d);
   int64_t o = 0;
   for (; o + kPartialSums <= O; o += kPartialSums) {
     HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) {
-      const int64_t at = o + i * kLanes;
+      const int64_t at = o + i * kStripLanes;
       const auto difference = hn::Sub(load_f32(d, point + at), load_f32(d, center + at));
       sum[i] = hn::Add(sum[i], hn::Mul(hn::LoadU(d, gradients + at), difference));
     }
   }
-  HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) hn::Store(sum[i], d, sums + i * kLanes);
+  HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) hn::Store(sum[i], d, sums + i * kStripLanes);
   for (; o < O; ++o) sums[o % kPartialSums] += gradients[o] * (to_f32(point[o]) - to_f32(center[o]));
 }
 
-// to[0, kLanes) = the totals of the partial sums of kLanes kernels.
+// to[0, kStripLanes) = the totals of the partial sums of kStripLanes kernels.
 HWY_INLINE void add_partial_sums(const float* sums, float* to) {
   const D d;
   hn::Vec<D> columns[kPartialSums];
-  HWY_UNROLL(16) for (int64_t i = 0; i < kPartialSums; i += kLanes) {
+  HWY_UNROLL(16) for (int64_t i = 0; i < kPartialSums; i += kStripLanes) {
     load_transposed(d, sums + i, kPartialSums, columns + i);
   }
   HWY_UNROLL(4) for (int64_t half = kPartialSums / 2; half > 0; half /= 2) {
@@ -83,7 +83,7 @@ void differentiate(const BatchArgs& args, int64_t begin, int64_t end, Task& task
   constexpr int64_t kTileRows = BatchArgs::kTileRows, kStep = kSquarePoints<T>;
   const DifferentiateTile<T> tile(task.nram);
   // Totals are those of whole vectors of kernels.
-  std::fill_n(tile.partial_sums, kLanes * kPartialSums, 0.0F);
+  std::fill_n(tile.partial_sums, kStripLanes * kPartialSums, 0.0F);
   const int64_t rows = args.rows(), O = args.O;
   const T* const grad_output = static_cast<const T*>(args.grad_output) + args.b * O * rows;
   const int32_t* const indices = args.indices_of(args.b);
@@ -106,8 +106,8 @@ void differentiate(const BatchArgs& args, int64_t begin, int64_t end, Task& task
       const T* const point = args.template points_of<T>(args.b, indices[r]);
       const T* const center = args.template centers_of<T>(args.b, indices[r / args.K * args.K]);
       T* const grad_scores = static_cast<T*>(args.grad_scores) + (args.b * rows + r) * args.M;
-      for (int64_t m = 0; m < args.M; m += kLanes) {
-        const int64_t kernels = std::min(kLanes, args.M - m);
+      for (int64_t m = 0; m < args.M; m += kStripLanes) {
+        const int64_t kernels = std::min(kStripLanes, args.M - m);
         for (int64_t i = 0; i < kernels; ++i) {
           const int64_t at = (m + i) * O;
           add_channels(args.gradients_of(r), point + at, center + at, O, tile.partial_sums + i * kPartialSums);
@@ -127,7 +127,7 @@ HWY_INLINE void add_outer_products(const T* const* scores, const float* const* g
   for (int64_t m = 0; m < kernels; ++m) {
     hn::Vec<D> score[kRows];
     HWY_UNROLL(4) for (int i = 0; i < kRows; ++i) score[i] = hn::Set(d, to_f32(scores[i][m]));
-    for (int64_t o = 0; o < stride; o += kLanes) {
+    for (int64_t o = 0; o < stride; o += kStripLanes) {
       auto sum = hn::Load(d, sums + m * stride + o);
       HWY_UNROLL(4) for (int i = 0; i < kRows; ++i) {
         const auto gradient = hn::LoadU(d, gradients[i] + o);
