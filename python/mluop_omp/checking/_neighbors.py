@@ -107,9 +107,7 @@ def stack_ball(call: Call) -> Findings:
     """Judges those of stacked clouds, where -1 is the first of a ball without points."""
     findings, name = Findings(), "idx_tensor"
     found, right = call.found[name], call.expected[name]
-    counts, centers = (
-        call.given[name].long() for name in ("xyz_batch_cnt", "new_xyz_batch_cnt")
-    )
+    counts, centers = (call.given[name].long() for name in ("xyz_batch_cnt", "new_xyz_batch_cnt"))
     cloud = torch.arange(len(counts)).repeat_interleave(centers)
     numbers = counts[cloud].clamp(min=1).unsqueeze(1)
     rows = [torch.where((each == -1) & (each[:, :1] == -1), 0, each) for each in (found, right)]

@@ -145,7 +145,9 @@ def mmcv_rules() -> list[Rule]:
             "out_tensor",
             axes={"out_tensor": ("group", "channel", "sample")},
         ),
-        _sum(points.stack_group_points_backward, "grad_features_tensor", axes=_ROWS, terms=_most_uses),
+        _sum(
+            points.stack_group_points_backward, "grad_features_tensor", axes=_ROWS, terms=_most_uses
+        ),
         _sum(
             points.assign_score_withk_forward,
             "output",

@@ -175,8 +175,7 @@ HWY_INLINE void prefetch_voxels(const AddArgs& args, int64_t word, int64_t group
   for (uint64_t bits = args.has_points[word * args.groups.count + group]; bits != 0; bits &= bits - 1) {
     const int64_t voxel = word * kWordVoxels + std::countr_zero(bits);
     prefetch_row<Use::kRead>(points + voxel * row, (is_max ? row : 1) * int64_t{sizeof(int32_t)});
-    prefetch_row<Use::kRead>(static_cast<const T*>(args.grad_out) + voxel * args.C,
-                             args.C * int64_t{sizeof(T)});
+    prefetch_row<Use::kRead>(static_cast<const T*>(args.grad_out) + voxel * args.C, args.C * int64_t{sizeof(T)});
   }
 }
 

@@ -19,7 +19,7 @@ struct Groups {
 
 struct FindArgs : BackwardArgs {
   Groups groups;
-  uint64_t* has_points;     // [ceil(voxels() / kWordVoxels), groups.count]: bits of the voxels with points of a group
+  uint64_t* has_points;  // [ceil(voxels() / kWordVoxels), groups.count]: bits of the voxels with points of a group
   FirstBadItem& first_bad;  // an element of argmax for kMax, else of pts_idx_of_voxels
 };
 
