@@ -115,7 +115,7 @@ class Call:
         return self.compute()
 
     def compute(self, absolute: bool = False, **changes: Any) -> dict[str, Any]:
-        """Returns outputs and results of ours, of other arguments, or the sums of absolute values."""
+        """Returns outputs and results of ours, of other arguments, or sums of absolute values."""
         arguments = {**self.given, **changes, **(self.rule.linear if absolute else {})}
         for name in self.rule.outputs:
             arguments[name] = arguments[name].clone()

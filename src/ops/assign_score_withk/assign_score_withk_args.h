@@ -45,9 +45,9 @@ struct ForwardArgs : Inputs {
   void* output;  // [B, O, N1, K]
 };
 
-// Each operation is rounded to fp32, results once to the data type. Forward adds in the order of m; the gradients of
-// points and centers in that of rows; those of scores in kPartialSums sums, channel o to sum o % kPartialSums in the
-// order of o, of which the upper half is added to the lower one until one is left.
+// Each operation is rounded to fp32, results once to the data type. Forward adds in the order of m; the gradients
+// of points and centers in that of rows; those of scores in kPartialSums sums, channel o to sum o % kPartialSums
+// in the order of o, of which the upper half is added to the lower one until one is left.
 struct BackwardArgs : Inputs {
   static constexpr int64_t kPartialSums = 16;
 

@@ -1,7 +1,8 @@
-// Ball query and stacked ball query: the launches of the native algorithm. The first separates the coordinates of the points. Then some
-// centers, the probes, are compared with vectors of points, in ascending order, until their balls are full. If
-// they show that the others would take many comparisons, the points are sorted by the cells of a grid. Each other
-// center is compared with the points of the cells around it, or as the probes where that is likely to cost less.
+// Ball query and stacked ball query: the launches of the native algorithm. The first separates the coordinates of
+// the points. Then some centers, the probes, are compared with vectors of points, in ascending order, until their
+// balls are full. If they show that the others would take many comparisons, the points are sorted by the cells of
+// a grid. Each other center is compared with the points of the cells around it, or as the probes where that is
+// likely to cost less.
 // Stacked clouds are queried one after the other.
 #pragma once
 

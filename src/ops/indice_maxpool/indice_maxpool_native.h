@@ -1,5 +1,5 @@
-// Indice max pooling: the launches of the native algorithm. Two check the pairs and sort them by row of the result,
-// the last computes the rows, each in the order of offsets and pairs.
+// Indice max pooling: the launches of the native algorithm. Two check the pairs and sort them by row of the
+// result, the last computes the rows, each in the order of offsets and pairs.
 #pragma once
 
 #include "ops/indice_maxpool/indice_maxpool_args.h"

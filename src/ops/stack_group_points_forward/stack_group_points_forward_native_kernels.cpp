@@ -70,7 +70,8 @@ HWY_INLINE void transpose_rows(const GroupTile<T>& tile, int64_t samples, int64_
   }
 }
 
-// Copies the columns to rows of the output, S elements apart. Rows that are consecutive in both are copied at once.
+// Copies the columns to rows of the output, S elements apart. Rows that are consecutive in both are copied at
+// once.
 template <class T>
 HWY_INLINE void write_columns(const GroupTile<T>& tile, int64_t samples, int64_t channels, int64_t S, T* to,
                               const StreamWriter* stream) {
