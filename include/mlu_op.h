@@ -833,7 +833,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiawarePool3dForwardWorkspaceSize(
  *   fp32, where 1 / count and products are rounded; for HALF they are rounded once, at the end, to nearest even.
  *   The same bits at every thread count and on every instruction set. mmcv adds with atomics, in any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps a bit for each voxel; for HALF also 4 bytes an element of grad_in.
+ * Memory: no workspace. The handle keeps 1 to 64 bits for each voxel, 4 for each task; for HALF also 4 bytes an
+ *   element of grad_in.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_method is neither 0 nor 1; another scalar is not positive, or does not match a shape; N is
