@@ -76,39 +76,82 @@ def get_indice_pairs_3d_forward(
     pairs = torch.full((len(keys), 2, len(sites)), -1, dtype=torch.int32)
     pairs[offset, 0, slot] = row.int()
     pairs[offset, 1, slot] = order[position[offset, row]].int()
-    outputs = torch.stack(torch.unravel_index(of_outputs, (int(batch), *out_space)), 1).int()
+    extents = tuple(map(int, (batch, *out_space)))
+    outputs = torch.stack(torch.unravel_index(of_outputs, extents), 1).int()
     return [outputs, pairs, found.sum(1).int()]
 
 
-def convolved(features, filters, pairs, num, num_out):
+def rows_of_pairs(pairs, num):
+    """Yields the rows of inputs and outputs of each offset."""
+    for each, count in zip(pairs, num):
+        yield each[:, :count].long()
+
+
+def convolved(features, filters, pairs, num, num_out, inverse):
     out = features.new_zeros(num_out, filters.shape[-1])
-    for each, count, matrix in zip(pairs, num, filters.flatten(0, 2)):
-        inputs, outputs = each[:, :count].long()
+    rows = rows_of_pairs(pairs.flip(1) if inverse else pairs, num)
+    for (inputs, outputs), matrix in zip(rows, filters.flatten(0, 2)):
         out = out.index_add(0, outputs, features.index_select(0, inputs) @ matrix)
     return out
 
 
 def indice_conv_forward(features, filters, pairs, num, num_out, inverse, subm):
-    return convolved(features.double(), filters.double(), pairs, num, num_out).to(features.dtype)
+    arguments = features.double(), filters.double(), pairs, num, num_out, inverse
+    return convolved(*arguments).to(features.dtype)
 
 
 def indice_conv_backward(features, filters, grad, pairs, num, inverse, subm):
-    found = gradients(lambda x, w: convolved(x, w, pairs, num, len(grad)), grad, features, filters)
-    return [each.to(features.dtype) for each in found]
+    def function(x, w):
+        return convolved(x, w, pairs, num, len(grad), inverse)
+
+    return [each.to(features.dtype) for each in gradients(function, grad, features, filters)]
+
+
+def indice_maxpool_forward(features, pairs, num, num_out):
+    out = features.new_zeros(num_out, features.shape[1])
+    for inputs, outputs in rows_of_pairs(pairs, num):
+        out = out.index_reduce(0, outputs, features[inputs], "amax")
+    return out
+
+
+def indice_maxpool_backward(features, out, grad, pairs, num):
+    grad_features = torch.zeros_like(features)
+    for inputs, outputs in rows_of_pairs(pairs, num):
+        is_maximum = features[inputs] == out[outputs]
+        grad_features.index_add_(0, inputs, torch.where(is_maximum, grad[outputs], 0))
+    return grad_features
+
+
+def rotated(boxes):
+    shapely = importlib.import_module("shapely")
+    x, y, w, h, yaw = boxes.double().numpy().T[:, :, None]
+    u, v = w / 2 * [-1, 1, 1, -1], h / 2 * [-1, -1, 1, 1]
+    cos, sin = np.cos(yaw), np.sin(yaw)
+    return shapely.polygons(np.stack([x + u * cos - v * sin, y + u * sin + v * cos], 2))
+
+
+def shared_areas(boxes, others):
+    shapely = importlib.import_module("shapely")
+    return shapely.area(shapely.intersection(boxes, others))
+
+
+def box_iou_rotated(boxes, others, ious, mode_flag, aligned):
+    """Pairs of all, and their IoU, as mmdet3d uses it."""
+    assert not mode_flag
+    assert not aligned
+    areas = [each[:, 2:4].double().prod(1).numpy() for each in (boxes, others)]
+    shared = shared_areas(rotated(boxes)[:, None], rotated(others))
+    copy_results([ious], [(shared / (areas[0][:, None] + areas[1] - shared)).reshape(ious.shape)])
 
 
 def nms_rotated(dets, scores, order, dets_sorted, labels, iou_threshold, multi_label):
     """Without labels, which mmdet3d does not use."""
-    shapely = importlib.import_module("shapely")
-    x, y, w, h, yaw = dets.double().numpy().T[:, :, None]
-    u, v = w / 2 * [-1, 1, 1, -1], h / 2 * [-1, -1, 1, 1]
-    cos, sin = np.cos(yaw), np.sin(yaw)
-    boxes = shapely.polygons(np.stack([x + u * cos - v * sin, y + u * sin + v * cos], 2))
+    boxes, areas = rotated(dets), dets[:, 2:4].double().prod(1).numpy()
 
     def overlap(i, others):
-        return shapely.area(shapely.intersection(boxes[i], boxes[others]))
+        return shared_areas(boxes[i], boxes[others])
 
-    return suppress(scores, shapely.area(boxes), overlap, iou_threshold)
+    return suppress(scores, areas, overlap, iou_threshold)
 
 
 def nms(boxes, scores, iou_threshold, offset):
@@ -132,7 +175,7 @@ def suppress(scores, areas, overlap, iou_threshold):
 
 
 def numpy_of(*tensors):
-    return [each.detach().numpy() for each in tensors]
+    return [each.numpy() for each in tensors]
 
 
 def copy_results(outputs, results):
@@ -198,6 +241,58 @@ def points_in_boxes_all_forward(boxes, points, out):
     copy_results([out], [reference.points_in_boxes_all(*numpy_of(points, boxes))])
 
 
+def points_in_boxes_part_forward(boxes, points, out):
+    copy_results([out], [reference.points_in_boxes_part(*numpy_of(points, boxes))])
+
+
+def stack_ball_query_forward(new_xyz, new_counts, xyz, counts, idx, max_radius, nsample):
+    sizes = new_counts.tolist()
+    ordinals = torch.arange(nsample, dtype=torch.int64) + 1
+    for centers, points, found in zip(
+        new_xyz.split(sizes), xyz.split(counts.tolist()), idx.split(sizes)
+    ):
+        x, y, z = (centers.unsqueeze(1) - points).square().unbind(2)
+        is_near = (x + y) + z < torch.tensor(max_radius).square()
+        nearest = torch.searchsorted(is_near.cumsum(1), ordinals.expand(len(centers), -1))
+        # The first fills the row; of an empty ball it is -1.
+        first = torch.where(is_near.any(1), nearest[:, 0], 0).unsqueeze(1)
+        found.copy_(torch.where(nearest < len(points), nearest, first))
+        found[~is_near.any(1), 0] = -1
+
+
+def stacked_rows(idx, idx_counts, counts):
+    """Returns rows of all clouds, of indices in one."""
+    starts = counts.cumsum(0) - counts
+    return idx + starts.repeat_interleave(idx_counts).unsqueeze(1)
+
+
+def stack_group_points_forward(features, counts, idx, idx_counts, out, **_):
+    out.copy_(features[stacked_rows(idx, idx_counts, counts)].transpose(1, 2))
+
+
+def stack_group_points_backward(grad, idx, idx_counts, counts, grad_features, **_):
+    rows = stacked_rows(idx, idx_counts, counts).flatten()
+    sums = grad_features.double()
+    grad_features.copy_(sums.index_add(0, rows, grad.transpose(1, 2).flatten(0, 1).double()))
+
+
+def assigned(points, centers, scores, knn_idx):
+    cloud = torch.arange(len(points)).view(-1, 1, 1)
+    differences = points[cloud, knn_idx] - centers[cloud, knn_idx[:, :, :1]]
+    return torch.einsum("bnkm,bnkmo->bonk", scores, differences)
+
+
+def assign_score_withk_forward(points, centers, scores, knn_idx, output, **_):
+    arguments = (each.double() for each in (points, centers, scores))
+    output.copy_(assigned(*arguments, knn_idx))
+
+
+def assign_score_withk_backward(grad, points, centers, scores, knn_idx, *outputs, **_):
+    found = gradients(lambda *x: assigned(*x, knn_idx), grad, points, centers, scores)
+    for output, result in zip(outputs, found):
+        output.copy_(result)
+
+
 def roiaware_pool3d_forward(rois, pts, features, argmax, listed, pooled, pool_method):
     sizes, method = tuple(argmax.shape[1:4]), ("max", "mean")[pool_method]
     arguments = (*numpy_of(rois, pts, features), sizes, listed.shape[4], method)
@@ -214,41 +309,56 @@ def roipoint_pool3d_forward(points, boxes, features, pooled, is_empty):
     copy_results([pooled, is_empty], reference.roipoint_pool3d(*arguments))
 
 
-OF_POINTS = {
-    "ball_query_forward": ball_query_forward,
-    "furthest_point_sampling_forward": furthest_point_sampling_forward,
-    "furthest_point_sampling_with_dist_forward": furthest_point_sampling_with_dist_forward,
-    "gather_points_backward": gather_points_backward,
-    "gather_points_forward": gather_points_forward,
-    "group_points_backward": gather_points_backward,
-    "group_points_forward": gather_points_forward,
-    "knn_forward": knn_forward,
-    "points_in_boxes_all_forward": points_in_boxes_all_forward,
-    "roiaware_pool3d_backward": roiaware_pool3d_backward,
-    "roiaware_pool3d_forward": roiaware_pool3d_forward,
-    "roipoint_pool3d_forward": roipoint_pool3d_forward,
-    "three_interpolate_backward": three_interpolate_backward,
-    "three_interpolate_forward": three_interpolate_forward,
-    "three_nn_forward": three_nn_forward,
+# Those that write all elements of their outputs.
+WRITING = {
+    function.__name__: function
+    for function in (
+        assign_score_withk_backward,
+        assign_score_withk_forward,
+        ball_query_forward,
+        box_iou_rotated,
+        furthest_point_sampling_forward,
+        furthest_point_sampling_with_dist_forward,
+        gather_points_backward,
+        gather_points_forward,
+        knn_forward,
+        points_in_boxes_all_forward,
+        points_in_boxes_part_forward,
+        roiaware_pool3d_backward,
+        roiaware_pool3d_forward,
+        roipoint_pool3d_forward,
+        stack_ball_query_forward,
+        stack_group_points_backward,
+        stack_group_points_forward,
+        three_interpolate_backward,
+        three_interpolate_forward,
+        three_nn_forward,
+    )
 }
-ALL = {
-    **OF_POINTS,
-    "dynamic_point_to_voxel_backward": dynamic_point_to_voxel_backward,
-    "dynamic_point_to_voxel_forward": dynamic_point_to_voxel_forward,
-    "dynamic_voxelize_forward": dynamic_voxelize_forward,
-    "get_indice_pairs_3d_forward": get_indice_pairs_3d_forward,
-    "hard_voxelize_forward": hard_voxelize_forward,
-    "indice_conv_backward": indice_conv_backward,
-    "indice_conv_forward": indice_conv_forward,
-    "nms": nms,
-    "nms_rotated": nms_rotated,
+WRITING["group_points_backward"] = gather_points_backward
+WRITING["group_points_forward"] = gather_points_forward
+ALL = WRITING | {
+    function.__name__: function
+    for function in (
+        dynamic_point_to_voxel_backward,
+        dynamic_point_to_voxel_forward,
+        dynamic_voxelize_forward,
+        get_indice_pairs_3d_forward,
+        hard_voxelize_forward,
+        indice_conv_backward,
+        indice_conv_forward,
+        indice_maxpool_backward,
+        indice_maxpool_forward,
+        nms,
+        nms_rotated,
+    )
 }
 
 
 def install(patch):
     """Returns the set of the functions that have been called.
 
-    What a kernel returns, and what those on points write, is compared at each call: given the same
+    What a kernel returns, and what those of WRITING write, is compared at each call: given the same
     arguments, it differs by rounding only, which the layers of a network amplify.
     """
     called, extension = set(), sys.modules["mmcv._ext"]
@@ -269,17 +379,21 @@ def install(patch):
     def checked(name, kernel, definition):
         def function(*arguments, **named):
             called.add(name)
+            arguments = [a.detach() if isinstance(a, torch.Tensor) else a for a in arguments]
             copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
             expected = definition(*arguments, **named)
             if expected is not None:
                 close(kernel(*copies, **named), expected)
-            elif name in OF_POINTS:
+            elif name in WRITING:
                 kernel(*copies, **named)
-                close(copies, list(arguments))
+                close(copies, arguments)
             return expected
 
         patch.setattr(extension, name, function)
 
+    for name in vars(extension).keys() - ALL.keys():
+        if not name.startswith("_"):
+            patch.setattr(extension, name, None)
     for name, definition in ALL.items():
         checked(name, getattr(extension, name), definition)
     return called

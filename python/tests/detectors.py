@@ -7,6 +7,7 @@ and numbers of samples are divided. `network` is the place to start.
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
 import sys
 from pathlib import Path
@@ -16,22 +17,38 @@ import numpy as np
 import torch
 
 HARD = {"hard_voxelize_forward"}
-MEAN = {"dynamic_voxelize_forward", "dynamic_point_to_voxel_forward"}
-DYNAMIC = MEAN | {"dynamic_point_to_voxel_backward"}
+SCATTER = {"dynamic_point_to_voxel_forward"}
+SCATTER_FEATURES = SCATTER | {"dynamic_point_to_voxel_backward"}
+MEAN = {"dynamic_voxelize_forward"} | SCATTER
+DYNAMIC = MEAN | SCATTER_FEATURES
 SPARSE = {"get_indice_pairs_3d_forward", "indice_conv_forward", "indice_conv_backward"}
+POOL = {"indice_maxpool_forward", "indice_maxpool_backward"}
 ROTATED = {"nms_rotated"}
 UPRIGHT = {"nms"}
-SAMPLE = {"furthest_point_sampling_forward", "gather_points_forward"}
-SAMPLE_FEATURES = {"furthest_point_sampling_with_dist_forward"}
-SAMPLE_VOTES = SAMPLE | {"gather_points_backward"}
-GROUP = {"group_points_forward", "group_points_backward"}
-BALLS = GROUP | {"ball_query_forward"}
-NEIGHBORS = GROUP | {"knn_forward"}
+SAMPLE = {"furthest_point_sampling_forward"}
+SAMPLE_CENTERS = SAMPLE | {"gather_points_forward"}
+SAMPLE_VOTES = SAMPLE_CENTERS | {"gather_points_backward"}
+GROUP = {"group_points_forward"}
+GROUP_FEATURES = GROUP | {"group_points_backward"}
+BALLS = GROUP_FEATURES | {"ball_query_forward"}
+NEIGHBORS = {"knn_forward"}
+STACKED = {"stack_ball_query_forward", "stack_group_points_forward", "stack_group_points_backward"}
 INTERPOLATE = {"three_nn_forward", "three_interpolate_forward", "three_interpolate_backward"}
 INSIDE = {"points_in_boxes_all_forward"}
+PART = {"points_in_boxes_part_forward"}
+OVERLAP = {"box_iou_rotated"}
+POOL_VOXELS = {"roiaware_pool3d_forward", "roiaware_pool3d_backward"}
+POOL_POINTS = {"roipoint_pool3d_forward"}
+SCORES = {"assign_score_withk_forward", "assign_score_withk_backward"}
 
-# The configuration; by what its extents along x and y are divided; the points of a scene; the
-# kernels that it calls.
+_VOTES = SAMPLE_VOTES | BALLS | INTERPOLATE | INSIDE
+_FUSED_SAMPLES = SAMPLE_CENTERS | {"furthest_point_sampling_with_dist_forward"}
+_SEGMENTS = SAMPLE_CENTERS | INTERPOLATE
+_VOXEL_ROIS = HARD | SPARSE | ROTATED | PART | OVERLAP
+_POINT_ROIS = SAMPLE_CENTERS | BALLS | INTERPOLATE | ROTATED | PART | OVERLAP | POOL_POINTS
+
+# The configuration; by what its extents along x and y, and its numbers of samples, are divided; the
+# points of a scene; the kernels that it calls.
 NETWORKS = {
     "CenterPoint of pillars": ("centerpoint/*_pillar02_*fpn_8xb4*", 4, 2000, HARD | ROTATED),
     "CenterPoint, circle NMS": ("centerpoint/*_pillar02_*head-circlenms_*", 4, 2000, HARD),
@@ -43,29 +60,35 @@ NETWORKS = {
     "PointPillars, nuScenes": ("pointpillars/*_fpn_sbn-all_8xb4-2x_nus*", 4, 2000, HARD | ROTATED),
     "SSN": ("ssn/ssn_hv_secfpn_*nus*", 2, 2000, HARD | ROTATED),
     "MVX-Net": ("mvxnet/*3class*", 4, 2000, DYNAMIC | SPARSE | ROTATED),
-}
-
-# The same, with numbers of samples in place of extents.
-_VOTES = SAMPLE_VOTES | BALLS | INTERPOLATE | INSIDE
-_SEGMENTS = SAMPLE | INTERPOLATE
-POINT_NETWORKS = {
+    "PV-RCNN": ("pv_rcnn/*", 4, 1000, _VOXEL_ROIS | SAMPLE | STACKED),
+    "PartA2": ("parta2/*3class*", 4, 1000, _VOXEL_ROIS | POOL | UPRIGHT | POOL_VOXELS),
     "VoteNet": ("votenet/votenet_8xb16_sunrgbd-3d", 4, 2000, _VOTES),
     "GroupFree3D": ("groupfree3d/*_head-L6-O256_*", 4, 2000, _VOTES),
     "H3DNet": ("h3dnet/h3dnet_*", 4, 2000, _VOTES),
-    "3DSSD": ("3dssd/3dssd_*", 4, 2000, SAMPLE | SAMPLE_FEATURES | BALLS | INSIDE | UPRIGHT),
+    "3DSSD": ("3dssd/3dssd_*", 4, 2000, _FUSED_SAMPLES | BALLS | INSIDE | UPRIGHT),
+    "PointRCNN": ("point_rcnn/*", 4, 2000, _POINT_ROIS),
     "PointNet++, one scale": ("pointnet2/*_ssg_*_s3dis-seg", 1, 2048, _SEGMENTS | BALLS),
     "PointNet++, several scales": ("pointnet2/*_msg_*_s3dis-seg", 1, 2048, _SEGMENTS | BALLS),
-    "PAConv": ("paconv/paconv_ssg_8xb8*", 2, 1024, _SEGMENTS | NEIGHBORS),
-    "DGCNN": ("dgcnn/*_test-area5", 1, 512, NEIGHBORS),
+    "PAConv": ("paconv/paconv_ssg_8xb8*", 2, 1024, _SEGMENTS | NEIGHBORS | GROUP_FEATURES),
+    "PAConv, CUDA": ("paconv/paconv_ssg-cuda*", 2, 1024, _SEGMENTS | NEIGHBORS | GROUP | SCORES),
+    "DGCNN": ("dgcnn/*_test-area5", 1, 512, NEIGHBORS | GROUP_FEATURES),
+    "Cylinder3D": ("cylinder3d/*_4xb4*", 1, 500, SCATTER_FEATURES | SPARSE),
+    "MinkUNet": ("minkunet/minkunet34_w32_spconv_8xb2-laser*", 1, 500, SPARSE),
 }
 
 # Where a configuration has extents along x and y: in meters, in cells.
 METERS = {"point_cloud_range": (0, 1, 3, 4), "ranges": (0, 1, 3, 4), "pc_range": (0, 1)}
 CELLS = {"output_shape": (0, 1), "sparse_shape": (1, 2), "grid_size": (0, 1)}
-# Where it has numbers of points to sample, which may be nested; -1 are all points.
-SAMPLES = {"num_point", "num_points", "num_proposal", "fps_sample_range_lists"}
-# Random weights give low scores.
-SELECTION = {"score_thr": 0.0, "score_threshold": 0.0, "nms_pre": 100, "max_num": 200}
+# Where it has numbers of points and boxes to sample, which may be nested; -1 are all points.
+SAMPLES = {
+    *("num", "num_keypoints", "num_point", "num_points", "num_proposal", "num_sampled_points"),
+    "fps_sample_range_lists",
+}
+# Random weights give low scores, and proposals that are far from the boxes.
+SELECTION = {
+    **{"score_thr": 0.0, "score_threshold": 0.0, "nms_pre": 100, "max_num": 200},
+    "add_gt_as_proposals": True,
+}
 # Its random numbers would belong to other elements if rounding changed an order.
 DROPOUT = {"attn_drop": 0.0, "drop_prob": 0.0, "ffn_drop": 0.0, "dropout_ratio": 0.0}
 
@@ -118,11 +141,11 @@ def adapt(node, parts):
             node[key] = [divided(each, METERS[key]) for each in value]
         elif key in METERS:
             node[key] = divided(value, METERS[key])
-        elif key in CELLS:
+        elif key in CELLS and isinstance(value, (list, tuple)):  # else of a RoI
             node[key] = [round(each) for each in divided(value, CELLS[key])]
         elif key in SAMPLES:
             node[key] = fewer(value)
-        elif key in SELECTION:
+        elif key in SELECTION and value is not None:
             node[key] = SELECTION[key]
         elif key in DROPOUT:
             node[key] = DROPOUT[key]
@@ -141,7 +164,7 @@ def build(mm, pattern, parts=1, package="mmdet3d"):
 def scenes(mm, config, count):
     """Two scenes: boxes of pedestrians, bicycles and cars; points anywhere, and at the boxes."""
     encoder = config.get("pts_voxel_encoder") or config.voxel_encoder
-    head = config.get("pts_bbox_head") or config.bbox_head
+    head = config.get("pts_bbox_head") or config.get("bbox_head") or config.rpn_head
     columns = encoder.get("in_channels", encoder.get("num_features", 4))
     classes = head.get("num_classes") or sum(task.num_class for task in head.tasks)
     low, high = np.reshape(config.data_preprocessor.voxel_layer.point_cloud_range, (2, 3))
@@ -184,13 +207,13 @@ def room(rng, count):
     return boxes, points, box
 
 
-def point_scenes(mm, config, count):
+def rooms(mm, config, count):
     """Two rooms, to train with and to predict of."""
     head = config.get("bbox_head") or config.get("rpn_head") or config.decode_head
     columns = config.backbone.get("backbones", config.backbone).in_channels
-    box_type = mm.Boxes if config.type == "SSD3DNet" else mm.DepthBoxes
+    box_type = mm.Boxes if config.type in ("PointRCNN", "SSD3DNet") else mm.DepthBoxes
     is_segmentor = "decode_head" in config
-    with_yaw = not is_segmentor and head.bbox_coder.with_rot
+    with_yaw = not is_segmentor and head.bbox_coder.get("with_rot", True)
     box_dim = 7 if with_yaw else 6
     rng, inputs, samples = np.random.default_rng(0), [], []
     for _ in range(2):
@@ -218,29 +241,73 @@ def point_scenes(mm, config, count):
     )
 
 
+def sweeps(mm, config, count):
+    """Two sweeps of a lidar, of what is in front of it; each class is a slice."""
+    rng, classes = np.random.default_rng(0), config.decode_head.num_classes
+    points = rng.normal([10, 0, 0, 0], [0.5, 0.5, 0.2, 1], (2, count, 4))
+    label = ((points[..., 0] - 9) / 2 * classes).clip(0, classes - 1).astype(int)
+    masks = [mm.PointData(pts_semantic_mask=each) for each in torch.from_numpy(label)]
+    return {
+        "inputs": {"points": list(torch.from_numpy(points).float())},
+        "data_samples": [mm.Sample(gt_pts_seg=mask) for mask in masks],
+    }
+
+
+def quantize(preprocessor, points, samples):
+    """Voxelizes as the preprocessor of MinkUNet, which calls .cuda(): a point of each voxel."""
+    voxels, coors = [], []
+    for i, (cloud, sample) in enumerate(zip(points, samples)):
+        cells = (cloud[:, :3] / cloud.new_tensor(preprocessor.voxel_layer.voxel_size)).round().int()
+        cells -= cells.amin(0)
+        found = preprocessor.sparse_quantize(cells.numpy(), return_index=True, return_inverse=True)
+        chosen, sample.point2voxel_map = map(torch.from_numpy, found)
+        sample.gt_pts_seg.voxel_semantic_mask = sample.gt_pts_seg.pts_semantic_mask[chosen]
+        sample.batch_idx = torch.full((len(chosen),), i)
+        voxels.append(cloud[chosen])
+        coors.append(torch.nn.functional.pad(cells[chosen], (1, 0), value=i))
+    return {"voxels": torch.cat(voxels), "coors": torch.cat(coors)}
+
+
+def mend(model, name):
+    """Replaces what fails in the packages, on every device or on all but CUDA."""
+    if name == "H3DNet":
+        # Its head adds to the result of a ReLU in place, which autograd refuses.
+        activated = model.roi_head.bbox_head.bbox_pred[0]
+        activated.register_forward_hook(lambda module, inputs, output: output.clone())
+    if name == "MinkUNet":
+        # It states the spatial shape as a tensor, of which mmcv's layers take np.prod.
+        of_mmcv = importlib.import_module("mmcv.ops").SparseConvTensor
+        sys.modules[type(model.backbone).__module__].SparseConvTensor = (
+            lambda features, coors, shape, batch: of_mmcv(features, coors, shape.tolist(), batch)
+        )
+        preprocessor = model.data_preprocessor
+        preprocessor.voxelize = functools.partial(quantize, preprocessor)
+
+
 def network(mm, name, is_full_size=False):
     """Returns the model, a batch to train with, and one to predict of.
 
     The full size is that of the configuration, with as many more points in a scene.
     """
-    pattern, parts, count, _ = {**NETWORKS, **POINT_NETWORKS}[name]
+    pattern, parts, count, _ = NETWORKS[name]
+    model, config = build(mm, pattern, 1 if is_full_size else parts)
+    with_voxels = "voxel_layer" in config.data_preprocessor
     if is_full_size:
-        count, parts = count * (parts**2 if name in NETWORKS else parts), 1
-    model, config = build(mm, pattern, parts)
-    if name in NETWORKS:
-        data = scenes(mm, config, count)
+        count *= parts**2 if with_voxels else parts
+    mend(model, name)
+    if name == "PartA2":
+        model.roi_head.init_weights()  # Others predict boxes that are too large to train with.
+    if with_voxels:
+        data = (sweeps if "decode_head" in config else scenes)(mm, config, count)
         return model, data, data
     if "decode_head" in config:
         model.test_cfg.num_points = count
-    if name == "H3DNet":
-        # Its head adds to the result of a ReLU in place, which autograd refuses on every device.
-        activated = model.roi_head.bbox_head.bbox_pred[0]
-        activated.register_forward_hook(lambda module, inputs, output: output.clone())
-    return model, *point_scenes(mm, config, count)
+    return model, *rooms(mm, config, count)
 
 
 def train(model, data):
     """One step; returns the losses, and the gradients by their names."""
+    torch.manual_seed(0)  # of the order of proposals
     model.train()
     losses = model(**model.data_preprocessor(copy.deepcopy(data), True), mode="loss")
     total, losses = model.parse_losses(losses)

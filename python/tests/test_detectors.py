@@ -14,7 +14,7 @@ import detectors
 import numpy as np
 import pytest
 import torch
-from detectors import HARD, NETWORKS, POINT_NETWORKS, ROTATED, UPRIGHT, predict, train
+from detectors import HARD, NETWORKS, OVERLAP, ROTATED, UPRIGHT, predict, train
 
 pytestmark = [
     pytest.mark.detectors,
@@ -57,19 +57,22 @@ def check(model, data, test_data, kernels, patch):
     is_exact = not kernels - HARD - ROTATED
     compare(prediction, predict(model, test_data), 1.0 if is_exact else 0.8)
     assert called == kernels
-    torch.testing.assert_close(losses, expected_losses, rtol=1e-5, atol=1e-5)
+    # A proposal whose box is rounded otherwise has other points.
+    has_proposals = kernels >= OVERLAP
+    tolerance = 1e-3 if has_proposals else 1e-5
+    torch.testing.assert_close(losses, expected_losses, rtol=tolerance, atol=tolerance)
     assert gradients.keys() == expected_gradients.keys()
     # Biases in front of a normalization have no gradient but rounding.
-    tolerance = 0 if is_exact else 0.05
+    tolerance = 0 if is_exact else 0.2 if has_proposals else 0.05
     least = 1e-4 * max(expected.norm() for expected in expected_gradients.values())
     for parameter, expected in expected_gradients.items():
         difference = (gradients[parameter] - expected).norm()
         assert difference <= tolerance * max(expected.norm(), least), parameter
 
 
-@pytest.mark.parametrize("name", [*NETWORKS, *POINT_NETWORKS])
+@pytest.mark.parametrize("name", NETWORKS)
 def test_network(name, mm, monkeypatch):
-    *_, kernels = {**NETWORKS, **POINT_NETWORKS}[name]
+    *_, kernels = NETWORKS[name]
     check(*detectors.network(mm, name), kernels, monkeypatch)
 
 

@@ -93,10 +93,15 @@ def test_refused_arguments():
             mluop_omp.roiaware_pool3d_backward(grad, listed, argmax, N, method)
 
 
+def operators_of_mmcv():
+    pytest.importorskip("mmcv")
+    importlib.import_module("mluop_omp.mmcv.auto")
+    return importlib.import_module("mmcv.ops")
+
+
 @pytest.mark.parametrize("mode", ["max", "avg"])
 def test_modules_of_mmcv(mode):
-    ops = pytest.importorskip("mmcv.ops")
-    importlib.import_module("mluop_omp.mmcv.auto")
+    ops = operators_of_mmcv()
     rois, pts, features, sizes, count, _ = cases.with_gradients("roiaware_pool3d")
     pooled = ops.RoIAwarePool3d(tuple(sizes), count, mode)(rois, pts, features)
     method = {"max": "max", "avg": "mean"}[mode]
@@ -111,3 +116,21 @@ def test_modules_of_mmcv(mode):
     right = mt.roipoint_pool3d(points, of_points, boxes, samples)
     assert torch.equal(rows, right[0])
     assert torch.equal(is_empty, right[1])
+
+
+@pytest.mark.parametrize("mode", ["max", "avg"])
+@pytest.mark.parametrize("columns", [6, 7])
+def test_modules_of_mmcv_without_rois(mode, columns):
+    """Without proposals, mmdetection3d's RoIs have a column less."""
+    ops = operators_of_mmcv()
+    _, pts, features, sizes, count, _ = cases.with_gradients("roiaware_pool3d")
+    rois = torch.zeros(0, columns)
+    pooled = ops.RoIAwarePool3d(tuple(sizes), count, mode)(rois, pts, features)
+    assert pooled.shape == (0, *sizes, features.shape[1])
+    pooled.sum().backward()
+    assert_array_equal(features.grad, torch.zeros_like(features))
+
+    points, of_points, boxes, samples = cases.arguments("roipoint_pool3d")
+    rows, is_empty = ops.RoIPointPool3d(samples)(points, of_points, boxes[:, :0])
+    assert rows.shape == (len(boxes), 0, samples, 3 + of_points.shape[2])
+    assert is_empty.shape == (len(boxes), 0)

@@ -4,6 +4,9 @@ of mmcv.
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
 from torch import Tensor
 
 from mluop_omp._operators import rois as operators
@@ -19,6 +22,14 @@ __all__ = [
 def _method(pool_method: int) -> str | int:
     """Returns its word; a number that mmcv does not have as it is."""
     return dict(enumerate(operators.METHODS)).get(pool_method, pool_method)
+
+
+def _write(outputs: dict[str, Tensor], dtype: torch.dtype, operator: Any, *arguments: Any) -> None:
+    """Without RoIs there is nothing to write: MLU-OPS refuses their number, and those of
+    mmdetection3d have a column less.
+    """
+    if any(output.numel() for output in outputs.values()):
+        write(outputs, dtype, operator, *arguments)
 
 
 def roiaware_pool3d_forward(
@@ -40,13 +51,16 @@ def roiaware_pool3d_forward(
         "argmax": argmax,
         "pts_idx_of_voxels": pts_idx_of_voxels,
     }
-    write(outputs, tensors[0].dtype, operators.roiaware_pool3d, *arguments)
+    _write(outputs, tensors[0].dtype, operators.roiaware_pool3d, *arguments)
 
 
 def roiaware_pool3d_backward(
     pts_idx_of_voxels: Tensor, argmax: Tensor, grad_out: Tensor, grad_in: Tensor, pool_method: int
 ) -> None:
     """Writes all elements of grad_in, to which mmcv's kernel adds."""
+    if not len(grad_out):
+        grad_in.zero_()
+        return
     apply_num_threads()
     (grad,) = widened(grad_out)
     arguments = (grad, dense(pts_idx_of_voxels), dense(argmax), len(grad_in), _method(pool_method))
@@ -65,4 +79,4 @@ def roipoint_pool3d_forward(
     points, boxes, features = widened(xyz, boxes3d, pts_feature)
     arguments = (points, features, boxes, pooled_features.shape[2])
     outputs = {"pooled_features": pooled_features, "pooled_empty_flag": pooled_empty_flag}
-    write(outputs, points.dtype, operators.roipoint_pool3d, *arguments)
+    _write(outputs, points.dtype, operators.roipoint_pool3d, *arguments)
