@@ -54,6 +54,8 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
       std::sort(first, first + count);
     }
   }
+  made->dump("indice_num", indice_num);
+  if (kForward) made->dump("num_act_out", {M});
   return made;
 }
 

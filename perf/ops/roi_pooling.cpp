@@ -105,6 +105,9 @@ std::unique_ptr<OperatorCase> make_forward(const AwareRow& row, const Variant& v
   made->set("rois", scene.boxes);
   made->set("pts", scene.points);
   made->fill_uniform("pts_feature", 2);
+  made->dump("out_size", {row.side, row.side, row.side});
+  made->dump("max_pts_each_voxel", {row.P});
+  made->dump("pool_method", {row.pool_method});
   return made;
 }
 
@@ -122,6 +125,8 @@ std::unique_ptr<OperatorCase> make_backward(const AwareRow& row, const Variant& 
     std::ranges::copy(forward->bytes(id), made->bytes(id).begin());
   }
   made->fill_uniform("grad_out", 3);
+  made->dump("N", {row.N});
+  made->dump("pool_method", {row.pool_method});
   return made;
 }
 
@@ -137,6 +142,7 @@ std::unique_ptr<OperatorCase> make_points(const PointRow& row, const Variant& va
   made->set("points", scene.points);
   made->set("boxes3d", scene.boxes);
   made->fill_uniform("point_features", 2);
+  made->dump("num_sampled_points", {row.S});
   return made;
 }
 

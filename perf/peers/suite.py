@@ -14,6 +14,8 @@ import timing
 import verify
 from networks import bev_depth, center_point, mvx_net, point_net
 from ops import (
+    assign_score_withk_backward,
+    assign_score_withk_forward,
     ball_query,
     box_iou_rotated,
     dynamic_point_to_voxel_forward,
@@ -24,12 +26,20 @@ from ops import (
     gather_points_forward,
     get_indice_pairs,
     indice_convolution_forward,
+    indice_maxpool_backward,
+    indice_maxpool_forward,
     knn,
     masked_col2im_forward,
     masked_im2col_forward,
     nms,
     nms_rotated,
     points_in_boxes_part,
+    roiaware_pool3d_backward,
+    roiaware_pool3d_forward,
+    roipoint_pool3d,
+    stack_ball_query,
+    stack_group_points_backward,
+    stack_group_points_forward,
     three_interpolate_backward,
     three_interpolate_forward,
     three_nn_forward,
@@ -62,6 +72,16 @@ _OPERATORS = (
     box_iou_rotated,
     nms_rotated,
     nms,
+    roiaware_pool3d_forward,
+    roiaware_pool3d_backward,
+    roipoint_pool3d,
+    stack_ball_query,
+    stack_group_points_forward,
+    stack_group_points_backward,
+    assign_score_withk_forward,
+    assign_score_withk_backward,
+    indice_maxpool_forward,
+    indice_maxpool_backward,
 )
 # Folders of `networks`, by the name of the network.
 _NETWORKS = (center_point, point_net, mvx_net, bev_depth)
