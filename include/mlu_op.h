@@ -178,6 +178,20 @@ typedef enum {
 /* Whether offset counts: see mluOpSetNmsDescriptor. */
 typedef enum { MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY = 0, MLUOP_NMS_ALGO_INCLUDE_BOUNDARY = 1 } mluOpNmsAlgo_t;
 
+/* How accurate an operator should be. This backend computes the same for FAST and HIGH_PRECISION. */
+typedef enum {
+  MLUOP_COMPUTATION_FAST = 0,
+  MLUOP_COMPUTATION_HIGH_PRECISION = 1,
+  MLUOP_COMPUTATION_ULTRAHIGH_PRECISION = 2
+} mluOpComputationPreference_t;
+
+/* What becomes of the losses of all elements. This backend implements NONE. */
+typedef enum {
+  MLUOP_LOSS_REDUCTION_NONE = 0,
+  MLUOP_LOSS_REDUCTION_SUM = 1,
+  MLUOP_LOSS_REDUCTION_MEAN = 2
+} mluOpLossReduction_t;
+
 /* The context of a team of tasks: device profile, algorithm, atomics mode, scratch memory and
  * queue. */
 typedef struct mluOpContext* mluOpHandle_t;
@@ -907,6 +921,78 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
     const mluOpTensorDescriptor_t point_features_desc, const mluOpTensorDescriptor_t boxes3d_desc,
     const mluOpTensorDescriptor_t pooled_features_desc, const mluOpTensorDescriptor_t pooled_empty_flag_desc,
     size_t* size);
+
+/* Sigmoid focal loss, forward (RetinaNet): the loss of each class of each row. Its derivative is
+ * mluOpFocalLossSigmoidBackward.
+ *
+ *   p = 1 / (1 + exp(-input[n,c])), rounded to fp32; log' x = log max(x, 2^-126)
+ *   output[n,c] = -w alpha (1 - p)^gamma log' p              if target[n] = c
+ *   output[n,c] = -w (1 - alpha) p^gamma log' (1 - p)        else
+ *   w = weight[target[n]]; 1 without weights, or if target[n] is not 0 to C - 1: the row is background
+ *
+ * | tensor | shape  | dtype         | layout |
+ * |--------|--------|---------------|--------|
+ * | input  | [N, C] | HALF or FLOAT | any    |
+ * | target | [N]    | INT32         | any    |
+ * | weight | [C]    | that of input | any    |
+ * | output | [N, C] | that of input | any    |
+ *
+ * weight_desc may be null, or have the shape [0]: there are no weights.
+ * Units: input is logits. mmcv takes gamma before alpha, and an int64 target. From 16.6 on p is 1 and 1 - p is 0,
+ *   whose logarithm is -87.3, as in mmcv's kernels.
+ * Outputs: the call writes every element; the caller need not initialize output. If N or C is 0, the data may be
+ *   null. NaN propagates.
+ * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are
+ *   polynomials in fp32, with relative errors below 2^-22; HALF is computed in fp32 and rounded once, to nearest
+ *   even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      prefer or reduction is not a valid enumerator
+ *   NOT_SUPPORTED  prefer is MLUOP_COMPUTATION_ULTRAHIGH_PRECISION, reduction is not MLUOP_LOSS_REDUCTION_NONE, or
+ *                  gamma is negative or not finite
+ *
+ * Definition: MLU-OPS design document focal_loss_sigmoid_forward; mmcv sigmoid_focal_loss; arXiv:1708.02002. */
+mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(
+    mluOpHandle_t handle, const mluOpComputationPreference_t prefer, const mluOpLossReduction_t reduction,
+    const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t target_desc,
+    const void* target, const mluOpTensorDescriptor_t weight_desc, const void* weight, const float alpha,
+    const float gamma, const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Sigmoid focal loss, backward (RetinaNet): the derivative of each loss of mluOpFocalLossSigmoidForward.
+ *
+ *   With p, log' and w as there:
+ *   grad_input[n,c] = -w alpha (1 - p)^gamma (1 - p - gamma p log' p)          if target[n] = c
+ *   grad_input[n,c] = w (1 - alpha) p^gamma (p - gamma (1 - p) log' (1 - p))   else
+ *
+ * | tensor     | shape  | dtype         | layout |
+ * |------------|--------|---------------|--------|
+ * | input      | [N, C] | HALF or FLOAT | any    |
+ * | target     | [N]    | INT32         | any    |
+ * | weight     | [C]    | that of input | any    |
+ * | grad_input | [N, C] | that of input | any    |
+ *
+ * weight_desc may be null, or have the shape [0]: there are no weights.
+ * Units: as mluOpFocalLossSigmoidForward. The caller multiplies grad_input by the gradients of the losses.
+ * Outputs: the call writes every element; the caller need not initialize grad_input. If N or C is 0, the data may
+ *   be null. NaN propagates.
+ * Determinism: as mluOpFocalLossSigmoidForward.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      prefer or reduction is not a valid enumerator
+ *   NOT_SUPPORTED  prefer is MLUOP_COMPUTATION_ULTRAHIGH_PRECISION, reduction is not MLUOP_LOSS_REDUCTION_NONE, or
+ *                  gamma is not in [0, 10000]
+ * MLU-OPS requires MLUOP_COMPUTATION_HIGH_PRECISION, and limits C by the memory of the device.
+ *
+ * Definition: MLU-OPS design document focal_loss_sigmoid_backward; mmcv sigmoid_focal_loss. */
+mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidBackward(
+    mluOpHandle_t handle, const mluOpComputationPreference_t prefer, const mluOpLossReduction_t reduction,
+    const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t target_desc,
+    const void* target, const mluOpTensorDescriptor_t weight_desc, const void* weight, const float alpha,
+    const float gamma, const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
 
 /* Ball query (PointNet++): the first nsample points in the ball, or the shell, around each center.
  *

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import boxes
 import grids
+import losses
 import matplotlib.pyplot as plt
 import points
 
@@ -41,6 +42,7 @@ PICTURES = (
     boxes.nms3d_normal,
     boxes.soft_nms,
     boxes.nms_match,
+    losses.sigmoid_focal_loss,
 )
 
 if __name__ == "__main__":

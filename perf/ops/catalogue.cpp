@@ -21,6 +21,7 @@ namespace nms { std::vector<CaseSpec> cases(); }
 namespace points_in_boxes { std::vector<CaseSpec> cases(); }
 namespace voxelization { std::vector<CaseSpec> cases(); }
 namespace dynamic_scatter { std::vector<CaseSpec> cases(); }
+namespace focal_loss_sigmoid { std::vector<CaseSpec> cases(); }
 namespace furthest_point_sample { std::vector<CaseSpec> cases(); }
 namespace get_indice_pairs { std::vector<CaseSpec> cases(); }
 namespace indice_maxpool { std::vector<CaseSpec> cases(); }
@@ -51,6 +52,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            three_nn_forward::cases,
                            three_interpolate::cases,
                            ball_query::cases,
+                           focal_loss_sigmoid::cases,
                            furthest_point_sample::cases,
                            gather_points::cases,
                            stack_group_points::cases,

@@ -35,6 +35,7 @@ from mluop_omp.boxes import (
 from mluop_omp.checking import CheckedCall, CheckFailure, check
 from mluop_omp.comparison import Comparison, SparseSites, compare
 from mluop_omp.filters import FILTER_LAYOUTS, convert_filters, matching_layouts
+from mluop_omp.losses import sigmoid_focal_loss, sigmoid_focal_loss_backward
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
 from mluop_omp.points import (
     assign_score_withk,
@@ -123,6 +124,8 @@ __all__ = [
     "roiaware_pool3d",
     "roiaware_pool3d_backward",
     "roipoint_pool3d",
+    "sigmoid_focal_loss",
+    "sigmoid_focal_loss_backward",
     "soft_nms",
     "stack_ball_query",
     "stack_group_points",

@@ -39,6 +39,8 @@ DECLARATIONS = {
     "mluOpNms": "pppppppsppp",
     "mluOpGetNmsRotatedWorkspaceSize": "ppp",
     "mluOpNmsRotated": "pfpppppsppp",
+    "mluOpFocalLossSigmoidForward": "piippppppffpp",
+    "mluOpFocalLossSigmoidBackward": "piippppppffpp",
     "mluOpBallQuery": "pppppffipp",
     "mluOpPointsInBoxes": "ppppppp",
     "mluOpGetRoiAwarePool3dForwardWorkspaceSize": "ppppp",

@@ -25,6 +25,7 @@ DIFFERENTIABLE = {
     "gather_points_backward": [0],
     "roiaware_pool3d": [2],
     "roiaware_pool3d_backward": [0],
+    "sigmoid_focal_loss": [0, 2],
     "stack_group_points": [0],
     "stack_group_points_backward": [0],
     "knn": [0, 1],
@@ -41,7 +42,8 @@ DIFFERENTIABLE = {
 # Those whose first output has none, although it is of floats.
 WITHOUT_GRADIENT = [
     *("assign_score_withk_backward", "box_iou_rotated", "boxes_overlap_bev"),
-    *("indice_maxpool_backward", "roipoint_pool3d", "soft_nms", "voxelization"),
+    *("indice_maxpool_backward", "roipoint_pool3d", "sigmoid_focal_loss_backward"),
+    *("soft_nms", "voxelization"),
 ]
 
 
@@ -169,6 +171,13 @@ def _roiaware_pool3d_backward(R=2, N=12, C=4, X=2, Y=2, Z=1, P=4, method="max"):
 
 def _roipoint_pool3d(B=2, N=20, C=4, M=3, S=6):
     return floats(B, N, 3).flip(1), floats(B, N, C), large_boxes(B, M), S
+
+
+def _sigmoid_focal_loss(N=9, C=5, gamma=2.0, alpha=0.25):
+    return floats(N, C), integers(0, C + 1, N), floats(C).abs(), gamma, alpha
+
+
+_sigmoid_focal_loss_backward = _sigmoid_focal_loss
 
 
 def _furthest_point_sample(B=2, N=20, num_points=6):

@@ -214,6 +214,18 @@ def roipoint_pool3d_forward(points, boxes, features, pooled, is_empty):
     copy_results([pooled, is_empty], reference.roipoint_pool3d(*arguments))
 
 
+def sigmoid_focal_loss_forward(input, target, weight, output, gamma, alpha):
+    weights = weight.numpy() if len(weight) else None
+    arguments = (*numpy_of(input, target), weights, gamma, alpha)
+    copy_results([output], [reference.sigmoid_focal_loss(*arguments)])
+
+
+def sigmoid_focal_loss_backward(input, target, weight, grad_input, gamma, alpha):
+    weights = weight.numpy() if len(weight) else None
+    arguments = (*numpy_of(input, target), weights, gamma, alpha)
+    copy_results([grad_input], [reference.sigmoid_focal_loss_backward(*arguments)])
+
+
 OF_POINTS = {
     "ball_query_forward": ball_query_forward,
     "furthest_point_sampling_forward": furthest_point_sampling_forward,
@@ -227,6 +239,8 @@ OF_POINTS = {
     "roiaware_pool3d_backward": roiaware_pool3d_backward,
     "roiaware_pool3d_forward": roiaware_pool3d_forward,
     "roipoint_pool3d_forward": roipoint_pool3d_forward,
+    "sigmoid_focal_loss_backward": sigmoid_focal_loss_backward,
+    "sigmoid_focal_loss_forward": sigmoid_focal_loss_forward,
     "three_interpolate_backward": three_interpolate_backward,
     "three_interpolate_forward": three_interpolate_forward,
     "three_nn_forward": three_nn_forward,

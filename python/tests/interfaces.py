@@ -143,6 +143,18 @@ class Mmcv:
         self.ext.roipoint_pool3d_forward(points, boxes3d, point_features, pooled, flag)
         return pooled, flag
 
+    def sigmoid_focal_loss(self, input, target, weight, gamma, alpha):
+        output = unwritten(input, *input.shape)
+        arguments = (input, target.long(), weight, output)
+        self.ext.sigmoid_focal_loss_forward(*arguments, gamma=gamma, alpha=alpha)
+        return (output,)
+
+    def sigmoid_focal_loss_backward(self, input, target, weight, gamma, alpha):
+        grad_input = unwritten(input, *input.shape)
+        arguments = (input, target.long(), weight, grad_input)
+        self.ext.sigmoid_focal_loss_backward(*arguments, gamma=gamma, alpha=alpha)
+        return (grad_input,)
+
     def furthest_point_sample(self, points, num_points):
         return self._sample(self.ext.furthest_point_sampling_forward, points, num_points)
 

@@ -55,6 +55,14 @@ def roiaware_pool3d(rois, pts, feats, out_size, max_pts_each_voxel, method):
     return torch.stack(cells).view(len(rois), *out_size, feats.shape[1])
 
 
+def sigmoid_focal_loss(input, target, weight, gamma, alpha):
+    is_target = F.one_hot(target.long(), input.shape[1] + 1)[:, :-1].bool()
+    right = torch.where(is_target, input, -input).sigmoid()
+    share = torch.where(is_target, alpha, 1 - alpha)
+    weights = torch.cat((weight, weight.new_ones(1)))[target]
+    return -weights.unsqueeze(1) * share * (1 - right) ** gamma * right.log()
+
+
 def first_rows(features_cnt, indices_cnt):
     starts = features_cnt.cumsum(0) - features_cnt
     return starts.repeat_interleave(indices_cnt).unsqueeze(1)

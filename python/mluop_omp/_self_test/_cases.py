@@ -62,6 +62,11 @@ def _roiaware_pool3d_backward(numbers: _Numbers) -> tuple[Any, ...]:
     return numbers.floats(*argmax.shape), listed, argmax, 60, "max"
 
 
+def _logits(numbers: _Numbers) -> tuple[np.ndarray, ...]:
+    """Returns logits, targets, some of them background, and weights."""
+    return numbers.floats(9, 5), numbers.integers(0, 6, 9), numbers.sizes(5)
+
+
 def _pairs() -> tuple[np.ndarray, np.ndarray, int]:
     """Returns pairs and their numbers of a submanifold convolution of 40 sites."""
     sites = _Numbers().sites(40)
@@ -143,6 +148,8 @@ _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
     "roiaware_pool3d": _roiaware_pool3d,
     "roiaware_pool3d_backward": _roiaware_pool3d_backward,
     "roipoint_pool3d": lambda n: (n.floats(2, 40, 3), n.floats(2, 40, 4), n.boxes(2, 5), 6),
+    "sigmoid_focal_loss": lambda n: (*_logits(n), 2.0, 0.25),
+    "sigmoid_focal_loss_backward": lambda n: (*_logits(n), 1.5, 0.25),
     "soft_nms": lambda n: (n.corners(30), n.sizes(30), 0.3, 0.5, 0.05, "gaussian", 0),
     "stack_ball_query": lambda n: (
         *(n.floats(9, 3), _counts(5, 0, 4), n.floats(70, 3), _counts(40, 10, 20), 0.8, 6),

@@ -375,6 +375,36 @@ def roiaware_pool3d_backward(grad_out, pts_idx_of_voxels, argmax, N, method):
     return grad_in.astype(grad_out.dtype)
 
 
+def _answers(input, target, weight):
+    """Returns which classes are targets, the probabilities of the right and the wrong answer, in
+    float32 at least, and the weights of the rows.
+    """
+    with np.errstate(over="ignore"):
+        p = 1 / (1 + np.exp(-input.astype(np.float64)))
+    p = p.astype(np.promote_types(input.dtype, np.float32)).astype(np.float64)
+    is_target = target[:, np.newaxis] == np.arange(input.shape[1])
+    right, wrong = np.where(is_target, p, 1 - p), np.where(is_target, 1 - p, p)
+    factors = np.ones(input.shape)
+    for row in np.flatnonzero(is_target.any(1) & (weight is not None)):
+        factors[row] = weight[target[row]]
+    return is_target, right, wrong, factors
+
+
+def _log(p):
+    return np.log(np.maximum(p, np.float64(2) ** -126))
+
+
+def sigmoid_focal_loss(input, target, weight, gamma, alpha):
+    is_target, right, wrong, factors = _answers(input, target, weight)
+    return -factors * np.where(is_target, alpha, 1 - alpha) * wrong**gamma * _log(right)
+
+
+def sigmoid_focal_loss_backward(input, target, weight, gamma, alpha):
+    is_target, right, wrong, factors = _answers(input, target, weight)
+    factors *= np.where(is_target, -alpha, 1 - alpha)
+    return factors * wrong**gamma * (wrong - gamma * right * _log(right))
+
+
 def roipoint_pool3d(points, point_features, boxes3d, num_sampled_points):
     is_inside = _are_in_boxes(points, boxes3d, bottom=True, margin=0)
     rows = np.concatenate((points, point_features), 2)

@@ -20,7 +20,15 @@ from mluop_omp.torch._rulebooks import directed_pairs
 
 _DTYPES = {torch.float16: "HALF", torch.float32: "FLOAT", torch.int32: "INT32"}
 # How the names of operators begin that take half; the others take float.
-_WITH_HALF = ("ball_query", "gather_points", "indice_convolution", "masked", "roi", "three")
+_WITH_HALF = (
+    "ball_query",
+    "focal_loss",
+    "gather_points",
+    "indice_convolution",
+    "masked",
+    "roi",
+    "three",
+)
 
 # Operator, inputs, outputs, parameters. A tensor may come with its layout.
 _Case = tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]
@@ -469,6 +477,18 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
         {name: name for name in ("pooled_features", "pooled_empty_flag")},
         lambda call: {"num_sampled_points": call.given["pooled_features"].shape[2]},
     ),
+    **{
+        f"sigmoid_focal_loss_{name}": _simple(
+            f"focal_loss_sigmoid_{name}",
+            {each: each for each in ("input", "target", "weight")},
+            {output: output},
+            lambda call: {
+                "reduction": "LOSS_REDUCTION_NONE",
+                **{each: float(call.given[each]) for each in ("alpha", "gamma")},
+            },
+        )
+        for name, output in (("forward", "output"), ("backward", "grad_input"))
+    },
     "softnms": _suppression(
         "soft_nms",
         {"boxes": "boxes", "scores": "scores"},

@@ -15,6 +15,7 @@ from mluop_omp.checking._calls import Call, Rule
 from mluop_omp.checking._differences import exact, near, sums
 from mluop_omp.mmcv import _boxes as mmcv_boxes
 from mluop_omp.mmcv import _functions as mmcv_functions
+from mluop_omp.mmcv import _losses as mmcv_losses
 from mluop_omp.mmcv import _points as mmcv_points
 from mluop_omp.mmcv import _rois as mmcv_rois
 from mluop_omp.torch import _rulebooks
@@ -35,6 +36,7 @@ _OF_VOXELS = {
         ("pts_idx_of_voxels", "point"),
     )
 }
+_OF_CLASSES = {name: ("row", "class") for name in ("output", "grad_input")}
 
 
 class _Knn(Rule):
@@ -193,6 +195,13 @@ def mmcv_rules() -> list[Rule]:
             boxes.inside("boxes_tensor"),
             "pts_indices_tensor",
             axes={"pts_indices_tensor": ("box", "point")},
+        ),
+        _rule(mmcv_losses.sigmoid_focal_loss_forward, near(1e-3, 1e-4), "output", axes=_OF_CLASSES),
+        _rule(
+            mmcv_losses.sigmoid_focal_loss_backward,
+            near(1e-3, 1e-4),
+            "grad_input",
+            axes=_OF_CLASSES,
         ),
         _rule(
             mmcv_rois.roiaware_pool3d_forward,

@@ -166,6 +166,66 @@ def _roiaware_pool3d_backward(ctx: Any, grad: Tensor) -> tuple:
     return _pool_as(grad, *ctx.saved_tensors, ctx.method), None, None, None, None
 
 
+def _differentiable_focal_loss_backward(
+    input: Tensor, target: Tensor, weight: Tensor | None, gamma: float, alpha: float
+) -> Tensor:
+    """Returns the result of sigmoid_focal_loss_backward, by operators of PyTorch."""
+    p = input.sigmoid()
+    classes = torch.arange(input.shape[1], device=input.device)
+    is_target = target.unsqueeze(1) == classes
+    right, wrong = torch.where(is_target, p, 1 - p), torch.where(is_target, 1 - p, p)
+    log = right.clamp(min=torch.finfo(torch.float32).tiny).log()
+    factor = torch.where(is_target, -alpha, 1 - alpha) * wrong**gamma
+    if weight is not None:
+        factor = factor * _weights_of_rows(weight, target, 1)
+    return (factor * (wrong - gamma * right * log)).to(input.dtype)
+
+
+def _weights_of_rows(weight: Tensor, target: Tensor, background: float) -> Tensor:
+    has_class = (target >= 0) & (target < len(weight))
+    if len(weight) == 0:
+        return weight.new_full((len(target), 1), background)
+    rows = weight[torch.where(has_class, target, 0).long()]
+    return torch.where(has_class, rows, background).unsqueeze(1)
+
+
+def _save_logits(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    *tensors, ctx.gamma, ctx.alpha = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _sigmoid_focal_loss(ctx: Any, grad: Tensor) -> tuple:
+    input, target, weight = ctx.saved_tensors
+    grad_input = grad_weight = None
+    if ctx.needs[0]:
+        # The derivative has no derivatives of its own: those of higher order are PyTorch's.
+        is_differentiated = torch.is_grad_enabled()
+        derivative = (
+            _differentiable_focal_loss_backward
+            if is_differentiated
+            else _ops.sigmoid_focal_loss_backward
+        )
+        grad_input = grad * derivative(input, target, weight, ctx.gamma, ctx.alpha)
+    if ctx.needs[2]:
+        losses = _ops.sigmoid_focal_loss(input, target, None, ctx.gamma, ctx.alpha)
+        classes = torch.where((target >= 0) & (target < len(weight)), target, len(weight))
+        sums = weight.new_zeros(len(weight) + 1).index_add(0, classes, (grad * losses).sum(1))
+        grad_weight = sums[:-1]
+    return grad_input, None, grad_weight, None, None
+
+
+def _sigmoid_focal_loss_jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    input, target, weight, *numbers = inputs
+    terms = []
+    if tangents[0] is not None:
+        derivative = _differentiable_focal_loss_backward(input, target, weight, *numbers)
+        terms.append(tangents[0] * derivative)
+    if tangents[2] is not None:
+        losses = _ops.sigmoid_focal_loss(input, target, None, *numbers)
+        terms.append(losses * _weights_of_rows(tangents[2], target, 0))
+    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+
 def _save_neighbors(ctx: Any, inputs: tuple, output: tuple) -> None:
     ctx.save_for_backward(*inputs, *output)
 
@@ -496,6 +556,8 @@ DERIVATIVES = {
         _save_pooled_points, _roiaware_pool3d_backward, _linear_in("roiaware_pool3d_backward", 0)
     ),
     "roipoint_pool3d": _refuse("roipoint_pool3d"),
+    "sigmoid_focal_loss": Derivative(_save_logits, _sigmoid_focal_loss, _sigmoid_focal_loss_jvp),
+    "sigmoid_focal_loss_backward": _refuse("sigmoid_focal_loss_backward"),
     "soft_nms": _refuse("soft_nms"),
     "dynamic_scatter": Derivative(_save_scatter, _dynamic_scatter, _dynamic_scatter_jvp),
     "dynamic_scatter_backward": Derivative(

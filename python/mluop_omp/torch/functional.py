@@ -113,6 +113,20 @@ def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
     return _ops.points_in_boxes_all(points, boxes)
 
 
+def sigmoid_focal_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    gamma: float = 2.0,
+    alpha: float = 0.25,
+) -> Tensor:
+    """Returns the loss of each class of each row: `mluop_omp.sigmoid_focal_loss`.
+
+    It has derivatives with respect to input and weight.
+    """
+    return _ops.sigmoid_focal_loss(input, target, weight, gamma, alpha)
+
+
 def roiaware_pool3d(
     rois: Tensor,
     pts: Tensor,
