@@ -24,6 +24,7 @@ namespace knn { std::vector<Operator> operators(); }
 namespace masked_convolution { std::vector<Operator> operators(); }
 namespace nms { std::vector<Operator> operators(); }
 namespace points_in_boxes { std::vector<Operator> operators(); }
+namespace roi_align { std::vector<Operator> operators(); }
 namespace roi_pooling { std::vector<Operator> operators(); }
 namespace rotated_boxes { std::vector<Operator> operators(); }
 namespace stack_group_points { std::vector<Operator> operators(); }
@@ -111,9 +112,9 @@ const std::vector<Operator>& operators() {
           points_in_boxes::operators,    focal_loss_sigmoid::operators, furthest_point_sample::operators,
           gather_points::operators,      get_indice_pairs::operators,   indice_convolution::operators,
           indice_maxpool::operators,     masked_convolution::operators, nms::operators,
-          roi_pooling::operators,        rotated_boxes::operators,      stack_group_points::operators,
-          three_interpolate::operators,  three_nn_forward::operators,   voxel_pooling::operators,
-          voxelization::operators}) {
+          roi_align::operators,          roi_pooling::operators,        rotated_boxes::operators,
+          stack_group_points::operators, three_interpolate::operators,  three_nn_forward::operators,
+          voxel_pooling::operators,      voxelization::operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

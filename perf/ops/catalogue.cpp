@@ -26,6 +26,7 @@ namespace furthest_point_sample { std::vector<CaseSpec> cases(); }
 namespace get_indice_pairs { std::vector<CaseSpec> cases(); }
 namespace indice_maxpool { std::vector<CaseSpec> cases(); }
 namespace indice_convolution { std::vector<CaseSpec> cases(); }
+namespace roi_align { std::vector<CaseSpec> cases(); }
 namespace roi_pooling { std::vector<CaseSpec> cases(); }
 namespace rotated_boxes { std::vector<CaseSpec> cases(); }
 namespace axis_aligned_nms { std::vector<CaseSpec> cases(); }
@@ -61,6 +62,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            axis_aligned_nms::cases,
                            masked_convolution::cases,
                            nms::cases,
+                           roi_align::cases,
                            roi_pooling::cases,
                            rotated_boxes::cases,
                            voxelization::cases,
