@@ -33,6 +33,7 @@ PICTURES = (
     points.stack_ball_query,
     points.stack_group_points,
     points.points_in_boxes,
+    boxes.roi_align,
     points.roiaware_pool3d,
     points.roipoint_pool3d,
     boxes.box_iou_rotated,

@@ -53,7 +53,13 @@ from mluop_omp.points import (
     three_interpolate_backward,
     three_nn,
 )
-from mluop_omp.rois import roiaware_pool3d, roiaware_pool3d_backward, roipoint_pool3d
+from mluop_omp.rois import (
+    roi_align,
+    roi_align_backward,
+    roiaware_pool3d,
+    roiaware_pool3d_backward,
+    roipoint_pool3d,
+)
 from mluop_omp.runs import Run, RunComparison, compare_runs, record, recording
 from mluop_omp.sparse_conv import (
     indice_conv,
@@ -121,6 +127,8 @@ __all__ = [
     "record",
     "recording",
     "release_memory",
+    "roi_align",
+    "roi_align_backward",
     "roiaware_pool3d",
     "roiaware_pool3d_backward",
     "roipoint_pool3d",

@@ -23,6 +23,8 @@ DIFFERENTIABLE = {
     "assign_score_withk": [0, 1, 2],
     "gather_points": [0],
     "gather_points_backward": [0],
+    "roi_align": [0],
+    "roi_align_backward": [0],
     "roiaware_pool3d": [2],
     "roiaware_pool3d_backward": [0],
     "sigmoid_focal_loss": [0, 2],
@@ -157,6 +159,22 @@ def large_boxes(*shape: int) -> torch.Tensor:
     numbers = floats(*shape, 7)
     numbers[..., 3:6] = numbers[..., 3:6].abs() + 1
     return numbers
+
+
+def _rois(R, B):
+    corners = _corners(R) * 4 + 8
+    return torch.cat((integers(0, B, R, 1).float(), corners), 1)
+
+
+def _roi_align(B=2, C=3, H=8, W=9, R=5, PH=2, PW=3, method="mean"):
+    return floats(B, C, H, W), _rois(R, B), [PH, PW], 0.5, 0, method, True
+
+
+def _roi_align_backward(B=2, C=3, H=8, W=9, R=5, PH=2, PW=3, method="mean"):
+    shape = (R, C, PH, PW) if method == "max" else (0,)
+    argmax = floats(*shape).abs() * 3
+    numbers = 0.5, 0, method, True
+    return floats(R, C, PH, PW), _rois(R, B), argmax, argmax.flip(0), [B, H, W], *numbers
 
 
 def _roiaware_pool3d(R=3, N=40, C=4, X=3, Y=2, Z=2, P=5, method="max"):

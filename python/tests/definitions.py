@@ -214,6 +214,27 @@ def roipoint_pool3d_forward(points, boxes, features, pooled, is_empty):
     copy_results([pooled, is_empty], reference.roipoint_pool3d(*arguments))
 
 
+def _arguments_of_alignment(spatial_scale, sampling_ratio, pool_mode, aligned):
+    return spatial_scale, sampling_ratio, ("max", "mean")[pool_mode], aligned
+
+
+def roi_align_forward(
+    input, rois, output, argmax_y, argmax_x, aligned_height, aligned_width, **numbers
+):
+    size, others = (aligned_height, aligned_width), _arguments_of_alignment(**numbers)
+    results = reference.roi_align(*numpy_of(input, rois), size, *others)
+    copy_results([output, argmax_y, argmax_x], results)
+
+
+def roi_align_backward(
+    grad, rois, argmax_y, argmax_x, grad_input, aligned_height, aligned_width, **numbers
+):
+    size = (len(grad_input), *grad_input.shape[2:])
+    arguments = (*numpy_of(grad, rois, argmax_y, argmax_x), size)
+    others = _arguments_of_alignment(**numbers)
+    copy_results([grad_input], [reference.roi_align_backward(*arguments, *others)])
+
+
 def sigmoid_focal_loss_forward(input, target, weight, output, gamma, alpha):
     weights = weight.numpy() if len(weight) else None
     arguments = (*numpy_of(input, target), weights, gamma, alpha)
@@ -236,6 +257,8 @@ OF_POINTS = {
     "group_points_forward": gather_points_forward,
     "knn_forward": knn_forward,
     "points_in_boxes_all_forward": points_in_boxes_all_forward,
+    "roi_align_backward": roi_align_backward,
+    "roi_align_forward": roi_align_forward,
     "roiaware_pool3d_backward": roiaware_pool3d_backward,
     "roiaware_pool3d_forward": roiaware_pool3d_forward,
     "roipoint_pool3d_forward": roipoint_pool3d_forward,

@@ -375,6 +375,10 @@ def call_operators():
     ops.RoIAwarePool3d(2, 6)(rois[0], cloud[0], rows).square().sum().backward()
     ops.RoIAwarePool3d(2, 6, "avg")(rois[0], cloud[0], rows).square().sum().backward()
     ops.RoIPointPool3d(6)(cloud, cases.floats(2, 40, 5), rois)
+    image = cases.floats(2, 3, 8, 9).requires_grad_()
+    boxes = cases.arguments("roi_align")[1]
+    for mode in ("avg", "max"):
+        ops.RoIAlign((2, 3), 0.5, 0, mode)(image, boxes).square().sum().backward()
     logits, target = cases.floats(9, 5).requires_grad_(), cases.integers(0, 6, 9).long()
     ops.sigmoid_focal_loss(logits, target, 2.0, 0.25, cases.floats(5).abs(), "sum").backward()
     corners, scores = cases.floats(20, 4).abs().cumsum(1), cases.floats(20)

@@ -143,6 +143,36 @@ def _ball_query(call: Call) -> dict[str, Any]:
     return {**radii, "nsample": int(call.given["nsample"])}
 
 
+def _alignment(call: Call) -> dict[str, Any]:
+    return {
+        "spatial_scale": float(call.given["spatial_scale"]),
+        "sampling_ratio": int(call.given["sampling_ratio"]),
+        "aligned": bool(call.given["aligned"]),
+        "pool_mode": int(call.given["pool_mode"]),
+    }
+
+
+def _maxima(call: Call, values: dict[str, Any]) -> dict[str, Any]:
+    """The argmax of maxima; means have none."""
+    names = ("argmax_x", "argmax_y") if call.given["pool_mode"] == 0 else ()
+    return {name: (values[name], "NCHW") for name in names}
+
+
+def _roi_align_forward(call: Call, _: Findings) -> _Case:
+    given, found = call.given, call.found
+    inputs = {"input": (given["input"], "NCHW"), "boxes": given["rois"]}
+    outputs = {"output": (found["output"], "NCHW"), **_maxima(call, found)}
+    sizes = {f"pooled_{name}": int(given[f"aligned_{name}"]) for name in ("height", "width")}
+    return "roi_align_forward_v2", inputs, outputs, {**sizes, **_alignment(call)}
+
+
+def _roi_align_backward(call: Call, _: Findings) -> _Case:
+    grads, boxes = (call.given["grad_output"], "NCHW"), call.given["rois"]
+    inputs = {"grads": grads, "boxes": boxes, **_maxima(call, call.given)}
+    outputs = {"grads_image": (call.found["grad_input"], "NCHW")}
+    return "roi_align_backward_v2", inputs, outputs, _alignment(call)
+
+
 def _voxel_numbers(call: Call, pooled: Tensor) -> dict[str, int]:
     """The parameters of RoI-aware pooling that follow from the shapes of voxels."""
     names = "boxes_num", "out_x", "out_y", "out_z", "channels"
@@ -456,6 +486,8 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     "points_in_boxes_part_forward": _simple(
         "points_in_boxes_part", _POINTS_IN_BOXES, {"indices": "box_idx_of_points_tensor"}
     ),
+    "roi_align_backward": _roi_align_backward,
+    "roi_align_forward": _roi_align_forward,
     "roiaware_pool3d_backward": _simple(
         "roiaware_pool3d_backward",
         {name: name for name in ("pts_idx_of_voxels", "argmax", "grad_out")},

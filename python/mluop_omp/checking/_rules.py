@@ -36,6 +36,10 @@ _OF_VOXELS = {
         ("pts_idx_of_voxels", "point"),
     )
 }
+_OF_BINS = {
+    name: ("roi", "channel", "row", "column") for name in ("output", "argmax_y", "argmax_x")
+}
+_OF_PIXELS = {"grad_input": ("image", "channel", "row", "column")}
 _OF_CLASSES = {name: ("row", "class") for name in ("output", "grad_input")}
 
 
@@ -67,6 +71,11 @@ def _most_voxels(call: Call) -> int:
     """The most voxels that a point is in, by both tensors of indices."""
     points = [call.given[name].long().flatten() for name in ("argmax", "pts_idx_of_voxels")]
     return max(int(each.clamp(min=0).bincount().max()) if len(each) else 1 for each in points)
+
+
+def _most_samples(call: Call) -> int:
+    """The most bins that a pixel is in: two along each axis, of all rois."""
+    return max(4 * len(call.given["rois"]), 1)
 
 
 def _terms_of_pool(call: Call) -> int:
@@ -203,6 +212,15 @@ def mmcv_rules() -> list[Rule]:
             "grad_input",
             axes=_OF_CLASSES,
         ),
+        _rule(
+            mmcv_rois.roi_align_forward,
+            near(1e-4, 1e-4),
+            "output",
+            "argmax_y",
+            "argmax_x",
+            axes=_OF_BINS,
+        ),
+        _sum(mmcv_rois.roi_align_backward, "grad_input", axes=_OF_PIXELS, terms=_most_samples),
         _rule(
             mmcv_rois.roiaware_pool3d_forward,
             near(1e-4, 1e-4),

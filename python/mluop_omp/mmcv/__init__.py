@@ -5,7 +5,7 @@
 
 or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes the Python classes of
 mmcv compute tensors of the CPU with this library: PointsSampler, QueryAndGroup, ThreeInterpolate,
-BallQuery, RoIAwarePool3d, RoIPointPool3d, SigmoidFocalLoss, DynamicScatter, Voxelization,
+BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, SigmoidFocalLoss, DynamicScatter, Voxelization,
 MaskedConv2d, the sparse convolutions SparseConv2d, SparseConv3d, SparseConv4d, SubMConv2d,
 SubMConv3d, SubMConv4d, SparseInverseConv2d and SparseInverseConv3d, the sparse pooling
 SparseMaxPool2d and SparseMaxPool3d, and the functions furthest_point_sample,
@@ -39,6 +39,8 @@ _CPU_KERNELS = {
     "nms": _dispatch.SINGLE,
     "nms_rotated": _dispatch.SINGLE,
     "points_in_boxes_cpu_forward": _dispatch.SINGLE,
+    "roi_align_backward": _dispatch.SINGLE,
+    "roi_align_forward": _dispatch.SINGLE,
     "softnms": _dispatch.SINGLE,
 }
 

@@ -166,6 +166,65 @@ def _roiaware_pool3d_backward(ctx: Any, grad: Tensor) -> tuple:
     return _pool_as(grad, *ctx.saved_tensors, ctx.method), None, None, None, None
 
 
+def _align_as(
+    values: Tensor, rois: Tensor, argmax_y: Tensor, argmax_x: Tensor, numbers: tuple, size: tuple
+) -> Tensor:
+    """Pools values [B, C, H, W] as roi_align pooled its input; the transpose of its backward
+    operator.
+    """
+    if values.numel() == 0 or 0 in size:
+        return values.new_zeros(len(rois), values.shape[1], *size)
+    if numbers[2] == "mean":
+        return _ops.roi_align(values, rois, size, *numbers)[0]
+    H, W = values.shape[2:]
+    inside = (argmax_y >= -1) & (argmax_y <= H) & (argmax_x >= -1) & (argmax_x <= W)
+    inside = inside & (argmax_y != -1)
+    image = rois[:, 0].long().view(-1, 1, 1, 1)
+    channel = torch.arange(values.shape[1], device=values.device).view(1, -1, 1, 1)
+    pooled = torch.zeros_like(argmax_y)
+    for y, of_y in _interpolation(torch.where(inside, argmax_y, 0), H):
+        for x, of_x in _interpolation(torch.where(inside, argmax_x, 0), W):
+            pooled = pooled + of_y * of_x * values[image, channel, y, x]
+    return torch.where(inside, pooled, 0)
+
+
+def _interpolation(position: Tensor, pixels: int) -> list[tuple[Tensor, Tensor]]:
+    """Returns the two pixels of positions along an axis, and their weights."""
+    position = position.clamp(0, pixels - 1)
+    low = position.floor()
+    of_high = position - low
+    high = (low + 1).clamp(max=pixels - 1)
+    return [(low.long(), 1 - of_high), (high.long(), of_high)]
+
+
+def _save_rois(ctx: Any, inputs: tuple, output: tuple) -> None:
+    input, rois, _, *ctx.numbers = inputs
+    ctx.image_size = (input.shape[0], *input.shape[2:])
+    ctx.mark_non_differentiable(*output[1:])
+    ctx.save_for_backward(rois, *output[1:])
+
+
+def _roi_align(ctx: Any, grad: Tensor) -> tuple:
+    arguments = (*ctx.saved_tensors, ctx.image_size, *ctx.numbers)
+    return _ops.roi_align_backward(grad, *arguments), *[None] * 6
+
+
+def _roi_align_jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
+    if tangents[0] is None:
+        return torch.zeros_like(outputs[0])
+    return _align_as(tangents[0], inputs[1], *outputs[1:], inputs[3:], inputs[2])
+
+
+def _save_aligned(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    grad, *tensors, _ = inputs[:5]
+    ctx.numbers, ctx.size = inputs[5:], grad.shape[2:]
+    ctx.save_for_backward(*tensors)
+
+
+def _roi_align_backward(ctx: Any, grad: Tensor) -> tuple:
+    return _align_as(grad, *ctx.saved_tensors, ctx.numbers, ctx.size), *[None] * 8
+
+
 def _differentiable_focal_loss_backward(
     input: Tensor, target: Tensor, weight: Tensor | None, gamma: float, alpha: float
 ) -> Tensor:
@@ -556,6 +615,10 @@ DERIVATIVES = {
         _save_pooled_points, _roiaware_pool3d_backward, _linear_in("roiaware_pool3d_backward", 0)
     ),
     "roipoint_pool3d": _refuse("roipoint_pool3d"),
+    "roi_align": Derivative(_save_rois, _roi_align, _roi_align_jvp),
+    "roi_align_backward": Derivative(
+        _save_aligned, _roi_align_backward, _linear_in("roi_align_backward", 0)
+    ),
     "sigmoid_focal_loss": Derivative(_save_logits, _sigmoid_focal_loss, _sigmoid_focal_loss_jvp),
     "sigmoid_focal_loss_backward": _refuse("sigmoid_focal_loss_backward"),
     "soft_nms": _refuse("soft_nms"),

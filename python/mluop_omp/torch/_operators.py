@@ -131,6 +131,32 @@ def _roiaware_pool3d_fake(
     return pts_feature.new_empty(*voxels_of, C), argmax, listed
 
 
+def _roi_align_fake(
+    input: Tensor,
+    rois: Tensor,
+    output_size: Sequence[int],
+    spatial_scale: float = 1,
+    sampling_ratio: int = 0,
+    method: str = "mean",
+    aligned: bool = True,
+) -> tuple[Tensor, Tensor, Tensor]:
+    shape = (rois.shape[0], input.shape[1], *output_size)
+    argmax = shape if method == "max" else (0,)
+    return input.new_empty(shape), input.new_empty(argmax), input.new_empty(argmax)
+
+
+def _roi_align_backward_fake(
+    grad: Tensor,
+    rois: Tensor,
+    argmax_y: Tensor,
+    argmax_x: Tensor,
+    image_size: Sequence[int],
+    *_: Any,
+) -> Tensor:
+    B, H, W = image_size
+    return grad.new_empty(B, grad.shape[1], H, W)
+
+
 def _sigmoid_focal_loss_fake(
     input: Tensor, target: Tensor, weight: Tensor | None = None, gamma: float = 2, alpha: float = 0
 ) -> Tensor:
@@ -384,6 +410,22 @@ _define(
     "-> (Tensor pooled_features, Tensor pooled_empty_flag)",
     rois.roipoint_pool3d,
     _roipoint_pool3d_fake,
+)
+_define(
+    "roi_align",
+    "(Tensor input, Tensor rois, SymInt[2] output_size, float spatial_scale=1.0, "
+    'SymInt sampling_ratio=0, str method="mean", bool aligned=True) '
+    "-> (Tensor output, Tensor argmax_y, Tensor argmax_x)",
+    rois.roi_align,
+    _roi_align_fake,
+)
+_define(
+    "roi_align_backward",
+    "(Tensor grad, Tensor rois, Tensor argmax_y, Tensor argmax_x, SymInt[3] image_size, "
+    "float spatial_scale=1.0, SymInt sampling_ratio=0, "
+    'str method="mean", bool aligned=True) -> Tensor',
+    rois.roi_align_backward,
+    _roi_align_backward_fake,
 )
 for _kernel in (losses.sigmoid_focal_loss, losses.sigmoid_focal_loss_backward):
     _define(
