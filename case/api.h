@@ -77,6 +77,9 @@ using SparseConvolutionDescriptor =
     Owned<mluOpSparseConvolutionDescriptor_t, mluOpCreateSparseConvolutionDescriptor,
           mluOpDestroySparseConvolutionDescriptor>;
 
+using RoiAlignForwardDescriptor = Owned<mluOpRoiAlignForwardDescriptor_t, mluOpCreateRoiAlignForwardDescriptor,
+                                        mluOpDestroyRoiAlignForwardDescriptor>;
+
 using NmsDescriptor = Owned<mluOpNmsDescriptor_t, mluOpCreateNmsDescriptor, mluOpDestroyNmsDescriptor>;
 
 }  // namespace mluop::cases

@@ -178,6 +178,20 @@ typedef enum {
 /* Whether offset counts: see mluOpSetNmsDescriptor. */
 typedef enum { MLUOP_NMS_ALGO_EXCLUDE_BOUNDARY = 0, MLUOP_NMS_ALGO_INCLUDE_BOUNDARY = 1 } mluOpNmsAlgo_t;
 
+/* How accurate an operator should be. This backend computes the same for FAST and HIGH_PRECISION. */
+typedef enum {
+  MLUOP_COMPUTATION_FAST = 0,
+  MLUOP_COMPUTATION_HIGH_PRECISION = 1,
+  MLUOP_COMPUTATION_ULTRAHIGH_PRECISION = 2
+} mluOpComputationPreference_t;
+
+/* What becomes of the losses of all elements. This backend implements NONE. */
+typedef enum {
+  MLUOP_LOSS_REDUCTION_NONE = 0,
+  MLUOP_LOSS_REDUCTION_SUM = 1,
+  MLUOP_LOSS_REDUCTION_MEAN = 2
+} mluOpLossReduction_t;
+
 /* The context of a team of tasks: device profile, algorithm, atomics mode, scratch memory and
  * queue. */
 typedef struct mluOpContext* mluOpHandle_t;
@@ -191,6 +205,9 @@ typedef struct mluOpSparseConvolutionStruct* mluOpSparseConvolutionDescriptor_t;
 
 /* A non-maximum suppression: thresholds, and what boxes and outputs are. */
 typedef struct mluOpNmsStruct* mluOpNmsDescriptor_t;
+
+/* The pooling of RoI align: bins, samples, scale and mode. */
+typedef struct mluOpRoiAlignForwardStruct* mluOpRoiAlignForwardDescriptor_t;
 
 /* A queue of the accelerator's runtime. This backend stores and returns it, and does not use it. */
 #ifndef MLUOP_OMP_HAS_CNRT
@@ -409,6 +426,19 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetNmsDescriptor(
     const mluOpNmsAlgo_t algo, const mluOpNmsMethodMode_t method_mode, const float iou_threshold,
     const float soft_nms_sigma, const int max_output_size, const float confidence_threshold, const float offset,
     const int input_layout, const bool pad_to_max_output_size);
+
+/* Creates a descriptor, which is to be set before it is used. Returns BAD_PARAM if desc is null; ALLOC_FAILED. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t* desc);
+
+/* Returns BAD_PARAM if desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t desc);
+
+/* Sets the pooling that mluOpRoiAlignForward_v2 computes; see there for what the values mean.
+ * Returns BAD_PARAM if roialign_desc is null, pooled_height or pooled_width is not positive, or pool_mode is neither
+ * 0 nor 1. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(
+    mluOpRoiAlignForwardDescriptor_t roialign_desc, const int pooled_height, const int pooled_width,
+    const int sampling_ratio, const float spatial_scale, const int pool_mode, const bool aligned);
 
 /* ---------------------------------------------------------------------------------------------------
  * Operators
@@ -908,6 +938,163 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
     const mluOpTensorDescriptor_t point_features_desc, const mluOpTensorDescriptor_t boxes3d_desc,
     const mluOpTensorDescriptor_t pooled_features_desc, const mluOpTensorDescriptor_t pooled_empty_flag_desc,
     size_t* size);
+
+/* RoI align, forward (Mask R-CNN): pools samples of an image, interpolated, in each bin of each roi. Its gradient is
+ * mluOpRoiAlignBackward_v2.
+ *
+ *   A roi is boxes[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
+ *     start = y1 spatial_scale - offset; size = y2 spatial_scale - offset - start; offset = 0.5 if aligned, else 0
+ *     size is 1 at least, unless aligned; bin = size / pooled_height
+ *     n = sampling_ratio if that is positive, else bin, rounded up: the samples of a bin
+ *     y(p,i) = start + p bin + (i + 0.5) bin / n
+ *   The value of the sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H] or
+ *   x is not in [-1, W]. Positions below 0 are 0, those beyond the last pixel are that pixel.
+ *   pool_mode 1, mean: output[r,p,q,c] = the sum of the samples of bin (p, q), divided by their number. The weights of
+ *     each row and column of pixels are added over the samples first.
+ *   pool_mode 0, maximum: output[r,p,q,c] = the greatest sample; argmax_y, argmax_x = y and x of the first such one
+ *
+ * | tensor             | shape                                | dtype         | layout        |
+ * |--------------------|--------------------------------------|---------------|---------------|
+ * | input              | [B, H, W, C]                         | HALF or FLOAT | NHWC, or NCHW |
+ * | boxes              | [R, 5]                               | that of input | any           |
+ * | output             | [R, pooled_height, pooled_width, C]  | that of input | that of input |
+ * | argmax_x, argmax_y | [R, pooled_height, pooled_width, C]; | that of input | that of input |
+ * |                    | of pool_mode 1: null, or [0]         |               |               |
+ *
+ * In NCHW, which MLU-OPS does not support, the shapes are [B, C, H, W] and [R, C, pooled_height, pooled_width].
+ * Units: boxes are in pixels of the network's input, of which spatial_scale makes those of `input`. mmcv has argmax_y
+ *   before argmax_x.
+ * Outputs: the call writes every element; the caller need not initialize them. A roi of a negative size, or one that
+ *   is NaN, has no samples: output is 0, argmax -1. So has a bin of size 0 without a sampling ratio. NaN is never a
+ *   maximum; of samples that are all NaN, output is the lowest fp32 number, argmax -1.
+ *   If R or C is 0, the data may be null.
+ * Determinism: maxima are exact: the same at every thread count and on every instruction set. Means are sums in fp32
+ *   in the order of rows, then columns: the same bits at every thread count and on every instruction set. For HALF,
+ *   all is computed in fp32, results are rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps up to 32 bytes a row and column of the image and 16 bytes a row and column of
+ *   bins, for each roi.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      roialign_desc is null or not set; the image of a roi does not exist; there are no pixels
+ *   NOT_SUPPORTED  H or W is 2^31 or more: taps are numbered by int32
+ *
+ * Definition: MLU-OPS header, mluOpRoiAlignForward_v2; mmcv roi_align; Mask R-CNN, arXiv:1703.06870. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(
+    mluOpHandle_t handle, const mluOpRoiAlignForwardDescriptor_t roialign_desc,
+    const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t boxes_desc,
+    const void* boxes, const mluOpTensorDescriptor_t output_desc, void* output,
+    const mluOpTensorDescriptor_t argmax_x_desc, void* argmax_x, const mluOpTensorDescriptor_t argmax_y_desc,
+    void* argmax_y);
+
+/* RoI align, backward (Mask R-CNN): the gradient of mluOpRoiAlignForward_v2 for input.
+ *
+ *   pool_mode 1, mean: grads_image = the sum over the samples of all bins of grads[r,p,q,c], divided by the number of
+ *     samples of the bin, times the weights with which they are interpolated
+ *   pool_mode 0, maximum: the same for the sample (argmax_y, argmax_x) of each element of grads; none if argmax_y is -1
+ *
+ * | tensor             | shape               | dtype         | layout        |
+ * |--------------------|---------------------|---------------|---------------|
+ * | grads              | [R, PH, PW, C]      | HALF or FLOAT | NHWC, or NCHW |
+ * | boxes              | [R, 5]              | that of grads | any           |
+ * | argmax_x, argmax_y | [R, PH, PW, C];     | that of grads | that of grads |
+ * |                    | of pool_mode 1:     |               |               |
+ * |                    | null, or [0]        |               |               |
+ * | grads_image        | [B, H, W, C]        | that of grads | that of grads |
+ *
+ * In NCHW, which MLU-OPS does not support, the shapes are [R, C, PH, PW] and [B, C, H, W].
+ * Units: as mluOpRoiAlignForward_v2. mmcv has argmax_y before argmax_x.
+ * Outputs: the call writes every element of grads_image, zeros for pixels of no sample; the caller need not initialize
+ *   it. NaN and infinity propagate through the additions.
+ * Determinism: sums are in fp32, in the order of rois, then rows of bins: the same bits at every thread count and on
+ *   every instruction set; for HALF they are rounded once, at the end. mmcv adds with atomics, in any order.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps what mluOpRoiAlignForward_v2 keeps; for HALF also 4 bytes for each pixel of
+ *   an image and 16 channels, or 1 of NCHW, for each task.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a roi does not exist; there are no pixels
+ *   NOT_SUPPORTED  H or W is 2^31 or more
+ *
+ * Definition: MLU-OPS header, mluOpRoiAlignBackward_v2; mmcv roi_align. */
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grads_desc, const void* grads,
+    const mluOpTensorDescriptor_t boxes_desc, const void* boxes, const mluOpTensorDescriptor_t argmax_x_desc,
+    const void* argmax_x, const mluOpTensorDescriptor_t argmax_y_desc, const void* argmax_y,
+    const float spatial_scale, const int sampling_ratio, const bool aligned, const int pool_mode,
+    const mluOpTensorDescriptor_t grads_image_desc, void* grads_image);
+
+/* Sigmoid focal loss, forward (RetinaNet): the loss of each class of each row. Its derivative is
+ * mluOpFocalLossSigmoidBackward.
+ *
+ *   p = 1 / (1 + exp(-input[n,c])), rounded to fp32; log' x = log max(x, 2^-126)
+ *   output[n,c] = -w alpha (1 - p)^gamma log' p              if target[n] = c
+ *   output[n,c] = -w (1 - alpha) p^gamma log' (1 - p)        else
+ *   w = weight[target[n]]; 1 without weights, or if target[n] is not 0 to C - 1: the row is background
+ *
+ * | tensor | shape  | dtype         | layout |
+ * |--------|--------|---------------|--------|
+ * | input  | [N, C] | HALF or FLOAT | any    |
+ * | target | [N]    | INT32         | any    |
+ * | weight | [C]    | that of input | any    |
+ * | output | [N, C] | that of input | any    |
+ *
+ * weight_desc may be null, or have the shape [0]: there are no weights.
+ * Units: input is logits. mmcv takes gamma before alpha, and an int64 target. From 16.6 on p is 1 and 1 - p is 0,
+ *   whose logarithm is -87.3, as in mmcv's kernels.
+ * Outputs: the call writes every element; the caller need not initialize output. If N or C is 0, the data may be
+ *   null. NaN propagates.
+ * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are
+ *   polynomials in fp32, with relative errors below 2^-22; HALF is computed in fp32 and rounded once, to nearest
+ *   even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      prefer or reduction is not a valid enumerator
+ *   NOT_SUPPORTED  prefer is MLUOP_COMPUTATION_ULTRAHIGH_PRECISION, reduction is not MLUOP_LOSS_REDUCTION_NONE, or
+ *                  gamma is negative or not finite
+ *
+ * Definition: MLU-OPS design document focal_loss_sigmoid_forward; mmcv sigmoid_focal_loss; arXiv:1708.02002. */
+mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(
+    mluOpHandle_t handle, const mluOpComputationPreference_t prefer, const mluOpLossReduction_t reduction,
+    const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t target_desc,
+    const void* target, const mluOpTensorDescriptor_t weight_desc, const void* weight, const float alpha,
+    const float gamma, const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Sigmoid focal loss, backward (RetinaNet): the derivative of each loss of mluOpFocalLossSigmoidForward.
+ *
+ *   With p, log' and w as there:
+ *   grad_input[n,c] = -w alpha (1 - p)^gamma (1 - p - gamma p log' p)          if target[n] = c
+ *   grad_input[n,c] = w (1 - alpha) p^gamma (p - gamma (1 - p) log' (1 - p))   else
+ *
+ * | tensor     | shape  | dtype         | layout |
+ * |------------|--------|---------------|--------|
+ * | input      | [N, C] | HALF or FLOAT | any    |
+ * | target     | [N]    | INT32         | any    |
+ * | weight     | [C]    | that of input | any    |
+ * | grad_input | [N, C] | that of input | any    |
+ *
+ * weight_desc may be null, or have the shape [0]: there are no weights.
+ * Units: as mluOpFocalLossSigmoidForward. The caller multiplies grad_input by the gradients of the losses.
+ * Outputs: the call writes every element; the caller need not initialize grad_input. If N or C is 0, the data may
+ *   be null. NaN propagates.
+ * Determinism: as mluOpFocalLossSigmoidForward.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      prefer or reduction is not a valid enumerator
+ *   NOT_SUPPORTED  prefer is MLUOP_COMPUTATION_ULTRAHIGH_PRECISION, reduction is not MLUOP_LOSS_REDUCTION_NONE, or
+ *                  gamma is not in [0, 10000]
+ * MLU-OPS requires MLUOP_COMPUTATION_HIGH_PRECISION, and limits C by the memory of the device.
+ *
+ * Definition: MLU-OPS design document focal_loss_sigmoid_backward; mmcv sigmoid_focal_loss. */
+mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidBackward(
+    mluOpHandle_t handle, const mluOpComputationPreference_t prefer, const mluOpLossReduction_t reduction,
+    const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t target_desc,
+    const void* target, const mluOpTensorDescriptor_t weight_desc, const void* weight, const float alpha,
+    const float gamma, const mluOpTensorDescriptor_t grad_input_desc, void* grad_input);
 
 /* Ball query (PointNet++): the first nsample points in the ball, or the shell, around each center.
  *

@@ -71,16 +71,6 @@ class Scene {
   bool has_specials_;
 };
 
-// The numbers, rounded to the data type of the tensor.
-Tensor with_numbers(Tensor tensor, const std::vector<float>& numbers) {
-  tensor.elements.source = Elements::Source::kInline;
-  tensor.elements.bytes.resize(numbers.size() * element_size(tensor.dtype));
-  for (size_t i = 0; i < numbers.size(); ++i) {
-    put_bits(tensor.elements.bytes.data(), tensor.dtype, i, bits_of_number(tensor.dtype, double{numbers[i]}));
-  }
-  return tensor;
-}
-
 }  // namespace
 
 BoxScene make_box_scene(const Recipe& r, Tensor points, Tensor boxes) {

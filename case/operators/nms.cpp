@@ -142,15 +142,6 @@ std::vector<float> transposed(const std::vector<float>& boxes, size_t N, size_t 
   return to;
 }
 
-Tensor with_floats(Tensor tensor, const std::vector<float>& values) {
-  tensor.elements.bytes.resize(values.size() * element_size(tensor.dtype));
-  tensor.elements.source = Elements::Source::kInline;
-  for (size_t i = 0; i < values.size(); ++i) {
-    put_bits(tensor.elements.bytes.data(), tensor.dtype, i, bits_of_number(tensor.dtype, double{values[i]}));
-  }
-  return tensor;
-}
-
 // `batches` times N boxes.
 Tensor make_boxes(const Recipe& r, mluOpDataType_t dtype, int64_t batches, int64_t columns, bool has_center,
                   const Dims& dims, bool columns_first) {
@@ -166,9 +157,9 @@ Tensor make_boxes(const Recipe& r, mluOpDataType_t dtype, int64_t batches, int64
     }
     values.insert(values.end(), box.begin(), box.end());
   }
-  return with_floats(boxes, columns_first
-                                ? transposed(values, static_cast<size_t>(r["n"]), static_cast<size_t>(columns))
-                                : values);
+  return with_numbers(boxes, columns_first
+                                 ? transposed(values, static_cast<size_t>(r["n"]), static_cast<size_t>(columns))
+                                 : values);
 }
 
 double iou_threshold_of(const Recipe& r) { return double{static_cast<float>(r["iou_percent"]) / 100}; }
@@ -201,7 +192,7 @@ Case make(const Recipe& r) {
     std::vector<float> values(static_cast<size_t>(B * C * N));
     Scene scene(r.seed + 1, 1);
     std::generate(values.begin(), values.end(), [&] { return scene.confidence(); });
-    c.inputs.push_back(r["places"] == 0 ? with_uniform(confidence, r.seed + 1) : with_floats(confidence, values));
+    c.inputs.push_back(r["places"] == 0 ? with_uniform(confidence, r.seed + 1) : with_numbers(confidence, values));
   }
   const bool copies = !is_turned && (mode == kRows || mode == kColumns);
   c.outputs = {make_tensor("output", copies ? dtype : MLUOP_DTYPE_INT32),

@@ -108,6 +108,16 @@ Tensor with_values(Tensor tensor, const std::vector<T>& values) {
   return tensor;
 }
 
+// The numbers, rounded to the data type of the tensor.
+inline Tensor with_numbers(Tensor tensor, const std::vector<float>& numbers) {
+  tensor.elements.source = Elements::Source::kInline;
+  tensor.elements.bytes.resize(numbers.size() * element_size(tensor.dtype));
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    put_bits(tensor.elements.bytes.data(), tensor.dtype, i, bits_of_number(tensor.dtype, double{numbers[i]}));
+  }
+  return tensor;
+}
+
 // The product of sizes. Throws Problem if it exceeds `limit`, by default more elements than a generator computes
 // with.
 inline int64_t checked_product(std::initializer_list<int64_t> sizes, int64_t limit = int64_t{1} << 27) {

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-from drawing import COLORS, LIGHT, LINE, corners, outline, plane, shade_overlap, title
+from drawing import (
+    COLORS,
+    DIM,
+    LIGHT,
+    LINE,
+    cell,
+    corners,
+    grid,
+    outline,
+    plane,
+    shade_overlap,
+    title,
+)
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -138,4 +150,29 @@ def nms_match() -> Figure:
     axes.set_ylim(-0.5, 4.1)
     text = ", ".join(str(list(map(int, each))) for each in np.split(members, sizes.cumsum()[:-1]))
     title(axes, f"iou_threshold 0.2: groups {text}; solid boxes are kept")
+    return figure
+
+
+def roi_align() -> Figure:
+    """Two by two bins, of two by two samples each."""
+    rows = [2, 4, 6, 4, 2], [1, 3, 7, 8, 4], [0, 2, 5, 9, 6], [1, 1, 3, 5, 3]
+    image, box = np.array(rows, np.float32), np.array([[0, 0.9, 0.7, 4.1, 3.5]], np.float32)
+    means, *_ = mluop_omp.roi_align(image[None, None], box, (2, 2), 1.0, 2)
+    figure, axes = plt.subplots(figsize=(5.2, 3))
+    grid(axes, image.shape[1], image.shape[0])
+    for (y, x), value in np.ndenumerate(image):
+        axes.text(x + 0.5, y + 0.5, f"{value:g}", color=DIM, ha="center", va="center", zorder=4)
+    _, x1, y1, x2, y2 = box[0]
+    width, height = (x2 - x1) / 2, (y2 - y1) / 2
+    for p, q in np.ndindex(2, 2):
+        left, top, fill = x1 + q * width, y1 + p * height, LIGHT[(p + q) % 2]
+        corner = np.array([[0, 0], [width, 0], [width, height], [0, height]]) + (left, top)
+        axes.fill(*corner.T, facecolor=fill, zorder=0)
+        outline(axes, corner, COLORS[0])
+        for i, j in np.ndindex(2, 2):
+            x, y = left + (j + 0.5) * width / 2, top + (i + 0.5) * height / 2
+            axes.plot(x, y, "o", color=COLORS[0], markersize=3.5, zorder=5)
+        cell(axes, 6 + q, 1 + p, fill, f"{means[0, 0, p, q]:.2f}", fontsize=8)
+    axes.set(xlim=(-0.1, 8.1))
+    title(axes, "2 x 2 bins of 2 x 2 samples: the mean of their interpolated values")
     return figure

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import boxes
 import grids
+import losses
 import matplotlib.pyplot as plt
 import points
 
@@ -32,6 +33,7 @@ PICTURES = (
     points.stack_ball_query,
     points.stack_group_points,
     points.points_in_boxes,
+    boxes.roi_align,
     points.roiaware_pool3d,
     points.roipoint_pool3d,
     boxes.box_iou_rotated,
@@ -41,6 +43,7 @@ PICTURES = (
     boxes.nms3d_normal,
     boxes.soft_nms,
     boxes.nms_match,
+    losses.sigmoid_focal_loss,
 )
 
 if __name__ == "__main__":

@@ -21,10 +21,12 @@ namespace nms { std::vector<CaseSpec> cases(); }
 namespace points_in_boxes { std::vector<CaseSpec> cases(); }
 namespace voxelization { std::vector<CaseSpec> cases(); }
 namespace dynamic_scatter { std::vector<CaseSpec> cases(); }
+namespace focal_loss_sigmoid { std::vector<CaseSpec> cases(); }
 namespace furthest_point_sample { std::vector<CaseSpec> cases(); }
 namespace get_indice_pairs { std::vector<CaseSpec> cases(); }
 namespace indice_maxpool { std::vector<CaseSpec> cases(); }
 namespace indice_convolution { std::vector<CaseSpec> cases(); }
+namespace roi_align { std::vector<CaseSpec> cases(); }
 namespace roi_pooling { std::vector<CaseSpec> cases(); }
 namespace rotated_boxes { std::vector<CaseSpec> cases(); }
 namespace axis_aligned_nms { std::vector<CaseSpec> cases(); }
@@ -51,6 +53,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            three_nn_forward::cases,
                            three_interpolate::cases,
                            ball_query::cases,
+                           focal_loss_sigmoid::cases,
                            furthest_point_sample::cases,
                            gather_points::cases,
                            stack_group_points::cases,
@@ -59,6 +62,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            axis_aligned_nms::cases,
                            masked_convolution::cases,
                            nms::cases,
+                           roi_align::cases,
                            roi_pooling::cases,
                            rotated_boxes::cases,
                            voxelization::cases,

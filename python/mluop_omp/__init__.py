@@ -35,6 +35,7 @@ from mluop_omp.boxes import (
 from mluop_omp.checking import CheckedCall, CheckFailure, check
 from mluop_omp.comparison import Comparison, SparseSites, compare
 from mluop_omp.filters import FILTER_LAYOUTS, convert_filters, matching_layouts
+from mluop_omp.losses import sigmoid_focal_loss, sigmoid_focal_loss_backward
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
 from mluop_omp.points import (
     assign_score_withk,
@@ -52,7 +53,13 @@ from mluop_omp.points import (
     three_interpolate_backward,
     three_nn,
 )
-from mluop_omp.rois import roiaware_pool3d, roiaware_pool3d_backward, roipoint_pool3d
+from mluop_omp.rois import (
+    roi_align,
+    roi_align_backward,
+    roiaware_pool3d,
+    roiaware_pool3d_backward,
+    roipoint_pool3d,
+)
 from mluop_omp.runs import Run, RunComparison, compare_runs, record, recording
 from mluop_omp.sparse_conv import (
     indice_conv,
@@ -120,9 +127,13 @@ __all__ = [
     "record",
     "recording",
     "release_memory",
+    "roi_align",
+    "roi_align_backward",
     "roiaware_pool3d",
     "roiaware_pool3d_backward",
     "roipoint_pool3d",
+    "sigmoid_focal_loss",
+    "sigmoid_focal_loss_backward",
     "soft_nms",
     "stack_ball_query",
     "stack_group_points",

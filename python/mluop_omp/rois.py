@@ -1,4 +1,4 @@
-"""Operators that pool the points in boxes, on NumPy arrays."""
+"""Operators that pool the points or the pixels in boxes, on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -109,3 +109,78 @@ def roipoint_pool3d(
     Source: mluOpRoiPointPool3d; PointRCNN, arXiv:1812.04244; mmcv RoIPointPool3d.
     """
     return _rois.roipoint_pool3d(NUMPY, points, point_features, boxes3d, num_sampled_points)
+
+
+def roi_align(
+    input: np.ndarray,
+    rois: np.ndarray,
+    output_size: Sequence[int],
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = 0,
+    method: str = "mean",
+    aligned: bool = True,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pools interpolated samples of an image in each bin of each roi (Mask R-CNN).
+
+    Along each axis, a roi starts at ``low * spatial_scale - offset``, where offset is 0.5 if
+    aligned, else 0. Its bins have n samples, in the middle of n equal parts. A sample is
+    interpolated from the four pixels around it; one more than a pixel outside of the image is 0.
+
+    Args:
+        input: float16 or float32 [B, C, H, W]. float16 is computed in float32.
+        rois: [R, 5], of the dtype of input: image, x1, y1, x2, y2.
+        output_size: PH, PW, the bins of a roi.
+        spatial_scale: the pixels of input for each of rois.
+        sampling_ratio: n; 0 for as many samples as the bin has pixels, rounded up.
+        method: "mean", which mmcv calls 'avg', or "max".
+        aligned: whether pixels are at the middle of their cells. If not, sizes are 1 at least.
+
+    Returns:
+        output: [R, C, PH, PW], of the dtype of input; 0 for a roi of a negative size.
+        argmax_y, argmax_x: of "max", [R, C, PH, PW], of the dtype of input: the first sample that
+            is the maximum, -1 without samples. Of "mean", without elements.
+
+    Raises:
+        MluOpError: the image of a roi does not exist; method is another word; shapes or dtypes
+            differ from those above.
+
+    Source: mluOpRoiAlignForward_v2; Mask R-CNN, arXiv:1703.06870; mmcv roi_align.
+    """
+    arguments = (input, rois, output_size, spatial_scale, sampling_ratio, method, aligned)
+    return _rois.roi_align(NUMPY, *arguments)
+
+
+def roi_align_backward(
+    grad_output: np.ndarray,
+    rois: np.ndarray,
+    argmax_y: np.ndarray,
+    argmax_x: np.ndarray,
+    image_size: Sequence[int],
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = 0,
+    method: str = "mean",
+    aligned: bool = True,
+) -> np.ndarray:
+    """Returns the gradient of `roi_align` for input.
+
+    Args:
+        grad_output: float16 or float32 [R, C, PH, PW].
+        rois: [R, 5], of the dtype of grad_output.
+        argmax_y: of `roi_align`, of the dtype of grad_output.
+        argmax_x: of `roi_align`, of the dtype of grad_output.
+        image_size: B, H, W of input.
+        spatial_scale: as in `roi_align`, and so are the further arguments.
+
+    Returns:
+        [B, C, H, W], of the dtype of grad_output. Sums are float32, in the order of rois: the same
+            bits in every run and at any number of threads.
+
+    Raises:
+        MluOpError: the image of a roi does not exist; method is another word; shapes or dtypes
+            differ from those above.
+
+    Source: mluOpRoiAlignBackward_v2; mmcv roi_align.
+    """
+    arguments = (grad_output, rois, argmax_y, argmax_x, image_size)
+    numbers = (spatial_scale, sampling_ratio, method, aligned)
+    return _rois.roi_align_backward(NUMPY, *arguments, *numbers)

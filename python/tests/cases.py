@@ -23,8 +23,11 @@ DIFFERENTIABLE = {
     "assign_score_withk": [0, 1, 2],
     "gather_points": [0],
     "gather_points_backward": [0],
+    "roi_align": [0],
+    "roi_align_backward": [0],
     "roiaware_pool3d": [2],
     "roiaware_pool3d_backward": [0],
+    "sigmoid_focal_loss": [0, 2],
     "stack_group_points": [0],
     "stack_group_points_backward": [0],
     "knn": [0, 1],
@@ -41,7 +44,8 @@ DIFFERENTIABLE = {
 # Those whose first output has none, although it is of floats.
 WITHOUT_GRADIENT = [
     *("assign_score_withk_backward", "box_iou_rotated", "boxes_overlap_bev"),
-    *("indice_maxpool_backward", "roipoint_pool3d", "soft_nms", "voxelization"),
+    *("indice_maxpool_backward", "roipoint_pool3d", "sigmoid_focal_loss_backward"),
+    *("soft_nms", "voxelization"),
 ]
 
 
@@ -157,6 +161,22 @@ def large_boxes(*shape: int) -> torch.Tensor:
     return numbers
 
 
+def _rois(R, B):
+    corners = _corners(R) * 4 + 8
+    return torch.cat((integers(0, B, R, 1).float(), corners), 1)
+
+
+def _roi_align(B=2, C=3, H=8, W=9, R=5, PH=2, PW=3, method="mean"):
+    return floats(B, C, H, W), _rois(R, B), [PH, PW], 0.5, 0, method, True
+
+
+def _roi_align_backward(B=2, C=3, H=8, W=9, R=5, PH=2, PW=3, method="mean"):
+    shape = (R, C, PH, PW) if method == "max" else (0,)
+    argmax = floats(*shape).abs() * 3
+    numbers = 0.5, 0, method, True
+    return floats(R, C, PH, PW), _rois(R, B), argmax, argmax.flip(0), [B, H, W], *numbers
+
+
 def _roiaware_pool3d(R=3, N=40, C=4, X=3, Y=2, Z=2, P=5, method="max"):
     return large_boxes(R), floats(N, 3).flip(0), floats(N, C), [X, Y, Z], P, method
 
@@ -169,6 +189,13 @@ def _roiaware_pool3d_backward(R=2, N=12, C=4, X=2, Y=2, Z=1, P=4, method="max"):
 
 def _roipoint_pool3d(B=2, N=20, C=4, M=3, S=6):
     return floats(B, N, 3).flip(1), floats(B, N, C), large_boxes(B, M), S
+
+
+def _sigmoid_focal_loss(N=9, C=5, gamma=2.0, alpha=0.25):
+    return floats(N, C), integers(0, C + 1, N), floats(C).abs(), gamma, alpha
+
+
+_sigmoid_focal_loss_backward = _sigmoid_focal_loss
 
 
 def _furthest_point_sample(B=2, N=20, num_points=6):

@@ -309,6 +309,39 @@ def roipoint_pool3d_forward(points, boxes, features, pooled, is_empty):
     copy_results([pooled, is_empty], reference.roipoint_pool3d(*arguments))
 
 
+def _arguments_of_alignment(spatial_scale, sampling_ratio, pool_mode, aligned):
+    return spatial_scale, sampling_ratio, ("max", "mean")[pool_mode], aligned
+
+
+def roi_align_forward(
+    input, rois, output, argmax_y, argmax_x, aligned_height, aligned_width, **numbers
+):
+    size, others = (aligned_height, aligned_width), _arguments_of_alignment(**numbers)
+    results = reference.roi_align(*numpy_of(input, rois), size, *others)
+    copy_results([output, argmax_y, argmax_x], results)
+
+
+def roi_align_backward(
+    grad, rois, argmax_y, argmax_x, grad_input, aligned_height, aligned_width, **numbers
+):
+    size = (len(grad_input), *grad_input.shape[2:])
+    arguments = (*numpy_of(grad, rois, argmax_y, argmax_x), size)
+    others = _arguments_of_alignment(**numbers)
+    copy_results([grad_input], [reference.roi_align_backward(*arguments, *others)])
+
+
+def sigmoid_focal_loss_forward(input, target, weight, output, gamma, alpha):
+    weights = weight.numpy() if len(weight) else None
+    arguments = (*numpy_of(input, target), weights, gamma, alpha)
+    copy_results([output], [reference.sigmoid_focal_loss(*arguments)])
+
+
+def sigmoid_focal_loss_backward(input, target, weight, grad_input, gamma, alpha):
+    weights = weight.numpy() if len(weight) else None
+    arguments = (*numpy_of(input, target), weights, gamma, alpha)
+    copy_results([grad_input], [reference.sigmoid_focal_loss_backward(*arguments)])
+
+
 # Those that write all elements of their outputs.
 WRITING = {
     function.__name__: function
@@ -324,9 +357,13 @@ WRITING = {
         knn_forward,
         points_in_boxes_all_forward,
         points_in_boxes_part_forward,
+        roi_align_backward,
+        roi_align_forward,
         roiaware_pool3d_backward,
         roiaware_pool3d_forward,
         roipoint_pool3d_forward,
+        sigmoid_focal_loss_backward,
+        sigmoid_focal_loss_forward,
         stack_ball_query_forward,
         stack_group_points_backward,
         stack_group_points_forward,

@@ -122,6 +122,28 @@ class Mmcv:
         self.ext.points_in_boxes_all_forward(boxes, points, is_inside)
         return (is_inside,)
 
+    def roi_align(self, input, rois, size, scale, ratio, method, aligned):
+        shape = len(rois), input.shape[1], *size
+        output = unwritten(input, *shape)
+        argmax = [unwritten(input, *(shape if method == "max" else (0,))) for _ in range(2)]
+        self.ext.roi_align_forward(
+            *(input, rois, output, *argmax),
+            **{"aligned_height": size[0], "aligned_width": size[1], "spatial_scale": scale},
+            **{"sampling_ratio": ratio, "pool_mode": int(method == "mean"), "aligned": aligned},
+        )
+        return output, *argmax
+
+    def roi_align_backward(self, grad, rois, argmax_y, argmax_x, image_size, *numbers):
+        (scale, ratio, method, aligned), (B, H, W) = numbers, image_size
+        grad_input = grad.new_zeros(B, grad.shape[1], H, W)
+        self.ext.roi_align_backward(
+            *(grad, rois, argmax_y, argmax_x, grad_input),
+            **{"aligned_height": grad.shape[2], "aligned_width": grad.shape[3]},
+            **{"spatial_scale": scale, "sampling_ratio": ratio},
+            **{"pool_mode": int(method == "mean"), "aligned": aligned},
+        )
+        return (grad_input,)
+
     def roiaware_pool3d(self, rois, pts, pts_feature, out_size, max_pts_each_voxel, method):
         voxels, C = (len(rois), *out_size), pts_feature.shape[1]
         outputs = _integers(*voxels, C), _integers(*voxels, max_pts_each_voxel)
@@ -142,6 +164,18 @@ class Mmcv:
         flag = _integers(B, M)
         self.ext.roipoint_pool3d_forward(points, boxes3d, point_features, pooled, flag)
         return pooled, flag
+
+    def sigmoid_focal_loss(self, input, target, weight, gamma, alpha):
+        output = unwritten(input, *input.shape)
+        arguments = (input, target.long(), weight, output)
+        self.ext.sigmoid_focal_loss_forward(*arguments, gamma=gamma, alpha=alpha)
+        return (output,)
+
+    def sigmoid_focal_loss_backward(self, input, target, weight, gamma, alpha):
+        grad_input = unwritten(input, *input.shape)
+        arguments = (input, target.long(), weight, grad_input)
+        self.ext.sigmoid_focal_loss_backward(*arguments, gamma=gamma, alpha=alpha)
+        return (grad_input,)
 
     def furthest_point_sample(self, points, num_points):
         return self._sample(self.ext.furthest_point_sampling_forward, points, num_points)

@@ -4,6 +4,8 @@ numerically.
 
 from __future__ import annotations
 
+import math
+
 import cases
 import pytest
 import torch
@@ -53,6 +55,32 @@ def roiaware_pool3d(rois, pts, feats, out_size, max_pts_each_voxel, method):
             rows = feats[members[: max_pts_each_voxel - 1]]
             cells.append(pooled(rows) if len(rows) else feats.new_zeros(feats.shape[1]))
     return torch.stack(cells).view(len(rois), *out_size, feats.shape[1])
+
+
+def roi_align(input, rois, size, scale, ratio, method, aligned):
+    def weights(low, high, bins, pixels):
+        start, length = low * scale - 0.5 * aligned, (high - low) * scale
+        samples = ratio or math.ceil(length / bins)
+        parts = (torch.arange(samples, dtype=low.dtype) + 0.5) / samples
+        positions = start + (torch.arange(bins).unsqueeze(1) + parts) * (length / bins)
+        inside = (positions >= -1) & (positions <= pixels)
+        distance = (positions.clamp(0, pixels - 1).unsqueeze(2) - torch.arange(pixels)).abs()
+        return ((1 - distance).clamp(min=0) * inside.unsqueeze(2)).mean(1)
+
+    H, W = input.shape[2:]
+    pooled = []
+    for image, x1, y1, x2, y2 in rois:
+        rows, columns = weights(y1, y2, size[0], H), weights(x1, x2, size[1], W)
+        pooled.append(rows @ input[image.long()] @ columns.T)
+    return torch.stack(pooled)
+
+
+def sigmoid_focal_loss(input, target, weight, gamma, alpha):
+    is_target = F.one_hot(target.long(), input.shape[1] + 1)[:, :-1].bool()
+    right = torch.where(is_target, input, -input).sigmoid()
+    share = torch.where(is_target, alpha, 1 - alpha)
+    weights = torch.cat((weight, weight.new_ones(1)))[target]
+    return -weights.unsqueeze(1) * share * (1 - right) ** gamma * right.log()
 
 
 def first_rows(features_cnt, indices_cnt):
@@ -161,11 +189,12 @@ def test_means_of_voxels():
     compare("roiaware_pool3d", (*arguments, "mean"))
 
 
+@pytest.mark.parametrize("name", ["roi_align", "roiaware_pool3d"])
 @pytest.mark.parametrize("method", ["max", "mean"])
-def test_the_gradient_of_a_pool_has_derivatives(method):
+def test_the_gradient_of_a_pool_has_derivatives(name, method):
     """Of the gradient, the second operator: in both modes, those of a linear function."""
-    grad, *others = cases.arguments("roiaware_pool3d_backward", method=method)
-    operator = torch.ops.mluop_omp.roiaware_pool3d_backward
+    grad, *others = cases.arguments(f"{name}_backward", method=method)
+    operator = getattr(torch.ops.mluop_omp, f"{name}_backward")
 
     def function(value):
         return operator(value, *others)

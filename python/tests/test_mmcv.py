@@ -617,8 +617,8 @@ def test_an_encoder_trains():
 def test_functions_without_kernel_say_so():
     import mmcv._ext
 
-    with pytest.raises(NotImplementedError, match="roi_align_forward has no CPU kernel"):
-        mmcv._ext.roi_align_forward(torch.zeros(1))
+    with pytest.raises(NotImplementedError, match="roi_pool_forward has no CPU kernel"):
+        mmcv._ext.roi_pool_forward(torch.zeros(1))
     assert not hasattr(mmcv._ext, "__path__")
 
 

@@ -1,4 +1,4 @@
-"""The operators that pool the points in boxes: examples by hand, and the modules of mmcv."""
+"""The operators that pool points or pixels in boxes: examples by hand, and the modules of mmcv."""
 
 from __future__ import annotations
 
@@ -134,3 +134,62 @@ def test_modules_of_mmcv_without_rois(mode, columns):
     rows, is_empty = ops.RoIPointPool3d(samples)(points, of_points, boxes[:, :0])
     assert rows.shape == (len(boxes), 0, samples, 3 + of_points.shape[2])
     assert is_empty.shape == (len(boxes), 0)
+
+
+IMAGE = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize(("aligned", "expected"), [(False, 7.5), (True, 5)])
+def test_samples_of_an_image(dtype, aligned, expected):
+    rois = np.array([[0, 0.5, 0.5, 2.5, 2.5], [0, 3, 1, 1, 2]], dtype)
+    found, *_ = mluop_omp.roi_align(IMAGE.astype(dtype), rois, (1, 1), 1, 2, "mean", aligned)
+    assert found.dtype == dtype
+    assert found[0] == expected
+    if aligned:
+        assert found[1] == 0  # of a negative size
+
+
+def test_maxima_of_samples():
+    rois = np.array([[0, 0.5, 0.5, 2.5, 2.5], [0, 7, 7, 9, 9]], np.float32)
+    found, y, x = mluop_omp.roi_align(IMAGE, rois, (1, 1), 1.0, 2, "max", False)
+    # Samples outside of the image are 0.
+    assert_array_equal(np.stack((found, y, x)).reshape(3, 2), [[10, 0], [2, 7.5], [2, 7.5]])
+    grad = np.full((2, 1, 1, 1), 3, np.float32)
+    backward = mluop_omp.roi_align_backward(grad, rois, y, x, (1, 4, 4), 1.0, 2, "max", False)
+    assert_array_equal(backward, np.where(IMAGE == 10, 3, 0))
+
+
+def test_refused_arguments_of_roi_align():
+    image, rois, *others = cases.of_numpy("roi_align", cases.arguments("roi_align"))
+    of_third = rois.copy()
+    of_third[3, 0] = 2
+    for arguments, text in (
+        ((image, of_third, *others), r"boxes\[3, 0\] is 2, expected 0 to 1"),
+        ((image, rois, (0, 3)), "pooled_height is 0, expected at least 1"),
+        ((image, rois, (2,)), "output_size has 1 elements, expected 2"),
+        ((image, rois, (2, 2), 1.0, 0, "avg"), "method is 'avg', expected one of max, mean"),
+        ((image[0], rois, (2, 2)), "input has 3 dimensions, expected 4"),
+    ):
+        with pytest.raises(mluop_omp.MluOpError, match=text):
+            mluop_omp.roi_align(*arguments)
+
+
+@pytest.mark.parametrize("mode", ["max", "avg"])
+def test_roi_align_of_mmcv(mode):
+    ops = pytest.importorskip("mmcv.ops")
+    importlib.import_module("mluop_omp.mmcv.auto")
+    image, rois, size, scale, ratio, _, aligned = cases.with_gradients("roi_align")
+    pooled = ops.RoIAlign(tuple(size), scale, ratio, mode, aligned)(image, rois)
+    method = {"max": "max", "avg": "mean"}[mode]
+    expected, *_ = mt.roi_align(image, rois, size, scale, ratio, method, aligned)
+    assert torch.equal(pooled, expected)
+    weights = cases.floats(*pooled.shape)
+    found, right = (torch.autograd.grad(each, image, weights)[0] for each in (pooled, expected))
+    assert torch.equal(found, right)
+    _, tangent = torch.func.jvp(
+        lambda each: mt.roi_align(each, rois, size, scale, ratio, method, aligned)[0],
+        (image.detach(),),
+        (found,),
+    )
+    torch.testing.assert_close((tangent * weights).sum(), found.square().sum())

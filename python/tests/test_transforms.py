@@ -11,7 +11,7 @@ import mluop_omp.torch as mt
 
 SINGLE = {
     *("knn", "masked_col2im", "masked_im2col", "three_nn"),
-    *("roiaware_pool3d", "roiaware_pool3d_backward"),
+    *("roi_align", "roi_align_backward", "roiaware_pool3d", "roiaware_pool3d_backward"),
 }
 DOUBLE = sorted(set(cases.DIFFERENTIABLE) - SINGLE)
 NMS = {"nms", "nms3d", "nms3d_normal", "nms_match", "nms_rotated", "soft_nms"}
@@ -138,7 +138,10 @@ def batches_of(name, arguments, positions, dim):
     """
 
     def second(tensor):
-        return tensor.flip(-1) if name in FIXED_SHAPE and tensor.is_floating_point() else tensor
+        if name not in FIXED_SHAPE or not tensor.is_floating_point():
+            return tensor
+        # The columns of boxes have their places.
+        return tensor.flip(0 if len(tensor) > 1 else -1)
 
     return tuple(
         torch.stack((a, second(a)), dim) if p in positions else a for p, a in enumerate(arguments)

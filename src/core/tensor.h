@@ -26,6 +26,13 @@ namespace mluop {
 
 using TensorDescriptor = mluOpTensorStruct;
 
+// A tensor of a call. T: void or const void.
+template <class T>
+struct Passed {
+  const TensorDescriptor* desc;
+  T* data;
+};
+
 // Product of the dimensions; 0 without dimensions.
 int64_t element_count(const TensorDescriptor& desc);
 
@@ -39,6 +46,7 @@ bool is_contiguous(const TensorDescriptor& desc);
 // a dimension.
 mluOpDataType_t dtype_of(const TensorDescriptor* desc);
 int64_t dim_of(const TensorDescriptor* desc, int dim);
+inline bool has_no_elements(const TensorDescriptor* desc) { return desc != nullptr && element_count(*desc) == 0; }
 
 // Sets the strides of a contiguous tensor.
 void set_contiguous_strides(TensorDescriptor& desc);

@@ -20,9 +20,6 @@ inline bool has_samples(const TensorDescriptor* indices_desc, const TensorDescri
   return has_dims(indices_desc, 3) && has_dims(points_desc, 4);
 }
 
-// Null-safe.
-inline bool has_no_elements(const TensorDescriptor* desc) { return desc != nullptr && element_count(*desc) == 0; }
-
 // Throws Failure (BAD_PARAM) if an index is outside [0, limit): names the first as [batch, point] or
 // [batch, point, sample], by the shape of the indices, whose tensor is `name`.
 inline void check_point_indices(Context& context, std::string_view name, const CheckIndicesArgs& args,

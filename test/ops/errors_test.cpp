@@ -59,9 +59,11 @@ class RulesOf {
     const TensorRule& rule = op_.tensors[i];
     if (!rule.has_descriptor) return rules_;
     const cases::Tensor& tensor = *bound_[i].tensor;
-    add(
-        rule.id + " without descriptor", [i](OperatorCall& call) { call.arguments[i].desc = nullptr; },
-        rule.id + "_desc is null");
+    if (!rule.is_optional) {
+      add(
+          rule.id + " without descriptor", [i](OperatorCall& call) { call.arguments[i].desc = nullptr; },
+          rule.id + "_desc is null");
+    }
     set(i, "empty", Descriptor(), rule.id + " has (data type INVALID|0 dimensions), expected .+");
     for (const mluOpDataType_t dtype : kDtypes) {
       if (dtype == tensor.dtype) continue;
@@ -156,7 +158,8 @@ class RulesOf {
     const cases::Tensor& tensor = *bound_[i].tensor;
     for (const int64_t extent : {int64_t{0}, tensor.dims[dim] - 1, tensor.dims[dim] + 1}) {
       Dims dims = tensor.dims;
-      if (dims[dim] == extent) continue;
+      // An optional tensor may be empty.
+      if (dims[dim] == extent || (extent == 0 && op_.tensors[i].is_optional)) continue;
       dims[dim] = extent;
       set(i, "dim " + std::to_string(dim) + " is " + std::to_string(extent),
           Descriptor(tensor.dtype, dims, tensor.layout), "\\w+ (dim .+ is|has shape|is) .+, expected .+", true);

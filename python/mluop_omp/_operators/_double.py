@@ -91,6 +91,56 @@ def _add_columns(sums: np.ndarray, indices: np.ndarray, columns: np.ndarray) -> 
     np.add.at(sums, index, columns)
 
 
+def _probabilities(
+    zeros: np.ndarray, input: np.ndarray, target: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, ...]:
+    """Returns which classes are targets, the probabilities of the right and of the wrong answer,
+    the logarithms of the former, and the weights of the rows.
+    """
+    with np.errstate(over="ignore"):
+        p = 1 / (1 + np.exp(-input))
+    is_target = target[:, np.newaxis] == np.arange(zeros.shape[1])
+    right, wrong = np.where(is_target, p, 1 - p), np.where(is_target, 1 - p, p)
+    weights = np.ones((len(target), 1))
+    if weight is not None:
+        rows, classes = np.nonzero(is_target)
+        weights[rows, 0] = weight[classes]
+    log = np.log(np.maximum(right, np.finfo(np.float32).tiny))
+    return is_target, right, wrong, log, weights
+
+
+def _no_losses(single: Operator, input: Any, target: Any, weight: Any, *numbers: Any) -> np.ndarray:
+    weights = None if weight is None else _zeros("weight", weight)
+    return single(_zeros("input", input), target, weights, *numbers)
+
+
+def sigmoid_focal_loss(
+    single: Operator,
+    input: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
+    gamma: float = 2.0,
+    alpha: float = 0.25,
+) -> np.ndarray:
+    zeros = _no_losses(single, input, target, weight, gamma, alpha)
+    is_target, _, wrong, log, weights = _probabilities(zeros, input, target, weight)
+    return -weights * np.where(is_target, alpha, 1 - alpha) * wrong**gamma * log
+
+
+def sigmoid_focal_loss_backward(
+    single: Operator,
+    input: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray | None = None,
+    gamma: float = 2.0,
+    alpha: float = 0.25,
+) -> np.ndarray:
+    zeros = _no_losses(single, input, target, weight, gamma, alpha)
+    is_target, right, wrong, log, weights = _probabilities(zeros, input, target, weight)
+    factor = weights * np.where(is_target, -alpha, 1 - alpha) * wrong**gamma
+    return factor * (wrong - gamma * right * log)
+
+
 def gather_points(single: Operator, features: np.ndarray, indices: np.ndarray) -> np.ndarray:
     zeros = single(_zeros("features", features), indices)
     if zeros.size == 0:  # The indices may have any value.

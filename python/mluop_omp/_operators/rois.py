@@ -1,11 +1,13 @@
-"""Operators that pool the points in boxes."""
+"""Operators that pool the points or the pixels in boxes."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
-from mluop_omp._arrays import Arrays, enumerator, extent, handle, int32, int32s
+from mluop_omp import _library
+from mluop_omp._arrays import NCHW, Arrays, enumerator, extent, handle, int32, int32s
 from mluop_omp._library import functions, require
 
 METHODS = {"max": 0, "mean": 1}
@@ -102,3 +104,82 @@ def roipoint_pool3d(
             )
         )
     return pooled, flag
+
+
+class _RoiAlign(_library.Object):
+    """A descriptor of a pooling. It is never modified, so calls of all threads may share it."""
+
+    _destroy = functions.mluOpDestroyRoiAlignForwardDescriptor
+
+
+@functools.lru_cache(maxsize=256)
+def _pooling(
+    height: int, width: int, sampling_ratio: int, scale: float, code: int, aligned: bool
+) -> _RoiAlign:
+    descriptor = _RoiAlign.create(functions.mluOpCreateRoiAlignForwardDescriptor)
+    arguments = (height, width, sampling_ratio, scale, code, aligned)
+    require(functions.mluOpSetRoiAlignForwardDescriptor_v2(descriptor, *arguments))
+    return descriptor
+
+
+def roi_align(
+    arrays: Arrays,
+    input: Any,
+    rois: Any,
+    output_size: Sequence[int],
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = 0,
+    method: str = "mean",
+    aligned: bool = True,
+    out: Any = None,
+) -> tuple[Any, Any, Any]:
+    input_desc, input_data = arrays.tensor("input", input, "B C H W", NCHW)
+    rois_desc, rois_data = arrays.tensor("rois", rois, "R 5")
+    size, ratio = int32s("output_size", output_size, 2), int32("sampling_ratio", sampling_ratio)
+    code = enumerator("method", method, METHODS)
+    descriptor = _pooling(*size, ratio, float(spatial_scale), code, bool(aligned))
+    shape = (rois_desc.shape[0], input_desc.shape[1], *size)
+    argmax = {"shape": shape, "layout": NCHW} if method == "max" else {"shape": (0,)}
+    of_output, of_y, of_x = (None,) * 3 if out is None else out
+    output, *output_tensor = arrays.output("output", shape, input, of_output, NCHW)
+    argmax_y, *y_tensor = arrays.output("argmax_y", like=input, out=of_y, **argmax)
+    argmax_x, *x_tensor = arrays.output("argmax_x", like=input, out=of_x, **argmax)
+    with handle() as own:
+        require(
+            functions.mluOpRoiAlignForward_v2(
+                *(own.pointer, descriptor, input_desc, input_data, rois_desc, rois_data),
+                *(*output_tensor, *x_tensor, *y_tensor),
+            )
+        )
+    return output, argmax_y, argmax_x
+
+
+def roi_align_backward(
+    arrays: Arrays,
+    grad_output: Any,
+    rois: Any,
+    argmax_y: Any,
+    argmax_x: Any,
+    image_size: Sequence[int],
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = 0,
+    method: str = "mean",
+    aligned: bool = True,
+    out: Any = None,
+) -> Any:
+    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "R C PH PW", NCHW)
+    layout = {"layout": NCHW} if method == "max" else {}
+    B, H, W = map(extent, int32s("image_size", image_size, 3))
+    code, ratio = enumerator("method", method, METHODS), int32("sampling_ratio", sampling_ratio)
+    shape = (B, grad_desc.shape[1], H, W)
+    grad_input, *input_tensor = arrays.output("grad_input", shape, grad_output, out, NCHW)
+    with handle() as own:
+        require(
+            functions.mluOpRoiAlignBackward_v2(
+                *(own.pointer, grad_desc, grad_data, *arrays.tensor("rois", rois, "R 5")),
+                *arrays.tensor("argmax_x", argmax_x, **layout),
+                *arrays.tensor("argmax_y", argmax_y, **layout),
+                *(float(spatial_scale), ratio, bool(aligned), code, *input_tensor),
+            )
+        )
+    return grad_input

@@ -40,6 +40,11 @@ class _Numbers:
         parts = self.floats(count, 2), self.sizes(count, 2), self.floats(count, 1)
         return np.concatenate(parts, 1)
 
+    def rois(self, count: int) -> np.ndarray:
+        """Returns rois (image, x1, y1, x2, y2) in two images."""
+        images = self.integers(0, 2, count, 1).astype(np.float32)
+        return np.concatenate((images, 4 * self.corners(count) + 6), 1)
+
     def boxes(self, *shape: int) -> np.ndarray:
         """Returns boxes (x, y, z, dx, dy, dz, yaw)."""
         parts = self.floats(*shape, 3), self.sizes(*shape, 3), self.floats(*shape, 1)
@@ -60,6 +65,11 @@ def _roiaware_pool3d(numbers: _Numbers) -> tuple[Any, ...]:
 def _roiaware_pool3d_backward(numbers: _Numbers) -> tuple[Any, ...]:
     _, argmax, listed = _definitions.roiaware_pool3d(*_roiaware_pool3d(numbers))
     return numbers.floats(*argmax.shape), listed, argmax, 60, "max"
+
+
+def _logits(numbers: _Numbers) -> tuple[np.ndarray, ...]:
+    """Returns logits, targets, some of them background, and weights."""
+    return numbers.floats(9, 5), numbers.integers(0, 6, 9), numbers.sizes(5)
 
 
 def _pairs() -> tuple[np.ndarray, np.ndarray, int]:
@@ -143,6 +153,13 @@ _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
     "roiaware_pool3d": _roiaware_pool3d,
     "roiaware_pool3d_backward": _roiaware_pool3d_backward,
     "roipoint_pool3d": lambda n: (n.floats(2, 40, 3), n.floats(2, 40, 4), n.boxes(2, 5), 6),
+    "roi_align": lambda n: (n.floats(2, 3, 8, 9), n.rois(5), (3, 2), 0.5, 0, "max", True),
+    "roi_align_backward": lambda n: (
+        *(n.floats(5, 3, 3, 2), n.rois(5), n.floats(0), n.floats(0)),
+        *((2, 8, 9), 0.5, 0, "mean", True),
+    ),
+    "sigmoid_focal_loss": lambda n: (*_logits(n), 2.0, 0.25),
+    "sigmoid_focal_loss_backward": lambda n: (*_logits(n), 1.5, 0.25),
     "soft_nms": lambda n: (n.corners(30), n.sizes(30), 0.3, 0.5, 0.05, "gaussian", 0),
     "stack_ball_query": lambda n: (
         *(n.floats(9, 3), _counts(5, 0, 4), n.floats(70, 3), _counts(40, 10, 20), 0.8, 6),

@@ -375,6 +375,113 @@ def roiaware_pool3d_backward(grad_out, pts_idx_of_voxels, argmax, N, method):
     return grad_in.astype(grad_out.dtype)
 
 
+def _samples(low, high, bins, scale, sampling_ratio, aligned):
+    """Returns the positions of the samples of bins along an axis, and the size."""
+    low, high, scale = np.float32(low), np.float32(high), np.float32(scale)
+    offset = np.float32(0.5 if aligned else 0)
+    start = low * scale - offset
+    size = high * scale - offset - start
+    size = size if aligned else max(size, np.float32(1))
+    width = size / np.float32(bins)
+    count = sampling_ratio if sampling_ratio > 0 else int(np.ceil(max(width, 0)))
+    parts = (np.arange(count, dtype=np.float32) + np.float32(0.5)) * width / np.float32(count or 1)
+    return start + np.arange(bins, dtype=np.float32)[:, np.newaxis] * width + parts, size
+
+
+def _hats(positions, pixels):
+    """Returns the weights of the pixels in samples; 0 for those outside of the image."""
+    inside = (positions >= -1) & (positions <= pixels)
+    clamped = np.clip(positions, 0, pixels - 1).astype(float)[..., np.newaxis]
+    return np.maximum(1 - np.abs(clamped - np.arange(pixels)), 0) * inside[..., np.newaxis]
+
+
+def _axes_of_rois(rois, size, image_size, spatial_scale, sampling_ratio, aligned):
+    """Yields the image of each roi, the positions of samples along both axes, and their weights."""
+    for roi in rois:
+        numbers = spatial_scale, sampling_ratio, aligned
+        y, height = _samples(roi[2], roi[4], size[0], *numbers)
+        x, width = _samples(roi[1], roi[3], size[1], *numbers)
+        if not (height >= 0 and width >= 0):
+            y, x = y[:, :0], x[:, :0]
+        yield int(roi[0]), y, x, _hats(y, image_size[0]), _hats(x, image_size[1])
+
+
+def roi_align(input, rois, output_size, spatial_scale, sampling_ratio, method, aligned):
+    shape = (len(rois), input.shape[1], *output_size)
+    output = np.zeros(shape)
+    maxima = np.full((2, *(shape if method == "max" else (0,))), -1, np.float32)
+    if output.size == 0:  # The images of rois need not exist.
+        return output, *maxima
+    numbers = spatial_scale, sampling_ratio, aligned
+    axes = _axes_of_rois(rois, output_size, input.shape[2:], *numbers)
+    for r, (image, y, x, rows, columns) in enumerate(axes):
+        pixels = input[image].astype(float)
+        if y.size == 0 or x.size == 0:
+            continue
+        if method == "mean":
+            means = rows.mean(1), columns.mean(1)
+            output[r] = np.einsum("py,qx,cyx->cpq", *means, pixels)
+            continue
+        samples = np.einsum("piy,qjx,cyx->cpqij", rows, columns, pixels)
+        flat = samples.reshape(*samples.shape[:3], -1)
+        best = flat.argmax(3)
+        output[r] = flat.max(3)
+        p, q = np.ogrid[: len(y), : len(x)]
+        maxima[0, r], maxima[1, r] = y[p, best // x.shape[1]], x[q, best % x.shape[1]]
+    return output, *maxima
+
+
+def roi_align_backward(
+    grad_output, rois, argmax_y, argmax_x, image_size, spatial_scale, ratio, method, aligned
+):
+    grad_input = np.zeros((image_size[0], grad_output.shape[1], *image_size[1:]))
+    if grad_output.size == 0:
+        return grad_input
+    numbers = spatial_scale, ratio, aligned
+    axes = _axes_of_rois(rois, grad_output.shape[2:], image_size[1:], *numbers)
+    for r, (image, y, x, rows, columns) in enumerate(axes):
+        grad = grad_output[r].astype(float)
+        if method == "mean":
+            if y.size and x.size:
+                means = rows.mean(1), columns.mean(1)
+                grad_input[image] += np.einsum("py,qx,cpq->cyx", *means, grad)
+            continue
+        found = (argmax_y[r] != -1)[..., np.newaxis]
+        hats = _hats(argmax_y[r], image_size[1]) * found, _hats(argmax_x[r], image_size[2])
+        grad_input[image] += np.einsum("cpqy,cpqx,cpq->cyx", *hats, grad)
+    return grad_input
+
+
+def _answers(input, target, weight):
+    """Returns which classes are targets, the probabilities of the right and the wrong answer, in
+    float32 at least, and the weights of the rows.
+    """
+    with np.errstate(over="ignore"):
+        p = 1 / (1 + np.exp(-input.astype(np.float64)))
+    p = p.astype(np.promote_types(input.dtype, np.float32)).astype(np.float64)
+    is_target = target[:, np.newaxis] == np.arange(input.shape[1])
+    right, wrong = np.where(is_target, p, 1 - p), np.where(is_target, 1 - p, p)
+    factors = np.ones(input.shape)
+    for row in np.flatnonzero(is_target.any(1) & (weight is not None)):
+        factors[row] = weight[target[row]]
+    return is_target, right, wrong, factors
+
+
+def _log(p):
+    return np.log(np.maximum(p, np.float64(2) ** -126))
+
+
+def sigmoid_focal_loss(input, target, weight, gamma, alpha):
+    is_target, right, wrong, factors = _answers(input, target, weight)
+    return -factors * np.where(is_target, alpha, 1 - alpha) * wrong**gamma * _log(right)
+
+
+def sigmoid_focal_loss_backward(input, target, weight, gamma, alpha):
+    is_target, right, wrong, factors = _answers(input, target, weight)
+    factors *= np.where(is_target, -alpha, 1 - alpha)
+    return factors * wrong**gamma * (wrong - gamma * right * _log(right))
+
+
 def roipoint_pool3d(points, point_features, boxes3d, num_sampled_points):
     is_inside = _are_in_boxes(points, boxes3d, bottom=True, margin=0)
     rows = np.concatenate((points, point_features), 2)

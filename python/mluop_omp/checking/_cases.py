@@ -21,7 +21,8 @@ from mluop_omp.torch._rulebooks import directed_pairs
 _DTYPES = {torch.float16: "HALF", torch.float32: "FLOAT", torch.int32: "INT32"}
 # How the names of operators begin that take half; the others take float.
 _WITH_HALF = (
-    *("assign_score", "ball_query", "gather_points", "indice", "masked", "roi", "stack", "three"),
+    *("assign_score", "ball_query", "focal_loss", "gather_points", "indice", "masked", "roi"),
+    *("stack", "three"),
 )
 
 # Operator, inputs, outputs, parameters. A tensor may come with its layout.
@@ -135,6 +136,36 @@ def _numbers(*names: str) -> Callable[[Call], dict]:
 def _ball_query(call: Call) -> dict[str, Any]:
     radii = {name: float(call.given[name]) for name in ("min_radius", "max_radius")}
     return {**radii, "nsample": int(call.given["nsample"])}
+
+
+def _alignment(call: Call) -> dict[str, Any]:
+    return {
+        "spatial_scale": float(call.given["spatial_scale"]),
+        "sampling_ratio": int(call.given["sampling_ratio"]),
+        "aligned": bool(call.given["aligned"]),
+        "pool_mode": int(call.given["pool_mode"]),
+    }
+
+
+def _maxima(call: Call, values: dict[str, Any]) -> dict[str, Any]:
+    """The argmax of maxima; means have none."""
+    names = ("argmax_x", "argmax_y") if call.given["pool_mode"] == 0 else ()
+    return {name: (values[name], "NCHW") for name in names}
+
+
+def _roi_align_forward(call: Call, _: Findings) -> _Case:
+    given, found = call.given, call.found
+    inputs = {"input": (given["input"], "NCHW"), "boxes": given["rois"]}
+    outputs = {"output": (found["output"], "NCHW"), **_maxima(call, found)}
+    sizes = {f"pooled_{name}": int(given[f"aligned_{name}"]) for name in ("height", "width")}
+    return "roi_align_forward_v2", inputs, outputs, {**sizes, **_alignment(call)}
+
+
+def _roi_align_backward(call: Call, _: Findings) -> _Case:
+    grads, boxes = (call.given["grad_output"], "NCHW"), call.given["rois"]
+    inputs = {"grads": grads, "boxes": boxes, **_maxima(call, call.given)}
+    outputs = {"grads_image": (call.found["grad_input"], "NCHW")}
+    return "roi_align_backward_v2", inputs, outputs, _alignment(call)
 
 
 def _voxel_numbers(call: Call, pooled: Tensor) -> dict[str, int]:
@@ -497,6 +528,8 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     "points_in_boxes_part_forward": _simple(
         "points_in_boxes_part", _POINTS_IN_BOXES, {"indices": "box_idx_of_points_tensor"}
     ),
+    "roi_align_backward": _roi_align_backward,
+    "roi_align_forward": _roi_align_forward,
     "roiaware_pool3d_backward": _simple(
         "roiaware_pool3d_backward",
         {name: name for name in ("pts_idx_of_voxels", "argmax", "grad_out")},
@@ -518,6 +551,18 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
         {name: name for name in ("pooled_features", "pooled_empty_flag")},
         lambda call: {"num_sampled_points": call.given["pooled_features"].shape[2]},
     ),
+    **{
+        f"sigmoid_focal_loss_{name}": _simple(
+            f"focal_loss_sigmoid_{name}",
+            {each: each for each in ("input", "target", "weight")},
+            {output: output},
+            lambda call: {
+                "reduction": "LOSS_REDUCTION_NONE",
+                **{each: float(call.given[each]) for each in ("alpha", "gamma")},
+            },
+        )
+        for name, output in (("forward", "output"), ("backward", "grad_input"))
+    },
     "softnms": _suppression(
         "soft_nms",
         {"boxes": "boxes", "scores": "scores"},

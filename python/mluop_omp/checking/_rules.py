@@ -15,6 +15,7 @@ from mluop_omp.checking._calls import Call, Rule
 from mluop_omp.checking._differences import exact, near, sums
 from mluop_omp.mmcv import _boxes as mmcv_boxes
 from mluop_omp.mmcv import _functions as mmcv_functions
+from mluop_omp.mmcv import _losses as mmcv_losses
 from mluop_omp.mmcv import _points as mmcv_points
 from mluop_omp.mmcv import _rois as mmcv_rois
 from mluop_omp.torch import _rulebooks
@@ -38,6 +39,11 @@ _OF_VOXELS = {
         ("pts_idx_of_voxels", "point"),
     )
 }
+_OF_BINS = {
+    name: ("roi", "channel", "row", "column") for name in ("output", "argmax_y", "argmax_x")
+}
+_OF_PIXELS = {"grad_input": ("image", "channel", "row", "column")}
+_OF_CLASSES = {name: ("row", "class") for name in ("output", "grad_input")}
 
 
 class _Knn(Rule):
@@ -73,6 +79,11 @@ def _most_voxels(call: Call) -> int:
 def _terms_of_assignment(call: Call) -> int:
     """Of each gradient: a center is subtracted from each neighbor."""
     return max(call.given["knn_idx"][0].numel(), call.given["scores"].shape[3])
+
+
+def _most_samples(call: Call) -> int:
+    """The most bins that a pixel is in: two along each axis, of all rois."""
+    return max(4 * len(call.given["rois"]), 1)
 
 
 def _terms_of_pool(call: Call) -> int:
@@ -238,6 +249,22 @@ def mmcv_rules() -> list[Rule]:
             "pts_indices_tensor",
             axes={"pts_indices_tensor": ("box", "point")},
         ),
+        _rule(mmcv_losses.sigmoid_focal_loss_forward, near(1e-3, 1e-4), "output", axes=_OF_CLASSES),
+        _rule(
+            mmcv_losses.sigmoid_focal_loss_backward,
+            near(1e-3, 1e-4),
+            "grad_input",
+            axes=_OF_CLASSES,
+        ),
+        _rule(
+            mmcv_rois.roi_align_forward,
+            near(1e-4, 1e-4),
+            "output",
+            "argmax_y",
+            "argmax_x",
+            axes=_OF_BINS,
+        ),
+        _sum(mmcv_rois.roi_align_backward, "grad_input", axes=_OF_PIXELS, terms=_most_samples),
         _rule(
             mmcv_rois.roiaware_pool3d_forward,
             near(1e-4, 1e-4),

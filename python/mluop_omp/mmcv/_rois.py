@@ -1,5 +1,5 @@
-"""The functions of mmcv._ext that pool the points in boxes, with the names, arguments and outputs
-of mmcv.
+"""The functions of mmcv._ext that pool the points or the pixels in boxes, with the names, arguments
+and outputs of mmcv.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from mluop_omp._operators import rois as operators
 from mluop_omp.torch._arrays import apply_num_threads, dense, widened, write
 
 __all__ = [
+    "roi_align_backward",
+    "roi_align_forward",
     "roiaware_pool3d_backward",
     "roiaware_pool3d_forward",
     "roipoint_pool3d_forward",
@@ -80,3 +82,46 @@ def roipoint_pool3d_forward(
     arguments = (points, features, boxes, pooled_features.shape[2])
     outputs = {"pooled_features": pooled_features, "pooled_empty_flag": pooled_empty_flag}
     _write(outputs, points.dtype, operators.roipoint_pool3d, *arguments)
+
+
+def roi_align_forward(
+    input: Tensor,
+    rois: Tensor,
+    output: Tensor,
+    argmax_y: Tensor,
+    argmax_x: Tensor,
+    aligned_height: int,
+    aligned_width: int,
+    spatial_scale: float,
+    sampling_ratio: int,
+    pool_mode: int,
+    aligned: bool,
+) -> None:
+    """Means of half are computed in float32, as are the positions of samples."""
+    apply_num_threads()
+    tensors, size = widened(input, rois), (aligned_height, aligned_width)
+    numbers = (spatial_scale, sampling_ratio, _method(pool_mode), aligned)
+    outputs = {"output": output, "argmax_y": argmax_y, "argmax_x": argmax_x}
+    write(outputs, tensors[0].dtype, operators.roi_align, *tensors, size, *numbers)
+
+
+def roi_align_backward(
+    grad_output: Tensor,
+    rois: Tensor,
+    argmax_y: Tensor,
+    argmax_x: Tensor,
+    grad_input: Tensor,
+    aligned_height: int,
+    aligned_width: int,
+    spatial_scale: float,
+    sampling_ratio: int,
+    pool_mode: int,
+    aligned: bool,
+) -> None:
+    """Writes all elements of grad_input, to which mmcv's kernel adds."""
+    apply_num_threads()
+    tensors = widened(grad_output, rois, argmax_y, argmax_x)
+    size = (grad_input.shape[0], *grad_input.shape[2:])
+    numbers = (spatial_scale, sampling_ratio, _method(pool_mode), aligned)
+    outputs, operator = {"grad_input": grad_input}, operators.roi_align_backward
+    write(outputs, tensors[0].dtype, operator, *tensors, size, *numbers)

@@ -166,6 +166,125 @@ def _roiaware_pool3d_backward(ctx: Any, grad: Tensor) -> tuple:
     return _pool_as(grad, *ctx.saved_tensors, ctx.method), None, None, None, None
 
 
+def _align_as(
+    values: Tensor, rois: Tensor, argmax_y: Tensor, argmax_x: Tensor, numbers: tuple, size: tuple
+) -> Tensor:
+    """Pools values [B, C, H, W] as roi_align pooled its input; the transpose of its backward
+    operator.
+    """
+    if values.numel() == 0 or 0 in size:
+        return values.new_zeros(len(rois), values.shape[1], *size)
+    if numbers[2] == "mean":
+        return _ops.roi_align(values, rois, size, *numbers)[0]
+    H, W = values.shape[2:]
+    inside = (argmax_y >= -1) & (argmax_y <= H) & (argmax_x >= -1) & (argmax_x <= W)
+    inside = inside & (argmax_y != -1)
+    image = rois[:, 0].long().view(-1, 1, 1, 1)
+    channel = torch.arange(values.shape[1], device=values.device).view(1, -1, 1, 1)
+    pooled = torch.zeros_like(argmax_y)
+    for y, of_y in _interpolation(torch.where(inside, argmax_y, 0), H):
+        for x, of_x in _interpolation(torch.where(inside, argmax_x, 0), W):
+            pooled = pooled + of_y * of_x * values[image, channel, y, x]
+    return torch.where(inside, pooled, 0)
+
+
+def _interpolation(position: Tensor, pixels: int) -> list[tuple[Tensor, Tensor]]:
+    """Returns the two pixels of positions along an axis, and their weights."""
+    position = position.clamp(0, pixels - 1)
+    low = position.floor()
+    of_high = position - low
+    high = (low + 1).clamp(max=pixels - 1)
+    return [(low.long(), 1 - of_high), (high.long(), of_high)]
+
+
+def _save_rois(ctx: Any, inputs: tuple, output: tuple) -> None:
+    input, rois, _, *ctx.numbers = inputs
+    ctx.image_size = (input.shape[0], *input.shape[2:])
+    ctx.mark_non_differentiable(*output[1:])
+    ctx.save_for_backward(rois, *output[1:])
+
+
+def _roi_align(ctx: Any, grad: Tensor) -> tuple:
+    arguments = (*ctx.saved_tensors, ctx.image_size, *ctx.numbers)
+    return _ops.roi_align_backward(grad, *arguments), *[None] * 6
+
+
+def _roi_align_jvp(inputs: tuple, tangents: tuple, outputs: tuple) -> Tensor:
+    if tangents[0] is None:
+        return torch.zeros_like(outputs[0])
+    return _align_as(tangents[0], inputs[1], *outputs[1:], inputs[3:], inputs[2])
+
+
+def _save_aligned(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    grad, *tensors, _ = inputs[:5]
+    ctx.numbers, ctx.size = inputs[5:], grad.shape[2:]
+    ctx.save_for_backward(*tensors)
+
+
+def _roi_align_backward(ctx: Any, grad: Tensor) -> tuple:
+    return _align_as(grad, *ctx.saved_tensors, ctx.numbers, ctx.size), *[None] * 8
+
+
+def _differentiable_focal_loss_backward(
+    input: Tensor, target: Tensor, weight: Tensor | None, gamma: float, alpha: float
+) -> Tensor:
+    """Returns the result of sigmoid_focal_loss_backward, by operators of PyTorch."""
+    p = input.sigmoid()
+    classes = torch.arange(input.shape[1], device=input.device)
+    is_target = target.unsqueeze(1) == classes
+    right, wrong = torch.where(is_target, p, 1 - p), torch.where(is_target, 1 - p, p)
+    log = right.clamp(min=torch.finfo(torch.float32).tiny).log()
+    factor = torch.where(is_target, -alpha, 1 - alpha) * wrong**gamma
+    if weight is not None:
+        factor = factor * _weights_of_rows(weight, target, 1)
+    return (factor * (wrong - gamma * right * log)).to(input.dtype)
+
+
+def _weights_of_rows(weight: Tensor, target: Tensor, background: float) -> Tensor:
+    has_class = (target >= 0) & (target < len(weight))
+    if len(weight) == 0:
+        return weight.new_full((len(target), 1), background)
+    rows = weight[torch.where(has_class, target, 0).long()]
+    return torch.where(has_class, rows, background).unsqueeze(1)
+
+
+def _save_logits(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    *tensors, ctx.gamma, ctx.alpha = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _sigmoid_focal_loss(ctx: Any, grad: Tensor) -> tuple:
+    input, target, weight = ctx.saved_tensors
+    grad_input = grad_weight = None
+    if ctx.needs[0]:
+        # The derivative has no derivatives of its own: those of higher order are PyTorch's.
+        is_differentiated = torch.is_grad_enabled()
+        derivative = (
+            _differentiable_focal_loss_backward
+            if is_differentiated
+            else _ops.sigmoid_focal_loss_backward
+        )
+        grad_input = grad * derivative(input, target, weight, ctx.gamma, ctx.alpha)
+    if ctx.needs[2]:
+        losses = _ops.sigmoid_focal_loss(input, target, None, ctx.gamma, ctx.alpha)
+        classes = torch.where((target >= 0) & (target < len(weight)), target, len(weight))
+        sums = weight.new_zeros(len(weight) + 1).index_add(0, classes, (grad * losses).sum(1))
+        grad_weight = sums[:-1]
+    return grad_input, None, grad_weight, None, None
+
+
+def _sigmoid_focal_loss_jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    input, target, weight, *numbers = inputs
+    terms = []
+    if tangents[0] is not None:
+        derivative = _differentiable_focal_loss_backward(input, target, weight, *numbers)
+        terms.append(tangents[0] * derivative)
+    if tangents[2] is not None:
+        losses = _ops.sigmoid_focal_loss(input, target, None, *numbers)
+        terms.append(losses * _weights_of_rows(tangents[2], target, 0))
+    return terms[0] if len(terms) == 1 else terms[0] + terms[1]
+
+
 def _save_neighbors(ctx: Any, inputs: tuple, output: tuple) -> None:
     ctx.save_for_backward(*inputs, *output)
 
@@ -496,6 +615,12 @@ DERIVATIVES = {
         _save_pooled_points, _roiaware_pool3d_backward, _linear_in("roiaware_pool3d_backward", 0)
     ),
     "roipoint_pool3d": _refuse("roipoint_pool3d"),
+    "roi_align": Derivative(_save_rois, _roi_align, _roi_align_jvp),
+    "roi_align_backward": Derivative(
+        _save_aligned, _roi_align_backward, _linear_in("roi_align_backward", 0)
+    ),
+    "sigmoid_focal_loss": Derivative(_save_logits, _sigmoid_focal_loss, _sigmoid_focal_loss_jvp),
+    "sigmoid_focal_loss_backward": _refuse("sigmoid_focal_loss_backward"),
     "soft_nms": _refuse("soft_nms"),
     "dynamic_scatter": Derivative(_save_scatter, _dynamic_scatter, _dynamic_scatter_jvp),
     "dynamic_scatter_backward": Derivative(

@@ -9,7 +9,7 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
-from mluop_omp._operators import boxes, masked_conv, points, rois, sparse_conv, voxels
+from mluop_omp._operators import boxes, losses, masked_conv, points, rois, sparse_conv, voxels
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense
 
 NAMESPACE = "mluop_omp"
@@ -24,7 +24,7 @@ _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
 
 def _define(name: str, schema: str, kernel: Callable[..., Any], fake: Callable[..., Any]) -> None:
     """Defines an operator. `kernel` takes the Arrays first; `fake` returns the shapes."""
-    count = schema.partition("->")[0].count("Tensor ")  # They come first.
+    count = schema.partition("->")[0].count("Tensor")  # They come first.
 
     def run(*arguments: Any) -> Any:
         apply_num_threads()
@@ -129,6 +129,38 @@ def _roiaware_pool3d_fake(
     voxels_of, C = (rois.shape[0], *out_size), pts_feature.shape[1]
     argmax, listed = (_int32(rois, *voxels_of, last) for last in (C, max_pts_each_voxel))
     return pts_feature.new_empty(*voxels_of, C), argmax, listed
+
+
+def _roi_align_fake(
+    input: Tensor,
+    rois: Tensor,
+    output_size: Sequence[int],
+    spatial_scale: float = 1,
+    sampling_ratio: int = 0,
+    method: str = "mean",
+    aligned: bool = True,
+) -> tuple[Tensor, Tensor, Tensor]:
+    shape = (rois.shape[0], input.shape[1], *output_size)
+    argmax = shape if method == "max" else (0,)
+    return input.new_empty(shape), input.new_empty(argmax), input.new_empty(argmax)
+
+
+def _roi_align_backward_fake(
+    grad: Tensor,
+    rois: Tensor,
+    argmax_y: Tensor,
+    argmax_x: Tensor,
+    image_size: Sequence[int],
+    *_: Any,
+) -> Tensor:
+    B, H, W = image_size
+    return grad.new_empty(B, grad.shape[1], H, W)
+
+
+def _sigmoid_focal_loss_fake(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, gamma: float = 2, alpha: float = 0
+) -> Tensor:
+    return input.new_empty(input.shape)
 
 
 def _roiaware_pool3d_backward_fake(
@@ -379,6 +411,30 @@ _define(
     rois.roipoint_pool3d,
     _roipoint_pool3d_fake,
 )
+_define(
+    "roi_align",
+    "(Tensor input, Tensor rois, SymInt[2] output_size, float spatial_scale=1.0, "
+    'SymInt sampling_ratio=0, str method="mean", bool aligned=True) '
+    "-> (Tensor output, Tensor argmax_y, Tensor argmax_x)",
+    rois.roi_align,
+    _roi_align_fake,
+)
+_define(
+    "roi_align_backward",
+    "(Tensor grad, Tensor rois, Tensor argmax_y, Tensor argmax_x, SymInt[3] image_size, "
+    "float spatial_scale=1.0, SymInt sampling_ratio=0, "
+    'str method="mean", bool aligned=True) -> Tensor',
+    rois.roi_align_backward,
+    _roi_align_backward_fake,
+)
+for _kernel in (losses.sigmoid_focal_loss, losses.sigmoid_focal_loss_backward):
+    _define(
+        _kernel.__name__,
+        "(Tensor input, Tensor target, Tensor? weight=None, float gamma=2.0, float alpha=0.25) "
+        "-> Tensor",
+        _kernel,
+        _sigmoid_focal_loss_fake,
+    )
 _define(
     "furthest_point_sample",
     "(Tensor points, SymInt num_points) -> Tensor",

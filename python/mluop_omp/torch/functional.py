@@ -113,6 +113,37 @@ def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
     return _ops.points_in_boxes_all(points, boxes)
 
 
+def sigmoid_focal_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    gamma: float = 2.0,
+    alpha: float = 0.25,
+) -> Tensor:
+    """Returns the loss of each class of each row: `mluop_omp.sigmoid_focal_loss`.
+
+    It has derivatives with respect to input and weight.
+    """
+    return _ops.sigmoid_focal_loss(input, target, weight, gamma, alpha)
+
+
+def roi_align(
+    input: Tensor,
+    rois: Tensor,
+    output_size: Sequence[int],
+    spatial_scale: float = 1.0,
+    sampling_ratio: int = 0,
+    method: str = "mean",
+    aligned: bool = True,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Pools samples of an image in each bin of each roi: `mluop_omp.roi_align`.
+
+    The first output has the derivative with respect to input; that for rois is 0.
+    """
+    numbers = (spatial_scale, sampling_ratio, method, aligned)
+    return _ops.roi_align(input, rois, output_size, *numbers)
+
+
 def roiaware_pool3d(
     rois: Tensor,
     pts: Tensor,

@@ -7,13 +7,6 @@
 
 namespace mluop::assign_score_withk {
 
-// A tensor of a call. T: void or const void.
-template <class T>
-struct Passed {
-  const TensorDescriptor* desc;
-  T* data;
-};
-
 struct PassedInputs {
   Passed<const void> points, centers, scores, knn_idx;
 };

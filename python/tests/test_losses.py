@@ -1,0 +1,61 @@
+"""Sigmoid focal loss: rules of its arguments, and the module of mmcv."""
+
+from __future__ import annotations
+
+import importlib
+
+import cases
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose
+
+import mluop_omp
+import mluop_omp.torch as mt
+
+LOGITS = np.array([[30, -30], [-200, np.nan]], np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_large_logits(dtype):
+    target = np.array([1, 0], np.int32)
+    found = mluop_omp.sigmoid_focal_loss(LOGITS.astype(dtype), target)
+    least = -np.log(2.0) * 126
+    of_zero = np.log1p(-1 / (1 + np.exp(-30.0))) if dtype == np.float64 else least
+    assert_allclose(found, [[-0.75 * of_zero, 7.5], [-0.25 * least, np.nan]], rtol=1e-3)
+
+
+def test_rows_without_class_have_no_weight():
+    logits, weight = np.zeros((4, 2), np.float32), np.array([3, 5], np.float32)
+    target = np.array([1, 2, -1, 0], np.int32)
+    plain = mluop_omp.sigmoid_focal_loss(logits, target)
+    factors = mluop_omp.sigmoid_focal_loss(logits, target, weight) / plain
+    assert_allclose(factors, [[5, 5], [1, 1], [1, 1], [3, 3]], rtol=1e-6)
+
+
+def test_refused_arguments():
+    logits, target = np.zeros((4, 2), np.float32), np.zeros(4, np.int32)
+    for arguments, text in (
+        ((logits, target[1:]), "target dim 0 is 3, expected 4"),
+        ((logits, target, np.ones(3, np.float32)), "weight dim 0 is 3, expected 2"),
+        ((logits, target, None, -1.0), "gamma is -1, expected 0 to"),
+        ((logits[0], target), "input has 1 dimensions, expected 2"),
+    ):
+        with pytest.raises(mluop_omp.MluOpError, match=text):
+            mluop_omp.sigmoid_focal_loss(*arguments)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_module_of_mmcv(reduction, is_weighted):
+    ops = pytest.importorskip("mmcv.ops")
+    importlib.import_module("mluop_omp.mmcv.auto")
+    logits, target, weight, *numbers = cases.with_gradients("sigmoid_focal_loss")
+    weight = weight.detach() if is_weighted else None
+    found = ops.SigmoidFocalLoss(*numbers, weight, reduction)(logits, target.long())
+    losses = mt.sigmoid_focal_loss(logits, target, weight, *numbers)
+    expected = {"none": losses, "mean": losses.sum() / len(logits), "sum": losses.sum()}[reduction]
+    assert torch.equal(found, expected)
+    weights = cases.floats(*found.shape)
+    gradients = [torch.autograd.grad(each, logits, weights)[0] for each in (found, expected)]
+    torch.testing.assert_close(*gradients)

@@ -1,0 +1,40 @@
+#include "core/checks.h"
+#include "core/roi_align.h"
+
+mluOpStatus_t MLUOP_WIN_API mluOpCreateRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t* desc) {
+  using namespace mluop;
+  return run_guarded("mluOpCreateRoiAlignForwardDescriptor", [&] {
+    require_not_null("desc", desc);
+    *desc = new RoiAlignForwardDescriptor();
+  });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t desc) {
+  using namespace mluop;
+  return run_guarded("mluOpDestroyRoiAlignForwardDescriptor", [&] {
+    require_not_null("desc", desc);
+    delete desc;
+  });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(mluOpRoiAlignForwardDescriptor_t roialign_desc,
+                                                                 const int pooled_height, const int pooled_width,
+                                                                 const int sampling_ratio,
+                                                                 const float spatial_scale, const int pool_mode,
+                                                                 const bool aligned) {
+  using namespace mluop;
+  return run_guarded("mluOpSetRoiAlignForwardDescriptor_v2", [&] {
+    require_not_null("roialign_desc", roialign_desc);
+    require_positive("pooled_height", pooled_height);
+    require_positive("pooled_width", pooled_width);
+    require(pool_mode == 0 || pool_mode == 1, MLUOP_STATUS_BAD_PARAM, "pool_mode is ", pool_mode,
+            ", expected 0 or 1");
+    *roialign_desc = {.is_set = true,
+                      .pooled_height = pooled_height,
+                      .pooled_width = pooled_width,
+                      .sampling_ratio = sampling_ratio,
+                      .spatial_scale = spatial_scale,
+                      .pool_mode = pool_mode,
+                      .aligned = aligned};
+  });
+}

@@ -1,0 +1,72 @@
+// exp of numbers that are not positive, and log of probabilities, with relative errors below 2^-22. Products are
+// rounded before they are added: the same bits on every instruction set. Per-target code of Highway: include it
+// inside foreach_target.
+#if defined(MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H
+#undef MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H
+#else
+#define MLUOP_OPS_FOCAL_LOSS_SIGMOID_EXP_LOG_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::focal_loss_sigmoid::native {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Leading and remaining bits of ln 2: products of the former with exponents are exact.
+constexpr float kLn2High = 0x1.62ep-1F;
+constexpr float kLn2Low = 0x1.0bfbe8p-15F;
+
+// a x + b
+template <class D>
+HWY_INLINE hn::Vec<D> linear(D d, hn::Vec<D> x, float a, float b) {
+  return hn::Add(hn::Mul(hn::Set(d, a), x), hn::Set(d, b));
+}
+
+// exp(x) for x <= 0; 0 for x < -87, where it would be subnormal soon. Unspecified for NaN.
+template <class D>
+HWY_INLINE hn::Vec<D> exp_of_negative(D d, hn::Vec<D> x) {
+  const hn::RebindToSigned<D> di;
+  const auto least = hn::Set(d, -87.0F);
+  const auto limited = hn::Max(x, least);
+  // The sum with it has no fraction: the exponent, in its lowest bits.
+  const auto shift = hn::Set(d, 0x1.8p23F);
+  const auto shifted = hn::Add(hn::Mul(limited, hn::Set(d, 0x1.715476p0F)), shift);
+  const auto n = hn::Sub(shifted, shift);
+  const auto r = hn::Sub(hn::Sub(limited, hn::Mul(n, hn::Set(d, kLn2High))), hn::Mul(n, hn::Set(d, kLn2Low)));
+  const auto r2 = hn::Mul(r, r);
+  const auto high = hn::Add(hn::Mul(hn::Set(d, 0.0013814612F), r2), linear(d, r, 0.00836871F, 0.04166839F));
+  const auto tail = hn::Add(hn::Mul(high, r2), linear(d, r, 0.16666521F, 0.49999994F));
+  const auto exp_r = hn::Add(hn::Set(d, 1.0F), hn::Add(r, hn::Mul(r2, tail)));
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
+  const auto exp = hn::BitCast(d, hn::Add(hn::BitCast(di, exp_r), exponent));
+  return hn::IfThenElseZero(hn::Ge(x, least), exp);
+}
+
+// log(x) for 2^-126 <= x <= 1.
+template <class D>
+HWY_INLINE hn::Vec<D> log_of_probability(D d, hn::Vec<D> x) {
+  const hn::RebindToSigned<D> di;
+  // x = 2^n (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
+  const auto bits = hn::BitCast(di, x);
+  const auto exponent = hn::ShiftRight<23>(hn::Sub(bits, hn::Set(di, int32_t{0x3F3504F3})));
+  const auto n = hn::ConvertTo(d, exponent);
+  const auto f = hn::Sub(hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(exponent))), hn::Set(d, 1.0F));
+  const auto f2 = hn::Mul(f, f);
+  const auto high =
+      hn::Add(hn::Mul(linear(d, f, 0.08700368F, -0.1426749F), f2), linear(d, f, 0.1491479F, -0.16577585F));
+  const auto low = hn::Add(hn::Mul(linear(d, f, 0.19963062F, -0.25001338F), f2), linear(d, f, 0.3333391F, -0.5F));
+  const auto tail = hn::Add(hn::Mul(high, hn::Mul(f2, f2)), low);
+  const auto rest = hn::Add(hn::Mul(f2, tail), hn::Mul(n, hn::Set(d, kLn2Low)));
+  return hn::Add(hn::Mul(n, hn::Set(d, kLn2High)), hn::Add(f, rest));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::focal_loss_sigmoid::native
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

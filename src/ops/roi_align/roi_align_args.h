@@ -1,0 +1,46 @@
+// RoI align: the arguments of a call, forward and backward.
+//
+// Letters: B images of C channels, H x W pixels; R rois of PH x PW bins. The tensors of images and bins have a
+// layout of their own: see Layout.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace mluop::roi_align {
+
+// The values are those of the parameter pool_mode.
+enum class PoolMode { kMax = 0, kMean = 1 };
+
+struct Args {
+  int64_t image_pixels() const { return H * W; }
+  int64_t bins() const { return PH * PW; }
+  // Planes of pixels that have `inner()` adjacent channels: one plane for each channel in NCHW, for each image in
+  // NHWC.
+  int64_t inner() const { return channels_last ? C : 1; }
+  int64_t planes_of_image() const { return channels_last ? 1 : C; }
+
+  int64_t B, C, H, W, R, PH, PW;
+  bool channels_last;  // NHWC, else NCHW
+  PoolMode mode;
+  bool aligned;
+  int sampling_ratio;  // <= 0: as many samples of a bin as it has pixels along an axis, rounded up
+  float spatial_scale;
+  mluOpDataType_t dtype;
+  const void* boxes;  // [R, 5]: image, x1, y1, x2, y2
+};
+
+struct ForwardArgs : Args {
+  const void* input;          // [B, H, W, C] or [B, C, H, W]
+  void* output;               // [R, PH, PW, C] or [R, C, PH, PW]
+  void *argmax_x, *argmax_y;  // as output; not written for kMean
+};
+
+struct BackwardArgs : Args {
+  const void* grads;                // [R, PH, PW, C] or [R, C, PH, PW]
+  const void *argmax_x, *argmax_y;  // as grads; not read for kMean
+  void* grads_image;                // [B, H, W, C] or [B, C, H, W]
+};
+
+}  // namespace mluop::roi_align

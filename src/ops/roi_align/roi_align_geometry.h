@@ -1,0 +1,108 @@
+// RoI align: where the samples of a bin are, by the operations of mmcv in fp32. For the tables of rois, and for
+// maxima, whose coordinates are those of samples.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "ops/roi_align/roi_align_args.h"
+
+namespace mluop::roi_align {
+
+// A roi along an axis.
+struct RoiAxis {
+  static constexpr float kMaxSamples = 1 << 24;
+
+  RoiAxis(const Args& args, float low, float high, int64_t bin_count, int64_t pixel_count)
+      : pixels(pixel_count), limit(static_cast<float>(pixel_count)) {
+    const float offset = args.aligned ? 0.5F : 0.0F;
+    start = low * args.spatial_scale - offset;
+    size = high * args.spatial_scale - offset - start;
+    // NaN stays.
+    if (!args.aligned && size < 1) size = 1;
+    bin = size / static_cast<float>(bin_count);
+    const float wanted = std::ceil(bin);
+    if (args.sampling_ratio > 0) {
+      samples = args.sampling_ratio;
+    } else {
+      samples = wanted >= 1 ? static_cast<int64_t>(std::min(wanted, kMaxSamples)) : 0;
+    }
+  }
+
+  float position(int64_t p, int64_t i) const {
+    const float within = (static_cast<float>(i) + 0.5F) * bin / static_cast<float>(samples);
+    return start + static_cast<float>(p) * bin + within;
+  }
+
+  int64_t pixels;
+  float limit;  // positions from -1 to it are those of pixels
+  float start, size, bin;
+  int64_t samples;  // of a bin
+};
+
+// The axes of a roi. One of a negative size, or of NaN, has no samples.
+struct Roi {
+  template <class T>
+  Roi(const Args& args, const T* box)
+      : y(args, to_f32(box[2]), to_f32(box[4]), args.PH, args.H),
+        x(args, to_f32(box[1]), to_f32(box[3]), args.PW, args.W) {
+    if (y.size >= 0 && x.size >= 0) return;
+    y.samples = x.samples = 0;
+  }
+
+  // The number that a sum is divided by.
+  float divisor() const {
+    return static_cast<float>(std::max<int64_t>(y.samples, 1)) *
+           static_cast<float>(std::max<int64_t>(x.samples, 1));
+  }
+
+  RoiAxis y, x;
+};
+
+// The samples [first, last) of bin p whose positions are those of pixels. Positions ascend.
+struct SampleRange {
+  SampleRange(const RoiAxis& axis, int64_t p)
+      : first(first_with(axis, [&](int64_t i) { return axis.position(p, i) >= -1; })),
+        last(first_with(axis, [&](int64_t i) { return !(axis.position(p, i) <= axis.limit); })) {
+    last = std::max(first, last);
+  }
+
+  int64_t first, last;
+
+ private:
+  template <class Holds>
+  static int64_t first_with(const RoiAxis& axis, const Holds& holds) {
+    int64_t low = 0, high = axis.samples;
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (holds(middle)) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    return low;
+  }
+};
+
+// The two pixels that a position in [-1, pixels] is interpolated from, and their weights.
+struct Interpolation {
+  Interpolation(float position, int64_t pixels) {
+    const float inside = position <= 0 ? 0 : position;
+    low = static_cast<int64_t>(inside);
+    if (low >= pixels - 1) {
+      low = high = pixels - 1;
+      of_high = 0;
+    } else {
+      high = low + 1;
+      of_high = inside - static_cast<float>(low);
+    }
+    of_low = 1 - of_high;
+  }
+
+  int64_t low, high;
+  float of_low, of_high;
+};
+
+}  // namespace mluop::roi_align

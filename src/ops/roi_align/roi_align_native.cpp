@@ -1,0 +1,99 @@
+#include "ops/roi_align/roi_align_native.h"
+
+#include <algorithm>
+
+#include "core/checks.h"
+#include "ops/roi_align/roi_align_native_kernels.h"
+#include "team/fit_tile.h"
+
+namespace mluop::roi_align::native {
+namespace {
+
+constexpr int64_t kVectorChannels = 16;
+// Channels whose row of a roi stays in L2.
+constexpr int64_t kMaxChunkVectors = 4;
+// Pixels that are read for a roi, by the estimate for the number of tasks.
+constexpr int64_t kRoiPixels = 200;
+constexpr int64_t kRoiBlock = 32, kItemsPerTask = 8;
+
+struct Scratch {
+  Scratch(Arena& pool, const Args& args, int64_t task_count, int64_t chunk)
+      : tables(pool, args),
+        sums(pool.take<float>("sums",
+                              {args.dtype == MLUOP_DTYPE_HALF ? task_count : 0, args.image_pixels(), chunk})) {}
+
+  Tables tables;
+  float* sums;  // [taskDim, H, W, chunk]
+};
+
+Division divide(const Context& context, const Args& args, int64_t max_vectors) {
+  const auto channels = [&](int64_t vectors) { return std::min(args.inner(), vectors * kVectorChannels); };
+  const int64_t wanted = std::min(ceil_div(args.inner(), kVectorChannels), max_vectors);
+  const int64_t vectors = fit_tile(context, std::max<int64_t>(wanted, 1), [&](int64_t count) {
+    return args.mode == PoolMode::kMax ? bytes_of<MaximumTile>(channels(count))
+                                       : bytes_of<MeanTile>(args.W, channels(count));
+  });
+  return {std::max<int64_t>(channels(vectors), 1)};
+}
+
+// An estimate: of pixels that rois read or add to.
+int64_t traffic(const Args& args) {
+  const auto element = static_cast<int64_t>(size_of(args.dtype));
+  const int64_t pixels = args.B * args.C * args.image_pixels(), of_rois = args.R * args.C * args.bins();
+  total_bytes({pixels * element, of_rois * element, of_rois * element});
+  constexpr int64_t kMany = int64_t{1} << 40;
+  return std::min(of_rois, kMany) + std::min(args.R * args.C, kMany) * kRoiPixels * element;
+}
+
+void fill_tables(Context& context, const Args& args, const Tables& tables) {
+  constexpr int64_t kRoiBytes = 4096;
+  FirstBadItem first_bad;
+  launch(context, "fill", choose_task_dim(args.R, args.R * kRoiBytes), Evenly{args.R}, fill_kernel(args.dtype),
+         {args, tables, first_bad});
+  if (!first_bad.found()) return;
+  const int64_t r = first_bad.item();
+  const float image = dispatch_dtype(
+      args.dtype, [&](auto element) { return to_f32(static_cast<const decltype(element)*>(args.boxes)[r * 5]); });
+  throw Failure(MLUOP_STATUS_BAD_PARAM, text("boxes[", r, ", 0] is ", image, ", expected 0 to ", args.B - 1));
+}
+
+}  // namespace
+
+void run_forward(Call& call, const ForwardArgs& args) {
+  if (args.R * args.C == 0) return;
+  Context& context = call.context();
+  const int64_t bytes = traffic(args);
+  const Division division = divide(context, args, kMaxChunkVectors);
+  const int64_t planes = args.B * args.planes_of_image() * division.chunk_count(args);
+  const int task_dim = choose_task_dim(planes * args.R, bytes);
+  // Rois are divided if there are few planes.
+  const int64_t block = planes >= kItemsPerTask * task_dim ? args.R : std::min(args.R, kRoiBlock);
+  Arena pool = context.reserve(bytes_of<Tables>(args));
+  const Tables tables(pool, args);
+  const PoolArgs pooled{args, tables, division, block};
+  const int64_t items = planes * pooled.roi_blocks();
+  call.log_detail("taskDim ", task_dim, ", chunks of ", division.chunk, " channels");
+  fill_tables(context, args, tables);
+  const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
+  launch_dynamic(context, "pool", task_dim, chunks, Evenly{items}, pool_kernel(args), pooled);
+}
+
+void run_backward(Call& call, const BackwardArgs& args) {
+  if (args.B * args.C * args.image_pixels() == 0) return;
+  Context& context = call.context();
+  const int64_t bytes =
+      traffic(args) + args.B * args.C * args.image_pixels() * static_cast<int64_t>(sizeof(float));
+  const bool is_half = args.dtype == MLUOP_DTYPE_HALF;
+  const Division division = divide(context, args, is_half ? 1 : kMaxChunkVectors);
+  const int64_t items = args.B * args.planes_of_image() * division.chunk_count(args);
+  const int task_dim = choose_task_dim(items, bytes);
+  Arena pool = context.reserve(bytes_of<Scratch>(args, task_dim, division.chunk));
+  const Scratch scratch(pool, args, task_dim, division.chunk);
+  call.log_detail("taskDim ", task_dim, ", chunks of ", division.chunk, " channels");
+  fill_tables(context, args, scratch.tables);
+  const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
+  launch_dynamic(context, "add", task_dim, chunks, Evenly{items}, add_kernel(args),
+                 {args, scratch.tables, division, is_half ? scratch.sums : nullptr});
+}
+
+}  // namespace mluop::roi_align::native

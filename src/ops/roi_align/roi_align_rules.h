@@ -1,0 +1,59 @@
+// RoI align: what the operators share of their declarations and rules.
+#pragma once
+
+#include <array>
+
+#include "core/tensor.h"
+#include "ops/roi_align/roi_align_args.h"
+#include "team/operator_call.h"
+
+namespace mluop::roi_align {
+
+// The layout of the tensors of images and bins: NCHW if both have it, else NHWC.
+inline mluOpTensorLayout_t layout_of(const TensorDescriptor* images, const TensorDescriptor* bins) {
+  const auto is_nchw = [](const TensorDescriptor* desc) {
+    return desc != nullptr && desc->layout == MLUOP_LAYOUT_NCHW;
+  };
+  return is_nchw(images) && is_nchw(bins) ? MLUOP_LAYOUT_NCHW : MLUOP_LAYOUT_NHWC;
+}
+
+// Dimensions of such a tensor: of images or rois, of channels, and of pixels or bins.
+struct Extents {
+  Extents(const TensorDescriptor* desc, mluOpTensorLayout_t layout)
+      : count(dim_of(desc, 0)),
+        channels(dim_of(desc, layout == MLUOP_LAYOUT_NCHW ? 1 : 3)),
+        height(dim_of(desc, layout == MLUOP_LAYOUT_NCHW ? 2 : 1)),
+        width(dim_of(desc, layout == MLUOP_LAYOUT_NCHW ? 3 : 2)) {}
+
+  int64_t count, channels, height, width;
+};
+
+// Its dimensions but for the first.
+inline std::array<int64_t, 3> inner_dims(mluOpTensorLayout_t layout, int64_t channels, int64_t height,
+                                         int64_t width) {
+  if (layout == MLUOP_LAYOUT_NCHW) return {channels, height, width};
+  return {height, width, channels};
+}
+
+// Declares the argmax of a pool, whose `declare(name, tensor, is_used)` declares one tensor. A pool of means has none:
+// their descriptors are null, or those of no elements.
+template <class Tensor, class Declare>
+void declare_argmax(PoolMode mode, const Tensor& argmax_x, const Tensor& argmax_y, const Declare& declare) {
+  const auto is_empty = [](const TensorDescriptor* desc) {
+    return desc == nullptr || (desc->dim_count == 1 && desc->dims[0] == 0);
+  };
+  const bool is_used = mode == PoolMode::kMax;
+  if (is_used || !is_empty(argmax_x.desc)) declare("argmax_x", argmax_x, is_used);
+  if (is_used || !is_empty(argmax_y.desc)) declare("argmax_y", argmax_y, is_used);
+}
+
+// The rules of pixels that bins have.
+inline void check_image(std::string_view name, const Args& args) {
+  require_int32_count("the height of images", args.H);
+  require_int32_count("the width of images", args.W);
+  if (args.R * args.C == 0) return;
+  require(args.B * args.image_pixels() > 0, MLUOP_STATUS_BAD_PARAM, name, " has ", args.B, " images of ", args.H,
+          " x ", args.W, " pixels, expected at least 1 of 1 x 1");
+}
+
+}  // namespace mluop::roi_align

@@ -1,0 +1,67 @@
+// RoI align: the tables of all rois. A mean over the samples of a bin is a weighted sum of pixels, whose weights are
+// products of those of a row and those of a column: a table for each axis has both.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "ops/roi_align/roi_align_args.h"
+#include "team/atomics.h"
+#include "team/launch.h"
+
+namespace mluop::roi_align::native {
+
+// A pixel along an axis, counted from the first one of the roi, and its weight.
+struct Tap {
+  int32_t pixel;
+  float weight;
+};
+
+struct Taps {
+  int64_t count() const { return end - begin; }
+
+  const Tap *begin, *end;
+};
+
+// The taps of the bins of all rois along an axis.
+class AxisTable {
+ public:
+  AxisTable(Arena& arena, int64_t rois, int64_t bins, int64_t pixels, int sampling_ratio);
+
+  Taps taps(int64_t roi, int64_t bin) const {
+    const Tap* const all = taps_ + roi * capacity_;
+    const int32_t* const starts = starts_ + roi * (bins_ + 1);
+    return {all + starts[bin], all + starts[bin + 1]};
+  }
+  // The pixels [first, first + count) have all taps of a roi.
+  int64_t first(int64_t roi) const { return first_[roi]; }
+  int64_t count(int64_t roi) const { return count_[roi]; }
+
+  // Writes the row of a roi. Axis: RoiAxis.
+  template <class Axis>
+  void fill(int64_t roi, const Axis& axis) const;
+
+ private:
+  int64_t bins_, capacity_;
+  int32_t* starts_;          // [rois, bins + 1]
+  Tap* taps_;                // [rois, capacity]
+  int32_t *first_, *count_;  // [rois]
+};
+
+struct Tables {
+  Tables(Arena& arena, const Args& args);
+
+  int32_t* images;  // [R]
+  float* divisors;  // [R]
+  AxisTable y, x;
+};
+
+struct FillArgs : Args {
+  const Tables& tables;
+  FirstBadItem& first_bad;  // a roi whose image does not exist
+};
+
+// Work items: rois. Writes their tables.
+RangeKernel<FillArgs> fill_kernel(mluOpDataType_t dtype);
+
+}  // namespace mluop::roi_align::native

@@ -1,0 +1,177 @@
+// RoI align: examples of the definition, boxes of every kind, and the rules of descriptor, boxes and argmax.
+// test/ops/contract_test.cpp has the tests of every operator.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/call_errors.h"
+#include "support/environment.h"
+#include "support/labels.h"
+#include "support/operator_call.h"
+
+namespace mluop::test {
+namespace {
+
+using cases::Case;
+
+constexpr const char* kForward = "roi_align_forward_v2";
+constexpr const char* kBackward = "roi_align_backward_v2";
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// An image of 4 x 4 pixels, 0 to 15, and a box for 1 x 1 bins.
+Case make_example(mluOpDataType_t dtype, const std::vector<float>& box, int64_t pool_mode, int64_t aligned) {
+  Case made = make_case(kForward, dtype,
+                        {{"b", 1},
+                         {"c", 1},
+                         {"h", 4},
+                         {"w", 4},
+                         {"r", 1},
+                         {"ph", 1},
+                         {"pw", 1},
+                         {"pool_mode", pool_mode},
+                         {"aligned", aligned},
+                         {"sampling_ratio", 2}});
+  std::vector<float> pixels(16);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<float>(i);
+  made.parameters.set_real("spatial_scale", 1);
+  set_values(made, "input", pixels);
+  set_values(made, "boxes", box);
+  return made;
+}
+
+float pooled(const Case& made, const char* output = "output") {
+  const Handle handle;
+  const OperatorCall call(handle, made);
+  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  return call.floats(output)[0];
+}
+
+TEST(OpsRoiAlign, WorkedExample) {
+  for (const auto dtype : kFloatingDtypes) {
+    // Samples at 1 and 2 of both axes if the box is not aligned, else at 0.5 and 1.5.
+    EXPECT_EQ(pooled(make_example(dtype, {0, 0.5F, 0.5F, 2.5F, 2.5F}, 1, 0)), 7.5F);
+    EXPECT_EQ(pooled(make_example(dtype, {0, 0.5F, 0.5F, 2.5F, 2.5F}, 1, 1)), 5);
+    const Case made = make_example(dtype, {0, 0.5F, 0.5F, 2.5F, 2.5F}, 0, 0);
+    EXPECT_EQ(pooled(made), 10);
+    EXPECT_EQ(pooled(made, "argmax_x"), 2);
+    EXPECT_EQ(pooled(made, "argmax_y"), 2);
+  }
+}
+
+// Samples at -1 and 0, which are both in the first row and column, and samples that are in none.
+TEST(OpsRoiAlign, Borders) {
+  EXPECT_EQ(pooled(make_example(MLUOP_DTYPE_FLOAT, {0, -1.5F, -1.5F, 0.5F, 0.5F}, 1, 0)), 0);
+  EXPECT_EQ(pooled(make_example(MLUOP_DTYPE_FLOAT, {0, 3.5F, 0.5F, 5.5F, 2.5F}, 1, 0)), (7 + 11) / 4.0F);
+  EXPECT_EQ(pooled(make_example(MLUOP_DTYPE_FLOAT, {0, 7, 7, 9, 9}, 1, 0)), 0);
+  EXPECT_EQ(pooled(make_example(MLUOP_DTYPE_FLOAT, {0, 7, 7, 9, 9}, 0, 0), "argmax_x"), 7.5F);
+}
+
+TEST(OpsRoiAlign, BoxesWithoutSamples) {
+  for (const int64_t pool_mode : {0, 1}) {
+    for (const std::vector<float>& box :
+         {std::vector<float>{0, 3, 1, 1, 2}, std::vector<float>{0, 1, 2, 3, 1},
+          std::vector<float>{0, NAN, 1, 2, 3}, std::vector<float>{0, 1, 1, 2, NAN}}) {
+      const Case made = make_example(MLUOP_DTYPE_FLOAT, box, pool_mode, 1);
+      EXPECT_EQ(pooled(made), 0);
+      if (pool_mode == 0) {
+        EXPECT_EQ(pooled(made, "argmax_y"), -1);
+      }
+    }
+  }
+}
+
+// Sizes whose samples nobody would enumerate.
+TEST(OpsRoiAlign, HugeBoxes) {
+  for (const int64_t pool_mode : {0, 1}) {
+    for (const float size : {1e6F, 1e30F, kInfinity}) {
+      Case made = make_example(MLUOP_DTYPE_FLOAT, {0, 0, -size, size, size}, pool_mode, 0);
+      made.parameters.set("sampling_ratio", 0);
+      EXPECT_GE(pooled(made), 0) << size;
+    }
+  }
+}
+
+// Both layouts, both modes, few and many samples.
+TEST(OpsRoiAlign, Oracle) {
+  MLUOP_LABELS(kNotEmulated);
+  for (const char* op : {kForward, kBackward}) {
+    for (const auto dtype : kFloatingDtypes) {
+      for (const int64_t bits : {0, 1, 2, 3, 4, 5, 6, 7}) {
+        for (const int64_t ratio : {0, 5}) {
+          expect_oracle(make_case(op, dtype,
+                                  {{"pool_mode", bits & 1},
+                                   {"nchw", bits >> 1 & 1},
+                                   {"aligned", bits >> 2},
+                                   {"sampling_ratio", ratio},
+                                   {"c", 19},
+                                   {"r", 30},
+                                   {"h", 20},
+                                   {"w", 30}}));
+        }
+      }
+    }
+  }
+}
+
+TEST(OpsRoiAlign, SmallNram) {
+  const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "2");
+  for (const char* op : {kForward, kBackward}) {
+    expect_oracle(make_case(op, MLUOP_DTYPE_FLOAT, {{"pool_mode", 1}, {"c", 70}, {"w", 20}}));
+  }
+}
+
+TEST(OpsRoiAlignErrors, Boxes) {
+  for (const char* op : {kForward, kBackward}) {
+    expect_errors(make_case(op, MLUOP_DTYPE_FLOAT, {}),
+                  {{set_element("boxes", 10, 2), "boxes[2, 0] is 2, expected 0 to 1"},
+                   {set_element("boxes", 5, -1), "boxes[1, 0] is -1, expected 0 to 1"},
+                   {set_element("boxes", 0, NAN), "boxes[0, 0] is nan, expected 0 to 1"}});
+  }
+}
+
+TEST(OpsRoiAlignErrors, Parameters) {
+  expect_errors(
+      make_case(kForward, MLUOP_DTYPE_FLOAT, {}),
+      {{with_sizes(kForward, {{"h", 0}}), "input has 2 images of 0 x 11 pixels, expected at least 1 of 1 x 1"},
+       {[](OperatorCall& call) { call["argmax_y"].desc = nullptr; }, "argmax_y_desc is null"}});
+  expect_errors(make_case(kForward, MLUOP_DTYPE_FLOAT, {{"pool_mode", 1}}),
+                {{[](OperatorCall& call) {
+                    call.use("argmax_x", std::make_shared<Descriptor>(MLUOP_DTYPE_FLOAT, cases::Dims{3}));
+                    call["argmax_x"].data = call["output"].data;
+                  },
+                  "argmax_x dim 0 is 3, expected 0"}});
+  expect_errors(make_case(kBackward, MLUOP_DTYPE_FLOAT, {}),
+                {{set("pool_mode", 2), "pool_mode is 2, expected 0 or 1"},
+                 {[](OperatorCall& call) { call["argmax_x"].desc = nullptr; }, "argmax_x_desc is null"}});
+}
+
+TEST(OpsRoiAlignErrors, Descriptor) {
+  constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
+  EXPECT_EQ(mluOpCreateRoiAlignForwardDescriptor(nullptr), kBadParam);
+  EXPECT_EQ(mluOpDestroyRoiAlignForwardDescriptor(nullptr), kBadParam);
+  EXPECT_EQ(mluOpSetRoiAlignForwardDescriptor_v2(nullptr, 7, 7, 0, 1, 1, true), kBadParam);
+  const cases::RoiAlignForwardDescriptor desc;
+  EXPECT_EQ(mluOpSetRoiAlignForwardDescriptor_v2(desc, 0, 7, 0, 1, 1, true), kBadParam);
+  EXPECT_STREQ(mluOpOmpGetLastError(),
+               "[mluOpSetRoiAlignForwardDescriptor_v2] pooled_height is 0, expected at least 1");
+  EXPECT_EQ(mluOpSetRoiAlignForwardDescriptor_v2(desc, 7, 0, 0, 1, 1, true), kBadParam);
+  EXPECT_EQ(mluOpSetRoiAlignForwardDescriptor_v2(desc, 7, 7, 0, 1, 2, true), kBadParam);
+  const Handle handle;
+  const OperatorCall call(handle, make_case(kForward, MLUOP_DTYPE_FLOAT, {}));
+  const auto run = [&](mluOpRoiAlignForwardDescriptor_t used) {
+    const auto tensor = [&](const char* id) { return call[id]; };
+    return mluOpRoiAlignForward_v2(handle, used, tensor("input").desc, tensor("input").data, tensor("boxes").desc,
+                                   tensor("boxes").data, tensor("output").desc, tensor("output").data,
+                                   tensor("argmax_x").desc, tensor("argmax_x").data, tensor("argmax_y").desc,
+                                   tensor("argmax_y").data);
+  };
+  EXPECT_EQ(run(nullptr), kBadParam);
+  EXPECT_EQ(run(desc), kBadParam);
+}
+
+}  // namespace
+}  // namespace mluop::test
