@@ -13,6 +13,7 @@ namespace assign_score_withk { std::vector<Operator> operators(); }
 namespace axis_aligned_nms { std::vector<Operator> operators(); }
 namespace ball_query { std::vector<Operator> operators(); }
 namespace boxes_overlap_bev { std::vector<Operator> operators(); }
+namespace dcn { std::vector<Operator> operators(); }
 namespace dynamic_scatter { std::vector<Operator> operators(); }
 namespace furthest_point_sample { std::vector<Operator> operators(); }
 namespace gather_points { std::vector<Operator> operators(); }
@@ -106,7 +107,7 @@ const std::vector<Operator>& operators() {
     std::vector<Operator> list;
     for (const auto& table :
          {assign_score_withk::operators, axis_aligned_nms::operators, ball_query::operators,
-          boxes_overlap_bev::operators, dynamic_scatter::operators, knn::operators, points_in_boxes::operators,
+          boxes_overlap_bev::operators, dcn::operators, dynamic_scatter::operators, knn::operators, points_in_boxes::operators,
           furthest_point_sample::operators, gather_points::operators, get_indice_pairs::operators,
           indice_convolution::operators, indice_maxpool::operators, masked_convolution::operators, nms::operators,
           roi_pooling::operators, rotated_boxes::operators, stack_group_points::operators,
