@@ -1649,9 +1649,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  *   order. For HALF sums are rounded once, at the end, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, padded as those of
- *   mluOpDCNForward, and 12 bytes an element of mask for each 64 channels of a deformable group; for each 16 or 32
- *   of them where input has fewer than 256 channels in all images. For HALF the handle keeps 256 bytes a pixel of
- *   an image for each task.
+ *   mluOpDCNForward, and 12 bytes an element of mask for each 64 channels of a deformable group, or each 32 if N
+ *   times Ci is at most 192. For HALF the handle keeps 256 bytes a pixel of an image for each task.
  *
  * Returns, in addition to the statuses of every operator: what mluOpDCNForward returns, and
  *   BAD_PARAM      one of mask and grad_mask is null, but not the other

@@ -4,6 +4,7 @@
 
 #include <dnnl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -24,13 +25,16 @@ class ColumnsSgemm {
   explicit ColumnsSgemm(const Problem& problem)
       : p_(problem), columns_(problem.Ho * problem.Wo * problem.kernel_h * problem.kernel_w * problem.Ci) {}
 
-  void run(const reference::DcnSamples<float>& samples, const float* filter, float* output) {
+  void run(const reference::DcnSamples<float>& samples, const float* filter, const float* bias, float* output) {
     const int64_t pixels = p_.Ho * p_.Wo, columns = p_.kernel_h * p_.kernel_w * p_.Ci;
     for (int64_t n = 0; n < p_.N; ++n) {
-      parallel_for(pixels,
-                   [&](int64_t pixel) { write_columns(samples, n, pixel, columns_.data() + pixel * columns); });
-      if (dnnl_sgemm('N', 'T', pixels, p_.Co, columns, 1, columns_.data(), columns, filter, columns, 0,
-                     output + n * pixels * p_.Co, p_.Co) != dnnl_success) {
+      float* const to = output + n * pixels * p_.Co;
+      parallel_for(pixels, [&](int64_t pixel) {
+        std::copy_n(bias, p_.Co, to + pixel * p_.Co);
+        write_columns(samples, n, pixel, columns_.data() + pixel * columns);
+      });
+      if (dnnl_sgemm('N', 'T', pixels, p_.Co, columns, 1, columns_.data(), columns, filter, columns, 1, to,
+                     p_.Co) != dnnl_success) {
         throw std::runtime_error("dnnl_sgemm failed");
       }
     }

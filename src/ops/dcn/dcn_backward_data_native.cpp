@@ -13,6 +13,7 @@ namespace {
 // Channels of a range: each finds the samples again, and adds their products anew. Fewer where ranges would be too
 // few for several tasks.
 constexpr int64_t kMaxWidth = 64;
+constexpr int64_t kMinWidth = 32;
 constexpr int64_t kMinItems = 4;
 
 constexpr int64_t kMaxUnitColumns = 1024;
@@ -24,7 +25,7 @@ constexpr int64_t kMaxOutputs = 512;
 Division divide_channels(const Sizes& sizes) {
   Division division{};
   division.width = kMaxWidth;
-  while (division.width > kMaxLanes && sizes.N * ceil_div(sizes.Ci, division.width) < kMinItems)
+  while (division.width > kMinWidth && sizes.N * ceil_div(sizes.Ci, division.width) < kMinItems)
     division.width /= 2;
   division.ranges = ceil_div(sizes.Ci, division.width);
   const int64_t chunks = ceil_div(sizes.K(), kMaxUnitColumns / division.width);
