@@ -27,11 +27,11 @@ def deform_conv2d(
     Output pixel ``(ho, wo)`` reads channel c, of deformable group d, for offset ``(i, j)`` of the
     filter, number ``k = i * kernel_w + j`` of K, at the place
 
-    - ``y = ho * stride[0] - padding[0] + i * dilation[0] + offset[n, 2 * (d * K + k), ho, wo]``,
-    - ``x = wo * stride[1] - padding[1] + j * dilation[1] + offset[n, 2 * (d * K + k) + 1, ho, wo]``
+    - ``y = ho * stride[0] - padding[0] + i * dilation[0] + offset[n, 2 * s, ho, wo]``,
+    - ``x = wo * stride[1] - padding[1] + j * dilation[1] + offset[n, 2 * s + 1, ho, wo]``,
 
-    and multiplies the bilinear interpolation there by ``mask[n, d * K + k, ho, wo]``. Pixels outside
-    of the image count as 0, and so does a sample unless ``-1 < y < H`` and ``-1 < x < W``.
+    s = d * K + k, and multiplies the bilinear interpolation there by ``mask[n, s, ho, wo]``. Pixels
+    outside of the image count as 0, and so does a sample unless ``-1 < y < H`` and ``-1 < x < W``.
 
     Args:
         input: float16, float32 or float64 [N, Ci, H, W].
@@ -118,8 +118,8 @@ def deform_conv2d_backward_weight(
 
     Returns:
         grad_weight: [Co, Ci / groups, kernel_h, kernel_w].
-        grad_bias: [Co]. Both have the dtype of grad_output. Sums are float32, the same bits in every
-            run and at any number of threads.
+        grad_bias: [Co]. Both have the dtype of grad_output. Sums are float32, the same bits in
+            every run and at any number of threads.
 
     Raises:
         MluOpError: as `deform_conv2d`.

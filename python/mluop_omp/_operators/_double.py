@@ -451,10 +451,8 @@ class _Samples:
         total = sum(
             values * weight[:, :, np.newaxis] for _, _, values, (weight, _) in self.corners()
         )
-        return (total * self.mask[:, :, np.newaxis]).reshape(N, groups, -1, K, self._pixels())
-
-    def _pixels(self) -> int:
-        return math.prod(self.shape[3:])
+        masked = total * self.mask[:, :, np.newaxis]
+        return masked.reshape(N, groups, -1, K, math.prod(self.shape[3:]))
 
     def gradients(
         self, grad: np.ndarray, input: np.ndarray

@@ -14,8 +14,8 @@ grouping_operation and ball_query, also of stacked clouds, assign_score_withk, k
 points_in_boxes_part, points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match,
 batched_nms, nms_rotated, nms3d, nms3d_normal, box_iou_rotated, boxes_overlap_bev and boxes_iou3d.
 It works with mmcv-lite, which has no kernels, and with a full mmcv, whose kernels remain those of
-all other functions and devices, and of float64 in those on boxes and in deformable convolutions. Transposed sparse convolutions
-have no kernel here.
+all other functions and devices, and of float64 in deformable convolutions and in those on boxes.
+Transposed sparse convolutions have no kernel here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Deformable convolution by differentiable operators of PyTorch: derivatives that the library lacks.
+"""Deformable convolution by differentiable operators of PyTorch.
 
-They are the gradients of gradients, and the tangents along offsets.
+They compute the derivatives that the library lacks: gradients of gradients, and tangents along
+offsets.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _filters(weight: Tensor, groups: int) -> Tensor:
 
 
 def _columns(samples: Tensor, groups: int) -> Tensor:
-    """Returns [N, deformable groups, channel, offset, Ho, Wo] as [N, groups, channel, offset, P]."""
+    """Returns [N, deformable groups, channel, offset, Ho, Wo] by groups and pixels."""
     N, _, _, K, Ho, Wo = samples.shape
     return samples.reshape(N, groups, -1, K, Ho * Wo)
 
