@@ -73,6 +73,7 @@ class Descriptor
 };
 
 // A descriptor that is not set.
+using DcnDescriptor = Owned<mluOpDCNDescriptor_t, mluOpCreateDCNDescriptor, mluOpDestroyDCNDescriptor>;
 using SparseConvolutionDescriptor =
     Owned<mluOpSparseConvolutionDescriptor_t, mluOpCreateSparseConvolutionDescriptor,
           mluOpDestroySparseConvolutionDescriptor>;

@@ -13,6 +13,7 @@ namespace assign_score_withk { std::vector<Operator> operators(); }
 namespace axis_aligned_nms { std::vector<Operator> operators(); }
 namespace ball_query { std::vector<Operator> operators(); }
 namespace boxes_overlap_bev { std::vector<Operator> operators(); }
+namespace dcn { std::vector<Operator> operators(); }
 namespace dynamic_scatter { std::vector<Operator> operators(); }
 namespace focal_loss_sigmoid { std::vector<Operator> operators(); }
 namespace furthest_point_sample { std::vector<Operator> operators(); }
@@ -106,15 +107,30 @@ int64_t Operand::bytes() const { return count() * static_cast<int64_t>(element_s
 const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
-    for (const auto& table :
-         {assign_score_withk::operators, axis_aligned_nms::operators,   ball_query::operators,
-          boxes_overlap_bev::operators,  dynamic_scatter::operators,    knn::operators,
-          points_in_boxes::operators,    focal_loss_sigmoid::operators, furthest_point_sample::operators,
-          gather_points::operators,      get_indice_pairs::operators,   indice_convolution::operators,
-          indice_maxpool::operators,     masked_convolution::operators, nms::operators,
-          roi_align::operators,          roi_pooling::operators,        rotated_boxes::operators,
-          stack_group_points::operators, three_interpolate::operators,  three_nn_forward::operators,
-          voxel_pooling::operators,      voxelization::operators}) {
+    for (const auto& table : {assign_score_withk::operators,
+                              axis_aligned_nms::operators,
+                              ball_query::operators,
+                              boxes_overlap_bev::operators,
+                              dcn::operators,
+                              dynamic_scatter::operators,
+                              knn::operators,
+                              points_in_boxes::operators,
+                              focal_loss_sigmoid::operators,
+                              furthest_point_sample::operators,
+                              gather_points::operators,
+                              get_indice_pairs::operators,
+                              indice_convolution::operators,
+                              indice_maxpool::operators,
+                              masked_convolution::operators,
+                              nms::operators,
+                              roi_align::operators,
+                              roi_pooling::operators,
+                              rotated_boxes::operators,
+                              stack_group_points::operators,
+                              three_interpolate::operators,
+                              three_nn_forward::operators,
+                              voxel_pooling::operators,
+                              voxelization::operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

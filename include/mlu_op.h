@@ -209,6 +209,9 @@ typedef struct mluOpNmsStruct* mluOpNmsDescriptor_t;
 /* The pooling of RoI align: bins, samples, scale and mode. */
 typedef struct mluOpRoiAlignForwardStruct* mluOpRoiAlignForwardDescriptor_t;
 
+/* A deformable convolution; mluOpDCNForward and its gradients only read it. */
+typedef struct mluOpDCNStruct* mluOpDCNDescriptor_t;
+
 /* A queue of the accelerator's runtime. This backend stores and returns it, and does not use it. */
 #ifndef MLUOP_OMP_HAS_CNRT
 typedef struct cnrtQueue* cnrtQueue_t;
@@ -436,9 +439,28 @@ mluOpStatus_t MLUOP_WIN_API mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignF
 /* Sets the pooling that mluOpRoiAlignForward_v2 computes; see there for what the values mean.
  * Returns BAD_PARAM if roialign_desc is null, pooled_height or pooled_width is not positive, or pool_mode is neither
  * 0 nor 1. The descriptor is then unchanged. */
-mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(
-    mluOpRoiAlignForwardDescriptor_t roialign_desc, const int pooled_height, const int pooled_width,
-    const int sampling_ratio, const float spatial_scale, const int pool_mode, const bool aligned);
+mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(mluOpRoiAlignForwardDescriptor_t roialign_desc,
+                                                                 const int pooled_height, const int pooled_width,
+                                                                 const int sampling_ratio,
+                                                                 const float spatial_scale, const int pool_mode,
+                                                                 const bool aligned);
+
+/* Creates the descriptor of a deformable convolution that is not set. Returns BAD_PARAM if dcn_desc is null,
+ * ALLOC_FAILED if out of memory. */
+mluOpStatus_t MLUOP_WIN_API mluOpCreateDCNDescriptor(mluOpDCNDescriptor_t* dcn_desc);
+
+/* Frees a descriptor. Returns BAD_PARAM if dcn_desc is null. */
+mluOpStatus_t MLUOP_WIN_API mluOpDestroyDCNDescriptor(mluOpDCNDescriptor_t dcn_desc);
+
+/* Sets the convolution that mluOpDCNForward and its gradients compute; see there for what the values mean. pad has
+ * four values: top, bottom, left and right; stride and dilation have two: along height and width.
+ * im2col_step divides the images of the input; it has no effect on results.
+ * Returns BAD_PARAM if dcn_desc or an array is null, dimNb is not 4, a pad is negative, a stride, dilation, group
+ * or im2col_step is not positive, or compute_type is not FLOAT. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc, int dimNb, const int pad[],
+                                                  const int stride[], const int dilation[], int deformable_group,
+                                                  int conv_group, int im2col_step,
+                                                  const mluOpDataType_t compute_type);
 
 /* ---------------------------------------------------------------------------------------------------
  * Operators
@@ -980,12 +1002,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   NOT_SUPPORTED  H or W is 2^31 or more: taps are numbered by int32
  *
  * Definition: MLU-OPS header, mluOpRoiAlignForward_v2; mmcv roi_align; Mask R-CNN, arXiv:1703.06870. */
-mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(
-    mluOpHandle_t handle, const mluOpRoiAlignForwardDescriptor_t roialign_desc,
-    const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t boxes_desc,
-    const void* boxes, const mluOpTensorDescriptor_t output_desc, void* output,
-    const mluOpTensorDescriptor_t argmax_x_desc, void* argmax_x, const mluOpTensorDescriptor_t argmax_y_desc,
-    void* argmax_y);
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
+                                                    const mluOpRoiAlignForwardDescriptor_t roialign_desc,
+                                                    const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                    const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                                    const mluOpTensorDescriptor_t output_desc, void* output,
+                                                    const mluOpTensorDescriptor_t argmax_x_desc, void* argmax_x,
+                                                    const mluOpTensorDescriptor_t argmax_y_desc, void* argmax_y);
 
 /* RoI align, backward (Mask R-CNN): the gradient of mluOpRoiAlignForward_v2 for input.
  *
@@ -1728,6 +1751,173 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
     const mluOpTensorDescriptor_t indices_desc, const mluOpTensorDescriptor_t indice_pairs_desc,
     const mluOpTensorDescriptor_t out_indices_desc, const mluOpTensorDescriptor_t indice_num_desc,
     size_t* workspace_size);
+
+/* Deformable convolution, forward: DCNv1, and with mask DCNv2. Its gradients are mluOpDCNBackwardData and
+ * mluOpDCNBackwardWeight.
+ *
+ *   K = kh * kw offsets k = i kw + j of the filter, dg = deformable_group, g = conv_group. Each of the dg groups
+ *   of Ci / dg consecutive channels of input has places of its own, where an output pixel reads it:
+ *     y = ho * stride[0] - pad[0] + i * dilation[0] + offset[n,ho,wo,2 (d K + k)]
+ *     x = wo * stride[1] - pad[2] + j * dilation[1] + offset[n,ho,wo,2 (d K + k) + 1]
+ *   sample[k,c] = mask[n,ho,wo,d K + k] * the bilinear interpolation of input[n,:,:,c] at (y, x), of the four
+ *     pixels around it; those outside of the image count as 0, and so does the sample unless -1 < y < H and -1 < x
+ *     < W
+ *   output[n,ho,wo,co] = bias[co] + sum over k and the channels c of the group of co of
+ *     filter[co,i,j,c - first c] * sample[k,c]
+ *
+ * | tensor | shape                   | dtype         | layout |
+ * |--------|-------------------------|---------------|--------|
+ * | input  | [N, H, W, Ci]           | HALF or FLOAT | NHWC   |
+ * | offset | [N, Ho, Wo, dg * K * 2] | that of input | NHWC   |
+ * | mask   | [N, Ho, Wo, dg * K]     | that of input | NHWC   |
+ * | filter | [Co, kh, kw, Ci / g]    | that of input | NHWC   |
+ * | bias   | [Co]                    | that of input | any    |
+ * | output | [N, Ho, Wo, Co]         | that of input | NHWC   |
+ *
+ * Units: places and offsets count pixels of input. Ho = (H + pad[0] + pad[1] - dilation[0] * (kh - 1) - 1) /
+ *   stride[0] + 1, rounded down; Wo likewise, with pad[2] and pad[3].
+ * Optional: mask_desc and mask are null for a mask of 1, bias_desc and bias for a bias of 0.
+ * Outputs: the call writes every element; the caller need not initialize them. A place that is NaN is outside of
+ *   the image. NaN and infinity propagate through products and sums.
+ * Determinism: the same bits at every thread count. Places are computed in fp32, rounded after the addition of the
+ *   offset; sums start with the bias and add, in fp32, the products of ascending k, and of ascending c for each.
+ *   For HALF they are rounded once, at the end, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, rows of Co / g
+ *   padded to multiples of 16.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      dcn_desc is null or not set; a dimension is 0; Ci is not a multiple of dg and of g, Co of g, or
+ *                  N of im2col_step; the filter exceeds the padded input; workspace_size is less than the query
+ *                  returns, or workspace is null
+ *   NOT_SUPPORTED  H * W is 2^31 or more: pixels are numbered by int32
+ *
+ * Definition: MLU-OPS header, mluOpDCNForward; mmcv deform_conv_forward and modulated_deform_conv_forward;
+ *   arXiv:1703.06211, arXiv:1811.11168. */
+mluOpStatus_t MLUOP_WIN_API mluOpDCNForward(mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+                                            const mluOpTensorDescriptor_t input_desc, const void* input,
+                                            const mluOpTensorDescriptor_t offset_desc, const void* offset,
+                                            const mluOpTensorDescriptor_t mask_desc, const void* mask,
+                                            const mluOpTensorDescriptor_t filter_desc, const void* filter,
+                                            const mluOpTensorDescriptor_t bias_desc, const void* bias,
+                                            void* workspace, size_t workspace_size,
+                                            const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* Writes the bytes of workspace that mluOpDCNForward needs for these arguments.
+ * Returns what the operator returns for these arguments, and BAD_PARAM if workspace_size is null. Nothing is then
+ * written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc, const mluOpTensorDescriptor_t input_desc,
+    const mluOpTensorDescriptor_t offset_desc, const mluOpTensorDescriptor_t mask_desc,
+    const mluOpTensorDescriptor_t filter_desc, const mluOpTensorDescriptor_t bias_desc,
+    const mluOpTensorDescriptor_t output_desc, size_t* workspace_size);
+
+/* Deformable convolution, backward data: the gradients of input, offset and mask.
+ *
+ *   With the letters of mluOpDCNForward, and G[k,c] = the sum over the channels co of the group of c of
+ *   filter[co,i,j,c - first c] * grad_output[n,ho,wo,co], the gradient of the sample:
+ *   grad_input[n,p,c] = sum over the output pixels and k of mask * (the weight of pixel p in the sample) * G[k,c]
+ *   grad_offset       = sum over the channels c of d of mask * (the slope of the interpolation along y, or x) *
+ *   G[k,c]
+ *   grad_mask         = sum over the channels c of d of (the interpolation of input[n,:,:,c]) * G[k,c]
+ *   The slope along y is that from floor(y) to floor(y) + 1, along x likewise.
+ *
+ * | tensor      | shape                   | dtype         | layout |
+ * |-------------|-------------------------|---------------|--------|
+ * | input       | [N, H, W, Ci]           | HALF or FLOAT | NHWC   |
+ * | offset      | [N, Ho, Wo, dg * K * 2] | that of input | NHWC   |
+ * | mask        | [N, Ho, Wo, dg * K]     | that of input | NHWC   |
+ * | filter      | [Co, kh, kw, Ci / g]    | that of input | NHWC   |
+ * | grad_output | [N, Ho, Wo, Co]         | that of input | NHWC   |
+ * | grad_input  | [N, H, W, Ci]           | that of input | NHWC   |
+ * | grad_offset | [N, Ho, Wo, dg * K * 2] | that of input | NHWC   |
+ * | grad_mask   | [N, Ho, Wo, dg * K]     | that of input | NHWC   |
+ *
+ * Units: as those of mluOpDCNForward.
+ * Optional: mask_desc, mask, grad_mask_desc and grad_mask are null for a mask of 1.
+ * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
+ *   products and sums.
+ * Determinism: the same bits at every thread count: the elements of grad_input add the output pixels in ascending
+ *   order, in fp32; sums over channels add those of ranges of up to 64 channels, then the ranges in ascending
+ *   order. For HALF sums are rounded once, at the end, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, padded as those of
+ *   mluOpDCNForward, and 12 bytes an element of mask for each 64 channels of a deformable group, or each 32 if N
+ *   times Ci is at most 192. For HALF the handle keeps 256 bytes a pixel of an image for each task.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpDCNForward returns, and
+ *   BAD_PARAM      one of mask and grad_mask is null, but not the other
+ *
+ * Definition: MLU-OPS header, mluOpDCNBackwardData; mmcv deform_conv_backward_input and
+ *   modulated_deform_conv_backward. */
+mluOpStatus_t MLUOP_WIN_API mluOpDCNBackwardData(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc, const mluOpTensorDescriptor_t input_desc,
+    const void* input, const mluOpTensorDescriptor_t offset_desc, const void* offset,
+    const mluOpTensorDescriptor_t mask_desc, const void* mask, const mluOpTensorDescriptor_t filter_desc,
+    const void* filter, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output, void* workspace,
+    const size_t workspace_size, const mluOpTensorDescriptor_t grad_input_desc, void* grad_input,
+    const mluOpTensorDescriptor_t grad_offset_desc, void* grad_offset,
+    const mluOpTensorDescriptor_t grad_mask_desc, void* grad_mask);
+
+/* Writes the bytes of workspace that mluOpDCNBackwardData needs for these arguments. The name is spelled as in
+ * MLU-OPS.
+ * Returns what the operator returns for these arguments, and BAD_PARAM if workspace_size is null. Nothing is then
+ * written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc, const mluOpTensorDescriptor_t input_desc,
+    const mluOpTensorDescriptor_t offset_desc, const mluOpTensorDescriptor_t mask_desc,
+    const mluOpTensorDescriptor_t filter_desc, const mluOpTensorDescriptor_t grad_output_desc,
+    const mluOpTensorDescriptor_t grad_input_desc, const mluOpTensorDescriptor_t grad_offset_desc,
+    const mluOpTensorDescriptor_t grad_mask_desc, size_t* workspace_size);
+
+/* Deformable convolution, backward weight: the gradients of filter and bias.
+ *
+ *   With the letters and samples of mluOpDCNForward:
+ *   grad_filter[co,i,j,c] = sum over the output pixels of grad_output[n,ho,wo,co] * sample[k,first c + c]
+ *   grad_bias[co]         = sum over the output pixels of grad_output[n,ho,wo,co]
+ *
+ * | tensor      | shape                   | dtype         | layout |
+ * |-------------|-------------------------|---------------|--------|
+ * | input       | [N, H, W, Ci]           | HALF or FLOAT | NHWC   |
+ * | offset      | [N, Ho, Wo, dg * K * 2] | that of input | NHWC   |
+ * | mask        | [N, Ho, Wo, dg * K]     | that of input | NHWC   |
+ * | grad_output | [N, Ho, Wo, Co]         | that of input | NHWC   |
+ * | grad_filter | [Co, kh, kw, Ci / g]    | that of input | NHWC   |
+ * | grad_bias   | [Co]                    | that of input | any    |
+ *
+ * Units: as those of mluOpDCNForward.
+ * Optional: mask_desc and mask are null for a mask of 1, grad_bias_desc and grad_bias without bias.
+ * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
+ *   products and sums.
+ * Determinism: the same bits at every thread count: sums add the output pixels in ascending order, in fp32; where
+ *   the filters are few, those of up to 16 segments of the pixels, then the segments in ascending order. For HALF
+ *   they are rounded once, at the end, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32 for each segment,
+ *   if there are several.
+ *
+ * Returns, in addition to the statuses of every operator: what mluOpDCNForward returns.
+ *
+ * Definition: MLU-OPS header, mluOpDCNBackwardWeight; mmcv deform_conv_backward_parameters and
+ *   modulated_deform_conv_backward. */
+mluOpStatus_t MLUOP_WIN_API mluOpDCNBackwardWeight(mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+                                                   const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                   const mluOpTensorDescriptor_t offset_desc, const void* offset,
+                                                   const mluOpTensorDescriptor_t mask_desc, const void* mask,
+                                                   const mluOpTensorDescriptor_t grad_output_desc,
+                                                   const void* grad_output, void* workspace, size_t workspace_size,
+                                                   const mluOpTensorDescriptor_t grad_filter_desc,
+                                                   void* grad_filter, const mluOpTensorDescriptor_t grad_bias_desc,
+                                                   void* grad_bias);
+
+/* Writes the bytes of workspace that mluOpDCNBackwardWeight needs for these arguments.
+ * Returns what the operator returns for these arguments, and BAD_PARAM if workspace_size is null. Nothing is then
+ * written. */
+mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBackwardWeightWorkspaceSize(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc, const mluOpTensorDescriptor_t input_desc,
+    const mluOpTensorDescriptor_t offset_desc, const mluOpTensorDescriptor_t mask_desc,
+    const mluOpTensorDescriptor_t grad_output_desc, const mluOpTensorDescriptor_t grad_filter_desc,
+    const mluOpTensorDescriptor_t grad_bias_desc, size_t* workspace_size);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

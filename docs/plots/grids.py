@@ -196,6 +196,43 @@ def masked_col2im() -> Figure:
     return figure
 
 
+def deform_conv() -> Figure:
+    image = np.arange(1, 43, dtype=np.float32).reshape(1, 1, 6, 7)
+    moves = [(-0.4, -0.6), (-0.7, 0.2), (-0.3, 0.9), (0.3, -0.8), (0.2, 0.3), (-0.2, 0.6)]
+    offsets = np.array([*moves, (0.8, -0.4), (0.4, 0.1), (0.6, 0.7)], np.float32)
+    offset = np.tile(offsets.reshape(1, 18, 1, 1), (1, 1, 4, 5))
+    weight = np.full((1, 1, 3, 3), 1 / 9, np.float32)
+    output = mluop_omp.deform_conv2d(image, offset, weight)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 3), width_ratios=[7, 5])
+    grid(left, 7, 6)
+    for y, x in np.ndindex(6, 7):
+        left.text(x + 0.06, y + 0.06, f"{image[0, 0, y, x]:g}", va="top", fontsize=7, color=LINE)
+    row, column = 1, 2
+    for k, (move_y, move_x) in enumerate(offsets):
+        y, x = row + k // 3 + 0.5, column + k % 3 + 0.5
+        left.plot(x, y, "o", color=COLORS[0], markersize=4, zorder=4)
+        arrow = FancyArrowPatch(
+            (x, y),
+            (x + move_x, y + move_y),
+            arrowstyle="-|>",
+            mutation_scale=8,
+            shrinkA=0,
+            shrinkB=0,
+        )
+        left.add_patch(arrow).set(color=COLORS[1], linewidth=1.3, zorder=5)
+    y, x = np.floor((row + 2 + offsets[8, 0], column + 2 + offsets[8, 1]))
+    for corner_y, corner_x in np.ndindex(2, 2):
+        corner = Rectangle((x + corner_x, y + corner_y), 1, 1, facecolor=LIGHT[1], zorder=0)
+        left.add_patch(corner)
+    title(left, "input: nine places and their offsets;\nfour pixels around the last place")
+    grid(right, 5, 4)
+    for y, x in np.ndindex(4, 5):
+        fill = LIGHT[2] if (y, x) == (row, column) else "white"
+        cell(right, x, y, fill, f"{output[0, 0, y, x]:.1f}", fontsize=8)
+    title(right, "output: the mean of nine samples")
+    return figure
+
+
 def indice_convolution() -> Figure:
     sites = np.array([[0, x] for x in (1, 2, 5)], np.int32)
     same, pairs, num = mluop_omp.indice_pairs(

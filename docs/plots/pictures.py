@@ -20,6 +20,7 @@ PICTURES = (
     grids.dynamic_scatter,
     grids.masked_im2col,
     grids.masked_col2im,
+    grids.deform_conv,
     grids.sparse_convolution,
     grids.indice_convolution,
     grids.indice_maxpool,

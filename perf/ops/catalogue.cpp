@@ -20,6 +20,7 @@ namespace masked_convolution { std::vector<CaseSpec> cases(); }
 namespace nms { std::vector<CaseSpec> cases(); }
 namespace points_in_boxes { std::vector<CaseSpec> cases(); }
 namespace voxelization { std::vector<CaseSpec> cases(); }
+namespace dcn { std::vector<CaseSpec> cases(); }
 namespace dynamic_scatter { std::vector<CaseSpec> cases(); }
 namespace focal_loss_sigmoid { std::vector<CaseSpec> cases(); }
 namespace furthest_point_sample { std::vector<CaseSpec> cases(); }
@@ -66,6 +67,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            roi_pooling::cases,
                            rotated_boxes::cases,
                            voxelization::cases,
+                           dcn::cases,
                            dynamic_scatter::cases,
                            get_indice_pairs::cases,
                            indice_convolution::cases,

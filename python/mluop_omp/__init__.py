@@ -34,6 +34,11 @@ from mluop_omp.boxes import (
 )
 from mluop_omp.checking import CheckedCall, CheckFailure, check
 from mluop_omp.comparison import Comparison, SparseSites, compare
+from mluop_omp.deform_conv import (
+    deform_conv2d,
+    deform_conv2d_backward_data,
+    deform_conv2d_backward_weight,
+)
 from mluop_omp.filters import FILTER_LAYOUTS, convert_filters, matching_layouts
 from mluop_omp.losses import sigmoid_focal_loss, sigmoid_focal_loss_backward
 from mluop_omp.masked_conv import masked_col2im, masked_im2col
@@ -98,6 +103,9 @@ __all__ = [
     "compare",
     "compare_runs",
     "convert_filters",
+    "deform_conv2d",
+    "deform_conv2d_backward_data",
+    "deform_conv2d_backward_weight",
     "dynamic_scatter",
     "dynamic_scatter_backward",
     "furthest_point_sample",

@@ -19,7 +19,7 @@ from mluop_omp import _library
 from mluop_omp._library import bad_param, functions, not_supported, require
 
 # Layouts and element types of mlu_op.h.
-NCHW, NDHWC, ARRAY = 0, 3, 4
+NCHW, NHWC, NDHWC, ARRAY = 0, 1, 3, 4
 LAYOUTS = {"NCHW": 0, "NHWC": 1, "HWCN": 2, "NDHWC": 3, "ARRAY": 4, "NCDHW": 5}
 DTYPES = {
     "float16": 1,
@@ -102,6 +102,14 @@ class Arrays(ABC):
         """
 
     @abstractmethod
+    def to_nhwc(self, name: str, array: Any) -> tuple[Any, Descriptor, int]:
+        """Returns [N, C, H, W] as contiguous [N, H, W, C], its descriptor and its address."""
+
+    @abstractmethod
+    def from_nhwc(self, array: Any, like: Any, out: Any = None) -> Any:
+        """Returns [N, H, W, C] as [N, C, H, W], in the memory format of `like`, or in `out`."""
+
+    @abstractmethod
     def fill(self, array: Any, value: int) -> None:
         """Sets all elements."""
 
@@ -180,6 +188,20 @@ class NumpyArrays(Arrays):
         dtype = self._int32 if like is None else like.dtype
         array = _empty(shape, dtype)
         return array, describe(layout, self._dtypes[dtype], shape), address(array)
+
+    def to_nhwc(self, name: str, array: np.ndarray) -> tuple[np.ndarray, Descriptor, int]:
+        self.tensor(name, array, "N C H W")
+        channels_last = np.ascontiguousarray(array.transpose(0, 2, 3, 1))
+        return channels_last, *self.tensor(name, channels_last, layout=NHWC)
+
+    def from_nhwc(
+        self, array: np.ndarray, like: np.ndarray, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        channels_first = array.transpose(0, 3, 1, 2)
+        if out is None:
+            return np.ascontiguousarray(channels_first)
+        out[...] = channels_first
+        return out
 
     def fill(self, array: np.ndarray, value: int) -> None:
         array.fill(value)

@@ -18,6 +18,7 @@ ONES = (1, 1, 1)
 DIFFERENTIABLE = {
     "voxel_pooling": [1],
     "voxel_pooling_backward": [0],
+    "deform_conv2d": [0, 1, 2, 3, 4],
     "dynamic_scatter": [0],
     "dynamic_scatter_backward": [0],
     "assign_score_withk": [0, 1, 2],
@@ -44,6 +45,7 @@ DIFFERENTIABLE = {
 # Those whose first output has none, although it is of floats.
 WITHOUT_GRADIENT = [
     *("assign_score_withk_backward", "box_iou_rotated", "boxes_overlap_bev"),
+    *("deform_conv2d_backward_data", "deform_conv2d_backward_weight"),
     *("indice_maxpool_backward", "roipoint_pool3d", "sigmoid_focal_loss_backward"),
     *("soft_nms", "voxelization"),
 ]
@@ -261,6 +263,30 @@ def _three_interpolate(B=2, C=4, M=6, N=9):
 
 def _three_interpolate_backward(B=2, C=4, N=9, M=6):
     return floats(B, C, N), integers(0, M, B, N, 3), floats(B, N, 3).abs(), M
+
+
+def deformable(N, C, H, W, kh, kw):
+    """Returns input, offset and mask of two groups of C channels, and stride to groups."""
+    Ho, Wo = (max(size + 3 - kernel, 0) for size, kernel in ((H, kh), (W, kw)))
+    offset = floats(N, 4 * kh * kw, Ho, Wo)
+    mask = floats(N, 2 * kh * kw, Ho, Wo).sigmoid()
+    return floats(N, 2 * C, H, W), offset, mask, ([1, 1], [1, 1], [1, 1], 2, 2)
+
+
+def _deform_conv2d(N=2, C=2, H=4, W=3, Co=2, kh=2, kw=2):
+    image, offset, mask, geometry = deformable(N, C, H, W, kh, kw)
+    return image, offset, floats(2 * Co, C, kh, kw) / 4, mask, floats(2 * Co), *geometry
+
+
+def _deform_conv2d_backward_data(N=2, C=2, H=4, W=3, Co=2, kh=2, kw=2):
+    image, offset, mask, geometry = deformable(N, C, H, W, kh, kw)
+    grad = floats(N, 2 * Co, *offset.shape[2:])
+    return grad, image, offset, floats(2 * Co, C, kh, kw) / 4, mask, *geometry
+
+
+def _deform_conv2d_backward_weight(N=2, C=2, H=4, W=3, Co=2, kh=2, kw=2):
+    image, offset, mask, geometry = deformable(N, C, H, W, kh, kw)
+    return floats(N, 2 * Co, *offset.shape[2:]), image, offset, mask, [kh, kw], *geometry
 
 
 def _masked_im2col(C=3, H=5, W=4, masks=7, kernel_h=3, kernel_w=3):

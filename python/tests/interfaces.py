@@ -158,6 +158,37 @@ class Mmcv:
         self.ext.roiaware_pool3d_backward(*arguments, pool_method=pool_method)
         return (grad,)
 
+    def deform_conv2d(self, image, offset, weight, mask, bias, *geometry):
+        output = unwritten(image, len(image), len(weight), *offset.shape[2:])
+        scratch, numbers = image.new_empty(0), self._deformable(weight.shape[2:], *geometry)
+        tensors = (image, weight, bias, scratch, offset, mask, output, scratch)
+        self.ext.modulated_deform_conv_forward(*tensors, **numbers)
+        return (output,)
+
+    def deform_conv2d_backward_data(self, grad, image, offset, weight, mask, *geometry):
+        return self._deform_conv_backward(grad, image, offset, weight, mask, *geometry)[:3]
+
+    def deform_conv2d_backward_weight(self, grad, image, offset, mask, kernel, *geometry):
+        weight = image.new_zeros(grad.shape[1], image.shape[1] // geometry[3], *kernel)
+        return self._deform_conv_backward(grad, image, offset, weight, mask, *geometry)[3:]
+
+    def _deform_conv_backward(self, grad, image, offset, weight, mask, *geometry):
+        bias, scratch = grad.new_zeros(grad.shape[1]), image.new_empty(0)
+        inputs = (image, weight, bias, scratch, offset, mask, scratch)
+        gradients = [torch.zeros_like(each) for each in (image, weight, bias, offset, mask)]
+        numbers = self._deformable(weight.shape[2:], *geometry)
+        self.ext.modulated_deform_conv_backward(*inputs, *gradients, grad, **numbers)
+        of_image, of_weight, of_bias, of_offset, of_mask = gradients
+        return of_image, of_offset, of_mask, of_weight, of_bias
+
+    @staticmethod
+    def _deformable(kernel, stride, padding, dilation, groups, parts):
+        pairs = {"kernel": kernel, "stride": stride, "pad": padding, "dilation": dilation}
+        axes = {
+            f"{key}_{axis}": size for key, pair in pairs.items() for axis, size in zip("hw", pair)
+        }
+        return {**axes, "group": groups, "deformable_group": parts, "with_bias": True}
+
     def roipoint_pool3d(self, points, point_features, boxes3d, num_sampled_points):
         (B, M, _), C = boxes3d.shape, point_features.shape[2]
         pooled = unwritten(point_features, B, M, num_sampled_points, 3 + C)

@@ -4,6 +4,7 @@ numerically.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import cases
@@ -31,6 +32,26 @@ def dynamic_scatter(feats, coors, reduce):
     kind = {"max": "amax", "sum": "sum", "mean": "mean"}[reduce]
     zeros = feats.new_zeros(len(unique), feats.shape[1])
     return zeros.scatter_reduce(0, index, feats[valid], kind, include_self=False)
+
+
+def deform_conv2d(image, offset, weight, mask, bias, stride, padding, dilation, groups, parts):
+    """A convolution of each offset of the filter, by grid_sample, whose corners are pixels."""
+    (N, _, H, W), (Ho, Wo), (Co, _, kh, kw) = image.shape, offset.shape[2:], weight.shape
+    offset, mask = offset.view(N, parts, kh * kw, 2, Ho, Wo), mask.view(N, parts, kh * kw, Ho, Wo)
+    rows, columns = torch.meshgrid(torch.arange(Ho), torch.arange(Wo), indexing="ij")
+    output = bias.view(-1, 1, 1).expand(N, Co, Ho, Wo)
+    for k, (i, j) in enumerate(itertools.product(range(kh), range(kw))):
+        samples = []
+        for part, channels in enumerate(image.chunk(parts, 1)):
+            along_y, along_x = offset[:, part, k].unbind(1)
+            y = rows * stride[0] - padding[0] + i * dilation[0] + along_y
+            x = columns * stride[1] - padding[1] + j * dilation[1] + along_x
+            grid = torch.stack((2 * x / (W - 1) - 1, 2 * y / (H - 1) - 1), 3)
+            sampled = F.grid_sample(channels, grid, align_corners=True)
+            samples.append(sampled * mask[:, part, k].unsqueeze(1))
+        filters = weight[:, :, i, j, None, None]
+        output = output + F.conv2d(torch.cat(samples, 1), filters, groups=groups)
+    return output
 
 
 def gather_points(feats, idx):

@@ -107,6 +107,24 @@ def test_assign_score_withk():
         torch.testing.assert_close(gradients(actual, tensors), gradients(expected, tensors))
 
 
+@pytest.mark.parametrize("name", ["DeformConv2dPack", "ModulatedDeformConv2dPack"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_deform_conv(name, groups):
+    layer = getattr(ops, name)(4, 6, 3, stride=2, padding=1, groups=groups, deform_groups=groups)
+    torch.nn.init.normal_(layer.conv_offset.weight, generator=cases.generator())
+    image = cases.floats(2, 4, 9, 8).requires_grad_()
+    actual, offset, mask = layer(image), layer.conv_offset(image), None
+    if name.startswith("Modulated"):
+        *offsets, mask = offset.chunk(3, 1)
+        offset, mask = torch.cat(offsets, 1), mask.sigmoid()
+    weight, bias = layer.weight, getattr(layer, "bias", None)
+    geometry = ((2, 2), (1, 1), (1, 1), groups, groups)
+    expected = mt.deform_conv2d(image, offset, weight, mask, bias, *geometry)
+    assert torch.equal(actual, expected)
+    tensors = (image, *layer.parameters())
+    torch.testing.assert_close(gradients(actual, tensors), gradients(expected, tensors))
+
+
 def test_sparse_max_pooling():
     sites = cases.sites(30)
     feats = cases.floats(30, 4).requires_grad_()

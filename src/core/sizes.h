@@ -1,6 +1,7 @@
 // Size arithmetic: overflow-checked products and sums, and rounding.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,9 @@ inline std::optional<int64_t> checked_sum(int64_t a, int64_t b) {
   if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
   return sum;
 }
+
+// A byte count for decisions, computed in double because it may exceed int64_t: exact below 2^53, at most 2^62.
+inline int64_t saturated(double bytes) { return static_cast<int64_t>(std::min(bytes, 0x1p62)); }
 
 // For numbers that are not negative. They do not overflow unless the result does.
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }

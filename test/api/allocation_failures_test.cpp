@@ -42,6 +42,8 @@ const struct {
      [](auto, auto) {
        return create_and_destroy(mluOpCreateSparseConvolutionDescriptor, mluOpDestroySparseConvolutionDescriptor);
      }},
+    {"mluOpCreateDCNDescriptor",
+     [](auto, auto) { return create_and_destroy(mluOpCreateDCNDescriptor, mluOpDestroyDCNDescriptor); }},
     {"mluOpCreateNmsDescriptor",
      [](auto, auto) { return create_and_destroy(mluOpCreateNmsDescriptor, mluOpDestroyNmsDescriptor); }},
     {"mluOpCreate", [](auto, auto) { return mluOpCreate(nullptr); }, MLUOP_STATUS_BAD_PARAM},

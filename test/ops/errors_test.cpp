@@ -233,7 +233,8 @@ TEST(OpsErrors, EachArgument) {
             std::all_of(of_query.begin(), of_query.end(), [](bool checks) { return checks; });
         for (size_t i = 0; i < op.tensors.size(); ++i) {
           for (const Rule& rule : rules.descriptor(i)) {
-            expect_rule(handle, made, rule, of_query[i] && (query_takes_all || !rule.relates));
+            const bool is_of_query = of_query[i] && (query_takes_all || !rule.relates);
+            expect_rule(handle, made, rule, is_of_query);
           }
         }
         for (const Rule& rule : rules.element_types(dtype)) expect_rule(handle, made, rule, query_takes_all);

@@ -438,3 +438,178 @@ def indice_maxpool_backward(
         is_max = features[inputs] == features_out[outputs]
         np.add.at(input_grad, inputs, np.where(is_max, output_grad[outputs], 0))
     return input_grad
+
+
+class _Samples:
+    """The samples of a deformable convolution: arrays [N, deformable groups, offset, Ho, Wo]."""
+
+    def __init__(
+        self,
+        input: np.ndarray,
+        offset: np.ndarray,
+        mask: np.ndarray | None,
+        kernel: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        deformable_groups: int,
+    ) -> None:
+        (N, C, *sizes), (Ho, Wo) = input.shape, offset.shape[2:]
+        self.shape = N, deformable_groups, math.prod(kernel), Ho, Wo
+        self.mask = np.ones(self.shape) if mask is None else mask.reshape(self.shape)
+        self._flat = input.reshape(N, deformable_groups, C // deformable_groups, -1)
+        offsets = offset.reshape(*self.shape[:3], 2, Ho, Wo)
+        k = np.stack(np.unravel_index(np.arange(math.prod(kernel)), tuple(kernel)))
+        places = []
+        for axis, pixels in enumerate(np.ogrid[:Ho, :Wo]):
+            start = pixels * stride[axis] - padding[axis]
+            along = start + (k[axis] * dilation[axis])[:, np.newaxis, np.newaxis]
+            places.append(along + offsets[:, :, :, axis])
+        self._inside = np.logical_and(
+            *((place > -1) & (place < size) for place, size in zip(places, sizes))
+        )
+        self._places = [np.where(self._inside, place, 0) for place in places]
+        self._sizes = sizes
+
+    def corners(self) -> Any:
+        """Yields index and values of a pixel around each sample, weights and their slopes."""
+        (y, x), (H, W) = self._places, self._sizes
+        top, left = np.floor(y), np.floor(x)
+        for down, right in np.ndindex(2, 2):
+            row, column = top + down, left + right
+            exists = self._inside & (row >= 0) & (row < H) & (column >= 0) & (column < W)
+            index = np.where(exists, row * W + column, 0).astype(np.int64)
+            flat_index = index.reshape(*self.shape[:2], 1, -1)
+            values = np.take_along_axis(self._flat, flat_index, 3)
+            values = np.where(exists.reshape(flat_index.shape), values, 0)
+            along_y = y - top if down else 1 - (y - top)
+            along_x = x - left if right else 1 - (x - left)
+            slopes = (2 * down - 1) * along_x, (2 * right - 1) * along_y
+            yield (
+                index,
+                exists,
+                values.reshape(*values.shape[:3], *self.shape[2:]),
+                (
+                    along_y * along_x,
+                    slopes,
+                ),
+            )
+
+    def columns(self, groups: int) -> np.ndarray:
+        """Returns the interpolated channels [N, groups, channel, offset, pixel]."""
+        N, _, K, *_ = self.shape
+        total = sum(
+            values * weight[:, :, np.newaxis] for _, _, values, (weight, _) in self.corners()
+        )
+        masked = total * self.mask[:, :, np.newaxis]
+        return masked.reshape(N, groups, -1, K, math.prod(self.shape[3:]))
+
+    def gradients(
+        self, grad: np.ndarray, input: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Returns the gradients of input, offset and mask for that of the columns."""
+        N, groups, K, Ho, Wo = self.shape
+        grad = grad.reshape(N, groups, -1, K, Ho, Wo)
+        grad_input, channel = np.zeros(self._flat.shape), np.arange(grad.shape[2])
+        grad_offset, grad_mask = np.zeros((N, groups, K, 2, Ho, Wo)), np.zeros(self.shape)
+        for index, exists, values, (weight, slopes) in self.corners():
+            products = (grad * values).sum(2)
+            grad_mask += weight * products
+            for axis, slope in enumerate(slopes):
+                grad_offset[:, :, :, axis] += self.mask * slope * products
+            share = grad * np.where(exists, self.mask * weight, 0)[:, :, np.newaxis]
+            batch, group = np.ogrid[:N, :groups]
+            places = batch[..., None, None], group[..., None, None], channel[:, None]
+            flat_index = index.reshape(N, groups, 1, -1)
+            np.add.at(grad_input, (*places, flat_index), share.reshape(*share.shape[:3], -1))
+        return grad_input.reshape(input.shape), grad_offset, grad_mask
+
+
+def _grouped(values: np.ndarray, groups: int) -> np.ndarray:
+    """Returns [N, C, H, W] as [N, groups, C / groups, H W]."""
+    return values.reshape(len(values), groups, values.shape[1] // groups, -1)
+
+
+def _filters_of(weight: np.ndarray, groups: int) -> np.ndarray:
+    """Returns [Co, C, kh, kw] as [groups, Co / groups, C, kh kw]."""
+    return weight.reshape(groups, len(weight) // groups, weight.shape[1], -1)
+
+
+def _optional_zeros(name: str, array: np.ndarray | None) -> np.ndarray | None:
+    return None if array is None else _zeros(name, array)
+
+
+def deform_conv2d(
+    single: Operator,
+    input: np.ndarray,
+    offset: np.ndarray,
+    weight: np.ndarray,
+    mask: np.ndarray | None = None,
+    bias: np.ndarray | None = None,
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+    deformable_groups: int = 1,
+) -> np.ndarray:
+    zeros = single(
+        *(_zeros("input", input), _zeros("offset", offset), _zeros("weight", weight)),
+        *(_optional_zeros("mask", mask), _optional_zeros("bias", bias)),
+        *(stride, padding, dilation, groups, deformable_groups),
+    )
+    geometry = (weight.shape[2:], stride, padding, dilation, deformable_groups)
+    columns = _Samples(input, offset, mask, *geometry).columns(groups)
+    sums = np.einsum("ngckp,gock->ngop", columns, _filters_of(weight, groups))
+    output = sums.reshape(zeros.shape)
+    return output if bias is None else output + bias[:, np.newaxis, np.newaxis]
+
+
+def deform_conv2d_backward_data(
+    single: Operator,
+    grad_output: np.ndarray,
+    input: np.ndarray,
+    offset: np.ndarray,
+    weight: np.ndarray,
+    mask: np.ndarray | None = None,
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+    deformable_groups: int = 1,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    *_, zeros = single(
+        *(_zeros("grad_output", grad_output), _zeros("input", input), _zeros("offset", offset)),
+        *(_zeros("weight", weight), _optional_zeros("mask", mask)),
+        *(stride, padding, dilation, groups, deformable_groups),
+    )
+    geometry = (weight.shape[2:], stride, padding, dilation, deformable_groups)
+    samples = _Samples(input, offset, mask, *geometry)
+    filters = _filters_of(weight, groups)
+    grad = np.einsum("ngop,gock->ngckp", _grouped(grad_output, groups), filters)
+    grad_input, grad_offset, grad_mask = samples.gradients(grad, input)
+    of_mask = zeros.astype(float) if mask is None else grad_mask.reshape(zeros.shape)
+    return grad_input, grad_offset.reshape(offset.shape), of_mask
+
+
+def deform_conv2d_backward_weight(
+    single: Operator,
+    grad_output: np.ndarray,
+    input: np.ndarray,
+    offset: np.ndarray,
+    mask: np.ndarray | None = None,
+    kernel: Sequence[int] = (1, 1),
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+    deformable_groups: int = 1,
+) -> tuple[np.ndarray, np.ndarray]:
+    zeros, _ = single(
+        *(_zeros("grad_output", grad_output), _zeros("input", input), _zeros("offset", offset)),
+        *(_optional_zeros("mask", mask), kernel, stride, padding, dilation),
+        *(groups, deformable_groups),
+    )
+    geometry = (kernel, stride, padding, dilation, deformable_groups)
+    columns = _Samples(input, offset, mask, *geometry).columns(groups)
+    grad = np.einsum("ngop,ngckp->gock", _grouped(grad_output, groups), columns)
+    return grad.reshape(zeros.shape), grad_output.sum((0, 2, 3))

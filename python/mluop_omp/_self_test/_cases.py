@@ -9,6 +9,8 @@ import numpy as np
 from mluop_omp._self_test import _definitions
 
 _SPACE, _ONES = (4, 5, 6), (1, 1, 1)
+# Stride, padding, dilation and groups of a deformable convolution.
+_DEFORMABLE = (1, 1), (1, 1), (1, 1), 2, 2
 
 
 class _Numbers:
@@ -118,6 +120,18 @@ _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
     "ball_query": lambda n: (n.floats(2, 9, 3), n.floats(2, 50, 3), 0.0, 0.8, 6),
     "box_iou_rotated": lambda n: (n.rotated(9), n.rotated(7)),
     "boxes_overlap_bev": lambda n: (n.boxes(9), n.boxes(7)),
+    "deform_conv2d": lambda n: (
+        *(n.floats(1, 6, 5, 4), n.floats(1, 24, 5, 5), n.floats(4, 3, 3, 2)),
+        *(n.sizes(1, 12, 5, 5), n.floats(4), *_DEFORMABLE),
+    ),
+    "deform_conv2d_backward_data": lambda n: (
+        *(n.floats(1, 4, 5, 5), n.floats(1, 6, 5, 4), n.floats(1, 24, 5, 5)),
+        *(n.floats(4, 3, 3, 2), n.sizes(1, 12, 5, 5), *_DEFORMABLE),
+    ),
+    "deform_conv2d_backward_weight": lambda n: (
+        *(n.floats(1, 4, 5, 5), n.floats(1, 6, 5, 4), n.floats(1, 24, 5, 5)),
+        *(n.sizes(1, 12, 5, 5), (3, 2), *_DEFORMABLE),
+    ),
     "dynamic_scatter": lambda n: (n.floats(70, 5), n.integers(-1, 3, 70, 3), "mean"),
     "dynamic_scatter_backward": _dynamic_scatter_backward,
     "furthest_point_sample": lambda n: (n.floats(2, 60, 3), 9),

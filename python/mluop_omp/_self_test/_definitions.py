@@ -789,3 +789,68 @@ def indice_maxpool_backward(features, features_out, output_grad, pairs, num):
         for i, o in zip(*rows):
             out[i] += np.where(features[i] == features_out[o], output_grad[o], 0)
     return out
+
+
+def _deformable_terms(image, offset, mask, kernel, stride, padding, dilation, groups, parts):
+    """Yields, for each sample of a channel, its place in all arrays and what it reads.
+
+    image, group, channel of the group, offset of the filter, output pixel, sample, mask, and
+    pixels with weights and the slopes of these.
+    """
+    (N, C, H, W), (Ho, Wo) = image.shape, offset.shape[2:]
+    K = kernel[0] * kernel[1]
+    for n, c, i, j, ho, wo in np.ndindex(N, C, *kernel, Ho, Wo):
+        sample = c // (C // parts) * K + i * kernel[1] + j
+        y = ho * stride[0] - padding[0] + i * dilation[0] + offset[n, 2 * sample, ho, wo]
+        x = wo * stride[1] - padding[1] + j * dilation[1] + offset[n, 2 * sample + 1, ho, wo]
+        pixels = []
+        if -1 < y < H and -1 < x < W:
+            top, left = int(np.floor(y)), int(np.floor(x))
+            for row, column in itertools.product((top, top + 1), (left, left + 1)):
+                if 0 <= row < H and 0 <= column < W:
+                    along_y, along_x = 1 - abs(y - row), 1 - abs(x - column)
+                    down, right = 2 * (row - top) - 1, 2 * (column - left) - 1
+                    slopes = along_x * down, along_y * right
+                    pixels.append(((n, c, row, column), along_y * along_x, slopes))
+        factor = 1 if mask is None else mask[n, sample, ho, wo]
+        yield n, c // (C // groups), c % (C // groups), (i, j), (ho, wo), sample, factor, pixels
+
+
+def deform_conv2d(image, offset, weight, mask, bias, *geometry):
+    outputs = len(weight) // geometry[3]
+    output = np.zeros((len(image), len(weight), *offset.shape[2:]))
+    terms = _deformable_terms(image, offset, mask, weight.shape[2:], *geometry)
+    for n, group, c, place, pixel, _, factor, pixels in terms:
+        value = factor * sum(w * float(image[at]) for at, w, _ in pixels)
+        for co in range(group * outputs, (group + 1) * outputs):
+            output[(n, co, *pixel)] += value * weight[(co, c, *place)]
+    return output if bias is None else output + bias[:, np.newaxis, np.newaxis]
+
+
+def deform_conv2d_backward_data(grad, image, offset, weight, mask, *geometry):
+    outputs = len(weight) // geometry[3]
+    grad_image, grad_offset = np.zeros(image.shape), np.zeros(offset.shape)
+    grad_mask = np.zeros((len(offset), 0 if mask is None else mask.shape[1], *offset.shape[2:]))
+    terms = _deformable_terms(image, offset, mask, weight.shape[2:], *geometry)
+    for n, group, c, place, pixel, sample, factor, pixels in terms:
+        channels = slice(group * outputs, (group + 1) * outputs)
+        of_value = float(grad[(n, channels, *pixel)] @ weight[(channels, c, *place)])
+        for at, w, slopes in pixels:
+            grad_image[at] += factor * w * of_value
+            for axis, slope in enumerate(slopes):
+                of_place = factor * slope * image[at] * of_value
+                grad_offset[(n, 2 * sample + axis, *pixel)] += of_place
+            if mask is not None:
+                grad_mask[(n, sample, *pixel)] += w * image[at] * of_value
+    return grad_image, grad_offset, grad_mask
+
+
+def deform_conv2d_backward_weight(grad, image, offset, mask, kernel, *geometry):
+    groups, outputs = geometry[3], grad.shape[1] // geometry[3]
+    grad_weight = np.zeros((grad.shape[1], image.shape[1] // groups, *kernel))
+    terms = _deformable_terms(image, offset, mask, kernel, *geometry)
+    for n, group, c, place, pixel, _, factor, pixels in terms:
+        value = factor * sum(w * float(image[at]) for at, w, _ in pixels)
+        for co in range(group * outputs, (group + 1) * outputs):
+            grad_weight[(co, c, *place)] += value * grad[(n, co, *pixel)]
+    return grad_weight, grad.sum((0, 2, 3), dtype=float)

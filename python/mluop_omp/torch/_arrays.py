@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from mluop_omp._arrays import ARRAY, DTYPES, SMALL, Arrays, Descriptor, Tensor, describe
+from mluop_omp._arrays import ARRAY, DTYPES, NHWC, SMALL, Arrays, Descriptor, Tensor, describe
 from mluop_omp._library import bad_param, not_supported
 
 _INTEGERS = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
@@ -22,6 +22,21 @@ apply_num_threads = torch.get_num_threads
 def dense(tensor: torch.Tensor) -> torch.Tensor:
     """Returns the tensor, or a copy, whose elements are consecutive in memory."""
     return tensor.contiguous().resolve_neg() if tensor.layout is torch.strided else tensor
+
+
+def is_channels_last(tensor: Any) -> bool:
+    """Returns whether an operator of images takes [N, C, H, W] from memory as [N, H, W, C].
+
+    It copies tensors of another memory format, and float64, which NumPy computes.
+    """
+    return (
+        isinstance(tensor, torch.Tensor)
+        and tensor.layout is torch.strided
+        and tensor.dtype is not torch.float64
+        and tensor.dim() == 4
+        and not tensor.is_contiguous()
+        and tensor.is_contiguous(memory_format=torch.channels_last)
+    )
 
 
 def widened(*tensors: torch.Tensor, least: torch.dtype | None = None) -> list[torch.Tensor]:
@@ -134,6 +149,20 @@ class TorchArrays(Arrays):
         # Sizes as separate arguments take 0.5 us less.
         array = torch.empty(*shape, dtype=dtype, device=_CPU)
         return array, describe(layout, self._dtypes[dtype], shape), _address(name, array)
+
+    def to_nhwc(self, name: str, array: torch.Tensor) -> tuple[torch.Tensor, Descriptor, int]:
+        if not is_channels_last(array):
+            self.tensor(name, array, "N C H W")
+        channels_last = array.permute(0, 2, 3, 1).contiguous()
+        return channels_last, *self.tensor(name, channels_last, layout=NHWC)
+
+    def from_nhwc(
+        self, array: torch.Tensor, like: torch.Tensor, out: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        channels_first = array.permute(0, 3, 1, 2)
+        if out is not None:
+            return out.copy_(channels_first)
+        return channels_first if is_channels_last(like) else channels_first.contiguous()
 
     def fill(self, array: torch.Tensor, value: int) -> None:
         array.fill_(value)

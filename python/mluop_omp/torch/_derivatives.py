@@ -12,6 +12,7 @@ from typing import Any, Callable, NamedTuple
 import torch
 from torch import Tensor
 
+from mluop_omp.torch import _deformable
 from mluop_omp.torch._operators import OPERATORS as _ops
 
 
@@ -594,6 +595,54 @@ def _indice_conv_backward_filter(ctx: Any, grad: Tensor) -> tuple:
     return grad_feats, grad_grad, None, None, None
 
 
+def _save_deformable(ctx: Any, inputs: tuple, output: Tensor) -> None:
+    ctx.save_for_backward(*inputs[:4])
+    ctx.geometry = inputs[5:]
+
+
+def _deform_conv2d(ctx: Any, grad: Tensor) -> tuple:
+    input, offset, weight, mask = ctx.saved_tensors
+    needs, none = ctx.needs, (None,) * len(ctx.geometry)
+    grad_bias = grad.sum((0, 2, 3)) if needs[4] else None
+    if torch.is_grad_enabled():
+        # The gradients have no derivatives of their own: those of higher order are PyTorch's.
+        geometry = _deformable.Geometry(*ctx.geometry)
+        gradients = _deformable.backward(grad, input, offset, weight, mask, geometry)
+        return (*gradients[:3], None if mask is None else gradients[3], grad_bias, *none)
+    grad_input = grad_offset = grad_weight = grad_mask = None
+    if needs[0] or needs[1] or needs[3]:
+        grad_input, grad_offset, grad_mask = _ops.deform_conv2d_backward_data(
+            grad, input, offset, weight, mask, *ctx.geometry
+        )
+    if needs[2]:
+        kernel = weight.shape[2:]
+        grad_weight, grad_bias = _ops.deform_conv2d_backward_weight(
+            grad, input, offset, mask, kernel, *ctx.geometry
+        )
+    of_mask = grad_mask if needs[3] else None
+    return grad_input, grad_offset, grad_weight, of_mask, grad_bias if needs[4] else None, *none
+
+
+def _deform_conv2d_jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    input, offset, weight, mask, _, *geometry = inputs
+    of_input, of_offset, of_weight, of_mask, of_bias, *_ = tangents
+    terms = [
+        _ops.deform_conv2d(*tensors, None, *geometry)
+        for tangent, tensors in (
+            (of_input, (of_input, offset, weight, mask)),
+            (of_weight, (input, offset, of_weight, mask)),
+            (of_mask, (input, offset, weight, of_mask)),
+        )
+        if tangent is not None
+    ]
+    if of_offset is not None:
+        arguments = (of_offset, input, offset, weight, mask, _deformable.Geometry(*geometry))
+        terms.append(_deformable.tangent_along_offset(*arguments))
+    if of_bias is not None:
+        terms.append(of_bias.view(-1, 1, 1).expand_as(output))
+    return sum(terms[1:], terms[0])
+
+
 def _refuse(name: str) -> Derivative:
     def refuse(*_: Any) -> Any:
         raise NotImplementedError(f"mluop_omp::{name} has no gradient")
@@ -621,6 +670,9 @@ DERIVATIVES = {
     ),
     "sigmoid_focal_loss": Derivative(_save_logits, _sigmoid_focal_loss, _sigmoid_focal_loss_jvp),
     "sigmoid_focal_loss_backward": _refuse("sigmoid_focal_loss_backward"),
+    "deform_conv2d": Derivative(_save_deformable, _deform_conv2d, _deform_conv2d_jvp),
+    "deform_conv2d_backward_data": _refuse("deform_conv2d_backward_data"),
+    "deform_conv2d_backward_weight": _refuse("deform_conv2d_backward_weight"),
     "soft_nms": _refuse("soft_nms"),
     "dynamic_scatter": Derivative(_save_scatter, _dynamic_scatter, _dynamic_scatter_jvp),
     "dynamic_scatter_backward": Derivative(

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Callable
 
 import torch
 from torch import Tensor
 
-from mluop_omp._operators import boxes, losses, masked_conv, points, rois, sparse_conv, voxels
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense
+from mluop_omp._operators import (
+    boxes,
+    deform_conv,
+    losses,
+    masked_conv,
+    points,
+    rois,
+    sparse_conv,
+    voxels,
+)
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, is_channels_last
 
 NAMESPACE = "mluop_omp"
 SCHEMAS: dict[str, str] = {}
@@ -22,15 +32,26 @@ _STRIDED = torch.strided
 _TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
 
 
-def _define(name: str, schema: str, kernel: Callable[..., Any], fake: Callable[..., Any]) -> None:
-    """Defines an operator. `kernel` takes the Arrays first; `fake` returns the shapes."""
-    count = schema.partition("->")[0].count("Tensor")  # They come first.
+def _define(
+    name: str,
+    schema: str,
+    kernel: Callable[..., Any],
+    fake: Callable[..., Any],
+    of_images: bool = False,
+) -> None:
+    """Defines an operator. `kernel` takes the Arrays first; `fake` returns the shapes.
+
+    Operators of images take tensors in the memory format channels_last as well.
+    """
+    count = len(re.findall(r"Tensor\??\s", schema.partition("->")[0]))  # They come first.
 
     def run(*arguments: Any) -> Any:
         apply_num_threads()
         tensors = [
             each
-            if each is None or each.layout is _STRIDED and each.is_contiguous()
+            if each is None
+            or (each.layout is _STRIDED and each.is_contiguous())
+            or (of_images and is_channels_last(each))
             else dense(each)
             for each in arguments[:count]
         ]
@@ -250,6 +271,58 @@ def _three_interpolate_fake(feats: Tensor, idx: Tensor, weight: Tensor) -> Tenso
 
 def _three_interpolate_backward_fake(grad: Tensor, idx: Tensor, weight: Tensor, m: int) -> Tensor:
     return grad.new_empty(*grad.shape[:2], m)
+
+
+def _image(like: Tensor, *shape: Any) -> Tensor:
+    """Returns [N, C, H, W] in the memory format of a tensor."""
+    is_last = is_channels_last(like)
+    return like.new_empty(shape).contiguous(
+        memory_format=torch.channels_last if is_last else torch.contiguous_format
+    )
+
+
+def _deform_conv2d_fake(
+    input: Tensor,
+    offset: Tensor,
+    weight: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    *geometry: Any,
+) -> Tensor:
+    return _image(input, input.shape[0], weight.shape[0], *offset.shape[2:])
+
+
+def _deform_conv2d_backward_data_fake(
+    grad: Tensor,
+    input: Tensor,
+    offset: Tensor,
+    weight: Tensor,
+    mask: Tensor | None,
+    *geometry: Any,
+) -> tuple[Tensor, Tensor, Tensor]:
+    (N, _, Ho, Wo), format_of_mask = offset.shape, offset if mask is None else mask
+    mask_shape = (N, 0, Ho, Wo) if mask is None else mask.shape
+    return (
+        _image(input, *input.shape),
+        _image(offset, *offset.shape),
+        _image(format_of_mask, *mask_shape),
+    )
+
+
+def _deform_conv2d_backward_weight_fake(
+    grad: Tensor,
+    input: Tensor,
+    offset: Tensor,
+    mask: Tensor | None,
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    deformable_groups: int,
+) -> tuple[Tensor, Tensor]:
+    Co, inputs = grad.shape[1], input.shape[1] // groups
+    return _image(grad, Co, inputs, *kernel), grad.new_empty(Co)
 
 
 def _masked_im2col_fake(
@@ -573,4 +646,32 @@ _define(
     "(Tensor feats, Tensor grad, Tensor pairs, Tensor num, SymInt[] kernel) -> Tensor",
     sparse_conv.indice_conv_backward_filter,
     _indice_conv_backward_filter_fake,
+)
+_GEOMETRY = (
+    "SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation, SymInt groups, "
+    "SymInt deformable_groups"
+)
+_define(
+    "deform_conv2d",
+    f"(Tensor input, Tensor offset, Tensor weight, Tensor? mask, Tensor? bias, {_GEOMETRY}) "
+    "-> Tensor",
+    deform_conv.deform_conv2d,
+    _deform_conv2d_fake,
+    of_images=True,
+)
+_define(
+    "deform_conv2d_backward_data",
+    f"(Tensor grad, Tensor input, Tensor offset, Tensor weight, Tensor? mask, {_GEOMETRY}) "
+    "-> (Tensor grad_input, Tensor grad_offset, Tensor grad_mask)",
+    deform_conv.deform_conv2d_backward_data,
+    _deform_conv2d_backward_data_fake,
+    of_images=True,
+)
+_define(
+    "deform_conv2d_backward_weight",
+    f"(Tensor grad, Tensor input, Tensor offset, Tensor? mask, SymInt[2] kernel, {_GEOMETRY}) "
+    "-> (Tensor grad_weight, Tensor grad_bias)",
+    deform_conv.deform_conv2d_backward_weight,
+    _deform_conv2d_backward_weight_fake,
+    of_images=True,
 )

@@ -2,7 +2,8 @@
 
 Arguments, results and errors are those of the functions of the same names in `mluop_omp`, which
 document shapes and dtypes. Tensors are on the device cpu. Those that are not contiguous are copied;
-results are contiguous.
+results are contiguous. `deform_conv2d` takes images in the memory format channels_last as they are,
+which is its own, and then returns them so.
 
 Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
 torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
@@ -270,3 +271,20 @@ def indice_conv(
 def indice_maxpool(feats: Tensor, pairs: Tensor, num: Tensor, num_out: int) -> Tensor:
     """Pools the features of active sites by their maximum: `mluop_omp.indice_maxpool`."""
     return _ops.indice_maxpool(feats, pairs, num, num_out)
+
+
+def deform_conv2d(
+    input: Tensor,
+    offset: Tensor,
+    weight: Tensor,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+    deformable_groups: int = 1,
+) -> Tensor:
+    """Convolves images at places that offsets move: `mluop_omp.deform_conv2d`."""
+    geometry = (stride, padding, dilation, groups, deformable_groups)
+    return _ops.deform_conv2d(input, offset, weight, mask, bias, *geometry)

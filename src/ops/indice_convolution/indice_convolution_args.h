@@ -4,7 +4,6 @@
 // the filter. The index pairs that indice_num counts are numbered consecutively, offset by offset.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "core/dtype.h"
@@ -49,8 +48,5 @@ struct Args : PairedRows {
 };
 
 }  // namespace backward_filter
-
-// A byte count for decisions, computed in double because it may exceed int64_t: exact below 2^53, at most 2^62.
-inline int64_t saturated(double bytes) { return static_cast<int64_t>(std::min(bytes, 0x1p62)); }
 
 }  // namespace mluop::indice_convolution

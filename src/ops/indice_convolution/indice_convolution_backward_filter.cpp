@@ -1,6 +1,6 @@
 // mluOpIndiceConvolutionBackwardFilter and its workspace query: entries and checks. Start with check(), then read
 // run() in indice_convolution_backward_filter_native.cpp and its launches: check_pairs(), multiply() and combine()
-// in indice_convolution_backward_filter_native_kernels.cpp. The microkernel is in outer_products-inl.h.
+// in indice_convolution_backward_filter_native_kernels.cpp. The microkernel is in primitives/outer_products-inl.h.
 #include "ops/indice_convolution/indice_convolution_backward_filter_native.h"
 #include "ops/indice_convolution/indice_convolution_rules.h"
 

@@ -14,19 +14,22 @@
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.h"
-#include "ops/indice_convolution/outer_products-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
-#include "primitives/half-inl.h"
+#include "primitives/outer_products-inl.h"
+#include "primitives/sum_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::backward_filter {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::add_rows;
+using mluop::HWY_NAMESPACE::copy_row;
 using mluop::HWY_NAMESPACE::kNr;
+using mluop::HWY_NAMESPACE::kOuterProductMr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
-using mluop::HWY_NAMESPACE::load_f32;
-using mluop::HWY_NAMESPACE::PanelTag;
-using mluop::HWY_NAMESPACE::store_f32;
+using mluop::HWY_NAMESPACE::outer_product_panel;
+using mluop::HWY_NAMESPACE::OuterProductArgs;
+using mluop::HWY_NAMESPACE::round_row;
 
 // Returns the first of `count` pairs with an index out of bounds, or `count`.
 HWY_INLINE int64_t find_bad_pair(const Args& args, const int32_t* inputs, const int32_t* outputs, int64_t count) {
@@ -89,16 +92,6 @@ HWY_INLINE void prefetch_to_l2(const void* row, int64_t row_bytes) {
   for (int64_t i = 0; i < row_bytes; i += kCacheLine) __builtin_prefetch(static_cast<const char*>(row) + i, 0, 2);
 }
 
-// to[0, width) = from[0, count) in fp32, and zeros; width - count is less than kPanelLanes.
-template <class T>
-HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, float* to) {
-  const PanelTag d;
-  int64_t i = 0;
-  for (; i + kPanelLanes <= count; i += kPanelLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
-  for (; i < count; ++i) to[i] = mluop::to_f32(from[i]);
-  for (; i < width; ++i) to[i] = 0;
-}
-
 // Rows of a tensor of T, `stride` elements apart, are read in place.
 template <class T>
 bool is_read_in_place(int64_t stride) {
@@ -120,15 +113,6 @@ HWY_INLINE void gather(const T* first, const int32_t* indices, int64_t row_count
     copy_row(first + indices[i] * stride, count, width, copies);
     rows[i] = copies;
   }
-}
-
-// to[0, count) = from[0, count), rounded to T.
-template <class T>
-HWY_INLINE void round_row(const float* from, int64_t count, T* to) {
-  const PanelTag d;
-  int64_t i = 0;
-  for (; i + kPanelLanes <= count; i += kPanelLanes) store_f32(hn::LoadU(d, from + i), d, to + i);
-  for (; i < count; ++i) round_to(from[i], to + i);
 }
 
 // The product of a segment for the input channels [row, row + rows) and the output channels [column, column +
@@ -324,32 +308,6 @@ void multiply(const MultiplyArgs& args, int64_t begin, int64_t end, Task& task) 
 }
 
 MLUOP_SELECT_BY_DTYPE(multiply, MultiplyArgs);
-
-// out[0, count) = the sum of `terms` rows of partials, `stride` elements apart, in their order.
-template <class T>
-void add_rows(const float* partials, int64_t terms, int64_t stride, int64_t count, T* out) {
-  const PanelTag d;
-  constexpr int kVectors = 8;
-  int64_t i = 0;
-  for (; i + kVectors * kPanelLanes <= count; i += kVectors * kPanelLanes) {
-    hn::Vec<PanelTag> sums[kVectors];
-    const float* from = partials + i;
-    HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) sums[v] = hn::LoadU(d, from + v * kPanelLanes);
-    for (int64_t t = 1; t < terms; ++t) {
-      from += stride;
-      HWY_UNROLL(8)
-      for (int v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], hn::LoadU(d, from + v * kPanelLanes));
-    }
-    HWY_UNROLL(8)
-    for (int v = 0; v < kVectors; ++v) store_f32(sums[v], d, out + i + v * kPanelLanes);
-  }
-  for (; i < count; ++i) {
-    float sum = partials[i];
-    for (int64_t t = 1; t < terms; ++t) sum += partials[t * stride + i];
-    round_to(sum, out + i);
-  }
-}
 
 template <class T>
 void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {

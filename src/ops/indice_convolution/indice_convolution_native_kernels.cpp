@@ -14,9 +14,9 @@
 #include "ops/indice_convolution/indice_convolution_native_kernels.h"
 #include "primitives/gemm_microkernel-inl.h"
 #include "primitives/half-inl.h"
+#include "primitives/pack_panel-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/stream-inl.h"
-#include "primitives/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::native {
@@ -25,84 +25,20 @@ namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::gemm_panel;
 using mluop::HWY_NAMESPACE::kMr;
 using mluop::HWY_NAMESPACE::kNr;
-using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::kPanelLanes;
 using mluop::HWY_NAMESPACE::load_f32;
-using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::MicrokernelArgs;
+using mluop::HWY_NAMESPACE::pack_panel;
 using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
-using mluop::HWY_NAMESPACE::unpack;
 
-// Copies the filters of an offset, of any strides, to fp32 [inputs][stride].
+// Packs output channels [co, co + outputs), at most kNr, of the filters of offset k.
 template <class T>
-void copy_elements(const T* from, const FilterStrides& strides, int64_t inputs, int64_t outputs, float* to,
-                   int64_t stride) {
-  for (int64_t ci = 0; ci < inputs; ++ci) {
-    for (int64_t co = 0; co < outputs; ++co) {
-      to[ci * stride + co] = mluop::to_f32(from[ci * strides.ci + co * strides.co]);
-    }
-  }
-}
-
-// The same for strides.co == 1 and whole vectors of outputs. The rows are short and far apart: prefetched ahead.
-template <class T>
-void copy_vectors(const T* from, int64_t ci_stride, int64_t inputs, int64_t outputs, float* to, int64_t stride) {
-  constexpr int64_t kPrefetchedRows = 32;
-  const PanelTag d;
-  for (int64_t ci = 0; ci < inputs; ++ci, from += ci_stride, to += stride) {
-    if (ci + kPrefetchedRows < inputs) {
-      prefetch_row<Use::kReadOnce>(from + kPrefetchedRows * ci_stride, outputs * int64_t{sizeof(T)});
-    }
-    for (int64_t co = 0; co < outputs; co += kPanelLanes) hn::Store(load_f32(d, from + co), d, to + co);
-  }
-}
-
-// The same for strides.ci == 1 and whole squares.
-template <class T>
-void copy_squares(const T* from, int64_t co_stride, int64_t inputs, int64_t outputs, float* to, int64_t stride) {
-  const PanelTag d;
-  for (int64_t co = 0; co < outputs; co += kPanelLanes) {
-    for (int64_t ci = 0; ci < inputs; ci += kPanelLanes * kPacked<T>) {
-      hn::Vec<PanelTag> columns[kPanelLanes];
-      load_transposed(d, from + co * co_stride + ci, co_stride, columns);
-      float* row = to + ci * stride + co;
-      HWY_UNROLL(16) for (int64_t j = 0; j < kPanelLanes; ++j) {
-        hn::Store(unpack<T, 0>(d, columns[j]), d, row);
-        row += stride;
-        if constexpr (kPacked<T> == 2) {
-          hn::Store(unpack<T, 1>(d, columns[j]), d, row);
-          row += stride;
-        }
-      }
-    }
-  }
-}
-
-// Packs output channels [co, co + outputs), at most kNr, of the filters of offset k as fp32 [Ci][outputs], padded
-// with zeros to whole vectors.
-template <class T>
-void pack_panel(const Args& args, int64_t k, int64_t co, int64_t outputs, float* to) {
+void pack_filter_panel(const Args& args, int64_t k, int64_t co, int64_t outputs, float* to) {
   const FilterStrides& strides = args.strides;
   const T* from = static_cast<const T*>(args.filters) + k * strides.k + co * strides.co;
-  const int64_t stride = round_up(outputs, kPanelLanes);
-  int64_t copied_inputs = 0, copied_outputs = outputs / kPanelLanes * kPanelLanes;
-  if (strides.co == 1) {
-    copied_inputs = args.Ci;
-    copy_vectors(from, strides.ci, copied_inputs, copied_outputs, to, stride);
-  } else if (strides.ci == 1) {
-    copied_inputs = args.Ci / (kPanelLanes * kPacked<T>)*(kPanelLanes * kPacked<T>);
-    copy_squares(from, strides.co, copied_inputs, copied_outputs, to, stride);
-  }
-  // What is left: some outputs of the inputs that have been copied, and the other inputs.
-  copy_elements(from + copied_outputs * strides.co, strides, copied_inputs, outputs - copied_outputs,
-                to + copied_outputs, stride);
-  copy_elements(from + copied_inputs * strides.ci, strides, args.Ci - copied_inputs, outputs,
-                to + copied_inputs * stride, stride);
-  for (int64_t ci = 0; ci < args.Ci; ++ci) {
-    std::fill(to + ci * stride + outputs, to + (ci + 1) * stride, 0.0F);
-  }
+  pack_panel<T>({from, strides.ci, strides.co, args.Ci, outputs}, to);
 }
 
 template <class T>
@@ -112,8 +48,8 @@ void pack_filters(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t item = begin; item < end; ++item) {
     const int64_t k = item / panels;
     const int64_t channel = item % panels * kNr;
-    pack_panel<T>(args, k, channel, std::min(kNr, args.Co - channel),
-                  args.packed_filters + (k * channels + channel) * args.Ci);
+    pack_filter_panel<T>(args, k, channel, std::min(kNr, args.Co - channel),
+                         args.packed_filters + (k * channels + channel) * args.Ci);
   }
 }
 
@@ -222,7 +158,7 @@ class Convolution {
     packed_k_ = k;
     const int64_t outputs = std::min(channels_, args_.Co - channel_);
     for (int64_t co = 0; co < outputs; co += kNr) {
-      pack_panel<T>(args_, k, channel_ + co, std::min(kNr, outputs - co), tile_.filters + co * args_.Ci);
+      pack_filter_panel<T>(args_, k, channel_ + co, std::min(kNr, outputs - co), tile_.filters + co * args_.Ci);
     }
   }
 

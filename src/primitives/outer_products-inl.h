@@ -1,10 +1,10 @@
-// Indice convolution backward filter: the microkernel, a sum of outer products with the sums in registers.
-// Per-target code of Highway: include it inside foreach_target.
-#if defined(MLUOP_INDICE_CONVOLUTION_OUTER_PRODUCTS_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_INDICE_CONVOLUTION_OUTER_PRODUCTS_INL_H
-#undef MLUOP_INDICE_CONVOLUTION_OUTER_PRODUCTS_INL_H
+// The microkernel of a sum of outer products, with the sums in registers: the product of a transposed matrix and a
+// matrix whose rows may be anywhere. Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_OUTER_PRODUCTS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_OUTER_PRODUCTS_INL_H
+#undef MLUOP_PRIMITIVES_OUTER_PRODUCTS_INL_H
 #else
-#define MLUOP_INDICE_CONVOLUTION_OUTER_PRODUCTS_INL_H
+#define MLUOP_PRIMITIVES_OUTER_PRODUCTS_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -16,15 +16,11 @@
 #include "primitives/gemm_microkernel-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::indice_convolution::backward_filter {
+namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using mluop::HWY_NAMESPACE::kNrVectors;
-using mluop::HWY_NAMESPACE::kPanelLanes;
-using mluop::HWY_NAMESPACE::kVectorRegisters;
-using mluop::HWY_NAMESPACE::PanelTag;
 
-// MR by the vectors of the panel. A block covers all pairs of a batch, so that loading and storing its sums costs
+// MR by the vectors of the panel. A block covers all rows of a batch, so that loading and storing its sums costs
 // little: they take all registers.
 inline constexpr auto kOuterProductMr = [](int64_t panel_vectors) -> int64_t {
   constexpr int kOf32Registers[] = {12, 10, 8, 6};
@@ -34,16 +30,16 @@ inline constexpr auto kOuterProductMr = [](int64_t panel_vectors) -> int64_t {
 
 // What the blocks of one panel have in common.
 struct OuterProductArgs {
-  const float* const* features;  // [pairs], the rows of features
-  const float* const* grads;     // [pairs], the rows of output_grad
-  int64_t column;                // of the panel in these rows
-  int64_t pairs;
+  const float* const* a;  // [count], rows
+  const float* const* b;  // [count], rows
+  int64_t column;         // of the panel in the rows of b
+  int64_t count;
   bool starts;  // the sums are 0 before, whatever their memory holds
   float* sums;
   int64_t sum_stride;
 };
 
-// sums[r] += features[p][row + r] * the panel of grads[p] for each pair p in order, of kBlockRows rows.
+// sums[r] += a[i][row + r] * the panel of b[i] for each i in order, of kBlockRows rows.
 template <int kBlockRows, int kBlockVectors>
 HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_t row) {
   const PanelTag d;
@@ -54,21 +50,21 @@ HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_
       sums[r][v] = args.starts ? hn::Zero(d) : hn::LoadU(d, to + r * args.sum_stride + v * kPanelLanes);
     }
   }
-  const float* const* const features = args.features;
-  const float* const* const grads = args.grads;
+  const float* const* const a = args.a;
+  const float* const* const b = args.b;
   const int64_t column = args.column;
-  for (int64_t p = 0, pairs = args.pairs; p < pairs; ++p) {
-    const float* feature = features[p] + row;
-    const float* panel = grads[p] + column;
+  for (int64_t i = 0, count = args.count; i < count; ++i) {
+    const float* elements = a[i] + row;
+    const float* panel = b[i] + column;
     // Keeps GCC from adding row and column to the offset of each element instead, which takes a register for each.
-    asm("" : "+r"(feature), "+r"(panel));
-    hn::Vec<PanelTag> b[kBlockVectors];
+    asm("" : "+r"(elements), "+r"(panel));
+    hn::Vec<PanelTag> columns[kBlockVectors];
     HWY_UNROLL(4)
-    for (int v = 0; v < kBlockVectors; ++v) b[v] = hn::LoadU(d, panel + v * kPanelLanes);
+    for (int v = 0; v < kBlockVectors; ++v) columns[v] = hn::LoadU(d, panel + v * kPanelLanes);
     HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
-      const auto element = hn::Set(d, feature[r]);
+      const auto element = hn::Set(d, elements[r]);
       HWY_UNROLL(4)
-      for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::MulAdd(element, b[v], sums[r][v]);
+      for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::MulAdd(element, columns[v], sums[r][v]);
     }
   }
   HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
@@ -113,7 +109,7 @@ void outer_product_panel(int64_t width, const OuterProductArgs& args, int64_t ro
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::indice_convolution::backward_filter
+}  // namespace mluop
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

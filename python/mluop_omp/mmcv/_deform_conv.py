@@ -1,0 +1,189 @@
+"""The functions of mmcv._ext on deformable convolutions, with the names, arguments and outputs of
+mmcv. Gradients are added to what their tensors hold.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from mluop_omp._library import bad_param
+from mluop_omp._operators import deform_conv as operators
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, widened, write
+
+__all__ = [
+    "deform_conv_backward_input",
+    "deform_conv_backward_parameters",
+    "deform_conv_forward",
+    "modulated_deform_conv_backward",
+    "modulated_deform_conv_forward",
+]
+
+
+def _require_kernel(weight: Tensor, kernel_h: int, kernel_w: int) -> None:
+    if tuple(weight.shape[2:]) != (kernel_h, kernel_w):
+        found = list(weight.shape[2:])
+        raise bad_param(f"weight has a kernel of {found}, expected {[kernel_h, kernel_w]}")
+
+
+def deform_conv_forward(
+    input: Tensor,
+    weight: Tensor,
+    offset: Tensor,
+    output: Tensor,
+    columns: Tensor,
+    ones: Tensor,
+    kW: int,
+    kH: int,
+    dW: int,
+    dH: int,
+    padW: int,
+    padH: int,
+    dilationW: int,
+    dilationH: int,
+    group: int,
+    deformable_group: int,
+    im2col_step: int,
+) -> None:
+    apply_num_threads()
+    _require_kernel(weight, kH, kW)
+    images, places, filters = widened(input, offset, weight)
+    geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
+    arguments = (images, places, filters, None, None, *geometry)
+    write({"output": output}, images.dtype, operators.deform_conv2d, *arguments)
+
+
+def deform_conv_backward_input(
+    input: Tensor,
+    offset: Tensor,
+    gradOutput: Tensor,
+    gradInput: Tensor,
+    gradOffset: Tensor,
+    weight: Tensor,
+    columns: Tensor,
+    kW: int,
+    kH: int,
+    dW: int,
+    dH: int,
+    padW: int,
+    padH: int,
+    dilationW: int,
+    dilationH: int,
+    group: int,
+    deformable_group: int,
+    im2col_step: int,
+) -> None:
+    apply_num_threads()
+    _require_kernel(weight, kH, kW)
+    grad, images, places, filters = widened(gradOutput, input, offset, weight)
+    geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
+    grad_input, grad_offset, _ = operators.deform_conv2d_backward_data(
+        TORCH, grad, images, places, filters, None, *geometry
+    )
+    gradInput += grad_input
+    gradOffset += grad_offset
+
+
+def deform_conv_backward_parameters(
+    input: Tensor,
+    offset: Tensor,
+    gradOutput: Tensor,
+    gradWeight: Tensor,
+    columns: Tensor,
+    ones: Tensor,
+    kW: int,
+    kH: int,
+    dW: int,
+    dH: int,
+    padW: int,
+    padH: int,
+    dilationW: int,
+    dilationH: int,
+    group: int,
+    deformable_group: int,
+    scale: float,
+    im2col_step: int,
+) -> None:
+    apply_num_threads()
+    _require_kernel(gradWeight, kH, kW)
+    grad, images, places = widened(gradOutput, input, offset)
+    geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
+    grad_weight, _ = operators.deform_conv2d_backward_weight(
+        TORCH, grad, images, places, None, (kH, kW), *geometry
+    )
+    gradWeight.add_(grad_weight, alpha=scale)
+
+
+def modulated_deform_conv_forward(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    ones: Tensor,
+    offset: Tensor,
+    mask: Tensor,
+    output: Tensor,
+    columns: Tensor,
+    kernel_h: int,
+    kernel_w: int,
+    stride_h: int,
+    stride_w: int,
+    pad_h: int,
+    pad_w: int,
+    dilation_h: int,
+    dilation_w: int,
+    group: int,
+    deformable_group: int,
+    with_bias: bool,
+) -> None:
+    apply_num_threads()
+    _require_kernel(weight, kernel_h, kernel_w)
+    tensors = widened(input, offset, weight, mask, *([bias] if with_bias else []))
+    if not with_bias:
+        tensors.append(None)
+    geometry = ((stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w))
+    arguments = (*tensors, *geometry, group, deformable_group)
+    write({"output": output}, tensors[0].dtype, operators.deform_conv2d, *arguments)
+
+
+def modulated_deform_conv_backward(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    ones: Tensor,
+    offset: Tensor,
+    mask: Tensor,
+    columns: Tensor,
+    grad_input: Tensor,
+    grad_weight: Tensor,
+    grad_bias: Tensor,
+    grad_offset: Tensor,
+    grad_mask: Tensor,
+    grad_output: Tensor,
+    kernel_h: int,
+    kernel_w: int,
+    stride_h: int,
+    stride_w: int,
+    pad_h: int,
+    pad_w: int,
+    dilation_h: int,
+    dilation_w: int,
+    group: int,
+    deformable_group: int,
+    with_bias: bool,
+) -> None:
+    apply_num_threads()
+    kernel = kernel_h, kernel_w
+    _require_kernel(weight, *kernel)
+    grad, images, places, filters, masks = widened(grad_output, input, offset, weight, mask)
+    geometry = ((stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w))
+    geometry = (*geometry, group, deformable_group)
+    of_data = operators.deform_conv2d_backward_data(
+        TORCH, grad, images, places, filters, masks, *geometry
+    )
+    of_weight, of_bias = operators.deform_conv2d_backward_weight(
+        TORCH, grad, images, places, masks, kernel, *geometry
+    )
+    for total, gradient in zip((grad_input, grad_offset, grad_mask), of_data):
+        total += gradient
+    grad_weight += of_weight
+    if with_bias:
+        grad_bias += of_bias

@@ -1,0 +1,67 @@
+// Deformable convolution: interpolates samples into rows of the matrix that is multiplied by the filters.
+// Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_DCN_COLUMNS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_DCN_COLUMNS_INL_H
+#undef MLUOP_DCN_COLUMNS_INL_H
+#else
+#define MLUOP_DCN_COLUMNS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "ops/dcn/columns.h"
+#include "ops/dcn/samples.h"
+#include "primitives/gemm_microkernel-inl.h"
+#include "primitives/half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::dcn {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask; by vectors of kLanes lanes, the rest
+// by vectors of half, a quarter, ... of the lanes down to one. T, here and below: float or Half.
+template <size_t kLanes = hn::MaxLanes(mluop::HWY_NAMESPACE::PanelTag()), class T>
+HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, float* to) {
+  using mluop::HWY_NAMESPACE::load_f32;
+  const hn::CappedTag<float, kLanes> d;
+  constexpr auto kStep = static_cast<int64_t>(kLanes);
+  int64_t c = 0;
+  for (; c + kStep <= count; c += kStep) {
+    auto value = hn::Mul(hn::Set(d, weights[0]), load_f32(d, pixels[0] + c));
+    for (int i = 1; i < 4; ++i) value = hn::MulAdd(hn::Set(d, weights[i]), load_f32(d, pixels[i] + c), value);
+    hn::StoreU(hn::Mul(value, hn::Set(d, mask)), d, to + c);
+  }
+  if constexpr (kLanes > 1) {
+    if (c < count) {
+      const T* const rest[4] = {pixels[0] + c, pixels[1] + c, pixels[2] + c, pixels[3] + c};
+      interpolate<kLanes / 2>(rest, weights, mask, count - c, to + c);
+    }
+  }
+}
+
+// Writes the pieces of a row of the matrix: those of the row-th output pixel of the samples, whose image starts at
+// `image`. `zeros` are the channels of pixels outside of the image.
+template <class T>
+HWY_INLINE void write_columns(const SampleBuffers& samples, int64_t row, const T* image, int64_t channels,
+                              const T* zeros, const Piece* pieces, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; ++i) {
+    const Piece& piece = pieces[i];
+    const Sample sample = samples.sample(row, piece.sample);
+    const T* pixels[4];
+    for (int corner = 0; corner < 4; ++corner) {
+      const int64_t pixel = sample.pixels[corner];
+      pixels[corner] = pixel < 0 ? zeros : image + pixel * channels + piece.channel;
+    }
+    const auto weights = sample.weights();
+    interpolate(pixels, weights.of, sample.mask, piece.count, to + piece.column);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::dcn
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

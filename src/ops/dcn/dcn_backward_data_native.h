@@ -1,0 +1,19 @@
+// Deformable convolution backward data, native algorithm: the decisions of a call, and its launches.
+#pragma once
+
+#include <cstddef>
+
+#include "ops/dcn/dcn_args.h"
+#include "team/operator_call.h"
+
+namespace mluop::dcn::backward_data {
+
+// The filters in fp32, packed, and partial sums of the gradients of offsets and mask. Depends on the sizes only.
+// Throws Failure (BAD_PARAM) if it exceeds int64_t.
+size_t workspace_bytes(const BackwardDataArgs& args);
+
+// Requires checked arguments, and a workspace of workspace_bytes(). Throws Failure with ALLOC_FAILED if the
+// smallest tile does not fit NRAM.
+void run(Call& call, const BackwardDataArgs& args, Arena workspace);
+
+}  // namespace mluop::dcn::backward_data

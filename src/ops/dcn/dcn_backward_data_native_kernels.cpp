@@ -1,0 +1,251 @@
+#include "ops/dcn/dcn_backward_data_native_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/dcn/dcn_backward_data_native_kernels.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+#include "ops/dcn/samples-inl.h"
+#include "primitives/gemm_microkernel-inl.h"
+#include "primitives/sum_rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::dcn::backward_data {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using dcn::HWY_NAMESPACE::Sampler;
+using mluop::HWY_NAMESPACE::copy_row;
+using mluop::HWY_NAMESPACE::gemm_panel;
+using mluop::HWY_NAMESPACE::kNr;
+using mluop::HWY_NAMESPACE::kPanelLanes;
+using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::MicrokernelArgs;
+using mluop::HWY_NAMESPACE::PanelTag;
+using mluop::HWY_NAMESPACE::round_row;
+
+// Packs the columns [column, column + count) of a unit, at most kNr, as fp32 [outputs][count], padded with zeros
+// to whole vectors. T, here and below: float or Half.
+template <class T>
+void pack_panel_of(const PackArgs& args, const Unit& unit, int64_t column, int64_t count, float* to) {
+  const int64_t inputs = args.group_inputs(), outputs = args.group_outputs();
+  const int64_t stride = round_up(count, kPanelLanes);
+  const T* const first = static_cast<const T*>(args.filter) + unit.group * outputs * args.group_columns() +
+                         unit.k * inputs + unit.channel - unit.group * inputs;
+  for (int64_t done = 0; done < count;) {
+    const int64_t k = (column + done) / unit.channels, c = (column + done) % unit.channels;
+    const int64_t run = std::min(unit.channels - c, count - done);
+    const T* from = first + k * inputs + c;
+    for (int64_t co = 0; co < outputs; ++co) {
+      copy_row(from + co * args.group_columns(), run, run, to + co * stride + done);
+    }
+    done += run;
+  }
+  for (int64_t co = 0; co < outputs; ++co) std::fill(to + co * stride + count, to + (co + 1) * stride, 0.0F);
+}
+
+template <class T>
+void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t item = begin; item < end; ++item) {
+    const Unit& unit = args.units.units[item];
+    float* const to = args.packed_filters + unit.packed;
+    for (int64_t column = 0; column < unit.columns(); column += kNr) {
+      pack_panel_of<T>(args, unit, column, std::min(kNr, unit.columns() - column),
+                       to + column * args.group_outputs());
+    }
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(pack, PackArgs);
+
+// sums[0, count) += weight * gradient[0, count). Returns the sum of gradient[i] * pixel[i]. By vectors of kLanes
+// lanes, the rest by vectors of half, a quarter, ... of the lanes down to one.
+template <size_t kLanes = hn::MaxLanes(PanelTag()), class T>
+HWY_INLINE float add_to_pixel(const float* gradient, const T* pixel, float weight, int64_t count, float* sums) {
+  const hn::CappedTag<float, kLanes> d;
+  constexpr auto kStep = static_cast<int64_t>(kLanes);
+  auto products = hn::Zero(d);
+  const auto factor = hn::Set(d, weight);
+  int64_t c = 0;
+  for (; c + kStep <= count; c += kStep) {
+    const auto value = hn::LoadU(d, gradient + c);
+    hn::StoreU(hn::MulAdd(factor, value, hn::LoadU(d, sums + c)), d, sums + c);
+    products = hn::MulAdd(value, load_f32(d, pixel + c), products);
+  }
+  float sum = c > 0 ? hn::GetLane(hn::SumOfLanes(d, products)) : 0;
+  if constexpr (kLanes > 1) {
+    if (c < count) sum += add_to_pixel<kLanes / 2>(gradient + c, pixel + c, weight, count - c, sums + c);
+  }
+  return sum;
+}
+
+// A range of channels of an image.
+template <class T>
+class RangeScatter {
+ public:
+  RangeScatter(const ScatterArgs& args, const Tile<T>& tile, int64_t item, int task)
+      : args_(args),
+        tile_(tile),
+        image_(item / args.units.division.ranges),
+        range_(item % args.units.division.ranges),
+        channel_(range_ * args.units.division.width),
+        channels_(std::min(args.units.division.width, args.Ci - channel_)),
+        image_start_(image_ * args.H * args.W * args.Ci) {
+    if constexpr (Tile<T>::kConverts) {
+      stride_ = args.units.division.width;
+      sums_ = args.sums + task * args.H * args.W * stride_;
+    } else {
+      stride_ = args.Ci;
+      sums_ = static_cast<float*>(args.grad_input) + image_start_ + channel_;
+    }
+  }
+
+  void compute() const {
+    const int64_t pixels = args_.H * args_.W, first = image_ * args_.image_pixels();
+    for (int64_t pixel = 0; pixel < pixels; ++pixel) std::fill_n(sums_ + pixel * stride_, channels_, 0.0F);
+    const Units& units = args_.units;
+    for (int64_t row = 0; row < args_.image_pixels(); row += args_.tiling.pixels) {
+      const int64_t count = std::min(args_.tiling.pixels, args_.image_pixels() - row);
+      for (int64_t i = units.first_units[range_]; i < units.first_units[range_ + 1]; ++i) {
+        const Unit& unit = units.units[i];
+        if (unit.is_first_of_d) find_samples(unit, first + row, count);
+        multiply(unit, first + row, count);
+        for (int64_t r = 0; r < count; ++r) scatter(unit, r, first + row + r);
+      }
+    }
+    if constexpr (Tile<T>::kConverts) {
+      T* to = static_cast<T*>(args_.grad_input) + image_start_ + channel_;
+      for (int64_t pixel = 0; pixel < pixels; ++pixel, to += args_.Ci) {
+        round_row(sums_ + pixel * stride_, channels_, to);
+      }
+    }
+  }
+
+ private:
+  void find_samples(const Unit& unit, int64_t first, int64_t count) const {
+    const Sampler<T> sampler(args_, {unit.d, unit.d + 1, unit.k, unit.k_end}, tile_.samples);
+    for (int64_t row = 0; row < count; ++row) sampler.find(row, first + row);
+  }
+
+  // The gradients of the columns of a unit.
+  void multiply(const Unit& unit, int64_t first, int64_t count) const {
+    const int64_t outputs = args_.group_outputs(), width = round_up(unit.columns(), kPanelLanes);
+    for (int64_t row = 0; row < count; ++row) std::fill_n(tile_.columns + row * tile_.stride, width, 0.0F);
+    const T* const from = static_cast<const T*>(args_.grad_output) + first * args_.Co + unit.group * outputs;
+    for (int64_t output = 0; output < outputs; output += args_.tiling.outputs) {
+      const int64_t multiplied = std::min(args_.tiling.outputs, outputs - output);
+      const float* grads;
+      int64_t grad_stride = args_.Co;
+      if constexpr (Tile<T>::kConverts) {
+        grads = tile_.grads;
+        grad_stride = args_.tiling.outputs;
+        for (int64_t row = 0; row < count; ++row) {
+          copy_row(from + row * args_.Co + output, multiplied, multiplied, tile_.grads + row * grad_stride);
+        }
+      } else {
+        grads = from + output;
+      }
+      for (int64_t column = 0; column < width; column += kNr) {
+        const int64_t panel_width = std::min(kNr, width - column);
+        const float* const panel = args_.packed_filters + unit.packed + column * outputs + output * panel_width;
+        const MicrokernelArgs args{panel, multiplied, grads, grad_stride, tile_.columns + column, tile_.stride, 0};
+        gemm_panel(panel_width, args, tile_.rows, tile_.rows, count, [] {});
+      }
+    }
+  }
+
+  // Adds the gradients of the columns of an output pixel.
+  HWY_INLINE void scatter(const Unit& unit, int64_t row, int64_t pixel) const {
+    const T* const input = static_cast<const T*>(args_.input) + image_start_ + unit.channel;
+    float* const sums = sums_ + unit.channel - channel_;
+    const int64_t ordinal = range_ - args_.units.division.first_range(args_, unit.d);
+    SampleGradient* const to =
+        args_.partials + (ordinal * args_.pixels() + pixel) * args_.S() + unit.d * args_.K() + unit.k;
+    const float* gradient = tile_.columns + row * tile_.stride;
+    for (int64_t i = 0; i < unit.k_end - unit.k; ++i, gradient += unit.channels) {
+      const Sample sample = tile_.samples.sample(row, i);
+      const auto weights = sample.weights();
+      float products[4] = {0, 0, 0, 0};
+      for (int corner = 0; corner < 4; ++corner) {
+        const int64_t at = sample.pixels[corner];
+        if (at < 0) continue;
+        products[corner] = add_to_pixel(gradient, input + at * args_.Ci, weights.of[corner] * sample.mask,
+                                        unit.channels, sums + at * stride_);
+      }
+      const SampleGradient found = gradient_of(sample, weights, products);
+      const bool adds = !unit.is_first_of_d;
+      to[i] = {found.y + (adds ? to[i].y : 0), found.x + (adds ? to[i].x : 0),
+               found.mask + (adds ? to[i].mask : 0)};
+    }
+  }
+
+  // products: of the gradient of the sample and each pixel, 0 outside of the image.
+  static SampleGradient gradient_of(const Sample& sample, const Sample::Weights& weights, const float* products) {
+    const float down_left = products[2] - products[0], down_right = products[3] - products[1];
+    const float right_top = products[1] - products[0], right_bottom = products[3] - products[2];
+    return {sample.mask * ((1 - sample.x) * down_left + sample.x * down_right),
+            sample.mask * ((1 - sample.y) * right_top + sample.y * right_bottom),
+            weights.of[0] * products[0] + weights.of[1] * products[1] + weights.of[2] * products[2] +
+                weights.of[3] * products[3]};
+  }
+
+  const ScatterArgs& args_;
+  const Tile<T>& tile_;
+  int64_t image_, range_;
+  int64_t channel_, channels_;  // of the range
+  int64_t image_start_;         // in the input
+  float* sums_;                 // of channel_, whose rows are stride_ apart
+  int64_t stride_;
+};
+
+template <class T>
+void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Tile<T> tile(task.nram, args.units.division, args.tiling);
+  std::iota(tile.rows, tile.rows + args.tiling.pixels, 0);
+  for (int64_t item = begin; item < end; ++item) RangeScatter<T>(args, tile, item, task.taskId).compute();
+}
+
+MLUOP_SELECT_BY_DTYPE(scatter, ScatterArgs);
+
+template <class T>
+void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {
+  const int64_t K = args.K(), S = args.S(), stride = args.pixels() * S;
+  for (int64_t d = 0; d < args.deformable_groups; ++d) {
+    const int64_t ranges = args.division.range_count(args, d);
+    for (int64_t pixel = begin; pixel < end; ++pixel) {
+      for (int64_t s = pixel * S + d * K; s < pixel * S + (d + 1) * K; ++s) {
+        SampleGradient sum = args.partials[s];
+        for (int64_t range = 1; range < ranges; ++range) {
+          const SampleGradient& next = args.partials[range * stride + s];
+          sum = {sum.y + next.y, sum.x + next.x, sum.mask + next.mask};
+        }
+        T* const offset = static_cast<T*>(args.grad_offset) + 2 * s;
+        round_to(sum.y, offset);
+        round_to(sum.x, offset + 1);
+        if (args.grad_mask != nullptr) round_to(sum.mask, static_cast<T*>(args.grad_mask) + s);
+      }
+    }
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(combine, CombineArgs);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::dcn::backward_data
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop::dcn::backward_data {
+
+MLUOP_EXPORT_KERNEL_OF_DTYPE(pack_kernel, pack, PackArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(scatter_kernel, scatter, ScatterArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(combine_kernel, combine, CombineArgs);
+
+}  // namespace mluop::dcn::backward_data
+#endif

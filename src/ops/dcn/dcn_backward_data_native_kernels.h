@@ -1,0 +1,140 @@
+// Deformable convolution backward data: the range kernels, in the order of their launches, and the buffers of a
+// task in NRAM.
+//
+// A task owns a range of channels of an image. For a tile of output pixels after the other it multiplies
+// grad_output by the filters of the range, which gives the gradients of the interpolated channels, and adds these
+// to the pixels that the samples read: in the order of output pixels, whatever the number of tasks. What the range
+// contributes to the gradients of offsets and mask are partial sums, which are added last.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/sizes.h"
+#include "ops/dcn/dcn_args.h"
+#include "ops/dcn/samples.h"
+#include "primitives/matmul.h"
+#include "team/launch.h"
+
+namespace mluop::dcn::backward_data {
+
+// Channels of one group and one deformable group, at some offsets of the filter: column (k - first k) channels + c
+// of their matrix is channel c at offset k.
+struct Unit {
+  int64_t columns() const { return (k_end - k) * channels; }
+
+  int64_t group, d;
+  int64_t channel, channels;
+  int64_t k, k_end;
+  int64_t packed;      // where its packed filters start
+  bool is_first_of_d;  // the units before it in its range are of other deformable groups, or other offsets
+};
+
+// The division of the channels. It depends on the sizes only, so that the order of additions does not depend on
+// the number of tasks.
+struct Division {
+  // The ranges that have channels of a deformable group: the first, and how many.
+  int64_t first_range(const Sizes& sizes, int64_t d) const { return d * sizes.deformable_inputs() / width; }
+  int64_t range_count(const Sizes& sizes, int64_t d) const {
+    return ((d + 1) * sizes.deformable_inputs() - 1) / width + 1 - first_range(sizes, d);
+  }
+
+  int64_t width;  // channels of a range, but of the last
+  int64_t ranges;
+  int64_t offsets;  // of a unit
+  int64_t unit_count;
+  int64_t packed_count;   // elements of the packed filters
+  int64_t partial_count;  // most ranges of a deformable group
+};
+
+// Calls visit(range, unit) for all units, by ranges, offsets and channels. The units of a range are contiguous.
+template <class Visit>
+void for_each_unit(const Sizes& sizes, const Division& division, const Visit& visit) {
+  const int64_t inputs = sizes.group_inputs(), deformable_inputs = sizes.deformable_inputs();
+  int64_t packed = 0;
+  for (int64_t range = 0; range < division.ranges; ++range) {
+    const int64_t end = std::min((range + 1) * division.width, sizes.Ci);
+    for (int64_t k = 0; k < sizes.K(); k += division.offsets) {
+      int64_t last_d = -1;
+      for (int64_t channel = range * division.width; channel < end;) {
+        const int64_t group = channel / inputs, d = channel / deformable_inputs;
+        const int64_t next = std::min({end, (group + 1) * inputs, (d + 1) * deformable_inputs});
+        const Unit unit{group,  d,          channel, next - channel, k, std::min(k + division.offsets, sizes.K()),
+                        packed, d != last_d};
+        visit(range, unit);
+        packed += sizes.group_outputs() * round_up(unit.columns(), kMaxLanes);
+        last_d = d;
+        channel = next;
+      }
+    }
+  }
+}
+
+// The memory of the handle.
+struct Units {
+  Units(Arena& arena, const Division& counts)
+      : division(counts),
+        units(arena.take<Unit>("units", {counts.unit_count})),
+        first_units(arena.take<int64_t>("first units", {counts.ranges + 1})) {}
+
+  Division division;
+  Unit* units;           // [unit_count]
+  int64_t* first_units;  // [ranges + 1], the first unit of a range
+};
+
+// Work items: units. Packs the filters of each as fp32 [panels][outputs of the group][NR]; its last panel has as
+// many columns as whole vectors need, and is padded with zeros.
+struct PackArgs : BackwardDataArgs {
+  const Units& units;
+  float* packed_filters;
+};
+RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
+
+// The sizes of a tile.
+struct Tiling {
+  int64_t pixels;   // of the output
+  int64_t outputs;  // channels of grad_output that are multiplied at once
+};
+
+// T: float or Half. Rows of grad_output are read in place if they are float, and converted if they are half.
+template <class T>
+struct Tile {
+  static constexpr bool kConverts = sizeof(T) != sizeof(float);
+
+  Tile(Arena& nram, const Division& division, const Tiling& tiling)
+      : stride(round_up(division.offsets * division.width, kMaxLanes)),
+        samples(nram, tiling.pixels, division.offsets),
+        columns(nram.take<float>("gradients of columns", {tiling.pixels, stride})),
+        grads(nram.take<float>("converted gradients", {kConverts ? tiling.pixels : 0, tiling.outputs})),
+        rows(nram.take<int32_t>("row numbers", {tiling.pixels})) {}
+
+  int64_t stride;
+  SampleBuffers samples;  // of a unit
+  float* columns;         // [pixels, stride], of a unit
+  float* grads;           // [pixels, outputs]
+  int32_t* rows;          // [pixels], 0, 1, 2, ...
+};
+
+// The gradients of an offset and of an element of the mask.
+struct SampleGradient {
+  float y, x, mask;
+};
+
+// Work items: ranges of channels of all images, in the order of images. Writes grad_input, and the partial sums.
+struct ScatterArgs : BackwardDataArgs {
+  const Units& units;
+  const float* packed_filters;
+  const Tiling& tiling;
+  float* sums;               // [task_dim, H W, width] if grad_input is half
+  SampleGradient* partials;  // [partial_count, pixels, S]
+};
+RangeKernel<ScatterArgs> scatter_kernel(mluOpDataType_t dtype);
+
+// Work items: output pixels. Adds the partial sums of a sample in the order of their ranges.
+struct CombineArgs : BackwardDataArgs {
+  const Division& division;
+  const SampleGradient* partials;
+};
+RangeKernel<CombineArgs> combine_kernel(mluOpDataType_t dtype);
+
+}  // namespace mluop::dcn::backward_data

@@ -1,0 +1,67 @@
+// mluOpDCNBackwardWeight and its workspace query: entries and checks.
+// Start with check_backward_weight(), with the rules that all three operators share in dcn_rules.cpp; then read
+// run() in dcn_backward_weight_native.cpp. Its kernels: multiply(), combine() and add_bias() in
+// dcn_backward_weight_native_kernels.cpp.
+#include "ops/dcn/dcn_backward_weight_native.h"
+#include "ops/dcn/dcn_rules.h"
+
+namespace mluop {
+namespace {
+
+using dcn::BackwardWeightArgs;
+using dcn::Input;
+using dcn::Output;
+
+// Declares and checks what the operator and its query share.
+BackwardWeightArgs check_backward_weight(Call& call, const DcnDescriptor* dcn_desc, const Input& input,
+                                         const Input& offset, const Input& mask, const Input& grad_output,
+                                         const Output& grad_filter, const Output& grad_bias) {
+  constexpr auto kNhwc = MLUOP_LAYOUT_NHWC;
+  const auto dtype = dtype_of(input.desc);
+  const dcn::Shapes shapes{input.desc, grad_filter.desc, "grad_filter"};
+  dcn::declare_convolution(call, dcn_desc);
+  const dcn::Sizes sizes = dcn::sizes_of(*dcn_desc, shapes);
+  dcn::declare_samples(call, sizes, input, offset, mask);
+  call.input("grad_output", grad_output.desc, grad_output.data, dtype, kNhwc,
+             {sizes.N, sizes.Ho, sizes.Wo, sizes.Co});
+  call.output("grad_filter", grad_filter.desc, grad_filter.data, dtype, kNhwc,
+              {kAny, kAny, kAny, sizes.group_inputs()});
+  if (grad_bias.exists()) call.output("grad_bias", grad_bias.desc, grad_bias.data, dtype, kAnyLayout, {sizes.Co});
+  dcn::check(call, *dcn_desc, sizes, shapes);
+  return {{sizes, dtype, input.data, offset.data, mask.data}, grad_output.data, grad_filter.data, grad_bias.data};
+}
+
+}  // namespace
+}  // namespace mluop
+
+mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBackwardWeightWorkspaceSize(
+    mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc, const mluOpTensorDescriptor_t input_desc,
+    const mluOpTensorDescriptor_t offset_desc, const mluOpTensorDescriptor_t mask_desc,
+    const mluOpTensorDescriptor_t grad_output_desc, const mluOpTensorDescriptor_t grad_filter_desc,
+    const mluOpTensorDescriptor_t grad_bias_desc, size_t* workspace_size) {
+  using namespace mluop;
+  return run_workspace_query("mluOpGetDCNBackwardWeightWorkspaceSize", handle, workspace_size, [&](Call& call) {
+    return dcn::backward_weight::workspace_bytes(check_backward_weight(call, dcn_desc, {input_desc}, {offset_desc},
+                                                                       {mask_desc}, {grad_output_desc},
+                                                                       {grad_filter_desc}, {grad_bias_desc}));
+  });
+}
+
+mluOpStatus_t MLUOP_WIN_API mluOpDCNBackwardWeight(mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc,
+                                                   const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                   const mluOpTensorDescriptor_t offset_desc, const void* offset,
+                                                   const mluOpTensorDescriptor_t mask_desc, const void* mask,
+                                                   const mluOpTensorDescriptor_t grad_output_desc,
+                                                   const void* grad_output, void* workspace, size_t workspace_size,
+                                                   const mluOpTensorDescriptor_t grad_filter_desc,
+                                                   void* grad_filter, const mluOpTensorDescriptor_t grad_bias_desc,
+                                                   void* grad_bias) {
+  using namespace mluop;
+  return run_operator("mluOpDCNBackwardWeight", handle, [&](Call& call) {
+    const BackwardWeightArgs args = check_backward_weight(
+        call, dcn_desc, {input_desc, input}, {offset_desc, offset}, {mask_desc, mask},
+        {grad_output_desc, grad_output}, {grad_filter_desc, grad_filter}, {grad_bias_desc, grad_bias});
+    const Arena arena = call.workspace(workspace, workspace_size, dcn::backward_weight::workspace_bytes(args));
+    dcn::backward_weight::run(call, args, arena);
+  });
+}

@@ -1,0 +1,114 @@
+// Deformable convolution backward weight: the range kernels, in the order of their launches, and the buffers of a
+// task in NRAM. The product of a segment of the output pixels and a tile of the filters is output-stationary: the
+// tile stays in NRAM until the products of all pixels of the segment are added.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "core/sizes.h"
+#include "ops/dcn/columns.h"
+#include "ops/dcn/dcn_args.h"
+#include "ops/dcn/samples.h"
+#include "primitives/matmul.h"
+#include "team/launch.h"
+
+namespace mluop::dcn::backward_weight {
+
+// A tile of the filters: whole groups, or a part of one.
+struct FilterTile {
+  // The samples of the columns.
+  SampleBox samples(const Sizes& sizes) const {
+    const int64_t inputs = sizes.group_inputs(), deformable_inputs = sizes.deformable_inputs();
+    const int64_t k = column / inputs, k_end = (column_end - 1) / inputs + 1;
+    const bool is_one_offset = k_end - k == 1 && group_end - group == 1;
+    const int64_t first = group * inputs + (is_one_offset ? column - k * inputs : 0);
+    const int64_t last = (group_end - 1) * inputs + (is_one_offset ? column_end - 1 - k * inputs : inputs - 1);
+    return {first / deformable_inputs, last / deformable_inputs + 1, k, k_end};
+  }
+
+  int64_t group, group_end;
+  int64_t output, output_end;  // of a group
+  int64_t column, column_end;
+};
+
+// The sizes of a tile of the filters.
+struct Tiling {
+  int64_t group_tiles(const Sizes& sizes) const { return ceil_div(sizes.groups, groups); }
+  int64_t output_tiles(const Sizes& sizes) const { return ceil_div(sizes.group_outputs(), outputs); }
+  int64_t column_tiles(const Sizes& sizes) const { return ceil_div(sizes.group_columns(), columns); }
+  int64_t tiles(const Sizes& sizes) const {
+    return group_tiles(sizes) * output_tiles(sizes) * column_tiles(sizes);
+  }
+  FilterTile tile(const Sizes& sizes, int64_t number) const {
+    const int64_t of_columns = column_tiles(sizes), of_outputs = output_tiles(sizes);
+    const int64_t group = number / (of_columns * of_outputs) * groups;
+    const int64_t output = number / of_columns % of_outputs * outputs, column = number % of_columns * columns;
+    return {group,  std::min(group + groups, sizes.groups),
+            output, std::min(output + outputs, sizes.group_outputs()),
+            column, std::min(column + columns, sizes.group_columns())};
+  }
+  // One more line than rows need: lines of consecutive pixels are then in different sets of a cache.
+  int64_t grad_stride() const { return round_up(outputs, kMaxLanes) + kMaxLanes; }
+  int64_t column_stride() const { return columns + kMaxLanes; }
+
+  int64_t groups, outputs;
+  int64_t columns;  // a multiple of kMaxLanes
+  int64_t batch;    // output pixels that are multiplied at once
+  int64_t samples;  // the most of a tile
+};
+
+// T: float or Half.
+template <class T>
+struct Tile {
+  Tile(Arena& nram, const Tiling& tiling)
+      : samples(nram, tiling.batch, tiling.samples),
+        sums(nram.take<float>("sums", {tiling.groups, tiling.outputs, tiling.columns})),
+        columns(nram.take<float>("columns", {tiling.batch, tiling.column_stride()})),
+        grads(nram.take<float>("gradients", {tiling.batch, tiling.grad_stride()})),
+        column_rows(nram.take<const float*>("rows of columns", {tiling.batch})),
+        grad_rows(nram.take<const float*>("rows of gradients", {tiling.batch})),
+        pieces(nram.take<Piece>("pieces", {tiling.columns})),
+        zeros(nram.take<T>("zeros", {tiling.columns})) {}
+
+  SampleBuffers samples;
+  float* sums;                // [groups, outputs, columns]
+  float* columns;             // [batch, column_stride]
+  float* grads;               // [batch, grad_stride], of grad_output
+  const float** column_rows;  // [batch], in columns
+  const float** grad_rows;    // [batch], in grads
+  Piece* pieces;              // [columns]
+  T* zeros;                   // [columns]
+};
+
+// The output pixels are divided into segments.
+struct Segments {
+  Range pixels(const Sizes& sizes, int64_t number) const {
+    return split(sizes.pixels(), static_cast<int>(count), static_cast<int>(number));
+  }
+
+  int64_t count;
+  float* partials;  // [count, Co, group columns] if there are several
+};
+
+// Work items: segments times tiles, the tiles of a segment in succession. Writes the sums to grad_filter if there
+// is one segment, else to the partial sums.
+struct MultiplyArgs : BackwardWeightArgs {
+  const Tiling& tiling;
+  Segments segments;
+};
+RangeKernel<MultiplyArgs> multiply_kernel(mluOpDataType_t dtype);
+
+// Work items: runs of elements of grad_filter. Adds the partial sums in the order of the segments.
+inline constexpr int64_t kCombinedElements = 1024;
+
+struct CombineArgs : BackwardWeightArgs {
+  Segments segments;
+};
+RangeKernel<CombineArgs> combine_kernel(mluOpDataType_t dtype);
+
+// Work items: kMaxLanes channels of grad_output each. Writes grad_bias.
+RangeKernel<BackwardWeightArgs> add_bias_kernel(mluOpDataType_t dtype);
+
+}  // namespace mluop::dcn::backward_weight

@@ -1,0 +1,49 @@
+// Deformable convolution: the rules that the forward operator and both gradients share.
+#pragma once
+
+#include "core/dcn.h"
+#include "core/tensor.h"
+#include "ops/dcn/dcn_args.h"
+#include "team/operator_call.h"
+
+namespace mluop::dcn {
+
+// The tensors that state the sizes: input, and the filter or its gradient.
+struct Shapes {
+  const TensorDescriptor *input_desc, *filter_desc;
+  std::string_view filter_name;
+};
+
+// A tensor with its data; null in a workspace query.
+struct Input {
+  // Whether a tensor that may be missing is there.
+  bool exists() const { return desc != nullptr || data != nullptr; }
+
+  const TensorDescriptor* desc;
+  const void* data = nullptr;
+};
+struct Output {
+  bool exists() const { return desc != nullptr || data != nullptr; }
+
+  const TensorDescriptor* desc;
+  void* data = nullptr;
+};
+
+// Declares the parameters of the descriptor; throws Failure if it is null or not set.
+void declare_convolution(Call& call, const DcnDescriptor* dcn_desc);
+
+// The sizes of a convolution, 0 where a descriptor is null. Those of the output follow from input and filter; 0 if
+// the filter exceeds the padded input.
+Sizes sizes_of(const DcnDescriptor& dcn_desc, const Shapes& shapes);
+
+// Channels of mask and offset, before the sizes are checked: INT64_MAX if they exceed it.
+int64_t sample_count(const Sizes& sizes);
+int64_t offset_count(const Sizes& sizes);
+
+// Declares input, offset and, if it exists, mask.
+void declare_samples(Call& call, const Sizes& sizes, const Input& input, const Input& offset, const Input& mask);
+
+// Checks the call once all arguments are declared.
+void check(Call& call, const DcnDescriptor& dcn_desc, const Sizes& sizes, const Shapes& shapes);
+
+}  // namespace mluop::dcn

@@ -1,0 +1,116 @@
+// Packing: a panel of a matrix in the order in which the GEMM microkernel reads it. Per-target code of Highway:
+// include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_PACK_PANEL_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_PACK_PANEL_INL_H
+#undef MLUOP_PRIMITIVES_PACK_PANEL_INL_H
+#else
+#define MLUOP_PRIMITIVES_PACK_PANEL_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/half.h"
+#include "core/sizes.h"
+#include "primitives/gemm_microkernel-inl.h"
+#include "primitives/half-inl.h"
+#include "primitives/prefetch.h"
+#include "primitives/transpose_square-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Some columns of a matrix of any strides, of float or half.
+template <class T>
+struct MatrixColumns {
+  MatrixColumns part(int64_t row, int64_t column) const {
+    return {from + row * row_stride + column * column_stride, row_stride, column_stride, rows - row,
+            columns - column};
+  }
+
+  const T* from;
+  int64_t row_stride, column_stride;
+  int64_t rows, columns;
+};
+
+// Copies a matrix to fp32 [rows][stride].
+template <class T>
+void copy_elements(const MatrixColumns<T>& matrix, float* to, int64_t stride) {
+  for (int64_t row = 0; row < matrix.rows; ++row) {
+    for (int64_t column = 0; column < matrix.columns; ++column) {
+      to[row * stride + column] =
+          mluop::to_f32(matrix.from[row * matrix.row_stride + column * matrix.column_stride]);
+    }
+  }
+}
+
+// The same for column_stride == 1 and whole vectors of columns. The rows are short and far apart: prefetched ahead.
+template <class T>
+void copy_vectors(const MatrixColumns<T>& matrix, float* to, int64_t stride) {
+  constexpr int64_t kPrefetchedRows = 32;
+  const PanelTag d;
+  const T* from = matrix.from;
+  for (int64_t row = 0; row < matrix.rows; ++row, from += matrix.row_stride, to += stride) {
+    if (row + kPrefetchedRows < matrix.rows) {
+      prefetch_row<Use::kReadOnce>(from + kPrefetchedRows * matrix.row_stride,
+                                   matrix.columns * int64_t{sizeof(T)});
+    }
+    for (int64_t column = 0; column < matrix.columns; column += kPanelLanes) {
+      hn::Store(load_f32(d, from + column), d, to + column);
+    }
+  }
+}
+
+// The same for row_stride == 1 and whole squares.
+template <class T>
+void copy_squares(const MatrixColumns<T>& matrix, float* to, int64_t stride) {
+  const PanelTag d;
+  for (int64_t column = 0; column < matrix.columns; column += kPanelLanes) {
+    for (int64_t row = 0; row < matrix.rows; row += kPanelLanes * kPacked<T>) {
+      hn::Vec<PanelTag> columns[kPanelLanes];
+      load_transposed(d, matrix.from + column * matrix.column_stride + row, matrix.column_stride, columns);
+      float* to_row = to + row * stride + column;
+      HWY_UNROLL(16) for (int64_t j = 0; j < kPanelLanes; ++j) {
+        hn::Store(unpack<T, 0>(d, columns[j]), d, to_row);
+        to_row += stride;
+        if constexpr (kPacked<T> == 2) {
+          hn::Store(unpack<T, 1>(d, columns[j]), d, to_row);
+          to_row += stride;
+        }
+      }
+    }
+  }
+}
+
+// Packs a matrix of at most kNr columns as fp32 [rows][columns], padded with zeros to whole vectors.
+template <class T>
+void pack_panel(const MatrixColumns<T>& matrix, float* to) {
+  const int64_t rows = matrix.rows, columns = matrix.columns;
+  const int64_t stride = round_up(columns, kPanelLanes);
+  int64_t copied_rows = 0, copied_columns = columns / kPanelLanes * kPanelLanes;
+  MatrixColumns<T> whole = matrix;
+  whole.columns = copied_columns;
+  if (matrix.column_stride == 1) {
+    copied_rows = rows;
+    copy_vectors(whole, to, stride);
+  } else if (matrix.row_stride == 1) {
+    copied_rows = rows / (kPanelLanes * kPacked<T>)*(kPanelLanes * kPacked<T>);
+    whole.rows = copied_rows;
+    copy_squares(whole, to, stride);
+  }
+  // What is left: some columns of the rows that have been copied, and the other rows.
+  MatrixColumns<T> right = matrix.part(0, copied_columns);
+  right.rows = copied_rows;
+  copy_elements(right, to + copied_columns, stride);
+  copy_elements(matrix.part(copied_rows, 0), to + copied_rows * stride, stride);
+  for (int64_t row = 0; row < rows; ++row) std::fill(to + row * stride + columns, to + (row + 1) * stride, 0.0F);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

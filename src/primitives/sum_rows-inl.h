@@ -1,0 +1,70 @@
+// Rows of fp32 sums: copies from and to rows of float or half, and the sum of partial sums. Per-target code of
+// Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_SUM_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_SUM_ROWS_INL_H
+#undef MLUOP_PRIMITIVES_SUM_ROWS_INL_H
+#else
+#define MLUOP_PRIMITIVES_SUM_ROWS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include "core/half.h"
+#include "primitives/gemm_microkernel-inl.h"
+#include "primitives/half-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// to[0, width) = from[0, count) in fp32, and zeros; width - count is less than kPanelLanes.
+template <class T>
+HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, float* to) {
+  const PanelTag d;
+  int64_t i = 0;
+  for (; i + kPanelLanes <= count; i += kPanelLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
+  for (; i < count; ++i) to[i] = mluop::to_f32(from[i]);
+  for (; i < width; ++i) to[i] = 0;
+}
+
+// to[0, count) = from[0, count), rounded to T.
+template <class T>
+HWY_INLINE void round_row(const float* from, int64_t count, T* to) {
+  const PanelTag d;
+  int64_t i = 0;
+  for (; i + kPanelLanes <= count; i += kPanelLanes) store_f32(hn::LoadU(d, from + i), d, to + i);
+  for (; i < count; ++i) round_to(from[i], to + i);
+}
+
+// out[0, count) = the sum of `terms` rows of partial sums, `stride` elements apart, in their order.
+template <class T>
+void add_rows(const float* partials, int64_t terms, int64_t stride, int64_t count, T* out) {
+  const PanelTag d;
+  constexpr int kVectors = 8;
+  int64_t i = 0;
+  for (; i + kVectors * kPanelLanes <= count; i += kVectors * kPanelLanes) {
+    hn::Vec<PanelTag> sums[kVectors];
+    const float* from = partials + i;
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) sums[v] = hn::LoadU(d, from + v * kPanelLanes);
+    for (int64_t t = 1; t < terms; ++t) {
+      from += stride;
+      HWY_UNROLL(8)
+      for (int v = 0; v < kVectors; ++v) sums[v] = hn::Add(sums[v], hn::LoadU(d, from + v * kPanelLanes));
+    }
+    HWY_UNROLL(8)
+    for (int v = 0; v < kVectors; ++v) store_f32(sums[v], d, out + i + v * kPanelLanes);
+  }
+  for (; i < count; ++i) {
+    float sum = partials[i];
+    for (int64_t t = 1; t < terms; ++t) sum += partials[t * stride + i];
+    round_to(sum, out + i);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

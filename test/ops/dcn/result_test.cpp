@@ -1,0 +1,114 @@
+// Deformable convolution: the example of MLU-OPS, places at the border of the image and at its pixels, and results
+// that no task division changes. test/ops/contract_test.cpp has the tests of every operator.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/environment.h"
+#include "support/operator_call.h"
+#include "support/special_values.h"
+#include "support/trace.h"
+
+namespace mluop::test {
+namespace {
+
+using cases::Case;
+
+using Sizes = std::map<std::string, int64_t>;
+
+// One channel, one offset of the filter, without padding.
+Sizes sizes_of_one(int64_t h, int64_t w) {
+  return {{"n", 1},  {"h", h},      {"w", w},   {"ci", 1},   {"co", 1},   {"kh", 1},
+          {"kw", 1}, {"groups", 1}, {"pad", 0}, {"mask", 1}, {"bias", 0}, {"deformable_groups", 1}};
+}
+
+std::vector<float> run(const Case& made, const char* output) {
+  const Handle handle;
+  const OperatorCall call(handle, made);
+  EXPECT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+  return call.floats(output);
+}
+
+TEST(OpsDcn, ExampleOfMluOps) {
+  Sizes sizes = sizes_of_one(3, 3);
+  sizes["ci"] = sizes["co"] = 2;
+  sizes["bias"] = 1;
+  Case made = make_case("dcn_forward", MLUOP_DTYPE_FLOAT, sizes);
+  set_values(made, "input",
+             std::vector<float>{0.7944F, 0.4922F, 0.2008F, 0.2081F, 0.9998F, 0.3053F, 0.1815F, 0.9210F, 0.8463F,
+                                0.1819F, 0.9159F, 0.4917F, 0.6668F, 0.2843F, 0.8364F, 0.2765F, 0.7150F, 0.6780F});
+  set_values(
+      made, "offset",
+      std::vector<float>{-0.6317F, -1.4928F, -0.0696F, 1.1910F, 0.8778F, 0.5145F, -0.9248F, -0.9889F, 0.6157F,
+                         0.2157F, -1.1540F, -0.1283F, -0.5704F, 1.0237F, 0.7956F, 1.1203F, -0.0129F, -0.2686F});
+  set_values(made, "mask",
+             std::vector<float>{0.4581F, -1.1605F, 0.5951F, 0.4313F, 0.1070F, 0.0225F, 0.7484F, 0.6262F, 1.1908F});
+  set_values(made, "filter", std::vector<float>{0.8928F, 0.9682F, 0.9301F, 0.6817F});
+  set_values(made, "bias", std::vector<float>{0.4356F, 0.0840F});
+  const std::vector<float> expected = {0.4356F, 0.0840F, -0.6024F, -0.9101F, 0.8056F, 0.4252F,
+                                       0.4412F, 0.0890F, 0.5478F,  0.1898F,  0.4562F, 0.1037F,
+                                       1.1652F, 0.7876F, 0.5814F,  0.2109F,  1.8874F, 1.3752F};
+  const std::vector<float> found = run(made, "output");
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 2e-4) << i;
+}
+
+// Output pixel i of a row of pixels 4, 8, 16 reads the place i plus its offset.
+TEST(OpsDcn, Places) {
+  for (const auto dtype : kFloatingDtypes) {
+    Case forward = make_case("dcn_forward", dtype, sizes_of_one(1, 3));
+    set_values(forward, "input", std::vector<float>{4, 8, 16});
+    set_values(forward, "filter", std::vector<float>{2});
+    set_values(forward, "mask", std::vector<float>{1, 1, 0.5F});
+    // Half a pixel before the first; half a pixel past the last, and half a row down; 1 before the first: outside.
+    set_values(forward, "offset", std::vector<float>{0, -0.5F, 0.5F, 1.5F, 0, -3});
+    EXPECT_EQ(run(forward, "output"), (std::vector<float>{4, 8, 0}));
+    // NaN, H and W are outside of the image.
+    set_values(forward, "offset", std::vector<float>{1, 0, kNan, 0, 0, 1});
+    EXPECT_EQ(run(forward, "output"), (std::vector<float>{0, 0, 0}));
+  }
+}
+
+// At pixels of the image, slopes are those to the next pixel.
+TEST(OpsDcn, GradientsAtPixels) {
+  for (const auto dtype : kFloatingDtypes) {
+    Case made = make_case("dcn_backward_data", dtype, sizes_of_one(1, 3));
+    set_values(made, "input", std::vector<float>{4, 8, 16});
+    set_values(made, "filter", std::vector<float>{2});
+    set_values(made, "mask", std::vector<float>{1, 0.5F, 3});
+    set_values(made, "offset", std::vector<float>{0, 0, 0, 0.25F, 0, -3});
+    set_values(made, "grad_output", std::vector<float>{1, 10, 100});
+    EXPECT_EQ(run(made, "grad_input"), (std::vector<float>{2, 7.5F, 2.5F}));
+    EXPECT_EQ(run(made, "grad_offset"), (std::vector<float>{-8, 8, -100, 80, 0, 0}));
+    EXPECT_EQ(run(made, "grad_mask"), (std::vector<float>{8, 200, 0}));
+  }
+}
+
+// Many ranges of channels, segments of pixels and tiles, of several groups.
+TEST(OpsDcn, ManyTiles) {
+  const Sizes sizes = {{"n", 2},  {"h", 33}, {"w", 34},     {"ci", 24}, {"co", 3},
+                       {"kh", 2}, {"kw", 2}, {"groups", 3}, {"pad", 1}, {"deformable_groups", 2}};
+  for (const char* op : {"dcn_forward", "dcn_backward_data", "dcn_backward_weight"}) {
+    const Case made = make_case(op, MLUOP_DTYPE_FLOAT, sizes);
+    const Oracle oracle(made);
+    std::vector<std::byte> first;
+    for (const int threads : {1, 3}) {
+      for (const char* nram : {"64", "640"}) {
+        const ScopedThreads scoped(threads);
+        const ScopedEnvironment environment("MLUOP_OMP_NRAM_KB", nram);
+        const Handle handle;
+        const OperatorCall call(handle, made);
+        ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+        if (first.empty()) first = call.outputs();
+        EXPECT_TRUE(call.outputs() == first) << op << ", " << threads << " threads, NRAM " << nram;
+      }
+    }
+    expect_oracle(oracle);
+  }
+}
+
+}  // namespace
+}  // namespace mluop::test
