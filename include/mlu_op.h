@@ -437,8 +437,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpCreateRoiAlignForwardDescriptor(mluOpRoiAlignFo
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t desc);
 
 /* Sets the pooling that mluOpRoiAlignForward_v2 computes; see there for what the values mean.
- * Returns BAD_PARAM if roialign_desc is null, pooled_height or pooled_width is not positive, or pool_mode is neither
- * 0 nor 1. The descriptor is then unchanged. */
+ * Returns BAD_PARAM if roialign_desc is null, pooled_height or pooled_width is not positive, or pool_mode is
+ * neither 0 nor 1. The descriptor is then unchanged. */
 mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(mluOpRoiAlignForwardDescriptor_t roialign_desc,
                                                                  const int pooled_height, const int pooled_width,
                                                                  const int sampling_ratio,
@@ -961,19 +961,20 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
     const mluOpTensorDescriptor_t pooled_features_desc, const mluOpTensorDescriptor_t pooled_empty_flag_desc,
     size_t* size);
 
-/* RoI align, forward (Mask R-CNN): pools samples of an image, interpolated, in each bin of each roi. Its gradient is
- * mluOpRoiAlignBackward_v2.
+/* RoI align, forward (Mask R-CNN): pools samples of an image, interpolated, in each bin of each roi. Its gradient
+ * is mluOpRoiAlignBackward_v2.
  *
  *   A roi is boxes[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
  *     start = y1 spatial_scale - offset; size = y2 spatial_scale - offset - start; offset = 0.5 if aligned, else 0
  *     size is 1 at least, unless aligned; bin = size / pooled_height
  *     n = sampling_ratio if that is positive, else bin, rounded up: the samples of a bin
  *     y(p,i) = start + p bin + (i + 0.5) bin / n
- *   The value of the sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H] or
- *   x is not in [-1, W]. Positions below 0 are 0, those beyond the last pixel are that pixel.
- *   pool_mode 1, mean: output[r,p,q,c] = the sum of the samples of bin (p, q), divided by their number. The weights of
- *     each row and column of pixels are added over the samples first.
- *   pool_mode 0, maximum: output[r,p,q,c] = the greatest sample; argmax_y, argmax_x = y and x of the first such one
+ *   The value of the sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H]
+ *   or x is not in [-1, W]. Positions below 0 are 0, those beyond the last pixel are that pixel.
+ *   pool_mode 1, mean: output[r,p,q,c] = the sum of the samples of bin (p, q), divided by their number. The
+ *     weights of each row and column of pixels are added over the samples first.
+ *   pool_mode 0, maximum: output[r,p,q,c] = the greatest sample; argmax_y, argmax_x = y and x of the first such
+ *   one
  *
  * | tensor             | shape                                | dtype         | layout        |
  * |--------------------|--------------------------------------|---------------|---------------|
@@ -984,18 +985,18 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  * |                    | of pool_mode 1: null, or [0]         |               |               |
  *
  * In NCHW, which MLU-OPS does not support, the shapes are [B, C, H, W] and [R, C, pooled_height, pooled_width].
- * Units: boxes are in pixels of the network's input, of which spatial_scale makes those of `input`. mmcv has argmax_y
- *   before argmax_x.
- * Outputs: the call writes every element; the caller need not initialize them. A roi of a negative size, or one that
- *   is NaN, has no samples: output is 0, argmax -1. So has a bin of size 0 without a sampling ratio. NaN is never a
- *   maximum; of samples that are all NaN, output is the lowest fp32 number, argmax -1.
+ * Units: boxes are in pixels of the network's input, of which spatial_scale makes those of `input`. mmcv has
+ *   argmax_y before argmax_x.
+ * Outputs: the call writes every element; the caller need not initialize them. A roi of a negative size, or one
+ *   that is NaN, has no samples: output is 0, argmax -1. So has a bin of size 0 without a sampling ratio. NaN is
+ *   never a maximum; of samples that are all NaN, output is the lowest fp32 number, argmax -1.
  *   If R or C is 0, the data may be null.
- * Determinism: maxima are exact: the same at every thread count and on every instruction set. Means are sums in fp32
- *   in the order of rows, then columns: the same bits at every thread count and on every instruction set. For HALF,
- *   all is computed in fp32, results are rounded once, to nearest even.
+ * Determinism: maxima are exact: the same at every thread count and on every instruction set. Means are sums in
+ *   fp32 in the order of rows, then columns: the same bits at every thread count and on every instruction set. For
+ *   HALF, all is computed in fp32, results are rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps up to 32 bytes a row and column of the image and 16 bytes a row and column of
- *   bins, for each roi.
+ * Memory: no workspace. The handle keeps up to 32 bytes a row and column of the image and 16 bytes a row and
+ *   column of bins, for each roi.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      roialign_desc is null or not set; the image of a roi does not exist; there are no pixels
@@ -1012,9 +1013,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
 
 /* RoI align, backward (Mask R-CNN): the gradient of mluOpRoiAlignForward_v2 for input.
  *
- *   pool_mode 1, mean: grads_image = the sum over the samples of all bins of grads[r,p,q,c], divided by the number of
- *     samples of the bin, times the weights with which they are interpolated
- *   pool_mode 0, maximum: the same for the sample (argmax_y, argmax_x) of each element of grads; none if argmax_y is -1
+ *   pool_mode 1, mean: grads_image = the sum over the samples of all bins of grads[r,p,q,c], divided by the number
+ *     of samples of the bin, times the weights with which they are interpolated
+ *   pool_mode 0, maximum: the same for the sample (argmax_y, argmax_x) of each element of grads; none if argmax_y
+ *   is -1
  *
  * | tensor             | shape               | dtype         | layout        |
  * |--------------------|---------------------|---------------|---------------|
@@ -1027,13 +1029,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
  *
  * In NCHW, which MLU-OPS does not support, the shapes are [R, C, PH, PW] and [B, C, H, W].
  * Units: as mluOpRoiAlignForward_v2. mmcv has argmax_y before argmax_x.
- * Outputs: the call writes every element of grads_image, zeros for pixels of no sample; the caller need not initialize
- *   it. NaN and infinity propagate through the additions.
- * Determinism: sums are in fp32, in the order of rois, then rows of bins: the same bits at every thread count and on
- *   every instruction set; for HALF they are rounded once, at the end. mmcv adds with atomics, in any order.
+ * Outputs: the call writes every element of grads_image, zeros for pixels of no sample; the caller need not
+ *   initialize it. NaN and infinity propagate through the additions.
+ * Determinism: sums are in fp32, in the order of rois, then rows of bins: the same bits at every thread count and
+ *   on every instruction set; for HALF they are rounded once, at the end. mmcv adds with atomics, in any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps what mluOpRoiAlignForward_v2 keeps; for HALF also 4 bytes for each pixel of
- *   an image and 16 channels, or 1 of NCHW, for each task.
+ * Memory: no workspace. The handle keeps what mluOpRoiAlignForward_v2 keeps; for HALF also 4 bytes for each pixel
+ *   of an image and 16 channels, or 1 of NCHW, for each task.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a roi does not exist; there are no pixels

@@ -16,8 +16,8 @@
 
 namespace mluop::perf {
 
-// Forward of an image after the other, of one group and one deformable group, with oneDNN's sgemm, each pass on all
-// threads. Requires that Ci is a multiple of 16. Allocates the columns of an image.
+// Forward of an image after the other, of one group and one deformable group, with oneDNN's sgemm, each pass on
+// all threads. Requires that Ci is a multiple of 16. Allocates the columns of an image.
 class ColumnsSgemm {
  public:
   using Problem = reference::DcnProblem;

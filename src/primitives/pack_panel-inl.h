@@ -47,7 +47,8 @@ void copy_elements(const MatrixColumns<T>& matrix, float* to, int64_t stride) {
   }
 }
 
-// The same for column_stride == 1 and whole vectors of columns. The rows are short and far apart: prefetched ahead.
+// The same for column_stride == 1 and whole vectors of columns. The rows are short and far apart: prefetched
+// ahead.
 template <class T>
 void copy_vectors(const MatrixColumns<T>& matrix, float* to, int64_t stride) {
   constexpr int64_t kPrefetchedRows = 32;
