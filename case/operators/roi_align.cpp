@@ -124,12 +124,13 @@ void set_parameters(Case& c, const Recipe& r, float spatial_scale) {
   c.parameters.set("pool_mode", r["pool_mode"]);
 }
 
-constexpr float kScales[] = {1, 0.25F};
+// One of two scales.
+float scale_of(const Recipe& r) { return r["aligned"] != 0 ? 0.25F : 1; }
 
 Case make_forward(const Recipe& r) {
-  const float scale = kScales[r["aligned"]];
   checked_product({r["r"], r["c"], r["ph"], r["pw"]}, int64_t{1} << 40);
   checked_product({r["b"], r["c"], r["h"], r["w"]}, int64_t{1} << 40);
+  const float scale = scale_of(r);
   Case c = new_case("roi_align_forward_v2", r);
   c.parameters.message = "roi_align_forward_v2_param";
   c.parameters.set("pooled_height", r["ph"]);
@@ -148,9 +149,9 @@ Case make_forward(const Recipe& r) {
 }
 
 Case make_backward(const Recipe& r) {
-  const float scale = kScales[r["aligned"]];
   checked_product({r["r"], r["c"], r["ph"], r["pw"]}, int64_t{1} << 40);
   checked_product({r["b"], r["c"], r["h"], r["w"]}, int64_t{1} << 40);
+  const float scale = scale_of(r);
   Case c = new_case("roi_align_backward_v2", r);
   c.parameters.message = "roi_align_backward_v2_param";
   set_parameters(c, r, scale);

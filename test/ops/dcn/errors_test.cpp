@@ -124,5 +124,12 @@ TEST(OpsDcnErrors, GradientOfMaskWithoutMask) {
                 {.query = Query::kFails});
 }
 
+TEST(OpsDcnErrors, DataWithoutDescriptor) {
+  for (const char* id : {"mask", "bias"}) {
+    const auto without_descriptor = [id](OperatorCall& call) { call[id].desc = nullptr; };
+    expect_errors(make("dcn_forward"), {{without_descriptor, std::string(id) + "_desc is null"}});
+  }
+}
+
 }  // namespace
 }  // namespace mluop::test
