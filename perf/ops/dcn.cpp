@@ -57,6 +57,8 @@ std::unique_ptr<OperatorCase> make(const char* op, const std::vector<std::string
     const bool is_output = id == "output" || (id.starts_with("grad_") && id != "grad_output");
     if (!is_output) made->fill_uniform(id, ++seed);
   }
+  made->dump("conv_group", {row.groups});
+  made->dump("deformable_group", {row.deformable_groups});
   // The oracle takes seconds.
   made->options.baselines.clear();
   return made;

@@ -18,6 +18,9 @@ from ops import (
     assign_score_withk_forward,
     ball_query,
     box_iou_rotated,
+    dcn_backward_data,
+    dcn_backward_weight,
+    dcn_forward,
     dynamic_point_to_voxel_forward,
     dynamic_scatter_backward,
     dynamic_scatter_backward_sum,
@@ -82,6 +85,9 @@ _OPERATORS = (
     assign_score_withk_backward,
     indice_maxpool_forward,
     indice_maxpool_backward,
+    dcn_forward,
+    dcn_backward_data,
+    dcn_backward_weight,
 )
 # Folders of `networks`, by the name of the network.
 _NETWORKS = (center_point, point_net, mvx_net, bev_depth)

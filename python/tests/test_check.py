@@ -413,6 +413,9 @@ def call_operators():
     rows, columns = (each.int().contiguous() for each in mask[0].nonzero().unbind(1))
     ext.masked_im2col_forward(cases.floats(1, 2, 6, 7), rows, columns, col, 3, 3, 1, 1)
     ext.masked_col2im_forward(cases.floats(4, 42), rows, columns, im, 6, 7, 4)
+    for convolution in (ops.DeformConv2dPack, ops.ModulatedDeformConv2dPack):
+        layer = convolution(2, 3, 3, padding=1)
+        layer(cases.floats(1, 2, 6, 7).requires_grad_()).square().sum().backward()
 
 
 # Those of call_operators.

@@ -21,8 +21,8 @@ from mluop_omp.torch._rulebooks import directed_pairs
 _DTYPES = {torch.float16: "HALF", torch.float32: "FLOAT", torch.int32: "INT32"}
 # How the names of operators begin that take half; the others take float.
 _WITH_HALF = (
-    *("assign_score", "ball_query", "focal_loss", "gather_points", "indice", "masked", "roi"),
-    *("stack", "three"),
+    *("assign_score", "ball_query", "dcn", "focal_loss", "gather_points", "indice", "masked"),
+    *("roi", "stack", "three"),
 )
 
 # Operator, inputs, outputs, parameters. A tensor may come with its layout.
@@ -58,7 +58,10 @@ def write(folder: str, number: int, call: Call, findings: Findings) -> str:
     return text
 
 
-_MESSAGES = {"indice_convolution_backward_filter": "indice_convolution_backward"}
+_MESSAGES = {
+    "indice_convolution_backward_filter": "indice_convolution_backward",
+    **dict.fromkeys(("dcn_forward", "dcn_backward_data", "dcn_backward_weight"), "dcn"),
+}
 
 
 def _converted(tensor: Tensor, operator: str) -> Tensor:
@@ -406,6 +409,61 @@ def _backward(call: Call, findings: Findings) -> _Case:
     return _gradient(_mmcv_convolution, "outGrad")(call, findings)
 
 
+def _deformable(
+    operator: str, inputs: _Names, outputs: _Names
+) -> Callable[[Call, Findings], _Case]:
+    """The names are those of NHWC tensors, some of which are empty without bias."""
+
+    def tensors(names: _Names, values: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: (values[of].permute(0, 2, 3, 1), "NHWC") if values[of].dim() == 4 else values[of]
+            for name, of in names.items()
+            if values[of].numel() > 0
+        }
+
+    def make(call: Call, _: Findings) -> _Case:
+        given = call.given
+
+        def pair(of_plain: str, of_modulated: str) -> list[int]:
+            names = [f"{of_plain}H", f"{of_plain}W"]
+            if "kW" not in given:
+                names = [f"{of_modulated}_h", f"{of_modulated}_w"]
+            return [int(given[name]) for name in names]
+
+        height, width = pair("pad", "pad")
+        parameters = {
+            "dimnb": 4,
+            "pad": [height, height, width, width],
+            "stride": pair("d", "stride"),
+            "dilation": pair("dilation", "dilation"),
+            "deformable_group": int(given["deformable_group"]),
+            "conv_group": int(given["group"]),
+            "im2col_step": 1,
+        }
+        return operator, tensors(inputs, given), tensors(outputs, call.found), parameters
+
+    return make
+
+
+_SAMPLES = {"input": "input", "offset": "offset"}
+_MASKED_SAMPLES = {**_SAMPLES, "mask": "mask"}
+_DATA_OF_MODULATED = _deformable(
+    "dcn_backward_data",
+    {**_MASKED_SAMPLES, "filter": "weight", "grad_output": "grad_output"},
+    {name: name for name in ("grad_input", "grad_offset", "grad_mask")},
+)
+_WEIGHT_OF_MODULATED = _deformable(
+    "dcn_backward_weight",
+    {**_MASKED_SAMPLES, "grad_output": "grad_output"},
+    {"grad_filter": "grad_weight", "grad_bias": "grad_bias"},
+)
+
+
+def _modulated_backward(call: Call, findings: Findings) -> _Case:
+    of_weight = findings.differences.keys() <= {"grad_weight", "grad_bias"}
+    return (_WEIGHT_OF_MODULATED if of_weight else _DATA_OF_MODULATED)(call, findings)
+
+
 _KEPT = ("output", "result_num")
 _OVERLAP = {"boxes_a": "boxes_a", "boxes_b": "boxes_b"}
 _GATHER = _simple(
@@ -438,6 +496,23 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     ),
     "assign_score_withk_forward": _added(
         "assign_score_withk_forward", _ASSIGNED, {"output": "output"}
+    ),
+    "deform_conv_backward_input": _deformable(
+        "dcn_backward_data",
+        {**_SAMPLES, "filter": "weight", "grad_output": "gradOutput"},
+        {"grad_input": "gradInput", "grad_offset": "gradOffset"},
+    ),
+    "deform_conv_backward_parameters": _deformable(
+        "dcn_backward_weight",
+        {**_SAMPLES, "grad_output": "gradOutput"},
+        {"grad_filter": "gradWeight"},
+    ),
+    "deform_conv_forward": _deformable(
+        "dcn_forward", {**_SAMPLES, "filter": "weight"}, {"output": "output"}
+    ),
+    "modulated_deform_conv_backward": _modulated_backward,
+    "modulated_deform_conv_forward": _deformable(
+        "dcn_forward", {**_MASKED_SAMPLES, "filter": "weight", "bias": "bias"}, {"output": "output"}
     ),
     "ball_query_forward": _simple(
         "ball_query",

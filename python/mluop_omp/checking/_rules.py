@@ -14,6 +14,7 @@ from mluop_omp.checking import _rulebooks as rulebooks
 from mluop_omp.checking._calls import Call, Rule
 from mluop_omp.checking._differences import exact, near, sums
 from mluop_omp.mmcv import _boxes as mmcv_boxes
+from mluop_omp.mmcv import _deform_conv as mmcv_deform_conv
 from mluop_omp.mmcv import _functions as mmcv_functions
 from mluop_omp.mmcv import _losses as mmcv_losses
 from mluop_omp.mmcv import _points as mmcv_points
@@ -273,6 +274,7 @@ def mmcv_rules() -> list[Rule]:
             "pooled_features",
             axes=_OF_VOXELS,
         ),
+        *_deformable_convolutions(),
         _sum(mmcv_rois.roiaware_pool3d_backward, "grad_in", axes=_ROWS, terms=_most_voxels),
         _rule(
             mmcv_rois.roipoint_pool3d_forward,
@@ -290,6 +292,27 @@ def _rule(function: Any, judge: Any, *outputs: str, name: str = "", **others: An
 
 def _sum(function: Any, *outputs: str, **others: Any) -> Rule:
     return _rule(function, sums, *outputs, widened=True, **others)
+
+
+def _deformable_convolutions() -> list[Rule]:
+    """No sums of the magnitudes of their terms: those of places would be others."""
+    convolutions, close = mmcv_deform_conv, near(1e-3, 1e-3)
+    pixels, filters = ("image", "channel", "row", "column"), ("output", "input", "row", "column")
+    of_filters = {"gradWeight": filters, "grad_weight": filters}
+    images = ("output", "gradInput", "gradOffset", "grad_input", "grad_offset", "grad_mask")
+    shared = {"widened": True, "axes": {**dict.fromkeys(images, pixels), **of_filters}}
+    return [
+        _rule(convolutions.deform_conv_forward, close, "output", **shared),
+        _rule(convolutions.deform_conv_backward_input, close, "gradInput", "gradOffset", **shared),
+        _rule(convolutions.deform_conv_backward_parameters, close, "gradWeight", **shared),
+        _rule(convolutions.modulated_deform_conv_forward, close, "output", **shared),
+        _rule(
+            convolutions.modulated_deform_conv_backward,
+            close,
+            *("grad_input", "grad_weight", "grad_bias", "grad_offset", "grad_mask"),
+            **shared,
+        ),
+    ]
 
 
 def _soft_nms(call: Call) -> Any:

@@ -115,6 +115,17 @@ TEST(OpsDcnErrors, Sizes) {
   }
 }
 
+TEST(OpsDcnErrors, OptionalTensorsWithoutDescriptor) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"dcn_forward", "mask"},         {"dcn_forward", "bias"},
+      {"dcn_backward_data", "mask"},   {"dcn_backward_data", "grad_mask"},
+      {"dcn_backward_weight", "mask"}, {"dcn_backward_weight", "grad_bias"}};
+  for (const auto& [op, tensor] : rows) {
+    const auto without_descriptor = [tensor = tensor](OperatorCall& call) { call[tensor].desc = nullptr; };
+    expect_errors(make(op), {{without_descriptor, std::string(tensor) + "_desc is null"}});
+  }
+}
+
 TEST(OpsDcnErrors, GradientOfMaskWithoutMask) {
   const auto without_mask = [](OperatorCall& call) {
     call["mask"].desc = nullptr;
