@@ -234,7 +234,9 @@ Reduction axis_reduction(std::string name, std::vector<std::pair<size_t, size_t>
                          std::vector<std::pair<size_t, int>> result_dims, std::vector<size_t> position_outputs) {
   return {std::move(name), [dims](const Case& c) { return c.inputs[dims[0].first].dims[dims[0].second]; },
           [dims](Case& c, const std::vector<int64_t>& kept) {
-            for (const auto& [input, dim] : dims) c.inputs[input] = slices_of(c.inputs[input], dim, kept);
+            for (const auto& [input, dim] : dims) {
+              if (input < c.inputs.size()) c.inputs[input] = slices_of(c.inputs[input], dim, kept);
+            }
           },
           std::move(result_dims), std::move(position_outputs)};
 }

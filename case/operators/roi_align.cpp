@@ -240,7 +240,7 @@ Operator backward() {
   op.parallel_sizes = kParallelSizes;
   op.make = make_backward;
   op.fit = fit_backward;
-  op.reductions = {axis_reduction("rois", {{0, 0}, {1, 0}})};
+  op.reductions = {axis_reduction("rois", {{0, 0}, {1, 0}, {2, 0}, {3, 0}})};
   return op;
 }
 
