@@ -124,10 +124,14 @@ def indice_maxpool_backward(features, out, grad, pairs, num):
 
 def rotated(boxes):
     shapely = importlib.import_module("shapely")
-    x, y, w, h, yaw = boxes.double().numpy().T[:, :, None]
+    x, y, w, h, yaw = boxes.detach().double().numpy().T[:, :, None]
     u, v = w / 2 * [-1, 1, 1, -1], h / 2 * [-1, -1, 1, 1]
     cos, sin = np.cos(yaw), np.sin(yaw)
     return shapely.polygons(np.stack([x + u * cos - v * sin, y + u * sin + v * cos], 2))
+
+
+def areas_of(boxes):
+    return boxes.detach()[:, 2:4].double().prod(1).numpy()
 
 
 def shared_areas(boxes, others):
@@ -139,14 +143,14 @@ def box_iou_rotated(boxes, others, ious, mode_flag, aligned):
     """Pairs of all, and their IoU, as mmdet3d uses it."""
     assert not mode_flag
     assert not aligned
-    areas = [each[:, 2:4].double().prod(1).numpy() for each in (boxes, others)]
     shared = shared_areas(rotated(boxes)[:, None], rotated(others))
-    copy_results([ious], [(shared / (areas[0][:, None] + areas[1] - shared)).reshape(ious.shape)])
+    found = shared / (areas_of(boxes)[:, None] + areas_of(others) - shared)
+    copy_results([ious], [found.reshape(ious.shape)])
 
 
 def nms_rotated(dets, scores, order, dets_sorted, labels, iou_threshold, multi_label):
     """Without labels, which mmdet3d does not use."""
-    boxes, areas = rotated(dets), dets[:, 2:4].double().prod(1).numpy()
+    boxes, areas = rotated(dets), areas_of(dets)
 
     def overlap(i, others):
         return shared_areas(boxes[i], boxes[others])
@@ -165,7 +169,7 @@ def nms(boxes, scores, iou_threshold, offset):
 
 
 def suppress(scores, areas, overlap, iou_threshold):
-    keep, rest = [], np.argsort(-scores.numpy(), kind="stable")
+    keep, rest = [], np.argsort(-scores.detach().numpy(), kind="stable")
     while len(rest):
         best, rest = rest[0], rest[1:]
         keep.append(best)
@@ -175,7 +179,7 @@ def suppress(scores, areas, overlap, iou_threshold):
 
 
 def numpy_of(*tensors):
-    return [each.numpy() for each in tensors]
+    return [each.detach().numpy() for each in tensors]
 
 
 def copy_results(outputs, results):
@@ -416,14 +420,13 @@ def install(patch):
     def checked(name, kernel, definition):
         def function(*arguments, **named):
             called.add(name)
-            arguments = [a.detach() if isinstance(a, torch.Tensor) else a for a in arguments]
             copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
             expected = definition(*arguments, **named)
             if expected is not None:
                 close(kernel(*copies, **named), expected)
             elif name in WRITING:
                 kernel(*copies, **named)
-                close(copies, arguments)
+                close(copies, list(arguments))
             return expected
 
         patch.setattr(extension, name, function)
