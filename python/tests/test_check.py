@@ -390,8 +390,8 @@ def call_operators():
     ext.indice_maxpool_backward(maxima, pooled, cases.floats(40, 5), pairs, numbers)
     image = cases.floats(2, 3, 8, 9).requires_grad_()
     boxes = cases.arguments("roi_align")[1]
-    for mode in ("avg", "max"):
-        ops.RoIAlign((2, 3), 0.5, 0, mode)(image, boxes).square().sum().backward()
+    ops.RoIAlign((2, 3), 0.5, 0, "avg")(image, boxes).square().sum().backward()
+    ops.RoIAlign((2, 3), 0.5, 0, "max")(image, boxes).square().sum().backward()
     logits, target = cases.floats(9, 5).requires_grad_(), cases.integers(0, 6, 9).long()
     ops.sigmoid_focal_loss(logits, target, 2.0, 0.25, cases.floats(5).abs(), "sum").backward()
     corners, scores = cases.floats(20, 4).abs().cumsum(1), cases.floats(20)

@@ -8,7 +8,7 @@ namespace mluop {
 namespace {
 
 int widest_dim(const IndexedPoint* points, int64_t count) {
-  PointBox box;
+  PointBounds box;
   for (int64_t i = 0; i < count; ++i) box.add(points[i]);
   int widest = 0;
   for (int dim = 1; dim < 3; ++dim) {

@@ -29,7 +29,7 @@ IndexedPoint load_point(const T* from, int64_t index) {
 }
 
 // The bounds of finite points. Without any, low is +infinity and high -infinity.
-struct PointBox {
+struct PointBounds {
   static constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
   static bool is_finite(const IndexedPoint& point) { return point.coordinates[0] < kInfinity; }

@@ -18,9 +18,9 @@ constexpr int64_t kSamplesPerLevel = 16;
 // Less than each distance.
 constexpr float kPaddingDistance = -1;
 
-constexpr IndexedPoint kPaddingPoint{{PointBox::kInfinity, PointBox::kInfinity, PointBox::kInfinity}, 0};
+constexpr IndexedPoint kPaddingPoint{{PointBounds::kInfinity, PointBounds::kInfinity, PointBounds::kInfinity}, 0};
 
-void set_bounds(const Cloud& cloud, int64_t bucket, const PointBox& box, float max_distance) {
+void set_bounds(const Cloud& cloud, int64_t bucket, const PointBounds& box, float max_distance) {
   for (int dim = 0; dim < 3; ++dim) {
     cloud.low[dim][bucket] = box.low[dim];
     cloud.high[dim][bucket] = box.high[dim];
@@ -32,7 +32,7 @@ void set_bounds(const Cloud& cloud, int64_t bucket, const PointBox& box, float m
 void set_bucket(const BucketShape& shape, const Cloud& cloud, int64_t bucket) {
   const int64_t first = shape.first_point(shape.levels, bucket);
   const int64_t count = shape.first_point(shape.levels, bucket + 1) - first;
-  PointBox box;
+  PointBounds box;
   for (int64_t i = 0; i < shape.bucket_size; ++i) {
     const int64_t to = bucket * shape.bucket_size + i;
     const IndexedPoint& point = i < count ? cloud.points[first + i] : kPaddingPoint;

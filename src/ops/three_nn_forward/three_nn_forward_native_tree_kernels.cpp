@@ -14,10 +14,10 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // The bounds of the finite points, and the lowest index.
-struct Box : PointBox {
+struct Box : PointBounds {
   void add(const Point& point) {
     if (!is_finite(point)) return;
-    PointBox::add(point);
+    PointBounds::add(point);
     first_index = std::min(first_index, point.index);
   }
   void add_children(const Node& node) {
