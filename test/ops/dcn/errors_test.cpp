@@ -126,6 +126,25 @@ TEST(OpsDcnErrors, OptionalTensorsWithoutDescriptor) {
   }
 }
 
+TEST(OpsDcnErrors, ExtentsOverflow) {
+  const auto of_filter = [](OperatorCall& call) {
+    for (const char* groups : {"deformable_group", "conv_group"}) set(groups, 1)(call);
+    set_list("dilation", {9, 1})(call);
+    set_shape("filter", {1, int64_t{1} << 60, 1, 1})(call);
+  };
+  const auto of_samples = [](OperatorCall& call) {
+    set("deformable_group", 16)(call);
+    set_shape("filter", {1, int64_t{1} << 60, 1, 1})(call);
+  };
+  const auto of_input = set_desc("input", Descriptor(MLUOP_DTYPE_INT8, {1, INT64_MAX, 1, 1}, MLUOP_LAYOUT_NHWC));
+  expect_errors(make("dcn_forward"),
+                {{of_filter,
+                  "filter dim 1 is 1152921504606846976, expected a filter within the padded height of input, with "
+                  "dilation 9"},
+                 {of_samples, "input dim 3 is 6, expected a multiple of deformable_group, which is 16"},
+                 {of_input, "input has data type INT8, expected FLOAT or HALF"}});
+}
+
 TEST(OpsDcnErrors, GradientOfMaskWithoutMask) {
   const auto without_mask = [](OperatorCall& call) {
     call["mask"].desc = nullptr;
@@ -133,6 +152,11 @@ TEST(OpsDcnErrors, GradientOfMaskWithoutMask) {
   };
   expect_errors(make("dcn_backward_data"), {{without_mask, "grad_mask is not null, expected null without mask"}},
                 {.query = Query::kFails});
+  const auto without_gradient = [](OperatorCall& call) {
+    call["grad_mask"].desc = nullptr;
+    call["grad_mask"].data = nullptr;
+  };
+  expect_errors(make("dcn_backward_data"), {{without_gradient, "grad_mask_desc is null"}});
 }
 
 TEST(OpsDcnErrors, DataWithoutDescriptor) {
