@@ -21,24 +21,22 @@ namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask; by vectors of kLanes lanes, the rest
-// by vectors of half, a quarter, ... of the lanes down to one. T, here and below: float or Half.
+// to[c, count) = the sum of weights[i] * pixels[i][c, count), times the mask; by vectors of kLanes lanes, the rest by
+// vectors of half, a quarter, ... of the lanes down to one. T, here and below: float or Half.
 template <size_t kLanes = hn::MaxLanes(mluop::HWY_NAMESPACE::PanelTag()), class T>
-HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, float* to) {
+HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t c, int64_t count,
+                            float* to) {
   using mluop::HWY_NAMESPACE::load_f32;
   const hn::CappedTag<float, kLanes> d;
   constexpr auto kStep = static_cast<int64_t>(kLanes);
-  int64_t c = 0;
   for (; c + kStep <= count; c += kStep) {
     auto value = hn::Mul(hn::Set(d, weights[0]), load_f32(d, pixels[0] + c));
+    HWY_UNROLL(3)
     for (int i = 1; i < 4; ++i) value = hn::MulAdd(hn::Set(d, weights[i]), load_f32(d, pixels[i] + c), value);
     hn::StoreU(hn::Mul(value, hn::Set(d, mask)), d, to + c);
   }
   if constexpr (kLanes > 1) {
-    if (c < count) {
-      const T* const rest[4] = {pixels[0] + c, pixels[1] + c, pixels[2] + c, pixels[3] + c};
-      interpolate<kLanes / 2>(rest, weights, mask, count - c, to + c);
-    }
+    if (c < count) interpolate<kLanes / 2>(pixels, weights, mask, c, count, to);
   }
 }
 
@@ -51,12 +49,12 @@ HWY_INLINE void write_columns(const SampleBuffers& samples, int64_t row, const T
     const Piece& piece = pieces[i];
     const Sample sample = samples.sample(row, piece.sample);
     const T* pixels[4];
-    for (int corner = 0; corner < 4; ++corner) {
+    HWY_UNROLL(4) for (int corner = 0; corner < 4; ++corner) {
       const int64_t pixel = sample.pixels[corner];
       pixels[corner] = pixel < 0 ? zeros : image + pixel * channels + piece.channel;
     }
     const auto weights = sample.weights();
-    interpolate(pixels, weights.of, sample.mask, piece.count, to + piece.column);
+    interpolate(pixels, weights.of, sample.mask, 0, piece.count, to + piece.column);
   }
 }
 

@@ -170,29 +170,23 @@ class RangeScatter {
     const float* gradient = tile_.columns + row * tile_.stride;
     for (int64_t i = 0; i < unit.k_end - unit.k; ++i, gradient += unit.channels) {
       const Sample sample = tile_.samples.sample(row, i);
-      const auto weights = sample.weights();
-      float products[4] = {0, 0, 0, 0};
-      for (int corner = 0; corner < 4; ++corner) {
+      const auto weights = sample.weights(), down = sample.slopes_along_y(), right = sample.slopes_along_x();
+      SampleGradient found{0, 0, 0};
+      HWY_UNROLL(4) for (int corner = 0; corner < 4; ++corner) {
         const int64_t at = sample.pixels[corner];
         if (at < 0) continue;
-        products[corner] = add_to_pixel(gradient, input + at * args_.Ci, weights.of[corner] * sample.mask,
-                                        unit.channels, sums + at * stride_);
+        const float product = add_to_pixel(gradient, input + at * args_.Ci, weights.of[corner] * sample.mask,
+                                           unit.channels, sums + at * stride_);
+        found.y += down.of[corner] * product;
+        found.x += right.of[corner] * product;
+        found.mask += weights.of[corner] * product;
       }
-      const SampleGradient found = gradient_of(sample, weights, products);
+      found.y *= sample.mask;
+      found.x *= sample.mask;
       const bool adds = !unit.is_first_of_d;
       to[i] = {found.y + (adds ? to[i].y : 0), found.x + (adds ? to[i].x : 0),
                found.mask + (adds ? to[i].mask : 0)};
     }
-  }
-
-  // products: of the gradient of the sample and each pixel, 0 outside of the image.
-  static SampleGradient gradient_of(const Sample& sample, const Sample::Weights& weights, const float* products) {
-    const float down_left = products[2] - products[0], down_right = products[3] - products[1];
-    const float right_top = products[1] - products[0], right_bottom = products[3] - products[2];
-    return {sample.mask * ((1 - sample.x) * down_left + sample.x * down_right),
-            sample.mask * ((1 - sample.y) * right_top + sample.y * right_bottom),
-            weights.of[0] * products[0] + weights.of[1] * products[1] + weights.of[2] * products[2] +
-                weights.of[3] * products[3]};
   }
 
   const ScatterArgs& args_;

@@ -24,13 +24,15 @@ struct SampleBox {
 // The place of a sample: four pixels of the input and where the sample is between them.
 struct Sample {
   // Top left, top right, bottom left, bottom right.
-  struct Weights {
+  struct Corners {
     float of[4];
   };
-  Weights weights() const {
+  Corners weights() const {
     const float top = 1 - y, left = 1 - x;
     return {{top * left, top * x, y * left, y * x}};
   }
+  Corners slopes_along_y() const { return {{x - 1, -x, 1 - x, x}}; }
+  Corners slopes_along_x() const { return {{y - 1, 1 - y, -y, y}}; }
 
   int32_t pixels[4];  // their rows in the input of the image; -1 outside of it
   float y, x;         // distances from the top left pixel
