@@ -22,6 +22,7 @@ namespace indice_convolution { std::vector<Operator> operators(); }
 namespace indice_maxpool { std::vector<Operator> operators(); }
 namespace knn { std::vector<Operator> operators(); }
 namespace masked_convolution { std::vector<Operator> operators(); }
+namespace ms_deform_attn { std::vector<Operator> operators(); }
 namespace nms { std::vector<Operator> operators(); }
 namespace points_in_boxes { std::vector<Operator> operators(); }
 namespace roi_align { std::vector<Operator> operators(); }
@@ -106,15 +107,30 @@ int64_t Operand::bytes() const { return count() * static_cast<int64_t>(element_s
 const std::vector<Operator>& operators() {
   static const std::vector<Operator> all = [] {
     std::vector<Operator> list;
-    for (const auto& table :
-         {assign_score_withk::operators, axis_aligned_nms::operators,   ball_query::operators,
-          boxes_overlap_bev::operators,  dynamic_scatter::operators,    knn::operators,
-          points_in_boxes::operators,    focal_loss_sigmoid::operators, furthest_point_sample::operators,
-          gather_points::operators,      get_indice_pairs::operators,   indice_convolution::operators,
-          indice_maxpool::operators,     masked_convolution::operators, nms::operators,
-          roi_align::operators,          roi_pooling::operators,        rotated_boxes::operators,
-          stack_group_points::operators, three_interpolate::operators,  three_nn_forward::operators,
-          voxel_pooling::operators,      voxelization::operators}) {
+    for (const auto& table : {assign_score_withk::operators,
+                              axis_aligned_nms::operators,
+                              ball_query::operators,
+                              boxes_overlap_bev::operators,
+                              dynamic_scatter::operators,
+                              knn::operators,
+                              points_in_boxes::operators,
+                              focal_loss_sigmoid::operators,
+                              furthest_point_sample::operators,
+                              gather_points::operators,
+                              get_indice_pairs::operators,
+                              indice_convolution::operators,
+                              indice_maxpool::operators,
+                              masked_convolution::operators,
+                              ms_deform_attn::operators,
+                              nms::operators,
+                              roi_align::operators,
+                              roi_pooling::operators,
+                              rotated_boxes::operators,
+                              stack_group_points::operators,
+                              three_interpolate::operators,
+                              three_nn_forward::operators,
+                              voxel_pooling::operators,
+                              voxelization::operators}) {
       for (Operator& op : table()) list.push_back(std::move(op));
     }
     std::sort(list.begin(), list.end(), [](const Operator& a, const Operator& b) { return a.name < b.name; });

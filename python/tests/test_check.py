@@ -375,6 +375,11 @@ def call_operators():
     ops.RoIAwarePool3d(2, 6)(rois[0], cloud[0], rows).square().sum().backward()
     ops.RoIAwarePool3d(2, 6, "avg")(rois[0], cloud[0], rows).square().sum().backward()
     ops.RoIPointPool3d(6)(cloud, cases.floats(2, 40, 5), rois)
+    value, *others = cases.with_gradients("ms_deform_attn")
+    levels = [each.long() for each in others[:2]]
+    attention = importlib.import_module("mmcv.ops.multi_scale_deform_attn")
+    function = attention.MultiScaleDeformableAttnFunction
+    function.apply(value, *levels, *others[2:], 64).square().sum().backward()
     image = cases.floats(2, 3, 8, 9).requires_grad_()
     boxes = cases.arguments("roi_align")[1]
     for mode in ("avg", "max"):
