@@ -14,6 +14,12 @@ import mluop_omp
 import mluop_omp.torch as mt
 
 
+def attention_of_mmcv():
+    pytest.importorskip("mmcv")
+    importlib.import_module("mluop_omp.mmcv.auto")
+    return importlib.import_module("mmcv.ops.multi_scale_deform_attn")
+
+
 def test_samples_of_a_level():
     value = np.array([1, 2, 4, 9], np.float32).reshape(1, 4, 1, 1)
     levels = np.array([[2, 2]], np.int32), np.array([0], np.int32)
@@ -44,8 +50,7 @@ def test_refused_arguments():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_module_of_mmcv(dtype):
     """Its function on CPUs is that in PyTorch, which remains that of float64."""
-    attention = pytest.importorskip("mmcv.ops.multi_scale_deform_attn")
-    importlib.import_module("mluop_omp.mmcv.auto")
+    attention = attention_of_mmcv()
     torch.manual_seed(0)
     sizes = {"dropout": 0.0, "batch_first": True}
     module = attention.MultiScaleDeformableAttention(16, 2, 2, 3, **sizes).to(dtype)
@@ -69,8 +74,7 @@ def test_module_of_mmcv(dtype):
 
 
 def test_function_of_mmcv():
-    attention = pytest.importorskip("mmcv.ops.multi_scale_deform_attn")
-    importlib.import_module("mluop_omp.mmcv.auto")
+    attention = attention_of_mmcv()
     arguments = cases.with_gradients("ms_deform_attn")
     value, shapes, starts, *samples = arguments
     levels = shapes.long(), starts.long()
