@@ -434,11 +434,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpCreateRoiAlignForwardDescriptor(mluOpRoiAlignFo
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t desc);
 
 /* Sets the pooling that mluOpRoiAlignForward_v2 computes; see there for what the values mean.
- * Returns BAD_PARAM if roialign_desc is null, pooled_height or pooled_width is not positive, or pool_mode is neither
- * 0 nor 1. The descriptor is then unchanged. */
-mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(
-    mluOpRoiAlignForwardDescriptor_t roialign_desc, const int pooled_height, const int pooled_width,
-    const int sampling_ratio, const float spatial_scale, const int pool_mode, const bool aligned);
+ * Returns BAD_PARAM if roialign_desc is null, pooled_height or pooled_width is not positive, or pool_mode is
+ * neither 0 nor 1. The descriptor is then unchanged. */
+mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(mluOpRoiAlignForwardDescriptor_t roialign_desc,
+                                                                 const int pooled_height, const int pooled_width,
+                                                                 const int sampling_ratio,
+                                                                 const float spatial_scale, const int pool_mode,
+                                                                 const bool aligned);
 
 /* ---------------------------------------------------------------------------------------------------
  * Operators
@@ -938,19 +940,20 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
     const mluOpTensorDescriptor_t pooled_features_desc, const mluOpTensorDescriptor_t pooled_empty_flag_desc,
     size_t* size);
 
-/* RoI align, forward (Mask R-CNN): pools samples of an image, interpolated, in each bin of each roi. Its gradient is
- * mluOpRoiAlignBackward_v2.
+/* RoI align, forward (Mask R-CNN): pools samples of an image, interpolated, in each bin of each roi. Its gradient
+ * is mluOpRoiAlignBackward_v2.
  *
  *   A roi is boxes[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
  *     start = y1 spatial_scale - offset; size = y2 spatial_scale - offset - start; offset = 0.5 if aligned, else 0
  *     size is 1 at least, unless aligned; bin = size / pooled_height
  *     n = sampling_ratio if that is positive, else bin, rounded up: the samples of a bin
  *     y(p,i) = start + p bin + (i + 0.5) bin / n
- *   The value of the sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H] or
- *   x is not in [-1, W]. Positions below 0 are 0, those beyond the last pixel are that pixel.
- *   pool_mode 1, mean: output[r,p,q,c] = the sum of the samples of bin (p, q), divided by their number. The weights of
- *     each row and column of pixels are added over the samples first.
- *   pool_mode 0, maximum: output[r,p,q,c] = the greatest sample; argmax_y, argmax_x = y and x of the first such one
+ *   The value of the sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H]
+ *   or x is not in [-1, W]. Positions below 0 are 0, those beyond the last pixel are that pixel.
+ *   pool_mode 1, mean: output[r,p,q,c] = the sum of the samples of bin (p, q), divided by their number. The
+ *     weights of each row and column of pixels are added over the samples first.
+ *   pool_mode 0, maximum: output[r,p,q,c] = the greatest sample; argmax_y, argmax_x = y and x of the first such
+ *     one
  *
  * | tensor             | shape                                | dtype         | layout        |
  * |--------------------|--------------------------------------|---------------|---------------|
@@ -961,36 +964,38 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  * |                    | of pool_mode 1: null, or [0]         |               |               |
  *
  * In NCHW, which MLU-OPS does not support, the shapes are [B, C, H, W] and [R, C, pooled_height, pooled_width].
- * Units: boxes are in pixels of the network's input, of which spatial_scale makes those of `input`. mmcv has argmax_y
- *   before argmax_x.
- * Outputs: the call writes every element; the caller need not initialize them. A roi of a negative size, or one that
- *   is NaN, has no samples: output is 0, argmax -1. So has a bin of size 0 without a sampling ratio. NaN is never a
- *   maximum; of samples that are all NaN, output is the lowest fp32 number, argmax -1.
+ * Units: boxes are in pixels of the network's input, of which spatial_scale makes those of `input`. mmcv has
+ *   argmax_y before argmax_x.
+ * Outputs: the call writes every element; the caller need not initialize them. A roi of a negative size, or one
+ *   that is NaN, has no samples: output is 0, argmax -1. So has a bin of size 0 without a sampling ratio. NaN is
+ *   never a maximum; of samples that are all NaN, output is the lowest fp32 number, argmax -1.
  *   If R or C is 0, the data may be null.
- * Determinism: maxima are exact: the same at every thread count and on every instruction set. Means are sums in fp32
- *   in the order of rows, then columns: the same bits at every thread count and on every instruction set. For HALF,
- *   all is computed in fp32, results are rounded once, to nearest even.
+ * Determinism: maxima are exact: the same at every thread count and on every instruction set. Means are sums in
+ *   fp32 in the order of rows, then columns: the same bits at every thread count and on every instruction set. For
+ *   HALF, all is computed in fp32, results are rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps up to 32 bytes a row and column of the image and 16 bytes a row and column of
- *   bins, for each roi.
+ * Memory: no workspace. The handle keeps up to 32 bytes a row and column of the image and 16 bytes a row and
+ *   column of bins, for each roi.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      roialign_desc is null or not set; the image of a roi does not exist; there are no pixels
  *   NOT_SUPPORTED  H or W is 2^31 or more: taps are numbered by int32
  *
  * Definition: MLU-OPS header, mluOpRoiAlignForward_v2; mmcv roi_align; Mask R-CNN, arXiv:1703.06870. */
-mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(
-    mluOpHandle_t handle, const mluOpRoiAlignForwardDescriptor_t roialign_desc,
-    const mluOpTensorDescriptor_t input_desc, const void* input, const mluOpTensorDescriptor_t boxes_desc,
-    const void* boxes, const mluOpTensorDescriptor_t output_desc, void* output,
-    const mluOpTensorDescriptor_t argmax_x_desc, void* argmax_x, const mluOpTensorDescriptor_t argmax_y_desc,
-    void* argmax_y);
+mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
+                                                    const mluOpRoiAlignForwardDescriptor_t roialign_desc,
+                                                    const mluOpTensorDescriptor_t input_desc, const void* input,
+                                                    const mluOpTensorDescriptor_t boxes_desc, const void* boxes,
+                                                    const mluOpTensorDescriptor_t output_desc, void* output,
+                                                    const mluOpTensorDescriptor_t argmax_x_desc, void* argmax_x,
+                                                    const mluOpTensorDescriptor_t argmax_y_desc, void* argmax_y);
 
 /* RoI align, backward (Mask R-CNN): the gradient of mluOpRoiAlignForward_v2 for input.
  *
- *   pool_mode 1, mean: grads_image = the sum over the samples of all bins of grads[r,p,q,c], divided by the number of
- *     samples of the bin, times the weights with which they are interpolated
- *   pool_mode 0, maximum: the same for the sample (argmax_y, argmax_x) of each element of grads; none if argmax_y is -1
+ *   pool_mode 1, mean: grads_image = the sum over the samples of all bins of grads[r,p,q,c], divided by the number
+ *     of samples of the bin, times the weights with which they are interpolated
+ *   pool_mode 0, maximum: the same for the sample (argmax_y, argmax_x) of each element of grads; none if argmax_y
+ *     is -1
  *
  * | tensor             | shape               | dtype         | layout        |
  * |--------------------|---------------------|---------------|---------------|
@@ -1003,13 +1008,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(
  *
  * In NCHW, which MLU-OPS does not support, the shapes are [R, C, PH, PW] and [B, C, H, W].
  * Units: as mluOpRoiAlignForward_v2. mmcv has argmax_y before argmax_x.
- * Outputs: the call writes every element of grads_image, zeros for pixels of no sample; the caller need not initialize
- *   it. NaN and infinity propagate through the additions.
- * Determinism: sums are in fp32, in the order of rois, then rows of bins: the same bits at every thread count and on
- *   every instruction set; for HALF they are rounded once, at the end. mmcv adds with atomics, in any order.
+ * Outputs: the call writes every element of grads_image, zeros for pixels of no sample; the caller need not
+ *   initialize it. NaN and infinity propagate through the additions.
+ * Determinism: sums are in fp32, in the order of rois, then rows of bins: the same bits at every thread count and
+ *   on every instruction set; for HALF they are rounded once, at the end. mmcv adds with atomics, in any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps what mluOpRoiAlignForward_v2 keeps; for HALF also 4 bytes for each pixel of
- *   an image and 16 channels, or 1 of NCHW, for each task.
+ * Memory: no workspace. The handle keeps what mluOpRoiAlignForward_v2 keeps; for HALF also 4 bytes for each pixel
+ *   of an image and 16 channels, or 1 of NCHW, for each task.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a roi does not exist; there are no pixels
@@ -1023,13 +1028,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
     const float spatial_scale, const int sampling_ratio, const bool aligned, const int pool_mode,
     const mluOpTensorDescriptor_t grads_image_desc, void* grads_image);
 
-/* Multi-scale deformable attention, forward (Deformable DETR, BEVFormer): for each query and head, the weighted sum of
- * samples of the values of several levels. Its gradients are those of mluOpMsDeformAttnBackward.
+/* Multi-scale deformable attention, forward (Deformable DETR, BEVFormer): for each query and head, the weighted
+ * sum of samples of the values of several levels. Its gradients are those of mluOpMsDeformAttnBackward.
  *
- *   Level l is an image of H x W = data_spatial_shapes[l] pixels, row by row in the keys from data_level_start_index[l]
- *   on. A sample (x, y) = data_sampling_loc[b,q,m,l,p] is at (x W - 0.5, y H - 0.5). It is used if both are above -1 and
- *   below W and H, and interpolated from the four pixels around it, of which those outside of the image are 0.
- *   data_col[b,q,m,:] = the sum over l and p of data_attn_weight[b,q,m,l,p] times the sample of data_value[b,:,m,:]
+ *   Level l is an image of H x W = data_spatial_shapes[l] pixels, row by row in the keys from
+ *   data_level_start_index[l] on. A sample (x, y) = data_sampling_loc[b,q,m,l,p] is at (x W - 0.5, y H - 0.5). It
+ *   is used if both are above -1 and below W and H, and interpolated from the four pixels around it, of which
+ *   those outside of the image are 0.
+ *   data_col[b,q,m,:] = the sum over l and p of data_attn_weight[b,q,m,l,p] times the sample of
+ *   data_value[b,:,m,:]
  *
  * | tensor                 | shape              | dtype | layout |
  * |------------------------|--------------------|-------|--------|
@@ -1042,10 +1049,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
  *
  * Units: locations from 0 to 1 are in the image. mmcv has int64 shapes and indices, and [B, Q, M D] outputs.
  *   im2col_step has no effect on results.
- * Outputs: the call writes every element, zeros if L or P is 0; the caller need not initialize data_col. A location
- *   that is NaN is not used. NaN and infinity of values and weights propagate.
- * Determinism: the sums are those of the serial loop over l and p in fp32, products rounded: the same bits at every
- *   thread count and on every instruction set.
+ * Outputs: the call writes every element, zeros if L or P is 0; the caller need not initialize data_col. A
+ *   location that is NaN is not used. NaN and infinity of values and weights propagate.
+ * Determinism: the sums are those of the serial loop over l and p in fp32, products rounded: the same bits at
+ *   every thread count and on every instruction set.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1062,8 +1069,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnForward(
     const mluOpTensorDescriptor_t data_attn_weight_desc, const void* data_attn_weight, const int im2col_step,
     const mluOpTensorDescriptor_t data_col_desc, void* data_col);
 
-/* Multi-scale deformable attention, backward (Deformable DETR, BEVFormer): the gradients of mluOpMsDeformAttnForward
- * for values, locations and weights.
+/* Multi-scale deformable attention, backward (Deformable DETR, BEVFormer): the gradients of
+ * mluOpMsDeformAttnForward for values, locations and weights.
  *
  * | tensor                          | shape              | dtype | layout |
  * |---------------------------------|--------------------|-------|--------|
@@ -1075,10 +1082,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnForward(
  * | grad_output                     | [B, Q, M, D]       | FLOAT | any    |
  *
  * Units: as mluOpMsDeformAttnForward.
- * Outputs: the call writes every element, zeros for samples that are not used and keys of no sample; the caller need
- *   not initialize them. MLU-OPS leaves them unchanged if L is 0, and grad_value if K is 0.
- * Determinism: the same bits at every thread count and on every instruction set. grad_value is the sum of the serial
- *   loop over q, l and p in fp32; mmcv adds with atomics, in any order. The sums over D are those of 16 partial sums.
+ * Outputs: the call writes every element, zeros for samples that are not used and keys of no sample; the caller
+ *   need not initialize them. MLU-OPS leaves them unchanged if L is 0, and grad_value if K is 0.
+ * Determinism: the same bits at every thread count and on every instruction set. grad_value is the sum of the
+ *   serial loop over q, l and p in fp32; mmcv adds with atomics, in any order. The sums over D are those of 16
+ *   partial sums.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *

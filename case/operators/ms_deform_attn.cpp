@@ -48,8 +48,8 @@ void fit_backward(Case& c) {
   set_shape(c.outputs[2], c.inputs[4].dims);
 }
 
-// The inputs of both operators. Each level has half of the pixels of the one before it along each axis; one in eight
-// samples is outside of the image.
+// The inputs of both operators. Each level has half of the pixels of the one before it along each axis; one in
+// eight samples is outside of the image.
 std::vector<Tensor> make_inputs(const Recipe& r, const char* prefix, const char* locations_id,
                                 const char* weights_id) {
   const int64_t B = r["b"], M = r["m"], L = r["l"], Q = r["q"], P = r["p"];

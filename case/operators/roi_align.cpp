@@ -96,8 +96,8 @@ void fit_backward(Case& c) {
   set_shape(c.outputs[0], dims);
 }
 
-// Rois at multiples of 1/8, some of which reach beyond the image, or have no size or a negative one. No coordinate is
-// negative: tests compare with the sums of absolute values.
+// Rois at multiples of 1/8, some of which reach beyond the image, or have no size or a negative one. No coordinate
+// is negative: tests compare with the sums of absolute values.
 Tensor make_boxes(const Recipe& r, float spatial_scale) {
   const Tensor boxes = make_tensor("boxes", r.dtype, {r["r"], 5});
   if (r["r"] * 5 > r.max_inline) return with_uniform(boxes, r.seed + 1, 0, 1);

@@ -20,8 +20,8 @@ struct RoiAlignProblem {
   float spatial_scale;
 };
 
-// Adds the pixels of means with their weights, in double; the positions of samples and the weights of a sample along an
-// axis are fp32. T: float or Half.
+// Adds the pixels of means with their weights, in double; the positions of samples and the weights of a sample
+// along an axis are fp32. T: float or Half.
 template <class T>
 void roi_align_means(const RoiAlignProblem& problem, const T* boxes, const T* input, double* output);
 template <class T>

@@ -55,7 +55,8 @@ HWY_INLINE V sigmoid(V x) {
   return hn::IfThenElse(hn::IsNaN(x), x, p);
 }
 
-// The losses or derivatives of elements with probabilities p that are, or are not, those of the class of their row.
+// The losses or derivatives of elements with probabilities p that are, or are not, those of the class of their
+// row.
 template <bool kIsLoss>
 class Elements {
  public:

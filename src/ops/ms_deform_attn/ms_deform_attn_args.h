@@ -1,6 +1,7 @@
 // Multi-scale deformable attention: the arguments of a call, forward and backward.
 //
-// Letters: B batches, K keys of all levels, M heads of D channels, L levels, Q queries with P points on each level.
+// Letters: B batches, K keys of all levels, M heads of D channels, L levels, Q queries with P points on each
+// level.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // mluOpMsDeformAttnForward: entry.
-// Start with the entry below, then its rules in ms_deform_attn_rules.h, run_forward() in ms_deform_attn_native.cpp,
-// and attend() in ms_deform_attn_native_kernels.cpp.
+// Start with the entry below, then its rules in ms_deform_attn_rules.h, run_forward() in
+// ms_deform_attn_native.cpp, and attend() in ms_deform_attn_native_kernels.cpp.
 #include "ops/ms_deform_attn/ms_deform_attn_native.h"
 #include "ops/ms_deform_attn/ms_deform_attn_rules.h"
 

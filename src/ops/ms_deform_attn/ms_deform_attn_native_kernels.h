@@ -10,8 +10,8 @@
 
 namespace mluop::ms_deform_attn::native {
 
-// The sums of gradients over channels are those of 16 partial sums, channel d to sum d % 16 in the order of d, of which
-// the upper half is added to the lower one until one is left.
+// The sums of gradients over channels are those of 16 partial sums, channel d to sum d % 16 in the order of d, of
+// which the upper half is added to the lower one until one is left.
 inline constexpr int64_t kPartialSums = 16;
 
 // Work items: queries of all batches. Writes their outputs.

@@ -35,8 +35,8 @@ inline std::array<int64_t, 3> inner_dims(mluOpTensorLayout_t layout, int64_t cha
   return {height, width, channels};
 }
 
-// Declares the argmax of a pool, whose `declare(name, tensor, is_used)` declares one tensor. A pool of means has none:
-// their descriptors are null, or those of no elements.
+// Declares the argmax of a pool, whose `declare(name, tensor, is_used)` declares one tensor. A pool of means has
+// none: their descriptors are null, or those of no elements.
 template <class Tensor, class Declare>
 void declare_argmax(PoolMode mode, const Tensor& argmax_x, const Tensor& argmax_y, const Declare& declare) {
   const auto is_empty = [](const TensorDescriptor* desc) {

@@ -7,8 +7,8 @@
 namespace mluop::roi_align::native {
 namespace {
 
-// The most taps of a roi: a bin has two for each sample, but not two for one pixel. Without a sampling ratio, bins of
-// several samples have them at least half a pixel apart.
+// The most taps of a roi: a bin has two for each sample, but not two for one pixel. Without a sampling ratio, bins
+// of several samples have them at least half a pixel apart.
 int64_t tap_capacity(int64_t bins, int64_t pixels, int sampling_ratio) {
   if (sampling_ratio > 0) return bins * std::min<int64_t>(2 * int64_t{sampling_ratio}, pixels);
   return std::min(bins * pixels, 2 * bins + 4 * (pixels + 3));

@@ -1,5 +1,5 @@
-// RoI align: the tables of all rois. A mean over the samples of a bin is a weighted sum of pixels, whose weights are
-// products of those of a row and those of a column: a table for each axis has both.
+// RoI align: the tables of all rois. A mean over the samples of a bin is a weighted sum of pixels, whose weights
+// are products of those of a row and those of a column: a table for each axis has both.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Sigmoid focal loss: an example of the definition, logits at which probabilities round, and the rules of parameters
-// and weights. test/ops/contract_test.cpp has the tests of every operator.
+// Sigmoid focal loss: an example of the definition, logits at which probabilities round, and the rules of
+// parameters and weights. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cmath>
