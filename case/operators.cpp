@@ -23,6 +23,7 @@ namespace indice_convolution { std::vector<Operator> operators(); }
 namespace indice_maxpool { std::vector<Operator> operators(); }
 namespace knn { std::vector<Operator> operators(); }
 namespace masked_convolution { std::vector<Operator> operators(); }
+namespace ms_deform_attn { std::vector<Operator> operators(); }
 namespace nms { std::vector<Operator> operators(); }
 namespace points_in_boxes { std::vector<Operator> operators(); }
 namespace roi_align { std::vector<Operator> operators(); }
@@ -122,6 +123,7 @@ const std::vector<Operator>& operators() {
                               indice_convolution::operators,
                               indice_maxpool::operators,
                               masked_convolution::operators,
+                              ms_deform_attn::operators,
                               nms::operators,
                               roi_align::operators,
                               roi_pooling::operators,

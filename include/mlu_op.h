@@ -974,7 +974,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   pool_mode 1, mean: output[r,p,q,c] = the sum of the samples of bin (p, q), divided by their number. The
  *     weights of each row and column of pixels are added over the samples first.
  *   pool_mode 0, maximum: output[r,p,q,c] = the greatest sample; argmax_y, argmax_x = y and x of the first such
- *   one
+ *     one
  *
  * | tensor             | shape                                | dtype         | layout        |
  * |--------------------|--------------------------------------|---------------|---------------|
@@ -1016,7 +1016,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
  *   pool_mode 1, mean: grads_image = the sum over the samples of all bins of grads[r,p,q,c], divided by the number
  *     of samples of the bin, times the weights with which they are interpolated
  *   pool_mode 0, maximum: the same for the sample (argmax_y, argmax_x) of each element of grads; none if argmax_y
- *   is -1
+ *     is -1
  *
  * | tensor             | shape               | dtype         | layout        |
  * |--------------------|---------------------|---------------|---------------|
@@ -1048,6 +1048,83 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
     const void* argmax_x, const mluOpTensorDescriptor_t argmax_y_desc, const void* argmax_y,
     const float spatial_scale, const int sampling_ratio, const bool aligned, const int pool_mode,
     const mluOpTensorDescriptor_t grads_image_desc, void* grads_image);
+
+/* Multi-scale deformable attention, forward (Deformable DETR, BEVFormer): for each query and head, the weighted
+ * sum of samples of the values of several levels. Its gradients are those of mluOpMsDeformAttnBackward.
+ *
+ *   Level l is an image of H x W = data_spatial_shapes[l] pixels, row by row in the keys from
+ *   data_level_start_index[l] on. A sample (x, y) = data_sampling_loc[b,q,m,l,p] is at (x W - 0.5, y H - 0.5). It
+ *   is used if both are above -1 and below W and H, and interpolated from the four pixels around it, of which
+ *   those outside of the image are 0.
+ *   data_col[b,q,m,:] = the sum over l and p of data_attn_weight[b,q,m,l,p] times the sample of
+ *   data_value[b,:,m,:]
+ *
+ * | tensor                 | shape              | dtype | layout |
+ * |------------------------|--------------------|-------|--------|
+ * | data_value             | [B, K, M, D]       | FLOAT | any    |
+ * | data_spatial_shapes    | [L, 2]             | INT32 | any    |
+ * | data_level_start_index | [L]                | INT32 | any    |
+ * | data_sampling_loc      | [B, Q, M, L, P, 2] | FLOAT | any    |
+ * | data_attn_weight       | [B, Q, M, L, P]    | FLOAT | any    |
+ * | data_col               | [B, Q, M, D]       | FLOAT | any    |
+ *
+ * Units: locations from 0 to 1 are in the image. mmcv has int64 shapes and indices, and [B, Q, M D] outputs.
+ *   im2col_step has no effect on results.
+ * Outputs: the call writes every element, zeros if L or P is 0; the caller need not initialize data_col. A
+ *   location that is NaN is not used. NaN and infinity of values and weights propagate.
+ * Determinism: the sums are those of the serial loop over l and p in fp32, products rounded: the same bits at
+ *   every thread count and on every instruction set.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  B, M, D or Q is 0; im2col_step is not positive, or less than B and no divisor of it; a level has a
+ *              negative size, or keys outside of data_value: the message names the first
+ *
+ * Definition: MLU-OPS design document ms_deform_attn_forward; mmcv ms_deform_attn; arXiv:2010.04159. */
+mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnForward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t data_value_desc, const void* data_value,
+    const mluOpTensorDescriptor_t data_spatial_shapes_desc, const void* data_spatial_shapes,
+    const mluOpTensorDescriptor_t data_level_start_index_desc, const void* data_level_start_index,
+    const mluOpTensorDescriptor_t data_sampling_loc_desc, const void* data_sampling_loc,
+    const mluOpTensorDescriptor_t data_attn_weight_desc, const void* data_attn_weight, const int im2col_step,
+    const mluOpTensorDescriptor_t data_col_desc, void* data_col);
+
+/* Multi-scale deformable attention, backward (Deformable DETR, BEVFormer): the gradients of
+ * mluOpMsDeformAttnForward for values, locations and weights.
+ *
+ * | tensor                          | shape              | dtype | layout |
+ * |---------------------------------|--------------------|-------|--------|
+ * | value, grad_value               | [B, K, M, D]       | FLOAT | any    |
+ * | spatial_shapes                  | [L, 2]             | INT32 | any    |
+ * | level_start_index               | [L]                | INT32 | any    |
+ * | sampling_loc, grad_sampling_loc | [B, Q, M, L, P, 2] | FLOAT | any    |
+ * | attn_weight, grad_attn_weight   | [B, Q, M, L, P]    | FLOAT | any    |
+ * | grad_output                     | [B, Q, M, D]       | FLOAT | any    |
+ *
+ * Units: as mluOpMsDeformAttnForward.
+ * Outputs: the call writes every element, zeros for samples that are not used and keys of no sample; the caller
+ *   need not initialize them. MLU-OPS leaves them unchanged if L is 0, and grad_value if K is 0.
+ * Determinism: the same bits at every thread count and on every instruction set. grad_value is the sum of the
+ *   serial loop over q, l and p in fp32; mmcv adds with atomics, in any order. The sums over D are those of 16
+ *   partial sums.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM  as mluOpMsDeformAttnForward
+ *
+ * Definition: MLU-OPS design document ms_deform_attn_backward; mmcv ms_deform_attn. */
+mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t value_desc, const void* value,
+    const mluOpTensorDescriptor_t spatial_shapes_desc, const void* spatial_shapes,
+    const mluOpTensorDescriptor_t level_start_index_desc, const void* level_start_index,
+    const mluOpTensorDescriptor_t sampling_loc_desc, const void* sampling_loc,
+    const mluOpTensorDescriptor_t attn_weight_desc, const void* attn_weight,
+    const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output, const int32_t im2col_step,
+    const mluOpTensorDescriptor_t grad_value_desc, void* grad_value,
+    const mluOpTensorDescriptor_t grad_sampling_loc_desc, void* grad_sampling_loc,
+    const mluOpTensorDescriptor_t grad_attn_weight_desc, void* grad_attn_weight);
 
 /* Sigmoid focal loss, forward (RetinaNet): the loss of each class of each row. Its derivative is
  * mluOpFocalLossSigmoidBackward.

@@ -153,6 +153,38 @@ def nms_match() -> Figure:
     return figure
 
 
+def ms_deform_attn() -> Figure:
+    """A query with three points on each of two levels, whose weights are areas."""
+    rng = np.random.default_rng(4)
+    levels = [(4, 6), (2, 3)]
+    query = np.array([0.45, 0.5], np.float32)
+    locations = (query + rng.uniform(-0.28, 0.28, (2, 3, 2))).astype(np.float32)
+    weights = np.array([[0.1, 0.3, 0.15], [0.2, 0.05, 0.2]], np.float32)
+    keys = [rng.integers(0, 9, size).astype(np.float32) for size in levels]
+    value = np.concatenate([each.ravel() for each in keys]).reshape(1, -1, 1, 1)
+    shapes, starts = np.array(levels, np.int32), np.array([0, 24], np.int32)
+    samples = locations[None, None, None], weights[None, None, None]
+    output = mluop_omp.ms_deform_attn(value, shapes, starts, *samples).item()
+    figure, axes = plt.subplots(figsize=(5.6, 2.9))
+    for level, (left, size) in enumerate(((0, 1), (6.6, 1.33))):
+        for (y, x), number in np.ndenumerate(keys[level]):
+            corner = left + x * size, y * size
+            square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]]) * size + corner
+            axes.fill(*square.T, facecolor=LIGHT[level], edgecolor=LINE, linewidth=0.8)
+            middle = np.array(corner) + size / 2
+            axes.text(*middle, f"{number:g}", color=DIM, ha="center", va="center")
+        height, width = levels[level]
+        extent = np.array([width, height]) * size
+        for place, weight in zip(locations[level], weights[level]):
+            x, y = place * extent + (left, 0)
+            axes.plot(x, y, "o", color=COLORS[level], alpha=0.75, markersize=34 * weight**0.5)
+        axes.plot(*(query * extent + (left, 0)), "x", color="black", markersize=8)
+    axes.set(xlim=(-0.1, 10.7), ylim=(4.1, -0.1), aspect="equal")
+    axes.axis("off")
+    title(axes, f"the samples of a query (x) on two levels, times their weights: {output:.2f}")
+    return figure
+
+
 def roi_align() -> Figure:
     """Two by two bins, of two by two samples each."""
     rows = [2, 4, 6, 4, 2], [1, 3, 7, 8, 4], [0, 2, 5, 9, 6], [1, 1, 3, 5, 3]

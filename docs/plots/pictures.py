@@ -44,6 +44,7 @@ PICTURES = (
     boxes.nms3d_normal,
     boxes.soft_nms,
     boxes.nms_match,
+    boxes.ms_deform_attn,
     losses.sigmoid_focal_loss,
 )
 

@@ -17,6 +17,7 @@ namespace boxes_overlap_bev { std::vector<CaseSpec> cases(); }
 namespace gather_points { std::vector<CaseSpec> cases(); }
 namespace knn { std::vector<CaseSpec> cases(); }
 namespace masked_convolution { std::vector<CaseSpec> cases(); }
+namespace ms_deform_attn { std::vector<CaseSpec> cases(); }
 namespace nms { std::vector<CaseSpec> cases(); }
 namespace points_in_boxes { std::vector<CaseSpec> cases(); }
 namespace voxelization { std::vector<CaseSpec> cases(); }
@@ -62,6 +63,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            boxes_overlap_bev::cases,
                            axis_aligned_nms::cases,
                            masked_convolution::cases,
+                           ms_deform_attn::cases,
                            nms::cases,
                            roi_align::cases,
                            roi_pooling::cases,

@@ -19,6 +19,7 @@ MLUOP_LOG_LEVEL is off unless it is set, as exceptions carry the messages of the
 from mluop_omp._install import install
 from mluop_omp._library import MluOpError, Status
 from mluop_omp._settings import __version__, algorithm, info, release_memory, threads
+from mluop_omp.attention import ms_deform_attn, ms_deform_attn_backward
 from mluop_omp.boxes import (
     box_iou_rotated,
     boxes_overlap_bev,
@@ -125,6 +126,8 @@ __all__ = [
     "masked_im2col",
     "matching_layouts",
     "nms_match",
+    "ms_deform_attn",
+    "ms_deform_attn_backward",
     "nms",
     "nms3d",
     "nms3d_normal",

@@ -49,6 +49,8 @@ DECLARATIONS = {
     "mluOpSetRoiAlignForwardDescriptor_v2": "piiifib",
     "mluOpRoiAlignForward_v2": "pppppppppppp",
     "mluOpRoiAlignBackward_v2": "pppppppppfibipp",
+    "mluOpMsDeformAttnForward": "pppppppppppipp",
+    "mluOpMsDeformAttnBackward": "pppppppppppppipppppp",
     "mluOpBallQuery": "pppppffipp",
     "mluOpPointsInBoxes": "ppppppp",
     "mluOpGetRoiAwarePool3dForwardWorkspaceSize": "ppppp",

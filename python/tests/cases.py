@@ -24,6 +24,7 @@ DIFFERENTIABLE = {
     "assign_score_withk": [0, 1, 2],
     "gather_points": [0],
     "gather_points_backward": [0],
+    "ms_deform_attn": [0, 3, 4],
     "roi_align": [0],
     "roi_align_backward": [0],
     "roiaware_pool3d": [2],
@@ -46,6 +47,7 @@ DIFFERENTIABLE = {
 WITHOUT_GRADIENT = [
     *("assign_score_withk_backward", "box_iou_rotated", "boxes_overlap_bev"),
     *("deform_conv2d_backward_data", "deform_conv2d_backward_weight"),
+    "ms_deform_attn_backward",
     *("indice_maxpool_backward", "roipoint_pool3d", "sigmoid_focal_loss_backward"),
     *("soft_nms", "voxelization"),
 ]
@@ -161,6 +163,19 @@ def large_boxes(*shape: int) -> torch.Tensor:
     numbers = floats(*shape, 7)
     numbers[..., 3:6] = numbers[..., 3:6].abs() + 1
     return numbers
+
+
+def _ms_deform_attn(B=2, M=2, D=3, L=2, Q=4, P=3):
+    sizes = [[4 >> level % 3, 5 >> level % 3] for level in range(L)]
+    shapes = torch.tensor(sizes, dtype=torch.int32).view(L, 2)
+    sizes = shapes.prod(1)
+    starts = (sizes.cumsum(0) - sizes).int()
+    locations = 0.5 + 0.3 * floats(B, Q, M, L, P, 2)
+    return floats(B, int(sizes.sum()), M, D), shapes, starts, locations, floats(B, Q, M, L, P)
+
+
+def _ms_deform_attn_backward(B=2, M=2, D=3, L=2, Q=4, P=3):
+    return floats(B, Q, M, D), *_ms_deform_attn(B, M, D, L, Q, P)
 
 
 def _rois(R, B):

@@ -122,6 +122,17 @@ class Mmcv:
         self.ext.points_in_boxes_all_forward(boxes, points, is_inside)
         return (is_inside,)
 
+    def ms_deform_attn(self, value, shapes, starts, locations, weights):
+        arguments = (value, shapes.long(), starts.long(), locations, weights)
+        output = self.ext.ms_deform_attn_forward(*arguments, im2col_step=64)
+        return (output.view(*output.shape[:2], *value.shape[2:]),)
+
+    def ms_deform_attn_backward(self, grad, value, shapes, starts, locations, weights):
+        grads = [torch.zeros_like(each) for each in (value, locations, weights)]
+        arguments = (value, shapes.long(), starts.long(), locations, weights, grad.flatten(2))
+        self.ext.ms_deform_attn_backward(*arguments, *grads, im2col_step=64)
+        return tuple(grads)
+
     def roi_align(self, input, rois, size, scale, ratio, method, aligned):
         shape = len(rois), input.shape[1], *size
         output = unwritten(input, *shape)

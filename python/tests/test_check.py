@@ -388,6 +388,11 @@ def call_operators():
     numbers = torch.full((5,), 30, dtype=torch.int32)
     pooled = ext.indice_maxpool_forward(maxima, pairs, numbers, 40)
     ext.indice_maxpool_backward(maxima, pooled, cases.floats(40, 5), pairs, numbers)
+    value, *others = cases.with_gradients("ms_deform_attn")
+    levels = [each.long() for each in others[:2]]
+    attention = importlib.import_module("mmcv.ops.multi_scale_deform_attn")
+    function = attention.MultiScaleDeformableAttnFunction
+    function.apply(value, *levels, *others[2:], 64).square().sum().backward()
     image = cases.floats(2, 3, 8, 9).requires_grad_()
     boxes = cases.arguments("roi_align")[1]
     ops.RoIAlign((2, 3), 0.5, 0, "avg")(image, boxes).square().sum().backward()

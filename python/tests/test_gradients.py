@@ -96,6 +96,18 @@ def roi_align(input, rois, size, scale, ratio, method, aligned):
     return torch.stack(pooled)
 
 
+def ms_deform_attn(value, shapes, starts, locations, weights):
+    (B, _, M, D), Q = value.shape, locations.shape[1]
+    sampled = []
+    for level, (height, width) in enumerate(shapes.tolist()):
+        keys = value[:, starts[level] : starts[level] + height * width]
+        image = keys.permute(0, 2, 3, 1).reshape(B * M, D, height, width)
+        grid = 2 * locations[:, :, :, level].transpose(1, 2).flatten(0, 1) - 1
+        sampled.append(F.grid_sample(image, grid, align_corners=False))
+    samples = torch.stack(sampled, 3).view(B, M, D, Q, -1)
+    return torch.einsum("bmdqs,bqms->bqmd", samples, weights.flatten(3))
+
+
 def sigmoid_focal_loss(input, target, weight, gamma, alpha):
     is_target = F.one_hot(target.long(), input.shape[1] + 1)[:, :-1].bool()
     right = torch.where(is_target, input, -input).sigmoid()

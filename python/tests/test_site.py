@@ -19,7 +19,16 @@ HEADERS = {name: (ROOT / "include" / name).read_text() for name in ("mlu_op.h", 
 # Modules whose functions are operators.
 MODULES = [
     f"mluop_omp.{name}"
-    for name in ("boxes", "losses", "masked_conv", "points", "rois", "sparse_conv", "voxels")
+    for name in (
+        "attention",
+        "boxes",
+        "losses",
+        "masked_conv",
+        "points",
+        "rois",
+        "sparse_conv",
+        "voxels",
+    )
 ]
 SECTIONS = [
     "Definition",

@@ -140,14 +140,15 @@ BOXES = {
     *("points_in_boxes", "points_in_boxes_all", "points_in_boxes_part"),
 }
 SINGLE = {"furthest_point_sample", "furthest_point_sample_with_dist", "knn", *BOXES}
-WITHOUT_HALF = {"dynamic_scatter", "dynamic_scatter_backward", "voxelization", *SINGLE}
+ATTENTION = {"ms_deform_attn", "ms_deform_attn_backward"}
+WITHOUT_HALF = {*ATTENTION, "dynamic_scatter", "dynamic_scatter_backward", "voxelization", *SINGLE}
 POOLS = {
     *("roi_align", "roi_align_backward"),
     *("roiaware_pool3d", "roiaware_pool3d_backward", "roipoint_pool3d"),
 }
 WITHOUT_DOUBLE = {
     *("ball_query", "masked_col2im", "masked_im2col", "nms", "stack_ball_query", "three_nn"),
-    *(*POOLS, *SINGLE),
+    *(*ATTENTION, *POOLS, *SINGLE),
 }
 
 

@@ -69,6 +69,13 @@ def _roiaware_pool3d_backward(numbers: _Numbers) -> tuple[Any, ...]:
     return numbers.floats(*argmax.shape), listed, argmax, 60, "max"
 
 
+def _attention(numbers: _Numbers) -> tuple[np.ndarray, ...]:
+    """Returns values of two levels, and samples of five queries, some of them outside."""
+    levels = np.array([[4, 5], [2, 3]], np.int32), np.array([0, 20], np.int32)
+    locations = 0.5 + 0.6 * numbers.floats(2, 5, 2, 2, 3, 2)
+    return numbers.floats(2, 26, 2, 6), *levels, locations, numbers.floats(2, 5, 2, 2, 3)
+
+
 def _logits(numbers: _Numbers) -> tuple[np.ndarray, ...]:
     """Returns logits, targets, some of them background, and weights."""
     return numbers.floats(9, 5), numbers.integers(0, 6, 9), numbers.sizes(5)
@@ -167,6 +174,8 @@ _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
     "roiaware_pool3d": _roiaware_pool3d,
     "roiaware_pool3d_backward": _roiaware_pool3d_backward,
     "roipoint_pool3d": lambda n: (n.floats(2, 40, 3), n.floats(2, 40, 4), n.boxes(2, 5), 6),
+    "ms_deform_attn": _attention,
+    "ms_deform_attn_backward": lambda n: (n.floats(2, 5, 2, 6), *_attention(n)),
     "roi_align": lambda n: (n.floats(2, 3, 8, 9), n.rois(5), (3, 2), 0.5, 0, "max", True),
     "roi_align_backward": lambda n: (
         *(n.floats(5, 3, 3, 2), n.rois(5), n.floats(0), n.floats(0)),

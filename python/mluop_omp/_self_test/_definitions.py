@@ -452,6 +452,72 @@ def roi_align_backward(
     return grad_input
 
 
+def _samples_of_levels(shapes, starts, locations):
+    """Yields the place of each sample that is used, its distances from the pixel up and left of it,
+    the size of its level, and the keys of its four pixels, None outside of the level.
+    """
+    for place in np.ndindex(locations.shape[:-1]):
+        level = place[3]
+        size = shapes[level]
+        x, y = locations[place] * size[::-1].astype(np.float32) - np.float32(0.5)
+        if not (x > -1 and y > -1 and x < size[1] and y < size[0]):
+            continue
+        top, left = int(np.floor(y)), int(np.floor(x))
+        keys = [
+            int(starts[level] + row * size[1] + column)
+            if 0 <= row < size[0] and 0 <= column < size[1]
+            else None
+            for row in (top, top + 1)
+            for column in (left, left + 1)
+        ]
+        yield place, float(y - top), float(x - left), size, keys
+
+
+def _check_levels(value, shapes, starts):
+    if 0 in (value.shape[0], *value.shape[2:]):
+        raise ValueError("value has no rows")
+    for size, start in zip(shapes, starts):
+        if min(*size, start, value.shape[1] - start - np.prod(size, dtype=np.int64)) < 0:
+            raise IndexError("the keys of a level are outside of value")
+
+
+def ms_deform_attn(value, spatial_shapes, starts, locations, weights):
+    _check_levels(value, spatial_shapes, starts)
+    (B, _, M, D), Q = value.shape, locations.shape[1]
+    if Q == 0:
+        raise ValueError("no queries")
+    output = np.zeros((B, Q, M, D))
+    for place, below, right, _, keys in _samples_of_levels(spatial_shapes, starts, locations):
+        b, q, m = place[:3]
+        factors = np.outer((1 - below, below), (1 - right, right)).ravel()
+        for key, factor in zip(keys, factors):
+            if key is not None:
+                output[b, q, m] += float(weights[place]) * factor * value[b, key, m].astype(float)
+    return output
+
+
+def ms_deform_attn_backward(grad_output, value, spatial_shapes, starts, locations, weights):
+    _check_levels(value, spatial_shapes, starts)
+    if locations.shape[1] == 0:
+        raise ValueError("no queries")
+    of_value, of_locations, of_weights = (
+        np.zeros(each.shape) for each in (value, locations, weights)
+    )
+    for place, below, right, size, keys in _samples_of_levels(spatial_shapes, starts, locations):
+        b, q, m = place[:3]
+        grad, weight = grad_output[b, q, m].astype(float), float(weights[place])
+        for i, key in enumerate(keys):
+            if key is None:
+                continue
+            of_y, of_x = (1 - below, below)[i // 2], (1 - right, right)[i % 2]
+            product = grad @ value[b, key, m].astype(float)
+            of_value[b, key, m] += weight * of_y * of_x * grad
+            of_weights[place] += of_y * of_x * product
+            of_locations[place][0] += weight * product * of_y * size[1] * (1 if i % 2 else -1)
+            of_locations[place][1] += weight * product * of_x * size[0] * (1 if i // 2 else -1)
+    return of_value, of_locations, of_weights
+
+
 def _answers(input, target, weight):
     """Returns which classes are targets, the probabilities of the right and the wrong answer, in
     float32 at least, and the weights of the rows.

@@ -171,6 +171,38 @@ def _roi_align_backward(call: Call, _: Findings) -> _Case:
     return "roi_align_backward_v2", inputs, outputs, _alignment(call)
 
 
+def _attention_inputs(call: Call, prefix: str) -> dict[str, Any]:
+    names = {
+        "value": "value",
+        "spatial_shapes": "value_spatial_shapes",
+        "level_start_index": "value_level_start_index",
+        "sampling_loc": "sampling_locations",
+        "attn_weight": "attention_weights",
+    }
+    return {prefix + name: call.given[of] for name, of in names.items()}
+
+
+def _by_heads(call: Call, tensor: Tensor) -> Tensor:
+    """Returns a tensor [B, Q, M D] as [B, Q, M, D]."""
+    return tensor.view(*tensor.shape[:2], *call.given["value"].shape[2:])
+
+
+_STEP = {"im2col_step": 64}
+
+
+def _ms_deform_attn_forward(call: Call, _: Findings) -> _Case:
+    outputs = {"data_col": _by_heads(call, call.found["output"])}
+    return "ms_deform_attn_forward", _attention_inputs(call, "data_"), outputs, _STEP
+
+
+def _ms_deform_attn_backward(call: Call, _: Findings) -> _Case:
+    grad = {"grad_output": _by_heads(call, call.given["grad_output"])}
+    outputs = {
+        name: call.found[name] for name in ("grad_value", "grad_sampling_loc", "grad_attn_weight")
+    }
+    return "ms_deform_attn_backward", {**_attention_inputs(call, ""), **grad}, outputs, _STEP
+
+
 def _voxel_numbers(call: Call, pooled: Tensor) -> dict[str, int]:
     """The parameters of RoI-aware pooling that follow from the shapes of voxels."""
     names = "boxes_num", "out_x", "out_y", "out_z", "channels"
@@ -603,6 +635,8 @@ _CASES: dict[str, Callable[[Call, Findings], _Case]] = {
     "points_in_boxes_part_forward": _simple(
         "points_in_boxes_part", _POINTS_IN_BOXES, {"indices": "box_idx_of_points_tensor"}
     ),
+    "ms_deform_attn_backward": _ms_deform_attn_backward,
+    "ms_deform_attn_forward": _ms_deform_attn_forward,
     "roi_align_backward": _roi_align_backward,
     "roi_align_forward": _roi_align_forward,
     "roiaware_pool3d_backward": _simple(

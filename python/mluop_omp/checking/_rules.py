@@ -13,6 +13,7 @@ from mluop_omp.checking import _neighbors as neighbors
 from mluop_omp.checking import _rulebooks as rulebooks
 from mluop_omp.checking._calls import Call, Rule
 from mluop_omp.checking._differences import exact, near, sums
+from mluop_omp.mmcv import _attention as mmcv_attention
 from mluop_omp.mmcv import _boxes as mmcv_boxes
 from mluop_omp.mmcv import _deform_conv as mmcv_deform_conv
 from mluop_omp.mmcv import _functions as mmcv_functions
@@ -256,6 +257,14 @@ def mmcv_rules() -> list[Rule]:
             near(1e-3, 1e-4),
             "grad_input",
             axes=_OF_CLASSES,
+        ),
+        _rule(mmcv_attention.ms_deform_attn_forward, near(1e-4, 1e-4), results="output"),
+        _rule(
+            mmcv_attention.ms_deform_attn_backward,
+            near(1e-3, 1e-3),
+            "grad_value",
+            "grad_sampling_loc",
+            "grad_attn_weight",
         ),
         _rule(
             mmcv_rois.roi_align_forward,

@@ -5,17 +5,18 @@
 
 or `import mluop_omp.mmcv.auto`, before or after the import of mmcv.ops, makes the Python classes of
 mmcv compute tensors of the CPU with this library: PointsSampler, QueryAndGroup, ThreeInterpolate,
-BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, SigmoidFocalLoss, DynamicScatter, Voxelization,
-DeformConv2d, DeformConv2dPack, ModulatedDeformConv2d, ModulatedDeformConv2dPack, MaskedConv2d, the
-sparse convolutions SparseConv2d, SparseConv3d, SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d,
-SparseInverseConv2d and SparseInverseConv3d, the sparse pooling SparseMaxPool2d and SparseMaxPool3d,
-and the functions furthest_point_sample, furthest_point_sample_with_dist, gather_points,
-grouping_operation and ball_query, also of stacked clouds, assign_score_withk, knn, three_nn,
-points_in_boxes_part, points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match,
-batched_nms, nms_rotated, nms3d, nms3d_normal, box_iou_rotated, boxes_overlap_bev and boxes_iou3d.
-It works with mmcv-lite, which has no kernels, and with a full mmcv, whose kernels remain those of
-all other functions and devices, and of float64 in deformable convolutions and in those on boxes.
-Transposed sparse convolutions have no kernel here.
+BallQuery, RoIAwarePool3d, RoIPointPool3d, RoIAlign, MultiScaleDeformableAttention,
+SigmoidFocalLoss, DynamicScatter, Voxelization, DeformConv2d, DeformConv2dPack,
+ModulatedDeformConv2d, ModulatedDeformConv2dPack, MaskedConv2d, the sparse convolutions
+SparseConv2d, SparseConv3d, SparseConv4d, SubMConv2d, SubMConv3d, SubMConv4d, SparseInverseConv2d
+and SparseInverseConv3d, the sparse pooling SparseMaxPool2d and SparseMaxPool3d, and the functions
+furthest_point_sample, furthest_point_sample_with_dist, gather_points, grouping_operation and
+ball_query, also of stacked clouds, assign_score_withk, knn, three_nn, points_in_boxes_part,
+points_in_boxes_all, points_in_boxes_cpu, nms, soft_nms, nms_match, batched_nms, nms_rotated, nms3d,
+nms3d_normal, box_iou_rotated, boxes_overlap_bev and boxes_iou3d. It works with mmcv-lite, which has
+no kernels, and with a full mmcv, whose kernels remain those of all other functions and devices, and
+of float64 in deformable convolutions and in those on boxes. Transposed sparse convolutions have no
+kernel here.
 """
 
 from __future__ import annotations
@@ -26,8 +27,19 @@ import sys
 import types
 from typing import Any
 
+import torch
+
 from mluop_omp import _dispatch, _requirements
-from mluop_omp.mmcv import _boxes, _deform_conv, _functions, _losses, _ops, _points, _rois
+from mluop_omp.mmcv import (
+    _attention,
+    _boxes,
+    _deform_conv,
+    _functions,
+    _losses,
+    _ops,
+    _points,
+    _rois,
+)
 
 _MODULE = "mmcv._ext"
 # The functions provided here of which a full mmcv has a CPU kernel, and the element types that are
@@ -84,7 +96,7 @@ def install() -> None:
     """Provides functions of mmcv._ext for tensors of the CPU; once, if repeated."""
     extension = _extension()
     cpu_kernels = {} if isinstance(extension, _StandIn) else _CPU_KERNELS
-    for functions in (_boxes, _deform_conv, _functions, _losses, _points, _rois):
+    for functions in (_attention, _boxes, _deform_conv, _functions, _losses, _points, _rois):
         for name in functions.__all__:
             ours = getattr(functions, name)
             _dispatch.replace(extension, name, ours, cpu_kernels.get(name))
@@ -96,6 +108,10 @@ def install() -> None:
     ):
         of_mmcv = importlib.import_module(f"mmcv.ops.{module}")
         _dispatch.replace_copies(of_mmcv, name, getattr(_ops, name))
+    attention = importlib.import_module("mmcv.ops.multi_scale_deform_attn")
+    name, ours = "multi_scale_deformable_attn_pytorch", _attention.multi_scale_deformable_attn
+    # A formulation in PyTorch, for any device and element type.
+    _dispatch.replace(attention, name, ours, frozenset((torch.float32,)))
     sampling = importlib.import_module("mmcv.ops.furthest_point_sample").FurthestPointSampling
     _dispatch.replace(sampling, "forward", _ops.furthest_point_sampling)
     _dispatch.replace(importlib.import_module("mmcv.ops.knn").KNN, "forward", _ops.knn)

@@ -167,6 +167,86 @@ def _roiaware_pool3d_backward(ctx: Any, grad: Tensor) -> tuple:
     return _pool_as(grad, *ctx.saved_tensors, ctx.method), None, None, None, None
 
 
+class _Attention(NamedTuple):
+    """What ms_deform_attn computes with, by operators of PyTorch: samples [B, Q, M, S]."""
+
+    index: tuple[Tensor, Tensor, Tensor]  # of the keys of the four pixels, [4, B, Q, M, S]
+    weight: Tensor  # of these pixels; 0 outside of the level
+    along_x: Tensor  # the derivatives of the weights with respect to the location
+    along_y: Tensor
+
+
+def _attention(value: Tensor, shapes: Tensor, starts: Tensor, locations: Tensor) -> _Attention:
+    P = locations.shape[4]
+    height, width, start = (
+        each.repeat_interleave(P).long() for each in (*shapes.unbind(1), starts)
+    )
+    x, y = locations.flatten(3, 4).unbind(4)
+    x, y = x * width - 0.5, y * height - 0.5
+    used = (x > -1) & (y > -1) & (x < width) & (y < height)
+    x, y = torch.where(used, x, 0), torch.where(used, y, 0)
+    left, top = x.detach().floor(), y.detach().floor()
+    right, below = x - left, y - top
+    keys, weights, along_x, along_y = [], [], [], []
+    for row in (0, 1):
+        for column in (0, 1):
+            at_y, at_x = top.long() + row, left.long() + column
+            inside = used & (at_y >= 0) & (at_y < height) & (at_x >= 0) & (at_x < width)
+            keys.append(torch.where(inside, start + at_y * width + at_x, 0))
+            of_y, of_x = below if row else 1 - below, right if column else 1 - right
+            weights.append(torch.where(inside, of_y * of_x, 0))
+            along_x.append(torch.where(inside, of_y * width * (1 if column else -1), 0))
+            along_y.append(torch.where(inside, of_x * height * (1 if row else -1), 0))
+    B, _, M, _ = value.shape
+    batch = torch.arange(B, device=value.device).view(1, B, 1, 1, 1)
+    head = torch.arange(M, device=value.device).view(1, 1, 1, M, 1)
+    stacked = (torch.stack(each) for each in (weights, along_x, along_y))
+    return _Attention((batch, torch.stack(keys), head), *stacked)
+
+
+def _differentiable_attention_backward(
+    grad: Tensor, value: Tensor, shapes: Tensor, starts: Tensor, locations: Tensor, weights: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the result of ms_deform_attn_backward, by operators of PyTorch."""
+    if value.numel() == 0 or weights.numel() == 0:
+        return torch.zeros_like(value), torch.zeros_like(locations), torch.zeros_like(weights)
+    a, attention = _attention(value, shapes, starts, locations), weights.flatten(3)
+    product = (value[a.index] * grad.unsqueeze(3)).sum(-1)
+    of_weights = (a.weight * product).sum(0).view(weights.shape)
+    of_locations = torch.stack(
+        [attention * (each * product).sum(0) for each in (a.along_x, a.along_y)], -1
+    )
+    terms = (a.weight * attention).unsqueeze(-1) * grad.unsqueeze(3)
+    of_value = torch.zeros_like(value).index_put(a.index, terms, accumulate=True)
+    return of_value, of_locations.view(locations.shape), of_weights
+
+
+def _ms_deform_attn(ctx: Any, grad: Tensor) -> tuple:
+    # The gradients have no derivatives of their own: those of higher order are PyTorch's.
+    is_differentiated = torch.is_grad_enabled()
+    backward = (
+        _differentiable_attention_backward if is_differentiated else _ops.ms_deform_attn_backward
+    )
+    of_value, of_locations, of_weights = backward(grad, *ctx.saved_tensors)
+    return of_value, None, None, of_locations, of_weights
+
+
+def _ms_deform_attn_jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor:
+    value, shapes, starts, locations, weights = inputs
+    of_value, _, _, of_locations, of_weights = tangents
+    terms = []
+    if of_value is not None:
+        terms.append(_ops.ms_deform_attn(of_value, shapes, starts, locations, weights))
+    if of_weights is not None:
+        terms.append(_ops.ms_deform_attn(value, shapes, starts, locations, of_weights))
+    if of_locations is not None and value.numel() and weights.numel():
+        a = _attention(value, shapes, starts, locations)
+        x, y = of_locations.flatten(3, 4).unbind(4)
+        factor = weights.flatten(3) * (a.along_x * x + a.along_y * y)
+        terms.append((factor.unsqueeze(-1) * value[a.index]).sum((0, 4)))
+    return torch.stack(terms).sum(0) if terms else torch.zeros_like(output)
+
+
 def _align_as(
     values: Tensor, rois: Tensor, argmax_y: Tensor, argmax_x: Tensor, numbers: tuple, size: tuple
 ) -> Tensor:
@@ -664,6 +744,8 @@ DERIVATIVES = {
         _save_pooled_points, _roiaware_pool3d_backward, _linear_in("roiaware_pool3d_backward", 0)
     ),
     "roipoint_pool3d": _refuse("roipoint_pool3d"),
+    "ms_deform_attn": Derivative(_save_inputs, _ms_deform_attn, _ms_deform_attn_jvp),
+    "ms_deform_attn_backward": _refuse("ms_deform_attn_backward"),
     "roi_align": Derivative(_save_rois, _roi_align, _roi_align_jvp),
     "roi_align_backward": Derivative(
         _save_aligned, _roi_align_backward, _linear_in("roi_align_backward", 0)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from mluop_omp._operators import (
+    attention,
     boxes,
     deform_conv,
     losses,
@@ -150,6 +151,19 @@ def _roiaware_pool3d_fake(
     voxels_of, C = (rois.shape[0], *out_size), pts_feature.shape[1]
     argmax, listed = (_int32(rois, *voxels_of, last) for last in (C, max_pts_each_voxel))
     return pts_feature.new_empty(*voxels_of, C), argmax, listed
+
+
+def _ms_deform_attn_fake(
+    value: Tensor, shapes: Tensor, starts: Tensor, locations: Tensor, weights: Tensor
+) -> Tensor:
+    B, _, M, D = value.shape
+    return value.new_empty(B, locations.shape[1], M, D)
+
+
+def _ms_deform_attn_backward_fake(
+    grad: Tensor, value: Tensor, shapes: Tensor, starts: Tensor, locations: Tensor, weights: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return tuple(grad.new_empty(each.shape) for each in (value, locations, weights))
 
 
 def _roi_align_fake(
@@ -499,6 +513,21 @@ _define(
     'str method="mean", bool aligned=True) -> Tensor',
     rois.roi_align_backward,
     _roi_align_backward_fake,
+)
+_define(
+    "ms_deform_attn",
+    "(Tensor value, Tensor spatial_shapes, Tensor level_start_index, Tensor sampling_locations, "
+    "Tensor attention_weights) -> Tensor",
+    attention.ms_deform_attn,
+    _ms_deform_attn_fake,
+)
+_define(
+    "ms_deform_attn_backward",
+    "(Tensor grad, Tensor value, Tensor spatial_shapes, Tensor level_start_index, "
+    "Tensor sampling_locations, Tensor attention_weights) "
+    "-> (Tensor grad_value, Tensor grad_locations, Tensor grad_weights)",
+    attention.ms_deform_attn_backward,
+    _ms_deform_attn_backward_fake,
 )
 for _kernel in (losses.sigmoid_focal_loss, losses.sigmoid_focal_loss_backward):
     _define(

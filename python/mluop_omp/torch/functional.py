@@ -128,6 +128,21 @@ def sigmoid_focal_loss(
     return _ops.sigmoid_focal_loss(input, target, weight, gamma, alpha)
 
 
+def ms_deform_attn(
+    value: Tensor,
+    spatial_shapes: Tensor,
+    level_start_index: Tensor,
+    sampling_locations: Tensor,
+    attention_weights: Tensor,
+) -> Tensor:
+    """Adds samples of several levels for each query and head: `mluop_omp.ms_deform_attn`.
+
+    It has derivatives with respect to value, sampling_locations and attention_weights.
+    """
+    levels = spatial_shapes, level_start_index
+    return _ops.ms_deform_attn(value, *levels, sampling_locations, attention_weights)
+
+
 def roi_align(
     input: Tensor,
     rois: Tensor,

@@ -21,8 +21,8 @@ namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to[c, count) = the sum of weights[i] * pixels[i][c, count), times the mask; by vectors of kLanes lanes, the rest by
-// vectors of half, a quarter, ... of the lanes down to one. T, here and below: float or Half.
+// to[c, count) = the sum of weights[i] * pixels[i][c, count), times the mask; by vectors of kLanes lanes, the rest
+// by vectors of half, a quarter, ... of the lanes down to one. T, here and below: float or Half.
 template <size_t kLanes = hn::MaxLanes(mluop::HWY_NAMESPACE::PanelTag()), class T>
 HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t c, int64_t count,
                             float* to) {

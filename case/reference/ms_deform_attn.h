@@ -1,0 +1,21 @@
+// Oracles of multi-scale deformable attention, forward and backward: the bits of the serial loop in fp32.
+#pragma once
+
+#include <cstdint>
+
+namespace mluop::reference {
+
+// Letters and layouts as in mluOpMsDeformAttnForward.
+struct MsDeformAttnProblem {
+  int64_t B, K, M, D, L, Q, P;
+  const float* value;
+  const int32_t *shapes, *starts;
+  const float *locations, *weights;
+};
+
+void ms_deform_attn(const MsDeformAttnProblem& problem, float* output);
+// Sums over channels are those of 16 partial sums, of which the upper half is added to the lower one.
+void ms_deform_attn_backward(const MsDeformAttnProblem& problem, const float* grad_output, float* grad_value,
+                             float* grad_locations, float* grad_weights);
+
+}  // namespace mluop::reference

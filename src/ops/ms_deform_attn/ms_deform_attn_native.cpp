@@ -1,0 +1,50 @@
+#include "ops/ms_deform_attn/ms_deform_attn_native.h"
+
+#include <algorithm>
+
+#include "core/checks.h"
+#include "ops/ms_deform_attn/ms_deform_attn_native_kernels.h"
+#include "team/fit_tile.h"
+
+namespace mluop::ms_deform_attn::native {
+namespace {
+
+constexpr int64_t kElement = sizeof(float);
+
+// Of what the samples of all queries read: four rows each.
+int64_t traffic(const Inputs& args) {
+  const int64_t keys = args.B * args.K * args.M * args.D, places = args.B * args.Q * args.M;
+  total_bytes(
+      {keys * kElement, keys * kElement, places * args.D * kElement, places * args.samples() * 2 * kElement});
+  constexpr int64_t kMany = int64_t{1} << 20;
+  return std::min(places, kMany) * std::min(args.samples() * args.D, kMany) * 4 * kElement;
+}
+
+void fit(const Context& context, const Inputs& args) {
+  fit_tile(context, 1, [&](int64_t) { return bytes_of<SampleTile>(args); });
+}
+
+}  // namespace
+
+void run_forward(Call& call, const ForwardArgs& args) {
+  Context& context = call.context();
+  const int64_t queries = args.B * args.Q;
+  const int task_dim = choose_task_dim(queries, traffic(args));
+  fit(context, args);
+  call.log_detail("taskDim ", task_dim);
+  context.reserve(0);
+  launch(context, "attend", task_dim, Evenly{queries}, attend_kernel(), args);
+}
+
+void run_backward(Call& call, const BackwardArgs& args) {
+  Context& context = call.context();
+  const int64_t queries = args.B * args.Q, heads = args.B * args.M, bytes = traffic(args);
+  const int task_dim = choose_task_dim(queries, bytes);
+  fit(context, args);
+  call.log_detail("taskDim ", task_dim);
+  context.reserve(0);
+  launch(context, "differentiate", task_dim, Evenly{queries}, differentiate_kernel(), args);
+  launch(context, "scatter", choose_task_dim(heads, bytes), Evenly{heads}, scatter_kernel(), args);
+}
+
+}  // namespace mluop::ms_deform_attn::native

@@ -1,0 +1,74 @@
+// Multi-scale deformable attention, native algorithm: samples, tile in NRAM and range kernels.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/arena.h"
+#include "ops/ms_deform_attn/ms_deform_attn_args.h"
+#include "team/launch.h"
+
+namespace mluop::ms_deform_attn::native {
+
+// The sums of gradients over channels are those of 16 partial sums, channel d to sum d % 16 in the order of d, of
+// which the upper half is added to the lower one until one is left.
+inline constexpr int64_t kPartialSums = 16;
+
+// Work items: queries of all batches. Writes their outputs.
+RangeKernel<ForwardArgs> attend_kernel();
+// Work items: queries of all batches. Writes the gradients of their locations and weights.
+RangeKernel<BackwardArgs> differentiate_kernel();
+// Work items: heads of all batches. Writes the gradients of their keys.
+RangeKernel<BackwardArgs> scatter_kernel();
+
+// A sample between four pixels: upper left, upper right, lower left, lower right.
+struct Sample {
+  int64_t number;   // of the samples of its query and head
+  int64_t keys[4];  // -1: the pixel is outside of the image
+  float of_top, of_bottom, of_left, of_right;
+  float weights[4];
+  float height, width;
+};
+
+// Writes the samples of a query and head that lie next to pixels, in their order. Returns their number.
+inline int64_t find_samples(const Inputs& args, int64_t place, Sample* samples) {
+  int64_t count = 0;
+  const float* location = args.locations + place * args.samples() * 2;
+  for (int64_t l = 0; l < args.L; ++l) {
+    const int64_t height = args.shapes[2 * l], width = args.shapes[2 * l + 1], start = args.starts[l];
+    const auto h = static_cast<float>(height), w = static_cast<float>(width);
+    for (int64_t p = 0; p < args.P; ++p, location += 2) {
+      const float x = location[0] * w - 0.5F, y = location[1] * h - 0.5F;
+      // NaN is next to no pixel.
+      if (!(y > -1 && x > -1 && y < h && x < w)) continue;
+      const float top = std::floor(y), left = std::floor(x);
+      Sample& sample = samples[count++];
+      sample.number = l * args.P + p;
+      sample.of_bottom = y - top;
+      sample.of_right = x - left;
+      sample.of_top = 1 - sample.of_bottom;
+      sample.of_left = 1 - sample.of_right;
+      sample.height = h;
+      sample.width = w;
+      const auto row = static_cast<int64_t>(top), column = static_cast<int64_t>(left);
+      for (int64_t i = 0; i < 4; ++i) {
+        const int64_t at_y = row + i / 2, at_x = column + i % 2;
+        const bool is_inside = at_y >= 0 && at_y < height && at_x >= 0 && at_x < width;
+        sample.keys[i] = is_inside ? start + at_y * width + at_x : -1;
+        sample.weights[i] =
+            (i < 2 ? sample.of_top : sample.of_bottom) * (i % 2 == 0 ? sample.of_left : sample.of_right);
+      }
+    }
+  }
+  return count;
+}
+
+struct SampleTile {
+  SampleTile(Arena& nram, const Sizes& sizes)
+      : samples(nram.take<Sample>("samples", {sizes.samples()})), zeros(nram.take<float>("zeros", {sizes.D})) {}
+
+  Sample* samples;  // [L * P]
+  float* zeros;     // [D]: a pixel outside of the image
+};
+
+}  // namespace mluop::ms_deform_attn::native
