@@ -288,20 +288,20 @@ def deformable(N, C, H, W, kh, kw):
     return floats(N, 2 * C, H, W), offset, mask, ([1, 1], [1, 1], [1, 1], 2, 2)
 
 
-def _deform_conv2d(N=2, C=2, H=4, W=3, Co=2, kh=2, kw=2):
-    image, offset, mask, geometry = deformable(N, C, H, W, kh, kw)
-    return image, offset, floats(2 * Co, C, kh, kw) / 4, mask, floats(2 * Co), *geometry
+def _deform_conv2d(images=2, C=2, H=4, W=3, outputs=2, kh=2, kw=2):
+    image, offset, mask, geometry = deformable(images, C, H, W, kh, kw)
+    return image, offset, floats(2 * outputs, C, kh, kw) / 4, mask, floats(2 * outputs), *geometry
 
 
-def _deform_conv2d_backward_data(N=2, C=2, H=4, W=3, Co=2, kh=2, kw=2):
-    image, offset, mask, geometry = deformable(N, C, H, W, kh, kw)
-    grad = floats(N, 2 * Co, *offset.shape[2:])
-    return grad, image, offset, floats(2 * Co, C, kh, kw) / 4, mask, *geometry
+def _deform_conv2d_backward_data(images=2, C=2, H=4, W=3, outputs=2, kh=2, kw=2):
+    image, offset, mask, geometry = deformable(images, C, H, W, kh, kw)
+    grad = floats(images, 2 * outputs, *offset.shape[2:])
+    return grad, image, offset, floats(2 * outputs, C, kh, kw) / 4, mask, *geometry
 
 
-def _deform_conv2d_backward_weight(N=2, C=2, H=4, W=3, Co=2, kh=2, kw=2):
-    image, offset, mask, geometry = deformable(N, C, H, W, kh, kw)
-    return floats(N, 2 * Co, *offset.shape[2:]), image, offset, mask, [kh, kw], *geometry
+def _deform_conv2d_backward_weight(images=2, C=2, H=4, W=3, outputs=2, kh=2, kw=2):
+    image, offset, mask, geometry = deformable(images, C, H, W, kh, kw)
+    return floats(images, 2 * outputs, *offset.shape[2:]), image, offset, mask, [kh, kw], *geometry
 
 
 def _masked_im2col(C=3, H=5, W=4, masks=7, kernel_h=3, kernel_w=3):

@@ -54,9 +54,9 @@ def _corners(
     for down, right in itertools.product((0, 1), (0, 1)):
         row, column = top + down, left + right
         exists = inside & (row >= 0) & (row < H) & (column >= 0) & (column < W)
-        index = torch.where(exists, row * W + column, 0).long().view(N, groups, 1, -1)
+        index = torch.where(exists, row * W + column, 0).long().reshape(N, groups, 1, -1)
         read = flat.gather(3, index.expand(-1, -1, flat.shape[2], -1))
-        values = torch.where(exists.unsqueeze(2), read.view(N, groups, -1, K, Ho, Wo), 0)
+        values = torch.where(exists.unsqueeze(2), read.reshape(N, groups, -1, K, Ho, Wo), 0)
         along_y = y - top if down else 1 - (y - top)
         along_x = x - left if right else 1 - (x - left)
         slopes = (2 * down - 1) * along_x, (2 * right - 1) * along_y

@@ -719,7 +719,7 @@ def _deform_conv2d_jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tensor
         arguments = (of_offset, input, offset, weight, mask, _deformable.Geometry(*geometry))
         terms.append(_deformable.tangent_along_offset(*arguments))
     if of_bias is not None:
-        terms.append(of_bias.view(-1, 1, 1).expand_as(output))
+        terms.append(of_bias[:, None, None].expand_as(output))
     return sum(terms[1:], terms[0])
 
 
