@@ -53,6 +53,7 @@ void fit_backward(Case& c) {
 std::vector<Tensor> make_inputs(const Recipe& r, const char* prefix, const char* locations_id,
                                 const char* weights_id) {
   const int64_t B = r["b"], M = r["m"], L = r["l"], Q = r["q"], P = r["p"];
+  checked_product({L});
   std::vector<int32_t> shapes, starts;
   int64_t K = 0;
   for (int64_t l = 0; l < L; ++l) {

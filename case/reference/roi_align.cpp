@@ -19,7 +19,8 @@ struct Axis {
     size = high * problem.spatial_scale - offset - start;
     if (!problem.aligned) size = std::max(size, 1.0F);
     bin = size / static_cast<float>(bins);
-    samples = problem.sampling_ratio > 0 ? problem.sampling_ratio : static_cast<int>(std::ceil(bin));
+    const float wanted = std::min(std::ceil(bin), float{1 << 24});
+    samples = problem.sampling_ratio > 0 ? problem.sampling_ratio : wanted >= 1 ? static_cast<int>(wanted) : 0;
   }
 
   float position(int64_t p, int i) const {
