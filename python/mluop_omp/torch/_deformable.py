@@ -78,14 +78,14 @@ def _grouped(values: Tensor, groups: int) -> Tensor:
 
 
 def _filters(weight: Tensor, groups: int) -> Tensor:
-    """Returns [Co, C, kh, kw] as [groups, Co / groups, C, offset]."""
-    return weight.reshape(groups, weight.shape[0] // groups, weight.shape[1], -1)
+    """Returns [Co, C, kh, kw] as [groups, Co / groups, C * offset]."""
+    return weight.reshape(groups, weight.shape[0] // groups, -1)
 
 
 def _columns(samples: Tensor, groups: int) -> Tensor:
-    """Returns [N, deformable groups, channel, offset, Ho, Wo] by groups and pixels."""
-    N, _, _, K, Ho, Wo = samples.shape
-    return samples.reshape(N, groups, -1, K, Ho * Wo)
+    """Returns [N, deformable groups, channel, offset, Ho, Wo] as [N, groups, C * offset, pixel]."""
+    N, *_, Ho, Wo = samples.shape
+    return samples.reshape(N, groups, -1, Ho * Wo)
 
 
 def tangent_along_offset(
@@ -103,7 +103,7 @@ def tangent_along_offset(
         for corner in _corners(input, offset, kernel, geometry)
     )
     columns = _columns(slopes * _of_samples(mask, offset, geometry), geometry.groups)
-    sums = torch.einsum("ngckp,gock->ngop", columns, _filters(weight, geometry.groups))
+    sums = _filters(weight, geometry.groups) @ columns
     return sums.reshape(N, weight.shape[0], Ho, Wo)
 
 
@@ -119,7 +119,7 @@ def backward(
     (N, C, H, W), groups = input.shape, geometry.deformable_groups
     of_samples = _of_samples(mask, offset, geometry)
     filters, grouped = _filters(weight, geometry.groups), _grouped(grad, geometry.groups)
-    of_columns = torch.einsum("ngop,gock->ngckp", grouped, filters)
+    of_columns = filters.transpose(1, 2) @ grouped
     grad_samples = of_columns.reshape(N, groups, C // groups, -1, *offset.shape[2:])
     grad_flat = input.new_zeros(N, groups, C // groups, H * W)
     samples = grad_y = grad_x = grad_mask = torch.zeros_like(of_samples)
@@ -130,13 +130,13 @@ def backward(
         samples = samples + of_pixel * values
         share = torch.where(exists.unsqueeze(2), of_pixel * of_samples * grad_samples, 0)
         where = index.expand(-1, -1, grad_flat.shape[2], -1)
-        grad_flat = grad_flat.scatter_add(3, where, share.flatten(3))
+        grad_flat = grad_flat.scatter_add(3, where, share.reshape(where.shape))
         products = (grad_samples * values).sum(2, keepdim=True)
         grad_mask = grad_mask + of_pixel * products
         grad_y = grad_y + of_samples * slope_y.unsqueeze(2) * products
         grad_x = grad_x + of_samples * slope_x.unsqueeze(2) * products
     columns = _columns(samples * of_samples, geometry.groups)
-    grad_filters = torch.einsum("ngop,ngckp->gock", grouped, columns)
+    grad_filters = (grouped @ columns.transpose(2, 3)).sum(0)
     return (
         grad_flat.reshape(input.shape),
         torch.stack((grad_y, grad_x), 4).reshape(offset.shape),
