@@ -44,7 +44,8 @@ def no_cuda() -> AbstractContextManager[Any]:
     - `Tensor.cuda`, `Module.cuda` and `to` of a tensor or a module return it on the CPU;
     - functions of PyTorch take a device cuda, of any index, as the CPU;
     - torch.cuda.FloatTensor and the other types of tensors are those of the CPU;
-    - torch.cuda.set_device and synchronize do nothing, torch.cuda.current_device returns 0.
+    - torch.cuda.set_device and synchronize do nothing, torch.cuda.current_device returns 0;
+    - binary_cross_entropy takes targets outside of 0 to 1, as on CUDA.
 
     What code reads remains true: torch.cuda.is_available() is False where there is no GPU, tensors
     are on the device cpu, and `is_cuda` is False. Streams, events, generators and graphs of CUDA,

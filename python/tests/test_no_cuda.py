@@ -51,6 +51,22 @@ def test_types_and_functions_of_torch_cuda():
         assert not torch.cuda.is_available()
 
 
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_binary_cross_entropy_of_any_target(reduction):
+    loss = torch.nn.functional.binary_cross_entropy
+    input = torch.tensor([0.2, 0.9, 0.5, 0.7], requires_grad=True)
+    target, weight = torch.tensor([0, 1, -1, 0.5]), torch.tensor([1.0, 2, 3, 4])
+    losses = -weight * (target * input.log() + (1 - target) * (1 - input).log())
+    expected = {"none": losses, "mean": losses.mean(), "sum": losses.sum()}[reduction]
+    with mluop_omp.no_cuda():
+        found = loss(input, target, weight, reduction=reduction)
+        valid = loss(input, target.abs(), reduction=reduction)
+    torch.testing.assert_close(found, expected)
+    (grad,) = torch.autograd.grad(found.sum(), input)
+    torch.testing.assert_close(grad, torch.autograd.grad(expected.sum(), input)[0])
+    assert torch.equal(valid, loss(input, target.abs(), reduction=reduction))
+
+
 def test_what_it_lasts_for():
     def raises():
         with pytest.raises((AssertionError, RuntimeError)):

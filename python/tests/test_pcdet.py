@@ -166,23 +166,23 @@ def test_roipoint_pool3d(ops, rng):
 
 
 def test_overlaps_of_boxes(ops, rng):
-    a, b = boxes_of(rng, 70, 2), boxes_of(rng, 40, 2)
-    overlaps, ious = torch.zeros(70, 40), torch.zeros(70, 40)
+    a, b = boxes_of(rng, 140, 2), boxes_of(rng, 40, 2)
+    overlaps, ious = torch.zeros(140, 40), torch.zeros(140, 40)
     ops["iou3d"].boxes_overlap_bev_gpu(tensor(a), tensor(b), overlaps)
     assert np.array_equal(overlaps, mluop_omp.boxes_overlap_bev(a, b))
     for function in ("boxes_iou_bev_gpu", "boxes_iou_bev_cpu"):
         getattr(ops["iou3d"], function)(tensor(a), tensor(b), ious.fill_(0))
         areas = (a[:, 3] * a[:, 4])[:, None] + b[:, 3] * b[:, 4]
         assert np.array_equal(ious, overlaps.numpy() / np.maximum(areas - overlaps.numpy(), 1e-8))
-    paired = boxes_of(rng, 70, 2)
-    ops["iou3d"].boxes_overlap_bev_gpu(tensor(a), tensor(paired), every := torch.zeros(70, 70))
+    paired = boxes_of(rng, 140, 2)
+    ops["iou3d"].boxes_overlap_bev_gpu(tensor(a), tensor(paired), every := torch.zeros(140, 140))
     for function in ("boxes_aligned_overlap_bev_gpu", "paired_boxes_overlap_bev_gpu"):
-        getattr(ops["iou3d"], function)(tensor(a), tensor(paired), found := torch.zeros(70, 1))
+        getattr(ops["iou3d"], function)(tensor(a), tensor(paired), found := torch.zeros(140, 1))
         assert torch.equal(found[:, 0], every.diagonal()) and found.any()
     ops["iou3d"].boxes_iou_bev_gpu(tensor(a), tensor(paired), every)
     ops["iou3d"].boxes_aligned_iou_bev_cpu(tensor(a), tensor(paired), found)
     assert torch.equal(found[:, 0], every.diagonal())
-    with pytest.raises(mluop_omp.MluOpError, match="boxes_b has 40 rows, expected 70"):
+    with pytest.raises(mluop_omp.MluOpError, match="boxes_b has 40 rows, expected 140"):
         ops["iou3d"].boxes_aligned_overlap_bev_gpu(tensor(a), tensor(b), found)
 
 
@@ -250,6 +250,15 @@ def test_sampling_near_the_origin(ops):
     assert sample(torch.full((1, 3, 3), np.nan), 3).tolist() == [
         sample_by_definition(np.full((3, 3), np.nan, f32), 3, 512, True)
     ]
+
+
+def test_ties_of_more_points_than_threads(ops):
+    cloud = torch.ones(1, 1030, 3)
+    cloud[0, [512, 1024]] = 5
+    assert ops["pointnet2"].furthest_point_sampling(cloud, 2).tolist() == [[0, 512]]
+    out, temp = zeros(1, 2), torch.full((1, 1030), 1e10)
+    ops["batch"].farthest_point_sampling_wrapper(1, 1030, 2, cloud, temp, out)
+    assert out.tolist() == [[0, 1024]]
 
 
 def test_stacked_sampling(ops, rng):

@@ -16,7 +16,7 @@ from mluop_omp.mmcv import _boxes as mmcv
 
 # Pairs of boxes that are computed together to read those on the diagonal. Boxes that are far apart
 # take little time.
-_BLOCK = 32
+_BLOCK = 128
 
 
 def boxes_iou_bev(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:

@@ -24,7 +24,7 @@ from mluop_omp.torch._arrays import to_index
 from mluop_omp.torch._pool import runs
 
 # Voxels around queries that are looked up together.
-_BLOCK = 2**22
+_BLOCK = 2**18
 
 
 def ball_query(
@@ -127,7 +127,7 @@ def _points_around(
             shape[axis + 1] = len(step)
             inside = inside & ((place >= 0) & (place < size)).view(shape)
             cell = cell * size + place.clamp(0, size - 1).view(shape)
-        found = torch.where(inside, point_indices.flatten()[cell], -1).flatten(1)
+        found = torch.where(inside, point_indices.take(cell), -1).flatten(1)
         row, column = (found >= 0).nonzero(as_tuple=True)
         yield queries[row], found[row, column]
 

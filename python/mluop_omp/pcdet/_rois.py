@@ -16,6 +16,8 @@ from mluop_omp.mmcv import _rois as mmcv
 from mluop_omp.torch._arrays import TORCH, apply_num_threads, widened, write
 from mluop_omp.torch._pool import runs
 
+# Pairs of a box and a point that are computed together.
+_BLOCK = 2**22
 # The margin along x and y of points_in_boxes_cpu, as its kernel has it: in float32.
 _CPU_MARGIN = torch.tensor(1e-2).double()
 
@@ -45,10 +47,14 @@ def _in_boxes(points: Tensor, boxes: Tensor) -> Tensor:
 
 def _members(points: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
     """Returns box and point of each pair of a box [7] and a point in it, in ascending order."""
-    inside = torch.empty(len(boxes), 1, len(points), dtype=torch.int32)
-    for box, row in zip(boxes.view(-1, 1, 1, 7), inside):
-        box_operators.points_in_boxes(TORCH, points.unsqueeze(0), box, out=row)
-    box, point = (inside.squeeze(1) == 0).nonzero(as_tuple=True)
+    N = len(points)
+    inside = torch.empty(len(boxes), N, dtype=torch.bool)
+    for rows in torch.arange(len(boxes)).split(max(1, _BLOCK // max(1, N))):
+        # Each box is that of a cloud of its own.
+        clouds = points.expand(len(rows), N, 3).contiguous()
+        found = box_operators.points_in_boxes(TORCH, clouds, boxes[rows].unsqueeze(1))
+        inside[rows] = found == 0
+    box, point = inside.nonzero(as_tuple=True)
     return box, point
 
 

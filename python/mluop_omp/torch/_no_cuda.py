@@ -7,6 +7,8 @@ from types import TracebackType
 from typing import Any, Callable
 
 import torch
+from torch import Tensor
+from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 _TYPES = ("Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double", "Bool")
@@ -22,6 +24,29 @@ def _is_cuda(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Takes any target, as PyTorch's kernel for CUDA: OpenPCDet passes -1 for RoIs whose losses it
+    leaves out. The loss is linear in the target.
+    """
+    if ((target >= 0) & (target <= 1)).all():
+        return functional.binary_cross_entropy(
+            input, target, weight, size_average, reduce, reduction
+        )
+    of_one, of_zero = (
+        functional.binary_cross_entropy(input, limit, weight, reduction="none")
+        for limit in (torch.ones_like(target), torch.zeros_like(target))
+    )
+    losses = target * of_one + (1 - target) * of_zero
+    return {"none": losses.clone, "mean": losses.mean, "sum": losses.sum}[reduction]()
+
+
 class _OnCpu(TorchFunctionMode):
     """Replaces devices of CUDA in the calls of PyTorch's functions by the CPU."""
 
@@ -31,9 +56,11 @@ class _OnCpu(TorchFunctionMode):
         named = dict(named or {})
         if _is_cuda(named.get("device")):
             named["device"] = "cpu"
-        if function is torch.Tensor.cuda:
+        if function is functional.binary_cross_entropy:
+            return _binary_cross_entropy(*arguments, **named)
+        if function is Tensor.cuda:
             return arguments[0]
-        if function is torch.Tensor.to and len(arguments) > 1 and _is_cuda(arguments[1]):
+        if function is Tensor.to and len(arguments) > 1 and _is_cuda(arguments[1]):
             arguments = (arguments[0], "cpu", *arguments[2:])
         return function(*arguments, **named)
 
