@@ -3,8 +3,9 @@
 The functions of this module take and return NumPy arrays, which must be contiguous; those on
 layouts of filters take tensors, too.
 `mluop_omp.torch` provides the operators to PyTorch, `mluop_omp.mmcv`, `mluop_omp.spconv`,
-`mluop_omp.bevdepth`, `mluop_omp.bevdet` and `mluop_omp.bevfusion` to these libraries. An argument
-that an operator refuses raises `MluOpError`; no element type is converted to a narrower one.
+`mluop_omp.pcdet`, `mluop_omp.pointnet2`, `mluop_omp.bevdepth`, `mluop_omp.bevdet` and
+`mluop_omp.bevfusion` to these libraries. An argument that an operator refuses raises `MluOpError`;
+no element type is converted to a narrower one.
 
 float64 is for tests such as gradcheck: compositions of NumPy's functions compute it, where the
 functions below list it. The library computes the other types.
@@ -16,7 +17,7 @@ Settings of the library, such as OMP_NUM_THREADS, are described in docs/settings
 MLUOP_LOG_LEVEL is off unless it is set, as exceptions carry the messages of the log.
 """
 
-from mluop_omp._install import install
+from mluop_omp._install import install, no_cuda
 from mluop_omp._library import MluOpError, Status
 from mluop_omp._settings import __version__, algorithm, info, release_memory, threads
 from mluop_omp.attention import ms_deform_attn, ms_deform_attn_backward
@@ -132,6 +133,7 @@ __all__ = [
     "nms3d",
     "nms3d_normal",
     "nms_rotated",
+    "no_cuda",
     "points_in_boxes",
     "points_in_boxes_all",
     "points_in_boxes_part",

@@ -34,6 +34,15 @@ def _original(module: str, function: str) -> Callable[..., Any]:
     return lambda *arguments: getattr(built(), function)(*arguments)
 
 
+def refusal(function: str) -> Callable[..., Any]:
+    """Returns a function that raises: one of an extension that has no kernel here."""
+
+    def refuse(*_: Any) -> Any:
+        raise not_supported(f"{function} has no CPU kernel in mluop_omp")
+
+    return refuse
+
+
 def provide(name: str, functions: dict[str, Callable[..., Any]]) -> None:
     """Provides an extension module whose functions compute tensors of the CPU; once, if repeated.
 

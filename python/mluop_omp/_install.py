@@ -1,8 +1,10 @@
-"""Setting up other libraries in one call."""
+"""Setting up other libraries in one call, and PyTorch for code that requires a GPU."""
 
 from __future__ import annotations
 
 import importlib
+from contextlib import AbstractContextManager
+from typing import Any
 
 from mluop_omp import _requirements
 
@@ -11,9 +13,9 @@ def install() -> dict[str, str]:
     """Makes the supported libraries compute tensors of the CPU with this library.
 
     Calls `install` of `mluop_omp.mmcv` and `mluop_omp.spconv`, where these libraries are installed,
-    and of `mluop_omp.bevdepth`, `mluop_omp.bevdet` and `mluop_omp.bevfusion`, which provide
-    extension modules. mmdetection3d uses spconv where it is installed, else mmcv. Once, if
-    repeated; before or after the imports of these libraries.
+    and of `mluop_omp.bevdepth`, `mluop_omp.bevdet`, `mluop_omp.bevfusion`, `mluop_omp.pcdet` and
+    `mluop_omp.pointnet2`, which provide extension modules. mmdetection3d uses spconv where it is
+    installed, else mmcv. Once, if repeated; before or after the imports of these libraries.
 
     Returns:
         For each library, what was set up, or how to install it.
@@ -28,7 +30,28 @@ def install() -> dict[str, str]:
         if missing is None:
             importlib.import_module(f"mluop_omp.{library}").install()
         done[library] = missing or f"functions of {importlib.import_module(library).__version__}"
-    for library in ("bevdepth", "bevdet", "bevfusion"):
+    for library in ("bevdepth", "bevdet", "bevfusion", "pcdet", "pointnet2"):
         importlib.import_module(f"mluop_omp.{library}").install()
         done[library] = "extension modules"
     return done
+
+
+def no_cuda() -> AbstractContextManager[Any]:
+    """Lets code that calls `.cuda()`, or that creates tensors on the device cuda, run on the CPU.
+
+    From the call on, or in a `with` statement during it:
+
+    - `Tensor.cuda`, `Module.cuda` and `to` of a tensor or a module return it on the CPU;
+    - functions of PyTorch take a device cuda, of any index, as the CPU;
+    - torch.cuda.FloatTensor and the other types of tensors are those of the CPU;
+    - torch.cuda.set_device and synchronize do nothing, torch.cuda.current_device returns 0;
+    - binary_cross_entropy takes targets outside of 0 to 1, as on CUDA.
+
+    What code reads remains true: torch.cuda.is_available() is False where there is no GPU, tensors
+    are on the device cpu, and `is_cuda` is False. Streams, events, generators and graphs of CUDA,
+    `Tensor.type` and torch.load of a file without map_location="cpu" still require a GPU. Devices
+    are replaced in the thread that calls `no_cuda` and in processes that it forks, without
+    torch.compile; each call of PyTorch takes some microseconds more.
+    """
+    _requirements.require("torch")
+    return importlib.import_module("mluop_omp.torch._no_cuda").NoCuda()

@@ -19,6 +19,8 @@ import mluop_omp
 import mluop_omp.bevdepth
 import mluop_omp.bevdet
 import mluop_omp.bevfusion
+import mluop_omp.pcdet
+import mluop_omp.pointnet2
 import mluop_omp.torch  # noqa: F401  registers the operators
 
 Function = Callable[..., tuple]
@@ -508,6 +510,69 @@ class BevFusion:
         return (grad_output.new_zeros(B, N, C).index_put((row, n), grads),)
 
 
+class OpenPcdet:
+    """The functions of its extension modules, which take the sizes of the tensors first."""
+
+    boxes, rois = mluop_omp.pcdet._boxes, mluop_omp.pcdet._rois
+    stack = mluop_omp.pcdet._points.STACK_FUNCTIONS
+
+    def boxes_overlap_bev(self, boxes_a, boxes_b):
+        overlaps = unwritten(boxes_a, len(boxes_a), len(boxes_b))
+        self.boxes.FUNCTIONS["boxes_overlap_bev_gpu"](boxes_a, boxes_b, overlaps)
+        return (overlaps,)
+
+    def nms3d(self, boxes, scores, iou_threshold):
+        return self._kept(self.boxes.nms_gpu, boxes, scores, iou_threshold)
+
+    def nms3d_normal(self, boxes, scores, iou_threshold):
+        return self._kept(self.boxes.nms_normal_gpu, boxes, scores, iou_threshold)
+
+    def _kept(self, nms_of_sorted, boxes, scores, iou_threshold):
+        order = scores.sort(0, descending=True)[1]
+        keep = unwritten(order, len(order))
+        return (order[keep[: nms_of_sorted(boxes[order], keep, iou_threshold)]],)
+
+    def points_in_boxes(self, points, boxes):
+        indices = torch.full(points.shape[:2], -1, dtype=torch.int32)
+        self.rois.points_in_boxes_gpu(boxes, points, indices)
+        return (indices,)
+
+    def stack_ball_query(self, new_xyz, new_xyz_batch_cnt, xyz, xyz_batch_cnt, radius, nsample):
+        idx = torch.zeros(len(new_xyz), nsample, dtype=torch.int32)
+        sizes = (len(xyz_batch_cnt), len(new_xyz), radius, nsample)
+        tensors = (new_xyz, new_xyz_batch_cnt, xyz, xyz_batch_cnt, idx)
+        self.stack["ball_query_wrapper"](*sizes, *tensors)
+        return (idx,)
+
+    def stack_group_points(self, features, features_batch_cnt, indices, indices_batch_cnt):
+        (M, S), C = indices.shape, features.shape[1]
+        output = unwritten(features, M, C, S)
+        tensors = (features, features_batch_cnt, indices, indices_batch_cnt, output)
+        self.stack["group_points_wrapper"](len(indices_batch_cnt), M, C, S, *tensors)
+        return (output,)
+
+
+class Pointnet2:
+    """The functions of pointnet2_ops._ext, which return tensors."""
+
+    ext = mluop_omp.pointnet2
+
+    def gather_points(self, features, indices):
+        return (self.ext.gather_points(features, indices),)
+
+    def gather_points_backward(self, grad_output, indices, N):
+        return (self.ext.gather_points_grad(grad_output, indices, N),)
+
+    def three_nn(self, unknown, known):
+        return tuple(self.ext.three_nn(unknown, known))
+
+    def three_interpolate(self, features, indices, weights):
+        return (self.ext.three_interpolate(features, indices, weights),)
+
+    def three_interpolate_backward(self, grad_output, indices, weights, M):
+        return (self.ext.three_interpolate_grad(grad_output, indices, weights, M),)
+
+
 def _add(name: str, interface: Callable[[], Any]) -> None:
     try:
         functions = interface()
@@ -529,5 +594,7 @@ for _name, _interface in {
     "BEVDepth inference": BevDepthInference,
     "BEVDet": BevDet,
     "BEVFusion": BevFusion,
+    "OpenPCDet": OpenPcdet,
+    "pointnet2_ops": Pointnet2,
 }.items():
     _add(_name, _interface)

@@ -32,3 +32,9 @@ def pool_rows(rows: Tensor, cell: Tensor, cells: int) -> Tensor:
     geom_xyz = torch.zeros(1, P, 3, dtype=torch.int32)
     geom_xyz[0, :, 0] = cell
     return voxels.voxel_pooling(TORCH, geom_xyz, rows.unsqueeze(0), (cells, 1, 1))[0].view(cells, C)
+
+
+def runs(groups: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Returns start and length of the run of each of `count` groups in ascending numbers."""
+    lengths = torch.bincount(groups, minlength=count)
+    return lengths.cumsum(0) - lengths, lengths

@@ -1,18 +1,9 @@
-"""BEVFusion's pooling on CPUs.
-
-    import mluop_omp.bevfusion
-    mluop_omp.bevfusion.install()
-
-before the import of BEVFusion's operators provides the extension module bev_pool_ext of the package
-mmdet3d.ops.bev_pool, forward and backward. An extension that was built remains that of other
-devices.
-"""
+"""The functions of BEVFusion's bev_pool_ext, with its names, arguments and outputs."""
 
 from __future__ import annotations
 
 from torch import Tensor
 
-from mluop_omp import _extensions
 from mluop_omp.torch._arrays import to_index
 from mluop_omp.torch._pool import points_of_intervals, pool_rows
 
@@ -62,7 +53,4 @@ def bev_pool_backward(
     return grads.new_zeros(len(geom_feats), grads.shape[1]).index_put((points,), grads)
 
 
-def install() -> None:
-    """Provides the extension module of BEVFusion for tensors of the CPU; once, if repeated."""
-    functions = {"bev_pool_forward": bev_pool_forward, "bev_pool_backward": bev_pool_backward}
-    _extensions.provide("mmdet3d.ops.bev_pool.bev_pool_ext", functions)
+FUNCTIONS = {"bev_pool_forward": bev_pool_forward, "bev_pool_backward": bev_pool_backward}

@@ -1,0 +1,203 @@
+"""The functions of OpenPCDet's pointnet2_batch_cuda, pointnet2_stack_cuda and ingroup_inds_cuda,
+with its names, arguments and outputs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from mluop_omp._extensions import refusal
+from mluop_omp._library import bad_param
+from mluop_omp._point_extensions import (
+    GATHERING,
+    INTERPOLATION,
+    furthest_point_sampling,
+    without_sizes,
+)
+from mluop_omp.mmcv import _points as mmcv
+from mluop_omp.torch._arrays import to_index
+from mluop_omp.torch._pool import runs
+
+# Voxels around queries that are looked up together.
+_BLOCK = 2**18
+
+
+def ball_query(
+    B: int, N: int, M: int, radius: float, nsample: int, new_xyz: Tensor, xyz: Tensor, idx: Tensor
+) -> None:
+    """As mmcv's, of a smallest distance of 0: a point at the center is in a ball of radius 0."""
+    mmcv.ball_query_forward(new_xyz, xyz, idx, B, N, M, 0.0, radius, nsample)
+
+
+def stack_ball_query(
+    B: int,
+    M: int,
+    radius: float,
+    nsample: int,
+    new_xyz: Tensor,
+    new_xyz_batch_cnt: Tensor,
+    xyz: Tensor,
+    xyz_batch_cnt: Tensor,
+    idx: Tensor,
+) -> None:
+    tensors = (new_xyz, new_xyz_batch_cnt, xyz, xyz_batch_cnt, idx)
+    mmcv.stack_ball_query_forward(*tensors, radius, nsample)
+
+
+def _clouds(**tensors: tuple[Tensor, Tensor]) -> list[tuple[slice, ...]]:
+    """Returns the rows of each cloud in each of the tensors, which are named by their counts."""
+    rows_of = []
+    for name, (counts, rows) in tensors.items():
+        sizes = to_index(name, counts, len(rows) + 1).tolist()
+        if sum(sizes) != len(rows):
+            raise bad_param(f"{name} has the sum {sum(sizes)}, expected {len(rows)}")
+        stops = itertools.accumulate(sizes)
+        rows_of.append([slice(stop - size, stop) for stop, size in zip(stops, sizes)])
+        if len(rows_of[-1]) != len(rows_of[0]):
+            raise bad_param(f"{name} has {len(sizes)} elements, expected {len(rows_of[0])}")
+    return list(zip(*rows_of))
+
+
+def stack_farthest_point_sampling(
+    xyz: Tensor, temp: Tensor, xyz_batch_cnt: Tensor, out: Tensor, npoint: Tensor
+) -> None:
+    """Writes which of all points are sampled. Neither reads nor writes temp."""
+    of_xyz, of_out = (xyz_batch_cnt, xyz), (npoint, out)
+    for rows, samples in _clouds(xyz_batch_cnt=of_xyz, npoint=of_out):
+        cloud, indices = xyz[rows].unsqueeze(0), out[samples].unsqueeze(0)
+        sizes = (1, cloud.shape[1], indices.shape[1])
+        mmcv.furthest_point_sampling_forward(cloud, temp, indices, *sizes)
+        indices += rows.start
+
+
+def stack_three_nn(
+    unknown: Tensor,
+    unknown_batch_cnt: Tensor,
+    known: Tensor,
+    known_batch_cnt: Tensor,
+    dist2: Tensor,
+    idx: Tensor,
+) -> None:
+    """Writes which of all known points are nearest."""
+    of_unknown = unknown_batch_cnt, unknown
+    of_known = known_batch_cnt, known
+    for rows, others in _clouds(unknown_batch_cnt=of_unknown, known_batch_cnt=of_known):
+        if rows.start == rows.stop:
+            continue  # mluOpThreeNNForward requires a point.
+        tensors = unknown[rows], known[others], dist2[rows], idx[rows]
+        mmcv.three_nn_forward(*(each.unsqueeze(0) for each in tensors))
+        idx[rows] += others.start
+
+
+def stack_three_interpolate(features: Tensor, idx: Tensor, weight: Tensor, out: Tensor) -> None:
+    """Writes [N, C] of features [M, C], which it reads as those of one cloud."""
+    channels = features.t().unsqueeze(0)
+    output = out.t().unsqueeze(0)
+    mmcv.three_interpolate_forward(channels, idx.unsqueeze(0), weight.unsqueeze(0), output)
+
+
+def stack_three_interpolate_grad(
+    grad_out: Tensor, idx: Tensor, weight: Tensor, grad_features: Tensor
+) -> None:
+    """Writes all elements of grad_features, to which OpenPCDet's kernel adds."""
+    channels = grad_out.t().unsqueeze(0)
+    output = grad_features.t().unsqueeze(0)
+    mmcv.three_interpolate_backward(channels, idx.unsqueeze(0), weight.unsqueeze(0), output)
+
+
+def _points_around(
+    new_coords: Tensor, point_indices: Tensor, ranges: tuple[int, int, int]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yields query and point of each voxel with a point around the voxel of a query, in order."""
+    B, *sizes = point_indices.shape
+    batch = to_index("new_coords[:, 0]", new_coords[:, 0], B)
+    steps = [torch.arange(-reach, reach + 1) for reach in ranges]
+    voxels = len(torch.cartesian_prod(*steps))
+    for queries in torch.arange(len(new_coords)).split(max(1, _BLOCK // voxels)):
+        cell = batch[queries].view(-1, 1, 1, 1)
+        inside = torch.ones_like(cell, dtype=torch.bool)
+        for axis, (size, step) in enumerate(zip(sizes, steps)):
+            place = new_coords[queries, axis + 1].long().unsqueeze(1) + step
+            shape = [len(queries), 1, 1, 1]
+            shape[axis + 1] = len(step)
+            inside = inside & ((place >= 0) & (place < size)).view(shape)
+            cell = cell * size + place.clamp(0, size - 1).view(shape)
+        found = torch.where(inside, point_indices.take(cell), -1).flatten(1)
+        row, column = (found >= 0).nonzero(as_tuple=True)
+        yield queries[row], found[row, column]
+
+
+def voxel_query(
+    M: int,
+    Z: int,
+    Y: int,
+    X: int,
+    nsample: int,
+    radius: float,
+    z_range: int,
+    y_range: int,
+    x_range: int,
+    new_xyz: Tensor,
+    xyz: Tensor,
+    new_coords: Tensor,
+    point_indices: Tensor,
+    idx: Tensor,
+) -> None:
+    """Writes the first points in the voxels around those of the queries and within the radius,
+    followed by the first one; if there is none, -1 and zeros. PyTorch computes it.
+    """
+    radius2 = torch.tensor(radius, dtype=torch.float32).square()
+    pairs = [(torch.zeros(0, dtype=torch.int64),) * 2]
+    for query, point in _points_around(new_coords, point_indices, (z_range, y_range, x_range)):
+        point = to_index("point_indices", point, len(xyz))
+        x, y, z = (xyz[point] - new_xyz[query]).square().unbind(1)
+        near = x + y + z <= radius2
+        pairs.append((query[near], point[near]))
+    query, point = (torch.cat(each) for each in zip(*pairs))
+    starts, counts = (each.unsqueeze(1) for each in runs(query, M))
+    slot = torch.arange(nsample)
+    # An empty run may start past the last pair.
+    samples = pad(point, (0, 1))[starts + torch.where(slot < counts, slot, 0)]
+    nothing = torch.where(slot == 0, -1, 0)
+    idx.copy_(torch.where(counts > 0, samples, nothing))
+
+
+def ingroup_inds(group_inds: Tensor, out_inds: Tensor) -> None:
+    """Writes the place of each element in its group, whose order OpenPCDet's kernel leaves open."""
+    group, order = torch.unique(group_inds, return_inverse=True)[1].sort(stable=True)
+    out_inds[order] = torch.arange(len(group)) - runs(group, 0)[0][group]
+
+
+BATCH_FUNCTIONS = {
+    **GATHERING,
+    **INTERPOLATION,
+    "ball_query_wrapper": ball_query,
+    "group_points_wrapper": without_sizes(mmcv.group_points_forward),
+    "group_points_grad_wrapper": without_sizes(mmcv.group_points_backward),
+    "farthest_point_sampling_wrapper": furthest_point_sampling,
+}
+STACK_FUNCTIONS = {
+    "ball_query_wrapper": stack_ball_query,
+    "voxel_query_wrapper": voxel_query,
+    "farthest_point_sampling_wrapper": furthest_point_sampling,
+    "stack_farthest_point_sampling_wrapper": stack_farthest_point_sampling,
+    "group_points_wrapper": without_sizes(mmcv.stack_group_points_forward),
+    "group_points_grad_wrapper": without_sizes(mmcv.stack_group_points_backward),
+    "three_nn_wrapper": stack_three_nn,
+    "three_interpolate_wrapper": stack_three_interpolate,
+    "three_interpolate_grad_wrapper": stack_three_interpolate_grad,
+    **{
+        name: refusal(name)
+        for name in (
+            "query_stacked_local_neighbor_idxs_wrapper_stack",
+            "query_three_nn_by_stacked_local_idxs_wrapper_stack",
+            "vector_pool_wrapper",
+            "vector_pool_grad_wrapper",
+        )
+    },
+}

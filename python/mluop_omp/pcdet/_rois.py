@@ -1,0 +1,125 @@
+"""The functions of OpenPCDet's roiaware_pool3d_cuda and roipoint_pool3d_cuda, with its names,
+arguments and outputs.
+
+Boxes are x, y, z of the center, dx, dy, dz, yaw. mluOpPointsInBoxes has the rule by which their
+kernels find the points in them, with a margin of 1e-5 along x and y.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from mluop_omp._operators import boxes as box_operators
+from mluop_omp.mmcv import _rois as mmcv
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, widened, write
+from mluop_omp.torch._pool import runs
+
+# Pairs of a box and a point that are computed together.
+_BLOCK = 2**22
+# The margin along x and y of points_in_boxes_cpu, as its kernel has it: in float32.
+_CPU_MARGIN = torch.tensor(1e-2).double()
+
+
+def points_in_boxes_gpu(boxes: Tensor, pts: Tensor, box_idx_of_points: Tensor) -> None:
+    """Writes the first box of each point, or -1, which OpenPCDet's kernel leaves to the caller."""
+    apply_num_threads()
+    points, rows = widened(pts, boxes, least=torch.float32)
+    outputs = {"box_idx_of_points": box_idx_of_points}
+    write(outputs, torch.int32, box_operators.points_in_boxes, points, rows)
+
+
+def points_in_boxes_cpu(boxes: Tensor, pts: Tensor, pts_indices: Tensor) -> None:
+    """Writes 0 or 1 for each box and point, [T, M], with a margin of 1e-2. PyTorch computes it."""
+    x, y, z = _in_boxes(pts, boxes.unsqueeze(1)).unbind(-1)
+    dx, dy, dz = (boxes[:, 3:6].double() / 2).unsqueeze(2).unbind(1)
+    inside = (x.abs() < dx + _CPU_MARGIN) & (y.abs() < dy + _CPU_MARGIN)
+    pts_indices.copy_(inside & ~(z.abs() > dz))
+
+
+def _in_boxes(points: Tensor, boxes: Tensor) -> Tensor:
+    """Returns points in the coordinates of boxes, of shapes that broadcast."""
+    x, y, z = (points - boxes[..., :3]).unbind(-1)
+    cos, sin = (-boxes[..., 6]).cos(), (-boxes[..., 6]).sin()
+    return torch.stack((x * cos + y * -sin, x * sin + y * cos, z), -1)
+
+
+def _members(points: Tensor, boxes: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns box and point of each pair of a box [7] and a point in it, in ascending order."""
+    N = len(points)
+    inside = torch.empty(len(boxes), N, dtype=torch.bool)
+    for rows in torch.arange(len(boxes)).split(max(1, _BLOCK // max(1, N))):
+        # Each box is that of a cloud of its own.
+        clouds = points.expand(len(rows), N, 3).contiguous()
+        found = box_operators.points_in_boxes(TORCH, clouds, boxes[rows].unsqueeze(1))
+        inside[rows] = found == 0
+    box, point = inside.nonzero(as_tuple=True)
+    return box, point
+
+
+def roiaware_pool3d_forward(
+    rois: Tensor,
+    pts: Tensor,
+    pts_feature: Tensor,
+    argmax: Tensor,
+    pts_idx_of_voxels: Tensor,
+    pooled_features: Tensor,
+    pool_method: int,
+) -> None:
+    """Pools a point for each RoI that it is in: in the middle of its voxel, where all rules agree,
+    of one in a row of RoIs of unit voxels.
+    """
+    apply_num_threads()
+    boxes, points, features = widened(rois, pts, pts_feature, least=torch.float32)
+    roi, point = _members(points, boxes)
+    R, *sizes, P = pts_idx_of_voxels.shape
+    extents, counts = boxes[roi, 3:6], torch.tensor(sizes)
+    place = (_in_boxes(points[point], boxes[roi]) + extents / 2) / (extents / counts)
+    middle = place.long().clamp(min=0).minimum(counts - 1) + 0.5
+    middle[:, 0] += roi * sizes[0]
+    row = torch.zeros(R, 7)
+    row[:, 0] = (torch.arange(R) + 0.5) * sizes[0]
+    row[:, 1] = sizes[1] / 2
+    row[:, 3:6] = counts
+    # One more point, outside of all RoIs: the operator requires one.
+    middle, point = pad(middle, (0, 0, 0, 1), value=-1.0), pad(point, (0, 1))
+    outputs = (argmax, pts_idx_of_voxels, pooled_features)
+    mmcv.roiaware_pool3d_forward(row, middle, features[point], *outputs, pool_method)
+    argmax.copy_(torch.where(argmax >= 0, point[argmax], argmax))
+    filled = pts_idx_of_voxels[..., 0] > 0
+    indices = pts_idx_of_voxels[filled]
+    used = torch.arange(1, P) <= indices[:, :1]
+    indices[:, 1:] = torch.where(used, point[indices[:, 1:]], 0)
+    pts_idx_of_voxels[filled] = indices
+
+
+def roipoint_pool3d_forward(
+    xyz: Tensor,
+    boxes3d: Tensor,
+    pts_feature: Tensor,
+    pooled_features: Tensor,
+    pooled_empty_flag: Tensor,
+) -> None:
+    """Writes the first points in each box, again from the first if they are too few."""
+    apply_num_threads()
+    points, boxes, features = widened(xyz, boxes3d, pts_feature, least=torch.float32)
+    M, S = pooled_features.shape[1:3]
+    for sample in range(len(points)):
+        box, point = _members(points[sample], boxes[sample])
+        starts, counts = runs(box, M)
+        slots = starts.unsqueeze(1) + torch.arange(S) % counts.clamp(min=1).unsqueeze(1)
+        rows = torch.cat((points[sample], features[sample]), 1)
+        # An empty run may start past the last pair.
+        pooled = rows[pad(point, (0, 1))[slots]]
+        pooled[counts == 0] = 0
+        pooled_features[sample] = pooled
+        pooled_empty_flag[sample] = counts == 0
+
+
+ROIAWARE_FUNCTIONS = {
+    "forward": roiaware_pool3d_forward,
+    "backward": mmcv.roiaware_pool3d_backward,
+    "points_in_boxes_gpu": points_in_boxes_gpu,
+    "points_in_boxes_cpu": points_in_boxes_cpu,
+}

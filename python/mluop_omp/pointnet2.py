@@ -1,0 +1,109 @@
+"""The operators of pointnet2_ops on CPUs.
+
+    import mluop_omp.pointnet2
+    mluop_omp.pointnet2.install()
+
+before the import of pointnet2_ops provides its extension module pointnet2_ops._ext, which its
+setup.py builds with CUDA. An extension that was built remains that of other devices.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mluop_omp import _extensions
+from mluop_omp._operators import points as operators
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, widened
+
+# Threads of a block of the kernel of pointnet2_ops, and of that of mmcv, whose ties the operator
+# has.
+_THREADS, _MMCV_THREADS = 512, 1024
+
+
+def _order_of_ties(count: int, most: int) -> Tensor:
+    """Returns the points in the order in which equally far ones are sampled by `most` threads.
+
+    Each of T threads, a power of two, has every T-th point; a tree joins the threads.
+    """
+    bits = min(most, max(count, 1)).bit_length() - 1
+    thread = torch.arange(count) % (1 << bits)
+    reversed_bits = sum((thread >> bit & 1) << (bits - 1 - bit) for bit in range(bits))
+    return torch.argsort(reversed_bits * count + torch.arange(count))
+
+
+def _sample(cloud: Tensor, npoint: int) -> Tensor:
+    """Samples one cloud [N, 3]. Points whose square is at most 1e-3 are not sampled, but the first.
+
+    The operator samples the points that remain, at the places where its ties have their order.
+    """
+    x, y, z = cloud.square().unbind(1)
+    remains = ~((x + y + z).double() <= 1e-3)
+    order = _order_of_ties(len(cloud), _THREADS)
+    order = order[remains[order] | (order == 0)]
+    place = torch.empty_like(order)
+    place[_order_of_ties(len(order), _MMCV_THREADS)] = order
+    sampled = place[operators.furthest_point_sample(TORCH, cloud[place][None], npoint)[0].long()]
+    # At no distance from all samples, the operator repeats the first point.
+    if not remains[0]:
+        sampled[1:][sampled[1:] == 0] = order[:2][-1]
+    return sampled
+
+
+def furthest_point_sampling(points: Tensor, nsamples: int) -> Tensor:
+    """Returns int32 [B, nsamples], by the rules of pointnet2_ops."""
+    apply_num_threads()
+    (clouds,) = widened(points, least=torch.float32)
+    samples = [_sample(cloud, nsamples) for cloud in clouds]
+    return torch.stack(samples).int() if samples else clouds.new_empty(0, nsamples).int()
+
+
+def gather_points(points: Tensor, idx: Tensor) -> Tensor:
+    apply_num_threads()
+    return operators.gather_points(TORCH, *widened(points), dense(idx))
+
+
+def gather_points_grad(grad_out: Tensor, idx: Tensor, n: int) -> Tensor:
+    apply_num_threads()
+    return operators.gather_points_backward(TORCH, *widened(grad_out), dense(idx), n)
+
+
+def ball_query(new_xyz: Tensor, xyz: Tensor, radius: float, nsample: int) -> Tensor:
+    """As mmcv's, of a smallest distance of 0: a point at the center is in a ball of radius 0."""
+    apply_num_threads()
+    return operators.ball_query(TORCH, *widened(new_xyz, xyz), 0.0, radius, nsample)
+
+
+def three_nn(unknowns: Tensor, knows: Tensor) -> list[Tensor]:
+    apply_num_threads()
+    return list(operators.three_nn(TORCH, *widened(unknowns, knows)))
+
+
+def three_interpolate(points: Tensor, idx: Tensor, weight: Tensor) -> Tensor:
+    apply_num_threads()
+    features, weights = widened(points, weight)
+    return operators.three_interpolate(TORCH, features, dense(idx), weights)
+
+
+def three_interpolate_grad(grad_out: Tensor, idx: Tensor, weight: Tensor, m: int) -> Tensor:
+    apply_num_threads()
+    grad, weights = widened(grad_out, weight)
+    return operators.three_interpolate_backward(TORCH, grad, dense(idx), weights, m)
+
+
+_FUNCTIONS = {
+    "furthest_point_sampling": furthest_point_sampling,
+    "gather_points": gather_points,
+    "gather_points_grad": gather_points_grad,
+    "group_points": gather_points,
+    "group_points_grad": gather_points_grad,
+    "ball_query": ball_query,
+    "three_nn": three_nn,
+    "three_interpolate": three_interpolate,
+    "three_interpolate_grad": three_interpolate_grad,
+}
+
+
+def install() -> None:
+    """Provides the extension module of pointnet2_ops for tensors of the CPU; once, if repeated."""
+    _extensions.provide("pointnet2_ops._ext", _FUNCTIONS)
