@@ -33,7 +33,7 @@ struct TensorRule {
   bool is_filters = false;
   // Whether the call takes a descriptor; else it knows data type and shape.
   bool has_descriptor = true;
-  // Whether a case may lack the tensor. It then has no elements, and `run` passes null.
+  // Whether a case may lack the tensor. It then has no elements; `run` passes null or an empty tensor.
   bool is_optional = false;
 
   bool is_read() const { return role == Role::kInput || role == Role::kInOut; }

@@ -430,10 +430,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetNmsDescriptor(
     const float soft_nms_sigma, const int max_output_size, const float confidence_threshold, const float offset,
     const int input_layout, const bool pad_to_max_output_size);
 
-/* Creates a descriptor, which is to be set before it is used. Returns BAD_PARAM if desc is null; ALLOC_FAILED. */
+/* ---------------------------------------------------------------------------------------------------
+ * RoI align descriptor
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a descriptor that is not set. Returns BAD_PARAM if desc is null, ALLOC_FAILED if out of memory. */
 mluOpStatus_t MLUOP_WIN_API mluOpCreateRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t* desc);
 
-/* Returns BAD_PARAM if desc is null. */
+/* Frees a descriptor. Returns BAD_PARAM if desc is null. */
 mluOpStatus_t MLUOP_WIN_API mluOpDestroyRoiAlignForwardDescriptor(mluOpRoiAlignForwardDescriptor_t desc);
 
 /* Sets the pooling that mluOpRoiAlignForward_v2 computes; see there for what the values mean.
@@ -445,8 +449,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(mluOpRoiAlignFo
                                                                  const float spatial_scale, const int pool_mode,
                                                                  const bool aligned);
 
-/* Creates the descriptor of a deformable convolution that is not set. Returns BAD_PARAM if dcn_desc is null,
- * ALLOC_FAILED if out of memory. */
+/* ---------------------------------------------------------------------------------------------------
+ * DCN descriptor
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Creates a descriptor that is not set. Returns BAD_PARAM if dcn_desc is null, ALLOC_FAILED if out of memory. */
 mluOpStatus_t MLUOP_WIN_API mluOpCreateDCNDescriptor(mluOpDCNDescriptor_t* dcn_desc);
 
 /* Frees a descriptor. Returns BAD_PARAM if dcn_desc is null. */
@@ -967,7 +974,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   A roi is boxes[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
  *     start = y1 spatial_scale - offset; size = y2 spatial_scale - offset - start; offset = 0.5 if aligned, else 0
  *     size is 1 at least, unless aligned; bin = size / pooled_height
- *     n = sampling_ratio if that is positive, else bin, rounded up: the samples of a bin
+ *     n = sampling_ratio if that is positive, else bin, rounded up, at most 2^24: the samples of a bin
  *     y(p,i) = start + p bin + (i + 0.5) bin / n
  *   The value of the sample (y, x) is interpolated from the four pixels around it; it is 0 if y is not in [-1, H]
  *   or x is not in [-1, W]. Positions below 0 are 0, those beyond the last pixel are that pixel.
@@ -995,12 +1002,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   fp32 in the order of rows, then columns: the same bits at every thread count and on every instruction set. For
  *   HALF, all is computed in fp32, results are rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps up to 32 bytes a row and column of the image and 16 bytes a row and
- *   column of bins, for each roi.
+ * Memory: no workspace. For each roi, the handle keeps 8 bytes for each row and column of pixels that a bin uses,
+ *   and 4 bytes a row and column of bins.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      roialign_desc is null or not set; the image of a roi does not exist; there are no pixels
- *   NOT_SUPPORTED  H or W is 2^31 or more: taps are numbered by int32
+ *   NOT_SUPPORTED  H or W is 2^31 or more: pixels of an axis are numbered by int32
  *
  * Definition: MLU-OPS header, mluOpRoiAlignForward_v2; mmcv roi_align; Mask R-CNN, arXiv:1703.06870. */
 mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
@@ -1106,8 +1113,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnForward(
  * Outputs: the call writes every element, zeros for samples that are not used and keys of no sample; the caller
  *   need not initialize them. MLU-OPS leaves them unchanged if L is 0, and grad_value if K is 0.
  * Determinism: the same bits at every thread count and on every instruction set. grad_value is the sum of the
- *   serial loop over q, l and p in fp32; mmcv adds with atomics, in any order. The sums over D are those of 16
- *   partial sums.
+ *   serial loop over q, l and p in fp32; mmcv adds with atomics, in any order. Sums over D add channel d,
+ *   ascending, to partial sum d mod 16; then sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0
+ *   and 1, and 1 to 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1835,7 +1843,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
  * mluOpDCNBackwardWeight.
  *
  *   K = kh * kw offsets k = i kw + j of the filter, dg = deformable_group, g = conv_group. Each of the dg groups
- *   of Ci / dg consecutive channels of input has places of its own, where an output pixel reads it:
+ *   of Ci / dg consecutive channels of input has positions of its own, where an output pixel reads it:
  *     y = ho * stride[0] - pad[0] + i * dilation[0] + offset[n,ho,wo,2 (d K + k)]
  *     x = wo * stride[1] - pad[2] + j * dilation[1] + offset[n,ho,wo,2 (d K + k) + 1]
  *   sample[k,c] = mask[n,ho,wo,d K + k] * the bilinear interpolation of input[n,:,:,c] at (y, x), of the four
@@ -1853,14 +1861,16 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
  * | bias   | [Co]                    | that of input | any    |
  * | output | [N, Ho, Wo, Co]         | that of input | NHWC   |
  *
- * Units: places and offsets count pixels of input. Ho = (H + pad[0] + pad[1] - dilation[0] * (kh - 1) - 1) /
+ * Units: positions and offsets count pixels of input. Ho = (H + pad[0] + pad[1] - dilation[0] * (kh - 1) - 1) /
  *   stride[0] + 1, rounded down; Wo likewise, with pad[2] and pad[3].
  * Optional: mask_desc and mask are null for a mask of 1, bias_desc and bias for a bias of 0.
- * Outputs: the call writes every element; the caller need not initialize them. A place that is NaN is outside of
- *   the image. NaN and infinity propagate through products and sums.
- * Determinism: the same bits at every thread count. Places are computed in fp32, rounded after the addition of the
- *   offset; sums start with the bias and add, in fp32, the products of ascending k, and of ascending c for each.
- *   For HALF they are rounded once, at the end, to nearest even.
+ * Outputs: the call writes every element; the caller need not initialize them. A position that is NaN is outside
+ *   of the image. NaN and infinity propagate through products and sums.
+ * Determinism: the same bits at every thread count on one instruction set. Instruction sets with fused
+ *   multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4) twice.
+ *   Positions are computed in fp32, rounded after the addition of the offset; sums start with the bias and add, in
+ *   fp32, the products of ascending k, and of ascending c for each. For HALF they are rounded once, at the end, to
+ *   nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, rows of Co / g
  *   padded to multiples of 16.
@@ -1916,13 +1926,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  * Optional: mask_desc, mask, grad_mask_desc and grad_mask are null for a mask of 1.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
  *   products and sums.
- * Determinism: the same bits at every thread count: the elements of grad_input add the output pixels in ascending
- *   order, in fp32; sums over channels add those of ranges of up to 64 channels, then the ranges in ascending
- *   order. For HALF sums are rounded once, at the end, to nearest even.
+ * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: the elements of
+ *   grad_input add the output pixels in ascending order, in fp32; sums over channels add those of ranges of up to
+ *   64 channels, then the ranges in ascending order. For HALF sums are rounded once, at the end, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, padded as those of
- *   mluOpDCNForward, and 12 bytes an element of mask for each 64 channels of a deformable group, or each 32 if N
- *   times Ci is at most 192. For HALF the handle keeps 256 bytes a pixel of an image for each task.
+ *   mluOpDCNForward, and 12 bytes an element of mask for each range of 64 channels of a deformable group; of 32
+ *   channels if all images together have fewer than 4 ranges of 64. For HALF the handle keeps 256 bytes a pixel of
+ *   an image for each task.
  *
  * Returns, in addition to the statuses of every operator: what mluOpDCNForward returns, and
  *   BAD_PARAM      one of mask and grad_mask is null, but not the other
@@ -1968,9 +1979,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
  * Optional: mask_desc and mask are null for a mask of 1, grad_bias_desc and grad_bias without bias.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
  *   products and sums.
- * Determinism: the same bits at every thread count: sums add the output pixels in ascending order, in fp32; where
- *   the filters are few, those of up to 16 segments of the pixels, then the segments in ascending order. For HALF
- *   they are rounded once, at the end, to nearest even.
+ * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: sums add the output
+ *   pixels in ascending order, in fp32; where the filters are few, those of up to 16 segments of the pixels, then
+ *   the segments in ascending order. For HALF they are rounded once, at the end, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32 for each segment,
  *   if there are several.

@@ -842,8 +842,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkForward(
  *   order of n and k, starting at +0. Gradients of scores add channel o, ascending, to partial sum o mod 16; then
  *   sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0 and 1, and 1 to 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps the gradients of a batch in fp32, 4 bytes for each of O N1 K elements,
- *   and 8 bytes for each index and point.
+ * Memory: no workspace. The handle keeps the gradients of a batch in fp32, 4 bytes an element of N1 K rows of O
+ *   channels, padded to 16; 8 bytes for each index and center, and 16 for each point.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      the rules of the forward operator

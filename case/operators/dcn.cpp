@@ -50,7 +50,7 @@ int64_t output_extent(int64_t in, int pads, int64_t kernel, int stride, int dila
   return room < 0 ? 0 : room / stride + 1;
 }
 
-// Of input [N, H, W, Ci] and filters [Co, kh, kw, Ci / groups].
+// input [N, H, W, Ci], filter [Co, kh, kw, Ci / groups].
 reference::DcnProblem problem_of(const Parameters& parameters, const Dims& input, const Dims& filter) {
   const auto pad = values_of<4>(parameters, "pad");
   const auto stride = values_of<2>(parameters, "stride"), dilation = values_of<2>(parameters, "dilation");

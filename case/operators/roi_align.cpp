@@ -14,7 +14,7 @@ bool is_max(const Arguments& a) { return a.int32("pool_mode") == 0; }
 float scale_of(const Arguments& a) { return static_cast<float>(a.parameters->real("spatial_scale")); }
 bool is_aligned(const Arguments& a) { return a.integer("aligned") != 0; }
 
-// Of tensors of pixels and of bins.
+// The tensors have pixels or bins.
 RoiAlignProblem problem_of(const Arguments& a, const Operand& pixels, const Operand& bins) {
   const bool channels_last = pixels.layout != MLUOP_LAYOUT_NCHW;
   const size_t channel = channels_last ? 3 : 1, height = channels_last ? 1 : 2;
@@ -187,7 +187,7 @@ const std::vector<std::map<std::string, int64_t>> kParallelSizes = {
     {{"c", 70}, {"h", 40}, {"w", 50}, {"r", 60}, {"ph", 7}, {"pw", 7}, {"pool_mode", 1}, {"nchw", 1}},
     {{"c", 40}, {"h", 40}, {"w", 50}, {"r", 60}, {"ph", 7}, {"pw", 7}, {"pool_mode", 0}}};
 
-// A sample has 16 operations for each channel: two for each of the four pixels, forward and in a row of samples.
+// A bin has 16 operations for each channel, those of one sample: two for each of the four pixels, and its sum.
 Work work_of(const Arguments& a, size_t inputs, const Operand& bins) {
   return each_once(a, inputs, 16 * bins.count());
 }

@@ -16,7 +16,7 @@ struct BallQueryProblem {
 template <class T>
 void ball_query(const BallQueryProblem& problem, const T* new_xyz, const T* xyz, int32_t* idx);
 
-// Of stacked clouds, with the counts of their centers and points.
+// Stacked clouds, with the counts of their centers and points.
 struct StackBallQueryProblem {
   int64_t B, nsample;
   const int32_t *new_xyz_batch_cnt, *xyz_batch_cnt;

@@ -111,7 +111,7 @@ std::unique_ptr<OperatorCase> make_forward(const AwareRow& row, const Variant& v
   return made;
 }
 
-// Of what a forward call has written.
+// Reads what a forward call has written.
 std::unique_ptr<OperatorCase> make_backward(const AwareRow& row, const Variant& variant, double size) {
   const int64_t R = scaled(row.R, size);
   const auto forward = make_forward(row, variant, size);

@@ -225,7 +225,7 @@ def test_means_of_voxels():
 @pytest.mark.parametrize("name", ["roi_align", "roiaware_pool3d"])
 @pytest.mark.parametrize("method", ["max", "mean"])
 def test_the_gradient_of_a_pool_has_derivatives(name, method):
-    """Of the gradient, the second operator: in both modes, those of a linear function."""
+    """The second operator is linear: its derivatives in both modes are itself and its transpose."""
     grad, *others = cases.arguments(f"{name}_backward", method=method)
     operator = getattr(torch.ops.mluop_omp, f"{name}_backward")
 

@@ -46,6 +46,10 @@ const struct {
      [](auto, auto) { return create_and_destroy(mluOpCreateDCNDescriptor, mluOpDestroyDCNDescriptor); }},
     {"mluOpCreateNmsDescriptor",
      [](auto, auto) { return create_and_destroy(mluOpCreateNmsDescriptor, mluOpDestroyNmsDescriptor); }},
+    {"mluOpCreateRoiAlignForwardDescriptor",
+     [](auto, auto) {
+       return create_and_destroy(mluOpCreateRoiAlignForwardDescriptor, mluOpDestroyRoiAlignForwardDescriptor);
+     }},
     {"mluOpCreate", [](auto, auto) { return mluOpCreate(nullptr); }, MLUOP_STATUS_BAD_PARAM},
     {"mluOpOmpSetStatistics", [](auto h, auto) { return mluOpOmpSetStatistics(h, 2); }, MLUOP_STATUS_BAD_PARAM},
     {"mluOpSetTensorDescriptorDim_v2",

@@ -227,7 +227,7 @@ def _knn(call: Call, findings: Findings) -> _Case:
 
 
 def _added(operator: str, inputs: _Names, outputs: _Names) -> Callable[[Call, Findings], _Case]:
-    """Of a function that adds sums to its outputs."""
+    """Returns the cases of a function that adds sums to its outputs."""
     make = _simple(operator, inputs, outputs)
 
     def make_from_zeros(call: Call, findings: Findings) -> _Case:

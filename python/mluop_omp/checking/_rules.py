@@ -79,7 +79,7 @@ def _most_voxels(call: Call) -> int:
 
 
 def _terms_of_assignment(call: Call) -> int:
-    """Of each gradient: a center is subtracted from each neighbor."""
+    """The most terms of a gradient: a center is subtracted from each neighbor."""
     return max(call.given["knn_idx"][0].numel(), call.given["scores"].shape[3])
 
 

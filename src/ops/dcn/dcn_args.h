@@ -1,9 +1,9 @@
 // Deformable convolution: the arguments of the forward operator and of both gradients.
 //
-// Letters as in the facts of convolutions: N images of H x W pixels and Ci channels; Ho x Wo output pixels of Co
+// Letters: N images of H x W pixels and Ci channels; Ho x Wo output pixels of Co
 // channels; K offsets of the filter. A sample is the value that an output pixel reads for an offset of the filter,
 // interpolated between four pixels of the input: S samples for each output pixel, as each deformable group has
-// places of its own. The samples of an output pixel are numbered d K + k.
+// positions of its own. The samples of an output pixel are numbered d K + k.
 #pragma once
 
 #include <cstdint>

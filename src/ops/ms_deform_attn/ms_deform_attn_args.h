@@ -16,7 +16,7 @@ struct Sizes {
   int64_t B, K, M, D, L, Q, P;
 };
 
-// The inputs of both operators, checked except for the values of shapes and starts.
+// The inputs of both operators, checked.
 struct Inputs : Sizes {
   const float* head_of(int64_t b, int64_t head) const { return value + (b * K * M + head) * D; }
   // The place of a query and a head among those of all batches.

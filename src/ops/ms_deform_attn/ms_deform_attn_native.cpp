@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kElement = sizeof(float);
 
-// Of what the samples of all queries read: four rows each.
+// Bytes that the samples of all queries read: four rows each. Throws Failure if those of all tensors overflow.
 int64_t traffic(const Inputs& args) {
   const int64_t keys = args.B * args.K * args.M * args.D, places = args.B * args.Q * args.M;
   total_bytes(

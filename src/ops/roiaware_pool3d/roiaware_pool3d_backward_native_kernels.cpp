@@ -32,7 +32,7 @@ constexpr int64_t kPrefetchWords = 8;
 
 constexpr size_t kMaxLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
 
-// Of points + 1, as unsigned numbers: 0 if there is no point, more than N if one is out of range.
+// Extremes of points + 1, as unsigned numbers: 0 if there is no point, more than N if one is out of range.
 struct Successors {
   uint32_t least, greatest;
 };

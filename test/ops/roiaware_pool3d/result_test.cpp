@@ -166,7 +166,7 @@ std::vector<float> gradient(const Case& made) {
 }
 
 TEST(OpsRoiawarePool3dBackward, WorkedExamples) {
-  // Of the maximum, the list is not read; of the mean, argmax is not.
+  // The maximum reads no list, the mean no argmax.
   EXPECT_EQ(gradient(make_backward(kMax, {9, -9, 9, 9, 9, 9}, {0, 2, 0, -1})),
             (std::vector<float>{11, 0, 0, 0, 0, 2}));
   EXPECT_EQ(gradient(make_backward(kMean, {2, 0, 2, 1, 2, 9}, {9, -9, 9, 9})),
