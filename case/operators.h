@@ -35,6 +35,8 @@ struct TensorRule {
   bool has_descriptor = true;
   // Whether a case may lack the tensor. It then has no elements; `run` passes null or an empty tensor.
   bool is_optional = false;
+  // Whether the signs of its elements decide what is added: the magnitudes of sums are those of the same elements.
+  bool keeps_signs = false;
 
   bool is_read() const { return role == Role::kInput || role == Role::kInOut; }
   bool is_written() const { return role != Role::kInput; }

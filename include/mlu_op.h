@@ -1007,7 +1007,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      roialign_desc is null or not set; the image of a roi does not exist; there are no pixels
- *   NOT_SUPPORTED  H or W is 2^31 or more: pixels of an axis are numbered by int32
+ *   NOT_SUPPORTED  H or W is 2^31 or more: pixels of an axis are numbered by int32; sampling_ratio exceeds 64
  *
  * Definition: MLU-OPS header, mluOpRoiAlignForward_v2; mmcv roi_align; Mask R-CNN, arXiv:1703.06870. */
 mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
@@ -1046,7 +1046,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a roi does not exist; there are no pixels
- *   NOT_SUPPORTED  H or W is 2^31 or more
+ *   NOT_SUPPORTED  H or W is 2^31 or more; sampling_ratio exceeds 64
  *
  * Definition: MLU-OPS header, mluOpRoiAlignBackward_v2; mmcv roi_align. */
 mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(

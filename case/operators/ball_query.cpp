@@ -82,7 +82,7 @@ Operator stacked() {
   op.function = "mluOpOmpStackBallQuery";
   op.tensors = {{"new_xyz", Role::kInput, {"center", "coordinate"}, kAnyLayout},
                 {"new_xyz_batch_cnt", Role::kInput, {"cloud"}, kAnyLayout},
-                {"xyz", Role::kInput, {"point", "coordinate"}, kAnyLayout},
+                {"xyz", Role::kInput, {"point", "coordinate"}, kAnyLayout, {0}},
                 {"xyz_batch_cnt", Role::kInput, {"cloud"}, kAnyLayout},
                 {"idx", Role::kOutput, {"center", "sample"}, kAnyLayout}};
   op.parameter_messages = {"stack_ball_query_param"};

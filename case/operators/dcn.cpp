@@ -266,7 +266,9 @@ void fit(Case& c) {
 std::vector<Operator> operators() {
   const std::vector<std::string> pixels = {"image", "row", "column", "channel"},
                                  filters = {"output channel", "filter row", "filter column", "input channel"};
-  const TensorRule input{"input", Role::kInput, pixels}, offset{"offset", Role::kInput, pixels};
+  const TensorRule input{"input", Role::kInput, pixels};
+  TensorRule offset{"offset", Role::kInput, pixels};
+  offset.keeps_signs = true;
   TensorRule mask{"mask", Role::kInput, pixels}, bias{"bias", Role::kInput, {"output channel"}, kAnyLayout};
   const TensorRule filter{"filter", Role::kInput, filters}, grad_output{"grad_output", Role::kInput, pixels};
   TensorRule grad_mask{"grad_mask", Role::kOutput, pixels},

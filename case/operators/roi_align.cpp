@@ -203,6 +203,7 @@ Operator forward() {
                 {"argmax_x", Role::kOutput, {}},
                 {"argmax_y", Role::kOutput, {}}};
   for (const size_t i : {3, 4}) op.tensors[i].is_optional = true;
+  op.tensors[1].keeps_signs = true;
   op.parameter_messages = {"roi_align_forward_v2_param", "roialign_param"};
   op.run = run_forward;
   op.expect = expect_forward;
@@ -229,6 +230,7 @@ Operator backward() {
                 {"argmax_y", Role::kInput, {}},
                 {"grads_image", Role::kOutput, {}, {}, {0, 1, 2}}};
   for (const size_t i : {2, 3}) op.tensors[i].is_optional = true;
+  for (const size_t i : {1, 2, 3}) op.tensors[i].keeps_signs = true;
   op.parameter_messages = {"roi_align_backward_v2_param", "roi_align_backward_param"};
   op.run = run_backward;
   op.expect = expect_backward;

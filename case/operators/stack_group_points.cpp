@@ -97,7 +97,7 @@ std::vector<Operator> operators() {
   Operator forward;
   forward.name = "stack_group_points_forward";
   forward.function = "mluOpOmpStackGroupPointsForward";
-  forward.tensors = {{"features", Role::kInput, features},
+  forward.tensors = {{"features", Role::kInput, features, {}, {0}},
                      feature_counts,
                      indices,
                      group_counts,

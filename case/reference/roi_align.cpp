@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "reference/half.h"
@@ -26,6 +27,25 @@ struct Axis {
   float position(int64_t p, int i) const {
     return start + static_cast<float>(p) * bin +
            (static_cast<float>(i) + 0.5F) * bin / static_cast<float>(samples);
+  }
+
+  // The samples [first, last) of bin p that are at -1 to `pixels`: positions ascend.
+  std::pair<int, int> inside(int64_t p, int64_t pixels) const {
+    const auto first_where = [&](const auto& is_beyond) {
+      int low = 0, high = samples;
+      while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (is_beyond(position(p, middle))) {
+          high = middle;
+        } else {
+          low = middle + 1;
+        }
+      }
+      return low;
+    };
+    const int first = first_where([](float position) { return position >= -1; });
+    const int last = first_where([&](float position) { return !(position <= static_cast<float>(pixels)); });
+    return {first, std::max(first, last)};
   }
 
   float start, size, bin;
@@ -69,13 +89,23 @@ void for_each_bin(const RoiAlignProblem& problem, const T* boxes, const Visit& v
   }
 }
 
-// visit(y, x) for the samples of a bin.
+// visit(i) for the samples of a bin along an axis, of those outside of `pixels` the first on each side only.
 template <class Visit>
-void for_each_sample(const Axis& y, const Axis& x, int64_t p, int64_t q, const Visit& visit) {
+void for_each_position(const Axis& axis, int64_t p, int64_t pixels, const Visit& visit) {
+  const auto [first, last] = axis.inside(p, pixels);
+  if (first > 0) visit(axis.position(p, 0));
+  for (int i = first; i < last; ++i) visit(axis.position(p, i));
+  if (last < axis.samples) visit(axis.position(p, last));
+}
+
+// visit(y, x) for the samples of a bin, in their order, but for those outside of the image that follow others.
+template <class Visit>
+void for_each_sample(const RoiAlignProblem& problem, const Axis& y, const Axis& x, int64_t p, int64_t q,
+                     const Visit& visit) {
   if (!(y.size >= 0 && x.size >= 0)) return;
-  for (int i = 0; i < y.samples; ++i) {
-    for (int j = 0; j < x.samples; ++j) visit(y.position(p, i), x.position(q, j));
-  }
+  for_each_position(y, p, problem.H, [&](float at_y) {
+    for_each_position(x, q, problem.W, [&](float at_x) { visit(at_y, at_x); });
+  });
 }
 
 double divisor(const Axis& y, const Axis& x) { return std::max(y.samples, 1) * double(std::max(x.samples, 1)); }
@@ -88,9 +118,9 @@ void put_rounded(float value, Half* to) { *to = to_f16(value); }
 template <class Visit>
 void for_each_tap(const Axis& axis, int64_t p, int64_t pixels, const Visit& visit) {
   std::map<int64_t, double> weights;
-  for (int i = 0; i < axis.samples; ++i) {
+  const auto [first, last] = axis.inside(p, pixels);
+  for (int i = first; i < last; ++i) {
     const float position = axis.position(p, i);
-    if (!(position >= -1 && position <= static_cast<float>(pixels))) continue;
     int64_t at[2];
     float of[2];
     interpolate(position, pixels, at, of);
@@ -146,7 +176,7 @@ void roi_align_maxima(const RoiAlignProblem& problem, const T* boxes, const T* i
                  for (int64_t c = 0; c < problem.C; ++c) {
                    float maximum = std::numeric_limits<float>::lowest(), at_y = -1, at_x = -1;
                    bool has_samples = false;
-                   for_each_sample(y_axis, x_axis, p, q, [&](float y, float x) {
+                   for_each_sample(problem, y_axis, x_axis, p, q, [&](float y, float x) {
                      has_samples = true;
                      float value = 0;
                      if (is_inside(y, x, problem)) {

@@ -100,8 +100,9 @@ const Arguments& Expected::bits() {
 const Arguments& Expected::magnitudes() {
   if (!magnitudes_) {
     Arguments& arguments = magnitudes_.emplace(before_).arguments;
-    for (const Operand& operand : arguments.tensors) {
-      if (!cases::is_floating(operand.dtype)) continue;
+    for (size_t tensor = 0; tensor < op_.tensors.size(); ++tensor) {
+      const Operand& operand = arguments[tensor];
+      if (!cases::is_floating(operand.dtype) || op_.tensors[tensor].keeps_signs) continue;
       for (size_t i = 0; i < static_cast<size_t>(operand.count()); ++i) {
         const double magnitude = std::abs(cases::number_at(operand.data, operand.dtype, i));
         cases::put_bits(operand.data, operand.dtype, i, cases::bits_of_number(operand.dtype, magnitude));

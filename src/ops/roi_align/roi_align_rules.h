@@ -47,8 +47,13 @@ void declare_argmax(PoolMode mode, const Tensor& argmax_x, const Tensor& argmax_
   if (is_used || !is_empty(argmax_y.desc)) declare("argmax_y", argmax_y, is_used);
 }
 
-// The rules of pixels that bins have.
+// Samples of a bin along an axis.
+inline constexpr int kMaxSamplingRatio = 64;
+
+// The rules of pixels and samples that bins have.
 inline void check_image(std::string_view name, const Args& args) {
+  require(args.sampling_ratio <= kMaxSamplingRatio, MLUOP_STATUS_NOT_SUPPORTED, "sampling_ratio is ",
+          args.sampling_ratio, ", expected at most ", kMaxSamplingRatio);
   require_int32_count("the height of images", args.H);
   require_int32_count("the width of images", args.W);
   if (args.R * args.C == 0) return;

@@ -133,6 +133,14 @@ TEST(OpsRoiAlignErrors, Boxes) {
   }
 }
 
+TEST(OpsRoiAlignErrors, Samples) {
+  for (const char* op : {kForward, kBackward}) {
+    expect_errors(
+        make_case(op, MLUOP_DTYPE_FLOAT, {}),
+        {{set("sampling_ratio", 65), "sampling_ratio is 65, expected at most 64", MLUOP_STATUS_NOT_SUPPORTED}});
+  }
+}
+
 TEST(OpsRoiAlignErrors, Parameters) {
   expect_errors(
       make_case(kForward, MLUOP_DTYPE_FLOAT, {}),
