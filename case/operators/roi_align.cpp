@@ -192,12 +192,13 @@ Work work_of(const Arguments& a, size_t inputs, const Operand& bins) {
   return each_once(a, inputs, 16 * bins.count());
 }
 
+// In NHWC and NCHW, dimensions of images are free, and those of bins in a backward pass.
 Operator forward() {
   Operator op;
   op.name = "roi_align_forward_v2";
   op.aliases = {"roialign_forward"};
   op.function = "mluOpRoiAlignForward_v2";
-  op.tensors = {{"input", Role::kInput, {}, {}, {0, 1, 2}},
+  op.tensors = {{"input", Role::kInput, {}, {}, {0, 1, 2, 3}},
                 {"boxes", Role::kInput, {"roi", "number"}, kAnyLayout},
                 {"output", Role::kOutput, {}},
                 {"argmax_x", Role::kOutput, {}},
@@ -224,11 +225,11 @@ Operator backward() {
   op.name = "roi_align_backward_v2";
   op.aliases = {"roi_align_backward"};
   op.function = "mluOpRoiAlignBackward_v2";
-  op.tensors = {{"grads", Role::kInput, {}},
+  op.tensors = {{"grads", Role::kInput, {}, {}, {1, 2, 3}},
                 {"boxes", Role::kInput, {"roi", "number"}, kAnyLayout},
                 {"argmax_x", Role::kInput, {}},
                 {"argmax_y", Role::kInput, {}},
-                {"grads_image", Role::kOutput, {}, {}, {0, 1, 2}}};
+                {"grads_image", Role::kOutput, {}, {}, {0, 1, 2, 3}}};
   for (const size_t i : {2, 3}) op.tensors[i].is_optional = true;
   for (const size_t i : {1, 2, 3}) op.tensors[i].keeps_signs = true;
   op.parameter_messages = {"roi_align_backward_v2_param", "roi_align_backward_param"};
