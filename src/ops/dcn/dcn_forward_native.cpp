@@ -54,7 +54,7 @@ Tiling choose_tiling(const Context& context, const ForwardArgs& args, int task_d
   Tiling tiling{};
   tiling.columns = round_up(ceil_div(columns, ceil_div(columns, kMaxColumns)), kMaxLanes);
   tiling.outputs = std::min(padded_outputs(args), kMaxOutputs);
-  const int64_t sample_bytes = bytes_of<SampleBuffers>(int64_t{1}, args.S());
+  const auto sample_bytes = static_cast<int64_t>(bytes_of<SampleBuffers>(int64_t{1}, args.S()));
   const int64_t pixels = std::min(kMaxSumBytes / (tiling.outputs * int64_t{sizeof(float)}),
                                   std::max<int64_t>(kMaxSampleBytes / sample_bytes, 1));
   const int64_t share = ceil_div(args.pixels(), kTilesPerTask * task_dim);

@@ -38,8 +38,9 @@ class Sampler {
     float *y = buffers.origins, *x = buffers.origins + buffers.stride;
     for (int64_t d = box.d; d < box.d_end; ++d) {
       for (int64_t k = box.k; k < box.k_end; ++k) {
-        *y++ = static_cast<float>(k / args.kernel_w * args.dilation_h - args.pad_top);
-        *x++ = static_cast<float>(k % args.kernel_w * args.dilation_w - args.pad_left);
+        const int64_t row = k / args.kernel_w, column = k % args.kernel_w;
+        *y++ = static_cast<float>(row * args.dilation_h - args.pad_top);
+        *x++ = static_cast<float>(column * args.dilation_w - args.pad_left);
       }
     }
   }
