@@ -4,9 +4,6 @@ and outputs of mmcv.
 
 from __future__ import annotations
 
-from typing import Any
-
-import torch
 from torch import Tensor
 
 from mluop_omp._operators import rois as operators
@@ -26,14 +23,6 @@ def _method(pool_method: int) -> str | int:
     return dict(enumerate(operators.METHODS)).get(pool_method, pool_method)
 
 
-def _write(outputs: dict[str, Tensor], dtype: torch.dtype, operator: Any, *arguments: Any) -> None:
-    """Without RoIs there is nothing to write: MLU-OPS refuses their number, and those of
-    mmdetection3d have a column less.
-    """
-    if any(output.numel() for output in outputs.values()):
-        write(outputs, dtype, operator, *arguments)
-
-
 def roiaware_pool3d_forward(
     rois: Tensor,
     pts: Tensor,
@@ -43,7 +32,13 @@ def roiaware_pool3d_forward(
     pooled_features: Tensor,
     pool_method: int,
 ) -> None:
-    """The geometry of half is computed in float32, that of mmcv's kernel for GPUs in half."""
+    """The geometry of half is computed in float32, that of mmcv's kernel for GPUs in half.
+
+    Without RoIs there is nothing to write: MLU-OPS refuses their number, and those of mmdetection3d
+    have a column less.
+    """
+    if not len(rois) and pts_idx_of_voxels.shape[-1]:
+        return
     apply_num_threads()
     tensors = widened(rois, pts, pts_feature)
     sizes = tuple(pts_idx_of_voxels.shape)
@@ -53,7 +48,7 @@ def roiaware_pool3d_forward(
         "argmax": argmax,
         "pts_idx_of_voxels": pts_idx_of_voxels,
     }
-    _write(outputs, tensors[0].dtype, operators.roiaware_pool3d, *arguments)
+    write(outputs, tensors[0].dtype, operators.roiaware_pool3d, *arguments)
 
 
 def roiaware_pool3d_backward(
@@ -77,11 +72,13 @@ def roipoint_pool3d_forward(
     pooled_empty_flag: Tensor,
 ) -> None:
     """The geometry of half is computed in float32, that of mmcv's kernel for GPUs in half."""
+    if not boxes3d.shape[1]:
+        return
     apply_num_threads()
     points, boxes, features = widened(xyz, boxes3d, pts_feature)
     arguments = (points, features, boxes, pooled_features.shape[2])
     outputs = {"pooled_features": pooled_features, "pooled_empty_flag": pooled_empty_flag}
-    _write(outputs, points.dtype, operators.roipoint_pool3d, *arguments)
+    write(outputs, points.dtype, operators.roipoint_pool3d, *arguments)
 
 
 def roi_align_forward(
