@@ -864,7 +864,7 @@ def _deformable_terms(image, offset, mask, kernel, stride, padding, dilation, gr
     pixels with weights and the slopes of these.
     """
     (N, C, H, W), (Ho, Wo) = image.shape, offset.shape[2:]
-    K = kernel[0] * kernel[1]
+    offset, K = offset.astype(float), kernel[0] * kernel[1]
     for n, c, i, j, ho, wo in np.ndindex(N, C, *kernel, Ho, Wo):
         sample = c // (C // parts) * K + i * kernel[1] + j
         y = ho * stride[0] - padding[0] + i * dilation[0] + offset[n, 2 * sample, ho, wo]
@@ -878,7 +878,7 @@ def _deformable_terms(image, offset, mask, kernel, stride, padding, dilation, gr
                     down, right = 2 * (row - top) - 1, 2 * (column - left) - 1
                     slopes = along_x * down, along_y * right
                     pixels.append(((n, c, row, column), along_y * along_x, slopes))
-        factor = 1 if mask is None else mask[n, sample, ho, wo]
+        factor = 1 if mask is None else float(mask[n, sample, ho, wo])
         yield n, c // (C // groups), c % (C // groups), (i, j), (ho, wo), sample, factor, pixels
 
 
@@ -900,7 +900,7 @@ def deform_conv2d_backward_data(grad, image, offset, weight, mask, *geometry):
     terms = _deformable_terms(image, offset, mask, weight.shape[2:], *geometry)
     for n, group, c, place, pixel, sample, factor, pixels in terms:
         channels = slice(group * outputs, (group + 1) * outputs)
-        of_value = float(grad[(n, channels, *pixel)] @ weight[(channels, c, *place)])
+        of_value = grad[(n, channels, *pixel)].astype(float) @ weight[(channels, c, *place)]
         for at, w, slopes in pixels:
             grad_image[at] += factor * w * of_value
             for axis, slope in enumerate(slopes):
