@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "case/operators/index_pair_reductions.h"
-#include "case/operators/support.h"
+#include "case/operators/index_pairs.h"
 #include "reference/indice_convolution_backward.h"
 #include "reference/indice_convolution_forward.h"
 
@@ -16,19 +16,6 @@ using reference::FilterLayout;
 
 // Inputs: features or output_grad, filters or output_grad, indice_pairs; then the output.
 constexpr size_t kPairs = 2, kOutput = 3;
-
-// indice_num, with a number for each offset: the library reads dim 0 of indice_pairs of them. Never null, which
-// the library refuses.
-const int64_t* indice_num(const Arguments& a) {
-  static constexpr int64_t kNone = 0;
-  const std::vector<int64_t>& numbers = a.parameters->list("indice_num");
-  const int64_t offsets = a[kPairs].dims.empty() ? 0 : a[kPairs].dim(0);
-  if (static_cast<int64_t>(numbers.size()) != offsets) {
-    fail(a.parameters->place, "indice_num has " + std::to_string(numbers.size()) + " values, expected " +
-                                  std::to_string(offsets) + ", dim 0 of indice_pairs");
-  }
-  return numbers.empty() ? &kNone : numbers.data();
-}
 
 Sizes sizes_of(const Operand& filters, mluOpTensorLayout_t layout, int64_t num_act_in, int64_t num_act_out) {
   const size_t rank = filters.dims.size();
@@ -80,8 +67,8 @@ void expect_forward(Arguments& a) {
   const Sizes sizes = sizes_of(a[1], a[1].layout, a[0].dim(0), a[kOutput].dim(0));
   with_element_type(a[0], [&]<class T>() {
     reference::indice_convolution_forward(sizes, a[0].as<const T>(), filter_layout(a[1].layout),
-                                          a[1].as<const T>(), a[2].as<int32_t>(), indice_num(a), 0, sizes.Co,
-                                          sums);
+                                          a[1].as<const T>(), a[2].as<int32_t>(), indice_num(a, kPairs), 0,
+                                          sizes.Co, sums);
   });
 }
 
@@ -106,7 +93,7 @@ void expect_data(Arguments& a) {
     }
     const T* first = filters.data();
     reference::indice_convolution_backward_data(sizes, a[0].as<const T>(), first, a[2].as<int32_t>(),
-                                                indice_num(a), sums);
+                                                indice_num(a, kPairs), sums);
   });
 }
 
@@ -122,7 +109,7 @@ void expect_filter(Arguments& a) {
   const Sizes sizes = sizes_of(a[kOutput], MLUOP_LAYOUT_ARRAY, a[0].dim(0), a[1].dim(0));
   with_element_type(a[0], [&]<class T>() {
     reference::indice_convolution_backward_filter(sizes, a[0].as<const T>(), a[1].as<const T>(),
-                                                  a[2].as<int32_t>(), indice_num(a), sums);
+                                                  a[2].as<int32_t>(), indice_num(a, kPairs), sums);
   });
 }
 
@@ -219,11 +206,11 @@ std::vector<Operator> operators() {
   forward.parameter_messages = {"indice_convolution_forward_param"};
   forward.query = [](const Arguments& a, size_t* bytes) {
     return mluOpGetIndiceConvolutionForwardWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
-                                                         indice_num(a), a.integer("num_active_out"),
+                                                         indice_num(a, kPairs), a.integer("num_active_out"),
                                                          a.integer("inverse"), a.integer("sub_m"), bytes);
   };
   forward.run = [](const Arguments& a) {
-    return call(mluOpIndiceConvolutionForward, a.handle, a[0], a[1], a[2], indice_num(a),
+    return call(mluOpIndiceConvolutionForward, a.handle, a[0], a[1], a[2], indice_num(a, kPairs),
                 a.integer("num_active_out"), a.integer("inverse"), a.integer("sub_m"), a.workspace,
                 a.workspace_size, a[3]);
   };
@@ -263,10 +250,10 @@ std::vector<Operator> operators() {
   data.parameter_messages = {"indice_convolution_backward_data_param"};
   data.query = [](const Arguments& a, size_t* bytes) {
     return mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc, a[3].desc,
-                                                              indice_num(a), a.integer("inverse"), bytes);
+                                                              indice_num(a, kPairs), a.integer("inverse"), bytes);
   };
   data.run = [](const Arguments& a) {
-    return call(mluOpIndiceConvolutionBackwardData, a.handle, a[0], a[1], a[2], indice_num(a),
+    return call(mluOpIndiceConvolutionBackwardData, a.handle, a[0], a[1], a[2], indice_num(a, kPairs),
                 a.integer("inverse"), a.integer("sub_m"), a.workspace, a.workspace_size, a[3]);
   };
   data.terms = [](const Arguments& a) { return most_pairs_of_row(a, 0) * a[0].dim(1); };
@@ -295,11 +282,11 @@ std::vector<Operator> operators() {
   filter.parameter_messages = {"indice_convolution_backward_param", "indice_convolution_backward_filter_param"};
   filter.query = [](const Arguments& a, size_t* bytes) {
     return mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize(a.handle, a[0].desc, a[1].desc, a[2].desc,
-                                                                a[3].desc, indice_num(a), a.integer("inverse"),
-                                                                a.integer("sub_m"), bytes);
+                                                                a[3].desc, indice_num(a, kPairs),
+                                                                a.integer("inverse"), a.integer("sub_m"), bytes);
   };
   filter.run = [](const Arguments& a) {
-    return call(mluOpIndiceConvolutionBackwardFilter, a.handle, a[0], a[1], a[2], indice_num(a),
+    return call(mluOpIndiceConvolutionBackwardFilter, a.handle, a[0], a[1], a[2], indice_num(a, kPairs),
                 a.integer("inverse"), a.integer("sub_m"), a.workspace, a.workspace_size, a[3]);
   };
   filter.terms = [](const Arguments& a) {

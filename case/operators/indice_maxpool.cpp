@@ -2,22 +2,10 @@
 
 #include <algorithm>
 
-#include "case/operators/support.h"
+#include "case/operators/index_pairs.h"
 
 namespace mluop::cases::indice_maxpool {
 namespace {
-
-// indice_num, with a number for each offset. Never null, which the library refuses.
-const int64_t* indice_num(const Arguments& a, size_t pairs) {
-  static constexpr int64_t kNone = 0;
-  const std::vector<int64_t>& numbers = a.parameters->list("indice_num");
-  const int64_t offsets = a[pairs].dims.empty() ? 0 : a[pairs].dim(0);
-  if (static_cast<int64_t>(numbers.size()) != offsets) {
-    fail(a.parameters->place, "indice_num has " + std::to_string(numbers.size()) + " values, expected " +
-                                  std::to_string(offsets) + ", dim 0 of indice_pairs");
-  }
-  return numbers.empty() ? &kNone : numbers.data();
-}
 
 reference::IndiceMaxpoolProblem problem_of(const Arguments& a, size_t pairs, const Operand& features_out) {
   return {a[pairs].dim(0), a[pairs].dim(2),        a[0].dim(0),         features_out.dim(0),

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import deform_conv as operators
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, widened, write
+from mluop_omp.torch._arrays import TORCH, add, apply_num_threads, widened, write
 
 __all__ = [
     "deform_conv_backward_input",
@@ -76,11 +76,10 @@ def deform_conv_backward_input(
     _require_kernel(weight, kH, kW)
     grad, images, places, filters = widened(gradOutput, input, offset, weight)
     geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
-    grad_input, grad_offset, _ = operators.deform_conv2d_backward_data(
+    of_data = operators.deform_conv2d_backward_data(
         TORCH, grad, images, places, filters, None, *geometry
     )
-    gradInput += grad_input
-    gradOffset += grad_offset
+    add({"gradInput": gradInput, "gradOffset": gradOffset}, of_data)
 
 
 def deform_conv_backward_parameters(
@@ -110,7 +109,7 @@ def deform_conv_backward_parameters(
     grad_weight, _ = operators.deform_conv2d_backward_weight(
         TORCH, grad, images, places, None, (kH, kW), *geometry
     )
-    gradWeight.add_(grad_weight, alpha=scale)
+    add({"gradWeight": gradWeight}, grad_weight, scale)
 
 
 def modulated_deform_conv_forward(
@@ -179,11 +178,11 @@ def modulated_deform_conv_backward(
     of_data = operators.deform_conv2d_backward_data(
         TORCH, grad, images, places, filters, masks, *geometry
     )
-    of_weight, of_bias = operators.deform_conv2d_backward_weight(
+    of_weight = operators.deform_conv2d_backward_weight(
         TORCH, grad, images, places, masks, kernel, *geometry
     )
-    for total, gradient in zip((grad_input, grad_offset, grad_mask), of_data):
-        total += gradient
-    grad_weight += of_weight
+    outputs = {"grad_input": grad_input, "grad_offset": grad_offset, "grad_mask": grad_mask}
+    outputs["grad_weight"] = grad_weight
     if with_bias:
-        grad_bias += of_bias
+        outputs["grad_bias"] = grad_bias
+    add(outputs, (*of_data, *of_weight))

@@ -11,6 +11,7 @@ from mluop_omp._library import bad_param
 from mluop_omp._operators import points
 from mluop_omp.torch._arrays import (
     TORCH,
+    add,
     apply_num_threads,
     dense,
     to_int32,
@@ -58,17 +59,6 @@ def furthest_point_sampling_with_dist_forward(
     _sample(points.furthest_point_sample_with_dist, points_tensor, idx_tensor, m)
 
 
-def _add(outputs: dict[str, Tensor], operator: Any, *arguments: Any) -> None:
-    """Adds the results of an operator to tensors of the caller."""
-    results = operator(TORCH, *arguments)
-    results = results if isinstance(results, tuple) else (results,)
-    for (name, tensor), result in zip(outputs.items(), results):
-        if tensor.shape != result.shape:
-            raise bad_param(f"{name} has shape {list(tensor.shape)}, expected {list(result.shape)}")
-    for tensor, result in zip(outputs.values(), results):
-        tensor += result
-
-
 def gather_points_forward(
     points_tensor: Tensor, idx_tensor: Tensor, out_tensor: Tensor, **_: int
 ) -> None:
@@ -85,7 +75,9 @@ def gather_points_backward(
     apply_num_threads()
     (grad,) = widened(grad_out_tensor)
     arguments = (grad, dense(idx_tensor), grad_points_tensor.shape[2])
-    _add({"grad_points_tensor": grad_points_tensor}, points.gather_points_backward, *arguments)
+    add(
+        {"grad_points_tensor": grad_points_tensor}, points.gather_points_backward(TORCH, *arguments)
+    )
 
 
 group_points_forward = gather_points_forward
@@ -229,7 +221,7 @@ def stack_group_points_backward(
     integers = (idx_tensor, idx_batch_cnt_tensor, features_batch_cnt_tensor)
     arguments = (grad, *map(dense, integers), grad_features_tensor.shape[0])
     outputs = {"grad_features_tensor": grad_features_tensor}
-    _add(outputs, points.stack_group_points_backward, *arguments)
+    add(outputs, points.stack_group_points_backward(TORCH, *arguments))
 
 
 def assign_score_withk_forward(
@@ -244,7 +236,7 @@ def assign_score_withk_forward(
     """Adds the sums to output. `aggregate` has no effect, as in mmcv."""
     apply_num_threads()
     arguments = (*widened(scores, points_tensor, centers), to_int32("knn_idx", knn_idx))
-    _add({"output": output}, points.assign_score_withk, *arguments)
+    add({"output": output}, points.assign_score_withk(TORCH, *arguments))
 
 
 def assign_score_withk_backward(
@@ -263,4 +255,4 @@ def assign_score_withk_backward(
     apply_num_threads()
     tensors = widened(grad_out, scores, points_tensor, centers)
     outputs = {"grad_scores": grad_scores, "grad_points": grad_points, "grad_centers": grad_centers}
-    _add(outputs, points.assign_score_withk_backward, *tensors, to_int32("knn_idx", knn_idx))
+    add(outputs, points.assign_score_withk_backward(TORCH, *tensors, to_int32("knn_idx", knn_idx)))

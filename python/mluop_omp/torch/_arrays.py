@@ -89,13 +89,25 @@ def write(
     if all(each.is_contiguous() and each.dtype in (dtype, torch.int32) for each in tensors):
         operator(TORCH, *arguments, out=tensors if len(tensors) > 1 else tensors[0])
         return
-    results = operator(TORCH, *arguments)
+    for tensor, result in _matched(outputs, operator(TORCH, *arguments)):
+        tensor.copy_(result)
+
+
+def add(outputs: dict[str, torch.Tensor], results: Any, scale: float = 1) -> None:
+    """Adds the results of an operator, times scale, to tensors of the caller."""
+    for tensor, result in _matched(outputs, results):
+        tensor.add_(result, alpha=scale)
+
+
+def _matched(
+    outputs: dict[str, torch.Tensor], results: Any
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Returns each tensor with its result, which is a tensor or a tuple of them."""
     results = results if isinstance(results, tuple) else (results,)
     for (name, tensor), result in zip(outputs.items(), results):
         if tensor.shape != result.shape:
             raise bad_param(f"{name} has shape {list(tensor.shape)}, expected {list(result.shape)}")
-    for tensor, result in zip(tensors, results):
-        tensor.copy_(result)
+    return list(zip(outputs.values(), results))
 
 
 def _address(name: str, tensor: torch.Tensor) -> int:
