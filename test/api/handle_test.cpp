@@ -161,7 +161,7 @@ TEST(ApiHandle, StatisticsErrors) {
 TEST(ApiReleaseMemory, FreesNramAndKeepsResults) {
   const ScopedThreads threads(3);
   for (const OperatorCase& test : operator_cases()) {
-    for (const auto algorithm : kAlgorithms) {
+    for (const auto algorithm : algorithms_of(test)) {
       SCOPED_TRACE(test.name + ' ' + text_of(algorithm));
       const Handle handle(algorithm);
       require(mluOpOmpSetStatistics(handle, 1));

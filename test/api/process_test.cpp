@@ -187,7 +187,7 @@ TEST_F(ApiThread, OperatorsNeedLittleStack) {
   if (kSanitizer) GTEST_SKIP() << "sanitizers enlarge stack frames";
   constexpr size_t kStackBytes = 64 << 10;
   for (const OperatorCase& test : operator_cases()) {
-    for (const auto algorithm : kAlgorithms) {
+    for (const auto algorithm : algorithms_of(test)) {
       for (const char* level : {"off", "debug"}) {
         SCOPED_TRACE(test.name + ' ' + text_of(algorithm) + ' ' + level);
         const ScopedEnvironment log("MLUOP_LOG_LEVEL", level);

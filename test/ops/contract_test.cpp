@@ -57,7 +57,7 @@ TEST_F(OpsContract, RandomSizes) {
       const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", pick(kNram));
       const Case made = with_values(op.make(recipe), values, recipe.seed);
       const Oracle oracle(made);
-      for (const auto algorithm : kAlgorithms) {
+      for (const auto algorithm : algorithms_of(op)) {
         SCOPED_TRACE(op.name + ' ' + name_of(recipe) + ' ' + text_of(values) + ' ' + text_of(algorithm));
         EXPECT_TRUE(expect_contract(oracle, algorithm, pick(kPlacements))) << mluOpOmpGetLastError();
       }
@@ -177,7 +177,7 @@ TEST_F(OpsContract, EmptyExtents) {
         for (size_t i = 0; i < extents.size(); ++i) {
           if ((subset >> i & 1) != 0) recipe.sizes[extents[i]->name] = is_empty ? 0 : extents[i]->lowest;
         }
-        for (const auto algorithm : kAlgorithms) {
+        for (const auto algorithm : algorithms_of(op)) {
           SCOPED_TRACE(op.name + ' ' + name_of(recipe) + ' ' + text_of(algorithm));
           const bool succeeds = expect_contract(op.make(recipe), algorithm);
           EXPECT_TRUE(succeeds || is_empty) << mluOpOmpGetLastError();
@@ -194,14 +194,14 @@ TEST(OpsSmallNram, CompleteOrUnchanged) {
   MLUOP_LABELS(kOnce, kSlow);
   const ScopedThreads threads(3);
   int failures = 0;
-  for (const auto& [name, made] : operator_cases()) {
-    const Oracle oracle(made);
-    for (const auto algorithm : algorithms_of(cases::operator_of(made.op_name, {}))) {
+  for (const OperatorCase& test : operator_cases()) {
+    const Oracle oracle(test.made);
+    for (const auto algorithm : algorithms_of(test)) {
       for (int kib = 1; kib <= 64; kib *= 2) {
-        SCOPED_TRACE(name + ", " + text_of(algorithm) + ", NRAM " + std::to_string(kib));
+        SCOPED_TRACE(test.name + ", " + text_of(algorithm) + ", NRAM " + std::to_string(kib));
         const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", std::to_string(kib).c_str());
         const Handle handle(algorithm);
-        const OperatorCall call(handle, made);
+        const OperatorCall call(handle, test.made);
         const auto before = call.contents();
         const mluOpStatus_t status = call.run();
         EXPECT_TRUE(call.intact());

@@ -27,6 +27,10 @@ std::vector<mluOpOmpAlgorithm_t> algorithms_of(const cases::Operator& op) {
   return {MLUOP_OMP_ALGORITHM_NATIVE};
 }
 
+std::vector<mluOpOmpAlgorithm_t> algorithms_of(const OperatorCase& test) {
+  return algorithms_of(cases::operator_of(test.made.op_name, {}));
+}
+
 std::vector<OperatorCase> operator_cases(Magnitude magnitude) {
   std::vector<OperatorCase> all;
   for (const cases::Operator& op : cases::operators()) {

@@ -22,6 +22,7 @@ struct OperatorCase {
 
 // The algorithms of an operator that differ: without a device algorithm both are the native one.
 std::vector<mluOpOmpAlgorithm_t> algorithms_of(const cases::Operator& op);
+std::vector<mluOpOmpAlgorithm_t> algorithms_of(const OperatorCase& test);
 
 // Cases large enough for four tasks.
 std::vector<OperatorCase> operator_cases(Magnitude magnitude = Magnitude::kUsual);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/environment.h"
+#include "support/labels.h"
 #include "support/operator_call.h"
 #include "support/special_values.h"
 #include "support/trace.h"
@@ -89,6 +90,7 @@ TEST(OpsDcn, GradientsAtPixels) {
 
 // Many ranges of channels, segments of pixels and tiles, of several groups.
 TEST(OpsDcn, ManyTiles) {
+  MLUOP_LABELS(kNotEmulated);
   const Sizes sizes = {{"n", 2},  {"h", 33}, {"w", 34},     {"ci", 24}, {"co", 3},
                        {"kh", 2}, {"kw", 2}, {"groups", 3}, {"pad", 1}, {"deformable_groups", 2}};
   for (const char* op : {"dcn_forward", "dcn_backward_data", "dcn_backward_weight"}) {

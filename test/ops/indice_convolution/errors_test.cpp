@@ -120,6 +120,7 @@ TEST(OpsIndiceConvolutionErrors, Filters) {
 
 // The message names the first of several indices out of range, for every number of tasks.
 TEST(OpsIndiceConvolutionErrors, Indices) {
+  MLUOP_LABELS(kNotEmulated);
   constexpr IndiceConvolutionSizes kSizes{12000, 11000, 4, 8, 1, 1, 3};
   const auto index = [](size_t k, size_t side, size_t l, int32_t value) {
     return set_element("indice_pairs", (k * 2 + side) * kSizes.num_act_in + l, value);

@@ -67,6 +67,7 @@ TEST(OpsNmsMatch, WorkedExamples) {
 
 // Blocks, less and plus one; boxes apart and on one place.
 TEST(OpsNmsMatch, HostileSizes) {
+  MLUOP_LABELS(kNotEmulated);
   const ScopedThreads threads(3);
   for (const int64_t N : {1, 2, 63, 64, 65, 127, 128, 129, 1000}) {
     for (const int64_t side : {1, 8, 100}) {
