@@ -69,6 +69,8 @@ struct Arguments {
   std::vector<Operand> tensors;
   void* workspace = nullptr;
   size_t workspace_size = 0;
+  // The tensors hold magnitudes: the oracle adds where it subtracts, for bounds of its sums.
+  bool are_magnitudes = false;
 
   Operand& operator[](size_t i) { return tensors[i]; }
   const Operand& operator[](size_t i) const { return tensors[i]; }

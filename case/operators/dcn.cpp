@@ -109,21 +109,12 @@ void expect_forward(Arguments& a) {
 
 void expect_data(Arguments& a) {
   double* const grad_input = sums_of(a[5]);
+  double* const grad_offset = sums_of(a[6]);
   double* const grad_mask = optional_sums(a[7]);
-  std::vector<double> grad_offset(static_cast<size_t>(a[6].count()));
   with_element_type(a[kInput], [&]<class T>() {
     reference::dcn_backward_data(problem_of(*a.parameters, a[kInput].dims, a[3].dims), samples_of<T>(a),
-                                 a[3].as<const T>(), a[4].as<const T>(), grad_input, grad_offset.data(),
+                                 a[3].as<const T>(), a[4].as<const T>(), a.are_magnitudes, grad_input, grad_offset,
                                  grad_mask);
-    // No sums: slopes are differences, whose magnitude the oracle of magnitudes does not have.
-    T* to = a[6].as<T>();
-    for (const double value : grad_offset) {
-      if constexpr (std::is_same_v<T, float>) {
-        *to++ = static_cast<float>(value);
-      } else {
-        reference::put(value, to++);
-      }
-    }
   });
 }
 

@@ -112,7 +112,7 @@ void dcn_forward(const Problem& p, const DcnSamples<T>& samples, const T* filter
 
 template <class T>
 void dcn_backward_data(const Problem& p, const DcnSamples<T>& samples, const T* filter, const T* grad_output,
-                       double* grad_input, double* grad_offset, double* grad_mask) {
+                       bool adds_slopes, double* grad_input, double* grad_offset, double* grad_mask) {
   for_each_column(p, samples, [&](const Column& column, const Place& place) {
     const double mask = mask_of(samples, column.sample);
     double grad = 0;
@@ -123,8 +123,8 @@ void dcn_backward_data(const Problem& p, const DcnSamples<T>& samples, const T* 
     for_each_pixel(p, samples, place, column, [&](int64_t dy, int64_t dx, int64_t element, double value) {
       const double y = place.along_y(dy), x = place.along_x(dx);
       grad_input[element] += mask * y * x * grad;
-      grad_offset[2 * column.sample] += mask * (dy == 1 ? x : -x) * value * grad;
-      grad_offset[2 * column.sample + 1] += mask * (dx == 1 ? y : -y) * value * grad;
+      grad_offset[2 * column.sample] += mask * (dy == 1 || adds_slopes ? x : -x) * value * grad;
+      grad_offset[2 * column.sample + 1] += mask * (dx == 1 || adds_slopes ? y : -y) * value * grad;
       if (grad_mask != nullptr) grad_mask[column.sample] += y * x * value * grad;
     });
   });
@@ -147,9 +147,9 @@ void dcn_backward_weight(const Problem& p, const DcnSamples<T>& samples, const T
 
 template void dcn_forward(const Problem&, const DcnSamples<float>&, const float*, const float*, double*);
 template void dcn_forward(const Problem&, const DcnSamples<Half>&, const Half*, const Half*, double*);
-template void dcn_backward_data(const Problem&, const DcnSamples<float>&, const float*, const float*, double*,
-                                double*, double*);
-template void dcn_backward_data(const Problem&, const DcnSamples<Half>&, const Half*, const Half*, double*,
+template void dcn_backward_data(const Problem&, const DcnSamples<float>&, const float*, const float*, bool,
+                                double*, double*, double*);
+template void dcn_backward_data(const Problem&, const DcnSamples<Half>&, const Half*, const Half*, bool, double*,
                                 double*, double*);
 template void dcn_backward_weight(const Problem&, const DcnSamples<float>&, const float*, double*, double*);
 template void dcn_backward_weight(const Problem&, const DcnSamples<Half>&, const Half*, double*, double*);

@@ -29,10 +29,12 @@ template <class T>
 void dcn_forward(const DcnProblem& problem, const DcnSamples<T>& samples, const T* filter, const T* bias,
                  double* output);
 
-// grad_mask: null without mask. Adds to the gradients.
+// grad_mask: null without mask. Adds to the gradients; with `adds_slopes`, slopes along an axis are sums of pixels
+// in place of differences.
 template <class T>
 void dcn_backward_data(const DcnProblem& problem, const DcnSamples<T>& samples, const T* filter,
-                       const T* grad_output, double* grad_input, double* grad_offset, double* grad_mask);
+                       const T* grad_output, bool adds_slopes, double* grad_input, double* grad_offset,
+                       double* grad_mask);
 
 // grad_bias: null without bias. Adds to the gradients.
 template <class T>

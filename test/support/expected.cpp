@@ -108,6 +108,7 @@ const Arguments& Expected::magnitudes() {
         cases::put_bits(operand.data, operand.dtype, i, cases::bits_of_number(operand.dtype, magnitude));
       }
     }
+    arguments.are_magnitudes = true;
     op_.expect(arguments);
   }
   return magnitudes_->arguments;

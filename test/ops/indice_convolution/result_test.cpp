@@ -49,7 +49,7 @@ constexpr IndiceConvolutionSizes kHostileSizes[] = {
 };
 
 TEST(OpsIndiceConvolution, HostileSizes) {
-  MLUOP_LABELS(kNotEmulated);
+  MLUOP_LABELS(kSlow);
   constexpr FilterShape kShapes[] = {{MLUOP_LAYOUT_NDHWC},   {MLUOP_LAYOUT_NCDHW},   {MLUOP_LAYOUT_ARRAY},
                                      {MLUOP_LAYOUT_NHWC, 4}, {MLUOP_LAYOUT_NCHW, 4}, {MLUOP_LAYOUT_HWCN, 4},
                                      {MLUOP_LAYOUT_ARRAY, 4}};
