@@ -1149,7 +1149,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  * | weight | [C]    | that of input | any    |
  * | output | [N, C] | that of input | any    |
  *
- * weight_desc may be null, or have the shape [0]: there are no weights.
+ * Optional: weight_desc and weight are null, or weight_desc has the shape [0], without weights.
  * Units: input is logits. mmcv takes gamma before alpha, and an int64 target. From 16.6 on p is 1 and 1 - p is 0,
  *   whose logarithm is -87.3, as in mmcv's kernels.
  * Outputs: the call writes every element; the caller need not initialize output. If N or C is 0, the data may be
@@ -1185,7 +1185,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(
  * | weight     | [C]    | that of input | any    |
  * | grad_input | [N, C] | that of input | any    |
  *
- * weight_desc may be null, or have the shape [0]: there are no weights.
+ * Optional: weight_desc and weight are null, or weight_desc has the shape [0], without weights.
  * Units: as mluOpFocalLossSigmoidForward. The caller multiplies grad_input by the gradients of the losses.
  * Outputs: the call writes every element; the caller need not initialize grad_input. If N or C is 0, the data may
  *   be null. NaN propagates.
@@ -1863,7 +1863,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
  *
  * Units: positions and offsets count pixels of input. Ho = (H + pad[0] + pad[1] - dilation[0] * (kh - 1) - 1) /
  *   stride[0] + 1, rounded down; Wo likewise, with pad[2] and pad[3].
- * Optional: mask_desc and mask are null for a mask of 1, bias_desc and bias for a bias of 0.
+ * Optional: mask_desc and mask are null for a mask of 1, bias_desc and bias for a bias of 0. A descriptor of the
+ *   shape [0] stands for null.
  * Outputs: the call writes every element; the caller need not initialize them. A position that is NaN is outside
  *   of the image. NaN and infinity propagate through products and sums.
  * Determinism: the same bits at every thread count on one instruction set. Instruction sets with fused
@@ -1923,7 +1924,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  * | grad_mask   | [N, Ho, Wo, dg * K]     | that of input | NHWC   |
  *
  * Units: as those of mluOpDCNForward.
- * Optional: mask_desc, mask, grad_mask_desc and grad_mask are null for a mask of 1.
+ * Optional: mask_desc, mask, grad_mask_desc and grad_mask are null for a mask of 1. A descriptor of the shape [0]
+ *   stands for null.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
  *   products and sums.
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: the elements of
@@ -1976,7 +1978,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
  * | grad_bias   | [Co]                    | that of input | any    |
  *
  * Units: as those of mluOpDCNForward.
- * Optional: mask_desc and mask are null for a mask of 1, grad_bias_desc and grad_bias without bias.
+ * Optional: mask_desc and mask are null for a mask of 1, grad_bias_desc and grad_bias without bias. A descriptor
+ *   of the shape [0] stands for null.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
  *   products and sums.
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: sums add the output

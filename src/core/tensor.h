@@ -26,12 +26,19 @@ namespace mluop {
 
 using TensorDescriptor = mluOpTensorStruct;
 
-// A tensor of a call. T: void or const void.
+// A tensor of a call, without data in a workspace query. T: void or const void.
 template <class T>
 struct Passed {
+  // Whether a tensor that may be missing is: descriptor and data are null, or the shape is [0].
+  bool is_missing() const {
+    return desc == nullptr ? data == nullptr : desc->dim_count == 1 && desc->dims[0] == 0;
+  }
+
   const TensorDescriptor* desc;
-  T* data;
+  T* data = nullptr;
 };
+using Input = Passed<const void>;
+using Output = Passed<void>;
 
 // Product of the dimensions; 0 without dimensions.
 int64_t element_count(const TensorDescriptor& desc);

@@ -124,9 +124,23 @@ void Call::input(std::string_view name, const TensorDescriptor* desc, const void
   arguments_.push_back(argument);
 }
 
+const void* Call::optional_input(std::string_view name, const Input& tensor, mluOpDataType_t dtype,
+                                 std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape) {
+  if (tensor.is_missing()) return nullptr;
+  input(name, tensor.desc, tensor.data, dtype, layout, shape);
+  return tensor.data;
+}
+
 void Call::output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
                   std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape) {
   declare(Argument::Kind::kOutput, name, desc, data, dtype, layout, shape);
+}
+
+void* Call::optional_output(std::string_view name, const Output& tensor, mluOpDataType_t dtype,
+                            std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape) {
+  if (tensor.is_missing()) return nullptr;
+  output(name, tensor.desc, tensor.data, dtype, layout, shape);
+  return tensor.data;
 }
 
 void Call::output(std::string_view name, int32_t* number) {

@@ -33,6 +33,7 @@
 #include "core/fixed_list.h"
 #include "core/float_environment.h"
 #include "core/log.h"
+#include "core/tensor.h"
 #include "recording/argument.h"
 #include "team/context.h"
 
@@ -64,6 +65,11 @@ class Call {
              std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   void output(std::string_view name, const TensorDescriptor* desc, void* data, mluOpDataType_t dtype,
               std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
+  // Declare a tensor that may be missing, unless it is. Return its data; null if it is missing.
+  const void* optional_input(std::string_view name, const Input& tensor, mluOpDataType_t dtype,
+                             std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
+  void* optional_output(std::string_view name, const Output& tensor, mluOpDataType_t dtype,
+                        std::optional<mluOpTensorLayout_t> layout, std::initializer_list<int64_t> shape);
   // An input of any element type, layout and shape.
   void input(std::string_view name, const TensorDescriptor* desc, const void* data);
   // An output of one number that has no descriptor.
@@ -138,6 +144,12 @@ class Call {
   std::string details_;
   std::unique_ptr<CaseRecorder> recorder_;
 };
+
+// For a tensor that the call does not use; `when` says why: "without mask".
+template <class T>
+void require_missing(std::string_view name, const Passed<T>& tensor, std::string_view when) {
+  require(tensor.is_missing(), MLUOP_STATUS_BAD_PARAM, name, " is not null, expected null ", when);
+}
 
 // Runs body(call) with the handle locked, as the API function `function`.
 template <class Body>

@@ -293,6 +293,8 @@ Fault Fuzzer::change_pointer() {
   if (choice > tensors_.size()) return change_workspace();
   Tensor& tensor = tensors_[choice];
   if (!tensor.rule().is_written() || decoder_.flag()) {
+    // An optional tensor without descriptor and data is missing.
+    if (tensor.rule().is_optional && tensor.operand().desc == nullptr) return Fault::kHarmful;
     tensor.set_pointer(nullptr);
     return may_be_null(tensor) ? Fault::kHarmless : Fault::kHarmful;
   }

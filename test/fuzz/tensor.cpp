@@ -102,7 +102,9 @@ Fault Tensor::change_dims(Decoder& decoder) {
     // Filters without elements may have any other dimensions: the call knows their number of offsets alone.
     if (is_free || (rule_.is_filters && count_ == 0)) dims[at] = dims_[at];
   }
-  if (dims != dims_ && set_faulty(layout_, dtype_, dims)) return Fault::kHarmful;
+  // An optional tensor of the shape [0] is missing.
+  const bool is_missing = rule_.is_optional && dims == std::vector<int64_t>{0};
+  if (dims != dims_ && !is_missing && set_faulty(layout_, dtype_, dims)) return Fault::kHarmful;
   desc_ = valid_desc_;
   return Fault::kNone;
 }

@@ -8,7 +8,7 @@
 namespace mluop::assign_score_withk {
 
 struct PassedInputs {
-  Passed<const void> points, centers, scores, knn_idx;
+  Input points, centers, scores, knn_idx;
 };
 
 // Sizes by points and scores. Null-safe.

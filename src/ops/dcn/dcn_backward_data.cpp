@@ -9,8 +9,6 @@ namespace mluop {
 namespace {
 
 using dcn::BackwardDataArgs;
-using dcn::Input;
-using dcn::Output;
 
 // The tensors of the operator; the query has no data.
 struct Tensors {
@@ -27,24 +25,18 @@ BackwardDataArgs check_backward_data(Call& call, const DcnDescriptor* dcn_desc, 
   dcn::declare_convolution(call, dcn_desc);
   const dcn::Sizes sizes = dcn::sizes_of(*dcn_desc, shapes);
   const int64_t N = sizes.N, Ho = sizes.Ho, Wo = sizes.Wo, samples = dcn::sample_count(sizes);
-  dcn::declare_samples(call, sizes, input, offset, mask);
+  const dcn::Args args = dcn::declare_samples(call, sizes, input, offset, mask);
   call.input("filter", filter.desc, filter.data, dtype, kNhwc, {kAny, kAny, kAny, sizes.group_inputs()});
   call.input("grad_output", grad_output.desc, grad_output.data, dtype, kNhwc, {N, Ho, Wo, sizes.Co});
   call.output("grad_input", grad_input.desc, grad_input.data, dtype, kNhwc, {N, sizes.H, sizes.W, sizes.Ci});
   call.output("grad_offset", grad_offset.desc, grad_offset.data, dtype, kNhwc,
               {N, Ho, Wo, dcn::offset_count(sizes)});
-  if (grad_mask.exists() || mask.exists()) {
-    call.output("grad_mask", grad_mask.desc, grad_mask.data, dtype, kNhwc, {N, Ho, Wo, samples});
-  }
-  require(mask.exists() || !grad_mask.exists(), MLUOP_STATUS_BAD_PARAM,
-          "grad_mask is not null, expected null without mask");
+  const bool has_mask = !mask.is_missing();
+  if (has_mask) call.output("grad_mask", grad_mask.desc, grad_mask.data, dtype, kNhwc, {N, Ho, Wo, samples});
   dcn::check(call, *dcn_desc, sizes, shapes);
-  return {{sizes, dtype, input.data, offset.data, mask.data},
-          filter.data,
-          grad_output.data,
-          grad_input.data,
-          grad_offset.data,
-          grad_mask.data};
+  if (!has_mask) require_missing("grad_mask", grad_mask, "without mask");
+  return {
+      args, filter.data, grad_output.data, grad_input.data, grad_offset.data, has_mask ? grad_mask.data : nullptr};
 }
 
 }  // namespace

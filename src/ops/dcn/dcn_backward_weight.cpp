@@ -9,8 +9,6 @@ namespace mluop {
 namespace {
 
 using dcn::BackwardWeightArgs;
-using dcn::Input;
-using dcn::Output;
 
 // Declares and checks what the operator and its query share.
 BackwardWeightArgs check_backward_weight(Call& call, const DcnDescriptor* dcn_desc, const Input& input,
@@ -21,14 +19,14 @@ BackwardWeightArgs check_backward_weight(Call& call, const DcnDescriptor* dcn_de
   const dcn::Shapes shapes{input.desc, grad_filter.desc, "grad_filter"};
   dcn::declare_convolution(call, dcn_desc);
   const dcn::Sizes sizes = dcn::sizes_of(*dcn_desc, shapes);
-  dcn::declare_samples(call, sizes, input, offset, mask);
+  const dcn::Args args = dcn::declare_samples(call, sizes, input, offset, mask);
   call.input("grad_output", grad_output.desc, grad_output.data, dtype, kNhwc,
              {sizes.N, sizes.Ho, sizes.Wo, sizes.Co});
   call.output("grad_filter", grad_filter.desc, grad_filter.data, dtype, kNhwc,
               {kAny, kAny, kAny, sizes.group_inputs()});
-  if (grad_bias.exists()) call.output("grad_bias", grad_bias.desc, grad_bias.data, dtype, kAnyLayout, {sizes.Co});
+  void* const grad_biases = call.optional_output("grad_bias", grad_bias, dtype, kAnyLayout, {sizes.Co});
   dcn::check(call, *dcn_desc, sizes, shapes);
-  return {{sizes, dtype, input.data, offset.data, mask.data}, grad_output.data, grad_filter.data, grad_bias.data};
+  return {args, grad_output.data, grad_filter.data, grad_biases};
 }
 
 }  // namespace

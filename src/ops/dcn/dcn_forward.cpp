@@ -9,8 +9,6 @@ namespace mluop {
 namespace {
 
 using dcn::ForwardArgs;
-using dcn::Input;
-using dcn::Output;
 
 // Declares and checks what the operator and its query share.
 ForwardArgs check_forward(Call& call, const DcnDescriptor* dcn_desc, const Input& input, const Input& offset,
@@ -20,12 +18,12 @@ ForwardArgs check_forward(Call& call, const DcnDescriptor* dcn_desc, const Input
   const dcn::Shapes shapes{input.desc, filter.desc, "filter"};
   dcn::declare_convolution(call, dcn_desc);
   const dcn::Sizes sizes = dcn::sizes_of(*dcn_desc, shapes);
-  dcn::declare_samples(call, sizes, input, offset, mask);
+  const dcn::Args args = dcn::declare_samples(call, sizes, input, offset, mask);
   call.input("filter", filter.desc, filter.data, dtype, kNhwc, {kAny, kAny, kAny, sizes.group_inputs()});
-  if (bias.exists()) call.input("bias", bias.desc, bias.data, dtype, kAnyLayout, {sizes.Co});
+  const void* const biases = call.optional_input("bias", bias, dtype, kAnyLayout, {sizes.Co});
   call.output("output", output.desc, output.data, dtype, kNhwc, {sizes.N, sizes.Ho, sizes.Wo, sizes.Co});
   dcn::check(call, *dcn_desc, sizes, shapes);
-  return {{sizes, dtype, input.data, offset.data, mask.data}, filter.data, bias.data, output.data};
+  return {args, filter.data, biases, output.data};
 }
 
 }  // namespace

@@ -80,12 +80,13 @@ int64_t sample_count(const Sizes& sizes) {
 
 int64_t offset_count(const Sizes& sizes) { return product({sample_count(sizes), 2}); }
 
-void declare_samples(Call& call, const Sizes& sizes, const Input& input, const Input& offset, const Input& mask) {
+Args declare_samples(Call& call, const Sizes& sizes, const Input& input, const Input& offset, const Input& mask) {
   const mluOpDataType_t dtype = dtype_of(input.desc);
   const int64_t N = sizes.N, Ho = sizes.Ho, Wo = sizes.Wo;
   call.input("input", input.desc, input.data, dtype, kNhwc, {kAny, kAny, kAny, kAny});
   call.input("offset", offset.desc, offset.data, dtype, kNhwc, {N, Ho, Wo, offset_count(sizes)});
-  if (mask.exists()) call.input("mask", mask.desc, mask.data, dtype, kNhwc, {N, Ho, Wo, sample_count(sizes)});
+  const void* const masks = call.optional_input("mask", mask, dtype, kNhwc, {N, Ho, Wo, sample_count(sizes)});
+  return {sizes, dtype, input.data, offset.data, masks};
 }
 
 void check(Call& call, const DcnDescriptor& dcn_desc, const Sizes& sizes, const Shapes& shapes) {

@@ -14,21 +14,6 @@ struct Shapes {
   std::string_view filter_name;
 };
 
-// A tensor with its data; null in a workspace query.
-struct Input {
-  // Whether a tensor that may be missing is there.
-  bool exists() const { return desc != nullptr || data != nullptr; }
-
-  const TensorDescriptor* desc;
-  const void* data = nullptr;
-};
-struct Output {
-  bool exists() const { return desc != nullptr || data != nullptr; }
-
-  const TensorDescriptor* desc;
-  void* data = nullptr;
-};
-
 // Declares the parameters of the descriptor; throws Failure if it is null or not set.
 void declare_convolution(Call& call, const DcnDescriptor* dcn_desc);
 
@@ -40,8 +25,8 @@ Sizes sizes_of(const DcnDescriptor& dcn_desc, const Shapes& shapes);
 int64_t sample_count(const Sizes& sizes);
 int64_t offset_count(const Sizes& sizes);
 
-// Declares input, offset and, if it exists, mask.
-void declare_samples(Call& call, const Sizes& sizes, const Input& input, const Input& offset, const Input& mask);
+// Declares input, offset and, unless it is missing, mask.
+Args declare_samples(Call& call, const Sizes& sizes, const Input& input, const Input& offset, const Input& mask);
 
 // Checks the call once all arguments are declared.
 void check(Call& call, const DcnDescriptor& dcn_desc, const Sizes& sizes, const Shapes& shapes);

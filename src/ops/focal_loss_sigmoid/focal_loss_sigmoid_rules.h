@@ -31,18 +31,17 @@ inline void check(const Parameters& p) {
 }
 
 // Declares and checks all arguments.
-inline Args check_arguments(Call& call, const Parameters& p, Passed<const void> input, Passed<const void> target,
-                            Passed<const void> weight, std::string_view output_name, Passed<void> output) {
+inline Args check_arguments(Call& call, const Parameters& p, Input input, Input target, Input weight,
+                            std::string_view output_name, Output output) {
   const auto dtype = dtype_of(input.desc);
   const int64_t N = dim_of(input.desc, 0), C = dim_of(input.desc, 1);
-  const bool is_weighted = weight.desc != nullptr && (weight.desc->dim_count != 1 || weight.desc->dims[0] != 0);
   call.parameter("prefer", int64_t{p.prefer});
   call.parameter("reduction", int64_t{p.reduction});
   call.parameter("alpha", p.alpha);
   call.parameter("gamma", p.gamma);
   call.input("input", input.desc, input.data, dtype, kAnyLayout, {kAny, kAny});
   call.input("target", target.desc, target.data, MLUOP_DTYPE_INT32, kAnyLayout, {N});
-  if (is_weighted) call.input("weight", weight.desc, weight.data, dtype, kAnyLayout, {C});
+  const void* const weights = call.optional_input("weight", weight, dtype, kAnyLayout, {C});
   call.output(output_name, output.desc, output.data, dtype, kAnyLayout, {N, C});
   if (has_no_elements(input.desc)) call.reads_nothing();
 
@@ -50,15 +49,8 @@ inline Args check_arguments(Call& call, const Parameters& p, Passed<const void> 
   check(p);
   require_float_or_half("input", dtype);
   call.check_tensors();
-  return {N,
-          C,
-          p.alpha,
-          p.gamma,
-          dtype,
-          input.data,
-          static_cast<const int32_t*>(target.data),
-          is_weighted ? weight.data : nullptr,
-          output.data};
+  return {N,       C,          p.alpha, p.gamma, dtype, input.data, static_cast<const int32_t*>(target.data),
+          weights, output.data};
 }
 
 }  // namespace mluop::focal_loss_sigmoid

@@ -12,7 +12,7 @@ namespace mluop::ms_deform_attn {
 // A tensor, and the name of its parameter.
 struct Named {
   std::string_view name;
-  Passed<const void> tensor;
+  Input tensor;
 };
 
 struct PassedInputs {

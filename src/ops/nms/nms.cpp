@@ -124,8 +124,9 @@ void check_arguments(Call& call, const Parameters& p, const Args& args) {
   call.check_pointers();
   require(p.nms_desc->is_set, kBadParam, "nms_desc is not set, expected mluOpSetNmsDescriptor before");
   check_counts(args);
-  require(args.has_confidence() || p.confidence_desc == nullptr, kBadParam,
-          "confidence_desc is not null, expected null of boxes with 7 numbers");
+  if (!args.has_confidence()) {
+    require_missing("confidence", Input{p.confidence_desc, args.confidence}, "of boxes with 7 numbers");
+  }
   require_float_or_half("boxes", args.dtype);
   call.check_tensors();
   require((args.B == 1 && args.C == 1) || args.output_mode == MLUOP_NMS_OUTPUT_TARGET_BATCH_AND_CLASS, kBadParam,

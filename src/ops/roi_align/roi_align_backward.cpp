@@ -19,12 +19,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
     const auto mode = static_cast<roi_align::PoolMode>(pool_mode);
     const auto dims = roi_align::inner_dims(layout, C, PH, PW);
     const auto pixels = roi_align::inner_dims(layout, C, kAny, kAny);
-    const auto declare_argmax = [&](std::string_view name, const Passed<const void>& argmax, bool is_used) {
-      if (is_used) {
-        call.input(name, argmax.desc, argmax.data, dtype, layout, {R, dims[0], dims[1], dims[2]});
-      } else {
-        call.input(name, argmax.desc, argmax.data, dtype, kAnyLayout, {0});
-      }
+    const auto declare_argmax = [&](std::string_view name, const Input& argmax) {
+      if (mode != roi_align::PoolMode::kMax) return;
+      call.input(name, argmax.desc, argmax.data, dtype, layout, {R, dims[0], dims[1], dims[2]});
     };
     call.parameter("spatial_scale", spatial_scale);
     call.parameter("sampling_ratio", sampling_ratio);
@@ -34,12 +31,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
     call.output("grads_image", grads_image_desc, grads_image, dtype, layout,
                 {kAny, pixels[0], pixels[1], pixels[2]});
     call.input("boxes", boxes_desc, boxes, dtype, kAnyLayout, {kAny, 5});
-    roi_align::declare_argmax(mode, Passed<const void>{argmax_x_desc, argmax_x},
-                              Passed<const void>{argmax_y_desc, argmax_y}, declare_argmax);
+    declare_argmax("argmax_x", {argmax_x_desc, argmax_x});
+    declare_argmax("argmax_y", {argmax_y_desc, argmax_y});
 
     call.check_pointers();
     require(pool_mode == 0 || pool_mode == 1, MLUOP_STATUS_BAD_PARAM, "pool_mode is ", pool_mode,
             ", expected 0 or 1");
+    roi_align::check_argmax(mode, Input{argmax_x_desc, argmax_x}, Input{argmax_y_desc, argmax_y});
     require_float_or_half("grads", dtype);
     call.check_tensors();
     const roi_align::Args args{.B = image.count,

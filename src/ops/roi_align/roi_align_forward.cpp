@@ -22,12 +22,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
     const int64_t R = dim_of(boxes_desc, 0), C = image.channels, PH = p.pooled_height, PW = p.pooled_width;
     const auto mode = static_cast<roi_align::PoolMode>(p.pool_mode);
     const auto dims = roi_align::inner_dims(layout, C, PH, PW);
-    const auto declare_bins = [&](std::string_view name, const Passed<void>& bins, bool is_used) {
-      if (is_used) {
-        call.output(name, bins.desc, bins.data, dtype, layout, {R, dims[0], dims[1], dims[2]});
-      } else {
-        call.output(name, bins.desc, bins.data, dtype, kAnyLayout, {0});
-      }
+    const auto declare_bins = [&](std::string_view name, const Output& bins) {
+      call.output(name, bins.desc, bins.data, dtype, layout, {R, dims[0], dims[1], dims[2]});
     };
     call.parameter("pooled_height", p.pooled_height);
     call.parameter("pooled_width", p.pooled_width);
@@ -37,14 +33,17 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
     call.parameter("pool_mode", p.pool_mode);
     call.input("input", input_desc, input, dtype, layout, {kAny, kAny, kAny, kAny});
     call.input("boxes", boxes_desc, boxes, dtype, kAnyLayout, {kAny, 5});
-    declare_bins("output", {output_desc, output}, true);
-    roi_align::declare_argmax(mode, Passed<void>{argmax_x_desc, argmax_x}, Passed<void>{argmax_y_desc, argmax_y},
-                              declare_bins);
+    declare_bins("output", {output_desc, output});
+    if (mode == roi_align::PoolMode::kMax) {
+      declare_bins("argmax_x", {argmax_x_desc, argmax_x});
+      declare_bins("argmax_y", {argmax_y_desc, argmax_y});
+    }
     if (R * C == 0) call.reads_nothing();
 
     call.check_pointers();
     require(p.is_set, MLUOP_STATUS_BAD_PARAM,
             "roialign_desc is not set, expected mluOpSetRoiAlignForwardDescriptor_v2 before");
+    roi_align::check_argmax(mode, Output{argmax_x_desc, argmax_x}, Output{argmax_y_desc, argmax_y});
     require_float_or_half("input", dtype);
     call.check_tensors();
     const roi_align::Args args{.B = image.count,

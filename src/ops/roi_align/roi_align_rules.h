@@ -35,16 +35,12 @@ inline std::array<int64_t, 3> inner_dims(mluOpTensorLayout_t layout, int64_t cha
   return {height, width, channels};
 }
 
-// Declares the argmax of a pool, whose `declare(name, tensor, is_used)` declares one tensor. A pool of means has
-// none: their descriptors are null, or those of no elements.
-template <class Tensor, class Declare>
-void declare_argmax(PoolMode mode, const Tensor& argmax_x, const Tensor& argmax_y, const Declare& declare) {
-  const auto is_empty = [](const TensorDescriptor* desc) {
-    return desc == nullptr || (desc->dim_count == 1 && desc->dims[0] == 0);
-  };
-  const bool is_used = mode == PoolMode::kMax;
-  if (is_used || !is_empty(argmax_x.desc)) declare("argmax_x", argmax_x, is_used);
-  if (is_used || !is_empty(argmax_y.desc)) declare("argmax_y", argmax_y, is_used);
+// A pool of means has no argmax.
+template <class T>
+void check_argmax(PoolMode mode, const Passed<T>& argmax_x, const Passed<T>& argmax_y) {
+  if (mode == PoolMode::kMax) return;
+  require_missing("argmax_x", argmax_x, "with pool_mode 1");
+  require_missing("argmax_y", argmax_y, "with pool_mode 1");
 }
 
 // Samples of a bin along an axis.

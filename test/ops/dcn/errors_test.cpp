@@ -159,12 +159,5 @@ TEST(OpsDcnErrors, GradientOfMaskWithoutMask) {
   expect_errors(make("dcn_backward_data"), {{without_gradient, "grad_mask_desc is null"}});
 }
 
-TEST(OpsDcnErrors, DataWithoutDescriptor) {
-  for (const char* id : {"mask", "bias"}) {
-    const auto without_descriptor = [id](OperatorCall& call) { call[id].desc = nullptr; };
-    expect_errors(make("dcn_forward"), {{without_descriptor, std::string(id) + "_desc is null"}});
-  }
-}
-
 }  // namespace
 }  // namespace mluop::test

@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/environment.h"
@@ -85,6 +87,27 @@ TEST(OpsDcn, GradientsAtPixels) {
     EXPECT_EQ(run(made, "grad_input"), (std::vector<float>{2, 7.5F, 2.5F}));
     EXPECT_EQ(run(made, "grad_offset"), (std::vector<float>{-8, 8, -100, 80, 0, 0}));
     EXPECT_EQ(run(made, "grad_mask"), (std::vector<float>{8, 200, 0}));
+  }
+}
+
+// A descriptor of the shape [0] stands for null: the data are neither read nor written.
+TEST(OpsDcn, EmptyDescriptors) {
+  const std::pair<const char*, std::vector<const char*>> rows[] = {{"dcn_forward", {"mask", "bias"}},
+                                                                   {"dcn_backward_data", {"mask", "grad_mask"}},
+                                                                   {"dcn_backward_weight", {"mask", "grad_bias"}}};
+  for (const auto& [op, optional] : rows) {
+    const Case made = make_case(op, MLUOP_DTYPE_FLOAT, {});
+    const Handle handle;
+    OperatorCall missing(handle, made), empty(handle, made);
+    for (const char* id : optional) {
+      missing[id].desc = nullptr;
+      missing[id].data = nullptr;
+      empty.use(id, std::make_shared<Descriptor>(MLUOP_DTYPE_FLOAT, cases::Dims{0}));
+    }
+    for (const OperatorCall* call : {&missing, &empty}) {
+      ASSERT_EQ(call->run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+    }
+    EXPECT_TRUE(empty.outputs() == missing.outputs()) << op;
   }
 }
 

@@ -102,7 +102,7 @@ TEST(OpsFocalLossSigmoidErrors, Parameters) {
   }
 }
 
-// No descriptor, and one without elements, stand for weights of 1.
+// No tensor, and one without elements, stand for weights of 1.
 TEST(OpsFocalLossSigmoid, WithoutWeights) {
   Case made = make_case(kForward, MLUOP_DTYPE_FLOAT, {});
   set_values(made, "weight", std::vector<float>(9, 1));
@@ -113,10 +113,12 @@ TEST(OpsFocalLossSigmoid, WithoutWeights) {
   empty["weight"].data = nullptr;
   OperatorCall without(handle, made);
   without["weight"].desc = nullptr;
+  without["weight"].data = nullptr;
   for (const auto* call : std::initializer_list<const OperatorCall*>{&weighted, &empty, &without}) {
     ASSERT_EQ(call->run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
     EXPECT_TRUE(call->outputs() == weighted.outputs());
   }
+  expect_errors(made, {{[](OperatorCall& call) { call["weight"].desc = nullptr; }, "weight_desc is null"}});
 }
 
 }  // namespace

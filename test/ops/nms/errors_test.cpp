@@ -30,7 +30,7 @@ TEST(OpsNmsErrors, Shapes) {
   expect_errors(
       make({}),
       {{without_confidence, "confidence_desc is null"},
-       {set_shape("boxes", {100, 7}), "confidence_desc is not null, expected null of boxes with 7 numbers"},
+       {set_shape("boxes", {100, 7}), "confidence is not null, expected null of boxes with 7 numbers"},
        {set_shape("boxes", {1, 100, 4}), "boxes has 3 dimensions, expected 2"},
        {set("input_layout", 1), "boxes dim 0 is 100, expected 4"},
        {set_shape("boxes", {k2To31, 4}), "boxes has 2147483648 boxes, expected fewer than 2^31", kNotSupported}},
