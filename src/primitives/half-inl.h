@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "core/half.h"
+#include "primitives/for_each_vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
@@ -96,17 +97,9 @@ HWY_INLINE void store_f32(hn::Vec<D> v, D d, Half* to) {
   hn::StoreU(f32_to_f16(d, v), hn::Rebind<uint16_t, D>(), reinterpret_cast<uint16_t*>(to));
 }
 
-// to[0, count) = from[0, count), by vectors of at most kLanes lanes, the rest by vectors of half, a quarter, ...
-// of the lanes down to one.
-template <size_t kLanes = 16>
+// to[0, count) = from[0, count)
 HWY_INLINE void round_to_half(const float* HWY_RESTRICT from, Half* HWY_RESTRICT to, int64_t count) {
-  const hn::CappedTag<float, kLanes> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) store_f32(hn::LoadU(d, from + i), d, to + i);
-  if constexpr (hn::MaxLanes(d) > 1) {
-    if (i < count) round_to_half<hn::MaxLanes(d) / 2>(from + i, to + i, count - i);
-  }
+  for_each_vector(count, [&](auto d, int64_t i) HWY_ATTR { store_f32(hn::LoadU(d, from + i), d, to + i); });
 }
 
 }  // namespace HWY_NAMESPACE

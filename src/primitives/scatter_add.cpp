@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/simd.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/row_tile.h"
 #include "team/row_guard.h"
@@ -20,12 +21,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // sums[0, count) += row[0, count)
 HWY_INLINE void add_row(float* HWY_RESTRICT sums, const float* HWY_RESTRICT row, int64_t count) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t j = 0;
-  for (; j + lanes <= count; j += lanes)
+  for_each_vector(count, [&](auto d, int64_t j) HWY_ATTR {
     hn::StoreU(hn::Add(hn::LoadU(d, sums + j), hn::LoadU(d, row + j)), d, sums + j);
-  for (; j < count; ++j) sums[j] += row[j];
+  });
 }
 
 // Adds columns [first, first + columns) of the rows of a tile.

@@ -9,11 +9,13 @@
 #include "core/simd.h"
 #include "ops/assign_score_withk/assign_score_withk_native_kernels.h"
 #include "primitives/channel_strip-inl.h"
+#include "primitives/for_each_vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::assign_score_withk::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::write_strip;
@@ -50,12 +52,11 @@ template <class T>
 HWY_INLINE void assemble_row(const Row<T>& row, int64_t M, int64_t O, float* sums) {
   constexpr int kVectors = 4;
   const hn::CappedTag<float, kStripChannels> d;
-  const hn::CappedTag<float, 1> d1;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   int64_t o = 0;
   for (; o + kVectors * kLanes <= O; o += kVectors * kLanes) add_products<kVectors>(d, row, o, M, O, sums);
-  for (; o + kLanes <= O; o += kLanes) add_products<1>(d, row, o, M, O, sums);
-  for (; o < O; ++o) add_products<1>(d1, row, o, M, O, sums);
+  for_each_vector<kStripChannels>(
+      O, [&](auto tag, int64_t i) HWY_ATTR { add_products<1>(tag, row, i, M, O, sums); }, o);
 }
 
 template <class T>

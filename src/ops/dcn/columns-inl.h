@@ -13,7 +13,7 @@
 
 #include "ops/dcn/columns.h"
 #include "ops/dcn/samples.h"
-#include "primitives/gemm_microkernel-inl.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,23 +21,16 @@ namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to[c, count) = the sum of weights[i] * pixels[i][c, count), times the mask; by vectors of kLanes lanes, the rest
-// by vectors of half, a quarter, ... of the lanes down to one. T, here and below: float or Half.
-template <size_t kLanes = hn::MaxLanes(mluop::HWY_NAMESPACE::PanelTag()), class T>
-HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t c, int64_t count,
-                            float* to) {
+// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask. T, here and below: float or Half.
+template <class T>
+HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, float* to) {
   using mluop::HWY_NAMESPACE::load_f32;
-  const hn::CappedTag<float, kLanes> d;
-  constexpr auto kStep = static_cast<int64_t>(kLanes);
-  for (; c + kStep <= count; c += kStep) {
+  mluop::HWY_NAMESPACE::for_each_vector(count, [&](auto d, int64_t c) HWY_ATTR {
     auto value = hn::Mul(hn::Set(d, weights[0]), load_f32(d, pixels[0] + c));
     HWY_UNROLL(3)
     for (int i = 1; i < 4; ++i) value = hn::MulAdd(hn::Set(d, weights[i]), load_f32(d, pixels[i] + c), value);
     hn::StoreU(hn::Mul(value, hn::Set(d, mask)), d, to + c);
-  }
-  if constexpr (kLanes > 1) {
-    if (c < count) interpolate<kLanes / 2>(pixels, weights, mask, c, count, to);
-  }
+  });
 }
 
 // Writes the pieces of a row of the matrix: those of the row-th output pixel of the samples, whose image starts at
@@ -54,7 +47,7 @@ HWY_INLINE void write_columns(const SampleBuffers& samples, int64_t row, const T
       pixels[corner] = pixel < 0 ? zeros : image + pixel * channels + piece.channel;
     }
     const auto weights = sample.weights();
-    interpolate(pixels, weights.of, sample.mask, 0, piece.count, to + piece.column);
+    interpolate(pixels, weights.of, sample.mask, piece.count, to + piece.column);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "core/simd.h"
 #include "ops/dcn/columns-inl.h"
 #include "ops/dcn/samples-inl.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/outer_products-inl.h"
 #include "primitives/sum_rows-inl.h"
 
@@ -23,12 +24,12 @@ using dcn::HWY_NAMESPACE::Sampler;
 using dcn::HWY_NAMESPACE::write_columns;
 using mluop::HWY_NAMESPACE::add_rows;
 using mluop::HWY_NAMESPACE::copy_row;
+using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::outer_product_panel;
 using mluop::HWY_NAMESPACE::OuterProductArgs;
-using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::store_f32;
 
@@ -135,23 +136,16 @@ void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {
 
 MLUOP_SELECT_BY_DTYPE(combine, CombineArgs);
 
-// out[0, count) = the sum of all rows of grad_output; by vectors of kLanes lanes, the rest by vectors of half, a
-// quarter, ... of the lanes down to one.
-template <size_t kLanes = hn::MaxLanes(PanelTag()), class T>
-void add_pixels(const BackwardWeightArgs& args, const T* grads, int64_t count, T* out) {
-  const hn::CappedTag<float, kLanes> d;
-  constexpr auto kStep = static_cast<int64_t>(kLanes);
-  int64_t c = 0;
-  for (; c + kStep <= count; c += kStep) {
+// out[0, count) = the sum of all rows of grad_output.
+template <class T>
+HWY_INLINE void add_pixels(const BackwardWeightArgs& args, const T* grads, int64_t count, T* out) {
+  for_each_vector(count, [&](auto d, int64_t c) HWY_ATTR {
     auto sum = hn::Zero(d);
     for (int64_t pixel = 0; pixel < args.pixels(); ++pixel) {
       sum = hn::Add(sum, load_f32(d, grads + pixel * args.Co + c));
     }
     store_f32(sum, d, out + c);
-  }
-  if constexpr (kLanes > 1) {
-    if (c < count) add_pixels<kLanes / 2>(args, grads + c, count - c, out + c);
-  }
+  });
 }
 
 template <class T>

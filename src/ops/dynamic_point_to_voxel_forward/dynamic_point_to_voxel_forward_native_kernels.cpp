@@ -11,6 +11,7 @@
 #include "core/sizes.h"
 #include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_native_kernels.h"
 #include "primitives/channel_lines.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/stream-inl.h"
 #include "team/atomics.h"
@@ -211,8 +212,9 @@ class Reducer {
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     int64_t c = channels.begin;
     for (; c + 4 * lanes <= channels.end; c += 4 * lanes) reduce_four_vectors(d, rows, c, out + c);
-    for (; c + lanes <= channels.end; c += lanes) reduce_vector(d, rows, c, out + c);
-    if (c < channels.end) reduce_rest<hn::MaxLanes(d)>(rows, c, channels.end, out);
+    mluop::HWY_NAMESPACE::for_each_vector(
+        channels.end,
+        [&](auto tag, int64_t channel) HWY_ATTR { reduce_vector(tag, rows, channel, out + channel); }, c);
   }
 
  private:
@@ -264,18 +266,6 @@ class Reducer {
       sum = add(sum, hn::LoadU(d, rows.row(point) + channel));
     }
     write(d, sum, rows, out);
-  }
-
-  // The channels that do not fill a vector, by vectors of half, a quarter, ... of the lanes down to one.
-  template <size_t kLanes>
-  HWY_INLINE void reduce_rest(const Rows& rows, int64_t channel, int64_t to, float* out) const {
-    if constexpr (!kStream) {
-      const hn::CappedTag<float, kLanes> d;
-      for (; channel + static_cast<int64_t>(kLanes) <= to; channel += kLanes) {
-        reduce_vector(d, rows, channel, out + channel);
-      }
-      if constexpr (kLanes > 1) reduce_rest<kLanes / 2>(rows, channel, to, out);
-    }
   }
 
   const Args& args_;

@@ -11,6 +11,7 @@
 #include "core/simd.h"
 #include "ops/dynamic_scatter_backward/count_valid-inl.h"
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_native_kernels.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/key_partition-inl.h"
 #include "primitives/mask_bits-inl.h"
 #include "primitives/prefetch.h"
@@ -48,15 +49,12 @@ class RowWriter {
   explicit RowWriter(const Args& args) : args_(args) {}
 
   HWY_INLINE void write(int64_t point, int32_t voxel) const {
-    const hn::ScalableTag<float> d;
-    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     const float* const from = args_.grad_voxel_feats_row(voxel);
     float* const to = args_.grad_feats_row(point);
     const auto count = static_cast<float>(kMean ? args_.voxel_points_count[voxel] : 1);
-    int64_t c = 0;
-    for (; c + lanes <= args_.channels; c += lanes)
+    mluop::HWY_NAMESPACE::for_each_vector(args_.channels, [&](auto d, int64_t c) HWY_ATTR {
       stream_.write<kStream>(gradient(d, from + c, count), d, to + c);
-    if (c < args_.channels) write_rest<hn::MaxLanes(d)>(from + c, count, to + c, args_.channels - c);
+    });
   }
 
   HWY_INLINE void zero(int64_t point) const {
@@ -73,18 +71,6 @@ class RowWriter {
   static HWY_INLINE hn::Vec<D> gradient(D d, const float* from, float count) {
     const auto sum = hn::LoadU(d, from);
     return kMean ? hn::Div(sum, hn::Set(d, count)) : sum;
-  }
-
-  // The channels that do not fill a vector, by vectors of half, a quarter, ... of the lanes down to one.
-  template <size_t kLanes>
-  HWY_INLINE void write_rest(const float* from, float count, float* to, int64_t channels) const {
-    const hn::CappedTag<float, kLanes> d;
-    for (; channels >= static_cast<int64_t>(kLanes); channels -= kLanes) {
-      hn::StoreU(gradient(d, from, count), d, to);
-      from += kLanes;
-      to += kLanes;
-    }
-    if constexpr (kLanes > 1) write_rest<kLanes / 2>(from, count, to, channels);
   }
 
   const Args& args_;
@@ -164,22 +150,13 @@ struct Claims {
   hn::Mask<D> before, added;
 };
 
-// The channels from `c` on, fewer than a vector, by vectors of half, a quarter, ... of the lanes down to one.
-template <size_t kLanes, class Body>
-HWY_INLINE void for_each_shorter_vector(int64_t c, int64_t channels, uint8_t* claimed, const Body& body) {
-  const hn::CappedTag<float, kLanes> d;
-  for (; c + static_cast<int64_t>(kLanes) <= channels; c += kLanes) body(d, c, claimed++);
-  if constexpr (kLanes > 1) for_each_shorter_vector<kLanes / 2>(c, channels, claimed, body);
-}
-
 // Calls body(d, channel, claimed) for the vectors of a row, with the first channel and the bits of each.
 template <class Body>
 HWY_INLINE void for_each_vector(int64_t channels, uint8_t* claimed, const Body& body) {
-  const hn::ScalableTag<float> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  int64_t c = 0;
-  for (; c + lanes <= channels; c += lanes, claimed += kBitBytes<decltype(d)>) body(d, c, claimed);
-  if (c < channels) for_each_shorter_vector<hn::MaxLanes(d)>(c, channels, claimed, body);
+  mluop::HWY_NAMESPACE::for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
+    body(d, c, claimed);
+    claimed += kBitBytes<decltype(d)>;
+  });
 }
 
 // Writes the output row of each point, and claims channels of its voxel.

@@ -7,24 +7,16 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/indice_maxpool/indice_maxpool_native_kernels.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_maxpool::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::store_f32;
-
-// Calls body(d, c) for the channels [0, C): d is a tag of the lanes from channel c on.
-template <class Body>
-HWY_INLINE void for_each_vector(int64_t C, const Body& body) {
-  const hn::CappedTag<float, 16> d;
-  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-  int64_t c = 0;
-  for (; c + kLanes <= C; c += kLanes) body(d, c);
-  for (; c < C; ++c) body(hn::CappedTag<float, 1>(), c);
-}
 
 // T, here and below: float or Half.
 template <class T>
@@ -33,7 +25,7 @@ void pool(const PoolArgs& args, int64_t begin, int64_t end, Task&) {
   const T* const features = static_cast<const T*>(args.features);
   const int32_t* const starts = args.sorted.sort.starts;
   for (int64_t row = begin; row < end; ++row) {
-    for_each_vector(C, [&](auto d, int64_t c) {
+    for_each_vector(C, [&](auto d, int64_t c) HWY_ATTR {
       auto max = hn::Zero(d);
       for (int32_t i = starts[row]; i < starts[row + 1]; ++i) {
         const auto feature = load_f32(d, features + args.sorted.inputs[i] * C + c);
@@ -52,7 +44,7 @@ void add_gradients(const GradientArgs& args, int64_t begin, int64_t end, Task&) 
                                                                          static_cast<const T*>(args.output_grad);
   const int32_t* const starts = args.sorted.sort.starts;
   for (int64_t row = begin; row < end; ++row) {
-    for_each_vector(C, [&](auto d, int64_t c) {
+    for_each_vector(C, [&](auto d, int64_t c) HWY_ATTR {
       const auto feature = load_f32(d, static_cast<const T*>(args.features) + row * C + c);
       auto sum = hn::Zero(d);
       for (int32_t i = starts[row]; i < starts[row + 1]; ++i) {

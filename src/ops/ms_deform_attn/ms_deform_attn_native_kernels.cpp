@@ -8,15 +8,13 @@
 
 #include "core/simd.h"
 #include "ops/ms_deform_attn/ms_deform_attn_native_kernels.h"
+#include "primitives/for_each_vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::ms_deform_attn::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <size_t kLanes>
-using Tag = hn::CappedTag<float, kLanes>;
-constexpr size_t kMaxLanes = 16;
+using mluop::HWY_NAMESPACE::for_each_vector;
 
 // Where the channels of the four pixels of a sample are.
 struct Corners {
@@ -27,32 +25,23 @@ struct Corners {
   const float* rows[4];
 };
 
-// to[0, count) = the sum of the samples, in vectors of kLanes lanes at most. `first` is the channel of to[0].
-template <size_t kLanes>
+// to[0, D) = the sum of the samples.
 HWY_INLINE void add_samples(const SampleTile& tile, int64_t sample_count, const float* head, int64_t stride,
-                            const float* weights, int64_t first, int64_t count, float* to) {
-  const Tag<kLanes> d;
-  constexpr auto lanes = static_cast<int64_t>(hn::MaxLanes(d));
-  int64_t done = 0;
-  for (; done + lanes <= count; done += lanes) {
+                            const float* weights, int64_t D, float* to) {
+  for_each_vector(D, [&](auto d, int64_t channel) HWY_ATTR {
     auto sum = hn::Zero(d);
     for (int64_t s = 0; s < sample_count; ++s) {
       const Sample& sample = tile.samples[s];
       const Corners corners(sample, head, stride, tile.zeros);
-      auto value = hn::Mul(hn::Set(d, sample.weights[0]), hn::LoadU(d, corners.rows[0] + first + done));
+      auto value = hn::Mul(hn::Set(d, sample.weights[0]), hn::LoadU(d, corners.rows[0] + channel));
       HWY_UNROLL(3) for (int i = 1; i < 4; ++i) {
-        const auto pixel = hn::LoadU(d, corners.rows[i] + first + done);
+        const auto pixel = hn::LoadU(d, corners.rows[i] + channel);
         value = hn::Add(value, hn::Mul(hn::Set(d, sample.weights[i]), pixel));
       }
       sum = hn::Add(sum, hn::Mul(hn::Set(d, weights[sample.number]), value));
     }
-    hn::StoreU(sum, d, to + done);
-  }
-  if constexpr (lanes > 1) {
-    if (done < count) {
-      add_samples<lanes / 2>(tile, sample_count, head, stride, weights, first + done, count - done, to + done);
-    }
-  }
+    hn::StoreU(sum, d, to + channel);
+  });
 }
 
 void attend(const ForwardArgs& args, int64_t begin, int64_t end, Task& task) {
@@ -62,8 +51,8 @@ void attend(const ForwardArgs& args, int64_t begin, int64_t end, Task& task) {
     for (int64_t head = 0; head < args.M; ++head) {
       const int64_t place = query * args.M + head;
       const int64_t count = find_samples(args, place, tile.samples);
-      add_samples<kMaxLanes>(tile, count, args.head_of(query / args.Q, head), args.M * args.D,
-                             args.weights + place * args.samples(), 0, args.D, args.output + place * args.D);
+      add_samples(tile, count, args.head_of(query / args.Q, head), args.M * args.D,
+                  args.weights + place * args.samples(), args.D, args.output + place * args.D);
     }
   }
 }
@@ -96,19 +85,11 @@ HWY_INLINE void add_products(D d, const Sample& sample, const Corners& corners, 
 }
 
 HWY_INLINE ChannelSums sum_channels(const Sample& sample, const Corners& corners, const float* grad, int64_t D) {
-  const Tag<kMaxLanes> d;
-  const Tag<1> d1;
-  constexpr auto lanes = static_cast<int64_t>(hn::MaxLanes(d));
   HWY_ALIGN float value[kPartialSums] = {}, along_y[kPartialSums] = {}, along_x[kPartialSums] = {};
-  int64_t channel = 0;
-  for (; channel + lanes <= D; channel += lanes) {
+  for_each_vector(D, [&](auto d, int64_t channel) HWY_ATTR {
     const int64_t i = channel % kPartialSums;
     add_products(d, sample, corners, grad, channel, value + i, along_y + i, along_x + i);
-  }
-  for (; channel < D; ++channel) {
-    const int64_t i = channel % kPartialSums;
-    add_products(d1, sample, corners, grad, channel, value + i, along_y + i, along_x + i);
-  }
+  });
   return {total(value), total(along_y), total(along_x)};
 }
 
@@ -133,19 +114,12 @@ void differentiate(const BackwardArgs& args, int64_t begin, int64_t end, Task& t
   }
 }
 
-// to[0, count) += weight * (factor * from[0, count)), in vectors of kLanes lanes at most.
-template <size_t kLanes>
+// to[0, count) += weight * (factor * from[0, count))
 HWY_INLINE void add_scaled(const float* from, float factor, float weight, int64_t count, float* to) {
-  const Tag<kLanes> d;
-  constexpr auto lanes = static_cast<int64_t>(hn::MaxLanes(d));
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  for_each_vector(count, [&](auto d, int64_t i) HWY_ATTR {
     const auto scaled = hn::Mul(hn::Set(d, weight), hn::Mul(hn::Set(d, factor), hn::LoadU(d, from + i)));
     hn::StoreU(hn::Add(hn::LoadU(d, to + i), scaled), d, to + i);
-  }
-  if constexpr (lanes > 1) {
-    if (i < count) add_scaled<lanes / 2>(from + i, factor, weight, count - i, to + i);
-  }
+  });
 }
 
 void scatter(const BackwardArgs& args, int64_t begin, int64_t end, Task& task) {
@@ -164,7 +138,7 @@ void scatter(const BackwardArgs& args, int64_t begin, int64_t end, Task& task) {
         const float factor = args.weights[place * args.samples() + sample.number];
         for (int i = 0; i < 4; ++i) {
           if (sample.keys[i] < 0) continue;
-          add_scaled<kMaxLanes>(grad, factor, sample.weights[i], args.D, grads + sample.keys[i] * stride);
+          add_scaled(grad, factor, sample.weights[i], args.D, grads + sample.keys[i] * stride);
         }
       }
     }

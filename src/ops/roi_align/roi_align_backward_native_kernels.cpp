@@ -9,12 +9,14 @@
 #include "core/simd.h"
 #include "ops/roi_align/roi_align_geometry.h"
 #include "ops/roi_align/roi_align_native_kernels.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roi_align::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::round_to_half;
 
@@ -29,17 +31,10 @@ struct Sums {
 // to[0, count) += from[0, count) / divisor * weight, in vectors of kLanes lanes at most.
 template <size_t kLanes, class From>
 HWY_INLINE void add_scaled(const From* from, float divisor, float weight, int64_t count, float* to) {
-  const hn::CappedTag<float, kLanes> d;
-  constexpr auto lanes = static_cast<int64_t>(hn::MaxLanes(d));
-  const auto weights = hn::Set(d, weight), divisors = hn::Set(d, divisor);
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto quotient = hn::Div(load_f32(d, from + i), divisors);
-    hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::Mul(quotient, weights)), d, to + i);
-  }
-  if constexpr (lanes > 1) {
-    if (i < count) add_scaled<lanes / 2>(from + i, divisor, weight, count - i, to + i);
-  }
+  for_each_vector<kLanes>(count, [&](auto d, int64_t i) HWY_ATTR {
+    const auto quotient = hn::Div(load_f32(d, from + i), hn::Set(d, divisor));
+    hn::StoreU(hn::Add(hn::LoadU(d, to + i), hn::Mul(quotient, hn::Set(d, weight))), d, to + i);
+  });
 }
 
 // The bins of a roi: their columns are added first, to a row for each row of bins, then its rows.

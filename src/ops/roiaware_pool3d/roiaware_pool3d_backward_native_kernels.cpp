@@ -14,6 +14,7 @@
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "primitives/find_bad_index-inl.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
 
@@ -22,6 +23,7 @@ namespace mluop::roiaware_pool3d::backward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::find_bad_index;
+using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::round_to_half;
 
@@ -29,8 +31,6 @@ using mluop::HWY_NAMESPACE::round_to_half;
 constexpr int64_t kPrefetchVoxels = 32;
 // Words ahead of the one in work whose voxels are prefetched.
 constexpr int64_t kPrefetchWords = 8;
-
-constexpr size_t kMaxLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
 
 // Extremes of points + 1, as unsigned numbers: 0 if there is no point, more than N if one is out of range.
 struct Successors {
@@ -139,20 +139,13 @@ HWY_INLINE void add_to_maxima(const AddArgs& args, int64_t voxel, int64_t begin,
   for (; c < args.C; ++c) add(c);
 }
 
-// sums[0, channels) += grad[0, channels) * scale, rounded before it is added; by vectors of kLanes lanes, the rest
-// by vectors of half, a quarter, ... of the lanes down to one.
-template <size_t kLanes = kMaxLanes, class T>
+// sums[0, channels) += grad[0, channels) * scale, rounded before it is added.
+template <class T>
 HWY_INLINE void add_scaled(const T* grad, float scale, int64_t channels, float* sums) {
-  const hn::CappedTag<float, kLanes> d;
-  constexpr auto kStep = static_cast<int64_t>(kLanes);
-  int64_t c = 0;
-  for (; c + kStep <= channels; c += kStep) {
+  for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
     const auto scaled = hn::Mul(load_f32(d, grad + c), hn::Set(d, scale));
     hn::StoreU(hn::Add(hn::LoadU(d, sums + c), scaled), d, sums + c);
-  }
-  if constexpr (kLanes > 1) {
-    if (c < channels) add_scaled<kLanes / 2>(grad + c, scale, channels - c, sums + c);
-  }
+  });
 }
 
 // Adds its share of the gradient of a voxel to each of its points that is one of [begin, end).

@@ -13,6 +13,7 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "primitives/bounded_points-inl.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/half-inl.h"
 #include "primitives/stream-inl.h"
 
@@ -20,12 +21,11 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::roiaware_pool3d::forward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::visit_points_in_box;
-
-constexpr size_t kMaxLanes = hn::MaxLanes(hn::CappedTag<float, 16>());
 
 // The voxels of a roi. Each operation is that of the definition, rounded to fp32.
 class RoiVoxels {
@@ -95,16 +95,12 @@ HWY_INLINE void place_points(const PoolArgs& args, int64_t r, const StreamWriter
   }
 }
 
-// The first of the greatest features of the points, and its point; 0 and -1 where none is above -infinity. By
-// vectors of kLanes lanes, the rest of the channels by vectors of half, a quarter, ... of the lanes down to one.
-template <size_t kLanes = kMaxLanes, class T>
+// The first of the greatest features of the points, and its point; 0 and -1 where none is above -infinity.
+template <class T>
 HWY_INLINE void pool_max(const T* features, int64_t stride, const int32_t* points, int32_t count, int64_t channels,
                          T* pooled, int32_t* argmax) {
-  const hn::CappedTag<float, kLanes> d;
-  const hn::RebindToSigned<decltype(d)> di;
-  constexpr auto kStep = static_cast<int64_t>(kLanes);
-  int64_t c = 0;
-  for (; c + kStep <= channels; c += kStep) {
+  for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
+    const hn::RebindToSigned<decltype(d)> di;
     auto greatest = hn::Set(d, -std::numeric_limits<float>::infinity());
     auto of_point = hn::Set(di, -1);
     for (int32_t i = 0; i < count; ++i) {
@@ -117,30 +113,18 @@ HWY_INLINE void pool_max(const T* features, int64_t stride, const int32_t* point
     const auto is_none = hn::RebindMask(d, hn::Lt(of_point, hn::Zero(di)));
     store_f32(hn::IfThenZeroElse(is_none, greatest), d, pooled + c);
     hn::StoreU(of_point, di, argmax + c);
-  }
-  if constexpr (kLanes > 1) {
-    if (c < channels) {
-      pool_max<kLanes / 2>(features + c, stride, points, count, channels - c, pooled + c, argmax + c);
-    }
-  }
+  });
 }
 
 // The mean of the features of the points: their sum in fp32, in the order of the points, divided by their number.
-template <size_t kLanes = kMaxLanes, class T>
+template <class T>
 HWY_INLINE void pool_mean(const T* features, int64_t stride, const int32_t* points, int32_t count,
                           int64_t channels, T* pooled) {
-  const hn::CappedTag<float, kLanes> d;
-  constexpr auto kStep = static_cast<int64_t>(kLanes);
-  const auto divisor = hn::Set(d, static_cast<float>(count));
-  int64_t c = 0;
-  for (; c + kStep <= channels; c += kStep) {
+  for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
     auto sum = hn::Zero(d);
     for (int32_t i = 0; i < count; ++i) sum = hn::Add(sum, load_f32(d, features + points[i] * stride + c));
-    store_f32(hn::Div(sum, divisor), d, pooled + c);
-  }
-  if constexpr (kLanes > 1) {
-    if (c < channels) pool_mean<kLanes / 2>(features + c, stride, points, count, channels - c, pooled + c);
-  }
+    store_f32(hn::Div(sum, hn::Set(d, static_cast<float>(count))), d, pooled + c);
+  });
 }
 
 template <class T>

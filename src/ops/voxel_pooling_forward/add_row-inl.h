@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,20 +18,13 @@ namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// sum[0, channels) += row[0, channels), or = +0 + row[0, channels) with kFirst, by vectors of kLanes lanes, the
-// rest by vectors of half, a quarter, ... of the lanes down to one. T: float or Half.
-template <bool kFirst, size_t kLanes = hn::MaxLanes(hn::ScalableTag<float>()), class T>
+// sum[0, channels) += row[0, channels), or = +0 + row[0, channels) with kFirst. T: float or Half.
+template <bool kFirst, class T>
 HWY_INLINE void add_row(float* HWY_RESTRICT sum, const T* HWY_RESTRICT row, int64_t channels) {
-  const hn::CappedTag<float, kLanes> d;
-  constexpr auto kStep = static_cast<int64_t>(kLanes);
-  int64_t c = 0;
-  for (; c + kStep <= channels; c += kStep) {
+  mluop::HWY_NAMESPACE::for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
     const auto before = kFirst ? hn::Zero(d) : hn::LoadU(d, sum + c);
     hn::StoreU(hn::Add(before, mluop::HWY_NAMESPACE::load_f32(d, row + c)), d, sum + c);
-  }
-  if constexpr (kLanes > 1) {
-    if (c < channels) add_row<kFirst, kLanes / 2>(sum + c, row + c, channels - c);
-  }
+  });
 }
 
 }  // namespace HWY_NAMESPACE
