@@ -44,7 +44,7 @@ void round_tiles(const F32ToF16Args& args, int64_t begin, int64_t end, Task& tas
     const int64_t count = std::min(tile_count, end - i);
     ++task.statistics->tiles;
     load(task, tile.floats, args.from + i, count * int64_t{sizeof(float)});
-    round_to_half(tile.floats, tile.halves, count);
+    round_row(tile.floats, count, tile.halves);
     store(task, args.to + i, tile.halves, count * int64_t{sizeof(Half)});
   }
 }

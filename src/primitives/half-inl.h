@@ -97,8 +97,9 @@ HWY_INLINE void store_f32(hn::Vec<D> v, D d, Half* to) {
   hn::StoreU(f32_to_f16(d, v), hn::Rebind<uint16_t, D>(), reinterpret_cast<uint16_t*>(to));
 }
 
-// to[0, count) = from[0, count)
-HWY_INLINE void round_to_half(const float* HWY_RESTRICT from, Half* HWY_RESTRICT to, int64_t count) {
+// to[0, count) = from[0, count), rounded to T: float or Half.
+template <class T>
+HWY_INLINE void round_row(const float* HWY_RESTRICT from, int64_t count, T* HWY_RESTRICT to) {
   for_each_vector(count, [&](auto d, int64_t i) HWY_ATTR { store_f32(hn::LoadU(d, from + i), d, to + i); });
 }
 

@@ -1,5 +1,5 @@
-// Rows of fp32 sums: copies from and to rows of float or half, and the sum of partial sums. Per-target code of
-// Highway: include it inside foreach_target.
+// Copies of rows to fp32, and sums of rows of partial sums. Per-target code of Highway: include it inside
+// foreach_target.
 #if defined(MLUOP_PRIMITIVES_SUM_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_SUM_ROWS_INL_H
 #undef MLUOP_PRIMITIVES_SUM_ROWS_INL_H
@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "core/half.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
 #include "primitives/half-inl.h"
 
@@ -18,23 +19,11 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to[0, width) = from[0, count) in fp32, and zeros; width - count is less than kPanelLanes.
+// to[0, width) = from[0, count) in fp32, and zeros.
 template <class T>
 HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, float* to) {
-  const PanelTag d;
-  int64_t i = 0;
-  for (; i + kPanelLanes <= count; i += kPanelLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
-  for (; i < count; ++i) to[i] = mluop::to_f32(from[i]);
-  for (; i < width; ++i) to[i] = 0;
-}
-
-// to[0, count) = from[0, count), rounded to T.
-template <class T>
-HWY_INLINE void round_row(const float* from, int64_t count, T* to) {
-  const PanelTag d;
-  int64_t i = 0;
-  for (; i + kPanelLanes <= count; i += kPanelLanes) store_f32(hn::LoadU(d, from + i), d, to + i);
-  for (; i < count; ++i) round_to(from[i], to + i);
+  for_each_vector(count, [&](auto d, int64_t i) HWY_ATTR { hn::StoreU(load_f32(d, from + i), d, to + i); });
+  for (int64_t i = count; i < width; ++i) to[i] = 0;
 }
 
 // out[0, count) = the sum of `terms` rows of partial sums, `stride` elements apart, in their order.

@@ -46,11 +46,8 @@ struct ForwardArgs : Inputs {
 };
 
 // Each operation is rounded to fp32, results once to the data type. Forward adds in the order of m; the gradients
-// of points and centers in that of rows; those of scores in kPartialSums sums, channel o to sum o % kPartialSums
-// in the order of o, of which the upper half is added to the lower one until one is left.
+// of points and centers in that of rows; those of scores in partial sums of channels (primitives/partial_sums.h).
 struct BackwardArgs : Inputs {
-  static constexpr int64_t kPartialSums = 16;
-
   const void* grad_output;  // [B, O, N1, K]
   void* grad_points;        // [B, N0, M, O]
   void* grad_centers;       // [B, N0, M, O]

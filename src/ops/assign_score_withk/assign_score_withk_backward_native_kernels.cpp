@@ -9,18 +9,20 @@
 #include "core/simd.h"
 #include "ops/assign_score_withk/assign_score_withk_native_kernels.h"
 #include "primitives/channel_strip-inl.h"
+#include "primitives/partial_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::assign_score_withk::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::add_partial_sums;
 using mluop::HWY_NAMESPACE::copy_edge;
 using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::kSquarePoints;
 using mluop::HWY_NAMESPACE::kStripLanes;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::load_transposed;
-using mluop::HWY_NAMESPACE::round_to_half;
+using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::unpack;
 
 using D = mluop::HWY_NAMESPACE::StripTag;
@@ -41,8 +43,6 @@ HWY_NOINLINE void transpose_square(const T* from, int64_t stride, float* to, int
   }
 }
 
-constexpr int64_t kPartialSums = BackwardArgs::kPartialSums;
-
 // The partial sums of gradients[o] * (point[o] - center[o]).
 template <class T>
 HWY_INLINE void add_channels(const float* gradients, const T* point, const T* center, int64_t O, float* sums) {
@@ -61,22 +61,6 @@ HWY_INLINE void add_channels(const float* gradients, const T* point, const T* ce
   HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) hn::Store(sum[i], d, sums + i * kStripLanes);
   for (; o < O; ++o) sums[o % kPartialSums] += gradients[o] * (to_f32(point[o]) - to_f32(center[o]));
 }
-
-// to[0, kStripLanes) = the totals of the partial sums of kStripLanes kernels.
-HWY_INLINE void add_partial_sums(const float* sums, float* to) {
-  const D d;
-  hn::Vec<D> columns[kPartialSums];
-  HWY_UNROLL(16) for (int64_t i = 0; i < kPartialSums; i += kStripLanes) {
-    load_transposed(d, sums + i, kPartialSums, columns + i);
-  }
-  HWY_UNROLL(4) for (int64_t half = kPartialSums / 2; half > 0; half /= 2) {
-    HWY_UNROLL(8) for (int64_t i = 0; i < half; ++i) columns[i] = hn::Add(columns[i], columns[i + half]);
-  }
-  hn::StoreU(columns[0], d, to);
-}
-
-HWY_INLINE void put_rounded(const float* from, int64_t count, float* to) { std::copy_n(from, count, to); }
-HWY_INLINE void put_rounded(const float* from, int64_t count, Half* to) { round_to_half(from, to, count); }
 
 template <class T>
 void differentiate(const BatchArgs& args, int64_t begin, int64_t end, Task& task) {
@@ -113,7 +97,7 @@ void differentiate(const BatchArgs& args, int64_t begin, int64_t end, Task& task
           add_channels(args.gradients_of(r), point + at, center + at, O, tile.partial_sums + i * kPartialSums);
         }
         add_partial_sums(tile.partial_sums, tile.totals);
-        put_rounded(tile.totals, kernels, grad_scores + m);
+        round_row(tile.totals, kernels, grad_scores + m);
       }
     }
   }
@@ -165,7 +149,7 @@ HWY_INLINE void accumulate_items(const AccumulateArgs& args, int64_t begin, int6
       add_outer_products<1, kNegates>(scores + i, gradients + i, kernels, args.stride, tile.sums);
     }
     T* const to = static_cast<T*>(args.grad) + (args.b * args.N0 + point) * args.matrix() + first * args.O;
-    for (int64_t m = 0; m < kernels; ++m) put_rounded(tile.sums + m * args.stride, args.O, to + m * args.O);
+    for (int64_t m = 0; m < kernels; ++m) round_row(tile.sums + m * args.stride, args.O, to + m * args.O);
   }
 }
 

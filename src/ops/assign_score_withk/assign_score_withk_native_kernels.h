@@ -7,6 +7,7 @@
 #include "core/sizes.h"
 #include "ops/assign_score_withk/assign_score_withk_args.h"
 #include "primitives/channel_strip.h"
+#include "primitives/partial_sums.h"
 #include "team/launch.h"
 
 namespace mluop::assign_score_withk::native {
@@ -72,7 +73,7 @@ struct DifferentiateTile {
 
   explicit DifferentiateTile(Arena& nram)
       : edge(nram.take<T>("edge", {kStripChannels, kLineElements<T>})),
-        partial_sums(nram.take<float>("partial sums", {kMaxLanes, BackwardArgs::kPartialSums})),
+        partial_sums(nram.take<float>("partial sums", {kMaxLanes, kPartialSums})),
         totals(nram.take<float>("totals", {kMaxLanes})) {}
 
   T* edge;              // see copy_edge()

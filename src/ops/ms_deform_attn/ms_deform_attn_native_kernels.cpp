@@ -9,11 +9,13 @@
 #include "core/simd.h"
 #include "ops/ms_deform_attn/ms_deform_attn_native_kernels.h"
 #include "primitives/for_each_vector-inl.h"
+#include "primitives/partial_sums-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::ms_deform_attn::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::add_partial_sums;
 using mluop::HWY_NAMESPACE::for_each_vector;
 
 // Where the channels of the four pixels of a sample are.
@@ -62,13 +64,6 @@ struct ChannelSums {
   float value, along_y, along_x;
 };
 
-HWY_INLINE float total(float* partial_sums) {
-  for (int64_t half = kPartialSums / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) partial_sums[i] += partial_sums[i + half];
-  }
-  return partial_sums[0];
-}
-
 // Adds the products of Lanes(d) channels to partial sums.
 template <class D>
 HWY_INLINE void add_products(D d, const Sample& sample, const Corners& corners, const float* grad, int64_t channel,
@@ -90,7 +85,7 @@ HWY_INLINE ChannelSums sum_channels(const Sample& sample, const Corners& corners
     const int64_t i = channel % kPartialSums;
     add_products(d, sample, corners, grad, channel, value + i, along_y + i, along_x + i);
   });
-  return {total(value), total(along_y), total(along_x)};
+  return {add_partial_sums(value), add_partial_sums(along_y), add_partial_sums(along_x)};
 }
 
 void differentiate(const BackwardArgs& args, int64_t begin, int64_t end, Task& task) {

@@ -10,13 +10,10 @@
 
 namespace mluop::ms_deform_attn::native {
 
-// The sums of gradients over channels are those of 16 partial sums, channel d to sum d % 16 in the order of d, of
-// which the upper half is added to the lower one until one is left.
-inline constexpr int64_t kPartialSums = 16;
-
 // Work items: queries of all batches. Writes their outputs.
 RangeKernel<ForwardArgs> attend_kernel();
-// Work items: queries of all batches. Writes the gradients of their locations and weights.
+// Work items: queries of all batches. Writes the gradients of their locations and weights, which
+// are partial sums of channels (primitives/partial_sums.h).
 RangeKernel<BackwardArgs> differentiate_kernel();
 // Work items: heads of all batches. Writes the gradients of their keys.
 RangeKernel<BackwardArgs> scatter_kernel();

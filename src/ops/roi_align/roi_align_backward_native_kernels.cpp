@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
-using mluop::HWY_NAMESPACE::round_to_half;
+using mluop::HWY_NAMESPACE::round_row;
 
 // The gradients of the pixels of a work item in fp32, `stride` apart.
 struct Sums {
@@ -88,11 +88,11 @@ HWY_INLINE void for_each_roi(const AddArgs& args, int64_t begin, int64_t end, co
     }
     if constexpr (sizeof(T) < sizeof(float)) {
       if (inner == channels.count) {
-        round_to_half(sums.first, output, pixels * inner);
+        round_row(sums.first, pixels * inner, output);
         continue;
       }
       for (int64_t i = 0; i < pixels; ++i) {
-        round_to_half(sums.first + i * channels.count, output + i * inner, channels.count);
+        round_row(sums.first + i * channels.count, channels.count, output + i * inner);
       }
     }
   }

@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::find_bad_index;
 using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
-using mluop::HWY_NAMESPACE::round_to_half;
+using mluop::HWY_NAMESPACE::round_row;
 
 // Voxels ahead of the one in work whose counts are prefetched.
 constexpr int64_t kPrefetchVoxels = 32;
@@ -196,8 +196,8 @@ void add(const AddArgs& args, int64_t begin, int64_t end, Task&) {
     const int64_t first = group * args.groups.size, last = std::min(first + args.groups.size, args.N);
     add_group<T>(args, group, first, last);
     if constexpr (std::is_same_v<T, Half>) {
-      round_to_half(args.sums + first * args.C, static_cast<Half*>(args.grad_in) + first * args.C,
-                    (last - first) * args.C);
+      round_row(args.sums + first * args.C, (last - first) * args.C,
+                static_cast<Half*>(args.grad_in) + first * args.C);
     }
   }
 }

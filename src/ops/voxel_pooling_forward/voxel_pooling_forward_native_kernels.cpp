@@ -93,7 +93,7 @@ class Sums<Half> {
   // output_features = row(cell), rounded
   HWY_INLINE void finish(int64_t cell) const {
     Half* const output = static_cast<Half*>(args_.output_features) + cell * args_.num_channels + channels_.begin;
-    mluop::HWY_NAMESPACE::round_to_half(row(cell), output, channels_.size());
+    mluop::HWY_NAMESPACE::round_row(row(cell), channels_.size(), output);
   }
 
  private:

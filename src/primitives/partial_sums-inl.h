@@ -1,0 +1,47 @@
+// The totals of partial sums. Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_PARTIAL_SUMS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_PARTIAL_SUMS_INL_H
+#undef MLUOP_PRIMITIVES_PARTIAL_SUMS_INL_H
+#else
+#define MLUOP_PRIMITIVES_PARTIAL_SUMS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include "primitives/partial_sums.h"
+#include "primitives/transpose_square-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using PartialSumTag = hn::CappedTag<float, kPartialSums>;
+constexpr auto kPartialSumLanes = static_cast<int64_t>(hn::MaxLanes(PartialSumTag()));
+
+// The total of a row of partial sums, which it overwrites.
+HWY_INLINE float add_partial_sums(float* sums) {
+  for (int64_t half = kPartialSums / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) sums[i] += sums[i + half];
+  }
+  return sums[0];
+}
+
+// to[0, kPartialSumLanes) = the totals of as many rows.
+HWY_INLINE void add_partial_sums(const float* rows, float* to) {
+  const PartialSumTag d;
+  hn::Vec<PartialSumTag> columns[kPartialSums];
+  HWY_UNROLL(16) for (int64_t i = 0; i < kPartialSums; i += kPartialSumLanes) {
+    load_transposed(d, rows + i, kPartialSums, columns + i);
+  }
+  HWY_UNROLL(4) for (int64_t half = kPartialSums / 2; half > 0; half /= 2) {
+    HWY_UNROLL(8) for (int64_t i = 0; i < half; ++i) columns[i] = hn::Add(columns[i], columns[i + half]);
+  }
+  hn::StoreU(columns[0], d, to);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
