@@ -100,7 +100,7 @@ void pool(const PoolRange& range) {
   }
   if constexpr (!std::is_same_v<T, float>) {
     for (const int32_t cell : range.work.cells) {
-      mluop::HWY_NAMESPACE::round_to_half(range.sums + cell * channels, output + cell * channels, channels);
+      mluop::HWY_NAMESPACE::round_row(range.sums + cell * channels, channels, output + cell * channels);
     }
   }
   for (const int32_t cell : range.work.empty_cells) std::fill_n(output + cell * channels, channels, T{});
