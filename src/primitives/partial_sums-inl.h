@@ -19,14 +19,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using PartialSumTag = hn::CappedTag<float, kPartialSums>;
 constexpr auto kPartialSumLanes = static_cast<int64_t>(hn::MaxLanes(PartialSumTag()));
 
-// The total of a row of partial sums, which it overwrites.
-HWY_INLINE float add_partial_sums(float* sums) {
-  for (int64_t half = kPartialSums / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-  }
-  return sums[0];
-}
-
 // to[0, kPartialSumLanes) = the totals of as many rows.
 HWY_INLINE void add_partial_sums(const float* rows, float* to) {
   const PartialSumTag d;

@@ -4,6 +4,7 @@
 
 #include "core/checks.h"
 #include "ops/ms_deform_attn/ms_deform_attn_native_kernels.h"
+#include "primitives/fill.h"
 #include "team/fit_tile.h"
 
 namespace mluop::ms_deform_attn::native {
@@ -20,8 +21,9 @@ int64_t traffic(const Inputs& args) {
   return std::min(places, kMany) * std::min(args.samples() * args.D, kMany) * 4 * kElement;
 }
 
+template <class Tile>
 void fit(const Context& context, const Inputs& args) {
-  fit_tile(context, 1, [&](int64_t) { return bytes_of<SampleTile>(args); });
+  fit_tile(context, 1, [&](int64_t) { return bytes_of<Tile>(args); });
 }
 
 }  // namespace
@@ -30,7 +32,7 @@ void run_forward(Call& call, const ForwardArgs& args) {
   Context& context = call.context();
   const int64_t queries = args.B * args.Q;
   const int task_dim = choose_task_dim(queries, traffic(args));
-  fit(context, args);
+  fit<SampleTile>(context, args);
   call.log_detail("taskDim ", task_dim);
   context.reserve(0);
   launch(context, "attend", task_dim, Evenly{queries}, attend_kernel(), args);
@@ -40,10 +42,11 @@ void run_backward(Call& call, const BackwardArgs& args) {
   Context& context = call.context();
   const int64_t queries = args.B * args.Q, heads = args.B * args.M, bytes = traffic(args);
   const int task_dim = choose_task_dim(queries, bytes);
-  fit(context, args);
+  fit<DifferentiateTile>(context, args);
   call.log_detail("taskDim ", task_dim);
   context.reserve(0);
   launch(context, "differentiate", task_dim, Evenly{queries}, differentiate_kernel(), args);
+  fill_zero(context, args.grad_value, args.B * args.K * args.M * args.D * kElement);
   launch(context, "scatter", choose_task_dim(heads, bytes), Evenly{heads}, scatter_kernel(), args);
 }
 

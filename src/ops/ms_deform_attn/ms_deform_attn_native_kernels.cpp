@@ -10,6 +10,7 @@
 #include "ops/ms_deform_attn/ms_deform_attn_native_kernels.h"
 #include "primitives/for_each_vector-inl.h"
 #include "primitives/partial_sums-inl.h"
+#include "primitives/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::ms_deform_attn::native {
@@ -17,6 +18,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::add_partial_sums;
 using mluop::HWY_NAMESPACE::for_each_vector;
+using mluop::HWY_NAMESPACE::kPartialSumLanes;
+using mluop::HWY_NAMESPACE::PartialSumTag;
 
 // Where the channels of the four pixels of a sample are.
 struct Corners {
@@ -27,14 +30,38 @@ struct Corners {
   const float* rows[4];
 };
 
+// Calls body(place, samples, number of samples) for `count` places from `first` on, `stride` apart, and prefetches
+// the pixels of the next place: keys of head_of(place).
+template <Use kUse, class HeadOf, class Body>
+HWY_INLINE void for_each_place(const Inputs& args, const SampleTile& tile, int64_t first, int64_t count,
+                               int64_t stride, const HeadOf& head_of, const Body& body) {
+  const auto find = [&](int64_t i) HWY_ATTR {
+    const int64_t place = first + i * stride;
+    Sample* const samples = tile.samples[i % 2];
+    const int64_t found = find_samples(args, place, samples);
+    for (int64_t s = 0; s < found; ++s) {
+      for (const int64_t key : samples[s].keys) {
+        if (key >= 0) prefetch_row<kUse>(head_of(place) + key * args.M * args.D, args.D * int64_t{sizeof(float)});
+      }
+    }
+    return found;
+  };
+  int64_t next = count > 0 ? find(0) : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t found = next;
+    if (i + 1 < count) next = find(i + 1);
+    body(first + i * stride, tile.samples[i % 2], found);
+  }
+}
+
 // to[0, D) = the sum of the samples.
-HWY_INLINE void add_samples(const SampleTile& tile, int64_t sample_count, const float* head, int64_t stride,
-                            const float* weights, int64_t D, float* to) {
+HWY_INLINE void add_samples(const Sample* samples, int64_t count, const float* head, int64_t stride,
+                            const float* zeros, const float* weights, int64_t D, float* to) {
   for_each_vector(D, [&](auto d, int64_t channel) HWY_ATTR {
     auto sum = hn::Zero(d);
-    for (int64_t s = 0; s < sample_count; ++s) {
-      const Sample& sample = tile.samples[s];
-      const Corners corners(sample, head, stride, tile.zeros);
+    for (int64_t s = 0; s < count; ++s) {
+      const Sample& sample = samples[s];
+      const Corners corners(sample, head, stride, zeros);
       auto value = hn::Mul(hn::Set(d, sample.weights[0]), hn::LoadU(d, corners.rows[0] + channel));
       HWY_UNROLL(3) for (int i = 1; i < 4; ++i) {
         const auto pixel = hn::LoadU(d, corners.rows[i] + channel);
@@ -49,71 +76,87 @@ HWY_INLINE void add_samples(const SampleTile& tile, int64_t sample_count, const 
 void attend(const ForwardArgs& args, int64_t begin, int64_t end, Task& task) {
   const SampleTile tile(task.nram, args);
   std::fill_n(tile.zeros, args.D, 0.0F);
-  for (int64_t query = begin; query < end; ++query) {
-    for (int64_t head = 0; head < args.M; ++head) {
-      const int64_t place = query * args.M + head;
-      const int64_t count = find_samples(args, place, tile.samples);
-      add_samples(tile, count, args.head_of(query / args.Q, head), args.M * args.D,
-                  args.weights + place * args.samples(), args.D, args.output + place * args.D);
-    }
-  }
+  const auto head_of = [&](int64_t place) { return args.head_of(place / args.M / args.Q, place % args.M); };
+  const auto add = [&](int64_t place, const Sample* samples, int64_t count) HWY_ATTR {
+    add_samples(samples, count, head_of(place), args.M * args.D, tile.zeros, args.weights + place * args.samples(),
+                args.D, args.output + place * args.D);
+  };
+  for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, head_of, add);
 }
 
-// The sums over channels of a gradient times the value of a sample, and times its derivatives along y and x.
-struct ChannelSums {
-  float value, along_y, along_x;
-};
-
-// Adds the products of Lanes(d) channels to partial sums.
-template <class D>
-HWY_INLINE void add_products(D d, const Sample& sample, const Corners& corners, const float* grad, int64_t channel,
+// value, along_y, along_x [kPartialSums]: the partial sums over channels of a gradient times the value of a
+// sample, and times its derivatives along y and x.
+HWY_INLINE void sum_channels(const Sample& sample, const Corners& corners, const float* grad, int64_t D,
                              float* value, float* along_y, float* along_x) {
-  const auto pixel = [&](int i) HWY_ATTR { return hn::LoadU(d, corners.rows[i] + channel); };
-  const auto times = [&](float weight, hn::Vec<D> v) HWY_ATTR { return hn::Mul(hn::Set(d, weight), v); };
-  const auto v0 = pixel(0), v1 = pixel(1), v2 = pixel(2), v3 = pixel(3), g = hn::LoadU(d, grad + channel);
-  const auto add = [&](hn::Vec<D> term, float* sums)
-                       HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d, sums), hn::Mul(g, term)), d, sums); };
-  const float* const w = sample.weights;
-  add(hn::Add(hn::Add(hn::Add(times(w[0], v0), times(w[1], v1)), times(w[2], v2)), times(w[3], v3)), value);
-  add(hn::Add(times(sample.of_left, hn::Sub(v2, v0)), times(sample.of_right, hn::Sub(v3, v1))), along_y);
-  add(hn::Add(times(sample.of_top, hn::Sub(v1, v0)), times(sample.of_bottom, hn::Sub(v3, v2))), along_x);
-}
-
-HWY_INLINE ChannelSums sum_channels(const Sample& sample, const Corners& corners, const float* grad, int64_t D) {
-  HWY_ALIGN float value[kPartialSums] = {}, along_y[kPartialSums] = {}, along_x[kPartialSums] = {};
-  for_each_vector(D, [&](auto d, int64_t channel) HWY_ATTR {
-    const int64_t i = channel % kPartialSums;
-    add_products(d, sample, corners, grad, channel, value + i, along_y + i, along_x + i);
-  });
-  return {add_partial_sums(value), add_partial_sums(along_y), add_partial_sums(along_x)};
+  const PartialSumTag d;
+  using V = hn::Vec<PartialSumTag>;
+  HWY_ALIGN float edge[kPartialSums];
+  for (int64_t i = 0; i < kPartialSums; i += kPartialSumLanes) {
+    auto sum = hn::Zero(d), sum_y = hn::Zero(d), sum_x = hn::Zero(d);
+    for (int64_t channel = i; channel < D; channel += kPartialSums) {
+      // Products of the zeros past the last channel do not change a sum.
+      const auto load = [&](const float* row) HWY_ATTR {
+        if (HWY_LIKELY(channel + kPartialSumLanes <= D)) return hn::LoadU(d, row + channel);
+        std::fill(std::copy(row + channel, row + D, edge), edge + kPartialSumLanes, 0.0F);
+        return hn::Load(d, edge);
+      };
+      const auto times = [&](float weight, V v) HWY_ATTR { return hn::Mul(hn::Set(d, weight), v); };
+      const V v0 = load(corners.rows[0]), v1 = load(corners.rows[1]);
+      const V v2 = load(corners.rows[2]), v3 = load(corners.rows[3]), g = load(grad);
+      const float* const w = sample.weights;
+      const V v = hn::Add(hn::Add(hn::Add(times(w[0], v0), times(w[1], v1)), times(w[2], v2)), times(w[3], v3));
+      const V dy = hn::Add(times(sample.of_left, hn::Sub(v2, v0)), times(sample.of_right, hn::Sub(v3, v1)));
+      const V dx = hn::Add(times(sample.of_top, hn::Sub(v1, v0)), times(sample.of_bottom, hn::Sub(v3, v2)));
+      sum = hn::Add(sum, hn::Mul(g, v));
+      sum_y = hn::Add(sum_y, hn::Mul(g, dy));
+      sum_x = hn::Add(sum_x, hn::Mul(g, dx));
+    }
+    hn::StoreU(sum, d, value + i);
+    hn::StoreU(sum_y, d, along_y + i);
+    hn::StoreU(sum_x, d, along_x + i);
+  }
 }
 
 void differentiate(const BackwardArgs& args, int64_t begin, int64_t end, Task& task) {
-  const SampleTile tile(task.nram, args);
+  const DifferentiateTile tile(task.nram, args);
   std::fill_n(tile.zeros, args.D, 0.0F);
-  for (int64_t place = begin * args.M; place < end * args.M; ++place) {
+  const auto head_of = [&](int64_t place) { return args.head_of(place / args.M / args.Q, place % args.M); };
+  const auto set_gradients = [&](int64_t place, const Sample* samples, int64_t count) HWY_ATTR {
     const int64_t first = place * args.samples();
     std::fill_n(args.grad_locations + 2 * first, 2 * args.samples(), 0.0F);
     std::fill_n(args.grad_weights + first, args.samples(), 0.0F);
-    const int64_t count = find_samples(args, place, tile.samples);
-    const float* const head = args.head_of(place / args.M / args.Q, place % args.M);
     for (int64_t s = 0; s < count; ++s) {
-      const Sample& sample = tile.samples[s];
-      const Corners corners(sample, head, args.M * args.D, tile.zeros);
-      const ChannelSums sums = sum_channels(sample, corners, args.grad_output + place * args.D, args.D);
-      const int64_t i = first + sample.number;
-      args.grad_weights[i] = sums.value;
-      args.grad_locations[2 * i] = sample.width * (args.weights[i] * sums.along_x);
-      args.grad_locations[2 * i + 1] = sample.height * (args.weights[i] * sums.along_y);
+      const Corners corners(samples[s], head_of(place), args.M * args.D, tile.zeros);
+      const int64_t row = s * kPartialSums;
+      sum_channels(samples[s], corners, args.grad_output + place * args.D, args.D, tile.value.sums + row,
+                   tile.along_y.sums + row, tile.along_x.sums + row);
     }
-  }
+    for (int64_t s = 0; s < count; s += kPartialSumLanes) {
+      for (const SampleSums& each : {tile.value, tile.along_y, tile.along_x}) {
+        add_partial_sums(each.sums + s * kPartialSums, each.totals + s);
+      }
+    }
+    for (int64_t s = 0; s < count; ++s) {
+      const int64_t i = first + samples[s].number;
+      args.grad_weights[i] = tile.value.totals[s];
+      args.grad_locations[2 * i] = samples[s].width * (args.weights[i] * tile.along_x.totals[s]);
+      args.grad_locations[2 * i + 1] = samples[s].height * (args.weights[i] * tile.along_y.totals[s]);
+    }
+  };
+  for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, head_of, set_gradients);
 }
 
-// to[0, count) += weight * (factor * from[0, count))
-HWY_INLINE void add_scaled(const float* from, float factor, float weight, int64_t count, float* to) {
-  for_each_vector(count, [&](auto d, int64_t i) HWY_ATTR {
-    const auto scaled = hn::Mul(hn::Set(d, weight), hn::Mul(hn::Set(d, factor), hn::LoadU(d, from + i)));
-    hn::StoreU(hn::Add(hn::LoadU(d, to + i), scaled), d, to + i);
+// Adds weights[i] * (factor * grad[0, D)) to the pixels of a sample that are in the image: to the D channels from
+// grads + keys[i] * stride on.
+HWY_INLINE void add_to_pixels(const Sample& sample, float factor, const float* grad, int64_t D, int64_t stride,
+                              float* grads) {
+  for_each_vector(D, [&](auto d, int64_t channel) HWY_ATTR {
+    const auto scaled = hn::Mul(hn::Set(d, factor), hn::LoadU(d, grad + channel));
+    HWY_UNROLL(4) for (int i = 0; i < 4; ++i) {
+      if (sample.keys[i] < 0) continue;
+      float* const to = grads + sample.keys[i] * stride + channel;
+      hn::StoreU(hn::Add(hn::LoadU(d, to), hn::Mul(hn::Set(d, sample.weights[i]), scaled)), d, to);
+    }
   });
 }
 
@@ -123,20 +166,14 @@ void scatter(const BackwardArgs& args, int64_t begin, int64_t end, Task& task) {
   for (int64_t item = begin; item < end; ++item) {
     const int64_t b = item / args.M, head = item % args.M;
     float* const grads = args.grad_value + (b * args.K * args.M + head) * args.D;
-    for (int64_t key = 0; key < args.K; ++key) std::fill_n(grads + key * stride, args.D, 0.0F);
-    for (int64_t q = 0; q < args.Q; ++q) {
-      const int64_t place = args.place(b, q, head);
-      const float* const grad = args.grad_output + place * args.D;
-      const int64_t count = find_samples(args, place, tile.samples);
+    const auto add = [&](int64_t place, const Sample* samples, int64_t count) HWY_ATTR {
       for (int64_t s = 0; s < count; ++s) {
-        const Sample& sample = tile.samples[s];
-        const float factor = args.weights[place * args.samples() + sample.number];
-        for (int i = 0; i < 4; ++i) {
-          if (sample.keys[i] < 0) continue;
-          add_scaled(grad, factor, sample.weights[i], args.D, grads + sample.keys[i] * stride);
-        }
+        const float factor = args.weights[place * args.samples() + samples[s].number];
+        add_to_pixels(samples[s], factor, args.grad_output + place * args.D, args.D, stride, grads);
       }
-    }
+    };
+    for_each_place<Use::kWrite>(
+        args, tile, args.place(b, 0, head), args.Q, args.M, [&](int64_t) { return grads; }, add);
   }
 }
 

@@ -1,11 +1,12 @@
 // Multi-scale deformable attention, native algorithm: samples, tile in NRAM and range kernels.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "core/arena.h"
+#include "core/sizes.h"
 #include "ops/ms_deform_attn/ms_deform_attn_args.h"
+#include "primitives/partial_sums.h"
 #include "team/launch.h"
 
 namespace mluop::ms_deform_attn::native {
@@ -15,7 +16,7 @@ RangeKernel<ForwardArgs> attend_kernel();
 // Work items: queries of all batches. Writes the gradients of their locations and weights, which
 // are partial sums of channels (primitives/partial_sums.h).
 RangeKernel<BackwardArgs> differentiate_kernel();
-// Work items: heads of all batches. Writes the gradients of their keys.
+// Work items: heads of all batches. Adds to the gradients of their keys.
 RangeKernel<BackwardArgs> scatter_kernel();
 
 // A sample between four pixels: upper left, upper right, lower left, lower right.
@@ -26,6 +27,12 @@ struct Sample {
   float weights[4];
   float height, width;
 };
+
+// Without the call that std::floor() is before SSE4.
+inline int64_t floor_of(float x) {
+  const auto truncated = static_cast<int64_t>(x);
+  return truncated - (x < static_cast<float>(truncated) ? 1 : 0);
+}
 
 // Writes the samples of a query and head that lie next to pixels, in their order. Returns their number.
 inline int64_t find_samples(const Inputs& args, int64_t place, Sample* samples) {
@@ -38,16 +45,15 @@ inline int64_t find_samples(const Inputs& args, int64_t place, Sample* samples) 
       const float x = location[0] * w - 0.5F, y = location[1] * h - 0.5F;
       // NaN is next to no pixel.
       if (!(y > -1 && x > -1 && y < h && x < w)) continue;
-      const float top = std::floor(y), left = std::floor(x);
+      const int64_t row = floor_of(y), column = floor_of(x);
       Sample& sample = samples[count++];
       sample.number = l * args.P + p;
-      sample.of_bottom = y - top;
-      sample.of_right = x - left;
+      sample.of_bottom = y - static_cast<float>(row);
+      sample.of_right = x - static_cast<float>(column);
       sample.of_top = 1 - sample.of_bottom;
       sample.of_left = 1 - sample.of_right;
       sample.height = h;
       sample.width = w;
-      const auto row = static_cast<int64_t>(top), column = static_cast<int64_t>(left);
       for (int64_t i = 0; i < 4; ++i) {
         const int64_t at_y = row + i / 2, at_x = column + i % 2;
         const bool is_inside = at_y >= 0 && at_y < height && at_x >= 0 && at_x < width;
@@ -62,10 +68,32 @@ inline int64_t find_samples(const Inputs& args, int64_t place, Sample* samples) 
 
 struct SampleTile {
   SampleTile(Arena& nram, const Sizes& sizes)
-      : samples(nram.take<Sample>("samples", {sizes.samples()})), zeros(nram.take<float>("zeros", {sizes.D})) {}
+      : samples{nram.take<Sample>("samples", {sizes.samples()}),
+                nram.take<Sample>("next samples", {sizes.samples()})},
+        zeros(nram.take<float>("zeros", {sizes.D})) {}
 
-  Sample* samples;  // [L * P]
-  float* zeros;     // [D]: a pixel outside of the image
+  Sample* samples[2];  // [L * P], of two queries
+  float* zeros;        // [D]: a pixel outside of the image
+};
+
+// Sums over the channels of each sample.
+struct SampleSums {
+  SampleSums(Arena& nram, const char* name, int64_t samples)
+      : sums(nram.take<float>(name, {round_up(samples, kPartialSums), kPartialSums})),
+        totals(nram.take<float>(name, {round_up(samples, kPartialSums)})) {}
+
+  float* sums;    // [L * P, kPartialSums], rows up to a multiple of kPartialSums
+  float* totals;  // [L * P]
+};
+
+struct DifferentiateTile : SampleTile {
+  DifferentiateTile(Arena& nram, const Sizes& sizes)
+      : SampleTile(nram, sizes),
+        value(nram, "sums of values", sizes.samples()),
+        along_y(nram, "sums of derivatives along y", sizes.samples()),
+        along_x(nram, "sums of derivatives along x", sizes.samples()) {}
+
+  SampleSums value, along_y, along_x;  // times the gradient
 };
 
 }  // namespace mluop::ms_deform_attn::native
