@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 namespace mluop {
@@ -13,6 +14,15 @@ inline std::optional<int64_t> checked_product(int64_t a, int64_t b) {
   int64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
   return product;
+}
+
+// The product, or INT64_MAX if it does not fit int64_t.
+inline int64_t saturated_product(std::initializer_list<int64_t> factors) {
+  std::optional<int64_t> product = 1;
+  for (const int64_t factor : factors) {
+    if (product) product = checked_product(*product, factor);
+  }
+  return product.value_or(INT64_MAX);
 }
 
 // a + b, or nullopt if it does not fit int64_t.

@@ -7,7 +7,9 @@
 // Cost: 4 bytes for each task and bucket, which sort_task_dim() keeps below 16 bytes an element.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "core/arena.h"
 #include "team/launch.h"
@@ -34,6 +36,18 @@ struct CountingSort {
   int32_t* positions;    // the same memory after exclusive_scan(): the position of the next element
   int32_t* task_totals;  // [task_dim], elements of the buckets of a task of the scan
 };
+
+// The same on one task, without a launch: sorted[0, count) = the elements, those of bucket b in
+// [starts[b], starts[b + 1]), in their order. bucket_of(element) is in [0, buckets).
+template <class Number, class BucketOf>
+void sort_on_one_task(int64_t count, int64_t buckets, const BucketOf& bucket_of, Number* starts, Number* sorted) {
+  std::fill_n(starts, buckets + 1, Number{0});
+  // In turn the number of elements of each bucket, the position of the next one, and the end of them.
+  Number* const positions = starts + 1;
+  for (Number i = 0; i < count; ++i) ++positions[bucket_of(i)];
+  std::exclusive_scan(positions, positions + buckets, positions, Number{0});
+  for (Number i = 0; i < count; ++i) sorted[positions[bucket_of(i)]++] = i;
+}
 
 // The largest number of tasks, up to task_dim, that each have elements and whose histograms are small compared to
 // the elements.

@@ -6,6 +6,7 @@
 #include "core/caches.h"
 #include "core/checks.h"
 #include "ops/assign_score_withk/assign_score_withk_native_kernels.h"
+#include "primitives/counting_sort.h"
 #include "primitives/point_indices.h"
 #include "team/fit_tile.h"
 
@@ -67,15 +68,9 @@ void sort_rows(const SortArgs& args, int64_t begin, int64_t end, Task&) {
 }  // namespace
 
 void RowLists::sort(int64_t b, const int32_t* indices, int64_t step) const {
-  int64_t* const places = starts + b * (points + 1);
-  std::fill_n(places, points + 1, 0);
-  // places[i + 1] is the place of the next row of i, finally its end.
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t i = indices[row * step];
-    if (i + 2 <= points) ++places[i + 2];
-  }
-  for (int64_t i = 2; i <= points; ++i) places[i] += places[i - 1];
-  for (int64_t row = 0; row < rows; ++row) sorted[b * rows + places[indices[row * step] + 1]++] = row;
+  sort_on_one_task(
+      rows, points, [&](int64_t row) { return indices[row * step]; }, starts + b * (points + 1),
+      sorted + b * rows);
 }
 
 void run_forward(Call& call, const ForwardArgs& args) {

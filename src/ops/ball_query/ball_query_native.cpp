@@ -96,7 +96,7 @@ bool grid_pays(const Args& args, const Costs& costs, int64_t probe_count, const 
 }
 
 int compare_task_dim(const Args& args, int64_t centers) {
-  return choose_task_dim(centers, checked_product(centers, args.N * kCompareBytes).value_or(INT64_MAX));
+  return choose_task_dim(centers, saturated_product({centers, args.N * kCompareBytes}));
 }
 
 size_t memory_bytes(const Context& context, const Args& args) {

@@ -26,7 +26,7 @@ void run(Call& call, const Args& args) {
          prepare_kernel(), {args, boxes});
 
   const int64_t items = args.N * boxes.b.group_count();
-  const int task_dim = choose_task_dim(items, checked_product(items, kGroupBytes).value_or(INT64_MAX));
+  const int task_dim = choose_task_dim(items, saturated_product({items, kGroupBytes}));
   const auto chunks = static_cast<int>(std::min(items, kChunksPerTask * task_dim));
   call.log_detail("native, taskDim ", task_dim);
   launch_dynamic(context, "intersect", task_dim, chunks, Evenly{items}, intersect_kernel(), {args, boxes});

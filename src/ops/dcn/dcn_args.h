@@ -27,10 +27,7 @@ struct Sizes {
   int64_t group_columns() const { return K() * group_inputs(); }
   int64_t filter_count() const { return Co * group_columns(); }
   // The bytes of the interpolated channels of all samples.
-  int64_t column_bytes() const {
-    return saturated(static_cast<double>(pixels()) * static_cast<double>(K()) * static_cast<double>(Ci) *
-                     double{sizeof(float)});
-  }
+  int64_t column_bytes() const { return saturated_product({pixels(), K(), Ci, int64_t{sizeof(float)}}); }
 
   int64_t N, H, W, Ci;
   int64_t kernel_h, kernel_w;

@@ -110,8 +110,7 @@ void run(Call& call, const BackwardDataArgs& args, Arena arena) {
   launch_dynamic(context, "scatter", task_dim, static_cast<int>(items), Evenly{items}, scatter_kernel(args.dtype),
                  {args, scratch.units, workspace.packed_filters, tiling, scratch.sums, workspace.partials});
   const int64_t partial_bytes =
-      saturated(static_cast<double>(args.pixels() * args.S()) * static_cast<double>(division.partial_count) *
-                double{sizeof(SampleGradient)});
+      saturated_product({args.pixels(), args.S(), division.partial_count, int64_t{sizeof(SampleGradient)}});
   launch(context, "combine", choose_task_dim(args.pixels(), partial_bytes), Evenly{args.pixels()},
          combine_kernel(args.dtype), {args, division, workspace.partials});
 }

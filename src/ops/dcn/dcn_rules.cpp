@@ -1,7 +1,5 @@
 #include "ops/dcn/dcn_rules.h"
 
-#include <initializer_list>
-#include <limits>
 #include <utility>
 
 #include "core/checks.h"
@@ -17,15 +15,6 @@ constexpr auto kNhwc = MLUOP_LAYOUT_NHWC;
 int64_t output_extent(int64_t padded, int64_t kernel, int64_t stride, int64_t dilation) {
   const auto last = checked_product(dilation, kernel - 1);
   return last && *last < padded ? (padded - *last - 1) / stride + 1 : 0;
-}
-
-// INT64_MAX if the product exceeds it.
-int64_t product(std::initializer_list<int64_t> sizes) {
-  std::optional<int64_t> result = 1;
-  for (const int64_t size : sizes) {
-    if (result) result = checked_product(*result, size);
-  }
-  return result.value_or(std::numeric_limits<int64_t>::max());
 }
 
 void require_divisible(std::string_view name, int64_t value, std::string_view divisor_name, int64_t divisor) {
@@ -75,10 +64,10 @@ Sizes sizes_of(const DcnDescriptor& dcn_desc, const Shapes& shapes) {
 }
 
 int64_t sample_count(const Sizes& sizes) {
-  return product({sizes.deformable_groups, sizes.kernel_h, sizes.kernel_w});
+  return saturated_product({sizes.deformable_groups, sizes.kernel_h, sizes.kernel_w});
 }
 
-int64_t offset_count(const Sizes& sizes) { return product({sample_count(sizes), 2}); }
+int64_t offset_count(const Sizes& sizes) { return saturated_product({sample_count(sizes), 2}); }
 
 Args declare_samples(Call& call, const Sizes& sizes, const Input& input, const Input& offset, const Input& mask) {
   const mluOpDataType_t dtype = dtype_of(input.desc);

@@ -1,7 +1,6 @@
 #include "ops/furthest_point_sample/furthest_point_sample_native.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "ops/furthest_point_sample/furthest_point_sample_native_kernels.h"
 
@@ -14,17 +13,13 @@ constexpr int64_t kStepBytes = 2048;
 // Clouds of few different points take less time than others.
 constexpr int64_t kChunksPerTask = 16;
 
-int64_t product(int64_t a, int64_t b) {
-  return checked_product(a, b).value_or(std::numeric_limits<int64_t>::max());
-}
-
 // Work items: clouds. A step needs the sample of the one before, and takes less time than the start of a launch.
 template <class KernelArgs>
 void launch_clouds(Call& call, const Args& args, int64_t cloud_bytes, RangeKernel<KernelArgs> kernel,
                    const KernelArgs& kernel_args) {
   Context& context = call.context();
   context.reserve(0);
-  const int task_dim = choose_task_dim(args.B, product(args.B, cloud_bytes));
+  const int task_dim = choose_task_dim(args.B, saturated_product({args.B, cloud_bytes}));
   call.log_detail("native, taskDim ", task_dim);
   const auto chunks = static_cast<int>(std::min(args.B, kChunksPerTask * task_dim));
   launch_dynamic(context, "sample", task_dim, chunks, Evenly{args.B}, kernel, kernel_args);
@@ -40,11 +35,11 @@ size_t workspace_bytes(From from, const Sizes& sizes) {
 void run(Call& call, From from, const Args& args, Arena workspace) {
   if (from == From::kPoints) {
     const Clouds clouds(workspace, args);
-    const int64_t cloud_bytes = product(args.N + args.M, kStepBytes);
+    const int64_t cloud_bytes = saturated_product({args.N + args.M, kStepBytes});
     launch_clouds(call, args, cloud_bytes, sample_points_kernel(), SamplePointsArgs{args, clouds});
   } else {
     const Distances distances(workspace, args);
-    const int64_t cloud_bytes = product(args.M, args.N * int64_t{sizeof(float)});
+    const int64_t cloud_bytes = saturated_product({args.M, args.N * int64_t{sizeof(float)}});
     launch_clouds(call, args, cloud_bytes, sample_distances_kernel(), SampleDistancesArgs{args, distances});
   }
 }

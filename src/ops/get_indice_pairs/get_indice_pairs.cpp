@@ -4,7 +4,6 @@
 // get_indice_pairs_native_cell_kernels.cpp, from claim() on, and write the pairs in
 // get_indice_pairs_native_pair_kernels.cpp, from find_pairs() on.
 #include <limits>
-#include <optional>
 
 #include "core/sizes.h"
 #include "core/sparse_convolution.h"
@@ -35,11 +34,7 @@ struct Data {
 
 // The number of cells of a space; INT64_MAX if it exceeds int64_t.
 int64_t cells_of(int32_t batch_size, const SparseConvolutionDescriptor::Extent& space) {
-  std::optional<int64_t> cells = batch_size;
-  for (const int32_t extent : space) {
-    if (cells) cells = checked_product(*cells, extent);
-  }
-  return cells.value_or(std::numeric_limits<int64_t>::max());
+  return saturated_product({batch_size, space[0], space[1], space[2]});
 }
 
 int64_t offsets_of(const SparseConvolutionDescriptor& desc) { return cells_of(1, desc.filter_space); }

@@ -111,8 +111,7 @@ void run(Call& call, const Args& args, Arena workspace) {
   const int64_t tile_groups = fit_tile(context, std::clamp<int64_t>(planes.groups, 1, kMaxTileGroups),
                                        [](int64_t groups) { return bytes_of<SearchTile>(groups); });
   const auto choose_search_task_dim = [&](int64_t centers) {
-    return choose_task_dim(centers,
-                           checked_product(centers, args.N * kCompareBytes + kSelectBytes).value_or(INT64_MAX));
+    return choose_task_dim(centers, saturated_product({centers, args.N * kCompareBytes + kSelectBytes}));
   };
   const int64_t centers = args.B * args.M;
   const int task_dim = choose_search_task_dim(centers);

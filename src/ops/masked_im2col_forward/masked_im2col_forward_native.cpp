@@ -1,7 +1,6 @@
 #include "ops/masked_im2col_forward/masked_im2col_forward_native.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "team/fit_tile.h"
 
@@ -28,8 +27,8 @@ bool output_exceeds_caches(const Args& args) { return output_bytes(args) >= cach
 bool packing_pays(const Args& args, int task_dim) {
   // Each task that shares a group packs it.
   const int64_t tasks_of_group = ceil_div(task_dim, group_count(args));
-  const auto saved = checked_product(args.kernel_h * args.kernel_w, ceil_div(args.mask_cnt, tasks_of_group));
-  return args.height * args.width / kPackedPixels <= saved.value_or(std::numeric_limits<int64_t>::max());
+  return args.height * args.width / kPackedPixels <=
+         saturated_product({args.kernel_h, args.kernel_w, ceil_div(args.mask_cnt, tasks_of_group)});
 }
 
 bool planes_fit(const Context& context, const Args& args) {

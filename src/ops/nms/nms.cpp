@@ -30,9 +30,6 @@ struct Data {
 
 bool has_batches(const Parameters& p) { return p.confidence_desc != nullptr && p.confidence_desc->dim_count == 3; }
 
-// INT64_MAX if it exceeds int64_t.
-int64_t product_of(int64_t a, int64_t b) { return checked_product(a, b).value_or(INT64_MAX); }
-
 // What the descriptors state, which are not checked yet.
 Args read_arguments(const Parameters& p, const Data& data) {
   constexpr int64_t kTurnedColumns = 7;
@@ -54,7 +51,7 @@ Args read_arguments(const Parameters& p, const Data& data) {
       .iou_threshold = desc.iou_threshold,
       .confidence_threshold = desc.confidence_threshold,
       .max_output_size = is_turned ? N : desc.max_output_size,
-      .row_count = is_turned ? N : product_of(product_of(B, C), desc.max_output_size),
+      .row_count = is_turned ? N : saturated_product({B, C, desc.max_output_size}),
       .output_mode = is_turned ? MLUOP_NMS_OUTPUT_TARGET_INDICES : desc.output_mode,
       .boxes = data.boxes,
       .confidence = data.confidence,

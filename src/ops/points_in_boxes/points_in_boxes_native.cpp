@@ -25,7 +25,7 @@ void run(Call& call, const Args& args) {
   const int64_t box_groups = boxes.per_batch / BoxBounds::kGroupBoxes;
   const int64_t items = args.B * ceil_div(args.M, kGroupPoints);
   const auto item_bytes = checked_product(box_groups, kBoxGroupBytes).value_or(INT64_MAX / 2) + kPointGroupBytes;
-  const int task_dim = choose_task_dim(items, checked_product(items, item_bytes).value_or(INT64_MAX));
+  const int task_dim = choose_task_dim(items, saturated_product({items, item_bytes}));
   const auto chunks = static_cast<int>(std::min(items, kChunksPerTask * task_dim));
   call.log_detail("native, taskDim ", task_dim);
 

@@ -47,7 +47,7 @@ void run(Call& call, const ForwardArgs& args, Arena arena) {
   Context& context = call.context();
   const Workspace workspace(arena, args.R, args.N);
   const int64_t written = output_bytes(args);
-  const int64_t test_bytes = checked_product(args.R * args.N, kTestBytes).value_or(INT64_MAX);
+  const int64_t test_bytes = saturated_product({args.R, args.N, kTestBytes});
   const int task_dim = choose_task_dim(args.R, std::max(written, test_bytes));
   Arena pool = context.reserve(bytes_of<Counts>(task_dim, args.roi_voxels()));
   const Counts counts(pool, task_dim, args.roi_voxels());

@@ -43,7 +43,7 @@ void run(Call& call, const Args& args, Arena arena) {
   const int64_t boxes = args.B * args.M;
   // The output is in memory, so its number of bytes fits int64_t.
   const int64_t written = boxes * args.S * args.row() * static_cast<int64_t>(size_of(args.dtype));
-  const int64_t test_bytes = checked_product(boxes, args.N * kTestBytes).value_or(INT64_MAX);
+  const int64_t test_bytes = saturated_product({boxes, args.N * kTestBytes});
   const int task_dim = choose_task_dim(boxes, std::max(written, test_bytes));
   const int64_t tile_rows = fit_tile(context, std::min(args.S, kMaxTileRows), [&](int64_t rows) {
     return dispatch_dtype(args.dtype,

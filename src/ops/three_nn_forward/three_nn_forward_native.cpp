@@ -1,7 +1,6 @@
 #include "ops/three_nn_forward/three_nn_forward_native.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/sizes.h"
 #include "ops/three_nn_forward/three_nn_forward_native_kernels.h"
@@ -28,7 +27,7 @@ struct KnownBuffer {
 };
 
 int task_dim(int64_t items, int64_t item_bytes) {
-  return choose_task_dim(items, checked_product(items, item_bytes).value_or(std::numeric_limits<int64_t>::max()));
+  return choose_task_dim(items, saturated_product({items, item_bytes}));
 }
 
 void run_compare(Context& context, const Args& args, Arena& workspace) {
