@@ -20,9 +20,8 @@ void check(const NmsDescriptor& desc) {
   require(desc.soft_nms_sigma >= 0, kBadParam, "soft_nms_sigma is ", desc.soft_nms_sigma, ", expected at least 0");
   require(desc.max_output_size >= 0, kBadParam, "max_output_size is ", desc.max_output_size,
           ", expected at least 0");
-  require(desc.offset == 0 || desc.offset == 1, kBadParam, "offset is ", desc.offset, ", expected 0 or 1");
-  require(desc.input_layout == 0 || desc.input_layout == 1, kBadParam, "input_layout is ", desc.input_layout,
-          ", expected 0 or 1");
+  require_flag("offset", desc.offset);
+  require_flag("input_layout", desc.input_layout);
   require(desc.method_mode == MLUOP_NMS_HARD_NMS, MLUOP_STATUS_NOT_SUPPORTED, "method_mode is ",
           static_cast<int>(desc.method_mode), ", expected MLUOP_NMS_HARD_NMS (0): soft NMS is not supported");
 }

@@ -41,7 +41,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpReleaseMemory(mluOpHandle_t handle) {
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpSetStatistics(mluOpHandle_t handle, int enabled) {
   return mluop::run_locked("mluOpOmpSetStatistics", handle, [&](Context& context) {
-    require(enabled == 0 || enabled == 1, MLUOP_STATUS_BAD_PARAM, "enabled is ", enabled, ", expected 0 or 1");
+    require_flag("enabled", enabled);
     context.statistics.enable(enabled == 1);
   });
 }

@@ -27,8 +27,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetRoiAlignForwardDescriptor_v2(mluOpRoiAlignFo
     require_not_null("roialign_desc", roialign_desc);
     require_positive("pooled_height", pooled_height);
     require_positive("pooled_width", pooled_width);
-    require(pool_mode == 0 || pool_mode == 1, MLUOP_STATUS_BAD_PARAM, "pool_mode is ", pool_mode,
-            ", expected 0 or 1");
+    require_flag("pool_mode", pool_mode);
     *roialign_desc = {.is_set = true,
                       .pooled_height = pooled_height,
                       .pooled_width = pooled_width,

@@ -37,16 +37,12 @@ void check_not_negative(std::string_view name, double value) {
           ", expected a finite number that is not negative");
 }
 
-void check_flag(std::string_view name, int value) {
-  require(value == 0 || value == 1, kBadParam, name, " is ", value, ", expected 0 or 1");
-}
-
 void check_options(const mluOpOmpCompareOptions_t& options) {
   check_not_negative("rtol", options.rtol);
   check_not_negative("atol", options.atol);
   check_not_negative("epsilon", options.epsilon);
-  check_flag("bits", options.bits);
-  check_flag("nan_payloads", options.nan_payloads);
+  require_flag("bits", options.bits);
+  require_flag("nan_payloads", options.nan_payloads);
   require(0 <= options.worst && options.worst <= kMaxWorst, kBadParam, "worst is ", options.worst,
           ", expected 0 to ", kMaxWorst);
 }

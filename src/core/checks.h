@@ -30,6 +30,11 @@ inline void require_positive(std::string_view name, int64_t value) {
   require(value > 0, MLUOP_STATUS_BAD_PARAM, name, " is ", value, ", expected at least 1");
 }
 
+template <class Number>
+void require_flag(std::string_view name, Number value) {
+  require(value == 0 || value == 1, MLUOP_STATUS_BAD_PARAM, name, " is ", value, ", expected 0 or 1");
+}
+
 // For elements that int32 indices number.
 inline void require_int32_count(std::string_view name, int64_t count) {
   require(count < (int64_t{1} << 31), MLUOP_STATUS_NOT_SUPPORTED, name, " is ", count,

@@ -96,7 +96,7 @@ Args check(Call& call, const Params& params) {
           ", expected features_out dim 0, which is ", args.M);
   require(params.inverse == 0 || params.inverse == 1, kBadParam, "inverse is ", params.inverse, ", expected 0");
   require(params.inverse == 0, kNotSupported, "inverse is 1, expected 0");
-  require(params.sub_m == 0 || params.sub_m == 1, kBadParam, "sub_m is ", params.sub_m, ", expected 0 or 1");
+  require_flag("sub_m", params.sub_m);
   check_pair_counts(args.indice_num, args.K, args.N);
 
   args.pair_count = sum_of_pairs(args.indice_num, args.K);

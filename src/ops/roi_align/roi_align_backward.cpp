@@ -35,8 +35,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
     declare_argmax("argmax_y", {argmax_y_desc, argmax_y});
 
     call.check_pointers();
-    require(pool_mode == 0 || pool_mode == 1, MLUOP_STATUS_BAD_PARAM, "pool_mode is ", pool_mode,
-            ", expected 0 or 1");
+    require_flag("pool_mode", pool_mode);
     roi_align::check_argmax(mode, Input{argmax_x_desc, argmax_x}, Input{argmax_y_desc, argmax_y});
     require_float_or_half("grads", dtype);
     call.check_tensors();

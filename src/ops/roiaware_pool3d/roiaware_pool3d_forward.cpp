@@ -1,22 +1,18 @@
 // mluOpRoiAwarePool3dForward and its workspace query, by both of their spellings: entries and checks.
-// Start with run_forward(), then run() in roiaware_pool3d_forward_native.cpp. The kernels: prepare() in
-// primitives/point_boxes.cpp, bound() in primitives/bounded_points.cpp, then pool() in
-// roiaware_pool3d_forward_native_kernels.cpp, which uses the functions above it and visit_points_in_box() of
-// primitives/bounded_points-inl.h.
+// Start with run_forward(), whose rules are in roiaware_pool3d_rules.h, then run() in
+// roiaware_pool3d_forward_native.cpp. The kernels: prepare() in primitives/point_boxes.cpp, bound() in
+// primitives/bounded_points.cpp, then pool() in roiaware_pool3d_forward_native_kernels.cpp, which uses the
+// functions above it and visit_points_in_box() of primitives/bounded_points-inl.h.
 #include "mlu_op.h"
 #include "ops/roiaware_pool3d/roiaware_pool3d_forward_native.h"
+#include "ops/roiaware_pool3d/roiaware_pool3d_rules.h"
 
 namespace mluop {
 namespace {
 
-using roiaware_pool3d::PoolMethod;
+using roiaware_pool3d::Parameters;
 
-// The parameters of the operator that are no tensors.
-struct Parameters {
-  int pool_method, boxes_num, pts_num, channels, max_pts_each_voxel, out_x, out_y, out_z;
-};
-
-mluOpStatus_t run_forward(const char* function, mluOpHandle_t handle, const Parameters& p,
+mluOpStatus_t run_forward(const char* function, mluOpHandle_t handle, const Parameters& p, int pts_num,
                           const TensorDescriptor* rois_desc, const void* rois, const TensorDescriptor* pts_desc,
                           const void* pts, const TensorDescriptor* pts_feature_desc, const void* pts_feature,
                           void* workspace, size_t workspace_size, const TensorDescriptor* argmax_desc,
@@ -26,37 +22,25 @@ mluOpStatus_t run_forward(const char* function, mluOpHandle_t handle, const Para
     constexpr auto kInt = MLUOP_DTYPE_INT32;
     const auto dtype = dtype_of(rois_desc);
     const int64_t R = p.boxes_num, X = p.out_x, Y = p.out_y, Z = p.out_z, C = p.channels;
-    call.parameter("pool_method", p.pool_method);
-    call.parameter("boxes_num", p.boxes_num, AtLeast{1});
-    call.parameter("pts_num", p.pts_num, AtLeast{1});
-    call.parameter("channels", p.channels, AtLeast{1});
-    call.parameter("max_pts_each_voxel", p.max_pts_each_voxel, AtLeast{1});
-    call.parameter("out_x", p.out_x, AtLeast{1});
-    call.parameter("out_y", p.out_y, AtLeast{1});
-    call.parameter("out_z", p.out_z, AtLeast{1});
+    declare(call, p);
+    call.parameter("pts_num", pts_num, AtLeast{1});
     call.input("rois", rois_desc, rois, dtype, kAnyLayout, {R, 7});
-    call.input("pts", pts_desc, pts, dtype, kAnyLayout, {p.pts_num, 3});
-    call.input("pts_feature", pts_feature_desc, pts_feature, dtype, kAnyLayout, {p.pts_num, C});
+    call.input("pts", pts_desc, pts, dtype, kAnyLayout, {pts_num, 3});
+    call.input("pts_feature", pts_feature_desc, pts_feature, dtype, kAnyLayout, {pts_num, C});
     call.output("argmax", argmax_desc, argmax, kInt, kAnyLayout, {R, X, Y, Z, C});
     call.output("pts_idx_of_voxels", pts_idx_of_voxels_desc, pts_idx_of_voxels, kInt, kAnyLayout,
                 {R, X, Y, Z, p.max_pts_each_voxel});
     call.output("pooled_features", pooled_features_desc, pooled_features, dtype, kAnyLayout, {R, X, Y, Z, C});
 
-    call.check_pointers();
-    call.check_not_200_series();
-    require_float_or_half("rois", dtype);
-    require(p.pool_method == 0 || p.pool_method == 1, MLUOP_STATUS_BAD_PARAM, "pool_method is ", p.pool_method,
-            ", expected 0 or 1");
-    call.check_parameters();
+    check_parameters(call, p, "rois", dtype);
     call.check_tensors();
     const Arena arena =
-        call.workspace(workspace, workspace_size, roiaware_pool3d::forward::native::workspace_bytes(R, p.pts_num));
+        call.workspace(workspace, workspace_size, roiaware_pool3d::forward::native::workspace_bytes(R, pts_num));
 
-    const roiaware_pool3d::Sizes sizes{R, p.pts_num, C, p.max_pts_each_voxel, X, Y, Z};
     roiaware_pool3d::forward::native::run(
         call,
-        {sizes, static_cast<PoolMethod>(p.pool_method), dtype, rois, pts, pts_feature,
-         static_cast<int32_t*>(argmax), static_cast<int32_t*>(pts_idx_of_voxels), pooled_features},
+        {p.sizes(pts_num), p.method(), dtype, rois, pts, pts_feature, static_cast<int32_t*>(argmax),
+         static_cast<int32_t*>(pts_idx_of_voxels), pooled_features},
         arena);
   });
 }
@@ -106,7 +90,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAwarePool3dForward(
     const mluOpTensorDescriptor_t argmax_desc, void* argmax, const mluOpTensorDescriptor_t pts_idx_of_voxels_desc,
     void* pts_idx_of_voxels, const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features) {
   return mluop::run_forward("mluOpRoiAwarePool3dForward", handle,
-                            {pool_method, boxes_num, pts_num, channels, max_pts_each_voxel, out_x, out_y, out_z},
+                            {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z}, pts_num,
                             rois_desc, rois, pts_desc, pts, pts_feature_desc, pts_feature, workspace,
                             workspace_size, argmax_desc, argmax, pts_idx_of_voxels_desc, pts_idx_of_voxels,
                             pooled_features_desc, pooled_features);
@@ -120,7 +104,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dForward(
     const mluOpTensorDescriptor_t argmax_desc, void* argmax, const mluOpTensorDescriptor_t pts_idx_of_voxels_desc,
     void* pts_idx_of_voxels, const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features) {
   return mluop::run_forward("mluOpRoiawarePool3dForward", handle,
-                            {pool_method, boxes_num, pts_num, channels, max_pts_each_voxel, out_x, out_y, out_z},
+                            {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z}, pts_num,
                             rois_desc, rois, pts_desc, pts, pts_feature_desc, pts_feature, workspace,
                             workspace_size, argmax_desc, argmax, pts_idx_of_voxels_desc, pts_idx_of_voxels,
                             pooled_features_desc, pooled_features);

@@ -16,7 +16,7 @@ void check_scalars(int method, int offset) {
           "method is ", method,
           ", expected MLUOP_OMP_SOFT_NMS_NAIVE (0), MLUOP_OMP_SOFT_NMS_LINEAR (1) or "
           "MLUOP_OMP_SOFT_NMS_GAUSSIAN (2)");
-  require(offset == 0 || offset == 1, MLUOP_STATUS_BAD_PARAM, "offset is ", offset, ", expected 0 or 1");
+  require_flag("offset", offset);
 }
 
 }  // namespace

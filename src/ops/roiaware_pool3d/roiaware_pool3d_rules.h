@@ -1,0 +1,39 @@
+// RoI-aware pooling: what the operators share of their declarations and rules.
+#pragma once
+
+#include <string_view>
+
+#include "core/tensor.h"
+#include "ops/roiaware_pool3d/roiaware_pool3d_args.h"
+#include "team/operator_call.h"
+
+namespace mluop::roiaware_pool3d {
+
+// The parameters of both operators that are no tensors.
+struct Parameters {
+  Sizes sizes(int64_t N) const { return {boxes_num, N, channels, max_pts_each_voxel, out_x, out_y, out_z}; }
+  PoolMethod method() const { return static_cast<PoolMethod>(pool_method); }
+
+  int pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z;
+};
+
+inline void declare(Call& call, const Parameters& p) {
+  call.parameter("pool_method", p.pool_method);
+  call.parameter("boxes_num", p.boxes_num, AtLeast{1});
+  call.parameter("channels", p.channels, AtLeast{1});
+  call.parameter("max_pts_each_voxel", p.max_pts_each_voxel, AtLeast{1});
+  call.parameter("out_x", p.out_x, AtLeast{1});
+  call.parameter("out_y", p.out_y, AtLeast{1});
+  call.parameter("out_z", p.out_z, AtLeast{1});
+}
+
+// After the declaration of all arguments. `dtype` is that of the tensor `name`.
+inline void check_parameters(const Call& call, const Parameters& p, std::string_view name, mluOpDataType_t dtype) {
+  call.check_pointers();
+  call.check_not_200_series();
+  require_float_or_half(name, dtype);
+  require_flag("pool_method", p.pool_method);
+  call.check_parameters();
+}
+
+}  // namespace mluop::roiaware_pool3d
