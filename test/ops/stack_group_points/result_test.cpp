@@ -53,7 +53,7 @@ TEST(OpsStackGroupPoints, HostileSizes) {
       {{"c", 33}, {"m", 9}, {"samples", 129}},               // a chunk of samples plus one, squares of channels
       {{"c", 5}, {"m", 70}, {"samples", 1}},                 // single samples
       {{"c", 1}, {"m", 40}, {"samples", 65}},                // a run of samples plus one
-      {{"c", 300}, {"n", 50}, {"m", 20}, {"samples", 128}},  // chunks of channels
+      {{"c", 300}, {"n", 50}, {"m", 20}, {"samples", 128}},  // ranges of channels
       {{"c", 17}, {"n", 30000}, {"m", 200}, {"samples", 16}, {"b", 2}},  // tiles of features
   };
   for (const char* op : {kForward, kBackward}) {

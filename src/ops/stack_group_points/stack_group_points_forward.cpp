@@ -1,10 +1,9 @@
 // mluOpOmpStackGroupPointsForward: entry and checks.
-// Start with the entry below, then run() in stack_group_points_forward_native.cpp; the kernel: group() in
+// Start with the entry below, then run_forward() in stack_group_points_native.cpp; the kernel: group() in
 // stack_group_points_forward_native_kernels.cpp, which follows its helpers.
 #include "mlu_op_omp.h"
-#include "ops/stack_group_points_forward/stack_group_points_forward_native.h"
+#include "ops/stack_group_points/stack_group_points_native.h"
 #include "primitives/cloud_counts.h"
-#include "primitives/point_indices.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
@@ -37,14 +36,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
     check_cloud_counts("features_batch_cnt", groups.feature_counts, B, "features", N);
     check_cloud_counts("indices_batch_cnt", groups.group_counts, B, "indices", M);
 
-    stack_group_points_forward::native::run(call, {
-                                                      .M = M,
-                                                      .N = N,
-                                                      .C = C,
-                                                      .dtype = dtype,
-                                                      .groups = groups,
-                                                      .features = features,
-                                                      .output = output,
-                                                  });
+    stack_group_points::native::run_forward(call, {{M, N, C, dtype, groups}, features, output});
   });
 }

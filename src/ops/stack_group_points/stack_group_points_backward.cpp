@@ -1,11 +1,10 @@
 // mluOpOmpStackGroupPointsBackward: entry and checks.
-// Start with the entry below, then run() in stack_group_points_backward_native.cpp; the kernel: sum() in
+// Start with the entry below, then run_backward() in stack_group_points_native.cpp; the kernel: sum() in
 // stack_group_points_backward_native_kernels.cpp, which follows its helpers and uses those of
 // primitives/channel_strip-inl.h.
 #include "mlu_op_omp.h"
-#include "ops/stack_group_points_backward/stack_group_points_backward_native.h"
+#include "ops/stack_group_points/stack_group_points_native.h"
 #include "primitives/cloud_counts.h"
-#include "primitives/point_indices.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
@@ -39,14 +38,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsBackward(
     check_cloud_counts("indices_batch_cnt", groups.group_counts, B, "grad_output", M);
     check_cloud_counts("features_batch_cnt", groups.feature_counts, B, "grad_features", N);
 
-    stack_group_points_backward::native::run(call, {
-                                                       .M = M,
-                                                       .N = N,
-                                                       .C = C,
-                                                       .dtype = dtype,
-                                                       .groups = groups,
-                                                       .grad_output = grad_output,
-                                                       .grad_features = grad_features,
-                                                   });
+    stack_group_points::native::run_backward(call, {{M, N, C, dtype, groups}, grad_output, grad_features});
   });
 }

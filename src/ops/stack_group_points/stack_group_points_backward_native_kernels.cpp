@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/stack_group_points_backward/stack_group_points_backward_native_kernels.cpp"
+#define HWY_TARGET_INCLUDE "ops/stack_group_points/stack_group_points_backward_native_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -8,12 +8,12 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "ops/stack_group_points_backward/stack_group_points_backward_native_kernels.h"
+#include "ops/stack_group_points/stack_group_points_native_kernels.h"
 #include "primitives/channel_strip-inl.h"
 #include "primitives/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::stack_group_points_backward::native {
+namespace mluop::stack_group_points::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::add_square;
@@ -126,13 +126,13 @@ void sum(const SumArgs& args, int64_t begin, int64_t end, Task& task) {
 MLUOP_SELECT_BY_DTYPE(sum, SumArgs);
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::stack_group_points_backward::native
+}  // namespace mluop::stack_group_points::native
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace mluop::stack_group_points_backward::native {
+namespace mluop::stack_group_points::native {
 
 MLUOP_EXPORT_KERNEL_OF_DTYPE(sum_kernel, sum, SumArgs);
 
-}  // namespace mluop::stack_group_points_backward::native
+}  // namespace mluop::stack_group_points::native
 #endif

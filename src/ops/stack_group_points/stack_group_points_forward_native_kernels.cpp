@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/stack_group_points_forward/stack_group_points_forward_native_kernels.cpp"
+#define HWY_TARGET_INCLUDE "ops/stack_group_points/stack_group_points_forward_native_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -9,12 +9,12 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "ops/stack_group_points_forward/stack_group_points_forward_native_kernels.h"
+#include "ops/stack_group_points/stack_group_points_native_kernels.h"
 #include "primitives/stream-inl.h"
 #include "primitives/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop::stack_group_points_forward::native {
+namespace mluop::stack_group_points::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::kPacked;
@@ -90,16 +90,16 @@ HWY_INLINE void write_columns(const GroupTile<T>& tile, int64_t samples, int64_t
 
 template <class T>
 void group(const GroupArgs& args, int64_t begin, int64_t end, Task& task) {
-  const GroupTile<T> tile(task.nram, args.chunk_channels, args.chunk_samples);
+  const GroupTile<T> tile(task.nram, args.range_channels, args.range_samples);
   const StreamWriter stream;
-  const int64_t S = args.groups.samples, channel_chunks = args.channel_chunks();
-  const int64_t chunks = args.sample_chunks() * channel_chunks;
+  const int64_t S = args.groups.samples, channel_ranges = args.channel_ranges();
+  const int64_t items_per_group = args.sample_ranges() * channel_ranges;
   for (int64_t item = begin; item < end; ++item) {
-    const int64_t m = item / chunks;
-    const int64_t first_sample = item % chunks / channel_chunks * args.chunk_samples;
-    const int64_t first_channel = item % channel_chunks * args.chunk_channels;
-    const int64_t samples = std::min(args.chunk_samples, S - first_sample);
-    const int64_t channels = std::min(args.chunk_channels, args.C - first_channel);
+    const int64_t m = item / items_per_group;
+    const int64_t first_sample = item % items_per_group / channel_ranges * args.range_samples;
+    const int64_t first_channel = item % channel_ranges * args.range_channels;
+    const int64_t samples = std::min(args.range_samples, S - first_sample);
+    const int64_t channels = std::min(args.range_channels, args.C - first_channel);
     const int64_t cloud = args.group_starts.cloud_of(m);
     const T* const features =
         static_cast<const T*>(args.features) + args.feature_starts.starts[cloud] * args.C + first_channel;
@@ -116,13 +116,13 @@ void group(const GroupArgs& args, int64_t begin, int64_t end, Task& task) {
 MLUOP_SELECT_BY_DTYPE(group, GroupArgs);
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop::stack_group_points_forward::native
+}  // namespace mluop::stack_group_points::native
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace mluop::stack_group_points_forward::native {
+namespace mluop::stack_group_points::native {
 
 MLUOP_EXPORT_KERNEL_OF_DTYPE(group_kernel, group, GroupArgs);
 
-}  // namespace mluop::stack_group_points_forward::native
+}  // namespace mluop::stack_group_points::native
 #endif

@@ -1,23 +1,52 @@
-// Stack group points backward, native algorithm: arguments, tile in NRAM and range kernel.
+// Stack group points, native algorithm: arguments, tiles in NRAM and range kernels.
 #pragma once
 
 #include <cstdint>
 
 #include "core/arena.h"
 #include "core/sizes.h"
-#include "ops/stack_group_points_backward/stack_group_points_backward_args.h"
+#include "ops/stack_group_points/stack_group_points_args.h"
 #include "primitives/channel_strip.h"
 #include "primitives/cloud_counts.h"
 #include "team/launch.h"
 
-namespace mluop::stack_group_points_backward::native {
+namespace mluop::stack_group_points::native {
+
+// Work items: (group, range of samples, range of channels), channels fastest. Transposes the rows of features that
+// a range of samples names in NRAM.
+struct GroupArgs : ForwardArgs {
+  int64_t sample_ranges() const { return ceil_div(groups.samples, range_samples); }
+  int64_t channel_ranges() const { return ceil_div(C, range_channels); }
+
+  const CloudStarts& feature_starts;
+  const CloudStarts& group_starts;
+  int64_t range_samples, range_channels;
+  bool stream;  // the output bypasses the caches
+};
+RangeKernel<GroupArgs> group_kernel(mluOpDataType_t dtype);
+
+// T, here and below: float or Half.
+template <class T>
+struct GroupTile {
+  // Columns of whole vectors are stored.
+  static constexpr int64_t kMaxLanes = 16;
+
+  GroupTile(Arena& nram, int64_t channels, int64_t samples)
+      : stride(round_up(samples, kMaxLanes)),
+        rows(nram.take<const T*>("rows of features", {stride})),
+        columns(nram.take<T>("transposed rows", {channels, stride})) {}
+
+  int64_t stride;
+  const T** rows;  // [stride], of the samples, then that of the last one
+  T* columns;      // [channels, stride]
+};
 
 inline int64_t strip_count(const Args& args) { return ceil_div(args.C, kStripChannels); }
 
 // Work items: (tile of features of a cloud, strip of channels), strips fastest. Adds the points of the groups of
 // the cloud, in ascending order, to the sums of their features in NRAM, as gather points backward does, and writes
 // the sums.
-struct SumArgs : Args {
+struct SumArgs : BackwardArgs {
   const CloudStarts& feature_starts;
   const CloudStarts& group_starts;
   const CloudStarts& tile_starts;
@@ -25,7 +54,6 @@ struct SumArgs : Args {
 };
 RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype);
 
-// T: float or Half.
 template <class T>
 struct SumTile {
   // Samples whose indices are localized at a time: a run.
@@ -43,4 +71,4 @@ struct SumTile {
   T* rounded;               // [kStripChannels]
 };
 
-}  // namespace mluop::stack_group_points_backward::native
+}  // namespace mluop::stack_group_points::native

@@ -1,0 +1,108 @@
+#include "ops/stack_group_points/stack_group_points_native.h"
+
+#include <algorithm>
+
+#include "core/caches.h"
+#include "core/checks.h"
+#include "core/dtype.h"
+#include "ops/stack_group_points/stack_group_points_native_kernels.h"
+#include "team/fit_tile.h"
+
+namespace mluop::stack_group_points::native {
+namespace {
+
+int64_t bytes_moved(const Args& args) {
+  const auto element = static_cast<int64_t>(size_of(args.dtype));
+  const int64_t indices = args.M * args.groups.samples;
+  return total_bytes({indices * int64_t{sizeof(int32_t)}, args.N * args.C * element, indices * args.C * element});
+}
+
+// Where the rows of each cloud start.
+struct Starts {
+  Starts(Arena& arena, const CloudIndices& groups)
+      : of_features(arena, groups.clouds), of_groups(arena, groups.clouds) {}
+
+  // After construction over memory.
+  void initialize(const CloudIndices& groups) const {
+    of_features.sum([&](int64_t b) { return groups.feature_counts[b]; });
+    of_groups.sum([&](int64_t b) { return groups.group_counts[b]; });
+  }
+
+  CloudStarts of_features, of_groups;
+};
+
+constexpr int64_t kMaxRangeSamples = 128;
+// The tile stays in L1 until it is copied.
+constexpr int64_t kMaxTileElements = 4096;
+
+// Non-temporal stores pay for whole lines only.
+bool writes_lines(int64_t samples) {
+  return samples % GroupTile<float>::kMaxLanes == 0 || samples >= kMaxRangeSamples;
+}
+
+int64_t fit_channels(const Context& context, const Args& args, int64_t samples) {
+  return fit_tile(context, std::min(args.C, kMaxTileElements / samples), [&](int64_t channels) {
+    return dispatch_dtype(args.dtype,
+                          [&](auto element) { return bytes_of<GroupTile<decltype(element)>>(channels, samples); });
+  });
+}
+
+// The memory of the backward operator.
+struct Memory {
+  Memory(Arena& arena, const CloudIndices& groups) : starts(arena, groups), tile_starts(arena, groups.clouds) {}
+
+  Starts starts;
+  CloudStarts tile_starts;
+};
+
+// The most features whose tile fits NRAM.
+int64_t max_tile_features(const Context& context, const Args& args) {
+  constexpr int64_t kStripBytes = kStripChannels * kStripChannels * int64_t{sizeof(float)};
+  // The sums of more strips of features alone exceed NRAM.
+  const int64_t max_strips =
+      std::min(ceil_div(args.N, kStripChannels), static_cast<int64_t>(context.nram_capacity) / kStripBytes);
+  return kStripChannels * fit_tile(context, std::max<int64_t>(max_strips, 1), [&](int64_t strips) {
+           return dispatch_dtype(args.dtype, [&](auto element) {
+             return bytes_of<SumTile<decltype(element)>>(strips * kStripChannels);
+           });
+         });
+}
+
+}  // namespace
+
+void run_forward(Call& call, const ForwardArgs& args) {
+  Context& context = call.context();
+  const int64_t bytes = bytes_moved(args), samples = args.groups.samples;
+  const int64_t range_samples = std::min(samples, kMaxRangeSamples);
+  const int64_t range_channels = fit_channels(context, args, range_samples);
+  Arena arena = context.reserve(bytes_of<Starts>(args.groups));
+  const Starts starts(arena, args.groups);
+  starts.initialize(args.groups);
+  const GroupArgs group{args,          starts.of_features, starts.of_groups,
+                        range_samples, range_channels,     exceeds_caches(bytes) && writes_lines(samples)};
+  const int64_t items = args.M * group.sample_ranges() * group.channel_ranges();
+  const int task_dim = choose_task_dim(items, bytes);
+  call.log_detail("taskDim ", task_dim, ", ranges of ", range_samples, " samples and ", range_channels,
+                  " channels");
+  check_cloud_indices(context, args.groups);
+  launch(context, "group", task_dim, Evenly{items}, group_kernel(args.dtype), group);
+}
+
+void run_backward(Call& call, const BackwardArgs& args) {
+  Context& context = call.context();
+  const int64_t bytes = bytes_moved(args);
+  const int64_t strips = strip_count(args);
+  const int task_dim = choose_task_dim(strips * ceil_div(args.N, kStripChannels), bytes);
+  const int64_t tile_features = choose_tile_features(args.N, strips, max_tile_features(context, args), task_dim);
+  Arena arena = context.reserve(bytes_of<Memory>(args.groups));
+  const Memory memory(arena, args.groups);
+  memory.starts.initialize(args.groups);
+  memory.tile_starts.sum(
+      [&](int64_t b) { return ceil_div(int64_t{args.groups.feature_counts[b]}, tile_features); });
+  call.log_detail("taskDim ", task_dim, ", tile of ", tile_features, " features");
+  check_cloud_indices(context, args.groups);
+  const SumArgs sum{args, memory.starts.of_features, memory.starts.of_groups, memory.tile_starts, tile_features};
+  launch(context, "sum", task_dim, Evenly{memory.tile_starts.total() * strips}, sum_kernel(args.dtype), sum);
+}
+
+}  // namespace mluop::stack_group_points::native
