@@ -798,10 +798,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
 /* RoI-aware pooling, forward (Part-A2): pools the features of the points in each voxel of each box. Its gradient
  * is mluOpRoiAwarePool3dBackward.
  *
- *   A roi (x, y, z, dx, dy, dz, yaw) contains points by the rule of mluOpOmpPointsInBoxesPart (mlu_op_omp.h). The
+ *   A RoI (x, y, z, dx, dy, dz, yaw) contains points by the rule of mluOpOmpPointsInBoxesPart (mlu_op_omp.h). The
  *   voxel of a point in it, in fp32, with lx and ly as there, truncated and limited to the voxels of the axis:
  *     ((lx + dx / 2) / (dx / out_x), (ly + dy / 2) / (dy / out_y), (pz - z) / (dz / out_z))
- *   pts_idx_of_voxels[r,i,j,k,:] = the number of points of voxel (i, j, k) of roi r, their indices, ascending, and
+ *   pts_idx_of_voxels[r,i,j,k,:] = the number of points of voxel (i, j, k) of RoI r, their indices, ascending, and
  *     zeros; max_pts_each_voxel - 1 points at most: further ones are dropped
  *   pool_method 0, maximum: pooled_features[r,i,j,k,c] = the greatest pts_feature[n,c] of these points n, and
  *     argmax[r,i,j,k,c] the lowest n that has it; 0 and -1 if no feature is above -infinity
@@ -829,7 +829,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
  *   Sums are those of the serial loop over the points in fp32; for HALF the mean is rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 12 bytes a point and 50 bytes a
- *   roi. It depends on boxes_num and pts_num only. The handle keeps 4 bytes a voxel of one roi for each task.
+ *   RoI. It depends on boxes_num and pts_num only. The handle keeps 4 bytes a voxel of one RoI for each task.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_method is neither 0 nor 1; another scalar is not positive, or does not match a shape;
@@ -888,7 +888,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiawarePool3dForwardWorkspaceSize(
  * Units: none. pool_method 0 reads no element of pts_idx_of_voxels, pool_method 1 none of argmax.
  * Outputs: the call writes every element of grad_in, zeros for points in no voxel; the caller need not initialize
  *   it. NaN and infinity propagate through the additions.
- * Determinism: the sums are those of the serial loop over the rois, their voxels and the points of a voxel, in
+ * Determinism: the sums are those of the serial loop over the RoIs, their voxels and the points of a voxel, in
  *   fp32, where 1 / count and products are rounded; for HALF they are rounded once, at the end, to nearest even.
  *   The same bits at every thread count and on every instruction set. mmcv adds with atomics, in any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
@@ -971,7 +971,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
 /* RoI align, forward (Mask R-CNN): pools samples of an image, interpolated, in each bin of each roi. Its gradient
  * is mluOpRoiAlignBackward_v2.
  *
- *   A roi is boxes[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
+ *   A RoI is boxes[r] = (image, x1, y1, x2, y2). Along the y axis, and likewise along x, in fp32:
  *     start = y1 spatial_scale - offset; size = y2 spatial_scale - offset - start; offset = 0.5 if aligned, else 0
  *     size is 1 at least, unless aligned; bin = size / pooled_height
  *     n = sampling_ratio if that is positive, else bin, rounded up, at most 2^24: the samples of a bin
@@ -994,7 +994,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  * In NCHW, which MLU-OPS does not support, the shapes are [B, C, H, W] and [R, C, pooled_height, pooled_width].
  * Units: boxes are in pixels of the network's input, of which spatial_scale makes those of `input`. mmcv has
  *   argmax_y before argmax_x.
- * Outputs: the call writes every element; the caller need not initialize them. A roi of a negative size, or one
+ * Outputs: the call writes every element; the caller need not initialize them. A RoI of a negative size, or one
  *   that is NaN, has no samples: output is 0, argmax -1. So has a bin of size 0 without a sampling ratio. NaN is
  *   never a maximum; of samples that are all NaN, output is the lowest fp32 number, argmax -1.
  *   If R or C is 0, the data may be null.
@@ -1002,11 +1002,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   fp32 in the order of rows, then columns: the same bits at every thread count and on every instruction set. For
  *   HALF, all is computed in fp32, results are rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. For each roi, the handle keeps 8 bytes for each row and column of pixels that a bin uses,
+ * Memory: no workspace. For each RoI, the handle keeps 8 bytes for each row and column of pixels that a bin uses,
  *   and 4 bytes a row and column of bins.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      roialign_desc is null or not set; the image of a roi does not exist; there are no pixels
+ *   BAD_PARAM      roialign_desc is null or not set; the image of a RoI does not exist; there are no pixels
  *   NOT_SUPPORTED  H or W is 2^31 or more: pixels of an axis are numbered by int32; sampling_ratio exceeds 64
  *
  * Definition: MLU-OPS header, mluOpRoiAlignForward_v2; mmcv roi_align; Mask R-CNN, arXiv:1703.06870. */
@@ -1038,14 +1038,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
  * Units: as mluOpRoiAlignForward_v2. mmcv has argmax_y before argmax_x.
  * Outputs: the call writes every element of grads_image, zeros for pixels of no sample; the caller need not
  *   initialize it. NaN and infinity propagate through the additions.
- * Determinism: sums are in fp32, in the order of rois, then rows of bins: the same bits at every thread count and
+ * Determinism: sums are in fp32, in the order of RoIs, then rows of bins: the same bits at every thread count and
  *   on every instruction set; for HALF they are rounded once, at the end. mmcv adds with atomics, in any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps what mluOpRoiAlignForward_v2 keeps; for HALF also 4 bytes for each pixel
  *   of an image and 16 channels, or 1 of NCHW, for each task.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a roi does not exist; there are no pixels
+ *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a RoI does not exist; there are no pixels
  *   NOT_SUPPORTED  H or W is 2^31 or more; sampling_ratio exceeds 64
  *
  * Definition: MLU-OPS header, mluOpRoiAlignBackward_v2; mmcv roi_align. */

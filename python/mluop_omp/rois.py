@@ -120,7 +120,7 @@ def roi_align(
     method: str = "mean",
     aligned: bool = True,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pools interpolated samples of an image in each bin of each roi (Mask R-CNN).
+    """Pools interpolated samples of an image in each bin of each RoI (Mask R-CNN).
 
     Along each axis, a roi starts at ``low * spatial_scale - offset``, where offset is 0.5 if
     aligned, else 0. Its bins have n samples, in the middle of n equal parts. A sample is

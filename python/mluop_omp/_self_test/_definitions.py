@@ -326,7 +326,7 @@ def points_in_boxes_all(points, boxes):
 
 
 def _voxels_of_points(pts, roi, out_size):
-    """Returns the voxels [N, 3] of points in a roi, computed in float32."""
+    """Returns the voxels [N, 3] of points in a RoI, computed in float32."""
     pts, roi = pts.astype(np.float32), roi.astype(np.float32)
     cos, sin = (f(-roi[6], dtype=float).astype(np.float32) for f in (np.cos, np.sin))
     x, y, z = (pts - roi[:3]).T
@@ -396,7 +396,7 @@ def _hats(positions, pixels):
 
 
 def _axes_of_rois(rois, size, image_size, spatial_scale, sampling_ratio, aligned):
-    """Yields the image of each roi, the positions of samples along both axes, and their weights."""
+    """Yields the image of each RoI, the positions of samples along both axes, and their weights."""
     for roi in rois:
         numbers = spatial_scale, sampling_ratio, aligned
         y, height = _samples(roi[2], roi[4], size[0], *numbers)

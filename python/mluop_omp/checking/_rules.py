@@ -84,7 +84,7 @@ def _terms_of_assignment(call: Call) -> int:
 
 
 def _most_samples(call: Call) -> int:
-    """The most bins that a pixel is in: two along each axis, of all rois."""
+    """The most bins that a pixel is in: two along each axis, of all RoIs."""
     return max(4 * len(call.given["rois"]), 1)
 
 

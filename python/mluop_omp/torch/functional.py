@@ -152,7 +152,7 @@ def roi_align(
     method: str = "mean",
     aligned: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Pools samples of an image in each bin of each roi: `mluop_omp.roi_align`.
+    """Pools samples of an image in each bin of each RoI: `mluop_omp.roi_align`.
 
     The first output has the derivative with respect to input; that for rois is 0.
     """

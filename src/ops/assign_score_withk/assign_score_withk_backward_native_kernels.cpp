@@ -126,12 +126,12 @@ HWY_INLINE void add_outer_products(const T* const* scores, const float* const* g
 template <bool kNegates, class T>
 HWY_INLINE void accumulate_items(const AccumulateArgs& args, int64_t begin, int64_t end, Task& task) {
   constexpr int kRows = 4;
-  const SumTile tile(task.nram, args.chunk_kernels, args.stride);
+  const SumTile tile(task.nram, args.range_kernels, args.stride);
   const int64_t* const starts = args.lists.starts_of(args.b);
   const int64_t* const listed = args.lists.sorted_of(args.b);
   for (int64_t item = begin; item < end; ++item) {
-    const int64_t point = item / args.chunk_count(), first = item % args.chunk_count() * args.chunk_kernels;
-    const int64_t kernels = std::min(args.chunk_kernels, args.M - first);
+    const int64_t point = item / args.range_count(), first = item % args.range_count() * args.range_kernels;
+    const int64_t kernels = std::min(args.range_kernels, args.M - first);
     std::fill_n(tile.sums, kernels * args.stride, 0.0F);
     const T* scores[kRows];
     const float* gradients[kRows];

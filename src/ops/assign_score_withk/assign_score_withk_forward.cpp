@@ -4,7 +4,6 @@
 #include "mlu_op_omp.h"
 #include "ops/assign_score_withk/assign_score_withk_native.h"
 #include "ops/assign_score_withk/assign_score_withk_rules.h"
-#include "primitives/point_indices.h"
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc, const void* points,

@@ -90,12 +90,12 @@ void run_backward(Call& call, const BackwardArgs& args) {
   const int64_t inputs = input_bytes(args);
   const int64_t bytes = total_bytes({inputs, inputs, output_bytes(args)}) / std::max<int64_t>(args.B, 1);
   const int64_t stride = round_up(args.O, kStripChannels);
-  const int64_t chunk_kernels =
+  const int64_t range_kernels =
       fit_tile(context, args.M, [&](int64_t kernels) { return bytes_of<SumTile>(kernels, stride); });
   fit_tile(context, 1, [](int64_t) { return bytes_of<DifferentiateTile<float>>(); });
   Arena arena = context.reserve(bytes_of<Memory>(args));
   const Memory memory(arena, args);
-  call.log_detail("chunks of ", chunk_kernels, " kernels");
+  call.log_detail("ranges of ", range_kernels, " kernels");
   check_indices_of(context, args);
   constexpr int64_t kSortedRowBytes = 64;
   launch<SortArgs>(context, "sort_rows", choose_task_dim(args.B, args.B * args.rows() * kSortedRowBytes),
@@ -106,8 +106,8 @@ void run_backward(Call& call, const BackwardArgs& args) {
     launch(context, "differentiate", choose_task_dim(tiles, bytes), Evenly{tiles},
            differentiate_kernel(args.dtype), batch);
     const auto accumulate = [&](const RowLists& lists, int64_t rows_each, bool negates, void* grad) {
-      const AccumulateArgs sums{batch, lists, rows_each, negates, grad, chunk_kernels};
-      const int64_t items = args.N0 * sums.chunk_count();
+      const AccumulateArgs sums{batch, lists, rows_each, negates, grad, range_kernels};
+      const int64_t items = args.N0 * sums.range_count();
       launch(context, "accumulate", choose_task_dim(items, bytes), Evenly{items}, accumulate_kernel(args.dtype),
              sums);
     };

@@ -81,17 +81,17 @@ struct DifferentiateTile {
   float* totals;        // [kMaxLanes]
 };
 
-// Work items: (point, chunk of kernels), chunks fastest. Writes the gradients of points: the sum of the outer
+// Work items: (point, range of kernels), ranges fastest. Writes the gradients of points: the sum of the outer
 // products of scores and gradients of the rows that list a point. A listed number stands for `rows_each`
 // consecutive rows.
 struct AccumulateArgs : BatchArgs {
-  int64_t chunk_count() const { return ceil_div(M, chunk_kernels); }
+  int64_t range_count() const { return ceil_div(M, range_kernels); }
 
   const RowLists& lists;
   int64_t rows_each;
   bool negates;  // the products are subtracted
   void* grad;    // grad_points or grad_centers
-  int64_t chunk_kernels;
+  int64_t range_kernels;
 };
 struct SumTile {
   SumTile(Arena& nram, int64_t kernels, int64_t stride) : sums(nram.take<float>("sums", {kernels, stride})) {}

@@ -9,8 +9,6 @@
 
 #include <hwy/highway.h>
 
-#include <algorithm>
-
 #include "ops/dcn/columns.h"
 #include "ops/dcn/samples.h"
 #include "primitives/for_each_vector-inl.h"

@@ -28,8 +28,8 @@ Division divide_channels(const Sizes& sizes) {
   while (division.width > kMinWidth && sizes.N * ceil_div(sizes.Ci, division.width) < kMinItems)
     division.width /= 2;
   division.ranges = ceil_div(sizes.Ci, division.width);
-  const int64_t chunks = ceil_div(sizes.K(), kMaxUnitColumns / division.width);
-  division.offsets = ceil_div(sizes.K(), chunks);
+  const int64_t offset_ranges = ceil_div(sizes.K(), kMaxUnitColumns / division.width);
+  division.offsets = ceil_div(sizes.K(), offset_ranges);
   for_each_unit(sizes, division, [&](int64_t, const Unit& unit) {
     ++division.unit_count;
     division.packed_count = unit.packed + sizes.group_outputs() * round_up(unit.columns(), kMaxLanes);
@@ -52,10 +52,10 @@ struct Workspace {
 
 // The memory of the handle.
 struct Scratch {
-  Scratch(Arena& pool, const BackwardDataArgs& args, const Division& division, int task_dim)
-      : units(pool, division),
-        sums(pool.take<float>("sums",
-                              {args.dtype == MLUOP_DTYPE_HALF ? task_dim : 0, args.H * args.W, division.width})) {}
+  Scratch(Arena& arena, const BackwardDataArgs& args, const Division& division, int task_dim)
+      : units(arena, division),
+        sums(arena.take<float>(
+            "sums", {args.dtype == MLUOP_DTYPE_HALF ? task_dim : 0, args.H * args.W, division.width})) {}
 
   // After construction over memory.
   void initialize(const Sizes& sizes) const {
@@ -101,8 +101,8 @@ void run(Call& call, const BackwardDataArgs& args, Arena arena) {
   const Tiling tiling = choose_tiling(context, args, division);
   call.log_detail("native, taskDim ", task_dim, ", ", items, " ranges of ", division.width, " channels, tile of ",
                   tiling.pixels, " pixels");
-  Arena pool = context.reserve(bytes_of<Scratch>(args, division, task_dim));
-  const Scratch scratch(pool, args, division, task_dim);
+  Arena reserved = context.reserve(bytes_of<Scratch>(args, division, task_dim));
+  const Scratch scratch(reserved, args, division, task_dim);
   scratch.initialize(args);
 
   launch(context, "pack", static_cast<int>(std::min<int64_t>(task_dim, division.unit_count)),

@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/dtype.h"
 #include "core/simd.h"

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <numeric>
 
 #include "core/arena.h"
 #include "core/sizes.h"

@@ -1,5 +1,6 @@
 #include "ops/dcn/dcn_rules.h"
 
+#include <initializer_list>
 #include <utility>
 
 #include "core/checks.h"

@@ -1,4 +1,4 @@
-// Deformable convolution: finds the places of samples. Per-target code of Highway: include it inside
+// Deformable convolution: finds the positions of samples. Per-target code of Highway: include it inside
 // foreach_target.
 #if defined(MLUOP_DCN_SAMPLES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_DCN_SAMPLES_INL_H
@@ -20,7 +20,7 @@ namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Finds the samples of a box for one output pixel after the other. The place along an axis is
+// Finds the samples of a box for one output pixel after the other. The position along an axis is
 // o * stride - pad + i * dilation, plus the offset, rounded to fp32 after each of both additions. T, here and
 // below: float or Half.
 template <class T>
@@ -53,7 +53,7 @@ class Sampler {
     const int64_t stride = buffers_.stride, plane = buffers_.plane;
     const float *origins = buffers_.origins, *offsets = buffers_.offsets;
     int32_t* const corners = buffers_.corners + row * stride;
-    float* const places = buffers_.places + row * stride;
+    float* const positions = buffers_.positions + row * stride;
     const auto first_y = hn::Set(d, static_cast<float>(pixel / args_.Wo % args_.Ho * args_.stride_h));
     const auto first_x = hn::Set(d, static_cast<float>(pixel % args_.Wo * args_.stride_w));
     const auto width = hn::Set(di, static_cast<int32_t>(args_.W)), none = hn::Set(di, -1);
@@ -72,21 +72,21 @@ class Sampler {
       store_corner(1, y.first, right, hn::And(y.has_first, x.has_second));
       store_corner(2, bottom, x.first, hn::And(y.has_second, x.has_first));
       store_corner(3, bottom, right, hn::And(y.has_second, x.has_second));
-      hn::Store(y.distance, d, places + i);
-      hn::Store(x.distance, d, places + plane + i);
+      hn::Store(y.distance, d, positions + i);
+      hn::Store(x.distance, d, positions + plane + i);
     }
   }
 
  private:
-  // Places along an axis of `extent` pixels.
+  // Positions along an axis of `extent` pixels.
   struct Axis {
     HWY_INLINE Axis(hn::Vec<Tag> origin, hn::Vec<Tag> offset, int64_t extent) {
       const Tag d;
-      const auto place = hn::Add(origin, offset), end = hn::Set(d, static_cast<float>(extent));
+      const auto position = hn::Add(origin, offset), end = hn::Set(d, static_cast<float>(extent));
       // False for NaN.
-      inside = hn::And(hn::Gt(place, hn::Set(d, -1)), hn::Lt(place, end));
-      const auto floor = hn::IfThenElseZero(inside, hn::Floor(place));
-      distance = hn::IfThenElseZero(inside, hn::Sub(place, floor));
+      inside = hn::And(hn::Gt(position, hn::Set(d, -1)), hn::Lt(position, end));
+      const auto floor = hn::IfThenElseZero(inside, hn::Floor(position));
+      distance = hn::IfThenElseZero(inside, hn::Sub(position, floor));
       first = hn::ConvertTo(TagI(), floor);
       has_first = hn::Ge(floor, hn::Zero(d));
       has_second = hn::Lt(hn::Add(floor, hn::Set(d, 1)), end);
@@ -100,7 +100,7 @@ class Sampler {
   // Copies the offsets and the mask of the box.
   void read_offsets(int64_t row, int64_t pixel) const {
     float *y = buffers_.offsets, *x = buffers_.offsets + buffers_.stride;
-    float* mask = buffers_.places + 2 * buffers_.plane + row * buffers_.stride;
+    float* mask = buffers_.positions + 2 * buffers_.plane + row * buffers_.stride;
     for (int64_t d = box_.d; d < box_.d_end; ++d) {
       const int64_t first = pixel * args_.S() + d * args_.K();
       const T* const offsets = static_cast<const T*>(args_.offset) + 2 * first;

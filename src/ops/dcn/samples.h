@@ -21,7 +21,7 @@ struct SampleBox {
   int64_t k, k_end;  // offsets of the filter
 };
 
-// The place of a sample: four pixels of the input and where the sample is between them.
+// The position of a sample: four pixels of the input and where the sample is between them.
 struct Sample {
   // Top left, top right, bottom left, bottom right.
   struct Corners {
@@ -45,25 +45,25 @@ struct SampleBuffers {
       : stride(round_up(samples, kMaxLanes)),
         plane(pixels * stride),
         corners(nram.take<int32_t>("pixels of samples", {4, pixels, stride})),
-        places(nram.take<float>("places of samples", {3, pixels, stride})),
-        origins(nram.take<float>("places of offsets", {2, stride})),
+        positions(nram.take<float>("positions of samples", {3, pixels, stride})),
+        origins(nram.take<float>("positions of offsets", {2, stride})),
         offsets(nram.take<float>("offsets", {2, stride})) {}
 
   // A sample of the row-th pixel.
   Sample sample(int64_t row, int64_t index) const {
     const int64_t i = row * stride + index;
     const int32_t* const corner = corners + i;
-    const float* const place = places + i;
+    const float* const position = positions + i;
     return {{corner[0], corner[plane], corner[2 * plane], corner[3 * plane]},
-            place[0],
-            place[plane],
-            place[2 * plane]};
+            position[0],
+            position[plane],
+            position[2 * plane]};
   }
 
   int64_t stride;    // samples of a pixel
   int64_t plane;     // elements from one member of the samples to the next
   int32_t* corners;  // [4, pixels, stride]
-  float* places;     // [3, pixels, stride]: y, x and mask
+  float* positions;  // [3, pixels, stride]: y, x and mask
   float* origins;    // [2, stride], where the offsets of the filter are without those of the tensor: y and x
   float* offsets;    // [2, stride], of a pixel
 };

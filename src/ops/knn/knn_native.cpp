@@ -117,7 +117,7 @@ void run(Call& call, const Args& args, Arena workspace) {
   const int task_dim = choose_search_task_dim(centers);
   const Probes probes = choose_probes(args);
   const bool with_probes = probes.count > 0;
-  Arena pool = context.reserve(with_probes ? bytes_of<GridMemory>(planes, task_dim, probes) : 0);
+  Arena arena = context.reserve(with_probes ? bytes_of<GridMemory>(planes, task_dim, probes) : 0);
 
   separate_coordinates(context, planes, MLUOP_DTYPE_FLOAT, args.xyz);
   SearchArgs search_args{args, planes, tile_groups, probes, nullptr, nullptr, 0, 0, 0, 0};
@@ -125,7 +125,7 @@ void run(Call& call, const Args& args, Arena workspace) {
   // Probes write their rows: what may fail comes before.
   call.log_detail("native, taskDim ", task_dim);
   if (with_probes) {
-    memory.emplace(pool, planes, task_dim, probes);
+    memory.emplace(arena, planes, task_dim, probes);
     search_args.probe_distances = memory->distances;
     const int64_t count = args.B * probes.count;
     launch(context, "probe", choose_search_task_dim(count), Evenly{count}, probe_kernel(), search_args);

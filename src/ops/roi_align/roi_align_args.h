@@ -1,6 +1,6 @@
 // RoI align: the arguments of a call, forward and backward.
 //
-// Letters: B images of C channels, H x W pixels; R rois of PH x PW bins. The tensors of images and bins have a
+// Letters: B images of C channels, H x W pixels; R RoIs of PH x PW bins. The tensors of images and bins have a
 // layout of their own: see Layout.
 #pragma once
 

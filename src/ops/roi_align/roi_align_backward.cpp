@@ -1,5 +1,5 @@
 // mluOpRoiAlignBackward_v2: entry and checks.
-// Start with the entry below, then run_backward() in roi_align_native.cpp, the tables of rois in
+// Start with the entry below, then run_backward() in roi_align_native.cpp, the tables of RoIs in
 // roi_align_tables.cpp, and add_means() and add_maxima() in roi_align_backward_native_kernels.cpp.
 #include "ops/roi_align/roi_align_native.h"
 #include "ops/roi_align/roi_align_rules.h"

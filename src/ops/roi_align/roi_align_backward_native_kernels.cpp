@@ -37,7 +37,7 @@ HWY_INLINE void add_scaled(const From* from, float divisor, float weight, int64_
   });
 }
 
-// The bins of a roi: their columns are added first, to a row for each row of bins, then its rows.
+// The bins of a RoI: their columns are added first, to a row for each row of bins, then its rows.
 template <bool kChannelsLast, class T>
 HWY_INLINE void add_roi(const AddArgs& args, const Channels& channels, int64_t roi, const MeanTile& tile,
                         const Sums& sums) {
@@ -69,7 +69,7 @@ HWY_INLINE void add_roi(const AddArgs& args, const Channels& channels, int64_t r
   }
 }
 
-// Calls add(channels, roi, sums) for the rois of each work item, in their order.
+// Calls add(channels, roi, sums) for the RoIs of each work item, in their order.
 template <class T>
 HWY_INLINE void for_each_roi(const AddArgs& args, int64_t begin, int64_t end, const Task& task, auto&& add) {
   const int64_t inner = args.inner(), pixels = args.image_pixels();
@@ -80,7 +80,7 @@ HWY_INLINE void for_each_roi(const AddArgs& args, int64_t begin, int64_t end, co
     if constexpr (sizeof(T) == sizeof(float)) {
       sums = {output, inner};
     } else {
-      sums = {args.sums + task.taskId * pixels * args.division.chunk, channels.count};
+      sums = {args.sums + task.taskId * pixels * args.division.range, channels.count};
     }
     for (int64_t i = 0; i < pixels; ++i) std::fill_n(sums.first + i * sums.stride, channels.count, 0.0F);
     for (int64_t roi = 0; roi < args.R; ++roi) {
@@ -100,7 +100,7 @@ HWY_INLINE void for_each_roi(const AddArgs& args, int64_t begin, int64_t end, co
 
 template <class T>
 void add_means(const AddArgs& args, int64_t begin, int64_t end, Task& task) {
-  const MeanTile tile(task.nram, args.W, args.division.chunk);
+  const MeanTile tile(task.nram, args.W, args.division.range);
   for_each_roi<T>(args, begin, end, task, [&](const Channels& channels, int64_t roi, const Sums& sums) HWY_ATTR {
     if (args.channels_last) {
       add_roi<true, T>(args, channels, roi, tile, sums);

@@ -1,5 +1,5 @@
 // mluOpRoiAlignForward_v2: entry and checks; src/api/roi_align_descriptor.cpp has its descriptor.
-// Start with the entry below, then run_forward() in roi_align_native.cpp, the tables of rois in
+// Start with the entry below, then run_forward() in roi_align_native.cpp, the tables of RoIs in
 // roi_align_tables.cpp, and pool_means() and pool_maxima() in roi_align_forward_native_kernels.cpp.
 #include "core/roi_align.h"
 #include "ops/roi_align/roi_align_native.h"

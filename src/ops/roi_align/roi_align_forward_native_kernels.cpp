@@ -40,7 +40,7 @@ HWY_INLINE void combine(const Taps& taps, const From* from, int64_t stride, int6
   }
 }
 
-// The bins of a roi. Its rows of pixels are added first, of all its columns, then these columns.
+// The bins of a RoI. Its rows of pixels are added first, of all its columns, then these columns.
 template <bool kChannelsLast, class T>
 HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, int64_t roi, const MeanTile& tile) {
   constexpr size_t kLanes = 16, kColumnLanes = kChannelsLast ? kLanes : 1;
@@ -72,7 +72,6 @@ HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, int64_t
   }
 }
 
-template <class T>
 HWY_INLINE void for_each_roi(const PoolArgs& args, int64_t begin, int64_t end, auto&& pool) {
   for (int64_t item = begin; item < end; ++item) {
     const Channels channels(args, args.division, item / args.roi_blocks());
@@ -85,8 +84,8 @@ HWY_INLINE void for_each_roi(const PoolArgs& args, int64_t begin, int64_t end, a
 
 template <class T>
 void pool_means(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
-  const MeanTile tile(task.nram, args.W, args.division.chunk);
-  for_each_roi<T>(args, begin, end, [&](const Channels& channels, int64_t roi) HWY_ATTR {
+  const MeanTile tile(task.nram, args.W, args.division.range);
+  for_each_roi(args, begin, end, [&](const Channels& channels, int64_t roi) HWY_ATTR {
     if (args.channels_last) {
       pool_roi<true, T>(args, channels, roi, tile);
     } else {
@@ -104,7 +103,6 @@ int64_t first_outside(const Roi& roi, const SampleRange& rows, const SampleRange
 }
 
 // The maxima of a bin.
-template <class T>
 class BinMaxima {
  public:
   BinMaxima(const MaximumTile& tile, int64_t count) : tile_(tile), count_(count) {
@@ -131,7 +129,7 @@ class BinMaxima {
 
 template <class T>
 void find_maxima(const PoolArgs& args, const T* from, const Roi& roi, int64_t p, int64_t q,
-                 const BinMaxima<T>& maxima) {
+                 const BinMaxima& maxima) {
   const SampleRange rows(roi.y, p), columns(roi.x, q);
   const int64_t inner = args.inner(), outside = first_outside(roi, rows, columns);
   const auto position = [&](int64_t sample) {
@@ -165,14 +163,14 @@ void find_maxima(const PoolArgs& args, const T* from, const Roi& roi, int64_t p,
 
 template <class T>
 void pool_maxima(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
-  const MaximumTile tile(task.nram, args.division.chunk);
-  for_each_roi<T>(args, begin, end, [&](const Channels& channels, int64_t r) {
+  const MaximumTile tile(task.nram, args.division.range);
+  for_each_roi(args, begin, end, [&](const Channels& channels, int64_t r) {
     const Roi roi(args, static_cast<const T*>(args.boxes) + r * 5);
     const bool has_samples = roi.y.samples > 0 && roi.x.samples > 0;
     const T* const from = static_cast<const T*>(args.input) + channels.first_pixel(args);
     int64_t to = channels.first_bin(args, r);
     for (int64_t bin = 0; bin < args.bins(); ++bin, to += args.inner()) {
-      const BinMaxima<T> maxima(tile, channels.count);
+      const BinMaxima maxima(tile, channels.count);
       if (has_samples) {
         find_maxima(args, from, roi, bin / args.PW, bin % args.PW, maxima);
       } else {

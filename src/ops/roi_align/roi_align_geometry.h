@@ -1,4 +1,4 @@
-// RoI align: where the samples of a bin are, by the operations of mmcv in fp32. For the tables of rois, and for
+// RoI align: where the samples of a bin are, by the operations of mmcv in fp32. For the tables of RoIs, and for
 // maxima, whose coordinates are those of samples.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace mluop::roi_align {
 
-// A roi along an axis.
+// A RoI along an axis.
 struct RoiAxis {
   static constexpr float kMaxSamples = 1 << 24;
 
@@ -41,7 +41,7 @@ struct RoiAxis {
   int64_t samples;  // of a bin
 };
 
-// The axes of a roi. One of a negative size, or of NaN, has no samples.
+// The axes of a RoI. One of a negative size, or of NaN, has no samples.
 struct Roi {
   template <class T>
   Roi(const Args& args, const T* box)

@@ -10,20 +10,20 @@ namespace mluop::roi_align::native {
 namespace {
 
 constexpr int64_t kVectorChannels = 16;
-// Channels whose row of a roi stays in L2.
-constexpr int64_t kMaxChunkVectors = 4;
-// Pixels that are read for a roi, by the estimate for the number of tasks.
+// Channels whose row of a RoI stays in L2.
+constexpr int64_t kMaxRangeVectors = 4;
+// Pixels that are read for a RoI, by the estimate for the number of tasks.
 constexpr int64_t kRoiPixels = 200;
 constexpr int64_t kRoiBlock = 32, kItemsPerTask = 8;
 
 struct Scratch {
-  Scratch(Arena& pool, const Args& args, int64_t task_count, int64_t chunk)
-      : tables(pool, args),
-        sums(pool.take<float>("sums",
-                              {args.dtype == MLUOP_DTYPE_HALF ? task_count : 0, args.image_pixels(), chunk})) {}
+  Scratch(Arena& arena, const Args& args, int64_t task_count, int64_t range)
+      : tables(arena, args),
+        sums(arena.take<float>("sums",
+                               {args.dtype == MLUOP_DTYPE_HALF ? task_count : 0, args.image_pixels(), range})) {}
 
   Tables tables;
-  float* sums;  // [taskDim, H, W, chunk]
+  float* sums;  // [taskDim, H, W, range]
 };
 
 Division divide(const Context& context, const Args& args, int64_t max_vectors) {
@@ -36,7 +36,7 @@ Division divide(const Context& context, const Args& args, int64_t max_vectors) {
   return {std::max<int64_t>(channels(vectors), 1)};
 }
 
-// An estimate: of pixels that rois read or add to.
+// An estimate: of pixels that RoIs read or add to.
 int64_t traffic(const Args& args) {
   const auto element = static_cast<int64_t>(size_of(args.dtype));
   const int64_t pixels = args.B * args.C * args.image_pixels(), of_rois = args.R * args.C * args.bins();
@@ -63,16 +63,16 @@ void run_forward(Call& call, const ForwardArgs& args) {
   if (args.R * args.C == 0) return;
   Context& context = call.context();
   const int64_t bytes = traffic(args);
-  const Division division = divide(context, args, kMaxChunkVectors);
-  const int64_t planes = args.B * args.planes_of_image() * division.chunk_count(args);
+  const Division division = divide(context, args, kMaxRangeVectors);
+  const int64_t planes = args.B * args.planes_of_image() * division.range_count(args);
   const int task_dim = choose_task_dim(planes * args.R, bytes);
-  // Rois are divided if there are few planes.
+  // RoIs are divided if there are few planes.
   const int64_t block = planes >= kItemsPerTask * task_dim ? args.R : std::min(args.R, kRoiBlock);
-  Arena pool = context.reserve(bytes_of<Tables>(args));
-  const Tables tables(pool, args);
+  Arena arena = context.reserve(bytes_of<Tables>(args));
+  const Tables tables(arena, args);
   const PoolArgs pooled{args, tables, division, block};
   const int64_t items = planes * pooled.roi_blocks();
-  call.log_detail("taskDim ", task_dim, ", chunks of ", division.chunk, " channels");
+  call.log_detail("taskDim ", task_dim, ", ranges of ", division.range, " channels");
   fill_tables(context, args, tables);
   const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
   launch_dynamic(context, "pool", task_dim, chunks, Evenly{items}, pool_kernel(args), pooled);
@@ -84,12 +84,12 @@ void run_backward(Call& call, const BackwardArgs& args) {
   const int64_t bytes =
       traffic(args) + args.B * args.C * args.image_pixels() * static_cast<int64_t>(sizeof(float));
   const bool is_half = args.dtype == MLUOP_DTYPE_HALF;
-  const Division division = divide(context, args, is_half ? 1 : kMaxChunkVectors);
-  const int64_t items = args.B * args.planes_of_image() * division.chunk_count(args);
+  const Division division = divide(context, args, is_half ? 1 : kMaxRangeVectors);
+  const int64_t items = args.B * args.planes_of_image() * division.range_count(args);
   const int task_dim = choose_task_dim(items, bytes);
-  Arena pool = context.reserve(bytes_of<Scratch>(args, task_dim, division.chunk));
-  const Scratch scratch(pool, args, task_dim, division.chunk);
-  call.log_detail("taskDim ", task_dim, ", chunks of ", division.chunk, " channels");
+  Arena arena = context.reserve(bytes_of<Scratch>(args, task_dim, division.range));
+  const Scratch scratch(arena, args, task_dim, division.range);
+  call.log_detail("taskDim ", task_dim, ", ranges of ", division.range, " channels");
   fill_tables(context, args, scratch.tables);
   const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
   launch_dynamic(context, "add", task_dim, chunks, Evenly{items}, add_kernel(args),

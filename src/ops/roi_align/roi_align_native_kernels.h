@@ -10,20 +10,20 @@
 
 namespace mluop::roi_align::native {
 
-// How planes are divided: in NHWC, into chunks of channels.
+// How planes are divided: in NHWC, into ranges of channels.
 struct Division {
-  int64_t chunk_count(const Args& args) const { return ceil_div(args.inner(), chunk); }
+  int64_t range_count(const Args& args) const { return ceil_div(args.inner(), range); }
 
-  int64_t chunk;  // adjacent channels
+  int64_t range;  // adjacent channels
 };
 
 // The channels of a work item: `count` adjacent ones of a plane of an image.
 struct Channels {
   Channels(const Args& args, const Division& division, int64_t item)
-      : plane(item / division.chunk_count(args)),
+      : plane(item / division.range_count(args)),
         image(plane / args.planes_of_image()),
-        first(item % division.chunk_count(args) * division.chunk),
-        count(std::min(division.chunk, args.inner() - first)) {}
+        first(item % division.range_count(args) * division.range),
+        count(std::min(division.range, args.inner() - first)) {}
 
   // The first of the elements of these channels in a tensor of pixels, and in one of bins.
   int64_t first_pixel(const Args& args) const { return plane * args.image_pixels() * args.inner() + first; }
@@ -39,22 +39,22 @@ struct PoolArgs : ForwardArgs {
 
   const Tables& tables;
   Division division;
-  int64_t roi_block;  // consecutive rois
+  int64_t roi_block;  // consecutive RoIs
 };
 
-// Work items: (plane, chunk of channels, block of rois), blocks fastest. Pools the rois of the image of the plane.
+// Work items: (plane, range of channels, block of RoIs), blocks fastest. Pools the RoIs of the image of the plane.
 RangeKernel<PoolArgs> pool_kernel(const ForwardArgs& args);
 
 struct AddArgs : BackwardArgs {
   const Tables& tables;
   Division division;
-  float* sums;  // [taskDim, H, W, chunk]; null if grads_image holds them
+  float* sums;  // [taskDim, H, W, range]; null if grads_image holds them
 };
 
-// Work items: (plane, chunk of channels). Writes the gradients of the pixels of these channels.
+// Work items: (plane, range of channels). Writes the gradients of the pixels of these channels.
 RangeKernel<AddArgs> add_kernel(const BackwardArgs& args);
 
-// Weighted sums of rows of pixels, or of columns of gradients: the pixels of a roi along x.
+// Weighted sums of rows of pixels, or of columns of gradients: the pixels of a RoI along x.
 struct MeanTile {
   MeanTile(Arena& nram, int64_t pixels, int64_t channels) : row(nram.take<float>("row", {pixels, channels})) {}
 

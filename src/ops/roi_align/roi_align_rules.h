@@ -17,7 +17,7 @@ inline mluOpTensorLayout_t layout_of(const TensorDescriptor* images, const Tenso
   return is_nchw(images) && is_nchw(bins) ? MLUOP_LAYOUT_NCHW : MLUOP_LAYOUT_NHWC;
 }
 
-// Dimensions of such a tensor: of images or rois, of channels, and of pixels or bins.
+// Dimensions of such a tensor: of images or RoIs, of channels, and of pixels or bins.
 struct Extents {
   Extents(const TensorDescriptor* desc, mluOpTensorLayout_t layout)
       : count(dim_of(desc, 0)),

@@ -7,7 +7,7 @@
 namespace mluop::roi_align::native {
 namespace {
 
-// The most taps of a roi: a bin has two for each sample, but not two for one pixel. Without a sampling ratio, bins
+// The most taps of a RoI: a bin has two for each sample, but not two for one pixel. Without a sampling ratio, bins
 // of several samples have them at least half a pixel apart.
 int64_t tap_capacity(int64_t bins, int64_t pixels, int sampling_ratio) {
   if (sampling_ratio > 0) return bins * std::min<int64_t>(2 * int64_t{sampling_ratio}, pixels);
@@ -62,8 +62,7 @@ AxisTable::AxisTable(Arena& arena, int64_t rois, int64_t bins, int64_t pixels, i
       first_(arena.take<int32_t>("first pixels", {rois})),
       count_(arena.take<int32_t>("numbers of pixels", {rois})) {}
 
-template <class Axis>
-void AxisTable::fill(int64_t roi, const Axis& axis) const {
+void AxisTable::fill(int64_t roi, const RoiAxis& axis) const {
   Tap* const taps = taps_ + roi * capacity_;
   int32_t* const starts = starts_ + roi * (bins_ + 1);
   Tap* end = taps;

@@ -1,4 +1,4 @@
-// RoI align: the tables of all rois. A mean over the samples of a bin is a weighted sum of pixels, whose weights
+// RoI align: the tables of all RoIs. A mean over the samples of a bin is a weighted sum of pixels, whose weights
 // are products of those of a row and those of a column: a table for each axis has both.
 #pragma once
 
@@ -9,9 +9,13 @@
 #include "team/atomics.h"
 #include "team/launch.h"
 
-namespace mluop::roi_align::native {
+namespace mluop::roi_align {
 
-// A pixel along an axis, counted from the first one of the roi, and its weight.
+struct RoiAxis;
+
+namespace native {
+
+// A pixel along an axis, counted from the first one of the RoI, and its weight.
 struct Tap {
   int32_t pixel;
   float weight;
@@ -23,7 +27,7 @@ struct Taps {
   const Tap *begin, *end;
 };
 
-// The taps of the bins of all rois along an axis.
+// The taps of the bins of all RoIs along an axis.
 class AxisTable {
  public:
   AxisTable(Arena& arena, int64_t rois, int64_t bins, int64_t pixels, int sampling_ratio);
@@ -33,13 +37,12 @@ class AxisTable {
     const int32_t* const starts = starts_ + roi * (bins_ + 1);
     return {all + starts[bin], all + starts[bin + 1]};
   }
-  // The pixels [first, first + count) have all taps of a roi.
+  // The pixels [first, first + count) have all taps of a RoI.
   int64_t first(int64_t roi) const { return first_[roi]; }
   int64_t count(int64_t roi) const { return count_[roi]; }
 
-  // Writes the row of a roi. Axis: RoiAxis.
-  template <class Axis>
-  void fill(int64_t roi, const Axis& axis) const;
+  // Writes the row of a RoI.
+  void fill(int64_t roi, const RoiAxis& axis) const;
 
  private:
   int64_t bins_, capacity_;
@@ -58,10 +61,11 @@ struct Tables {
 
 struct FillArgs : Args {
   const Tables& tables;
-  FirstBadItem& first_bad;  // a roi whose image does not exist
+  FirstBadItem& first_bad;  // a RoI whose image does not exist
 };
 
-// Work items: rois. Writes their tables.
+// Work items: RoIs. Writes their tables.
 RangeKernel<FillArgs> fill_kernel(mluOpDataType_t dtype);
 
-}  // namespace mluop::roi_align::native
+}  // namespace native
+}  // namespace mluop::roi_align

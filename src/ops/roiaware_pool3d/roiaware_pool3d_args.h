@@ -1,7 +1,7 @@
 // RoI-aware pooling: the arguments of a call, forward and backward.
 //
-// Letters: R rois, N points, C channels, P the numbers that a voxel has for its points: their count, and indices.
-// Voxels are numbered in all rois: ((r * X + x) * Y + y) * Z + z.
+// Letters: R RoIs, N points, C channels, P the numbers that a voxel has for its points: their count, and indices.
+// Voxels are numbered in all RoIs: ((r * X + x) * Y + y) * Z + z.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class PoolMethod { kMax = 0, kMean = 1 };
 
 struct Sizes {
   int64_t R, N, C, P;
-  int64_t X, Y, Z;  // voxels of a roi along its axes
+  int64_t X, Y, Z;  // voxels of a RoI along its axes
 
   int64_t roi_voxels() const { return X * Y * Z; }
   int64_t voxels() const { return R * roi_voxels(); }

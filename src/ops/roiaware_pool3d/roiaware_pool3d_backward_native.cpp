@@ -20,10 +20,10 @@ Groups groups_of(const BackwardArgs& args, int task_dim) {
 
 // The memory of the handle.
 struct Scratch {
-  Scratch(Arena& pool, const BackwardArgs& args, const Groups& groups)
+  Scratch(Arena& arena, const BackwardArgs& args, const Groups& groups)
       : word_count(ceil_div(args.voxels(), kWordVoxels)),
-        has_points(pool.take<uint64_t>("voxels with points", {word_count, groups.count})),
-        sums(pool.take<float>("sums", {args.dtype == MLUOP_DTYPE_HALF ? args.N : 0, args.C})) {}
+        has_points(arena.take<uint64_t>("voxels with points", {word_count, groups.count})),
+        sums(arena.take<float>("sums", {args.dtype == MLUOP_DTYPE_HALF ? args.N : 0, args.C})) {}
 
   int64_t word_count;
   uint64_t* has_points;  // [word_count, groups.count]
@@ -54,8 +54,8 @@ void run(Call& call, const BackwardArgs& args) {
   const int64_t grad_bytes = args.N * args.C * static_cast<int64_t>(size_of(args.dtype));
   const int task_dim = choose_task_dim(args.N, std::max(index_bytes, grad_bytes));
   const Groups groups = groups_of(args, task_dim);
-  Arena pool = context.reserve(bytes_of<Scratch>(args, groups));
-  const Scratch scratch(pool, args, groups);
+  Arena arena = context.reserve(bytes_of<Scratch>(args, groups));
+  const Scratch scratch(arena, args, groups);
 
   FirstBadItem first_bad;
   launch(context, "find", choose_task_dim(scratch.word_count, index_bytes), Evenly{scratch.word_count},

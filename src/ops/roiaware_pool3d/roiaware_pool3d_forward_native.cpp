@@ -10,10 +10,10 @@
 namespace mluop::roiaware_pool3d::forward::native {
 namespace {
 
-// The bytes that are moved in the time in which a roi tests a point.
+// The bytes that are moved in the time in which a RoI tests a point.
 constexpr int64_t kTestBytes = 4;
 
-// Rois with many points cost more.
+// RoIs with many points cost more.
 constexpr int64_t kChunksPerTask = 16;
 
 struct Workspace {
@@ -23,10 +23,10 @@ struct Workspace {
   BoundedPoints points;
 };
 
-// The memory of the handle: of each task, the numbers of points in the voxels of a roi.
+// The memory of the handle: of each task, the numbers of points in the voxels of a RoI.
 struct Counts {
-  Counts(Arena& pool, int task_dim, int64_t roi_voxels)
-      : of_tasks(pool.take<int32_t>("counts", {task_dim, roi_voxels})) {}
+  Counts(Arena& arena, int task_dim, int64_t roi_voxels)
+      : of_tasks(arena.take<int32_t>("counts", {task_dim, roi_voxels})) {}
 
   int32_t* of_tasks;  // [task_dim, roi_voxels]
 };
@@ -49,8 +49,8 @@ void run(Call& call, const ForwardArgs& args, Arena arena) {
   const int64_t written = output_bytes(args);
   const int64_t test_bytes = saturated_product({args.R, args.N, kTestBytes});
   const int task_dim = choose_task_dim(args.R, std::max(written, test_bytes));
-  Arena pool = context.reserve(bytes_of<Counts>(task_dim, args.roi_voxels()));
-  const Counts counts(pool, task_dim, args.roi_voxels());
+  Arena reserved = context.reserve(bytes_of<Counts>(task_dim, args.roi_voxels()));
+  const Counts counts(reserved, task_dim, args.roi_voxels());
   call.log_detail("native, taskDim ", task_dim);
 
   prepare_boxes(context, workspace.rois, BoxRule::kOnItsBottom, args.dtype, args.rois);

@@ -1,5 +1,5 @@
 // RoI-aware pooling, forward, native algorithm: its workspace and its launches. Points are prepared in groups with
-// bounds, rois with what their tests share; then each roi searches its points, counts them into its voxels, and
+// bounds, RoIs with what their tests share; then each RoI searches its points, counts them into its voxels, and
 // pools those that have some.
 #pragma once
 

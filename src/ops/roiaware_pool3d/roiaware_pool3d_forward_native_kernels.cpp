@@ -27,7 +27,7 @@ using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::visit_points_in_box;
 
-// The voxels of a roi. Each operation is that of the definition, rounded to fp32.
+// The voxels of a RoI. Each operation is that of the definition, rounded to fp32.
 class RoiVoxels {
  public:
   // T, here and below: float or Half.
@@ -41,7 +41,7 @@ class RoiVoxels {
         y_{to_f32(roi[4]) / static_cast<float>(sizes.Y), sizes.Y},
         z_{to_f32(roi[5]) / static_cast<float>(sizes.Z), sizes.Z} {}
 
-  // The voxel of a point that the roi contains.
+  // The voxel of a point that the RoI contains.
   HWY_INLINE int64_t voxel(float x, float y, float z) const {
     const float dx = x - box_.x, dy = y - box_.y;
     const float u = dx * box_.cosine + dy * box_.sine, v = dy * box_.cosine - dx * box_.sine;
@@ -73,7 +73,7 @@ HWY_INLINE void fill(const PoolArgs& args, const StreamWriter& writer, void* dat
   }
 }
 
-// Writes the points of the voxels of a roi. counts[v] = those of voxel v.
+// Writes the points of the voxels of a RoI. counts[v] = those of voxel v.
 template <class T>
 HWY_INLINE void place_points(const PoolArgs& args, int64_t r, const StreamWriter& writer, int32_t* counts) {
   const int64_t V = args.roi_voxels(), P = args.P;

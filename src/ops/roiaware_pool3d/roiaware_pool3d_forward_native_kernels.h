@@ -17,7 +17,7 @@ struct PoolArgs : ForwardArgs {
   bool stream;      // the outputs bypass the caches
 };
 
-// Work items: rois. Writes all elements of the outputs of a roi.
+// Work items: RoIs. Writes all elements of the outputs of a RoI.
 RangeKernel<PoolArgs> pool_kernel(mluOpDataType_t dtype);
 
 }  // namespace mluop::roiaware_pool3d::forward::native

@@ -3,7 +3,6 @@
 
 #include <string_view>
 
-#include "core/tensor.h"
 #include "ops/roiaware_pool3d/roiaware_pool3d_args.h"
 #include "team/operator_call.h"
 

@@ -28,7 +28,7 @@ struct Workspace {
 
 // The memory of the handle: of each task, the points of a box.
 struct Samples {
-  Samples(Arena& pool, int task_dim, int64_t S) : of_tasks(pool.take<int32_t>("samples", {task_dim, S})) {}
+  Samples(Arena& arena, int task_dim, int64_t S) : of_tasks(arena.take<int32_t>("samples", {task_dim, S})) {}
 
   int32_t* of_tasks;  // [task_dim, S]
 };
@@ -49,8 +49,8 @@ void run(Call& call, const Args& args, Arena arena) {
     return dispatch_dtype(args.dtype,
                           [&](auto element) { return bytes_of<SampleTile<decltype(element)>>(rows, args.row()); });
   });
-  Arena pool = context.reserve(bytes_of<Samples>(task_dim, args.S));
-  const Samples samples(pool, task_dim, args.S);
+  Arena reserved = context.reserve(bytes_of<Samples>(task_dim, args.S));
+  const Samples samples(reserved, task_dim, args.S);
   call.log_detail("native, taskDim ", task_dim);
 
   prepare_boxes(context, workspace.boxes, BoxRule::kOnItsBottom, args.dtype, args.boxes3d);
