@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "reference/rectangle_iou.h"
+
 namespace mluop::reference {
 namespace {
 
@@ -17,13 +19,7 @@ struct Box {
   int32_t index;
 };
 
-float iou(const Box& a, const Box& b, float offset) {
-  const auto area = [offset](const Box& box) { return (box.x2 - box.x1 + offset) * (box.y2 - box.y1 + offset); };
-  const float width = std::max(0.0F, std::min(a.x2, b.x2) - std::max(a.x1, b.x1) + offset);
-  const float height = std::max(0.0F, std::min(a.y2, b.y2) - std::max(a.y1, b.y1) + offset);
-  const float both = width * height;
-  return both / (area(a) + area(b) - both);
-}
+float iou(const Box& a, const Box& b, float offset) { return rectangle_iou(&a.x1, &b.x1, offset); }
 
 float weight(const SoftNmsProblem& problem, float overlap) {
   if (problem.method == 2) return std::exp(-(overlap * overlap) / problem.sigma);

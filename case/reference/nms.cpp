@@ -8,6 +8,7 @@
 
 #include "reference/boxes_overlap_bev.h"
 #include "reference/half.h"
+#include "reference/rectangle_iou.h"
 
 namespace mluop::reference {
 namespace {
@@ -27,21 +28,7 @@ std::vector<int64_t> kept_of(const std::vector<int64_t>& order, const Suppresses
   return kept;
 }
 
-// The length that two intervals share.
-float shared(float low_a, float high_a, float low_b, float high_b, float offset) {
-  const float low = low_a < low_b ? low_b : low_a, high = high_a < high_b ? high_a : high_b;
-  const float length = high - low + offset;
-  return length > 0 ? length : 0;
-}
-
 using Box = std::array<float, 4>;
-
-float area_of(const Box& box, float offset) { return (box[2] - box[0] + offset) * (box[3] - box[1] + offset); }
-
-float iou(const Box& a, const Box& b, float offset) {
-  const float both = shared(a[0], a[2], b[0], b[2], offset) * shared(a[1], a[3], b[1], b[3], offset);
-  return both / (area_of(a, offset) + area_of(b, offset) - both);
-}
 
 template <class T>
 Box corners_of(const NmsProblem& problem, const std::array<T, 4>& numbers) {
@@ -73,8 +60,8 @@ bool is_regular(const float* box) {
 
 float upright_overlap(const float* a, const float* b) {
   if (!is_regular(a) || !is_regular(b)) return 0;
-  return shared(a[0] - a[3] / 2, a[0] + a[3] / 2, b[0] - b[3] / 2, b[0] + b[3] / 2, 0) *
-         shared(a[1] - a[4] / 2, a[1] + a[4] / 2, b[1] - b[4] / 2, b[1] + b[4] / 2, 0);
+  return shared_length(a[0] - a[3] / 2, a[0] + a[3] / 2, b[0] - b[3] / 2, b[0] + b[3] / 2, 0) *
+         shared_length(a[1] - a[4] / 2, a[1] + a[4] / 2, b[1] - b[4] / 2, b[1] + b[4] / 2, 0);
 }
 
 }  // namespace
@@ -109,8 +96,8 @@ void nms(const NmsProblem& problem, const T* boxes, const T* confidence, void* o
         if (!(scores.back() <= problem.confidence_threshold)) candidates.push_back(n);
       }
       std::vector<int64_t> kept = kept_of(sorted(candidates, scores), [&](int64_t i, int64_t j) {
-        return iou(corners[static_cast<size_t>(i)], corners[static_cast<size_t>(j)], problem.offset) >
-               problem.iou_threshold;
+        return rectangle_iou(corners[static_cast<size_t>(i)].data(), corners[static_cast<size_t>(j)].data(),
+                             problem.offset) > problem.iou_threshold;
       });
       if (static_cast<int64_t>(kept.size()) > max) kept.resize(static_cast<size_t>(max));
       for (const int64_t n : kept) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "core/simd.h"
 #include "mlu_op_omp.h"
 
 namespace mluop::perf {
@@ -18,12 +19,10 @@ std::string cpu_name() {
   return "unknown CPU";
 }
 
-// Highway's name, except for AVX-512, which Highway calls AVX3.
 std::string instruction_set() {
   // The lowest bit is the best instruction set.
   const int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
-  const std::string name = hwy::TargetName(supported & -supported);
-  return name.starts_with("AVX3") ? "AVX-512" : name;
+  return name_of_target(supported & -supported);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <hwy/targets.h>
 
-#include <string_view>
 #include <utility>
 
 #include "core/boundary.h"
@@ -68,10 +67,7 @@ void configure_simd() {
   if (!choice().problem().empty()) throw Failure(MLUOP_STATUS_BAD_PARAM, choice().problem());
 }
 
-const char* simd_name() {
-  const char* const name = hwy::TargetName(choice().best());
-  return std::string_view(name).starts_with("AVX3") ? "AVX-512" : name;
-}
+const char* simd_name() { return name_of_target(choice().best()); }
 
 const hwy::ChosenTarget& simd_target() { return choice().target(); }
 

@@ -5,13 +5,22 @@
 
 #include <hwy/targets.h>
 
+#include <cstdint>
+#include <string_view>
+
 namespace mluop {
 
 // Reads MLUOP_OMP_SIMD (see mlu_op.h) on the first call in the process. Throws Failure, at every call, if the
 // variable was invalid.
 void configure_simd();
 
-// "AVX-512", "AVX2", "NEON": Highway's names but for AVX-512, which it calls AVX3.
+// "AVX-512", "AVX2", "NEON": Highway's names, but for AVX-512, which it calls AVX3 and variants of that.
+inline const char* name_of_target(int64_t target) {
+  const char* const name = hwy::TargetName(target);
+  return std::string_view(name).starts_with("AVX3") ? "AVX-512" : name;
+}
+
+// The name of the instruction set of kernels.
 const char* simd_name();
 
 const hwy::ChosenTarget& simd_target();

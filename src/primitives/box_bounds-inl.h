@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -57,6 +59,24 @@ HWY_INLINE uint64_t boxes_that_meet(const Bounds& other, const BoxBounds& boxes,
     bits |= bits_of(d, hn::And(meets_x, meets_y)) << i;
   }
   return bits;
+}
+
+// Work items: (box n of a, group of b), groups fastest. overlaps[n, m] = overlap_of(a.boxes[n], b.boxes[m]) if the
+// bounds of both meet, else 0.
+template <class Box, class OverlapOf>
+HWY_INLINE void write_overlaps(const BoundedBoxes<Box>& a, const BoundedBoxes<Box>& b, int64_t begin, int64_t end,
+                               const OverlapOf& overlap_of, float* overlaps) {
+  const int64_t groups = b.bounds.group_count(), count = b.bounds.count;
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t n = item / groups, first = item % groups * BoxBounds::kGroupBoxes;
+    float* const row = overlaps + n * count;
+    std::fill(row + first, row + std::min(first + BoxBounds::kGroupBoxes, count), 0.0F);
+    uint64_t bits = boxes_that_meet(a.bounds[n], b.bounds, first);
+    for (; bits != 0; bits &= bits - 1) {
+      const int64_t m = first + std::countr_zero(bits);
+      row[m] = overlap_of(a.boxes[n], b.boxes[m]);
+    }
+  }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -50,11 +50,22 @@ struct BoxBounds {
   }
   Bounds operator[](int64_t i) const { return {min_x[i], min_y[i], max_x[i], max_y[i]}; }
 
+  int64_t group_count() const { return padded_count / kGroupBoxes; }
+
   // Sets the padding; by whoever sets the last box.
   void pad() const;
 
   int64_t count, padded_count;
   float *min_x, *min_y, *max_x, *max_y;  // [padded_count]
+};
+
+// Boxes of any kind and their bounds.
+template <class Box>
+struct BoundedBoxes {
+  BoundedBoxes(Arena& arena, int64_t count) : boxes(arena.take<Box>("boxes", {count})), bounds(arena, count) {}
+
+  Box* boxes;  // [count]
+  BoxBounds bounds;
 };
 
 }  // namespace mluop

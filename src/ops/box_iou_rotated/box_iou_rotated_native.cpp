@@ -32,7 +32,7 @@ void compute_pairs(Context& context, const Args& args, Arena arena) {
   const Scratch scratch(arena, args);
   prepare_boxes(context, args.bbox1, scratch.first);
   prepare_boxes(context, args.bbox2, scratch.second);
-  const int64_t items = args.N * (scratch.second.bounds.padded_count / BoxBounds::kGroupBoxes);
+  const int64_t items = args.N * scratch.second.bounds.group_count();
   const int task_dim = choose_task_dim(items, saturated_product({items, kGroupBytes}));
   const auto chunks = static_cast<int>(std::min(items, kChunksPerTask * task_dim));
   launch_dynamic(context, "pairs", task_dim, chunks, Evenly{items}, pairs_kernel(),

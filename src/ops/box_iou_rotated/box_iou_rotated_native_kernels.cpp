@@ -6,9 +6,6 @@
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
 
-#include <algorithm>
-#include <bit>
-
 #include "core/simd.h"
 #include "primitives/box_bounds-inl.h"
 
@@ -17,19 +14,8 @@ namespace mluop::box_iou_rotated::native {
 namespace HWY_NAMESPACE {
 
 void compute_pairs(const PairArgs& args, int64_t begin, int64_t end, Task&) {
-  constexpr int64_t kGroup = BoxBounds::kGroupBoxes;
-  const BoxBounds& bounds = args.second.bounds;
-  const int64_t groups = bounds.padded_count / kGroup;
-  for (int64_t item = begin; item < end; ++item) {
-    const int64_t n = item / groups, first = item % groups * kGroup;
-    float* const row = args.ious + n * args.M;
-    std::fill(row + first, row + std::min(first + kGroup, args.M), 0.0F);
-    uint64_t bits = mluop::HWY_NAMESPACE::boxes_that_meet(args.first.bounds[n], bounds, first);
-    for (; bits != 0; bits &= bits - 1) {
-      const int64_t m = first + std::countr_zero(bits);
-      row[m] = overlap(args.mode, args.first.boxes[n], args.second.boxes[m]);
-    }
-  }
+  const auto overlap_of = [&](const RotatedBox& a, const RotatedBox& b) { return overlap(args.mode, a, b); };
+  mluop::HWY_NAMESPACE::write_overlaps(args.first, args.second, begin, end, overlap_of, args.ious);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -9,13 +9,7 @@
 
 namespace mluop::box_iou_rotated::native {
 
-// Boxes and their bounds.
-struct Boxes {
-  Boxes(Arena& arena, int64_t count) : boxes(arena.take<RotatedBox>("boxes", {count})), bounds(arena, count) {}
-
-  RotatedBox* boxes;  // [count]
-  BoxBounds bounds;
-};
+using Boxes = BoundedBoxes<RotatedBox>;
 
 struct PrepareArgs {
   const float* from;  // [count, 5]

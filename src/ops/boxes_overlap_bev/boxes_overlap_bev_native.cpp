@@ -21,11 +21,11 @@ void run(Call& call, const Args& args) {
   Context& context = call.context();
   Arena arena = context.reserve(bytes_of<PreparedBoxes>(args.N, args.M));
   const PreparedBoxes boxes(arena, args.N, args.M);
-  const int64_t groups = boxes.a.group_count() + boxes.b.group_count();
+  const int64_t groups = boxes.a.bounds.group_count() + boxes.b.bounds.group_count();
   launch(context, "prepare", choose_task_dim(groups, (args.N + args.M) * kPrepareBytes), Evenly{groups},
          prepare_kernel(), {args, boxes});
 
-  const int64_t items = args.N * boxes.b.group_count();
+  const int64_t items = args.N * boxes.b.bounds.group_count();
   const int task_dim = choose_task_dim(items, saturated_product({items, kGroupBytes}));
   const auto chunks = static_cast<int>(std::min(items, kChunksPerTask * task_dim));
   call.log_detail("native, taskDim ", task_dim);

@@ -5,7 +5,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "core/simd.h"
 #include "ops/boxes_overlap_bev/boxes_overlap_bev_native_kernels.h"
@@ -16,18 +15,8 @@ namespace mluop::boxes_overlap_bev::native {
 namespace HWY_NAMESPACE {
 
 void intersect(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
-  const BoxSet &a = args.boxes.a, &b = args.boxes.b;
-  const int64_t groups = b.group_count();
-  for (int64_t item = begin; item < end; ++item) {
-    const int64_t n = item / groups, first = item % groups * BoxBounds::kGroupBoxes;
-    float* const to = args.overlaps + n * args.M + first;
-    std::fill_n(to, std::min(BoxBounds::kGroupBoxes, args.M - first), 0.0F);
-    uint64_t meeting = mluop::HWY_NAMESPACE::boxes_that_meet(a.bounds[n], b.bounds, first);
-    for (; meeting != 0; meeting &= meeting - 1) {
-      const int m = std::countr_zero(meeting);
-      to[m] = overlap_of(a.boxes[n], b.boxes[first + m]);
-    }
-  }
+  const auto overlap = [](const BevBox& a, const BevBox& b) { return overlap_of(a, b); };
+  mluop::HWY_NAMESPACE::write_overlaps(args.boxes.a, args.boxes.b, begin, end, overlap, args.overlaps);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -39,7 +28,7 @@ namespace mluop::boxes_overlap_bev::native {
 namespace {
 
 void prepare(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t a_groups = args.boxes.a.group_count();
+  const int64_t a_groups = args.boxes.a.bounds.group_count();
   for (int64_t item = begin; item < end; ++item) {
     const bool is_a = item < a_groups;
     const BoxSet& set = is_a ? args.boxes.a : args.boxes.b;

@@ -10,15 +10,7 @@
 
 namespace mluop::boxes_overlap_bev::native {
 
-// What the pairs of a tensor of boxes share.
-struct BoxSet {
-  BoxSet(Arena& arena, int64_t count) : boxes(arena.take<BevBox>("boxes", {count})), bounds(arena, count) {}
-
-  int64_t group_count() const { return bounds.padded_count / BoxBounds::kGroupBoxes; }
-
-  BevBox* boxes;  // [count]
-  BoxBounds bounds;
-};
+using BoxSet = BoundedBoxes<BevBox>;
 
 struct PreparedBoxes {
   PreparedBoxes(Arena& arena, int64_t N, int64_t M) : a(arena, N), b(arena, M) {}
