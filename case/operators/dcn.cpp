@@ -140,8 +140,8 @@ void expect_weight(Arguments& a) {
 
 // Generator.
 
-// Values that tests do not replace: places, whose rounding decides which pixels are read, and factors of products
-// of three, which overflow if all are large.
+// Values that tests do not replace: positions, whose rounding decides which pixels are read, and factors of
+// products of three, which overflow if all are large.
 Tensor with_fractions(Tensor tensor, int32_t seed, int64_t lowest, int64_t count, float unit) {
   constexpr int64_t kMaxInline = 1 << 17;
   if (element_count(tensor) > kMaxInline) {
@@ -197,7 +197,7 @@ Generated generate(const std::string& name, const Recipe& r) {
   const reference::DcnProblem p = g.problem();
   const int64_t samples = checked_product({K, r["deformable_groups"]});
   checked_product({p.N, p.Ho, p.Wo, std::max({2 * samples, Co, Ci})}, int64_t{1} << 40);
-  // Quarters of pixels, so that places are pixels of the image as well.
+  // Quarters of pixels, so that positions are pixels of the image as well.
   g.offset = with_fractions(make_tensor("offset", r.dtype, {p.N, p.Ho, p.Wo, 2 * samples}, MLUOP_LAYOUT_NHWC),
                             r.seed + 1, 0, 9, 0.25F);
   g.mask = with_fractions(make_tensor("mask", r.dtype, {p.N, p.Ho, p.Wo, samples}, MLUOP_LAYOUT_NHWC), r.seed + 2,

@@ -96,7 +96,7 @@ void fit_backward(Case& c) {
   set_shape(c.outputs[0], dims);
 }
 
-// Rois at multiples of 1/8, some of which reach beyond the image, or have no size or a negative one. No coordinate
+// RoIs at multiples of 1/8, some of which reach beyond the image, or have no size or a negative one. No coordinate
 // is negative: tests compare with the sums of absolute values.
 Tensor make_boxes(const Recipe& r, float spatial_scale) {
   const Tensor boxes = make_tensor("boxes", r.dtype, {r["r"], 5});

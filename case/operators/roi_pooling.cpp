@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto kInt = MLUOP_DTYPE_INT32;
 
-// The extents of the voxels of rois: the first four dimensions of their tensors.
+// The extents of the voxels of RoIs: the first four dimensions of their tensors.
 struct Grid {
   explicit Grid(const Recipe& r) : R(r["r"]), X(r["x"]), Y(r["y"]), Z(r["z"]) {}
   explicit Grid(const Dims& dims) : R(dims[0]), X(dims[1]), Y(dims[2]), Z(dims[3]) {}

@@ -18,8 +18,8 @@ struct Column {
   int64_t count, filter_stride;  // the output channels of the group; from one element of the filter to the next
 };
 
-// The four pixels around a place, and the distances from the first of them.
-struct Place {
+// The four pixels around a position, and the distances from the first of them.
+struct Position {
   // The pixel below (dy 1) or above, right (dx 1) or left; -1 outside of the image.
   int64_t pixel(int64_t dy, int64_t dx) const {
     const int64_t row = static_cast<int64_t>(std::floor(y)) + dy,
@@ -34,9 +34,9 @@ struct Place {
   bool inside;
 };
 
-// The place of a sample.
+// The position of a sample.
 template <class T>
-Place place_of(const Problem& p, const DcnSamples<T>& samples, int64_t sample) {
+Position position_of(const Problem& p, const DcnSamples<T>& samples, int64_t sample) {
   const int64_t offsets = p.kernel_h * p.kernel_w, pixel = sample / (offsets * p.deformable_groups);
   const int64_t i = sample % offsets / p.kernel_w, j = sample % p.kernel_w;
   const float y = static_cast<float>(pixel / p.Wo % p.Ho * p.stride_h - p.pad_top + i * p.dilation_h) +
@@ -52,32 +52,32 @@ double mask_of(const DcnSamples<T>& samples, int64_t sample) {
   return samples.mask == nullptr ? 1 : double{to_f32(samples.mask[sample])};
 }
 
-// Calls visit(column, place) for each column, with the place of its sample.
+// Calls visit(column, position) for each column, with the position of its sample.
 template <class T, class Visit>
 void for_each_column(const Problem& p, const DcnSamples<T>& samples, const Visit& visit) {
   const int64_t K = p.kernel_h * p.kernel_w, inputs = p.Ci / p.groups, outputs = p.Co / p.groups;
   for (int64_t pixel = 0; pixel < p.N * p.Ho * p.Wo; ++pixel) {
     for (int64_t sample = pixel * p.deformable_groups * K; sample < (pixel + 1) * p.deformable_groups * K;
          ++sample) {
-      const Place place = place_of(p, samples, sample);
+      const Position position = position_of(p, samples, sample);
       const int64_t d = sample / K % p.deformable_groups, k = sample % K, channels = p.Ci / p.deformable_groups;
       for (int64_t channel = d * channels; channel < (d + 1) * channels; ++channel) {
         const int64_t first = channel / inputs * outputs;
         visit(Column{pixel / (p.Ho * p.Wo), channel, sample, pixel * p.Co + first,
                      (first * K + k) * inputs + channel % inputs, outputs, K * inputs},
-              place);
+              position);
       }
     }
   }
 }
 
-// Calls visit(dy, dx, element, value) for the pixels around a place that are in the image.
+// Calls visit(dy, dx, element, value) for the pixels around a position that are in the image.
 template <class T, class Visit>
-void for_each_pixel(const Problem& p, const DcnSamples<T>& samples, const Place& place, const Column& column,
+void for_each_pixel(const Problem& p, const DcnSamples<T>& samples, const Position& position, const Column& column,
                     const Visit& visit) {
   for (int64_t dy = 0; dy < 2; ++dy) {
     for (int64_t dx = 0; dx < 2; ++dx) {
-      const int64_t pixel = place.pixel(dy, dx);
+      const int64_t pixel = position.pixel(dy, dx);
       if (pixel < 0) continue;
       const int64_t element = (column.n * p.H * p.W + pixel) * p.Ci + column.channel;
       visit(dy, dx, element, double{to_f32(samples.input[element])});
@@ -87,10 +87,10 @@ void for_each_pixel(const Problem& p, const DcnSamples<T>& samples, const Place&
 
 // The interpolated channel times the mask.
 template <class T>
-double value_of(const Problem& p, const DcnSamples<T>& samples, const Place& place, const Column& column) {
+double value_of(const Problem& p, const DcnSamples<T>& samples, const Position& position, const Column& column) {
   double value = 0;
-  for_each_pixel(p, samples, place, column, [&](int64_t dy, int64_t dx, int64_t, double pixel) {
-    value += place.along_y(dy) * place.along_x(dx) * pixel;
+  for_each_pixel(p, samples, position, column, [&](int64_t dy, int64_t dx, int64_t, double pixel) {
+    value += position.along_y(dy) * position.along_x(dx) * pixel;
   });
   return value * mask_of(samples, column.sample);
 }
@@ -102,8 +102,8 @@ void dcn_forward(const Problem& p, const DcnSamples<T>& samples, const T* filter
   for (int64_t i = 0; i < p.N * p.Ho * p.Wo * p.Co; ++i) {
     output[i] = bias == nullptr ? 0 : double{to_f32(bias[i % p.Co])};
   }
-  for_each_column(p, samples, [&](const Column& column, const Place& place) {
-    const double value = value_of(p, samples, place, column);
+  for_each_column(p, samples, [&](const Column& column, const Position& position) {
+    const double value = value_of(p, samples, position, column);
     for (int64_t co = 0; co < column.count; ++co) {
       output[column.output + co] += double{to_f32(filter[column.filter + co * column.filter_stride])} * value;
     }
@@ -113,15 +113,15 @@ void dcn_forward(const Problem& p, const DcnSamples<T>& samples, const T* filter
 template <class T>
 void dcn_backward_data(const Problem& p, const DcnSamples<T>& samples, const T* filter, const T* grad_output,
                        double* grad_input, double* grad_offset, double* grad_mask) {
-  for_each_column(p, samples, [&](const Column& column, const Place& place) {
+  for_each_column(p, samples, [&](const Column& column, const Position& position) {
     const double mask = mask_of(samples, column.sample);
     double grad = 0;
     for (int64_t co = 0; co < column.count; ++co) {
       grad += double{to_f32(filter[column.filter + co * column.filter_stride])} *
               double{to_f32(grad_output[column.output + co])};
     }
-    for_each_pixel(p, samples, place, column, [&](int64_t dy, int64_t dx, int64_t element, double value) {
-      const double y = place.along_y(dy), x = place.along_x(dx);
+    for_each_pixel(p, samples, position, column, [&](int64_t dy, int64_t dx, int64_t element, double value) {
+      const double y = position.along_y(dy), x = position.along_x(dx);
       grad_input[element] += mask * y * x * grad;
       grad_offset[2 * column.sample] += mask * (dy == 1 ? x : -x) * value * grad;
       grad_offset[2 * column.sample + 1] += mask * (dx == 1 ? y : -y) * value * grad;
@@ -133,8 +133,8 @@ void dcn_backward_data(const Problem& p, const DcnSamples<T>& samples, const T* 
 template <class T>
 void dcn_backward_weight(const Problem& p, const DcnSamples<T>& samples, const T* grad_output, double* grad_filter,
                          double* grad_bias) {
-  for_each_column(p, samples, [&](const Column& column, const Place& place) {
-    const double value = value_of(p, samples, place, column);
+  for_each_column(p, samples, [&](const Column& column, const Position& position) {
+    const double value = value_of(p, samples, position, column);
     for (int64_t co = 0; co < column.count; ++co) {
       grad_filter[column.filter + co * column.filter_stride] +=
           double{to_f32(grad_output[column.output + co])} * value;

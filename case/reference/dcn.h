@@ -1,4 +1,4 @@
-// Deformable convolution by its definition: serial loops in double. Places are computed in fp32, where the
+// Deformable convolution by its definition: serial loops in double. Positions are computed in fp32, where the
 // definition rounds them. The oracle of the tests and the baseline of the perf suite.
 #pragma once
 

@@ -12,7 +12,7 @@
 namespace mluop::reference {
 namespace {
 
-// Where the samples of a roi are along an axis.
+// Where the samples of a RoI are along an axis.
 struct Axis {
   Axis(const RoiAlignProblem& problem, float low, float high, int64_t bins) {
     const float offset = problem.aligned ? 0.5F : 0.0F;

@@ -7,8 +7,8 @@
 namespace mluop::reference {
 
 struct RoiawarePool3dSizes {
-  int64_t R, N, C, P;  // rois, points, channels, numbers of a voxel for its points
-  int64_t X, Y, Z;     // voxels of a roi
+  int64_t R, N, C, P;  // RoIs, points, channels, numbers of a voxel for its points
+  int64_t X, Y, Z;     // voxels of a RoI
 
   int64_t voxels() const { return R * X * Y * Z; }
 };

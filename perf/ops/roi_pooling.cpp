@@ -1,5 +1,5 @@
 // RoI-aware pooling at the sizes of Part-A2, whose points are sparse voxels, and RoI-point pooling at those of
-// PointRCNN. Rois are proposals of cars: several around each car; half of the points are on cars.
+// PointRCNN. RoIs are proposals of cars: several around each car; half of the points are on cars.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -43,7 +43,7 @@ class _Numbers:
         return np.concatenate(parts, 1)
 
     def rois(self, count: int) -> np.ndarray:
-        """Returns rois (image, x1, y1, x2, y2) in two images."""
+        """Returns RoIs (image, x1, y1, x2, y2) in two images."""
         images = self.integers(0, 2, count, 1).astype(np.float32)
         return np.concatenate((images, 4 * self.corners(count) + 6), 1)
 

@@ -152,7 +152,7 @@ def roi_align(
     method: str = "mean",
     aligned: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Pools samples of an image in each bin of each roi: `mluop_omp.roi_align`.
+    """Pools samples of an image in each bin of each RoI: `mluop_omp.roi_align`.
 
     The first output has the derivative with respect to input; that for rois is 0.
     """
@@ -300,6 +300,6 @@ def deform_conv2d(
     groups: int = 1,
     deformable_groups: int = 1,
 ) -> Tensor:
-    """Convolves images at places that offsets move: `mluop_omp.deform_conv2d`."""
+    """Convolves images at positions that offsets move: `mluop_omp.deform_conv2d`."""
     geometry = (stride, padding, dilation, groups, deformable_groups)
     return _ops.deform_conv2d(input, offset, weight, mask, bias, *geometry)

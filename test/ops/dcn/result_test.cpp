@@ -1,5 +1,5 @@
-// Deformable convolution: the example of MLU-OPS, places at the border of the image and at its pixels, and results
-// that no task division changes. test/ops/contract_test.cpp has the tests of every operator.
+// Deformable convolution: the example of MLU-OPS, positions at the border of the image and at its pixels, and
+// results that no task division changes. test/ops/contract_test.cpp has the tests of every operator.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -56,8 +56,8 @@ TEST(OpsDcn, ExampleOfMluOps) {
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 2e-4) << i;
 }
 
-// Output pixel i of a row of pixels 4, 8, 16 reads the place i plus its offset.
-TEST(OpsDcn, Places) {
+// Output pixel i of a row of pixels 4, 8, 16 reads the position i plus its offset.
+TEST(OpsDcn, Positions) {
   for (const auto dtype : kFloatingDtypes) {
     Case forward = make_case("dcn_forward", dtype, sizes_of_one(1, 3));
     set_values(forward, "input", std::vector<float>{4, 8, 16});

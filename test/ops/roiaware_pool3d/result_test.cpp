@@ -24,7 +24,7 @@ constexpr auto kFloat = MLUOP_DTYPE_FLOAT;
 constexpr auto kPi = std::numbers::pi_v<float>;
 enum Method : int64_t { kMax, kMean };
 
-// One roi of 2 x 2 x 2 voxels, points of one channel, and room for 3 points in a voxel.
+// One RoI of 2 x 2 x 2 voxels, points of one channel, and room for 3 points in a voxel.
 Case make(Method method, const std::array<float, 7>& roi, const std::vector<float>& pts,
           const std::vector<float>& features) {
   Case made = make_case("roiaware_pool3d_forward", kFloat,
