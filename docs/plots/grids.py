@@ -224,7 +224,7 @@ def deform_conv() -> Figure:
     for corner_y, corner_x in np.ndindex(2, 2):
         corner = Rectangle((x + corner_x, y + corner_y), 1, 1, facecolor=LIGHT[1], zorder=0)
         left.add_patch(corner)
-    title(left, "input: nine places and their offsets;\nfour pixels around the last place")
+    title(left, "input: nine positions and their offsets;\nfour pixels around the last position")
     grid(right, 5, 4)
     for y, x in np.ndindex(4, 5):
         fill = LIGHT[2] if (y, x) == (row, column) else "white"

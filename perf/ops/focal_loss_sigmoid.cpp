@@ -23,13 +23,15 @@ constexpr Row kCases[] = {{"second 70400x1 batch 4", 281600, 1},
                           {"retinanet 201600x80 weights", 201600, 80, 2, true},
                           {"retinanet 201600x80 gamma 1.5", 201600, 80, 1.5}};
 
+constexpr double kAlpha = 0.25;
+
 template <bool kForward>
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
   const int64_t N = scaled(row.N, size);
   auto made = make_case(kForward ? "focal_loss_sigmoid_forward" : "focal_loss_sigmoid_backward", variant,
                         {{"prefer", int64_t{MLUOP_COMPUTATION_HIGH_PRECISION}},
                          {"reduction", int64_t{MLUOP_LOSS_REDUCTION_NONE}},
-                         {"alpha", 0.25},
+                         {"alpha", kAlpha},
                          {"gamma", row.gamma}},
                         {{"input", variant.dtype, {N, row.C}},
                          {"target", MLUOP_DTYPE_INT32, {N}},
@@ -42,6 +44,8 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
   for (int32_t& target : made->values<int32_t>("target")) {
     target = static_cast<int32_t>(random() % 16 > 0 ? row.C : random() % static_cast<uint64_t>(row.C));
   }
+  made->dump<double>("alpha", {kAlpha});
+  made->dump<double>("gamma", {row.gamma});
   return made;
 }
 

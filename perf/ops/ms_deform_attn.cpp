@@ -1,5 +1,5 @@
 // Multi-scale deformable attention forward and backward at the sizes of BEVFormer and Deformable DETR: 8 heads of
-// 32 channels. Samples are near the place of their query, as those of trained networks.
+// 32 channels. Samples are near the position of their query, as those of trained networks.
 #include <random>
 #include <string>
 #include <utility>

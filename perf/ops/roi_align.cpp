@@ -67,6 +67,14 @@ std::vector<NamedValue> parameters_of(const Row& row) {
           {"pool_mode", row.pool_mode}};
 }
 
+void dump_parameters(OperatorCase& made, const Row& row) {
+  made.dump<double>("spatial_scale", {kScale});
+  made.dump("pool_mode", {row.pool_mode});
+  made.dump("channels_last", {int64_t{!row.nchw}});
+  made.dump("image_size", {int64_t{1}, row.H, row.W});
+  made.dump("output_size", {row.bins, row.bins});
+}
+
 std::unique_ptr<OperatorCase> make_forward(const Row& row, const Variant& variant, double size) {
   const int64_t R = scaled(row.R, size);
   const Shapes shapes(row, R);
@@ -82,6 +90,7 @@ std::unique_ptr<OperatorCase> make_forward(const Row& row, const Variant& varian
                          {"argmax_y", dtype, shapes.argmax, shapes.layout}});
   made->fill_uniform("input", 1);
   made->set("boxes", make_boxes(row, R));
+  dump_parameters(*made, row);
   return made;
 }
 
@@ -97,6 +106,7 @@ std::unique_ptr<OperatorCase> make_backward(const Row& row, const Variant& varia
                          {"grads_image", dtype, shapes.image, shapes.layout}});
   made->fill_uniform("grads", 1);
   made->set("boxes", make_boxes(row, R));
+  dump_parameters(*made, row);
   if (row.pool_mode == 0) {
     const auto forward = make_forward(row, variant, size);
     forward->run();

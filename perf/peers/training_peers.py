@@ -20,19 +20,23 @@ import mluop_omp.torch as mt
 import table
 import timing
 import verify
+from ops.dcn_forward import convolved
+from ops.focal_loss_sigmoid_forward import by_one_hot
+from ops.ms_deform_attn_forward import by_level
+from ops.roi_align_forward_v2 import pooled
 from peer import Outputs, Peer
 
-Function = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Function = Callable[..., torch.Tensor]
 
 
 @dataclass
 class Case:
-    """A function of two tensors, of which the second may be empty and unused, and its formulation in PyTorch."""
+    """A function of tensors, with gradients for all of them, and its formulation in PyTorch."""
 
     operator: str
     name: str
     composition: str
-    inputs: tuple[torch.Tensor, torch.Tensor]
+    inputs: tuple[torch.Tensor, ...]
     ours: Function
     theirs: Function
 
@@ -46,16 +50,16 @@ def _voxel_pooling() -> Case:
     # Half of the points are in range, as of BEVDepth's cameras.
     geom_xyz = torch.stack((_integers(181, B, N), _integers(181, B, N), _integers(1, B, N)), 2)
 
-    def theirs(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    def theirs(features: torch.Tensor) -> torch.Tensor:
         x, y, z = geom_xyz.long().unbind(2)
         inside = (x < X) & (y < Y) & (z < 1)
         cell = ((torch.arange(B).unsqueeze(1) * Y + y) * X + x)[inside]
         return features.new_zeros(B * Y * X, C).index_add(0, cell, features[inside]).view(B, Y, X, C)
 
-    def ours(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    def ours(features: torch.Tensor) -> torch.Tensor:
         return mt.voxel_pooling(geom_xyz, features, (X, Y, 1))[0]
 
-    inputs = torch.randn(B, N, C), torch.empty(0)
+    inputs = (torch.randn(B, N, C),)
     return Case("voxel_pooling", "BEVDepth", "mask + index_add", inputs, ours, theirs)
 
 
@@ -63,14 +67,14 @@ def _gather_points(name: str, B: int, C: int, N: int, *neighborhoods: int) -> Ca
     """Indices [B, M] of samples, or [B, P, S] of neighborhoods: mmcv's gather_points, grouping_operation."""
     indices = _integers(N, B, *neighborhoods)
 
-    def theirs(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    def theirs(features: torch.Tensor) -> torch.Tensor:
         index = indices.long().view(B, 1, -1).expand(-1, C, -1)
         return features.gather(2, index).view(B, C, *neighborhoods)
 
-    def ours(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    def ours(features: torch.Tensor) -> torch.Tensor:
         return mt.gather_points(features, indices)
 
-    inputs = torch.randn(B, C, N), torch.empty(0)
+    inputs = (torch.randn(B, C, N),)
     return Case("gather_points", name, "gather", inputs, ours, theirs)
 
 
@@ -79,14 +83,14 @@ def _three_interpolate() -> Case:
     # The weights follow from coordinates, which have no gradient.
     idx, weight = _integers(M, B, N, 3), torch.rand(B, N, 3)
 
-    def theirs(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    def theirs(features: torch.Tensor) -> torch.Tensor:
         flat = idx.long().view(B, 1, 3 * N).expand(-1, C, -1)
         return (features.gather(2, flat).view(B, C, N, 3) * weight.unsqueeze(1)).sum(3)
 
-    def ours(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    def ours(features: torch.Tensor) -> torch.Tensor:
         return mt.three_interpolate(features, idx, weight)
 
-    inputs = torch.randn(B, C, M), torch.empty(0)
+    inputs = (torch.randn(B, C, M),)
     return Case("three_interpolate", "PointNet++", "gather + sum", inputs, ours, theirs)
 
 
@@ -94,17 +98,17 @@ def _dynamic_scatter(reduce: str) -> Case:
     N, C = 100000, 64
     coors = torch.stack([_integers(extent, N) for extent in (4, 80, 80)], 1)
 
-    def theirs(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    def theirs(features: torch.Tensor) -> torch.Tensor:
         keys = (coors[:, 0].long() * 80 + coors[:, 1]) * 80 + coors[:, 2]
         unique, voxel_of = torch.unique(keys, return_inverse=True)
         index = voxel_of.unsqueeze(1).expand(-1, C)
         kind = {"max": "amax", "mean": "mean"}[reduce]
         return features.new_zeros(len(unique), C).scatter_reduce(0, index, features, kind, include_self=False)
 
-    def ours(features: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    def ours(features: torch.Tensor) -> torch.Tensor:
         return mt.dynamic_scatter(features, coors, reduce)[0]
 
-    inputs = torch.randn(N, C), torch.empty(0)
+    inputs = (torch.randn(N, C),)
     return Case("dynamic_scatter", reduce, "unique of keys + scatter_reduce", inputs, ours, theirs)
 
 
@@ -150,15 +154,80 @@ def _indice_conv(channels: int, sites: int = 40000) -> Case:
     return Case("indice_conv", name, "gather + mm + index_add of each offset", inputs, ours, theirs)
 
 
-def _passes(function: Function, inputs: tuple[torch.Tensor, torch.Tensor]) -> Callable[[], Outputs]:
+def _focal_loss(name: str, N: int, C: int) -> Case:
+    # One anchor of 16 has a class.
+    target = torch.where(_integers(16, N) > 0, C, _integers(C, N))
+
+    def theirs(input: torch.Tensor) -> torch.Tensor:
+        return by_one_hot(input, target, None, 2.0, 0.25)
+
+    def ours(input: torch.Tensor) -> torch.Tensor:
+        return mt.sigmoid_focal_loss(input, target, None, 2.0, 0.25)
+
+    inputs = (torch.randn(N, C),)
+    return Case("sigmoid_focal_loss", name, "one_hot, binary_cross_entropy_with_logits", inputs, ours, theirs)
+
+
+def _between_pixels(position: torch.Tensor) -> torch.Tensor:
+    """Moves positions, by less than a pixel: at a pixel, slopes depend on rounding."""
+    return position.floor() + 0.05 + 0.9 * torch.rand_like(position)
+
+
+def _roi_align() -> Case:
+    C, H, W, R, scale = 256, 100, 152, 512, 0.125
+    low, sides = torch.rand(R, 2) * torch.tensor([W - 20, H - 20]), 7 + 13 * torch.rand(R, 2)
+    rois = torch.cat((torch.zeros(R, 1), low / scale, (low + sides) / scale), 1)
+
+    def theirs(image: torch.Tensor) -> torch.Tensor:
+        return pooled(image, rois, [7, 7], scale, "mean", together=True)[0]
+
+    def ours(image: torch.Tensor) -> torch.Tensor:
+        return mt.roi_align(image, rois, (7, 7), scale)[0]
+
+    composition = "grid_sample of RoIs with equal numbers of samples"
+    return Case("roi_align", "Faster R-CNN, P3", composition, (torch.randn(1, C, H, W),), ours, theirs)
+
+
+def _ms_deform_attn(name: str, Q: int, P: int, *shapes: list[int]) -> Case:
+    M, D, L = 8, 32, len(shapes)
+    sizes = torch.tensor([height * width for height, width in shapes])
+    levels = torch.tensor(shapes, dtype=torch.int32), (sizes.cumsum(0) - sizes).int()
+    # Near the position of the query, as those of trained networks.
+    locations = torch.rand(1, Q, 1, 1, 1, 2) + 0.05 * torch.randn(1, Q, M, L, P, 2)
+    extents = torch.tensor(shapes).flip(1).view(L, 1, 2)
+    locations = (_between_pixels(locations * extents) + 0.5) / extents
+    weights = torch.rand(1, Q, M, L, P).flatten(3).softmax(3).view(1, Q, M, L, P)
+
+    def theirs(value: torch.Tensor, locations: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        return by_level(value, list(shapes), locations, weights)
+
+    def ours(value: torch.Tensor, locations: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        return mt.ms_deform_attn(value, *levels, locations, weights)
+
+    inputs = torch.randn(1, int(sizes.sum()), M, D), locations, weights
+    return Case("ms_deform_attn", name, "grid_sample of each level, stack", inputs, ours, theirs)
+
+
+def _deform_conv2d(name: str, C: int, H: int, W: int) -> Case:
+    def theirs(*tensors: torch.Tensor) -> torch.Tensor:
+        return convolved(*tensors, 1, 1)
+
+    def ours(*tensors: torch.Tensor) -> torch.Tensor:
+        return mt.deform_conv2d(*tensors, (1, 1), (1, 1))
+
+    image, offset = torch.randn(1, C, H, W), _between_pixels(torch.randn(1, 18, H, W))
+    inputs = image, offset, torch.randn(C, C, 3, 3) / 48, torch.rand(1, 9, H, W), torch.randn(C)
+    return Case("deform_conv2d", name, "grid_sample, matmul", inputs, ours, theirs)
+
+
+def _passes(function: Function, inputs: tuple[torch.Tensor, ...]) -> Callable[[], Outputs]:
     variables = [tensor.clone().requires_grad_() for tensor in inputs]
-    used = [variable for variable in variables if variable.numel()]
     with torch.no_grad():
         grad = torch.rand_like(function(*variables).detach())
 
     def run() -> Outputs:
         output = function(*variables)
-        grads = torch.autograd.grad(output, used, grad)
+        grads = torch.autograd.grad(output, variables, grad)
         return output.detach(), *(each.contiguous() for each in grads)
 
     return run
@@ -186,6 +255,14 @@ def main() -> int:
         ("indice_conv", lambda: _indice_conv(64)),
         ("indice_conv", lambda: _indice_conv(512, sites=292)),
         ("indice_conv", lambda: _indice_conv(256, sites=1000)),
+        ("sigmoid_focal_loss", lambda: _focal_loss("PointPillars, nuScenes", 320000, 10)),
+        ("sigmoid_focal_loss", lambda: _focal_loss("RetinaNet, a level", 37800, 80)),
+        ("roi_align", _roi_align),
+        ("ms_deform_attn", lambda: _ms_deform_attn("BEVFormer, decoder", 900, 4, [200, 200])),
+        ("ms_deform_attn", lambda: _ms_deform_attn("BEVFormer, temporal", 40000, 4, [200, 200])),
+        ("ms_deform_attn", lambda: _ms_deform_attn("Deformable DETR", 300, 4, [100, 167], [50, 84], [25, 42])),
+        ("deform_conv2d", lambda: _deform_conv2d("ResNet-50, C3", 128, 100, 152)),
+        ("deform_conv2d", lambda: _deform_conv2d("ResNet-50, C4", 256, 50, 76)),
     ]
     for operator, make in makers:
         if arguments.op not in operator:

@@ -22,10 +22,10 @@ def deform_conv2d(
     groups: int = 1,
     deformable_groups: int = 1,
 ) -> np.ndarray:
-    """Convolves images at places that offsets move: DCNv1, and with mask DCNv2.
+    """Convolves images at positions that offsets move: DCNv1, and with mask DCNv2.
 
     Output pixel ``(ho, wo)`` reads channel c, of deformable group d, for offset ``(i, j)`` of the
-    filter, number ``k = i * kernel_w + j`` of K, at the place
+    filter, number ``k = i * kernel_w + j`` of K, at the position
 
     - ``y = ho * stride[0] - padding[0] + i * dilation[0] + offset[n, 2 * s, ho, wo]``,
     - ``x = wo * stride[1] - padding[1] + j * dilation[1] + offset[n, 2 * s + 1, ho, wo]``,
@@ -41,7 +41,7 @@ def deform_conv2d(
         bias: [Co]; None: 0. All arrays have the dtype of input.
         stride, padding, dilation: along height and width, in pixels.
         groups: groups of channels that are convolved on their own.
-        deformable_groups: groups of channels of input with places of their own.
+        deformable_groups: groups of channels of input with positions of their own.
 
     Returns:
         [N, Co, Ho, Wo], of the dtype of input. Ho is

@@ -20,7 +20,7 @@ def roiaware_pool3d(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pools the features of the points in each voxel of each box (Part-A2).
 
-    A roi ``(x, y, z, dx, dy, dz, yaw)`` contains points by the rule of `points_in_boxes_part`: z is
+    A RoI ``(x, y, z, dx, dy, dz, yaw)`` contains points by the rule of `points_in_boxes_part`: z is
     that of the bottom. With lx and ly the coordinates of a point along its axes, the voxel is
     ``(lx + dx / 2) / (dx / X)``, ``(ly + dy / 2) / (dy / Y)``, ``(pz - z) / (dz / Z)``, in float32,
     truncated and limited to the voxels of each axis. A voxel keeps its first max_pts_each_voxel - 1
@@ -31,7 +31,7 @@ def roiaware_pool3d(
             of float16 is computed in float32.
         pts: [N, 3], of the dtype of rois.
         pts_feature: [N, C], of the dtype of rois.
-        out_size: X, Y, Z, the voxels of a roi.
+        out_size: X, Y, Z, the voxels of a RoI.
         max_pts_each_voxel: the numbers that pts_idx_of_voxels has of a voxel.
         method: "max", or "mean", which mmcv calls 'avg'.
 
@@ -122,26 +122,26 @@ def roi_align(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pools interpolated samples of an image in each bin of each RoI (Mask R-CNN).
 
-    Along each axis, a roi starts at ``low * spatial_scale - offset``, where offset is 0.5 if
+    Along each axis, a RoI starts at ``low * spatial_scale - offset``, where offset is 0.5 if
     aligned, else 0. Its bins have n samples, in the middle of n equal parts. A sample is
     interpolated from the four pixels around it; one more than a pixel outside of the image is 0.
 
     Args:
         input: float16 or float32 [B, C, H, W]. float16 is computed in float32.
         rois: [R, 5], of the dtype of input: image, x1, y1, x2, y2.
-        output_size: PH, PW, the bins of a roi.
+        output_size: PH, PW, the bins of a RoI.
         spatial_scale: the pixels of input for each of rois.
         sampling_ratio: n; 0 for as many samples as the bin has pixels, rounded up.
         method: "mean", which mmcv calls 'avg', or "max".
         aligned: whether pixels are at the middle of their cells. If not, sizes are 1 at least.
 
     Returns:
-        output: [R, C, PH, PW], of the dtype of input; 0 for a roi of a negative size.
+        output: [R, C, PH, PW], of the dtype of input; 0 for a RoI of a negative size.
         argmax_y, argmax_x: of "max", [R, C, PH, PW], of the dtype of input: the first sample that
             is the maximum, -1 without samples. Of "mean", without elements.
 
     Raises:
-        MluOpError: the image of a roi does not exist; method is another word; shapes or dtypes
+        MluOpError: the image of a RoI does not exist; method is another word; shapes or dtypes
             differ from those above.
 
     Source: mluOpRoiAlignForward_v2; Mask R-CNN, arXiv:1703.06870; mmcv roi_align.
@@ -172,11 +172,11 @@ def roi_align_backward(
         spatial_scale: as in `roi_align`, and so are the further arguments.
 
     Returns:
-        [B, C, H, W], of the dtype of grad_output. Sums are float32, in the order of rois: the same
+        [B, C, H, W], of the dtype of grad_output. Sums are float32, in the order of RoIs: the same
             bits in every run and at any number of threads.
 
     Raises:
-        MluOpError: the image of a roi does not exist; method is another word; shapes or dtypes
+        MluOpError: the image of a RoI does not exist; method is another word; shapes or dtypes
             differ from those above.
 
     Source: mluOpRoiAlignBackward_v2; mmcv roi_align.

@@ -38,8 +38,8 @@ def sampled(image: torch.Tensor, offset: torch.Tensor, mask: torch.Tensor | None
     y = offset[:, :, :, 0] + rows + taps // 3 - 1
     x = offset[:, :, :, 1] + columns + taps % 3 - 1
     grid = torch.stack((2 * x / (W - 1) - 1, 2 * y / (H - 1) - 1), 5).view(N * parts, 9 * H, W, 2)
-    chunks = image.reshape(N * parts, C // parts, H, W)
-    samples = F.grid_sample(chunks, grid, align_corners=True).view(N, parts, C // parts, 9, H, W)
+    images = image.reshape(N * parts, C // parts, H, W)
+    samples = F.grid_sample(images, grid, align_corners=True).view(N, parts, C // parts, 9, H, W)
     if mask is not None:
         samples = samples * mask.view(N, parts, 1, 9, H, W)
     return samples.view(N, C, 9, H, W)

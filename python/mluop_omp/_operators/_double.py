@@ -460,20 +460,20 @@ class _Samples:
         self._flat = input.reshape(N, deformable_groups, C // deformable_groups, -1)
         offsets = offset.reshape(*self.shape[:3], 2, Ho, Wo)
         k = np.stack(np.unravel_index(np.arange(math.prod(kernel)), tuple(kernel)))
-        places = []
+        positions = []
         for axis, pixels in enumerate(np.ogrid[:Ho, :Wo]):
             start = pixels * stride[axis] - padding[axis]
             along = start + (k[axis] * dilation[axis])[:, np.newaxis, np.newaxis]
-            places.append(along + offsets[:, :, :, axis])
+            positions.append(along + offsets[:, :, :, axis])
         self._inside = np.logical_and(
-            *((place > -1) & (place < size) for place, size in zip(places, sizes))
+            *((position > -1) & (position < size) for position, size in zip(positions, sizes))
         )
-        self._places = [np.where(self._inside, place, 0) for place in places]
+        self._positions = [np.where(self._inside, position, 0) for position in positions]
         self._sizes = sizes
 
     def corners(self) -> Any:
         """Yields index and values of a pixel around each sample, weights and their slopes."""
-        (y, x), (H, W) = self._places, self._sizes
+        (y, x), (H, W) = self._positions, self._sizes
         top, left = np.floor(y), np.floor(x)
         for down, right in np.ndindex(2, 2):
             row, column = top + down, left + right

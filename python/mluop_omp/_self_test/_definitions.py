@@ -410,7 +410,7 @@ def roi_align(input, rois, output_size, spatial_scale, sampling_ratio, method, a
     shape = (len(rois), input.shape[1], *output_size)
     output = np.zeros(shape)
     maxima = np.full((2, *(shape if method == "max" else (0,))), -1, np.float32)
-    if output.size == 0:  # The images of rois need not exist.
+    if output.size == 0:  # The images of RoIs need not exist.
         return output, *maxima
     numbers = spatial_scale, sampling_ratio, aligned
     axes = _axes_of_rois(rois, output_size, input.shape[2:], *numbers)
@@ -858,7 +858,7 @@ def indice_maxpool_backward(features, features_out, output_grad, pairs, num):
 
 
 def _deformable_terms(image, offset, mask, kernel, stride, padding, dilation, groups, parts):
-    """Yields, for each sample of a channel, its place in all arrays and what it reads.
+    """Yields, for each sample of a channel, its indices in all arrays and what it reads.
 
     image, group, channel of the group, offset of the filter, output pixel, sample, mask, and
     pixels with weights and the slopes of these.
@@ -904,8 +904,8 @@ def deform_conv2d_backward_data(grad, image, offset, weight, mask, *geometry):
         for at, w, slopes in pixels:
             grad_image[at] += factor * w * of_value
             for axis, slope in enumerate(slopes):
-                of_place = factor * slope * image[at] * of_value
-                grad_offset[(n, 2 * sample + axis, *pixel)] += of_place
+                of_position = factor * slope * image[at] * of_value
+                grad_offset[(n, 2 * sample + axis, *pixel)] += of_position
             if mask is not None:
                 grad_mask[(n, sample, *pixel)] += w * image[at] * of_value
     return grad_image, grad_offset, grad_mask

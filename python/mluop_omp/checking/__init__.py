@@ -43,9 +43,10 @@ def check(
     An output is wrong if it is none of those that the definition admits. The order of output sites,
     of the pairs of an offset and of the terms of sums is open. The error of a sum of n terms may be
     max(8, 4 sqrt(n)) roundings of float32, of float64 if it is of this type, of the sum of their
-    absolute values, plus the spacing of the type of the result. Where a distance, an IoU or the
-    face of a box decides, both choices are right within rounding. Of exactly equal distances, the
-    definition chooses.
+    absolute values, plus the spacing of the type of the result. Losses, and operators that sample
+    an image at any positions, have fixed tolerances, which docs/check.md lists. Where a distance,
+    an IoU or the face of a box decides, both choices are right within rounding. Of exactly equal
+    distances, the definition chooses.
 
     Args:
         model: names the modules that call; by default the report has their classes.

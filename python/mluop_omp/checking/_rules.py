@@ -304,7 +304,7 @@ def _sum(function: Any, *outputs: str, **others: Any) -> Rule:
 
 
 def _deformable_convolutions() -> list[Rule]:
-    """No sums of the magnitudes of their terms: those of places would be others."""
+    """No sums of the magnitudes of their terms: those of positions would be others."""
     convolutions, close = mmcv_deform_conv, near(1e-3, 1e-3)
     pixels, filters = ("image", "channel", "row", "column"), ("output", "input", "row", "column")
     of_filters = {"gradWeight": filters, "grad_weight": filters}

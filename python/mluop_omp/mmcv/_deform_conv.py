@@ -46,9 +46,9 @@ def deform_conv_forward(
 ) -> None:
     apply_num_threads()
     _require_kernel(weight, kH, kW)
-    images, places, filters = widened(input, offset, weight)
+    images, offsets, filters = widened(input, offset, weight)
     geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
-    arguments = (images, places, filters, None, None, *geometry)
+    arguments = (images, offsets, filters, None, None, *geometry)
     write({"output": output}, images.dtype, operators.deform_conv2d, *arguments)
 
 
@@ -74,10 +74,10 @@ def deform_conv_backward_input(
 ) -> None:
     apply_num_threads()
     _require_kernel(weight, kH, kW)
-    grad, images, places, filters = widened(gradOutput, input, offset, weight)
+    grad, images, offsets, filters = widened(gradOutput, input, offset, weight)
     geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
     of_data = operators.deform_conv2d_backward_data(
-        TORCH, grad, images, places, filters, None, *geometry
+        TORCH, grad, images, offsets, filters, None, *geometry
     )
     add({"gradInput": gradInput, "gradOffset": gradOffset}, of_data)
 
@@ -104,10 +104,10 @@ def deform_conv_backward_parameters(
 ) -> None:
     apply_num_threads()
     _require_kernel(gradWeight, kH, kW)
-    grad, images, places = widened(gradOutput, input, offset)
+    grad, images, offsets = widened(gradOutput, input, offset)
     geometry = ((dH, dW), (padH, padW), (dilationH, dilationW), group, deformable_group)
     grad_weight, _ = operators.deform_conv2d_backward_weight(
-        TORCH, grad, images, places, None, (kH, kW), *geometry
+        TORCH, grad, images, offsets, None, (kH, kW), *geometry
     )
     add({"gradWeight": gradWeight}, grad_weight, scale)
 
@@ -172,14 +172,14 @@ def modulated_deform_conv_backward(
     apply_num_threads()
     kernel = kernel_h, kernel_w
     _require_kernel(weight, *kernel)
-    grad, images, places, filters, masks = widened(grad_output, input, offset, weight, mask)
+    grad, images, offsets, filters, masks = widened(grad_output, input, offset, weight, mask)
     geometry = ((stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w))
     geometry = (*geometry, group, deformable_group)
     of_data = operators.deform_conv2d_backward_data(
-        TORCH, grad, images, places, filters, masks, *geometry
+        TORCH, grad, images, offsets, filters, masks, *geometry
     )
     of_weight = operators.deform_conv2d_backward_weight(
-        TORCH, grad, images, places, masks, kernel, *geometry
+        TORCH, grad, images, offsets, masks, kernel, *geometry
     )
     outputs = {"grad_input": grad_input, "grad_offset": grad_offset, "grad_mask": grad_mask}
     outputs["grad_weight"] = grad_weight

@@ -42,12 +42,12 @@ def _corners(
     offsets = offset.reshape(N, groups, K, 2, Ho, Wo)
     k = torch.cartesian_prod(*(torch.arange(size) for size in kernel)).view(K, 2)
     pixels = torch.arange(Ho).view(Ho, 1), torch.arange(Wo)
-    places = []
+    positions = []
     for axis, pixel in enumerate(pixels):
         start = pixel * geometry.stride[axis] - geometry.padding[axis]
         along = start + (k[:, axis] * geometry.dilation[axis]).view(K, 1, 1)
-        places.append(along + offsets[:, :, :, axis])
-    y, x = places
+        positions.append(along + offsets[:, :, :, axis])
+    y, x = positions
     inside = (y > -1) & (y < H) & (x > -1) & (x < W)
     y, x = torch.where(inside, y, 0), torch.where(inside, x, 0)
     top, left = y.floor(), x.floor()

@@ -300,6 +300,6 @@ def deform_conv2d(
     groups: int = 1,
     deformable_groups: int = 1,
 ) -> Tensor:
-    """Convolves images at places that offsets move: `mluop_omp.deform_conv2d`."""
+    """Convolves images at positions that offsets move: `mluop_omp.deform_conv2d`."""
     geometry = (stride, padding, dilation, groups, deformable_groups)
     return _ops.deform_conv2d(input, offset, weight, mask, bias, *geometry)
