@@ -1,15 +1,18 @@
-"""The functions of mmcv._ext that networks call, by their definitions, in double where rounding is
-not a part of them. `install` puts them in place of the kernels.
+"""The functions of mmcv that networks call, by their definitions, in double where rounding is not a
+part of them. `install` puts them in place of the kernels.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 import sys
 
+import formulations
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from mluop_omp._self_test import _definitions as reference
 
@@ -209,10 +212,13 @@ def gather_points_backward(grad, idx, grad_features, **_):
     grad_features.copy_(sums.scatter_add(2, columns(idx, sums.shape[1]), grad.flatten(2).double()))
 
 
+def rows_of_three(points, b, n):
+    """Returns what mmcv's kernels read, also if points have other columns."""
+    return points.flatten()[: b * n * 3].view(b, n, 3)
+
+
 def knn_forward(xyz, new_xyz, idx, dist2, b, n, m, nsample):
-    # The kernel reads rows of three numbers from features, too.
-    clouds = xyz.flatten()[: b * n * 3], new_xyz.flatten()[: b * m * 3]
-    points = numpy_of(*(each.view(b, -1, 3) for each in clouds))
+    points = numpy_of(rows_of_three(xyz, b, n), rows_of_three(new_xyz, b, m))
     copy_results([dist2, idx], reference.knn(*points, nsample))
 
 
@@ -221,8 +227,9 @@ def ball_query_forward(new_xyz, xyz, idx, b, n, m, min_radius, max_radius, nsamp
     copy_results([idx], [reference.ball_query(*arguments)])
 
 
-def three_nn_forward(unknown, known, dist2, idx, **_):
-    copy_results([dist2, idx], reference.three_nn(*numpy_of(unknown, known)))
+def three_nn_forward(unknown, known, dist2, idx, b, n, m):
+    points = numpy_of(rows_of_three(unknown, b, n), rows_of_three(known, b, m))
+    copy_results([dist2, idx], reference.three_nn(*points))
 
 
 def interpolated(features, idx, weights):
@@ -313,25 +320,21 @@ def roipoint_pool3d_forward(points, boxes, features, pooled, is_empty):
     copy_results([pooled, is_empty], reference.roipoint_pool3d(*arguments))
 
 
-def _arguments_of_alignment(spatial_scale, sampling_ratio, pool_mode, aligned):
-    return spatial_scale, sampling_ratio, ("max", "mean")[pool_mode], aligned
+def aligned(input, rois, numbers):
+    """Means of samples, as networks use them."""
+    assert numbers["pool_mode"] == 1
+    size = numbers["aligned_height"], numbers["aligned_width"]
+    sampling = numbers["spatial_scale"], numbers["sampling_ratio"], "mean", numbers["aligned"]
+    return formulations.roi_align(input, rois.double(), size, *sampling)
 
 
-def roi_align_forward(
-    input, rois, output, argmax_y, argmax_x, aligned_height, aligned_width, **numbers
-):
-    size, others = (aligned_height, aligned_width), _arguments_of_alignment(**numbers)
-    results = reference.roi_align(*numpy_of(input, rois), size, *others)
-    copy_results([output, argmax_y, argmax_x], results)
+def roi_align_forward(input, rois, output, argmax_y, argmax_x, **numbers):
+    output.copy_(aligned(input.double(), rois, numbers))
 
 
-def roi_align_backward(
-    grad, rois, argmax_y, argmax_x, grad_input, aligned_height, aligned_width, **numbers
-):
-    size = (len(grad_input), *grad_input.shape[2:])
-    arguments = (*numpy_of(grad, rois, argmax_y, argmax_x), size)
-    others = _arguments_of_alignment(**numbers)
-    copy_results([grad_input], [reference.roi_align_backward(*arguments, *others)])
+def roi_align_backward(grad, rois, argmax_y, argmax_x, grad_input, **numbers):
+    (found,) = gradients(lambda x: aligned(x, rois, numbers), grad, grad_input)
+    grad_input.copy_(found)
 
 
 def sigmoid_focal_loss_forward(input, target, weight, output, gamma, alpha):
@@ -346,6 +349,68 @@ def sigmoid_focal_loss_backward(input, target, weight, grad_input, gamma, alpha)
     copy_results([grad_input], [reference.sigmoid_focal_loss_backward(*arguments)])
 
 
+def deformed(numbers, image, offset, weight, mask=None, bias=None):
+    """Takes the numbers of both kinds of deformable convolutions."""
+    names = "dH dW padH padW dilationH dilationW"
+    if "dH" not in numbers:
+        names = "stride_h stride_w pad_h pad_w dilation_h dilation_w"
+    values = [numbers[name] for name in names.split()]
+    axes = (values[:2], values[2:4], values[4:])
+    groups = numbers["group"], numbers["deformable_group"]
+    return formulations.deform_conv2d(image, offset, weight, mask, bias, *axes, *groups)
+
+
+def deform_conv_forward(input, weight, offset, output, columns, ones, **numbers):
+    output.copy_(deformed(numbers, *(each.double() for each in (input, offset, weight))))
+
+
+def deform_conv_backward_input(
+    input, offset, grad, grad_input, grad_offset, weight, columns, **numbers
+):
+    function = functools.partial(deformed, numbers)
+    of_input, of_offset, _ = gradients(function, grad, input, offset, weight)
+    grad_input.add_(of_input)
+    grad_offset.add_(of_offset)
+
+
+def deform_conv_backward_parameters(
+    input, offset, grad, grad_weight, columns, ones, scale, **numbers
+):
+    def function(weight):
+        return deformed(numbers, input.double(), offset.double(), weight)
+
+    grad_weight.add_(gradients(function, grad, grad_weight)[0], alpha=scale)
+
+
+def modulated_deform_conv_forward(
+    input, weight, bias, ones, offset, mask, output, columns, with_bias, **numbers
+):
+    arguments = (input, offset, weight, mask, *([bias] if with_bias else []))
+    output.copy_(deformed(numbers, *(each.double() for each in arguments)))
+
+
+def modulated_deform_conv_backward(
+    input, weight, bias, ones, offset, mask, columns, *outputs_and_grad, with_bias, **numbers
+):
+    grad_input, grad_weight, grad_bias, grad_offset, grad_mask, grad = outputs_and_grad
+    arguments = (input, offset, weight, mask, *([bias] if with_bias else []))
+    found = gradients(functools.partial(deformed, numbers), grad, *arguments)
+    for output, result in zip((grad_input, grad_offset, grad_weight, grad_mask, grad_bias), found):
+        output.add_(result)
+
+
+def masked_conv2d(features, mask, weight, bias, padding):
+    tensors = (each.double() for each in (features, weight, bias))
+    return (F.conv2d(*tensors, padding=padding) * (mask > 0)).to(features.dtype)
+
+
+def multi_scale_deformable_attn_pytorch(value, shapes, locations, weights):
+    sizes = shapes.prod(1)
+    tensors = (each.double() for each in (locations, weights))
+    arguments = (value.double(), shapes, sizes.cumsum(0) - sizes, *tensors)
+    return formulations.ms_deform_attn(*arguments).flatten(2).to(value.dtype)
+
+
 # Those that write all elements of their outputs.
 WRITING = {
     function.__name__: function
@@ -354,11 +419,16 @@ WRITING = {
         assign_score_withk_forward,
         ball_query_forward,
         box_iou_rotated,
+        deform_conv_backward_input,
+        deform_conv_backward_parameters,
+        deform_conv_forward,
         furthest_point_sampling_forward,
         furthest_point_sampling_with_dist_forward,
         gather_points_backward,
         gather_points_forward,
         knn_forward,
+        modulated_deform_conv_backward,
+        modulated_deform_conv_forward,
         points_in_boxes_all_forward,
         points_in_boxes_part_forward,
         roi_align_backward,
@@ -390,10 +460,31 @@ ALL = WRITING | {
         indice_conv_forward,
         indice_maxpool_backward,
         indice_maxpool_forward,
+        masked_conv2d,
+        multi_scale_deformable_attn_pytorch,
         nms,
         nms_rotated,
     )
 }
+
+# The modules in which those are replaced that are not of mmcv._ext.
+OWNERS = {
+    "masked_conv2d": "mmcv.ops.masked_conv",
+    "multi_scale_deformable_attn_pytorch": "mmcv.ops.multi_scale_deform_attn",
+}
+
+
+def owner(name):
+    return sys.modules[OWNERS.get(name, "mmcv._ext")]
+
+
+def with_gradients(result, arguments):
+    """Returns gradients, too, where PyTorch differentiates the result."""
+    if not (isinstance(result, torch.Tensor) and result.requires_grad):
+        return result
+    inputs = [a for a in arguments if isinstance(a, torch.Tensor) and a.requires_grad]
+    weights = torch.linspace(-1, 1, result.numel()).view(result.shape)
+    return [result, *torch.autograd.grad(result, inputs, weights, retain_graph=True)]
 
 
 def install(patch):
@@ -423,17 +514,18 @@ def install(patch):
             copies = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
             expected = definition(*arguments, **named)
             if expected is not None:
-                close(kernel(*copies, **named), expected)
+                actual = kernel(*copies, **named)
+                close(with_gradients(actual, copies), with_gradients(expected, arguments))
             elif name in WRITING:
                 kernel(*copies, **named)
                 close(copies, list(arguments))
             return expected
 
-        patch.setattr(extension, name, function)
+        patch.setattr(owner(name), name, function)
 
     for name in vars(extension).keys() - ALL.keys():
         if not name.startswith("_"):
             patch.setattr(extension, name, None)
     for name, definition in ALL.items():
-        checked(name, getattr(extension, name), definition)
+        checked(name, getattr(owner(name), name), definition)
     return called

@@ -7,7 +7,6 @@ and numbers of samples are divided. `network` is the place to start.
 from __future__ import annotations
 
 import copy
-import functools
 import importlib
 import sys
 from pathlib import Path
@@ -15,6 +14,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
+
+import mluop_omp
 
 HARD = {"hard_voxelize_forward"}
 SCATTER = {"dynamic_point_to_voxel_forward"}
@@ -40,21 +41,32 @@ OVERLAP = {"box_iou_rotated"}
 POOL_VOXELS = {"roiaware_pool3d_forward", "roiaware_pool3d_backward"}
 POOL_POINTS = {"roipoint_pool3d_forward"}
 SCORES = {"assign_score_withk_forward", "assign_score_withk_backward"}
+FOCAL = {"sigmoid_focal_loss_forward", "sigmoid_focal_loss_backward"}
+ALIGN = {"roi_align_forward", "roi_align_backward"}
+DEFORM = {
+    *("deform_conv_forward", "deform_conv_backward_input", "deform_conv_backward_parameters"),
+}
+MODULATED = {"modulated_deform_conv_forward", "modulated_deform_conv_backward"}
+MASKED = {"masked_conv2d"}
+ATTENTION = {"multi_scale_deformable_attn_pytorch"}
 
 _VOTES = SAMPLE_VOTES | BALLS | INTERPOLATE | INSIDE
 _FUSED_SAMPLES = SAMPLE_CENTERS | {"furthest_point_sampling_with_dist_forward"}
 _SEGMENTS = SAMPLE_CENTERS | INTERPOLATE
 _VOXEL_ROIS = HARD | SPARSE | ROTATED | PART | OVERLAP
+_AUXILIARY = FOCAL | INSIDE | INTERPOLATE
 _POINT_ROIS = SAMPLE_CENTERS | BALLS | INTERPOLATE | ROTATED | PART | OVERLAP | POOL_POINTS
 
 # The configuration; by what its extents along x and y, and its numbers of samples, are divided; the
-# points of a scene; the kernels that it calls.
+# points of a scene, or the rows of an image; the kernels that it calls.
 NETWORKS = {
     "CenterPoint of pillars": ("centerpoint/*_pillar02_*fpn_8xb4*", 4, 2000, HARD | ROTATED),
     "CenterPoint, circle NMS": ("centerpoint/*_pillar02_*head-circlenms_*", 4, 2000, HARD),
     "CenterPoint": ("centerpoint/*_voxel01_*fpn_8xb4*", 4, 1000, HARD | SPARSE | ROTATED),
+    "CenterPoint, DCN": ("centerpoint/*_pillar02_*head-dcn_*", 4, 2000, HARD | ROTATED | DEFORM),
     "SECOND": ("second/*_hv_secfpn_8xb6-80e_*-3class*", 4, 1000, HARD | SPARSE | ROTATED),
     "SECOND, dynamic": ("dynamic_voxelization/second_*3class*", 4, 1000, MEAN | SPARSE | ROTATED),
+    "SA-SSD": ("sassd/*", 4, 500, HARD | SPARSE | ROTATED | _AUXILIARY),
     "PointPillars": ("pointpillars/*_kitti-3d-3class*", 2, 2000, HARD | ROTATED),
     "PointPillars, dynamic": ("dynamic_voxelization/pointpillars_*", 2, 2000, DYNAMIC | ROTATED),
     "PointPillars, nuScenes": ("pointpillars/*_fpn_sbn-all_8xb4-2x_nus*", 4, 2000, HARD | ROTATED),
@@ -74,6 +86,15 @@ NETWORKS = {
     "DGCNN": ("dgcnn/*_test-area5", 1, 512, NEIGHBORS | GROUP_FEATURES),
     "Cylinder3D": ("cylinder3d/*_4xb4*", 1, 500, SCATTER_FEATURES | SPARSE),
     "MinkUNet": ("minkunet/minkunet34_w32_spconv_8xb2-laser*", 1, 500, SPARSE),
+    "RetinaNet": ("retinanet/retinanet_r50_fpn_1x_coco", 4, 128, UPRIGHT),
+    "RetinaNet, guided anchors": (
+        *("guided_anchoring/ga-retinanet_r50_fpn_1x_coco", 4, 128, UPRIGHT | DEFORM | MASKED),
+    ),
+    "Faster R-CNN": ("faster_rcnn/faster-rcnn_r50_fpn_1x_coco", 4, 128, UPRIGHT | ALIGN),
+    "Faster R-CNN, DCNv2": (
+        *("dcnv2/faster-rcnn_r50-mdconv-c3-c5_fpn_1x_coco", 4, 128, UPRIGHT | ALIGN | MODULATED),
+    ),
+    "Deformable DETR": ("deformable_detr/deformable-detr_r50_*", 4, 128, ATTENTION),
 }
 
 # Where a configuration has extents along x and y: in meters, in cells.
@@ -82,15 +103,13 @@ CELLS = {"output_shape": (0, 1), "sparse_shape": (1, 2), "grid_size": (0, 1)}
 # Where it has numbers of points and boxes to sample, which may be nested; -1 are all points.
 SAMPLES = {
     *("num", "num_keypoints", "num_point", "num_points", "num_proposal", "num_sampled_points"),
-    "fps_sample_range_lists",
+    *("fps_sample_range_lists", "num_queries"),
 }
 # Random weights give low scores, and proposals that are far from the boxes.
 SELECTION = {
     **{"score_thr": 0.0, "score_threshold": 0.0, "nms_pre": 100, "max_num": 200},
-    "add_gt_as_proposals": True,
+    **{"add_gt_as_proposals": True, "loc_filter_thr": 0.5},
 }
-# Its random numbers would belong to other elements if rounding changed an order.
-DROPOUT = {"attn_drop": 0.0, "drop_prob": 0.0, "ffn_drop": 0.0, "dropout_ratio": 0.0}
 
 
 def load():
@@ -119,9 +138,7 @@ def load():
 
 
 def adapt(node, parts):
-    """Divides extents along x and y, and numbers of samples; sets how many boxes are selected from.
-    No dropout.
-    """
+    """Divides extents along x and y, and numbers of samples; sets how many boxes are selected from."""
 
     def divided(values, axes):
         return [value / parts if i in axes else value for i, value in enumerate(values)]
@@ -147,18 +164,35 @@ def adapt(node, parts):
             node[key] = fewer(value)
         elif key in SELECTION and value is not None:
             node[key] = SELECTION[key]
-        elif key in DROPOUT:
-            node[key] = DROPOUT[key]
 
 
-def build(mm, pattern, parts=1, package="mmdet3d"):
-    configs = Path(sys.modules[package].__file__).parent / ".mim" / "configs"
-    (path,) = configs.glob(f"{pattern}.py")
+def build(mm, pattern, parts=1):
+    ((package, path),) = (
+        (package, path)
+        for package in ("mmdet", "mmdet3d")
+        for path in Path(sys.modules[package].__file__).parent.glob(f".mim/configs/{pattern}.py")
+    )
     config = mm.Config.fromfile(path).model
     adapt(config, parts)
     config._scope_ = package
     torch.manual_seed(0)
-    return mm.MODELS.build(config), config
+    model = mm.MODELS.build(config)
+    for module in model.modules():
+        adapt_module(module)
+    return model, config
+
+
+def adapt_module(module):
+    """No dropout: its random numbers would belong to other elements if rounding changed an order.
+
+    Initial offsets of samples are zeros and integers: at pixels, where there are two gradients.
+    """
+    for name in ("p", "dropout", "drop_prob"):
+        if isinstance(getattr(module, name, None), float):
+            setattr(module, name, 0.0)
+    for name in ("conv_offset", "sampling_offsets"):
+        for parameter in getattr(module, name, torch.nn.Identity()).parameters():
+            torch.nn.init.normal_(parameter, std=0.05 if parameter.dim() > 1 else 0.5)
 
 
 def scenes(mm, config, count):
@@ -253,19 +287,22 @@ def sweeps(mm, config, count):
     }
 
 
-def quantize(preprocessor, points, samples):
-    """Voxelizes as the preprocessor of MinkUNet, which calls .cuda(): a point of each voxel."""
-    voxels, coors = [], []
-    for i, (cloud, sample) in enumerate(zip(points, samples)):
-        cells = (cloud[:, :3] / cloud.new_tensor(preprocessor.voxel_layer.voxel_size)).round().int()
-        cells -= cells.amin(0)
-        found = preprocessor.sparse_quantize(cells.numpy(), return_index=True, return_inverse=True)
-        chosen, sample.point2voxel_map = map(torch.from_numpy, found)
-        sample.gt_pts_seg.voxel_semantic_mask = sample.gt_pts_seg.pts_semantic_mask[chosen]
-        sample.batch_idx = torch.full((len(chosen),), i)
-        voxels.append(cloud[chosen])
-        coors.append(torch.nn.functional.pad(cells[chosen], (1, 0), value=i))
-    return {"voxels": torch.cat(voxels), "coors": torch.cat(coors)}
+def images(mm, config, rows):
+    """Two images, and boxes in them."""
+    rng, size = np.random.default_rng(0), (rows, rows * 5 // 4)
+    head = config.get("bbox_head") or config.roi_head.bbox_head
+    inputs, samples = [], []
+    for _ in range(2):
+        corners = rng.uniform(0, 0.7, (8, 2))
+        boxes = np.concatenate((corners, corners + rng.uniform(0.05, 0.3, (8, 2))), 1)
+        inputs.append(torch.from_numpy(rng.uniform(0, 255, (3, *size))).float())
+        meta = {"img_shape": size, "ori_shape": size, "scale_factor": (1.0, 1.0)}
+        samples.append(mm.Sample(metainfo=meta))
+        samples[-1].gt_instances = mm.InstanceData(
+            bboxes=torch.from_numpy(boxes * (*size[::-1], *size[::-1])).float(),
+            labels=torch.from_numpy(np.arange(8) % head.num_classes),
+        )
+    return {"inputs": inputs, "data_samples": samples}
 
 
 def mend(model, name):
@@ -280,8 +317,6 @@ def mend(model, name):
         sys.modules[type(model.backbone).__module__].SparseConvTensor = (
             lambda features, coors, shape, batch: of_mmcv(features, coors, shape.tolist(), batch)
         )
-        preprocessor = model.data_preprocessor
-        preprocessor.voxelize = functools.partial(quantize, preprocessor)
 
 
 def network(mm, name, is_full_size=False):
@@ -297,8 +332,9 @@ def network(mm, name, is_full_size=False):
     mend(model, name)
     if name == "PartA2":
         model.roi_head.init_weights()  # Others predict boxes that are too large to train with.
-    if with_voxels:
-        data = (sweeps if "decode_head" in config else scenes)(mm, config, count)
+    if with_voxels or config._scope_ == "mmdet":
+        kind = sweeps if "decode_head" in config else scenes if with_voxels else images
+        data = kind(mm, config, count)
         return model, data, data
     if "decode_head" in config:
         model.test_cfg.num_points = count
@@ -309,7 +345,8 @@ def train(model, data):
     """One step; returns the losses, and the gradients by their names."""
     torch.manual_seed(0)  # of the order of proposals
     model.train()
-    losses = model(**model.data_preprocessor(copy.deepcopy(data), True), mode="loss")
+    with mluop_omp.no_cuda():
+        losses = model(**model.data_preprocessor(copy.deepcopy(data), True), mode="loss")
     total, losses = model.parse_losses(losses)
     total.backward()
     gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
@@ -328,11 +365,11 @@ def predict(model, data):
     kinds = ("pred_instances_3d", "pred_instances", "pts_seg_logits")
     predictions = []
     for i, sample in enumerate(data["data_samples"]):
-        inputs = data["inputs"]  # a list of images, or lists of points and images
-        if isinstance(inputs, dict):
-            inputs = {key: each[i : i + 1] for key, each in inputs.items()}
+        inputs, one = data["inputs"], slice(i, i + 1)  # a list of images, or lists by their names
+        inputs = {k: v[one] for k, v in inputs.items()} if isinstance(inputs, dict) else inputs[one]
         scene = copy.deepcopy({"inputs": inputs, "data_samples": [sample]})
-        (found,) = model(**model.data_preprocessor(scene, False), mode="predict")
+        with mluop_omp.no_cuda():
+            (found,) = model(**model.data_preprocessor(scene, False), mode="predict")
         found = next(found.get(kind) for kind in kinds if kind in found)
         predictions.append({key: getattr(each, "tensor", each) for key, each in found.items()})
     return predictions

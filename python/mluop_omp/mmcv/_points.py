@@ -88,7 +88,8 @@ def _rows_of_three(name: str, tensor: Tensor) -> Tensor:
     """Returns the points that mmcv's kernel reads of a tensor [B, N, C]: rows of three numbers.
 
     If C is not 3, they are other points. mmdetection3d's DGCNN calls knn with features of 64
-    channels, so its weights belong to these neighbors.
+    channels, and its SA-SSD calls three_nn with four columns, of which the first is the scene; so
+    their weights belong to these neighbors.
     """
     if tensor.dim() != 3 or tensor.shape[2] == 3:
         return tensor  # The operator refuses other dimensions.
@@ -149,13 +150,9 @@ def three_nn_forward(
     unknown_tensor: Tensor, known_tensor: Tensor, dist2_tensor: Tensor, idx_tensor: Tensor, **_: int
 ) -> None:
     apply_num_threads()
-    for name, points_of in (("unknown_tensor", unknown_tensor), ("known_tensor", known_tensor)):
-        if points_of.shape[-1] != 3:
-            raise bad_param(
-                f"{name} has {points_of.shape[-1]} columns, expected x, y and z: mmcv's kernel "
-                "reads rows of three numbers, which would be other points"
-            )
     unknown, known = widened(unknown_tensor, known_tensor)
+    unknown = _rows_of_three("unknown_tensor", unknown)
+    known = _rows_of_three("known_tensor", known)
     outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
     write(outputs, unknown.dtype, points.three_nn, unknown, known)
 

@@ -1,0 +1,61 @@
+"""Operators on images as differentiable formulations in PyTorch, for tensors of any element type."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import torch
+import torch.nn.functional as F
+
+
+def deform_conv2d(image, offset, weight, mask, bias, stride, padding, dilation, groups, parts):
+    """A convolution of each offset of the filter, by grid_sample, whose corners are pixels."""
+    (N, _, H, W), (Ho, Wo), (Co, _, kh, kw) = image.shape, offset.shape[2:], weight.shape
+    offset = offset.view(N, parts, kh * kw, 2, Ho, Wo)
+    mask = offset.new_ones(offset[:, :, :, 0].shape) if mask is None else mask
+    mask = mask.view(N, parts, kh * kw, Ho, Wo)
+    rows, columns = torch.meshgrid(torch.arange(Ho), torch.arange(Wo), indexing="ij")
+    output = image.new_zeros(N, Co, Ho, Wo)
+    for k, (i, j) in enumerate(itertools.product(range(kh), range(kw))):
+        samples = []
+        for part, channels in enumerate(image.chunk(parts, 1)):
+            along_y, along_x = offset[:, part, k].unbind(1)
+            y = rows * stride[0] - padding[0] + i * dilation[0] + along_y
+            x = columns * stride[1] - padding[1] + j * dilation[1] + along_x
+            grid = torch.stack((2 * x / (W - 1) - 1, 2 * y / (H - 1) - 1), 3)
+            sampled = F.grid_sample(channels, grid, align_corners=True)
+            samples.append(sampled * mask[:, part, k].unsqueeze(1))
+        filters = weight[:, :, i, j, None, None]
+        output = output + F.conv2d(torch.cat(samples, 1), filters, groups=groups)
+    return output if bias is None else output + bias.view(-1, 1, 1)
+
+
+def roi_align(input, rois, size, scale, ratio, method, aligned):
+    def weights(low, high, bins, pixels):
+        start, length = low * scale - 0.5 * aligned, (high - low) * scale
+        samples = ratio or math.ceil(length / bins)
+        parts = (torch.arange(samples, dtype=low.dtype) + 0.5) / samples
+        positions = start + (torch.arange(bins).unsqueeze(1) + parts) * (length / bins)
+        inside = (positions >= -1) & (positions <= pixels)
+        distance = (positions.clamp(0, pixels - 1).unsqueeze(2) - torch.arange(pixels)).abs()
+        return ((1 - distance).clamp(min=0) * inside.unsqueeze(2)).mean(1)
+
+    H, W = input.shape[2:]
+    pooled = []
+    for image, x1, y1, x2, y2 in rois:
+        rows, columns = weights(y1, y2, size[0], H), weights(x1, x2, size[1], W)
+        pooled.append(rows @ input[image.long()] @ columns.T)
+    return torch.stack(pooled)
+
+
+def ms_deform_attn(value, shapes, starts, locations, weights):
+    (B, _, M, D), Q = value.shape, locations.shape[1]
+    sampled = []
+    for level, (height, width) in enumerate(shapes.tolist()):
+        keys = value[:, starts[level] : starts[level] + height * width]
+        image = keys.permute(0, 2, 3, 1).reshape(B * M, D, height, width)
+        grid = 2 * locations[:, :, :, level].transpose(1, 2).flatten(0, 1) - 1
+        sampled.append(F.grid_sample(image, grid, align_corners=False))
+    samples = torch.stack(sampled, 3).view(B, M, D, Q, -1)
+    return torch.einsum("bmdqs,bqms->bqmd", samples, weights.flatten(3))
