@@ -138,7 +138,7 @@ def load():
 
 
 def adapt(node, parts):
-    """Divides extents along x and y, and numbers of samples; sets how many boxes are selected from."""
+    """Divides extents along x and y, and numbers of samples; sets what boxes are selected from."""
 
     def divided(values, axes):
         return [value / parts if i in axes else value for i, value in enumerate(values)]

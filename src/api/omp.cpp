@@ -17,6 +17,7 @@ const LaunchStatistics& find_launch(const Context& context, int launch) {
 
 using mluop::Context;
 using mluop::require;
+using mluop::require_flag;
 using mluop::require_not_null;
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpSetAlgorithm(mluOpHandle_t handle, mluOpOmpAlgorithm_t algorithm) {
