@@ -1,5 +1,6 @@
 // Multi-scale deformable attention forward and backward at the sizes of BEVFormer and Deformable DETR: 8 heads of
-// 32 channels. Samples are near the position of their query, as those of trained networks.
+// 32 channels. Samples are near the position of their query, as those of trained networks. The queries of encoders
+// are the pixels of the levels, in their order; others are anywhere.
 #include <random>
 #include <string>
 #include <utility>
@@ -28,20 +29,39 @@ const std::vector<Row>& rows() {
       {"deformable detr 1x22223 l4 p4", 1, 22223, 4, {{100, 167}, {50, 84}, {25, 42}, {13, 21}}}};
   return all;
 }
-const Row kCliffCases[] = {{"ms_deform_attn scattered", 1, 10000, 4, {{100, 100}}},
-                           {"ms_deform_attn one place", 1, 10000, 4, {{100, 100}}, true}};
+const Row kCliffCases[] = {{"ms_deform_attn scattered", 1, 9999, 4, {{100, 100}}},
+                           {"ms_deform_attn one place", 1, 9999, 4, {{100, 100}}, true}};
+
+// The centers of the pixels of all levels: x, y.
+std::vector<std::pair<float, float>> pixels_of(const Row& row) {
+  std::vector<std::pair<float, float>> pixels;
+  for (const auto& [height, width] : row.levels) {
+    for (int32_t i = 0; i < height * width; ++i) {
+      pixels.emplace_back((static_cast<float>(i % width) + 0.5F) / static_cast<float>(width),
+                          (static_cast<float>(i / width) + 0.5F) / static_cast<float>(height));
+    }
+  }
+  return pixels;
+}
 
 std::vector<float> make_locations(const Row& row, int64_t Q) {
+  const auto pixels = pixels_of(row);
+  const auto K = static_cast<int64_t>(pixels.size());
   std::mt19937 random(1);
   std::uniform_real_distribution<float> fraction(0, 1), offset(-0.05F, 0.05F);
   std::vector<float> locations;
   const auto samples = static_cast<int64_t>(row.levels.size()) * row.P * kHeads;
   locations.reserve(static_cast<size_t>(row.B * Q * samples * 2));
   for (int64_t query = 0; query < row.B * Q; ++query) {
-    const float x = row.on_one_place ? 0.5F : fraction(random), y = row.on_one_place ? 0.5F : fraction(random);
+    std::pair<float, float> position(0.5F, 0.5F);
+    if (row.Q == K) {
+      position = pixels[static_cast<size_t>(query % Q * K / Q)];
+    } else if (!row.on_one_place) {
+      position = {fraction(random), fraction(random)};
+    }
     for (int64_t s = 0; s < samples; ++s) {
-      locations.push_back(row.on_one_place ? x : x + offset(random));
-      locations.push_back(row.on_one_place ? y : y + offset(random));
+      locations.push_back(row.on_one_place ? position.first : position.first + offset(random));
+      locations.push_back(row.on_one_place ? position.second : position.second + offset(random));
     }
   }
   return locations;
