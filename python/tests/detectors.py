@@ -108,7 +108,7 @@ SAMPLES = {
 # Random weights give low scores, and proposals that are far from the boxes.
 SELECTION = {
     **{"score_thr": 0.0, "score_threshold": 0.0, "nms_pre": 100, "max_num": 200},
-    **{"add_gt_as_proposals": True, "loc_filter_thr": 0.5},
+    "add_gt_as_proposals": True,
 }
 
 
@@ -138,7 +138,9 @@ def load():
 
 
 def adapt(node, parts):
-    """Divides extents along x and y, and numbers of samples; sets how many boxes are selected from."""
+    """Divides extents along x and y, and numbers of samples; sets how many boxes are selected from.
+    No weights of files.
+    """
 
     def divided(values, axes):
         return [value / parts if i in axes else value for i, value in enumerate(values)]
@@ -149,7 +151,9 @@ def adapt(node, parts):
         return samples // parts if samples > 0 else samples
 
     for key, value in node.items():
-        if isinstance(value, dict):
+        if key == "init_cfg" and "checkpoint" in value:
+            node[key] = None
+        elif isinstance(value, dict):
             adapt(value, parts)
         elif isinstance(value, list) and all(isinstance(each, dict) for each in value):
             for each in value:
@@ -177,6 +181,7 @@ def build(mm, pattern, parts=1):
     config._scope_ = package
     torch.manual_seed(0)
     model = mm.MODELS.build(config)
+    model.init_weights()
     for module in model.modules():
         adapt_module(module)
     return model, config
@@ -330,8 +335,6 @@ def network(mm, name, is_full_size=False):
     if is_full_size:
         count *= parts**2 if with_voxels else parts
     mend(model, name)
-    if name == "PartA2":
-        model.roi_head.init_weights()  # Others predict boxes that are too large to train with.
     if with_voxels or config._scope_ == "mmdet":
         kind = sweeps if "decode_head" in config else scenes if with_voxels else images
         data = kind(mm, config, count)
