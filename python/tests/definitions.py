@@ -350,7 +350,7 @@ def sigmoid_focal_loss_backward(input, target, weight, grad_input, gamma, alpha)
 
 
 def deformed(numbers, image, offset, weight, mask=None, bias=None):
-    """Takes the numbers of both kinds of deformable convolutions. Places are those of the kernel."""
+    """Takes the numbers of both kinds of convolutions. Places are rounded as by the kernel."""
     names = "dH dW padH padW dilationH dilationW"
     if "dH" not in numbers:
         names = "stride_h stride_w pad_h pad_w dilation_h dilation_w"

@@ -190,7 +190,7 @@ def build(mm, pattern, parts=1):
 def adapt_module(module):
     """No dropout: its random numbers would belong to other elements if rounding changed an order.
 
-    Initial offsets of samples are zeros and integers: at pixels, where there are two gradients.
+    Random offsets of samples: initial ones are zeros and integers, those of pixels.
     """
     for name in ("p", "dropout", "drop_prob"):
         if isinstance(getattr(module, name, None), float):

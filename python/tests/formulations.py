@@ -1,4 +1,4 @@
-"""Operators on images as differentiable formulations in PyTorch, for tensors of any element type."""
+"""Operators on images as formulations in PyTorch, for any element type."""
 
 from __future__ import annotations
 
