@@ -104,7 +104,7 @@ SAMPLES = {
 # Random weights give low scores, and proposals that are far from the boxes.
 SELECTION = {
     **{"score_thr": 0.0, "score_threshold": 0.0, "nms_pre": 100, "max_num": 200},
-    "add_gt_as_proposals": True,
+    **{"add_gt_as_proposals": True, "loc_filter_thr": 0.5},
 }
 
 
@@ -134,9 +134,7 @@ def load():
 
 
 def adapt(node, parts):
-    """Divides extents along x and y, and numbers of samples; sets how many boxes are selected from.
-    No weights of files.
-    """
+    """Divides extents along x and y, and numbers of samples; sets how many boxes are selected from."""
 
     def divided(values, axes):
         return [value / parts if i in axes else value for i, value in enumerate(values)]
@@ -147,9 +145,7 @@ def adapt(node, parts):
         return samples // parts if samples > 0 else samples
 
     for key, value in node.items():
-        if key == "init_cfg" and "checkpoint" in value:
-            node[key] = None
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             adapt(value, parts)
         elif isinstance(value, list) and all(isinstance(each, dict) for each in value):
             for each in value:
@@ -177,7 +173,6 @@ def build(mm, pattern, parts=1):
     config._scope_ = package
     torch.manual_seed(0)
     model = mm.MODELS.build(config)
-    model.init_weights()
     for module in model.modules():
         adapt_module(module)
     return model, config
@@ -331,6 +326,10 @@ def network(mm, name, is_full_size=False):
     if is_full_size:
         count *= parts**2 if with_voxels else parts
     mend(model, name)
+    if name == "PartA2":
+        model.roi_head.init_weights()  # Others predict boxes that are too large to train with.
+    if name == "Deformable DETR":
+        torch.nn.init.normal_(model.level_embed)  # Its constructor leaves them unwritten.
     if config._scope_ == "mmdet":
         data = images(mm, config, count)
         return model, data, data
