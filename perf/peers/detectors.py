@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures networks of mmdetection3d on mluop_omp: a step of training and a prediction.
+"""Measures networks of mmdetection3d and mmdetection on mluop_omp: a step of training and a prediction.
 
   pip install .                 installs mluop_omp
   pip install -r python/tests/requirements.txt
@@ -10,7 +10,8 @@ Networks and scenes are those of python/tests/detectors.py: code and configurati
 two synthetic scenes, extents and numbers of samples divided for the tests. --full-size does not divide them.
 
 step: copy of the scenes, voxelization, forward and backward passes, SGD. predict: both scenes, one at a time. share:
-the time inside of functions of mmcv._ext that mluop_omp provides / the whole. plain: one step with the formulations of
+the time inside of functions of mmcv that mluop_omp provides, without the gradients of those that PyTorch
+differentiates, which is multi-scale deformable attention / the whole. plain: one step with the formulations of
 python/tests/definitions.py in place of these functions, in PyTorch and NumPy, partly in double; ratio: plain / step.
 losses: largest relative difference between the losses of the first step with mluop_omp and with plain formulations.
 """
@@ -27,6 +28,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -39,14 +41,16 @@ Functions = dict[str, Callable[..., Any]]
 
 @contextlib.contextmanager
 def _replaced(functions: Functions) -> Iterator[None]:
-    """Replaces functions of mmcv._ext by their names."""
-    extension = sys.modules["mmcv._ext"]
-    originals = {name: getattr(extension, name) for name in functions}
-    vars(extension).update(functions)
-    try:
+    """Replaces functions of mmcv by their names."""
+    with contextlib.ExitStack() as stack:
+        for name, function in functions.items():
+            stack.enter_context(mock.patch.object(_owner(name), name, function))
         yield
-    finally:
-        vars(extension).update(originals)
+
+
+def _owner(name: str) -> ModuleType:
+    """Returns the module of a function; definitions is imported by then."""
+    return sys.modules["definitions"].owner(name)
 
 
 class _Stopwatch:
@@ -67,9 +71,9 @@ class _Stopwatch:
 
 
 def _measure(run: Callable[[], Any], names: list[str]) -> tuple[float, float, Any]:
-    """Returns seconds, the share of the functions of mmcv._ext in them, and the result."""
-    extension, inside = sys.modules["mmcv._ext"], _Stopwatch()
-    with _replaced({name: inside.timed(getattr(extension, name)) for name in names}):
+    """Returns seconds, the share of the functions in them, and the result."""
+    inside = _Stopwatch()
+    with _replaced({name: inside.timed(getattr(_owner(name), name)) for name in names}):
         begin = time.perf_counter()
         result = run()
         seconds = time.perf_counter() - begin

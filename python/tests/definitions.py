@@ -350,14 +350,14 @@ def sigmoid_focal_loss_backward(input, target, weight, grad_input, gamma, alpha)
 
 
 def deformed(numbers, image, offset, weight, mask=None, bias=None):
-    """Takes the numbers of both kinds of deformable convolutions."""
+    """Takes the numbers of both kinds of convolutions. Places are rounded as by the kernel."""
     names = "dH dW padH padW dilationH dilationW"
     if "dH" not in numbers:
         names = "stride_h stride_w pad_h pad_w dilation_h dilation_w"
     values = [numbers[name] for name in names.split()]
     axes = (values[:2], values[2:4], values[4:])
     groups = numbers["group"], numbers["deformable_group"]
-    return formulations.deform_conv2d(image, offset, weight, mask, bias, *axes, *groups)
+    return formulations.deform_conv2d(image, offset.float(), weight, mask, bias, *axes, *groups)
 
 
 def deform_conv_forward(input, weight, offset, output, columns, ones, **numbers):
@@ -406,9 +406,9 @@ def masked_conv2d(features, mask, weight, bias, padding):
 
 def multi_scale_deformable_attn_pytorch(value, shapes, locations, weights):
     sizes = shapes.prod(1)
-    tensors = (each.double() for each in (locations, weights))
-    arguments = (value.double(), shapes, sizes.cumsum(0) - sizes, *tensors)
-    return formulations.ms_deform_attn(*arguments).flatten(2).to(value.dtype)
+    levels, samples = (shapes, sizes.cumsum(0) - sizes), (locations, weights.double())
+    output = formulations.ms_deform_attn(value.double(), *levels, *samples)
+    return output.flatten(2).to(value.dtype)
 
 
 # Those that write all elements of their outputs.

@@ -43,9 +43,7 @@ POOL_POINTS = {"roipoint_pool3d_forward"}
 SCORES = {"assign_score_withk_forward", "assign_score_withk_backward"}
 FOCAL = {"sigmoid_focal_loss_forward", "sigmoid_focal_loss_backward"}
 ALIGN = {"roi_align_forward", "roi_align_backward"}
-DEFORM = {
-    *("deform_conv_forward", "deform_conv_backward_input", "deform_conv_backward_parameters"),
-}
+DEFORM = {"deform_conv_forward", "deform_conv_backward_input", "deform_conv_backward_parameters"}
 MODULATED = {"modulated_deform_conv_forward", "modulated_deform_conv_backward"}
 MASKED = {"masked_conv2d"}
 ATTENTION = {"multi_scale_deformable_attn_pytorch"}
@@ -56,6 +54,8 @@ _SEGMENTS = SAMPLE_CENTERS | INTERPOLATE
 _VOXEL_ROIS = HARD | SPARSE | ROTATED | PART | OVERLAP
 _AUXILIARY = FOCAL | INSIDE | INTERPOLATE
 _POINT_ROIS = SAMPLE_CENTERS | BALLS | INTERPOLATE | ROTATED | PART | OVERLAP | POOL_POINTS
+_GUIDED = UPRIGHT | DEFORM | MASKED
+_ALIGNED = UPRIGHT | ALIGN
 
 # The configuration; by what its extents along x and y, and its numbers of samples, are divided; the
 # points of a scene, or the rows of an image; the kernels that it calls.
@@ -87,13 +87,9 @@ NETWORKS = {
     "Cylinder3D": ("cylinder3d/*_4xb4*", 1, 500, SCATTER_FEATURES | SPARSE),
     "MinkUNet": ("minkunet/minkunet34_w32_spconv_8xb2-laser*", 1, 500, SPARSE),
     "RetinaNet": ("retinanet/retinanet_r50_fpn_1x_coco", 4, 128, UPRIGHT),
-    "RetinaNet, guided anchors": (
-        *("guided_anchoring/ga-retinanet_r50_fpn_1x_coco", 4, 128, UPRIGHT | DEFORM | MASKED),
-    ),
-    "Faster R-CNN": ("faster_rcnn/faster-rcnn_r50_fpn_1x_coco", 4, 128, UPRIGHT | ALIGN),
-    "Faster R-CNN, DCNv2": (
-        *("dcnv2/faster-rcnn_r50-mdconv-c3-c5_fpn_1x_coco", 4, 128, UPRIGHT | ALIGN | MODULATED),
-    ),
+    "RetinaNet, guided anchors": ("guided_anchoring/ga-retinanet_r50_fpn*", 4, 128, _GUIDED),
+    "Faster R-CNN": ("faster_rcnn/faster-rcnn_r50_fpn_1x_coco", 4, 128, _ALIGNED),
+    "Faster R-CNN, DCNv2": ("dcnv2/faster-rcnn_r50-mdconv-c3*", 4, 128, _ALIGNED | MODULATED),
     "Deformable DETR": ("deformable_detr/deformable-detr_r50_*", 4, 128, ATTENTION),
 }
 
@@ -185,7 +181,7 @@ def build(mm, pattern, parts=1):
 def adapt_module(module):
     """No dropout: its random numbers would belong to other elements if rounding changed an order.
 
-    Initial offsets of samples are zeros and integers: at pixels, where there are two gradients.
+    Random offsets of samples: initial ones are zeros and integers, those of pixels.
     """
     for name in ("p", "dropout", "drop_prob"):
         if isinstance(getattr(module, name, None), float):
@@ -332,9 +328,13 @@ def network(mm, name, is_full_size=False):
     mend(model, name)
     if name == "PartA2":
         model.roi_head.init_weights()  # Others predict boxes that are too large to train with.
-    if with_voxels or config._scope_ == "mmdet":
-        kind = sweeps if "decode_head" in config else scenes if with_voxels else images
-        data = kind(mm, config, count)
+    if name == "Deformable DETR":
+        torch.nn.init.normal_(model.level_embed)  # Its constructor leaves them unwritten.
+    if config._scope_ == "mmdet":
+        data = images(mm, config, count)
+        return model, data, data
+    if with_voxels:
+        data = (sweeps if "decode_head" in config else scenes)(mm, config, count)
         return model, data, data
     if "decode_head" in config:
         model.test_cfg.num_points = count

@@ -1,4 +1,4 @@
-"""Operators on images as differentiable formulations in PyTorch, for tensors of any dtype."""
+"""Operators on images as formulations in PyTorch, for any element type."""
 
 from __future__ import annotations
 
@@ -9,12 +9,33 @@ import torch
 import torch.nn.functional as F
 
 
+def bilinear(image, y, x):
+    """Returns samples [N, C, ...] of images [N, C, H, W] at places [N, ...], with zeros around.
+
+    At a pixel, gradients are those of the cell that begins there.
+    """
+    (N, C, H, W), flat = image.shape, image.flatten(2)
+    top, left = y.detach().floor(), x.detach().floor()
+    below, right = y - top, x - left
+    is_near = (y > -1) & (x > -1)
+    samples = 0
+    for row, column, weight in (
+        (top, left, (1 - below) * (1 - right)),
+        (top, left + 1, (1 - below) * right),
+        (top + 1, left, below * (1 - right)),
+        (top + 1, left + 1, below * right),
+    ):
+        inside = is_near & (row >= 0) & (row < H) & (column >= 0) & (column < W)
+        pixel = torch.where(inside, row * W + column, 0).long().reshape(N, 1, -1)
+        values = flat.gather(2, pixel.expand(-1, C, -1)).view(N, C, *y.shape[1:])
+        samples = samples + values * (weight * inside).unsqueeze(1)
+    return samples
+
+
 def deform_conv2d(image, offset, weight, mask, bias, stride, padding, dilation, groups, parts):
-    """A convolution of each offset of the filter, by grid_sample, whose corners are pixels."""
-    (N, _, H, W), (Ho, Wo), (Co, _, kh, kw) = image.shape, offset.shape[2:], weight.shape
+    """A convolution of each offset of the filter. Places are rounded to the type of offset."""
+    N, (Ho, Wo), (Co, _, kh, kw) = len(image), offset.shape[2:], weight.shape
     offset = offset.view(N, parts, kh * kw, 2, Ho, Wo)
-    mask = offset.new_ones(offset[:, :, :, 0].shape) if mask is None else mask
-    mask = mask.view(N, parts, kh * kw, Ho, Wo)
     rows, columns = torch.meshgrid(torch.arange(Ho), torch.arange(Wo), indexing="ij")
     output = image.new_zeros(N, Co, Ho, Wo)
     for k, (i, j) in enumerate(itertools.product(range(kh), range(kw))):
@@ -23,9 +44,10 @@ def deform_conv2d(image, offset, weight, mask, bias, stride, padding, dilation, 
             along_y, along_x = offset[:, part, k].unbind(1)
             y = rows * stride[0] - padding[0] + i * dilation[0] + along_y
             x = columns * stride[1] - padding[1] + j * dilation[1] + along_x
-            grid = torch.stack((2 * x / (W - 1) - 1, 2 * y / (H - 1) - 1), 3)
-            sampled = F.grid_sample(channels, grid, align_corners=True)
-            samples.append(sampled * mask[:, part, k].unsqueeze(1))
+            sampled = bilinear(channels, y.to(image.dtype), x.to(image.dtype))
+            if mask is not None:
+                sampled = sampled * mask[:, part * kh * kw + k].unsqueeze(1)
+            samples.append(sampled)
         filters = weight[:, :, i, j, None, None]
         output = output + F.conv2d(torch.cat(samples, 1), filters, groups=groups)
     return output if bias is None else output + bias.view(-1, 1, 1)
@@ -50,12 +72,14 @@ def roi_align(input, rois, size, scale, ratio, method, aligned):
 
 
 def ms_deform_attn(value, shapes, starts, locations, weights):
+    """Places are rounded to the type of locations."""
     (B, _, M, D), Q = value.shape, locations.shape[1]
     sampled = []
     for level, (height, width) in enumerate(shapes.tolist()):
         keys = value[:, starts[level] : starts[level] + height * width]
         image = keys.permute(0, 2, 3, 1).reshape(B * M, D, height, width)
-        grid = 2 * locations[:, :, :, level].transpose(1, 2).flatten(0, 1) - 1
-        sampled.append(F.grid_sample(image, grid, align_corners=False))
+        x, y = locations[:, :, :, level].transpose(1, 2).flatten(0, 1).unbind(3)
+        x, y = ((each * size - 0.5).to(value.dtype) for each, size in ((x, width), (y, height)))
+        sampled.append(bilinear(image, y, x))
     samples = torch.stack(sampled, 3).view(B, M, D, Q, -1)
     return torch.einsum("bmdqs,bqms->bqmd", samples, weights.flatten(3))

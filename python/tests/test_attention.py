@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 import cases
+import formulations
 import numpy as np
 import pytest
 import torch
@@ -86,3 +87,44 @@ def test_function_of_mmcv():
     gradients = torch.autograd.grad(found, inputs, weights.flatten(2))
     for gradient, right in zip(gradients, torch.autograd.grad(expected, inputs, weights)):
         assert torch.equal(gradient, right)
+
+
+# Sampled images, their levels, and samples of a head in a level, of BEVFormer. Its temporal
+# self-attention samples two BEV maps, its spatial cross-attention six cameras; those of 3-D
+# reference points are partly outside of a camera.
+BEVFORMER = {
+    "TemporalSelfAttention": (2, [[10, 12]], 4),
+    "SpatialCrossAttention": (6, [[6, 10], [3, 5], [2, 3], [1, 2]], 8),
+}
+
+
+@pytest.mark.parametrize("module", BEVFORMER)
+@pytest.mark.parametrize("name", ["Function", "_pytorch"])
+def test_attention_of_bevformer(module, name):
+    """A query for each cell of 10 x 12, 8 heads of 32 channels."""
+    attention = attention_of_mmcv()
+    (images, sizes, points), heads = BEVFORMER[module], 8
+    shapes = torch.tensor(sizes)
+    cells = shapes.prod(1)
+    starts = cells.cumsum(0) - cells
+    axes = [(torch.arange(size) + 0.5) / size for size in (10, 12)]
+    y, x = torch.meshgrid(*axes, indexing="ij")
+    centers = torch.stack((x, y), 2).view(1, 120, 1, 1, 1, 2)
+    offsets = cases.floats(images, 120, heads, len(sizes), points, 2) * 2
+    locations = (centers + offsets / shapes.flip(1).view(-1, 1, 2)).requires_grad_()
+    weights = cases.floats(images, 120, heads, len(sizes) * points).softmax(3)
+    weights = weights.view(locations.shape[:-1]).requires_grad_()
+    value = cases.floats(images, int(cells.sum()), heads, 32).requires_grad_()
+    if name == "Function":
+        arguments = (value, shapes, starts, locations, weights, 64)
+        found = attention.MultiScaleDeformableAttnFunction.apply(*arguments)
+    else:
+        found = attention.multi_scale_deformable_attn_pytorch(value, shapes, locations, weights)
+    assert found.shape == (images, 120, heads * 32)
+    arguments = (value.double(), shapes, starts, locations, weights.double())
+    expected = formulations.ms_deform_attn(*arguments).flatten(2).float()
+    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    inputs, grad = (value, locations, weights), cases.floats(*found.shape)
+    gradients = torch.autograd.grad(found, inputs, grad)
+    for gradient, right in zip(gradients, torch.autograd.grad(expected, inputs, grad)):
+        torch.testing.assert_close(gradient, right, rtol=1e-4, atol=1e-4)

@@ -182,13 +182,18 @@ def test_both_orders_of_the_arguments_of_knn():
         assert torch.equal(idx, expected) and torch.equal(dist2, expected_dist2)
 
 
-def test_knn_of_features_reads_rows_of_three():
-    """As mmcv's kernels, with whose neighbors DGCNN has been trained."""
+@pytest.mark.parametrize("name", ["knn", "three_nn"])
+def test_neighbors_of_features_are_those_of_rows_of_three(name):
+    """As of mmcv's kernels, with whose neighbors DGCNN and SA-SSD have been trained."""
+
+    def neighbors(points):
+        return ops.knn(4, points) if name == "knn" else torch.stack(ops.three_nn(points, points))
+
     feats = cases.floats(2, 9, 8)
     points = feats.flatten()[:54].view(2, 9, 3)
-    assert torch.equal(ops.knn(4, feats), ops.knn(4, points))
-    with pytest.raises(mluop_omp.MluOpError, match="xyz_tensor has 2 columns, expected x, y and z"):
-        ops.knn(4, feats[..., :2])
+    assert torch.equal(neighbors(feats), neighbors(points))
+    with pytest.raises(mluop_omp.MluOpError, match="has 2 columns, expected x, y and z"):
+        neighbors(feats[..., :2])
 
 
 def test_points_in_boxes():
@@ -428,12 +433,6 @@ def test_masked_conv2d_of_any_bias_padding_and_memory_format(bias, padding, memo
             expected = layer(input)
             expected = expected * mask[:, : expected.shape[2], : expected.shape[3]]
             torch.testing.assert_close(layer(input, mask), expected)
-
-
-def test_three_nn_of_four_columns_is_explained():
-    points = torch.zeros(1, 5, 4)
-    with pytest.raises(mluop_omp.MluOpError, match="known_tensor has 4 columns, expected x, y"):
-        ops.three_nn(points[..., :3], points)
 
 
 def test_filters_of_more_offsets_than_the_pairs_of_a_key():
