@@ -466,6 +466,23 @@ def test_repeated_sites_are_their_own_centers(axes):
     assert layer(x).features.flatten().tolist() == [1, 10, 100]
 
 
+@pytest.mark.parametrize("axes", [2, 3, 4])
+def test_sparse_layers_of_no_samples(axes):
+    modules = importlib.import_module("mmcv.ops.sparse_conv")
+    layers = [getattr(modules, f"{kind}{axes}d") for kind in ("SubMConv", "SparseConv")]
+    features = torch.zeros(0, 3, requires_grad=True)
+    none = torch.zeros(0, axes + 1, dtype=torch.int32)
+    x = ops.SparseConvTensor(features, none, [8] * axes, 0)
+    x = layers[1](4, 5, 3, 2)(layers[0](3, 4, 3)(x))
+    assert x.features.shape == (0, 5) and x.indices.shape == none.shape
+    assert x.dense().shape == (0, 5, *[3] * axes)
+    x.features.sum().backward()
+    assert features.grad.shape == features.shape
+    x = ops.SparseConvTensor(torch.zeros(1, 3), torch.zeros(1, axes + 1).int(), [8] * axes, 0)
+    with pytest.raises(mluop_omp.MluOpError, match="batch|indices"):
+        layers[0](3, 4, 3)(x)
+
+
 def test_four_dimensional_sites_outside_the_space_are_refused():
     modules = importlib.import_module("mmcv.ops.sparse_conv")
     for kind in ("SubMConv4d", "SparseConv4d"):

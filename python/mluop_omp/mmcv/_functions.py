@@ -156,6 +156,9 @@ def _get_indice_pairs(
     apply_num_threads()
     if _transpose:
         raise not_supported("get_indice_pairs: mluop_omp has no transposed sparse convolution")
+    # The descriptor requires a batch; mmcv takes none, such as that of RoIs of which none is left.
+    if batchSize == 0 and len(indices) == 0:
+        batchSize = 1
     # mmcv centers the filter of a submanifold convolution, whatever stride and padding are.
     if _subM:
         stride, padding = [1] * len(stride), [size // 2 for size in kernelSize]

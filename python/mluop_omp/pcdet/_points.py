@@ -23,7 +23,7 @@ from mluop_omp.mmcv import _points as mmcv
 from mluop_omp.torch._arrays import to_index
 from mluop_omp.torch._pool import runs
 
-# Voxels around queries that are looked up together.
+# Lines of voxels around queries that are looked up together.
 _BLOCK = 2**18
 
 
@@ -113,23 +113,32 @@ def stack_three_interpolate_grad(
 def _points_around(
     new_coords: Tensor, point_indices: Tensor, ranges: tuple[int, int, int]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yields query and point of each voxel with a point around the voxel of a query, in order."""
-    B, *sizes = point_indices.shape
+    """Yields query and point of each voxel with a point around the voxel of a query, in order.
+
+    The voxels with points of a line along x are consecutive among all such voxels: two counts find
+    those around a query.
+    """
+    B, Z, Y, X = point_indices.shape
     batch = to_index("new_coords[:, 0]", new_coords[:, 0], B)
-    steps = [torch.arange(-reach, reach + 1) for reach in ranges]
-    voxels = len(torch.cartesian_prod(*steps))
-    for queries in torch.arange(len(new_coords)).split(max(1, _BLOCK // voxels)):
-        cell = batch[queries].view(-1, 1, 1, 1)
-        inside = torch.ones_like(cell, dtype=torch.bool)
-        for axis, (size, step) in enumerate(zip(sizes, steps)):
-            place = new_coords[queries, axis + 1].long().unsqueeze(1) + step
-            shape = [len(queries), 1, 1, 1]
-            shape[axis + 1] = len(step)
-            inside = inside & ((place >= 0) & (place < size)).view(shape)
-            cell = cell * size + place.clamp(0, size - 1).view(shape)
-        found = torch.where(inside, point_indices.take(cell), -1).flatten(1)
-        row, column = (found >= 0).nonzero(as_tuple=True)
-        yield queries[row], found[row, column]
+    z_steps, y_steps, _ = (torch.arange(-reach, reach + 1) for reach in ranges)
+    has_point = point_indices.flatten() >= 0
+    points = point_indices.flatten()[has_point]
+    points_before = pad(has_point.cumsum(0), (1, 0))
+    lines = len(z_steps) * len(y_steps)
+    for queries in torch.arange(len(new_coords)).split(max(1, _BLOCK // lines)):
+        x = new_coords[queries, 3].long().view(-1, 1, 1)
+        y = new_coords[queries, 2].long().view(-1, 1, 1) + y_steps
+        z = new_coords[queries, 1].long().view(-1, 1, 1) + z_steps.unsqueeze(1)
+        inside = (y >= 0) & (y < Y) & (z >= 0) & (z < Z)
+        line = (batch[queries].view(-1, 1, 1) * Z + z.clamp(0, Z - 1)) * Y + y.clamp(0, Y - 1)
+        first, stop = (
+            points_before[line * X + place.clamp(0, X)]
+            for place in (x - ranges[2], x + ranges[2] + 1)
+        )
+        counts = torch.where(inside, stop - first, 0).flatten()
+        place = first.flatten() - (counts.cumsum(0) - counts)
+        found = torch.arange(int(counts.sum())) + place.repeat_interleave(counts)
+        yield queries.repeat_interleave(lines).repeat_interleave(counts), points[found]
 
 
 def voxel_query(
