@@ -84,10 +84,10 @@ void attend(const ForwardArgs& args, int64_t begin, int64_t end, Task& task) {
   for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, head_of, add);
 }
 
-// value, along_y, along_x [kPartialSums]: the partial sums over channels of a gradient times the value of a
-// sample, and times its derivatives along y and x.
+// sums [3, kPartialSums] = the partial sums over channels of a gradient times the value of a sample, and times its
+// derivatives along y and x.
 HWY_INLINE void sum_channels(const Sample& sample, const Corners& corners, const float* grad, int64_t D,
-                             float* value, float* along_y, float* along_x) {
+                             float* sums) {
   const PartialSumTag d;
   using V = hn::Vec<PartialSumTag>;
   HWY_ALIGN float edge[kPartialSums];
@@ -111,9 +111,9 @@ HWY_INLINE void sum_channels(const Sample& sample, const Corners& corners, const
       sum_y = hn::Add(sum_y, hn::Mul(g, dy));
       sum_x = hn::Add(sum_x, hn::Mul(g, dx));
     }
-    hn::StoreU(sum, d, value + i);
-    hn::StoreU(sum_y, d, along_y + i);
-    hn::StoreU(sum_x, d, along_x + i);
+    hn::StoreU(sum, d, sums + i);
+    hn::StoreU(sum_y, d, sums + kPartialSums + i);
+    hn::StoreU(sum_x, d, sums + 2 * kPartialSums + i);
   }
 }
 
@@ -127,20 +127,18 @@ void differentiate(const BackwardArgs& args, int64_t begin, int64_t end, Task& t
     std::fill_n(args.grad_weights + first, args.samples(), 0.0F);
     for (int64_t s = 0; s < count; ++s) {
       const Corners corners(samples[s], head_of(place), args.M * args.D, tile.zeros);
-      const int64_t row = s * kPartialSums;
-      sum_channels(samples[s], corners, args.grad_output + place * args.D, args.D, tile.value.sums + row,
-                   tile.along_y.sums + row, tile.along_x.sums + row);
+      sum_channels(samples[s], corners, args.grad_output + place * args.D, args.D,
+                   tile.partial_sums + 3 * s * kPartialSums);
     }
-    for (int64_t s = 0; s < count; s += kPartialSumLanes) {
-      for (const SampleSums& each : {tile.value, tile.along_y, tile.along_x}) {
-        add_partial_sums(each.sums + s * kPartialSums, each.totals + s);
-      }
+    for (int64_t row = 0; row < 3 * count; row += kPartialSumLanes) {
+      add_partial_sums(tile.partial_sums + row * kPartialSums, tile.totals + row);
     }
     for (int64_t s = 0; s < count; ++s) {
+      const float* const totals = tile.totals + 3 * s;
       const int64_t i = first + samples[s].number;
-      args.grad_weights[i] = tile.value.totals[s];
-      args.grad_locations[2 * i] = samples[s].width * (args.weights[i] * tile.along_x.totals[s]);
-      args.grad_locations[2 * i + 1] = samples[s].height * (args.weights[i] * tile.along_y.totals[s]);
+      args.grad_weights[i] = totals[0];
+      args.grad_locations[2 * i] = samples[s].width * (args.weights[i] * totals[2]);
+      args.grad_locations[2 * i + 1] = samples[s].height * (args.weights[i] * totals[1]);
     }
   };
   for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, head_of, set_gradients);

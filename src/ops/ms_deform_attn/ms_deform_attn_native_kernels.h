@@ -76,24 +76,16 @@ struct SampleTile {
   float* zeros;        // [D]: a pixel outside of the image
 };
 
-// Sums over the channels of each sample.
-struct SampleSums {
-  SampleSums(Arena& nram, const char* name, int64_t samples)
-      : sums(nram.take<float>(name, {round_up(samples, kPartialSums), kPartialSums})),
-        totals(nram.take<float>(name, {round_up(samples, kPartialSums)})) {}
-
-  float* sums;    // [L * P, kPartialSums], rows up to a multiple of kPartialSums
-  float* totals;  // [L * P]
-};
-
+// Sums over channels, three of each sample: of the gradient times its value and its derivatives along y and x.
 struct DifferentiateTile : SampleTile {
   DifferentiateTile(Arena& nram, const Sizes& sizes)
       : SampleTile(nram, sizes),
-        value(nram, "sums of values", sizes.samples()),
-        along_y(nram, "sums of derivatives along y", sizes.samples()),
-        along_x(nram, "sums of derivatives along x", sizes.samples()) {}
+        partial_sums(
+            nram.take<float>("partial sums", {round_up(3 * sizes.samples(), kPartialSums), kPartialSums})),
+        totals(nram.take<float>("totals", {round_up(3 * sizes.samples(), kPartialSums)})) {}
 
-  SampleSums value, along_y, along_x;  // times the gradient
+  float* partial_sums;  // [L * P, 3, kPartialSums], rows up to a multiple of kPartialSums
+  float* totals;        // [L * P, 3]
 };
 
 }  // namespace mluop::ms_deform_attn::native
