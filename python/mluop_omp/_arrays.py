@@ -101,6 +101,14 @@ class Arrays(ABC):
         that is None, whose contents are unspecified.
         """
 
+    def is_channels_last(self, array: Any) -> bool:
+        """Returns whether the memory of [N, C, H, W] is [N, H, W, C]."""
+        return False
+
+    def to_nchw(self, array: Any) -> Any:
+        """Returns [N, C, H, W] as its own memory, if it is in the memory format channels_last."""
+        return array
+
     @abstractmethod
     def to_nhwc(self, name: str, array: Any) -> tuple[Any, Descriptor, int]:
         """Returns [N, C, H, W] as contiguous [N, H, W, C], its descriptor and its address."""

@@ -160,6 +160,22 @@ def test_maxima_of_samples():
     assert_array_equal(backward, np.where(IMAGE == 10, 3, 0))
 
 
+@pytest.mark.parametrize("method", ["max", "mean"])
+def test_roi_align_in_channels_last(method):
+    """The same bits in the memory format of the input, forward and backward."""
+    image, rois, *numbers = cases.arguments("roi_align")[:6]
+    results = []
+    for memory_format in (torch.contiguous_format, torch.channels_last):
+        input = image.to(memory_format=memory_format).requires_grad_()
+        output, *argmax = mt.roi_align(input, rois, *numbers[:3], method)
+        (grad,) = torch.autograd.grad(output, input, torch.ones_like(output))
+        results.append((output, *argmax, grad))
+        of_pixels = [output, grad] + argmax * (method == "max")
+        assert all(each.is_contiguous(memory_format=memory_format) for each in of_pixels)
+    for found, expected in zip(*results):
+        assert torch.equal(found, expected)
+
+
 def test_refused_arguments_of_roi_align():
     image, rois, *others = cases.of_numpy("roi_align", cases.arguments("roi_align"))
     of_third = rois.copy()

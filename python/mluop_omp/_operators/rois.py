@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from mluop_omp import _library
-from mluop_omp._arrays import NCHW, Arrays, enumerator, extent, handle, int32, int32s
+from mluop_omp._arrays import (
+    NCHW,
+    NHWC,
+    Arrays,
+    Descriptor,
+    enumerator,
+    extent,
+    handle,
+    int32,
+    int32s,
+)
 from mluop_omp._library import functions, require
 
 METHODS = {"max": 0, "mean": 1}
@@ -122,6 +132,43 @@ def _pooling(
     return descriptor
 
 
+class _Pixels:
+    """The arrays [N, C, H, W] of a call: in NHWC, if the first one is in the memory format
+    channels_last, else in NCHW.
+    """
+
+    def __init__(self, arrays: Arrays, first: Any) -> None:
+        self._arrays, self._first = arrays, first
+        self._is_last = arrays.is_channels_last(first)
+
+    def tensor(
+        self, name: str, array: Any, dimensions: str = "", has_pixels: bool = True
+    ) -> tuple[Any, Descriptor, int]:
+        """Returns the array in the layout, which is held until the call returns, its descriptor and
+        its address. Without `has_pixels`, it is an array that the call does not need.
+        """
+        if not has_pixels:
+            return array, *self._arrays.tensor(name, array)
+        if self._is_last:
+            return self._arrays.to_nhwc(name, array)
+        array = self._arrays.to_nchw(array)
+        return array, *self._arrays.tensor(name, array, dimensions, NCHW)
+
+    def output(
+        self, name: str, shape: tuple[int, ...], out: Any = None
+    ) -> tuple[Any, Descriptor, int]:
+        if not self._is_last:
+            return self._arrays.output(name, shape, self._first, out, NCHW)
+        N, C, H, W = shape
+        return self._arrays.output(name, (N, H, W, C), self._first, layout=NHWC)
+
+    def nchw(self, output: Any) -> Any:
+        """Returns an output as [N, C, H, W]."""
+        if self._is_last and len(output.shape) == 4:
+            return self._arrays.from_nhwc(output, self._first)
+        return output
+
+
 def roi_align(
     arrays: Arrays,
     input: Any,
@@ -133,25 +180,27 @@ def roi_align(
     aligned: bool = True,
     out: Any = None,
 ) -> tuple[Any, Any, Any]:
-    input_desc, input_data = arrays.tensor("input", input, "B C H W", NCHW)
+    pixels = _Pixels(arrays, input)
+    held, *input_tensor = pixels.tensor("input", input, "B C H W")
     rois_desc, rois_data = arrays.tensor("rois", rois, "R 5")
     size, ratio = int32s("output_size", output_size, 2), int32("sampling_ratio", sampling_ratio)
     code = enumerator("method", method, METHODS)
     descriptor = _pooling(*size, ratio, float(spatial_scale), code, bool(aligned))
-    shape = (rois_desc.shape[0], input_desc.shape[1], *size)
-    argmax = {"shape": shape, "layout": NCHW} if method == "max" else {"shape": (0,)}
+    shape = (rois_desc.shape[0], input.shape[1], *size)
     of_output, of_y, of_x = (None,) * 3 if out is None else out
-    output, *output_tensor = arrays.output("output", shape, input, of_output, NCHW)
-    argmax_y, *y_tensor = arrays.output("argmax_y", like=input, out=of_y, **argmax)
-    argmax_x, *x_tensor = arrays.output("argmax_x", like=input, out=of_x, **argmax)
+    output, *output_tensor = pixels.output("output", shape, of_output)
+    argmax = pixels.output if method == "max" else functools.partial(arrays.output, like=input)
+    shape_of_argmax = shape if method == "max" else (0,)
+    argmax_y, *y_tensor = argmax("argmax_y", shape_of_argmax, out=of_y)
+    argmax_x, *x_tensor = argmax("argmax_x", shape_of_argmax, out=of_x)
     with handle() as own:
         require(
             functions.mluOpRoiAlignForward_v2(
-                *(own.pointer, descriptor, input_desc, input_data, rois_desc, rois_data),
+                *(own.pointer, descriptor, *input_tensor, rois_desc, rois_data),
                 *(*output_tensor, *x_tensor, *y_tensor),
             )
         )
-    return output, argmax_y, argmax_x
+    return tuple(map(pixels.nchw, (output, argmax_y, argmax_x)))
 
 
 def roi_align_backward(
@@ -167,19 +216,19 @@ def roi_align_backward(
     aligned: bool = True,
     out: Any = None,
 ) -> Any:
-    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "R C PH PW", NCHW)
-    layout = {"layout": NCHW} if method == "max" else {}
-    B, H, W = map(extent, int32s("image_size", image_size, 3))
+    pixels = _Pixels(arrays, grad_output)
+    grad_held, *grad_tensor = pixels.tensor("grad_output", grad_output, "R C PH PW")
     code, ratio = enumerator("method", method, METHODS), int32("sampling_ratio", sampling_ratio)
-    shape = (B, grad_desc.shape[1], H, W)
-    grad_input, *input_tensor = arrays.output("grad_input", shape, grad_output, out, NCHW)
+    x_held, *x_tensor = pixels.tensor("argmax_x", argmax_x, has_pixels=method == "max")
+    y_held, *y_tensor = pixels.tensor("argmax_y", argmax_y, has_pixels=method == "max")
+    B, H, W = map(extent, int32s("image_size", image_size, 3))
+    grad_input, *input_tensor = pixels.output("grad_input", (B, grad_output.shape[1], H, W), out)
     with handle() as own:
         require(
             functions.mluOpRoiAlignBackward_v2(
-                *(own.pointer, grad_desc, grad_data, *arrays.tensor("rois", rois, "R 5")),
-                *arrays.tensor("argmax_x", argmax_x, **layout),
-                *arrays.tensor("argmax_y", argmax_y, **layout),
+                *(own.pointer, *grad_tensor, *arrays.tensor("rois", rois, "R 5")),
+                *(*x_tensor, *y_tensor),
                 *(float(spatial_scale), ratio, bool(aligned), code, *input_tensor),
             )
         )
-    return grad_input
+    return pixels.nchw(grad_input)

@@ -162,6 +162,12 @@ class TorchArrays(Arrays):
         array = torch.empty(*shape, dtype=dtype, device=_CPU)
         return array, describe(layout, self._dtypes[dtype], shape), _address(name, array)
 
+    def is_channels_last(self, array: torch.Tensor) -> bool:
+        return is_channels_last(array)
+
+    def to_nchw(self, array: torch.Tensor) -> torch.Tensor:
+        return array.contiguous() if is_channels_last(array) else array
+
     def to_nhwc(self, name: str, array: torch.Tensor) -> tuple[torch.Tensor, Descriptor, int]:
         if not is_channels_last(array):
             self.tensor(name, array, "N C H W")

@@ -176,8 +176,8 @@ def _roi_align_fake(
     aligned: bool = True,
 ) -> tuple[Tensor, Tensor, Tensor]:
     shape = (rois.shape[0], input.shape[1], *output_size)
-    argmax = shape if method == "max" else (0,)
-    return input.new_empty(shape), input.new_empty(argmax), input.new_empty(argmax)
+    argmax = [_image(input, *shape) if method == "max" else input.new_empty(0) for _ in range(2)]
+    return _image(input, *shape), *argmax
 
 
 def _roi_align_backward_fake(
@@ -189,7 +189,7 @@ def _roi_align_backward_fake(
     *_: Any,
 ) -> Tensor:
     B, H, W = image_size
-    return grad.new_empty(B, grad.shape[1], H, W)
+    return _image(grad, B, grad.shape[1], H, W)
 
 
 def _sigmoid_focal_loss_fake(
@@ -505,6 +505,7 @@ _define(
     "-> (Tensor output, Tensor argmax_y, Tensor argmax_x)",
     rois.roi_align,
     _roi_align_fake,
+    of_images=True,
 )
 _define(
     "roi_align_backward",
@@ -513,6 +514,7 @@ _define(
     'str method="mean", bool aligned=True) -> Tensor',
     rois.roi_align_backward,
     _roi_align_backward_fake,
+    of_images=True,
 )
 _define(
     "ms_deform_attn",

@@ -2,8 +2,8 @@
 
 Arguments, results and errors are those of the functions of the same names in `mluop_omp`, which
 document shapes and dtypes. Tensors are on the device cpu. Those that are not contiguous are copied;
-results are contiguous. `deform_conv2d` takes images in the memory format channels_last as they are,
-which is its own, and then returns them so.
+results are contiguous. `deform_conv2d` and `roi_align` take images in the memory format
+channels_last as they are, in which they are faster, and then return them so.
 
 Derivatives are those of the definitions, in reverse and forward mode and of any order, also under
 torch.func and torch.vmap, which calls the operator for each element of the batch. `voxelization`,
