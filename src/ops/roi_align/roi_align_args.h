@@ -16,10 +16,9 @@ enum class PoolMode { kMax = 0, kMean = 1 };
 struct Args {
   int64_t image_pixels() const { return H * W; }
   int64_t bins() const { return PH * PW; }
-  // Planes of pixels that have `inner()` adjacent channels: one plane for each channel in NCHW, for each image in
-  // NHWC.
+  // The distances of adjacent pixels, or bins, and of the channels of one, if there are `count` of it.
   int64_t inner() const { return channels_last ? C : 1; }
-  int64_t planes_of_image() const { return channels_last ? 1 : C; }
+  int64_t channel_stride(int64_t count) const { return channels_last ? 1 : count; }
 
   int64_t B, C, H, W, R, PH, PW;
   bool channels_last;  // NHWC, else NCHW

@@ -10,13 +10,16 @@
 #include "core/simd.h"
 #include "ops/roi_align/roi_align_geometry.h"
 #include "ops/roi_align/roi_align_native_kernels.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roi_align::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::store_f32;
 
 // to[0, count) = the sum of the taps' weights times from[pixel * stride + 0 .. count), divided by `divisor`, in
@@ -40,19 +43,46 @@ HWY_INLINE void combine(const Taps& taps, const From* from, int64_t stride, int6
   }
 }
 
-// The bins of a RoI. Its rows of pixels are added first, of all its columns, then these columns.
-template <bool kChannelsLast, class T>
-HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, int64_t roi, const MeanTile& tile) {
-  constexpr size_t kLanes = 16, kColumnLanes = kChannelsLast ? kLanes : 1;
+// The pixels of a work item, whose channels are adjacent: those of the input, or transposed.
+template <class T>
+struct Pixels {
+  const T* first;
+  int64_t stride;
+};
+
+// to[pixel, c] = from[c, pixel].
+template <class T>
+void transpose_planes(const T* from, int64_t pixels, int64_t channels, T* to) {
+  constexpr int64_t kBlock = 64;
+  for (int64_t first = 0; first < pixels; first += kBlock) {
+    const int64_t last = std::min(first + kBlock, pixels);
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t i = first; i < last; ++i) to[i * channels + c] = from[c * pixels + i];
+    }
+  }
+}
+
+// Rounds the channels of a bin to the output.
+template <class T>
+HWY_INLINE void store_bin(const PoolArgs& args, const float* from, int64_t count, T* to) {
+  if (args.channels_last) return round_row(from, count, to);
+  for (int64_t c = 0; c < count; ++c) round_to(from[c], to + c * args.bins());
+}
+
+// The bins of a RoI. Its rows of pixels are added first, of all its columns, then these columns. Vectors are
+// channels, or pixels of one channel.
+template <bool kOfChannels, class T>
+HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, const Pixels<T>& pixels, int64_t roi,
+                         const MeanTile& tile) {
+  constexpr size_t kLanes = 16, kColumnLanes = kOfChannels ? kLanes : 1;
   const Tables& tables = args.tables;
-  const int64_t inner = args.inner(), columns = tables.x.count(roi);
-  const int64_t corner = (tables.y.first(roi) * args.W + tables.x.first(roi)) * inner;
-  const T* const from = static_cast<const T*>(args.input) + channels.first_pixel(args) + corner;
+  const int64_t inner = pixels.stride, columns = tables.x.count(roi);
+  const T* const from = pixels.first + (tables.y.first(roi) * args.W + tables.x.first(roi)) * inner;
   T* to = static_cast<T*>(args.output) + channels.first_bin(args, roi);
   for (int64_t p = 0; p < args.PH; ++p) {
     const Taps rows = tables.y.taps(roi, p);
     if (rows.count() > 0 && columns > 0) {
-      if constexpr (kChannelsLast) {
+      if constexpr (kOfChannels) {
         for (int64_t x = 0; x < columns; ++x) {
           combine<kLanes>(rows, from + x * inner, args.W * inner, channels.count, 1,
                           tile.row + x * channels.count);
@@ -61,23 +91,39 @@ HWY_INLINE void pool_roi(const PoolArgs& args, const Channels& channels, int64_t
         combine<kLanes>(rows, from, args.W, columns, 1, tile.row);
       }
     }
-    for (int64_t q = 0; q < args.PW; ++q, to += inner) {
+    for (int64_t q = 0; q < args.PW; ++q, to += args.inner()) {
       const Taps taps = tables.x.taps(roi, q);
-      if (rows.count() > 0 && taps.count() > 0) {
-        combine<kColumnLanes>(taps, tile.row, channels.count, channels.count, tables.divisors[roi], to);
+      if (rows.count() == 0 || taps.count() == 0) {
+        std::fill_n(tile.bin, channels.count, 0.0F);
+        store_bin(args, tile.bin, channels.count, to);
+      } else if (kOfChannels && !args.channels_last) {
+        combine<kColumnLanes>(taps, tile.row, channels.count, channels.count, tables.divisors[roi], tile.bin);
+        store_bin(args, tile.bin, channels.count, to);
       } else {
-        std::fill_n(to, channels.count, T{});
+        combine<kColumnLanes>(taps, tile.row, channels.count, channels.count, tables.divisors[roi], to);
       }
     }
   }
 }
 
-HWY_INLINE void for_each_roi(const PoolArgs& args, int64_t begin, int64_t end, auto&& pool) {
+// Calls pool(channels, pixels, roi) for the RoIs of each work item.
+template <class T>
+HWY_INLINE void for_each_roi(const PoolArgs& args, int64_t begin, int64_t end, const Task& task, auto&& pool) {
+  T* const copy = static_cast<T*>(args.copies) + task.taskId * args.image_pixels() * args.division.range;
   for (int64_t item = begin; item < end; ++item) {
     const Channels channels(args, args.division, item / args.roi_blocks());
+    const T* const input = static_cast<const T*>(args.input) + channels.first_pixel(args);
     const int64_t first = item % args.roi_blocks() * args.roi_block;
+    bool is_copied = false;
     for (int64_t roi = first; roi < std::min(first + args.roi_block, args.R); ++roi) {
-      if (args.tables.images[roi] == channels.image) pool(channels, roi);
+      if (args.tables.images[roi] != channels.image) continue;
+      if (args.copies == nullptr) {
+        pool(channels, Pixels<T>{input, args.inner()}, roi);
+        continue;
+      }
+      if (!is_copied) transpose_planes(input, args.image_pixels(), channels.count, copy);
+      is_copied = true;
+      pool(channels, Pixels<T>{copy, channels.count}, roi);
     }
   }
 }
@@ -85,13 +131,14 @@ HWY_INLINE void for_each_roi(const PoolArgs& args, int64_t begin, int64_t end, a
 template <class T>
 void pool_means(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   const MeanTile tile(task.nram, args.W, args.division.range);
-  for_each_roi(args, begin, end, [&](const Channels& channels, int64_t roi) HWY_ATTR {
-    if (args.channels_last) {
-      pool_roi<true, T>(args, channels, roi, tile);
-    } else {
-      pool_roi<false, T>(args, channels, roi, tile);
-    }
-  });
+  for_each_roi<T>(args, begin, end, task,
+                  [&](const Channels& channels, const Pixels<T>& pixels, int64_t roi) HWY_ATTR {
+                    if (args.channels_last || args.copies != nullptr) {
+                      pool_roi<true, T>(args, channels, pixels, roi, tile);
+                    } else {
+                      pool_roi<false, T>(args, channels, pixels, roi, tile);
+                    }
+                  });
 }
 
 // The samples of a bin that are those of no pixel have the value 0. Of equal values, the first one counts: the
@@ -111,15 +158,16 @@ class BinMaxima {
     std::fill_n(tile.y, count, -1.0F);
   }
 
+  // value(d, c): those of the channels from c on.
   template <class Value>
-  void add(float y, float x, const Value& value) const {
-    for (int64_t c = 0; c < count_; ++c) {
-      const float found = value(c);
-      if (!(found > tile_.values[c])) continue;
-      tile_.values[c] = found;
-      tile_.y[c] = y;
-      tile_.x[c] = x;
-    }
+  HWY_INLINE void add(float y, float x, const Value& value) const {
+    for_each_vector(count_, [&](auto d, int64_t c) HWY_ATTR {
+      const auto found = value(d, c), before = hn::LoadU(d, tile_.values + c);
+      const auto is_greater = hn::Gt(found, before);
+      hn::StoreU(hn::IfThenElse(is_greater, found, before), d, tile_.values + c);
+      hn::StoreU(hn::IfThenElse(is_greater, hn::Set(d, y), hn::LoadU(d, tile_.y + c)), d, tile_.y + c);
+      hn::StoreU(hn::IfThenElse(is_greater, hn::Set(d, x), hn::LoadU(d, tile_.x + c)), d, tile_.x + c);
+    });
   }
 
  private:
@@ -128,33 +176,36 @@ class BinMaxima {
 };
 
 template <class T>
-void find_maxima(const PoolArgs& args, const T* from, const Roi& roi, int64_t p, int64_t q,
-                 const BinMaxima& maxima) {
+HWY_INLINE void find_maxima(const PoolArgs& args, const Pixels<T>& pixels, const Roi& roi, int64_t p, int64_t q,
+                            const BinMaxima& maxima) {
   const SampleRange rows(roi.y, p), columns(roi.x, q);
-  const int64_t inner = args.inner(), outside = first_outside(roi, rows, columns);
+  const int64_t inner = pixels.stride, outside = first_outside(roi, rows, columns);
   const auto position = [&](int64_t sample) {
     return std::pair(roi.y.position(p, sample / roi.x.samples), roi.x.position(q, sample % roi.x.samples));
   };
   bool is_outside_added = outside == std::numeric_limits<int64_t>::max();
-  const auto add_outside = [&] {
+  const auto add_outside = [&]() HWY_ATTR {
     const auto [y, x] = position(outside);
-    maxima.add(y, x, [](int64_t) { return 0.0F; });
+    maxima.add(y, x, [](auto d, int64_t) HWY_ATTR { return hn::Zero(d); });
     is_outside_added = true;
   };
   for (int64_t i = rows.first; i < rows.last; ++i) {
     const float y = roi.y.position(p, i);
     const Interpolation of_y(y, args.H);
+    const T* const top = pixels.first + of_y.low * args.W * inner;
+    const T* const bottom = pixels.first + of_y.high * args.W * inner;
     for (int64_t j = columns.first; j < columns.last; ++j) {
       if (!is_outside_added && outside < i * roi.x.samples + j) add_outside();
       const float x = roi.x.position(q, j);
       const Interpolation of_x(x, args.W);
-      const T *top = from + of_y.low * args.W * inner, *bottom = from + of_y.high * args.W * inner;
       const int64_t left = of_x.low * inner, right = of_x.high * inner;
       const float w1 = of_y.of_low * of_x.of_low, w2 = of_y.of_low * of_x.of_high, w3 = of_y.of_high * of_x.of_low,
                   w4 = of_y.of_high * of_x.of_high;
-      maxima.add(y, x, [&](int64_t c) {
-        return w1 * to_f32(top[left + c]) + w2 * to_f32(top[right + c]) + w3 * to_f32(bottom[left + c]) +
-               w4 * to_f32(bottom[right + c]);
+      maxima.add(y, x, [&](auto d, int64_t c) HWY_ATTR {
+        const auto term = [&](float weight, const T* pixel)
+                              HWY_ATTR { return hn::Mul(hn::Set(d, weight), load_f32(d, pixel + c)); };
+        const auto of_top = hn::Add(term(w1, top + left), term(w2, top + right));
+        return hn::Add(hn::Add(of_top, term(w3, bottom + left)), term(w4, bottom + right));
       });
     }
   }
@@ -164,25 +215,23 @@ void find_maxima(const PoolArgs& args, const T* from, const Roi& roi, int64_t p,
 template <class T>
 void pool_maxima(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   const MaximumTile tile(task.nram, args.division.range);
-  for_each_roi(args, begin, end, [&](const Channels& channels, int64_t r) {
-    const Roi roi(args, static_cast<const T*>(args.boxes) + r * 5);
-    const bool has_samples = roi.y.samples > 0 && roi.x.samples > 0;
-    const T* const from = static_cast<const T*>(args.input) + channels.first_pixel(args);
-    int64_t to = channels.first_bin(args, r);
-    for (int64_t bin = 0; bin < args.bins(); ++bin, to += args.inner()) {
-      const BinMaxima maxima(tile, channels.count);
-      if (has_samples) {
-        find_maxima(args, from, roi, bin / args.PW, bin % args.PW, maxima);
-      } else {
-        std::fill_n(tile.values, channels.count, 0.0F);
-      }
-      for (int64_t c = 0; c < channels.count; ++c) {
-        round_to(tile.values[c], static_cast<T*>(args.output) + to + c);
-        round_to(tile.x[c], static_cast<T*>(args.argmax_x) + to + c);
-        round_to(tile.y[c], static_cast<T*>(args.argmax_y) + to + c);
-      }
-    }
-  });
+  for_each_roi<T>(args, begin, end, task,
+                  [&](const Channels& channels, const Pixels<T>& pixels, int64_t r) HWY_ATTR {
+                    const Roi roi(args, static_cast<const T*>(args.boxes) + r * 5);
+                    const bool has_samples = roi.y.samples > 0 && roi.x.samples > 0;
+                    int64_t to = channels.first_bin(args, r);
+                    for (int64_t bin = 0; bin < args.bins(); ++bin, to += args.inner()) {
+                      const BinMaxima maxima(tile, channels.count);
+                      if (has_samples) {
+                        find_maxima(args, pixels, roi, bin / args.PW, bin % args.PW, maxima);
+                      } else {
+                        std::fill_n(tile.values, channels.count, 0.0F);
+                      }
+                      store_bin(args, tile.values, channels.count, static_cast<T*>(args.output) + to);
+                      store_bin(args, tile.x, channels.count, static_cast<T*>(args.argmax_x) + to);
+                      store_bin(args, tile.y, channels.count, static_cast<T*>(args.argmax_y) + to);
+                    }
+                  });
 }
 
 MLUOP_SELECT_BY_DTYPE(pool_means, PoolArgs);

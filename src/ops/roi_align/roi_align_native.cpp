@@ -10,11 +10,21 @@ namespace mluop::roi_align::native {
 namespace {
 
 constexpr int64_t kVectorChannels = 16;
-// Channels whose row of a RoI stays in L2.
-constexpr int64_t kMaxRangeVectors = 4;
+// Channels in NHWC whose row of a RoI stays in L2.
+constexpr int64_t kMaxRange = 4 * kVectorChannels;
 // Pixels that are read for a RoI, by the estimate for the number of tasks.
 constexpr int64_t kRoiPixels = 200;
 constexpr int64_t kRoiBlock = 32, kItemsPerTask = 8;
+
+struct ForwardScratch {
+  ForwardScratch(Arena& arena, const Args& args, int64_t copy_count, int64_t range)
+      : tables(arena, args),
+        copies(arena.take<std::byte>(
+            "copies", {copy_count, args.image_pixels(), range, static_cast<int64_t>(size_of(args.dtype))})) {}
+
+  Tables tables;
+  std::byte* copies;  // [tasks, H, W, range]
+};
 
 struct Scratch {
   Scratch(Arena& arena, const Args& args, int64_t task_count, int64_t range)
@@ -26,14 +36,24 @@ struct Scratch {
   float* sums;  // [taskDim, H, W, range]
 };
 
-Division divide(const Context& context, const Args& args, int64_t max_vectors) {
-  const auto channels = [&](int64_t vectors) { return std::min(args.inner(), vectors * kVectorChannels); };
-  const int64_t wanted = std::min(ceil_div(args.inner(), kVectorChannels), max_vectors);
-  const int64_t vectors = fit_tile(context, std::max<int64_t>(wanted, 1), [&](int64_t count) {
+Division divide(const Context& context, const Args& args, int64_t max_range) {
+  const int64_t wanted = std::min(args.C, max_range);
+  const auto channels = [&](int64_t vectors) { return std::min(wanted, vectors * kVectorChannels); };
+  const int64_t vectors = fit_tile(context, ceil_div(wanted, kVectorChannels), [&](int64_t count) {
     return args.mode == PoolMode::kMax ? bytes_of<MaximumTile>(channels(count))
                                        : bytes_of<MeanTile>(args.W, channels(count));
   });
-  return {std::max<int64_t>(channels(vectors), 1)};
+  return {channels(vectors)};
+}
+
+// In NCHW: whether the pixels of work items are transposed, for vectors of channels. They are not if it takes longer
+// than to read the few RoIs of a large image, one channel at a time.
+bool pays_for_copies(const Context& context, const Args& args) {
+  if (args.channels_last) return false;
+  // Pixels that are transposed in the time that vectors save for a RoI.
+  const int64_t pixels_per_roi = args.mode == PoolMode::kMax ? 4000 : 200;
+  return args.B * args.image_pixels() / pixels_per_roi <= args.R &&
+         bytes_of<MeanTile>(args.W, kVectorChannels) <= context.nram_capacity;
 }
 
 // An estimate: of pixels that RoIs read or add to.
@@ -63,15 +83,21 @@ void run_forward(Call& call, const ForwardArgs& args) {
   if (args.R * args.C == 0) return;
   Context& context = call.context();
   const int64_t bytes = traffic(args);
-  const Division division = divide(context, args, kMaxRangeVectors);
-  const int64_t planes = args.B * args.planes_of_image() * division.range_count(args);
-  const int task_dim = choose_task_dim(planes * args.R, bytes);
-  // RoIs are divided if there are few planes.
-  const int64_t block = planes >= kItemsPerTask * task_dim ? args.R : std::min(args.R, kRoiBlock);
-  Arena arena = context.reserve(bytes_of<Tables>(args));
-  const Tables tables(arena, args);
-  const PoolArgs pooled{args, tables, division, block};
-  const int64_t items = planes * pooled.roi_blocks();
+  const bool is_copied = pays_for_copies(context, args);
+  const Division division = divide(context, args,
+                                   args.channels_last ? kMaxRange
+                                   : is_copied        ? kVectorChannels
+                                                      : 1);
+  const int64_t ranges = args.B * division.range_count(args);
+  const int task_dim = choose_task_dim(ranges * args.R, bytes);
+  // RoIs are divided if there are few ranges.
+  const int64_t block = ranges >= kItemsPerTask * task_dim ? args.R : std::min(args.R, kRoiBlock);
+  const int64_t copies = is_copied ? task_dim : 0;
+  Arena arena = context.reserve(bytes_of<ForwardScratch>(args, copies, division.range));
+  const ForwardScratch scratch(arena, args, copies, division.range);
+  const Tables& tables = scratch.tables;
+  const PoolArgs pooled{args, tables, division, block, is_copied ? scratch.copies : nullptr};
+  const int64_t items = ranges * pooled.roi_blocks();
   call.log_detail("taskDim ", task_dim, ", ranges of ", division.range, " channels");
   fill_tables(context, args, tables);
   const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
@@ -84,8 +110,9 @@ void run_backward(Call& call, const BackwardArgs& args) {
   const int64_t bytes =
       traffic(args) + args.B * args.C * args.image_pixels() * static_cast<int64_t>(sizeof(float));
   const bool is_half = args.dtype == MLUOP_DTYPE_HALF;
-  const Division division = divide(context, args, is_half ? 1 : kMaxRangeVectors);
-  const int64_t items = args.B * args.planes_of_image() * division.range_count(args);
+  const int64_t nhwc_range = is_half ? kVectorChannels : kMaxRange;
+  const Division division = divide(context, args, args.channels_last ? nhwc_range : 1);
+  const int64_t items = args.B * division.range_count(args);
   const int task_dim = choose_task_dim(items, bytes);
   Arena arena = context.reserve(bytes_of<Scratch>(args, task_dim, division.range));
   const Scratch scratch(arena, args, task_dim, division.range);

@@ -10,28 +10,30 @@
 
 namespace mluop::roi_align::native {
 
-// How planes are divided: in NHWC, into ranges of channels.
+// How images are divided: into ranges of channels.
 struct Division {
-  int64_t range_count(const Args& args) const { return ceil_div(args.inner(), range); }
+  int64_t range_count(const Args& args) const { return ceil_div(args.C, range); }
 
-  int64_t range;  // adjacent channels
+  int64_t range;  // consecutive channels
 };
 
-// The channels of a work item: `count` adjacent ones of a plane of an image.
+// The channels of a work item: `count` consecutive ones of an image.
 struct Channels {
   Channels(const Args& args, const Division& division, int64_t item)
-      : plane(item / division.range_count(args)),
-        image(plane / args.planes_of_image()),
+      : image(item / division.range_count(args)),
         first(item % division.range_count(args) * division.range),
-        count(std::min(division.range, args.inner() - first)) {}
+        count(std::min(division.range, args.C - first)) {}
 
   // The first of the elements of these channels in a tensor of pixels, and in one of bins.
-  int64_t first_pixel(const Args& args) const { return plane * args.image_pixels() * args.inner() + first; }
-  int64_t first_bin(const Args& args, int64_t roi) const {
-    return (roi * args.planes_of_image() + plane % args.planes_of_image()) * args.bins() * args.inner() + first;
-  }
+  int64_t first_pixel(const Args& args) const { return first_element(args, image, args.image_pixels()); }
+  int64_t first_bin(const Args& args, int64_t roi) const { return first_element(args, roi, args.bins()); }
 
-  int64_t plane, image, first, count;
+  int64_t image, first, count;
+
+ private:
+  int64_t first_element(const Args& args, int64_t outer, int64_t inner_count) const {
+    return outer * args.C * inner_count + first * args.channel_stride(inner_count);
+  }
 };
 
 struct PoolArgs : ForwardArgs {
@@ -40,9 +42,10 @@ struct PoolArgs : ForwardArgs {
   const Tables& tables;
   Division division;
   int64_t roi_block;  // consecutive RoIs
+  void* copies;       // [taskDim, H, W, range] in NCHW: the pixels of a work item, transposed; or null
 };
 
-// Work items: (plane, range of channels, block of RoIs), blocks fastest. Pools the RoIs of the image of the plane.
+// Work items: (image, range of channels, block of RoIs), blocks fastest. Pools the RoIs of the image.
 RangeKernel<PoolArgs> pool_kernel(const ForwardArgs& args);
 
 struct AddArgs : BackwardArgs {
@@ -51,14 +54,16 @@ struct AddArgs : BackwardArgs {
   float* sums;  // [taskDim, H, W, range]; null if grads_image holds them
 };
 
-// Work items: (plane, range of channels). Writes the gradients of the pixels of these channels.
+// Work items: (image, range of channels). Writes the gradients of the pixels of these channels.
 RangeKernel<AddArgs> add_kernel(const BackwardArgs& args);
 
 // Weighted sums of rows of pixels, or of columns of gradients: the pixels of a RoI along x.
 struct MeanTile {
-  MeanTile(Arena& nram, int64_t pixels, int64_t channels) : row(nram.take<float>("row", {pixels, channels})) {}
+  MeanTile(Arena& nram, int64_t pixels, int64_t channels)
+      : row(nram.take<float>("row", {pixels, channels})), bin(nram.take<float>("bin", {channels})) {}
 
   float* row;  // [pixels, channels]
+  float* bin;  // [channels]
 };
 
 // The maxima of a bin.

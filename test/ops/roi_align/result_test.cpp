@@ -117,6 +117,14 @@ TEST(OpsRoiAlign, Oracle) {
   }
 }
 
+// NCHW without transposed pixels.
+TEST(OpsRoiAlign, FewRoisOnLargeImage) {
+  for (const int64_t mode : {0, 1}) {
+    expect_oracle(make_case(kForward, MLUOP_DTYPE_FLOAT,
+                            {{"pool_mode", mode}, {"nchw", 1}, {"c", 3}, {"r", 1}, {"h", 100}, {"w", 90}}));
+  }
+}
+
 TEST(OpsRoiAlign, SmallNram) {
   const ScopedEnvironment nram("MLUOP_OMP_NRAM_KB", "2");
   for (const char* op : {kForward, kBackward}) {
