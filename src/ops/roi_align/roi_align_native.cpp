@@ -46,8 +46,8 @@ Division divide(const Context& context, const Args& args, int64_t max_range) {
   return {channels(vectors)};
 }
 
-// In NCHW: whether the pixels of work items are transposed, for vectors of channels. They are not if it takes longer
-// than to read the few RoIs of a large image, one channel at a time.
+// In NCHW: whether the pixels of work items are transposed, for vectors of channels. They are not if that takes
+// longer than to read the few RoIs of a large image, one channel at a time.
 bool pays_for_copies(const Context& context, const Args& args) {
   if (args.channels_last) return false;
   // Pixels that are transposed in the time that vectors save for a RoI.
