@@ -12,7 +12,8 @@ def ours(inputs: Inputs) -> Peer:
     return Peer("ours", lambda: torch.ops.mluop_omp.ms_deform_attn_backward(*arguments))
 
 
-# Samples next to a pixel may be on its other side, by rounding. The forward pass is not timed. It keeps the samples: 4 GB of the cameras of BEVFormer.
+# Samples next to a pixel may be on its other side, by rounding. The forward pass is not timed. It keeps the samples: 4 GB
+# of the cameras of BEVFormer.
 def peers(inputs: Inputs) -> list[Peer]:
     value, shapes, _, locations, weights = (inputs[name] for name in NAMES)
     variables = [each.detach().requires_grad_() for each in (value, locations, weights)]

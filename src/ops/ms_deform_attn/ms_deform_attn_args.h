@@ -18,9 +18,10 @@ struct Sizes {
 
 // The inputs of both operators, checked.
 struct Inputs : Sizes {
-  const float* head_of(int64_t b, int64_t head) const { return value + (b * K * M + head) * D; }
   // The place of a query and a head among those of all batches.
   int64_t place(int64_t b, int64_t q, int64_t head) const { return (b * Q + q) * M + head; }
+  // The values of the head of a place, at the first key.
+  const float* head_of(int64_t place) const { return value + (place / M / Q * K * M + place % M) * D; }
 
   const float* value;      // [B, K, M, D]
   const int32_t* shapes;   // [L, 2]: height, width

@@ -39,9 +39,10 @@ HWY_INLINE void for_each_place(const Inputs& args, const SampleTile& tile, int64
     const int64_t place = first + i * stride;
     Sample* const samples = tile.samples[i % 2];
     const int64_t found = find_samples(args, place, samples);
+    const float* const head = head_of(place);
     for (int64_t s = 0; s < found; ++s) {
       for (const int64_t key : samples[s].keys) {
-        if (key >= 0) prefetch_row<kUse>(head_of(place) + key * args.M * args.D, args.D * int64_t{sizeof(float)});
+        if (key >= 0) prefetch_row<kUse>(head + key * args.M * args.D, args.D * int64_t{sizeof(float)});
       }
     }
     return found;
@@ -76,10 +77,10 @@ HWY_INLINE void add_samples(const Sample* samples, int64_t count, const float* h
 void attend(const ForwardArgs& args, int64_t begin, int64_t end, Task& task) {
   const SampleTile tile(task.nram, args);
   std::fill_n(tile.zeros, args.D, 0.0F);
-  const auto head_of = [&](int64_t place) { return args.head_of(place / args.M / args.Q, place % args.M); };
+  const auto head_of = [&](int64_t place) { return args.head_of(place); };
   const auto add = [&](int64_t place, const Sample* samples, int64_t count) HWY_ATTR {
-    add_samples(samples, count, head_of(place), args.M * args.D, tile.zeros, args.weights + place * args.samples(),
-                args.D, args.output + place * args.D);
+    add_samples(samples, count, args.head_of(place), args.M * args.D, tile.zeros,
+                args.weights + place * args.samples(), args.D, args.output + place * args.D);
   };
   for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, head_of, add);
 }
@@ -120,13 +121,14 @@ HWY_INLINE void sum_channels(const Sample& sample, const Corners& corners, const
 void differentiate(const BackwardArgs& args, int64_t begin, int64_t end, Task& task) {
   const DifferentiateTile tile(task.nram, args);
   std::fill_n(tile.zeros, args.D, 0.0F);
-  const auto head_of = [&](int64_t place) { return args.head_of(place / args.M / args.Q, place % args.M); };
+  const auto head_of = [&](int64_t place) { return args.head_of(place); };
   const auto set_gradients = [&](int64_t place, const Sample* samples, int64_t count) HWY_ATTR {
     const int64_t first = place * args.samples();
     std::fill_n(args.grad_locations + 2 * first, 2 * args.samples(), 0.0F);
     std::fill_n(args.grad_weights + first, args.samples(), 0.0F);
+    const float* const head = args.head_of(place);
     for (int64_t s = 0; s < count; ++s) {
-      const Corners corners(samples[s], head_of(place), args.M * args.D, tile.zeros);
+      const Corners corners(samples[s], head, args.M * args.D, tile.zeros);
       sum_channels(samples[s], corners, args.grad_output + place * args.D, args.D,
                    tile.partial_sums + 3 * s * kPartialSums);
     }

@@ -1,6 +1,6 @@
 // RoI align: the launches of the native algorithm. The first checks the RoIs and writes their tables. Forward is
-// one launch over planes of images and RoIs. Backward is one over planes, whose owners add the gradients of the
-// RoIs in their order.
+// one launch over ranges of channels of images and RoIs. Backward is one over ranges of channels of images, whose
+// owners add the gradients of the RoIs in their order.
 #pragma once
 
 #include "ops/roi_align/roi_align_args.h"
