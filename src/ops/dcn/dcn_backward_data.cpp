@@ -5,10 +5,8 @@
 #include "ops/dcn/dcn_backward_data_native.h"
 #include "ops/dcn/dcn_rules.h"
 
-namespace mluop {
+namespace mluop::dcn {
 namespace {
-
-using dcn::BackwardDataArgs;
 
 // The tensors of the operator; the query has no data.
 struct Tensors {
@@ -21,26 +19,25 @@ BackwardDataArgs check_backward_data(Call& call, const DcnDescriptor* dcn_desc, 
   constexpr auto kNhwc = MLUOP_LAYOUT_NHWC;
   const auto& [input, offset, mask, filter, grad_output, grad_input, grad_offset, grad_mask] = tensors;
   const auto dtype = dtype_of(input.desc);
-  const dcn::Shapes shapes{input.desc, filter.desc, "filter"};
-  dcn::declare_convolution(call, dcn_desc);
-  const dcn::Sizes sizes = dcn::sizes_of(*dcn_desc, shapes);
-  const int64_t N = sizes.N, Ho = sizes.Ho, Wo = sizes.Wo, samples = dcn::sample_count(sizes);
-  const dcn::Args args = dcn::declare_samples(call, sizes, input, offset, mask);
+  const Shapes shapes{input.desc, filter.desc, "filter"};
+  declare_convolution(call, dcn_desc);
+  const Sizes sizes = sizes_of(*dcn_desc, shapes);
+  const int64_t N = sizes.N, Ho = sizes.Ho, Wo = sizes.Wo, samples = sample_count(sizes);
+  const Args args = declare_samples(call, sizes, input, offset, mask);
   call.input("filter", filter.desc, filter.data, dtype, kNhwc, {kAny, kAny, kAny, sizes.group_inputs()});
   call.input("grad_output", grad_output.desc, grad_output.data, dtype, kNhwc, {N, Ho, Wo, sizes.Co});
   call.output("grad_input", grad_input.desc, grad_input.data, dtype, kNhwc, {N, sizes.H, sizes.W, sizes.Ci});
-  call.output("grad_offset", grad_offset.desc, grad_offset.data, dtype, kNhwc,
-              {N, Ho, Wo, dcn::offset_count(sizes)});
+  call.output("grad_offset", grad_offset.desc, grad_offset.data, dtype, kNhwc, {N, Ho, Wo, offset_count(sizes)});
   const bool has_mask = !mask.is_missing();
   if (has_mask) call.output("grad_mask", grad_mask.desc, grad_mask.data, dtype, kNhwc, {N, Ho, Wo, samples});
-  dcn::check(call, *dcn_desc, sizes, shapes);
+  check(call, *dcn_desc, sizes, shapes);
   if (!has_mask) require_missing("grad_mask", grad_mask, "without mask");
   return {
       args, filter.data, grad_output.data, grad_input.data, grad_offset.data, has_mask ? grad_mask.data : nullptr};
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::dcn
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
     mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc, const mluOpTensorDescriptor_t input_desc,
@@ -49,16 +46,17 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
     const mluOpTensorDescriptor_t grad_input_desc, const mluOpTensorDescriptor_t grad_offset_desc,
     const mluOpTensorDescriptor_t grad_mask_desc, size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::dcn;
   return run_workspace_query("mluOpGetDCNBakcwardDataWorkspaceSize", handle, workspace_size, [&](Call& call) {
-    return dcn::backward_data::workspace_bytes(check_backward_data(call, dcn_desc,
-                                                                   {{input_desc},
-                                                                    {offset_desc},
-                                                                    {mask_desc},
-                                                                    {filter_desc},
-                                                                    {grad_output_desc},
-                                                                    {grad_input_desc},
-                                                                    {grad_offset_desc},
-                                                                    {grad_mask_desc}}));
+    return backward_data::workspace_bytes(check_backward_data(call, dcn_desc,
+                                                              {{input_desc},
+                                                               {offset_desc},
+                                                               {mask_desc},
+                                                               {filter_desc},
+                                                               {grad_output_desc},
+                                                               {grad_input_desc},
+                                                               {grad_offset_desc},
+                                                               {grad_mask_desc}}));
   });
 }
 
@@ -71,6 +69,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpDCNBackwardData(
     const mluOpTensorDescriptor_t grad_offset_desc, void* grad_offset,
     const mluOpTensorDescriptor_t grad_mask_desc, void* grad_mask) {
   using namespace mluop;
+  using namespace mluop::dcn;
   return run_operator("mluOpDCNBackwardData", handle, [&](Call& call) {
     const BackwardDataArgs args = check_backward_data(call, dcn_desc,
                                                       {{input_desc, input},
@@ -81,7 +80,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpDCNBackwardData(
                                                        {grad_input_desc, grad_input},
                                                        {grad_offset_desc, grad_offset},
                                                        {grad_mask_desc, grad_mask}});
-    const Arena arena = call.workspace(workspace, workspace_size, dcn::backward_data::workspace_bytes(args));
-    dcn::backward_data::run(call, args, arena);
+    const Arena arena = call.workspace(workspace, workspace_size, backward_data::workspace_bytes(args));
+    backward_data::run(call, args, arena);
   });
 }

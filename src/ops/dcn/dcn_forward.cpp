@@ -5,29 +5,27 @@
 #include "ops/dcn/dcn_forward_native.h"
 #include "ops/dcn/dcn_rules.h"
 
-namespace mluop {
+namespace mluop::dcn {
 namespace {
-
-using dcn::ForwardArgs;
 
 // Declares and checks what the operator and its query share.
 ForwardArgs check_forward(Call& call, const DcnDescriptor* dcn_desc, const Input& input, const Input& offset,
                           const Input& mask, const Input& filter, const Input& bias, const Output& output) {
   constexpr auto kNhwc = MLUOP_LAYOUT_NHWC;
   const auto dtype = dtype_of(input.desc);
-  const dcn::Shapes shapes{input.desc, filter.desc, "filter"};
-  dcn::declare_convolution(call, dcn_desc);
-  const dcn::Sizes sizes = dcn::sizes_of(*dcn_desc, shapes);
-  const dcn::Args args = dcn::declare_samples(call, sizes, input, offset, mask);
+  const Shapes shapes{input.desc, filter.desc, "filter"};
+  declare_convolution(call, dcn_desc);
+  const Sizes sizes = sizes_of(*dcn_desc, shapes);
+  const Args args = declare_samples(call, sizes, input, offset, mask);
   call.input("filter", filter.desc, filter.data, dtype, kNhwc, {kAny, kAny, kAny, sizes.group_inputs()});
   const void* const biases = call.optional_input("bias", bias, dtype, kAnyLayout, {sizes.Co});
   call.output("output", output.desc, output.data, dtype, kNhwc, {sizes.N, sizes.Ho, sizes.Wo, sizes.Co});
-  dcn::check(call, *dcn_desc, sizes, shapes);
+  check(call, *dcn_desc, sizes, shapes);
   return {args, filter.data, biases, output.data};
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::dcn
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpDCNDescriptor_t dcn_desc, const mluOpTensorDescriptor_t input_desc,
@@ -35,9 +33,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
     const mluOpTensorDescriptor_t filter_desc, const mluOpTensorDescriptor_t bias_desc,
     const mluOpTensorDescriptor_t output_desc, size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::dcn;
   return run_workspace_query("mluOpGetDCNForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
-    return dcn::forward::workspace_bytes(check_forward(call, dcn_desc, {input_desc}, {offset_desc}, {mask_desc},
-                                                       {filter_desc}, {bias_desc}, {output_desc}));
+    return forward::workspace_bytes(check_forward(call, dcn_desc, {input_desc}, {offset_desc}, {mask_desc},
+                                                  {filter_desc}, {bias_desc}, {output_desc}));
   });
 }
 
@@ -50,11 +49,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpDCNForward(mluOpHandle_t handle, const mluOpDCN
                                             void* workspace, size_t workspace_size,
                                             const mluOpTensorDescriptor_t output_desc, void* output) {
   using namespace mluop;
+  using namespace mluop::dcn;
   return run_operator("mluOpDCNForward", handle, [&](Call& call) {
     const ForwardArgs args =
         check_forward(call, dcn_desc, {input_desc, input}, {offset_desc, offset}, {mask_desc, mask},
                       {filter_desc, filter}, {bias_desc, bias}, {output_desc, output});
-    const Arena arena = call.workspace(workspace, workspace_size, dcn::forward::workspace_bytes(args));
-    dcn::forward::run(call, args, arena);
+    const Arena arena = call.workspace(workspace, workspace_size, forward::workspace_bytes(args));
+    forward::run(call, args, arena);
   });
 }

@@ -4,7 +4,7 @@
 // dynamic_point_to_voxel_forward_native_kernels.cpp: keys, sorted points, then reduce_voxels() and Reducer.
 #include "ops/dynamic_point_to_voxel_forward/dynamic_point_to_voxel_forward_native.h"
 
-namespace mluop {
+namespace mluop::dynamic_point_to_voxel_forward {
 namespace {
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
@@ -21,7 +21,7 @@ struct Points {
 void declare_points(Call& call, const Points& points) {
   call.input("feats", points.feats_desc, points.feats, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kAny});
   call.inout("coors", points.coors_desc, points.coors, MLUOP_DTYPE_INT32, kAnyLayout,
-             {dim_of(points.feats_desc, 0), dynamic_point_to_voxel_forward::kAxes});
+             {dim_of(points.feats_desc, 0), kAxes});
   if (points.empty()) call.reads_nothing();
 }
 
@@ -36,21 +36,20 @@ void check_arguments(Call& call, const Points& points) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::dynamic_point_to_voxel_forward
 
 mluOpStatus_t MLUOP_WIN_API
 mluOpGetDynamicPointToVoxelForwardWorkspaceSize(mluOpHandle_t handle, const mluOpTensorDescriptor_t feats_desc,
                                                 const mluOpTensorDescriptor_t coors_desc, size_t* workspace_size) {
   using namespace mluop;
-  return run_workspace_query(
-      "mluOpGetDynamicPointToVoxelForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
-        const Points points{feats_desc, coors_desc};
-        declare_points(call, points);
-        check_arguments(call, points);
-        return points.empty()
-                   ? 0
-                   : dynamic_point_to_voxel_forward::native::workspace_bytes(points.feats_desc->dims[0]);
-      });
+  using namespace mluop::dynamic_point_to_voxel_forward;
+  return run_workspace_query("mluOpGetDynamicPointToVoxelForwardWorkspaceSize", handle, workspace_size,
+                             [&](Call& call) {
+                               const Points points{feats_desc, coors_desc};
+                               declare_points(call, points);
+                               check_arguments(call, points);
+                               return points.empty() ? 0 : native::workspace_bytes(points.feats_desc->dims[0]);
+                             });
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelForward(
@@ -62,6 +61,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelForward(
     const mluOpTensorDescriptor_t voxel_points_count_desc, void* voxel_points_count,
     const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num) {
   using namespace mluop;
+  using namespace mluop::dynamic_point_to_voxel_forward;
   return run_operator("mluOpDynamicPointToVoxelForward", handle, [&](Call& call) {
     using namespace dynamic_point_to_voxel_forward;
     const Points points{feats_desc, coors_desc, feats, coors};

@@ -5,7 +5,7 @@
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_device.h"
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_native.h"
 
-namespace mluop {
+namespace mluop::dynamic_scatter_backward {
 namespace {
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
@@ -70,7 +70,6 @@ bool uses_device_algorithm(const Call& call, mluOpReduceMode_t reduce_type) {
 
 // The result of both queries.
 size_t workspace_bytes(const Call& call, mluOpReduceMode_t reduce_type, const TensorDescriptor& feats) {
-  using namespace dynamic_scatter_backward;
   const int64_t n = feats.dims[0], c = feats.dims[1];
   return uses_device_algorithm(call, reduce_type) ? device::workspace_bytes(n, c)
                                                   : native::workspace_bytes(reduce_type, n, c);
@@ -95,7 +94,7 @@ mluOpStatus_t compute_grad_feats(std::string_view function, mluOpHandle_t handle
     if (!in.has_features()) return;
     const int32_t voxel_num = *static_cast<const int32_t*>(in.voxel_num.data);
     check_voxel_num(voxel_num, in.voxel_feats.desc->dims[0]);
-    const dynamic_scatter_backward::Args args{
+    const Args args{
         .reduce_type = reduce_type,
         .point_count = static_cast<int32_t>(n),
         .voxel_count = voxel_num,
@@ -108,9 +107,9 @@ mluOpStatus_t compute_grad_feats(std::string_view function, mluOpHandle_t handle
         .grad_feats = static_cast<float*>(grad_feats),
     };
     if (uses_device_algorithm(call, reduce_type)) {
-      dynamic_scatter_backward::device::run(call, args, arena);
+      device::run(call, args, arena);
     } else {
-      dynamic_scatter_backward::native::run(call, args, arena);
+      native::run(call, args, arena);
     }
   });
 }
@@ -134,14 +133,14 @@ mluOpStatus_t query_workspace(std::string_view function, mluOpHandle_t handle, m
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::dynamic_scatter_backward
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicScatterBackwardWorkspaceSize(const mluOpHandle_t handle,
                                                                         const mluOpReduceMode_t reduce_type,
                                                                         const mluOpTensorDescriptor_t feats_desc,
                                                                         size_t* workspace_size) {
-  return mluop::query_workspace("mluOpGetDynamicScatterBackwardWorkspaceSize", handle, reduce_type, feats_desc, {},
-                                workspace_size);
+  return mluop::dynamic_scatter_backward::query_workspace("mluOpGetDynamicScatterBackwardWorkspaceSize", handle,
+                                                          reduce_type, feats_desc, {}, workspace_size);
 }
 
 // The other descriptors are checked for null only: mmcv passes the descriptor of grad_feats as
@@ -152,14 +151,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
     const mluOpTensorDescriptor_t voxel_feats_desc, const mluOpTensorDescriptor_t point2voxel_map_desc,
     const mluOpTensorDescriptor_t voxel_points_count_desc, const mluOpTensorDescriptor_t voxel_num_desc,
     size_t* workspace_size) {
-  return mluop::query_workspace("mluOpGetDynamicPointToVoxelBackwardWorkspaceSize", handle, reduce_type,
-                                feats_desc,
-                                {{"grad_voxel_feats_desc", grad_voxel_feats_desc},
-                                 {"voxel_feats_desc", voxel_feats_desc},
-                                 {"point2voxel_map_desc", point2voxel_map_desc},
-                                 {"voxel_points_count_desc", voxel_points_count_desc},
-                                 {"voxel_num_desc", voxel_num_desc}},
-                                workspace_size);
+  return mluop::dynamic_scatter_backward::query_workspace("mluOpGetDynamicPointToVoxelBackwardWorkspaceSize",
+                                                          handle, reduce_type, feats_desc,
+                                                          {{"grad_voxel_feats_desc", grad_voxel_feats_desc},
+                                                           {"voxel_feats_desc", voxel_feats_desc},
+                                                           {"point2voxel_map_desc", point2voxel_map_desc},
+                                                           {"voxel_points_count_desc", voxel_points_count_desc},
+                                                           {"voxel_num_desc", voxel_num_desc}},
+                                                          workspace_size);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDynamicScatterBackward(
@@ -170,14 +169,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicScatterBackward(
     const mluOpTensorDescriptor_t voxel_points_count_desc, const void* voxel_points_count,
     const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num, void* workspace, const size_t workspace_size,
     const mluOpTensorDescriptor_t grad_feats_desc, void* grad_feats) {
-  return mluop::compute_grad_feats("mluOpDynamicScatterBackward", handle, reduce_type,
-                                   {{grad_voxel_feats_desc, grad_voxel_feats},
-                                    {feats_desc, feats},
-                                    {voxel_feats_desc, voxel_feats},
-                                    {point2voxel_map_desc, point2voxel_map},
-                                    {voxel_points_count_desc, voxel_points_count},
-                                    {voxel_num_desc, voxel_num}},
-                                   workspace, workspace_size, grad_feats_desc, grad_feats);
+  return mluop::dynamic_scatter_backward::compute_grad_feats("mluOpDynamicScatterBackward", handle, reduce_type,
+                                                             {{grad_voxel_feats_desc, grad_voxel_feats},
+                                                              {feats_desc, feats},
+                                                              {voxel_feats_desc, voxel_feats},
+                                                              {point2voxel_map_desc, point2voxel_map},
+                                                              {voxel_points_count_desc, voxel_points_count},
+                                                              {voxel_num_desc, voxel_num}},
+                                                             workspace, workspace_size, grad_feats_desc,
+                                                             grad_feats);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelBackward(
@@ -188,12 +188,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpDynamicPointToVoxelBackward(
     const mluOpTensorDescriptor_t voxel_points_count_desc, const void* voxel_points_count,
     const mluOpTensorDescriptor_t voxel_num_desc, const void* voxel_num, void* workspace,
     const size_t workspace_size, const mluOpTensorDescriptor_t grad_feats_desc, void* grad_feats) {
-  return mluop::compute_grad_feats("mluOpDynamicPointToVoxelBackward", handle, reduce_type,
-                                   {{grad_voxel_feats_desc, grad_voxel_feats},
-                                    {feats_desc, feats},
-                                    {voxel_feats_desc, voxel_feats},
-                                    {point2voxel_map_desc, point2voxel_map},
-                                    {voxel_points_count_desc, voxel_points_count},
-                                    {voxel_num_desc, voxel_num}},
-                                   workspace, workspace_size, grad_feats_desc, grad_feats);
+  return mluop::dynamic_scatter_backward::compute_grad_feats(
+      "mluOpDynamicPointToVoxelBackward", handle, reduce_type,
+      {{grad_voxel_feats_desc, grad_voxel_feats},
+       {feats_desc, feats},
+       {voxel_feats_desc, voxel_feats},
+       {point2voxel_map_desc, point2voxel_map},
+       {voxel_points_count_desc, voxel_points_count},
+       {voxel_num_desc, voxel_num}},
+      workspace, workspace_size, grad_feats_desc, grad_feats);
 }

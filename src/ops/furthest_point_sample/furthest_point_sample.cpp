@@ -4,11 +4,10 @@
 // add_row(), of distances.
 #include "ops/furthest_point_sample/furthest_point_sample_native.h"
 
-namespace mluop {
+namespace mluop::furthest_point_sample {
 namespace {
 
-using furthest_point_sample::Sizes;
-using furthest_point_sample::native::From;
+using native::From;
 
 // Declares and checks the arguments of an operator or its query. `columns` are those of the input that is sampled
 // from.
@@ -38,25 +37,24 @@ Sizes check_distances(Call& call, const TensorDescriptor* distances_desc, const 
 
 void run(Call& call, From from, const Sizes& sizes, const void* input, void* workspace, size_t workspace_size,
          void* idx) {
-  const Arena arena =
-      call.workspace(workspace, workspace_size, furthest_point_sample::native::workspace_bytes(from, sizes));
+  const Arena arena = call.workspace(workspace, workspace_size, native::workspace_bytes(from, sizes));
   if (sizes.is_empty()) return;
-  furthest_point_sample::native::run(call, from,
-                                     {sizes, static_cast<const float*>(input), static_cast<int32_t*>(idx)}, arena);
+  native::run(call, from, {sizes, static_cast<const float*>(input), static_cast<int32_t*>(idx)}, arena);
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::furthest_point_sample
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpGetFurthestPointSampleWorkspaceSize(mluOpHandle_t handle,
                                                                         const mluOpTensorDescriptor_t points_desc,
                                                                         const mluOpTensorDescriptor_t idx_desc,
                                                                         size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::furthest_point_sample;
   return run_workspace_query("mluOpOmpGetFurthestPointSampleWorkspaceSize", handle, workspace_size,
                              [&](Call& call) {
                                const Sizes sizes = check_points(call, points_desc, nullptr, idx_desc, nullptr);
-                               return furthest_point_sample::native::workspace_bytes(From::kPoints, sizes);
+                               return native::workspace_bytes(From::kPoints, sizes);
                              });
 }
 
@@ -65,6 +63,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpFurthestPointSample(mluOpHandle_t handle,
                                                         const void* points, void* workspace, size_t workspace_size,
                                                         const mluOpTensorDescriptor_t idx_desc, void* idx) {
   using namespace mluop;
+  using namespace mluop::furthest_point_sample;
   return run_operator("mluOpOmpFurthestPointSample", handle, [&](Call& call) {
     const Sizes sizes = check_points(call, points_desc, points, idx_desc, idx);
     run(call, From::kPoints, sizes, points, workspace, workspace_size, idx);
@@ -75,10 +74,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetFurthestPointSampleWithDistWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t distances_desc, const mluOpTensorDescriptor_t idx_desc,
     size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::furthest_point_sample;
   return run_workspace_query(
       "mluOpOmpGetFurthestPointSampleWithDistWorkspaceSize", handle, workspace_size, [&](Call& call) {
         const Sizes sizes = check_distances(call, distances_desc, nullptr, idx_desc, nullptr);
-        return furthest_point_sample::native::workspace_bytes(From::kDistances, sizes);
+        return native::workspace_bytes(From::kDistances, sizes);
       });
 }
 
@@ -86,6 +86,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpFurthestPointSampleWithDist(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t distances_desc, const void* distances, void* workspace,
     size_t workspace_size, const mluOpTensorDescriptor_t idx_desc, void* idx) {
   using namespace mluop;
+  using namespace mluop::furthest_point_sample;
   return run_operator("mluOpOmpFurthestPointSampleWithDist", handle, [&](Call& call) {
     const Sizes sizes = check_distances(call, distances_desc, distances, idx_desc, idx);
     run(call, From::kDistances, sizes, distances, workspace, workspace_size, idx);

@@ -9,10 +9,8 @@
 #include "core/sparse_convolution.h"
 #include "ops/get_indice_pairs/get_indice_pairs_native.h"
 
-namespace mluop {
+namespace mluop::get_indice_pairs {
 namespace {
-
-using get_indice_pairs::Args;
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 constexpr const char* kAxisNames[] = {"depth", "height", "width"};
@@ -132,7 +130,7 @@ Args make_args(const Parameters& p, const Data& data) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::get_indice_pairs
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
     mluOpHandle_t handle, const mluOpSparseConvolutionDescriptor_t sparse_conv_desc,
@@ -140,11 +138,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
     const mluOpTensorDescriptor_t out_indices_desc, const mluOpTensorDescriptor_t indice_num_desc,
     size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::get_indice_pairs;
   return run_workspace_query("mluOpGetIndicePairsWorkspaceSize", handle, workspace_size, [&](Call& call) {
     const Parameters parameters{sparse_conv_desc, indices_desc, indice_pairs_desc, out_indices_desc,
                                 indice_num_desc};
     check_arguments(call, parameters, {});
-    return parameters.no_sites() ? 0 : get_indice_pairs::native::workspace_bytes(make_args(parameters, {}));
+    return parameters.no_sites() ? 0 : native::workspace_bytes(make_args(parameters, {}));
   });
 }
 
@@ -157,6 +156,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairs(mluOpHandle_t handle,
                                                 void* out_indices, const mluOpTensorDescriptor_t indice_num_desc,
                                                 void* indice_num) {
   using namespace mluop;
+  using namespace mluop::get_indice_pairs;
   return run_operator("mluOpGetIndicePairs", handle, [&](Call& call) {
     const Parameters parameters{sparse_conv_desc, indices_desc, indice_pairs_desc, out_indices_desc,
                                 indice_num_desc};
@@ -164,9 +164,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairs(mluOpHandle_t handle,
     check_arguments(call, parameters, data);
     const Args args = make_args(parameters, data);
     const bool empty = parameters.no_sites();
-    const Arena arena =
-        call.workspace(workspace, workspace_size, empty ? 0 : get_indice_pairs::native::workspace_bytes(args));
-    sparse_conv_desc->num_act_out =
-        empty ? get_indice_pairs::native::run_empty(args) : get_indice_pairs::native::run(call, args, arena);
+    const Arena arena = call.workspace(workspace, workspace_size, empty ? 0 : native::workspace_bytes(args));
+    sparse_conv_desc->num_act_out = empty ? native::run_empty(args) : native::run(call, args, arena);
   });
 }

@@ -9,7 +9,7 @@
 #include "ops/indice_convolution/indice_convolution_native.h"
 #include "ops/indice_convolution/indice_convolution_rules.h"
 
-namespace mluop {
+namespace mluop::indice_convolution::backward_data {
 namespace {
 
 using indice_convolution::Args;
@@ -131,7 +131,7 @@ Args check(Call& call, const Params& params) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::indice_convolution::backward_data
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t output_grad_desc,
@@ -139,6 +139,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
     const mluOpTensorDescriptor_t input_grad_desc, const int64_t indice_num[], const int64_t inverse,
     size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::indice_convolution::backward_data;
   return run_workspace_query(
       "mluOpGetIndiceConvolutionBackwardDataWorkspaceSize", handle, workspace_size, [&](Call& call) {
         const Args args =
@@ -154,6 +155,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardData(
     const int64_t inverse, const int64_t sub_m, void* workspace, const size_t workspace_size,
     const mluOpTensorDescriptor_t input_grad_desc, void* input_grad) {
   using namespace mluop;
+  using namespace mluop::indice_convolution::backward_data;
   return run_operator("mluOpIndiceConvolutionBackwardData", handle, [&](Call& call) {
     const Args args = check(call, {output_grad_desc, filters_desc, indice_pairs_desc, input_grad_desc, indice_num,
                                    inverse, sub_m, output_grad, filters, indice_pairs, input_grad});

@@ -4,10 +4,8 @@
 #include "ops/indice_convolution/indice_convolution_backward_filter_native.h"
 #include "ops/indice_convolution/indice_convolution_rules.h"
 
-namespace mluop {
+namespace mluop::indice_convolution::backward_filter {
 namespace {
-
-using indice_convolution::backward_filter::Args;
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
@@ -75,7 +73,7 @@ Args check(Call& call, const Params& params) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::indice_convolution::backward_filter
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc,
@@ -83,6 +81,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
     const mluOpTensorDescriptor_t filters_grad_desc, const int64_t indice_num[], const int64_t inverse,
     const int64_t sub_m, size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::indice_convolution::backward_filter;
   return run_workspace_query(
       "mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize", handle, workspace_size, [&](Call& call) {
         return indice_convolution::backward_filter::workspace_bytes(check(
@@ -98,6 +97,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionBackwardFilter(
     const int64_t inverse, const int64_t sub_m, void* workspace, const size_t workspace_size,
     const mluOpTensorDescriptor_t filters_grad_desc, void* filters_grad) {
   using namespace mluop;
+  using namespace mluop::indice_convolution::backward_filter;
   namespace backward_filter = indice_convolution::backward_filter;
   return run_operator("mluOpIndiceConvolutionBackwardFilter", handle, [&](Call& call) {
     const Args args = check(call, {features_desc, output_grad_desc, indice_pairs_desc, filters_grad_desc,

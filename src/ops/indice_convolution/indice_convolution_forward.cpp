@@ -10,7 +10,7 @@
 #include "ops/indice_convolution/indice_convolution_native.h"
 #include "ops/indice_convolution/indice_convolution_rules.h"
 
-namespace mluop {
+namespace mluop::indice_convolution::forward {
 namespace {
 
 using indice_convolution::Args;
@@ -115,7 +115,7 @@ size_t queried_bytes(const Context& context, const Args& args) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::indice_convolution::forward
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const mluOpTensorDescriptor_t filters_desc,
@@ -123,6 +123,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
     const int64_t indice_num[], const int64_t num_act_out, const int64_t inverse, const int64_t sub_m,
     size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::indice_convolution::forward;
   return run_workspace_query(
       "mluOpGetIndiceConvolutionForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
         const Args args = check(call, {features_desc, filters_desc, indice_pairs_desc, features_out_desc,
@@ -138,6 +139,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpIndiceConvolutionForward(
     const int64_t num_act_out, const int64_t inverse, const int64_t sub_m, void* workspace,
     const size_t workspace_size, const mluOpTensorDescriptor_t features_out_desc, void* features_out) {
   using namespace mluop;
+  using namespace mluop::indice_convolution::forward;
   return run_operator("mluOpIndiceConvolutionForward", handle, [&](Call& call) {
     const Args args = check(call, {features_desc, filters_desc, indice_pairs_desc, features_out_desc, indice_num,
                                    num_act_out, inverse, sub_m, features, filters, indice_pairs, features_out});

@@ -6,7 +6,7 @@
 #include "mlu_op_omp.h"
 #include "ops/knn/knn_native.h"
 
-namespace mluop {
+namespace mluop::knn {
 namespace {
 
 // Declares the inputs of the operator and of its query.
@@ -21,28 +21,28 @@ void declare_inputs(Call& call, int k, const TensorDescriptor* xyz_desc, const v
 // Checks what the operator and its query require.
 void check(Call& call, int k, const TensorDescriptor* xyz_desc) {
   call.check_pointers();
-  require(knn::kMinK <= k && k <= knn::kMaxK, MLUOP_STATUS_BAD_PARAM, "k is ", k, ", expected ", knn::kMinK,
-          " to ", knn::kMaxK);
+  require(kMinK <= k && k <= kMaxK, MLUOP_STATUS_BAD_PARAM, "k is ", k, ", expected ", kMinK, " to ", kMaxK);
   require_int32_count("xyz dim 1", dim_of(xyz_desc, 1));
   call.check_tensors();
 }
 
-knn::Sizes sizes_of(int k, const TensorDescriptor* xyz_desc, const TensorDescriptor* new_xyz_desc) {
+Sizes sizes_of(int k, const TensorDescriptor* xyz_desc, const TensorDescriptor* new_xyz_desc) {
   return {dim_of(xyz_desc, 0), dim_of(new_xyz_desc, 1), dim_of(xyz_desc, 1), k};
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::knn
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpGetKnnWorkspaceSize(mluOpHandle_t handle, const int k,
                                                         const mluOpTensorDescriptor_t xyz_desc,
                                                         const mluOpTensorDescriptor_t new_xyz_desc,
                                                         size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::knn;
   return run_workspace_query("mluOpOmpGetKnnWorkspaceSize", handle, workspace_size, [&](Call& call) {
     declare_inputs(call, k, xyz_desc, nullptr, new_xyz_desc, nullptr);
     check(call, k, xyz_desc);
-    return knn::native::workspace_bytes(sizes_of(k, xyz_desc, new_xyz_desc));
+    return native::workspace_bytes(sizes_of(k, xyz_desc, new_xyz_desc));
   });
 }
 
@@ -52,24 +52,25 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpKnn(mluOpHandle_t handle, const int k, const
                                         const mluOpTensorDescriptor_t idx_desc, void* idx,
                                         const mluOpTensorDescriptor_t dist2_desc, void* dist2) {
   using namespace mluop;
+  using namespace mluop::knn;
   return run_operator("mluOpOmpKnn", handle, [&](Call& call) {
-    const knn::Sizes sizes = sizes_of(k, xyz_desc, new_xyz_desc);
+    const Sizes sizes = sizes_of(k, xyz_desc, new_xyz_desc);
     declare_inputs(call, k, xyz_desc, xyz, new_xyz_desc, new_xyz);
     call.output("idx", idx_desc, idx, MLUOP_DTYPE_INT32, kAnyLayout, {sizes.B, sizes.M, k});
     call.output("dist2", dist2_desc, dist2, MLUOP_DTYPE_FLOAT, kAnyLayout, {sizes.B, sizes.M, k});
     if (sizes.is_empty()) call.reads_nothing();
 
     check(call, k, xyz_desc);
-    const Arena arena = call.workspace(workspace, workspace_size, knn::native::workspace_bytes(sizes));
+    const Arena arena = call.workspace(workspace, workspace_size, native::workspace_bytes(sizes));
     if (sizes.is_empty()) return;
-    knn::native::run(call,
-                     {
-                         sizes,
-                         static_cast<const float*>(xyz),
-                         static_cast<const float*>(new_xyz),
-                         static_cast<int32_t*>(idx),
-                         static_cast<float*>(dist2),
-                     },
-                     arena);
+    native::run(call,
+                {
+                    sizes,
+                    static_cast<const float*>(xyz),
+                    static_cast<const float*>(new_xyz),
+                    static_cast<int32_t*>(idx),
+                    static_cast<float*>(dist2),
+                },
+                arena);
   });
 }

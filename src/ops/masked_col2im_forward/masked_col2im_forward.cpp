@@ -5,7 +5,7 @@
 #include "core/dtype.h"
 #include "ops/masked_col2im_forward/masked_col2im_forward_native.h"
 
-namespace mluop {
+namespace mluop::masked_col2im_forward {
 namespace {
 
 struct Descriptors {
@@ -36,7 +36,7 @@ void check_arguments(Call& call, const Descriptors& desc, const Data& data) {
 }
 
 // Requires checked arguments.
-masked_col2im_forward::Args make_args(const Descriptors& desc, const Data& data) {
+Args make_args(const Descriptors& desc, const Data& data) {
   return {
       .element_size = static_cast<int32_t>(size_of(desc.col->dtype)),
       .channels = desc.im->dims[1],
@@ -53,12 +53,13 @@ masked_col2im_forward::Args make_args(const Descriptors& desc, const Data& data)
 constexpr size_t kWorkspaceBytes = 0;
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::masked_col2im_forward
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedCol2imForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t col_desc, const mluOpTensorDescriptor_t mask_h_idx_desc,
     const mluOpTensorDescriptor_t mask_w_idx_desc, const mluOpTensorDescriptor_t im_desc, size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::masked_col2im_forward;
   return run_workspace_query("mluOpGetMaskedCol2imForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
     check_arguments(call, {col_desc, mask_h_idx_desc, mask_w_idx_desc, im_desc}, {});
     return kWorkspaceBytes;
@@ -71,11 +72,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedCol2imForward(
     const mluOpTensorDescriptor_t mask_w_idx_desc, const void* mask_w_idx, const size_t workspace_size,
     void* workspace, const mluOpTensorDescriptor_t im_desc, void* im) {
   using namespace mluop;
+  using namespace mluop::masked_col2im_forward;
   return run_operator("mluOpMaskedCol2imForward", handle, [&](Call& call) {
     const Descriptors desc{col_desc, mask_h_idx_desc, mask_w_idx_desc, im_desc};
     const Data data{col, mask_h_idx, mask_w_idx, im};
     check_arguments(call, desc, data);
     call.workspace(workspace, workspace_size, kWorkspaceBytes);
-    masked_col2im_forward::native::run(call, make_args(desc, data));
+    native::run(call, make_args(desc, data));
   });
 }

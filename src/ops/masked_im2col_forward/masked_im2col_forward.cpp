@@ -9,7 +9,7 @@
 #include "ops/masked_im2col_forward/masked_im2col_forward_device.h"
 #include "ops/masked_im2col_forward/masked_im2col_forward_native.h"
 
-namespace mluop {
+namespace mluop::masked_im2col_forward {
 namespace {
 
 // The parameters that operator and query share.
@@ -63,7 +63,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
 }
 
 // Requires checked arguments.
-masked_im2col_forward::Args make_args(const Parameters& p, const Data& data) {
+Args make_args(const Parameters& p, const Data& data) {
   return {
       .element_size = static_cast<int32_t>(size_of(p.feature_desc->dtype)),
       .channels = p.feature_desc->dims[1],
@@ -84,18 +84,19 @@ masked_im2col_forward::Args make_args(const Parameters& p, const Data& data) {
 bool uses_device_algorithm(const Call& call) { return call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE; }
 
 // The native algorithm has no workspace: it holds channels innermost in NRAM, a group at a time.
-size_t workspace_bytes(const Call& call, const masked_im2col_forward::Args& args) {
-  return uses_device_algorithm(call) ? masked_im2col_forward::device::workspace_bytes(args) : 0;
+size_t workspace_bytes(const Call& call, const Args& args) {
+  return uses_device_algorithm(call) ? device::workspace_bytes(args) : 0;
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::masked_im2col_forward
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetMaskedIm2colForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t feature_desc,
     const mluOpTensorDescriptor_t mask_h_idx_desc, const mluOpTensorDescriptor_t mask_w_idx_desc,
     const int kernel_h, const int kernel_w, const mluOpTensorDescriptor_t data_col_desc, size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::masked_im2col_forward;
   return run_workspace_query("mluOpGetMaskedIm2colForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
     const Parameters parameters{feature_desc, mask_h_idx_desc, mask_w_idx_desc, data_col_desc, kernel_h, kernel_w};
     check_arguments(call, parameters, {});
@@ -110,18 +111,19 @@ mluOpStatus_t MLUOP_WIN_API mluOpMaskedIm2colForward(
     const int pad_h, const int pad_w, void* workspace, const size_t workspace_size,
     const mluOpTensorDescriptor_t data_col_desc, void* data_col) {
   using namespace mluop;
+  using namespace mluop::masked_im2col_forward;
   return run_operator("mluOpMaskedIm2colForward", handle, [&](Call& call) {
     const Parameters parameters{feature_desc, mask_h_idx_desc, mask_w_idx_desc, data_col_desc,
                                 kernel_h,     kernel_w,        pad_h,           pad_w};
     const Data data{feature, mask_h_idx, mask_w_idx, data_col};
     check_arguments(call, parameters, data);
-    const masked_im2col_forward::Args args = make_args(parameters, data);
+    const Args args = make_args(parameters, data);
     const Arena arena = call.workspace(workspace, workspace_size, workspace_bytes(call, args));
     if (args.mask_cnt == 0) return;
     if (uses_device_algorithm(call)) {
-      masked_im2col_forward::device::run(call, args, arena);
+      device::run(call, args, arena);
     } else {
-      masked_im2col_forward::native::run(call, args);
+      native::run(call, args);
     }
   });
 }

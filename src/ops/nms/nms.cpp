@@ -8,11 +8,8 @@
 #include "core/sizes.h"
 #include "ops/nms/nms_native.h"
 
-namespace mluop {
+namespace mluop::nms {
 namespace {
-
-using nms::Args;
-using nms::BoxKind;
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
@@ -132,19 +129,20 @@ void check_arguments(Call& call, const Parameters& p, const Args& args) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::nms
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetNmsWorkspaceSize(mluOpHandle_t handle, mluOpNmsDescriptor_t nms_desc,
                                                      const mluOpTensorDescriptor_t boxes_desc,
                                                      const mluOpTensorDescriptor_t confidence_desc, size_t* size) {
   using namespace mluop;
+  using namespace mluop::nms;
   return run_workspace_query("mluOpGetNmsWorkspaceSize", handle, size, [&](Call& call) {
     require_not_null("nms_desc", nms_desc);
     const Parameters parameters{nms_desc, boxes_desc, confidence_desc};
     const Args args = read_arguments(parameters, {});
     declare_inputs(call, parameters, args);
     check_arguments(call, parameters, args);
-    return nms::native::workspace_bytes(args);
+    return native::workspace_bytes(args);
   });
 }
 
@@ -154,6 +152,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpNms(mluOpHandle_t handle, const mluOpNmsDescrip
                                      void* workspace, size_t workspace_size,
                                      const mluOpTensorDescriptor_t output_desc, void* output, void* output_size) {
   using namespace mluop;
+  using namespace mluop::nms;
   return run_operator("mluOpNms", handle, [&](Call& call) {
     require_not_null("nms_desc", nms_desc);
     const Parameters parameters{nms_desc, boxes_desc, confidence_desc};
@@ -162,6 +161,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpNms(mluOpHandle_t handle, const mluOpNmsDescrip
     declare_inputs(call, parameters, args);
     declare_outputs(call, output_desc, args);
     check_arguments(call, parameters, args);
-    nms::native::run(call, args, call.workspace(workspace, workspace_size, nms::native::workspace_bytes(args)));
+    native::run(call, args, call.workspace(workspace, workspace_size, native::workspace_bytes(args)));
   });
 }

@@ -2,10 +2,8 @@
 #include "mlu_op_omp.h"
 #include "ops/nms/nms_native.h"
 
-namespace mluop {
+namespace mluop::nms {
 namespace {
-
-using nms::Args;
 
 // Declares the boxes of the operator and of its query.
 Args declare_boxes(Call& call, const TensorDescriptor* desc, const void* boxes) {
@@ -16,7 +14,7 @@ Args declare_boxes(Call& call, const TensorDescriptor* desc, const void* boxes) 
       .B = 1,
       .C = 1,
       .N = N,
-      .box_kind = nms::BoxKind::kUpright,
+      .box_kind = BoxKind::kUpright,
       .dtype = MLUOP_DTYPE_FLOAT,
       .by_column = false,
       .offset = 0,
@@ -39,16 +37,17 @@ void check_arguments(Call& call, const Args& args) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::nms
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpGetNms3dNormalWorkspaceSize(mluOpHandle_t handle,
                                                                 const mluOpTensorDescriptor_t boxes_desc,
                                                                 size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::nms;
   return run_workspace_query("mluOpOmpGetNms3dNormalWorkspaceSize", handle, workspace_size, [&](Call& call) {
     const Args args = declare_boxes(call, boxes_desc, nullptr);
     check_arguments(call, args);
-    return nms::native::workspace_bytes(args);
+    return native::workspace_bytes(args);
   });
 }
 
@@ -58,6 +57,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpNms3dNormal(mluOpHandle_t handle, const floa
                                                 const mluOpTensorDescriptor_t output_desc, void* output,
                                                 int32_t* result_num) {
   using namespace mluop;
+  using namespace mluop::nms;
   return run_operator("mluOpOmpNms3dNormal", handle, [&](Call& call) {
     call.parameter("iou_threshold", iou_threshold);
     Args args = declare_boxes(call, boxes_desc, boxes);
@@ -67,6 +67,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpNms3dNormal(mluOpHandle_t handle, const floa
     call.output("output", output_desc, output, MLUOP_DTYPE_INT32, kAnyLayout, {args.N});
     call.output("result_num", result_num);
     check_arguments(call, args);
-    nms::native::run(call, args, call.workspace(workspace, workspace_size, nms::native::workspace_bytes(args)));
+    native::run(call, args, call.workspace(workspace, workspace_size, native::workspace_bytes(args)));
   });
 }

@@ -3,28 +3,29 @@
 // primitives/suppression.cpp.
 #include "ops/nms_match/nms_match_native.h"
 
-namespace mluop {
+namespace mluop::nms_match {
 namespace {
 
 // Declares the boxes of the operator and of its query.
 void declare_dets(Call& call, const TensorDescriptor* desc, const void* dets) {
-  call.input("dets", desc, dets, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, nms_match::kColumns});
+  call.input("dets", desc, dets, MLUOP_DTYPE_FLOAT, kAnyLayout, {kAny, kColumns});
   if (dim_of(desc, 0) == 0) call.reads_nothing();
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::nms_match
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpGetNmsMatchWorkspaceSize(mluOpHandle_t handle,
                                                              const mluOpTensorDescriptor_t dets_desc,
                                                              size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::nms_match;
   return run_workspace_query("mluOpOmpGetNmsMatchWorkspaceSize", handle, workspace_size, [&](Call& call) {
     declare_dets(call, dets_desc, nullptr);
     call.check_pointers();
     require_int32_count("dets dim 0", dim_of(dets_desc, 0));
     call.check_tensors();
-    return nms_match::native::workspace_bytes(dets_desc->dims[0]);
+    return native::workspace_bytes(dets_desc->dims[0]);
   });
 }
 
@@ -35,6 +36,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpNmsMatch(mluOpHandle_t handle, const float i
                                              const mluOpTensorDescriptor_t group_sizes_desc, void* group_sizes,
                                              int32_t* group_num) {
   using namespace mluop;
+  using namespace mluop::nms_match;
   return run_operator("mluOpOmpNmsMatch", handle, [&](Call& call) {
     const int64_t N = dim_of(dets_desc, 0);
     call.parameter("iou_threshold", iou_threshold);
@@ -46,20 +48,20 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpNmsMatch(mluOpHandle_t handle, const float i
     call.check_pointers();
     require_int32_count("dets dim 0", N);
     call.check_tensors();
-    const Arena arena = call.workspace(workspace, workspace_size, nms_match::native::workspace_bytes(N));
+    const Arena arena = call.workspace(workspace, workspace_size, native::workspace_bytes(N));
     if (N == 0) {
       *group_num = 0;
       return;
     }
-    nms_match::native::run(call,
-                           {
-                               .N = N,
-                               .iou_threshold = iou_threshold,
-                               .dets = static_cast<const float*>(dets),
-                               .members = static_cast<int32_t*>(members),
-                               .group_sizes = static_cast<int32_t*>(group_sizes),
-                               .group_num = group_num,
-                           },
-                           arena);
+    native::run(call,
+                {
+                    .N = N,
+                    .iou_threshold = iou_threshold,
+                    .dets = static_cast<const float*>(dets),
+                    .members = static_cast<int32_t*>(members),
+                    .group_sizes = static_cast<int32_t*>(group_sizes),
+                    .group_num = group_num,
+                },
+                arena);
   });
 }

@@ -3,7 +3,7 @@
 // primitives/suppression.cpp.
 #include "ops/nms_rotated/nms_rotated_native.h"
 
-namespace mluop {
+namespace mluop::nms_rotated {
 namespace {
 
 // Declares the boxes of the operator and of its query.
@@ -24,16 +24,17 @@ void check_boxes(Call& call, const TensorDescriptor* desc) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::nms_rotated
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle,
                                                             const mluOpTensorDescriptor_t boxes_desc,
                                                             size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::nms_rotated;
   return run_workspace_query("mluOpGetNmsRotatedWorkspaceSize", handle, workspace_size, [&](Call& call) {
     declare_boxes(call, boxes_desc, nullptr);
     check_boxes(call, boxes_desc);
-    return nms_rotated::native::workspace_bytes(boxes_desc->dims[0]);
+    return native::workspace_bytes(boxes_desc->dims[0]);
   });
 }
 
@@ -44,6 +45,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpNmsRotated(mluOpHandle_t handle, const float io
                                             const mluOpTensorDescriptor_t output_desc, void* output,
                                             int32_t* result_num) {
   using namespace mluop;
+  using namespace mluop::nms_rotated;
   return run_operator("mluOpNmsRotated", handle, [&](Call& call) {
     const int64_t N = dim_of(boxes_desc, 0);
     call.parameter("iou_threshold", iou_threshold);
@@ -53,21 +55,21 @@ mluOpStatus_t MLUOP_WIN_API mluOpNmsRotated(mluOpHandle_t handle, const float io
     call.output("result_num", result_num);
 
     check_boxes(call, boxes_desc);
-    const Arena arena = call.workspace(workspace, workspace_size, nms_rotated::native::workspace_bytes(N));
+    const Arena arena = call.workspace(workspace, workspace_size, native::workspace_bytes(N));
     if (N == 0) {
       *result_num = 0;
       return;
     }
-    nms_rotated::native::run(call,
-                             {
-                                 .N = N,
-                                 .columns = boxes_desc->dims[1],
-                                 .iou_threshold = iou_threshold,
-                                 .boxes = static_cast<const float*>(boxes),
-                                 .scores = static_cast<const float*>(scores),
-                                 .output = static_cast<int32_t*>(output),
-                                 .result_num = result_num,
-                             },
-                             arena);
+    native::run(call,
+                {
+                    .N = N,
+                    .columns = boxes_desc->dims[1],
+                    .iou_threshold = iou_threshold,
+                    .boxes = static_cast<const float*>(boxes),
+                    .scores = static_cast<const float*>(scores),
+                    .output = static_cast<int32_t*>(output),
+                    .result_num = result_num,
+                },
+                arena);
   });
 }

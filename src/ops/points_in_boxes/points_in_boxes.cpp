@@ -5,10 +5,8 @@
 #include "mlu_op_omp.h"
 #include "ops/points_in_boxes/points_in_boxes_native.h"
 
-namespace mluop {
+namespace mluop::points_in_boxes {
 namespace {
-
-using points_in_boxes::Result;
 
 // The operators of mmcv: `results` are [B, M] of the first box, [B, M, T] of each box.
 mluOpStatus_t run_of_mmcv(const char* function, mluOpHandle_t handle, const TensorDescriptor* boxes_desc,
@@ -31,21 +29,21 @@ mluOpStatus_t run_of_mmcv(const char* function, mluOpHandle_t handle, const Tens
     call.check_tensors();
     if (is_empty) return;
 
-    points_in_boxes::native::run(call, {
-                                           .B = B,
-                                           .M = M,
-                                           .T = T,
-                                           .rule = BoxRule::kOnItsBottom,
-                                           .result = result,
-                                           .points = static_cast<const float*>(points),
-                                           .boxes = static_cast<const float*>(boxes),
-                                           .results = static_cast<int32_t*>(results),
-                                       });
+    native::run(call, {
+                          .B = B,
+                          .M = M,
+                          .T = T,
+                          .rule = BoxRule::kOnItsBottom,
+                          .result = result,
+                          .points = static_cast<const float*>(points),
+                          .boxes = static_cast<const float*>(boxes),
+                          .results = static_cast<int32_t*>(results),
+                      });
   });
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::points_in_boxes
 
 mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc,
                                                const void* points, const mluOpTensorDescriptor_t boxes_desc,
@@ -53,6 +51,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
                                                const mluOpTensorDescriptor_t points_indices_desc,
                                                void* points_indices) {
   using namespace mluop;
+  using namespace mluop::points_in_boxes;
   using namespace mluop::points_in_boxes;
   return run_operator("mluOpPointsInBoxes", handle, [&](Call& call) {
     constexpr auto kArray = MLUOP_LAYOUT_ARRAY;
@@ -88,6 +87,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesPart(mluOpHandle_t handle,
                                                       const void* points,
                                                       const mluOpTensorDescriptor_t indices_desc, void* indices) {
   using namespace mluop;
+  using namespace mluop::points_in_boxes;
   return run_of_mmcv("mluOpOmpPointsInBoxesPart", handle, boxes_desc, boxes, points_desc, points,
                      Result::kFirstBox, "indices", indices_desc, indices);
 }
@@ -98,6 +98,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
                                                      const mluOpTensorDescriptor_t is_inside_desc,
                                                      void* is_inside) {
   using namespace mluop;
+  using namespace mluop::points_in_boxes;
   return run_of_mmcv("mluOpOmpPointsInBoxesAll", handle, boxes_desc, boxes, points_desc, points, Result::kEachBox,
                      "is_inside", is_inside_desc, is_inside);
 }

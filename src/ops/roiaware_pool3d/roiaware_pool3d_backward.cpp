@@ -6,10 +6,8 @@
 #include "ops/roiaware_pool3d/roiaware_pool3d_backward_native.h"
 #include "ops/roiaware_pool3d/roiaware_pool3d_rules.h"
 
-namespace mluop {
+namespace mluop::roiaware_pool3d {
 namespace {
-
-using roiaware_pool3d::Parameters;
 
 mluOpStatus_t run_backward(const char* function, mluOpHandle_t handle, const Parameters& p,
                            const TensorDescriptor* pts_idx_of_voxels_desc, const void* pts_idx_of_voxels,
@@ -33,14 +31,13 @@ mluOpStatus_t run_backward(const char* function, mluOpHandle_t handle, const Par
     call.check_tensors();
     require_positive("grad_in dim 0", N);
 
-    roiaware_pool3d::backward::native::run(
-        call, {p.sizes(N), p.method(), dtype, static_cast<const int32_t*>(pts_idx_of_voxels),
-               static_cast<const int32_t*>(argmax), grad_out, grad_in});
+    backward::native::run(call, {p.sizes(N), p.method(), dtype, static_cast<const int32_t*>(pts_idx_of_voxels),
+                                 static_cast<const int32_t*>(argmax), grad_out, grad_in});
   });
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::roiaware_pool3d
 
 mluOpStatus_t MLUOP_WIN_API mluOpRoiAwarePool3dBackward(
     mluOpHandle_t handle, const int pool_method, const int boxes_num, const int out_x, const int out_y,
@@ -48,10 +45,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAwarePool3dBackward(
     const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, const void* pts_idx_of_voxels,
     const mluOpTensorDescriptor_t argmax_desc, const void* argmax, const mluOpTensorDescriptor_t grad_out_desc,
     const void* grad_out, const mluOpTensorDescriptor_t grad_in_desc, void* grad_in) {
-  return mluop::run_backward("mluOpRoiAwarePool3dBackward", handle,
-                             {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z},
-                             pts_idx_of_voxels_desc, pts_idx_of_voxels, argmax_desc, argmax, grad_out_desc,
-                             grad_out, grad_in_desc, grad_in);
+  return mluop::roiaware_pool3d::run_backward(
+      "mluOpRoiAwarePool3dBackward", handle,
+      {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z}, pts_idx_of_voxels_desc,
+      pts_idx_of_voxels, argmax_desc, argmax, grad_out_desc, grad_out, grad_in_desc, grad_in);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dBackward(
@@ -60,8 +57,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dBackward(
     const mluOpTensorDescriptor_t pts_idx_of_voxels_desc, const void* pts_idx_of_voxels,
     const mluOpTensorDescriptor_t argmax_desc, const void* argmax, const mluOpTensorDescriptor_t grad_out_desc,
     const void* grad_out, const mluOpTensorDescriptor_t grad_in_desc, void* grad_in) {
-  return mluop::run_backward("mluOpRoiawarePool3dBackward", handle,
-                             {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z},
-                             pts_idx_of_voxels_desc, pts_idx_of_voxels, argmax_desc, argmax, grad_out_desc,
-                             grad_out, grad_in_desc, grad_in);
+  return mluop::roiaware_pool3d::run_backward(
+      "mluOpRoiawarePool3dBackward", handle,
+      {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z}, pts_idx_of_voxels_desc,
+      pts_idx_of_voxels, argmax_desc, argmax, grad_out_desc, grad_out, grad_in_desc, grad_in);
 }

@@ -7,10 +7,8 @@
 #include "ops/roiaware_pool3d/roiaware_pool3d_forward_native.h"
 #include "ops/roiaware_pool3d/roiaware_pool3d_rules.h"
 
-namespace mluop {
+namespace mluop::roiaware_pool3d {
 namespace {
-
-using roiaware_pool3d::Parameters;
 
 mluOpStatus_t run_forward(const char* function, mluOpHandle_t handle, const Parameters& p, int pts_num,
                           const TensorDescriptor* rois_desc, const void* rois, const TensorDescriptor* pts_desc,
@@ -34,10 +32,9 @@ mluOpStatus_t run_forward(const char* function, mluOpHandle_t handle, const Para
 
     check_parameters(call, p, "rois", dtype);
     call.check_tensors();
-    const Arena arena =
-        call.workspace(workspace, workspace_size, roiaware_pool3d::forward::native::workspace_bytes(R, pts_num));
+    const Arena arena = call.workspace(workspace, workspace_size, forward::native::workspace_bytes(R, pts_num));
 
-    roiaware_pool3d::forward::native::run(
+    forward::native::run(
         call,
         {p.sizes(pts_num), p.method(), dtype, rois, pts, pts_feature, static_cast<int32_t*>(argmax),
          static_cast<int32_t*>(pts_idx_of_voxels), pooled_features},
@@ -61,25 +58,25 @@ mluOpStatus_t query_forward(const char* function, mluOpHandle_t handle, const Te
     require_positive("rois dim 0", R);
     require_positive("pts dim 0", N);
     require_positive("pts_feature dim 1", C);
-    return roiaware_pool3d::forward::native::workspace_bytes(R, N);
+    return forward::native::workspace_bytes(R, N);
   });
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::roiaware_pool3d
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetRoiAwarePool3dForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc, const mluOpTensorDescriptor_t pts_desc,
     const mluOpTensorDescriptor_t pts_feature_desc, size_t* workspace_size) {
-  return mluop::query_forward("mluOpGetRoiAwarePool3dForwardWorkspaceSize", handle, rois_desc, pts_desc,
-                              pts_feature_desc, workspace_size);
+  return mluop::roiaware_pool3d::query_forward("mluOpGetRoiAwarePool3dForwardWorkspaceSize", handle, rois_desc,
+                                               pts_desc, pts_feature_desc, workspace_size);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetRoiawarePool3dForwardWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t rois_desc, const mluOpTensorDescriptor_t pts_desc,
     const mluOpTensorDescriptor_t pts_feature_desc, size_t* workspace_size) {
-  return mluop::query_forward("mluOpGetRoiawarePool3dForwardWorkspaceSize", handle, rois_desc, pts_desc,
-                              pts_feature_desc, workspace_size);
+  return mluop::roiaware_pool3d::query_forward("mluOpGetRoiawarePool3dForwardWorkspaceSize", handle, rois_desc,
+                                               pts_desc, pts_feature_desc, workspace_size);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpRoiAwarePool3dForward(
@@ -89,11 +86,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAwarePool3dForward(
     size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y, const int out_z,
     const mluOpTensorDescriptor_t argmax_desc, void* argmax, const mluOpTensorDescriptor_t pts_idx_of_voxels_desc,
     void* pts_idx_of_voxels, const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features) {
-  return mluop::run_forward("mluOpRoiAwarePool3dForward", handle,
-                            {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z}, pts_num,
-                            rois_desc, rois, pts_desc, pts, pts_feature_desc, pts_feature, workspace,
-                            workspace_size, argmax_desc, argmax, pts_idx_of_voxels_desc, pts_idx_of_voxels,
-                            pooled_features_desc, pooled_features);
+  return mluop::roiaware_pool3d::run_forward(
+      "mluOpRoiAwarePool3dForward", handle,
+      {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z}, pts_num, rois_desc, rois,
+      pts_desc, pts, pts_feature_desc, pts_feature, workspace, workspace_size, argmax_desc, argmax,
+      pts_idx_of_voxels_desc, pts_idx_of_voxels, pooled_features_desc, pooled_features);
 }
 
 mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dForward(
@@ -103,9 +100,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dForward(
     size_t workspace_size, const int max_pts_each_voxel, const int out_x, const int out_y, const int out_z,
     const mluOpTensorDescriptor_t argmax_desc, void* argmax, const mluOpTensorDescriptor_t pts_idx_of_voxels_desc,
     void* pts_idx_of_voxels, const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features) {
-  return mluop::run_forward("mluOpRoiawarePool3dForward", handle,
-                            {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z}, pts_num,
-                            rois_desc, rois, pts_desc, pts, pts_feature_desc, pts_feature, workspace,
-                            workspace_size, argmax_desc, argmax, pts_idx_of_voxels_desc, pts_idx_of_voxels,
-                            pooled_features_desc, pooled_features);
+  return mluop::roiaware_pool3d::run_forward(
+      "mluOpRoiawarePool3dForward", handle,
+      {pool_method, boxes_num, channels, max_pts_each_voxel, out_x, out_y, out_z}, pts_num, rois_desc, rois,
+      pts_desc, pts, pts_feature_desc, pts_feature, workspace, workspace_size, argmax_desc, argmax,
+      pts_idx_of_voxels_desc, pts_idx_of_voxels, pooled_features_desc, pooled_features);
 }

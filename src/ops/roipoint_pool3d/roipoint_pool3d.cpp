@@ -5,7 +5,7 @@
 #include "mlu_op.h"
 #include "ops/roipoint_pool3d/roipoint_pool3d_native.h"
 
-namespace mluop {
+namespace mluop::roipoint_pool3d {
 namespace {
 
 // The parameters that operator and query share.
@@ -14,9 +14,7 @@ struct Parameters {
   const TensorDescriptor *points_desc, *point_features_desc, *boxes3d_desc, *pooled_features_desc,
       *pooled_empty_flag_desc;
 
-  roipoint_pool3d::Sizes sizes() const {
-    return {batch_size, pts_num, boxes_num, feature_in_len, sampled_pts_num};
-  }
+  Sizes sizes() const { return {batch_size, pts_num, boxes_num, feature_in_len, sampled_pts_num}; }
 };
 
 // The data of the tensors; null in the query.
@@ -33,7 +31,7 @@ void require_size(std::string_view dim, std::string_view scalar, int64_t size) {
 // Declares the tensors, and checks all but the workspace.
 void check_arguments(Call& call, const Parameters& p, const Data& data) {
   const auto dtype = dtype_of(p.points_desc);
-  const roipoint_pool3d::Sizes sizes = p.sizes();
+  const Sizes sizes = p.sizes();
   const auto [B, N, M, C, S] = sizes;
   call.parameter("num_sampled_points", p.sampled_pts_num);
   call.input("points", p.points_desc, data.points, dtype, kAnyLayout, {B, N, 3});
@@ -55,7 +53,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::roipoint_pool3d
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
     mluOpHandle_t handle, const int batch_size, const int pts_num, const int boxes_num, const int feature_in_len,
@@ -64,6 +62,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
     const mluOpTensorDescriptor_t pooled_features_desc, const mluOpTensorDescriptor_t pooled_empty_flag_desc,
     size_t* size) {
   using namespace mluop;
+  using namespace mluop::roipoint_pool3d;
   return run_workspace_query("mluOpGetRoiPointPool3dWorkspaceSize", handle, size, [&](Call& call) {
     const Parameters parameters{batch_size,
                                 pts_num,
@@ -76,7 +75,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
                                 pooled_features_desc,
                                 pooled_empty_flag_desc};
     check_arguments(call, parameters, {});
-    return roipoint_pool3d::native::workspace_bytes(parameters.sizes());
+    return native::workspace_bytes(parameters.sizes());
   });
 }
 
@@ -88,6 +87,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiPointPool3d(
     const mluOpTensorDescriptor_t pooled_features_desc, void* pooled_features,
     const mluOpTensorDescriptor_t pooled_empty_flag_desc, void* pooled_empty_flag) {
   using namespace mluop;
+  using namespace mluop::roipoint_pool3d;
   return run_operator("mluOpRoiPointPool3d", handle, [&](Call& call) {
     const Parameters parameters{batch_size,
                                 pts_num,
@@ -100,11 +100,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiPointPool3d(
                                 pooled_features_desc,
                                 pooled_empty_flag_desc};
     check_arguments(call, parameters, {points, point_features, boxes3d, pooled_features, pooled_empty_flag});
-    const roipoint_pool3d::Sizes sizes = parameters.sizes();
-    const Arena arena = call.workspace(workspace, workspace_size, roipoint_pool3d::native::workspace_bytes(sizes));
-    roipoint_pool3d::native::run(call,
-                                 {sizes, dtype_of(points_desc), points, point_features, boxes3d, pooled_features,
-                                  static_cast<int32_t*>(pooled_empty_flag)},
-                                 arena);
+    const Sizes sizes = parameters.sizes();
+    const Arena arena = call.workspace(workspace, workspace_size, native::workspace_bytes(sizes));
+    native::run(call,
+                {sizes, dtype_of(points_desc), points, point_features, boxes3d, pooled_features,
+                 static_cast<int32_t*>(pooled_empty_flag)},
+                arena);
   });
 }

@@ -2,7 +2,7 @@
 // Start with the entry at the end of this file, then run() in soft_nms_native.cpp, and soft_nms_native_kernels.h.
 #include "ops/soft_nms/soft_nms_native.h"
 
-namespace mluop {
+namespace mluop::soft_nms {
 namespace {
 
 // Declares the boxes of the operator and of its query.
@@ -20,18 +20,19 @@ void check_scalars(int method, int offset) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::soft_nms
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpGetSoftNmsWorkspaceSize(mluOpHandle_t handle,
                                                             const mluOpTensorDescriptor_t boxes_desc,
                                                             size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::soft_nms;
   return run_workspace_query("mluOpOmpGetSoftNmsWorkspaceSize", handle, workspace_size, [&](Call& call) {
     declare_boxes(call, boxes_desc, nullptr);
     call.check_pointers();
     require_int32_count("boxes dim 0", dim_of(boxes_desc, 0));
     call.check_tensors();
-    return soft_nms::native::workspace_bytes(boxes_desc->dims[0]);
+    return native::workspace_bytes(boxes_desc->dims[0]);
   });
 }
 
@@ -44,6 +45,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSoftNms(mluOpHandle_t handle, const mluOpOmp
                                             const mluOpTensorDescriptor_t inds_desc, void* inds,
                                             int32_t* result_num) {
   using namespace mluop;
+  using namespace mluop::soft_nms;
   return run_operator("mluOpOmpSoftNms", handle, [&](Call& call) {
     const int64_t N = dim_of(boxes_desc, 0);
     call.parameter("method", int64_t{method});
@@ -53,7 +55,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSoftNms(mluOpHandle_t handle, const mluOpOmp
     call.parameter("offset", int64_t{offset});
     declare_boxes(call, boxes_desc, boxes);
     call.input("scores", scores_desc, scores, MLUOP_DTYPE_FLOAT, kAnyLayout, {N});
-    call.output("dets", dets_desc, dets, MLUOP_DTYPE_FLOAT, kAnyLayout, {N, soft_nms::kColumns});
+    call.output("dets", dets_desc, dets, MLUOP_DTYPE_FLOAT, kAnyLayout, {N, kColumns});
     call.output("inds", inds_desc, inds, MLUOP_DTYPE_INT32, kAnyLayout, {N});
     call.output("result_num", result_num);
 
@@ -61,25 +63,25 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpSoftNms(mluOpHandle_t handle, const mluOpOmp
     check_scalars(method, offset);
     require_int32_count("boxes dim 0", N);
     call.check_tensors();
-    const Arena arena = call.workspace(workspace, workspace_size, soft_nms::native::workspace_bytes(N));
+    const Arena arena = call.workspace(workspace, workspace_size, native::workspace_bytes(N));
     if (N == 0) {
       *result_num = 0;
       return;
     }
-    soft_nms::native::run(call,
-                          {
-                              .N = N,
-                              .method = method,
-                              .iou_threshold = iou_threshold,
-                              .sigma = sigma,
-                              .min_score = min_score,
-                              .offset = static_cast<float>(offset),
-                              .boxes = static_cast<const float*>(boxes),
-                              .scores = static_cast<const float*>(scores),
-                              .dets = static_cast<float*>(dets),
-                              .inds = static_cast<int32_t*>(inds),
-                              .result_num = result_num,
-                          },
-                          arena);
+    native::run(call,
+                {
+                    .N = N,
+                    .method = method,
+                    .iou_threshold = iou_threshold,
+                    .sigma = sigma,
+                    .min_score = min_score,
+                    .offset = static_cast<float>(offset),
+                    .boxes = static_cast<const float*>(boxes),
+                    .scores = static_cast<const float*>(scores),
+                    .dets = static_cast<float*>(dets),
+                    .inds = static_cast<int32_t*>(inds),
+                    .result_num = result_num,
+                },
+                arena);
   });
 }

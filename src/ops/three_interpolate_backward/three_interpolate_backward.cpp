@@ -6,7 +6,7 @@
 #include "ops/three_interpolate_backward/three_interpolate_backward_device.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_native.h"
 
-namespace mluop {
+namespace mluop::three_interpolate_backward {
 namespace {
 
 // The 200 series converts indices to fp32, which represents every integer up to here.
@@ -18,13 +18,14 @@ void check_feature_count(const DeviceProfile& device, int64_t M) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::three_interpolate_backward
 
 mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
     const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t weights_desc,
     const void* weights, const mluOpTensorDescriptor_t grad_features_desc, void* grad_features) {
   using namespace mluop;
+  using namespace mluop::three_interpolate_backward;
   return run_operator("mluOpThreeInterpolateBackward", handle, [&](Call& call) {
     const auto array = MLUOP_LAYOUT_ARRAY;
     const auto dtype = dtype_of(grad_output_desc);
@@ -44,7 +45,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
     require_positive("grad_output dim 2", N);
     require_positive("grad_features dim 2", M);
 
-    const three_interpolate_backward::Args args{
+    const Args args{
         .B = B,
         .C = C,
         .N = N,
@@ -56,9 +57,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
         .grad_features = grad_features,
     };
     if (call.context().algorithm == MLUOP_OMP_ALGORITHM_DEVICE) {
-      three_interpolate_backward::device::run(call, args);
+      device::run(call, args);
     } else {
-      three_interpolate_backward::native::run(call, args);
+      native::run(call, args);
     }
   });
 }

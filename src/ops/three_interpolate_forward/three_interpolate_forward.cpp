@@ -5,7 +5,7 @@
 // their helpers.
 #include "ops/three_interpolate_forward/three_interpolate_forward_native.h"
 
-namespace mluop {
+namespace mluop::three_interpolate_forward {
 namespace {
 
 // The 200 series converts indices to fp32, which represents every integer up to here.
@@ -17,13 +17,14 @@ void check_feature_count(const DeviceProfile& device, int64_t M) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::three_interpolate_forward
 
 mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t features_desc, const void* features,
     const mluOpTensorDescriptor_t indices_desc, const void* indices, const mluOpTensorDescriptor_t weights_desc,
     const void* weights, const mluOpTensorDescriptor_t output_desc, void* output) {
   using namespace mluop;
+  using namespace mluop::three_interpolate_forward;
   return run_operator("mluOpThreeInterpolateForward", handle, [&](Call& call) {
     const auto array = MLUOP_LAYOUT_ARRAY;
     const auto dtype = dtype_of(features_desc);
@@ -43,16 +44,16 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
     require_positive("features dim 2", M);
     require_positive("output dim 2", N);
 
-    three_interpolate_forward::native::run(call, {
-                                                     .B = B,
-                                                     .C = C,
-                                                     .M = M,
-                                                     .N = N,
-                                                     .dtype = dtype,
-                                                     .features = features,
-                                                     .indices = static_cast<const int32_t*>(indices),
-                                                     .weights = weights,
-                                                     .output = output,
-                                                 });
+    native::run(call, {
+                          .B = B,
+                          .C = C,
+                          .M = M,
+                          .N = N,
+                          .dtype = dtype,
+                          .features = features,
+                          .indices = static_cast<const int32_t*>(indices),
+                          .weights = weights,
+                          .output = output,
+                      });
   });
 }

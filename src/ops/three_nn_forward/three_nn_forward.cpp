@@ -5,21 +5,20 @@
 // three_nn_forward_native_search_kernels.cpp.
 #include "ops/three_nn_forward/three_nn_forward_native.h"
 
-namespace mluop {
+namespace mluop::three_nn_forward {
 namespace {
-
-using three_nn_forward::KnownSizes;
 
 // Requires a checked descriptor.
 KnownSizes known_sizes(const TensorDescriptor& desc) { return {desc.dims[0], desc.dims[1], desc.dtype}; }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::three_nn_forward
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandle_t handle,
                                                                 const mluOpTensorDescriptor_t known_desc,
                                                                 size_t* workspace_size) {
   using namespace mluop;
+  using namespace mluop::three_nn_forward;
   return run_workspace_query("mluOpGetThreeNNForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
     call.input("known", known_desc, nullptr, dtype_of(known_desc), kAnyLayout, {kAny, kAny, 3});
     call.check_pointers();
@@ -27,7 +26,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandl
     require_int32_count("known dim 1", dim_of(known_desc, 1));
     call.check_tensors();
     require_positive("known dim 0", known_desc->dims[0]);
-    return three_nn_forward::native::workspace_bytes(known_sizes(*known_desc));
+    return native::workspace_bytes(known_sizes(*known_desc));
   });
 }
 
@@ -38,6 +37,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeNNForward(const mluOpHandle_t handle,
                                                 const mluOpTensorDescriptor_t dist2_desc, void* dist2,
                                                 const mluOpTensorDescriptor_t idx_desc, void* idx) {
   using namespace mluop;
+  using namespace mluop::three_nn_forward;
   return run_operator("mluOpThreeNNForward", handle, [&](Call& call) {
     const auto dtype = dtype_of(unknown_desc);
     const int64_t B = dim_of(unknown_desc, 0), N = dim_of(unknown_desc, 1);
@@ -53,19 +53,19 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeNNForward(const mluOpHandle_t handle,
     require_positive("unknown dim 0", B);
     require_positive("unknown dim 1", N);
 
-    const Arena arena = call.workspace(workspace, workspace_size,
-                                       three_nn_forward::native::workspace_bytes(known_sizes(*known_desc)));
-    three_nn_forward::native::run(call,
-                                  {
-                                      .B = B,
-                                      .N = N,
-                                      .M = known_desc->dims[1],
-                                      .dtype = dtype,
-                                      .unknown = unknown,
-                                      .known = known,
-                                      .dist2 = dist2,
-                                      .idx = static_cast<int32_t*>(idx),
-                                  },
-                                  arena);
+    const Arena arena =
+        call.workspace(workspace, workspace_size, native::workspace_bytes(known_sizes(*known_desc)));
+    native::run(call,
+                {
+                    .B = B,
+                    .N = N,
+                    .M = known_desc->dims[1],
+                    .dtype = dtype,
+                    .unknown = unknown,
+                    .known = known,
+                    .dist2 = dist2,
+                    .idx = static_cast<int32_t*>(idx),
+                },
+                arena);
   });
 }

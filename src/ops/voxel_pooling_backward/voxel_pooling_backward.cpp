@@ -6,7 +6,7 @@
 #include "mlu_op_omp.h"
 #include "ops/voxel_pooling_backward/voxel_pooling_backward_native.h"
 
-namespace mluop {
+namespace mluop::voxel_pooling_backward {
 namespace {
 
 void check_not_empty(std::string_view name, const TensorDescriptor* desc) {
@@ -15,13 +15,14 @@ void check_not_empty(std::string_view name, const TensorDescriptor* desc) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::voxel_pooling_backward
 
 mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_features_desc,
     const void* grad_output_features, const mluOpTensorDescriptor_t pos_memo_desc, const void* pos_memo,
     const mluOpTensorDescriptor_t grad_input_features_desc, void* grad_input_features) {
   using namespace mluop;
+  using namespace mluop::voxel_pooling_backward;
   return run_operator("mluOpOmpVoxelPoolingBackward", handle, [&](Call& call) {
     const auto array = MLUOP_LAYOUT_ARRAY;
     const mluOpDataType_t dtype = dtype_of(grad_output_features_desc);
@@ -40,7 +41,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
     check_not_empty("grad_output_features", grad_output_features_desc);
     check_not_empty("pos_memo", pos_memo_desc);
 
-    const voxel_pooling_backward::Args args{
+    const Args args{
         .batch_size = B,
         .num_points = N,
         .num_voxel_y = grad_output_features_desc->dims[1],
@@ -50,6 +51,6 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
         .pos_memo = static_cast<const int32_t*>(pos_memo),
         .grad_input = static_cast<std::byte*>(grad_input_features),
     };
-    voxel_pooling_backward::native::run(call, args);
+    native::run(call, args);
   });
 }

@@ -6,7 +6,7 @@
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_device.h"
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_native.h"
 
-namespace mluop {
+namespace mluop::voxel_pooling_forward {
 namespace {
 
 constexpr int64_t kCountLimit = int64_t{1} << 31;
@@ -26,7 +26,7 @@ void check_element_count(std::string_view name, const TensorDescriptor& desc) {
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::voxel_pooling_forward
 
 mluOpStatus_t MLUOP_WIN_API
 mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int num_points, const int num_channels,
@@ -36,6 +36,7 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
                          const mluOpTensorDescriptor_t output_features_desc, void* output_features,
                          const mluOpTensorDescriptor_t pos_memo_desc, void* pos_memo) {
   using namespace mluop;
+  using namespace mluop::voxel_pooling_forward;
   return run_operator("mluOpVoxelPoolingForward", handle, [&](Call& call) {
     const auto array = MLUOP_LAYOUT_ARRAY;
     const auto b = batch_size, n = num_points, c = num_channels;
@@ -66,7 +67,7 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
       check_element_count("output_features", *output_features_desc);
     }
 
-    const voxel_pooling_forward::Args args{
+    const Args args{
         .batch_size = b,
         .num_points = n,
         .num_channels = c,
@@ -80,9 +81,9 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
         .pos_memo = static_cast<int32_t*>(pos_memo),
     };
     if (on_device) {
-      voxel_pooling_forward::device::run(call, args);
+      device::run(call, args);
     } else {
-      voxel_pooling_forward::native::run(call, args);
+      native::run(call, args);
     }
   });
 }

@@ -8,10 +8,8 @@
 #include "core/sizes.h"
 #include "ops/voxelization/voxelization_native.h"
 
-namespace mluop {
+namespace mluop::voxelization {
 namespace {
-
-using voxelization::Axis;
 
 constexpr auto kBadParam = MLUOP_STATUS_BAD_PARAM;
 
@@ -87,7 +85,7 @@ std::array<Axis, 3> make_axes(const float* voxel_size, const float* coors_range)
 }
 
 }  // namespace
-}  // namespace mluop
+}  // namespace mluop::voxelization
 
 mluOpStatus_t MLUOP_WIN_API mluOpGetVoxelizationWorkspaceSize(
     mluOpHandle_t handle, const mluOpTensorDescriptor_t points_desc, const mluOpTensorDescriptor_t voxel_size_desc,
@@ -96,12 +94,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetVoxelizationWorkspaceSize(
     const mluOpTensorDescriptor_t coors_desc, const mluOpTensorDescriptor_t num_points_per_voxel_desc,
     const mluOpTensorDescriptor_t voxel_num_desc, size_t* size) {
   using namespace mluop;
+  using namespace mluop::voxelization;
   return run_workspace_query("mluOpGetVoxelizationWorkspaceSize", handle, size, [&](Call& call) {
     const Parameters parameters{
         points_desc, voxel_size_desc, coors_range_desc,          max_points,    max_voxels, NDim, deterministic,
         voxels_desc, coors_desc,      num_points_per_voxel_desc, voxel_num_desc};
     check_arguments(call, parameters, {});
-    return parameters.is_empty() ? 0 : voxelization::native::workspace_bytes(points_desc->dims[0]);
+    return parameters.is_empty() ? 0 : native::workspace_bytes(points_desc->dims[0]);
   });
 }
 
@@ -114,6 +113,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
     const mluOpTensorDescriptor_t num_points_per_voxel_desc, void* num_points_per_voxel,
     const mluOpTensorDescriptor_t voxel_num_desc, void* voxel_num) {
   using namespace mluop;
+  using namespace mluop::voxelization;
   return run_operator("mluOpVoxelization", handle, [&](Call& call) {
     const Parameters parameters{
         points_desc, voxel_size_desc, coors_range_desc,          max_points,    max_voxels, NDim, deterministic,
@@ -125,8 +125,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpVoxelization(
       return;
     }
     const int64_t N = points_desc->dims[0];
-    const Arena arena = call.workspace(workspace, workspace_size, voxelization::native::workspace_bytes(N));
-    voxelization::native::run(
+    const Arena arena = call.workspace(workspace, workspace_size, native::workspace_bytes(N));
+    native::run(
         call,
         {
             .N = N,
