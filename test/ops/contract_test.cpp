@@ -46,7 +46,7 @@ class OpsContract : public ::testing::Test {
 TEST_F(OpsContract, RandomSizes) {
   // Fewer where kernels are emulated; where they are slow, or not those of the best instruction set.
   const bool is_repeated = is_left_out({Label::kNetworkSize, Label::kOnce, Label::kSlow});
-  const int rounds = is_left_out({Label::kNotEmulated}) ? 5 : is_repeated ? 20 : 60;
+  const int rounds = is_left_out({Label::kNotEmulated}) ? 5 : is_repeated ? 20 : 40;
   constexpr const char* kNram[] = {"64", "65", "128", "384", "768", "1024"};
   for (const Operator& op : cases::operators()) {
     for (int round = 0; round < rounds; ++round) {
@@ -70,11 +70,12 @@ TEST_F(OpsContract, RandomSizes) {
 // size: the number of threads may change after the query.
 TEST_F(OpsContract, ThreadCounts) {
   MLUOP_LABELS(kManyThreads);
-  const int most_threads = is_left_out({Label::kSlow}) ? 7 : 64;
+  const bool is_short = is_left_out({Label::kSlow});
+  const int most_threads = is_short ? 7 : 64;
   for (const Operator& op : cases::operators()) {
     for (const mluOpDataType_t dtype : op.dtypes) {
       Recipe recipe = cases::draw_recipe(
-          op, dtype, [](int64_t, int64_t high) { return high; }, 1 << 21);
+          op, dtype, [](int64_t, int64_t high) { return high; }, is_short ? 1 << 19 : 1 << 21);
       SCOPED_TRACE(op.name + ' ' + name_of(recipe));
       const Case made = op.make(recipe);
       const Oracle oracle(made);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -38,6 +39,16 @@ std::vector<SolvedCase> mixed_calls(int64_t bytes = 24 << 10) {
     }
   }
   return calls;
+}
+
+// Those whose operators have the algorithm: without a device algorithm both are the native one.
+std::vector<SolvedCase> calls_of(const std::vector<SolvedCase>& calls, mluOpOmpAlgorithm_t algorithm) {
+  std::vector<SolvedCase> those;
+  std::ranges::copy_if(calls, std::back_inserter(those), [&](const SolvedCase& call) {
+    return algorithm == MLUOP_OMP_ALGORITHM_NATIVE ||
+           cases::operator_of(call.made.op_name, {}).has_device_algorithm;
+  });
+  return those;
 }
 
 // The number of calls without these results. Several threads may call this at a time.
@@ -81,8 +92,9 @@ TEST(TeamMixedCalls, OneHandleForAllThreads) {
 }
 
 TEST(TeamMixedCalls, ThreadCountChangesBetweenCalls) {
-  const std::vector<SolvedCase> calls = mixed_calls(48 << 10);
+  const std::vector<SolvedCase> all = mixed_calls(48 << 10);
   for (const auto algorithm : kAlgorithms) {
+    const std::vector<SolvedCase> calls = calls_of(all, algorithm);
     const Handle handle(algorithm);
     for (const int count : {1, 3, 32, 2, 7}) {
       SCOPED_TRACE(std::to_string(count) + " threads, " + text_of(algorithm));
@@ -98,10 +110,11 @@ TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
   // Without nested teams under ThreadSanitizer: libarcher loses the end of a nested team whose threads libomp
   // moves to another one, and reports races between the two.
   constexpr int kMaxLevels = kThreadSanitizer ? 1 : 3;
-  const std::vector<SolvedCase> calls = mixed_calls();
+  const std::vector<SolvedCase> all = mixed_calls();
   const int levels_before = omp_get_max_active_levels();
   const ScopedThreads threads(3);
   for (const auto algorithm : kAlgorithms) {
+    const std::vector<SolvedCase> calls = calls_of(all, algorithm);
     const Handle shared(algorithm);
     for (const int outer : {1, 2}) {
       for (int levels = outer; levels <= kMaxLevels; ++levels) {
@@ -160,9 +173,8 @@ TEST(TeamMixedCalls, ManyTasks) {
     require(mluOpOmpSetStatistics(native, 1));
     require(mluOpOmpSetStatistics(device, 1));
     EXPECT_EQ(failures_of(calls, native), 0);
-    for (const SolvedCase& call : calls) {
+    for (const SolvedCase& call : calls_of(calls, MLUOP_OMP_ALGORITHM_DEVICE)) {
       EXPECT_TRUE(call.solved_by(device)) << call.made.op_name;
-      if (!cases::operator_of(call.made.op_name, {}).has_device_algorithm) continue;
       for (const Launch& launch : launches_of(device)) {
         EXPECT_EQ(launch.task_dim, kManyTasks) << launch.kernel;
         EXPECT_EQ(launch.threads, threads) << launch.kernel;

@@ -21,6 +21,9 @@ using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::kPartialSumLanes;
 using mluop::HWY_NAMESPACE::PartialSumTag;
 
+// Queries ahead of the one in work whose inputs are prefetched.
+constexpr int64_t kPlacesAhead = 8;
+
 // Where the channels of the four pixels of a sample are.
 struct Corners {
   Corners(const Sample& sample, const float* head, int64_t stride, const float* zeros) {
@@ -160,13 +163,23 @@ HWY_INLINE void add_to_pixels(const Sample& sample, float factor, const float* g
   });
 }
 
+// Prefetches what scatter() reads of a place. Those of a head are too far apart for the processor to do so itself.
+HWY_INLINE void prefetch_inputs(const BackwardArgs& args, int64_t place) {
+  const int64_t samples = args.samples();
+  prefetch_row<Use::kRead>(args.grad_output + place * args.D, args.D * int64_t{sizeof(float)});
+  prefetch_row<Use::kRead>(args.locations + place * samples * 2, samples * int64_t{2 * sizeof(float)});
+  prefetch_row<Use::kRead>(args.weights + place * samples, samples * int64_t{sizeof(float)});
+}
+
 void scatter(const BackwardArgs& args, int64_t begin, int64_t end, Task& task) {
   const SampleTile tile(task.nram, args);
   const int64_t stride = args.M * args.D;
   for (int64_t item = begin; item < end; ++item) {
     const int64_t b = item / args.M, head = item % args.M;
     float* const grads = args.grad_value + (b * args.K * args.M + head) * args.D;
+    const int64_t last = args.place(b, args.Q - 1, head);
     const auto add = [&](int64_t place, const Sample* samples, int64_t count) HWY_ATTR {
+      prefetch_inputs(args, std::min(place + kPlacesAhead * args.M, last));
       for (int64_t s = 0; s < count; ++s) {
         const float factor = args.weights[place * args.samples() + samples[s].number];
         add_to_pixels(samples[s], factor, args.grad_output + place * args.D, args.D, stride, grads);

@@ -1,6 +1,7 @@
 #include "ops/roiaware_pool3d/roiaware_pool3d_backward_native.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/checks.h"
 #include "core/dtype.h"
@@ -14,8 +15,8 @@ constexpr int64_t kGroupsPerTask = 4, kMaxGroups = 64;
 
 Groups groups_of(const BackwardArgs& args, int task_dim) {
   const int64_t wanted = task_dim == 1 ? 1 : std::min(kGroupsPerTask * task_dim, kMaxGroups);
-  const int64_t size = ceil_div(args.N, wanted);
-  return {ceil_div(args.N, size), size};
+  const auto log2_size = static_cast<int>(std::bit_width(static_cast<uint64_t>(ceil_div(args.N, wanted) - 1)));
+  return {ceil_div(args.N, int64_t{1} << log2_size), log2_size};
 }
 
 // The memory of the handle.

@@ -27,73 +27,82 @@ using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::round_row;
 
-// Voxels ahead of the one in work whose counts are prefetched.
+// Voxels ahead of the one in work that are prefetched.
 constexpr int64_t kPrefetchVoxels = 32;
-// Words ahead of the one in work whose voxels are prefetched.
-constexpr int64_t kPrefetchWords = 8;
+// Words whose voxels are listed at a time, and voxels that are written at a time.
+constexpr int64_t kDecodedWords = 32;
+constexpr int kDecoded = 4;
 
-// Extremes of points + 1, as unsigned numbers: 0 if there is no point, more than N if one is out of range.
-struct Successors {
-  uint32_t least, greatest;
-};
-
-HWY_INLINE Successors successors_of(const int32_t* points, int64_t count) {
-  const hn::CappedTag<uint32_t, 16> d;
-  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-  const auto* values = reinterpret_cast<const uint32_t*>(points);
-  auto greatest = hn::Zero(d), least = hn::Set(d, UINT32_MAX);
-  Successors of_rest{UINT32_MAX, 0};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const auto successors = hn::Add(hn::LoadU(d, values + i), hn::Set(d, 1));
-    greatest = hn::Max(greatest, successors);
-    least = hn::Min(least, successors);
-  }
-  for (; i < count; ++i) {
-    const uint32_t successor = values[i] + 1;
-    of_rest = {std::min(of_rest.least, successor), std::max(of_rest.greatest, successor)};
-  }
-  // Most voxels have no points.
-  if (of_rest.greatest == 0 && hn::AllTrue(d, hn::Eq(greatest, hn::Zero(d)))) return {0, 0};
-  return {std::min(of_rest.least, hn::GetLane(hn::MinOfLanes(d, least))),
-          std::max(of_rest.greatest, hn::GetLane(hn::MaxOfLanes(d, greatest)))};
+// Whether no channel of a voxel has a point. Most voxels have none.
+HWY_INLINE bool is_empty(const int32_t* points, int64_t channels) {
+  bool empty = true;
+  for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
+    const hn::RebindToSigned<decltype(d)> di;
+    empty &= hn::AllTrue(di, hn::Eq(hn::LoadU(di, points + c), hn::Set(di, -1)));
+  });
+  return empty;
 }
 
-// Sets the bit of a voxel in the word of each group that has one of points[0, count).
-HWY_INLINE void mark_groups(const FindArgs& args, const int32_t* points, int64_t count, uint64_t bit,
-                            uint64_t* words) {
-  const auto size = static_cast<uint32_t>(args.groups.size);
-  int32_t last = -1;
-  for (int64_t i = 0; i < count; ++i) {
-    if (points[i] == last || points[i] < 0) continue;
-    last = points[i];
-    words[static_cast<uint32_t>(last) / size] |= bit;
+// Calls body(value, lanes) for each value of the vector keys[0, lanes of d) that is not negative; `lanes` is the
+// mask of those that have it. Few values differ: a voxel has few points.
+template <class D, class V, class M, class Body>
+HWY_INLINE void for_each_distinct(D d, V v, M among, const Body& body) {
+  HWY_ALIGN hn::TFromD<D> values[hn::MaxLanes(d)];
+  hn::Store(v, d, values);
+  while (!hn::AllFalse(d, among)) {
+    const auto value = values[hn::FindKnownFirstTrue(d, among)];
+    const auto lanes = hn::Eq(v, hn::Set(d, value));
+    body(value, lanes);
+    among = hn::AndNot(lanes, among);
   }
 }
 
-// Marks the points of a voxel, or reports the first that is out of range.
+// Sets the bit of a voxel in the word of each group that has a point of the voxel, or reports the first point that
+// is out of range.
 HWY_INLINE void find_maxima(const FindArgs& args, int64_t voxel, uint64_t bit, uint64_t* words) {
-  const int32_t* const row = args.argmax + voxel * args.C;
-  const auto N = static_cast<uint32_t>(args.N);
-  const auto [least, greatest] = successors_of(row, args.C);
-  if (greatest > N) {
-    const auto* bad = std::find_if(row, row + args.C, [=](int32_t n) { return static_cast<uint32_t>(n) + 1 > N; });
-    args.first_bad.report(bad - args.argmax);
-  } else if (greatest > 0) {
-    mark_groups(args, row, least == greatest ? 1 : args.C, bit, words);
-  }
+  const int32_t* const points = args.argmax + voxel * args.C;
+  bool is_bad = false;
+  for_each_vector(args.C, [&](auto d, int64_t c) HWY_ATTR {
+    const hn::RebindToSigned<decltype(d)> di;
+    const auto v = hn::LoadU(di, points + c), none = hn::Set(di, -1);
+    const auto last = hn::Set(di, static_cast<int32_t>(args.N - 1));
+    is_bad |= !hn::AllFalse(di, hn::Or(hn::Lt(v, none), hn::Gt(v, last)));
+    if (is_bad) return;
+    const auto groups = hn::ShiftRightSame(v, args.groups.log2_size);
+    for_each_distinct(di, groups, hn::Gt(groups, none), [&](int32_t group, auto) { words[group] |= bit; });
+  });
+  if (!is_bad) return;
+  const auto* const bad =
+      std::find_if(points, points + args.C, [N = args.N](int32_t n) { return n < -1 || n >= N; });
+  args.first_bad.report(bad - args.argmax);
 }
 
 // The same by the count and the points of the voxel.
 HWY_INLINE void find_listed(const FindArgs& args, int64_t voxel, uint64_t bit, uint64_t* words) {
   const int64_t at = voxel * args.P;
   const int32_t count = args.pts_idx_of_voxels[at];
-  if (count == 0) return;
   if (count < 0 || count >= args.P) return args.first_bad.report(at);
   const int64_t first = at + 1, last = first + count;
   const int64_t bad = find_bad_index(args.pts_idx_of_voxels, first, last, args.N);
   if (bad < last) return args.first_bad.report(bad);
-  mark_groups(args, args.pts_idx_of_voxels + first, count, bit, words);
+  for (int64_t i = first; i < last; ++i) words[args.pts_idx_of_voxels[i] >> args.groups.log2_size] |= bit;
+}
+
+// The bits of the voxels [first, last) that have points. No branch depends on them.
+HWY_INLINE uint64_t voxels_with_points(const FindArgs& args, int64_t first, int64_t last) {
+  uint64_t bits = 0;
+  for (int64_t voxel = first; voxel < last; ++voxel) {
+    bool has_points;
+    if (args.method == PoolMethod::kMax) {
+      has_points = !is_empty(args.argmax + voxel * args.C, args.C);
+    } else {
+      const int64_t ahead = std::min(voxel + kPrefetchVoxels, args.voxels() - 1);
+      prefetch_row<Use::kRead>(args.pts_idx_of_voxels + ahead * args.P, sizeof(int32_t));
+      has_points = args.pts_idx_of_voxels[voxel * args.P] != 0;
+    }
+    bits |= uint64_t{has_points} << (voxel - first);
+  }
+  return bits;
 }
 
 void find(const FindArgs& args, int64_t begin, int64_t end, Task&) {
@@ -101,42 +110,37 @@ void find(const FindArgs& args, int64_t begin, int64_t end, Task&) {
     const int64_t first = word * kWordVoxels, last = std::min(first + kWordVoxels, args.voxels());
     uint64_t* const words = args.has_points + word * args.groups.count;
     std::fill_n(words, args.groups.count, 0);
-    for (int64_t voxel = first; voxel < last; ++voxel) {
-      const uint64_t bit = uint64_t{1} << (voxel - first);
+    for (uint64_t bits = voxels_with_points(args, first, last); bits != 0; bits &= bits - 1) {
+      const int64_t voxel = first + std::countr_zero(bits);
+      const uint64_t bit = bits & -bits;
       if (args.method == PoolMethod::kMax) {
         find_maxima(args, voxel, bit, words);
       } else {
-        const int64_t ahead = std::min(voxel + kPrefetchVoxels, args.voxels() - 1);
-        prefetch_row<Use::kRead>(args.pts_idx_of_voxels + ahead * args.P, sizeof(int32_t));
         find_listed(args, voxel, bit, words);
       }
     }
   }
 }
 
-// Adds the gradient of each channel of a voxel to its point, if this is one of [begin, end). The channels of most
-// vectors have one point: many voxels have no other. T, here and below: float or Half.
+// Adds the gradient of each channel of a voxel to its point, if this is one of [begin, end). T, here and below:
+// float or Half.
 template <class T>
 HWY_INLINE void add_to_maxima(const AddArgs& args, int64_t voxel, int64_t begin, int64_t end) {
-  const hn::CappedTag<float, 16> d;
-  const hn::RebindToSigned<decltype(d)> di;
-  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   const int32_t* const points = args.argmax + voxel * args.C;
   const T* const grad = static_cast<const T*>(args.grad_out) + voxel * args.C;
-  const auto is_own = [&](int64_t c) { return begin <= points[c] && points[c] < end; };
-  const auto sum_of = [&](int64_t c) { return args.sums + points[c] * args.C + c; };
-  const auto add = [&](int64_t c) {
-    if (is_own(c)) *sum_of(c) += to_f32(grad[c]);
-  };
-  int64_t c = 0;
-  for (; c + kLanes <= args.C; c += kLanes) {
-    if (hn::AllTrue(di, hn::Eq(hn::LoadU(di, points + c), hn::Set(di, points[c])))) {
-      if (is_own(c)) hn::StoreU(hn::Add(hn::LoadU(d, sum_of(c)), load_f32(d, grad + c)), d, sum_of(c));
-    } else {
-      for (int64_t i = c; i < c + kLanes; ++i) add(i);
-    }
-  }
-  for (; c < args.C; ++c) add(c);
+  for_each_vector(args.C, [&](auto d, int64_t c) HWY_ATTR {
+    const hn::RebindToSigned<decltype(d)> di;
+    const auto v = hn::LoadU(di, points + c);
+    const auto before = hn::Set(di, static_cast<int32_t>(begin - 1)),
+               after = hn::Set(di, static_cast<int32_t>(end));
+    const auto g = load_f32(d, grad + c);
+    for_each_distinct(di, v, hn::And(hn::Gt(v, before), hn::Lt(v, after)),
+                      [&](int32_t point, auto lanes) HWY_ATTR {
+                        float* const to = args.sums + point * args.C + c;
+                        const auto sum = hn::LoadU(d, to);
+                        hn::StoreU(hn::IfThenElse(hn::RebindMask(d, lanes), hn::Add(sum, g), sum), d, to);
+                      });
+  });
 }
 
 // sums[0, channels) += grad[0, channels) * scale, rounded before it is added.
@@ -159,17 +163,28 @@ HWY_INLINE void add_to_listed(const AddArgs& args, int64_t voxel, int64_t begin,
   }
 }
 
-// Prefetches what add() reads of the voxels of a word.
+// Writes the voxels of a word whose bits are set. Returns the place after the last. Writes kDecoded places at least,
+// so that few branches depend on the bits.
+HWY_INLINE int64_t* decode(uint64_t bits, int64_t first, int64_t* to) {
+  int64_t* const end = to + std::popcount(bits);
+  do {
+    HWY_UNROLL(kDecoded) for (int i = 0; i < kDecoded; ++i) {
+      to[i] = first + std::countr_zero(bits);
+      bits &= bits - 1;
+    }
+    to += kDecoded;
+  } while (bits != 0);
+  return end;
+}
+
+// Prefetches what add() reads of a voxel.
 template <class T>
-HWY_INLINE void prefetch_voxels(const AddArgs& args, int64_t word, int64_t group) {
+HWY_INLINE void prefetch_voxel(const AddArgs& args, int64_t voxel) {
   const bool is_max = args.method == PoolMethod::kMax;
   const int32_t* const points = is_max ? args.argmax : args.pts_idx_of_voxels;
   const int64_t row = is_max ? args.C : args.P;
-  for (uint64_t bits = args.has_points[word * args.groups.count + group]; bits != 0; bits &= bits - 1) {
-    const int64_t voxel = word * kWordVoxels + std::countr_zero(bits);
-    prefetch_row<Use::kRead>(points + voxel * row, (is_max ? row : 1) * int64_t{sizeof(int32_t)});
-    prefetch_row<Use::kRead>(static_cast<const T*>(args.grad_out) + voxel * args.C, args.C * int64_t{sizeof(T)});
-  }
+  prefetch_row<Use::kRead>(points + voxel * row, (is_max ? row : 1) * int64_t{sizeof(int32_t)});
+  prefetch_row<Use::kRead>(static_cast<const T*>(args.grad_out) + voxel * args.C, args.C * int64_t{sizeof(T)});
 }
 
 // Adds the gradients of the points [begin, end) of a group.
@@ -177,14 +192,20 @@ template <class T>
 void add_group(const AddArgs& args, int64_t group, int64_t begin, int64_t end) {
   const int64_t words = ceil_div(args.voxels(), kWordVoxels);
   std::fill(args.sums + begin * args.C, args.sums + end * args.C, 0.0F);
-  for (int64_t word = 0; word < words; ++word) {
-    if (word + kPrefetchWords < words) prefetch_voxels<T>(args, word + kPrefetchWords, group);
-    for (uint64_t bits = args.has_points[word * args.groups.count + group]; bits != 0; bits &= bits - 1) {
-      const int64_t voxel = word * kWordVoxels + std::countr_zero(bits);
+  int64_t voxels[kDecodedWords * kWordVoxels + kDecoded];
+  for (int64_t first = 0; first < words; first += kDecodedWords) {
+    int64_t* end_of_voxels = voxels;
+    for (int64_t word = first; word < std::min(first + kDecodedWords, words); ++word) {
+      end_of_voxels = decode(args.has_points[word * args.groups.count + group], word * kWordVoxels, end_of_voxels);
+    }
+    const int64_t count = end_of_voxels - voxels;
+    for (int64_t i = 0; i < std::min(kPrefetchVoxels, count); ++i) prefetch_voxel<T>(args, voxels[i]);
+    for (int64_t i = 0; i < count; ++i) {
+      if (i + kPrefetchVoxels < count) prefetch_voxel<T>(args, voxels[i + kPrefetchVoxels]);
       if (args.method == PoolMethod::kMax) {
-        add_to_maxima<T>(args, voxel, begin, end);
+        add_to_maxima<T>(args, voxels[i], begin, end);
       } else {
-        add_to_listed<T>(args, voxel, begin, end);
+        add_to_listed<T>(args, voxels[i], begin, end);
       }
     }
   }
@@ -193,7 +214,8 @@ void add_group(const AddArgs& args, int64_t group, int64_t begin, int64_t end) {
 template <class T>
 void add(const AddArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t group = begin; group < end; ++group) {
-    const int64_t first = group * args.groups.size, last = std::min(first + args.groups.size, args.N);
+    const int64_t first = group << args.groups.log2_size;
+    const int64_t last = std::min(first + (int64_t{1} << args.groups.log2_size), args.N);
     add_group<T>(args, group, first, last);
     if constexpr (std::is_same_v<T, Half>) {
       round_row(args.sums + first * args.C, (last - first) * args.C,

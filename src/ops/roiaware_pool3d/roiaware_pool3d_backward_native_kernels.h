@@ -12,9 +12,10 @@ namespace mluop::roiaware_pool3d::backward::native {
 // Voxels that share a word of 64 bits.
 inline constexpr int64_t kWordVoxels = 64;
 
-// The points in groups of equal size, but for the last.
+// The points in groups of 2^log2_size, but for the last.
 struct Groups {
-  int64_t count, size;
+  int64_t count;
+  int log2_size;
 };
 
 struct FindArgs : BackwardArgs {
