@@ -227,10 +227,8 @@ TEST(PrimitivesKeyPartition, OwnersVisitEachPointOnce) {
     for (const Problem& problem : problems()) {
       SCOPED_TRACE(problem.name);
       Partition partition(context, problem, task_dim);
-      for (const int64_t tile_points : {64, 1024}) {
-        for (const int64_t lookahead : {1, 16, 64}) {
-          partition.expect_visits(problem, task_dim, tile_points, lookahead);
-        }
+      for (const auto& [tile_points, lookahead] : {std::pair{64, 1}, {64, 64}, {1024, 16}}) {
+        partition.expect_visits(problem, task_dim, tile_points, lookahead);
       }
       partition.expect_ranks();
     }
