@@ -43,8 +43,8 @@ HWY_INLINE bool is_empty(const int32_t* points, int64_t channels) {
   return empty;
 }
 
-// Calls body(value, lanes) for each value of the vector keys[0, lanes of d) that is not negative; `lanes` is the
-// mask of those that have it. Few values differ: a voxel has few points.
+// Calls body(value, lanes) for each value of the vector v that a lane of the mask `among` has; `lanes` are those with
+// the value. Few differ: a voxel has few points.
 template <class D, class V, class M, class Body>
 HWY_INLINE void for_each_distinct(D d, V v, M among, const Body& body) {
   HWY_ALIGN hn::TFromD<D> values[hn::MaxLanes(d)];
@@ -163,8 +163,8 @@ HWY_INLINE void add_to_listed(const AddArgs& args, int64_t voxel, int64_t begin,
   }
 }
 
-// Writes the voxels of a word whose bits are set. Returns the place after the last. Writes kDecoded places at least,
-// so that few branches depend on the bits.
+// Writes the voxels of a word whose bits are set, and up to kDecoded places more, so that few branches depend on
+// the bits. Returns the place after the last.
 HWY_INLINE int64_t* decode(uint64_t bits, int64_t first, int64_t* to) {
   int64_t* const end = to + std::popcount(bits);
   do {
