@@ -43,8 +43,8 @@ HWY_INLINE bool is_empty(const int32_t* points, int64_t channels) {
   return empty;
 }
 
-// Calls body(value, lanes) for each value of the vector v that a lane of the mask `among` has; `lanes` are those with
-// the value. Few differ: a voxel has few points.
+// Calls body(value, lanes) for each value of v in the lanes `among`; `lanes` are all that have it. Few values
+// differ: a voxel has few points.
 template <class D, class V, class M, class Body>
 HWY_INLINE void for_each_distinct(D d, V v, M among, const Body& body) {
   HWY_ALIGN hn::TFromD<D> values[hn::MaxLanes(d)];
