@@ -46,7 +46,7 @@ class OpsContract : public ::testing::Test {
 TEST_F(OpsContract, RandomSizes) {
   // Fewer where kernels are emulated; where they are slow, or not those of the best instruction set.
   const bool is_repeated = is_left_out({Label::kNetworkSize, Label::kOnce, Label::kSlow});
-  const int rounds = is_left_out({Label::kNotEmulated}) ? 5 : is_repeated ? 20 : 40;
+  const int rounds = is_left_out({Label::kNotEmulated}) ? 3 : is_repeated ? 20 : 40;
   constexpr const char* kNram[] = {"64", "65", "128", "384", "768", "1024"};
   for (const Operator& op : cases::operators()) {
     for (int round = 0; round < rounds; ++round) {
