@@ -83,7 +83,8 @@ def test_calls(interface, name, table):
         results.append(equal(operator(*arguments), expected))
 
     bytecodes = at_bytecode(0, interrupt, call)
-    for number in range(1, bytecodes + 1):
+    # Operators share most of the bytecodes: every third of each.
+    for number in range(1 + cases.NAMES.index(name) % 3, bytecodes + 1, 3):
         mluop_omp.release_memory()
         with pytest.raises(Interrupt):
             at_bytecode(number, interrupt, call)
