@@ -10,9 +10,7 @@
 namespace mluop::cases {
 namespace {
 
-constexpr int kDigits = 9;
-
-std::string number(double value) { return text_of(value, kDigits); }
+std::string number(double value) { return text_of(value, kElementDigits); }
 std::string number(int64_t value) { return std::to_string(value); }
 
 // "0: 5, 1: 7, 3 to 4: 1"

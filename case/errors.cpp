@@ -64,7 +64,6 @@ std::string text_of(const ErrorReport& report, const std::string& indent) {
   std::snprintf(line, sizeof(line), "%-20s %16s %16s %11s %11s\n", "index", "expected", "found", "absolute",
                 "relative");
   text += indent + line;
-  constexpr int kElementDigits = 9;
   for (const WrongElement& element : report.worst) {
     std::snprintf(line, sizeof(line), "%-20s %16s %16s %11.3g %11.3g\n", text_of(element.position).c_str(),
                   text_of(element.expected, kElementDigits).c_str(),

@@ -130,5 +130,7 @@ std::string text_of(const Dims& dims);
 std::string_view name_of(Metric metric);
 // A number of at most `digits` significant digits: "1.2e-07".
 std::string text_of(long double value, int digits);
+// Digits that tell two floats apart.
+inline constexpr int kElementDigits = 9;
 
 }  // namespace mluop::cases

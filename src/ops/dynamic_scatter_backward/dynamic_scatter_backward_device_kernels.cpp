@@ -9,6 +9,7 @@
 #include "core/simd.h"
 #include "ops/dynamic_scatter_backward/count_valid-inl.h"
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_device_kernels.h"
+#include "primitives/for_each_distinct-inl.h"
 #include "primitives/prefetch.h"
 #include "team/row_guard.h"
 #include "team/transfer.h"
@@ -18,6 +19,7 @@ namespace mluop::dynamic_scatter_backward::device {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using dynamic_scatter_backward::HWY_NAMESPACE::count_valid;
+using mluop::HWY_NAMESPACE::for_each_distinct;
 
 using D = hn::ScalableTag<float>;
 using Di = hn::RebindToSigned<D>;
@@ -121,15 +123,11 @@ HWY_INLINE int64_t scatter_vector(const Args& args, const int32_t* points_of, co
   const Di di;
   const auto points = hn::LoadU(di, points_of);
   const auto gradients = hn::LoadU(df, grads);
-  auto remaining = hn::Lt(points, hn::Set(di, args.point_count));
-  const auto written = static_cast<int64_t>(hn::CountTrue(di, remaining));
-  while (!hn::AllFalse(di, remaining)) {
-    const int64_t point = points_of[hn::FindKnownFirstTrue(di, remaining)];
-    const auto of_point = hn::Eq(points, hn::Set(di, static_cast<int32_t>(point)));
+  const auto among = hn::Lt(points, hn::Set(di, args.point_count));
+  for_each_distinct(di, points_of, among, [&](int32_t point, auto of_point) HWY_ATTR {
     hn::BlendedStore(gradients, hn::RebindMask(df, of_point), df, to + point * args.channels);
-    remaining = hn::AndNot(of_point, remaining);
-  }
-  return written;
+  });
+  return static_cast<int64_t>(hn::CountTrue(di, among));
 }
 
 // The rows of one voxel in NRAM. Returns the number of elements written.

@@ -14,6 +14,7 @@
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "primitives/find_bad_index-inl.h"
+#include "primitives/for_each_distinct-inl.h"
 #include "primitives/for_each_vector-inl.h"
 #include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
@@ -23,6 +24,7 @@ namespace mluop::roiaware_pool3d::backward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::find_bad_index;
+using mluop::HWY_NAMESPACE::for_each_distinct;
 using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::round_row;
@@ -43,20 +45,6 @@ HWY_INLINE bool is_empty(const int32_t* points, int64_t channels) {
   return empty;
 }
 
-// Calls body(value, lanes) for each value of v in the lanes `among`; `lanes` are all that have it. Few values
-// differ: a voxel has few points.
-template <class D, class V, class M, class Body>
-HWY_INLINE void for_each_distinct(D d, V v, M among, const Body& body) {
-  HWY_ALIGN hn::TFromD<D> values[hn::MaxLanes(d)];
-  hn::Store(v, d, values);
-  while (!hn::AllFalse(d, among)) {
-    const auto value = values[hn::FindKnownFirstTrue(d, among)];
-    const auto lanes = hn::Eq(v, hn::Set(d, value));
-    body(value, lanes);
-    among = hn::AndNot(lanes, among);
-  }
-}
-
 // Sets the bit of a voxel in the word of each group that has a point of the voxel, or reports the first point that
 // is out of range.
 HWY_INLINE void find_maxima(const FindArgs& args, int64_t voxel, uint64_t bit, uint64_t* words) {
@@ -68,8 +56,8 @@ HWY_INLINE void find_maxima(const FindArgs& args, int64_t voxel, uint64_t bit, u
     const auto last = hn::Set(di, static_cast<int32_t>(args.N - 1));
     is_bad |= !hn::AllFalse(di, hn::Or(hn::Lt(v, none), hn::Gt(v, last)));
     if (is_bad) return;
-    const auto groups = hn::ShiftRightSame(v, args.groups.log2_size);
-    for_each_distinct(di, groups, hn::Gt(groups, none), [&](int32_t group, auto) { words[group] |= bit; });
+    for_each_distinct(di, points + c, hn::Gt(v, none),
+                      [&](int32_t point, auto) { words[point >> args.groups.log2_size] |= bit; });
   });
   if (!is_bad) return;
   const auto* const bad =
@@ -134,7 +122,7 @@ HWY_INLINE void add_to_maxima(const AddArgs& args, int64_t voxel, int64_t begin,
     const auto before = hn::Set(di, static_cast<int32_t>(begin - 1)),
                after = hn::Set(di, static_cast<int32_t>(end));
     const auto g = load_f32(d, grad + c);
-    for_each_distinct(di, v, hn::And(hn::Gt(v, before), hn::Lt(v, after)),
+    for_each_distinct(di, points + c, hn::And(hn::Gt(v, before), hn::Lt(v, after)),
                       [&](int32_t point, auto lanes) HWY_ATTR {
                         float* const to = args.sums + point * args.C + c;
                         const auto sum = hn::LoadU(d, to);
