@@ -80,7 +80,8 @@ typedef struct {
 } mluOpOmpLaunchStatistics_t;
 
 /* A task of a launch. Tiles, bytes, atomics and NRAM are counted by the device algorithm; they are 0 in native
- * launches, except nram_bytes. */
+ * launches, except nram_bytes. Where tasks take chunks of work items until none is left, the work items of a task
+ * need not follow each other. */
 typedef struct {
   int64_t first_item; /* the work items [first_item, first_item + item_count) */
   int64_t item_count;
@@ -94,6 +95,7 @@ typedef struct {
   int thread;              /* that ran the task */
   double start_us;         /* since the call began */
   double duration_us;
+  double longest_chunk_us; /* the longest chunk that the task took; 0 where work items are divided before */
 } mluOpOmpTaskStatistics_t;
 
 /* Enables (1) or disables (0, default) the statistics of a handle. Disabled, a launch costs one branch more.

@@ -1,5 +1,6 @@
 // mluop_perf: measures the latency of the operators, its bounds on this machine, and baselines.
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "perf/support/fma_peak.h"
 #include "perf/support/npy_folder.h"
 #include "perf/support/report.h"
+#include "perf/support/scaling_model.h"
 #include "perf/support/table.h"
 #include "perf/support/task_table.h"
 
@@ -80,25 +83,32 @@ void dump_inputs(const std::vector<CaseSpec>& cases, const Options& options) {
   }
 }
 
-// The native algorithm is skipped: the library counts only its work items and NRAM.
-int show_tasks(std::vector<CaseSpec> cases, const Options& options) {
-  std::erase_if(cases, [](const CaseSpec& spec) { return spec.algorithm != "device"; });
-  if (cases.empty()) {
-    std::cerr << "mluop_perf: --tasks requires the device algorithm\n";
-    return kBadUsage;
-  }
-  std::vector<TaskRow> rows;
+// Writes a table of rows of calls that are not timed: make_rows(spec, size, numbers of tasks, progress) are those of
+// a case. Networks are left out, whose calls are several.
+template <class Row>
+int show_rows(std::vector<CaseSpec> cases, const Options& options,
+              std::vector<Row> (*make_rows)(const CaseSpec&, double, std::span<const int>, std::ostream&),
+              void (*write)(std::ostream&, const std::vector<Row>&)) {
+  std::erase_if(cases, [](const CaseSpec& spec) { return spec.op == kNetworks; });
+  std::vector<Row> rows;
   for (const CaseSpec& spec : cases) {
     for (const Size& size : options.sizes) {
       std::cerr << title(spec) << ", size " << size.name << ':';
-      for (TaskRow& row : task_rows(spec, size.factor, options.tasks, std::cerr)) {
+      for (Row& row : make_rows(spec, size.factor, options.tasks, std::cerr)) {
+        if (spec.algorithm == "device") row.name += " device";
         if (size.name != "1") row.name += " x" + size.name;
         rows.push_back(std::move(row));
       }
     }
   }
-  write_task_table(std::cout, rows);
-  return std::ranges::all_of(rows, &std::string::empty, &TaskRow::problem) ? 0 : kFailure;
+  write(std::cout, rows);
+  return std::ranges::all_of(rows, &std::string::empty, &Row::problem) ? 0 : kFailure;
+}
+
+int show_scaling_model(const std::vector<CaseSpec>& cases, const Options& options) {
+  // Read when a handle is made.
+  setenv("MLUOP_OMP_MAX_THREADS", "1", 1);
+  return show_rows(cases, options, scaling_rows, write_scaling_table);
 }
 
 int run(const Options& options) {
@@ -120,7 +130,8 @@ int run(const Options& options) {
     return 0;
   }
   if (!options.google_benchmark.empty()) return run_google_benchmark(cases, options);
-  if (!options.tasks.empty()) return show_tasks(cases, options);
+  if (options.scaling_model) return show_scaling_model(cases, options);
+  if (!options.tasks.empty()) return show_rows(cases, options, task_rows, write_task_table);
   // Opens the file to append, so that an interrupted run keeps the contents of an existing file.
   if (!options.json.empty() && !std::ofstream(options.json, std::ios::app)) {
     throw std::runtime_error("cannot write " + options.json);

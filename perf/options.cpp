@@ -85,6 +85,9 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
       list("--threads", options.threads, "<n,...>", "Run each case with n threads, e.g. 1,2,4", thread_numbers);
   const auto tasks = list("--tasks", options.tasks, "<n,...>",
                           "Show the division of work over n tasks, do not time the cases", thread_numbers);
+  const auto model = app.add_flag("--scaling-model", options.scaling_model,
+                                  "Model more cores than the machine has: 1, 2, 4, ..., 64, or those of --tasks")
+                         ->disable_flag_override();
   list("--size", sizes, "<n,...>", "Run each case at n times the network size, e.g. 1/8,2",
        CLI::Validator(require_size, ""));
   const auto caches =
@@ -106,8 +109,9 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   try {
     app.parse(static_cast<int>(google - argv), argv);
     if (!options.tasks.empty()) exclude("--tasks", {threads, caches, dump, json, compare});
+    if (options.scaling_model) exclude("--scaling-model", {threads, caches, list_cases, dump, json, compare});
     if (!options.google_benchmark.empty()) {
-      exclude("--benchmark_...", {tasks, caches, list_cases, dump, json, compare});
+      exclude("--benchmark_...", {tasks, model, caches, list_cases, dump, json, compare});
       if (options.threads.size() * sizes.size() > 1) {
         throw CLI::ValidationError("--benchmark_...", "requires one number of --threads and one --size");
       }
@@ -115,6 +119,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadUsage;
   }
+  if (options.scaling_model && options.tasks.empty()) options.tasks = {1, 2, 4, 8, 16, 32, 64};
   for (const std::string& size : sizes) options.sizes.push_back({size, *parse_size(size)});
   if (cache != "cold") options.caches.push_back(Cache::kWarm);
   if (cache != "warm") options.caches.push_back(Cache::kCold);

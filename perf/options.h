@@ -19,7 +19,7 @@ struct Options {
   std::vector<int> threads, tasks;
   std::vector<Size> sizes;
   std::vector<Cache> caches;
-  bool list = false;
+  bool list = false, scaling_model = false;
   std::string dump, json;
   std::vector<std::string> compare;     // one file: compared with this run; two: with each other
   std::vector<char*> google_benchmark;  // its arguments: --benchmark_...

@@ -134,7 +134,7 @@ template <class Network>
 std::vector<CaseSpec> forward_and_training(const std::string& name) {
   std::vector<CaseSpec> specs;
   for (const bool trains : {false, true}) {
-    specs.push_back({{"networks", name + (trains ? " training" : " forward"), "float", "native"},
+    specs.push_back({{kNetworks, name + (trains ? " training" : " forward"), "float", "native"},
                      [trains](double size) { return std::make_unique<Network>(size, trains); }});
   }
   return specs;

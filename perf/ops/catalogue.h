@@ -13,6 +13,9 @@ namespace mluop::perf {
 // A filter has to name it.
 inline constexpr auto kCliffs = "cliffs";
 
+// The operator of the networks. A call of theirs is several calls of the library.
+inline constexpr auto kNetworks = "networks";
+
 // Substrings of the names of a case, of which the empty string selects all, and names of algorithms.
 struct Filter {
   std::string op, name, dtype;

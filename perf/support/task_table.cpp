@@ -33,14 +33,19 @@ int64_t nram_capacity() {
   return (device == nullptr || std::string_view(device) == "mlu370" ? 640 : 384) * kKiB;
 }
 
-// Calls the case once with statistics.
-std::vector<LaunchTasks> record_call(Case& prepared) {
+bool has_traffic(const LaunchTasks& tasks) {
+  return std::ranges::any_of(tasks, [](const auto& task) { return traffic(task) > 0; });
+}
+
+}  // namespace
+
+RecordedCall record_call(Case& prepared) {
   const mluOpHandle_t handle = prepared.handle();
   test::require(mluOpOmpSetStatistics(handle, 1));
-  prepared.run();
+  RecordedCall call;
+  call.duration_us = seconds_of([&] { prepared.run(); }) * 1e6;
   int count = 0;
   test::require(mluOpOmpGetLaunchCount(handle, &count));
-  std::vector<LaunchTasks> launches;
   for (int i = 0; i < count; ++i) {
     mluOpOmpLaunchStatistics_t launch;
     test::require(mluOpOmpGetLaunchStatistics(handle, i, &launch));
@@ -48,36 +53,38 @@ std::vector<LaunchTasks> record_call(Case& prepared) {
     for (int task = 0; task < launch.task_dim; ++task) {
       test::require(mluOpOmpGetTaskStatistics(handle, i, task, &tasks[static_cast<size_t>(task)]));
     }
-    launches.push_back(std::move(tasks));
+    call.launches.push_back(std::move(tasks));
   }
-  return launches;
+  return call;
 }
-
-}  // namespace
 
 TaskFigures task_figures(std::span<const LaunchTasks> launches, const Work& work, int64_t nram_bytes) {
   TaskFigures figures{};
+  const bool is_native = std::ranges::none_of(launches, has_traffic);
   int64_t all_bytes = 0, contended = 0, max_nram = 0;
+  double all_weights = 0;
   for (const LaunchTasks& tasks : launches) {
     int64_t items = 0, max_items = 0, bytes = 0, max_bytes = 0;
+    double duration_us = 0;
     for (const auto& task : tasks) {
       items += task.item_count;
       max_items = std::max(max_items, task.item_count);
       bytes += traffic(task);
       max_bytes = std::max(max_bytes, traffic(task));
+      duration_us += task.duration_us;
       figures.tiles += task.tiles;
       figures.atomics += task.atomics;
       contended += task.contended;
       max_nram = std::max(max_nram, task.nram_bytes);
     }
     all_bytes += bytes;
-    if (bytes == 0) continue;
     const auto task_count = static_cast<int64_t>(tasks.size());
-    const auto weight = static_cast<double>(bytes);
+    const double weight = is_native ? duration_us : static_cast<double>(bytes);
+    all_weights += weight;
     if (items > 0) figures.item_balance += ratio(items, max_items * task_count) * weight;
-    figures.byte_balance += ratio(bytes, max_bytes * task_count) * weight;
+    if (bytes > 0) figures.byte_balance += ratio(bytes, max_bytes * task_count) * weight;
   }
-  figures.item_balance /= static_cast<double>(all_bytes);
+  figures.item_balance /= all_weights;
   figures.byte_balance /= static_cast<double>(all_bytes);
   figures.nram_share = ratio(max_nram, nram_bytes);
   figures.contended_share = ratio(contended, figures.atomics);
@@ -97,7 +104,7 @@ std::vector<TaskRow> task_rows(const CaseSpec& spec, double size, std::span<cons
       progress << ' ' << tasks << std::flush;
       row.tasks = tasks;
       set_thread_count(tasks);
-      row.figures = task_figures(record_call(*prepared), prepared->work(), nram_capacity());
+      row.figures = task_figures(record_call(*prepared).launches, prepared->work(), nram_capacity());
       rows.push_back(row);
     }
   } catch (const std::exception& error) {
@@ -132,7 +139,8 @@ void write_task_table(std::ostream& out, const std::vector<TaskRow>& rows) {
         << (row.problem.empty() ? cells(figures, row.figures) : "  FAILED\n    " + row.problem) << '\n';
   }
   out << "\nOne call per line. items, bytes: balance of the work items and of the traffic over the tasks,\n"
-         "mean / max, launches weighted by their traffic. tiles, atomics: of all tasks. NRAM: the largest use\n"
+         "mean / max, launches weighted by their traffic, native ones by their time. tiles, atomics: of all "
+         "tasks. NRAM: the largest use\n"
          "of a task / capacity. contended: atomics that waited for a lock / atomics. compulsory: compulsory\n"
          "bytes of the call / traffic. traffic: bytes loaded and stored, and 8 bytes per atomic element.\n";
 }

@@ -15,10 +15,20 @@ namespace mluop::perf {
 // The tasks of a launch.
 using LaunchTasks = std::vector<mluOpOmpTaskStatistics_t>;
 
+struct RecordedCall {
+  double duration_us;
+  std::vector<LaunchTasks> launches;
+};
+
+// Calls the case once with statistics.
+RecordedCall record_call(Case& prepared);
+
 // The figures of one call. A figure that does not exist is NaN.
 struct TaskFigures {
-  double item_balance;  // mean / max over the tasks of a launch; mean of the launches, weighted by their traffic
-  double byte_balance;  // the same of the traffic
+  // mean / max over the tasks of a launch; mean of the launches, weighted by their traffic, in the native
+  // algorithm by the time of their tasks
+  double item_balance;
+  double byte_balance;  // the same of the traffic; not of the native algorithm
   int64_t tiles;
   double nram_share;  // the largest use of a task / capacity
   int64_t atomics;

@@ -59,7 +59,8 @@ struct Team {
     for (int id = thread; id < task_dim; id += threads) {
       TaskStatistics discarded{};
       Task task{id, task_dim, context.nram(thread),
-                record == nullptr ? &discarded : &record->tasks[static_cast<size_t>(id)]};
+                record == nullptr ? &discarded : &record->tasks[static_cast<size_t>(id)],
+                record == nullptr ? nullptr : &context.statistics};
       if (record == nullptr) {
         body(state, task);
       } else {

@@ -21,7 +21,8 @@ struct Task {
   int taskId;
   int taskDim;
   Arena nram;
-  TaskStatistics* statistics;  // of this task; recorded if the statistics of the handle are enabled
+  TaskStatistics* statistics;   // of this task; recorded if the statistics of the handle are enabled
+  const CallStatistics* clock;  // null: they are not
 };
 
 template <class Args>
@@ -102,12 +103,14 @@ class ChunkCounter {
   int count_;
 };
 
-// Adds a chunk to the statistics of a task.
-inline void record_chunk(const Task& task, Range range) {
+// Adds a chunk, which began at start_us, to the statistics of a task.
+inline void record_chunk(const Task& task, Range range, double start_us) {
   TaskStatistics& statistics = *task.statistics;
   if (statistics.item_count == 0) statistics.first_item = range.begin;
   statistics.item_count += range.size();
   statistics.nram_bytes = std::max(statistics.nram_bytes, static_cast<int64_t>(task.nram.used()));
+  if (task.clock == nullptr) return;
+  statistics.longest_chunk_us = std::max(statistics.longest_chunk_us, task.clock->now_us() - start_us);
 }
 
 // Dynamic schedule, for cores of different speed: divide(chunk_count, chunk) is the range of a chunk, and a task
@@ -131,8 +134,9 @@ void launch_dynamic(Context& context, const char* name, int task_dim, int chunk_
         for (int64_t chunk = launched.chunks.next(); chunk < count; chunk = launched.chunks.next()) {
           const Range range = launched.divide(count, static_cast<int>(chunk));
           Task chunk_task = task;
+          const double start_us = task.clock == nullptr ? 0 : task.clock->now_us();
           if (range.size() > 0) launched.kernel(launched.args, range.begin, range.end, chunk_task);
-          record_chunk(chunk_task, range);
+          record_chunk(chunk_task, range, start_us);
           chunk_task.nram.release();
         }
       },

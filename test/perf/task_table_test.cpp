@@ -34,6 +34,17 @@ TEST(PerfTaskTable, LaunchesAreWeightedByTheirTraffic) {
   EXPECT_DOUBLE_EQ(figures.compulsory_share, 300.0 / 400);
 }
 
+// The native algorithm counts no traffic: 3 us in balance, 1 us with a balance of 1/2.
+TEST(PerfTaskTable, NativeLaunchesAreWeightedByTheirTime) {
+  std::vector<LaunchTasks> launches{{task(5, 0, 0), task(5, 0, 0)}, {task(2, 0, 0), task(0, 0, 0)}};
+  launches[0][0].duration_us = 1;
+  launches[0][1].duration_us = 2;
+  launches[1][0].duration_us = 1;
+  const TaskFigures figures = task_figures(launches, {100, 200, 0}, 1024);
+  EXPECT_DOUBLE_EQ(figures.item_balance, (3 * 1.0 + 1 * 0.5) / 4);
+  EXPECT_TRUE(std::isnan(figures.byte_balance));
+}
+
 TEST(PerfTaskTable, TilesNramAndAtomics) {
   LaunchTasks tasks{task(3, 100, 0), task(1, 20, 0)};
   tasks[0].tiles = 2;

@@ -139,6 +139,8 @@ TEST(RecordingStatistics, TasksOfADynamicLaunch) {
     tiles += task.tiles;
     EXPECT_EQ(task.item_count % 25, 0);
     EXPECT_EQ(task.nram_bytes, task.item_count == 0 ? 0 : 448);
+    EXPECT_EQ(task.longest_chunk_us > 0, task.item_count > 0);
+    EXPECT_LE(task.longest_chunk_us, task.duration_us);
   }
   EXPECT_EQ(items, 1000);
   EXPECT_EQ(tiles, 1000);

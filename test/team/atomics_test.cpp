@@ -121,7 +121,7 @@ TEST(TeamAtomics, RowGuardLosesNoUpdate) {
 TEST(TeamAtomics, RowGuardCountsContention) {
   float row[4] = {};
   TaskStatistics statistics{};
-  Task task{0, 1, Arena(), &statistics};
+  Task task{0, 1, Arena(), &statistics, nullptr};
   { const RowGuard guard(task, row, 4); }
   EXPECT_EQ(statistics.contended, 0);
   std::atomic<bool> held{false};

@@ -33,7 +33,7 @@ void expect_no_invalid(RangeKernel<KernelArgs> kernel, const std::type_identity_
     unpoison(nram.data(), kNramBytes);  // the arena of the previous run has poisoned it
     std::fill_n(reinterpret_cast<uint32_t*>(nram.data()), kNramBytes / sizeof(uint32_t), pattern);
     TaskStatistics statistics{};
-    Task task{0, 1, Arena(nram.data(), kNramBytes), &statistics};
+    Task task{0, 1, Arena(nram.data(), kNramBytes), &statistics, nullptr};
     std::feclearexcept(FE_ALL_EXCEPT);
     kernel(args, 0, items, task);
     EXPECT_EQ(std::fetestexcept(FE_INVALID), 0);

@@ -1,0 +1,112 @@
+#include "perf/support/scaling_model.h"
+
+#include <algorithm>
+#include <exception>
+#include <limits>
+#include <ostream>
+
+#include "perf/support/parallel.h"
+#include "perf/support/table.h"
+
+namespace mluop::perf {
+namespace {
+
+constexpr int kCalls = 5;
+
+// The fastest of some calls for this number of cores, after one that fills the caches.
+ModelledLatency fastest_call(Case& prepared, int cores) {
+  set_thread_count(cores);
+  prepared.run();
+  ModelledLatency fastest = model_latency(record_call(prepared), cores);
+  for (int call = 1; call < kCalls; ++call) {
+    const ModelledLatency latency = model_latency(record_call(prepared), cores);
+    if (latency.total() < fastest.total()) fastest = latency;
+  }
+  return fastest;
+}
+
+}  // namespace
+
+ModelledLatency model_latency(const RecordedCall& call, int cores) {
+  ModelledLatency latency;
+  double of_launches = 0;
+  for (const LaunchTasks& tasks : call.launches) {
+    const auto count = static_cast<double>(tasks.size());
+    double sum = 0, longest_task = 0, longest_chunk = 0;
+    for (const auto& task : tasks) {
+      sum += task.duration_us;
+      longest_task = std::max(longest_task, task.duration_us);
+      longest_chunk = std::max(longest_chunk, task.longest_chunk_us);
+    }
+    const double last =
+        longest_chunk > 0 ? std::min(sum, sum / count + (1 - 1 / count) * longest_chunk) : longest_task;
+    latency.work += sum / cores;
+    latency.few_tasks += sum / count - sum / cores;
+    latency.imbalance += last - sum / count;
+    of_launches += sum;
+  }
+  latency.serial = std::max(call.duration_us - of_launches, 0.0);
+  return latency;
+}
+
+std::vector<ScalingRow> scaling_rows(const CaseSpec& spec, double size, std::span<const int> core_counts,
+                                     std::ostream& progress) {
+  std::vector<ScalingRow> rows;
+  ScalingRow row{spec.op, spec.name, spec.dtype, 0, 0, {}, 0, ""};
+  progress << " preparing ..." << std::flush;
+  try {
+    const auto prepared = spec.prepare(size);
+    const double on_one_core = fastest_call(*prepared, 1).total();
+    progress << " cores:";
+    for (const int cores : core_counts) {
+      progress << ' ' << cores << std::flush;
+      row.cores = cores;
+      row.latency = fastest_call(*prepared, cores);
+      row.speed_up = on_one_core / row.latency.total();
+      const Work work = prepared->work();
+      row.bandwidth = static_cast<double>(work.read_bytes + work.write_bytes) / row.latency.total() / 1e3;
+      rows.push_back(row);
+    }
+  } catch (const std::exception& error) {
+    row.problem = error.what();
+    rows.push_back(row);
+    progress << " FAILED: " << row.problem;
+  }
+  progress << std::endl;
+  return rows;
+}
+
+void write_scaling_table(std::ostream& out, const std::vector<ScalingRow>& rows) {
+  const std::vector<Column<ScalingRow>> settings = {
+      name_column("case", rows, &ScalingRow::name),
+      {" dtype", -6, [](const ScalingRow& row) { return ' ' + row.dtype; }},
+      {"cores", 6, [](const ScalingRow& row) { return std::to_string(row.cores); }}};
+  const auto share = [](double ModelledLatency::*part) {
+    return [part](const ScalingRow& row) { return figure(row.latency.*part / row.latency.total() * 100, 0, "%"); };
+  };
+  const std::vector<Column<ScalingRow>> figures = {
+      {"latency", 9, [](const ScalingRow& row) { return figure(row.latency.total() / 1e3, 3); }},
+      {"speed-up", 9, [](const ScalingRow& row) { return figure(row.speed_up, 1); }},
+      {"work", 6, share(&ModelledLatency::work)},
+      {"tasks", 6, share(&ModelledLatency::few_tasks)},
+      {"balance", 8, share(&ModelledLatency::imbalance)},
+      {"serial", 7, share(&ModelledLatency::serial)},
+      {"GB/s", 7, [](const ScalingRow& row) { return figure(row.bandwidth, 1); }}};
+  std::string op;
+  for (const ScalingRow& row : rows) {
+    if (row.op != op) {
+      out << (op.empty() ? "" : "\n") << row.op << '\n' << titles(settings) << titles(figures) << '\n';
+    }
+    op = row.op;
+    out << cells(settings, row) << (row.problem.empty() ? cells(figures, row) : "  FAILED\n    " + row.problem)
+        << '\n';
+  }
+  out << "\nA model, not a measurement: the tasks of a call ran one after another on one core; the latency, in "
+         "ms,\n"
+         "is that of as many cores as tasks, each as fast as this one, without the start of teams and without\n"
+         "what cores share. Its parts: work, the time of all tasks / cores; tasks, for launches with fewer tasks\n"
+         "than cores; balance, from the mean to the last task; serial, outside of launches. GB/s: compulsory\n"
+         "bytes / latency, which the memory of such a machine must stream.\n";
+}
+
+}  // namespace mluop::perf

@@ -1,0 +1,48 @@
+// A model of calls on more cores than the machine has. The tasks of a call run one after another on one thread, so
+// that each has a core and its caches for itself; the model lets them run at the same time.
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "perf/support/task_table.h"
+
+namespace mluop::perf {
+
+// The modelled latency of a call, in microseconds: the sum of the parts. Without the start of teams and without what
+// cores share.
+struct ModelledLatency {
+  double total() const { return work + few_tasks + imbalance + serial; }
+
+  double work = 0;       // time of all tasks / cores
+  double few_tasks = 0;  // of launches with fewer tasks than cores
+  double imbalance = 0;  // from the mean to the last task
+  double serial = 0;     // outside of launches
+};
+
+// The model for `cores` cores, as many as the call had tasks wanted. Launches whose work items are divided before
+// last as long as their longest task; those that hand out chunks at most total / tasks + (1 - 1 / tasks) * the
+// longest chunk, as any order of chunks that keeps all tasks busy.
+ModelledLatency model_latency(const RecordedCall& call, int cores);
+
+// A line of the table.
+struct ScalingRow {
+  std::string op, name, dtype;
+  int cores;
+  double speed_up;  // over one core
+  ModelledLatency latency;
+  double bandwidth;     // compulsory bytes / latency, in GB/s
+  std::string problem;  // empty: the call succeeded
+};
+
+// Models the case for each number of cores: the fastest of some calls. Writes one line to `progress`. Requires that
+// teams have one thread (MLUOP_OMP_MAX_THREADS=1).
+std::vector<ScalingRow> scaling_rows(const CaseSpec& spec, double size, std::span<const int> core_counts,
+                                     std::ostream& progress);
+
+// Writes a section per operator and a legend. At most 100 columns.
+void write_scaling_table(std::ostream& out, const std::vector<ScalingRow>& rows);
+
+}  // namespace mluop::perf
