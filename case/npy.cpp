@@ -121,9 +121,8 @@ mluOpDataType_t dtype_of(const std::string& type, const Place& place) {
   if (type.starts_with('>') && kind.size() > 1 && kind[1] != '1') {
     fail(place, "holds big-endian elements, '" + type + "', expected '<" + std::string(kind) + "': array.astype");
   }
-  if (kind == "V2") return MLUOP_DTYPE_BFLOAT16;
   for (const mluOpDataType_t dtype :
-       {MLUOP_DTYPE_HALF, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_INT8, MLUOP_DTYPE_INT16,
+       {MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_INT8, MLUOP_DTYPE_INT16,
         MLUOP_DTYPE_INT32, MLUOP_DTYPE_INT64, MLUOP_DTYPE_UINT8, MLUOP_DTYPE_UINT16, MLUOP_DTYPE_UINT32,
         MLUOP_DTYPE_UINT64, MLUOP_DTYPE_BOOL}) {
     if (npy_type(dtype).substr(1) == kind) return dtype;
@@ -152,6 +151,7 @@ std::string npy_type(mluOpDataType_t dtype) {
   const size_t size = element_size(dtype);
   switch (dtype) {
     case MLUOP_DTYPE_BOOL: return npy_type('b', size);
+    case MLUOP_DTYPE_BFLOAT16: return npy_type('V', size);  // as numpy.save writes the arrays of ml_dtypes
     case MLUOP_DTYPE_HALF:
     case MLUOP_DTYPE_FLOAT:
     case MLUOP_DTYPE_DOUBLE: return npy_type('f', size);

@@ -57,7 +57,7 @@ struct Operand {
     return reinterpret_cast<T*>(data);
   }
   int64_t dim(size_t i) const { return dims[i]; }
-  bool is_half() const { return dtype == MLUOP_DTYPE_HALF; }
+  bool is_16_bit() const { return dtype == MLUOP_DTYPE_HALF || dtype == MLUOP_DTYPE_BFLOAT16; }
   int64_t count() const;
   int64_t bytes() const;
 };
@@ -159,7 +159,7 @@ struct Operator {
   std::vector<SizeRule> sizes;
   // Sizes at which several tasks share the work, for each way of the kernels.
   std::vector<std::map<std::string, int64_t>> parallel_sizes = {};
-  std::vector<mluOpDataType_t> dtypes = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF};
+  std::vector<mluOpDataType_t> dtypes = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16};
   Case (*make)(const Recipe&) = nullptr;
   std::vector<Reduction> reductions = {};
   // Sets what follows from the inputs of a case: the shapes of outputs, and parameters.

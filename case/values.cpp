@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::cases {
 namespace {
@@ -88,7 +88,7 @@ double number_at(const std::byte* data, mluOpDataType_t dtype, size_t i) {
   switch (dtype) {
     case MLUOP_DTYPE_FLOAT: return std::bit_cast<float>(static_cast<uint32_t>(bits));
     case MLUOP_DTYPE_HALF: return reference::to_f32(reference::Half{static_cast<uint16_t>(bits)});
-    case MLUOP_DTYPE_BFLOAT16: return std::bit_cast<float>(static_cast<uint32_t>(bits << 16));
+    case MLUOP_DTYPE_BFLOAT16: return reference::to_f32(reference::BFloat16{static_cast<uint16_t>(bits)});
     case MLUOP_DTYPE_DOUBLE: return std::bit_cast<double>(bits);
     default: break;
   }
@@ -103,11 +103,7 @@ uint64_t bits_of_number(mluOpDataType_t dtype, double number) {
     case MLUOP_DTYPE_FLOAT: return std::bit_cast<uint32_t>(static_cast<float>(number));
     case MLUOP_DTYPE_HALF: return reference::to_f16(number).bits;
     case MLUOP_DTYPE_DOUBLE: return std::bit_cast<uint64_t>(number);
-    case MLUOP_DTYPE_BFLOAT16: {
-      const auto bits = std::bit_cast<uint32_t>(static_cast<float>(number));
-      if (std::isnan(number)) return bits >> 16 | 0x40;
-      return (bits + 0x7FFFU + (bits >> 16 & 1)) >> 16;
-    }
+    case MLUOP_DTYPE_BFLOAT16: return reference::to_bf16(number).bits;
     default: break;
   }
   // Out of the range of int64: the nearest limit. NaN: 0.

@@ -41,7 +41,7 @@ mluoptest::EvaluationCriterion criterion_field(Metric metric) {
 
 // Whether value_f has all bits of the elements.
 bool has_exact_numbers(const Bytes& bytes, mluOpDataType_t dtype) {
-  if (dtype != MLUOP_DTYPE_FLOAT && dtype != MLUOP_DTYPE_HALF) return false;
+  if (dtype != MLUOP_DTYPE_FLOAT && dtype != MLUOP_DTYPE_HALF && dtype != MLUOP_DTYPE_BFLOAT16) return false;
   for (size_t i = 0; i < bytes.size() / element_size(dtype); ++i) {
     if (!std::isfinite(number_at(bytes.data(), dtype, i))) return false;
   }

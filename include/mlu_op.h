@@ -134,7 +134,7 @@ typedef enum {
   MLUOP_DTYPE_DOUBLE = 14,
   MLUOP_DTYPE_COMPLEX_HALF = 15,
   MLUOP_DTYPE_COMPLEX_FLOAT = 16,
-  MLUOP_DTYPE_BFLOAT16 = 17
+  MLUOP_DTYPE_BFLOAT16 = 17 /* the upper 16 bits of IEEE 754 binary32 */
 } mluOpDataType_t;
 
 /* Reduction of a scatter. The REDUCEMODE names are those of the operators' design documents. */
@@ -488,6 +488,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
  * native and device are the algorithms of a handle: see mluOpOmpSetAlgorithm. Both have the same rules and
  * statuses, except the rules that name the device algorithm. Workspace queries answer for the algorithm of the
  * handle; query again after a change.
+ *
+ * HALF and BFLOAT16 are converted to fp32 and computed as FLOAT, unless the section of the operator states
+ * otherwise. Results are rounded once, to nearest even: subnormal numbers are kept, magnitudes beyond the largest
+ * number become infinite, and NaN becomes a quiet NaN. Elements that are copied keep their bits. BFLOAT16 is an
+ * extension of this backend: MLU-OPS accepts it in few operators, in later releases.
  * ------------------------------------------------------------------------------------------------ */
 
 /* Voxel pooling forward (BEVDepth): sums the features of the points of each cell of a bird's-eye grid. Its
@@ -498,34 +503,34 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
  *   output_features[b,y,x,c] = sum over the points p of batch b in range at (x, y) of input_features[b,p,c]
  *   pos_memo[b,p]            = (b, y, x) if p is in range, else (-1, -1, -1)
  *
- * | tensor          | shape                                    | dtype                  | layout |
- * |-----------------|------------------------------------------|------------------------|--------|
- * | geom_xyz        | [batch_size, num_points, 3]              | INT32                  | ARRAY  |
- * | input_features  | [batch_size, num_points, num_channels]   | FLOAT or HALF          | ARRAY  |
- * | output_features | [batch_size, num_voxel_y, num_voxel_x,   | that of input_features | ARRAY  |
- * |                 |  num_channels]                           |                        |        |
- * | pos_memo        | [batch_size, num_points, 3]              | INT32                  | ARRAY  |
+ * | tensor          | shape                                    | dtype                   | layout |
+ * |-----------------|------------------------------------------|-------------------------|--------|
+ * | geom_xyz        | [batch_size, num_points, 3]              | INT32                   | ARRAY  |
+ * | input_features  | [batch_size, num_points, num_channels]   | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | output_features | [batch_size, num_voxel_y, num_voxel_x,   | that of input_features  | ARRAY  |
+ * |                 |  num_channels]                           |                         |        |
+ * | pos_memo        | [batch_size, num_points, 3]              | INT32                   | ARRAY  |
  *
- * HALF is an extension of this backend: MLU-OPS accepts FLOAT alone.
+ * HALF and BFLOAT16 are extensions of this backend: MLU-OPS accepts FLOAT alone.
  *
  * Units: geom_xyz counts voxels; any int32 is valid. num_voxel_z bounds z; the output has no such dimension.
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate
  *   through the additions. A sum that rounds above 65504 in magnitude is infinite in HALF.
- * Determinism: pos_memo is exact. Sums start at +0 and are rounded in fp32; for HALF they are rounded once, at the
- *   end, to nearest even.
+ * Determinism: pos_memo is exact. Sums start at +0 and are rounded in fp32; for HALF and BFLOAT16 they are rounded
+ *   once, at the end, to nearest even.
  *     native  the points of a cell are added in ascending order: for FLOAT bit-identical to the serial loop of the
- *             definition, for HALF these sums rounded; at every thread count
- *     device  atomics add the points of a cell in any order, for HALF to sums in fp32: elements of HALF differ
- *             from native only where the order of the additions changes the rounding
+ *             definition, for HALF and BFLOAT16 these sums rounded; at every thread count
+ *     device  atomics add the points of a cell in any order; HALF and BFLOAT16 have sums in fp32, and differ from
+ *             native only where the order of the additions changes the rounding
  * Memory: no workspace.
  *     native  the handle keeps about 8 bytes a point, a byte a cell, and for each task 48 KiB, above 16 tasks
- *             3 KiB times the number of tasks; for HALF also sums in fp32, at most 8 MiB for each task and about
- *             4 bytes an element of output_features
- *     device  for HALF, the handle keeps 4 bytes an element of output_features
+ *             3 KiB times the number of tasks; for HALF and BFLOAT16 also sums in fp32, at most 8 MiB for each
+ *             task and about 4 bytes an element of output_features
+ *     device  for HALF and BFLOAT16, the handle keeps 4 bytes an element of output_features
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      input_features is neither FLOAT nor HALF; output_features has another data type; a scalar is
- *                  not positive, or does not match a shape
+ *   BAD_PARAM      input_features is not FLOAT, HALF or BFLOAT16; output_features has another data type; a scalar
+ *                  is not positive, or does not match a shape
  *   NOT_SUPPORTED  there are 2^31 points, batch_size * num_points, or more, or 2^31 cells, batch_size *
  *                  num_voxel_y * num_voxel_x, or more: both are numbered by int32; with the device algorithm, a
  *                  tensor has 2^31 elements or more: the device numbers elements by int32
@@ -707,15 +712,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  * | [B, N, 4]             | [B, 4, N]      | [B, C, N]  | see below; B and C must be 1 in output modes 0 to 2 |
  * | [N, 7]                | [7, N]         | null       | [N]: indices                                        |
  *
- * | tensor      | output_mode | shape                         | dtype                        | layout |
- * |-------------|-------------|-------------------------------|------------------------------|--------|
- * | boxes       | any         | as above                      | FLOAT or HALF; of 7: FLOAT   | any    |
- * | confidence  | any         | as above                      | that of boxes                | any    |
- * | output      | 0           | [max_output_size]             | INT32                        | any    |
- * |             | 1           | [max_output_size, 5]          | that of boxes                | any    |
- * |             | 2           | [5, max_output_size]          | that of boxes                | any    |
- * |             | 3           | [B * C * max_output_size, 3]  | INT32                        | any    |
- * | output_size | any         | one number, no descriptor     | INT32                        |        |
+ * | tensor      | output_mode | shape                         | dtype                                | layout |
+ * |-------------|-------------|-------------------------------|--------------------------------------|--------|
+ * | boxes       | any         | as above                      | FLOAT, HALF or BFLOAT16; of 7: FLOAT | any    |
+ * | confidence  | any         | as above                      | that of boxes                        | any    |
+ * | output      | 0           | [max_output_size]             | INT32                                | any    |
+ * |             | 1           | [max_output_size, 5]          | that of boxes                        | any    |
+ * |             | 2           | [5, max_output_size]          | that of boxes                        | any    |
+ * |             | 3           | [B * C * max_output_size, 3]  | INT32                                | any    |
+ * | output_size | any         | one number, no descriptor     | INT32                                |        |
  *
  * MLU-OPS also accepts HALF confidence with FLOAT boxes, and UINT32 for the outputs.
  *
@@ -733,13 +738,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetNmsRotatedWorkspaceSize(mluOpHandle_t handle
  *   In the header of MLU-OPS an IoU that equals iou_threshold suppresses; in its tests, and here, it does not.
  * Determinism: the result is exact: that of the serial definition, at every thread count and on every instruction
  *   set. For FLOAT boxes of corners it is that of the functions for CPUs of mmcv and torchvision, bit for bit.
- *   HALF is converted to fp32.
+ *   HALF and BFLOAT16 are converted to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 70 bytes a box of a batch, of 3-D
  *   boxes about 80.
  *
  * Returns, in addition to the statuses of every operator:
- *   BAD_PARAM      nms_desc is null or not set; boxes is neither FLOAT nor HALF; boxes have 7 numbers and
+ *   BAD_PARAM      nms_desc is null or not set; boxes is not FLOAT, HALF or BFLOAT16; boxes have 7 numbers and
  *                  confidence_desc is not null, or 4 and it is; B or C is not 1 in output modes 0 to 2;
  *                  output_size is null; workspace_size is less than the query returns, or workspace is null
  *                  although that is not 0
@@ -808,25 +813,26 @@ mluOpStatus_t MLUOP_WIN_API mluOpPointsInBoxes(mluOpHandle_t handle, const mluOp
  *   pool_method 1, mean: pooled_features[r,i,j,k,c] = the sum of pts_feature[n,c] divided by the number of points;
  *     0 without points. argmax is 0.
  *
- * | tensor            | shape                                    | dtype         | layout |
- * |-------------------|------------------------------------------|---------------|--------|
- * | rois              | [boxes_num, 7]                           | HALF or FLOAT | any    |
- * | pts               | [pts_num, 3]                             | that of rois  | any    |
- * | pts_feature       | [pts_num, channels]                      | that of rois  | any    |
- * | argmax            | [boxes_num, out_x, out_y, out_z,         | INT32         | any    |
- * |                   |  channels]                               |               |        |
- * | pts_idx_of_voxels | [boxes_num, out_x, out_y, out_z,         | INT32         | any    |
- * |                   |  max_pts_each_voxel]                     |               |        |
- * | pooled_features   | [boxes_num, out_x, out_y, out_z,         | that of rois  | any    |
- * |                   |  channels]                               |               |        |
+ * | tensor            | shape                                    | dtype                   | layout |
+ * |-------------------|------------------------------------------|-------------------------|--------|
+ * | rois              | [boxes_num, 7]                           | FLOAT, HALF or BFLOAT16 | any    |
+ * | pts               | [pts_num, 3]                             | that of rois            | any    |
+ * | pts_feature       | [pts_num, channels]                      | that of rois            | any    |
+ * | argmax            | [boxes_num, out_x, out_y, out_z,         | INT32                   | any    |
+ * |                   |  channels]                               |                         |        |
+ * | pts_idx_of_voxels | [boxes_num, out_x, out_y, out_z,         | INT32                   | any    |
+ * |                   |  max_pts_each_voxel]                     |                         |        |
+ * | pooled_features   | [boxes_num, out_x, out_y, out_z,         | that of rois            | any    |
+ * |                   |  channels]                               |                         |        |
  *
  * Units: x, y and z, the center of the bottom face, and dx, dy and dz have one unit; yaw is in radians, from the x
  *   axis to the y axis. OpenPCDet passes the z of the center.
  * Outputs: the call writes every element; the caller need not initialize them. A feature of NaN is never a
  *   maximum; NaN and infinity propagate through the sums. A position that is NaN is in voxel 0 of its axis.
  * Determinism: argmax, pts_idx_of_voxels and maxima are exact: the same at every thread count and on every
- *   instruction set, for HALF as well, whose geometry is computed in fp32; MLU-OPS and mmcv compute it in half.
- *   Sums are those of the serial loop over the points in fp32; for HALF the mean is rounded once, to nearest even.
+ *   instruction set, for HALF and BFLOAT16 as well, whose geometry is computed in fp32; MLU-OPS and mmcv compute
+ *   that of HALF in half. Sums are those of the serial loop over the points in fp32; for HALF and BFLOAT16 the
+ *   mean is rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 12 bytes a point and 50 bytes a
  *   RoI. It depends on boxes_num and pts_num only. The handle keeps 4 bytes a voxel of one RoI for each task.
@@ -875,25 +881,26 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiawarePool3dForwardWorkspaceSize(
  *   pool_method 1, mean: grad_in[n,c] = sum of grad_out[r,i,j,k,c] * (1 / count) over the voxels that list n, with
  *     count = pts_idx_of_voxels[r,i,j,k,0] and the points pts_idx_of_voxels[r,i,j,k,1..count]
  *
- * | tensor            | shape                                    | dtype            | layout |
- * |-------------------|------------------------------------------|------------------|--------|
- * | pts_idx_of_voxels | [boxes_num, out_x, out_y, out_z,         | INT32            | any    |
- * |                   |  max_pts_each_voxel]                     |                  |        |
- * | argmax            | [boxes_num, out_x, out_y, out_z,         | INT32            | any    |
- * |                   |  channels]                               |                  |        |
- * | grad_out          | [boxes_num, out_x, out_y, out_z,         | HALF or FLOAT    | any    |
- * |                   |  channels]                               |                  |        |
- * | grad_in           | [N, channels]                            | that of grad_out | any    |
+ * | tensor            | shape                                    | dtype                   | layout |
+ * |-------------------|------------------------------------------|-------------------------|--------|
+ * | pts_idx_of_voxels | [boxes_num, out_x, out_y, out_z,         | INT32                   | any    |
+ * |                   |  max_pts_each_voxel]                     |                         |        |
+ * | argmax            | [boxes_num, out_x, out_y, out_z,         | INT32                   | any    |
+ * |                   |  channels]                               |                         |        |
+ * | grad_out          | [boxes_num, out_x, out_y, out_z,         | FLOAT, HALF or BFLOAT16 | any    |
+ * |                   |  channels]                               |                         |        |
+ * | grad_in           | [N, channels]                            | that of grad_out        | any    |
  *
  * Units: none. pool_method 0 reads no element of pts_idx_of_voxels, pool_method 1 none of argmax.
  * Outputs: the call writes every element of grad_in, zeros for points in no voxel; the caller need not initialize
  *   it. NaN and infinity propagate through the additions.
  * Determinism: the sums are those of the serial loop over the RoIs, their voxels and the points of a voxel, in
- *   fp32, where 1 / count and products are rounded; for HALF they are rounded once, at the end, to nearest even.
- *   The same bits at every thread count and on every instruction set. mmcv adds with atomics, in any order.
+ *   fp32, where 1 / count and products are rounded; for HALF and BFLOAT16 they are rounded once, at the end, to
+ *   nearest even. The same bits at every thread count and on every instruction set. mmcv adds with atomics, in any
+ *   order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps 1 to 64 bits for each voxel, 4 for each task; for HALF also 4 bytes an
- *   element of grad_in.
+ * Memory: no workspace. The handle keeps 1 to 64 bits for each voxel, 4 for each task; for HALF and BFLOAT16 also
+ *   4 bytes an element of grad_in.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_method is neither 0 nor 1; another scalar is not positive, or does not match a shape; N is
@@ -926,21 +933,21 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiawarePool3dBackward(
  *     pooled_empty_flag[b,m]   = 0
  *   Without points, pooled_features[b,m,:,:] is 0 and pooled_empty_flag[b,m] is 1.
  *
- * | tensor            | shape                                    | dtype          | layout |
- * |-------------------|------------------------------------------|----------------|--------|
- * | points            | [batch_size, pts_num, 3]                 | HALF or FLOAT  | any    |
- * | point_features    | [batch_size, pts_num, feature_in_len]    | that of points | any    |
- * | boxes3d           | [batch_size, boxes_num, 7]               | that of points | any    |
- * | pooled_features   | [batch_size, boxes_num, sampled_pts_num, | that of points | any    |
- * |                   |  3 + feature_in_len]                     |                |        |
- * | pooled_empty_flag | [batch_size, boxes_num]                  | INT32          | any    |
+ * | tensor            | shape                                    | dtype                   | layout |
+ * |-------------------|------------------------------------------|-------------------------|--------|
+ * | points            | [batch_size, pts_num, 3]                 | FLOAT, HALF or BFLOAT16 | any    |
+ * | point_features    | [batch_size, pts_num, feature_in_len]    | that of points          | any    |
+ * | boxes3d           | [batch_size, boxes_num, 7]               | that of points          | any    |
+ * | pooled_features   | [batch_size, boxes_num, sampled_pts_num, | that of points          | any    |
+ * |                   |  3 + feature_in_len]                     |                         |        |
+ * | pooled_empty_flag | [batch_size, boxes_num]                  | INT32                   | any    |
  *
  * Units: a box is x, y, z, dx, dy, dz, yaw, as in mluOpOmpPointsInBoxesPart: z is that of the bottom face.
  *   OpenPCDet passes the z of the center. mmcv takes boxes before features.
  * Outputs: the call writes every element; the caller need not initialize them. Points and features are copied bit
  *   for bit.
- * Determinism: the result is exact: the same at every thread count and on every instruction set. For HALF, the
- *   geometry is computed in fp32; MLU-OPS and mmcv compute it in half.
+ * Determinism: the result is exact: the same at every thread count and on every instruction set. For HALF and
+ *   BFLOAT16, the geometry is computed in fp32; MLU-OPS and mmcv compute that of HALF in half.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: about 12 bytes a point and 50 bytes a
  *   box, of 64 boxes or more a batch. The handle keeps 4 * sampled_pts_num bytes for each task.
@@ -983,13 +990,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   pool_mode 0, maximum: output[r,p,q,c] = the greatest sample; argmax_y, argmax_x = y and x of the first such
  *     one
  *
- * | tensor             | shape                                | dtype         | layout        |
- * |--------------------|--------------------------------------|---------------|---------------|
- * | input              | [B, H, W, C]                         | HALF or FLOAT | NHWC, or NCHW |
- * | boxes              | [R, 5]                               | that of input | any           |
- * | output             | [R, pooled_height, pooled_width, C]  | that of input | that of input |
- * | argmax_x, argmax_y | [R, pooled_height, pooled_width, C]; | that of input | that of input |
- * |                    | of pool_mode 1: null, or [0]         |               |               |
+ * | tensor             | shape                                | dtype                   | layout        |
+ * |--------------------|--------------------------------------|-------------------------|---------------|
+ * | input              | [B, H, W, C]                         | FLOAT, HALF or BFLOAT16 | NHWC, or NCHW |
+ * | boxes              | [R, 5]                               | that of input           | any           |
+ * | output             | [R, pooled_height, pooled_width, C]  | that of input           | that of input |
+ * | argmax_x, argmax_y | [R, pooled_height, pooled_width, C]; | that of input           | that of input |
+ * |                    | of pool_mode 1: null, or [0]         |                         |               |
  *
  * In NCHW, which MLU-OPS does not support, the shapes are [B, C, H, W] and [R, C, pooled_height, pooled_width].
  * Units: boxes are in pixels of the network's input, of which spatial_scale makes those of `input`. mmcv has
@@ -1000,7 +1007,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetRoiPointPool3dWorkspaceSize(
  *   If R or C is 0, the data may be null.
  * Determinism: maxima are exact: the same at every thread count and on every instruction set. Means are sums in
  *   fp32 in the order of rows, then columns: the same bits at every thread count and on every instruction set. For
- *   HALF, all is computed in fp32, results are rounded once, to nearest even.
+ *   HALF and BFLOAT16, all is computed in fp32, results are rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. For each RoI, the handle keeps 8 bytes for each row and column of pixels that a bin uses,
  *   and 4 bytes a row and column of bins.
@@ -1025,24 +1032,25 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
  *   pool_mode 0, maximum: the same for the sample (argmax_y, argmax_x) of each element of grads; none if argmax_y
  *     is -1
  *
- * | tensor             | shape               | dtype         | layout        |
- * |--------------------|---------------------|---------------|---------------|
- * | grads              | [R, PH, PW, C]      | HALF or FLOAT | NHWC, or NCHW |
- * | boxes              | [R, 5]              | that of grads | any           |
- * | argmax_x, argmax_y | [R, PH, PW, C];     | that of grads | that of grads |
- * |                    | of pool_mode 1:     |               |               |
- * |                    | null, or [0]        |               |               |
- * | grads_image        | [B, H, W, C]        | that of grads | that of grads |
+ * | tensor             | shape               | dtype                   | layout        |
+ * |--------------------|---------------------|-------------------------|---------------|
+ * | grads              | [R, PH, PW, C]      | FLOAT, HALF or BFLOAT16 | NHWC, or NCHW |
+ * | boxes              | [R, 5]              | that of grads           | any           |
+ * | argmax_x, argmax_y | [R, PH, PW, C];     | that of grads           | that of grads |
+ * |                    | of pool_mode 1:     |                         |               |
+ * |                    | null, or [0]        |                         |               |
+ * | grads_image        | [B, H, W, C]        | that of grads           | that of grads |
  *
  * In NCHW, which MLU-OPS does not support, the shapes are [R, C, PH, PW] and [B, C, H, W].
  * Units: as mluOpRoiAlignForward_v2. mmcv has argmax_y before argmax_x.
  * Outputs: the call writes every element of grads_image, zeros for pixels of no sample; the caller need not
  *   initialize it. NaN and infinity propagate through the additions.
  * Determinism: sums are in fp32, in the order of RoIs, then rows of bins: the same bits at every thread count and
- *   on every instruction set; for HALF they are rounded once, at the end. mmcv adds with atomics, in any order.
+ *   on every instruction set; for HALF and BFLOAT16 they are rounded once, at the end. mmcv adds with atomics, in
+ *   any order.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps what mluOpRoiAlignForward_v2 keeps; for HALF also 4 bytes for each pixel
- *   of an image and 16 channels, or 1 of NCHW, for each task.
+ * Memory: no workspace. The handle keeps what mluOpRoiAlignForward_v2 keeps; for HALF and BFLOAT16 also 4 bytes
+ *   for each pixel of an image and 16 channels, or 1 of NCHW, for each task.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      pool_mode is neither 0 nor 1; the image of a RoI does not exist; there are no pixels
@@ -1142,12 +1150,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  *   output[n,c] = -w (1 - alpha) p^gamma log' (1 - p)        else
  *   w = weight[target[n]]; 1 without weights, or if target[n] is not 0 to C - 1: the row is background
  *
- * | tensor | shape  | dtype         | layout |
- * |--------|--------|---------------|--------|
- * | input  | [N, C] | HALF or FLOAT | any    |
- * | target | [N]    | INT32         | any    |
- * | weight | [C]    | that of input | any    |
- * | output | [N, C] | that of input | any    |
+ * | tensor | shape  | dtype                   | layout |
+ * |--------|--------|-------------------------|--------|
+ * | input  | [N, C] | FLOAT, HALF or BFLOAT16 | any    |
+ * | target | [N]    | INT32                   | any    |
+ * | weight | [C]    | that of input           | any    |
+ * | output | [N, C] | that of input           | any    |
  *
  * Optional: weight_desc and weight are null, or weight_desc has the shape [0], without weights.
  * Units: input is logits. mmcv takes gamma before alpha, and an int64 target. From 16.6 on p is 1 and 1 - p is 0,
@@ -1155,8 +1163,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpMsDeformAttnBackward(
  * Outputs: the call writes every element; the caller need not initialize output. If N or C is 0, the data may be
  *   null. NaN propagates.
  * Determinism: the same bits at every thread count, in every run and on every instruction set. exp and log are
- *   polynomials in fp32, with relative errors below 2^-22; HALF is computed in fp32 and rounded once, to nearest
- *   even.
+ *   polynomials in fp32, with relative errors below 2^-22; HALF and BFLOAT16 are computed in fp32 and rounded
+ *   once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1178,12 +1186,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidForward(
  *   grad_input[n,c] = -w alpha (1 - p)^gamma (1 - p - gamma p log' p)          if target[n] = c
  *   grad_input[n,c] = w (1 - alpha) p^gamma (p - gamma (1 - p) log' (1 - p))   else
  *
- * | tensor     | shape  | dtype         | layout |
- * |------------|--------|---------------|--------|
- * | input      | [N, C] | HALF or FLOAT | any    |
- * | target     | [N]    | INT32         | any    |
- * | weight     | [C]    | that of input | any    |
- * | grad_input | [N, C] | that of input | any    |
+ * | tensor     | shape  | dtype                   | layout |
+ * |------------|--------|-------------------------|--------|
+ * | input      | [N, C] | FLOAT, HALF or BFLOAT16 | any    |
+ * | target     | [N]    | INT32                   | any    |
+ * | weight     | [C]    | that of input           | any    |
+ * | grad_input | [N, C] | that of input           | any    |
  *
  * Optional: weight_desc and weight are null, or weight_desc has the shape [0], without weights.
  * Units: as mluOpFocalLossSigmoidForward. The caller multiplies grad_input by the gradients of the losses.
@@ -1212,19 +1220,19 @@ mluOpStatus_t MLUOP_WIN_API mluOpFocalLossSigmoidBackward(
  *   The members of m are the n with d2(m,n) = 0 or min_radius^2 <= d2(m,n) < max_radius^2.
  *   idx[b,m,i] = the i-th member of m, ascending; if there are fewer, the first member again
  *
- * | tensor  | shape           | dtype           | layout |
- * |---------|-----------------|-----------------|--------|
- * | new_xyz | [B, M, 3]       | HALF or FLOAT   | any    |
- * | xyz     | [B, N, 3]       | that of new_xyz | any    |
- * | idx     | [B, M, nsample] | INT32           | any    |
+ * | tensor  | shape           | dtype                   | layout |
+ * |---------|-----------------|-------------------------|--------|
+ * | new_xyz | [B, M, 3]       | FLOAT, HALF or BFLOAT16 | any    |
+ * | xyz     | [B, N, 3]       | that of new_xyz         | any    |
+ * | idx     | [B, M, nsample] | INT32                   | any    |
  *
  * Units: coordinates are x, y, z; the radii are in their unit. ball_query of mmcv takes xyz first.
  * Outputs: a row of idx without a member is unchanged, as in MLU-OPS; mmcv passes zeros. A point whose distance is
- *   NaN or infinite, also because it overflows the data type, is no member.
+ *   NaN or infinite, also by overflow, is no member.
  *   N = 0 or nsample = 0: idx is unchanged, and new_xyz and xyz may be null.
  * Determinism: the result is exact: the same at every thread count, in every run and on every instruction set.
- *   Each difference, square and sum is rounded to the data type, to nearest even, for HALF as well; the squares
- *   of the radii are rounded to fp32.
+ *   Each difference, square and sum is rounded to nearest even: for HALF to half, for FLOAT and BFLOAT16 to fp32.
+ *   The squares of the radii are rounded to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps up to 48 bytes a point of xyz.
  *
@@ -1244,24 +1252,24 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
  *   idx[b,n,0..2]   = the three m of the least (d(n,m), m), ascending: of equal distances, the lower m first
  *   dist2[b,n,0..2] = their d(n,m): the squares of the distances
  *
- * | tensor  | shape     | dtype           | layout |
- * |---------|-----------|-----------------|--------|
- * | unknown | [b, n, 3] | HALF or FLOAT   | any    |
- * | known   | [b, m, 3] | that of unknown | any    |
- * | dist2   | [b, n, 3] | that of unknown | any    |
- * | idx     | [b, n, 3] | INT32           | any    |
+ * | tensor  | shape     | dtype                   | layout |
+ * |---------|-----------|-------------------------|--------|
+ * | unknown | [b, n, 3] | FLOAT, HALF or BFLOAT16 | any    |
+ * | known   | [b, m, 3] | that of unknown         | any    |
+ * | dist2   | [b, n, 3] | that of unknown         | any    |
+ * | idx     | [b, n, 3] | INT32                   | any    |
  *
  * Units: coordinates are x, y, z; dist2 is in their unit squared. mmcv returns the square root of dist2.
  * Outputs: the call writes every element of dist2 and idx; the caller need not initialize them. A distance that is
- *   NaN or infinite, also because it overflows the data type, is none: where fewer than three known points are
- *   left, the remaining elements are infinity in dist2 and 0 in idx. With m = 0 all elements are; known and
- *   workspace are not read.
+ *   NaN or infinite, also by overflow, is none: where fewer than three known points are left, the remaining
+ *   elements are infinity in dist2 and 0 in idx. With m = 0 all elements are; known and workspace are not read.
  * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
- *   set. Each difference, square and sum is rounded to the data type, to nearest even, for HALF as well.
+ *   set. Each difference, square and sum is rounded to nearest even: for HALF to half, for FLOAT and BFLOAT16 to
+ *   fp32. Distances of BFLOAT16 are compared in fp32 and rounded once, in dist2.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: 0 for FLOAT with few known points, 12
- *   bytes a known point for HALF with few of them, about 25 bytes a known point otherwise. It suffices for every n
- *   and every number of threads.
+ *   bytes a known point for HALF and BFLOAT16 with few of them, about 25 bytes a known point otherwise. It
+ *   suffices for every n and every number of threads.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      b or n is 0; workspace_size is less than the query returns, or workspace is null although that
@@ -1287,20 +1295,20 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandl
  *
  *   output[b,c,n] = sum over the slots k of weights[b,n,k] * features[b,c,indices[b,n,k]]
  *
- * | tensor   | shape     | dtype            | layout |
- * |----------|-----------|------------------|--------|
- * | features | [B, C, M] | HALF or FLOAT    | ARRAY  |
- * | indices  | [B, N, 3] | INT32            | ARRAY  |
- * | weights  | [B, N, 3] | that of features | ARRAY  |
- * | output   | [B, C, N] | that of features | ARRAY  |
+ * | tensor   | shape     | dtype                   | layout |
+ * |----------|-----------|-------------------------|--------|
+ * | features | [B, C, M] | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | indices  | [B, N, 3] | INT32                   | ARRAY  |
+ * | weights  | [B, N, 3] | that of features        | ARRAY  |
+ * | output   | [B, C, N] | that of features        | ARRAY  |
  *
  * Units: indices number the features of their batch, 0 to M - 1. Weights are arbitrary: those of a point need not
  *   sum to 1.
  * Outputs: the call writes every element of output; the caller need not initialize it. NaN and infinity propagate
  *   through the products and additions.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set.
- *   Products are rounded to fp32, then added in the order of the slots; for HALF the sum is rounded once, to
- *   nearest even.
+ *   Products are rounded to fp32, then added in the order of the slots; for HALF and BFLOAT16 the sum is rounded
+ *   once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -1322,12 +1330,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
  *   grad_features[b,c,m] = sum over the points n and slots k of batch b with indices[b,n,k] = m
  *                          of grad_output[b,c,n] * weights[b,n,k]
  *
- * | tensor        | shape     | dtype               | layout |
- * |---------------|-----------|---------------------|--------|
- * | grad_output   | [B, C, N] | HALF or FLOAT       | ARRAY  |
- * | indices       | [B, N, 3] | INT32               | ARRAY  |
- * | weights       | [B, N, 3] | that of grad_output | ARRAY  |
- * | grad_features | [B, C, M] | that of grad_output | ARRAY  |
+ * | tensor        | shape     | dtype                   | layout |
+ * |---------------|-----------|-------------------------|--------|
+ * | grad_output   | [B, C, N] | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | indices       | [B, N, 3] | INT32                   | ARRAY  |
+ * | weights       | [B, N, 3] | that of grad_output     | ARRAY  |
+ * | grad_features | [B, C, M] | that of grad_output     | ARRAY  |
  *
  * Units: indices number the features of their batch, 0 to M - 1. Weights are arbitrary: those of a point need not
  *   sum to 1.
@@ -1335,8 +1343,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
  *   propagate through the products and additions.
  * Determinism: the same bits in every run.
  *     native  products and sums are rounded in fp32, in the order of points and slots, starting at +0: for FLOAT
- *             bit-identical to the serial loop of the definition, for HALF these sums rounded once, to nearest
- *             even; at every thread count
+ *             bit-identical to the serial loop of the definition, for HALF and BFLOAT16 these sums rounded once,
+ *             to nearest even; at every thread count
  *     device  sums are in the order of tiles, slots and points: the last bits depend on the number of tasks and on
  *             the NRAM size
  * Memory: no workspace.
@@ -1360,12 +1368,12 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
  *     w = mask_w_idx[k] - pad_w + j:
  *   data_col[row,k] = feature[0,c,h,w] if 0 <= h < height and 0 <= w < width, else 0
  *
- * | tensor     | shape                                       | dtype         | layout |
- * |------------|---------------------------------------------|---------------|--------|
- * | feature    | [1, channels, height, width]                | HALF or FLOAT | NCHW   |
- * | mask_h_idx | [mask_cnt]                                  | INT32         | any    |
- * | mask_w_idx | [mask_cnt]                                  | INT32         | any    |
- * | data_col   | [channels * kernel_h * kernel_w, mask_cnt]  | as feature    | ARRAY  |
+ * | tensor     | shape                                       | dtype                   | layout |
+ * |------------|---------------------------------------------|-------------------------|--------|
+ * | feature    | [1, channels, height, width]                | FLOAT, HALF or BFLOAT16 | NCHW   |
+ * | mask_h_idx | [mask_cnt]                                  | INT32                   | any    |
+ * | mask_w_idx | [mask_cnt]                                  | INT32                   | any    |
+ * | data_col   | [channels * kernel_h * kernel_w, mask_cnt]  | as feature              | ARRAY  |
  *
  * Units: mask_h_idx, mask_w_idx, kernel_h, kernel_w, pad_h and pad_w count pixels; any int32 is a valid mask
  *   coordinate; masks may be in any order and may repeat. The kernel may be larger than the feature; pad_h and
@@ -1401,12 +1409,12 @@ mluOpMaskedIm2colForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t fea
  *   im[0,c,mask_h_idx[k],mask_w_idx[k]] = col[c,k]
  *   every other element of im = 0
  *
- * | tensor     | shape                        | dtype         | layout |
- * |------------|------------------------------|---------------|--------|
- * | col        | [channels, mask_cnt]         | HALF or FLOAT | any    |
- * | mask_h_idx | [mask_cnt]                   | INT32         | any    |
- * | mask_w_idx | [mask_cnt]                   | INT32         | any    |
- * | im         | [1, channels, height, width] | as col        | NCHW   |
+ * | tensor     | shape                        | dtype                   | layout |
+ * |------------|------------------------------|-------------------------|--------|
+ * | col        | [channels, mask_cnt]         | FLOAT, HALF or BFLOAT16 | any    |
+ * | mask_h_idx | [mask_cnt]                   | INT32                   | any    |
+ * | mask_w_idx | [mask_cnt]                   | INT32                   | any    |
+ * | im         | [1, channels, height, width] | as col                  | NCHW   |
  *
  * Units: mask_h_idx and mask_w_idx count pixels; masks may be in any order. If masks are equal, the one with the
  *   largest k determines the pixel.
@@ -1585,15 +1593,15 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *   features_out[o,co] = sum over the offsets k and the positions l < indice_num[k] with indice_pairs[k,1,l] = o,
  *                        and over ci, of features[indice_pairs[k,0,l],ci] * filters[co,d,h,w,ci]
  *
- * | tensor       | shape                                     | dtype            | layout |
- * |--------------|-------------------------------------------|------------------|--------|
- * | features     | [N, Ci]                                   | HALF or FLOAT    | ARRAY  |
- * | filters      | [Co, D, H, W, Ci]                         | that of features | NDHWC  |
- * |              | [Co, Ci, D, H, W]                         |                  | NCDHW  |
- * |              | [D, H, W, Ci, Co]                         |                  | ARRAY  |
- * | indice_pairs | [K, 2, N]                                 | INT32            | ARRAY  |
- * | indice_num   | K numbers, on the host                    | int64_t          |        |
- * | features_out | [num_act_out, Co]                         | that of features | ARRAY  |
+ * | tensor       | shape                                     | dtype                   | layout |
+ * |--------------|-------------------------------------------|-------------------------|--------|
+ * | features     | [N, Ci]                                   | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | filters      | [Co, D, H, W, Ci]                         | that of features        | NDHWC  |
+ * |              | [Co, Ci, D, H, W]                         |                         | NCDHW  |
+ * |              | [D, H, W, Ci, Co]                         |                         | ARRAY  |
+ * | indice_pairs | [K, 2, N]                                 | INT32                   | ARRAY  |
+ * | indice_num   | K numbers, on the host                    | int64_t                 |        |
+ * | features_out | [num_act_out, Co]                         | that of features        | ARRAY  |
  *
  * Units: indice_pairs[k,0,l] is a row of features, indice_pairs[k,1,l] one of features_out. The formula
  *   of the design document exchanges the two; all producers and consumers of such pairs (mmcv, spconv, the device)
@@ -1604,17 +1612,17 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *   names are 0. NaN and infinity propagate through the products and additions.
  *   features or features_out without elements: SUCCESS, with zeros; MLU-OPS leaves features_out unchanged. Only
  *   the descriptors, the scalars, indice_num and the output's data pointer are then checked.
- * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. Instruction sets with fused
- *   multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4) twice: the
- *   bits depend on the instruction set.
+ * Determinism: sums are fp32, for HALF and BFLOAT16 rounded once at their end, to nearest even. Instruction sets
+ *   with fused multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4)
+ *   twice: the bits depend on the instruction set.
  *     native  an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every
  *             thread count, in every run and with any NRAM size
  *     device  for each k, atomics add the sums over ci to the output in any order
  * Memory: a workspace, at any address, of the size that the query returns.
  *     native  filters in fp32, Co rounded up to 16, and 5 bytes for each of the pairs that indice_num counts; the
  *             handle keeps 4 bytes for each task and tile of the output
- *     device  transposed filters | matmul result | gathered features | for HALF fp32 sums; the handle keeps 8
- *             bytes an offset
+ *     device  transposed filters | matmul result | gathered features | for HALF and BFLOAT16 fp32 sums; the handle
+ *             keeps 8 bytes an offset
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      filters is empty, or has 2^56 bytes or more: the size of the workspace fits int64_t;
@@ -1651,18 +1659,18 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
  *   input_grad[i,ci] = sum over the offsets k and the positions l < indice_num[k] with indice_pairs[k,0,l] = i,
  * and over co, of output_grad[indice_pairs[k,1,l],co] * filters[co,k,ci]
  *
- * | tensor       | shape                                     | dtype               | layout        |
- * |--------------|-------------------------------------------|---------------------|---------------|
- * | output_grad  | [Y, Co]                                   | HALF or FLOAT       | ARRAY         |
- * | filters      | [Co, D, H, W, Ci]                         | that of output_grad | NDHWC         |
- * |              | [Co, Ci, D, H, W]                         |                     | NCDHW         |
- * |              | [D, H, W, Ci, Co]                         |                     | ARRAY         |
- * |              | [Co, H, W, Ci]                            |                     | NHWC          |
- * |              | [Co, Ci, H, W]                            |                     | NCHW          |
- * |              | [H, W, Ci, Co]                            |                     | HWCN or ARRAY |
- * | indice_pairs | [K, 2, L]                                 | INT32               | ARRAY         |
- * | indice_num   | K numbers, on the host                    | int64_t             |               |
- * | input_grad   | [L, Ci]                                   | that of output_grad | ARRAY         |
+ * | tensor       | shape                                     | dtype                   | layout        |
+ * |--------------|-------------------------------------------|-------------------------|---------------|
+ * | output_grad  | [Y, Co]                                   | FLOAT, HALF or BFLOAT16 | ARRAY         |
+ * | filters      | [Co, D, H, W, Ci]                         | that of output_grad     | NDHWC         |
+ * |              | [Co, Ci, D, H, W]                         |                         | NCDHW         |
+ * |              | [D, H, W, Ci, Co]                         |                         | ARRAY         |
+ * |              | [Co, H, W, Ci]                            |                         | NHWC          |
+ * |              | [Co, Ci, H, W]                            |                         | NCHW          |
+ * |              | [H, W, Ci, Co]                            |                         | HWCN or ARRAY |
+ * | indice_pairs | [K, 2, L]                                 | INT32                   | ARRAY         |
+ * | indice_num   | K numbers, on the host                    | int64_t                 |               |
+ * | input_grad   | [L, Ci]                                   | that of output_grad     | ARRAY         |
  *
  * Units: those of mluOpIndiceConvolutionForward, of which features are the rows of input_grad here. A pair with a
  *   negative index is skipped, whatever its other index is. Several pairs of an offset may name the same rows:
@@ -1672,9 +1680,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
  *   A tensor without elements: SUCCESS, with zeros; MLU-OPS leaves input_grad unchanged. Only the descriptors, the
  *   scalars, indice_num and the output's data pointer are then checked.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. An element starts at 0 and adds
- *   its products in the order of k, l and co: the same bits at every thread count, in every run and with any NRAM
- *   size. Instruction sets with fused multiply-adds round a product and its addition once, others twice.
+ * Determinism: sums are fp32, for HALF and BFLOAT16 rounded once at their end, to nearest even. An element starts
+ *   at 0 and adds its products in the order of k, l and co: the same bits at every thread count, in every run and
+ *   with any NRAM size. Instruction sets with fused multiply-adds round a product and its addition once, others
+ *   twice.
  * Memory: a workspace, at any address, of the size that the query returns: filters in fp32, Ci rounded up to 16,
  *   and 5 bytes for each of the pairs that indice_num counts. The handle keeps 4 bytes for each task and tile of
  *   the output.
@@ -1714,13 +1723,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
  *   filters_grad[k,ci,co] = sum over the positions l < indice_num[k] of
  *                           features[indice_pairs[k,0,l],ci] * output_grad[indice_pairs[k,1,l],co]
  *
- * | tensor       | shape                                     | dtype            | layout |
- * |--------------|-------------------------------------------|------------------|--------|
- * | features     | [L, Ci]                                   | HALF or FLOAT    | ARRAY  |
- * | output_grad  | [Y, Co]                                   | that of features | ARRAY  |
- * | indice_pairs | [K, 2, L]                                 | INT32            | ARRAY  |
- * | indice_num   | K numbers, on the host                    | int64_t          |        |
- * | filters_grad | [D, H, W, Ci, Co] or [H, W, Ci, Co]       | that of features | any    |
+ * | tensor       | shape                                     | dtype                   | layout |
+ * |--------------|-------------------------------------------|-------------------------|--------|
+ * | features     | [L, Ci]                                   | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | output_grad  | [Y, Co]                                   | that of features        | ARRAY  |
+ * | indice_pairs | [K, 2, L]                                 | INT32                   | ARRAY  |
+ * | indice_num   | K numbers, on the host                    | int64_t                 |        |
+ * | filters_grad | [D, H, W, Ci, Co] or [H, W, Ci, Co]       | that of features        | any    |
  *
  * Units: those of mluOpIndiceConvolutionForward. The dimensions of filters_grad are read by their position,
  *   whatever its layout is. A pair with a negative index is skipped, whatever its other index is. Several pairs of
@@ -1730,11 +1739,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
  *   A tensor without elements: SUCCESS, with zeros; MLU-OPS leaves filters_grad unchanged. Only the descriptors,
  *   the scalars, indice_num and the output's data pointer are then checked.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Determinism: sums are fp32, for HALF rounded once at their end, to nearest even. The pairs of an offset are
- *   divided into segments, by their numbers and the sizes of the tensors alone. A sum of a segment starts at 0 and
- *   adds its products in the order of l; the sums of the segments are added in their order: the same bits at every
- *   thread count, in every run and with any NRAM size. Instruction sets with fused multiply-adds round a product
- *   and its addition once, others twice.
+ * Determinism: sums are fp32, for HALF and BFLOAT16 rounded once at their end, to nearest even. The pairs of an
+ *   offset are divided into segments, by their numbers and the sizes of the tensors alone. A sum of a segment
+ *   starts at 0 and adds its products in the order of l; the sums of the segments are added in their order: the
+ *   same bits at every thread count, in every run and with any NRAM size. Instruction sets with fused
+ *   multiply-adds round a product and its addition once, others twice.
  * Memory: a workspace, at any address, of the size that the query returns: the fp32 sums of the segments of
  *   offsets that have several, at most 512 matrices of Ci x Co. The handle keeps 32 bytes for each segment and 12
  *   an offset.
@@ -1852,14 +1861,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
  *   output[n,ho,wo,co] = bias[co] + sum over k and the channels c of the group of co of
  *     filter[co,i,j,c - first c] * sample[k,c]
  *
- * | tensor | shape                   | dtype         | layout |
- * |--------|-------------------------|---------------|--------|
- * | input  | [N, H, W, Ci]           | HALF or FLOAT | NHWC   |
- * | offset | [N, Ho, Wo, dg * K * 2] | that of input | NHWC   |
- * | mask   | [N, Ho, Wo, dg * K]     | that of input | NHWC   |
- * | filter | [Co, kh, kw, Ci / g]    | that of input | NHWC   |
- * | bias   | [Co]                    | that of input | any    |
- * | output | [N, Ho, Wo, Co]         | that of input | NHWC   |
+ * | tensor | shape                   | dtype                   | layout |
+ * |--------|-------------------------|-------------------------|--------|
+ * | input  | [N, H, W, Ci]           | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | offset | [N, Ho, Wo, dg * K * 2] | that of input           | NHWC   |
+ * | mask   | [N, Ho, Wo, dg * K]     | that of input           | NHWC   |
+ * | filter | [Co, kh, kw, Ci / g]    | that of input           | NHWC   |
+ * | bias   | [Co]                    | that of input           | any    |
+ * | output | [N, Ho, Wo, Co]         | that of input           | NHWC   |
  *
  * Units: positions and offsets count pixels of input. Ho = (H + pad[0] + pad[1] - dilation[0] * (kh - 1) - 1) /
  *   stride[0] + 1, rounded down; Wo likewise, with pad[2] and pad[3].
@@ -1870,8 +1879,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
  * Determinism: the same bits at every thread count on one instruction set. Instruction sets with fused
  *   multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4) twice.
  *   Positions are computed in fp32, rounded after the addition of the offset; sums start with the bias and add, in
- *   fp32, the products of ascending k, and of ascending c for each. For HALF they are rounded once, at the end, to
- *   nearest even.
+ *   fp32, the products of ascending k, and of ascending c for each. For HALF and BFLOAT16 they are rounded once,
+ *   at the end, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, rows of Co / g
  *   padded to multiples of 16.
@@ -1912,16 +1921,16 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  *   grad_mask         = sum over the channels c of d of (the interpolation of input[n,:,:,c]) * G[k,c]
  *   The slope along y is that from floor(y) to floor(y) + 1, along x likewise.
  *
- * | tensor      | shape                   | dtype         | layout |
- * |-------------|-------------------------|---------------|--------|
- * | input       | [N, H, W, Ci]           | HALF or FLOAT | NHWC   |
- * | offset      | [N, Ho, Wo, dg * K * 2] | that of input | NHWC   |
- * | mask        | [N, Ho, Wo, dg * K]     | that of input | NHWC   |
- * | filter      | [Co, kh, kw, Ci / g]    | that of input | NHWC   |
- * | grad_output | [N, Ho, Wo, Co]         | that of input | NHWC   |
- * | grad_input  | [N, H, W, Ci]           | that of input | NHWC   |
- * | grad_offset | [N, Ho, Wo, dg * K * 2] | that of input | NHWC   |
- * | grad_mask   | [N, Ho, Wo, dg * K]     | that of input | NHWC   |
+ * | tensor      | shape                   | dtype                   | layout |
+ * |-------------|-------------------------|-------------------------|--------|
+ * | input       | [N, H, W, Ci]           | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | offset      | [N, Ho, Wo, dg * K * 2] | that of input           | NHWC   |
+ * | mask        | [N, Ho, Wo, dg * K]     | that of input           | NHWC   |
+ * | filter      | [Co, kh, kw, Ci / g]    | that of input           | NHWC   |
+ * | grad_output | [N, Ho, Wo, Co]         | that of input           | NHWC   |
+ * | grad_input  | [N, H, W, Ci]           | that of input           | NHWC   |
+ * | grad_offset | [N, Ho, Wo, dg * K * 2] | that of input           | NHWC   |
+ * | grad_mask   | [N, Ho, Wo, dg * K]     | that of input           | NHWC   |
  *
  * Units: as those of mluOpDCNForward.
  * Optional: mask_desc, mask, grad_mask_desc and grad_mask are null for a mask of 1. A descriptor of the shape [0]
@@ -1930,12 +1939,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  *   products and sums.
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: the elements of
  *   grad_input add the output pixels in ascending order, in fp32; sums over channels add those of ranges of up to
- *   64 channels, then the ranges in ascending order. For HALF sums are rounded once, at the end, to nearest even.
+ *   64 channels, then the ranges in ascending order. For HALF and BFLOAT16 sums are rounded once, at the end, to
+ *   nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, padded as those of
  *   mluOpDCNForward, and 12 bytes an element of mask for each range of 64 channels of a deformable group; of 32
- *   channels if all images together have fewer than 4 ranges of 64. For HALF the handle keeps 256 bytes a pixel of
- *   an image for each task.
+ *   channels if all images together have fewer than 4 ranges of 64. For HALF and BFLOAT16 the handle keeps 256
+ *   bytes a pixel of an image for each task.
  *
  * Returns, in addition to the statuses of every operator: what mluOpDCNForward returns, and
  *   BAD_PARAM      one of mask and grad_mask is null, but not the other
@@ -1968,14 +1978,14 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
  *   grad_filter[co,i,j,c] = sum over the output pixels of grad_output[n,ho,wo,co] * sample[k,first c + c]
  *   grad_bias[co]         = sum over the output pixels of grad_output[n,ho,wo,co]
  *
- * | tensor      | shape                   | dtype         | layout |
- * |-------------|-------------------------|---------------|--------|
- * | input       | [N, H, W, Ci]           | HALF or FLOAT | NHWC   |
- * | offset      | [N, Ho, Wo, dg * K * 2] | that of input | NHWC   |
- * | mask        | [N, Ho, Wo, dg * K]     | that of input | NHWC   |
- * | grad_output | [N, Ho, Wo, Co]         | that of input | NHWC   |
- * | grad_filter | [Co, kh, kw, Ci / g]    | that of input | NHWC   |
- * | grad_bias   | [Co]                    | that of input | any    |
+ * | tensor      | shape                   | dtype                   | layout |
+ * |-------------|-------------------------|-------------------------|--------|
+ * | input       | [N, H, W, Ci]           | FLOAT, HALF or BFLOAT16 | NHWC   |
+ * | offset      | [N, Ho, Wo, dg * K * 2] | that of input           | NHWC   |
+ * | mask        | [N, Ho, Wo, dg * K]     | that of input           | NHWC   |
+ * | grad_output | [N, Ho, Wo, Co]         | that of input           | NHWC   |
+ * | grad_filter | [Co, kh, kw, Ci / g]    | that of input           | NHWC   |
+ * | grad_bias   | [Co]                    | that of input           | any    |
  *
  * Units: as those of mluOpDCNForward.
  * Optional: mask_desc and mask are null for a mask of 1, grad_bias_desc and grad_bias without bias. A descriptor
@@ -1984,7 +1994,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
  *   products and sums.
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: sums add the output
  *   pixels in ascending order, in fp32; where the filters are few, those of up to 16 segments of the pixels, then
- *   the segments in ascending order. For HALF they are rounded once, at the end, to nearest even.
+ *   the segments in ascending order. For HALF and BFLOAT16 they are rounded once, at the end, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32 for each segment,
  *   if there are several.

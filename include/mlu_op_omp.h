@@ -245,7 +245,7 @@ const char* MLUOP_WIN_API mluOpOmpGetComparisonPattern(mluOpOmpComparison_t comp
  *
  * | tensor               | shape        | dtype                        | layout |
  * |----------------------|--------------|------------------------------|--------|
- * | grad_output_features | [B, Y, X, C] | HALF or FLOAT                | ARRAY  |
+ * | grad_output_features | [B, Y, X, C] | FLOAT, HALF or BFLOAT16      | ARRAY  |
  * | pos_memo             | [B, N, 3]    | INT32                        | ARRAY  |
  * | grad_input_features  | [B, N, C]    | that of grad_output_features | ARRAY  |
  *
@@ -465,11 +465,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGetNmsMatchWorkspaceSize(mluOpHandle_t handl
  *   output[b,c,m] = features[b,c,indices[b,m]]
  *   output[b,c,p,s] = features[b,c,indices[b,p,s]]
  *
- * | tensor   | shape                     | dtype            | layout |
- * |----------|---------------------------|------------------|--------|
- * | features | [B, C, N]                 | HALF or FLOAT    | ARRAY  |
- * | indices  | [B, M] or [B, P, S]       | INT32            | ARRAY  |
- * | output   | [B, C, M] or [B, C, P, S] | that of features | ARRAY  |
+ * | tensor   | shape                     | dtype                   | layout |
+ * |----------|---------------------------|-------------------------|--------|
+ * | features | [B, C, N]                 | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | indices  | [B, M] or [B, P, S]       | INT32                   | ARRAY  |
+ * | output   | [B, C, M] or [B, C, P, S] | that of features        | ARRAY  |
  *
  * Units: indices number the features of their batch, 0 to N - 1.
  * Outputs: the call writes every element of output; the caller need not initialize it. Elements are copied bit
@@ -497,11 +497,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsForward(mluOpHandle_t handle,
  *   grad_features[b,c,n] = sum over the points m of batch b with indices[b,m] = n of grad_output[b,c,m]
  *                        = sum over the points p and samples s with indices[b,p,s] = n of grad_output[b,c,p,s]
  *
- * | tensor        | shape                     | dtype               | layout |
- * |---------------|---------------------------|---------------------|--------|
- * | grad_output   | [B, C, M] or [B, C, P, S] | HALF or FLOAT       | ARRAY  |
- * | indices       | [B, M] or [B, P, S]       | INT32               | ARRAY  |
- * | grad_features | [B, C, N]                 | that of grad_output | ARRAY  |
+ * | tensor        | shape                     | dtype                   | layout |
+ * |---------------|---------------------------|-------------------------|--------|
+ * | grad_output   | [B, C, M] or [B, C, P, S] | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | indices       | [B, M] or [B, P, S]       | INT32                   | ARRAY  |
+ * | grad_features | [B, C, N]                 | that of grad_output     | ARRAY  |
  *
  * Units: indices number the features of their batch, 0 to N - 1.
  * Outputs: the call writes every element of grad_features; the caller need not initialize it. A feature of no
@@ -509,7 +509,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsForward(mluOpHandle_t handle,
  *   no data are read: pointers may be null, and indices may have any value.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
  *   sums are rounded in fp32, in the order of the indices, starting at +0: for FLOAT bit-identical to the serial
- *   loop of the definition, for HALF these sums rounded once, to nearest even.
+ *   loop of the definition, for HALF and BFLOAT16 these sums rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -683,22 +683,22 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpPointsInBoxesAll(mluOpHandle_t handle,
  *   idx[m,i] = the i-th member of m, ascending; if there are fewer, the first member again
  *   idx[m] = -1, 0, 0, ... if there is none
  *
- * | tensor            | shape        | dtype           | layout |
- * |-------------------|--------------|-----------------|--------|
- * | new_xyz           | [M, 3]       | HALF or FLOAT   | any    |
- * | new_xyz_batch_cnt | [B]          | INT32           | any    |
- * | xyz               | [N, 3]       | that of new_xyz | any    |
- * | xyz_batch_cnt     | [B]          | INT32           | any    |
- * | idx               | [M, nsample] | INT32           | any    |
+ * | tensor            | shape        | dtype                   | layout |
+ * |-------------------|--------------|-------------------------|--------|
+ * | new_xyz           | [M, 3]       | FLOAT, HALF or BFLOAT16 | any    |
+ * | new_xyz_batch_cnt | [B]          | INT32                   | any    |
+ * | xyz               | [N, 3]       | that of new_xyz         | any    |
+ * | xyz_batch_cnt     | [B]          | INT32                   | any    |
+ * | idx               | [M, nsample] | INT32                   | any    |
  *
  * Units: coordinates are x, y, z; max_radius is in their unit. n counts the points of the cloud, from 0.
  * Outputs: the call writes every element of idx; the caller need not initialize it. The -1 of a center without
- *   members is mmcv's, which users mask before they group. A point whose distance is NaN or infinite, also because
- *   it overflows the data type, is no member; with max_radius = 0, none is, unlike in mluOpBallQuery. If M or
- *   nsample is 0, idx has no elements: all data may be null, and counts may have any value.
+ *   members is mmcv's, which users mask before they group. A point whose distance is NaN or infinite, also by
+ *   overflow, is no member; with max_radius = 0, none is, unlike in mluOpBallQuery. If M or nsample is 0, idx has
+ *   no elements: all data may be null, and counts may have any value.
  * Determinism: the result is exact: the same at every thread count, in every run and on every instruction set.
- *   Each difference, square and sum is rounded to the data type, to nearest even, for HALF as well; the square of
- *   the radius is rounded to fp32.
+ *   Each difference, square and sum is rounded to nearest even: for HALF to half, for FLOAT and BFLOAT16 to fp32.
+ *   The square of the radius is rounded to fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm. Clouds are queried one after the other.
  * Memory: no workspace. The handle keeps up to 48 bytes a point of the largest cloud.
  *
@@ -721,13 +721,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackBallQuery(
  *   of cloud b - 1. With first(b) = features_batch_cnt[0] + ... + features_batch_cnt[b-1], and m a group of it:
  *   output[m,c,s] = features[first(b) + indices[m,s], c]
  *
- * | tensor             | shape     | dtype            | layout |
- * |--------------------|-----------|------------------|--------|
- * | features           | [N, C]    | HALF or FLOAT    | ARRAY  |
- * | features_batch_cnt | [B]       | INT32            | ARRAY  |
- * | indices            | [M, S]    | INT32            | ARRAY  |
- * | indices_batch_cnt  | [B]       | INT32            | ARRAY  |
- * | output             | [M, C, S] | that of features | ARRAY  |
+ * | tensor             | shape     | dtype                   | layout |
+ * |--------------------|-----------|-------------------------|--------|
+ * | features           | [N, C]    | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | features_batch_cnt | [B]       | INT32                   | ARRAY  |
+ * | indices            | [M, S]    | INT32                   | ARRAY  |
+ * | indices_batch_cnt  | [B]       | INT32                   | ARRAY  |
+ * | output             | [M, C, S] | that of features        | ARRAY  |
  *
  * Units: indices number the features of their cloud, from 0.
  * Outputs: the call writes every element of output; the caller need not initialize it. Elements are copied bit for
@@ -757,13 +757,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
  *   grad_features[first(b) + n, c] = sum over the groups m of cloud b and the samples s with indices[m,s] = n of
  *     grad_output[m,c,s], with clouds and first(b) as in the forward operator
  *
- * | tensor             | shape     | dtype               | layout |
- * |--------------------|-----------|---------------------|--------|
- * | grad_output        | [M, C, S] | HALF or FLOAT       | ARRAY  |
- * | indices            | [M, S]    | INT32               | ARRAY  |
- * | indices_batch_cnt  | [B]       | INT32               | ARRAY  |
- * | features_batch_cnt | [B]       | INT32               | ARRAY  |
- * | grad_features      | [N, C]    | that of grad_output | ARRAY  |
+ * | tensor             | shape     | dtype                   | layout |
+ * |--------------------|-----------|-------------------------|--------|
+ * | grad_output        | [M, C, S] | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | indices            | [M, S]    | INT32                   | ARRAY  |
+ * | indices_batch_cnt  | [B]       | INT32                   | ARRAY  |
+ * | features_batch_cnt | [B]       | INT32                   | ARRAY  |
+ * | grad_features      | [N, C]    | that of grad_output     | ARRAY  |
  *
  * Units: indices number the features of their cloud, from 0.
  * Outputs: the call writes every element of grad_features; the caller need not initialize it. A feature of no
@@ -771,7 +771,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
  *   elements, no data are read: pointers may be null, and counts and indices may have any value.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
  *   sums are rounded in fp32, in the order of groups and, in a group, of samples, starting at +0: for FLOAT
- *   bit-identical to the serial loop of the definition, for HALF these sums rounded once, to nearest even.
+ *   bit-identical to the serial loop of the definition, for HALF and BFLOAT16 these sums rounded once, to nearest
+ *   even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps 24 bytes a cloud.
  *
@@ -792,13 +793,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsBackward(
  *   kn = knn_idx[b,n,k], cn = knn_idx[b,n,0]
  *   output[b,o,n,k] = sum over m of scores[b,n,k,m] * (points[b,kn,m,o] - centers[b,cn,m,o])
  *
- * | tensor  | shape         | dtype          | layout |
- * |---------|---------------|----------------|--------|
- * | points  | [B, N0, M, O] | HALF or FLOAT  | ARRAY  |
- * | centers | [B, N0, M, O] | that of points | ARRAY  |
- * | scores  | [B, N1, K, M] | that of points | ARRAY  |
- * | knn_idx | [B, N1, K]    | INT32          | ARRAY  |
- * | output  | [B, O, N1, K] | that of points | ARRAY  |
+ * | tensor  | shape         | dtype                   | layout |
+ * |---------|---------------|-------------------------|--------|
+ * | points  | [B, N0, M, O] | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | centers | [B, N0, M, O] | that of points          | ARRAY  |
+ * | scores  | [B, N1, K, M] | that of points          | ARRAY  |
+ * | knn_idx | [B, N1, K]    | INT32                   | ARRAY  |
+ * | output  | [B, O, N1, K] | that of points          | ARRAY  |
  *
  * Units: knn_idx numbers the points of its batch, 0 to N0 - 1. mmcv has int64 there, and an argument `aggregate`
  *   without effect.
@@ -806,7 +807,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsBackward(
  *   If output has no elements, no data are read: pointers may be null, and indices may have any value.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
  *   differences, products and sums are rounded in fp32, in the order of m, starting at +0: the bits of the serial
- *   loop of the definition; for HALF rounded once at the end, to nearest even.
+ *   loop of the definition; for HALF and BFLOAT16 rounded once at the end, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace.
  *
@@ -828,21 +829,21 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkForward(
  *   grad_centers[b,i,m,o] = -sum over the n and k with cn = i of scores[b,n,k,m] * grad_output[b,o,n,k]
  *   grad_scores[b,n,k,m]  =  sum over o of grad_output[b,o,n,k] * (points[b,kn,m,o] - centers[b,cn,m,o])
  *
- * | tensor                                 | shape         | dtype               | layout |
- * |----------------------------------------|---------------|---------------------|--------|
- * | grad_output                            | [B, O, N1, K] | HALF or FLOAT       | ARRAY  |
- * | points, centers, scores                | as forward    | that of grad_output | ARRAY  |
- * | knn_idx                                | [B, N1, K]    | INT32               | ARRAY  |
- * | grad_points, grad_centers, grad_scores | as forward    | that of grad_output | ARRAY  |
+ * | tensor                                 | shape         | dtype                   | layout |
+ * |----------------------------------------|---------------|-------------------------|--------|
+ * | grad_output                            | [B, O, N1, K] | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | points, centers, scores                | as forward    | that of grad_output     | ARRAY  |
+ * | knn_idx                                | [B, N1, K]    | INT32                   | ARRAY  |
+ * | grad_points, grad_centers, grad_scores | as forward    | that of grad_output     | ARRAY  |
  *
  * Units: those of the forward operator.
  * Outputs: the call writes every element of the three gradients; the caller need not initialize them. A point that
  *   no neighbor or center names has the gradient +0. NaN and infinity propagate. If they have no elements, no data
  *   are read: pointers may be null, and indices may have any value.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
- *   each operation is rounded in fp32, results of HALF once at the end. Gradients of points and centers add in the
- *   order of n and k, starting at +0. Gradients of scores add channel o, ascending, to partial sum o mod 16; then
- *   sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0 and 1, and 1 to 0.
+ *   each operation is rounded in fp32, results of HALF and BFLOAT16 once at the end. Gradients of points and
+ *   centers add in the order of n and k, starting at +0. Gradients of scores add channel o, ascending, to partial
+ *   sum o mod 16; then sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0 and 1, and 1 to 0.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: no workspace. The handle keeps the gradients of a batch in fp32, 4 bytes an element of N1 K rows of O
  *   channels, padded to 16; 8 bytes for each index and center, and 16 for each point.
@@ -864,11 +865,11 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpAssignScoreWithkBackward(
  *
  *   features_out[o,c] = max(0, features[i,c] of the pairs (i, o)): the maximum starts at 0, as in mmcv and spconv
  *
- * | tensor       | shape     | dtype            | layout |
- * |--------------|-----------|------------------|--------|
- * | features     | [N, C]    | HALF or FLOAT    | ARRAY  |
- * | indice_pairs | [K, 2, N] | INT32            | ARRAY  |
- * | features_out | [M, C]    | that of features | ARRAY  |
+ * | tensor       | shape     | dtype                   | layout |
+ * |--------------|-----------|-------------------------|--------|
+ * | features     | [N, C]    | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | indice_pairs | [K, 2, N] | INT32                   | ARRAY  |
+ * | features_out | [M, C]    | that of features        | ARRAY  |
  *
  * Units: indice_pairs[k,0,l] is the row of the input and indice_pairs[k,1,l] that of the output of pair l of
  *   offset k, for l below indice_num[k], as in mluOpIndiceConvolutionForward. indice_num has K numbers.
@@ -895,13 +896,13 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolForward(
  *
  *   input_grad[i,c] = sum over the pairs (i, o) with features[i,c] = features_out[o,c] of output_grad[o,c]
  *
- * | tensor       | shape     | dtype            | layout |
- * |--------------|-----------|------------------|--------|
- * | features     | [N, C]    | HALF or FLOAT    | ARRAY  |
- * | features_out | [M, C]    | that of features | ARRAY  |
- * | output_grad  | [M, C]    | that of features | ARRAY  |
- * | indice_pairs | [K, 2, N] | INT32            | ARRAY  |
- * | input_grad   | [N, C]    | that of features | ARRAY  |
+ * | tensor       | shape     | dtype                   | layout |
+ * |--------------|-----------|-------------------------|--------|
+ * | features     | [N, C]    | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | features_out | [M, C]    | that of features        | ARRAY  |
+ * | output_grad  | [M, C]    | that of features        | ARRAY  |
+ * | indice_pairs | [K, 2, N] | INT32                   | ARRAY  |
+ * | input_grad   | [N, C]    | that of features        | ARRAY  |
  *
  * Units: those of the forward operator.
  * Outputs: the call writes every element of input_grad; the caller need not initialize it. Equal maxima receive
@@ -910,7 +911,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolForward(
  *   are read: pointers may be null.
  * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
  *   sums are rounded in fp32, in the order of offsets and pairs, starting at +0: for FLOAT the bits of the serial
- *   loop, for HALF these sums rounded once, to nearest even.
+ *   loop, for HALF and BFLOAT16 these sums rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: that of the forward operator.
  *

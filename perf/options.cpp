@@ -78,7 +78,7 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   const CLI::Range thread_numbers(1, kMaxThreads);
   text("--op", options.filter.op, "<text>", "Select operators whose name contains text");
   text("--case", options.filter.name, "<text>", "Select cases whose name contains text");
-  text("--dtype", options.filter.dtype, "<text>", "Select a data type: half, float");
+  text("--dtype", options.filter.dtype, "<name>", "Select a data type: half, bfloat16 or float");
   list("--algorithm", options.filter.algorithms, "<text,...>", "Select algorithms: native, device",
        CLI::IsMember({"native", "device"}));
   const auto threads =

@@ -106,7 +106,7 @@ std::vector<Operator> operators() {
   // All points may name one feature.
   backward.terms = [](const Arguments& a) { return point_count(a[1]); };
   backward.work = [](const Arguments& a) { return each_once(a, 2, a[0].count()); };
-  backward.criteria = [](const Operand&, mluOpOmpAlgorithm_t) { return mean_errors(3e-3); };
+  backward.criteria = sum_criteria;
   backward.sizes = forward.sizes;
   backward.parallel_sizes = {{{"b", 2}, {"c", 20}, {"n", 90}, {"m", 3003}},
                              {{"b", 1}, {"c", 3}, {"n", 2003}, {"m", 1001}, {"samples", 3}}};

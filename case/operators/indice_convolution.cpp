@@ -217,8 +217,8 @@ std::vector<Operator> operators() {
   forward.expect = expect_forward;
   forward.work = [](const Arguments& a) { return work_of(a, a[0].dim(1) * a[kOutput].dim(1)); };
   forward.terms = [](const Arguments& a) { return most_pairs_of_row(a, 1) * a[0].dim(1); };
-  forward.criteria = [](const Operand& output, mluOpOmpAlgorithm_t) {
-    return mean_errors(output.is_half() ? 3e-3 : 1e-5);
+  forward.criteria = [](const Operand& output, mluOpOmpAlgorithm_t algorithm) {
+    return output.is_16_bit() ? sum_criteria(output, algorithm) : mean_errors(1e-5);
   };
   forward.has_device_algorithm = true;
   forward.atomic_sums = true;

@@ -40,12 +40,9 @@ void expect_backward(Arguments& a) {
 // Small integers: many inputs are equal to their outputs.
 Tensor with_integers(const Tensor& tensor, int32_t seed) {
   Integers random(seed);
-  std::vector<float> floats(static_cast<size_t>(element_count(tensor)));
-  for (float& value : floats) value = static_cast<float>(random.below(4) - 1);
-  if (tensor.dtype == MLUOP_DTYPE_FLOAT) return with_values(tensor, floats);
-  std::vector<reference::Half> halves;
-  for (const float value : floats) halves.push_back(reference::to_f16(double{value}));
-  return with_values(tensor, halves);
+  std::vector<float> numbers(static_cast<size_t>(element_count(tensor)));
+  for (float& value : numbers) value = static_cast<float>(random.below(4) - 1);
+  return with_numbers(tensor, numbers);
 }
 
 struct Generated {
@@ -127,7 +124,7 @@ std::vector<Operator> operators() {
   backward.expect_bits = expect_backward<true>;
   // All pairs may name one input.
   backward.terms = [](const Arguments& a) { return a[3].count() / 2; };
-  backward.criteria = [](const Operand&, mluOpOmpAlgorithm_t) { return mean_errors(3e-3); };
+  backward.criteria = sum_criteria;
   backward.sizes = forward.sizes;
   backward.parallel_sizes = forward.parallel_sizes;
   backward.make = make_backward;

@@ -209,7 +209,7 @@ Operator forward() {
   op.run = run_forward;
   op.expect = expect_forward;
   op.terms = [](const Arguments& a) { return 64 + 16 * (a[0].count() / std::max<int64_t>(a[0].dim(0), 1)); };
-  op.criteria = [](const Operand&, mluOpOmpAlgorithm_t) { return mean_errors(3e-3); };
+  op.criteria = sum_criteria;
   op.work = [](const Arguments& a) { return work_of(a, 2, a[2]); };
   op.multiplies = true;
   op.sizes = sizes();
@@ -236,7 +236,7 @@ Operator backward() {
   op.run = run_backward;
   op.expect = expect_backward;
   op.terms = [](const Arguments& a) { return 64 + 16 * a[0].count(); };
-  op.criteria = [](const Operand&, mluOpOmpAlgorithm_t) { return mean_errors(3e-3); };
+  op.criteria = sum_criteria;
   op.work = [](const Arguments& a) { return work_of(a, 4, a[0]); };
   op.multiplies = true;
   op.sizes = sizes();

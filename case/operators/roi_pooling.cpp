@@ -219,7 +219,7 @@ Operator roiaware_backward() {
   // All voxels may name one point, and list it in each place.
   op.terms = [](const Arguments& a) { return a[0].count(); };
   op.work = work_backward;
-  op.criteria = [](const Operand&, mluOpOmpAlgorithm_t) { return mean_errors(3e-3); };
+  op.criteria = sum_criteria;
   op.sizes = {{"r", 6, 1, 20}, {"n", 60, 1, 1000}, {"c", 5, 1, 70}, {"x", 3, 1, 8},
               {"y", 2, 1, 8},  {"z", 4, 1, 8},     {"p", 6, 1, 12}, {"pool_method", 0, 0, 1, false}};
   op.parallel_sizes = {{{"r", 40}, {"n", 900}, {"c", 20}, {"x", 9}, {"pool_method", 0}},

@@ -133,7 +133,7 @@ std::vector<Operator> operators() {
   // All samples may name one feature.
   backward.terms = [](const Arguments& a) { return a[1].count(); };
   backward.work = [](const Arguments& a) { return each_once(a, 4, a[0].count()); };
-  backward.criteria = [](const Operand&, mluOpOmpAlgorithm_t) { return mean_errors(3e-3); };
+  backward.criteria = sum_criteria;
   backward.sizes = forward.sizes;
   backward.parallel_sizes = {{{"b", 2}, {"c", 40}, {"n", 200}, {"m", 600}, {"samples", 16}},
                              {{"b", 1}, {"c", 3}, {"n", 2000}, {"m", 90}, {"samples", 200}}};

@@ -12,7 +12,7 @@
 
 #include "case/operators.h"
 #include "case/values.h"
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::cases {
 
@@ -36,20 +36,20 @@ mluOpStatus_t call(mluOpStatus_t (*function)(Parameters...), const Arguments&...
   return std::apply(function, std::tuple_cat(passed(arguments)...));
 }
 
-// Calls body<T>() with T the element type, float or Half.
+// Calls body<T>() with T the element type: float, Half or BFloat16.
 template <class Body>
 void with_element_type(const Operand& operand, const Body& body) {
-  if (operand.is_half()) {
-    body.template operator()<reference::Half>();
-  } else {
-    body.template operator()<float>();
+  switch (operand.dtype) {
+    case MLUOP_DTYPE_HALF: return body.template operator()<reference::Half>();
+    case MLUOP_DTYPE_BFLOAT16: return body.template operator()<reference::BFloat16>();
+    default: return body.template operator()<float>();
   }
 }
 
 // The same with the unsigned integer of the element type's size, for outputs that are copies.
 template <class Body>
 void with_bits_type(const Operand& operand, const Body& body) {
-  if (operand.is_half()) {
+  if (operand.is_16_bit()) {
     body.template operator()<uint16_t>();
   } else {
     body.template operator()<uint32_t>();
@@ -76,6 +76,11 @@ inline Work each_once(const Arguments& a, size_t inputs, int64_t ops) {
 // diff1 and diff2 of at most `threshold`.
 inline std::vector<Criterion> mean_errors(double threshold) {
   return {{Metric::kDiff1, threshold}, {Metric::kDiff2, threshold}};
+}
+
+// Of sums: the tolerance of the field, for bfloat16 the size of its rounding.
+inline std::vector<Criterion> sum_criteria(const Operand& output, mluOpOmpAlgorithm_t) {
+  return mean_errors(output.dtype == MLUOP_DTYPE_BFLOAT16 ? 8e-3 : 3e-3);
 }
 
 // For generators.

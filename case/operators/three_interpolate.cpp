@@ -72,7 +72,7 @@ std::vector<Operator> operators() {
   // Three products and two additions.
   forward.terms = [](const Arguments&) { return int64_t{3}; };
   forward.work = [](const Arguments& a) { return each_once(a, 3, 5 * a[3].count()); };
-  forward.criteria = [](const Operand&, mluOpOmpAlgorithm_t) { return mean_errors(3e-3); };
+  forward.criteria = sum_criteria;
   forward.sizes = {{"b", 2, 1, 4}, {"c", 16, 1, 100}, {"m", 32, 1, 400}, {"n", 50, 1, 400}};
   forward.multiplies = true;
   forward.parallel_sizes = {{{"b", 2}, {"c", 20}, {"m", 90}, {"n", 1003}},

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 namespace {
@@ -29,11 +29,9 @@ int64_t position(const Problem& p, int64_t row, int64_t o) {
   return (row / rows * p.O + o) * rows + row % rows;
 }
 
-void put_all(const std::vector<float>& sums, float* to) {
-  for (const float sum : sums) *to++ = sum;
-}
-void put_all(const std::vector<float>& sums, Half* to) {
-  for (const float sum : sums) *to++ = to_f16(double{sum});
+template <class T>
+void put_all(const std::vector<float>& sums, T* to) {
+  for (const float sum : sums) put(sum, to++);
 }
 
 // The sum of the partial sums, in halves.
@@ -91,9 +89,12 @@ void assign_score_withk_backward(const Problem& p, const AssignScoreInputs<T>& i
 
 template void assign_score_withk_forward(const Problem&, const AssignScoreInputs<float>&, float*);
 template void assign_score_withk_forward(const Problem&, const AssignScoreInputs<Half>&, Half*);
+template void assign_score_withk_forward(const Problem&, const AssignScoreInputs<BFloat16>&, BFloat16*);
 template void assign_score_withk_backward(const Problem&, const AssignScoreInputs<float>&, const float*, float*,
                                           float*, float*);
 template void assign_score_withk_backward(const Problem&, const AssignScoreInputs<Half>&, const Half*, Half*,
                                           Half*, Half*);
+template void assign_score_withk_backward(const Problem&, const AssignScoreInputs<BFloat16>&, const BFloat16*,
+                                          BFloat16*, BFloat16*, BFloat16*);
 
 }  // namespace mluop::reference

@@ -12,7 +12,7 @@ struct AssignScoreProblem {
   const int32_t* knn_idx;  // [B, N1, K]
 };
 
-// T: float or Half. The library must return the same bits.
+// T: float, Half or BFloat16. The library must return the same bits.
 template <class T>
 struct AssignScoreInputs {
   const T *points, *centers;  // [B, N0, M, O]

@@ -51,7 +51,9 @@ void stack_ball_query(const StackBallQueryProblem& problem, const T* new_xyz, co
 
 template void ball_query(const BallQueryProblem&, const float*, const float*, int32_t*);
 template void ball_query(const BallQueryProblem&, const Half*, const Half*, int32_t*);
+template void ball_query(const BallQueryProblem&, const BFloat16*, const BFloat16*, int32_t*);
 template void stack_ball_query(const StackBallQueryProblem&, const float*, const float*, int32_t*);
 template void stack_ball_query(const StackBallQueryProblem&, const Half*, const Half*, int32_t*);
+template void stack_ball_query(const StackBallQueryProblem&, const BFloat16*, const BFloat16*, int32_t*);
 
 }  // namespace mluop::reference

@@ -11,7 +11,7 @@ struct BallQueryProblem {
   float min_radius, max_radius;
 };
 
-// T: float or Half. Each difference, product and sum is rounded to it. The library must return the same indices,
+// T: float, Half or BFloat16. Each difference, product and sum is rounded to it. The library must return the same indices,
 // and leave rows without a member as they are.
 template <class T>
 void ball_query(const BallQueryProblem& problem, const T* new_xyz, const T* xyz, int32_t* idx);

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 namespace {
@@ -147,11 +147,15 @@ void dcn_backward_weight(const Problem& p, const DcnSamples<T>& samples, const T
 
 template void dcn_forward(const Problem&, const DcnSamples<float>&, const float*, const float*, double*);
 template void dcn_forward(const Problem&, const DcnSamples<Half>&, const Half*, const Half*, double*);
+template void dcn_forward(const Problem&, const DcnSamples<BFloat16>&, const BFloat16*, const BFloat16*, double*);
 template void dcn_backward_data(const Problem&, const DcnSamples<float>&, const float*, const float*, bool,
                                 double*, double*, double*);
 template void dcn_backward_data(const Problem&, const DcnSamples<Half>&, const Half*, const Half*, bool, double*,
                                 double*, double*);
+template void dcn_backward_data(const Problem&, const DcnSamples<BFloat16>&, const BFloat16*, const BFloat16*,
+                                bool, double*, double*, double*);
 template void dcn_backward_weight(const Problem&, const DcnSamples<float>&, const float*, double*, double*);
 template void dcn_backward_weight(const Problem&, const DcnSamples<Half>&, const Half*, double*, double*);
+template void dcn_backward_weight(const Problem&, const DcnSamples<BFloat16>&, const BFloat16*, double*, double*);
 
 }  // namespace mluop::reference

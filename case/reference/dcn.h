@@ -16,7 +16,7 @@ struct DcnProblem {
   int64_t deformable_groups, groups;
 };
 
-// T: float or Half.
+// T: float, Half or BFloat16.
 template <class T>
 struct DcnSamples {
   const T* input;   // [N, H, W, Ci]

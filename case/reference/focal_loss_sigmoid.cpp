@@ -3,7 +3,7 @@
 #include <cfloat>
 #include <cmath>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 namespace {
@@ -23,10 +23,6 @@ double element(const FocalLossSigmoidProblem& problem, double x, bool is_target)
                    : -(1 - alpha) * std::pow(p, gamma) * clamped_log(q);
 }
 
-// To either type.
-void put_rounded(double value, float* to) { *to = static_cast<float>(value); }
-void put_rounded(double value, Half* to) { *to = to_f16(value); }
-
 }  // namespace
 
 template <class T>
@@ -37,12 +33,13 @@ void focal_loss_sigmoid(const FocalLossSigmoidProblem& problem, const T* input, 
     const double w = weight != nullptr && has_class ? to_f32(weight[target]) : 1;
     for (int64_t c = 0; c < problem.C; ++c) {
       const int64_t i = n * problem.C + c;
-      put_rounded(w * element(problem, to_f32(input[i]), c == target), output + i);
+      put(w * element(problem, to_f32(input[i]), c == target), output + i);
     }
   }
 }
 
 template void focal_loss_sigmoid(const FocalLossSigmoidProblem&, const float*, const float*, float*);
 template void focal_loss_sigmoid(const FocalLossSigmoidProblem&, const Half*, const Half*, Half*);
+template void focal_loss_sigmoid(const FocalLossSigmoidProblem&, const BFloat16*, const BFloat16*, BFloat16*);
 
 }  // namespace mluop::reference

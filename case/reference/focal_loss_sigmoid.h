@@ -14,7 +14,7 @@ struct FocalLossSigmoidProblem {
 };
 
 // Writes output [N, C] from input [N, C] and weight [C], or null. The probability is rounded to float; the rest is
-// double. T: float or Half.
+// double. T: float, Half or BFloat16.
 template <class T>
 void focal_loss_sigmoid(const FocalLossSigmoidProblem& problem, const T* input, const T* weight, T* output);
 

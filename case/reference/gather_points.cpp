@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 
@@ -39,6 +39,8 @@ template void gather_points_forward(const Sizes&, const uint32_t*, const int32_t
 template void gather_points_backward(const Sizes&, const float*, const int32_t*, float*);
 template void gather_points_backward(const Sizes&, const float*, const int32_t*, double*);
 template void gather_points_backward(const Sizes&, const Half*, const int32_t*, Half*);
+template void gather_points_backward(const Sizes&, const BFloat16*, const int32_t*, BFloat16*);
 template void gather_points_backward(const Sizes&, const Half*, const int32_t*, double*);
+template void gather_points_backward(const Sizes&, const BFloat16*, const int32_t*, double*);
 
 }  // namespace mluop::reference

@@ -55,11 +55,15 @@ template void indice_convolution_backward_data(const Sizes&, const float*, const
                                                const int64_t*, double*);
 template void indice_convolution_backward_data(const Sizes&, const Half*, const Half*, const int32_t*,
                                                const int64_t*, double*);
+template void indice_convolution_backward_data(const Sizes&, const BFloat16*, const BFloat16*, const int32_t*,
+                                               const int64_t*, double*);
 template void indice_convolution_backward_filter(const Sizes&, const float*, const float*, const int32_t*,
                                                  const int64_t*, float*);
 template void indice_convolution_backward_filter(const Sizes&, const float*, const float*, const int32_t*,
                                                  const int64_t*, double*);
 template void indice_convolution_backward_filter(const Sizes&, const Half*, const Half*, const int32_t*,
+                                                 const int64_t*, double*);
+template void indice_convolution_backward_filter(const Sizes&, const BFloat16*, const BFloat16*, const int32_t*,
                                                  const int64_t*, double*);
 
 }  // namespace mluop::reference

@@ -67,5 +67,7 @@ template void indice_convolution_forward(const Sizes&, const float*, FilterLayou
                                          const int64_t*, int64_t, int64_t, double*);
 template void indice_convolution_forward(const Sizes&, const Half*, FilterLayout, const Half*, const int32_t*,
                                          const int64_t*, int64_t, int64_t, double*);
+template void indice_convolution_forward(const Sizes&, const BFloat16*, FilterLayout, const BFloat16*,
+                                         const int32_t*, const int64_t*, int64_t, int64_t, double*);
 
 }  // namespace mluop::reference

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 
@@ -47,7 +47,7 @@ void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, cons
                                 float* features_out);
 
 // The channels [first_channel, last_channel) of the output in double. Threads may compute different channels
-// concurrently. T: float or Half.
+// concurrently. T: float, Half or BFloat16.
 template <class T>
 void indice_convolution_forward(const IndiceConvolutionForwardSizes& sizes, const T* features, FilterLayout layout,
                                 const T* filters, const int32_t* indice_pairs, const int64_t* indice_num,

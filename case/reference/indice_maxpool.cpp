@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 namespace {
@@ -52,9 +52,13 @@ void indice_maxpool_backward(const Problem& p, const T* features, const T* featu
 
 template void indice_maxpool_forward(const Problem&, const float*, float*);
 template void indice_maxpool_forward(const Problem&, const Half*, Half*);
+template void indice_maxpool_forward(const Problem&, const BFloat16*, BFloat16*);
 template void indice_maxpool_backward(const Problem&, const float*, const float*, const float*, float*);
 template void indice_maxpool_backward(const Problem&, const float*, const float*, const float*, double*);
 template void indice_maxpool_backward(const Problem&, const Half*, const Half*, const Half*, Half*);
+template void indice_maxpool_backward(const Problem&, const BFloat16*, const BFloat16*, const BFloat16*,
+                                      BFloat16*);
 template void indice_maxpool_backward(const Problem&, const Half*, const Half*, const Half*, double*);
+template void indice_maxpool_backward(const Problem&, const BFloat16*, const BFloat16*, const BFloat16*, double*);
 
 }  // namespace mluop::reference

@@ -12,7 +12,7 @@ struct IndiceMaxpoolProblem {
   const int64_t* indice_num;    // [K]
 };
 
-// T: float or Half. The library must return the same bits.
+// T: float, Half or BFloat16. The library must return the same bits.
 template <class T>
 void indice_maxpool_forward(const IndiceMaxpoolProblem& problem, const T* features, T* features_out);
 

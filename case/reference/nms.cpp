@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "reference/boxes_overlap_bev.h"
-#include "reference/half.h"
+#include "reference/element.h"
 #include "reference/rectangle_iou.h"
 
 namespace mluop::reference {
@@ -121,6 +121,7 @@ void nms(const NmsProblem& problem, const T* boxes, const T* confidence, void* o
 
 template void nms(const NmsProblem&, const float*, const float*, void*, int32_t*);
 template void nms(const NmsProblem&, const Half*, const Half*, void*, int32_t*);
+template void nms(const NmsProblem&, const BFloat16*, const BFloat16*, void*, int32_t*);
 
 void nms3d(const Nms3dProblem& problem, const float* boxes, int32_t* output, int32_t* output_size) {
   const int64_t N = problem.N;

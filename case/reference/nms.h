@@ -17,7 +17,7 @@ struct NmsProblem {
   int mode;
 };
 
-// T: float or Half. Writes all of output, zeros past the boxes, and the number of boxes.
+// T: float, Half or BFloat16. Writes all of output, zeros past the boxes, and the number of boxes.
 template <class T>
 void nms(const NmsProblem& problem, const T* boxes, const T* confidence, void* output, int32_t* output_size);
 

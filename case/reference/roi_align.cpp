@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 namespace {
@@ -110,10 +110,6 @@ void for_each_sample(const RoiAlignProblem& problem, const Axis& y, const Axis& 
 
 double divisor(const Axis& y, const Axis& x) { return std::max(y.samples, 1) * double(std::max(x.samples, 1)); }
 
-// To either type.
-void put_rounded(float value, float* to) { *to = value; }
-void put_rounded(float value, Half* to) { *to = to_f16(value); }
-
 // visit(pixel, weight) for the pixels of a bin along an axis, each once: the sum of its weights in the samples.
 template <class Visit>
 void for_each_tap(const Axis& axis, int64_t p, int64_t pixels, const Visit& visit) {
@@ -192,9 +188,9 @@ void roi_align_maxima(const RoiAlignProblem& problem, const T* boxes, const T* i
                      at_x = x;
                    });
                    const int64_t i = problem.bin(r, p, q, c);
-                   put_rounded(has_samples ? maximum : 0, output + i);
-                   put_rounded(at_y, argmax_y + i);
-                   put_rounded(at_x, argmax_x + i);
+                   put(has_samples ? maximum : 0, output + i);
+                   put(at_y, argmax_y + i);
+                   put(at_x, argmax_x + i);
                  }
                });
 }
@@ -217,7 +213,7 @@ void roi_align_maxima_backward(const RoiAlignProblem& problem, const T* boxes, c
       }
     }
   });
-  for (size_t i = 0; i < sums.size(); ++i) put_rounded(sums[i], grads_image + i);
+  for (size_t i = 0; i < sums.size(); ++i) put(sums[i], grads_image + i);
 }
 
 #define MLUOP_INSTANTIATE(T)                                                                   \
@@ -228,5 +224,6 @@ void roi_align_maxima_backward(const RoiAlignProblem& problem, const T* boxes, c
 
 MLUOP_INSTANTIATE(float);
 MLUOP_INSTANTIATE(Half);
+MLUOP_INSTANTIATE(BFloat16);
 
 }  // namespace mluop::reference

@@ -21,7 +21,7 @@ struct RoiAlignProblem {
 };
 
 // Adds the pixels of means with their weights, in double; the positions of samples and the weights of a sample
-// along an axis are fp32. T: float or Half.
+// along an axis are fp32. T: float, Half or BFloat16.
 template <class T>
 void roi_align_means(const RoiAlignProblem& problem, const T* boxes, const T* input, double* output);
 template <class T>

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "reference/half.h"
+#include "reference/element.h"
 #include "reference/points_in_boxes.h"
 
 namespace mluop::reference {
@@ -132,6 +132,8 @@ template void roiaware_pool3d_forward(bool, const RoiawarePool3dSizes&, const fl
                                       int32_t*, int32_t*, float*);
 template void roiaware_pool3d_forward(bool, const RoiawarePool3dSizes&, const Half*, const Half*, const Half*,
                                       int32_t*, int32_t*, Half*);
+template void roiaware_pool3d_forward(bool, const RoiawarePool3dSizes&, const BFloat16*, const BFloat16*,
+                                      const BFloat16*, int32_t*, int32_t*, BFloat16*);
 template void roiaware_pool3d_backward(bool, const RoiawarePool3dSizes&, const int32_t*, const int32_t*,
                                        const float*, float*);
 template void roiaware_pool3d_backward(bool, const RoiawarePool3dSizes&, const int32_t*, const int32_t*,
@@ -139,9 +141,15 @@ template void roiaware_pool3d_backward(bool, const RoiawarePool3dSizes&, const i
 template void roiaware_pool3d_backward(bool, const RoiawarePool3dSizes&, const int32_t*, const int32_t*,
                                        const Half*, Half*);
 template void roiaware_pool3d_backward(bool, const RoiawarePool3dSizes&, const int32_t*, const int32_t*,
+                                       const BFloat16*, BFloat16*);
+template void roiaware_pool3d_backward(bool, const RoiawarePool3dSizes&, const int32_t*, const int32_t*,
                                        const Half*, double*);
+template void roiaware_pool3d_backward(bool, const RoiawarePool3dSizes&, const int32_t*, const int32_t*,
+                                       const BFloat16*, double*);
 template void roipoint_pool3d(const RoipointPool3dSizes&, const float*, const float*, const float*, float*,
                               int32_t*);
 template void roipoint_pool3d(const RoipointPool3dSizes&, const Half*, const Half*, const Half*, Half*, int32_t*);
+template void roipoint_pool3d(const RoipointPool3dSizes&, const BFloat16*, const BFloat16*, const BFloat16*,
+                              BFloat16*, int32_t*);
 
 }  // namespace mluop::reference

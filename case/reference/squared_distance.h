@@ -1,12 +1,12 @@
-// Squared distances of points in space by their definition: each difference, product and sum is rounded to the
-// element type.
+// Squared distances of points in space by their definition: each difference, product and sum is rounded to half for
+// half, else to fp32.
 #pragma once
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 
@@ -27,8 +27,11 @@ inline double half_rounded(double value) {
   return std::copysign(units, value);
 }
 
-inline float squared_distance(const float* a, const float* b) {
-  const float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+// T: float or BFloat16.
+template <class T>
+float squared_distance(const T* a, const T* b) {
+  const auto difference = [&](int dim) { return to_f32(a[dim]) - to_f32(b[dim]); };
+  const float x = difference(0), y = difference(1), z = difference(2);
   return (x * x + y * y) + z * z;
 }
 

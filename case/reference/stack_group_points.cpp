@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 
@@ -46,6 +46,8 @@ template void stack_group_points_forward(const Problem&, const uint32_t*, uint32
 template void stack_group_points_backward(const Problem&, const float*, float*);
 template void stack_group_points_backward(const Problem&, const float*, double*);
 template void stack_group_points_backward(const Problem&, const Half*, Half*);
+template void stack_group_points_backward(const Problem&, const BFloat16*, BFloat16*);
 template void stack_group_points_backward(const Problem&, const Half*, double*);
+template void stack_group_points_backward(const Problem&, const BFloat16*, double*);
 
 }  // namespace mluop::reference

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 
@@ -30,6 +30,9 @@ void three_interpolate_backward(const Sizes& sizes, const T* grad_output, const 
 template void three_interpolate_backward(const Sizes&, const float*, const int32_t*, const float*, float*);
 template void three_interpolate_backward(const Sizes&, const float*, const int32_t*, const float*, double*);
 template void three_interpolate_backward(const Sizes&, const Half*, const int32_t*, const Half*, Half*);
+template void three_interpolate_backward(const Sizes&, const BFloat16*, const int32_t*, const BFloat16*,
+                                         BFloat16*);
 template void three_interpolate_backward(const Sizes&, const Half*, const int32_t*, const Half*, double*);
+template void three_interpolate_backward(const Sizes&, const BFloat16*, const int32_t*, const BFloat16*, double*);
 
 }  // namespace mluop::reference

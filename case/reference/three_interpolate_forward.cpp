@@ -1,6 +1,6 @@
 #include "reference/three_interpolate_forward.h"
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 
@@ -27,6 +27,8 @@ void three_interpolate_forward(const Sizes& sizes, const T* features, const int3
 template void three_interpolate_forward(const Sizes&, const float*, const int32_t*, const float*, float*);
 template void three_interpolate_forward(const Sizes&, const float*, const int32_t*, const float*, double*);
 template void three_interpolate_forward(const Sizes&, const Half*, const int32_t*, const Half*, Half*);
+template void three_interpolate_forward(const Sizes&, const BFloat16*, const int32_t*, const BFloat16*, BFloat16*);
 template void three_interpolate_forward(const Sizes&, const Half*, const int32_t*, const Half*, double*);
+template void three_interpolate_forward(const Sizes&, const BFloat16*, const int32_t*, const BFloat16*, double*);
 
 }  // namespace mluop::reference

@@ -37,5 +37,6 @@ void three_nn_forward(const Sizes& sizes, const T* unknown, const T* known, T* d
 
 template void three_nn_forward(const Sizes&, const float*, const float*, float*, int32_t*);
 template void three_nn_forward(const Sizes&, const Half*, const Half*, Half*, int32_t*);
+template void three_nn_forward(const Sizes&, const BFloat16*, const BFloat16*, BFloat16*, int32_t*);
 
 }  // namespace mluop::reference

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "reference/half.h"
+#include "reference/element.h"
 
 namespace mluop::reference {
 
@@ -31,5 +31,7 @@ void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t*
 template void voxel_pooling_forward(const VoxelPoolingForwardSizes&, const int32_t*, const float*, float*,
                                     int32_t*);
 template void voxel_pooling_forward(const VoxelPoolingForwardSizes&, const int32_t*, const Half*, Half*, int32_t*);
+template void voxel_pooling_forward(const VoxelPoolingForwardSizes&, const int32_t*, const BFloat16*, BFloat16*,
+                                    int32_t*);
 
 }  // namespace mluop::reference

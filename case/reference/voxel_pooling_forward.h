@@ -17,7 +17,7 @@ struct VoxelPoolingForwardSizes {
 };
 
 // Fills output_features with 0 and pos_memo with -1, then runs the loop. Sums in fp32, rounded to half once at the
-// end. The native algorithm must return the same bits. T: float or Half.
+// end. The native algorithm must return the same bits. T: float, Half or BFloat16.
 template <class T>
 void voxel_pooling_forward(const VoxelPoolingForwardSizes& sizes, const int32_t* geom_xyz, const T* input_features,
                            T* output_features, int32_t* pos_memo);

@@ -14,9 +14,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/dtype.h"
 #include "perf/support/buffer.h"
+#include "primitives/elements-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
-#include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
 
 #ifndef MLUOP_PERF_GEMM_TILE
@@ -56,11 +57,11 @@ using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
 using D = mluop::HWY_NAMESPACE::PanelTag;
 
-// A tile of the output. Scratch of the thread: converted [kMaxPairs, Ci], for rows of half converted to fp32, and
+// A tile of the output. Scratch of the thread: converted [kMaxPairs, Ci], for rows converted to fp32, and
 // sums [tile_rows, Co].
 template <class T>
 void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
-  constexpr bool kIsHalf = !std::is_same_v<T, float>;
+  constexpr bool kConverts = !std::is_same_v<T, float>;
   const D d;
   const int64_t Ci = plan.tensors.sizes.Ci, Co = plan.tensors.sizes.Co;
   const TilePairs& tile_pairs = plan.tiles[tile];
@@ -75,7 +76,7 @@ void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
     const int32_t* inputs = tile_pairs.inputs.data() + batch.begin;
     const int32_t* outputs = tile_pairs.outputs.data() + batch.begin;
     const auto pairs = static_cast<int64_t>(batch.count);
-    if constexpr (kIsHalf) {
+    if constexpr (kConverts) {
       float* to = converted;
       for (int64_t i = 0; i < pairs; ++i) {
         const T* from = features + inputs[i] * Ci;
@@ -99,16 +100,16 @@ void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
     const float* panel = plan.filters.data() + batch.k * Ci * Co;
     for (int64_t channel = 0; channel < Co; channel += kNr) {
       const int64_t width = std::min(kNr, Co - channel);
-      const float* rows = kIsHalf ? converted : static_cast<const float*>(plan.tensors.features);
+      const float* rows = kConverts ? converted : static_cast<const float*>(plan.tensors.features);
       mluop::HWY_NAMESPACE::gemm_panel(width, {panel, Ci, rows, Ci, sums + channel, Co, 0},
-                                       kIsHalf ? converted_rows : inputs, outputs, pairs, prefetch);
+                                       kConverts ? converted_rows : inputs, outputs, pairs, prefetch);
       panel += Ci * width;
     }
   }
   T* to = static_cast<T*>(plan.tensors.features_out) + first_row * Co;
   for (int64_t i = 0; i < count; i += kPanelLanes) {
     const auto sum = hn::Load(d, sums + i);
-    if constexpr (kIsHalf) {
+    if constexpr (kConverts) {
       mluop::HWY_NAMESPACE::store_f32(sum, d, to + i);
     } else {
       hn::Stream(sum, d, to + i);
@@ -119,7 +120,7 @@ void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
 
 int64_t panel_columns() { return kNr; }
 void gemm_tile(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
-  (plan.tensors.half ? gemm<Half> : gemm<float>)(plan, tile, converted, sums);
+  dispatch_dtype(plan.tensors.dtype, [&](auto element) { gemm<decltype(element)>(plan, tile, converted, sums); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -194,9 +195,9 @@ std::function<void()> indice_convolution_forward_bound(const ConvolutionTensors&
   const Sizes& sizes = tensors.sizes;
   const int64_t tile_rows = rows_per_tile(sizes, threads);
   const auto plan = std::make_shared<GemmPlan>(
-      GemmPlan{tensors, tile_rows, tiles_of(tensors, tile_rows),
-               tensors.half ? packed(sizes, static_cast<const Half*>(tensors.filters))
-                            : packed(sizes, static_cast<const float*>(tensors.filters))});
+      GemmPlan{tensors, tile_rows, tiles_of(tensors, tile_rows), dispatch_dtype(tensors.dtype, [&](auto element) {
+                 return packed(sizes, static_cast<const decltype(element)*>(tensors.filters));
+               })});
   const auto converted = std::make_shared<std::vector<Buffer<float>>>(),
              sums = std::make_shared<std::vector<Buffer<float>>>();
   for (int id = 0; id < threads; ++id) {

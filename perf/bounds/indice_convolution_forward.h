@@ -4,14 +4,15 @@
 #include <cstdint>
 #include <functional>
 
+#include "mlu_op.h"
 #include "reference/indice_convolution_forward.h"
 
 namespace mluop::perf {
 
-// The operands of a call, float or half. The caller owns them.
+// The operands of a call. The caller owns them.
 struct ConvolutionTensors {
   reference::IndiceConvolutionForwardSizes sizes;
-  bool half;
+  mluOpDataType_t dtype;
   const void *features, *filters;  // filters: [D, H, W, Ci, Co]
   const int32_t* indice_pairs;
   const int64_t* indice_num;

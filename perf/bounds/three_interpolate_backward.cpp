@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/dtype.h"
 #include "perf/support/buffer.h"
 #include "perf/support/timing.h"
 #include "primitives/transpose_square-inl.h"
@@ -22,7 +23,7 @@ namespace mluop::perf {
 // Channels, points and features of a square. A strip is kSquare consecutive channels of one batch.
 constexpr int64_t kSquare = 16;
 // Points of a channel in a cache line.
-constexpr int64_t line_points(bool half) { return half ? 2 * kSquare : kSquare; }
+constexpr int64_t line_points(mluOpDataType_t dtype) { return is_16_bit(dtype) ? 2 * kSquare : kSquare; }
 // With fewer features, grouping the points by feature is faster.
 constexpr int64_t kMinFeatures = 96;
 
@@ -140,7 +141,8 @@ void interpolate(const InterpolatePlan& plan, bool prefetch, int64_t begin, int6
   }
 }
 void interpolate_strips(const InterpolatePlan& plan, bool prefetch, int64_t begin, int64_t end, float* sums) {
-  (plan.tensors.half ? interpolate<Half> : interpolate<float>)(plan, prefetch, begin, end, sums);
+  dispatch_dtype(plan.tensors.dtype,
+                 [&](auto element) { interpolate<decltype(element)>(plan, prefetch, begin, end, sums); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -155,7 +157,7 @@ HWY_EXPORT(interpolate_strips);
 
 InterpolatePlan plan_of(const InterpolateTensors& tensors, std::span<const float> weights) {
   const auto& [B, C, N, M] = tensors.sizes;
-  const int64_t points = N / line_points(tensors.half) * line_points(tensors.half);
+  const int64_t points = N / line_points(tensors.dtype) * line_points(tensors.dtype);
   const int64_t features = M / kSquare * kSquare;
   InterpolatePlan plan{tensors, C / kSquare, points, features, {}, {}};
   // Features past the last whole square are mapped to others.
@@ -177,7 +179,7 @@ InterpolatePlan plan_of(const InterpolateTensors& tensors, std::span<const float
 std::function<void()> three_interpolate_backward_bound(const InterpolateTensors& tensors,
                                                        std::span<const float> weights, int threads) {
   const auto& [B, C, N, M] = tensors.sizes;
-  if (C < kSquare || M < kMinFeatures || N < line_points(tensors.half)) return {};
+  if (C < kSquare || M < kMinFeatures || N < line_points(tensors.dtype)) return {};
   const auto plan = std::make_shared<const InterpolatePlan>(plan_of(tensors, weights));
   const auto sums = std::make_shared<std::vector<Buffer<float>>>();
   for (int id = 0; id < threads; ++id) sums->emplace_back(plan->features * kSquare);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 
+#include "mlu_op.h"
 #include "reference/three_interpolate_backward.h"
 
 namespace mluop::perf {
@@ -12,7 +13,7 @@ namespace mluop::perf {
 // The operands of a call. The caller owns them; grad_features is overwritten with unspecified values.
 struct InterpolateTensors {
   reference::ThreeInterpolateBackwardSizes sizes;
-  bool half;
+  mluOpDataType_t dtype;
   const void* grad_output;
   const int32_t* indices;
   void* grad_features;

@@ -12,9 +12,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/dtype.h"
 #include "perf/support/buffer.h"
 #include "perf/support/parallel.h"
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 #include "primitives/prefetch.h"
 
 #ifndef MLUOP_PERF_POOL_RANGE
@@ -39,7 +40,7 @@ struct PoolWork {
 struct PoolRange {
   const PoolTensors& tensors;
   const PoolWork& work;
-  float* sums;         // output_features, or for half those that are rounded to it
+  float* sums;         // output_features, or for 16 bits those that are rounded to it
   int64_t begin, end;  // coordinates, from one cache line to another
 };
 
@@ -106,7 +107,9 @@ void pool(const PoolRange& range) {
   for (const int32_t cell : range.work.empty_cells) std::fill_n(output + cell * channels, channels, T{});
 }
 
-void pool_range(const PoolRange& range) { range.tensors.half ? pool<Half>(range) : pool<float>(range); }
+void pool_range(const PoolRange& range) {
+  dispatch_dtype(range.tensors.dtype, [&](auto element) { pool<decltype(element)>(range); });
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::perf
@@ -159,9 +162,10 @@ std::vector<PoolWork> works_of(const PoolTensors& tensors, int threads) {
 
 std::function<void()> voxel_pooling_forward_bound(const PoolTensors& tensors, int threads) {
   const auto works = std::make_shared<const std::vector<PoolWork>>(works_of(tensors, threads));
-  const auto half_sums = std::make_shared<Buffer<float>>(tensors.half ? tensors.sizes.output_count() : 0);
+  const bool has_sums = is_16_bit(tensors.dtype);
+  const auto own_sums = std::make_shared<Buffer<float>>(has_sums ? tensors.sizes.output_count() : 0);
   return [=] {
-    float* sums = tensors.half ? half_sums->data() : static_cast<float*>(tensors.output_features);
+    float* sums = has_sums ? own_sums->data() : static_cast<float*>(tensors.output_features);
     constexpr int64_t kLine = 16;
     const int64_t lines = tensors.sizes.geom_count() / kLine;
     parallel(threads, [&](int id) {

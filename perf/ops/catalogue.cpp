@@ -45,7 +45,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
   };
   const auto matches = [&](const CaseSpec& spec) {
     return has(spec.op, filter.op) && (spec.op != kCliffs || !filter.op.empty()) && has(spec.name, filter.name) &&
-           has(spec.dtype, filter.dtype) &&
+           (filter.dtype.empty() || spec.dtype == filter.dtype) &&
            std::ranges::find(filter.algorithms, spec.algorithm) != filter.algorithms.end();
   };
   std::vector<CaseSpec> matching;

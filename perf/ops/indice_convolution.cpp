@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "case/operators/support.h"
 #include "perf/bounds/indice_convolution_forward.h"
 #include "perf/ops/catalogue.h"
 #include "perf/ops/center_point_inputs.h"
@@ -128,7 +129,7 @@ void expect_forward(const Sizes& sizes, cases::Arguments& a) {
                                             share(sizes.Co, threads, id + 1), sums.data());
     });
   };
-  a[0].is_half() ? compute(a[0].as<test::Half>()) : compute(a[0].as<float>());
+  cases::with_element_type(a[0], [&]<class T>() { compute(a[0].as<T>()); });
 }
 
 // Gather-GEMM-scatter, and the oracle where it does not take seconds.
@@ -174,7 +175,7 @@ std::unique_ptr<Case> make_convolution(Kind kind, const Variant& variant, const 
   made->options.bound = [&made = *made, sizes] {
     const cases::Arguments& a = made.expected();
     return indice_convolution_forward_bound(
-        {sizes, a[0].is_half(), a[0].data, a[1].data, a[kPairs].as<int32_t>(), indice_num(a), a[kOutput].data},
+        {sizes, a[0].dtype, a[0].data, a[1].data, a[kPairs].as<int32_t>(), indice_num(a), a[kOutput].data},
         thread_count());
   };
   return made;

@@ -61,7 +61,7 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
   made->dump("M", {M});
   made->options.bound = [&made = *made, sizes = reference::ThreeInterpolateBackwardSizes{B, C, N, M}] {
     const cases::Arguments& a = made.expected();
-    return three_interpolate_backward_bound({sizes, a[0].is_half(), a[0].data, a[1].as<int32_t>(), a[3].data},
+    return three_interpolate_backward_bound({sizes, a[0].dtype, a[0].data, a[1].as<int32_t>(), a[3].data},
                                             floats_of(a[2]), thread_count());
   };
   return made;

@@ -109,7 +109,7 @@ std::unique_ptr<Case> make_forward(const Row& row, const Variant& variant, doubl
   made->options.bound = [&made = *made, s] {
     const cases::Arguments& a = made.expected();
     return voxel_pooling_forward_bound(
-        {s, a[1].is_half(), a[0].as<int32_t>(), a[1].data, a[2].data, a[3].as<int32_t>()}, thread_count());
+        {s, a[1].dtype, a[0].as<int32_t>(), a[1].data, a[2].data, a[3].as<int32_t>()}, thread_count());
   };
   return made;
 }

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "perf/support/parallel.h"
-#include "support/half.h"
+#include "support/element.h"
 
 namespace mluop::perf {
 
@@ -50,11 +50,12 @@ inline void fill_uniform(std::span<float> values, uint64_t seed) {
   });
 }
 
-// The same values, rounded to half.
-inline void fill_uniform(std::span<test::Half> values, uint64_t seed) {
+// The same values, rounded to T, a type of 16 bits.
+template <class T>
+void fill_uniform(std::span<T> values, uint64_t seed) {
   Buffer<float> floats(static_cast<int64_t>(values.size()));
   fill_uniform(std::span(floats.data(), values.size()), seed);
-  std::transform(floats.values().begin(), floats.values().end(), values.begin(), test::to_f16);
+  for (size_t i = 0; i < values.size(); ++i) reference::put(double{floats.data()[i]}, &values[i]);
 }
 
 template <class T>

@@ -84,10 +84,10 @@ size_t OperatorCase::index_of(std::string_view id) const {
 std::span<std::byte> OperatorCase::bytes(std::string_view id) { return bytes_of(arguments_[index_of(id)]); }
 
 void OperatorCase::fill_uniform(std::string_view id, uint64_t seed) {
-  if (arguments_[index_of(id)].is_half()) {
-    perf::fill_uniform(values<test::Half>(id), seed);
-  } else {
-    perf::fill_uniform(values<float>(id), seed);
+  switch (arguments_[index_of(id)].dtype) {
+    case MLUOP_DTYPE_HALF: return perf::fill_uniform(values<test::Half>(id), seed);
+    case MLUOP_DTYPE_BFLOAT16: return perf::fill_uniform(values<test::BFloat16>(id), seed);
+    default: return perf::fill_uniform(values<float>(id), seed);
   }
 }
 

@@ -132,10 +132,14 @@ inline std::unique_ptr<OperatorCase> make_case(const std::string& op, const Vari
 inline constexpr Variant kNativeFloat[] = {{MLUOP_DTYPE_FLOAT}};
 inline constexpr Variant kNativeInt32[] = {{MLUOP_DTYPE_INT32}};
 inline constexpr Variant kDeviceFloat[] = {{MLUOP_DTYPE_FLOAT, MLUOP_OMP_ALGORITHM_DEVICE}};
-inline constexpr Variant kNative[] = {{MLUOP_DTYPE_FLOAT}, {MLUOP_DTYPE_HALF}};
+inline constexpr Variant kNative[] = {{MLUOP_DTYPE_FLOAT}, {MLUOP_DTYPE_HALF}, {MLUOP_DTYPE_BFLOAT16}};
 inline constexpr Variant kNativeAndDeviceFloat[] = {kNativeFloat[0], kDeviceFloat[0]};
-inline constexpr Variant kNativeAndDevice[] = {
-    kNative[0], kNative[1], kDeviceFloat[0], {MLUOP_DTYPE_HALF, MLUOP_OMP_ALGORITHM_DEVICE}};
+inline constexpr Variant kNativeAndDevice[] = {kNative[0],
+                                               kNative[1],
+                                               kNative[2],
+                                               kDeviceFloat[0],
+                                               {MLUOP_DTYPE_HALF, MLUOP_OMP_ALGORITHM_DEVICE},
+                                               {MLUOP_DTYPE_BFLOAT16, MLUOP_OMP_ALGORITHM_DEVICE}};
 
 // Each row of a table, which has a `name`, in each variant. make(row, variant, size) prepares the case.
 template <class Rows, class Make>

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "core/dtype.h"
-#include "core/half.h"
+#include "core/element.h"
 
 namespace mluop::compare {
 namespace {
@@ -63,15 +63,10 @@ float round_to_odd(double number) {
   return std::nextafter(nearest, number > static_cast<double>(nearest) ? infinity : -infinity);
 }
 
-void round_number(double number, Half* to) { *to = f32_to_f16(round_to_odd(number)); }
-
-void round_number(double number, BFloat16* to) {
-  constexpr uint32_t kBelowHalf = 0x7FFF, kQuiet = 0x40;
-  const auto bits = std::bit_cast<uint32_t>(round_to_odd(number));
-  to->bits = static_cast<uint16_t>(std::isnan(number) ? bits >> 16 | kQuiet
-                                                      : (bits + kBelowHalf + (bits >> 16 & 1)) >> 16);
+template <Element16 T>
+void round_number(double number, T* to) {
+  round_to(round_to_odd(number), to);
 }
-
 void round_number(double number, float* to) { *to = static_cast<float>(number); }
 void round_number(double number, double* to) { *to = number; }
 

@@ -6,25 +6,22 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/half.h"
+#include "core/element.h"
 #include "mlu_op.h"
 
 namespace mluop::compare {
 
-struct BFloat16 {
-  uint16_t bits;
-};
-
 // As a number of double.
 inline double number_of(float element) { return element; }
-inline double number_of(Half element) { return f16_to_f32(element); }
-inline double number_of(BFloat16 element) { return std::bit_cast<float>(uint32_t{element.bits} << 16); }
+inline double number_of(Element16 auto element) { return to_f32(element); }
 
 inline bool has_bits_of(float element, float other) {
   return std::bit_cast<uint32_t>(element) == std::bit_cast<uint32_t>(other);
 }
-inline bool has_bits_of(Half element, Half other) { return element.bits == other.bits; }
-inline bool has_bits_of(BFloat16 element, BFloat16 other) { return element.bits == other.bits; }
+template <Element16 T>
+bool has_bits_of(T element, T other) {
+  return element.bits == other.bits;
+}
 
 struct Elements {
   mluOpDataType_t dtype;

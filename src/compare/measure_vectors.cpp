@@ -244,7 +244,8 @@ class TaskMeasure {
       hn::Mask<D> differs[kVectors], is_notable[kVectors];
       HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
         const int64_t at = i + v * kStep / kVectors;
-        const auto e = load_values(d, e_at + at), b = load_values(d, b_at + at);
+        const auto e = mluop::HWY_NAMESPACE::load_f32(d, e_at + at),
+                   b = mluop::HWY_NAMESPACE::load_f32(d, b_at + at);
         const auto e_bits = load_bits(e_at + at), b_bits = load_bits(b_at + at);
         differs[v] = kUnlikeSigns ? hn::RebindMask(d, hn::Ne(e_bits, b_bits)) : hn::Ne(e, b);
         differing = count_lanes(differing, differs[v]);

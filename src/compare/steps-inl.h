@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "compare/elements.h"
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 
 #ifndef MLUOP_COMPARE_STEPS_COMMON
 #define MLUOP_COMPARE_STEPS_COMMON
@@ -52,26 +52,10 @@ using DD = hn::CappedTag<double, kStep / 2>;
 constexpr int kVectors = kStep / hn::MaxLanes(D());   // of a step
 constexpr int kDoubles = kStep / hn::MaxLanes(DD());  // vectors of double of a step
 
-template <class DF>
-HWY_INLINE hn::Vec<DF> load_values(DF d, const float* from) {
-  return hn::LoadU(d, from);
-}
-template <class DF>
-HWY_INLINE hn::Vec<DF> load_values(DF d, const Half* from) {
-  const auto* const halves = reinterpret_cast<const uint16_t*>(from);
-  return mluop::HWY_NAMESPACE::f16_to_f32(d, hn::LoadU(hn::Rebind<uint16_t, DF>(), halves));
-}
-template <class DF>
-HWY_INLINE hn::Vec<DF> load_values(DF d, const BFloat16* from) {
-  const auto* const bfloats = reinterpret_cast<const uint16_t*>(from);
-  const auto bits = hn::PromoteTo(hn::RebindToSigned<DF>(), hn::LoadU(hn::Rebind<uint16_t, DF>(), bfloats));
-  return hn::BitCast(d, hn::ShiftLeft<16>(bits));
-}
-
 // Vector j of a step in double.
 template <class T>
 HWY_INLINE hn::Vec<DD> load_doubles(const T* step, int j) {
-  return hn::PromoteTo(DD(), load_values(hn::Rebind<float, DD>(), step + j * kStep / kDoubles));
+  return hn::PromoteTo(DD(), mluop::HWY_NAMESPACE::load_f32(hn::Rebind<float, DD>(), step + j * kStep / kDoubles));
 }
 
 HWY_INLINE hn::Vec<DI> load_bits(const float* from) { return hn::BitCast(DI(), hn::LoadU(D(), from)); }

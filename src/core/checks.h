@@ -41,9 +41,10 @@ inline void require_int32_count(std::string_view name, int64_t count) {
           ", expected fewer than 2^31");
 }
 
-inline void require_float_or_half(std::string_view name, mluOpDataType_t dtype) {
-  require(dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF, MLUOP_STATUS_BAD_PARAM, name, " has data type ",
-          name_of(dtype), ", expected FLOAT or HALF");
+// The data types that dispatch_dtype() knows.
+inline void require_element_type(std::string_view name, mluOpDataType_t dtype) {
+  require(dtype == MLUOP_DTYPE_FLOAT || is_16_bit(dtype), MLUOP_STATUS_BAD_PARAM, name, " has data type ",
+          name_of(dtype), ", expected FLOAT, HALF or BFLOAT16");
 }
 
 // The sum of the bytes of all tensors of a call. Throws Failure with BAD_PARAM if it exceeds int64_t.

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "core/half.h"
+#include "core/element.h"
 #include "mlu_op.h"
 
 namespace mluop {
@@ -18,11 +18,23 @@ std::string_view name_of(mluOpDataType_t dtype);
 // "ARRAY" for MLUOP_LAYOUT_ARRAY; "" for values that are not enumerators.
 std::string_view name_of(mluOpTensorLayout_t layout);
 
-// Returns select(element), where `element` is a Half if dtype is HALF, else a float: the one place that turns the
-// element type of a call into that of a template.
+// Whether elements are an Element16.
+constexpr bool is_16_bit(mluOpDataType_t dtype) {
+  return dtype == MLUOP_DTYPE_HALF || dtype == MLUOP_DTYPE_BFLOAT16;
+}
+
+// Returns select(element), where `element` is a Half if dtype is HALF, a BFloat16 if it is BFLOAT16, else a float:
+// the one place that turns the element type of a call into that of a template.
 template <class Select>
 auto dispatch_dtype(mluOpDataType_t dtype, const Select& select) {
-  return dtype == MLUOP_DTYPE_HALF ? select(Half{}) : select(float{});
+  if (dtype == MLUOP_DTYPE_HALF) return select(Half{});
+  return dtype == MLUOP_DTYPE_BFLOAT16 ? select(BFloat16{}) : select(float{});
+}
+
+// The same for kernels that only copy elements, of which those of 16 bits are all taken for Half.
+template <class Select>
+auto dispatch_size(mluOpDataType_t dtype, const Select& select) {
+  return is_16_bit(dtype) ? select(Half{}) : select(float{});
 }
 
 }  // namespace mluop

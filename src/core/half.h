@@ -1,7 +1,7 @@
 // IEEE 754 binary16 as a storage type: arithmetic is done in fp32. The conversions match those of the hardware bit
 // for bit: exact to fp32; to half round to nearest even, subnormals included, values that round above 65504 to
 // infinity, NaN with its sign and the upper bits of its payload, made quiet. They assume the default rounding
-// mode. primitives/half-inl.h provides the same for vectors.
+// mode. primitives/elements-inl.h provides the same for vectors.
 #pragma once
 
 #include <bit>
@@ -40,10 +40,6 @@ constexpr float f16_to_f32(Half half) {
   return std::bit_cast<float>(sign | bits);
 }
 
-// The value of an element of either type.
-constexpr float to_f32(float value) { return value; }
-constexpr float to_f32(Half value) { return f16_to_f32(value); }
-
 constexpr Half f32_to_f16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = (bits & 0x80000000U) >> 16;
@@ -63,9 +59,5 @@ constexpr Half f32_to_f16(float value) {
   }
   return {static_cast<uint16_t>(sign | half)};
 }
-
-// To an element of either type.
-constexpr void round_to(float value, float* to) { *to = value; }
-constexpr void round_to(float value, Half* to) { *to = f32_to_f16(value); }
 
 }  // namespace mluop

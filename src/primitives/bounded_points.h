@@ -23,7 +23,7 @@ struct BoundedPoints {
   BoxBounds bounds;   // of each group of points
 };
 
-// Computes them from points [B, N, 3], which are float or half.
+// Computes them from points [B, N, 3], of any element type.
 void bound_points(Context& context, const BoundedPoints& bounded, mluOpDataType_t dtype, const void* points);
 
 }  // namespace mluop

@@ -15,7 +15,7 @@
 
 #include "core/sizes.h"
 #include "primitives/channel_strip.h"
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 #include "primitives/stream-inl.h"
 #include "primitives/transpose_square-inl.h"
 
@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using StripTag = hn::CappedTag<float, kStripChannels>;
 constexpr auto kStripLanes = static_cast<int64_t>(hn::MaxLanes(StripTag()));
 
-// Points of a square of kStripLanes channels that is transposed in registers. T, here and below: float or Half.
+// Points of a square of kStripLanes channels that is transposed in registers. T, here and below: an element type.
 template <class T>
 constexpr int64_t kSquarePoints{kStripLanes * kPacked<T>};
 

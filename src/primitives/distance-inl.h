@@ -11,25 +11,29 @@
 
 #include <type_traits>
 
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// v rounded to T, float or Half. fp32 has more than twice the bits of half: a result that is rounded to fp32, then
-// to half, is rounded as if once.
+// Whether each step of a distance is rounded to T: that of half, as in mmcv. Distances of bfloat16 are fp32.
+template <class T>
+inline constexpr bool kRoundsSteps = std::is_same_v<T, Half>;
+
+// v, rounded to T if steps are. fp32 has more than twice the bits of half: a result that is rounded to fp32, then to
+// half, is rounded as if once.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> rounded(D d, hn::Vec<D> v) {
-  if constexpr (std::is_same_v<T, float>) {
-    return v;
-  } else {
+  if constexpr (kRoundsSteps<T>) {
     return f16_to_f32(d, f32_to_f16(d, v));
+  } else {
+    return v;
   }
 }
 
-// (x^2 + y^2) + z^2 of a vector whose components are not rounded yet. Every step is rounded to T, and monotonic.
+// (x^2 + y^2) + z^2 of a vector whose components are not rounded yet. Every step is rounded, and monotonic.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> squared_length(D d, hn::Vec<D> x, hn::Vec<D> y, hn::Vec<D> z) {
   const auto square = [d](hn::Vec<D> component) {

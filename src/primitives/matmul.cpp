@@ -16,8 +16,8 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "core/sizes.h"
+#include "primitives/elements-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
-#include "primitives/half-inl.h"
 #include "team/transfer.h"
 
 #ifndef MLUOP_PRIMITIVES_MATMUL_TILE
@@ -44,7 +44,7 @@ struct MatmulTile {
   float* panels;     // [panels][kc][NR], of b; the last panel is as wide as whole vectors need
   std::byte* b_row;  // [columns]
   std::byte* a;      // [rows, kc]
-  float* converted;  // [rows, kc], a as fp32 where it is half
+  float* converted;  // [rows, kc], a as fp32 where it has 16 bits
   float* c;          // [rows, columns]
 };
 
@@ -59,17 +59,6 @@ struct MatmulWork {
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
 namespace HWY_NAMESPACE {
-
-// to[0, count) = from[0, count) as fp32
-inline void convert(const float* from, float* to, int64_t count) {
-  std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
-}
-inline void convert(const Half* from, float* to, int64_t count) {
-  const PanelTag d;
-  int64_t i = 0;
-  for (; i + kPanelLanes <= count; i += kPanelLanes) hn::StoreU(load_f32(d, from + i), d, to + i);
-  for (; i < count; ++i) to[i] = mluop::f16_to_f32(from[i]);
-}
 
 // Prefetches the next rows of a while a tile is multiplied, some lines after each block.
 struct Prefetcher {
@@ -101,7 +90,7 @@ struct MatmulStep {
         const int64_t panel_width = std::min(kNr, width - j);
         const int64_t panel_filled = std::min(kNr, filled - j);
         float* to = tile.panels + j * kc + i * panel_width;
-        convert(row + j, to, panel_filled);
+        load_row(row + j, panel_filled, to);
         std::fill(to + panel_filled, to + panel_width, 0.0F);
       }
     }
@@ -146,7 +135,7 @@ struct MatmulStep {
       load_rows(task, tile.a, kc * kBytes, a_rows(row), call.inner * kBytes, kc * kBytes, count);
     }
     if constexpr (sizeof(T) == sizeof(float)) return reinterpret_cast<const float*>(tile.a);
-    convert(reinterpret_cast<const T*>(tile.a), tile.converted, count * kc);
+    load_row(reinterpret_cast<const T*>(tile.a), count * kc, tile.converted);
     return tile.converted;
   }
 

@@ -1,4 +1,4 @@
-// matmul: the product of two matrices, result = a * b: fp32 sums of float or half elements, each in the order of
+// matmul: the product of two matrices, result = a * b: fp32 sums of elements of any type, each in the order of
 // the columns of a.
 #pragma once
 

@@ -11,10 +11,10 @@
 
 #include <algorithm>
 
-#include "core/half.h"
+#include "core/element.h"
 #include "core/sizes.h"
+#include "primitives/elements-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
-#include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/transpose_square-inl.h"
 
@@ -23,7 +23,7 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Some columns of a matrix of any strides, of float or half.
+// Some columns of a matrix of any strides and element type.
 template <class T>
 struct MatrixColumns {
   MatrixColumns part(int64_t row, int64_t column) const {

@@ -39,7 +39,7 @@ Bounds bounds_of(const PointBox& box) {
   return bounds_around(double{box.x} - reach, double{box.y} - reach, double{box.x} + reach, double{box.y} + reach);
 }
 
-// Work items: (b, group of boxes). T: float or Half.
+// Work items: (b, group of boxes). T: an element type.
 template <class T>
 void prepare(const PrepareArgs& args, int64_t begin, int64_t end, Task&) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

@@ -39,7 +39,7 @@ struct PointBoxes {
   BoxBounds bounds;   // of each box: they contain each point that the box contains
 };
 
-// Computes them from boxes [B, T, 7], which are float or half.
+// Computes them from boxes [B, T, 7], of any element type.
 void prepare_boxes(Context& context, const PointBoxes& prepared, BoxRule rule, mluOpDataType_t dtype,
                    const void* boxes);
 

@@ -11,7 +11,7 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
@@ -19,23 +19,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using PointTag = hn::CappedTag<float, 16>;
-using PointVector = hn::Vec<PointTag>;
 
-HWY_INLINE void load_points(const float* from, PointVector& x, PointVector& y, PointVector& z) {
-  hn::LoadInterleaved3(PointTag(), from, x, y, z);
-}
-
-HWY_INLINE void load_points(const Half* from, PointVector& x, PointVector& y, PointVector& z) {
-  const PointTag d;
-  const hn::Rebind<uint16_t, PointTag> du;
-  hn::Vec<decltype(du)> of_x, of_y, of_z;
-  hn::LoadInterleaved3(du, reinterpret_cast<const uint16_t*>(from), of_x, of_y, of_z);
-  x = f16_to_f32(d, of_x);
-  y = f16_to_f32(d, of_y);
-  z = f16_to_f32(d, of_z);
-}
-
-// Work items: (b, group of points). T: float or Half.
+// Work items: (b, group of points). T: an element type.
 template <class T>
 void separate(const SeparateArgs& args, int64_t begin, int64_t end, Task&) {
   const PointTag d;
@@ -51,8 +36,8 @@ void separate(const SeparateArgs& args, int64_t begin, int64_t end, Task&) {
     float* const to[3] = {planes.plane(b, 0), planes.plane(b, 1), planes.plane(b, 2)};
     int64_t n = first;
     for (; n + kLanes <= std::min(last, N); n += kLanes) {
-      PointVector x, y, z;
-      load_points(points + n * 3, x, y, z);
+      hn::Vec<PointTag> x, y, z;
+      load_interleaved_f32(d, points + n * 3, x, y, z);
       hn::Store(x, d, to[0] + n);
       hn::Store(y, d, to[1] + n);
       hn::Store(z, d, to[2] + n);

@@ -32,7 +32,7 @@ struct SeparateArgs {
   const void* points;  // [B, N, 3]
 };
 
-// Writes the planes of points [B, N, 3], which are float or half.
+// Writes the planes of points [B, N, 3], of any element type.
 void separate_coordinates(Context& context, const PointPlanes& planes, mluOpDataType_t dtype, const void* points);
 
 }  // namespace mluop

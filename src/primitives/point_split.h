@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/half.h"
+#include "core/element.h"
 
 namespace mluop {
 
@@ -17,7 +17,7 @@ struct IndexedPoint {
   int32_t index;
 };
 
-// The point of three coordinates of type T, float or Half. A point with a coordinate that is not finite has
+// The point of three coordinates of type T. A point with a coordinate that is not finite has
 // infinite coordinates, which are ordered.
 template <class T>
 IndexedPoint load_point(const T* from, int64_t index) {

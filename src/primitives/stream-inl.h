@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/half.h"
+#include "core/element.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
@@ -58,7 +58,8 @@ class StreamWriter {
     std::memcpy(to + i, from + i, (count - i) * sizeof(T));
   }
 
-  void copy(Half* to, const Half* from, size_t count) const {
+  template <Element16 T>
+  void copy(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, size_t count) const {
     copy(reinterpret_cast<uint16_t*>(to), reinterpret_cast<const uint16_t*>(from), count);
   }
 

@@ -9,10 +9,10 @@
 
 #include <hwy/highway.h>
 
-#include "core/half.h"
+#include "core/element.h"
+#include "primitives/elements-inl.h"
 #include "primitives/for_each_vector-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
-#include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {

@@ -1,4 +1,4 @@
-// Transposes a square of memory in registers, in lanes of 32 bits: a float, or two halves. Per-target code of
+// Transposes a square of memory in registers, in lanes of 32 bits: a float, or two elements of 16 bits. Per-target code of
 // Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {
@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 inline constexpr int64_t kPacked = int64_t{sizeof(float) / sizeof(T)};
 
-// Element kIndex of each lane of a column, as fp32. T: float or Half.
+// Element kIndex of each lane of a column, as fp32. T: an element type.
 template <class T, int kIndex, class D>
 HWY_INLINE hn::Vec<D> unpack(D d, hn::Vec<D> column) {
   static_assert(0 <= kIndex && kIndex < kPacked<T>);
@@ -31,7 +31,7 @@ HWY_INLINE hn::Vec<D> unpack(D d, hn::Vec<D> column) {
     return column;
   } else {
     const auto lanes = hn::BitCast(hn::RebindToUnsigned<D>(), column);
-    return f16_to_f32(d, hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16 * kIndex>(lanes)));
+    return from_bits<T>(d, hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<16 * kIndex>(lanes)));
   }
 }
 
@@ -76,8 +76,8 @@ template <class D>
 HWY_INLINE hn::Vec<D> load_packed(D d, const float* from) {
   return hn::LoadU(d, from);
 }
-template <class D>
-HWY_INLINE hn::Vec<D> load_packed(D d, const Half* from) {
+template <class D, Element16 T>
+HWY_INLINE hn::Vec<D> load_packed(D d, const T* from) {
   return hn::BitCast(d, hn::LoadU(hn::Repartition<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
 }
 

@@ -32,10 +32,10 @@ uint64_t load_bits(const std::byte* element, size_t size) {
 }
 
 // Whether elements are floating-point numbers that decimals exist for.
-bool has_decimals(mluOpDataType_t dtype) { return dtype == MLUOP_DTYPE_FLOAT || dtype == MLUOP_DTYPE_HALF; }
+bool has_decimals(mluOpDataType_t dtype) { return dtype == MLUOP_DTYPE_FLOAT || is_16_bit(dtype); }
 
 std::string decimal_text(mluOpDataType_t dtype, const std::byte* element) {
-  return number_text(dtype == MLUOP_DTYPE_HALF ? f16_to_f32(load<Half>(element)) : load<float>(element));
+  return dispatch_dtype(dtype, [&](auto type) { return number_text(to_f32(load<decltype(type)>(element))); });
 }
 
 std::string_view name_of_reduction(mluOpReduceMode_t mode) {

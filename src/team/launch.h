@@ -42,6 +42,12 @@ using RangeKernel = void (*)(const Args& args, int64_t begin, int64_t end, Task&
     return dispatch_dtype(dtype, [](auto element) -> RangeKernel<ARGS> { return FUNCTION<decltype(element)>; }); \
   }                                                                                                              \
   static_assert(true, "a semicolon follows")
+// In place of MLUOP_SELECT_BY_DTYPE for kernels that only copy elements.
+#define MLUOP_SELECT_BY_SIZE(FUNCTION, ARGS)                                                                    \
+  RangeKernel<ARGS> FUNCTION##_by_dtype(mluOpDataType_t dtype) {                                                \
+    return dispatch_size(dtype, [](auto element) -> RangeKernel<ARGS> { return FUNCTION<decltype(element)>; }); \
+  }                                                                                                             \
+  static_assert(true, "a semicolon follows")
 #define MLUOP_EXPORT_KERNEL_OF_DTYPE(KERNEL, FUNCTION, ARGS)                                             \
   HWY_EXPORT(FUNCTION##_by_dtype);                                                                       \
   RangeKernel<ARGS> KERNEL(mluOpDataType_t dtype) { return MLUOP_DISPATCH(FUNCTION##_by_dtype)(dtype); } \

@@ -408,7 +408,7 @@ TEST(CaseFolder, RefusalsByHand) {
   expect_refusal(query, "new_xyz.npy: is missing, an input of ball_query");
   array("new_xyz", "<f8", {2, 4, 3});
   array("xyz", "<f4", {2, 8, 3});
-  expect_refusal(query, "new_xyz.npy: holds double, '<f8', expected float or half");
+  expect_refusal(query, "new_xyz.npy: holds double, '<f8', expected bfloat16 or float or half");
   array("new_xyz", "<f4", {4, 3});
   expect_refusal(query, "new_xyz.npy: has shape [4, 3], expected 3 dimensions");
   array("new_xyz", "<f2", {2, 4, 3});

@@ -21,7 +21,7 @@ using cases::Recipe;
 using cases::SizeRule;
 
 std::string name_of(const Recipe& recipe) {
-  std::string text = recipe.dtype == MLUOP_DTYPE_HALF ? "half" : "float";
+  std::string text(cases::dtype_name(recipe.dtype));
   for (const auto& [name, value] : recipe.sizes) text += ' ' + name + '=' + std::to_string(value);
   return text + " seed=" + std::to_string(recipe.seed);
 }

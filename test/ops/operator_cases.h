@@ -24,7 +24,7 @@ struct OperatorCase {
 std::vector<mluOpOmpAlgorithm_t> algorithms_of(const cases::Operator& op);
 std::vector<mluOpOmpAlgorithm_t> algorithms_of(const OperatorCase& test);
 
-// Cases large enough for four tasks.
+// Cases large enough for four tasks, of float, and half or bfloat16 in turns.
 std::vector<OperatorCase> operator_cases(Magnitude magnitude = Magnitude::kUsual);
 
 }  // namespace mluop::test

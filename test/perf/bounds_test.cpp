@@ -10,6 +10,8 @@
 #include "perf/support/buffer.h"
 #include "reference/voxel_pooling_forward.h"
 #include "support/camera_rig.h"
+#include "support/element.h"
+#include "support/trace.h"
 
 namespace mluop::perf {
 namespace {
@@ -26,7 +28,7 @@ void expect_pooled(int channels, int threads) {
   Buffer<T> input(sizes.input_count()), output(sizes.output_count()), expected(sizes.output_count());
   fill_uniform(input, kSeed);
   fill_uniform(output, kSeed);  // the values that it had do not matter
-  voxel_pooling_forward_bound({sizes, sizeof(T) == 2, geom_xyz.data(), input.data(), output.data(), memo.data()},
+  voxel_pooling_forward_bound({sizes, test::kDtype<T>, geom_xyz.data(), input.data(), output.data(), memo.data()},
                               threads)();
   reference::voxel_pooling_forward(sizes, geom_xyz.data(), input.data(), expected.data(), expected_memo.data());
   EXPECT_TRUE(std::ranges::equal(output.values(), expected.values())) << channels << ' ' << threads;
@@ -37,6 +39,7 @@ TEST(PerfBounds, VoxelPoolingAddsEveryRow) {
     for (const int threads : {1, 2, 7}) {
       expect_pooled<float>(channels, threads);
       expect_pooled<test::Half>(channels, threads);
+      expect_pooled<test::BFloat16>(channels, threads);
     }
   }
 }
@@ -58,13 +61,15 @@ void expect_convolved(int64_t Co, int threads) {
   fill_uniform(filters, kSeed + 1);
   fill_uniform(output, kSeed);  // the values that it had do not matter
   indice_convolution_forward_bound(
-      {sizes, sizeof(T) == 2, features.data(), filters.data(), pairs.data(), num.data(), output.data()},
+      {sizes, test::kDtype<T>, features.data(), filters.data(), pairs.data(), num.data(), output.data()},
       threads)();
   std::vector<double> expected(output.values().size());
   reference::indice_convolution_forward(sizes, features.data(), reference::FilterLayout::kArray, filters.data(),
                                         pairs.data(), num.data(), 0, Co, expected.data());
+  const double tolerance = sizeof(T) == 4 ? 1e-5 : std::is_same_v<T, test::Half> ? 4e-3 : 3e-2;
   for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_NEAR(test::to_f32(output.values()[i]), expected[i], sizeof(T) == 2 ? 4e-3 : 1e-5) << Co << ' ' << i;
+    ASSERT_NEAR(test::to_f32(output.values()[i]), expected[i], tolerance)
+        << Co << ' ' << i;
   }
 }
 
@@ -73,6 +78,7 @@ TEST(PerfBounds, IndiceConvolutionAddsEveryPair) {
     for (const int threads : {1, 3}) {
       expect_convolved<float>(Co, threads);
       expect_convolved<test::Half>(Co, threads);
+      expect_convolved<test::BFloat16>(Co, threads);
     }
   }
 }
@@ -91,10 +97,11 @@ TEST(PerfBounds, Interpolation) {
     const std::vector<float> weights(indices.size(), 0.5F);
     const Buffer<float> grad_output(sizes.grad_output_count());
     Buffer<float> grad_features(sizes.grad_features_count());
-    for (const bool half : {false, true}) {
+    for (const auto dtype : test::kFloatingDtypes) {
       const auto bound = three_interpolate_backward_bound(
-          {sizes, half, grad_output.data(), indices.data(), grad_features.data()}, weights, 5);
-      EXPECT_EQ(static_cast<bool>(bound), exists || (!half && N == 31)) << C << ' ' << N << ' ' << M;
+          {sizes, dtype, grad_output.data(), indices.data(), grad_features.data()}, weights, 5);
+      EXPECT_EQ(static_cast<bool>(bound), exists || (dtype == MLUOP_DTYPE_FLOAT && N == 31))
+          << C << ' ' << N << ' ' << M;
       if (bound) bound();
     }
   }

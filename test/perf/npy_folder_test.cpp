@@ -7,7 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "support/half.h"
+#include "support/element.h"
 #include "support/temporary_folder.h"
 
 namespace mluop::perf {

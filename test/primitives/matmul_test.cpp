@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/boundary.h"
+#include "support/element.h"
 #include "support/guarded_buffer.h"
-#include "support/half.h"
 #include "support/labels.h"
 #include "support/team_context.h"
 #include "support/trace.h"
@@ -29,12 +29,7 @@ template <class T>
 GuardedBuffer<T> random_matrix(int64_t count, Placement placement, std::mt19937& random) {
   std::vector<T> values(static_cast<size_t>(count));
   for (T& value : values) {
-    const auto number = static_cast<float>(random() % 17) - 8;
-    if constexpr (sizeof(T) == 2) {
-      value = to_f16(number);
-    } else {
-      value = number;
-    }
+    reference::put(static_cast<double>(random() % 17) - 8, &value);
   }
   return GuardedBuffer<T>(values, placement);
 }
@@ -46,9 +41,8 @@ void expect_product(Context& context, const Sizes& sizes, Placement placement, s
   const auto a = random_matrix<T>(rows * inner, placement, random);
   const auto b = random_matrix<T>(inner * columns, placement, random);
   const GuardedBuffer<float> result(static_cast<size_t>(rows * columns), placement);
-  const mluOpDataType_t dtype = sizeof(T) == 2 ? MLUOP_DTYPE_HALF : MLUOP_DTYPE_FLOAT;
-  EXPECT_NO_THROW(matmul_tiling(context, dtype, inner, columns));
-  matmul(context, {dtype, rows, inner, columns, a.data(), b.data(), result.data()});
+  EXPECT_NO_THROW(matmul_tiling(context, kDtype<T>, inner, columns));
+  matmul(context, {kDtype<T>, rows, inner, columns, a.data(), b.data(), result.data()});
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       float sum = 0;
@@ -72,6 +66,7 @@ TEST(PrimitivesMatmul, SizesThreadsAndPlacements) {
     for (const Sizes& sizes : kSizes) {
       expect_product<float>(context, sizes, placement, random);
       expect_product<Half>(context, sizes, placement, random);
+      expect_product<BFloat16>(context, sizes, placement, random);
     }
   }
 }

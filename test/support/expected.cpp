@@ -18,18 +18,19 @@ std::string element_text(size_t i, double found, double expected) {
          std::to_string(expected);
 }
 
-// Whether `evaluated` is the sum of `terms` addends or products in fp32, in any order, rounded once to half for
-// is_half. NaN and infinity must be those of the exact sum. The error of a sum in fp32 is at most
+// Whether `evaluated` is the sum of `terms` addends or products in fp32, in any order, rounded once to dtype. NaN and infinity must be those of the exact sum. The error of a sum in fp32 is at most
 // (terms - 1) u times the magnitude, that of a product u times itself, u = 2^-24, or half the smallest subnormal.
-bool is_sum(double evaluated, double exact, double magnitude, int64_t terms, bool is_half) {
+bool is_sum(double evaluated, double exact, double magnitude, int64_t terms, mluOpDataType_t dtype) {
   if (std::isnan(exact)) return std::isnan(evaluated);
   if (std::isinf(exact)) return evaluated == exact;
   const double bound = static_cast<double>(terms + 2);
   double tolerance = bound * 0x1.1p-24 * magnitude + bound * 0x1p-149;
-  if (is_half) {
-    constexpr double kNearOverflow = 65000;
-    if (std::abs(exact) + tolerance > kNearOverflow) return !std::isnan(evaluated);
-    tolerance += (std::abs(exact) + tolerance) * 0x1.1p-11 + 0x1p-25;
+  if (dtype != MLUOP_DTYPE_FLOAT) {
+    const bool is_half = dtype == MLUOP_DTYPE_HALF;
+    const double near_overflow = is_half ? 65000 : 3.38e38;
+    const double relative = is_half ? 0x1.1p-11 : 0x1.1p-8, absolute = is_half ? 0x1p-25 : 0x1p-134;
+    if (std::abs(exact) + tolerance > near_overflow) return !std::isnan(evaluated);
+    tolerance += (std::abs(exact) + tolerance) * relative + absolute;
   }
   return std::abs(evaluated - exact) <= tolerance;
 }
@@ -39,7 +40,7 @@ std::string difference_of_sums(const Operand& found, const std::vector<double>& 
                                const std::vector<double>& magnitudes, int64_t terms) {
   for (size_t i = 0; i < sums.size(); ++i) {
     const double value = cases::number_at(found.data, found.dtype, i);
-    if (!is_sum(value, sums[i], magnitudes[i], terms, found.is_half())) return element_text(i, value, sums[i]);
+    if (!is_sum(value, sums[i], magnitudes[i], terms, found.dtype)) return element_text(i, value, sums[i]);
   }
   return "";
 }

@@ -11,7 +11,7 @@ namespace mluop::test {
 
 inline constexpr mluOpOmpAlgorithm_t kAlgorithms[] = {MLUOP_OMP_ALGORITHM_NATIVE, MLUOP_OMP_ALGORITHM_DEVICE};
 
-inline constexpr mluOpDataType_t kFloatingDtypes[] = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF};
+inline constexpr mluOpDataType_t kFloatingDtypes[] = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16};
 
 inline const char* text_of(mluOpOmpAlgorithm_t algorithm) {
   return algorithm == MLUOP_OMP_ALGORITHM_DEVICE ? "device" : "native";

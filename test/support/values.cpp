@@ -87,7 +87,9 @@ cases::Case with_overflows(const cases::Case& made) {
   cases::Case result = made;
   for (cases::Tensor& tensor : result.inputs) {
     if (!holds_any_values(tensor)) continue;
-    const double largest = tensor.dtype == MLUOP_DTYPE_HALF ? 65504 : double{std::numeric_limits<float>::max()};
+    const double largest = tensor.dtype == MLUOP_DTYPE_HALF       ? 65504
+                           : tensor.dtype == MLUOP_DTYPE_BFLOAT16 ? 0x1.FEp127
+                                                                  : double{std::numeric_limits<float>::max()};
     const double values[] = {kInfinity, largest, -kInfinity, largest, largest};
     change_elements(tensor, [&](size_t i, double element) {
       return i % 97 == 0 ? values[i / 97 % std::size(values)] : element;

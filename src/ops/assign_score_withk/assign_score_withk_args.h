@@ -20,7 +20,7 @@ struct Sizes {
 // The inputs of both operators, checked except for the values of knn_idx.
 struct Inputs : Sizes {
   const int32_t* indices_of(int64_t b) const { return knn_idx + b * rows(); }
-  // The [M, O] matrix of point i of a batch, and the scores of a row. T: float or Half.
+  // The [M, O] matrix of point i of a batch, and the scores of a row. T: an element type.
   template <class T>
   const T* points_of(int64_t b, int64_t i) const {
     return static_cast<const T*>(points) + (b * N0 + i) * matrix();

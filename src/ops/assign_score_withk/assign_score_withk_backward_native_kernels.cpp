@@ -28,7 +28,7 @@ using mluop::HWY_NAMESPACE::unpack;
 using D = mluop::HWY_NAMESPACE::StripTag;
 
 // Writes kSquarePoints rows of a strip of channels, from rows of `stride` elements at `from`. T, here and below:
-// float or Half.
+// an element type.
 template <class T>
 HWY_NOINLINE void transpose_square(const T* from, int64_t stride, float* to, int64_t to_stride) {
   const D d;

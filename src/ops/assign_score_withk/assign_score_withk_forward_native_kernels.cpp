@@ -20,7 +20,7 @@ using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::write_strip;
 
-// A row as its part of the tensors. T, here and below: float or Half.
+// A row as its part of the tensors. T, here and below: an element type.
 template <class T>
 struct Row {
   const T* scores;  // [M]

@@ -22,7 +22,7 @@ struct AssembleArgs : ForwardArgs {
 };
 RangeKernel<AssembleArgs> assemble_kernel(mluOpDataType_t dtype);
 
-// T, here and below: float or Half.
+// T, here and below: an element type.
 template <class T>
 struct AssembleTile {
   AssembleTile(Arena& nram, int64_t rows, int64_t channels)

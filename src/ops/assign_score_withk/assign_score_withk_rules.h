@@ -31,7 +31,7 @@ inline void declare(Call& call, const PassedInputs& inputs, const Sizes& sizes) 
 // After the declaration of all tensors.
 inline void check(Call& call, const PassedInputs& inputs, const Sizes& sizes) {
   call.check_pointers();
-  require_float_or_half("points", dtype_of(inputs.points.desc));
+  require_element_type("points", dtype_of(inputs.points.desc));
   call.check_tensors();
   if (sizes.B * sizes.rows() > 0) require_positive("points dim 1", sizes.N0);
 }

@@ -23,7 +23,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
 
     call.check_pointers();
     require_int32_count("xyz dim 1", N);
-    require_float_or_half("new_xyz", dtype);
+    require_element_type("new_xyz", dtype);
     call.check_parameters();
     call.check_tensors();
     require_positive("new_xyz dim 0", B);

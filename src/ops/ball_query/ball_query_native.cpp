@@ -65,7 +65,7 @@ struct Memory {
 // Squared distances in half differ from those in fp32: by three relative errors of each square and two of the sum,
 // or 2^-25 for each below the normal numbers. These bounds have a margin.
 float candidate_squared_radius(const Args& args) {
-  if (args.dtype == MLUOP_DTYPE_FLOAT) return args.max_squared_radius;
+  if (args.dtype != MLUOP_DTYPE_HALF) return args.max_squared_radius;
   constexpr float kRelativeError = 0x1p-7F, kAbsoluteError = 0x1p-20F;
   return args.max_squared_radius * (1 + kRelativeError) + kAbsoluteError;
 }

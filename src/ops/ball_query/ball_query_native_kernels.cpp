@@ -31,7 +31,7 @@ constexpr int64_t kUnroll = 4;
 static_assert(PointPlanes::kGroupPoints % (kUnroll * kLanes) == 0);
 static_assert(kLanes <= MemberSet::kMaxLanes && kLanes <= PointGrid::kPadding);
 
-// The members of a ball or shell, see Args. T: float or Half.
+// The members of a ball or shell, see Args. T: the type that the steps of distances are rounded to.
 template <class T, bool kIsBall>
 class Ball {
  public:
@@ -39,8 +39,10 @@ class Ball {
       : low_(hn::Set(D(), args.min_squared_radius)),
         high_(hn::Set(D(), args.max_squared_radius)),
         candidate_high_(hn::Set(D(), args.candidate_squared_radius)) {
-    const T* at = static_cast<const T*>(args.new_xyz) + center * 3;
-    for (int dim = 0; dim < 3; ++dim) center_[dim] = to_f32(at[dim]);
+    dispatch_dtype(args.dtype, [&](auto element) {
+      const auto* const at = static_cast<const decltype(element)*>(args.new_xyz) + center * 3;
+      for (int dim = 0; dim < 3; ++dim) center_[dim] = to_f32(at[dim]);
+    });
     x_ = hn::Set(D(), center_[0]);
     y_ = hn::Set(D(), center_[1]);
     z_ = hn::Set(D(), center_[2]);
@@ -230,14 +232,20 @@ void probe(const KernelArgs& args, int64_t begin, int64_t end, Task&) {
 
 int64_t lanes() { return kLanes; }
 
+// Calls select(element) with an element of the type that distances are rounded to.
+template <class Select>
+auto dispatch_rounding(mluOpDataType_t dtype, const Select& select) {
+  return dtype == MLUOP_DTYPE_HALF ? select(Half{}) : select(float{});
+}
+
 RangeKernel<KernelArgs> select_probe(mluOpDataType_t dtype, bool is_ball) {
-  return dispatch_dtype(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
+  return dispatch_rounding(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
     return is_ball ? probe<decltype(element), true> : probe<decltype(element), false>;
   });
 }
 
 RangeKernel<KernelArgs> select_query(mluOpDataType_t dtype, bool is_ball) {
-  return dispatch_dtype(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
+  return dispatch_rounding(dtype, [is_ball](auto element) -> RangeKernel<KernelArgs> {
     return is_ball ? query<decltype(element), true> : query<decltype(element), false>;
   });
 }

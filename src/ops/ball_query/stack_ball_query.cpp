@@ -27,7 +27,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackBallQuery(
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    require_float_or_half("new_xyz", dtype);
+    require_element_type("new_xyz", dtype);
     call.check_parameters();
     call.check_tensors();
     const int64_t samples = idx_desc->dims[1];

@@ -11,15 +11,15 @@
 
 #include "ops/dcn/columns.h"
 #include "ops/dcn/samples.h"
+#include "primitives/elements-inl.h"
 #include "primitives/for_each_vector-inl.h"
-#include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask. T, here and below: float or Half.
+// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask. T, here and below: an element type.
 template <class T>
 HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, float* to) {
   using mluop::HWY_NAMESPACE::load_f32;

@@ -54,8 +54,7 @@ struct Workspace {
 struct Scratch {
   Scratch(Arena& arena, const BackwardDataArgs& args, const Division& division, int task_dim)
       : units(arena, division),
-        sums(arena.take<float>(
-            "sums", {args.dtype == MLUOP_DTYPE_HALF ? task_dim : 0, args.H * args.W, division.width})) {}
+        sums(arena.take<float>("sums", {is_16_bit(args.dtype) ? task_dim : 0, args.H * args.W, division.width})) {}
 
   // After construction over memory.
   void initialize(const Sizes& sizes) const {

@@ -30,7 +30,7 @@ using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::round_row;
 
 // Packs the columns [column, column + count) of a unit, at most kNr, as fp32 [outputs][count], padded with zeros
-// to whole vectors. T, here and below: float or Half.
+// to whole vectors. T, here and below: an element type.
 template <class T>
 void pack_panel_of(const PackArgs& args, const Unit& unit, int64_t column, int64_t count, float* to) {
   const int64_t inputs = args.group_inputs(), outputs = args.group_outputs();

@@ -96,7 +96,7 @@ struct Tiling {
   int64_t outputs;  // channels of grad_output that are multiplied at once
 };
 
-// T: float or Half. Rows of grad_output are read in place if they are float, and converted if they are half.
+// T: an element type. Rows of grad_output are read in place if they are float, else converted.
 template <class T>
 struct Tile {
   static constexpr bool kConverts = sizeof(T) != sizeof(float);

@@ -33,7 +33,7 @@ using mluop::HWY_NAMESPACE::OuterProductArgs;
 using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::store_f32;
 
-// The product of a segment and a tile of the filters. T, here and below: float or Half.
+// The product of a segment and a tile of the filters. T, here and below: an element type.
 template <class T>
 class TileProduct {
  public:

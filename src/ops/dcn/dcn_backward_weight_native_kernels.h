@@ -59,7 +59,7 @@ struct Tiling {
   int64_t samples;  // the most of a tile
 };
 
-// T: float or Half.
+// T: an element type.
 template <class T>
 struct Tile {
   Tile(Arena& nram, const Tiling& tiling)

@@ -30,7 +30,7 @@ using mluop::HWY_NAMESPACE::MicrokernelArgs;
 using mluop::HWY_NAMESPACE::pack_panel;
 using mluop::HWY_NAMESPACE::round_row;
 
-// T, here and below: float or Half.
+// T, here and below: an element type.
 template <class T>
 void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   const int64_t outputs = args.group_outputs(), columns = args.group_columns();

@@ -33,7 +33,7 @@ struct Tiling {
   int64_t columns;  // that are multiplied at once, a multiple of kMaxLanes
 };
 
-// T: float or Half.
+// T: an element type.
 template <class T>
 struct Tile {
   Tile(Arena& nram, const Sizes& sizes, const Tiling& tiling)

@@ -81,7 +81,7 @@ Args declare_samples(Call& call, const Sizes& sizes, const Input& input, const I
 
 void check(Call& call, const DcnDescriptor& dcn_desc, const Sizes& sizes, const Shapes& shapes) {
   call.check_pointers();
-  require_float_or_half("input", dtype_of(shapes.input_desc));
+  require_element_type("input", dtype_of(shapes.input_desc));
   constexpr std::string_view kDims[] = {" dim 0", " dim 1", " dim 2", " dim 3"};
   for (const auto& [name, desc] : {std::pair(std::string_view("input"), shapes.input_desc),
                                    std::pair(shapes.filter_name, shapes.filter_desc)}) {

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "core/half.h"
+#include "core/element.h"
 #include "ops/dcn/samples.h"
 #include "primitives/gemm_microkernel-inl.h"
 
@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Finds the samples of a box for one output pixel after the other. The position along an axis is
 // o * stride - pad + i * dilation, plus the offset, rounded to fp32 after each of both additions. T, here and
-// below: float or Half.
+// below: an element type.
 template <class T>
 class Sampler {
   using Tag = mluop::HWY_NAMESPACE::PanelTag;

@@ -11,7 +11,7 @@
 #include "core/simd.h"
 #include "ops/focal_loss_sigmoid/exp_log-inl.h"
 #include "ops/focal_loss_sigmoid/focal_loss_sigmoid_native_kernels.h"
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -23,7 +23,7 @@ struct ComputeArgs : Args {
 RangeKernel<ComputeArgs> loss_kernel(mluOpDataType_t dtype);
 RangeKernel<ComputeArgs> derivative_kernel(mluOpDataType_t dtype);
 
-// T: float or Half.
+// T: an element type.
 template <class T>
 struct ComputeTile {
   static constexpr int64_t kMaxLanes = 16;

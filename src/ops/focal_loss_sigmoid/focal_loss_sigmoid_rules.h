@@ -47,7 +47,7 @@ inline Args check_arguments(Call& call, const Parameters& p, Input input, Input 
 
   call.check_pointers();
   check(p);
-  require_float_or_half("input", dtype);
+  require_element_type("input", dtype);
   call.check_tensors();
   return {N,       C,          p.alpha, p.gamma, dtype, input.data, static_cast<const int32_t*>(target.data),
           weights, output.data};

@@ -25,7 +25,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsBackward(
     call.output("grad_features", grad_features_desc, grad_features, dtype, array, {dim(0), dim(1), kAny});
     if (has_no_elements(grad_features_desc)) call.reads_nothing();
     call.check_pointers();
-    require_float_or_half("grad_output", dtype);
+    require_element_type("grad_output", dtype);
     call.check_tensors();
     const int64_t B = dim(0), N = dim_of(grad_features_desc, 2);
     if (!has_no_elements(grad_output_desc)) require_positive("grad_features dim 2", N);

@@ -23,7 +23,7 @@ using mluop::HWY_NAMESPACE::prefetch_points;
 using mluop::HWY_NAMESPACE::StreamWriter;
 using mluop::HWY_NAMESPACE::write_strip;
 
-// A work item as its part of the tensors. T, here and below: float or Half.
+// A work item as its part of the tensors. T, here and below: an element type.
 template <class T>
 struct WorkItem {
   WorkItem(const SumArgs& args, int64_t number) {

@@ -25,7 +25,7 @@ struct SumArgs : Args {
 };
 RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype);
 
-// T: float or Half.
+// T: an element type.
 template <class T>
 struct SumTile {
   // Points whose indices are localized at a time: a run.

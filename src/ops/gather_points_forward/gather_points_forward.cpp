@@ -29,7 +29,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpGatherPointsForward(mluOpHandle_t handle,
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    require_float_or_half("features", dtype);
+    require_element_type("features", dtype);
     call.check_tensors();
     if (is_empty) return;
     require_positive("features dim 2", N);

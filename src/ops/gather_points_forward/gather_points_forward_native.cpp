@@ -50,7 +50,7 @@ Plan make_plan(const Context& context, const Args& args) {
   const int64_t strips = args.B * strip_count(args);
   plan.task_dim = choose_task_dim(strips * ceil_div(args.M, kBlockPoints), bytes);
   // Floats that are not streamed need no tile.
-  plan.stream = args.dtype == MLUOP_DTYPE_HALF ? exceeds_caches(bytes) : bytes >= cache_sizes().llc;
+  plan.stream = is_16_bit(args.dtype) ? exceeds_caches(bytes) : bytes >= cache_sizes().llc;
   // Tasks share a strip if there are fewer strips than tasks.
   const int64_t points = ceil_div(args.M, ceil_div(int64_t{plan.task_dim}, strips));
   const int64_t wanted = plan.task_dim == 1 ? args.M : ceil_div(points, kMinChunksPerTask);
@@ -59,12 +59,12 @@ Plan make_plan(const Context& context, const Args& args) {
     return std::min(ceil_div(wanted, kBlockPoints), max_points / kBlockPoints);
   };
   const auto packed_bytes = [&](int64_t blocks) {
-    return dispatch_dtype(args.dtype, [&](auto element) {
+    return dispatch_size(args.dtype, [&](auto element) {
       return bytes_of<PackedTile<decltype(element)>>(args.N, strip_lanes(args), blocks * kBlockPoints);
     });
   };
   const auto direct_bytes = [&](int64_t blocks) {
-    return dispatch_dtype(
+    return dispatch_size(
         args.dtype, [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(blocks * kBlockPoints); });
   };
   // More features alone exceed NRAM.

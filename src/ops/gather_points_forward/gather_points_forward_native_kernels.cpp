@@ -223,7 +223,7 @@ void packed(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-MLUOP_SELECT_BY_DTYPE(packed, GatherArgs);
+MLUOP_SELECT_BY_SIZE(packed, GatherArgs);
 
 // Whether the target loads a vector of elements by their indices. On x86 the better target has the lower number.
 template <class T>
@@ -275,7 +275,7 @@ void direct(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-MLUOP_SELECT_BY_DTYPE(direct, GatherArgs);
+MLUOP_SELECT_BY_SIZE(direct, GatherArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::gather_points_forward::native

@@ -48,7 +48,7 @@ RangeKernel<GatherArgs> packed_kernel(mluOpDataType_t dtype);
 // the other, whose row stays in a cache: for few channels, for few points, and for features that do not fit NRAM.
 RangeKernel<GatherArgs> direct_kernel(mluOpDataType_t dtype);
 
-// The NRAM of packed_kernel(). T: float or Half.
+// The NRAM of packed_kernel(). T: an element type.
 template <class T>
 struct PackedTile {
   static constexpr int64_t kLaneChannels = std::is_same_v<T, float> ? 1 : 2;

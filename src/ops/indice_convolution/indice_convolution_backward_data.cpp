@@ -109,7 +109,7 @@ Args check(Call& call, const Params& params) {
 
   call.check_pointers();
   call.check_not_200_series();
-  require_float_or_half("output_grad", args.dtype);
+  require_element_type("output_grad", args.dtype);
   check_filters(*filters_desc, at);
   check_row_count("output_grad", output_rows);
   check_row_count("input_grad", input_rows);

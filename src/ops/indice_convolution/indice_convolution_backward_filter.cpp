@@ -58,7 +58,7 @@ Args check(Call& call, const Params& params) {
 
   call.check_pointers();
   call.check_not_200_series();
-  require_float_or_half("features", args.dtype);
+  require_element_type("features", args.dtype);
   require(filters->dim_count == offset_dims + 2, kBadParam, "filters_grad has ", filters->dim_count,
           " dimensions, expected 4 or 5");
   indice_convolution::check_filter_bytes("filters_grad", byte_count(*filters));

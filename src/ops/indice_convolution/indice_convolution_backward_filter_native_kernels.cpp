@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "core/caches.h"
-#include "core/half.h"
+#include "core/element.h"
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.h"

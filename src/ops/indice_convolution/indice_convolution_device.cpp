@@ -3,17 +3,15 @@
 #include <algorithm>
 
 #include "ops/indice_convolution/indice_convolution_device_kernels.h"
-#include "primitives/f32_to_f16.h"
 #include "primitives/fill.h"
 #include "primitives/gather.h"
 #include "primitives/matmul.h"
+#include "primitives/round_f32.h"
 #include "primitives/scatter_add.h"
 #include "primitives/transpose.h"
 
 namespace mluop::indice_convolution::device {
 namespace {
-
-bool is_half(const Args& args) { return args.dtype == MLUOP_DTYPE_HALF; }
 
 // Whether the filters have the order [K, Ci, Co].
 bool is_transposed(const Args& args) {
@@ -22,19 +20,19 @@ bool is_transposed(const Args& args) {
 
 int64_t max_pairs(const Args& args) { return *std::max_element(args.indice_num, args.indice_num + args.K); }
 
-// In the order of the design document. Sums are fp32, also of half outputs.
+// In the order of the design document. Sums are fp32, for outputs of 16 bits too.
 struct Workspace {
   Workspace(Arena& workspace, const Args& args)
       : filters(workspace.take<std::byte>(
             "transposed filters", {is_transposed(args) ? 0 : args.K, args.Ci, args.Co, args.element_bytes()})),
         products(workspace.take<float>("products", {max_pairs(args), args.Co})),
         features(workspace.take<std::byte>("gathered features", {max_pairs(args), args.Ci, args.element_bytes()})),
-        sums(workspace.take<float>("sums", {is_half(args) ? args.M : 0, args.Co})) {}
+        sums(workspace.take<float>("sums", {is_16_bit(args.dtype) ? args.M : 0, args.Co})) {}
 
   std::byte* filters;   // [K, Ci, Co]; none if the filters have this order
   float* products;      // [max n, Co], the result of matmul
   std::byte* features;  // [max n, Ci], gathered
-  float* sums;          // [M, Co], half only
+  float* sums;          // [M, Co], for 16 bits only
 };
 
 struct Scratch {
@@ -84,7 +82,7 @@ void run(Call& call, const Args& args, Arena workspace_memory) {
   Arena arena = context.reserve(bytes_of<Scratch>(args));
   const bool has_negative = check_indices(context, args, Scratch(arena, args));
 
-  float* const sums = is_half(args) ? workspace.sums : static_cast<float*>(args.features_out);
+  float* const sums = is_16_bit(args.dtype) ? workspace.sums : static_cast<float*>(args.features_out);
   fill_zero(context, sums, args.M * args.Co * int64_t{sizeof(float)});
   const std::byte* const filters = transpose_filters(context, args, workspace.filters);
   for (int64_t k = 0; k < args.K; ++k) {
@@ -97,7 +95,7 @@ void run(Call& call, const Args& args, Arena workspace_memory) {
                      filters + k * args.Ci * args.Co * args.element_bytes(), workspace.products});
     scatter_add(context, {n, args.Co, outputs, has_negative ? inputs : nullptr, workspace.products, sums});
   }
-  if (is_half(args)) f32_to_f16(context, {args.M * args.Co, sums, static_cast<Half*>(args.features_out)});
+  if (is_16_bit(args.dtype)) round_f32(context, args.dtype, {args.M * args.Co, sums, args.features_out});
 }
 
 }  // namespace mluop::indice_convolution::device

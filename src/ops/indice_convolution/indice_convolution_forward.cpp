@@ -87,7 +87,7 @@ Args check(Call& call, const Params& params) {
 
   call.check_pointers();
   call.check_not_200_series();
-  require_float_or_half("features", args.dtype);
+  require_element_type("features", args.dtype);
   check_filters(*filters_desc);
   check_row_count("features", args.N);
   check_row_count("features_out", args.M);

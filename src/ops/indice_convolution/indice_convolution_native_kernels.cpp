@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/half.h"
+#include "core/element.h"
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/batch_reader-inl.h"
 #include "ops/indice_convolution/indice_convolution_native_kernels.h"
+#include "primitives/elements-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
-#include "primitives/half-inl.h"
 #include "primitives/pack_panel-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/stream-inl.h"
@@ -174,7 +174,7 @@ class Convolution {
     for (int64_t i = 0; i < count; ++i, to += stride) {
       const T* from = features + inputs[i] * row_stride;
       for (int64_t j = 0; j < whole; j += kPanelLanes) hn::Store(load_f32(d, from + j), d, to + j);
-      for (int64_t j = whole; j < width; ++j) to[j] = mluop::f16_to_f32(from[j]);
+      for (int64_t j = whole; j < width; ++j) to[j] = to_f32(from[j]);
     }
   }
 
@@ -193,15 +193,15 @@ class Convolution {
 
   void copy_sums(const float* sums, int64_t count, float* out) { copy(out, sums, count); }
 
-  void copy_sums(const float* sums, int64_t count, Half* out) {
+  void copy_sums(const float* sums, int64_t count, Element16 auto* out) {
     const PanelTag d;
     const int64_t max = args_.tiling.feature_count();
-    T* const halves = tile_.output;
+    T* const rounded = tile_.output;
     for (int64_t first = 0; first < count; first += max) {
       const int64_t converted = std::min(max, count - first);
       for (int64_t i = 0; i < converted; i += kPanelLanes)
-        store_f32(hn::LoadU(d, sums + first + i), d, halves + i);
-      copy(reinterpret_cast<uint16_t*>(out + first), reinterpret_cast<const uint16_t*>(halves), converted);
+        store_f32(hn::LoadU(d, sums + first + i), d, rounded + i);
+      copy(reinterpret_cast<uint16_t*>(out + first), reinterpret_cast<const uint16_t*>(rounded), converted);
     }
   }
 

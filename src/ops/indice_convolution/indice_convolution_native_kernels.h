@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "core/arena.h"
-#include "core/half.h"
+#include "core/element.h"
 #include "ops/indice_convolution/indice_convolution_args.h"
 #include "ops/indice_convolution/pairs_by_output_tile.h"
 #include "primitives/matmul.h"
@@ -75,7 +75,7 @@ struct PairBuffers {
   int32_t* batch_ends;     // [batches]
 };
 
-// T: float or Half. Input rows are read in place if they are float, and converted if they are half.
+// T: an element type. Input rows are read in place if they are float, else converted.
 template <class T>
 struct Tile {
   static constexpr bool kConverts = !std::is_same_v<T, float>;
@@ -99,11 +99,11 @@ struct Tile {
   int32_t* last_batch_of_row;  // [rows], of a BatchReader
   PairBuffers buffers[2];      // of a BatchReader
 
-  // Half only.
+  // Element16 only.
   int64_t converted_pairs;
   float* features;       // [batch_pairs, input_channels], input rows in fp32
   int32_t* row_numbers;  // [batch_pairs], 0, 1, 2, ...
-  T* output;             // [batch_pairs, input_channels], some of the sums in half
+  T* output;             // [batch_pairs, input_channels], some of the sums, rounded
 };
 
 // Work items: tiles of the output, by channels, then by rows. Adds the products of the pairs of a tile, in their

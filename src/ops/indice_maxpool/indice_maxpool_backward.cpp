@@ -26,7 +26,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolBackward(
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    require_float_or_half("features", dtype);
+    require_element_type("features", dtype);
     check_row_count("features", inputs);
     check_row_count("features_out", outputs);
     call.check_tensors();

@@ -22,7 +22,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpIndiceMaxpoolForward(
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    require_float_or_half("features", dtype);
+    require_element_type("features", dtype);
     check_row_count("features", N);
     check_row_count("features_out", M);
     call.check_tensors();

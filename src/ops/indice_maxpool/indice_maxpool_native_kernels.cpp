@@ -7,8 +7,8 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/indice_maxpool/indice_maxpool_native_kernels.h"
+#include "primitives/elements-inl.h"
 #include "primitives/for_each_vector-inl.h"
-#include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_maxpool::native {
@@ -18,7 +18,7 @@ using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::store_f32;
 
-// T, here and below: float or Half.
+// T, here and below: an element type.
 template <class T>
 void pool(const PoolArgs& args, int64_t begin, int64_t end, Task&) {
   const int64_t C = args.C;

@@ -28,8 +28,7 @@ void check_arguments(Call& call, const Descriptors& desc, const Data& data) {
   call.output("im", desc.im, data.im, dtype, MLUOP_LAYOUT_NCHW, {1, channels, kAny, kAny});
 
   call.check_pointers();
-  require(dtype == MLUOP_DTYPE_HALF || dtype == MLUOP_DTYPE_FLOAT, MLUOP_STATUS_BAD_PARAM, "col has data type ",
-          name_of(dtype), ", expected HALF or FLOAT");
+  require_element_type("col", dtype);
   call.check_tensors();
   require(element_count(*desc.im) > 0, MLUOP_STATUS_BAD_PARAM, "im has shape ", shape_text(desc.im->shape()),
           ", expected no dimension of 0");

@@ -31,11 +31,6 @@ struct Data {
   void* data_col;
 };
 
-void check_feature_dtype(const TensorDescriptor& desc) {
-  require(desc.dtype == MLUOP_DTYPE_HALF || desc.dtype == MLUOP_DTYPE_FLOAT, MLUOP_STATUS_BAD_PARAM,
-          "feature has data type ", name_of(desc.dtype), ", expected HALF or FLOAT");
-}
-
 // Declares the tensors, and checks all but the workspace.
 void check_arguments(Call& call, const Parameters& p, const Data& data) {
   const auto array = MLUOP_LAYOUT_ARRAY;
@@ -53,7 +48,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
   if (mask_cnt == 0) call.reads_nothing();
 
   call.check_pointers();
-  check_feature_dtype(*p.feature_desc);
+  require_element_type("feature", p.feature_desc->dtype);
   call.check_parameters();
   require(dim_of(p.feature_desc, 1) == 0 || rows.has_value(), MLUOP_STATUS_BAD_PARAM, "feature dim 1 is ",
           dim_of(p.feature_desc, 1), ", expected fewer than 2^63 / (kernel_h x kernel_w)");

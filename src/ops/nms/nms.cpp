@@ -121,7 +121,7 @@ void check_arguments(Call& call, const Parameters& p, const Args& args) {
   if (!args.has_confidence()) {
     require_missing("confidence", Input{p.confidence_desc, args.confidence}, "of boxes with 7 numbers");
   }
-  require_float_or_half("boxes", args.dtype);
+  require_element_type("boxes", args.dtype);
   call.check_tensors();
   require((args.B == 1 && args.C == 1) || args.output_mode == MLUOP_NMS_OUTPUT_TARGET_BATCH_AND_CLASS, kBadParam,
           "confidence has ", args.B, " batches and ", args.C, " classes, expected 1 of each in output mode ",

@@ -37,7 +37,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignBackward_v2(
     call.check_pointers();
     require_flag("pool_mode", pool_mode);
     roi_align::check_argmax(mode, Input{argmax_x_desc, argmax_x}, Input{argmax_y_desc, argmax_y});
-    require_float_or_half("grads", dtype);
+    require_element_type("grads", dtype);
     call.check_tensors();
     const roi_align::Args args{.B = image.count,
                                .C = C,

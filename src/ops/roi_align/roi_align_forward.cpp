@@ -44,7 +44,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpRoiAlignForward_v2(mluOpHandle_t handle,
     require(p.is_set, MLUOP_STATUS_BAD_PARAM,
             "roialign_desc is not set, expected mluOpSetRoiAlignForwardDescriptor_v2 before");
     roi_align::check_argmax(mode, Output{argmax_x_desc, argmax_x}, Output{argmax_y_desc, argmax_y});
-    require_float_or_half("input", dtype);
+    require_element_type("input", dtype);
     call.check_tensors();
     const roi_align::Args args{.B = image.count,
                                .C = C,

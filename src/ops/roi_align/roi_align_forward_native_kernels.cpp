@@ -10,8 +10,8 @@
 #include "core/simd.h"
 #include "ops/roi_align/roi_align_geometry.h"
 #include "ops/roi_align/roi_align_native_kernels.h"
+#include "primitives/elements-inl.h"
 #include "primitives/for_each_vector-inl.h"
-#include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::roi_align::native {
@@ -24,7 +24,7 @@ using mluop::HWY_NAMESPACE::store_f32;
 
 // to[0, count) = the sum of the taps' weights times from[pixel * stride + 0 .. count), divided by `divisor`, in
 // vectors of kLanes lanes at most. The last vector overlaps the one before it. `taps` has one or more. T and From:
-// float or Half.
+// an element type.
 template <size_t kLanes, class T, class From>
 HWY_INLINE void combine(const Taps& taps, const From* from, int64_t stride, int64_t count, float divisor, T* to) {
   const hn::CappedTag<float, kLanes> d;

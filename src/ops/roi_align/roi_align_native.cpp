@@ -29,8 +29,7 @@ struct ForwardScratch {
 struct Scratch {
   Scratch(Arena& arena, const Args& args, int64_t task_count, int64_t range)
       : tables(arena, args),
-        sums(arena.take<float>("sums",
-                               {args.dtype == MLUOP_DTYPE_HALF ? task_count : 0, args.image_pixels(), range})) {}
+        sums(arena.take<float>("sums", {is_16_bit(args.dtype) ? task_count : 0, args.image_pixels(), range})) {}
 
   Tables tables;
   float* sums;  // [taskDim, H, W, range]
@@ -109,8 +108,8 @@ void run_backward(Call& call, const BackwardArgs& args) {
   Context& context = call.context();
   const int64_t bytes =
       traffic(args) + args.B * args.C * args.image_pixels() * static_cast<int64_t>(sizeof(float));
-  const bool is_half = args.dtype == MLUOP_DTYPE_HALF;
-  const int64_t nhwc_range = is_half ? kVectorChannels : kMaxRange;
+  const bool has_sums = is_16_bit(args.dtype);
+  const int64_t nhwc_range = has_sums ? kVectorChannels : kMaxRange;
   const Division division = divide(context, args, args.channels_last ? nhwc_range : 1);
   const int64_t items = args.B * division.range_count(args);
   const int task_dim = choose_task_dim(items, bytes);
@@ -120,7 +119,7 @@ void run_backward(Call& call, const BackwardArgs& args) {
   fill_tables(context, args, scratch.tables);
   const auto chunks = static_cast<int>(std::min<int64_t>(items, kItemsPerTask * task_dim));
   launch_dynamic(context, "add", task_dim, chunks, Evenly{items}, add_kernel(args),
-                 {args, scratch.tables, division, is_half ? scratch.sums : nullptr});
+                 {args, scratch.tables, division, has_sums ? scratch.sums : nullptr});
 }
 
 }  // namespace mluop::roi_align::native

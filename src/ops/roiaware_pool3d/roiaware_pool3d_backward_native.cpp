@@ -24,7 +24,7 @@ struct Scratch {
   Scratch(Arena& arena, const BackwardArgs& args, const Groups& groups)
       : word_count(ceil_div(args.voxels(), kWordVoxels)),
         has_points(arena.take<uint64_t>("voxels with points", {word_count, groups.count})),
-        sums(arena.take<float>("sums", {args.dtype == MLUOP_DTYPE_HALF ? args.N : 0, args.C})) {}
+        sums(arena.take<float>("sums", {is_16_bit(args.dtype) ? args.N : 0, args.C})) {}
 
   int64_t word_count;
   uint64_t* has_points;  // [word_count, groups.count]
@@ -63,7 +63,7 @@ void run(Call& call, const BackwardArgs& args) {
          find_kernel(), {args, groups, scratch.has_points, first_bad});
   check_points(args, first_bad);
   call.log_detail("native, taskDim ", task_dim);
-  float* const sums = args.dtype == MLUOP_DTYPE_HALF ? scratch.sums : static_cast<float*>(args.grad_in);
+  float* const sums = is_16_bit(args.dtype) ? scratch.sums : static_cast<float*>(args.grad_in);
   launch_dynamic(context, "add", task_dim, static_cast<int>(groups.count), Evenly{groups.count},
                  add_kernel(args.dtype), {args, groups, scratch.has_points, sums});
 }

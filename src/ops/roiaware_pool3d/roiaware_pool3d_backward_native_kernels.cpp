@@ -13,10 +13,10 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "core/sizes.h"
+#include "primitives/elements-inl.h"
 #include "primitives/find_bad_index-inl.h"
 #include "primitives/for_each_distinct-inl.h"
 #include "primitives/for_each_vector-inl.h"
-#include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -111,7 +111,7 @@ void find(const FindArgs& args, int64_t begin, int64_t end, Task&) {
 }
 
 // Adds the gradient of each channel of a voxel to its point, if this is one of [begin, end). T, here and below:
-// float or Half.
+// an element type.
 template <class T>
 HWY_INLINE void add_to_maxima(const AddArgs& args, int64_t voxel, int64_t begin, int64_t end) {
   const int32_t* const points = args.argmax + voxel * args.C;
@@ -205,9 +205,9 @@ void add(const AddArgs& args, int64_t begin, int64_t end, Task&) {
     const int64_t first = group << args.groups.log2_size;
     const int64_t last = std::min(first + (int64_t{1} << args.groups.log2_size), args.N);
     add_group<T>(args, group, first, last);
-    if constexpr (std::is_same_v<T, Half>) {
+    if constexpr (Element16<T>) {
       round_row(args.sums + first * args.C, (last - first) * args.C,
-                static_cast<Half*>(args.grad_in) + first * args.C);
+                static_cast<T*>(args.grad_in) + first * args.C);
     }
   }
 }

@@ -53,7 +53,7 @@ mluOpStatus_t query_forward(const char* function, mluOpHandle_t handle, const Te
     call.input("pts_feature", pts_feature_desc, nullptr, dtype, kAnyLayout, {N, kAny});
     call.check_pointers();
     call.check_not_200_series();
-    require_float_or_half("rois", dtype);
+    require_element_type("rois", dtype);
     call.check_tensors();
     require_positive("rois dim 0", R);
     require_positive("pts dim 0", N);

@@ -13,8 +13,8 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "primitives/bounded_points-inl.h"
+#include "primitives/elements-inl.h"
 #include "primitives/for_each_vector-inl.h"
-#include "primitives/half-inl.h"
 #include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,7 +30,7 @@ using mluop::HWY_NAMESPACE::visit_points_in_box;
 // The voxels of a RoI. Each operation is that of the definition, rounded to fp32.
 class RoiVoxels {
  public:
-  // T, here and below: float or Half.
+  // T, here and below: an element type.
   template <class T>
   HWY_INLINE RoiVoxels(const Sizes& sizes, const PointBox& box, const T* roi)
       : box_(box),

@@ -30,7 +30,7 @@ inline void declare(Call& call, const Parameters& p) {
 inline void check_parameters(const Call& call, const Parameters& p, std::string_view name, mluOpDataType_t dtype) {
   call.check_pointers();
   call.check_not_200_series();
-  require_float_or_half(name, dtype);
+  require_element_type(name, dtype);
   require_flag("pool_method", p.pool_method);
   call.check_parameters();
 }

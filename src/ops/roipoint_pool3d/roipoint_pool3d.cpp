@@ -43,7 +43,7 @@ void check_arguments(Call& call, const Parameters& p, const Data& data) {
               {B, M});
 
   call.check_pointers();
-  require_float_or_half("points", dtype);
+  require_element_type("points", dtype);
   call.check_tensors();
   require_size("points dim 0", "batch_size", B);
   require_size("points dim 1", "pts_num", N);

@@ -46,8 +46,8 @@ void run(Call& call, const Args& args, Arena arena) {
   const int64_t test_bytes = saturated_product({boxes, args.N * kTestBytes});
   const int task_dim = choose_task_dim(boxes, std::max(written, test_bytes));
   const int64_t tile_rows = fit_tile(context, std::min(args.S, kMaxTileRows), [&](int64_t rows) {
-    return dispatch_dtype(args.dtype,
-                          [&](auto element) { return bytes_of<SampleTile<decltype(element)>>(rows, args.row()); });
+    return dispatch_size(args.dtype,
+                         [&](auto element) { return bytes_of<SampleTile<decltype(element)>>(rows, args.row()); });
   });
   Arena reserved = context.reserve(bytes_of<Samples>(task_dim, args.S));
   const Samples samples(reserved, task_dim, args.S);

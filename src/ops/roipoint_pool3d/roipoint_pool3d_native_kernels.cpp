@@ -30,7 +30,7 @@ HWY_INLINE int64_t find_samples(const SampleArgs& args, int64_t b, int64_t m, in
   return count;
 }
 
-// Copies a point of batch b to a row: its coordinates, then its features. T, here and below: float or Half.
+// Copies a point of batch b to a row: its coordinates, then its features. T, here and below: an element type.
 template <class T>
 HWY_INLINE void copy_point(const SampleArgs& args, int64_t b, int32_t n, T* row) {
   const int64_t point = b * args.N + n;
@@ -84,7 +84,7 @@ void sample(const SampleArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-MLUOP_SELECT_BY_DTYPE(sample, SampleArgs);
+MLUOP_SELECT_BY_SIZE(sample, SampleArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::roipoint_pool3d::native

@@ -22,7 +22,7 @@ struct SampleArgs : Args {
 // Work items: boxes of all batches. Writes all elements of the outputs of a box.
 RangeKernel<SampleArgs> sample_kernel(mluOpDataType_t dtype);
 
-// Sampled points, as they are written. T: float or Half.
+// Sampled points, as they are written. T: an element type.
 template <class T>
 struct SampleTile {
   SampleTile(Arena& nram, int64_t row_count, int64_t row) : rows(nram.take<T>("rows", {row_count, row})) {}

@@ -28,7 +28,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsBackward(
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    require_float_or_half("grad_output", dtype);
+    require_element_type("grad_output", dtype);
     call.check_tensors();
     if (!has_no_elements(grad_output_desc)) require_positive("grad_features dim 0", N);
     if (is_empty) return;

@@ -46,7 +46,7 @@ struct WorkItem {
   int64_t first_channel, channels;
 };
 
-// Adds `count` samples where a square has fewer points or channels. T, here and below: float or Half.
+// Adds `count` samples where a square has fewer points or channels. T, here and below: an element type.
 template <class T>
 HWY_INLINE void add_edge(const WorkItem& item, const T* from, int64_t S, int64_t count, const int32_t* features,
                          const SumTile<T>& tile) {

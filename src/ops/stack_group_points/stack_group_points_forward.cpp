@@ -27,7 +27,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpStackGroupPointsForward(
     if (is_empty) call.reads_nothing();
 
     call.check_pointers();
-    require_float_or_half("features", dtype);
+    require_element_type("features", dtype);
     call.check_tensors();
     if (is_empty) return;
     const CloudIndices groups{B, S, static_cast<const int32_t*>(features_batch_cnt),

@@ -48,7 +48,7 @@ HWY_NOINLINE void transpose_square(D d, const T* const* rows, int64_t c, T* to, 
 }
 
 // Transposes `channels` channels of the rows of a tile, by squares of at most kSquare lanes. The last square of
-// channels overlaps the one before. T, here and below: float or Half.
+// channels overlaps the one before. T, here and below: an element type.
 template <size_t kSquare, class T>
 HWY_INLINE void transpose_rows(const GroupTile<T>& tile, int64_t samples, int64_t channels) {
   const hn::CappedTag<float, kSquare> d;
@@ -113,7 +113,7 @@ void group(const GroupArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-MLUOP_SELECT_BY_DTYPE(group, GroupArgs);
+MLUOP_SELECT_BY_SIZE(group, GroupArgs);
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::stack_group_points::native

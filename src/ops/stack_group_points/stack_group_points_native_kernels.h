@@ -25,7 +25,7 @@ struct GroupArgs : ForwardArgs {
 };
 RangeKernel<GroupArgs> group_kernel(mluOpDataType_t dtype);
 
-// T, here and below: float or Half.
+// T, here and below: an element type.
 template <class T>
 struct GroupTile {
   // Columns of whole vectors are stored.

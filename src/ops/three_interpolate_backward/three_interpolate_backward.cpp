@@ -38,7 +38,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateBackward(
 
     call.check_pointers();
     check_feature_count(call.context().device, M);
-    require_float_or_half("grad_output", dtype);
+    require_element_type("grad_output", dtype);
     call.check_tensors();
     require_positive("grad_output dim 0", B);
     require_positive("grad_output dim 1", C);

@@ -10,8 +10,8 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/three_interpolate_backward/three_interpolate_backward_device_kernels.h"
+#include "primitives/elements-inl.h"
 #include "primitives/find_bad_index-inl.h"
-#include "primitives/half-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/transpose_square-inl.h"
 #include "team/transfer.h"
@@ -139,7 +139,8 @@ HWY_INLINE void prefetch_next(const InterpolateArgs& args, const TileRange& rang
 }
 
 HWY_INLINE void store_column(hn::Vec<D> column, float* to, int64_t) { hn::Store(column, D(), to); }
-HWY_INLINE void store_column(hn::Vec<D> column, Half* to, int64_t stride) {
+template <Element16 T>
+HWY_INLINE void store_column(hn::Vec<D> column, T* to, int64_t stride) {
   const hn::Rebind<uint16_t, D> d16;
   const auto lanes = hn::BitCast(hn::RebindToUnsigned<D>(), column);
   const auto low = hn::And(lanes, hn::Set(hn::RebindToUnsigned<D>(), 0xFFFFU));

@@ -55,7 +55,7 @@ inline int64_t document_bytes(const Tiling& tiling, int64_t T) {
 // The tile of interpolate_kernel(): in float, the buffers and their bytes are those of the document. In half, the
 // document adds in half; sums are fp32 here, in the space of its buffers grad_features and transposed
 // grad_features, and a spare row of fp32 takes 2 Co bytes more. The gradients, whose space is free then, take the
-// transposed sums, No features at a time. T: float or Half.
+// transposed sums, No features at a time. T: an element type.
 template <class T>
 struct Tile {
   static constexpr bool kFloat = sizeof(T) == sizeof(float);

@@ -27,8 +27,8 @@ HWY_INLINE void add_channel(const WorkItem<T>& item, int64_t N, const DirectTile
   for (int64_t first = 0; first < N; first += kRunPoints) {
     const int64_t count = std::min(kRunPoints, N - first);
     const int32_t* indices = item.indices + first * 3;
-    const float* weights = as_f32(item.weights + first * 3, count * 3, tile.weights);
-    const float* gradients = as_f32(item.grad_output + first, count, tile.gradients);
+    const float* weights = load_row_in_place(item.weights + first * 3, count * 3, tile.weights);
+    const float* gradients = load_row_in_place(item.grad_output + first, count, tile.gradients);
     for (int64_t n = 0; n < count; ++n, indices += 3, weights += 3) {
       const float gradient = gradients[n];
       sums[position(indices[0])] += gradient * weights[0];
@@ -96,8 +96,8 @@ HWY_INLINE const int32_t* local_features(const WorkItem<T>& item, int64_t M, con
 template <class T>
 HWY_INLINE const float* f32_weights(const WorkItem<T>& item, const PointRun& run, const DirectTile<T>& tile) {
   const T* weights = item.weights + run.first * 3;
-  if (run.padded == run.count) return as_f32(weights, run.count * 3, tile.weights);
-  to_f32(weights, run.count * 3, tile.weights);
+  if (run.padded == run.count) return load_row_in_place(weights, run.count * 3, tile.weights);
+  load_row(weights, run.count * 3, tile.weights);
   std::fill(tile.weights + run.count * 3, tile.weights + run.padded * 3, 0.0F);
   return tile.weights;
 }

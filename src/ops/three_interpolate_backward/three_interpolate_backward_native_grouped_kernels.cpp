@@ -31,7 +31,7 @@ HWY_INLINE void sort_pairs(const int32_t* indices, const T* weights, int64_t cou
   std::exclusive_scan(counts, counts + M, positions, uint32_t{0});
   for (int64_t first = 0; first < count; first += GroupTile::kRunPoints) {
     const int64_t last = std::min(first + GroupTile::kRunPoints, count);
-    to_f32(weights + first * 3, (last - first) * 3, tile.weights);
+    load_row(weights + first * 3, (last - first) * 3, tile.weights);
     const float* weight = tile.weights;
     for (int64_t n = first; n < last; ++n) {
       const auto row_offset = static_cast<uint32_t>(n * Co);

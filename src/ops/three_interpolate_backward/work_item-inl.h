@@ -1,4 +1,4 @@
-// Three interpolate backward, native algorithm: work items, and conversions to fp32. Per-target code of Highway:
+// Three interpolate backward, native algorithm: work items. Per-target code of Highway:
 // include it inside foreach_target.
 #if defined(MLUOP_THREE_INTERPOLATE_BACKWARD_WORK_ITEM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_THREE_INTERPOLATE_BACKWARD_WORK_ITEM_INL_H
@@ -10,12 +10,11 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "ops/three_interpolate_backward/three_interpolate_backward_native_kernels.h"
 #include "primitives/channel_strip-inl.h"
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_interpolate_backward::native {
@@ -25,6 +24,8 @@ using mluop::HWY_NAMESPACE::copy_edge;
 using mluop::HWY_NAMESPACE::kPacked;
 using mluop::HWY_NAMESPACE::kSquarePoints;
 using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::load_row;
+using mluop::HWY_NAMESPACE::load_row_in_place;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::localize_indices;
 using mluop::HWY_NAMESPACE::prefetch_points;
@@ -37,7 +38,7 @@ constexpr int64_t kStrip = Tiling::kStrip;
 using D = mluop::HWY_NAMESPACE::StripTag;
 constexpr int64_t kLanes = mluop::HWY_NAMESPACE::kStripLanes;
 
-// A work item as its part of the tensors. T, here and below: float or Half.
+// A work item as its part of the tensors. T, here and below: an element type.
 template <class T>
 struct WorkItem {
   WorkItem(const Args& args, const Tiling& tiling, int64_t number) {
@@ -63,24 +64,6 @@ struct WorkItem {
   const T* weights;        // [N, 3]
   T* grad_features;        // [channels, features], rows M apart
 };
-
-// to[0, count) = from[0, count) as fp32; `to` is aligned.
-HWY_INLINE void to_f32(const float* from, int64_t count, float* to) {
-  std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
-}
-HWY_INLINE void to_f32(const Half* from, int64_t count, float* to) {
-  const D d;
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::Store(load_f32(d, from + i), d, to + i);
-  for (; i < count; ++i) to[i] = mluop::f16_to_f32(from[i]);
-}
-
-// from[0, count) as fp32: in place, or converted into `buffer`.
-HWY_INLINE const float* as_f32(const float* from, int64_t, float*) { return from; }
-HWY_INLINE const float* as_f32(const Half* from, int64_t count, float* buffer) {
-  to_f32(from, count, buffer);
-  return buffer;
-}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::three_interpolate_backward::native

@@ -37,7 +37,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeInterpolateForward(
 
     call.check_pointers();
     check_feature_count(call.context().device, M);
-    require_float_or_half("features", dtype);
+    require_element_type("features", dtype);
     call.check_tensors();
     require_positive("features dim 0", B);
     require_positive("features dim 1", C);

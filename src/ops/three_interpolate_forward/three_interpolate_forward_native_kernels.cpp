@@ -11,7 +11,7 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/three_interpolate_forward/three_interpolate_forward_native_kernels.h"
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 #include "primitives/stream-inl.h"
 #include "primitives/transpose_square-inl.h"
 
@@ -30,7 +30,7 @@ using D = hn::CappedTag<float, kStrip>;
 using Di = hn::RebindToSigned<D>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-// A strip of channels and consecutive chunks of its points, as parts of the tensors. T: float or Half.
+// A strip of channels and consecutive chunks of its points, as parts of the tensors. T: an element type.
 template <class T>
 struct Segment {
   const T* features;  // [channels, M]
@@ -123,16 +123,6 @@ HWY_INLINE void pack(const Segment<T>& segment, int64_t M, const PackedTile<T>& 
   }
 }
 
-// The weights of a chunk as fp32: in place, or converted into `buffer`.
-HWY_INLINE const float* f32_weights(const float* from, int64_t, float*) { return from; }
-HWY_INLINE const float* f32_weights(const Half* from, int64_t count, float* buffer) {
-  const D d;
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) hn::Store(load_f32(d, from + i), d, buffer + i);
-  for (; i < count; ++i) buffer[i] = mluop::f16_to_f32(from[i]);
-  return buffer;
-}
-
 // points[n, c] = the sums of `count` points and of a strip of channels.
 HWY_INLINE void sum_points(const int32_t* indices, const float* weights, int64_t count, const float* features,
                            float* points) {
@@ -176,8 +166,8 @@ void interpolate_packed(const InterpolateArgs& args, int64_t begin, int64_t end,
       const Range points = points_of(args, chunk);
       const int64_t first_pair = (segment.b * args.N + points.begin) * 3;
       const int32_t* indices = args.indices + first_pair;
-      const float* weights =
-          f32_weights(static_cast<const T*>(args.weights) + first_pair, points.size() * 3, tile.weights);
+      const float* weights = mluop::HWY_NAMESPACE::load_row_in_place(
+          static_cast<const T*>(args.weights) + first_pair, points.size() * 3, tile.weights);
       for (int64_t n = 0; n < points.size(); n += kStrip) {
         sum_points(indices + n * 3, weights + n * 3, std::min(kStrip, points.size() - n), tile.features,
                    tile.points);
@@ -193,20 +183,6 @@ void interpolate_packed(const InterpolateArgs& args, int64_t begin, int64_t end,
 
 MLUOP_SELECT_BY_DTYPE(interpolate_packed, InterpolateArgs);
 
-// The weights of kLanes points, a vector for each slot.
-HWY_INLINE void load_weights(const float* from, hn::Vec<D>& w0, hn::Vec<D>& w1, hn::Vec<D>& w2) {
-  hn::LoadInterleaved3(D(), from, w0, w1, w2);
-}
-HWY_INLINE void load_weights(const Half* from, hn::Vec<D>& w0, hn::Vec<D>& w1, hn::Vec<D>& w2) {
-  const D d;
-  const hn::Rebind<uint16_t, D> dh;
-  hn::Vec<decltype(dh)> h0, h1, h2;
-  hn::LoadInterleaved3(dh, reinterpret_cast<const uint16_t*>(from), h0, h1, h2);
-  w0 = mluop::HWY_NAMESPACE::f16_to_f32(d, h0);
-  w1 = mluop::HWY_NAMESPACE::f16_to_f32(d, h1);
-  w2 = mluop::HWY_NAMESPACE::f16_to_f32(d, h2);
-}
-
 // Separates the slots of a chunk.
 template <class T>
 HWY_INLINE void separate(const int32_t* indices, const T* weights, int64_t count, int64_t stride,
@@ -221,7 +197,7 @@ HWY_INLINE void separate(const int32_t* indices, const T* weights, int64_t count
     hn::Store(i1, di, tile.indices + stride + n);
     hn::Store(i2, di, tile.indices + 2 * stride + n);
     hn::Vec<D> w0, w1, w2;
-    load_weights(weights + n * 3, w0, w1, w2);
+    mluop::HWY_NAMESPACE::load_interleaved_f32(d, weights + n * 3, w0, w1, w2);
     hn::Store(w0, d, tile.weights + n);
     hn::Store(w1, d, tile.weights + stride + n);
     hn::Store(w2, d, tile.weights + 2 * stride + n);

@@ -30,7 +30,7 @@ RangeKernel<InterpolateArgs> packed_kernel(mluOpDataType_t dtype);
 // Reads features element by element: for few channels, for few points, and for features that do not fit NRAM.
 RangeKernel<InterpolateArgs> direct_kernel(mluOpDataType_t dtype);
 
-// The NRAM of packed_kernel(). T: float or Half.
+// The NRAM of packed_kernel(). T: an element type.
 template <class T>
 struct PackedTile {
   PackedTile(Arena& nram, int64_t M, int64_t chunk_points)

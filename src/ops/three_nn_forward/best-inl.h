@@ -16,7 +16,7 @@
 #include "ops/three_nn_forward/three_nn_forward_args.h"
 #include "ops/three_nn_forward/tree.h"
 #include "primitives/distance-inl.h"
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::three_nn_forward::native {
@@ -35,11 +35,11 @@ struct Vector3 {
 };
 
 // If squared_length<T>(v) is at most d, approximate_squared_length(v) is at most d * kScale + kOffset: the former
-// has five roundings of relative error 2^-11 (half) or 2^-24 (float), and three squares that may be subnormal.
+// has five roundings of relative error 2^-11 (half) or 2^-24, and three squares that may be subnormal.
 template <class T>
 struct Rounding {
-  static constexpr float kScale = std::is_same_v<T, float> ? 1 + 0x1p-20F : 1 + 0x1.8p-9F;
-  static constexpr float kOffset = std::is_same_v<T, float> ? 0x1p-126F : 0x1p-23F;
+  static constexpr float kScale = mluop::HWY_NAMESPACE::kRoundsSteps<T> ? 1 + 0x1.8p-9F : 1 + 0x1p-20F;
+  static constexpr float kOffset = mluop::HWY_NAMESPACE::kRoundsSteps<T> ? 0x1p-23F : 0x1p-126F;
 };
 
 template <class T>
@@ -70,11 +70,7 @@ enum class Order {
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Exact: distances have the precision of T.
-HWY_INLINE void store_distance(float value, float* to) { *to = value; }
-HWY_INLINE void store_distance(float value, Half* to) { *to = mluop::f32_to_f16(value); }
-
-// T: float or Half, the element type of the distances.
+// T: the element type of the distances.
 template <class T, Order kOrder>
 class Best {
  public:
@@ -151,7 +147,7 @@ class Best {
     for (int64_t i = 0; i < count; ++i) {
       const int64_t to = position(i) * kNeighbors;
       for (int64_t k = 0; k < kNeighbors; ++k) {
-        store_distance(distances[k][i] == kInactive ? kInfinity : distances[k][i], dist2 + to + k);
+        round_to(distances[k][i] == kInactive ? kInfinity : distances[k][i], dist2 + to + k);
         idx[to + k] = indices[k][i];
       }
     }

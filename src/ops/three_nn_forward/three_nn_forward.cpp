@@ -22,7 +22,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetThreeNNForwardWorkspaceSize(const mluOpHandl
   return run_workspace_query("mluOpGetThreeNNForwardWorkspaceSize", handle, workspace_size, [&](Call& call) {
     call.input("known", known_desc, nullptr, dtype_of(known_desc), kAnyLayout, {kAny, kAny, 3});
     call.check_pointers();
-    require_float_or_half("known", known_desc->dtype);
+    require_element_type("known", known_desc->dtype);
     require_int32_count("known dim 1", dim_of(known_desc, 1));
     call.check_tensors();
     require_positive("known dim 0", known_desc->dims[0]);
@@ -47,7 +47,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpThreeNNForward(const mluOpHandle_t handle,
     call.output("idx", idx_desc, idx, MLUOP_DTYPE_INT32, kAnyLayout, {B, N, 3});
 
     call.check_pointers();
-    require_float_or_half("unknown", dtype);
+    require_element_type("unknown", dtype);
     require_int32_count("known dim 1", dim_of(known_desc, 1));
     call.check_tensors();
     require_positive("unknown dim 0", B);

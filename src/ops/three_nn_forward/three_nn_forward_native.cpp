@@ -32,10 +32,10 @@ int task_dim(int64_t items, int64_t item_bytes) {
 
 void run_compare(Context& context, const Args& args, Arena& workspace) {
   const auto* known_f32 = static_cast<const float*>(args.known);
-  if (args.dtype == MLUOP_DTYPE_HALF && args.M > 0) {
+  if (is_16_bit(args.dtype) && args.M > 0) {
     float* const converted = KnownBuffer(workspace, args.B, args.M).known_f32;
     const int64_t elements = args.B * args.M * 3;
-    launch(context, "convert", task_dim(elements, kConvertBytes), Evenly{elements}, convert_kernel(),
+    launch(context, "convert", task_dim(elements, kConvertBytes), Evenly{elements}, convert_kernel(args.dtype),
            {args, converted});
     known_f32 = converted;
   }

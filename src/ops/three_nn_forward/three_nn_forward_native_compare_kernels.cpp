@@ -15,14 +15,12 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::three_nn_forward::native {
 namespace HWY_NAMESPACE {
 
+template <class T>
 void convert(const ConvertArgs& args, int64_t begin, int64_t end, Task&) {
-  const D d;
-  const auto* from = static_cast<const Half*>(args.known);
-  int64_t i = begin;
-  for (; i + kLanes <= end; i += kLanes)
-    hn::StoreU(mluop::HWY_NAMESPACE::load_f32(d, from + i), d, args.known_f32 + i);
-  for (; i < end; ++i) args.known_f32[i] = mluop::f16_to_f32(from[i]);
+  mluop::HWY_NAMESPACE::load_row(static_cast<const T*>(args.known) + begin, end - begin, args.known_f32 + begin);
 }
+
+MLUOP_SELECT_BY_DTYPE(convert, ConvertArgs);
 
 template <class T>
 HWY_INLINE Vector3 load_queries(const T* from, int64_t count) {
@@ -65,7 +63,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::three_nn_forward::native {
 
-MLUOP_EXPORT_KERNEL(convert_kernel, convert, ConvertArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(convert_kernel, convert, ConvertArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(compare_kernel, compare, CompareArgs);
 
 }  // namespace mluop::three_nn_forward::native

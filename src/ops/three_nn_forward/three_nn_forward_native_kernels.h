@@ -10,11 +10,11 @@
 
 namespace mluop::three_nn_forward::native {
 
-// Work items: the elements of known. Converts half to fp32.
+// Work items: the elements of known. Converts them to fp32.
 struct ConvertArgs : Args {
   float* known_f32;  // [B, M, 3]
 };
-RangeKernel<ConvertArgs> convert_kernel();
+RangeKernel<ConvertArgs> convert_kernel(mluOpDataType_t dtype);
 
 // Work items: queries. Compares each with all known points, a vector of queries at a time.
 struct CompareArgs : Args {

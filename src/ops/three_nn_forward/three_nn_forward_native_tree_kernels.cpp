@@ -52,7 +52,7 @@ struct Box : PointBounds {
   int32_t first_index = std::numeric_limits<int32_t>::max();
 };
 
-// T: float or Half.
+// T: an element type.
 template <class T>
 Point load_point(const Args& args, int64_t b, int64_t m) {
   return mluop::load_point(static_cast<const T*>(args.known) + (b * args.M + m) * 3, m);

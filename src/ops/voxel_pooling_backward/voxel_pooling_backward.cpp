@@ -35,8 +35,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
 
     call.check_pointers();
     call.check_not_200_series();
-    require(dtype == MLUOP_DTYPE_HALF || dtype == MLUOP_DTYPE_FLOAT, MLUOP_STATUS_BAD_PARAM,
-            "grad_output_features has data type ", name_of(dtype), ", expected HALF or FLOAT");
+    require_element_type("grad_output_features", dtype);
     call.check_tensors();
     check_not_empty("grad_output_features", grad_output_features_desc);
     check_not_empty("pos_memo", pos_memo_desc);

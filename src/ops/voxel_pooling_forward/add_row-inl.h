@@ -10,15 +10,15 @@
 
 #include <cstdint>
 
+#include "primitives/elements-inl.h"
 #include "primitives/for_each_vector-inl.h"
-#include "primitives/half-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// sum[0, channels) += row[0, channels), or = +0 + row[0, channels) with kFirst. T: float or Half.
+// sum[0, channels) += row[0, channels), or = +0 + row[0, channels) with kFirst. T: an element type.
 template <bool kFirst, class T>
 HWY_INLINE void add_row(float* HWY_RESTRICT sum, const T* HWY_RESTRICT row, int64_t channels) {
   mluop::HWY_NAMESPACE::for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {

@@ -55,7 +55,7 @@ mluOpVoxelPoolingForward(mluOpHandle_t handle, const int batch_size, const int n
 
     call.check_pointers();
     call.check_not_200_series();
-    require_float_or_half("input_features", dtype);
+    require_element_type("input_features", dtype);
     call.check_parameters();
     call.check_tensors();
     check_count("input_features", *input_features_desc, "points");

@@ -1,15 +1,15 @@
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_device.h"
 
-#include "primitives/f32_to_f16.h"
 #include "primitives/fill.h"
+#include "primitives/round_f32.h"
 
 namespace mluop::voxel_pooling_forward::device {
 namespace {
 
 struct Scratch {
   Scratch(Arena& arena, const Args& args)
-      : sums(args.dtype == MLUOP_DTYPE_HALF ? arena.take<float>("sums", {args.sum_count()})
-                                            : static_cast<float*>(args.output_features)) {}
+      : sums(is_16_bit(args.dtype) ? arena.take<float>("sums", {args.sum_count()})
+                                   : static_cast<float*>(args.output_features)) {}
 
   float* sums;  // [B, Y, X, C]
 };
@@ -33,9 +33,7 @@ void run(Call& call, const Args& args) {
   fill_zero(context, sums, args.sum_count() * int64_t{sizeof(float)});
   launch(context, "voxel_pooling_forward", plan.task_dim, Evenly{args.total_points()}, pool_kernel(args.dtype),
          {args, sums, plan.tile_points});
-  if (args.dtype == MLUOP_DTYPE_HALF) {
-    f32_to_f16(context, {args.sum_count(), sums, static_cast<Half*>(args.output_features)});
-  }
+  if (is_16_bit(args.dtype)) round_f32(context, args.dtype, {args.sum_count(), sums, args.output_features});
 }
 
 }  // namespace mluop::voxel_pooling_forward::device

@@ -33,7 +33,7 @@ HWY_INLINE void prefetch(const PoolArgs& args, int64_t point, int32_t cell) {
   prefetch_row<Use::kWrite>(args.sums + int64_t{cell} * channels, channels * int64_t{sizeof(float)});
 }
 
-// T: float or Half.
+// T: an element type.
 template <class T>
 void pool(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   const int64_t channels = args.num_channels;

@@ -9,14 +9,14 @@ namespace mluop::voxel_pooling_forward::native {
 namespace {
 
 // A pass has few enough sums to stay in the LLC. Smaller passes are slower: each scans all points again and reads
-// shorter runs of rows. For HALF, whose sums in fp32 are beside the output, all tasks together have at most the
+// shorter runs of rows. For 16 bits, whose sums in fp32 are beside the output, all tasks together have at most the
 // sums of all cells.
 Pass choose_pass(const Args& args, const KeyPartition& partition, int task_dim) {
-  const bool is_half = args.dtype == MLUOP_DTYPE_HALF;
+  const bool has_scratch = is_16_bit(args.dtype);
   const int64_t max_sums = cache_sizes().llc / 4 / int64_t{sizeof(float)};
   const int64_t max_channels = std::max(max_sums >> partition.shift, kLineChannels<Half>);
-  const int64_t channels = is_half ? std::min<int64_t>(args.num_channels, max_channels) : args.num_channels;
-  const int64_t max_ranks = is_half ? ceil_div(partition.bucket_count, task_dim) : partition.bucket_count;
+  const int64_t channels = has_scratch ? std::min<int64_t>(args.num_channels, max_channels) : args.num_channels;
+  const int64_t max_ranks = has_scratch ? ceil_div(partition.bucket_count, task_dim) : partition.bucket_count;
   return {std::clamp<int64_t>(max_sums / (channels << partition.shift), 1, max_ranks), channels};
 }
 
@@ -27,7 +27,7 @@ struct Scratch {
         points(arena, args.total_points(), cells),
         initialized(arena.take<uint8_t>("initialized", {args.cell_count()})),
         pass(choose_pass(args, partition, task_dim)),
-        sums(args.dtype == MLUOP_DTYPE_HALF
+        sums(is_16_bit(args.dtype)
                  ? arena.take<float>("sums", {task_dim, pass.ranks << partition.shift, pass.channels})
                  : nullptr) {}
 

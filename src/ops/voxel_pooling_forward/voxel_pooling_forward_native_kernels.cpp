@@ -13,7 +13,7 @@
 #include "ops/voxel_pooling_forward/locate-inl.h"
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_native_kernels.h"
 #include "primitives/channel_lines.h"
-#include "primitives/half-inl.h"
+#include "primitives/elements-inl.h"
 #include "primitives/key_partition-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/stream-inl.h"
@@ -78,8 +78,8 @@ class Sums<float> {
 };
 
 // In the scratch memory of the task.
-template <>
-class Sums<Half> {
+template <Element16 T>
+class Sums<T> {
  public:
   Sums(const SumArgs& args, Range ranks, Range channels, const Task& task)
       : args_(args), sums_(args.sums_of(task.taskId)), first_rank_(ranks.begin), channels_(channels) {}
@@ -92,7 +92,7 @@ class Sums<Half> {
   }
   // output_features = row(cell), rounded
   HWY_INLINE void finish(int64_t cell) const {
-    Half* const output = static_cast<Half*>(args_.output_features) + cell * args_.num_channels + channels_.begin;
+    T* const output = static_cast<T*>(args_.output_features) + cell * args_.num_channels + channels_.begin;
     mluop::HWY_NAMESPACE::round_row(row(cell), channels_.size(), output);
   }
 

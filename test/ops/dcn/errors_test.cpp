@@ -142,7 +142,7 @@ TEST(OpsDcnErrors, ExtentsOverflow) {
                   "filter dim 1 is 1152921504606846976, expected a filter within the padded height of input, with "
                   "dilation 9"},
                  {of_samples, "input dim 3 is 6, expected a multiple of deformable_group, which is 16"},
-                 {of_input, "input has data type INT8, expected FLOAT or HALF"}});
+                 {of_input, "input has data type INT8, expected FLOAT, HALF or BFLOAT16"}});
 }
 
 TEST(OpsDcnErrors, GradientOfMaskWithoutMask) {

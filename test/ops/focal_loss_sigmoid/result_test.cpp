@@ -34,8 +34,9 @@ void expect_near(const Case& made, const char* output, const std::vector<float>&
   ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
   const std::vector<float> found = call.floats(output);
   ASSERT_EQ(found.size(), expected.size());
+  const double relative = made.inputs[0].dtype == MLUOP_DTYPE_BFLOAT16 ? 1e-2 : 1e-3;
   for (size_t i = 0; i < found.size(); ++i) {
-    EXPECT_NEAR(found[i], expected[i], 1e-6 + 1e-3 * std::abs(expected[i])) << i;
+    EXPECT_NEAR(found[i], expected[i], 1e-6 + relative * std::abs(expected[i])) << i;
   }
 }
 

@@ -33,7 +33,7 @@ TEST(OpsThreeNNForwardErrors, Query) {
     std::string message;
   } kRows[] = {
       {Descriptor(MLUOP_DTYPE_FLOAT, {0, 9, 3}), "known dim 0 is 0, expected at least 1"},
-      {Descriptor(MLUOP_DTYPE_INT32, {2, 9, 3}), "known has data type INT32, expected FLOAT or HALF"},
+      {Descriptor(MLUOP_DTYPE_INT32, {2, 9, 3}), "known has data type INT32, expected FLOAT, HALF or BFLOAT16"},
       // The known points fit int64_t, the workspace of 7 2^60 bytes does not.
       {Descriptor(MLUOP_DTYPE_FLOAT, {300'000'000, (int64_t{1} << 31) - 1, 3}),
        "the size in bytes of scratch buffer blocks "},

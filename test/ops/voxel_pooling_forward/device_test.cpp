@@ -37,7 +37,7 @@ TaskStatistics expected_task(const Case& made, const std::vector<int32_t>& memo,
                              int64_t nram_bytes) {
   const cases::Tensor& features = made.inputs[1];
   const int64_t total = features.dims[0] * features.dims[1], channels = features.dims[2];
-  const int64_t element = features.dtype == MLUOP_DTYPE_HALF ? 2 : 4;
+  const int64_t element = features.dtype == MLUOP_DTYPE_FLOAT ? 4 : 2;
   const int64_t tile_points = nram_bytes / kWord / 9, chunk_channels = 6 * tile_points * kWord / element;
   TaskStatistics task{};
   task.first_item = id * (total / task_dim) + std::min<int64_t>(id, total % task_dim);

@@ -1,4 +1,4 @@
-// Half for oracles. The conversions follow IEEE 754 in double and share no code with the library.
+// Half and bfloat16 for oracles. The conversions follow IEEE 754 in double and share no code with the library.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,27 @@ struct Half {
   bool operator==(const Half&) const = default;
 };
 
+// The bits of a bfloat16.
+struct BFloat16 {
+  uint16_t bits;
+  bool operator==(const BFloat16&) const = default;
+};
+
 // Exact; NaN of any payload becomes the quiet NaN.
 float to_f32(Half half);
+float to_f32(BFloat16 value);
 inline float to_f32(float value) { return value; }
 
 // Rounded to nearest even; a NaN becomes the quiet NaN.
 Half to_f16(double value);
+BFloat16 to_bf16(double value);
 
-// Writes a result, which has the type of the output or is rounded to half.
-template <class T>
-void put(T value, T* to) {
-  *to = value;
-}
+// Writes a result, rounded to the type of the output.
+inline void put(double value, double* to) { *to = value; }
+inline void put(double value, float* to) { *to = static_cast<float>(value); }
 inline void put(double value, Half* to) { *to = to_f16(value); }
+inline void put(double value, BFloat16* to) { *to = to_bf16(value); }
+
 // The type of sums for an output of type Output.
 template <class Output>
 using SumOf = std::conditional_t<std::is_same_v<Output, double>, double, float>;

@@ -1,19 +1,20 @@
-// Loads and stores vectors of fp32 from and to memory that holds float or half, so that one kernel serves both.
-// The conversions equal those of core/half.h bit for bit on every instruction set: Highway's are used where the
-// hardware converts; its emulation truncates, and supports neither infinity nor NaN. Per-target code of Highway:
-// include it inside foreach_target.
-#if defined(MLUOP_PRIMITIVES_HALF_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_PRIMITIVES_HALF_INL_H
-#undef MLUOP_PRIMITIVES_HALF_INL_H
+// Loads and stores vectors of fp32 from and to memory that holds float, half or bfloat16, so that one kernel serves
+// all. The conversions equal those of core/half.h and core/bfloat16.h bit for bit on every instruction set: for half,
+// Highway's are used where the hardware converts; its emulation truncates, and supports neither infinity nor NaN.
+// AVX512-BF16 would flush subnormals. Per-target code of Highway: include it inside foreach_target.
+#if defined(MLUOP_PRIMITIVES_ELEMENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_PRIMITIVES_ELEMENTS_INL_H
+#undef MLUOP_PRIMITIVES_ELEMENTS_INL_H
 #else
-#define MLUOP_PRIMITIVES_HALF_INL_H
+#define MLUOP_PRIMITIVES_ELEMENTS_INL_H
 #endif
 
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <type_traits>
 
-#include "core/half.h"
+#include "core/element.h"
 #include "primitives/for_each_vector-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,14 +78,59 @@ HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> f32_to_f16(D d, hn::Vec<D> v) {
 
 #endif
 
+template <class D>
+HWY_INLINE hn::Vec<D> bf16_to_f32(D d, hn::Vec<hn::Rebind<uint16_t, D>> bits) {
+  return hn::BitCast(d, hn::ShiftLeft<kBFloat16Shift>(hn::PromoteTo(hn::RebindToUnsigned<D>(), bits)));
+}
+
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> f32_to_bf16(D, hn::Vec<D> v) {
+  const hn::RebindToUnsigned<D> du;
+  const auto bits = hn::BitCast(du, v);
+  const auto upper = hn::ShiftRight<kBFloat16Shift>(bits);
+  const auto odd = hn::And(upper, hn::Set(du, 1U));
+  const auto up = hn::Add(bits, hn::Add(odd, hn::Set(du, kBFloat16BelowHalf)));
+  const auto nan = hn::Or(upper, hn::Set(du, kBFloat16Quiet));
+  const auto is_number = hn::RebindMask(du, hn::Eq(v, v));
+  return hn::TruncateTo(hn::Rebind<uint16_t, D>(),
+                        hn::IfThenElse(is_number, hn::ShiftRight<kBFloat16Shift>(up), nan));
+}
+
+// A vector of T, an Element16, as fp32, and back.
+template <Element16 T, class D>
+HWY_INLINE hn::Vec<D> from_bits(D d, hn::Vec<hn::Rebind<uint16_t, D>> bits) {
+  if constexpr (std::is_same_v<T, Half>) return f16_to_f32(d, bits);
+  if constexpr (std::is_same_v<T, BFloat16>) return bf16_to_f32(d, bits);
+}
+template <Element16 T, class D>
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> to_bits(D d, hn::Vec<D> v) {
+  if constexpr (std::is_same_v<T, Half>) return f32_to_f16(d, v);
+  if constexpr (std::is_same_v<T, BFloat16>) return f32_to_bf16(d, v);
+}
+
 // Loads from[0, Lanes(d)), of any alignment, as fp32.
 template <class D>
 HWY_INLINE hn::Vec<D> load_f32(D d, const float* from) {
   return hn::LoadU(d, from);
 }
+template <class D, Element16 T>
+HWY_INLINE hn::Vec<D> load_f32(D d, const T* from) {
+  return from_bits<T>(d, hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
+}
+
+// Loads from[0, 3 Lanes(d)): lane i of v0, v1, v2 is the element 3 i, 3 i + 1, 3 i + 2.
 template <class D>
-HWY_INLINE hn::Vec<D> load_f32(D d, const Half* from) {
-  return f16_to_f32(d, hn::LoadU(hn::Rebind<uint16_t, D>(), reinterpret_cast<const uint16_t*>(from)));
+HWY_INLINE void load_interleaved_f32(D d, const float* from, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>& v2) {
+  hn::LoadInterleaved3(d, from, v0, v1, v2);
+}
+template <class D, Element16 T>
+HWY_INLINE void load_interleaved_f32(D d, const T* from, hn::Vec<D>& v0, hn::Vec<D>& v1, hn::Vec<D>& v2) {
+  const hn::Rebind<uint16_t, D> du;
+  hn::Vec<decltype(du)> bits0, bits1, bits2;
+  hn::LoadInterleaved3(du, reinterpret_cast<const uint16_t*>(from), bits0, bits1, bits2);
+  v0 = from_bits<T>(d, bits0);
+  v1 = from_bits<T>(d, bits1);
+  v2 = from_bits<T>(d, bits2);
 }
 
 // Stores v to to[0, Lanes(d)), of any alignment.
@@ -92,12 +138,26 @@ template <class D>
 HWY_INLINE void store_f32(hn::Vec<D> v, D d, float* to) {
   hn::StoreU(v, d, to);
 }
-template <class D>
-HWY_INLINE void store_f32(hn::Vec<D> v, D d, Half* to) {
-  hn::StoreU(f32_to_f16(d, v), hn::Rebind<uint16_t, D>(), reinterpret_cast<uint16_t*>(to));
+template <class D, Element16 T>
+HWY_INLINE void store_f32(hn::Vec<D> v, D d, T* to) {
+  hn::StoreU(to_bits<T>(d, v), hn::Rebind<uint16_t, D>(), reinterpret_cast<uint16_t*>(to));
 }
 
-// to[0, count) = from[0, count), rounded to T: float or Half.
+// to[0, count) = from[0, count)
+template <class T>
+HWY_INLINE void load_row(const T* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
+  for_each_vector(count, [&](auto d, int64_t i) HWY_ATTR { hn::StoreU(load_f32(d, from + i), d, to + i); });
+}
+
+// The same, but of float in place: returns where they are.
+HWY_INLINE const float* load_row_in_place(const float* from, int64_t, float*) { return from; }
+template <Element16 T>
+HWY_INLINE const float* load_row_in_place(const T* from, int64_t count, float* to) {
+  load_row(from, count, to);
+  return to;
+}
+
+// to[0, count) = from[0, count), rounded to T, an element type.
 template <class T>
 HWY_INLINE void round_row(const float* HWY_RESTRICT from, int64_t count, T* HWY_RESTRICT to) {
   for_each_vector(count, [&](auto d, int64_t i) HWY_ATTR { store_f32(hn::LoadU(d, from + i), d, to + i); });
