@@ -101,8 +101,9 @@ void gemm(const GemmPlan& plan, size_t tile, float* converted, float* sums) {
     for (int64_t channel = 0; channel < Co; channel += kNr) {
       const int64_t width = std::min(kNr, Co - channel);
       const float* rows = kConverts ? converted : static_cast<const float*>(plan.tensors.features);
-      mluop::HWY_NAMESPACE::gemm_panel(width, {panel, Ci, rows, Ci, sums + channel, Co, 0},
-                                       kConverts ? converted_rows : inputs, outputs, pairs, prefetch);
+      mluop::HWY_NAMESPACE::gemm_panel(
+          width, mluop::HWY_NAMESPACE::MicrokernelArgs<float>{panel, Ci, rows, Ci, sums + channel, Co, 0},
+          kConverts ? converted_rows : inputs, outputs, pairs, prefetch);
       panel += Ci * width;
     }
   }

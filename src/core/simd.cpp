@@ -11,6 +11,9 @@
 namespace mluop {
 namespace {
 
+// AVX-512 with AVX512-BF16.
+constexpr const char* kWithBFloat16 = "avx512bf16";
+
 // Highway numbers its targets so that of two sets of one architecture the better has the lower bit.
 constexpr std::pair<const char*, int64_t> kInstructionSets[] = {
     {"generic", HWY_STATIC_TARGET},
@@ -18,6 +21,7 @@ constexpr std::pair<const char*, int64_t> kInstructionSets[] = {
     {"sse4", HWY_SSE4},
     {"avx2", HWY_AVX2},
     {"avx512", HWY_AVX3},
+    {kWithBFloat16, HWY_AVX3},
 #endif
 };
 
@@ -28,6 +32,10 @@ class Choice {
     const std::string requested = read_environment("MLUOP_OMP_SIMD", "");
     if (!requested.empty()) limit_to(requested);
     target_.Update(supported_);
+#if HWY_ARCH_X86
+    has_bf16_ = best() <= HWY_AVX3 && (requested.empty() || requested == kWithBFloat16) &&
+                __builtin_cpu_supports("avx512bf16") != 0;
+#endif
   }
 
   const hwy::ChosenTarget& target() const { return target_; }
@@ -35,6 +43,7 @@ class Choice {
     const int64_t targets = supported_ & HWY_TARGETS;
     return targets & -targets;
   }
+  bool has_bf16() const { return has_bf16_; }
   const std::string& problem() const { return problem_; }
 
  private:
@@ -52,6 +61,7 @@ class Choice {
 
   int64_t supported_;
   hwy::ChosenTarget target_;
+  bool has_bf16_ = false;
   std::string problem_;
 };
 
@@ -70,5 +80,7 @@ void configure_simd() {
 const char* simd_name() { return name_of_target(choice().best()); }
 
 const hwy::ChosenTarget& simd_target() { return choice().target(); }
+
+bool has_bf16_dot_products() { return choice().has_bf16(); }
 
 }  // namespace mluop

@@ -25,6 +25,10 @@ const char* simd_name();
 
 const hwy::ChosenTarget& simd_target();
 
+// Whether kernels may use AVX512-BF16: the machine has it, and MLUOP_OMP_SIMD does not exclude it. Highway's targets
+// do not tell.
+bool has_bf16_dot_products();
+
 }  // namespace mluop
 
 // The function `FUNCTION`, which HWY_EXPORT has exported, for the chosen instruction set. HWY_DYNAMIC_DISPATCH

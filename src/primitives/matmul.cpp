@@ -111,7 +111,8 @@ struct MatmulStep {
     for (int64_t j = 0; j < width; j += kNr) {
       const int64_t panel_width = std::min(kNr, width - j);
       for (int64_t i = 0; i < count; i += kMatmulRows) {
-        const MicrokernelArgs args{tile.panels + j * kc, kc, a + i * kc, kc, tile.c + i * width + j, width, 0};
+        const MicrokernelArgs<float> args{tile.panels + j * kc,   kc,    a + i * kc, kc,
+                                          tile.c + i * width + j, width, 0};
         gemm_panel(panel_width, args, kRowNumbers.data(), kRowNumbers.data(), std::min(kMatmulRows, count - i),
                    [&] { prefetcher(); });
       }

@@ -15,7 +15,7 @@
 
 #include "primitives/gemm_microkernel-inl.h"
 
-HWY_BEFORE_NAMESPACE();
+MLUOP_BEFORE_MICROKERNEL();
 namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -39,8 +39,9 @@ struct OuterProductArgs {
   int64_t sum_stride;
 };
 
-// sums[r] += a[i][row + r] * the panel of b[i] for each i in order, of kBlockRows rows.
-template <int kBlockRows, int kBlockVectors>
+// sums[r] += a[i][row + r] * the panel of b[i] for each i in order, of kBlockRows rows. The elements of rows are lanes
+// of one float or of two BFloat16, whose products are added.
+template <class Element, int kBlockRows, int kBlockVectors>
 HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_t row) {
   const PanelTag d;
   float* const to = args.sums + row * args.sum_stride;
@@ -64,7 +65,7 @@ HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_
     HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
       const auto element = hn::Set(d, elements[r]);
       HWY_UNROLL(4)
-      for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = hn::MulAdd(element, columns[v], sums[r][v]);
+      for (int v = 0; v < kBlockVectors; ++v) sums[r][v] = add_products<Element>(element, columns[v], sums[r][v]);
     }
   }
   HWY_UNROLL(12) for (int r = 0; r < kBlockRows; ++r) {
@@ -77,18 +78,18 @@ HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_
 using OuterProductMicrokernel = void (*)(const OuterProductArgs&, int64_t);
 
 // The microkernels of 1, 2, ... rows.
-template <int kBlockVectors, int... kBlockRowsMinusOne>
+template <class Element, int kBlockVectors, int... kBlockRowsMinusOne>
 constexpr auto outer_product_table(std::integer_sequence<int, kBlockRowsMinusOne...>) {
   return std::array<OuterProductMicrokernel, sizeof...(kBlockRowsMinusOne)>{
-      outer_product_microkernel<kBlockRowsMinusOne + 1, kBlockVectors>...};
+      outer_product_microkernel<Element, kBlockRowsMinusOne + 1, kBlockVectors>...};
 }
 
 // `rows` rows of sums of a panel of kBlockVectors vectors. Calls after_block() after each block.
-template <int kBlockVectors, class AfterBlock>
+template <class Element, int kBlockVectors, class AfterBlock>
 void outer_product_rows(const OuterProductArgs& args, int64_t rows, const AfterBlock& after_block) {
   constexpr int64_t kBlockRows = kOuterProductMr(kBlockVectors);
   static constexpr auto kTable =
-      outer_product_table<kBlockVectors>(std::make_integer_sequence<int, static_cast<int>(kBlockRows)>());
+      outer_product_table<Element, kBlockVectors>(std::make_integer_sequence<int, static_cast<int>(kBlockRows)>());
   for (int64_t row = 0; row < rows; row += kBlockRows) {
     kTable[static_cast<size_t>(std::min(kBlockRows, rows - row) - 1)](args, row);
     after_block();
@@ -96,16 +97,16 @@ void outer_product_rows(const OuterProductArgs& args, int64_t rows, const AfterB
 }
 
 // The same for a panel of `width` columns, whole vectors.
-template <class AfterBlock>
+template <class Element, class AfterBlock>
 void outer_product_panel(int64_t width, const OuterProductArgs& args, int64_t rows,
                          const AfterBlock& after_block) {
   const int64_t vectors = width / kPanelLanes;
-  if (vectors == 1) return outer_product_rows<1>(args, rows, after_block);
+  if (vectors == 1) return outer_product_rows<Element, 1>(args, rows, after_block);
   if constexpr (kNrVectors == 4) {
-    if (vectors == 2) return outer_product_rows<2>(args, rows, after_block);
-    if (vectors == 3) return outer_product_rows<3>(args, rows, after_block);
+    if (vectors == 2) return outer_product_rows<Element, 2>(args, rows, after_block);
+    if (vectors == 3) return outer_product_rows<Element, 3>(args, rows, after_block);
   }
-  outer_product_rows<kNrVectors>(args, rows, after_block);
+  outer_product_rows<Element, kNrVectors>(args, rows, after_block);
 }
 
 }  // namespace HWY_NAMESPACE

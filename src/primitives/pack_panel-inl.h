@@ -110,6 +110,36 @@ void pack_panel(const MatrixColumns<T>& matrix, float* to) {
   for (int64_t row = 0; row < rows; ++row) std::fill(to + row * stride + columns, to + (row + 1) * stride, 0.0F);
 }
 
+// The same as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and an even number of
+// rows.
+template <Element16 T>
+void pack_panel(const MatrixColumns<T>& matrix, T* to) {
+  const PanelTag d;
+  const hn::RebindToUnsigned<PanelTag> pairs;
+  const hn::Rebind<uint16_t, PanelTag> elements;
+  const int64_t columns = matrix.columns, width = round_up(columns, kPanelLanes);
+  const auto at = [&](int64_t row, int64_t column) {
+    return matrix.from + row * matrix.row_stride + column * matrix.column_stride;
+  };
+  const auto load = [&](const T* from) {
+    return hn::PromoteTo(pairs, hn::LoadU(elements, reinterpret_cast<const uint16_t*>(from)));
+  };
+  for (int64_t row = 0; row < matrix.rows; row += 2, to += 2 * width) {
+    const bool is_pair = row + 1 < matrix.rows;
+    int64_t column = 0;
+    if (is_pair && matrix.column_stride == 1) {
+      for (; column + kPanelLanes <= columns; column += kPanelLanes) {
+        const auto pair = hn::Or(load(at(row, column)), hn::ShiftLeft<16>(load(at(row + 1, column))));
+        hn::StoreU(hn::BitCast(d, pair), d, reinterpret_cast<float*>(to + 2 * column));
+      }
+    }
+    for (; column < width; ++column) {
+      to[2 * column] = column < columns ? *at(row, column) : T{};
+      to[2 * column + 1] = column < columns && is_pair ? *at(row + 1, column) : T{};
+    }
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop
 HWY_AFTER_NAMESPACE();

@@ -153,7 +153,8 @@ class RangeScatter {
       for (int64_t column = 0; column < width; column += kNr) {
         const int64_t panel_width = std::min(kNr, width - column);
         const float* const panel = args_.packed_filters + unit.packed + column * outputs + output * panel_width;
-        const MicrokernelArgs args{panel, multiplied, grads, grad_stride, tile_.columns + column, tile_.stride, 0};
+        const MicrokernelArgs<float> args{panel,        multiplied, grads, grad_stride, tile_.columns + column,
+                                          tile_.stride, 0};
         gemm_panel(panel_width, args, tile_.rows, tile_.rows, count, [] {});
       }
     }

@@ -89,7 +89,8 @@ class TileProduct {
     for (int64_t column = 0; column < width_; column += kNr) {
       const OuterProductArgs args{tile_.grad_rows,         tile_.column_rows,   column, count, starts,
                                   sums_of(group) + column, args_.tiling.columns};
-      outer_product_panel(std::min(kNr, width_ - column), args, filters_.output_end - filters_.output, [] {});
+      outer_product_panel<float>(std::min(kNr, width_ - column), args, filters_.output_end - filters_.output,
+                                 [] {});
     }
   }
 

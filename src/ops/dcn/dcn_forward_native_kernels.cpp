@@ -96,13 +96,13 @@ class TileConvolution {
                 int64_t width) const {
     for (int64_t output = 0; output < width; output += kNr) {
       const int64_t panel_width = std::min(kNr, width - output);
-      const MicrokernelArgs args{filters + output * args_.group_columns() + column * panel_width,
-                                 columns,
-                                 tile_.columns,
-                                 args_.tiling.columns,
-                                 sums_of(row) + output,
-                                 args_.tiling.outputs,
-                                 0};
+      const MicrokernelArgs<float> args{filters + output * args_.group_columns() + column * panel_width,
+                                        columns,
+                                        tile_.columns,
+                                        args_.tiling.columns,
+                                        sums_of(row) + output,
+                                        args_.tiling.outputs,
+                                        0};
       gemm_panel(panel_width, args, tile_.rows, tile_.rows, rows, [] {});
     }
   }

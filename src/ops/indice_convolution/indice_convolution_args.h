@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "core/simd.h"
 #include "primitives/index_pairs.h"
 
 namespace mluop::indice_convolution {
@@ -21,6 +22,9 @@ struct PairedRows : IndexPairs {
   int64_t element_bytes() const { return static_cast<int64_t>(size_of(dtype)); }
   // Nothing is added: the output, if it has elements, is zero.
   bool is_empty() const { return N == 0 || M == 0 || K == 0 || Ci == 0 || Co == 0; }
+
+  // Whether the native algorithm multiplies tensors of bfloat16 as they are, not in fp32.
+  bool multiplies_bf16() const { return dtype == MLUOP_DTYPE_BFLOAT16 && has_bf16_dot_products(); }
 
   mluOpDataType_t dtype;
   int64_t Ci, Co;  // of the input and the output rows

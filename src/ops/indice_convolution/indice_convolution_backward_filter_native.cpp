@@ -191,7 +191,7 @@ void run(Call& call, const Args& args, Arena workspace_memory) {
 
   const auto chunks = static_cast<int>(std::min(items, int64_t{task_dim} * kChunksPerTask));
   launch_dynamic(context, "multiply", task_dim, std::max(chunks, 1), ByPairs{segments, args.pair_count, tiles},
-                 multiply_kernel(args.dtype), {args, segments, tiling, workspace.partials});
+                 multiply_kernel(args), {args, segments, tiling, workspace.partials});
 
   const int64_t runs = args.K * ceil_div(args.matrix_count(), kCombinedElements);
   const int64_t combined_bytes = (division.partial_count + args.K) * args.matrix_count() * int64_t{sizeof(float)};

@@ -27,8 +27,10 @@ using mluop::HWY_NAMESPACE::copy_row;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kOuterProductMr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
+using mluop::HWY_NAMESPACE::kStep;
 using mluop::HWY_NAMESPACE::outer_product_panel;
 using mluop::HWY_NAMESPACE::OuterProductArgs;
+using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::round_row;
 
 // Returns the first of `count` pairs with an index out of bounds, or `count`.
@@ -115,9 +117,39 @@ HWY_INLINE void gather(const T* first, const int32_t* indices, int64_t row_count
   }
 }
 
+// copy[0, count) = the lanes of the elements of two rows, whole vectors.
+HWY_INLINE void interleave_vectors(const BFloat16* first, const BFloat16* second, int64_t count, float* copy) {
+  const PanelTag d;
+  const hn::RebindToUnsigned<PanelTag> lanes;
+  const auto load = [&](const BFloat16* row) HWY_ATTR {
+    return hn::PromoteTo(lanes,
+                         hn::LoadU(hn::Rebind<uint16_t, PanelTag>(), reinterpret_cast<const uint16_t*>(row)));
+  };
+  for (int64_t i = 0; i < count; i += kPanelLanes) {
+    hn::Store(hn::BitCast(d, hn::Or(load(first + i), hn::ShiftLeft<16>(load(second + i)))), d, copy + i);
+  }
+}
+
+// The same of `count` elements, and zeros up to `width`. A row that is null is zeros.
+HWY_INLINE void interleave_rows(const BFloat16* const (&rows)[2], int64_t count, int64_t width, float* copy) {
+  const bool are_both = rows[0] != nullptr && rows[1] != nullptr;
+  const int64_t whole = are_both ? count / kPanelLanes * kPanelLanes : 0;
+  interleave_vectors(rows[0], rows[1], whole, copy);
+  const auto bits = [&](int row, int64_t i) {
+    return rows[row] == nullptr || i >= count ? uint32_t{0} : uint32_t{rows[row][i].bits};
+  };
+  for (int64_t i = whole; i < width; ++i) {
+    const uint32_t lane = bits(0, i) | bits(1, i) << 16;
+    std::memcpy(copy + i, &lane, sizeof(lane));
+  }
+}
+
 // The product of a segment for the input channels [row, row + rows) and the output channels [column, column +
 // columns).
-template <class T>
+//
+// Element: the type that is multiplied, float or BFloat16. Lanes of two BFloat16 are those of positions 2 i and 2 i + 1
+// of the segment; skipped pairs are zeros, so that the sums do not depend on batches.
+template <class T, class Element>
 class TileProduct {
  public:
   TileProduct(const MultiplyArgs& args, const Tile& tile, int64_t item)
@@ -145,7 +177,7 @@ class TileProduct {
     int64_t l = begin;
     PairBatch batch = read(l, end, 0);
     for (int side = 1; l < end; side = 1 - side) {
-      l += args_.tiling.batch_pairs;
+      l += batch_pairs();
       const PairBatch next = read(l, end, side);
       find_rows(batch);
       multiply_batch(batch.count, next);
@@ -165,13 +197,18 @@ class TileProduct {
   }
 
  private:
+  static constexpr int64_t kLanePairs = kStep<Element>;
+
+  int64_t batch_pairs() const { return kLanePairs * args_.tiling.batch_pairs; }
+
   // The batch from position l on, before position `end`; `side`: which of the two buffers of indices it may use.
   PairBatch read(int64_t l, int64_t end, int side) const {
     if (l >= end) return {};
-    const int64_t max = args_.tiling.batch_pairs, count = std::min(max, end - l);
+    const int64_t max = batch_pairs(), count = std::min(max, end - l);
     const int32_t* from_inputs = args_.inputs(segment_.k) + l;
     const int32_t* from_outputs = args_.outputs(segment_.k) + l;
-    if (!any_negative(from_inputs, from_outputs, count)) return {count, from_inputs, from_outputs};
+    if (kLanePairs > 1 || !any_negative(from_inputs, from_outputs, count))
+      return {count, from_inputs, from_outputs};
     int32_t* const inputs = tile_.indices + int64_t{2} * side * max;
     int32_t* const outputs = inputs + max;
     int64_t valid = 0;
@@ -186,10 +223,37 @@ class TileProduct {
   // Finds the rows of a batch, and copies those that are not read in place.
   void find_rows(const PairBatch& batch) const {
     const Tiling& tiling = args_.tiling;
+    if constexpr (kLanePairs > 1) return interleave(batch);
     gather(features_, batch.inputs, batch.count, args_.Ci, rows_, rows_, feature_in_place_, tile_.features,
            tiling.feature_stride(), tile_.feature_rows);
     gather(output_grad_, batch.outputs, batch.count, args_.Co, columns_, width_, grad_in_place_, tile_.grads,
            tiling.grad_stride(), tile_.grad_rows);
+  }
+
+  // Interleaves the rows of two pairs each.
+  void interleave(const PairBatch& batch) const {
+    const int64_t feature_stride = args_.tiling.feature_stride(), grad_stride = args_.tiling.grad_stride();
+    float *features = tile_.features, *grads = tile_.grads;
+    const bool are_vectors = rows_ % kPanelLanes == 0 && columns_ == width_;
+    for (int64_t i = 0; i < batch.count; i += 2, features += feature_stride, grads += grad_stride) {
+      tile_.feature_rows[i / 2] = features;
+      tile_.grad_rows[i / 2] = grads;
+      const int32_t *inputs = batch.inputs + i, *outputs = batch.outputs + i;
+      if (are_vectors && i + 1 < batch.count && (inputs[0] | inputs[1] | outputs[0] | outputs[1]) >= 0) {
+        interleave_vectors(features_ + inputs[0] * args_.Ci, features_ + inputs[1] * args_.Ci, rows_, features);
+        interleave_vectors(output_grad_ + outputs[0] * args_.Co, output_grad_ + outputs[1] * args_.Co, columns_,
+                           grads);
+        continue;
+      }
+      const T *feature_rows[2] = {}, *grad_rows[2] = {};
+      for (int64_t j = 0; j < std::min<int64_t>(batch.count - i, 2); ++j) {
+        if ((inputs[j] | outputs[j]) < 0) continue;
+        feature_rows[j] = features_ + inputs[j] * args_.Ci;
+        grad_rows[j] = output_grad_ + outputs[j] * args_.Co;
+      }
+      interleave_rows(feature_rows, rows_, rows_, features);
+      interleave_rows(grad_rows, columns_, width_, grads);
+    }
   }
 
   // Adds the products of the rows found, and prefetches the rows of the next batch between blocks.
@@ -199,16 +263,20 @@ class TileProduct {
     const int64_t step = ceil_div(next.count, blocks);
     int64_t prefetched = 0;
     const auto prefetch_step = [&] {
+      // Interleaving has many short rows in flight.
+      if (kLanePairs > 1 && rows_ * int64_t{sizeof(T)} < kCacheLine) return;
       const int64_t end = std::min(prefetched + step, next.count);
       for (; prefetched < end; ++prefetched) {
+        if ((next.inputs[prefetched] | next.outputs[prefetched]) < 0) continue;
         prefetch_to_l2(features_ + next.inputs[prefetched] * args_.Ci, rows_ * int64_t{sizeof(T)});
         prefetch_to_l2(output_grad_ + next.outputs[prefetched] * args_.Co, columns_ * int64_t{sizeof(T)});
       }
     };
     for (int64_t column = 0; column < width_; column += kNr) {
-      const OuterProductArgs args{tile_.feature_rows, tile_.grad_rows, column, pairs, starts_,
-                                  sums_ + column,     sum_stride_};
-      outer_product_panel(std::min(kNr, width_ - column), args, rows_, prefetch_step);
+      const OuterProductArgs args{
+          tile_.feature_rows, tile_.grad_rows, column, ceil_div(pairs, kLanePairs), starts_,
+          sums_ + column,     sum_stride_};
+      outer_product_panel<Element>(std::min(kNr, width_ - column), args, rows_, prefetch_step);
     }
     starts_ = false;
   }
@@ -264,7 +332,7 @@ int64_t count_in_group(const MultiplyArgs& args, int64_t item, int64_t end) {
 
 // Computes the segments of a group, each in runs of rows that remain in the caches. Input rows are expected to
 // ascend; other orders are slower, with the same result.
-template <class T>
+template <class T, class Element>
 void interleave_segments(const MultiplyArgs& args, const Tile& tile, int64_t first, int64_t count) {
   int64_t done[kMaxInterleaved];
   int64_t limit = args.N;
@@ -283,31 +351,38 @@ void interleave_segments(const MultiplyArgs& args, const Tile& tile, int64_t fir
       if (begin == segment.end) continue;
       done[i] =
           limit >= args.N ? segment.end : std::lower_bound(inputs + begin, inputs + segment.end, limit) - inputs;
+      if (done[i] < segment.end) done[i] -= (done[i] - begin) % kStep<Element>;
       if (done[i] < segment.end) ++left;
       if (done[i] == begin) continue;
-      TileProduct<T> product(args, tile, first + i);
+      TileProduct<T, Element> product(args, tile, first + i);
       if (begin > segment.begin) product.resume();
       product.add_pairs(begin, done[i]);
     }
   }
 }
 
-template <class T>
+template <class T, class Element>
 void multiply(const MultiplyArgs& args, int64_t begin, int64_t end, Task& task) {
   const Tile tile(task.nram, args.tiling);
   for (int64_t item = begin; item < end;) {
     const int64_t count = std::min(count_in_group(args, item, end), kMaxInterleaved);
     if (count > 1) {
-      interleave_segments<T>(args, tile, item, count);
+      interleave_segments<T, Element>(args, tile, item, count);
     } else {
       const Segment& segment = args.segments.segments[item / args.tiling.tiles(args)];
-      TileProduct<T>(args, tile, item).add_pairs(segment.begin, segment.end);
+      TileProduct<T, Element>(args, tile, item).add_pairs(segment.begin, segment.end);
     }
     item += count;
   }
 }
 
-MLUOP_SELECT_BY_DTYPE(multiply, MultiplyArgs);
+RangeKernel<MultiplyArgs> select_multiply(const Args& args) {
+#if MLUOP_HAS_BF16_MICROKERNEL
+  if (args.multiplies_bf16()) return multiply<BFloat16, BFloat16>;
+#endif
+  return dispatch_dtype(
+      args.dtype, [](auto element) -> RangeKernel<MultiplyArgs> { return multiply<decltype(element), float>; });
+}
 
 template <class T>
 void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {
@@ -337,7 +412,9 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::indice_convolution::backward_filter {
 
 MLUOP_EXPORT_KERNEL(check_kernel, check_pairs, CheckArgs);
-MLUOP_EXPORT_KERNEL_OF_DTYPE(multiply_kernel, multiply, MultiplyArgs);
+HWY_EXPORT(select_multiply);
+RangeKernel<MultiplyArgs> multiply_kernel(const Args& args) { return MLUOP_DISPATCH(select_multiply)(args); }
+
 MLUOP_EXPORT_KERNEL_OF_DTYPE(combine_kernel, combine, CombineArgs);
 
 }  // namespace mluop::indice_convolution::backward_filter

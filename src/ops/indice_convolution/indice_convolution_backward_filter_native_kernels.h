@@ -82,9 +82,10 @@ struct Tile {
         grad_rows(nram.take<const float*>("rows of gradients", {tiling.batch_pairs})),
         indices(nram.take<int32_t>("pairs", {2, 2, tiling.batch_pairs})) {}
 
-  float* sums;                 // [rows, columns]
-  float* features;             // [batch_pairs, feature_stride], in fp32
-  float* grads;                // [batch_pairs, grad_stride], of output_grad in fp32
+  float* sums;  // [rows, columns]
+  // In fp32; or of lanes of two bfloat16 of consecutive pairs.
+  float* features;             // [batch_pairs, feature_stride]
+  float* grads;                // [batch_pairs, grad_stride], of output_grad
   const float** feature_rows;  // [batch_pairs], in features, or in the tensor if that is read in place
   const float** grad_rows;
   int32_t* indices;  // [2, 2, batch_pairs], inputs and outputs of two batches without skipped pairs
@@ -97,7 +98,7 @@ struct MultiplyArgs : Args {
   const Tiling& tiling;
   float* partials;  // [partial_count, Ci, Co]
 };
-RangeKernel<MultiplyArgs> multiply_kernel(mluOpDataType_t dtype);
+RangeKernel<MultiplyArgs> multiply_kernel(const Args& args);
 
 // Work items: offsets times runs of elements, the runs of an offset in succession. Adds the partial sums of an
 // offset in the order of its segments, and writes 0 to the filters of an offset without pairs.

@@ -80,7 +80,9 @@ bool shrink(Tiling& tiling, int64_t nr) {
 }
 
 size_t tile_bytes(const Args& args, const Tiling& tiling) {
-  return dispatch_dtype(args.dtype, [&](auto element) { return bytes_of<Tile<decltype(element)>>(tiling); });
+  if (args.multiplies_bf16()) return bytes_of<Tile<BFloat16, BFloat16>>(tiling);
+  return dispatch_dtype(args.dtype,
+                        [&](auto element) { return bytes_of<Tile<decltype(element), float>>(tiling); });
 }
 
 // The limit of the sums of a tile.
@@ -124,11 +126,14 @@ void divide_output(const Args& args, int task_dim, Tiling& tiling) {
 }
 
 Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
+  const bool is_bf16 = args.multiplies_bf16();
+  const int64_t multiplied_bytes = is_bf16 ? int64_t{sizeof(BFloat16)} : int64_t{sizeof(float)};
   Tiling tiling{};
+  tiling.copies_rows = is_bf16 ? args.Ci % 2 != 0 : is_16_bit(args.dtype);
   tiling.input_channels = std::min(round_up(args.Ci, kMaxLanes), kMaxBatchChannels);
   tiling.output_channels = std::min(round_up(args.Co, panel_columns()), kMaxTileChannels);
   const int64_t batch_bytes = std::min(kMaxBatchBytes, cache_sizes().l1 * 3 / 4);
-  const int64_t pairs = batch_bytes / (tiling.input_channels * int64_t{sizeof(float)});
+  const int64_t pairs = batch_bytes / (tiling.input_channels * multiplied_bytes);
   tiling.batch_pairs = std::clamp(pairs / kPairsMultiple * kPairsMultiple, kPairsMultiple, kMaxBatchPairs);
   divide_output(args, task_dim, tiling);
   const int64_t row_out_bytes = args.Co * args.element_bytes();
@@ -181,13 +186,13 @@ void run(Call& call, const Args& args, Arena workspace_memory) {
   if (!tiling.packs) {
     const int64_t panels = ceil_div(args.Co, panel_columns()) * args.K;
     launch(context, "pack_filters", static_cast<int>(std::min<int64_t>(task_dim, panels)), Evenly{panels},
-           pack_kernel(args.dtype), {args, workspace.packed_filters});
+           pack_kernel(args), {args, workspace.packed_filters});
   }
   const int chunks = task_dim == 1 ? 1 : task_dim * kChunksPerTask;
   launch_dynamic(context, "convolve", task_dim, chunks,
                  ByElements{pairs.sort, ceil_div(kRowWriteCost << tiling.shift, args.Ci),
                             ceil_div(args.Co, tiling.output_channels)},
-                 convolve_kernel(args.dtype), {args, pairs, workspace.packed_filters, tiling});
+                 convolve_kernel(args), {args, pairs, workspace.packed_filters, tiling});
 }
 
 }  // namespace mluop::indice_convolution::native

@@ -26,7 +26,9 @@ using mluop::HWY_NAMESPACE::gemm_panel;
 using mluop::HWY_NAMESPACE::kMr;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
+using mluop::HWY_NAMESPACE::kStep;
 using mluop::HWY_NAMESPACE::load_f32;
+using mluop::HWY_NAMESPACE::MatrixColumns;
 using mluop::HWY_NAMESPACE::MicrokernelArgs;
 using mluop::HWY_NAMESPACE::pack_panel;
 using mluop::HWY_NAMESPACE::PanelTag;
@@ -34,26 +36,32 @@ using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 
 // Packs output channels [co, co + outputs), at most kNr, of the filters of offset k.
-template <class T>
-void pack_filter_panel(const Args& args, int64_t k, int64_t co, int64_t outputs, float* to) {
+template <class T, class Panel>
+void pack_filter_panel(const Args& args, int64_t k, int64_t co, int64_t outputs, Panel* to) {
   const FilterStrides& strides = args.strides;
   const T* from = static_cast<const T*>(args.filters) + k * strides.k + co * strides.co;
-  pack_panel<T>({from, strides.ci, strides.co, args.Ci, outputs}, to);
+  pack_panel(MatrixColumns<T>{from, strides.ci, strides.co, args.Ci, outputs}, to);
 }
 
-template <class T>
+template <class T, class Panel>
 void pack_filters(const PackArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t channels = round_up(args.Co, kPanelLanes);
+  const int64_t channels = round_up(args.Co, kPanelLanes), inputs = round_up(args.Ci, kStep<Panel>);
   const int64_t panels = ceil_div(channels, kNr);
   for (int64_t item = begin; item < end; ++item) {
     const int64_t k = item / panels;
     const int64_t channel = item % panels * kNr;
     pack_filter_panel<T>(args, k, channel, std::min(kNr, args.Co - channel),
-                         args.packed_filters + (k * channels + channel) * args.Ci);
+                         static_cast<Panel*>(args.packed_filters) + (k * channels + channel) * inputs);
   }
 }
 
-MLUOP_SELECT_BY_DTYPE(pack_filters, PackArgs);
+RangeKernel<PackArgs> select_pack(const Args& args) {
+#if MLUOP_HAS_BF16_MICROKERNEL
+  if (args.multiplies_bf16()) return pack_filters<BFloat16, BFloat16>;
+#endif
+  return dispatch_dtype(
+      args.dtype, [](auto element) -> RangeKernel<PackArgs> { return pack_filters<decltype(element), float>; });
+}
 
 // Prefetches the input rows of a batch in `steps` steps: all prefetches at once would exceed the line fill buffers
 // and delay the loads that follow.
@@ -80,10 +88,10 @@ class RowPrefetcher {
 };
 
 // The convolution of tiles that hold the output channels from `channel` on.
-template <class T>
+template <class T, class Panel>
 class Convolution {
  public:
-  Convolution(const ConvolveArgs& args, Tile<T>& tile, const StreamWriter& stream, int64_t channel)
+  Convolution(const ConvolveArgs& args, Tile<T, Panel>& tile, const StreamWriter& stream, int64_t channel)
       : args_(args),
         tile_(tile),
         stream_(stream),
@@ -126,27 +134,28 @@ class Convolution {
   // Adds the products of a batch to the sums, and prefetches rows of the next batch between blocks.
   void add_products(const PairBatch& batch, RowPrefetcher next_rows) {
     if (args_.tiling.packs && batch.k != packed_k_) pack_panels(batch.k);
-    const float* const filters = args_.tiling.packs
-                                     ? tile_.filters
-                                     : args_.packed_filters + (batch.k * all_channels_ + channel_) * args_.Ci;
+    const int64_t inputs = round_up(args_.Ci, kStep<Panel>);
+    const Panel* const filters = args_.tiling.packs ? tile_.filters
+                                                    : static_cast<const Panel*>(args_.packed_filters) +
+                                                          (batch.k * all_channels_ + channel_) * inputs;
     const auto first_row = static_cast<int32_t>(batch.tile << args_.tiling.shift);
     const int64_t max_width = args_.tiling.input_channels;
     for (int64_t input = 0; input < args_.Ci; input += max_width) {
       const int64_t width = std::min(max_width, args_.Ci - input);
-      constexpr bool kConverts = Tile<T>::kConverts;
-      if constexpr (kConverts) convert_rows(batch, input, width);
-      const float* features = kConverts ? tile_.features : static_cast<const float*>(args_.features) + input;
-      const int64_t feature_stride = kConverts ? max_width : args_.Ci;
-      const int32_t* feature_rows = kConverts ? tile_.row_numbers : batch.inputs;
+      const bool copies = args_.tiling.copies_rows;
+      if (copies) copy_rows(batch, input, width);
+      const Panel* features = copies ? tile_.features : static_cast<const Panel*>(args_.features) + input;
+      const int64_t feature_stride = copies ? max_width : args_.Ci;
+      const int32_t* feature_rows = copies ? tile_.row_numbers : batch.inputs;
       for (int64_t channel = 0; channel < channels_; channel += kNr) {
         const int64_t panel_width = std::min(kNr, channels_ - channel);
-        const MicrokernelArgs args{filters + channel * args_.Ci + input * panel_width,
-                                   width,
-                                   features,
-                                   feature_stride,
-                                   tile_.sums + channel,
-                                   channels_,
-                                   first_row};
+        const MicrokernelArgs<Panel> args{filters + channel * inputs + input * panel_width,
+                                          round_up(width, kStep<Panel>),
+                                          features,
+                                          feature_stride,
+                                          tile_.sums + channel,
+                                          channels_,
+                                          first_row};
         gemm_panel(panel_width, args, feature_rows, batch.outputs, batch.count,
                    [&next_rows] { next_rows.prefetch_step(); });
       }
@@ -158,23 +167,29 @@ class Convolution {
     packed_k_ = k;
     const int64_t outputs = std::min(channels_, args_.Co - channel_);
     for (int64_t co = 0; co < outputs; co += kNr) {
-      pack_filter_panel<T>(args_, k, channel_ + co, std::min(kNr, outputs - co), tile_.filters + co * args_.Ci);
+      pack_filter_panel<T>(args_, k, channel_ + co, std::min(kNr, outputs - co),
+                           tile_.filters + co * round_up(args_.Ci, kStep<Panel>));
     }
   }
 
-  // Converts channels [input, input + width) of the batch's rows to fp32.
-  void convert_rows(const PairBatch& batch, int64_t input, int64_t width) {
+  // Copies channels [input, input + width) of the batch's rows, in fp32 or padded with zeros to whole steps.
+  void copy_rows(const PairBatch& batch, int64_t input, int64_t width) {
     const PanelTag d;
     const int64_t whole = width / kPanelLanes * kPanelLanes;
     // Local copies: members would be loaded again after each vector store, which may alias them.
     const T* const features = static_cast<const T*>(args_.features) + input;
     const int32_t* const inputs = batch.inputs;
     const int64_t count = batch.count, row_stride = args_.Ci, stride = args_.tiling.input_channels;
-    float* to = tile_.features;
+    Panel* to = tile_.features;
     for (int64_t i = 0; i < count; ++i, to += stride) {
       const T* from = features + inputs[i] * row_stride;
-      for (int64_t j = 0; j < whole; j += kPanelLanes) hn::Store(load_f32(d, from + j), d, to + j);
-      for (int64_t j = whole; j < width; ++j) to[j] = to_f32(from[j]);
+      if constexpr (std::is_same_v<Panel, float>) {
+        for (int64_t j = 0; j < whole; j += kPanelLanes) hn::Store(load_f32(d, from + j), d, to + j);
+        for (int64_t j = whole; j < width; ++j) to[j] = to_f32(from[j]);
+      } else {
+        std::memcpy(to, from, static_cast<size_t>(width) * sizeof(T));
+        std::fill(to + width, to + round_up(width, kStep<Panel>), Panel{});
+      }
     }
   }
 
@@ -215,7 +230,7 @@ class Convolution {
   }
 
   const ConvolveArgs& args_;
-  Tile<T>& tile_;
+  Tile<T, Panel>& tile_;
   const StreamWriter& stream_;
   int64_t all_channels_;   // of the packed filters
   int64_t channel_;        // the first output channel of the tile
@@ -223,22 +238,28 @@ class Convolution {
   int64_t packed_k_ = -1;  // the offset whose filters the tile has packed
 };
 
-template <class T>
+template <class T, class Panel>
 void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
-  Tile<T> tile(task.nram, args.tiling);
+  Tile<T, Panel> tile(task.nram, args.tiling);
   tile.initialize();
   const StreamWriter stream;
   const int64_t row_tile_count = args.pairs.sort.bucket_count;
   for (int64_t item = begin; item < end;) {
     const int64_t number = item % row_tile_count;
     const int64_t count = std::min(row_tile_count - number, end - item);
-    Convolution<T> convolution(args, tile, stream, item / row_tile_count * args.tiling.output_channels);
+    Convolution<T, Panel> convolution(args, tile, stream, item / row_tile_count * args.tiling.output_channels);
     convolution.compute_tiles(number, number + count);
     item += count;
   }
 }
 
-MLUOP_SELECT_BY_DTYPE(convolve, ConvolveArgs);
+RangeKernel<ConvolveArgs> select_convolve(const Args& args) {
+#if MLUOP_HAS_BF16_MICROKERNEL
+  if (args.multiplies_bf16()) return convolve<BFloat16, BFloat16>;
+#endif
+  return dispatch_dtype(
+      args.dtype, [](auto element) -> RangeKernel<ConvolveArgs> { return convolve<decltype(element), float>; });
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace mluop::indice_convolution::native
@@ -247,8 +268,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::indice_convolution::native {
 
-MLUOP_EXPORT_KERNEL_OF_DTYPE(pack_kernel, pack_filters, PackArgs);
-MLUOP_EXPORT_KERNEL_OF_DTYPE(convolve_kernel, convolve, ConvolveArgs);
+HWY_EXPORT(select_pack);
+HWY_EXPORT(select_convolve);
+
+RangeKernel<PackArgs> pack_kernel(const Args& args) { return MLUOP_DISPATCH(select_pack)(args); }
+
+RangeKernel<ConvolveArgs> convolve_kernel(const Args& args) { return MLUOP_DISPATCH(select_convolve)(args); }
 
 }  // namespace mluop::indice_convolution::native
 #endif

@@ -31,12 +31,13 @@ struct SortArgs : Args {
 };
 RangeKernel<SortArgs> sort_kernel();
 
-// Work items: panels of all offsets, in the order of offsets. Packs the filters as fp32 [K][panels][Ci][NR]; the
-// last panel of an offset has as many columns as whole vectors need, and is padded with zeros.
+// Work items: panels of all offsets, in the order of offsets. Packs the filters as fp32 [K][panels][Ci][NR]; or as
+// bfloat16 [K][panels][Ci / 2][NR][2], with Ci rounded up. The last panel of an offset has as many
+// columns as whole vectors need, and is padded with zeros.
 struct PackArgs : Args {
-  float* packed_filters;
+  void* packed_filters;
 };
-RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
+RangeKernel<PackArgs> pack_kernel(const Args& args);
 
 // The sizes of a tile. Its pairs are multiplied in batches: pairs of one offset, whose output rows differ, so that
 // the sums of several can be in registers at the same time.
@@ -50,6 +51,7 @@ struct Tiling {
   int64_t batch_pairs;
   int64_t input_channels;  // of the rows of a batch, a multiple of kMaxLanes
   bool packs;              // tiles pack the filters that they multiply; else these are packed before
+  bool copies_rows;        // input rows are converted, or padded to whole steps of the microkernel
   bool stream;             // the output bypasses the caches
 };
 
@@ -75,44 +77,41 @@ struct PairBuffers {
   int32_t* batch_ends;     // [batches]
 };
 
-// T: an element type. Input rows are read in place if they are float, else converted.
-template <class T>
+// T: the element type of the tensors; Panel: that of the panels, float or BFloat16.
+template <class T, class Panel>
 struct Tile {
-  static constexpr bool kConverts = !std::is_same_v<T, float>;
-
   Tile(Arena& nram, const Tiling& tiling)
       : sums(nram.take<float>("sums", {tiling.rows(), tiling.output_channels})),
-        filters(nram.take<float>("packed filters",
+        filters(nram.take<Panel>("packed filters",
                                  {tiling.packs ? tiling.input_channels : 0, tiling.output_channels})),
         last_batch_of_row(nram.take<int32_t>("last batch of row", {tiling.rows()})),
         buffers{PairBuffers(nram, tiling.batch_pairs), PairBuffers(nram, tiling.batch_pairs)},
-        converted_pairs(kConverts ? tiling.batch_pairs : 0),
-        features(nram.take<float>("converted features", {converted_pairs, tiling.input_channels})),
-        row_numbers(nram.take<int32_t>("row numbers", {converted_pairs})),
-        output(nram.take<T>("converted output", {converted_pairs, tiling.input_channels})) {}
+        copied_pairs(tiling.copies_rows ? tiling.batch_pairs : 0),
+        features(nram.take<Panel>("copied features", {copied_pairs, tiling.input_channels})),
+        row_numbers(nram.take<int32_t>("row numbers", {copied_pairs})),
+        output(nram.take<T>("rounded output", {Element16<T> ? tiling.batch_pairs : 0, tiling.input_channels})) {}
 
   // Before the first use.
-  void initialize() { std::iota(row_numbers, row_numbers + converted_pairs, 0); }
+  void initialize() { std::iota(row_numbers, row_numbers + copied_pairs, 0); }
 
   float* sums;                 // [rows, output_channels]
-  float* filters;              // [panels][Ci][NR], of one offset, if the tile packs them
+  Panel* filters;              // [panels][Ci][NR], of one offset, if the tile packs them
   int32_t* last_batch_of_row;  // [rows], of a BatchReader
   PairBuffers buffers[2];      // of a BatchReader
 
-  // Element16 only.
-  int64_t converted_pairs;
-  float* features;       // [batch_pairs, input_channels], input rows in fp32
-  int32_t* row_numbers;  // [batch_pairs], 0, 1, 2, ...
-  T* output;             // [batch_pairs, input_channels], some of the sums, rounded
+  int64_t copied_pairs;
+  Panel* features;       // [copied_pairs, input_channels], input rows
+  int32_t* row_numbers;  // [copied_pairs], 0, 1, 2, ...
+  T* output;             // [batch_pairs, input_channels], some of the sums, rounded; Element16 only
 };
 
 // Work items: tiles of the output, by channels, then by rows. Adds the products of the pairs of a tile, in their
 // order, and writes the sums to features_out.
 struct ConvolveArgs : Args {
   const PairsByOutputTile& pairs;
-  const float* packed_filters;
+  const void* packed_filters;
   const Tiling& tiling;
 };
-RangeKernel<ConvolveArgs> convolve_kernel(mluOpDataType_t dtype);
+RangeKernel<ConvolveArgs> convolve_kernel(const Args& args);
 
 }  // namespace mluop::indice_convolution::native
