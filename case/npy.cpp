@@ -122,9 +122,9 @@ mluOpDataType_t dtype_of(const std::string& type, const Place& place) {
     fail(place, "holds big-endian elements, '" + type + "', expected '<" + std::string(kind) + "': array.astype");
   }
   for (const mluOpDataType_t dtype :
-       {MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_INT8, MLUOP_DTYPE_INT16,
-        MLUOP_DTYPE_INT32, MLUOP_DTYPE_INT64, MLUOP_DTYPE_UINT8, MLUOP_DTYPE_UINT16, MLUOP_DTYPE_UINT32,
-        MLUOP_DTYPE_UINT64, MLUOP_DTYPE_BOOL}) {
+       {MLUOP_DTYPE_HALF, MLUOP_DTYPE_BFLOAT16, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_INT8,
+        MLUOP_DTYPE_INT16, MLUOP_DTYPE_INT32, MLUOP_DTYPE_INT64, MLUOP_DTYPE_UINT8, MLUOP_DTYPE_UINT16,
+        MLUOP_DTYPE_UINT32, MLUOP_DTYPE_UINT64, MLUOP_DTYPE_BOOL}) {
     if (npy_type(dtype).substr(1) == kind) return dtype;
   }
   fail(place, "holds elements of type '" + type + "', expected real numbers of at most 8 bytes");

@@ -7,8 +7,9 @@ layouts of filters take tensors, too.
 `mluop_omp.bevfusion` to these libraries. An argument that an operator refuses raises `MluOpError`;
 no element type is converted to a narrower one.
 
-float64 is for tests such as gradcheck: compositions of NumPy's functions compute it, where the
-functions below list it. The library computes the other types.
+Arrays of bfloat16 are those of the package ml_dtypes. float64 is for tests such as gradcheck:
+compositions of NumPy's functions compute it, where the functions below list it. The library
+computes the other types.
 
 Functions may be called from any thread, and from signal handlers and finalizers that interrupt
 another call. An exception that interrupts a call, such as KeyboardInterrupt, affects no other.

@@ -162,6 +162,7 @@ def address(array: np.ndarray) -> int:
 
 
 class NumpyArrays(Arrays):
+    # bfloat16, which NumPy lacks, is added when there is an array of it: that of ml_dtypes.
     _dtypes = {np.dtype(name): code for name, code in DTYPES.items() if name != "bfloat16"}
     _int32 = np.dtype(np.int32)
 
@@ -173,9 +174,9 @@ class NumpyArrays(Arrays):
             raise TypeError(f"{name} is of type {type(array).__name__}, expected numpy.ndarray")
         dtype = self._dtypes.get(array.dtype)
         if dtype is None:
-            raise bad_param(
-                f"{name} has dtype {array.dtype}, expected {', '.join(map(str, self._dtypes))}"
-            )
+            if array.dtype.name != "bfloat16" or not array.dtype.isnative:
+                raise bad_param(f"{name} has dtype {array.dtype}, expected {', '.join(DTYPES)}")
+            dtype = self._dtypes[array.dtype] = DTYPES["bfloat16"]
         flags = array.flags
         if not (flags.c_contiguous and flags.aligned):
             raise not_supported(

@@ -18,7 +18,8 @@ from torch import Tensor
 
 from mluop_omp import _extensions
 from mluop_omp._operators import voxels
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, to_int32, widened, write
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32, write
+from mluop_omp.torch._precision import at_least_float32, dense, widened
 
 
 def voxel_pooling_forward(
@@ -59,13 +60,14 @@ def voxel_pooling_inference_forward(
 ) -> None:
     """Writes output_features [B, Y, X, C]: the pooled products of depth and context.
 
-    The products of one camera at a time are stored. Products and sums are float32 for half.
+    The products of one camera at a time are stored. Products and sums are float32 for half and
+    bfloat16.
     """
     apply_num_threads()
     voxel_num = [int(number) for number in (num_voxel_x, num_voxel_y, num_voxel_z)]
     D, H, W, C = num_depth, num_height, num_width, num_channels
     cameras = batch_size * num_cams
-    depth, context = widened(depth_features, context_features, least=torch.float32)
+    depth, context = at_least_float32(depth_features, context_features)
     geometry = to_int32("geom_xyz", geom_xyz).reshape(cameras, 1, D * H * W, 3)
     depth = depth.reshape(cameras, D, H, W, 1)
     context = context.reshape(cameras, C, H, W).permute(0, 2, 3, 1)

@@ -15,8 +15,9 @@ from typing import Any
 from torch import Tensor
 
 from mluop_omp import _extensions
-from mluop_omp.torch._arrays import to_index, widened
+from mluop_omp.torch._arrays import to_index
 from mluop_omp.torch._pool import points_of_intervals, pool_rows
+from mluop_omp.torch._precision import widened
 
 
 def bev_pool_v2_forward(
@@ -75,7 +76,7 @@ def bev_pool_v2_backward(
     depth_of, feat_of, cell = _points(depth, feat, ranks_depth, ranks_feat, ranks_bev, out_grad)
     rows = out_grad.flatten(0, -2)[cell].to(feat_of.dtype)
     products = (rows * feat_of).sum(1)
-    sums = products.new_zeros(depth.numel()).index_copy(0, ranks_depth.long(), products)
+    sums = products.new_zeros(depth.numel()).index_put((ranks_depth.long(),), products)
     pooled = pool_rows(rows * depth_of, ranks_feat, feat.shape[:-1].numel())
     depth_grad.copy_(sums.view(depth.shape))
     feat_grad.copy_(pooled.view(feat.shape))

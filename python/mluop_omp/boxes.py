@@ -51,9 +51,9 @@ def nms(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float, offset: int
     NaN come before all numbers. Boxes of any score take part: of 0, negative, -infinity and NaN.
 
     Args:
-        boxes: float16 or float32 [N, 4]: x1, y1, x2, y2 with x1 < x2 and y1 < y2. Other boxes
-            overlap none. Boxes of all classes suppress each other: shift those of each class to a
-            place of their own, as batched_nms of mmcv does.
+        boxes: float16, bfloat16 or float32 [N, 4]: x1, y1, x2, y2 with x1 < x2 and y1 < y2. Other
+            boxes overlap none. Boxes of all classes suppress each other: shift those of each class
+            to a place of their own, as batched_nms of mmcv does.
         scores: [N], of the dtype of boxes.
         iou_threshold: a negative one also suppresses boxes without overlap; NaN suppresses none.
         offset: 0, or 1 if x2 and y2 are those of the last pixel of a box: it is added to each width

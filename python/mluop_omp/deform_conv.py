@@ -34,7 +34,7 @@ def deform_conv2d(
     outside of the image count as 0, and so does a sample unless ``-1 < y < H`` and ``-1 < x < W``.
 
     Args:
-        input: float16, float32 or float64 [N, Ci, H, W].
+        input: float16, bfloat16, float32 or float64 [N, Ci, H, W].
         offset: [N, deformable_groups * K * 2, Ho, Wo], in pixels, along height and width.
         weight: [Co, Ci / groups, kernel_h, kernel_w].
         mask: [N, deformable_groups * K, Ho, Wo]; None: 1.
@@ -75,7 +75,7 @@ def deform_conv2d_backward_data(
     """Returns the gradients of `deform_conv2d` for input, offset and mask.
 
     Args:
-        grad_output: float16, float32 or float64 [N, Co, Ho, Wo].
+        grad_output: float16, bfloat16, float32 or float64 [N, Co, Ho, Wo].
         input, offset, weight, mask, stride, padding, dilation, groups, deformable_groups: those of
             `deform_conv2d`.
 
@@ -111,7 +111,7 @@ def deform_conv2d_backward_weight(
     """Returns the gradients of `deform_conv2d` for weight and bias.
 
     Args:
-        grad_output: float16, float32 or float64 [N, Co, Ho, Wo].
+        grad_output: float16, bfloat16, float32 or float64 [N, Co, Ho, Wo].
         kernel: (kernel_h, kernel_w), of weight.
         input, offset, mask, stride, padding, dilation, groups, deformable_groups: those of
             `deform_conv2d`.

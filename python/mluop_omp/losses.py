@@ -23,7 +23,8 @@ def sigmoid_focal_loss(
     averages the losses.
 
     Args:
-        input: float16, float32 or float64 [N, C], logits. float16 is computed in float32.
+        input: float16, bfloat16, float32 or float64 [N, C], logits. float16 and bfloat16 are
+            computed in float32.
         target: int32 [N]: the class of a row, 0 to C - 1; other values, such as C, are background.
         weight: [C], of the dtype of input: w is the weight of the target of the row; 1 for
             background, and for all rows if weight is None.
@@ -53,7 +54,7 @@ def sigmoid_focal_loss_backward(
     """Returns the derivative of each loss of `sigmoid_focal_loss` with respect to its input.
 
     Args:
-        input: float16, float32 or float64 [N, C].
+        input: float16, bfloat16, float32 or float64 [N, C].
         target: int32 [N].
         weight: [C], of the dtype of input, or None.
         gamma: the exponent, 0 to 10000.

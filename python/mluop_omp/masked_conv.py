@@ -24,7 +24,7 @@ def masked_im2col(
     feature.
 
     Args:
-        feature: float16 or float32 [1, C, H, W].
+        feature: float16, bfloat16 or float32 [1, C, H, W].
         mask_h_idx, mask_w_idx: int32 [masks], pixels in any order; any value.
         kernel: (kernel_h, kernel_w), in pixels.
         pad: (pad_h, pad_w), in pixels.
@@ -47,7 +47,7 @@ def masked_col2im(
     """Copies each column of a matrix to the pixel of its mask; the other pixels are 0.
 
     Args:
-        col: float16 or float32 [C, masks].
+        col: float16, bfloat16 or float32 [C, masks].
         mask_h_idx, mask_w_idx: int32 [masks], pixels of the image. If masks are equal, the
             last determines the pixel.
         size: (H, W), in pixels.

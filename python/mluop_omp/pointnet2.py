@@ -14,7 +14,8 @@ from torch import Tensor
 
 from mluop_omp import _extensions
 from mluop_omp._operators import points as operators
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, widened
+from mluop_omp.torch._arrays import TORCH, apply_num_threads
+from mluop_omp.torch._precision import at_least_float32, dense, precise, widened
 
 # Threads of a block of the kernel of pointnet2_ops, and of that of mmcv, whose ties the operator
 # has.
@@ -53,7 +54,7 @@ def _sample(cloud: Tensor, npoint: int) -> Tensor:
 def furthest_point_sampling(points: Tensor, nsamples: int) -> Tensor:
     """Returns int32 [B, nsamples], by the rules of pointnet2_ops."""
     apply_num_threads()
-    (clouds,) = widened(points, least=torch.float32)
+    (clouds,) = at_least_float32(points)
     samples = [_sample(cloud, nsamples) for cloud in clouds]
     return torch.stack(samples).int() if samples else clouds.new_empty(0, nsamples).int()
 
@@ -71,12 +72,12 @@ def gather_points_grad(grad_out: Tensor, idx: Tensor, n: int) -> Tensor:
 def ball_query(new_xyz: Tensor, xyz: Tensor, radius: float, nsample: int) -> Tensor:
     """As mmcv's, of a smallest distance of 0: a point at the center is in a ball of radius 0."""
     apply_num_threads()
-    return operators.ball_query(TORCH, *widened(new_xyz, xyz), 0.0, radius, nsample)
+    return operators.ball_query(TORCH, *precise(new_xyz, xyz), 0.0, radius, nsample)
 
 
 def three_nn(unknowns: Tensor, knows: Tensor) -> list[Tensor]:
     apply_num_threads()
-    return list(operators.three_nn(TORCH, *widened(unknowns, knows)))
+    return list(operators.three_nn(TORCH, *precise(unknowns, knows)))
 
 
 def three_interpolate(points: Tensor, idx: Tensor, weight: Tensor) -> Tensor:

@@ -64,7 +64,7 @@ def gather_points(features: np.ndarray, indices: np.ndarray) -> np.ndarray:
     = features[b, c, indices[b, p, s]]``, which mmcv calls grouping_operation.
 
     Args:
-        features: float16, float32 or float64 [B, C, N].
+        features: float16, bfloat16, float32 or float64 [B, C, N].
         indices: int32 [B, M] or [B, P, S], 0 to N - 1.
 
     Returns:
@@ -84,7 +84,7 @@ def gather_points_backward(grad_output: np.ndarray, indices: np.ndarray, N: int)
     """Returns the gradient of the features of `gather_points`.
 
     Args:
-        grad_output: float16, float32 or float64 [B, C, M] or [B, C, P, S].
+        grad_output: float16, bfloat16, float32 or float64 [B, C, M] or [B, C, P, S].
         indices: int32 [B, M] or [B, P, S], 0 to N - 1.
         N: the number of points.
 
@@ -108,11 +108,12 @@ def ball_query(
     """Finds the first points in the ball, or the shell, around each center (PointNet++).
 
     The members of a center are the points at distance 0 or with ``min_radius**2 <= d**2 <
-    max_radius**2``, in ascending order. Differences, squares and sums are rounded to the dtype.
+    max_radius**2``, in ascending order. Differences, squares and sums are rounded to the dtype;
+    those of bfloat16 to float32.
 
     Args:
-        new_xyz: float16 or float32 [B, M, 3], the centers. (ball_query of mmcv takes the points
-            first.)
+        new_xyz: float16, bfloat16 or float32 [B, M, 3], the centers. (ball_query of mmcv takes
+            the points first.)
         xyz: [B, N, 3] of the dtype of new_xyz, the points.
         min_radius, max_radius: in the unit of the coordinates.
         nsample: members to return of a center.
@@ -141,10 +142,10 @@ def stack_ball_query(
 
     Cloud b has the centers and points that follow those of cloud b - 1. The members of a center are
     the points of its cloud with ``d**2 < max_radius**2``, in ascending order. Differences, squares
-    and sums are rounded to the dtype.
+    and sums are rounded to the dtype; those of bfloat16 to float32.
 
     Args:
-        new_xyz: float16 or float32 [M, 3], the centers of all clouds.
+        new_xyz: float16, bfloat16 or float32 [M, 3], the centers of all clouds.
         new_xyz_batch_cnt: int32 [B], the number of centers of each.
         xyz: [N, 3] of the dtype of new_xyz, the points of all clouds.
         xyz_batch_cnt: int32 [B], the number of points of each.
@@ -176,7 +177,7 @@ def stack_group_points(
     ``output[m, c, s] = features[first + indices[m, s], c]`` with the first row of the cloud of m.
 
     Args:
-        features: float16, float32 or float64 [N, C], of all clouds.
+        features: float16, bfloat16, float32 or float64 [N, C], of all clouds.
         features_batch_cnt: int32 [B], the number of features of each.
         indices: int32 [M, S], of the features of a cloud, from 0.
         indices_batch_cnt: int32 [B], the number of groups of each.
@@ -206,7 +207,7 @@ def stack_group_points_backward(
     """Returns the gradient of the features of `stack_group_points`.
 
     Args:
-        grad_output: float16, float32 or float64 [M, C, S].
+        grad_output: float16, bfloat16, float32 or float64 [M, C, S].
         indices, indices_batch_cnt, features_batch_cnt: as in `stack_group_points`.
         N: the number of features of all clouds.
 
@@ -233,7 +234,7 @@ def assign_score_withk(
     centers[b, j, m])``, with ``i = knn_idx[b, n, k]`` and ``j = knn_idx[b, n, 0]``.
 
     Args:
-        scores: float16, float32 or float64 [B, N1, K, M].
+        scores: float16, bfloat16, float32 or float64 [B, N1, K, M].
         points, centers: [B, N0, M, O] of the dtype of scores.
         knn_idx: int32 [B, N1, K], 0 to N0 - 1.
 
@@ -258,7 +259,7 @@ def assign_score_withk_backward(
     """Returns the gradients of scores, points and centers of `assign_score_withk`.
 
     Args:
-        grad_output: float16, float32 or float64 [B, O, N1, K].
+        grad_output: float16, bfloat16, float32 or float64 [B, O, N1, K].
         scores, points, centers, knn_idx: as in `assign_score_withk`.
 
     Returns:
@@ -276,10 +277,10 @@ def three_nn(unknown: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.nda
     """Finds the three known points nearest to each unknown point (PointNet++).
 
     Of equal distances, the lower index comes first. Differences, squares and sums are rounded to
-    the dtype.
+    the dtype; those of bfloat16 to float32, of which dist2 are rounded once.
 
     Args:
-        unknown: float16 or float32 [B, N, 3].
+        unknown: float16, bfloat16 or float32 [B, N, 3].
         known: [B, M, 3] of the dtype of unknown.
 
     Returns:
@@ -331,7 +332,7 @@ def three_interpolate(features: np.ndarray, indices: np.ndarray, weights: np.nda
     fp32; in fp64 for float64.
 
     Args:
-        features: float16, float32 or float64 [B, C, M].
+        features: float16, bfloat16, float32 or float64 [B, C, M].
         indices: int32 [B, N, 3], 0 to M - 1.
         weights: [B, N, 3] of the dtype of features; any values.
 
@@ -352,7 +353,7 @@ def three_interpolate_backward(
     """Returns the gradient of the features of `three_interpolate`.
 
     Args:
-        grad_output: float16, float32 or float64 [B, C, N].
+        grad_output: float16, bfloat16, float32 or float64 [B, C, N].
         indices: int32 [B, N, 3], 0 to M - 1.
         weights: [B, N, 3] of the dtype of grad_output.
         M: the number of features.

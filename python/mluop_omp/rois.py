@@ -27,8 +27,8 @@ def roiaware_pool3d(
     points.
 
     Args:
-        rois: float16 or float32 [R, 7]; yaw in radians, from the x axis to the y axis. The geometry
-            of float16 is computed in float32.
+        rois: float16, bfloat16 or float32 [R, 7]; yaw in radians, from the x axis to the y axis.
+            The geometry of float16 and bfloat16 is computed in float32.
         pts: [N, 3], of the dtype of rois.
         pts_feature: [N, C], of the dtype of rois.
         out_size: X, Y, Z, the voxels of a RoI.
@@ -62,7 +62,7 @@ def roiaware_pool3d_backward(
     """Returns the gradient of `roiaware_pool3d` for pts_feature.
 
     Args:
-        grad_out: float16 or float32 [R, X, Y, Z, C].
+        grad_out: float16, bfloat16 or float32 [R, X, Y, Z, C].
         pts_idx_of_voxels: int32 [R, X, Y, Z, P], of `roiaware_pool3d`; "max" does not read it.
         argmax: int32 [R, X, Y, Z, C], of `roiaware_pool3d`; "mean" does not read it.
         N: the number of points.
@@ -91,11 +91,11 @@ def roipoint_pool3d(
     """Copies the first points of each box, with their features (PointRCNN).
 
     Args:
-        points: float16 or float32 [B, N, 3].
+        points: float16, bfloat16 or float32 [B, N, 3].
         point_features: [B, N, C], of the dtype of points.
         boxes3d: [B, M, 7], of the dtype of points: x, y, z of the bottom, dx, dy, dz, yaw in
             radians. A box contains points by the rule of `points_in_boxes_part`; the geometry of
-            float16 is computed in float32.
+            float16 and bfloat16 is computed in float32.
         num_sampled_points: S, the rows of a box. If it has k < S points, row j is point j modulo k.
 
     Returns:
@@ -127,7 +127,8 @@ def roi_align(
     interpolated from the four pixels around it; one more than a pixel outside of the image is 0.
 
     Args:
-        input: float16 or float32 [B, C, H, W]. float16 is computed in float32.
+        input: float16, bfloat16 or float32 [B, C, H, W]. float16 and bfloat16 are computed in
+            float32.
         rois: [R, 5], of the dtype of input: image, x1, y1, x2, y2.
         output_size: PH, PW, the bins of a RoI.
         spatial_scale: the pixels of input for each of rois.
@@ -164,7 +165,7 @@ def roi_align_backward(
     """Returns the gradient of `roi_align` for input.
 
     Args:
-        grad_output: float16 or float32 [R, C, PH, PW].
+        grad_output: float16, bfloat16 or float32 [R, C, PH, PW].
         rois: [R, 5], of the dtype of grad_output.
         argmax_y: of `roi_align`, of the dtype of grad_output.
         argmax_x: of `roi_align`, of the dtype of grad_output.

@@ -69,7 +69,7 @@ def indice_conv(
     in the order of offsets, pairs and channels; fp64 for float64.
 
     Args:
-        features: float16, float32 or float64 [L, Ci].
+        features: float16, bfloat16, float32 or float64 [L, Ci].
         filters: of the dtype of features, [D, H, W, Ci, Co] (layout "ARRAY"), [Co, D, H, W, Ci]
             ("NDHWC") or [Co, Ci, D, H, W] ("NCDHW").
         pairs: int32 [K, 2, L], K = D * H * W, from `indice_pairs`; a pair with a negative row is
@@ -103,7 +103,7 @@ def indice_conv_backward_data(
     """Returns the gradient of the features of `indice_conv`.
 
     Args:
-        grad_output: float16, float32 or float64 [num_out, Co].
+        grad_output: float16, bfloat16, float32 or float64 [num_out, Co].
         filters, pairs, num, layout: as in `indice_conv`.
 
     Returns:
@@ -129,7 +129,7 @@ def indice_conv_backward_filter(
     """Returns the gradient of the filters of `indice_conv`.
 
     Args:
-        features: float16, float32 or float64 [L, Ci].
+        features: float16, bfloat16, float32 or float64 [L, Ci].
         grad_output: [num_out, Co] of the dtype of features.
         pairs, num: as in `indice_conv`.
         kernel: (D, H, W).
@@ -153,7 +153,7 @@ def indice_maxpool(
     """Pools the features of active sites by their maximum, which starts at 0 (mmcv, spconv).
 
     Args:
-        features: float16, float32 or float64 [N, C].
+        features: float16, bfloat16, float32 or float64 [N, C].
         pairs: int32 [K, 2, N], as `indice_pairs` returns them. Pairs with a negative index are
             skipped.
         num: integers [K], the number of pairs of each offset.

@@ -21,7 +21,7 @@ def voxel_pooling(
 
     Args:
         geom_xyz: int32 [B, N, 3], the voxel of each point: x, y, z; any value.
-        features: float16, float32 or float64 [B, N, C]. Sums are fp32, rounded once; fp64
+        features: float16, bfloat16, float32 or float64 [B, N, C]. Sums are fp32, rounded once; fp64
             for float64.
         voxel_num: (X, Y, Z), the extents of the grid in voxels. Z bounds z; the output has no such
             dimension.
@@ -43,7 +43,7 @@ def voxel_pooling_backward(grad_output: np.ndarray, pos_memo: np.ndarray) -> np.
     """Returns the gradient of the features of `voxel_pooling`: that of a point's cell, or 0.
 
     Args:
-        grad_output: float16, float32 or float64 [B, Y, X, C].
+        grad_output: float16, bfloat16, float32 or float64 [B, Y, X, C].
         pos_memo: int32 [B, N, 3], from `voxel_pooling`.
 
     Returns:

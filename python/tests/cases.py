@@ -8,7 +8,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
+from ml_dtypes import bfloat16
 
 import mluop_omp
 
@@ -383,9 +385,15 @@ def arguments(name: str, **sizes: Any) -> tuple[Any, ...]:
     return _BUILDERS[name](**sizes)
 
 
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    if tensor.dtype is not torch.bfloat16:
+        return tensor.numpy()
+    return tensor.view(torch.int16).numpy().view(bfloat16)
+
+
 def of_numpy(name: str, arguments: tuple) -> tuple[Any, ...]:
     """Returns the arguments of the function of mluop_omp for those of torch.ops.mluop_omp."""
-    arrays = tuple(a.numpy() if isinstance(a, torch.Tensor) else a for a in arguments)
+    arrays = tuple(_array(a) if isinstance(a, torch.Tensor) else a for a in arguments)
     return arrays[:4] if name == "indice_conv_backward_data" else arrays
 
 

@@ -91,9 +91,10 @@ def checked(call, *arguments, **options):
     return report
 
 
-def test_what_is_right_is_equal(device):
-    net = Net()
-    report = checked(train, net, model=net)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_what_is_right_is_equal(device, dtype):
+    net = Net().to(dtype)
+    report = checked(train, net, sparse_input(dtype=dtype), model=net)
     assert report and not report.failures
     names = [call.operator for call in report.calls]
     assert names.count("indice_conv_forward") == names.count("indice_conv_backward") == 3
@@ -687,14 +688,20 @@ def test_arguments(arguments, error, text):
         pass
 
 
-def test_cases(device, tmp_path):
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [(torch.float32, "FLOAT"), (torch.float16, "HALF"), (torch.bfloat16, "BFLOAT16")],
+)
+def test_cases(device, tmp_path, dtype, name):
     device(indice_conv_forward=then(functions.indice_conv_forward, one_site))
-    report = checked(run, model=Net(), cases=tmp_path)
+    net, input = Net().to(dtype), sparse_input(dtype=dtype)
+    report = checked(run, net, input, model=net, cases=tmp_path)
     text = tmp_path / "0001-indice_conv_forward.prototxt"
     assert report.failures[0].case == str(text)
     assert 'op_name: "indice_convolution_forward"' in text.read_text()
+    assert text.read_text().count(f"dtype: DTYPE_{name}\n") == 3
     elements = (tmp_path / "0001-indice_conv_forward.features_out.bin").read_bytes()
-    assert len(elements) == 200 * 32 * 4
+    assert len(elements) == 200 * 32 * dtype.itemsize
     sums = then(points.gather_points_backward, lambda arguments: arguments[2].add_(1))
     device(gather_points_backward=sums)
     feats, idx = cases.floats(1, 2, 3).requires_grad_(), torch.zeros(1, 4, dtype=torch.int32)

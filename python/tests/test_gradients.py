@@ -197,13 +197,75 @@ def test_layouts_of_filters(layout, order):
     torch.testing.assert_close(permuted.grad, filters.grad.permute(order))
 
 
-def test_half_gradients():
-    feats, idx, weight = (
-        a.half() if a.is_floating_point() else a for a in cases.arguments("three_interpolate")
-    )
-    feats.requires_grad_()
-    mt.three_interpolate(feats, idx, weight).sum().backward()
-    assert feats.grad.dtype is torch.half
+# Those whose operators take float32 alone.
+SINGLE = {"dynamic_scatter", "dynamic_scatter_backward", "knn", "ms_deform_attn"}
+
+
+@pytest.mark.parametrize("name", sorted(cases.DIFFERENTIABLE.keys() - SINGLE))
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_gradients_of_lower_precision(name, dtype):
+    """In both modes, and of higher order, they are those of float32, rounded once or twice."""
+    arguments, positions = cases.arguments(name), cases.DIFFERENTIABLE[name]
+    rounded = {position: arguments[position].to(dtype) for position in positions}
+    others = [
+        each.to(dtype) if isinstance(each, torch.Tensor) and each.is_floating_point() else each
+        for each in arguments
+    ]
+
+    def results(given):
+        def function(*values):
+            changed = [
+                each.to(given) if hasattr(each, "to") and each.dtype is dtype else each
+                for each in others
+            ]
+            for position, value in zip(positions, values):
+                changed[position] = value
+            return first(getattr(torch.ops.mluop_omp, name)(*changed))
+
+        values = [each.to(given).requires_grad_() for each in rounded.values()]
+        output = function(*values)
+        weights = cases.floats(*output.shape).to(dtype).to(given)
+        gradients = torch.autograd.grad(output, values, weights)
+        again = torch.autograd.grad(function(*values), values, weights, create_graph=True)
+        tangents = tuple(each.detach().flip(0) for each in values)
+        _, tangent = torch.func.jvp(function, tuple(each.detach() for each in values), tangents)
+        return [*gradients, *again, tangent]
+
+    for found, expected in zip(results(dtype), results(torch.float32)):
+        assert found.dtype is dtype
+        scale = float(expected.abs().max()) or 1
+        tolerance = 4 * torch.finfo(dtype).eps
+        torch.testing.assert_close(found.float() / scale, expected / scale, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_positions_in_large_images_of_lower_precision(dtype):
+    """Pixels of 600 columns have no numbers of their own in bfloat16."""
+    image, offset = cases.floats(1, 1, 9, 600).to(dtype), torch.full((1, 2, 9, 600), 0.25).to(dtype)
+    weight = torch.ones(1, 1, 1, 1, dtype=dtype)
+
+    def gradients(given, create_graph):
+        values = [each.to(given).requires_grad_() for each in (image, offset, weight)]
+        output = mt.deform_conv2d(*values)
+        return torch.autograd.grad(output.sum(), values, create_graph=create_graph)
+
+    for create_graph in (False, True):
+        for found, expected in zip(gradients(dtype, create_graph), gradients(torch.float32, False)):
+            torch.testing.assert_close(found.float(), expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_gradients_of_parameters_under_autocast(dtype):
+    """Parameters of float32 have gradients of float32, features those of their own type."""
+    for name, position, parameter in (("indice_conv", 0, 1), ("deform_conv2d", 0, 2)):
+        arguments = list(cases.with_gradients(name))
+        arguments[position] = arguments[position].detach().to(dtype).requires_grad_()
+        with torch.autocast("cpu", dtype=dtype):
+            output = getattr(mt, name)(*arguments)
+        assert output.dtype is dtype
+        output.float().square().sum().backward()
+        assert arguments[position].grad.dtype is dtype
+        assert arguments[parameter].grad.dtype is torch.float32
 
 
 def test_groups_of_points():

@@ -14,6 +14,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ml_dtypes import bfloat16
 
 import mluop_omp
 from mluop_omp.torch import _operators
@@ -114,6 +115,9 @@ def test_numpy_arrays():
     arrays = [points, points[::-1], np.ma.array(points), points.astype("M8[s]"), misaligned]
     arrays += [np.float32(1), np.zeros(0), np.zeros((2,) * 12), np.array([object()]), np.array("x")]
     arrays += [None, "text", 3, []]
+    dtype = np.dtype(bfloat16)
+    arrays += [points.astype(each) for each in (dtype, dtype.newbyteorder())]
+    arrays += [points.astype(dtype).view("V2")]
     for first in arrays:
         for second in arrays:
             with contextlib.suppress(EXCEPTIONS):

@@ -125,6 +125,28 @@ def test_deform_conv(name, groups):
     torch.testing.assert_close(gradients(actual, tensors), gradients(expected, tensors))
 
 
+@pytest.mark.parametrize("name", ["DeformConv2dPack", "ModulatedDeformConv2dPack"])
+def test_deform_conv_under_autocast(name):
+    """In its type, that of the offsets."""
+    torch.manual_seed(0)
+    layer = getattr(ops, name)(4, 6, 3, stride=2, padding=1)
+    torch.nn.init.normal_(layer.conv_offset.weight, 0, 0.02, generator=cases.generator())
+    image = cases.floats(2, 4, 9, 8).requires_grad_()
+    losses, found = [], []
+    for autocast in (False, True):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+            output = layer(image)
+        assert output.dtype is (torch.bfloat16 if autocast else torch.float32)
+        losses.append(output.float().square().mean())
+        found.append(torch.autograd.grad(losses[-1], (image, *layer.parameters())))
+    torch.testing.assert_close(losses[1], losses[0], rtol=2e-2, atol=0)
+    for each, right in zip(found[1], found[0]):
+        assert each.dtype is torch.float32
+        torch.testing.assert_close(
+            each / right.abs().max(), right / right.abs().max(), rtol=0, atol=5e-2
+        )
+
+
 def test_sparse_max_pooling():
     sites = cases.sites(30)
     feats = cases.floats(30, 4).requires_grad_()
@@ -142,7 +164,7 @@ def test_gradients_are_added(name):
     grad, idx = torch.tensor([[[1.0, 2, 4]]]), torch.tensor([[1, 1, 0]], dtype=torch.int32)
     if name == "group_points_backward":
         grad, idx = grad[..., None], idx[..., None]
-    for dtype in (torch.float32, torch.half):
+    for dtype in (torch.float32, torch.half, torch.bfloat16):
         sums = torch.tensor([[[10, 20, 30]]], dtype=dtype)
         function(grad.to(dtype), idx, sums, b=1, c=1, n=3, npoints=3)
         assert sums.tolist() == [[[14, 23, 30]]]
@@ -420,6 +442,17 @@ def test_extents_of_a_half_cell_are_rounded_away_from_zero():
     assert module(points).tolist() == [[0, 4, 1], [0, 0, 0], [-1, -1, -1]]
 
 
+@pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16])
+def test_points_of_lower_precision_are_located_in_float32(dtype):
+    points, size, bounds = cases.floats(99, 3).to(dtype) * 9, torch.full((3,), 0.3), torch.ones(6)
+    bounds[:3], bounds[3:] = -20, 21
+    ext, tensors = sys.modules["mmcv._ext"], [each.to(dtype) for each in (points, size, bounds)]
+    found, expected = (torch.zeros(99, 3, dtype=torch.int32) for _ in range(2))
+    ext.dynamic_voxelize_forward(*tensors, found, 3)
+    ext.dynamic_voxelize_forward(*(each.float() for each in tensors), expected, 3)
+    assert torch.equal(found, expected) and (found >= 0).any()
+
+
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("padding", [0, 1])
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
@@ -492,11 +525,12 @@ def test_four_dimensional_sites_outside_the_space_are_refused():
                 getattr(modules, kind)(1, 1, 3)(x)
 
 
-def test_dynamic_scatter_in_half():
+@pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16])
+def test_dynamic_scatter_of_lower_precision(dtype):
     feats, coors, _ = cases.arguments("dynamic_scatter")
-    actual, _ = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], False)(feats.half(), coors)
-    expected = mt.dynamic_scatter(feats.half().float(), coors, "max")[0]
-    torch.testing.assert_close(actual, expected.half())
+    actual, _ = ops.DynamicScatter([1, 1, 1], [0, 0, 0, 3, 3, 3], False)(feats.to(dtype), coors)
+    expected = mt.dynamic_scatter(feats.to(dtype).float(), coors, "max")[0]
+    assert torch.equal(actual, expected.to(dtype))
 
 
 def test_hard_voxelization():
@@ -588,15 +622,15 @@ def test_the_inverse_convolution_is_the_transpose(pad):
     torch.testing.assert_close(y.grad, features.detach(), rtol=1e-4, atol=1e-4)
 
 
-def test_half_convolution():
+@pytest.mark.parametrize("dtype", [torch.half, torch.bfloat16])
+def test_convolution_of_lower_precision(dtype):
     torch.manual_seed(0)
     module = ops.SubMConv3d(4, 6, 3, bias=False)
     input = sparse_input(cases.floats(20, 4))
     expected = module(input).features
-    input = sparse_input(cases.floats(20, 4).half())
-    torch.testing.assert_close(
-        module.half()(input).features.float(), expected, rtol=1e-2, atol=1e-2
-    )
+    found = module.to(dtype)(sparse_input(cases.floats(20, 4).to(dtype))).features
+    assert found.dtype is dtype
+    torch.testing.assert_close(found.float(), expected, rtol=1e-2, atol=1e-2)
 
 
 class Encoder(nn.Module):
@@ -697,7 +731,7 @@ for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
     keep = extension.nms(box[:, :4].to(dtype), score.to(dtype), 0.3, 0)
     assert dtype is torch.float64 or keep.tolist() == [0]
 assert calls[3:] == ["nms_rotated", "nms"], calls
-for dtype in (torch.float16, torch.float32, torch.float64):
+for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
     arguments = torch.ones(2, 7, dtype=dtype), torch.ones(3, 3, dtype=dtype)
     extension.points_in_boxes_cpu_forward(*arguments, torch.zeros(2, 3, dtype=torch.int32))
 assert calls[5:] == ["points_in_boxes_cpu"], calls

@@ -4,13 +4,38 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from numpy.testing import assert_allclose, assert_array_equal
 
 import mluop_omp
-from mluop_omp._self_test import _definitions as reference
+from mluop_omp._self_test import _definitions
 
-FLOATS = [np.float32, np.float16]
-TOLERANCE = {np.float32: 1e-5, np.float16: 5e-3}
+FLOATS = [np.float32, np.float16, bfloat16]
+TOLERANCE = {np.float32: 1e-5, np.float16: 5e-3, bfloat16: 8e-3}
+
+
+class Reference:
+    """The definitions; those of bfloat16 are computed in float32 and rounded once."""
+
+    def __getattr__(self, name):
+        definition = getattr(_definitions, name)
+
+        def compute(*arguments):
+            if not any(getattr(each, "dtype", None) == bfloat16 for each in arguments):
+                return definition(*arguments)
+            found = definition(*(converted(each, bfloat16, np.float32) for each in arguments))
+            if not isinstance(found, tuple):
+                return np.asarray(found, bfloat16)
+            return tuple(converted(each, np.float32, bfloat16) for each in found)
+
+        return compute
+
+
+def converted(value, source, target):
+    return value.astype(target) if getattr(value, "dtype", None) == source else value
+
+
+reference = Reference()
 
 
 def close(actual, expected, dtype=np.float32):
@@ -27,6 +52,20 @@ def sites(rng, batch_size, space, count):
 def points_of_grid(rng):
     geom_xyz = rng.integers(-1, 5, (2, 60, 3)).astype(np.int32)
     return geom_xyz, rng.standard_normal((2, 60, 5), np.float32)
+
+
+def test_arrays_of_bfloat16_that_are_refused():
+    unknown = np.ones((1, 2, 3), bfloat16)
+    swapped = unknown.view(np.dtype(bfloat16).newbyteorder())
+    with pytest.raises(mluop_omp.MluOpError, match="unknown has dtype >V2, expected float16, "):
+        mluop_omp.three_nn(swapped, unknown)
+    with pytest.raises(mluop_omp.MluOpError, match="known has data type FLOAT, expected BFLOAT16"):
+        mluop_omp.three_nn(unknown, unknown.astype(np.float32))
+    with pytest.raises(mluop_omp.MluOpError, match="points has data type BFLOAT16, expected FLOAT"):
+        mluop_omp.furthest_point_sample(unknown, 1)
+    boxes = np.ones((2, 7), np.float32)
+    with pytest.raises(mluop_omp.MluOpError, match="scores has dtype bfloat16, expected float32"):
+        mluop_omp.nms3d(boxes, np.ones(2, bfloat16), 0.5)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

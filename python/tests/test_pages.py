@@ -84,6 +84,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", PAGES, flags=re.DOTALL)
 # A regular expression of what each prints.
 OUTPUTS = {
     "mluop_omp.torch": r"Size\(\[1, 64, 2, 2, 2\]\) torch.Size\(\[3, 3, 3, 16, 32\]\)",
+    "torch.amp": r"torch\.bfloat16 torch\.float32",
     "mmcv": r"Size\(\[\d+, 4\]\) torch.Size\(\[\d+, 3\]\)",
     "spconv": r"Size\(\[3, 32\]\)",
     "numpy": r"\[11\. 22\.\]",

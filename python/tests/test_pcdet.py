@@ -93,6 +93,12 @@ def test_points_in_boxes(ops, rng):
     wide = [[is_inside(p, b, 1e-2) for p in points] for b in boxes]
     assert np.array(wide)[0, :11].tolist() == [1, 1, 1, 0, 1, 1, 1, 0, 1, 1, 0]
     assert np.array_equal(found, np.array(wide))
+    for dtype in (torch.float16, torch.bfloat16):  # Computed in float32.
+        rounded = [tensor(each).to(dtype) for each in (boxes, points)]
+        exact, found = found.clone(), found.fill_(7)
+        ops["roiaware"].points_in_boxes_cpu(*(each.float() for each in rounded), exact)
+        ops["roiaware"].points_in_boxes_cpu(*rounded, found)
+        assert torch.equal(found, exact)
 
 
 def pool_by_definition(rois, points, sizes, P):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 from numpy.testing import assert_array_equal
 
 import mluop_omp
 from mluop_omp._self_test import _definitions as reference
+
+FLOATS = [np.float16, bfloat16, np.float32, np.float64]
 
 
 def cloud(*points):
@@ -58,7 +61,7 @@ def test_furthest_point_sample_with_dist(rng, count):
         assert_array_equal(mluop_omp.furthest_point_sample_with_dist(*arguments), expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("shape", [(2, 40), (2, 8, 5)])
 def test_gather_points(rng, dtype, shape):
     features = rng.standard_normal((2, 5, 7)).astype(dtype)
@@ -84,7 +87,7 @@ def test_an_index_without_point_is_refused(index):
             mluop_omp.gather_points_backward(features[..., :2].copy(), indices, 7)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_stack_group_points(rng, dtype):
     features = rng.standard_normal((9, 5)).astype(dtype)
     features_cnt, groups_cnt = (np.array(each, np.int32) for each in ((4, 5), (6, 2)))

@@ -38,8 +38,7 @@ def test_values(interface, name, table):
     def run(data):
         arguments = cases.arguments(name, **drawn_sizes(data, name, 7))
         for kind in (data.draw(st.sampled_from(TYPES)), data.draw(st.sampled_from(FORMATS))):
-            if kind != "bfloat16" or interface != "NumPy":
-                arguments = KINDS[kind](arguments)
+            arguments = KINDS[kind](arguments)
         table.add("drawn arguments", interface, is_right(interface, name, arguments))
 
     run()

@@ -8,12 +8,14 @@ import cases
 import numpy as np
 import pytest
 import torch
+from ml_dtypes import bfloat16
 from numpy.testing import assert_array_equal
 
 import mluop_omp
 import mluop_omp.torch as mt
 from mluop_omp._self_test import _definitions as reference
 
+FLOATS = [np.float16, bfloat16, np.float32]
 TURNED = np.array([[0, 0, 0, 4, 2, 2, np.pi / 2]], np.float32)
 # Points and the voxels, of two along each axis, that they are in.
 PLACES = [
@@ -38,7 +40,7 @@ def test_the_voxel_of_a_point(place, voxel):
 
 
 @pytest.mark.parametrize("method", ["max", "mean"])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("dtype", FLOATS)
 def test_pools_of_many_points(rng, method, dtype):
     rois = rng.uniform(-2, 2, (9, 7)).astype(dtype)
     rois[:, 3:6] = np.abs(rois[:, 3:6]) + dtype(1)
@@ -46,16 +48,21 @@ def test_pools_of_many_points(rng, method, dtype):
     features[::7, 1] = np.nan
     arguments = (rois, pts, features, (3, 4, 2), 3, method)
     pooled, argmax, listed = mluop_omp.roiaware_pool3d(*arguments)
-    expected = reference.roiaware_pool3d(*arguments)
-    tolerance = 1e-3 if dtype == np.float16 else 1e-6
-    np.testing.assert_allclose(pooled, expected[0], rtol=tolerance, atol=tolerance)
+    exact = (each.astype(np.float32) for each in arguments[:3])
+    expected = reference.roiaware_pool3d(*exact, *arguments[3:])
+    tolerance = {np.float16: 1e-3, bfloat16: 8e-3, np.float32: 1e-6}[dtype]
+    np.testing.assert_allclose(
+        pooled.astype(np.float32), expected[0], rtol=tolerance, atol=tolerance
+    )
     assert_array_equal(argmax, expected[1])
     assert_array_equal(listed, expected[2])
     assert (listed[..., 0] == 2).any()
     grad = rng.uniform(-1, 1, pooled.shape).astype(dtype)
     gradient = mluop_omp.roiaware_pool3d_backward(grad, listed, argmax, 700, method)
     expected = reference.roiaware_pool3d_backward(grad.astype(float), listed, argmax, 700, method)
-    np.testing.assert_allclose(gradient, expected, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(
+        gradient.astype(np.float32), expected, rtol=tolerance, atol=tolerance
+    )
 
 
 def test_samples_of_boxes():
@@ -139,7 +146,7 @@ def test_modules_of_mmcv_without_rois(mode, columns):
 IMAGE = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize(("aligned", "expected"), [(False, 7.5), (True, 5)])
 def test_samples_of_an_image(dtype, aligned, expected):
     rois = np.array([[0, 0.5, 0.5, 2.5, 2.5], [0, 3, 1, 1, 2]], dtype)

@@ -43,7 +43,7 @@ std::string expected_name(const std::string& wanted) {
 #if HWY_ARCH_X86
   if (wanted == "sse4" && __builtin_cpu_supports("sse4.2")) target = HWY_SSE4;
   if (wanted == "avx2" && __builtin_cpu_supports("avx2")) target = HWY_AVX2;
-  if (wanted == "avx512" && __builtin_cpu_supports("avx512bw")) target = HWY_AVX3;
+  if (wanted.starts_with("avx512") && __builtin_cpu_supports("avx512bw")) target = HWY_AVX3;
 #endif
   return target == 0 ? "" : name_of(target);
 }

@@ -68,8 +68,7 @@ void expect_convolved(int64_t Co, int threads) {
                                         pairs.data(), num.data(), 0, Co, expected.data());
   const double tolerance = sizeof(T) == 4 ? 1e-5 : std::is_same_v<T, test::Half> ? 4e-3 : 3e-2;
   for (size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_NEAR(test::to_f32(output.values()[i]), expected[i], tolerance)
-        << Co << ' ' << i;
+    ASSERT_NEAR(test::to_f32(output.values()[i]), expected[i], tolerance) << Co << ' ' << i;
   }
 }
 

@@ -135,9 +135,10 @@ def _of_any_order(
     shape = arrays.tensor("scores", scores)[0].shape
     if shape != (N,):
         raise bad_param(f"scores has shape {list(shape)}, expected [{N}]")
+    for name, array in (("boxes", boxes), ("scores", scores)):
+        if str(array.dtype).rpartition(".")[2] != "float32":
+            raise bad_param(f"{name} has dtype {array.dtype}, expected float32")
     keys = arrays.to_numpy("scores", scores)
-    if keys.dtype != np.float32:
-        raise bad_param(f"scores has dtype {keys.dtype}, expected float32")
     order = np.lexsort((-keys, ~np.isnan(keys))).astype(np.int32)
     kept = nms_of_sorted(NUMPY, arrays.to_numpy("boxes", boxes)[order], iou_threshold)
     return arrays.from_numpy(order[kept])

@@ -17,7 +17,8 @@ from torch import Tensor
 from mluop_omp._library import bad_param
 from mluop_omp._operators import boxes as box_operators
 from mluop_omp.mmcv import _boxes, _rois
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, widened
+from mluop_omp.torch._arrays import TORCH, apply_num_threads
+from mluop_omp.torch._precision import at_least_float32
 
 
 def _rotated(boxes: Tensor) -> Tensor:
@@ -40,7 +41,7 @@ def boxes_iou_bev_gpu(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None
 
 def _keep(nms: Any, boxes: Tensor, keep: Tensor, *arguments: Any) -> int:
     apply_num_threads()
-    (rows,) = widened(boxes, least=torch.float32)
+    (rows,) = at_least_float32(boxes)
     if keep.shape != rows.shape[:1]:
         raise bad_param(f"keep has shape {list(keep.shape)}, expected {list(rows.shape[:1])}")
     # They are in descending order of scores.

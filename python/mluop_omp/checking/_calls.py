@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from mluop_omp.comparison import Comparison
-from mluop_omp.torch._arrays import LOWER_PRECISION
+from mluop_omp.torch._precision import LOWER_PRECISION
 
 
 @dataclasses.dataclass(frozen=True)

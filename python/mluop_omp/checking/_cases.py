@@ -11,16 +11,23 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
+from mluop_omp._numbers import to_numpy
 from mluop_omp.checking._calls import Call, Findings
 from mluop_omp.checking._pair_cases import of_pairs
 from mluop_omp.checking._rulebooks import directed_by_output
 from mluop_omp.comparison import Comparison
 from mluop_omp.mmcv import _functions, _points
+from mluop_omp.torch._precision import LOWER_PRECISION
 from mluop_omp.torch._rulebooks import directed_pairs
 
-_DTYPES = {torch.float16: "HALF", torch.float32: "FLOAT", torch.int32: "INT32"}
-# How the names of operators begin that take half; the others take float.
-_WITH_HALF = (
+_DTYPES = {
+    torch.float16: "HALF",
+    torch.bfloat16: "BFLOAT16",
+    torch.float32: "FLOAT",
+    torch.int32: "INT32",
+}
+# How the names of operators begin that take half and bfloat16; the others take float.
+_WITH_LOWER_PRECISION = (
     *("assign_score", "ball_query", "dcn", "focal_loss", "gather_points", "indice", "masked"),
     *("roi", "stack", "three"),
 )
@@ -68,15 +75,15 @@ def _converted(tensor: Tensor, operator: str) -> Tensor:
     """Returns the tensor with the element type that the operator takes, if it holds the values."""
     if tensor.dtype in (torch.int64, torch.bool):
         return tensor.int()
-    is_half = tensor.dtype == torch.float16 and not operator.startswith(_WITH_HALF)
-    return tensor.float() if is_half or tensor.dtype == torch.bfloat16 else tensor
+    is_widened = tensor.dtype in LOWER_PRECISION and not operator.startswith(_WITH_LOWER_PRECISION)
+    return tensor.float() if is_widened else tensor
 
 
 def _tensor(field: str, identifier: str, tensor: Tensor, layout: str, file: str) -> list[str]:
     if tensor.dtype not in _DTYPES:
         expected = "float16, bfloat16 or float32"
         raise ValueError(f"{identifier} has dtype {tensor.dtype}, expected {expected}")
-    tensor.contiguous().numpy().tofile(file)
+    to_numpy(tensor.contiguous()).tofile(file)
     dims = ", ".join(map(str, tensor.shape))
     return [
         f"{field} {{",

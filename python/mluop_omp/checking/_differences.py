@@ -15,7 +15,7 @@ from mluop_omp.checking._calls import Call, Difference, Findings
 from mluop_omp.checking._filters import reproducing_filters
 from mluop_omp.comparison import compare
 from mluop_omp.comparison._values import convert
-from mluop_omp.torch._arrays import LOWER_PRECISION
+from mluop_omp.torch._precision import LOWER_PRECISION
 
 Tolerance = Union[Tensor, np.ndarray, float]
 # The rounding of a product of numbers of 11 bits: half, and the TF32 of tensor cores.
@@ -123,8 +123,8 @@ def sums(call: Call) -> Findings:
     largest = max((float(error.max()) for error in errors if error.numel()), default=math.inf)
     if not findings.notes and largest <= 32 * _HALF_ROUNDING and _is_spread(errors[0]):
         findings.notes.append(
-            "the errors are those of sums in half, or of factors rounded to half or TF32, in place "
-            "of float32"
+            "the errors are those of sums in half, or of factors rounded to half, bfloat16 or "
+            "TF32, in place of float32"
         )
     return findings
 

@@ -115,3 +115,7 @@ def install() -> None:
     sampling = importlib.import_module("mmcv.ops.furthest_point_sample").FurthestPointSampling
     _dispatch.replace(sampling, "forward", _ops.furthest_point_sampling)
     _dispatch.replace(importlib.import_module("mmcv.ops.knn").KNN, "forward", _ops.knn)
+    sparse_ops = importlib.import_module("mmcv.ops.sparse_ops")
+    for name in ("indice_conv", "indice_maxpool"):
+        for function in (name, f"{name}_backward"):
+            _dispatch.replace(sparse_ops, function, getattr(_ops, function))

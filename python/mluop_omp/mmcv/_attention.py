@@ -7,7 +7,8 @@ from torch import Tensor
 
 from mluop_omp._operators import attention as operators
 from mluop_omp.torch import functional
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32, widened, write
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32, write
+from mluop_omp.torch._precision import at_least_float32
 
 __all__ = ["ms_deform_attn_backward", "ms_deform_attn_forward"]
 
@@ -24,9 +25,9 @@ def ms_deform_attn_forward(
     attention_weights: Tensor,
     im2col_step: int,
 ) -> Tensor:
-    """Half is computed in float32. im2col_step has no effect."""
+    """Half and bfloat16 are computed in float32. im2col_step has no effect."""
     apply_num_threads()
-    tensors = widened(value, sampling_locations, attention_weights, least=torch.float32)
+    tensors = at_least_float32(value, sampling_locations, attention_weights)
     levels = _levels(value_spatial_shapes, value_level_start_index)
     output = operators.ms_deform_attn(TORCH, tensors[0], *levels, *tensors[1:])
     return output.flatten(2).to(value.dtype)
@@ -48,7 +49,7 @@ def ms_deform_attn_backward(
     apply_num_threads()
     tensors = (grad_output.view(*grad_output.shape[:2], *value.shape[2:]), value)
     samples = sampling_locations, attention_weights
-    grad, *inputs = widened(*tensors, *samples, least=torch.float32)
+    grad, *inputs = at_least_float32(*tensors, *samples)
     levels = _levels(value_spatial_shapes, value_level_start_index)
     outputs = {
         "grad_value": grad_value,

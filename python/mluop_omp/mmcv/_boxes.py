@@ -10,7 +10,8 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import boxes as box_operators
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, widened, write
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, write
+from mluop_omp.torch._precision import at_least_float32
 
 __all__ = [
     "box_iou_rotated",
@@ -32,7 +33,7 @@ def box_iou_rotated(
 ) -> None:
     """Writes ious [N] if aligned, else [N, M] or, as mmcv's Python passes it, [N * M]."""
     apply_num_threads()
-    first, second = widened(boxes1, boxes2, least=torch.float32)
+    first, second = at_least_float32(boxes1, boxes2)
     shape = (len(first),) if aligned else (len(first), len(second))
     if ious.numel() != math.prod(shape):
         raise bad_param(f"ious has {ious.numel()} elements, expected {math.prod(shape)}")
@@ -44,7 +45,7 @@ def box_iou_rotated(
 def nms(boxes: Tensor, scores: Tensor, iou_threshold: float, offset: int) -> Tensor:
     """Returns the boxes that are kept, int64 [K]."""
     apply_num_threads()
-    rows, scores = widened(boxes, scores, least=torch.float32)
+    rows, scores = at_least_float32(boxes, scores)
     return box_operators.nms(TORCH, rows, scores, iou_threshold, offset).long()
 
 
@@ -64,14 +65,14 @@ def nms_rotated(
     multi_label, are not read, as by all kernels of mmcv.
     """
     apply_num_threads()
-    rows, scores = widened(dets, scores, least=torch.float32)
+    rows, scores = at_least_float32(dets, scores)
     return box_operators.nms_rotated(TORCH, rows, scores, iou_threshold).long()
 
 
 def iou3d_boxes_overlap_bev_forward(boxes_a: Tensor, boxes_b: Tensor, ans_iou: Tensor) -> None:
     """Writes the shared areas, not IoUs, to ans_iou [N, M]."""
     apply_num_threads()
-    first, second = widened(boxes_a, boxes_b, least=torch.float32)
+    first, second = at_least_float32(boxes_a, boxes_b)
     write({"ans_iou": ans_iou}, first.dtype, box_operators.boxes_overlap_bev, first, second)
 
 
@@ -87,7 +88,7 @@ def softnms(
 ) -> Tensor:
     """Writes the first rows of dets [N, 5], one for each element of the result, int64 [K]."""
     apply_num_threads()
-    rows, scores = widened(boxes, scores, least=torch.float32)
+    rows, scores = at_least_float32(boxes, scores)
     if dets.shape != (len(rows), 5):
         raise bad_param(f"dets has shape {list(dets.shape)}, expected {[len(rows), 5]}")
     name = dict(enumerate(box_operators.METHODS)).get(method, method)
@@ -99,7 +100,7 @@ def softnms(
 
 def nms_match(dets: Tensor, iou_threshold: float) -> list[list[int]]:
     apply_num_threads()
-    (rows,) = widened(dets, least=torch.float32)
+    (rows,) = at_least_float32(dets)
     members, sizes = box_operators.nms_match(TORCH, rows, iou_threshold)
     return [group.tolist() for group in members.split(sizes.tolist())] if len(rows) else []
 
@@ -125,7 +126,7 @@ def _write_kept(
     nms_of_sorted: Any, boxes: Tensor, keep: Tensor, num_out: Tensor, iou_threshold: float
 ) -> None:
     apply_num_threads()
-    (rows,) = widened(boxes, least=torch.float32)
+    (rows,) = at_least_float32(boxes)
     if keep.shape != rows.shape[:1]:
         raise bad_param(f"keep has shape {list(keep.shape)}, expected {list(rows.shape[:1])}")
     kept = nms_of_sorted(TORCH, rows, iou_threshold)
@@ -137,7 +138,7 @@ def _write_boxes_of_points(
     operator: Any, points: Tensor, boxes: Tensor, output: dict[str, Tensor]
 ) -> None:
     apply_num_threads()
-    arguments = widened(points, boxes, least=torch.float32)
+    arguments = at_least_float32(points, boxes)
     write(output, torch.int32, operator, *arguments)
 
 

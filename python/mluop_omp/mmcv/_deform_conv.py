@@ -1,5 +1,6 @@
 """The functions of mmcv._ext on deformable convolutions, with the names, arguments and outputs of
-mmcv. Gradients are added to what their tensors hold.
+mmcv. Gradients are added to what their tensors hold. mmcv converts all tensors to the element type
+of the offsets: under torch.autocast, to that of the convolution which computes them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import deform_conv as operators
-from mluop_omp.torch._arrays import TORCH, add, apply_num_threads, widened, write
+from mluop_omp.torch._arrays import TORCH, add, apply_num_threads, write
+from mluop_omp.torch._precision import widened
 
 __all__ = [
     "deform_conv_backward_input",

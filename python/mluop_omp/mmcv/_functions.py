@@ -13,7 +13,8 @@ from torch import Tensor
 from mluop_omp._library import bad_param, not_supported
 from mluop_omp._operators import masked_conv, sparse_conv, voxels
 from mluop_omp.torch import _rulebooks
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, to_int32, widened, write
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32, write
+from mluop_omp.torch._precision import at_least_float32, dense, widened
 
 __all__ = [
     "dynamic_point_to_voxel_backward",
@@ -68,7 +69,7 @@ def masked_col2im_forward(
 def dynamic_point_to_voxel_forward(feats: Tensor, coors: Tensor, reduce_type: str) -> list[Tensor]:
     """Half and bfloat16 are reduced in float32; coordinates keep their type."""
     apply_num_threads()
-    (features,) = widened(feats, least=torch.float32)
+    (features,) = at_least_float32(feats)
     arguments = (features, to_int32("coors", coors), reduce_type)
     voxel_feats, voxel_coors, *others = voxels.dynamic_scatter(TORCH, *arguments)
     return [voxel_feats.to(feats.dtype), voxel_coors.to(coors.dtype), *others]
@@ -84,7 +85,7 @@ def dynamic_point_to_voxel_backward(
     reduce_type: str,
 ) -> None:
     apply_num_threads()
-    tensors = widened(grad_reduced_feats, feats, reduced_feats, least=torch.float32)
+    tensors = at_least_float32(grad_reduced_feats, feats, reduced_feats)
     counts = to_int32("coors_idx", coors_idx), to_int32("reduce_count", reduce_count)
     arguments = (*tensors, *counts, reduce_type)
     output = {"grad_feats": grad_feats}
@@ -111,7 +112,7 @@ def hard_voxelize_forward(
         for output in (voxels, coors, num_points_per_voxel, voxel_num):
             output.zero_()
         return
-    (rows,) = widened(points, least=torch.float32)
+    (rows,) = at_least_float32(points)
     outputs = [voxels, coors, num_points_per_voxel]
     if rows.dtype is not voxels.dtype:
         outputs[0] = voxels.new_empty(voxels.shape, dtype=rows.dtype)
@@ -130,12 +131,16 @@ def _voxelize(arguments: tuple, out: tuple) -> int:
 def dynamic_voxelize_forward(
     points: Tensor, voxel_size: Tensor, coors_range: Tensor, coors: Tensor, NDim: int = 3
 ) -> None:
-    """Writes the cell z, y, x of each point, or -1, -1, -1. PyTorch computes them."""
-    minima, maxima = coors_range[:NDim], coors_range[NDim:]
+    """Writes the cell z, y, x of each point, or -1, -1, -1. PyTorch computes them.
+
+    Half and bfloat16 are located in float32.
+    """
+    rows, size, bounds = at_least_float32(points, voxel_size, coors_range)
+    minima, maxima = bounds[:NDim], bounds[NDim:]
     # As C's round(): half away from zero. An axis of negative extent has no cells.
-    extent = (maxima - minima) / voxel_size
+    extent = (maxima - minima) / size
     cells = extent.trunc() + (extent.frac() >= 0.5)
-    cell = torch.floor((points[:, :NDim] - minima) / voxel_size)
+    cell = torch.floor((rows[:, :NDim] - minima) / size)
     inside = ((cell >= 0) & (cell < cells)).all(1, keepdim=True)
     coors.copy_(torch.where(inside, cell, -1).flip(1))
 
@@ -227,7 +232,7 @@ def fused_indice_conv_forward(
     output = indice_conv_forward(
         features, filters, indicePairs, indiceNum, numActOut, _inverse, _subM
     )
-    return output + bias
+    return output + bias.to(output.dtype)
 
 
 def indice_conv_backward(

@@ -7,7 +7,8 @@ from typing import Any
 from torch import Tensor
 
 from mluop_omp._operators import losses as operators
-from mluop_omp.torch._arrays import apply_num_threads, to_int32, widened, write
+from mluop_omp.torch._arrays import apply_num_threads, to_int32, write
+from mluop_omp.torch._precision import precise
 
 __all__ = ["sigmoid_focal_loss_backward", "sigmoid_focal_loss_forward"]
 
@@ -17,7 +18,7 @@ def _compute(
 ) -> None:
     apply_num_threads()
     input, target, weight = tensors
-    values, weights = widened(input, weight)
+    values, weights = precise(input, weight)
     arguments = (values, to_int32("target", target), weights if weight.numel() else None, *numbers)
     write(outputs, values.dtype, operator, *arguments)
 

@@ -59,6 +59,53 @@ def points_in_boxes_all(points: Tensor, boxes: Tensor) -> Tensor:
     return output
 
 
+# sparse_ops asks for float32 or half; these take any element type.
+
+
+def indice_conv(
+    features: Tensor,
+    filters: Tensor,
+    indice_pairs: Tensor,
+    indice_pair_num: Tensor,
+    num_activate_out: int,
+    inverse: bool = False,
+    subm: bool = False,
+) -> Tensor:
+    arguments = (features, filters, indice_pairs, indice_pair_num, num_activate_out)
+    return _extension().indice_conv_forward(*arguments, int(inverse), int(subm))
+
+
+def indice_conv_backward(
+    features: Tensor,
+    filters: Tensor,
+    out_bp: Tensor,
+    indice_pairs: Tensor,
+    indice_pair_num: Tensor,
+    inverse: bool = False,
+    subm: bool = False,
+) -> list[Tensor]:
+    arguments = (features, filters, out_bp, indice_pairs, indice_pair_num)
+    return _extension().indice_conv_backward(*arguments, int(inverse), int(subm))
+
+
+def indice_maxpool(
+    features: Tensor, indice_pairs: Tensor, indice_pair_num: Tensor, num_activate_out: int
+) -> Tensor:
+    arguments = (features, indice_pairs, indice_pair_num, num_activate_out)
+    return _extension().indice_maxpool_forward(*arguments)
+
+
+def indice_maxpool_backward(
+    features: Tensor,
+    out_features: Tensor,
+    out_bp: Tensor,
+    indice_pairs: Tensor,
+    indice_pair_num: Tensor,
+) -> Tensor:
+    arguments = (features, out_features, out_bp, indice_pairs, indice_pair_num)
+    return _extension().indice_maxpool_backward(*arguments)
+
+
 def masked_conv2d(
     features: Tensor,
     mask: Tensor,

@@ -9,15 +9,8 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import points
-from mluop_omp.torch._arrays import (
-    TORCH,
-    add,
-    apply_num_threads,
-    dense,
-    to_int32,
-    widened,
-    write,
-)
+from mluop_omp.torch._arrays import TORCH, add, apply_num_threads, to_int32, write
+from mluop_omp.torch._precision import at_least_float32, dense, precise, widened
 
 __all__ = [
     "assign_score_withk_backward",
@@ -41,7 +34,7 @@ __all__ = [
 
 def _sample(operator: Any, cloud: Tensor, idx_tensor: Tensor, count: int) -> None:
     apply_num_threads()
-    (cloud,) = widened(cloud, least=torch.float32)
+    (cloud,) = at_least_float32(cloud)
     write({"idx_tensor": idx_tensor}, torch.int32, operator, cloud, count)
 
 
@@ -71,7 +64,7 @@ def gather_points_forward(
 def gather_points_backward(
     grad_out_tensor: Tensor, idx_tensor: Tensor, grad_points_tensor: Tensor, **_: int
 ) -> None:
-    """Adds the sums to grad_points_tensor. Those of half are computed in float32."""
+    """Adds the sums to grad_points_tensor. Those of half and bfloat16 are rounded once."""
     apply_num_threads()
     (grad,) = widened(grad_out_tensor)
     arguments = (grad, dense(idx_tensor), grad_points_tensor.shape[2])
@@ -117,7 +110,7 @@ def _knn_forward(
     nsample: int,
 ) -> None:
     apply_num_threads()
-    xyz, new_xyz = widened(xyz_tensor, new_xyz_tensor, least=torch.float32)
+    xyz, new_xyz = at_least_float32(xyz_tensor, new_xyz_tensor)
     xyz, new_xyz = _rows_of_three("xyz_tensor", xyz), _rows_of_three("new_xyz_tensor", new_xyz)
     outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
     write(outputs, xyz.dtype, points.knn, xyz, new_xyz, nsample)
@@ -150,7 +143,7 @@ def three_nn_forward(
     unknown_tensor: Tensor, known_tensor: Tensor, dist2_tensor: Tensor, idx_tensor: Tensor, **_: int
 ) -> None:
     apply_num_threads()
-    unknown, known = widened(unknown_tensor, known_tensor)
+    unknown, known = precise(unknown_tensor, known_tensor)
     unknown = _rows_of_three("unknown_tensor", unknown)
     known = _rows_of_three("known_tensor", known)
     outputs = {"dist2_tensor": dist2_tensor, "idx_tensor": idx_tensor}
@@ -169,7 +162,7 @@ def ball_query_forward(
     nsample: int,
 ) -> None:
     apply_num_threads()
-    arguments = (*widened(new_xyz_tensor, xyz_tensor), min_radius, max_radius, nsample)
+    arguments = (*precise(new_xyz_tensor, xyz_tensor), min_radius, max_radius, nsample)
     write({"idx_tensor": idx_tensor}, torch.int32, points.ball_query, *arguments)
 
 
@@ -183,7 +176,7 @@ def stack_ball_query_forward(
     nsample: int,
 ) -> None:
     apply_num_threads()
-    new_xyz, xyz = widened(new_xyz_tensor, xyz_tensor)
+    new_xyz, xyz = precise(new_xyz_tensor, xyz_tensor)
     counts = dense(new_xyz_batch_cnt), dense(xyz_batch_cnt)
     arguments = (new_xyz, counts[0], xyz, counts[1], max_radius, nsample)
     write({"idx_tensor": idx_tensor}, torch.int32, points.stack_ball_query, *arguments)
@@ -212,7 +205,7 @@ def stack_group_points_backward(
     grad_features_tensor: Tensor,
     **_: int,
 ) -> None:
-    """Adds the sums to grad_features_tensor. Those of half are computed in float32."""
+    """Adds the sums to grad_features_tensor. Those of half and bfloat16 are rounded once."""
     apply_num_threads()
     (grad,) = widened(grad_out_tensor)
     integers = (idx_tensor, idx_batch_cnt_tensor, features_batch_cnt_tensor)

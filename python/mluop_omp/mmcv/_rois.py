@@ -7,7 +7,8 @@ from __future__ import annotations
 from torch import Tensor
 
 from mluop_omp._operators import rois as operators
-from mluop_omp.torch._arrays import apply_num_threads, dense, widened, write
+from mluop_omp.torch._arrays import apply_num_threads, write
+from mluop_omp.torch._precision import dense, widened
 
 __all__ = [
     "roi_align_backward",
@@ -32,7 +33,8 @@ def roiaware_pool3d_forward(
     pooled_features: Tensor,
     pool_method: int,
 ) -> None:
-    """The geometry of half is computed in float32, that of mmcv's kernel for GPUs in half.
+    """The geometry of half and bfloat16 is computed in float32, that of mmcv's kernel for GPUs in
+    half.
 
     Without RoIs there is nothing to write: MLU-OPS refuses their number, and those of mmdetection3d
     have a column less.
@@ -71,7 +73,8 @@ def roipoint_pool3d_forward(
     pooled_features: Tensor,
     pooled_empty_flag: Tensor,
 ) -> None:
-    """The geometry of half is computed in float32, that of mmcv's kernel for GPUs in half."""
+    """The geometry of half and bfloat16 is computed in float32, that of mmcv's kernel for GPUs in
+    half."""
     if not boxes3d.shape[1]:
         return
     apply_num_threads()
@@ -94,7 +97,7 @@ def roi_align_forward(
     pool_mode: int,
     aligned: bool,
 ) -> None:
-    """Means of half are computed in float32, as are the positions of samples."""
+    """Means of half and bfloat16 are computed in float32, as are the positions of samples."""
     apply_num_threads()
     tensors, size = widened(input, rois), (aligned_height, aligned_width)
     numbers = (spatial_scale, sampling_ratio, _method(pool_mode), aligned)

@@ -13,8 +13,9 @@ from torch.nn.functional import pad
 
 from mluop_omp._operators import boxes as box_operators
 from mluop_omp.mmcv import _rois as mmcv
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, widened, write
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, write
 from mluop_omp.torch._pool import runs
+from mluop_omp.torch._precision import at_least_float32
 
 # Pairs of a box and a point that are computed together.
 _BLOCK = 2**22
@@ -25,14 +26,15 @@ _CPU_MARGIN = torch.tensor(1e-2).double()
 def points_in_boxes_gpu(boxes: Tensor, pts: Tensor, box_idx_of_points: Tensor) -> None:
     """Writes the first box of each point, or -1, which OpenPCDet's kernel leaves to the caller."""
     apply_num_threads()
-    points, rows = widened(pts, boxes, least=torch.float32)
+    points, rows = at_least_float32(pts, boxes)
     outputs = {"box_idx_of_points": box_idx_of_points}
     write(outputs, torch.int32, box_operators.points_in_boxes, points, rows)
 
 
 def points_in_boxes_cpu(boxes: Tensor, pts: Tensor, pts_indices: Tensor) -> None:
     """Writes 0 or 1 for each box and point, [T, M], with a margin of 1e-2. PyTorch computes it."""
-    x, y, z = _in_boxes(pts, boxes.unsqueeze(1)).unbind(-1)
+    points, boxes = at_least_float32(pts, boxes)
+    x, y, z = _in_boxes(points, boxes.unsqueeze(1)).unbind(-1)
     dx, dy, dz = (boxes[:, 3:6].double() / 2).unsqueeze(2).unbind(1)
     inside = (x.abs() < dx + _CPU_MARGIN) & (y.abs() < dy + _CPU_MARGIN)
     pts_indices.copy_(inside & ~(z.abs() > dz))
@@ -71,7 +73,7 @@ def roiaware_pool3d_forward(
     of one in a row of RoIs of unit voxels.
     """
     apply_num_threads()
-    boxes, points, features = widened(rois, pts, pts_feature, least=torch.float32)
+    boxes, points, features = at_least_float32(rois, pts, pts_feature)
     roi, point = _members(points, boxes)
     R, *sizes, P = pts_idx_of_voxels.shape
     extents, counts = boxes[roi, 3:6], torch.tensor(sizes)
@@ -103,7 +105,7 @@ def roipoint_pool3d_forward(
 ) -> None:
     """Writes the first points in each box, again from the first if they are too few."""
     apply_num_threads()
-    points, boxes, features = widened(xyz, boxes3d, pts_feature, least=torch.float32)
+    points, boxes, features = at_least_float32(xyz, boxes3d, pts_feature)
     M, S = pooled_features.shape[1:3]
     for sample in range(len(points)):
         box, point = _members(points[sample], boxes[sample])

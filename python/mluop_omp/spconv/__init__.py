@@ -7,8 +7,9 @@ makes the layers of spconv 2.3 compute tensors of the CPU with this library, in 
 evaluation: submanifold, regular, transposed and inverse convolutions of one to four dimensions,
 maximum, average and global pools, PointToVoxel. Results are the same at any number of threads,
 where spconv's own kernels race; gradients need no CUDA, and biases and activations of the
-evaluation mode have theirs. float32, float16 and float64; under torch.autocast float32. Layers
-that ask for ConvAlgo.MaskImplicitGemm get the same. All else is computed by spconv.
+evaluation mode have theirs. float32, float16, bfloat16 and float64; under torch.autocast
+convolutions compute its type, pools that of the features. Layers that ask for
+ConvAlgo.MaskImplicitGemm get the same. All else is computed by spconv.
 
 Differences from spconv's own CPU kernels:
     - The output sites of regular and transposed convolutions are in ascending order.

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from mluop_omp._operators import sparse_conv
 from mluop_omp.torch import _rulebooks
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense
+from mluop_omp.torch._arrays import TORCH, apply_num_threads
+from mluop_omp.torch._precision import dense
 
 # By the names of cumm's tensorview.gemm.Activation.
 _ACTIVATIONS: dict[str, Callable[[Tensor, float], Tensor]] = {
@@ -27,7 +28,8 @@ _ACTIVATIONS: dict[str, Callable[[Tensor, float], Tensor]] = {
 
 def activate(output: Tensor, bias: Tensor | None, act_type: Any, act_alpha: Any) -> Tensor:
     if bias is not None:
-        output = output + bias
+        # Under autocast, the output has its type.
+        output = output + bias.to(output.dtype)
     if not isinstance(act_alpha, Real):
         # Regular convolutions pass the type of the activation in place of its parameter.
         act_alpha = _alpha_of_layer.get()

@@ -9,7 +9,7 @@ from typing import Any, Callable
 import torch
 from torch import Tensor
 
-from mluop_omp.torch._arrays import LOWER_PRECISION
+from mluop_omp.torch._precision import LOWER_PRECISION
 
 
 def _offsets(pairs: Tensor, num: Tensor) -> Iterator[tuple[Tensor, Tensor]]:

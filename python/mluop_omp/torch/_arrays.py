@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -10,18 +9,12 @@ import torch
 
 from mluop_omp._arrays import ARRAY, DTYPES, NHWC, SMALL, Arrays, Descriptor, Tensor, describe
 from mluop_omp._library import bad_param, not_supported
+from mluop_omp.torch._precision import dense
 
 _INTEGERS = {torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
-# What torch.autocast computes in place of float32.
-LOWER_PRECISION = {torch.float16, torch.bfloat16}
 # Before calls of operators: applies torch.set_num_threads to the OpenMP setting of the calling
 # thread, as PyTorch's operators do.
 apply_num_threads = torch.get_num_threads
-
-
-def dense(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns the tensor, or a copy, whose elements are consecutive in memory."""
-    return tensor.contiguous().resolve_neg() if tensor.layout is torch.strided else tensor
 
 
 def is_channels_last(tensor: Any) -> bool:
@@ -37,20 +30,6 @@ def is_channels_last(tensor: Any) -> bool:
         and not tensor.is_contiguous()
         and tensor.is_contiguous(memory_format=torch.channels_last)
     )
-
-
-def widened(*tensors: torch.Tensor, least: torch.dtype | None = None) -> list[torch.Tensor]:
-    """Returns dense tensors of the widest of their element types and `least`; under autocast, of
-    float32 at least. For adapters of other libraries, which PyTorch's dispatcher does not precede.
-    """
-    if not all(tensor.is_floating_point() for tensor in tensors):
-        return [dense(tensor) for tensor in tensors]  # An operator refuses them by name.
-    dtype = functools.reduce(torch.promote_types, [tensor.dtype for tensor in tensors])
-    if least is None and dtype in LOWER_PRECISION and torch.is_autocast_enabled("cpu"):
-        least = torch.float32
-    if least is not None:
-        dtype = torch.promote_types(dtype, least)
-    return [dense(tensor.to(dtype)) for tensor in tensors]
 
 
 def _require_integers(name: str, tensor: torch.Tensor) -> None:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from mluop_omp.torch._precision import in_float32
+
 
 class Geometry(NamedTuple):
     stride: Sequence[int]
@@ -88,6 +90,7 @@ def _columns(samples: Tensor, groups: int) -> Tensor:
     return samples.reshape(N, groups, -1, Ho * Wo)
 
 
+@in_float32
 def tangent_along_offset(
     tangent: Tensor,
     input: Tensor,
@@ -107,6 +110,7 @@ def tangent_along_offset(
     return sums.reshape(N, weight.shape[0], Ho, Wo)
 
 
+@in_float32
 def backward(
     grad: Tensor,
     input: Tensor,

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from mluop_omp.torch import _deformable
 from mluop_omp.torch._operators import OPERATORS as _ops
+from mluop_omp.torch._precision import in_float32
 
 
 class Derivative(NamedTuple):
@@ -44,6 +45,12 @@ def _linear_in(name: str, *positions: int) -> Callable[..., Tensor]:
         return torch.stack(terms).sum(0) if len(terms) > 1 else terms[0]
 
     return jvp
+
+
+@in_float32
+def _sum_by_index(terms: Tensor, index: Tensor, size: int) -> Tensor:
+    """Returns the sums of the terms [N, ...] of each index [N]: [size, ...]."""
+    return terms.new_zeros(size, *terms.shape[1:]).index_add(0, index, terms)
 
 
 def _save_pos_memo(ctx: Any, inputs: tuple, output: tuple) -> None:
@@ -88,7 +95,7 @@ def _scatter_as(
     V = voxel_feats.shape[0]
     # The last row collects the points without voxel.
     voxel = torch.where(voxel_map < 0, V, voxel_map)
-    sums = values.new_zeros(V + 1, values.shape[1]).index_add(0, voxel, values)[:V]
+    sums = _sum_by_index(values, voxel, V + 1)[:V]
     return sums / count.unsqueeze(1) if reduce == "mean" else sums
 
 
@@ -123,6 +130,7 @@ def _dynamic_scatter_backward_jvp(inputs: tuple, tangents: tuple, output: Tensor
     return _ops.dynamic_scatter_backward(tangents[0], *inputs[1:])
 
 
+@in_float32
 def _pool_as(values: Tensor, listed: Tensor, argmax: Tensor, method: str) -> Tensor:
     """Pools values [N, C] as roiaware_pool3d pooled features; the transpose of its backward
     operator.
@@ -247,6 +255,7 @@ def _ms_deform_attn_jvp(inputs: tuple, tangents: tuple, output: Tensor) -> Tenso
     return torch.stack(terms).sum(0) if terms else torch.zeros_like(output)
 
 
+@in_float32
 def _align_as(
     values: Tensor, rois: Tensor, argmax_y: Tensor, argmax_x: Tensor, numbers: tuple, size: tuple
 ) -> Tensor:
@@ -306,6 +315,7 @@ def _roi_align_backward(ctx: Any, grad: Tensor) -> tuple:
     return _align_as(grad, *ctx.saved_tensors, ctx.numbers, ctx.size), *[None] * 8
 
 
+@in_float32
 def _differentiable_focal_loss_backward(
     input: Tensor, target: Tensor, weight: Tensor | None, gamma: float, alpha: float
 ) -> Tensor:
@@ -349,8 +359,7 @@ def _sigmoid_focal_loss(ctx: Any, grad: Tensor) -> tuple:
     if ctx.needs[2]:
         losses = _ops.sigmoid_focal_loss(input, target, None, ctx.gamma, ctx.alpha)
         classes = torch.where((target >= 0) & (target < len(weight)), target, len(weight))
-        sums = weight.new_zeros(len(weight) + 1).index_add(0, classes, (grad * losses).sum(1))
-        grad_weight = sums[:-1]
+        grad_weight = _sum_by_index((grad * losses).sum(1), classes, len(weight) + 1)[:-1]
     return grad_input, None, grad_weight, None, None
 
 
@@ -377,6 +386,7 @@ def _neighbors(known: Tensor, idx: Tensor) -> Tensor:
     return known.gather(1, flat).view(B, N, K, 3)
 
 
+@in_float32
 def _grad_of_distances(
     grad: Tensor, unknown: Tensor, known: Tensor, dist2: Tensor, idx: Tensor, missing: float
 ) -> tuple[Tensor, Tensor]:
@@ -392,6 +402,7 @@ def _grad_of_distances(
     return grads.sum(2), grad_known
 
 
+@in_float32
 def _tangent_of_distances(points: tuple, tangents: tuple, outputs: tuple, missing: float) -> Tensor:
     """As `_grad_of_distances`; points and tangents are of the unknown and the known points."""
     unknown, known = points
@@ -470,6 +481,7 @@ def _stack_group_points_backward(ctx: Any, grad: Tensor) -> tuple:
     return grad_grad, None, None, None, None
 
 
+@in_float32
 def _differentiable_scores_backward(
     grad: Tensor, scores: Tensor, points: Tensor, centers: Tensor, knn_idx: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -538,7 +550,7 @@ def _indice_maxpool(ctx: Any, grad: Tensor) -> tuple:
     # Derivatives of higher order are PyTorch's.
     inputs, outputs, is_max = _pooled_pairs(feats, output, pairs, num)
     terms = torch.where(is_max, grad[outputs], 0)
-    return torch.zeros_like(feats).index_add(0, inputs, terms), None, None, None
+    return _sum_by_index(terms, inputs, len(feats)), None, None, None
 
 
 def _indice_maxpool_jvp(arguments: tuple, tangents: tuple, output: Tensor) -> Tensor:
@@ -547,13 +559,14 @@ def _indice_maxpool_jvp(arguments: tuple, tangents: tuple, output: Tensor) -> Te
         return torch.zeros_like(output)
     inputs, outputs, is_max = _pooled_pairs(feats, output, pairs, num)
     terms = torch.where(is_max, tangents[0][inputs], 0)
-    return torch.zeros_like(output).index_add(0, outputs, terms)
+    return _sum_by_index(terms, outputs, len(output))
 
 
 def _save_inputs(ctx: Any, inputs: tuple, output: Tensor) -> None:
     ctx.save_for_backward(*[each for each in inputs if isinstance(each, Tensor)])
 
 
+@in_float32
 def _grad_weight(feats: Tensor, grad: Tensor, idx: Tensor) -> Tensor:
     (B, C, _), N = feats.shape, idx.shape[1]
     flat = idx.reshape(B, 1, 3 * N).expand(-1, C, -1).long()
@@ -595,8 +608,8 @@ def _masked_im2col(ctx: Any, grad: Tensor) -> tuple:
     inside = (h >= 0) & (h < H) & (w >= 0) & (w < W)
     # The last column collects what is outside.
     pixel = torch.where(inside, h * W + w, H * W).flatten()
-    sums = grad.new_zeros(C, H * W + 1).index_add(1, pixel, grad.reshape(C, -1))
-    return sums[:, :-1].reshape(1, C, H, W), None, None, None, None
+    sums = _sum_by_index(grad.reshape(C, -1).t(), pixel, H * W + 1)
+    return sums[:-1].t().reshape(1, C, H, W), None, None, None, None
 
 
 def _save_masks(ctx: Any, inputs: tuple, output: Tensor) -> None:

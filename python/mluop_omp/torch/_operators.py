@@ -21,7 +21,8 @@ from mluop_omp._operators import (
     sparse_conv,
     voxels,
 )
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, dense, is_channels_last
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, is_channels_last
+from mluop_omp.torch._precision import dense
 
 NAMESPACE = "mluop_omp"
 SCHEMAS: dict[str, str] = {}

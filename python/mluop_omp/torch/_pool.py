@@ -7,7 +7,8 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import voxels
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_index, widened
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_index
+from mluop_omp.torch._precision import widened
 
 
 def points_of_intervals(starts: Tensor, lengths: Tensor, points: int) -> Tensor:

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from mluop_omp._library import bad_param
 from mluop_omp._operators import sparse_conv
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32, widened
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32
+from mluop_omp.torch._precision import of_convolution, of_gradients
 
 
 def fit_columns(pairs: Tensor, rows: int) -> Tensor:
@@ -127,7 +128,7 @@ def convolve(
     feats: Tensor, filters: Tensor, pairs: Tensor, num: Tensor, num_out: int, layout: str
 ) -> Tensor:
     apply_num_threads()
-    feats, filters = widened(feats, filters)
+    feats, filters = of_convolution(feats, filters)
     return sparse_conv.indice_conv(TORCH, feats, filters, pairs, num, num_out, False, layout)
 
 
@@ -136,7 +137,7 @@ def convolve_backward(
 ) -> tuple[Tensor, Tensor]:
     """Returns the gradients of feats and of the filters, the latter as [K, Ci, Co]."""
     apply_num_threads()
-    (feats, filters, grad), kernel = widened(feats, filters, grad), (pairs.shape[0], 1, 1)
+    (grad, feats, filters), kernel = of_gradients(grad, feats, filters), (pairs.shape[0], 1, 1)
     grad_feats = sparse_conv.indice_conv_backward_data(
         TORCH, grad, filters, pairs, num, False, layout
     )

@@ -14,8 +14,8 @@ from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
 
 from mluop_omp.torch import _operators
-from mluop_omp.torch._arrays import LOWER_PRECISION
 from mluop_omp.torch._derivatives import DERIVATIVES
+from mluop_omp.torch._precision import autocast_arguments
 
 
 class _Level(NamedTuple):
@@ -150,16 +150,14 @@ def _stacked(operator: Any, outputs: Any) -> Tensor:
     return torch.stack(tuple(outputs))
 
 
-def _autocast_kernel(operator: Any) -> Callable[..., Any]:
+def _autocast_kernel(name: str, operator: Any) -> Callable[..., Any]:
     key = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+    convert = autocast_arguments(name)
 
     def kernel(*arguments: Any) -> Any:
-        float32 = [
-            a.float() if isinstance(a, Tensor) and a.dtype in LOWER_PRECISION else a
-            for a in arguments
-        ]
+        converted = convert(arguments)
         with torch._C._ExcludeDispatchKeyGuard(key):
-            return operator(*float32)
+            return operator(*converted)
 
     return kernel
 
@@ -168,7 +166,7 @@ for _name in _operators.SCHEMAS:
     _operator = getattr(_operators.OPERATORS, _name).default
     if _name in DERIVATIVES:
         _operators.LIBRARY.impl(_name, _Operator(_name), "Autograd", with_keyset=True)
-    _operators.LIBRARY.impl(_name, _autocast_kernel(_operator), "AutocastCPU")
+    _operators.LIBRARY.impl(_name, _autocast_kernel(_name, _operator), "AutocastCPU")
     torch.library.register_vmap(
         f"{_operators.NAMESPACE}::{_name}", _batching_rule(_operator), lib=_operators.LIBRARY
     )

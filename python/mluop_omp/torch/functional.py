@@ -10,7 +10,9 @@ torch.func and torch.vmap, which calls the operator for each element of the batc
 `box_iou_rotated`, `boxes_overlap_bev`, `roipoint_pool3d` and `soft_nms` have none and say so;
 `ball_query`, `stack_ball_query`, `furthest_point_sample`, `indice_pairs`, `nms`, `nms_match`,
 `nms_rotated`, `nms3d`, `nms3d_normal` and `points_in_boxes`, and their variants, return integers.
-Under torch.autocast, operators compute in float32.
+Under torch.autocast, `deform_conv2d` and `indice_conv` compute its type, as PyTorch's convolutions
+do. Operators that copy, pool or interpolate features compute the widest type of their tensors, all
+others float32 at least.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ class VoxelPooling(nn.Module):
         self.voxel_num = tuple(voxel_num)
 
     def forward(self, geom_xyz: Tensor, features: Tensor) -> Tensor:
-        """Takes voxels int32 [B, ..., 3] and features half or float [B, ..., C].
+        """Takes voxels int32 [B, ..., 3] and features float16, bfloat16, float32 or
+        float64 [B, ..., C].
 
         Returns [B, C, Y, X].
         """

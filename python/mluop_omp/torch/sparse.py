@@ -127,7 +127,8 @@ class _SparseConvolution(nn.Module):
             self.subm,
         )
         if self.bias is not None:
-            features = features + self.bias
+            # Under autocast, features have its type.
+            features = features + self.bias.to(features.dtype)
         return SparseTensor(
             features, rulebook.indices, rulebook.space, input.batch_size, input.rulebooks
         )

@@ -216,6 +216,29 @@ TEST(OpsIndiceConvolution, LimitsOfHalf) {
   }
 }
 
+// AVX512-BF16 takes subnormal elements and sums for 0.
+TEST(OpsIndiceConvolution, SubnormalsOfBFloat16) {
+  constexpr struct {
+    float a, b;
+    bool is_exact;
+  } kProducts[] = {
+      {0x1p-133F, 1, false}, {1, -0x1.8p-127F, false}, {0x1p-65F, 0x1p-65F, false}, {0x1p-99F, 0x1p-27F, true}};
+  auto random = seeded_random();
+  for (const IndiceConvolution& convolution : kIndiceConvolutions) {
+    for (const auto& [a, b, is_exact] : kProducts) {
+      SCOPED_TRACE(convolution.op + (' ' + std::to_string(std::ilogb(a))));
+      Case made = make_convolution(convolution, MLUOP_DTYPE_BFLOAT16, {1, 1, 1, 1, 1, 1, 1}, random);
+      set_values(made, made.inputs[0].id, std::vector<float>{a});
+      set_values(made, made.inputs[1].id, std::vector<float>{b});
+      set_pairs(made, {0, 0}, {1});
+      for (const auto algorithm : algorithms_of(made)) {
+        const float found = result_of(made, algorithm).front();
+        EXPECT_TRUE(found == a * b || (!is_exact && found == 0)) << found;
+      }
+    }
+  }
+}
+
 TEST(OpsIndiceConvolution, NoPairs) {
   auto random = seeded_random();
   for (const IndiceConvolution& convolution : kIndiceConvolutions) {
