@@ -1616,9 +1616,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  * Determinism: sums are fp32, for HALF and BFLOAT16 rounded once at their end, to nearest even. Instruction sets
  *   with fused multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4)
  *   twice: the bits depend on the instruction set. AVX512-BF16 (avx512bf16) multiplies BFLOAT16 as it is: the
- *   products of two consecutive ci are added to a sum by an instruction that rounds to nearest even, takes subnormal
- *   elements for 0 and replaces subnormal sums by 0. A sum of t products is within (t + 2) 2^-24 times the sum of
- *   their magnitudes, plus t 2^-126 and the products of subnormal elements, before it is rounded.
+ *   products of two consecutive ci are added to a sum by an instruction that rounds to nearest even, takes
+ *   subnormal elements for 0 and replaces subnormal sums by 0. Before it is rounded, a sum of t products is within
+ *   (t + 2) 2^-24 times the sum of their magnitudes, plus t 2^-126 and the products of subnormal elements.
  *     native  an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every
  *             thread count, in every run and with any NRAM size
  *     device  for each k, atomics add the sums over ci to the output in any order

@@ -83,8 +83,8 @@ void dump_inputs(const std::vector<CaseSpec>& cases, const Options& options) {
   }
 }
 
-// Writes a table of rows of calls that are not timed: make_rows(spec, size, numbers of tasks, progress) are those of
-// a case. Networks are left out, whose calls are several.
+// Writes a table of rows of calls that are not timed: make_rows(spec, size, numbers of tasks, progress) are those
+// of a case. Networks are left out, whose calls are several.
 template <class Row>
 int show_rows(std::vector<CaseSpec> cases, const Options& options,
               std::vector<Row> (*make_rows)(const CaseSpec&, double, std::span<const int>, std::ostream&),

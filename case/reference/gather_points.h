@@ -14,8 +14,8 @@ struct GatherPointsSizes {
 template <class T>
 void gather_points_forward(const GatherPointsSizes& sizes, const T* features, const int32_t* indices, T* output);
 
-// T: float, Half or BFloat16. Output: double for sums in double; T for sums in fp32, rounded to half once at the end, whose
-// bits the library must return.
+// T: float, Half or BFloat16. Output: double for sums in double; T for sums in fp32, rounded once at the end,
+// whose bits the library must return.
 template <class T, class Output>
 void gather_points_backward(const GatherPointsSizes& sizes, const T* grad_output, const int32_t* indices,
                             Output* grad_features);

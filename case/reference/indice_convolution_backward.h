@@ -8,7 +8,8 @@
 
 namespace mluop::reference {
 
-// Sum: the type of sums and results, float or double. T: float, Half or BFloat16. Pairs with a negative index are skipped.
+// Sum: the type of sums and results, float or double. T: float, Half or BFloat16. Pairs with a negative index are
+// skipped.
 
 // filters: [K, Ci, Co]; input_grad: [num_act_in, Ci].
 template <class Sum, class T>

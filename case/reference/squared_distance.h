@@ -1,5 +1,5 @@
-// Squared distances of points in space by their definition: each difference, product and sum is rounded to half for
-// half, else to fp32.
+// Squared distances of points in space by their definition: each difference, product and sum is rounded to half
+// for half, else to fp32.
 #pragma once
 
 #include <bit>

@@ -15,8 +15,8 @@ struct StackGroupPointsProblem {
 template <class T>
 void stack_group_points_forward(const StackGroupPointsProblem& problem, const T* features, T* output);
 
-// T: float, Half or BFloat16. Output: double for sums in double; T for sums in fp32, rounded to half once at the end, whose
-// bits the library must return.
+// T: float, Half or BFloat16. Output: double for sums in double; T for sums in fp32, rounded once at the end,
+// whose bits the library must return.
 template <class T, class Output>
 void stack_group_points_backward(const StackGroupPointsProblem& problem, const T* grad_output,
                                  Output* grad_features);

@@ -14,7 +14,7 @@ struct ThreeInterpolateBackwardSizes {
   int64_t grad_features_count() const { return B * C * M; }
 };
 
-// T: float, Half or BFloat16. Output: double for sums in double; T for products and sums in fp32, rounded to half once at
+// T: float, Half or BFloat16. Output: double for sums in double; T for products and sums in fp32, rounded once at
 // the end, whose bits the library must return.
 template <class T, class Output>
 void three_interpolate_backward(const ThreeInterpolateBackwardSizes& sizes, const T* grad_output,

@@ -10,7 +10,7 @@ struct ThreeInterpolateForwardSizes {
   int64_t B, C, M, N;
 };
 
-// T: float, Half or BFloat16. Output: double for sums in double; T for products and sums in fp32, rounded to half once at
+// T: float, Half or BFloat16. Output: double for sums in double; T for products and sums in fp32, rounded once at
 // the end, whose bits the library must return.
 template <class T, class Output>
 void three_interpolate_forward(const ThreeInterpolateForwardSizes& sizes, const T* features,

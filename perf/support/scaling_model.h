@@ -11,8 +11,8 @@
 
 namespace mluop::perf {
 
-// The modelled latency of a call, in microseconds: the sum of the parts. Without the start of teams and without what
-// cores share.
+// The modelled latency of a call, in microseconds: the sum of the parts. Without the start of teams and without
+// what cores share.
 struct ModelledLatency {
   double total() const { return work + few_tasks + imbalance + serial; }
 
@@ -37,8 +37,8 @@ struct ScalingRow {
   std::string problem;  // empty: the call succeeded
 };
 
-// Models the case for each number of cores: the fastest of some calls. Writes one line to `progress`. Requires that
-// teams have one thread (MLUOP_OMP_MAX_THREADS=1).
+// Models the case for each number of cores: the fastest of some calls. Writes one line to `progress`. Requires
+// that teams have one thread (MLUOP_OMP_MAX_THREADS=1).
 std::vector<ScalingRow> scaling_rows(const CaseSpec& spec, double size, std::span<const int> core_counts,
                                      std::ostream& progress);
 

@@ -11,8 +11,10 @@
 namespace mluop {
 namespace {
 
+#if HWY_ARCH_X86
 // AVX-512 with AVX512-BF16.
 constexpr const char* kWithBFloat16 = "avx512bf16";
+#endif
 
 // Highway numbers its targets so that of two sets of one architecture the better has the lower bit.
 constexpr std::pair<const char*, int64_t> kInstructionSets[] = {

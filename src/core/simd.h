@@ -25,8 +25,8 @@ const char* simd_name();
 
 const hwy::ChosenTarget& simd_target();
 
-// Whether kernels may use AVX512-BF16: the machine has it, and MLUOP_OMP_SIMD does not exclude it. Highway's targets
-// do not tell.
+// Whether kernels may use AVX512-BF16: the machine has it, and MLUOP_OMP_SIMD does not exclude it. Highway's
+// targets do not tell.
 bool has_bf16_dot_products();
 
 }  // namespace mluop

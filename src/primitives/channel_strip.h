@@ -14,7 +14,8 @@ namespace mluop {
 // A cache line of floats.
 inline constexpr int64_t kStripChannels = 16;
 
-// Elements in a cache line: the most points that a kernel transposes at a time. T, here and below: an element type.
+// Elements in a cache line: the most points that a kernel transposes at a time. T, here and below: an element
+// type.
 template <class T>
 inline constexpr int64_t kLineElements = kCacheLine / int64_t{sizeof(T)};
 

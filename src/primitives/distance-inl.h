@@ -22,8 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 inline constexpr bool kRoundsSteps = std::is_same_v<T, Half>;
 
-// v, rounded to T if steps are. fp32 has more than twice the bits of half: a result that is rounded to fp32, then to
-// half, is rounded as if once.
+// v, rounded to T if steps are. fp32 has more than twice the bits of half: a result that is rounded to fp32, then
+// to half, is rounded as if once.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> rounded(D d, hn::Vec<D> v) {
   if constexpr (kRoundsSteps<T>) {

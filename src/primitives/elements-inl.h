@@ -1,7 +1,7 @@
-// Loads and stores vectors of fp32 from and to memory that holds float, half or bfloat16, so that one kernel serves
-// all. The conversions equal those of core/half.h and core/bfloat16.h bit for bit on every instruction set: for half,
-// Highway's are used where the hardware converts; its emulation truncates, and supports neither infinity nor NaN.
-// AVX512-BF16 would flush subnormals. Per-target code of Highway: include it inside foreach_target.
+// Loads and stores vectors of fp32 from and to memory that holds float, half or bfloat16, so that one kernel
+// serves all. The conversions equal those of core/half.h and core/bfloat16.h bit for bit on every instruction set:
+// for half, Highway's are used where the hardware converts; its emulation truncates, and supports neither infinity
+// nor NaN. AVX512-BF16 would flush subnormals. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_ELEMENTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_ELEMENTS_INL_H
 #undef MLUOP_PRIMITIVES_ELEMENTS_INL_H

@@ -56,7 +56,8 @@ inline constexpr auto kMr = [](int64_t panel_vectors) -> int64_t {
   return kVectorRegisters == 32 ? kOf32Registers[panel_vectors - 1] : kOf16Registers[panel_vectors - 1];
 };
 
-// The elements in a lane of 32 bits, whose products one instruction adds. Element, here and below: float or BFloat16.
+// The elements in a lane of 32 bits, whose products one instruction adds. Element, here and below: float or
+// BFloat16.
 template <class Element>
 inline constexpr int64_t kStep = int64_t{sizeof(float) / sizeof(Element)};
 
@@ -67,8 +68,8 @@ HWY_INLINE hn::Vec<PanelTag> add_products(hn::Vec<PanelTag> a, hn::Vec<PanelTag>
 }
 
 #if MLUOP_HAS_BF16_MICROKERNEL
-// Of the two products of each lane, rounded to nearest even. Subnormal elements count as 0, and subnormal sums become
-// 0.
+// Of the two products of each lane, rounded to nearest even. Subnormal elements count as 0, and subnormal sums
+// become 0.
 template <>
 HWY_INLINE hn::Vec<PanelTag> add_products<BFloat16>(hn::Vec<PanelTag> a, hn::Vec<PanelTag> b,
                                                     hn::Vec<PanelTag> sum) {

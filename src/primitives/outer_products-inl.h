@@ -39,8 +39,8 @@ struct OuterProductArgs {
   int64_t sum_stride;
 };
 
-// sums[r] += a[i][row + r] * the panel of b[i] for each i in order, of kBlockRows rows. The elements of rows are lanes
-// of one float or of two BFloat16, whose products are added.
+// sums[r] += a[i][row + r] * the panel of b[i] for each i in order, of kBlockRows rows. The elements of rows are
+// lanes of one float or of two BFloat16, whose products are added.
 template <class Element, int kBlockRows, int kBlockVectors>
 HWY_NOINLINE void outer_product_microkernel(const OuterProductArgs& args, int64_t row) {
   const PanelTag d;

@@ -1,5 +1,5 @@
-// round_f32 of the device algorithms: rounds numbers from fp32 to a type of 16 bits, to nearest even. Each task loads
-// a tile into NRAM, rounds it there and stores it.
+// round_f32 of the device algorithms: rounds numbers from fp32 to a type of 16 bits, to nearest even. Each task
+// loads a tile into NRAM, rounds it there and stores it.
 #pragma once
 
 #include <cstdint>

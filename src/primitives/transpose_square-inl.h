@@ -1,5 +1,5 @@
-// Transposes a square of memory in registers, in lanes of 32 bits: a float, or two elements of 16 bits. Per-target code of
-// Highway: include it inside foreach_target.
+// Transposes a square of memory in registers, in lanes of 32 bits: a float, or two elements of 16 bits. Per-target
+// code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H
 #undef MLUOP_PRIMITIVES_TRANSPOSE_SQUARE_INL_H

@@ -18,8 +18,9 @@ std::string element_text(size_t i, double found, double expected) {
          std::to_string(expected);
 }
 
-// Whether `evaluated` is the sum of `terms` addends or products in fp32, in any order, rounded once to dtype. NaN and infinity must be those of the exact sum. The error of a sum in fp32 is at most
-// (terms - 1) u times the magnitude, that of a product u times itself, u = 2^-24, or half the smallest subnormal.
+// Whether `evaluated` is the sum of `terms` addends or products in fp32, in any order, rounded once to dtype. NaN
+// and infinity must be those of the exact sum. The error of a sum in fp32 is at most (terms - 1) u times the
+// magnitude, that of a product u times itself, u = 2^-24, or half the smallest subnormal.
 bool is_sum(double evaluated, double exact, double magnitude, int64_t terms, mluOpDataType_t dtype) {
   if (std::isnan(exact)) return std::isnan(evaluated);
   if (std::isinf(exact)) return evaluated == exact;

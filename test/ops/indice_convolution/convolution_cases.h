@@ -171,8 +171,8 @@ inline void expect_exact(const cases::Case& made, Placement placement = Placemen
   expect_exact(made, expected_output(made), placement);
 }
 
-// Sums in fp32, and their rounding to 16 bits, against sums in double. The acceptance standard allows 1e-5, 3e-3 for
-// half, 8e-3 for bfloat16.
+// Sums in fp32, and their rounding to 16 bits, against sums in double. The acceptance standard allows 1e-5, 3e-3
+// for half, 8e-3 for bfloat16.
 inline void expect_close(const std::vector<float>& found, const std::vector<float>& sums, mluOpDataType_t dtype) {
   const double tolerance = dtype == MLUOP_DTYPE_FLOAT ? 1e-5 : dtype == MLUOP_DTYPE_HALF ? 1e-3 : 4e-3;
   const auto [diff1, diff2] = differences(found, sums);
