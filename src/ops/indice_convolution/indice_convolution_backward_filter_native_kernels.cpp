@@ -147,8 +147,8 @@ HWY_INLINE void interleave_rows(const BFloat16* const (&rows)[2], int64_t count,
 // The product of a segment for the input channels [row, row + rows) and the output channels [column, column +
 // columns).
 //
-// Element: the type that is multiplied, float or BFloat16. Lanes of two BFloat16 are those of positions 2 i and 2
-// i + 1 of the segment; skipped pairs are zeros, so that the sums do not depend on batches.
+// Element: the type that is multiplied, float or BFloat16. A lane has the BFloat16 of two pairs, the first at an
+// even position of the segment; skipped pairs are zeros. So sums do not depend on batches.
 template <class T, class Element>
 class TileProduct {
  public:
