@@ -78,7 +78,7 @@ inline std::vector<Criterion> mean_errors(double threshold) {
   return {{Metric::kDiff1, threshold}, {Metric::kDiff2, threshold}};
 }
 
-// Of sums: the tolerance of the field, for bfloat16 the size of its rounding.
+// The criteria of sums: the tolerance of the field, for bfloat16 the size of its rounding.
 inline std::vector<Criterion> sum_criteria(const Operand& output, mluOpOmpAlgorithm_t) {
   return mean_errors(output.dtype == MLUOP_DTYPE_BFLOAT16 ? 8e-3 : 3e-3);
 }

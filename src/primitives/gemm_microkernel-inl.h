@@ -68,7 +68,7 @@ HWY_INLINE hn::Vec<PanelTag> add_products(hn::Vec<PanelTag> a, hn::Vec<PanelTag>
 }
 
 #if MLUOP_HAS_BF16_MICROKERNEL
-// Of the two products of each lane, rounded to nearest even. Subnormal elements count as 0, and subnormal sums
+// Adds both products of each lane, rounded to nearest even. Subnormal elements count as 0, and subnormal sums
 // become 0.
 template <>
 HWY_INLINE hn::Vec<PanelTag> add_products<BFloat16>(hn::Vec<PanelTag> a, hn::Vec<PanelTag> b,

@@ -110,27 +110,32 @@ void pack_panel(const MatrixColumns<T>& matrix, float* to) {
   for (int64_t row = 0; row < rows; ++row) std::fill(to + row * stride + columns, to + (row + 1) * stride, 0.0F);
 }
 
+// Lanes of two elements: first[i] and second[i], of any alignment.
+template <Element16 T>
+HWY_INLINE hn::Vec<PanelTag> load_pairs(const T* first, const T* second) {
+  const PanelTag d;
+  const hn::RebindToUnsigned<PanelTag> lanes;
+  const hn::Rebind<uint16_t, PanelTag> elements;
+  const auto lower = hn::PromoteTo(lanes, hn::LoadU(elements, reinterpret_cast<const uint16_t*>(first)));
+  const auto upper = hn::PromoteTo(lanes, hn::LoadU(elements, reinterpret_cast<const uint16_t*>(second)));
+  return hn::BitCast(d, hn::Or(lower, hn::ShiftLeft<16>(upper)));
+}
+
 // The same as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and an even number of
 // rows.
 template <Element16 T>
 void pack_panel(const MatrixColumns<T>& matrix, T* to) {
-  const PanelTag d;
-  const hn::RebindToUnsigned<PanelTag> pairs;
-  const hn::Rebind<uint16_t, PanelTag> elements;
   const int64_t columns = matrix.columns, width = round_up(columns, kPanelLanes);
   const auto at = [&](int64_t row, int64_t column) {
     return matrix.from + row * matrix.row_stride + column * matrix.column_stride;
-  };
-  const auto load = [&](const T* from) {
-    return hn::PromoteTo(pairs, hn::LoadU(elements, reinterpret_cast<const uint16_t*>(from)));
   };
   for (int64_t row = 0; row < matrix.rows; row += 2, to += 2 * width) {
     const bool is_pair = row + 1 < matrix.rows;
     int64_t column = 0;
     if (is_pair && matrix.column_stride == 1) {
       for (; column + kPanelLanes <= columns; column += kPanelLanes) {
-        const auto pair = hn::Or(load(at(row, column)), hn::ShiftLeft<16>(load(at(row + 1, column))));
-        hn::StoreU(hn::BitCast(d, pair), d, reinterpret_cast<float*>(to + 2 * column));
+        const auto pairs = load_pairs(at(row, column), at(row + 1, column));
+        hn::StoreU(pairs, PanelTag(), reinterpret_cast<float*>(to + 2 * column));
       }
     }
     for (; column < width; ++column) {

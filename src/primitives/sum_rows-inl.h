@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // to[0, width) = from[0, count) in fp32, and zeros.
 template <class T>
 HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, float* to) {
-  for_each_vector(count, [&](auto d, int64_t i) HWY_ATTR { hn::StoreU(load_f32(d, from + i), d, to + i); });
+  load_row(from, count, to);
   for (int64_t i = count; i < width; ++i) to[i] = 0;
 }
 

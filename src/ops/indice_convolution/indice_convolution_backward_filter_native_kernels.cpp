@@ -16,6 +16,7 @@
 #include "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.h"
 #include "primitives/gemm_microkernel-inl.h"
 #include "primitives/outer_products-inl.h"
+#include "primitives/pack_panel-inl.h"
 #include "primitives/sum_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,6 +29,7 @@ using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kOuterProductMr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
 using mluop::HWY_NAMESPACE::kStep;
+using mluop::HWY_NAMESPACE::load_pairs;
 using mluop::HWY_NAMESPACE::outer_product_panel;
 using mluop::HWY_NAMESPACE::OuterProductArgs;
 using mluop::HWY_NAMESPACE::PanelTag;
@@ -119,14 +121,8 @@ HWY_INLINE void gather(const T* first, const int32_t* indices, int64_t row_count
 
 // copy[0, count) = the lanes of the elements of two rows, whole vectors.
 HWY_INLINE void interleave_vectors(const BFloat16* first, const BFloat16* second, int64_t count, float* copy) {
-  const PanelTag d;
-  const hn::RebindToUnsigned<PanelTag> lanes;
-  const auto load = [&](const BFloat16* row) HWY_ATTR {
-    return hn::PromoteTo(lanes,
-                         hn::LoadU(hn::Rebind<uint16_t, PanelTag>(), reinterpret_cast<const uint16_t*>(row)));
-  };
   for (int64_t i = 0; i < count; i += kPanelLanes) {
-    hn::Store(hn::BitCast(d, hn::Or(load(first + i), hn::ShiftLeft<16>(load(second + i)))), d, copy + i);
+    hn::Store(load_pairs(first + i, second + i), PanelTag(), copy + i);
   }
 }
 
