@@ -1,12 +1,9 @@
 #include "perf/support/scaling_model.h"
 
 #include <algorithm>
-#include <exception>
-#include <limits>
 #include <ostream>
 
 #include "perf/support/parallel.h"
-#include "perf/support/table.h"
 
 namespace mluop::perf {
 namespace {
@@ -51,56 +48,29 @@ ModelledLatency model_latency(const RecordedCall& call, int cores) {
 
 std::vector<ScalingRow> scaling_rows(const CaseSpec& spec, double size, std::span<const int> core_counts,
                                      std::ostream& progress) {
-  std::vector<ScalingRow> rows;
-  ScalingRow row{spec.op, spec.name, spec.dtype, 0, 0, {}, 0, ""};
-  progress << " preparing ..." << std::flush;
-  try {
-    const auto prepared = spec.prepare(size);
-    const double on_one_core = fastest_call(*prepared, 1).total();
-    progress << " cores:";
-    for (const int cores : core_counts) {
-      progress << ' ' << cores << std::flush;
-      row.cores = cores;
-      row.latency = fastest_call(*prepared, cores);
-      row.speed_up = on_one_core / row.latency.total();
-      const Work work = prepared->work();
-      row.bandwidth = static_cast<double>(work.read_bytes + work.write_bytes) / row.latency.total() / 1e3;
-      rows.push_back(row);
-    }
-  } catch (const std::exception& error) {
-    row.problem = error.what();
-    rows.push_back(row);
-    progress << " FAILED: " << row.problem;
-  }
-  progress << std::endl;
-  return rows;
+  double on_one_core = 0;
+  return count_rows(spec, size, core_counts, progress, [&](Case& prepared, int cores) {
+    if (on_one_core == 0) on_one_core = fastest_call(prepared, 1).total();
+    const ModelledLatency latency = fastest_call(prepared, cores);
+    const Work work = prepared.work();
+    const auto bytes = static_cast<double>(work.read_bytes + work.write_bytes);
+    return ScalingFigures{on_one_core / latency.total(), latency, bytes / latency.total() / 1e3};
+  });
 }
 
 void write_scaling_table(std::ostream& out, const std::vector<ScalingRow>& rows) {
-  const std::vector<Column<ScalingRow>> settings = {
-      name_column("case", rows, &ScalingRow::name),
-      {" dtype", -6, [](const ScalingRow& row) { return ' ' + row.dtype; }},
-      {"cores", 6, [](const ScalingRow& row) { return std::to_string(row.cores); }}};
   const auto share = [](double ModelledLatency::*part) {
-    return [part](const ScalingRow& row) { return figure(row.latency.*part / row.latency.total() * 100, 0, "%"); };
+    return [part](const ScalingFigures& f) { return figure(f.latency.*part / f.latency.total() * 100, 0, "%"); };
   };
-  const std::vector<Column<ScalingRow>> figures = {
-      {"latency", 9, [](const ScalingRow& row) { return figure(row.latency.total() / 1e3, 3); }},
-      {"speed-up", 9, [](const ScalingRow& row) { return figure(row.speed_up, 1); }},
-      {"work", 6, share(&ModelledLatency::work)},
-      {"tasks", 6, share(&ModelledLatency::few_tasks)},
-      {"balance", 8, share(&ModelledLatency::imbalance)},
-      {"serial", 7, share(&ModelledLatency::serial)},
-      {"GB/s", 7, [](const ScalingRow& row) { return figure(row.bandwidth, 1); }}};
-  std::string op;
-  for (const ScalingRow& row : rows) {
-    if (row.op != op) {
-      out << (op.empty() ? "" : "\n") << row.op << '\n' << titles(settings) << titles(figures) << '\n';
-    }
-    op = row.op;
-    out << cells(settings, row) << (row.problem.empty() ? cells(figures, row) : "  FAILED\n    " + row.problem)
-        << '\n';
-  }
+  write_count_rows<ScalingFigures>(
+      out, rows, "cores",
+      {{"latency", 9, [](const ScalingFigures& f) { return figure(f.latency.total() / 1e3, 3); }},
+       {"speed-up", 9, [](const ScalingFigures& f) { return figure(f.speed_up, 1); }},
+       {"work", 6, share(&ModelledLatency::work)},
+       {"tasks", 6, share(&ModelledLatency::few_tasks)},
+       {"balance", 8, share(&ModelledLatency::imbalance)},
+       {"serial", 7, share(&ModelledLatency::serial)},
+       {"GB/s", 7, [](const ScalingFigures& f) { return figure(f.bandwidth, 1); }}});
   out << "\nA model, not a measurement: the tasks of a call ran one after another on one core; the latency, in "
          "ms,\n"
          "is that of as many cores as tasks, each as fast as this one, without the start of teams and without\n"

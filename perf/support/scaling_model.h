@@ -27,15 +27,13 @@ struct ModelledLatency {
 // longest chunk, as any order of chunks that keeps all tasks busy.
 ModelledLatency model_latency(const RecordedCall& call, int cores);
 
-// A line of the table.
-struct ScalingRow {
-  std::string op, name, dtype;
-  int cores;
+struct ScalingFigures {
   double speed_up;  // over one core
   ModelledLatency latency;
-  double bandwidth;     // compulsory bytes / latency, in GB/s
-  std::string problem;  // empty: the call succeeded
+  double bandwidth;  // compulsory bytes / latency, in GB/s
 };
+
+using ScalingRow = CountRow<ScalingFigures>;
 
 // Models the case for each number of cores: the fastest of some calls. Writes one line to `progress`. Requires
 // that teams have one thread (MLUOP_OMP_MAX_THREADS=1).

@@ -2,21 +2,18 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <exception>
 #include <limits>
 #include <ostream>
 #include <string_view>
 
 #include "perf/support/parallel.h"
-#include "perf/support/table.h"
 
 namespace mluop::perf {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 double ratio(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : kNaN;
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole)
+                   : std::numeric_limits<double>::quiet_NaN();
 }
 
 // The traffic of a task: bytes loaded and stored, and 8 bytes for each element that an atomic reads and writes.
@@ -94,50 +91,22 @@ TaskFigures task_figures(std::span<const LaunchTasks> launches, const Work& work
 
 std::vector<TaskRow> task_rows(const CaseSpec& spec, double size, std::span<const int> task_counts,
                                std::ostream& progress) {
-  std::vector<TaskRow> rows;
-  TaskRow row{spec.op, spec.name, spec.dtype, 0, {}, ""};
-  progress << " preparing ..." << std::flush;
-  try {
-    const auto prepared = spec.prepare(size);
-    progress << " tasks:";
-    for (const int tasks : task_counts) {
-      progress << ' ' << tasks << std::flush;
-      row.tasks = tasks;
-      set_thread_count(tasks);
-      row.figures = task_figures(record_call(*prepared).launches, prepared->work(), nram_capacity());
-      rows.push_back(row);
-    }
-  } catch (const std::exception& error) {
-    row.problem = error.what();
-    rows.push_back(row);
-    progress << " FAILED: " << row.problem;
-  }
-  progress << std::endl;
-  return rows;
+  return count_rows(spec, size, task_counts, progress, [](Case& prepared, int tasks) {
+    set_thread_count(tasks);
+    return task_figures(record_call(prepared).launches, prepared.work(), nram_capacity());
+  });
 }
 
 void write_task_table(std::ostream& out, const std::vector<TaskRow>& rows) {
-  const std::vector<Column<TaskRow>> settings = {
-      name_column("case", rows, &TaskRow::name),
-      {" dtype", -6, [](const TaskRow& row) { return ' ' + row.dtype; }},
-      {"tasks", 6, [](const TaskRow& row) { return std::to_string(row.tasks); }}};
-  const std::vector<Column<TaskFigures>> figures = {
-      {"items", 7, [](const TaskFigures& f) { return figure(f.item_balance, 2); }},
-      {"bytes", 7, [](const TaskFigures& f) { return figure(f.byte_balance, 2); }},
-      {"tiles", 9, [](const TaskFigures& f) { return std::to_string(f.tiles); }},
-      {"NRAM", 7, [](const TaskFigures& f) { return figure(f.nram_share * 100, 1, "%"); }},
-      {"atomics", 11, [](const TaskFigures& f) { return std::to_string(f.atomics); }},
-      {"contended", 10, [](const TaskFigures& f) { return figure(f.contended_share * 100, 2, "%"); }},
-      {"compulsory", 11, [](const TaskFigures& f) { return figure(f.compulsory_share * 100, 1, "%"); }}};
-  std::string op;
-  for (const TaskRow& row : rows) {
-    if (row.op != op) {
-      out << (op.empty() ? "" : "\n") << row.op << '\n' << titles(settings) << titles(figures) << '\n';
-    }
-    op = row.op;
-    out << cells(settings, row)
-        << (row.problem.empty() ? cells(figures, row.figures) : "  FAILED\n    " + row.problem) << '\n';
-  }
+  write_count_rows<TaskFigures>(
+      out, rows, "tasks",
+      {{"items", 7, [](const TaskFigures& f) { return figure(f.item_balance, 2); }},
+       {"bytes", 7, [](const TaskFigures& f) { return figure(f.byte_balance, 2); }},
+       {"tiles", 9, [](const TaskFigures& f) { return std::to_string(f.tiles); }},
+       {"NRAM", 7, [](const TaskFigures& f) { return figure(f.nram_share * 100, 1, "%"); }},
+       {"atomics", 11, [](const TaskFigures& f) { return std::to_string(f.atomics); }},
+       {"contended", 10, [](const TaskFigures& f) { return figure(f.contended_share * 100, 2, "%"); }},
+       {"compulsory", 11, [](const TaskFigures& f) { return figure(f.compulsory_share * 100, 1, "%"); }}});
   out << "\nOne call per line. items, bytes: balance of the work items and of the traffic over the tasks,\n"
          "mean / max, launches weighted by their traffic, native ones by their time. tiles, atomics: of all "
          "tasks. NRAM: the largest use\n"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mlu_op_omp.h"
-#include "perf/support/case.h"
+#include "perf/support/count_rows.h"
 
 namespace mluop::perf {
 
@@ -38,13 +38,7 @@ struct TaskFigures {
 
 TaskFigures task_figures(std::span<const LaunchTasks> launches, const Work& work, int64_t nram_bytes);
 
-// A line of the table.
-struct TaskRow {
-  std::string op, name, dtype;
-  int tasks;
-  TaskFigures figures;
-  std::string problem;  // empty: the call succeeded
-};
+using TaskRow = CountRow<TaskFigures>;
 
 // Calls the case once with each number of tasks. Writes one line to `progress`.
 std::vector<TaskRow> task_rows(const CaseSpec& spec, double size, std::span<const int> task_counts,

@@ -46,7 +46,7 @@ bool run_with_limits(mluOpOmpAlgorithm_t algorithm, const cases::Case& made) {
   const OperatorCall call(handle, made);
   std::map<int, int> outcomes;
   constexpr rlim_t kStep = 128 << 10;
-  for (rlim_t bytes = 0; bytes < (rlim_t{256} << 20); bytes += std::max(kStep, bytes / 6 / kStep * kStep)) {
+  for (rlim_t bytes = 0; bytes < (rlim_t{256} << 20); bytes += std::max(kStep, bytes / 4 / kStep * kStep)) {
     const int outcome = exit_status_of_child([&] {
       _exit(outcome_with_limit(call, bytes));
       return true;

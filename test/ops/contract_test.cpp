@@ -46,7 +46,7 @@ class OpsContract : public ::testing::Test {
 TEST_F(OpsContract, RandomSizes) {
   // Fewer where kernels are emulated; where they are slow, or not those of the best instruction set.
   const bool is_repeated = is_left_out({Label::kNetworkSize, Label::kOnce, Label::kSlow});
-  const int rounds = is_left_out({Label::kNotEmulated}) ? 3 : is_repeated ? 20 : 40;
+  const int rounds = is_left_out({Label::kNotEmulated}) ? 3 : is_repeated ? 16 : 32;
   constexpr const char* kNram[] = {"64", "65", "128", "384", "768", "1024"};
   for (const Operator& op : cases::operators()) {
     for (int round = 0; round < rounds; ++round) {
@@ -75,7 +75,7 @@ TEST_F(OpsContract, ThreadCounts) {
   for (const Operator& op : cases::operators()) {
     for (const mluOpDataType_t dtype : op.dtypes) {
       Recipe recipe = cases::draw_recipe(
-          op, dtype, [](int64_t, int64_t high) { return high; }, is_short ? 1 << 19 : 1 << 21);
+          op, dtype, [](int64_t, int64_t high) { return high; }, is_short ? 1 << 19 : 1 << 20);
       SCOPED_TRACE(op.name + ' ' + name_of(recipe));
       const Case made = op.make(recipe);
       const Oracle oracle(made);

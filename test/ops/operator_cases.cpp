@@ -32,14 +32,18 @@ std::vector<mluOpOmpAlgorithm_t> algorithms_of(const OperatorCase& test) {
   return algorithms_of(cases::operator_of(test.made.op_name, {}));
 }
 
+std::vector<mluOpDataType_t> dtypes_in_turns(const cases::Operator& op, size_t turn) {
+  std::vector<mluOpDataType_t> dtypes = op.dtypes;
+  std::erase(dtypes, turn % 2 == 0 ? MLUOP_DTYPE_BFLOAT16 : MLUOP_DTYPE_HALF);
+  return dtypes;
+}
+
 std::vector<OperatorCase> operator_cases(Magnitude magnitude) {
   std::vector<OperatorCase> all;
-  bool is_turn_of_half = false;
+  size_t turn = 0;
   for (const cases::Operator& op : cases::operators()) {
     for (const auto& sizes : op.parallel_sizes) {
-      is_turn_of_half = !is_turn_of_half;
-      for (const mluOpDataType_t dtype : op.dtypes) {
-        if (dtype == (is_turn_of_half ? MLUOP_DTYPE_BFLOAT16 : MLUOP_DTYPE_HALF)) continue;
+      for (const mluOpDataType_t dtype : dtypes_in_turns(op, turn++)) {
         std::string text = op.name + ", " + std::string(cases::dtype_name(dtype));
         for (const auto& [size, value] : sizes) text += ", " + size + ' ' + std::to_string(value);
         const Case made = of_magnitude(make_case(op.name, dtype, sizes), magnitude, dtype);

@@ -24,6 +24,9 @@ struct OperatorCase {
 std::vector<mluOpOmpAlgorithm_t> algorithms_of(const cases::Operator& op);
 std::vector<mluOpOmpAlgorithm_t> algorithms_of(const OperatorCase& test);
 
+// The data types of operator `turn`: half and bfloat16 take turns.
+std::vector<mluOpDataType_t> dtypes_in_turns(const cases::Operator& op, size_t turn);
+
 // Cases large enough for four tasks, of float, and half or bfloat16 in turns.
 std::vector<OperatorCase> operator_cases(Magnitude magnitude = Magnitude::kUsual);
 

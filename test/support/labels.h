@@ -17,10 +17,11 @@ enum class Label {
   kOnce,         // independent of the instruction set
   kSlow,         // minutes in an emulator or with ThreadSanitizer
   kNotEmulated,  // other tests run the same kernels; the longest in an emulator
+  kBfloat16,     // its loops are those of half; CoreElement tests its conversions on every instruction set
 };
 
 inline bool is_left_out(std::initializer_list<Label> labels) {
-  constexpr const char* kNames[] = {"network_size", "many_threads", "once", "slow", "not_emulated"};
+  constexpr const char* kNames[] = {"network_size", "many_threads", "once", "slow", "not_emulated", "bfloat16"};
   const char* without = std::getenv("MLUOP_TEST_WITHOUT");
   std::istringstream names(without == nullptr ? "" : without);
   for (std::string name; std::getline(names, name, ',');) {

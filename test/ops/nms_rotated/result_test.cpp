@@ -207,11 +207,9 @@ TEST(OpsNmsRotated, Distributions) {
 }
 
 TEST(BigNmsRotated, NetworkSizes) {
-  for (const int64_t n : {4096, 9000, 30'000}) {
-    for (const int64_t iou_percent : {0, 20, 80}) {
-      expect_oracle_everywhere(
-          make_case("nms_rotated", MLUOP_DTYPE_FLOAT, {{"n", n}, {"iou_percent", iou_percent}}));
-    }
+  for (const auto& [n, iou_percent] : {std::pair{4096, 0}, {9000, 80}, {30'000, 20}}) {
+    expect_oracle_everywhere(
+        make_case("nms_rotated", MLUOP_DTYPE_FLOAT, {{"n", n}, {"iou_percent", iou_percent}}));
   }
 }
 
