@@ -178,7 +178,9 @@ class Commands {
     command->add_option("--size", sizes_, "Sizes, e.g. num_points=100,num_channels=8; an unknown name lists them")
         ->type_name("NAME=N,...")
         ->delimiter(',');
-    command->add_option("--dtype", new_.dtype, "float or half; default: the first that the operator accepts")
+    command
+        ->add_option("--dtype", new_.dtype,
+                     "float, half or bfloat16; default: the first that the operator accepts")
         ->type_name("NAME");
     command->add_option("--seed", new_.seed, "Seed of the inputs; default 1")
         ->type_name("N")

@@ -12,6 +12,7 @@ namespace mluop::cases {
 namespace assign_score_withk { std::vector<Operator> operators(); }
 namespace axis_aligned_nms { std::vector<Operator> operators(); }
 namespace ball_query { std::vector<Operator> operators(); }
+namespace bev_pool { std::vector<Operator> operators(); }
 namespace boxes_overlap_bev { std::vector<Operator> operators(); }
 namespace dcn { std::vector<Operator> operators(); }
 namespace dynamic_scatter { std::vector<Operator> operators(); }
@@ -111,6 +112,7 @@ const std::vector<Operator>& operators() {
     for (const auto& table : {assign_score_withk::operators,
                               axis_aligned_nms::operators,
                               ball_query::operators,
+                              bev_pool::operators,
                               boxes_overlap_bev::operators,
                               dcn::operators,
                               dynamic_scatter::operators,

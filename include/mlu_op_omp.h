@@ -269,6 +269,85 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
     const void* grad_output_features, const mluOpTensorDescriptor_t pos_memo_desc, const void* pos_memo,
     const mluOpTensorDescriptor_t grad_input_features_desc, void* grad_input_features);
 
+/* BEV pool forward (BEVDet bev_pool_v2): voxel pooling of features weighted by depth, without a tensor of the
+ * weighted points. A point names a weight, a row of features and a cell.
+ *
+ *   output[m,c] = sum over the points p with ranks_bev[p] = m of
+ *                 depth[ranks_depth[p]] * features[ranks_feat[p],c]
+ *
+ * | tensor                             | shape  | dtype                   | layout |
+ * |------------------------------------|--------|-------------------------|--------|
+ * | depth                              | [D]    | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | features                           | [F, C] | that of depth           | ARRAY  |
+ * | ranks_depth, ranks_feat, ranks_bev | [P]    | INT32                   | ARRAY  |
+ * | output                             | [M, C] | that of depth           | ARRAY  |
+ *
+ * Units: ranks_depth numbers the elements of depth, ranks_feat the rows of features and ranks_bev those of output.
+ *   BEVDet has depth [B, N, D, H, W], features [B, N, H, W, C] and output [B, Z, Y, X, C] there, dense, and the
+ *   points of a cell beside each other; here they have any order, and each number may occur any number of times.
+ * Outputs: the call writes every element of output; the caller need not initialize it. A cell without points is
+ *   +0. A point with ranks_bev -1 is skipped: its other numbers may have any value. NaN and infinity propagate. If
+ *   output has no elements, no data are read: pointers may be null, and numbers may have any value.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   products and sums are rounded in fp32, in the order of points, starting at +0: for FLOAT the bits of the
+ *   serial loop, for HALF and BFLOAT16 these sums rounded once, to nearest even.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 8 bytes a row of output and up to 24 a point.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM      a number of a point that is not skipped is outside the elements or rows of its tensor: the
+ *                  message names the first such point and its value
+ *   NOT_SUPPORTED  P, F or M is 2^31 or more
+ *
+ * Definition: BEVDet, mmdet3d/ops/bev_pool_v2; BEVPoolv2, arXiv:2211.17111. */
+mluOpStatus_t MLUOP_WIN_API
+mluOpOmpBevPoolForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t depth_desc, const void* depth,
+                       const mluOpTensorDescriptor_t features_desc, const void* features,
+                       const mluOpTensorDescriptor_t ranks_depth_desc, const void* ranks_depth,
+                       const mluOpTensorDescriptor_t ranks_feat_desc, const void* ranks_feat,
+                       const mluOpTensorDescriptor_t ranks_bev_desc, const void* ranks_bev,
+                       const mluOpTensorDescriptor_t output_desc, void* output);
+
+/* BEV pool backward (BEVDet bev_pool_v2): the gradients of mluOpOmpBevPoolForward.
+ *
+ *   grad_depth[d]      = sum over the points p with ranks_depth[p] = d of
+ *                        sum over c of grad_output[ranks_bev[p],c] * features[ranks_feat[p],c]
+ *   grad_features[f,c] = sum over the points p with ranks_feat[p] = f of
+ *                        depth[ranks_depth[p]] * grad_output[ranks_bev[p],c]
+ *
+ * | tensor                             | shape  | dtype                   | layout |
+ * |------------------------------------|--------|-------------------------|--------|
+ * | grad_output                        | [M, C] | FLOAT, HALF or BFLOAT16 | ARRAY  |
+ * | depth, grad_depth                  | [D]    | that of grad_output     | ARRAY  |
+ * | features, grad_features            | [F, C] | that of grad_output     | ARRAY  |
+ * | ranks_depth, ranks_feat, ranks_bev | [P]    | INT32                   | ARRAY  |
+ *
+ * Units: those of the forward operator.
+ * Outputs: the call writes every element of both gradients; the caller need not initialize them. What no point
+ *   names has the gradient +0. A point with ranks_bev -1 is skipped. NaN and infinity propagate. If both gradients
+ *   have no elements, no data are read: pointers may be null, and numbers may have any value.
+ * Determinism: the same bits in every run, at every thread count, with any NRAM size and on every instruction set:
+ *   each operation is rounded in fp32, results of HALF and BFLOAT16 once at the end. Both gradients add in the
+ *   order of points, starting at +0. The sum over channels adds channel c, ascending, to partial sum c mod 16;
+ *   then sums 8 to 15 are added to sums 0 to 7, 4 to 7 to 0 to 3, 2 and 3 to 0 and 1, and 1 to 0.
+ * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
+ * Memory: no workspace. The handle keeps 8 bytes a row of features and up to 32 a point; for HALF and BFLOAT16 4
+ *   an element of depth.
+ *
+ * Returns, in addition to the statuses of every operator:
+ *   BAD_PARAM, NOT_SUPPORTED  as the forward operator
+ *
+ * Definition: BEVDet, mmdet3d/ops/bev_pool_v2, which requires that each element of depth has one point; BEVPoolv2,
+ *   arXiv:2211.17111. */
+mluOpStatus_t MLUOP_WIN_API mluOpOmpBevPoolBackward(
+    mluOpHandle_t handle, const mluOpTensorDescriptor_t grad_output_desc, const void* grad_output,
+    const mluOpTensorDescriptor_t depth_desc, const void* depth, const mluOpTensorDescriptor_t features_desc,
+    const void* features, const mluOpTensorDescriptor_t ranks_depth_desc, const void* ranks_depth,
+    const mluOpTensorDescriptor_t ranks_feat_desc, const void* ranks_feat,
+    const mluOpTensorDescriptor_t ranks_bev_desc, const void* ranks_bev,
+    const mluOpTensorDescriptor_t grad_depth_desc, void* grad_depth,
+    const mluOpTensorDescriptor_t grad_features_desc, void* grad_features);
+
 /* Bird's-eye overlap of 3-D boxes (mmcv iou3d, OpenPCDet iou3d_nms): the area that each pair of boxes shares in
  * the ground plane.
  *

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "reference/element.h"
+#include "reference/partial_sums.h"
 
 namespace mluop::reference {
 namespace {
@@ -34,14 +35,6 @@ void put_all(const std::vector<float>& sums, T* to) {
   for (const float sum : sums) put(sum, to++);
 }
 
-// The sum of the partial sums, in halves.
-float total_of(float (&sums)[16]) {
-  for (size_t half = 8; half > 0; half /= 2) {
-    for (size_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-  }
-  return sums[0];
-}
-
 }  // namespace
 
 template <class T>
@@ -69,7 +62,7 @@ void assign_score_withk_backward(const Problem& p, const AssignScoreInputs<T>& i
   for_each_neighbor(p, [&](int64_t row, int64_t point, int64_t center) {
     for (int64_t m = 0; m < p.M; ++m) {
       const float score = to_f32(inputs.scores[row * p.M + m]);
-      float partial_sums[16] = {};
+      PartialSums sums;
       for (int64_t o = 0; o < p.O; ++o) {
         const auto at_point = static_cast<size_t>((point * p.M + m) * p.O + o);
         const auto at_center = static_cast<size_t>((center * p.M + m) * p.O + o);
@@ -77,9 +70,9 @@ void assign_score_withk_backward(const Problem& p, const AssignScoreInputs<T>& i
         const float difference = to_f32(inputs.points[at_point]) - to_f32(inputs.centers[at_center]);
         points[at_point] += score * gradient;
         centers[at_center] -= score * gradient;
-        partial_sums[o % 16] += gradient * difference;
+        sums.add(o, gradient * difference);
       }
-      scores[static_cast<size_t>(row * p.M + m)] = total_of(partial_sums);
+      scores[static_cast<size_t>(row * p.M + m)] = sums.total();
     }
   });
   put_all(points, grad_points);

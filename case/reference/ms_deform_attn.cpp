@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "reference/partial_sums.h"
+
 namespace mluop::reference {
 namespace {
 
@@ -57,21 +59,6 @@ float interpolated(const Sample& sample, const std::array<float, 4>& v) {
   const auto& p = sample.pixels;
   return p[0].weight * v[0] + p[1].weight * v[1] + p[2].weight * v[2] + p[3].weight * v[3];
 }
-
-// A sum over channels.
-class PartialSums {
- public:
-  void add(int64_t d, float term) { sums_[static_cast<size_t>(d) % sums_.size()] += term; }
-  float total() {
-    for (size_t half = sums_.size() / 2; half > 0; half /= 2) {
-      for (size_t i = 0; i < half; ++i) sums_[i] += sums_[i + half];
-    }
-    return sums_[0];
-  }
-
- private:
-  std::array<float, 16> sums_{};
-};
 
 }  // namespace
 

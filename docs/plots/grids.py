@@ -48,6 +48,38 @@ def voxel_pooling() -> Figure:
     return figure
 
 
+def bev_pool() -> Figure:
+    features = np.array([[10], [20]], np.float32)
+    depth = np.array([[2, 2, 3, 2, 1], [3, 4, 2, 1, 0]], np.float32) / 10
+    camera, slopes = (-0.4, 1.5), (-0.2, 0.2)
+    pixel, place = np.divmod(np.arange(10), 5)
+    x = place + 0.5
+    y = camera[1] + np.take(slopes, pixel) * (x - camera[0])
+    ranks_bev = np.where(x < 4, np.floor(y) * 4 + np.floor(x), -1).astype(np.int32)
+    ranks = np.arange(10, dtype=np.int32), pixel.astype(np.int32), ranks_bev
+    output = mluop_omp.bev_pool(depth.reshape(10), features, *ranks, 12).reshape(3, 4)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(6.8, 2.5), width_ratios=[6.4, 4.2])
+    grid(left, 4, 3)
+    left.set_xlim(-1.1, 5.1)
+    for number, slope in enumerate(slopes):
+        end = camera[1] + slope * (5 - camera[0])
+        left.plot((camera[0], 5), (camera[1], end), color=COLORS[number], linewidth=1, zorder=2)
+        color, at = COLORS[number], camera[1] + 3 * slope
+        left.text(-0.6, at, f"{features[number, 0]:g}", color=color, ha="center", va="center")
+    for p in range(10):
+        color = COLORS[pixel[p]] if ranks_bev[p] >= 0 else LINE
+        text = f"{depth.flat[p]:g}".removeprefix("0") or "0"
+        dot(left, x[p], y[p], text, color)
+    title(left, "pixels of features 10 and 20, and depths of their points")
+    grid(right, 4, 3)
+    for row, column in np.ndindex(3, 4):
+        value = output[row, column]
+        fill, color = (LIGHT[2], "black") if value else ("white", LINE)
+        cell(right, column, row, fill, f"{value:g}", color=color)
+    title(right, "output: the sum of each cell")
+    return figure
+
+
 def voxelization() -> Figure:
     places = np.array(
         [[1.3, 0.4], [2.6, 1.2], [1.7, 0.7], [1.2, 0.8], [0.5, 2.4], [2.3, 1.7]], np.float32

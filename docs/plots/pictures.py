@@ -16,6 +16,7 @@ import points
 FOLDER = Path(__file__).parent
 PICTURES = (
     grids.voxel_pooling,
+    grids.bev_pool,
     grids.voxelization,
     grids.dynamic_scatter,
     grids.masked_im2col,

@@ -13,6 +13,7 @@ namespace three_nn_forward { std::vector<CaseSpec> cases(); }
 namespace stack_group_points { std::vector<CaseSpec> cases(); }
 namespace three_interpolate { std::vector<CaseSpec> cases(); }
 namespace ball_query { std::vector<CaseSpec> cases(); }
+namespace bev_pool { std::vector<CaseSpec> cases(); }
 namespace boxes_overlap_bev { std::vector<CaseSpec> cases(); }
 namespace gather_points { std::vector<CaseSpec> cases(); }
 namespace knn { std::vector<CaseSpec> cases(); }
@@ -60,6 +61,7 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
                            gather_points::cases,
                            stack_group_points::cases,
                            assign_score_withk::cases,
+                           bev_pool::cases,
                            boxes_overlap_bev::cases,
                            axis_aligned_nms::cases,
                            masked_convolution::cases,

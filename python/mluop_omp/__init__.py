@@ -78,6 +78,8 @@ from mluop_omp.sparse_conv import (
     indice_pairs,
 )
 from mluop_omp.voxels import (
+    bev_pool,
+    bev_pool_backward,
     dynamic_scatter,
     dynamic_scatter_backward,
     voxel_pooling,
@@ -100,6 +102,8 @@ __all__ = [
     "assign_score_withk",
     "assign_score_withk_backward",
     "ball_query",
+    "bev_pool",
+    "bev_pool_backward",
     "box_iou_rotated",
     "boxes_overlap_bev",
     "check",

@@ -276,6 +276,14 @@ def int32(name: str, value: Any) -> int:
     return integer
 
 
+def size(name: str, value: Any) -> int:
+    """Returns an integer that a C int can hold and that is at least 0."""
+    number = int32(name, value)
+    if number < 0:
+        raise bad_param(f"{name} is {number}, expected at least 0")
+    return number
+
+
 def integers(name: str, values: Any) -> tuple[int, ...]:
     """Returns integers that C ints can hold."""
     try:

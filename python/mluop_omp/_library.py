@@ -88,6 +88,8 @@ DECLARATIONS = {
     "mluOpOmpSetAlgorithm": "pi",
     "mluOpOmpReleaseMemory": "p",
     "mluOpOmpVoxelPoolingBackward": "ppppppp",
+    "mluOpOmpBevPoolForward": "ppppppppppppp",
+    "mluOpOmpBevPoolBackward": "ppppppppppppppppp",
     "mluOpOmpBoxesOverlapBev": "ppppppp",
     "mluOpOmpSoftNms": "pifffipppppsppppp",
     "mluOpOmpGetSoftNmsWorkspaceSize": "ppp",

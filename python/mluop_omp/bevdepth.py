@@ -17,9 +17,11 @@ import torch
 from torch import Tensor
 
 from mluop_omp import _extensions
+from mluop_omp._library import bad_param
 from mluop_omp._operators import voxels
-from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_int32, write
-from mluop_omp.torch._precision import at_least_float32, dense, widened
+from mluop_omp.torch._arrays import apply_num_threads, to_int32, write
+from mluop_omp.torch._pool import pool_points
+from mluop_omp.torch._precision import dense, widened
 
 
 def voxel_pooling_forward(
@@ -60,23 +62,29 @@ def voxel_pooling_inference_forward(
 ) -> None:
     """Writes output_features [B, Y, X, C]: the pooled products of depth and context.
 
-    The products of one camera at a time are stored. Products and sums are float32 for half and
-    bfloat16.
+    Products, which are not stored, and sums over all cameras are float32 for half and bfloat16.
     """
-    apply_num_threads()
-    voxel_num = [int(number) for number in (num_voxel_x, num_voxel_y, num_voxel_z)]
-    D, H, W, C = num_depth, num_height, num_width, num_channels
-    cameras = batch_size * num_cams
-    depth, context = at_least_float32(depth_features, context_features)
-    geometry = to_int32("geom_xyz", geom_xyz).reshape(cameras, 1, D * H * W, 3)
-    depth = depth.reshape(cameras, D, H, W, 1)
-    context = context.reshape(cameras, C, H, W).permute(0, 2, 3, 1)
-    sums = torch.zeros_like(output_features, dtype=depth.dtype)
-    for camera in range(cameras):
-        features = dense((depth[camera] * context[camera]).reshape(1, D * H * W, C))
-        pooled, _ = voxels.voxel_pooling(TORCH, geometry[camera], features, voxel_num)
-        sums[camera // num_cams] += pooled[0]
-    output_features.copy_(sums)
+    B, D, pixels, C = batch_size, num_depth, num_height * num_width, num_channels
+    X, Y, Z = (int(number) for number in (num_voxel_x, num_voxel_y, num_voxel_z))
+    if output_features.shape != (B, Y, X, C):
+        shapes = f"{list(output_features.shape)}, expected {[B, Y, X, C]}"
+        raise bad_param(f"output_features has shape {shapes}")
+    cameras = B * num_cams
+    depth, context = widened(depth_features, context_features)
+    # Points are in the order of depth: camera, bin, pixel.
+    point = torch.arange(cameras * D * pixels, dtype=torch.int32)
+    pixel = torch.arange(cameras * pixels, dtype=torch.int32).view(cameras, 1, pixels)
+    geometry = to_int32("geom_xyz", geom_xyz).reshape(B, num_cams * D * pixels, 3)
+    x, y, z = geometry.unbind(2)
+    is_inside = (x >= 0) & (x < X) & (y >= 0) & (y < Y) & (z >= 0) & (z < Z)
+    batch = torch.arange(B, dtype=torch.int32).unsqueeze(1)
+    cell = torch.where(is_inside, (batch * Y + y) * X + x, -1)
+    pool_points(
+        output_features,
+        depth.reshape(len(point)),
+        dense(context.reshape(cameras, C, pixels).transpose(1, 2)).view(cameras * pixels, C),
+        *(point, pixel.expand(-1, D, -1).flatten(), cell.flatten()),
+    )
 
 
 _MODULES: dict[str, tuple[str, Callable[..., None]]] = {

@@ -15,9 +15,10 @@ from typing import Any
 from torch import Tensor
 
 from mluop_omp import _extensions
-from mluop_omp.torch._arrays import to_index
-from mluop_omp.torch._pool import points_of_intervals, pool_rows
-from mluop_omp.torch._precision import widened
+from mluop_omp._operators import voxels
+from mluop_omp.torch._arrays import TORCH, apply_num_threads, to_index, to_int32
+from mluop_omp.torch._pool import points_of_intervals, pool_points
+from mluop_omp.torch._precision import dense, widened
 
 
 def bev_pool_v2_forward(
@@ -35,25 +36,21 @@ def bev_pool_v2_forward(
     The points are those of the intervals.
     """
     points = points_of_intervals(interval_starts, interval_lengths, len(ranks_bev))
-    ranks = tuple(each[points] for each in (ranks_depth, ranks_feat, ranks_bev))
-    depth_of, feat_of, cell = _points(depth, feat, *ranks, out)
-    out.copy_(pool_rows(depth_of * feat_of, cell, out.shape[:-1].numel()).view(out.shape))
-
-
-def _points(
-    depth: Tensor,
-    feat: Tensor,
-    ranks_depth: Tensor,
-    ranks_feat: Tensor,
-    ranks_bev: Tensor,
-    bev: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns depth [P, 1], feature [P, C] and cell [P] of each point."""
+    ranks = _ranks(points, ranks_depth, ranks_feat, ranks_bev, out)
     depth, feat = widened(depth, feat)
-    pixels = feat.flatten(0, -2)
-    depth_of = depth.flatten()[to_index("ranks_depth", ranks_depth, depth.numel())].unsqueeze(1)
-    feat_of = pixels[to_index("ranks_feat", ranks_feat, len(pixels))]
-    return depth_of, feat_of, to_index("ranks_bev", ranks_bev, bev.shape[:-1].numel())
+    pool_points(out, depth.flatten(), feat.flatten(0, -2), *ranks)
+
+
+def _ranks(
+    points: Tensor | slice, ranks_depth: Tensor, ranks_feat: Tensor, ranks_bev: Tensor, bev: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the ranks of the points. The operator checks the first two."""
+    cells = to_index("ranks_bev", ranks_bev[points], bev.shape[:-1].numel())
+    return (
+        to_int32("ranks_depth", ranks_depth[points]),
+        to_int32("ranks_feat", ranks_feat[points]),
+        dense(cells.int()),
+    )
 
 
 def bev_pool_v2_backward(
@@ -68,18 +65,15 @@ def bev_pool_v2_backward(
     interval_lengths: Tensor,
     interval_starts: Tensor,
 ) -> None:
-    """Writes the gradients of depth and feat. Each element of depth is that of one point."""
+    """Writes the gradients of depth and feat."""
+    apply_num_threads()
     points = points_of_intervals(interval_starts, interval_lengths, len(ranks_bev))
-    ranks_depth, ranks_feat, ranks_bev = (
-        each[points] for each in (ranks_depth, ranks_feat, ranks_bev)
-    )
-    depth_of, feat_of, cell = _points(depth, feat, ranks_depth, ranks_feat, ranks_bev, out_grad)
-    rows = out_grad.flatten(0, -2)[cell].to(feat_of.dtype)
-    products = (rows * feat_of).sum(1)
-    sums = products.new_zeros(depth.numel()).index_put((ranks_depth.long(),), products)
-    pooled = pool_rows(rows * depth_of, ranks_feat, feat.shape[:-1].numel())
-    depth_grad.copy_(sums.view(depth.shape))
-    feat_grad.copy_(pooled.view(feat.shape))
+    ranks = _ranks(points, ranks_depth, ranks_feat, ranks_bev, out_grad)
+    out_grad, depth, feat = widened(out_grad, depth, feat)
+    rows = out_grad.flatten(0, -2), depth.flatten(), feat.flatten(0, -2)
+    of_depth, of_feat = voxels.bev_pool_backward(TORCH, *rows, *ranks)
+    depth_grad.copy_(of_depth.view(depth.shape))
+    feat_grad.copy_(of_feat.view(feat.shape))
 
 
 _FUNCTIONS: dict[str, Any] = {

@@ -57,6 +57,69 @@ def voxel_pooling_backward(grad_output: np.ndarray, pos_memo: np.ndarray) -> np.
     return _voxels.voxel_pooling_backward(NUMPY, grad_output, pos_memo)
 
 
+def bev_pool(
+    depth: np.ndarray,
+    features: np.ndarray,
+    ranks_depth: np.ndarray,
+    ranks_feat: np.ndarray,
+    ranks_bev: np.ndarray,
+    num_cells: int,
+) -> np.ndarray:
+    """Sums the features of the points of each cell, weighted by depth (BEVDet bev_pool_v2).
+
+    ``output[m]`` is the sum over the points ``p`` with ``ranks_bev[p] == m``, in ascending order,
+    of ``depth[ranks_depth[p]] * features[ranks_feat[p]]``. No array of the products is stored.
+
+    Args:
+        depth: float16, bfloat16, float32 or float64 [D].
+        features: [F, C] of the dtype of depth.
+        ranks_depth: int32 [P], the element of depth of each point, 0 to D - 1.
+        ranks_feat: int32 [P], the row of features of each point, 0 to F - 1.
+        ranks_bev: int32 [P], the cell of each point, 0 to num_cells - 1, or -1: the point is
+            skipped, and its other numbers may have any value.
+        num_cells: the rows of the output.
+
+    Returns:
+        [num_cells, C] of the dtype of depth. Products and sums are fp32, rounded once; fp64 for
+        float64.
+
+    Raises:
+        MluOpError: a number is outside the range above; num_cells is negative; shapes or dtypes
+            differ from those above; P, F or num_cells is 2**31 or more.
+
+    Source: mluOpOmpBevPoolForward; BEVPoolv2, arXiv:2211.17111; BEVDet bev_pool_v2.
+    """
+    ranks = ranks_depth, ranks_feat, ranks_bev
+    return _voxels.bev_pool(NUMPY, depth, features, *ranks, num_cells)
+
+
+def bev_pool_backward(
+    grad_output: np.ndarray,
+    depth: np.ndarray,
+    features: np.ndarray,
+    ranks_depth: np.ndarray,
+    ranks_feat: np.ndarray,
+    ranks_bev: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the gradients of depth and features of `bev_pool`.
+
+    Args:
+        grad_output: float16, bfloat16, float32 or float64 [num_cells, C].
+        depth, features: as in `bev_pool`, of the dtype of grad_output.
+        ranks_depth, ranks_feat, ranks_bev: as in `bev_pool`.
+
+    Returns:
+        Gradients of the shapes of depth and features.
+
+    Raises:
+        MluOpError: as `bev_pool`.
+
+    Source: mluOpOmpBevPoolBackward; BEVPoolv2, arXiv:2211.17111; BEVDet bev_pool_v2.
+    """
+    ranks = ranks_depth, ranks_feat, ranks_bev
+    return _voxels.bev_pool_backward(NUMPY, grad_output, depth, features, *ranks)
+
+
 def voxelization(
     points: np.ndarray,
     voxel_size: Sequence[float],

@@ -20,6 +20,7 @@ ONES = (1, 1, 1)
 DIFFERENTIABLE = {
     "voxel_pooling": [1],
     "voxel_pooling_backward": [0],
+    "bev_pool": [0, 1],
     "deform_conv2d": [0, 1, 2, 3, 4],
     "dynamic_scatter": [0],
     "dynamic_scatter_backward": [0],
@@ -47,7 +48,8 @@ DIFFERENTIABLE = {
 }
 # Those whose first output has none, although it is of floats.
 WITHOUT_GRADIENT = [
-    *("assign_score_withk_backward", "box_iou_rotated", "boxes_overlap_bev"),
+    *("assign_score_withk_backward", "bev_pool_backward"),
+    *("box_iou_rotated", "boxes_overlap_bev"),
     *("deform_conv2d_backward_data", "deform_conv2d_backward_weight"),
     "ms_deform_attn_backward",
     *("indice_maxpool_backward", "roipoint_pool3d", "sigmoid_focal_loss_backward"),
@@ -89,6 +91,15 @@ def _voxel_pooling_backward(B=2, N=30, C=4, X=3, Y=3):
     pos_memo = torch.stack(cells, 1).expand(B, N, 3).clone()
     pos_memo[:, :: 1 if B * X * Y == 0 else 3] = -1
     return floats(B, Y, X, C), pos_memo
+
+
+def _bev_pool(D=12, F=5, P=20, M=6, C=4):
+    ranks = integers(0, D, P), integers(0, F, P).flip(0), integers(-1, M, P).roll(1)
+    return floats(D), floats(F, C), *ranks, M
+
+
+def _bev_pool_backward(D=12, F=5, P=20, M=6, C=4):
+    return floats(M, C).flip(0), *_bev_pool(D, F, P, M, C)[:-1]
 
 
 def _voxelization(N=50, max_points=3, max_voxels=20):

@@ -465,7 +465,23 @@ def _intervals(points):
 
 
 class BevDet:
-    """Depths of 1: the features of the points are those of the pixels."""
+    """Intervals of a point each, of those in range. Features are pooled with depths of 1."""
+
+    def bev_pool(self, depth, features, ranks_depth, ranks_feat, ranks_bev, num_cells):
+        out = unwritten(features, num_cells, features.shape[1])
+        arguments = (depth, features, out, ranks_depth, ranks_feat, ranks_bev)
+        mluop_omp.bevdet.bev_pool_v2_forward(*arguments, *self._intervals_in_range(ranks_bev))
+        return (out,)
+
+    def bev_pool_backward(self, grad_output, depth, features, *ranks):
+        grads = [unwritten(grad_output, *each.shape) for each in (depth, features)]
+        arguments = (grad_output, *grads, depth, features, *ranks)
+        mluop_omp.bevdet.bev_pool_v2_backward(*arguments, *self._intervals_in_range(ranks[2]))
+        return tuple(grads)
+
+    def _intervals_in_range(self, ranks_bev):
+        (starts,) = torch.where(ranks_bev >= 0)
+        return torch.ones_like(starts), starts
 
     def voxel_pooling(self, geom_xyz, features, voxel_num):
         (B, N, C), (X, Y, _) = features.shape, voxel_num

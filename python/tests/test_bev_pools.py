@@ -1,16 +1,20 @@
-"""The extension modules of BEVDet and BEVFusion, called as their Python calls them."""
+"""bev_pool; the extension modules of BEVDet and BEVFusion, called as their Python calls them."""
 
 from __future__ import annotations
 
+import re
 import sys
 
 import cases
+import numpy as np
 import pytest
 import torch
+from test_gradients import bev_pool
 
 import mluop_omp
 import mluop_omp.bevdet
 import mluop_omp.bevfusion
+import mluop_omp.torch as mt
 
 
 @pytest.fixture
@@ -21,6 +25,59 @@ def extensions():
     yield [sys.modules[name] for name in names]
     for name in names:
         del sys.modules[name]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_numbers_that_are_refused(dtype):
+    names, given = ("ranks_depth", "ranks_feat", "ranks_bev"), cases.arguments("bev_pool")
+    depth, features, *ranks, num_cells = cases.of_numpy("bev_pool", given)
+    depth, features = depth.astype(dtype), features.astype(dtype)
+    grad = np.ones((num_cells, features.shape[1]), dtype)
+    (point, *_) = np.flatnonzero(ranks[2] >= 0)
+    for position, (limit, low) in enumerate(((len(depth), 0), (len(features), 0), (num_cells, -1))):
+        for value in (low - 1, limit):
+            wrong = [each.copy() for each in ranks]
+            wrong[position][point] = value
+            text = rf"{names[position]}\[{point}\] is {value}, expected {low} to {limit - 1}"
+            with pytest.raises(mluop_omp.MluOpError, match=text):
+                mluop_omp.bev_pool(depth, features, *wrong, num_cells)
+            with pytest.raises(mluop_omp.MluOpError, match=text):
+                mluop_omp.bev_pool_backward(grad, depth, features, *wrong)
+    with pytest.raises(mluop_omp.MluOpError, match="num_cells is -1, expected at least 0"):
+        mluop_omp.bev_pool(depth, features, *ranks, -1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_points_that_are_skipped(dtype):
+    """Neither their numbers nor the elements that only they name have an effect, of any order."""
+    depth = torch.tensor([2, torch.nan], dtype=dtype, requires_grad=True)
+    features = torch.tensor([[3], [torch.inf]], dtype=dtype, requires_grad=True)
+    numbers = [[0, 1, 99], [0, 1, -7], [1, -1, -1]]
+    ranks = [torch.tensor(each, dtype=torch.int32) for each in numbers]
+
+    def pool(depth, features):
+        output = mt.bev_pool(depth, features, *ranks, 3)
+        assert output.tolist() == [[0], [6], [0]]
+        return output.square().sum()
+
+    first = torch.autograd.grad(pool(depth, features), (depth, features), create_graph=True)
+    pool(depth, features).backward()
+    expected = [36, 0], [[24], [0]]
+    assert [each.tolist() for each in first] == [*expected]
+    assert [depth.grad.tolist(), features.grad.tolist()] == [*expected]
+    second = torch.autograd.grad(first[0].sum(), (depth, features))
+    assert [each.tolist() for each in second] == [[18, 0], [[24], [0]]]
+
+
+def test_an_output_without_elements_has_gradients():
+    depth, features = torch.ones(2, requires_grad=True), torch.ones(2, 0, requires_grad=True)
+    ranks = [torch.tensor([9], dtype=torch.int32)] * 3
+    for create_graph in (False, True):
+        output = mt.bev_pool(depth, features, *ranks, 4)
+        gradients = torch.autograd.grad(
+            output.sum(), (depth, features), create_graph=create_graph, allow_unused=True
+        )
+        assert gradients[0].tolist() == [0, 0] and gradients[1].shape == (2, 0)
 
 
 def intervals(ranks):
@@ -53,6 +110,47 @@ def test_bevdet(extensions):
         torch.testing.assert_close(
             grads, torch.autograd.grad(expected, variables, grad, retain_graph=True)
         )
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_bevdet_in_any_order(extensions, dtype):
+    """Intervals in descending order, elements of depth of several points, an output in strides."""
+    depth, feat, *ranks, cells = cases.arguments("bev_pool", M=12, P=60)
+    ranks[2] = ranks[2].clamp(min=0).sort()[0]
+    lengths, starts = (each.flip(0) for each in intervals(ranks[2]))
+    depth, feat = depth.to(dtype).view(1, 1, -1, 1, 1), feat.to(dtype).view(1, 1, 1, -1, 4)
+    out = torch.full((1, 1, 4, 3, 4), torch.nan, dtype=dtype).transpose(2, 3)
+    extensions[0].bev_pool_v2_forward(depth, feat, out, *ranks, lengths, starts)
+    variables = [each.double().requires_grad_() for each in (depth, feat)]
+    expected = bev_pool(variables[0].flatten(), variables[1].view(-1, 4), *ranks, cells)
+    tolerance = {"rtol": 4 * torch.finfo(dtype).eps, "atol": 4 * torch.finfo(dtype).eps}
+    torch.testing.assert_close(out.reshape(cells, 4).double(), expected, **tolerance)
+    grad = cases.floats(1, 1, 3, 4, 4).to(dtype)
+    grads = [torch.full_like(each, torch.nan) for each in (depth, feat)]
+    arguments = (grad, *grads, depth, feat, *ranks, lengths, starts)
+    extensions[0].bev_pool_v2_backward(*arguments)
+    found = torch.autograd.grad(expected, variables, grad.view(cells, 4).double())
+    torch.testing.assert_close([each.double() for each in grads], list(found), **tolerance)
+
+
+@pytest.mark.parametrize(
+    ("position", "value", "text"),
+    [
+        (0, 9, "ranks_depth[0] is 9, expected 0 to 1"),
+        (1, -1, "ranks_feat[0] is -1, expected 0 to 1"),
+        (2, -1, "ranks_bev[0] is -1, expected 0 to 2"),
+        (2, 2**32, "ranks_bev[0] is 4294967296, expected 0 to 2"),
+    ],
+)
+def test_bevdet_refuses_ranks(extensions, position, value, text):
+    depth, feat, out = torch.ones(1, 1, 2, 1, 1), torch.ones(1, 1, 1, 2, 1), torch.zeros(3, 1)
+    ranks = [torch.tensor([value if at == position else 0, 0]) for at in range(3)]
+    arguments = (*ranks, torch.tensor([2]), torch.tensor([0]))
+    with pytest.raises(mluop_omp.MluOpError, match=re.escape(text)):
+        extensions[0].bev_pool_v2_forward(depth, feat, out, *arguments)
+    grads = torch.zeros_like(depth), torch.zeros_like(feat)
+    with pytest.raises(mluop_omp.MluOpError, match=re.escape(text)):
+        extensions[0].bev_pool_v2_backward(out, *grads, depth, feat, *arguments)
 
 
 def test_bevfusion(extensions):
@@ -110,3 +208,8 @@ def test_no_points(extensions):
         torch.zeros(0, 5), torch.zeros(0, 4, dtype=torch.int32), none, none, 1, 1, 2, 2
     )
     assert torch.equal(out, torch.zeros(1, 1, 2, 2, 5))
+    depth, feat, ranks = torch.ones(1, 1, 2, 1, 1), torch.ones(1, 1, 1, 1, 5), [none] * 5
+    extensions[0].bev_pool_v2_forward(depth, feat, out.fill_(torch.nan), *ranks)
+    grads = [torch.full_like(each, torch.nan) for each in (depth, feat)]
+    extensions[0].bev_pool_v2_backward(out, *grads, depth, feat, *ranks)
+    assert not any(each.any() for each in (out, *grads))

@@ -53,18 +53,23 @@ def test_voxel_pooling(packages, package):
     assert torch.equal(pos_memo, expected[1])
 
 
-def test_voxel_pooling_of_inference(packages):
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_voxel_pooling_of_inference(packages, dtype):
     extension = importlib.import_module(PACKAGES[1]).extension
     B, cams, D, H, W, C = 2, 3, 4, 2, 5, 6
     geom_xyz = cases.integers(-1, 4, B, cams, D, H, W, 3)
     depth, context = cases.floats(B * cams, D, H, W), cases.floats(B * cams, C, H, W)
-    output = torch.zeros(B, 3, 3, C)
-    extension.voxel_pooling_inference_forward_wrapper(
-        B, cams, D, H, W, C, *torch.tensor([3, 3, 3]), geom_xyz, depth, context, output
-    )
-    products = torch.einsum("ndhw,nchw->ndhwc", depth, context)
+    depth, context = depth.to(dtype), context.to(dtype)
+    output = torch.full((B, 3, 3, C), torch.nan, dtype=dtype)
+    sizes = (B, cams, D, H, W, C, *torch.tensor([3, 3, 3]))
+    pool = extension.voxel_pooling_inference_forward_wrapper
+    pool(*sizes, geom_xyz, depth, context, output)
+    products = torch.einsum("ndhw,nchw->ndhwc", depth.double(), context.double())
     expected, _ = mt.voxel_pooling(geom_xyz.view(B, -1, 3), products.reshape(B, -1, C), (3, 3, 3))
-    torch.testing.assert_close(output, expected, rtol=1e-5, atol=1e-5)
+    tolerance = {"rtol": torch.finfo(dtype).eps, "atol": 1e-6}
+    torch.testing.assert_close(output.double(), expected, **tolerance)
+    with pytest.raises(mluop_omp.MluOpError, match=r"output_features has shape \[2, 3, 2, 6\]"):
+        pool(*sizes, geom_xyz, depth, context, output[:, :, :2])
 
 
 def test_tensors_of_other_devices_need_an_extension_that_was_built(packages):

@@ -23,6 +23,13 @@ def voxel_pooling(geom_xyz, feats, voxel_num):
     return feats.new_zeros(B * Y * X, C).index_add(0, cell, feats[inside]).view(B, Y, X, C)
 
 
+def bev_pool(depth, features, ranks_depth, ranks_feat, ranks_bev, num_cells):
+    used = ranks_bev >= 0
+    element, row, cell = (each[used].long() for each in (ranks_depth, ranks_feat, ranks_bev))
+    products = depth[element].unsqueeze(1) * features[row]
+    return features.new_zeros(num_cells, features.shape[1]).index_add(0, cell, products)
+
+
 def dynamic_scatter(feats, coors, reduce):
     valid = (coors >= 0).all(1)
     unique, inverse = torch.unique(coors[valid], dim=0, return_inverse=True)

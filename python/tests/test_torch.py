@@ -55,6 +55,7 @@ def test_compiled_functions_give_the_same(name):
 @pytest.mark.parametrize(
     ("name", "number", "message"),
     [
+        ("bev_pool", -1, "num_cells is -1, expected at least 0"),
         ("furthest_point_sample", -1, "num_points is -1, expected at least 0"),
         ("gather_points_backward", -1, "N is -1, expected at least 0"),
         ("knn", 0, "k is 0, expected 1 to 100"),

@@ -263,8 +263,8 @@ TEST(CaseFolder, InputsAlone) {
   }
   EXPECT_THAT(
       with_free_shapes,
-      ::testing::ElementsAre("dcn_backward_data", "dcn_backward_weight", "dcn_forward", "furthest_point_sample",
-                             "furthest_point_sample_with_dist", "gather_points_backward",
+      ::testing::ElementsAre("bev_pool_forward", "dcn_backward_data", "dcn_backward_weight", "dcn_forward",
+                             "furthest_point_sample", "furthest_point_sample_with_dist", "gather_points_backward",
                              "indice_convolution_backward_filter", "indice_maxpool_forward",
                              "masked_col2im_forward", "roi_align_backward_v2", "roiaware_pool3d_backward",
                              "stack_group_points_backward", "three_interpolate_backward"));

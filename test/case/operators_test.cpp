@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 
@@ -41,7 +42,7 @@ TEST(CaseOperators, AbsurdSizes) {
     for (auto& [name, value] : recipe.sizes) value = INT32_MAX;
     try {
       const Case made = op.make(recipe);
-      EXPECT_THROW(byte_count(made.inputs[0]), Problem) << op.name;
+      EXPECT_THROW(std::ranges::for_each(made.inputs, byte_count), Problem) << op.name;
     } catch (const Problem&) {
       continue;
     }

@@ -2,8 +2,6 @@
 // are pooled into cells of a grid, forward and backward.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -14,9 +12,6 @@
 #include "networks/tensor.h"
 
 namespace mluop::test::bev_depth {
-
-// Partial sums of a row, which compilers add as vectors. Divides the number of channels.
-inline constexpr int64_t kLanes = 8;
 
 // The points of a batch are in BEVDepth's order: camera, depth, pixel.
 struct Sizes {
@@ -56,92 +51,67 @@ Matrix softmax(const Sizes& sizes, Matrix x, const Dense& dense) {
   return x;
 }
 
-// The features of the points: those of their pixel, weighted by depth.
+// The gradient of softmax from that of its result.
 template <class Dense>
-Matrix weighted_features(const Sizes& sizes, const Matrix& depths, const Matrix& context, const Dense& dense) {
-  Matrix features(depths.rows * sizes.pixels, sizes.channels);
-  dense.for_rows(depths.rows, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      for (int64_t pixel = 0; pixel < sizes.pixels; ++pixel) {
-        const float weight = depths[row][pixel];
-        const float* const from = context[row / sizes.depths * sizes.pixels + pixel];
-        float* const to = features[row * sizes.pixels + pixel];
-        for (int64_t c = 0; c < sizes.channels; ++c) to[c] = weight * from[c];
-      }
-    }
-  });
-  return features;
-}
-
-// The gradients of the context, and of the depths before softmax.
-template <class Dense>
-std::pair<Matrix, Matrix> weighted_features_grad(const Sizes& sizes, const Matrix& depths, const Matrix& context,
-                                                 const Matrix& grad, const Dense& dense) {
-  auto grad_context = zeros(context.rows, context.columns);
-  Matrix grad_depths(depths.rows, depths.columns);
+Matrix softmax_grad(const Sizes& sizes, const Matrix& depths, Matrix grad, const Dense& dense) {
   dense.for_rows(sizes.images(), [&](int64_t begin, int64_t end) {
     for (int64_t image = begin; image < end; ++image) {
       const int64_t first_row = image * sizes.depths, end_row = first_row + sizes.depths;
-      auto mean = zeros(1, sizes.pixels);  // of the gradients of the weights
+      auto mean = zeros(1, sizes.pixels);
       for (int64_t row = first_row; row < end_row; ++row) {
-        for (int64_t pixel = 0; pixel < sizes.pixels; ++pixel) {
-          const float weight = depths[row][pixel];
-          const float* const features = context[image * sizes.pixels + pixel];
-          const float* const from = grad[row * sizes.pixels + pixel];
-          float* const to = grad_context[image * sizes.pixels + pixel];
-          std::array<float, kLanes> sums{};
-          for (int64_t c = 0; c < sizes.channels; c += kLanes) {
-            for (int64_t lane = 0; lane < kLanes; ++lane) {
-              sums[static_cast<size_t>(lane)] += from[c + lane] * features[c + lane];
-              to[c + lane] += from[c + lane] * weight;
-            }
-          }
-          float weight_grad = 0;
-          for (const float sum : sums) weight_grad += sum;
-          grad_depths[row][pixel] = weight_grad;
-          mean[0][pixel] += weight_grad * weight;
-        }
+        for (int64_t pixel = 0; pixel < sizes.pixels; ++pixel)
+          mean[0][pixel] += grad[row][pixel] * depths[row][pixel];
       }
       for (int64_t row = first_row; row < end_row; ++row) {
         for (int64_t pixel = 0; pixel < sizes.pixels; ++pixel) {
-          float& value = grad_depths[row][pixel];
-          value = depths[row][pixel] * (value - mean[0][pixel]);
+          grad[row][pixel] = depths[row][pixel] * (grad[row][pixel] - mean[0][pixel]);
         }
       }
     }
   });
-  return {std::move(grad_context), std::move(grad_depths)};
+  return grad;
 }
+
+// What BEV pool requires of the points.
+struct Points {
+  explicit Points(const View& view) {
+    const Sizes& s = view.sizes;
+    for (int32_t point = 0; point < s.batches * s.points(); ++point) {
+      const int32_t* const at = &view.cells[static_cast<size_t>(point) * 3];
+      const bool is_inside =
+          at[0] >= 0 && at[0] < s.cells_x && at[1] >= 0 && at[1] < s.cells_y && at[2] >= 0 && at[2] < s.cells_z;
+      const int32_t row = point / s.points() * s.cells_y + at[1], image = point / (s.depths * s.pixels);
+      ranks_depth.push_back(point);
+      ranks_feat.push_back(image * s.pixels + point % s.pixels);
+      ranks_bev.push_back(is_inside ? row * s.cells_x + at[0] : -1);
+    }
+  }
+
+  std::vector<int32_t> ranks_depth, ranks_feat, ranks_bev;
+};
 
 // The forward pass, and the backward pass if the network `trains`.
 template <class Dense = DenseLayers<>>
 Result compute(const View& view, const Operators& operators, bool trains = true, const Dense& dense = {}) {
   const Sizes& s = view.sizes;
-  const cases::Dims points = {s.batches, s.points(), 3}, features = {s.batches, s.points(), s.channels};
-  const cases::Dims grid = {s.batches, s.cells_y, s.cells_x, s.channels};
+  const Points points(view);
+  const auto ranks = [](const std::vector<int32_t>& numbers) {
+    return tensor(numbers.data(), {static_cast<int64_t>(numbers.size())});
+  };
+  const cases::Dims weights = {view.depths.rows * view.depths.columns};
+  const Matrix depths = softmax(s, view.depths, dense);
   Result result;
   result.output = Matrix(s.output_rows(), s.channels);
-  auto& pos_memo = result.indices.emplace_back(view.cells.size());
-  const Matrix depths = softmax(s, view.depths, dense);
-  {
-    const Matrix weighted = weighted_features(s, depths, view.context, dense);
-    operators.call("voxel_pooling_forward",
-                   {tensor(view.cells.data(), points), tensor(weighted, features), tensor(result.output, grid),
-                    tensor(pos_memo.data(), points)},
-                   parameters({{"batch_size", s.batches},
-                               {"num_points", s.points()},
-                               {"num_channels", s.channels},
-                               {"num_voxel_x", s.cells_x},
-                               {"num_voxel_y", s.cells_y},
-                               {"num_voxel_z", s.cells_z}}));
-  }
+  operators.call("bev_pool_forward", {tensor(depths, weights), tensor(view.context), ranks(points.ranks_depth),
+                                      ranks(points.ranks_feat), ranks(points.ranks_bev), tensor(result.output)});
   if (trains) {
-    Matrix grad(int64_t{s.batches} * s.points(), s.channels);
-    operators.call("voxel_pooling_backward",
-                   {tensor(view.grad_output, grid), tensor(pos_memo.data(), points), tensor(grad, features)});
-    auto [grad_context, grad_depths] = weighted_features_grad(s, depths, view.context, grad, dense);
+    Matrix grad_depths(depths.rows, depths.columns), grad_context(view.context.rows, view.context.columns);
+    operators.call(
+        "bev_pool_backward",
+        {tensor(view.grad_output), tensor(depths, weights), tensor(view.context), ranks(points.ranks_depth),
+         ranks(points.ranks_feat), ranks(points.ranks_bev), tensor(grad_depths, weights), tensor(grad_context)});
     result.gradients.emplace_back("context", std::move(grad_context));
-    result.gradients.emplace_back("depths", std::move(grad_depths));
+    result.gradients.emplace_back("depths", softmax_grad(s, depths, std::move(grad_depths), dense));
   }
   return result;
 }

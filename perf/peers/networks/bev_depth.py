@@ -7,19 +7,17 @@ import torch
 import mluop_omp.torch as mt
 from peer import Inputs, Outputs, Peer
 
-# Features [B, N, C] -> [B, Y, X, C]
-Pool = Callable[[torch.Tensor], torch.Tensor]
+# Depths [images, D, pixels] and context [images, pixels, C] -> [B, Y, X, C]
+Pool = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def _run(inputs: Inputs, pool: Pool) -> Callable[[], Outputs]:
     training = bool(inputs["training"].item())
-    batches, points = inputs["geom_xyz"].shape[:2]
     depths, context = parameters = [inputs[name].detach().requires_grad_(training) for name in ("depths", "context")]
 
     def run() -> Outputs:
         with torch.set_grad_enabled(training):
-            features = depths.softmax(1).unsqueeze(3) * context.unsqueeze(1)
-            output = pool(features.view(batches, points, -1))
+            output = pool(depths.softmax(1), context)
         if not training:
             return (output,)
         return output.detach(), *torch.autograd.grad(output, parameters, inputs["grad_output"])
@@ -33,8 +31,26 @@ def _cells(inputs: Inputs) -> tuple[int, int, int]:
 
 
 def ours(inputs: Inputs) -> Peer:
-    geom_xyz, cells = inputs["geom_xyz"], _cells(inputs)
-    return Peer("ours", _run(inputs, lambda features: mt.voxel_pooling(geom_xyz, features, cells)[0]))
+    geom_xyz, shape = inputs["geom_xyz"], inputs["grad_output"].shape
+    images, depths, pixels = inputs["depths"].shape
+    limits = torch.tensor(_cells(inputs), dtype=torch.int32)
+    ranks_depth = torch.arange(inputs["depths"].numel(), dtype=torch.int32)
+    ranks_feat = (torch.arange(images).view(-1, 1, 1) * pixels + torch.arange(pixels)).expand(-1, depths, -1)
+    ranks_feat = ranks_feat.reshape(-1).int()
+
+    def pool(depths: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
+        inside = ((geom_xyz >= 0) & (geom_xyz < limits)).all(2)
+        x, y, _ = geom_xyz.unbind(2)
+        row = (torch.arange(len(geom_xyz), dtype=torch.int32).unsqueeze(1) * limits[1] + y) * limits[0] + x
+        ranks_bev = torch.where(inside, row, -1).view(-1)
+        ranks = ranks_depth, ranks_feat, ranks_bev
+        return mt.bev_pool(depths.view(-1), context.flatten(0, 1), *ranks, shape[:3].numel()).view(shape)
+
+    return Peer("ours", _run(inputs, pool))
+
+
+def _products(depths: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
+    return depths.unsqueeze(3) * context.unsqueeze(1)
 
 
 def peers(inputs: Inputs) -> list[Peer]:
@@ -66,8 +82,12 @@ def peers(inputs: Inputs) -> list[Peer]:
         index = row.view(-1, 1).expand(-1, shape[3])
         return sums.scatter_add(0, index, features.view(-1, shape[3]))[:-1].view(shape)
 
+    def run(add: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[], Outputs]:
+        """Of the products of depths and context, a tensor of the points."""
+        return _run(inputs, lambda depths, context: add(_products(depths, context).view(batches, -1, shape[3])))
+
     return [
-        Peer("mask, index_add", _run(inputs, mask_index_add), idiomatic=True),
-        Peer("scatter_add", _run(inputs, scatter_add), idiomatic=True),
-        Peer("index_add with a spare row", _run(inputs, index_add)),
+        Peer("mask, index_add", run(mask_index_add), idiomatic=True),
+        Peer("scatter_add", run(scatter_add), idiomatic=True),
+        Peer("index_add with a spare row", run(index_add)),
     ]

@@ -83,6 +83,50 @@ def voxel_pooling_backward(
     return grad_features
 
 
+def _pooled_points(*ranks: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Returns the numbers of the points that are not skipped."""
+    used = ranks[2] >= 0
+    return tuple(each[used] for each in ranks)
+
+
+def bev_pool(
+    single: Operator,
+    depth: np.ndarray,
+    features: np.ndarray,
+    ranks_depth: np.ndarray,
+    ranks_feat: np.ndarray,
+    ranks_bev: np.ndarray,
+    num_cells: int,
+) -> np.ndarray:
+    ranks = ranks_depth, ranks_feat, ranks_bev
+    zeros = _zeros("depth", depth), _zeros("features", features)
+    output = np.zeros(single(*zeros, *ranks, num_cells).shape)
+    if output.size:  # Else the numbers may have any value.
+        element, row, cell = _pooled_points(*ranks)
+        np.add.at(output, cell, depth[element, np.newaxis] * features[row])
+    return output
+
+
+def bev_pool_backward(
+    single: Operator,
+    grad_output: np.ndarray,
+    depth: np.ndarray,
+    features: np.ndarray,
+    ranks_depth: np.ndarray,
+    ranks_feat: np.ndarray,
+    ranks_bev: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    arrays = {"grad_output": grad_output, "depth": depth, "features": features}
+    ranks = ranks_depth, ranks_feat, ranks_bev
+    zeros = single(*(_zeros(name, array) for name, array in arrays.items()), *ranks)
+    grad_depth, grad_features = (np.zeros(each.shape) for each in zeros)
+    if grad_depth.size or grad_features.size:
+        element, row, cell = _pooled_points(*ranks)
+        np.add.at(grad_depth, element, (grad_output[cell] * features[row]).sum(1))
+        np.add.at(grad_features, row, depth[element, np.newaxis] * grad_output[cell])
+    return grad_depth, grad_features
+
+
 def _add_columns(sums: np.ndarray, indices: np.ndarray, columns: np.ndarray) -> None:
     """Adds columns [B, C, K] to those of sums [B, C, N] that indices [B, K] name."""
     B, C, _ = sums.shape

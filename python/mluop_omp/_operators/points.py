@@ -5,17 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable
 
-from mluop_omp._arrays import Arrays, Tensor, extent, handle, int32
+from mluop_omp._arrays import Arrays, Tensor, extent, handle, int32, size
 from mluop_omp._library import bad_param, functions, require
 from mluop_omp._operators import _double
 from mluop_omp._operators._double import also_double
-
-
-def _size(name: str, size: Any) -> int:
-    size = int32(name, size)
-    if size < 0:
-        raise bad_param(f"{name} is {size}, expected at least 0")
-    return size
 
 
 def _sample(
@@ -27,7 +20,7 @@ def _sample(
     out: Any,
 ) -> Any:
     descriptor, data = tensor
-    shape = (descriptor.shape[0], _size("num_points", num_points))
+    shape = (descriptor.shape[0], size("num_points", num_points))
     idx, idx_desc, idx_data = arrays.output("idx", shape, out=out)
     with handle() as own:
         workspace = own.workspace(query, descriptor, idx_desc)
@@ -85,7 +78,7 @@ def gather_points_backward(
     indices_desc, indices_data = _indices(arrays, indices)
     if len(grad_desc.shape) < 2:
         raise bad_param(f"grad_output has {len(grad_desc.shape)} dimensions, expected 3 or 4")
-    shape = (*grad_desc.shape[:2], _size("N", N))
+    shape = (*grad_desc.shape[:2], size("N", N))
     grad_features, features_desc, features_data = arrays.output(
         "grad_features", shape, grad_output, out
     )
@@ -192,7 +185,7 @@ def stack_group_points_backward(
     out: Any = None,
 ) -> Any:
     grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "M C S")
-    shape = (_size("N", N), grad_desc.shape[1])
+    shape = (size("N", N), grad_desc.shape[1])
     grad_features, *features_tensor = arrays.output("grad_features", shape, grad_output, out)
     with handle() as own:
         require(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from mluop_omp._arrays import (
     NUMBER,
     Arrays,
+    Tensor,
     enumerator,
     extent,
     floats,
     handle,
     int32,
     int32s,
+    size,
 )
 from mluop_omp._library import functions, require
 from mluop_omp._operators import _double
@@ -66,6 +69,66 @@ def voxel_pooling_backward(arrays: Arrays, grad_output: Any, pos_memo: Any) -> A
             )
         )
     return grad_features
+
+
+def _pooled_points(
+    arrays: Arrays, depth: Any, features: Any, ranks_depth: Any, ranks_feat: Any, ranks_bev: Any
+) -> tuple[Tensor, ...]:
+    return (
+        arrays.tensor("depth", depth, "D"),
+        arrays.tensor("features", features, "F C"),
+        arrays.tensor("ranks_depth", ranks_depth, "P"),
+        arrays.tensor("ranks_feat", ranks_feat, "P"),
+        arrays.tensor("ranks_bev", ranks_bev, "P"),
+    )
+
+
+@also_double(_double.bev_pool, 0)
+def bev_pool(
+    arrays: Arrays,
+    depth: Any,
+    features: Any,
+    ranks_depth: Any,
+    ranks_feat: Any,
+    ranks_bev: Any,
+    num_cells: int,
+    out: Any = None,
+) -> Any:
+    inputs = _pooled_points(arrays, depth, features, ranks_depth, ranks_feat, ranks_bev)
+    shape = (size("num_cells", num_cells), inputs[1][0].shape[1])
+    output, *output_tensor = arrays.output("output", shape, features, out)
+    with handle() as own:
+        require(
+            functions.mluOpOmpBevPoolForward(own.pointer, *itertools.chain(*inputs), *output_tensor)
+        )
+    return output
+
+
+@also_double(_double.bev_pool_backward, 0)
+def bev_pool_backward(
+    arrays: Arrays,
+    grad_output: Any,
+    depth: Any,
+    features: Any,
+    ranks_depth: Any,
+    ranks_feat: Any,
+    ranks_bev: Any,
+) -> tuple[Any, Any]:
+    grad_desc, grad_data = arrays.tensor("grad_output", grad_output, "M C")
+    inputs = _pooled_points(arrays, depth, features, ranks_depth, ranks_feat, ranks_bev)
+    (depth_desc, _), (features_desc, _) = inputs[:2]
+    grad_depth, *depth_tensor = arrays.output("grad_depth", depth_desc.shape, grad_output)
+    grad_features, *features_tensor = arrays.output(
+        "grad_features", features_desc.shape, grad_output
+    )
+    with handle() as own:
+        require(
+            functions.mluOpOmpBevPoolBackward(
+                *(own.pointer, grad_desc, grad_data, *itertools.chain(*inputs)),
+                *(*depth_tensor, *features_tensor),
+            )
+        )
+    return grad_depth, grad_features
 
 
 @also_double(_double.voxelization, 0)

@@ -104,6 +104,11 @@ def _indice_conv_backward_filter(numbers: _Numbers) -> tuple[Any, ...]:
     return numbers.floats(count, 8), numbers.floats(count, 7), pairs, num, (3, 3, 3)
 
 
+def _ranks(numbers: _Numbers) -> tuple[np.ndarray, ...]:
+    """Returns elements of depth, rows of features and cells of points, some of them skipped."""
+    return tuple(numbers.integers(low, high, 60) for low, high in ((0, 40), (0, 9), (-1, 12)))
+
+
 def _counts(*counts: int) -> np.ndarray:
     return np.array(counts, np.int32)
 
@@ -125,6 +130,8 @@ _CASES: dict[str, Callable[[_Numbers], tuple[Any, ...]]] = {
         *(n.floats(2, 7, 3, 5), n.integers(0, 7, 2, 9, 4)),
     ),
     "ball_query": lambda n: (n.floats(2, 9, 3), n.floats(2, 50, 3), 0.0, 0.8, 6),
+    "bev_pool": lambda n: (n.floats(40), n.floats(9, 5), *_ranks(n), 12),
+    "bev_pool_backward": lambda n: (n.floats(12, 5), n.floats(40), n.floats(9, 5), *_ranks(n)),
     "box_iou_rotated": lambda n: (n.rotated(9), n.rotated(7)),
     "boxes_overlap_bev": lambda n: (n.boxes(9), n.boxes(7)),
     "deform_conv2d": lambda n: (

@@ -32,6 +32,33 @@ def voxel_pooling_backward(grad_output, pos_memo):
     return grad
 
 
+def _pooled_points(ranks_depth, ranks_feat, ranks_bev):
+    for element, row, cell in zip(ranks_depth, ranks_feat, ranks_bev):
+        if cell != -1:
+            yield element, row, cell
+
+
+def bev_pool(depth, features, ranks_depth, ranks_feat, ranks_bev, num_cells):
+    out = np.zeros((num_cells, features.shape[1]))
+    depth, features = depth.astype(np.float64), features.astype(np.float64)
+    if out.size:
+        for element, row, cell in _pooled_points(ranks_depth, ranks_feat, ranks_bev):
+            out[cell] += depth[element] * features[row]
+    return out
+
+
+def bev_pool_backward(grad_output, depth, features, ranks_depth, ranks_feat, ranks_bev):
+    grad_output, depth, features = (
+        each.astype(np.float64) for each in (grad_output, depth, features)
+    )
+    grad_depth, grad_features = np.zeros(depth.shape), np.zeros(features.shape)
+    if grad_depth.size or grad_features.size:
+        for element, row, cell in _pooled_points(ranks_depth, ranks_feat, ranks_bev):
+            grad_depth[element] += grad_output[cell] @ features[row]
+            grad_features[row] += depth[element] * grad_output[cell]
+    return grad_depth, grad_features
+
+
 def voxelization(points, voxel_size, coors_range, max_points, max_voxels):
     size, bounds = (np.array(each, points.dtype) for each in (voxel_size, coors_range))
     cells = np.round((bounds[3:] - bounds[:3]) / size)

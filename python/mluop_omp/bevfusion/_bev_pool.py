@@ -50,7 +50,9 @@ def bev_pool_backward(
     """Returns the gradient of x [N, C]: 0 for points that no interval covers."""
     points = points_of_intervals(interval_starts, interval_lengths, len(geom_feats))
     grads = out_grad.flatten(0, -2)[_cells(geom_feats[points], B, D, H, W)]
-    return grads.new_zeros(len(geom_feats), grads.shape[1]).index_put((points,), grads)
+    grad_x = grads.new_zeros(len(geom_feats), grads.shape[1])
+    grad_x[points] = grads
+    return grad_x
 
 
 FUNCTIONS = {"bev_pool_forward": bev_pool_forward, "bev_pool_backward": bev_pool_backward}

@@ -7,6 +7,7 @@ _requirements.require("torch")
 from mluop_omp.torch.functional import (
     assign_score_withk,
     ball_query,
+    bev_pool,
     box_iou_rotated,
     boxes_overlap_bev,
     deform_conv2d,
@@ -54,6 +55,7 @@ __all__ = [
     "VoxelPooling",
     "assign_score_withk",
     "ball_query",
+    "bev_pool",
     "box_iou_rotated",
     "boxes_overlap_bev",
     "deform_conv2d",

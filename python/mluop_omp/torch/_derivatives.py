@@ -79,6 +79,39 @@ def _voxel_pooling_backward(ctx: Any, grad: Tensor) -> tuple:
     return pooled.view(ctx.shape), None
 
 
+def _with_row_of_zeros(tensor: Tensor) -> Tensor:
+    return torch.nn.functional.pad(tensor, (0, 0) * (tensor.dim() - 1) + (0, 1))
+
+
+@in_float32
+def _differentiable_bev_pool_backward(
+    grad: Tensor, depth: Tensor, features: Tensor, *ranks: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Returns the result of bev_pool_backward, by operators of PyTorch."""
+    # Points that are skipped are those of a last row of zeros.
+    is_used, tensors = ranks[2] >= 0, (depth, features, grad)
+    element, row, cell = (
+        torch.where(is_used, rank, len(each)).long() for rank, each in zip(ranks, tensors)
+    )
+    depths, rows, grads = (
+        _with_row_of_zeros(each)[index] for each, index in zip(tensors, (element, row, cell))
+    )
+    return (
+        _sum_by_index((grads * rows).sum(1), element, len(depth) + 1)[:-1],
+        _sum_by_index(depths.unsqueeze(1) * grads, row, len(features) + 1)[:-1],
+    )
+
+
+def _bev_pool(ctx: Any, grad: Tensor) -> tuple:
+    depth, features, *ranks = ctx.saved_tensors
+    if grad.numel() == 0:  # The numbers may have any value.
+        return torch.zeros_like(depth), torch.zeros_like(features), None, None, None, None
+    # The gradients have no derivatives of their own: those of higher order are PyTorch's.
+    is_differentiated = torch.is_grad_enabled()
+    backward = _differentiable_bev_pool_backward if is_differentiated else _ops.bev_pool_backward
+    return (*backward(grad, depth, features, *ranks), None, None, None, None)
+
+
 def _scatter_as(
     values: Tensor,
     feats: Tensor,
@@ -749,6 +782,8 @@ DERIVATIVES = {
     "voxel_pooling_backward": Derivative(
         _save_memo_and_shape, _voxel_pooling_backward, _linear_in("voxel_pooling_backward", 0)
     ),
+    "bev_pool": Derivative(_save_inputs, _bev_pool, _linear_in("bev_pool", 0, 1)),
+    "bev_pool_backward": _refuse("bev_pool_backward"),
     "voxelization": _refuse("voxelization"),
     "box_iou_rotated": _refuse("box_iou_rotated"),
     "boxes_overlap_bev": _refuse("boxes_overlap_bev"),

@@ -88,6 +88,18 @@ def _voxel_pooling_backward_fake(grad: Tensor, pos_memo: Tensor) -> Tensor:
     return grad.new_empty(*pos_memo.shape[:2], grad.shape[3])
 
 
+def _bev_pool_fake(depth: Tensor, features: Tensor, *ranks_and_cells: Any) -> Tensor:
+    num_cells = ranks_and_cells[3]
+    torch._check(num_cells >= 0, lambda: f"num_cells is {num_cells}, expected at least 0")
+    return features.new_empty(num_cells, features.shape[1])
+
+
+def _bev_pool_backward_fake(
+    grad: Tensor, depth: Tensor, features: Tensor, *ranks: Tensor
+) -> tuple[Tensor, Tensor]:
+    return grad.new_empty(depth.shape), grad.new_empty(features.shape)
+
+
 def _voxelization(*arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
     return voxels.voxelization(*arguments)[:3]
 
@@ -413,6 +425,20 @@ _define(
     "(Tensor grad, Tensor pos_memo) -> Tensor",
     voxels.voxel_pooling_backward,
     _voxel_pooling_backward_fake,
+)
+_define(
+    "bev_pool",
+    "(Tensor depth, Tensor features, Tensor ranks_depth, Tensor ranks_feat, Tensor ranks_bev, "
+    "SymInt num_cells) -> Tensor",
+    voxels.bev_pool,
+    _bev_pool_fake,
+)
+_define(
+    "bev_pool_backward",
+    "(Tensor grad, Tensor depth, Tensor features, Tensor ranks_depth, Tensor ranks_feat, "
+    "Tensor ranks_bev) -> (Tensor grad_depth, Tensor grad_features)",
+    voxels.bev_pool_backward,
+    _bev_pool_backward_fake,
 )
 _define(
     "voxelization",

@@ -29,6 +29,7 @@ _CONVOLUTIONS = {
 }
 _OF_FEATURES = {
     *("assign_score_withk", "assign_score_withk_backward"),
+    *("bev_pool", "bev_pool_backward"),
     *("gather_points", "gather_points_backward"),
     *("indice_maxpool", "indice_maxpool_backward"),
     *("masked_col2im", "masked_im2col"),

@@ -33,6 +33,18 @@ def voxel_pooling(
     return _ops.voxel_pooling(geom_xyz, feats, voxel_num)
 
 
+def bev_pool(
+    depth: Tensor,
+    features: Tensor,
+    ranks_depth: Tensor,
+    ranks_feat: Tensor,
+    ranks_bev: Tensor,
+    num_cells: int,
+) -> Tensor:
+    """Sums the features of the points of each cell, weighted by depth: `mluop_omp.bev_pool`."""
+    return _ops.bev_pool(depth, features, ranks_depth, ranks_feat, ranks_bev, num_cells)
+
+
 def voxelization(
     points: Tensor,
     voxel_size: Sequence[float],

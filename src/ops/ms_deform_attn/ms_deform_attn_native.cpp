@@ -26,6 +26,15 @@ void fit(const Context& context, const Inputs& args) {
   fit_tile(context, 1, [&](int64_t) { return bytes_of<Tile>(args); });
 }
 
+// The channels of a work item of scatter(): all of a head, or whole cache lines where heads are too few for the
+// tasks. Each part finds the samples again.
+int64_t part_channels(int64_t D, int64_t heads, int task_dim) {
+  constexpr int64_t kLineChannels = 64 / kElement;
+  const int64_t lines = std::max<int64_t>(ceil_div(D, kLineChannels), 1);
+  const int64_t parts = std::clamp<int64_t>(task_dim / std::max<int64_t>(heads, 1), 1, lines);
+  return ceil_div(lines, parts) * kLineChannels;
+}
+
 }  // namespace
 
 void run_forward(Call& call, const ForwardArgs& args) {
@@ -47,7 +56,9 @@ void run_backward(Call& call, const BackwardArgs& args) {
   context.reserve(0);
   launch(context, "differentiate", task_dim, Evenly{queries}, differentiate_kernel(), args);
   fill_zero(context, args.grad_value, args.B * args.K * args.M * args.D * kElement);
-  launch(context, "scatter", choose_task_dim(heads, bytes), Evenly{heads}, scatter_kernel(), args);
+  const ScatterArgs scatter{args, part_channels(args.D, heads, task_dim)};
+  const int64_t items = heads * scatter.parts();
+  launch(context, "scatter", choose_task_dim(items, bytes), Evenly{items}, scatter_kernel(), scatter);
 }
 
 }  // namespace mluop::ms_deform_attn::native

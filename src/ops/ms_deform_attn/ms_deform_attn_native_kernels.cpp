@@ -34,10 +34,10 @@ struct Corners {
 };
 
 // Calls body(place, samples, number of samples) for `count` places from `first` on, `stride` apart, and prefetches
-// the pixels of the next place: keys of head_of(place).
+// the pixels of the next place: `channels` of the keys of head_of(place).
 template <Use kUse, class HeadOf, class Body>
 HWY_INLINE void for_each_place(const Inputs& args, const SampleTile& tile, int64_t first, int64_t count,
-                               int64_t stride, const HeadOf& head_of, const Body& body) {
+                               int64_t stride, int64_t channels, const HeadOf& head_of, const Body& body) {
   const auto find = [&](int64_t i) HWY_ATTR {
     const int64_t place = first + i * stride;
     Sample* const samples = tile.samples[i % 2];
@@ -45,7 +45,7 @@ HWY_INLINE void for_each_place(const Inputs& args, const SampleTile& tile, int64
     const float* const head = head_of(place);
     for (int64_t s = 0; s < found; ++s) {
       for (const int64_t key : samples[s].keys) {
-        if (key >= 0) prefetch_row<kUse>(head + key * args.M * args.D, args.D * int64_t{sizeof(float)});
+        if (key >= 0) prefetch_row<kUse>(head + key * args.M * args.D, channels * int64_t{sizeof(float)});
       }
     }
     return found;
@@ -85,7 +85,7 @@ void attend(const ForwardArgs& args, int64_t begin, int64_t end, Task& task) {
     add_samples(samples, count, args.head_of(place), args.M * args.D, tile.zeros,
                 args.weights + place * args.samples(), args.D, args.output + place * args.D);
   };
-  for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, head_of, add);
+  for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, args.D, head_of, add);
 }
 
 // sums [3, kPartialSums] = the partial sums over channels of a gradient times the value of a sample, and times its
@@ -146,14 +146,15 @@ void differentiate(const BackwardArgs& args, int64_t begin, int64_t end, Task& t
       args.grad_locations[2 * i + 1] = samples[s].height * (args.weights[i] * totals[1]);
     }
   };
-  for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, head_of, set_gradients);
+  for_each_place<Use::kRead>(args, tile, begin * args.M, (end - begin) * args.M, 1, args.D, head_of,
+                             set_gradients);
 }
 
-// Adds weights[i] * (factor * grad[0, D)) to the pixels of a sample that are in the image: to the D channels from
-// grads + keys[i] * stride on.
-HWY_INLINE void add_to_pixels(const Sample& sample, float factor, const float* grad, int64_t D, int64_t stride,
-                              float* grads) {
-  for_each_vector(D, [&](auto d, int64_t channel) HWY_ATTR {
+// Adds weights[i] * (factor * grad[0, channels)) to the pixels of a sample that are in the image: to the channels
+// from grads + keys[i] * stride on.
+HWY_INLINE void add_to_pixels(const Sample& sample, float factor, const float* grad, int64_t channels,
+                              int64_t stride, float* grads) {
+  for_each_vector(channels, [&](auto d, int64_t channel) HWY_ATTR {
     const auto scaled = hn::Mul(hn::Set(d, factor), hn::LoadU(d, grad + channel));
     HWY_UNROLL(4) for (int i = 0; i < 4; ++i) {
       if (sample.keys[i] < 0) continue;
@@ -171,22 +172,24 @@ HWY_INLINE void prefetch_inputs(const BackwardArgs& args, int64_t place) {
   prefetch_row<Use::kRead>(args.weights + place * samples, samples * int64_t{sizeof(float)});
 }
 
-void scatter(const BackwardArgs& args, int64_t begin, int64_t end, Task& task) {
+void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
   const SampleTile tile(task.nram, args);
   const int64_t stride = args.M * args.D;
   for (int64_t item = begin; item < end; ++item) {
-    const int64_t b = item / args.M, head = item % args.M;
-    float* const grads = args.grad_value + (b * args.K * args.M + head) * args.D;
+    const int64_t first = item % args.parts() * args.part_channels, head = item / args.parts() % args.M,
+                  b = item / args.parts() / args.M;
+    const int64_t channels = std::min(args.part_channels, args.D - first);
+    float* const grads = args.grad_value + (b * args.K * args.M + head) * args.D + first;
     const int64_t last = args.place(b, args.Q - 1, head);
     const auto add = [&](int64_t place, const Sample* samples, int64_t count) HWY_ATTR {
       prefetch_inputs(args, std::min(place + kPlacesAhead * args.M, last));
       for (int64_t s = 0; s < count; ++s) {
         const float factor = args.weights[place * args.samples() + samples[s].number];
-        add_to_pixels(samples[s], factor, args.grad_output + place * args.D, args.D, stride, grads);
+        add_to_pixels(samples[s], factor, args.grad_output + place * args.D + first, channels, stride, grads);
       }
     };
     for_each_place<Use::kWrite>(
-        args, tile, args.place(b, 0, head), args.Q, args.M, [&](int64_t) { return grads; }, add);
+        args, tile, args.place(b, 0, head), args.Q, args.M, channels, [&](int64_t) { return grads; }, add);
   }
 }
 
@@ -199,7 +202,7 @@ namespace mluop::ms_deform_attn::native {
 
 MLUOP_EXPORT_KERNEL(attend_kernel, attend, ForwardArgs);
 MLUOP_EXPORT_KERNEL(differentiate_kernel, differentiate, BackwardArgs);
-MLUOP_EXPORT_KERNEL(scatter_kernel, scatter, BackwardArgs);
+MLUOP_EXPORT_KERNEL(scatter_kernel, scatter, ScatterArgs);
 
 }  // namespace mluop::ms_deform_attn::native
 #endif

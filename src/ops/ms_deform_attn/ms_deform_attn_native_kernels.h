@@ -16,8 +16,13 @@ RangeKernel<ForwardArgs> attend_kernel();
 // Work items: queries of all batches. Writes the gradients of their locations and weights, which
 // are partial sums of channels (primitives/partial_sums.h).
 RangeKernel<BackwardArgs> differentiate_kernel();
-// Work items: heads of all batches. Adds to the gradients of their keys.
-RangeKernel<BackwardArgs> scatter_kernel();
+// Work items: parts of the channels of the heads of all batches. Adds to the gradients of their keys.
+struct ScatterArgs : BackwardArgs {
+  int64_t parts() const { return ceil_div(D, part_channels); }
+
+  int64_t part_channels;  // of a part, but of the last
+};
+RangeKernel<ScatterArgs> scatter_kernel();
 
 // A sample between four pixels: upper left, upper right, lower left, lower right.
 struct Sample {
