@@ -64,6 +64,16 @@ int64_t traffic(const Args& args) {
   return std::min(of_rois, kMany) + std::min(args.R * args.C, kMany) * kRoiPixels * element;
 }
 
+// The channels of a work item of the gradients in NHWC: a vector if sums are kept, and where wider ranges are too
+// few for the tasks.
+int64_t gradient_range(const Args& args, int64_t bytes, bool has_sums) {
+  if (has_sums) return kVectorChannels;
+  const int most_tasks = choose_task_dim(args.B * ceil_div(args.C, kVectorChannels), bytes);
+  int64_t range = kMaxRange;
+  while (range > kVectorChannels && args.B * ceil_div(args.C, range) < most_tasks) range /= 2;
+  return range;
+}
+
 void fill_tables(Context& context, const Args& args, const Tables& tables) {
   constexpr int64_t kRoiBytes = 4096;
   FirstBadItem first_bad;
@@ -109,8 +119,7 @@ void run_backward(Call& call, const BackwardArgs& args) {
   const int64_t bytes =
       traffic(args) + args.B * args.C * args.image_pixels() * static_cast<int64_t>(sizeof(float));
   const bool has_sums = is_16_bit(args.dtype);
-  const int64_t nhwc_range = has_sums ? kVectorChannels : kMaxRange;
-  const Division division = divide(context, args, args.channels_last ? nhwc_range : 1);
+  const Division division = divide(context, args, args.channels_last ? gradient_range(args, bytes, has_sums) : 1);
   const int64_t items = args.B * division.range_count(args);
   const int task_dim = choose_task_dim(items, bytes);
   Arena arena = context.reserve(bytes_of<Scratch>(args, task_dim, division.range));
