@@ -14,11 +14,17 @@ the time inside of functions of mmcv that mluop_omp provides, without the gradie
 differentiates, which is multi-scale deformable attention / the whole. plain: one step with the formulations of
 python/tests/definitions.py in place of these functions, in PyTorch and NumPy, partly in double; ratio: plain / step.
 losses: largest relative difference between the losses of the first step with mluop_omp and with plain formulations.
+
+--autocast compares the step with one under torch.autocast("cpu", torch.bfloat16) instead. ratio: step / autocast. The
+sums of all losses: in float32, under autocast with mluop_omp, and under autocast with plain formulations, which have no
+number where NumPy has no bfloat16. loss: the relative difference of the first two. Where it is large and the last two
+are equal, bfloat16 changes what the network selects.
 """
 
 import argparse
 import contextlib
 import copy
+import math
 import statistics
 import sys
 import time
@@ -34,6 +40,7 @@ import torch
 
 _TESTS = Path(__file__).resolve().parents[2] / "python" / "tests"
 _REQUIREMENTS = ("mmcv", "mmdet", "mmdet3d", "shapely")
+_LARGEST_OF_AUTOCAST = 0.02
 _LARGEST_DIFFERENCE = 1e-3  # A proposal whose box is rounded otherwise has other points.
 
 Functions = dict[str, Callable[..., Any]]
@@ -119,11 +126,44 @@ def _row(network: tuple, detectors: ModuleType, definitions: Functions, repetiti
     return "".join(columns), difference
 
 
+def _autocast_row(
+    network: tuple, detectors: ModuleType, definitions: Functions, repetitions: int
+) -> tuple[str, float]:
+    """Returns the columns of a network, and the difference of its loss from float32, or from plain formulations."""
+    model, data, _ = network
+
+    def step(autocast: bool) -> tuple[float, float]:
+        copied = copy.deepcopy(model)
+        begin = time.perf_counter()
+        losses, _ = detectors.train(copied, data, autocast)
+        return time.perf_counter() - begin, losses["loss"].item()
+
+    seconds, totals = [], []
+    for autocast in (False, True):
+        try:
+            totals.append(step(autocast)[1])
+        except (AssertionError, RuntimeError) as error:
+            return f"  fails in the network's own code: {error}", 0
+        seconds.append(statistics.median(step(autocast)[0] for _ in range(repetitions)))
+    plain = math.nan
+    with _replaced(definitions), contextlib.suppress(TypeError):
+        plain = step(True)[1]
+    from_float, from_plain = (abs(totals[1] / other - 1) for other in (totals[0], plain))
+    columns = f"{seconds[0]:9.3f}{seconds[1]:12.3f}{seconds[0] / seconds[1]:7.2f}"
+    columns += f"{totals[0]:12.5g}{totals[1]:12.5g}{plain:12.5g}{from_float:9.2%}"
+    return columns, from_plain if from_plain < from_float else from_float
+
+
+_TITLE = f"{'step s':>9}{'share':>7}{'predict s':>11}{'share':>7}{'plain s':>9}{'ratio':>7}{'losses':>9}"
+_AUTOCAST_TITLE = f"{'step s':>9}{'autocast s':>12}{'ratio':>7}{'float32':>12}{'autocast':>12}{'plain':>12}{'loss':>9}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--network", default="", help="select networks whose name contains TEXT", metavar="TEXT")
     parser.add_argument("--repetitions", type=int, default=3, help="default: %(default)s", metavar="N")
     parser.add_argument("--threads", type=int, help="default: OMP_NUM_THREADS, else all cores", metavar="N")
+    parser.add_argument("--autocast", action="store_true", help="compare with a step in bfloat16")
     parser.add_argument("--full-size", action="store_true", help="extents and samples of the configurations: minutes")
     arguments = parser.parse_args()
     if missing := [name for name in _REQUIREMENTS if not find_spec(name)]:
@@ -137,19 +177,19 @@ def main() -> int:
     import detectors
 
     packages = detectors.load()
-    print(
-        f"{'network':27}{'step s':>9}{'share':>7}{'predict s':>11}{'share':>7}{'plain s':>9}{'ratio':>7}{'losses':>9}"
-    )
+    row, title = (_autocast_row, _AUTOCAST_TITLE) if arguments.autocast else (_row, _TITLE)
+    largest = _LARGEST_OF_AUTOCAST if arguments.autocast else _LARGEST_DIFFERENCE
+    print(f"{'network':27}{title}")
     worst = 0.0
     for name in detectors.NETWORKS:
         if arguments.network not in name:
             continue
         network = detectors.network(packages, name, arguments.full_size)
-        columns, difference = _row(network, detectors, definitions.ALL, arguments.repetitions)
+        columns, difference = row(network, detectors, definitions.ALL, arguments.repetitions)
         worst = max(worst, difference)
         print(f"{name:27}{columns}", flush=True)
     print(f"torch {torch.__version__}, threads: {torch.get_num_threads()}, medians of {arguments.repetitions}")
-    return 0 if worst <= _LARGEST_DIFFERENCE else 1
+    return 0 if worst <= largest else 1
 
 
 if __name__ == "__main__":

@@ -341,11 +341,11 @@ def network(mm, name, is_full_size=False):
     return model, *rooms(mm, config, count)
 
 
-def train(model, data):
-    """One step; returns the losses, and the gradients by their names."""
+def train(model, data, autocast=False):
+    """One step; returns the losses, and the gradients by their names. Autocast is to bfloat16."""
     torch.manual_seed(0)  # of the order of proposals
     model.train()
-    with mluop_omp.no_cuda():
+    with mluop_omp.no_cuda(), torch.autocast("cpu", torch.bfloat16, enabled=autocast):
         losses = model(**model.data_preprocessor(copy.deepcopy(data), True), mode="loss")
     total, losses = model.parse_losses(losses)
     total.backward()
