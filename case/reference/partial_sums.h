@@ -1,5 +1,5 @@
-// Sums over channels: channel c is added to partial sum c % 16, in the order of c; then the upper half of the partial
-// sums is added to the lower half, until one is left.
+// Sums over channels: channel c is added to partial sum c % 16, in the order of c; then the upper half of the
+// partial sums is added to the lower half, until one is left.
 #pragma once
 
 #include <array>
