@@ -5,38 +5,49 @@
 namespace mluop {
 namespace {
 
-struct ScanArgs {
-  CountingSort& sort;
-};
-
 // Work items: buckets.
-void sum_counts(const ScanArgs& args, int64_t begin, int64_t end, Task& task) {
-  CountingSort& sort = args.sort;
-  int32_t total = 0;
-  for (int t = 0; t < sort.task_dim; ++t) {
-    const int32_t* counts = sort.counts_of(t);
+template <class Number>
+void sum_counts(const BucketCounts<Number>& args, int64_t begin, int64_t end, Task& task) {
+  Number total = 0;
+  for (int row = 0; row < args.rows; ++row) {
+    const Number* const counts = args.row(row);
     for (int64_t b = begin; b < end; ++b) total += counts[b];
   }
-  sort.task_totals[task.taskId] = total;
+  args.totals[task.taskId] = total;
 }
 
 // Work items: buckets, divided as for sum_counts.
-void write_positions(const ScanArgs& args, int64_t begin, int64_t end, Task& task) {
-  CountingSort& sort = args.sort;
-  int32_t position = 0;
-  for (int t = 0; t < task.taskId; ++t) position += sort.task_totals[t];
+template <class Number>
+void write_positions(const BucketCounts<Number>& args, int64_t begin, int64_t end, Task& task) {
+  Number position = 0;
+  for (int t = 0; t < task.taskId; ++t) position += args.totals[t];
   for (int64_t b = begin; b < end; ++b) {
-    sort.starts[b] = position;
-    for (int t = 0; t < sort.task_dim; ++t) {
-      const int32_t count = sort.counts_of(t)[b];
-      sort.positions_of(t)[b] = position;
+    if (args.starts != nullptr) args.starts[b] = position;
+    for (int row = 0; row < args.rows; ++row) {
+      Number& count = args.row(row)[b];
+      const Number first = position;
       position += count;
+      count = first;
     }
   }
-  if (end == sort.bucket_count) sort.starts[end] = position;
+  if (args.starts != nullptr && end == args.buckets) args.starts[end] = position;
 }
 
 }  // namespace
+
+template <class Number>
+void exclusive_scan(Context& context, const BucketCounts<Number>& args) {
+  const int64_t bytes = args.buckets * args.rows * static_cast<int64_t>(sizeof(Number));
+  const int task_dim = std::min(choose_task_dim(args.buckets, bytes), args.rows);
+  if (task_dim > 1) {
+    launch<BucketCounts<Number>>(context, "sum_counts", task_dim, Evenly{args.buckets}, sum_counts<Number>, args);
+  }
+  launch<BucketCounts<Number>>(context, "write_positions", task_dim, Evenly{args.buckets}, write_positions<Number>,
+                               args);
+}
+
+template void exclusive_scan(Context&, const BucketCounts<int32_t>&);
+template void exclusive_scan(Context&, const BucketCounts<uint32_t>&);
 
 CountingSort::CountingSort(Arena& arena, int64_t elements, int32_t buckets, int tasks)
     : element_count(elements),
@@ -54,11 +65,7 @@ void CountingSort::exclusive_scan(Context& context) {
   for (int t = 0; t < task_dim; ++t) {
     if (split(element_count, task_dim, t).size() == 0) clear_counts(t);
   }
-  const int64_t count_bytes = int64_t{bucket_count} * task_dim * int64_t{sizeof(int32_t)};
-  const int scan_task_dim = std::min(choose_task_dim(bucket_count, count_bytes), task_dim);
-  const ScanArgs args{*this};
-  launch(context, "sum_counts", scan_task_dim, Evenly{bucket_count}, sum_counts, args);
-  launch(context, "write_positions", scan_task_dim, Evenly{bucket_count}, write_positions, args);
+  mluop::exclusive_scan<int32_t>(context, {counts, task_dim, bucket_count, starts, task_totals});
 }
 
 int sort_task_dim(int64_t element_count, int32_t bucket_count, int task_dim) {

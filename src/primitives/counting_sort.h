@@ -16,6 +16,23 @@
 
 namespace mluop {
 
+// The number of elements of each bucket in each row of elements, such as those of a task.
+template <class Number>
+struct BucketCounts {
+  Number* row(int row) const { return counts + row * buckets; }
+
+  Number* counts;  // [rows, buckets]
+  int rows;
+  int64_t buckets;
+  Number* starts;  // [buckets + 1], the first position of each bucket, and the end of the last; or null
+  Number* totals;  // [rows], memory of the scan
+};
+
+// Replaces counts by the positions of the first elements, in the order of buckets and, within a bucket, of rows.
+// Writes starts. Instantiated for int32_t and uint32_t.
+template <class Number>
+void exclusive_scan(Context& context, const BucketCounts<Number>& args);
+
 // Elements and buckets number less than 2^31.
 struct CountingSort {
   CountingSort(Arena& arena, int64_t elements, int32_t buckets, int tasks);

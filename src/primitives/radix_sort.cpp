@@ -1,5 +1,6 @@
 #include "primitives/radix_sort.h"
 
+#include "primitives/counting_sort.h"
 #include "team/launch.h"
 
 namespace mluop {
@@ -55,20 +56,6 @@ void move_records(const PassArgs<Key>& args, int64_t begin, int64_t end, Task&) 
   }
 }
 
-// Replaces the counts by the first place of each digit in each part.
-template <class Key>
-void scan(const PassArgs<Key>& args) {
-  uint32_t sum = 0;
-  for (int64_t digit = 0; digit < args.digits; ++digit) {
-    for (int64_t part = 0; part < args.part_count; ++part) {
-      uint32_t& place = args.places[part * args.digits + digit];
-      const uint32_t count = place;
-      place = sum;
-      sum += count;
-    }
-  }
-}
-
 }  // namespace
 
 template <class Key>
@@ -94,7 +81,7 @@ size_t radix_sort(Context& context, int task_dim, int64_t count, int key_bits, S
                              memory.keys[1 - from],
                              memory.values[1 - from]};
     launch<PassArgs<Key>>(context, "count_digits", parts, Evenly{parts}, count_digits<Key>, args);
-    scan(args);
+    exclusive_scan<uint32_t>(context, {args.places, parts, args.digits, nullptr, memory.totals});
     launch<PassArgs<Key>>(context, "move_records", parts, Evenly{parts}, move_records<Key>, args);
     shift += bits;
   }

@@ -21,7 +21,8 @@ struct RadixSortMemory {
       : keys{arena.take<Key>("keys", {max_count}), arena.take<Key>("sorted keys", {max_count})},
         values{arena.take<uint32_t>("values", {max_count}), arena.take<uint32_t>("sorted values", {max_count})},
         max_parts(std::min(ceil_div(max_count, kMinPartRecords), kMaxParts)),
-        places(arena.take<uint32_t>("places of digits", {max_parts, kDigits})) {}
+        places(arena.take<uint32_t>("places of digits", {max_parts, kDigits})),
+        totals(arena.take<uint32_t>("totals of digits", {max_parts})) {}
 
   // Makes buffer i the one that the next sort reads.
   void exchange(size_t i) {
@@ -41,6 +42,7 @@ struct RadixSortMemory {
   std::array<uint32_t*, 2> values;  // [max_count]
   int64_t max_parts;
   uint32_t* places;  // [max_parts, kDigits]
+  uint32_t* totals;  // [max_parts], of the scan of places
 };
 
 // The values before a sort.

@@ -31,8 +31,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpBevPoolBackward(
 
     call.check_pointers();
     require_element_type("grad_output", dtype);
-    call.check_tensors();
     bev_pool::check_counts(P, F, "grad_output", M);
+    call.check_tensors();
     if (is_empty) return;
     bev_pool::native::run_backward(
         call, {{P, D, F, M, C, dtype, static_cast<const int32_t*>(ranks_depth),

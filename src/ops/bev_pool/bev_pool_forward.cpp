@@ -28,8 +28,8 @@ mluOpOmpBevPoolForward(mluOpHandle_t handle, const mluOpTensorDescriptor_t depth
 
     call.check_pointers();
     require_element_type("depth", dtype);
-    call.check_tensors();
     bev_pool::check_counts(P, F, "output", M);
+    call.check_tensors();
     if (is_empty) return;
     bev_pool::native::run_forward(
         call, {{P, dim_of(depth_desc, 0), F, M, C, dtype, static_cast<const int32_t*>(ranks_depth),
