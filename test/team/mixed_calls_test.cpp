@@ -116,7 +116,8 @@ TEST(TeamMixedCalls, InParallelRegionsOfTheCaller) {
   for (const auto algorithm : kAlgorithms) {
     const std::vector<SolvedCase> calls = calls_of(all, algorithm);
     const Handle shared(algorithm);
-    for (const auto& [outer, levels] : kRegions) {
+    for (const auto& region : kRegions) {
+      const int outer = region.outer, levels = region.levels;
       // Without nested teams under ThreadSanitizer: libarcher loses the end of a nested team whose threads libomp
       // moves to another one, and reports races between the two.
       if (kThreadSanitizer && levels > 1) continue;

@@ -5,6 +5,7 @@
 #include "core/checks.h"
 #include "core/dtype.h"
 #include "core/element.h"
+#include "core/sizes.h"
 #include "ops/bev_pool/bev_pool_native_kernels.h"
 #include "primitives/index_pairs.h"
 
@@ -62,7 +63,8 @@ void sort(Call& call, const SortArgs& args) {
 
 // For the sums of `rows` rows.
 int sum_tasks(const Points& points, int64_t rows) {
-  return choose_task_dim(rows, (points.P + rows) * points.C * static_cast<int64_t>(size_of(points.dtype)));
+  return choose_task_dim(
+      rows, saturated_product({points.P + rows, points.C, static_cast<int64_t>(size_of(points.dtype))}));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/dtype.h"
+#include "core/sizes.h"
 #include "ops/indice_maxpool/indice_maxpool_native_kernels.h"
 
 namespace mluop::indice_maxpool::native {
@@ -52,8 +53,8 @@ void sort_by_row(Call& call, const PooledRows& args, SortedPairs& sorted) {
 template <class KernelArgs, class Args>
 void run(Call& call, const Args& args, const char* name, RangeKernel<KernelArgs> kernel) {
   Context& context = call.context();
-  const int64_t rows = args.pair_count + args.M;
-  const int task_dim = choose_task_dim(args.M, rows * args.C * static_cast<int64_t>(size_of(args.dtype)));
+  const int task_dim = choose_task_dim(
+      args.M, saturated_product({args.pair_count + args.M, args.C, static_cast<int64_t>(size_of(args.dtype))}));
   call.log_detail("taskDim ", task_dim);
   Arena arena = context.reserve(bytes_of<SortedPairs>(args, sort_tasks(args)));
   SortedPairs sorted(arena, args, sort_tasks(args));
