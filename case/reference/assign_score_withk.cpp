@@ -30,11 +30,6 @@ int64_t position(const Problem& p, int64_t row, int64_t o) {
   return (row / rows * p.O + o) * rows + row % rows;
 }
 
-template <class T>
-void put_all(const std::vector<float>& sums, T* to) {
-  for (const float sum : sums) put(sum, to++);
-}
-
 }  // namespace
 
 template <class T>

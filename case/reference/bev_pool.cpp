@@ -20,11 +20,6 @@ void for_each_point(const Problem& problem, const Visit& visit) {
   }
 }
 
-template <class T>
-void put_all(const std::vector<float>& sums, T* to) {
-  for (const float sum : sums) put(sum, to++);
-}
-
 }  // namespace
 
 template <class T>

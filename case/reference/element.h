@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <vector>
 
 namespace mluop::reference {
 
@@ -32,6 +33,11 @@ inline void put(double value, double* to) { *to = value; }
 inline void put(double value, float* to) { *to = static_cast<float>(value); }
 inline void put(double value, Half* to) { *to = to_f16(value); }
 inline void put(double value, BFloat16* to) { *to = to_bf16(value); }
+
+template <class Sum, class Output>
+void put_all(const std::vector<Sum>& sums, Output* to) {
+  for (const Sum sum : sums) put(sum, to++);
+}
 
 // The type of sums for an output of type Output.
 template <class Output>

@@ -47,7 +47,7 @@ void indice_maxpool_backward(const Problem& p, const T* features, const T* featu
       sums[static_cast<size_t>(input * p.C + c)] += static_cast<Sum>(to_f32(output_grad[output * p.C + c]));
     }
   });
-  for (const Sum sum : sums) put(sum, input_grad++);
+  put_all(sums, input_grad);
 }
 
 template void indice_maxpool_forward(const Problem&, const float*, float*);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "networks/bev_depth.h"
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 #include "support/camera_rig.h"
@@ -11,7 +12,7 @@
 namespace mluop::perf::bev_pool {
 namespace {
 
-constexpr int64_t kCameras = 6;
+constexpr int32_t kCameras = 6;
 
 struct Row {
   const char* name;
@@ -19,43 +20,43 @@ struct Row {
 };
 constexpr Row kCases[] = {{"camera", false}, {"camera by_cell", true}};
 
-// The cell of each point, -1 out of range.
-std::vector<int32_t> cells_of(const reference::VoxelPoolingForwardSizes& sizes, int depths) {
-  const std::vector<int32_t> geometry = test::camera_geometry(sizes.batch_size, depths);
-  const auto per_batch = static_cast<int64_t>(sizes.num_points) / test::kBevDepthBins * depths;
-  std::vector<int32_t> cells;
-  for (int64_t point = 0; point < sizes.batch_size * per_batch; ++point) {
-    const int32_t* const at = geometry.data() + 3 * point;
-    const bool is_inside = at[0] >= 0 && at[0] < sizes.num_voxel_x && at[1] >= 0 && at[1] < sizes.num_voxel_y &&
-                           at[2] >= 0 && at[2] < sizes.num_voxel_z;
-    const int64_t row = point / per_batch * sizes.num_voxel_y + at[1];
-    cells.push_back(is_inside ? static_cast<int32_t>(row * sizes.num_voxel_x + at[0]) : -1);
-  }
-  return cells;
+// The points in range, by cell.
+std::vector<size_t> points_by_cell(const std::vector<int32_t>& cells) {
+  std::vector<size_t> points(cells.size());
+  std::iota(points.begin(), points.end(), 0);
+  std::erase_if(points, [&](size_t point) { return cells[point] < 0; });
+  std::ranges::stable_sort(points, {}, [&](size_t point) { return cells[point]; });
+  return points;
+}
+
+void select(const std::vector<size_t>& points, std::vector<int32_t>& numbers) {
+  std::vector<int32_t> selected;
+  for (const size_t point : points) selected.push_back(numbers[point]);
+  numbers = selected;
 }
 
 template <bool kForward>
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
-  const auto& sizes = test::kBevDepthSizes;
+  const auto& whole = test::kBevDepthSizes;
   // Scales the number of depth bins over the same range.
-  const auto depths = static_cast<int>(scaled(test::kBevDepthBins, size));
-  const int64_t pixels = sizes.num_points / test::kBevDepthBins / kCameras, C = sizes.num_channels;
-  const std::vector<int32_t> cells = cells_of(sizes, depths);
-  const auto D = static_cast<int64_t>(cells.size()), F = sizes.batch_size * kCameras * pixels,
-             M = int64_t{sizes.batch_size} * sizes.num_voxel_y * sizes.num_voxel_x;
-  std::vector<int32_t> points(cells.size());
-  std::iota(points.begin(), points.end(), 0);
-  const auto cell_of = [&](int32_t point) { return cells[static_cast<size_t>(point)]; };
+  const auto depths = static_cast<int32_t>(scaled(test::kBevDepthBins, size));
+  const auto pixels = static_cast<int32_t>(whole.num_points / test::kBevDepthBins / kCameras);
+  const test::bev_depth::Sizes sizes{static_cast<int32_t>(whole.batch_size),
+                                     kCameras,
+                                     depths,
+                                     pixels,
+                                     static_cast<int32_t>(whole.num_channels),
+                                     static_cast<int32_t>(whole.num_voxel_x),
+                                     static_cast<int32_t>(whole.num_voxel_y),
+                                     static_cast<int32_t>(whole.num_voxel_z)};
+  test::bev_depth::Points points(sizes, test::camera_geometry(sizes.batches, depths));
+  const int64_t D = std::ssize(points.ranks_depth), F = sizes.images() * pixels, M = sizes.output_rows(),
+                C = sizes.channels;
   if (row.by_cell) {
-    std::erase_if(points, [&](int32_t point) { return cell_of(point) < 0; });
-    std::ranges::stable_sort(points, {}, cell_of);
+    const std::vector<size_t> selected = points_by_cell(points.ranks_bev);
+    for (auto* numbers : {&points.ranks_depth, &points.ranks_feat, &points.ranks_bev}) select(selected, *numbers);
   }
-  std::vector<int32_t> rows, of_points;
-  for (const int32_t point : points) {
-    rows.push_back(static_cast<int32_t>(point / (depths * pixels) * pixels + point % pixels));
-    of_points.push_back(cell_of(point));
-  }
-  const auto P = static_cast<int64_t>(points.size());
+  const int64_t P = std::ssize(points.ranks_bev);
   std::vector<TensorShape> tensors = {{"depth", variant.dtype, {D}},
                                       {"features", variant.dtype, {F, C}},
                                       {"ranks_depth", MLUOP_DTYPE_INT32, {P}},
@@ -72,9 +73,9 @@ std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) 
   made->fill_uniform("depth", 1);
   made->fill_uniform("features", 2);
   if (!kForward) made->fill_uniform("grad_output", 3);
-  made->set("ranks_depth", points);
-  made->set("ranks_feat", rows);
-  made->set("ranks_bev", of_points);
+  made->set("ranks_depth", points.ranks_depth);
+  made->set("ranks_feat", points.ranks_feat);
+  made->set("ranks_bev", points.ranks_bev);
   if (kForward) made->dump("num_cells", {M});
   return made;
 }

@@ -74,6 +74,7 @@ int sort_task_dim(int64_t element_count, int32_t bucket_count, int task_dim) {
 }
 
 Range ByElements::operator()(int task_dim, int task_id) const {
+  if (sort.bucket_count == 0) return {0, 0};
   const auto cost_before = [&](int64_t bucket) { return sort.starts[bucket] + bucket * bucket_cost; };
   return split_cost(rounds * sort.bucket_count, task_dim, task_id, [&](int64_t item) {
     return item / sort.bucket_count * cost_before(sort.bucket_count) + cost_before(item % sort.bucket_count);

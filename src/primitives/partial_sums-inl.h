@@ -19,6 +19,24 @@ namespace hn = hwy::HWY_NAMESPACE;
 using PartialSumTag = hn::CappedTag<float, kPartialSums>;
 constexpr auto kPartialSumLanes = static_cast<int64_t>(hn::MaxLanes(PartialSumTag()));
 
+// sums[0, kPartialSums) = the partial sums of `count` terms: vector_of(d, i) are those from i on, number_of(i) is
+// one.
+template <class VectorOf, class NumberOf>
+HWY_INLINE void sum_terms(int64_t count, const VectorOf& vector_of, const NumberOf& number_of, float* sums) {
+  const PartialSumTag d;
+  constexpr int64_t kVectors = kPartialSums / kPartialSumLanes;
+  hn::Vec<PartialSumTag> sum[kVectors];
+  HWY_UNROLL(16) for (int64_t v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
+  int64_t i = 0;
+  for (; i + kPartialSums <= count; i += kPartialSums) {
+    HWY_UNROLL(16) for (int64_t v = 0; v < kVectors; ++v) {
+      sum[v] = hn::Add(sum[v], vector_of(d, i + v * kPartialSumLanes));
+    }
+  }
+  HWY_UNROLL(16) for (int64_t v = 0; v < kVectors; ++v) hn::Store(sum[v], d, sums + v * kPartialSumLanes);
+  for (; i < count; ++i) sums[i % kPartialSums] += number_of(i);
+}
+
 // to[0, kPartialSumLanes) = the totals of as many rows.
 HWY_INLINE void add_partial_sums(const float* rows, float* to) {
   const PartialSumTag d;

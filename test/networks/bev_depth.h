@@ -74,10 +74,9 @@ Matrix softmax_grad(const Sizes& sizes, const Matrix& depths, Matrix grad, const
 
 // What BEV pool requires of the points.
 struct Points {
-  explicit Points(const View& view) {
-    const Sizes& s = view.sizes;
+  Points(const Sizes& s, const std::vector<int32_t>& cells) {
     for (int32_t point = 0; point < s.batches * s.points(); ++point) {
-      const int32_t* const at = &view.cells[static_cast<size_t>(point) * 3];
+      const int32_t* const at = &cells[static_cast<size_t>(point) * 3];
       const bool is_inside =
           at[0] >= 0 && at[0] < s.cells_x && at[1] >= 0 && at[1] < s.cells_y && at[2] >= 0 && at[2] < s.cells_z;
       const int32_t row = point / s.points() * s.cells_y + at[1], image = point / (s.depths * s.pixels);
@@ -94,7 +93,7 @@ struct Points {
 template <class Dense = DenseLayers<>>
 Result compute(const View& view, const Operators& operators, bool trains = true, const Dense& dense = {}) {
   const Sizes& s = view.sizes;
-  const Points points(view);
+  const Points points(s, view.cells);
   const auto ranks = [](const std::vector<int32_t>& numbers) {
     return tensor(numbers.data(), {static_cast<int64_t>(numbers.size())});
   };

@@ -23,6 +23,7 @@ using mluop::HWY_NAMESPACE::kStripLanes;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::round_row;
+using mluop::HWY_NAMESPACE::sum_terms;
 using mluop::HWY_NAMESPACE::unpack;
 
 using D = mluop::HWY_NAMESPACE::StripTag;
@@ -46,20 +47,12 @@ HWY_NOINLINE void transpose_square(const T* from, int64_t stride, float* to, int
 // The partial sums of gradients[o] * (point[o] - center[o]).
 template <class T>
 HWY_INLINE void add_channels(const float* gradients, const T* point, const T* center, int64_t O, float* sums) {
-  const D d;
-  constexpr int64_t kVectors = kPartialSums / kStripLanes;
-  hn::Vec<D> sum[kVectors];
-  HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) sum[i] = hn::Zero(d);
-  int64_t o = 0;
-  for (; o + kPartialSums <= O; o += kPartialSums) {
-    HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) {
-      const int64_t at = o + i * kStripLanes;
-      const auto difference = hn::Sub(load_f32(d, point + at), load_f32(d, center + at));
-      sum[i] = hn::Add(sum[i], hn::Mul(hn::LoadU(d, gradients + at), difference));
-    }
-  }
-  HWY_UNROLL(16) for (int64_t i = 0; i < kVectors; ++i) hn::Store(sum[i], d, sums + i * kStripLanes);
-  for (; o < O; ++o) sums[o % kPartialSums] += gradients[o] * (to_f32(point[o]) - to_f32(center[o]));
+  sum_terms(
+      O,
+      [&](auto d, int64_t o) HWY_ATTR {
+        return hn::Mul(hn::LoadU(d, gradients + o), hn::Sub(load_f32(d, point + o), load_f32(d, center + o)));
+      },
+      [&](int64_t o) { return gradients[o] * (to_f32(point[o]) - to_f32(center[o])); }, sums);
 }
 
 template <class T>

@@ -117,11 +117,8 @@ void run_backward(Call& call, const BackwardArgs& args) {
   Products products(arena, args.P, keeps_sums ? args.D : 0);
   FirstBadItem first_bad;
   sort(call, {args, args.ranks_feat, args.ranks_bev, sorted, &products, first_bad});
-  // Without rows of features, all points are skipped.
-  if (args.F > 0) {
-    launch(context, "differentiate", task_dim, ByElements{sorted.sort, kWriteCost, 1},
-           differentiate_kernel(args.dtype), DifferentiateArgs{args, sorted, products});
-  }
+  launch(context, "differentiate", task_dim, ByElements{sorted.sort, kWriteCost, 1},
+         differentiate_kernel(args.dtype), DifferentiateArgs{args, sorted, products});
   // Each task reads all points.
   launch(context, "add_products", choose_task_dim(args.D, args.P * int64_t{sizeof(float)}), Evenly{args.D},
          add_products_kernel(args.dtype), AddArgs{args, products});

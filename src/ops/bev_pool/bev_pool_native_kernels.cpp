@@ -22,9 +22,9 @@ using mluop::HWY_NAMESPACE::add_partial_sums;
 using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::kPartialSumLanes;
 using mluop::HWY_NAMESPACE::load_f32;
-using mluop::HWY_NAMESPACE::PartialSumTag;
 using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::store_f32;
+using mluop::HWY_NAMESPACE::sum_terms;
 
 // to[0, kVectors * lanes) = the sum of the weighted rows of points [begin, end), which begin at `from`. T, here
 // and below: an element type.
@@ -69,19 +69,9 @@ void pool(const PoolArgs& args, int64_t begin, int64_t end, Task&) {
 // sums[0, kPartialSums) = the partial sums of a[c] * b[c].
 template <class T>
 HWY_INLINE void multiply_rows(const T* a, const T* b, int64_t C, float* sums) {
-  const PartialSumTag d;
-  constexpr int64_t kVectors = kPartialSums / kPartialSumLanes;
-  hn::Vec<PartialSumTag> sum[kVectors];
-  HWY_UNROLL(16) for (int64_t v = 0; v < kVectors; ++v) sum[v] = hn::Zero(d);
-  int64_t c = 0;
-  for (; c + kPartialSums <= C; c += kPartialSums) {
-    HWY_UNROLL(16) for (int64_t v = 0; v < kVectors; ++v) {
-      const int64_t at = c + v * kPartialSumLanes;
-      sum[v] = hn::Add(sum[v], hn::Mul(load_f32(d, a + at), load_f32(d, b + at)));
-    }
-  }
-  HWY_UNROLL(16) for (int64_t v = 0; v < kVectors; ++v) hn::Store(sum[v], d, sums + v * kPartialSumLanes);
-  for (; c < C; ++c) sums[c % kPartialSums] += to_f32(a[c]) * to_f32(b[c]);
+  sum_terms(
+      C, [&](auto d, int64_t c) HWY_ATTR { return hn::Mul(load_f32(d, a + c), load_f32(d, b + c)); },
+      [&](int64_t c) { return to_f32(a[c]) * to_f32(b[c]); }, sums);
 }
 
 template <class T>
