@@ -41,8 +41,8 @@
  *   MLUOP_OMP_NRAM_KB    NRAM (scratch memory) of a task in KiB, 1 to 1048576; default: 640 for mlu370,
  *                        else 384
  *   MLUOP_OMP_SIMD       highest instruction set to use: generic (the baseline of the architecture), and on
- *                        x86 sse4, avx2, avx512 or avx512bf16, which has AVX512-BF16 in addition; default and
- *                        upper limit: the best that the machine has.
+ *                        x86 sse4, avx2, avx512, avx512bf16, which has AVX512-BF16 in addition, or amx, which
+ *                        has AMX too; default and upper limit: the best that the machine has.
  *                        Read once per process. Other users of Highway in the process are not affected.
  *   MLUOP_OMP_TRACE      the file that a trace of all calls is written to, in the Chrome trace-event format;
  *                        "%p" stands for the process id; default: no trace. See mlu_op_omp.h
@@ -1617,8 +1617,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDynamicPointToVoxelBackwardWorkspaceSize(
  *   with fused multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4)
  *   twice: the bits depend on the instruction set. AVX512-BF16 (avx512bf16) multiplies BFLOAT16 as it is: the
  *   products of two consecutive ci are added to a sum by an instruction that rounds to nearest even, takes
- *   subnormal elements for 0 and replaces subnormal sums by 0. Before it is rounded, a sum of t products is within
- *   (t + 2) 2^-24 times the sum of their magnitudes, plus t 2^-126 and the products of subnormal elements.
+ *   subnormal elements for 0 and replaces subnormal sums by 0. AMX (amx), with 16 channels or more, adds those of
+ *   32 consecutive ci: of the even ones in order, of the odd ones in order, both from 0, then both to the sum.
+ *   Before it is rounded, a sum of t products is within (t + 2) 2^-24 times the sum of their magnitudes, plus
+ *   t 2^-126 and the products of subnormal elements.
  *     native  an element starts at 0 and adds its products in the order of k, l and ci: the same bits at every
  *             thread count, in every run and with any NRAM size
  *     device  for each k, atomics add the sums over ci to the output in any order
@@ -1687,7 +1689,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionForwardWorkspaceSize(
  * Determinism: sums are fp32, for HALF and BFLOAT16 rounded once at their end, to nearest even. An element starts
  *   at 0 and adds its products in the order of k, l and co: the same bits at every thread count, in every run and
  *   with any NRAM size. Instruction sets with fused multiply-adds round a product and its addition once, others
- *   twice. AVX512-BF16 adds the products of two consecutive co as in the forward operator.
+ *   twice. AVX512-BF16 and AMX add the products of 2 or 32 consecutive co as in the forward operator.
  * Memory: a workspace, at any address, of the size that the query returns: filters in fp32, Ci rounded up to 16,
  *   and 5 bytes for each of the pairs that indice_num counts. The handle keeps 4 bytes for each task and tile of
  *   the output.
@@ -1747,8 +1749,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardDataWorkspaceSize(
  *   offset are divided into segments, by their numbers and the sizes of the tensors alone. A sum of a segment
  *   starts at 0 and adds its products in the order of l; the sums of the segments are added in their order: the
  *   same bits at every thread count, in every run and with any NRAM size. Instruction sets with fused
- *   multiply-adds round a product and its addition once, others twice. AVX512-BF16 adds the products of two
- *   consecutive l as in the forward operator.
+ *   multiply-adds round a product and its addition once, others twice. AVX512-BF16 and AMX add the products of 2
+ *   or 32 consecutive l as in the forward operator; NRAM of less than 8 KiB has no room for the 32.
  * Memory: a workspace, at any address, of the size that the query returns: the fp32 sums of the segments of
  *   offsets that have several, at most 512 matrices of Ci x Co. The handle keeps 32 bytes for each segment and 12
  *   an offset.

@@ -2,6 +2,12 @@
 
 #include <hwy/targets.h>
 
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <utility>
 
 #include "core/boundary.h"
@@ -12,8 +18,21 @@ namespace mluop {
 namespace {
 
 #if HWY_ARCH_X86
-// AVX-512 with AVX512-BF16.
+// AVX-512 with AVX512-BF16, and with AMX as well.
 constexpr const char* kWithBFloat16 = "avx512bf16";
+constexpr const char* kWithAmx = "amx";
+
+// Whether the machine has the tile registers of AMX and multiplies bfloat16 in them. Linux must be asked for their
+// state, once for all threads of the process: not before a call needs them, for the stacks of signal handlers must
+// then have room for it.
+bool request_amx() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  constexpr unsigned kAmxBf16 = 1U << 22, kAmxTile = 1U << 24;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if ((edx & kAmxBf16) == 0 || (edx & kAmxTile) == 0) return false;
+  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
 #endif
 
 // Highway numbers its targets so that of two sets of one architecture the better has the lower bit.
@@ -24,6 +43,7 @@ constexpr std::pair<const char*, int64_t> kInstructionSets[] = {
     {"avx2", HWY_AVX2},
     {"avx512", HWY_AVX3},
     {kWithBFloat16, HWY_AVX3},
+    {kWithAmx, HWY_AVX3},
 #endif
 };
 
@@ -35,7 +55,8 @@ class Choice {
     if (!requested.empty()) limit_to(requested);
     target_.Update(supported_);
 #if HWY_ARCH_X86
-    has_bf16_ = best() <= HWY_AVX3 && (requested.empty() || requested == kWithBFloat16) &&
+    allows_amx_ = best() <= HWY_AVX3 && (requested.empty() || requested == kWithAmx);
+    has_bf16_ = best() <= HWY_AVX3 && (allows_amx_ || requested == kWithBFloat16) &&
                 __builtin_cpu_supports("avx512bf16") != 0;
 #endif
   }
@@ -46,6 +67,7 @@ class Choice {
     return targets & -targets;
   }
   bool has_bf16() const { return has_bf16_; }
+  bool allows_amx() const { return allows_amx_; }
   const std::string& problem() const { return problem_; }
 
  private:
@@ -64,6 +86,7 @@ class Choice {
   int64_t supported_;
   hwy::ChosenTarget target_;
   bool has_bf16_ = false;
+  bool allows_amx_ = false;
   std::string problem_;
 };
 
@@ -84,5 +107,14 @@ const char* simd_name() { return name_of_target(choice().best()); }
 const hwy::ChosenTarget& simd_target() { return choice().target(); }
 
 bool has_bf16_dot_products() { return choice().has_bf16(); }
+
+bool has_bf16_tiles() {
+#if HWY_ARCH_X86
+  static const bool has = choice().has_bf16() && choice().allows_amx() && request_amx();
+  return has;
+#else
+  return false;
+#endif
+}
 
 }  // namespace mluop

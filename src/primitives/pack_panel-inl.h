@@ -121,16 +121,16 @@ HWY_INLINE hn::Vec<PanelTag> load_pairs(const T* first, const T* second) {
   return hn::BitCast(d, hn::Or(lower, hn::ShiftLeft<16>(upper)));
 }
 
-// The same as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and an even number of
-// rows.
+// The same as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and a multiple of `step`
+// rows, an even number.
 template <Element16 T>
-void pack_panel(const MatrixColumns<T>& matrix, T* to) {
+void pack_panel(const MatrixColumns<T>& matrix, int64_t step, T* to) {
   const int64_t columns = matrix.columns, width = round_up(columns, kPanelLanes);
   const auto at = [&](int64_t row, int64_t column) {
     return matrix.from + row * matrix.row_stride + column * matrix.column_stride;
   };
-  for (int64_t row = 0; row < matrix.rows; row += 2, to += 2 * width) {
-    const bool is_pair = row + 1 < matrix.rows;
+  for (int64_t row = 0, rows = round_up(matrix.rows, step); row < rows; row += 2, to += 2 * width) {
+    const bool is_one = row + 1 == matrix.rows, is_pair = row + 1 < matrix.rows;
     int64_t column = 0;
     if (is_pair && matrix.column_stride == 1) {
       for (; column + kPanelLanes <= columns; column += kPanelLanes) {
@@ -139,7 +139,7 @@ void pack_panel(const MatrixColumns<T>& matrix, T* to) {
       }
     }
     for (; column < width; ++column) {
-      to[2 * column] = column < columns ? *at(row, column) : T{};
+      to[2 * column] = column < columns && (is_pair || is_one) ? *at(row, column) : T{};
       to[2 * column + 1] = column < columns && is_pair ? *at(row + 1, column) : T{};
     }
   }

@@ -17,14 +17,23 @@ struct FilterStrides {
   int64_t co, k, ci;
 };
 
+// How the native algorithm multiplies: in fp32; tensors of bfloat16 as they are, by AVX512-BF16 or by AMX.
+enum class Products { kFloat, kDotProducts, kTiles };
+
+// Tiles would be more than half empty with fewer channels.
+inline constexpr int64_t kMinTileChannels = 16;
+
 // What the convolution and the gradient of its filters have in common.
 struct PairedRows : IndexPairs {
   int64_t element_bytes() const { return static_cast<int64_t>(size_of(dtype)); }
   // Nothing is added: the output, if it has elements, is zero.
   bool is_empty() const { return N == 0 || M == 0 || K == 0 || Ci == 0 || Co == 0; }
 
-  // Whether the native algorithm multiplies tensors of bfloat16 as they are, not in fp32.
-  bool multiplies_bf16() const { return dtype == MLUOP_DTYPE_BFLOAT16 && has_bf16_dot_products(); }
+  Products products() const {
+    if (dtype != MLUOP_DTYPE_BFLOAT16 || !has_bf16_dot_products()) return Products::kFloat;
+    const bool fill_tiles = Ci >= kMinTileChannels && Co >= kMinTileChannels;
+    return fill_tiles && has_bf16_tiles() ? Products::kTiles : Products::kDotProducts;
+  }
 
   mluOpDataType_t dtype;
   int64_t Ci, Co;  // of the input and the output rows

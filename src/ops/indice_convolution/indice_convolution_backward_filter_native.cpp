@@ -100,14 +100,16 @@ int64_t bytes_moved(const Args& args) {
   return saturated(static_cast<double>(args.pair_count) * channels * element);
 }
 
-// Halves one of the sizes of a tile. Returns false if it is the smallest.
+// Halves one of the sizes of a tile, and gives tile registers up if the smallest is too large for them. Returns
+// false if it is the smallest.
 bool shrink(Tiling& tiling) {
   constexpr int64_t kMinPairs = 16;
   const bool is_one_vector = tiling.rows == 1 && tiling.columns <= kMaxLanes;
-  if (tiling.batch_pairs > (is_one_vector ? 1 : kMinPairs)) {
-    tiling.batch_pairs /= 2;
+  if (tiling.batch_pairs > (is_one_vector ? tiling.batch_step() : kMinPairs)) {
+    tiling.batch_pairs = round_up(tiling.batch_pairs / 2, tiling.batch_step());
   } else if (is_one_vector) {
-    return false;
+    if (tiling.products != Products::kTiles) return false;
+    tiling.products = Products::kDotProducts;
   } else if (tiling.columns > kMaxLanes && tiling.columns >= tiling.rows) {
     tiling.columns = round_up(tiling.columns / 2, kMaxLanes);
   } else {
@@ -120,12 +122,14 @@ Tiling choose_tiling(const Context& context, const Args& args) {
   // Equal shares of the channels.
   const auto share = [](int64_t channels) { return ceil_div(channels, ceil_div(channels, kMaxTileChannels)); };
   Tiling tiling{};
+  tiling.products = args.products();
   tiling.rows = share(args.Ci);
   tiling.columns = round_up(share(args.Co), panel_columns());
   const int64_t pair_bytes = (args.Ci + args.Co) * args.element_bytes();
   tiling.run_rows = std::clamp(cache_sizes().l2 / 2 / pair_bytes, int64_t{64}, int64_t{1} << 20);
   const int64_t panel_bytes = panel_columns() * int64_t{sizeof(float)};
-  tiling.batch_pairs = std::clamp(cache_sizes().l1 * 2 / 3 / panel_bytes, int64_t{1}, kMaxBatchPairs);
+  tiling.batch_pairs = round_up(std::clamp(cache_sizes().l1 * 2 / 3 / panel_bytes, int64_t{1}, kMaxBatchPairs),
+                                tiling.batch_step());
   const int64_t max_bytes = std::max(cache_sizes().l2 / 4, kMinTileBytes);
   while (tiling.rows * tiling.columns * int64_t{sizeof(float)} > max_bytes) {
     if (tiling.columns > tiling.rows) {
@@ -191,7 +195,7 @@ void run(Call& call, const Args& args, Arena workspace_memory) {
 
   const auto chunks = static_cast<int>(std::min(items, int64_t{task_dim} * kChunksPerTask));
   launch_dynamic(context, "multiply", task_dim, std::max(chunks, 1), ByPairs{segments, args.pair_count, tiles},
-                 multiply_kernel(args), {args, segments, tiling, workspace.partials});
+                 multiply_kernel(args.dtype, tiling.products), {args, segments, tiling, workspace.partials});
 
   const int64_t runs = args.K * ceil_div(args.matrix_count(), kCombinedElements);
   const int64_t combined_bytes = (division.partial_count + args.K) * args.matrix_count() * int64_t{sizeof(float)};

@@ -14,22 +14,27 @@
 #include "core/simd.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_backward_filter_native_kernels.h"
+#include "primitives/amx_microkernels-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
 #include "primitives/outer_products-inl.h"
 #include "primitives/pack_panel-inl.h"
 #include "primitives/sum_rows-inl.h"
+#include "primitives/transpose_square-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::backward_filter {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::add_rows;
+using mluop::HWY_NAMESPACE::amx_outer_product_panel;
+using mluop::HWY_NAMESPACE::AmxOuterProductArgs;
 using mluop::HWY_NAMESPACE::copy_row;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kOuterProductMr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
 using mluop::HWY_NAMESPACE::kStep;
 using mluop::HWY_NAMESPACE::load_pairs;
+using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::outer_product_panel;
 using mluop::HWY_NAMESPACE::OuterProductArgs;
 using mluop::HWY_NAMESPACE::PanelTag;
@@ -140,16 +145,37 @@ HWY_INLINE void interleave_rows(const BFloat16* const (&rows)[2], int64_t count,
   }
 }
 
+// The products of rows of lanes, in vectors. A lane has a float, or the BFloat16 of two pairs, the first at an even
+// position of the segment; skipped pairs are zeros. Batches are whole steps of pairs: so sums do not depend on them.
+template <class Element_>
+struct VectorProducts {
+  using Element = Element_;
+  static constexpr bool kAreTiles = false;
+  static constexpr int64_t kPairs = kStep<Element>;
+};
+
+// The same in tile registers.
+template <class Tiles>
+struct AmxProducts {
+  using Element = BFloat16;
+  static constexpr bool kAreTiles = true;
+  static constexpr int64_t kPairs = kAmxStep;
+
+  Tiles tiles;
+};
+
 // The product of a segment for the input channels [row, row + rows) and the output channels [column, column +
 // columns).
-//
-// Element: the type that is multiplied, float or BFloat16. A lane has the BFloat16 of two pairs, the first at an
-// even position of the segment; skipped pairs are zeros. So sums do not depend on batches.
-template <class T, class Element>
+template <class T, class Products>
 class TileProduct {
+  using Element = typename Products::Element;
+
  public:
-  TileProduct(const MultiplyArgs& args, const Tile& tile, int64_t item)
-      : args_(args), tile_(tile), segment_(args.segments.segments[item / args.tiling.tiles(args)]) {
+  TileProduct(const MultiplyArgs& args, const Tile& tile, Products& products, int64_t item)
+      : args_(args),
+        tile_(tile),
+        products_(products),
+        segment_(args.segments.segments[item / args.tiling.tiles(args)]) {
     const Tiling& tiling = args.tiling;
     const int64_t number = item % tiling.tiles(args_), column_tiles = tiling.column_tiles(args_);
     row_ = number / column_tiles * tiling.rows;
@@ -163,7 +189,8 @@ class TileProduct {
     // Vectors of a row are read whole.
     grad_in_place_ = is_read_in_place<T>(args_.Co) && columns_ == width_;
     const bool are_written_as_fp32 = segment_.partial != kNone || std::is_same_v<T, float>;
-    sums_in_place_ = are_written_as_fp32 && columns_ == width_;
+    padded_rows_ = Products::kAreTiles ? round_up(rows_, kAmxRows) : rows_;
+    sums_in_place_ = are_written_as_fp32 && columns_ == width_ && rows_ == padded_rows_;
     sums_ = sums_in_place_ ? static_cast<float*>(matrix()) + row_ * args_.Co + column_ : tile.sums;
     sum_stride_ = sums_in_place_ ? args_.Co : width_;
   }
@@ -231,7 +258,9 @@ class TileProduct {
     const int64_t feature_stride = args_.tiling.feature_stride(), grad_stride = args_.tiling.grad_stride();
     float *features = tile_.features, *grads = tile_.grads;
     const bool are_vectors = rows_ % kPanelLanes == 0 && columns_ == width_;
-    for (int64_t i = 0; i < batch.count; i += 2, features += feature_stride, grads += grad_stride) {
+    // Tiles are multiplied whole.
+    const int64_t padded = Products::kAreTiles ? round_up(batch.count, Products::kPairs) : batch.count;
+    for (int64_t i = 0; i < padded; i += 2, features += feature_stride, grads += grad_stride) {
       tile_.feature_rows[i / 2] = features;
       tile_.grad_rows[i / 2] = grads;
       const int32_t *inputs = batch.inputs + i, *outputs = batch.outputs + i;
@@ -247,8 +276,23 @@ class TileProduct {
         feature_rows[j] = features_ + inputs[j] * args_.Ci;
         grad_rows[j] = output_grad_ + outputs[j] * args_.Co;
       }
-      interleave_rows(feature_rows, rows_, rows_, features);
+      interleave_rows(feature_rows, rows_, padded_rows_, features);
       interleave_rows(grad_rows, columns_, width_, grads);
+    }
+    if constexpr (Products::kAreTiles) transpose_features(padded / 2);
+  }
+
+  // Transposes the squares of features, in place: a row of a tile has the lanes of a channel.
+  void transpose_features(int64_t lanes) const {
+    const PanelTag d;
+    const int64_t stride = args_.tiling.feature_stride();
+    for (int64_t i = 0; i < lanes; i += kPanelLanes) {
+      for (int64_t row = 0; row < padded_rows_; row += kPanelLanes) {
+        float* const square = tile_.features + i * stride + row;
+        hn::Vec<PanelTag> columns[kPanelLanes];
+        load_transposed(d, square, stride, columns);
+        HWY_UNROLL(16) for (int64_t j = 0; j < kPanelLanes; ++j) hn::Store(columns[j], d, square + j * stride);
+      }
     }
   }
 
@@ -268,6 +312,21 @@ class TileProduct {
         prefetch_to_l2(output_grad_ + next.outputs[prefetched] * args_.Co, columns_ * int64_t{sizeof(T)});
       }
     };
+    if constexpr (Products::kAreTiles) {
+      for (int64_t column = 0; column < width_; column += kNr) {
+        const AmxOuterProductArgs args{tile_.features,
+                                       args_.tiling.feature_stride(),
+                                       tile_.grads + column,
+                                       args_.tiling.grad_stride(),
+                                       round_up(ceil_div(pairs, kLanePairs), kAmxRows),
+                                       starts_,
+                                       sums_ + column,
+                                       sum_stride_};
+        amx_outer_product_panel(products_.tiles, std::min(kNr, width_ - column), args, rows_, prefetch_step);
+      }
+      starts_ = false;
+      return;
+    }
     for (int64_t column = 0; column < width_; column += kNr) {
       const OuterProductArgs args{
           tile_.feature_rows, tile_.grad_rows, column, ceil_div(pairs, kLanePairs), starts_,
@@ -299,11 +358,13 @@ class TileProduct {
 
   const MultiplyArgs& args_;
   const Tile& tile_;
+  Products& products_;
   const Segment& segment_;
   bool starts_ = true;  // no product has been added
   int64_t row_, rows_;
   int64_t column_, columns_;
   int64_t width_;  // the columns in whole vectors
+  int64_t padded_rows_;  // the rows in whole tiles
   const T *features_, *output_grad_;
   bool feature_in_place_, grad_in_place_;
   bool sums_in_place_;  // in the matrix of the segment
@@ -328,8 +389,9 @@ int64_t count_in_group(const MultiplyArgs& args, int64_t item, int64_t end) {
 
 // Computes the segments of a group, each in runs of rows that remain in the caches. Input rows are expected to
 // ascend; other orders are slower, with the same result.
-template <class T, class Element>
-void interleave_segments(const MultiplyArgs& args, const Tile& tile, int64_t first, int64_t count) {
+template <class T, class Products>
+void interleave_segments(const MultiplyArgs& args, const Tile& tile, Products& products, int64_t first,
+                         int64_t count) {
   int64_t done[kMaxInterleaved];
   int64_t limit = args.N;
   for (int64_t i = 0; i < count; ++i) {
@@ -347,37 +409,40 @@ void interleave_segments(const MultiplyArgs& args, const Tile& tile, int64_t fir
       if (begin == segment.end) continue;
       done[i] =
           limit >= args.N ? segment.end : std::lower_bound(inputs + begin, inputs + segment.end, limit) - inputs;
-      if (done[i] < segment.end) done[i] -= (done[i] - begin) % kStep<Element>;
+      if (done[i] < segment.end) done[i] -= (done[i] - begin) % Products::kPairs;
       if (done[i] < segment.end) ++left;
       if (done[i] == begin) continue;
-      TileProduct<T, Element> product(args, tile, first + i);
+      TileProduct<T, Products> product(args, tile, products, first + i);
       if (begin > segment.begin) product.resume();
       product.add_pairs(begin, done[i]);
     }
   }
 }
 
-template <class T, class Element>
+template <class T, class Products>
 void multiply(const MultiplyArgs& args, int64_t begin, int64_t end, Task& task) {
   const Tile tile(task.nram, args.tiling);
+  Products products;
   for (int64_t item = begin; item < end;) {
     const int64_t count = std::min(count_in_group(args, item, end), kMaxInterleaved);
     if (count > 1) {
-      interleave_segments<T, Element>(args, tile, item, count);
+      interleave_segments<T>(args, tile, products, item, count);
     } else {
       const Segment& segment = args.segments.segments[item / args.tiling.tiles(args)];
-      TileProduct<T, Element>(args, tile, item).add_pairs(segment.begin, segment.end);
+      TileProduct<T, Products>(args, tile, products, item).add_pairs(segment.begin, segment.end);
     }
     item += count;
   }
 }
 
-RangeKernel<MultiplyArgs> select_multiply(const Args& args) {
+RangeKernel<MultiplyArgs> select_multiply(mluOpDataType_t dtype, [[maybe_unused]] Products products) {
 #if MLUOP_HAS_BF16_MICROKERNEL
-  if (args.multiplies_bf16()) return multiply<BFloat16, BFloat16>;
+  if (products == Products::kTiles) return multiply<BFloat16, AmxProducts<AmxTiles>>;
+  if (products == Products::kDotProducts) return multiply<BFloat16, VectorProducts<BFloat16>>;
 #endif
-  return dispatch_dtype(
-      args.dtype, [](auto element) -> RangeKernel<MultiplyArgs> { return multiply<decltype(element), float>; });
+  return dispatch_dtype(dtype, [](auto element) -> RangeKernel<MultiplyArgs> {
+    return multiply<decltype(element), VectorProducts<float>>;
+  });
 }
 
 template <class T>
@@ -409,7 +474,9 @@ namespace mluop::indice_convolution::backward_filter {
 
 MLUOP_EXPORT_KERNEL(check_kernel, check_pairs, CheckArgs);
 HWY_EXPORT(select_multiply);
-RangeKernel<MultiplyArgs> multiply_kernel(const Args& args) { return MLUOP_DISPATCH(select_multiply)(args); }
+RangeKernel<MultiplyArgs> multiply_kernel(mluOpDataType_t dtype, Products products) {
+  return MLUOP_DISPATCH(select_multiply)(dtype, products);
+}
 
 MLUOP_EXPORT_KERNEL_OF_DTYPE(combine_kernel, combine, CombineArgs);
 

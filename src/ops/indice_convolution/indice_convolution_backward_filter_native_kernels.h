@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_args.h"
+#include "primitives/amx.h"
 #include "primitives/matmul.h"
 #include "team/atomics.h"
 #include "team/launch.h"
@@ -65,24 +66,28 @@ struct Tiling {
   // One more line than rows need: lines of consecutive pairs are then in different sets of a cache.
   int64_t feature_stride() const { return round_up(rows, kMaxLanes) + kMaxLanes; }
   int64_t grad_stride() const { return columns + kMaxLanes; }
+  // Tile registers hold 16 rows of sums, and multiply 16 lanes at once.
+  int64_t sum_rows() const { return products == Products::kTiles ? round_up(rows, kAmxRows) : rows; }
+  int64_t batch_step() const { return products == Products::kTiles ? kAmxRows : 1; }
 
+  Products products;
   int64_t rows;     // input channels
   int64_t columns;  // output channels, a multiple of kMaxLanes
-  int64_t batch_pairs;
+  int64_t batch_pairs;  // a multiple of batch_step()
   int64_t run_rows;  // a run of rows of features, whose pairs all offsets use in succession
 };
 
 // The buffers of a task in NRAM.
 struct Tile {
   Tile(Arena& nram, const Tiling& tiling)
-      : sums(nram.take<float>("sums", {tiling.rows, tiling.columns})),
+      : sums(nram.take<float>("sums", {tiling.sum_rows(), tiling.columns})),
         features(nram.take<float>("features of a batch", {tiling.batch_pairs, tiling.feature_stride()})),
         grads(nram.take<float>("gradients of a batch", {tiling.batch_pairs, tiling.grad_stride()})),
         feature_rows(nram.take<const float*>("rows of features", {tiling.batch_pairs})),
         grad_rows(nram.take<const float*>("rows of gradients", {tiling.batch_pairs})),
         indices(nram.take<int32_t>("pairs", {2, 2, tiling.batch_pairs})) {}
 
-  float* sums;  // [rows, columns]
+  float* sums;  // [sum_rows(), columns]
   // In fp32; or of lanes of two bfloat16 of consecutive pairs.
   float* features;             // [batch_pairs, feature_stride]
   float* grads;                // [batch_pairs, grad_stride], of output_grad
@@ -98,7 +103,7 @@ struct MultiplyArgs : Args {
   const Tiling& tiling;
   float* partials;  // [partial_count, Ci, Co]
 };
-RangeKernel<MultiplyArgs> multiply_kernel(const Args& args);
+RangeKernel<MultiplyArgs> multiply_kernel(mluOpDataType_t dtype, Products products);
 
 // Work items: offsets times runs of elements, the runs of an offset in succession. Adds the partial sums of an
 // offset in the order of its segments, and writes 0 to the filters of an offset without pairs.

@@ -6,6 +6,7 @@
 #include "core/checks.h"
 #include "core/sizes.h"
 #include "ops/indice_convolution/indice_convolution_native_kernels.h"
+#include "primitives/amx.h"
 #include "primitives/fill.h"
 #include "primitives/matmul.h"
 
@@ -67,8 +68,8 @@ bool shrink(Tiling& tiling, int64_t nr) {
     tiling.output_channels = round_up(tiling.output_channels / 2, nr);
   } else if (tiling.batch_pairs > kPairsMultiple) {
     tiling.batch_pairs -= kPairsMultiple;
-  } else if (tiling.input_channels > kMaxLanes) {
-    tiling.input_channels = round_up(tiling.input_channels / 2, kMaxLanes);
+  } else if (tiling.input_channels > tiling.input_step) {
+    tiling.input_channels = round_up(tiling.input_channels / 2, tiling.input_step);
   } else if (tiling.batch_pairs > 1) {
     tiling.batch_pairs /= 2;
   } else if (tiling.shift > 0) {
@@ -80,7 +81,7 @@ bool shrink(Tiling& tiling, int64_t nr) {
 }
 
 size_t tile_bytes(const Args& args, const Tiling& tiling) {
-  if (args.multiplies_bf16()) return bytes_of<Tile<BFloat16, BFloat16>>(tiling);
+  if (args.products() != Products::kFloat) return bytes_of<Tile<BFloat16, BFloat16>>(tiling);
   return dispatch_dtype(args.dtype,
                         [&](auto element) { return bytes_of<Tile<decltype(element), float>>(tiling); });
 }
@@ -126,11 +127,13 @@ void divide_output(const Args& args, int task_dim, Tiling& tiling) {
 }
 
 Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
-  const bool is_bf16 = args.multiplies_bf16();
+  const Products products = args.products();
+  const bool is_bf16 = products != Products::kFloat;
   const int64_t multiplied_bytes = is_bf16 ? int64_t{sizeof(BFloat16)} : int64_t{sizeof(float)};
   Tiling tiling{};
-  tiling.copies_rows = is_bf16 ? args.Ci % 2 != 0 : is_16_bit(args.dtype);
-  tiling.input_channels = std::min(round_up(args.Ci, kMaxLanes), kMaxBatchChannels);
+  tiling.copies_rows = is_bf16 ? products == Products::kDotProducts && args.Ci % 2 != 0 : is_16_bit(args.dtype);
+  tiling.input_step = products == Products::kTiles ? kAmxStep : kMaxLanes;
+  tiling.input_channels = std::min(round_up(args.Ci, tiling.input_step), kMaxBatchChannels);
   tiling.output_channels = std::min(round_up(args.Co, panel_columns()), kMaxTileChannels);
   const int64_t batch_bytes = std::min(kMaxBatchBytes, cache_sizes().l1 * 3 / 4);
   const int64_t pairs = batch_bytes / (tiling.input_channels * multiplied_bytes);
@@ -144,7 +147,7 @@ Tiling choose_tiling(const Context& context, const Args& args, int task_dim) {
   if (row_tiles(args, tiling.shift) <= kMaxPackings) {
     Tiling packing = tiling;
     packing.packs = true;
-    packing.input_channels = round_up(args.Ci, kMaxLanes);
+    packing.input_channels = round_up(args.Ci, tiling.input_step);
     packing.output_channels = std::min(tiling.output_channels, kPackingChannels);
     if (tile_bytes(args, packing) <= context.nram_capacity) return packing;
   }

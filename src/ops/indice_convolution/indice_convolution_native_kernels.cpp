@@ -12,6 +12,7 @@
 #include "core/sizes.h"
 #include "ops/indice_convolution/batch_reader-inl.h"
 #include "ops/indice_convolution/indice_convolution_native_kernels.h"
+#include "primitives/amx_microkernels-inl.h"
 #include "primitives/elements-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
 #include "primitives/pack_panel-inl.h"
@@ -22,6 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using mluop::HWY_NAMESPACE::amx_gemm_panel;
 using mluop::HWY_NAMESPACE::gemm_panel;
 using mluop::HWY_NAMESPACE::kMr;
 using mluop::HWY_NAMESPACE::kNr;
@@ -35,32 +37,77 @@ using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
 
+// The products of panels of Panel, float or BFloat16, in vectors. Rows of features are a multiple of kRowStep
+// elements, columns of panels of kPanelStep, padded with zeros.
+template <class Panel_>
+struct VectorProducts {
+  using Panel = Panel_;
+  static constexpr int64_t kRowStep = kStep<Panel>, kPanelStep = kStep<Panel>;
+
+  template <class AfterBlock>
+  void multiply(int64_t width, const MicrokernelArgs<Panel>& args, const int32_t* a_rows, const int32_t* c_rows,
+                int64_t count, const AfterBlock& after_block) {
+    gemm_panel(width, args, a_rows, c_rows, count, after_block);
+  }
+};
+
+// The same in tile registers.
+template <class Tiles>
+struct AmxProducts {
+  using Panel = BFloat16;
+  static constexpr int64_t kRowStep = 1, kPanelStep = kAmxStep;
+
+  template <class AfterBlock>
+  void multiply(int64_t width, const MicrokernelArgs<Panel>& args, const int32_t* a_rows, const int32_t* c_rows,
+                int64_t count, const AfterBlock& after_block) {
+    amx_gemm_panel(tiles, width, args, a_rows, c_rows, count, after_block);
+  }
+
+  Tiles tiles;
+};
+
 // Packs output channels [co, co + outputs), at most kNr, of the filters of offset k.
-template <class T, class Panel>
-void pack_filter_panel(const Args& args, int64_t k, int64_t co, int64_t outputs, Panel* to) {
+template <class T, class Products>
+void pack_filter_panel(const Args& args, int64_t k, int64_t co, int64_t outputs, typename Products::Panel* to) {
   const FilterStrides& strides = args.strides;
   const T* from = static_cast<const T*>(args.filters) + k * strides.k + co * strides.co;
-  pack_panel(MatrixColumns<T>{from, strides.ci, strides.co, args.Ci, outputs}, to);
+  const MatrixColumns<T> columns{from, strides.ci, strides.co, args.Ci, outputs};
+  if constexpr (Products::kPanelStep == 1) {
+    pack_panel(columns, to);
+  } else {
+    pack_panel(columns, Products::kPanelStep, to);
+  }
 }
 
-template <class T, class Panel>
+template <class T, class Products>
 void pack_filters(const PackArgs& args, int64_t begin, int64_t end, Task&) {
-  const int64_t channels = round_up(args.Co, kPanelLanes), inputs = round_up(args.Ci, kStep<Panel>);
+  using Panel = typename Products::Panel;
+  const int64_t channels = round_up(args.Co, kPanelLanes), inputs = round_up(args.Ci, Products::kPanelStep);
   const int64_t panels = ceil_div(channels, kNr);
   for (int64_t item = begin; item < end; ++item) {
     const int64_t k = item / panels;
     const int64_t channel = item % panels * kNr;
-    pack_filter_panel<T>(args, k, channel, std::min(kNr, args.Co - channel),
-                         static_cast<Panel*>(args.packed_filters) + (k * channels + channel) * inputs);
+    pack_filter_panel<T, Products>(args, k, channel, std::min(kNr, args.Co - channel),
+                                   static_cast<Panel*>(args.packed_filters) + (k * channels + channel) * inputs);
   }
 }
 
-RangeKernel<PackArgs> select_pack(const Args& args) {
+// Calls function(element, products) for the element type of the tensors and for how they are multiplied.
+template <class Function>
+auto dispatch_products(const Args& args, const Function& function) {
 #if MLUOP_HAS_BF16_MICROKERNEL
-  if (args.multiplies_bf16()) return pack_filters<BFloat16, BFloat16>;
+  if (args.products() == Products::kTiles) return function.template operator()<BFloat16, AmxProducts<AmxTiles>>();
+  if (args.products() == Products::kDotProducts)
+    return function.template operator()<BFloat16, VectorProducts<BFloat16>>();
 #endif
-  return dispatch_dtype(
-      args.dtype, [](auto element) -> RangeKernel<PackArgs> { return pack_filters<decltype(element), float>; });
+  return dispatch_dtype(args.dtype, [&](auto element) {
+    return function.template operator()<decltype(element), VectorProducts<float>>();
+  });
+}
+
+RangeKernel<PackArgs> select_pack(const Args& args) {
+  return dispatch_products(
+      args, []<class T, class Products>() -> RangeKernel<PackArgs> { return pack_filters<T, Products>; });
 }
 
 // Prefetches the input rows of a batch in `steps` steps: all prefetches at once would exceed the line fill buffers
@@ -88,12 +135,16 @@ class RowPrefetcher {
 };
 
 // The convolution of tiles that hold the output channels from `channel` on.
-template <class T, class Panel>
+template <class T, class Products>
 class Convolution {
+  using Panel = typename Products::Panel;
+
  public:
-  Convolution(const ConvolveArgs& args, Tile<T, Panel>& tile, const StreamWriter& stream, int64_t channel)
+  Convolution(const ConvolveArgs& args, Tile<T, Panel>& tile, Products& products, const StreamWriter& stream,
+              int64_t channel)
       : args_(args),
         tile_(tile),
+        products_(products),
         stream_(stream),
         all_channels_(round_up(args.Co, kPanelLanes)),
         channel_(channel),
@@ -134,7 +185,7 @@ class Convolution {
   // Adds the products of a batch to the sums, and prefetches rows of the next batch between blocks.
   void add_products(const PairBatch& batch, RowPrefetcher next_rows) {
     if (args_.tiling.packs && batch.k != packed_k_) pack_panels(batch.k);
-    const int64_t inputs = round_up(args_.Ci, kStep<Panel>);
+    const int64_t inputs = round_up(args_.Ci, Products::kPanelStep);
     const Panel* const filters = args_.tiling.packs ? tile_.filters
                                                     : static_cast<const Panel*>(args_.packed_filters) +
                                                           (batch.k * all_channels_ + channel_) * inputs;
@@ -150,14 +201,14 @@ class Convolution {
       for (int64_t channel = 0; channel < channels_; channel += kNr) {
         const int64_t panel_width = std::min(kNr, channels_ - channel);
         const MicrokernelArgs<Panel> args{filters + channel * inputs + input * panel_width,
-                                          round_up(width, kStep<Panel>),
+                                          round_up(width, Products::kRowStep),
                                           features,
                                           feature_stride,
                                           tile_.sums + channel,
                                           channels_,
                                           first_row};
-        gemm_panel(panel_width, args, feature_rows, batch.outputs, batch.count,
-                   [&next_rows] { next_rows.prefetch_step(); });
+        products_.multiply(panel_width, args, feature_rows, batch.outputs, batch.count,
+                           [&next_rows] { next_rows.prefetch_step(); });
       }
     }
   }
@@ -167,8 +218,8 @@ class Convolution {
     packed_k_ = k;
     const int64_t outputs = std::min(channels_, args_.Co - channel_);
     for (int64_t co = 0; co < outputs; co += kNr) {
-      pack_filter_panel<T>(args_, k, channel_ + co, std::min(kNr, outputs - co),
-                           tile_.filters + co * round_up(args_.Ci, kStep<Panel>));
+      pack_filter_panel<T, Products>(args_, k, channel_ + co, std::min(kNr, outputs - co),
+                                     tile_.filters + co * round_up(args_.Ci, Products::kPanelStep));
     }
   }
 
@@ -188,7 +239,7 @@ class Convolution {
         for (int64_t j = whole; j < width; ++j) to[j] = to_f32(from[j]);
       } else {
         std::memcpy(to, from, static_cast<size_t>(width) * sizeof(T));
-        std::fill(to + width, to + round_up(width, kStep<Panel>), Panel{});
+        std::fill(to + width, to + round_up(width, Products::kRowStep), Panel{});
       }
     }
   }
@@ -231,6 +282,7 @@ class Convolution {
 
   const ConvolveArgs& args_;
   Tile<T, Panel>& tile_;
+  Products& products_;
   const StreamWriter& stream_;
   int64_t all_channels_;   // of the packed filters
   int64_t channel_;        // the first output channel of the tile
@@ -238,27 +290,25 @@ class Convolution {
   int64_t packed_k_ = -1;  // the offset whose filters the tile has packed
 };
 
-template <class T, class Panel>
+template <class T, class Products>
 void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) {
-  Tile<T, Panel> tile(task.nram, args.tiling);
+  Tile<T, typename Products::Panel> tile(task.nram, args.tiling);
   tile.initialize();
+  Products products;
   const StreamWriter stream;
   const int64_t row_tile_count = args.pairs.sort.bucket_count;
   for (int64_t item = begin; item < end;) {
     const int64_t number = item % row_tile_count;
     const int64_t count = std::min(row_tile_count - number, end - item);
-    Convolution<T, Panel> convolution(args, tile, stream, item / row_tile_count * args.tiling.output_channels);
+    Convolution<T, Products> convolution(args, tile, products, stream, item / row_tile_count * args.tiling.output_channels);
     convolution.compute_tiles(number, number + count);
     item += count;
   }
 }
 
 RangeKernel<ConvolveArgs> select_convolve(const Args& args) {
-#if MLUOP_HAS_BF16_MICROKERNEL
-  if (args.multiplies_bf16()) return convolve<BFloat16, BFloat16>;
-#endif
-  return dispatch_dtype(
-      args.dtype, [](auto element) -> RangeKernel<ConvolveArgs> { return convolve<decltype(element), float>; });
+  return dispatch_products(
+      args, []<class T, class Products>() -> RangeKernel<ConvolveArgs> { return convolve<T, Products>; });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -32,7 +32,7 @@ struct SortArgs : Args {
 RangeKernel<SortArgs> sort_kernel();
 
 // Work items: panels of all offsets, in the order of offsets. Packs the filters as fp32 [K][panels][Ci][NR]; or as
-// bfloat16 [K][panels][Ci / 2][NR][2], with Ci rounded up. The last panel of an offset has as many
+// bfloat16 [K][panels][Ci / 2][NR][2], with Ci rounded up to a step of the products. The last panel of an offset has as many
 // columns as whole vectors need, and is padded with zeros.
 struct PackArgs : Args {
   void* packed_filters;
@@ -49,7 +49,8 @@ struct Tiling {
   int shift;                // log2 of the rows of features_out
   int64_t output_channels;  // a multiple of NR of the microkernel
   int64_t batch_pairs;
-  int64_t input_channels;  // of the rows of a batch, a multiple of kMaxLanes
+  int64_t input_channels;  // of the rows of a batch, a multiple of input_step
+  int64_t input_step;      // whole vectors, or a step of tile registers
   bool packs;              // tiles pack the filters that they multiply; else these are packed before
   bool copies_rows;        // input rows are converted, or padded to whole steps of the microkernel
   bool stream;             // the output bypasses the caches
