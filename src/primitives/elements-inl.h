@@ -83,17 +83,20 @@ HWY_INLINE hn::Vec<D> bf16_to_f32(D d, hn::Vec<hn::Rebind<uint16_t, D>> bits) {
   return hn::BitCast(d, hn::ShiftLeft<kBFloat16Shift>(hn::PromoteTo(hn::RebindToUnsigned<D>(), bits)));
 }
 
+// The upper 16 bits of a lane are v, rounded to bfloat16.
 template <class D>
-HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> f32_to_bf16(D, hn::Vec<D> v) {
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> round_to_bf16(D, hn::Vec<D> v) {
   const hn::RebindToUnsigned<D> du;
   const auto bits = hn::BitCast(du, v);
-  const auto upper = hn::ShiftRight<kBFloat16Shift>(bits);
-  const auto odd = hn::And(upper, hn::Set(du, 1U));
+  const auto odd = hn::And(hn::ShiftRight<kBFloat16Shift>(bits), hn::Set(du, 1U));
   const auto up = hn::Add(bits, hn::Add(odd, hn::Set(du, kBFloat16BelowHalf)));
-  const auto nan = hn::Or(upper, hn::Set(du, kBFloat16Quiet));
-  const auto is_number = hn::RebindMask(du, hn::Eq(v, v));
-  return hn::TruncateTo(hn::Rebind<uint16_t, D>(),
-                        hn::IfThenElse(is_number, hn::ShiftRight<kBFloat16Shift>(up), nan));
+  const auto nan = hn::Or(bits, hn::Set(du, kBFloat16Quiet << kBFloat16Shift));
+  return hn::IfThenElse(hn::RebindMask(du, hn::Eq(v, v)), up, nan);
+}
+
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> f32_to_bf16(D d, hn::Vec<D> v) {
+  return hn::TruncateTo(hn::Rebind<uint16_t, D>(), hn::ShiftRight<kBFloat16Shift>(round_to_bf16(d, v)));
 }
 
 // A vector of T, an Element16, as fp32, and back.
@@ -106,6 +109,19 @@ template <Element16 T, class D>
 HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> to_bits(D d, hn::Vec<D> v) {
   if constexpr (std::is_same_v<T, Half>) return f32_to_f16(d, v);
   if constexpr (std::is_same_v<T, BFloat16>) return f32_to_bf16(d, v);
+}
+
+// Lanes of two elements of T: `lower` and `upper`, rounded.
+template <Element16 T, class D>
+HWY_INLINE hn::Vec<D> round_pairs(D d, hn::Vec<D> lower, hn::Vec<D> upper) {
+  const hn::RebindToUnsigned<D> du;
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    const auto high = hn::And(round_to_bf16(d, upper), hn::Set(du, 0xFFFF0000U));
+    return hn::BitCast(d, hn::Or(hn::ShiftRight<16>(round_to_bf16(d, lower)), high));
+  } else {
+    const auto high = hn::ShiftLeft<16>(hn::PromoteTo(du, to_bits<T>(d, upper)));
+    return hn::BitCast(d, hn::Or(hn::PromoteTo(du, to_bits<T>(d, lower)), high));
+  }
 }
 
 // Loads from[0, Lanes(d)), of any alignment, as fp32.

@@ -14,7 +14,7 @@ namespace {
 
 // Rows of this many points stay in L1 until they are copied, and their distance is not a power of two, so they do
 // not compete for the same lines of it.
-constexpr int64_t kMaxChunkPoints = 240;
+constexpr int64_t kMaxChunkPoints = 224;
 // Chunks of a strip and a task, at least: tasks have equal shares.
 constexpr int64_t kMinChunksPerTask = 4;
 
@@ -46,22 +46,24 @@ Plan make_plan(const Context& context, const Args& args) {
   // Tasks share a strip if there are fewer strips than tasks.
   const int64_t points = ceil_div(args.N, ceil_div(int64_t{plan.task_dim}, strips));
   const int64_t wanted = plan.task_dim == 1 ? args.N : ceil_div(points, kMinChunksPerTask);
-  // Chunks are multiples of kStrip points.
-  const int64_t max_point_strips = std::min(ceil_div(wanted, kStrip), kMaxChunkPoints / kStrip);
-  const auto packed_bytes = [&](int64_t point_strips) {
+  // Chunks consist of whole parts.
+  const auto max_parts = [&](int64_t part_points) {
+    return std::min(ceil_div(wanted, part_points), kMaxChunkPoints / part_points);
+  };
+  const auto packed_bytes = [&](int64_t squares) {
     return dispatch_dtype(args.dtype, [&](auto element) {
-      return bytes_of<PackedTile<decltype(element)>>(args.M, point_strips * kStrip);
+      return bytes_of<PackedTile<decltype(element)>>(args.M, squares * kSquarePoints);
     });
   };
-  const auto direct_bytes = [&](int64_t point_strips) {
+  const auto direct_bytes = [&](int64_t parts) {
     return dispatch_dtype(
-        args.dtype, [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(point_strips * kStrip); });
+        args.dtype, [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(parts * kStrip); });
   };
   // More features alone exceed NRAM.
   const bool representable = args.M <= static_cast<int64_t>(context.nram_capacity) / kStrip;
   plan.packed = packing_pays(args, points) && representable && packed_bytes(1) <= context.nram_capacity;
-  plan.chunk_points = kStrip * (plan.packed ? fit_tile(context, max_point_strips, packed_bytes)
-                                            : fit_tile(context, max_point_strips, direct_bytes));
+  plan.chunk_points = plan.packed ? kSquarePoints * fit_tile(context, max_parts(kSquarePoints), packed_bytes)
+                                  : kStrip * fit_tile(context, max_parts(kStrip), direct_bytes);
   return plan;
 }
 

@@ -11,6 +11,7 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/three_interpolate_forward/three_interpolate_forward_native_kernels.h"
+#include "primitives/channel_strip-inl.h"
 #include "primitives/elements-inl.h"
 #include "primitives/stream-inl.h"
 #include "primitives/transpose_square-inl.h"
@@ -24,11 +25,12 @@ using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::store_f32;
 using mluop::HWY_NAMESPACE::StreamWriter;
+using mluop::HWY_NAMESPACE::transpose_sums;
 using mluop::HWY_NAMESPACE::unpack;
 
-using D = hn::CappedTag<float, kStrip>;
+using D = mluop::HWY_NAMESPACE::StripTag;
 using Di = hn::RebindToSigned<D>;
-constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
+constexpr int64_t kLanes = mluop::HWY_NAMESPACE::kStripLanes;
 
 // A strip of channels and consecutive chunks of its points, as parts of the tensors. T: an element type.
 template <class T>
@@ -92,15 +94,34 @@ HWY_NOINLINE void pack_square(const T* from, int64_t stride, float* to) {
   }
 }
 
+// The same for half a square: kLanes features of 16 bits.
+template <Element16 T>
+HWY_NOINLINE void pack_half_square(const T* from, int64_t stride, float* to) {
+  const D d;
+  alignas(kCacheLine) float square[kLanes * kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) hn::Store(load_f32(d, from + i * stride), d, square + i * kLanes);
+  hn::Vec<D> columns[kLanes];
+  load_transposed(d, square, kLanes, columns);
+  HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) hn::Store(columns[i], d, to + i * kStrip);
+}
+
 // tile.features[m, c] = the features of a strip. Channels that the strip does not have are zero.
 template <class T>
 HWY_INLINE void pack(const Segment<T>& segment, int64_t M, const PackedTile<T>& tile) {
   constexpr int64_t kSquare = kLanes * kPacked<T>;
   static_assert(kSquare <= 2 * kStrip);
-  const int64_t whole = segment.channels < kStrip ? 0 : M / kSquare * kSquare;
+  int64_t whole = segment.channels < kStrip ? 0 : M / kSquare * kSquare;
   for (int64_t m = 0; m < whole; m += kSquare) {
     for (int64_t c = 0; c < kStrip; c += kLanes) {
       pack_square(segment.features + c * M + m, M, tile.features + m * kStrip + c);
+    }
+  }
+  if constexpr (Element16<T>) {
+    if (segment.channels == kStrip && M - whole >= kLanes) {
+      for (int64_t c = 0; c < kStrip; c += kLanes) {
+        pack_half_square(segment.features + c * M + whole, M, tile.features + whole * kStrip + c);
+      }
+      whole += kLanes;
     }
   }
   for (int64_t m = whole; m < M; m += kSquare) {
@@ -139,27 +160,14 @@ HWY_INLINE void sum_points(const int32_t* indices, const float* weights, int64_t
   }
 }
 
-// rows[c, n] = points[n, c], for kStrip points; rows of `stride` elements.
-template <class T>
-HWY_NOINLINE void unpack_points(const float* points, T* rows, int64_t stride) {
-  const D d;
-  for (int64_t n = 0; n < kStrip; n += kLanes) {
-    for (int64_t c = 0; c < kStrip; c += kLanes) {
-      hn::Vec<D> columns[kLanes];
-      load_transposed(d, points + n * kStrip + c, kStrip, columns);
-      HWY_UNROLL(16) for (int64_t i = 0; i < kLanes; ++i) store_f32(columns[i], d, rows + (c + i) * stride + n);
-    }
-  }
-}
-
 template <class T>
 void interpolate_packed(const InterpolateArgs& args, int64_t begin, int64_t end, Task& task) {
   const PackedTile<T> tile(task.nram, args.M, args.chunk_points);
   const StreamWriter stream;
   // pack() also reads the rows of channels that a strip does not have.
   std::memset(tile.edge, 0, 2 * kStrip * kStrip * sizeof(T));
-  // unpack_points() also reads the points past the last.
-  std::memset(tile.points, 0, kStrip * kStrip * sizeof(float));
+  // transpose_sums() also reads the points past the last.
+  std::memset(tile.points, 0, kSquarePoints * kStrip * sizeof(float));
   for_each_segment<T>(args, begin, end, [&](const Segment<T>& segment) {
     pack(segment, args.M, tile);
     for (int64_t chunk = segment.chunks.begin; chunk < segment.chunks.end; ++chunk) {
@@ -168,10 +176,10 @@ void interpolate_packed(const InterpolateArgs& args, int64_t begin, int64_t end,
       const int32_t* indices = args.indices + first_pair;
       const float* weights = mluop::HWY_NAMESPACE::load_row_in_place(
           static_cast<const T*>(args.weights) + first_pair, points.size() * 3, tile.weights);
-      for (int64_t n = 0; n < points.size(); n += kStrip) {
-        sum_points(indices + n * 3, weights + n * 3, std::min(kStrip, points.size() - n), tile.features,
+      for (int64_t n = 0; n < points.size(); n += kSquarePoints) {
+        sum_points(indices + n * 3, weights + n * 3, std::min(kSquarePoints, points.size() - n), tile.features,
                    tile.points);
-        unpack_points(tile.points, tile.rows + n, args.chunk_points);
+        transpose_sums<false>(tile.points, kStrip, kSquarePoints, tile.rows + n, args.chunk_points);
       }
       for (int64_t c = 0; c < segment.channels; ++c) {
         write(args, stream, tile.rows + c * args.chunk_points, points.size(),

@@ -6,12 +6,14 @@
 #include "core/arena.h"
 #include "core/sizes.h"
 #include "ops/three_interpolate_forward/three_interpolate_forward_args.h"
+#include "primitives/channel_strip.h"
 #include "team/launch.h"
 
 namespace mluop::three_interpolate_forward::native {
 
-// Channels of a strip: a cache line of floats.
-inline constexpr int64_t kStrip = 16;
+inline constexpr int64_t kStrip = kStripChannels;
+// Points that are transposed at once.
+inline constexpr int64_t kSquarePoints = 2 * kStrip;
 
 inline int64_t strip_count(const Args& args) { return ceil_div(args.C, kStrip); }
 
@@ -19,7 +21,7 @@ inline int64_t strip_count(const Args& args) { return ceil_div(args.C, kStrip); 
 struct InterpolateArgs : Args {
   int64_t chunk_count() const { return ceil_div(N, chunk_points); }
 
-  int64_t chunk_points;  // a multiple of kStrip
+  int64_t chunk_points;  // a multiple of kSquarePoints, or of kStrip for direct_kernel()
   bool stream;           // the output bypasses the caches
 };
 
@@ -36,13 +38,13 @@ struct PackedTile {
   PackedTile(Arena& nram, int64_t M, int64_t chunk_points)
       : features(nram.take<float>("features", {M, kStrip})),
         weights(nram.take<float>("weights", {chunk_points, 3})),
-        points(nram.take<float>("points", {kStrip, kStrip})),
+        points(nram.take<float>("points", {kSquarePoints, kStrip})),
         rows(nram.take<T>("rows", {kStrip, chunk_points})),
         edge(nram.take<T>("edge", {kStrip, 2 * kStrip})) {}
 
   float* features;  // [M, kStrip]
   float* weights;   // [chunk_points, 3]
-  float* points;    // [kStrip, kStrip], of a square
+  float* points;    // [kSquarePoints, kStrip]
   T* rows;          // [kStrip, chunk_points] of the output
   T* edge;          // [kStrip, 2 kStrip] features: the part of a square that the tensor has
 };
