@@ -1951,8 +1951,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, padded as those of
  *   mluOpDCNForward, and 12 bytes an element of mask for each range of 64 channels of a deformable group; of 32
- *   channels if all images together have fewer than 4 ranges of 64. For HALF and BFLOAT16 the handle keeps 256
- *   bytes a pixel of an image for each task.
+ *   channels if all images together have fewer than 4 ranges of 64. The handle keeps 1 byte an output pixel, and
+ *   for HALF and BFLOAT16 up to 320 bytes a pixel of an image for each task or, if these are fewer, each range of
+ *   channels of an image.
  *
  * Returns, in addition to the statuses of every operator: what mluOpDCNForward returns, and
  *   BAD_PARAM      one of mask and grad_mask is null, but not the other
@@ -2000,7 +2001,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
  * Outputs: the call writes every element; the caller need not initialize them. NaN and infinity propagate through
  *   products and sums.
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: sums add the output
- *   pixels in ascending order, in fp32; where the filters are few, those of up to 16 segments of the pixels, then
+ *   pixels in ascending order, in fp32; where the filters are few, those of up to 128 segments of the pixels, then
  *   the segments in ascending order. For HALF and BFLOAT16 they are rounded once, at the end, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32 for each segment,

@@ -29,8 +29,8 @@ const hwy::ChosenTarget& simd_target();
 // targets do not tell.
 bool has_bf16_dot_products();
 
-// The same of AMX, whose tiles multiply bfloat16; a machine with them has AVX512-BF16 too. The first call asks Linux
-// for permission.
+// The same of AMX, whose tiles multiply bfloat16; a machine with them has AVX512-BF16 too. The first call asks
+// Linux for permission.
 bool has_bf16_tiles();
 
 }  // namespace mluop

@@ -51,7 +51,8 @@ class AmxTiles {
   }
 
   // sums[r][j] += the products a[r][2 i] * b[i][2 j] of i = 0, 1, ... in order, plus the products
-  // a[r][2 i + 1] * b[i][2 j + 1] in order, both from 0. Subnormal elements count as 0, and subnormal sums become 0.
+  // a[r][2 i + 1] * b[i][2 j + 1] in order, both from 0. Subnormal elements count as 0, and subnormal sums become
+  // 0.
   template <int kSums, int kA, int kB>
   void multiply_add() {
     asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSums), "i"(kA), "i"(kB));

@@ -28,9 +28,8 @@ inline constexpr int64_t kMaxPanelTiles = 4;
 // Calls function.operator()<tile>() for tile = 0, 1, ..., kTiles - 1.
 template <int kTiles, class Function>
 HWY_INLINE void for_each_tile(const Function& function) {
-  [&]<int... tile>(std::integer_sequence<int, tile...>) {
-    (function.template operator()<tile>(), ...);
-  }(std::make_integer_sequence<int, kTiles>());
+  [&]<int... tile>(std::integer_sequence<int, tile...>) { (function.template operator()<tile>(), ...); }
+  (std::make_integer_sequence<int, kTiles>());
 }
 
 // Calls function.operator()<tiles>() for the tiles of a panel of `width` columns.
@@ -44,8 +43,8 @@ HWY_INLINE void with_panel_tiles(int64_t width, const Function& function) {
   }
 }
 
-// C[c_rows[r]] += A[a_rows[r]] * panel for `count` rows, at most kAmxRows. Rows are copied to where tiles are loaded
-// from, and padded with zeros; so kc need not be whole steps.
+// C[c_rows[r]] += A[a_rows[r]] * panel for `count` rows, at most kAmxRows. Rows are copied to where tiles are
+// loaded from, and padded with zeros; so kc need not be whole steps.
 template <int kPanelTiles, class Tiles>
 void amx_gemm_microkernel(Tiles& tiles, const MicrokernelArgs<BFloat16>& args, const int32_t* a_rows,
                           const int32_t* c_rows, int64_t count) {
@@ -84,8 +83,8 @@ void amx_gemm_microkernel(Tiles& tiles, const MicrokernelArgs<BFloat16>& args, c
   for (int64_t r = 0; r < count; ++r) std::memcpy(c_row(r), sums[r], sizeof(sums[r]));
 }
 
-// The same for any number of rows, and a panel of `width` columns, whole tiles, whose rows are padded with zeros to
-// whole steps. Calls after_block() after each block.
+// The same for any number of rows, and a panel of `width` columns, whole tiles, whose rows are padded with zeros
+// to whole steps. Calls after_block() after each block.
 template <class Tiles, class AfterBlock>
 void amx_gemm_panel(Tiles& tiles, int64_t width, const MicrokernelArgs<BFloat16>& args, const int32_t* a_rows,
                     const int32_t* c_rows, int64_t count, const AfterBlock& after_block) {
@@ -134,7 +133,8 @@ void amx_outer_product_microkernel(Tiles& tiles, const AmxOuterProductArgs& args
       [&]<int tile> { tiles.template store<tile>(sums + tile * kAmxColumns, bytes(args.sum_stride)); });
 }
 
-// The same for any number of rows, and a panel of `width` columns, whole tiles. Calls after_block() after each block.
+// The same for any number of rows, and a panel of `width` columns, whole tiles. Calls after_block() after each
+// block.
 template <class Tiles, class AfterBlock>
 void amx_outer_product_panel(Tiles& tiles, int64_t width, const AmxOuterProductArgs& args, int64_t rows,
                              const AfterBlock& after_block) {

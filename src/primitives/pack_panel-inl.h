@@ -121,8 +121,8 @@ HWY_INLINE hn::Vec<PanelTag> load_pairs(const T* first, const T* second) {
   return hn::BitCast(d, hn::Or(lower, hn::ShiftLeft<16>(upper)));
 }
 
-// The same as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and a multiple of `step`
-// rows, an even number.
+// The same as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and a multiple of
+// `step` rows, an even number.
 template <Element16 T>
 void pack_panel(const MatrixColumns<T>& matrix, int64_t step, T* to) {
   const int64_t columns = matrix.columns, width = round_up(columns, kPanelLanes);

@@ -1,5 +1,5 @@
-// The microkernels of tile registers, on an emulation of these and, where the machine has them, on AMX: products of
-// whole numbers, whose sums are exact, compared to their definition.
+// The microkernels of tile registers, on an emulation of these and, where the machine has them, on AMX: products
+// of whole numbers, whose sums are exact, compared to their definition.
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 

@@ -16,6 +16,12 @@ constexpr int64_t kMaxWidth = 64;
 constexpr int64_t kMinWidth = 32;
 constexpr int64_t kMinItems = 4;
 
+// Bands: enough for all tasks where ranges are fewer, of kMinBandRows rows or more, and in all at most kMaxVisits
+// times as many tiles as the image has.
+constexpr int64_t kItemsPerTask = 2;
+constexpr int64_t kMinBandRows = 4;
+constexpr int64_t kMaxVisits = 2;
+
 constexpr int64_t kMaxUnitColumns = 1024;
 
 // A multiple of MR for every microkernel.
@@ -52,9 +58,11 @@ struct Workspace {
 
 // The memory of the handle.
 struct Scratch {
-  Scratch(Arena& arena, const BackwardDataArgs& args, const Division& division, int task_dim)
+  Scratch(Arena& arena, const BackwardDataArgs& args, const Division& division, int64_t span_count,
+          int64_t sum_rows)
       : units(arena, division),
-        sums(arena.take<float>("sums", {is_16_bit(args.dtype) ? task_dim : 0, args.H * args.W, division.width})) {}
+        spans(arena.take<RowSpan>("spans of rows", {span_count})),
+        sums(arena.take<float>("sums", {is_16_bit(args.dtype) ? sum_rows : 0, args.W, division.width})) {}
 
   // After construction over memory.
   void initialize(const Sizes& sizes) const {
@@ -67,6 +75,7 @@ struct Scratch {
   }
 
   Units units;
+  RowSpan* spans;
   float* sums;
 };
 
@@ -85,6 +94,23 @@ Tiling choose_tiling(const Context& context, const BackwardDataArgs& args, const
   return tiling;
 }
 
+int64_t most_bands(const BackwardDataArgs& args, int64_t ranges) {
+  const int64_t wanted = kItemsPerTask * choose_task_dim(args.pixels(), args.column_bytes());
+  return std::clamp(ceil_div(wanted, ranges), int64_t{1}, std::max(args.H / kMinBandRows, int64_t{1}));
+}
+
+// As many bands as visit few tiles several times.
+Bands choose_bands(const BackwardDataArgs& args, const Tiling& tiling, int64_t most, const RowSpan* spans) {
+  for (int64_t count = most; count > 1; count = ceil_div(count, 2)) {
+    const Bands bands{count, ceil_div(args.H, count), spans};
+    const int64_t tiles = args.N * tiling.count(args);
+    int64_t visits = 0;
+    for (int64_t i = 0; i < tiles; ++i) visits += bands.last_of(spans[i]) - bands.first_of(spans[i]) + 1;
+    if (visits <= kMaxVisits * tiles) return bands;
+  }
+  return {1, args.H, nullptr};
+}
+
 }  // namespace
 
 size_t workspace_bytes(const BackwardDataArgs& args) {
@@ -95,19 +121,30 @@ void run(Call& call, const BackwardDataArgs& args, Arena arena) {
   Context& context = call.context();
   const Division division = divide_channels(args);
   const Workspace workspace(arena, args, division);
-  const int64_t items = args.N * division.ranges;
-  const int task_dim = choose_task_dim(items, args.column_bytes());
   const Tiling tiling = choose_tiling(context, args, division);
-  call.log_detail("native, taskDim ", task_dim, ", ", items, " ranges of ", division.width, " channels, tile of ",
-                  tiling.pixels, " pixels");
-  Arena reserved = context.reserve(bytes_of<Scratch>(args, division, task_dim));
-  const Scratch scratch(reserved, args, division, task_dim);
+  const int64_t ranges = args.N * division.ranges;
+  const int64_t most = most_bands(args, ranges);
+  const int64_t tiles = args.N * tiling.count(args), span_count = most > 1 ? tiles : 0;
+  // Whatever the number of bands, tasks have no more rows in all.
+  const int64_t sum_rows =
+      most > 1 ? ranges * (args.H + most) : choose_task_dim(ranges, args.column_bytes()) * args.H;
+  Arena reserved = context.reserve(bytes_of<Scratch>(args, division, span_count, sum_rows));
+  const Scratch scratch(reserved, args, division, span_count, sum_rows);
   scratch.initialize(args);
+  if (most > 1) {
+    launch(context, "find_rows", choose_task_dim(tiles, args.column_bytes()), Evenly{tiles},
+           find_rows_kernel(args.dtype), {args, division, tiling, scratch.spans});
+  }
+  const Bands bands = choose_bands(args, tiling, most, scratch.spans);
+  const int64_t items = ranges * bands.count;
+  const int task_dim = choose_task_dim(items, args.column_bytes());
+  call.log_detail("native, taskDim ", task_dim, ", ", ranges, " ranges of ", division.width, " channels, ",
+                  bands.count, " bands, tile of ", tiling.pixels, " pixels");
 
   launch(context, "pack", static_cast<int>(std::min<int64_t>(task_dim, division.unit_count)),
          Evenly{division.unit_count}, pack_kernel(args.dtype), {args, scratch.units, workspace.packed_filters});
   launch_dynamic(context, "scatter", task_dim, static_cast<int>(items), Evenly{items}, scatter_kernel(args.dtype),
-                 {args, scratch.units, workspace.packed_filters, tiling, scratch.sums, workspace.partials});
+                 {args, scratch.units, workspace.packed_filters, tiling, bands, scratch.sums, workspace.partials});
   const int64_t partial_bytes =
       saturated_product({args.pixels(), args.S(), division.partial_count, int64_t{sizeof(SampleGradient)}});
   launch(context, "combine", choose_task_dim(args.pixels(), partial_bytes), Evenly{args.pixels()},

@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/dtype.h"
@@ -63,9 +64,39 @@ void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
 
 MLUOP_SELECT_BY_DTYPE(pack, PackArgs);
 
-// sums[0, count) += weight * gradient[0, count). Returns the sum of gradient[i] * pixel[i]. By vectors of kLanes
-// lanes, the rest by vectors of half, a quarter, ... of the lanes down to one.
-template <size_t kLanes = hn::MaxLanes(PanelTag()), class T>
+template <class T>
+void find_rows(const FindRowsArgs& args, int64_t begin, int64_t end, Task& task) {
+  const Tile<T> tile(task.nram, args.division, args.tiling);
+  const int64_t tiles = args.tiling.count(args);
+  for (int64_t item = begin; item < end; ++item) {
+    const int64_t image = item / tiles, row = item % tiles * args.tiling.pixels;
+    const int64_t count = std::min(args.tiling.pixels, args.image_pixels() - row);
+    int32_t first = std::numeric_limits<int32_t>::max(), last = -1;
+    for (int64_t d = 0; d < args.deformable_groups; ++d) {
+      for (int64_t k = 0; k < args.K(); k += args.division.offsets) {
+        const int64_t k_end = std::min(k + args.division.offsets, args.K());
+        const Sampler<T> sampler(args, {d, d + 1, k, k_end}, tile.samples);
+        for (int64_t i = 0; i < count; ++i) {
+          sampler.find(i, image * args.image_pixels() + row + i);
+          for (int64_t s = 0; s < k_end - k; ++s) {
+            for (const int32_t pixel : tile.samples.sample(i, s).pixels) {
+              if (pixel < 0) continue;
+              first = std::min(first, pixel);
+              last = std::max(last, pixel);
+            }
+          }
+        }
+      }
+    }
+    args.spans[item] = {first / args.W, last < 0 ? -1 : last / args.W};
+  }
+}
+
+MLUOP_SELECT_BY_DTYPE(find_rows, FindRowsArgs);
+
+// sums[0, count) += weight * gradient[0, count) if kAdds. Returns the sum of gradient[i] * pixel[i]. By vectors of
+// kLanes lanes, the rest by vectors of half, a quarter, ... of the lanes down to one.
+template <bool kAdds, size_t kLanes = hn::MaxLanes(PanelTag()), class T>
 HWY_INLINE float add_to_pixel(const float* gradient, const T* pixel, float weight, int64_t count, float* sums) {
   const hn::CappedTag<float, kLanes> d;
   constexpr auto kStep = static_cast<int64_t>(kLanes);
@@ -74,53 +105,65 @@ HWY_INLINE float add_to_pixel(const float* gradient, const T* pixel, float weigh
   int64_t c = 0;
   for (; c + kStep <= count; c += kStep) {
     const auto value = hn::LoadU(d, gradient + c);
-    hn::StoreU(hn::MulAdd(factor, value, hn::LoadU(d, sums + c)), d, sums + c);
+    if constexpr (kAdds) hn::StoreU(hn::MulAdd(factor, value, hn::LoadU(d, sums + c)), d, sums + c);
     products = hn::MulAdd(value, load_f32(d, pixel + c), products);
   }
   float sum = c > 0 ? hn::GetLane(hn::SumOfLanes(d, products)) : 0;
   if constexpr (kLanes > 1) {
-    if (c < count) sum += add_to_pixel<kLanes / 2>(gradient + c, pixel + c, weight, count - c, sums + c);
+    if (c < count) sum += add_to_pixel<kAdds, kLanes / 2>(gradient + c, pixel + c, weight, count - c, sums + c);
   }
   return sum;
 }
 
-// A range of channels of an image.
+// A range of channels of a band of an image.
 template <class T>
 class RangeScatter {
  public:
   RangeScatter(const ScatterArgs& args, const Tile<T>& tile, int64_t item, int task)
       : args_(args),
         tile_(tile),
-        image_(item / args.units.division.ranges),
-        range_(item % args.units.division.ranges),
+        image_(item / args.bands.count / args.units.division.ranges),
+        range_(item / args.bands.count % args.units.division.ranges),
+        band_(item % args.bands.count),
+        first_pixel_(band_ * args.bands.rows * args.W),
+        band_pixels_(std::min(args.bands.rows * args.W, args.H * args.W - first_pixel_)),
         channel_(range_ * args.units.division.width),
         channels_(std::min(args.units.division.width, args.Ci - channel_)),
         image_start_(image_ * args.H * args.W * args.Ci) {
     if constexpr (Tile<T>::kConverts) {
       stride_ = args.units.division.width;
-      sums_ = args.sums + task * args.H * args.W * stride_;
+      sums_ = args.sums + task * args.bands.rows * args.W * stride_;
     } else {
       stride_ = args.Ci;
-      sums_ = static_cast<float*>(args.grad_input) + image_start_ + channel_;
+      sums_ = static_cast<float*>(args.grad_input) + image_start_ + first_pixel_ * stride_ + channel_;
     }
   }
 
   void compute() const {
-    const int64_t pixels = args_.H * args_.W, first = image_ * args_.image_pixels();
-    for (int64_t pixel = 0; pixel < pixels; ++pixel) std::fill_n(sums_ + pixel * stride_, channels_, 0.0F);
+    for (int64_t pixel = 0; pixel < band_pixels_; ++pixel) {
+      std::fill_n(sums_ + pixel * stride_, channels_, 0.0F);
+    }
     const Units& units = args_.units;
-    for (int64_t row = 0; row < args_.image_pixels(); row += args_.tiling.pixels) {
+    const int64_t tiles = args_.tiling.count(args_), first = image_ * args_.image_pixels();
+    for (int64_t number = 0; number < tiles; ++number) {
+      bool has_offsets = true;
+      if (args_.bands.count > 1) {
+        const RowSpan& span = args_.bands.spans[image_ * tiles + number];
+        if (band_ < args_.bands.first_of(span) || band_ > args_.bands.last_of(span)) continue;
+        has_offsets = band_ == args_.bands.first_of(span);
+      }
+      const int64_t row = number * args_.tiling.pixels;
       const int64_t count = std::min(args_.tiling.pixels, args_.image_pixels() - row);
       for (int64_t i = units.first_units[range_]; i < units.first_units[range_ + 1]; ++i) {
         const Unit& unit = units.units[i];
         if (unit.is_first_of_d) find_samples(unit, first + row, count);
         multiply(unit, first + row, count);
-        for (int64_t r = 0; r < count; ++r) scatter(unit, r, first + row + r);
+        for (int64_t r = 0; r < count; ++r) scatter(unit, r, first + row + r, has_offsets);
       }
     }
     if constexpr (Tile<T>::kConverts) {
-      T* to = static_cast<T*>(args_.grad_input) + image_start_ + channel_;
-      for (int64_t pixel = 0; pixel < pixels; ++pixel, to += args_.Ci) {
+      T* to = static_cast<T*>(args_.grad_input) + image_start_ + first_pixel_ * args_.Ci + channel_;
+      for (int64_t pixel = 0; pixel < band_pixels_; ++pixel, to += args_.Ci) {
         round_row(sums_ + pixel * stride_, channels_, to);
       }
     }
@@ -160,8 +203,9 @@ class RangeScatter {
     }
   }
 
-  // Adds the gradients of the columns of an output pixel.
-  HWY_INLINE void scatter(const Unit& unit, int64_t row, int64_t pixel) const {
+  // Adds the gradients of the columns of an output pixel to the band and, if `has_offsets`, writes what they
+  // contribute to the gradients of offsets and mask.
+  HWY_INLINE void scatter(const Unit& unit, int64_t row, int64_t pixel, bool has_offsets) const {
     const T* const input = static_cast<const T*>(args_.input) + image_start_ + unit.channel;
     float* const sums = sums_ + unit.channel - channel_;
     const int64_t ordinal = range_ - args_.units.division.first_range(args_, unit.d);
@@ -175,12 +219,21 @@ class RangeScatter {
       HWY_UNROLL(4) for (int corner = 0; corner < 4; ++corner) {
         const int64_t at = sample.pixels[corner];
         if (at < 0) continue;
-        const float product = add_to_pixel(gradient, input + at * args_.Ci, weights.of[corner] * sample.mask,
-                                           unit.channels, sums + at * stride_);
+        const int64_t in_band = at - first_pixel_;
+        const T* const from = input + at * args_.Ci;
+        const float weight = weights.of[corner] * sample.mask;
+        float product;
+        if (0 <= in_band && in_band < band_pixels_) {
+          product = add_to_pixel<true>(gradient, from, weight, unit.channels, sums + in_band * stride_);
+        } else {
+          if (!has_offsets) continue;
+          product = add_to_pixel<false>(gradient, from, weight, unit.channels, sums);
+        }
         found.y += down.of[corner] * product;
         found.x += right.of[corner] * product;
         found.mask += weights.of[corner] * product;
       }
+      if (!has_offsets) continue;
       found.y *= sample.mask;
       found.x *= sample.mask;
       const bool adds = !unit.is_first_of_d;
@@ -191,10 +244,11 @@ class RangeScatter {
 
   const ScatterArgs& args_;
   const Tile<T>& tile_;
-  int64_t image_, range_;
-  int64_t channel_, channels_;  // of the range
-  int64_t image_start_;         // in the input
-  float* sums_;                 // of channel_, whose rows are stride_ apart
+  int64_t image_, range_, band_;
+  int64_t first_pixel_, band_pixels_;  // of the band
+  int64_t channel_, channels_;         // of the range
+  int64_t image_start_;                // in the input
+  float* sums_;                        // of first_pixel_ and channel_, whose rows are stride_ apart
   int64_t stride_;
 };
 
@@ -238,6 +292,7 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::dcn::backward_data {
 
 MLUOP_EXPORT_KERNEL_OF_DTYPE(pack_kernel, pack, PackArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(find_rows_kernel, find_rows, FindRowsArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(scatter_kernel, scatter, ScatterArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(combine_kernel, combine, CombineArgs);
 

@@ -1,10 +1,11 @@
 // Deformable convolution backward data: the range kernels, in the order of their launches, and the buffers of a
 // task in NRAM.
 //
-// A task owns a range of channels of an image. For a tile of output pixels after the other it multiplies
-// grad_output by the filters of the range, which gives the gradients of the interpolated channels, and adds these
-// to the pixels that the samples read: in the order of output pixels, whatever the number of tasks. What the range
-// contributes to the gradients of offsets and mask are partial sums, which are added last.
+// A task owns a range of channels of an image, or of a band of its rows where ranges are fewer than tasks. For a
+// tile of output pixels after the other it multiplies grad_output by the filters of the range, which gives the
+// gradients of the interpolated channels, and adds these to the pixels of the band that the samples read: in the
+// order of output pixels, whatever the number of tasks. What the range contributes to the gradients of offsets and
+// mask are partial sums, which are added last.
 #pragma once
 
 #include <cstdint>
@@ -92,8 +93,27 @@ RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
 
 // The sizes of a tile.
 struct Tiling {
+  // The tiles of an image.
+  int64_t count(const Sizes& sizes) const { return ceil_div(sizes.image_pixels(), pixels); }
+
   int64_t pixels;   // of the output
   int64_t outputs;  // channels of grad_output that are multiplied at once
+};
+
+// The rows of the input that the samples of a tile read: first > last if none.
+struct RowSpan {
+  int64_t first, last;
+};
+
+// The division of an image into bands of rows. Tiles whose samples read rows of several bands are multiplied for
+// each of these; the first of them has their gradients of offsets and mask.
+struct Bands {
+  int64_t first_of(const RowSpan& span) const { return span.first > span.last ? 0 : span.first / rows; }
+  int64_t last_of(const RowSpan& span) const { return span.first > span.last ? 0 : span.last / rows; }
+
+  int64_t count;
+  int64_t rows;          // of a band, but of the last
+  const RowSpan* spans;  // [N, tiles of an image]; null if count is 1
 };
 
 // T: an element type. Rows of grad_output are read in place if they are float, else converted.
@@ -115,17 +135,27 @@ struct Tile {
   int32_t* rows;          // [pixels], 0, 1, 2, ...
 };
 
+// Work items: tiles of all images. Writes the spans.
+struct FindRowsArgs : BackwardDataArgs {
+  const Division& division;
+  const Tiling& tiling;
+  RowSpan* spans;
+};
+RangeKernel<FindRowsArgs> find_rows_kernel(mluOpDataType_t dtype);
+
 // The gradients of an offset and of an element of the mask.
 struct SampleGradient {
   float y, x, mask;
 };
 
-// Work items: ranges of channels of all images, in the order of images. Writes grad_input, and the partial sums.
+// Work items: bands of ranges of channels of all images, in the order of images, then of ranges. Writes
+// grad_input, and the partial sums.
 struct ScatterArgs : BackwardDataArgs {
   const Units& units;
   const float* packed_filters;
   const Tiling& tiling;
-  float* sums;               // [task_dim, H W, width] if grad_input is half
+  const Bands& bands;
+  float* sums;               // [task_dim, rows of a band, W, width] if grad_input has 16 bits
   SampleGradient* partials;  // [partial_count, pixels, S]
 };
 RangeKernel<ScatterArgs> scatter_kernel(mluOpDataType_t dtype);

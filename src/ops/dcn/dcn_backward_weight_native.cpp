@@ -11,9 +11,9 @@
 namespace mluop::dcn::backward_weight {
 namespace {
 
-// Segments: enough for several tasks where the filters are few tiles, and long enough for the partial sums to cost
+// Segments: enough for many tasks where the filters are few tiles, and long enough for the partial sums to cost
 // little.
-constexpr int64_t kMinItems = 16;
+constexpr int64_t kMinItems = 128;
 constexpr int64_t kTileElements = 1 << 14;
 constexpr int64_t kMinSegmentPixels = 1024;
 

@@ -145,8 +145,9 @@ HWY_INLINE void interleave_rows(const BFloat16* const (&rows)[2], int64_t count,
   }
 }
 
-// The products of rows of lanes, in vectors. A lane has a float, or the BFloat16 of two pairs, the first at an even
-// position of the segment; skipped pairs are zeros. Batches are whole steps of pairs: so sums do not depend on them.
+// The products of rows of lanes, in vectors. A lane has a float, or the BFloat16 of two pairs, the first at an
+// even position of the segment; skipped pairs are zeros. Batches are whole steps of pairs: sums do not depend on
+// them.
 template <class Element_>
 struct VectorProducts {
   using Element = Element_;
@@ -363,7 +364,7 @@ class TileProduct {
   bool starts_ = true;  // no product has been added
   int64_t row_, rows_;
   int64_t column_, columns_;
-  int64_t width_;  // the columns in whole vectors
+  int64_t width_;        // the columns in whole vectors
   int64_t padded_rows_;  // the rows in whole tiles
   const T *features_, *output_grad_;
   bool feature_in_place_, grad_in_place_;

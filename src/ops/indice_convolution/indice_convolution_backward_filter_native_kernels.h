@@ -71,10 +71,10 @@ struct Tiling {
   int64_t batch_step() const { return products == Products::kTiles ? kAmxRows : 1; }
 
   Products products;
-  int64_t rows;     // input channels
-  int64_t columns;  // output channels, a multiple of kMaxLanes
+  int64_t rows;         // input channels
+  int64_t columns;      // output channels, a multiple of kMaxLanes
   int64_t batch_pairs;  // a multiple of batch_step()
-  int64_t run_rows;  // a run of rows of features, whose pairs all offsets use in succession
+  int64_t run_rows;     // a run of rows of features, whose pairs all offsets use in succession
 };
 
 // The buffers of a task in NRAM.

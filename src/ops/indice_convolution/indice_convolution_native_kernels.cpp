@@ -300,7 +300,8 @@ void convolve(const ConvolveArgs& args, int64_t begin, int64_t end, Task& task) 
   for (int64_t item = begin; item < end;) {
     const int64_t number = item % row_tile_count;
     const int64_t count = std::min(row_tile_count - number, end - item);
-    Convolution<T, Products> convolution(args, tile, products, stream, item / row_tile_count * args.tiling.output_channels);
+    Convolution<T, Products> convolution(args, tile, products, stream,
+                                         item / row_tile_count * args.tiling.output_channels);
     convolution.compute_tiles(number, number + count);
     item += count;
   }

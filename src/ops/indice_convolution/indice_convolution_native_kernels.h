@@ -32,8 +32,8 @@ struct SortArgs : Args {
 RangeKernel<SortArgs> sort_kernel();
 
 // Work items: panels of all offsets, in the order of offsets. Packs the filters as fp32 [K][panels][Ci][NR]; or as
-// bfloat16 [K][panels][Ci / 2][NR][2], with Ci rounded up to a step of the products. The last panel of an offset has as many
-// columns as whole vectors need, and is padded with zeros.
+// bfloat16 [K][panels][Ci / 2][NR][2], with Ci rounded up to a step of the products. The last panel of an offset
+// has as many columns as whole vectors need, and is padded with zeros.
 struct PackArgs : Args {
   void* packed_filters;
 };

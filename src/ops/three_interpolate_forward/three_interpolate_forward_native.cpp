@@ -56,8 +56,8 @@ Plan make_plan(const Context& context, const Args& args) {
     });
   };
   const auto direct_bytes = [&](int64_t parts) {
-    return dispatch_dtype(
-        args.dtype, [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(parts * kStrip); });
+    return dispatch_dtype(args.dtype,
+                          [&](auto element) { return bytes_of<DirectTile<decltype(element)>>(parts * kStrip); });
   };
   // More features alone exceed NRAM.
   const bool representable = args.M <= static_cast<int64_t>(context.nram_capacity) / kStrip;
