@@ -111,7 +111,14 @@ _NETWORKS = (center_point, point_net, mvx_net, bev_depth)
 
 def _load(folder: Path) -> Inputs:
     """Returns the inputs by the names of the parameters."""
-    return {file.stem: torch.from_numpy(np.load(file)) for file in folder.glob("*.npy")}
+    return {file.stem: _tensor(np.load(file)) for file in folder.glob("*.npy")}
+
+
+def _tensor(array: np.ndarray) -> torch.Tensor:
+    """Void elements of two bytes are bfloat16, which NumPy lacks."""
+    if array.dtype.kind == "V":
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 def _verify(peer: Peer, expected: tuple[torch.Tensor, ...]) -> tuple[bool, str]:

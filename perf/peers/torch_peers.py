@@ -7,9 +7,9 @@ in one process.
   torch_peers.py INPUTS         measures
 
 Verifies each implementation against the library, then times all of them interleaved. Tolerance: diff1 and diff2
-of 1e-5 for float and 3e-3 for half; integers must be equal. Indices are int32, as the operators require; where
-PyTorch requires int64, the conversion is not timed. All other work that depends on the indices (masks, sorting)
-is timed.
+of 1e-5 for float, 3e-3 for half and 8e-3 for bfloat16; integers must be equal. Indices are int32, as the operators
+require; where PyTorch requires int64, the conversion is not timed. All other work that depends on the indices (masks,
+sorting) is timed. A peer that has no kernel for the data type is not timed; the reason follows the table.
 """
 
 import argparse

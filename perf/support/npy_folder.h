@@ -25,18 +25,17 @@ class NpyFolder {
     if (error) throw std::runtime_error("cannot create " + path_.string() + ": " + error.message());
   }
 
-  // Writes a row-major array of elements of `size` bytes; kind: f floating-point, i integer, u unsigned. Replaces
-  // an existing file.
-  void write(const std::string& name, char kind, size_t size, const std::vector<int64_t>& shape,
+  // Writes a row-major array of elements of a type that npy_type() names. Replaces an existing file.
+  void write(const std::string& name, const std::string& type, const std::vector<int64_t>& shape,
              std::span<const std::byte> bytes) const {
-    cases::write_npy((path_ / (name + ".npy")).string(), cases::npy_type(kind, size), shape, bytes);
+    cases::write_npy((path_ / (name + ".npy")).string(), type, shape, bytes);
   }
 
   // `values` has as many elements as the shape.
   template <class T>
   void write(const std::string& name, const std::vector<int64_t>& shape, std::span<const T> values) const {
     const char kind = std::is_integral_v<T> ? std::is_signed_v<T> ? 'i' : 'u' : 'f';
-    write(name, kind, sizeof(T), shape, std::as_bytes(values));
+    write(name, cases::npy_type(kind, sizeof(T)), shape, std::as_bytes(values));
   }
 
   // Writes parameters.

@@ -129,8 +129,7 @@ void OperatorCase::write_inputs(const NpyFolder& folder) const {
   for (size_t i = 0; i < op_.tensors.size(); ++i) {
     if (!op_.tensors[i].is_read()) continue;
     const cases::Operand& tensor = arguments_[i];
-    const char kind = cases::is_floating(tensor.dtype) ? 'f' : 'i';
-    folder.write(op_.tensors[i].id, kind, cases::element_size(tensor.dtype), tensor.dims, bytes_of(tensor));
+    folder.write(op_.tensors[i].id, cases::npy_type(tensor.dtype), tensor.dims, bytes_of(tensor));
   }
   for (const auto& dump : dumps_) dump(folder);
 }

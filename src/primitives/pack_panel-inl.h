@@ -129,9 +129,25 @@ void pack_panel(const MatrixColumns<T>& matrix, int64_t step, T* to) {
   const auto at = [&](int64_t row, int64_t column) {
     return matrix.from + row * matrix.row_stride + column * matrix.column_stride;
   };
+  // Pairs that are contiguous: squares of lanes.
+  constexpr int64_t kSquareRows = 2 * kPanelLanes;
+  const bool has_squares = matrix.row_stride == 1;
+  const int64_t square_rows = has_squares ? matrix.rows / kSquareRows * kSquareRows : 0;
+  const int64_t square_columns = has_squares ? columns / kPanelLanes * kPanelLanes : 0;
+  for (int64_t column = 0; column < square_columns; column += kPanelLanes) {
+    for (int64_t row = 0; row < square_rows; row += kSquareRows) {
+      hn::Vec<PanelTag> pairs[kPanelLanes];
+      load_transposed(PanelTag(), at(row, column), matrix.column_stride, pairs);
+      T* square = to + row * width + 2 * column;
+      HWY_UNROLL(16) for (int64_t j = 0; j < kPanelLanes; ++j) {
+        hn::StoreU(pairs[j], PanelTag(), reinterpret_cast<float*>(square));
+        square += 2 * width;
+      }
+    }
+  }
   for (int64_t row = 0, rows = round_up(matrix.rows, step); row < rows; row += 2, to += 2 * width) {
     const bool is_one = row + 1 == matrix.rows, is_pair = row + 1 < matrix.rows;
-    int64_t column = 0;
+    int64_t column = row < square_rows ? square_columns : 0;
     if (is_pair && matrix.column_stride == 1) {
       for (; column + kPanelLanes <= columns; column += kPanelLanes) {
         const auto pairs = load_pairs(at(row, column), at(row + 1, column));

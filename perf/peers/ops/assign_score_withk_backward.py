@@ -21,7 +21,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     (_, rows, kernels, channels), dtype = inputs["points"].shape, inputs["points"].dtype
 
     def gradients(add_points: Callable[..., None], chunk: int) -> Outputs:
-        """The differences of a batch may take gigabytes. Half tensors are added in fp32."""
+        """The differences of a batch may take gigabytes. Half and bfloat16 are added in fp32."""
         grads = [torch.zeros_like(inputs[name], dtype=torch.float32) for name in NAMES[:3]]
         for (scores, points, centers, idx, grad), of_scores, of_points, of_centers in zip(batches, *grads):
             scores, grad = scores.float(), grad.permute(1, 2, 0).float().contiguous()

@@ -16,7 +16,7 @@ def ours(inputs: Inputs) -> Peer:
     return Peer("ours", lambda: torch.ops.mluop_omp.deform_conv2d_backward_data(*arguments)[:count])
 
 
-# The forward pass is not timed.
+# The forward pass is not timed. Samples at a pixel, as offsets of 16 bits have, may be on its other side, by rounding.
 def peers(inputs: Inputs) -> list[Peer]:
     grad, image, offset, weight, mask = contiguous(nchw(inputs, "grad_output", *NAMES))
     variables = [each.requires_grad_() for each in (image, offset, mask) if each is not None]
@@ -26,5 +26,6 @@ def peers(inputs: Inputs) -> list[Peer]:
             "autograd of grid_sample, matmul",
             lambda: torch.autograd.grad(output, variables, grad, retain_graph=True),
             idiomatic=True,
+            may_differ=inputs["input"].element_size() == 2,
         )
     ]

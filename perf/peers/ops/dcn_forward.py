@@ -30,16 +30,17 @@ def contiguous(tensors: Tensors) -> Tensors:
 
 
 def sampled(image: torch.Tensor, offset: torch.Tensor, mask: torch.Tensor | None, parts: int) -> torch.Tensor:
-    """Returns the samples of the nine offsets of the filter, [N, C, 9, H, W]."""
+    """Returns the samples of the nine offsets of the filter, [N, C, 9, H, W]. Half and bfloat16 are sampled in fp32:
+    they are too coarse for positions."""
     N, C, H, W = image.shape
     rows, columns = torch.meshgrid(torch.arange(H), torch.arange(W), indexing="ij")
     taps = torch.arange(9).view(9, 1, 1)
-    offset = offset.view(N, parts, 9, 2, H, W)
+    offset = offset.float().view(N, parts, 9, 2, H, W)
     y = offset[:, :, :, 0] + rows + taps // 3 - 1
     x = offset[:, :, :, 1] + columns + taps % 3 - 1
     grid = torch.stack((2 * x / (W - 1) - 1, 2 * y / (H - 1) - 1), 5).view(N * parts, 9 * H, W, 2)
-    images = image.reshape(N * parts, C // parts, H, W)
-    samples = F.grid_sample(images, grid, align_corners=True).view(N, parts, C // parts, 9, H, W)
+    images = image.float().reshape(N * parts, C // parts, H, W)
+    samples = F.grid_sample(images, grid, align_corners=True).to(image.dtype).view(N, parts, C // parts, 9, H, W)
     if mask is not None:
         samples = samples * mask.view(N, parts, 1, 9, H, W)
     return samples.view(N, C, 9, H, W)

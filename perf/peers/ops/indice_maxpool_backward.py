@@ -26,7 +26,7 @@ def peers(inputs: Inputs) -> list[Peer]:
         is_maximum = features.index_select(0, rows) == maxima.index_select(0, outputs)
         return torch.where(is_maximum, grad.index_select(0, outputs), 0)
 
-    # Half tensors are added in fp32.
+    # Half and bfloat16 are added in fp32.
     def index_add() -> Outputs:
         sums = torch.zeros(sites, channels)
         for rows, outputs in used:

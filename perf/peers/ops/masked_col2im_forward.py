@@ -19,9 +19,9 @@ def peers(inputs: Inputs) -> list[Peer]:
     shape = _image_shape(inputs)
     _, channels, height, width = shape
     mask_h, mask_w = inputs["mask_h_idx"].long(), inputs["mask_w_idx"].long()
-    # Half as integers: copies of half may change the bits of a NaN.
+    # Half and bfloat16 as integers: copies of them may change the bits of a NaN.
     col = inputs["col"]
-    bits = col.view(torch.int16) if col.dtype == torch.float16 else col
+    bits = col.view(torch.int16) if col.element_size() == 2 else col
     im = torch.empty(shape, dtype=bits.dtype)
     planes = im.view(channels, height * width)
 

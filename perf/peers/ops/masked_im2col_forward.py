@@ -22,8 +22,8 @@ def peers(inputs: Inputs) -> list[Peer]:
     offsets_h, offsets_w = torch.arange(kernel_h), torch.arange(kernel_w)
     padding = (pad_w, pad_w, pad_h, pad_h)
     padded_width = width + 2 * pad_w
-    # Half as integers: gather changes the bits of a NaN in half. For 4 bytes, float is faster.
-    bits = feature.view(torch.int16) if feature.dtype == torch.float16 else feature
+    # Half and bfloat16 as integers: gather changes the bits of their NaNs. For 4 bytes, float is faster.
+    bits = feature.view(torch.int16) if feature.element_size() == 2 else feature
     # The border stays zero in all calls.
     planes = torch.zeros(channels, height + 2 * pad_h, padded_width, dtype=bits.dtype)
     data_col = torch.empty(channels, kernel_h * kernel_w * columns, dtype=bits.dtype)

@@ -31,7 +31,7 @@ def peers(inputs: Inputs) -> list[Peer]:
     def kd_tree() -> Outputs:
         found = [
             torch.from_numpy(cKDTree(k.numpy()).query(u.numpy(), k=3, workers=torch.get_num_threads())[0])
-            for u, k in zip(unknown, known)
+            for u, k in zip(unknown.float(), known.float())
         ]
         return ((torch.stack(found) ** 2).to(dtype),)
 

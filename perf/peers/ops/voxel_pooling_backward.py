@@ -16,8 +16,8 @@ def peers(inputs: Inputs) -> list[Peer]:
     grad_output, memo = inputs["grad_output_features"], inputs["pos_memo"]
     _, num_y, num_x, channels = grad_output.shape
     shape = (*memo.shape[:2], channels)
-    # Half as integers: copies of half may change the bits of a NaN.
-    bits = grad_output.view(torch.int16 if grad_output.dtype == torch.float16 else torch.int32)
+    # Half and bfloat16 as integers: copies of them may change the bits of a NaN.
+    bits = grad_output.view(torch.int16 if grad_output.element_size() == 2 else torch.int32)
     rows = bits.view(-1, channels)
     reused = torch.empty(memo.shape[0] * memo.shape[1], channels, dtype=bits.dtype)
 
