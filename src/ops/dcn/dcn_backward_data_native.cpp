@@ -102,7 +102,8 @@ int64_t most_bands(const BackwardDataArgs& args, int64_t ranges) {
 // As many bands as visit few tiles several times.
 Bands choose_bands(const BackwardDataArgs& args, const Tiling& tiling, int64_t most, const RowSpan* spans) {
   for (int64_t count = most; count > 1; count = ceil_div(count, 2)) {
-    const Bands bands{count, ceil_div(args.H, count), spans};
+    const int64_t rows = ceil_div(args.H, count);
+    const Bands bands{ceil_div(args.H, rows), rows, spans};
     const int64_t tiles = args.N * tiling.count(args);
     int64_t visits = 0;
     for (int64_t i = 0; i < tiles; ++i) visits += bands.last_of(spans[i]) - bands.first_of(spans[i]) + 1;
