@@ -13,23 +13,6 @@ namespace {
 namespace network = test::bev_depth;
 using network::Sizes;
 
-constexpr int32_t kCameras = 6;
-
-// Scales the number of depth bins over the same range.
-Sizes sizes_of(double size) {
-  const auto& whole = test::kBevDepthSizes;
-  const auto depths = static_cast<int32_t>(scaled(test::kBevDepthBins, size));
-  const auto pixels = static_cast<int32_t>(whole.num_points / kCameras / test::kBevDepthBins);
-  return {static_cast<int32_t>(whole.batch_size),
-          kCameras,
-          depths,
-          pixels,
-          static_cast<int32_t>(whole.num_channels),
-          static_cast<int32_t>(whole.num_voxel_x),
-          static_cast<int32_t>(whole.num_voxel_y),
-          static_cast<int32_t>(whole.num_voxel_z)};
-}
-
 network::View view_of(const Sizes& sizes) {
   std::mt19937 random(kNetworkSeed);
   return {sizes, test::random_matrix(sizes.images() * sizes.depths, sizes.pixels, 2, random),
@@ -40,7 +23,9 @@ network::View view_of(const Sizes& sizes) {
 
 class BevDepth : public NetworkCase<network::View> {
  public:
-  BevDepth(double size, bool trains) : NetworkCase(view_of(sizes_of(size)), trains) {}
+  BevDepth(double size, bool trains)
+      : NetworkCase(view_of(network::network_sizes(static_cast<int32_t>(scaled(test::kBevDepthBins, size)))),
+                    trains) {}
 
   Work work() const override {
     const auto& [sizes, depths, context, cells, grad_output] = network_;

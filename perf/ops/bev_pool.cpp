@@ -12,8 +12,6 @@
 namespace mluop::perf::bev_pool {
 namespace {
 
-constexpr int32_t kCameras = 6;
-
 struct Row {
   const char* name;
   bool by_cell;
@@ -37,20 +35,10 @@ void select(const std::vector<size_t>& points, std::vector<int32_t>& numbers) {
 
 template <bool kForward>
 std::unique_ptr<Case> make(const Row& row, const Variant& variant, double size) {
-  const auto& whole = test::kBevDepthSizes;
-  // Scales the number of depth bins over the same range.
   const auto depths = static_cast<int32_t>(scaled(test::kBevDepthBins, size));
-  const auto pixels = static_cast<int32_t>(whole.num_points / test::kBevDepthBins / kCameras);
-  const test::bev_depth::Sizes sizes{static_cast<int32_t>(whole.batch_size),
-                                     kCameras,
-                                     depths,
-                                     pixels,
-                                     static_cast<int32_t>(whole.num_channels),
-                                     static_cast<int32_t>(whole.num_voxel_x),
-                                     static_cast<int32_t>(whole.num_voxel_y),
-                                     static_cast<int32_t>(whole.num_voxel_z)};
+  const test::bev_depth::Sizes sizes = test::bev_depth::network_sizes(depths);
   test::bev_depth::Points points(sizes, test::camera_geometry(sizes.batches, depths));
-  const int64_t D = std::ssize(points.ranks_depth), F = sizes.images() * pixels, M = sizes.output_rows(),
+  const int64_t D = std::ssize(points.ranks_depth), F = sizes.images() * sizes.pixels, M = sizes.output_rows(),
                 C = sizes.channels;
   if (row.by_cell) {
     const std::vector<size_t> selected = points_by_cell(points.ranks_bev);

@@ -146,7 +146,7 @@ void pack_panel(const MatrixColumns<T>& matrix, int64_t step, T* to) {
     }
   }
   for (int64_t row = 0, rows = round_up(matrix.rows, step); row < rows; row += 2, to += 2 * width) {
-    const bool is_one = row + 1 == matrix.rows, is_pair = row + 1 < matrix.rows;
+    const bool has_first = row < matrix.rows, is_pair = row + 1 < matrix.rows;
     int64_t column = row < square_rows ? square_columns : 0;
     if (is_pair && matrix.column_stride == 1) {
       for (; column + kPanelLanes <= columns; column += kPanelLanes) {
@@ -155,7 +155,7 @@ void pack_panel(const MatrixColumns<T>& matrix, int64_t step, T* to) {
       }
     }
     for (; column < width; ++column) {
-      to[2 * column] = column < columns && (is_pair || is_one) ? *at(row, column) : T{};
+      to[2 * column] = column < columns && has_first ? *at(row, column) : T{};
       to[2 * column + 1] = column < columns && is_pair ? *at(row + 1, column) : T{};
     }
   }

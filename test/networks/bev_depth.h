@@ -10,6 +10,7 @@
 #include "networks/dense_layers.h"
 #include "networks/operators.h"
 #include "networks/tensor.h"
+#include "support/camera_rig.h"
 
 namespace mluop::test::bev_depth {
 
@@ -22,6 +23,20 @@ struct Sizes {
   int64_t images() const { return int64_t{batches} * cameras; }
   int64_t output_rows() const { return int64_t{batches} * cells_y * cells_x; }
 };
+
+// The network's sizes, with `depths` depth bins over the same range.
+inline Sizes network_sizes(int32_t depths) {
+  constexpr int32_t kCameras = 6;
+  const auto& whole = kBevDepthSizes;
+  return {static_cast<int32_t>(whole.batch_size),
+          kCameras,
+          depths,
+          static_cast<int32_t>(whole.num_points / kCameras / kBevDepthBins),
+          static_cast<int32_t>(whole.num_channels),
+          static_cast<int32_t>(whole.num_voxel_x),
+          static_cast<int32_t>(whole.num_voxel_y),
+          static_cast<int32_t>(whole.num_voxel_z)};
+}
 
 struct View {
   Sizes sizes;
