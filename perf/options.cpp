@@ -78,7 +78,8 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   const CLI::Range thread_numbers(1, kMaxThreads);
   text("--op", options.filter.op, "<text>", "Select operators whose name contains text");
   text("--case", options.filter.name, "<text>", "Select cases whose name contains text");
-  text("--dtype", options.filter.dtype, "<name>", "Select a data type: half, bfloat16 or float");
+  list("--dtype", options.filter.dtypes, "<text,...>", "Select data types: float, half, bfloat16, int32",
+       CLI::IsMember({"float", "half", "bfloat16", "int32"}));
   list("--algorithm", options.filter.algorithms, "<text,...>", "Select algorithms: native, device",
        CLI::IsMember({"native", "device"}));
   const auto threads =

@@ -44,10 +44,12 @@ std::vector<CaseSpec> matching_cases(const Filter& filter) {
   const auto has = [](const std::string& name, const std::string& text) {
     return name.find(text) != std::string::npos;
   };
+  const auto among = [](const std::string& name, const std::vector<std::string>& names) {
+    return std::ranges::find(names, name) != names.end();
+  };
   const auto matches = [&](const CaseSpec& spec) {
     return has(spec.op, filter.op) && (spec.op != kCliffs || !filter.op.empty()) && has(spec.name, filter.name) &&
-           (filter.dtype.empty() || spec.dtype == filter.dtype) &&
-           std::ranges::find(filter.algorithms, spec.algorithm) != filter.algorithms.end();
+           among(spec.dtype, filter.dtypes) && among(spec.algorithm, filter.algorithms);
   };
   std::vector<CaseSpec> matching;
   for (const auto cases : {knn::cases,

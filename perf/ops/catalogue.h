@@ -16,9 +16,10 @@ inline constexpr auto kCliffs = "cliffs";
 // The operator of the networks. A call of theirs is several calls of the library.
 inline constexpr auto kNetworks = "networks";
 
-// Substrings of the names of a case, of which the empty string selects all, and names of algorithms.
+// Substrings of the names of a case, of which the empty string selects all; names of data types and algorithms.
 struct Filter {
-  std::string op, name, dtype;
+  std::string op, name;
+  std::vector<std::string> dtypes{"float", "half", "bfloat16", "int32"};
   std::vector<std::string> algorithms{"native", "device"};
 };
 

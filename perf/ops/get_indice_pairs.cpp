@@ -85,6 +85,7 @@ std::vector<Row> rows() {
     all.push_back({level + 'k' + digits(step.kernel) + "_s" + digits(step.stride), input, step});
   }
   all.push_back({"level0_subm_unordered", test::kCenterPointInputs[0], cube, true});
+  all.push_back({"level0_k333_s222_unordered", test::kCenterPointInputs[0], test::kCenterPointSteps[0], true});
   return all;
 }
 

@@ -9,15 +9,11 @@
 #include <hwy/highway.h>
 
 #include "ops/get_indice_pairs/get_indice_pairs_native_cells.h"
-#include "ops/get_indice_pairs/hits.h"
+#include "ops/get_indice_pairs/runs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::get_indice_pairs::native {
 namespace HWY_NAMESPACE {
-
-HWY_INLINE uint64_t low_bits(int64_t count) { return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
-
-HWY_INLINE int32_t count_bits(uint64_t bits) { return __builtin_popcountll(bits); }
 
 // The slot at which the search for a word starts.
 HWY_INLINE int64_t home_slot(const Cells& cells, int64_t word) {
@@ -48,22 +44,58 @@ HWY_INLINE int64_t find_word(const Cells& cells, int64_t word) {
   return group.rank + count_bits(group.present & low_bits(in_group));
 }
 
-// The rank of an active cell of a word.
-HWY_INLINE int64_t rank_in(const Word& word, int64_t in_word) {
-  return word.rank + count_bits(word.bits & ((uint64_t{1} << in_word) - 1));
-}
-
 // The rank of an active cell.
 template <bool kHashed>
 HWY_INLINE int64_t rank_of(const Cells& cells, int64_t cell) {
-  return rank_in(cells.words[find_word<kHashed>(cells, cell / kWordCells)], cell % kWordCells);
+  const Word& word = cells.words[find_word<kHashed>(cells, cell / kWordCells)];
+  return word.rank + count_bits(word.bits & low_bits(cell % kWordCells));
 }
 
-// Calls visit(k, last) for each line of cells that a site contributes to: the first offset of the filter, and the
-// cell at coordinate w.o. Its offsets and cells are those of the hits w along the width.
+// The active cells among 64, and the rank of the first of them.
+struct Window {
+  // That of an active cell.
+  HWY_INLINE int64_t rank(int64_t bit) const { return first_rank + count_bits(bits & low_bits(bit)); }
+
+  uint64_t bits;
+  int64_t first_rank;
+};
+
+// The cells from `cell` on.
+template <bool kHashed>
+HWY_INLINE Window find_window(const Cells& cells, int64_t cell) {
+  const int64_t number = cell / kWordCells, in_word = cell % kWordCells;
+  const uint64_t before = low_bits(in_word);
+  uint64_t bits, next_bits;
+  int64_t rank;
+  if constexpr (kHashed) {
+    const int64_t position = find_word<true>(cells, number);
+    const int64_t next_position = in_word > 0 ? find_word<true>(cells, number + 1) : -1;
+    const Word none{0, 0};
+    const Word& word = position >= 0 ? cells.words[position] : none;
+    const Word& next = next_position >= 0 ? cells.words[next_position] : none;
+    bits = word.bits;
+    next_bits = next.bits;
+    rank = position >= 0 ? word.rank : next.rank;
+  } else {
+    // Words that are not stored have no active cells: without branches.
+    const Group& group = cells.groups[number / kGroupWords];
+    const Group& next_group = cells.groups[(number + 1) / kGroupWords];
+    const uint64_t stored = group.present >> number % kGroupWords & 1;
+    const uint64_t next_stored = next_group.present >> (number + 1) % kGroupWords & 1;
+    const Word* const word =
+        cells.words + group.rank + count_bits(group.present & (bit_at(number % kGroupWords) - 1));
+    bits = word->bits & (0 - stored);
+    next_bits = word[stored].bits & (0 - next_stored);
+    rank = word->rank;
+  }
+  // Shifted in two steps: a shift by 64 is undefined.
+  return {bits >> in_word | next_bits << 1 << (kWordCells - 1 - in_word), rank + count_bits(bits & before)};
+}
+
+// Calls visit(k, cell) for each line of cells to which a site contributes: its first cell, and the first offset of
+// the filter along the width.
 template <class Visit>
-HWY_INLINE void for_each_line(const Args& args, int32_t batch, const Hits& d, const Hits& h, const Hits& w,
-                              const Visit& visit) {
+HWY_INLINE void for_each_line(const Args& args, int32_t batch, const Hits& d, const Hits& h, const Visit& visit) {
   const Axis& depth = args.depth();
   const Axis& height = args.height();
   for (int64_t i = 0; i < d.n; ++i) {
@@ -71,31 +103,18 @@ HWY_INLINE void for_each_line(const Args& args, int32_t batch, const Hits& d, co
     const int64_t first_k = (d.k + i * depth.stride) * height.kernel;
     for (int64_t j = 0; j < h.n; ++j) {
       const int64_t line = plane * height.output_extent + h.o - j * height.dilation;
-      visit((first_k + h.k + j * height.stride) * args.width().kernel + w.k,
-            line * args.width().output_extent + w.o);
+      visit((first_k + h.k + j * height.stride) * args.width().kernel, line * args.width().output_extent);
     }
   }
 }
 
-// Calls visit(word, bits) for the words of the cells of a line: `count` cells, `last` and those before it at
-// distances of `dilation`.
+// Calls visit(word, bits) for the words of 64 cells, from `cell` on.
 template <class Visit>
-HWY_INLINE void for_each_word(int64_t last, int64_t count, int64_t dilation, const Visit& visit) {
-  if (dilation > 1) {
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t cell = last - i * dilation;
-      visit(cell / kWordCells, uint64_t{1} << cell % kWordCells);
-    }
-    return;
-  }
-  int64_t first = last - count + 1;
-  while (count > 0) {
-    const int64_t in_word = first % kWordCells;
-    const int64_t part = HWY_MIN(count, kWordCells - in_word);
-    visit(first / kWordCells, low_bits(part) << in_word);
-    first += part;
-    count -= part;
-  }
+HWY_INLINE void for_each_word(int64_t cell, uint64_t bits, const Visit& visit) {
+  const int64_t word = cell / kWordCells, in_word = cell % kWordCells;
+  const uint64_t low = bits << in_word, high = bits >> 1 >> (kWordCells - 1 - in_word);
+  if (low != 0) visit(word, low);
+  if (high != 0) visit(word + 1, high);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
+
+#include "core/sizes.h"
 
 namespace mluop::get_indice_pairs {
 
@@ -18,6 +21,8 @@ struct Axis {
 
 // The coordinates of a site.
 struct Site {
+  auto operator<=>(const Site&) const = default;
+
   int32_t b, d, h, w;
 };
 
@@ -36,7 +41,19 @@ struct Args {
     return ((site.b * depth().output_extent + site.d) * height().output_extent + site.h) * width().output_extent +
            site.w;
   }
+  // The same in the input space; at most 2^63 - 1 cells of it can be numbered.
+  int64_t input_cell(const Site& site) const {
+    return ((site.b * depth().input_extent + site.d) * height().input_extent + site.h) * width().input_extent +
+           site.w;
+  }
+  int64_t input_cell_count() const {
+    return saturated_product({batch_size, depth().input_extent, height().input_extent, width().input_extent});
+  }
   int64_t offset_count() const { return depth().kernel * height().kernel * width().kernel; }
+  // Submanifold: whether the middle offset of the filter is the site itself.
+  bool is_symmetric() const {
+    return std::all_of(axes.begin(), axes.end(), [](const Axis& axis) { return 2 * axis.pad == axis.kernel - 1; });
+  }
   // 2 rows for each filter offset: of input rows and of output rows.
   int64_t pair_rows() const { return 2 * offset_count(); }
   int64_t cell_count() const {

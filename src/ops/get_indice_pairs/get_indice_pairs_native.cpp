@@ -16,19 +16,19 @@ struct Workspace {
   Workspace(Arena& arena, const Args& args, const CellSizes& sizes)
       : cells(arena, sizes),
         sort(arena, sizes.hashed ? sizes.max_words : 0),
-        rows(arena.take<int32_t>("rows of cells", {args.sub_m ? args.site_count : 0})),
+        sites(arena, args),
         chunk_counts(arena.take<int32_t>("pairs of chunks", {chunk_count(args), args.offset_count()})) {}
 
   Cells cells;
-  SortMemory sort;        // hashed only
-  int32_t* rows;          // [L], submanifold only
+  SortMemory sort;  // hashed only
+  SiteOrder sites;
   int32_t* chunk_counts;  // [chunks, K]
 };
 
-// Sites whose pairs are in NRAM at a time. Measured on 249,000 sites of a LiDAR, submanifold: 16.0 ms with 24 KiB,
-// 14.4 with 64 KiB, 13.9 with 192 KiB.
+// Sites whose pairs are in NRAM at a time. Measured on 249,000 sites of a LiDAR, submanifold: 16.4 ms with 24 KiB,
+// 15.8 with 64 KiB, 15.4 with 128 KiB, 16.2 with 192 KiB.
 int64_t fit_tile_sites(const Context& context, const Args& args) {
-  constexpr int64_t kTileBytes = 192 << 10;
+  constexpr int64_t kTileBytes = 128 << 10;
   const int64_t site_bytes = args.pair_rows() * int64_t{sizeof(int32_t)};
   const int64_t max_sites = std::clamp<int64_t>(kTileBytes / site_bytes, 16, kChunkSites);
   return fit_tile(context, max_sites,
@@ -59,8 +59,9 @@ class Steps {
   int run() {
     context_.reserve(0);
     check();
+    if (!ascending_) sort_sites();
     cells_.sizes.hashed ? find_hashed_words() : find_direct_words();
-    launch(context_, "mark", task_dim_, Evenly{args_.site_count}, mark_kernel(), {args_, cells_});
+    launch(context_, "mark", task_dim_, Evenly{args_.site_count}, mark_kernel(), {args_, order_, cells_});
     const int64_t outputs = number_outputs();
     write_pairs();
     return static_cast<int>(outputs);
@@ -86,6 +87,14 @@ class Steps {
                                                shape_text({bounds, columns})));
   }
 
+  void sort_sites() {
+    if (args_.input_cell_count() == std::numeric_limits<int64_t>::max()) return;
+    const RadixSortMemory<int64_t>& sort = workspace_.sites.sort;
+    launch(context_, "number", task_dim_, Evenly{args_.site_count}, number_sites, {args_, sort.keys[0]});
+    const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(args_.input_cell_count())));
+    order_ = sort.values[radix_sort(context_, task_dim_, args_.site_count, bits, SortedValues::kPositions, sort)];
+  }
+
   void fill(void* data, int64_t bytes, int32_t value) {
     const int64_t count = bytes / int64_t{sizeof(int32_t)};
     launch(context_, "fill", choose_task_dim(count, bytes), Evenly{count}, fill_kernel(),
@@ -95,13 +104,13 @@ class Steps {
   // Both ways find the words of the active cells and clear their bits.
   void find_direct_words() {
     const CellSizes& sizes = cells_.sizes;
-    fill(cells_.groups, sizes.group_count * int64_t{sizeof(Group)}, 0);
+    fill(cells_.groups, (sizes.group_count + 1) * int64_t{sizeof(Group)}, 0);
     enter_words();
     const int64_t ranges = sizes.groups.count(sizes.group_count);
-    launch(context_, "count_words", task_dim_, Evenly{ranges}, count_words_kernel(), {args_, cells_});
+    launch(context_, "count_words", task_dim_, Evenly{ranges}, count_words_kernel(), {args_, order_, cells_});
     cells_.word_count = scan(cells_.range_ranks, ranges);
     check_words(cells_.word_count);
-    launch(context_, "list_words", task_dim_, Evenly{ranges}, list_words_kernel(), {args_, cells_});
+    launch(context_, "list_words", task_dim_, Evenly{ranges}, list_words_kernel(), {args_, order_, cells_});
   }
 
   void find_hashed_words() {
@@ -125,7 +134,8 @@ class Steps {
   // Returns the number of words; 0 if direct.
   int64_t enter_words() {
     std::atomic<int64_t> claimed{0};
-    launch(context_, "claim", task_dim_, Evenly{args_.site_count}, claim_kernel(), {args_, cells_, claimed});
+    launch(context_, "claim", task_dim_, Evenly{args_.site_count}, claim_kernel(),
+           {args_, order_, cells_, claimed});
     return claimed;
   }
 
@@ -138,17 +148,17 @@ class Steps {
   // Ranks the active cells and writes out_indices. Returns the number of output sites.
   int64_t number_outputs() {
     const int64_t ranges = cells_.sizes.words.count(cells_.word_count);
-    launch(context_, "count_cells", task_dim_, Evenly{ranges}, count_cells_kernel(), {args_, cells_});
+    launch(context_, "count_cells", task_dim_, Evenly{ranges}, count_cells_kernel(), {args_, order_, cells_});
     const int64_t cells = scan(cells_.range_ranks, ranges);
     if (!args_.sub_m) check_outputs(cells);
-    launch(context_, "list_cells", task_dim_, Evenly{ranges}, list_cells_kernel(), {args_, cells_});
+    launch(context_, "list_cells", task_dim_, Evenly{ranges}, list_cells_kernel(), {args_, order_, cells_});
     if (!args_.sub_m) return cells;
-    if (!ascending_) {
-      const bool distinct = cells == args_.site_count;
-      const int64_t bytes = cells * int64_t{sizeof(int32_t)};
-      if (!distinct) fill(workspace_.rows, bytes, std::numeric_limits<int32_t>::max());
+    distinct_ = cells == args_.site_count;
+    rows_ = order_;
+    if (!distinct_) {
       launch(context_, "rows", task_dim_, Evenly{args_.site_count}, row_kernel(),
-             {args_, cells_, distinct, workspace_.rows});
+             {args_, order_, cells_, workspace_.sites.rows});
+      rows_ = workspace_.sites.rows;
     }
     copy_sites();
     return args_.site_count;
@@ -171,15 +181,28 @@ class Steps {
         args_);
   }
 
+  // The keys of the sort are no longer in use.
+  void reorder() {
+    const auto tasks = std::min(task_dim_, static_cast<int>(SiteOrder::kTables));
+    const auto& [even, odd] = workspace_.sites.sort.keys;
+    const auto halves = [](int64_t* keys) { return reinterpret_cast<int32_t*>(keys); };
+    launch(context_, "reorder", tasks, Evenly{SiteOrder::kTables}, reorder_kernel(),
+           {args_,
+            order_,
+            rows_,
+            {halves(even), halves(even) + args_.site_count, halves(odd), halves(odd) + args_.site_count}});
+  }
+
   void write_pairs() {
-    const PairArgs pairs{args_, cells_, ascending_ ? nullptr : workspace_.rows, workspace_.chunk_counts,
+    const PairArgs pairs{args_,      order_, cells_, distinct_ && args_.is_symmetric(), workspace_.chunk_counts,
                          tile_sites_};
     const auto chunks = static_cast<int>(chunk_count(args_));
     launch_dynamic(context_, "pairs", task_dim_, chunks, Evenly{chunks}, pair_kernel(), pairs);
     constexpr int64_t kMaxChunks = 4096;
-    const int64_t rows = args_.pair_rows();
+    const int64_t rows = 2 * pairs.found_offsets();
     const auto row_chunks = static_cast<int>(std::min(rows, kMaxChunks));
     launch_dynamic(context_, "join", task_dim_, row_chunks, Evenly{rows}, join_chunks, pairs);
+    if (order_ != nullptr) reorder();
     const int64_t bytes = args_.pairs_count() * int64_t{sizeof(int32_t)};
     constexpr int64_t kPadBytes = 256 << 10;
     const auto pad_chunks = static_cast<int>(std::min(ceil_div(bytes, kPadBytes), kMaxChunks));
@@ -193,7 +216,11 @@ class Steps {
   Cells& cells_;
   int task_dim_;
   int64_t tile_sites_;
-  bool ascending_ = false;  // submanifold: the rank of a cell is the row of its site
+  bool ascending_ = false;
+  const uint32_t* order_ = nullptr;  // of sites that do not ascend
+  // Submanifold:
+  bool distinct_ = false;           // the rank of a site is its position in the order
+  const uint32_t* rows_ = nullptr;  // by rank
 };
 
 }  // namespace

@@ -18,22 +18,23 @@ void check_sites(const CheckArgs& args, int64_t begin, int64_t end, Task&) {
     return 0 <= site.b && site.b < args.batch_size && 0 <= site.d && site.d < args.depth().input_extent &&
            0 <= site.h && site.h < args.height().input_extent && 0 <= site.w && site.w < args.width().input_extent;
   };
-  // Only the sites of a submanifold convolution are cells.
-  bool ascending = args.sub_m;
-  int64_t before = -1;
-  if (ascending && begin > 0 && inside(args.site(begin - 1))) before = args.cell(args.site(begin - 1));
+  bool ascending = true;
+  Site before{-1, 0, 0, 0};
+  if (begin > 0) before = args.site(begin - 1);
   for (int64_t l = begin; l < end; ++l) {
     const Site site = args.site(l);
     if (!inside(site)) {
       args.bad_site.report(l);
       return;
     }
-    if (!ascending) continue;
-    const int64_t cell = args.cell(site);
-    ascending = before < cell;
-    before = cell;
+    ascending = ascending && before < site;
+    before = site;
   }
   if (!ascending) args.unordered.store(true, std::memory_order_relaxed);
+}
+
+void number_sites(const NumberArgs& args, int64_t begin, int64_t end, Task&) {
+  for (int64_t l = begin; l < end; ++l) args.numbers[l] = args.input_cell(args.site(l));
 }
 
 }  // namespace mluop::get_indice_pairs::native
@@ -43,31 +44,32 @@ HWY_BEFORE_NAMESPACE();
 namespace mluop::get_indice_pairs::native {
 namespace HWY_NAMESPACE {
 
-// Calls visit(word, bits) for the cells that a site activates: submanifold, its own, else those that it
-// contributes to.
+// Calls visit(word, bits) for the cells that sites activate: submanifold, their own, else those to which they
+// contribute.
 class ActiveCells {
  public:
   explicit ActiveCells(const Args& args)
       : args_(args), depth_(args.depth()), height_(args.height()), width_(args.width()) {}
 
   template <class Visit>
-  HWY_INLINE void visit(int64_t row, const Visit& visit) const {
-    const Site site = args_.site(row);
+  HWY_INLINE void visit(const Run& run, const Visit& visit) {
     if (args_.sub_m) {
-      const int64_t cell = args_.cell(site);
-      visit(cell / kWordCells, uint64_t{1} << cell % kWordCells);
+      for_each_word(args_.cell(run.first), run.sites, visit);
       return;
     }
-    const Hits w = width_.hits(site.w);
-    if (w.n == 0) return;
-    for_each_line(args_, site.b, depth_.hits(site.d), height_.hits(site.h), w,
-                  [&](int64_t, int64_t last)
-                      HWY_ATTR { for_each_word(last, w.n, args_.width().dilation, visit); });
+    const Hits d = depth_.hits(run.first.d), h = height_.hits(run.first.h);
+    if (d.n * h.n == 0) return;
+    width_.for_each_step(run, [&](int64_t, int64_t) HWY_ATTR {
+      for_each_line(args_, run.first.b, d, h, [&](int64_t, int64_t line) HWY_ATTR {
+        for_each_word(line + width_.first_cell(), width_.cells(), visit);
+      });
+    });
   }
 
  private:
   const Args& args_;
-  HitFinder depth_, height_, width_;
+  HitFinder depth_, height_;
+  WidthHits width_;
 };
 
 // The bits that consecutive sites set in a word, collected: an atomic update takes as long as many sites.
@@ -143,11 +145,13 @@ class SlotClaimer {
 };
 
 void claim(const ClaimArgs& args, int64_t begin, int64_t end, Task&) {
-  const ActiveCells active(args);
+  ActiveCells active(args);
+  Runs runs(args, args.order, begin, end);
+  Run run;
   if (args.cells.sizes.hashed) {
     SlotClaimer claimer(args);
-    for (int64_t l = begin; l < end && claimer.has_room(); ++l) {
-      active.visit(l, [&](int64_t word, uint64_t) HWY_ATTR { claimer.insert(word); });
+    while (claimer.has_room() && runs.next(run)) {
+      active.visit(run, [&](int64_t word, uint64_t) HWY_ATTR { claimer.insert(word); });
     }
     return;
   }
@@ -155,9 +159,9 @@ void claim(const ClaimArgs& args, int64_t begin, int64_t end, Task&) {
   const auto write = [&](int64_t group, uint64_t words)
                          HWY_ATTR { atomic_or(&args.cells.groups[group].present, words); };
   Collector collector(write);
-  for (int64_t l = begin; l < end; ++l) {
-    active.visit(l, [&](int64_t word, uint64_t)
-                        HWY_ATTR { collector.add(word / kGroupWords, uint64_t{1} << word % kGroupWords); });
+  while (runs.next(run)) {
+    active.visit(run, [&](int64_t word, uint64_t)
+                          HWY_ATTR { collector.add(word / kGroupWords, bit_at(word % kGroupWords)); });
   }
 }
 
@@ -191,12 +195,13 @@ void list_words(const CellArgs& args, int64_t begin, int64_t end, Task&) {
 template <bool kHashed>
 void mark_cells(const CellArgs& args, int64_t begin, int64_t end) {
   const Cells& cells = args.cells;
-  const ActiveCells active(args);
+  ActiveCells active(args);
   const auto write = [&](int64_t word, uint64_t bits)
                          HWY_ATTR { atomic_or(&cells.words[find_word<kHashed>(cells, word)].bits, bits); };
   Collector collector(write);
-  for (int64_t l = begin; l < end; ++l) {
-    active.visit(l, [&](int64_t word, uint64_t bits) HWY_ATTR { collector.add(word, bits); });
+  Runs runs(args, args.order, begin, end);
+  for (Run run; runs.next(run);) {
+    active.visit(run, [&](int64_t word, uint64_t bits) HWY_ATTR { collector.add(word, bits); });
   }
 }
 
@@ -277,14 +282,12 @@ void list_cells(const CellArgs& args, int64_t begin, int64_t end, Task&) {
 
 void find_rows(const RowArgs& args, int64_t begin, int64_t end, Task&) {
   const Cells& cells = args.cells;
-  for (int64_t l = begin; l < end; ++l) {
-    const int64_t cell = args.cell(args.site(l));
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t cell = args.cell(args.site(args.order[i]));
+    // The first row of equal sites comes first.
+    if (i > 0 && args.cell(args.site(args.order[i - 1])) == cell) continue;
     const int64_t rank = cells.sizes.hashed ? rank_of<true>(cells, cell) : rank_of<false>(cells, cell);
-    if (args.distinct) {
-      args.rows[rank] = static_cast<int32_t>(l);
-    } else {
-      atomic_min(&args.rows[rank], static_cast<int32_t>(l));
-    }
+    args.rows[rank] = args.order[i];
   }
 }
 

@@ -36,7 +36,7 @@ CellSizes::CellSizes(const Args& args)
 
 Cells::Cells(Arena& arena, const CellSizes& cell_sizes)
     : sizes(cell_sizes),
-      groups(arena.take<Group>("groups", {sizes.group_count})),
+      groups(arena.take<Group>("groups", {sizes.group_count + 1})),
       slots(arena.take<int64_t>("slots", {sizes.slot_count})),
       slot_ranks(arena.take<int32_t>("ranks of slots", {sizes.slot_count})),
       // Those of a hashed set are in the memory of their sort.

@@ -57,7 +57,7 @@ struct Cells {
   Cells(Arena& arena, const CellSizes& cell_sizes);
 
   CellSizes sizes;
-  Group* groups;        // [group_count]
+  Group* groups;        // [group_count + 1]: the one past the last, empty, may be read
   int64_t* slots;       // [slot_count], the number of the word in each slot, or kNoWord
   int32_t* slot_ranks;  // [slot_count], the position of the word
 

@@ -1,6 +1,7 @@
 // Get indice pairs, native algorithm: arguments and range kernels, in the order of their launches.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -16,13 +17,31 @@ inline constexpr int64_t kChunkSites = 2048;
 
 inline int64_t chunk_count(const Args& args) { return ceil_div(args.site_count, kChunkSites); }
 
-// Work items: sites. Reports the first site outside the input space; submanifold: also whether the sites do not
-// ascend strictly.
+// Work items: sites. Reports the first site outside the input space, and whether the sites do not ascend strictly.
 struct CheckArgs : Args {
   FirstBadItem& bad_site;
   std::atomic<bool>& unordered;
 };
 void check_sites(const CheckArgs& args, int64_t begin, int64_t end, Task& task);
+
+// The order of sites that do not ascend. All steps up to the pairs take the sites in this order.
+struct SiteOrder {
+  // Enough for the tasks of a few cores. The memory of keys holds so many.
+  static constexpr int64_t kTables = 4;
+
+  SiteOrder(Arena& arena, const Args& args)
+      : sort(arena, args.site_count),
+        rows(arena.take<uint32_t>("rows of cells", {args.sub_m ? args.site_count : 0})) {}
+
+  RadixSortMemory<int64_t> sort;  // keys: cells of the input space; values: rows
+  uint32_t* rows;                 // [L], submanifold: the first row of each active cell, by rank
+};
+
+// Work items: sites. Writes their cells of the input space.
+struct NumberArgs : Args {
+  int64_t* numbers;
+};
+void number_sites(const NumberArgs& args, int64_t begin, int64_t end, Task& task);
 
 // Work items: elements of an array. Sets them to a value.
 struct FillArgs {
@@ -33,12 +52,14 @@ RangeKernel<FillArgs> fill_kernel();
 
 // Work items: sites. Enters the words of the active cells: direct, sets bits of `present`; hashed, claims slots.
 struct ClaimArgs : Args {
+  const uint32_t* order;  // of the sites; null: ascending, or too many cells to be numbered
   const Cells& cells;
   std::atomic<int64_t>& claimed_words;  // hashed only; more than max_words if the slots do not suffice
 };
 RangeKernel<ClaimArgs> claim_kernel();
 
 struct CellArgs : Args {
+  const uint32_t* order;
   const Cells& cells;
 };
 
@@ -87,12 +108,11 @@ RangeKernel<CellArgs> mark_kernel();
 RangeKernel<CellArgs> count_cells_kernel();
 RangeKernel<CellArgs> list_cells_kernel();
 
-// Submanifold. Work items: sites. Writes the first row of each active cell to `rows` by rank; unless the sites are
-// distinct, `rows` holds INT32_MAX before.
+// Submanifold, repeated sites. Work items: sites. Writes the first row of each active cell.
 struct RowArgs : Args {
+  const uint32_t* order;
   const Cells& cells;
-  bool distinct;
-  int32_t* rows;  // [L]
+  uint32_t* rows;
 };
 RangeKernel<RowArgs> row_kernel();
 
@@ -107,17 +127,31 @@ struct PairTile {
 };
 
 // Work items: chunks of sites. Writes their pairs from the first site of the chunk on, and the numbers of pairs.
+// Inputs are positions in the order, outputs are ranks.
 struct PairArgs : Args {
+  // Of the pairs (i, o) of offset k, offset K - 1 - k has the pairs (o, i): only the first half is found.
+  int64_t found_offsets() const { return mirrored ? offset_count() / 2 + 1 : offset_count(); }
+
+  const uint32_t* order;
   const Cells& cells;
-  const int32_t* rows;  // submanifold: rows of ranks; null: ranks are rows
-  int32_t* counts;      // [chunks, K]
+  bool mirrored;
+  int32_t* counts;  // [chunks, K]
   int64_t tile_sites;
 };
 RangeKernel<PairArgs> pair_kernel();
 
-// Work items: rows of indice_pairs, two for each offset. Moves the pairs of the chunks together and writes
-// indice_num.
+// Work items: rows of indice_pairs, two for each offset whose pairs were found. Moves the pairs of the chunks
+// together, copies them to the mirrored offset and writes indice_num.
 void join_chunks(const PairArgs& args, int64_t begin, int64_t end, Task& task);
+
+// Sites in an order of their own. Work items: tables. Replaces positions and, submanifold, ranks by rows; sorts
+// the pairs of each kTables-th offset by their input rows.
+struct ReorderArgs : Args {
+  const uint32_t* order;
+  const uint32_t* rows;
+  std::array<int32_t*, SiteOrder::kTables> tables;  // [L] each
+};
+RangeKernel<ReorderArgs> reorder_kernel();
 
 // Work items: elements of indice_pairs. Sets those past the last pair to -1.
 struct PadArgs : Args {

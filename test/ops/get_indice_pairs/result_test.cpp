@@ -25,6 +25,7 @@ const IndicePairsProblem kConvolutions[] = {
     regular_problem({11, 7, 70}, {3, 1, 1}, {2, 1, 1}, {0, 0, 0}),
     regular_problem({8, 8, 8}, {2, 2, 2}, {2, 2, 2}, {0, 0, 0}),
     regular_problem({5, 8, 9}, {3, 3, 3}, {3, 5, 3}, {2, 0, 1}),              // strides that are not powers of two
+    regular_problem({2, 3, 300}, {1, 2, 90}, {1, 1, 70}, {0, 0, 1}),          // a stride longer than a word
     regular_problem({9, 9, 90}, {2, 3, 3}, {1, 1, 1}, {2, 1, 4}, {2, 3, 4}),  // dilated
     regular_problem({9, 9, 90}, {3, 2, 3}, {1, 2, 1}, {2, 1, 3},
                     {2, 1, 3}),  // strided along one axis, dilated along others
@@ -152,6 +153,22 @@ TEST(OpsGetIndicePairs, SparseSpaces) {
   }
 }
 
+// More cells of the input space than int64 numbers: its sites cannot be sorted.
+TEST(OpsGetIndicePairs, InputSpaceBeyondInt64) {
+  constexpr int32_t kExtent = 2147483647, kStride = 1 << 26;
+  auto random = seeded_random();
+  IndicePairsProblem problem =
+      regular_problem({kExtent, kExtent, kExtent}, {3, 3, 3}, {kStride, kStride, kStride}, {1, 1, 1});
+  // Sites beside the centres of the filter.
+  const auto coordinate = [&] {
+    const auto draw = static_cast<int32_t>(random() % 96);
+    return std::max(draw / 3 * kStride + draw % 3 - 1, 0);
+  };
+  for (int i = 0; i < 3000; ++i) problem.sites.push_back({i % 2, coordinate(), coordinate(), coordinate()});
+  expect_pairs(convolution_case(problem), {1, 3});
+  expect_pairs(convolution_case(ascending(problem)), {3});
+}
+
 TEST(OpsGetIndicePairs, HashedOnlyIfSparse) {
   auto random = seeded_random();
   const Handle handle;
@@ -161,18 +178,17 @@ TEST(OpsGetIndicePairs, HashedOnlyIfSparse) {
                                     submanifold_problem({5, 200, width}, {3, 3, 3}, {1, 1, 1})}) {
       const OperatorCall call(handle, convolution_case(with_random_sites(convolution, 2000, random)));
       ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-      // Words of hashed cells are sorted.
       EXPECT_EQ(
           std::ranges::any_of(launches_of(handle),
-                              [](const Launch& launch) { return launch.kernel == std::string("count_digits"); }),
+                              [](const Launch& launch) { return launch.kernel == std::string("count_slots"); }),
           hashed);
       // The bound of the header.
       const int64_t tensor_bytes =
           call["indices"].bytes() + call["indice_pairs"].bytes() + call["out_indices"].bytes();
-      const int64_t site_bytes = (convolution.sub_m ? 28 : 24) + (hashed ? 34 : 0);
-      EXPECT_LE(call.arguments.workspace_size, site_bytes * call["out_indices"].dim(0) +
-                                                   (hashed ? 0 : tensor_bytes) + tensor_bytes / 4096 +
-                                                   (256 << 10));
+      const int64_t row_bytes = (convolution.sub_m ? 28 : 24) * call["indices"].dim(0);
+      const int64_t output_bytes = (hashed ? 24 + 38 : 24) * call["out_indices"].dim(0);
+      EXPECT_LE(call.arguments.workspace_size,
+                row_bytes + output_bytes + (hashed ? 0 : tensor_bytes) + tensor_bytes / 4096 + (256 << 10));
     }
   }
 }

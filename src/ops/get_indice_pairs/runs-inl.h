@@ -1,0 +1,174 @@
+// Runs of neighbouring sites, and the cells along the width to which they contribute, as bits. Per-target code of
+// Highway: include it inside foreach_target.
+#if defined(MLUOP_GET_INDICE_PAIRS_RUNS_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_GET_INDICE_PAIRS_RUNS_INL_H
+#undef MLUOP_GET_INDICE_PAIRS_RUNS_INL_H
+#else
+#define MLUOP_GET_INDICE_PAIRS_RUNS_INL_H
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ops/get_indice_pairs/hits.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop::get_indice_pairs::native {
+namespace HWY_NAMESPACE {
+
+HWY_INLINE uint64_t bit_at(int64_t i) { return uint64_t{1} << i; }
+
+// The bits before `count`: none if it is negative, all from 64 on.
+HWY_INLINE uint64_t low_bits(int64_t count) {
+  return count >= 64 ? ~uint64_t{0} : count <= 0 ? 0 : bit_at(count) - 1;
+}
+
+HWY_INLINE int64_t count_bits(uint64_t bits) { return __builtin_popcountll(bits); }
+
+// Bit i becomes bit i + distance, if there is one.
+HWY_INLINE uint64_t shifted(uint64_t bits, int64_t distance) {
+  return distance >= 64 || distance <= -64 ? 0 : distance >= 0 ? bits << distance : bits >> -distance;
+}
+
+// The bits of `bits` where `mask` is set, from bit 0 on.
+HWY_INLINE uint64_t extract_bits(uint64_t bits, uint64_t mask) {
+#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX2
+  return _pext_u64(bits, mask);
+#else
+  uint64_t extracted = 0;
+  for (uint64_t rest = bits & mask; rest != 0; rest &= rest - 1) {
+    extracted |= bit_at(count_bits(mask & ((rest & -rest) - 1)));
+  }
+  return extracted;
+#endif
+}
+
+// Consecutive sites of one line in ascending order: bit i is the site at i cells after the first.
+struct Run {
+  Site first;
+  int64_t position;  // of the first
+  uint64_t sites;
+};
+
+// The offsets of the filter along the width are taken in steps, so that the cells to which a run contributes at
+// those of a step are within 64.
+struct WidthSteps {
+  explicit WidthSteps(const Axis& width)
+      : offsets(std::min<int64_t>(width.kernel, 1 + 31 / width.dilation)),
+        max_distance(63 - (offsets - 1) * width.dilation) {}
+
+  int64_t offsets;
+  int64_t max_distance;  // of the last site of a run from its first
+};
+
+// Divides sites into runs.
+class Runs {
+ public:
+  // The sites [begin, end) in the order `order`; null: that of their rows.
+  Runs(const Args& args, const uint32_t* order, int64_t begin, int64_t end)
+      : args_(args),
+        order_(order),
+        max_distance_(WidthSteps(args.width()).max_distance),
+        position_(begin),
+        end_(end) {}
+
+  // Whether there is another run.
+  HWY_INLINE bool next(Run& run) {
+    if (position_ >= end_) return false;
+    const Site first = site();
+    run = {first, position_, 1};
+    int64_t last = 0;
+    while (++position_ < end_) {
+      const Site next = site();
+      const int64_t distance = int64_t{next.w} - first.w;
+      if (next.h != first.h || next.d != first.d || next.b != first.b) break;
+      if (distance <= last || distance > max_distance_) break;
+      run.sites |= bit_at(distance);
+      last = distance;
+    }
+    return true;
+  }
+
+ private:
+  HWY_INLINE Site site() const { return args_.site(order_ == nullptr ? position_ : order_[position_]); }
+
+  const Args& args_;
+  const uint32_t* order_;
+  int64_t max_distance_, position_, end_;
+};
+
+// What a run contributes to at one offset of the width: the sites, and as many cells in the same order. Bit j is
+// cell WidthHits::first_cell() + j. With stride 1, site i contributes to bit i + distance.
+struct OffsetHits {
+  uint64_t sites, cells;
+  int64_t distance;
+};
+
+// What a run contributes to along the width, at the offsets of a step.
+class WidthHits {
+ public:
+  explicit WidthHits(const Axis& width) : axis_(width), divisor_(width.stride), steps_(width) {
+    for (int64_t i = 0; i < 64; i += width.stride) period_ |= bit_at(i);
+  }
+
+  // Calls visit(k, count) after finding the hits of offsets [k, k + count), for each step that has any.
+  template <class Visit>
+  HWY_INLINE void for_each_step(const Run& run, const Visit& visit) {
+    for (int64_t k = 0; k < axis_.kernel; k += steps_.offsets) {
+      const int64_t count = std::min(steps_.offsets, axis_.kernel - k);
+      find(run, k, count);
+      if (cells_ != 0) visit(k, count);
+    }
+  }
+
+  // The first cell, in the line, and the cells from it on that any offset of the step has.
+  int64_t first_cell() const { return first_cell_; }
+  uint64_t cells() const { return cells_; }
+  const OffsetHits& offset(int64_t i) const { return offsets_[i]; }
+
+ private:
+  static constexpr int64_t kMaxOffsets = 32;
+
+  // The first site's coordinate in the padded line, from offset k on.
+  HWY_INLINE int64_t position(const Run& run, int64_t k) const {
+    return run.first.w + axis_.pad - k * axis_.dilation;
+  }
+
+  HWY_INLINE int64_t ceil(int64_t position) const {
+    return position > 0 ? divisor_.divide(position + axis_.stride - 1) : -divisor_.divide(-position);
+  }
+
+  HWY_INLINE void find(const Run& run, int64_t first_k, int64_t count) {
+    cells_ = 0;
+    first_cell_ = std::max<int64_t>(ceil(position(run, first_k + count - 1)), 0);
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t at = position(run, first_k + i);
+      const int64_t cell = ceil(at);
+      const int64_t phase = cell * axis_.stride - at;
+      const int64_t begin = phase + std::max<int64_t>(-cell, 0) * axis_.stride;
+      const int64_t end = phase + (axis_.output_extent - cell) * axis_.stride;
+      const uint64_t hits = phase < 64 ? period_ << phase : 0;
+      const uint64_t sites = run.sites & hits & low_bits(end) & ~low_bits(begin);
+      const int64_t distance = cell - first_cell_;
+      const uint64_t cells = shifted(axis_.stride == 1 ? sites : extract_bits(sites, hits), distance);
+      offsets_[i] = {sites, cells, distance};
+      cells_ |= cells;
+    }
+  }
+
+  const Axis axis_;
+  Divisor divisor_;
+  WidthSteps steps_;
+  uint64_t period_ = 0;  // every stride-th bit
+  int64_t first_cell_ = 0;
+  uint64_t cells_ = 0;
+  OffsetHits offsets_[kMaxOffsets];
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop::get_indice_pairs::native
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
