@@ -1819,9 +1819,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Determinism: the result is exact: the same bits at every thread count and in every run.
  * Memory: a workspace, at any address, of the size that the query returns, for any number of threads: 24 bytes
- *   for each output site that there may be, at most capacity and K * L of them (sub_m: L); 24 bytes for each row of
- *   indices (sub_m: 28); 16 bytes for 4096 cells of output_space and all batches, or, where that would exceed the
- *   bytes of the tensors, 38 bytes more an output site; a 4096th of indice_pairs; and at most 1280 KiB.
+ *   for each output site that there may be, at most capacity and K * L of them (sub_m: L); 24 bytes for each row
+ *   of indices (sub_m: 28); 16 bytes for 4096 cells of output_space and all batches, or, where that would exceed
+ *   the bytes of the tensors, 38 bytes more an output site; a 4096th of indice_pairs; and at most 1280 KiB.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      sparse_conv_desc is null or not set; along an axis both stride and dilation exceed 1, a rule of

@@ -27,7 +27,7 @@ struct Selection {
 
 // Writes the selected numbers in ascending order.
 HWY_INLINE void write(const Selection& selection, int32_t* to) {
-#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX2
+#if HWY_ARCH_X86_64 && HWY_TARGET <= HWY_AVX3
   const hn::ScalableTag<int32_t> d;
   constexpr int64_t kLanes = hn::MaxLanes(d);
   auto numbers = hn::Iota(d, static_cast<int32_t>(selection.first));
@@ -35,7 +35,7 @@ HWY_INLINE void write(const Selection& selection, int32_t* to) {
   do {
     const auto mask = hn::LoadMaskBits(d, reinterpret_cast<const uint8_t*>(&bits));
     const auto count = count_bits(bits & low_bits(kLanes));
-    // Zen 4 compresses to memory an instruction at a time: much slower.
+    // CompressStore is slow on Zen 4.
     hn::BlendedStore(hn::Compress(numbers, mask), hn::FirstN(d, static_cast<size_t>(count)), d, to);
     to += count;
     numbers = hn::Add(numbers, hn::Set(d, int32_t{kLanes}));
