@@ -51,7 +51,7 @@ void run_tree(Context& context, const Args& args, Arena& workspace) {
   const auto build = [&](const char* name, int64_t items, int64_t item_bytes, RangeKernel<TreeArgs> kernel) {
     launch(context, name, task_dim(items, item_bytes), Evenly{items}, kernel, tree);
   };
-  const int64_t chunk_points = std::min(args.M, TreeShape::kChunkPoints);
+  const int64_t chunk_points = std::min(args.M, shape.chunk_points);
   build("sample", args.B, shape.sample_count() * kSortBytes, sample_kernel(args.dtype));
   build("classify", args.B * shape.chunks, chunk_points * kClassifyBytes, classify_kernel(args.dtype));
   build("count", args.B * shape.cells, shape.chunks * int64_t{sizeof(int32_t)}, count_kernel());

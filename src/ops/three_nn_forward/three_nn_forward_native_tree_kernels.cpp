@@ -90,8 +90,8 @@ void sample(const TreeArgs& args, int64_t begin, int64_t end, Task&) {
 // The points of a chunk.
 struct Chunk {
   Chunk(const TreeShape& shape, int64_t item) : b(item / shape.chunks), number(item % shape.chunks) {
-    const int64_t first = number * TreeShape::kChunkPoints;
-    points = {first, std::min(first + TreeShape::kChunkPoints, shape.points)};
+    const int64_t first = number * shape.chunk_points;
+    points = {first, std::min(first + shape.chunk_points, shape.points)};
   }
   int64_t b, number;
   Range points;

@@ -59,14 +59,17 @@ struct TreeShape {
   static constexpr int64_t kCellPoints = 64;  // on average, up to kMaxCells cells
   static constexpr int64_t kMaxCells = 256;
   static constexpr int64_t kSamplesPerCell = 8;
-  static constexpr int64_t kChunkPoints = 4096;  // points that are counted together, at most
+  // Points that are counted together: enough chunks for many cores, few enough for the scan of their counts.
+  static constexpr int64_t kMinChunkPoints = 512;
+  static constexpr int64_t kMaxChunks = 256;
 
   // M: at least kCellPoints.
   explicit TreeShape(int64_t M) : points(M), first_node{}, node_count{} {
     const auto wanted = static_cast<uint64_t>(std::min(M / kCellPoints, kMaxCells));
     cells = static_cast<int64_t>(std::bit_floor(wanted));
     cell_levels = static_cast<int>(std::bit_width(wanted)) - 1;
-    chunks = ceil_div(M, kChunkPoints);
+    chunk_points = std::max(kMinChunkPoints, ceil_div(M, kMaxChunks));
+    chunks = ceil_div(M, chunk_points);
     max_blocks = ceil_div(M, kWidth) + cells;
     levels = 0;
     nodes = 0;
@@ -85,6 +88,7 @@ struct TreeShape {
   int64_t points;
   int cell_levels;     // of the k-d tree of the sample
   int64_t cells;       // 2^cell_levels
+  int64_t chunk_points;
   int64_t chunks;      // of points
   int64_t max_blocks;  // cells are rounded up to whole blocks
   int levels;
