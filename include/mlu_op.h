@@ -1266,7 +1266,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpBallQuery(mluOpHandle_t handle, const mluOpTens
  *   elements are infinity in dist2 and 0 in idx. With m = 0 all elements are; known and workspace are not read.
  * Determinism: the result is exact: the same bits at every thread count, in every run and on every instruction
  *   set. Each difference, square and sum is rounded to nearest even: for HALF to half, for FLOAT and BFLOAT16 to
- *   fp32. Distances of BFLOAT16 are compared in fp32 and rounded once, in dist2.
+ *   fp32. Distances of BFLOAT16 are compared in fp32 and rounded once, in dist2: those from 3.3962e38 on to
+ *   infinity.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: 0 for FLOAT with few known points, 12
  *   bytes a known point for HALF and BFLOAT16 with few of them, about 25 bytes a known point otherwise. It
@@ -1820,8 +1821,9 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndiceConvolutionBackwardFilterWorkspaceSize
  * Determinism: the result is exact: the same bits at every thread count and in every run.
  * Memory: a workspace, at any address, of the size that the query returns, for any number of threads: 24 bytes
  *   for each output site that there may be, at most capacity and K * L of them (sub_m: L); 24 bytes for each row
- *   of indices (sub_m: 28); 16 bytes for 4096 cells of output_space and all batches, or, where that would exceed
- *   the bytes of the tensors, 38 bytes more an output site; a 4096th of indice_pairs; and at most 1280 KiB.
+ *   of indices (sub_m: 28); 16 bytes for each 4096 cells of batch_size x output_space, or, where that would exceed
+ *   the bytes of the tensors, 34 bytes more for each output site; 4 bytes for each offset of the filter and 2048
+ *   rows of indices; and at most 1280 KiB.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      sparse_conv_desc is null or not set; along an axis both stride and dilation exceed 1, a rule of

@@ -29,6 +29,11 @@ HWY_INLINE int64_t next_slot(const Cells& cells, int64_t slot) {
   return slot + 1 == cells.sizes.slot_count ? 0 : slot + 1;
 }
 
+// The position of the first stored word of a group from `in_group` on, if there is one.
+HWY_INLINE int64_t position_in(const Group& group, int64_t in_group) {
+  return group.rank + count_bits(group.present & (bit_at(in_group) - 1));
+}
+
 // The position of a word; -1 if it has no active cells.
 template <bool kHashed>
 HWY_INLINE int64_t find_word(const Cells& cells, int64_t word) {
@@ -40,31 +45,19 @@ HWY_INLINE int64_t find_word(const Cells& cells, int64_t word) {
   }
   const Group& group = cells.groups[word / kGroupWords];
   const int64_t in_group = word % kGroupWords;
-  if ((group.present >> in_group & 1) == 0) return -1;
-  return group.rank + count_bits(group.present & low_bits(in_group));
+  return (group.present >> in_group & 1) != 0 ? position_in(group, in_group) : -1;
 }
 
-// The rank of an active cell.
-template <bool kHashed>
-HWY_INLINE int64_t rank_of(const Cells& cells, int64_t cell) {
-  const Word& word = cells.words[find_word<kHashed>(cells, cell / kWordCells)];
-  return word.rank + count_bits(word.bits & low_bits(cell % kWordCells));
-}
-
-// The active cells among 64, and the rank of the first of them.
+// The active cells among 64, and the rank of the first of them, if there is one.
 struct Window {
-  // That of an active cell.
-  HWY_INLINE int64_t rank(int64_t bit) const { return first_rank + count_bits(bits & low_bits(bit)); }
-
   uint64_t bits;
   int64_t first_rank;
 };
 
-// The cells from `cell` on.
+// The 64 cells from `cell` on, which is in the space.
 template <bool kHashed>
 HWY_INLINE Window find_window(const Cells& cells, int64_t cell) {
   const int64_t number = cell / kWordCells, in_word = cell % kWordCells;
-  const uint64_t before = low_bits(in_word);
   uint64_t bits, next_bits;
   int64_t rank;
   if constexpr (kHashed) {
@@ -77,23 +70,23 @@ HWY_INLINE Window find_window(const Cells& cells, int64_t cell) {
     next_bits = next.bits;
     rank = position >= 0 ? word.rank : next.rank;
   } else {
-    // Words that are not stored have no active cells: without branches.
+    // Without branches: the bits of words that are not stored are masked.
     const Group& group = cells.groups[number / kGroupWords];
     const Group& next_group = cells.groups[(number + 1) / kGroupWords];
     const uint64_t stored = group.present >> number % kGroupWords & 1;
     const uint64_t next_stored = next_group.present >> (number + 1) % kGroupWords & 1;
-    const Word* const word =
-        cells.words + group.rank + count_bits(group.present & (bit_at(number % kGroupWords) - 1));
+    const Word* const word = cells.words + position_in(group, number % kGroupWords);
     bits = word->bits & (0 - stored);
     next_bits = word[stored].bits & (0 - next_stored);
     rank = word->rank;
   }
   // Shifted in two steps: a shift by 64 is undefined.
-  return {bits >> in_word | next_bits << 1 << (kWordCells - 1 - in_word), rank + count_bits(bits & before)};
+  return {bits >> in_word | next_bits << 1 << (kWordCells - 1 - in_word),
+          rank + count_bits(bits & (bit_at(in_word) - 1))};
 }
 
-// Calls visit(k, cell) for each line of cells to which a site contributes: its first cell, and the first offset of
-// the filter along the width.
+// Calls visit(k, cell) for each line of cells to which a site contributes: its first offset along the width, and its
+// first cell.
 template <class Visit>
 HWY_INLINE void for_each_line(const Args& args, int32_t batch, const Hits& d, const Hits& h, const Visit& visit) {
   const Axis& depth = args.depth();
@@ -108,7 +101,7 @@ HWY_INLINE void for_each_line(const Args& args, int32_t batch, const Hits& d, co
   }
 }
 
-// Calls visit(word, bits) for the words of 64 cells, from `cell` on.
+// Bit i is cell + i. Calls visit(word, bits) for the one or two words of these cells.
 template <class Visit>
 HWY_INLINE void for_each_word(int64_t cell, uint64_t bits, const Visit& visit) {
   const int64_t word = cell / kWordCells, in_word = cell % kWordCells;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -91,14 +93,21 @@ class Steps {
     if (args_.input_cell_count() == std::numeric_limits<int64_t>::max()) return;
     const RadixSortMemory<int64_t>& sort = workspace_.sites.sort;
     launch(context_, "number", task_dim_, Evenly{args_.site_count}, number_sites, {args_, sort.keys[0]});
-    const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(args_.input_cell_count())));
+    const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(args_.input_cell_count() - 1)));
     order_ = sort.values[radix_sort(context_, task_dim_, args_.site_count, bits, SortedValues::kPositions, sort)];
   }
 
-  void fill(void* data, int64_t bytes, int32_t value) {
-    const int64_t count = bytes / int64_t{sizeof(int32_t)};
-    launch(context_, "fill", choose_task_dim(count, bytes), Evenly{count}, fill_kernel(),
-           {static_cast<int32_t*>(data), value});
+  // Sets bytes to 0 or 0xFF.
+  void fill(void* data, int64_t bytes, int value) {
+    struct FillArgs {
+      std::byte* data;
+      int value;
+    };
+    launch<FillArgs>(context_, "fill", choose_task_dim(bytes, bytes), Evenly{bytes},
+                     [](const FillArgs& args, int64_t begin, int64_t end, Task&) {
+                       std::memset(args.data + begin, args.value, static_cast<size_t>(end - begin));
+                     },
+                     {static_cast<std::byte*>(data), value});
   }
 
   // Both ways find the words of the active cells and clear their bits.
@@ -107,15 +116,15 @@ class Steps {
     fill(cells_.groups, (sizes.group_count + 1) * int64_t{sizeof(Group)}, 0);
     enter_words();
     const int64_t ranges = sizes.groups.count(sizes.group_count);
-    launch(context_, "count_words", task_dim_, Evenly{ranges}, count_words_kernel(), {args_, order_, cells_});
+    launch(context_, "count_words", task_dim_, Evenly{ranges}, count_words_kernel(), {args_, cells_});
     cells_.word_count = scan(cells_.range_ranks, ranges);
     check_words(cells_.word_count);
-    launch(context_, "list_words", task_dim_, Evenly{ranges}, list_words_kernel(), {args_, order_, cells_});
+    launch(context_, "list_words", task_dim_, Evenly{ranges}, list_words_kernel(), {args_, cells_});
   }
 
   void find_hashed_words() {
     // kNoWord.
-    fill(cells_.slots, cells_.sizes.slot_count * int64_t{sizeof(int64_t)}, -1);
+    fill(cells_.slots, cells_.sizes.slot_count * int64_t{sizeof(int64_t)}, 0xFF);
     cells_.word_count = enter_words();
     check_words(cells_.word_count);
     const SortMemory& sort = workspace_.sort;
@@ -123,7 +132,7 @@ class Steps {
     launch(context_, "count_slots", task_dim_, Evenly{SortMemory::kRanges}, count_slots, slot_args);
     scan(sort.first_places, SortMemory::kRanges);
     launch(context_, "collect_words", task_dim_, Evenly{SortMemory::kRanges}, collect_words, slot_args);
-    const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(cells_.sizes.space_words)));
+    const auto bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(cells_.sizes.space_words - 1)));
     const size_t sorted =
         radix_sort(context_, task_dim_, cells_.word_count, bits, SortedValues::kGiven, sort.words);
     cells_.numbers = sort.words.keys[sorted];
@@ -135,7 +144,7 @@ class Steps {
   int64_t enter_words() {
     std::atomic<int64_t> claimed{0};
     launch(context_, "claim", task_dim_, Evenly{args_.site_count}, claim_kernel(),
-           {args_, order_, cells_, claimed});
+           {{args_, order_, cells_}, claimed});
     return claimed;
   }
 
@@ -148,16 +157,16 @@ class Steps {
   // Ranks the active cells and writes out_indices. Returns the number of output sites.
   int64_t number_outputs() {
     const int64_t ranges = cells_.sizes.words.count(cells_.word_count);
-    launch(context_, "count_cells", task_dim_, Evenly{ranges}, count_cells_kernel(), {args_, order_, cells_});
+    launch(context_, "count_cells", task_dim_, Evenly{ranges}, count_cells_kernel(), {args_, cells_});
     const int64_t cells = scan(cells_.range_ranks, ranges);
     if (!args_.sub_m) check_outputs(cells);
-    launch(context_, "list_cells", task_dim_, Evenly{ranges}, list_cells_kernel(), {args_, order_, cells_});
+    launch(context_, "list_cells", task_dim_, Evenly{ranges}, list_cells_kernel(), {args_, cells_});
     if (!args_.sub_m) return cells;
     distinct_ = cells == args_.site_count;
     rows_ = order_;
     if (!distinct_) {
       launch(context_, "rows", task_dim_, Evenly{args_.site_count}, row_kernel(),
-             {args_, order_, cells_, workspace_.sites.rows});
+             {{args_, order_, cells_}, workspace_.sites.rows});
       rows_ = workspace_.sites.rows;
     }
     copy_sites();
@@ -194,8 +203,8 @@ class Steps {
   }
 
   void write_pairs() {
-    const PairArgs pairs{args_,      order_, cells_, distinct_ && args_.is_symmetric(), workspace_.chunk_counts,
-                         tile_sites_};
+    const PairArgs pairs{
+        {args_, order_, cells_}, distinct_ && args_.is_symmetric(), workspace_.chunk_counts, tile_sites_};
     const auto chunks = static_cast<int>(chunk_count(args_));
     launch_dynamic(context_, "pairs", task_dim_, chunks, Evenly{chunks}, pair_kernel(), pairs);
     constexpr int64_t kMaxChunks = 4096;

@@ -72,7 +72,7 @@ class ActiveCells {
   WidthHits width_;
 };
 
-// The bits that consecutive sites set in a word, collected: an atomic update takes as long as many sites.
+// The bits that consecutive sites set in a word, collected: an atomic update costs as much as many sites.
 // write(word, bits) is called at least once for each bit.
 template <class Write>
 class Collector {
@@ -193,7 +193,7 @@ void list_words(const CellArgs& args, int64_t begin, int64_t end, Task&) {
 }
 
 template <bool kHashed>
-void mark_cells(const CellArgs& args, int64_t begin, int64_t end) {
+void mark_cells(const SiteArgs& args, int64_t begin, int64_t end) {
   const Cells& cells = args.cells;
   ActiveCells active(args);
   const auto write = [&](int64_t word, uint64_t bits)
@@ -205,7 +205,7 @@ void mark_cells(const CellArgs& args, int64_t begin, int64_t end) {
   }
 }
 
-void mark(const CellArgs& args, int64_t begin, int64_t end, Task&) {
+void mark(const SiteArgs& args, int64_t begin, int64_t end, Task&) {
   args.cells.sizes.hashed ? mark_cells<true>(args, begin, end) : mark_cells<false>(args, begin, end);
 }
 
@@ -286,8 +286,8 @@ void find_rows(const RowArgs& args, int64_t begin, int64_t end, Task&) {
     const int64_t cell = args.cell(args.site(args.order[i]));
     // The first row of equal sites comes first.
     if (i > 0 && args.cell(args.site(args.order[i - 1])) == cell) continue;
-    const int64_t rank = cells.sizes.hashed ? rank_of<true>(cells, cell) : rank_of<false>(cells, cell);
-    args.rows[rank] = args.order[i];
+    const Window window = cells.sizes.hashed ? find_window<true>(cells, cell) : find_window<false>(cells, cell);
+    args.rows[window.first_rank] = args.order[i];
   }
 }
 
@@ -301,7 +301,7 @@ namespace mluop::get_indice_pairs::native {
 MLUOP_EXPORT_KERNEL(claim_kernel, claim, ClaimArgs);
 MLUOP_EXPORT_KERNEL(count_words_kernel, count_words, CellArgs);
 MLUOP_EXPORT_KERNEL(list_words_kernel, list_words, CellArgs);
-MLUOP_EXPORT_KERNEL(mark_kernel, mark, CellArgs);
+MLUOP_EXPORT_KERNEL(mark_kernel, mark, SiteArgs);
 MLUOP_EXPORT_KERNEL(count_cells_kernel, count_cells, CellArgs);
 MLUOP_EXPORT_KERNEL(list_cells_kernel, list_cells, CellArgs);
 MLUOP_EXPORT_KERNEL(row_kernel, find_rows, RowArgs);

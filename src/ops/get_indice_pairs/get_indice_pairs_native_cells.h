@@ -63,7 +63,7 @@ struct Cells {
 
   int64_t word_count = 0;
   int64_t* numbers;      // [max_words], of the words, ascending
-  Word* words;           // [max_words + 1]: the one past the last may be read
+  Word* words;           // [max_words + 1]: the one past the last may be read; its value is ignored
   int64_t* range_ranks;  // [ranges of groups or words], counts; after their scan, ranks
 };
 

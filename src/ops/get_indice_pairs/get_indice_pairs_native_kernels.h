@@ -26,7 +26,7 @@ void check_sites(const CheckArgs& args, int64_t begin, int64_t end, Task& task);
 
 // The order of sites that do not ascend. All steps up to the pairs take the sites in this order.
 struct SiteOrder {
-  // Enough for the tasks of a few cores. The memory of keys holds so many.
+  // As many as fit into the keys of the sort.
   static constexpr int64_t kTables = 4;
 
   SiteOrder(Arena& arena, const Args& args)
@@ -43,23 +43,19 @@ struct NumberArgs : Args {
 };
 void number_sites(const NumberArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Work items: elements of an array. Sets them to a value.
-struct FillArgs {
-  int32_t* data;
-  int32_t value;
+// What kernels of sites share.
+struct SiteArgs : Args {
+  const uint32_t* order;  // of the sites; null: by row, because they ascend or cannot be sorted
+  const Cells& cells;
 };
-RangeKernel<FillArgs> fill_kernel();
 
 // Work items: sites. Enters the words of the active cells: direct, sets bits of `present`; hashed, claims slots.
-struct ClaimArgs : Args {
-  const uint32_t* order;  // of the sites; null: ascending, or too many cells to be numbered
-  const Cells& cells;
+struct ClaimArgs : SiteArgs {
   std::atomic<int64_t>& claimed_words;  // hashed only; more than max_words if the slots do not suffice
 };
 RangeKernel<ClaimArgs> claim_kernel();
 
 struct CellArgs : Args {
-  const uint32_t* order;
   const Cells& cells;
 };
 
@@ -101,7 +97,7 @@ struct PlaceArgs {
 void place_words(const PlaceArgs& args, int64_t begin, int64_t end, Task& task);
 
 // Work items: sites. Sets the bits of the active cells.
-RangeKernel<CellArgs> mark_kernel();
+RangeKernel<SiteArgs> mark_kernel();
 
 // Work items: ranges of words. Counts their active cells; then, with their ranks known, writes the ranks of the
 // words and, unless submanifold, the cells as rows of out_indices.
@@ -109,14 +105,12 @@ RangeKernel<CellArgs> count_cells_kernel();
 RangeKernel<CellArgs> list_cells_kernel();
 
 // Submanifold, repeated sites. Work items: sites. Writes the first row of each active cell.
-struct RowArgs : Args {
-  const uint32_t* order;
-  const Cells& cells;
+struct RowArgs : SiteArgs {
   uint32_t* rows;
 };
 RangeKernel<RowArgs> row_kernel();
 
-// The pairs of consecutive sites, in NRAM: written to the output directly, each pair would touch two pages.
+// The pairs of consecutive sites, in NRAM: written directly to the output, each pair would touch two pages.
 struct PairTile {
   PairTile(Arena& nram, int64_t sites, int64_t offsets)
       : pairs(nram.take<int32_t>("pairs", {offsets, 2, sites})),
@@ -128,12 +122,11 @@ struct PairTile {
 
 // Work items: chunks of sites. Writes their pairs from the first site of the chunk on, and the numbers of pairs.
 // Inputs are positions in the order, outputs are ranks.
-struct PairArgs : Args {
-  // Of the pairs (i, o) of offset k, offset K - 1 - k has the pairs (o, i): only the first half is found.
+struct PairArgs : SiteArgs {
+  // Mirrored: offset K - 1 - k has the pairs (o, i) of the pairs (i, o) of offset k. Only those up to the middle
+  // offset are found.
   int64_t found_offsets() const { return mirrored ? offset_count() / 2 + 1 : offset_count(); }
 
-  const uint32_t* order;
-  const Cells& cells;
   bool mirrored;
   int32_t* counts;  // [chunks, K]
   int64_t tile_sites;
@@ -144,8 +137,8 @@ RangeKernel<PairArgs> pair_kernel();
 // together, copies them to the mirrored offset and writes indice_num.
 void join_chunks(const PairArgs& args, int64_t begin, int64_t end, Task& task);
 
-// Sites in an order of their own. Work items: tables. Replaces positions and, submanifold, ranks by rows; sorts
-// the pairs of each kTables-th offset by their input rows.
+// Sorted sites. Work items: tables. Table t serves the offsets t, t + kTables, ...: replaces positions and,
+// submanifold, ranks by rows, and sorts the pairs by input row.
 struct ReorderArgs : Args {
   const uint32_t* order;
   const uint32_t* rows;

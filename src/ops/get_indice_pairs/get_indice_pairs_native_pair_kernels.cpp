@@ -2,24 +2,22 @@
 #define HWY_TARGET_INCLUDE "ops/get_indice_pairs/get_indice_pairs_native_pair_kernels.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "core/simd.h"
 #include "ops/get_indice_pairs/cells-inl.h"
 #include "ops/get_indice_pairs/get_indice_pairs_native_kernels.h"
-#include "primitives/mask_bits-inl.h"
+#include "primitives/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::get_indice_pairs::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The numbers of some of the bits `all`: the lowest is `first`, the next first + 1, and so on.
+// The bits of `all` are numbered first, first + 1, ... in ascending order; some of them are selected.
 struct Selection {
   int64_t first;
   uint64_t all, selected;
@@ -62,13 +60,12 @@ class PairWriter {
     std::fill_n(tile_.counts, offset_count_, 0);
   }
 
-  // The pairs of an offset: as many inputs as outputs.
+  // Appends pairs of offset k: as many inputs as ranks, in the same order.
   HWY_INLINE void append(int64_t k, const Selection& inputs, const Selection& ranks) const {
     int32_t* const to = tile_.pairs + 2 * k * tile_sites_ + tile_.counts[k];
-    const int64_t count = count_bits(inputs.selected);
     write(inputs, to);
     write(ranks, to + tile_sites_);
-    tile_.counts[k] += static_cast<int32_t>(count);
+    tile_.counts[k] += static_cast<int32_t>(count_bits(inputs.selected));
   }
 
   void flush() const {
@@ -97,7 +94,11 @@ template <bool kHashed, bool kSubmanifold>
 class PairFinder {
  public:
   explicit PairFinder(const PairArgs& args)
-      : args_(args), depth_(args.depth()), height_(args.height()), width_(args.width()) {}
+      : args_(args),
+        found_offsets_(args.found_offsets()),
+        depth_(args.depth()),
+        height_(args.height()),
+        width_(args.width()) {}
 
   // Appends the pairs of the sites [begin, end).
   void append_sites(const PairWriter& writer, int64_t begin, int64_t end) {
@@ -108,9 +109,10 @@ class PairFinder {
  private:
   HWY_INLINE void append_run(const PairWriter& writer, const Run& run) {
     const Hits d = depth_.hits(run.first.d), h = height_.hits(run.first.h);
+    if (d.n * h.n == 0) return;
     width_.for_each_step(run, [&](int64_t first_k, int64_t count) HWY_ATTR {
       for_each_line(args_, run.first.b, d, h, [&](int64_t k, int64_t line) HWY_ATTR {
-        const int64_t found = HWY_MIN(count, args_.found_offsets() - (k + first_k));
+        const int64_t found = std::min(count, found_offsets_ - (k + first_k));
         if (found <= 0) return;
         const Window window = find_window<kHashed>(args_.cells, line + width_.first_cell());
         if (window.bits == 0) return;
@@ -122,8 +124,8 @@ class PairFinder {
   HWY_INLINE void append_offset(const PairWriter& writer, const Run& run, const OffsetHits& offset,
                                 const Window& window, int64_t k) const {
     uint64_t sites = offset.sites, cells = offset.cells;
-    // All cells of a convolution that is not submanifold are active.
-    if (kSubmanifold) {
+    // Unless submanifold, every cell to which a site contributes is active.
+    if constexpr (kSubmanifold) {
       cells &= window.bits;
       sites = shifted(cells, -offset.distance);
     }
@@ -132,6 +134,7 @@ class PairFinder {
   }
 
   const PairArgs& args_;
+  int64_t found_offsets_;
   HitFinder depth_, height_;
   WidthHits width_;
 };
@@ -142,9 +145,9 @@ void collect_chunks(const PairArgs& args, int64_t begin, int64_t end, Task& task
   Pairs pairs(args);
   for (int64_t chunk = begin; chunk < end; ++chunk) {
     const PairWriter writer(args, tile, chunk);
-    const int64_t chunk_end = HWY_MIN((chunk + 1) * kChunkSites, args.site_count);
+    const int64_t chunk_end = std::min((chunk + 1) * kChunkSites, args.site_count);
     for (int64_t l = chunk * kChunkSites; l < chunk_end; l += args.tile_sites) {
-      pairs.append_sites(writer, l, HWY_MIN(l + args.tile_sites, chunk_end));
+      pairs.append_sites(writer, l, std::min(l + args.tile_sites, chunk_end));
       writer.flush();
     }
   }
@@ -160,32 +163,11 @@ void find_pairs(const PairArgs& args, int64_t begin, int64_t end, Task& task) {
   }
 }
 
-// data[0, count) = value. The caller fences non-temporal stores.
-HWY_INLINE void fill_elements(int32_t* HWY_RESTRICT data, int64_t count, int32_t value, bool stream) {
-  const hn::ScalableTag<int32_t> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto values = hn::Set(d, value);
-  const auto misaligned = static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) / sizeof(int32_t)) % lanes;
-  const int64_t head = std::min((lanes - misaligned) % lanes, count);
-  std::fill_n(data, head, value);
-  int64_t i = head;
-  if (stream) {
-    for (; i + lanes <= count; i += lanes) hn::Stream(values, d, data + i);
-  } else {
-    for (; i + lanes <= count; i += lanes) hn::Store(values, d, data + i);
-  }
-  std::fill_n(data + i, count - i, value);
-}
-
-void fill(const FillArgs& args, int64_t begin, int64_t end, Task&) {
-  fill_elements(args.data + begin, end - begin, args.value, false);
-}
-
-// Pairs of an offset by their rows: table[input] = output, -1 where the row has no pair.
+// Sorts the pairs of offset k by input row. table[row]: the output, -1 if there is none.
 void reorder_offset(const ReorderArgs& args, int64_t k, int32_t* table) {
   int32_t* const inputs = args.indice_pairs + 2 * k * args.site_count;
   int32_t* const outputs = inputs + args.site_count;
-  fill_elements(table, args.site_count, -1, false);
+  std::memset(table, 0xFF, static_cast<size_t>(args.site_count) * sizeof(int32_t));
   for (int64_t i = 0; i < args.indice_num[k]; ++i) {
     table[args.order[inputs[i]]] = args.sub_m ? static_cast<int32_t>(args.rows[outputs[i]]) : outputs[i];
   }
@@ -208,21 +190,25 @@ void reorder_offset(const ReorderArgs& args, int64_t k, int32_t* table) {
 }
 
 void reorder(const ReorderArgs& args, int64_t begin, int64_t end, Task&) {
-  for (int64_t lane = begin; lane < end; ++lane) {
-    for (int64_t k = lane; k < args.offset_count(); k += SiteOrder::kTables) {
-      reorder_offset(args, k, args.tables[lane]);
+  for (int64_t table = begin; table < end; ++table) {
+    for (int64_t k = table; k < args.offset_count(); k += SiteOrder::kTables) {
+      reorder_offset(args, k, args.tables[static_cast<size_t>(table)]);
     }
   }
 }
 
 void pad(const PadArgs& args, int64_t begin, int64_t end, Task&) {
+  const mluop::HWY_NAMESPACE::StreamWriter stream;
   for (int64_t row = begin / args.site_count; row * args.site_count < end; ++row) {
     const int64_t row_begin = row * args.site_count;
     const int64_t first = std::max(begin, row_begin + args.indice_num[row / 2]);
     const int64_t last = std::min(end, row_begin + args.site_count);
-    if (first < last) fill_elements(args.indice_pairs + first, last - first, -1, args.stream);
+    if (first >= last) continue;
+    // -1 has the same bytes.
+    auto* const bytes = reinterpret_cast<uint8_t*>(args.indice_pairs + first);
+    const auto count = static_cast<size_t>(last - first) * sizeof(int32_t);
+    args.stream ? stream.fill(bytes, 0xFF, count) : static_cast<void>(std::memset(bytes, 0xFF, count));
   }
-  hwy::FlushStream();
 }
 
 }  // namespace HWY_NAMESPACE
@@ -233,7 +219,6 @@ HWY_AFTER_NAMESPACE();
 namespace mluop::get_indice_pairs::native {
 
 MLUOP_EXPORT_KERNEL(pair_kernel, find_pairs, PairArgs);
-MLUOP_EXPORT_KERNEL(fill_kernel, fill, FillArgs);
 MLUOP_EXPORT_KERNEL(reorder_kernel, reorder, ReorderArgs);
 MLUOP_EXPORT_KERNEL(pad_kernel, pad, PadArgs);
 

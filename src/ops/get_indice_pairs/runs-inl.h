@@ -45,28 +45,30 @@ HWY_INLINE uint64_t extract_bits(uint64_t bits, uint64_t mask) {
 #endif
 }
 
-// Consecutive sites of one line in ascending order: bit i is the site at i cells after the first.
+// Consecutive sites of one line in ascending order. Bit i: whether a site lies i cells after the first.
 struct Run {
   Site first;
   int64_t position;  // of the first
   uint64_t sites;
 };
 
-// The offsets of the filter along the width are taken in steps, so that the cells to which a run contributes at
-// those of a step are within 64.
+// The offsets along the width are taken in steps: at all offsets of a step together, a run reaches at most 64
+// consecutive cells.
 struct WidthSteps {
+  static constexpr int64_t kMaxOffsets = 32;
+
   explicit WidthSteps(const Axis& width)
-      : offsets(std::min<int64_t>(width.kernel, 1 + 31 / width.dilation)),
+      : offsets(std::min(width.kernel, 1 + (kMaxOffsets - 1) / width.dilation)),
         max_distance(63 - (offsets - 1) * width.dilation) {}
 
-  int64_t offsets;
-  int64_t max_distance;  // of the last site of a run from its first
+  int64_t offsets;       // of a step, at most
+  int64_t max_distance;  // from the first site of a run to its last
 };
 
 // Divides sites into runs.
 class Runs {
  public:
-  // The sites [begin, end) in the order `order`; null: that of their rows.
+  // The sites [begin, end) of `order`; null: of the rows.
   Runs(const Args& args, const uint32_t* order, int64_t begin, int64_t end)
       : args_(args),
         order_(order),
@@ -99,8 +101,8 @@ class Runs {
   int64_t max_distance_, position_, end_;
 };
 
-// What a run contributes to at one offset of the width: the sites, and as many cells in the same order. Bit j is
-// cell WidthHits::first_cell() + j. With stride 1, site i contributes to bit i + distance.
+// The sites of a run that contribute at one offset along the width, and their cells: as many, in the same order. Bit
+// j of `cells` is cell WidthHits::first_cell() + j; with stride 1, bit i of `sites` is bit i + distance of `cells`.
 struct OffsetHits {
   uint64_t sites, cells;
   int64_t distance;
@@ -123,30 +125,32 @@ class WidthHits {
     }
   }
 
-  // The first cell, in the line, and the cells from it on that any offset of the step has.
+  // Of the step: its first cell, in the line.
   int64_t first_cell() const { return first_cell_; }
+  // The cells from there on, of all offsets.
   uint64_t cells() const { return cells_; }
   const OffsetHits& offset(int64_t i) const { return offsets_[i]; }
 
  private:
-  static constexpr int64_t kMaxOffsets = 32;
-
-  // The first site's coordinate in the padded line, from offset k on.
-  HWY_INLINE int64_t position(const Run& run, int64_t k) const {
+  // The first site contributes at offset k to the cell of which this is the multiple by the stride, if there is one.
+  HWY_INLINE int64_t scaled_cell(const Run& run, int64_t k) const {
     return run.first.w + axis_.pad - k * axis_.dilation;
   }
 
-  HWY_INLINE int64_t ceil(int64_t position) const {
-    return position > 0 ? divisor_.divide(position + axis_.stride - 1) : -divisor_.divide(-position);
+  // The first cell from there on.
+  HWY_INLINE int64_t cell_from(int64_t scaled) const {
+    return scaled > 0 ? divisor_.divide(scaled + axis_.stride - 1) : -divisor_.divide(-scaled);
   }
 
   HWY_INLINE void find(const Run& run, int64_t first_k, int64_t count) {
     cells_ = 0;
-    first_cell_ = std::max<int64_t>(ceil(position(run, first_k + count - 1)), 0);
+    first_cell_ = std::max<int64_t>(cell_from(scaled_cell(run, first_k + count - 1)), 0);
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t at = position(run, first_k + i);
-      const int64_t cell = ceil(at);
-      const int64_t phase = cell * axis_.stride - at;
+      // The sites at phase, phase + stride, ... have the cells cell, cell + 1, ...; those before `begin` or from
+      // `end` on have cells outside the line.
+      const int64_t scaled = scaled_cell(run, first_k + i);
+      const int64_t cell = cell_from(scaled);
+      const int64_t phase = cell * axis_.stride - scaled;
       const int64_t begin = phase + std::max<int64_t>(-cell, 0) * axis_.stride;
       const int64_t end = phase + (axis_.output_extent - cell) * axis_.stride;
       const uint64_t hits = phase < 64 ? period_ << phase : 0;
@@ -158,13 +162,13 @@ class WidthHits {
     }
   }
 
-  const Axis axis_;
+  Axis axis_;
   Divisor divisor_;
   WidthSteps steps_;
   uint64_t period_ = 0;  // every stride-th bit
   int64_t first_cell_ = 0;
   uint64_t cells_ = 0;
-  OffsetHits offsets_[kMaxOffsets];
+  OffsetHits offsets_[WidthSteps::kMaxOffsets];
 };
 
 }  // namespace HWY_NAMESPACE

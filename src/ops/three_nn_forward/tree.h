@@ -86,8 +86,8 @@ struct TreeShape {
   int64_t sample_count() const { return cells * kSamplesPerCell; }
 
   int64_t points;
-  int cell_levels;     // of the k-d tree of the sample
-  int64_t cells;       // 2^cell_levels
+  int cell_levels;  // of the k-d tree of the sample
+  int64_t cells;    // 2^cell_levels
   int64_t chunk_points;
   int64_t chunks;      // of points
   int64_t max_blocks;  // cells are rounded up to whole blocks
