@@ -101,8 +101,8 @@ class Runs {
   int64_t max_distance_, position_, end_;
 };
 
-// The sites of a run that contribute at one offset along the width, and their cells: as many, in the same order. Bit
-// j of `cells` is cell WidthHits::first_cell() + j; with stride 1, bit i of `sites` is bit i + distance of `cells`.
+// The sites of a run that contribute at one offset along the width, and their cells: as many, in the same order.
+// Bit j of `cells` is cell WidthHits::first_cell() + j; with stride 1, bit i of `sites` is bit i + distance of it.
 struct OffsetHits {
   uint64_t sites, cells;
   int64_t distance;
@@ -132,7 +132,7 @@ class WidthHits {
   const OffsetHits& offset(int64_t i) const { return offsets_[i]; }
 
  private:
-  // The first site contributes at offset k to the cell of which this is the multiple by the stride, if there is one.
+  // Where this is a multiple of the stride, the first site contributes to that cell at offset k.
   HWY_INLINE int64_t scaled_cell(const Run& run, int64_t k) const {
     return run.first.w + axis_.pad - k * axis_.dilation;
   }
