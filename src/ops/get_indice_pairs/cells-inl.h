@@ -85,8 +85,8 @@ HWY_INLINE Window find_window(const Cells& cells, int64_t cell) {
           rank + count_bits(bits & (bit_at(in_word) - 1))};
 }
 
-// Calls visit(k, cell) for each line of cells to which a site contributes: its first offset along the width, and its
-// first cell.
+// Calls visit(k, cell) for each line of cells to which a site contributes: its first offset along the width, and
+// its first cell.
 template <class Visit>
 HWY_INLINE void for_each_line(const Args& args, int32_t batch, const Hits& d, const Hits& h, const Visit& visit) {
   const Axis& depth = args.depth();

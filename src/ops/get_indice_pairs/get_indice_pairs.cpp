@@ -1,8 +1,8 @@
 // mluOpGetIndicePairs and its workspace query: entries and checks.
 // Start with the entry at the end of this file, then run() of class Steps in get_indice_pairs_native.cpp, with the
-// set of active cells in get_indice_pairs_native_cells.h and the runs of sites in runs-inl.h. The kernels, in the order of their launches, find and rank the active cells in
-// get_indice_pairs_native_cell_kernels.cpp, from claim() on, and write the pairs in
-// get_indice_pairs_native_pair_kernels.cpp, from find_pairs() on.
+// set of active cells in get_indice_pairs_native_cells.h and the runs of sites in runs-inl.h. The kernels, in the
+// order of their launches, find and rank the active cells in get_indice_pairs_native_cell_kernels.cpp, from
+// claim() on, and write the pairs in get_indice_pairs_native_pair_kernels.cpp, from find_pairs() on.
 #include <limits>
 
 #include "core/sizes.h"
