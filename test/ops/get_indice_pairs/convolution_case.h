@@ -25,8 +25,8 @@ inline IndicePairsProblem regular_problem(const IndicePairsProblem::Extent& spac
                                           const IndicePairsProblem::Extent& dilation = {1, 1, 1}) {
   IndicePairsProblem problem = {2, space, {}, kernel, stride, pad, dilation, false, {}};
   for (size_t axis = 0; axis < space.size(); ++axis) {
-    const int32_t span = space[axis] + 2 * pad[axis] - dilation[axis] * (kernel[axis] - 1) - 1;
-    problem.output_space[axis] = std::max(span, 0) / stride[axis] + 1;
+    const int64_t span = space[axis] + int64_t{2} * pad[axis] - int64_t{dilation[axis]} * (kernel[axis] - 1) - 1;
+    problem.output_space[axis] = static_cast<int32_t>(std::max<int64_t>(span, 0) / stride[axis] + 1);
   }
   return problem;
 }
