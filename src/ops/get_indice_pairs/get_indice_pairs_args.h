@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <compare>
 #include <cstdint>
+#include <tuple>
 
 #include "core/sizes.h"
 
@@ -21,7 +21,9 @@ struct Axis {
 
 // The coordinates of a site.
 struct Site {
-  auto operator<=>(const Site&) const = default;
+  bool operator<(const Site& other) const {
+    return std::tie(b, d, h, w) < std::tie(other.b, other.d, other.h, other.w);
+  }
 
   int32_t b, d, h, w;
 };
