@@ -79,9 +79,9 @@ std::optional<int> parse(int argc, char** argv, Options& options) {
   text("--op", options.filter.op, "<text>", "Select operators whose name contains text");
   text("--case", options.filter.name, "<text>", "Select cases whose name contains text");
   list("--dtype", options.filter.dtypes, "<text,...>", "Select data types: float, half, bfloat16, int32",
-       CLI::IsMember({"float", "half", "bfloat16", "int32"}));
+       CLI::IsMember(options.filter.dtypes));
   list("--algorithm", options.filter.algorithms, "<text,...>", "Select algorithms: native, device",
-       CLI::IsMember({"native", "device"}));
+       CLI::IsMember(options.filter.algorithms));
   const auto threads =
       list("--threads", options.threads, "<n,...>", "Run each case with n threads, e.g. 1,2,4", thread_numbers);
   const auto tasks = list("--tasks", options.tasks, "<n,...>",

@@ -85,21 +85,41 @@ HWY_INLINE Window find_window(const Cells& cells, int64_t cell) {
           rank + count_bits(bits & (bit_at(in_word) - 1))};
 }
 
-// Calls visit(k, cell) for each line of cells to which a site contributes: its first offset along the width, and
-// its first cell.
-template <class Visit>
-HWY_INLINE void for_each_line(const Args& args, int32_t batch, const Hits& d, const Hits& h, const Visit& visit) {
-  const Axis& depth = args.depth();
-  const Axis& height = args.height();
-  for (int64_t i = 0; i < d.n; ++i) {
-    const int64_t plane = batch * depth.output_extent + d.o - i * depth.dilation;
-    const int64_t first_k = (d.k + i * depth.stride) * height.kernel;
-    for (int64_t j = 0; j < h.n; ++j) {
-      const int64_t line = plane * height.output_extent + h.o - j * height.dilation;
-      visit((first_k + h.k + j * height.stride) * args.width().kernel, line * args.width().output_extent);
-    }
+// The lines of cells to which the sites of a run contribute.
+class RunLines {
+ public:
+  explicit RunLines(const Args& args)
+      : args_(args), depth_(args.depth()), height_(args.height()), width_(args.width()) {}
+
+  // Of the step that is visited.
+  const WidthHits& width() const { return width_; }
+
+  // Calls visit(k, count, cell) for each step along the width and each line: the offsets [k, k + count), and the
+  // cell of bit 0 of width().
+  template <class Visit>
+  HWY_INLINE void for_each(const Run& run, const Visit& visit) {
+    const Axis& depth = args_.depth();
+    const Axis& height = args_.height();
+    const Hits d = depth_.hits(run.first.d), h = height_.hits(run.first.h);
+    if (d.n * h.n == 0) return;
+    width_.for_each_step(run, [&](int64_t step, int64_t count) HWY_ATTR {
+      for (int64_t i = 0; i < d.n; ++i) {
+        const int64_t plane = run.first.b * depth.output_extent + d.o - i * depth.dilation;
+        const int64_t first_k = (d.k + i * depth.stride) * height.kernel;
+        for (int64_t j = 0; j < h.n; ++j) {
+          const int64_t line = plane * height.output_extent + h.o - j * height.dilation;
+          visit((first_k + h.k + j * height.stride) * args_.width().kernel + step, count,
+                line * args_.width().output_extent + width_.first_cell());
+        }
+      }
+    });
   }
-}
+
+ private:
+  const Args& args_;
+  HitFinder depth_, height_;
+  WidthHits width_;
+};
 
 // Bit i is cell + i. Calls visit(word, bits) for the one or two words of these cells.
 template <class Visit>

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstring>
 #include <limits>
 #include <utility>
 
 #include "core/caches.h"
 #include "ops/get_indice_pairs/get_indice_pairs_native_kernels.h"
+#include "primitives/fill.h"
 #include "team/fit_tile.h"
 
 namespace mluop::get_indice_pairs::native {
@@ -60,8 +59,7 @@ class Steps {
 
   int run() {
     context_.reserve(0);
-    check();
-    if (!ascending_) sort_sites();
+    if (!check_sites_ascend()) sort_sites();
     cells_.sizes.hashed ? find_hashed_words() : find_direct_words();
     launch(context_, "mark", task_dim_, Evenly{args_.site_count}, mark_kernel(), {args_, order_, cells_});
     const int64_t outputs = number_outputs();
@@ -70,12 +68,13 @@ class Steps {
   }
 
  private:
-  void check() {
+  // Requires sites of the input space. Returns whether they ascend strictly.
+  bool check_sites_ascend() {
     FirstBadItem bad_site;
     std::atomic<bool> unordered{false};
     launch(context_, "check", task_dim_, Evenly{args_.site_count}, check_sites, {args_, bad_site, unordered});
     if (bad_site.found()) fail(bad_site.item());
-    ascending_ = !unordered;
+    return !unordered;
   }
 
   [[noreturn]] void fail(int64_t row) const {
@@ -97,23 +96,10 @@ class Steps {
     order_ = sort.values[radix_sort(context_, task_dim_, args_.site_count, bits, SortedValues::kPositions, sort)];
   }
 
-  // Sets bytes to 0 or 0xFF.
-  void fill(void* data, int64_t bytes, int value) {
-    struct FillArgs {
-      std::byte* data;
-      int value;
-    };
-    launch<FillArgs>(context_, "fill", choose_task_dim(bytes, bytes), Evenly{bytes},
-                     [](const FillArgs& args, int64_t begin, int64_t end, Task&) {
-                       std::memset(args.data + begin, args.value, static_cast<size_t>(end - begin));
-                     },
-                     {static_cast<std::byte*>(data), value});
-  }
-
   // Both ways find the words of the active cells and clear their bits.
   void find_direct_words() {
     const CellSizes& sizes = cells_.sizes;
-    fill(cells_.groups, (sizes.group_count + 1) * int64_t{sizeof(Group)}, 0);
+    fill_zero(context_, cells_.groups, (sizes.group_count + 1) * int64_t{sizeof(Group)});
     enter_words();
     const int64_t ranges = sizes.groups.count(sizes.group_count);
     launch(context_, "count_words", task_dim_, Evenly{ranges}, count_words_kernel(), {args_, cells_});
@@ -123,8 +109,13 @@ class Steps {
   }
 
   void find_hashed_words() {
-    // kNoWord.
-    fill(cells_.slots, cells_.sizes.slot_count * int64_t{sizeof(int64_t)}, 0xFF);
+    const int64_t slots = cells_.sizes.slot_count;
+    launch<Cells>(
+        context_, "clear", choose_task_dim(slots, slots * int64_t{sizeof(int64_t)}), Evenly{slots},
+        [](const Cells& cells, int64_t begin, int64_t end, Task&) {
+          std::fill(cells.slots + begin, cells.slots + end, kNoWord);
+        },
+        cells_);
     cells_.word_count = enter_words();
     check_words(cells_.word_count);
     const SortMemory& sort = workspace_.sort;
@@ -225,7 +216,6 @@ class Steps {
   Cells& cells_;
   int task_dim_;
   int64_t tile_sites_;
-  bool ascending_ = false;
   const uint32_t* order_ = nullptr;  // of sites that do not ascend
   // Submanifold:
   bool distinct_ = false;           // the rank of a site is its position in the order

@@ -48,8 +48,7 @@ namespace HWY_NAMESPACE {
 // contribute.
 class ActiveCells {
  public:
-  explicit ActiveCells(const Args& args)
-      : args_(args), depth_(args.depth()), height_(args.height()), width_(args.width()) {}
+  explicit ActiveCells(const Args& args) : args_(args), lines_(args) {}
 
   template <class Visit>
   HWY_INLINE void visit(const Run& run, const Visit& visit) {
@@ -57,19 +56,13 @@ class ActiveCells {
       for_each_word(args_.cell(run.first), run.sites, visit);
       return;
     }
-    const Hits d = depth_.hits(run.first.d), h = height_.hits(run.first.h);
-    if (d.n * h.n == 0) return;
-    width_.for_each_step(run, [&](int64_t, int64_t) HWY_ATTR {
-      for_each_line(args_, run.first.b, d, h, [&](int64_t, int64_t line) HWY_ATTR {
-        for_each_word(line + width_.first_cell(), width_.cells(), visit);
-      });
-    });
+    lines_.for_each(
+        run, [&](int64_t, int64_t, int64_t cell) HWY_ATTR { for_each_word(cell, lines_.width().cells(), visit); });
   }
 
  private:
   const Args& args_;
-  HitFinder depth_, height_;
-  WidthHits width_;
+  RunLines lines_;
 };
 
 // The bits that consecutive sites set in a word, collected: an atomic update costs as much as many sites.

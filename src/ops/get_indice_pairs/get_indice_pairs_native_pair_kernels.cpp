@@ -93,12 +93,7 @@ class PairWriter {
 template <bool kHashed, bool kSubmanifold>
 class PairFinder {
  public:
-  explicit PairFinder(const PairArgs& args)
-      : args_(args),
-        found_offsets_(args.found_offsets()),
-        depth_(args.depth()),
-        height_(args.height()),
-        width_(args.width()) {}
+  explicit PairFinder(const PairArgs& args) : args_(args), found_offsets_(args.found_offsets()), lines_(args) {}
 
   // Appends the pairs of the sites [begin, end).
   void append_sites(const PairWriter& writer, int64_t begin, int64_t end) {
@@ -108,16 +103,12 @@ class PairFinder {
 
  private:
   HWY_INLINE void append_run(const PairWriter& writer, const Run& run) {
-    const Hits d = depth_.hits(run.first.d), h = height_.hits(run.first.h);
-    if (d.n * h.n == 0) return;
-    width_.for_each_step(run, [&](int64_t first_k, int64_t count) HWY_ATTR {
-      for_each_line(args_, run.first.b, d, h, [&](int64_t k, int64_t line) HWY_ATTR {
-        const int64_t found = std::min(count, found_offsets_ - (k + first_k));
-        if (found <= 0) return;
-        const Window window = find_window<kHashed>(args_.cells, line + width_.first_cell());
-        if (window.bits == 0) return;
-        for (int64_t i = 0; i < found; ++i) append_offset(writer, run, width_.offset(i), window, k + first_k + i);
-      });
+    lines_.for_each(run, [&](int64_t k, int64_t count, int64_t cell) HWY_ATTR {
+      const int64_t found = std::min(count, found_offsets_ - k);
+      if (found <= 0) return;
+      const Window window = find_window<kHashed>(args_.cells, cell);
+      if (window.bits == 0) return;
+      for (int64_t i = 0; i < found; ++i) append_offset(writer, run, lines_.width().offset(i), window, k + i);
     });
   }
 
@@ -135,8 +126,7 @@ class PairFinder {
 
   const PairArgs& args_;
   int64_t found_offsets_;
-  HitFinder depth_, height_;
-  WidthHits width_;
+  RunLines lines_;
 };
 
 template <class Pairs>

@@ -125,9 +125,9 @@ class WidthHits {
     }
   }
 
-  // Of the step: its first cell, in the line.
+  // The coordinate of the first cell of the step, that of bit 0.
   int64_t first_cell() const { return first_cell_; }
-  // The cells from there on, of all offsets.
+  // The cells of all offsets of the step.
   uint64_t cells() const { return cells_; }
   const OffsetHits& offset(int64_t i) const { return offsets_[i]; }
 
