@@ -3,7 +3,6 @@
 #include <array>
 #include <random>
 
-#include "perf/bounds/voxel_pooling_forward.h"
 #include "perf/ops/catalogue.h"
 #include "perf/support/operator_case.h"
 #include "support/camera_rig.h"
@@ -106,11 +105,6 @@ std::unique_ptr<Case> make_forward(const Row& row, const Variant& variant, doubl
   made->set("geom_xyz", row.coordinates(s, depths));
   made->fill_uniform("input_features", kSeed);
   made->dump("num_voxel", {s.num_voxel_x, s.num_voxel_y, s.num_voxel_z});
-  made->options.bound = [&made = *made, s] {
-    const cases::Arguments& a = made.expected();
-    return voxel_pooling_forward_bound(
-        {s, a[1].dtype, a[0].as<int32_t>(), a[1].data, a[2].data, a[3].as<int32_t>()}, thread_count());
-  };
   return made;
 }
 

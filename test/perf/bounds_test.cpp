@@ -6,10 +6,7 @@
 
 #include "perf/bounds/indice_convolution_forward.h"
 #include "perf/bounds/three_interpolate_backward.h"
-#include "perf/bounds/voxel_pooling_forward.h"
 #include "perf/support/buffer.h"
-#include "reference/voxel_pooling_forward.h"
-#include "support/camera_rig.h"
 #include "support/element.h"
 #include "support/trace.h"
 
@@ -17,32 +14,6 @@ namespace mluop::perf {
 namespace {
 
 constexpr uint32_t kSeed = 1;
-
-// The bound adds the same rows as the operator in the same order.
-template <class T>
-void expect_pooled(int channels, int threads) {
-  const reference::VoxelPoolingForwardSizes sizes{2, 1013, channels, 11, 13, 1};
-  const auto geometry = test::uniform_geometry(sizes, kSeed);
-  Buffer<int32_t> geom_xyz(sizes.geom_count()), memo(sizes.geom_count()), expected_memo(sizes.geom_count());
-  std::ranges::copy(geometry, geom_xyz.data());
-  Buffer<T> input(sizes.input_count()), output(sizes.output_count()), expected(sizes.output_count());
-  fill_uniform(input, kSeed);
-  fill_uniform(output, kSeed);  // the values that it had do not matter
-  voxel_pooling_forward_bound({sizes, test::kDtype<T>, geom_xyz.data(), input.data(), output.data(), memo.data()},
-                              threads)();
-  reference::voxel_pooling_forward(sizes, geom_xyz.data(), input.data(), expected.data(), expected_memo.data());
-  EXPECT_TRUE(std::ranges::equal(output.values(), expected.values())) << channels << ' ' << threads;
-}
-
-TEST(PerfBounds, VoxelPoolingAddsEveryRow) {
-  for (const int channels : {1, 16, 83}) {
-    for (const int threads : {1, 2, 7}) {
-      expect_pooled<float>(channels, threads);
-      expect_pooled<test::Half>(channels, threads);
-      expect_pooled<test::BFloat16>(channels, threads);
-    }
-  }
-}
 
 // All shapes of chunks, blocks and panels, of filter offsets without pairs, and more threads than tiles.
 template <class T>

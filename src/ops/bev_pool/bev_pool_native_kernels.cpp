@@ -10,60 +10,80 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/bev_pool/bev_pool_native_kernels.h"
+#include "primitives/bucket_sums-inl.h"
 #include "primitives/elements-inl.h"
-#include "primitives/for_each_vector-inl.h"
 #include "primitives/partial_sums-inl.h"
+#include "primitives/select_items-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::bev_pool::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::add_partial_sums;
-using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::kPartialSumLanes;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::round_row;
-using mluop::HWY_NAMESPACE::store_f32;
+using mluop::HWY_NAMESPACE::RowSums;
+using mluop::HWY_NAMESPACE::select_items;
 using mluop::HWY_NAMESPACE::sum_terms;
 
-// to[0, kVectors * lanes) = the sum of the weighted rows of points [begin, end), which begin at `from`. T, here
-// and below: an element type.
-template <int kVectors, class D, class T>
-HWY_INLINE void sum_vectors(D d, const SortedPoints& sorted, int64_t begin, int64_t end, const T* from, int64_t C,
-                            T* to) {
-  constexpr auto lanes = static_cast<int64_t>(hn::MaxLanes(d));
-  hn::Vec<D> sums[kVectors];
-  HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) sums[v] = hn::Zero(d);
-  for (int64_t i = begin; i < end; ++i) {
-    const T* const row = from + sorted.rows[i] * C;
-    const auto weight = hn::Set(d, sorted.weights[i]);
-    HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) {
-      sums[v] = hn::Add(sums[v], hn::Mul(weight, load_f32(d, row + v * lanes)));
-    }
+// Points that are selected at a time.
+constexpr int64_t kBlock = 256;
+
+// Calls visit(p) for the points of [begin, end) for which is_selected(d, p) holds, see select_items().
+template <class IsSelected, class Visit>
+HWY_INLINE void for_each_selected(int64_t begin, int64_t end, const IsSelected& is_selected, const Visit& visit) {
+  int32_t points[kBlock];
+  for (int64_t first = begin; first < end; first += kBlock) {
+    const int64_t count = select_items(first, std::min(first + kBlock, end), is_selected, points);
+    for (int64_t i = 0; i < count; ++i) visit(points[i]);
   }
-  HWY_UNROLL(4) for (int v = 0; v < kVectors; ++v) store_f32(sums[v], d, to + v * lanes);
 }
 
-// to[0, C) = the sum of the weighted rows of the points of row `result`. The matrix that is read begins at `from`.
-template <class T>
-HWY_INLINE void sum_rows(const SortedPoints& sorted, int64_t result, const T* from, int64_t C, T* to) {
-  const hn::CappedTag<float, 16> whole;
-  constexpr int kVectors = 4;
-  constexpr auto channels = static_cast<int64_t>(kVectors * hn::MaxLanes(whole));
-  const int64_t begin = sorted.sort.starts[result], end = sorted.sort.starts[result + 1];
-  int64_t c = 0;
-  for (; c + channels <= C; c += channels) sum_vectors<kVectors>(whole, sorted, begin, end, from + c, C, to + c);
-  const auto sum_rest = [&](auto d, int64_t i)
-                            HWY_ATTR { sum_vectors<1>(d, sorted, begin, end, from + i, C, to + i); };
-  for_each_vector(C, sum_rest, c);
+// The mask of the numbers in [first, last].
+template <class D>
+HWY_INLINE hn::Mask<D> are_within(D d, hn::Vec<D> numbers, int64_t first, int64_t last) {
+  const auto set = [&](int64_t number) HWY_ATTR { return hn::Set(d, static_cast<int32_t>(number)); };
+  return hn::AndNot(hn::Gt(numbers, set(last)), hn::Gt(numbers, set(first - 1)));
 }
 
-template <class T>
-void pool(const PoolArgs& args, int64_t begin, int64_t end, Task&) {
-  const T* const features = static_cast<const T*>(args.features);
-  for (int64_t cell = begin; cell < end; ++cell) {
-    sum_rows(args.sorted, cell, features, args.C, static_cast<T*>(args.output) + cell * args.C);
+// Whether points are not skipped.
+struct IsKept {
+  template <class D>
+  HWY_INLINE hn::Mask<D> operator()(D d, int64_t p) const {
+    return hn::Ne(hn::LoadU(d, cells + p), hn::Set(d, kSkipped));
   }
+
+  const int32_t* cells;
+};
+
+void count_points(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
+  args.sorted.sort.clear_counts(task.taskId);
+  int32_t* const counts = args.sorted.sort.counts_of(task.taskId);
+  const IsKept is_kept{args.ranks_bev};
+  const auto is_bad = [&](auto d, int64_t p) HWY_ATTR {
+    const auto is_below = [&](const int32_t* numbers, int64_t limit)
+                              HWY_ATTR { return are_within(d, hn::LoadU(d, numbers + p), 0, limit - 1); };
+    const auto is_valid = hn::And(is_below(args.ranks_bev, args.M),
+                                  hn::And(is_below(args.ranks_feat, args.F), is_below(args.ranks_depth, args.D)));
+    return hn::AndNot(is_valid, is_kept(d, p));
+  };
+  int32_t bad[kBlock];
+  for (int64_t first = begin; first < end; first += kBlock) {
+    const int64_t last = std::min(first + kBlock, end);
+    if (select_items(first, last, is_bad, bad) > 0) return args.first_bad.report(bad[0]);
+    for_each_selected(first, last, is_kept, [&](int64_t p) { ++counts[args.keys[p]]; });
+  }
+}
+
+// T, here and below: an element type.
+template <class T>
+void sort_points(const SortArgs& args, int64_t begin, int64_t end, Task& task) {
+  int32_t* const positions = args.sorted.sort.positions_of(task.taskId);
+  const T* const depth = static_cast<const T*>(args.depth);
+  for_each_selected(begin, end, IsKept{args.ranks_bev}, [&](int32_t p) {
+    args.sorted.rows[positions[args.keys[p]]++] = {args.values[p], to_f32(depth[args.ranks_depth[p]]), p};
+  });
 }
 
 // sums[0, kPartialSums) = the partial sums of a[c] * b[c].
@@ -82,17 +102,18 @@ void differentiate(const DifferentiateArgs& args, int64_t begin, int64_t end, Ta
   // Totals are those of whole vectors of points.
   alignas(64) float partial_sums[kPartialSumLanes * kPartialSums] = {};
   alignas(64) float totals[kPartialSumLanes];
+  const RowSums<T, WeightedRow> sums(sorted.rows, sorted.sort.starts[args.F], gradients, C);
   for (int64_t row = begin; row < end; ++row) {
-    sum_rows(sorted, row, gradients, C, static_cast<T*>(args.grad_features) + row * C);
+    const Range points{sorted.sort.starts[row], sorted.sort.starts[row + 1]};
+    sums.sum(points, {0, C}, static_cast<T*>(args.grad_features) + row * C);
     const T* const features = static_cast<const T*>(args.features) + row * C;
-    const int64_t last = sorted.sort.starts[row + 1];
-    for (int64_t first = sorted.sort.starts[row]; first < last; first += kPartialSumLanes) {
-      const int64_t count = std::min(kPartialSumLanes, last - first);
+    for (int64_t first = points.begin; first < points.end; first += kPartialSumLanes) {
+      const int64_t count = std::min(kPartialSumLanes, points.end - first);
       for (int64_t i = 0; i < count; ++i) {
-        multiply_rows(gradients + sorted.rows[first + i] * C, features, C, partial_sums + i * kPartialSums);
+        multiply_rows(gradients + sorted.rows[first + i].row * C, features, C, partial_sums + i * kPartialSums);
       }
       add_partial_sums(partial_sums, totals);
-      for (int64_t i = 0; i < count; ++i) args.products.of_points[args.products.points[first + i]] = totals[i];
+      for (int64_t i = 0; i < count; ++i) args.products.of_points[sorted.rows[first + i].element] = totals[i];
     }
   }
 }
@@ -103,15 +124,17 @@ void add_products(const AddArgs& args, int64_t begin, int64_t end, Task&) {
   float* sums = args.products.sums;
   if constexpr (std::is_same_v<T, float>) sums = to;
   std::fill(sums + begin, sums + end, 0.0F);
-  for (int64_t p = 0; p < args.P; ++p) {
-    const int64_t element = args.ranks_depth[p];
-    if (element < begin || element >= end || args.ranks_bev[p] == kSkipped) continue;
-    sums[element] += args.products.of_points[p];
-  }
+  const IsKept is_kept{args.ranks_bev};
+  const auto is_own = [&](auto d, int64_t p) HWY_ATTR {
+    const auto element = hn::LoadU(d, args.ranks_depth + p);
+    return hn::And(are_within(d, element, begin, end - 1), is_kept(d, p));
+  };
+  for_each_selected(0, args.P, is_own,
+                    [&](int64_t p) { sums[args.ranks_depth[p]] += args.products.of_points[p]; });
   if constexpr (!std::is_same_v<T, float>) round_row(sums + begin, end - begin, to + begin);
 }
 
-MLUOP_SELECT_BY_DTYPE(pool, PoolArgs);
+MLUOP_SELECT_BY_DTYPE(sort_points, SortArgs);
 MLUOP_SELECT_BY_DTYPE(differentiate, DifferentiateArgs);
 MLUOP_SELECT_BY_DTYPE(add_products, AddArgs);
 
@@ -122,7 +145,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace mluop::bev_pool::native {
 
-MLUOP_EXPORT_KERNEL_OF_DTYPE(pool_kernel, pool, PoolArgs);
+MLUOP_EXPORT_KERNEL(count_kernel, count_points, SortArgs);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(sort_kernel, sort_points, SortArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(differentiate_kernel, differentiate, DifferentiateArgs);
 MLUOP_EXPORT_KERNEL_OF_DTYPE(add_products_kernel, add_products, AddArgs);
 

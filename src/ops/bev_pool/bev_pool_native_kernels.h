@@ -5,7 +5,7 @@
 
 #include "core/arena.h"
 #include "ops/bev_pool/bev_pool_args.h"
-#include "primitives/counting_sort.h"
+#include "primitives/bucket_sums.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
@@ -14,26 +14,23 @@ namespace mluop::bev_pool::native {
 // The number of the cell of a point that is skipped.
 inline constexpr int32_t kSkipped = -1;
 
-// The points of each row of the result, in their order: their weight, and their row of the matrix that is read.
+// The points of each row of the result, in their order: their row of the matrix that is read, and their weight, an
+// element of depth.
 struct SortedPoints {
   SortedPoints(Arena& arena, int64_t points, int64_t result_rows, int task_dim)
       : sort(arena, points, static_cast<int32_t>(result_rows), task_dim),
-        weights(arena.take<float>("weights of points", {points})),
-        rows(arena.take<int32_t>("rows of points", {points})) {}
+        rows(arena.take<WeightedRow>("rows of points", {points})) {}
 
   CountingSort sort;  // of points, in buckets that are rows of the result
-  float* weights;     // [P], elements of depth
-  int32_t* rows;      // [P]
+  WeightedRow* rows;  // [P]
 };
 
 // The products of rows of grad_output and features.
 struct Products {
   Products(Arena& arena, int64_t point_count, int64_t sum_count)
-      : points(arena.take<int32_t>("sorted points", {point_count})),
-        of_points(arena.take<float>("products of points", {point_count})),
+      : of_points(arena.take<float>("products of points", {point_count})),
         sums(arena.take<float>("gradients of depth", {sum_count})) {}
 
-  int32_t* points;   // [P], those of SortedPoints
   float* of_points;  // [P], in the order of the call; none of a point that is skipped
   float* sums;       // [D] for 16-bit types, else [0]
 };
@@ -43,17 +40,10 @@ struct Products {
 struct SortArgs : Points {
   const int32_t *keys, *values;  // [P], the rows of the result and of the matrix that is read
   SortedPoints& sorted;
-  Products* products;  // of the gradients, else null
   FirstBadItem& first_bad;
 };
-void count_points(const SortArgs& args, int64_t begin, int64_t end, Task& task);
-void sort_points(const SortArgs& args, int64_t begin, int64_t end, Task& task);
-
-// Work items: rows of the output.
-struct PoolArgs : ForwardArgs {
-  const SortedPoints& sorted;
-};
-RangeKernel<PoolArgs> pool_kernel(mluOpDataType_t dtype);
+RangeKernel<SortArgs> count_kernel();
+RangeKernel<SortArgs> sort_kernel(mluOpDataType_t dtype);
 
 // Work items: rows of features. Writes their gradients and the products of their points.
 struct DifferentiateArgs : BackwardArgs {

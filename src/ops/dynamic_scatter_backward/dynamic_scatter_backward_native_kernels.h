@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "ops/dynamic_scatter_backward/dynamic_scatter_backward_args.h"
-#include "primitives/key_partition.h"
+#include "ops/dynamic_scatter_backward/key_partition.h"
 #include "team/atomics.h"
 #include "team/launch.h"
 
@@ -27,7 +27,7 @@ struct GatherArgs : Args {
 };
 RangeKernel<GatherArgs> gather_kernel();
 
-// Maximum: the steps of primitives/key_partition.h, with voxels as keys: the map holds the keys.
+// Maximum: the steps of key_partition.h, with voxels as keys: the map holds the keys.
 
 // Work items: sampled runs. Counts their points; rank_kernel() reports the invalid values of the map.
 struct SampleArgs : Args {

@@ -7,9 +7,10 @@
 #include <algorithm>
 
 #include "core/simd.h"
-#include "ops/voxel_pooling_forward/add_row-inl.h"
 #include "ops/voxel_pooling_forward/locate-inl.h"
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_device_kernels.h"
+#include "primitives/elements-inl.h"
+#include "primitives/for_each_vector-inl.h"
 #include "primitives/prefetch.h"
 #include "team/row_guard.h"
 #include "team/transfer.h"
@@ -17,7 +18,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace mluop::voxel_pooling_forward::device {
 namespace HWY_NAMESPACE {
-using voxel_pooling_forward::HWY_NAMESPACE::add_row;
+namespace hn = hwy::HWY_NAMESPACE;
 using voxel_pooling_forward::HWY_NAMESPACE::locate_points;
 
 // Points from a prefetch to the use of the row.
@@ -33,7 +34,14 @@ HWY_INLINE void prefetch(const PoolArgs& args, int64_t point, int32_t cell) {
   prefetch_row<Use::kWrite>(args.sums + int64_t{cell} * channels, channels * int64_t{sizeof(float)});
 }
 
-// T: an element type.
+// sum[0, channels) += row[0, channels). T, here and below: an element type.
+template <class T>
+HWY_INLINE void add_row(float* HWY_RESTRICT sum, const T* HWY_RESTRICT row, int64_t channels) {
+  mluop::HWY_NAMESPACE::for_each_vector(channels, [&](auto d, int64_t c) HWY_ATTR {
+    hn::StoreU(hn::Add(hn::LoadU(d, sum + c), mluop::HWY_NAMESPACE::load_f32(d, row + c)), d, sum + c);
+  });
+}
+
 template <class T>
 void pool(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
   const int64_t channels = args.num_channels;
@@ -56,7 +64,7 @@ void pool(const PoolArgs& args, int64_t begin, int64_t end, Task& task) {
         const int64_t width = std::min(tile_channels, channels - c);
         load(task, tile.features, features + c, width * int64_t{sizeof(T)});
         const RowGuard guard(task, sum + c, width);
-        add_row<false>(sum + c, static_cast<const T*>(tile.features), width);
+        add_row(sum + c, static_cast<const T*>(tile.features), width);
       }
     }
   }

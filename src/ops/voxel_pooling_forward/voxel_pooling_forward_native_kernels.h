@@ -1,60 +1,48 @@
-// Voxel pooling forward, native algorithm: arguments and range kernels, in the order of their launches: the steps
-// of primitives/key_partition.h, with cells as keys. Letters as in voxel_pooling_forward_args.h.
+// Voxel pooling forward, native algorithm: memory, arguments and range kernels. Letters as in
+// voxel_pooling_forward_args.h.
 #pragma once
 
 #include <cstdint>
 
+#include "core/arena.h"
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_args.h"
-#include "primitives/key_partition.h"
+#include "primitives/counting_sort.h"
 #include "team/launch.h"
 
 namespace mluop::voxel_pooling_forward::native {
 
-static_assert(kNoCell == KeyedPoints::kNoKey);
+// The points in range, sorted by cell.
+struct SortedPoints {
+  SortedPoints(Arena& arena, int64_t point_count, int64_t cell_count, int task_dim)
+      : sort(arena, point_count, static_cast<int32_t>(cell_count), task_dim),
+        cells(arena.take<int32_t>("cells", {point_count})),
+        located(arena.take<int32_t>("located points", {point_count})),
+        located_counts(arena.take<int64_t>("counts of located points", {task_dim})),
+        points(arena.take<int32_t>("sorted points", {point_count})) {}
 
-// Work items: sampled runs. Counts their points.
-struct SampleArgs : Args {
-  const SampledRuns& sample;
-  KeyPartition& partition;
+  CountingSort sort;
+  // Those of a task begin at its first point.
+  int32_t *cells, *located;  // [B, N]
+  int64_t* located_counts;   // [task_dim]
+  int32_t* points;           // [B, N], in the order of the sort
 };
-RangeKernel<SampleArgs> sample_kernel();
 
-// Work items: chunks of points. Computes the cells of the points and the ranks of these, and writes pos_memo.
+// Work items: points. Writes pos_memo, and finds the points in range and their cells.
 struct LocateArgs : Args {
-  const KeyPartition& partition;
-  const KeyedPoints& points;
-  int32_t* cells;  // [B, N], the keys of `points`
+  SortedPoints& sorted;
   int64_t tile_points;
-  bool stream;
+  bool stream;  // whether pos_memo bypasses the caches
 };
 RangeKernel<LocateArgs> locate_kernel();
 
 struct LocateTile {
-  LocateTile(Arena& nram, int64_t points) : memo(nram.take<int32_t>("pos_memo", {points, 3})) {}
-  int32_t* memo;  // [points, 3]
+  LocateTile(Arena& nram, int64_t points)
+      : cells(nram.take<int32_t>("cells", {points})), memo(nram.take<int32_t>("pos_memo", {points, 3})) {}
+  int32_t* cells;  // [points]
+  int32_t* memo;   // [points, 3]
 };
 
-// The size of a pass, in which a task visits its points of all chunks: it computes the sums of at most `channels`
-// channels of the cells of at most `ranks` consecutive buckets.
-struct Pass {
-  int64_t ranks, channels;
-};
-
-// Work items: ranks of buckets. Adds the feature rows of each cell in the order of the points.
-struct SumArgs : Args {
-  // The sums of a task.
-  float* sums_of(int task_id) const { return sums + task_id * (pass.ranks << partition.shift) * pass.channels; }
-
-  const KeyPartition& partition;
-  const KeyedPoints& points;
-  uint8_t* initialized;  // [B, Y, X], whether the sum of the cell is initialized
-  Pass pass;
-  float* sums;  // HALF: [taskDim, cells of pass.ranks, pass.channels]; FLOAT: null, output_features holds sums
-  int64_t tile_points;
-};
-RangeKernel<SumArgs> sum_kernel(mluOpDataType_t dtype);
-
-// Work items: cache lines of a row. Adds their channels of the feature rows of the shared buckets.
-RangeKernel<SumArgs> sum_shared_kernel(mluOpDataType_t dtype);
+// Work items: points.
+void sort_points(const LocateArgs& args, int64_t begin, int64_t end, Task& task);
 
 }  // namespace mluop::voxel_pooling_forward::native

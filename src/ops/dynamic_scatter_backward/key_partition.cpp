@@ -1,4 +1,4 @@
-#include "primitives/key_partition.h"
+#include "ops/dynamic_scatter_backward/key_partition.h"
 
 namespace mluop {
 namespace {

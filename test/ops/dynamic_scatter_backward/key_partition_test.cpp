@@ -1,7 +1,7 @@
 // Partition of keys over tasks: each point with a key is visited once, by the one owner of its key, in order. The
 // kernels are those of a minimal operator: the keys of its points are given, and it records its visits.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "primitives/key_partition_test.cpp"
+#define HWY_TARGET_INCLUDE "ops/dynamic_scatter_backward/key_partition_test.cpp"
 #include <hwy/foreach_target.h>
 // After foreach_target.h, which includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/simd.h"
-#include "primitives/key_partition-inl.h"
+#include "ops/dynamic_scatter_backward/key_partition-inl.h"
 
 #ifndef MLUOP_TEST_KEY_PARTITION
 #define MLUOP_TEST_KEY_PARTITION

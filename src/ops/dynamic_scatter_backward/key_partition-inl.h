@@ -1,9 +1,9 @@
 // The vectorized steps of key_partition.h. Per-target code of Highway: include it inside foreach_target.
-#if defined(MLUOP_PRIMITIVES_KEY_PARTITION_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_PRIMITIVES_KEY_PARTITION_INL_H
-#undef MLUOP_PRIMITIVES_KEY_PARTITION_INL_H
+#if defined(MLUOP_DYNAMIC_SCATTER_KEY_PARTITION_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_DYNAMIC_SCATTER_KEY_PARTITION_INL_H
+#undef MLUOP_DYNAMIC_SCATTER_KEY_PARTITION_INL_H
 #else
-#define MLUOP_PRIMITIVES_KEY_PARTITION_INL_H
+#define MLUOP_DYNAMIC_SCATTER_KEY_PARTITION_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "primitives/key_partition.h"
+#include "ops/dynamic_scatter_backward/key_partition.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop {

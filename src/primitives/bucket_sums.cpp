@@ -1,0 +1,92 @@
+#include "primitives/bucket_sums.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "primitives/bucket_sums.cpp"
+#include <hwy/foreach_target.h>
+// After foreach_target.h, which includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/dtype.h"
+#include "core/simd.h"
+#include "core/sizes.h"
+#include "primitives/bucket_sums-inl.h"
+#include "primitives/channel_lines.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace mluop {
+namespace HWY_NAMESPACE {
+
+// Work items: the cache lines of the rows of the result.
+template <class T, class Element>
+void sum_lines(const BucketSums<Element>& args, int64_t begin, int64_t end, Task&) {
+  const int64_t lines = ceil_div(args.channels, kLineChannels<T>);
+  const int32_t* const starts = args.sort.starts;
+  const RowSums<T, Element> sums(args.elements, starts[args.sort.bucket_count], args.from, args.channels);
+  int64_t line = begin % lines;
+  for (int64_t bucket = begin / lines; bucket * lines < end; ++bucket, line = 0) {
+    const int64_t line_end = std::min(lines, end - bucket * lines);
+    sums.sum({starts[bucket], starts[bucket + 1]}, channels_of_lines<T>(line, line_end, args.channels),
+             static_cast<T*>(args.to) + bucket * args.channels);
+  }
+}
+
+template <class T>
+constexpr RangeKernel<BucketSums<int32_t>> sum_of_rows = sum_lines<T, int32_t>;
+template <class T>
+constexpr RangeKernel<BucketSums<WeightedRow>> sum_of_weighted_rows = sum_lines<T, WeightedRow>;
+MLUOP_SELECT_BY_DTYPE(sum_of_rows, BucketSums<int32_t>);
+MLUOP_SELECT_BY_DTYPE(sum_of_weighted_rows, BucketSums<WeightedRow>);
+
+}  // namespace HWY_NAMESPACE
+}  // namespace mluop
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace mluop {
+namespace {
+
+MLUOP_EXPORT_KERNEL_OF_DTYPE(rows_kernel, sum_of_rows, BucketSums<int32_t>);
+MLUOP_EXPORT_KERNEL_OF_DTYPE(weighted_rows_kernel, sum_of_weighted_rows, BucketSums<WeightedRow>);
+
+// Divides the lines of all rows into parts of equal cost.
+struct ByLines {
+  // The cost of writing a row, relative to reading one.
+  static constexpr int64_t kWriteCost = 2;
+
+  Range operator()(int task_dim, int task_id) const {
+    return split_cost(sort.bucket_count * lines, task_dim, task_id, [&](int64_t item) {
+      const int64_t bucket = item / lines, line = item % lines;
+      const int64_t before = sort.starts[bucket] + bucket * kWriteCost;
+      if (line == 0) return lines * before;
+      return lines * before + line * (sort.starts[bucket + 1] - sort.starts[bucket] + kWriteCost);
+    });
+  }
+
+  const CountingSort& sort;
+  int64_t lines;
+};
+
+RangeKernel<BucketSums<int32_t>> kernel_of(const BucketSums<int32_t>& args) { return rows_kernel(args.dtype); }
+RangeKernel<BucketSums<WeightedRow>> kernel_of(const BucketSums<WeightedRow>& args) {
+  return weighted_rows_kernel(args.dtype);
+}
+
+}  // namespace
+
+template <class Element>
+void sum_buckets(Context& context, const BucketSums<Element>& args) {
+  const int64_t buckets = args.sort.bucket_count, rows = args.sort.starts[buckets] + buckets;
+  const auto element_bytes = static_cast<int64_t>(size_of(args.dtype));
+  const int64_t lines = ceil_div(args.channels * element_bytes, kCacheLine);
+  if (lines == 0) return;
+  const int task_dim = choose_task_dim(buckets * lines, saturated_product({rows, args.channels, element_bytes}));
+  launch(context, "sum_buckets", task_dim, ByLines{args.sort, lines}, kernel_of(args), args);
+}
+
+template void sum_buckets(Context&, const BucketSums<int32_t>&);
+template void sum_buckets(Context&, const BucketSums<WeightedRow>&);
+
+}  // namespace mluop
+#endif
