@@ -1,6 +1,7 @@
 #include "primitives/counting_sort.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace mluop {
 namespace {
@@ -16,18 +17,24 @@ void sum_counts(const BucketCounts<Number>& args, int64_t begin, int64_t end, Ta
   args.totals[task.taskId] = total;
 }
 
-// Work items: buckets, divided as for sum_counts.
+// Work items: buckets, divided as for sum_counts. A block of them at a time, along the rows.
 template <class Number>
 void write_positions(const BucketCounts<Number>& args, int64_t begin, int64_t end, Task& task) {
-  Number position = 0;
+  constexpr int64_t kBlock = 1024;
+  Number position = 0, positions[kBlock];
   for (int t = 0; t < task.taskId; ++t) position += args.totals[t];
-  for (int64_t b = begin; b < end; ++b) {
-    if (args.starts != nullptr) args.starts[b] = position;
+  for (int64_t first = begin; first < end; first += kBlock) {
+    const int64_t count = std::min(kBlock, end - first);
+    std::fill_n(positions, count, Number{0});
     for (int row = 0; row < args.rows; ++row) {
-      Number& count = args.row(row)[b];
-      const Number first = position;
-      position += count;
-      count = first;
+      const Number* const counts = args.row(row) + first;
+      for (int64_t b = 0; b < count; ++b) positions[b] += counts[b];
+    }
+    for (int64_t b = 0; b < count; ++b) position += std::exchange(positions[b], position);
+    if (args.starts != nullptr) std::copy_n(positions, count, args.starts + first);
+    for (int row = 0; row < args.rows; ++row) {
+      Number* const counts = args.row(row) + first;
+      for (int64_t b = 0; b < count; ++b) positions[b] += std::exchange(counts[b], positions[b]);
     }
   }
   if (args.starts != nullptr && end == args.buckets) args.starts[end] = position;
