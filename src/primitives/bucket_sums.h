@@ -1,5 +1,5 @@
-// Sums of rows by bucket: the elements of a counting sort name rows of a matrix, and row b of the result is the sum
-// of the rows of bucket b, in their order. Sums start at +0 and are fp32, rounded once.
+// Sums of rows by bucket: the elements of a counting sort name rows of a matrix, and row b of the result is the
+// sum of the rows of bucket b, in their order. Sums start at +0 and are fp32, rounded once.
 #pragma once
 
 #include <cstdint>

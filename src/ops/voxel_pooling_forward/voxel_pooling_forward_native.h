@@ -1,5 +1,5 @@
-// Voxel pooling forward, native algorithm: locates the points, sorts those in range by cell, and adds up the rows of
-// each cell.
+// Voxel pooling forward, native algorithm: locates the points, sorts those in range by cell, and adds up the rows
+// of each cell.
 #pragma once
 
 #include "ops/voxel_pooling_forward/voxel_pooling_forward_args.h"
