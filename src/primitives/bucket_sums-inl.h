@@ -40,7 +40,8 @@ class RowSums {
   RowSums(const Element* elements, int64_t count, const void* from, int64_t channels)
       : elements_(elements),
         last_(count - 1),
-        lookahead_(std::clamp<int64_t>(kPrefetchBytes / (channels * int64_t{sizeof(T)}), 1, 64)),
+        lookahead_(
+            std::clamp<int64_t>(kPrefetchBytes / std::max<int64_t>(channels * int64_t{sizeof(T)}, 1), 1, 64)),
         from_(static_cast<const T*>(from)),
         stride_(channels) {}
 
