@@ -524,9 +524,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpSetDCNDescriptor(mluOpDCNDescriptor_t dcn_desc,
  *     device  atomics add the points of a cell in any order; HALF and BFLOAT16 have sums in fp32, and differ from
  *             native only where the order of the additions changes the rounding
  * Memory: no workspace.
- *     native  the handle keeps about 8 bytes a point, a byte a cell, and for each task 48 KiB, above 16 tasks
- *             3 KiB times the number of tasks; for HALF and BFLOAT16 also sums in fp32, at most 8 MiB for each
- *             task and about 4 bytes an element of output_features
+ *     native  the handle keeps 8 bytes a cell and up to 28 a point
  *     device  for HALF and BFLOAT16, the handle keeps 4 bytes an element of output_features
  *
  * Returns, in addition to the statuses of every operator:

@@ -292,7 +292,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpOmpVoxelPoolingBackward(
  *   products and sums are rounded in fp32, in the order of points, starting at +0: for FLOAT the bits of the
  *   serial loop, for HALF and BFLOAT16 these sums rounded once, to nearest even.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
- * Memory: no workspace. The handle keeps 8 bytes a row of output and up to 24 a point.
+ * Memory: no workspace. The handle keeps 8 bytes a row of output and up to 28 a point.
  *
  * Returns, in addition to the statuses of every operator:
  *   BAD_PARAM      a number of a point that is not skipped is outside the elements or rows of its tensor: the

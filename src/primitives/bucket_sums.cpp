@@ -77,10 +77,10 @@ RangeKernel<BucketSums<WeightedRow>> kernel_of(const BucketSums<WeightedRow>& ar
 
 template <class Element>
 void sum_buckets(Context& context, const BucketSums<Element>& args) {
-  const int64_t buckets = args.sort.bucket_count, rows = args.sort.starts[buckets] + buckets;
   const auto element_bytes = static_cast<int64_t>(size_of(args.dtype));
-  const int64_t lines = ceil_div(args.channels * element_bytes, kCacheLine);
-  if (lines == 0) return;
+  const int64_t buckets = args.sort.bucket_count, lines = ceil_div(args.channels * element_bytes, kCacheLine);
+  if (buckets == 0 || lines == 0) return;
+  const int64_t rows = args.sort.starts[buckets] + buckets;
   const int task_dim = choose_task_dim(buckets * lines, saturated_product({rows, args.channels, element_bytes}));
   launch(context, "sum_buckets", task_dim, ByLines{args.sort, lines}, kernel_of(args), args);
 }

@@ -1,5 +1,6 @@
 // Sums of rows by bucket: the elements of a counting sort name rows of a matrix, and row b of the result is the
-// sum of the rows of bucket b, in their order. Sums start at +0 and are fp32, rounded once.
+// sum of the rows of bucket b, in their order, each multiplied by its weight if it has one. Products and sums are
+// fp32; sums start at +0 and are rounded to the element type once.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace mluop {
 struct WeightedRow {
   int32_t row;
   float weight;
-  int32_t element;  // that was sorted
+  int32_t element;  // of the sort
 };
 
 // Element: int32_t, a row, or WeightedRow.

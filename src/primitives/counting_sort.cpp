@@ -17,7 +17,8 @@ void sum_counts(const BucketCounts<Number>& args, int64_t begin, int64_t end, Ta
   args.totals[task.taskId] = total;
 }
 
-// Work items: buckets, divided as for sum_counts. A block of them at a time, along the rows.
+// Work items: buckets, divided as for sum_counts. In blocks, which are read row by row: the counts of a row are
+// contiguous, those of a bucket are not.
 template <class Number>
 void write_positions(const BucketCounts<Number>& args, int64_t begin, int64_t end, Task& task) {
   constexpr int64_t kBlock = 1024;

@@ -11,8 +11,8 @@
 namespace mluop {
 
 // Rows that are read once go to L2: in L1 they would displace rows that are used again. With non-temporal
-// prefetches, which bypass L2, dynamic scatter backward and voxel pooling took 1.7 times as long: 17.7 and 18.0
-// ms, not 10.3 and 10.5 (Xeon with 2 MiB of L2).
+// prefetches, which bypass L2, dynamic scatter backward took 1.7 times as long: 17.7 ms, not 10.3 (Xeon with 2 MiB
+// of L2).
 enum class Use { kReadOnce, kRead, kWrite };
 
 // Prefetches the first KiB of a row; the hardware prefetches the rest. Always inline: GCC removes calls of a

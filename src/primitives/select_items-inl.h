@@ -16,8 +16,8 @@ namespace mluop {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Writes the items of [begin, end) that are selected to `to`, in ascending order, and returns their number.
-// is_selected(d, i), with d a tag of int32_t, is the mask of the items from i on. `to` has room for all items.
+// Writes the selected items of [begin, end), in ascending order, and returns their number. is_selected(d, i), with
+// d a tag of int32_t, is the mask of the items from i on. `to` has room for all items: whole vectors are stored.
 template <size_t kLanes = 16, class IsSelected>
 HWY_INLINE int64_t select_items(int64_t begin, int64_t end, const IsSelected& is_selected, int32_t* to) {
   const hn::CappedTag<int32_t, kLanes> d;

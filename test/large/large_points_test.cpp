@@ -186,6 +186,24 @@ TEST(LargeGatherPointsBackward, FeaturesWithoutAnIndex) {
       .expect_result();
 }
 
+// Elements of depth past 2^31 - 1 have no point: their gradient is 0.
+void expect_bev_pool(const char* op, mluOpDataType_t dtype, const Enlargement::Names& large) {
+  LargeAxis elements = random_axis("element", 140, kLimit);
+  elements.extent += 12345;
+  LargeCall({.small = make_case(op, dtype, {{"p", 500}, {"d", 140}}),
+             .axes = {elements},
+             .indices = {{"ranks_depth", {"element"}}},
+             .large = large})
+      .expect_result();
+}
+
+TEST(LargeBevPoolForward, Depth) { expect_bev_pool("bev_pool_forward", MLUOP_DTYPE_HALF, {"depth"}); }
+
+TEST(LargeBevPoolBackward, DepthAndItsGradient) {
+  MLUOP_REQUIRE_MEMORY(9);
+  expect_bev_pool("bev_pool_backward", MLUOP_DTYPE_FLOAT, {"depth", "grad_depth"});
+}
+
 // Every point has a voxel of its own, in another order.
 TEST(LargeDynamicPointToVoxelForward, FeatsAndVoxelFeats) {
   MLUOP_REQUIRE_MEMORY(10);

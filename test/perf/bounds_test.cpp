@@ -1,7 +1,7 @@
 // The algorithmic bounds: their results where they have any, all shapes otherwise.
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "perf/bounds/indice_convolution_forward.h"

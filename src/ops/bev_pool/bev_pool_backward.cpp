@@ -1,6 +1,6 @@
 // mluOpOmpBevPoolBackward: entry and checks.
-// Start with the entry below, then run_backward() in bev_pool_native.cpp; the kernels: count_points() and
-// sort_points() there, differentiate() and add_products() in bev_pool_native_kernels.cpp.
+// Start with the entry below, then run_backward() in bev_pool_native.cpp; the kernels are in
+// bev_pool_native_kernels.cpp.
 #include "mlu_op_omp.h"
 #include "ops/bev_pool/bev_pool_native.h"
 

@@ -1,6 +1,6 @@
 // mluOpOmpBevPoolForward: entry and checks.
 // Start with the entry below, then run_forward() in bev_pool_native.cpp; the kernels: count_points() and
-// sort_points() there, pool() in bev_pool_native_kernels.cpp.
+// sort_points() in bev_pool_native_kernels.cpp, then primitives/bucket_sums.h.
 #include "mlu_op_omp.h"
 #include "ops/bev_pool/bev_pool_native.h"
 

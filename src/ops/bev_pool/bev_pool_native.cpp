@@ -1,10 +1,7 @@
 #include "ops/bev_pool/bev_pool_native.h"
 
-#include <algorithm>
-
 #include "core/checks.h"
 #include "core/dtype.h"
-#include "core/element.h"
 #include "core/sizes.h"
 #include "ops/bev_pool/bev_pool_native_kernels.h"
 #include "primitives/index_pairs.h"
@@ -61,6 +58,7 @@ void sort(Call& call, const SortArgs& args) {
 void run_forward(Call& call, const ForwardArgs& args) {
   Context& context = call.context();
   const int sort_dim = sort_tasks(args, args.M);
+  call.log_detail("taskDim ", sort_dim);
   Arena arena = context.reserve(bytes_of<SortedPoints>(args.P, args.M, sort_dim));
   SortedPoints sorted(arena, args.P, args.M, sort_dim);
   FirstBadItem first_bad;

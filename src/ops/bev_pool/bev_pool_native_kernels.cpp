@@ -40,10 +40,11 @@ HWY_INLINE void for_each_selected(int64_t begin, int64_t end, const IsSelected& 
   }
 }
 
-// The mask of the numbers in [first, last].
+// The mask of the numbers in [first, last], not negative, which may exceed int32_t.
 template <class D>
 HWY_INLINE hn::Mask<D> are_within(D d, hn::Vec<D> numbers, int64_t first, int64_t last) {
-  const auto set = [&](int64_t number) HWY_ATTR { return hn::Set(d, static_cast<int32_t>(number)); };
+  const auto set = [&](int64_t number)
+                       HWY_ATTR { return hn::Set(d, static_cast<int32_t>(std::min(number, int64_t{INT32_MAX}))); };
   return hn::AndNot(hn::Gt(numbers, set(last)), hn::Gt(numbers, set(first - 1)));
 }
 

@@ -14,8 +14,7 @@ namespace mluop::bev_pool::native {
 // The number of the cell of a point that is skipped.
 inline constexpr int32_t kSkipped = -1;
 
-// The points of each row of the result, in their order: their row of the matrix that is read, and their weight, an
-// element of depth.
+// The points of each row of the result, in order: the row that each reads, and its weight, an element of depth.
 struct SortedPoints {
   SortedPoints(Arena& arena, int64_t points, int64_t result_rows, int task_dim)
       : sort(arena, points, static_cast<int32_t>(result_rows), task_dim),
@@ -35,8 +34,8 @@ struct Products {
   float* sums;       // [D] for 16-bit types, else [0]
 };
 
-// Work items: points. The first kernel counts those of each row of the result, the second sorts. The first reports
-// those with a number out of bounds.
+// Work items: points. The first kernel counts those of each row of the result, and reports the first with a number
+// out of bounds; the second sorts them.
 struct SortArgs : Points {
   const int32_t *keys, *values;  // [P], the rows of the result and of the matrix that is read
   SortedPoints& sorted;

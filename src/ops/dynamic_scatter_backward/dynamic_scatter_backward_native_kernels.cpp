@@ -23,11 +23,11 @@ namespace mluop::dynamic_scatter_backward::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using dynamic_scatter_backward::HWY_NAMESPACE::count_valid;
+using dynamic_scatter_backward::HWY_NAMESPACE::rank_chunk;
+using dynamic_scatter_backward::HWY_NAMESPACE::row_lookahead;
+using dynamic_scatter_backward::HWY_NAMESPACE::visit_owned;
 using mluop::HWY_NAMESPACE::bits_of;
-using mluop::HWY_NAMESPACE::rank_chunk;
-using mluop::HWY_NAMESPACE::row_lookahead;
 using mluop::HWY_NAMESPACE::StreamWriter;
-using mluop::HWY_NAMESPACE::visit_owned;
 
 // Sum and mean.
 

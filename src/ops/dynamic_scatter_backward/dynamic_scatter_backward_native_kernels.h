@@ -28,6 +28,7 @@ struct GatherArgs : Args {
 RangeKernel<GatherArgs> gather_kernel();
 
 // Maximum: the steps of key_partition.h, with voxels as keys: the map holds the keys.
+static_assert(kNoVoxel == KeyedPoints::kNoKey);
 
 // Work items: sampled runs. Counts their points; rank_kernel() reports the invalid values of the map.
 struct SampleArgs : Args {

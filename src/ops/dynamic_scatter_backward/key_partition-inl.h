@@ -1,9 +1,9 @@
 // The vectorized steps of key_partition.h. Per-target code of Highway: include it inside foreach_target.
-#if defined(MLUOP_DYNAMIC_SCATTER_KEY_PARTITION_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef MLUOP_DYNAMIC_SCATTER_KEY_PARTITION_INL_H
-#undef MLUOP_DYNAMIC_SCATTER_KEY_PARTITION_INL_H
+#if defined(MLUOP_DYNAMIC_SCATTER_BACKWARD_KEY_PARTITION_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef MLUOP_DYNAMIC_SCATTER_BACKWARD_KEY_PARTITION_INL_H
+#undef MLUOP_DYNAMIC_SCATTER_BACKWARD_KEY_PARTITION_INL_H
 #else
-#define MLUOP_DYNAMIC_SCATTER_KEY_PARTITION_INL_H
+#define MLUOP_DYNAMIC_SCATTER_BACKWARD_KEY_PARTITION_INL_H
 #endif
 
 #include <hwy/highway.h>
@@ -14,7 +14,7 @@
 #include "ops/dynamic_scatter_backward/key_partition.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace mluop {
+namespace mluop::dynamic_scatter_backward {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -104,15 +104,14 @@ HWY_INLINE void visit_owned(const KeyedPoints& points, Range chunks, Range ranks
   drain(visitor, 0, queue);
 }
 
-// The number of rows of `row_bytes` bytes to prefetch ahead of their use. Measured on rows of 80 channels of voxel
-// pooling.
+// The number of rows of `row_bytes` bytes to prefetch ahead of their use.
 inline int64_t row_lookahead(int64_t row_bytes) {
   constexpr int64_t kBytes = 5 << 10;
   return std::clamp<int64_t>(kBytes / row_bytes, 1, KeyedPoints::kChunkPoints);
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace mluop
+}  // namespace mluop::dynamic_scatter_backward
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

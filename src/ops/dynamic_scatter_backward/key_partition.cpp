@@ -1,6 +1,6 @@
 #include "ops/dynamic_scatter_backward/key_partition.h"
 
-namespace mluop {
+namespace mluop::dynamic_scatter_backward {
 namespace {
 
 // Buckets: few enough for their ranks to stay in L1, and enough for each task to divide the work evenly where one
@@ -11,7 +11,7 @@ constexpr int64_t kBucketsPerTask = 256;
 // Sampled runs of a task: enough to know the share of a bucket within a few percent.
 constexpr int64_t kRunsPerTask = 2048;
 
-// A point is read and added; the row of a key is cleared at least.
+// A point is compared and its row written; the bits of a key are cleared at least.
 constexpr int64_t kPointCost = 4;
 constexpr int64_t kKeyCost = 1;
 
@@ -95,4 +95,4 @@ void KeyPartition::assign_ranks(Context& context, const SampledRuns& sample, dou
   }
 }
 
-}  // namespace mluop
+}  // namespace mluop::dynamic_scatter_backward

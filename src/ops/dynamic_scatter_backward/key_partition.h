@@ -1,20 +1,19 @@
-// Partitions keys (cells, voxels) over tasks, for operators whose points contribute to the row that their key
-// names. Each key has one owner, which visits the points of its keys in ascending order: the basis of
-// bit-identical results at every number of tasks.
+// Partitions keys, voxels, over tasks. Each key has one owner, which visits the points of its keys in ascending
+// order: the basis of bit-identical results at every number of tasks.
 //
 // An owner reads the rows of its points fastest where they are close in memory. So buckets of neighbouring keys
 // are ranked by the mean position of their points, and a task owns consecutive ranks. A sample of the points
 // determines the ranks; no result depends on them. Cost: 4 bytes a point, 12 bytes for each bucket and task.
 //
-// A bucket that would leave tasks without work is shared: tasks divide the channels of all its points, or its
-// points. Shared buckets have the highest ranks.
+// A bucket that would leave tasks without work is shared: tasks divide its points. Shared buckets have the highest
+// ranks.
 //
 // Steps, each a launch:
 //   1. over the runs of a sample: the operator's kernel calls clear_sample(), then count() for each point
 //   2. assign_ranks()
 //   3. over chunks of points: the operator's kernel calls rank_chunk() (key_partition-inl.h)
 //   4. over ranks, divided by ByCost: the operator's kernel calls visit_owned()
-//   5. if there are shared buckets, over channels or chunks: the operator's kernel calls visit_owned() for
+//   5. if there are shared buckets, over chunks: the operator's kernel calls visit_owned() for
 //      shared_ranks()
 #pragma once
 
@@ -26,7 +25,7 @@
 #include "team/fit_tile.h"
 #include "team/launch.h"
 
-namespace mluop {
+namespace mluop::dynamic_scatter_backward {
 
 // The sample: every step-th run of kRunPoints consecutive points.
 struct SampledRuns {
@@ -57,7 +56,7 @@ struct KeyPartition {
     run_sums[bucket] += run;
   }
   // Ranks the buckets by what the tasks have counted. Buckets that exceed this part of the cost are shared.
-  void assign_ranks(Context& context, const SampledRuns& sample, double max_part = 1);
+  void assign_ranks(Context& context, const SampledRuns& sample, double max_part);
   Range shared_ranks() const { return {owned_count, bucket_count}; }
   // Numbers for the keys of shared buckets, from 0 to shared_keys() - 1.
   int64_t shared_keys() const { return shared_ranks().size() << shift; }
@@ -148,4 +147,4 @@ int64_t fit_chunks(const Context& context, const Bytes& bytes) {
   return kPoints * fit_tile(context, kMaxChunks, [&](int64_t chunks) { return bytes(chunks * kPoints); });
 }
 
-}  // namespace mluop
+}  // namespace mluop::dynamic_scatter_backward

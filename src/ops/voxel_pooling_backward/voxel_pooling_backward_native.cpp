@@ -10,9 +10,9 @@ int64_t memo_bytes(const Args& args) { return args.total_points() * 3 * static_c
 
 Store choose_store(const Args& args) {
   if (!exceeds_caches(args.output_bytes())) return Store::kCached;
-  const bool whole_lines =
-      reinterpret_cast<uintptr_t>(args.grad_input) % kCacheLine == 0 && args.row_bytes % kCacheLine == 0;
-  return whole_lines ? Store::kRows : Store::kTiles;
+  const bool whole_vectors =
+      reinterpret_cast<uintptr_t>(args.grad_input) % kCacheLine == 0 && args.row_bytes % (kCacheLine / 2) == 0;
+  return whole_vectors ? Store::kRows : Store::kTiles;
 }
 
 void check_memo(const Args& args, const FirstBadItem& bad_point) {

@@ -70,10 +70,11 @@ struct CopyRows {
   }
 };
 
-// The same by non-temporal stores, for whole cache lines.
+// The same by non-temporal stores, for whole multiples of kBytes.
+template <size_t kBytes>
 struct StreamRows {
   HWY_INLINE void operator()(uint8_t* HWY_RESTRICT to, const uint8_t* HWY_RESTRICT from, int64_t bytes) const {
-    const hn::ScalableTag<uint8_t> d;
+    const hn::CappedTag<uint8_t, kBytes> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     if (from == nullptr) {
       for (int64_t i = 0; i < bytes; i += lanes) stream.store(hn::Zero(d), d, to + i);
@@ -150,7 +151,11 @@ void gather(const GatherArgs& args, int64_t begin, int64_t end, Task& task) {
   }
   const StreamWriter stream;
   if (args.store == Store::kRows) {
-    rows.for_each(first, last, to + first, StreamRows{stream});
+    if (args.row_bytes % kCacheLine == 0) {
+      rows.for_each(first, last, to + first, StreamRows<kCacheLine>{stream});
+    } else {
+      rows.for_each(first, last, to + first, StreamRows<kCacheLine / 2>{stream});
+    }
     return;
   }
   auto* const tile = reinterpret_cast<uint8_t*>(GatherTile(task.nram, args.tile_bytes).rows);

@@ -21,7 +21,7 @@ RangeKernel<CheckArgs> check_kernel();
 // How the rows of grad_output reach grad_input.
 enum class Store {
   kCached,  // by stores that the caches keep
-  kRows,    // bypassing the caches, row by row: rows are whole cache lines
+  kRows,    // bypassing the caches, row by row: rows are multiples of half a cache line
   kTiles,   // bypassing the caches, assembled in NRAM to whole cache lines
 };
 

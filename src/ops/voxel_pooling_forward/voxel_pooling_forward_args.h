@@ -1,8 +1,8 @@
 // Voxel pooling forward: the arguments of a call.
 //
 // Letters as in the design document: B batches, N points, C channels, X, Y, Z voxels. A cell is one (b, y, x) of
-// the output; cells are numbered in the order of the output. Sums start at +0 and are fp32; for HALF they are
-// rounded once, to nearest even.
+// the output; cells are numbered in the order of the output. Sums start at +0 and are fp32; for
+// 16-bit types they are rounded once, to nearest even.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Args {
 
   int32_t batch_size, num_points, num_channels;
   int32_t num_voxel_x, num_voxel_y, num_voxel_z;
-  mluOpDataType_t dtype;       // of the features: FLOAT or HALF
+  mluOpDataType_t dtype;       // of the features
   const int32_t* geom_xyz;     // [B, N, 3]
   const void* input_features;  // [B, N, C]
   void* output_features;       // [B, Y, X, C]

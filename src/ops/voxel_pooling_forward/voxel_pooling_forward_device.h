@@ -17,9 +17,9 @@ struct Plan {
 // The smallest NRAM, 1 KiB, holds a tile of 28 points.
 Plan make_plan(const Context& context, mluOpDataType_t dtype);
 
-// Computes the outputs. For HALF, the scratch holds the sums in fp32, which a last launch rounds: an atomic that
-// added in half would lose addends where the sum has 2048 times their size. Throws std::bad_alloc before it writes
-// them.
+// Computes the outputs. For 16-bit types, the scratch holds the sums in fp32, which a last launch rounds: an
+// atomic that added in half would lose addends where the sum has 2048 times their size. Throws std::bad_alloc
+// before it writes them.
 void run(Call& call, const Args& args);
 
 }  // namespace mluop::voxel_pooling_forward::device

@@ -9,8 +9,8 @@ namespace mluop::voxel_pooling_forward::native {
 namespace {
 
 constexpr int64_t kMaxTilePoints = 1024;
-// Read and written to locate and sort a point.
-constexpr int64_t kPointBytes = 9 * int64_t{sizeof(int32_t)};
+// Read and written to locate a point, and to sort it.
+constexpr int64_t kLocateBytes = 6 * int64_t{sizeof(int32_t)}, kSortBytes = 3 * int64_t{sizeof(int32_t)};
 
 }  // namespace
 
@@ -18,13 +18,14 @@ void run(Call& call, const Args& args) {
   Context& context = call.context();
   const int64_t points = args.total_points(), cells = args.cell_count();
   const auto cell_count = static_cast<int32_t>(cells);
-  const int task_dim = sort_task_dim(points, cell_count, choose_task_dim(points, points * kPointBytes));
+  const int task_dim =
+      sort_task_dim(points, cell_count, choose_task_dim(points, points * (kLocateBytes + kSortBytes)));
   const int64_t tile_points =
       fit_tile(context, kMaxTilePoints, [](int64_t count) { return bytes_of<LocateTile>(count); });
   call.log_detail("native, taskDim ", task_dim, ", tile of ", tile_points, " points");
   Arena arena = context.reserve(bytes_of<SortedPoints>(points, cells, task_dim));
   SortedPoints sorted(arena, points, cells, task_dim);
-  const bool stream = exceeds_caches((points + cells) * args.row_bytes());
+  const bool stream = exceeds_caches(points * kLocateBytes + (points + cells) * args.row_bytes());
   const LocateArgs locate_args{args, sorted, tile_points, stream};
   launch(context, "locate", task_dim, Evenly{points}, locate_kernel(), locate_args);
   sorted.sort.exclusive_scan(context);

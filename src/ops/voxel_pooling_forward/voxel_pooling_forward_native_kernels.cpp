@@ -32,7 +32,7 @@ void locate(const LocateArgs& args, int64_t begin, int64_t end, Task& task) {
     locate_points(args, point, count, args.geom_xyz + point * 3, tile.cells, args.stream ? tile.memo : memo);
     if (args.stream) stream.copy(memo, tile.memo, static_cast<size_t>(count) * 3);
     const auto in_range = [&](auto d, int64_t i) HWY_ATTR {
-      return hn::Ne(hn::LoadU(d, tile.cells + i - point), hn::Set(d, kNoCell));
+      return hn::Ne(hn::LoadU(d, tile.cells + (i - point)), hn::Set(d, kNoCell));
     };
     const int64_t last = located + select_items(point, point + count, in_range, sorted.located + located);
     for (; located < last; ++located) {

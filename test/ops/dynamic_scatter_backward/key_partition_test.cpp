@@ -16,6 +16,13 @@
 #define MLUOP_TEST_KEY_PARTITION
 namespace mluop::test {
 
+using dynamic_scatter_backward::ByCost;
+using dynamic_scatter_backward::fit_chunks;
+using dynamic_scatter_backward::KeyedPoints;
+using dynamic_scatter_backward::KeyPartition;
+using dynamic_scatter_backward::SampledRuns;
+using dynamic_scatter_backward::VisitQueue;
+
 using Visits = std::vector<std::pair<int64_t, int64_t>>;  // (point, key)
 
 struct PartitionArgs {
@@ -37,7 +44,7 @@ namespace HWY_NAMESPACE {
 // Work items: chunks of points.
 void rank_points(const PartitionArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t chunk = begin; chunk < end; ++chunk) {
-    mluop::HWY_NAMESPACE::rank_chunk(args.partition, args.points, chunk);
+    dynamic_scatter_backward::HWY_NAMESPACE::rank_chunk(args.partition, args.points, chunk);
   }
 }
 
@@ -55,7 +62,8 @@ void visit_points(const PartitionArgs& args, int64_t begin, int64_t end, Task& t
   const auto id = static_cast<size_t>(task.taskId);
   VisitQueue queue(task.nram, args.tile_points);
   const Recorder recorder{args.lookahead, (*args.visits)[id], (*args.prefetched)[id]};
-  mluop::HWY_NAMESPACE::visit_owned(args.points, args.points.chunks(), {begin, end}, recorder, queue);
+  dynamic_scatter_backward::HWY_NAMESPACE::visit_owned(args.points, args.points.chunks(), {begin, end}, recorder,
+                                                       queue);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -199,7 +207,7 @@ std::vector<Problem> problems() {
 
 // Up to 4096 buckets, or 256 for each task that samples, a bucket is a key. Else buckets double until they are few
 // enough.
-TEST(PrimitivesKeyPartition, BucketsAreAsNarrowAsTheirNumberAllows) {
+TEST(OpsDynamicScatterBackwardKeyPartition, BucketsAreAsNarrowAsTheirNumberAllows) {
   const struct {
     int64_t keys;
     int tasks, shift;
@@ -219,7 +227,7 @@ TEST(PrimitivesKeyPartition, BucketsAreAsNarrowAsTheirNumberAllows) {
   }
 }
 
-TEST(PrimitivesKeyPartition, OwnersVisitEachPointOnce) {
+TEST(OpsDynamicScatterBackwardKeyPartition, OwnersVisitEachPointOnce) {
   MLUOP_LABELS(kNotEmulated);
   for (const int task_dim : {1, 2, 3, 7, 64}) {
     SCOPED_TRACE(task_dim);
@@ -236,7 +244,7 @@ TEST(PrimitivesKeyPartition, OwnersVisitEachPointOnce) {
 }
 
 // A bucket is shared if its cost exceeds its part of the cost: the buckets are ranked all the same.
-TEST(PrimitivesKeyPartition, SharesLargeBuckets) {
+TEST(OpsDynamicScatterBackwardKeyPartition, SharesLargeBuckets) {
   TeamContext context(4);
   Problem problem = random_problem("keys with most points", 40000, 8000, 1);
   for (size_t i = 0; i < problem.keys.size(); ++i) {
@@ -265,7 +273,7 @@ TEST(PrimitivesKeyPartition, SharesLargeBuckets) {
 }
 
 // As many whole chunks as fit NRAM, at most 16.
-TEST(PrimitivesKeyPartition, TilesAreWholeChunks) {
+TEST(OpsDynamicScatterBackwardKeyPartition, TilesAreWholeChunks) {
   Context context;
   for (const size_t kib : {1, 2, 3, 8, 640}) {
     context.nram_capacity = kib * 1024;

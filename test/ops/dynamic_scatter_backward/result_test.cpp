@@ -219,8 +219,7 @@ void expect_shared_voxels(const Oracle& oracle, std::initializer_list<int> count
   for (const int count : counts) {
     SCOPED_TRACE(count);
     const ScopedThreads threads(count);
-    expect_shared(oracle, "match", "claim_shared", INT_MAX,
-                  count == 2 ? Placement::kMisaligned : Placement::kAgainstEnd);
+    expect_shared(oracle, "match", "claim_shared", count == 2 ? Placement::kMisaligned : Placement::kAgainstEnd);
   }
 }
 
