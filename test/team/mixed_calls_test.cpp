@@ -152,14 +152,15 @@ TEST(TeamMixedCalls, InTasksOfTheCaller) {
 }
 
 // Teams of 512 tasks, on a thread each and on two threads in turn: all operators, and one whose operands pay for
-// as many native tasks, 32 KiB each. The numbers are exact unless OMP_THREAD_LIMIT provides fewer threads.
+// as many native tasks, 32 KiB of points in range each. The numbers are exact unless OMP_THREAD_LIMIT provides
+// fewer threads.
 TEST(TeamMixedCalls, ManyTasks) {
   MLUOP_LABELS(kSlow);
   constexpr int kManyTasks = kThreadSanitizer ? 64 : 512;
   const std::vector<SolvedCase> calls = mixed_calls();
   const cases::Case made = make_case("voxel_pooling_forward", MLUOP_DTYPE_FLOAT,
                                      {{"batch_size", 1},
-                                      {"num_points", 60 * kManyTasks},
+                                      {"num_points", 120 * kManyTasks},
                                       {"num_channels", 160},
                                       {"num_voxel_x", 30},
                                       {"num_voxel_y", 30}});
