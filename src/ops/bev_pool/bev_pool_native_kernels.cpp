@@ -40,7 +40,7 @@ HWY_INLINE void for_each_selected(int64_t begin, int64_t end, const IsSelected& 
   }
 }
 
-// The mask of the numbers in [first, last], not negative, which may exceed int32_t.
+// The mask of the numbers in [first, last]; these are not negative and may exceed int32_t.
 template <class D>
 HWY_INLINE hn::Mask<D> are_within(D d, hn::Vec<D> numbers, int64_t first, int64_t last) {
   const auto set = [&](int64_t number)
