@@ -52,9 +52,6 @@ MLUOP_EXPORT_KERNEL_OF_DTYPE(weighted_rows_kernel, sum_of_weighted_rows, BucketS
 
 // Divides the lines of all rows into parts of equal cost.
 struct ByLines {
-  // The cost of writing a row, relative to reading one.
-  static constexpr int64_t kWriteCost = 2;
-
   Range operator()(int task_dim, int task_id) const {
     return split_cost(sort.bucket_count * lines, task_dim, task_id, [&](int64_t item) {
       const int64_t bucket = item / lines, line = item % lines;

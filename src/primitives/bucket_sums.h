@@ -11,6 +11,9 @@
 
 namespace mluop {
 
+// The cost of writing a row of the result, relative to reading a row.
+inline constexpr int64_t kWriteCost = 2;
+
 struct WeightedRow {
   int32_t row;
   float weight;

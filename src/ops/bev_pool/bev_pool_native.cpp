@@ -19,8 +19,6 @@ namespace {
 
 // The bytes that are moved in the time of sorting a point.
 constexpr int64_t kPointBytes = 24;
-// The cost of writing a row, relative to reading one of a point.
-constexpr int64_t kWriteCost = 2;
 
 bool is_below(int32_t number, int64_t limit) { return number >= 0 && number < limit; }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "ops/dynamic_scatter_backward/key_partition.h"
+#include "primitives/select_items-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::dynamic_scatter_backward {
@@ -54,26 +55,15 @@ inline void rank_chunk(const KeyPartition& partition, const KeyedPoints& points,
 
 // Appends the points of a chunk that have one of these ranks.
 HWY_INLINE void enqueue_chunk(const KeyedPoints& points, int64_t chunk, Range ranks, VisitQueue& queue) {
-  const hn::CappedTag<int32_t, KeyedPoints::kChunkPoints> d;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto begin = hn::Set(d, static_cast<int32_t>(ranks.begin));
-  const auto end = hn::Set(d, static_cast<int32_t>(ranks.end));
-  const Range range = points.chunk_points(chunk);
-  int64_t point = range.begin;
-  for (; point + lanes <= range.end; point += lanes) {
+  const auto is_owned = [&](auto d, int64_t point) HWY_ATTR {
     const auto rank = hn::LoadU(d, points.ranks + point);
-    const auto owned = hn::AndNot(hn::Lt(rank, begin), hn::Lt(rank, end));
-    const auto count = static_cast<int64_t>(hn::CountTrue(d, owned));
-    if (count == 0) continue;
-    hn::StoreU(hn::Compress(hn::LoadU(d, points.keys + point), owned), d, queue.keys + queue.count);
-    hn::StoreU(hn::Compress(hn::Iota(d, static_cast<int32_t>(point)), owned), d, queue.points + queue.count);
-    queue.count += count;
-  }
-  for (; point < range.end; ++point) {
-    if (points.ranks[point] < ranks.begin || points.ranks[point] >= ranks.end) continue;
-    queue.keys[queue.count] = points.keys[point];
-    queue.points[queue.count++] = static_cast<int32_t>(point);
-  }
+    return hn::AndNot(hn::Lt(rank, hn::Set(d, static_cast<int32_t>(ranks.begin))),
+                      hn::Lt(rank, hn::Set(d, static_cast<int32_t>(ranks.end))));
+  };
+  const Range range = points.chunk_points(chunk);
+  const int64_t end = queue.count + mluop::HWY_NAMESPACE::select_items(range.begin, range.end, is_owned,
+                                                                       queue.points + queue.count);
+  for (; queue.count < end; ++queue.count) queue.keys[queue.count] = points.keys[queue.points[queue.count]];
 }
 
 // Takes points out of the queue and visits them, except the last `remaining`.

@@ -91,7 +91,7 @@ class RunLines {
   explicit RunLines(const Args& args)
       : args_(args), depth_(args.depth()), height_(args.height()), width_(args.width()) {}
 
-  // Of the step that is visited.
+  // The hits of the step in work.
   const WidthHits& width() const { return width_; }
 
   // Calls visit(k, count, cell) for each step along the width and each line: the offsets [k, k + count), and the

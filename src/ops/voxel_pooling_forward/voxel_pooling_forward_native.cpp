@@ -16,10 +16,9 @@ constexpr int64_t kLocateBytes = 6 * int64_t{sizeof(int32_t)}, kSortBytes = 3 * 
 
 void run(Call& call, const Args& args) {
   Context& context = call.context();
-  const int64_t points = args.total_points(), cells = args.cell_count();
-  const auto cell_count = static_cast<int32_t>(cells);
-  const int task_dim =
-      sort_task_dim(points, cell_count, choose_task_dim(points, points * (kLocateBytes + kSortBytes)));
+  const int64_t points = args.total_points();
+  const auto cells = static_cast<int32_t>(args.cell_count());
+  const int task_dim = sort_task_dim(points, cells, choose_task_dim(points, points * (kLocateBytes + kSortBytes)));
   const int64_t tile_points =
       fit_tile(context, kMaxTilePoints, [](int64_t count) { return bytes_of<LocateTile>(count); });
   call.log_detail("native, taskDim ", task_dim, ", tile of ", tile_points, " points");

@@ -13,8 +13,8 @@ namespace mluop::voxel_pooling_forward::native {
 
 // The points in range, sorted by cell.
 struct SortedPoints {
-  SortedPoints(Arena& arena, int64_t point_count, int64_t cell_count, int task_dim)
-      : sort(arena, point_count, static_cast<int32_t>(cell_count), task_dim),
+  SortedPoints(Arena& arena, int64_t point_count, int32_t cell_count, int task_dim)
+      : sort(arena, point_count, cell_count, task_dim),
         cells(arena.take<int32_t>("cells", {point_count})),
         located(arena.take<int32_t>("located points", {point_count})),
         located_counts(arena.take<int64_t>("counts of located points", {task_dim})),
