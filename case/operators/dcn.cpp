@@ -91,6 +91,11 @@ double* optional_sums(Operand& output) { return output.count() == 0 ? nullptr : 
 // Products that an element adds, with the factors of each: weights of four pixels, mask.
 int64_t terms_of(int64_t products) { return 4 * products + 8; }
 
+// The same of products of samples. AVX512-BF16 rounds those of bfloat16: as much as 2^16 roundings to fp32.
+int64_t terms_of_samples(const Arguments& a, int64_t products) {
+  return terms_of(products) + (a[kInput].dtype == MLUOP_DTYPE_BFLOAT16 ? int64_t{1} << 16 : 0);
+}
+
 Work work_of(const Arguments& a, size_t inputs, const Operand& filter, const Operand& output) {
   return each_once(a, inputs, 2 * output.count() * filter.count() / std::max<int64_t>(filter.dim(0), 1));
 }
@@ -279,7 +284,9 @@ std::vector<Operator> operators() {
     });
   };
   forward.expect = expect_forward;
-  forward.terms = [](const Arguments& a) { return terms_of(a[3].count() / std::max<int64_t>(a[3].dim(0), 1)); };
+  forward.terms = [](const Arguments& a) {
+    return terms_of_samples(a, a[3].count() / std::max<int64_t>(a[3].dim(0), 1));
+  };
   forward.work = [](const Arguments& a) { return work_of(a, 5, a[3], a[5]); };
   forward.criteria = sum_criteria;
   forward.multiplies = true;
@@ -357,7 +364,9 @@ std::vector<Operator> operators() {
     });
   };
   weight.expect = expect_weight;
-  weight.terms = [](const Arguments& a) { return terms_of(a[3].count() / std::max<int64_t>(a[3].dim(3), 1)); };
+  weight.terms = [](const Arguments& a) {
+    return terms_of_samples(a, a[3].count() / std::max<int64_t>(a[3].dim(3), 1));
+  };
   weight.work = [](const Arguments& a) { return work_of(a, 4, a[4], a[3]); };
   weight.parameter_messages = {"dcn_param", "dcn_backward_weight_param"};
   weight.make = make_weight;

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/element.h"
@@ -29,6 +30,17 @@
 #define MLUOP_HAS_BF16_MICROKERNEL 0
 #define MLUOP_BEFORE_MICROKERNEL() HWY_BEFORE_NAMESPACE()
 #endif
+
+// In place of MLUOP_SELECT_BY_DTYPE for a template FUNCTION<T, Panel>, where Panel is the element type of panels.
+#undef MLUOP_SELECT_BY_PANEL
+#define MLUOP_SELECT_BY_PANEL(FUNCTION, ARGS)                                               \
+  RangeKernel<ARGS> FUNCTION##_by_dtype(mluOpDataType_t dtype) {                            \
+    return dispatch_panel(dtype, [](auto element, auto panel) -> RangeKernel<ARGS> {        \
+      using Panel = std::conditional_t<MLUOP_HAS_BF16_MICROKERNEL, decltype(panel), float>; \
+      return FUNCTION<decltype(element), Panel>;                                            \
+    });                                                                                     \
+  }                                                                                         \
+  static_assert(true, "a semicolon follows")
 
 MLUOP_BEFORE_MICROKERNEL();
 namespace mluop {

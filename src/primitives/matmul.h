@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/dtype.h"
+#include "core/simd.h"
 #include "mlu_op.h"
 #include "team/launch.h"
 
@@ -11,6 +13,18 @@ namespace mluop {
 
 // Lanes of the widest vectors: rows of matrices to which whole vectors are written are a multiple of it.
 inline constexpr int64_t kMaxLanes = 16;
+
+// Whether AVX512-BF16 multiplies elements of dtype as they are, in panels of BFloat16; else panels are fp32.
+inline bool has_dot_products(mluOpDataType_t dtype) {
+  return dtype == MLUOP_DTYPE_BFLOAT16 && has_bf16_dot_products();
+}
+
+// Returns select(element, panel_element), as dispatch_dtype().
+template <class Select>
+auto dispatch_panel(mluOpDataType_t dtype, const Select& select) {
+  if (has_dot_products(dtype)) return select(BFloat16{}, BFloat16{});
+  return dispatch_dtype(dtype, [&](auto element) { return select(element, float{}); });
+}
 
 // Columns of a panel of b, NR of the microkernel. Depends on the instruction set.
 int64_t panel_columns();

@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/element.h"
 #include "core/sizes.h"
@@ -121,10 +122,33 @@ HWY_INLINE hn::Vec<PanelTag> load_pairs(const T* first, const T* second) {
   return hn::BitCast(d, hn::Or(lower, hn::ShiftLeft<16>(upper)));
 }
 
-// The same as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and a multiple of
+// to[0, count) = lanes of the elements of two rows, whole vectors.
+template <Element16 T>
+HWY_INLINE void interleave_vectors(const T* first, const T* second, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; i += kPanelLanes) {
+    hn::StoreU(load_pairs(first + i, second + i), PanelTag(), to + i);
+  }
+}
+
+// The same of `count` elements, and zeros up to `width`. A row that is null is zeros.
+template <Element16 T>
+HWY_INLINE void interleave_rows(const T* const (&rows)[2], int64_t count, int64_t width, float* to) {
+  const bool are_both = rows[0] != nullptr && rows[1] != nullptr;
+  const int64_t whole = are_both ? count / kPanelLanes * kPanelLanes : 0;
+  interleave_vectors(rows[0], rows[1], whole, to);
+  const auto bits = [&](int row, int64_t i) {
+    return rows[row] == nullptr || i >= count ? uint32_t{0} : uint32_t{rows[row][i].bits};
+  };
+  for (int64_t i = whole; i < width; ++i) {
+    const uint32_t lane = bits(0, i) | bits(1, i) << 16;
+    std::memcpy(to + i, &lane, sizeof(lane));
+  }
+}
+
+// A panel as [rows / 2][columns][2] without conversion, padded with zeros to whole vectors and a multiple of
 // `step` rows, an even number.
 template <Element16 T>
-void pack_panel(const MatrixColumns<T>& matrix, int64_t step, T* to) {
+void pack_panel(const MatrixColumns<T>& matrix, T* to, int64_t step = kStep<T>) {
   const int64_t columns = matrix.columns, width = round_up(columns, kPanelLanes);
   const auto at = [&](int64_t row, int64_t column) {
     return matrix.from + row * matrix.row_stride + column * matrix.column_stride;

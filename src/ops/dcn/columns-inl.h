@@ -19,23 +19,25 @@ namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask. T, here and below: an element type.
-template <class T>
-HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, float* to) {
+// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask. T and Panel, here and below: the
+// element types of the tensors and of the matrix.
+template <class T, class Panel>
+HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, Panel* to) {
   using mluop::HWY_NAMESPACE::load_f32;
+  using mluop::HWY_NAMESPACE::store_f32;
   mluop::HWY_NAMESPACE::for_each_vector(count, [&](auto d, int64_t c) HWY_ATTR {
     auto value = hn::Mul(hn::Set(d, weights[0]), load_f32(d, pixels[0] + c));
     HWY_UNROLL(3)
     for (int i = 1; i < 4; ++i) value = hn::MulAdd(hn::Set(d, weights[i]), load_f32(d, pixels[i] + c), value);
-    hn::StoreU(hn::Mul(value, hn::Set(d, mask)), d, to + c);
+    store_f32(hn::Mul(value, hn::Set(d, mask)), d, to + c);
   });
 }
 
 // Writes the pieces of a row of the matrix: those of the row-th output pixel of the samples, whose image starts at
 // `image`. `zeros` are the channels of pixels outside of the image.
-template <class T>
+template <class T, class Panel>
 HWY_INLINE void write_columns(const SampleBuffers& samples, int64_t row, const T* image, int64_t channels,
-                              const T* zeros, const Piece* pieces, int64_t count, float* to) {
+                              const T* zeros, const Piece* pieces, int64_t count, Panel* to) {
   for (int64_t i = 0; i < count; ++i) {
     const Piece& piece = pieces[i];
     const Sample sample = samples.sample(row, piece.sample);

@@ -80,12 +80,14 @@ struct Scratch {
 };
 
 size_t tile_bytes(const BackwardDataArgs& args, const Division& division, const Tiling& tiling) {
-  return dispatch_dtype(args.dtype,
-                        [&](auto element) { return bytes_of<Tile<decltype(element)>>(division, tiling); });
+  return has_dot_products(args.dtype) ? bytes_of<Tile<BFloat16>>(division, tiling)
+                                      : bytes_of<Tile<float>>(division, tiling);
 }
 
 Tiling choose_tiling(const Context& context, const BackwardDataArgs& args, const Division& division) {
-  Tiling tiling{kTilePixels, std::min(args.group_outputs(), kMaxOutputs)};
+  const bool is_read_in_place =
+      has_dot_products(args.dtype) ? args.group_outputs() % 2 == 0 : args.dtype == MLUOP_DTYPE_FLOAT;
+  Tiling tiling{kTilePixels, std::min(round_up(args.group_outputs(), 2), kMaxOutputs), !is_read_in_place};
   while (tile_bytes(args, division, tiling) > context.nram_capacity) {
     require(tiling.pixels > 1, MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
             ", expected room for a tile of one pixel: ", tile_bytes(args, division, tiling), " bytes");

@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "ops/dcn/samples-inl.h"
 #include "primitives/gemm_microkernel-inl.h"
+#include "primitives/pack_panel-inl.h"
 #include "primitives/sum_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,16 +25,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 using dcn::HWY_NAMESPACE::Sampler;
 using mluop::HWY_NAMESPACE::copy_row;
 using mluop::HWY_NAMESPACE::gemm_panel;
+using mluop::HWY_NAMESPACE::interleave_rows;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
+using mluop::HWY_NAMESPACE::kStep;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::MicrokernelArgs;
 using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::round_row;
 
-// Packs the columns [column, column + count) of a unit, at most kNr, as fp32 [outputs][count], padded with zeros
-// to whole vectors. T, here and below: an element type.
-template <class T>
+// Packs the columns [column, column + count) of a unit, at most kNr, padded with zeros to whole vectors. T and
+// Panel, here and below: the element types of the tensors and of the panels.
+template <class T, class Panel>
 void pack_panel_of(const PackArgs& args, const Unit& unit, int64_t column, int64_t count, float* to) {
   const int64_t inputs = args.group_inputs(), outputs = args.group_outputs();
   const int64_t stride = round_up(count, kPanelLanes);
@@ -42,31 +46,39 @@ void pack_panel_of(const PackArgs& args, const Unit& unit, int64_t column, int64
     const int64_t k = (column + done) / unit.channels, c = (column + done) % unit.channels;
     const int64_t run = std::min(unit.channels - c, count - done);
     const T* from = first + k * inputs + c;
-    for (int64_t co = 0; co < outputs; ++co) {
-      copy_row(from + co * args.group_columns(), run, run, to + co * stride + done);
+    float* lanes = to + done;
+    for (int64_t co = 0; co < outputs; co += kStep<Panel>, from += kStep<Panel> * args.group_columns()) {
+      if constexpr (std::is_same_v<Panel, float>) {
+        copy_row(from, run, run, lanes);
+      } else {
+        interleave_rows({from, co + 1 < outputs ? from + args.group_columns() : nullptr}, run, run, lanes);
+      }
+      lanes += stride;
     }
     done += run;
   }
-  for (int64_t co = 0; co < outputs; ++co) std::fill(to + co * stride + count, to + (co + 1) * stride, 0.0F);
+  for (int64_t row = 0; row < ceil_div(outputs, kStep<Panel>); ++row) {
+    std::fill(to + row * stride + count, to + (row + 1) * stride, 0.0F);
+  }
 }
 
-template <class T>
+template <class T, class Panel>
 void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t item = begin; item < end; ++item) {
     const Unit& unit = args.units.units[item];
     float* const to = args.packed_filters + unit.packed;
     for (int64_t column = 0; column < unit.columns(); column += kNr) {
-      pack_panel_of<T>(args, unit, column, std::min(kNr, unit.columns() - column),
-                       to + column * args.group_outputs());
+      pack_panel_of<T, Panel>(args, unit, column, std::min(kNr, unit.columns() - column),
+                              to + column * ceil_div(args.group_outputs(), kStep<Panel>));
     }
   }
 }
 
-MLUOP_SELECT_BY_DTYPE(pack, PackArgs);
+MLUOP_SELECT_BY_PANEL(pack, PackArgs);
 
-template <class T>
+template <class T, class Panel>
 void find_rows(const FindRowsArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Tile<T> tile(task.nram, args.division, args.tiling);
+  const Tile<Panel> tile(task.nram, args.division, args.tiling);
   const int64_t tiles = args.tiling.count(args);
   for (int64_t item = begin; item < end; ++item) {
     const int64_t image = item / tiles, row = item % tiles * args.tiling.pixels;
@@ -92,7 +104,7 @@ void find_rows(const FindRowsArgs& args, int64_t begin, int64_t end, Task& task)
   }
 }
 
-MLUOP_SELECT_BY_DTYPE(find_rows, FindRowsArgs);
+MLUOP_SELECT_BY_PANEL(find_rows, FindRowsArgs);
 
 // sums[0, count) += weight * gradient[0, count) if kAdds. Returns the sum of gradient[i] * pixel[i]. By vectors of
 // kLanes lanes, the rest by vectors of half, a quarter, ... of the lanes down to one.
@@ -116,10 +128,10 @@ HWY_INLINE float add_to_pixel(const float* gradient, const T* pixel, float weigh
 }
 
 // A range of channels of a band of an image.
-template <class T>
+template <class T, class Panel>
 class RangeScatter {
  public:
-  RangeScatter(const ScatterArgs& args, const Tile<T>& tile, int64_t item, int task)
+  RangeScatter(const ScatterArgs& args, const Tile<Panel>& tile, int64_t item, int task)
       : args_(args),
         tile_(tile),
         image_(item / args.bands.count / args.units.division.ranges),
@@ -130,7 +142,7 @@ class RangeScatter {
         channel_(range_ * args.units.division.width),
         channels_(std::min(args.units.division.width, args.Ci - channel_)),
         image_start_(image_ * args.H * args.W * args.Ci) {
-    if constexpr (Tile<T>::kConverts) {
+    if constexpr (kRounds) {
       stride_ = args.units.division.width;
       sums_ = args.sums + task * args.bands.rows * args.W * stride_;
     } else {
@@ -161,7 +173,7 @@ class RangeScatter {
         for (int64_t r = 0; r < count; ++r) scatter(unit, r, first + row + r, has_offsets);
       }
     }
-    if constexpr (Tile<T>::kConverts) {
+    if constexpr (kRounds) {
       T* to = static_cast<T*>(args_.grad_input) + image_start_ + first_pixel_ * args_.Ci + channel_;
       for (int64_t pixel = 0; pixel < band_pixels_; ++pixel, to += args_.Ci) {
         round_row(sums_ + pixel * stride_, channels_, to);
@@ -170,6 +182,8 @@ class RangeScatter {
   }
 
  private:
+  static constexpr bool kRounds = !std::is_same_v<T, float>;
+
   void find_samples(const Unit& unit, int64_t first, int64_t count) const {
     const Sampler<T> sampler(args_, {unit.d, unit.d + 1, unit.k, unit.k_end}, tile_.samples);
     for (int64_t row = 0; row < count; ++row) sampler.find(row, first + row);
@@ -182,23 +196,33 @@ class RangeScatter {
     const T* const from = static_cast<const T*>(args_.grad_output) + first * args_.Co + unit.group * outputs;
     for (int64_t output = 0; output < outputs; output += args_.tiling.outputs) {
       const int64_t multiplied = std::min(args_.tiling.outputs, outputs - output);
-      const float* grads;
-      int64_t grad_stride = args_.Co;
-      if constexpr (Tile<T>::kConverts) {
-        grads = tile_.grads;
-        grad_stride = args_.tiling.outputs;
-        for (int64_t row = 0; row < count; ++row) {
-          copy_row(from + row * args_.Co + output, multiplied, multiplied, tile_.grads + row * grad_stride);
-        }
-      } else {
-        grads = from + output;
-      }
+      const bool copies = args_.tiling.copies;
+      if (copies) copy_grads(from + output, multiplied, count);
+      const Panel* const grads = copies ? tile_.grads : reinterpret_cast<const Panel*>(from + output);
       for (int64_t column = 0; column < width; column += kNr) {
         const int64_t panel_width = std::min(kNr, width - column);
-        const float* const panel = args_.packed_filters + unit.packed + column * outputs + output * panel_width;
-        const MicrokernelArgs<float> args{panel,        multiplied, grads, grad_stride, tile_.columns + column,
-                                          tile_.stride, 0};
+        const float* const panel = args_.packed_filters + unit.packed + column * ceil_div(outputs, kStep<Panel>) +
+                                   output / kStep<Panel> * panel_width;
+        const MicrokernelArgs<Panel> args{reinterpret_cast<const Panel*>(panel),
+                                          round_up(multiplied, kStep<Panel>),
+                                          grads,
+                                          copies ? args_.tiling.outputs : args_.Co,
+                                          tile_.columns + column,
+                                          tile_.stride,
+                                          0};
         gemm_panel(panel_width, args, tile_.rows, tile_.rows, count, [] {});
+      }
+    }
+  }
+
+  // Copies `outputs` channels of `count` rows of grad_output.
+  void copy_grads(const T* from, int64_t outputs, int64_t count) const {
+    Panel* to = tile_.grads;
+    for (int64_t row = 0; row < count; ++row, from += args_.Co, to += args_.tiling.outputs) {
+      if constexpr (std::is_same_v<Panel, float>) {
+        copy_row(from, outputs, outputs, to);
+      } else {
+        std::fill(std::copy_n(from, outputs, to), to + round_up(outputs, kStep<Panel>), Panel{});
       }
     }
   }
@@ -243,7 +267,7 @@ class RangeScatter {
   }
 
   const ScatterArgs& args_;
-  const Tile<T>& tile_;
+  const Tile<Panel>& tile_;
   int64_t image_, range_, band_;
   int64_t first_pixel_, band_pixels_;  // of the band
   int64_t channel_, channels_;         // of the range
@@ -252,14 +276,14 @@ class RangeScatter {
   int64_t stride_;
 };
 
-template <class T>
+template <class T, class Panel>
 void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Tile<T> tile(task.nram, args.units.division, args.tiling);
+  const Tile<Panel> tile(task.nram, args.units.division, args.tiling);
   std::iota(tile.rows, tile.rows + args.tiling.pixels, 0);
-  for (int64_t item = begin; item < end; ++item) RangeScatter<T>(args, tile, item, task.taskId).compute();
+  for (int64_t item = begin; item < end; ++item) RangeScatter<T, Panel>(args, tile, item, task.taskId).compute();
 }
 
-MLUOP_SELECT_BY_DTYPE(scatter, ScatterArgs);
+MLUOP_SELECT_BY_PANEL(scatter, ScatterArgs);
 
 template <class T>
 void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {

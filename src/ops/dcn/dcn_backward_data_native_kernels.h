@@ -83,11 +83,12 @@ struct Units {
   int64_t* first_units;  // [ranges + 1], the first unit of a range
 };
 
-// Work items: units. Packs the filters of each as fp32 [panels][outputs of the group][NR]; its last panel has as
-// many columns as whole vectors need, and is padded with zeros.
+// Work items: units. Packs the filters of each as fp32 [panels][outputs of the group][NR]; or as bfloat16
+// [panels][outputs / 2][NR][2], with an even number of outputs. The last panel has as many columns as whole
+// vectors need, and is padded with zeros.
 struct PackArgs : BackwardDataArgs {
   const Units& units;
-  float* packed_filters;
+  float* packed_filters;  // lanes of one float or of two BFloat16
 };
 RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
 
@@ -97,7 +98,8 @@ struct Tiling {
   int64_t count(const Sizes& sizes) const { return ceil_div(sizes.image_pixels(), pixels); }
 
   int64_t pixels;   // of the output
-  int64_t outputs;  // channels of grad_output that are multiplied at once
+  int64_t outputs;  // channels of grad_output that are multiplied at once, an even number
+  bool copies;      // rows of grad_output are converted, or padded to whole steps of the microkernel
 };
 
 // The rows of the input that the samples of a tile read: first > last if none.
@@ -116,22 +118,20 @@ struct Bands {
   const RowSpan* spans;  // [N, tiles of an image]; null if count is 1
 };
 
-// T: an element type. Rows of grad_output are read in place if they are float, else converted.
-template <class T>
+// Panel: the element type of the panels, float or BFloat16.
+template <class Panel>
 struct Tile {
-  static constexpr bool kConverts = sizeof(T) != sizeof(float);
-
   Tile(Arena& nram, const Division& division, const Tiling& tiling)
       : stride(round_up(division.offsets * division.width, kMaxLanes)),
         samples(nram, tiling.pixels, division.offsets),
         columns(nram.take<float>("gradients of columns", {tiling.pixels, stride})),
-        grads(nram.take<float>("converted gradients", {kConverts ? tiling.pixels : 0, tiling.outputs})),
+        grads(nram.take<Panel>("copied gradients", {tiling.copies ? tiling.pixels : 0, tiling.outputs})),
         rows(nram.take<int32_t>("row numbers", {tiling.pixels})) {}
 
   int64_t stride;
   SampleBuffers samples;  // of a unit
   float* columns;         // [pixels, stride], of a unit
-  float* grads;           // [pixels, outputs]
+  Panel* grads;           // [pixels, outputs]
   int32_t* rows;          // [pixels], 0, 1, 2, ...
 };
 

@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/dtype.h"
 #include "core/simd.h"
@@ -14,6 +15,7 @@
 #include "ops/dcn/samples-inl.h"
 #include "primitives/for_each_vector-inl.h"
 #include "primitives/outer_products-inl.h"
+#include "primitives/pack_panel-inl.h"
 #include "primitives/sum_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,19 +27,22 @@ using dcn::HWY_NAMESPACE::write_columns;
 using mluop::HWY_NAMESPACE::add_rows;
 using mluop::HWY_NAMESPACE::copy_row;
 using mluop::HWY_NAMESPACE::for_each_vector;
+using mluop::HWY_NAMESPACE::interleave_rows;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
+using mluop::HWY_NAMESPACE::kStep;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::outer_product_panel;
 using mluop::HWY_NAMESPACE::OuterProductArgs;
 using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::store_f32;
 
-// The product of a segment and a tile of the filters. T, here and below: an element type.
-template <class T>
+// The product of a segment and a tile of the filters. T and Panel, here and below: the element types of the
+// tensors and of the lanes that are multiplied.
+template <class T, class Panel>
 class TileProduct {
  public:
-  TileProduct(const MultiplyArgs& args, const Tile<T>& tile, int64_t item)
+  TileProduct(const MultiplyArgs& args, const Tile<T, Panel>& tile, int64_t item)
       : args_(args),
         tile_(tile),
         segment_(item / args.tiling.tiles(args)),
@@ -69,27 +74,44 @@ class TileProduct {
   void write_rows(const SampleBox& box, int64_t group, int64_t first, int64_t count) const {
     const int64_t pieces = find_pieces(args_, box, group, filters_.column, filters_.column_end, tile_.pieces);
     const int64_t image_elements = args_.H * args_.W * args_.Ci, outputs = filters_.output_end - filters_.output;
-    const T* const grads =
-        static_cast<const T*>(args_.grad_output) + group * args_.group_outputs() + filters_.output;
-    for (int64_t row = 0; row < count; ++row) {
-      float* const columns = tile_.columns + row * args_.tiling.column_stride();
-      float* const grad = tile_.grads + row * args_.tiling.grad_stride();
+    const T* const grads = static_cast<const T*>(args_.grad_output) + first * args_.Co +
+                           group * args_.group_outputs() + filters_.output;
+    const auto write = [&](int64_t row, Panel* to) HWY_ATTR {
       const T* const image =
           static_cast<const T*>(args_.input) + (first + row) / args_.image_pixels() * image_elements;
-      write_columns(tile_.samples, row, image, args_.Ci, tile_.zeros, tile_.pieces, pieces, columns);
-      std::fill(columns + columns_, columns + width_, 0.0F);
-      copy_row(grads + (first + row) * args_.Co, outputs, outputs, grad);
-      tile_.column_rows[row] = columns;
-      tile_.grad_rows[row] = grad;
+      write_columns(tile_.samples, row, image, args_.Ci, tile_.zeros, tile_.pieces, pieces, to);
+    };
+    float *columns = tile_.columns, *grad = tile_.grads;
+    for (int64_t row = 0; row < count; row += kStep<Panel>) {
+      if constexpr (std::is_same_v<Panel, float>) {
+        write(row, columns);
+        std::fill(columns + columns_, columns + width_, 0.0F);
+        copy_row(grads + row * args_.Co, outputs, outputs, grad);
+      } else {
+        const Panel *column_pair[2] = {}, *grad_pair[2] = {};
+        for (int64_t i = 0; i < std::min<int64_t>(count - row, 2); ++i) {
+          Panel* const to = tile_.pair + i * args_.tiling.columns;
+          write(row + i, to);
+          column_pair[i] = to;
+          grad_pair[i] = grads + (row + i) * args_.Co;
+        }
+        interleave_rows(column_pair, columns_, width_, columns);
+        interleave_rows(grad_pair, outputs, outputs, grad);
+      }
+      tile_.column_rows[row / kStep<Panel>] = columns;
+      tile_.grad_rows[row / kStep<Panel>] = grad;
+      columns += args_.tiling.column_stride();
+      grad += args_.tiling.grad_stride();
     }
   }
 
   // Adds the products of a batch.
   void multiply(int64_t group, int64_t count, bool starts) const {
     for (int64_t column = 0; column < width_; column += kNr) {
-      const OuterProductArgs args{tile_.grad_rows,         tile_.column_rows,   column, count, starts,
-                                  sums_of(group) + column, args_.tiling.columns};
-      outer_product_panel<float>(std::min(kNr, width_ - column), args, filters_.output_end - filters_.output,
+      const OuterProductArgs args{
+          tile_.grad_rows,         tile_.column_rows,   column, ceil_div(count, kStep<Panel>), starts,
+          sums_of(group) + column, args_.tiling.columns};
+      outer_product_panel<Panel>(std::min(kNr, width_ - column), args, filters_.output_end - filters_.output,
                                  [] {});
     }
   }
@@ -110,21 +132,21 @@ class TileProduct {
   }
 
   const MultiplyArgs& args_;
-  const Tile<T>& tile_;
+  const Tile<T, Panel>& tile_;
   int64_t segment_;
   FilterTile filters_;
   int64_t columns_;
   int64_t width_;  // the columns in whole vectors
 };
 
-template <class T>
+template <class T, class Panel>
 void multiply(const MultiplyArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Tile<T> tile(task.nram, args.tiling);
+  const Tile<T, Panel> tile(task.nram, args.tiling);
   std::fill_n(tile.zeros, args.tiling.columns, T{});
-  for (int64_t item = begin; item < end; ++item) TileProduct<T>(args, tile, item).compute();
+  for (int64_t item = begin; item < end; ++item) TileProduct<T, Panel>(args, tile, item).compute();
 }
 
-MLUOP_SELECT_BY_DTYPE(multiply, MultiplyArgs);
+MLUOP_SELECT_BY_PANEL(multiply, MultiplyArgs);
 
 template <class T>
 void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {

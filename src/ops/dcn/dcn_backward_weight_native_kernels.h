@@ -50,34 +50,38 @@ struct Tiling {
             column, std::min(column + columns, sizes.group_columns())};
   }
   // One more line than rows need: lines of consecutive pixels are then in different sets of a cache.
+  int64_t lines() const { return batch / step; }
   int64_t grad_stride() const { return round_up(outputs, kMaxLanes) + kMaxLanes; }
   int64_t column_stride() const { return columns + kMaxLanes; }
 
   int64_t groups, outputs;
   int64_t columns;  // a multiple of kMaxLanes
-  int64_t batch;    // output pixels that are multiplied at once
+  int64_t step;     // output pixels of a lane: 1 of float, or 2 of BFloat16
+  int64_t batch;    // output pixels that are multiplied at once, a multiple of step
   int64_t samples;  // the most of a tile
 };
 
-// T: an element type.
-template <class T>
+// T and Panel: the element types of the tensors and of the lanes that are multiplied.
+template <class T, class Panel>
 struct Tile {
   Tile(Arena& nram, const Tiling& tiling)
       : samples(nram, tiling.batch, tiling.samples),
         sums(nram.take<float>("sums", {tiling.groups, tiling.outputs, tiling.columns})),
-        columns(nram.take<float>("columns", {tiling.batch, tiling.column_stride()})),
-        grads(nram.take<float>("gradients", {tiling.batch, tiling.grad_stride()})),
-        column_rows(nram.take<const float*>("rows of columns", {tiling.batch})),
-        grad_rows(nram.take<const float*>("rows of gradients", {tiling.batch})),
+        columns(nram.take<float>("columns", {tiling.lines(), tiling.column_stride()})),
+        grads(nram.take<float>("gradients", {tiling.lines(), tiling.grad_stride()})),
+        column_rows(nram.take<const float*>("rows of columns", {tiling.lines()})),
+        grad_rows(nram.take<const float*>("rows of gradients", {tiling.lines()})),
+        pair(nram.take<Panel>("columns of a pair", {tiling.step > 1 ? tiling.step : 0, tiling.columns})),
         pieces(nram.take<Piece>("pieces", {tiling.columns})),
         zeros(nram.take<T>("zeros", {tiling.columns})) {}
 
   SampleBuffers samples;
   float* sums;                // [groups, outputs, columns]
-  float* columns;             // [batch, column_stride]
-  float* grads;               // [batch, grad_stride], of grad_output
-  const float** column_rows;  // [batch], in columns
-  const float** grad_rows;    // [batch], in grads
+  float* columns;             // [lines, column_stride], lanes
+  float* grads;               // [lines, grad_stride], lanes of grad_output
+  const float** column_rows;  // [lines], in columns
+  const float** grad_rows;    // [lines], in grads
+  Panel* pair;                // [step, columns], before they are interleaved
   Piece* pieces;              // [columns]
   T* zeros;                   // [columns]
 };

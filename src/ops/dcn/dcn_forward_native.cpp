@@ -31,7 +31,9 @@ struct Workspace {
 };
 
 size_t tile_bytes(const ForwardArgs& args, const Tiling& tiling) {
-  return dispatch_dtype(args.dtype, [&](auto element) { return bytes_of<Tile<decltype(element)>>(args, tiling); });
+  return dispatch_panel(args.dtype, [&](auto element, auto panel) {
+    return bytes_of<Tile<decltype(element), decltype(panel)>>(args, tiling);
+  });
 }
 
 // Reduces the tile. Returns false if it is the smallest.

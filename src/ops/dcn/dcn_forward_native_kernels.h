@@ -16,9 +16,10 @@
 namespace mluop::dcn::forward {
 
 // Work items: panels of all groups, in the order of groups. Packs the filters of a group as fp32
-// [panels][columns][NR]; its last panel has as many filters as whole vectors need, and is padded with zeros.
+// [panels][columns][NR]; or as bfloat16 [panels][columns / 2][NR][2], with an even number of columns. The last
+// panel has as many filters as whole vectors need, and is padded with zeros.
 struct PackArgs : ForwardArgs {
-  float* packed_filters;  // [groups, padded_outputs(), group_columns()]
+  void* packed_filters;  // [groups, padded_outputs(), columns]
 };
 RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
 
@@ -33,20 +34,20 @@ struct Tiling {
   int64_t columns;  // that are multiplied at once, a multiple of kMaxLanes
 };
 
-// T: an element type.
-template <class T>
+// T: the element type of the tensors; Panel: that of the panels, float or BFloat16.
+template <class T, class Panel>
 struct Tile {
   Tile(Arena& nram, const Sizes& sizes, const Tiling& tiling)
       : samples(nram, tiling.pixels, sizes.S()),
         sums(nram.take<float>("sums", {tiling.pixels, tiling.outputs})),
-        columns(nram.take<float>("columns", {tiling.batch, tiling.columns})),
+        columns(nram.take<Panel>("columns", {tiling.batch, tiling.columns})),
         pieces(nram.take<Piece>("pieces", {tiling.columns})),
         zeros(nram.take<T>("zeros", {tiling.columns})),
         rows(nram.take<int32_t>("row numbers", {tiling.batch})) {}
 
   SampleBuffers samples;
   float* sums;     // [pixels, outputs]
-  float* columns;  // [batch, columns]
+  Panel* columns;  // [batch, columns]
   Piece* pieces;   // [columns]
   T* zeros;        // [columns]
   int32_t* rows;   // [batch], 0, 1, 2, ...
@@ -54,7 +55,7 @@ struct Tile {
 
 // Work items: tiles of output pixels.
 struct ConvolveArgs : ForwardArgs {
-  const float* packed_filters;
+  const void* packed_filters;
   const Tiling& tiling;
 };
 RangeKernel<ConvolveArgs> convolve_kernel(mluOpDataType_t dtype);

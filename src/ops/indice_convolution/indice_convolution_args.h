@@ -9,6 +9,7 @@
 #include "core/dtype.h"
 #include "core/simd.h"
 #include "primitives/index_pairs.h"
+#include "primitives/matmul.h"
 
 namespace mluop::indice_convolution {
 
@@ -30,7 +31,7 @@ struct PairedRows : IndexPairs {
   bool is_empty() const { return N == 0 || M == 0 || K == 0 || Ci == 0 || Co == 0; }
 
   Products products() const {
-    if (dtype != MLUOP_DTYPE_BFLOAT16 || !has_bf16_dot_products()) return Products::kFloat;
+    if (!has_dot_products(dtype)) return Products::kFloat;
     const bool fill_tiles = Ci >= kMinTileChannels && Co >= kMinTileChannels;
     return fill_tiles && has_bf16_tiles() ? Products::kTiles : Products::kDotProducts;
   }

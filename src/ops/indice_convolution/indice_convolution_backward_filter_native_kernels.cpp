@@ -29,11 +29,12 @@ using mluop::HWY_NAMESPACE::add_rows;
 using mluop::HWY_NAMESPACE::amx_outer_product_panel;
 using mluop::HWY_NAMESPACE::AmxOuterProductArgs;
 using mluop::HWY_NAMESPACE::copy_row;
+using mluop::HWY_NAMESPACE::interleave_rows;
+using mluop::HWY_NAMESPACE::interleave_vectors;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kOuterProductMr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
 using mluop::HWY_NAMESPACE::kStep;
-using mluop::HWY_NAMESPACE::load_pairs;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::outer_product_panel;
 using mluop::HWY_NAMESPACE::OuterProductArgs;
@@ -121,27 +122,6 @@ HWY_INLINE void gather(const T* first, const int32_t* indices, int64_t row_count
   for (int64_t i = 0; i < row_count; ++i, copies += copy_stride) {
     copy_row(first + indices[i] * stride, count, width, copies);
     rows[i] = copies;
-  }
-}
-
-// copy[0, count) = the lanes of the elements of two rows, whole vectors.
-HWY_INLINE void interleave_vectors(const BFloat16* first, const BFloat16* second, int64_t count, float* copy) {
-  for (int64_t i = 0; i < count; i += kPanelLanes) {
-    hn::Store(load_pairs(first + i, second + i), PanelTag(), copy + i);
-  }
-}
-
-// The same of `count` elements, and zeros up to `width`. A row that is null is zeros.
-HWY_INLINE void interleave_rows(const BFloat16* const (&rows)[2], int64_t count, int64_t width, float* copy) {
-  const bool are_both = rows[0] != nullptr && rows[1] != nullptr;
-  const int64_t whole = are_both ? count / kPanelLanes * kPanelLanes : 0;
-  interleave_vectors(rows[0], rows[1], whole, copy);
-  const auto bits = [&](int row, int64_t i) {
-    return rows[row] == nullptr || i >= count ? uint32_t{0} : uint32_t{rows[row][i].bits};
-  };
-  for (int64_t i = whole; i < width; ++i) {
-    const uint32_t lane = bits(0, i) | bits(1, i) << 16;
-    std::memcpy(copy + i, &lane, sizeof(lane));
   }
 }
 

@@ -75,7 +75,7 @@ void pack_filter_panel(const Args& args, int64_t k, int64_t co, int64_t outputs,
   if constexpr (Products::kPanelStep == 1) {
     pack_panel(columns, to);
   } else {
-    pack_panel(columns, Products::kPanelStep, to);
+    pack_panel(columns, to, Products::kPanelStep);
   }
 }
 
