@@ -156,6 +156,8 @@ struct Operator {
   bool copies = false;
   // The elements of a result are products of two elements, which are subnormal before the elements are.
   bool multiplies = false;
+  // AVX512-BF16 multiplies bfloat16: it takes subnormal elements and sums for 0.
+  bool has_dot_products = false;
   std::vector<SizeRule> sizes;
   // Sizes at which several tasks share the work, for each way of the kernels.
   std::vector<std::map<std::string, int64_t>> parallel_sizes = {};

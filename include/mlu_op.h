@@ -1887,9 +1887,10 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
  *   multiply-adds (avx2, avx512, aarch64) round a product and its addition once, others (generic, sse4) twice.
  *   Positions are computed in fp32, rounded after the addition of the offset; sums start with the bias and add, in
  *   fp32, the products of ascending k, and of ascending c for each. For HALF and BFLOAT16 they are rounded once,
- *   at the end, to nearest even. AVX512-BF16 multiplies BFLOAT16 as mluOpIndiceConvolutionForward describes, two
- *   consecutive products at a time; samples are rounded to nearest even before, which changes a sum by up to 2^-8
- *   times the sum of the magnitudes of its products.
+ *   at the end, to nearest even. AVX512-BF16 adds two consecutive products of BFLOAT16 at a time, as
+ *   mluOpIndiceConvolutionForward describes, to a bias that counts as 0 if it is subnormal. Samples are first
+ *   rounded to bfloat16, to nearest even, which changes a sum by up to 2^-8 times the sum of the magnitudes of its
+ *   products; those from 3.3962e38 on become infinite.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, rows of Co / g
  *   padded to multiples of 16.
@@ -1949,7 +1950,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNForwardWorkspaceSize(
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: the elements of
  *   grad_input add the output pixels in ascending order, in fp32; sums over channels add those of ranges of up to
  *   64 channels, then the ranges in ascending order. For HALF and BFLOAT16 sums are rounded once, at the end, to
- *   nearest even. AVX512-BF16 adds two consecutive products of G, which is fp32, at a time.
+ *   nearest even. AVX512-BF16 adds the products of two consecutive co to G at a time, as
+ *   mluOpIndiceConvolutionForward describes; G is fp32.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, padded as those of
  *   mluOpDCNForward, and 12 bytes an element of mask for each range of 64 channels of a deformable group; of 32
@@ -2005,7 +2007,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: sums add the output
  *   pixels in ascending order, in fp32; where the filters are few, those of up to 128 segments of the pixels, then
  *   the segments in ascending order. For HALF and BFLOAT16 they are rounded once, at the end, to nearest even.
- *   AVX512-BF16 adds two consecutive products at a time, of samples rounded as those of the forward operator.
+ *   AVX512-BF16 adds the products of two consecutive output pixels at a time, with samples rounded as in
+ *   mluOpDCNForward.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32 for each segment,
  *   if there are several.

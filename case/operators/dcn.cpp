@@ -290,6 +290,7 @@ std::vector<Operator> operators() {
   forward.work = [](const Arguments& a) { return work_of(a, 5, a[3], a[5]); };
   forward.criteria = sum_criteria;
   forward.multiplies = true;
+  forward.has_dot_products = true;
   forward.parameter_messages = {"dcn_param", "dcn_forward_param"};
   forward.sizes = {{"n", 2, 1, 4},
                    {"h", 7, 1, 70},

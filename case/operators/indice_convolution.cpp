@@ -231,6 +231,7 @@ std::vector<Operator> operators() {
                    {"w", 3, 1, 5},
                    {"skips", 0, 0, 8, false}};
   forward.multiplies = true;
+  forward.has_dot_products = true;
   forward.parallel_sizes = {
       {{"num_act_in", 500}, {"num_act_out", 400}, {"ci", 17}, {"co", 24}, {"d", 3}, {"h", 1}, {"w", 2}}};
   forward.make = make_forward;

@@ -31,15 +31,16 @@
 #define MLUOP_BEFORE_MICROKERNEL() HWY_BEFORE_NAMESPACE()
 #endif
 
-// In place of MLUOP_SELECT_BY_DTYPE for a template FUNCTION<T, Panel>, where Panel is the element type of panels.
-#undef MLUOP_SELECT_BY_PANEL
-#define MLUOP_SELECT_BY_PANEL(FUNCTION, ARGS)                                               \
-  RangeKernel<ARGS> FUNCTION##_by_dtype(mluOpDataType_t dtype) {                            \
-    return dispatch_panel(dtype, [](auto element, auto panel) -> RangeKernel<ARGS> {        \
-      using Panel = std::conditional_t<MLUOP_HAS_BF16_MICROKERNEL, decltype(panel), float>; \
-      return FUNCTION<decltype(element), Panel>;                                            \
-    });                                                                                     \
-  }                                                                                         \
+// In place of MLUOP_SELECT_BY_DTYPE for a template FUNCTION<T, Element>, whose microkernels multiply elements of
+// type Element.
+#undef MLUOP_SELECT_BY_ELEMENT
+#define MLUOP_SELECT_BY_ELEMENT(FUNCTION, ARGS)                                                    \
+  RangeKernel<ARGS> FUNCTION##_by_dtype(mluOpDataType_t dtype) {                                   \
+    return dispatch_element(dtype, [](auto element, auto multiplied) -> RangeKernel<ARGS> {        \
+      using Element = std::conditional_t<MLUOP_HAS_BF16_MICROKERNEL, decltype(multiplied), float>; \
+      return FUNCTION<decltype(element), Element>;                                                 \
+    });                                                                                            \
+  }                                                                                                \
   static_assert(true, "a semicolon follows")
 
 MLUOP_BEFORE_MICROKERNEL();
@@ -68,12 +69,7 @@ inline constexpr auto kMr = [](int64_t panel_vectors) -> int64_t {
   return kVectorRegisters == 32 ? kOf32Registers[panel_vectors - 1] : kOf16Registers[panel_vectors - 1];
 };
 
-// The elements in a lane of 32 bits, whose products one instruction adds. Element, here and below: float or
-// BFloat16.
-template <class Element>
-inline constexpr int64_t kStep = int64_t{sizeof(float) / sizeof(Element)};
-
-// sum + a * b of each lane, fused where the target has that.
+// sum + a * b of each lane, fused where the target has that. Element, here and below: float or BFloat16.
 template <class Element>
 HWY_INLINE hn::Vec<PanelTag> add_products(hn::Vec<PanelTag> a, hn::Vec<PanelTag> b, hn::Vec<PanelTag> sum) {
   return hn::MulAdd(a, b, sum);

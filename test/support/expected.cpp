@@ -20,12 +20,13 @@ std::string element_text(size_t i, double found, double expected) {
 
 // Whether `evaluated` is the sum of `terms` addends or products in fp32, in any order, rounded once to dtype. NaN
 // and infinity must be those of the exact sum. The error of a sum in fp32 is at most (terms - 1) u times the
-// magnitude, that of a product u times itself, u = 2^-24, or half the smallest subnormal.
-bool is_sum(double evaluated, double exact, double magnitude, int64_t terms, mluOpDataType_t dtype) {
+// magnitude, that of a product u times itself, u = 2^-24, or less than `smallest`.
+bool is_sum(double evaluated, double exact, double magnitude, int64_t terms, mluOpDataType_t dtype,
+            double smallest) {
   if (std::isnan(exact)) return std::isnan(evaluated);
   if (std::isinf(exact)) return evaluated == exact;
   const double bound = static_cast<double>(terms + 2);
-  double tolerance = bound * 0x1.1p-24 * magnitude + bound * 0x1p-149;
+  double tolerance = bound * 0x1.1p-24 * magnitude + bound * smallest;
   if (dtype != MLUOP_DTYPE_FLOAT) {
     const bool is_half = dtype == MLUOP_DTYPE_HALF;
     const double near_overflow = is_half ? 65000 : 3.38e38;
@@ -38,10 +39,11 @@ bool is_sum(double evaluated, double exact, double magnitude, int64_t terms, mlu
 
 // `magnitudes` are the sums of the absolute values of the addends.
 std::string difference_of_sums(const Operand& found, const std::vector<double>& sums,
-                               const std::vector<double>& magnitudes, int64_t terms) {
+                               const std::vector<double>& magnitudes, int64_t terms, double smallest) {
   for (size_t i = 0; i < sums.size(); ++i) {
     const double value = cases::number_at(found.data, found.dtype, i);
-    if (!is_sum(value, sums[i], magnitudes[i], terms, found.dtype)) return element_text(i, value, sums[i]);
+    if (!is_sum(value, sums[i], magnitudes[i], terms, found.dtype, smallest))
+      return element_text(i, value, sums[i]);
   }
   return "";
 }
@@ -121,7 +123,9 @@ std::string Expected::difference(size_t i, const Arguments& found, mluOpOmpAlgor
   const bool has_bits = !is_device && op_.expect_bits != nullptr;
   const Operand &output = found[i], &expected = (has_bits ? bits() : results())[i];
   if (!expected.sums.empty()) {
-    return difference_of_sums(output, expected.sums, magnitudes()[i].sums, op_.terms(found));
+    const bool flushes = op_.has_dot_products && output.dtype == MLUOP_DTYPE_BFLOAT16;
+    return difference_of_sums(output, expected.sums, magnitudes()[i].sums, op_.terms(found),
+                              flushes ? 0x1p-126 : 0x1p-149);
   }
   const cases::Results compared{output.dtype, static_cast<size_t>(output.count()), output.data, expected.data,
                                 op_.copies};

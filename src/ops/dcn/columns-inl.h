@@ -19,10 +19,10 @@ namespace mluop::dcn {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask. T and Panel, here and below: the
-// element types of the tensors and of the matrix.
-template <class T, class Panel>
-HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, Panel* to) {
+// to[0, count) = the sum of weights[i] * pixels[i][0, count), times the mask. T, here and below: the element type
+// of the tensors; Element: that of the matrix.
+template <class T, class Element>
+HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float mask, int64_t count, Element* to) {
   using mluop::HWY_NAMESPACE::load_f32;
   using mluop::HWY_NAMESPACE::store_f32;
   mluop::HWY_NAMESPACE::for_each_vector(count, [&](auto d, int64_t c) HWY_ATTR {
@@ -35,9 +35,9 @@ HWY_INLINE void interpolate(const T* const* pixels, const float* weights, float 
 
 // Writes the pieces of a row of the matrix: those of the row-th output pixel of the samples, whose image starts at
 // `image`. `zeros` are the channels of pixels outside of the image.
-template <class T, class Panel>
+template <class T, class Element>
 HWY_INLINE void write_columns(const SampleBuffers& samples, int64_t row, const T* image, int64_t channels,
-                              const T* zeros, const Piece* pieces, int64_t count, Panel* to) {
+                              const T* zeros, const Piece* pieces, int64_t count, Element* to) {
   for (int64_t i = 0; i < count; ++i) {
     const Piece& piece = pieces[i];
     const Sample sample = samples.sample(row, piece.sample);

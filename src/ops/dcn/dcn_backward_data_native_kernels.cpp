@@ -28,15 +28,15 @@ using mluop::HWY_NAMESPACE::gemm_panel;
 using mluop::HWY_NAMESPACE::interleave_rows;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
-using mluop::HWY_NAMESPACE::kStep;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::MicrokernelArgs;
 using mluop::HWY_NAMESPACE::PanelTag;
 using mluop::HWY_NAMESPACE::round_row;
 
-// Packs the columns [column, column + count) of a unit, at most kNr, padded with zeros to whole vectors. T and
-// Panel, here and below: the element types of the tensors and of the panels.
-template <class T, class Panel>
+// Packs the columns [column, column + count) of a unit, at most kNr, padded with zeros to whole vectors, as lanes
+// of one float or two BFloat16. T, here and below: the element type of the tensors; Element: what they are
+// multiplied as.
+template <class T, class Element>
 void pack_panel_of(const PackArgs& args, const Unit& unit, int64_t column, int64_t count, float* to) {
   const int64_t inputs = args.group_inputs(), outputs = args.group_outputs();
   const int64_t stride = round_up(count, kPanelLanes);
@@ -45,40 +45,40 @@ void pack_panel_of(const PackArgs& args, const Unit& unit, int64_t column, int64
   for (int64_t done = 0; done < count;) {
     const int64_t k = (column + done) / unit.channels, c = (column + done) % unit.channels;
     const int64_t run = std::min(unit.channels - c, count - done);
-    const T* from = first + k * inputs + c;
+    const T* const from = first + k * inputs + c;
+    const auto row = [&](int64_t co) { return co < outputs ? from + co * args.group_columns() : nullptr; };
     float* lanes = to + done;
-    for (int64_t co = 0; co < outputs; co += kStep<Panel>, from += kStep<Panel> * args.group_columns()) {
-      if constexpr (std::is_same_v<Panel, float>) {
-        copy_row(from, run, run, lanes);
+    for (int64_t co = 0; co < outputs; co += kStep<Element>, lanes += stride) {
+      if constexpr (std::is_same_v<Element, float>) {
+        copy_row(row(co), run, run, lanes);
       } else {
-        interleave_rows({from, co + 1 < outputs ? from + args.group_columns() : nullptr}, run, run, lanes);
+        interleave_rows({row(co), row(co + 1)}, run, run, lanes);
       }
-      lanes += stride;
     }
     done += run;
   }
-  for (int64_t row = 0; row < ceil_div(outputs, kStep<Panel>); ++row) {
+  for (int64_t row = 0; row < ceil_div(outputs, kStep<Element>); ++row) {
     std::fill(to + row * stride + count, to + (row + 1) * stride, 0.0F);
   }
 }
 
-template <class T, class Panel>
+template <class T, class Element>
 void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t item = begin; item < end; ++item) {
     const Unit& unit = args.units.units[item];
-    float* const to = args.packed_filters + unit.packed;
+    float* const to = static_cast<float*>(args.packed_filters) + unit.packed;
     for (int64_t column = 0; column < unit.columns(); column += kNr) {
-      pack_panel_of<T, Panel>(args, unit, column, std::min(kNr, unit.columns() - column),
-                              to + column * ceil_div(args.group_outputs(), kStep<Panel>));
+      pack_panel_of<T, Element>(args, unit, column, std::min(kNr, unit.columns() - column),
+                                to + column * ceil_div(args.group_outputs(), kStep<Element>));
     }
   }
 }
 
-MLUOP_SELECT_BY_PANEL(pack, PackArgs);
+MLUOP_SELECT_BY_ELEMENT(pack, PackArgs);
 
-template <class T, class Panel>
+template <class T>
 void find_rows(const FindRowsArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Tile<Panel> tile(task.nram, args.division, args.tiling);
+  const SampleBuffers samples(task.nram, args.tiling.pixels, args.division.offsets);
   const int64_t tiles = args.tiling.count(args);
   for (int64_t item = begin; item < end; ++item) {
     const int64_t image = item / tiles, row = item % tiles * args.tiling.pixels;
@@ -87,11 +87,11 @@ void find_rows(const FindRowsArgs& args, int64_t begin, int64_t end, Task& task)
     for (int64_t d = 0; d < args.deformable_groups; ++d) {
       for (int64_t k = 0; k < args.K(); k += args.division.offsets) {
         const int64_t k_end = std::min(k + args.division.offsets, args.K());
-        const Sampler<T> sampler(args, {d, d + 1, k, k_end}, tile.samples);
+        const Sampler<T> sampler(args, {d, d + 1, k, k_end}, samples);
         for (int64_t i = 0; i < count; ++i) {
           sampler.find(i, image * args.image_pixels() + row + i);
           for (int64_t s = 0; s < k_end - k; ++s) {
-            for (const int32_t pixel : tile.samples.sample(i, s).pixels) {
+            for (const int32_t pixel : samples.sample(i, s).pixels) {
               if (pixel < 0) continue;
               first = std::min(first, pixel);
               last = std::max(last, pixel);
@@ -104,18 +104,18 @@ void find_rows(const FindRowsArgs& args, int64_t begin, int64_t end, Task& task)
   }
 }
 
-MLUOP_SELECT_BY_PANEL(find_rows, FindRowsArgs);
+MLUOP_SELECT_BY_DTYPE(find_rows, FindRowsArgs);
 
 // sums[0, count) += weight * gradient[0, count) if kAdds. Returns the sum of gradient[i] * pixel[i]. By vectors of
 // kLanes lanes, the rest by vectors of half, a quarter, ... of the lanes down to one.
 template <bool kAdds, size_t kLanes = hn::MaxLanes(PanelTag()), class T>
 HWY_INLINE float add_to_pixel(const float* gradient, const T* pixel, float weight, int64_t count, float* sums) {
   const hn::CappedTag<float, kLanes> d;
-  constexpr auto kStep = static_cast<int64_t>(kLanes);
+  constexpr auto lanes = static_cast<int64_t>(kLanes);
   auto products = hn::Zero(d);
   const auto factor = hn::Set(d, weight);
   int64_t c = 0;
-  for (; c + kStep <= count; c += kStep) {
+  for (; c + lanes <= count; c += lanes) {
     const auto value = hn::LoadU(d, gradient + c);
     if constexpr (kAdds) hn::StoreU(hn::MulAdd(factor, value, hn::LoadU(d, sums + c)), d, sums + c);
     products = hn::MulAdd(value, load_f32(d, pixel + c), products);
@@ -128,10 +128,10 @@ HWY_INLINE float add_to_pixel(const float* gradient, const T* pixel, float weigh
 }
 
 // A range of channels of a band of an image.
-template <class T, class Panel>
+template <class T, class Element>
 class RangeScatter {
  public:
-  RangeScatter(const ScatterArgs& args, const Tile<Panel>& tile, int64_t item, int task)
+  RangeScatter(const ScatterArgs& args, const Tile<Element>& tile, int64_t item, int task)
       : args_(args),
         tile_(tile),
         image_(item / args.bands.count / args.units.division.ranges),
@@ -197,19 +197,23 @@ class RangeScatter {
     for (int64_t output = 0; output < outputs; output += args_.tiling.outputs) {
       const int64_t multiplied = std::min(args_.tiling.outputs, outputs - output);
       const bool copies = args_.tiling.copies;
+      const Element* grads = tile_.grads;
       if (copies) copy_grads(from + output, multiplied, count);
-      const Panel* const grads = copies ? tile_.grads : reinterpret_cast<const Panel*>(from + output);
+      if constexpr (std::is_same_v<T, Element>) {
+        if (!copies) grads = from + output;
+      }
       for (int64_t column = 0; column < width; column += kNr) {
         const int64_t panel_width = std::min(kNr, width - column);
-        const float* const panel = args_.packed_filters + unit.packed + column * ceil_div(outputs, kStep<Panel>) +
-                                   output / kStep<Panel> * panel_width;
-        const MicrokernelArgs<Panel> args{reinterpret_cast<const Panel*>(panel),
-                                          round_up(multiplied, kStep<Panel>),
-                                          grads,
-                                          copies ? args_.tiling.outputs : args_.Co,
-                                          tile_.columns + column,
-                                          tile_.stride,
-                                          0};
+        const float* const panel = static_cast<const float*>(args_.packed_filters) + unit.packed +
+                                   column * ceil_div(outputs, kStep<Element>) +
+                                   output / kStep<Element> * panel_width;
+        const MicrokernelArgs<Element> args{reinterpret_cast<const Element*>(panel),
+                                            round_up(multiplied, kStep<Element>),
+                                            grads,
+                                            copies ? args_.tiling.outputs : args_.Co,
+                                            tile_.columns + column,
+                                            tile_.stride,
+                                            0};
         gemm_panel(panel_width, args, tile_.rows, tile_.rows, count, [] {});
       }
     }
@@ -217,12 +221,12 @@ class RangeScatter {
 
   // Copies `outputs` channels of `count` rows of grad_output.
   void copy_grads(const T* from, int64_t outputs, int64_t count) const {
-    Panel* to = tile_.grads;
+    Element* to = tile_.grads;
     for (int64_t row = 0; row < count; ++row, from += args_.Co, to += args_.tiling.outputs) {
-      if constexpr (std::is_same_v<Panel, float>) {
+      if constexpr (std::is_same_v<Element, float>) {
         copy_row(from, outputs, outputs, to);
       } else {
-        std::fill(std::copy_n(from, outputs, to), to + round_up(outputs, kStep<Panel>), Panel{});
+        std::fill(std::copy_n(from, outputs, to), to + round_up(outputs, kStep<Element>), Element{});
       }
     }
   }
@@ -267,7 +271,7 @@ class RangeScatter {
   }
 
   const ScatterArgs& args_;
-  const Tile<Panel>& tile_;
+  const Tile<Element>& tile_;
   int64_t image_, range_, band_;
   int64_t first_pixel_, band_pixels_;  // of the band
   int64_t channel_, channels_;         // of the range
@@ -276,14 +280,14 @@ class RangeScatter {
   int64_t stride_;
 };
 
-template <class T, class Panel>
+template <class T, class Element>
 void scatter(const ScatterArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Tile<Panel> tile(task.nram, args.units.division, args.tiling);
+  const Tile<Element> tile(task.nram, args.units.division, args.tiling);
   std::iota(tile.rows, tile.rows + args.tiling.pixels, 0);
-  for (int64_t item = begin; item < end; ++item) RangeScatter<T, Panel>(args, tile, item, task.taskId).compute();
+  for (int64_t item = begin; item < end; ++item) RangeScatter<T, Element>(args, tile, item, task.taskId).compute();
 }
 
-MLUOP_SELECT_BY_PANEL(scatter, ScatterArgs);
+MLUOP_SELECT_BY_ELEMENT(scatter, ScatterArgs);
 
 template <class T>
 void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {

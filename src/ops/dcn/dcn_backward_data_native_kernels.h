@@ -88,7 +88,7 @@ struct Units {
 // vectors need, and is padded with zeros.
 struct PackArgs : BackwardDataArgs {
   const Units& units;
-  float* packed_filters;  // lanes of one float or of two BFloat16
+  void* packed_filters;
 };
 RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
 
@@ -118,20 +118,20 @@ struct Bands {
   const RowSpan* spans;  // [N, tiles of an image]; null if count is 1
 };
 
-// Panel: the element type of the panels, float or BFloat16.
-template <class Panel>
+// Element: what tensors are multiplied as, float or BFloat16.
+template <class Element>
 struct Tile {
   Tile(Arena& nram, const Division& division, const Tiling& tiling)
       : stride(round_up(division.offsets * division.width, kMaxLanes)),
         samples(nram, tiling.pixels, division.offsets),
         columns(nram.take<float>("gradients of columns", {tiling.pixels, stride})),
-        grads(nram.take<Panel>("copied gradients", {tiling.copies ? tiling.pixels : 0, tiling.outputs})),
+        grads(nram.take<Element>("copied gradients", {tiling.copies ? tiling.pixels : 0, tiling.outputs})),
         rows(nram.take<int32_t>("row numbers", {tiling.pixels})) {}
 
   int64_t stride;
   SampleBuffers samples;  // of a unit
   float* columns;         // [pixels, stride], of a unit
-  Panel* grads;           // [pixels, outputs]
+  Element* grads;         // [pixels, outputs]
   int32_t* rows;          // [pixels], 0, 1, 2, ...
 };
 
@@ -152,7 +152,7 @@ struct SampleGradient {
 // grad_input, and the partial sums.
 struct ScatterArgs : BackwardDataArgs {
   const Units& units;
-  const float* packed_filters;
+  const void* packed_filters;
   const Tiling& tiling;
   const Bands& bands;
   float* sums;               // [task_dim, rows of a band, W, width] if grad_input has 16 bits

@@ -22,7 +22,7 @@ constexpr int64_t kMinSegmentPixels = 1024;
 constexpr int64_t kMaxOutputs = 512;
 constexpr int64_t kMaxColumns = 256;
 constexpr int64_t kMinTileBytes = 64 << 10;
-constexpr int64_t kMaxLines = 96;
+constexpr int64_t kMaxLaneRows = 96;
 
 // It depends on the sizes only, so that the order of additions does not depend on the number of tasks.
 int64_t segment_count(const Sizes& sizes) {
@@ -40,17 +40,17 @@ struct Workspace {
 };
 
 size_t tile_bytes(const BackwardWeightArgs& args, const Tiling& tiling) {
-  return dispatch_panel(args.dtype, [&](auto element, auto panel) {
-    return bytes_of<Tile<decltype(element), decltype(panel)>>(tiling);
+  return dispatch_element(args.dtype, [&](auto element, auto multiplied) {
+    return bytes_of<Tile<decltype(element), decltype(multiplied)>>(tiling);
   });
 }
 
 // Reduces the tile. Returns false if it is the smallest.
 bool shrink(Tiling& tiling) {
-  constexpr int64_t kMinBatch = 16;
+  constexpr int64_t kMinLaneRows = 16;
   const bool is_one_vector = tiling.groups == 1 && tiling.outputs == 1 && tiling.columns <= kMaxLanes;
-  if (tiling.batch > (is_one_vector ? tiling.step : kMinBatch)) {
-    tiling.batch = round_up(ceil_div(tiling.batch, 2), tiling.step);
+  if (tiling.lane_rows() > (is_one_vector ? 1 : kMinLaneRows)) {
+    tiling.batch = ceil_div(tiling.lane_rows(), 2) * tiling.step;
   } else if (tiling.groups > 1) {
     tiling.groups = ceil_div(tiling.groups, 2);
   } else if (tiling.columns > kMaxLanes && (tiling.columns >= tiling.outputs || tiling.outputs == 1)) {
@@ -84,9 +84,9 @@ Tiling choose_tiling(const Context& context, const BackwardWeightArgs& args) {
   if (tiling.tiles(args) == args.groups) {
     tiling.groups = std::clamp(max_elements / (tiling.outputs * tiling.columns), int64_t{1}, args.groups);
   }
-  tiling.step = has_dot_products(args.dtype) ? 2 : 1;
-  tiling.batch =
-      tiling.step * std::clamp(cache_sizes().l1 * 2 / 3 / (panel * int64_t{sizeof(float)}), int64_t{1}, kMaxLines);
+  tiling.step = has_dot_products(args.dtype) ? kStep<BFloat16> : kStep<float>;
+  tiling.batch = tiling.step *
+                 std::clamp(cache_sizes().l1 * 2 / 3 / (panel * int64_t{sizeof(float)}), int64_t{1}, kMaxLaneRows);
   count_samples(args, tiling);
   while (tile_bytes(args, tiling) > context.nram_capacity) {
     require(shrink(tiling), MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,

@@ -30,19 +30,18 @@ using mluop::HWY_NAMESPACE::for_each_vector;
 using mluop::HWY_NAMESPACE::interleave_rows;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
-using mluop::HWY_NAMESPACE::kStep;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::outer_product_panel;
 using mluop::HWY_NAMESPACE::OuterProductArgs;
 using mluop::HWY_NAMESPACE::round_row;
 using mluop::HWY_NAMESPACE::store_f32;
 
-// The product of a segment and a tile of the filters. T and Panel, here and below: the element types of the
-// tensors and of the lanes that are multiplied.
-template <class T, class Panel>
+// The product of a segment and a tile of the filters. T, here and below: the element type of the tensors; Element:
+// what they are multiplied as.
+template <class T, class Element>
 class TileProduct {
  public:
-  TileProduct(const MultiplyArgs& args, const Tile<T, Panel>& tile, int64_t item)
+  TileProduct(const MultiplyArgs& args, const Tile<T, Element>& tile, int64_t item)
       : args_(args),
         tile_(tile),
         segment_(item / args.tiling.tiles(args)),
@@ -76,21 +75,21 @@ class TileProduct {
     const int64_t image_elements = args_.H * args_.W * args_.Ci, outputs = filters_.output_end - filters_.output;
     const T* const grads = static_cast<const T*>(args_.grad_output) + first * args_.Co +
                            group * args_.group_outputs() + filters_.output;
-    const auto write = [&](int64_t row, Panel* to) HWY_ATTR {
+    const auto write = [&](int64_t row, Element* to) HWY_ATTR {
       const T* const image =
           static_cast<const T*>(args_.input) + (first + row) / args_.image_pixels() * image_elements;
       write_columns(tile_.samples, row, image, args_.Ci, tile_.zeros, tile_.pieces, pieces, to);
     };
     float *columns = tile_.columns, *grad = tile_.grads;
-    for (int64_t row = 0; row < count; row += kStep<Panel>) {
-      if constexpr (std::is_same_v<Panel, float>) {
+    for (int64_t row = 0; row < count; row += kStep<Element>) {
+      if constexpr (std::is_same_v<Element, float>) {
         write(row, columns);
         std::fill(columns + columns_, columns + width_, 0.0F);
         copy_row(grads + row * args_.Co, outputs, outputs, grad);
       } else {
-        const Panel *column_pair[2] = {}, *grad_pair[2] = {};
+        const Element *column_pair[2] = {}, *grad_pair[2] = {};
         for (int64_t i = 0; i < std::min<int64_t>(count - row, 2); ++i) {
-          Panel* const to = tile_.pair + i * args_.tiling.columns;
+          Element* const to = tile_.pair + i * args_.tiling.columns;
           write(row + i, to);
           column_pair[i] = to;
           grad_pair[i] = grads + (row + i) * args_.Co;
@@ -98,8 +97,8 @@ class TileProduct {
         interleave_rows(column_pair, columns_, width_, columns);
         interleave_rows(grad_pair, outputs, outputs, grad);
       }
-      tile_.column_rows[row / kStep<Panel>] = columns;
-      tile_.grad_rows[row / kStep<Panel>] = grad;
+      tile_.column_rows[row / kStep<Element>] = columns;
+      tile_.grad_rows[row / kStep<Element>] = grad;
       columns += args_.tiling.column_stride();
       grad += args_.tiling.grad_stride();
     }
@@ -109,10 +108,10 @@ class TileProduct {
   void multiply(int64_t group, int64_t count, bool starts) const {
     for (int64_t column = 0; column < width_; column += kNr) {
       const OuterProductArgs args{
-          tile_.grad_rows,         tile_.column_rows,   column, ceil_div(count, kStep<Panel>), starts,
+          tile_.grad_rows,         tile_.column_rows,   column, ceil_div(count, kStep<Element>), starts,
           sums_of(group) + column, args_.tiling.columns};
-      outer_product_panel<Panel>(std::min(kNr, width_ - column), args, filters_.output_end - filters_.output,
-                                 [] {});
+      outer_product_panel<Element>(std::min(kNr, width_ - column), args, filters_.output_end - filters_.output,
+                                   [] {});
     }
   }
 
@@ -132,21 +131,21 @@ class TileProduct {
   }
 
   const MultiplyArgs& args_;
-  const Tile<T, Panel>& tile_;
+  const Tile<T, Element>& tile_;
   int64_t segment_;
   FilterTile filters_;
   int64_t columns_;
   int64_t width_;  // the columns in whole vectors
 };
 
-template <class T, class Panel>
+template <class T, class Element>
 void multiply(const MultiplyArgs& args, int64_t begin, int64_t end, Task& task) {
-  const Tile<T, Panel> tile(task.nram, args.tiling);
+  const Tile<T, Element> tile(task.nram, args.tiling);
   std::fill_n(tile.zeros, args.tiling.columns, T{});
-  for (int64_t item = begin; item < end; ++item) TileProduct<T, Panel>(args, tile, item).compute();
+  for (int64_t item = begin; item < end; ++item) TileProduct<T, Element>(args, tile, item).compute();
 }
 
-MLUOP_SELECT_BY_PANEL(multiply, MultiplyArgs);
+MLUOP_SELECT_BY_ELEMENT(multiply, MultiplyArgs);
 
 template <class T>
 void combine(const CombineArgs& args, int64_t begin, int64_t end, Task&) {

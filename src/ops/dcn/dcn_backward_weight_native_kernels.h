@@ -49,8 +49,8 @@ struct Tiling {
             output, std::min(output + outputs, sizes.group_outputs()),
             column, std::min(column + columns, sizes.group_columns())};
   }
+  int64_t lane_rows() const { return batch / step; }
   // One more line than rows need: lines of consecutive pixels are then in different sets of a cache.
-  int64_t lines() const { return batch / step; }
   int64_t grad_stride() const { return round_up(outputs, kMaxLanes) + kMaxLanes; }
   int64_t column_stride() const { return columns + kMaxLanes; }
 
@@ -61,27 +61,28 @@ struct Tiling {
   int64_t samples;  // the most of a tile
 };
 
-// T and Panel: the element types of the tensors and of the lanes that are multiplied.
-template <class T, class Panel>
+// T: the element type of the tensors; Element: what they are multiplied as, float or BFloat16. A lane has the
+// elements of `step` output pixels.
+template <class T, class Element>
 struct Tile {
   Tile(Arena& nram, const Tiling& tiling)
       : samples(nram, tiling.batch, tiling.samples),
         sums(nram.take<float>("sums", {tiling.groups, tiling.outputs, tiling.columns})),
-        columns(nram.take<float>("columns", {tiling.lines(), tiling.column_stride()})),
-        grads(nram.take<float>("gradients", {tiling.lines(), tiling.grad_stride()})),
-        column_rows(nram.take<const float*>("rows of columns", {tiling.lines()})),
-        grad_rows(nram.take<const float*>("rows of gradients", {tiling.lines()})),
-        pair(nram.take<Panel>("columns of a pair", {tiling.step > 1 ? tiling.step : 0, tiling.columns})),
+        columns(nram.take<float>("columns", {tiling.lane_rows(), tiling.column_stride()})),
+        grads(nram.take<float>("gradients", {tiling.lane_rows(), tiling.grad_stride()})),
+        column_rows(nram.take<const float*>("rows of columns", {tiling.lane_rows()})),
+        grad_rows(nram.take<const float*>("rows of gradients", {tiling.lane_rows()})),
+        pair(nram.take<Element>("columns of a pair", {tiling.step > 1 ? tiling.step : 0, tiling.columns})),
         pieces(nram.take<Piece>("pieces", {tiling.columns})),
         zeros(nram.take<T>("zeros", {tiling.columns})) {}
 
   SampleBuffers samples;
   float* sums;                // [groups, outputs, columns]
-  float* columns;             // [lines, column_stride], lanes
-  float* grads;               // [lines, grad_stride], lanes of grad_output
-  const float** column_rows;  // [lines], in columns
-  const float** grad_rows;    // [lines], in grads
-  Panel* pair;                // [step, columns], before they are interleaved
+  float* columns;             // [lane rows, column_stride], lanes
+  float* grads;               // [lane rows, grad_stride], lanes of grad_output
+  const float** column_rows;  // [lane rows], in columns
+  const float** grad_rows;    // [lane rows], in grads
+  Element* pair;              // [step, columns], before they are interleaved
   Piece* pieces;              // [columns]
   T* zeros;                   // [columns]
 };

@@ -31,8 +31,8 @@ struct Workspace {
 };
 
 size_t tile_bytes(const ForwardArgs& args, const Tiling& tiling) {
-  return dispatch_panel(args.dtype, [&](auto element, auto panel) {
-    return bytes_of<Tile<decltype(element), decltype(panel)>>(args, tiling);
+  return dispatch_element(args.dtype, [&](auto element, auto multiplied) {
+    return bytes_of<Tile<decltype(element), decltype(multiplied)>>(args, tiling);
   });
 }
 

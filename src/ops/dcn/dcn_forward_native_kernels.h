@@ -34,23 +34,23 @@ struct Tiling {
   int64_t columns;  // that are multiplied at once, a multiple of kMaxLanes
 };
 
-// T: the element type of the tensors; Panel: that of the panels, float or BFloat16.
-template <class T, class Panel>
+// T: the element type of the tensors; Element: what they are multiplied as, float or BFloat16.
+template <class T, class Element>
 struct Tile {
   Tile(Arena& nram, const Sizes& sizes, const Tiling& tiling)
       : samples(nram, tiling.pixels, sizes.S()),
         sums(nram.take<float>("sums", {tiling.pixels, tiling.outputs})),
-        columns(nram.take<Panel>("columns", {tiling.batch, tiling.columns})),
+        columns(nram.take<Element>("columns", {tiling.batch, tiling.columns})),
         pieces(nram.take<Piece>("pieces", {tiling.columns})),
         zeros(nram.take<T>("zeros", {tiling.columns})),
         rows(nram.take<int32_t>("row numbers", {tiling.batch})) {}
 
   SampleBuffers samples;
-  float* sums;     // [pixels, outputs]
-  Panel* columns;  // [batch, columns]
-  Piece* pieces;   // [columns]
-  T* zeros;        // [columns]
-  int32_t* rows;   // [batch], 0, 1, 2, ...
+  float* sums;       // [pixels, outputs]
+  Element* columns;  // [batch, columns]
+  Piece* pieces;     // [columns]
+  T* zeros;          // [columns]
+  int32_t* rows;     // [batch], 0, 1, 2, ...
 };
 
 // Work items: tiles of output pixels.

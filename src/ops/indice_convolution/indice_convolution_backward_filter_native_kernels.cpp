@@ -34,7 +34,6 @@ using mluop::HWY_NAMESPACE::interleave_vectors;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kOuterProductMr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
-using mluop::HWY_NAMESPACE::kStep;
 using mluop::HWY_NAMESPACE::load_transposed;
 using mluop::HWY_NAMESPACE::outer_product_panel;
 using mluop::HWY_NAMESPACE::OuterProductArgs;

@@ -28,7 +28,6 @@ using mluop::HWY_NAMESPACE::gemm_panel;
 using mluop::HWY_NAMESPACE::kMr;
 using mluop::HWY_NAMESPACE::kNr;
 using mluop::HWY_NAMESPACE::kPanelLanes;
-using mluop::HWY_NAMESPACE::kStep;
 using mluop::HWY_NAMESPACE::load_f32;
 using mluop::HWY_NAMESPACE::MatrixColumns;
 using mluop::HWY_NAMESPACE::MicrokernelArgs;

@@ -112,30 +112,39 @@ TEST(OpsDcn, EmptyDescriptors) {
   }
 }
 
-// Several groups, of odd numbers of columns and outputs.
-const Sizes kOddSizes = {{"n", 2},  {"h", 33}, {"w", 34},     {"ci", 9},  {"co", 3},
+// Several groups, of odd numbers of columns and outputs; segments of an odd number of pixels.
+const Sizes kOddSizes = {{"n", 3},  {"h", 33}, {"w", 35},     {"ci", 9},  {"co", 3},
                          {"kh", 3}, {"kw", 1}, {"groups", 3}, {"pad", 1}, {"deformable_groups", 5}};
 
 // Sums of small integers are exact, whatever multiplies them.
 TEST(OpsDcn, IntegersInBFloat16) {
-  for (const char* op : {"dcn_forward", "dcn_backward_data", "dcn_backward_weight"}) {
-    std::vector<std::vector<float>> found;
-    for (const auto dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_BFLOAT16}) {
-      Case made = make_case(op, dtype, kOddSizes);
-      for (cases::Tensor& input : made.inputs) {
-        std::vector<float> numbers(static_cast<size_t>(cases::element_count(input)));
-        for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i * i / 7 % 4) - 1;
-        set_values(made, input.id, numbers);
+  Sizes several_panels = {{"ci", 35}, {"co", 70}, {"kh", 3}, {"kw", 3}, {"groups", 1}, {"deformable_groups", 1}},
+        many_outputs = {{"ci", 3}, {"co", 513}, {"groups", 1}, {"deformable_groups", 1}};
+  for (const Sizes& sizes : {kOddSizes, several_panels, many_outputs}) {
+    for (const char* op : {"dcn_forward", "dcn_backward_data", "dcn_backward_weight"}) {
+      std::vector<std::vector<float>> found;
+      for (const auto dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_BFLOAT16}) {
+        Case made = make_case(op, dtype, sizes);
+        uint64_t random = 1;
+        for (cases::Tensor& input : made.inputs) {
+          std::vector<float> numbers(static_cast<size_t>(cases::element_count(input)));
+          for (float& number : numbers) {
+            random = random * 6364136223846793005U + 1;
+            number = static_cast<float>((random >> 33) % 3) - 1;
+          }
+          set_values(made, input.id, numbers);
+        }
+        const Handle handle;
+        const OperatorCall call(handle, made, Placement::kAgainstEnd);
+        ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
+        EXPECT_TRUE(call.intact());
+        std::vector<float>& all = found.emplace_back();
+        for (const cases::Tensor& output : made.outputs) {
+          for (const float number : call.floats(output.id)) all.push_back(to_f32(to_bf16(number)));
+        }
       }
-      const Handle handle;
-      const OperatorCall call(handle, made);
-      ASSERT_EQ(call.run(), MLUOP_STATUS_SUCCESS) << mluOpOmpGetLastError();
-      std::vector<float>& all = found.emplace_back();
-      for (const cases::Tensor& output : made.outputs) {
-        for (const float number : call.floats(output.id)) all.push_back(to_f32(to_bf16(number)));
-      }
+      EXPECT_EQ(found[0], found[1]) << op;
     }
-    EXPECT_EQ(found[0], found[1]) << op;
   }
 }
 
