@@ -1890,7 +1890,7 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetIndicePairsWorkspaceSize(
  *   at the end, to nearest even. AVX512-BF16 adds two consecutive products of BFLOAT16 at a time, as
  *   mluOpIndiceConvolutionForward describes, to a bias that counts as 0 if it is subnormal. Samples are first
  *   rounded to bfloat16, to nearest even, which changes a sum by up to 2^-8 times the sum of the magnitudes of its
- *   products; those from 3.3962e38 on become infinite.
+ *   products; samples from 3.3962e38 on become infinite.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32, rows of Co / g
  *   padded to multiples of 16.
@@ -2007,8 +2007,8 @@ mluOpStatus_t MLUOP_WIN_API mluOpGetDCNBakcwardDataWorkspaceSize(
  * Determinism: the same bits at every thread count on one instruction set, as mluOpDCNForward: sums add the output
  *   pixels in ascending order, in fp32; where the filters are few, those of up to 128 segments of the pixels, then
  *   the segments in ascending order. For HALF and BFLOAT16 they are rounded once, at the end, to nearest even.
- *   AVX512-BF16 adds the products of two consecutive output pixels at a time, with samples rounded as in
- *   mluOpDCNForward.
+ *   AVX512-BF16 adds the products of two consecutive output pixels of a segment at a time, as
+ *   mluOpIndiceConvolutionForward describes; samples are rounded as in mluOpDCNForward.
  * Algorithm: native in both settings of mluOpOmpSetAlgorithm.
  * Memory: a workspace, at any address, of the size that the query returns: the filters in fp32 for each segment,
  *   if there are several.

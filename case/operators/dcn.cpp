@@ -91,7 +91,7 @@ double* optional_sums(Operand& output) { return output.count() == 0 ? nullptr : 
 // Products that an element adds, with the factors of each: weights of four pixels, mask.
 int64_t terms_of(int64_t products) { return 4 * products + 8; }
 
-// The same of products of samples. AVX512-BF16 rounds those of bfloat16: as much as 2^16 roundings to fp32.
+// The same if samples are factors, which AVX512-BF16 rounds: an error of 2^-8, as of 2^16 roundings to fp32.
 int64_t terms_of_samples(const Arguments& a, int64_t products) {
   return terms_of(products) + (a[kInput].dtype == MLUOP_DTYPE_BFLOAT16 ? int64_t{1} << 16 : 0);
 }

@@ -21,13 +21,14 @@ void sum_counts(const BucketCounts<Number>& args, int64_t begin, int64_t end, Ta
 // contiguous, those of a bucket are not.
 template <class Number>
 void write_positions(const BucketCounts<Number>& args, int64_t begin, int64_t end, Task& task) {
+  // One row, hence one task: its counts are contiguous.
+  if (args.rows == 1 && args.starts == nullptr) {
+    std::exclusive_scan(args.counts, args.counts + args.buckets, args.counts, Number{0});
+    return;
+  }
   constexpr int64_t kBlock = 1024;
   Number position = 0, positions[kBlock];
   for (int t = 0; t < task.taskId; ++t) position += args.totals[t];
-  if (args.rows == 1 && args.starts == nullptr) {
-    for (int64_t b = begin; b < end; ++b) position += std::exchange(args.counts[b], position);
-    return;
-  }
   for (int64_t first = begin; first < end; first += kBlock) {
     const int64_t count = std::min(kBlock, end - first);
     std::fill_n(positions, count, Number{0});

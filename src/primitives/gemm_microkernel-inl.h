@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/element.h"
+#include "primitives/dot_products.h"
 #include "primitives/matmul.h"
 
 // Whether the target has microkernels of bfloat16, by AVX512-BF16, which the machine may lack: see

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "core/dtype.h"
-#include "core/simd.h"
 #include "mlu_op.h"
 #include "team/launch.h"
 
@@ -13,22 +11,6 @@ namespace mluop {
 
 // Lanes of the widest vectors: rows of matrices to which whole vectors are written are a multiple of it.
 inline constexpr int64_t kMaxLanes = 16;
-
-// The elements in a lane of 32 bits, whose products one instruction adds. Element: float or BFloat16.
-template <class Element>
-inline constexpr int64_t kStep = int64_t{sizeof(float) / sizeof(Element)};
-
-// Whether AVX512-BF16 multiplies elements of dtype as they are; else they are multiplied in fp32.
-inline bool has_dot_products(mluOpDataType_t dtype) {
-  return dtype == MLUOP_DTYPE_BFLOAT16 && has_bf16_dot_products();
-}
-
-// Returns select(element, multiplied), as dispatch_dtype(): an element, and what it is multiplied as.
-template <class Select>
-auto dispatch_element(mluOpDataType_t dtype, const Select& select) {
-  if (has_dot_products(dtype)) return select(BFloat16{}, BFloat16{});
-  return dispatch_dtype(dtype, [&](auto element) { return select(element, float{}); });
-}
 
 // Columns of a panel of b, NR of the microkernel. Depends on the instruction set.
 int64_t panel_columns();

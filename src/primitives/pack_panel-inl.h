@@ -1,5 +1,5 @@
-// Packing: a panel of a matrix in the order in which the GEMM microkernel reads it. Per-target code of Highway:
-// include it inside foreach_target.
+// Packing: a panel of a matrix in the order in which the GEMM microkernel reads it, and rows of lanes of two
+// elements. Per-target code of Highway: include it inside foreach_target.
 #if defined(MLUOP_PRIMITIVES_PACK_PANEL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_PACK_PANEL_INL_H
 #undef MLUOP_PRIMITIVES_PACK_PANEL_INL_H
@@ -173,10 +173,10 @@ void pack_panel(const MatrixColumns<T>& matrix, T* to, int64_t step = kStep<T>) 
     const bool has_first = row < matrix.rows, is_pair = row + 1 < matrix.rows;
     int64_t column = row < square_rows ? square_columns : 0;
     if (is_pair && matrix.column_stride == 1) {
-      for (; column + kPanelLanes <= columns; column += kPanelLanes) {
-        const auto pairs = load_pairs(at(row, column), at(row + 1, column));
-        hn::StoreU(pairs, PanelTag(), reinterpret_cast<float*>(to + 2 * column));
-      }
+      const int64_t whole = columns / kPanelLanes * kPanelLanes;
+      interleave_vectors(at(row, column), at(row + 1, column), whole - column,
+                         reinterpret_cast<float*>(to + 2 * column));
+      column = whole;
     }
     for (; column < width; ++column) {
       to[2 * column] = column < columns && has_first ? *at(row, column) : T{};

@@ -17,7 +17,7 @@ enum class Label {
   kOnce,         // independent of the instruction set
   kSlow,         // minutes in an emulator or with ThreadSanitizer
   kNotEmulated,  // other tests run the same kernels; the longest in an emulator
-  kBfloat16,     // its loops are those of half, without AVX512-BF16; CoreElement tests its conversions
+  kBfloat16,     // without AVX512-BF16 its loops are those of half; CoreElement tests its conversions
 };
 
 inline bool is_left_out(std::initializer_list<Label> labels) {

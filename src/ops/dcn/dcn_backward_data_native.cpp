@@ -6,6 +6,7 @@
 #include "core/dtype.h"
 #include "core/sizes.h"
 #include "ops/dcn/dcn_backward_data_native_kernels.h"
+#include "primitives/dot_products.h"
 
 namespace mluop::dcn::backward_data {
 namespace {
@@ -16,8 +17,8 @@ constexpr int64_t kMaxWidth = 64;
 constexpr int64_t kMinWidth = 32;
 constexpr int64_t kMinItems = 4;
 
-// Bands: enough for all tasks where ranges do not divide evenly, of kMinBandRows rows or more, and in all at most
-// kMaxVisits times as many tiles as the image has.
+// Bands: kItemsPerTask for each task where ranges are fewer, unless each task has one; of kMinBandRows rows or
+// more, and in all at most kMaxVisits times as many tiles as the image has.
 constexpr int64_t kItemsPerTask = 2;
 constexpr int64_t kMinBandRows = 4;
 constexpr int64_t kMaxVisits = 2;
@@ -85,10 +86,9 @@ size_t tile_bytes(const BackwardDataArgs& args, const Division& division, const 
 }
 
 Tiling choose_tiling(const Context& context, const BackwardDataArgs& args, const Division& division) {
-  const bool is_read_in_place =
-      has_dot_products(args.dtype) ? args.group_outputs() % kStep<BFloat16> == 0 : args.dtype == MLUOP_DTYPE_FLOAT;
-  Tiling tiling{kTilePixels, std::min(round_up(args.group_outputs(), kStep<BFloat16>), kMaxOutputs),
-                !is_read_in_place};
+  const bool copies =
+      has_dot_products(args.dtype) ? args.group_outputs() % kStep<BFloat16> != 0 : is_16_bit(args.dtype);
+  Tiling tiling{kTilePixels, std::min(round_up(args.group_outputs(), kStep<BFloat16>), kMaxOutputs), copies};
   while (tile_bytes(args, division, tiling) > context.nram_capacity) {
     require(tiling.pixels > 1, MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
             ", expected room for a tile of one pixel: ", tile_bytes(args, division, tiling), " bytes");
@@ -99,7 +99,7 @@ Tiling choose_tiling(const Context& context, const BackwardDataArgs& args, const
 
 int64_t most_bands(const BackwardDataArgs& args, int64_t ranges) {
   const int64_t tasks = choose_task_dim(args.pixels(), args.column_bytes()), wanted = kItemsPerTask * tasks;
-  if (ranges % tasks == 0) return 1;
+  if (ranges == tasks) return 1;
   return std::clamp(ceil_div(wanted, ranges), int64_t{1}, std::max(args.H / kMinBandRows, int64_t{1}));
 }
 

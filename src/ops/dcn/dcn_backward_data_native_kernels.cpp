@@ -66,7 +66,7 @@ template <class T, class Element>
 void pack(const PackArgs& args, int64_t begin, int64_t end, Task&) {
   for (int64_t item = begin; item < end; ++item) {
     const Unit& unit = args.units.units[item];
-    float* const to = static_cast<float*>(args.packed_filters) + unit.packed;
+    float* const to = args.packed_filters + unit.packed;
     for (int64_t column = 0; column < unit.columns(); column += kNr) {
       pack_panel_of<T, Element>(args, unit, column, std::min(kNr, unit.columns() - column),
                                 to + column * ceil_div(args.group_outputs(), kStep<Element>));
@@ -204,7 +204,7 @@ class RangeScatter {
       }
       for (int64_t column = 0; column < width; column += kNr) {
         const int64_t panel_width = std::min(kNr, width - column);
-        const float* const panel = static_cast<const float*>(args_.packed_filters) + unit.packed +
+        const float* const panel = args_.packed_filters + unit.packed +
                                    column * ceil_div(outputs, kStep<Element>) +
                                    output / kStep<Element> * panel_width;
         const MicrokernelArgs<Element> args{reinterpret_cast<const Element*>(panel),

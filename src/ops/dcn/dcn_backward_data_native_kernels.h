@@ -1,11 +1,11 @@
 // Deformable convolution backward data: the range kernels, in the order of their launches, and the buffers of a
 // task in NRAM.
 //
-// A task owns a range of channels of an image, or of a band of its rows where ranges are fewer than tasks. For a
-// tile of output pixels after the other it multiplies grad_output by the filters of the range, which gives the
-// gradients of the interpolated channels, and adds these to the pixels of the band that the samples read: in the
-// order of output pixels, whatever the number of tasks. What the range contributes to the gradients of offsets and
-// mask are partial sums, which are added last.
+// A task owns a range of channels of an image, or of a band of its rows where ranges are too few for the tasks.
+// For a tile of output pixels after the other it multiplies grad_output by the filters of the range, which gives
+// the gradients of the interpolated channels, and adds these to the pixels of the band that the samples read: in
+// the order of output pixels, whatever the number of tasks. What the range contributes to the gradients of offsets
+// and mask are partial sums, which are added last.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Unit {
   int64_t group, d;
   int64_t channel, channels;
   int64_t k, k_end;
-  int64_t packed;      // where its packed filters start
+  int64_t packed;      // the lane where its packed filters start
   bool is_first_of_d;  // the units before it in its range are of other deformable groups, or other offsets
 };
 
@@ -83,12 +83,12 @@ struct Units {
   int64_t* first_units;  // [ranges + 1], the first unit of a range
 };
 
-// Work items: units. Packs the filters of each as fp32 [panels][outputs of the group][NR]; or as bfloat16
-// [panels][outputs / 2][NR][2], with an even number of outputs. The last panel has as many columns as whole
-// vectors need, and is padded with zeros.
+// Work items: units. Packs the filters of each as fp32 [panels][outputs of the group][NR]; for AVX512-BF16 as
+// bfloat16 [panels][outputs / 2][NR][2], an odd number of outputs padded with zeros. The last panel has as many
+// columns as whole vectors need, and is padded with zeros.
 struct PackArgs : BackwardDataArgs {
   const Units& units;
-  void* packed_filters;
+  float* packed_filters;  // lanes
 };
 RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
 
@@ -152,7 +152,7 @@ struct SampleGradient {
 // grad_input, and the partial sums.
 struct ScatterArgs : BackwardDataArgs {
   const Units& units;
-  const void* packed_filters;
+  const float* packed_filters;
   const Tiling& tiling;
   const Bands& bands;
   float* sums;               // [task_dim, rows of a band, W, width] if grad_input has 16 bits

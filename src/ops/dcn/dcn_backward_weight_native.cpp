@@ -7,6 +7,7 @@
 #include "core/dtype.h"
 #include "core/sizes.h"
 #include "ops/dcn/dcn_backward_weight_native_kernels.h"
+#include "primitives/dot_products.h"
 
 namespace mluop::dcn::backward_weight {
 namespace {
@@ -49,8 +50,8 @@ size_t tile_bytes(const BackwardWeightArgs& args, const Tiling& tiling) {
 bool shrink(Tiling& tiling) {
   constexpr int64_t kMinLaneRows = 16;
   const bool is_one_vector = tiling.groups == 1 && tiling.outputs == 1 && tiling.columns <= kMaxLanes;
-  if (tiling.lane_rows() > (is_one_vector ? 1 : kMinLaneRows)) {
-    tiling.batch = ceil_div(tiling.lane_rows(), 2) * tiling.step;
+  if (tiling.lane_rows > (is_one_vector ? 1 : kMinLaneRows)) {
+    tiling.lane_rows = ceil_div(tiling.lane_rows, 2);
   } else if (tiling.groups > 1) {
     tiling.groups = ceil_div(tiling.groups, 2);
   } else if (tiling.columns > kMaxLanes && (tiling.columns >= tiling.outputs || tiling.outputs == 1)) {
@@ -85,8 +86,8 @@ Tiling choose_tiling(const Context& context, const BackwardWeightArgs& args) {
     tiling.groups = std::clamp(max_elements / (tiling.outputs * tiling.columns), int64_t{1}, args.groups);
   }
   tiling.step = has_dot_products(args.dtype) ? kStep<BFloat16> : kStep<float>;
-  tiling.batch = tiling.step *
-                 std::clamp(cache_sizes().l1 * 2 / 3 / (panel * int64_t{sizeof(float)}), int64_t{1}, kMaxLaneRows);
+  tiling.lane_rows =
+      std::clamp(cache_sizes().l1 * 2 / 3 / (panel * int64_t{sizeof(float)}), int64_t{1}, kMaxLaneRows);
   count_samples(args, tiling);
   while (tile_bytes(args, tiling) > context.nram_capacity) {
     require(shrink(tiling), MLUOP_STATUS_ALLOC_FAILED, "MLUOP_OMP_NRAM_KB is ", context.nram_capacity / 1024,
@@ -108,7 +109,7 @@ void run(Call& call, const BackwardWeightArgs& args, Arena arena) {
   const int64_t items = segments.count * tiling.tiles(args);
   const int task_dim = choose_task_dim(items, args.column_bytes());
   call.log_detail("native, taskDim ", task_dim, ", ", segments.count, " segments, tile of ", tiling.groups, " x ",
-                  tiling.outputs, " x ", tiling.columns, ", ", tiling.batch, " pixels at once");
+                  tiling.outputs, " x ", tiling.columns, ", ", tiling.batch(), " pixels at once");
   context.reserve(0);
 
   const auto chunks = static_cast<int>(std::min<int64_t>(items, int64_t{task_dim} * 16));

@@ -53,8 +53,8 @@ class TileProduct {
     const SampleBox box = filters_.samples(args_);
     const Sampler<T> sampler(args_, box, tile_.samples);
     const Range range = args_.segments.pixels(args_, segment_);
-    for (int64_t first = range.begin; first < range.end; first += args_.tiling.batch) {
-      const int64_t count = std::min(args_.tiling.batch, range.end - first);
+    for (int64_t first = range.begin; first < range.end; first += args_.tiling.batch()) {
+      const int64_t count = std::min(args_.tiling.batch(), range.end - first);
       for (int64_t row = 0; row < count; ++row) sampler.find(row, first + row);
       for (int64_t group = filters_.group; group < filters_.group_end; ++group) {
         write_rows(box, group, first, count);

@@ -49,16 +49,17 @@ struct Tiling {
             output, std::min(output + outputs, sizes.group_outputs()),
             column, std::min(column + columns, sizes.group_columns())};
   }
-  int64_t lane_rows() const { return batch / step; }
+  // The output pixels that are multiplied at once.
+  int64_t batch() const { return lane_rows * step; }
   // One more line than rows need: lines of consecutive pixels are then in different sets of a cache.
   int64_t grad_stride() const { return round_up(outputs, kMaxLanes) + kMaxLanes; }
   int64_t column_stride() const { return columns + kMaxLanes; }
 
   int64_t groups, outputs;
-  int64_t columns;  // a multiple of kMaxLanes
-  int64_t step;     // output pixels of a lane: 1 of float, or 2 of BFloat16
-  int64_t batch;    // output pixels that are multiplied at once, a multiple of step
-  int64_t samples;  // the most of a tile
+  int64_t columns;    // a multiple of kMaxLanes
+  int64_t step;       // output pixels of a lane: 1 of float, or 2 of BFloat16
+  int64_t lane_rows;  // that are multiplied at once
+  int64_t samples;    // the most of a tile
 };
 
 // T: the element type of the tensors; Element: what they are multiplied as, float or BFloat16. A lane has the
@@ -66,12 +67,12 @@ struct Tiling {
 template <class T, class Element>
 struct Tile {
   Tile(Arena& nram, const Tiling& tiling)
-      : samples(nram, tiling.batch, tiling.samples),
+      : samples(nram, tiling.batch(), tiling.samples),
         sums(nram.take<float>("sums", {tiling.groups, tiling.outputs, tiling.columns})),
-        columns(nram.take<float>("columns", {tiling.lane_rows(), tiling.column_stride()})),
-        grads(nram.take<float>("gradients", {tiling.lane_rows(), tiling.grad_stride()})),
-        column_rows(nram.take<const float*>("rows of columns", {tiling.lane_rows()})),
-        grad_rows(nram.take<const float*>("rows of gradients", {tiling.lane_rows()})),
+        columns(nram.take<float>("columns", {tiling.lane_rows, tiling.column_stride()})),
+        grads(nram.take<float>("gradients", {tiling.lane_rows, tiling.grad_stride()})),
+        column_rows(nram.take<const float*>("rows of columns", {tiling.lane_rows})),
+        grad_rows(nram.take<const float*>("rows of gradients", {tiling.lane_rows})),
         pair(nram.take<Element>("columns of a pair", {tiling.step > 1 ? tiling.step : 0, tiling.columns})),
         pieces(nram.take<Piece>("pieces", {tiling.columns})),
         zeros(nram.take<T>("zeros", {tiling.columns})) {}

@@ -6,6 +6,7 @@
 #include "core/dtype.h"
 #include "core/sizes.h"
 #include "ops/dcn/dcn_forward_native_kernels.h"
+#include "primitives/dot_products.h"
 
 namespace mluop::dcn::forward {
 namespace {

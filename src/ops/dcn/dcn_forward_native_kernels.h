@@ -16,10 +16,10 @@
 namespace mluop::dcn::forward {
 
 // Work items: panels of all groups, in the order of groups. Packs the filters of a group as fp32
-// [panels][columns][NR]; or as bfloat16 [panels][columns / 2][NR][2], with an even number of columns. The last
-// panel has as many filters as whole vectors need, and is padded with zeros.
+// [panels][columns][NR]; for AVX512-BF16 as bfloat16 [panels][columns / 2][NR][2], an odd number of columns padded
+// with zeros. The last panel has as many filters as whole vectors need, and is padded with zeros.
 struct PackArgs : ForwardArgs {
-  void* packed_filters;  // [groups, padded_outputs(), columns]
+  void* packed_filters;  // [groups, padded_outputs(), group_columns() in whole steps]
 };
 RangeKernel<PackArgs> pack_kernel(mluOpDataType_t dtype);
 

@@ -8,8 +8,8 @@
 
 #include "core/dtype.h"
 #include "core/simd.h"
+#include "primitives/dot_products.h"
 #include "primitives/index_pairs.h"
-#include "primitives/matmul.h"
 
 namespace mluop::indice_convolution {
 

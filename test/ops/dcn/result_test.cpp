@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/simd.h"
 #include "support/element.h"
 #include "support/environment.h"
 #include "support/labels.h"
@@ -118,19 +119,19 @@ const Sizes kOddSizes = {{"n", 3},  {"h", 33}, {"w", 35},     {"ci", 9},  {"co",
 
 // Sums of small integers are exact, whatever multiplies them.
 TEST(OpsDcn, IntegersInBFloat16) {
-  Sizes several_panels = {{"ci", 35}, {"co", 70}, {"kh", 3}, {"kw", 3}, {"groups", 1}, {"deformable_groups", 1}},
-        many_outputs = {{"ci", 3}, {"co", 513}, {"groups", 1}, {"deformable_groups", 1}};
+  const Sizes several_panels = {{"ci", 35}, {"co", 70},    {"kh", 3},
+                                {"kw", 3},  {"groups", 1}, {"deformable_groups", 1}},
+              many_outputs = {{"ci", 3}, {"co", 513}, {"groups", 1}, {"deformable_groups", 1}};
   for (const Sizes& sizes : {kOddSizes, several_panels, many_outputs}) {
     for (const char* op : {"dcn_forward", "dcn_backward_data", "dcn_backward_weight"}) {
       std::vector<std::vector<float>> found;
       for (const auto dtype : {MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_BFLOAT16}) {
         Case made = make_case(op, dtype, sizes);
-        uint64_t random = 1;
+        auto random = seeded_random();
         for (cases::Tensor& input : made.inputs) {
           std::vector<float> numbers(static_cast<size_t>(cases::element_count(input)));
           for (float& number : numbers) {
-            random = random * 6364136223846793005U + 1;
-            number = static_cast<float>((random >> 33) % 3) - 1;
+            number = static_cast<float>(random() % 3) - 1;
           }
           set_values(made, input.id, numbers);
         }
@@ -148,6 +149,23 @@ TEST(OpsDcn, IntegersInBFloat16) {
   }
 }
 
+// AVX512-BF16 rounds samples of bfloat16, and takes a subnormal bias for 0.
+TEST(OpsDcn, RoundingOfBFloat16) {
+  Sizes sizes = sizes_of_one(1, 1);
+  sizes["bias"] = 1;
+  Case made = make_case("dcn_forward", MLUOP_DTYPE_BFLOAT16, sizes);
+  set_values(made, "offset", std::vector<float>{0, 0});
+  set_values(made, "filter", std::vector<float>{1});
+  set_values(made, "input", std::vector<float>{1.5F});
+  set_values(made, "mask", std::vector<float>{0x1.02p0F});
+  set_values(made, "bias", std::vector<float>{-1.5F});
+  const bool rounds = has_bf16_dot_products();
+  EXPECT_EQ(run(made, "output").front(), rounds ? 0x1p-6F : 0x1.8p-7F);
+  set_values(made, "mask", std::vector<float>{0});
+  set_values(made, "bias", std::vector<float>{0x1p-130F});
+  EXPECT_EQ(run(made, "output").front(), rounds ? 0.0F : 0x1p-130F);
+}
+
 // Many ranges of channels, segments of pixels, tiles, and bands of rows where there are many tasks.
 TEST(OpsDcn, ManyTiles) {
   MLUOP_LABELS(kNotEmulated);
@@ -156,7 +174,8 @@ TEST(OpsDcn, ManyTiles) {
       const Case made = make_case(op, dtype, kOddSizes);
       const Oracle oracle(made);
       std::vector<std::byte> first;
-      for (const auto& [threads, nram] : {std::pair{1, "64"}, {1, "640"}, {3, "640"}, {5, "64"}, {32, "640"}}) {
+      for (const auto& [threads, nram] :
+           {std::pair{1, "64"}, {1, "640"}, {3, "640"}, {5, "64"}, {9, "640"}, {32, "640"}}) {
         const ScopedThreads scoped(threads);
         const ScopedEnvironment environment("MLUOP_OMP_NRAM_KB", nram);
         const Handle handle;
