@@ -1,4 +1,4 @@
-// Copies of rows to fp32, and sums of rows of partial sums. Per-target code of Highway: include it inside
+// Copies of rows, and sums of rows of partial sums. Per-target code of Highway: include it inside
 // foreach_target.
 #if defined(MLUOP_PRIMITIVES_SUM_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MLUOP_PRIMITIVES_SUM_ROWS_INL_H
@@ -8,6 +8,8 @@
 #endif
 
 #include <hwy/highway.h>
+
+#include <algorithm>
 
 #include "core/element.h"
 #include "primitives/elements-inl.h"
@@ -24,6 +26,12 @@ template <class T>
 HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, float* to) {
   load_row(from, count, to);
   for (int64_t i = count; i < width; ++i) to[i] = 0;
+}
+
+// The same without conversion.
+template <Element16 T>
+HWY_INLINE void copy_row(const T* from, int64_t count, int64_t width, T* to) {
+  std::fill(std::copy_n(from, count, to), to + width, T{});
 }
 
 // out[0, count) = the sum of `terms` rows of partial sums, `stride` elements apart, in their order.

@@ -223,11 +223,7 @@ class RangeScatter {
   void copy_grads(const T* from, int64_t outputs, int64_t count) const {
     Element* to = tile_.grads;
     for (int64_t row = 0; row < count; ++row, from += args_.Co, to += args_.tiling.outputs) {
-      if constexpr (std::is_same_v<Element, float>) {
-        copy_row(from, outputs, outputs, to);
-      } else {
-        std::fill(std::copy_n(from, outputs, to), to + round_up(outputs, kStep<Element>), Element{});
-      }
+      copy_row(from, outputs, round_up(outputs, kStep<Element>), to);
     }
   }
 

@@ -18,12 +18,14 @@
 #include "primitives/pack_panel-inl.h"
 #include "primitives/prefetch.h"
 #include "primitives/stream-inl.h"
+#include "primitives/sum_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace mluop::indice_convolution::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using mluop::HWY_NAMESPACE::amx_gemm_panel;
+using mluop::HWY_NAMESPACE::copy_row;
 using mluop::HWY_NAMESPACE::gemm_panel;
 using mluop::HWY_NAMESPACE::kMr;
 using mluop::HWY_NAMESPACE::kNr;
@@ -237,8 +239,7 @@ class Convolution {
         for (int64_t j = 0; j < whole; j += kPanelLanes) hn::Store(load_f32(d, from + j), d, to + j);
         for (int64_t j = whole; j < width; ++j) to[j] = to_f32(from[j]);
       } else {
-        std::memcpy(to, from, static_cast<size_t>(width) * sizeof(T));
-        std::fill(to + width, to + round_up(width, Products::kRowStep), Panel{});
+        copy_row(from, width, round_up(width, Products::kRowStep), to);
       }
     }
   }

@@ -130,9 +130,7 @@ TEST(OpsDcn, IntegersInBFloat16) {
         auto random = seeded_random();
         for (cases::Tensor& input : made.inputs) {
           std::vector<float> numbers(static_cast<size_t>(cases::element_count(input)));
-          for (float& number : numbers) {
-            number = static_cast<float>(random() % 3) - 1;
-          }
+          for (float& number : numbers) number = static_cast<float>(random() % 3) - 1;
           set_values(made, input.id, numbers);
         }
         const Handle handle;
